@@ -1,0 +1,92 @@
+package gather
+
+import (
+	"context"
+
+	"github.com/shirou/gopsutil/v4/cpu"
+	"github.com/shirou/gopsutil/v4/disk"
+	"github.com/shirou/gopsutil/v4/host"
+	"github.com/shirou/gopsutil/v4/mem"
+
+	"github.com/ccm-push/ccm-push/facts"
+)
+
+// collector finds what gives the facts of a name, in CCM's shape and with its
+// JSON names.
+func collector(name string) (collect func(context.Context) (any, error), known bool) {
+	switch name {
+	case facts.Host:
+		return hostFacts, true
+	case facts.Network:
+		return networkFacts, true
+	case facts.Partition:
+		return partitionFacts, true
+	case facts.CPU:
+		return cpuFacts, true
+	case facts.Memory:
+		return memoryFacts, true
+	}
+	return nil, false
+}
+
+type hostTree struct {
+	Info *host.InfoStat `json:"info"`
+}
+
+func hostFacts(ctx context.Context) (any, error) {
+	info, err := host.InfoWithContext(ctx)
+	return hostTree{info}, err
+}
+
+type partitionTree struct {
+	Partitions []disk.PartitionStat `json:"partitions"`
+	Usage      []*disk.UsageStat    `json:"usage"`
+}
+
+// partitionFacts lists physical partitions. The usage of one that may not be
+// looked at is left out.
+func partitionFacts(ctx context.Context) (any, error) {
+	found, err := disk.PartitionsWithContext(ctx, false)
+	tree := partitionTree{Partitions: append([]disk.PartitionStat{}, found...), Usage: []*disk.UsageStat{}}
+	for _, p := range found {
+		if usage, err := disk.UsageWithContext(ctx, p.Mountpoint); err == nil {
+			tree.Usage = append(tree.Usage, usage)
+		}
+	}
+	return tree, err
+}
+
+type cpuTree struct {
+	Info []cpu.InfoStat `json:"info"`
+}
+
+func cpuFacts(ctx context.Context) (any, error) {
+	info, err := cpu.InfoWithContext(ctx)
+	return cpuTree{append([]cpu.InfoStat{}, info...)}, err
+}
+
+type memoryTree struct {
+	Virtual *mem.VirtualMemoryStat `json:"virtual"`
+	Swap    swapTree               `json:"swap"`
+}
+
+type swapTree struct {
+	Info    *mem.SwapMemoryStat `json:"info"`
+	Devices []*mem.SwapDevice   `json:"devices"`
+}
+
+// memoryFacts leaves out what is known of swap where the system does not tell.
+func memoryFacts(ctx context.Context) (any, error) {
+	virtual, err := mem.VirtualMemoryWithContext(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tree := memoryTree{Virtual: virtual}
+	if info, err := mem.SwapMemoryWithContext(ctx); err == nil {
+		tree.Swap.Info = info
+	}
+	if devices, err := mem.SwapDevicesWithContext(ctx); err == nil {
+		tree.Swap.Devices = devices
+	}
+	return tree, nil
+}

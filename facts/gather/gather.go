@@ -1,0 +1,155 @@
+package gather
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ccm-push/ccm-push/facts"
+)
+
+// Options say where custom facts are and how long to wait.
+type Options struct {
+	Dirs    []string      // directories of custom facts, the most important last; see [Dirs]
+	Timeout time.Duration // for each collector; 0 means 2s
+}
+
+// MaxReport bounds the facts of a host, custom ones included: 1 MiB.
+const MaxReport = 1 << 20
+
+const defaultTimeout = 2 * time.Second
+
+// Gather runs the named collectors side by side and reads the custom facts. The
+// result is a [facts.Report] in JSON. A collector that fails or takes too long
+// is mentioned in it and stops neither the others nor the run; only an unknown
+// collector and the end of ctx are errors.
+func Gather(ctx context.Context, names []string, opts Options) (json.RawMessage, error) {
+	if opts.Timeout == 0 {
+		opts.Timeout = defaultTimeout
+	}
+	answers := make([]answer, len(names))
+	var own custom
+	var ownErr error
+	var work sync.WaitGroup
+	for i, name := range names {
+		collect, known := collector(name)
+		if !known {
+			return nil, fmt.Errorf("unknown fact collector %q (known: %v)", name, facts.Names())
+		}
+		work.Go(func() { answers[i].value, answers[i].err = within(ctx, opts.Timeout, inJSON(collect)) })
+	}
+	work.Go(func() {
+		own, ownErr = within(ctx, opts.Timeout, func(context.Context) (custom, error) { return readCustom(opts.Dirs), nil })
+	})
+	work.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r := report{left: MaxReport}
+	for i, name := range names {
+		r.addFacts(name, answers[i])
+	}
+	r.addCustom(own, ownErr)
+	return json.Marshal(r.Report)
+}
+
+// answer is what a collector found, or why it found nothing.
+type answer struct {
+	value json.RawMessage
+	err   error
+}
+
+// inJSON turns what a collector finds into JSON while its time still counts.
+func inJSON(collect func(context.Context) (any, error)) func(context.Context) (json.RawMessage, error) {
+	return func(ctx context.Context) (json.RawMessage, error) {
+		value, err := collect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(value)
+	}
+}
+
+// within calls a function until its time is up, and then leaves it behind: a
+// system call that hangs, as statfs does on a dead network file system, cannot
+// be interrupted. It ends with the call or with the process and writes to
+// nothing that anybody reads.
+func within[T any](ctx context.Context, timeout time.Duration, call func(context.Context) (T, error)) (T, error) {
+	type returned struct {
+		value T
+		err   error
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	done := make(chan returned, 1)
+	go func() {
+		var r returned
+		defer func() {
+			// What the kernel prints below /proc is not always what a parser expects.
+			if p := recover(); p != nil {
+				r.err = fmt.Errorf("broken: %v", p)
+			}
+			done <- r
+		}()
+		r.value, r.err = call(ctx)
+	}()
+	var r returned
+	select {
+	case r = <-done:
+	case <-ctx.Done():
+		r.err = ctx.Err()
+	}
+	if errors.Is(r.err, context.DeadlineExceeded) {
+		r.err = fmt.Errorf("timed out after %v", timeout)
+	}
+	return r.value, r.err
+}
+
+// report puts answers together within the bound of a report.
+type report struct {
+	facts.Report
+	left int // bytes
+}
+
+func (r *report) missing(format string, args ...any) {
+	r.Partial = append(r.Partial, fmt.Sprintf(format, args...))
+}
+
+// take reports whether n more bytes fit, and says so if they do not.
+func (r *report) take(what string, n int) bool {
+	if n > r.left {
+		r.missing("%s: left out, since facts are limited to %d bytes", what, MaxReport)
+		return false
+	}
+	r.left -= n
+	return true
+}
+
+func (r *report) addFacts(name string, a answer) {
+	if r.Facts == nil {
+		r.Facts = map[string]json.RawMessage{}
+	}
+	if a.err != nil {
+		r.missing("%s: %v", name, a.err)
+		return
+	}
+	if r.take(name, len(a.value)) {
+		r.Facts[name] = a.value
+	}
+}
+
+func (r *report) addCustom(own custom, err error) {
+	if err != nil {
+		r.missing("custom facts: %v", err)
+	}
+	r.Partial = slices.Concat(r.Partial, own.partial)
+	for _, file := range own.files {
+		if r.take(file.Path, len(file.Text)) {
+			r.Custom = append(r.Custom, file)
+		}
+	}
+}
