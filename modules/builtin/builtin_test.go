@@ -1,0 +1,31 @@
+package builtin_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+)
+
+func TestTypes(t *testing.T) {
+	require.Equal(t, []string{"file", "exec"}, builtin.Types().Names())
+	for _, typ := range builtin.Types() {
+		t.Run(typ.Name, func(t *testing.T) {
+			require.NotEmpty(t, typ.Doc)
+			fields := modules.Fields(typ.New())
+			require.NotEmpty(t, fields)
+			spellings := map[string]bool{}
+			for _, f := range fields {
+				require.NotEmpty(t, f.Doc, "%s.%s has no documentation", typ.Name, f.Name)
+				for _, name := range append(f.Also, f.Name) {
+					require.False(t, spellings[name], "%s.%s is there twice", typ.Name, name)
+					spellings[name] = true
+				}
+			}
+			require.True(t, spellings["name"])
+			require.NotPanics(t, func() { modules.SetDefaults(typ.New()) })
+		})
+	}
+}

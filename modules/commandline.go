@@ -1,0 +1,107 @@
+package modules
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Commander is a type whose resources are commands. Ad hoc, all its arguments
+// are the command line; its output is what people want to see, and it does not
+// wait for other runs.
+type Commander interface {
+	// CommandLine gives the properties that the words of a command line mean.
+	CommandLine(words []string) (map[string]any, error)
+}
+
+// Arguments gives the properties that ad-hoc arguments mean: the name, then
+// property=value; or, for a [Commander], a command line.
+func (t Type) Arguments(words []string) (map[string]any, error) {
+	if c, ok := t.New().(Commander); ok {
+		return c.CommandLine(words)
+	}
+	if len(words) == 0 || strings.Contains(words[0], "=") {
+		return nil, fmt.Errorf("%s takes a name and property=value: %s NAME %s", t.Name, t.Name, t.example())
+	}
+	properties := map[string]any{"name": words[0]}
+	for _, word := range words[1:] {
+		key, text, ok := strings.Cut(word, "=")
+		if !ok {
+			return nil, fmt.Errorf("%q is not of the form property=value", word)
+		}
+		f, ok := t.field(key)
+		if !ok {
+			return nil, fmt.Errorf("type %s has no property %q (it has %s)", t.Name, key, t.properties())
+		}
+		value, err := f.parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		properties[f.Name] = value
+	}
+	return properties, nil
+}
+
+func (t Type) field(key string) (Field, bool) {
+	for _, f := range Fields(t.New()) {
+		if f.Name == key {
+			return f, true
+		}
+		for _, also := range f.Also {
+			if also == key {
+				return f, true
+			}
+		}
+	}
+	return Field{}, false
+}
+
+func (t Type) properties() string {
+	var names []string
+	for _, f := range Fields(t.New()) {
+		if f.Name != "name" {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (t Type) example() string {
+	for _, f := range Fields(t.New()) {
+		if f.Name != "name" {
+			return f.Name + "=…"
+		}
+	}
+	return ""
+}
+
+var textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+
+// parse reads one value from the command line. Lists are written with commas.
+func (f Field) parse(text string) (any, error) {
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case reflect.PointerTo(t).Implements(textUnmarshaler), t.Kind() == reflect.String:
+		return text, nil
+	case t.Kind() == reflect.Bool:
+		return strconv.ParseBool(text)
+	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
+		return strconv.ParseInt(text, 10, 64)
+	case t.Kind() == reflect.Slice:
+		var list []any
+		for item := range strings.SplitSeq(text, ",") {
+			value, err := Field{Type: t.Elem()}.parse(item)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, nil
+	}
+	return nil, fmt.Errorf("cannot be given on the command line; write a manifest")
+}

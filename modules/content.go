@@ -1,0 +1,169 @@
+package modules
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+)
+
+// InlineLimit is the size in bytes up to which a content travels within its
+// resource; a larger one travels as a hash, and as bytes only if the host asks.
+const InlineLimit = 512
+
+// Content is the bytes of a file: the Go type of every property that means
+// them. In a manifest and in `ccm-module run` it is written as a string. On the
+// wire it is {"text":…} up to [InlineLimit] bytes (base64 in "data" when they
+// are not UTF-8), else {"sha256":…,"size":…}.
+type Content struct {
+	hash  string // lower-case hex; always set but in the zero value
+	size  int64
+	bytes []byte // the bytes themselves, when they are here
+	here  bool
+}
+
+// TextContent is a content that is all here.
+func TextContent(s string) Content { return BytesContent([]byte(s)) }
+
+// BytesContent is a content that is all here. It keeps b.
+func BytesContent(b []byte) Content {
+	sum := sha256.Sum256(b)
+	return Content{hash: hex.EncodeToString(sum[:]), size: int64(len(b)), bytes: b, here: true}
+}
+
+// HashedContent is a content known by its hash (64 lower-case hex digits) and
+// size in bytes.
+func HashedContent(sha256 string, size int64) Content { return Content{hash: sha256, size: size} }
+
+// IsZero reports whether no content was given, which is not the empty content.
+func (c Content) IsZero() bool { return c.hash == "" }
+
+// SHA256 is the hash in lower-case hex.
+func (c Content) SHA256() string { return c.hash }
+
+// Size is in bytes.
+func (c Content) Size() int64 { return c.size }
+
+// Bytes gives the bytes if they are here.
+func (c Content) Bytes() (b []byte, here bool) { return c.bytes, c.here }
+
+// Hashed drops the bytes of a content that is too large to travel inline.
+func (c Content) Hashed() Content {
+	if c.size > InlineLimit {
+		return HashedContent(c.hash, c.size)
+	}
+	return c
+}
+
+// UnmarshalText is how a manifest writes a content.
+func (c *Content) UnmarshalText(b []byte) error {
+	*c = BytesContent(append([]byte(nil), b...))
+	return nil
+}
+
+// LocalContents opens the contents that are here, where no controller is.
+type LocalContents struct{}
+
+// Open implements [Contents].
+func (LocalContents) Open(_ context.Context, c Content) (io.ReadCloser, error) {
+	if b, here := c.Bytes(); here {
+		return io.NopCloser(bytes.NewReader(b)), nil
+	}
+	return nil, errors.New("there is no controller to ask for the content")
+}
+
+type contentJSON struct {
+	Text   *string `json:"text,omitempty"`
+	Data   []byte  `json:"data,omitempty"`
+	SHA256 string  `json:"sha256,omitempty"`
+	Size   int64   `json:"size,omitempty"`
+}
+
+// MarshalJSON writes the wire form.
+func (c Content) MarshalJSON() ([]byte, error) {
+	if c.IsZero() {
+		return []byte("null"), nil
+	}
+	if !c.here || c.size > InlineLimit {
+		return json.Marshal(contentJSON{SHA256: c.hash, Size: c.size})
+	}
+	if isText(c.bytes) {
+		s := string(c.bytes)
+		return json.Marshal(contentJSON{Text: &s})
+	}
+	return json.Marshal(contentJSON{Data: c.bytes})
+}
+
+// UnmarshalJSON reads the wire form, or a plain string.
+func (c *Content) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		if string(b) == "null" {
+			*c = Content{}
+			return nil
+		}
+		*c = TextContent(s)
+		return nil
+	}
+	var w contentJSON
+	if err := decodeStrict(b, &w); err != nil {
+		return err
+	}
+	switch {
+	case w.Text != nil:
+		*c = TextContent(*w.Text)
+	case w.Data != nil:
+		*c = BytesContent(w.Data)
+	case isDigest(w.SHA256) && w.Size >= 0:
+		*c = HashedContent(w.SHA256, w.Size)
+	default:
+		return fmt.Errorf("content is neither text nor a SHA-256 with a size")
+	}
+	return nil
+}
+
+var contentType = reflect.TypeFor[Content]()
+
+// hasRemoteContent reports whether any property is a content without its bytes.
+func hasRemoteContent(res any) bool {
+	found := false
+	eachContent(reflect.ValueOf(res), func(c Content) {
+		if _, here := c.Bytes(); !here && !c.IsZero() {
+			found = true
+		}
+	})
+	return found
+}
+
+// eachContent visits the contents among properties, wherever they are.
+func eachContent(v reflect.Value, visit func(Content)) {
+	if v.Type() == contentType {
+		visit(v.Interface().(Content))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			eachContent(v.Elem(), visit)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				eachContent(v.Field(i), visit)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachContent(v.Index(i), visit)
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			eachContent(it.Value(), visit)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package modules
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+)
+
+// maxDiffInput is the size in bytes above which a text is not compared.
+const maxDiffInput = 1 << 20
+
+// maxDiff is how many bytes of a diff are kept.
+const maxDiff = 256 << 10
+
+// unifiedDiff shows a change of text, or says in one line why it does not.
+func unifiedDiff(ctx context.Context, h Host, t TextChange) string {
+	have, err := readText(func() (io.ReadCloser, error) {
+		if t.Path == "" {
+			return io.NopCloser(bytes.NewReader(nil)), nil
+		}
+		return h.Files.Open(t.Path)
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("no diff: the text there is %v\n", err)
+	}
+	want, err := readText(func() (io.ReadCloser, error) { return h.Contents.Open(ctx, t.Want) })
+	if err != nil {
+		return fmt.Sprintf("no diff: the new text is %v\n", err)
+	}
+	from, to := t.Path, t.Path
+	diff := udiff.Unified(from, to, have, want)
+	if len(diff) > maxDiff {
+		diff = clip(diff, maxDiff) + "\nthe rest of the diff is left out\n"
+	}
+	return diff
+}
+
+var (
+	errBinary   = errors.New("binary")
+	errTooLarge = fmt.Errorf("larger than %d bytes", maxDiffInput)
+)
+
+func readText(open func() (io.ReadCloser, error)) (string, error) {
+	r, err := open()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(io.LimitReader(r, maxDiffInput+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("unreadable: %w", err)
+	case len(b) > maxDiffInput:
+		return "", errTooLarge
+	case !isText(b) || bytes.IndexByte(b, 0) >= 0:
+		return "", errBinary
+	}
+	return string(b), nil
+}

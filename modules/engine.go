@@ -1,0 +1,317 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// An Engine takes catalogs through check, apply and verify on one host.
+type Engine struct {
+	Decode func(*Entry) (Resource, error) // makes the resource of an entry
+	Host   Host                           // the real one; its Report and Forecast are not used
+	Now    func() time.Time               // for durations
+	Stop   func() bool                    // asked before each resource; true ends the catalog; nil never does
+	// Prefetch asks for contents that will be opened; nil if all are here.
+	Prefetch func(ctx context.Context, lacking []Content) error
+}
+
+// Run works on the entries of a catalog in order and gives emit one result for
+// each. It ends early, with stopped set, when Stop says so or ctx ends, and
+// after the first failure of a catalog with FailOnError.
+func (e *Engine) Run(ctx context.Context, cat *Catalog, emit func(*Result) error) (stopped bool, err error) {
+	r := &run{
+		Engine:    e,
+		cat:       cat,
+		will:      newForecast(e.Host),
+		would:     newForecast(e.Host),
+		resources: make([]Resource, len(cat.Entries)),
+		errs:      make([]error, len(cat.Entries)),
+		results:   make([]outcome, len(cat.Entries)),
+	}
+	for i := range cat.Entries {
+		if entry := &cat.Entries[i]; !entry.Excluded {
+			r.resources[i], r.errs[i] = e.Decode(entry)
+		}
+	}
+	if err := r.prefetch(ctx); err != nil {
+		return false, err
+	}
+	for i := range cat.Entries {
+		if e.Stop != nil && e.Stop() || ctx.Err() != nil {
+			return true, nil
+		}
+		start := e.Now()
+		result := r.entry(ctx, i)
+		result.Duration = e.Now().Sub(start)
+		if err := emit(result); err != nil {
+			return false, err
+		}
+		if result.Status == Failed && cat.FailOnError {
+			return false, nil
+		}
+	}
+	return false, nil
+}
+
+// run is one catalog under way.
+type run struct {
+	*Engine
+	cat       *Catalog
+	will      *forecast // what the plans so far come to, without those of noop entries
+	would     *forecast // and with them: what noop entries see
+	resources []Resource
+	errs      []error // of decoding
+	results   []outcome
+	doubtful  string // the first uncertain entry, which with FailOnError may end the run
+}
+
+// outcome is what later entries need to know of an earlier one.
+type outcome struct {
+	status Status
+	unmet  bool   // skipped for a requirement
+	doubt  string // what its prediction depends on
+}
+
+// prefetch asks for the contents that Apply will open, as far as they can be
+// foreseen by looking at the host as it is.
+func (r *run) prefetch(ctx context.Context) error {
+	var lacking []Content
+	for i, res := range r.resources {
+		if res == nil || r.errs[i] != nil || !hasRemoteContent(res) {
+			continue
+		}
+		check := r.checked(i)
+		if check && !r.diff(i) {
+			continue
+		}
+		plan, err := res.Check(ctx, r.readOnly(discard{}))
+		if err == nil && plan.Pending() {
+			lacking = append(lacking, r.opens(i, plan)...)
+		}
+	}
+	if len(lacking) == 0 || r.Engine.Prefetch == nil {
+		return nil
+	}
+	return r.Engine.Prefetch(ctx, lacking)
+}
+
+// opens lists what the engine will open for a plan that is not here yet.
+func (r *run) opens(i int, plan Plan) []Content {
+	var list []Content
+	if !r.checked(i) {
+		list = plan.Needs
+	}
+	if plan.Text != nil && r.diff(i) {
+		list = append(list[:len(list):len(list)], plan.Text.Want)
+	}
+	var remote []Content
+	for _, c := range list {
+		if _, here := c.Bytes(); !here && !c.IsZero() {
+			remote = append(remote, c)
+		}
+	}
+	return remote
+}
+
+func (r *run) checked(i int) bool { return r.cat.Check || r.cat.Entries[i].Check }
+func (r *run) diff(i int) bool    { return r.cat.Diff && !r.cat.Entries[i].Sensitive }
+
+// readOnly is the Host that Check sees in an applying run.
+func (r *run) readOnly(report Reporter) Host {
+	h := r.Host
+	h.Files.FileWriter = readOnlyFiles{}
+	h.Commands = probeOnly{h.Commands}
+	h.Report = report
+	h.Forecast = noForecast{}
+	return h
+}
+
+// entry brings one entry to its result.
+func (r *run) entry(ctx context.Context, i int) *Result {
+	entry, out := &r.cat.Entries[i], &r.results[i]
+	result := &Result{Index: i}
+	switch unmet, doubt := r.requirements(entry); {
+	case entry.Excluded:
+		result.Status, result.Message = Skipped, "excluded by control"
+	case len(unmet) > 0:
+		out.unmet = true
+		result.Status, result.Because = Skipped, strings.Join(unmet, ", ")
+		result.Message = "skipped due to unmet requirement " + result.Because
+	default:
+		notes := &notes{}
+		w := &witness{because: doubt}
+		err := r.errs[i]
+		if err == nil {
+			err = r.act(ctx, i, result, notes, w)
+		}
+		if err != nil {
+			result.Status, result.Error = Failed, err.Error()
+			if r.undecided(i, err, w) {
+				result.Status, result.Error, result.Message = Changed, "", "cannot be foreseen: "+err.Error()
+			}
+		}
+		result.Messages, result.Exit = notes.list, notes.exit
+		if r.checked(i) && w.because != "" {
+			result.Uncertain, result.Because, out.doubt = true, w.because, w.because
+		}
+		if entry.Sensitive {
+			withhold(result, err)
+		}
+	}
+	out.status = result.Status
+	if out.doubt != "" && r.doubtful == "" {
+		r.doubtful = entry.Ref()
+	}
+	return result
+}
+
+// undecided reports whether an error of a check run may be one only because
+// earlier resources have not been carried out. The prediction is then a change
+// that is uncertain: something will have to happen here.
+func (r *run) undecided(i int, err error, w *witness) bool {
+	return r.checked(i) && w.because != "" && !errors.Is(err, context.Canceled)
+}
+
+// requirements finds the required entries that rule this one out, and what
+// makes it uncertain that they do not.
+func (r *run) requirements(entry *Entry) (unmet []string, doubt string) {
+	for _, j := range entry.Require {
+		out := &r.results[j]
+		if out.status == Failed || out.unmet {
+			unmet = append(unmet, r.cat.Entries[j].Ref())
+		}
+		if out.doubt != "" && doubt == "" {
+			doubt = r.cat.Entries[j].Ref()
+		}
+	}
+	if r.cat.FailOnError && doubt == "" {
+		doubt = r.doubtful
+	}
+	return unmet, doubt
+}
+
+// act checks and, in an applying run, applies and verifies.
+func (r *run) act(ctx context.Context, i int, result *Result, notes *notes, w *witness) error {
+	entry, res, check := &r.cat.Entries[i], r.resources[i], r.checked(i)
+	seen := r.readOnly(notes)
+	if check {
+		seen = r.foreseen(i).host(ctx, w, notes)
+	}
+	plan, err := res.Check(ctx, seen)
+	if err == nil {
+		plan, err = r.refresh(ctx, i, seen, plan, w)
+	}
+	if err != nil || !plan.Pending() {
+		return err
+	}
+	result.Status, result.Refreshed = Changed, plan.Refreshed
+	result.Changes = plan.Changes
+	if plan.Text != nil && r.diff(i) {
+		result.Diff = unifiedDiff(ctx, seen, *plan.Text)
+	}
+	if check {
+		result.Message = "Would have " + plan.Action
+		if opaque(plan) {
+			w.note(entry.Ref()) // whether it succeeds is known only when it has run
+		}
+		r.record(i, plan, w.because)
+		return nil
+	}
+	result.Message = plan.Action
+	h := r.Host
+	h.Report, h.Forecast = notes, noForecast{}
+	if err := res.Apply(ctx, h, plan); err != nil {
+		return err
+	}
+	if err := verify(ctx, res, h, r.readOnly(discard{}), plan); err != nil {
+		return fmt.Errorf("failed to reach desired state: %w", err)
+	}
+	r.record(i, plan, "")
+	return nil
+}
+
+// foreseen is the forecast that an entry is checked against. A noop entry will
+// not be carried out, so only other noop entries see it.
+func (r *run) foreseen(i int) *forecast {
+	if r.cat.Entries[i].Check {
+		return r.would
+	}
+	return r.will
+}
+
+// record adds a plan to the forecasts of those who shall see it. What has been
+// done already needs no forecast, except over plans that were only predicted.
+func (r *run) record(i int, plan Plan, doubt string) {
+	ref := r.cat.Entries[i].Ref()
+	if r.cat.Check && !r.cat.Entries[i].Check {
+		r.will.record(ref, plan, doubt)
+	}
+	if r.cat.Check || r.cat.Entries[i].Check || r.would.pending != "" {
+		r.would.record(ref, plan, doubt)
+	}
+}
+
+// refresh lets a type react to the first changed entry it subscribes to. The
+// change of a noop entry is none, except for other noop entries.
+func (r *run) refresh(ctx context.Context, i int, h Host, plan Plan, w *witness) (Plan, error) {
+	for _, j := range r.cat.Entries[i].Subscribe {
+		out := &r.results[j]
+		if r.cat.Entries[j].Check && !r.cat.Entries[i].Check {
+			continue
+		}
+		if out.doubt != "" {
+			w.note(r.cat.Entries[j].Ref())
+		}
+		if out.status != Changed {
+			continue
+		}
+		refresher, ok := r.resources[i].(Refresher)
+		if !ok {
+			return plan, fmt.Errorf("type %s has no refresh, so it cannot subscribe", r.cat.Entries[i].Type)
+		}
+		return refresher.Refresh(ctx, h, plan)
+	}
+	return plan, nil
+}
+
+// verify checks that Apply has done what it set out to do.
+func verify(ctx context.Context, res Resource, h, readOnly Host, plan Plan) error {
+	if v, ok := res.(Verifier); ok {
+		return v.Verify(ctx, h, plan)
+	}
+	left, err := res.Check(ctx, readOnly)
+	if err != nil {
+		return err
+	}
+	if !left.Pending() {
+		return nil
+	}
+	if len(left.Changes) == 0 {
+		return errors.New("still to be " + left.Action)
+	}
+	var reasons []string
+	for _, c := range left.Changes {
+		reasons = append(reasons, fmt.Sprintf("%s mismatch: state=%s requested=%s", c.Property, c.Have, c.Want))
+	}
+	return errors.New(strings.Join(reasons, ", "))
+}
+
+func opaque(p Plan) bool {
+	for _, e := range p.Effects {
+		if e.Kind == AnyEffect {
+			return true
+		}
+	}
+	return false
+}
+
+type probeOnly struct{ Commands }
+
+func (probeOnly) Run(context.Context, Command) (Exit, error) { return Exit{}, ErrReadOnly }
+
+type noForecast struct{}
+
+func (noForecast) Lookup(EffectKind, string) (any, bool) { return nil, false }

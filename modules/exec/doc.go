@@ -1,0 +1,3 @@
+// Package exec is the resource type "exec": a command that runs unless it has
+// nothing to do.
+package exec

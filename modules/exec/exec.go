@@ -1,0 +1,178 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	shellquote "github.com/kballard/go-shellquote"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// An Exec is a command. It runs when a resource it subscribes to has changed;
+// otherwise unless `creates` exists, `onlyif` fails, `unless` succeeds or it is
+// for refreshes only.
+//
+// It does what CCM's exec resource does, except that on purpose `path` is where
+// programs are looked for, `timeout` ends the command with everything it has
+// started, and `user` (ours) runs it as somebody else. A relative cwd or creates
+// is refused, since nobody could say what it is relative to.
+type Exec struct {
+	Name        string   `json:"name" required:"true" doc:"the command, unless command is given"`
+	Ensure      string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"has no effect; accepted because CCM does"`
+	Provider    string   `json:"provider,omitempty" enum:"posix,shell" default:"posix" doc:"posix splits the command at blanks, with shell quoting but without a shell; shell runs /bin/sh -c"`
+	Command     string   `json:"command,omitempty" doc:"the command; default: the name"`
+	Cwd         string   `json:"cwd,omitempty" default:"/" doc:"working directory"`
+	Environment []string `json:"environment,omitempty" doc:"KEY=value, added to PATH, LANG=C and LC_ALL=C"`
+	Path        string   `json:"path,omitempty" doc:"where programs are looked for: absolute directories with colons between; default: the usual system directories"`
+	User        string   `json:"user,omitempty" doc:"user (name or id) to run the command and its guards as, with its groups, HOME, USER and LOGNAME; default: the user the play works as"`
+	Timeout     string   `json:"timeout,omitempty" doc:"how long the command and each guard may take, such as 30s, 5m or 1d; then it is killed with all that it has started; default: no limit"`
+	Creates     string   `json:"creates,omitempty" doc:"path that the command makes; once it exists, the command does not run and any exit code is right"`
+	OnlyIf      string   `json:"onlyif,omitempty" doc:"command; only if it ends with 0, the command runs"`
+	Unless      string   `json:"unless,omitempty" doc:"command; if it ends with 0, the command does not run"`
+	RefreshOnly bool     `json:"refreshonly,omitempty" also:"refresh_only" doc:"run only when a resource in subscribe has changed"`
+	Returns     []int    `json:"returns,omitempty" doc:"exit codes that mean success; default: [0]"`
+	LogOutput   bool     `json:"logoutput,omitempty" doc:"show the lines that the command writes to its standard output"`
+}
+
+const shell = "shell"
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "exec",
+		Doc: "Runs a command, directly or through a shell, when its guards say that it has " +
+			"something to do or when a resource it subscribes to has changed.",
+		New: func() modules.Resource { return new(Exec) },
+	}
+}
+
+// Validate implements [modules.Resource].
+func (e *Exec) Validate() error {
+	errs := []error{
+		e.validateCommands(),
+		absolute("cwd", e.Cwd),
+		absolute("creates", e.Creates),
+		validatePath(e.Path),
+	}
+	for i, variable := range e.Environment {
+		errs = append(errs, validateVariable(i, variable))
+	}
+	for i, code := range e.Returns {
+		if code < 0 || code > 255 {
+			errs = append(errs, modules.Errorf(element("returns", i), "exit code %d is outside 0-255", code))
+		}
+	}
+	if _, err := parseTimeout(e.Timeout); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (e *Exec) validateCommands() error {
+	var errs []error
+	check := func(property, command string) {
+		if err := e.validateCommand(property, command); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if e.Command != "" {
+		check("command", e.Command)
+	} else if e.Name != "" { // otherwise the tag says so
+		check("name", e.Name)
+	}
+	if e.OnlyIf != "" {
+		check("onlyif", e.OnlyIf)
+	}
+	if e.Unless != "" {
+		check("unless", e.Unless)
+	}
+	return errors.Join(errs...)
+}
+
+func (e *Exec) validateCommand(property, command string) error {
+	if strings.ContainsRune(command, 0) {
+		return modules.Errorf(property, "a command must not contain a NUL byte")
+	}
+	if e.Provider == shell {
+		if strings.TrimSpace(command) == "" {
+			return modules.Errorf(property, "no command specified")
+		}
+		return nil
+	}
+	words, err := shellquote.Split(command)
+	switch {
+	case err != nil:
+		return &modules.PropertyError{
+			Path: property,
+			Msg:  strings.ToLower(err.Error()),
+			Hint: "close the quote, or put a backslash before it",
+		}
+	case len(words) == 0 || words[0] == "":
+		return modules.Errorf(property, "no command specified")
+	}
+	return nil
+}
+
+func absolute(property, value string) error {
+	if value != "" && !path.IsAbs(value) {
+		return modules.Errorf(property, "%q is not an absolute path", value)
+	}
+	return nil
+}
+
+func validatePath(list string) error {
+	if list == "" {
+		return nil
+	}
+	for dir := range strings.SplitSeq(list, ":") {
+		switch {
+		case dir == "":
+			return modules.Errorf("path", "invalid path: empty directory in path")
+		case !path.IsAbs(dir):
+			return modules.Errorf("path", "invalid path: %q is not an absolute path", dir)
+		}
+	}
+	return nil
+}
+
+func validateVariable(i int, variable string) error {
+	key, value, found := strings.Cut(variable, "=")
+	invalid := func(what string) error {
+		return modules.Errorf(element("environment", i), "invalid environment variable %q: %s", variable, what)
+	}
+	switch {
+	case !found:
+		return invalid("missing '='")
+	case key == "":
+		return invalid("empty key")
+	case value == "":
+		return invalid("empty value")
+	case !isName(key):
+		return invalid("the key has a character outside A-Z, a-z, 0-9 and _, or begins with a digit")
+	case strings.ContainsRune(value, 0):
+		return invalid("the value contains a NUL byte")
+	}
+	return nil
+}
+
+// element names one element of a list property.
+func element(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
+
+// isName reports whether a shell could have a variable of that name.
+func isName(key string) bool {
+	return !strings.ContainsFunc(key, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) && !strings.ContainsRune("0123456789", rune(key[0]))
+}
+
+// successful reports whether an exit code is one of returns.
+func (e *Exec) successful(code int) bool {
+	if len(e.Returns) == 0 {
+		return code == 0
+	}
+	return slices.Contains(e.Returns, code)
+}

@@ -1,0 +1,170 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+
+	shellquote "github.com/kballard/go-shellquote"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// outcome goes from Check through Apply to Verify.
+type outcome struct{ exit modules.Exit }
+
+// Check implements [modules.Resource].
+func (e *Exec) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	idle, err := e.idle(ctx, h)
+	if err != nil || idle {
+		return modules.Plan{}, err
+	}
+	return e.plan("executed"), nil
+}
+
+// Refresh implements [modules.Refresher]: the command runs whatever the guards
+// say.
+func (e *Exec) Refresh(context.Context, modules.Host, modules.Plan) (modules.Plan, error) {
+	plan := e.plan("executed via subscribe")
+	plan.Refreshed = true
+	return plan, nil
+}
+
+func (e *Exec) plan(action string) modules.Plan {
+	effects := []modules.Effect{modules.Anything}
+	if e.Creates != "" {
+		effects = append(effects, modules.Effect{
+			Kind:  modules.PathEffect,
+			Key:   path.Clean(e.Creates),
+			State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}, Partial: true},
+		})
+	}
+	return modules.Plan{Action: action, Effects: effects, Steps: new(outcome)}
+}
+
+// idle reports whether there is nothing to do. Every guard is asked, so that
+// one that is broken is found however the others answer.
+func (e *Exec) idle(ctx context.Context, h modules.Host) (bool, error) {
+	created, err := e.created(h)
+	if err != nil {
+		return false, err
+	}
+	wanted, err := e.guard(ctx, h, "onlyif", e.OnlyIf, true)
+	if err != nil {
+		return false, err
+	}
+	done, err := e.guard(ctx, h, "unless", e.Unless, false)
+	if err != nil {
+		return false, err
+	}
+	return created || !wanted || done || e.RefreshOnly, nil
+}
+
+// created reports whether the path in creates exists, links followed.
+func (e *Exec) created(h modules.Host) (bool, error) {
+	if e.Creates == "" {
+		return false, nil
+	}
+	_, err := modules.Follow(h.Files, path.Clean(e.Creates))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("creates: %w", err)
+	}
+	return true, nil
+}
+
+// guard reports whether a guard command succeeds; one that is not given
+// answers ungiven.
+func (e *Exec) guard(ctx context.Context, h modules.Host, property, command string, ungiven bool) (bool, error) {
+	if command == "" {
+		return ungiven, nil
+	}
+	c, err := e.command(command)
+	if err != nil {
+		return false, err
+	}
+	exit, err := h.Commands.Probe(ctx, c)
+	if err != nil {
+		return false, notRun(property, err)
+	}
+	return exit.Code == 0, nil
+}
+
+// command prepares the command or a guard to be started.
+func (e *Exec) command(text string) (modules.Command, error) {
+	argv := []string{"/bin/sh", "-c", text}
+	if e.Provider != shell {
+		var err error
+		if argv, err = shellquote.Split(text); err != nil {
+			return modules.Command{}, err
+		}
+	}
+	timeout, err := parseTimeout(e.Timeout)
+	return modules.Command{
+		Argv:    argv,
+		Dir:     e.Cwd,
+		Env:     e.Environment,
+		Path:    e.Path,
+		User:    e.User,
+		Timeout: timeout,
+	}, err
+}
+
+// Apply implements [modules.Resource].
+func (e *Exec) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	text := e.Command
+	if text == "" {
+		text = e.Name
+	}
+	c, err := e.command(text)
+	if err != nil {
+		return err
+	}
+	if e.LogOutput {
+		c.OnLine = func(line string) { h.Report.Message("info", line) }
+	}
+	exit, err := h.Commands.Run(ctx, c)
+	if err != nil {
+		if exit.Elapsed > 0 {
+			h.Report.Output(exit)
+		}
+		return notRun("command", err)
+	}
+	h.Report.Output(exit)
+	p.Steps.(*outcome).exit = exit
+	return nil
+}
+
+// Verify implements [modules.Verifier]: what the command creates is there, or
+// its exit code is one that means success.
+func (e *Exec) Verify(_ context.Context, h modules.Host, p modules.Plan) error {
+	created, err := e.created(h)
+	if err != nil || created {
+		return err
+	}
+	exit := p.Steps.(*outcome).exit
+	if e.successful(exit.Code) {
+		return nil
+	}
+	returns := e.Returns
+	if len(returns) == 0 {
+		returns = []int{0}
+	}
+	safe := fmt.Sprintf("exit code %d not in allowed returns %s", exit.Code, strings.ReplaceAll(fmt.Sprint(returns), " ", ", "))
+	failed := &failure{safe: safe, text: safe}
+	if evidence := lastLine(exit.Stderr.Text); evidence != "" {
+		failed.text += ": " + evidence
+	}
+	return failed
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}

@@ -1,0 +1,90 @@
+package exec
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+const (
+	day   = 24 * time.Hour
+	week  = 7 * day
+	month = 30 * day
+	year  = 365 * day
+)
+
+// unitOf gives the length of a unit as a timeout is written with: those of Go
+// and, from the duration parser of CCM, d, w, M (30 days) and y (365 days).
+func unitOf(name string) (time.Duration, bool) {
+	switch name {
+	case "ns":
+		return time.Nanosecond, true
+	case "us", "µs", "μs":
+		return time.Microsecond, true
+	case "ms":
+		return time.Millisecond, true
+	case "s":
+		return time.Second, true
+	case "m":
+		return time.Minute, true
+	case "h":
+		return time.Hour, true
+	case "d":
+		return day, true
+	case "w":
+		return week, true
+	case "M":
+		return month, true
+	case "y":
+		return year, true
+	}
+	return 0, false
+}
+
+// parseTimeout reads a duration such as 90s, 1h30m, 1.5d or 0; "" is 0, which
+// means no limit.
+func parseTimeout(text string) (time.Duration, error) {
+	if text == "" || text == "0" {
+		return 0, nil
+	}
+	var total float64
+	for rest := text; rest != ""; {
+		number, unit, after := cutTerm(rest)
+		n, err := strconv.ParseFloat(number, 64)
+		length, known := unitOf(unit)
+		if err != nil || !known {
+			return 0, invalidDuration(text)
+		}
+		total += n * float64(length)
+		rest = after
+	}
+	if total > math.MaxInt64/2 {
+		return 0, invalidDuration(text)
+	}
+	return time.Duration(total), nil
+}
+
+func invalidDuration(text string) error {
+	return &modules.PropertyError{
+		Path: "timeout",
+		Msg:  "invalid duration " + strconv.Quote(text),
+		Hint: "write a number and a unit, such as 30s, 5m, 2h or 1d",
+	}
+}
+
+// cutTerm splits off a number and the unit after it.
+func cutTerm(s string) (number, unit, rest string) {
+	numeric := func(r rune) bool { return r >= '0' && r <= '9' || r == '.' }
+	end := strings.IndexFunc(s, func(r rune) bool { return !numeric(r) })
+	if end < 0 {
+		return s, "", ""
+	}
+	number, s = s[:end], s[end:]
+	if end = strings.IndexFunc(s, numeric); end < 0 {
+		return number, s, ""
+	}
+	return number, s[:end], s[end:]
+}

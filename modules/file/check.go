@@ -1,0 +1,299 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// step is what Apply has to do.
+type step int
+
+const (
+	write step = iota + 1
+	makeDirectory
+	setAttributes
+	remove
+	removeTree
+)
+
+// found is what is at a path now.
+type found struct {
+	modules.FileInfo      // Kind Absent if there is nothing, or a link to nothing
+	link             bool // it is a symbolic link, and FileInfo is what that leads to
+}
+
+// refusal is an error whose text holds paths and names only, never contents.
+type refusal struct{ error }
+
+// Redacted implements [modules.Redactor].
+func (r refusal) Redacted() string { return r.Error() }
+
+func (r refusal) Unwrap() error { return r.error }
+
+func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+
+// Check implements [modules.Resource].
+func (f *File) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	at, err := look(h.Files, f.Name)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if f.Ensure == absent {
+		return f.checkAbsent(h, at)
+	}
+	want, err := f.attributes(ctx, h.Accounts)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if f.Ensure == directory {
+		return f.checkDirectory(ctx, h, at, want)
+	}
+	return f.checkPresent(ctx, h, at, want)
+}
+
+// look describes a path, links followed.
+func look(files modules.FileReader, name string) (found, error) {
+	info, err := files.Stat(name)
+	nothing := modules.FileInfo{Kind: modules.Absent}
+	switch {
+	case notThere(err):
+		return found{FileInfo: nothing}, nil
+	case err != nil:
+		return found{}, err
+	case info.Kind != modules.Symlink:
+		return found{FileInfo: info}, nil
+	}
+	info, err = modules.Follow(files, name)
+	if notThere(err) {
+		info, err = nothing, nil
+	}
+	return found{FileInfo: info, link: true}, err
+}
+
+// attributes resolves owner, group and mode.
+func (f *File) attributes(ctx context.Context, accounts modules.Accounts) (modules.Attributes, error) {
+	mode, err := parseMode(f.Mode)
+	if err != nil {
+		return modules.Attributes{}, err
+	}
+	if f.Ensure == directory {
+		mode = directoryMode(mode)
+	}
+	uid, err := accounts.UserID(ctx, f.Owner)
+	if err != nil {
+		return modules.Attributes{}, refuse("owner: %w", err)
+	}
+	gid, err := accounts.GroupID(ctx, f.Group)
+	if err != nil {
+		return modules.Attributes{}, refuse("group: %w", err)
+	}
+	return modules.Attributes{Mode: mode, UID: uid, GID: gid}, nil
+}
+
+func (f *File) checkAbsent(h modules.Host, at found) (modules.Plan, error) {
+	plan := modules.Plan{
+		Action:  "removed the file",
+		Changes: []modules.Change{{Property: "ensure", Have: at.ensure(), Want: absent}},
+		Effects: []modules.Effect{effect(f.Name, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}})},
+		Steps:   remove,
+	}
+	switch {
+	case at.link:
+		return plan, nil
+	case at.Kind == modules.Absent:
+		return modules.Plan{}, nil
+	case at.Kind != modules.Directory:
+		return plan, nil
+	}
+	names, err := h.Files.List(f.Name)
+	switch {
+	case err != nil:
+		return modules.Plan{}, err
+	case len(names) == 0:
+		plan.Action = "removed the directory"
+	case f.Force:
+		plan.Action, plan.Steps = "recursively removed the directory", removeTree
+	default:
+		return modules.Plan{}, refuse("cannot remove %s: directory is not empty, set 'force: true' to remove non-empty directories", f.Name)
+	}
+	return plan, nil
+}
+
+func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
+	switch {
+	case at.Kind == modules.Directory:
+		return f.compareAttributes(ctx, h, at, want)
+	case at.link && at.Kind == modules.Absent:
+		return modules.Plan{}, refuse("%s is a symlink to nothing; refusing to make a directory of it", f.Name)
+	case at.Kind != modules.Absent:
+		return modules.Plan{}, refuse("mkdir %s: not a directory", f.Name)
+	}
+	parents, err := f.missingParents(h.Files)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	plan := modules.Plan{
+		Action:  "created directory",
+		Changes: []modules.Change{{Property: "ensure", Have: absent, Want: directory}},
+		Steps:   makeDirectory,
+	}
+	for _, dir := range append(parents, f.Name) {
+		plan.Effects = append(plan.Effects, effect(dir, modules.PathState{FileInfo: made(modules.Directory, want)}))
+	}
+	return plan, nil
+}
+
+// missingParents lists the directories that have to be made first, topmost
+// first.
+func (f *File) missingParents(files modules.FileReader) ([]string, error) {
+	var parents []string
+	for dir := filepath.Dir(f.Name); ; dir = filepath.Dir(dir) {
+		at, err := look(files, dir)
+		switch {
+		case err != nil:
+			return nil, err
+		case at.Kind == modules.Directory:
+			return parents, nil
+		case at.link || at.Kind != modules.Absent:
+			return nil, refuse("mkdir %s: not a directory", dir)
+		}
+		parents = append([]string{dir}, parents...)
+	}
+}
+
+func (f *File) checkPresent(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
+	switch at.Kind {
+	case modules.Absent:
+		return f.create(h, at, want)
+	case modules.Directory:
+		return modules.Plan{}, refuse("%s exists as a directory; cannot manage it as a file", f.Name)
+	case modules.Special:
+		if !f.Content.IsZero() {
+			return modules.Plan{}, refuse("%s is a device, socket or pipe; refusing to replace it by a file", f.Name)
+		}
+	}
+	if f.Content.IsZero() {
+		return f.compareAttributes(ctx, h, at, want)
+	}
+	return f.compareContent(ctx, h, at, want)
+}
+
+func (f *File) create(h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
+	dir := filepath.Dir(f.Name)
+	parent, err := look(h.Files, dir)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if parent.Kind != modules.Directory {
+		return modules.Plan{}, refuse("%q is not a directory", dir)
+	}
+	if f.Content.IsZero() {
+		plan := f.write("created an empty file with requested attributes", modules.TextContent(""), want)
+		plan.Changes = []modules.Change{{Property: "ensure", Have: at.ensure(), Want: present}}
+		return plan, nil
+	}
+	plan := f.write("created the file", f.Content, want)
+	plan.Changes = []modules.Change{
+		{Property: "ensure", Have: at.ensure(), Want: present},
+		{Property: "content", Have: absent, Want: sum(f.Content.SHA256())},
+	}
+	return plan, nil
+}
+
+// compareContent compares a file with all that is wanted of it.
+func (f *File) compareContent(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
+	have, err := h.Files.Digest(f.Name)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if have == f.Content.SHA256() && !at.link {
+		return f.compareAttributes(ctx, h, at, want)
+	}
+	var changes []modules.Change
+	if have != f.Content.SHA256() {
+		changes = append(changes, modules.Change{Property: "content", Have: sum(have), Want: sum(f.Content.SHA256())})
+	}
+	changes = append(changes, differences(ctx, h.Accounts, at, want)...)
+	if len(changes) == 0 {
+		return modules.Plan{}, nil
+	}
+	plan := f.write("updated the file", f.Content, want)
+	plan.Changes = changes
+	return plan, nil
+}
+
+// compareAttributes compares owner, group and mode of what is there already.
+func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
+	if at.Kind == modules.Directory {
+		want.Mode |= at.Mode &^ 0o777
+	}
+	changes := differences(ctx, h.Accounts, at, want)
+	switch {
+	case len(changes) == 0:
+		return modules.Plan{}, nil
+	case at.link:
+		return modules.Plan{}, refuse("%s is a symlink; refusing to set attributes through it", f.Name)
+	}
+	after := modules.PathState{FileInfo: made(at.Kind, want), Content: f.Content}
+	after.Size = at.Size
+	if foreseen, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok && f.Content.IsZero() {
+		after.Content = foreseen.(modules.PathState).Content
+	}
+	return modules.Plan{
+		Action:  "updated attributes",
+		Changes: changes,
+		Effects: []modules.Effect{effect(f.Name, after)},
+		Steps:   setAttributes,
+	}, nil
+}
+
+// write is the plan of putting a file with this content at the path.
+func (f *File) write(action string, content modules.Content, want modules.Attributes) modules.Plan {
+	after := modules.PathState{FileInfo: made(modules.Regular, want), Content: content}
+	after.Size = content.Size()
+	return modules.Plan{
+		Action:  action,
+		Effects: []modules.Effect{effect(f.Name, after)},
+		Text:    &modules.TextChange{Path: f.Name, Want: content},
+		Needs:   []modules.Content{content},
+		Steps:   write,
+	}
+}
+
+func differences(ctx context.Context, accounts modules.Accounts, at found, want modules.Attributes) []modules.Change {
+	var changes []modules.Change
+	if at.UID != want.UID {
+		changes = append(changes, modules.Change{Property: "owner", Have: accounts.UserName(ctx, at.UID), Want: accounts.UserName(ctx, want.UID)})
+	}
+	if at.GID != want.GID {
+		changes = append(changes, modules.Change{Property: "group", Have: accounts.GroupName(ctx, at.GID), Want: accounts.GroupName(ctx, want.GID)})
+	}
+	if at.Mode != want.Mode {
+		changes = append(changes, modules.Change{Property: "mode", Have: formatMode(at.Mode), Want: formatMode(want.Mode)})
+	}
+	return changes
+}
+
+// ensure names what is there in the words of the property.
+func (at found) ensure() string {
+	switch {
+	case at.link:
+		return "symlink"
+	case at.Kind == modules.Regular || at.Kind == modules.Special:
+		return present
+	}
+	return string(at.Kind) // "directory" and "absent" are the same words
+}
+
+func made(kind modules.FileKind, a modules.Attributes) modules.FileInfo {
+	return modules.FileInfo{Kind: kind, Mode: a.Mode, UID: a.UID, GID: a.GID}
+}
+
+func effect(path string, state modules.PathState) modules.Effect {
+	return modules.Effect{Kind: modules.PathEffect, Key: path, State: state}
+}
+
+func sum(digest string) string { return "sha256:" + digest }

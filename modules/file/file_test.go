@@ -1,0 +1,260 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+func TestValidate(t *testing.T) {
+	root := func(f File) File {
+		f.Owner, f.Group = "root", "root"
+		if f.Mode == "" {
+			f.Mode = "0644"
+		}
+		return f
+	}
+	for _, test := range []struct {
+		name string
+		file File
+		err  string
+	}{
+		{"all is well", root(File{Name: "/etc/motd", Content: modules.TextContent("hi")}), ""},
+		{"the root directory", root(File{Name: "/", Ensure: "directory"}), ""},
+		{"absent needs nothing else", File{Name: "/etc/motd", Ensure: "absent"}, ""},
+		{"absent by force", File{Name: "/etc/motd", Ensure: "absent", Force: true}, ""},
+		{"relative", root(File{Name: "etc/motd"}), "name: file path must be absolute"},
+		{"dots", root(File{Name: "/etc/../motd"}), "name: file path must be canonical (write /motd)"},
+		{"slash at the end", root(File{Name: "/etc/"}), "name: file path must be canonical (write /etc)"},
+		{"NUL", root(File{Name: "/a\x00"}), "name: file path must not contain a NUL byte"},
+		{"no root directory", File{Name: "/", Ensure: "absent", Force: true}, "ensure: the root directory cannot be absent"},
+		{"two sources", root(File{Name: "/a", Content: modules.TextContent(""), Source: "a"}), "source: 'content' and 'source' are mutually exclusive"},
+		{"nobody's", File{Name: "/a"}, "owner: owner cannot be empty\ngroup: group cannot be empty\nmode: mode cannot be empty"},
+		{"directory without a mode", File{Name: "/a", Ensure: "directory", Owner: "root", Group: "root"}, "mode: mode cannot be empty"},
+		{"force", root(File{Name: "/a", Force: true}), "force: 'force: true' is only valid with 'ensure: absent', got 'ensure: present'"},
+		{"force on a directory", root(File{Name: "/a", Ensure: "directory", Force: true}), "force: 'force: true' is only valid with 'ensure: absent', got 'ensure: directory'"},
+		{"mode", root(File{Name: "/a", Mode: "0888"}), `mode: mode "0888" has a digit outside 0-7 (write an octal string such as mode: "0644")`},
+		{"mode of an absent file", File{Name: "/a", Ensure: "absent", Mode: "x"}, `mode: mode "x" is not an octal number (write an octal string such as mode: "0644")`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.file.Validate()
+			if test.err == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.err)
+		})
+	}
+}
+
+func modes() map[string]fs.FileMode {
+	return map[string]fs.FileMode{
+		"0644": 0o644, "644": 0o644, "0o644": 0o644, "0O644": 0o644, "0o0644": 0o644,
+		"000": 0, "0000": 0, "0777": 0o777, "777": 0o777, "0400": 0o400,
+	}
+}
+
+func notModes() map[string]string {
+	return map[string]string{
+		"4755":      `mode "4755" exceeds maximum value 0777`,
+		"1777":      `mode "1777" exceeds maximum value 0777`,
+		"0888":      `mode "0888" has a digit outside 0-7`,
+		"rw-r--r--": `mode "rw-r--r--" is not an octal number`,
+		"u=rw":      `mode "u=rw" is not an octal number`,
+		"-644":      `mode "-644" is not an octal number`,
+		"0x1ff":     `mode "0x1ff" is not an octal number`,
+		"64":        `mode "64" does not have three or four digits`,
+		"00644":     `mode "00644" does not have three or four digits`,
+		"0o":        `mode "0o" is not an octal number`,
+		"0o0o644":   `mode "0o0o644" is not an octal number`,
+		"":          `mode "" does not have three or four digits`,
+	}
+}
+
+func TestParseMode(t *testing.T) {
+	for text, want := range modes() {
+		got, err := parseMode(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	for text, want := range notModes() {
+		_, err := parseMode(text)
+		require.EqualError(t, err, "mode: "+want+" ("+modeHint+")", text)
+	}
+}
+
+func FuzzParseMode(f *testing.F) {
+	for text := range modes() {
+		f.Add(text)
+	}
+	for text := range notModes() {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		mode, err := parseMode(text)
+		if err != nil {
+			return
+		}
+		require.Equal(t, mode, mode.Perm())
+		again, err := parseMode(formatMode(mode))
+		require.NoError(t, err)
+		require.Equal(t, mode, again)
+	})
+}
+
+func TestDirectoryMode(t *testing.T) {
+	for file, want := range map[fs.FileMode]fs.FileMode{
+		0: 0, 0o644: 0o755, 0o640: 0o750, 0o600: 0o700, 0o200: 0o300, 0o022: 0o033, 0o004: 0o005, 0o111: 0o111, 0o777: 0o777,
+	} {
+		require.Equal(t, want, directoryMode(file), "%04o", file)
+	}
+}
+
+func TestFormatMode(t *testing.T) {
+	require.Equal(t, "0000", formatMode(0))
+	require.Equal(t, "0640", formatMode(0o640))
+	require.Equal(t, "6755", formatMode(0o755|fs.ModeSetuid|fs.ModeSetgid))
+	require.Equal(t, "1777", formatMode(0o777|fs.ModeSticky))
+}
+
+func TestPrepare(t *testing.T) {
+	read := modules.TextContent("from the file")
+	src := modules.Source{
+		File: func(_ context.Context, path string) (modules.Content, error) {
+			if path != "files/motd" {
+				return modules.Content{}, errors.New("no such file beside the manifest")
+			}
+			return read, nil
+		},
+		Text: func(_ context.Context, text string) (modules.Content, error) {
+			if text == "too much" {
+				return modules.Content{}, errors.New("larger than it may be")
+			}
+			return modules.TextContent(text), nil
+		},
+	}
+	text := modules.TextContent("text")
+	for _, test := range []struct {
+		name       string
+		have, want File
+		err        string
+	}{
+		{"source", File{Source: "files/motd"}, File{Content: read}, ""},
+		{"content", File{Ensure: "present", Content: text}, File{Ensure: "present", Content: text}, ""},
+		{"empty content", File{Content: modules.TextContent("")}, File{Content: modules.TextContent("")}, ""},
+		{"neither", File{}, File{}, ""},
+		{"both are for Validate to report", File{Content: text, Source: "x"}, File{Content: text, Source: "x"}, ""},
+		{"nothing is read for absent", File{Ensure: "absent", Source: "gone"}, File{Ensure: "absent"}, ""},
+		{"nothing is sent for a directory", File{Ensure: "directory", Content: text}, File{Ensure: "directory"}, ""},
+		{"no such source", File{Source: "gone"}, File{Source: "gone"}, "source: no such file beside the manifest"},
+		{"no such text", File{Content: modules.TextContent("too much")}, File{}, "content: larger than it may be"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.have.Prepare(t.Context(), src)
+			if test.err != "" {
+				require.EqualError(t, err, test.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, test.want, test.have)
+		})
+	}
+}
+
+// TestWire keeps apart what was given and what was not.
+func TestWire(t *testing.T) {
+	for _, test := range []struct {
+		file File
+		json string
+	}{
+		{File{Name: "/a"}, `{"name":"/a"}`},
+		{File{Name: "/a", Content: modules.TextContent("")}, `{"name":"/a","content":{"text":""}}`},
+		{File{Name: "/a", Content: modules.TextContent("x"), Mode: "0644"}, `{"name":"/a","content":{"text":"x"},"mode":"0644"}`},
+	} {
+		text, err := json.Marshal(test.file)
+		require.NoError(t, err)
+		require.JSONEq(t, test.json, string(text))
+		var again File
+		require.NoError(t, json.Unmarshal(text, &again))
+		require.Equal(t, test.file, again)
+	}
+}
+
+func TestCheckRefuses(t *testing.T) {
+	root := t.TempDir()
+	fifo := filepath.Join(root, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	for _, test := range []struct {
+		name string
+		file File
+		err  string
+	}{
+		{"unknown owner", File{Name: fifo, Owner: "no-such-user", Group: "0", Mode: "0644"}, `owner: user "no-such-user": no such account`},
+		{"unknown group", File{Name: fifo, Owner: "0", Group: "no-such-group", Mode: "0644"}, `group: group "no-such-group": no such account`},
+		{"a pipe", File{Name: fifo, Owner: "0", Group: "0", Mode: "0644", Content: modules.TextContent("x")}, fifo + " is a device, socket or pipe; refusing to replace it by a file"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := test.file.Check(t.Context(), modtest.ReadOnly(modtest.Host()))
+			require.EqualError(t, err, test.err)
+			var r modules.Redactor
+			require.ErrorAs(t, err, &r)
+			require.Equal(t, test.err, r.Redacted())
+		})
+	}
+}
+
+func TestFollow(t *testing.T) {
+	root := t.TempDir()
+	modtest.Build(t, root, []modtest.Node{
+		{Path: "d", Dir: true},
+		{Path: "d/e", Dir: true},
+		{Path: "d/f", Text: "four"},
+		{Path: "near", Link: "d/f"},
+		{Path: "far", Link: "$ROOT/near"},
+		{Path: "dir", Link: "d/e"},
+		{Path: "d/e/up", Link: "../f"},
+		{Path: "through", Link: "dir/up"},       // dir/.. is d, not the root
+		{Path: "beside", Link: "dir/../../far"}, // likewise
+		{Path: "nothing", Link: "d/g"},
+		{Path: "below", Link: "d/f/g"},
+		{Path: "back", Link: "d/f/../f"},
+		{Path: "circle", Link: "circle"},
+	})
+	files := modtest.Host().Files
+	for _, name := range []string{"d/f", "near", "far", "through", "beside", "dir/up"} {
+		info, err := modules.Follow(files, filepath.Join(root, name))
+		require.NoError(t, err, name)
+		require.Equal(t, modules.Regular, info.Kind, name)
+		require.EqualValues(t, 4, info.Size, name)
+	}
+	info, err := modules.Follow(files, filepath.Join(root, "dir"))
+	require.NoError(t, err)
+	require.Equal(t, modules.Directory, info.Kind)
+	for name, want := range map[string]error{
+		"missing": fs.ErrNotExist,
+		"nothing": fs.ErrNotExist,
+		"below":   syscall.ENOTDIR,
+		"back":    syscall.ENOTDIR,
+		"circle":  syscall.ELOOP,
+	} {
+		_, err := modules.Follow(files, filepath.Join(root, name))
+		require.ErrorIs(t, err, want, name)
+		_, real := os.Stat(filepath.Join(root, name))
+		require.ErrorIs(t, real, want, name)
+	}
+}
+
+func TestApplyTakesItsOwnPlansOnly(t *testing.T) {
+	f := File{Name: filepath.Join(t.TempDir(), "f"), Owner: "0", Group: "0", Mode: "0644"}
+	require.EqualError(t, f.Apply(t.Context(), modtest.Host(), modules.Plan{}), "the plan is not one of a file")
+}

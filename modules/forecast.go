@@ -1,0 +1,318 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// forecast is what the plans of a check run would have made of the host so far.
+// It answers reads on top of the real host, and tells a [witness] when an answer
+// rests on something that cannot be known.
+type forecast struct {
+	real    Host
+	paths   map[string]foreseen
+	other   map[EffectKind]map[string]any
+	pending string // the first resource that would change something; "" is none
+	opaque  cause  // the latest resource with the effect Anything
+	clock   int
+}
+
+// cause is a resource that makes predictions uncertain, and when it was planned.
+type cause struct {
+	ref string
+	at  int
+}
+
+// foreseen is the state a path will have.
+type foreseen struct {
+	PathState
+	at    int
+	fresh bool   // a directory that does not exist yet: nothing is in it but what is foreseen
+	doubt string // the resource that this very effect depends on, if it is uncertain
+}
+
+// witness notes the first resource on which an answer depended.
+type witness struct{ because string }
+
+func (w *witness) note(ref string) {
+	if w.because == "" {
+		w.because = ref
+	}
+}
+
+func newForecast(real Host) *forecast {
+	return &forecast{real: real, paths: map[string]foreseen{}, other: map[EffectKind]map[string]any{}}
+}
+
+// record adds the effects of a plan of the resource ref. doubt names what its
+// prediction depends on; "" says that it is certain.
+func (f *forecast) record(ref string, plan Plan, doubt string) {
+	if f.pending == "" {
+		f.pending = ref
+	}
+	f.clock++
+	for _, e := range plan.Effects {
+		switch e.Kind {
+		case AnyEffect:
+			f.opaque = cause{ref, f.clock}
+		case PathEffect:
+			f.recordPath(e.Key, e.State.(PathState), doubt)
+		default:
+			if f.other[e.Kind] == nil {
+				f.other[e.Kind] = map[string]any{}
+			}
+			f.other[e.Kind][e.Key] = e.State
+		}
+	}
+}
+
+func (f *forecast) recordPath(name string, s PathState, doubt string) {
+	name = f.canonical(name, false)
+	before, known := f.lookup(name)
+	if !known {
+		info, err := f.real.Files.Stat(name)
+		before.Kind = info.Kind
+		if err != nil {
+			before.Kind = Absent
+		}
+	}
+	next := foreseen{PathState: s, at: f.clock, doubt: doubt}
+	next.fresh = s.Kind == Directory && (before.fresh || before.Kind != Directory)
+	if s.Kind == Absent {
+		for p := range f.paths {
+			if strings.HasPrefix(p, strings.TrimSuffix(name, "/")+"/") {
+				delete(f.paths, p)
+			}
+		}
+	}
+	f.paths[name] = next
+}
+
+// lookup finds what is foreseen for a canonical path: by itself, or because of
+// a directory above it that will be new or gone.
+func (f *forecast) lookup(name string) (foreseen, bool) {
+	if s, ok := f.paths[name]; ok {
+		return s, true
+	}
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if s, ok := f.paths[dir]; ok && (s.Kind != Directory || s.fresh) {
+			return foreseen{PathState: PathState{FileInfo: FileInfo{Kind: Absent}}, at: s.at, doubt: s.doubt}, true
+		}
+		if dir == "/" || dir == "." {
+			return foreseen{}, false
+		}
+	}
+}
+
+// canonical follows the symbolic links of the directories of name, and of its
+// last element too if whole is set, so that one file has one key.
+func (f *forecast) canonical(name string, whole bool) string {
+	rest := strings.Split(strings.Trim(name, "/"), "/")
+	done := "/"
+	for links := 0; len(rest) > 0; {
+		next := path.Join(done, rest[0])
+		rest = rest[1:]
+		if len(rest) == 0 && !whole {
+			return next
+		}
+		kind, target := f.link(next)
+		if kind != Symlink || links == 40 { // as many as the kernel follows
+			done = next
+			continue
+		}
+		links++
+		if path.IsAbs(target) {
+			done = "/"
+		}
+		rest = append(slices.DeleteFunc(strings.Split(target, "/"), func(s string) bool { return s == "" }), rest...)
+	}
+	return done
+}
+
+func (f *forecast) link(name string) (FileKind, string) {
+	if s, ok := f.paths[name]; ok {
+		return s.Kind, s.Target
+	}
+	info, err := f.real.Files.Stat(name)
+	if err != nil {
+		return Absent, ""
+	}
+	return info.Kind, info.Target
+}
+
+// host gives the Host as it will be, read-only. Doubts go to w.
+func (f *forecast) host(ctx context.Context, w *witness, report Reporter) Host {
+	open := func(c Content) (io.ReadCloser, error) { return f.real.Contents.Open(ctx, c) }
+	fh := foreseenHost{f, w, open}
+	return Host{
+		Files:    Files{fh, readOnlyFiles{}},
+		Accounts: foreseenAccounts{f.real.Accounts, f, w},
+		Commands: foreseenCommands{f.real.Commands, f, w},
+		Contents: f.real.Contents,
+		Report:   report,
+		Forecast: fh,
+	}
+}
+
+type foreseenHost struct {
+	*forecast
+	w    *witness
+	open func(Content) (io.ReadCloser, error)
+}
+
+// consult finds what is foreseen and notes what puts it in doubt.
+func (h foreseenHost) consult(name string, whole bool) (foreseen, string, bool) {
+	if h.pending == "" {
+		return foreseen{}, name, false
+	}
+	name = h.canonical(name, whole)
+	s, ok := h.lookup(name)
+	switch {
+	case h.opaque.at > s.at:
+		h.w.note(h.opaque.ref)
+	case s.doubt != "":
+		h.w.note(s.doubt)
+	}
+	return s, name, ok
+}
+
+// Lookup implements [Forecast].
+func (h foreseenHost) Lookup(kind EffectKind, key string) (any, bool) {
+	if kind == PathEffect {
+		s, _, ok := h.consult(key, false)
+		return s.PathState, ok
+	}
+	state, ok := h.other[kind][key]
+	return state, ok
+}
+
+// Stat implements [FileReader].
+func (h foreseenHost) Stat(name string) (FileInfo, error) {
+	s, name, ok := h.consult(name, false)
+	if !ok {
+		return h.real.Files.Stat(name)
+	}
+	if s.Kind == Absent {
+		return FileInfo{}, h.absent("lstat", name)
+	}
+	return s.FileInfo, nil
+}
+
+// absent is the error for a path that will not exist: ENOTDIR below a file.
+func (h foreseenHost) absent(op, name string) error {
+	err := syscall.ENOENT
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		if s, ok := h.paths[dir]; ok && s.Kind != Absent && s.Kind != Directory {
+			err = syscall.ENOTDIR
+		}
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+// Digest implements [FileReader].
+func (h foreseenHost) Digest(name string) (string, error) {
+	s, name, ok := h.consult(name, true)
+	switch {
+	case ok && s.Kind == Absent:
+		return "", h.absent("open", name)
+	case ok && s.Kind == Regular && !s.Content.IsZero():
+		return s.Content.SHA256(), nil
+	case ok && s.Partial:
+		return "", h.absent("open", name)
+	}
+	return h.real.Files.Digest(name)
+}
+
+// Open implements [FileReader].
+func (h foreseenHost) Open(name string) (io.ReadCloser, error) {
+	s, name, ok := h.consult(name, true)
+	switch {
+	case ok && (s.Kind == Absent || s.Partial):
+		return nil, h.absent("open", name)
+	case ok && s.Kind == Regular && !s.Content.IsZero():
+		return h.open(s.Content)
+	}
+	return h.real.Files.Open(name)
+}
+
+// List implements [FileReader].
+func (h foreseenHost) List(name string) ([]string, error) {
+	s, name, ok := h.consult(name, true)
+	if ok && s.Kind == Absent {
+		return nil, h.absent("open", name)
+	}
+	var names []string
+	if !s.fresh {
+		var err error
+		if names, err = h.real.Files.List(name); err != nil {
+			return nil, err
+		}
+	}
+	for p, below := range h.paths {
+		if path.Dir(p) != name || p == name {
+			continue
+		}
+		base := path.Base(p)
+		at, found := slices.BinarySearch(names, base)
+		switch {
+		case below.Kind == Absent && found:
+			names = slices.Delete(names, at, at+1)
+		case below.Kind != Absent && !found:
+			names = slices.Insert(names, at, base)
+		}
+	}
+	return names, nil
+}
+
+type foreseenAccounts struct {
+	Accounts
+	f *forecast
+	w *witness
+}
+
+// doubt notes that an account may come into being before it is needed.
+func (a foreseenAccounts) doubt(id int, err error) (int, error) {
+	if errors.Is(err, ErrNoAccount) && a.f.opaque.at > 0 {
+		a.w.note(a.f.opaque.ref)
+	}
+	return id, err
+}
+
+// UserID implements [Accounts].
+func (a foreseenAccounts) UserID(ctx context.Context, name string) (int, error) {
+	return a.doubt(a.Accounts.UserID(ctx, name))
+}
+
+// GroupID implements [Accounts].
+func (a foreseenAccounts) GroupID(ctx context.Context, name string) (int, error) {
+	return a.doubt(a.Accounts.GroupID(ctx, name))
+}
+
+type foreseenCommands struct {
+	Commands
+	f *forecast
+	w *witness
+}
+
+// Probe runs on the host as it is, so anything pending puts its answer in doubt.
+func (c foreseenCommands) Probe(ctx context.Context, cmd Command) (Exit, error) {
+	if c.f.pending != "" {
+		c.w.note(c.f.pending)
+	}
+	return c.Commands.Probe(ctx, cmd)
+}
+
+func (foreseenCommands) Run(context.Context, Command) (Exit, error) { return Exit{}, ErrReadOnly }
+
+type readOnlyFiles struct{}
+
+func (readOnlyFiles) Write(context.Context, string, io.Reader, Attributes) error { return ErrReadOnly }
+func (readOnlyFiles) MakeDir(context.Context, string, Attributes) error          { return ErrReadOnly }
+func (readOnlyFiles) SetAttributes(context.Context, string, Attributes) error    { return ErrReadOnly }
+func (readOnlyFiles) Remove(context.Context, string, bool) error                 { return ErrReadOnly }

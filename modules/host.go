@@ -1,0 +1,179 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"time"
+)
+
+// Host is the only way a resource reads or changes the system it runs on. The
+// engine gives Check a Host whose changing calls fail with [ErrReadOnly] and,
+// in a check run, one whose reading calls answer as if earlier plans had been
+// carried out.
+type Host struct {
+	Files    Files
+	Accounts Accounts
+	Commands Commands
+	Contents Contents
+	Report   Reporter
+	Forecast Forecast
+}
+
+// Forecast answers, in a check run, with what earlier plans would have made
+// true. Files, accounts and commands consult it by themselves; a type asks it
+// for effects of a kind of its own.
+type Forecast interface {
+	// Lookup gives the state of the latest effect of that kind and key. It finds
+	// nothing outside check runs.
+	Lookup(kind EffectKind, key string) (state any, ok bool)
+}
+
+// ErrReadOnly is what every changing call of a Host returns during Check.
+var ErrReadOnly = errors.New("a check changes nothing")
+
+// Files are the paths of the host. Every path is absolute and clean.
+type Files struct {
+	FileReader
+	FileWriter
+}
+
+// FileReader looks at files. Errors wrap fs.ErrNotExist, fs.ErrPermission and
+// syscall.ENOTDIR as the os package has them.
+type FileReader interface {
+	// Stat describes path itself: a symbolic link is not followed.
+	Stat(path string) (FileInfo, error)
+	// Digest is the SHA-256 of a regular file, in lower-case hex, links followed.
+	Digest(path string) (string, error)
+	// Open reads a regular file, links followed.
+	Open(path string) (io.ReadCloser, error)
+	// List gives the names in a directory, sorted.
+	List(path string) ([]string, error)
+}
+
+// FileWriter changes files. Every call leaves the old state or the new one.
+type FileWriter interface {
+	// Write replaces path by a regular file with these bytes and attributes: a
+	// temporary file in the same directory, created 0600, is filled, given its
+	// owner and mode, synced and renamed over path, and the directory is synced.
+	// A symbolic link at path is replaced, not followed.
+	Write(ctx context.Context, path string, r io.Reader, a Attributes) error
+	// MakeDir creates a directory and its missing parents, all with these
+	// attributes. An existing directory is an error.
+	MakeDir(ctx context.Context, path string, a Attributes) error
+	// SetAttributes changes owner and mode of what is at path, which must not be
+	// a symbolic link.
+	SetAttributes(ctx context.Context, path string, a Attributes) error
+	// Remove removes a file, a symbolic link or an empty directory; with tree
+	// also a directory with everything below it, without following links.
+	Remove(ctx context.Context, path string, tree bool) error
+}
+
+// FileKind is what sort of thing is at a path.
+type FileKind string
+
+// The kinds of file. Absent is only used in forecasts: a missing file is
+// fs.ErrNotExist.
+const (
+	Regular   FileKind = "file"
+	Directory FileKind = "directory"
+	Symlink   FileKind = "symlink"
+	Special   FileKind = "special" // device, socket, pipe
+	Absent    FileKind = "absent"
+)
+
+// FileInfo describes one path.
+type FileInfo struct {
+	Kind   FileKind
+	Size   int64       // bytes, of regular files
+	Mode   fs.FileMode // permission bits, setuid, setgid and sticky
+	UID    int
+	GID    int
+	Target string // of symbolic links, as stored
+}
+
+// Attributes are what a file or directory is given. Negative ids keep what the
+// file has (new files get those of the process).
+type Attributes struct {
+	Mode fs.FileMode // permission bits only
+	UID  int
+	GID  int
+	// KeepMode leaves the mode alone (new files get 0600, directories 0755).
+	KeepMode bool
+}
+
+// Accounts are the users and groups of the host. Names and decimal ids are
+// accepted; an id needs no entry. A name that does not exist gives an error
+// that wraps [ErrNoAccount].
+type Accounts interface {
+	UserID(ctx context.Context, nameOrID string) (int, error)
+	GroupID(ctx context.Context, nameOrID string) (int, error)
+	// UserName and GroupName give the name for an id, or the id in decimal.
+	UserName(ctx context.Context, uid int) string
+	GroupName(ctx context.Context, gid int) string
+}
+
+// ErrNoAccount says that a user or group does not exist on the host.
+var ErrNoAccount = errors.New("no such account")
+
+// Commands starts programs. Both calls run them in a process group of their
+// own, which is killed when ctx or the timeout ends; the returned error then
+// wraps [ErrTimeout] or the context's error. A program that could be started
+// gives an Exit and no error, whatever its exit code.
+type Commands interface {
+	// Probe runs a program that only looks: guards and queries. Allowed in Check.
+	Probe(ctx context.Context, c Command) (Exit, error)
+	// Run runs a program that may change the host. Allowed in Apply only.
+	Run(ctx context.Context, c Command) (Exit, error)
+}
+
+// ErrTimeout says that a command was killed because its time was up.
+var ErrTimeout = errors.New("timed out")
+
+// A Command is a program to start. There is no shell unless Argv names one.
+type Command struct {
+	Argv    []string      // Argv[0] without a slash is looked up in Path
+	Dir     string        // working directory; "" is /
+	Env     []string      // K=V, added to PATH, LANG=C and LC_ALL=C
+	Path    string        // colon list of absolute directories; "" is the default path
+	User    string        // run as this user (name or id) with its groups; "" is the own user
+	Timeout time.Duration // 0 means none
+	// OnLine, if set, gets every line of standard output as it is written.
+	OnLine func(line string)
+}
+
+// DefaultPath is where programs are looked for (CCM's own list).
+const DefaultPath = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin"
+
+// An Exit is how a command ended. Of each stream the first MaxOutput bytes are
+// kept and the rest is counted.
+type Exit struct {
+	Code    int // 128+n when signal n ended it
+	Stdout  Output
+	Stderr  Output
+	Elapsed time.Duration
+}
+
+// MaxOutput is how many bytes of each output stream are kept: 64 KiB.
+const MaxOutput = 64 << 10
+
+// Output is what a command wrote to one stream.
+type Output struct {
+	Text    string // at most MaxOutput bytes
+	Dropped int64  // bytes that were written beyond them
+}
+
+// Contents gives the bytes of a [Content]: at once when they are inline,
+// otherwise from what the controller has sent or sends now.
+type Contents interface {
+	Open(ctx context.Context, c Content) (io.ReadCloser, error)
+}
+
+// Reporter takes what a resource has to say besides its plan.
+type Reporter interface {
+	// Message adds a line for people: level is "info", "warning" or "error".
+	Message(level, text string)
+	// Output records the exit of the command that is the resource.
+	Output(e Exit)
+}

@@ -1,0 +1,178 @@
+package modtest
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Fixture is one resource in one situation. Texts may use $ROOT, $UID and
+// $GID.
+type Fixture struct {
+	Name       string
+	Tree       []Node // what is there before
+	Properties string // of the resource, in JSON
+	Action     string // what Apply will do; "" if the resource is stable
+	Changes    []modules.Change
+	Err        string // of Check, instead of an action
+}
+
+// Converges holds a type against its contract in every situation:
+//   - Check changes nothing, not even a time, and finds what the fixture says;
+//   - Apply succeeds, all foreseen effects hold, and a second Check is content
+//     (or Verify, for a type that has it);
+//   - an Apply that is cancelled, before it begins or in the middle of a
+//     content, leaves the old state or the new one and nothing besides.
+func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
+	for _, f := range fixtures {
+		t.Run(f.Name, func(t *testing.T) {
+			before, after := f.run(t, typ)
+			if f.Action == "" {
+				return
+			}
+			t.Run("cancelled before", func(t *testing.T) { f.cancelled(t, typ, before, after, cancelAtOnce) })
+			t.Run("cancelled in mid-content", func(t *testing.T) { f.cancelled(t, typ, before, after, cancelInContent) })
+		})
+	}
+}
+
+// run takes the fixture through check, apply and check, and gives the states
+// before and after.
+func (f *Fixture) run(t *testing.T, typ modules.Type) (before, after map[string]Seen) {
+	root, res := f.build(t, typ)
+	h := Host()
+	untouched := Snapshot(t, root)
+	before = State(t, root)
+
+	plan, err := res.Check(t.Context(), ReadOnly(h))
+	require.Equal(t, untouched, Snapshot(t, root), "Check has changed something")
+	if f.Err != "" {
+		require.EqualError(t, err, expand(f.Err, root))
+		return before, before
+	}
+	require.NoError(t, err)
+	require.Equal(t, f.Action, plan.Action)
+	require.Equal(t, f.changes(root), plan.Changes)
+	if !plan.Pending() {
+		return before, before
+	}
+
+	require.NoError(t, res.Apply(t.Context(), h, plan))
+	holds(t, h, plan.Effects)
+	converged(t, h, res, plan)
+	return before, State(t, root)
+}
+
+func (f *Fixture) build(t *testing.T, typ modules.Type) (root string, res modules.Resource) {
+	root = Root(t)
+	Build(t, root, f.Tree)
+	return root, Decode(t, modules.Registry{typ}, typ.Name, f.Properties, root)
+}
+
+func (f *Fixture) changes(root string) []modules.Change {
+	var changes []modules.Change
+	for _, c := range f.Changes {
+		changes = append(changes, modules.Change{Property: c.Property, Have: expand(c.Have, root), Want: expand(c.Want, root)})
+	}
+	return changes
+}
+
+// converged checks that nothing is left to do.
+func converged(t *testing.T, h modules.Host, res modules.Resource, plan modules.Plan) {
+	if v, ok := res.(modules.Verifier); ok {
+		require.NoError(t, v.Verify(t.Context(), h, plan))
+		return
+	}
+	again, err := res.Check(t.Context(), ReadOnly(h))
+	require.NoError(t, err)
+	require.Equal(t, modules.Plan{}, again, "a second Check finds something")
+}
+
+// holds looks whether effects on paths have come true.
+func holds(t *testing.T, h modules.Host, effects []modules.Effect) {
+	for _, e := range effects {
+		if e.Kind != modules.PathEffect {
+			continue
+		}
+		want := e.State.(modules.PathState)
+		have, err := h.Files.Stat(e.Key)
+		if want.Kind == modules.Absent {
+			require.Error(t, err, "%s is still there", e.Key)
+			continue
+		}
+		require.NoError(t, err)
+		if want.Partial {
+			continue
+		}
+		require.Equal(t, want.FileInfo, have, e.Key)
+		if !want.Content.IsZero() {
+			digest, err := h.Files.Digest(e.Key)
+			require.NoError(t, err)
+			require.Equal(t, want.Content.SHA256(), digest, e.Key)
+		}
+	}
+}
+
+// cancelled applies the fixture under a context that ends when end says so.
+func (f *Fixture) cancelled(t *testing.T, typ modules.Type, before, after map[string]Seen, end canceller) {
+	root, res := f.build(t, typ)
+	h := Host()
+	plan, err := res.Check(t.Context(), ReadOnly(h))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err = res.Apply(ctx, end(h, cancel), plan)
+	state := State(t, root)
+	if err != nil {
+		require.Equal(t, before, state, "a failed Apply has left something: %v", err)
+		return
+	}
+	require.Equal(t, after, state)
+}
+
+// A canceller gives a Host on which the run is cancelled at a certain moment.
+type canceller func(h modules.Host, cancel context.CancelFunc) modules.Host
+
+func cancelAtOnce(h modules.Host, cancel context.CancelFunc) modules.Host {
+	cancel()
+	return h
+}
+
+func cancelInContent(h modules.Host, cancel context.CancelFunc) modules.Host {
+	h.Contents = cancelling{h.Contents, cancel}
+	return h
+}
+
+type cancelling struct {
+	modules.Contents
+	cancel context.CancelFunc
+}
+
+func (c cancelling) Open(ctx context.Context, content modules.Content) (io.ReadCloser, error) {
+	r, err := c.Contents.Open(ctx, content)
+	if err != nil {
+		return nil, err
+	}
+	// The part before the cancellation has a size that no real part has: it
+	// must not be found anywhere afterwards.
+	return &cancellingReader{ReadCloser: r, first: strings.NewReader("PART"), cancel: c.cancel}, nil
+}
+
+type cancellingReader struct {
+	io.ReadCloser
+	first  io.Reader
+	cancel context.CancelFunc
+}
+
+func (c *cancellingReader) Read(p []byte) (int, error) {
+	if n, err := c.first.Read(p); err == nil {
+		c.cancel()
+		return n, nil
+	}
+	return c.ReadCloser.Read(p)
+}

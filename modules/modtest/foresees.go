@@ -1,0 +1,149 @@
+package modtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Step is an entry of a catalog in a test. Texts may use $ROOT, $UID and $GID.
+type Step struct {
+	Type       string
+	Properties string // in JSON
+	Require    []int
+	Subscribe  []int
+	Noop       bool
+}
+
+// A Scenario is a catalog in one situation, and what is to be predicted of it.
+type Scenario struct {
+	Name        string
+	Tree        []Node
+	Steps       []Step
+	FailOnError bool
+	// Want is what the check run says of each step: its status, "refreshed" and
+	// "uncertain" if they apply. Nil accepts anything.
+	Want []string
+}
+
+// A Tally counts predictions.
+type Tally struct{ All, Certain int }
+
+// Foresees makes a check run of the scenario, which must change nothing, and
+// then the real one, and requires that every certain prediction has come true:
+// status and refresh, and unless it fails also what was done and the properties
+// that differed.
+func Foresees(t *testing.T, types modules.Registry, s Scenario) Tally {
+	t.Helper()
+	root := Root(t)
+	Build(t, root, s.Tree)
+	untouched := Snapshot(t, root)
+	predicted := s.runOn(t, types, root, true)
+	require.Equal(t, untouched, Snapshot(t, root), "the check run has changed something")
+	if s.Want != nil {
+		require.Equal(t, s.Want, summaries(predicted))
+	}
+	real := s.runOn(t, types, root, false)
+	tally := Tally{All: len(predicted)}
+	for i, p := range predicted {
+		if p.Uncertain {
+			continue
+		}
+		tally.Certain++
+		if i >= len(real) {
+			t.Fatalf("step %d was predicted to be %q and is not reached", i, p.Status)
+		}
+		require.Equal(t, essence(p), essence(real[i]), "step %d of:\n%s", i, s)
+	}
+	return tally
+}
+
+// String shows a scenario that a test has failed on.
+func (s Scenario) String() string {
+	var b strings.Builder
+	for _, n := range s.Tree {
+		fmt.Fprintf(&b, "%+v\n", n)
+	}
+	for i, step := range s.Steps {
+		fmt.Fprintf(&b, "%d %+v\n", i, step)
+	}
+	return b.String()
+}
+
+func (s Scenario) runOn(t *testing.T, types modules.Registry, root string, check bool) []*modules.Result {
+	t.Helper()
+	engine := &modules.Engine{
+		Decode: func(e *modules.Entry) (modules.Resource, error) { return types.Decode(e.Type, e.Properties) },
+		Host:   Host(),
+		Now:    time.Now,
+	}
+	var results []*modules.Result
+	_, err := engine.Run(t.Context(), s.catalog(root, check), func(r *modules.Result) error {
+		results = append(results, r)
+		return context.Cause(t.Context())
+	})
+	require.NoError(t, err)
+	return results
+}
+
+func (s Scenario) catalog(root string, check bool) *modules.Catalog {
+	cat := &modules.Catalog{Check: check, FailOnError: s.FailOnError}
+	for _, step := range s.Steps {
+		cat.Entries = append(cat.Entries, modules.Entry{
+			Type:       step.Type,
+			Name:       step.Properties,
+			Properties: json.RawMessage(expand(step.Properties, root)),
+			Require:    step.Require,
+			Subscribe:  step.Subscribe,
+			Check:      step.Noop,
+		})
+	}
+	return cat
+}
+
+// summaries says in words how each result ended.
+func summaries(results []*modules.Result) []string {
+	var all []string
+	for _, r := range results {
+		words := []string{string(status(r))}
+		if r.Refreshed {
+			words = append(words, "refreshed")
+		}
+		if r.Uncertain {
+			words = append(words, "uncertain")
+		}
+		all = append(all, strings.Join(words, " "))
+	}
+	return all
+}
+
+func status(r *modules.Result) modules.Status {
+	if r.Status == "" {
+		return modules.Stable
+	}
+	return r.Status
+}
+
+// prediction is what of a result a check run has to get right.
+type prediction struct {
+	Status    modules.Status
+	Refreshed bool
+	Message   string
+	Changes   []modules.Change
+}
+
+func essence(r *modules.Result) prediction {
+	p := prediction{Status: status(r), Refreshed: r.Refreshed}
+	if p.Status == modules.Changed {
+		p.Message = strings.TrimPrefix(r.Message, "Would have ")
+		p.Changes = r.Changes
+	}
+	return p
+}

@@ -1,0 +1,90 @@
+package modules
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of what one resource may say.
+const (
+	maxNotes    = 200
+	maxNoteText = 4 << 10 // bytes
+)
+
+// notes is the [Reporter] of one resource.
+type notes struct {
+	list []Note
+	exit *Exit
+}
+
+// Message implements [Reporter].
+func (n *notes) Message(level, text string) {
+	switch {
+	case len(n.list) > maxNotes:
+	case len(n.list) == maxNotes:
+		n.list = append(n.list, Note{"warning", "further messages are left out"})
+	default:
+		n.list = append(n.list, Note{level, clip(text, maxNoteText)})
+	}
+}
+
+// Output implements [Reporter].
+func (n *notes) Output(e Exit) { n.exit = &e }
+
+type discard struct{}
+
+func (discard) Message(string, string) {}
+func (discard) Output(Exit)            {}
+
+// clip cuts text to at most n bytes, not within a character.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+const withheld = "[sensitive]"
+
+// Redactor is an error whose text may hold what a resource was given or a
+// command printed. Redacted is the part that may be shown of a sensitive one.
+type Redactor interface {
+	error
+	Redacted() string
+}
+
+// withhold takes everything out of a result that could show the contents of a
+// sensitive resource. err is where result.Error came from.
+func withhold(result *Result, err error) {
+	for i := range result.Changes {
+		result.Changes[i].Have, result.Changes[i].Want = withheld, withheld
+	}
+	result.Diff, result.Messages = "", nil
+	if result.Exit != nil {
+		result.Exit = &Exit{Code: result.Exit.Code, Elapsed: result.Exit.Elapsed}
+	}
+	if err == nil {
+		return
+	}
+	safe := redacted(err)
+	if result.Status == Failed {
+		result.Error = safe
+	} else {
+		result.Message = "cannot be foreseen: " + safe
+	}
+}
+
+func redacted(err error) string {
+	if r, ok := errors.AsType[Redactor](err); ok {
+		return r.Redacted()
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return strings.Join([]string{p.Op, p.Path, p.Err.Error()}, " ")
+	}
+	return "failed; the details are withheld because the resource is sensitive"
+}

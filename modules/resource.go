@@ -1,0 +1,191 @@
+package modules
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Resource is one thing that shall be in a certain state on one host: the
+// property struct of its type with every value resolved.
+//
+// Check compares and changes nothing. Apply carries out exactly the plan that
+// Check made. Neither knows whether the run is a check run: in one, Apply is
+// not called and Check sees what earlier plans would have done.
+type Resource interface {
+	// Validate reports what the tags of the struct cannot say, as PropertyErrors
+	// (joined when there are several). It looks at the values alone.
+	Validate() error
+	Check(ctx context.Context, h Host) (Plan, error)
+	Apply(ctx context.Context, h Host, p Plan) error
+}
+
+// A Plan is what Check found: what differs, and what Apply would do about it.
+// The zero Plan means that nothing differs.
+type Plan struct {
+	// Action says what Apply does, as the end of a sentence that begins with
+	// "Would have": "created the file". Empty means that there is nothing to do.
+	Action string
+	// Changes are the properties that differ, with both values. An action
+	// without a comparable state (a command) has none.
+	Changes []Change
+	// Effects are what will hold once Apply has succeeded; later resources of a
+	// check run see them. An action that may do more than it can say adds
+	// [Anything].
+	Effects []Effect
+	// Text is set when the change is one of text, so that the engine can show a
+	// unified diff if the run asks for diffs.
+	Text *TextChange
+	// Needs are the contents that Apply will open, so that the engine can ask
+	// for all that a catalog lacks at once.
+	Needs []Content
+	// Refreshed is set by [Refresher] when the plan acts on a subscription.
+	Refreshed bool
+	// Steps is the type's own note from Check to Apply. It never leaves the
+	// process.
+	Steps any
+}
+
+// Pending reports whether there is anything to do.
+func (p Plan) Pending() bool { return p.Action != "" }
+
+// A Change is one property that differs. Have and Want are short texts: a mode,
+// an owner, "sha256:…" for contents.
+type Change struct {
+	Property string `json:"property"`
+	Have     string `json:"have"`
+	Want     string `json:"want"`
+}
+
+// A TextChange names a text before and after: the file at Path as it is now
+// (nothing, if it is absent or Path is empty) and Want.
+type TextChange struct {
+	Path string
+	Want Content
+}
+
+// Verifier is a type that knows better than a second Check whether its Apply
+// has worked. Verify is called after Apply instead of Check.
+type Verifier interface {
+	Verify(ctx context.Context, h Host, p Plan) error
+}
+
+// Refresher is a type that reacts when a resource it subscribes to has changed.
+// Only such types accept `subscribe`.
+type Refresher interface {
+	// Refresh turns p, which Check has just made, into a plan that also
+	// refreshes, and sets Refreshed if it does. It changes nothing on the host.
+	Refresh(ctx context.Context, h Host, p Plan) (Plan, error)
+}
+
+// Preparer is a type that needs something from the controller before it is
+// sent: the bytes of a file beside the manifest, for example. Prepare is called
+// once per host, on the controller, after expressions are resolved and before
+// Validate.
+type Preparer interface {
+	Prepare(ctx context.Context, src Source) error
+}
+
+// Source is what the controller does for a [Preparer]. A program without a
+// controller (one-shot `ccm-module run`) fills it from the local disk.
+type Source struct {
+	// File gives the bytes of a file of the play's folder. The path is relative
+	// to the manifest; one that leads out of the folder is an error.
+	File func(ctx context.Context, path string) (Content, error)
+	// Text gives the bytes of a text that the play has rendered.
+	Text func(ctx context.Context, text string) (Content, error)
+}
+
+// A PropertyError says what is wrong with one property. The controller turns it
+// into file:line:column.
+type PropertyError struct {
+	Path string // the property, with dots and indexes below it: "environment[2]"; "" is the resource itself
+	Msg  string // lower case, values quoted with %q
+	Hint string // what to write instead; may be empty
+}
+
+func (e *PropertyError) Error() string {
+	s := e.Msg
+	if e.Path != "" {
+		s = e.Path + ": " + s
+	}
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// Errorf makes a [PropertyError] without a hint.
+func Errorf(path, format string, args ...any) *PropertyError {
+	return &PropertyError{Path: path, Msg: fmt.Sprintf(format, args...)}
+}
+
+// PropertyErrors takes apart what Validate, Prepare or [CheckTags] returned. An
+// error that is no PropertyError becomes one about the whole resource.
+func PropertyErrors(err error) []*PropertyError {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []*PropertyError
+		for _, e := range joined.Unwrap() {
+			all = append(all, PropertyErrors(e)...)
+		}
+		return all
+	}
+	if pe, ok := errors.AsType[*PropertyError](err); ok {
+		return []*PropertyError{pe}
+	}
+	return []*PropertyError{{Msg: err.Error()}}
+}
+
+// A Type is an entry of the registry.
+type Type struct {
+	Name string          // as written in manifests: "file"
+	Doc  string          // one paragraph for `ccm-push doc`
+	New  func() Resource // a pointer to zero properties
+}
+
+// A Registry lists the resource types a program knows. modules/builtin has the
+// only one.
+type Registry []Type
+
+// Lookup finds a type by name.
+func (r Registry) Lookup(name string) (Type, bool) {
+	i := slices.IndexFunc(r, func(t Type) bool { return t.Name == name })
+	if i < 0 {
+		return Type{}, false
+	}
+	return r[i], true
+}
+
+// Names lists the types in the order of the registry.
+func (r Registry) Names() []string {
+	names := make([]string, len(r))
+	for i, t := range r {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// Decode makes a resource of type name from JSON properties. Unknown properties
+// are errors, defaults are filled in, tags and Validate are checked: nothing is
+// trusted because it came over the wire.
+func (r Registry) Decode(name string, properties json.RawMessage) (Resource, error) {
+	t, ok := r.Lookup(name)
+	if !ok {
+		return nil, fmt.Errorf("unknown resource type %q (known: %s)", name, strings.Join(r.Names(), ", "))
+	}
+	res := t.New()
+	if err := decodeStrict(properties, res); err != nil {
+		return nil, err
+	}
+	SetDefaults(res)
+	if err := errors.Join(CheckTags(res), res.Validate()); err != nil {
+		return nil, err
+	}
+	return res, nil
+}

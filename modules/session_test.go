@@ -1,0 +1,227 @@
+package modules_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+// controller is the other end of a session that is being served.
+type controller struct {
+	t *testing.T
+	*modules.Conn
+	input io.Closer
+	inbox chan *modules.Message
+	ended chan error
+	dir   string
+}
+
+func serve(t *testing.T) *controller {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	c := &controller{t: t, input: inW, ended: make(chan error, 1), dir: t.TempDir()}
+	c.Conn = modules.NewConn(bufio.NewReader(outR), inW, modules.MaxFromHost)
+	s := &modules.Session{
+		Registry: builtin.Types(), Host: system.New(), SpoolDir: c.dir, Now: time.Now,
+		Lock: func(ctx context.Context, l modules.Lock) (func(), error) { return system.Lock(ctx, l, c.dir) },
+	}
+	var work sync.WaitGroup
+	work.Go(func() {
+		c.ended <- s.Serve(context.Background(), inR, outW)
+		outW.Close()
+		inR.Close()
+	})
+	c.inbox = make(chan *modules.Message, 100)
+	work.Go(func() {
+		defer close(c.inbox)
+		for {
+			m, err := c.Receive()
+			if err != nil {
+				return
+			}
+			c.inbox <- m
+		}
+	})
+	t.Cleanup(func() {
+		inW.Close()
+		outR.Close()
+		work.Wait()
+	})
+	return c
+}
+
+func (c *controller) send(m *modules.Message) {
+	c.t.Helper()
+	require.NoError(c.t, c.Send(m))
+}
+
+func (c *controller) next() *modules.Message {
+	c.t.Helper()
+	m, ok := <-c.inbox
+	require.True(c.t, ok, "the session has ended")
+	return m
+}
+
+func (c *controller) catalog(entries ...modules.Entry) {
+	c.t.Helper()
+	c.send(&modules.Message{Catalog: &modules.Catalog{Entries: entries}})
+}
+
+func TestSessionAsksForContentsAtOnce(t *testing.T) {
+	c := serve(t)
+	big := func(s string) modules.Content { return modules.TextContent(strings.Repeat(s, 100_000)) }
+	var entries []modules.Entry
+	for _, name := range []string{"a", "b", "a2"} {
+		path := filepath.Join(c.dir, name)
+		content := big(name[:1])
+		json, err := content.MarshalJSON()
+		require.NoError(t, err)
+		entries = append(entries, file(path, `"mode":"0644","content":`+string(json)))
+	}
+	c.catalog(entries...)
+	want := c.next().Want
+	require.Equal(t, []string{big("a").SHA256(), big("b").SHA256()}, want.SHA256, "equal contents go once")
+	for _, content := range []modules.Content{big("a"), big("b")} {
+		all, _ := content.Bytes()
+		for offset := int64(0); offset < content.Size(); {
+			n := min(content.Size()-offset, modules.MaxChunk)
+			c.send(&modules.Message{Blob: &modules.Blob{SHA256: content.SHA256(), Size: content.Size(), Offset: offset, Data: all[offset : offset+n]}})
+			c.send(&modules.Message{Ping: &modules.Empty{}}) // any message may stand between chunks
+			offset += n
+		}
+	}
+	statuses := 0
+	for m := c.next(); m.Done == nil; m = c.next() {
+		if m.Result != nil {
+			require.Equal(t, modules.Changed, m.Result.Status, m.Result.Error)
+			statuses++
+		}
+	}
+	require.Equal(t, 3, statuses)
+	got, err := os.ReadFile(filepath.Join(c.dir, "a2"))
+	require.NoError(t, err)
+	require.Equal(t, strings.Repeat("a", 100_000), string(got))
+
+	c.catalog(entries...) // a converged host asks for nothing
+	for range 3 {
+		require.NotNil(t, c.next().Result)
+	}
+	require.NotNil(t, c.next().Done)
+	names, err := os.ReadDir(c.dir)
+	require.NoError(t, err)
+	require.Len(t, names, 3, "nothing of the spool has a name")
+}
+
+func TestSessionFailsOnlyTheResourceOfABadContent(t *testing.T) {
+	for name, tc := range map[string]struct {
+		blob modules.Blob
+		want string
+	}{
+		"damaged": {modules.Blob{Size: 1000, Data: bytes.Repeat([]byte("x"), 1000)}, "arrived damaged"},
+		"gone":    {modules.Blob{Gone: "the file changed during the run"}, "the file changed during the run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := serve(t)
+			content := modules.TextContent(strings.Repeat("y", 1000))
+			json, err := content.MarshalJSON()
+			require.NoError(t, err)
+			c.catalog(file(filepath.Join(c.dir, "a"), `"mode":"0644","content":`+string(json)), command("true", ""))
+			tc.blob.SHA256 = c.next().Want.SHA256[0]
+			c.send(&modules.Message{Blob: &tc.blob})
+			r := c.next().Result
+			require.Equal(t, modules.Failed, r.Status)
+			require.Contains(t, r.Error, tc.want)
+			require.Equal(t, modules.Changed, c.next().Result.Status)
+		})
+	}
+}
+
+func TestSessionAnswersWhileAResourceRuns(t *testing.T) {
+	c := serve(t)
+	fifo := filepath.Join(c.dir, "go")
+	c.catalog(command("while ! test -e "+fifo+"; do sleep 0.01; done", ""))
+	c.send(&modules.Message{Ping: &modules.Empty{}})
+	require.NotNil(t, c.next().Pong)
+	require.NoError(t, os.WriteFile(fifo, nil, 0o600))
+	require.Equal(t, modules.Changed, c.next().Result.Status)
+	require.NotNil(t, c.next().Done)
+}
+
+func TestSessionStopsAfterTheRunningResource(t *testing.T) {
+	c := serve(t)
+	started, release := filepath.Join(c.dir, "started"), filepath.Join(c.dir, "release")
+	c.catalog(command("touch "+started+"; while ! test -e "+release+"; do sleep 0.01; done", ""), command("true", ""))
+	require.Eventually(t, func() bool { _, err := os.Stat(started); return err == nil }, 10*time.Second, time.Millisecond)
+	c.send(&modules.Message{Stop: &modules.Empty{}})
+	c.send(&modules.Message{Ping: &modules.Empty{}}) // whose answer says that stop has been read
+	require.NotNil(t, c.next().Pong)
+	require.NoError(t, os.WriteFile(release, nil, 0o600))
+	require.Equal(t, modules.Changed, c.next().Result.Status)
+	require.True(t, c.next().Done.Stopped)
+}
+
+func TestSessionKillsTheProcessGroup(t *testing.T) {
+	c := serve(t)
+	pid := filepath.Join(c.dir, "pid")
+	// The sleep is a child of the shell: the whole group has to go.
+	c.catalog(command("sleep 1000 & echo $! > "+pid+".new; mv "+pid+".new "+pid+"; wait", ""))
+	require.Eventually(t, func() bool { _, err := os.Stat(pid); return err == nil }, 10*time.Second, time.Millisecond)
+	child, err := os.ReadFile(pid)
+	require.NoError(t, err)
+	c.send(&modules.Message{Kill: &modules.Empty{}})
+	r := c.next().Result
+	require.Equal(t, modules.Failed, r.Status)
+	require.Eventually(t, func() bool {
+		_, err := os.Stat("/proc/" + strings.TrimSpace(string(child)) + "/cwd")
+		return err != nil
+	}, 10*time.Second, time.Millisecond)
+}
+
+func TestSessionEndsWithItsInput(t *testing.T) {
+	c := serve(t)
+	c.catalog(command("true", ""))
+	require.NotNil(t, c.next().Result)
+	require.NotNil(t, c.next().Done)
+	require.NoError(t, c.input.Close())
+	require.NoError(t, <-c.ended)
+}
+
+func TestSessionRefusesWhatAControllerDoesNotSend(t *testing.T) {
+	c := serve(t)
+	c.send(&modules.Message{Pong: &modules.Empty{}})
+	require.EqualError(t, <-c.ended, "a message that only the host sends")
+}
+
+func TestHearingNoticesSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		h := modules.Listen(r, time.Now)
+		silent := make(chan time.Time, 1)
+		start := time.Now()
+		go func() {
+			if h.Silence(t.Context()) {
+				silent <- time.Now()
+			}
+		}()
+		time.Sleep(50 * time.Second)
+		go w.Write([]byte("x"))
+		_, err := h.Read(make([]byte, 1))
+		require.NoError(t, err)
+		require.Equal(t, 50*time.Second+modules.MaxSilence, (<-silent).Sub(start))
+	})
+}

@@ -1,0 +1,151 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+func start(t *testing.T, c modules.Command) (modules.Exit, error) {
+	t.Helper()
+	exit, err := New().Commands.Run(t.Context(), c)
+	exit.Elapsed = 0
+	return exit, err
+}
+
+func sh(script string) modules.Command {
+	return modules.Command{Argv: []string{"/bin/sh", "-c", script}}
+}
+
+func TestRun(t *testing.T) {
+	exit, err := start(t, sh("echo out; echo err >&2; pwd; exit 7"))
+	require.NoError(t, err)
+	require.Equal(t, modules.Exit{
+		Code:   7,
+		Stdout: modules.Output{Text: "out\n/\n"},
+		Stderr: modules.Output{Text: "err\n"},
+	}, exit)
+}
+
+func TestRunReadsNothing(t *testing.T) {
+	exit, err := start(t, sh("cat"))
+	require.NoError(t, err)
+	require.Equal(t, modules.Exit{}, exit)
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Setenv("SECRET", "of the program itself")
+	c := modules.Command{Argv: []string{"env"}, Env: []string{"B=1"}}
+	exit, err := start(t, c)
+	require.NoError(t, err)
+	require.Equal(t, "PATH="+modules.DefaultPath+"\nLANG=C\nLC_ALL=C\nB=1\n", exit.Stdout.Text)
+}
+
+func TestStartErrors(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	require.NoError(t, os.WriteFile(data, []byte("x"), 0o644))
+	script := filepath.Join(dir, "script")
+	require.NoError(t, os.WriteFile(script, []byte("#!/no/interpreter\n"), 0o755))
+	for _, test := range []struct {
+		name string
+		c    modules.Command
+		want string
+		is   error
+	}{
+		{"nothing", modules.Command{}, "no command specified", nil},
+		{"not in the path", modules.Command{Argv: []string{"sh"}, Path: "/nowhere:/etc"}, `"sh" is not found in /nowhere:/etc`, fs.ErrNotExist},
+		{"not executable in the path", modules.Command{Argv: []string{"data"}, Path: dir}, `"` + data + `" cannot be started: not executable: permission denied`, fs.ErrPermission},
+		{"not there", modules.Command{Argv: []string{"/no/such"}}, `"/no/such" cannot be started: no such file or directory`, fs.ErrNotExist},
+		{"not executable", modules.Command{Argv: []string{"./data"}, Dir: dir}, `"./data" cannot be started: not executable: permission denied`, fs.ErrPermission},
+		{"a directory", modules.Command{Argv: []string{dir}}, `"` + dir + `" cannot be started: is a directory`, syscall.EISDIR},
+		{"no interpreter", modules.Command{Argv: []string{script}}, `"` + script + `" cannot be started: no such file or directory`, fs.ErrNotExist},
+		{"no directory", modules.Command{Argv: []string{"true"}, Dir: "/no/such"}, `working directory "/no/such": no such file or directory`, fs.ErrNotExist},
+		{"directory is a file", modules.Command{Argv: []string{"true"}, Dir: data}, `working directory "` + data + `": not a directory`, syscall.ENOTDIR},
+		{"no such user", modules.Command{Argv: []string{"true"}, User: "no-such-user"}, `user "no-such-user": no such account`, modules.ErrNoAccount},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := start(t, test.c)
+			require.EqualError(t, err, test.want)
+			if test.is != nil {
+				require.ErrorIs(t, err, test.is)
+			}
+		})
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	c := sh("exec sleep 60")
+	c.Timeout = 20 * time.Millisecond
+	exit, err := start(t, c)
+	require.ErrorIs(t, err, modules.ErrTimeout)
+	require.EqualError(t, err, `"/bin/sh" timed out after 20ms and was killed`)
+	require.Equal(t, 137, exit.Code)
+}
+
+func TestCancelBeforeStart(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("the operator said stop")
+	cancel(cause)
+	_, err := New().Commands.Run(ctx, sh("true"))
+	require.ErrorIs(t, err, cause)
+}
+
+func TestDaemonDoesNotHoldTheRun(t *testing.T) {
+	exit, err := start(t, sh("sleep 60 & echo $!"))
+	require.NoError(t, err)
+	require.Zero(t, exit.Code)
+	pid, err := strconv.Atoi(strings.TrimSpace(exit.Stdout.Text))
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL), "it is left running")
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	exit, err := start(t, sh("head -c 100000 /dev/zero; head -c 10 /dev/zero >&2"))
+	require.NoError(t, err)
+	require.Len(t, exit.Stdout.Text, modules.MaxOutput)
+	require.EqualValues(t, 100000-modules.MaxOutput, exit.Stdout.Dropped)
+	require.Len(t, exit.Stderr.Text, 10)
+}
+
+func TestOutputLines(t *testing.T) {
+	long := strings.Repeat("x", maxLine)
+	for _, test := range []struct {
+		name   string
+		writes []string
+		want   []string
+	}{
+		{"nothing", nil, nil},
+		{"lines", []string{"a\nb\n"}, []string{"a", "b"}},
+		{"in pieces", []string{"a", "b\nc", "\n"}, []string{"ab", "c"}},
+		{"no newline at the end", []string{"a\nb"}, []string{"a", "b"}},
+		{"carriage returns", []string{"a\r\n", "b\r\n"}, []string{"a", "b"}},
+		{"empty lines", []string{"\n\n"}, []string{"", ""}},
+		{"as long as may be", []string{long, "\n"}, []string{long}},
+		{"too long", []string{long + "y", "zzz\nb\n"}, []string{long + "…", "b"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var lines []string
+			o := output{onLine: func(line string) { lines = append(lines, line) }}
+			for _, w := range test.writes {
+				n, err := o.Write([]byte(w))
+				require.NoError(t, err)
+				require.Equal(t, len(w), n)
+			}
+			o.end()
+			require.Equal(t, test.want, lines)
+			require.Equal(t, strings.Join(test.writes, ""), o.kept().Text)
+		})
+	}
+}

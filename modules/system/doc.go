@@ -1,0 +1,24 @@
+// Package system is the real [modules.Host]: files, accounts and commands of
+// the machine that the program runs on, and the lock that keeps two applying
+// runs apart. It is linked into the host program only.
+package system
+
+import (
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// New gives the machine's files, accounts and commands. Contents, Report and
+// Forecast are for the caller to fill.
+func New() modules.Host {
+	c := &commands{}
+	a := &accounts{getent: c.getent, idGroups: c.idGroups}
+	c.accounts = a
+	f := &files{digests: digests{now: time.Now}, changed: a.forget}
+	return modules.Host{
+		Files:    modules.Files{FileReader: f, FileWriter: f},
+		Accounts: a,
+		Commands: c,
+	}
+}

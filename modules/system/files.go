@@ -1,0 +1,117 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// files implements [modules.FileReader] and [modules.FileWriter].
+type files struct {
+	digests digests
+	changed func() // called after every change
+}
+
+// Stat implements [modules.FileReader].
+func (f *files) Stat(path string) (modules.FileInfo, error) {
+	if err := checkPath(path); err != nil {
+		return modules.FileInfo{}, err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return modules.FileInfo{}, err
+	}
+	described := describe(info)
+	if described.Kind == modules.Symlink {
+		described.Target, err = os.Readlink(path)
+	}
+	return described, err
+}
+
+// describe translates what lstat found. A link's target is not in it.
+func describe(info fs.FileInfo) modules.FileInfo {
+	st := info.Sys().(*syscall.Stat_t)
+	described := modules.FileInfo{
+		Kind: kind(info.Mode()),
+		Mode: info.Mode() & (fs.ModePerm | specialBits),
+		UID:  int(st.Uid),
+		GID:  int(st.Gid),
+	}
+	if described.Kind == modules.Regular {
+		described.Size = info.Size()
+	}
+	return described
+}
+
+// specialBits are the mode bits that a manifest cannot write.
+const specialBits = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+func kind(mode fs.FileMode) modules.FileKind {
+	switch mode.Type() {
+	case 0:
+		return modules.Regular
+	case fs.ModeDir:
+		return modules.Directory
+	case fs.ModeSymlink:
+		return modules.Symlink
+	}
+	return modules.Special
+}
+
+// Open implements [modules.FileReader].
+func (f *files) Open(path string) (io.ReadCloser, error) { return openRegular(path) }
+
+// openRegular refuses what is no regular file: reading a pipe or a device could
+// wait for ever or have effects.
+func openRegular(path string) (*os.File, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	// Without O_NONBLOCK, open itself waits for the other end of a pipe.
+	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// List implements [modules.FileReader].
+func (f *files) List(path string) ([]string, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+func checkPath(path string) error {
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+		return fmt.Errorf("path %q is not absolute and clean", path)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package system
+
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// inode is what was found at a path, held fast: whatever the path leads to
+// later, the calls act on this.
+type inode struct {
+	fd   int // of O_PATH, which needs no permission and wakes no device
+	stat unix.Stat_t
+}
+
+// openInode finds what is at path. A symbolic link is ELOOP.
+func openInode(path string) (*inode, error) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	n := &inode{fd: fd}
+	if err = unix.Fstat(fd, &n.stat); err == nil && n.stat.Mode&unix.S_IFMT == unix.S_IFLNK {
+		err = unix.ELOOP
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return n, nil
+}
+
+func (n *inode) chown(uid, gid int) error {
+	return unix.Fchownat(n.fd, "", uid, gid, unix.AT_EMPTY_PATH)
+}
+
+// chmod goes through /proc because fchmod(2) refuses O_PATH, and fchmodat2(2)
+// is there since Linux 6.6 only.
+func (n *inode) chmod(mode uint32) error {
+	err := unix.Chmod("/proc/self/fd/"+strconv.Itoa(n.fd), mode)
+	if err == unix.ENOENT { // no /proc
+		err = unix.Fchmodat(n.fd, "", mode, unix.AT_EMPTY_PATH)
+	}
+	return err
+}
+
+func (n *inode) close() { unix.Close(n.fd) }

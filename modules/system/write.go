@@ -1,0 +1,335 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Write implements [modules.FileWriter].
+func (f *files) Write(ctx context.Context, path string, r io.Reader, a modules.Attributes) error {
+	dir, name, err := openParent(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	defer f.changed()
+	a, err = forFile(dir, name, a)
+	if err != nil {
+		return at("write", path, err)
+	}
+	temp, err := createTemp(dir, name)
+	if err != nil {
+		return at("write", path, err)
+	}
+	err = fill(ctx, temp, r, a)
+	if err == nil {
+		err = dir.Rename(temp.Name(), name)
+	}
+	if err != nil {
+		return at("write", path, errors.Join(cause(err), cause(dir.Remove(temp.Name()))))
+	}
+	return at("sync the directory of", path, syncDir(dir))
+}
+
+// openParent opens the directory that holds path. All that follows happens in
+// this directory, even if somebody exchanges its path for a link meanwhile.
+func openParent(path string) (dir *os.Root, name string, err error) {
+	if err := checkPath(path); err != nil {
+		return nil, "", err
+	}
+	if path == "/" {
+		return nil, "", &fs.PathError{Op: "change", Path: path, Err: errRootDir}
+	}
+	dir, err = os.OpenRoot(filepath.Dir(path))
+	return dir, filepath.Base(path), err
+}
+
+var errRootDir = errors.New("the root directory is never replaced or removed")
+
+// forFile decides the attributes of a file that will replace name: what a says,
+// and where that leaves them open those of a regular file that is there now.
+func forFile(dir *os.Root, name string, a modules.Attributes) (modules.Attributes, error) {
+	info, err := dir.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		info = nil
+	case err != nil:
+		return a, err
+	case info.IsDir():
+		return a, syscall.EISDIR
+	case !info.Mode().IsRegular():
+		info = nil
+	}
+	a.Mode = a.Mode.Perm()
+	if a.KeepMode {
+		a.Mode = 0o600
+	}
+	if info == nil {
+		return a, nil
+	}
+	old := describe(info)
+	if a.KeepMode {
+		a.Mode = old.Mode.Perm()
+	}
+	if a.UID < 0 {
+		a.UID = old.UID
+	}
+	if a.GID < 0 {
+		a.GID = old.GID
+	}
+	return a, nil
+}
+
+// maxTempStem keeps the name of a temporary file within the 255 bytes that file
+// systems allow.
+const maxTempStem = 200
+
+func tempName(name string) string {
+	if len(name) > maxTempStem {
+		name = name[:maxTempStem]
+	}
+	return fmt.Sprintf(".%s.ccm-%016x", name, rand.Uint64())
+}
+
+// tempFile is an open file whose Name is relative to its directory.
+type tempFile struct {
+	*os.File
+	name string
+}
+
+func (t *tempFile) Name() string { return t.name }
+
+// createTemp makes an empty file of mode 0600 that nobody has had a chance to
+// open. O_EXCL does not follow a link that waits at the name.
+func createTemp(dir *os.Root, name string) (*tempFile, error) {
+	for {
+		temp := tempName(name)
+		file, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+		if err == nil {
+			return &tempFile{file, temp}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+}
+
+// fill gives a temporary file its bytes and attributes, syncs and closes it.
+func fill(ctx context.Context, temp *tempFile, r io.Reader, a modules.Attributes) error {
+	_, err := io.Copy(temp, untilDone{ctx, r})
+	if err == nil {
+		err = dress(temp.File, a.Mode, a)
+	}
+	if err == nil {
+		err = temp.Sync()
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return errors.Join(cause(err), cause(temp.Close()))
+}
+
+// dress gives what this process has just made its owner and its mode.
+func dress(file *os.File, mode fs.FileMode, a modules.Attributes) error {
+	// chown before chmod: chown(2) clears the setuid and setgid bits, and nobody
+	// but the new owner may gain the new mode.
+	if a.UID >= 0 || a.GID >= 0 {
+		if err := file.Chown(max(a.UID, -1), max(a.GID, -1)); err != nil {
+			return err
+		}
+	}
+	return file.Chmod(mode)
+}
+
+// untilDone reads until its context ends.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
+
+func syncDir(dir *os.Root) error {
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil // a file system whose directories need no sync
+	}
+	return err
+}
+
+// MakeDir implements [modules.FileWriter]. The missing directories are made
+// under a temporary name and appear together, finished.
+func (f *files) MakeDir(ctx context.Context, path string, a modules.Attributes) error {
+	if err := errors.Join(ctx.Err(), checkPath(path)); err != nil {
+		return err
+	}
+	top, below, err := missing(path)
+	if err != nil {
+		return at("mkdir", path, err)
+	}
+	dir, name, err := openParent(top)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	defer f.changed()
+	temp := tempName(name)
+	err = makeDirs(dir, temp, filepath.Join(temp, below), a)
+	if err == nil {
+		err = dir.Rename(temp, name)
+	}
+	if err != nil {
+		return at("mkdir", path, errors.Join(cause(err), cause(dir.RemoveAll(temp))))
+	}
+	return at("sync the directory of", top, syncDir(dir))
+}
+
+// missing splits a path at the topmost directory that is not there: below is
+// relative to top.
+func missing(path string) (top, below string, err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return "", "", syscall.EEXIST
+	}
+	for top = path; ; top = filepath.Dir(top) {
+		info, err := os.Stat(filepath.Dir(top))
+		switch {
+		case err == nil && !info.IsDir():
+			return "", "", syscall.ENOTDIR
+		case err == nil:
+			below, err = filepath.Rel(top, path)
+			return top, below, err
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", "", err
+		}
+	}
+}
+
+// makeDirs makes the directories from top down to bottom, which is top or below
+// it, and gives all of them the attributes.
+func makeDirs(dir *os.Root, top, bottom string, a modules.Attributes) error {
+	if err := dir.MkdirAll(bottom, 0o700); err != nil {
+		return err
+	}
+	// From the bottom up: a parent may get a mode that lets nobody through.
+	for at := bottom; ; at = filepath.Dir(at) {
+		if err := dressDir(dir, at, a); err != nil || at == top {
+			return err
+		}
+	}
+}
+
+func dressDir(dir *os.Root, name string, a modules.Attributes) error {
+	d, err := dir.Open(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	info, err := d.Stat()
+	if err != nil {
+		return err
+	}
+	mode := a.Mode.Perm()
+	if a.KeepMode {
+		mode = 0o755
+	}
+	return dress(d, mode|info.Mode()&specialBits, a)
+}
+
+// SetAttributes implements [modules.FileWriter]. Modes have permission bits
+// only: a regular file loses its setuid, setgid and sticky bits with a new mode,
+// a directory keeps them (as with chmod of the GNU tools), since there they mean
+// inheritance and shared use rather than privilege.
+func (f *files) SetAttributes(ctx context.Context, path string, a modules.Attributes) error {
+	if err := errors.Join(ctx.Err(), checkPath(path)); err != nil {
+		return err
+	}
+	node, err := openInode(path)
+	if err != nil {
+		return at("set attributes of", path, err)
+	}
+	defer node.close()
+	defer f.changed()
+	return at("set attributes of", path, setAttributes(node, a))
+}
+
+func setAttributes(node *inode, a modules.Attributes) error {
+	have, directory := node.mode()
+	want := have
+	if !a.KeepMode {
+		want = uint32(a.Mode.Perm())
+		if directory {
+			want |= have &^ 0o777
+		}
+	}
+	if a.UID >= 0 || a.GID >= 0 {
+		// Between the two calls no class of users may have a right that it has
+		// neither before nor after.
+		if both := have & want; both != have {
+			if err := node.chmod(both); err != nil {
+				return err
+			}
+		}
+		if err := node.chown(max(a.UID, -1), max(a.GID, -1)); err != nil {
+			return errors.Join(err, node.chmod(have))
+		}
+	}
+	// Also when the mode is unchanged: chown clears bits that are to be kept.
+	return node.chmod(want)
+}
+
+// Remove implements [modules.FileWriter]. A tree is taken away piece by piece:
+// one that cannot be removed whole is left in part.
+func (f *files) Remove(ctx context.Context, path string, tree bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	dir, name, err := openParent(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	defer f.changed()
+	remove := dir.Remove
+	if tree {
+		remove = dir.RemoveAll
+	}
+	return at("remove", path, remove(name))
+}
+
+// at names the whole path in an error; the os package knows it by a part only.
+func at(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: path, Err: cause(err)}
+}
+
+// cause strips the names that the os package puts around an error.
+func cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
+		return l.Err
+	}
+	return err
+}

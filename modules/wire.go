@@ -1,0 +1,198 @@
+package modules
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Bounds of one message line, without the bytes of a blob. What a host says is
+// bounded much tighter than what the controller, which it trusts, says to it.
+const (
+	MaxFromHost       = 4 << 20
+	MaxFromController = 64 << 20
+)
+
+// compressed says whether the stream after hello is deflated. For a catalog of
+// 200 files BenchmarkCatalogWire counts a fifth of the bytes, which is what lets
+// it fit TCP's first window.
+const compressed = true
+
+// ErrTooLong is returned for a message line beyond its bound.
+var ErrTooLong = errors.New("message is too long")
+
+// A Conn is one end of the message stream. Send may be called from several
+// goroutines, Receive from one.
+//
+// Each Send is one write and, when compressed, one complete deflate stream:
+// so an idle connection holds no compressor, of which each takes more memory
+// than all the rest of a host.
+type Conn struct {
+	in      *bufio.Reader
+	maxLine int
+
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// NewConn makes a Conn of a stream whose hello line has been read or written.
+// maxLine bounds received lines: [MaxFromHost] or [MaxFromController].
+func NewConn(in *bufio.Reader, out io.Writer, maxLine int) *Conn {
+	c := &Conn{in: in, out: out, maxLine: maxLine}
+	if compressed {
+		c.in = bufio.NewReader(&inflater{in: in, z: flate.NewReader(in)})
+	}
+	return c
+}
+
+// Send writes messages in one piece. The bytes of a Blob are its Data.
+func (c *Conn) Send(messages ...*Message) error {
+	var buf bytes.Buffer
+	for _, m := range messages {
+		if m.Blob != nil {
+			m.Blob.N = len(m.Blob.Data)
+		}
+		if err := m.validate(); err != nil {
+			return err
+		}
+		line, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		buf.Write(line)
+		buf.WriteByte('\n')
+		if m.Blob != nil {
+			buf.Write(m.Blob.Data)
+		}
+	}
+	packet := &buf
+	if compressed {
+		packet = deflate(buf.Bytes())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.out.Write(packet.Bytes())
+	return err
+}
+
+// Receive reads one message with the bytes that belong to it. At the end of the
+// stream it returns io.EOF.
+func (c *Conn) Receive() (*Message, error) {
+	line, err := readLine(c.in, c.maxLine)
+	if err != nil {
+		return nil, err
+	}
+	m := new(Message)
+	if err := decodeStrict(line, m); err != nil {
+		return nil, fmt.Errorf("reading a message: %w", err)
+	}
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
+	if b := m.Blob; b != nil && b.N > 0 {
+		b.Data = make([]byte, b.N)
+		if _, err := io.ReadFull(c.in, b.Data); err != nil {
+			return nil, noEOF(err)
+		}
+	}
+	return m, nil
+}
+
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > limit {
+			return nil, ErrTooLong
+		}
+		if err == nil && line == nil {
+			return part, nil
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line, nil
+		case err == io.EOF && len(line) > 0:
+			return nil, io.ErrUnexpectedEOF
+		case err != bufio.ErrBufferFull:
+			return nil, err
+		}
+	}
+}
+
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// ParseHello reads the hello line.
+func ParseHello(line []byte) (*Hello, error) {
+	var m Message
+	if err := decodeStrict(line, &m); err != nil {
+		return nil, fmt.Errorf("reading hello: %w", err)
+	}
+	if err := m.validate(); err != nil || m.Hello == nil {
+		return nil, errors.New("the first line is no hello")
+	}
+	return m.Hello, nil
+}
+
+// WriteHello writes the hello line.
+func WriteHello(w io.Writer, h *Hello) error {
+	line, err := json.Marshal(&Message{Hello: h})
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+var deflaters = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return w
+}}
+
+func deflate(b []byte) *bytes.Buffer {
+	var buf bytes.Buffer
+	w := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(w)
+	w.Reset(&buf)
+	w.Write(b) // into memory: cannot fail
+	w.Close()
+	return &buf
+}
+
+// inflater reads deflate streams that follow each other as one. flate reads
+// single bytes of a ByteReader, so nothing beyond a stream's end is taken.
+type inflater struct {
+	in     *bufio.Reader
+	z      io.ReadCloser
+	inside bool // of a stream; the input may end only outside
+}
+
+func (f *inflater) Read(p []byte) (int, error) {
+	if !f.inside {
+		if _, err := f.in.Peek(1); err != nil {
+			return 0, err
+		}
+		if err := f.z.(flate.Resetter).Reset(f.in, nil); err != nil {
+			return 0, err
+		}
+		f.inside = true
+	}
+	n, err := f.z.Read(p)
+	if err == io.EOF {
+		f.inside, err = false, nil
+	}
+	return n, err
+}
