@@ -1,0 +1,29 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/ccm-push/ccm-push/facts"
+	"github.com/ccm-push/ccm-push/facts/gather"
+)
+
+// printFacts prints what the collectors find: all of them, if none is named.
+func printFacts(ctx context.Context, names []string, out io.Writer) error {
+	report, err := gather.Gather(ctx, facts.Collectors(names, len(names) == 0), gatherOptions())
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append(report, '\n'))
+	return err
+}
+
+// gatherOptions names the folders of custom facts: the host's and the user's.
+func gatherOptions() gather.Options {
+	config, err := os.UserConfigDir()
+	if err != nil {
+		config = "" // a user without a home has no facts of their own
+	}
+	return gather.Options{Dirs: gather.Dirs(config)}
+}

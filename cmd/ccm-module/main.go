@@ -1,0 +1,79 @@
+// Command ccm-module is the program that ccm-push runs on a host. It takes
+// resources as JSON and answers with what it did or would do.
+//
+//	ccm-module run [--check] < resource.json   one resource, one result
+//	ccm-module serve NONCE COLLECTORS          a session with ccm-push
+//	ccm-module facts [COLLECTOR...]            what is true of this host
+//	ccm-module version
+//
+// Standard output belongs to JSON; everything for people is on standard error.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// build identifies the sources that the program was made from; the linker sets
+// it.
+var build = "dev"
+
+// usageError is a call with the wrong words.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+// exitError ends the program with a status of its own. Its text has been said.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+func main() {
+	// Installing this program needs a tight umask; the commands it runs expect
+	// the usual one. Files are created with modes that do not depend on it.
+	syscall.Umask(0o022)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	err := command(ctx, os.Args[1:], os.Stdin, os.Stdout)
+	os.Exit(status(err))
+}
+
+func status(err error) int {
+	var code exitError
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	case errors.As(err, &usage):
+		fmt.Fprintln(os.Stderr, "ccm-module:", err)
+		return 1
+	}
+	fmt.Fprintln(os.Stderr, "ccm-module:", err)
+	return 2
+}
+
+func command(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	if len(args) == 0 {
+		return usageError("say what to do: run, serve, facts or version")
+	}
+	switch name, rest := args[0], args[1:]; name {
+	case "run":
+		return run(ctx, rest, in, out)
+	case "serve":
+		return serve(ctx, rest, in, out)
+	case "facts":
+		return printFacts(ctx, rest, out)
+	case "version":
+		_, err := fmt.Fprintln(out, build)
+		return err
+	default:
+		return usageError(fmt.Sprintf("there is no command %q; there are run, serve, facts and version", name))
+	}
+}

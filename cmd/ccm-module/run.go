@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+// request is what run reads.
+type request struct {
+	Type       string          `json:"type"`
+	Properties json.RawMessage `json:"properties"`
+}
+
+// answer is what run prints: the result of a session in its own words.
+type answer struct {
+	Type            string         `json:"type"`
+	Name            string         `json:"name"`
+	Status          modules.Status `json:"status"`
+	Check           bool           `json:"check"`
+	*modules.Result                // its own status is hidden by the one above, which is never left out
+}
+
+// maxRequest bounds what run reads, in bytes.
+const maxRequest = 64 << 20
+
+// run takes one resource from in and prints one result. The exit status is 2 if
+// the resource failed.
+func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	check := len(args) == 1 && args[0] == "--check"
+	if len(args) > 0 && !check {
+		return usageError("usage: ccm-module run [--check] < resource.json")
+	}
+	entry, res, err := readResource(ctx, in)
+	if err != nil {
+		return usageError(err.Error())
+	}
+	host := system.New()
+	host.Contents = modules.LocalContents{}
+	engine := &modules.Engine{
+		Decode: func(*modules.Entry) (modules.Resource, error) { return res, nil },
+		Host:   host,
+		Now:    time.Now,
+	}
+	failed := false
+	_, err = engine.Run(ctx, &modules.Catalog{Check: check, Entries: []modules.Entry{entry}}, func(r *modules.Result) error {
+		if r.Status == "" {
+			r.Status = modules.Stable
+		}
+		failed = r.Status == modules.Failed
+		return json.NewEncoder(out).Encode(answer{entry.Type, entry.Name, r.Status, check, r})
+	})
+	if err == nil && failed {
+		return exitError(2)
+	}
+	return err
+}
+
+// readResource reads a resource and prepares it as a controller would, with
+// files from the working directory.
+func readResource(ctx context.Context, in io.Reader) (modules.Entry, modules.Resource, error) {
+	var req request
+	d := json.NewDecoder(io.LimitReader(in, maxRequest))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&req); err != nil {
+		return modules.Entry{}, nil, fmt.Errorf(`reading the resource: %w (it looks like {"type":"file","properties":{"name":"/etc/motd",…}})`, err)
+	}
+	entry := modules.Entry{Type: req.Type}
+	res, err := builtin.Types().Decode(req.Type, req.Properties)
+	if err != nil {
+		return entry, nil, err
+	}
+	entry.Name = modules.Name(res)
+	if p, ok := res.(modules.Preparer); ok {
+		err = p.Prepare(ctx, localSource())
+	}
+	return entry, res, err
+}
+
+// localSource reads the files that a resource mentions from the working
+// directory.
+func localSource() modules.Source {
+	return modules.Source{
+		File: func(_ context.Context, path string) (modules.Content, error) {
+			b, err := os.ReadFile(path)
+			return modules.BytesContent(b), err
+		},
+		Text: func(_ context.Context, text string) (modules.Content, error) {
+			return modules.TextContent(text), nil
+		},
+	}
+}

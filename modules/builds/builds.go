@@ -1,0 +1,105 @@
+// Package builds holds the host programs that a controller can send: one build
+// of cmd/ccm-module per operating system and architecture.
+//
+// `make` cross-compiles them into the folder bin, from where they are embedded.
+// A controller that was built without them has none of its own and needs a
+// folder with the same layout, see [Load].
+package builds
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+//go:embed all:bin
+var embedded embed.FS
+
+// A Build is one host program.
+type Build struct {
+	OS         string // GOOS
+	Arch       string // GOARCH
+	ID         string // what the program says it is; equal sources give equal ids
+	SHA256     string // of the program, in lower-case hex
+	Size       int64  // of the program, in bytes
+	Compressed []byte // the program, as one gzip member
+}
+
+// Embedded gives the builds that this program was made with. It is empty if the
+// program was made without `make`.
+func Embedded() ([]Build, error) {
+	list, err := readUnder(embedded, "bin")
+	if err != nil {
+		return nil, fmt.Errorf("embedded host programs: %w", err)
+	}
+	return list, nil
+}
+
+// readUnder is read for a folder that may have no index yet.
+func readUnder(fsys fs.FS, dir string) ([]Build, error) {
+	sub, err := fs.Sub(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := fs.Stat(sub, IndexFile); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return read(sub)
+}
+
+// Load reads the builds of a folder that modules/builds/gen has filled.
+func Load(dir string) ([]Build, error) {
+	list, err := read(os.DirFS(dir))
+	if err != nil {
+		return nil, fmt.Errorf("host programs in %s: %w", dir, err)
+	}
+	return list, nil
+}
+
+// read takes in a folder. Sizes are held against the index here; hashes are left
+// to [Build.Verify], and to the host, which verifies whatever it is sent.
+func read(dir fs.FS) ([]Build, error) {
+	entries, err := ReadIndex(dir)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Build, len(entries))
+	for i, e := range entries {
+		b, err := fs.ReadFile(dir, e.File())
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(b)) != e.CompressedSize {
+			return nil, fmt.Errorf("%s has %d bytes, %s says %d", e.File(), len(b), IndexFile, e.CompressedSize)
+		}
+		list[i] = Build{OS: e.OS, Arch: e.Arch, ID: e.ID, SHA256: e.SHA256, Size: e.Size, Compressed: b}
+	}
+	return list, nil
+}
+
+// Program unpacks the program and holds it against size and hash.
+func (b Build) Program() ([]byte, error) {
+	zr, err := gzip.NewReader(bytes.NewReader(b.Compressed))
+	if err != nil {
+		return nil, fmt.Errorf("host program %s/%s: %w", b.OS, b.Arch, err)
+	}
+	// One byte more than expected tells a longer program from the right one.
+	program, err := io.ReadAll(io.LimitReader(zr, b.Size+1))
+	if err != nil {
+		return nil, fmt.Errorf("host program %s/%s: %w", b.OS, b.Arch, err)
+	}
+	if int64(len(program)) != b.Size {
+		return nil, fmt.Errorf("host program %s/%s is not the %d bytes that the index says", b.OS, b.Arch, b.Size)
+	}
+	if sum := sha256.Sum256(program); hex.EncodeToString(sum[:]) != b.SHA256 {
+		return nil, fmt.Errorf("host program %s/%s has SHA-256 %x, the index says %s", b.OS, b.Arch, sum, b.SHA256)
+	}
+	return program, nil
+}

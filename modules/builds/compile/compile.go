@@ -1,0 +1,172 @@
+// Package compile makes host programs with the go command: for the generator
+// that fills modules/builds/bin, and for tests.
+//
+// A program depends on its sources, the Go version and its target, and on
+// nothing else of the machine it is made on.
+package compile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules/builds"
+)
+
+// A Target is what a program is made for, in Go's names.
+type Target struct{ OS, Arch string }
+
+func (t Target) String() string { return t.OS + "/" + t.Arch }
+
+// Own is the target of this machine.
+func Own() Target { return Target{runtime.GOOS, runtime.GOARCH} }
+
+// ParseTarget reads "linux/amd64".
+func ParseTarget(s string) (Target, error) {
+	goos, arch, ok := strings.Cut(s, "/")
+	if !ok || goos == "" || arch == "" || strings.Contains(arch, "/") {
+		return Target{}, fmt.Errorf("target %q is not of the form linux/amd64", s)
+	}
+	return Target{goos, arch}, nil
+}
+
+// environment is the part of the go command's environment that decides about
+// its output. Settings of the caller must not: the oldest CPU of each kind is
+// the one that all hosts of that kind have.
+func (t Target) environment() []string {
+	return append(os.Environ(),
+		"GOOS="+t.OS, "GOARCH="+t.Arch, "CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOFIPS140=off", "GOWORK=off",
+		"GOAMD64=v1", "GO386=sse2", "GOARM=6", "GOARM64=v8.0", "GORISCV64=rva20u64")
+}
+
+// run starts the go command and gives its standard output.
+func (t Target) run(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = t.environment()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("go %s for %s: %w\n%s", args[0], t, err, stderr.Bytes())
+	}
+	return stdout.Bytes(), nil
+}
+
+// flags are those of go build that decide about its output, but for the id.
+// Without -buildvcs=false a commit would change every program.
+var flags = []string{"-trimpath", "-buildvcs=false", "-mod=readonly"}
+
+const ldflags = "-s -w -buildid= -X main.build="
+
+// ID names the programs that pkg and its dependencies make for targets: a hash
+// over the Go version, the settings and every source file outside the standard
+// library. It does not depend on where those files are. The programs of one
+// controller have one id, so that it can tell its own from any other.
+func ID(ctx context.Context, pkg string, targets ...Target) (string, error) {
+	h := sha256.New()
+	for _, t := range targets {
+		version, err := t.run(ctx, "env", "GOVERSION")
+		if err != nil {
+			return "", err
+		}
+		listing, err := t.run(ctx, slices.Concat([]string{"list", "-deps", "-json=ImportPath,Standard,Dir,GoFiles,SFiles,HFiles,EmbedFiles"}, flags, []string{pkg})...)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s%s %q %q\n", version, t, flags, ldflags)
+		if err := hashPackages(h, listing); err != nil {
+			return "", fmt.Errorf("build id of %s: %w", pkg, err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))[:idLength], nil
+}
+
+// idLength is how many hex digits of the hash are kept: an id has to differ
+// between builds, not to withstand anybody. Hosts verify the whole SHA-256.
+const idLength = 20
+
+// A listed package is what ID asks `go list` for.
+type listed struct {
+	ImportPath string
+	Standard   bool
+	Dir        string
+	GoFiles    []string
+	SFiles     []string
+	HFiles     []string
+	EmbedFiles []string
+}
+
+func hashPackages(h io.Writer, listing []byte) error {
+	d := json.NewDecoder(bytes.NewReader(listing))
+	for {
+		var p listed
+		err := d.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if p.Standard {
+			continue
+		}
+		for _, name := range slices.Concat(p.GoFiles, p.SFiles, p.HFiles, p.EmbedFiles) {
+			b, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(h, "%s/%s %x\n", p.ImportPath, name, sha256.Sum256(b))
+		}
+	}
+}
+
+// Build compiles pkg for t and has the program say id. level is one of
+// compress/gzip: how much time to spend on a smaller file.
+func Build(ctx context.Context, pkg string, t Target, id string, level int) (builds.Build, error) {
+	dir, err := os.MkdirTemp("", "ccm-module-")
+	if err != nil {
+		return builds.Build{}, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "ccm-module")
+	if _, err := t.run(ctx, slices.Concat([]string{"build", "-o", out, "-ldflags", ldflags + id}, flags, []string{pkg})...); err != nil {
+		return builds.Build{}, err
+	}
+	program, err := os.ReadFile(out)
+	if err != nil {
+		return builds.Build{}, err
+	}
+	sum := sha256.Sum256(program)
+	packed, err := pack(program, level)
+	return builds.Build{
+		OS: t.OS, Arch: t.Arch, ID: id,
+		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: packed,
+	}, err
+}
+
+// pack compresses with a header that holds neither name nor time.
+func pack(b []byte, level int) ([]byte, error) {
+	var out bytes.Buffer
+	zw, err := gzip.NewWriterLevel(&out, level)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := zw.Write(b); err != nil {
+		return nil, err
+	}
+	if err := zw.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,70 @@
+package compile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const hello = "./testdata/hello"
+
+func TestParseTarget(t *testing.T) {
+	got, err := ParseTarget("linux/amd64")
+	require.NoError(t, err)
+	require.Equal(t, Target{"linux", "amd64"}, got)
+	for _, bad := range []string{"", "linux", "/amd64", "linux/", "linux/arm/7"} {
+		_, err := ParseTarget(bad)
+		require.EqualError(t, err, fmt.Sprintf("target %q is not of the form linux/amd64", bad))
+	}
+}
+
+func TestBuildRuns(t *testing.T) {
+	b, err := Build(t.Context(), hello, Own(), "id-7", gzip.BestSpeed)
+	require.NoError(t, err)
+	program, err := b.Program()
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "hello")
+	require.NoError(t, os.WriteFile(path, program, 0o755))
+	out, err := exec.Command(path).Output()
+	require.NoError(t, err)
+	require.Equal(t, "id-7\n", string(out))
+}
+
+func TestBuildError(t *testing.T) {
+	_, err := Build(t.Context(), "./testdata/absent", Own(), "id", gzip.BestSpeed)
+	require.ErrorContains(t, err, "go build for "+Own().String()+": exit status 1\n")
+	require.ErrorContains(t, err, "testdata/absent")
+}
+
+func TestIDNamesSourceAndTarget(t *testing.T) {
+	id := func(target Target) string {
+		id, err := ID(t.Context(), hello, target)
+		require.NoError(t, err)
+		require.Len(t, id, idLength)
+		return id
+	}
+	linux := Target{"linux", "amd64"}
+	require.Equal(t, id(linux), id(linux))
+	require.NotEqual(t, id(linux), id(Target{"linux", "arm64"}))
+}
+
+func TestIDFollowsSourcesNotPlaces(t *testing.T) {
+	hash := func(source string) string {
+		dir := t.TempDir() // another one each time
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte(source), 0o644))
+		var h bytes.Buffer
+		listing := fmt.Sprintf(`{"ImportPath":"fmt","Standard":true,"Dir":"/absent","GoFiles":["x.go"]}{"ImportPath":"p","Dir":%q,"GoFiles":["a.go"]}`, dir)
+		require.NoError(t, hashPackages(&h, []byte(listing)))
+		return h.String()
+	}
+	require.True(t, strings.HasPrefix(hash("package p"), "p/a.go "))
+	require.Equal(t, hash("package p"), hash("package p"))
+	require.NotEqual(t, hash("package p"), hash("package p // changed"))
+}

@@ -1,0 +1,8 @@
+// Hello stands for the host program where a test needs only a program.
+package main
+
+import "fmt"
+
+var build string
+
+func main() { fmt.Println(build) }

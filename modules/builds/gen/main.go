@@ -1,0 +1,171 @@
+// Gen fills a folder with host programs: see package builds.
+//
+//	go run ./modules/builds/gen -out modules/builds/bin [target...]
+//
+// A target is written as linux/amd64; without one, all of them are made. What is
+// up to date is left alone, and stays in the folder's index also if it is not
+// asked for.
+package main
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ccm-push/ccm-push/modules/builds"
+	"github.com/ccm-push/ccm-push/modules/builds/compile"
+)
+
+// allTargets are the hosts that ccm-push can drive without further ado.
+var allTargets = []string{
+	"linux/amd64", "linux/arm64", "linux/arm", "linux/386", "linux/riscv64",
+	"darwin/amd64", "darwin/arm64", "freebsd/amd64", "freebsd/arm64",
+}
+
+// parallel is low because every go build uses several processors itself.
+const parallel = 2
+
+type generator struct {
+	out string // folder
+	pkg string // main package of the host program
+	id  string // what the programs say they are; empty: a hash of their sources
+	log io.Writer
+	old map[compile.Target]builds.Entry // what the folder holds
+}
+
+func main() {
+	g := generator{log: os.Stderr}
+	flag.StringVar(&g.out, "out", "modules/builds/bin", "the `folder` to fill")
+	flag.StringVar(&g.pkg, "pkg", "./cmd/ccm-module", "the `package` of the host program")
+	flag.StringVar(&g.id, "id", "", "what the programs shall say they are (default: a hash of their sources)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := g.run(ctx, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func (g *generator) run(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		names = allTargets
+	}
+	targets, err := parseTargets(names)
+	if err != nil {
+		return err
+	}
+	if err := g.open(); err != nil {
+		return err
+	}
+	if err := g.identify(ctx, targets); err != nil {
+		return err
+	}
+	entries, err := g.makeAll(ctx, targets)
+	if err != nil {
+		return err
+	}
+	return builds.WriteIndex(g.out, slices.Concat(entries, g.others(targets)))
+}
+
+func parseTargets(names []string) ([]compile.Target, error) {
+	targets := make([]compile.Target, len(names))
+	for i, name := range names {
+		t, err := compile.ParseTarget(name)
+		if err != nil {
+			return nil, err
+		}
+		targets[i] = t
+	}
+	return targets, nil
+}
+
+// identify finds the id of the programs. It is the same whichever of the usual
+// targets are asked for.
+func (g *generator) identify(ctx context.Context, asked []compile.Target) (err error) {
+	if g.id != "" {
+		return nil
+	}
+	all, err := parseTargets(allTargets)
+	if err != nil {
+		return err
+	}
+	for _, t := range asked {
+		if !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	g.id, err = compile.ID(ctx, g.pkg, all...)
+	return err
+}
+
+// others are the programs in the folder that are up to date but not asked for.
+func (g *generator) others(asked []compile.Target) []builds.Entry {
+	var entries []builds.Entry
+	for t, e := range g.old {
+		if !slices.Contains(asked, t) && e.ID == g.id && g.holds(e) {
+			entries = append(entries, e)
+		}
+	}
+	slices.SortFunc(entries, func(a, b builds.Entry) int { return strings.Compare(a.File(), b.File()) })
+	return entries
+}
+
+// open makes the folder and looks at what it holds. An index that cannot be
+// read is as good as none.
+func (g *generator) open() error {
+	if err := os.MkdirAll(g.out, 0o755); err != nil {
+		return err
+	}
+	entries, err := builds.ReadIndex(os.DirFS(g.out))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(g.log, "gen: %v; making everything anew\n", err)
+	}
+	g.old = make(map[compile.Target]builds.Entry, len(entries))
+	for _, e := range entries {
+		g.old[compile.Target{OS: e.OS, Arch: e.Arch}] = e
+	}
+	return nil
+}
+
+func (g *generator) makeAll(ctx context.Context, targets []compile.Target) ([]builds.Entry, error) {
+	entries := make([]builds.Entry, len(targets))
+	eg, ctx := errgroup.WithContext(ctx) // one target that does not compile is enough
+	eg.SetLimit(parallel)
+	for i, t := range targets {
+		eg.Go(func() (err error) {
+			entries[i], err = g.make(ctx, t)
+			return err
+		})
+	}
+	return entries, eg.Wait()
+}
+
+func (g *generator) make(ctx context.Context, t compile.Target) (builds.Entry, error) {
+	if e, ok := g.old[t]; ok && e.ID == g.id && g.holds(e) {
+		return e, nil
+	}
+	b, err := compile.Build(ctx, g.pkg, t, g.id, gzip.BestCompression)
+	if err != nil {
+		return builds.Entry{}, err
+	}
+	fmt.Fprintf(g.log, "gen: %s %s: %d KiB, compressed %d KiB\n", t, g.id, b.Size>>10, len(b.Compressed)>>10)
+	return b.Write(g.out)
+}
+
+// holds reports whether the file of e is there and has its size.
+func (g *generator) holds(e builds.Entry) bool {
+	info, err := os.Stat(filepath.Join(g.out, e.File()))
+	return err == nil && info.Size() == e.CompressedSize
+}

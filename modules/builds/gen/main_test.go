@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builds"
+	"github.com/ccm-push/ccm-push/modules/builds/compile"
+)
+
+func TestGeneratorMakesWhatIsMissing(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "bin")
+	own := compile.Own().String()
+	generate := func(id string) (log string) {
+		var b bytes.Buffer
+		g := generator{out: out, pkg: "../compile/testdata/hello", id: id, log: &b}
+		require.NoError(t, g.run(t.Context(), []string{own}))
+		return b.String()
+	}
+
+	require.Contains(t, generate(""), "gen: "+own)
+	require.Empty(t, generate(""), "up to date")
+	list, err := builds.Load(out)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	_, err = list[0].Program()
+	require.NoError(t, err)
+
+	require.Contains(t, generate("other"), "gen: "+own+" other", "another id")
+	require.NoError(t, os.Remove(filepath.Join(out, "ccm-module_"+list[0].OS+"_"+list[0].Arch+".gz")))
+	require.Contains(t, generate("other"), "gen: "+own, "a missing file")
+	require.NoError(t, os.WriteFile(filepath.Join(out, builds.IndexFile), []byte("{"), 0o644))
+	require.Contains(t, generate("other"), "gen: index.json: unexpected EOF; making everything anew\n")
+}
+
+func TestGeneratorErrors(t *testing.T) {
+	g := generator{out: t.TempDir(), pkg: "./absent", log: &bytes.Buffer{}}
+	require.EqualError(t, g.run(t.Context(), []string{"linux"}), `target "linux" is not of the form linux/amd64`)
+	require.ErrorContains(t, g.run(t.Context(), []string{"linux/amd64"}), "go list for linux/amd64: exit status 1\n")
+}

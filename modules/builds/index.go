@@ -1,0 +1,113 @@
+package builds
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// IndexFile is the name of the file that lists the builds of a folder.
+const IndexFile = "index.json"
+
+// An Entry is what the index says of one build.
+type Entry struct {
+	OS             string `json:"os"`
+	Arch           string `json:"arch"`
+	ID             string `json:"id"`
+	SHA256         string `json:"sha256"`          // of the program
+	Size           int64  `json:"size"`            // of the program, in bytes
+	CompressedSize int64  `json:"compressed_size"` // of the file, in bytes
+}
+
+// File is the name of the file that holds the program.
+func (e Entry) File() string { return fmt.Sprintf("ccm-module_%s_%s.gz", e.OS, e.Arch) }
+
+type index struct {
+	Builds []Entry `json:"builds"`
+}
+
+// What the values of an entry may look like. They become file names, and
+// arguments of the script that starts the program on a host.
+var (
+	platformPattern = regexp.MustCompile(`^[a-z0-9]+$`)
+	idPattern       = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	digestPattern   = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+func (e Entry) validate() error {
+	switch {
+	case !platformPattern.MatchString(e.OS):
+		return fmt.Errorf("%q is not an operating system", e.OS)
+	case !platformPattern.MatchString(e.Arch):
+		return fmt.Errorf("%q is not an architecture", e.Arch)
+	case !idPattern.MatchString(e.ID):
+		return fmt.Errorf("%s: %q is not a build id", e.File(), e.ID)
+	case !digestPattern.MatchString(e.SHA256):
+		return fmt.Errorf("%s: %q is not a SHA-256", e.File(), e.SHA256)
+	case e.Size <= 0 || e.CompressedSize <= 0:
+		return fmt.Errorf("%s: sizes %d and %d are not both above zero", e.File(), e.Size, e.CompressedSize)
+	}
+	return nil
+}
+
+// ReadIndex reads the index of a folder.
+func ReadIndex(dir fs.FS) ([]Entry, error) {
+	b, err := fs.ReadFile(dir, IndexFile)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := parseIndex(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", IndexFile, err)
+	}
+	return entries, nil
+}
+
+func parseIndex(b []byte) ([]Entry, error) {
+	var x index
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&x); err != nil {
+		return nil, err
+	}
+	seen := make(map[string]bool)
+	for _, e := range x.Builds {
+		if err := e.validate(); err != nil {
+			return nil, err
+		}
+		if seen[e.File()] {
+			return nil, fmt.Errorf("%s is listed twice", e.File())
+		}
+		seen[e.File()] = true
+	}
+	return x.Builds, nil
+}
+
+// Write adds the file of b to the folder dir and gives its entry. A reader of
+// the folder sees it once [WriteIndex] has listed it.
+func (b Build) Write(dir string) (Entry, error) {
+	e := Entry{OS: b.OS, Arch: b.Arch, ID: b.ID, SHA256: b.SHA256, Size: b.Size, CompressedSize: int64(len(b.Compressed))}
+	return e, replace(filepath.Join(dir, e.File()), b.Compressed)
+}
+
+// WriteIndex writes the index of the folder dir.
+func WriteIndex(dir string, entries []Entry) error {
+	b, err := json.MarshalIndent(index{entries}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replace(filepath.Join(dir, IndexFile), append(b, '\n'))
+}
+
+// replace writes a file that is never seen half written.
+func replace(path string, b []byte) error {
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, b, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}
