@@ -1,0 +1,245 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A builder takes files into an inventory. It goes on after errors, so that all
+// of them are reported.
+type builder struct {
+	inv    *Inventory
+	edges  map[edge]*yamlpos.Node // where a group is first named as the child of another
+	errs   yamlpos.Errors
+	listed int // hosts named so far, repetitions counted
+	notes  notes
+}
+
+type edge struct{ parent, child *Group }
+
+func newBuilder() *builder {
+	b := &builder{
+		inv:   &Inventory{hostOf: map[string]*Host{}, groupOf: map[string]*Group{}},
+		edges: map[edge]*yamlpos.Node{},
+	}
+	b.link(b.group(allGroup, nil), b.group(ungrouped, nil), nil)
+	return b
+}
+
+// document takes a whole file: a map of groups.
+func (b *builder) document(n *yamlpos.Node) {
+	if n.Kind != yamlpos.Map {
+		b.errs.Add(n.Errorf(emptyHint, "an inventory is a map of groups, not %s", n.Describe()))
+		return
+	}
+	if plugin := n.Get("plugin"); plugin != nil {
+		b.errs.Add(plugin.Errorf("name a YAML file that lists the hosts", "inventory plugins are not supported yet"))
+		return
+	}
+	for _, p := range n.Pairs {
+		b.groupBody(p.Key, p.Value)
+	}
+}
+
+// group finds a group or makes it. at is where it is named.
+func (b *builder) group(name string, at *yamlpos.Node) *Group {
+	g := b.inv.groupOf[name]
+	if g == nil {
+		g = &Group{Name: name, Priority: 1, first: at}
+		b.inv.groupOf[name] = g
+		b.inv.groups = append(b.inv.groups, g)
+	}
+	return g
+}
+
+// groupKeys is what may stand below a group.
+var groupKeys = []string{"hosts", "children", "vars", "connect"}
+
+// groupBody takes a group and what is written below it. It gives nil if its
+// name cannot be one.
+func (b *builder) groupBody(key, body *yamlpos.Node) *Group {
+	if err := checkGroupName(key); err != nil {
+		b.errs.Add(err)
+		return nil
+	}
+	g := b.group(key.Text, key)
+	if isNull(body) {
+		return g
+	}
+	if body.Kind != yamlpos.Map {
+		b.errs.Add(body.Errorf("write hosts:, children:, vars: or connect: below it", "group %s must be a map, not %s", key.Text, body.Describe()))
+		return g
+	}
+	for _, p := range body.Pairs {
+		b.section(g, p.Key, p.Value)
+	}
+	return g
+}
+
+func (b *builder) section(g *Group, key, value *yamlpos.Node) {
+	switch key.Text {
+	case "hosts":
+		for _, p := range b.members(key, value) {
+			b.hosts(g, p.Key, p.Value)
+		}
+	case "children":
+		for _, p := range b.members(key, value) {
+			if child := b.groupBody(p.Key, p.Value); child != nil {
+				b.link(g, child, p.Key)
+			}
+		}
+	case "vars":
+		if b.isMap(key.Text, value) {
+			b.groupVars(g, value)
+		}
+	case "connect":
+		if b.isMap(key.Text, value) {
+			b.connect(&g.layer, value)
+		}
+	default:
+		b.errs.Add(unknownSection(key))
+	}
+}
+
+func unknownSection(key *yamlpos.Node) error {
+	if meant := yamlpos.Suggest(key.Text, groupKeys); meant != "" {
+		return key.Errorf("", "unknown key %q (did you mean %q?)", key.Text, meant)
+	}
+	return key.Errorf("below a group stand hosts, children, vars and connect; variables go under vars:, groups under children:", "unknown key %q", key.Text)
+}
+
+// members reads what is below hosts: or children:, a map, or one name as text.
+func (b *builder) members(key, n *yamlpos.Node) []yamlpos.Pair {
+	switch {
+	case isNull(n):
+		return nil
+	case n.Kind == yamlpos.Map:
+		return n.Pairs
+	case n.Kind == yamlpos.Scalar:
+		return []yamlpos.Pair{{Key: n}}
+	}
+	b.errs.Add(n.Errorf("use a mapping: each name on a line of its own, with a colon behind it", "%s must be a map, not a list", key.Text))
+	return nil
+}
+
+// isMap reports whether n is a map. Null is none, and anything else an error.
+func (b *builder) isMap(name string, n *yamlpos.Node) bool {
+	if n.Kind != yamlpos.Map && !isNull(n) {
+		b.errs.Add(n.Errorf("write a map: key: value", "%s must be a map, not %s", name, n.Describe()))
+	}
+	return n.Kind == yamlpos.Map
+}
+
+func isNull(n *yamlpos.Node) bool {
+	return n == nil || n.Kind == yamlpos.Scalar && n.Value == nil
+}
+
+// hosts takes one key below hosts:, which may stand for a range of hosts that
+// all get what is written below it.
+func (b *builder) hosts(g *Group, key, body *yamlpos.Node) {
+	names, port, err := hostNames(key)
+	if err != nil {
+		b.errs.Add(err)
+		return
+	}
+	if b.listed += len(names); b.listed > maxExpansion {
+		b.errs.Add(key.Errorf("", "more than %d hosts are listed", maxExpansion))
+		return
+	}
+	l := b.hostLayer(key, port, body)
+	for _, name := range names {
+		h := b.host(name, key)
+		h.layer.add(l)
+		if !slices.Contains(h.direct, g) {
+			h.direct = append(h.direct, g)
+			g.hosts = append(g.hosts, h)
+		}
+	}
+}
+
+func (b *builder) host(name string, at *yamlpos.Node) *Host {
+	h := b.inv.hostOf[name]
+	if h == nil {
+		h = &Host{Name: name, first: at, index: len(b.inv.hosts)}
+		b.inv.hostOf[name] = h
+		b.inv.hosts = append(b.inv.hosts, h)
+	}
+	return h
+}
+
+// hostNames reads a host key: a name or address with ranges, and maybe a port.
+func hostNames(key *yamlpos.Node) (names []string, port *yamlpos.Node, err error) {
+	if err := checkKey(key, "host"); err != nil {
+		return nil, nil, err
+	}
+	text, digits := splitPort(key.Text)
+	if digits != "" {
+		port = portVar(key, digits)
+	}
+	names, err = expandRanges(text, hostRange)
+	if te, ok := errors.AsType[*textError](err); ok {
+		return nil, nil, key.Errorf(te.hint, "host %q: %s", key.Text, te.msg)
+	}
+	for _, name := range names {
+		if err := checkHostName(key, name); err != nil {
+			return nil, nil, err
+		}
+	}
+	return names, port, nil
+}
+
+// portVar is the variable that a port in a host key stands for, as in Ansible.
+func portVar(key *yamlpos.Node, digits string) *yamlpos.Node {
+	var port any = digits // too large for a number: an error will quote it
+	if n := atoi(digits); n >= 0 {
+		port = n
+	}
+	return yamlpos.From(key, map[string]any{"ansible_port": port})
+}
+
+// link makes child a child of parent, once.
+func (b *builder) link(parent, child *Group, at *yamlpos.Node) {
+	if _, known := b.edges[edge{parent, child}]; known {
+		return
+	}
+	b.edges[edge{parent, child}] = at
+	parent.Children = append(parent.Children, child)
+	child.parents = append(child.parents, parent)
+}
+
+// finish puts the graph in order, or gives all errors there have been.
+func (b *builder) finish() (*Inventory, error) {
+	b.nameClashes()
+	for _, g := range b.inv.groups {
+		if g.Name != allGroup && len(g.parents) == 0 {
+			b.link(b.inv.groupOf[allGroup], g, g.first)
+		}
+	}
+	b.cycles()
+	if err := b.errs.Err(); err != nil {
+		return nil, err
+	}
+	setDepths(b.inv.groups)
+	b.collectUngrouped()
+	setMergeOrder(b.inv.hosts)
+	b.inv.order = b.inv.groupOf[allGroup].Hosts()
+	b.inv.warnings = b.notes.list()
+	return b.inv, nil
+}
+
+func (b *builder) nameClashes() {
+	for _, h := range b.inv.hosts {
+		g := b.inv.groupOf[h.Name]
+		if g == nil {
+			continue
+		}
+		where := "a group that always exists"
+		if g.first != nil {
+			where = fmt.Sprintf("a group at %s", g.first.Pos())
+		}
+		b.errs.Add(h.first.Errorf("rename one of them: a pattern could mean either", "%q is a host and %s", h.Name, where))
+	}
+}

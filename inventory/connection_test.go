@@ -1,0 +1,129 @@
+package inventory
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestConnection(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       Connection // of the host h, without Pos
+	}{
+		{"nothing said", "all: {hosts: {h: }}", Connection{Address: "h"}},
+		{"connect", `
+all:
+  hosts:
+    h:
+      connect: {address: 192.0.2.1, port: 2222, user: deploy, private_key: ~/.ssh/id, known_hosts: [a, b], jump: "me@gate:22", become: yes, become_user: app, become_method: sudo}
+`, Connection{Address: "192.0.2.1", Port: 2222, User: "deploy", PrivateKeys: []string{"~/.ssh/id"}, KnownHosts: []string{"a", "b"},
+			Jump: "me@gate:22", Become: true, BecomeUser: "app", BecomeMethod: "sudo"}},
+		{"Ansible's variables", `
+all:
+  hosts:
+    h:
+      ansible_host: "2001:db8::1"
+      ansible_port: "2222"
+      ansible_user: deploy
+      ansible_ssh_private_key_file: ~/.ssh/id
+      ansible_connection: ssh
+      ansible_become: "yes"
+      ansible_become_user: app
+      ansible_become_method: sudo
+      ansible_host_key_checking: true
+      ansible_timeout: 7
+`, Connection{Address: "2001:db8::1", Port: 2222, User: "deploy", PrivateKeys: []string{"~/.ssh/id"},
+			Become: true, BecomeUser: "app", BecomeMethod: "sudo", HostKeyChecking: "yes", ConnectTimeout: 7 * time.Second}},
+		{"arguments of ssh", `
+all:
+  hosts:
+    h:
+      ansible_ssh_common_args: -o UserKnownHostsFile="a b" -oStrictHostKeyChecking=accept-new -o 'Port 2222' -J gate -o connecttimeout=5
+      ansible_ssh_extra_args: -l deploy -i k1 -o IdentityFile=k2 -o User=late
+`, Connection{Address: "h", Port: 2222, User: "deploy", PrivateKeys: []string{"k1", "k2"}, KnownHosts: []string{"a", "b"},
+			HostKeyChecking: "accept-new", Jump: "gate", ConnectTimeout: 5 * time.Second}},
+		{"variables win over arguments", "all: {hosts: {h: {ansible_port: 1, ansible_ssh_common_args: -p 2}}}", Connection{Address: "h", Port: 1}},
+		{"connect wins within a layer", "all: {hosts: {h: {connect: {port: 1}, ansible_port: 2}}}", Connection{Address: "h", Port: 1}},
+		{"a higher layer wins", `
+web: {connect: {port: 1, user: web}, hosts: {h: {ansible_port: 2}}}
+all: {vars: {ansible_user: all}, connect: {become: true}}
+`, Connection{Address: "h", Port: 2, User: "web", Become: true}},
+		{"false wins over true", "all: {connect: {become: true}, hosts: {h: {ansible_become: off}}}", Connection{Address: "h"}},
+		{"arguments are replaced whole", `
+all: {vars: {ansible_ssh_common_args: -J gate -p 1}}
+web: {vars: {ansible_ssh_common_args: -p 2}, hosts: {h: }}
+`, Connection{Address: "h", Port: 2}},
+		{"null takes away", "all: {vars: {ansible_port: 1}, hosts: {h: {ansible_port: }}}", Connection{Address: "h"}},
+		{"none is no jump", "all: {connect: {jump: gate}, hosts: {h: {connect: {jump: none}}}}", Connection{Address: "h"}},
+		{"port in the key", "all: {hosts: {\"h:2222\": }}", Connection{Address: "h", Port: 2222}},
+		{"a variable wins over the key", "all: {hosts: {\"h:2222\": {ansible_port: 22}}}", Connection{Address: "h", Port: 22}},
+		{"old names", "all: {hosts: {h: {ansible_ssh_host: x, ansible_ssh_user: 0x10}}}", Connection{Address: "x", User: "16"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := load(t, tt.text).Host("h").Connection()
+			c.Pos = nil
+			require.Equal(t, tt.want, c)
+		})
+	}
+}
+
+func TestConnectionPositions(t *testing.T) {
+	h := load(t, "all:\n  vars: {ansible_user: me, ansible_ssh_common_args: -J gate -p 1}\n  hosts:\n    h: {connect: {become: false}}\n").Host("h")
+	require.Equal(t, map[string]string{
+		"user":   "hosts.yml:2:24",
+		"jump":   "hosts.yml:2:53",
+		"port":   "hosts.yml:2:53",
+		"become": "hosts.yml:4:27",
+	}, h.Connection().Pos)
+}
+
+const optionsHint = "\n  hint: understood are HostName, Port, User, IdentityFile, UserKnownHostsFile, StrictHostKeyChecking, ProxyJump and ConnectTimeout"
+
+var connectionErrors = []struct{ name, text, want string }{
+	{"unknown key", "all:\n  hosts:\n    web1: {connect: {adress: h}}\n", `hosts.yml:3:22: unknown key "adress" (did you mean "address"?)`},
+	{"unlike any key", "all:\n  hosts:\n    web1: {connect: {password: h}}\n", "hosts.yml:3:22: unknown key \"password\"\n  hint: known keys: address, port, user, private_key, known_hosts, jump, become, become_user, become_method"},
+	{"port 0", "all:\n  hosts:\n    web1: {connect: {port: 0}}\n", `hosts.yml:3:28: port 0 is outside 1-65535`},
+	{"large port", "all: {connect: {port: 65536}}", `hosts.yml:1:23: port 65536 is outside 1-65535`},
+	{"huge port", "all: {connect: {port: 99999999999999999999}}", `hosts.yml:1:23: port 99999999999999999999 is outside 1-65535`},
+	{"port name", "all: {connect: {port: ssh}}", `hosts.yml:1:23: port "ssh" is no number`},
+	{"connect as a scalar", "all: {hosts: {h: {connect: x}}}", "hosts.yml:1:28: connect must be a map, not the text \"x\"\n  hint: write a map: key: value"},
+	{"list of users", "all: {connect: {user: [a]}}", "hosts.yml:1:23: user must be a single value, not a list"},
+	{"map of keys", "all: {connect: {private_key: {a: }}}", "hosts.yml:1:30: private_key must be a single value, not a map"},
+	{"no keys", "all: {connect: {private_key: []}}", "hosts.yml:1:30: private_key is an empty list\n  hint: remove the key, or list a file"},
+	{"empty", "all: {connect: {user: \"\"}}", "hosts.yml:1:23: user is empty"},
+	{"control character", `all: {connect: {user: "a\e[2J"}}`, `hosts.yml:1:23: user has a control character: "a\x1b[2J"`},
+	{"option as a user", "all: {connect: {user: -oX}}", `hosts.yml:1:23: user "-oX" has a blank, or - in front`},
+	{"address with a port", "all: {connect: {address: \"h:22\"}}", "hosts.yml:1:26: address \"h:22\" is no address\n  hint: write a host name or an IP address; a port has a key of its own"},
+	{"Jinja", "all: {vars: {ansible_host: \"{{ ip }}\"}}", "hosts.yml:1:28: ansible_host cannot be an expression\n  hint: connection values are read before anything is evaluated: write the value itself"},
+	{"expression", "all: {connect: {user: \"${user}\"}}", "hosts.yml:1:23: user cannot be an expression\n  hint: connection values are read before anything is evaluated: write the value itself"},
+	{"no verification", "all: {connect: {known_hosts: /dev/null}}", "hosts.yml:1:30: known_hosts without a file would verify nothing\n  hint: host keys are always verified: remove it and trust the host's key once"},
+	{"become", "all: {connect: {become: maybe}}", `hosts.yml:1:25: become must be true or false, not "maybe"`},
+	{"become_method", "all: {vars: {ansible_become_method: su}}", "hosts.yml:1:37: ansible_become_method \"su\" is not supported yet\n  hint: write sudo"},
+	{"local", "all: {vars: {ansible_connection: local}}", "hosts.yml:1:34: ansible_connection \"local\" is not supported yet\n  hint: write ssh, or remove it"},
+	{"password", "all: {hosts: {h: {ansible_password: x}}}", "hosts.yml:1:19: ansible_password is not supported yet\n  hint: remove it"},
+	{"become password", "all: {hosts: {h: {ansible_become_password: x}}}", "hosts.yml:1:19: ansible_become_password is not supported yet\n  hint: remove it"},
+	{"key checking off", "all: {vars: {ansible_host_key_checking: false}}", "hosts.yml:1:41: ansible_host_key_checking false is not supported\n  hint: host keys are always verified: write accept-new to take the key of a new host, or trust it once"},
+	{"timeout", "all: {vars: {ansible_timeout: 0}}", `hosts.yml:1:31: ansible_timeout "0" is no number of seconds from 1 to a day`},
+
+	{"StrictHostKeyChecking=no", "all: {vars: {ansible_ssh_common_args: -o StrictHostKeyChecking=no}}", "hosts.yml:1:39: ansible_ssh_common_args: StrictHostKeyChecking no is not supported\n  hint: host keys are always verified: write accept-new to take the key of a new host, or trust it once"},
+	{"StrictHostKeyChecking=maybe", "all: {vars: {ansible_ssh_common_args: -o StrictHostKeyChecking=maybe}}", "hosts.yml:1:39: ansible_ssh_common_args: StrictHostKeyChecking \"maybe\" is unknown\n  hint: write yes or accept-new"},
+	{"ProxyCommand", "all: {vars: {ansible_ssh_common_args: -o ProxyCommand=\"nc %h\"}}", "hosts.yml:1:39: ansible_ssh_common_args: option \"ProxyCommand\" is not supported\n  hint: use ProxyJump"},
+	{"ControlPersist", "all: {vars: {ansible_ssh_args: -o ControlPersist=60s}}", "hosts.yml:1:32: ansible_ssh_args: option \"ControlPersist\" is not supported\n  hint: remove it: a run keeps one connection per host anyway"},
+	{"other option", "all: {vars: {ansible_ssh_extra_args: -oForwardAgent=yes}}", "hosts.yml:1:38: ansible_ssh_extra_args: option \"ForwardAgent\" is not supported" + optionsHint},
+	{"other flag", "all: {vars: {ansible_ssh_extra_args: -A}}", "hosts.yml:1:38: ansible_ssh_extra_args: \"-A\" is not supported\n  hint: only -o, -J, -p, -i and -l are understood"},
+	{"no value", "all: {vars: {ansible_ssh_extra_args: -o}}", "hosts.yml:1:38: ansible_ssh_extra_args: -o needs a value"},
+	{"option without a value", "all: {vars: {ansible_ssh_extra_args: -o Port}}", "hosts.yml:1:38: ansible_ssh_extra_args: Port is empty"},
+	{"no known hosts", "all: {vars: {ansible_ssh_extra_args: -o UserKnownHostsFile=}}", "hosts.yml:1:38: ansible_ssh_extra_args: UserKnownHostsFile is empty"},
+	{"open quote", "all: {vars: {ansible_ssh_extra_args: \"-o 'Port=1\"}}", "hosts.yml:1:38: ansible_ssh_extra_args: Unterminated single-quoted string\n  hint: quote as in a shell"},
+}
+
+func TestConnectionErrors(t *testing.T) {
+	for _, tt := range connectionErrors {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Parse("hosts.yml", []byte(tt.text))
+			require.EqualError(t, err, tt.want)
+		})
+	}
+}

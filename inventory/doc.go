@@ -1,0 +1,21 @@
+// Package inventory knows the fleet: which hosts there are, the groups they are
+// in, their variables and how to connect to them, and which of them a pattern
+// such as "web*:!canary" means.
+//
+// [Load] reads Ansible's YAML inventories. Everything that is wrong with them is
+// reported at once, with its position. [Inventory.Select] follows Ansible's
+// patterns, names and order included; where it differs, Ansible would have taken
+// other machines than the pattern says.
+//
+// Variables are values and are never evaluated here. A variable that concerns
+// the connection (ansible_host and the like) is read into [Connection], as is
+// the map that hosts and groups may carry under the key connect:
+//
+//	all:
+//	  children:
+//	    web:
+//	      connect: {user: deploy, jump: bastion.example.com}
+//	      hosts:
+//	        web[01:20]:
+//	        web21: {connect: {port: 2222}, rack: 7}
+package inventory

@@ -1,0 +1,153 @@
+package inventory
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// summary is all that callers can see of an inventory, without positions.
+func summary(inv *Inventory) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "order:", names(inv.Hosts()))
+	for _, g := range inv.Groups() {
+		fmt.Fprintln(&b, g.Name, g.Depth, g.Priority, groupNames(g.Children), names(g.Hosts()))
+	}
+	for _, h := range inv.hosts {
+		c := h.Connection()
+		c.Pos = nil
+		fmt.Fprintf(&b, "%s %s %#v %+v\n", h.Name, groupNames(h.Groups), h.Vars(), c)
+	}
+	return b.String()
+}
+
+func groupNames(groups []*Group) (list []string) {
+	for _, g := range groups {
+		list = append(list, g.Name)
+	}
+	return list
+}
+
+func requireRoundTrip(t *testing.T, inv *Inventory) {
+	t.Helper()
+	text := inv.Encode()
+	again, err := Parse("again.yml", text)
+	require.NoError(t, err, "%s", text)
+	require.Equal(t, summary(inv), summary(again))
+	require.Equal(t, string(text), string(again.Encode()))
+}
+
+func TestEncode(t *testing.T) {
+	for name, text := range map[string]string{
+		"fixture":          fixture,
+		"order of groups":  "b: {children: {y: , x: {children: {z: }}}, hosts: {h2: }}\nx: {hosts: {h1: }}\na: {children: {b: }, hosts: {h3: }}\ny: {children: {z: {hosts: {h9: }}}}",
+		"order of hosts":   "ungrouped: {hosts: {b: , a: }}\nall: {hosts: {a: , c: , b: }}",
+		"children of rest": "ungrouped: {children: {x: {hosts: {h: }}}}",
+		"values":           `all: {hosts: {h: {s: "a\"\\\n\u2028\u0085\U0001F600é", f: 1e300, w: 5.0, i: -3, n: , b: true, t: 2024-01-02, l: [[], {}, ~], "": 1, big: 99999999999999999999, inf: .inf, nan: .nan}}}`,
+		"long key":         "all: {vars: {? " + strings.Repeat("k", 3000) + " : {? " + strings.Repeat("l", 3000) + " : 1}}, hosts: {h: }}",
+		"connect":          "all: {connect: {user: 0x10, private_key: [a, 2], become: yes}, hosts: {h: {connect: {port: 22}}, 'i:1': {x: 1}}}",
+		"merged":           "a: {vars: {x: 1, y: 1}, hosts: {h: {x: 1, connect: {port: 1}}}}\nb: {hosts: {h: {x: 2, connect: {port: , user: u}}}}",
+		"null args":        "all: {vars: {ansible_ssh_common_args: -p 1}, hosts: {h: {ansible_ssh_common_args: \"\"}}}",
+		"null priority":    "a: {vars: {ansible_group_priority: }, hosts: {h: }}",
+		"no hosts":         "a:",
+		"only what exists": "all:",
+	} {
+		t.Run(name, func(t *testing.T) { requireRoundTrip(t, load(t, text)) })
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(fixture)
+	for _, tt := range rangeVectors {
+		f.Add(fmt.Sprintf("web: {hosts: {%q: {v: 1}}}", tt.key))
+	}
+	for _, tt := range slices.Concat(shapeErrors, connectionErrors) {
+		f.Add(tt.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		inv, err := Parse("fuzz.yml", []byte(text))
+		if err != nil || inv.size() > 10_000 {
+			return
+		}
+		requireRoundTrip(t, inv)
+	})
+}
+
+// size is about what Encode writes, in entries.
+func (inv *Inventory) size() int { return len(inv.hosts) + len(inv.groups) }
+
+func FuzzSelect(f *testing.F) {
+	for _, tt := range patternVectors {
+		f.Add(tt.pattern)
+	}
+	for _, tt := range patternErrors {
+		f.Add(tt.pattern)
+	}
+	inv := load(f, fixture)
+	f.Fuzz(func(t *testing.T, pattern string) {
+		hosts, _, err := inv.Select(pattern)
+		if err != nil {
+			require.Empty(t, hosts)
+			return
+		}
+		require.NotEmpty(t, hosts)
+		requireDistinct(t, inv, hosts)
+		requirePartition(t, inv, pattern)
+	})
+}
+
+func requireDistinct(t *testing.T, inv *Inventory, hosts []*Host) {
+	t.Helper()
+	seen := map[*Host]bool{}
+	for _, h := range hosts {
+		require.False(t, seen[h], "%s is there twice", h.Name)
+		require.Same(t, inv.Host(h.Name), h)
+		seen[h] = true
+	}
+}
+
+// requirePartition checks that a plain term and its negation share all hosts
+// between them.
+func requirePartition(t *testing.T, inv *Inventory, pattern string) {
+	t.Helper()
+	terms, err := splitPattern(pattern)
+	require.NoError(t, err)
+	if len(terms) != 1 || strings.ContainsAny(terms[0][:1], "&!") {
+		return
+	}
+	m := matcher{inv: inv}
+	with, err := m.combine(terms)
+	require.NoError(t, err)
+	without, err := m.combine([]string{"!" + terms[0]})
+	require.NoError(t, err)
+	var both hostSet
+	both.add(with)
+	both.add(without)
+	require.Len(t, both.list, len(with)+len(without))
+	require.Len(t, both.list, len(inv.hosts))
+}
+
+// The order of & and ! terms changes nothing, and a split pattern can be put
+// together again.
+func TestSelectOrderOfTerms(t *testing.T) {
+	inv := load(t, fixture)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		terms := []string{"prod", "&dc1", "!web02", "&all", "!canary"}
+		random.Shuffle(len(terms), func(i, j int) { terms[i], terms[j] = terms[j], terms[i] })
+		hosts, _, err := inv.Select(strings.Join(terms, ":"))
+		require.NoError(t, err)
+		require.Equal(t, "db-a", names(hosts))
+	}
+	for _, tt := range patternVectors {
+		terms, err := splitPattern(tt.pattern)
+		require.NoError(t, err)
+		again, err := splitPattern(strings.Join(terms, ",") + ",")
+		require.NoError(t, err)
+		require.Equal(t, terms, again)
+	}
+}

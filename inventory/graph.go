@@ -1,0 +1,116 @@
+package inventory
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// maxCycles bounds how many circles are reported: each names all its groups.
+const maxCycles = 10
+
+// cycles reports groups that contain themselves.
+func (b *builder) cycles() {
+	var path []*Group
+	on, done := map[*Group]bool{}, map[*Group]bool{} // on: in path
+	found := 0
+	var visit func(g *Group)
+	visit = func(g *Group) {
+		path, on[g] = append(path, g), true
+		for _, child := range g.Children {
+			switch {
+			case on[child] && found < maxCycles:
+				found++
+				b.reportCycle(path[slices.Index(path, child):], child)
+			case !on[child] && !done[child]:
+				visit(child)
+			}
+		}
+		path, on[g] = path[:len(path)-1], false
+		done[g] = true
+	}
+	for _, g := range b.inv.groups {
+		if !done[g] {
+			visit(g)
+		}
+	}
+}
+
+func (b *builder) reportCycle(circle []*Group, again *Group) {
+	var names strings.Builder
+	for _, g := range circle {
+		names.WriteString(g.Name + " -> ")
+	}
+	at := b.edges[edge{circle[len(circle)-1], again}]
+	b.errs.Add(at.Errorf("remove one of these children", "groups contain each other: %s%s", names.String(), again.Name))
+}
+
+// setDepths gives every group the length of the longest way to it from all.
+func setDepths(groups []*Group) {
+	known := map[*Group]bool{}
+	var depth func(g *Group) int
+	depth = func(g *Group) int {
+		if !known[g] {
+			known[g] = true
+			for _, p := range g.parents {
+				g.Depth = max(g.Depth, depth(p)+1)
+			}
+		}
+		return g.Depth
+	}
+	for _, g := range groups {
+		depth(g)
+	}
+}
+
+// collectUngrouped makes ungrouped hold exactly the hosts that no group other
+// than all lists, as Ansible does, whatever the files say.
+func (b *builder) collectUngrouped() {
+	all, rest := b.inv.groupOf[allGroup], b.inv.groupOf[ungrouped]
+	rest.hosts = nil
+	for _, h := range b.inv.hosts {
+		h.direct = slices.DeleteFunc(h.direct, func(g *Group) bool { return g == rest })
+		if !slices.ContainsFunc(h.direct, func(g *Group) bool { return g != all }) {
+			h.direct = append(h.direct, rest)
+			rest.hosts = append(rest.hosts, h)
+		}
+	}
+}
+
+// setMergeOrder fills Host.Groups. Hosts that the same groups list share one
+// slice, so a large group costs no more than a small one.
+func setMergeOrder(hosts []*Host) {
+	shared := map[string][]*Group{}
+	var key []byte
+	for _, h := range hosts {
+		key = key[:0]
+		for _, g := range h.direct {
+			key = append(append(key, g.Name...), '\n')
+		}
+		groups, known := shared[string(key)]
+		if !known {
+			groups = mergeOrder(h.direct)
+			shared[string(key)] = groups
+		}
+		h.Groups = groups
+	}
+}
+
+// mergeOrder lists groups and all groups these are in, so that the variables of
+// later ones replace those of earlier ones.
+func mergeOrder(direct []*Group) []*Group {
+	seen := map[*Group]bool{}
+	var list []*Group
+	for _, g := range direct {
+		for _, above := range closure(g, func(g *Group) []*Group { return g.parents }) {
+			if !seen[above] {
+				seen[above] = true
+				list = append(list, above)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Priority, b.Priority), strings.Compare(a.Name, b.Name))
+	})
+	return list
+}

@@ -1,0 +1,103 @@
+package inventory
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// An Inventory is hosts and groups. It is not changed after it was loaded and
+// may be used from several goroutines.
+type Inventory struct {
+	hosts    []*Host // in the order of the files
+	groups   []*Group
+	hostOf   map[string]*Host
+	groupOf  map[string]*Group
+	order    []*Host // all of them, as Ansible lists the group all
+	warnings []string
+}
+
+// The groups that always exist.
+const (
+	allGroup = "all"
+	// ungrouped holds the hosts that are in no group but all.
+	ungrouped = "ungrouped"
+)
+
+// A Host is one machine.
+type Host struct {
+	Name string
+	// Groups are those the host is in, with the groups these are in, in the order
+	// in which their variables are merged: by depth, ansible_group_priority and
+	// name. The first is all. Hosts share the slice: do not change it.
+	Groups []*Group
+
+	layer  layer
+	direct []*Group      // the groups that list the host
+	first  *yamlpos.Node // where it is first named
+	index  int           // in Inventory.hosts
+}
+
+// A Group is a set of hosts and of groups.
+type Group struct {
+	Name     string
+	Children []*Group // in the order of the files
+	Depth    int      // steps from all, on the longest way
+	Priority int      // ansible_group_priority: decides between groups of equal depth; 1 unless set
+
+	layer   layer
+	hosts   []*Host // that the group lists itself
+	parents []*Group
+	first   *yamlpos.Node // where it is first named; nil for all and ungrouped
+}
+
+// Hosts lists every host, in the order in which Ansible lists those of all.
+func (inv *Inventory) Hosts() []*Host { return slices.Clone(inv.order) }
+
+// Host finds a host by its exact name; nil if there is none.
+func (inv *Inventory) Host(name string) *Host { return inv.hostOf[name] }
+
+// Groups lists every group, in the order in which the files first name them,
+// all and ungrouped before the others.
+func (inv *Inventory) Groups() []*Group { return slices.Clone(inv.groups) }
+
+// Warnings are what looks like a mistake in the files and need not be one.
+func (inv *Inventory) Warnings() []string { return slices.Clone(inv.warnings) }
+
+// Pos is where the files first name the host: "file:line:column".
+func (h *Host) Pos() string { return h.first.Pos() }
+
+// Hosts lists the hosts of the group: its own, then those of the groups in it,
+// level by level.
+func (g *Group) Hosts() []*Host {
+	var set hostSet
+	set.add(g.members())
+	return set.list
+}
+
+// members is Hosts with a host as often as groups list it.
+func (g *Group) members() []*Host {
+	var hosts []*Host
+	for _, member := range g.tree() {
+		hosts = append(hosts, member.hosts...)
+	}
+	return hosts
+}
+
+// tree lists the group and all groups in it, level by level.
+func (g *Group) tree() []*Group { return closure(g, func(g *Group) []*Group { return g.Children }) }
+
+// closure lists what can be reached from start, nearest first.
+func closure(start *Group, next func(*Group) []*Group) []*Group {
+	seen := map[*Group]bool{start: true}
+	list := []*Group{start}
+	for i := 0; i < len(list); i++ {
+		for _, g := range next(list[i]) {
+			if !seen[g] {
+				seen[g] = true
+				list = append(list, g)
+			}
+		}
+	}
+	return list
+}

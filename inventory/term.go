@@ -1,0 +1,216 @@
+package inventory
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// term gives the hosts that a term without & or ! means. What it does not find
+// is noted as a miss.
+func (m *matcher) term(term string) ([]*Host, error) {
+	if h := m.inv.hostOf[term]; h != nil {
+		return []*Host{h}, nil
+	}
+	if expr, isRegex := strings.CutPrefix(term, "~"); isRegex {
+		return m.regex(term, expr)
+	}
+	base, index, err := splitSubscript(term)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := m.name(base)
+	if err != nil {
+		return nil, err
+	}
+	// Duplicates go before the index counts; Ansible counts a host once for
+	// every group it was found through.
+	var distinct hostSet
+	distinct.add(hosts)
+	if index == nil || len(distinct.list) == 0 {
+		return distinct.list, nil
+	}
+	return index.of(distinct.list)
+}
+
+// name matches a term without its subscript.
+func (m *matcher) name(term string) ([]*Host, error) {
+	brackets := bracketsIn(term)
+	wild := strings.ContainsAny(term, "*?")
+	switch {
+	case wild && brackets.ranges > 0:
+		return nil, &textError{"a range and a wildcard do not go together", "write one term for each"}
+	case !wild && brackets.sets == 0 && brackets.ranges+brackets.nodes > 0:
+		return m.expanded(term)
+	case wild || brackets.sets+brackets.nodes > 0:
+		return m.glob(term)
+	}
+	if hosts, found := m.exact(term); found {
+		return hosts, nil
+	}
+	m.miss(term)
+	return nil, nil
+}
+
+// exact looks a name up. A host and a group never have the same one.
+func (m *matcher) exact(name string) (hosts []*Host, found bool) {
+	if h := m.inv.hostOf[name]; h != nil {
+		return []*Host{h}, true
+	}
+	if g := m.inv.groupOf[name]; g != nil {
+		return g.members(), true
+	}
+	return nil, false
+}
+
+// brackets counts what kinds of bracket a term has.
+type brackets struct {
+	ranges int // [1:3], [a:c], [01:10:3]
+	nodes  int // [1-3], [1,3-5]
+	sets   int // [abc], [!a], [12]
+}
+
+var (
+	bracketForm = regexp.MustCompile(`\[([^\]]*)\]`)
+	rangeForm   = regexp.MustCompile(`^[0-9A-Za-z]*:[0-9A-Za-z]+(?::[0-9]+)?$`)
+	nodesForm   = regexp.MustCompile(`^[0-9]+(?:[-,/][0-9]+)+$`)
+)
+
+func bracketsIn(term string) (b brackets) {
+	for _, m := range bracketForm.FindAllStringSubmatch(term, -1) {
+		switch {
+		case rangeForm.MatchString(m[1]):
+			b.ranges++
+		case nodesForm.MatchString(m[1]):
+			b.nodes++
+		default:
+			b.sets++
+		}
+	}
+	return b
+}
+
+// expanded finds the hosts and groups that a term with ranges or node sets
+// names. Names that do not exist are a miss, also if others do.
+func (m *matcher) expanded(term string) ([]*Host, error) {
+	names, err := expandRanges(term, func(spec string) ([]string, error) {
+		if nodesForm.MatchString(spec) {
+			return nodeSet(spec)
+		}
+		return hostRange(spec)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var hosts []*Host
+	var absent []string
+	for _, name := range names {
+		if found, ok := m.exact(name); ok {
+			hosts = append(hosts, found...)
+		} else {
+			absent = append(absent, name)
+		}
+	}
+	switch {
+	case len(absent) == len(names):
+		m.miss(term)
+	case len(absent) > 0:
+		m.misses = append(m.misses, miss{msg: fmt.Sprintf("%q: %d of %d names are not in the inventory, the first is %s",
+			term, len(absent), len(names), absent[0])})
+	}
+	return hosts, nil
+}
+
+// regex matches names from their start, but not to their end.
+func (m *matcher) regex(term, expr string) ([]*Host, error) {
+	// By itself first: a)|(b would become something else within parentheses.
+	re, err := regexp.Compile(expr)
+	if err == nil {
+		re, err = regexp.Compile(`\A(?:` + expr + `)`)
+	}
+	if err != nil {
+		return nil, &textError{"not a regex: " + regexProblem(err),
+			"colons and commas outside brackets end a term; look-around and back-references do not exist"}
+	}
+	return m.matching(term, re), nil
+}
+
+func regexProblem(err error) string {
+	return strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+}
+
+// glob matches whole names against a shell pattern.
+func (m *matcher) glob(term string) ([]*Host, error) {
+	re, err := globRegex(term)
+	if err != nil {
+		return nil, &textError{"not a glob: " + regexProblem(err), ""}
+	}
+	hosts := m.matching(term, re)
+	if last := trailingNodes.FindStringSubmatch(term); last != nil {
+		m.misses = append(m.misses, miss{fmt.Sprintf("%q: [%s] is a set of characters here", term, last[1]),
+			"write [" + strings.ReplaceAll(last[1], "-", ":") + "] for an index"})
+	}
+	return hosts, nil
+}
+
+// trailingNodes is what earlier versions of Ansible took for an index.
+var trailingNodes = regexp.MustCompile(`\[([0-9]+-[0-9]+)\]$`)
+
+// matching lists the hosts of all matching groups, then the matching hosts.
+func (m *matcher) matching(term string, re *regexp.Regexp) []*Host {
+	var hosts []*Host
+	found := false
+	for _, g := range m.inv.groups {
+		if re.MatchString(g.Name) {
+			found = true
+			hosts = append(hosts, g.members()...)
+		}
+	}
+	for _, h := range m.inv.hosts {
+		if re.MatchString(h.Name) {
+			found = true
+			hosts = append(hosts, h)
+		}
+	}
+	if !found {
+		m.miss(term)
+	}
+	return hosts
+}
+
+// miss notes that a term matches nothing, with the likely reason.
+func (m *matcher) miss(term string) {
+	m.misses = append(m.misses, miss{fmt.Sprintf("%q matches no host or group", term), m.reason(term)})
+}
+
+func (m *matcher) reason(term string) string {
+	if strings.HasPrefix(term, "~") {
+		return "a regex is matched from the start of the name: write ~.*" + strings.TrimPrefix(term[1:], "^") + " to find it anywhere"
+	}
+	if term == "localhost" || term == "127.0.0.1" || term == "::1" {
+		return "this machine is only known if the inventory lists it"
+	}
+	if host, port := splitPort(term); port != "" && m.inv.hostOf[host] != nil {
+		return "leave the port away: it belongs into the inventory"
+	}
+	if at := strings.LastIndexByte(term, '['); at > 0 && m.inv.groupOf[term[:at]] != nil {
+		return "by index it would be " + strings.ReplaceAll(term, "-", ":")
+	}
+	if meant := m.suggest(term); meant != "" {
+		return fmt.Sprintf("did you mean %q?", meant)
+	}
+	return ""
+}
+
+func (m *matcher) suggest(term string) string {
+	names := make([]string, 0, len(m.inv.groups)+len(m.inv.hosts))
+	for _, g := range m.inv.groups {
+		names = append(names, g.Name)
+	}
+	for _, h := range m.inv.hosts {
+		names = append(names, h.Name)
+	}
+	return yamlpos.Suggest(term, names)
+}

@@ -1,0 +1,165 @@
+package inventory
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestVars(t *testing.T) {
+	for _, tt := range []struct {
+		name, text, host string
+		want             map[string]any
+	}{
+		{"the deeper group wins", fixture, "web01",
+			map[string]any{"v": "web", "only_all": "yes", "http_port": int64(80), "env": "prod", "dc": "one"}},
+		{"all alone", fixture, "lonely01", map[string]any{"v": "all", "only_all": "yes"}},
+		{"the host wins", fixture, "db-a", map[string]any{"v": "host_db_a", "only_all": "yes", "env": "prod", "dc": "one"}},
+		{"priority between equal depths", `
+prio: {vars: {x: prio, ansible_group_priority: 10}, hosts: {h: }}
+zzz: {vars: {x: zzz}, hosts: {h: }}
+`, "h", map[string]any{"x": "prio"}},
+		{"priority as text", `
+aa: {vars: {y: aa, ansible_group_priority: "5"}, hosts: {h: }}
+bb: {vars: {y: bb}, hosts: {h: }}
+`, "h", map[string]any{"y": "aa"}},
+		{"depth before priority", `
+aaa: {vars: {x: aaa, ansible_group_priority: 10}, hosts: {h: }}
+top: {children: {low: {vars: {x: low}, hosts: {h: }}}}
+`, "h", map[string]any{"x": "low"}},
+		{"names last", "b: {vars: {x: b}, hosts: {h: }}\na: {vars: {x: a}, hosts: {h: }}", "h", map[string]any{"x": "b"}},
+		{"values are replaced whole", "all: {vars: {d: {a: 1}}, hosts: {h: {d: {f: 3}}}}", "h", map[string]any{"d": map[string]any{"f": int64(3)}}},
+		{"a group repeated later adds", "all: {children: {web: {vars: {a: 1}, hosts: {h: }}}}\nweb: {vars: {zz: 2}}", "h",
+			map[string]any{"a": int64(1), "zz": int64(2)}},
+		{"a host repeated later wins", "a: {hosts: {h: {x: 1, y: 1}}}\nb: {hosts: {h: {x: 2}}}", "h", map[string]any{"x": int64(2), "y": int64(1)}},
+		{"vars of ungrouped", "ungrouped: {vars: {x: 1}}\nall: {hosts: {h: }}", "h", map[string]any{"x": int64(1)}},
+		{"the longest way counts", `
+flat: {vars: {z: flat}, hosts: {h: }}
+one: {children: {two: {children: {leaf: {vars: {z: leaf}, hosts: {h: }}}}}}
+all: {children: {leaf: }}
+`, "h", map[string]any{"z": "leaf"}},
+		{"scalars", "all: {hosts: {h: {yes: yes, octal: 0755, date: 2024-01-02, exp: 1e3, none: , list: [1, a]}}}", "h",
+			map[string]any{"yes": "yes", "octal": int64(493), "date": "2024-01-02", "exp": 1000.0, "none": nil, "list": []any{int64(1), "a"}}},
+		{"connect is no variable", "all: {hosts: {h: {connect: {port: 22}, x: 1}}}", "h", map[string]any{"x": int64(1)}},
+		{"ansible names are variables too", "all: {hosts: {h: {ansible_port: 22}}}", "h", map[string]any{"ansible_port": int64(22)}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.want, load(t, tt.text).Host(tt.host).Vars())
+		})
+	}
+}
+
+func TestVarsAreFresh(t *testing.T) {
+	h := load(t, "all: {vars: {d: {a: 1}}, hosts: {h: }}").Host("h")
+	h.Vars()["d"].(map[string]any)["a"] = "changed"
+	require.Equal(t, map[string]any{"d": map[string]any{"a": int64(1)}}, h.Vars())
+}
+
+func TestWarnings(t *testing.T) {
+	inv := load(t, `all:
+  vars:
+    ansible_python_interpreter: /usr/bin/python3
+    ansible_hostname: web
+  hosts:
+    h1: {ansible_hosst: 10.0.0.1, ansible_pipelining: true}
+    h[2:9]: {ansible_usr: x, ansible_pipelining: true}
+`)
+	require.Equal(t, []string{
+		`hosts.yml:6:10: ansible_hosst is a variable without a meaning of its own (did you mean "ansible_host"?)`,
+		`hosts.yml:7:14: ansible_usr is a variable without a meaning of its own (did you mean "ansible_user"?)`,
+		`hosts.yml:3:5: ignored, as no host needs Python or a setting of its shell: ansible_pipelining, ansible_python_interpreter`,
+	}, inv.Warnings())
+	require.Empty(t, load(t, fixture).Warnings())
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	one := write("one.yml", "web: {vars: {x: 1}, hosts: {a: {y: 1}, b: }}")
+	two := write("two.yml", "web: {vars: {x: 2}, hosts: {a: {y: 2}}}\ndb: {hosts: {c: }}")
+
+	t.Run("the later file wins", func(t *testing.T) {
+		inv, err := Load([]string{one, two})
+		require.NoError(t, err)
+		require.Equal(t, "a b c", names(inv.Hosts()))
+		require.Equal(t, map[string]any{"x": int64(2), "y": int64(2)}, inv.Host("a").Vars())
+
+		inv, err = Load([]string{two, one})
+		require.NoError(t, err)
+		require.Equal(t, map[string]any{"x": int64(1), "y": int64(1)}, inv.Host("a").Vars())
+	})
+	t.Run("lists of hosts", func(t *testing.T) {
+		for list, want := range map[string]string{"a,b,": "a b", "a,": "a", " a , b": "a b", "h[1:3],": "h1 h2 h3"} {
+			inv, err := Load([]string{list})
+			require.NoError(t, err)
+			require.Equal(t, want, names(inv.Hosts()))
+		}
+		inv, err := Load([]string{"a:2222,"})
+		require.NoError(t, err)
+		require.Equal(t, 2222, inv.Host("a").Connection().Port)
+		require.Equal(t, "ungrouped", inv.Host("a").Groups[1].Name)
+	})
+	t.Run("errors", func(t *testing.T) {
+		absent := filepath.Join(dir, "absent")
+		script := write("script", "#!/bin/sh\n")
+		ini := write("hosts.ini", "web1\n")
+		bad := write("bad.yml", "web: {hots: }\n")
+		for _, tt := range []struct {
+			paths []string
+			want  string
+		}{
+			{nil, "no inventory is given"},
+			{[]string{absent}, absent + ": no such file\n  hint: a list of hosts has a comma in it: -i " + absent + ","},
+			{[]string{dir}, dir + ": inventory directories are not supported yet\n  hint: name a YAML file"},
+			{[]string{script}, script + ": inventory scripts are not supported yet\n  hint: name a YAML file"},
+			{[]string{ini}, ini + ": INI inventories are not supported yet\n  hint: name a YAML file"},
+			{[]string{"a b,"}, "-i a b,: \"a b\" cannot be a host name" + badNameHint},
+			{[]string{ini, bad}, bad + ":1:7: unknown key \"hots\" (did you mean \"hosts\"?)\n" + ini + ": INI inventories are not supported yet\n  hint: name a YAML file"},
+		} {
+			_, err := Load(tt.paths)
+			require.EqualError(t, err, tt.want)
+		}
+	})
+}
+
+func TestLimit(t *testing.T) {
+	inv := load(t, fixture)
+	file := filepath.Join(t.TempDir(), "limit.txt")
+	require.NoError(t, os.WriteFile(file, []byte("web02\n\n# a comment\n db-b \n"), 0o600))
+	for _, tt := range []struct{ pattern, limit, want, warning, err string }{
+		{pattern: "all", limit: "web01,db-a", want: "web01 db-a"},
+		{pattern: "all", limit: "db-a,web01", want: "web01 db-a"},
+		{pattern: "all", limit: "!web", want: "lonely01 bastion.example.com db-a db-b db-c " + fixtureStages},
+		{pattern: "all", limit: "@" + file, want: "web02 db-b"},
+		{pattern: "all", limit: "@" + file + ",!web02", want: "db-b"},
+		{pattern: "web", limit: "web[0]", want: "web01", warning: `"web[0]": in a limit an index counts over the inventory, not over the hosts selected`},
+		{pattern: "web", limit: "nosuch", err: `pattern "nosuch": selects no host: "nosuch" matches no host or group`},
+		{pattern: "web", limit: "db", err: `pattern "db": the limit leaves no host of those selected`},
+		{pattern: "db", limit: "all[0]", err: `pattern "all[0]": the limit leaves no host of those selected
+  hint: "all[0]": in a limit an index counts over the inventory, not over the hosts selected`},
+		{pattern: "web", limit: "@/absent/limit", err: `pattern "@/absent/limit": no such file: /absent/limit`},
+	} {
+		t.Run(tt.pattern+" -l "+filepath.Base(tt.limit), func(t *testing.T) {
+			hosts, _, err := inv.Select(tt.pattern)
+			require.NoError(t, err)
+			left, warnings, err := inv.Limit(hosts, tt.limit)
+			if tt.err != "" {
+				require.EqualError(t, err, tt.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, tt.want, names(left))
+			if tt.warning != "" {
+				require.Equal(t, []string{tt.warning}, warnings)
+			} else {
+				require.Empty(t, warnings)
+			}
+		})
+	}
+}

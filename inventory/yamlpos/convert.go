@@ -1,0 +1,171 @@
+package yamlpos
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// A converter turns the nodes of yaml.v3 into ours.
+type converter struct {
+	file    string
+	nodes   int  // made so far, aliases counted in full
+	full    bool // a bound is broken: the rest is not converted
+	anchors map[*yaml.Node]*anchor
+	errs    Errors
+}
+
+// An anchor is what an alias stands for. Its node is nil while it is being
+// made, which is how an alias within its own anchor is found.
+type anchor struct {
+	node   *Node
+	size   int // nodes in it
+	height int // levels in it; 0 for a scalar
+}
+
+func (c *converter) document(d *yaml.Node) *Node {
+	n, _ := c.node(d.Content[0], 0)
+	return n
+}
+
+// node converts n, which stands in depth lists and maps, and says how many
+// levels are below it. It never returns nil.
+func (c *converter) node(n *yaml.Node, depth int) (_ *Node, height int) {
+	if n.Kind == yaml.AliasNode {
+		return c.alias(n, depth)
+	}
+	out := c.at(n)
+	before := c.nodes
+	c.nodes++
+	if !c.within(out, depth) {
+		return out, 0
+	}
+	var a anchor
+	if n.Anchor != "" {
+		c.anchors[n] = &a
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		height = 1 + c.pairs(out, n, depth+1)
+	case yaml.SequenceNode:
+		height = 1 + c.items(out, n, depth+1)
+	default:
+		c.scalar(out, n)
+	}
+	a = anchor{out, c.nodes - before, height}
+	return out, height
+}
+
+func (c *converter) at(n *yaml.Node) *Node {
+	return &Node{File: c.file, Line: n.Line, Column: n.Column}
+}
+
+// within holds the tree against its bounds and reports only the first breach.
+func (c *converter) within(at *Node, depth int) bool {
+	switch {
+	case c.full:
+	case c.nodes > maxNodes:
+		c.full = true
+		c.errs.Add(at.Errorf("an alias (*name) counts as often as it is used", "more than %d values", maxNodes))
+	case depth > maxDepth:
+		c.full = true
+		c.errs.Add(at.Errorf("", "nested more than %d levels deep", maxDepth))
+	}
+	return !c.full
+}
+
+func (c *converter) alias(n *yaml.Node, depth int) (_ *Node, height int) {
+	at := c.at(n)
+	if c.full {
+		return at, 0
+	}
+	a := c.anchors[n.Alias]
+	if a.node == nil {
+		c.errs.Add(at.Errorf("", "*%s is used within itself", n.Value))
+		return at, 0
+	}
+	c.nodes += a.size
+	if !c.within(at, depth+a.height) {
+		return at, 0
+	}
+	return a.node, a.height
+}
+
+func (c *converter) items(out *Node, n *yaml.Node, depth int) (height int) {
+	out.Kind = List
+	c.checkTag(out, n, "!!seq")
+	out.Items = make([]*Node, 0, len(n.Content))
+	for _, item := range n.Content {
+		node, h := c.node(item, depth)
+		if c.full {
+			break
+		}
+		if item.Kind != yaml.AliasNode { // that node belongs to its anchor
+			node.Comment = comment(item.HeadComment, item.LineComment)
+		}
+		out.Items = append(out.Items, node)
+		height = max(height, h)
+	}
+	return height
+}
+
+func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
+	out.Kind = Map
+	c.checkTag(out, n, "!!map")
+	set := pairSet{pairs: make([]Pair, 0, len(n.Content)/2)}
+	var merge *Node // the << key
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := c.key(n.Content[i], depth)
+		value, h := c.node(n.Content[i+1], depth)
+		height = max(height, h)
+		if c.full {
+			break
+		}
+		switch {
+		case key.Kind != Scalar:
+			c.errs.Add(key.Errorf(keyHint(key), "a key must be a scalar"))
+		case n.Content[i].Tag != "!!merge":
+			key.Comment = comment(n.Content[i].HeadComment, n.Content[i].LineComment, n.Content[i+1].LineComment)
+			c.errs.Add(set.write(key, value))
+		case merge != nil:
+			c.errs.Add(key.Errorf("write <<: [*a, *b]", "key << is given twice, first at line %d", merge.Line))
+		default:
+			merge = key
+			c.errs.Add(set.merge(value))
+		}
+	}
+	out.Pairs = set.pairs
+	return height
+}
+
+// key converts a key. That of an alias is a copy, since its position and
+// comment are its own.
+func (c *converter) key(n *yaml.Node, depth int) *Node {
+	node, _ := c.node(n, depth)
+	if n.Kind != yaml.AliasNode {
+		return node
+	}
+	key := *node
+	key.Line, key.Column = n.Line, n.Column
+	return &key
+}
+
+// keyHint recognizes key: {{ x }}, which YAML reads as a map within a map.
+func keyHint(key *Node) string {
+	if key.Kind == Map {
+		return `quote an expression: "{{ … }}"`
+	}
+	return ""
+}
+
+// comment joins YAML comments, each line without its # and the blank after it.
+func comment(parts ...string) string {
+	var lines []string
+	for _, part := range parts {
+		for line := range strings.Lines(part) {
+			line = strings.TrimLeft(strings.TrimSpace(line), "#")
+			lines = append(lines, strings.TrimPrefix(line, " "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}

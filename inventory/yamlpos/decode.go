@@ -1,0 +1,217 @@
+package yamlpos
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// An Option changes how [Decode] works.
+type Option func(*decoder)
+
+// Open leaves scalars open: where is reports true, the scalar is neither checked
+// nor set. It holds an expression that is resolved later, and may stand in place
+// of any type, lists, maps and structs included.
+func Open(is func(*Node) bool) Option {
+	return func(d *decoder) { d.open = is }
+}
+
+// Literal has check called for every scalar that is set to a struct field or to
+// an element of a list in one, after its type was found right. path names the
+// value, as in "environment[2]". An error that has no position gets n's.
+func Literal(check func(f reflect.StructField, path string, n *Node) error) Option {
+	return func(d *decoder) { d.literal = check }
+}
+
+// Decode reads n into what into points to: a struct, map, list or scalar. All
+// that does not fit is reported at once, as [Errors]; what fits is set.
+//
+// Struct fields go by the name in their json tag; those without one are
+// ignored. An `also:"a,b"` tag gives other spellings of the key. Embedded
+// structs count as part of the outer one, pointers are allocated, null is "not
+// given" and leaves the zero value. Whether a key is required is not checked.
+//
+// Strings, and types that implement encoding.TextUnmarshaler, take any scalar:
+// a literal as it is written (0644, yes, 1.50), a computed one as text. With the
+// tag `numbers:"refuse"` a computed number is an error, since its spelling is
+// lost. Booleans take true and false, and from a literal without quotes also
+// yes, no, on and off. Integers take integers, and computed floats without a
+// fraction. A time.Duration takes Go's text ("90s"). An any, and the values of a
+// map[string]any, take what [Node.Any] gives.
+func Decode(n *Node, into any, opts ...Option) error {
+	v := reflect.ValueOf(into)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		panic(fmt.Sprintf("yamlpos: Decode into %T, which is no pointer", into))
+	}
+	var d decoder
+	for _, opt := range opts {
+		opt(&d)
+	}
+	d.value(n, v.Elem(), target{})
+	return d.errs.Err()
+}
+
+type decoder struct {
+	open    func(*Node) bool
+	literal func(reflect.StructField, string, *Node) error
+	errs    Errors
+}
+
+// A target says what is being set: its path from the root, and the struct field
+// that it is or is an element of.
+type target struct {
+	path  string
+	field *reflect.StructField
+}
+
+func (t target) element(i int) target { return target{fmt.Sprintf("%s[%d]", t.path, i), t.field} }
+
+// key is a value of a map: it belongs to no field.
+func (t target) key(name string) target { return target{path: join(t.path, name)} }
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// String is the subject of an error.
+func (t target) String() string {
+	if t.path == "" {
+		return "the value"
+	}
+	return t.path
+}
+
+// value sets v, which is addressable, to n.
+func (d *decoder) value(n *Node, v reflect.Value, t target) {
+	if n.Kind == Scalar && (n.Value == nil || d.isOpen(n)) {
+		return
+	}
+	if set := scalarSetter(v.Type()); set != nil {
+		d.scalar(n, v, t, set)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		d.value(n, v.Elem(), t)
+	case reflect.Struct:
+		d.structure(n, v, t)
+	case reflect.Map:
+		d.mapping(n, v, t)
+	case reflect.Slice:
+		d.list(n, v, t)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(n.Any()))
+		if n.Kind == Scalar {
+			d.check(n, t)
+		}
+	default:
+		panic(fmt.Sprintf("yamlpos: %s: cannot decode into %s", t, v.Type()))
+	}
+}
+
+func (d *decoder) isOpen(n *Node) bool { return d.open != nil && d.open(n) }
+
+func (d *decoder) scalar(n *Node, v reflect.Value, t target, set setter) {
+	if n.Kind != Scalar {
+		d.errs.Add(n.Errorf("", "%s must be a single value, not %s", t, n.Describe()))
+		return
+	}
+	if err := set(n, v, t); err != nil {
+		d.errs.Add(err)
+		return
+	}
+	d.check(n, t)
+}
+
+// check hands a scalar that has been set to the caller's own check.
+func (d *decoder) check(n *Node, t target) {
+	if d.literal == nil || t.field == nil {
+		return
+	}
+	err := d.literal(*t.field, t.path, n)
+	if _, positioned := errors.AsType[*Error](err); err != nil && !positioned {
+		err = n.Errorf("", "%s", err)
+	}
+	d.errs.Add(err)
+}
+
+func (d *decoder) list(n *Node, v reflect.Value, t target) {
+	if n.Kind != List {
+		d.errs.Add(n.Errorf(listHint(n), "%s must be a list, not %s", t, n.Describe()))
+		return
+	}
+	list := reflect.MakeSlice(v.Type(), len(n.Items), len(n.Items))
+	for i, item := range n.Items {
+		d.value(item, list.Index(i), t.element(i))
+	}
+	v.Set(list)
+}
+
+func listHint(n *Node) string {
+	if n.Kind == Scalar && n.Text == shortened(n.Text) {
+		return "write a list: - " + n.Text
+	}
+	return "write a list: - value"
+}
+
+func (d *decoder) mapping(n *Node, v reflect.Value, t target) {
+	if v.Type().Key().Kind() != reflect.String {
+		panic(fmt.Sprintf("yamlpos: %s: cannot decode into %s", t, v.Type()))
+	}
+	if n.Kind != Map {
+		d.errs.Add(notMap(n, t))
+		return
+	}
+	m := reflect.MakeMapWithSize(v.Type(), len(n.Pairs))
+	for _, p := range n.Pairs {
+		element := reflect.New(v.Type().Elem()).Elem()
+		d.value(p.Value, element, t.key(p.Key.Text))
+		m.SetMapIndex(reflect.ValueOf(p.Key.Text).Convert(v.Type().Key()), element)
+	}
+	v.Set(m)
+}
+
+func notMap(n *Node, t target) *Error {
+	return n.Errorf("write a map: key: value", "%s must be a map, not %s", t, n.Describe())
+}
+
+func (d *decoder) structure(n *Node, v reflect.Value, t target) {
+	if n.Kind != Map {
+		d.errs.Add(notMap(n, t))
+		return
+	}
+	info := structOf(v.Type())
+	given := make(map[int]*Node, len(n.Pairs)) // field → the key that set it
+	for _, p := range n.Pairs {
+		i, known := info.byName[p.Key.Text]
+		switch {
+		case !known:
+			d.errs.Add(unknownKey(p.Key, info.names, t))
+		case given[i] != nil:
+			d.errs.Add(p.Key.Errorf("keep one of them", "%s and %s are two spellings of one key",
+				join(t.path, given[i].Text), p.Key.Text))
+		default:
+			given[i] = p.Key
+			field := &info.fields[i]
+			d.value(p.Value, fieldOf(v, field.Index), target{join(t.path, info.names[i]), field})
+		}
+	}
+}
+
+func unknownKey(key *Node, known []string, t target) *Error {
+	in := ""
+	if t.path != "" {
+		in = " in " + t.path
+	}
+	if meant := Suggest(key.Text, known); meant != "" {
+		return key.Errorf("", "unknown key %q%s (did you mean %q?)", key.Text, in, meant)
+	}
+	return key.Errorf("known keys: "+strings.Join(known, ", "), "unknown key %q%s", key.Text, in)
+}

@@ -1,0 +1,100 @@
+package yamlpos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// An Error is one thing that is wrong at one place of a file. Line and Column
+// are 0 where they are not known.
+type Error struct {
+	File         string
+	Line, Column int
+	Msg          string // what was found
+	Hint         string // what to write instead; may be empty
+}
+
+// Error is "file:line:column: msg", with the hint on a line of its own.
+func (e *Error) Error() string {
+	s := e.Msg
+	if pos := position(e.File, e.Line, e.Column); pos != "" {
+		s = pos + ": " + s
+	}
+	if e.Hint != "" {
+		s += "\n  hint: " + e.Hint
+	}
+	return s
+}
+
+func position(file string, line, column int) string {
+	switch {
+	case line == 0:
+		return file
+	case column == 0:
+		return fmt.Sprintf("%s:%d", file, line)
+	}
+	return fmt.Sprintf("%s:%d:%d", file, line, column)
+}
+
+// Errors is everything that is wrong with a file or several.
+type Errors []*Error
+
+// maxShown bounds the text of Errors; a broken file can have a million.
+const maxShown = 100
+
+// Error gives the errors one below the other, sorted by position: the first 100
+// of them, and how many more there are.
+func (e Errors) Error() string {
+	var texts []string
+	for i, one := range e.sorted() {
+		if i == maxShown {
+			texts = append(texts, fmt.Sprintf("and %d more errors", len(e)-i))
+			break
+		}
+		texts = append(texts, one.Error())
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Unwrap gives the errors to errors.Is and errors.As.
+func (e Errors) Unwrap() []error {
+	list := make([]error, len(e))
+	for i, one := range e {
+		list[i] = one
+	}
+	return list
+}
+
+// Err is nil if there are no errors, else the errors sorted by position.
+func (e Errors) Err() error {
+	if len(e) == 0 {
+		return nil
+	}
+	return e.sorted()
+}
+
+// Add appends err. Errors and joined errors are taken apart, an error without a
+// position is kept as text, and nil is ignored.
+func (e *Errors) Add(err error) {
+	switch err := err.(type) {
+	case nil:
+	case *Error:
+		*e = append(*e, err)
+	case interface{ Unwrap() []error }:
+		for _, one := range err.Unwrap() {
+			e.Add(one)
+		}
+	default:
+		*e = append(*e, &Error{Msg: err.Error()})
+	}
+}
+
+func (e Errors) sorted() Errors {
+	sorted := slices.Clone(e)
+	slices.SortStableFunc(sorted, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return sorted
+}

@@ -1,0 +1,66 @@
+package yamlpos
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// From makes a node of a value that was computed at run time. It and everything
+// below it stand at the position of at and are marked Computed. It takes nil,
+// booleans, numbers, strings, and slices and maps of them; map keys are sorted.
+// Of anything else it takes the text that fmt prints.
+func From(at *Node, v any) *Node { return computed(at, reflect.ValueOf(v)) }
+
+func computed(at *Node, v reflect.Value) *Node {
+	n := &Node{File: at.File, Line: at.Line, Column: at.Column, Computed: true}
+	switch v.Kind() {
+	case reflect.Invalid:
+	case reflect.Pointer, reflect.Interface:
+		return computed(at, v.Elem())
+	case reflect.Slice, reflect.Array:
+		n.Kind = List
+		for i := range v.Len() {
+			n.Items = append(n.Items, computed(at, v.Index(i)))
+		}
+	case reflect.Map:
+		n.Kind = Map
+		n.Pairs = computedPairs(at, v)
+	default:
+		n.Value, n.Text = computedScalar(v)
+	}
+	return n
+}
+
+func computedPairs(at *Node, m reflect.Value) []Pair {
+	var pairs []Pair
+	for key, value := range m.Seq2() {
+		text := fmt.Sprint(key.Interface())
+		name := &Node{File: at.File, Line: at.Line, Column: at.Column, Computed: true, Text: text, Value: text}
+		pairs = append(pairs, Pair{name, computed(at, value)})
+	}
+	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Compare(a.Key.Text, b.Key.Text) })
+	return pairs
+}
+
+func computedScalar(v reflect.Value) (value any, text string) {
+	switch {
+	case v.Kind() == reflect.Bool:
+		return v.Bool(), strconv.FormatBool(v.Bool())
+	case v.CanInt():
+		return v.Int(), strconv.FormatInt(v.Int(), 10)
+	case v.CanUint() && v.Uint() <= math.MaxInt64:
+		return int64(v.Uint()), strconv.FormatUint(v.Uint(), 10)
+	case v.CanUint():
+		return float64(v.Uint()), strconv.FormatUint(v.Uint(), 10)
+	case v.CanFloat():
+		return v.Float(), fmt.Sprint(v.Float())
+	case v.Kind() == reflect.String:
+		return v.String(), v.String()
+	}
+	text = fmt.Sprint(v.Interface())
+	return text, text
+}

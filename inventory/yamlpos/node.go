@@ -1,0 +1,145 @@
+package yamlpos
+
+import "fmt"
+
+// Kind is the shape of a node.
+type Kind int
+
+// The shapes. The zero Kind is a scalar.
+const (
+	Scalar Kind = iota
+	List
+	Map
+)
+
+// A Node is one value and where it stands. A tree is not changed once it is
+// built: nodes are shared, by aliases among others.
+type Node struct {
+	File         string
+	Line, Column int // from 1; the column counts characters
+
+	Kind Kind
+	Text string // of scalars: the source after YAML unquoting ("0644", "yes", "1.50")
+	// Value, of scalars, is nil, bool, int64, float64 or string, as yaml.v3
+	// resolves the YAML 1.2 core schema. Timestamps stay text, and integers too
+	// large for an int64 become a float64.
+	Value    any
+	Quoted   bool // in quotes, as a block, or tagged !!str: text whatever it looks like
+	Computed bool // made by [From]: the result of an expression, not written in the file
+	// Comment is what stands above and beside the node as YAML comments, without
+	// the leading # and blank, lines joined by newlines. It is set on the items of
+	// lists and, for maps, on the keys.
+	Comment string
+
+	Items []*Node // of lists
+	Pairs []Pair  // of maps: in file order, merge keys applied, keys unique
+}
+
+// A Pair is one entry of a map. Key is always a scalar; two keys are the same
+// if their texts are.
+type Pair struct{ Key, Value *Node }
+
+// Get finds the value of a key. It is nil if n is no map or has no such key.
+func (n *Node) Get(key string) *Node {
+	for _, p := range n.Pairs {
+		if p.Key.Text == key {
+			return p.Value
+		}
+	}
+	return nil
+}
+
+// Any gives the plain value: map[string]any, []any or a scalar's Value. Maps
+// and lists are fresh each time.
+func (n *Node) Any() any {
+	switch n.Kind {
+	case Map:
+		m := make(map[string]any, len(n.Pairs))
+		for _, p := range n.Pairs {
+			m[p.Key.Text] = p.Value.Any()
+		}
+		return m
+	case List:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = item.Any()
+		}
+		return list
+	default:
+		return n.Value
+	}
+}
+
+// Pos is "file:line:column".
+func (n *Node) Pos() string { return position(n.File, n.Line, n.Column) }
+
+// Errorf makes an error that stands at n. The hint says what to write instead
+// and may be empty.
+func (n *Node) Errorf(hint, format string, args ...any) *Error {
+	return &Error{File: n.File, Line: n.Line, Column: n.Column, Msg: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// Map gives a copy in which f has replaced every scalar that is a value; keys
+// stay. Subtrees that f leaves alone are shared with n. All errors of f are
+// collected, as [Errors].
+func (n *Node) Map(f func(*Node) (*Node, error)) (*Node, error) {
+	var errs Errors
+	mapped := n.mapped(f, &errs)
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	return mapped, nil
+}
+
+func (n *Node) mapped(f func(*Node) (*Node, error), errs *Errors) *Node {
+	switch n.Kind {
+	case Map:
+		return n.mapPairs(f, errs)
+	case List:
+		return n.mapItems(f, errs)
+	}
+	replaced, err := f(n)
+	if err != nil {
+		errs.Add(err)
+		return n
+	}
+	return replaced
+}
+
+func (n *Node) mapPairs(f func(*Node) (*Node, error), errs *Errors) *Node {
+	var pairs []Pair // allocated with the first change
+	for i, p := range n.Pairs {
+		value := p.Value.mapped(f, errs)
+		if pairs == nil && value != p.Value {
+			pairs = append(make([]Pair, 0, len(n.Pairs)), n.Pairs[:i]...)
+		}
+		if pairs != nil {
+			pairs = append(pairs, Pair{p.Key, value})
+		}
+	}
+	if pairs == nil {
+		return n
+	}
+	changed := *n
+	changed.Pairs = pairs
+	return &changed
+}
+
+func (n *Node) mapItems(f func(*Node) (*Node, error), errs *Errors) *Node {
+	var items []*Node // allocated with the first change
+	for i, item := range n.Items {
+		value := item.mapped(f, errs)
+		if items == nil && value != item {
+			items = append(make([]*Node, 0, len(n.Items)), n.Items[:i]...)
+		}
+		if items != nil {
+			items = append(items, value)
+		}
+	}
+	if items == nil {
+		return n
+	}
+	changed := *n
+	changed.Items = items
+	return &changed
+}

@@ -1,0 +1,64 @@
+package yamlpos
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"gopkg.in/yaml.v3"
+)
+
+// The bounds of one file. They stop YAML bombs (aliases of aliases) and are far
+// above what an inventory of 100,000 hosts needs.
+const (
+	maxSize  = 16 << 20  // bytes
+	maxDepth = 100       // lists and maps around a value, aliases followed
+	maxNodes = 1_000_000 // with every alias counted as often as it is used
+)
+
+// Parse reads all documents of a file. An empty document is a null scalar, an
+// empty file has no documents. file is only used in positions.
+//
+// The error is [Errors]: one for a syntax error, or all duplicate keys, unknown
+// tags and keys that are no scalars. A file beyond the bounds is refused.
+func Parse(file string, data []byte) ([]*Node, error) {
+	if len(data) > maxSize {
+		return nil, Errors{{File: file, Msg: fmt.Sprintf("larger than %d MiB", maxSize>>20)}}
+	}
+	documents, syntax := decodeAll(data)
+	c := converter{file: file, anchors: map[*yaml.Node]*anchor{}}
+	nodes := make([]*Node, 0, len(documents))
+	for _, d := range documents {
+		nodes = append(nodes, c.document(d))
+	}
+	if syntax != nil {
+		c.errs.Add(syntaxError(file, data, syntax))
+	}
+	if err := c.errs.Err(); err != nil {
+		return nil, err
+	}
+	return nodes, nil
+}
+
+// decodeAll gives the documents in front of a syntax error, and that error.
+func decodeAll(data []byte) (documents []*yaml.Node, err error) {
+	// Malformed input has made yaml.v3 panic before (CVE-2022-28948).
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("yaml: %v", p)
+		}
+	}()
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		document := new(yaml.Node)
+		err := d.Decode(document)
+		if errors.Is(err, io.EOF) {
+			return documents, nil
+		}
+		if err != nil {
+			return documents, err
+		}
+		documents = append(documents, document)
+	}
+}

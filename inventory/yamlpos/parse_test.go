@@ -1,0 +1,277 @@
+package yamlpos
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+)
+
+func parseOne(t testing.TB, text string) *Node {
+	t.Helper()
+	nodes, err := Parse("f.yml", []byte(text))
+	require.NoError(t, err)
+	require.Len(t, nodes, 1)
+	return nodes[0]
+}
+
+func TestScalars(t *testing.T) {
+	for _, tt := range []struct {
+		text   string
+		source string
+		value  any
+		quoted bool
+	}{
+		{"0644", "0644", int64(420), false},
+		{"0o17", "0o17", int64(15), false},
+		{"0x1f", "0x1f", int64(31), false},
+		{"-12", "-12", int64(-12), false},
+		{"1_000", "1_000", int64(1000), false},
+		{"9223372036854775807", "9223372036854775807", int64(math.MaxInt64), false},
+		{"9223372036854775808", "9223372036854775808", float64(1 << 63), false},
+		{"99999999999999999999", "99999999999999999999", 1e20, false},
+		{"1.50", "1.50", 1.5, false},
+		{"1e3", "1e3", 1000.0, false},
+		{".inf", ".inf", math.Inf(1), false},
+		{"yes", "yes", "yes", false},
+		{"on", "on", "on", false},
+		{"1:30", "1:30", "1:30", false},
+		{"2024-01-02", "2024-01-02", "2024-01-02", false},
+		{"True", "True", true, false},
+		{"~", "~", nil, false},
+		{"null", "null", nil, false},
+		{`"5"`, "5", "5", true},
+		{"'a''b'", "a'b", "a'b", true},
+		{`""`, "", "", true},
+		{"|\n  a\n  b\n", "a\nb\n", "a\nb\n", true},
+		{">-\n  a\n  b\n", "a b", "a b", true},
+		{"!!str 5", "5", "5", true},
+		{"!!int \"5\"", "5", int64(5), false},
+		{"!!float 5", "5", 5.0, false},
+		{"plain text # comment", "plain text", "plain text", false},
+	} {
+		t.Run(tt.text, func(t *testing.T) {
+			require.Equal(t, &Node{File: "f.yml", Line: 1, Column: 1, Text: tt.source, Value: tt.value, Quoted: tt.quoted},
+				withoutComment(parseOne(t, tt.text)))
+		})
+	}
+}
+
+func withoutComment(n *Node) *Node {
+	bare := *n
+	bare.Comment = ""
+	return &bare
+}
+
+func TestDocuments(t *testing.T) {
+	for text, want := range map[string][]any{
+		"":                    {},
+		"# comment\n":         {},
+		"---\n":               {nil},
+		"a: 1\n---\n- b\n":    {map[string]any{"a": int64(1)}, []any{"b"}},
+		"---\n---\na: 1\n---": {nil, map[string]any{"a": int64(1)}, nil},
+	} {
+		nodes, err := Parse("f.yml", []byte(text))
+		require.NoError(t, err)
+		plain := []any{}
+		for _, n := range nodes {
+			plain = append(plain, n.Any())
+		}
+		require.Equal(t, want, plain, "%q", text)
+	}
+}
+
+func TestMergeKeysAndAliases(t *testing.T) {
+	n := parseOne(t, `
+base: &base {a: 1, b: 2}
+more: &more {b: 3, c: 4}
+first: {<<: *base, b: own}
+last: {b: own, <<: *base}
+both: {<<: [*base, *more], d: 5}
+list: [*base, *base]
+`)
+	keys := func(n *Node) (list []string) {
+		for _, p := range n.Pairs {
+			list = append(list, p.Key.Text+"="+p.Value.Text)
+		}
+		return list
+	}
+	require.Equal(t, []string{"a=1", "b=own"}, keys(n.Get("first")))
+	require.Equal(t, []string{"b=own", "a=1"}, keys(n.Get("last")))
+	require.Equal(t, []string{"a=1", "b=2", "c=4", "d=5"}, keys(n.Get("both")))
+	require.Same(t, n.Get("base"), n.Get("list").Items[1])
+	require.Equal(t, "f.yml:2:7", n.Get("list").Items[1].Pos())
+	require.Equal(t, "f.yml:4:23", n.Get("first").Get("b").Pos())
+	require.Nil(t, n.Get("absent"))
+	require.Nil(t, n.Get("list").Get("a"))
+}
+
+func TestKeys(t *testing.T) {
+	n := parseOne(t, "12: a\ntrue: b\n~: c\n&k x: d\n\"12 \": e\ny: *k\n")
+	require.Equal(t, map[string]any{"12": "a", "true": "b", "~": "c", "x": "d", "12 ": "e", "y": "x"}, n.Any())
+	require.Equal(t, int64(12), n.Pairs[0].Key.Value)
+	require.Equal(t, true, n.Pairs[1].Key.Value)
+
+	n = parseOne(t, "- &k x\n- *k : f\n")
+	require.Equal(t, "f.yml:2:3", n.Items[1].Pairs[0].Key.Pos())
+}
+
+func TestComments(t *testing.T) {
+	n := parseOne(t, `# above a
+#   @require
+a: 1 # beside a
+b: # beside b
+  # above c
+  c: 2
+list:
+  # above x
+  - x # beside x
+  - y
+`)
+	require.Equal(t, "above a\n  @require\nbeside a", n.Pairs[0].Key.Comment)
+	require.Equal(t, "beside b", n.Pairs[1].Key.Comment)
+	require.Equal(t, "above c", n.Get("b").Pairs[0].Key.Comment)
+	require.Equal(t, "above x\nbeside x", n.Get("list").Items[0].Comment)
+	require.Empty(t, n.Get("list").Items[1].Comment)
+}
+
+// bomb is a list of nine aliases to a list of nine aliases and so on.
+func bomb(levels int) string {
+	var b strings.Builder
+	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x]\n")
+	for i := 1; i <= levels; i++ {
+		fmt.Fprintf(&b, "a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), ", "))
+	}
+	return b.String()
+}
+
+func nested(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+
+var parseErrors = []struct{ name, text, want string }{
+	{"duplicate keys", "a: 1\nb: {c: 1, c: 2}\na: 2\n", "f.yml:2:11: key \"c\" is given twice, first at line 2\nf.yml:3:1: key \"a\" is given twice, first at line 1"},
+	{"two merge keys", "x: &x {}\ny: {<<: *x, <<: *x}\n", "f.yml:2:13: key << is given twice, first at line 2\n  hint: write <<: [*a, *b]"},
+	{"merged scalar", "x: {<<: 5}\n", "f.yml:1:9: << takes a map or a list of maps, not the number 5\n  hint: write <<: *name, or <<: [*a, *b]"},
+	{"merged list of scalars", "x: {<<: [5]}\n", "f.yml:1:10: << takes a map or a list of maps, not the number 5\n  hint: write <<: *name, or <<: [*a, *b]"},
+	{"list as a key", "? [a]\n: b\n", "f.yml:1:3: a key must be a scalar"},
+	{"unquoted expression", "key: {{ foo }}\n", "f.yml:1:7: a key must be a scalar\n  hint: quote an expression: \"{{ … }}\""},
+	{"expression and text", "a: 1\nkey: {{ foo }} bar\n", "f.yml:2: did not find expected key\n  hint: quote an expression: \"{{ … }}\""},
+	{"binary", "a: !!binary aGk=\n", "f.yml:1:4: tag !!binary is not supported\n  hint: name a file instead, or write the text"},
+	{"vault", "a: !vault x\n", "f.yml:1:4: tag !vault is not supported\n  hint: values encrypted by ansible-vault cannot be read yet"},
+	{"custom tags", "a: !foo {b: !bar [c]}\n", "f.yml:1:4: tag !foo is not supported\n  hint: remove it\nf.yml:1:13: tag !bar is not supported\n  hint: remove it"},
+	{"wrong tag", "a: !!int x\n", `f.yml:1:4: "x" is no !!int`},
+	{"tab", "a:\n\tb: 1\n", "f.yml:2:1: a tab is used for indentation\n  hint: indent with spaces"},
+	{"tab after blanks", "a:\n  b: 1\n \tc: 2\n", "f.yml:3:2: a tab is used for indentation\n  hint: indent with spaces"},
+	{"tab in the first line", "\ta: 1\n", "f.yml:1:1: a tab is used for indentation\n  hint: indent with spaces"},
+	{"indentation", "x: 1\ny: 2\nz:\n    a: 1\n   b: 2\n", "f.yml:5: did not find expected key\n  hint: check the indentation of this line and the quotes and brackets before it"},
+	{"indentation deep down", "x:\n- y:\n    a: 1\n    b: 2\n   c: 3\nz: 1\n", "f.yml:5: did not find expected key\n  hint: check the indentation of this line and the quotes and brackets before it"},
+	{"list and map", "- a\nb: 1\n", "f.yml:2: did not find expected '-' indicator\n  hint: check the indentation of this line and the quotes and brackets before it"},
+	{"open bracket", "a: [1, 2\nb: 3\n", "f.yml:1: did not find expected ',' or ']'\n  hint: check the indentation of this line and the quotes and brackets before it"},
+	{"colon in a text", "a: b: c\n", "f.yml:1: mapping values are not allowed in this context\n  hint: quote a text that holds a colon and a blank, and check the indentation"},
+	{"no colon", "x:\n  y: 1\nnocolon\nz: 1\n", "f.yml:3: could not find expected ':'"},
+	{"at sign", "a: 1\nb: @x\n", "f.yml:2: found character that cannot start any token\n  hint: quote a text that begins with @"},
+	{"percent sign", "- %x\n", "f.yml:1: found character that cannot start any token\n  hint: quote a text that begins with %"},
+	{"unknown anchor", "a: 1\nb: *web\n", "f.yml:2:4: no anchor &web stands before *web\n  hint: quote a text that begins with *"},
+	{"glob", "a: 1\nb: *.example.com\n", "f.yml:2: did not find expected alphabetic or numeric character\n  hint: quote a text that begins with *"},
+	{"open quote", "a: 1\nb: \"x\nc: y\n", "f.yml:2: found unexpected end of stream\n  hint: a quote is opened and not closed"},
+	{"control character", "a: b\nc: x\x01\n", "f.yml:2:5: not a text file: control characters are not allowed\n  hint: save the file as UTF-8 text"},
+	{"Latin-1", "a: b\xe9\n", "f.yml:1:5: not a text file: incomplete UTF-8 octet sequence\n  hint: save the file as UTF-8 text"},
+	{"syntax error behind a document", "a: 1\na: 2\n---\nb: [\n", "f.yml:2:1: key \"a\" is given twice, first at line 1\nf.yml:4: did not find expected node content\n  hint: check the indentation of this line and the quotes and brackets before it"},
+	{"alias within itself", "a: &x [*x]\n", "f.yml:1:8: *x is used within itself"},
+	{"too deep", nested(102), "f.yml:1:102: nested more than 100 levels deep"},
+	{"too deep through aliases", "a: &a " + nested(60) + "\nb: " + strings.Repeat("[", 60) + "*a" + strings.Repeat("]", 60), "f.yml:2:64: nested more than 100 levels deep"},
+	{"bomb", bomb(30), "f.yml:7:10: more than 1000000 values\n  hint: an alias (*name) counts as often as it is used"},
+	{"bomb of merge keys", "a: &a {" + manyKeys(2000) + "}\nb: {<<: [" + strings.TrimSuffix(strings.Repeat("*a, ", 2000), ", ") + "]}\n", "f.yml:2:1002: more than 1000000 values\n  hint: an alias (*name) counts as often as it is used"},
+	{"too large", strings.Repeat("#", maxSize+1), "f.yml: larger than 16 MiB"},
+}
+
+func manyKeys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "k%d: 1, ", i)
+	}
+	return b.String()
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, tt := range parseErrors {
+		t.Run(tt.name, func(t *testing.T) {
+			nodes, err := Parse("f.yml", []byte(tt.text))
+			require.EqualError(t, err, tt.want)
+			require.Nil(t, nodes)
+		})
+	}
+}
+
+func TestBoundsAreReachable(t *testing.T) {
+	parseOne(t, nested(101))
+	parseOne(t, bomb(4))
+}
+
+// FuzzParse checks that nothing panics, that what is read keeps the promises of
+// Node, and that its plain value survives being written and read again.
+func FuzzParse(f *testing.F) {
+	for _, tt := range parseErrors {
+		if len(tt.text) < 1000 {
+			f.Add([]byte(tt.text))
+		}
+	}
+	f.Add([]byte("# c\na: &x {b: [1, 0644, 1.5, ~, yes]}\nc: {<<: *x, d: \"\\e\"}\n---\n- |\n  text\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		nodes, err := Parse("f.yml", data)
+		if err != nil {
+			require.Nil(t, nodes)
+			require.NotEmpty(t, err.Error())
+			return
+		}
+		for _, n := range nodes {
+			budget := 10_000
+			requireSound(t, n, &budget)
+			if budget > 0 {
+				requireRoundTrip(t, n)
+			}
+		}
+	})
+}
+
+func requireSound(t *testing.T, n *Node, budget *int) {
+	if *budget--; *budget < 0 {
+		return
+	}
+	require.Positive(t, n.Line)
+	seen := map[string]bool{}
+	for _, p := range n.Pairs {
+		require.Equal(t, Scalar, p.Key.Kind)
+		require.False(t, seen[p.Key.Text])
+		seen[p.Key.Text] = true
+		requireSound(t, p.Value, budget)
+	}
+	for _, item := range n.Items {
+		requireSound(t, item, budget)
+	}
+}
+
+func requireRoundTrip(t *testing.T, n *Node) {
+	text := fmt.Sprintf("%#v", n.Any())
+	if strings.Contains(text, "NaN") {
+		return
+	}
+	once := From(n, n.Any())
+	again := From(n, once.Any())
+	require.Equal(t, once, again)
+	same, err := n.Map(func(n *Node) (*Node, error) { return n, nil })
+	require.NoError(t, err)
+	require.Same(t, n, same)
+	var into any
+	require.NoError(t, Decode(n, &into))
+	require.Equal(t, text, fmt.Sprintf("%#v", into))
+}
+
+func TestRoundTripThroughYAML(t *testing.T) {
+	n := parseOne(t, "a: [1, -2.5, yes, 'no', 2024-01-02, ~, true, {b: \"\\e\\n\"}]\n")
+	text, err := yaml.Marshal(n.Any())
+	require.NoError(t, err)
+	require.Equal(t, n.Any(), parseOne(t, string(text)).Any())
+}

@@ -1,0 +1,91 @@
+package yamlpos
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// scalar sets text and value of out. Tags other than those of the core schema
+// are refused: nothing here would give them a meaning.
+func (c *converter) scalar(out *Node, n *yaml.Node) {
+	out.Text, out.Value = n.Value, n.Value
+	switch n.Tag {
+	case "!!str", "!!merge", "!!timestamp":
+		out.Quoted = n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0
+	case "!!null", "!!bool", "!!int", "!!float":
+		value, err := resolve(n)
+		if err != nil {
+			c.errs.Add(out.Errorf("", "%q is no %s", n.Value, n.Tag))
+			return
+		}
+		out.Value = value
+	default:
+		c.refuseTag(out, n)
+	}
+}
+
+// resolve gives the value that yaml.v3 finds for a scalar of the core schema.
+func resolve(n *yaml.Node) (any, error) {
+	var v any
+	if err := n.Decode(&v); err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case int:
+		return int64(v), nil
+	case uint64:
+		return float64(v), nil
+	}
+	return v, nil
+}
+
+func (c *converter) checkTag(out *Node, n *yaml.Node, want string) {
+	if n.Tag != want {
+		c.refuseTag(out, n)
+	}
+}
+
+func (c *converter) refuseTag(out *Node, n *yaml.Node) {
+	hint := "remove it"
+	switch n.Tag {
+	case "!!binary":
+		hint = "name a file instead, or write the text"
+	case "!vault":
+		hint = "values encrypted by ansible-vault cannot be read yet"
+	}
+	c.errs.Add(out.Errorf(hint, "tag %s is not supported", n.Tag))
+}
+
+// Describe names what n is, for an error: "a list", "the number 5", `the text "x"`.
+func (n *Node) Describe() string {
+	switch n.Kind {
+	case Map:
+		return "a map"
+	case List:
+		return "a list"
+	}
+	switch n.Value.(type) {
+	case nil:
+		return "nothing"
+	case bool:
+		return n.Text
+	case int64, float64:
+		return "the number " + n.Text
+	}
+	return fmt.Sprintf("the text %q", shortened(n.Text))
+}
+
+// shortened cuts a text for an error down to its first line and 40 characters.
+func shortened(s string) string {
+	line, _, more := strings.Cut(s, "\n")
+	if utf8.RuneCountInString(line) > 40 {
+		line, more = string([]rune(line)[:40]), true
+	}
+	if more {
+		line += "…"
+	}
+	return line
+}
