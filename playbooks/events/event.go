@@ -1,0 +1,228 @@
+package events
+
+import "time"
+
+// An Event is one thing that happened in a run: one of the types of this file.
+type Event interface {
+	name() string        // the value of "event" in JSON
+	stamp() Stamp        // when it happened, and in which run
+	stamped(Stamp) Event // the same event with another stamp
+}
+
+// A Stamp says when an event happened and in which run. [Stream] fills in what
+// is zero.
+type Stamp struct {
+	Time time.Time `json:"-"`
+	Run  string    `json:"-"` // run id
+}
+
+func (s Stamp) stamp() Stamp { return s }
+
+// RunStart is the first event: every file has been read without an error and no
+// host has been contacted.
+type RunStart struct {
+	Stamp
+	Check     bool     `json:"check"`
+	Diff      bool     `json:"diff"`
+	Manifests []string `json:"manifests"` // as given; empty for an ad-hoc run
+	Version   string   `json:"version"`   // of ccm-push
+	Hosts     int      `json:"hosts"`     // how many the plays select together
+}
+
+// PlayStart begins a batch of a play. Its hosts stand in the order of the
+// inventory.
+type PlayStart struct {
+	Stamp
+	Play    string   `json:"play"`
+	Hosts   []string `json:"hosts"`   // of this batch
+	Batch   int      `json:"batch"`   // from 1
+	Batches int      `json:"batches"` // at least 1
+}
+
+// Status is how a resource ended.
+type Status string
+
+// The statuses of a [Result].
+const (
+	Stable  Status = "stable"
+	Changed Status = "changed" // or would change, if Check is set
+	Skipped Status = "skipped"
+	Failed  Status = "failed"
+)
+
+// Result is how one resource ended on one host.
+type Result struct {
+	Stamp
+	Play      string   `json:"play"`
+	Host      string   `json:"host"`
+	Type      string   `json:"type"`
+	Name      string   `json:"name"`
+	Alias     string   `json:"alias"`
+	Status    Status   `json:"status"`
+	Check     bool     `json:"check"` // nothing was done: a check run, or noop
+	Refreshed bool     `json:"refreshed"`
+	Certain   bool     `json:"certain"` // false: a prediction that may turn out wrong
+	Because   string   `json:"because"` // what it depends on if not certain, or what it was skipped for
+	Message   string   `json:"message"`
+	Messages  []Note   `json:"messages"`
+	Error     string   `json:"error"` // set when failed
+	Changes   []Change `json:"changes"`
+	Diff      string   `json:"diff"` // unified
+
+	Duration time.Duration `json:"-"`
+	Command  *Command      `json:"-"` // of a resource that is a command: exec
+	// Sensitive makes a [Stream] withhold the diff, the output and both values of
+	// every change. Message, Messages and Error are left to the reporting side,
+	// which alone knows what it has put there.
+	Sensitive bool `json:"-"`
+}
+
+// A Note is a line that a resource had to say.
+type Note struct {
+	Level string `json:"level"` // info, warning, error
+	Text  string `json:"text"`
+}
+
+// A Change is one property that differed, with both values as short texts.
+type Change struct {
+	Property string `json:"property"`
+	Have     string `json:"have"`
+	Want     string `json:"want"`
+}
+
+// A Command is how the program of an exec resource ended.
+type Command struct {
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	ExitCode int    `json:"exit_code"`
+}
+
+// MessageKind says where in a play a [Message] stands.
+type MessageKind string
+
+// The kinds of message.
+const (
+	Pre  MessageKind = "pre"  // before the first resource
+	Post MessageKind = "post" // after the last one
+)
+
+// Message is a text that a play has for people.
+type Message struct {
+	Stamp
+	Play string      `json:"play"`
+	Host string      `json:"host"` // empty if it is about the whole play
+	Kind MessageKind `json:"kind"`
+	Text string      `json:"text"`
+}
+
+// Unreachable says that no session could be opened with a host: connect, host
+// key or authentication.
+type Unreachable struct {
+	Stamp
+	Play  string `json:"play"`
+	Host  string `json:"host"`
+	Error string `json:"error"`
+	Hint  string `json:"hint"` // what to do next; may be empty
+}
+
+// HostFailed says that a host failed as a whole. Phase is become, install,
+// start, facts, compile, lock, lost, protocol or deadline.
+type HostFailed struct {
+	Stamp
+	Play  string `json:"play"`
+	Host  string `json:"host"`
+	Phase string `json:"phase"`
+	Error string `json:"error"`
+	Hint  string `json:"hint"` // what to do next; may be empty
+}
+
+// State is how a host ended.
+type State string
+
+// The states of a host.
+const (
+	StateOK          State = "ok"
+	StateFailed      State = "failed" // the host, or one of its resources
+	StateUnreachable State = "unreachable"
+)
+
+// Counts are numbers of resources by status.
+type Counts struct {
+	Stable  int `json:"stable"`
+	Changed int `json:"changed"`
+	Skipped int `json:"skipped"`
+	Failed  int `json:"failed"`
+}
+
+// Sum is the number of resources.
+func (c Counts) Sum() int { return c.Stable + c.Changed + c.Skipped + c.Failed }
+
+// HostDone says that a host has no more to do in this run. [Tally.HostDone]
+// makes one.
+type HostDone struct {
+	Stamp
+	Host  string `json:"host"`
+	State State  `json:"state"`
+	Counts
+	Uncertain int           `json:"uncertain"` // of the counted ones
+	Duration  time.Duration `json:"-"`
+}
+
+// Summary is the last event. [Tally.Summary] makes one.
+type Summary struct {
+	Stamp
+	Check       bool                   `json:"check"`
+	Interrupted bool                   `json:"interrupted"`
+	Hosts       map[string]HostSummary `json:"-"`
+	Totals      Totals                 `json:"-"`
+}
+
+// A HostSummary is how one host ended.
+type HostSummary struct {
+	State State `json:"state"`
+	Counts
+	Duration time.Duration `json:"-"`
+}
+
+// Totals are the sums over all hosts.
+type Totals struct {
+	Hosts     HostTotals     `json:"hosts"`
+	Resources ResourceTotals `json:"resources"`
+	// CertainShare is the part of a check run's results that are certain, 0 to 1;
+	// nil if the run was no check run or had no results.
+	CertainShare *float64 `json:"certain_share,omitempty"`
+}
+
+// HostTotals are numbers of hosts by state.
+type HostTotals struct {
+	OK          int `json:"ok"`
+	Failed      int `json:"failed"`
+	Unreachable int `json:"unreachable"`
+}
+
+// Sum is the number of hosts.
+func (t HostTotals) Sum() int { return t.OK + t.Failed + t.Unreachable }
+
+// ResourceTotals are numbers of resources over all hosts.
+type ResourceTotals struct {
+	Counts
+	Uncertain int `json:"uncertain"` // of the counted ones
+}
+
+func (RunStart) name() string    { return "run_start" }
+func (PlayStart) name() string   { return "play_start" }
+func (Result) name() string      { return "result" }
+func (Message) name() string     { return "message" }
+func (Unreachable) name() string { return "unreachable" }
+func (HostFailed) name() string  { return "host_failed" }
+func (HostDone) name() string    { return "host_done" }
+func (Summary) name() string     { return "summary" }
+
+func (e RunStart) stamped(s Stamp) Event    { e.Stamp = s; return e }
+func (e PlayStart) stamped(s Stamp) Event   { e.Stamp = s; return e }
+func (e Result) stamped(s Stamp) Event      { e.Stamp = s; return e }
+func (e Message) stamped(s Stamp) Event     { e.Stamp = s; return e }
+func (e Unreachable) stamped(s Stamp) Event { e.Stamp = s; return e }
+func (e HostFailed) stamped(s Stamp) Event  { e.Stamp = s; return e }
+func (e HostDone) stamped(s Stamp) Event    { e.Stamp = s; return e }
+func (e Summary) stamped(s Stamp) Event     { e.Stamp = s; return e }

@@ -1,0 +1,185 @@
+package events_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares got with testdata/name.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "run: go test ./playbooks/events -update")
+	require.Equal(t, string(want), string(got))
+}
+
+// A clock gives a time that goes on by a tick with every look at it.
+type clock struct{ now time.Time }
+
+func newClock() *clock { return &clock{time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)} }
+
+func (c *clock) Now() time.Time {
+	c.now = c.now.Add(10 * time.Millisecond)
+	return c.now
+}
+
+// A scene is a run as a list of events; a nil event stands for the summary.
+type scene struct {
+	name   string
+	events []events.Event
+	stop   bool // interrupted
+}
+
+// play reports the scene to the reporters.
+func (s scene) play(reporters ...events.Reporter) events.Summary {
+	tally := new(events.Tally)
+	stream := events.NewStream("r1", newClock().Now, append(reporters, tally)...)
+	for _, e := range s.events {
+		if d, ok := e.(events.HostDone); ok {
+			e = tally.HostDone(d.Host, d.Duration)
+		}
+		stream.Report(e)
+	}
+	sum := tally.Summary(s.stop)
+	stream.Report(sum)
+	return sum
+}
+
+func result(host, typ, name string, status events.Status) events.Result {
+	return events.Result{Play: "web tier", Host: host, Type: typ, Name: name, Status: status, Certain: true, Duration: 1800 * time.Microsecond}
+}
+
+func file(host, name string, status events.Status, properties ...string) events.Result {
+	r := result(host, "file", name, status)
+	for _, p := range properties {
+		r.Changes = append(r.Changes, events.Change{Property: p, Have: "", Want: "new " + p})
+	}
+	return r
+}
+
+func with(r events.Result, change func(*events.Result)) events.Result {
+	change(&r)
+	return r
+}
+
+const motdDiff = "--- /etc/motd\n+++ /etc/motd\n@@ -1 +1 @@\n-welcome\n+welcome to <web1> & friends\n"
+
+// scenes are runs that each reporter is shown.
+func scenes() []scene {
+	web := events.PlayStart{Play: "web tier", Hosts: []string{"web1", "web2", "web10"}, Batch: 1, Batches: 1}
+	run := events.RunStart{Manifests: []string{"site.yaml"}, Version: "1.0", Hosts: 3, Diff: true}
+	check := run
+	check.Check = true
+	return []scene{
+		{name: "converge", events: []events.Event{
+			run,
+			web,
+			events.Message{Play: "web tier", Kind: events.Pre, Text: "rolling out release 7"},
+			file("web1", "/etc/motd", events.Stable),
+			with(file("web2", "/etc/motd", events.Changed, "content", "mode"), func(r *events.Result) {
+				r.Diff = motdDiff
+				r.Changes[1] = events.Change{Property: "mode", Have: "0600", Want: "0644"}
+			}),
+			with(result("web2", "exec", "systemctl reload nginx", events.Changed), func(r *events.Result) {
+				r.Alias, r.Refreshed, r.Message = "reload", true, "Refreshed by file#/etc/motd"
+				r.Command = &events.Command{Stdout: "reloaded\n"}
+			}),
+			with(file("web1", "/etc/old", events.Skipped), func(r *events.Result) { r.Message = "control.if is false" }),
+			with(file("web1", "/etc/odd", events.Stable), func(r *events.Result) {
+				r.Messages = []events.Note{{"info", "looked twice"}, {"warning", "owner is numeric"}}
+			}),
+			with(file("web10", "/secret", events.Changed, "content"), func(r *events.Result) {
+				r.Sensitive, r.Diff = true, "+hunter2"
+			}),
+			events.Message{Play: "web tier", Host: "web2", Kind: events.Post, Text: "first line\nsecond line\n"},
+			events.HostDone{Host: "web1", Duration: 312 * time.Millisecond},
+			events.HostDone{Host: "web2", Duration: 1250 * time.Millisecond},
+			events.HostDone{Host: "web10", Duration: 63 * time.Second},
+		}},
+		{name: "failures", events: []events.Event{
+			run,
+			web,
+			events.Unreachable{Play: "web tier", Host: "web10", Error: "web10: dial 10.0.0.10:22: connection refused", Hint: "is sshd running?"},
+			with(result("web1", "exec", "make -C /srv\nmake install", events.Failed), func(r *events.Result) {
+				r.Error = "exit code 2\nexpected 0"
+				r.Command = &events.Command{Stdout: numbered(14), Stderr: "make: *** no rule\n", ExitCode: 2}
+			}),
+			with(file("web1", "/srv/x", events.Skipped), func(r *events.Result) { r.Because = "exec#make" }),
+			file("web1", "/etc/motd", events.Stable),
+			events.HostFailed{Play: "web tier", Host: "web2", Phase: "become", Error: "sudo: a password is required", Hint: "use -K"},
+			events.HostDone{Host: "web10", Duration: 10 * time.Second},
+			events.HostDone{Host: "web1", Duration: 900 * time.Millisecond},
+			events.HostDone{Host: "web2", Duration: 90 * time.Millisecond},
+		}},
+		{name: "check", events: []events.Event{
+			check,
+			events.PlayStart{Play: "web tier", Hosts: []string{"web1"}, Batch: 2, Batches: 3},
+			with(file("web1", "/etc/motd", events.Changed, "content"), func(r *events.Result) { r.Check, r.Diff = true, motdDiff }),
+			with(result("web1", "package", "nginx", events.Changed), func(r *events.Result) {
+				r.Check, r.Message = true, "Would have installed nginx"
+			}),
+			with(file("web1", "/etc/nginx/nginx.conf", events.Changed, "content"), func(r *events.Result) {
+				r.Check, r.Certain, r.Because = true, false, "package#nginx"
+			}),
+			with(result("web1", "exec", "nginx -s reload", events.Changed), func(r *events.Result) {
+				r.Check, r.Refreshed, r.Message = true, true, "Would have refreshed"
+			}),
+			with(file("web1", "/etc/hosts", events.Stable), func(r *events.Result) { r.Check, r.Certain = true, false }),
+			events.HostDone{Host: "web1", Duration: 40 * time.Millisecond},
+		}},
+		{name: "interrupted", stop: true, events: []events.Event{
+			run,
+			web,
+			file("web1", "/etc/motd", events.Changed, "content"),
+			events.HostDone{Host: "web1", Duration: 40 * time.Millisecond},
+		}},
+		hostile(),
+	}
+}
+
+func numbered(n int) string {
+	var b bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&b, "line %d\n", i+1)
+	}
+	return b.String()
+}
+
+// attack holds everything that a terminal could obey.
+const attack = "\x1b]0;owned\a\x1b[2J\x9b2K\u009b2K\r\b\x7f\u202egnp.exe\u2066\u200e\u2028\xff\x00"
+
+// hostile is a run in which every string of every event is an attack.
+func hostile() scene {
+	a, block := attack, attack+"\n\tnext "+attack
+	return scene{name: "hostile", events: []events.Event{
+		events.RunStart{Stamp: events.Stamp{Run: a}, Manifests: []string{a}, Version: a},
+		events.PlayStart{Play: a, Hosts: []string{a}, Batch: 1, Batches: 2},
+		events.Message{Play: a, Host: a, Kind: events.MessageKind(a), Text: block},
+		events.Result{
+			Play: a, Host: a, Type: a, Name: block, Alias: a, Status: events.Changed, Because: block, Message: block,
+			Messages: []events.Note{{Level: a, Text: block}}, Error: block, Diff: block,
+			Changes: []events.Change{{Property: a, Have: block, Want: block}},
+			Command: &events.Command{Stdout: block, Stderr: block},
+		},
+		events.Result{Host: a, Status: events.Failed, Error: block, Command: &events.Command{Stdout: block, Stderr: block}},
+		events.Unreachable{Play: a, Host: a, Error: block, Hint: block},
+		events.HostFailed{Play: a, Host: a, Phase: a, Error: block, Hint: block},
+		events.HostDone{Host: a},
+	}}
+}

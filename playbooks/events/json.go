@@ -1,0 +1,150 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// JSON is a reporter that writes JSON Lines: one object per event, in one write.
+// Invalid UTF-8 becomes U+FFFD. Characters that could act on a terminal are
+// written as escapes, which mean the same to whoever parses them.
+type JSON struct{ out sink }
+
+// NewJSON makes a reporter that writes to w.
+func NewJSON(w io.Writer) *JSON { return &JSON{out: sink{w: w}} }
+
+// Report writes e.
+func (j *JSON) Report(e Event) { j.out.write(jsonLine(e)) }
+
+// Err is the first error of the writer; nothing was written after it.
+func (j *JSON) Err() error { return j.out.err }
+
+// A sink writes until the first error, which it keeps: a run does not end
+// because nobody reads about it.
+type sink struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sink) write(b []byte) {
+	if s.err != nil || len(b) == 0 {
+		return
+	}
+	if _, err := s.w.Write(b); err != nil {
+		s.err = fmt.Errorf("writing events: %w", err)
+	}
+}
+
+// timeLayout is RFC 3339 with exactly three decimals.
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// jsonLine is the head that all events share, followed by the fields of e.
+func jsonLine(e Event) []byte {
+	st := e.stamp()
+	head := encode(struct {
+		Event string `json:"event"`
+		Time  string `json:"time"`
+		Run   string `json:"run"`
+	}{e.name(), st.Time.UTC().Format(timeLayout), st.Run})
+	head[len(head)-1] = ','
+	line := append(head, encode(fields(e))[1:]...)
+	return append(escapeJSON(line), '\n')
+}
+
+// encode gives v without a newline, and with <, > and & as they are: diffs are
+// full of them.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("event %T: %v", v, err)) // strings, numbers and bools cannot fail
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// milliseconds is a duration as a JSON number with up to three decimals.
+type milliseconds time.Duration
+
+func (d milliseconds) MarshalJSON() ([]byte, error) {
+	ms := float64(time.Duration(d).Microseconds()) / 1000
+	return strconv.AppendFloat(nil, ms, 'f', -1, 64), nil
+}
+
+// The wire forms of events that are more than their own fields.
+type (
+	resultFields struct {
+		Result
+		DurationMS milliseconds `json:"duration_ms"`
+		*Command
+	}
+	hostDoneFields struct {
+		HostDone
+		DurationMS milliseconds `json:"duration_ms"`
+	}
+	hostSummaryFields struct {
+		HostSummary
+		DurationMS milliseconds `json:"duration_ms"`
+	}
+	summaryFields struct {
+		Summary
+		Hosts  map[string]hostSummaryFields `json:"hosts"`
+		Totals Totals                       `json:"totals"`
+	}
+)
+
+// fields is what follows the head of e's line. Lists are never null.
+func fields(e Event) any {
+	switch e := e.(type) {
+	case RunStart:
+		e.Manifests = list(e.Manifests)
+		return e
+	case PlayStart:
+		e.Hosts = list(e.Hosts)
+		return e
+	case Result:
+		e.Messages, e.Changes = list(e.Messages), list(e.Changes)
+		return resultFields{e, milliseconds(e.Duration), e.Command}
+	case HostDone:
+		return hostDoneFields{e, milliseconds(e.Duration)}
+	case Summary:
+		hosts := make(map[string]hostSummaryFields, len(e.Hosts))
+		for name, h := range e.Hosts {
+			hosts[name] = hostSummaryFields{h, milliseconds(h.Duration)}
+		}
+		return summaryFields{e, hosts, e.Totals}
+	default:
+		return e
+	}
+}
+
+func list[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
+}
+
+// escapeJSON writes those characters of a JSON text as escapes that JSON allows
+// but a terminal may obey. In JSON, they can stand in strings only.
+func escapeJSON(b []byte) []byte {
+	if bytes.IndexFunc(b, isHostile) < 0 {
+		return b
+	}
+	out := make([]byte, 0, len(b)+32)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if isHostile(r) {
+			out = fmt.Appendf(out, `\u%04x`, r)
+		} else {
+			out = append(out, b[:n]...)
+		}
+		b = b[n:]
+	}
+	return out
+}

@@ -1,0 +1,106 @@
+package events
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A color is the parameters of an SGR sequence (ECMA-48, 8.3.117).
+type color string
+
+const (
+	plain  color = ""
+	bold   color = "1"
+	red    color = "31"
+	green  color = "32"
+	yellow color = "33"
+	cyan   color = "36"
+)
+
+// WantColor decides about colours: NO_COLOR (no-color.org) and TERM=dumb forbid
+// them, CLICOLOR_FORCE (bixense.com/clicolors) asks for them, and otherwise only
+// a terminal gets them.
+func WantColor(terminal bool, getenv func(string) string) bool {
+	switch force := getenv("CLICOLOR_FORCE"); {
+	case getenv("NO_COLOR") != "":
+		return false
+	case force != "" && force != "0":
+		return true
+	case getenv("TERM") == "dumb":
+		return false
+	}
+	return terminal
+}
+
+// A page is the text of one event. Strings get into it through print and block
+// only, which make them harmless.
+type page struct {
+	b      strings.Builder
+	colors bool
+}
+
+// print adds text that stays on its line.
+func (p *page) print(c color, texts ...string) {
+	p.paint(c, Line(strings.Join(texts, "")))
+}
+
+// pad adds text in a column of at least width runes, and a gap.
+func (p *page) pad(c color, s string, width int) {
+	s = Line(s)
+	p.paint(c, s)
+	p.b.WriteString(strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s))+2))
+}
+
+func (p *page) newline() { p.b.WriteByte('\n') }
+
+// block adds the lines of text, each behind a prefix and in the colour that the
+// line asks for.
+func (p *page) block(prefix, text string, colorOf func(line string) color) {
+	text = strings.TrimSuffix(text, "\n")
+	if text == "" {
+		return
+	}
+	for line := range strings.SplitSeq(Block(text), "\n") {
+		p.b.WriteString(prefix)
+		p.paint(colorOf(line), line)
+		p.newline()
+	}
+}
+
+// inline ends the line with text, or puts all but its first line below it.
+func (p *page) inline(c color, text string) {
+	first, rest, _ := strings.Cut(strings.TrimSuffix(text, "\n"), "\n")
+	p.print(c, first)
+	p.newline()
+	p.block(indent, rest, always(c))
+}
+
+// paint adds harmless text in a colour.
+func (p *page) paint(c color, s string) {
+	if !p.colors || c == plain || s == "" {
+		p.b.WriteString(s)
+		return
+	}
+	p.b.WriteString("\x1b[" + string(c) + "m" + s + "\x1b[0m")
+}
+
+// indent is what stands below a line and belongs to it.
+const indent = "    "
+
+// always is the colour function of a block in one colour.
+func always(c color) func(string) color { return func(string) color { return c } }
+
+// diffColor is the colour function of a unified diff.
+func diffColor(line string) color {
+	switch {
+	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+		return bold
+	case strings.HasPrefix(line, "@@"):
+		return cyan
+	case strings.HasPrefix(line, "+"):
+		return green
+	case strings.HasPrefix(line, "-"):
+		return red
+	}
+	return plain
+}

@@ -1,0 +1,85 @@
+package events
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// A Reporter takes the events of a run, one at a time.
+type Reporter interface {
+	Report(Event)
+}
+
+// A Stream hands events to reporters. Any number of goroutines may report to it;
+// the reporters see one event at a time, and those of one goroutine in its
+// order.
+type Stream struct {
+	run       string
+	now       func() time.Time
+	mu        sync.Mutex
+	reporters []Reporter
+}
+
+// NewStream makes the stream of one run. Events without a stamp get this run id
+// and the time that now gives.
+func NewStream(run string, now func() time.Time, reporters ...Reporter) *Stream {
+	return &Stream{run: run, now: now, reporters: reporters}
+}
+
+// Report hands e to every reporter.
+func (s *Stream) Report(e Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e = s.fill(e)
+	if r, ok := e.(Result); ok && r.Sensitive {
+		e = r.withheld()
+	}
+	for _, r := range s.reporters {
+		r.Report(e)
+	}
+}
+
+// fill completes the stamp. It is called under the lock, so that the times of a
+// stream never go back.
+func (s *Stream) fill(e Event) Event {
+	st := e.stamp()
+	if st.Time.IsZero() {
+		st.Time = s.now()
+	}
+	if st.Run == "" {
+		st.Run = s.run
+	}
+	return e.stamped(st)
+}
+
+// Err joins the errors of those reporters that have an Err method: what they
+// could not write.
+func (s *Stream) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, r := range s.reporters {
+		if f, ok := r.(interface{ Err() error }); ok {
+			errs = append(errs, f.Err())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// withheldValue stands for both values of a change of a sensitive resource.
+const withheldValue = "[sensitive]"
+
+// withheld is r without anything that could show a secret.
+func (r Result) withheld() Result {
+	r.Diff = ""
+	changes := make([]Change, len(r.Changes))
+	for i, c := range r.Changes {
+		changes[i] = Change{Property: c.Property, Have: withheldValue, Want: withheldValue}
+	}
+	r.Changes = changes
+	if r.Command != nil {
+		r.Command = &Command{ExitCode: r.Command.ExitCode}
+	}
+	return r
+}

@@ -1,0 +1,142 @@
+package events
+
+import (
+	"sync"
+	"time"
+)
+
+// A Tally is a reporter that counts. It holds a few numbers per host and nothing
+// per resource. The zero Tally is ready for use; its methods may be called from
+// any goroutine.
+type Tally struct {
+	mu    sync.Mutex
+	check bool
+	hosts map[string]*hostTally
+}
+
+type hostTally struct {
+	HostSummary
+	uncertain int
+}
+
+// Report counts e. The numbers come from the results alone; a [HostDone] gives
+// only state and duration.
+func (t *Tally) Report(e Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch e := e.(type) {
+	case RunStart:
+		t.check = e.Check
+	case Result:
+		t.host(e.Host).add(e)
+	case Unreachable:
+		t.host(e.Host).worsen(StateUnreachable)
+	case HostFailed:
+		t.host(e.Host).worsen(StateFailed)
+	case HostDone:
+		h := t.host(e.Host)
+		h.worsen(e.State)
+		h.Duration = e.Duration
+	}
+}
+
+func (t *Tally) host(name string) *hostTally {
+	h, known := t.hosts[name]
+	if !known {
+		h = &hostTally{HostSummary: HostSummary{State: StateOK}}
+		if t.hosts == nil {
+			t.hosts = make(map[string]*hostTally)
+		}
+		t.hosts[name] = h
+	}
+	return h
+}
+
+func (h *hostTally) add(r Result) {
+	switch r.Status {
+	case Stable:
+		h.Stable++
+	case Changed:
+		h.Changed++
+	case Skipped:
+		h.Skipped++
+	case Failed:
+		h.Failed++
+		h.worsen(StateFailed)
+	}
+	if !r.Certain {
+		h.uncertain++
+	}
+}
+
+// worsen keeps the first state that is not ok: what follows it is a consequence.
+func (h *hostTally) worsen(s State) {
+	if h.State == StateOK && s != "" {
+		h.State = s
+	}
+}
+
+// HostDone is the event for a host that has finished after d.
+func (t *Tally) HostDone(host string, d time.Duration) HostDone {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := t.host(host)
+	return HostDone{Host: host, State: h.State, Counts: h.Counts, Uncertain: h.uncertain, Duration: d}
+}
+
+// Summary is what has been counted so far. It has every host that had an event
+// of its own.
+func (t *Tally) Summary(interrupted bool) Summary {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := Summary{Check: t.check, Interrupted: interrupted, Hosts: make(map[string]HostSummary, len(t.hosts))}
+	for name, h := range t.hosts {
+		s.Hosts[name] = h.HostSummary
+		s.Totals.add(h)
+	}
+	if n := s.Totals.Resources.Sum(); s.Check && n > 0 {
+		share := float64(n-s.Totals.Resources.Uncertain) / float64(n)
+		s.Totals.CertainShare = &share
+	}
+	return s
+}
+
+func (t *Totals) add(h *hostTally) {
+	switch h.State {
+	case StateOK:
+		t.Hosts.OK++
+	case StateFailed:
+		t.Hosts.Failed++
+	case StateUnreachable:
+		t.Hosts.Unreachable++
+	}
+	t.Resources.Stable += h.Stable
+	t.Resources.Changed += h.Changed
+	t.Resources.Skipped += h.Skipped
+	t.Resources.Failed += h.Failed
+	t.Resources.Uncertain += h.uncertain
+}
+
+// The parts of the exit status of a run that was not interrupted.
+const (
+	exitFailed      = 2
+	exitUnreachable = 4
+	exitChanged     = 8
+)
+
+// ExitStatus is the sum of what went wrong: 2 if a resource or host failed, 4 if
+// a host was unreachable, and with detailed 8 if something changed or would
+// change. An interrupted run has a status of its own, which is the caller's.
+func (s Summary) ExitStatus(detailed bool) int {
+	status := 0
+	if s.Totals.Hosts.Failed > 0 || s.Totals.Resources.Failed > 0 {
+		status += exitFailed
+	}
+	if s.Totals.Hosts.Unreachable > 0 {
+		status += exitUnreachable
+	}
+	if detailed && s.Totals.Resources.Changed > 0 {
+		status += exitChanged
+	}
+	return status
+}

@@ -1,0 +1,172 @@
+package events
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// TextOptions say what a [Text] shows. The zero value suits a file: changes and
+// failures, no colours.
+type TextOptions struct {
+	Verbose int  // 1 and more: also what is stable or skipped, values, whole output
+	Diff    bool // show diffs and the values of changes
+	Color   bool // use colours; see [WantColor]
+	Width   int  // columns of the terminal; 0 means 80
+	AdHoc   bool // one resource from the command line: its output is the point
+}
+
+// Text is a reporter for people. Changes and failures come as they happen, a
+// line each that begins with the host, so that hosts may interleave; the
+// [Summary] ends it with a recap. Each event is one write.
+type Text struct {
+	out     sink
+	options TextOptions
+	run     RunStart
+	column  int // width of the hosts' column
+
+	hosts []string          // in the order they were first seen
+	seen  map[string]bool   // the same, as a set
+	cause map[string]string // why a host is not ok, in a few words
+}
+
+// NewText makes a reporter that writes to w.
+func NewText(w io.Writer, o TextOptions) *Text {
+	if o.Width <= 0 {
+		o.Width = 80
+	}
+	return &Text{out: sink{w: w}, options: o, seen: make(map[string]bool), cause: make(map[string]string)}
+}
+
+// Err is the first error of the writer; nothing was written after it.
+func (t *Text) Err() error { return t.out.err }
+
+// Report writes e, if it is worth a person's attention.
+func (t *Text) Report(e Event) {
+	p := &page{colors: t.options.Color}
+	switch e := e.(type) {
+	case RunStart:
+		t.runStart(p, e)
+	case PlayStart:
+		t.playStart(p, e)
+	case Result:
+		t.result(p, e)
+	case Message:
+		t.message(p, e)
+	case Unreachable:
+		t.blame(e.Host, lastCause(e.Error))
+		t.hostProblem(p, e.Host, "unreachable", e.Error, e.Hint)
+	case HostFailed:
+		t.blame(e.Host, e.Phase)
+		t.hostProblem(p, e.Host, "failed", e.Phase+": "+e.Error, e.Hint)
+	case HostDone:
+		t.meet(e.Host)
+	case Summary:
+		t.summary(p, e)
+	}
+	t.out.write([]byte(p.b.String()))
+}
+
+func (t *Text) runStart(p *page, e RunStart) {
+	t.run = e
+	if t.options.Verbose == 0 {
+		return
+	}
+	p.print(plain, fmt.Sprintf("run %s, ccm-push %s, %s", e.Run, e.Version, count(e.Hosts, "host")))
+	if len(e.Manifests) > 0 {
+		p.print(plain, ": ", strings.Join(e.Manifests, ", "))
+	}
+	p.newline()
+}
+
+// maxColumn bounds the column of host names: one long name shall not push
+// everything to the right.
+const maxColumn = 24
+
+func (t *Text) playStart(p *page, e PlayStart) {
+	t.column = 0
+	for _, h := range e.Hosts {
+		t.meet(h)
+		t.column = min(maxColumn, max(t.column, utf8.RuneCountInString(Line(h))))
+	}
+	if t.options.AdHoc {
+		return
+	}
+	p.print(bold, "== ", e.Play)
+	if e.Batches > 1 {
+		p.print(bold, fmt.Sprintf(", batch %d of %d", e.Batch, e.Batches))
+	}
+	p.print(bold, ": ", count(len(e.Hosts), "host"))
+	if t.run.Check {
+		p.print(bold, " (check: nothing is changed)")
+	}
+	p.newline()
+}
+
+// meet remembers the order in which hosts appear.
+func (t *Text) meet(host string) {
+	if !t.seen[host] {
+		t.seen[host] = true
+		t.hosts = append(t.hosts, host)
+	}
+}
+
+// blame remembers why a host is not ok; the first reason counts.
+func (t *Text) blame(host, cause string) {
+	t.meet(host)
+	if t.cause[host] == "" {
+		t.cause[host] = shorten(cause, 60)
+	}
+}
+
+// lastCause is the end of a chain of errors: what hosts that suffer from the
+// same thing have in common, without their addresses.
+func lastCause(err string) string {
+	first, _, _ := strings.Cut(err, "\n")
+	if i := strings.LastIndex(first, ": "); i >= 0 {
+		return first[i+len(": "):]
+	}
+	return first
+}
+
+func (t *Text) message(p *page, e Message) {
+	if e.Host != "" {
+		t.meet(e.Host)
+		p.pad(plain, e.Host, t.column)
+	}
+	p.print(bold, "message")
+	p.print(plain, ": ")
+	p.inline(plain, e.Text)
+}
+
+// hostProblem says what is wrong with a host as a whole.
+func (t *Text) hostProblem(p *page, host, what, err, hint string) {
+	p.pad(plain, host, t.column)
+	p.pad(red, what, t.statusColumn())
+	p.inline(red, strings.TrimPrefix(err, host+": ")) // errors of one host begin with its name
+	if hint != "" {
+		p.block(indent, "hint: "+hint, always(plain))
+	}
+}
+
+// count is "1 host", "2 hosts".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// shorten keeps the first line of s and at most n runes of it.
+func shorten(s string, n int) string {
+	s = strings.TrimSuffix(s, "\n")
+	line, _, more := strings.Cut(s, "\n")
+	if runes := []rune(line); len(runes) > n {
+		return string(runes[:n]) + "…"
+	}
+	if more {
+		return line + " …"
+	}
+	return line
+}

@@ -1,0 +1,235 @@
+package events
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// result writes one resource's line and what stands below it.
+func (t *Text) result(p *page, r Result) {
+	t.meet(r.Host)
+	if r.Status == Failed {
+		t.blame(r.Host, reference(r))
+	}
+	switch {
+	case t.options.AdHoc && r.Command != nil:
+		t.output(p, r)
+	case t.shows(r):
+		t.resultLine(p, r)
+		t.values(p, r)
+		t.notes(p, r)
+		t.failure(p, r)
+		if t.options.Diff {
+			p.block(indent, r.Diff, diffColor)
+		}
+	}
+}
+
+// shows reports whether a result is worth a line.
+func (t *Text) shows(r Result) bool {
+	switch {
+	case t.options.Verbose > 0, t.options.AdHoc:
+		return true
+	case r.Status == Skipped:
+		return r.Because != ""
+	case r.Status == Stable:
+		return slices.ContainsFunc(r.Messages, func(n Note) bool { return n.Level != "info" })
+	}
+	return true
+}
+
+func (t *Text) resultLine(p *page, r Result) {
+	p.pad(plain, r.Host, t.column)
+	p.pad(statusColor(r.Status), statusWord(r), t.statusColumn())
+	p.print(plain, reference(r))
+	if d := t.detail(r); d != "" {
+		p.print(plain, "  ", d)
+	}
+	if t.options.Verbose > 0 {
+		p.print(plain, "  ", short(r.Duration))
+	}
+	p.newline()
+}
+
+// statusColumn is as wide as the longest usual status.
+func (t *Text) statusColumn() int {
+	if t.run.Check {
+		return len("would change")
+	}
+	return len("changed")
+}
+
+func statusWord(r Result) string {
+	if r.Status == Changed && r.Check {
+		return "would change"
+	}
+	return string(r.Status)
+}
+
+func statusColor(s Status) color {
+	switch s {
+	case Stable:
+		return green
+	case Changed:
+		return yellow
+	case Skipped:
+		return cyan
+	}
+	return red
+}
+
+// reference names a resource as a manifest does, on one line. The name of an
+// exec can be a whole script.
+func reference(r Result) string {
+	ref := r.Type + "#" + shorten(r.Name, 100)
+	if r.Alias != "" {
+		ref += " (" + r.Alias + ")"
+	}
+	return ref
+}
+
+// detail is what there is to say about a result in a few words.
+func (t *Text) detail(r Result) string {
+	var parts []string
+	if what := whatChanged(r); what != "" {
+		parts = append(parts, what)
+	}
+	if r.Refreshed {
+		parts = append(parts, refreshWord(r))
+	}
+	switch {
+	case r.Because != "" && r.Status == Skipped:
+		parts = append(parts, "because of "+r.Because)
+	case r.Certain:
+	case r.Because == r.Type+"#"+r.Name, r.Because == r.Type+"#"+r.Alias:
+		parts = append(parts, "maybe: the outcome shows only when it runs")
+	case r.Because != "":
+		parts = append(parts, "maybe: depends on "+r.Because)
+	default:
+		parts = append(parts, "maybe")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// whatChanged says what was done, and to which properties of something that was
+// there before.
+func whatChanged(r Result) string {
+	action := shorten(strings.TrimPrefix(r.Message, "Would have "), 200)
+	if r.Status == Skipped {
+		return "" // the reason says it
+	}
+	var properties []string
+	for _, c := range r.Changes {
+		if c.Property == "ensure" {
+			return action
+		}
+		properties = append(properties, change(c))
+	}
+	list := strings.Join(properties, ", ")
+	switch {
+	case action == "":
+		return list
+	case list == "":
+		return action
+	}
+	return action + ": " + list
+}
+
+// change is a property with its values, unless they tell nothing or are long.
+func change(c Change) string {
+	const enough = 24
+	if c.Property == "content" || c.Have == c.Want || len(c.Have) > enough || len(c.Want) > enough {
+		return c.Property
+	}
+	return c.Property + " " + value(c.Have) + " -> " + value(c.Want)
+}
+
+func refreshWord(r Result) string {
+	if r.Check {
+		return "would refresh"
+	}
+	return "refreshed"
+}
+
+// values shows what properties were and shall be.
+func (t *Text) values(p *page, r Result) {
+	if !t.options.Diff && t.options.Verbose == 0 {
+		return
+	}
+	for _, c := range r.Changes {
+		if c.Property == "content" && r.Diff != "" {
+			continue // the diff shows it
+		}
+		p.print(plain, indent, c.Property, ": ", value(c.Have), " -> ", value(c.Want))
+		p.newline()
+	}
+}
+
+func value(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return shorten(s, 80)
+}
+
+func (t *Text) notes(p *page, r Result) {
+	for _, n := range r.Messages {
+		c := plain
+		if n.Level != "info" {
+			c = yellow
+		}
+		p.block(indent, n.Level+": "+n.Text, always(c))
+	}
+}
+
+// failure shows the error, and the output of a command that failed or that the
+// operator is curious about.
+func (t *Text) failure(p *page, r Result) {
+	p.block(indent, r.Error, always(red))
+	c := r.Command
+	switch {
+	case c == nil:
+	case t.options.Verbose > 0:
+		p.block(indent+"stdout | ", c.Stdout, always(plain))
+		p.block(indent+"stderr | ", c.Stderr, always(plain))
+	case r.Status == Failed:
+		p.block(indent+"stdout | ", tail(c.Stdout), always(plain))
+		p.block(indent+"stderr | ", tail(c.Stderr), always(plain))
+	}
+}
+
+// The part of a failed command's output that is shown unasked.
+const (
+	tailLines = 10
+	tailBytes = 4 << 10
+)
+
+// tail is the end of an output, and says so if there was more.
+func tail(s string) string {
+	s = strings.TrimSuffix(s, "\n")
+	kept := s[max(0, len(s)-tailBytes):]
+	lines := strings.Split(kept, "\n")
+	if len(lines) > tailLines {
+		lines = lines[len(lines)-tailLines:]
+	}
+	kept = strings.Join(lines, "\n")
+	if len(kept) == len(s) {
+		return s
+	}
+	return "… (-v shows all)\n" + kept
+}
+
+// output is the ad-hoc form: a heading and all that the command has written.
+func (t *Text) output(p *page, r Result) {
+	c := bold
+	if r.Status == Failed {
+		c = red
+	}
+	p.print(c, fmt.Sprintf("== %s: exit %d", r.Host, r.Command.ExitCode))
+	p.newline()
+	p.block("", r.Command.Stdout, always(plain))
+	p.block("stderr | ", r.Command.Stderr, always(yellow))
+	t.notes(p, r)
+	p.block(indent, r.Error, always(red))
+}
