@@ -2,10 +2,10 @@ package gather
 
 import (
 	"context"
-	"net"
 	"net/netip"
 
 	psnet "github.com/shirou/gopsutil/v4/net"
+	"golang.org/x/sys/unix"
 )
 
 type networkTree struct {
@@ -28,8 +28,8 @@ func networkFacts(ctx context.Context) (any, error) {
 	tree := networkTree{
 		Addresses:   []address{},
 		Interfaces:  append([]psnet.InterfaceStat{}, interfaces...),
-		DefaultIPv4: localAddress(ctx, "udp4", "8.8.8.8:53"),
-		DefaultIPv6: localAddress(ctx, "udp6", "[2001:4860:4860::8888]:53"),
+		DefaultIPv4: localAddress(netip.AddrFrom4([4]byte{8, 8, 8, 8})),
+		DefaultIPv6: localAddress(netip.AddrFrom16([16]byte{0x20, 0x01, 0x48, 0x60, 0x48, 0x60, 14: 0x88, 15: 0x88})),
 	}
 	for _, i := range interfaces {
 		for _, a := range i.Addrs {
@@ -62,17 +62,32 @@ func reachable(text string) (netip.Addr, bool) {
 }
 
 // localAddress is the address from which the host would send to a public one,
-// or "". Connecting a UDP socket chooses it and sends nothing.
-func localAddress(ctx context.Context, network, public string) string {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, network, public)
+// or "". Connecting a UDP socket chooses it and sends nothing. The system calls
+// are made here because net.Dial would link a whole resolver.
+func localAddress(public netip.Addr) string {
+	const port = 53 // any will do
+	domain, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Addr: public.As16(), Port: port})
+	if public.Is4() {
+		domain, to = unix.AF_INET, &unix.SockaddrInet4{Addr: public.As4(), Port: port}
+	}
+	fd, err := unix.Socket(domain, unix.SOCK_DGRAM, 0)
 	if err != nil {
 		return ""
 	}
-	defer conn.Close()
-	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
+	defer unix.Close(fd)
+	unix.CloseOnExec(fd)
+	if err := unix.Connect(fd, to); err != nil {
+		return ""
+	}
+	from, err := unix.Getsockname(fd)
 	if err != nil {
 		return ""
 	}
-	return local.Addr().WithZone("").String()
+	switch from := from.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrFrom4(from.Addr).String()
+	case *unix.SockaddrInet6:
+		return netip.AddrFrom16(from.Addr).String()
+	}
+	return ""
 }

@@ -1,0 +1,108 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+)
+
+// agentPatience bounds the listing of keys. A signature has the whole time of
+// the login, since a person may have to confirm it.
+const agentPatience = 2 * time.Second
+
+// An agentList is the agent's keys, asked for once in a run.
+type agentList struct {
+	mu     sync.Mutex
+	done   bool
+	keys   []*agent.Key
+	remark string // why there are none
+}
+
+// load asks the agent unless that was done. A failure is remembered: an agent
+// that hangs must not delay every host.
+func (a *agentList) load(ctx context.Context, socket string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.done || socket == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, agentPatience)
+	defer cancel()
+	err := withAgent(ctx, socket, func(c agent.ExtendedAgent) (err error) {
+		a.keys, err = c.List()
+		return err
+	})
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return // of this host only
+	}
+	a.done = true
+	if err != nil {
+		a.remark = fmt.Sprintf("the agent at %s gave no keys: %v", socket, err)
+	}
+}
+
+// offers lists the agent's keys in its order.
+func (a *agentList) offers(ctx context.Context, socket string) (offers []offer, remark string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, k := range a.keys {
+		public, err := ssh.ParsePublicKey(k.Blob)
+		if err != nil {
+			continue // a type that x/crypto does not know
+		}
+		name := fmt.Sprintf("agent key %q", k.Comment)
+		offers = append(offers, newOffer(name, &agentSigner{public: public, sign: func(data []byte, flags agent.SignatureFlags) (sig *ssh.Signature, err error) {
+			err = withAgent(ctx, socket, func(c agent.ExtendedAgent) error {
+				sig, err = c.SignWithFlags(public, data, flags)
+				return err
+			})
+			return sig, err
+		}}))
+	}
+	return offers, a.remark
+}
+
+// withAgent talks to the agent over a connection of its own, which lives no
+// longer than ctx: hosts neither wait for each other nor for a stuck agent.
+func withAgent(ctx context.Context, socket string, use func(agent.ExtendedAgent) error) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	err = use(agent.NewClient(conn))
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// An agentSigner has the agent sign.
+type agentSigner struct {
+	public ssh.PublicKey
+	sign   func(data []byte, flags agent.SignatureFlags) (*ssh.Signature, error)
+}
+
+func (s *agentSigner) PublicKey() ssh.PublicKey { return s.public }
+
+func (s *agentSigner) Sign(_ io.Reader, data []byte) (*ssh.Signature, error) {
+	return s.sign(data, 0)
+}
+
+func (s *agentSigner) SignWithAlgorithm(_ io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+	switch algorithm {
+	case ssh.KeyAlgoRSASHA256:
+		return s.sign(data, agent.SignatureFlagRsaSha256)
+	case ssh.KeyAlgoRSASHA512:
+		return s.sign(data, agent.SignatureFlagRsaSha512)
+	}
+	return s.sign(data, 0)
+}

@@ -1,0 +1,285 @@
+package transport
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// keyPair writes a private key file, encrypted if there is a passphrase.
+func keyPair(t testing.TB, path, passphrase string) ed25519.PrivateKey {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	var block *pem.Block
+	if passphrase == "" {
+		block, err = ssh.MarshalPrivateKey(key, "")
+	} else {
+		block, err = ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte(passphrase))
+	}
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
+	return key
+}
+
+func publicOf(t testing.TB, key ed25519.PrivateKey) ssh.PublicKey {
+	t.Helper()
+	s, err := ssh.NewSignerFromKey(key)
+	require.NoError(t, err)
+	return s.PublicKey()
+}
+
+// startAgent serves keys on a socket.
+func startAgent(t testing.TB, keys ...agent.AddedKey) string {
+	t.Helper()
+	ring := agent.NewKeyring()
+	for _, k := range keys {
+		require.NoError(t, ring.Add(k))
+	}
+	return serveAgent(t, func(c net.Conn) { agent.ServeAgent(ring, c) })
+}
+
+func serveAgent(t testing.TB, serve func(net.Conn)) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "a") // a socket's path must be short
+	require.NoError(t, err)
+	socket := filepath.Join(dir, "s")
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			work.Go(func() {
+				defer conn.Close()
+				serve(conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		work.Wait()
+		os.RemoveAll(dir)
+	})
+	return socket
+}
+
+func TestAuthErrors(t *testing.T) {
+	srv := sshtest.Start(t)
+	dir := t.TempDir()
+	keyPair(t, filepath.Join(dir, "wrong"), "")
+	keyPair(t, filepath.Join(dir, "locked"), "secret")
+	keyPair(t, filepath.Join(dir, "open"), "")
+	require.NoError(t, os.Chmod(filepath.Join(dir, "open"), 0o640))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "junk"), []byte("junk"), 0o600))
+
+	for _, test := range []struct {
+		name string
+		keys []string
+		user string
+		err  string
+	}{
+		{"wrong key", []string{"wrong"}, "deploy", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
+			"  hint: offered wrong as deploy; check authorized_keys on the host"},
+		{"encrypted", []string{"locked"}, "deploy", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
+			"  hint: there was no key to offer as deploy; name one with private_key or add one to the agent; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
+		{"both", []string{"wrong", "locked"}, "root", "web1: authenticate ADDR: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
+			"  hint: offered wrong as root; check authorized_keys on the host; locked is encrypted; add it to the agent (ssh-add DIR/locked)"},
+		{"missing", []string{"missing"}, "deploy", "web1: authenticate ADDR: reading private key: open DIR/missing: no such file or directory"},
+		{"readable by others", []string{"open"}, "deploy", "web1: authenticate ADDR: private key DIR/open has mode 0640, so others can read it; chmod 600 it"},
+		{"no key", []string{"junk"}, "deploy", "web1: authenticate ADDR: private key DIR/junk: ssh: no key found"},
+		{"no user", nil, "", "web1: authenticate ADDR: no user to log in as\n  hint: set the user of the connection"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			target := targetOf(srv)
+			target.User, target.PrivateKeys = test.user, nil
+			for _, k := range test.keys {
+				target.PrivateKeys = append(target.PrivateKeys, filepath.Join(dir, k))
+			}
+			err := dialOnce(t, &Dialer{}, target)
+			require.Equal(t, test.err, masked(err, srv.Addr, "ADDR", dir, "DIR"))
+			require.True(t, Unreachable(err))
+		})
+	}
+
+	t.Run("no key at all", func(t *testing.T) {
+		target := targetOf(srv)
+		target.PrivateKeys = nil
+		err := dialOnce(t, &Dialer{Home: t.TempDir()}, target)
+		require.ErrorIs(t, err, ErrAuth)
+		require.ErrorContains(t, err, "hint: there was no key to offer as deploy; name one with private_key or add one to the agent")
+	})
+}
+
+func TestDefaultKeyFiles(t *testing.T) {
+	home := t.TempDir()
+	good := keyPair(t, filepath.Join(home, ".ssh/id_ecdsa"), "")
+	keyPair(t, filepath.Join(home, ".ssh/id_ed25519"), "secret")
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".ssh/id_rsa"), []byte("x"), 0o644))
+	srv := sshtest.Start(t, sshtest.AuthorizedKeys(publicOf(t, good)))
+	target := targetOf(srv)
+	target.PrivateKeys = nil
+	require.NoError(t, dialOnce(t, &Dialer{Home: home}, target))
+
+	target.User = "nobody"
+	err := dialOnce(t, &Dialer{Home: home}, target)
+	require.Equal(t, "offered id_ecdsa as nobody; check authorized_keys on the host; id_ed25519 is encrypted; add it to the agent (ssh-add HOME/.ssh/id_ed25519); "+
+		"private key HOME/.ssh/id_rsa has mode 0644, so others can read it; chmod 600 it",
+		masked(fmt.Errorf("%s", err.(*HostError).Hint), home, "HOME"))
+}
+
+func TestAgent(t *testing.T) {
+	dir := t.TempDir()
+	locked := keyPair(t, filepath.Join(dir, "locked"), "secret")
+	other := keyPair(t, filepath.Join(dir, "other"), "")
+	srv := sshtest.Start(t, sshtest.AuthorizedKeys(publicOf(t, locked)))
+	socket := startAgent(t, agent.AddedKey{PrivateKey: other, Comment: "other"}, agent.AddedKey{PrivateKey: locked, Comment: "me@laptop"})
+
+	t.Run("its keys are offered", func(t *testing.T) {
+		target := targetOf(srv)
+		target.PrivateKeys = nil
+		require.NoError(t, dialOnce(t, &Dialer{AgentSocket: socket}, target))
+	})
+	t.Run("it stands in for an encrypted file", func(t *testing.T) {
+		target := targetOf(srv)
+		target.PrivateKeys = []string{filepath.Join(dir, "locked")}
+		target.User = "nobody"
+		err := dialOnce(t, &Dialer{AgentSocket: socket}, target)
+		require.Equal(t, `offered agent key "me@laptop", agent key "other" as nobody; check authorized_keys on the host`, err.(*HostError).Hint)
+	})
+	t.Run("it is not there", func(t *testing.T) {
+		target := targetOf(srv)
+		target.PrivateKeys = nil
+		err := dialOnce(t, &Dialer{AgentSocket: filepath.Join(dir, "none")}, target)
+		require.Equal(t, "there was no key to offer as deploy; name one with private_key or add one to the agent; "+
+			"the agent at DIR/none gave no keys: dial unix DIR/none: connect: no such file or directory",
+			masked(fmt.Errorf("%s", err.(*HostError).Hint), dir, "DIR"))
+	})
+	t.Run("it hangs", func(t *testing.T) {
+		hung := serveAgent(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+		require.NoError(t, dialOnce(t, &Dialer{AgentSocket: hung}, targetOf(srv)))
+	})
+	t.Run("it hangs when it shall sign", func(t *testing.T) {
+		ring := agent.NewKeyring()
+		require.NoError(t, ring.Add(agent.AddedKey{PrivateKey: locked}))
+		stuck := serveAgent(t, func(c net.Conn) { agent.ServeAgent(hangingSigner{ring, c}, c) })
+		target := targetOf(srv)
+		target.PrivateKeys = nil
+		err := dialOnce(t, &Dialer{AgentSocket: stuck, ConnectTimeout: shortTimeout}, target)
+		require.ErrorIs(t, err, ErrTimeout)
+	})
+}
+
+// A hangingSigner is an agent that waits for a confirmation that never comes.
+type hangingSigner struct {
+	agent.Agent
+	conn net.Conn
+}
+
+func (h hangingSigner) Sign(ssh.PublicKey, []byte) (*ssh.Signature, error) {
+	io.Copy(io.Discard, h.conn) // until the client gives up
+	return nil, io.EOF
+}
+
+func TestArrange(t *testing.T) {
+	signers := map[string]ssh.Signer{}
+	for _, n := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
+		signers[n] = newSigner(t, "ed25519")
+	}
+	offersOf := func(names string) (list []offer) {
+		for _, n := range names {
+			list = append(list, newOffer("agent "+string(n), signers[string(n)]))
+		}
+		return list
+	}
+	file := func(name string) keyFile {
+		return keyFile{name: name, signer: signers[name], public: signers[name].PublicKey()}
+	}
+	locked := func(name string) keyFile {
+		return keyFile{name: name, public: signers[name].PublicKey(), remark: name + " is encrypted"}
+	}
+	for _, test := range []struct {
+		name     string
+		files    []keyFile
+		explicit bool
+		agent    string
+		last     string
+		want     []string
+		remarks  []string
+	}{
+		{name: "nothing"},
+		{name: "agent before default files", files: []keyFile{file("a")}, agent: "bc", want: []string{"agent b", "agent c", "a"}},
+		{name: "explicit files before the agent", files: []keyFile{file("a"), file("b")}, explicit: true, agent: "c", want: []string{"a", "b", "agent c"}},
+		{name: "nothing twice", files: []keyFile{file("a")}, explicit: true, agent: "ab", want: []string{"a", "agent b"}},
+		{name: "an encrypted file by the agent", files: []keyFile{locked("b"), file("a")}, explicit: true, agent: "cb", want: []string{"agent b", "a", "agent c"}},
+		{name: "an encrypted file", files: []keyFile{locked("b"), file("a")}, explicit: true, want: []string{"a"}, remarks: []string{"b is encrypted"}},
+		{name: "the last one first", files: []keyFile{file("a")}, agent: "bc", last: "c", want: []string{"agent c", "agent b", "a"}},
+		{name: "at most six", files: []keyFile{file("h")}, explicit: true, agent: "abcdefg", want: []string{"h", "agent a", "agent b", "agent c", "agent d", "agent e"}},
+		{name: "the last one is among the six", agent: "abcdefgh", last: "h", want: []string{"agent h", "agent a", "agent b", "agent c", "agent d", "agent e"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			last := ""
+			if test.last != "" {
+				last = string(signers[test.last].PublicKey().Marshal())
+			}
+			offers, remarks := arrange(test.files, test.explicit, offersOf(test.agent), last)
+			var names []string
+			for _, o := range offers {
+				names = append(names, o.name)
+			}
+			require.Equal(t, test.want, names)
+			require.Equal(t, test.remarks, remarks)
+		})
+	}
+}
+
+func TestTheKeyThatWorkedGoesFirst(t *testing.T) {
+	dir := t.TempDir()
+	for _, n := range []string{"a", "b"} {
+		keyPair(t, filepath.Join(dir, n), "")
+	}
+	srv := sshtest.Start(t)
+	target := targetOf(srv)
+	target.PrivateKeys = []string{filepath.Join(dir, "a"), filepath.Join(dir, "b"), srv.KeyFile}
+	d := &Dialer{}
+	turns := func() int64 {
+		before := srv.Stats().Turns
+		require.NoError(t, dialOnce(t, d, target))
+		return srv.Stats().Turns - before
+	}
+	first := turns()
+	require.Less(t, turns(), first)
+}
+
+func TestRSAKeysNeverSignWithSHA1(t *testing.T) {
+	o := newOffer("rsa", newSigner(t, "rsa"))
+	require.Equal(t, []string{"rsa-sha2-512", "rsa-sha2-256"}, o.Algorithms())
+	_, err := o.SignWithAlgorithm(rand.Reader, []byte("x"), ssh.KeyAlgoRSASHA512)
+	require.NoError(t, err)
+}
+
+func TestCancelledBeforeDialling(t *testing.T) {
+	srv := sshtest.Start(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(fmt.Errorf("the run was stopped"))
+	_, err := (&Dialer{}).Dial(ctx, targetOf(srv))
+	require.EqualError(t, err, "web1: dial "+srv.Addr+": the run was stopped")
+}

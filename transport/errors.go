@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// What went wrong, for decisions. Each is wrapped by a [HostError].
+var (
+	ErrHostKeyUnknown = errors.New("the host key is unknown")   // passes once the key is trusted
+	ErrHostKeyChanged = errors.New("the host key has changed")  // needs a person
+	ErrHostKeyRevoked = errors.New("the host key is revoked")   // final
+	ErrAuth           = errors.New("authentication refused")    // the host answered; may pass once it is provisioned
+	ErrTimeout        = errors.New("timed out")                 // trying again may help
+	ErrLost           = errors.New("the connection was lost")   // trying again may help
+	ErrNoSpace        = errors.New("no space left on the host") // passes once there is room
+	ErrNoBuild        = errors.New("no build for this host")    // final for this program
+	ErrBecome         = errors.New("escalation refused")        // passes once the user may escalate
+	ErrNotModule      = errors.New("the module did not answer") // something else did, or nothing
+	errInstall        = errors.New("the module was not installed")
+)
+
+// The steps a [HostError] can name.
+const (
+	opDial         = "dial"
+	opHandshake    = "handshake"
+	opHostKey      = "host key"
+	opAuthenticate = "authenticate"
+	opBecome       = "become"
+	opInstall      = "install"
+	opStart        = "start"
+)
+
+// A HostError says which host failed at which step, and why.
+type HostError struct {
+	Host string // inventory name
+	Op   string // dial, handshake, host key, authenticate, become, install, start
+	Addr string // host:port that was talked to
+	Err  error
+	Hint string // what to do about it; may be empty
+}
+
+// Error is "host: step address: cause", and the hint on a line of its own.
+// Control characters are escaped: parts of the cause may come from the host.
+func (e *HostError) Error() string {
+	s := e.summary()
+	if e.Hint != "" {
+		s += "\n  hint: " + printable(e.Hint)
+	}
+	return s
+}
+
+func (e *HostError) summary() string {
+	return printable(fmt.Sprintf("%s: %s %s: %v", e.Host, e.Op, e.Addr, e.Err))
+}
+
+func (e *HostError) Unwrap() error { return e.Err }
+
+// Unreachable reports whether err says that no session could be opened: the
+// host did not answer, did not prove who it is, or did not let us in.
+func Unreachable(err error) bool {
+	e, ok := errors.AsType[*HostError](err)
+	if !ok {
+		return false
+	}
+	switch e.Op {
+	case opDial, opHandshake, opHostKey, opAuthenticate:
+		return true
+	}
+	return false
+}
+
+// An ExitError is a process on the host that ended otherwise than with 0.
+type ExitError struct {
+	Code   int    // 0 if a signal ended it
+	Signal string // without SIG; "" if none did
+	Stderr string // the last 64 KiB of it
+}
+
+// Error shows the last line of standard error.
+func (e *ExitError) Error() string {
+	s := "exit status " + strconv.Itoa(e.Code)
+	if e.Signal != "" {
+		s = "killed by signal " + e.Signal
+	}
+	if line := lastLine(e.Stderr); line != "" {
+		s += ": " + printable(line)
+	}
+	return s
+}
+
+func lastLine(s string) string {
+	s = strings.TrimRight(s, "\r\n\t ")
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// printable escapes what could draw on a terminal.
+func printable(s string) string {
+	if strings.IndexFunc(s, unprintable) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unprintable(r) {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }

@@ -1,0 +1,106 @@
+package transport
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+const (
+	// maxNoise is how much a login shell may print before the greeting, in bytes.
+	maxNoise = 64 << 10
+	// maxGreeting is how long the greeting line may be: it carries facts.
+	maxGreeting = 4 << 20
+	// maxQuoted is how much of the noise an error shows.
+	maxQuoted = 200
+)
+
+// errEnded says that the output ended.
+var errEnded = errors.New("the output ended")
+
+// An answer is what came of running the script.
+type answer struct {
+	hello     []byte // the greeting line, without its end
+	os, arch  string // need
+	fail, dir string // fail
+}
+
+// hearing finds the lines that answer to nonce among whatever a login shell
+// prints. Such a line may begin in the middle of one, since noise need not end
+// with a newline; the nonce says that it is meant.
+type hearing struct {
+	nonce    string
+	greeting []byte
+	noise    []byte
+}
+
+// next reads up to the next answer. It consumes nothing beyond its line.
+func (h *hearing) next(r *bufio.Reader) (answer, error) {
+	for {
+		line, err := h.line(r)
+		if a, ok := h.parse(line); ok && err == nil {
+			return a, nil
+		}
+		h.noise = append(h.noise, line[:min(len(line), maxNoise+1-len(h.noise))]...)
+		switch {
+		case len(h.noise) > maxNoise:
+			return answer{}, fmt.Errorf("more than %d KiB were printed before its greeting", maxNoise>>10)
+		case errors.Is(err, io.EOF):
+			return answer{}, errEnded
+		case err != nil:
+			return answer{}, err
+		}
+	}
+}
+
+// line reads one line with its end. It stops early where noise is too long.
+func (h *hearing) line(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		greets := bytes.Contains(line, h.greeting)
+		switch {
+		case greets && len(line) > maxGreeting:
+			return nil, fmt.Errorf("its greeting is longer than %d MiB", maxGreeting>>20)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		case !greets && len(h.noise)+len(line) > maxNoise:
+			return line, nil
+		}
+	}
+}
+
+// parse recognises an answer.
+func (h *hearing) parse(line []byte) (answer, bool) {
+	if i := bytes.Index(line, h.greeting); i >= 0 {
+		return answer{hello: bytes.TrimRight(line[i:], "\r\n")}, true
+	}
+	text := string(line)
+	if _, rest, ok := strings.Cut(text, "need "+h.nonce+" "); ok {
+		if words := strings.Fields(rest); len(words) == 2 {
+			return answer{os: words[0], arch: words[1]}, true
+		}
+	}
+	if _, rest, ok := strings.Cut(text, "fail "+h.nonce+" "); ok {
+		word, dir, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if word != "" {
+			return answer{fail: word, dir: dir}, true
+		}
+	}
+	return answer{}, false
+}
+
+// quoted is the beginning of the noise, fit for a message; "" without noise.
+func (h *hearing) quoted() string {
+	if len(bytes.TrimSpace(h.noise)) == 0 {
+		return ""
+	}
+	if len(h.noise) > maxQuoted {
+		return fmt.Sprintf("%q…", h.noise[:maxQuoted])
+	}
+	return fmt.Sprintf("%q", h.noise)
+}

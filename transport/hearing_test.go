@@ -1,0 +1,94 @@
+package transport
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+)
+
+const testGreeting = `{"hello":{"nonce":"NONCE",`
+
+func TestHearing(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		want       answer
+		rest       string
+		noise      string
+		err        string
+	}{
+		{name: "greeting", text: testGreeting + "}}\nrest", want: answer{hello: []byte(testGreeting + "}}")}, rest: "rest"},
+		{name: "greeting with CR", text: testGreeting + "}}\r\n", want: answer{hello: []byte(testGreeting + "}}")}},
+		{name: "greeting behind a prompt", text: "# " + testGreeting + "}}\n", want: answer{hello: []byte(testGreeting + "}}")}},
+		{name: "need", text: "hi\nneed NONCE linux amd64\nrest", want: answer{os: "linux", arch: "amd64"}, rest: "rest", noise: `"hi\n"`},
+		{name: "fail", text: "fail NONCE nospace /a b\n", want: answer{fail: "nospace", dir: "/a b"}},
+		{name: "fail without a directory", text: "fail NONCE nodir\n", want: answer{fail: "nodir"}},
+		{name: "another nonce", text: "need OTHER linux amd64\n", err: "the output ended", noise: `"need OTHER linux amd64\n"`},
+		{name: "need with too many words", text: "need NONCE linux amd64 x\n", err: "the output ended", noise: `"need NONCE linux amd64 x\n"`},
+		{name: "fail without a word", text: "fail NONCE \n", err: "the output ended", noise: `"fail NONCE \n"`},
+		{name: "half a greeting", text: testGreeting, err: "the output ended", noise: `"{\"hello\":{\"nonce\":\"NONCE\","`},
+		{name: "nothing", err: "the output ended"},
+		{name: "blank lines", text: "\n\n \n", err: "the output ended"},
+		{name: "binary", text: "\x00\xff\x1b[2J", err: "the output ended", noise: `"\x00\xff\x1b[2J"`},
+		{name: "too much", text: strings.Repeat("x\n", maxNoise), err: "more than 64 KiB were printed before its greeting", noise: `"` + strings.Repeat(`x\n`, maxQuoted/2) + `"…`},
+		{name: "too long a line", text: strings.Repeat("x", 2*maxNoise) + testGreeting + "\n", err: "more than 64 KiB were printed before its greeting", noise: `"` + strings.Repeat(`x`, maxQuoted) + `"…`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, r := range []io.Reader{strings.NewReader(test.text), iotest.OneByteReader(strings.NewReader(test.text))} {
+				h := hearing{nonce: "NONCE", greeting: []byte(testGreeting)}
+				buffered := bufio.NewReaderSize(r, 1024)
+				a, err := h.next(buffered)
+				if test.err != "" {
+					require.EqualError(t, err, test.err)
+				} else {
+					require.NoError(t, err)
+					rest, err := io.ReadAll(buffered)
+					require.NoError(t, err)
+					require.Equal(t, test.rest, string(rest))
+				}
+				require.Equal(t, test.want, a)
+				require.Equal(t, test.noise, h.quoted())
+			}
+		})
+	}
+}
+
+func TestLongGreeting(t *testing.T) {
+	h := hearing{nonce: "NONCE", greeting: []byte(testGreeting)}
+	line := testGreeting + strings.Repeat("x", maxGreeting/2)
+	a, err := h.next(bufio.NewReader(strings.NewReader(line + "\n")))
+	require.NoError(t, err)
+	require.Len(t, a.hello, len(line))
+	_, err = h.next(bufio.NewReader(strings.NewReader(line + line + "\n")))
+	require.EqualError(t, err, "its greeting is longer than 4 MiB")
+}
+
+// FuzzHearing puts noise before a greeting, which must be found behind whatever
+// does not answer itself.
+func FuzzHearing(f *testing.F) {
+	for _, noise := range []string{"", "hi\n", "> ", "need OTHER linux amd64\n", "need NONCE a b c\n", "fail NONCE \n", "{\"hello\":", "\x00\xff\r\n\n", strings.Repeat("x", 5000)} {
+		f.Add([]byte(noise))
+	}
+	f.Fuzz(func(t *testing.T, noise []byte) {
+		h := hearing{nonce: "NONCE", greeting: []byte(testGreeting)}
+		r := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(noise), strings.NewReader(testGreeting+"}}\nrest")), 64)
+		a, err := h.next(r)
+		require.LessOrEqual(t, len(h.noise), maxNoise+1)
+		require.NotContains(t, h.quoted(), "\x1b")
+		if err != nil {
+			require.Greater(t, len(noise), maxNoise-len(testGreeting)-10)
+			return
+		}
+		if bytes.Contains(noise, []byte("NONCE")) {
+			return // it may have answered
+		}
+		require.Equal(t, testGreeting+"}}", string(a.hello))
+		rest, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.Equal(t, "rest", string(rest))
+	})
+}

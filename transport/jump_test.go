@@ -1,0 +1,184 @@
+package transport
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+func TestJumpHostsAreShared(t *testing.T) {
+	outer, inner := sshtest.Start(t), sshtest.Start(t)
+	first, second := targetOf(outer), targetOf(inner)
+	first.Host, second.Host = "outer", "inner"
+	d := &Dialer{}
+	defer d.Close()
+	var hosts sync.WaitGroup
+	for range 4 {
+		srv := sshtest.Start(t)
+		hosts.Go(func() {
+			target := targetOf(srv)
+			target.Jump = []Target{first, second}
+			c, err := d.Dial(t.Context(), target)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			p, err := c.StartModule(t.Context(), newStart(hello(t)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			requireEcho(t, p)
+		})
+	}
+	hosts.Wait()
+	require.EqualValues(t, 1, outer.Stats().Connections)
+	require.EqualValues(t, 1, inner.Stats().Connections)
+	require.EqualValues(t, 1, outer.Stats().Forwards)
+	require.EqualValues(t, 4, inner.Stats().Forwards)
+}
+
+func TestJumpErrors(t *testing.T) {
+	srv, jump := sshtest.Start(t), sshtest.Start(t)
+	bastion := targetOf(jump)
+	bastion.Host = "bastion"
+	stranger := bastion
+	stranger.KnownHosts = []string{writeFile(t, "")}
+	refused := bastion
+	refused.User = "nobody"
+	gone := targetOf(srv)
+	gone.Port = 1
+
+	for _, test := range []struct {
+		name   string
+		target Target
+		jump   Target
+		err    string
+		is     error
+	}{
+		{"unknown key", targetOf(srv), stranger, "web1: dial ADDR: jump host bastion: host key JUMP: the host key is unknown: ", ErrHostKeyUnknown},
+		{"not let in", targetOf(srv), refused, "web1: dial ADDR: jump host bastion: authenticate JUMP: authentication refused: ", ErrAuth},
+		{"host behind it is gone", gone, bastion, "web1: dial 127.0.0.1:1: jump host bastion: ssh: rejected: connect failed (\"dial tcp 127.0.0.1:1: connect: connection refused\")", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := &Dialer{}
+			defer d.Close()
+			test.target.Jump = []Target{test.jump}
+			err := dialOnce(t, d, test.target)
+			require.Contains(t, masked(err, srv.Addr, "ADDR", jump.Addr, "JUMP"), test.err)
+			require.True(t, Unreachable(err))
+			require.ErrorIs(t, err, cmpOr(test.is, err))
+		})
+	}
+}
+
+func cmpOr(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func TestDeadJumpHostIsTriedOnceInAWhile(t *testing.T) {
+	known := []string{writeFile(t, "")}
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		d := &Dialer{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			dials++
+			near, _ := wire(t) // nobody answers
+			return near, nil
+		}}
+		bastion := Target{Host: "bastion", Address: "10.0.0.9", User: "deploy", KnownHosts: known}
+		dial := func() {
+			err := dialOnce(t, d, Target{Host: "web1", Address: "10.0.0.1", User: "deploy", Jump: []Target{bastion}})
+			require.EqualError(t, err, "web1: dial 10.0.0.1:22: jump host bastion: handshake 10.0.0.9:22: timed out after 10s\n"+
+				"  hint: something accepted the connection but does not speak SSH in time")
+		}
+		began := time.Now()
+		for range 5 {
+			dial()
+		}
+		require.Equal(t, 1, dials)
+		require.Equal(t, defaultConnectTimeout, time.Since(began))
+		time.Sleep(defaultConnectTimeout)
+		dial()
+		require.Equal(t, 2, dials)
+		d.Close()
+	})
+}
+
+func TestJumpHostThatWasLostIsDialledAgain(t *testing.T) {
+	srv, jump := sshtest.Start(t), sshtest.Start(t)
+	d := &Dialer{}
+	defer d.Close()
+	target := targetOf(srv)
+	target.Jump = []Target{targetOf(jump)}
+	require.NoError(t, dialOnce(t, d, target))
+	via, err := d.jump(t.Context(), target.Jump)
+	require.NoError(t, err)
+	require.NoError(t, via.Close())
+	require.NoError(t, dialOnce(t, d, target))
+	require.EqualValues(t, 2, jump.Stats().Connections)
+}
+
+func TestHostBehindJumpHostThatSaysNothing(t *testing.T) {
+	silent, jump := sshtest.Start(t, sshtest.Silent()), sshtest.Start(t)
+	d := &Dialer{ConnectTimeout: shortTimeout}
+	defer d.Close()
+	target := targetOf(silent)
+	target.Jump = []Target{targetOf(jump)}
+	require.ErrorIs(t, dialOnce(t, d, target), ErrTimeout)
+}
+
+func TestClosedDialerHasNoJumpHosts(t *testing.T) {
+	srv, jump := sshtest.Start(t), sshtest.Start(t)
+	d := &Dialer{}
+	target := targetOf(srv)
+	target.Jump = []Target{targetOf(jump)}
+	c, err := d.Dial(t.Context(), target)
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	<-c.Done()
+	c.Close()
+	require.EqualError(t, dialOnce(t, d, target), "web1: dial "+srv.Addr+": the dialer is closed")
+}
+
+// TestJumpHostThatNeverClosesAChannel checks that only its hosts suffer.
+func TestJumpHostThatNeverClosesAChannel(t *testing.T) {
+	signer := newSigner(t, "")
+	near, far := wire(t)
+	var server sync.WaitGroup
+	server.Go(func() { serveStuckChannels(far, signer) })
+	d := &Dialer{ConnectTimeout: shortTimeout, DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
+	jump := Target{Host: "bastion", Address: "h", User: "u", KnownHosts: []string{writeFile(t, "h "+publicText(signer)+"\n")}}
+	err := dialOnce(t, d, Target{Host: "web1", Address: "w", User: "u", Jump: []Target{jump}})
+	require.EqualError(t, err, "web1: handshake w:22: timed out after 300ms\n  hint: something accepted the connection but does not speak SSH in time")
+	d.Close()
+	server.Wait()
+}
+
+func serveStuckChannels(conn net.Conn, key ssh.Signer) {
+	config := &ssh.ServerConfig{NoClientAuth: true}
+	config.AddHostKey(key)
+	_, chans, reqs, err := ssh.NewServerConn(conn, config)
+	if err != nil {
+		return
+	}
+	var work sync.WaitGroup
+	defer work.Wait()
+	work.Go(func() { ssh.DiscardRequests(reqs) })
+	for c := range chans {
+		if _, requests, err := c.Accept(); err == nil {
+			work.Go(func() { ssh.DiscardRequests(requests) })
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package transport
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// helloBuild is the program in testdata/hello, built once.
+var helloBuild = sync.OnceValues(func() (Build, error) {
+	dir, err := os.MkdirTemp("", "hello-")
+	if err != nil {
+		return Build{}, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "hello")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", file, "./testdata/hello")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return Build{}, fmt.Errorf("%w: %s", err, out)
+	}
+	program, err := os.ReadFile(file)
+	if err != nil {
+		return Build{}, err
+	}
+	return packBuild(program)
+})
+
+// packBuild makes a build for this system of a program.
+func packBuild(program []byte) (Build, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(program); err != nil {
+		return Build{}, err
+	}
+	if err := w.Close(); err != nil {
+		return Build{}, err
+	}
+	sum := sha256.Sum256(program)
+	return Build{
+		OS: runtime.GOOS, Arch: runtime.GOARCH,
+		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: packed.Bytes(),
+	}, nil
+}
+
+func hello(t testing.TB) Build {
+	t.Helper()
+	b, err := helloBuild()
+	require.NoError(t, err)
+	return b
+}
+
+// targetOf is how to get into srv.
+func targetOf(srv *sshtest.Server) Target {
+	return Target{
+		Host: "web1", Address: srv.Host, Port: srv.Port, User: srv.User,
+		PrivateKeys: []string{srv.KeyFile}, KnownHosts: []string{srv.KnownHosts},
+	}
+}
+
+// connect opens a connection that ends with the test.
+func connect(t testing.TB, srv *sshtest.Server) *Client {
+	t.Helper()
+	d := &Dialer{}
+	c, err := d.Dial(t.Context(), targetOf(srv))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		c.Close()
+		d.Close()
+	})
+	return c
+}
+
+func newStart(builds ...Build) Start {
+	nonce := rand.Text()
+	return Start{Nonce: nonce, Greeting: fmt.Appendf(nil, `{"hello":{"nonce":%q,`, nonce), Facts: "-", Builds: builds}
+}
+
+// requireEcho holds a conversation with the hello program and lets it end.
+func requireEcho(t testing.TB, p *Process) {
+	t.Helper()
+	text := strings.Repeat("ping\n", 1000)
+	_, err := io.WriteString(p, text)
+	require.NoError(t, err)
+	require.NoError(t, p.CloseWrite())
+	out, err := io.ReadAll(p.Stdout())
+	require.NoError(t, err)
+	require.Equal(t, text, string(out))
+	require.NoError(t, p.Wait())
+	require.Equal(t, "hello on stderr\n", p.Stderr())
+}
+
+// wire is a connection in this process. Unlike the ends of a net.Pipe, both ends
+// may write first, as SSH does.
+func wire(t testing.TB) (a, b net.Conn) {
+	a, a2 := net.Pipe()
+	b, b2 := net.Pipe()
+	var copying sync.WaitGroup
+	t.Cleanup(func() {
+		a.Close()
+		b.Close()
+		copying.Wait()
+	})
+	for _, p := range [][2]net.Conn{{a2, b2}, {b2, a2}} {
+		copying.Go(func() {
+			defer p[0].Close()
+			io.Copy(p[0], p[1])
+		})
+	}
+	return a, b
+}
+
+// masked replaces the changing parts of a message.
+func masked(err error, pairs ...string) string {
+	if err == nil {
+		return ""
+	}
+	return strings.NewReplacer(pairs...).Replace(err.Error())
+}

@@ -1,0 +1,46 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+)
+
+// patience is a context that ends when nothing has moved for a while.
+type patience struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	limit  time.Duration
+	timer  *time.Timer
+}
+
+func newPatience(ctx context.Context, limit time.Duration) *patience {
+	p := &patience{limit: limit}
+	p.ctx, p.cancel = context.WithCancelCause(ctx)
+	p.timer = time.AfterFunc(limit, func() { p.cancel(fmt.Errorf("%w after %s", ErrTimeout, limit)) })
+	return p
+}
+
+func (p *patience) progress() { p.timer.Reset(p.limit) }
+
+func (p *patience) stop() {
+	p.timer.Stop()
+	p.cancel(nil)
+}
+
+// writeChunk is how much is sent between two signs of progress, in bytes.
+const writeChunk = 32 << 10
+
+// write sends b in chunks, each of which is progress.
+func (p *patience) write(w io.Writer, b []byte) error {
+	for len(b) > 0 {
+		n, err := w.Write(b[:min(len(b), writeChunk)])
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+		p.progress()
+	}
+	return nil
+}

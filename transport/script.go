@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// script starts the module, or says what it lacks. It is one text for every
+// host and run, handed to /bin/sh by whatever login shell the user has: single
+// quotes, backslashes, newlines and exclamation marks would not survive all of
+// sh, csh and fish, and double quotes and backquotes are left out so that nobody
+// has to think about nesting. Expansions are safe without quotes because
+// globbing is off and IFS empty, but where a line is to be split.
+//
+// Its arguments are NONCE FACTS MODE and one os/arch:sha256:size:csize for each
+// build. Its answers on standard output are lines:
+//
+//	need NONCE OS ARCH      the build is not here
+//	fail NONCE WORD DIR     it cannot be put here; see failWords
+//
+// After need it exits if MODE is exit, or reads csize bytes of gzip from
+// standard input if MODE is wait (some heads read ahead of that, so nothing may
+// be sent behind them before the greeting). A build uploaded as .cache/ccm-push/SHA256.gz
+// in the home directory goes before both.
+//
+// When the build is cached, this starts two processes: uname and ls.
+const script = `set -f; n=$1; f=$2; m=$3; shift 3; ` +
+	// What this system is, in Go's words.
+	`sys() { o=${1:-unknown}; a=${2:-unknown}; }; sys $(uname -sm); ` +
+	`case $o in Linux) o=linux;; Darwin) o=darwin;; FreeBSD) o=freebsd;; esac; ` +
+	`case $a in x86_64|amd64) a=amd64;; aarch64|arm64) a=arm64;; armv[5-8]*) a=arm;; i[3-6]86) a=386;; esac; ` +
+	// Its build: hash s, size z, compressed size c.
+	`s=; for b do case $b in $o/$a:*) b=${b#*:}; s=${b%%:*}; b=${b#*:}; z=${b%%:*}; c=${b#*:};; esac; done; ` +
+	`test $s || { echo need $n $o $a; exit 0; }; ` +
+	`IFS=; ` +
+	// own goes into the directory d and returns 0 if nobody else can write to it.
+	// l becomes what ls says of it and of the build. By name . and from inside,
+	// so that the directory that is checked is the one that is used.
+	`own() { test -h $d && return 1; cd $d 2>/dev/null && test -O . || return 1; ` +
+	`l=$(LC_ALL=C ls -dln . $s 2>/dev/null); ` +
+	`case $l in drwx------*) ;; *) return 1;; esac; case $l in drwx------[+]*) return 1;; esac; }; ` +
+	// has returns 0 if the build in d is whole and ours.
+	`has() { own && test -f $s && test -O $s || return 1; test -h $s && return 1; ` +
+	`unset IFS; set -- $l; IFS=; ` +
+	`until test ${1:-.} = .; do shift; done; test $# -gt 5 || return 1; shift; ` +
+	`case $1:$5 in -rwx------:$z|-rwx------[.@]:$z) ;; *) return 1;; esac; }; ` +
+	// go starts it, and clears away an upload that came too late to be needed.
+	`go() { test -f $s.gz && rm -f $s.gz; cd /; exec $d/$s serve $n $f; }; ` +
+	// The usual end of it.
+	`h=${HOME:-/nonexistent}; d=$h/.cache/ccm-push; has && go; ` +
+	`u=$(id -u); for d in /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do has && go; done; ` +
+	// From here on the build is missing. w is why a directory cannot take it.
+	`w=nodir; k=$(umask); umask 077; ` +
+	`full() { case $e in *o?space*|*uota*) w=nospace;; esac; }; ` +
+	`stop() { rm -f $t $t.gz; echo fail $n $w $d; exit 1; }; ` +
+	// takes returns 0 if d can be made, belongs to us, and can hold and execute a
+	// file: an empty one, which is a script that does nothing.
+	`takes() { t=$d/.$n; e=$(LC_ALL=C mkdir -p $d 2>&1) || { full; return 1; }; own || return 1; ` +
+	`e=$( { : >$t; } 2>&1 ) || { full; return 1; }; ` +
+	`chmod 700 $t; e=$($t 2>&1) || { w=noexec; rm -f $t; return 1; }; rm -f $t; }; ` +
+	`x=; for d in $h/.cache/ccm-push /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do takes && { x=$d; break; }; done; ` +
+	`test $x || stop; ` +
+	`command -v gzip >/dev/null || { w=nogzip; stop; }; ` +
+	`sum() { if command -v sha256sum >/dev/null; then sha256sum; elif command -v shasum >/dev/null; then shasum -a 256; else sha256 -q; fi; }; ` +
+	`trap stop 1 2 15; ` +
+	`g=$h/.cache/ccm-push/$s.gz; ` +
+	// got takes the upload away under a name of its own, since another start of
+	// the same build may be about to do so, and then looks at it.
+	`got() { test -f $g && mv -f $g $t.gz 2>/dev/null || return 1; test -h $t.gz && return 1; ` +
+	`test -f $t.gz && test -O $t.gz && test $(wc -c <$t.gz) -eq $c; }; ` +
+	`if got; then e=$(LC_ALL=C gzip -dc 2>&1 >$t <$t.gz); r=$?; rm -f $t.gz; ` +
+	`else rm -f $t.gz; echo need $n $o $a; case $m in exit) exit 0;; esac; e=$(head -c $c | LC_ALL=C gzip -dc 2>&1 >$t); r=$?; fi; ` +
+	`w=unpack; full; test $r -eq 0 || stop; ` +
+	`w=hash; test $(wc -c <$t) -eq $z || stop; case $(sum <$t) in $s*) ;; *) stop;; esac; ` +
+	`w=nodir; chmod 700 $t && mv -f $t $s || stop; trap - 1 2 15; umask $k; go`
+
+// The words of a fail line.
+const (
+	failNoSpace = "nospace"
+	failNoDir   = "nodir"
+	failNoExec  = "noexec"
+	failNoGzip  = "nogzip"
+	failUnpack  = "unpack"
+	failHash    = "hash"
+)
+
+// The modes of the script.
+const (
+	modeExit = "exit" // after need, exit
+	modeWait = "wait" // after need, read the build from standard input
+)
+
+// safeWord is what every shell passes on unchanged without quotes: zsh expands
+// a leading =, fish a leading %.
+var safeWord = regexp.MustCompile(`^[A-Za-z0-9_./-][A-Za-z0-9_.,:/=@%+-]*$`)
+
+func isPlainWord(s string) bool { return safeWord.MatchString(s) }
+
+// commandLine is what the login shell gets.
+func commandLine(s Start, mode string) (string, error) {
+	args := []string{"sh", s.Nonce, s.Facts, mode}
+	for _, b := range s.Builds {
+		args = append(args, fmt.Sprintf("%s/%s:%s:%d:%d", b.OS, b.Arch, b.SHA256, b.Size, len(b.Compressed)))
+	}
+	var sudo []string
+	if s.Become != nil {
+		sudo = []string{"sudo", "-n", "-H", "-u", s.Become.user(), "--"}
+	}
+	for _, a := range append(args, sudo...) {
+		if !isPlainWord(a) {
+			return "", fmt.Errorf("%q cannot be passed to the host: only letters, digits and _.,:/=@%%+- can", a)
+		}
+	}
+	words := append(sudo, "/bin/sh", "-c", "'"+script+"'")
+	return strings.Join(append(words, args...), " "), nil
+}

@@ -1,0 +1,375 @@
+package transport
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+func TestScriptHasNothingThatAShellWouldChange(t *testing.T) {
+	require.NotRegexp(t, regexp.MustCompile("['\"`\\\\\n!]"), script)
+	require.Less(t, len(script), 4096)
+}
+
+func TestCommandLine(t *testing.T) {
+	const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	start := Start{
+		Nonce: "abcdefgh", Facts: "host,mem",
+		Builds: []Build{{OS: "linux", Arch: "amd64", SHA256: hash, Size: 12, Compressed: []byte("xyz")}},
+	}
+	line, err := commandLine(start, modeExit)
+	require.NoError(t, err)
+	require.Equal(t, "/bin/sh -c '"+script+"' sh abcdefgh host,mem exit linux/amd64:"+hash+":12:3", line)
+
+	start.Become = &Become{User: "app-1"}
+	line, err = commandLine(start, modeWait)
+	require.NoError(t, err)
+	require.Equal(t, "sudo -n -H -u app-1 -- /bin/sh -c '"+script+"' sh abcdefgh host,mem wait linux/amd64:"+hash+":12:3", line)
+
+	for _, bad := range []string{"", "a b", "$(id)", "a;b", "a'b", `a\b`, "a\nb", "=ls", "%self", "~", "a*", "é", "a!b", "#0"} {
+		start.Facts = bad
+		_, err := commandLine(start, modeExit)
+		require.EqualError(t, err, fmt.Sprintf("%q cannot be passed to the host: only letters, digits and _.,:/=@%%+- can", bad))
+	}
+	start.Facts, start.Become = "-", &Become{User: "root; id"}
+	_, err = commandLine(start, modeExit)
+	require.ErrorContains(t, err, `"root; id" cannot be passed`)
+}
+
+func FuzzCommandLine(f *testing.F) {
+	f.Add("-", "root")
+	f.Add("host,mem", "a b")
+	f.Add("$(id)", "'; id; '")
+	f.Fuzz(func(t *testing.T, facts, user string) {
+		line, err := commandLine(Start{Nonce: "abcdefgh", Facts: facts, Become: &Become{User: user}}, modeExit)
+		if err != nil {
+			return
+		}
+		rest := strings.Replace(line, "'"+script+"'", "", 1)
+		require.NotRegexp(t, regexp.MustCompile("[^A-Za-z0-9_.,:/=@%+ -]"), rest)
+		require.Len(t, strings.Split(line[:strings.Index(line, "'")]+rest[strings.Index(line, "'"):], " "), 13)
+	})
+}
+
+// interpreters are the programs that may be /bin/sh on a host.
+func interpreters(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for _, argv := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"busybox", "sh"}, {"ksh93"}, {"zsh", "--emulate", "sh"}} {
+		path, err := exec.LookPath(argv[0])
+		if err != nil {
+			t.Logf("NOT TESTED with %s: it is not installed", argv[0])
+			continue
+		}
+		found[argv[0]] = append([]string{path}, argv[1:]...)
+	}
+	require.NotEmpty(t, found)
+	return found
+}
+
+// A place is where the script runs in a test: a home directory, and something
+// instead of /var/tmp and /tmp.
+type place struct {
+	t           *testing.T
+	interpreter []string
+	home, temps string
+	path        string
+	build       Build
+}
+
+func newPlace(t *testing.T, interpreter []string) *place {
+	dir := t.TempDir()
+	p := &place{t: t, interpreter: interpreter, home: filepath.Join(dir, "ho me"), temps: filepath.Join(dir, "t"), path: os.Getenv("PATH"), build: hello(t)}
+	require.NoError(t, os.MkdirAll(p.home, 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(p.temps, "var/tmp"), 0o700))
+	return p
+}
+
+func (p *place) cache() string  { return filepath.Join(p.home, ".cache/ccm-push") }
+func (p *place) cached() string { return filepath.Join(p.cache(), p.build.SHA256) }
+func (p *place) second() string {
+	return filepath.Join(p.temps, fmt.Sprintf("var/tmp/ccm-push-%d", os.Getuid()))
+}
+
+const testNonce = "NoNcE123"
+
+// run gives the standard output, the greeting line shortened to "hello".
+func (p *place) run(mode string, stdin []byte) string {
+	text := strings.NewReplacer(" /var/tmp/", " "+p.temps+"/var/tmp/", " /tmp/", " "+p.temps+"/tmp/").Replace(script)
+	b := p.build
+	args := append(p.interpreter[1:len(p.interpreter):len(p.interpreter)], "-c", text, "sh", testNonce, "-", mode,
+		"plan9/mips:"+strings.Repeat("0", 64)+":1:1",
+		fmt.Sprintf("%s/%s:%s:%d:%d", b.OS, b.Arch, b.SHA256, b.Size, len(b.Compressed)))
+	cmd := exec.Command(p.interpreter[0], args...)
+	cmd.Dir = p.home
+	cmd.Env = []string{"HOME=" + p.home, "PATH=" + p.path}
+	cmd.Stdin = bytes.NewReader(stdin)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, _ := cmd.Output()
+	p.t.Logf("stderr: %s", stderr.String())
+	lines := strings.SplitAfter(string(out), "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, `{"hello":{"nonce":"`+testNonce) {
+			lines[i] = "hello\n"
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// install puts the build where a start finds it.
+func (p *place) install() {
+	require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+}
+
+func (p *place) need() string {
+	return fmt.Sprintf("need %s %s %s\n", testNonce, p.build.OS, p.build.Arch)
+}
+
+// requireFiles holds the files of a directory against a list of names.
+func (p *place) requireFiles(dir string, names ...string) {
+	p.t.Helper()
+	var have []string
+	entries, err := os.ReadDir(dir)
+	require.NoError(p.t, err)
+	for _, e := range entries {
+		have = append(have, e.Name())
+	}
+	require.ElementsMatch(p.t, names, have)
+}
+
+func TestScript(t *testing.T) {
+	for name, interpreter := range interpreters(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, test := range scriptTests {
+				t.Run(test.name, func(t *testing.T) { test.run(newPlace(t, interpreter)) })
+			}
+		})
+	}
+}
+
+var scriptTests = []struct {
+	name string
+	run  func(p *place)
+}{
+	{"asks and exits", func(p *place) {
+		require.Equal(p.t, p.need(), p.run(modeExit, nil))
+		p.requireFiles(p.cache())
+		info, err := os.Stat(p.cache())
+		require.NoError(p.t, err)
+		require.Equal(p.t, os.ModeDir|0o700, info.Mode())
+	}},
+	{"reads the build from stdin", func(p *place) {
+		p.install()
+		p.requireFiles(p.cache(), p.build.SHA256)
+	}},
+	{"needs only uname and ls when converged", func(p *place) {
+		p.install()
+		bin := p.t.TempDir()
+		for _, name := range []string{"uname", "ls"} {
+			path, err := exec.LookPath(name)
+			require.NoError(p.t, err)
+			require.NoError(p.t, os.Symlink(path, filepath.Join(bin, name)))
+		}
+		p.path = bin
+		require.Equal(p.t, "hello\nin", p.run(modeExit, []byte("in")))
+	}},
+	{"takes an uploaded build", func(p *place) {
+		require.Equal(p.t, p.need(), p.run(modeExit, nil))
+		require.NoError(p.t, os.WriteFile(p.cached()+".gz", p.build.Compressed, 0o600))
+		require.Equal(p.t, "hello\nin", p.run(modeWait, []byte("in")))
+		p.requireFiles(p.cache(), p.build.SHA256)
+	}},
+	{"ignores an upload of another size", func(p *place) {
+		require.Equal(p.t, p.need(), p.run(modeExit, nil))
+		require.NoError(p.t, os.WriteFile(p.cached()+".gz", p.build.Compressed[1:], 0o600))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+	}},
+	{"ignores an upload that is a link", func(p *place) {
+		require.Equal(p.t, p.need(), p.run(modeExit, nil))
+		file := filepath.Join(p.home, "elsewhere")
+		require.NoError(p.t, os.WriteFile(file, p.build.Compressed, 0o600))
+		require.NoError(p.t, os.Symlink(file, p.cached()+".gz"))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+	}},
+	{"refuses another hash", func(p *place) {
+		other, err := packBuild(bytes.Repeat([]byte("x"), int(p.build.Size)))
+		require.NoError(p.t, err)
+		p.build.Compressed = other.Compressed
+		require.Equal(p.t, p.need()+"fail "+testNonce+" hash "+p.cache()+"\n", p.run(modeWait, other.Compressed))
+		p.requireFiles(p.cache())
+	}},
+	{"refuses another size", func(p *place) {
+		p.build.Size++
+		require.Equal(p.t, p.need()+"fail "+testNonce+" hash "+p.cache()+"\n", p.run(modeWait, p.build.Compressed))
+		p.requireFiles(p.cache())
+	}},
+	{"refuses what was cut short", func(p *place) {
+		require.Equal(p.t, p.need()+"fail "+testNonce+" unpack "+p.cache()+"\n", p.run(modeWait, p.build.Compressed[:1000]))
+		p.requireFiles(p.cache())
+	}},
+	{"sees a truncated cache", func(p *place) {
+		p.install()
+		require.NoError(p.t, os.Truncate(p.cached(), p.build.Size-1))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		require.Equal(p.t, "hello\n", p.run(modeExit, nil))
+	}},
+	{"sees a cached file of another mode", func(p *place) {
+		p.install()
+		for _, mode := range []os.FileMode{0o600, 0o755, 0o777, 0o700 | os.ModeSetuid} {
+			require.NoError(p.t, os.Chmod(p.cached(), mode))
+			require.Equal(p.t, p.need(), p.run(modeExit, nil), mode)
+		}
+	}},
+	{"sees a cached link", func(p *place) {
+		p.install()
+		elsewhere := filepath.Join(p.home, "elsewhere")
+		require.NoError(p.t, os.Rename(p.cached(), elsewhere))
+		require.NoError(p.t, os.Symlink(elsewhere, p.cached()))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		info, err := os.Lstat(p.cached())
+		require.NoError(p.t, err)
+		require.True(p.t, info.Mode().IsRegular())
+	}},
+	{"goes elsewhere from a directory that others can enter", func(p *place) {
+		p.install()
+		for _, mode := range []os.FileMode{0o755, 0o770, 0o777, 0o701} {
+			require.NoError(p.t, os.Chmod(p.cache(), mode))
+			require.NoError(p.t, os.RemoveAll(p.second()))
+			require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+			p.requireFiles(p.second(), p.build.SHA256)
+			require.Equal(p.t, "hello\n", p.run(modeExit, nil))
+		}
+	}},
+	{"goes elsewhere from a linked directory", func(p *place) {
+		p.install()
+		elsewhere := filepath.Join(p.home, "elsewhere")
+		require.NoError(p.t, os.Rename(p.cache(), elsewhere))
+		require.NoError(p.t, os.Symlink(elsewhere, p.cache()))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		p.requireFiles(p.second(), p.build.SHA256)
+	}},
+	{"goes elsewhere from another user's directory", func(p *place) {
+		skipUnlessRoot(p.t)
+		p.install()
+		require.NoError(p.t, os.Chown(p.cache(), 65534, 65534))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		p.requireFiles(p.second(), p.build.SHA256)
+	}},
+	{"does not start another user's file", func(p *place) {
+		skipUnlessRoot(p.t)
+		p.install()
+		require.NoError(p.t, os.Chown(p.cached(), 65534, 65534))
+		require.Equal(p.t, p.need(), p.run(modeExit, nil))
+	}},
+	{"says that no directory will do", func(p *place) {
+		require.NoError(p.t, os.WriteFile(filepath.Join(p.home, ".cache"), nil, 0o600))
+		require.NoError(p.t, os.RemoveAll(p.temps))
+		require.NoError(p.t, os.WriteFile(p.temps, nil, 0o600))
+		out := p.run(modeWait, p.build.Compressed)
+		require.Equal(p.t, fmt.Sprintf("fail %s nodir %s/tmp/ccm-push-%d\n", testNonce, p.temps, os.Getuid()), out)
+	}},
+	{"says that there is no build", func(p *place) {
+		osname, arch := p.build.OS, p.build.Arch
+		p.build.OS = "beos"
+		require.Equal(p.t, fmt.Sprintf("need %s %s %s\n", testNonce, osname, arch), p.run(modeWait, nil))
+	}},
+	{"says that gzip is missing", func(p *place) {
+		if filepath.Base(p.interpreter[0]) == "busybox" {
+			p.t.Skip("busybox has a gzip of its own")
+		}
+		bin := p.t.TempDir()
+		for _, name := range []string{"uname", "ls", "id", "mkdir", "chmod", "rm"} {
+			path, err := exec.LookPath(name)
+			require.NoError(p.t, err)
+			require.NoError(p.t, os.Symlink(path, filepath.Join(bin, name)))
+		}
+		p.path = bin
+		require.Equal(p.t, "fail "+testNonce+" nogzip "+p.cache()+"\n", p.run(modeExit, nil))
+	}},
+	{"goes elsewhere from a noexec file system", func(p *place) {
+		mount(p.t, p.home, "noexec")
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		p.requireFiles(p.second(), p.build.SHA256)
+		require.Equal(p.t, "hello\n", p.run(modeExit, nil))
+		mount(p.t, p.temps, "noexec")
+		require.Equal(p.t, fmt.Sprintf("fail %s noexec %s/tmp/ccm-push-%d\n", testNonce, p.temps, os.Getuid()), p.run(modeExit, nil))
+	}},
+	{"leaves nothing on a full disk", func(p *place) {
+		mount(p.t, p.home, "size=64k")
+		require.Equal(p.t, p.need()+"fail "+testNonce+" nospace "+p.cache()+"\n", p.run(modeWait, p.build.Compressed))
+		p.requireFiles(p.cache())
+	}},
+	{"goes elsewhere from a disk that takes no file", func(p *place) {
+		mount(p.t, p.home, "nr_inodes=1")
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		p.requireFiles(p.second(), p.build.SHA256)
+	}},
+}
+
+func skipUnlessRoot(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("NOT TESTED: only root can set this up")
+	}
+}
+
+// mount puts a tmpfs on dir for the rest of the test.
+func mount(t *testing.T, dir, options string) {
+	skipUnlessRoot(t)
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Skipf("NOT TESTED: cannot mount: %s", out)
+	}
+	t.Cleanup(func() {
+		out, err := exec.Command("umount", dir).CombinedOutput()
+		require.NoError(t, err, string(out))
+	})
+}
+
+// TestOnlyBusybox starts where every tool of the script is a busybox applet.
+func TestOnlyBusybox(t *testing.T) {
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Skip("NOT TESTED: busybox is not installed")
+	}
+	bin := t.TempDir()
+	for _, name := range []string{"uname", "ls", "id", "mkdir", "chmod", "rm", "mv", "wc", "head", "gzip", "sha256sum"} {
+		require.NoError(t, os.Symlink(busybox, filepath.Join(bin, name)))
+	}
+	c := connect(t, sshtest.Start(t, sshtest.NoSFTP(), sshtest.Env("PATH="+bin)))
+	for _, uploaded := range []bool{true, false} {
+		p, err := c.StartModule(t.Context(), newStart(hello(t)))
+		require.NoError(t, err)
+		require.Equal(t, uploaded, p.Uploaded)
+		requireEcho(t, p)
+	}
+}
+
+// TestLoginShells starts the module through every login shell there is.
+func TestLoginShells(t *testing.T) {
+	for _, argv := range [][]string{{"sh"}, {"dash"}, {"bash"}, {"busybox", "sh"}, {"ksh93"}, {"zsh"}, {"tcsh"}, {"csh"}, {"fish"}} {
+		t.Run(argv[0], func(t *testing.T) {
+			path, err := exec.LookPath(argv[0])
+			if err != nil {
+				t.Skipf("NOT TESTED: %s is not installed", argv[0])
+			}
+			shell := append(append([]string{path}, argv[1:]...), "-c")
+			srv := sshtest.Start(t, sshtest.Shell(shell...))
+			c := connect(t, srv)
+			for _, uploaded := range []bool{true, false} {
+				p, err := c.StartModule(t.Context(), newStart(hello(t)))
+				require.NoError(t, err)
+				require.Equal(t, uploaded, p.Uploaded)
+				requireEcho(t, p)
+			}
+		})
+	}
+}

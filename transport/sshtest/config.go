@@ -1,0 +1,106 @@
+package sshtest
+
+import (
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// A Config says what a server is like. The zero value is a well-behaved one.
+type Config struct {
+	// Dir is where the server keeps its key files; "" is a temporary directory
+	// that Close removes.
+	Dir string
+	// Home is the home directory, where commands and SFTP start; "" is Dir/home.
+	// It is made if it is missing.
+	Home string
+	// User is the only name that can log in; "" is "deploy". Commands run as the
+	// user of this process whatever it is.
+	User string
+	// Shell is the login shell; the command is added as last argument. Empty is
+	// /bin/sh -c.
+	Shell []string
+	// Env is added to the environment of commands: K=V.
+	Env []string
+	// HostKeys are the keys of the server; none means a new ed25519 key.
+	HostKeys []ssh.Signer
+	// AuthorizedKeys may log in besides the key in [Server.KeyFile].
+	AuthorizedKeys []ssh.PublicKey
+
+	RTT       time.Duration // added to every round trip; throughput is not limited
+	Noise     string        // printed before each command, as a login shell may do
+	NoSFTP    bool          // there is no SFTP subsystem
+	Fault     Fault         // what it does wrong
+	KillAfter int64         // bytes sent until every connection is cut; 0 is never
+	// RejectAuth refuses every key.
+	RejectAuth bool
+}
+
+// A Fault is a way to misbehave.
+type Fault int
+
+// What a server can do wrong.
+const (
+	None            Fault = iota
+	FaultCloseEarly       // sends its version and closes
+	FaultSilent           // accepts the connection and says nothing
+	FaultAfterAuth        // answers nothing once a client is logged in
+	FaultDrip             // sends its version one byte a second
+	FaultEndless          // sends lines before its version for ever
+	FaultMalformed        // sends random bytes after its version
+)
+
+// An Option changes a Config.
+type Option func(*Config)
+
+// RTT adds d to every round trip.
+func RTT(d time.Duration) Option { return func(c *Config) { c.RTT = d } }
+
+// CloseAtBanner makes a server that closes after its version line.
+func CloseAtBanner() Option { return fault(FaultCloseEarly) }
+
+// Silent makes a server that accepts connections and says nothing.
+func Silent() Option { return fault(FaultSilent) }
+
+// SilentAfterAuth makes a server that answers nothing after the login.
+func SilentAfterAuth() Option { return fault(FaultAfterAuth) }
+
+// Drip makes a server that sends one byte a second.
+func Drip() Option { return fault(FaultDrip) }
+
+// Endless makes a server whose text before the version line has no end.
+func Endless() Option { return fault(FaultEndless) }
+
+// Malformed makes a server that sends random bytes for packets.
+func Malformed() Option { return fault(FaultMalformed) }
+
+func fault(f Fault) Option { return func(c *Config) { c.Fault = f } }
+
+// RejectAuth makes a server that lets nobody in.
+func RejectAuth() Option { return func(c *Config) { c.RejectAuth = true } }
+
+// Noise is printed on standard output before each command.
+func Noise(text string) Option { return func(c *Config) { c.Noise = text } }
+
+// KillAfter cuts each connection after the server has sent n bytes.
+func KillAfter(n int64) Option { return func(c *Config) { c.KillAfter = n } }
+
+// NoSFTP makes a server without the SFTP subsystem.
+func NoSFTP() Option { return func(c *Config) { c.NoSFTP = true } }
+
+// Shell sets the login shell, to which the command is added as last argument.
+func Shell(argv ...string) Option { return func(c *Config) { c.Shell = argv } }
+
+// Env adds K=V to the environment of commands.
+func Env(kv ...string) Option { return func(c *Config) { c.Env = append(c.Env, kv...) } }
+
+// Home sets the home directory.
+func Home(dir string) Option { return func(c *Config) { c.Home = dir } }
+
+// HostKeys sets the keys of the server.
+func HostKeys(keys ...ssh.Signer) Option { return func(c *Config) { c.HostKeys = keys } }
+
+// AuthorizedKeys lets further keys in.
+func AuthorizedKeys(keys ...ssh.PublicKey) Option {
+	return func(c *Config) { c.AuthorizedKeys = append(c.AuthorizedKeys, keys...) }
+}

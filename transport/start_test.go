@@ -1,0 +1,384 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// requireGreeting checks what the module sees of its surroundings: nothing of
+// the installation may be left in them.
+func requireGreeting(t *testing.T, srv *sshtest.Server, s Start, p *Process) {
+	t.Helper()
+	mask := syscall.Umask(0)
+	syscall.Umask(mask)
+	want := fmt.Sprintf(`{"hello":{"nonce":%q,"facts":%q,"dir":"/","uid":%d,"home":%q,"umask":"%03o"}}`, s.Nonce, s.Facts, os.Getuid(), srv.Home, mask)
+	require.Equal(t, want, string(p.Hello()))
+}
+
+// requireCached checks that the build, and nothing else, is in the cache.
+func requireCached(t *testing.T, srv *sshtest.Server, b Build) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(srv.Home, ".cache/ccm-push"))
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	info, err := entries[0].Info()
+	require.NoError(t, err)
+	require.Equal(t, b.SHA256, info.Name())
+	require.Equal(t, os.FileMode(0o700), info.Mode())
+}
+
+func TestFirstStartUploadsAndTheSecondDoesNot(t *testing.T) {
+	srv := sshtest.Start(t)
+	b := hello(t)
+	c := connect(t, srv)
+
+	start := newStart(b)
+	p, err := c.StartModule(t.Context(), start)
+	require.NoError(t, err)
+	require.True(t, p.Uploaded)
+	requireGreeting(t, srv, start, p)
+	requireEcho(t, p)
+	first := srv.Stats()
+	require.EqualValues(t, 2, first.Execs)
+	require.EqualValues(t, 3, first.Sessions, "two commands and SFTP")
+	requireCached(t, srv, b)
+
+	start = newStart(b)
+	start.Facts = "host,mem"
+	p, err = c.StartModule(t.Context(), start)
+	require.NoError(t, err)
+	require.False(t, p.Uploaded)
+	requireGreeting(t, srv, start, p)
+	requireEcho(t, p)
+	second := srv.Stats()
+	require.EqualValues(t, 1, second.Execs-first.Execs)
+	require.EqualValues(t, 1, second.Sessions-first.Sessions)
+	require.EqualValues(t, 1, second.Connections)
+}
+
+func TestWithoutSFTPTheBuildGoesOverStdin(t *testing.T) {
+	t.Run("no subsystem", func(t *testing.T) {
+		p, err := connect(t, sshtest.Start(t, sshtest.NoSFTP())).StartModule(t.Context(), newStart(hello(t)))
+		require.NoError(t, err)
+		require.True(t, p.Uploaded)
+		requireEcho(t, p)
+	})
+	t.Run("the file cannot be written", func(t *testing.T) {
+		srv := sshtest.Start(t)
+		start := newStart(hello(t))
+		taken := filepath.Join(srv.Home, ".cache/ccm-push/."+start.Nonce+".gz")
+		require.NoError(t, os.MkdirAll(filepath.Dir(taken), 0o700))
+		require.NoError(t, os.WriteFile(taken, nil, 0o600))
+		p, err := connect(t, srv).StartModule(t.Context(), start)
+		require.NoError(t, err)
+		require.True(t, p.Uploaded)
+		requireEcho(t, p)
+	})
+}
+
+func TestManyStartsAtOnce(t *testing.T) {
+	srv := sshtest.Start(t)
+	var starts sync.WaitGroup
+	for range 6 {
+		c := connect(t, srv)
+		starts.Go(func() {
+			p, err := c.StartModule(t.Context(), newStart(hello(t)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			requireEcho(t, p)
+		})
+	}
+	starts.Wait()
+	p, err := connect(t, srv).StartModule(t.Context(), newStart(hello(t)))
+	require.NoError(t, err)
+	require.False(t, p.Uploaded)
+	requireEcho(t, p)
+	requireCached(t, srv, hello(t))
+}
+
+func TestNoiseBeforeTheGreeting(t *testing.T) {
+	for name, noise := range map[string]string{
+		"lines":                 "Welcome to web1\n\n  Last login: never\n",
+		"no end of line":        "> ",
+		"long line":             strings.Repeat("x", 60<<10),
+		"as much as is allowed": strings.Repeat(strings.Repeat("x", 1023)+"\n", 64),
+		"looks like an answer":  "need abc linux amd64\nfail abc nospace\n{\"hello\":{\"nonce\":\"abc\",\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := sshtest.Start(t, sshtest.Noise(noise))
+			c := connect(t, srv)
+			for range 2 {
+				p, err := c.StartModule(t.Context(), newStart(hello(t)))
+				require.NoError(t, err)
+				requireEcho(t, p)
+			}
+		})
+	}
+}
+
+// shell makes the login shell ignore the command and run script, in which $n is
+// the nonce of a fixedStart.
+func shell(script string) sshtest.Option {
+	return sshtest.Shell("/bin/sh", "-c", "n="+fixedNonce+"; "+script)
+}
+
+const fixedNonce = "ABCDEFGH12345678"
+
+func fixedStart(builds ...Build) Start {
+	s := newStart(builds...)
+	s.Nonce = fixedNonce
+	s.Greeting = fmt.Appendf(nil, `{"hello":{"nonce":%q,`, fixedNonce)
+	return s
+}
+
+func TestStartErrors(t *testing.T) {
+	b := hello(t)
+	b.OS, b.Arch = "linux", "amd64"
+	other := b
+	other.Arch = "arm64"
+	sudo := func(s *Start) { s.Become = &Become{} }
+	const noDir = "\n  hint: ~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory of the user with mode 0700, or one that the user can make"
+	const noPassword = "\n  hint: let deploy run commands as root without a password and without a terminal (sudoers: NOPASSWD, !requiretty)"
+
+	for _, test := range []struct {
+		name  string
+		shell string
+		start func(*Start)
+		err   string
+		is    error
+	}{
+		{name: "nologin", shell: "echo This account is currently not available.; exit 1", is: ErrNotModule,
+			err: "web1: start ADDR: the module did not answer: exit status 1\n  hint: the login shell printed \"This account is currently not available.\\n\""},
+		{name: "exit in a profile", shell: "exit 0", is: ErrNotModule, err: "web1: start ADDR: the module did not answer: it exited with 0"},
+		{name: "no shell", shell: "echo one >&2; echo sh: gone >&2; exit 127", is: ErrNotModule, err: "web1: start ADDR: the module did not answer: exit status 127: sh: gone"},
+		{name: "killed", shell: "kill -9 $$", is: ErrNotModule, err: "web1: start ADDR: the module did not answer: killed by signal KILL"},
+		{name: "drawing", shell: `printf '\033[2Jhi'; printf '\033]0;x\007' >&2; exit 3`, is: ErrNotModule,
+			err: "web1: start ADDR: the module did not answer: exit status 3: \\x1b]0;x\\a\n  hint: the login shell printed \"\\x1b[2Jhi\""},
+		{name: "endless noise", shell: "while echo noise; do :; done", is: ErrNotModule,
+			err: "web1: start ADDR: the module did not answer: more than 64 KiB were printed before its greeting\n  hint: the login shell printed \"" + strings.Repeat("noise\\n", 33) + "no\"…"},
+		{name: "endless greeting", shell: `printf '{"hello":{"nonce":"%s",' $n; while printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; do :; done`, is: ErrNotModule,
+			err: "web1: start ADDR: the module did not answer: its greeting is longer than 4 MiB"},
+		{name: "silent", shell: "exec sleep 1000", start: func(s *Start) { s.Timeout = shortTimeout }, is: ErrTimeout, err: "web1: start ADDR: timed out after 300ms"},
+		{name: "silent after noise", shell: "echo Hello; exec sleep 1000", start: func(s *Start) { s.Timeout = shortTimeout }, is: ErrTimeout,
+			err: "web1: start ADDR: timed out after 300ms\n  hint: the login shell printed \"Hello\\n\""},
+		{name: "takes no build", shell: "echo need $n linux amd64; exec sleep 1000", start: func(s *Start) { sudo(s); s.Timeout = shortTimeout }, is: ErrTimeout, err: "web1: install ADDR: timed out after 300ms"},
+		{name: "another system", shell: "echo need $n OpenBSD sparc64", is: ErrNoBuild,
+			err: "web1: install ADDR: no build for this host: it is \"OpenBSD/sparc64\"\n  hint: there are builds for linux/amd64, linux/arm64"},
+		{name: "asks for ever", shell: "echo need $n linux amd64; cat >/dev/null & sleep 0; echo need $n linux amd64; wait", is: errInstall,
+			err: "web1: install ADDR: the module was not installed: the host asked for its build again"},
+		{name: "full", shell: "echo fail $n nospace /home/x/.cache/ccm-push", is: ErrNoSpace,
+			err: "web1: install ADDR: no space left on the host (last tried \"/home/x/.cache/ccm-push\")\n  hint: about 10 MB are needed"},
+		{name: "noexec", shell: "echo fail $n noexec /tmp/x", is: errInstall,
+			err: "web1: install ADDR: the module was not installed: every directory that could hold it is mounted noexec (last tried \"/tmp/x\")\n  hint: make ~/.cache/ccm-push, /var/tmp or /tmp a place where programs can be executed"},
+		{name: "no directory", shell: "echo fail $n nodir", is: errInstall, err: "web1: install ADDR: the module was not installed: no directory can hold it" + noDir},
+		{name: "no gzip", shell: "echo fail $n nogzip", is: errInstall, err: "web1: install ADDR: the module was not installed: gzip is missing on the host"},
+		{name: "unpacking", shell: "echo fail $n unpack", is: errInstall, err: "web1: install ADDR: the module was not installed: gzip could not unpack it"},
+		{name: "hash", shell: "echo fail $n hash", is: errInstall, err: "web1: install ADDR: the module was not installed: what arrived has another SHA-256"},
+		{name: "another failure", shell: `printf 'fail %s \033[2J\n' $n`, is: errInstall, err: "web1: install ADDR: the module was not installed: \"\\x1b[2J\""},
+		{name: "sudo wants a password", shell: "echo sudo: a password is required >&2; exit 1", start: sudo, is: ErrBecome,
+			err: "web1: become ADDR: escalation refused: sudo: a password is required" + noPassword},
+		{name: "sudo says no", shell: "echo Sorry, user deploy is not allowed to execute /bin/sh as root on web1. >&2; exit 1", start: sudo, is: ErrBecome,
+			err: "web1: become ADDR: escalation refused: Sorry, user deploy is not allowed to execute /bin/sh as root on web1." + noPassword},
+		{name: "no sudo", shell: "echo sh: 1: sudo: not found >&2; exit 127", start: sudo, is: ErrBecome,
+			err: "web1: become ADDR: escalation refused: sh: 1: sudo: not found\n  hint: install sudo on the host, or connect as root"},
+		{name: "sudo is none of it", shell: "echo killed >&2; exit 2", start: sudo, is: ErrNotModule, err: "web1: start ADDR: the module did not answer: exit status 2: killed"},
+		{name: "method", shell: "exit 0", start: func(s *Start) { s.Become = &Become{Method: "doas"} }, err: `web1: start ADDR: escalation method "doas" is not known; only sudo is`},
+		{name: "nonce", shell: "exit 0", start: func(s *Start) { s.Nonce = "a/b" }, err: `web1: start ADDR: nonce "a/b" is not 8 to 64 letters and digits`},
+		{name: "facts", shell: "exit 0", start: func(s *Start) { s.Facts = "$(id)" }, err: `web1: start ADDR: "$(id)" cannot be passed to the host: only letters, digits and _.,:/=@%+- can`},
+		{name: "digest", shell: "exit 0", start: func(s *Start) { s.Builds[0].SHA256 = "../x" }, err: `web1: start ADDR: build linux/amd64: "../x" is not a SHA-256 in hex`},
+		{name: "greeting", shell: "exit 0", start: func(s *Start) { s.Greeting = nil }, err: `web1: start ADDR: no greeting to wait for`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			srv := sshtest.Start(t, shell(test.shell), sshtest.NoSFTP())
+			start := fixedStart(b, other)
+			if test.start != nil {
+				test.start(&start)
+			}
+			p, err := connect(t, srv).StartModule(t.Context(), start)
+			require.Nil(t, p)
+			require.EqualError(t, err, strings.ReplaceAll(test.err, "ADDR", srv.Addr))
+			require.False(t, Unreachable(err))
+			if test.is != nil {
+				require.ErrorIs(t, err, test.is)
+			}
+		})
+	}
+}
+
+func TestStartIsCancelled(t *testing.T) {
+	srv := sshtest.Start(t, shell("echo ready >$HOME/ready; exec sleep 1000"))
+	c := connect(t, srv)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var starting sync.WaitGroup
+	var err error
+	starting.Go(func() { _, err = c.StartModule(ctx, fixedStart()) })
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(srv.Home, "ready"))
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	cancel(errors.New("stopped"))
+	starting.Wait()
+	require.EqualError(t, err, "web1: start "+srv.Addr+": stopped")
+	<-c.Done()
+}
+
+func TestSilentAfterLogin(t *testing.T) {
+	srv := sshtest.Start(t, sshtest.SilentAfterAuth())
+	start := newStart(hello(t))
+	start.Timeout = shortTimeout
+	_, err := connect(t, srv).StartModule(t.Context(), start)
+	require.EqualError(t, err, "web1: start "+srv.Addr+": timed out after 300ms")
+}
+
+func TestConnectionDiesInTheMiddle(t *testing.T) {
+	whole := sshtest.Start(t)
+	c := connect(t, whole)
+	p, err := c.StartModule(t.Context(), newStart(hello(t)))
+	require.NoError(t, err)
+	requireEcho(t, p)
+	total := whole.Stats().Sent
+
+	// Wherever the connection is cut, the result is a clean error and no part of
+	// the build is taken for the whole.
+	for cut := int64(100); cut < total; cut += total / 23 {
+		srv := sshtest.Start(t, sshtest.KillAfter(cut))
+		d := &Dialer{}
+		c, err := d.Dial(t.Context(), targetOf(srv))
+		if err != nil {
+			require.True(t, Unreachable(err), err)
+			continue
+		}
+		p, err := c.StartModule(t.Context(), newStart(hello(t)))
+		if err == nil {
+			io.Copy(p, strings.NewReader(strings.Repeat("ping\n", 1000)))
+			p.CloseWrite()
+			out, _ := io.ReadAll(p.Stdout())
+			if err := p.Wait(); err == nil {
+				require.Len(t, out, 5000, "all was said before the cut")
+			} else {
+				require.ErrorIs(t, err, ErrLost)
+			}
+		} else {
+			require.IsType(t, &HostError{}, err)
+			require.False(t, Unreachable(err))
+		}
+		c.Close()
+	}
+}
+
+func TestStartOnALostConnection(t *testing.T) {
+	srv := sshtest.Start(t)
+	c := connect(t, srv)
+	require.NoError(t, c.Close())
+	_, err := c.StartModule(t.Context(), newStart(hello(t)))
+	require.EqualError(t, err, "web1: start "+srv.Addr+": opening a session: the connection was lost")
+	require.ErrorIs(t, err, ErrLost)
+}
+
+func TestExitOfTheModule(t *testing.T) {
+	c := connect(t, sshtest.Start(t))
+	start := newStart(hello(t))
+	start.Facts = "exit7"
+	p, err := c.StartModule(t.Context(), start)
+	require.NoError(t, err)
+	_, err = io.ReadAll(p.Stdout())
+	require.NoError(t, err)
+	for range 2 {
+		require.Equal(t, &ExitError{Code: 7, Stderr: "hello on stderr\n"}, p.Wait())
+	}
+	require.EqualError(t, p.Wait(), "exit status 7: hello on stderr")
+	require.NoError(t, p.Close())
+	require.NoError(t, p.Close())
+}
+
+func TestClosingTheClientEndsEverything(t *testing.T) {
+	srv := sshtest.Start(t)
+	c := connect(t, srv)
+	p, err := c.StartModule(t.Context(), newStart(hello(t)))
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	_, err = io.ReadAll(p.Stdout())
+	require.NoError(t, err)
+	require.ErrorIs(t, p.Wait(), ErrLost)
+	_, err = p.Write([]byte("x"))
+	require.Error(t, err)
+}
+
+func TestStderrIsBounded(t *testing.T) {
+	var tl tail
+	for range 100 {
+		n, err := tl.Write(bytes.Repeat([]byte("x"), 1000))
+		require.NoError(t, err)
+		require.Equal(t, 1000, n)
+	}
+	tl.Write(append(bytes.Repeat([]byte("y"), 1<<20), "the end"...))
+	require.Len(t, tl.String(), maxStderr)
+	require.True(t, strings.HasSuffix(tl.String(), "ythe end"))
+}
+
+// TestSudo needs root, who may sudo to anybody without a password.
+func TestSudo(t *testing.T) {
+	skipUnlessRoot(t)
+	if _, err := exec.LookPath("sudo"); err != nil {
+		t.Skip("NOT TESTED: sudo is not installed")
+	}
+	if out, err := exec.Command("sudo", "-n", "-u", "nobody", "true").CombinedOutput(); err != nil {
+		t.Skipf("NOT TESTED: cannot sudo to nobody: %s", out)
+	}
+	srv := sshtest.Start(t)
+	c := connect(t, srv)
+	b := hello(t)
+	for _, user := range []string{"nobody", ""} {
+		for _, again := range []bool{false, true} {
+			start := newStart(b)
+			start.Become = &Become{User: user}
+			p, err := c.StartModule(t.Context(), start)
+			require.NoError(t, err)
+			if again {
+				require.False(t, p.Uploaded)
+			}
+			uid := `"uid":0,`
+			if user == "nobody" {
+				uid = `"uid":65534,`
+			}
+			require.Contains(t, string(p.Hello()), uid)
+			requireEcho(t, p)
+		}
+	}
+	require.NoFileExists(t, filepath.Join(srv.Home, ".cache"), "the login user has no copy")
+	removeBuild(b, "/root/.cache/ccm-push", "/var/tmp/ccm-push-65534")
+}
+
+// removeBuild takes a build of a test away from where real ones are kept.
+func removeBuild(b Build, dirs ...string) {
+	for _, d := range dirs {
+		os.Remove(filepath.Join(d, b.SHA256))
+		os.Remove(d) // if it is empty
+	}
+}
+
+func TestUploadMustMove(t *testing.T) {
+	p := newPatience(t.Context(), time.Hour)
+	defer p.stop()
+	var out bytes.Buffer
+	require.NoError(t, p.write(&out, bytes.Repeat([]byte("x"), 3*writeChunk+1)))
+	require.Equal(t, 3*writeChunk+1, out.Len())
+	require.NoError(t, p.ctx.Err())
+}
