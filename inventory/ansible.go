@@ -190,6 +190,9 @@ func argumentFields(name string, arguments []argument) ([]field, error) {
 	calls := map[string]string{}
 	for _, a := range arguments {
 		key := optionKey(a.option)
+		if multiplexing(a.option) {
+			continue
+		}
 		if key == "" {
 			return nil, badValue(optionHint(a.option), "%s: option %q is not supported", name, a.option)
 		}
@@ -238,11 +241,18 @@ func optionKey(option string) string {
 	return ""
 }
 
-func optionHint(option string) string {
+// multiplexing reports whether an option is about sharing connections. A run has
+// one connection per host anyway, so it has nothing to say here.
+func multiplexing(option string) bool {
 	switch strings.ToLower(option) {
 	case "controlmaster", "controlpath", "controlpersist":
-		return "remove it: a run keeps one connection per host anyway"
-	case "proxycommand":
+		return true
+	}
+	return false
+}
+
+func optionHint(option string) string {
+	if strings.EqualFold(option, "proxycommand") {
 		return "use ProxyJump"
 	}
 	return "understood are HostName, Port, User, IdentityFile, UserKnownHostsFile, StrictHostKeyChecking, ProxyJump and ConnectTimeout"

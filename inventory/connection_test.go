@@ -40,7 +40,7 @@ all:
 all:
   hosts:
     h:
-      ansible_ssh_common_args: -o UserKnownHostsFile="a b" -oStrictHostKeyChecking=accept-new -o 'Port 2222' -J gate -o connecttimeout=5
+      ansible_ssh_common_args: -o ControlMaster=auto -o ControlPersist=60s -o UserKnownHostsFile="a b" -oStrictHostKeyChecking=accept-new -o 'Port 2222' -J gate -o connecttimeout=5
       ansible_ssh_extra_args: -l deploy -i k1 -o IdentityFile=k2 -o User=late
 `, Connection{Address: "h", Port: 2222, User: "deploy", PrivateKeys: []string{"k1", "k2"}, KnownHosts: []string{"a", "b"},
 			HostKeyChecking: "accept-new", Jump: "gate", ConnectTimeout: 5 * time.Second}},
@@ -110,7 +110,6 @@ var connectionErrors = []struct{ name, text, want string }{
 	{"StrictHostKeyChecking=no", "all: {vars: {ansible_ssh_common_args: -o StrictHostKeyChecking=no}}", "hosts.yml:1:39: ansible_ssh_common_args: StrictHostKeyChecking no is not supported\n  hint: host keys are always verified: write accept-new to take the key of a new host, or trust it once"},
 	{"StrictHostKeyChecking=maybe", "all: {vars: {ansible_ssh_common_args: -o StrictHostKeyChecking=maybe}}", "hosts.yml:1:39: ansible_ssh_common_args: StrictHostKeyChecking \"maybe\" is unknown\n  hint: write yes or accept-new"},
 	{"ProxyCommand", "all: {vars: {ansible_ssh_common_args: -o ProxyCommand=\"nc %h\"}}", "hosts.yml:1:39: ansible_ssh_common_args: option \"ProxyCommand\" is not supported\n  hint: use ProxyJump"},
-	{"ControlPersist", "all: {vars: {ansible_ssh_args: -o ControlPersist=60s}}", "hosts.yml:1:32: ansible_ssh_args: option \"ControlPersist\" is not supported\n  hint: remove it: a run keeps one connection per host anyway"},
 	{"other option", "all: {vars: {ansible_ssh_extra_args: -oForwardAgent=yes}}", "hosts.yml:1:38: ansible_ssh_extra_args: option \"ForwardAgent\" is not supported" + optionsHint},
 	{"other flag", "all: {vars: {ansible_ssh_extra_args: -A}}", "hosts.yml:1:38: ansible_ssh_extra_args: \"-A\" is not supported\n  hint: only -o, -J, -p, -i and -l are understood"},
 	{"no value", "all: {vars: {ansible_ssh_extra_args: -o}}", "hosts.yml:1:38: ansible_ssh_extra_args: -o needs a value"},
