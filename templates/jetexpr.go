@@ -1,0 +1,253 @@
+package templates
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/CloudyKit/jet/v6"
+)
+
+// expr rewrites an expression.
+func (w *jetRewriter) expr(e jet.Expression) jet.Expression {
+	switch n := e.(type) {
+	case *jet.IdentifierNode:
+		w.note(n)
+		return w.identifier(n)
+	case *jet.FieldNode, *jet.ChainNode, *jet.IndexExprNode:
+		w.note(n)
+		return w.spine(n)
+	case *jet.CallExprNode:
+		return w.call(n)
+	case *jet.SliceExprNode:
+		text := n.String()
+		n.Base, n.Index, n.EndIndex = w.expr(n.Base), w.expr(n.Index), w.expr(n.EndIndex)
+		return w.guarded(n, text, otherSite)
+	case *jet.AdditiveExprNode:
+		return w.operation(n, &n.Left, &n.Right)
+	case *jet.MultiplicativeExprNode:
+		return w.operation(n, &n.Left, &n.Right)
+	case *jet.NumericComparativeExprNode:
+		return w.operation(n, &n.Left, &n.Right)
+	case *jet.ComparativeExprNode:
+		return w.operation(n, &n.Left, &n.Right)
+	case *jet.LogicalExprNode:
+		n.Left, n.Right = w.expr(n.Left), w.expr(n.Right)
+	case *jet.NotExprNode:
+		n.Expr = w.expr(n.Expr)
+	case *jet.TernaryExprNode:
+		n.Boolean, n.Left, n.Right = w.expr(n.Boolean), w.expr(n.Left), w.expr(n.Right)
+	case *jet.UnderscoreNode:
+		w.fail(n, faultf("_ is only the place of a piped value"))
+	}
+	return e
+}
+
+// operation rewrites both sides of n, and has it evaluated under our eyes.
+func (w *jetRewriter) operation(n jet.Expression, left, right *jet.Expression) jet.Expression {
+	text := n.String()
+	*left, *right = w.expr(*left), w.expr(*right)
+	return w.guarded(n, text, arithmeticSite)
+}
+
+// identifier is a variable, a root or the context.
+func (w *jetRewriter) identifier(n *jet.IdentifierNode) jet.Expression {
+	guarded := w.guarded(n, n.Ident, identifierSite)
+	switch {
+	case n.Ident == ".", jetRoot(n.Ident) != "":
+	case isJetFunction(n.Ident) && !w.isDeclared(n.Ident):
+		w.fail(n, faultf("%s is a function", n.Ident).withHint("call it: %s(…)", n.Ident))
+	default:
+		w.used = append(w.used, use{n.Ident, placeOf(n)})
+	}
+	return guarded
+}
+
+func (w *jetRewriter) isDeclared(name string) bool {
+	for _, declared := range w.declared {
+		if declared == name {
+			return true
+		}
+	}
+	return false
+}
+
+// jetRoot gives the name in expressions of a root; Jet has both spellings.
+func jetRoot(name string) string {
+	for _, root := range rootNames() {
+		if name == root || name == strings.ToLower(root) {
+			return root
+		}
+	}
+	return ""
+}
+
+// note records the path that a chain of accesses reads.
+func (w *jetRewriter) note(e jet.Expression) {
+	if root, keys, _ := jetRootPath(e); root != "" {
+		w.mentions.path(root, keys)
+	}
+}
+
+// jetRootPath follows accesses down to a root. The keys end where one is
+// computed; whole says that none is.
+func jetRootPath(e jet.Node) (root string, keys []string, whole bool) {
+	switch n := e.(type) {
+	case *jet.IdentifierNode:
+		return jetRoot(n.Ident), nil, true
+	case *jet.ChainNode:
+		root, keys, whole = jetRootPath(n.Node)
+		if whole {
+			keys = append(keys, n.Field...)
+		}
+		return root, keys, whole
+	case *jet.IndexExprNode:
+		root, keys, whole = jetRootPath(n.Base)
+		key, literal := n.Index.(*jet.StringNode)
+		if !whole || !literal {
+			return root, keys, false
+		}
+		return root, append(keys, key.Text), true
+	}
+	return "", nil, false
+}
+
+// spine rewrites accesses down to what they start from.
+func (w *jetRewriter) spine(e jet.Expression) jet.Expression {
+	switch n := e.(type) {
+	case *jet.FieldNode: // of the context
+		dot := &jet.IdentifierNode{NodeBase: base(n, jet.NodeIdentifier), Ident: "."}
+		return w.member(n, w.identifier(dot), "", n.Ident)
+	case *jet.ChainNode:
+		text := n.Node.String()
+		return w.member(n, w.spine(n.Node), text, n.Field)
+	case *jet.IndexExprNode:
+		s := site{keys: []string{shorten(n.String())}}
+		return w.hidden(n, jetMember, s, w.spine(n.Base), w.expr(n.Index))
+	case *jet.IdentifierNode: // noted already, with its keys
+		return w.identifier(n)
+	}
+	return w.expr(e)
+}
+
+func (w *jetRewriter) member(n jet.Node, from jet.Expression, text string, fields []string) jet.Expression {
+	args := []jet.Expression{from}
+	var s site
+	for _, field := range fields {
+		args = append(args, &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: field})
+		text += "." + field
+		s.keys = append(s.keys, shorten(text))
+	}
+	return w.hidden(n, jetMember, s, args...)
+}
+
+// call rewrites the call of a function. There are no other callable values.
+func (w *jetRewriter) call(n *jet.CallExprNode) jet.Expression {
+	callee, ok := n.BaseExpr.(*jet.IdentifierNode)
+	if !ok {
+		w.fail(n.BaseExpr, faultf("%s is not a function", shorten(n.BaseExpr.String())))
+		return n
+	}
+	switch callee.Ident {
+	case "isset":
+		return w.isset(n)
+	case "template", "jet":
+		return w.render(n, callee.Ident)
+	case "exec", "includeIfExists":
+		return w.execute(n, callee.Ident)
+	case "lookup":
+		w.lookup(n)
+	case "file", "readFile":
+		w.file(n)
+	}
+	if !isJetFunction(callee.Ident) {
+		w.fail(callee, faultf("function %q is not defined", callee.Ident).
+			withHint("%s", cmp.Or(didYouMean(jetFunctionNames(), callee.Ident), "functions: "+strings.Join(jetFunctionNames(), ", "))))
+		return n
+	}
+	name := &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: callee.Ident}
+	return w.hidden(n, jetCall, site{text: callee.Ident}, append([]jet.Expression{name}, w.all(n.Exprs)...)...)
+}
+
+func (w *jetRewriter) all(exprs []jet.Expression) []jet.Expression {
+	list := make([]jet.Expression, len(exprs))
+	for i, e := range exprs {
+		list[i] = w.expr(e)
+	}
+	return list
+}
+
+// guarded has an expression evaluated under our eyes.
+func (w *jetRewriter) guarded(e jet.Expression, text string, kind siteKind) jet.Expression {
+	return w.hidden(e, jetAt, site{kind: kind, text: shorten(text)}, e)
+}
+
+// isset does not need what it asks about to be defined.
+func (w *jetRewriter) isset(n *jet.CallExprNode) jet.Expression {
+	used := len(w.used)
+	args := w.all(n.Exprs)
+	w.used = w.used[:used]
+	return w.hidden(n, jetIsset, site{}, args...)
+}
+
+func (w *jetRewriter) lookup(n *jet.CallExprNode) {
+	if len(n.Exprs) == 0 {
+		return // the call fails
+	}
+	if path, ok := n.Exprs[0].(*jet.StringNode); ok {
+		w.mentions.lookup(path.Text)
+	} else {
+		w.mentions.anything()
+	}
+}
+
+func (w *jetRewriter) file(n *jet.CallExprNode) {
+	if len(n.Exprs) == 1 {
+		w.flows.path(n.Exprs[0], placeOf(n))
+	}
+}
+
+// render binds template() and jet() to their source, which must be literal.
+func (w *jetRewriter) render(n *jet.CallExprNode, name string) jet.Expression {
+	literals := make([]string, len(n.Exprs))
+	for i, arg := range n.Exprs {
+		s, ok := arg.(*jet.StringNode)
+		if !ok {
+			w.fail(arg, computedTemplate(name))
+			return n
+		}
+		literals[i] = s.Text
+	}
+	pos := w.position(n)
+	pos.Verbatim = false // quoted, so lines cannot be counted
+	call, err := newRenderCall(name, literals, pos)
+	if err != nil {
+		if w.err == nil {
+			w.err = at(pos, err)
+		}
+		return n
+	}
+	w.mentions.calls = append(w.mentions.calls, call)
+	function := &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: name}
+	return w.hidden(n, jetCall, site{text: name, call: call}, function)
+}
+
+// execute is exec() and includeIfExists(), which Jet itself carries out.
+func (w *jetRewriter) execute(n *jet.CallExprNode, function string) jet.Expression {
+	if len(n.Exprs) < 1 || len(n.Exprs) > 2 {
+		w.fail(n, faultf("%s takes the name of a template and perhaps its context", function))
+		return n
+	}
+	name, ok := n.Exprs[0].(*jet.StringNode)
+	if !ok {
+		w.fail(n.Exprs[0], computedTemplate(function))
+		return n
+	}
+	name.Text = w.sibling("/", name.Text)
+	if function == "exec" || w.loader.Exists(name.Text) {
+		w.load(n, name.Text)
+	}
+	if len(n.Exprs) == 2 {
+		n.Exprs[1] = w.context(n.Exprs[1])
+	}
+	return w.hidden(n, jetDeeper, site{text: relative(name.Text)}, n)
+}

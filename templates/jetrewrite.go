@@ -1,0 +1,305 @@
+package templates
+
+import (
+	"path"
+	"slices"
+
+	"github.com/CloudyKit/jet/v6"
+)
+
+// The functions that the rewriter puts into Jet templates. Their names cannot
+// be written there. Their first argument is the number of a site.
+const (
+	jetAt     = "·at"     // an expression that may fail
+	jetMember = "·member" // base, keys …
+	jetFound  = "·found"  // base, key: nothing if there is none
+	jetIsset  = "·isset"  // expressions …
+	jetCall   = "·call"   // name of a function, arguments …
+	jetRange  = "·range"  // what is ranged over
+	jetPrint  = "·print"  // a value
+	jetDeeper = "·deeper" // an expression that executes a template
+	jetEnter  = "·enter"  // a template or block begins
+	jetLeave  = "·leave"  // and ends
+	jetTry    = "·try"    // a try begins
+	jetCaught = "·caught" // and has ended, well or not
+)
+
+// A site is a place in a template at which something can fail.
+type site struct {
+	place
+	kind siteKind
+	text string      // the source of an expression; the name of a template or block
+	keys []string    // of a member: the source up to each key
+	call *renderCall // of template() and jet()
+	mark int         // what pairs the begin and the end of a try
+}
+
+type siteKind int
+
+const (
+	otherSite siteKind = iota
+	identifierSite
+	arithmeticSite
+	blockSite
+)
+
+// A jetRewriter checks the trees of a set of Jet templates, notes what they can
+// read, and puts our functions in wherever Jet's own evaluation would be silent
+// or would show values.
+type jetRewriter struct {
+	loader   *jetLoader
+	sites    []site
+	mentions mentions
+	flows    jetFlows
+	declared []string
+	used     []use // identifiers that must be declared somewhere
+	err      error // the first one
+}
+
+type use struct {
+	name string
+	place
+}
+
+func (w *jetRewriter) fail(n jet.Node, f *fault) {
+	if w.err == nil {
+		w.err = at(w.position(n), f)
+	}
+}
+
+// finish checks what can be known once all templates are parsed.
+func (w *jetRewriter) finish() error {
+	for _, u := range w.used {
+		if w.err == nil && !slices.Contains(w.declared, u.name) {
+			w.err = at(u.in(w.loader.units), undefined(u.name, w.declared))
+		}
+	}
+	if place, hostile := w.flows.hostile(); hostile && w.err == nil {
+		w.err = at(place.in(w.loader.units), hostilePath("file"))
+	}
+	return w.err
+}
+
+func undefined(name string, declared []string) *fault {
+	f := faultf("identifier %q is not defined", name)
+	names := append(rootNames(), declared...)
+	if f.hint = didYouMean(names, name); f.hint != "" {
+		return f
+	}
+	slices.Sort(names)
+	return f.withHint("defined: %s", listNames(slices.Compact(names)))
+}
+
+func (w *jetRewriter) template(t *jet.Template) { w.list(t.Root) }
+
+// position is where a node begins.
+func (w *jetRewriter) position(n jet.Node) Position {
+	return placeOf(n).in(w.loader.units)
+}
+
+func (w *jetRewriter) list(l *jet.ListNode) {
+	if l == nil {
+		return
+	}
+	nodes := make([]jet.Node, 0, len(l.Nodes))
+	for _, n := range l.Nodes {
+		nodes = append(nodes, w.statement(n)...)
+	}
+	l.Nodes = nodes
+}
+
+func (w *jetRewriter) statement(n jet.Node) []jet.Node {
+	switch n := n.(type) {
+	case *jet.TextNode:
+		literal := &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: string(n.Text)}
+		return []jet.Node{w.action(n, jetPrint, site{}, literal)}
+	case *jet.ActionNode:
+		w.set(n.Set, false)
+		if n.Pipe == nil {
+			return []jet.Node{n}
+		}
+		value := w.pipeline(n.Pipe)
+		printed := site{text: shorten(value.String())}
+		n.Pipe = w.action(value, jetPrint, printed, w.expr(value)).Pipe
+	case *jet.IfNode:
+		w.set(n.Set, false)
+		n.Expression = w.expr(n.Expression)
+		w.list(n.List)
+		w.list(n.ElseList)
+	case *jet.RangeNode:
+		w.ranging(n)
+	case *jet.TryNode:
+		return w.try(n)
+	case *jet.YieldNode:
+		w.parameters(n.Parameters)
+		n.Expression = w.context(n.Expression)
+		w.list(n.Content)
+	case *jet.BlockNode:
+		w.block(n)
+	case *jet.IncludeNode:
+		return w.include(n)
+	case *jet.ReturnNode:
+		n.Value = w.expr(n.Value)
+	}
+	return []jet.Node{n}
+}
+
+// pipeline turns a | f: x into f(a, x).
+func (w *jetRewriter) pipeline(p *jet.PipeNode) jet.Expression {
+	var value jet.Expression
+	for i, cmd := range p.Cmds {
+		call := cmd.CallExprNode
+		switch {
+		case i > 0:
+			value = &jet.CallExprNode{NodeBase: base(call.BaseExpr, jet.NodeCallExpr), BaseExpr: call.BaseExpr,
+				CallArgs: jet.CallArgs{Exprs: piped(call.CallArgs, value)}}
+		case call.Exprs == nil:
+			value = call.BaseExpr
+		default:
+			value = &jet.CallExprNode{NodeBase: base(call.BaseExpr, jet.NodeCallExpr), BaseExpr: call.BaseExpr,
+				CallArgs: jet.CallArgs{Exprs: call.Exprs}}
+		}
+	}
+	return value
+}
+
+// piped puts the value of a pipe at its slot, or first.
+func piped(args jet.CallArgs, value jet.Expression) []jet.Expression {
+	if !args.HasPipeSlot {
+		return append([]jet.Expression{value}, args.Exprs...)
+	}
+	exprs := slices.Clone(args.Exprs)
+	for i, e := range exprs {
+		if e.Type() == jet.NodeUnderscore {
+			exprs[i] = value
+		}
+	}
+	return exprs
+}
+
+// set rewrites an assignment. Only variables can be assigned to: what a template
+// is given belongs to the host's whole run.
+func (w *jetRewriter) set(s *jet.SetNode, inRange bool) {
+	if s == nil {
+		return
+	}
+	for i, left := range s.Left {
+		switch left := left.(type) {
+		case *jet.IdentifierNode:
+			w.declare(left.Ident)
+			w.flows.assign(left.Ident, s.Right[min(i, len(s.Right)-1)])
+		case *jet.UnderscoreNode:
+		default:
+			w.fail(left, faultf("%s cannot be assigned to", shorten(left.String())).withHint("a template changes its own variables only"))
+		}
+	}
+	for i, right := range s.Right {
+		if index, ok := right.(*jet.IndexExprNode); ok && s.IndexExprGetLookup {
+			w.note(index)
+			s.Right[i] = w.hidden(index, jetFound, site{}, w.spine(index.Base), w.expr(index.Index))
+			continue
+		}
+		s.Right[i] = w.expr(right)
+		if inRange {
+			s.Right[i] = w.hidden(right, jetRange, site{}, s.Right[i])
+		}
+	}
+}
+
+func (w *jetRewriter) declare(name string) { w.declared = append(w.declared, name) }
+
+func (w *jetRewriter) ranging(n *jet.RangeNode) {
+	if n.Set != nil {
+		w.flows.assign(".", n.Set.Right[0])
+		w.set(n.Set, true)
+	} else {
+		w.flows.assign(".", n.Expression)
+		n.Expression = w.hidden(n.Expression, jetRange, site{}, w.expr(n.Expression))
+	}
+	w.list(n.List)
+	w.list(n.ElseList)
+}
+
+// try marks where it begins and ends: a failure inside leaves templates and
+// blocks without passing their ends.
+func (w *jetRewriter) try(n *jet.TryNode) []jet.Node {
+	w.list(n.List)
+	pair := site{mark: len(w.sites)}
+	begin, end := w.action(n, jetTry, pair), w.action(n, jetCaught, pair)
+	if n.Catch != nil {
+		if n.Catch.Err != nil {
+			w.declare(n.Catch.Err.Ident)
+		}
+		w.list(n.Catch.List)
+	}
+	return []jet.Node{begin, n, end}
+}
+
+func (w *jetRewriter) parameters(list *jet.BlockParameterList) {
+	if list == nil {
+		return
+	}
+	for i, p := range list.List {
+		if p.Identifier != "" {
+			w.declare(p.Identifier)
+			w.flows.assign(p.Identifier, p.Expression)
+		}
+		list.List[i].Expression = w.expr(p.Expression)
+	}
+}
+
+// context rewrites the expression that becomes the context ".".
+func (w *jetRewriter) context(e jet.Expression) jet.Expression {
+	w.flows.assign(".", e)
+	return w.expr(e)
+}
+
+func (w *jetRewriter) block(n *jet.BlockNode) {
+	w.parameters(n.Parameters)
+	n.Expression = w.context(n.Expression)
+	w.list(n.List)
+	w.list(n.Content)
+	s := site{kind: blockSite, text: n.Name}
+	enter, leave := w.action(n, jetEnter, s), w.action(n, jetLeave, s)
+	n.List.Nodes = append(append([]jet.Node{enter}, n.List.Nodes...), leave)
+}
+
+func (w *jetRewriter) include(n *jet.IncludeNode) []jet.Node {
+	name, ok := n.Name.(*jet.StringNode)
+	if !ok {
+		w.fail(n.Name, computedTemplate("include"))
+		return []jet.Node{n}
+	}
+	name.Text = w.sibling(n.TemplatePath, name.Text)
+	w.load(n, name.Text)
+	if n.Context != nil {
+		n.Context = w.context(n.Context)
+	}
+	s := site{text: relative(name.Text)}
+	enter, leave := w.action(n, jetEnter, s), w.action(n, jetLeave, s)
+	return []jet.Node{enter, n, leave}
+}
+
+// sibling is the absolute path of a template named in another.
+func (w *jetRewriter) sibling(from, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(path.Dir(from), name)
+}
+
+// load parses a template that is executed at run time, since then no file is
+// read any more.
+func (w *jetRewriter) load(n jet.Node, name string) {
+	if w.err != nil {
+		return
+	}
+	_, err := w.loader.template(name)
+	if err == nil || w.err != nil {
+		return
+	}
+	if _, missing := w.loader.files.Read(relative(name)); missing != nil {
+		err = missing
+	}
+	w.err = at(w.position(n), err)
+}

@@ -1,0 +1,152 @@
+package templates
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// lookup finds a gjson path (github.com/tidwall/gjson, SYNTAX.md) in the roots
+// facts, data, environ and item. A key that is there is found even if it is null.
+func (e *Env) lookup(path string) (value any, found bool, err error) {
+	if keys, plain := plainPath(path); plain {
+		value, found = e.walk(keys)
+		return value, found, nil
+	}
+	snapshot, err := e.json()
+	if err != nil {
+		return nil, false, faultf("lookup of %q: the values cannot be written as JSON", path)
+	}
+	result := gjson.GetBytes(snapshot, path)
+	if !result.Exists() {
+		return nil, false, nil
+	}
+	value, err = fromResult(result)
+	return value, true, err
+}
+
+// plainPath splits a path that holds nothing gjson treats specially. Such a
+// path is walked without making JSON of everything.
+func plainPath(path string) (keys []string, plain bool) {
+	for i := range len(path) {
+		c := path[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c >= 0x80:
+		case c == '.', c == '_', c == '-', c == '/', c == ' ':
+		default:
+			return nil, false
+		}
+	}
+	keys = strings.Split(path, ".")
+	for _, key := range keys {
+		if key == "" {
+			return nil, false
+		}
+	}
+	return keys, true
+}
+
+// walk follows keys of maps and indexes of lists.
+func (e *Env) walk(keys []string) (value any, found bool) {
+	name := strings.ToUpper(keys[0][:1]) + keys[0][1:]
+	value, found = e.root(name)
+	if !found || strings.ToLower(name) != keys[0] {
+		return nil, false
+	}
+	for _, key := range keys[1:] {
+		if value, found = element(value, key); !found {
+			return nil, false
+		}
+	}
+	return wholeNumber(value), true
+}
+
+// element is one step of a path.
+func element(container any, key string) (any, bool) {
+	switch c := container.(type) {
+	case map[string]any:
+		value, ok := c[key]
+		return value, ok
+	case []any:
+		i, err := strconv.ParseUint(key, 10, 31)
+		if err != nil || int(i) >= len(c) {
+			return nil, false
+		}
+		return c[i], true
+	}
+	return nil, false
+}
+
+// fromResult makes a plain value of what gjson found.
+func fromResult(r gjson.Result) (any, error) {
+	switch r.Type {
+	case gjson.Null:
+		return nil, nil
+	case gjson.String:
+		return r.Str, nil
+	case gjson.True, gjson.False:
+		return r.Bool(), nil
+	case gjson.Number:
+		return number(r.Raw)
+	}
+	dec := json.NewDecoder(strings.NewReader(r.Raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, faultf("the path does not give one JSON value")
+	}
+	return plain(nil, v)
+}
+
+// number reads a JSON number: an int64 where it is whole and fits, else a float64.
+func number(raw string) (any, error) {
+	if i, err := strconv.ParseInt(raw, 10, 64); err == nil {
+		return i, nil
+	}
+	f, err := strconv.ParseFloat(raw, 64)
+	if err != nil {
+		return nil, faultf("a number is out of range")
+	}
+	return wholeNumber(f), nil
+}
+
+// missingKey says that path leads nowhere, with the keys that are there.
+func (e *Env) missingKey(path string) error {
+	hint := "give a default with lookup(" + strconv.Quote(path) + ", …)"
+	if near := e.near(path); near != "" {
+		hint = near + "; " + hint
+	}
+	return faultf("missing key %q", path).withHint("%s", hint)
+}
+
+// near describes what is there where path, which leads nowhere, leaves the
+// values; "" if that cannot be known.
+func (e *Env) near(path string) string {
+	keys, isPlain := plainPath(path)
+	if !isPlain {
+		return ""
+	}
+	for n := len(keys) - 1; n > 0; n-- {
+		if container, found := e.walk(keys[:n]); found {
+			return describe(strings.Join(keys[:n], "."), container, keys[n])
+		}
+	}
+	return describe("", e.roots(), keys[0])
+}
+
+// Lookup finds a gjson path below the facts of a host, for a program that shows
+// them. The error lists the keys that are there instead.
+func Lookup(facts map[string]any, path string) (any, error) {
+	env := &Env{Facts: facts}
+	path = "facts." + path
+	value, found, err := env.lookup(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, &Error{Msg: "no such fact: " + strings.TrimPrefix(path, "facts."), Hint: env.near(path)}
+	}
+	return value, nil
+}

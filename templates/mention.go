@@ -1,0 +1,111 @@
+package templates
+
+import (
+	"slices"
+	"strings"
+)
+
+// mentions is what an expression or a template can read, from its syntax tree.
+type mentions struct {
+	roots map[string]bool // by their names in expressions
+	facts []string        // paths below the facts
+	all   bool            // any path below the facts
+	calls []*renderCall   // template() and jet()
+}
+
+func (m *mentions) root(name string) {
+	if m.roots == nil {
+		m.roots = map[string]bool{}
+	}
+	m.roots[name] = true
+}
+
+// path notes a read of keys below a root. keys may end early, where the rest
+// cannot be known.
+func (m *mentions) path(root string, keys []string) {
+	m.root(root)
+	if root != factsRoot {
+		return
+	}
+	if len(keys) == 0 {
+		m.all = true
+		return
+	}
+	m.facts = append(m.facts, strings.Join(keys, "."))
+}
+
+// lookup notes a read of a gjson path, as far as it is plain keys.
+func (m *mentions) lookup(path string) {
+	var keys []string
+	for key := range strings.SplitSeq(path, ".") {
+		if _, plain := plainPath(key); !plain {
+			break
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		m.anything()
+		return
+	}
+	for _, root := range rootNames() {
+		if strings.ToLower(root) == keys[0] {
+			m.path(root, keys[1:])
+		}
+	}
+}
+
+// anything notes a read of a path that is computed.
+func (m *mentions) anything() {
+	m.all = true
+	for _, root := range rootNames() {
+		m.root(root)
+	}
+}
+
+func (m *mentions) add(other *mentions) {
+	for root := range other.roots {
+		m.root(root)
+	}
+	m.facts = append(m.facts, other.facts...)
+	m.all = m.all || other.all
+	m.calls = append(m.calls, other.calls...)
+}
+
+func (m *mentions) readsFacts() bool { return m.roots[factsRoot] || m.all }
+
+// follow adds what the called templates can read, through their sources. A
+// template that cannot be read can be anything.
+func (m *mentions) follow(files *Files) *mentions {
+	total := &mentions{}
+	seen := map[string]bool{}
+	var visit func(*mentions)
+	visit = func(m *mentions) {
+		total.add(m)
+		for _, call := range m.calls {
+			if key := call.key(); key != "" {
+				if seen[key] {
+					continue
+				}
+				seen[key] = true
+			}
+			called, err := call.mentions(files)
+			if err != nil {
+				total.anything()
+				continue
+			}
+			visit(called)
+		}
+	}
+	visit(m)
+	return total
+}
+
+// result is what Facts returns: sorted paths, each once.
+func (m *mentions) result() (paths []string, all bool) {
+	if m.all {
+		return nil, true
+	}
+	paths = slices.Clone(m.facts)
+	slices.Sort(paths)
+	return slices.Compact(paths), false
+}

@@ -1,0 +1,103 @@
+package templates
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// payloads are values in the syntax of many template engines, shells and
+// formats, as a hostile host would send them.
+func payloads() []string {
+	cores := []string{
+		"7*7", "Data.secret", "lookup('data.secret')", `lookup("data.secret")`, "file('/etc/passwd')", `file("secret.txt")`,
+		"template('x.templ')", "jet('x.jet')", "Environ.HOME", "$env", "range Data", "end", "include \"x.jet\"", "exec(\"x\")",
+		"self.__init__.__globals__", "config.items()", "''.class.mro()[2]", "constructor.constructor('return 1')()",
+	}
+	wraps := []string{"{{%s}}", "{{ %s }}", "[[%s]]", "[[ %s ]]", "${%s}", "${{%s}}", "{%% %s %%}", "<%%= %s %%>", "#{%s}", "$(%s)", "`%s`"}
+	var list []string
+	for _, wrap := range wraps {
+		for _, core := range cores {
+			list = append(list, fmt.Sprintf(wrap, core))
+		}
+	}
+	return append(list,
+		"", " ", "{{", "}}", "[[", "]]", "${", "}", "{{{{", "}}}}", "[[[[", "]]]]", "{*", "*}", "{* x *}", "{# x #}", "<%", "%>",
+		"{{ '{{ Data.secret }}' }}", "${'${Data.secret}'}", "[[ \"[[ Data.secret ]]\" ]]", "{{ [[ ${ Data.secret } ]] }}",
+		"{{\nData.secret\n}}", "{{\r\n7*7\r\n}}", "\n[[ 7*7 ]]\n", "a\x00b{{7*7}}", "\x1b[31m{{7*7}}", "\\{{7*7}}", "\\\\${7*7}",
+		"{{ 7*7", "7*7 }}", "[[ if true ]]x", "[[ end ]]", "[[- 7*7 -]]", "{{- 7*7 -}}", "{\u200b{7*7}}", "\uff5b\uff5b7*7\uff5d\uff5d",
+		"\u202e{{7*7}}", "é{{ü}}", "\U0001f600${7*7}", "\u2028[[7*7]]\u2029", "'; DROP TABLE x; --", "' || '1'=='1", `" + Data.secret + "`,
+		"%s%n%d%v%!", "&lt;&amp;<b>\"'", "../../etc/passwd", "/etc/passwd", "x.templ", "x.jet", "data.secret", "facts.#", "@pretty", "*",
+		"!!python/object:os.system", "- a: &x [*x]", "{\"a\": 1}", "[1,2]", "null", "true", "0644", "1e999", "NaN", strings.Repeat("{{", 200),
+		strings.Repeat("[[", 200), strings.Repeat("${", 200), strings.Repeat("{{7*7}}", 50),
+	)
+}
+
+// TestPayloads has every payload pass through every engine, as a value of facts,
+// a key of facts, data computed from facts, and an item, and come out as it was.
+func TestPayloads(t *testing.T) {
+	files := openFiles(t, map[string]string{
+		"x.templ":    "{{ Facts.evil }}|{{ lookup('facts.evil') }}|{{ Data.evil }}",
+		"x.jet":      `[[ Facts.evil ]]|[[ lookup("facts.evil") ]]|[[ data.evil | raw ]]`,
+		"secret.txt": "never",
+	})
+	engines := []string{
+		"{{ Facts.evil }}",
+		"${Facts['evil']}",
+		"{{ lookup('facts.evil') }}",
+		"{{ lookup('facts.e*l') }}",
+		"{{ lookup('facts.nope', Facts.evil) }}",
+		"{{ Facts.nope ?? Facts.evil }}",
+		"{{ Data.evil }}",
+		"{{ Item }}",
+		"{{ Facts.list[0] }}",
+		"{{ keys(Facts.map)[0] }}",
+		"{{ join(Facts.list, '') }}",
+		"{{ replace('@', '@', Facts.evil) }}",
+		"{{ fromJSON(toJSON(Facts.evil)) }}",
+		"{{ string(Facts.evil) + '' }}",
+		"{{ template('{{ Facts.evil }}') }}",
+		"{{ template('{{ template(\\'{{ Facts.evil }}\\') }}') }}",
+		"{{ jet('[[ Facts.evil ]]') }}",
+		"{{ jet('[[ lookup(\"facts.evil\") ]]') }}",
+		"{{ jet('[[ range k, v := Facts.map ]][[ k ]][[ end ]]') }}",
+		"{{ jet('[[ template(\"{{ Facts.evil }}\") ]]') }}",
+		"{{ jet('[[ x := Facts.evil ]][[ try ]][[ x ]][[ end ]]') }}",
+	}
+	texts := make([]*Text, len(engines))
+	for i, source := range engines {
+		var err error
+		texts[i], err = Parse(source, manifest)
+		require.NoError(t, err)
+	}
+	data, err := parseSource(t, "data: {evil: '{{ Facts.evil }}'}")
+	require.NoError(t, err)
+	goTmpl, err := ParseGo(`{{ .Facts.evil }}|{{ lookup "facts.evil" }}|{{ jet "[[ Facts.evil ]]" }}`, wholeFile("x"), Delims{})
+	require.NoError(t, err)
+	files3, err := Parse("{{ template('x.templ') }}\x01{{ jet('x.jet') }}", manifest)
+	require.NoError(t, err)
+
+	list := payloads()
+	require.Greater(t, len(list), 200)
+	for _, evil := range list {
+		facts := map[string]any{"evil": evil, "list": []any{evil}, "map": map[string]any{evil: "v"}}
+		resolved, err := data.Resolve(t.Context(), facts)
+		require.NoError(t, err)
+		require.Equal(t, map[string]any{"evil": evil}, resolved)
+		env := &Env{Facts: facts, Data: resolved, Item: evil, HasItem: true, Files: files}
+		for i, text := range texts {
+			got, err := text.String(t.Context(), env)
+			require.NoError(t, err, engines[i])
+			require.Equal(t, evil, got, engines[i])
+		}
+		thrice := evil + "|" + evil + "|" + evil
+		got, err := goTmpl.Render(t.Context(), env)
+		require.NoError(t, err)
+		require.Equal(t, thrice, got)
+		got, err = files3.String(t.Context(), env)
+		require.NoError(t, err)
+		require.Equal(t, thrice+"\x01"+thrice, got)
+	}
+}

@@ -1,0 +1,359 @@
+package templates
+
+import (
+	"github.com/expr-lang/expr/ast"
+)
+
+// A rewriter checks a syntax tree, notes what it can read, and changes it:
+// roots and accesses to keys become calls that can fail, every round of a
+// loop counts a step, template() and jet() are bound to the sources they name.
+type rewriter struct {
+	expr     *Expr
+	indirect []ast.Node // calls of file() whose path is a variable
+	err      error      // the first one
+}
+
+func (w *rewriter) fail(n ast.Node, f *fault) ast.Node {
+	if w.err == nil {
+		w.err = failed(n, f)
+	}
+	return n
+}
+
+func (w *rewriter) rewrite(n ast.Node) ast.Node {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return w.identifier(n)
+	case *ast.MemberNode:
+		w.note(n)
+		return w.spine(n, strict)
+	case *ast.ChainNode:
+		w.note(n.Node)
+		return w.present(n, w.spine(n.Node, strict))
+	case *ast.BinaryNode:
+		return w.binary(n)
+	case *ast.CallNode:
+		return w.call(n)
+	case *ast.PredicateNode:
+		return w.predicate(n)
+	}
+	return w.below(n)
+}
+
+// below rewrites the nodes below n.
+func (w *rewriter) below(n ast.Node) ast.Node {
+	for _, child := range tree(n) {
+		*child = w.rewrite(*child)
+	}
+	return n
+}
+
+func (w *rewriter) identifier(n *ast.IdentifierNode) ast.Node {
+	switch {
+	case isRoot(n.Value):
+		w.expr.mentions.path(n.Value, nil)
+		return w.rootCall(n)
+	case n.Value == "$env":
+		return w.fail(n, faultf("unknown name \"$env\"").withHint("available: Facts, Data, Environ, Item"))
+	case isFunction(n.Value):
+		return w.fail(n, faultf("%s is a function", n.Value).withHint("call it: %s(…)", n.Value))
+	}
+	return n
+}
+
+func isRoot(name string) bool {
+	return name == factsRoot || name == dataRoot || name == environRoot || name == itemRoot
+}
+
+func (w *rewriter) rootCall(n *ast.IdentifierNode) ast.Node {
+	return hidden(n, rootFunction, &ast.StringNode{Value: n.Value})
+}
+
+// hidden is a call of one of our own functions in place of n; the run is its
+// first argument.
+func hidden(n ast.Node, function string, args ...ast.Node) ast.Node {
+	args = append([]ast.Node{&ast.IdentifierNode{Value: "·run"}}, args...)
+	call := &ast.CallNode{Callee: &ast.IdentifierNode{Value: function}, Arguments: args}
+	call.SetLocation(n.Location())
+	return call
+}
+
+// note records the path that a chain of accesses reads.
+func (w *rewriter) note(n ast.Node) {
+	if root, keys, _ := rootPath(n); root != "" {
+		w.expr.mentions.path(root, keys)
+	}
+}
+
+// rootPath follows accesses down to a root. The keys end where one is computed;
+// whole says that none is.
+func rootPath(n ast.Node) (root string, keys []string, whole bool) {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		if isRoot(n.Value) {
+			return n.Value, nil, true
+		}
+	case *ast.ChainNode:
+		return rootPath(n.Node)
+	case *ast.MemberNode:
+		root, keys, whole = rootPath(n.Node)
+		key, literal := n.Property.(*ast.StringNode)
+		if !whole || !literal {
+			return root, keys, false
+		}
+		return root, append(keys, key.Value), true
+	}
+	return "", nil, false
+}
+
+// spine rewrites a chain of accesses down to what they start from.
+func (w *rewriter) spine(n ast.Node, how access) ast.Node {
+	switch n := n.(type) {
+	case *ast.MemberNode:
+		path := &ast.StringNode{Value: pathText(n)}
+		step := how
+		if n.Optional && how == strict {
+			step = optional
+		}
+		base, key := w.spine(n.Node, how), w.rewrite(n.Property)
+		return hidden(n, memberFunction, base, key, &ast.IntegerNode{Value: int(step)}, path)
+	case *ast.ChainNode:
+		return w.spine(n.Node, how)
+	case *ast.IdentifierNode:
+		if isRoot(n.Value) { // noted already, with its keys
+			return w.rootCall(n)
+		}
+	}
+	return w.rewrite(n)
+}
+
+// pathText is how the source calls a value, for errors.
+func pathText(n ast.Node) string {
+	s := []rune(n.String())
+	if len(s) > 80 {
+		return string(s[:77]) + "…"
+	}
+	return string(s)
+}
+
+// present turns what an optional access left out into nil.
+func (w *rewriter) present(n, value ast.Node) ast.Node {
+	return hidden(n, presentFunction, value)
+}
+
+func (w *rewriter) binary(n *ast.BinaryNode) ast.Node {
+	switch n.Operator {
+	case "??":
+		n.Left = w.defaulted(n.Left)
+		n.Right = w.rewrite(n.Right)
+		return n
+	case "+": // the one operator that makes longer texts
+		return hidden(n, boundedFunction, w.below(n))
+	}
+	return w.below(n)
+}
+
+// defaulted rewrites what stands left of `??`.
+func (w *rewriter) defaulted(n ast.Node) ast.Node {
+	switch n := n.(type) {
+	case *ast.MemberNode, *ast.ChainNode:
+		w.note(n)
+		return w.present(n, w.spine(n, fallback))
+	case *ast.BinaryNode:
+		if n.Operator == "??" {
+			n.Left, n.Right = w.defaulted(n.Left), w.defaulted(n.Right)
+			return n
+		}
+	}
+	return w.rewrite(n)
+}
+
+// predicate counts each round of filter, map and the like.
+func (w *rewriter) predicate(n *ast.PredicateNode) ast.Node {
+	body := w.rewrite(n.Node)
+	round := &ast.SequenceNode{Nodes: []ast.Node{hidden(body, stepFunction), body}}
+	round.SetLocation(body.Location())
+	n.Node = round
+	return n
+}
+
+func (w *rewriter) call(n *ast.CallNode) ast.Node {
+	callee, named := n.Callee.(*ast.IdentifierNode)
+	if !named {
+		return w.method(n)
+	}
+	switch callee.Value {
+	case "lookup":
+		return w.lookup(n)
+	case "file", "readFile":
+		return w.file(n, callee.Value)
+	case "template", "jet":
+		return w.template(n, callee.Value)
+	}
+	w.arguments(n)
+	if callee.Value == "toJSON" && len(n.Arguments) == 1 {
+		return hidden(n, jsonFunction, n.Arguments...)
+	}
+	return n
+}
+
+func (w *rewriter) arguments(n *ast.CallNode) {
+	for i := range n.Arguments {
+		n.Arguments[i] = w.rewrite(n.Arguments[i])
+	}
+}
+
+// method leaves the access to the method alone: times and durations have some,
+// and nothing else does.
+func (w *rewriter) method(n *ast.CallNode) ast.Node {
+	if member, ok := n.Callee.(*ast.MemberNode); ok {
+		member.Node = w.rewrite(member.Node)
+	} else {
+		n.Callee = w.rewrite(n.Callee)
+	}
+	w.arguments(n)
+	return n
+}
+
+func (w *rewriter) lookup(n *ast.CallNode) ast.Node {
+	if len(n.Arguments) < 1 || len(n.Arguments) > 2 {
+		return w.fail(n, faultf("lookup takes a path and perhaps a default, not %d arguments", len(n.Arguments)))
+	}
+	if path, ok := n.Arguments[0].(*ast.StringNode); ok {
+		w.expr.mentions.lookup(path.Value)
+	} else {
+		w.expr.mentions.anything()
+	}
+	w.arguments(n)
+	return hidden(n, lookupFunction, n.Arguments...)
+}
+
+// file refuses a path that comes from the host.
+func (w *rewriter) file(n *ast.CallNode, name string) ast.Node {
+	if len(n.Arguments) != 1 {
+		return w.fail(n, faultf("%s takes one path, not %d arguments", name, len(n.Arguments)))
+	}
+	if factsFlow(n.Arguments[0]) {
+		return w.fail(n, hostilePath(name))
+	}
+	if usesVariables(n.Arguments[0]) {
+		w.indirect = append(w.indirect, n)
+	}
+	return hidden(n, fileFunction, w.rewrite(n.Arguments[0]))
+}
+
+func hostilePath(function string) *fault {
+	return faultf("%s: what a host sent may not be a path", function).
+		withHint(`choose among literals: Facts.x == "y" ? "a.conf" : "b.conf"`)
+}
+
+// finish looks at paths that came through variables: with those, the whole
+// expression must not read facts.
+func (w *rewriter) finish() error {
+	if w.err == nil && w.expr.mentions.readsFacts() {
+		for _, n := range w.indirect {
+			w.fail(n, hostilePath("file"))
+		}
+	}
+	return w.err
+}
+
+// template binds template() and jet() to their source, which must be a literal:
+// host data can then never become template source.
+func (w *rewriter) template(n *ast.CallNode, name string) ast.Node {
+	literals := make([]string, len(n.Arguments))
+	for i, arg := range n.Arguments {
+		s, ok := arg.(*ast.StringNode)
+		if !ok {
+			return w.fail(arg, computedTemplate(name))
+		}
+		literals[i] = s.Value
+	}
+	call, err := newRenderCall(name, literals, w.literalPosition(n))
+	if err != nil {
+		if f, ok := err.(*fault); ok {
+			return w.fail(n, f)
+		}
+		w.err = err
+		return n
+	}
+	w.expr.mentions.calls = append(w.expr.mentions.calls, call)
+	return hidden(n, renderFunction, &ast.ConstantNode{Value: call})
+}
+
+func computedTemplate(function string) *fault {
+	return faultf("%s takes the name of a file or a text, written as a literal", function).
+		withHint("what is computed is a value and never a template")
+}
+
+// literalPosition is where the literal argument of a call begins.
+func (w *rewriter) literalPosition(n *ast.CallNode) Position {
+	if len(n.Arguments) == 0 {
+		return Position{}
+	}
+	offset := byteOffset(w.expr.source, n.Arguments[0].Location().From)
+	return w.expr.origin.at(offset + len(`"`))
+}
+
+// factsFlow reports whether the value of n can hold what a host sent: not
+// through conditions, comparisons and the keys of literal maps.
+func factsFlow(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return n.Value == factsRoot
+	case *ast.MemberNode:
+		return factsFlow(n.Node)
+	case *ast.ConditionalNode:
+		return factsFlow(n.Exp1) || factsFlow(n.Exp2)
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "==", "!=", "<", ">", "<=", ">=", "in", "not in", "matches", "contains", "startsWith", "endsWith", "and", "or", "&&", "||":
+			return false
+		}
+	case *ast.CallNode:
+		if callee, ok := n.Callee.(*ast.IdentifierNode); ok && callee.Value == "lookup" && len(n.Arguments) > 0 {
+			return lookupFlows(n)
+		}
+	}
+	for _, child := range tree(n) {
+		if factsFlow(*child) {
+			return true
+		}
+	}
+	return false
+}
+
+func lookupFlows(n *ast.CallNode) bool {
+	path, literal := n.Arguments[0].(*ast.StringNode)
+	if !literal {
+		return true
+	}
+	var m mentions
+	if m.lookup(path.Value); m.readsFacts() {
+		return true
+	}
+	return len(n.Arguments) > 1 && factsFlow(n.Arguments[1])
+}
+
+// usesVariables reports whether n reads a variable or the element of a loop.
+func usesVariables(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return !isRoot(n.Value)
+	case *ast.PointerNode:
+		return true
+	case *ast.CallNode:
+		for _, arg := range n.Arguments {
+			if usesVariables(arg) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, child := range tree(n) {
+		if usesVariables(*child) {
+			return true
+		}
+	}
+	return false
+}
