@@ -116,7 +116,7 @@ func (t *Text) detail(r Result) string {
 // there before.
 func whatChanged(r Result) string {
 	action := shorten(strings.TrimPrefix(r.Message, "Would have "), 200)
-	if r.Status == Skipped {
+	if r.Status == Skipped && r.Because != "" {
 		return "" // the reason says it
 	}
 	var properties []string
