@@ -82,13 +82,14 @@ func (s *Session) catalog(ctx context.Context, conn *Conn, sp *spool, r *receive
 		Prefetch: func(_ context.Context, lacking []Content) error { return sp.want(lacking) },
 		Stop:     r.stopped,
 	}
+	out := &outbox{conn: conn}
 	stopped, err := engine.Run(ctx, cat, func(result *Result) error {
-		return conn.Send(&Message{Result: result})
+		return out.put(&Message{Result: result})
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = out.put(&Message{Done: &Done{Stopped: stopped}})
 	}
-	return conn.Send(&Message{Done: &Done{Stopped: stopped}})
+	return errors.Join(err, out.flush())
 }
 
 // receiver reads what the controller sends. It never waits for the engine, so

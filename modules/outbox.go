@@ -1,0 +1,44 @@
+package modules
+
+import (
+	"sync"
+	"time"
+)
+
+// gather is how long a result may wait for others to travel with.
+const gather = 2 * time.Millisecond
+
+// An outbox sends results together that come at nearly the same time: those of
+// a converged catalog take microseconds each, and would otherwise be a packet
+// each.
+type outbox struct {
+	conn *Conn
+
+	mu      sync.Mutex
+	waiting []*Message
+	timer   *time.Timer
+	err     error // of the last sending
+}
+
+// put sends m soon. The error is that of an earlier message.
+func (o *outbox) put(m *Message) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.waiting = append(o.waiting, m)
+	if len(o.waiting) == 1 {
+		o.timer = time.AfterFunc(gather, func() { o.flush() })
+	}
+	return o.err
+}
+
+// flush sends what waits.
+func (o *outbox) flush() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.waiting) > 0 {
+		o.timer.Stop()
+		o.err = o.conn.Send(o.waiting...)
+		o.waiting = nil
+	}
+	return o.err
+}
