@@ -148,8 +148,8 @@ func (r *run) entry(ctx context.Context, i int) *Result {
 			err = r.act(ctx, i, result, notes, w)
 		}
 		if err != nil {
-			result.Status, result.Error = Failed, err.Error()
-			if r.undecided(i, err, w) {
+			result.Status, result.Error, result.Message = Failed, err.Error(), ""
+			if ctx.Err() == nil && r.undecided(i, w) {
 				result.Status, result.Error, result.Message = Changed, "", "cannot be foreseen: "+err.Error()
 			}
 		}
@@ -171,9 +171,7 @@ func (r *run) entry(ctx context.Context, i int) *Result {
 // undecided reports whether an error of a check run may be one only because
 // earlier resources have not been carried out. The prediction is then a change
 // that is uncertain: something will have to happen here.
-func (r *run) undecided(i int, err error, w *witness) bool {
-	return r.checked(i) && w.because != "" && !errors.Is(err, context.Canceled)
-}
+func (r *run) undecided(i int, w *witness) bool { return r.checked(i) && w.because != "" }
 
 // requirements finds the required entries that rule this one out, and what
 // makes it uncertain that they do not.

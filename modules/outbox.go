@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// gather is how long a result may wait for others to travel with.
-const gather = 2 * time.Millisecond
+// outboxWait is how long a result may wait for others to travel with.
+const outboxWait = 2 * time.Millisecond
 
 // An outbox sends results together that come at nearly the same time: those of
 // a converged catalog take microseconds each, and would otherwise be a packet
@@ -26,7 +26,7 @@ func (o *outbox) put(m *Message) error {
 	defer o.mu.Unlock()
 	o.waiting = append(o.waiting, m)
 	if len(o.waiting) == 1 {
-		o.timer = time.AfterFunc(gather, func() { o.flush() })
+		o.timer = time.AfterFunc(outboxWait, func() { o.flush() })
 	}
 	return o.err
 }

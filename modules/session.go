@@ -20,6 +20,9 @@ type Session struct {
 	Now  func() time.Time
 }
 
+// errKilled is why commands of a killed run end.
+var errKilled = errors.New("the run was interrupted")
+
 // errSilent says that the controller has not been heard for [MaxSilence].
 var errSilent = errors.New("nothing was heard from the controller")
 
@@ -27,7 +30,7 @@ var errSilent = errors.New("nothing was heard from the controller")
 // lets the resource that is running end first. A message `kill` ends it at once.
 // in must be positioned after hello.
 func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	ctx, kill := context.WithCancel(ctx)
+	ctx, kill := context.WithCancelCause(ctx)
 	heard := Listen(in, s.Now)
 	conn := NewConn(bufio.NewReader(heard), out, MaxFromController)
 	sp := newSpool(s.SpoolDir, func(digests []string) error {
@@ -45,7 +48,7 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 		}
 	})
 	defer watch.Wait()
-	defer kill()
+	defer kill(nil)
 
 	unlock := func() {}
 	defer func() { unlock() }()
@@ -97,7 +100,7 @@ func (s *Session) catalog(ctx context.Context, conn *Conn, sp *spool, r *receive
 type receiver struct {
 	conn     *Conn
 	spool    *spool
-	kill     context.CancelFunc
+	kill     context.CancelCauseFunc
 	catalogs chan *Catalog
 	stop     atomic.Bool
 
@@ -152,7 +155,7 @@ func (r *receiver) handle(m *Message) error {
 		return nil
 	case m.Kill != nil:
 		r.stop.Store(true)
-		r.kill()
+		r.kill(errKilled)
 		return nil
 	}
 	return errors.New("a message that only the host sends")
