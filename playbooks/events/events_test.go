@@ -115,7 +115,7 @@ func scenes() []scene {
 		{name: "failures", events: []events.Event{
 			run,
 			web,
-			events.Unreachable{Play: "web tier", Host: "web10", Error: "web10: dial 10.0.0.10:22: connection refused", Hint: "is sshd running?"},
+			events.Unreachable{Play: "web tier", Host: "web10", Error: "dial 10.0.0.10:22: connection refused", Hint: "is sshd running?"},
 			with(result("web1", "exec", "make -C /srv\nmake install", events.Failed), func(r *events.Result) {
 				r.Error = "exit code 2\nexpected 0"
 				r.Command = &events.Command{Stdout: numbered(14), Stderr: "make: *** no rule\n", ExitCode: 2}

@@ -59,14 +59,14 @@ func (t *Text) recapHosts(p *page, s Summary, hosts []string) {
 		if t.options.AdHoc && h.State == StateOK {
 			continue
 		}
-		recapLine(p, h, name, t.stateText(name, h))
+		t.recapLine(p, h, name, t.stateText(name, h))
 	}
 }
 
 // recapLine is one line of the recap; note goes before the duration.
-func recapLine(p *page, h HostSummary, who, note string) {
+func (t *Text) recapLine(p *page, h HostSummary, who, note string) {
 	p.print(hostColor(h), who)
-	p.print(plain, ": ", countsText(h.Counts), " (", note, short(h.Duration), ")")
+	p.print(plain, ": ", t.countsText(h.Counts), " (", note, short(h.Duration), ")")
 	p.newline()
 }
 
@@ -93,8 +93,12 @@ func hostColor(h HostSummary) color {
 }
 
 // countsText always names changed and stable, and the others if there are any.
-func countsText(c Counts) string {
-	text := fmt.Sprintf("%d changed, %d stable", c.Changed, c.Stable)
+func (t *Text) countsText(c Counts) string {
+	changed := "changed"
+	if t.run.Check {
+		changed = "would change"
+	}
+	text := fmt.Sprintf("%d %s, %d stable", c.Changed, changed, c.Stable)
 	if c.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", c.Failed)
 	}
@@ -173,10 +177,10 @@ func severity(s State) int {
 
 func (t *Text) group(p *page, g *group) {
 	if len(g.hosts) == 1 {
-		recapLine(p, g.HostSummary, g.hosts[0], g.state)
+		t.recapLine(p, g.HostSummary, g.hosts[0], g.state)
 		return
 	}
-	recapLine(p, g.HostSummary, count(len(g.hosts), "host"), g.state+"up to ")
+	t.recapLine(p, g.HostSummary, count(len(g.hosts), "host"), g.state+"up to ")
 	t.names(p, g.hosts)
 }
 
@@ -223,7 +227,7 @@ func wrap(names []string, width, limit int) (lines []string, rest int) {
 func (t *Text) totals(p *page, s Summary) {
 	parts := []string{hostTotalsText(s.Totals.Hosts)}
 	if !t.options.AdHoc {
-		parts = append(parts, resourceTotalsText(s))
+		parts = append(parts, t.resourceTotalsText(s))
 	}
 	if r := s.Totals.Resources; s.Check && r.Sum() > 0 {
 		// Rounded down: 100 % means every one.
@@ -250,13 +254,9 @@ func hostTotalsText(h HostTotals) string {
 	return text
 }
 
-func resourceTotalsText(s Summary) string {
+func (t *Text) resourceTotalsText(s Summary) string {
 	c := s.Totals.Resources.Counts
-	text := countsText(c)
-	if s.Check {
-		text = strings.Replace(text, "changed", "would change", 1)
-	}
-	return count(c.Sum(), "resource") + ": " + text
+	return count(c.Sum(), "resource") + ": " + t.countsText(c)
 }
 
 // short is a duration for people: 0ms, 312ms, 1.2s, 1m3s.

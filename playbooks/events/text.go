@@ -55,7 +55,7 @@ func (t *Text) Report(e Event) {
 	case Message:
 		t.message(p, e)
 	case Unreachable:
-		t.blame(e.Host, lastCause(e.Error))
+		t.blame(e.Host, mainCause(e.Error))
 		t.hostProblem(p, e.Host, "unreachable", e.Error, e.Hint)
 	case HostFailed:
 		t.blame(e.Host, e.Phase)
@@ -120,14 +120,16 @@ func (t *Text) blame(host, cause string) {
 	}
 }
 
-// lastCause is the end of a chain of errors: what hosts that suffer from the
-// same thing have in common, without their addresses.
-func lastCause(err string) string {
+// mainCause is what hosts that suffer from the same thing have in common: what
+// an error says after its step and address, without the details that follow.
+func mainCause(err string) string {
 	first, _, _ := strings.Cut(err, "\n")
-	if i := strings.LastIndex(first, ": "); i >= 0 {
-		return first[i+len(": "):]
+	_, cause, found := strings.Cut(first, ": ")
+	if !found {
+		return first
 	}
-	return first
+	cause, _, _ = strings.Cut(cause, ": ")
+	return cause
 }
 
 func (t *Text) message(p *page, e Message) {

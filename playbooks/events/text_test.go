@@ -66,7 +66,7 @@ func fleet() scene {
 		names = append(names, host)
 		switch {
 		case i%50 == 7:
-			rest = append(rest, events.Unreachable{Host: host, Error: fmt.Sprintf("%s: dial 10.0.0.%d:22: i/o timeout", host, i)})
+			rest = append(rest, events.Unreachable{Host: host, Error: fmt.Sprintf("dial 10.0.0.%d:22: i/o timeout", i)})
 		case i%100 == 9:
 			rest = append(rest, events.HostFailed{Host: host, Phase: "become", Error: "sudo: a password is required"})
 		case i == 77:
