@@ -15,7 +15,7 @@ import (
 const maxDiffInput = 1 << 20
 
 // maxDiff is how many bytes of a diff are kept.
-const maxDiff = 256 << 10
+const maxDiff = 128 << 10
 
 // unifiedDiff shows a change of text, or says in one line why it does not.
 func unifiedDiff(ctx context.Context, h Host, t TextChange) string {

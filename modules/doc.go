@@ -4,9 +4,17 @@
 // a [Catalog] through check, apply and verify.
 //
 // A resource type is a folder below this one and a line in modules/builtin. Its
-// property struct is the resource: fields carry `json`, `doc` and where they
-// apply `enum`, `pattern`, `default` and `required` tags, which decoder, schema,
-// ad-hoc flags and documentation all read.
+// property struct is the resource. The tags of its fields are read by decoder,
+// schema, ad-hoc arguments and documentation alike:
+//
+//	json      the name
+//	also      other spellings that manifests may use, with commas
+//	doc       what it means
+//	required  "true": it must be given
+//	enum      the only values, with commas
+//	pattern   a regular expression for text
+//	default   the value if none is given
+//	numbers   "refuse": a number that an expression gives is no text here
 //
 // The package is linked into the program that is sent to every host, so it
 // imports neither YAML, SSH, templates nor an HTTP client.

@@ -15,6 +15,9 @@ type EffectKind string
 const (
 	// PathEffect: Key is an absolute path, State a [PathState].
 	PathEffect EffectKind = "path"
+	// UserEffect and GroupEffect: Key is a name, State an [AccountState].
+	UserEffect  EffectKind = "user"
+	GroupEffect EffectKind = "group"
 	// AnyEffect has neither: anything on the host may change.
 	AnyEffect EffectKind = "any"
 )
@@ -32,4 +35,10 @@ type PathState struct {
 	// Partial says that only Kind will hold for sure and the rest is unknown: a
 	// file that a command is said to create.
 	Partial bool
+}
+
+// AccountState is how a user or group will be.
+type AccountState struct {
+	Exists bool
+	ID     *int // nil if the host will choose it
 }

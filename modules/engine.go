@@ -87,7 +87,7 @@ func (r *run) prefetch(ctx context.Context) error {
 		if check && !r.diff(i) {
 			continue
 		}
-		plan, err := res.Check(ctx, r.readOnly(discard{}))
+		plan, err := res.Check(ctx, r.present(discard{}))
 		if err == nil && plan.Pending() {
 			lacking = append(lacking, r.opens(i, plan)...)
 		}
@@ -119,13 +119,10 @@ func (r *run) opens(i int, plan Plan) []Content {
 func (r *run) checked(i int) bool { return r.cat.Check || r.cat.Entries[i].Check }
 func (r *run) diff(i int) bool    { return r.cat.Diff && !r.cat.Entries[i].Sensitive }
 
-// readOnly is the Host that Check sees in an applying run.
-func (r *run) readOnly(report Reporter) Host {
-	h := r.Host
-	h.Files.FileWriter = readOnlyFiles{}
-	h.Commands = probeOnly{h.Commands}
+// present is the Host that Check sees in an applying run: the real one, as it is.
+func (r *run) present(report Reporter) Host {
+	h := ReadOnly(r.Host)
 	h.Report = report
-	h.Forecast = noForecast{}
 	return h
 }
 
@@ -138,8 +135,8 @@ func (r *run) entry(ctx context.Context, i int) *Result {
 		result.Status, result.Message = Skipped, "excluded by control"
 	case len(unmet) > 0:
 		out.unmet = true
-		result.Status, result.Because = Skipped, strings.Join(unmet, ", ")
-		result.Message = "skipped due to unmet requirement " + result.Because
+		result.Status, result.Because = Skipped, clip(strings.Join(unmet, ", "), maxText)
+		result.Message = "skipped due to unmet requirement"
 	default:
 		notes := &notes{}
 		w := &witness{because: doubt}
@@ -147,10 +144,13 @@ func (r *run) entry(ctx context.Context, i int) *Result {
 		if err == nil {
 			err = r.act(ctx, i, result, notes, w)
 		}
+		if w.noted && !w.recorded { // it may turn out to act after all, nobody knows how
+			r.record(i, Plan{Effects: []Effect{Anything}}, w)
+		}
 		if err != nil {
-			result.Status, result.Error, result.Message = Failed, err.Error(), ""
+			result.Status, result.Error, result.Message = Failed, clip(err.Error(), maxText), ""
 			if ctx.Err() == nil && r.undecided(i, w) {
-				result.Status, result.Error, result.Message = Changed, "", "cannot be foreseen: "+err.Error()
+				result.Status, result.Error, result.Message = Changed, "", "cannot be foreseen: "+result.Error
 			}
 		}
 		result.Messages, result.Exit = notes.list, notes.exit
@@ -194,7 +194,7 @@ func (r *run) requirements(entry *Entry) (unmet []string, doubt string) {
 // act checks and, in an applying run, applies and verifies.
 func (r *run) act(ctx context.Context, i int, result *Result, notes *notes, w *witness) error {
 	entry, res, check := &r.cat.Entries[i], r.resources[i], r.checked(i)
-	seen := r.readOnly(notes)
+	seen := r.present(notes)
 	if check {
 		seen = r.foreseen(i).host(ctx, w, notes)
 	}
@@ -215,7 +215,7 @@ func (r *run) act(ctx context.Context, i int, result *Result, notes *notes, w *w
 		if opaque(plan) {
 			w.note(entry.Ref()) // whether it succeeds is known only when it has run
 		}
-		r.record(i, plan, w.because)
+		r.record(i, plan, w)
 		return nil
 	}
 	result.Message = plan.Action
@@ -224,10 +224,10 @@ func (r *run) act(ctx context.Context, i int, result *Result, notes *notes, w *w
 	if err := res.Apply(ctx, h, plan); err != nil {
 		return err
 	}
-	if err := verify(ctx, res, h, r.readOnly(discard{}), plan); err != nil {
+	if err := verify(ctx, res, h, r.present(discard{}), plan); err != nil {
 		return fmt.Errorf("failed to reach desired state: %w", err)
 	}
-	r.record(i, plan, "")
+	r.record(i, plan, w)
 	return nil
 }
 
@@ -242,13 +242,14 @@ func (r *run) foreseen(i int) *forecast {
 
 // record adds a plan to the forecasts of those who shall see it. What has been
 // done already needs no forecast, except over plans that were only predicted.
-func (r *run) record(i int, plan Plan, doubt string) {
+func (r *run) record(i int, plan Plan, w *witness) {
+	w.recorded = true
 	ref := r.cat.Entries[i].Ref()
 	if r.cat.Check && !r.cat.Entries[i].Check {
-		r.will.record(ref, plan, doubt)
+		r.will.record(ref, plan, w.because)
 	}
 	if r.cat.Check || r.cat.Entries[i].Check || r.would.pending != "" {
-		r.would.record(ref, plan, doubt)
+		r.would.record(ref, plan, w.because)
 	}
 }
 
@@ -305,11 +306,3 @@ func opaque(p Plan) bool {
 	}
 	return false
 }
-
-type probeOnly struct{ Commands }
-
-func (probeOnly) Run(context.Context, Command) (Exit, error) { return Exit{}, ErrReadOnly }
-
-type noForecast struct{}
-
-func (noForecast) Lookup(EffectKind, string) (any, bool) { return nil, false }

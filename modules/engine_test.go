@@ -179,6 +179,14 @@ func TestEngine(t *testing.T) {
 			[]modules.Entry{file("$/a", text("x")), command("touch $/b", `"unless":"test -e $/a"`)},
 			"changed changed?", "changed stable", "stable stable",
 		},
+		"what follows a command that may yet run": {
+			[]modules.Entry{
+				file("$/flag", text("x")), file("$/conf", text("x")),
+				command("rm $/conf", `"onlyif":"test -e $/flag"`),
+				file("$/conf", text("x")),
+			},
+			"changed changed stable? stable?", "changed changed changed changed", "stable stable changed changed",
+		},
 		"a path that a command creates": {
 			[]modules.Entry{command("touch $/b", `"creates":"$/b"`), command("false", `"creates":"$/b"`)},
 			"changed? stable?", "changed stable", "stable stable",

@@ -2,7 +2,7 @@ package modules
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -17,7 +17,7 @@ import (
 type forecast struct {
 	real    Host
 	paths   map[string]foreseen
-	other   map[EffectKind]map[string]any
+	other   map[EffectKind]map[string]foreseenState
 	pending string // the first resource that would change something; "" is none
 	opaque  cause  // the latest resource with the effect Anything
 	clock   int
@@ -29,25 +29,42 @@ type cause struct {
 	at  int
 }
 
+// origin is where a foreseen state comes from.
+type origin struct {
+	ref   string // the resource
+	at    int    // when it was planned
+	doubt string // what its plan depends on, if it is uncertain
+}
+
 // foreseen is the state a path will have.
 type foreseen struct {
 	PathState
-	at    int
-	fresh bool   // a directory that does not exist yet: nothing is in it but what is foreseen
-	doubt string // the resource that this very effect depends on, if it is uncertain
+	origin
+	fresh bool // a directory that does not exist yet: nothing is in it but what is foreseen
 }
 
-// witness notes the first resource on which an answer depended.
-type witness struct{ because string }
+// foreseenState is the state of anything else.
+type foreseenState struct {
+	state any
+	origin
+}
+
+// witness notes on which resource the answers of a Host depended first.
+type witness struct {
+	because  string // set beforehand if a requirement is uncertain
+	noted    bool   // an answer was uncertain
+	recorded bool   // a plan has been added to the forecast
+}
 
 func (w *witness) note(ref string) {
+	w.noted = true
 	if w.because == "" {
 		w.because = ref
 	}
 }
 
 func newForecast(real Host) *forecast {
-	return &forecast{real: real, paths: map[string]foreseen{}, other: map[EffectKind]map[string]any{}}
+	return &forecast{real: real, paths: map[string]foreseen{}, other: map[EffectKind]map[string]foreseenState{}}
 }
 
 // record adds the effects of a plan of the resource ref. doubt names what its
@@ -62,17 +79,17 @@ func (f *forecast) record(ref string, plan Plan, doubt string) {
 		case AnyEffect:
 			f.opaque = cause{ref, f.clock}
 		case PathEffect:
-			f.recordPath(e.Key, e.State.(PathState), doubt)
+			f.recordPath(e.Key, e.State.(PathState), origin{ref, f.clock, doubt})
 		default:
 			if f.other[e.Kind] == nil {
-				f.other[e.Kind] = map[string]any{}
+				f.other[e.Kind] = map[string]foreseenState{}
 			}
-			f.other[e.Kind][e.Key] = e.State
+			f.other[e.Kind][e.Key] = foreseenState{e.State, origin{ref, f.clock, doubt}}
 		}
 	}
 }
 
-func (f *forecast) recordPath(name string, s PathState, doubt string) {
+func (f *forecast) recordPath(name string, s PathState, from origin) {
 	name = f.canonical(name, false)
 	before, known := f.lookup(name)
 	if !known {
@@ -82,7 +99,7 @@ func (f *forecast) recordPath(name string, s PathState, doubt string) {
 			before.Kind = Absent
 		}
 	}
-	next := foreseen{PathState: s, at: f.clock, doubt: doubt}
+	next := foreseen{PathState: s, origin: from}
 	next.fresh = s.Kind == Directory && (before.fresh || before.Kind != Directory)
 	if s.Kind == Absent {
 		for p := range f.paths {
@@ -102,7 +119,7 @@ func (f *forecast) lookup(name string) (foreseen, bool) {
 	}
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if s, ok := f.paths[dir]; ok && (s.Kind != Directory || s.fresh) {
-			return foreseen{PathState: PathState{FileInfo: FileInfo{Kind: Absent}}, at: s.at, doubt: s.doubt}, true
+			return foreseen{PathState: PathState{FileInfo: FileInfo{Kind: Absent}}, origin: s.origin}, true
 		}
 		if dir == "/" || dir == "." {
 			return foreseen{}, false
@@ -151,8 +168,8 @@ func (f *forecast) host(ctx context.Context, w *witness, report Reporter) Host {
 	open := func(c Content) (io.ReadCloser, error) { return f.real.Contents.Open(ctx, c) }
 	fh := foreseenHost{f, w, open}
 	return Host{
-		Files:    Files{fh, readOnlyFiles{}},
-		Accounts: foreseenAccounts{f.real.Accounts, f, w},
+		Files:    Files{fh, fh, readOnlyFiles{}},
+		Accounts: foreseenAccounts{f.real.Accounts, fh},
 		Commands: foreseenCommands{f.real.Commands, f, w},
 		Contents: f.real.Contents,
 		Report:   report,
@@ -173,13 +190,19 @@ func (h foreseenHost) consult(name string, whole bool) (foreseen, string, bool) 
 	}
 	name = h.canonical(name, whole)
 	s, ok := h.lookup(name)
-	switch {
-	case h.opaque.at > s.at:
-		h.w.note(h.opaque.ref)
-	case s.doubt != "":
-		h.w.note(s.doubt)
-	}
+	h.weigh(s.origin)
 	return s, name, ok
+}
+
+// weigh notes what puts a state in doubt: its own plan, or an opaque action
+// after it. What is not foreseen at all comes from before every plan.
+func (h foreseenHost) weigh(from origin) {
+	switch {
+	case h.opaque.at > from.at:
+		h.w.note(h.opaque.ref)
+	case from.doubt != "":
+		h.w.note(from.doubt)
+	}
 }
 
 // Lookup implements [Forecast].
@@ -188,8 +211,9 @@ func (h foreseenHost) Lookup(kind EffectKind, key string) (any, bool) {
 		s, _, ok := h.consult(key, false)
 		return s.PathState, ok
 	}
-	state, ok := h.other[kind][key]
-	return state, ok
+	s, ok := h.other[kind][key]
+	h.weigh(s.origin)
+	return s.state, ok
 }
 
 // Stat implements [FileReader].
@@ -258,6 +282,7 @@ func (h foreseenHost) List(name string) ([]string, error) {
 		if path.Dir(p) != name || p == name {
 			continue
 		}
+		h.weigh(below.origin)
 		base := path.Base(p)
 		at, found := slices.BinarySearch(names, base)
 		switch {
@@ -270,28 +295,72 @@ func (h foreseenHost) List(name string) ([]string, error) {
 	return names, nil
 }
 
-type foreseenAccounts struct {
-	Accounts
-	f *forecast
-	w *witness
+// createsIn says of a directory that will have been made or changed whether
+// names can be added to it.
+func (h foreseenHost) createsIn(dir foreseen) {
+	const ownerMayWrite = 0o300
+	if dir.Kind == Directory && dir.Mode&ownerMayWrite != ownerMayWrite {
+		h.w.note(dir.ref) // root may all the same
+	}
 }
 
-// doubt notes that an account may come into being before it is needed.
-func (a foreseenAccounts) doubt(id int, err error) (int, error) {
-	if errors.Is(err, ErrNoAccount) && a.f.opaque.at > 0 {
-		a.w.note(a.f.opaque.ref)
+// MayReplace implements [FileRights].
+func (h foreseenHost) MayReplace(name string) error {
+	dir, _, ok := h.consult(path.Dir(name), true)
+	if !ok {
+		return h.real.Files.MayReplace(name)
 	}
-	return id, err
+	h.createsIn(dir)
+	return nil
+}
+
+// MaySetAttributes implements [FileRights].
+func (h foreseenHost) MaySetAttributes(name string, a Attributes) error {
+	if _, _, ok := h.consult(name, true); ok {
+		return h.real.Files.MayCreate(a) // what was made or changed before is ours
+	}
+	return h.real.Files.MaySetAttributes(name, a)
+}
+
+// MayCreate implements [FileRights].
+func (h foreseenHost) MayCreate(a Attributes) error { return h.real.Files.MayCreate(a) }
+
+type foreseenAccounts struct {
+	Accounts
+	h foreseenHost
+}
+
+// unknownID is what an account has that does not exist yet: the largest id there
+// is, which stands for no account.
+const unknownID = 1<<32 - 2
+
+// account answers for an account that the host itself does not have, and notes
+// that one may come into being before it is needed.
+func (a foreseenAccounts) account(kind EffectKind, name string, id int, err error) (int, error) {
+	state, foreseen := a.h.Lookup(kind, name)
+	account, _ := state.(AccountState)
+	switch {
+	case !foreseen:
+		return id, err
+	case !account.Exists:
+		return 0, fmt.Errorf("%s %q: %w", kind, name, ErrNoAccount)
+	case account.ID == nil:
+		a.h.w.note(a.h.other[kind][name].ref)
+		return unknownID, nil
+	}
+	return *account.ID, nil
 }
 
 // UserID implements [Accounts].
 func (a foreseenAccounts) UserID(ctx context.Context, name string) (int, error) {
-	return a.doubt(a.Accounts.UserID(ctx, name))
+	id, err := a.Accounts.UserID(ctx, name)
+	return a.account(UserEffect, name, id, err)
 }
 
 // GroupID implements [Accounts].
 func (a foreseenAccounts) GroupID(ctx context.Context, name string) (int, error) {
-	return a.doubt(a.Accounts.GroupID(ctx, name))
+	id, err := a.Accounts.GroupID(ctx, name)
+	return a.account(GroupEffect, name, id, err)
 }
 
 type foreseenCommands struct {
@@ -309,10 +378,3 @@ func (c foreseenCommands) Probe(ctx context.Context, cmd Command) (Exit, error) 
 }
 
 func (foreseenCommands) Run(context.Context, Command) (Exit, error) { return Exit{}, ErrReadOnly }
-
-type readOnlyFiles struct{}
-
-func (readOnlyFiles) Write(context.Context, string, io.Reader, Attributes) error { return ErrReadOnly }
-func (readOnlyFiles) MakeDir(context.Context, string, Attributes) error          { return ErrReadOnly }
-func (readOnlyFiles) SetAttributes(context.Context, string, Attributes) error    { return ErrReadOnly }
-func (readOnlyFiles) Remove(context.Context, string, bool) error                 { return ErrReadOnly }

@@ -14,33 +14,39 @@ const (
 	PingInterval = 10 * time.Second
 )
 
-// A Hearing is an input that knows when its last bytes came in. Any byte counts,
-// so a long message is no silence.
+// A Hearing is an input that knows for how long it has been waiting for bytes.
+// Any byte counts, so a long message is no silence; and neither is the time in
+// which nobody reads, because a slow terminal holds up the one who listens.
 type Hearing struct {
-	in   io.Reader
-	now  func() time.Time
-	last atomic.Int64 // Unix time in ns
+	in    io.Reader
+	now   func() time.Time
+	begun time.Time
+	since atomic.Int64 // ns after begun at which the wait began; 0 if nobody waits
 }
 
-// Listen begins to listen to in.
+// Listen begins to listen to in. Changes of the wall clock do not matter, as
+// long as now gives times with a monotonic reading.
 func Listen(in io.Reader, now func() time.Time) *Hearing {
-	h := &Hearing{in: in, now: now}
-	h.last.Store(now().UnixNano())
-	return h
+	return &Hearing{in: in, now: now, begun: now()}
 }
+
+func (h *Hearing) elapsed() time.Duration { return h.now().Sub(h.begun) }
 
 // Read implements io.Reader.
 func (h *Hearing) Read(p []byte) (int, error) {
-	n, err := h.in.Read(p)
-	h.last.Store(h.now().UnixNano())
-	return n, err
+	h.since.Store(max(1, int64(h.elapsed())))
+	defer h.since.Store(0)
+	return h.in.Read(p)
 }
 
-// Silence waits until nothing has been heard for [MaxSilence], or until ctx
-// ends: then it returns false.
+// Silence waits until a Read has waited for [MaxSilence], or until ctx ends:
+// then it returns false.
 func (h *Hearing) Silence(ctx context.Context) bool {
 	for {
-		left := MaxSilence - h.now().Sub(time.Unix(0, h.last.Load()))
+		left := MaxSilence
+		if since := h.since.Load(); since != 0 {
+			left -= h.elapsed() - time.Duration(since)
+		}
 		if left <= 0 {
 			return true
 		}

@@ -36,7 +36,21 @@ var ErrReadOnly = errors.New("a check changes nothing")
 // Files are the paths of the host. Every path is absolute and clean.
 type Files struct {
 	FileReader
+	FileRights
 	FileWriter
+}
+
+// FileRights tells beforehand what the process may do, so that a check run
+// predicts the refusals too. Each error says what is missing, and wraps
+// fs.ErrPermission; nil is a promise as far as the operating system can make it.
+type FileRights interface {
+	// MayReplace asks whether names can be added to the directory of path, and
+	// whether what is at path can be replaced or removed.
+	MayReplace(path string) error
+	// MaySetAttributes asks whether what is at path can be given a.
+	MaySetAttributes(path string, a Attributes) error
+	// MayCreate asks whether a new file or directory can be given a.
+	MayCreate(a Attributes) error
 }
 
 // FileReader looks at files. Errors wrap fs.ErrNotExist, fs.ErrPermission and
@@ -91,6 +105,7 @@ type FileInfo struct {
 	UID    int
 	GID    int
 	Target string // of symbolic links, as stored
+	Links  int    // names of a regular file: a change through one of several shows under all
 }
 
 // Attributes are what a file or directory is given. Negative ids keep what the

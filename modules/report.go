@@ -7,26 +7,33 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what one resource may say.
+// Bounds of what one resource may say, in bytes. JSON makes up to six of one;
+// all together stay below [MaxFromHost] even then.
 const (
-	maxNotes    = 200
-	maxNoteText = 4 << 10 // bytes
+	maxText      = 8 << 10 // one message, error or reason
+	maxAllNotes  = 96 << 10
+	maxNoteCount = 1000
 )
 
 // notes is the [Reporter] of one resource.
 type notes struct {
 	list []Note
+	size int
+	full bool
 	exit *Exit
 }
 
 // Message implements [Reporter].
 func (n *notes) Message(level, text string) {
+	text = clip(text, maxText)
+	n.size += len(text)
 	switch {
-	case len(n.list) > maxNotes:
-	case len(n.list) == maxNotes:
+	case n.full:
+	case n.size > maxAllNotes || len(n.list) == maxNoteCount:
+		n.full = true
 		n.list = append(n.list, Note{"warning", "further messages are left out"})
 	default:
-		n.list = append(n.list, Note{level, clip(text, maxNoteText)})
+		n.list = append(n.list, Note{level, text})
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -37,33 +36,25 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 		return conn.Send(&Message{Want: &Want{SHA256: digests}})
 	})
 	defer sp.Close()
-	r := &receiver{conn: conn, spool: sp, kill: kill, catalogs: make(chan *Catalog, 1), ended: make(chan struct{})}
+	r := newReceiver(conn, sp, kill)
 	// Not waited for: a read from standard input cannot be interrupted. It ends
 	// with the input or, at the latest, with the process.
 	go r.receive()
-	var watch sync.WaitGroup
-	watch.Go(func() {
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer kill(nil)
+	work.Go(func() { r.answerPings(ctx) })
+	work.Go(func() {
 		if heard.Silence(ctx) {
 			r.end(errSilent)
 		}
 	})
-	defer watch.Wait()
-	defer kill(nil)
-
-	unlock := func() {}
-	defer func() { unlock() }()
-	locked := false
+	serving := &serving{Session: s, conn: conn, spool: sp, receiver: r}
+	defer serving.unlock()
 	for {
 		select {
 		case cat := <-r.catalogs:
-			if cat.Lock != nil && !locked { // and then kept for the plays that follow
-				free, err := s.Lock(ctx, *cat.Lock)
-				if err != nil {
-					return conn.Send(&Message{Refused: &Refused{Phase: "lock", Error: err.Error()}})
-				}
-				unlock, locked = free, true
-			}
-			if err := s.catalog(ctx, conn, sp, r, cat); err != nil {
+			if err := serving.catalog(ctx, cat); err != nil {
 				return err
 			}
 		case <-r.ended:
@@ -74,18 +65,33 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	}
 }
 
+// serving is a session under way.
+type serving struct {
+	*Session
+	conn     *Conn
+	spool    *spool
+	receiver *receiver
+	free     func() // gives the host's lock back; nil while it is not held
+}
+
 // catalog works on one catalog and says how it ended.
-func (s *Session) catalog(ctx context.Context, conn *Conn, sp *spool, r *receiver, cat *Catalog) error {
+func (s *serving) catalog(ctx context.Context, cat *Catalog) error {
+	if err := s.lock(ctx, cat.Lock); err != nil {
+		if s.receiver.stopped() {
+			return s.conn.Send(&Message{Done: &Done{Stopped: true}})
+		}
+		return s.conn.Send(&Message{Refused: &Refused{Phase: "lock", Error: err.Error()}})
+	}
 	host := s.Host
-	host.Contents = sp
+	host.Contents = s.spool
 	engine := &Engine{
 		Decode:   func(e *Entry) (Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
 		Host:     host,
 		Now:      s.Now,
-		Prefetch: func(_ context.Context, lacking []Content) error { return sp.want(lacking) },
-		Stop:     r.stopped,
+		Prefetch: func(_ context.Context, lacking []Content) error { return s.spool.want(lacking) },
+		Stop:     s.receiver.stopped,
 	}
-	out := &outbox{conn: conn}
+	out := &outbox{conn: s.conn}
 	stopped, err := engine.Run(ctx, cat, func(result *Result) error {
 		return out.put(&Message{Result: result})
 	})
@@ -95,68 +101,31 @@ func (s *Session) catalog(ctx context.Context, conn *Conn, sp *spool, r *receive
 	return errors.Join(err, out.flush())
 }
 
-// receiver reads what the controller sends. It never waits for the engine, so
-// that a long resource delays neither pong nor kill.
-type receiver struct {
-	conn     *Conn
-	spool    *spool
-	kill     context.CancelCauseFunc
-	catalogs chan *Catalog
-	stop     atomic.Bool
-
-	over  atomic.Bool
-	err   error
-	ended chan struct{} // closed once err is set
-}
-
-// stopped reports whether no further resource shall be started.
-func (r *receiver) stopped() bool { return r.stop.Load() || r.over.Load() }
-
-// end says that no more will come. A clean end of the input is no error.
-func (r *receiver) end(err error) {
-	if !r.over.CompareAndSwap(false, true) {
-		return
+// lock takes the host's lock, unless the catalog wants none or it is held
+// already: it is kept for the plays that follow. Waiting for it ends when the
+// controller says stop or is gone.
+func (s *serving) lock(ctx context.Context, l *Lock) error {
+	if l == nil || s.free != nil {
+		return nil
 	}
-	if err != io.EOF {
-		r.err = err
-	}
-	close(r.ended)
-	r.spool.abandon(io.ErrUnexpectedEOF)
-}
-
-func (r *receiver) receive() {
-	for {
-		m, err := r.conn.Receive()
-		if err == nil {
-			err = r.handle(m)
-		}
-		if err != nil {
-			r.end(err)
-			return
-		}
-	}
-}
-
-func (r *receiver) handle(m *Message) error {
-	switch {
-	case m.Ping != nil:
-		return r.conn.Send(&Message{Pong: &Empty{}})
-	case m.Blob != nil:
-		return r.spool.receive(m.Blob)
-	case m.Catalog != nil:
+	ctx, cancel := context.WithCancelCause(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
 		select {
-		case r.catalogs <- m.Catalog:
-			return nil
-		default:
-			return errors.New("a catalog came before the one before it was begun")
+		case <-s.receiver.stopping:
+			cancel(errKilled)
+		case <-ctx.Done():
 		}
-	case m.Stop != nil:
-		r.stop.Store(true)
-		return nil
-	case m.Kill != nil:
-		r.stop.Store(true)
-		r.kill(errKilled)
-		return nil
+	})
+	free, err := s.Lock(ctx, *l)
+	cancel(nil)
+	waiting.Wait()
+	s.free = free
+	return err
+}
+
+func (s *serving) unlock() {
+	if s.free != nil {
+		s.free()
 	}
-	return errors.New("a message that only the host sends")
 }

@@ -218,10 +218,34 @@ func TestHearingNoticesSilence(t *testing.T) {
 				silent <- time.Now()
 			}
 		}()
+		var reading sync.WaitGroup
+		reading.Go(func() { io.Copy(io.Discard, h) })
 		time.Sleep(50 * time.Second)
-		go w.Write([]byte("x"))
-		_, err := h.Read(make([]byte, 1))
-		require.NoError(t, err)
+		w.Write([]byte("x"))
 		require.Equal(t, 50*time.Second+modules.MaxSilence, (<-silent).Sub(start))
+		w.Close()
+		reading.Wait()
 	})
+}
+
+func TestHearingDoesNotBlameTheOtherSideForASlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := modules.Listen(strings.NewReader("x"), time.Now)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		require.False(t, h.Silence(ctx), "nobody reads")
+	})
+}
+
+func TestSessionWaitsForTheLockOnlyAsLongAsItIsWanted(t *testing.T) {
+	c := serve(t)
+	free, err := system.Lock(t.Context(), modules.Lock{Holder: "someone"}, c.dir)
+	require.NoError(t, err)
+	defer free()
+	c.send(&modules.Message{Catalog: &modules.Catalog{
+		Lock:    &modules.Lock{Holder: "me", Wait: time.Hour},
+		Entries: []modules.Entry{command("true", "")},
+	}})
+	c.send(&modules.Message{Stop: &modules.Empty{}})
+	require.True(t, c.next().Done.Stopped)
 }

@@ -24,6 +24,7 @@ type spool struct {
 	file  *os.File
 	end   int64
 	items map[string]*spooled
+	over  error // why no more contents will come
 }
 
 // spooled is one content that has been asked for.
@@ -43,6 +44,10 @@ func newSpool(dir string, request func([]string) error) *spool {
 // want asks for the contents that are not here and not on their way.
 func (s *spool) want(list []Content) error {
 	s.mu.Lock()
+	if s.over != nil {
+		defer s.mu.Unlock()
+		return s.over
+	}
 	var ask []string
 	for _, c := range list {
 		if s.items[c.SHA256()] == nil {
@@ -126,6 +131,7 @@ func (i *spooled) finish(err error) {
 func (s *spool) abandon(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.over = err
 	for _, item := range s.items {
 		if item.received < item.size {
 			item.finish(err)

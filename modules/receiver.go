@@ -1,0 +1,117 @@
+package modules
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+)
+
+// receiver reads what the controller sends. It waits neither for the engine nor
+// for the controller to read, so that nothing delays kill.
+type receiver struct {
+	conn     *Conn
+	spool    *spool
+	kill     context.CancelCauseFunc
+	catalogs chan *Catalog
+	pings    chan struct{} // one that is to be answered; more than one needs one answer
+
+	stopOnce sync.Once
+	stopping chan struct{} // closed when no further resource shall be started
+
+	endOnce sync.Once
+	ended   chan struct{} // closed once err is set
+	err     error
+}
+
+func newReceiver(conn *Conn, sp *spool, kill context.CancelCauseFunc) *receiver {
+	return &receiver{
+		conn: conn, spool: sp, kill: kill,
+		catalogs: make(chan *Catalog, 1),
+		pings:    make(chan struct{}, 1),
+		stopping: make(chan struct{}),
+		ended:    make(chan struct{}),
+	}
+}
+
+// stop says that no further resource shall be started.
+func (r *receiver) stop() { r.stopOnce.Do(func() { close(r.stopping) }) }
+
+// stopped reports whether stop was called.
+func (r *receiver) stopped() bool {
+	select {
+	case <-r.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// end says that no more will come. A clean end of the input is no error.
+func (r *receiver) end(err error) {
+	r.endOnce.Do(func() {
+		if err != io.EOF {
+			r.err = err
+		}
+		r.stop()
+		close(r.ended)
+		r.spool.abandon(io.ErrUnexpectedEOF)
+	})
+}
+
+func (r *receiver) receive() {
+	for {
+		m, err := r.conn.Receive()
+		if err == nil {
+			err = r.handle(m)
+		}
+		if err != nil {
+			r.end(err)
+			return
+		}
+	}
+}
+
+func (r *receiver) handle(m *Message) error {
+	switch {
+	case m.Ping != nil:
+		select {
+		case r.pings <- struct{}{}:
+		default:
+		}
+		return nil
+	case m.Blob != nil:
+		return r.spool.receive(m.Blob)
+	case m.Catalog != nil:
+		select {
+		case r.catalogs <- m.Catalog:
+			return nil
+		default:
+			return errors.New("a catalog came before the one before it was begun")
+		}
+	case m.Stop != nil:
+		r.stop()
+		return nil
+	case m.Kill != nil:
+		r.stop()
+		r.kill(errKilled)
+		return nil
+	}
+	return errors.New("a message that only the host sends")
+}
+
+// answerPings answers while ctx lasts. A controller that does not read holds up
+// this alone.
+func (r *receiver) answerPings(ctx context.Context) {
+	for {
+		select {
+		case <-r.pings:
+			if err := r.conn.Send(&Message{Pong: &Empty{}}); err != nil {
+				r.end(err)
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
