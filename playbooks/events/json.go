@@ -56,16 +56,29 @@ func jsonLine(e Event) []byte {
 	return append(escapeJSON(line), '\n')
 }
 
-// encode gives v without a newline, and with <, > and & as they are: diffs are
-// full of them.
+// encode gives a part of an event without a newline.
 func encode(v any) []byte {
+	b, err := compact(v)
+	if err != nil {
+		panic(fmt.Sprintf("event %T: %v", v, err)) // strings, numbers and bools cannot fail
+	}
+	return b
+}
+
+// Encode gives v as JSON on one line without a newline, and escapes what a
+// terminal could obey as the lines of [JSON] do.
+func Encode(v any) ([]byte, error) {
+	b, err := compact(v)
+	return escapeJSON(b), err
+}
+
+// compact leaves <, > and & as they are: diffs are full of them.
+func compact(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(fmt.Sprintf("event %T: %v", v, err)) // strings, numbers and bools cannot fail
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // milliseconds is a duration as a JSON number with up to three decimals.

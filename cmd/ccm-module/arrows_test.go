@@ -1,0 +1,84 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/ccm-push/ccm-push/"
+
+// deps lists what a package links, itself included.
+func deps(t *testing.T, pkg string) []string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", pkg)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	return strings.Fields(string(out))
+}
+
+// below picks the packages of a folder, by their full paths.
+func below(list []string, folder string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(pkg string) bool {
+		return pkg != folder && !strings.HasPrefix(pkg, folder+"/")
+	})
+}
+
+// TestHostProgramIsSmall keeps out of it what only a controller needs.
+func TestHostProgramIsSmall(t *testing.T) {
+	linked := deps(t, ".")
+	for _, heavy := range []string{
+		"golang.org/x/crypto/ssh", "github.com/pkg/sftp", "gopkg.in/yaml.v3", "go.yaml.in/yaml/v3",
+		"github.com/CloudyKit/jet/v6", "github.com/spf13/cobra", "net/http", "github.com/expr-lang/expr",
+		module + "inventory", module + "templates", module + "transport", module + "playbooks",
+	} {
+		require.Empty(t, below(linked, heavy))
+	}
+}
+
+// TestControllerStaysOffTheHost keeps out of the controller what looks at or
+// changes the machine it runs on.
+func TestControllerStaysOffTheHost(t *testing.T) {
+	linked := deps(t, module+"cmd/ccm-push")
+	require.Empty(t, below(linked, module+"facts/gather"))
+	require.Empty(t, below(linked, module+"modules/system"))
+	require.Empty(t, below(linked, "github.com/shirou/gopsutil"))
+}
+
+// TestArrows keeps the packages that playbooks and cmd wire together apart.
+func TestArrows(t *testing.T) {
+	siblings := []string{"inventory", "templates", "transport", "facts", "modules"}
+	const leaf = module + "inventory/yamlpos" // any package of the controller may import it
+	for _, from := range siblings {
+		linked := deps(t, module+from)
+		for _, to := range append(siblings, "playbooks", "cmd") {
+			found := slices.DeleteFunc(below(linked, module+to), func(pkg string) bool { return pkg == leaf })
+			if from == to {
+				continue
+			}
+			require.Empty(t, found, "%s imports %s", from, to)
+		}
+	}
+	require.Equal(t, []string{leaf}, below(deps(t, leaf), strings.TrimSuffix(module, "/")), "a leaf")
+	for _, from := range []string{"playbooks", "playbooks/manifest", "playbooks/catalog", "playbooks/events"} {
+		require.Empty(t, below(deps(t, module+from), module+"cmd"))
+	}
+}
+
+// TestResourceTypesStandAlone has each type know the contracts only.
+func TestResourceTypesStandAlone(t *testing.T) {
+	types := []string{module + "modules/file", module + "modules/exec"}
+	for _, from := range types {
+		linked := deps(t, from)
+		for _, to := range append(types, module+"modules/system", module+"modules/builtin", module+"facts") {
+			if from != to {
+				require.Empty(t, below(linked, to), "%s imports %s", from, to)
+			}
+		}
+	}
+}

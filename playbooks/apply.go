@@ -1,0 +1,188 @@
+package playbooks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+)
+
+// apply sends a catalog and gives emit each result as it comes. stop ends the
+// catalog after the resource that is running, the end of ctx kills that too.
+// whole is false if entries were left out, because of either or of a failure.
+func (s *session) apply(ctx context.Context, stop <-chan struct{}, c *catalog.Compiled, emit func(*modules.Result)) (whole bool, err error) {
+	err = s.queue(func() error { return s.conn.Send(&modules.Message{Catalog: &c.Catalog}) })
+	if err != nil {
+		return false, err
+	}
+	a := answers{session: s, compiled: c, seen: make([]bool, len(c.Catalog.Entries)), emit: emit}
+	var grace <-chan time.Time
+	killed := ctx.Done()
+	for {
+		select {
+		case m := <-s.incoming:
+			done, err := a.take(m)
+			if err != nil {
+				s.end(err)
+				return false, err
+			}
+			if done {
+				return a.missing() == 0, nil
+			}
+		case <-stop:
+			stop, a.halted = nil, true
+			s.urge(&modules.Message{Stop: &modules.Empty{}})
+		case <-killed:
+			killed, a.halted = nil, true
+			grace = time.After(killGrace)
+			s.urge(&modules.Message{Kill: &modules.Empty{}})
+		case <-grace:
+			s.end(ctx.Err())
+		case <-s.over:
+			return false, s.err
+		}
+	}
+}
+
+// answers handles what a host says about its catalog.
+type answers struct {
+	*session
+	compiled *catalog.Compiled
+	seen     []bool
+	failed   bool // a resource has
+	halted   bool // the host was told to stop
+	emit     func(*modules.Result)
+}
+
+func (a *answers) missing() int {
+	n := 0
+	for _, seen := range a.seen {
+		if !seen {
+			n++
+		}
+	}
+	return n
+}
+
+// A refusedError is why the host program will not work on a catalog.
+type refusedError struct{ phase, reason string }
+
+func (e refusedError) Error() string { return e.reason }
+
+// take handles one message. done is set when the catalog is over.
+func (a *answers) take(m *modules.Message) (done bool, err error) {
+	switch {
+	case m.Result != nil:
+		return false, a.result(m.Result)
+	case m.Want != nil:
+		return false, a.want(m.Want.SHA256)
+	case m.Refused != nil:
+		return false, refused(m.Refused)
+	case m.Done != nil:
+		return true, a.done(m.Done)
+	}
+	return false, breach("the host sent a message that only the controller sends")
+}
+
+func refused(r *modules.Refused) error {
+	switch r.Phase {
+	case "lock", "protocol", "facts":
+		return refusedError{r.Phase, r.Error}
+	}
+	return breach("the host refuses the catalog in the phase %.64q", r.Phase)
+}
+
+// done checks that nothing was left out without a reason.
+func (a *answers) done(d *modules.Done) error {
+	n := a.missing()
+	switch {
+	case n == 0, a.halted, a.failed && a.compiled.Catalog.FailOnError:
+		return nil
+	case d.Stopped: // by a signal, as when the host shuts down
+		return fmt.Errorf("the host program was stopped; %d of %d resources are not done", n, len(a.seen))
+	}
+	return breach("the host is done but has not reported %d of its %d resources", n, len(a.seen))
+}
+
+// maxParts bounds the changes and the notes of one result: many more than any
+// resource has.
+const maxParts = 1000
+
+func (a *answers) result(r *modules.Result) error {
+	switch {
+	case r.Index < 0 || r.Index >= len(a.seen):
+		return breach("the host reports resource %d of %d", r.Index, len(a.seen))
+	case a.seen[r.Index]:
+		return breach("the host reports resource %d twice", r.Index)
+	case len(r.Changes) > maxParts, len(r.Messages) > maxParts:
+		return breach("the host reports more than %d changes or notes of one resource", maxParts)
+	}
+	switch r.Status {
+	case "":
+		r.Status = modules.Stable
+	case modules.Changed, modules.Skipped, modules.Failed:
+	default:
+		return breach("the host reports the status %.64q", r.Status)
+	}
+	a.seen[r.Index] = true
+	a.failed = a.failed || r.Status == modules.Failed
+	a.emit(r)
+	return nil
+}
+
+// want queues contents for sending, if all of them are the host's own and it
+// asks for the first time: it keeps what it gets as long as the session lasts.
+func (a *answers) want(digests []string) error {
+	contents := a.compiled.Contents
+	if len(digests) == 0 {
+		return breach("the host asks for nothing")
+	}
+	for _, digest := range digests {
+		switch {
+		case !contents.Has(digest):
+			return breach("the host asks for a content that is not its own: %.64q", digest)
+		case a.asked[digest]:
+			return breach("the host asks for the content %s twice", digest)
+		}
+		a.asked[digest] = true
+	}
+	return a.queue(func() error {
+		for _, digest := range digests {
+			if err := a.stream(contents, digest); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// stream sends a content in chunks. One that cannot be read any more is the
+// host's to know: it fails the resource, not the session.
+func (s *session) stream(contents catalog.Contents, digest string) error {
+	r, size, err := contents.Open(digest)
+	if err != nil {
+		return s.conn.Send(gone(digest, err))
+	}
+	defer r.Close()
+	buf := make([]byte, modules.MaxChunk)
+	for offset := int64(0); ; {
+		n, err := io.ReadFull(r, buf[:min(int64(len(buf)), size-offset)])
+		if err != nil {
+			return s.conn.Send(gone(digest, fmt.Errorf("the file changed during the run: %w", err)))
+		}
+		blob := &modules.Blob{SHA256: digest, Size: size, Offset: offset, Data: buf[:n]}
+		if err := s.conn.Send(&modules.Message{Blob: blob}); err != nil {
+			return err
+		}
+		if offset += int64(n); offset == size {
+			return nil
+		}
+	}
+}
+
+func gone(digest string, err error) *modules.Message {
+	return &modules.Message{Blob: &modules.Blob{SHA256: digest, Gone: err.Error()}}
+}

@@ -1,0 +1,181 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Contents are the contents of one host's catalog, by SHA-256: what the host may
+// ask for, and nothing else.
+type Contents struct {
+	sources *sources
+	texts   map[string][]byte // rendered
+	files   map[string]sourceFile
+}
+
+// sourceFile is a file of the play's folder as it was when it was hashed.
+type sourceFile struct {
+	name string
+	size int64
+}
+
+// errFileChanged says that a file is not what its hash promises any more.
+var errFileChanged = errors.New("the file changed during the run")
+
+// Has reports whether a content is of the host's catalog.
+func (c Contents) Has(digest string) bool {
+	_, text := c.texts[digest]
+	_, file := c.files[digest]
+	return text || file
+}
+
+// Open gives the bytes of a content and their number.
+func (c Contents) Open(digest string) (io.ReadCloser, int64, error) {
+	if b, ok := c.texts[digest]; ok {
+		return io.NopCloser(bytes.NewReader(b)), int64(len(b)), nil
+	}
+	file, ok := c.files[digest]
+	if !ok {
+		return nil, 0, fmt.Errorf("no content %s: %w", digest, fs.ErrNotExist)
+	}
+	f, size, err := c.sources.open(file.name)
+	if err == nil && size != file.size {
+		f.Close()
+		return nil, 0, fmt.Errorf("%s: %w", file.name, errFileChanged)
+	}
+	return f, size, err
+}
+
+// source is what preparing resources ask the controller for.
+func (p *compilation) source() modules.Source {
+	return modules.Source{File: p.file, Text: p.renderedText}
+}
+
+func (p *compilation) renderedText(_ context.Context, text string) (modules.Content, error) {
+	c := modules.TextContent(text)
+	if c.Size() <= modules.InlineLimit {
+		return c, nil
+	}
+	if p.out.Contents.texts == nil {
+		p.out.Contents.texts = map[string][]byte{}
+	}
+	p.out.Contents.texts[c.SHA256()] = []byte(text)
+	p.size += c.Size()
+	return c.Hashed(), nil
+}
+
+func (p *compilation) file(_ context.Context, name string) (modules.Content, error) {
+	c, err := p.sources.content(name)
+	if err != nil {
+		return modules.Content{}, err
+	}
+	if _, here := c.Bytes(); !here {
+		if p.out.Contents.files == nil {
+			p.out.Contents.files = map[string]sourceFile{}
+		}
+		p.out.Contents.files[c.SHA256()] = sourceFile{filepath.Clean(name), c.Size()}
+	}
+	return c, nil
+}
+
+// sources reads and hashes the files of a play's folder, each once per run.
+type sources struct {
+	folder string
+	root   *os.Root
+
+	mu    sync.Mutex
+	known map[string]*hashed
+}
+
+type hashed struct {
+	once    sync.Once
+	content modules.Content
+	err     error
+}
+
+func openSources(folder string) (*sources, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	return &sources{folder: folder, root: root, known: map[string]*hashed{}}, nil
+}
+
+func (s *sources) close() { s.root.Close() }
+
+// content gives the content of a file, inline if it is small.
+func (s *sources) content(name string) (modules.Content, error) {
+	name = filepath.Clean(name)
+	s.mu.Lock()
+	h := s.known[name]
+	if h == nil {
+		h = &hashed{}
+		s.known[name] = h
+	}
+	s.mu.Unlock()
+	h.once.Do(func() { h.content, h.err = s.hash(name) })
+	return h.content, h.err
+}
+
+func (s *sources) hash(name string) (modules.Content, error) {
+	if filepath.IsAbs(name) {
+		return modules.Content{}, fmt.Errorf("%s is an absolute path; give one relative to %s", name, s.folder)
+	}
+	f, size, err := s.open(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return modules.Content{}, fmt.Errorf("there is no file %s in %s", name, s.folder)
+	case err != nil:
+		return modules.Content{}, fmt.Errorf("%s is not a file of the play's folder %s: %w", name, s.folder, unwrapPath(err))
+	}
+	defer f.Close()
+	if size <= modules.InlineLimit {
+		b, err := io.ReadAll(io.LimitReader(f, modules.InlineLimit))
+		return modules.BytesContent(b), err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	if err == nil && n <= modules.InlineLimit {
+		err = errFileChanged
+	}
+	return modules.HashedContent(hex.EncodeToString(sum.Sum(nil)), n), err
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// open opens a regular file of the folder and gives its size in bytes.
+func (s *sources) open(name string) (*os.File, int64, error) {
+	// Without O_NONBLOCK, opening a named pipe would wait for a writer.
+	f, err := s.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+func unwrapPath(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}

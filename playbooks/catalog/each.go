@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// resource compiles one resource of the play into its entries: one, or with
+// each one per element.
+func (p *compilation) resource(ctx context.Context, r *manifest.Resource) {
+	if r.Each == nil {
+		p.entry(ctx, r, p.env)
+		return
+	}
+	excluded := p.excludedWithoutItem(ctx, r)
+	items, err := p.items(ctx, r)
+	switch {
+	case err == nil:
+		p.elements(ctx, r, items)
+	case excluded: // the list may need data that is not there, and it is not needed
+		p.exclude(ctx, r, p.env)
+	default:
+		p.errs.Add(err)
+	}
+}
+
+// items resolves the list of an each.
+func (p *compilation) items(ctx context.Context, r *manifest.Resource) ([]*yamlpos.Node, error) {
+	list, err := r.Each.Resolve(ctx, p.env)
+	if err == nil && list.Kind != yamlpos.List {
+		err = list.Errorf("each takes a list", "each must be a list, not %s", list.Describe())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// elements compiles one entry per element. Their literal alias means them all.
+func (p *compilation) elements(ctx context.Context, r *manifest.Resource, items []*yamlpos.Node) {
+	first := len(p.out.Catalog.Entries)
+	for _, item := range items {
+		if p.full() {
+			return
+		}
+		p.entry(ctx, r, p.withItem(item.Any()))
+	}
+	names, aliases := map[string]bool{}, map[string][]int{}
+	if r.Alias != nil && !r.Alias.HasExpressions() {
+		aliases[r.Alias.Node.Text] = nil // also if there are no elements
+	}
+	for i, e := range p.out.Catalog.Entries[first:] {
+		if e.Alias != "" {
+			aliases[e.Alias] = append(aliases[e.Alias], first+i)
+		}
+		if names[e.Name] && !e.Excluded {
+			p.errs.Add(r.Name.Node.Errorf("use Item in the name so that every element gets its own", "two elements of each are called %q", e.Name))
+		}
+		names[e.Name] = names[e.Name] || !e.Excluded
+	}
+	for alias, entries := range aliases {
+		p.byName[r.Type.Name+"#"+alias] = entries
+	}
+}
+
+// withItem is the environment of one element of an each.
+func (p *compilation) withItem(item any) *templates.Env {
+	return &templates.Env{
+		Facts: p.env.Facts, Data: p.env.Data, Environ: p.env.Environ, Files: p.env.Files,
+		Item: item, HasItem: true,
+	}
+}
+
+// excludedWithoutItem decides control before the list of an each is looked at,
+// as far as control does not look at Item.
+func (p *compilation) excludedWithoutItem(ctx context.Context, r *manifest.Resource) bool {
+	for _, e := range []*templates.Expr{r.If, r.Unless} {
+		if e != nil && e.Mentions("Item") {
+			return false
+		}
+	}
+	ok, err := managed(ctx, r, p.env)
+	return !ok && err == nil
+}

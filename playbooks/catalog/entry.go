@@ -1,0 +1,177 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// managed decides control.
+func managed(ctx context.Context, r *manifest.Resource, env *templates.Env) (bool, error) {
+	if r.If != nil {
+		if ok, err := r.If.Bool(ctx, env); err != nil || !ok {
+			return false, err
+		}
+	}
+	if r.Unless != nil {
+		if not, err := r.Unless.Bool(ctx, env); err != nil || not {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// entry compiles one resource. What control excludes is not looked at further.
+func (p *compilation) entry(ctx context.Context, r *manifest.Resource, env *templates.Env) {
+	switch ok, err := managed(ctx, r, env); {
+	case err != nil:
+		p.errs.Add(err)
+		return
+	case !ok:
+		p.exclude(ctx, r, env)
+		return
+	}
+	before := len(p.errs)
+	e := modules.Entry{
+		Type:      r.Type.Name,
+		Name:      p.text(ctx, &r.Name, env),
+		Alias:     p.text(ctx, r.Alias, env),
+		Check:     p.boolean(ctx, r.Noop, env),
+		Sensitive: p.boolean(ctx, r.Sensitive, env),
+		Require:   p.references(ctx, r.Require, env),
+		Subscribe: p.references(ctx, r.Subscribe, env),
+	}
+	if len(p.errs) > before && e.Name == "" { // its properties would only repeat that
+		return
+	}
+	properties, err := p.properties(ctx, r, e.Name, env)
+	if err != nil && e.Sensitive {
+		err = withheld(err)
+	}
+	p.errs.Add(err)
+	if e.Properties = properties; len(p.errs) == before {
+		p.add(e)
+	}
+}
+
+// exclude adds the entry of a resource that control excludes, under its name and
+// alias if they can be told: they may need data that is not there.
+func (p *compilation) exclude(ctx context.Context, r *manifest.Resource, env *templates.Env) {
+	name, err := r.Name.Text(ctx, env)
+	if err != nil {
+		name = r.Name.Node.Text
+	}
+	e := modules.Entry{Type: r.Type.Name, Name: name, Excluded: true}
+	if r.Alias != nil {
+		e.Alias, _ = r.Alias.Text(ctx, env)
+	}
+	p.add(e)
+}
+
+func (p *compilation) add(e modules.Entry) {
+	i := []int{len(p.out.Catalog.Entries)}
+	p.out.Catalog.Entries = append(p.out.Catalog.Entries, e)
+	p.size += int64(len(e.Name) + len(e.Alias) + len(e.Properties))
+	p.byName[e.Type+"#"+e.Name] = i
+	if e.Alias != "" {
+		p.byName[e.Type+"#"+e.Alias] = i
+	}
+}
+
+// references resolves references to the entries they mean. An expression that
+// gives "" or nil refers to nothing.
+func (p *compilation) references(ctx context.Context, v *manifest.Value, env *templates.Env) []int {
+	if v == nil {
+		return nil
+	}
+	list, err := v.Resolve(ctx, env)
+	var texts []string
+	if err == nil {
+		err = yamlpos.Decode(list, &texts)
+	}
+	if err != nil {
+		p.errs.Add(err)
+		return nil
+	}
+	var all []int
+	for _, item := range list.Items {
+		if item.Text == "" {
+			continue
+		}
+		entries, err := p.reference(item)
+		p.errs.Add(err)
+		all = append(all, entries...)
+	}
+	return all
+}
+
+// reference finds what was last called so.
+func (p *compilation) reference(ref *yamlpos.Node) ([]int, error) {
+	entries, ok := p.byName[ref.Text]
+	if ok {
+		return entries, nil
+	}
+	if _, _, err := manifest.ParseReference(ref); err != nil {
+		return nil, err
+	}
+	return nil, ref.Errorf(p.suggest(ref.Text), "no earlier resource is called %s on this host", ref.Text)
+}
+
+func (p *compilation) suggest(ref string) string {
+	var known []string
+	for name := range p.byName {
+		known = append(known, name)
+	}
+	slices.Sort(known) // of several that are as near, always the same
+	if s := yamlpos.Suggest(ref, known); s != "" {
+		return "did you mean " + s + "?"
+	}
+	return ""
+}
+
+// properties resolves, prepares and validates the properties of a resource and
+// gives them as JSON.
+func (p *compilation) properties(ctx context.Context, r *manifest.Resource, name string, env *templates.Env) (json.RawMessage, error) {
+	node, err := r.Properties.Resolve(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	res := r.Type.New()
+	if err := yamlpos.Decode(node, res); err != nil {
+		return nil, err
+	}
+	modules.SetName(res, name)
+	modules.SetDefaults(res)
+	tags := modules.CheckTags(res)
+	var unprepared error
+	if preparer, ok := res.(modules.Preparer); ok {
+		unprepared = preparer.Prepare(ctx, p.source())
+	}
+	if err := errors.Join(tags, unprepared, res.Validate()); err != nil {
+		return nil, manifest.Positioned(r, node, err)
+	}
+	b, err := json.Marshal(res)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name.Node.Pos(), err)
+	}
+	return b, nil
+}
+
+// withheld takes the texts out of the errors of a sensitive resource: they may
+// quote what its expressions gave.
+func withheld(err error) error {
+	var errs, safe yamlpos.Errors
+	errs.Add(err)
+	for _, e := range errs {
+		at := yamlpos.Node{File: e.File, Line: e.Line, Column: e.Column}
+		safe.Add(at.Errorf("", "the value is not valid; the details are withheld because the resource is sensitive"))
+	}
+	return safe.Err()
+}

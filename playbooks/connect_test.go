@@ -1,0 +1,76 @@
+package playbooks
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+func TestBecome(t *testing.T) {
+	yes, no := true, false
+	conn := inventory.Connection{Become: true, BecomeUser: "inv"}
+	for _, c := range []struct {
+		name    string
+		connect Connect
+		play    *manifest.Play
+		conn    inventory.Connection
+		want    *transport.Become
+	}{
+		{"nobody wants it", Connect{}, &manifest.Play{}, inventory.Connection{}, nil},
+		{"the inventory", Connect{}, nil, conn, &transport.Become{Method: "sudo", User: "inv"}},
+		{"a play against the inventory", Connect{}, &manifest.Play{Become: &no}, conn, nil},
+		{"a play", Connect{}, &manifest.Play{Become: &yes}, inventory.Connection{}, &transport.Become{Method: "sudo", User: "root"}},
+		{"a play's user", Connect{}, &manifest.Play{BecomeUser: "play"}, conn, &transport.Become{Method: "sudo", User: "play"}},
+		{"the command line", Connect{Become: true, BecomeUser: "cli"}, &manifest.Play{Become: &no, BecomeUser: "play"}, conn, &transport.Become{Method: "sudo", User: "cli"}},
+	} {
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, c.connect.become(c.play, c.conn)) })
+	}
+}
+
+func TestTarget(t *testing.T) {
+	inv, err := inventory.Parse("hosts.yaml", []byte(`
+all:
+  hosts:
+    plain:
+    web1: {connect: {address: 10.0.0.1, port: 2222, user: inv, private_key: ~/key, known_hosts: /kh}}
+    far: {connect: {jump: "bastion,me@10.0.0.9:2200,[::1]:23,::2"}}
+    bastion: {connect: {address: 10.0.0.8, user: jumper}}
+    chain: {connect: {jump: far}}
+    odd: {connect: {jump: "gate:0"}}
+`))
+	require.NoError(t, err)
+	me := Connect{LocalUser: "me", Home: "/home/me"}
+	for _, c := range []struct {
+		name, host string
+		connect    Connect
+		want       transport.Target
+	}{
+		{"defaults", "plain", me, transport.Target{Host: "plain", Address: "plain", User: "me"}},
+		{"the inventory", "web1", me, transport.Target{Host: "web1", Address: "10.0.0.1", Port: 2222, User: "inv", PrivateKeys: []string{"/home/me/key"}, KnownHosts: []string{"/kh"}}},
+		{"the command line", "web1", Connect{User: "cli", PrivateKeys: []string{"/k"}, KnownHosts: []string{"~/h"}, Home: "/home/me", HostKeys: transport.AcceptNew, HostKeysGiven: true},
+			transport.Target{Host: "web1", Address: "10.0.0.1", Port: 2222, User: "cli", PrivateKeys: []string{"/k"}, KnownHosts: []string{"/home/me/h"}, HostKeys: transport.AcceptNew}},
+		{"jump hosts", "far", me, transport.Target{Host: "far", Address: "far", User: "me", Jump: []transport.Target{
+			{Host: "bastion", Address: "10.0.0.8", User: "jumper"},
+			{Host: "10.0.0.9:2200", Address: "10.0.0.9", Port: 2200, User: "me"},
+			{Host: "[::1]:23", Address: "::1", Port: 23, User: "me"},
+			{Host: "::2", Address: "::2", User: "me"},
+		}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.connect.target(inv, inv.Host(c.host))
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+	for host, want := range map[string]string{
+		"chain": "hosts.yaml:8:29: jump host far has a jump host of its own; write the whole chain, with commas, outermost first",
+		"odd":   `hosts.yaml:9:27: jump host "gate:0": "0" is no port`,
+	} {
+		_, err := me.target(inv, inv.Host(host))
+		require.EqualError(t, err, want)
+	}
+}

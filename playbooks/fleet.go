@@ -1,0 +1,160 @@
+package playbooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+)
+
+// A fleet is the hosts of a run under way.
+type fleet struct {
+	*Runner
+	stop   <-chan struct{}
+	states map[string]*hostState
+
+	mu   sync.Mutex
+	kept int // connections that wait for a later play
+}
+
+// expect notes that a play needs its hosts.
+func (f *fleet) expect(s *selection) {
+	for _, h := range s.hosts {
+		state := f.states[h.Name]
+		if state == nil {
+			state = &hostState{host: h}
+			f.states[h.Name] = state
+		}
+		state.plays = append(state.plays, s)
+	}
+}
+
+// play runs one play, batch after batch. It returns false when the run must end.
+func (f *fleet) play(ctx context.Context, s *selection) bool {
+	alive := slices.DeleteFunc(slices.Clone(s.hosts), func(h *inventory.Host) bool { return f.states[h.Name].failed })
+	batches := batches(alive, s.play.Serial)
+	for i, batch := range batches {
+		if f.interrupted(ctx) {
+			return false
+		}
+		f.Events.Report(events.PlayStart{Play: s.play.Name, Hosts: names(batch), Batch: i + 1, Batches: len(batches)})
+		f.batch(ctx, s, batch)
+		if f.tooManyFailed(s.play, batch) {
+			return false
+		}
+	}
+	return true
+}
+
+// batch works on hosts in parallel and waits for all of them.
+func (f *fleet) batch(ctx context.Context, s *selection, hosts []*inventory.Host) {
+	var g errgroup.Group
+	g.SetLimit(f.forks())
+	for _, h := range hosts {
+		g.Go(func() error {
+			if !f.interrupted(ctx) {
+				f.work(ctx, s, f.states[h.Name])
+			}
+			return nil
+		})
+	}
+	g.Wait()
+}
+
+// tooManyFailed decides whether a batch was bad enough to end the run. Without a
+// limit of its own, a play with batches ends when a whole one has failed.
+func (f *fleet) tooManyFailed(play *manifest.Play, batch []*inventory.Host) bool {
+	failed := 0
+	for _, h := range batch {
+		if f.states[h.Name].failed {
+			failed++
+		}
+	}
+	tooMany := len(play.Serial) > 0 && failed == len(batch)
+	if play.MaxFail != nil {
+		tooMany = float64(failed)*100 > *play.MaxFail*float64(len(batch))
+	}
+	if tooMany {
+		f.Connect.warn(fmt.Sprintf("play %q: %d of %d hosts of a batch have failed; the run ends here", play.Name, failed, len(batch)))
+	}
+	return tooMany
+}
+
+// batches cuts hosts into batches of the given sizes, of which the last one
+// repeats. Without sizes all hosts are one batch.
+func batches(hosts []*inventory.Host, sizes []manifest.BatchSize) [][]*inventory.Host {
+	var all [][]*inventory.Host
+	rest := hosts
+	for i := 0; len(rest) > 0; i++ {
+		n := len(rest)
+		if len(sizes) > 0 {
+			n = min(n, sizes[min(i, len(sizes)-1)].Of(len(hosts)))
+		}
+		all = append(all, rest[:n])
+		rest = rest[n:]
+	}
+	return all
+}
+
+func names(hosts []*inventory.Host) []string {
+	list := make([]string, len(hosts))
+	for i, h := range hosts {
+		list[i] = h.Name
+	}
+	return list
+}
+
+// interrupted reports whether the run shall end early.
+func (f *fleet) interrupted(ctx context.Context) bool {
+	select {
+	case <-f.stop:
+		return true
+	default:
+		return ctx.Err() != nil
+	}
+}
+
+// hold asks for a place among the connections that are kept between plays.
+func (f *fleet) hold() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.kept >= f.keep() {
+		return false
+	}
+	f.kept++
+	return true
+}
+
+func (f *fleet) unhold() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kept--
+}
+
+// finish says of the hosts that wait for a play which will not come that they
+// are done.
+func (f *fleet) finish() {
+	for _, h := range f.Inventory.Hosts() {
+		if state := f.states[h.Name]; state != nil && state.begun && !state.done {
+			f.hostDone(state)
+		}
+	}
+}
+
+func (f *fleet) hostDone(state *hostState) {
+	state.done = true
+	f.Events.Report(f.Tally.HostDone(state.host.Name, state.elapsed))
+}
+
+// close closes what is still open.
+func (f *fleet) close() {
+	for _, state := range f.states {
+		state.close()
+	}
+}

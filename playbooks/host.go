@@ -1,0 +1,228 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// hostState is one host during a run. Between plays it may keep its connection
+// and one host program per user that the program runs as.
+type hostState struct {
+	host     *inventory.Host
+	plays    []*selection // still to come, the current one first
+	begun    bool
+	done     bool
+	failed   bool // it enters no further play
+	held     bool // it has a place among the kept connections
+	elapsed  time.Duration
+	client   *transport.Client
+	sessions map[string]*session // by the user the program runs as
+}
+
+// close gives the host up. The connection goes first: only that ends a write to
+// a host that takes nothing.
+func (s *hostState) close() {
+	if s.client != nil {
+		s.client.Close()
+	}
+	for _, one := range s.sessions {
+		one.end(io.EOF)
+		one.work.Wait()
+	}
+	s.client, s.sessions = nil, nil
+}
+
+// work takes one host through one play.
+func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
+	start := f.Now()
+	state.begun = true
+	if state.held {
+		state.held = false
+		f.unhold()
+	}
+	err := f.playOn(ctx, s, state)
+	state.plays = state.plays[1:]
+	state.elapsed += f.Now().Sub(start)
+	if err != nil && !(f.interrupted(ctx) && errors.Is(err, context.Canceled)) {
+		state.failed = true
+		f.Events.Report(failure(s.play.Name, state.host.Name, err))
+	}
+	last := state.failed || len(state.plays) == 0
+	if !last && f.hold() {
+		state.held = true
+	} else {
+		state.close()
+	}
+	if last {
+		f.hostDone(state)
+	}
+}
+
+// playOn compiles and applies the play. An error means that the host failed as a
+// whole; failed resources are only noted.
+func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) error {
+	sess, err := f.session(ctx, s.play, state)
+	if err != nil {
+		return err
+	}
+	compiled, err := compile(ctx, s.compiler, state.host, sess.facts)
+	if err != nil {
+		return errors.Join(ctx.Err(), &phaseError{"compile", err})
+	}
+	compiled.Catalog.Check = f.Options.Check
+	compiled.Catalog.Diff = f.Options.Diff
+	compiled.Catalog.Lock = f.lock()
+	if compiled.Pre != "" {
+		f.Events.Report(events.Message{Play: s.play.Name, Host: state.host.Name, Kind: events.Pre, Text: compiled.Pre})
+	}
+	if f.interrupted(ctx) {
+		return ctx.Err()
+	}
+	failed := false
+	whole, err := sess.apply(ctx, f.stop, compiled, func(r *modules.Result) {
+		failed = failed || r.Status == modules.Failed
+		f.Events.Report(result(s.play.Name, state.host.Name, &compiled.Catalog, r))
+	})
+	if err != nil {
+		return lostOr(err, sess)
+	}
+	state.failed = failed
+	if whole && !failed && compiled.Post != "" {
+		f.Events.Report(events.Message{Play: s.play.Name, Host: state.host.Name, Kind: events.Post, Text: compiled.Post})
+	}
+	return nil
+}
+
+func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts map[string]any) (*catalog.Compiled, error) {
+	ctx, cancel := context.WithTimeout(ctx, compileTime)
+	defer cancel()
+	return c.Compile(ctx, catalog.Host{Name: h.Name, Facts: facts, Vars: h.Vars()})
+}
+
+// session gives the host program for the user that the play runs as: the one
+// that is kept, or a new one.
+func (f *fleet) session(ctx context.Context, play *manifest.Play, state *hostState) (*session, error) {
+	become := f.Connect.become(play, state.host.Connection())
+	user := ""
+	if become != nil {
+		user = become.User
+	}
+	if kept := state.sessions[user]; kept != nil {
+		return kept, nil
+	}
+	if state.client == nil {
+		client, err := f.dial(ctx, state.host)
+		if err != nil {
+			return nil, err
+		}
+		state.client = client
+	}
+	sess, err := f.start(ctx, state.client, become, collectors(state.plays))
+	if err != nil {
+		return nil, err
+	}
+	if state.sessions == nil {
+		state.sessions = map[string]*session{}
+	}
+	state.sessions[user] = sess
+	return sess, nil
+}
+
+func (r *Runner) dial(ctx context.Context, h *inventory.Host) (*transport.Client, error) {
+	target, err := r.Connect.target(r.Inventory, h)
+	if err != nil {
+		return nil, err
+	}
+	return r.Dialer.Dial(ctx, target)
+}
+
+// start starts the host program and takes its greeting apart.
+func (r *Runner) start(ctx context.Context, client *transport.Client, become *transport.Become, collectors []string) (*session, error) {
+	nonce := r.NewNonce()
+	wanted := strings.Join(collectors, ",")
+	if wanted == "" {
+		wanted = "-"
+	}
+	process, err := client.StartModule(ctx, transport.Start{
+		Nonce: nonce, Greeting: modules.Greeting(nonce), Facts: wanted, Builds: r.Builds, Become: become,
+	})
+	if err != nil {
+		return nil, err
+	}
+	hello, err := modules.ParseHello(process.Hello())
+	if err != nil {
+		process.Close()
+		return nil, &phaseError{"protocol", err}
+	}
+	if hello.Build != r.BuildID {
+		process.Close()
+		return nil, &phaseError{"start", breach("the host runs build %.64q, this is %q", hello.Build, r.BuildID)}
+	}
+	facts, err := decodeFacts(hello.Facts)
+	if err != nil {
+		process.Close()
+		return nil, &phaseError{"facts", err}
+	}
+	sess := newSession(ctx, process, r.Now)
+	sess.facts = facts
+	return sess, nil
+}
+
+// A phaseError is the failure of a host as a whole, with the phase of its
+// host_failed event.
+type phaseError struct {
+	phase string
+	err   error
+}
+
+func (e *phaseError) Error() string { return e.err.Error() }
+func (e *phaseError) Unwrap() error { return e.err }
+
+// lostOr names the phase of an error that ended a session.
+func lostOr(err error, s *session) error {
+	refused, isRefused := errors.AsType[refusedError](err)
+	_, isBreach := errors.AsType[protocolError](err)
+	switch {
+	case isRefused:
+		return &phaseError{refused.phase, err}
+	case isBreach:
+		return &phaseError{"protocol", err}
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, io.EOF):
+		return &phaseError{"lost", s.ending()}
+	}
+	return &phaseError{"lost", err}
+}
+
+// failure is the event for the error of a host.
+func failure(play, host string, err error) events.Event {
+	text, hint := err.Error(), ""
+	var he *transport.HostError
+	if errors.As(err, &he) {
+		text, hint = fmt.Sprintf("%s %s: %v", he.Op, he.Addr, he.Err), he.Hint
+		if transport.Unreachable(err) {
+			return events.Unreachable{Play: play, Host: host, Error: text, Hint: hint}
+		}
+	}
+	phase := "start"
+	var pe *phaseError
+	switch {
+	case errors.As(err, &pe):
+		phase = pe.phase
+	case he != nil && (he.Op == "become" || he.Op == "install"):
+		phase = he.Op
+	}
+	return events.HostFailed{Play: play, Host: host, Phase: phase, Error: text, Hint: hint}
+}

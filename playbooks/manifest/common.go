@@ -1,0 +1,111 @@
+package manifest
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// commonKeys are the keys that every type has. The type's own properties stand
+// beside them.
+type commonKeys struct {
+	Alias     string      `json:"alias" doc:"another name, for references and reports"`
+	Require   []string    `json:"require" doc:"earlier resources, as type#name, without which this one is skipped"`
+	Subscribe []string    `json:"subscribe" doc:"earlier resources whose change refreshes this one"`
+	Control   controlKeys `json:"control" doc:"whether the resource is managed at all"`
+	Each      any         `json:"each" doc:"a list: one resource per element, which is Item"`
+	Noop      bool        `json:"noop" doc:"only predict this resource, also in a run that changes things"`
+	Sensitive bool        `json:"sensitive" doc:"show no content, output or diff of it anywhere"`
+	Tags      []string    `json:"tags" doc:"labels of the resource"`
+}
+
+type controlKeys struct {
+	If     string `json:"if" doc:"an expression; the resource is managed when it is true"`
+	Unless string `json:"unless" doc:"an expression; the resource is not managed when it is true"`
+}
+
+var commonNames = jsonNames(reflect.TypeFor[commonKeys]())
+
+func jsonNames(t reflect.Type) []string {
+	var names []string
+	for f := range t.Fields() {
+		names = append(names, f.Tag.Get("json"))
+	}
+	return names
+}
+
+// common reads the keys that every type has.
+func (l *loader) common(r *Resource, n *yamlpos.Node) {
+	r.Alias = l.optional(n, "alias")
+	r.Require = l.optional(n, "require")
+	r.Subscribe = l.optional(n, "subscribe")
+	r.Each = l.optional(n, "each")
+	r.Noop = l.optional(n, "noop")
+	r.Sensitive = l.optional(n, "sensitive")
+	var keys commonKeys
+	l.decode(n, &keys, yamlpos.Open(func(n *yamlpos.Node) bool {
+		return slices.ContainsFunc(r.values(), func(v *Value) bool { return v != nil && v.Open(n) })
+	}))
+	r.Tags = keys.Tags
+	if control := n.Get("control"); control != nil {
+		r.If = l.condition("control.if", given(control.Get("if")))
+		r.Unless = l.condition("control.unless", given(control.Get("unless")))
+	}
+	l.checkTagTexts(n.Get("tags"))
+	l.checkEach(r.Each)
+	if _, ok := r.Type.New().(modules.Refresher); !ok && r.Subscribe != nil {
+		l.add(r.Subscribe.Node.Errorf("use require for the order", "type %s has no refresh, so it cannot subscribe", r.Type.Name))
+	}
+}
+
+func (l *loader) optional(n *yamlpos.Node, key string) *Value {
+	field := given(n.Get(key))
+	if field == nil {
+		return nil
+	}
+	v := l.value(field)
+	return &v
+}
+
+// checkTagTexts refuses expressions in tags, which are looked at before any
+// host is.
+func (l *loader) checkTagTexts(n *yamlpos.Node) {
+	if n == nil {
+		return
+	}
+	for _, item := range n.Items {
+		if templates.HasExpr(item.Text) {
+			l.add(item.Errorf("use control for what depends on the host", "a tag cannot be an expression"))
+		}
+	}
+}
+
+func (l *loader) checkEach(each *Value) {
+	if each == nil || each.Node.Kind == yamlpos.List || each.Open(each.Node) {
+		return
+	}
+	l.add(each.Node.Errorf(`write a list, or an expression that gives one: each: "{{ Data.sites }}"`, "each must be a list, not %s", each.Node.Describe()))
+}
+
+// condition reads an expression without delimiters.
+func (l *loader) condition(key string, n *yamlpos.Node) *templates.Expr {
+	if n == nil || n.Kind != yamlpos.Scalar { // a wrong shape is reported by decoding
+		return nil
+	}
+	text := strings.TrimSpace(n.Text)
+	switch _, isText := n.Value.(string); {
+	case strings.HasPrefix(text, "{{"), strings.HasPrefix(text, "${"):
+		l.add(n.Errorf(`write it bare: if: Data.role == "web"`, "%s is an expression already, without delimiters", key))
+		return nil
+	case !isText && text != "true" && text != "false":
+		l.add(n.Errorf(`write a comparison, such as Data.x == "y"`, "%s must be true or false, not %s", key, n.Describe()))
+		return nil
+	}
+	e, err := templates.ParseExpr(n.Text, templates.At(n))
+	l.add(err)
+	return e
+}

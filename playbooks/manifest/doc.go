@@ -1,0 +1,8 @@
+// Package manifest reads site.yaml: plays, and in them CCM manifests whose
+// values may be expressions.
+//
+// Everything that can be known without a host is checked here, for all of a
+// file at once: keys, shapes, literal values, the syntax of expressions, and
+// references between resources. What is left open is resolved per host by
+// package catalog.
+package manifest

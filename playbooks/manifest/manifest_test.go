@@ -1,0 +1,196 @@
+package manifest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builtin"
+)
+
+// parse reads a manifest that is called site.yaml.
+func parse(text string) ([]*Play, error) {
+	return Parse("site.yaml", []byte(text), builtin.Types())
+}
+
+// wrongPlays have an error outside the resources.
+var wrongPlays = []struct{ name, manifest, want string }{
+	{"empty", "", "site.yaml: the file is empty"},
+	{"empty document", "---\n", "site.yaml: the file is empty"},
+	{"scalar", "hello", "site.yaml:1:1: this is no manifest\n  hint: a manifest is a map with a ccm section, or a list of plays"},
+	{"list of scalars", "[a]", "site.yaml:1:2: this is no play\n  hint: a play is a map: - hosts: ..."},
+	{"no ccm", "name: x\n", "site.yaml:1:1: there is no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
+	{"null ccm", "ccm:\n", "site.yaml:1:1: there is no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
+	{"ccm is text", "ccm: x\n", "site.yaml:1:6: ccm must be a map, not the text \"x\"\n  hint: write a map: key: value"},
+	{"no resources", "ccm: {fail_on_error: true}\n", "site.yaml:1:6: manifest must contain resources"},
+	{"null resources", "ccm: {resources: }\n", "site.yaml:1:6: manifest must contain resources"},
+	{"empty resources", "ccm: {resources: []}\n", "site.yaml:1:18: manifest must contain resources"},
+	{"resources is a map", "ccm: {resources: {file: []}}\n", "site.yaml:1:18: resources is not a list\n  hint: write a list: - file: [...]"},
+	{"unknown key of a play", "nmae: x\n" + some, "site.yaml:1:1: unknown key \"nmae\" (did you mean \"name\"?)"},
+	{"unknown key of ccm", "ccm: {fail_on_eror: true, resources: [exec: [x: ]]}\n", "site.yaml:1:7: unknown key \"fail_on_eror\" in ccm (did you mean \"fail_on_error\"?)"},
+	{"keys that are not built yet", "include: a\nvars_files: [b]\nstrategy: free\nccm: {resources_jet_file: x, resources: [exec: [x: ]]}\n",
+		"site.yaml:1:1: include is not supported yet\nsite.yaml:2:1: vars_files is not supported yet\nsite.yaml:3:1: strategy is not supported yet\nsite.yaml:4:7: resources_jet_file is not supported yet"},
+	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, tags, data, hierarchy, overrides, ccm"},
+	{"shapes", "name: [a]\nhosts: [a]\nbecome: maybe\ntags: web\ndata: 5\noverrides: [x]\nhierarchy: {merge: first}\n" + some,
+		"site.yaml:1:7: name must be a single value, not a list\nsite.yaml:2:8: hosts must be a single value, not a list\n" +
+			"site.yaml:3:9: become must be true or false, not the text \"maybe\"\nsite.yaml:4:7: tags must be a list, not the text \"web\"\n  hint: write a list: - web\n" +
+			"site.yaml:5:7: data must be a map, not the number 5\n  hint: write key: value\nsite.yaml:6:12: overrides must be a map of maps, not a list\n  hint: write name: {key: value}\n" +
+			"site.yaml:7:12: hierarchy.order must be a list\n  hint: write order: [\"os:{{ lookup('facts.host.info.os') }}\", default]"},
+	{"become_method", "become_method: su\n" + some, "site.yaml:1:16: become_method \"su\" is not supported yet\n  hint: use sudo"},
+	{"max_fail_percentage above", "max_fail_percentage: 101\n" + some, "site.yaml:1:22: 101 is outside 0-100"},
+	{"max_fail_percentage is no number", "max_fail_percentage: .nan\n" + some, "site.yaml:1:22: .nan is outside 0-100"},
+	{"max_fail_percentage with a sign", "max_fail_percentage: 5%\n" + some, "site.yaml:1:22: max_fail_percentage must be a number, not the text \"5%\""},
+	{"serial", "serial: [0, -1, 1.5, 0%, 101%, nan%, {a: b}, x]\n" + some,
+		"site.yaml:1:10: the number 0 is no batch size" + serialHint + "\nsite.yaml:1:13: the number -1 is no batch size" + serialHint +
+			"\nsite.yaml:1:17: the number 1.5 is no batch size" + serialHint + "\nsite.yaml:1:22: the text \"0%\" is no batch size" + serialHint +
+			"\nsite.yaml:1:26: the text \"101%\" is no batch size" + serialHint + "\nsite.yaml:1:32: the text \"nan%\" is no batch size" + serialHint +
+			"\nsite.yaml:1:38: a map is no batch size" + serialHint + "\nsite.yaml:1:46: the text \"x\" is no batch size" + serialHint},
+	{"message", "ccm: {pre_message: [a], post_message: \"{{ 1 + }}\", resources: [exec: [x: ]]}\n",
+		"site.yaml:1:20: ccm.pre_message must be a single value, not a list\nsite.yaml:1:46: unexpected end in the expression \"1 +\""},
+	{"errors of several documents", "nmae: x\n" + some + "---\n- hots: x\n  " + some,
+		"site.yaml:1:1: unknown key \"nmae\" (did you mean \"name\"?)\nsite.yaml:4:3: unknown key \"hots\" (did you mean \"hosts\"?)"},
+}
+
+const (
+	some       = "ccm: {resources: [exec: [x: ]]}\n"
+	serialHint = "\n  hint: write a number of hosts or a percentage: serial: [1, 10%, 100%]"
+)
+
+func TestWrongPlays(t *testing.T) {
+	for _, c := range wrongPlays {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := parse(c.manifest)
+			require.EqualError(t, err, c.want)
+		})
+	}
+}
+
+// goodPlays show every key of a play in all its forms.
+var goodPlays = []struct{ name, manifest string }{
+	{"a CCM manifest", "data: {a: 1}\nccm:\n  resources:\n    - exec:\n        - echo hi:\n"},
+	{"a list of plays", "- hosts: web\n  ccm: {resources: [exec: [x: ]]}\n- hosts: db\n  ccm: {resources: [exec: [x: ]]}\n"},
+	{"several documents", some + "---\n---\n" + some + "---\n- " + some},
+	{"JSON", `{"ccm": {"resources": [{"file": {"name": "/a", "owner": "root", "group": "root", "mode": "0644"}}]}}`},
+	{"every key", `
+name: web tier
+hosts: web*:!web9
+become: yes
+become_user: deploy
+become_method: sudo
+serial: [1, 10%, "3"]
+max_fail_percentage: 12.5
+tags: [web]
+data: {port: 80}
+hierarchy: {order: ["os:{{ lookup('facts.host.info.os') }}"], merge: deep}
+overrides: {"os:linux": {port: 81}}
+ccm:
+  fail_on_error: on
+  pre_message: "{{ Data.port }}"
+  post_message: |
+    done
+    with {{ Data.port }}
+  resources:
+    - exec: {name: "true"}
+`},
+	{"null is not given", "name:\nhosts: ~\nbecome:\nserial:\nmax_fail_percentage:\nbecome_method:\ntags:\ndata:\nccm: {pre_message: , resources: [exec: [x: ]]}\n"},
+}
+
+func TestGoodPlays(t *testing.T) {
+	for _, c := range goodPlays {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := parse(c.manifest)
+			require.NoError(t, err)
+		})
+	}
+}
+
+func TestPlay(t *testing.T) {
+	plays, err := parse(goodPlays[4].manifest)
+	require.NoError(t, err)
+	p := plays[0]
+	require.Equal(t, "web tier", p.Name)
+	require.Equal(t, "web*:!web9", p.HostPattern())
+	require.True(t, *p.Become)
+	require.Equal(t, "deploy", p.BecomeUser)
+	require.Equal(t, "sudo", p.BecomeMethod)
+	require.Equal(t, []BatchSize{{Count: 1}, {Percent: 10}, {Count: 3}}, p.Serial)
+	require.Equal(t, 12.5, *p.MaxFail)
+	require.Equal(t, []string{"web"}, p.Tags)
+	require.True(t, p.FailOnError)
+	require.Equal(t, "done\nwith {{ Data.port }}\n", p.Post.Node.Text)
+	paths, all := p.Facts(nil)
+	require.Equal(t, []string{"host.info.os"}, paths)
+	require.False(t, all)
+}
+
+func TestNullPlay(t *testing.T) {
+	plays, err := parse(goodPlays[5].manifest)
+	require.NoError(t, err)
+	p := plays[0]
+	require.Equal(t, "site", p.Name)
+	require.Equal(t, "all", p.HostPattern())
+	require.Nil(t, p.Become)
+	require.Nil(t, p.MaxFail)
+	require.Nil(t, p.Pre)
+	require.Empty(t, p.Serial)
+}
+
+func TestBatchSize(t *testing.T) {
+	for _, c := range []struct {
+		size    BatchSize
+		n, want int
+	}{
+		{BatchSize{Count: 3}, 10, 3},
+		{BatchSize{Percent: 10}, 25, 2},
+		{BatchSize{Percent: 1}, 5, 1},
+		{BatchSize{Percent: 100}, 5, 5},
+	} {
+		require.Equal(t, c.want, c.size.Of(c.n))
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	a, b := write("a.yaml", some), write("b.yaml", some)
+	plays, err := Load([]string{a, b}, builtin.Types())
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b"}, []string{plays[0].Name, plays[1].Name})
+	require.Equal(t, dir, plays[0].Folder)
+
+	wrong, worse := write("c.yaml", "x: 1\n"+some), write("d.yaml", "ccm: [\n")
+	missing := filepath.Join(dir, "missing.yaml")
+	_, err = Load([]string{a, wrong, worse, missing, dir}, builtin.Types())
+	require.ErrorContains(t, err, wrong+`:1:1: unknown key "x"`)
+	require.ErrorContains(t, err, worse+":")
+	require.ErrorContains(t, err, missing+": there is no such manifest")
+	require.ErrorContains(t, err, dir+": is a directory; give the manifest in it, such as "+filepath.Join(dir, "site.yaml"))
+}
+
+func TestAdHoc(t *testing.T) {
+	file, _ := builtin.Types().Lookup("file")
+	p, err := AdHoc("web*", file, map[string]any{"name": "/{{ 1 }}", "content": "{{ nope(", "mode": "644", "owner": "root", "group": "root"})
+	require.NoError(t, err)
+	require.Equal(t, "web*", p.HostPattern())
+	require.False(t, p.Resources[0].Properties.HasExpressions(), "nothing in it is an expression")
+	require.False(t, p.Resources[0].Name.HasExpressions())
+
+	for _, c := range []struct {
+		properties map[string]any
+		want       string
+	}{
+		{map[string]any{"name": "a", "mode": "999", "owner": "root", "group": "root"},
+			"command line: name: file path must be absolute\ncommand line: mode \"999\" has a digit outside 0-7\n  hint: write an octal string such as mode: \"0644\""},
+		{map[string]any{"content": "x"}, "command line: name is required"},
+		{map[string]any{"name": "/a", "contnt": "x", "ensure": "absent"}, "command line: type file has no property \"contnt\"\n  hint: did you mean content?"},
+	} {
+		_, err := AdHoc("all", file, c.properties)
+		require.EqualError(t, err, c.want)
+	}
+}

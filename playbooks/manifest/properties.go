@@ -1,0 +1,119 @@
+package manifest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// split parts the properties of the type from the keys all types have.
+func (l *loader) split(t modules.Type, body *yamlpos.Node) (props, common *yamlpos.Node, ok bool) {
+	if body.Kind != yamlpos.Map {
+		l.add(body.Errorf("write the properties below the name, one per line", "the properties of %s must be a map, not %s", t.Name, body.Describe()))
+		return nil, nil, false
+	}
+	a, b := *body, *body
+	props, common = &a, &b
+	props.Pairs, common.Pairs = nil, nil
+	for _, pair := range body.Pairs {
+		switch key := pair.Key.Text; {
+		case key == "name": // as in CCM, the key of the list wins
+		case slices.Contains(commonNames, key):
+			common.Pairs = append(common.Pairs, pair)
+		case isProperty(t, key):
+			props.Pairs = append(props.Pairs, pair)
+		case slices.Contains(laterInResource, key):
+			l.add(notSupported(pair.Key))
+		default:
+			l.add(unknownKey(pair.Key, t))
+		}
+	}
+	return props, common, true
+}
+
+// canonical gives the first spelling of a property.
+func canonical(t modules.Type, key string) string {
+	for _, f := range modules.Fields(t.New()) {
+		if slices.Contains(f.Also, key) {
+			return f.Name
+		}
+	}
+	return key
+}
+
+func propertyNames(t modules.Type) []string {
+	var names []string
+	for _, f := range modules.Fields(t.New()) {
+		names = append(append(names, f.Name), f.Also...)
+	}
+	return names
+}
+
+func unknownKey(key *yamlpos.Node, t modules.Type) error {
+	hint := ""
+	if s := yamlpos.Suggest(key.Text, append(propertyNames(t), commonNames...)); s != "" {
+		hint = "did you mean " + s + "?"
+	}
+	return key.Errorf(hint, "type %s has no property %q", t.Name, key.Text)
+}
+
+// Positioned turns the property errors of a resource into errors with the
+// positions of the properties in props.
+func Positioned(r *Resource, props *yamlpos.Node, err error) error {
+	var errs yamlpos.Errors
+	for _, pe := range modules.PropertyErrors(err) {
+		errs.Add(find(r, props, pe.Path).Errorf(pe.Hint, "%s", described(pe)))
+	}
+	return errs.Err()
+}
+
+// described is the message, with the property in front unless it names it.
+func described(pe *modules.PropertyError) string {
+	property, _ := pathParts(pe.Path)
+	if strings.Contains(pe.Msg, property) { // also without a property
+		return pe.Msg
+	}
+	return pe.Path + ": " + pe.Msg
+}
+
+// find gives the node of a property path, or the nearest one above it.
+func find(r *Resource, props *yamlpos.Node, path string) *yamlpos.Node {
+	property, index := pathParts(path)
+	node := propertyNode(r.Type, props, property)
+	switch {
+	case node == nil:
+		return r.Name.Node
+	case index >= 0 && index < len(node.Items):
+		return node.Items[index]
+	}
+	return node
+}
+
+// propertyNode gives the value of a property in either spelling; nil if it is
+// not there.
+func propertyNode(t modules.Type, props *yamlpos.Node, property string) *yamlpos.Node {
+	for _, pair := range props.Pairs {
+		if canonical(t, pair.Key.Text) == property {
+			return pair.Value
+		}
+	}
+	return nil
+}
+
+// pathParts gives the property of a path such as "environment[2]" and the index
+// below it; -1 if it has none.
+func pathParts(path string) (property string, index int) {
+	path, _, _ = strings.Cut(path, ".")
+	property, rest, ok := strings.Cut(path, "[")
+	digits, closed := strings.CutSuffix(rest, "]")
+	i, err := strconv.Atoi(digits)
+	if !ok || !closed || err != nil {
+		return property, -1
+	}
+	return property, i
+}
+
+func isProperty(t modules.Type, key string) bool { return slices.Contains(propertyNames(t), key) }

@@ -1,0 +1,169 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// A Resource is one entry of a manifest. With Each it stands for one resource
+// per element.
+type Resource struct {
+	Type       modules.Type
+	Name       Value
+	Alias      *Value          // nil if it has none
+	Require    *Value          // a list of references, type#name or type#alias; nil if not given
+	Subscribe  *Value          // the same
+	If, Unless *templates.Expr // of control; nil if not given
+	Each       *Value          // a list; nil if it is a single resource
+	Noop       *Value          // a boolean
+	Sensitive  *Value          // a boolean
+	Tags       []string
+	Properties Value // a map of the type's own properties, without the name
+}
+
+// DependsOnHost reports whether the resource's names are known only per host.
+func (r *Resource) DependsOnHost() bool {
+	return r.Each != nil || r.Name.HasExpressions() || r.Alias != nil && r.Alias.HasExpressions()
+}
+
+// values lists the parts that may hold expressions; those not given are nil.
+func (r *Resource) values() []*Value {
+	return []*Value{&r.Name, r.Alias, r.Require, r.Subscribe, r.Each, r.Noop, r.Sensitive, &r.Properties}
+}
+
+// resources reads the list of a manifest and checks the references in it.
+func (l *loader) resources(list *yamlpos.Node) []*Resource {
+	var all []*Resource
+	for _, item := range list.Items {
+		if item.Kind != yamlpos.Map || len(item.Pairs) != 1 {
+			l.add(item.Errorf("write one resource type per list item: - file: [...]", "a list item must be a map with one resource type"))
+			continue
+		}
+		key, body := item.Pairs[0].Key, item.Pairs[0].Value
+		t, ok := l.registry.Lookup(key.Text)
+		switch {
+		case !ok:
+			l.add(l.unknownType(key, key.Text))
+		case body.Kind == yamlpos.Map:
+			all = append(all, l.named(t, body)...)
+		default:
+			all = append(all, l.list(t, key, body)...)
+		}
+	}
+	l.references(all)
+	return all
+}
+
+// planned are CCM's types that this version does not have yet.
+var planned = []string{"package", "service", "archive", "scaffold", "apply"}
+
+func (l *loader) unknownType(n *yamlpos.Node, name string) error {
+	known := l.registry.Names()
+	if slices.Contains(planned, name) {
+		return n.Errorf("this version has "+strings.Join(known, ", "), "resource type %q is not supported yet", name)
+	}
+	hint := "known types: " + strings.Join(known, ", ")
+	if s := yamlpos.Suggest(name, known); s != "" {
+		hint = "did you mean " + s + "?"
+	}
+	return n.Errorf(hint, "unknown resource type %q", name)
+}
+
+// named reads the form in which the name is a property.
+func (l *loader) named(t modules.Type, body *yamlpos.Node) []*Resource {
+	name := given(body.Get("name"))
+	switch {
+	case name == nil:
+		l.add(body.Errorf("", "name is required"))
+		return nil
+	case name.Kind != yamlpos.Scalar:
+		l.add(name.Errorf("", "name must be a single value, not %s", name.Describe()))
+		return nil
+	}
+	return []*Resource{l.resource(t, name, body)}
+}
+
+// list reads the form of single-key maps, in which the key is the name.
+func (l *loader) list(t modules.Type, key, body *yamlpos.Node) []*Resource {
+	if body.Kind != yamlpos.List {
+		l.add(key.Errorf("write a list: - NAME: {...}", "%s has no resources", key.Text))
+		return nil
+	}
+	var entries []yamlpos.Pair
+	var defaults *yamlpos.Node
+	for _, item := range body.Items {
+		switch err := l.entryForm(t, item); {
+		case err != nil:
+			l.add(err)
+		case item.Pairs[0].Key.Text != "defaults":
+			entries = append(entries, item.Pairs[0])
+		case defaults != nil:
+			l.add(item.Errorf("", "multiple defaults found in %s resource", t.Name))
+		default:
+			defaults = item.Pairs[0].Value
+		}
+	}
+	if len(entries) == 0 && len(l.errs) == 0 {
+		l.add(key.Errorf("write a list: - NAME: {...}", "%s has no resources", key.Text))
+	}
+	if given(defaults) != nil && defaults.Kind != yamlpos.Map {
+		l.add(defaults.Errorf("write properties: - defaults: {owner: root}", "defaults must be a map, not %s", defaults.Describe()))
+		defaults = nil
+	}
+	var all []*Resource
+	for _, entry := range entries {
+		all = append(all, l.resource(t, entry.Key, withDefaults(t, entry, defaults)))
+	}
+	return all
+}
+
+// entryForm checks that an item of a list is one name with properties.
+func (l *loader) entryForm(t modules.Type, item *yamlpos.Node) error {
+	switch {
+	case item.Kind == yamlpos.Scalar:
+		return item.Errorf("write - NAME: {...}", "%s is no map with a name and properties", item.Describe())
+	case item.Kind != yamlpos.Map || len(item.Pairs) != 1:
+		return item.Errorf("start each resource with its own dash, and indent its properties below its name",
+			"multiple resource names found in %s resource", t.Name)
+	}
+	return nil
+}
+
+// withDefaults lays the properties of an entry over those of its list. Each
+// property is replaced whole; one that is null is not given.
+func withDefaults(t modules.Type, entry yamlpos.Pair, defaults *yamlpos.Node) *yamlpos.Node {
+	body := entry.Value
+	if given(body) == nil { // "/etc/b:" alone
+		body = &yamlpos.Node{File: entry.Key.File, Line: entry.Key.Line, Column: entry.Key.Column, Kind: yamlpos.Map}
+	}
+	if defaults == nil || body.Kind != yamlpos.Map {
+		return body
+	}
+	merged := *body
+	merged.Pairs = slices.DeleteFunc(slices.Clone(body.Pairs), func(pair yamlpos.Pair) bool {
+		return given(pair.Value) == nil && propertyNode(t, defaults, canonical(t, pair.Key.Text)) != nil
+	})
+	for _, pair := range defaults.Pairs {
+		if propertyNode(t, &merged, canonical(t, pair.Key.Text)) == nil {
+			merged.Pairs = append(merged.Pairs, pair)
+		}
+	}
+	return &merged
+}
+
+// resource reads one resource.
+func (l *loader) resource(t modules.Type, name, body *yamlpos.Node) *Resource {
+	r := &Resource{Type: t, Name: l.value(name)}
+	props, common, ok := l.split(t, body)
+	if !ok {
+		return r
+	}
+	r.Properties = l.value(props)
+	l.common(r, common)
+	l.checkProperties(r)
+	return r
+}

@@ -1,0 +1,75 @@
+package manifest
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// A Value is a part of a manifest: values, expressions and their positions.
+type Value struct {
+	Node  *yamlpos.Node
+	texts map[*yamlpos.Node]*templates.Text // the scalars that hold expressions
+}
+
+// value compiles the expressions in n.
+func (l *loader) value(n *yamlpos.Node) Value {
+	v := Value{Node: n, texts: map[*yamlpos.Node]*templates.Text{}}
+	l.compile(n, v.texts)
+	return v
+}
+
+func (l *loader) compile(n *yamlpos.Node, texts map[*yamlpos.Node]*templates.Text) {
+	for _, item := range n.Items {
+		l.compile(item, texts)
+	}
+	for _, pair := range n.Pairs {
+		l.compile(pair.Value, texts)
+	}
+	if n.Kind != yamlpos.Scalar || !templates.HasExpr(n.Text) || texts[n] != nil {
+		return
+	}
+	text, err := templates.Parse(n.Text, templates.At(n))
+	l.add(err)
+	if err != nil {
+		text = &templates.Text{} // still an expression: there is no literal to check
+	}
+	texts[n] = text
+}
+
+// Literal is a value without expressions.
+func Literal(n *yamlpos.Node) Value { return Value{Node: n} }
+
+// Open reports whether n, a scalar of the value, is an expression.
+func (v Value) Open(n *yamlpos.Node) bool { return v.texts[n] != nil }
+
+// HasExpressions reports whether anything in the value depends on the host.
+func (v Value) HasExpressions() bool { return len(v.texts) > 0 }
+
+// Resolve gives the value with every expression replaced by its result, which
+// keeps the expression's position.
+func (v Value) Resolve(ctx context.Context, env *templates.Env) (*yamlpos.Node, error) {
+	if !v.HasExpressions() {
+		return v.Node, nil
+	}
+	return v.Node.Map(func(n *yamlpos.Node) (*yamlpos.Node, error) {
+		text := v.texts[n]
+		if text == nil {
+			return n, nil
+		}
+		result, err := text.Eval(ctx, env)
+		if err != nil {
+			return nil, err
+		}
+		return yamlpos.From(n, result), nil
+	})
+}
+
+// Text resolves a scalar to its text.
+func (v Value) Text(ctx context.Context, env *templates.Env) (string, error) {
+	if text := v.texts[v.Node]; text != nil {
+		return text.String(ctx, env)
+	}
+	return v.Node.Text, nil
+}

@@ -1,0 +1,98 @@
+package playbooks
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// twoResources is a play with a content that travels as a hash. Nobody but the
+// honest host carries it out.
+const twoResources = `
+ccm:
+  resources:
+    - exec: ["true": ]
+    - file: ["{{ Data.home }}/large": {content: "{{ repeat('x', 1000) }}", owner: "{{ string(Data.owner) }}", group: "{{ string(Data.owner) }}", mode: "0600"}]
+`
+
+// TestMisbehavingHosts has each fail alone, in the phase that fits.
+func TestMisbehavingHosts(t *testing.T) {
+	for _, c := range []struct{ fault, phase, want string }{
+		{"garbage", "protocol", "flate: corrupt input"},
+		{"no JSON", "protocol", "reading a message: invalid character"},
+		{"an endless line", "protocol", "message is too long"},
+		{"index too large", "protocol", "the host reports resource 9 of 2"},
+		{"index below zero", "protocol", "the host reports resource -1 of 2"},
+		{"twice", "protocol", "the host reports resource 0 twice"},
+		{"status", "protocol", `the host reports the status "odd"`},
+		{"many changes", "protocol", "the host reports more than 1000 changes or notes of one resource"},
+		{"foreign content", "protocol", "the host asks for a content that is not its own: \"0000"},
+		{"want of nothing", "protocol", "the host asks for nothing"},
+		{"want flood", "protocol", "the host asks for the content "},
+		{"pong flood", "protocol", "the host answers a ping that was not sent"},
+		{"catalog", "protocol", "the host sent a message that only the controller sends"},
+		{"done too early", "protocol", "the host is done but has not reported 2 of its 2 resources"},
+		{"stopped", "lost", "the host program was stopped; 2 of 2 resources are not done"},
+		{"lock", "lock", "held by"},
+		{"refused", "protocol", "the host refuses the catalog in the phase"},
+		{"exit", "lost", "exit status 3"},
+		{"clean exit", "lost", "the host program ended by itself"},
+		{"build", "start", `the host runs build "other", this is "fake"`},
+		{"facts", "facts", `fact "deep": is nested too deep`},
+		{"fact files", "facts", "a facts file of the host: /etc/facts.yaml:1"},
+		{"large fact files", "facts", "the host's facts files have more than 1024 KiB together"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			w := misbehaving(t, c.fault)
+			lines := w.run(t)
+			require.Equal(t, good, lines[:len(good)], "the other host is not touched by it")
+			phase, text := w.recorded.failure("web2")
+			require.Equal(t, c.phase, phase, text)
+			require.Contains(t, text, c.want)
+			require.NotContains(t, w.text.String(), "\x1b", "nothing draws on the terminal")
+		})
+	}
+}
+
+var good = []string{"play site 1/1: web1 web2", "web1 exec#true changed", "web1 file#large changed", "web1 done: ok"}
+
+// misbehaving is a world of an honest host and one with a fault.
+func misbehaving(t *testing.T, fault string) *world {
+	hosts := servers(t, "web1")
+	hosts["web2"] = sshtest.Start(t, sshtest.Env("FAKE="+fault))
+	w := newWorld(t, hosts, twoResources).fake(t)
+	w.Options.Catalog.Extra = map[string]any{"owner": owner()}
+	return w
+}
+
+func TestHugeDiff(t *testing.T) {
+	w := misbehaving(t, "huge diff")
+	require.Equal(t, append(good[:len(good):len(good)], "web2 exec#true changed", "web2 file#large stable", "web2 done: ok"), w.run(t))
+}
+
+func TestControlCharacters(t *testing.T) {
+	w := misbehaving(t, "control characters")
+	require.Equal(t, append(good[:len(good):len(good)], "web2 exec#true failed", "web2 file#large stable", "web2 done: failed"), w.run(t))
+	require.NotContains(t, w.text.String(), "\x1b")
+	require.Contains(t, w.text.String(), "boo")
+}
+
+// TestHostThatNeverEnds is one that hears and does nothing: it is killed with
+// the run.
+func TestHostThatNeverEnds(t *testing.T) {
+	w := misbehaving(t, "nothing")
+	stopped := make(chan struct{})
+	w.recorded.watch = func(e events.Event) {
+		if done, ok := e.(events.HostDone); ok && done.Host == "web1" {
+			close(stopped)
+		}
+	}
+	summary, lines := w.interrupt(t, stopped)
+	require.True(t, summary.Interrupted)
+	require.Equal(t, strings.Join(good, "\n")+"\nweb2 done: ok", strings.Join(lines, "\n"))
+}

@@ -1,0 +1,36 @@
+package playbooks
+
+import (
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// result turns what a host reported into an event. What identifies the resource
+// comes from the catalog: a host has no say in it.
+func result(play, host string, c *modules.Catalog, r *modules.Result) events.Result {
+	entry := &c.Entries[r.Index]
+	e := events.Result{
+		Play: play, Host: host,
+		Type: entry.Type, Name: entry.Name, Alias: entry.Alias,
+		Status:    events.Status(r.Status),
+		Check:     c.Check || entry.Check,
+		Refreshed: r.Refreshed,
+		Certain:   !r.Uncertain,
+		Because:   r.Because,
+		Message:   r.Message,
+		Error:     r.Error,
+		Diff:      r.Diff,
+		Duration:  max(0, r.Duration),
+		Sensitive: entry.Sensitive,
+	}
+	for _, n := range r.Messages {
+		e.Messages = append(e.Messages, events.Note{Level: n.Level, Text: n.Text})
+	}
+	for _, ch := range r.Changes {
+		e.Changes = append(e.Changes, events.Change(ch))
+	}
+	if r.Exit != nil {
+		e.Command = &events.Command{Stdout: r.Exit.Stdout.Text, Stderr: r.Exit.Stderr.Text, ExitCode: r.Exit.Code}
+	}
+	return e
+}

@@ -1,0 +1,169 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ccm-push/ccm-push/facts"
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A Runner takes plays over a fleet.
+type Runner struct {
+	Inventory *inventory.Inventory
+	Plays     []*manifest.Play
+	Dialer    *transport.Dialer
+	Builds    []transport.Build
+	BuildID   string // what every host program must greet with
+	Connect   Connect
+	Options   Options
+	Events    *events.Stream
+	Tally     *events.Tally
+	Now       func() time.Time
+	NewNonce  func() string // unguessable, of letters and digits
+}
+
+// Options are what the command line says about a run. The zero value changes
+// hosts, 64 at a time.
+type Options struct {
+	Run     string // id
+	Check   bool
+	Diff    bool
+	Forks   int    // hosts worked on at once; 0 means 64
+	Keep    int    // connections kept between plays; 0 means 256, negative none
+	Limit   string // a second pattern; "" limits nothing
+	Holder  string // who runs this, for the lock
+	NoLock  bool   // ad-hoc commands take no lock
+	Catalog catalog.Options
+	// LockTimeout is how long a host waits for another run to end; 0 means not.
+	LockTimeout time.Duration
+	Manifests   []string // as given, for the first event
+	Version     string
+}
+
+const (
+	defaultForks = 64
+	defaultKeep  = 256
+)
+
+// compileTime bounds the compilation of one host's catalog.
+const compileTime = 30 * time.Second
+
+// selection is the hosts of one play.
+type selection struct {
+	play     *manifest.Play
+	compiler *catalog.Compiler
+	hosts    []*inventory.Host
+}
+
+// Select gives the hosts of each play, without contacting any.
+func (r *Runner) Select() ([][]*inventory.Host, error) {
+	var all [][]*inventory.Host
+	var errs []error
+	for _, play := range r.Plays {
+		hosts, err := r.hosts(play)
+		errs = append(errs, err)
+		all = append(all, hosts)
+	}
+	return all, errors.Join(errs...)
+}
+
+func (r *Runner) hosts(play *manifest.Play) ([]*inventory.Host, error) {
+	hosts, err := SelectHosts(r.Inventory, play.HostPattern(), r.Options.Limit, r.Connect.warn)
+	if err != nil && play.Hosts != nil {
+		return nil, play.Hosts.Errorf("", "%v", err)
+	}
+	return hosts, err
+}
+
+// SelectHosts gives the hosts of a pattern that a second one, unless it is "",
+// selects too.
+func SelectHosts(inv *inventory.Inventory, pattern, limit string, warn func(string)) ([]*inventory.Host, error) {
+	hosts, warnings, err := inv.Select(pattern)
+	if err == nil && limit != "" {
+		var more []string
+		hosts, more, err = inv.Limit(hosts, limit)
+		warnings = append(warnings, more...)
+	}
+	for _, w := range warnings {
+		warn(w)
+	}
+	return hosts, err
+}
+
+// Run runs the plays one after the other. The first signal on stop lets every
+// host finish the resource it is at; the end of ctx kills those too. The error
+// is about the run as a whole; what happens to hosts and resources is told in
+// events and counted by Tally.
+func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary, error) {
+	hostLists, err := r.Select()
+	if err != nil {
+		return events.Summary{}, err
+	}
+	f := &fleet{Runner: r, stop: stop, states: map[string]*hostState{}}
+	defer f.close()
+	var selections []*selection
+	for i, play := range r.Plays {
+		compiler, err := catalog.New(play, r.Options.Catalog)
+		if err != nil {
+			return events.Summary{}, fmt.Errorf("play %q: %w", play.Name, err)
+		}
+		defer compiler.Close()
+		s := &selection{play, compiler, hostLists[i]}
+		selections = append(selections, s)
+		f.expect(s)
+	}
+	r.Events.Report(events.RunStart{
+		Check: r.Options.Check, Diff: r.Options.Diff, Manifests: r.Options.Manifests,
+		Version: r.Options.Version, Hosts: len(f.states),
+	})
+	for _, s := range selections {
+		if !f.play(ctx, s) {
+			break
+		}
+	}
+	f.finish()
+	summary := r.Tally.Summary(f.interrupted(ctx))
+	r.Events.Report(summary)
+	return summary, nil
+}
+
+func (r *Runner) forks() int {
+	if r.Options.Forks > 0 {
+		return r.Options.Forks
+	}
+	return defaultForks
+}
+
+func (r *Runner) keep() int {
+	if r.Options.Keep == 0 {
+		return defaultKeep
+	}
+	return max(0, r.Options.Keep)
+}
+
+// collectors are the fact collectors that the plays of a host need.
+func collectors(plays []*selection) []string {
+	var paths []string
+	all := false
+	for _, p := range plays {
+		more, everything := p.compiler.Facts()
+		paths, all = append(paths, more...), all || everything
+	}
+	return facts.Collectors(paths, all)
+}
+
+// lock is what an applying catalog takes on the host.
+func (r *Runner) lock() *modules.Lock {
+	if r.Options.Check || r.Options.NoLock {
+		return nil
+	}
+	return &modules.Lock{Holder: r.Options.Holder, Run: r.Options.Run, Wait: r.Options.LockTimeout}
+}

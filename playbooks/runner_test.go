@@ -1,0 +1,348 @@
+package playbooks
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// owner is who the host programs of these tests work as.
+func owner() int64 { return int64(os.Getuid()) }
+
+// interrupt runs until killed is closed, as a second Ctrl-C does.
+func (w *world) interrupt(t *testing.T, killed <-chan struct{}) (events.Summary, []string) {
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	ended := make(chan struct{})
+	go func() {
+		select {
+		case <-killed:
+			kill()
+		case <-ended:
+		}
+	}()
+	summary, err := w.Run(ctx, nil)
+	close(ended)
+	require.NoError(t, err)
+	return summary, w.recorded.lines()
+}
+
+// site converges a file and a guarded command below the home of each host.
+const site = `
+name: web
+ccm:
+  pre_message: "hello {{ Data.home != '' }}"
+  post_message: bye
+  resources:
+    - file: ["{{ Data.home }}/dir": {ensure: directory, owner: "{{ string(Data.owner) }}", group: "{{ string(Data.owner) }}", mode: "0700"}]
+    - exec: [touch made: {cwd: "{{ Data.home }}", creates: "{{ Data.home }}/made"}]
+`
+
+func TestCheckApplyStable(t *testing.T) {
+	hosts := servers(t, "web1", "web2")
+	w := newWorld(t, hosts, site)
+	w.Options.Catalog.Extra = map[string]any{"owner": owner()}
+	w.Options.Check = true
+	changed := []string{
+		"play web 1/1: web1 web2",
+		"web1 pre: hello true", "web1 file#dir changed", "web1 exec#touch made changed", "web1 post: bye", "web1 done: ok",
+		"web2 pre: hello true", "web2 file#dir changed", "web2 exec#touch made changed", "web2 post: bye", "web2 done: ok",
+	}
+	require.Equal(t, changed, w.run(t))
+	require.NoFileExists(t, filepath.Join(hosts["web1"].Home, "made"))
+
+	w.Options.Check = false
+	require.Equal(t, changed, w.run(t))
+	require.FileExists(t, filepath.Join(hosts["web1"].Home, "made"))
+	require.DirExists(t, filepath.Join(hosts["web2"].Home, "dir"))
+
+	stable := strings.ReplaceAll(strings.Join(changed, "\n"), "changed", "stable")
+	require.Equal(t, stable, strings.Join(w.run(t), "\n"))
+}
+
+// plays is a list of three plays for all hosts.
+const plays = `
+- name: one
+  ccm: {resources: [exec: [{"true": }]]}
+- name: two
+  ccm: {resources: [exec: [{"true": }]]}
+- name: three
+  ccm: {resources: [exec: [{"true": }]]}
+`
+
+func TestSessionsAreKept(t *testing.T) {
+	for _, c := range []struct {
+		name               string
+		keep               int
+		connections, execs int64
+	}{
+		{"kept between plays", 0, 1, 1},
+		{"dialled again", -1, 3, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			hosts := servers(t, "web1", "web2")
+			w := newWorld(t, hosts, plays)
+			w.run(t) // leaves the host program there
+			before := hosts["web1"].Stats()
+			w.Options.Keep = c.keep
+			require.Equal(t, []string{
+				"play one 1/1: web1 web2", "web1 exec#true changed", "web2 exec#true changed",
+				"play two 1/1: web1 web2", "web1 exec#true changed", "web2 exec#true changed",
+				"play three 1/1: web1 web2", "web1 exec#true changed", "web1 done: ok", "web2 exec#true changed", "web2 done: ok",
+			}, w.run(t))
+			after := hosts["web1"].Stats()
+			require.Equal(t, c.connections, after.Connections-before.Connections)
+			require.Equal(t, c.execs, after.Execs-before.Execs)
+		})
+	}
+}
+
+func TestFailedHostEntersNoFurtherPlay(t *testing.T) {
+	w := newWorld(t, servers(t, "web1", "web2"), `
+- name: one
+  ccm: {post_message: bye, resources: [exec: [{"test -e bad": {cwd: "{{ Data.home }}"}}, {"true": }]]}
+- name: two
+  ccm: {resources: [exec: [{"true": }]]}
+`)
+	require.NoError(t, os.WriteFile(filepath.Join(varOf(w, "web2", "home"), "bad"), nil, 0o600))
+	require.Equal(t, []string{
+		"play one 1/1: web1 web2", "web1 exec#test -e bad failed", "web1 exec#true changed", "web1 done: failed",
+		"web2 exec#test -e bad changed", "web2 exec#true changed", "web2 post: bye",
+		"play two 1/1: web2", "web2 exec#true changed", "web2 done: ok",
+	}, w.run(t))
+}
+
+func varOf(w *world, host, name string) string {
+	return w.Inventory.Host(host).Vars()[name].(string)
+}
+
+func TestFailOnError(t *testing.T) {
+	w := newWorld(t, servers(t, "web1"), `ccm: {fail_on_error: true, post_message: bye, resources: [exec: [{"false": }, {"true": }]]}`)
+	require.Equal(t, []string{"play site 1/1: web1", "web1 exec#false failed", "web1 done: failed"}, w.run(t))
+}
+
+func TestSerial(t *testing.T) {
+	hosts := servers(t, "web1", "web2", "web3", "web4")
+	for _, c := range []struct {
+		name, keys string
+		bad        []string
+		want       []string
+		warnings   []string
+	}{
+		{"batches", "serial: [1, 50%]", nil, []string{
+			"play one 1/3: web1", "web1 exec#test ! -e bad changed", "play one 2/3: web2 web3", "web2 exec#test ! -e bad changed", "web3 exec#test ! -e bad changed",
+			"play one 3/3: web4", "web4 exec#test ! -e bad changed",
+			"play two 1/1: web1 web2 web3 web4", "web1 exec#true changed", "web1 done: ok", "web2 exec#true changed", "web2 done: ok", "web3 exec#true changed", "web3 done: ok", "web4 exec#true changed", "web4 done: ok",
+		}, nil},
+		{"a whole batch fails", "serial: 1", []string{"web2"}, []string{
+			"play one 1/4: web1", "web1 exec#test ! -e bad changed", "play one 2/4: web2", "web1 done: ok", "web2 exec#test ! -e bad failed", "web2 done: failed",
+		}, []string{`play "one": 1 of 1 hosts of a batch have failed; the run ends here`}},
+		{"too many fail", "serial: 2\n  max_fail_percentage: 49", []string{"web2"}, []string{
+			"play one 1/2: web1 web2", "web1 exec#test ! -e bad changed", "web1 done: ok", "web2 exec#test ! -e bad failed", "web2 done: failed",
+		}, []string{`play "one": 1 of 2 hosts of a batch have failed; the run ends here`}},
+		{"as many as may", "max_fail_percentage: 25", []string{"web2"}, []string{
+			"play one 1/1: web1 web2 web3 web4", "web1 exec#test ! -e bad changed", "web2 exec#test ! -e bad failed", "web2 done: failed", "web3 exec#test ! -e bad changed", "web4 exec#test ! -e bad changed",
+			"play two 1/1: web1 web3 web4", "web1 exec#true changed", "web1 done: ok", "web3 exec#true changed", "web3 done: ok", "web4 exec#true changed", "web4 done: ok",
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, hosts, "- name: one\n  "+c.keys+"\n  ccm: {resources: [exec: [{\"test ! -e bad\": {cwd: \"{{ Data.home }}\"}}]]}\n- name: two\n  ccm: {resources: [exec: [{\"true\": }]]}\n")
+			for _, name := range c.bad {
+				bad := filepath.Join(varOf(w, name, "home"), "bad")
+				require.NoError(t, os.WriteFile(bad, nil, 0o600))
+				defer os.Remove(bad)
+			}
+			require.Equal(t, c.want, w.run(t))
+			require.Equal(t, c.warnings, w.warnings)
+		})
+	}
+}
+
+func TestHostsThatCannotBeReached(t *testing.T) {
+	hosts := servers(t, "web1", "web2", "web3")
+	require.NoError(t, hosts["web2"].Close())
+	require.NoError(t, os.WriteFile(hosts["web3"].KnownHosts, nil, 0o600))
+	hosts["web4"] = sshtest.Start(t, sshtest.RejectAuth())
+	w := newWorld(t, hosts, plays)
+	require.Equal(t, []string{
+		"play one 1/1: web1 web2 web3 web4", "web1 exec#true changed", "web2 unreachable", "web2 done: unreachable",
+		"web3 unreachable", "web3 done: unreachable", "web4 unreachable", "web4 done: unreachable",
+		"play two 1/1: web1", "web1 exec#true changed",
+		"play three 1/1: web1", "web1 exec#true changed", "web1 done: ok",
+	}, w.run(t))
+}
+
+func TestCompileErrorIsTheHostsOwn(t *testing.T) {
+	w := newWorld(t, servers(t, "web1", "web2"), `ccm: {resources: [exec: [{"echo {{ Data.home contains Data.only ? 'x' : Data.nope }}": }]]}`)
+	w.Options.Catalog.Extra = map[string]any{"only": filepath.Dir(varOf(w, "web1", "home"))}
+	require.Equal(t, []string{
+		"play site 1/1: web1 web2", "web1 exec#echo x changed", "web1 done: ok", "web2 failed in compile", "web2 done: failed",
+	}, w.run(t))
+}
+
+// long is a play whose command runs until it is killed, after it has left its
+// process id.
+const long = `
+- name: long
+  ccm:
+    post_message: bye
+    resources:
+      - exec:
+          - "echo $$ > {{ Data.home }}/pid; while test ! -e {{ Data.home }}/go; do sleep 0.05; done": {provider: shell}
+          - "true":
+- name: never
+  ccm: {resources: [exec: [{"true": }]]}
+`
+
+// pid waits for the process id of the long command.
+func pid(t *testing.T, home string) int {
+	var process int
+	require.Eventually(t, func() bool {
+		b, err := os.ReadFile(filepath.Join(home, "pid"))
+		n := 0
+		for _, c := range strings.TrimSpace(string(b)) {
+			n = n*10 + int(c-'0')
+		}
+		process = n
+		return err == nil && n > 0
+	}, 20*time.Second, 5*time.Millisecond)
+	return process
+}
+
+func TestStop(t *testing.T) {
+	hosts := servers(t, "web1")
+	w := newWorld(t, hosts, long)
+	stop := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		pid(t, hosts["web1"].Home)
+		close(stop)
+		os.WriteFile(filepath.Join(hosts["web1"].Home, "go"), nil, 0o600)
+	}()
+	summary, err := w.Run(t.Context(), stop)
+	<-ended
+	require.NoError(t, err)
+	require.True(t, summary.Interrupted)
+	lines := w.recorded.lines()
+	require.Equal(t, "play long 1/1: web1", lines[0])
+	require.Contains(t, lines[1], " changed", "the resource that runs is finished")
+	require.Equal(t, "web1 done: ok", lines[len(lines)-1])
+	require.NotContains(t, lines, "web1 post: bye")
+	require.NotContains(t, lines, "play never 1/1: web1")
+}
+
+func TestKill(t *testing.T) {
+	hosts := servers(t, "web1")
+	w := newWorld(t, hosts, long)
+	var process int
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		process = pid(t, hosts["web1"].Home)
+	}()
+	summary, lines := w.interrupt(t, killed)
+	require.True(t, summary.Interrupted)
+	require.Len(t, lines, 3)
+	require.Contains(t, lines[1], " failed")
+	require.Equal(t, "web1 done: failed", lines[2])
+	require.Eventually(t, func() bool { return syscall.Kill(process, 0) == syscall.ESRCH }, 20*time.Second, 5*time.Millisecond, "nothing of it is left")
+}
+
+func TestContentsTravelOnce(t *testing.T) {
+	hosts := servers(t, "web1")
+	w := newWorld(t, hosts, `
+ccm:
+  resources:
+    - file:
+        - defaults: {owner: "{{ string(Data.owner) }}", group: "{{ string(Data.owner) }}", mode: "0600", source: large}
+        - "{{ Data.home }}/a":
+        - "{{ Data.home }}/b":
+        - "{{ Data.home }}/c":
+`)
+	w.Options.Catalog.Extra = map[string]any{"owner": owner()}
+	const size = 300_000
+	large := make([]byte, size) // of noise, which the wire cannot press together
+	for i, x := 0, uint32(1); i < size; i++ {
+		x = x*1664525 + 1013904223
+		large[i] = byte(x >> 24)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "large"), large, 0o600))
+	w.Options.Check = true
+	w.run(t) // installs the host program
+	w.Options.Check = false
+	received := func() int64 {
+		before := hosts["web1"].Stats().Received
+		w.run(t)
+		return hosts["web1"].Stats().Received - before
+	}
+	first := received()
+	require.Greater(t, first, int64(size))
+	require.Less(t, first, int64(2*size), "three files, one content")
+	require.Less(t, received(), int64(size/2), "a converged host gets hashes")
+	for _, name := range []string{"a", "b", "c"} {
+		b, err := os.ReadFile(filepath.Join(hosts["web1"].Home, name))
+		require.NoError(t, err)
+		require.Equal(t, large, b)
+	}
+}
+
+func TestLock(t *testing.T) {
+	hosts := servers(t, "web1")
+	locking := func(text string) *world {
+		w := newWorld(t, hosts, text)
+		w.Options.NoLock = false
+		return w
+	}
+	first := locking(long)
+	first.Options.LockTimeout = time.Minute
+	home := hosts["web1"].Home
+	ended := make(chan error)
+	go func() {
+		_, err := first.Run(context.WithoutCancel(t.Context()), nil)
+		ended <- err
+	}()
+	pid(t, home)
+
+	second := locking(plays)
+	require.Equal(t, []string{"play one 1/1: web1", "web1 failed in lock", "web1 done: failed"}, second.run(t))
+	_, text := second.recorded.failure("web1")
+	require.Contains(t, text, "tester")
+
+	for _, free := range []func(*world){
+		func(w *world) { w.Options.Check = true },
+		func(w *world) { w.Options.NoLock = true },
+	} {
+		w := locking(plays)
+		free(w)
+		require.NotContains(t, w.run(t), "web1 failed in lock")
+	}
+
+	patient := locking(plays)
+	patient.Options.LockTimeout = time.Minute
+	require.NoError(t, os.WriteFile(filepath.Join(home, "go"), nil, 0o600))
+	require.NotContains(t, patient.run(t), "web1 failed in lock")
+	require.NoError(t, <-ended)
+}
+
+func TestFacts(t *testing.T) {
+	hosts := servers(t, "web1", "web2")
+	require.NoError(t, hosts["web2"].Close())
+	w := newWorld(t, hosts, plays)
+	answers := map[string]HostFacts{}
+	w.Facts(t.Context(), w.Inventory.Hosts(), []string{"host.info.os"}, func(f HostFacts) { answers[f.Host] = f })
+	require.Len(t, answers, 2)
+	require.Contains(t, answers["web1"].Facts, "host")
+	require.NotContains(t, answers["web1"].Facts, "memory")
+	require.Nil(t, answers["web1"].Err)
+	require.IsType(t, events.Unreachable{}, answers["web2"].Err)
+}

@@ -1,0 +1,187 @@
+package playbooks
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A program is the host program, running: a [transport.Process]. Closing the
+// connection it is on ends every wait.
+type program interface {
+	Stdout() *bufio.Reader
+	Write([]byte) (int, error)
+	Wait() error
+	Close() error
+}
+
+// A session is the conversation with one host program. From the greeting on it
+// pings, so that either side notices when the other has died, also while nothing
+// is to be done.
+type session struct {
+	program program
+	conn    *modules.Conn
+	facts   map[string]any
+
+	incoming chan *modules.Message // results and what else belongs to a catalog
+	outgoing chan func() error     // what the sender does next
+	pings    atomic.Int64          // not answered yet
+	asked    map[string]bool       // contents that the host has asked for
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+
+	once sync.Once
+	over chan struct{} // closed once err is set
+	err  error
+}
+
+const (
+	// killGrace is how long a killed host program has to report what it was doing.
+	killGrace = 2 * time.Second
+	// endingTime is how long a host whose output has ended may take to say why,
+	// and one that takes no more input to end its output.
+	endingTime = 2 * time.Second
+	// maxQueue is how much of what a host asks for may wait to be sent.
+	maxQueue = 16
+)
+
+// errSilent is why a session ends when the host is not heard any more.
+var errSilent = fmt.Errorf("nothing was heard from the host for %v", modules.MaxSilence)
+
+// protocolError is a breach of the message vocabulary by the host.
+type protocolError struct{ error }
+
+func breach(format string, args ...any) error {
+	return protocolError{fmt.Errorf(format, args...)}
+}
+
+// newSession takes over a started program. It lives until end and the end of the
+// connection: the end of ctx is for apply to handle, so that a killed host can
+// still say how it ended.
+func newSession(ctx context.Context, p program, now func() time.Time) *session {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	heard := modules.Listen(p.Stdout(), now)
+	s := &session{
+		program:  p,
+		conn:     modules.NewConn(bufio.NewReader(heard), p, modules.MaxFromHost),
+		incoming: make(chan *modules.Message),
+		outgoing: make(chan func() error, maxQueue),
+		asked:    map[string]bool{},
+		cancel:   cancel,
+		over:     make(chan struct{}),
+	}
+	s.work.Go(func() { s.receive(ctx) })
+	s.work.Go(func() { s.send(ctx) })
+	s.work.Go(func() {
+		if heard.Silence(ctx) {
+			s.end(errSilent)
+		}
+	})
+	return s
+}
+
+// end ends the session for a reason: the first one counts.
+func (s *session) end(err error) {
+	s.once.Do(func() {
+		s.err = err
+		close(s.over)
+		s.cancel()
+		s.program.Close()
+	})
+}
+
+// ending says how the host program ended that should not have.
+func (s *session) ending() error {
+	ended := make(chan error, 1)
+	s.work.Go(func() { ended <- s.program.Wait() }) // ends with the connection
+	select {
+	case err := <-ended:
+		if err == nil {
+			err = errors.New("the host program ended by itself")
+		}
+		return err
+	case <-time.After(endingTime):
+		return errors.New("the host closed its output in the middle of the run")
+	}
+}
+
+// receive passes on what belongs to a catalog.
+func (s *session) receive(ctx context.Context) {
+	for {
+		m, err := s.conn.Receive()
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			s.end(io.EOF)
+			return
+		case err != nil:
+			s.end(protocolError{err})
+			return
+		case m.Pong != nil && s.pings.Add(-1) < 0:
+			s.end(breach("the host answers a ping that was not sent"))
+			return
+		case m.Pong != nil:
+			continue
+		}
+		select {
+		case s.incoming <- m:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// send does what is asked for, in order, and pings in between.
+func (s *session) send(ctx context.Context) {
+	ping := time.NewTicker(modules.PingInterval)
+	defer ping.Stop()
+	for {
+		var err error
+		select {
+		case do := <-s.outgoing:
+			err = do()
+		case <-ping.C:
+			s.pings.Add(1)
+			err = s.conn.Send(&modules.Message{Ping: &modules.Empty{}})
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			s.deaf(ctx, err)
+			return
+		}
+	}
+}
+
+// deaf ends the session because the host takes no more input. What it has said
+// before is heard first: it may have given the reason.
+func (s *session) deaf(ctx context.Context, err error) {
+	select {
+	case <-time.After(endingTime):
+		s.end(err)
+	case <-ctx.Done():
+	}
+}
+
+// queue hands the sender something to do. It never waits for the network.
+func (s *session) queue(do func() error) error {
+	select {
+	case s.outgoing <- do:
+		return nil
+	case <-s.over:
+		return s.err
+	default:
+		return breach("the host asks faster than it takes answers")
+	}
+}
+
+// urge sends a message past what is queued, between two chunks of a content.
+func (s *session) urge(m *modules.Message) {
+	s.work.Go(func() { s.conn.Send(m) }) // if it fails, the receiver knows
+}

@@ -1,0 +1,144 @@
+// Command fake stands for the host program in tests. It does what the
+// environment variable FAKE says; without one it is an honest host program.
+package main
+
+import (
+	"bufio"
+	"compress/flate"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+func main() {
+	fault := os.Getenv("FAKE")
+	hello := &modules.Hello{Nonce: os.Args[2], Build: "fake"}
+	switch fault {
+	case "build":
+		hello.Build = "other"
+	case "facts":
+		hello.Facts = json.RawMessage(`{"facts":{"deep":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}}`)
+	case "fact files":
+		hello.Facts = json.RawMessage(`{"custom":[{"path":"/etc/facts.yaml","text":"a: ["}]}`)
+	case "large fact files":
+		hello.Facts = json.RawMessage(`{"custom":[{"path":"/etc/facts.yaml","text":"` + strings.Repeat("x", 2<<20) + `"}]}`)
+	}
+	if err := modules.WriteHello(os.Stdout, hello); err != nil {
+		os.Exit(1)
+	}
+	if fault == "" {
+		serve()
+		return
+	}
+	in := bufio.NewReader(os.Stdin)
+	misbehave(fault, in, modules.NewConn(in, os.Stdout, modules.MaxFromController))
+}
+
+// serve is the honest one.
+func serve() {
+	self, err := os.Executable()
+	if err != nil {
+		os.Exit(1)
+	}
+	session := &modules.Session{
+		Registry: builtin.Types(), Host: system.New(), SpoolDir: filepath.Dir(self), Now: time.Now,
+		Lock: func(context.Context, modules.Lock) (func(), error) { return func() {}, nil },
+	}
+	session.Serve(context.Background(), os.Stdin, os.Stdout)
+}
+
+// misbehave breaks the rules in one way once it has its catalog.
+func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
+	m, err := conn.Receive()
+	if err != nil || m.Catalog == nil {
+		os.Exit(1)
+	}
+	say := func(messages ...*modules.Message) { conn.Send(messages...) }
+	result := func(r modules.Result) *modules.Message { return &modules.Message{Result: &r} }
+	switch fault {
+	case "garbage":
+		fmt.Println("Segmentation fault")
+	case "no JSON":
+		deflated(strings.NewReader("{]\n"))
+	case "an endless line":
+		deflated(endless{})
+	case "index too large":
+		say(result(modules.Result{Index: 9}))
+	case "index below zero":
+		say(result(modules.Result{Index: -1}))
+	case "twice":
+		say(result(modules.Result{}), result(modules.Result{}))
+	case "status":
+		say(result(modules.Result{Status: "odd"}))
+	case "many changes":
+		say(result(modules.Result{Status: modules.Changed, Changes: make([]modules.Change, 2000)}))
+	case "foreign content":
+		say(&modules.Message{Want: &modules.Want{SHA256: []string{strings.Repeat("0", 64)}}})
+	case "want of nothing":
+		say(&modules.Message{Want: &modules.Want{}})
+	case "want flood":
+		for {
+			say(&modules.Message{Want: &modules.Want{SHA256: []string{own(m.Catalog)}}})
+		}
+	case "pong flood":
+		for {
+			say(&modules.Message{Pong: &modules.Empty{}})
+		}
+	case "catalog":
+		say(&modules.Message{Catalog: m.Catalog})
+	case "done too early":
+		say(&modules.Message{Done: &modules.Done{}})
+	case "stopped":
+		say(&modules.Message{Done: &modules.Done{Stopped: true}})
+	case "lock":
+		say(&modules.Message{Refused: &modules.Refused{Phase: "lock", Error: "held by \x1b[31mmallory"}})
+		return
+	case "refused":
+		say(&modules.Message{Refused: &modules.Refused{Phase: "\x1b[31m", Error: "no"}})
+	case "exit":
+		fmt.Fprintln(os.Stderr, "out of \x1b[31mmemory")
+		os.Exit(3)
+	case "clean exit":
+		return
+	case "huge diff":
+		say(result(modules.Result{Status: modules.Changed, Diff: strings.Repeat("+x\n", 1<<19)}), result(modules.Result{Index: 1}), &modules.Message{Done: &modules.Done{}})
+	case "control characters":
+		say(result(modules.Result{Status: modules.Failed, Error: "\x1b[2Jboo", Message: "\x1b[2J", Because: "\x07", Messages: []modules.Note{{Level: "\x1b", Text: "\x1b[2J"}}}),
+			result(modules.Result{Index: 1}), &modules.Message{Done: &modules.Done{}})
+	}
+	for { // whatever happened, it stays until it is killed
+		io.Copy(io.Discard, in)
+		time.Sleep(time.Hour)
+	}
+}
+
+// own is the hash of the content that the second resource needs.
+func own(cat *modules.Catalog) string {
+	var properties struct{ Content modules.Content }
+	json.Unmarshal(cat.Entries[1].Properties, &properties)
+	return properties.Content.SHA256()
+}
+
+func deflated(r io.Reader) {
+	w, _ := flate.NewWriter(os.Stdout, flate.BestSpeed)
+	io.Copy(w, r)
+	w.Close()
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}

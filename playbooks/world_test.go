@@ -1,0 +1,186 @@
+package playbooks
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A world is a fleet of SSH servers and a runner for it.
+type world struct {
+	*Runner
+	dir      string // of the manifest
+	recorded *recorder
+	text     *bytes.Buffer // what people see
+	warnings []string
+}
+
+// servers starts one well-behaved host per name.
+func servers(t *testing.T, names ...string) map[string]*sshtest.Server {
+	hosts := map[string]*sshtest.Server{}
+	for _, name := range names {
+		hosts[name] = sshtest.Start(t)
+	}
+	return hosts
+}
+
+// newWorld makes a runner of a manifest with the real host program.
+func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *world {
+	t.Helper()
+	w := &world{dir: t.TempDir(), recorded: &recorder{}, text: &bytes.Buffer{}}
+	var list strings.Builder
+	list.WriteString("all:\n  hosts:\n")
+	for _, name := range slices.Sorted(maps.Keys(hosts)) {
+		srv := hosts[name]
+		fmt.Fprintf(&list, "    %s: {home: %q, connect: {address: %q, port: %d, user: %s, private_key: %q, known_hosts: %q}}\n",
+			name, srv.Home, srv.Host, srv.Port, srv.User, srv.KeyFile, srv.KnownHosts)
+	}
+	inv, err := inventory.Parse("hosts.yaml", []byte(list.String()))
+	require.NoError(t, err)
+	plays, err := manifest.Parse(filepath.Join(w.dir, "site.yaml"), []byte(text), builtin.Types())
+	require.NoError(t, err)
+	tally := &events.Tally{}
+	w.Runner = &Runner{
+		Inventory: inv, Plays: plays, Dialer: &transport.Dialer{}, Tally: tally,
+		// For root, all hosts on one machine have one lock.
+		Options:  Options{Run: "run1", Holder: "tester", NoLock: true},
+		Events:   events.NewStream("run1", time.Now, tally, w.recorded, events.NewText(w.text, events.TextOptions{Verbose: 1, Diff: true})),
+		Now:      time.Now,
+		NewNonce: rand.Text,
+	}
+	w.Connect.Warn = func(text string) { w.warnings = append(w.warnings, text) }
+	t.Cleanup(func() { w.Dialer.Close() })
+	for _, b := range buildtest.Own(t) {
+		w.BuildID = b.ID
+		w.Builds = append(w.Builds, transport.Build{OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed})
+	}
+	return w
+}
+
+// run runs the plays to their end and gives what happened, one line per event.
+func (w *world) run(t *testing.T) []string {
+	t.Helper()
+	w.recorded.reset()
+	_, err := w.Run(t.Context(), nil)
+	require.NoError(t, err)
+	return w.recorded.lines()
+}
+
+// A recorder keeps events as lines.
+type recorder struct {
+	mu    sync.Mutex
+	list  []events.Event
+	watch func(events.Event)
+}
+
+func (r *recorder) Report(e events.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, e)
+	if r.watch != nil {
+		r.watch(e)
+	}
+}
+
+func (r *recorder) reset() { r.list = nil }
+
+// lines describes the events; those of each host stay in order, and the hosts
+// are sorted between the starts of plays.
+func (r *recorder) lines() []string {
+	var all, batch []string
+	flush := func() {
+		slices.SortStableFunc(batch, func(a, b string) int { return strings.Compare(strings.Fields(a)[0], strings.Fields(b)[0]) })
+		all, batch = append(all, batch...), nil
+	}
+	for _, e := range r.list {
+		switch e := e.(type) {
+		case events.PlayStart:
+			flush()
+			all = append(all, fmt.Sprintf("play %s %d/%d: %s", e.Play, e.Batch, e.Batches, strings.Join(e.Hosts, " ")))
+		case events.Result:
+			batch = append(batch, fmt.Sprintf("%s %s#%s %s", e.Host, e.Type, filepath.Base(e.Name), e.Status))
+		case events.Message:
+			batch = append(batch, fmt.Sprintf("%s %s: %s", e.Host, e.Kind, e.Text))
+		case events.Unreachable:
+			batch = append(batch, e.Host+" unreachable")
+		case events.HostFailed:
+			batch = append(batch, fmt.Sprintf("%s failed in %s", e.Host, e.Phase))
+		case events.HostDone:
+			batch = append(batch, fmt.Sprintf("%s done: %s", e.Host, e.State))
+		}
+	}
+	flush()
+	return all
+}
+
+// failure finds why a host failed as a whole.
+func (r *recorder) failure(host string) (phase, text string) {
+	for _, e := range r.list {
+		if f, ok := e.(events.HostFailed); ok && f.Host == host {
+			return f.Phase, f.Error
+		}
+	}
+	return "", ""
+}
+
+// fakeBuild is the program in testdata/fake, built once.
+var fakeBuild = sync.OnceValues(func() (transport.Build, error) {
+	dir, err := os.MkdirTemp("", "fake-")
+	if err != nil {
+		return transport.Build{}, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "fake")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", file, "./testdata/fake")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return transport.Build{}, fmt.Errorf("%w: %s", err, out)
+	}
+	program, err := os.ReadFile(file)
+	if err != nil {
+		return transport.Build{}, err
+	}
+	var packed bytes.Buffer
+	zw := gzip.NewWriter(&packed)
+	zw.Write(program) // into memory: cannot fail
+	zw.Close()
+	sum := sha256.Sum256(program)
+	return transport.Build{
+		OS: runtime.GOOS, Arch: runtime.GOARCH, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: packed.Bytes(),
+	}, nil
+})
+
+// fake makes the world's hosts run the program in testdata/fake.
+func (w *world) fake(t *testing.T) *world {
+	t.Helper()
+	b, err := fakeBuild()
+	require.NoError(t, err)
+	w.Builds, w.BuildID = []transport.Build{b}, "fake"
+	return w
+}
