@@ -14,6 +14,7 @@
 //	enum      the only values, with commas
 //	pattern   a regular expression for text
 //	default   the value if none is given
+//	file      "play": it names a file of the play, so no fact may be part of it
 //	numbers   "refuse": a number that an expression gives is no text here
 //
 // The package is linked into the program that is sent to every host, so it

@@ -23,6 +23,7 @@ type Field struct {
 	Pattern  *regexp.Regexp
 	Default  string
 	Required bool
+	PlayFile bool // file tag: the name of a file of the play
 	Type     reflect.Type
 	index    []int
 }
@@ -51,6 +52,7 @@ func Fields(res any) []Field {
 			Enum:     splitList(f.Tag.Get("enum")),
 			Default:  f.Tag.Get("default"),
 			Required: f.Tag.Get("required") == "true",
+			PlayFile: f.Tag.Get("file") == "play",
 			Type:     f.Type,
 			index:    f.Index,
 		}

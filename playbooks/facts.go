@@ -24,35 +24,36 @@ const (
 )
 
 // decodeFacts makes plain values of what a host reports about itself, with its
-// custom facts merged over the gathered ones.
-func decodeFacts(raw json.RawMessage) (map[string]any, error) {
-	tree := map[string]any{}
+// custom facts merged over the gathered ones. partial says which could not be
+// gathered.
+func decodeFacts(raw json.RawMessage) (tree map[string]any, partial []string, err error) {
+	tree = map[string]any{}
 	if len(raw) == 0 {
-		return tree, nil
+		return tree, nil, nil
 	}
 	var report facts.Report
 	if err := json.Unmarshal(raw, &report); err != nil {
-		return nil, fmt.Errorf("the host's facts are no JSON: %w", err)
+		return nil, nil, fmt.Errorf("the host's facts are no JSON: %w", err)
 	}
 	for name, part := range report.Facts {
 		value, err := plain(part)
 		if err != nil {
-			return nil, fmt.Errorf("fact %.64q: %w", name, err)
+			return nil, nil, fmt.Errorf("fact %.64q: %w", name, err)
 		}
 		tree[name] = value
 	}
 	size := 0
 	for _, file := range report.Custom {
 		if size += len(file.Text); size > maxCustom {
-			return nil, fmt.Errorf("the host's facts files have more than %d KiB together", maxCustom>>10)
+			return nil, nil, fmt.Errorf("the host's facts files have more than %d KiB together", maxCustom>>10)
 		}
 		more, err := customFacts(file)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		tree = templates.DeepMerge(tree, more)
 	}
-	return tree, nil
+	return tree, report.Partial, nil
 }
 
 // customFacts reads a facts file of the host. JSON is YAML.
@@ -154,7 +155,7 @@ func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []
 	if err != nil {
 		return HostFacts{Host: h.Name, Err: failure("", h.Name, err)}
 	}
-	sess, err := r.start(ctx, client, r.Connect.become(nil, h.Connection()), collectors)
+	sess, err := r.start(ctx, h.Name, client, r.Connect.become(nil, h.Connection()), collectors)
 	state := &hostState{host: h, client: client}
 	defer state.close()
 	if err != nil {

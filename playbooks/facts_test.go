@@ -29,7 +29,7 @@ var reports = []struct {
 func TestDecodeFacts(t *testing.T) {
 	for _, c := range reports {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := decodeFacts(json.RawMessage(c.report))
+			got, _, err := decodeFacts(json.RawMessage(c.report))
 			if c.err != "" {
 				require.EqualError(t, err, c.err)
 				return
@@ -45,7 +45,7 @@ func FuzzDecodeFacts(f *testing.F) {
 		f.Add([]byte(c.report))
 	}
 	f.Fuzz(func(t *testing.T, report []byte) {
-		tree, err := decodeFacts(report)
+		tree, _, err := decodeFacts(report)
 		if err != nil {
 			return
 		}

@@ -43,10 +43,34 @@ func (s *hostState) close() {
 	s.client, s.sessions = nil, nil
 }
 
-// work takes one host through one play.
+// dead reports whether what was kept from an earlier play has ended meanwhile.
+func (s *hostState) dead() bool {
+	if s.client == nil {
+		return false
+	}
+	select {
+	case <-s.client.Done():
+		return true
+	default:
+	}
+	for _, one := range s.sessions {
+		select {
+		case <-one.over:
+			return true
+		default:
+		}
+	}
+	return false
+}
+
+// errStopped is why a host is not worked on: the run was interrupted before.
+var errStopped = errors.New("the run was interrupted")
+
+// work takes one host through one play. One on which an interrupted run has not
+// begun counts as not started; one that was killed without an answer has failed,
+// because nobody knows what it did.
 func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
 	start := f.Now()
-	state.begun = true
 	if state.held {
 		state.held = false
 		f.unhold()
@@ -54,11 +78,12 @@ func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
 	err := f.playOn(ctx, s, state)
 	state.plays = state.plays[1:]
 	state.elapsed += f.Now().Sub(start)
-	if err != nil && !(f.interrupted(ctx) && errors.Is(err, context.Canceled)) {
-		state.failed = true
+	untouched := !state.begun && (errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled))
+	if err != nil && !untouched && !errors.Is(err, errStopped) {
+		state.failed, state.begun = true, true
 		f.Events.Report(failure(s.play.Name, state.host.Name, err))
 	}
-	last := state.failed || len(state.plays) == 0
+	last := !untouched && (state.failed || len(state.plays) == 0)
 	if !last && f.hold() {
 		state.held = true
 	} else {
@@ -87,8 +112,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		f.Events.Report(events.Message{Play: s.play.Name, Host: state.host.Name, Kind: events.Pre, Text: compiled.Pre})
 	}
 	if f.interrupted(ctx) {
-		return ctx.Err()
+		return errStopped
 	}
+	state.begun = true
 	failed := false
 	whole, err := sess.apply(ctx, f.stop, compiled, func(r *modules.Result) {
 		failed = failed || r.Status == modules.Failed
@@ -118,6 +144,9 @@ func (f *fleet) session(ctx context.Context, play *manifest.Play, state *hostSta
 	if become != nil {
 		user = become.User
 	}
+	if state.dead() { // it had nothing to do when it died, so nothing is lost
+		state.close()
+	}
 	if kept := state.sessions[user]; kept != nil {
 		return kept, nil
 	}
@@ -128,7 +157,7 @@ func (f *fleet) session(ctx context.Context, play *manifest.Play, state *hostSta
 		}
 		state.client = client
 	}
-	sess, err := f.start(ctx, state.client, become, collectors(state.plays))
+	sess, err := f.start(ctx, state.host.Name, state.client, become, collectors(state.plays))
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +177,7 @@ func (r *Runner) dial(ctx context.Context, h *inventory.Host) (*transport.Client
 }
 
 // start starts the host program and takes its greeting apart.
-func (r *Runner) start(ctx context.Context, client *transport.Client, become *transport.Become, collectors []string) (*session, error) {
+func (r *Runner) start(ctx context.Context, host string, client *transport.Client, become *transport.Become, collectors []string) (*session, error) {
 	nonce := r.NewNonce()
 	wanted := strings.Join(collectors, ",")
 	if wanted == "" {
@@ -169,10 +198,13 @@ func (r *Runner) start(ctx context.Context, client *transport.Client, become *tr
 		process.Close()
 		return nil, &phaseError{"start", breach("the host runs build %.64q, this is %q", hello.Build, r.BuildID)}
 	}
-	facts, err := decodeFacts(hello.Facts)
+	facts, partial, err := decodeFacts(hello.Facts)
 	if err != nil {
 		process.Close()
 		return nil, &phaseError{"facts", err}
+	}
+	for _, p := range partial {
+		r.Connect.warn(fmt.Sprintf("%s: facts are incomplete: %.200q", host, p))
 	}
 	sess := newSession(ctx, process, r.Now)
 	sess.facts = facts
@@ -199,7 +231,7 @@ func lostOr(err error, s *session) error {
 	case isBreach:
 		return &phaseError{"protocol", err}
 	case errors.Is(err, context.Canceled):
-		return err
+		return &phaseError{"lost", errors.New("killed before it could say how it ended")}
 	case errors.Is(err, io.EOF):
 		return &phaseError{"lost", s.ending()}
 	}

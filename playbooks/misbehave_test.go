@@ -1,7 +1,6 @@
 package playbooks
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,5 +93,6 @@ func TestHostThatNeverEnds(t *testing.T) {
 	}
 	summary, lines := w.interrupt(t, stopped)
 	require.True(t, summary.Interrupted)
-	require.Equal(t, strings.Join(good, "\n")+"\nweb2 done: ok", strings.Join(lines, "\n"))
+	require.Subset(t, lines, good)
+	require.NotContains(t, lines, "web2 done: ok", "nobody knows what it did")
 }

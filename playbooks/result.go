@@ -1,6 +1,9 @@
 package playbooks
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
@@ -30,7 +33,15 @@ func result(play, host string, c *modules.Catalog, r *modules.Result) events.Res
 		e.Changes = append(e.Changes, events.Change(ch))
 	}
 	if r.Exit != nil {
-		e.Command = &events.Command{Stdout: r.Exit.Stdout.Text, Stderr: r.Exit.Stderr.Text, ExitCode: r.Exit.Code}
+		e.Command = &events.Command{Stdout: output(r.Exit.Stdout), Stderr: output(r.Exit.Stderr), ExitCode: r.Exit.Code}
 	}
 	return e
+}
+
+// output is what is kept of a stream, with a line about the rest.
+func output(o modules.Output) string {
+	if o.Dropped <= 0 {
+		return o.Text
+	}
+	return fmt.Sprintf("%s\n[%d more bytes were not kept]\n", strings.TrimSuffix(o.Text, "\n"), o.Dropped)
 }

@@ -63,24 +63,42 @@ type selection struct {
 	hosts    []*inventory.Host
 }
 
-// Select gives the hosts of each play, without contacting any.
+// Select gives the hosts of each play, without contacting any. A limit may leave
+// a play without hosts, but not all of them.
 func (r *Runner) Select() ([][]*inventory.Host, error) {
 	var all [][]*inventory.Host
-	var errs []error
+	var errs, emptied []error
 	for _, play := range r.Plays {
-		hosts, err := r.hosts(play)
+		hosts, err := SelectHosts(r.Inventory, play.HostPattern(), "", r.Connect.warn)
+		if err != nil && play.Hosts != nil {
+			err = play.Hosts.Errorf("", "%v", err)
+		}
 		errs = append(errs, err)
+		if err == nil && r.Options.Limit != "" {
+			hosts, err = r.limit(hosts)
+			if errors.Is(err, inventory.ErrNothing) {
+				emptied = append(emptied, err)
+			} else {
+				errs = append(errs, err)
+			}
+		}
 		all = append(all, hosts)
+	}
+	if len(emptied) > 0 && len(emptied) == len(r.Plays) {
+		return nil, emptied[0]
 	}
 	return all, errors.Join(errs...)
 }
 
-func (r *Runner) hosts(play *manifest.Play) ([]*inventory.Host, error) {
-	hosts, err := SelectHosts(r.Inventory, play.HostPattern(), r.Options.Limit, r.Connect.warn)
-	if err != nil && play.Hosts != nil {
-		return nil, play.Hosts.Errorf("", "%v", err)
+func (r *Runner) limit(hosts []*inventory.Host) ([]*inventory.Host, error) {
+	hosts, warnings, err := r.Inventory.Limit(hosts, r.Options.Limit)
+	if err != nil {
+		return nil, err
 	}
-	return hosts, err
+	for _, w := range warnings {
+		r.Connect.warn(w)
+	}
+	return hosts, nil
 }
 
 // SelectHosts gives the hosts of a pattern that a second one, unless it is "",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
@@ -345,4 +346,35 @@ func TestFacts(t *testing.T) {
 	require.NotContains(t, answers["web1"].Facts, "memory")
 	require.Nil(t, answers["web1"].Err)
 	require.IsType(t, events.Unreachable{}, answers["web2"].Err)
+}
+
+func TestLimitMayLeaveAPlayWithoutHosts(t *testing.T) {
+	hosts := servers(t, "web1", "web2")
+	w := newWorld(t, hosts, `
+- {name: one, hosts: web1, ccm: {resources: [{exec: ["true": {}]}]}}
+- {name: two, hosts: web2, ccm: {resources: [{exec: ["true": {}]}]}}
+`)
+	w.Options.Limit = "web2"
+	require.Equal(t, []string{"play two 1/1: web2", "web2 exec#true changed", "web2 done: ok"}, w.run(t))
+
+	w.Options.Limit = "nosuch"
+	_, err := w.Run(t.Context(), nil)
+	require.ErrorIs(t, err, inventory.ErrNothing)
+}
+
+func TestKeptConnectionThatDiedIsDialledAgain(t *testing.T) {
+	hosts := servers(t, "web1")
+	w := newWorld(t, hosts, `
+- {name: one, ccm: {resources: [{exec: ["true": {}]}]}}
+- {name: two, ccm: {resources: [{exec: ["true": {}]}]}}
+`)
+	f := &fleet{Runner: w.Runner, states: map[string]*hostState{}}
+	state := &hostState{host: w.Inventory.Host("web1")}
+	defer state.close()
+	first, err := f.session(t.Context(), w.Plays[0], state)
+	require.NoError(t, err)
+	state.client.Close()
+	again, err := f.session(t.Context(), w.Plays[1], state)
+	require.NoError(t, err)
+	require.NotSame(t, first, again)
 }

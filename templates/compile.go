@@ -44,11 +44,13 @@ func (e *Expr) compile() error {
 	if err != nil {
 		return err
 	}
+	flows, variables := factsFlow(tree.Node), usesVariables(tree.Node)
 	rw := &rewriter{expr: e}
 	tree.Node = rw.rewrite(tree.Node)
 	if err := rw.finish(); err != nil {
 		return err
 	}
+	e.fromHost = flows || variables && e.mentions.readsFacts()
 	if _, err := checker.Check(tree, config); err != nil {
 		return err
 	}

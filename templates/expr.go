@@ -13,6 +13,7 @@ type Expr struct {
 	origin   origin
 	program  *vm.Program
 	mentions mentions
+	fromHost bool // facts can flow into the value
 }
 
 // origin is where the source of an expression begins.

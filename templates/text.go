@@ -2,6 +2,7 @@ package templates
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -36,6 +37,12 @@ func Parse(s string, pos Position) (*Text, error) {
 		t.mentions.add(&e.mentions)
 	}
 	return t, nil
+}
+
+// FromHost reports whether the value can hold what a host sent: a fact that is
+// part of it, and not only one that a condition looks at.
+func (t *Text) FromHost() bool {
+	return slices.ContainsFunc(t.parts, func(p part) bool { return p.expr != nil && p.expr.fromHost })
 }
 
 // Eval gives the value of a text that is exactly one expression, with its type:

@@ -431,3 +431,23 @@ func TestExpressionTooLong(t *testing.T) {
 	_, err = Parse("{{ "+strings.Repeat("!", 16000)+"true }}", manifest)
 	require.Error(t, err)
 }
+
+func TestFromHost(t *testing.T) {
+	for source, want := range map[string]bool{
+		"plain":                                           false,
+		"{{ Data.a }}":                                    false,
+		"a/{{ Facts.host.info.os }}.conf":                 true,
+		"{{ lookup('facts.os') }}":                        true,
+		"{{ lookup('data.os') }}":                         false,
+		"{{ lookup('data.os', Facts.os) }}":               true,
+		`{{ Facts.os == "linux" ? "l.conf" : "m.conf" }}`: false,
+		`{{ Facts.os == "linux" ? Facts.os : "m.conf" }}`: true,
+		`{{ let os = Facts.os; "keys/" + os }}`:           true,
+		`{{ join(map(["a"], # + Facts.os)) }}`:            true,
+		`{{ Facts.a in ["b"] ? Data.b : Data.c }}`:        false,
+	} {
+		text, err := Parse(source, Position{})
+		require.NoError(t, err, source)
+		require.Equal(t, want, text.FromHost(), source)
+	}
+}

@@ -22,7 +22,7 @@ type File struct {
 	Name    string          `json:"name" required:"true" doc:"absolute path without . or .. elements"`
 	Ensure  string          `json:"ensure,omitempty" enum:"present,absent,directory" default:"present" doc:"present: a file is there; directory: a directory, with its parents; absent: nothing"`
 	Content modules.Content `json:"content,omitzero" also:"contents" doc:"the whole content of the file; left out together with source, a file keeps what it holds and a new one is empty"`
-	Source  string          `json:"source,omitempty" doc:"file beside the manifest whose bytes are the content; never rendered"`
+	Source  string          `json:"source,omitempty" file:"play" doc:"file beside the manifest whose bytes are the content; never rendered"`
 	Owner   string          `json:"owner,omitempty" doc:"name or id of the user it belongs to; required unless absent"`
 	Group   string          `json:"group,omitempty" doc:"name or id of its group; required unless absent"`
 	Mode    string          `json:"mode,omitempty" numbers:"refuse" doc:"permissions in octal, such as \"0644\"; directories get x wherever there is r or w; required unless absent"`

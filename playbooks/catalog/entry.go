@@ -78,7 +78,8 @@ func (p *compilation) exclude(ctx context.Context, r *manifest.Resource, env *te
 func (p *compilation) add(e modules.Entry) {
 	i := []int{len(p.out.Catalog.Entries)}
 	p.out.Catalog.Entries = append(p.out.Catalog.Entries, e)
-	p.size += int64(len(e.Name) + len(e.Alias) + len(e.Properties))
+	const indexSize = 8 // bytes, of each reference
+	p.size += int64(len(e.Name) + len(e.Alias) + len(e.Properties) + indexSize*(len(e.Require)+len(e.Subscribe)))
 	p.byName[e.Type+"#"+e.Name] = i
 	if e.Alias != "" {
 		p.byName[e.Type+"#"+e.Alias] = i

@@ -22,6 +22,7 @@ func (l *loader) checkProperties(r *Resource) {
 	for _, pe := range j.certain() {
 		l.add(Positioned(r, r.Properties.Node, pe))
 	}
+	l.checkPlayFiles(r)
 }
 
 // broken finds the nodes that are reported already: nothing follows from them.

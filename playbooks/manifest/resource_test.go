@@ -55,6 +55,10 @@ var wrongResources = []struct{ name, manifest, want string }{
 
 	{"mode", list("- file: [/a: {mode: '0999', owner: root, group: root}]"), "site.yaml:3:25: mode \"0999\" has a digit outside 0-7" + modeHint},
 	{"ensure", list("- file: [/a: {ensure: there, " + root + "}]"), "site.yaml:3:27: ensure: \"there\" is not one of \"present\", \"absent\", \"directory\""},
+	{"a fact in the name of a source", list("- file: [/a: {source: 'keys/{{ Facts.fqdn }}', " + root + "}]"),
+		"site.yaml:3:27: what a host sent may not name a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
+	{"an element from facts in the name of a source", list("- file: ['/{{ Item }}': {each: '{{ Facts.list }}', source: '{{ Item }}', " + root + "}]"),
+		"site.yaml:3:64: what a host sent may not name a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
 	{"relative path", list("- file: [a: {" + root + "}]"), "site.yaml:3:14: name: file path must be absolute"},
 	{"missing properties", list("- file: [/a: ]"), "site.yaml:3:14: owner cannot be empty\nsite.yaml:3:14: group cannot be empty\nsite.yaml:3:14: mode cannot be empty"},
 	{"null properties are not given", list("- file: [/a: {owner: , group: , mode: }]"), "site.yaml:3:26: owner cannot be empty\nsite.yaml:3:35: group cannot be empty\nsite.yaml:3:43: mode cannot be empty"},

@@ -73,3 +73,16 @@ func (v Value) Text(ctx context.Context, env *templates.Env) (string, error) {
 	}
 	return v.Node.Text, nil
 }
+
+// FromHost reports whether any part of the value can hold what a host sent.
+func (v *Value) FromHost() bool {
+	if v == nil {
+		return false
+	}
+	for _, text := range v.texts {
+		if text.FromHost() {
+			return true
+		}
+	}
+	return false
+}
