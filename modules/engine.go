@@ -245,6 +245,7 @@ func (r *run) foreseen(i int) *forecast {
 func (r *run) record(i int, plan Plan, w *witness) {
 	w.recorded = true
 	ref := r.cat.Entries[i].Ref()
+	plan.Effects = r.foreseen(i).settled(plan.Effects)
 	if r.cat.Check && !r.cat.Entries[i].Check {
 		r.will.record(ref, plan, w.because)
 	}

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -67,7 +68,19 @@ func newForecast(real Host) *forecast {
 	return &forecast{real: real, paths: map[string]foreseen{}, other: map[EffectKind]map[string]foreseenState{}}
 }
 
-// record adds the effects of a plan of the resource ref. doubt names what its
+// settled gives the effects of a plan that was made on this forecast, with the
+// paths that they lead to in it.
+func (f *forecast) settled(effects []Effect) []Effect {
+	effects = slices.Clone(effects)
+	for i, e := range effects {
+		if e.Kind == PathEffect {
+			effects[i].Key = f.canonical(e.Key, false)
+		}
+	}
+	return effects
+}
+
+// record adds the settled effects of a plan of the resource ref. doubt names what its
 // prediction depends on; "" says that it is certain.
 func (f *forecast) record(ref string, plan Plan, doubt string) {
 	if f.pending == "" {
@@ -90,7 +103,6 @@ func (f *forecast) record(ref string, plan Plan, doubt string) {
 }
 
 func (f *forecast) recordPath(name string, s PathState, from origin) {
-	name = f.canonical(name, false)
 	before, known := f.lookup(name)
 	if !known {
 		info, err := f.real.Files.Stat(name)
@@ -189,9 +201,47 @@ func (h foreseenHost) consult(name string, whole bool) (foreseen, string, bool) 
 		return foreseen{}, name, false
 	}
 	name = h.canonical(name, whole)
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		h.permits(h.paths[dir], Directory, ownerMayEnter)
+	}
 	s, ok := h.lookup(name)
 	h.weigh(s.origin)
 	return s, name, ok
+}
+
+// What the owner of a file may do.
+const (
+	ownerMayRead  fs.FileMode = 0o400
+	ownerMayWrite fs.FileMode = 0o200
+	ownerMayEnter fs.FileMode = 0o100
+)
+
+// permits notes that something of that kind will have a mode without some rights
+// of its owner: whether they are needed depends on who acts, since root may all
+// the same.
+func (h foreseenHost) permits(s foreseen, kind FileKind, rights fs.FileMode) {
+	if s.Kind == kind && s.Mode&rights != rights {
+		h.w.note(s.ref)
+	}
+}
+
+// denied notes that the real host has denied something about name which may be
+// allowed once name, or a directory on the way to it, is as foreseen.
+func (h foreseenHost) denied(name string, err error) {
+	if !errors.Is(err, fs.ErrPermission) {
+		return
+	}
+	if s, ok := h.paths[name]; ok {
+		h.w.note(s.ref)
+	}
+	if _, err := h.real.Files.Stat(name); !errors.Is(err, fs.ErrPermission) {
+		return // the directories are no obstacle
+	}
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		if s, ok := h.paths[dir]; ok {
+			h.w.note(s.ref)
+		}
+	}
 }
 
 // weigh notes what puts a state in doubt: its own plan, or an opaque action
@@ -220,7 +270,9 @@ func (h foreseenHost) Lookup(kind EffectKind, key string) (any, bool) {
 func (h foreseenHost) Stat(name string) (FileInfo, error) {
 	s, name, ok := h.consult(name, false)
 	if !ok {
-		return h.real.Files.Stat(name)
+		info, err := h.real.Files.Stat(name)
+		h.denied(name, err)
+		return info, err
 	}
 	if s.Kind == Absent {
 		return FileInfo{}, h.absent("lstat", name)
@@ -242,6 +294,7 @@ func (h foreseenHost) absent(op, name string) error {
 // Digest implements [FileReader].
 func (h foreseenHost) Digest(name string) (string, error) {
 	s, name, ok := h.consult(name, true)
+	h.permits(s, Regular, ownerMayRead)
 	switch {
 	case ok && s.Kind == Absent:
 		return "", h.absent("open", name)
@@ -250,19 +303,24 @@ func (h foreseenHost) Digest(name string) (string, error) {
 	case ok && s.Partial:
 		return "", h.absent("open", name)
 	}
-	return h.real.Files.Digest(name)
+	digest, err := h.real.Files.Digest(name)
+	h.denied(name, err)
+	return digest, err
 }
 
 // Open implements [FileReader].
 func (h foreseenHost) Open(name string) (io.ReadCloser, error) {
 	s, name, ok := h.consult(name, true)
+	h.permits(s, Regular, ownerMayRead)
 	switch {
 	case ok && (s.Kind == Absent || s.Partial):
 		return nil, h.absent("open", name)
 	case ok && s.Kind == Regular && !s.Content.IsZero():
 		return h.open(s.Content)
 	}
-	return h.real.Files.Open(name)
+	file, err := h.real.Files.Open(name)
+	h.denied(name, err)
+	return file, err
 }
 
 // List implements [FileReader].
@@ -271,10 +329,12 @@ func (h foreseenHost) List(name string) ([]string, error) {
 	if ok && s.Kind == Absent {
 		return nil, h.absent("open", name)
 	}
+	h.permits(s, Directory, ownerMayRead)
 	var names []string
 	if !s.fresh {
 		var err error
 		if names, err = h.real.Files.List(name); err != nil {
+			h.denied(name, err)
 			return nil, err
 		}
 	}
@@ -295,31 +355,30 @@ func (h foreseenHost) List(name string) ([]string, error) {
 	return names, nil
 }
 
-// createsIn says of a directory that will have been made or changed whether
-// names can be added to it.
-func (h foreseenHost) createsIn(dir foreseen) {
-	const ownerMayWrite = 0o300
-	if dir.Kind == Directory && dir.Mode&ownerMayWrite != ownerMayWrite {
-		h.w.note(dir.ref) // root may all the same
-	}
-}
-
 // MayReplace implements [FileRights].
 func (h foreseenHost) MayReplace(name string) error {
-	dir, _, ok := h.consult(path.Dir(name), true)
+	dir, at, ok := h.consult(path.Dir(name), true)
 	if !ok {
-		return h.real.Files.MayReplace(name)
+		err := h.real.Files.MayReplace(name)
+		h.denied(at, err)
+		return err
 	}
-	h.createsIn(dir)
+	h.permits(dir, Directory, ownerMayRead|ownerMayWrite|ownerMayEnter)
 	return nil
 }
 
 // MaySetAttributes implements [FileRights].
 func (h foreseenHost) MaySetAttributes(name string, a Attributes) error {
-	if _, _, ok := h.consult(name, true); ok {
-		return h.real.Files.MayCreate(a) // what was made or changed before is ours
+	s, name, ok := h.consult(name, true)
+	if !ok {
+		err := h.real.Files.MaySetAttributes(name, a)
+		h.denied(name, err)
+		return err
 	}
-	return h.real.Files.MaySetAttributes(name, a)
+	if a.GID == s.GID {
+		a.GID = -1 // it is kept, even if it is a group that only root could give
+	}
+	return h.real.Files.MayCreate(a) // what was made or changed before is ours
 }
 
 // MayCreate implements [FileRights].
@@ -330,9 +389,9 @@ type foreseenAccounts struct {
 	h foreseenHost
 }
 
-// unknownID is what an account has that does not exist yet: the largest id there
-// is, which stands for no account.
-const unknownID = 1<<32 - 2
+// unknownID is what an account has that does not exist yet: the largest id that
+// an int holds everywhere, which hardly anybody has.
+const unknownID = 1<<31 - 1
 
 // account answers for an account that the host itself does not have, and notes
 // that one may come into being before it is needed.

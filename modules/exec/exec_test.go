@@ -70,10 +70,10 @@ func apply(t *testing.T, properties, root string, refresh bool) (*said, error) {
 	res := modtest.Decode(t, modules.Registry{exec.Type()}, "exec", properties, root)
 	h, s := modtest.Host(), new(said)
 	h.Report = s
-	plan, err := res.Check(t.Context(), modtest.ReadOnly(h))
+	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)
 	if refresh {
-		plan, err = res.(modules.Refresher).Refresh(t.Context(), modtest.ReadOnly(h), plan)
+		plan, err = res.(modules.Refresher).Refresh(t.Context(), modules.ReadOnly(h), plan)
 		require.NoError(t, err)
 		require.True(t, plan.Refreshed)
 		require.Equal(t, "executed via subscribe", plan.Action)
@@ -214,7 +214,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	h, s := modtest.Host(), new(said)
 	h.Report = cancelling{s, cancel}
-	plan, err := res.Check(ctx, modtest.ReadOnly(h))
+	plan, err := res.Check(ctx, modules.ReadOnly(h))
 	require.NoError(t, err)
 	err = res.Apply(ctx, h, plan)
 	require.ErrorIs(t, err, context.Canceled)

@@ -42,7 +42,7 @@ func (f *File) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		return modules.Plan{}, err
 	}
 	if f.Ensure == absent {
-		return f.checkAbsent(h, at)
+		return f.checkAbsent(ctx, h, at)
 	}
 	want, err := f.attributes(ctx, h.Accounts)
 	if err != nil {
@@ -93,7 +93,7 @@ func (f *File) attributes(ctx context.Context, accounts modules.Accounts) (modul
 	return modules.Attributes{Mode: mode, UID: uid, GID: gid}, nil
 }
 
-func (f *File) checkAbsent(h modules.Host, at found) (modules.Plan, error) {
+func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modules.Plan, error) {
 	plan := modules.Plan{
 		Action:  "removed the file",
 		Changes: []modules.Change{{Property: "ensure", Have: at.ensure(), Want: absent}},
@@ -102,11 +102,11 @@ func (f *File) checkAbsent(h modules.Host, at found) (modules.Plan, error) {
 	}
 	switch {
 	case at.link:
-		return plan, nil
+		return allowed(plan, h.Files.MayReplace(f.Name))
 	case at.Kind == modules.Absent:
 		return modules.Plan{}, nil
 	case at.Kind != modules.Directory:
-		return plan, nil
+		return allowed(plan, h.Files.MayReplace(f.Name))
 	}
 	names, err := h.Files.List(f.Name)
 	switch {
@@ -114,12 +114,12 @@ func (f *File) checkAbsent(h modules.Host, at found) (modules.Plan, error) {
 		return modules.Plan{}, err
 	case len(names) == 0:
 		plan.Action = "removed the directory"
+		return allowed(plan, h.Files.MayReplace(f.Name))
 	case f.Force:
 		plan.Action, plan.Steps = "recursively removed the directory", removeTree
-	default:
-		return modules.Plan{}, refuse("cannot remove %s: directory is not empty, set 'force: true' to remove non-empty directories", f.Name)
+		return allowed(plan, mayRemoveTree(ctx, h.Files, f.Name))
 	}
-	return plan, nil
+	return modules.Plan{}, refuse("cannot remove %s: directory is not empty, set 'force: true' to remove non-empty directories", f.Name)
 }
 
 func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
@@ -140,10 +140,15 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 		Changes: []modules.Change{{Property: "ensure", Have: absent, Want: directory}},
 		Steps:   makeDirectory,
 	}
-	for _, dir := range append(parents, f.Name) {
+	dirs := append(parents, f.Name)
+	for _, dir := range dirs {
 		plan.Effects = append(plan.Effects, effect(dir, modules.PathState{FileInfo: made(modules.Directory, want)}))
 	}
-	return plan, nil
+	const ownerMayEnter = 0o100
+	if len(parents) > 0 && want.Mode&ownerMayEnter == 0 { // only root sees what it has made
+		plan.Effects = append(plan.Effects, modules.Anything)
+	}
+	return allowed(plan, h.Files.MayReplace(dirs[0]), h.Files.MayCreate(want))
 }
 
 // missingParents lists the directories that have to be made first, topmost
@@ -193,14 +198,14 @@ func (f *File) create(h modules.Host, at found, want modules.Attributes) (module
 	if f.Content.IsZero() {
 		plan := f.write("created an empty file with requested attributes", modules.TextContent(""), want)
 		plan.Changes = []modules.Change{{Property: "ensure", Have: at.ensure(), Want: present}}
-		return plan, nil
+		return f.mayWrite(h.Files, plan, want)
 	}
 	plan := f.write("created the file", f.Content, want)
 	plan.Changes = []modules.Change{
 		{Property: "ensure", Have: at.ensure(), Want: present},
 		{Property: "content", Have: absent, Want: sum(f.Content.SHA256())},
 	}
-	return plan, nil
+	return f.mayWrite(h.Files, plan, want)
 }
 
 // compareContent compares a file with all that is wanted of it.
@@ -222,7 +227,7 @@ func (f *File) compareContent(ctx context.Context, h modules.Host, at found, wan
 	}
 	plan := f.write("updated the file", f.Content, want)
 	plan.Changes = changes
-	return plan, nil
+	return f.mayWrite(h.Files, plan, want)
 }
 
 // compareAttributes compares owner, group and mode of what is there already.
@@ -238,29 +243,38 @@ func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, 
 		return modules.Plan{}, refuse("%s is a symlink; refusing to set attributes through it", f.Name)
 	}
 	after := modules.PathState{FileInfo: made(at.Kind, want), Content: f.Content}
-	after.Size = at.Size
+	after.Size, after.Links = at.Size, at.Links
 	if foreseen, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok && f.Content.IsZero() {
 		after.Content = foreseen.(modules.PathState).Content
 	}
-	return modules.Plan{
+	plan := modules.Plan{
 		Action:  "updated attributes",
 		Changes: changes,
 		Effects: []modules.Effect{effect(f.Name, after)},
 		Steps:   setAttributes,
-	}, nil
+	}
+	// A file with other names, wherever they are, changes under these as well.
+	if at.Links > 1 || f.hides(want) {
+		plan.Effects = append(plan.Effects, modules.Anything)
+	}
+	return allowed(plan, h.Files.MaySetAttributes(f.Name, want))
 }
 
 // write is the plan of putting a file with this content at the path.
 func (f *File) write(action string, content modules.Content, want modules.Attributes) modules.Plan {
 	after := modules.PathState{FileInfo: made(modules.Regular, want), Content: content}
-	after.Size = content.Size()
-	return modules.Plan{
+	after.Size, after.Links = content.Size(), 1
+	plan := modules.Plan{
 		Action:  action,
 		Effects: []modules.Effect{effect(f.Name, after)},
 		Text:    &modules.TextChange{Path: f.Name, Want: content},
 		Needs:   []modules.Content{content},
 		Steps:   write,
 	}
+	if f.hides(want) {
+		plan.Effects = append(plan.Effects, modules.Anything)
+	}
+	return plan
 }
 
 func differences(ctx context.Context, accounts modules.Accounts, at found, want modules.Attributes) []modules.Change {

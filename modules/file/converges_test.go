@@ -113,6 +113,16 @@ func TestConverges(t *testing.T) {
 			Properties: own(`"name":"$ROOT/l/f","mode":"0644","content":"x"`),
 			Action:     "created the file", Changes: created("x"),
 		},
+		{
+			Name: "attributes of a file with two names", Tree: []modtest.Node{motd, {Path: "other", Same: "motd"}},
+			Properties: own(`"name":"$ROOT/motd","mode":"0600"`),
+			Action:     "updated attributes", Changes: mode("0644", "0600"),
+		},
+		{
+			Name: "content of a file with two names", Tree: []modtest.Node{motd, {Path: "other", Same: "motd"}},
+			Properties: own(`"name":"$ROOT/motd","mode":"0644","content":"ho\n"`),
+			Action:     "updated the file", Changes: content("hi\n", "ho\n"),
+		},
 		// present, symbolic links
 		{
 			Name: "link to what should be there", Tree: []modtest.Node{motd, {Path: "l", Link: "motd"}},

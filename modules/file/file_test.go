@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -204,11 +206,51 @@ func TestCheckRefuses(t *testing.T) {
 		{"a pipe", File{Name: fifo, Owner: "0", Group: "0", Mode: "0644", Content: modules.TextContent("x")}, fifo + " is a device, socket or pipe; refusing to replace it by a file"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := test.file.Check(t.Context(), modtest.ReadOnly(modtest.Host()))
+			_, err := test.file.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 			require.EqualError(t, err, test.err)
 			var r modules.Redactor
 			require.ErrorAs(t, err, &r)
 			require.Equal(t, test.err, r.Redacted())
+		})
+	}
+}
+
+// TestCheckRefusesWhatIsDenied forgets to become root in every way.
+func TestCheckRefusesWhatIsDenied(t *testing.T) { modtest.AsOrdinaryUser(t, checkRefusesWhatIsDenied) }
+
+func checkRefusesWhatIsDenied(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, []modtest.Node{
+		{Path: "f", Text: "x"},
+		{Path: "closed", Dir: true, Mode: 0o555},
+		{Path: "closed/f", Text: "x"},
+	})
+	uid, gid := strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
+	own := func(name string) File { return File{Name: name, Owner: uid, Group: gid, Mode: "0644"} }
+	with := func(f File, change func(f *File)) File { change(&f); return f }
+	closed := `user $UID may not write in "$ROOT/closed"; use become`
+	for _, test := range []struct {
+		name string
+		file File
+		err  string
+	}{
+		{"create", own("closed/new"), closed},
+		{"write", with(own("closed/f"), func(f *File) { f.Content = modules.TextContent("y") }), closed},
+		{"make directories", with(own("closed/a/b"), func(f *File) { f.Ensure = directory }), closed},
+		{"remove", File{Name: "closed/f", Ensure: absent}, closed},
+		{"remove a tree", File{Name: "closed", Ensure: absent, Force: true}, closed},
+		{"give away", with(own("f"), func(f *File) { f.Owner = "0" }), "user $UID may not give files to user 0; use become"},
+		{"give a new file away", with(own("new"), func(f *File) { f.Group = "1048576" }), "user $UID may not give files to group 1048576, which it is not in; use become"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.file.Name = filepath.Join(root, test.file.Name)
+			_, err := test.file.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			want := strings.NewReplacer("$ROOT", root, "$UID", uid).Replace(test.err)
+			require.EqualError(t, err, want)
+			require.ErrorIs(t, err, fs.ErrPermission)
+			var r modules.Redactor
+			require.ErrorAs(t, err, &r)
+			require.Equal(t, want, r.Redacted())
 		})
 	}
 }

@@ -49,7 +49,7 @@ func (f *Fixture) run(t *testing.T, typ modules.Type) (before, after map[string]
 	untouched := Snapshot(t, root)
 	before = State(t, root)
 
-	plan, err := res.Check(t.Context(), ReadOnly(h))
+	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
 	require.Equal(t, untouched, Snapshot(t, root), "Check has changed something")
 	if f.Err != "" {
 		require.EqualError(t, err, expand(f.Err, root))
@@ -88,7 +88,7 @@ func converged(t *testing.T, h modules.Host, res modules.Resource, plan modules.
 		require.NoError(t, v.Verify(t.Context(), h, plan))
 		return
 	}
-	again, err := res.Check(t.Context(), ReadOnly(h))
+	again, err := res.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)
 	require.Equal(t, modules.Plan{}, again, "a second Check finds something")
 }
@@ -122,7 +122,7 @@ func holds(t *testing.T, h modules.Host, effects []modules.Effect) {
 func (f *Fixture) cancelled(t *testing.T, typ modules.Type, before, after map[string]Seen, end canceller) {
 	root, res := f.build(t, typ)
 	h := Host()
-	plan, err := res.Check(t.Context(), ReadOnly(h))
+	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -1,11 +1,7 @@
 package modtest
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -19,61 +15,10 @@ import (
 // inline, no forecast, and a reporter that forgets.
 func Host() modules.Host {
 	h := system.New()
-	h.Contents = Inline{}
-	h.Report = silent{}
-	h.Forecast = nothing{}
+	h.Contents = modules.LocalContents{}
+	quiet := modules.ReadOnly(h)
+	h.Report, h.Forecast = quiet.Report, quiet.Forecast
 	return h
-}
-
-// ReadOnly is the Host that Check gets: changing anything fails with
-// [modules.ErrReadOnly].
-func ReadOnly(h modules.Host) modules.Host {
-	h.Files.FileWriter = readOnlyFiles{}
-	h.Commands = probeOnly{h.Commands}
-	return h
-}
-
-// Inline are contents that are all here.
-type Inline struct{}
-
-// Open implements [modules.Contents].
-func (Inline) Open(_ context.Context, c modules.Content) (io.ReadCloser, error) {
-	b, here := c.Bytes()
-	if !here {
-		return nil, errors.New("the content is not here")
-	}
-	return io.NopCloser(bytes.NewReader(b)), nil
-}
-
-type silent struct{}
-
-func (silent) Message(string, string) {}
-func (silent) Output(modules.Exit)    {}
-
-type nothing struct{}
-
-func (nothing) Lookup(modules.EffectKind, string) (any, bool) { return nil, false }
-
-type readOnlyFiles struct{}
-
-func (readOnlyFiles) Write(context.Context, string, io.Reader, modules.Attributes) error {
-	return modules.ErrReadOnly
-}
-
-func (readOnlyFiles) MakeDir(context.Context, string, modules.Attributes) error {
-	return modules.ErrReadOnly
-}
-
-func (readOnlyFiles) SetAttributes(context.Context, string, modules.Attributes) error {
-	return modules.ErrReadOnly
-}
-
-func (readOnlyFiles) Remove(context.Context, string, bool) error { return modules.ErrReadOnly }
-
-type probeOnly struct{ modules.Commands }
-
-func (probeOnly) Run(context.Context, modules.Command) (modules.Exit, error) {
-	return modules.Exit{}, modules.ErrReadOnly
 }
 
 // expand puts values for $ROOT, and for $UID and $GID, which name a user and a

@@ -30,6 +30,11 @@ func subscribes(s modtest.Step, steps ...int) modtest.Step {
 	return s
 }
 
+func noop(s modtest.Step) modtest.Step {
+	s.Noop = true
+	return s
+}
+
 // TestForesees chains files and commands. A command that would run is always
 // uncertain, since nobody knows whether it will succeed, and so is what rests
 // on it.
@@ -185,6 +190,141 @@ func TestForesees(t *testing.T) {
 			Name:  "properties that are no good",
 			Steps: []modtest.Step{file(`"name":"$ROOT/f","content":"x","source":"y"`), exec(`"name":"echo 'half"`)},
 			Want:  []string{"failed", "failed"},
+		},
+		{
+			Name:  "through a link that a noop step would remove",
+			Tree:  []modtest.Node{{Path: "d", Dir: true}, {Path: "l", Link: "d"}},
+			Steps: []modtest.Step{noop(absent(`"name":"$ROOT/l"`)), file(`"name":"$ROOT/l/f","content":"x"`), noop(absent(`"name":"$ROOT/d/f"`))},
+			Want:  []string{"changed", "changed", "changed"},
+		},
+		{
+			Name: "a file with two names",
+			Tree: []modtest.Node{old, {Path: "other", Same: "conf"}},
+			Steps: []modtest.Step{
+				file(`"name":"$ROOT/f","content":"x"`),
+				{Type: "file", Properties: `{"name":"$ROOT/conf","owner":"$UID","group":"$GID","mode":"0600"}`},
+				{Type: "file", Properties: `{"name":"$ROOT/other","owner":"$UID","group":"$GID","mode":"0600"}`},
+			},
+			Want: []string{"changed", "changed uncertain", "changed uncertain"},
+		},
+		{
+			Name:  "one of two names is written again",
+			Tree:  []modtest.Node{old, {Path: "other", Same: "conf"}},
+			Steps: []modtest.Step{file(`"name":"$ROOT/conf","content":"new"`), absent(`"name":"$ROOT/other"`)},
+			Want:  []string{"changed", "changed"},
+		},
+	} {
+		t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, builtin.Types(), s) })
+	}
+}
+
+// TestForeseesRefusals is about what an ordinary user may not do: a check run
+// has to say so.
+func TestForeseesRefusals(t *testing.T) { modtest.AsOrdinaryUser(t, foreseesRefusals) }
+
+func foreseesRefusals(t *testing.T) {
+	closed := modtest.Node{Path: "closed", Dir: true, Mode: 0o555}
+	inClosed := modtest.Node{Path: "closed/f", Text: "x"}
+	conf := modtest.Node{Path: "conf", Text: "old"}
+	roots := func(properties string) modtest.Step {
+		return modtest.Step{Type: "file", Properties: `{"owner":"root","group":"$GID","mode":"0644",` + properties + `}`}
+	}
+	for _, s := range []modtest.Scenario{
+		{
+			Name:  "a file in a directory that may not be written in",
+			Tree:  []modtest.Node{closed},
+			Steps: []modtest.Step{file(`"name":"$ROOT/closed/f","content":"x"`), file(`"name":"$ROOT/f","content":"x"`)},
+			Want:  []string{"failed", "changed"},
+		},
+		{
+			Name: "what is in a directory that may not be written in",
+			Tree: []modtest.Node{closed, inClosed},
+			Steps: []modtest.Step{
+				file(`"name":"$ROOT/closed/f","content":"x"`),
+				{Type: "file", Properties: `{"name":"$ROOT/closed/f","owner":"$UID","group":"$GID","mode":"0600"}`},
+				file(`"name":"$ROOT/closed/f","content":"y"`),
+				absent(`"name":"$ROOT/closed/f"`),
+				absent(`"name":"$ROOT/closed","force":true`),
+				file(`"name":"$ROOT/closed/d","ensure":"directory"`),
+			},
+			Want: []string{"stable", "changed", "failed", "failed", "failed", "failed"},
+		},
+		{
+			Name: "the directory is opened first",
+			Tree: []modtest.Node{closed, inClosed},
+			Steps: []modtest.Step{
+				file(`"name":"$ROOT/closed","ensure":"directory"`),
+				file(`"name":"$ROOT/closed/f","content":"y"`),
+				absent(`"name":"$ROOT/closed","force":true`),
+			},
+			Want: []string{"changed", "changed", "changed"},
+		},
+		{
+			Name:  "an empty directory that may not be written in",
+			Tree:  []modtest.Node{closed},
+			Steps: []modtest.Step{absent(`"name":"$ROOT/closed"`)},
+			Want:  []string{"changed"},
+		},
+		{
+			Name:  "a tree with a directory that may not be written in",
+			Tree:  []modtest.Node{{Path: "d", Dir: true}, {Path: "d/first", Text: "x"}, {Path: "d/sub", Dir: true, Mode: 0o500}, {Path: "d/sub/f", Text: "x"}},
+			Steps: []modtest.Step{absent(`"name":"$ROOT/d","force":true`), absent(`"name":"$ROOT/d/first"`)},
+			Want:  []string{"failed", "changed"},
+		},
+		{
+			Name: "files for root",
+			Tree: []modtest.Node{conf},
+			Steps: []modtest.Step{
+				roots(`"name":"$ROOT/conf"`),
+				roots(`"name":"$ROOT/conf","content":"new"`),
+				roots(`"name":"$ROOT/f","content":"x"`),
+				roots(`"name":"$ROOT/d/e","ensure":"directory"`),
+			},
+			Want: []string{"failed", "failed", "failed", "failed"},
+		},
+		{
+			Name: "files for a group of others",
+			Tree: []modtest.Node{conf},
+			Steps: []modtest.Step{
+				{Type: "file", Properties: `{"name":"$ROOT/conf","owner":"$UID","group":"0","mode":"0644"}`},
+				{Type: "file", Properties: `{"name":"$ROOT/f","owner":"$UID","group":"0","mode":"0644"}`},
+			},
+			Want: []string{"failed", "failed"},
+		},
+		{
+			Name: "a file that only root may read again",
+			Steps: []modtest.Step{
+				{Type: "file", Properties: `{"name":"$ROOT/f","content":"x","owner":"$UID","group":"$GID","mode":"0200"}`},
+				{Type: "file", Properties: `{"name":"$ROOT/a/b","ensure":"directory","owner":"$UID","group":"$GID","mode":"0000"}`},
+			},
+			Want: []string{"changed uncertain", "changed uncertain"},
+		},
+		{
+			Name: "a directory is shut before it is used",
+			Tree: []modtest.Node{{Path: "d", Dir: true}, {Path: "d/sub", Dir: true}, {Path: "d/sub/f", Text: "x"}},
+			Steps: []modtest.Step{
+				{Type: "file", Properties: `{"name":"$ROOT/d","ensure":"directory","owner":"$UID","group":"$GID","mode":"0000"}`},
+				file(`"name":"$ROOT/d/sub/f","content":"x"`),
+				file(`"name":"$ROOT/d/g","content":"x"`),
+				absent(`"name":"$ROOT/d","force":true`),
+			},
+			Want: []string{"changed", "stable uncertain", "changed uncertain", "changed uncertain"},
+		},
+		{
+			Name: "what nobody may read is opened before it is used",
+			Tree: []modtest.Node{{Path: "d", Dir: true, Mode: 0o100}, {Path: "d/f", Text: "x", Mode: 0o200}},
+			Steps: []modtest.Step{
+				{Type: "file", Properties: `{"name":"$ROOT/d/f","owner":"$UID","group":"$GID","mode":"0644"}`},
+				file(`"name":"$ROOT/d/f","content":"x"`),
+				file(`"name":"$ROOT/d","ensure":"directory"`),
+				absent(`"name":"$ROOT/d","force":true`),
+			},
+			Want: []string{"changed", "changed uncertain", "changed uncertain", "changed uncertain"},
+		},
+		{
+			Name:  "the file of somebody else",
+			Steps: []modtest.Step{{Type: "file", Properties: `{"name":"/","ensure":"directory","owner":"$UID","group":"$GID","mode":"0755"}`}},
+			Want:  []string{"failed"},
 		},
 	} {
 		t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, builtin.Types(), s) })

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,38 +14,49 @@ import (
 )
 
 // A Node is something that a test puts at a path below its root: a directory if
-// Dir, a symbolic link if Link is given, else a file with Text.
+// Dir, a symbolic link if Link is given, another name of a file if Same is, else
+// a file with Text.
 type Node struct {
 	Path string // relative to the root
 	Dir  bool
 	Link string // target; $ROOT stands for the root
+	Same string // relative to the root
 	Text string
 	Mode fs.FileMode // 0 is 0644, or 0755 for directories
 }
 
-// Build makes the nodes below root, in order.
+// Build makes the nodes below root, in order. Modes come last, so that there may
+// be something in a directory that nobody may write in.
 func Build(t testing.TB, root string, nodes []Node) {
 	t.Helper()
 	for _, n := range nodes {
 		path := filepath.Join(root, n.Path)
-		mode := n.Mode
 		switch {
 		case n.Link != "":
 			require.NoError(t, os.Symlink(expand(n.Link, root), path))
-			continue
+		case n.Same != "":
+			require.NoError(t, os.Link(filepath.Join(root, n.Same), path))
 		case n.Dir:
 			require.NoError(t, os.Mkdir(path, 0o700))
-			if mode == 0 {
-				mode = 0o755
-			}
 		default:
 			require.NoError(t, os.WriteFile(path, []byte(n.Text), 0o600))
-			if mode == 0 {
-				mode = 0o644
-			}
 		}
-		require.NoError(t, os.Chmod(path, mode))
 	}
+	for _, n := range slices.Backward(nodes) {
+		if n.Link == "" && n.Same == "" {
+			require.NoError(t, os.Chmod(filepath.Join(root, n.Path), n.mode()))
+		}
+	}
+}
+
+func (n Node) mode() fs.FileMode {
+	switch {
+	case n.Mode != 0:
+		return n.Mode
+	case n.Dir:
+		return 0o755
+	}
+	return 0o644
 }
 
 // Root makes an empty directory for a test and removes it in the end, whatever
@@ -76,6 +88,9 @@ func Snapshot(t testing.TB, root string) map[string]Seen {
 	t.Helper()
 	seen := map[string]Seen{}
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrPermission) { // a directory that has been seen, and may not be listed
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -104,6 +119,9 @@ func State(t testing.TB, root string) map[string]Seen {
 
 func see(path string) (Seen, error) {
 	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return Seen{Text: "unreachable"}, nil
+	}
 	if err != nil {
 		return Seen{}, err
 	}

@@ -17,7 +17,7 @@ func New() modules.Host {
 	c.accounts = a
 	f := &files{digests: digests{now: time.Now}, changed: a.forget}
 	return modules.Host{
-		Files:    modules.Files{FileReader: f, FileWriter: f},
+		Files:    modules.Files{FileReader: f, FileRights: rights{}, FileWriter: f},
 		Accounts: a,
 		Commands: c,
 	}

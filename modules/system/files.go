@@ -48,6 +48,7 @@ func describe(info fs.FileInfo) modules.FileInfo {
 	}
 	if described.Kind == modules.Regular {
 		described.Size = info.Size()
+		described.Links = int(st.Nlink)
 	}
 	return described
 }

@@ -51,13 +51,14 @@ func TestStat(t *testing.T) {
 
 	info, err := f.Stat(path("f"))
 	require.NoError(t, err)
-	own.Kind, own.Mode, own.Size = modules.Regular, 0o640|fs.ModeSetuid, 4
+	own.Kind, own.Mode, own.Size, own.Links = modules.Regular, 0o640|fs.ModeSetuid, 4, 1
 	require.Equal(t, own, info)
 	for name, kind := range map[string]modules.FileKind{"d": modules.Directory, "l": modules.Symlink, "p": modules.Special} {
 		info, err := f.Stat(path(name))
 		require.NoError(t, err)
 		require.Equal(t, kind, info.Kind)
 		require.Zero(t, info.Size)
+		require.Zero(t, info.Links)
 	}
 	info, err = f.Stat(path("l"))
 	require.NoError(t, err)
@@ -127,19 +128,19 @@ func TestWrite(t *testing.T) {
 	require.NoError(t, f.Write(t.Context(), path, strings.NewReader("one"), modules.Attributes{Mode: 0o640, UID: uid, GID: gid}))
 	info, err := f.Stat(path)
 	require.NoError(t, err)
-	require.Equal(t, modules.FileInfo{Kind: modules.Regular, Size: 3, Mode: 0o640, UID: uid, GID: gid}, info)
+	require.Equal(t, modules.FileInfo{Kind: modules.Regular, Size: 3, Mode: 0o640, UID: uid, GID: gid, Links: 1}, info)
 
 	t.Run("keeps what is not given", func(t *testing.T) {
 		keep := modules.Attributes{UID: -1, GID: -1, KeepMode: true}
 		require.NoError(t, f.Write(t.Context(), path, strings.NewReader("two!"), keep))
 		info, err := f.Stat(path)
 		require.NoError(t, err)
-		require.Equal(t, modules.FileInfo{Kind: modules.Regular, Size: 4, Mode: 0o640, UID: uid, GID: gid}, info)
+		require.Equal(t, modules.FileInfo{Kind: modules.Regular, Size: 4, Mode: 0o640, UID: uid, GID: gid, Links: 1}, info)
 		fresh := filepath.Join(dir, "fresh")
 		require.NoError(t, f.Write(t.Context(), fresh, strings.NewReader(""), keep))
 		info, err = f.Stat(fresh)
 		require.NoError(t, err)
-		require.Equal(t, modules.FileInfo{Kind: modules.Regular, Mode: 0o600, UID: os.Geteuid(), GID: os.Getegid()}, info)
+		require.Equal(t, modules.FileInfo{Kind: modules.Regular, Mode: 0o600, UID: os.Geteuid(), GID: os.Getegid(), Links: 1}, info)
 	})
 	t.Run("replaces a link", func(t *testing.T) {
 		link := filepath.Join(dir, "link")
@@ -272,7 +273,7 @@ func TestSetAttributes(t *testing.T) {
 	require.NoError(t, f.SetAttributes(t.Context(), path, keepOwner(0o000)))
 	info, err := f.Stat(path)
 	require.NoError(t, err)
-	require.Equal(t, modules.FileInfo{Kind: modules.Regular, UID: uid, GID: gid}, info)
+	require.Equal(t, modules.FileInfo{Kind: modules.Regular, UID: uid, GID: gid, Links: 1}, info)
 	require.NoError(t, f.SetAttributes(t.Context(), path, keepOwner(0o644)), "of a file that may not be opened")
 	require.Equal(t, fs.FileMode(0o644), mode(path))
 

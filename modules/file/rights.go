@@ -1,0 +1,51 @@
+package file
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// allowed gives a plan unless one of the rights it needs has been denied.
+func allowed(plan modules.Plan, rights ...error) (modules.Plan, error) {
+	if err := cmp.Or(rights...); err != nil {
+		return modules.Plan{}, refusal{err}
+	}
+	return plan, nil
+}
+
+// mayWrite gives a plan of writing the file if that is allowed.
+func (f *File) mayWrite(rights modules.FileRights, plan modules.Plan, want modules.Attributes) (modules.Plan, error) {
+	return allowed(plan, rights.MayReplace(f.Name), rights.MayCreate(want))
+}
+
+// mayRemoveTree asks for every name in a tree whether it may be removed, since a
+// removal that is denied half-way has done its harm.
+func mayRemoveTree(ctx context.Context, files modules.Files, name string) error {
+	if err := cmp.Or(ctx.Err(), files.MayReplace(name)); err != nil {
+		return err
+	}
+	info, err := files.Stat(name)
+	if err != nil || info.Kind != modules.Directory {
+		return err
+	}
+	names, err := files.List(name)
+	if err != nil {
+		return err
+	}
+	for _, below := range names {
+		if err := mayRemoveTree(ctx, files, filepath.Join(name, below)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hides reports whether the wanted mode keeps anybody but root from reading the
+// file again, so that it cannot be said whether its content will be verified.
+func (f *File) hides(want modules.Attributes) bool {
+	const ownerMayRead = 0o400
+	return !f.Content.IsZero() && want.Mode&ownerMayRead == 0
+}

@@ -1,0 +1,63 @@
+package modtest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// nobody is the ordinary user, and the group, that tests of root act as.
+const nobody = 65534
+
+// AsOrdinaryUser runs a test function as somebody who is not root, since
+// permissions mean nothing to root: if root runs the tests, in a second process
+// that runs this test only. It must be all that the test does.
+func AsOrdinaryUser(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		test(t)
+		return
+	}
+	out, err := runAs(t, nobody)
+	if errors.Is(err, fs.ErrPermission) {
+		skip(t, "user %d cannot run the test program here: %v", nobody, err)
+	}
+	require.NoError(t, err, "as user %d:\n%s", nobody, out)
+}
+
+// runAs runs the test t of this program again as another user, who gets a copy
+// of the program in a folder of its own.
+func runAs(t *testing.T, id int) (out []byte, err error) {
+	t.Helper()
+	home, err := os.MkdirTemp("", "ordinary")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(home) })
+	program := filepath.Join(home, "tests")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	text, err := os.ReadFile(self)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(program, text, 0o700))
+	require.NoError(t, errors.Join(os.Chown(program, id, id), os.Chown(home, id, id)))
+
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$", "-test.count=1")
+	cmd.Dir = home
+	cmd.Env = append(os.Environ(), "TMPDIR="+home, "HOME="+home)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(id), Gid: uint32(id)}}
+	return cmd.CombinedOutput()
+}
+
+// skip skips a test loudly: where CI is set, it fails instead.
+func skip(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
