@@ -20,7 +20,8 @@ func bigCatalog(n int) *modules.Message {
 			panic(err)
 		}
 		path := fmt.Sprintf("/etc/service-%d/server-%d.conf", i%7, i)
-		cat.Entries = append(cat.Entries, file(path, `"ensure":"present","mode":"0644","content":`+string(content)))
+		properties := fmt.Appendf(nil, `{"name":%q,"ensure":"present","owner":"root","group":"root","mode":"0644","content":%s}`, path, content)
+		cat.Entries = append(cat.Entries, modules.Entry{Type: "file", Name: path, Properties: properties})
 	}
 	return &modules.Message{Catalog: cat}
 }

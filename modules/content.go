@@ -129,8 +129,8 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 
 var contentType = reflect.TypeFor[Content]()
 
-// hasRemoteContent reports whether any property is a content without its bytes.
-func hasRemoteContent(res any) bool {
+// LacksContents reports whether any property is a content without its bytes.
+func LacksContents(res any) bool {
 	found := false
 	eachContent(reflect.ValueOf(res), func(c Content) {
 		if _, here := c.Bytes(); !here && !c.IsZero() {

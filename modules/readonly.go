@@ -14,8 +14,8 @@ func ReadOnly(h Host) Host {
 		Accounts: h.Accounts,
 		Commands: probeOnly{h.Commands},
 		Contents: h.Contents,
-		Report:   discard{},
-		Forecast: noForecast{},
+		Report:   Discard{},
+		Forecast: NoForecast{},
 	}
 }
 
@@ -30,6 +30,17 @@ type probeOnly struct{ Commands }
 
 func (probeOnly) Run(context.Context, Command) (Exit, error) { return Exit{}, ErrReadOnly }
 
-type noForecast struct{}
+// NoForecast is the [Forecast] where nothing is foreseen.
+type NoForecast struct{}
 
-func (noForecast) Lookup(EffectKind, string) (any, bool) { return nil, false }
+// Lookup implements [Forecast].
+func (NoForecast) Lookup(EffectKind, string) (any, bool) { return nil, false }
+
+// Discard is a [Reporter] that forgets.
+type Discard struct{}
+
+// Message implements [Reporter].
+func (Discard) Message(string, string) {}
+
+// Output implements [Reporter].
+func (Discard) Output(Exit) {}

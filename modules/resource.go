@@ -81,6 +81,13 @@ type Refresher interface {
 	Refresh(ctx context.Context, h Host, p Plan) (Plan, error)
 }
 
+// Redactor is an error whose text may hold what a resource was given or a
+// command printed. Redacted is the part that may be shown of a sensitive one.
+type Redactor interface {
+	error
+	Redacted() string
+}
+
 // Preparer is a type that needs something from the controller before it is
 // sent: the bytes of a file beside the manifest, for example. Prepare is called
 // once per host, on the controller, after expressions are resolved and before

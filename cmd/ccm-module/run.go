@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
@@ -44,13 +45,13 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	}
 	host := system.New()
 	host.Contents = modules.LocalContents{}
-	engine := &modules.Engine{
+	e := &engine.Engine{
 		Decode: func(*modules.Entry) (modules.Resource, error) { return res, nil },
 		Host:   host,
 		Now:    time.Now,
 	}
 	failed := false
-	_, err = engine.Run(ctx, &modules.Catalog{Check: check, Entries: []modules.Entry{entry}}, func(r *modules.Result) error {
+	_, err = e.Run(ctx, &modules.Catalog{Check: check, Entries: []modules.Entry{entry}}, func(r *modules.Result) error {
 		if r.Status == "" {
 			r.Status = modules.Stable
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/facts/gather"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
@@ -30,7 +31,7 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if err != nil {
 		return err
 	}
-	session := &modules.Session{
+	session := &engine.Session{
 		Registry: builtin.Types(),
 		Host:     system.New(),
 		SpoolDir: dir,

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
 )
 
 // A Step is an entry of a catalog in a test. Texts may use $ROOT, $UID and $GID.
@@ -79,13 +80,13 @@ func (s Scenario) String() string {
 
 func (s Scenario) runOn(t *testing.T, types modules.Registry, root string, check bool) []*modules.Result {
 	t.Helper()
-	engine := &modules.Engine{
+	e := &engine.Engine{
 		Decode: func(e *modules.Entry) (modules.Resource, error) { return types.Decode(e.Type, e.Properties) },
 		Host:   Host(),
 		Now:    time.Now,
 	}
 	var results []*modules.Result
-	_, err := engine.Run(t.Context(), s.catalog(root, check), func(r *modules.Result) error {
+	_, err := e.Run(t.Context(), s.catalog(root, check), func(r *modules.Result) error {
 		results = append(results, r)
 		return context.Cause(t.Context())
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
@@ -49,7 +50,7 @@ func serve() {
 	if err != nil {
 		os.Exit(1)
 	}
-	session := &modules.Session{
+	session := &engine.Session{
 		Registry: builtin.Types(), Host: system.New(), SpoolDir: filepath.Dir(self), Now: time.Now,
 		Lock: func(context.Context, modules.Lock) (func(), error) { return func() {}, nil },
 	}

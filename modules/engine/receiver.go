@@ -1,19 +1,21 @@
-package modules
+package engine
 
 import (
 	"context"
 	"errors"
 	"io"
 	"sync"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // receiver reads what the controller sends. It waits neither for the engine nor
 // for the controller to read, so that nothing delays kill.
 type receiver struct {
-	conn     *Conn
+	conn     *modules.Conn
 	spool    *spool
 	kill     context.CancelCauseFunc
-	catalogs chan *Catalog
+	catalogs chan *modules.Catalog
 	pings    chan struct{} // one that is to be answered; more than one needs one answer
 
 	stopOnce sync.Once
@@ -24,10 +26,10 @@ type receiver struct {
 	err     error
 }
 
-func newReceiver(conn *Conn, sp *spool, kill context.CancelCauseFunc) *receiver {
+func newReceiver(conn *modules.Conn, sp *spool, kill context.CancelCauseFunc) *receiver {
 	return &receiver{
 		conn: conn, spool: sp, kill: kill,
-		catalogs: make(chan *Catalog, 1),
+		catalogs: make(chan *modules.Catalog, 1),
 		pings:    make(chan struct{}, 1),
 		stopping: make(chan struct{}),
 		ended:    make(chan struct{}),
@@ -72,7 +74,7 @@ func (r *receiver) receive() {
 	}
 }
 
-func (r *receiver) handle(m *Message) error {
+func (r *receiver) handle(m *modules.Message) error {
 	switch {
 	case m.Ping != nil:
 		select {
@@ -106,7 +108,7 @@ func (r *receiver) answerPings(ctx context.Context) {
 	for {
 		select {
 		case <-r.pings:
-			if err := r.conn.Send(&Message{Pong: &Empty{}}); err != nil {
+			if err := r.conn.Send(&modules.Message{Pong: &modules.Empty{}}); err != nil {
 				r.end(err)
 				return
 			}

@@ -1,4 +1,4 @@
-package modules
+package engine
 
 import (
 	"bufio"
@@ -7,22 +7,24 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // A Session serves the catalogs of one controller, one after the other.
 type Session struct {
-	Registry Registry
-	Host     Host   // Contents, Report and Forecast are filled in
-	SpoolDir string // for contents on their way; the module's own directory
+	Registry modules.Registry
+	Host     modules.Host // Contents, Report and Forecast are filled in
+	SpoolDir string       // for contents on their way; the module's own directory
 	// Lock takes the host's lock for an applying catalog and gives what frees it.
-	Lock func(ctx context.Context, l Lock) (unlock func(), err error)
+	Lock func(ctx context.Context, l modules.Lock) (unlock func(), err error)
 	Now  func() time.Time
 }
 
 // errKilled is why commands of a killed run end.
 var errKilled = errors.New("the run was interrupted")
 
-// errSilent says that the controller has not been heard for [MaxSilence].
+// errSilent says that the controller has not been heard for [modules.MaxSilence].
 var errSilent = errors.New("nothing was heard from the controller")
 
 // Serve works until the controller closes the input or falls silent; either
@@ -30,10 +32,10 @@ var errSilent = errors.New("nothing was heard from the controller")
 // in must be positioned after hello.
 func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, kill := context.WithCancelCause(ctx)
-	heard := Listen(in, s.Now)
-	conn := NewConn(bufio.NewReader(heard), out, MaxFromController)
+	heard := modules.Listen(in, s.Now)
+	conn := modules.NewConn(bufio.NewReader(heard), out, modules.MaxFromController)
 	sp := newSpool(s.SpoolDir, func(digests []string) error {
-		return conn.Send(&Message{Want: &Want{SHA256: digests}})
+		return conn.Send(&modules.Message{Want: &modules.Want{SHA256: digests}})
 	})
 	defer sp.Close()
 	r := newReceiver(conn, sp, kill)
@@ -68,35 +70,35 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 // serving is a session under way.
 type serving struct {
 	*Session
-	conn     *Conn
+	conn     *modules.Conn
 	spool    *spool
 	receiver *receiver
 	free     func() // gives the host's lock back; nil while it is not held
 }
 
 // catalog works on one catalog and says how it ended.
-func (s *serving) catalog(ctx context.Context, cat *Catalog) error {
+func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 	if err := s.lock(ctx, cat.Lock); err != nil {
 		if s.receiver.stopped() {
-			return s.conn.Send(&Message{Done: &Done{Stopped: true}})
+			return s.conn.Send(&modules.Message{Done: &modules.Done{Stopped: true}})
 		}
-		return s.conn.Send(&Message{Refused: &Refused{Phase: "lock", Error: err.Error()}})
+		return s.conn.Send(&modules.Message{Refused: &modules.Refused{Phase: "lock", Error: err.Error()}})
 	}
 	host := s.Host
 	host.Contents = s.spool
 	engine := &Engine{
-		Decode:   func(e *Entry) (Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
+		Decode:   func(e *modules.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
 		Host:     host,
 		Now:      s.Now,
-		Prefetch: func(_ context.Context, lacking []Content) error { return s.spool.want(lacking) },
+		Prefetch: func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
 		Stop:     s.receiver.stopped,
 	}
 	out := &outbox{conn: s.conn}
-	stopped, err := engine.Run(ctx, cat, func(result *Result) error {
-		return out.put(&Message{Result: result})
+	stopped, err := engine.Run(ctx, cat, func(result *modules.Result) error {
+		return out.put(&modules.Message{Result: result})
 	})
 	if err == nil {
-		err = out.put(&Message{Done: &Done{Stopped: stopped}})
+		err = out.put(&modules.Message{Done: &modules.Done{Stopped: stopped}})
 	}
 	return errors.Join(err, out.flush())
 }
@@ -104,7 +106,7 @@ func (s *serving) catalog(ctx context.Context, cat *Catalog) error {
 // lock takes the host's lock, unless the catalog wants none or it is held
 // already: it is kept for the plays that follow. Waiting for it ends when the
 // controller says stop or is gone.
-func (s *serving) lock(ctx context.Context, l *Lock) error {
+func (s *serving) lock(ctx context.Context, l *modules.Lock) error {
 	if l == nil || s.free != nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package modules
+package engine
 
 import (
 	"bytes"
@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"unicode/utf8"
 
 	udiff "github.com/aymanbagabas/go-udiff"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // maxDiffInput is the size in bytes above which a text is not compared.
@@ -18,7 +21,7 @@ const maxDiffInput = 1 << 20
 const maxDiff = 128 << 10
 
 // unifiedDiff shows a change of text, or says in one line why it does not.
-func unifiedDiff(ctx context.Context, h Host, t TextChange) string {
+func unifiedDiff(ctx context.Context, h modules.Host, t modules.TextChange) string {
 	have, err := readText(func() (io.ReadCloser, error) {
 		if t.Path == "" {
 			return io.NopCloser(bytes.NewReader(nil)), nil
@@ -57,7 +60,7 @@ func readText(open func() (io.ReadCloser, error)) (string, error) {
 		return "", fmt.Errorf("unreadable: %w", err)
 	case len(b) > maxDiffInput:
 		return "", errTooLarge
-	case !isText(b) || bytes.IndexByte(b, 0) >= 0:
+	case !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0:
 		return "", errBinary
 	}
 	return string(b), nil

@@ -1,4 +1,4 @@
-package modules
+package engine
 
 import (
 	"context"
@@ -10,15 +10,17 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // forecast is what the plans of a check run would have made of the host so far.
 // It answers reads on top of the real host, and tells a [witness] when an answer
 // rests on something that cannot be known.
 type forecast struct {
-	real    Host
+	real    modules.Host
 	paths   map[string]foreseen
-	other   map[EffectKind]map[string]foreseenState
+	other   map[modules.EffectKind]map[string]foreseenState
 	pending string // the first resource that would change something; "" is none
 	opaque  cause  // the latest resource with the effect Anything
 	clock   int
@@ -39,7 +41,7 @@ type origin struct {
 
 // foreseen is the state a path will have.
 type foreseen struct {
-	PathState
+	modules.PathState
 	origin
 	fresh bool // a directory that does not exist yet: nothing is in it but what is foreseen
 }
@@ -64,16 +66,16 @@ func (w *witness) note(ref string) {
 	}
 }
 
-func newForecast(real Host) *forecast {
-	return &forecast{real: real, paths: map[string]foreseen{}, other: map[EffectKind]map[string]foreseenState{}}
+func newForecast(real modules.Host) *forecast {
+	return &forecast{real: real, paths: map[string]foreseen{}, other: map[modules.EffectKind]map[string]foreseenState{}}
 }
 
 // settled gives the effects of a plan that was made on this forecast, with the
 // paths that they lead to in it.
-func (f *forecast) settled(effects []Effect) []Effect {
+func (f *forecast) settled(effects []modules.Effect) []modules.Effect {
 	effects = slices.Clone(effects)
 	for i, e := range effects {
-		if e.Kind == PathEffect {
+		if e.Kind == modules.PathEffect {
 			effects[i].Key = f.canonical(e.Key, false)
 		}
 	}
@@ -82,17 +84,17 @@ func (f *forecast) settled(effects []Effect) []Effect {
 
 // record adds the settled effects of a plan of the resource ref. doubt names what its
 // prediction depends on; "" says that it is certain.
-func (f *forecast) record(ref string, plan Plan, doubt string) {
+func (f *forecast) record(ref string, plan modules.Plan, doubt string) {
 	if f.pending == "" {
 		f.pending = ref
 	}
 	f.clock++
 	for _, e := range plan.Effects {
 		switch e.Kind {
-		case AnyEffect:
+		case modules.AnyEffect:
 			f.opaque = cause{ref, f.clock}
-		case PathEffect:
-			f.recordPath(e.Key, e.State.(PathState), origin{ref, f.clock, doubt})
+		case modules.PathEffect:
+			f.recordPath(e.Key, e.State.(modules.PathState), origin{ref, f.clock, doubt})
 		default:
 			if f.other[e.Kind] == nil {
 				f.other[e.Kind] = map[string]foreseenState{}
@@ -102,18 +104,18 @@ func (f *forecast) record(ref string, plan Plan, doubt string) {
 	}
 }
 
-func (f *forecast) recordPath(name string, s PathState, from origin) {
+func (f *forecast) recordPath(name string, s modules.PathState, from origin) {
 	before, known := f.lookup(name)
 	if !known {
 		info, err := f.real.Files.Stat(name)
 		before.Kind = info.Kind
 		if err != nil {
-			before.Kind = Absent
+			before.Kind = modules.Absent
 		}
 	}
 	next := foreseen{PathState: s, origin: from}
-	next.fresh = s.Kind == Directory && (before.fresh || before.Kind != Directory)
-	if s.Kind == Absent {
+	next.fresh = s.Kind == modules.Directory && (before.fresh || before.Kind != modules.Directory)
+	if s.Kind == modules.Absent {
 		for p := range f.paths {
 			if strings.HasPrefix(p, strings.TrimSuffix(name, "/")+"/") {
 				delete(f.paths, p)
@@ -130,8 +132,8 @@ func (f *forecast) lookup(name string) (foreseen, bool) {
 		return s, true
 	}
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
-		if s, ok := f.paths[dir]; ok && (s.Kind != Directory || s.fresh) {
-			return foreseen{PathState: PathState{FileInfo: FileInfo{Kind: Absent}}, origin: s.origin}, true
+		if s, ok := f.paths[dir]; ok && (s.Kind != modules.Directory || s.fresh) {
+			return foreseen{PathState: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}}, origin: s.origin}, true
 		}
 		if dir == "/" || dir == "." {
 			return foreseen{}, false
@@ -151,7 +153,7 @@ func (f *forecast) canonical(name string, whole bool) string {
 			return next
 		}
 		kind, target := f.link(next)
-		if kind != Symlink || links == 40 { // as many as the kernel follows
+		if kind != modules.Symlink || links == 40 { // as many as the kernel follows
 			done = next
 			continue
 		}
@@ -164,35 +166,35 @@ func (f *forecast) canonical(name string, whole bool) string {
 	return done
 }
 
-func (f *forecast) link(name string) (FileKind, string) {
+func (f *forecast) link(name string) (modules.FileKind, string) {
 	if s, ok := f.paths[name]; ok {
 		return s.Kind, s.Target
 	}
 	info, err := f.real.Files.Stat(name)
 	if err != nil {
-		return Absent, ""
+		return modules.Absent, ""
 	}
 	return info.Kind, info.Target
 }
 
 // host gives the Host as it will be, read-only. Doubts go to w.
-func (f *forecast) host(ctx context.Context, w *witness, report Reporter) Host {
-	open := func(c Content) (io.ReadCloser, error) { return f.real.Contents.Open(ctx, c) }
+func (f *forecast) host(ctx context.Context, w *witness, report modules.Reporter) modules.Host {
+	open := func(c modules.Content) (io.ReadCloser, error) { return f.real.Contents.Open(ctx, c) }
 	fh := foreseenHost{f, w, open}
-	return Host{
-		Files:    Files{fh, fh, readOnlyFiles{}},
+	h := modules.ReadOnly(modules.Host{
+		Files:    modules.Files{FileReader: fh, FileRights: fh},
 		Accounts: foreseenAccounts{f.real.Accounts, fh},
 		Commands: foreseenCommands{f.real.Commands, f, w},
 		Contents: f.real.Contents,
-		Report:   report,
-		Forecast: fh,
-	}
+	})
+	h.Report, h.Forecast = report, fh
+	return h
 }
 
 type foreseenHost struct {
 	*forecast
 	w    *witness
-	open func(Content) (io.ReadCloser, error)
+	open func(modules.Content) (io.ReadCloser, error)
 }
 
 // consult finds what is foreseen and notes what puts it in doubt.
@@ -202,7 +204,7 @@ func (h foreseenHost) consult(name string, whole bool) (foreseen, string, bool) 
 	}
 	name = h.canonical(name, whole)
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-		h.permits(h.paths[dir], Directory, ownerMayEnter)
+		h.permits(h.paths[dir], modules.Directory, ownerMayEnter)
 	}
 	s, ok := h.lookup(name)
 	h.weigh(s.origin)
@@ -219,7 +221,7 @@ const (
 // permits notes that something of that kind will have a mode without some rights
 // of its owner: whether they are needed depends on who acts, since root may all
 // the same.
-func (h foreseenHost) permits(s foreseen, kind FileKind, rights fs.FileMode) {
+func (h foreseenHost) permits(s foreseen, kind modules.FileKind, rights fs.FileMode) {
 	if s.Kind == kind && s.Mode&rights != rights {
 		h.w.note(s.ref)
 	}
@@ -255,9 +257,9 @@ func (h foreseenHost) weigh(from origin) {
 	}
 }
 
-// Lookup implements [Forecast].
-func (h foreseenHost) Lookup(kind EffectKind, key string) (any, bool) {
-	if kind == PathEffect {
+// Lookup implements [modules.Forecast].
+func (h foreseenHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
+	if kind == modules.PathEffect {
 		s, _, ok := h.consult(key, false)
 		return s.PathState, ok
 	}
@@ -266,16 +268,16 @@ func (h foreseenHost) Lookup(kind EffectKind, key string) (any, bool) {
 	return s.state, ok
 }
 
-// Stat implements [FileReader].
-func (h foreseenHost) Stat(name string) (FileInfo, error) {
+// Stat implements [modules.FileReader].
+func (h foreseenHost) Stat(name string) (modules.FileInfo, error) {
 	s, name, ok := h.consult(name, false)
 	if !ok {
 		info, err := h.real.Files.Stat(name)
 		h.denied(name, err)
 		return info, err
 	}
-	if s.Kind == Absent {
-		return FileInfo{}, h.absent("lstat", name)
+	if s.Kind == modules.Absent {
+		return modules.FileInfo{}, h.absent("lstat", name)
 	}
 	return s.FileInfo, nil
 }
@@ -284,21 +286,21 @@ func (h foreseenHost) Stat(name string) (FileInfo, error) {
 func (h foreseenHost) absent(op, name string) error {
 	err := syscall.ENOENT
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-		if s, ok := h.paths[dir]; ok && s.Kind != Absent && s.Kind != Directory {
+		if s, ok := h.paths[dir]; ok && s.Kind != modules.Absent && s.Kind != modules.Directory {
 			err = syscall.ENOTDIR
 		}
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// Digest implements [FileReader].
+// Digest implements [modules.FileReader].
 func (h foreseenHost) Digest(name string) (string, error) {
 	s, name, ok := h.consult(name, true)
-	h.permits(s, Regular, ownerMayRead)
+	h.permits(s, modules.Regular, ownerMayRead)
 	switch {
-	case ok && s.Kind == Absent:
+	case ok && s.Kind == modules.Absent:
 		return "", h.absent("open", name)
-	case ok && s.Kind == Regular && !s.Content.IsZero():
+	case ok && s.Kind == modules.Regular && !s.Content.IsZero():
 		return s.Content.SHA256(), nil
 	case ok && s.Partial:
 		return "", h.absent("open", name)
@@ -308,14 +310,14 @@ func (h foreseenHost) Digest(name string) (string, error) {
 	return digest, err
 }
 
-// Open implements [FileReader].
+// Open implements [modules.FileReader].
 func (h foreseenHost) Open(name string) (io.ReadCloser, error) {
 	s, name, ok := h.consult(name, true)
-	h.permits(s, Regular, ownerMayRead)
+	h.permits(s, modules.Regular, ownerMayRead)
 	switch {
-	case ok && (s.Kind == Absent || s.Partial):
+	case ok && (s.Kind == modules.Absent || s.Partial):
 		return nil, h.absent("open", name)
-	case ok && s.Kind == Regular && !s.Content.IsZero():
+	case ok && s.Kind == modules.Regular && !s.Content.IsZero():
 		return h.open(s.Content)
 	}
 	file, err := h.real.Files.Open(name)
@@ -323,13 +325,13 @@ func (h foreseenHost) Open(name string) (io.ReadCloser, error) {
 	return file, err
 }
 
-// List implements [FileReader].
+// List implements [modules.FileReader].
 func (h foreseenHost) List(name string) ([]string, error) {
 	s, name, ok := h.consult(name, true)
-	if ok && s.Kind == Absent {
+	if ok && s.Kind == modules.Absent {
 		return nil, h.absent("open", name)
 	}
-	h.permits(s, Directory, ownerMayRead)
+	h.permits(s, modules.Directory, ownerMayRead)
 	var names []string
 	if !s.fresh {
 		var err error
@@ -346,16 +348,16 @@ func (h foreseenHost) List(name string) ([]string, error) {
 		base := path.Base(p)
 		at, found := slices.BinarySearch(names, base)
 		switch {
-		case below.Kind == Absent && found:
+		case below.Kind == modules.Absent && found:
 			names = slices.Delete(names, at, at+1)
-		case below.Kind != Absent && !found:
+		case below.Kind != modules.Absent && !found:
 			names = slices.Insert(names, at, base)
 		}
 	}
 	return names, nil
 }
 
-// MayReplace implements [FileRights].
+// MayReplace implements [modules.FileRights].
 func (h foreseenHost) MayReplace(name string) error {
 	dir, at, ok := h.consult(path.Dir(name), true)
 	if !ok {
@@ -363,12 +365,12 @@ func (h foreseenHost) MayReplace(name string) error {
 		h.denied(at, err)
 		return err
 	}
-	h.permits(dir, Directory, ownerMayRead|ownerMayWrite|ownerMayEnter)
+	h.permits(dir, modules.Directory, ownerMayRead|ownerMayWrite|ownerMayEnter)
 	return nil
 }
 
-// MaySetAttributes implements [FileRights].
-func (h foreseenHost) MaySetAttributes(name string, a Attributes) error {
+// MaySetAttributes implements [modules.FileRights].
+func (h foreseenHost) MaySetAttributes(name string, a modules.Attributes) error {
 	s, name, ok := h.consult(name, true)
 	if !ok {
 		err := h.real.Files.MaySetAttributes(name, a)
@@ -381,11 +383,11 @@ func (h foreseenHost) MaySetAttributes(name string, a Attributes) error {
 	return h.real.Files.MayCreate(a) // what was made or changed before is ours
 }
 
-// MayCreate implements [FileRights].
-func (h foreseenHost) MayCreate(a Attributes) error { return h.real.Files.MayCreate(a) }
+// MayCreate implements [modules.FileRights].
+func (h foreseenHost) MayCreate(a modules.Attributes) error { return h.real.Files.MayCreate(a) }
 
 type foreseenAccounts struct {
-	Accounts
+	modules.Accounts
 	h foreseenHost
 }
 
@@ -395,14 +397,14 @@ const unknownID = 1<<31 - 1
 
 // account answers for an account that the host itself does not have, and notes
 // that one may come into being before it is needed.
-func (a foreseenAccounts) account(kind EffectKind, name string, id int, err error) (int, error) {
+func (a foreseenAccounts) account(kind modules.EffectKind, name string, id int, err error) (int, error) {
 	state, foreseen := a.h.Lookup(kind, name)
-	account, _ := state.(AccountState)
+	account, _ := state.(modules.AccountState)
 	switch {
 	case !foreseen:
 		return id, err
 	case !account.Exists:
-		return 0, fmt.Errorf("%s %q: %w", kind, name, ErrNoAccount)
+		return 0, fmt.Errorf("%s %q: %w", kind, name, modules.ErrNoAccount)
 	case account.ID == nil:
 		a.h.w.note(a.h.other[kind][name].ref)
 		return unknownID, nil
@@ -410,30 +412,28 @@ func (a foreseenAccounts) account(kind EffectKind, name string, id int, err erro
 	return *account.ID, nil
 }
 
-// UserID implements [Accounts].
+// UserID implements [modules.Accounts].
 func (a foreseenAccounts) UserID(ctx context.Context, name string) (int, error) {
 	id, err := a.Accounts.UserID(ctx, name)
-	return a.account(UserEffect, name, id, err)
+	return a.account(modules.UserEffect, name, id, err)
 }
 
-// GroupID implements [Accounts].
+// GroupID implements [modules.Accounts].
 func (a foreseenAccounts) GroupID(ctx context.Context, name string) (int, error) {
 	id, err := a.Accounts.GroupID(ctx, name)
-	return a.account(GroupEffect, name, id, err)
+	return a.account(modules.GroupEffect, name, id, err)
 }
 
 type foreseenCommands struct {
-	Commands
+	modules.Commands
 	f *forecast
 	w *witness
 }
 
 // Probe runs on the host as it is, so anything pending puts its answer in doubt.
-func (c foreseenCommands) Probe(ctx context.Context, cmd Command) (Exit, error) {
+func (c foreseenCommands) Probe(ctx context.Context, cmd modules.Command) (modules.Exit, error) {
 	if c.f.pending != "" {
 		c.w.note(c.f.pending)
 	}
 	return c.Commands.Probe(ctx, cmd)
 }
-
-func (foreseenCommands) Run(context.Context, Command) (Exit, error) { return Exit{}, ErrReadOnly }

@@ -1,4 +1,4 @@
-package modules
+package engine
 
 import (
 	"context"
@@ -6,28 +6,30 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // An Engine takes catalogs through check, apply and verify on one host.
 type Engine struct {
-	Decode func(*Entry) (Resource, error) // makes the resource of an entry
-	Host   Host                           // the real one; its Report and Forecast are not used
-	Now    func() time.Time               // for durations
-	Stop   func() bool                    // asked before each resource; true ends the catalog; nil never does
+	Decode func(*modules.Entry) (modules.Resource, error) // makes the resource of an entry
+	Host   modules.Host                                   // the real one; its Report and Forecast are not used
+	Now    func() time.Time                               // for durations
+	Stop   func() bool                                    // asked before each resource; true ends the catalog; nil never does
 	// Prefetch asks for contents that will be opened; nil if all are here.
-	Prefetch func(ctx context.Context, lacking []Content) error
+	Prefetch func(ctx context.Context, lacking []modules.Content) error
 }
 
 // Run works on the entries of a catalog in order and gives emit one result for
 // each. It ends early, with stopped set, when Stop says so or ctx ends, and
 // after the first failure of a catalog with FailOnError.
-func (e *Engine) Run(ctx context.Context, cat *Catalog, emit func(*Result) error) (stopped bool, err error) {
+func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modules.Result) error) (stopped bool, err error) {
 	r := &run{
 		Engine:    e,
 		cat:       cat,
 		will:      newForecast(e.Host),
 		would:     newForecast(e.Host),
-		resources: make([]Resource, len(cat.Entries)),
+		resources: make([]modules.Resource, len(cat.Entries)),
 		errs:      make([]error, len(cat.Entries)),
 		results:   make([]outcome, len(cat.Entries)),
 	}
@@ -49,7 +51,7 @@ func (e *Engine) Run(ctx context.Context, cat *Catalog, emit func(*Result) error
 		if err := emit(result); err != nil {
 			return false, err
 		}
-		if result.Status == Failed && cat.FailOnError {
+		if result.Status == modules.Failed && cat.FailOnError {
 			return false, nil
 		}
 	}
@@ -59,10 +61,10 @@ func (e *Engine) Run(ctx context.Context, cat *Catalog, emit func(*Result) error
 // run is one catalog under way.
 type run struct {
 	*Engine
-	cat       *Catalog
+	cat       *modules.Catalog
 	will      *forecast // what the plans so far come to, without those of noop entries
 	would     *forecast // and with them: what noop entries see
-	resources []Resource
+	resources []modules.Resource
 	errs      []error // of decoding
 	results   []outcome
 	doubtful  string // the first uncertain entry, which with FailOnError may end the run
@@ -70,7 +72,7 @@ type run struct {
 
 // outcome is what later entries need to know of an earlier one.
 type outcome struct {
-	status Status
+	status modules.Status
 	unmet  bool   // skipped for a requirement
 	doubt  string // what its prediction depends on
 }
@@ -78,16 +80,16 @@ type outcome struct {
 // prefetch asks for the contents that Apply will open, as far as they can be
 // foreseen by looking at the host as it is.
 func (r *run) prefetch(ctx context.Context) error {
-	var lacking []Content
+	var lacking []modules.Content
 	for i, res := range r.resources {
-		if res == nil || r.errs[i] != nil || !hasRemoteContent(res) {
+		if res == nil || r.errs[i] != nil || !modules.LacksContents(res) {
 			continue
 		}
 		check := r.checked(i)
 		if check && !r.diff(i) {
 			continue
 		}
-		plan, err := res.Check(ctx, r.present(discard{}))
+		plan, err := res.Check(ctx, r.present(modules.Discard{}))
 		if err == nil && plan.Pending() {
 			lacking = append(lacking, r.opens(i, plan)...)
 		}
@@ -99,15 +101,15 @@ func (r *run) prefetch(ctx context.Context) error {
 }
 
 // opens lists what the engine will open for a plan that is not here yet.
-func (r *run) opens(i int, plan Plan) []Content {
-	var list []Content
+func (r *run) opens(i int, plan modules.Plan) []modules.Content {
+	var list []modules.Content
 	if !r.checked(i) {
 		list = plan.Needs
 	}
 	if plan.Text != nil && r.diff(i) {
 		list = append(list[:len(list):len(list)], plan.Text.Want)
 	}
-	var remote []Content
+	var remote []modules.Content
 	for _, c := range list {
 		if _, here := c.Bytes(); !here && !c.IsZero() {
 			remote = append(remote, c)
@@ -120,22 +122,22 @@ func (r *run) checked(i int) bool { return r.cat.Check || r.cat.Entries[i].Check
 func (r *run) diff(i int) bool    { return r.cat.Diff && !r.cat.Entries[i].Sensitive }
 
 // present is the Host that Check sees in an applying run: the real one, as it is.
-func (r *run) present(report Reporter) Host {
-	h := ReadOnly(r.Host)
+func (r *run) present(report modules.Reporter) modules.Host {
+	h := modules.ReadOnly(r.Host)
 	h.Report = report
 	return h
 }
 
 // entry brings one entry to its result.
-func (r *run) entry(ctx context.Context, i int) *Result {
+func (r *run) entry(ctx context.Context, i int) *modules.Result {
 	entry, out := &r.cat.Entries[i], &r.results[i]
-	result := &Result{Index: i}
+	result := &modules.Result{Index: i}
 	switch unmet, doubt := r.requirements(entry); {
 	case entry.Excluded:
-		result.Status, result.Message = Skipped, "excluded by control"
+		result.Status, result.Message = modules.Skipped, "excluded by control"
 	case len(unmet) > 0:
 		out.unmet = true
-		result.Status, result.Because = Skipped, clip(strings.Join(unmet, ", "), maxText)
+		result.Status, result.Because = modules.Skipped, clip(strings.Join(unmet, ", "), maxText)
 		result.Message = "skipped due to unmet requirement"
 	default:
 		notes := &notes{}
@@ -145,12 +147,12 @@ func (r *run) entry(ctx context.Context, i int) *Result {
 			err = r.act(ctx, i, result, notes, w)
 		}
 		if w.noted && !w.recorded { // it may turn out to act after all, nobody knows how
-			r.record(i, Plan{Effects: []Effect{Anything}}, w)
+			r.record(i, modules.Plan{Effects: []modules.Effect{modules.Anything}}, w)
 		}
 		if err != nil {
-			result.Status, result.Error, result.Message = Failed, clip(err.Error(), maxText), ""
+			result.Status, result.Error, result.Message = modules.Failed, clip(err.Error(), maxText), ""
 			if ctx.Err() == nil && r.undecided(i, w) {
-				result.Status, result.Error, result.Message = Changed, "", "cannot be foreseen: "+result.Error
+				result.Status, result.Error, result.Message = modules.Changed, "", "cannot be foreseen: "+result.Error
 			}
 		}
 		result.Messages, result.Exit = notes.list, notes.exit
@@ -175,10 +177,10 @@ func (r *run) undecided(i int, w *witness) bool { return r.checked(i) && w.becau
 
 // requirements finds the required entries that rule this one out, and what
 // makes it uncertain that they do not.
-func (r *run) requirements(entry *Entry) (unmet []string, doubt string) {
+func (r *run) requirements(entry *modules.Entry) (unmet []string, doubt string) {
 	for _, j := range entry.Require {
 		out := &r.results[j]
-		if out.status == Failed || out.unmet {
+		if out.status == modules.Failed || out.unmet {
 			unmet = append(unmet, r.cat.Entries[j].Ref())
 		}
 		if out.doubt != "" && doubt == "" {
@@ -192,7 +194,7 @@ func (r *run) requirements(entry *Entry) (unmet []string, doubt string) {
 }
 
 // act checks and, in an applying run, applies and verifies.
-func (r *run) act(ctx context.Context, i int, result *Result, notes *notes, w *witness) error {
+func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *notes, w *witness) error {
 	entry, res, check := &r.cat.Entries[i], r.resources[i], r.checked(i)
 	seen := r.present(notes)
 	if check {
@@ -205,7 +207,7 @@ func (r *run) act(ctx context.Context, i int, result *Result, notes *notes, w *w
 	if err != nil || !plan.Pending() {
 		return err
 	}
-	result.Status, result.Refreshed = Changed, plan.Refreshed
+	result.Status, result.Refreshed = modules.Changed, plan.Refreshed
 	result.Changes = plan.Changes
 	if plan.Text != nil && r.diff(i) {
 		result.Diff = unifiedDiff(ctx, seen, *plan.Text)
@@ -220,11 +222,11 @@ func (r *run) act(ctx context.Context, i int, result *Result, notes *notes, w *w
 	}
 	result.Message = plan.Action
 	h := r.Host
-	h.Report, h.Forecast = notes, noForecast{}
+	h.Report, h.Forecast = notes, modules.NoForecast{}
 	if err := res.Apply(ctx, h, plan); err != nil {
 		return err
 	}
-	if err := verify(ctx, res, h, r.present(discard{}), plan); err != nil {
+	if err := verify(ctx, res, h, r.present(modules.Discard{}), plan); err != nil {
 		return fmt.Errorf("failed to reach desired state: %w", err)
 	}
 	r.record(i, plan, w)
@@ -242,7 +244,7 @@ func (r *run) foreseen(i int) *forecast {
 
 // record adds a plan to the forecasts of those who shall see it. What has been
 // done already needs no forecast, except over plans that were only predicted.
-func (r *run) record(i int, plan Plan, w *witness) {
+func (r *run) record(i int, plan modules.Plan, w *witness) {
 	w.recorded = true
 	ref := r.cat.Entries[i].Ref()
 	plan.Effects = r.foreseen(i).settled(plan.Effects)
@@ -256,7 +258,7 @@ func (r *run) record(i int, plan Plan, w *witness) {
 
 // refresh lets a type react to the first changed entry it subscribes to. The
 // change of a noop entry is none, except for other noop entries.
-func (r *run) refresh(ctx context.Context, i int, h Host, plan Plan, w *witness) (Plan, error) {
+func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.Plan, w *witness) (modules.Plan, error) {
 	for _, j := range r.cat.Entries[i].Subscribe {
 		out := &r.results[j]
 		if r.cat.Entries[j].Check && !r.cat.Entries[i].Check {
@@ -265,10 +267,10 @@ func (r *run) refresh(ctx context.Context, i int, h Host, plan Plan, w *witness)
 		if out.doubt != "" {
 			w.note(r.cat.Entries[j].Ref())
 		}
-		if out.status != Changed {
+		if out.status != modules.Changed {
 			continue
 		}
-		refresher, ok := r.resources[i].(Refresher)
+		refresher, ok := r.resources[i].(modules.Refresher)
 		if !ok {
 			return plan, fmt.Errorf("type %s has no refresh, so it cannot subscribe", r.cat.Entries[i].Type)
 		}
@@ -278,8 +280,8 @@ func (r *run) refresh(ctx context.Context, i int, h Host, plan Plan, w *witness)
 }
 
 // verify checks that Apply has done what it set out to do.
-func verify(ctx context.Context, res Resource, h, readOnly Host, plan Plan) error {
-	if v, ok := res.(Verifier); ok {
+func verify(ctx context.Context, res modules.Resource, h, readOnly modules.Host, plan modules.Plan) error {
+	if v, ok := res.(modules.Verifier); ok {
 		return v.Verify(ctx, h, plan)
 	}
 	left, err := res.Check(ctx, readOnly)
@@ -299,9 +301,9 @@ func verify(ctx context.Context, res Resource, h, readOnly Host, plan Plan) erro
 	return errors.New(strings.Join(reasons, ", "))
 }
 
-func opaque(p Plan) bool {
+func opaque(p modules.Plan) bool {
 	for _, e := range p.Effects {
-		if e.Kind == AnyEffect {
+		if e.Kind == modules.AnyEffect {
 			return true
 		}
 	}

@@ -1,8 +1,10 @@
-package modules
+package engine
 
 import (
 	"sync"
 	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // outboxWait is how long a result may wait for others to travel with.
@@ -12,16 +14,16 @@ const outboxWait = 2 * time.Millisecond
 // a converged catalog take microseconds each, and would otherwise be a packet
 // each.
 type outbox struct {
-	conn *Conn
+	conn *modules.Conn
 
 	mu      sync.Mutex
-	waiting []*Message
+	waiting []*modules.Message
 	timer   *time.Timer
 	err     error // of the last sending
 }
 
 // put sends m soon. The error is that of an earlier message.
-func (o *outbox) put(m *Message) error {
+func (o *outbox) put(m *modules.Message) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.waiting = append(o.waiting, m)

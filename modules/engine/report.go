@@ -1,29 +1,31 @@
-package modules
+package engine
 
 import (
 	"errors"
 	"io/fs"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // Bounds of what one resource may say, in bytes. JSON makes up to six of one;
-// all together stay below [MaxFromHost] even then.
+// all together stay below [modules.MaxFromHost] even then.
 const (
 	maxText      = 8 << 10 // one message, error or reason
 	maxAllNotes  = 96 << 10
 	maxNoteCount = 1000
 )
 
-// notes is the [Reporter] of one resource.
+// notes is the [modules.Reporter] of one resource.
 type notes struct {
-	list []Note
+	list []modules.Note
 	size int
 	full bool
-	exit *Exit
+	exit *modules.Exit
 }
 
-// Message implements [Reporter].
+// Message implements [modules.Reporter].
 func (n *notes) Message(level, text string) {
 	text = clip(text, maxText)
 	n.size += len(text)
@@ -31,19 +33,14 @@ func (n *notes) Message(level, text string) {
 	case n.full:
 	case n.size > maxAllNotes || len(n.list) == maxNoteCount:
 		n.full = true
-		n.list = append(n.list, Note{"warning", "further messages are left out"})
+		n.list = append(n.list, modules.Note{Level: "warning", Text: "further messages are left out"})
 	default:
-		n.list = append(n.list, Note{level, text})
+		n.list = append(n.list, modules.Note{Level: level, Text: text})
 	}
 }
 
-// Output implements [Reporter].
-func (n *notes) Output(e Exit) { n.exit = &e }
-
-type discard struct{}
-
-func (discard) Message(string, string) {}
-func (discard) Output(Exit)            {}
+// Output implements [modules.Reporter].
+func (n *notes) Output(e modules.Exit) { n.exit = &e }
 
 // clip cuts text to at most n bytes, not within a character.
 func clip(text string, n int) string {
@@ -58,28 +55,21 @@ func clip(text string, n int) string {
 
 const withheld = "[sensitive]"
 
-// Redactor is an error whose text may hold what a resource was given or a
-// command printed. Redacted is the part that may be shown of a sensitive one.
-type Redactor interface {
-	error
-	Redacted() string
-}
-
 // withhold takes everything out of a result that could show the contents of a
 // sensitive resource. err is where result.Error came from.
-func withhold(result *Result, err error) {
+func withhold(result *modules.Result, err error) {
 	for i := range result.Changes {
 		result.Changes[i].Have, result.Changes[i].Want = withheld, withheld
 	}
 	result.Diff, result.Messages = "", nil
 	if result.Exit != nil {
-		result.Exit = &Exit{Code: result.Exit.Code, Elapsed: result.Exit.Elapsed}
+		result.Exit = &modules.Exit{Code: result.Exit.Code, Elapsed: result.Exit.Elapsed}
 	}
 	if err == nil {
 		return
 	}
 	safe := redacted(err)
-	if result.Status == Failed {
+	if result.Status == modules.Failed {
 		result.Error = safe
 	} else {
 		result.Message = "cannot be foreseen: " + safe
@@ -87,7 +77,7 @@ func withhold(result *Result, err error) {
 }
 
 func redacted(err error) string {
-	if r, ok := errors.AsType[Redactor](err); ok {
+	if r, ok := errors.AsType[modules.Redactor](err); ok {
 		return r.Redacted()
 	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {

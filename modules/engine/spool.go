@@ -1,4 +1,4 @@
-package modules
+package engine
 
 import (
 	"bytes"
@@ -11,11 +11,13 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // A spool is where the contents that a controller sends wait to be used: one
 // file of mode 0600 that has no name any more, so that nothing is left behind
-// however the process ends. It is the [Contents] of a session.
+// however the process ends. It is the [modules.Contents] of a session.
 type spool struct {
 	dir     string // where the file is made
 	request func(digests []string) error
@@ -42,7 +44,7 @@ func newSpool(dir string, request func([]string) error) *spool {
 }
 
 // want asks for the contents that are not here and not on their way.
-func (s *spool) want(list []Content) error {
+func (s *spool) want(list []modules.Content) error {
 	s.mu.Lock()
 	if s.over != nil {
 		defer s.mu.Unlock()
@@ -62,12 +64,12 @@ func (s *spool) want(list []Content) error {
 	return s.request(ask)
 }
 
-// Open implements [Contents]: it waits until the content is here.
-func (s *spool) Open(ctx context.Context, c Content) (io.ReadCloser, error) {
+// Open implements [modules.Contents]: it waits until the content is here.
+func (s *spool) Open(ctx context.Context, c modules.Content) (io.ReadCloser, error) {
 	if b, here := c.Bytes(); here {
 		return io.NopCloser(bytes.NewReader(b)), nil
 	}
-	if err := s.want([]Content{c}); err != nil {
+	if err := s.want([]modules.Content{c}); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -86,7 +88,7 @@ func (s *spool) Open(ctx context.Context, c Content) (io.ReadCloser, error) {
 
 // receive takes the next part of a content. An error means that the controller
 // broke the protocol or the disk is full.
-func (s *spool) receive(b *Blob) error {
+func (s *spool) receive(b *modules.Blob) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	item := s.items[b.SHA256]

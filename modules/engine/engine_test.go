@@ -1,4 +1,4 @@
-package modules_test
+package engine_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
@@ -23,7 +24,7 @@ func runEntries(t *testing.T, dir string, cat modules.Catalog) ([]modules.Result
 	t.Helper()
 	host := system.New()
 	host.Contents = modules.LocalContents{}
-	engine := &modules.Engine{
+	e := &engine.Engine{
 		Decode: func(e *modules.Entry) (modules.Resource, error) {
 			return builtin.Types().Decode(e.Type, e.Properties)
 		},
@@ -36,7 +37,7 @@ func runEntries(t *testing.T, dir string, cat modules.Catalog) ([]modules.Result
 		e.Properties = json.RawMessage(strings.ReplaceAll(string(e.Properties), "$", dir))
 	}
 	var results []modules.Result
-	stopped, err := engine.Run(t.Context(), &cat, func(r *modules.Result) error {
+	stopped, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
 		r.Duration = 0
 		r.Error = strings.ReplaceAll(r.Error, dir, "$")
 		r.Message = strings.ReplaceAll(r.Message, dir, "$")
@@ -266,13 +267,13 @@ func TestEngineStops(t *testing.T) {
 	require.Equal(t, "changed? changed? changed?", brief(results))
 
 	n := 0
-	engine := &modules.Engine{
+	e := &engine.Engine{
 		Decode: func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
 		Host:   system.New(), Now: time.Now,
 		Stop: func() bool { n++; return n > 1 },
 	}
 	got := 0
-	stopped, err := engine.Run(context.Background(), &modules.Catalog{Entries: []modules.Entry{command("true", ""), command("true", "")}},
+	stopped, err := e.Run(context.Background(), &modules.Catalog{Entries: []modules.Entry{command("true", ""), command("true", "")}},
 		func(*modules.Result) error { got++; return nil })
 	require.NoError(t, err)
 	require.True(t, stopped)

@@ -1,4 +1,4 @@
-package modules_test
+package engine_test
 
 import (
 	"bufio"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
@@ -36,9 +37,15 @@ func serve(t *testing.T) *controller {
 	outR, outW := io.Pipe()
 	c := &controller{t: t, input: inW, ended: make(chan error, 1), dir: t.TempDir()}
 	c.Conn = modules.NewConn(bufio.NewReader(outR), inW, modules.MaxFromHost)
-	s := &modules.Session{
+	s := &engine.Session{
 		Registry: builtin.Types(), Host: system.New(), SpoolDir: c.dir, Now: time.Now,
-		Lock: func(ctx context.Context, l modules.Lock) (func(), error) { return system.Lock(ctx, l, c.dir) },
+		Lock: func(ctx context.Context, l modules.Lock) (func(), error) {
+			if l.Wait > 0 { // another run holds it and does not end
+				<-ctx.Done()
+				return nil, context.Cause(ctx)
+			}
+			return func() {}, nil
+		},
 	}
 	var work sync.WaitGroup
 	work.Go(func() {
@@ -239,9 +246,6 @@ func TestHearingDoesNotBlameTheOtherSideForASlowReader(t *testing.T) {
 
 func TestSessionWaitsForTheLockOnlyAsLongAsItIsWanted(t *testing.T) {
 	c := serve(t)
-	free, err := system.Lock(t.Context(), modules.Lock{Holder: "someone"}, c.dir)
-	require.NoError(t, err)
-	defer free()
 	c.send(&modules.Message{Catalog: &modules.Catalog{
 		Lock:    &modules.Lock{Holder: "me", Wait: time.Hour},
 		Entries: []modules.Entry{command("true", "")},

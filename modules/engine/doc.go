@@ -1,0 +1,7 @@
+// Package engine runs on a host: it takes catalogs through check, apply and
+// verify, and serves the session with the controller.
+//
+// A check run sees the host as earlier plans would have left it: the forecast
+// answers for what they would change, and a witness notes when an answer rests
+// on something that nobody can know beforehand.
+package engine
