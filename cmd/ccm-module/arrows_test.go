@@ -11,10 +11,10 @@ import (
 
 const module = "github.com/ccm-push/ccm-push/"
 
-// deps lists what a package links, itself included.
-func deps(t *testing.T, pkg string) []string {
+// list asks go list.
+func list(t *testing.T, args ...string) []string {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps", pkg)
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -22,9 +22,12 @@ func deps(t *testing.T, pkg string) []string {
 	return strings.Fields(string(out))
 }
 
+// deps lists what a package links, itself included.
+func deps(t *testing.T, pkg string) []string { return list(t, "-deps", pkg) }
+
 // below picks the packages of a folder, by their full paths.
-func below(list []string, folder string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(pkg string) bool {
+func below(pkgs []string, folder string) []string {
+	return slices.DeleteFunc(slices.Clone(pkgs), func(pkg string) bool {
 		return pkg != folder && !strings.HasPrefix(pkg, folder+"/")
 	})
 }
@@ -47,6 +50,7 @@ func TestControllerStaysOffTheHost(t *testing.T) {
 	linked := deps(t, module+"cmd/ccm-push")
 	require.Empty(t, below(linked, module+"facts/gather"))
 	require.Empty(t, below(linked, module+"modules/system"))
+	require.Empty(t, below(linked, module+"modules/engine"))
 	require.Empty(t, below(linked, "github.com/shirou/gopsutil"))
 }
 
@@ -70,12 +74,15 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// TestResourceTypesStandAlone has each type know the contracts only.
+// TestResourceTypesStandAlone has each type of the registry know the contracts
+// only.
 func TestResourceTypesStandAlone(t *testing.T) {
-	types := []string{module + "modules/file", module + "modules/exec"}
+	types := slices.DeleteFunc(below(list(t, "-f", `{{join .Imports "\n"}}`, module+"modules/builtin"), module+"modules"),
+		func(pkg string) bool { return pkg == module+"modules" })
+	require.NotEmpty(t, types)
 	for _, from := range types {
 		linked := deps(t, from)
-		for _, to := range append(types, module+"modules/system", module+"modules/builtin", module+"facts") {
+		for _, to := range append(types, module+"modules/engine", module+"modules/system", module+"modules/builtin", module+"facts") {
 			if from != to {
 				require.Empty(t, below(linked, to), "%s imports %s", from, to)
 			}
