@@ -1,0 +1,123 @@
+# ccm-push. `make help` lists the targets. Needs Go, and GNU make 3.81 or later.
+
+GO          ?= go
+VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+STATICCHECK ?= v0.8.2
+FUZZTIME    ?= 20s
+BENCH       ?= .
+# Host programs to embed, such as linux/amd64; empty means all of them.
+TARGETS     ?=
+# The largest compressed linux/amd64 host program that `make size` accepts, in bytes.
+SIZE_LIMIT  ?= 2000000
+
+BUILDS = modules/builds/bin
+
+# all: bin/ccm-push with the host programs in it
+.PHONY: all
+all: programs
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ccm-push ./cmd/ccm-push
+
+# programs: the host programs, where their sources have changed
+.PHONY: programs
+programs:
+	$(GO) run ./modules/builds/gen -out $(BUILDS) $(TARGETS)
+
+# demo: three SSH hosts in one process, driven by bin/ccm-push; no root, no sshd
+.PHONY: demo
+demo: TARGETS = $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)
+demo: all
+	$(GO) run ./e2e/demo bin/ccm-push
+
+# test: all tests that an ordinary user can run; needs no `make` before it
+.PHONY: test
+test:
+	$(GO) test ./...
+
+# check: everything that must hold before a commit
+.PHONY: check
+check: fmt vet staticcheck tidy race reproducible
+
+.PHONY: fmt
+fmt:
+	@files=$$(gofmt -l .) && if [ -n "$$files" ]; then echo "gofmt -w these files:" >&2; echo "$$files" >&2; exit 1; fi
+
+# The e2e tag takes in the files that `make e2e` runs.
+.PHONY: vet
+vet:
+	$(GO) vet -tags e2e ./...
+
+.PHONY: staticcheck
+staticcheck:
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK) -tags e2e ./...
+
+.PHONY: tidy
+tidy:
+	$(GO) mod tidy -diff
+
+.PHONY: race
+race:
+	$(GO) test -race ./...
+
+# reproducible: two builds in two folders with two caches are equal, byte for byte
+.PHONY: reproducible
+reproducible:
+	@dir=$$(mktemp -d) || exit 1; trap 'rm -rf "$$dir"' EXIT; \
+	for copy in one two/deeper; do \
+		mkdir -p "$$dir/$$copy" || exit 1; \
+		tar -cf - --exclude ./.git --exclude ./bin --exclude './$(BUILDS)/*.gz' --exclude ./$(BUILDS)/index.json . | \
+			tar -xf - -C "$$dir/$$copy" || exit 1; \
+	done; \
+	for copy in one two/deeper; do \
+		echo "reproducible: building in $$copy"; \
+		GOCACHE="$$dir/cache/$$copy" $(MAKE) -s -C "$$dir/$$copy" all VERSION=$(VERSION) TARGETS=linux/amd64 || exit 1; \
+	done; \
+	for file in bin/ccm-push $(BUILDS)/ccm-module_linux_amd64.gz $(BUILDS)/index.json; do \
+		cmp "$$dir/one/$$file" "$$dir/two/deeper/$$file" || exit 1; \
+	done; \
+	echo "reproducible: the builds are equal"
+
+# e2e: tests against real hosts; Linux, as root; see e2e/fleet/fleet --help
+# With -v, so that what could not be tested is seen, and what was measured.
+.PHONY: e2e
+e2e:
+	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
+		echo "e2e: NOT RUN on hosts: that needs Linux and root; try: sudo make e2e" >&2; fi
+	$(GO) test -tags e2e -count 1 -timeout 40m -v ./e2e/...
+
+# bench: benchmarks; BENCH selects them by name
+# The e2e tag adds whole runs against a real sshd, beside ssh itself.
+.PHONY: bench
+bench:
+	$(GO) test -tags e2e -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+# size: how large the host programs are; fails if linux/amd64 is too large
+.PHONY: size
+size: programs
+	@awk -F'[:,] *' -v limit=$(SIZE_LIMIT) ' \
+		BEGIN { printf "%-16s %12s %12s\n", "host program", "bytes", "compressed" } \
+		{ gsub(/[" ]/, "", $$1); gsub(/"/, "", $$2); value[$$1] = $$2 } \
+		$$1 == "compressed_size" { \
+			target = value["os"] "/" value["arch"]; \
+			printf "%-16s %12d %12d\n", target, value["size"], $$2; \
+			if (target == "linux/amd64" && $$2 > limit + 0) large = 1 \
+		} \
+		END { if (large) { printf "linux/amd64 is larger than %d bytes\n", limit; exit 1 } }' $(BUILDS)/index.json
+
+# fuzz: every fuzz target for FUZZTIME
+.PHONY: fuzz
+fuzz:
+	@grep -ro --include '*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test.go:func | |' | while read -r dir name; do \
+		echo "fuzz: $$dir $$name"; \
+		$(GO) test "$$dir" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) </dev/null || exit 1; \
+	done
+
+# clean: remove what the other targets have built
+.PHONY: clean
+clean:
+	rm -rf bin
+	rm -f $(BUILDS)/*.gz $(BUILDS)/index.json
+
+# help: this list
+.PHONY: help
+help:
+	@sed -n 's/^# \([a-z0-9]*\): /\1: /p' Makefile

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+)
+
+// adHoc runs one resource from the command line on the hosts of a pattern.
+func (a *app) adHoc(ctx context.Context, pattern string) error {
+	t, _ := a.registry.Lookup(a.words.adHoc) // that is how it was found
+	play, playErr := adHocPlay(pattern, t, a.words.rest)
+	r, err := a.runner()
+	if err := errors.Join(playErr, err); err != nil {
+		return err
+	}
+	defer r.Dialer.Close()
+	r.Plays = []*manifest.Play{play}
+	// The output of a command is the point, and it does not wait for other runs.
+	_, command := t.New().(modules.Commander)
+	r.Options.NoLock = command
+	return a.run(ctx, r, events.TextOptions{AdHoc: command})
+}
+
+func adHocPlay(pattern string, t modules.Type, words []string) (*manifest.Play, error) {
+	properties, err := t.Arguments(words)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.AdHoc(pattern, t, properties)
+}

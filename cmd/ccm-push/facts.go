@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+func (a *app) factsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "facts PATTERN [PATH]",
+		Short: "print what is true of hosts, or what stands at a path such as host.info.platform",
+		Args:  cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.flags.listHosts {
+				return a.listPattern(args[:1])
+			}
+			return a.facts(cmd.Context(), args[0], args[1:])
+		},
+	}
+}
+
+// facts asks the hosts of a pattern for their facts, or those at one path, and
+// prints each answer as it comes.
+func (a *app) facts(ctx context.Context, pattern string, paths []string) error {
+	r, err := a.runner()
+	if err != nil {
+		return err
+	}
+	defer r.Dialer.Close()
+	hosts, err := a.selectHosts(r.Inventory, pattern)
+	if err != nil {
+		return err
+	}
+	if err := a.addBuilds(r); err != nil {
+		return err
+	}
+	r.Tally = &events.Tally{}
+	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, events.NewText(a.err, events.TextOptions{}))
+	ctx, end := a.untilStop(ctx)
+	defer end()
+	var printErr error
+	r.Facts(ctx, hosts, paths, func(f playbooks.HostFacts) {
+		if ctx.Err() == nil {
+			printErr = errors.Join(printErr, a.printHost(r.Events, f, strings.Join(paths, "")))
+		}
+	})
+	if printErr != nil {
+		return printErr
+	}
+	return a.status(r.Tally.Summary(ctx.Err() != nil))
+}
+
+// untilStop gives a context that ends with the first Ctrl-C, for what can be
+// broken off at any time.
+func (a *app) untilStop(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-a.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		cancel()
+		waiting.Wait()
+	}
+}
+
+// printHost prints the answer of one host. Why there is none goes to problems.
+func (a *app) printHost(problems *events.Stream, f playbooks.HostFacts, path string) error {
+	if f.Err != nil {
+		problems.Report(f.Err)
+		return nil
+	}
+	value, err := factAt(f.Facts, path)
+	if err != nil {
+		problems.Report(events.HostFailed{Host: f.Host, Phase: "facts", Error: err.Error()})
+		return nil
+	}
+	text, err := a.factsText(f.Host, value)
+	if err != nil {
+		return fmt.Errorf("the facts of %s: %w", f.Host, err)
+	}
+	return a.print(text)
+}
+
+func factAt(facts map[string]any, path string) (any, error) {
+	if path == "" {
+		return facts, nil
+	}
+	return templates.Lookup(facts, path)
+}
+
+// factsText is one line of JSON with --output json. Otherwise it is what people
+// can read: "host: value" for a plain value, indented JSON for the rest.
+func (a *app) factsText(host string, value any) (string, error) {
+	if a.flags.output == "json" {
+		line, err := events.Encode(map[string]any{"host": host, "facts": value})
+		return string(line) + "\n", err
+	}
+	switch value.(type) {
+	case map[string]any, []any:
+		var text bytes.Buffer
+		enc := json.NewEncoder(&text)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		err := enc.Encode(value)
+		return host + ": " + events.Block(text.String()), err
+	}
+	return host + ": " + events.Line(fmt.Sprint(value)) + "\n", nil
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// flags are the options of the command line. Their letters are Ansible's.
+type flags struct {
+	inventory []string
+	limit     string
+	listHosts bool
+
+	check, diff  bool
+	extra        []string
+	facts, hiera string
+	forks, keep  int
+	lockTimeout  time.Duration
+
+	user, becomeUser string
+	become           bool
+	privateKeys      []string
+	knownHosts       []string
+	hostKeyChecking  string
+	timeout          time.Duration
+	moduleDir        string
+
+	output           string
+	color            string
+	verbose          int
+	detailedExitCode bool
+}
+
+func (f *flags) register(set *pflag.FlagSet) {
+	set.SortFlags = false
+	set.StringArrayVarP(&f.inventory, "inventory", "i", nil, "inventory file, or a list of hosts with a comma; may be repeated")
+	set.StringVarP(&f.limit, "limit", "l", "", "only hosts that this pattern selects too")
+	set.BoolVar(&f.listHosts, "list-hosts", false, "print the hosts that a pattern or the plays select, and end")
+	set.BoolVarP(&f.check, "check", "C", false, "say what would change, and change nothing (also: --noop)")
+	set.BoolVarP(&f.diff, "diff", "D", false, "show changes of text as unified diffs")
+	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: key=value, @file.yaml or a YAML map; may be repeated")
+	set.StringVar(&f.facts, "facts", "", "YAML or JSON file of facts, laid over those of every host")
+	set.StringVar(&f.hiera, "hiera", "", "YAML file of data with a hierarchy of its own, laid over that of the manifests")
+	set.IntVarP(&f.forks, "forks", "f", 64, "how many hosts are worked on at once")
+	set.IntVar(&f.keep, "keep", 256, "how many connections are kept open between plays")
+	set.Var(seconds{&f.lockTimeout}, "lock-timeout", "how long to wait on a host for another run to end")
+	set.StringVarP(&f.user, "user", "u", "", "log in as this user")
+	set.BoolVarP(&f.become, "become", "b", false, "run as another user, with sudo")
+	set.StringVar(&f.becomeUser, "become-user", "", "the user to run as (default root)")
+	set.StringArrayVar(&f.privateKeys, "private-key", nil, "private key file; may be repeated (also: --key-file)")
+	set.StringArrayVar(&f.knownHosts, "known-hosts", nil, "known_hosts file instead of OpenSSH's; may be repeated")
+	set.StringVar(&f.hostKeyChecking, "host-key-checking", "", "what to do with an unknown host key: strict (default) or accept-new")
+	set.VarP(seconds{&f.timeout}, "timeout", "T", "for connecting and logging in (default: as the inventory says, or 10s)")
+	set.StringVar(&f.moduleDir, "module-dir", "", "host programs to send instead of the built-in ones")
+	set.StringVarP(&f.output, "output", "o", "text", "text, or json: one event per line")
+	set.StringVar(&f.color, "color", "auto", "auto, always or never")
+	set.CountVarP(&f.verbose, "verbose", "v", "also show what is stable or skipped")
+	set.BoolVar(&f.detailedExitCode, "detailed-exitcode", false, "add 8 to the exit status if anything changed or would change")
+}
+
+// flagAlias gives a flag that has two names the one it is registered under.
+func flagAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch name {
+	case "noop":
+		name = "check"
+	case "key-file":
+		name = "private-key"
+	}
+	return pflag.NormalizedName(name)
+}
+
+// seconds is the value of a flag that takes a duration such as 1m30s, or as
+// Ansible does a number of seconds.
+type seconds struct{ *time.Duration }
+
+// Set implements [pflag.Value].
+func (s seconds) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if n, notNumber := strconv.ParseUint(text, 10, 31); notNumber == nil {
+		d, err = time.Duration(n)*time.Second, nil
+	}
+	if err != nil || d < 0 {
+		return errors.New("write a number of seconds, or a duration such as 1m30s")
+	}
+	*s.Duration = d
+	return nil
+}
+
+// String implements [pflag.Value]. Nothing is the default.
+func (s seconds) String() string {
+	if s.Duration == nil || *s.Duration == 0 {
+		return ""
+	}
+	return s.Duration.String()
+}
+
+// Type implements [pflag.Value].
+func (seconds) Type() string { return "duration" }
+
+// validate checks what the types of the flags cannot say.
+func (f *flags) validate() error {
+	switch {
+	case f.output != "text" && f.output != "json":
+		return fmt.Errorf("--output %q: there are text and json", f.output)
+	case f.color != "auto" && f.color != "always" && f.color != "never":
+		return fmt.Errorf("--color %q: there are auto, always and never", f.color)
+	case f.forks < 1:
+		return fmt.Errorf("--forks %d: at least 1", f.forks)
+	case f.keep < 0:
+		return fmt.Errorf("--keep %d: at least 0", f.keep)
+	}
+	_, err := f.hostKeys()
+	return err
+}
+
+// hostKeys is the policy for unknown host keys.
+func (f *flags) hostKeys() (transport.HostKeyPolicy, error) {
+	switch f.hostKeyChecking {
+	case "", "strict", "yes":
+		return transport.Strict, nil
+	case "accept-new":
+		return transport.AcceptNew, nil
+	case "no", "off":
+		return 0, fmt.Errorf("--host-key-checking %s would accept any host; accept-new accepts hosts that are not known yet", f.hostKeyChecking)
+	}
+	return 0, fmt.Errorf("--host-key-checking %q: there are strict and accept-new", f.hostKeyChecking)
+}
+
+// foreign says what to use instead of a flag that Ansible has and ccm-push has
+// not; "" if it is not known.
+func foreign(name string) string {
+	switch name {
+	case "syntax-check":
+		return "every run reads all files before it contacts a host; try --check"
+	case "list-tasks", "list-tags", "tags", "t", "skip-tags", "start-at-task", "step":
+		return "a part of the resources cannot be selected yet; --limit selects hosts"
+	case "module-name", "m", "args", "a":
+		return "write the type and its arguments after the pattern: ccm-push PATTERN exec COMMAND"
+	case "one-line", "tree":
+		return "there is --output json"
+	case "flush-cache":
+		return "there is no cache of facts"
+	case "ask-pass", "k", "connection-password-file", "conn-pass-file":
+		return "logins need a key: --private-key FILE, or an agent"
+	case "ask-become-pass", "K", "become-password-file", "become-pass-file":
+		return "sudo must not ask for a password"
+	case "become-method":
+		return "it is always sudo"
+	case "ssh-common-args", "ssh-extra-args", "sftp-extra-args", "scp-extra-args":
+		return "OpenSSH is not used; the inventory's connect: says how a host is reached"
+	case "connection", "c":
+		return "it is always SSH"
+	case "vault-id", "vault-password-file", "vault-pass-file", "ask-vault-password", "ask-vault-pass", "J":
+		return "there is no vault; -e @FILE can read a file that you have decrypted"
+	}
+	return ""
+}
+
+// flagHint adds what to use instead to an error about an unknown flag.
+func flagHint(err error) error {
+	hint := "see ccm-push --help"
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		hint = cmp.Or(foreign(unknown.GetSpecifiedName()), hint)
+	}
+	return fmt.Errorf("%w; %s", err, hint)
+}

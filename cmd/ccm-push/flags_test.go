@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+// execute runs the program with nothing around it.
+func execute(t *testing.T, environ []string, argv ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	a := newApp(strings.NewReader(""), &out, &errOut, environ)
+	err = a.execute(t.Context(), argv)
+	return out.String(), errOut.String(), err
+}
+
+func TestWrongFlags(t *testing.T) {
+	for _, test := range []struct{ argv, want string }{
+		{"--output xml x", `--output "xml": there are text and json`},
+		{"--color maybe x", `--color "maybe": there are auto, always and never`},
+		{"--forks 0 x", `--forks 0: at least 1`},
+		{"--keep -1 x", `--keep -1: at least 0`},
+		{"--host-key-checking no x", `--host-key-checking no would accept any host; accept-new accepts hosts that are not known yet`},
+		{"--host-key-checking ask x", `--host-key-checking "ask": there are strict and accept-new`},
+		{"-T soon x", `invalid argument "soon" for "-T, --timeout" flag: write a number of seconds, or a duration such as 1m30s; see ccm-push --help`},
+		{"-T -5s x", `invalid argument "-5s" for "-T, --timeout" flag: write a number of seconds, or a duration such as 1m30s; see ccm-push --help`},
+		{"--nonsense x", `unknown flag: --nonsense; see ccm-push --help`},
+		{"-z x", `unknown shorthand flag: 'z' in -z; see ccm-push --help`},
+		{"x -i", `flag needs an argument: 'i' in -i; see ccm-push --help`},
+		{"--syntax-check x", `unknown flag: --syntax-check; every run reads all files before it contacts a host; try --check`},
+		{"--ask-become-pass x", `unknown flag: --ask-become-pass; sudo must not ask for a password`},
+		{"-K x", `unknown shorthand flag: 'K' in -K; sudo must not ask for a password`},
+		{"-m shell x", `unknown shorthand flag: 'm' in -m; write the type and its arguments after the pattern: ccm-push PATTERN exec COMMAND`},
+		{"facts", `accepts between 1 and 2 arg(s), received 0`},
+		{"facts --output xml web", `--output "xml": there are text and json`},
+		{"--list-hosts", `say what to do: MANIFEST... or PATTERN TYPE ARGUMENT...; see ccm-push --help`},
+		{"--list-hosts -- a b", `--list-hosts takes one pattern, or manifests`},
+		{"-- web", `-- makes the next word a host pattern, as in -- PATTERN TYPE ARGUMENT...; the types are file, exec`},
+	} {
+		t.Run(test.argv, func(t *testing.T) {
+			out, _, err := execute(t, nil, list(test.argv)...)
+			require.EqualError(t, err, test.want)
+			require.Empty(t, out)
+			require.Equal(t, usageStatus, exitCode(err, new(bytes.Buffer)))
+		})
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for text, want := range map[string]time.Duration{"0": 0, "30": 30 * time.Second, "1m30s": 90 * time.Second, "250ms": 250 * time.Millisecond} {
+		var d time.Duration
+		require.NoError(t, seconds{&d}.Set(text))
+		require.Equal(t, want, d)
+	}
+}
+
+func TestFlagAliases(t *testing.T) {
+	a := newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil)
+	root := a.root()
+	require.NoError(t, root.ParseFlags(list("--noop --key-file id_a --private-key id_b")))
+	require.True(t, a.flags.check)
+	require.Equal(t, list("id_a id_b"), a.flags.privateKeys)
+}
+
+// TestForeignFlags keeps the hints apart from the flags that there are.
+func TestForeignFlags(t *testing.T) {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(flags).register(set)
+	set.VisitAll(func(f *pflag.Flag) {
+		require.Empty(t, foreign(f.Name), f.Name)
+		require.Empty(t, foreign(f.Shorthand), f.Shorthand)
+	})
+}
+
+type codedError struct{ error }
+
+func (codedError) ExitCode() int { return 42 }
+
+func TestExitCode(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		err    error
+		code   int
+		stderr string
+	}{
+		{"success", nil, 0, ""},
+		{"a run that has said what is wrong", exitStatus(6), 6, ""},
+		{"the same, wrapped", errors.Join(exitStatus(2)), 2, ""},
+		{"an error", errors.New("there is no inventory"), 1, "ccm-push: there is no inventory\n"},
+		{"an error with a status of its own", errors.Join(codedError{errors.New("odd")}), 42, "ccm-push: odd\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var stderr bytes.Buffer
+			require.Equal(t, test.code, exitCode(test.err, &stderr))
+			require.Equal(t, test.stderr, stderr.String())
+		})
+	}
+}
+
+func TestVersionFlag(t *testing.T) {
+	out, _, err := execute(t, nil, "--version")
+	require.NoError(t, err)
+	require.Equal(t, "ccm-push dev\n", out)
+}
+
+func TestHelpNamesEveryWayToCall(t *testing.T) {
+	out, _, err := execute(t, nil)
+	require.NoError(t, err)
+	for _, part := range []string{"MANIFEST...", "PATTERN TYPE ARGUMENT...", "--check", "facts", "version"} {
+		require.Contains(t, out, part)
+	}
+}

@@ -1,0 +1,97 @@
+// Command ccm-push drives a fleet to a desired state over SSH.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// exitStatus is how a run ended that could be carried out: its text has been
+// said by the reporters.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// ExitCode implements coder.
+func (e exitStatus) ExitCode() int { return int(e) }
+
+// coder is an error that knows the exit status of the program.
+type coder interface {
+	error
+	ExitCode() int
+}
+
+const (
+	// usageStatus is the exit status when nothing was begun: wrong words, or
+	// files that make no sense.
+	usageStatus = 1
+	// interruptedStatus is the one after Ctrl-C.
+	interruptedStatus = 130
+)
+
+func main() {
+	app := newApp(os.Stdin, os.Stdout, os.Stderr, os.Environ())
+	signals := make(chan os.Signal, 3)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	err := supervise(context.Background(), app, os.Args[1:], signals)
+	os.Exit(exitCode(err, os.Stderr))
+}
+
+// exitCode picks the exit status of an error and says what has not been said.
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return 0
+	}
+	_, said := errors.AsType[exitStatus](err)
+	_, positioned := errors.AsType[*yamlpos.Error](err)
+	switch {
+	case said:
+	case positioned: // a line each, which editors and terminals find the place by
+		fmt.Fprintln(stderr, err)
+	default:
+		fmt.Fprintln(stderr, "ccm-push:", err)
+	}
+	if c, ok := errors.AsType[coder](err); ok {
+		return c.ExitCode()
+	}
+	return usageStatus
+}
+
+// supervise executes a command line and turns signals into the ways to end it:
+// after the first one, hosts stop when the resource they are at is done; the
+// second kills that too; the third waits for nothing.
+func supervise(ctx context.Context, a *app, argv []string, signals <-chan os.Signal) error {
+	ctx, kill := context.WithCancel(ctx)
+	defer kill()
+	stop := make(chan struct{})
+	a.stop = stop
+	ended := make(chan error, 1)
+	go func() { ended <- a.execute(ctx, argv) }()
+	for heard := 1; ; heard++ {
+		select {
+		case err := <-ended:
+			return err
+		case <-signals:
+		}
+		switch heard {
+		case 1:
+			a.say("stopping after the resources that are running; once more to kill them")
+			close(stop)
+		case 2:
+			a.say("killing what is running on the hosts")
+			kill()
+		default:
+			return exitStatus(interruptedStatus)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// reporter prints a run on standard output. options hold what sort of run it is;
+// the flags and the terminal say the rest.
+func (a *app) reporter(options events.TextOptions) events.Reporter {
+	if a.flags.output == "json" {
+		return events.NewJSON(a.out)
+	}
+	options.Verbose, options.Diff = a.flags.verbose, a.flags.diff
+	terminal := false
+	if f, ok := a.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		terminal = true
+		options.Width, _, _ = term.GetSize(int(f.Fd())) // 0 if it does not say
+	}
+	options.Color = a.color(terminal)
+	return events.NewText(a.out, options)
+}
+
+func (a *app) color(terminal bool) bool {
+	if a.flags.color == "auto" {
+		return events.WantColor(terminal, a.getenv)
+	}
+	return a.flags.color == "always"
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// manifests runs manifest files, or lists their hosts. What is wrong with any
+// file is reported together.
+func (a *app) manifests(ctx context.Context, paths []string) error {
+	plays, playErr := manifest.Load(paths, a.registry)
+	r, err := a.runner()
+	if err := errors.Join(playErr, err); err != nil {
+		return err
+	}
+	defer r.Dialer.Close()
+	r.Plays = plays
+	r.Options.Manifests = paths
+	return a.run(ctx, r, events.TextOptions{})
+}
+
+// run takes the plays of r over the fleet, or lists their hosts.
+func (a *app) run(ctx context.Context, r *playbooks.Runner, text events.TextOptions) error {
+	if a.flags.listHosts {
+		return a.listPlays(r)
+	}
+	if err := a.addBuilds(r); err != nil {
+		return err
+	}
+	r.Tally = &events.Tally{}
+	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, a.reporter(text))
+	summary, err := r.Run(ctx, a.stop)
+	if err := errors.Join(err, r.Events.Err()); err != nil {
+		return err
+	}
+	return a.status(summary)
+}
+
+// status is the exit status that a summary amounts to, or nil for 0.
+func (a *app) status(s events.Summary) error {
+	if s.Interrupted {
+		return exitStatus(interruptedStatus)
+	}
+	if status := s.ExitStatus(a.flags.detailedExitCode); status != 0 {
+		return exitStatus(status)
+	}
+	return nil
+}
+
+// runner gathers everything a run needs but the plays, the host programs and the
+// reporters.
+func (a *app) runner() (*playbooks.Runner, error) {
+	inv, invErr := a.loadInventory()
+	options, optionsErr := a.catalogOptions()
+	if err := errors.Join(invErr, optionsErr); err != nil {
+		return nil, err
+	}
+	account, err := user.Current()
+	if err != nil {
+		return nil, fmt.Errorf("finding out who runs this: %w", err)
+	}
+	connect, err := a.connect(account)
+	if err != nil {
+		return nil, err
+	}
+	return &playbooks.Runner{
+		Inventory: inv,
+		Dialer:    &transport.Dialer{Home: a.home(), AgentSocket: a.getenv("SSH_AUTH_SOCK")},
+		Connect:   connect,
+		Options: playbooks.Options{
+			Run: runID(time.Now()), Check: a.flags.check, Diff: a.flags.diff,
+			Forks: a.flags.forks, Keep: a.keep(), Limit: a.flags.limit,
+			Holder: holder(account), LockTimeout: a.flags.lockTimeout,
+			Catalog: options, Version: version,
+		},
+		Now:      time.Now,
+		NewNonce: rand.Text,
+	}, nil
+}
+
+// connect is what the command line says about reaching hosts.
+func (a *app) connect(account *user.User) (playbooks.Connect, error) {
+	policy, err := a.flags.hostKeys()
+	return playbooks.Connect{
+		User: a.flags.user, LocalUser: account.Username,
+		PrivateKeys: a.flags.privateKeys, KnownHosts: a.flags.knownHosts,
+		HostKeys: policy, HostKeysGiven: a.flags.hostKeyChecking != "",
+		Timeout: a.flags.timeout,
+		Become:  a.flags.become || a.flags.becomeUser != "", BecomeUser: a.flags.becomeUser,
+		Home: a.home(), Warn: a.warn,
+	}, err
+}
+
+// keep is --keep as the runner has it, where 0 is the default.
+func (a *app) keep() int {
+	if a.flags.keep == 0 {
+		return -1
+	}
+	return a.flags.keep
+}
+
+// catalogOptions reads what the command line adds to the data of the plays.
+func (a *app) catalogOptions() (catalog.Options, error) {
+	extra, extraErr := readExtra(a.flags.extra)
+	facts, factsErr := readFacts(a.flags.facts)
+	hiera, hieraErr := readHiera(a.flags.hiera)
+	return catalog.Options{Environ: a.environ, Extra: extra, Facts: facts, Hiera: hiera},
+		errors.Join(extraErr, factsErr, hieraErr)
+}
+
+// runID names a run: when it began, and something that no other run has.
+func runID(now time.Time) string {
+	return now.UTC().Format("20060102T150405Z-") + strings.ToLower(rand.Text()[:6])
+}
+
+// holder says who runs this, for those who find the lock taken.
+func holder(account *user.User) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s@%s (pid %d)", account.Username, host, os.Getpid())
+}

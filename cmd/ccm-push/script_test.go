@@ -1,0 +1,280 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builds"
+	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+var update = flag.Bool("update", false, "write the expected output in testdata/script anew")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"ccm-push": scriptMain})
+}
+
+// scriptMain is the program as scripts call it. All hosts of a script are this
+// machine, so that for root there is only one lock: let them wait for each other.
+func scriptMain() {
+	flags := []string{"--module-dir", os.Getenv("MODULE_DIR")}
+	if os.Getuid() == 0 {
+		flags = append(flags, "--lock-timeout", "60")
+	}
+	os.Args = slices.Concat(os.Args[:1], flags, os.Args[1:])
+	main()
+}
+
+func TestScripts(t *testing.T) {
+	programs := t.TempDir()
+	source, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	var entries []builds.Entry
+	for _, b := range buildtest.Own(t) {
+		entry, err := b.Write(programs)
+		require.NoError(t, err)
+		entries = append(entries, entry)
+	}
+	require.NoError(t, builds.WriteIndex(programs, entries))
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata/script",
+		UpdateScripts:      *update,
+		RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			hosts := &scriptHosts{dir: env.WorkDir, servers: map[string]*sshtest.Server{}}
+			env.Defer(hosts.close)
+			env.Values[hostsKey{}] = hosts
+			env.Setenv("MODULE_DIR", programs)
+			env.Setenv("SOURCE", source)
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "operator"))
+			env.Setenv("ME", strconv.Itoa(os.Getuid()))
+			env.Setenv("GROUP", strconv.Itoa(os.Getgid()))
+			return os.Mkdir(filepath.Join(env.WorkDir, "operator"), 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"normal":   normal,
+			"readme":   readme,
+			"sshhost":  sshhost,
+			"sshstats": sshstats,
+			"awaits":   awaits,
+		},
+	})
+}
+
+// exits runs a command that must end with a status: exits 2 ccm-push ...
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	status := 0
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		status, err = exit.ExitCode(), nil
+	}
+	ts.Check(err)
+	if strconv.Itoa(status) != args[0] {
+		ts.Fatalf("exit status %d, want %s", status, args[0])
+	}
+}
+
+// What differs from run to run, and what stands for it.
+var volatile = []struct{ pattern, text string }{
+	{`"time":"[^"]*"`, `"time":"TIME"`},
+	{`"run":"[^"]*"`, `"run":"RUN"`},
+	{`"duration_ms":[0-9.]+`, `"duration_ms":0`},
+	{`127\.0\.0\.1:[0-9]+`, `ADDRESS`},
+	{`SHA256:[A-Za-z0-9+/]+`, `FINGERPRINT`},
+	{`\b[0-9.]+m?s\b`, `0s`},
+}
+
+// normal writes a file or stdout anew, without what differs from run to run:
+// normal stdout NEW.
+func normal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: normal FILE NEW")
+	}
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "WORK")
+	for _, v := range volatile {
+		text = regexp.MustCompile(v.pattern).ReplaceAllString(text, v.text)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+}
+
+// awaits waits until a file exists.
+func awaits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: awaits FILE")
+	}
+	ts.Check(ts.Exec("sh", "-c", `until test -e "$0"; do sleep 0.02; done`, ts.MkAbs(args[0])))
+}
+
+type hostsKey struct{}
+
+// scriptHosts are the SSH servers of a script.
+type scriptHosts struct {
+	dir     string // of the script
+	names   []string
+	servers map[string]*sshtest.Server
+}
+
+func hostsOf(ts *testscript.TestScript) *scriptHosts {
+	return ts.Value(hostsKey{}).(*scriptHosts)
+}
+
+func (h *scriptHosts) close() {
+	for _, s := range h.servers {
+		s.Close()
+	}
+}
+
+// connection is how the inventory leads to a host.
+func (h *scriptHosts) connection(name string) string {
+	s := h.servers[name]
+	return fmt.Sprintf("{address: %s, port: %d, user: %s, private_key: %s, known_hosts: %s}", s.Host, s.Port, s.User, s.KeyFile, s.KnownHosts)
+}
+
+// writeInventory writes hosts.yaml: root is the folder that a host has for
+// itself, me and group own what is made in it.
+func (h *scriptHosts) writeInventory() error {
+	text := fmt.Sprintf("all:\n  vars: {me: \"%d\", group: \"%d\"}\n  hosts:\n", os.Getuid(), os.Getgid())
+	for _, name := range h.names {
+		text += fmt.Sprintf("    %s: {connect: %s, root: %s}\n", name, h.connection(name), filepath.Join(h.dir, name))
+	}
+	return os.WriteFile(filepath.Join(h.dir, "hosts.yaml"), []byte(text), 0o644)
+}
+
+// sshhost starts SSH servers and adds them to hosts.yaml: sshhost [-OPTION]
+// NAME... The options are silent, reject, nosftp and unknown (known_hosts is
+// empty).
+func sshhost(ts *testscript.TestScript, neg bool, args []string) {
+	config, unknown := sshtest.Config{}, false
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		switch args[0] {
+		case "-silent":
+			config.Fault = sshtest.FaultSilent
+		case "-reject":
+			config.RejectAuth = true
+		case "-nosftp":
+			config.NoSFTP = true
+		case "-unknown":
+			unknown = true
+		default:
+			ts.Fatalf("sshhost has no option %s", args[0])
+		}
+		args = args[1:]
+	}
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: sshhost [-OPTION] NAME...")
+	}
+	hosts := hostsOf(ts)
+	for _, name := range args {
+		config.Dir = filepath.Join(hosts.dir, ".ssh", name)
+		config.Home = filepath.Join(hosts.dir, name, "home")
+		ts.Check(os.MkdirAll(config.Dir, 0o700))
+		s, err := sshtest.Serve(context.Background(), config)
+		ts.Check(err)
+		hosts.servers[name] = s
+		hosts.names = append(hosts.names, name)
+		if unknown {
+			ts.Check(os.Truncate(s.KnownHosts, 0))
+		}
+	}
+	ts.Check(hosts.writeInventory())
+}
+
+// sshstats checks one number of sshtest.Stats: sshstats web1 Connections 0.
+func sshstats(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: sshstats NAME FIELD NUMBER")
+	}
+	server := hostsOf(ts).servers[args[0]]
+	if server == nil {
+		ts.Fatalf("there is no host %s", args[0])
+	}
+	got := reflect.ValueOf(server.Stats()).FieldByName(args[1]).Int()
+	if strconv.FormatInt(got, 10) != args[2] {
+		ts.Fatalf("%s: %s is %d, not %s", args[0], args[1], got, args[2])
+	}
+}
+
+// readme runs the quick start of README.md. `readme files` writes its inventory,
+// manifest and template, with connections that lead to the servers of the script;
+// `readme command N of M` runs the Nth of its M commands, word for word.
+func readme(ts *testscript.TestScript, neg bool, args []string) {
+	section := quickStart(ts)
+	switch {
+	case !neg && len(args) == 1 && args[0] == "files":
+		writeQuickStart(ts, section)
+	case !neg && len(args) == 4 && args[0] == "command" && args[2] == "of":
+		commands := regexp.MustCompile(`(?m)^ccm-push .*$`).FindAllString(section, -1)
+		if strconv.Itoa(len(commands)) != args[3] {
+			ts.Fatalf("the quick start has %d commands, not %s", len(commands), args[3])
+		}
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		ts.Logf("$ %s", commands[n-1])
+		ts.Check(ts.Exec("sh", "-c", commands[n-1]))
+	default:
+		ts.Fatalf("usage: readme files | readme command N of M")
+	}
+}
+
+// quickStart is that section of the README.
+func quickStart(ts *testscript.TestScript) string {
+	text, err := os.ReadFile(filepath.Join(ts.Getenv("SOURCE"), "README.md"))
+	ts.Check(err)
+	_, section, found := strings.Cut(string(text), "\n## Quick start\n")
+	if !found {
+		ts.Fatalf("README.md has no section Quick start")
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section
+}
+
+// writeQuickStart writes the three files that the section shows, in its order.
+// The one thing that is not as written are the hosts: where they are, and that
+// their files are below folders of the script and belong to whoever runs it.
+func writeQuickStart(ts *testscript.TestScript, section string) {
+	blocks := regexp.MustCompile("(?ms)^```(?:yaml)?\n(.*?)^```$").FindAllStringSubmatch(section, -1)
+	names := []string{"hosts.yaml", "site.yaml", "site.jet"}
+	if len(blocks) != len(names) {
+		ts.Fatalf("the quick start shows %d files, not %v", len(blocks), names)
+	}
+	for i, name := range names {
+		text := blocks[i][1]
+		if i == 0 {
+			text = withServers(ts, text)
+		}
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
+	}
+}
+
+func withServers(ts *testscript.TestScript, inventory string) string {
+	hosts := hostsOf(ts)
+	me, err := user.Current()
+	ts.Check(err)
+	return regexp.MustCompile(`(\w+): \{connect: \{address: [0-9.]+\}\}`).ReplaceAllStringFunc(inventory, func(host string) string {
+		name, _, _ := strings.Cut(host, ":")
+		if hosts.servers[name] == nil {
+			ts.Fatalf("the quick start has a host %s that the script has not", name)
+		}
+		return fmt.Sprintf("%s: {connect: %s, etc: %s, owner: %q, group: %q}", name, hosts.connection(name), filepath.Join(hosts.dir, name), me.Uid, me.Gid)
+	})
+}

@@ -1,0 +1,128 @@
+//go:build e2e
+
+// Package e2e runs ccm-push as its users do: as a program, against real SSH
+// servers.
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builds"
+	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
+)
+
+// programs is where the programs under test are built, once for all tests.
+var programs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "ccm-push-e2e-")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"cmd/ccm-push", "e2e/lag"} {
+		build := exec.Command("go", "build", "-o", dir+"/", "github.com/ccm-push/ccm-push/"+name)
+		if out, err := build.CombinedOutput(); err != nil {
+			return dir, fmt.Errorf("building %s: %w\n%s", name, err, out)
+		}
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, _ := programs(); dir != "" {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// programPath is the path of a program that is built from this tree.
+func programPath(tb testing.TB, name string) string {
+	tb.Helper()
+	dir, err := programs()
+	require.NoError(tb, err)
+	return filepath.Join(dir, name)
+}
+
+// moduleDir is a folder with the host program of this machine.
+func moduleDir(tb testing.TB) string {
+	tb.Helper()
+	dir := filepath.Join(programPath(tb, ""), "modules")
+	if _, err := os.Stat(filepath.Join(dir, builds.IndexFile)); err == nil {
+		return dir
+	}
+	require.NoError(tb, os.MkdirAll(dir, 0o755))
+	var entries []builds.Entry
+	for _, b := range buildtest.Own(tb) {
+		entry, err := b.Write(dir)
+		require.NoError(tb, err)
+		entries = append(entries, entry)
+	}
+	require.NoError(tb, builds.WriteIndex(dir, entries))
+	return dir
+}
+
+// unable skips a test that this machine cannot run, which in CI is a failure.
+func unable(tb testing.TB, why string) {
+	tb.Helper()
+	if os.Getenv("CI") != "" {
+		tb.Fatalf("cannot run: %s", why)
+	}
+	tb.Skipf("NOT TESTED: %s", why)
+}
+
+// A run is how ccm-push has ended.
+type run struct {
+	code           int
+	stdout, stderr string
+}
+
+// pushCommand is a call of ccm-push in a folder.
+func pushCommand(tb testing.TB, dir string, args ...string) *exec.Cmd {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), programPath(tb, "ccm-push"), append([]string{"--module-dir", moduleDir(tb)}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+dir, "SSH_AUTH_SOCK=")
+	return cmd
+}
+
+// push calls ccm-push and waits for its end.
+func push(tb testing.TB, dir string, args ...string) run {
+	tb.Helper()
+	cmd := pushCommand(tb, dir, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if _, ok := errors.AsType[*exec.ExitError](err); !ok {
+		require.NoError(tb, err)
+	}
+	return run{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// requireCode shows the whole output if the exit status is another one.
+func (r run) requireCode(tb testing.TB, code int) {
+	tb.Helper()
+	require.Equal(tb, code, r.code, "stdout:\n%s\nstderr:\n%s", r.stdout, r.stderr)
+}
+
+func write(tb testing.TB, path, text string) {
+	tb.Helper()
+	require.NoError(tb, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(tb, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// output runs a program that must succeed.
+func output(tb testing.TB, name string, args ...string) string {
+	tb.Helper()
+	cmd := exec.Command(name, args...)
+	out, err := cmd.CombinedOutput()
+	require.NoError(tb, err, "%s: %s", cmd, out)
+	return string(out)
+}

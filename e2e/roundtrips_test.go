@@ -1,0 +1,180 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A meter is a TCP proxy that counts the round trips that a client waits for: it
+// has said something, and the answer comes later than what came before by more
+// than half the round-trip time of the link behind the meter. What comes at about
+// the same time, such as two packets of a greeting, is one answer.
+type meter struct {
+	port  int
+	rtt   time.Duration
+	trips atomic.Int64
+}
+
+// startMeter puts a slow link, and a meter before it, in front of a port.
+func startMeter(tb testing.TB, rtt time.Duration, port int) *meter {
+	tb.Helper()
+	behind := startLag(tb, rtt, port)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(tb, err)
+	m := &meter{port: l.Addr().(*net.TCPAddr).Port, rtt: rtt}
+	var work sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	tb.Cleanup(func() {
+		stop()
+		l.Close()
+		work.Wait()
+	})
+	work.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			work.Go(func() { m.relay(ctx, client, behind) })
+		}
+	})
+	return m
+}
+
+func (m *meter) relay(ctx context.Context, client net.Conn, to int) {
+	defer client.Close()
+	server, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", to))
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	defer context.AfterFunc(ctx, func() {
+		client.Close()
+		server.Close()
+	})()
+	var asked atomic.Bool // the client has said something since the last answer
+	var back sync.WaitGroup
+	back.Go(func() {
+		var last time.Time // when the server was heard
+		io.Copy(client, noting{server, func() {
+			if time.Since(last) > m.rtt/2 && asked.Swap(false) {
+				m.trips.Add(1)
+			}
+			last = time.Now()
+		}})
+		client.Close()
+	})
+	io.Copy(server, noting{client, func() { asked.Store(true) }})
+	asked.Store(false) // who has gone waits for nothing
+	server.(*net.TCPConn).CloseWrite()
+	back.Wait()
+}
+
+// noting is a reader that notes when something has come.
+type noting struct {
+	io.Reader
+	note func()
+}
+
+func (n noting) Read(b []byte) (int, error) {
+	count, err := n.Reader.Read(b)
+	if count > 0 {
+		n.note()
+	}
+	return count, err
+}
+
+// startLag puts a slow link in front of a port and gives its port.
+func startLag(tb testing.TB, rtt time.Duration, to int) int {
+	tb.Helper()
+	port := freePort(tb)
+	cmd := exec.Command(programPath(tb, "lag"), "--rtt", rtt.String(), "--listen", fmt.Sprintf("127.0.0.1:%d", port), "--to", fmt.Sprintf("127.0.0.1:%d", to))
+	ready, err := cmd.StdoutPipe()
+	require.NoError(tb, err)
+	require.NoError(tb, cmd.Start())
+	tb.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	line := make([]byte, len("ready\n"))
+	_, err = io.ReadFull(ready, line)
+	require.NoError(tb, err)
+	return port
+}
+
+// slowLink is the round-trip time at which costs are measured.
+const slowLink = 50 * time.Millisecond
+
+// login connects and disconnects, as ccm-push does before and after its work.
+func (s *server) login(tb testing.TB, port int) {
+	tb.Helper()
+	d := &transport.Dialer{}
+	defer d.Close()
+	c, err := d.Dial(tb.Context(), transport.Target{
+		Host: "web1", Address: "127.0.0.1", Port: port, User: s.user,
+		PrivateKeys: []string{s.path("id")}, KnownHosts: []string{s.path("known_hosts")},
+	})
+	require.NoError(tb, err)
+	require.NoError(tb, c.Close())
+}
+
+// openssh runs a command with ssh, with the same keys.
+func (s *server) openssh(tb testing.TB, port int, command string) {
+	tb.Helper()
+	cmd := exec.Command("ssh", "-F", "none", "-i", s.path("id"), "-p", fmt.Sprint(port), "-o", "IdentitiesOnly=yes",
+		"-o", "UserKnownHostsFile="+s.path("known_hosts"), "-o", "BatchMode=yes", s.user+"@127.0.0.1", command)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(tb, cmd.Run(), "%s", &out)
+}
+
+// behind makes the names under which the server is known those of another port.
+func (s *server) behind(tb testing.TB, port int) {
+	tb.Helper()
+	at := *s
+	at.port = port
+	at.know(tb, "known_hosts", "ed25519")
+	s.inventory(tb, port, "id", "known_hosts")
+}
+
+// TestRoundTrips counts what a converged run costs on a slow link to a real sshd.
+func TestRoundTrips(t *testing.T) {
+	s := startSSHD(t, "")
+	m := startMeter(t, slowLink, s.port)
+	s.behind(t, m.port)
+	count := func(do func()) (trips int64, took time.Duration) {
+		before, began := m.trips.Load(), time.Now()
+		do()
+		return m.trips.Load() - before, time.Since(began)
+	}
+	login, took := count(func() { s.login(t, m.port) })
+	t.Logf("%-28s %2d round trips %8s", "login", login, took.Round(time.Millisecond))
+	trips, took := count(func() { s.openssh(t, m.port, "true") })
+	t.Logf("%-28s %2d round trips %8s", "ssh host true", trips, took.Round(time.Millisecond))
+	converged := map[int]int64{}
+	for _, n := range []int{20, 200} {
+		s.site(t, n)
+		trips, took := count(func() { push(t, s.dir, "-i", "hosts.yaml", "site.yaml").requireCode(t, 0) })
+		t.Logf("%-28s %2d round trips %8s", fmt.Sprintf("%d resources, first run", n), trips, took.Round(time.Millisecond))
+		trips, took = count(func() {
+			push(t, s.dir, "-i", "hosts.yaml", "--detailed-exitcode", "site.yaml").requireCode(t, 0)
+		})
+		t.Logf("%-28s %2d round trips %8s", fmt.Sprintf("%d resources, converged", n), trips, took.Round(time.Millisecond))
+		converged[n] = trips - login
+	}
+	require.Equal(t, map[int]int64{20: 3, 200: 3}, converged, "round trips after login")
+}
