@@ -62,15 +62,15 @@ func (s *Server) session(ctx context.Context, channel ssh.Channel, requests <-ch
 	for r := range requests {
 		run := s.program(r)
 		ok := run != nil && !started
+		if r.WantReply { // before the program can close the channel
+			r.Reply(ok || r.Type == "env", nil)
+		}
 		if ok {
 			started = true
 			work.Go(func() {
 				defer channel.Close()
 				run(ctx, channel)
 			})
-		}
-		if r.WantReply {
-			r.Reply(ok || r.Type == "env", nil)
 		}
 	}
 }
