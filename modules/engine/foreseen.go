@@ -1,0 +1,275 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// host gives the Host as it will be, read-only. Doubts go to w.
+func (f *forecast) host(ctx context.Context, w *witness, report modules.Reporter) modules.Host {
+	open := func(c modules.Content) (io.ReadCloser, error) { return f.real.Contents.Open(ctx, c) }
+	fh := foreseenHost{f, w, open}
+	h := modules.ReadOnly(modules.Host{
+		Files:    modules.Files{FileReader: fh, FileRights: fh},
+		Accounts: foreseenAccounts{f.real.Accounts, fh},
+		Commands: foreseenCommands{f.real.Commands, f, w},
+		Contents: f.real.Contents,
+	})
+	h.Report, h.Forecast = report, fh
+	return h
+}
+
+type foreseenHost struct {
+	*forecast
+	w    *witness
+	open func(modules.Content) (io.ReadCloser, error)
+}
+
+// consult finds what is foreseen and notes what puts it in doubt.
+func (h foreseenHost) consult(name string, whole bool) (foreseen, string, bool) {
+	if h.pending == "" {
+		return foreseen{}, name, false
+	}
+	name = h.canonical(name, whole)
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		h.permits(h.paths[dir], modules.Directory, ownerMayEnter)
+	}
+	s, ok := h.lookup(name)
+	h.weigh(s.origin)
+	return s, name, ok
+}
+
+// What the owner of a file may do.
+const (
+	ownerMayRead  fs.FileMode = 0o400
+	ownerMayWrite fs.FileMode = 0o200
+	ownerMayEnter fs.FileMode = 0o100
+)
+
+// permits notes that something of that kind will have a mode without some rights
+// of its owner: whether they are needed depends on who acts, since root may all
+// the same.
+func (h foreseenHost) permits(s foreseen, kind modules.FileKind, rights fs.FileMode) {
+	if s.Kind == kind && s.Mode&rights != rights {
+		h.w.note(s.ref)
+	}
+}
+
+// denied notes that the real host has denied something about name which may be
+// allowed once name, or a directory on the way to it, is as foreseen.
+func (h foreseenHost) denied(name string, err error) {
+	if !errors.Is(err, fs.ErrPermission) {
+		return
+	}
+	if s, ok := h.paths[name]; ok {
+		h.w.note(s.ref)
+	}
+	if _, err := h.real.Files.Stat(name); !errors.Is(err, fs.ErrPermission) {
+		return // the directories are no obstacle
+	}
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		if s, ok := h.paths[dir]; ok {
+			h.w.note(s.ref)
+		}
+	}
+}
+
+// weigh notes what puts a state in doubt: its own plan, or an opaque action
+// after it. What is not foreseen at all comes from before every plan.
+func (h foreseenHost) weigh(from origin) {
+	switch {
+	case h.opaque.at > from.at:
+		h.w.note(h.opaque.ref)
+	case from.doubt != "":
+		h.w.note(from.doubt)
+	}
+}
+
+// Lookup implements [modules.Forecast].
+func (h foreseenHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
+	if kind == modules.PathEffect {
+		s, _, ok := h.consult(key, false)
+		return s.PathState, ok
+	}
+	s, ok := h.other[kind][key]
+	h.weigh(s.origin)
+	return s.state, ok
+}
+
+// Stat implements [modules.FileReader].
+func (h foreseenHost) Stat(name string) (modules.FileInfo, error) {
+	s, name, ok := h.consult(name, false)
+	if !ok {
+		info, err := h.real.Files.Stat(name)
+		h.denied(name, err)
+		return info, err
+	}
+	if s.Kind == modules.Absent {
+		return modules.FileInfo{}, h.absent("lstat", name)
+	}
+	return s.FileInfo, nil
+}
+
+// absent is the error for a path that will not exist: ENOTDIR below a file.
+func (h foreseenHost) absent(op, name string) error {
+	err := syscall.ENOENT
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		if s, ok := h.paths[dir]; ok && s.Kind != modules.Absent && s.Kind != modules.Directory {
+			err = syscall.ENOTDIR
+		}
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+// Digest implements [modules.FileReader].
+func (h foreseenHost) Digest(name string) (string, error) {
+	s, name, ok := h.consult(name, true)
+	h.permits(s, modules.Regular, ownerMayRead)
+	switch {
+	case ok && s.Kind == modules.Absent:
+		return "", h.absent("open", name)
+	case ok && s.Kind == modules.Regular && !s.Content.IsZero():
+		return s.Content.SHA256(), nil
+	case ok && s.Partial:
+		return "", h.absent("open", name)
+	}
+	digest, err := h.real.Files.Digest(name)
+	h.denied(name, err)
+	return digest, err
+}
+
+// Open implements [modules.FileReader].
+func (h foreseenHost) Open(name string) (io.ReadCloser, error) {
+	s, name, ok := h.consult(name, true)
+	h.permits(s, modules.Regular, ownerMayRead)
+	switch {
+	case ok && (s.Kind == modules.Absent || s.Partial):
+		return nil, h.absent("open", name)
+	case ok && s.Kind == modules.Regular && !s.Content.IsZero():
+		return h.open(s.Content)
+	}
+	file, err := h.real.Files.Open(name)
+	h.denied(name, err)
+	return file, err
+}
+
+// List implements [modules.FileReader].
+func (h foreseenHost) List(name string) ([]string, error) {
+	s, name, ok := h.consult(name, true)
+	if ok && s.Kind == modules.Absent {
+		return nil, h.absent("open", name)
+	}
+	h.permits(s, modules.Directory, ownerMayRead)
+	var names []string
+	if !s.fresh {
+		var err error
+		if names, err = h.real.Files.List(name); err != nil {
+			h.denied(name, err)
+			return nil, err
+		}
+	}
+	for p, below := range h.paths {
+		if path.Dir(p) != name || p == name {
+			continue
+		}
+		h.weigh(below.origin)
+		base := path.Base(p)
+		at, found := slices.BinarySearch(names, base)
+		switch {
+		case below.Kind == modules.Absent && found:
+			names = slices.Delete(names, at, at+1)
+		case below.Kind != modules.Absent && !found:
+			names = slices.Insert(names, at, base)
+		}
+	}
+	return names, nil
+}
+
+// MayReplace implements [modules.FileRights].
+func (h foreseenHost) MayReplace(name string) error {
+	dir, at, ok := h.consult(path.Dir(name), true)
+	if !ok {
+		err := h.real.Files.MayReplace(name)
+		h.denied(at, err)
+		return err
+	}
+	h.permits(dir, modules.Directory, ownerMayRead|ownerMayWrite|ownerMayEnter)
+	return nil
+}
+
+// MaySetAttributes implements [modules.FileRights].
+func (h foreseenHost) MaySetAttributes(name string, a modules.Attributes) error {
+	s, name, ok := h.consult(name, true)
+	if !ok {
+		err := h.real.Files.MaySetAttributes(name, a)
+		h.denied(name, err)
+		return err
+	}
+	if a.GID == s.GID {
+		a.GID = -1 // it is kept, even if it is a group that only root could give
+	}
+	return h.real.Files.MayCreate(a) // what was made or changed before is ours
+}
+
+// MayCreate implements [modules.FileRights].
+func (h foreseenHost) MayCreate(a modules.Attributes) error { return h.real.Files.MayCreate(a) }
+
+type foreseenAccounts struct {
+	modules.Accounts
+	h foreseenHost
+}
+
+// unknownID is what an account has that does not exist yet: the largest id that
+// an int holds everywhere, which hardly anybody has.
+const unknownID = 1<<31 - 1
+
+// account answers for an account that the host itself does not have, and notes
+// that one may come into being before it is needed.
+func (a foreseenAccounts) account(kind modules.EffectKind, name string, id int, err error) (int, error) {
+	state, foreseen := a.h.Lookup(kind, name)
+	account, _ := state.(modules.AccountState)
+	switch {
+	case !foreseen:
+		return id, err
+	case !account.Exists:
+		return 0, fmt.Errorf("%s %q: %w", kind, name, modules.ErrNoAccount)
+	case account.ID == nil:
+		a.h.w.note(a.h.other[kind][name].ref)
+		return unknownID, nil
+	}
+	return *account.ID, nil
+}
+
+// UserID implements [modules.Accounts].
+func (a foreseenAccounts) UserID(ctx context.Context, name string) (int, error) {
+	id, err := a.Accounts.UserID(ctx, name)
+	return a.account(modules.UserEffect, name, id, err)
+}
+
+// GroupID implements [modules.Accounts].
+func (a foreseenAccounts) GroupID(ctx context.Context, name string) (int, error) {
+	id, err := a.Accounts.GroupID(ctx, name)
+	return a.account(modules.GroupEffect, name, id, err)
+}
+
+type foreseenCommands struct {
+	modules.Commands
+	f *forecast
+	w *witness
+}
+
+// Probe runs on the host as it is, so anything pending puts its answer in doubt.
+func (c foreseenCommands) Probe(ctx context.Context, cmd modules.Command) (modules.Exit, error) {
+	if c.f.pending != "" {
+		c.w.note(c.f.pending)
+	}
+	return c.Commands.Probe(ctx, cmd)
+}
