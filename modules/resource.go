@@ -17,7 +17,11 @@ import (
 // not called and Check sees what earlier plans would have done.
 type Resource interface {
 	// Validate reports what the tags of the struct cannot say, as PropertyErrors
-	// (joined when there are several). It looks at the values alone.
+	// (joined when there are several). It looks at the values alone, before and
+	// after Prepare, and at zero values for properties that are not known yet: a
+	// controller tries variants of those, and reports what is wrong with all of
+	// them. So the verdict about one property may depend on whether another one is
+	// given, on its enum or its boolean; if it depends on more, it names both.
 	Validate() error
 	Check(ctx context.Context, h Host) (Plan, error)
 	Apply(ctx context.Context, h Host, p Plan) error

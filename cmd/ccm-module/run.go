@@ -80,9 +80,11 @@ func readResource(ctx context.Context, in io.Reader) (modules.Entry, modules.Res
 	}
 	entry.Name = modules.Name(res)
 	if p, ok := res.(modules.Preparer); ok {
-		err = p.Prepare(ctx, localSource())
+		if err := p.Prepare(ctx, localSource()); err != nil {
+			return entry, nil, err
+		}
 	}
-	return entry, res, err
+	return entry, res, res.Validate()
 }
 
 // localSource reads the files that a resource mentions from the working
