@@ -164,10 +164,10 @@ const DefaultPath = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbi
 // An Exit is how a command ended. Of each stream the first MaxOutput bytes are
 // kept and the rest is counted.
 type Exit struct {
-	Code    int // 128+n when signal n ended it
-	Stdout  Output
-	Stderr  Output
-	Elapsed time.Duration
+	Code    int           `json:"code"` // 128+n when signal n ended it
+	Stdout  Output        `json:"stdout,omitzero"`
+	Stderr  Output        `json:"stderr,omitzero"`
+	Elapsed time.Duration `json:"ns"`
 }
 
 // MaxOutput is how many bytes of each output stream are kept: 64 KiB.
@@ -175,8 +175,8 @@ const MaxOutput = 64 << 10
 
 // Output is what a command wrote to one stream.
 type Output struct {
-	Text    string // at most MaxOutput bytes
-	Dropped int64  // bytes that were written beyond them
+	Text    string `json:"text,omitempty"`    // at most MaxOutput bytes
+	Dropped int64  `json:"dropped,omitempty"` // bytes that were written beyond them
 }
 
 // Contents gives the bytes of a [Content]: at once when they are inline,
