@@ -44,7 +44,7 @@ func (e *PatternError) Unwrap() error {
 // at the start), web[0], web[-1], web[1:3] and web[2:] (by index), rack[1:9]-a
 // (a range of names), web[1-3,7] (a node set). &web keeps only hosts of web,
 // !web drops them; both apply after all other terms, of which there is all if
-// none is given.
+// none is given. Other than with Ansible, an empty pattern is not all.
 //
 // The warnings name the terms that match nothing, with a hint. A pattern that
 // selects nothing is an error that wraps [ErrNothing].
@@ -57,6 +57,9 @@ func (inv *Inventory) Select(pattern string) (hosts []*Host, warnings []string, 
 }
 
 func (inv *Inventory) selectTerms(pattern string, terms []string) ([]*Host, []string, error) {
+	if len(terms) == 0 { // a variable that was not set, or a file that holds nothing
+		return nil, nil, &PatternError{Pattern: pattern, Msg: "the pattern is empty", Hint: "write all for every host", nothing: true}
+	}
 	m := matcher{inv: inv}
 	hosts, err := m.combine(terms)
 	if err != nil {

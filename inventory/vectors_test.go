@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -96,7 +97,6 @@ var patternVectors = []struct {
 }{
 	// Names, groups, order.
 	{"all", fixtureAll, ""},
-	{"", fixtureAll, ""},
 	{"ungrouped", "lonely01 bastion.example.com", ""},
 	{"web01", "web01", ""},
 	{"db", "db-a db-b db-c", ""},
@@ -253,5 +253,18 @@ func TestSelectErrors(t *testing.T) {
 			require.EqualError(t, err, tt.want)
 			require.Equal(t, tt.nothing, errors.Is(err, ErrNothing))
 		})
+	}
+}
+
+// TestEmptyPattern differs from Ansible, for which "" is all: it is what a
+// variable is that nobody has set.
+func TestEmptyPattern(t *testing.T) {
+	inv := load(t, fixture)
+	for _, pattern := range []string{"", " ", ",", ":"} {
+		_, _, err := inv.Select(pattern)
+		require.EqualError(t, err, fmt.Sprintf("pattern %q: the pattern is empty\n  hint: write all for every host", pattern))
+		require.ErrorIs(t, err, ErrNothing)
+		_, _, err = inv.Limit(inv.Hosts(), pattern)
+		require.ErrorIs(t, err, ErrNothing)
 	}
 }

@@ -65,13 +65,18 @@ func (c Connect) target(inv *inventory.Inventory, h *inventory.Host) (transport.
 	return t, nil
 }
 
+// login is the user to log in as.
+func (c Connect) login(conn inventory.Connection) string {
+	return cmp.Or(c.User, conn.User, c.LocalUser)
+}
+
 // hop is a target without its jump hosts.
 func (c Connect) hop(name string, conn inventory.Connection) transport.Target {
 	t := transport.Target{
 		Host:           name,
 		Address:        conn.Address,
 		Port:           conn.Port,
-		User:           cmp.Or(c.User, conn.User, c.LocalUser),
+		User:           c.login(conn),
 		PrivateKeys:    c.expand(firstList(c.PrivateKeys, conn.PrivateKeys)),
 		KnownHosts:     c.expand(firstList(c.KnownHosts, conn.KnownHosts)),
 		HostKeys:       c.HostKeys,

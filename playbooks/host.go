@@ -115,13 +115,14 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		return errStopped
 	}
 	state.begun = true
-	failed := false
+	failed, reported := false, 0
 	whole, err := sess.apply(ctx, f.stop, compiled, func(r *modules.Result) {
 		failed = failed || r.Status == modules.Failed
+		reported++
 		f.Events.Report(result(s.play.Name, state.host.Name, &compiled.Catalog, r))
 	})
 	if err != nil {
-		return lostOr(err, sess)
+		return lostOr(err, sess, unreported(compiled.Catalog.Entries, reported))
 	}
 	state.failed = failed
 	if whole && !failed && compiled.Post != "" {
@@ -140,7 +141,7 @@ func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts 
 // that is kept, or a new one.
 func (f *fleet) session(ctx context.Context, play *manifest.Play, state *hostState) (*session, error) {
 	become := f.Connect.become(play, state.host.Connection())
-	user := ""
+	user := f.Connect.login(state.host.Connection())
 	if become != nil {
 		user = become.User
 	}
@@ -221,8 +222,18 @@ type phaseError struct {
 func (e *phaseError) Error() string { return e.err.Error() }
 func (e *phaseError) Unwrap() error { return e.err }
 
-// lostOr names the phase of an error that ended a session.
-func lostOr(err error, s *session) error {
+// unreported says which resource of a host that is lost was next, since nobody
+// knows what became of it.
+func unreported(entries []modules.Entry, reported int) string {
+	if reported >= len(entries) {
+		return "every resource had been reported"
+	}
+	return fmt.Sprintf("nothing is known of %s and what follows it", entries[reported].Ref())
+}
+
+// lostOr names the phase of an error that ended a session; rest says what is
+// missing then.
+func lostOr(err error, s *session, rest string) error {
 	refused, isRefused := errors.AsType[refusedError](err)
 	_, isBreach := errors.AsType[protocolError](err)
 	switch {
@@ -231,11 +242,11 @@ func lostOr(err error, s *session) error {
 	case isBreach:
 		return &phaseError{"protocol", err}
 	case errors.Is(err, context.Canceled):
-		return &phaseError{"lost", errors.New("killed before it could say how it ended")}
+		return &phaseError{"lost", errors.New("killed before it could say how it ended; " + rest)}
 	case errors.Is(err, io.EOF):
-		return &phaseError{"lost", s.ending()}
+		err = s.ending()
 	}
-	return &phaseError{"lost", err}
+	return &phaseError{"lost", fmt.Errorf("%w; %s", err, rest)}
 }
 
 // failure is the event for the error of a host.

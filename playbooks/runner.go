@@ -3,7 +3,6 @@ package playbooks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ccm-push/ccm-push/facts"
@@ -125,16 +124,20 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	if err != nil {
 		return events.Summary{}, err
 	}
+	compilers, err := r.compilers()
+	defer func() {
+		for _, c := range compilers {
+			c.Close()
+		}
+	}()
+	if err != nil {
+		return events.Summary{}, err
+	}
 	f := &fleet{Runner: r, stop: stop, states: map[string]*hostState{}}
 	defer f.close()
 	var selections []*selection
 	for i, play := range r.Plays {
-		compiler, err := catalog.New(play, r.Options.Catalog)
-		if err != nil {
-			return events.Summary{}, fmt.Errorf("play %q: %w", play.Name, err)
-		}
-		defer compiler.Close()
-		s := &selection{play, compiler, hostLists[i]}
+		s := &selection{play, compilers[i], hostLists[i]}
 		selections = append(selections, s)
 		f.expect(s)
 	}
@@ -151,6 +154,21 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	summary := r.Tally.Summary(f.interrupted(ctx))
 	r.Events.Report(summary)
 	return summary, nil
+}
+
+// compilers opens every play's folder, and reports what is wrong with any.
+func (r *Runner) compilers() ([]*catalog.Compiler, error) {
+	var all []*catalog.Compiler
+	var errs []error
+	for _, play := range r.Plays {
+		c, err := catalog.New(play, r.Options.Catalog)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		all = append(all, c)
+	}
+	return all, errors.Join(errs...)
 }
 
 func (r *Runner) forks() int {

@@ -67,7 +67,7 @@ func converse(t *testing.T, act func(*puppet)) (whole bool, err error) {
 		host.Go(func() { act(p) })
 		whole, err = s.apply(t.Context(), nil, one(), func(*modules.Result) {})
 		if err != nil {
-			err = lostOr(err, s)
+			err = lostOr(err, s, "rest")
 		}
 		p.cut()
 		s.end(io.EOF)
@@ -79,7 +79,7 @@ func converse(t *testing.T, act func(*puppet)) (whole bool, err error) {
 
 func TestSilence(t *testing.T) {
 	_, err := converse(t, func(p *puppet) { io.Copy(io.Discard, p.in) })
-	require.EqualError(t, err, "nothing was heard from the host for 1m0s")
+	require.EqualError(t, err, "nothing was heard from the host for 1m0s; rest")
 	require.Equal(t, "lost", err.(*phaseError).phase)
 }
 
@@ -88,7 +88,7 @@ func TestClosedOutput(t *testing.T) {
 		p.out.Close()
 		io.Copy(io.Discard, p.in)
 	})
-	require.EqualError(t, err, "the host closed its output in the middle of the run")
+	require.EqualError(t, err, "the host closed its output in the middle of the run; rest")
 	require.Equal(t, "lost", err.(*phaseError).phase)
 }
 
@@ -126,7 +126,7 @@ func TestDeafHost(t *testing.T) {
 // TestHostThatTakesNothing never reads: pings pile up and it is not heard.
 func TestHostThatTakesNothing(t *testing.T) {
 	_, err := converse(t, func(*puppet) {})
-	require.EqualError(t, err, "nothing was heard from the host for 1m0s")
+	require.EqualError(t, err, "nothing was heard from the host for 1m0s; rest")
 }
 
 // TestKillGrace is about a host that does not do as it is told.

@@ -77,10 +77,23 @@ func (m *mentions) readsFacts() bool { return m.roots[factsRoot] || m.all }
 // template that cannot be read can be anything.
 func (m *mentions) follow(files *Files) *mentions {
 	total := &mentions{}
+	total.add(m)
+	m.eachCalled(files, func(_ *renderCall, called *mentions, err error) {
+		if err != nil {
+			total.anything()
+			return
+		}
+		total.add(called)
+	})
+	return total
+}
+
+// eachCalled visits what the called templates mention, and what those call in
+// turn, each file once. err says that a template cannot be read.
+func (m *mentions) eachCalled(files *Files, visit func(call *renderCall, called *mentions, err error)) {
 	seen := map[string]bool{}
-	var visit func(*mentions)
-	visit = func(m *mentions) {
-		total.add(m)
+	var walk func(*mentions)
+	walk = func(m *mentions) {
 		for _, call := range m.calls {
 			if key := call.key(); key != "" {
 				if seen[key] {
@@ -89,15 +102,13 @@ func (m *mentions) follow(files *Files) *mentions {
 				seen[key] = true
 			}
 			called, err := call.mentions(files)
-			if err != nil {
-				total.anything()
-				continue
+			visit(call, called, err)
+			if err == nil {
+				walk(called)
 			}
-			visit(called)
 		}
 	}
-	visit(m)
-	return total
+	walk(m)
 }
 
 // result is what Facts returns: sorted paths, each once.

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -43,6 +44,18 @@ func Parse(s string, pos Position) (*Text, error) {
 // part of it, and not only one that a condition looks at.
 func (t *Text) FromHost() bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool { return p.expr != nil && p.expr.fromHost })
+}
+
+// Check reports what is wrong with the files that template() and jet() name in
+// the text: files are looked at now that rendering will need.
+func (t *Text) Check(files *Files) error {
+	var errs []error
+	t.mentions.eachCalled(files, func(call *renderCall, _ *mentions, err error) {
+		if err != nil {
+			errs = append(errs, at(call.pos, err))
+		}
+	})
+	return errors.Join(errs...)
 }
 
 // Eval gives the value of a text that is exactly one expression, with its type:

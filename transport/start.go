@@ -264,6 +264,7 @@ func (b *Become) refusal(exit *ExitError, user string) (line, hint string) {
 	for l := range strings.Lines(exit.Stderr) {
 		l = strings.TrimSpace(l)
 		switch {
+		case line != "": // the first one has the cause
 		case strings.HasPrefix(l, "sudo: "), strings.Contains(l, "sudoers"), strings.HasPrefix(l, "Sorry, user"):
 			line = l
 		case exit.Code == 127 && strings.Contains(l, "sudo"):

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -31,4 +34,18 @@ func adHocPlay(pattern string, t modules.Type, words []string) (*manifest.Play, 
 		return nil, err
 	}
 	return manifest.AdHoc(pattern, t, properties)
+}
+
+// adHocMistake recognises a pattern and a word that is no resource type, which
+// would be told to be missing manifests.
+func (a *app) adHocMistake(args []string) error {
+	if len(args) < 2 || isFile(args[0]) || isFile(args[1]) || strings.ContainsAny(args[1], "./") {
+		return nil
+	}
+	hint := ""
+	if s := yamlpos.Suggest(args[1], a.registry.Names()); s != "" {
+		hint = "; did you mean " + s + "?"
+	}
+	return fmt.Errorf("%q is no resource type (there are %s) and %q no manifest%s",
+		args[1], strings.Join(a.registry.Names(), ", "), args[0], hint)
 }

@@ -57,6 +57,9 @@ func splitArguments(argv []string, flags *pflag.FlagSet, isCommand, isType func(
 			return w
 		case len(w.args) == 1 && isType(arg):
 			w.adHoc, w.rest = arg, argv[i+1:]
+			if len(w.rest) > 0 && w.rest[0] == "--" { // from the habit of ssh and others
+				w.rest = w.rest[1:]
+			}
 			return w
 		default:
 			w.args = append(w.args, arg)

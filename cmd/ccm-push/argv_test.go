@@ -34,7 +34,7 @@ func TestSplitArguments(t *testing.T) {
 
 		{"ad hoc", "web exec id", words{args: list("web"), adHoc: "exec", rest: list("id")}},
 		{"the resource's words look like flags", "web exec ls -la --check", words{args: list("web"), adHoc: "exec", rest: list("ls -la --check")}},
-		{"the resource's words have --", "web exec -- -x", words{args: list("web"), adHoc: "exec", rest: list("-- -x")}},
+		{"the resource's words have --", "web exec -- -x", words{args: list("web"), adHoc: "exec", rest: list("-x")}},
 		{"no words", "web file", words{args: list("web"), adHoc: "file", rest: []string{}}},
 		{"flags before the type", "-b web -v exec id", words{flags: list("-b -v"), args: list("web"), adHoc: "exec", rest: list("id")}},
 		{"a pattern named like a type", "exec exec id", words{args: list("exec"), adHoc: "exec", rest: list("id")}},

@@ -20,6 +20,9 @@ import (
 // manifests runs manifest files, or lists their hosts. What is wrong with any
 // file is reported together.
 func (a *app) manifests(ctx context.Context, paths []string) error {
+	if err := a.adHocMistake(paths); err != nil {
+		return err
+	}
 	plays, playErr := manifest.Load(paths, a.registry)
 	r, err := a.runner()
 	if err := errors.Join(playErr, err); err != nil {
@@ -42,11 +45,20 @@ func (a *app) run(ctx context.Context, r *playbooks.Runner, text events.TextOpti
 	r.Tally = &events.Tally{}
 	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, a.reporter(text))
 	summary, err := r.Run(ctx, a.stop)
-	if err := errors.Join(err, r.Events.Err()); err != nil {
+	if err != nil {
 		return err
+	}
+	if err := r.Events.Err(); err != nil { // hosts have been worked on: this is not status 1
+		return unreported{err}
 	}
 	return a.status(summary)
 }
+
+// unreported is a run whose outcome could not be written.
+type unreported struct{ error }
+
+// ExitCode implements coder.
+func (unreported) ExitCode() int { return 2 }
 
 // status is the exit status that a summary amounts to, or nil for 0.
 func (a *app) status(s events.Summary) error {
@@ -93,6 +105,10 @@ func (a *app) runner() (*playbooks.Runner, error) {
 // connect is what the command line says about reaching hosts.
 func (a *app) connect(account *user.User) (playbooks.Connect, error) {
 	policy, err := a.flags.hostKeys()
+	err = errors.Join(err, readable("--private-key", a.flags.privateKeys))
+	if policy == transport.Strict { // otherwise the file may be about to be made
+		err = errors.Join(err, readable("--known-hosts", a.flags.knownHosts))
+	}
 	return playbooks.Connect{
 		User: a.flags.user, LocalUser: account.Username,
 		PrivateKeys: a.flags.privateKeys, KnownHosts: a.flags.knownHosts,
@@ -101,6 +117,20 @@ func (a *app) connect(account *user.User) (playbooks.Connect, error) {
 		Become:  a.flags.become || a.flags.becomeUser != "", BecomeUser: a.flags.becomeUser,
 		Home: a.home(), Warn: a.warn,
 	}, err
+}
+
+// readable reports the files of a flag that cannot be read: no host is to blame.
+func readable(flag string, paths []string) error {
+	var errs []error
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", flag, err))
+			continue
+		}
+		f.Close()
+	}
+	return errors.Join(errs...)
 }
 
 // keep is --keep as the runner has it, where 0 is the default.

@@ -88,6 +88,9 @@ func (t target) String() string {
 // value sets v, which is addressable, to n.
 func (d *decoder) value(n *Node, v reflect.Value, t target) {
 	if n.Kind == Scalar && (n.Value == nil || d.isOpen(n)) {
+		if n.Computed && t.field != nil && v.Kind() != reflect.Interface {
+			d.errs.Add(n.Errorf("give it a default, such as Data.x ?? 'y', or leave the property out", "%s is null: the expression gives nothing", t))
+		}
 		return
 	}
 	if set := scalarSetter(v.Type()); set != nil {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	udiff "github.com/aymanbagabas/go-udiff"
@@ -35,8 +37,8 @@ func unifiedDiff(ctx context.Context, h modules.Host, t modules.TextChange) stri
 	if err != nil {
 		return fmt.Sprintf("no diff: the new text is %v\n", err)
 	}
-	from, to := t.Path, t.Path
-	diff := udiff.Unified(from, to, have, want)
+	header := strings.Trim(strconv.Quote(t.Path), `"`) // one line, whatever the name
+	diff := udiff.Unified(header, header, have, want)
 	if len(diff) > maxDiff {
 		diff = clip(diff, maxDiff) + "\nthe rest of the diff is left out\n"
 	}

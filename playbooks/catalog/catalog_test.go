@@ -141,7 +141,7 @@ var wrong = []struct{ name, manifest, want string }{
 	{"sensitive values are not told", play("- exec: [a: {sensitive: true, environment: [\"{{ Facts.os }}\"]}]"), "site.yaml:4:49: the value is not valid; the details are withheld because the resource is sensitive"},
 	{"messages", "ccm: {pre_message: \"{{ Data.a }}\", post_message: \"{{ Data.b }}\", resources: [exec: [a: ]]}",
 		"site.yaml:1:29: missing key \"Data.a\"\n  hint: it has port, role; give a default with Data.a ?? …\nsite.yaml:1:59: missing key \"Data.b\"\n  hint: it has port, role; give a default with Data.b ?? …"},
-	{"source that is missing", play("- file: [/a: {source: nope, " + root + "}]"), "site.yaml:4:27: there is no file nope in DIR"},
+	{"source that is missing", play("- file: [/a: {source: nope, control: {if: 'true'}, " + root + "}]"), "site.yaml:4:27: there is no file nope in DIR"},
 }
 
 const nopeHint = "\n  hint: did you mean \"none\"?; give a default with Data.nope ?? …"
@@ -311,7 +311,7 @@ func TestSources(t *testing.T) {
 		{"a link out of the folder", "link", "link is not a file of the play's folder DIR: path escapes from parent"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			comp := compiler(t, play("- file: [/a: {source: "+c.source+", "+root+"}]"), map[string]string{"sub/x": ""}, Options{})
+			comp := compiler(t, play("- file: [/a: {source: "+c.source+", control: {if: 'true'}, "+root+"}]"), map[string]string{"sub/x": ""}, Options{})
 			dir := comp.play.Folder
 			require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
 			require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "link")))
@@ -320,6 +320,26 @@ func TestSources(t *testing.T) {
 			require.Equal(t, "site.yaml:4:27: source: "+c.want, strings.ReplaceAll(err.Error(), dir, "DIR"))
 		})
 	}
+}
+
+// TestMissingFilesAreFoundBeforeAnyHost has only those told that every host
+// would stumble over.
+func TestMissingFilesAreFoundBeforeAnyHost(t *testing.T) {
+	text := play(`- file:
+        - /a: {source: nope, ` + root + `}
+        - /b: {content: "{{ jet('nope.jet') }}", ` + root + `}
+        - /c: {content: "{{ template('broken.templ') }}", ` + root + `}
+        - /d: {source: nope-either, control: {if: "false"}, ` + root + `}`)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "broken.templ"), []byte("{{ 1 + }}"), 0o600))
+	plays, err := manifest.Parse(filepath.Join(dir, "site.yaml"), []byte(text), builtin.Types())
+	require.NoError(t, err)
+	_, err = New(plays[0], Options{})
+	require.Error(t, err)
+	require.Equal(t, strings.TrimSpace(`
+DIR/site.yaml:5:24: source: there is no file nope in DIR
+DIR/site.yaml:6:34: no file "nope.jet" in DIR
+broken.templ:1:7: unexpected end in the expression "1 +"`), strings.ReplaceAll(err.Error(), dir, "DIR"))
 }
 
 func TestBounds(t *testing.T) {

@@ -38,7 +38,8 @@ type Options struct {
 	Hiera   *templates.Source // --hiera: over the play's data; nil if there is none
 }
 
-// New opens the play's folder.
+// New opens the play's folder. What every host would stumble over, a file or a
+// template that is not there, is an error here.
 func New(play *manifest.Play, opts Options) (*Compiler, error) {
 	files, err := templates.Open(play.Folder)
 	if err != nil {
@@ -55,7 +56,28 @@ func New(play *manifest.Play, opts Options) (*Compiler, error) {
 		paths, all := opts.Hiera.Facts()
 		c.factPaths, c.allFacts = append(c.factPaths, paths...), c.allFacts || all
 	}
+	if err := c.checkFiles(); err != nil {
+		c.Close()
+		return nil, err
+	}
 	return c, nil
+}
+
+// checkFiles looks at the files that the play names and that every host needs.
+func (c *Compiler) checkFiles() error {
+	var errs yamlpos.Errors
+	for _, r := range c.play.Resources {
+		if !r.Unconditional() {
+			continue
+		}
+		for _, f := range r.PlayFiles() {
+			if _, err := c.sources.content(f.Name.Text); err != nil {
+				errs.Add(f.Name.Errorf("", "%s: %v", f.Property, err))
+			}
+		}
+		errs.Add(r.CheckTemplates(c.files))
+	}
+	return manifest.Distinct(errs)
 }
 
 // Facts gives the paths of the facts that the play can read; all is set when

@@ -51,10 +51,7 @@ func (p *compilation) entry(ctx context.Context, r *manifest.Resource, env *temp
 	if len(p.errs) > before && e.Name == "" { // its properties would only repeat that
 		return
 	}
-	properties, err := p.properties(ctx, r, e.Name, env)
-	if err != nil && e.Sensitive {
-		err = withheld(err)
-	}
+	properties, err := p.properties(ctx, r, e, env)
 	p.errs.Add(err)
 	if e.Properties = properties; len(p.errs) == before {
 		p.add(e)
@@ -138,12 +135,22 @@ func (p *compilation) suggest(ref string) string {
 }
 
 // properties resolves, prepares and validates the properties of a resource and
-// gives them as JSON.
-func (p *compilation) properties(ctx context.Context, r *manifest.Resource, name string, env *templates.Env) (json.RawMessage, error) {
+// gives them as JSON. The errors of expressions hold no values; those about what
+// they gave are withheld if the resource is sensitive.
+func (p *compilation) properties(ctx context.Context, r *manifest.Resource, e modules.Entry, env *templates.Env) (json.RawMessage, error) {
 	node, err := r.Properties.Resolve(ctx, env)
 	if err != nil {
 		return nil, err
 	}
+	b, err := p.encode(ctx, r, e.Name, node)
+	if err != nil && e.Sensitive {
+		err = withheld(err)
+	}
+	return b, err
+}
+
+// encode prepares and validates resolved properties and gives them as JSON.
+func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name string, node *yamlpos.Node) (json.RawMessage, error) {
 	res := r.Type.New()
 	if err := yamlpos.Decode(node, res); err != nil {
 		return nil, err
