@@ -198,9 +198,10 @@ type HostTotals struct {
 	OK          int `json:"ok"`
 	Failed      int `json:"failed"`
 	Unreachable int `json:"unreachable"`
+	NotStarted  int `json:"not_started"` // the run ended before it came to them
 }
 
-// Sum is the number of hosts.
+// Sum is the number of hosts that were worked on.
 func (t HostTotals) Sum() int { return t.OK + t.Failed + t.Unreachable }
 
 // ResourceTotals are numbers of resources over all hosts.

@@ -9,9 +9,10 @@ import (
 // per resource. The zero Tally is ready for use; its methods may be called from
 // any goroutine.
 type Tally struct {
-	mu    sync.Mutex
-	check bool
-	hosts map[string]*hostTally
+	mu       sync.Mutex
+	check    bool
+	selected int // hosts of the run
+	hosts    map[string]*hostTally
 }
 
 type hostTally struct {
@@ -26,7 +27,7 @@ func (t *Tally) Report(e Event) {
 	defer t.mu.Unlock()
 	switch e := e.(type) {
 	case RunStart:
-		t.check = e.Check
+		t.check, t.selected = e.Check, e.Hosts
 	case Result:
 		t.host(e.Host).add(e)
 	case Unreachable:
@@ -94,6 +95,7 @@ func (t *Tally) Summary(interrupted bool) Summary {
 		s.Hosts[name] = h.HostSummary
 		s.Totals.add(h)
 	}
+	s.Totals.Hosts.NotStarted = max(0, t.selected-len(t.hosts))
 	if n := s.Totals.Resources.Sum(); s.Check && n > 0 {
 		share := float64(n-s.Totals.Resources.Uncertain) / float64(n)
 		s.Totals.CertainShare = &share
