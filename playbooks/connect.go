@@ -3,7 +3,6 @@ package playbooks
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +24,6 @@ type Connect struct {
 	Timeout       time.Duration // for connecting and logging in; 0 if the command line gave none
 	Become        bool
 	BecomeUser    string
-	Home          string // for ~ in paths
 	Warn          func(text string)
 }
 
@@ -77,8 +75,8 @@ func (c Connect) hop(name string, conn inventory.Connection) transport.Target {
 		Address:        conn.Address,
 		Port:           conn.Port,
 		User:           c.login(conn),
-		PrivateKeys:    c.expand(firstList(c.PrivateKeys, conn.PrivateKeys)),
-		KnownHosts:     c.expand(firstList(c.KnownHosts, conn.KnownHosts)),
+		PrivateKeys:    firstList(c.PrivateKeys, conn.PrivateKeys),
+		KnownHosts:     firstList(c.KnownHosts, conn.KnownHosts),
 		HostKeys:       c.HostKeys,
 		ConnectTimeout: cmp.Or(c.Timeout, conn.ConnectTimeout),
 	}
@@ -131,15 +129,4 @@ func firstList(lists ...[]string) []string {
 		}
 	}
 	return nil
-}
-
-func (c Connect) expand(paths []string) []string {
-	var expanded []string
-	for _, path := range paths {
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(c.Home, rest)
-		}
-		expanded = append(expanded, path)
-	}
-	return expanded
 }

@@ -43,16 +43,16 @@ all:
     odd: {connect: {jump: "gate:0"}}
 `))
 	require.NoError(t, err)
-	me := Connect{LocalUser: "me", Home: "/home/me"}
+	me := Connect{LocalUser: "me"}
 	for _, c := range []struct {
 		name, host string
 		connect    Connect
 		want       transport.Target
 	}{
 		{"defaults", "plain", me, transport.Target{Host: "plain", Address: "plain", User: "me"}},
-		{"the inventory", "web1", me, transport.Target{Host: "web1", Address: "10.0.0.1", Port: 2222, User: "inv", PrivateKeys: []string{"/home/me/key"}, KnownHosts: []string{"/kh"}}},
-		{"the command line", "web1", Connect{User: "cli", PrivateKeys: []string{"/k"}, KnownHosts: []string{"~/h"}, Home: "/home/me", HostKeys: transport.AcceptNew, HostKeysGiven: true},
-			transport.Target{Host: "web1", Address: "10.0.0.1", Port: 2222, User: "cli", PrivateKeys: []string{"/k"}, KnownHosts: []string{"/home/me/h"}, HostKeys: transport.AcceptNew}},
+		{"the inventory", "web1", me, transport.Target{Host: "web1", Address: "10.0.0.1", Port: 2222, User: "inv", PrivateKeys: []string{"~/key"}, KnownHosts: []string{"/kh"}}},
+		{"the command line", "web1", Connect{User: "cli", PrivateKeys: []string{"/k"}, KnownHosts: []string{"~/h"}, HostKeys: transport.AcceptNew, HostKeysGiven: true},
+			transport.Target{Host: "web1", Address: "10.0.0.1", Port: 2222, User: "cli", PrivateKeys: []string{"/k"}, KnownHosts: []string{"~/h"}, HostKeys: transport.AcceptNew}},
 		{"jump hosts", "far", me, transport.Target{Host: "far", Address: "far", User: "me", Jump: []transport.Target{
 			{Host: "bastion", Address: "10.0.0.8", User: "jumper"},
 			{Host: "10.0.0.9:2200", Address: "10.0.0.9", Port: 2200, User: "me"},

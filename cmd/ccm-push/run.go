@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -105,9 +106,9 @@ func (a *app) runner() (*playbooks.Runner, error) {
 // connect is what the command line says about reaching hosts.
 func (a *app) connect(account *user.User) (playbooks.Connect, error) {
 	policy, err := a.flags.hostKeys()
-	err = errors.Join(err, readable("--private-key", a.flags.privateKeys))
+	err = errors.Join(err, a.readable("--private-key", a.flags.privateKeys))
 	if policy == transport.Strict { // otherwise the file may be about to be made
-		err = errors.Join(err, readable("--known-hosts", a.flags.knownHosts))
+		err = errors.Join(err, a.readable("--known-hosts", a.flags.knownHosts))
 	}
 	return playbooks.Connect{
 		User: a.flags.user, LocalUser: account.Username,
@@ -115,14 +116,17 @@ func (a *app) connect(account *user.User) (playbooks.Connect, error) {
 		HostKeys: policy, HostKeysGiven: a.flags.hostKeyChecking != "",
 		Timeout: a.flags.timeout,
 		Become:  a.flags.become || a.flags.becomeUser != "", BecomeUser: a.flags.becomeUser,
-		Home: a.home(), Warn: a.warn,
+		Warn: a.warn,
 	}, err
 }
 
 // readable reports the files of a flag that cannot be read: no host is to blame.
-func readable(flag string, paths []string) error {
+func (a *app) readable(flag string, paths []string) error {
 	var errs []error
 	for _, path := range paths {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok { // as the connection will read it
+			path = filepath.Join(a.home(), rest)
+		}
 		f, err := os.Open(path)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", flag, err))
