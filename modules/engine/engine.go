@@ -246,14 +246,15 @@ func (r *run) foreseen(i int) *forecast {
 // done already needs no forecast, except over plans that were only predicted.
 func (r *run) record(i int, plan modules.Plan, w *witness) {
 	w.recorded = true
+	if !r.checked(i) && r.would.pending == "" {
+		return
+	}
 	ref := r.cat.Entries[i].Ref()
 	plan.Effects = r.foreseen(i).settled(plan.Effects)
 	if r.cat.Check && !r.cat.Entries[i].Check {
 		r.will.record(ref, plan, w.because)
 	}
-	if r.cat.Check || r.cat.Entries[i].Check || r.would.pending != "" {
-		r.would.record(ref, plan, w.because)
-	}
+	r.would.record(ref, plan, w.because)
 }
 
 // refresh lets a type react to the first changed entry it subscribes to. The
