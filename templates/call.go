@@ -11,6 +11,7 @@ import (
 type renderCall struct {
 	file   string // "" for a text
 	jet    bool
+	golang bool   // a file in the language of text/template
 	delims Delims // of jet
 	pos    Position
 
@@ -37,6 +38,9 @@ func newRenderCall(function string, args []string, pos Position) (*renderCall, e
 	case strings.HasSuffix(source, ".jet"):
 		c.file, c.jet = source, true
 		return c, nil
+	case !c.jet && strings.HasSuffix(source, ".gotmpl"):
+		c.file, c.golang = source, true
+		return c, nil
 	case !c.jet && (strings.HasSuffix(source, ".templ") || strings.HasSuffix(source, ".tmpl")):
 		c.file = source
 		return c, nil
@@ -51,7 +55,7 @@ var fileName = regexp.MustCompile(`^[\w./-]+\.\w{1,8}$`)
 func (c *renderCall) literal(function, source string) (err error) {
 	if fileName.MatchString(source) {
 		return faultf("%s: %q is neither a template file nor a template", function, source).
-			withHint("template files end in .templ, .tmpl or .jet; file(%q) gives a file as it is", source)
+			withHint("template files end in .templ, .tmpl, .gotmpl or .jet; file(%q) gives a file as it is", source)
 	}
 	if c.jet {
 		c.template, err = ParseJet(source, c.pos, c.delims, nil)
@@ -84,6 +88,9 @@ func (c *renderCall) resolve(files *Files) (*Text, *Template, error) {
 		return c.text, c.template, nil
 	case c.jet:
 		t, err := files.jet(c.file, c.delims)
+		return nil, t, err
+	case c.golang:
+		t, err := files.golang(c.file)
 		return nil, t, err
 	}
 	t, err := files.text(c.file)

@@ -118,6 +118,17 @@ func (f *Files) jet(name string, delims Delims) (*Template, error) {
 	})
 }
 
+// golang gives a file in the language of text/template, parsed.
+func (f *Files) golang(name string) (*Template, error) {
+	source, err := f.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	return f.templates.get(path.Clean(name), func() (*Template, error) {
+		return ParseGo(string(source), wholeFile(name), Delims{})
+	})
+}
+
 func wholeFile(name string) Position {
 	return Position{File: name, Line: 1, Column: 1, Verbatim: true}
 }

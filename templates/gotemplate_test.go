@@ -114,3 +114,33 @@ func TestGoEnds(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.EqualError(t, err, "motd.tmpl:1:1: rendering did not end in time: context deadline exceeded")
 }
+
+// TestGoTemplateFile has files of the play in the language of text/template
+// behave as those in the others.
+func TestGoTemplateFile(t *testing.T) {
+	files := openFiles(t, map[string]string{
+		"ports.gotmpl": `{{ range $u := lookup "data.users" }}{{ $u.name }}={{ $u.id }} {{ end }}on {{ lookup "facts.evil" }} & <b>`,
+		"bad.gotmpl":   "one\n{{ lookup \"data.nope\" }}",
+		"wrong.gotmpl": "{{ range }}",
+	})
+	env := sampleEnv(files)
+	env.Facts["evil"] = `{{ lookup "data.secret" }}`
+	text, err := Parse(`{{ template("ports.gotmpl") }}!`, Position{})
+	require.NoError(t, err)
+	out, err := text.String(t.Context(), env)
+	require.NoError(t, err)
+	require.Equal(t, `ann=1 bob=2 on {{ lookup "data.secret" }} & <b>!`, out)
+	paths, all := text.Facts(files)
+	require.Equal(t, []string{"evil"}, paths)
+	require.False(t, all)
+
+	text, err = Parse(`{{ template("bad.gotmpl") }}`, Position{File: "site.yaml", Line: 3, Column: 5})
+	require.NoError(t, err)
+	_, err = text.String(t.Context(), env)
+	require.ErrorContains(t, err, `bad.gotmpl:2:`)
+	require.ErrorContains(t, err, `missing key "data.nope"`)
+
+	text, err = Parse(`{{ template("wrong.gotmpl") }}`, Position{})
+	require.NoError(t, err)
+	require.ErrorContains(t, text.Check(files), "wrong.gotmpl:1", "found before any host")
+}

@@ -187,7 +187,7 @@ func syntaxErrorCases() []errorCase {
 			"  hint: what is computed is a value and never a template"},
 		{"{{ template() }}", "site.yaml:7:15: template: 0 arguments\n  hint: write template(\"name.templ\"), jet(\"name.jet\") or jet(\"name.jet\", \"<<\", \">>\")"},
 		{"{{ template('motd.j2') }}", "site.yaml:7:15: template: \"motd.j2\" is neither a template file nor a template\n" +
-			"  hint: template files end in .templ, .tmpl or .jet; file(\"motd.j2\") gives a file as it is"},
+			"  hint: template files end in .templ, .tmpl, .gotmpl or .jet; file(\"motd.j2\") gives a file as it is"},
 		{"{{ template('{{ 1 + }}') }}", `site.yaml:7:31: unexpected end in the expression "1 +"`},
 		{"{{ jet('[[ Data. ]]') }}", "site.yaml:7:20: parsing pipeline: unexpected '.' (expected pipe or right delimiter)"},
 		{"{{ file(Facts.host.name) }}", "site.yaml:7:15: file: what a host sent may not be a path\n" +
