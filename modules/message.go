@@ -109,6 +109,10 @@ type Result struct {
 	Duration  time.Duration `json:"ns,omitempty"`
 }
 
+// MaxParts bounds the changes and the notes of one result: the engine says no
+// more, and a controller takes no more.
+const MaxParts = 1000
+
 // A Note is a line that a resource had to say.
 type Note struct {
 	Level string `json:"level"` // info, warning, error

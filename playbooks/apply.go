@@ -107,18 +107,14 @@ func (a *answers) done(d *modules.Done) error {
 	return breach("the host is done but has not reported %d of its %d resources", n, len(a.seen))
 }
 
-// maxParts bounds the changes and the notes of one result: many more than any
-// resource has.
-const maxParts = 1000
-
 func (a *answers) result(r *modules.Result) error {
 	switch {
 	case r.Index < 0 || r.Index >= len(a.seen):
 		return breach("the host reports resource %d of %d", r.Index, len(a.seen))
 	case a.seen[r.Index]:
 		return breach("the host reports resource %d twice", r.Index)
-	case len(r.Changes) > maxParts, len(r.Messages) > maxParts:
-		return breach("the host reports more than %d changes or notes of one resource", maxParts)
+	case len(r.Changes) > modules.MaxParts, len(r.Messages) > modules.MaxParts:
+		return breach("the host reports more than %d changes or notes of one resource", modules.MaxParts)
 	}
 	switch r.Status {
 	case "":

@@ -12,9 +12,8 @@ import (
 // Bounds of what one resource may say, in bytes. JSON makes up to six of one;
 // all together stay below [modules.MaxFromHost] even then.
 const (
-	maxText      = 8 << 10 // one message, error or reason
-	maxAllNotes  = 96 << 10
-	maxNoteCount = 1000
+	maxText     = 8 << 10 // one message, error or reason
+	maxAllNotes = 96 << 10
 )
 
 // notes is the [modules.Reporter] of one resource.
@@ -31,7 +30,7 @@ func (n *notes) Message(level, text string) {
 	n.size += len(text)
 	switch {
 	case n.full:
-	case n.size > maxAllNotes || len(n.list) == maxNoteCount:
+	case n.size > maxAllNotes || len(n.list) == modules.MaxParts-1:
 		n.full = true
 		n.list = append(n.list, modules.Note{Level: "warning", Text: "further messages are left out"})
 	default:
