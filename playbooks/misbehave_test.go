@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 // twoResources is a play with a content that travels as a hash. Nobody but the
@@ -65,7 +66,7 @@ func misbehaving(t *testing.T, fault string) *world {
 	hosts := servers(t, "web1")
 	hosts["web2"] = sshtest.Start(t, sshtest.Env("FAKE="+fault))
 	w := newWorld(t, hosts, twoResources).fake(t)
-	w.Options.Catalog.Extra = map[string]any{"owner": owner()}
+	w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"owner": owner()}}}
 	return w
 }
 

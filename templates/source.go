@@ -25,15 +25,21 @@ type document struct {
 	texts map[*yamlpos.Node]*Text
 }
 
-// ParseSource reads the three parts of a source, each of which may be nil: data
-// (a map), hierarchy (order, a list of strings, by default ["default"]; merge,
-// first or deep) and overrides (a map of maps). Expressions in them see facts
-// only. The error is [yamlpos.Errors].
-func ParseSource(data, hierarchy, overrides *yamlpos.Node) (Source, error) {
+// Parts are what a source is read from. Each of them may be nil.
+type Parts struct {
+	Data      *yamlpos.Node   // a map
+	Files     []*yamlpos.Node // of vars_files, maps: their keys replace those of data, and later ones win
+	Hierarchy *yamlpos.Node   // order, a list of strings, by default ["default"]; merge, first or deep
+	Overrides *yamlpos.Node   // a map of maps
+}
+
+// ParseSource reads the parts of a source. Expressions in them see facts only.
+// The error is [yamlpos.Errors].
+func ParseSource(parts Parts) (Source, error) {
 	p := &sourceParser{}
-	p.data(data)
-	p.hierarchy(hierarchy)
-	p.overrides(overrides)
+	p.data(parts.Data)
+	p.hierarchy(parts.Hierarchy)
+	p.overrides(parts.Overrides)
 	if err := p.errs.Err(); err != nil {
 		return Source{}, err
 	}

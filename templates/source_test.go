@@ -11,7 +11,7 @@ import (
 
 func parseSource(tb testing.TB, source string) (Source, error) {
 	doc := yamlDocument(tb, source)
-	return ParseSource(doc.Get("data"), doc.Get("hierarchy"), doc.Get("overrides"))
+	return ParseSource(Parts{Data: doc.Get("data"), Hierarchy: doc.Get("hierarchy"), Overrides: doc.Get("overrides")})
 }
 
 func linuxFacts() map[string]any {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"strings"
 
@@ -14,14 +13,14 @@ import (
 
 // readExtra reads the values of -e: key=value, whose value is a string, @FILE,
 // or a map in YAML.
-func readExtra(args []string) (map[string]any, error) {
-	extra := map[string]any{}
+func readExtra(args []string) ([]templates.Layer, error) {
+	var extra []templates.Layer
 	for _, arg := range args {
 		more, err := readExtraOne(arg)
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(extra, more)
+		extra = append(extra, templates.Layer{Name: "-e", Values: more})
 	}
 	return extra, nil
 }
@@ -110,6 +109,8 @@ func readHiera(path string) (*templates.Source, error) {
 			return nil, pair.Key.Errorf("it has data, hierarchy and overrides", "unknown key %q", pair.Key.Text)
 		}
 	}
-	src, err := templates.ParseSource(doc.Get("data"), doc.Get("hierarchy"), doc.Get("overrides"))
+	src, err := templates.ParseSource(templates.Parts{
+		Data: doc.Get("data"), Hierarchy: doc.Get("hierarchy"), Overrides: doc.Get("overrides"),
+	})
 	return &src, err
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 func TestReadExtra(t *testing.T) {
@@ -44,7 +46,7 @@ func TestReadExtra(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, test.want, got)
+			require.Equal(t, test.want, templates.Merge(got))
 		})
 	}
 }

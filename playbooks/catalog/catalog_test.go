@@ -191,7 +191,9 @@ func TestData(t *testing.T) {
 	hiera := func(t *testing.T, text string) *templates.Source {
 		docs, err := yamlpos.Parse("hiera.yaml", []byte(text))
 		require.NoError(t, err)
-		src, err := templates.ParseSource(docs[0].Get("data"), docs[0].Get("hierarchy"), docs[0].Get("overrides"))
+		src, err := templates.ParseSource(templates.Parts{
+			Data: docs[0].Get("data"), Hierarchy: docs[0].Get("hierarchy"), Overrides: docs[0].Get("overrides"),
+		})
 		require.NoError(t, err)
 		return &src
 	}
@@ -211,7 +213,7 @@ func TestData(t *testing.T) {
 		{"extra", overrides, "data: {port: 4, list: [b]}", vars, map[string]any{"port": int64(9), "list": []any{}}, "9 "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			opts := Options{Extra: c.extra}
+			opts := Options{Extra: []templates.Layer{{Name: "-e", Values: c.extra}}}
 			if c.hiera != "" {
 				opts.Hiera = hiera(t, c.hiera)
 			}

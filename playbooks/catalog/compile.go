@@ -33,7 +33,7 @@ type Compiler struct {
 // Options are what a run adds to a play.
 type Options struct {
 	Environ map[string]string // the controller's, for Environ in expressions
-	Extra   map[string]any    // -e: over everything
+	Extra   []templates.Layer // -e: over everything
 	Facts   map[string]any    // --facts: over those of every host
 	Hiera   *templates.Source // --hiera: over the play's data; nil if there is none
 }
@@ -139,7 +139,7 @@ func (c *Compiler) data(ctx context.Context, h Host) (map[string]any, error) {
 		data = templates.DeepMerge(data, over)
 	}
 	maps.Copy(data, h.Vars)
-	maps.Copy(data, c.opts.Extra)
+	maps.Copy(data, templates.Merge(c.opts.Extra))
 	return data, nil
 }
 

@@ -181,7 +181,9 @@ func (l *loader) percentage(n *yamlpos.Node, share *float64) *float64 {
 
 // data gathers the parts from which a host's data is resolved.
 func (l *loader) data(n *yamlpos.Node) templates.Source {
-	src, err := templates.ParseSource(n.Get("data"), n.Get("hierarchy"), n.Get("overrides"))
+	src, err := templates.ParseSource(templates.Parts{
+		Data: n.Get("data"), Hierarchy: n.Get("hierarchy"), Overrides: n.Get("overrides"),
+	})
 	l.add(err)
 	return src
 }
