@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/transport/sshtest"
 	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
 // twoResources is a play with a content that travels as a hash. Nobody but the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/templates"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -51,7 +52,7 @@ ccm:
 func TestCheckApplyStable(t *testing.T) {
 	hosts := servers(t, "web1", "web2")
 	w := newWorld(t, hosts, site)
-	w.Options.Catalog.Extra = map[string]any{"owner": owner()}
+	w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"owner": owner()}}}
 	w.Options.Check = true
 	changed := []string{
 		"play web 1/1: web1 web2",
@@ -184,7 +185,7 @@ func TestHostsThatCannotBeReached(t *testing.T) {
 
 func TestCompileErrorIsTheHostsOwn(t *testing.T) {
 	w := newWorld(t, servers(t, "web1", "web2"), `ccm: {resources: [exec: [{"echo {{ Data.home contains Data.only ? 'x' : Data.nope }}": }]]}`)
-	w.Options.Catalog.Extra = map[string]any{"only": filepath.Dir(varOf(w, "web1", "home"))}
+	w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"only": filepath.Dir(varOf(w, "web1", "home"))}}}
 	require.Equal(t, []string{
 		"play site 1/1: web1 web2", "web1 exec#echo x changed", "web1 done: ok", "web2 failed in compile", "web2 done: failed",
 	}, w.run(t))
@@ -270,7 +271,7 @@ ccm:
         - "{{ Data.home }}/b":
         - "{{ Data.home }}/c":
 `)
-	w.Options.Catalog.Extra = map[string]any{"owner": owner()}
+	w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"owner": owner()}}}
 	const size = 300_000
 	large := make([]byte, size) // of noise, which the wire cannot press together
 	for i, x := 0, uint32(1); i < size; i++ {
