@@ -76,6 +76,9 @@ type FileWriter interface {
 	// MakeDir creates a directory and its missing parents, all with these
 	// attributes. An existing directory is an error.
 	MakeDir(ctx context.Context, path string, a Attributes) error
+	// Symlink replaces path by a symbolic link to target, which is stored as it is
+	// and need not exist. A directory at path is an error.
+	Symlink(ctx context.Context, path, target string) error
 	// SetAttributes changes owner and mode of what is at path, which must not be
 	// a symbolic link.
 	SetAttributes(ctx context.Context, path string, a Attributes) error
@@ -154,6 +157,7 @@ type Command struct {
 	Path    string        // colon list of absolute directories; "" is the default path
 	User    string        // run as this user (name or id) with its groups; "" is the own user
 	Timeout time.Duration // 0 means none
+	Stdin   string        // what the program reads; the place for secrets, which others could see in Argv and Env
 	// OnLine, if set, gets every line of standard output as it is written.
 	OnLine func(line string)
 }

@@ -23,6 +23,7 @@ type readOnlyFiles struct{}
 
 func (readOnlyFiles) Write(context.Context, string, io.Reader, Attributes) error { return ErrReadOnly }
 func (readOnlyFiles) MakeDir(context.Context, string, Attributes) error          { return ErrReadOnly }
+func (readOnlyFiles) Symlink(context.Context, string, string) error              { return ErrReadOnly }
 func (readOnlyFiles) SetAttributes(context.Context, string, Attributes) error    { return ErrReadOnly }
 func (readOnlyFiles) Remove(context.Context, string, bool) error                 { return ErrReadOnly }
 

@@ -70,6 +70,9 @@ func (c *commands) process(ctx context.Context, cmd modules.Command) (*exec.Cmd,
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.Cancel = func() error { return killGroup(p.Process.Pid) }
 	p.WaitDelay = waitDelay
+	if cmd.Stdin != "" {
+		p.Stdin = strings.NewReader(cmd.Stdin)
+	}
 	p.Env = []string{"PATH=" + cmd.Path, "LANG=C", "LC_ALL=C"}
 	if cmd.User != "" {
 		if err := c.become(ctx, p, cmd.User); err != nil {

@@ -149,3 +149,17 @@ func TestOutputLines(t *testing.T) {
 		})
 	}
 }
+
+func TestStdin(t *testing.T) {
+	h := New()
+	exit, err := h.Commands.Run(t.Context(), modules.Command{Argv: []string{"cat"}, Stdin: "pass\n"})
+	require.NoError(t, err)
+	require.Equal(t, "pass\n", exit.Stdout.Text)
+	// A program that does not read it is no mistake.
+	exit, err = h.Commands.Run(t.Context(), modules.Command{Argv: []string{"true"}, Stdin: strings.Repeat("x", 1<<20)})
+	require.NoError(t, err)
+	require.Zero(t, exit.Code)
+	exit, err = h.Commands.Probe(t.Context(), modules.Command{Argv: []string{"wc", "-c"}})
+	require.NoError(t, err)
+	require.Equal(t, "0", strings.TrimSpace(exit.Stdout.Text))
+}
