@@ -1,10 +1,6 @@
 package yamlpos
 
-import (
-	"strings"
-
-	"gopkg.in/yaml.v3"
-)
+import "gopkg.in/yaml.v3"
 
 // A converter turns the nodes of yaml.v3 into ours.
 type converter struct {
@@ -101,7 +97,8 @@ func (c *converter) items(out *Node, n *yaml.Node, depth int) (height int) {
 			break
 		}
 		if item.Kind != yaml.AliasNode { // that node belongs to its anchor
-			node.Comment = comment(item.HeadComment, item.LineComment)
+			above, apart := attached(item.HeadComment)
+			node.Comment, node.Stray = comment(above, item.LineComment), stray(apart, item.FootComment)
 		}
 		out.Items = append(out.Items, node)
 		height = max(height, h)
@@ -125,7 +122,7 @@ func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
 		case key.Kind != Scalar:
 			c.errs.Add(key.Errorf(keyHint(key), "a key must be a scalar"))
 		case n.Content[i].Tag != "!!merge":
-			key.Comment = comment(n.Content[i].HeadComment, n.Content[i].LineComment, n.Content[i+1].LineComment)
+			key.Comment, key.Stray = keyComments(n.Content[i], n.Content[i+1])
 			c.errs.Add(set.write(key, value))
 		case merge != nil:
 			c.errs.Add(key.Errorf("write <<: [*a, *b]", "key << is given twice, first at line %d", merge.Line))
@@ -156,16 +153,4 @@ func keyHint(key *Node) string {
 		return `quote an expression: "{{ … }}"`
 	}
 	return ""
-}
-
-// comment joins YAML comments, each line without its # and the blank after it.
-func comment(parts ...string) string {
-	var lines []string
-	for _, part := range parts {
-		for line := range strings.Lines(part) {
-			line = strings.TrimLeft(strings.TrimSpace(line), "#")
-			lines = append(lines, strings.TrimPrefix(line, " "))
-		}
-	}
-	return strings.Join(lines, "\n")
 }

@@ -1,6 +1,7 @@
 package yamlpos
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -28,7 +29,8 @@ func Literal(check func(f reflect.StructField, path string, n *Node) error) Opti
 // that does not fit is reported at once, as [Errors]; what fits is set.
 //
 // Struct fields go by the name in their json tag; those without one are
-// ignored. An `also:"a,b"` tag gives other spellings of the key. Embedded
+// ignored. An `also:"a,b"` tag gives other spellings of the key, a `hint` tag says
+// what to write where the value has the wrong kind. Embedded
 // structs count as part of the outer one, pointers are allocated, null is "not
 // given" and leaves the zero value. Whether a key is required is not checked.
 //
@@ -77,6 +79,14 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
+// hint is what the field says to write instead of a wrong shape.
+func (t target) hint() string {
+	if t.field == nil {
+		return ""
+	}
+	return t.field.Tag.Get("hint")
+}
+
 // String is the subject of an error.
 func (t target) String() string {
 	if t.path == "" {
@@ -123,10 +133,13 @@ func (d *decoder) isOpen(n *Node) bool { return d.open != nil && d.open(n) }
 
 func (d *decoder) scalar(n *Node, v reflect.Value, t target, set setter) {
 	if n.Kind != Scalar {
-		d.errs.Add(n.Errorf("", "%s must be a single value, not %s", t, n.Describe()))
+		d.errs.Add(n.Errorf(t.hint(), "%s must be a single value, not %s", t, n.Describe()))
 		return
 	}
 	if err := set(n, v, t); err != nil {
+		if e, ok := errors.AsType[*Error](err); ok && e.Hint == "" {
+			e.Hint = t.hint()
+		}
 		d.errs.Add(err)
 		return
 	}
@@ -182,7 +195,7 @@ func (d *decoder) mapping(n *Node, v reflect.Value, t target) {
 }
 
 func notMap(n *Node, t target) *Error {
-	return n.Errorf("write a map: key: value", "%s must be a map, not %s", t, n.Describe())
+	return n.Errorf(cmp.Or(t.hint(), "write a map: key: value"), "%s must be a map, not %s", t, n.Describe())
 }
 
 func (d *decoder) structure(n *Node, v reflect.Value, t target) {

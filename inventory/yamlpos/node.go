@@ -30,6 +30,10 @@ type Node struct {
 	// the leading # and blank, lines joined by newlines. It is set on the items of
 	// lists and, for maps, on the keys.
 	Comment string
+	// Stray is what stands near the node as YAML comments and belongs to none:
+	// above it with a blank line between, or below it. Paragraphs are separated by
+	// blank lines.
+	Stray string
 
 	Items []*Node // of lists
 	Pairs []Pair  // of maps: in file order, merge keys applied, keys unique

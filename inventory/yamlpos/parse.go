@@ -49,6 +49,9 @@ func decodeAll(data []byte) (documents []*yaml.Node, err error) {
 			err = fmt.Errorf("yaml: %v", p)
 		}
 	}()
+	// YAML reads both line ends alike, but after the long one yaml.v3 takes every
+	// comment for one that a blank line follows.
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		document := new(yaml.Node)

@@ -138,6 +138,45 @@ list:
 	require.Empty(t, n.Get("list").Items[1].Comment)
 }
 
+func TestCommentsOfKeys(t *testing.T) {
+	for _, tt := range []struct{ name, text, a, b, stray string }{ // stray is that of a and b
+		{"above", "a: 1\n# of b\n# too\nb: 2\n", "", "of b\ntoo", ""},
+		{"beside", "a: 1 # of a\nb: 2 # of b\n", "of a", "of b", ""},
+		{"beside nothing", "a: # of a\nb:\n", "of a", "", ""},
+		{"beside a map", "a: # of a\n  b: 1 # of b\n", "of a", "of b", ""},
+		{"above within a map", "a:\n  # of b\n  b: 1\n", "", "of b", ""},
+		{"beside a value on the next line", "a: # of a\n  x\nb: # of b\n  - 1\n", "of a", "of b", ""},
+		{"beside a block", "a: | # of a\n  # text\n# of b\nb: 1\n", "of a", "of b", ""},
+		{"beside a flow", "a: {x: 1} # of a\nb: [1] # of b\n", "of a", "of b", ""},
+		{"in a flow", "{\n  # of a\n  a: 1,\n  b: 2 # of b\n}\n", "of a", "of b", ""},
+		{"beside an alias", "x: &x 1\na: *x # of a\nb: 2\n", "of a", "", ""},
+		{"long line ends", "a: 1\r\n# of b\r\n# too\r\nb: 2 # beside\r\n", "", "of b\ntoo\nbeside", ""},
+		{"a blank line below", "a: 1\n\n# stray\n\nb: 2\n", "", "", "stray"},
+		{"a blank line below, long line ends", "a: 1\r\n\r\n# stray\r\n\r\nb: 2\r\n", "", "", "stray"},
+		{"a blank line within", "a: 1\n\n# stray\n\n# of b\nb: 2\n", "", "of b", "stray"},
+		{"below", "a: 1\n# stray\n\nb: 2\n", "", "", "stray"},
+		{"below and above", "a: 1\n# stray\n\n# too\n\nb: 2\n", "", "", "stray|too"},
+		{"deeper than the next key", "a:\n  b: 1\n  # stray\nc: 1\n", "", "", "stray"},
+		{"behind an anchor", "a: &a # stray\n  b: 1\n", "", "", "stray"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n := parseOne(t, tt.text)
+			keys := map[string]*Node{}
+			collectKeys(n, keys)
+			require.Equal(t, tt.a, keys["a"].Comment)
+			require.Equal(t, tt.b, keys["b"].Comment)
+			require.Equal(t, tt.stray, strings.Trim(keys["a"].Stray+"|"+keys["b"].Stray, "|"))
+		})
+	}
+}
+
+func collectKeys(n *Node, keys map[string]*Node) {
+	for _, p := range n.Pairs {
+		keys[p.Key.Text] = p.Key
+		collectKeys(p.Value, keys)
+	}
+}
+
 // bomb is a list of nine aliases to a list of nine aliases and so on.
 func bomb(levels int) string {
 	var b strings.Builder
