@@ -133,7 +133,7 @@ func parseArgs(name, text string) ([]field, error) {
 	}
 	words, err := shellquote.Split(text)
 	if err != nil {
-		return nil, badValue("quote as in a shell", "%s: %s", name, err)
+		return nil, badValue("quote as in a shell", "%s: a quote or a backslash is not closed", name)
 	}
 	arguments, err := splitArgs(name, words)
 	if err != nil {

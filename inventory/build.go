@@ -177,6 +177,9 @@ func hostNames(key *yamlpos.Node) (names []string, port *yamlpos.Node, err error
 	}
 	text, digits := splitPort(key.Text)
 	if digits != "" {
+		if _, err := parsePort("port", digits); err != nil {
+			return nil, nil, key.Errorf("", "host %q: %s", key.Text, err)
+		}
 		port = portVar(key, digits)
 	}
 	names, err = expandRanges(text, hostRange)
@@ -193,11 +196,7 @@ func hostNames(key *yamlpos.Node) (names []string, port *yamlpos.Node, err error
 
 // portVar is the variable that a port in a host key stands for, as in Ansible.
 func portVar(key *yamlpos.Node, digits string) *yamlpos.Node {
-	var port any = digits // too large for a number: an error will quote it
-	if n := atoi(digits); n >= 0 {
-		port = n
-	}
-	return yamlpos.From(key, map[string]any{"ansible_port": port})
+	return yamlpos.From(key, map[string]any{"ansible_port": atoi(digits)})
 }
 
 // link makes child a child of parent, once.
@@ -225,6 +224,10 @@ func (b *builder) finish() (*Inventory, error) {
 	setDepths(b.inv.groups)
 	b.collectUngrouped()
 	setMergeOrder(b.inv.hosts)
+	b.checkJumps()
+	if err := b.errs.Err(); err != nil {
+		return nil, err
+	}
 	b.inv.order = b.inv.groupOf[allGroup].Hosts()
 	b.inv.warnings = b.notes.list()
 	return b.inv, nil

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ type Connection struct {
 	PrivateKeys     []string      // files, as written: ~ is not expanded
 	KnownHosts      []string      // files, as written
 	HostKeyChecking string        // "yes" or "accept-new"
-	Jump            string        // [user@]host[:port], several separated by commas
+	Jump            []Hop         // hosts to go through, outermost first
 	ConnectTimeout  time.Duration // dial, handshake and login
 	Become          bool          // escalate; Pos["become"] tells false from not set
 	BecomeUser      string
@@ -192,10 +193,8 @@ func parseValue(name, key string, texts []string) (func(*Connection), error) {
 		checking, err := parseHostKeyChecking(name, text)
 		return func(c *Connection) { c.HostKeyChecking = checking }, err
 	case "jump":
-		if text == "none" {
-			text = ""
-		}
-		return func(c *Connection) { c.Jump = text }, checkWord(name, text)
+		hops, err := parseHops(name, text)
+		return func(c *Connection) { c.Jump = slices.Clone(hops) }, err
 	case "connect_timeout":
 		timeout, err := parseSeconds(name, text)
 		return func(c *Connection) { c.ConnectTimeout = timeout }, err
@@ -203,7 +202,7 @@ func parseValue(name, key string, texts []string) (func(*Connection), error) {
 		become, err := parseBool(name, text)
 		return func(c *Connection) { c.Become = become }, err
 	case "become_user":
-		return func(c *Connection) { c.BecomeUser = text }, checkWord(name, text)
+		return func(c *Connection) { c.BecomeUser = text }, checkAccount(name, text)
 	case "become_method":
 		return func(c *Connection) { c.BecomeMethod = text }, checkOnly(name, text, "sudo")
 	}
@@ -232,6 +231,17 @@ func parsePort(name, text string) (int, error) {
 func checkWord(name, text string) error {
 	if strings.ContainsFunc(text, unicode.IsSpace) || strings.HasPrefix(text, "-") {
 		return badValue("", "%s %q has a blank, or - in front", name, text)
+	}
+	return nil
+}
+
+// account is what login names are made of (useradd(8), and @ for domains): it
+// becomes a word of a command line.
+var account = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@+-]*$`)
+
+func checkAccount(name, text string) error {
+	if !account.MatchString(text) {
+		return badValue("letters, digits and _ . @ + - are allowed", "%s %q is no account name", name, text)
 	}
 	return nil
 }

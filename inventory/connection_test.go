@@ -19,7 +19,7 @@ all:
     h:
       connect: {address: 192.0.2.1, port: 2222, user: deploy, private_key: ~/.ssh/id, known_hosts: [a, b], jump: "me@gate:22", become: yes, become_user: app, become_method: sudo}
 `, Connection{Address: "192.0.2.1", Port: 2222, User: "deploy", PrivateKeys: []string{"~/.ssh/id"}, KnownHosts: []string{"a", "b"},
-			Jump: "me@gate:22", Become: true, BecomeUser: "app", BecomeMethod: "sudo"}},
+			Jump: []Hop{{User: "me", Host: "gate", Port: 22}}, Become: true, BecomeUser: "app", BecomeMethod: "sudo"}},
 		{"Ansible's variables", `
 all:
   hosts:
@@ -43,7 +43,7 @@ all:
       ansible_ssh_common_args: -o ControlMaster=auto -o ControlPersist=60s -o UserKnownHostsFile="a b" -oStrictHostKeyChecking=accept-new -o 'Port 2222' -J gate -o connecttimeout=5
       ansible_ssh_extra_args: -l deploy -i k1 -o IdentityFile=k2 -o User=late
 `, Connection{Address: "h", Port: 2222, User: "deploy", PrivateKeys: []string{"k1", "k2"}, KnownHosts: []string{"a", "b"},
-			HostKeyChecking: "accept-new", Jump: "gate", ConnectTimeout: 5 * time.Second}},
+			HostKeyChecking: "accept-new", Jump: []Hop{{Host: "gate"}}, ConnectTimeout: 5 * time.Second}},
 		{"variables win over arguments", "all: {hosts: {h: {ansible_port: 1, ansible_ssh_common_args: -p 2}}}", Connection{Address: "h", Port: 1}},
 		{"connect wins within a layer", "all: {hosts: {h: {connect: {port: 1}, ansible_port: 2}}}", Connection{Address: "h", Port: 1}},
 		{"a higher layer wins", `
@@ -99,6 +99,7 @@ var connectionErrors = []struct{ name, text, want string }{
 	{"Jinja", "all: {vars: {ansible_host: \"{{ ip }}\"}}", "hosts.yml:1:28: ansible_host cannot be an expression\n  hint: connection values are read before anything is evaluated: write the value itself"},
 	{"expression", "all: {connect: {user: \"${user}\"}}", "hosts.yml:1:23: user cannot be an expression\n  hint: connection values are read before anything is evaluated: write the value itself"},
 	{"no verification", "all: {connect: {known_hosts: /dev/null}}", "hosts.yml:1:30: known_hosts without a file would verify nothing\n  hint: host keys are always verified: remove it and trust the host's key once"},
+	{"become_user", "all: {connect: {become_user: a;b}}", "hosts.yml:1:30: become_user \"a;b\" is no account name\n  hint: letters, digits and _ . @ + - are allowed"},
 	{"become", "all: {connect: {become: maybe}}", `hosts.yml:1:25: become must be true or false, not "maybe"`},
 	{"become_method", "all: {vars: {ansible_become_method: su}}", "hosts.yml:1:37: ansible_become_method \"su\" is not supported yet\n  hint: write sudo"},
 	{"local", "all: {vars: {ansible_connection: local}}", "hosts.yml:1:34: ansible_connection \"local\" is not supported yet\n  hint: write ssh, or remove it"},
@@ -115,7 +116,7 @@ var connectionErrors = []struct{ name, text, want string }{
 	{"no value", "all: {vars: {ansible_ssh_extra_args: -o}}", "hosts.yml:1:38: ansible_ssh_extra_args: -o needs a value"},
 	{"option without a value", "all: {vars: {ansible_ssh_extra_args: -o Port}}", "hosts.yml:1:38: ansible_ssh_extra_args: Port is empty"},
 	{"no known hosts", "all: {vars: {ansible_ssh_extra_args: -o UserKnownHostsFile=}}", "hosts.yml:1:38: ansible_ssh_extra_args: UserKnownHostsFile is empty"},
-	{"open quote", "all: {vars: {ansible_ssh_extra_args: \"-o 'Port=1\"}}", "hosts.yml:1:38: ansible_ssh_extra_args: Unterminated single-quoted string\n  hint: quote as in a shell"},
+	{"open quote", "all: {vars: {ansible_ssh_extra_args: \"-o 'Port=1\"}}", "hosts.yml:1:38: ansible_ssh_extra_args: a quote or a backslash is not closed\n  hint: quote as in a shell"},
 }
 
 func TestConnectionErrors(t *testing.T) {

@@ -17,7 +17,11 @@ const nameHint = "letters, digits and _ . - are allowed, and a name does not beg
 // checkKey refuses keys that YAML does not read as text, such as 12 or true.
 func checkKey(key *yamlpos.Node, what string) error {
 	if _, text := key.Value.(string); !text {
-		return key.Errorf("quote it: \""+key.Text+"\"", "%s name %s is read as %s", what, key.Text, kindOf(key))
+		hint := "quote it: \"" + key.Text + "\""
+		if key.Value == nil {
+			hint = "write a name"
+		}
+		return key.Errorf(hint, "%s name %s is read as %s", what, key.Text, kindOf(key))
 	}
 	return nil
 }

@@ -82,8 +82,10 @@ var hostKeyErrors = []struct{ key, want string }{
 	{`..`, `".." cannot be a host name` + badNameHint},
 	{``, `"" cannot be a host name` + badNameHint},
 	{`web:ssh`, "\"web:ssh\" cannot be a host name\n  hint: a colon stands in IPv6 addresses, or before a port from 1 to 65535"},
-	{`h:0`, "ansible_port 0 is outside 1-65535"},
-	{`h:99999999999999999999`, "ansible_port 99999999999999999999 is outside 1-65535"},
+	{`h:0`, `host "h:0": port 0 is outside 1-65535`},
+	{`h:70000`, `host "h:70000": port 70000 is outside 1-65535`},
+	{`[2001:db8::1]:70000`, `host "[2001:db8::1]:70000": port 70000 is outside 1-65535`},
+	{`h:99999999999999999999`, `host "h:99999999999999999999": port 99999999999999999999 is outside 1-65535`},
 }
 
 func TestHostKeyErrors(t *testing.T) {
@@ -114,7 +116,7 @@ var shapeErrors = []struct{ name, text, want string }{
 	{"INI", "# fleet\n[web]\nweb1\n", "hosts.yml: INI inventories are not supported yet\n  hint: name a YAML file"},
 	{"numeric host", "web: {hosts: {12: }}\n", "hosts.yml:1:15: host name 12 is read as a number\n  hint: quote it: \"12\""},
 	{"boolean group", "true: {hosts: {h: }}\n", "hosts.yml:1:1: group name true is read as a boolean\n  hint: quote it: \"true\""},
-	{"null group", "a: {children: {~: }}\n", "hosts.yml:1:16: group name ~ is read as null\n  hint: quote it: \"~\""},
+	{"null group", "a: {children: {~: }}\n", "hosts.yml:1:16: group name ~ is read as null\n  hint: write a name"},
 	{"group with a colon", "\"os:debian\":\n", "hosts.yml:1:1: \"os:debian\" cannot be a group name" + badNameHint},
 	{"scalar group", "web: h1\n", "hosts.yml:1:6: group web must be a map, not the text \"h1\"\n  hint: write hosts:, children:, vars: or connect: below it"},
 	{"scalar host", "web: {hosts: {h1: x}}\n", "hosts.yml:1:19: host h1 must be a map, not the text \"x\"\n  hint: write its variables as a map, or nothing"},

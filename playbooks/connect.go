@@ -2,9 +2,6 @@ package playbooks
 
 import (
 	"cmp"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -50,17 +47,13 @@ func (c Connect) become(play *manifest.Play, conn inventory.Connection) *transpo
 }
 
 // target says how to reach a host of the inventory.
-func (c Connect) target(inv *inventory.Inventory, h *inventory.Host) (transport.Target, error) {
+func (c Connect) target(inv *inventory.Inventory, h *inventory.Host) transport.Target {
 	conn := h.Connection()
-	t := c.hop(h.Name, conn)
-	for _, hop := range splitList(conn.Jump) {
-		jump, err := c.jump(inv, hop)
-		if err != nil {
-			return t, fmt.Errorf("%s: %w", conn.Pos["jump"], err)
-		}
-		t.Jump = append(t.Jump, jump)
+	t := c.direct(h.Name, conn)
+	for _, hop := range conn.Jump {
+		t.Jump = append(t.Jump, c.jump(inv, hop))
 	}
-	return t, nil
+	return t
 }
 
 // login is the user to log in as.
@@ -68,8 +61,8 @@ func (c Connect) login(conn inventory.Connection) string {
 	return cmp.Or(c.User, conn.User, c.LocalUser)
 }
 
-// hop is a target without its jump hosts.
-func (c Connect) hop(name string, conn inventory.Connection) transport.Target {
+// direct is a target without its jump hosts.
+func (c Connect) direct(name string, conn inventory.Connection) transport.Target {
 	t := transport.Target{
 		Host:           name,
 		Address:        conn.Address,
@@ -86,40 +79,16 @@ func (c Connect) hop(name string, conn inventory.Connection) transport.Target {
 	return t
 }
 
-// jump reads [user@]host[:port]. A host of the inventory is reached as the
-// inventory says.
-func (c Connect) jump(inv *inventory.Inventory, hop string) (transport.Target, error) {
-	userName, address, found := strings.Cut(hop, "@")
-	if !found {
-		userName, address = "", hop
+// jump is a hop of the way to a target. A host of the inventory is reached as
+// the inventory says. What the hop says of itself counts more, also than -u.
+func (c Connect) jump(inv *inventory.Inventory, hop inventory.Hop) transport.Target {
+	conn, name := inventory.Connection{Address: hop.Host}, hop.Place()
+	if h := inv.Host(hop.Host); h != nil {
+		conn, name = h.Connection(), h.Name
 	}
-	if h := inv.Host(address); h != nil {
-		conn := h.Connection()
-		if conn.Jump != "" {
-			return transport.Target{}, fmt.Errorf("jump host %s has a jump host of its own; write the whole chain, with commas, outermost first", address)
-		}
-		t := c.hop(h.Name, conn)
-		t.User = cmp.Or(userName, t.User)
-		return t, nil
-	}
-	conn := inventory.Connection{Address: address, User: userName}
-	if i := strings.LastIndexByte(address, ':'); i > 0 && strings.Count(address, ":") == 1 || strings.HasPrefix(address, "[") && strings.Contains(address, "]:") {
-		port, err := strconv.Atoi(address[i+1:])
-		if err != nil || port < 1 || port > 65535 {
-			return transport.Target{}, fmt.Errorf("jump host %q: %q is no port", hop, address[i+1:])
-		}
-		conn.Address, conn.Port = strings.Trim(address[:i], "[]"), port
-	}
-	t := c.hop(address, conn)
-	t.User = cmp.Or(userName, t.User) // what the jump says of itself, not -u
-	return t, nil
-}
-
-func splitList(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return strings.Split(s, ",")
+	t := c.direct(name, conn)
+	t.User, t.Port = cmp.Or(hop.User, t.User), cmp.Or(hop.Port, t.Port)
+	return t
 }
 
 func firstList(lists ...[]string) []string {

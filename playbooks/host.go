@@ -170,11 +170,7 @@ func (f *fleet) session(ctx context.Context, play *manifest.Play, state *hostSta
 }
 
 func (r *Runner) dial(ctx context.Context, h *inventory.Host) (*transport.Client, error) {
-	target, err := r.Connect.target(r.Inventory, h)
-	if err != nil {
-		return nil, err
-	}
-	return r.Dialer.Dial(ctx, target)
+	return r.Dialer.Dial(ctx, r.Connect.target(r.Inventory, h))
 }
 
 // start starts the host program and takes its greeting apart.

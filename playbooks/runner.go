@@ -3,6 +3,7 @@ package playbooks
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ccm-push/ccm-push/facts"
@@ -124,13 +125,14 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	if err != nil {
 		return events.Summary{}, err
 	}
+	filesErr := r.CheckFiles(slices.Concat(hostLists...))
 	compilers, err := r.compilers()
 	defer func() {
 		for _, c := range compilers {
 			c.Close()
 		}
 	}()
-	if err != nil {
+	if err := errors.Join(filesErr, err); err != nil {
 		return events.Summary{}, err
 	}
 	f := &fleet{Runner: r, stop: stop, states: map[string]*hostState{}}

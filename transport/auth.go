@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -178,10 +179,13 @@ func isHangUp(err error) bool {
 	return isNet || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe)
 }
 
-// hangUp says in words what an end of file means.
+// hangUp says in words what an end of file, or a reset, means. x/crypto closes
+// the connection itself when it cannot write, and may report that.
 func hangUp(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) {
-		return errors.New("the host closed the connection")
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
+		if errors.Is(err, end) {
+			return errors.New("the host closed the connection")
+		}
 	}
 	return withoutHandshake(err)
 }

@@ -88,7 +88,8 @@ func (d *Dialer) connect(ctx context.Context, t Target, via *Client) (*Client, e
 	// x/crypto/ssh takes no context, and a connection through a jump host has
 	// no deadlines: closing it ends every wait.
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	c, chans, reqs, err := ssh.NewClientConn(conn, t.addr(), l.config(ctx))
+	l.banner = &bannerConn{Conn: conn}
+	c, chans, reqs, err := ssh.NewClientConn(l.banner, t.addr(), l.config(ctx))
 	if !stop() || err != nil {
 		conn.Close()
 		return nil, l.fail(ctx, err)
@@ -113,6 +114,7 @@ type login struct {
 	target Target
 	known  *knownHosts
 	files  []keyFile
+	banner *bannerConn // nil until the host is dialled
 
 	// x/crypto/ssh runs callbacks on goroutines of its own, which may still be
 	// running when the attempt is over.
@@ -130,10 +132,10 @@ func (l *login) prepare() error {
 	}
 	var err error
 	if l.files, err = l.dialer.keys.forTarget(l.target, l.dialer.Home); err != nil {
-		return l.target.fail(opAuthenticate, err, "")
+		return l.target.fail(opAuthenticate, err, hintOf(err))
 	}
 	if l.known, err = l.dialer.known.open(l.target.knownHosts(l.dialer.Home)); err != nil {
-		return l.target.fail(opHostKey, err, "")
+		return l.target.fail(opHostKey, err, hintOf(err))
 	}
 	return nil
 }
@@ -176,29 +178,12 @@ func (l *login) fail(ctx context.Context, err error) error {
 	}
 	switch op {
 	case opDial:
-		return l.target.fail(op, dialCause(err), "")
+		return l.target.fail(op, dialCause(err), l.target.dialHint(err))
 	case opAuthenticate:
 		return l.authError(err)
 	}
-	return l.target.fail(op, hangUp(err), "")
-}
-
-func timeoutHint(op string, cause error) string {
-	switch {
-	case !errors.Is(cause, ErrTimeout):
-		return ""
-	case op == opDial:
-		return "is the address right, and does a firewall drop the packets?"
-	case op == opHandshake:
-		return "something accepted the connection but does not speak SSH in time"
+	if said := l.banner.beforeVersion(); said != "" {
+		return l.target.fail(op, fmt.Errorf("%w: it first said %s", hangUp(err), said), noServerHint)
 	}
-	return ""
-}
-
-// dialCause leaves out the address, which a HostError has.
-func dialCause(err error) error {
-	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
-		return e.Err
-	}
-	return err
+	return l.target.fail(op, hangUp(err), handshakeHint(err))
 }

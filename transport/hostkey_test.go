@@ -234,7 +234,7 @@ func TestAcceptNewSeesWhatAnotherProcessHasAdded(t *testing.T) {
 func TestKnownHostsThatCannotBeRead(t *testing.T) {
 	target := Target{Host: "web1", Address: "127.0.0.1", Port: 1, User: "deploy", KnownHosts: []string{t.TempDir()}}
 	err := dialOnce(t, &Dialer{}, target)
-	require.Equal(t, "web1: host key 127.0.0.1:1: reading known hosts: read DIR: is a directory", masked(err, target.KnownHosts[0], "DIR"))
+	require.Equal(t, "web1: host key 127.0.0.1:1: known hosts DIR: is a directory", masked(err, target.KnownHosts[0], "DIR"))
 }
 
 func TestAlgorithms(t *testing.T) {

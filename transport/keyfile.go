@@ -1,12 +1,14 @@
 package transport
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -17,6 +19,7 @@ import (
 // encrypted or of no use; remark then says so.
 type keyFile struct {
 	name   string // base name
+	path   string
 	public ssh.PublicKey
 	signer ssh.Signer
 	remark string
@@ -54,7 +57,7 @@ func (k *keyFiles) forTarget(t Target, home string) ([]keyFile, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			files = append(files, keyFile{name: filepath.Base(name), remark: err.Error()})
+			files = append(files, keyFile{name: filepath.Base(name), remark: remark(err)})
 		default:
 			files = append(files, key)
 		}
@@ -77,21 +80,29 @@ func (k *keyFiles) load(path string) (keyFile, error) {
 }
 
 func readKeyFile(path string) (keyFile, error) {
+	fail := func(err error) error { return &FileError{Setting: settingKeys, Path: path, Err: withoutPath(err)} }
+	// Before opening it: a named pipe would make us wait.
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return keyFile{}, fail(err)
+	case !info.Mode().IsRegular():
+		return keyFile{}, fail(errors.New("it is no regular file"))
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return keyFile{}, fmt.Errorf("reading private key: %w", err)
+		return keyFile{}, fail(err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return keyFile{}, fmt.Errorf("reading private key: %w", err)
-	}
-	if exposed(info) {
-		return keyFile{}, fmt.Errorf("private key %s has mode %04o, so others can read it; chmod 600 it", path, info.Mode().Perm())
-	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
 	if err != nil {
-		return keyFile{}, fmt.Errorf("reading private key: %w", err)
+		return keyFile{}, fail(err)
+	}
+	if exposed(info) && !isPublicKey(text) {
+		return keyFile{}, &FileError{
+			Setting: settingKeys, Path: path, Hint: "chmod 600 " + shellWord(path),
+			Err: fmt.Errorf("its mode %04o lets others read it", info.Mode().Perm()),
+		}
 	}
 	return parseKeyFile(path, text)
 }
@@ -107,7 +118,7 @@ func exposed(info fs.FileInfo) bool {
 }
 
 func parseKeyFile(path string, text []byte) (keyFile, error) {
-	key := keyFile{name: filepath.Base(path)}
+	key := keyFile{name: filepath.Base(path), path: path}
 	signer, err := ssh.ParsePrivateKey(text)
 	if missing, ok := errors.AsType[*ssh.PassphraseMissingError](err); ok {
 		key.public = missing.PublicKey
@@ -118,10 +129,26 @@ func parseKeyFile(path string, text []byte) (keyFile, error) {
 		return key, nil
 	}
 	if err != nil {
-		return keyFile{}, fmt.Errorf("private key %s: %w", path, err)
+		return keyFile{}, &FileError{Setting: settingKeys, Path: path, Err: err, Hint: noKeyHint(path, text)}
 	}
 	key.public, key.signer = signer.PublicKey(), signer
 	return key, nil
+}
+
+// noKeyHint recognises what people name instead of a private key.
+func noKeyHint(path string, text []byte) string {
+	if bytes.HasPrefix(text, []byte("PuTTY-User-Key-File")) {
+		return "it is PuTTY's; write it anew with puttygen -O private-openssh-new"
+	}
+	if isPublicKey(text) {
+		return "it is the public key; name the private one, " + strings.TrimSuffix(path, ".pub")
+	}
+	return "name a private key as ssh-keygen writes it"
+}
+
+func isPublicKey(text []byte) bool {
+	_, _, _, _, err := ssh.ParseAuthorizedKey(text)
+	return err == nil
 }
 
 // readPublicKey is for old key formats, which hide the public key too.

@@ -153,7 +153,7 @@ func (s *keyStore) open(files []string) (*knownHosts, error) {
 func (s *keyStore) read(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("reading known hosts: %w", err)
+		return &FileError{Setting: settingKnownHosts, Path: file, Err: withoutPath(err)}
 	}
 	if s.files == nil {
 		s.files = make(map[string][]knownLine)

@@ -21,7 +21,8 @@ import (
 //
 // After need it exits if MODE is exit, or reads csize bytes of gzip from
 // standard input if MODE is wait (some heads read ahead of that, so nothing may
-// be sent behind them before the greeting). A build uploaded as .cache/ccm-push/SHA256.gz
+// be sent behind them before the greeting). MODE again is wait, but what is
+// cached does not count: it did not start. A build uploaded as .cache/ccm-push/SHA256.gz
 // in the home directory goes before both.
 //
 // When the build is cached, this starts two processes: uname and ls.
@@ -41,7 +42,7 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; ` +
 	`l=$(LC_ALL=C ls -dln . $s 2>/dev/null); ` +
 	`case $l in drwx------*) ;; *) return 1;; esac; case $l in drwx------[+]*) return 1;; esac; }; ` +
 	// has returns 0 if the build in d is whole and ours.
-	`has() { own && test -f $s && test -O $s || return 1; test -h $s && return 1; ` +
+	`has() { test $m = again && return 1; own && test -f $s && test -O $s || return 1; test -h $s && return 1; ` +
 	`unset IFS; set -- $l; IFS=; ` +
 	`until test ${1:-.} = .; do shift; done; test $# -gt 5 || return 1; shift; ` +
 	`case $1:$5 in -rwx------:$z|-rwx------[.@]:$z) ;; *) return 1;; esac; }; ` +
@@ -52,7 +53,7 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; ` +
 	`u=$(id -u); for d in /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do has && go; done; ` +
 	// From here on the build is missing. w is why a directory cannot take it.
 	`w=nodir; k=$(umask); umask 077; ` +
-	`full() { case $e in *o?space*|*uota*) w=nospace;; esac; }; ` +
+	`full() { case $e in *o?space*|*uota*) w=nospace;; *ead-only*) w=readonly;; esac; }; ` +
 	`stop() { rm -f $t $t.gz; echo fail $n $w $d; exit 1; }; ` +
 	// takes returns 0 if d can be made, belongs to us, and can hold and execute a
 	// file: an empty one, which is a script that does nothing.
@@ -79,6 +80,7 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; ` +
 const (
 	failNoSpace = "nospace"
 	failNoDir   = "nodir"
+	failNoWrite = "readonly"
 	failNoExec  = "noexec"
 	failNoGzip  = "nogzip"
 	failUnpack  = "unpack"
@@ -87,8 +89,9 @@ const (
 
 // The modes of the script.
 const (
-	modeExit = "exit" // after need, exit
-	modeWait = "wait" // after need, read the build from standard input
+	modeExit  = "exit"  // after need, exit
+	modeWait  = "wait"  // after need, read the build from standard input
+	modeAgain = "again" // as wait, but without a look at what is cached
 )
 
 // safeWord is what every shell passes on unchanged without quotes: zsh expands

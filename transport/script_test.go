@@ -223,6 +223,14 @@ var scriptTests = []struct {
 		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
 		require.Equal(p.t, "hello\n", p.run(modeExit, nil))
 	}},
+	{"replaces a cache of another content when told to", func(p *place) {
+		p.install()
+		require.NoError(p.t, os.WriteFile(p.cached(), bytes.Repeat([]byte{0}, int(p.build.Size)), 0o700))
+		require.NotContains(p.t, p.run(modeWait, nil), "need")
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeAgain, p.build.Compressed))
+		require.Equal(p.t, "hello\n", p.run(modeExit, nil))
+		p.requireFiles(p.cache(), p.build.SHA256)
+	}},
 	{"sees a cached file of another mode", func(p *place) {
 		p.install()
 		for _, mode := range []os.FileMode{0o600, 0o755, 0o777, 0o700 | os.ModeSetuid} {
@@ -303,6 +311,13 @@ var scriptTests = []struct {
 		require.Equal(p.t, "hello\n", p.run(modeExit, nil))
 		mount(p.t, p.temps, "noexec")
 		require.Equal(p.t, fmt.Sprintf("fail %s noexec %s/tmp/ccm-push-%d\n", testNonce, p.temps, os.Getuid()), p.run(modeExit, nil))
+	}},
+	{"says that a file system is read-only", func(p *place) {
+		mount(p.t, p.home, "ro")
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		p.requireFiles(p.second(), p.build.SHA256)
+		mount(p.t, p.temps, "ro")
+		require.Equal(p.t, fmt.Sprintf("fail %s readonly %s/tmp/ccm-push-%d\n", testNonce, p.temps, os.Getuid()), p.run(modeExit, nil))
 	}},
 	{"leaves nothing on a full disk", func(p *place) {
 		mount(p.t, p.home, "size=64k")

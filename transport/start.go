@@ -81,7 +81,11 @@ func (c *Client) StartModule(ctx context.Context, s Start) (*Process, error) {
 	stop := context.AfterFunc(p.ctx, func() { c.ssh.Close() })
 	process, err := st.run()
 	if !stop() {
-		return nil, c.target.fail(st.op, context.Cause(p.ctx), st.noiseHint())
+		cause := context.Cause(p.ctx)
+		if st.op == opStart && errors.Is(cause, ErrTimeout) {
+			return nil, c.target.fail(st.op, cause, st.shellHint())
+		}
+		return nil, c.target.fail(st.op, cause, st.noiseHint())
 	}
 	return process, err
 }
@@ -92,6 +96,7 @@ type starter struct {
 	start    Start
 	patience *patience
 	op       string // the step that is going on
+	again    bool   // what was cached did not start
 	noise    string // what was printed before the greeting, quoted
 }
 
@@ -102,6 +107,10 @@ func (st *starter) run() (*Process, error) {
 		mode = modeWait
 	}
 	p, a, err := st.exec(mode)
+	if died(err) {
+		mode, st.again = modeAgain, true
+		p, a, err = st.exec(mode)
+	}
 	if err != nil || a.hello != nil {
 		return p, err
 	}
@@ -118,6 +127,16 @@ func (st *starter) run() (*Process, error) {
 		}
 	}
 	return st.installByStdin(p, build)
+}
+
+// died reports whether a copy of the build has probably been started that is not
+// what it was: each start looks at owner, mode and size, since a hash would cost
+// more than all the rest. A shell that cannot execute a file ends with 126 or,
+// having taken it for a script, with 2 or 127; a broken program by a signal. The
+// 0 and 1 of profiles that exit and of nologin are not worth another try.
+func died(err error) bool {
+	exit, ok := errors.AsType[*ExitError](err)
+	return ok && (exit.Code > 1 || exit.Signal != "")
 }
 
 // installBySFTP uploads the build and runs the script again. It also does that
@@ -201,78 +220,4 @@ func (st *starter) build(a answer) (Build, error) {
 	slices.Sort(known)
 	err := fmt.Errorf("%w: it is %q", ErrNoBuild, a.os+"/"+a.arch)
 	return Build{}, st.client.target.fail(opInstall, err, "there are builds for "+strings.Join(known, ", "))
-}
-
-// refused turns a fail line into an error.
-func (st *starter) refused(a answer) error {
-	var err error
-	var hint string
-	switch a.fail {
-	case failNoSpace:
-		err, hint = ErrNoSpace, "about 10 MB are needed"
-	case failNoExec:
-		err = fmt.Errorf("%w: every directory that could hold it is mounted noexec", errInstall)
-		hint = "make ~/.cache/ccm-push, /var/tmp or /tmp a place where programs can be executed"
-	case failNoDir:
-		err = fmt.Errorf("%w: no directory can hold it", errInstall)
-		hint = "~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory of the user with mode 0700, or one that the user can make"
-	case failNoGzip:
-		err = fmt.Errorf("%w: gzip is missing on the host", errInstall)
-	case failUnpack:
-		err = fmt.Errorf("%w: gzip could not unpack it", errInstall)
-	case failHash:
-		err = fmt.Errorf("%w: what arrived has another SHA-256", errInstall)
-	default:
-		err = fmt.Errorf("%w: %q", errInstall, a.fail)
-	}
-	if a.dir != "" {
-		err = fmt.Errorf("%w (last tried %q)", err, a.dir)
-	}
-	return st.client.target.fail(opInstall, err, hint)
-}
-
-// silent explains why nothing that we know was said: heard is the error of
-// reading it.
-func (st *starter) silent(p *Process, heard error) error {
-	t := st.client.target
-	if !errors.Is(heard, errEnded) {
-		return t.fail(st.op, fmt.Errorf("%w: %w", ErrNotModule, heard), st.noiseHint())
-	}
-	err := p.Wait()
-	exit, _ := errors.AsType[*ExitError](err)
-	if exit != nil && st.start.Become != nil {
-		if line, hint := st.start.Become.refusal(exit, t.User); line != "" {
-			return t.fail(opBecome, fmt.Errorf("%w: %s", ErrBecome, line), hint)
-		}
-	}
-	if err == nil {
-		err = errors.New("it exited with 0")
-	}
-	return t.fail(st.op, fmt.Errorf("%w: %w", ErrNotModule, err), st.noiseHint())
-}
-
-func (st *starter) noiseHint() string {
-	if st.noise == "" {
-		return ""
-	}
-	return "the login shell printed " + st.noise
-}
-
-// refusal recognises what sudo says when it does not start a program. sudo is
-// translated, but its name is not.
-func (b *Become) refusal(exit *ExitError, user string) (line, hint string) {
-	for l := range strings.Lines(exit.Stderr) {
-		l = strings.TrimSpace(l)
-		switch {
-		case line != "": // the first one has the cause
-		case strings.HasPrefix(l, "sudo: "), strings.Contains(l, "sudoers"), strings.HasPrefix(l, "Sorry, user"):
-			line = l
-		case exit.Code == 127 && strings.Contains(l, "sudo"):
-			return l, "install sudo on the host, or connect as " + b.user()
-		}
-	}
-	if line == "" {
-		return "", ""
-	}
-	return line, fmt.Sprintf("let %s run commands as %s without a password and without a terminal (sudoers: NOPASSWD, !requiretty)", user, b.user())
 }

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -91,6 +93,49 @@ func TestWithoutSFTPTheBuildGoesOverStdin(t *testing.T) {
 	})
 }
 
+// TestDamagedBuildIsSentAgain has copies that pass the start check, which looks
+// at owner, mode and size.
+func TestDamagedBuildIsSentAgain(t *testing.T) {
+	b := hello(t)
+	program := unpack(t, b)
+	for name, damage := range map[string]func(program []byte){
+		"no program":        func(p []byte) { clear(p[:4096]) },
+		"an empty script":   func(p []byte) { copy(p, bytes.Repeat([]byte("\n"), len(p))); copy(p, "exit 7") },
+		"a broken program":  func(p []byte) { clear(p[4096:]) },
+		"a different shell": func(p []byte) { copy(p, "#!/nonexistent/sh\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := sshtest.Start(t)
+			cache := filepath.Join(srv.Home, ".cache/ccm-push")
+			require.NoError(t, os.MkdirAll(cache, 0o700))
+			damaged := bytes.Clone(program)
+			damage(damaged)
+			require.NoError(t, os.WriteFile(filepath.Join(cache, b.SHA256), damaged, 0o700))
+			for _, uploaded := range []bool{true, false} {
+				before := srv.Stats().Execs
+				p, err := connect(t, srv).StartModule(t.Context(), newStart(b))
+				require.NoError(t, err)
+				require.Equal(t, uploaded, p.Uploaded)
+				requireEcho(t, p)
+				if !uploaded {
+					require.EqualValues(t, 1, srv.Stats().Execs-before)
+				}
+			}
+			requireCached(t, srv, b)
+		})
+	}
+}
+
+// unpack gives the program in a build.
+func unpack(t *testing.T, b Build) []byte {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(b.Compressed))
+	require.NoError(t, err)
+	program, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return program
+}
+
 func TestManyStartsAtOnce(t *testing.T) {
 	srv := sshtest.Start(t)
 	var starts sync.WaitGroup
@@ -157,6 +202,8 @@ func TestStartErrors(t *testing.T) {
 	const noDir = "\n  hint: ~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory of the user with mode 0700, or one that the user can make"
 	const noPassword = "\n  hint: let deploy run commands as root without a password and without a terminal (sudoers: NOPASSWD, !requiretty)"
 
+	const try = "does the login get a shell that runs commands? try: ssh -p PORT deploy@127.0.0.1 echo ok"
+
 	for _, test := range []struct {
 		name  string
 		shell string
@@ -165,19 +212,19 @@ func TestStartErrors(t *testing.T) {
 		is    error
 	}{
 		{name: "nologin", shell: "echo This account is currently not available.; exit 1", is: ErrNotModule,
-			err: "web1: start ADDR: the module did not answer: exit status 1\n  hint: the login shell printed \"This account is currently not available.\\n\""},
-		{name: "exit in a profile", shell: "exit 0", is: ErrNotModule, err: "web1: start ADDR: the module did not answer: it exited with 0"},
-		{name: "no shell", shell: "echo one >&2; echo sh: gone >&2; exit 127", is: ErrNotModule, err: "web1: start ADDR: the module did not answer: exit status 127: sh: gone"},
-		{name: "killed", shell: "kill -9 $$", is: ErrNotModule, err: "web1: start ADDR: the module did not answer: killed by signal KILL"},
+			err: "web1: start ADDR: the module did not answer: exit status 1\n  hint: the login shell printed \"This account is currently not available.\\n\"; " + try},
+		{name: "exit in a profile", shell: "exit 0", is: ErrNotModule, err: "web1: start ADDR: the module did not answer: exit status 0\n  hint: " + try},
+		{name: "no shell", shell: "echo one >&2; echo sh: gone >&2; exit 127", is: ErrNotModule, err: "web1: start ADDR: the module did not answer: exit status 127: sh: gone\n  hint: " + try},
+		{name: "killed", shell: "kill -9 $$", is: ErrNotModule, err: "web1: start ADDR: the module did not answer: killed by signal KILL\n  hint: has the host run out of memory?"},
 		{name: "drawing", shell: `printf '\033[2Jhi'; printf '\033]0;x\007' >&2; exit 3`, is: ErrNotModule,
-			err: "web1: start ADDR: the module did not answer: exit status 3: \\x1b]0;x\\a\n  hint: the login shell printed \"\\x1b[2Jhi\""},
+			err: "web1: start ADDR: the module did not answer: exit status 3: \\x1b]0;x\\a\n  hint: the login shell printed \"\\x1b[2Jhi\"; " + try},
 		{name: "endless noise", shell: "while echo noise; do :; done", is: ErrNotModule,
 			err: "web1: start ADDR: the module did not answer: more than 64 KiB were printed before its greeting\n  hint: the login shell printed \"" + strings.Repeat("noise\\n", 33) + "no\"…"},
 		{name: "endless greeting", shell: `printf '{"hello":{"nonce":"%s",' $n; while printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; do :; done`, is: ErrNotModule,
 			err: "web1: start ADDR: the module did not answer: its greeting is longer than 4 MiB"},
-		{name: "silent", shell: "exec sleep 1000", start: func(s *Start) { s.Timeout = shortTimeout }, is: ErrTimeout, err: "web1: start ADDR: timed out after 300ms"},
+		{name: "silent", shell: "exec sleep 1000", start: func(s *Start) { s.Timeout = shortTimeout }, is: ErrTimeout, err: "web1: start ADDR: timed out after 300ms\n  hint: " + try},
 		{name: "silent after noise", shell: "echo Hello; exec sleep 1000", start: func(s *Start) { s.Timeout = shortTimeout }, is: ErrTimeout,
-			err: "web1: start ADDR: timed out after 300ms\n  hint: the login shell printed \"Hello\\n\""},
+			err: "web1: start ADDR: timed out after 300ms\n  hint: the login shell printed \"Hello\\n\"; " + try},
 		{name: "takes no build", shell: "echo need $n linux amd64; exec sleep 1000", start: func(s *Start) { sudo(s); s.Timeout = shortTimeout }, is: ErrTimeout, err: "web1: install ADDR: timed out after 300ms"},
 		{name: "another system", shell: "echo need $n OpenBSD sparc64", is: ErrNoBuild,
 			err: "web1: install ADDR: no build for this host: it is \"OpenBSD/sparc64\"\n  hint: there are builds for linux/amd64, linux/arm64"},
@@ -187,6 +234,13 @@ func TestStartErrors(t *testing.T) {
 			err: "web1: install ADDR: no space left on the host (last tried \"/home/x/.cache/ccm-push\")\n  hint: about 10 MB are needed"},
 		{name: "noexec", shell: "echo fail $n noexec /tmp/x", is: errInstall,
 			err: "web1: install ADDR: the module was not installed: every directory that could hold it is mounted noexec (last tried \"/tmp/x\")\n  hint: make ~/.cache/ccm-push, /var/tmp or /tmp a place where programs can be executed"},
+		{name: "read-only", shell: "echo fail $n readonly /tmp/x", is: errInstall,
+			err: "web1: install ADDR: the module was not installed: no directory can hold it, and one is on a read-only file system (last tried \"/tmp/x\")\n  hint: ~/.cache/ccm-push, /var/tmp or /tmp must be a place where the user can write"},
+		{name: "does not execute", shell: "echo sh: 1: exec: /x: Permission denied >&2; exit 126", is: ErrNotModule,
+			err: "web1: start ADDR: the module did not answer: exit status 126: sh: 1: exec: /x: Permission denied\n  hint: the host does not execute it: is its directory mounted noexec, or does a policy forbid it (SELinux, fapolicyd)?"},
+		{name: "does not execute what it was sent either", shell: "test -e once && echo need $n linux amd64; touch once; exit 126", is: ErrNotModule,
+			err: "web1: install ADDR: the module did not answer, nor when it was sent again: exit status 126\n  hint: the host does not execute it: is its directory mounted noexec, or does a policy forbid it (SELinux, fapolicyd)?"},
+		{name: "crashes", shell: "kill -SEGV $$", is: ErrNotModule, err: "web1: start ADDR: the module did not answer: killed by signal SEGV"},
 		{name: "no directory", shell: "echo fail $n nodir", is: errInstall, err: "web1: install ADDR: the module was not installed: no directory can hold it" + noDir},
 		{name: "no gzip", shell: "echo fail $n nogzip", is: errInstall, err: "web1: install ADDR: the module was not installed: gzip is missing on the host"},
 		{name: "unpacking", shell: "echo fail $n unpack", is: errInstall, err: "web1: install ADDR: the module was not installed: gzip could not unpack it"},
@@ -194,11 +248,13 @@ func TestStartErrors(t *testing.T) {
 		{name: "another failure", shell: `printf 'fail %s \033[2J\n' $n`, is: errInstall, err: "web1: install ADDR: the module was not installed: \"\\x1b[2J\""},
 		{name: "sudo wants a password", shell: "echo sudo: a password is required >&2; exit 1", start: sudo, is: ErrBecome,
 			err: "web1: become ADDR: escalation refused: sudo: a password is required" + noPassword},
+		{name: "sudo to nobody there", shell: "echo sudo: unknown user root >&2; exit 1", start: sudo, is: ErrBecome,
+			err: "web1: become ADDR: escalation refused: sudo: unknown user root\n  hint: make the account root on the host, or name another become_user"},
 		{name: "sudo says no", shell: "echo Sorry, user deploy is not allowed to execute /bin/sh as root on web1. >&2; exit 1", start: sudo, is: ErrBecome,
 			err: "web1: become ADDR: escalation refused: Sorry, user deploy is not allowed to execute /bin/sh as root on web1." + noPassword},
 		{name: "no sudo", shell: "echo sh: 1: sudo: not found >&2; exit 127", start: sudo, is: ErrBecome,
 			err: "web1: become ADDR: escalation refused: sh: 1: sudo: not found\n  hint: install sudo on the host, or connect as root"},
-		{name: "sudo is none of it", shell: "echo killed >&2; exit 2", start: sudo, is: ErrNotModule, err: "web1: start ADDR: the module did not answer: exit status 2: killed"},
+		{name: "sudo is none of it", shell: "echo killed >&2; exit 2", start: sudo, is: ErrNotModule, err: "web1: start ADDR: the module did not answer: exit status 2: killed\n  hint: " + try},
 		{name: "method", shell: "exit 0", start: func(s *Start) { s.Become = &Become{Method: "doas"} }, err: `web1: start ADDR: escalation method "doas" is not known; only sudo is`},
 		{name: "nonce", shell: "exit 0", start: func(s *Start) { s.Nonce = "a/b" }, err: `web1: start ADDR: nonce "a/b" is not 8 to 64 letters and digits`},
 		{name: "facts", shell: "exit 0", start: func(s *Start) { s.Facts = "$(id)" }, err: `web1: start ADDR: "$(id)" cannot be passed to the host: only letters, digits and _.,:/=@%+- can`},
@@ -213,7 +269,7 @@ func TestStartErrors(t *testing.T) {
 			}
 			p, err := connect(t, srv).StartModule(t.Context(), start)
 			require.Nil(t, p)
-			require.EqualError(t, err, strings.ReplaceAll(test.err, "ADDR", srv.Addr))
+			require.EqualError(t, err, strings.NewReplacer("ADDR", srv.Addr, "PORT", strconv.Itoa(srv.Port)).Replace(test.err))
 			require.False(t, Unreachable(err))
 			if test.is != nil {
 				require.ErrorIs(t, err, test.is)
@@ -244,7 +300,8 @@ func TestSilentAfterLogin(t *testing.T) {
 	start := newStart(hello(t))
 	start.Timeout = shortTimeout
 	_, err := connect(t, srv).StartModule(t.Context(), start)
-	require.EqualError(t, err, "web1: start "+srv.Addr+": timed out after 300ms")
+	require.EqualError(t, err, fmt.Sprintf("web1: start %s: timed out after 300ms\n"+
+		"  hint: does the login get a shell that runs commands? try: ssh -p %d deploy@127.0.0.1 echo ok", srv.Addr, srv.Port))
 }
 
 func TestConnectionDiesInTheMiddle(t *testing.T) {

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -40,16 +41,24 @@ const (
 
 const defaultPort = 22
 
-func (t Target) addr() string {
-	port := t.Port
-	if port == 0 {
-		port = defaultPort
-	}
-	return net.JoinHostPort(t.Address, strconv.Itoa(port))
-}
+func (t Target) port() int { return cmp.Or(t.Port, defaultPort) }
+
+func (t Target) addr() string { return net.JoinHostPort(t.Address, strconv.Itoa(t.port())) }
 
 // login names the account: user@address:port.
 func (t Target) login() string { return t.User + "@" + t.addr() }
+
+// sshCommand is how a person gets there with ssh.
+func (t Target) sshCommand() string {
+	words := []string{"ssh"}
+	if len(t.Jump) > 0 {
+		words = append(words, "-J", shellWord(strings.ReplaceAll(wayOf(t.Jump), " ", ",")))
+	}
+	if t.port() != defaultPort {
+		words = append(words, "-p", strconv.Itoa(t.port()))
+	}
+	return strings.Join(append(words, shellWord(t.User+"@"+t.Address)), " ")
+}
 
 func (t Target) fail(op string, err error, hint string) *HostError {
 	return &HostError{Host: t.Host, Op: op, Addr: t.addr(), Err: err, Hint: hint}

@@ -2,16 +2,21 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/facts"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/templates"
@@ -43,7 +48,7 @@ func (a *app) facts(ctx context.Context, pattern string, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.addBuilds(r); err != nil {
+	if err := errors.Join(a.addBuilds(r), r.CheckFiles(hosts)); err != nil {
 		return err
 	}
 	r.Tally = &events.Tally{}
@@ -88,7 +93,7 @@ func (a *app) printHost(problems *events.Stream, f playbooks.HostFacts, path str
 	}
 	value, err := factAt(f.Facts, path)
 	if err != nil {
-		problems.Report(events.HostFailed{Host: f.Host, Phase: "facts", Error: err.Error()})
+		problems.Report(noFact(f, path, err))
 		return nil
 	}
 	text, err := a.factsText(f.Host, value)
@@ -97,6 +102,29 @@ func (a *app) printHost(problems *events.Stream, f playbooks.HostFacts, path str
 	}
 	return a.print(text)
 }
+
+// noFact says what paths there are in place of one that leads nowhere. Of a host
+// that was asked for its custom facts only, the others are known by name.
+func noFact(f playbooks.HostFacts, path string, err error) events.HostFailed {
+	e := events.HostFailed{Host: f.Host, Phase: "facts", Error: err.Error(), Hint: "write keys with dots between them, as in host.info.platform"}
+	if te, ok := errors.AsType[*templates.Error](err); ok {
+		e.Error, e.Hint = te.Msg, cmp.Or(te.Hint, e.Hint)
+	}
+	first, _, _ := strings.Cut(path, ".")
+	if _, found := f.Facts[first]; found || slices.Contains(facts.Names(), first) {
+		return e
+	}
+	names := slices.Concat(facts.Names(), slices.Sorted(maps.Keys(f.Facts)))
+	if meant := yamlpos.Suggest(first, names); meant != "" {
+		e.Hint = fmt.Sprintf("did you mean %q?", meant)
+	} else if first != "" {
+		e.Hint = "a path begins with " + strings.Join(names[:min(len(names), maxNames)], ", ") + ", or a key of the host's own facts files"
+	}
+	return e
+}
+
+// maxNames is how many names a hint lists: a host may have any number.
+const maxNames = 20
 
 func factAt(facts map[string]any, path string) (any, error) {
 	if path == "" {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
 // version is set by the linker.
@@ -57,9 +58,9 @@ func exitCode(err error, stderr io.Writer) int {
 	switch {
 	case said:
 	case positioned: // a line each, which editors and terminals find the place by
-		fmt.Fprintln(stderr, err)
+		fmt.Fprintln(stderr, events.Block(err.Error())) // names in it may come from anywhere
 	default:
-		fmt.Fprintln(stderr, "ccm-push:", err)
+		fmt.Fprintln(stderr, "ccm-push:", events.Block(err.Error()))
 	}
 	if c, ok := errors.AsType[coder](err); ok {
 		return c.ExitCode()

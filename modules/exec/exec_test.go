@@ -48,6 +48,12 @@ func TestConverges(t *testing.T) {
 			Err:        `unless: "no-such-program" is not found in /usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin`,
 		},
 		{
+			Name:       "a user who is not there",
+			Properties: `{"name":"touch $ROOT/f","user":"nobody-at-all"}`,
+			Err:        `user: user "nobody-at-all": no such account`,
+		},
+		{Name: "a user who is not there and is not needed", Tree: []modtest.Node{done}, Properties: `{"name":"false","user":"nobody-at-all","creates":"$ROOT/done"}`},
+		{
 			Name:       "a guard that takes too long",
 			Properties: `{"name":"true","onlyif":"sleep 60","timeout":"20ms"}`,
 			Err:        `onlyif: "sleep" timed out after 20ms and was killed`,
@@ -123,8 +129,8 @@ func TestFailures(t *testing.T) {
 			`command: "sleep" timed out after 20ms and was killed`, "command timed out",
 		},
 		{
-			"no such user", `{"name":"true","user":"no-such-user"}`,
-			`command: user "no-such-user": no such account`, "command could not be run",
+			"no such user", `{"name":"true","user":"4000000000"}`,
+			`command: user "4000000000": no such account`, "command could not be run",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

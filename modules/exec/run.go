@@ -23,7 +23,21 @@ func (e *Exec) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err != nil || idle {
 		return modules.Plan{}, err
 	}
-	return e.plan("executed"), nil
+	return e.plan("executed"), e.checkUser(ctx, h.Accounts)
+}
+
+// checkUser finds out before the command runs, and in a check run, that there is
+// nobody to run it as.
+func (e *Exec) checkUser(ctx context.Context, accounts modules.Accounts) error {
+	if e.User == "" {
+		return nil
+	}
+	_, err := accounts.UserID(ctx, e.User)
+	if err == nil {
+		return nil
+	}
+	text := "user: " + err.Error()
+	return &failure{text: text, safe: text, err: err}
 }
 
 // Refresh implements [modules.Refresher]: the command runs whatever the guards

@@ -59,7 +59,8 @@ func (t *Text) Report(e Event) {
 		t.hostProblem(p, e.Host, "unreachable", e.Error, e.Hint)
 	case HostFailed:
 		t.blame(e.Host, e.Phase)
-		t.hostProblem(p, e.Host, "failed", e.Phase+": "+e.Error, e.Hint)
+		// The errors of a connection begin with the step, which is the phase then.
+		t.hostProblem(p, e.Host, "failed", e.Phase+": "+strings.TrimPrefix(e.Error, e.Phase+" "), e.Hint)
 	case HostDone:
 		t.meet(e.Host)
 	case Summary:

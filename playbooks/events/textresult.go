@@ -186,7 +186,7 @@ func (t *Text) notes(p *page, r Result) {
 // failure shows the error, and the output of a command that failed or that the
 // operator is curious about.
 func (t *Text) failure(p *page, r Result) {
-	p.block(indent, r.Error, always(red))
+	p.block(indent, withoutEvidence(r), always(red))
 	c := r.Command
 	switch {
 	case c == nil:
@@ -197,6 +197,20 @@ func (t *Text) failure(p *page, r Result) {
 		p.block(indent+"stdout | ", tail(c.Stdout), always(plain))
 		p.block(indent+"stderr | ", tail(c.Stderr), always(plain))
 	}
+}
+
+// withoutEvidence is the error without what the command has written last, with
+// which it may end: that is shown beside it.
+func withoutEvidence(r Result) string {
+	if r.Command == nil {
+		return r.Error
+	}
+	written := strings.TrimSpace(r.Command.Stderr)
+	last := strings.TrimSpace(written[strings.LastIndexByte(written, '\n')+1:])
+	if last == "" {
+		return r.Error
+	}
+	return strings.TrimSuffix(r.Error, ": "+last)
 }
 
 // The part of a failed command's output that is shown unasked.
@@ -231,5 +245,5 @@ func (t *Text) output(p *page, r Result) {
 	p.block("", r.Command.Stdout, always(plain))
 	p.block("stderr | ", r.Command.Stderr, always(yellow))
 	t.notes(p, r)
-	p.block(indent, r.Error, always(red))
+	p.block(indent, withoutEvidence(r), always(red))
 }

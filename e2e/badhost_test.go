@@ -1,0 +1,104 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A badHost is something that is wrong with h001, and all that the operator sees
+// of it.
+type badHost struct {
+	name          string
+	breaks, mends string   // scripts that root runs on the host
+	user          string   // deploy unless set
+	args          []string // exec echo hello unless set
+	code          int
+	want          string
+}
+
+// shown is the output without what differs from run to run.
+func (r run) shown() string {
+	return regexp.MustCompile(`\b[0-9.]+m?s\b`).ReplaceAllString(r.stdout, "TIME") + r.stderr
+}
+
+// test breaks the host, runs ccm-push, and mends the host whatever comes of it.
+func (b badHost) test(t *testing.T, f *fleet) {
+	f = &fleet{t, f.dir}
+	f.clean()
+	f.sh("h001", b.breaks)
+	t.Cleanup(func() { f.sh("h001", b.mends) })
+	inventory := "deploy.yaml"
+	if b.user == "root" {
+		inventory = "root.yaml"
+	}
+	args := b.args
+	if args == nil {
+		args = []string{"h001", "exec", "echo hello"}
+	}
+	r := f.push(append([]string{"-i", inventory}, args...)...)
+	require.Equal(t, b.want, r.shown())
+	require.Equal(t, b.code, r.code)
+}
+
+const wellDone = "== h001: exit 0\nhello\n1 host: 1 ok; TIME\n"
+
+// failedAt is what is shown of a host that failed as a whole in an ad-hoc run.
+func failedAt(phase, text string) string {
+	return "h001  failed   " + phase + ": 10.78.0.11:22: " + text + "\nh001: 0 changed, 0 stable (failed: " + phase + ", TIME)\n1 host: 0 ok, 1 failed; TIME\n"
+}
+
+const (
+	tryShell = "does the login get a shell that runs commands? try: ssh deploy@10.78.0.11 echo ok"
+	mendRC   = "cp /root/bashrc /home/deploy/.bashrc"
+	profile  = "cp /home/deploy/.bashrc /root/bashrc; cat > /home/deploy/.bashrc <<'END'\n"
+)
+
+// bash reads ~/.bashrc before the command that sshd gives it.
+var badShells = []badHost{
+	{
+		name: "a login message", breaks: profile + "echo 'Welcome to h001'; printf '\\033[1mno newline'\nEND", mends: mendRC,
+		want: wellDone,
+	},
+	{
+		name: "a profile that exits", breaks: profile + "exit 0\nEND", mends: mendRC, code: 2,
+		want: failedAt("start", "the module did not answer: exit status 0\n    hint: "+tryShell),
+	},
+	{
+		name: "a profile that prints and exits", breaks: profile + "echo 'closed until Monday'; exit 3\nEND", mends: mendRC, code: 2,
+		want: failedAt("start", "the module did not answer: exit status 3\n    hint: the login shell printed \"closed until Monday\\n\"; "+tryShell),
+	},
+	{
+		name: "a profile that draws and exits", breaks: profile + "printf '\\033[2Jclosed\\n' >&2; exit 1\nEND", mends: mendRC, code: 2,
+		want: failedAt("start", "the module did not answer: exit status 1: \\x1b[2Jclosed\n    hint: "+tryShell),
+	},
+	{
+		name: "no login", breaks: "usermod -s /usr/sbin/nologin deploy", mends: "usermod -s /bin/bash deploy", code: 2,
+		want: failedAt("start", "the module did not answer: exit status 1\n    hint: the login shell printed \"This account is currently not available.\\n\"; "+tryShell),
+	},
+	{
+		name: "a shell that is not there", breaks: "usermod -s /bin/gone deploy", mends: "usermod -s /bin/bash deploy", code: 4,
+		want: "h001  unreachable  authenticate 10.78.0.11:22: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n" +
+			"    hint: offered key as deploy; check authorized_keys on the host\nh001: 0 changed, 0 stable (unreachable: authentication refused, TIME)\n1 host: 0 ok, 1 unreachable; TIME\n",
+	},
+	{
+		name: "nobody to become", breaks: ":", mends: ":", args: []string{"--become-user", "nobody-at-all", "h001", "exec", "true"}, code: 2,
+		want: failedAt("become", "escalation refused: sudo: unknown user nobody-at-all\n    hint: make the account nobody-at-all on the host, or name another become_user"),
+	},
+	{
+		name: "an architecture without a build", user: "root", code: 2,
+		breaks: "printf '#!/bin/sh\\necho Linux sparc64\\n' > /root/uname; chmod 755 /root/uname; mount --bind /root/uname $(readlink -f /bin/uname)",
+		mends:  "umount $(readlink -f /bin/uname)",
+		want:   failedAt("install", "no build for this host: it is \"linux/sparc64\"\n    hint: there are builds for linux/amd64"),
+	},
+}
+
+func TestFleetBadShells(t *testing.T) {
+	f := startFleet(t)
+	for _, b := range badShells {
+		t.Run(b.name, func(t *testing.T) { b.test(t, f) })
+	}
+}

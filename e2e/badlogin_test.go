@@ -1,0 +1,98 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// position is where the inventory of a server names its key, which depends on
+// the length of a port.
+var position = regexp.MustCompile(`hosts\.yaml:4:[0-9]+:`)
+
+// TestBadLogins has hosts that cannot be reached, and a login that is refused,
+// with OpenSSH at the other end.
+func TestBadLogins(t *testing.T) {
+	s := startSSHD(t, "DenyUsers nobody\n")
+	s.keygen(t, "stranger", "-t", "ed25519")
+	s.keygen(t, "locked", "-t", "ed25519")
+	output(t, "ssh-keygen", "-q", "-p", "-P", "", "-N", "secret", "-f", s.path("locked"))
+	at := fmt.Sprintf("127.0.0.1:%d", s.port)
+	unreachable := func(addr, text, cause string) string {
+		return fmt.Sprintf("web1  unreachable  %s\nweb1: 0 changed, 0 stable (unreachable: %s, TIME)\n1 host: 0 ok, 1 unreachable; TIME\n", strings.ReplaceAll(text, "AT", addr), cause)
+	}
+	refused := func(offered, user string) string {
+		return unreachable(at, "authenticate AT: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n"+
+			"    hint: offered "+offered+" as "+user+"; check authorized_keys on the host", "authentication refused")
+	}
+	closed := freePort(t)
+
+	for _, test := range []struct {
+		name string
+		port int
+		key  string
+		args []string
+		code int
+		want string
+	}{
+		{name: "wrong user", port: s.port, key: "id", args: []string{"-u", "nobody"}, code: 4, want: refused("id", "nobody")},
+		{name: "a key that is not authorized", port: s.port, key: "stranger", code: 4, want: refused("stranger", s.user)},
+		{name: "an encrypted key", port: s.port, key: "locked", code: 1, want: "hosts.yaml:4:REST: private key DIR/locked: it is encrypted, and there is no agent to ask (SSH_AUTH_SOCK)\n" +
+			"  hint: start one, and give it the key: eval $(ssh-agent) && ssh-add DIR/locked\n"},
+		{name: "a key that is not there", port: s.port, key: "none", code: 1, want: "hosts.yaml:4:REST: private key DIR/none: no such file or directory\n"},
+		{name: "refused", port: closed, key: "id", code: 4, want: unreachable(fmt.Sprintf("127.0.0.1:%d", closed),
+			fmt.Sprintf("dial AT: connection refused\n    hint: nothing listens there: is sshd running, and is %d its port?", closed), "connection refused")},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s.inventory(t, test.port, test.key, "known_hosts")
+			r := push(t, s.dir, append(append([]string{"-i", "hosts.yaml"}, test.args...), "web1", "exec", "true")...)
+			want := strings.ReplaceAll(test.want, "DIR", s.dir)
+			require.Equal(t, want, position.ReplaceAllString(r.shown(), "hosts.yaml:4:REST:"))
+			require.Equal(t, test.code, r.code)
+		})
+	}
+}
+
+// TestTooManyLogins has an sshd that takes one login at a time, and says so to
+// the second before it hangs up.
+func TestTooManyLogins(t *testing.T) {
+	s := startSSHD(t, "MaxStartups 1:100:1\n")
+	s.inventory(t, s.port, "id", "known_hosts")
+	at := fmt.Sprintf("127.0.0.1:%d", s.port)
+	var first net.Conn
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", at)
+		require.NoError(t, err)
+		banner := make([]byte, 4)
+		if _, err := io.ReadFull(conn, banner); err != nil || string(banner) != "SSH-" {
+			conn.Close() // the one that found out whether sshd is up still counts
+			return false
+		}
+		first = conn
+		return true
+	}, 10*time.Second, 20*time.Millisecond)
+	defer first.Close()
+	r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
+	require.Equal(t, "web1  unreachable  handshake "+at+": the host closed the connection: it first said \"Exceeded MaxStartups\"\n"+
+		"    hint: is it an SSH server that listens there, and does it allow so many logins at once (sshd_config: MaxStartups)?\n"+
+		"web1: 0 changed, 0 stable (unreachable: the host closed the connection, TIME)\n1 host: 0 ok, 1 unreachable; TIME\n", r.shown())
+	require.Equal(t, 4, r.code)
+}
+
+// TestFleetConnectTimeout has an address where nobody is.
+func TestFleetConnectTimeout(t *testing.T) {
+	f := startFleet(t)
+	r := f.push("-i", "10.78.250.250,", "-T", "1", "all", "exec", "true")
+	require.Equal(t, "10.78.250.250  unreachable  dial 10.78.250.250:22: timed out after TIME\n"+
+		"    hint: is the address right, and does a firewall drop the packets?\n"+
+		"10.78.250.250: 0 changed, 0 stable (unreachable: timed out after TIME, TIME)\n1 host: 0 ok, 1 unreachable; TIME\n", r.shown())
+	require.Equal(t, 4, r.code)
+}

@@ -1,0 +1,92 @@
+package inventory
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestHostLayers(t *testing.T) {
+	inv := load(t, `
+all: {vars: {a: all, b: all}, hosts: {h: {connect: {port: 22}, c: host}}}
+web: {vars: {b: web, ansible_group_priority: 5}, hosts: {h: }}
+db: {vars: {ansible_group_priority: 9}, hosts: {h: , "g:2222": {ansible_group_priority: 1}}}
+web2: {children: {web: {vars: {b: again}}}, vars: {d: 1}}
+more: {hosts: {h: {c: later}}}
+`)
+	show := func(name string) (list []string) {
+		for _, l := range inv.Host(name).Layers() {
+			list = append(list, fmt.Sprintf("%s %s %v", l.Name, l.Node.Pos(), l.Node.Any()))
+		}
+		return list
+	}
+	require.Equal(t, []string{
+		"group all hosts.yml:2:13 map[a:all b:all]",
+		"group web2 hosts.yml:5:51 map[d:1]",
+		"group web hosts.yml:3:13 map[b:web]",
+		"group web hosts.yml:5:31 map[b:again]",
+		"host h hosts.yml:2:42 map[c:host]",
+		"host h hosts.yml:6:19 map[c:later]",
+	}, show("h"))
+	require.Equal(t, []string{
+		"group all hosts.yml:2:13 map[a:all b:all]",
+		"host g hosts.yml:4:54 map[ansible_port:2222]",
+		"host g hosts.yml:4:64 map[ansible_group_priority:1]",
+	}, show("g"))
+	require.Empty(t, load(t, "all: {hosts: {h: }}").Host("h").Layers())
+}
+
+// randomInventory has groups in groups, some of them in several places, and few
+// names of variables.
+func randomInventory(r *rand.Rand) string {
+	vars := func(more ...string) string {
+		pairs := more
+		for i := range r.IntN(4) {
+			pairs = append(pairs, fmt.Sprintf("v%d: %d", i, r.IntN(1000)))
+		}
+		return "{" + strings.Join(pairs, ", ") + "}"
+	}
+	var b strings.Builder
+	for g := range 6 {
+		fmt.Fprintf(&b, "g%d:\n  vars: %s\n  hosts:\n", g, vars(fmt.Sprintf("ansible_group_priority: %d", r.IntN(3))))
+		for h := range 4 {
+			if r.IntN(2) == 0 {
+				fmt.Fprintf(&b, "    h%d: %s\n", h, vars())
+			}
+		}
+		b.WriteString("  children:\n")
+		for child := g + 1; child < 6; child++ {
+			if r.IntN(3) == 0 {
+				fmt.Fprintf(&b, "    g%d: {vars: %s}\n", child, vars())
+			}
+		}
+	}
+	return b.String()
+}
+
+func TestVarsAreTheLayersMerged(t *testing.T) {
+	texts := []string{fixture}
+	for _, tt := range rangeVectors {
+		texts = append(texts, fmt.Sprintf("web: {hosts: {%q: {v: 1}}}", tt.key))
+	}
+	for seed := range uint64(200) {
+		texts = append(texts, randomInventory(rand.New(rand.NewPCG(seed, 1))))
+	}
+	for _, text := range texts {
+		inv, err := Parse("hosts.yml", []byte(text))
+		if err != nil { // of the ranges
+			continue
+		}
+		for _, h := range inv.Hosts() {
+			merged := map[string]any{}
+			for _, l := range h.Layers() {
+				maps.Copy(merged, l.Node.Any().(map[string]any))
+			}
+			require.Equal(t, h.Vars(), merged, "host %s of\n%s", h.Name, text)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package playbooks
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+func TestCheckFiles(t *testing.T) {
+	home := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(home, "open"), []byte("x"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(home, "junk"), []byte("x"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(home, "folder"), 0o700))
+	const junk = "ssh: no key found\n  hint: name a private key as ssh-keygen writes it"
+
+	for _, test := range []struct {
+		name    string
+		text    string
+		connect Connect
+		want    string
+	}{
+		{"none named", "all: {hosts: {a: }}", Connect{}, ""},
+		{"once for all hosts", "all:\n  connect: {private_key: /none/id}\n  hosts: {a: , b: , c: }\n", Connect{},
+			"hosts.yaml:2:26: private key /none/id: no such file or directory"},
+		{"once for all places", "all:\n  hosts:\n    a: {connect: {private_key: /none/id}}\n    b: {ansible_private_key_file: /none/id}\n", Connect{},
+			"hosts.yaml:3:32: private key /none/id: no such file or directory"},
+		{"all of them", "all:\n  hosts:\n    a: {connect: {private_key: [~/junk, ~/open], known_hosts: ~/folder}}\n    b: {connect: {private_key: ~/none}}\n", Connect{},
+			"hosts.yaml:3:32: private key HOME/junk: " + junk + "\n" +
+				"hosts.yaml:3:32: private key HOME/open: its mode 0644 lets others read it\n  hint: chmod 600 HOME/open\n" +
+				"hosts.yaml:3:63: known hosts HOME/folder: is a directory\n" +
+				"hosts.yaml:4:32: private key HOME/none: no such file or directory"},
+		{"of a jump host", "all:\n  hosts:\n    a: {connect: {jump: gate}}\ndmz:\n  hosts:\n    gate: {connect: {private_key: ~/junk}}\n", Connect{},
+			"hosts.yaml:6:35: private key HOME/junk: " + junk},
+		{"of the command line", "all: {hosts: {a: {connect: {private_key: ~/open}}}}", Connect{PrivateKeys: []string{"~/junk"}, KnownHosts: []string{"~/folder"}},
+			"command line: --known-hosts: known hosts HOME/folder: is a directory\n" +
+				"command line: --private-key: private key HOME/junk: " + junk},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inv, err := inventory.Parse("hosts.yaml", []byte(test.text))
+			require.NoError(t, err)
+			hosts, _, err := inv.Select("all:!dmz")
+			require.NoError(t, err)
+			r := &Runner{Inventory: inv, Dialer: &transport.Dialer{Home: home}, Connect: test.connect}
+			err = r.CheckFiles(hosts)
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.Equal(t, test.want, strings.ReplaceAll(err.Error(), home, "HOME"))
+		})
+	}
+}
+
+// TestBadKeyTouchesNoHost has one host with a good key, and one whose key is
+// missing: that is no host's fault, and nothing is begun.
+func TestBadKeyTouchesNoHost(t *testing.T) {
+	hosts := servers(t, "web1", "web2")
+	require.NoError(t, os.Remove(hosts["web2"].KeyFile))
+	w := newWorld(t, hosts, "ccm: {resources: [{exec: [{id: }]}]}")
+	_, err := w.Run(t.Context(), nil)
+	require.ErrorContains(t, err, "no such file or directory")
+	require.Empty(t, w.recorded.lines())
+	require.Zero(t, hosts["web1"].Stats().Connections)
+}
