@@ -44,14 +44,16 @@ func (e *Expr) compile() error {
 	if err != nil {
 		return err
 	}
-	flows, variables := factsFlow(tree.Node), usesVariables(tree.Node)
+	e.flow = exprFlow(tree.Node)
 	rw := &rewriter{expr: e}
 	tree.Node = rw.rewrite(tree.Node)
 	if err := rw.finish(); err != nil {
 		return err
 	}
-	e.fromHost = flows || variables && e.mentions.readsFacts()
-	if _, err := checker.Check(tree, config); err != nil {
+	if len(e.flow.variables) > 0 {
+		e.flow.mentioned(&e.mentions)
+	}
+	if e.kind, err = checker.Check(tree, config); err != nil {
 		return err
 	}
 	e.program, err = compiler.Compile(tree, config)

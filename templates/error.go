@@ -92,6 +92,10 @@ func (f *fault) withHint(format string, args ...any) *fault {
 	return f
 }
 
+// Place gives an error of a file that n names the position of n, unless it has
+// one already.
+func Place(n *yamlpos.Node, err error) error { return at(At(n), err) }
+
 // at gives err the position p unless it has one already.
 func at(p Position, err error) error {
 	var placed *Error

@@ -50,11 +50,17 @@ func (e *Expr) syntaxFault(msg string) *fault {
 	}
 	msg, _, _ = strings.Cut(msg, "\n")
 	msg = strings.NewReplacer("unexpected token EOF", "unexpected end", "unexpected token ", "unexpected ").Replace(goTypes().Replace(msg))
-	return faultf("%s in the expression %q", msg, e.snippet())
+	return faultf("%s in the expression %q", msg, e.snippet()).withHint("%s", jinjaHint(e.source))
 }
 
 func (e *Expr) unknownName(name string) *fault {
+	if f := leftOut(name); f != nil {
+		return f
+	}
 	f := faultf("unknown name %q in the expression %q", name, e.snippet())
+	if words, ok := foreign(name); ok && words.expression != "" {
+		return f.withHint("%s", words.expression)
+	}
 	if f.hint = didYouMean(append(rootNames(), functionNames()...), name); f.hint != "" {
 		return f
 	}

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"context"
+	"reflect"
 	"strings"
 
 	"github.com/expr-lang/expr/vm"
@@ -13,7 +14,8 @@ type Expr struct {
 	origin   origin
 	program  *vm.Program
 	mentions mentions
-	fromHost bool // facts can flow into the value
+	flow     flow         // of the value
+	kind     reflect.Type // of the value, as far as it can be told; nil is unknown
 }
 
 // origin is where the source of an expression begins.
@@ -49,13 +51,29 @@ func (e *Expr) Bool(ctx context.Context, env *Env) (bool, error) {
 	case bool:
 		return v, nil
 	}
-	return false, at(e.start(), faultf("expected a boolean, got %s", kindOf(v)).
-		withHint(`write a comparison, such as Data.x == "y"`))
+	return false, at(e.start(), notBool(kindOf(v)))
+}
+
+// CheckBool reports an expression whose value can never be a condition.
+func (e *Expr) CheckBool() error {
+	if e.kind == nil || e.kind.Kind() == reflect.Interface || e.kind.Kind() == reflect.Bool {
+		return nil
+	}
+	return at(e.start(), notBool(kindOf(reflect.Zero(e.kind).Interface())))
+}
+
+func notBool(kind string) *fault {
+	return faultf("expected a boolean, got %s", kind).withHint(`write a comparison, such as Data.x == "y"`)
 }
 
 // Facts tells which facts the expression can read; see [Text.Facts].
 func (e *Expr) Facts(files *Files) (paths []string, all bool) {
 	return e.mentions.follow(files).result()
+}
+
+// CheckPaths is that of [Text.CheckPaths].
+func (e *Expr) CheckPaths(files *Files, taint Taint) error {
+	return e.mentions.checkPaths(files, taint)
 }
 
 // Mentions reports whether the expression can read a root; see [Text.Mentions].

@@ -76,6 +76,14 @@ func (f *Files) read(name string) ([]byte, error) {
 	return content, nil
 }
 
+// FolderName is how errors call the folder of a play.
+func FolderName(dir string) string {
+	if dir == "." {
+		return "the folder of the manifest"
+	}
+	return dir
+}
+
 // explain words an error of the file system.
 func (f *Files) explain(name string, err error) error {
 	var cause *fs.PathError
@@ -85,7 +93,7 @@ func (f *Files) explain(name string, err error) error {
 	e := &fault{err: err}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.msg = fmt.Sprintf("no file %q in %s", name, f.dir)
+		e.msg = fmt.Sprintf("no file %q in %s", name, FolderName(f.dir))
 	case err.Error() == "path escapes from parent": // os.Root has no sentinel for it
 		e.msg = fmt.Sprintf("%q leads out of the folder %s", name, f.dir)
 		e.hint = "a play reads files of its own folder only"
@@ -105,6 +113,10 @@ func (f *Files) text(name string) (*Text, error) {
 		return Parse(string(source), wholeFile(name))
 	})
 }
+
+// Jet gives a file that is a Jet template with Jet's own delimiters, parsed. Only
+// an error in the template itself has a position.
+func (f *Files) Jet(name string) (*Template, error) { return f.jet(name, Delims{}) }
 
 // jet gives a file that is a Jet template, parsed.
 func (f *Files) jet(name string, delims Delims) (*Template, error) {

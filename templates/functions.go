@@ -18,6 +18,7 @@ const (
 	boundedFunction = "·bounded"
 	stepFunction    = "·step"
 	lookupFunction  = "·lookup"
+	searchFunction  = "·search" // a lookup of a path that is computed
 	fileFunction    = "·file"
 	renderFunction  = "·render"
 	jsonFunction    = "·toJSON"
@@ -40,6 +41,7 @@ func functions() []*builtin.Function {
 		withRun(boundedFunction, boundedValue),
 		withRun(stepFunction, func(r *run, _ []any) (any, error) { return nil, r.step() }),
 		withRun(lookupFunction, (*run).lookup),
+		withRun(searchFunction, (*run).search),
 		withRun(fileFunction, (*run).file),
 		withRun(renderFunction, func(r *run, args []any) (any, error) { return args[0].(*renderCall).render(r) }),
 		textFunction("replace", replaceText),
@@ -115,6 +117,16 @@ func (r *run) lookup(args []any) (any, error) {
 		return "", nil
 	}
 	return nil, r.env.missingKey(path)
+}
+
+// search is lookup of a path that is computed: it may be what a host sent, so no
+// error shows it.
+func (r *run) search(args []any) (any, error) {
+	value, err := r.lookup(args)
+	if _, isText := args[0].(string); err == nil || !isText || r.dead != nil {
+		return value, err
+	}
+	return nil, faultf("lookup: there is nothing at the computed path").withHint("give a default: lookup(…, …)")
 }
 
 func (r *run) file(args []any) (any, error) {

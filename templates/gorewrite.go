@@ -1,18 +1,29 @@
 package templates
 
 import (
+	"slices"
 	"strings"
 	"text/template/parse"
 )
 
 // A goRewriter checks the trees of a Go template, notes what they can read, and
 // puts our functions in.
+//
+// A chain of keys that a default follows may be missing: .a.b | default "x",
+// default "x" .a.b, and likewise with coalesce, empty and or. The first key
+// below the root of all must be there even so: it is a root.
 type goRewriter struct {
 	template *goTemplate
 	mentions mentions
-	indirect []parse.Pos // files whose path comes through a variable or the context
-	inner    int         // ranges and withs around: the context is not the root
-	err      error       // the first one
+	flow     flow     // of the pipe that is looked at
+	indirect []goPath // files whose path comes through a variable or the context
+	inner    int      // ranges and withs around: the context is not the root
+	err      error    // the first one
+}
+
+type goPath struct {
+	pos  parse.Pos
+	flow flow
 }
 
 func (w *goRewriter) fail(pos parse.Pos, f *fault) {
@@ -28,12 +39,23 @@ func (w *goRewriter) position(pos parse.Pos) Position {
 // finish looks at paths that came through variables: with those, the template
 // must not read facts.
 func (w *goRewriter) finish() error {
-	if w.mentions.readsFacts() {
-		for _, pos := range w.indirect {
-			w.fail(pos, hostilePath("file"))
-		}
+	for _, p := range w.indirect {
+		p.flow.mentioned(&w.mentions)
+		w.path(p)
 	}
+	w.template.roots = w.mentions.roots
+	slices.Sort(w.template.used)
+	w.template.used = slices.Compact(w.template.used)
 	return w.err
+}
+
+// path refuses a path of file that comes from facts, and notes one that may come
+// from data.
+func (w *goRewriter) path(p goPath) {
+	if p.flow.facts {
+		w.fail(p.pos, hostilePath("file"))
+	}
+	w.mentions.paths = append(w.mentions.paths, readPath{w.position(p.pos), p.flow})
 }
 
 func (w *goRewriter) list(l *parse.ListNode) {
@@ -45,7 +67,7 @@ func (w *goRewriter) list(l *parse.ListNode) {
 		case *parse.ActionNode:
 			w.pipe(n.Pipe)
 			if len(n.Pipe.Decl) == 0 {
-				n.Pipe.Cmds = append(n.Pipe.Cmds, goCommand(goText, n.Pos))
+				n.Pipe.Cmds = append(n.Pipe.Cmds, w.ours(goText, n.Pos))
 			}
 		case *parse.IfNode:
 			w.branch(&n.BranchNode, 0)
@@ -53,7 +75,7 @@ func (w *goRewriter) list(l *parse.ListNode) {
 			w.branch(&n.BranchNode, 1)
 		case *parse.RangeNode:
 			w.branch(&n.BranchNode, 1)
-			step := &parse.PipeNode{NodeType: parse.NodePipe, Pos: n.Pos, Cmds: []*parse.CommandNode{goCommand(goStep, n.Pos)}}
+			step := &parse.PipeNode{NodeType: parse.NodePipe, Pos: n.Pos, Cmds: []*parse.CommandNode{w.ours(goStep, n.Pos)}}
 			n.List.Nodes = append([]parse.Node{&parse.ActionNode{NodeType: parse.NodeAction, Pos: n.Pos, Pipe: step}}, n.List.Nodes...)
 		case *parse.TemplateNode:
 			w.templatePipe(n.Pipe)
@@ -61,8 +83,11 @@ func (w *goRewriter) list(l *parse.ListNode) {
 	}
 }
 
-func goCommand(function string, pos parse.Pos) *parse.CommandNode {
-	return &parse.CommandNode{NodeType: parse.NodeCommand, Pos: pos, Args: []parse.Node{parse.NewIdentifier(function).SetPos(pos)}}
+// ours is a call of one of our functions.
+func (w *goRewriter) ours(function string, pos parse.Pos, args ...parse.Node) *parse.CommandNode {
+	w.template.used = append(w.template.used, function)
+	args = append([]parse.Node{parse.NewIdentifier(function).SetPos(pos)}, args...)
+	return &parse.CommandNode{NodeType: parse.NodeCommand, Pos: pos, Args: args}
 }
 
 func (w *goRewriter) branch(b *parse.BranchNode, inner int) {
@@ -82,23 +107,33 @@ func (w *goRewriter) templatePipe(p *parse.PipeNode) {
 	w.pipe(p)
 }
 
-func (w *goRewriter) pipe(p *parse.PipeNode) {
-	outside := w.mentions
-	w.mentions = mentions{}
-	indirect, reads := false, false
+// pipe looks at a pipe, and reports whether its value can come from a variable
+// or the context.
+func (w *goRewriter) pipe(p *parse.PipeNode) (indirect bool) {
+	outside := w.flow
+	w.flow = flow{}
+	reads := false
 	for i, cmd := range p.Cmds {
+		if w.keysPiped(p, i) {
+			continue
+		}
 		indirect = w.command(cmd, i > 0) || indirect
 		name := goCallee(cmd)
 		reads = reads || name == "file" || name == "readFile"
+		if goTells(name) { // the value of the pipe is yes or no, whatever went in
+			w.flow, indirect = flow{}, false
+		}
 	}
-	switch {
-	case reads && w.mentions.readsFacts():
-		w.fail(p.Pos, hostilePath("file"))
+	switch path := (goPath{p.Pos, w.flow}); {
 	case reads && indirect:
-		w.indirect = append(w.indirect, p.Pos)
+		w.indirect = append(w.indirect, path)
+	case reads:
+		w.path(path)
 	}
-	outside.add(&w.mentions)
-	w.mentions = outside
+	outside.add(w.flow)
+	w.flow = outside
+	w.defaults(p)
+	return indirect
 }
 
 // goCallee is the function that a command calls; "" if it calls none.
@@ -109,21 +144,46 @@ func goCallee(cmd *parse.CommandNode) string {
 	return ""
 }
 
+// goTells reports whether a function gives only true or false.
+func goTells(name string) bool {
+	switch name {
+	case "eq", "ne", "lt", "le", "gt", "ge", "not", "empty", "all", "any", "has", "mustHas", "hasKey", "contains", "hasPrefix", "hasSuffix",
+		"regexMatch", "mustRegexMatch", "semverCompare", "deepEqual", "typeIs", "typeIsLike", "kindIs", "isAbs", "osIsAbs":
+		return true
+	}
+	return false
+}
+
 // command notes what a command reads and reports whether variables or a context
 // are part of that.
 func (w *goRewriter) command(cmd *parse.CommandNode, piped bool) (indirect bool) {
-	switch goCallee(cmd) {
+	switch name := goCallee(cmd); name {
 	case "lookup":
 		if path, ok := goLiteral(cmd, 1); ok {
+			w.template.literals[path] = true
 			w.mentions.lookup(path)
+			w.flow.lookup(path)
 		} else {
 			w.mentions.anything()
+			w.flow.anything()
+		}
+	case "env", "expandenv":
+		w.mentions.root(environRoot)
+	case "fail":
+		if s, ok := goLiteral(cmd, 1); ok {
+			w.template.literals[s] = true
 		}
 	case "jet":
+		w.flow.anything()
 		w.jet(cmd, piped)
 		return false
 	}
-	for _, arg := range cmd.Args {
+	w.callee(cmd, piped)
+	noted := w.keysCommand(cmd)
+	for i, arg := range cmd.Args {
+		if i == 0 && goCallee(cmd) != "" || i > 0 && i == noted {
+			continue
+		}
 		indirect = w.argument(arg) || indirect
 	}
 	return indirect
@@ -166,40 +226,4 @@ func (w *goRewriter) jet(cmd *parse.CommandNode, piped bool) {
 	}
 	w.template.calls[strings.Join(literals, "\x00")] = call
 	w.mentions.calls = append(w.mentions.calls, call)
-}
-
-func (w *goRewriter) argument(n parse.Node) (indirect bool) {
-	switch n := n.(type) {
-	case *parse.FieldNode:
-		if w.inner > 0 {
-			return true
-		}
-		w.path(n.Ident)
-	case *parse.DotNode:
-		if w.inner > 0 {
-			return true
-		}
-		w.mentions.anything()
-	case *parse.VariableNode:
-		if n.Ident[0] != "$" {
-			return true
-		}
-		if w.path(n.Ident[1:]); len(n.Ident) == 1 {
-			w.mentions.anything()
-		}
-	case *parse.ChainNode:
-		return w.argument(n.Node)
-	case *parse.PipeNode:
-		for i, cmd := range n.Cmds {
-			indirect = w.command(cmd, i > 0) || indirect
-		}
-	}
-	return indirect
-}
-
-// path notes a path from the root.
-func (w *goRewriter) path(keys []string) {
-	if len(keys) > 0 && jetRoot(keys[0]) != "" {
-		w.mentions.path(jetRoot(keys[0]), keys[1:])
-	}
 }

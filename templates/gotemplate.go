@@ -3,43 +3,53 @@ package templates
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
+	"text/template/parse"
+
+	"github.com/Masterminds/semver/v3"
 )
 
 // goTemplate is a template of Go's text/template, its trees rewritten so that
-// loops count steps and only scalars are printed.
+// loops count steps, only scalars are printed and all functions are ours.
 type goTemplate struct {
-	body   body
-	parsed *template.Template
-	calls  map[string]*renderCall // of jet, by its arguments
+	body     body
+	parsed   *template.Template
+	used     []string               // its functions
+	calls    map[string]*renderCall // of jet, by its arguments
+	literals map[string]bool        // literal texts of fail and lookup, which errors show
+	roots    map[string]bool        // those that it can read
+	changes  bool                   // it changes maps, and so gets copies of what it reads
 }
 
 // goName is what the engine calls the template; it is not shown.
-const goName = "t"
+const goName = "·"
 
 // ParseGo parses a template of Go's text/template with the functions lookup,
-// file, readFile and jet; pos is the position of its first character. All errors
-// are [Error].
+// file, readFile and jet, and those of Sprig ([sprigFunctions] tells how they
+// differ); pos is the position of its first character. All errors are [Error].
 //
-// It differs from plain text/template: a missing key is an error, and only
-// scalars can be printed.
+// It differs from plain text/template: a missing key is an error unless a
+// default follows, and only scalars can be printed.
 func ParseGo(text string, pos Position, delims Delims) (*Template, error) {
-	g := &goTemplate{body: body{text, pos, delims}, calls: map[string]*renderCall{}}
+	g := &goTemplate{body: body{text, pos, delims}, calls: map[string]*renderCall{}, literals: map[string]bool{}}
 	if len(text) > maxTemplate {
 		return nil, at(pos, faultf("a template of more than %d MiB", maxTemplate>>20))
 	}
-	var err error
-	g.parsed, err = template.New(goName).Delims(delims.Left, delims.Right).
-		Option("missingkey=error").Funcs(goFunctions(nil, nil)).Parse(text)
-	if err != nil {
+	trees := map[string]*parse.Tree{}
+	main := parse.New(goName)
+	main.Mode = parse.SkipFuncCheck // the rewriter knows more about functions, and where they stand
+	if _, err := main.Parse(text, delims.Left, delims.Right, trees); err != nil {
 		return nil, g.explain(err)
 	}
+	g.parsed = template.New(goName).Option("missingkey=error")
 	w := &goRewriter{template: g}
-	for _, t := range g.parsed.Templates() {
-		if t.Tree != nil {
-			w.list(t.Tree.Root)
+	for _, name := range sortedKeys(trees) {
+		w.list(trees[name].Root)
+		if _, err := g.parsed.AddParseTree(name, trees[name]); err != nil {
+			return nil, g.explain(err)
 		}
 	}
 	if err := w.finish(); err != nil {
@@ -50,40 +60,40 @@ func ParseGo(text string, pos Position, delims Delims) (*Template, error) {
 
 // The functions that the rewriter puts into Go templates.
 const (
-	goStep = "_ccm_step" // a round of a loop
-	goText = "_ccm_text" // the text of a value
+	goStep  = "_ccm_step"  // a round of a loop
+	goText  = "_ccm_text"  // the text of a value
+	goMaybe = "_ccm_maybe" // a value and keys below it, or nil
 )
 
-// goFunctions are the functions of one run; without one they serve parsing.
-func goFunctions(r *run, calls map[string]*renderCall) template.FuncMap {
-	file := func(name any) (any, error) { return r.file([]any{name}) }
-	return template.FuncMap{
-		"lookup": func(args ...any) (any, error) {
-			if len(args) < 1 || len(args) > 2 {
-				return nil, faultf("lookup takes a path and perhaps a default, not %d arguments", len(args))
-			}
-			return r.lookup(args)
-		},
-		"file":     file,
-		"readFile": file,
-		"jet": func(args ...string) (any, error) {
-			call := calls[strings.Join(args, "\x00")]
-			if call == nil {
-				return nil, computedTemplate("jet")
-			}
-			return call.render(r)
-		},
-		goStep: func() (string, error) { return "", r.step() },
-		goText: goPrintable,
+// functions are those that the template uses, for one run.
+func (g *goTemplate) functions(r *goRun) template.FuncMap {
+	table := make(template.FuncMap, len(g.used))
+	for _, name := range g.used {
+		if fn, ok := goFunctions()[name]; ok {
+			table[name] = r.bind(name, fn)
+		}
 	}
+	table[goStep] = func() (string, error) { return "", r.step() }
+	table[goText] = goPrintable
+	table["jet"] = func(args ...string) (any, error) {
+		call := g.calls[strings.Join(args, "\x00")]
+		if call == nil {
+			return nil, computedTemplate("jet")
+		}
+		return call.render(r.run)
+	}
+	return table
 }
 
 // goPrintable is the text of a value.
 func goPrintable(v any) (string, error) {
+	if s, ok := v.(*semver.Version); ok {
+		return s.Original(), nil
+	}
 	s, err := text(v)
 	var f *fault
 	if errors.As(err, &f) {
-		f.hint = "use range"
+		f.hint = "use range, join or toJson"
 		if v == nil {
 			f.hint = "ask with if, or give another value with or"
 		}
@@ -96,12 +106,18 @@ func (g *goTemplate) render(r *run) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dot := r.env.roots()
+	state := &goRun{run: r, template: g, dot: map[string]any{}}
 	for _, name := range r.env.available() {
-		dot[name], _ = r.env.root(name)
+		value, _ := r.env.root(name)
+		if g.changes && g.roots[name] {
+			if value, err = state.copied("a template that changes maps", value); err != nil {
+				return "", at(g.body.at, err)
+			}
+		}
+		state.dot[name], state.dot[strings.ToLower(name)] = value, value
 	}
 	out := limited{r: r}
-	err = r.final(t.Funcs(goFunctions(r, g.calls)).Execute(&out, dot))
+	err = r.final(t.Funcs(g.functions(state)).Execute(&out, state.dot))
 	if err != nil {
 		return "", g.explain(err)
 	}
@@ -135,7 +151,7 @@ func (g *goTemplate) explain(err error) error {
 	}
 	m := goContext.FindStringSubmatch(msg)
 	if m == nil {
-		return at(pos, goSyntaxFault(msg))
+		return at(pos, faultf("%s", msg))
 	}
 	return at(pos, goFault(m[1], m[2]))
 }
@@ -155,17 +171,9 @@ func (g *goTemplate) position(line, column string) Position {
 	return g.body.position(start + offset)
 }
 
-func goSyntaxFault(msg string) *fault {
-	if name, found := strings.CutPrefix(msg, "function "); found {
-		name, _, _ = strings.Cut(name, " ")
-		return faultf("function %s is not defined", name)
-	}
-	return faultf("%s", msg)
-}
-
 func goFault(context, msg string) *fault {
 	if m := goMissing.FindStringSubmatch(msg); m != nil {
-		return faultf("missing key %s in %s", m[1], context).withHint(`give a default with lookup "data.key" "…"`)
+		return goMissingKey(strings.Trim(m[1], `"`), context)
 	}
 	if m := goField.FindStringSubmatch(msg); m != nil {
 		return faultf("%s: there is no %q in it", context, m[1])
@@ -177,4 +185,22 @@ func goFault(context, msg string) *fault {
 		return faultf("%s: %s cannot be called with these values", context, m[1])
 	}
 	return faultf("%s cannot be evaluated with these values", context)
+}
+
+// goMissingKey words a missing key of a chain; the first one is that of a root.
+func goMissingKey(key, chain string) *fault {
+	f := faultf("missing key %q in %s", key, chain)
+	if first, _, _ := strings.Cut(strings.TrimLeft(chain, "$."), "."); first == key {
+		names := []string{"facts", "data", "environ", "item", factsRoot, dataRoot, environRoot, itemRoot}
+		if strings.ToLower(key) != key {
+			slices.Reverse(names)
+		}
+		if slices.Contains(names, key) {
+			return faultf("%s is not available here", chain)
+		}
+		if near := didYouMean(names, key); near != "" {
+			return f.withHint("%s", near)
+		}
+	}
+	return f.withHint(`give a default: %s | default "…"`, chain)
 }

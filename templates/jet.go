@@ -193,6 +193,16 @@ func linePosition(p Position, line int) Position {
 	return p
 }
 
+// holds reports whether s stands in the source.
+func (t *jetTemplate) holds(s string) bool {
+	for _, u := range t.units {
+		if strings.Contains(u.text, s) {
+			return true
+		}
+	}
+	return false
+}
+
 // render executes the template.
 func (t *jetTemplate) render(r *run) (string, error) {
 	x := &jetRun{run: r, template: t, out: limited{r: r}}

@@ -1,7 +1,6 @@
 package templates
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/CloudyKit/jet/v6"
@@ -154,18 +153,19 @@ func (w *jetRewriter) call(n *jet.CallExprNode) jet.Expression {
 		return w.render(n, callee.Ident)
 	case "exec", "includeIfExists":
 		return w.execute(n, callee.Ident)
-	case "lookup":
-		w.lookup(n)
 	case "file", "readFile":
 		w.file(n)
 	}
 	if !isJetFunction(callee.Ident) {
-		w.fail(callee, faultf("function %q is not defined", callee.Ident).
-			withHint("%s", cmp.Or(didYouMean(jetFunctionNames(), callee.Ident), "functions: "+strings.Join(jetFunctionNames(), ", "))))
+		w.fail(callee, noJetFunction(callee.Ident))
 		return n
 	}
 	name := &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: callee.Ident}
-	return w.hidden(n, jetCall, site{text: callee.Ident}, append([]jet.Expression{name}, w.all(n.Exprs)...)...)
+	s := site{text: callee.Ident}
+	if callee.Ident == "lookup" && !w.lookup(n) {
+		s.text = searchFunction
+	}
+	return w.hidden(n, jetCall, s, append([]jet.Expression{name}, w.all(n.Exprs)...)...)
 }
 
 func (w *jetRewriter) all(exprs []jet.Expression) []jet.Expression {
@@ -189,15 +189,18 @@ func (w *jetRewriter) isset(n *jet.CallExprNode) jet.Expression {
 	return w.hidden(n, jetIsset, site{}, args...)
 }
 
-func (w *jetRewriter) lookup(n *jet.CallExprNode) {
+// lookup notes what a lookup reads, and reports whether its path is a literal.
+func (w *jetRewriter) lookup(n *jet.CallExprNode) bool {
 	if len(n.Exprs) == 0 {
-		return // the call fails
+		return true // the call fails
 	}
-	if path, ok := n.Exprs[0].(*jet.StringNode); ok {
+	path, literal := n.Exprs[0].(*jet.StringNode)
+	if literal {
 		w.mentions.lookup(path.Text)
 	} else {
 		w.mentions.anything()
 	}
+	return literal
 }
 
 func (w *jetRewriter) file(n *jet.CallExprNode) {

@@ -12,17 +12,18 @@ import (
 type jetFlows struct {
 	sources map[string][]flow
 	paths   []jetPath
-}
-
-// A flow is what the value of an expression may come from.
-type flow struct {
-	facts     bool
-	variables []string
+	printed []jetPrinted
 }
 
 type jetPath struct {
 	flow flow
 	place
+}
+
+// jetPrinted is a value that is printed at a site.
+type jetPrinted struct {
+	flow flow
+	site int
 }
 
 func (f *jetFlows) assign(name string, e jet.Expression) {
@@ -32,89 +33,96 @@ func (f *jetFlows) assign(name string, e jet.Expression) {
 	if f.sources == nil {
 		f.sources = map[string][]flow{}
 	}
-	f.sources[name] = append(f.sources[name], flowOf(e))
+	f.sources[name] = append(f.sources[name], jetFlow(e))
 }
 
 // path notes an expression that is used as a path.
 func (f *jetFlows) path(e jet.Expression, at place) {
-	f.paths = append(f.paths, jetPath{flowOf(e), at})
+	f.paths = append(f.paths, jetPath{jetFlow(e), at})
 }
 
-// hostile finds a path that may come from facts.
-func (f *jetFlows) hostile() (at place, found bool) {
-	for _, p := range f.paths {
-		if f.fromFacts(p.flow, nil) {
-			return p.place, true
-		}
-	}
-	return place{}, false
-}
-
-func (f *jetFlows) fromFacts(from flow, seen []string) bool {
-	if from.facts {
-		return true
-	}
-	for _, name := range from.variables {
-		if slices.Contains(seen, name) {
-			continue
-		}
-		for _, source := range f.sources[name] {
-			if f.fromFacts(source, append(seen, name)) {
-				return true
+// resolve replaces the variables of a flow by what is assigned to them.
+func (f *jetFlows) resolve(from flow) flow {
+	var total flow
+	seen := map[string]bool{}
+	var follow func(flow)
+	follow = func(one flow) {
+		variables := one.variables
+		one.variables = nil
+		total.add(one)
+		for _, name := range variables {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			for _, source := range f.sources[name] {
+				follow(source)
 			}
 		}
 	}
-	return false
-}
-
-// flowOf looks at an expression as it is written. Conditions and comparisons
-// let nothing through.
-func flowOf(e jet.Node) (total flow) {
-	var below []jet.Expression
-	switch n := e.(type) {
-	case *jet.IdentifierNode:
-		if jetRoot(n.Ident) == factsRoot {
-			return flow{facts: true}
-		}
-		return flow{variables: []string{n.Ident}}
-	case *jet.FieldNode:
-		return flow{variables: []string{"."}}
-	case *jet.ChainNode:
-		return flowOf(n.Node)
-	case *jet.IndexExprNode:
-		return flowOf(n.Base)
-	case *jet.SliceExprNode:
-		return flowOf(n.Base)
-	case *jet.TernaryExprNode:
-		below = []jet.Expression{n.Left, n.Right}
-	case *jet.AdditiveExprNode:
-		below = []jet.Expression{n.Left, n.Right}
-	case *jet.CallExprNode:
-		total.facts = jetLookupFlows(n)
-		below = n.Exprs
-	}
-	for _, child := range below {
-		if child == nil {
-			continue
-		}
-		from := flowOf(child)
-		total.facts = total.facts || from.facts
-		total.variables = append(total.variables, from.variables...)
-	}
+	follow(from)
 	return total
 }
 
-// jetLookupFlows reports whether a call is a lookup that may read facts.
-func jetLookupFlows(n *jet.CallExprNode) bool {
-	callee, ok := n.BaseExpr.(*jet.IdentifierNode)
-	if !ok || callee.Ident != "lookup" || len(n.Exprs) == 0 {
-		return false
+// jetFlow is the flow of an expression as it is written. What a template renders
+// can be anything.
+func jetFlow(e jet.Node) (f flow) {
+	switch n := e.(type) {
+	case *jet.IdentifierNode, *jet.ChainNode, *jet.IndexExprNode:
+		if root, keys, _ := jetRootPath(n); root != "" {
+			f.path(root, keys)
+			return f
+		}
+		return jetBaseFlow(n)
+	case *jet.FieldNode:
+		f.variables = []string{"."}
+	case *jet.SliceExprNode:
+		return jetFlow(n.Base)
+	case *jet.TernaryExprNode:
+		f = jetFlow(n.Left)
+		f.add(jetFlow(n.Right))
+	case *jet.AdditiveExprNode:
+		if n.Left != nil { // not of -x
+			f = jetFlow(n.Left)
+		}
+		f.add(jetFlow(n.Right))
+	case *jet.CallExprNode:
+		return jetCallFlow(n)
 	}
-	path, literal := n.Exprs[0].(*jet.StringNode)
-	if !literal {
-		return true
+	return f
+}
+
+// jetBaseFlow is the flow of what a variable, or a chain below one, holds.
+func jetBaseFlow(e jet.Node) flow {
+	switch n := e.(type) {
+	case *jet.IdentifierNode:
+		return flow{variables: []string{n.Ident}}
+	case *jet.ChainNode:
+		return jetFlow(n.Node)
+	case *jet.IndexExprNode:
+		return jetFlow(n.Base)
 	}
-	var m mentions
-	m.lookup(path.Text)
-	return m.readsFacts()
+	return flow{}
+}
+
+// jetCallFlow is the flow of what a function gives.
+func jetCallFlow(n *jet.CallExprNode) (f flow) {
+	args := n.Exprs
+	switch callee, _ := n.BaseExpr.(*jet.IdentifierNode); {
+	case callee == nil:
+	case slices.Contains([]string{"template", "jet", "exec", "includeIfExists"}, callee.Ident):
+		f.anything()
+		return f
+	case callee.Ident == "lookup" && len(args) > 0:
+		if path, literal := args[0].(*jet.StringNode); literal {
+			f.lookup(path.Text)
+		} else {
+			f.anything()
+		}
+		args = args[1:]
+	}
+	for _, arg := range args {
+		f.add(jetFlow(arg))
+	}
+	return f
 }

@@ -22,12 +22,23 @@ func jetFunctionNames() []string {
 
 func isJetFunction(name string) bool { return slices.Contains(jetFunctionNames(), name) }
 
+// noJetFunction is an error for a call of a function that Jet does not have.
+func noJetFunction(name string) *fault {
+	if f := leftOut(name); f != nil {
+		return f
+	}
+	return noSuchFunction(name, jetFunctionNames(), func(words foreignWords) string { return words.jet })
+}
+
 // callJet calls one of the functions that take values.
 func callJet(r *run, name string, args []any) (any, error) {
 	switch name {
-	case "lookup":
+	case "lookup", searchFunction:
 		if len(args) < 1 || len(args) > 2 {
 			return nil, faultf("lookup takes a path and perhaps a default, not %d arguments", len(args))
+		}
+		if name == searchFunction {
+			return r.search(args)
 		}
 		return r.lookup(args)
 	case "slice", "array":

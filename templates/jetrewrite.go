@@ -32,6 +32,8 @@ type site struct {
 	keys []string    // of a member: the source up to each key
 	call *renderCall // of template() and jet()
 	mark int         // what pairs the begin and the end of a try
+
+	flow flow // of a value that is printed
 }
 
 type siteKind int
@@ -41,6 +43,7 @@ const (
 	identifierSite
 	arithmeticSite
 	blockSite
+	literalSite // text of the template itself
 )
 
 // A jetRewriter checks the trees of a set of Jet templates, notes what they can
@@ -74,8 +77,15 @@ func (w *jetRewriter) finish() error {
 			w.err = at(u.in(w.loader.units), undefined(u.name, w.declared))
 		}
 	}
-	if place, hostile := w.flows.hostile(); hostile && w.err == nil {
-		w.err = at(place.in(w.loader.units), hostilePath("file"))
+	for _, p := range w.flows.paths {
+		path := readPath{p.in(w.loader.units), w.flows.resolve(p.flow)}
+		if path.flow.facts && w.err == nil {
+			w.err = at(path.at, hostilePath("file"))
+		}
+		w.mentions.paths = append(w.mentions.paths, path)
+	}
+	for _, p := range w.flows.printed {
+		w.sites[p.site].flow = w.flows.resolve(p.flow)
 	}
 	return w.err
 }
@@ -112,7 +122,7 @@ func (w *jetRewriter) statement(n jet.Node) []jet.Node {
 	switch n := n.(type) {
 	case *jet.TextNode:
 		literal := &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: string(n.Text)}
-		return []jet.Node{w.action(n, jetPrint, site{}, literal)}
+		return []jet.Node{w.action(n, jetPrint, site{kind: literalSite}, literal)}
 	case *jet.ActionNode:
 		w.set(n.Set, false)
 		if n.Pipe == nil {
@@ -120,7 +130,10 @@ func (w *jetRewriter) statement(n jet.Node) []jet.Node {
 		}
 		value := w.pipeline(n.Pipe)
 		printed := site{text: shorten(value.String())}
-		n.Pipe = w.action(value, jetPrint, printed, w.expr(value)).Pipe
+		from := jetFlow(value)
+		rewritten := w.expr(value)
+		w.flows.printed = append(w.flows.printed, jetPrinted{from, len(w.sites)})
+		n.Pipe = w.action(value, jetPrint, printed, rewritten).Pipe
 	case *jet.IfNode:
 		w.set(n.Set, false)
 		n.Expression = w.expr(n.Expression)

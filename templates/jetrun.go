@@ -199,12 +199,12 @@ func (x *jetRun) rangeOver(_ *site, a jet.Arguments) (reflect.Value, error) {
 }
 
 // print writes a value. It is the only way into the output.
-func (x *jetRun) print(_ *site, a jet.Arguments) (reflect.Value, error) {
+func (x *jetRun) print(at *site, a jet.Arguments) (reflect.Value, error) {
 	v := a.Get(1)
 	if !v.IsValid() {
 		return v, nil // of a function that gives nothing
 	}
-	s, err := printable(v.Interface())
+	s, err := x.output(at, v.Interface())
 	if err != nil {
 		return reflect.Value{}, err
 	}
@@ -214,6 +214,20 @@ func (x *jetRun) print(_ *site, a jet.Arguments) (reflect.Value, error) {
 	}
 	_, err = io.WriteString(a.Runtime().Writer, s)
 	return reflect.Value{}, err
+}
+
+// output is what is written for a value: its text, or in a document its mark.
+func (x *jetRun) output(at *site, v any) (string, error) {
+	if x.marked == nil || at.kind == literalSite {
+		return printable(v)
+	}
+	switch caught := v.(type) {
+	case jet.Renderer, *ranger:
+		return printable(v)
+	case error:
+		v = caught.Error()
+	}
+	return x.marked.mark(x.run, v, at.flow)
 }
 
 func printable(v any) (string, error) {

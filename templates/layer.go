@@ -2,6 +2,7 @@ package templates
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
@@ -12,6 +13,7 @@ type Layer struct {
 	Values map[string]any // plain values, see [Env]
 	Node   *yamlpos.Node  // where they stand; nil if they stand in no file
 	Deep   bool           // merged by [DeepMerge]; otherwise its keys replace those below whole
+	From   []Layer        // what Values were merged from; nil if that is nothing but Node
 }
 
 // Merge lays layers over each other, low to high. The map is fresh; what was not
@@ -26,4 +28,15 @@ func Merge(layers []Layer) map[string]any {
 		}
 	}
 	return data
+}
+
+// Stack makes one layer of several that belong together and are laid as a whole
+// over others, by [DeepMerge]. [Origins] still tells them apart: name stands in
+// front of theirs.
+func Stack(name string, layers []Layer) Layer {
+	from := slices.Clone(layers)
+	for i := range from {
+		from[i].Name = name + " " + from[i].Name
+	}
+	return Layer{Name: name, Values: Merge(layers), Deep: true, From: from}
 }

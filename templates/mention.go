@@ -11,6 +11,7 @@ type mentions struct {
 	facts []string        // paths below the facts
 	all   bool            // any path below the facts
 	calls []*renderCall   // template() and jet()
+	paths []readPath      // file()
 }
 
 func (m *mentions) root(name string) {
@@ -36,7 +37,17 @@ func (m *mentions) path(root string, keys []string) {
 
 // lookup notes a read of a gjson path, as far as it is plain keys.
 func (m *mentions) lookup(path string) {
-	var keys []string
+	switch root, keys, known := lookupPath(path); {
+	case !known:
+		m.anything()
+	case root != "":
+		m.path(root, keys)
+	}
+}
+
+// lookupPath takes a gjson path apart, as far as it is plain keys. known is
+// false if not even the root is; the root is "" if there is none of that name.
+func lookupPath(path string) (root string, keys []string, known bool) {
 	for key := range strings.SplitSeq(path, ".") {
 		if _, plain := plainPath(key); !plain {
 			break
@@ -44,14 +55,14 @@ func (m *mentions) lookup(path string) {
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		m.anything()
-		return
+		return "", nil, false
 	}
 	for _, root := range rootNames() {
 		if strings.ToLower(root) == keys[0] {
-			m.path(root, keys[1:])
+			return root, keys[1:], true
 		}
 	}
+	return "", nil, true
 }
 
 // anything notes a read of a path that is computed.
@@ -69,6 +80,7 @@ func (m *mentions) add(other *mentions) {
 	m.facts = append(m.facts, other.facts...)
 	m.all = m.all || other.all
 	m.calls = append(m.calls, other.calls...)
+	m.paths = append(m.paths, other.paths...)
 }
 
 func (m *mentions) readsFacts() bool { return m.roots[factsRoot] || m.all }

@@ -80,6 +80,21 @@ func TestGoTemplateFacts(t *testing.T) {
 		{`{{ lookup .data.x }}`, nil, true},
 		{`{{ jet "[[ facts.j ]]" }}`, []string{"j"}, false},
 		{`{{ if (index $ "facts") }}{{ end }}`, nil, true},
+		{`{{ index $ "facts" "cpu" }}{{ index .Facts "a" .data.x "b" }}`, []string{"a", "cpu"}, false},
+		{`{{ .Facts.a.b | default "x" }}{{ default "x" $.facts.c }}{{ or .facts.d .facts.e }}`, []string{"a.b", "c", "d", "e"}, false},
+		{`{{ get .Facts "x" }}{{ hasKey $.facts.host "y" }}{{ pluck "z" .facts }}`, []string{"host.y", "x", "z"}, false},
+		{`{{ .Facts | dig "a" "b" "none" }}{{ dig "c" "none" .Facts.d }}`, []string{"a.b", "d.c"}, false},
+		{`{{ .Facts | dig .data.x "none" }}`, nil, true},
+		{`{{ dig .data.x "none" .Facts }}`, nil, true},
+		{`{{ get .Facts .data.x }}`, nil, true},
+		{`{{ .Facts | get "x" }}`, nil, true},
+		{`{{ pluck "x" .Facts .facts.y }}`, nil, true},
+		{`{{ $f := .Facts }}{{ $f.x }}`, nil, true},
+		{`{{ keys .facts | first }}`, nil, true},
+		{`{{ toJson . }}`, nil, true},
+		{`{{ dict "f" .facts.x | toJson }}{{ .facts.y | quote }}`, []string{"x", "y"}, false},
+		{`{{ list (get .facts "x") (.facts.y | upper) }}`, []string{"x", "y"}, false},
+		{`{{ with .data }}{{ get $.facts "x" }}{{ end }}`, []string{"x"}, false},
 	}
 	for _, c := range cases {
 		t.Run(c.source, func(t *testing.T) {

@@ -101,3 +101,60 @@ func TestPayloads(t *testing.T) {
 		require.Equal(t, thrice+"\x01"+thrice, got)
 	}
 }
+
+// TestPayloadsThroughSprig has every payload pass through pipelines of Go
+// templates as a value, and come out as it was.
+func TestPayloadsThroughSprig(t *testing.T) {
+	pipes := []string{
+		`{{ .Facts.evil | default "" }}`,
+		`{{ .Facts.nope.x | default .Facts.evil }}`,
+		`{{ coalesce .Facts.nope "" .Facts.evil "" | default "" }}`,
+		`{{ .Facts | dig "nope" "x" .Facts.evil }}`,
+		`{{ get .Facts "evil" }}`,
+		`{{ index (pluck "evil" .Facts) 0 }}`,
+		`{{ .Facts.evil | b64enc | b64dec }}`,
+		`{{ .Facts.evil | b32enc | b32dec }}`,
+		`{{ .Facts.evil | encryptAES "key" | decryptAES "key" }}`,
+		`{{ dict "x" .Facts.evil | toJson | fromJson | dig "x" "never" }}`,
+		`{{ first (fromJson (toRawJson (list .Facts.evil))) }}`,
+		`{{ list .Facts.evil | join "," }}`,
+		`{{ .Facts.list | reverse | uniq | concat | first }}`,
+		`{{ splitList "@sep@" .Facts.evil | join "@sep@" }}`,
+		`{{ keys .Facts.map | first }}`,
+		`{{ keys (dict .Facts.evil 1) | first }}`,
+		`{{ (set (dict) "k" .Facts.evil).k }}`,
+		`{{ (merge (dict "a" 1) (dict "k" .Facts.evil)).k }}`,
+		`{{ (set .Facts "copy" .Facts.evil).copy }}`,
+		`{{ replace "@old@" .Facts.evil "@old@" }}`,
+		`{{ regexReplaceAllLiteral "^@$" "@" .Facts.evil }}`,
+		`{{ repeat 1 .Facts.evil }}{{ trunc 0 .Facts.evil }}`,
+		`{{ cat .Facts.evil }}`,
+		`{{ print .Facts.evil }}`,
+		`{{ printf "%s" .Facts.evil }}`,
+		`{{ toString .Facts.evil | indent 0 | replace "@" "@" }}`,
+		`{{ ternary .Facts.evil "never" true }}`,
+		`{{ deepCopy .Facts.list | last }}`,
+		`{{ $x := .Facts.evil }}{{ range list $x }}{{ . }}{{ end }}`,
+		`{{ with .Facts.evil | default "" }}{{ . }}{{ end }}`,
+		`{{ env "EVIL" }}`,
+		`{{ expandenv "$EVIL" }}`,
+	}
+	tmpls := make([]*Template, len(pipes))
+	for i, source := range pipes {
+		var err error
+		tmpls[i], err = ParseGo(source, wholeFile("x"), Delims{})
+		require.NoError(t, err, source)
+	}
+	for _, evil := range payloads() {
+		env := &Env{
+			Facts:   map[string]any{"evil": evil, "list": []any{evil}, "map": map[string]any{evil: "v"}},
+			Environ: map[string]string{"EVIL": evil},
+		}
+		for i, tmpl := range tmpls {
+			got, err := tmpl.Render(t.Context(), env)
+			require.NoError(t, err, pipes[i])
+			require.Equal(t, evil, got, pipes[i])
+		}
+		require.Len(t, env.Facts, 3)
+	}
+}

@@ -8,9 +8,8 @@ import (
 // roots and accesses to keys become calls that can fail, every round of a
 // loop counts a step, template() and jet() are bound to the sources they name.
 type rewriter struct {
-	expr     *Expr
-	indirect []ast.Node // calls of file() whose path is a variable
-	err      error      // the first one
+	expr *Expr
+	err  error // the first one
 }
 
 func (w *rewriter) fail(n ast.Node, f *fault) ast.Node {
@@ -219,13 +218,15 @@ func (w *rewriter) lookup(n *ast.CallNode) ast.Node {
 	if len(n.Arguments) < 1 || len(n.Arguments) > 2 {
 		return w.fail(n, faultf("lookup takes a path and perhaps a default, not %d arguments", len(n.Arguments)))
 	}
+	function := searchFunction
 	if path, ok := n.Arguments[0].(*ast.StringNode); ok {
 		w.expr.mentions.lookup(path.Value)
+		function = lookupFunction
 	} else {
 		w.expr.mentions.anything()
 	}
 	w.arguments(n)
-	return hidden(n, lookupFunction, n.Arguments...)
+	return hidden(n, function, n.Arguments...)
 }
 
 // file refuses a path that comes from the host.
@@ -233,26 +234,25 @@ func (w *rewriter) file(n *ast.CallNode, name string) ast.Node {
 	if len(n.Arguments) != 1 {
 		return w.fail(n, faultf("%s takes one path, not %d arguments", name, len(n.Arguments)))
 	}
-	if factsFlow(n.Arguments[0]) {
+	path := readPath{w.expr.origin.at(byteOffset(w.expr.source, n.Location().From)), exprFlow(n.Arguments[0])}
+	if path.flow.facts {
 		return w.fail(n, hostilePath(name))
 	}
-	if usesVariables(n.Arguments[0]) {
-		w.indirect = append(w.indirect, n)
-	}
+	w.expr.mentions.paths = append(w.expr.mentions.paths, path)
 	return hidden(n, fileFunction, w.rewrite(n.Arguments[0]))
 }
 
-func hostilePath(function string) *fault {
-	return faultf("%s: what a host sent may not be a path", function).
-		withHint(`choose among literals: Facts.x == "y" ? "a.conf" : "b.conf"`)
-}
-
-// finish looks at paths that came through variables: with those, the whole
-// expression must not read facts.
+// finish looks at paths that came through variables: those may hold whatever the
+// expression reads.
 func (w *rewriter) finish() error {
-	if w.err == nil && w.expr.mentions.readsFacts() {
-		for _, n := range w.indirect {
-			w.fail(n, hostilePath("file"))
+	paths := w.expr.mentions.paths
+	for i := range paths {
+		f := &paths[i].flow
+		if len(f.variables) == 0 {
+			continue
+		}
+		if f.mentioned(&w.expr.mentions); f.facts && w.err == nil {
+			w.err = at(paths[i].at, hostilePath("file"))
 		}
 	}
 	return w.err
@@ -293,67 +293,4 @@ func (w *rewriter) literalPosition(n *ast.CallNode) Position {
 	}
 	offset := byteOffset(w.expr.source, n.Arguments[0].Location().From)
 	return w.expr.origin.at(offset + len(`"`))
-}
-
-// factsFlow reports whether the value of n can hold what a host sent: not
-// through conditions, comparisons and the keys of literal maps.
-func factsFlow(n ast.Node) bool {
-	switch n := n.(type) {
-	case *ast.IdentifierNode:
-		return n.Value == factsRoot
-	case *ast.MemberNode:
-		return factsFlow(n.Node)
-	case *ast.ConditionalNode:
-		return factsFlow(n.Exp1) || factsFlow(n.Exp2)
-	case *ast.BinaryNode:
-		switch n.Operator {
-		case "==", "!=", "<", ">", "<=", ">=", "in", "not in", "matches", "contains", "startsWith", "endsWith", "and", "or", "&&", "||":
-			return false
-		}
-	case *ast.CallNode:
-		if callee, ok := n.Callee.(*ast.IdentifierNode); ok && callee.Value == "lookup" && len(n.Arguments) > 0 {
-			return lookupFlows(n)
-		}
-	}
-	for _, child := range tree(n) {
-		if factsFlow(*child) {
-			return true
-		}
-	}
-	return false
-}
-
-func lookupFlows(n *ast.CallNode) bool {
-	path, literal := n.Arguments[0].(*ast.StringNode)
-	if !literal {
-		return true
-	}
-	var m mentions
-	if m.lookup(path.Value); m.readsFacts() {
-		return true
-	}
-	return len(n.Arguments) > 1 && factsFlow(n.Arguments[1])
-}
-
-// usesVariables reports whether n reads a variable or the element of a loop.
-func usesVariables(n ast.Node) bool {
-	switch n := n.(type) {
-	case *ast.IdentifierNode:
-		return !isRoot(n.Value)
-	case *ast.PointerNode:
-		return true
-	case *ast.CallNode:
-		for _, arg := range n.Arguments {
-			if usesVariables(arg) {
-				return true
-			}
-		}
-		return false
-	}
-	for _, child := range tree(n) {
-		if usesVariables(*child) {
-			return true
-		}
-	}
-	return false
 }

@@ -23,11 +23,13 @@ const (
 // A run is one evaluation. The engines take no context, so it travels in here,
 // for the time of the call.
 type run struct {
-	ctx   context.Context
+	ctx   context.Context // nil for an annotation, which only its steps bound
 	env   *Env
 	steps int
 	chain []string // the templates being rendered, outermost first
 	dead  error    // what ended the run; templates cannot catch it
+
+	marked *Marked // of a document, to keep the values that are printed
 }
 
 func newRun(ctx context.Context, env *Env) (*run, error) {
@@ -50,7 +52,7 @@ func (r *run) step() error {
 func (r *run) alive() error {
 	switch {
 	case r.dead != nil:
-	case r.ctx.Err() != nil:
+	case r.ctx != nil && r.ctx.Err() != nil:
 		cause := context.Cause(r.ctx)
 		r.dead = &fault{msg: fmt.Sprintf("rendering did not end in time: %v", cause), err: cause}
 	case r.steps > maxSteps:

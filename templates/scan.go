@@ -93,6 +93,17 @@ func quoteEnd(s string, from int) int {
 	return -1
 }
 
+// Unclosed reports whether s holds a {{ that begins no expression: that is text,
+// and seldom meant so.
+func Unclosed(s string) bool {
+	for _, sp := range scan(s) {
+		if !sp.expr && strings.Contains(sp.text, "{{") {
+			return true
+		}
+	}
+	return false
+}
+
 // HasExpr reports whether s holds an expression.
 func HasExpr(s string) bool {
 	for _, sp := range scan(s) {

@@ -65,6 +65,11 @@ func (t *Template) Facts(files *Files) (paths []string, all bool) {
 	return t.mentions.follow(files).result()
 }
 
+// CheckPaths is that of [Text.CheckPaths].
+func (t *Template) CheckPaths(files *Files, taint Taint) error {
+	return t.mentions.checkPaths(files, taint)
+}
+
 // A limited buffer holds the output of an engine. Writing ends the run when the
 // text grows too long or the time is over.
 type limited struct {

@@ -15,10 +15,26 @@ type Text struct {
 	mentions mentions
 }
 
-// A part is literal text, or an expression.
+// A part is literal text, an expression, or a value in the place of one.
 type part struct {
-	literal string
-	expr    *Expr
+	literal  string
+	expr     *Expr
+	constant *constant
+}
+
+// text is the part as text.
+func (p part) text(r *run) (string, error) {
+	switch {
+	case p.expr != nil:
+		return p.expr.text(r)
+	case p.constant != nil:
+		return text(p.constant.value)
+	}
+	return p.literal, nil
+}
+
+func (p part) hostile(taint Taint) bool {
+	return p.expr != nil && p.expr.flow.hostile(taint) || p.constant != nil && p.constant.flow.hostile(taint)
 }
 
 // Parse parses a string; pos is the position of its first character. All
@@ -42,8 +58,14 @@ func Parse(s string, pos Position) (*Text, error) {
 
 // FromHost reports whether the value can hold what a host sent: a fact that is
 // part of it, and not only one that a condition looks at.
-func (t *Text) FromHost() bool {
-	return slices.ContainsFunc(t.parts, func(p part) bool { return p.expr != nil && p.expr.fromHost })
+func (t *Text) FromHost(taint Taint) bool {
+	return slices.ContainsFunc(t.parts, func(p part) bool { return p.hostile(taint) })
+}
+
+// CheckPaths reports each file() of the text, and of the templates that it
+// renders, of which a host could choose the path.
+func (t *Text) CheckPaths(files *Files, taint Taint) error {
+	return t.mentions.checkPaths(files, taint)
 }
 
 // Check reports what is wrong with the files that template() and jet() name in
@@ -70,6 +92,13 @@ func (t *Text) Eval(ctx context.Context, env *Env) (any, error) {
 }
 
 func (t *Text) eval(r *run) (any, error) {
+	if len(t.parts) == 1 && t.parts[0].constant != nil {
+		v, err := plain(r, t.parts[0].constant.value)
+		if err != nil {
+			return nil, at(t.at, err)
+		}
+		return v, nil
+	}
 	if len(t.parts) != 1 || t.parts[0].expr == nil {
 		return t.render(r)
 	}
@@ -96,12 +125,9 @@ func (t *Text) String(ctx context.Context, env *Env) (string, error) {
 func (t *Text) render(r *run) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
-		s := p.literal
-		if p.expr != nil {
-			var err error
-			if s, err = p.expr.text(r); err != nil {
-				return "", err
-			}
+		s, err := p.text(r)
+		if err != nil {
+			return "", at(t.at, err)
 		}
 		if err := r.fits(b.Len() + len(s)); err != nil {
 			return "", at(t.at, err)

@@ -448,6 +448,6 @@ func TestFromHost(t *testing.T) {
 	} {
 		text, err := Parse(source, Position{})
 		require.NoError(t, err, source)
-		require.Equal(t, want, text.FromHost(), source)
+		require.Equal(t, want, text.FromHost(Taint{}), source)
 	}
 }

@@ -1,59 +1,68 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
+	"fmt"
+	"strings"
 	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ccm-push/ccm-push/templates"
 )
 
-func TestReadExtra(t *testing.T) {
-	dir := t.TempDir()
-	file := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-		return path
-	}
-	yaml := file("a.yaml", "port: 8080\nsites: [shop]\n")
+func TestParseDocument(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		args []string
-		want map[string]any
-		err  string
+		name, text string
+		want       map[string]any
+		err        string
 	}{
-		{"none", nil, map[string]any{}, ""},
-		{"a value is a string", []string{"port=8080"}, map[string]any{"port": "8080"}, ""},
-		{"a value has a =", []string{"a=b=c"}, map[string]any{"a": "b=c"}, ""},
-		{"an empty value", []string{"a="}, map[string]any{"a": ""}, ""},
-		{"the last one wins", []string{"a=1", "a=2"}, map[string]any{"a": "2"}, ""},
-		{"a file", []string{"@" + yaml}, map[string]any{"port": int64(8080), "sites": []any{"shop"}}, ""},
-		{"a map", []string{"{port: 8080, on: true}"}, map[string]any{"port": int64(8080), "on": true}, ""},
-		{"JSON", []string{` {"port": 8080}`}, map[string]any{"port": int64(8080)}, ""},
-		{"an empty file", []string{"@" + file("empty.yaml", "")}, map[string]any{}, ""},
-		{"no =", []string{"port"}, nil, `-e "port": write key=value, @file.yaml or a YAML map`},
-		{"no key", []string{"=1"}, nil, `-e "=1": write key=value, @file.yaml or a YAML map`},
-		{"no file", []string{"@" + dir + "/none.yaml"}, nil, "reading " + dir + "/none.yaml: no such file or directory"},
-		{"no map", []string{"@" + file("list.yaml", "- a\n")}, nil, dir + "/list.yaml:1:1: this is no map\n  hint: write key: value"},
-		{"two documents", []string{"@" + file("two.yaml", "a: 1\n---\nb: 2\n")}, nil, dir + "/two.yaml:3:1: only one document is expected"},
+		{"YAML", "a: 1\nb: [x]\n", map[string]any{"a": int64(1), "b": []any{"x"}}, ""},
+		{"JSON", `{"a": 1, "b": ["x", null, true, 1.5, 1e2, {}]}`, map[string]any{"a": int64(1), "b": []any{"x", nil, true, 1.5, 100.0, map[string]any{}}}, ""},
+		{"JSON indented with tabs", "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}\n", map[string]any{"a": map[string]any{"b": int64(1)}}, ""},
+		{"escapes of JSON", `{"a": "x\/y\"\\\u00e9\n", "b\/": "\ud83d\ude00\\/", "c": "\ud83d!", "d": "\\ud83d"}`,
+			map[string]any{"a": "x/y\"\\é\n", "b/": "😀\\/", "c": "\ufffd!", "d": `\ud83d`}, ""},
+		{"YAML that is not JSON keeps its text", `a: '\/'`, map[string]any{"a": `\/`}, ""},
+		{"nothing", "# nothing\n", nil, ""},
+		{"null", "~", nil, ""},
+		{"no map", "- a\n", nil, "f:1:1: this is no map\n  hint: write key: value"},
+		{"two documents", "a: 1\n---\nb: 2\n", nil, "f:3:1: only one document is expected"},
+		{"a key given twice", `{"a": 1, "a": 2}`, nil, `f:1:10: key "a" is given twice, first at line 1`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := readExtra(test.args)
+			doc, err := parseDocument("f", []byte(test.text))
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, test.want, templates.Merge(got))
+			require.Equal(t, test.want, plainMap(doc))
 		})
 	}
 }
 
-func TestReadHieraRefusesUnknownKeys(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "hiera.yaml")
-	require.NoError(t, os.WriteFile(path, []byte("data: {a: 1}\ndatum: {a: 2}\n"), 0o644))
-	_, err := readHiera(path)
-	require.EqualError(t, err, path+":2:1: unknown key \"datum\"\n  hint: it has data, hierarchy and overrides")
+// escapedJSON is a string of JSON in which every character is an escape.
+func escapedJSON(s string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(s)) {
+		if unit == '/' {
+			b.WriteString(`\/`)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return `"` + b.String() + `"`
+}
+
+func FuzzJSON(f *testing.F) {
+	for _, s := range []string{"", "a/b", "😀", `\`, `\/`, "\"", "é\n", "\U0010ffff", "a\x00b", "{{ x }}", "\u2028"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if !utf8.ValidString(s) {
+			return
+		}
+		doc, err := parseDocument("f", []byte(`{"k": `+escapedJSON(s)+`}`))
+		require.NoError(t, err)
+		require.Equal(t, map[string]any{"k": s}, plainMap(doc))
+	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -17,6 +18,10 @@ type flags struct {
 	inventory []string
 	limit     string
 	listHosts bool
+
+	tags, skipTags []string
+	startAt        string
+	listResources  bool
 
 	check, diff  bool
 	extra        []string
@@ -43,11 +48,15 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringArrayVarP(&f.inventory, "inventory", "i", nil, "inventory file, or a list of hosts with a comma; may be repeated")
 	set.StringVarP(&f.limit, "limit", "l", "", "only hosts that this pattern selects too")
 	set.BoolVar(&f.listHosts, "list-hosts", false, "print the hosts that a pattern or the plays select, and end")
+	set.StringSliceVarP(&f.tags, "tags", "t", nil, "only plays and resources with one of these tags, comma-separated")
+	set.StringSliceVar(&f.skipTags, "skip-tags", nil, "no plays and resources with one of these tags")
+	set.StringVar(&f.startAt, "start-at", "", "leave out what stands before this resource, type#name (also: --start-at-task)")
+	set.BoolVar(&f.listResources, "list-resources", false, "print the plays' resources with their tags, and end (also: --list-tasks, --list-tags)")
 	set.BoolVarP(&f.check, "check", "C", false, "say what would change, and change nothing (also: --noop)")
 	set.BoolVarP(&f.diff, "diff", "D", false, "show changes of text as unified diffs")
-	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: key=value, @file.yaml or a YAML map; may be repeated")
+	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: key=value (with blanks: 'key=\"a b\"'), @file.yaml or a YAML map; may be repeated")
 	set.StringVar(&f.facts, "facts", "", "YAML or JSON file of facts, laid over those of every host")
-	set.StringVar(&f.hiera, "hiera", "", "YAML file of data with a hierarchy of its own, laid over that of the manifests")
+	set.StringVar(&f.hiera, "hiera", "", "file or http(s) URL of data with a hierarchy of its own, merged over that of the manifests (default $CCM_HIERA_DATA)")
 	set.IntVarP(&f.forks, "forks", "f", 64, "how many hosts are worked on at once")
 	set.IntVar(&f.keep, "keep", 256, "how many connections are kept open between plays")
 	set.Var(seconds{&f.lockTimeout}, "lock-timeout", "how long to wait on a host for another run to end")
@@ -72,6 +81,10 @@ func flagAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		name = "check"
 	case "key-file":
 		name = "private-key"
+	case "start-at-task":
+		name = "start-at"
+	case "list-tasks", "list-tags":
+		name = "list-resources"
 	}
 	return pflag.NormalizedName(name)
 }
@@ -133,14 +146,19 @@ func (f *flags) hostKeys() (transport.HostKeyPolicy, error) {
 	return 0, fmt.Errorf("--host-key-checking %q: there are strict and accept-new", f.hostKeyChecking)
 }
 
+// selection is the part of the plays that the run is about.
+func (f *flags) selection() manifest.Selection {
+	return manifest.Selection{Tags: f.tags, Skip: f.skipTags, StartAt: f.startAt}
+}
+
 // foreign says what to use instead of a flag that Ansible has and ccm-push has
 // not; "" if it is not known.
 func foreign(name string) string {
 	switch name {
 	case "syntax-check":
-		return "every run reads all files before it contacts a host; try --check"
-	case "list-tasks", "list-tags", "tags", "t", "skip-tags", "start-at-task", "step":
-		return "a part of the resources cannot be selected yet; --limit selects hosts"
+		return "there is ccm-push validate MANIFEST..."
+	case "step":
+		return "there is --start-at TYPE#NAME"
 	case "module-name", "m", "args", "a":
 		return "write the type and its arguments after the pattern: ccm-push PATTERN exec COMMAND"
 	case "one-line", "tree":

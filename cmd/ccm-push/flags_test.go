@@ -33,7 +33,7 @@ func TestWrongFlags(t *testing.T) {
 		{"--nonsense x", `unknown flag: --nonsense; see ccm-push --help`},
 		{"-z x", `unknown shorthand flag: 'z' in -z; see ccm-push --help`},
 		{"x -i", `flag needs an argument: 'i' in -i; see ccm-push --help`},
-		{"--syntax-check x", `unknown flag: --syntax-check; every run reads all files before it contacts a host; try --check`},
+		{"--syntax-check x", `unknown flag: --syntax-check; there is ccm-push validate MANIFEST...`},
 		{"--ask-become-pass x", `unknown flag: --ask-become-pass; sudo must not ask for a password`},
 		{"-K x", `unknown shorthand flag: 'K' in -K; sudo must not ask for a password`},
 		{"-m shell x", `unknown shorthand flag: 'm' in -m; write the type and its arguments after the pattern: ccm-push PATTERN exec COMMAND`},

@@ -51,8 +51,10 @@ func (a *app) defaultInventory() (string, error) {
 		}
 		return path, nil
 	}
-	return "", fmt.Errorf("there is no inventory: give one with -i, or make one of %s", strings.Join(looked, ", "))
+	return "", fmt.Errorf("%w: give one with -i, or make one of %s", errNoInventory, strings.Join(looked, ", "))
 }
+
+var errNoInventory = errors.New("there is no inventory")
 
 // checkFolder refuses to read an inventory unasked that somebody else may have
 // put where we happen to work.

@@ -24,15 +24,45 @@ func (a *app) manifests(ctx context.Context, paths []string) error {
 	if err := a.adHocMistake(paths); err != nil {
 		return err
 	}
-	plays, playErr := manifest.Load(paths, a.registry)
-	r, err := a.runner()
-	if err := errors.Join(playErr, err); err != nil {
+	if a.flags.listResources {
+		plays, err := a.load(paths)
+		if err != nil {
+			return err
+		}
+		return a.listResources(plays)
+	}
+	r, err := a.manifestRunner(ctx, paths)
+	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
+	return a.run(ctx, r, events.TextOptions{})
+}
+
+// load reads plays, and leaves in them what the run is about.
+func (a *app) load(paths []string) ([]*manifest.Play, error) {
+	plays, err := manifest.Load(paths, a.registry)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range manifest.Warnings(plays) {
+		a.warn(w)
+	}
+	return a.flags.selection().Select(plays)
+}
+
+// manifestRunner is the runner of the plays in files.
+func (a *app) manifestRunner(ctx context.Context, paths []string) (*playbooks.Runner, error) {
+	plays, playErr := a.load(paths)
+	hiera, hieraErr := a.readHiera(ctx)
+	r, err := a.runner()
+	if err := errors.Join(playErr, hieraErr, err); err != nil {
+		return nil, err
+	}
 	r.Plays = plays
 	r.Options.Manifests = paths
-	return a.run(ctx, r, events.TextOptions{})
+	r.Options.Catalog.Hiera = hiera
+	return r, nil
 }
 
 // run takes the plays of r over the fleet, or lists their hosts.
@@ -145,13 +175,12 @@ func (a *app) keep() int {
 	return a.flags.keep
 }
 
-// catalogOptions reads what the command line adds to the data of the plays.
+// catalogOptions reads what the command line adds to the data of the plays, but
+// for --hiera.
 func (a *app) catalogOptions() (catalog.Options, error) {
 	extra, extraErr := readExtra(a.flags.extra)
 	facts, factsErr := readFacts(a.flags.facts)
-	hiera, hieraErr := readHiera(a.flags.hiera)
-	return catalog.Options{Environ: a.environ, Extra: extra, Facts: facts, Hiera: hiera},
-		errors.Join(extraErr, factsErr, hieraErr)
+	return catalog.Options{Environ: a.environ, Extra: extra, Facts: facts}, errors.Join(extraErr, factsErr)
 }
 
 // runID names a run: when it began, and something that no other run has.

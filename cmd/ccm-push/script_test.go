@@ -42,6 +42,14 @@ func scriptMain() {
 }
 
 func TestScripts(t *testing.T) {
+	params := scriptParams(t)
+	params.Dir, params.UpdateScripts = "testdata/script", *update
+	testscript.Run(t, params)
+}
+
+// scriptParams are what all scripts run with: the program, a host program for
+// this machine, and the commands that scripts have.
+func scriptParams(t *testing.T) testscript.Params {
 	programs := t.TempDir()
 	source, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -52,9 +60,7 @@ func TestScripts(t *testing.T) {
 		entries = append(entries, entry)
 	}
 	require.NoError(t, builds.WriteIndex(programs, entries))
-	testscript.Run(t, testscript.Params{
-		Dir:                "testdata/script",
-		UpdateScripts:      *update,
+	return testscript.Params{
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			hosts := &scriptHosts{dir: env.WorkDir, servers: map[string]*sshtest.Server{}}
@@ -74,8 +80,9 @@ func TestScripts(t *testing.T) {
 			"sshhost":  sshhost,
 			"sshstats": sshstats,
 			"awaits":   awaits,
+			"webserve": webserve,
 		},
-	})
+	}
 }
 
 // exits runs a command that must end with a status: exits 2 ccm-push ...
@@ -100,6 +107,7 @@ var volatile = []struct{ pattern, text string }{
 	{`"run":"[^"]*"`, `"run":"RUN"`},
 	{`"duration_ms":[0-9.]+`, `"duration_ms":0`},
 	{`127\.0\.0\.1:[0-9]+`, `ADDRESS`},
+	{`ssh -p [0-9]+`, `ssh -p PORT`},
 	{`SHA256:[A-Za-z0-9+/]+`, `FINGERPRINT`},
 	{`\b[0-9.]+m?s\b`, `0s`},
 }
@@ -161,7 +169,8 @@ func (h *scriptHosts) writeInventory() error {
 }
 
 // sshhost starts SSH servers and adds them to hosts.yaml: sshhost [-OPTION]
-// NAME... The options are silent, reject, nosftp and unknown (known_hosts is
+// NAME... The options are silent, closes (at the banner), reject, nosftp, greets
+// (as a login shell may), exits (as a profile may) and unknown (known_hosts is
 // empty).
 func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 	config, unknown := sshtest.Config{}, false
@@ -169,6 +178,12 @@ func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 		switch args[0] {
 		case "-silent":
 			config.Fault = sshtest.FaultSilent
+		case "-closes":
+			config.Fault = sshtest.FaultCloseEarly
+		case "-greets":
+			config.Noise = "Welcome to \x1b[1mweb\x1b[0m\nneed nothing"
+		case "-exits":
+			config.Shell = []string{"/bin/sh", "-c", "echo 'come back later'; exit 3"}
 		case "-reject":
 			config.RejectAuth = true
 		case "-nosftp":

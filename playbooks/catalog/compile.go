@@ -13,9 +13,10 @@ import (
 
 // A Host is what compilation knows of one host.
 type Host struct {
-	Name  string
-	Facts map[string]any // plain JSON values
-	Vars  map[string]any // of the inventory, merged
+	Name   string
+	Facts  map[string]any    // plain JSON values
+	Vars   map[string]any    // of the inventory, merged
+	Layers []templates.Layer // the same before merging, where values shall be explained; else nil
 }
 
 // A Compiler makes the catalogs of one play. It may be used by many goroutines
@@ -26,8 +27,9 @@ type Compiler struct {
 	files   *templates.Files
 	sources *sources
 
-	factPaths []string // that the play can read
-	allFacts  bool     // when it cannot be known which
+	factPaths []string        // that the play can read
+	allFacts  bool            // when it cannot be known which
+	tainted   map[string]bool // keys of the data that are made of facts
 }
 
 // Options are what a run adds to a play.
@@ -50,34 +52,18 @@ func New(play *manifest.Play, opts Options) (*Compiler, error) {
 		files.Close()
 		return nil, err
 	}
-	c := &Compiler{play: play, opts: opts, files: files, sources: src}
+	c := &Compiler{play: play, opts: opts, files: files, sources: src, tainted: map[string]bool{}}
 	c.factPaths, c.allFacts = play.Facts(files)
-	if opts.Hiera != nil {
-		paths, all := opts.Hiera.Facts()
+	for _, s := range c.dataSources() {
+		paths, all := s.Facts()
 		c.factPaths, c.allFacts = append(c.factPaths, paths...), c.allFacts || all
+		maps.Copy(c.tainted, s.FromHost())
 	}
 	if err := c.checkFiles(); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
-}
-
-// checkFiles looks at the files that the play names and that every host needs.
-func (c *Compiler) checkFiles() error {
-	var errs yamlpos.Errors
-	for _, r := range c.play.Resources {
-		if !r.Unconditional() {
-			continue
-		}
-		for _, f := range r.PlayFiles() {
-			if _, err := c.sources.content(f.Name.Text); err != nil {
-				errs.Add(f.Name.Errorf("", "%s: %v", f.Property, err))
-			}
-		}
-		errs.Add(r.CheckTemplates(c.files))
-	}
-	return manifest.Distinct(errs)
 }
 
 // Facts gives the paths of the facts that the play can read; all is set when
@@ -99,21 +85,38 @@ type Compiled struct {
 
 // Compile resolves the play for one host. The errors carry positions.
 func (c *Compiler) Compile(ctx context.Context, h Host) (*Compiled, error) {
-	if len(c.opts.Facts) > 0 {
-		h.Facts = templates.DeepMerge(h.Facts, c.opts.Facts)
+	return c.compile(ctx, h.with(c.opts.Facts), nil)
+}
+
+// with is the host with more facts laid over its own.
+func (h Host) with(facts map[string]any) Host {
+	if len(facts) > 0 {
+		h.Facts = templates.DeepMerge(h.Facts, facts)
 	}
-	data, err := c.data(ctx, h)
+	return h
+}
+
+// compile compiles and, if shown is given, notes there what a person wants to
+// see of it.
+func (c *Compiler) compile(ctx context.Context, h Host, shown *Rendered) (*Compiled, error) {
+	layers, err := c.layers(ctx, h)
 	if err != nil {
+		return nil, err
+	}
+	data := templates.Merge(layers)
+	if err := c.checkData(data); err != nil {
 		return nil, err
 	}
 	p := &compilation{
 		Compiler: c,
 		env:      &templates.Env{Facts: h.Facts, Data: data, Environ: c.opts.Environ, Files: c.files},
 		byName:   map[string][]int{},
+		unseen:   map[string]bool{},
 		out:      &Compiled{Contents: Contents{sources: c.sources}},
+		shown:    shown,
 	}
 	p.out.Catalog.FailOnError = c.play.FailOnError
-	for _, r := range c.play.Resources {
+	for _, r := range p.resources(ctx) {
 		if p.resource(ctx, r); p.full() {
 			break
 		}
@@ -122,25 +125,24 @@ func (c *Compiler) Compile(ctx context.Context, h Host) (*Compiled, error) {
 	if err := manifest.Distinct(p.errs); err != nil {
 		return nil, err
 	}
+	if shown != nil {
+		shown.Layers, shown.Data = layers, data
+	}
 	return p.out, nil
 }
 
-// data lays the sources of data over each other, low to high.
-func (c *Compiler) data(ctx context.Context, h Host) (map[string]any, error) {
-	data, err := c.play.Data.Resolve(ctx, h.Facts)
-	if err != nil {
-		return nil, err
+// resources are those of the play, or those that its template writes for the
+// host.
+func (p *compilation) resources(ctx context.Context) []*manifest.Resource {
+	if p.play.JetFile == nil {
+		return p.play.Resources
 	}
-	if c.opts.Hiera != nil {
-		over, err := c.opts.Hiera.Resolve(ctx, h.Facts)
-		if err != nil {
-			return nil, err
-		}
-		data = templates.DeepMerge(data, over)
+	generated, err := p.play.Generate(ctx, p.env)
+	p.errs.Add(err)
+	for _, r := range generated {
+		p.errs.Add(r.CheckPaths(p.files, p.tainted))
 	}
-	maps.Copy(data, h.Vars)
-	maps.Copy(data, templates.Merge(c.opts.Extra))
-	return data, nil
+	return generated
 }
 
 // compilation is one host's catalog under way.
@@ -148,7 +150,9 @@ type compilation struct {
 	*Compiler
 	env    *templates.Env
 	out    *Compiled
+	shown  *Rendered        // nil if nobody wants to see it
 	byName map[string][]int // type#name and type#alias → the entries last called so
+	unseen map[string]bool  // types with resources left out under names that are not known
 	size   int64            // of what has been made, in bytes
 	errs   yamlpos.Errors
 }

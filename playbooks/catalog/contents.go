@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 // Contents are the contents of one host's catalog, by SHA-256: what the host may
@@ -136,7 +137,7 @@ func (s *sources) hash(name string) (modules.Content, error) {
 	f, size, err := s.open(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return modules.Content{}, fmt.Errorf("there is no file %s in %s", name, s.folder)
+		return modules.Content{}, fmt.Errorf("there is no file %s in %s", name, templates.FolderName(s.folder))
 	case err != nil:
 		return modules.Content{}, fmt.Errorf("%s is not a file of the play's folder %s: %w", name, s.folder, unwrapPath(err))
 	}

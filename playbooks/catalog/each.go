@@ -11,6 +11,10 @@ import (
 // resource compiles one resource of the play into its entries: one, or with
 // each one per element.
 func (p *compilation) resource(ctx context.Context, r *manifest.Resource) {
+	if r.Unselected {
+		p.leaveOut(r)
+		return
+	}
 	if r.Each == nil {
 		p.entry(ctx, r, p.env)
 		return

@@ -49,12 +49,28 @@ func (p *compilation) entry(ctx context.Context, r *manifest.Resource, env *temp
 		Subscribe: p.references(ctx, r.Subscribe, env),
 	}
 	if len(p.errs) > before && e.Name == "" { // its properties would only repeat that
+		p.unknown(e)
 		return
 	}
-	properties, err := p.properties(ctx, r, e, env)
+	node, properties, err := p.properties(ctx, r, e, env)
 	p.errs.Add(err)
-	if e.Properties = properties; len(p.errs) == before {
-		p.add(e)
+	if e.Properties = properties; len(p.errs) > before {
+		p.unknown(e)
+		return
+	}
+	p.add(r, e, node)
+}
+
+// unknown notes the names of an entry that is not in the catalog: to refer to it
+// is no mistake, and leads nowhere. Without a name it can be any of its type.
+func (p *compilation) unknown(e modules.Entry) {
+	if e.Name == "" {
+		p.unseen[e.Type] = true
+	}
+	for _, name := range []string{e.Name, e.Alias} {
+		if ref := e.Type + "#" + name; name != "" && p.byName[ref] == nil {
+			p.byName[ref] = []int{}
+		}
 	}
 }
 
@@ -69,10 +85,10 @@ func (p *compilation) exclude(ctx context.Context, r *manifest.Resource, env *te
 	if r.Alias != nil {
 		e.Alias, _ = r.Alias.Text(ctx, env)
 	}
-	p.add(e)
+	p.add(r, e, nil)
 }
 
-func (p *compilation) add(e modules.Entry) {
+func (p *compilation) add(r *manifest.Resource, e modules.Entry, properties *yamlpos.Node) {
 	i := []int{len(p.out.Catalog.Entries)}
 	p.out.Catalog.Entries = append(p.out.Catalog.Entries, e)
 	const indexSize = 8 // bytes, of each reference
@@ -80,6 +96,19 @@ func (p *compilation) add(e modules.Entry) {
 	p.byName[e.Type+"#"+e.Name] = i
 	if e.Alias != "" {
 		p.byName[e.Type+"#"+e.Alias] = i
+	}
+	if p.shown != nil {
+		p.shown.Resources = append(p.shown.Resources, RenderedResource{r, e, properties})
+	}
+}
+
+// leaveOut notes the names of a resource that is not selected.
+func (p *compilation) leaveOut(r *manifest.Resource) {
+	if r.DependsOnHost() {
+		p.unknown(modules.Entry{Type: r.Type.Name})
+	}
+	for _, name := range r.LiteralNames() {
+		p.unknown(modules.Entry{Type: r.Type.Name, Name: name})
 	}
 }
 
@@ -116,7 +145,8 @@ func (p *compilation) reference(ref *yamlpos.Node) ([]int, error) {
 	if ok {
 		return entries, nil
 	}
-	if _, _, err := manifest.ParseReference(ref); err != nil {
+	typeName, _, err := manifest.ParseReference(ref)
+	if err != nil || p.unseen[typeName] {
 		return nil, err
 	}
 	return nil, ref.Errorf(p.suggest(ref.Text), "no earlier resource is called %s on this host", ref.Text)
@@ -135,18 +165,18 @@ func (p *compilation) suggest(ref string) string {
 }
 
 // properties resolves, prepares and validates the properties of a resource and
-// gives them as JSON. The errors of expressions hold no values; those about what
+// gives them resolved and as JSON. The errors of expressions hold no values; those about what
 // they gave are withheld if the resource is sensitive.
-func (p *compilation) properties(ctx context.Context, r *manifest.Resource, e modules.Entry, env *templates.Env) (json.RawMessage, error) {
-	node, err := r.Properties.Resolve(ctx, env)
+func (p *compilation) properties(ctx context.Context, r *manifest.Resource, e modules.Entry, env *templates.Env) (node *yamlpos.Node, b json.RawMessage, err error) {
+	node, err = r.Properties.Resolve(ctx, env)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	b, err := p.encode(ctx, r, e.Name, node)
+	b, err = p.encode(ctx, r, e.Name, node)
 	if err != nil && e.Sensitive {
 		err = withheld(err)
 	}
-	return b, err
+	return node, b, err
 }
 
 // encode prepares and validates resolved properties and gives them as JSON.

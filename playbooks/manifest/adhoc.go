@@ -16,7 +16,7 @@ func AdHoc(pattern string, t modules.Type, properties map[string]any) (*Play, er
 	if name == nil {
 		return nil, errors.New("command line: name is required")
 	}
-	l := &loader{registry: modules.Registry{t}}
+	l := newLoader("", modules.Registry{t})
 	props, _, _ := l.split(t, body)
 	r := &Resource{Type: t, Name: Literal(name), Properties: Literal(props)}
 	l.checkProperties(r)

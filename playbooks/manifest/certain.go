@@ -2,6 +2,8 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -17,12 +19,45 @@ const maxVariants = 256
 // is found per host.
 func (l *loader) checkProperties(r *Resource) {
 	before := len(l.errs)
-	l.decode(r.Properties.Node, r.Type.New(), yamlpos.Open(r.Properties.Open))
+	l.decode(r.Properties.Node, r.Type.New(), l.open(r.Properties))
+	l.checkTexts(r)
 	j := judge{Resource: r, broken: broken(r.Properties.Node, l.errs[before:])}
+	maps.Copy(j.broken, l.guessed)
 	for _, pe := range j.certain() {
 		l.add(Positioned(r, r.Properties.Node, pe))
 	}
 	l.checkPlayFiles(r)
+}
+
+// open leaves alone what is not known yet.
+func (l *loader) open(v Value) yamlpos.Option {
+	return yamlpos.Open(func(n *yamlpos.Node) bool { return v.Open(n) || l.guessed[n] })
+}
+
+// checkTexts holds literal texts against their enum and pattern tags, one by one.
+func (l *loader) checkTexts(r *Resource) {
+	for _, f := range modules.Fields(r.Type.New()) {
+		node := propertyNode(r.Type, r.Properties.Node, f.Name)
+		if node == nil {
+			continue
+		}
+		check := func(path string, n *yamlpos.Node) {
+			if n.Kind != yamlpos.Scalar || n.Text == "" || r.Properties.Open(n) || l.guessed[n] {
+				return
+			}
+			if err := f.CheckText(path, n.Text); err != nil {
+				l.add(Positioned(r, r.Properties.Node, err))
+			}
+		}
+		switch {
+		case f.Type.Kind() == reflect.String:
+			check(f.Name, node)
+		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
+			for i, item := range node.Items {
+				check(fmt.Sprintf("%s[%d]", f.Name, i), item)
+			}
+		}
+	}
 }
 
 // broken finds the nodes that are reported already: nothing follows from them.

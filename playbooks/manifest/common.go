@@ -16,11 +16,13 @@ type commonKeys struct {
 	Alias     string      `json:"alias" doc:"another name, for references and reports"`
 	Require   []string    `json:"require" doc:"earlier resources, as type#name, without which this one is skipped"`
 	Subscribe []string    `json:"subscribe" doc:"earlier resources whose change refreshes this one"`
-	Control   controlKeys `json:"control" doc:"whether the resource is managed at all"`
+	Control   controlKeys `json:"control" hint:"write control: {if: Data.x == 'y'}" doc:"whether the resource is managed at all"`
 	Each      any         `json:"each" doc:"a list: one resource per element, which is Item"`
 	Noop      bool        `json:"noop" doc:"only predict this resource, also in a run that changes things"`
 	Sensitive bool        `json:"sensitive" doc:"show no content, output or diff of it anywhere"`
 	Tags      []string    `json:"tags" doc:"labels of the resource"`
+
+	Register []registration `json:"register_when_stable" doc:"what CCM publishes once the resource is stable; it is checked and ignored"`
 }
 
 type controlKeys struct {
@@ -46,9 +48,10 @@ func (l *loader) common(r *Resource, n *yamlpos.Node) {
 	r.Each = l.optional(n, "each")
 	r.Noop = l.optional(n, "noop")
 	r.Sensitive = l.optional(n, "sensitive")
+	register := l.optional(n, "register_when_stable")
 	var keys commonKeys
 	l.decode(n, &keys, yamlpos.Open(func(n *yamlpos.Node) bool {
-		return slices.ContainsFunc(r.values(), func(v *Value) bool { return v != nil && v.Open(n) })
+		return slices.ContainsFunc(append(r.values(), register), func(v *Value) bool { return v != nil && v.Open(n) })
 	}))
 	r.Tags = keys.Tags
 	if control := n.Get("control"); control != nil {
@@ -57,6 +60,7 @@ func (l *loader) common(r *Resource, n *yamlpos.Node) {
 	}
 	l.checkTagTexts(n.Get("tags"))
 	l.checkEach(r.Each)
+	l.registrations(n.Get("register_when_stable"))
 	if _, ok := r.Type.New().(modules.Refresher); !ok && r.Subscribe != nil {
 		l.add(r.Subscribe.Node.Errorf("use require for the order", "type %s has no refresh, so it cannot subscribe", r.Type.Name))
 	}
@@ -78,7 +82,7 @@ func (l *loader) checkTagTexts(n *yamlpos.Node) {
 		return
 	}
 	for _, item := range n.Items {
-		if templates.HasExpr(item.Text) {
+		if l.isOpen(item) {
 			l.add(item.Errorf("use control for what depends on the host", "a tag cannot be an expression"))
 		}
 	}
@@ -98,6 +102,12 @@ func (l *loader) condition(key string, n *yamlpos.Node) *templates.Expr {
 	}
 	text := strings.TrimSpace(n.Text)
 	switch _, isText := n.Value.(string); {
+	case text == "":
+		l.add(n.Errorf(`write a comparison, such as Data.x == "y", or leave it out`, "%s is empty", key))
+		return nil
+	case l.marked.Has(text):
+		l.add(n.Errorf("let the expression read Data or Facts itself", "a printed value cannot be part of %s", key))
+		return nil
 	case strings.HasPrefix(text, "{{"), strings.HasPrefix(text, "${"):
 		l.add(n.Errorf(`write it bare: if: Data.role == "web"`, "%s is an expression already, without delimiters", key))
 		return nil
@@ -106,6 +116,9 @@ func (l *loader) condition(key string, n *yamlpos.Node) *templates.Expr {
 		return nil
 	}
 	e, err := templates.ParseExpr(n.Text, templates.At(n))
+	if err == nil {
+		err = e.CheckBool()
+	}
 	l.add(err)
 	return e
 }

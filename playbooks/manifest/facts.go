@@ -8,14 +8,19 @@ import (
 
 // Facts gives the paths of the facts that the play's expressions, and the
 // templates of its folder that they name, can read. all is set when that cannot
-// be known.
+// be known. Those of the data are not among them.
 func (p *Play) Facts(files *templates.Files) (paths []string, all bool) {
 	collect := func(more []string, everything bool) {
 		paths, all = append(paths, more...), all || everything
 	}
-	collect(p.Data.Facts())
+	if p.JetFile != nil {
+		collect(p.generatorFacts(files))
+	}
 	values := []*Value{p.Pre, p.Post}
 	for _, r := range p.Resources {
+		if r.Unselected {
+			continue
+		}
 		values = append(values, r.values()...)
 		for _, e := range []*templates.Expr{r.If, r.Unless} {
 			if e != nil {

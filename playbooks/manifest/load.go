@@ -10,15 +10,17 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 // Load reads plays from manifest files, in order. All errors of all files are
-// reported together, as yamlpos.Errors.
+// reported together, as yamlpos.Errors; the plays are then what could be read,
+// for somebody who looks for more errors, and not to be run.
 func Load(paths []string, registry modules.Registry) ([]*Play, error) {
 	var plays []*Play
 	var errs yamlpos.Errors
 	for _, path := range paths {
-		data, err := read(path)
+		data, err := read(path, "manifest")
 		if err != nil {
 			errs.Add(err)
 			continue
@@ -27,90 +29,125 @@ func Load(paths []string, registry modules.Registry) ([]*Play, error) {
 		errs.Add(err)
 		plays = append(plays, more...)
 	}
-	if err := errs.Err(); err != nil {
-		return nil, err
-	}
-	return plays, nil
+	return plays, errs.Err()
 }
 
-// read reads a manifest file, or says what to give instead.
-func read(path string) ([]byte, error) {
+// read reads a file, or says what to give instead; kind is what it should be.
+func read(path, kind string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("%s: there is no such manifest", path)
+		return nil, fmt.Errorf("%s: there is no such %s", path, kind)
 	case err != nil:
-		return nil, fmt.Errorf("reading a manifest: %w", err)
+		return nil, fmt.Errorf("reading a %s: %w", kind, err)
 	case info.IsDir():
-		return nil, fmt.Errorf("%s: is a directory; give the manifest in it, such as %s", path, filepath.Join(path, "site.yaml"))
+		return nil, fmt.Errorf("%s: is a directory; give the %s in it, such as %s", path, kind, filepath.Join(path, "site.yaml"))
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("reading a manifest: %w", err)
+		return nil, fmt.Errorf("reading a %s: %w", kind, err)
 	}
 	return data, nil
 }
 
 // Parse reads the plays of one file: a CCM manifest, a list of plays, or several
 // documents of either. Files that the plays mention are looked for beside it.
+// With an error the plays are as [Load] says.
 func Parse(path string, data []byte, registry modules.Registry) ([]*Play, error) {
-	base := filepath.Base(path)
-	l := &loader{
-		registry: registry,
-		folder:   filepath.Dir(path),
-		name:     strings.TrimSuffix(base, filepath.Ext(base)),
-	}
 	documents, err := yamlpos.Parse(path, data)
 	if err != nil {
 		return nil, err
 	}
+	l := newLoader(path, registry)
+	plays := l.documents(documents)
+	if len(plays) > 0 {
+		plays[0].warnings = l.warnings
+	}
+	return plays, Distinct(l.errs)
+}
+
+// Warnings are what looks like a mistake in the files of the plays and need not
+// be one.
+func Warnings(plays []*Play) []string {
+	var all []string
+	for _, p := range plays {
+		all = append(all, p.warnings...)
+	}
+	return all
+}
+
+// loader reads one file.
+type loader struct {
+	registry modules.Registry
+	file     string
+	folder   string
+	name     string
+	chain    []string          // the files that include this one, outermost first
+	marked   *templates.Marked // when the file was written by a template; else nil
+	errs     yamlpos.Errors
+	warnings []string
+
+	registers bool                   // register_when_stable has been warned of
+	guessed   map[*yamlpos.Node]bool // values of misspelled properties
+}
+
+func newLoader(path string, registry modules.Registry) *loader {
+	base := filepath.Base(path)
+	return &loader{
+		registry: registry,
+		file:     filepath.Clean(path),
+		folder:   filepath.Dir(path),
+		name:     strings.TrimSuffix(base, filepath.Ext(base)),
+		guessed:  map[*yamlpos.Node]bool{},
+	}
+}
+
+// documents reads the plays of a file. That there is none at all is an error.
+func (l *loader) documents(documents []*yamlpos.Node) []*Play {
 	var plays []*Play
 	for _, doc := range documents {
 		plays = append(plays, l.document(doc)...)
 	}
 	if len(plays) == 0 && len(l.errs) == 0 {
-		l.add(fmt.Errorf("%s: the file is empty", path))
+		l.add(fmt.Errorf("%s: the file is empty", l.file))
 	}
-	if err := Distinct(l.errs); err != nil {
-		return nil, err
-	}
-	return plays, nil
+	return plays
 }
 
 // document reads a manifest or a list of plays. An empty document has none.
 func (l *loader) document(doc *yamlpos.Node) []*Play {
 	switch {
 	case doc.Kind == yamlpos.Map:
-		return []*Play{l.play(doc)}
+		return l.plays(doc)
 	case doc.Kind == yamlpos.List:
-		return l.plays(doc.Items)
+		return l.listed(doc.Items)
 	case doc.Value != nil:
 		l.add(doc.Errorf("a manifest is a map with a ccm section, or a list of plays", "this is no manifest"))
 	}
 	return nil
 }
 
-func (l *loader) plays(items []*yamlpos.Node) []*Play {
+func (l *loader) listed(items []*yamlpos.Node) []*Play {
 	var plays []*Play
 	for _, item := range items {
 		if item.Kind != yamlpos.Map {
 			l.add(item.Errorf("a play is a map: - hosts: ...", "this is no play"))
 			continue
 		}
-		plays = append(plays, l.play(item))
+		plays = append(plays, l.plays(item)...)
 	}
 	return plays
 }
 
-// loader reads one file.
-type loader struct {
-	registry modules.Registry
-	folder   string
-	name     string
-	errs     yamlpos.Errors
-}
-
 func (l *loader) add(err error) { l.errs.Add(err) }
+
+// warn tells of what looks like a mistake, once: defaults are read with each
+// entry.
+func (l *loader) warn(n *yamlpos.Node, text string) {
+	if w := n.Pos() + ": " + text; !slices.Contains(l.warnings, w) {
+		l.warnings = append(l.warnings, w)
+	}
+}
 
 // decode reads n into a struct, or reports what does not fit.
 func (l *loader) decode(n *yamlpos.Node, into any, opts ...yamlpos.Option) {

@@ -30,18 +30,26 @@ var wrongPlays = []struct{ name, manifest, want string }{
 	{"resources is a map", "ccm: {resources: {file: []}}\n", "site.yaml:1:18: resources is not a list\n  hint: write a list: - file: [...]"},
 	{"unknown key of a play", "nmae: x\n" + some, "site.yaml:1:1: unknown key \"nmae\" (did you mean \"name\"?)"},
 	{"unknown key of ccm", "ccm: {fail_on_eror: true, resources: [exec: [x: ]]}\n", "site.yaml:1:7: unknown key \"fail_on_eror\" in ccm (did you mean \"fail_on_error\"?)"},
-	{"keys that are not built yet", "include: a\nvars_files: [b]\nstrategy: free\nccm: {resources_jet_file: x, resources: [exec: [x: ]]}\n",
-		"site.yaml:1:1: include is not supported yet\nsite.yaml:2:1: vars_files is not supported yet\nsite.yaml:3:1: strategy is not supported yet\nsite.yaml:4:7: resources_jet_file is not supported yet"},
-	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, tags, data, hierarchy, overrides, ccm"},
+	{"keys that are not built yet", "strategy: free\n" + some, "site.yaml:1:1: strategy is not supported yet"},
+	{"a playbook of Ansible", "- hosts: all\n  tasks: [{shell: x}]\n", "site.yaml:1:3: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/manifest.md"},
+	{"resources and a template", "ccm: {resources_jet_file: a.jet, resources: [exec: [x: ]]}\n", "site.yaml:1:27: resources_jet_file and resources cannot be used together\n  hint: keep one of them"},
+	{"a computed template", "ccm: {resources_jet_file: '{{ Facts.x }}'}\n", "site.yaml:1:27: resources_jet_file cannot be an expression" + chooseHint},
+	{"computed files", "vars_files: ['{{ Facts.x }}.yaml']\n" + some, "site.yaml:1:14: a file of vars_files cannot be an expression" + chooseHint},
+	{"missing files", "vars_files: [a.yaml, testdata]\n" + some, "site.yaml:1:14: a.yaml: there is no such file\nsite.yaml:1:22: testdata: is a directory; give the file in it, such as testdata/site.yaml"},
+	{"include beside a manifest", "include: a.yaml\nhierarchy: {order: [a]}\n" + some,
+		"site.yaml:1:10: a.yaml: there is no such manifest\nsite.yaml:2:1: hierarchy cannot stand beside include" + includeHint + "\nsite.yaml:3:1: ccm cannot stand beside include" + includeHint},
+	{"computed include", "include: '{{ Facts.x }}'\n", "site.yaml:1:10: include cannot be an expression" + chooseHint},
+	{"a tag that is an expression", "tags: ['{{ Facts.x }}']\n" + some, "site.yaml:1:8: a tag cannot be an expression\n  hint: use control for what depends on the host"},
+	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, tags, data, vars_files, hierarchy, overrides, include, ccm"},
 	{"shapes", "name: [a]\nhosts: [a]\nbecome: maybe\ntags: web\ndata: 5\noverrides: [x]\nhierarchy: {merge: first}\n" + some,
-		"site.yaml:1:7: name must be a single value, not a list\nsite.yaml:2:8: hosts must be a single value, not a list\n" +
+		"site.yaml:1:7: name must be a single value, not a list\nsite.yaml:2:8: hosts must be a single value, not a list\n  hint: write one pattern: hosts: web1,web2\n" +
 			"site.yaml:3:9: become must be true or false, not the text \"maybe\"\nsite.yaml:4:7: tags must be a list, not the text \"web\"\n  hint: write a list: - web\n" +
 			"site.yaml:5:7: data must be a map, not the number 5\n  hint: write key: value\nsite.yaml:6:12: overrides must be a map of maps, not a list\n  hint: write name: {key: value}\n" +
 			"site.yaml:7:12: hierarchy.order must be a list\n  hint: write order: [\"os:{{ lookup('facts.host.info.os') }}\", default]"},
 	{"become_method", "become_method: su\n" + some, "site.yaml:1:16: become_method \"su\" is not supported yet\n  hint: use sudo"},
 	{"max_fail_percentage above", "max_fail_percentage: 101\n" + some, "site.yaml:1:22: 101 is outside 0-100"},
 	{"max_fail_percentage is no number", "max_fail_percentage: .nan\n" + some, "site.yaml:1:22: .nan is outside 0-100"},
-	{"max_fail_percentage with a sign", "max_fail_percentage: 5%\n" + some, "site.yaml:1:22: max_fail_percentage must be a number, not the text \"5%\""},
+	{"max_fail_percentage with a sign", "max_fail_percentage: 5%\n" + some, "site.yaml:1:22: max_fail_percentage must be a number, not the text \"5%\"\n  hint: write the number alone: 5"},
 	{"serial", "serial: [0, -1, 1.5, 0%, 101%, nan%, {a: b}, x]\n" + some,
 		"site.yaml:1:10: the number 0 is no batch size" + serialHint + "\nsite.yaml:1:13: the number -1 is no batch size" + serialHint +
 			"\nsite.yaml:1:17: the number 1.5 is no batch size" + serialHint + "\nsite.yaml:1:22: the text \"0%\" is no batch size" + serialHint +
@@ -54,8 +62,10 @@ var wrongPlays = []struct{ name, manifest, want string }{
 }
 
 const (
-	some       = "ccm: {resources: [exec: [x: ]]}\n"
-	serialHint = "\n  hint: write a number of hosts or a percentage: serial: [1, 10%, 100%]"
+	chooseHint  = "\n  hint: write a name: no host is known when it is read; hierarchy and overrides choose data by host, control chooses resources"
+	includeHint = "\n  hint: write it into the included manifest"
+	some        = "ccm: {resources: [exec: [x: ]]}\n"
+	serialHint  = "\n  hint: write a number of hosts or a percentage: serial: [1, 10%, 100%]"
 )
 
 func TestWrongPlays(t *testing.T) {
@@ -120,8 +130,11 @@ func TestPlay(t *testing.T) {
 	require.Equal(t, []string{"web"}, p.Tags)
 	require.True(t, p.FailOnError)
 	require.Equal(t, "done\nwith {{ Data.port }}\n", p.Post.Node.Text)
-	paths, all := p.Facts(nil)
+	paths, all := p.Data.Facts()
 	require.Equal(t, []string{"host.info.os"}, paths)
+	require.False(t, all)
+	paths, all = p.Facts(nil)
+	require.Empty(t, paths)
 	require.False(t, all)
 }
 

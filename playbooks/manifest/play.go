@@ -2,17 +2,18 @@ package manifest
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
 // A Play is a CCM manifest and where it runs.
 type Play struct {
 	Name         string // as written, or the file's name
+	File         string // that the resources stand in
 	Folder       string // the only one its files are read from
 	Hosts        *yamlpos.Node
 	Become       *bool // nil: as the inventory or the command line says
@@ -22,9 +23,17 @@ type Play struct {
 	MaxFail      *float64    // percent of a batch's hosts; nil: no limit
 	Tags         []string
 	Data         templates.Source
+	Over         []templates.Source // data of the plays that include this one, the nearest first
 	FailOnError  bool
 	Pre, Post    *Value // messages; nil if there is none
 	Resources    []*Resource
+	// JetFile names a template of the folder that gives the resources of each
+	// host, in place of Resources; nil if there is none. See [Play.Generate].
+	JetFile *yamlpos.Node
+
+	registry  modules.Registry
+	selection *Selection // of the resources that JetFile gives; nil: all
+	warnings  []string   // on the first play of a file
 }
 
 // HostPattern is the play's own pattern: "all" if it has none.
@@ -35,35 +44,22 @@ func (p *Play) HostPattern() string {
 	return p.Hosts.Text
 }
 
-// A BatchSize is how many hosts a batch has: a number, or a share of the play's
-// hosts.
-type BatchSize struct {
-	Count   int
-	Percent float64 // used when Count is 0
-}
-
-// Of gives the size in hosts of n: at least 1.
-func (b BatchSize) Of(n int) int {
-	if b.Count > 0 {
-		return b.Count
-	}
-	return max(1, int(b.Percent/100*float64(n)))
-}
-
 // playKeys are the keys of a play. They stand here for decoding; those whose
 // values are trees of their own are read from the node.
 type playKeys struct {
 	Name       string   `json:"name" doc:"shown in events and reports"`
-	Hosts      string   `json:"hosts" default:"all" doc:"pattern of the hosts it runs on"`
+	Hosts      string   `json:"hosts" default:"all" hint:"write one pattern: hosts: web1,web2" doc:"pattern of the hosts it runs on"`
 	Become     *bool    `json:"become" doc:"run the host program as another user"`
 	BecomeUser string   `json:"become_user" default:"root" doc:"the user to become"`
 	Method     string   `json:"become_method" enum:"sudo" default:"sudo" doc:"how to become it"`
 	Serial     any      `json:"serial" doc:"batch sizes: a number, a percentage, or a list of them, of which the last one repeats"`
-	MaxFail    *float64 `json:"max_fail_percentage" doc:"when more than this share of a batch's hosts has failed, the run ends"`
-	Tags       []string `json:"tags" doc:"labels of the play"`
+	MaxFail    *float64 `json:"max_fail_percentage" hint:"write the number alone: 5" doc:"when more than this share of a batch's hosts has failed, the run ends"`
+	Tags       []string `json:"tags" doc:"labels of the play and of all its resources"`
 	Data       any      `json:"data" doc:"values for expressions and templates"`
+	VarsFiles  []string `json:"vars_files" doc:"YAML files with more data, whose keys replace those of data"`
 	Hierarchy  any      `json:"hierarchy" doc:"which overrides apply to a host, and how they are merged"`
 	Overrides  any      `json:"overrides" doc:"values that replace data for hosts that the hierarchy matches"`
+	Include    string   `json:"include" doc:"a manifest file whose plays stand here, with what else this play says"`
 	CCM        ccmKeys  `json:"ccm" doc:"what shall be true of the hosts"`
 }
 
@@ -71,15 +67,15 @@ type ccmKeys struct {
 	FailOnError bool   `json:"fail_on_error" doc:"stop at the first failed resource"`
 	PreMessage  string `json:"pre_message" doc:"shown before the first resource"`
 	PostMessage string `json:"post_message" doc:"shown when every resource of a host has succeeded"`
-	Resources   any    `json:"resources" required:"true" doc:"the resources, in order"`
+	Resources   any    `json:"resources" doc:"the resources, in order"`
+	JetFile     string `json:"resources_jet_file" doc:"in place of resources: a Jet template beside the manifest that writes them, as YAML"`
 }
 
 // Keys that are known but not built yet, by where they stand. They are errors,
 // because a key that is ignored would be worse.
 var (
-	laterInPlay     = []string{"include", "vars_files", "strategy"}
-	laterInCCM      = []string{"resources_jet_file"}
-	laterInResource = []string{"health_checks", "register_when_stable"}
+	laterInPlay     = []string{"strategy"}
+	laterInResource = []string{"health_checks"}
 )
 
 // withoutLater reports the keys that are not built yet and leaves them out.
@@ -99,24 +95,18 @@ func notSupported(key *yamlpos.Node) error {
 	return key.Errorf("", "%s is not supported yet", key.Text)
 }
 
-// decodePlay reads the keys of a play and of its ccm section.
-func (l *loader) decodePlay(n *yamlpos.Node) playKeys {
-	kept := l.withoutLater(n, laterInPlay)
-	for i, pair := range kept.Pairs {
-		if pair.Key.Text == "ccm" {
-			kept.Pairs[i].Value = l.withoutLater(pair.Value, laterInCCM)
-		}
+// plays reads what stands in the place of one play: itself, or those that it
+// includes.
+func (l *loader) plays(n *yamlpos.Node) []*Play {
+	if hint := ansibleHint(n); hint != "" {
+		l.add(n.Errorf(hint, "this is a playbook of Ansible"))
+		return nil
 	}
 	var keys playKeys
-	l.decode(kept, &keys)
-	return keys
-}
-
-// play reads one play.
-func (l *loader) play(n *yamlpos.Node) *Play {
-	keys := l.decodePlay(n)
+	l.decode(l.withoutLater(n, laterInPlay), &keys)
 	p := &Play{
 		Name:         cmp.Or(keys.Name, l.name),
+		File:         l.file,
 		Folder:       l.folder,
 		Hosts:        given(n.Get("hosts")),
 		Become:       keys.Become,
@@ -127,12 +117,28 @@ func (l *loader) play(n *yamlpos.Node) *Play {
 		MaxFail:      l.percentage(given(n.Get("max_fail_percentage")), keys.MaxFail),
 		Serial:       l.serial(given(n.Get("serial"))),
 		Data:         l.data(n),
+		registry:     l.registry,
 	}
 	if m := given(n.Get("become_method")); m != nil && m.Kind == yamlpos.Scalar && m.Text != "sudo" {
 		l.add(m.Errorf("use sudo", "become_method %q is not supported yet", m.Text))
 	}
+	l.checkTagTexts(n.Get("tags"))
+	if include := given(n.Get("include")); include != nil {
+		return l.include(p, n, include)
+	}
 	l.ccm(p, n)
-	return p
+	return []*Play{p}
+}
+
+// ansibleHint says what to write instead of a playbook of Ansible; "" if n is
+// none.
+func ansibleHint(n *yamlpos.Node) string {
+	for _, key := range []string{"tasks", "roles", "pre_tasks", "post_tasks", "handlers", "import_playbook"} {
+		if n.Get(key) != nil {
+			return "here a play has ccm: {resources: [...]} in place of " + key + "; see docs/manifest.md"
+		}
+	}
+	return ""
 }
 
 // ccm reads the section that makes a play a manifest.
@@ -142,10 +148,17 @@ func (l *loader) ccm(p *Play, n *yamlpos.Node) {
 		l.add(n.Errorf("a play needs ccm: {resources: [...]}", "there is no ccm section"))
 		return
 	}
+	if ccm.Kind != yamlpos.Map { // which decoding has reported
+		return
+	}
 	p.Pre, p.Post = l.message(ccm.Get("pre_message")), l.message(ccm.Get("post_message"))
-	resources := given(ccm.Get("resources"))
+	resources, jetFile := given(ccm.Get("resources")), given(ccm.Get("resources_jet_file"))
 	switch {
-	case ccm.Kind != yamlpos.Map: // which decoding has reported
+	case jetFile != nil && resources != nil:
+		l.add(jetFile.Errorf("keep one of them", "resources_jet_file and resources cannot be used together"))
+	case jetFile != nil:
+		p.JetFile = l.literalText("resources_jet_file", jetFile)
+	case resources == nil && hasUnknown(ccm): // perhaps that was meant
 	case resources == nil, resources.Kind == yamlpos.List && len(resources.Items) == 0:
 		l.add(cmp.Or(resources, ccm).Errorf("", "manifest must contain resources"))
 	case resources.Kind != yamlpos.List:
@@ -153,6 +166,26 @@ func (l *loader) ccm(p *Play, n *yamlpos.Node) {
 	default:
 		p.Resources = l.resources(resources)
 	}
+}
+
+// hasUnknown reports whether a ccm section has keys that decoding has refused.
+func hasUnknown(ccm *yamlpos.Node) bool {
+	known := jsonNames(reflect.TypeFor[ccmKeys]())
+	return slices.ContainsFunc(ccm.Pairs, func(p yamlpos.Pair) bool { return !slices.Contains(known, p.Key.Text) })
+}
+
+// literalText gives a scalar that no host is known for yet, so that it cannot
+// hold expressions; nil if it is wrong.
+func (l *loader) literalText(key string, n *yamlpos.Node) *yamlpos.Node {
+	switch {
+	case n.Kind != yamlpos.Scalar: // which decoding has reported
+		return nil
+	case l.isOpen(n):
+		l.add(n.Errorf("write a name: no host is known when it is read; hierarchy and overrides choose data by host, control chooses resources",
+			"%s cannot be an expression", key))
+		return nil
+	}
+	return n
 }
 
 // given is nil for what is null: that counts as not given.
@@ -177,45 +210,4 @@ func (l *loader) percentage(n *yamlpos.Node, share *float64) *float64 {
 		l.add(n.Errorf("", "%s is outside 0-100", n.Text))
 	}
 	return share
-}
-
-// data gathers the parts from which a host's data is resolved.
-func (l *loader) data(n *yamlpos.Node) templates.Source {
-	src, err := templates.ParseSource(templates.Parts{
-		Data: n.Get("data"), Hierarchy: n.Get("hierarchy"), Overrides: n.Get("overrides"),
-	})
-	l.add(err)
-	return src
-}
-
-// serial reads batch sizes.
-func (l *loader) serial(n *yamlpos.Node) []BatchSize {
-	if n == nil {
-		return nil
-	}
-	items := []*yamlpos.Node{n}
-	if n.Kind == yamlpos.List {
-		items = n.Items
-	}
-	var sizes []BatchSize
-	for _, item := range items {
-		size, ok := batchSize(item)
-		if !ok {
-			l.add(item.Errorf("write a number of hosts or a percentage: serial: [1, 10%, 100%]", "%s is no batch size", item.Describe()))
-		}
-		sizes = append(sizes, size)
-	}
-	return sizes
-}
-
-func batchSize(n *yamlpos.Node) (BatchSize, bool) {
-	if n.Kind != yamlpos.Scalar {
-		return BatchSize{}, false
-	}
-	if share, isShare := strings.CutSuffix(n.Text, "%"); isShare {
-		percent, err := strconv.ParseFloat(share, 64)
-		return BatchSize{Percent: percent}, err == nil && percent > 0 && percent <= 100
-	}
-	count, err := strconv.Atoi(n.Text)
-	return BatchSize{Count: count}, err == nil && count > 0
 }

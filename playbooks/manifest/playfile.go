@@ -8,29 +8,50 @@ import (
 
 // checkPlayFiles refuses names of files of the play that a host could choose: it
 // would be given what belongs to another one.
-func (l *loader) checkPlayFiles(r *Resource) {
-	for _, f := range modules.Fields(r.Type.New()) {
-		if f.PlayFile {
-			l.playFile(r, r.Properties.Node.Get(f.Name))
+func (l *loader) checkPlayFiles(r *Resource) { l.add(r.hostileFiles(templates.Taint{})) }
+
+// CheckPaths reports the files of the play that a host could choose by its facts,
+// in properties and in templates. data are the keys of the data that are made of
+// facts.
+func (r *Resource) CheckPaths(files *templates.Files, data map[string]bool) error {
+	taint := templates.Taint{Data: data}
+	taint.Item = r.Each.FromHost(taint)
+	var errs yamlpos.Errors
+	errs.Add(r.hostileFiles(taint))
+	for _, e := range []*templates.Expr{r.If, r.Unless} {
+		if e != nil {
+			errs.Add(e.CheckPaths(files, taint))
 		}
 	}
+	for _, v := range r.values() {
+		errs.Add(v.CheckPaths(files, taint))
+	}
+	return errs.Err()
 }
 
-func (l *loader) playFile(r *Resource, n *yamlpos.Node) {
-	if n == nil {
-		return
+// hostileFiles reports names of files of the play in properties.
+func (r *Resource) hostileFiles(taint templates.Taint) error {
+	taint.Item = taint.Item || r.Each.FromHost(taint)
+	var errs yamlpos.Errors
+	var check func(*yamlpos.Node)
+	check = func(n *yamlpos.Node) {
+		if n == nil {
+			return
+		}
+		for _, item := range n.Items {
+			check(item)
+		}
+		if text := r.Properties.texts[n]; text != nil && text.FromHost(taint) {
+			errs.Add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}", or use data of the inventory`,
+				"what a host sent may not name a file of the play"))
+		}
 	}
-	for _, item := range n.Items {
-		l.playFile(r, item)
+	for _, f := range modules.Fields(r.Type.New()) {
+		if f.PlayFile {
+			check(r.Properties.Node.Get(f.Name))
+		}
 	}
-	text := r.Properties.texts[n]
-	if text == nil {
-		return
-	}
-	if text.FromHost() || text.Mentions("Item") && r.Each.FromHost() {
-		l.add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}", or use data of the inventory`,
-			"what a host sent may not name a file of the play"))
-	}
+	return errs.Err()
 }
 
 // Unconditional reports whether every host needs what the resource names.

@@ -18,8 +18,10 @@ func (l *loader) split(t modules.Type, body *yamlpos.Node) (props, common *yamlp
 	a, b := *body, *body
 	props, common = &a, &b
 	props.Pairs, common.Pairs = nil, nil
+	var unknown []*yamlpos.Node
 	for _, pair := range body.Pairs {
 		switch key := pair.Key.Text; {
+		case !l.literalKey(pair.Key):
 		case key == "name": // as in CCM, the key of the list wins
 		case slices.Contains(commonNames, key):
 			common.Pairs = append(common.Pairs, pair)
@@ -29,9 +31,26 @@ func (l *loader) split(t modules.Type, body *yamlpos.Node) (props, common *yamlp
 			l.add(notSupported(pair.Key))
 		default:
 			l.add(unknownKey(pair.Key, t))
+			unknown = append(unknown, pair.Key)
 		}
 	}
+	for _, key := range unknown {
+		l.guess(t, props, key)
+	}
 	return props, common, true
+}
+
+// guess takes a misspelled property as given with a value not known, so that
+// nobody is told that it is missing.
+func (l *loader) guess(t modules.Type, props, written *yamlpos.Node) {
+	meant := yamlpos.Suggest(written.Text, propertyNames(t))
+	if meant == "" || propertyNode(t, props, canonical(t, meant)) != nil {
+		return
+	}
+	key, value := *written, *written
+	key.Text, value.Computed = meant, false
+	props.Pairs = append(props.Pairs, yamlpos.Pair{Key: &key, Value: &value})
+	l.guessed[&value] = true
 }
 
 // canonical gives the first spelling of a property.

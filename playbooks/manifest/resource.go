@@ -22,6 +22,7 @@ type Resource struct {
 	Noop       *Value          // a boolean
 	Sensitive  *Value          // a boolean
 	Tags       []string
+	Unselected bool  // the run is not about it: see [Selection]
 	Properties Value // a map of the type's own properties, without the name
 }
 
@@ -46,6 +47,7 @@ func (l *loader) resources(list *yamlpos.Node) []*Resource {
 		key, body := item.Pairs[0].Key, item.Pairs[0].Value
 		t, ok := l.registry.Lookup(key.Text)
 		switch {
+		case !l.literalKey(key):
 		case !ok:
 			l.add(l.unknownType(key, key.Text))
 		case body.Kind == yamlpos.Map:
@@ -77,6 +79,9 @@ func (l *loader) unknownType(n *yamlpos.Node, name string) error {
 func (l *loader) named(t modules.Type, body *yamlpos.Node) []*Resource {
 	name := given(body.Get("name"))
 	switch {
+	case name == nil && len(body.Pairs) > 0 && mapsOnly(body):
+		l.add(body.Errorf("put a dash before each name: - "+body.Pairs[0].Key.Text+": {...}", "the resources of %s must be a list", t.Name))
+		return nil
 	case name == nil:
 		l.add(body.Errorf("", "name is required"))
 		return nil
@@ -85,6 +90,11 @@ func (l *loader) named(t modules.Type, body *yamlpos.Node) []*Resource {
 		return nil
 	}
 	return []*Resource{l.resource(t, name, body)}
+}
+
+// mapsOnly reports whether every value of a map is one itself, or null.
+func mapsOnly(n *yamlpos.Node) bool {
+	return !slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return p.Value.Kind != yamlpos.Map && given(p.Value) != nil })
 }
 
 // list reads the form of single-key maps, in which the key is the name.
@@ -114,6 +124,7 @@ func (l *loader) list(t modules.Type, key, body *yamlpos.Node) []*Resource {
 		l.add(defaults.Errorf("write properties: - defaults: {owner: root}", "defaults must be a map, not %s", defaults.Describe()))
 		defaults = nil
 	}
+	l.checkDefaults(t, defaults)
 	var all []*Resource
 	for _, entry := range entries {
 		all = append(all, l.resource(t, entry.Key, withDefaults(t, entry, defaults)))
@@ -124,13 +135,28 @@ func (l *loader) list(t modules.Type, key, body *yamlpos.Node) []*Resource {
 // entryForm checks that an item of a list is one name with properties.
 func (l *loader) entryForm(t modules.Type, item *yamlpos.Node) error {
 	switch {
-	case item.Kind == yamlpos.Scalar:
+	case item.Kind != yamlpos.Map:
 		return item.Errorf("write - NAME: {...}", "%s is no map with a name and properties", item.Describe())
-	case item.Kind != yamlpos.Map || len(item.Pairs) != 1:
+	case len(item.Pairs) != 1:
 		return item.Errorf("start each resource with its own dash, and indent its properties below its name",
 			"multiple resource names found in %s resource", t.Name)
 	}
 	return nil
+}
+
+// checkDefaults looks at defaults by themselves: an entry may not need them.
+func (l *loader) checkDefaults(t modules.Type, defaults *yamlpos.Node) {
+	if given(defaults) == nil {
+		return
+	}
+	props, common, _ := l.split(t, defaults)
+	for _, part := range []struct {
+		node *yamlpos.Node
+		into any
+	}{{props, t.New()}, {common, &commonKeys{}}} {
+		v := l.value(part.node)
+		l.decode(part.node, part.into, l.open(v))
+	}
 }
 
 // withDefaults lays the properties of an entry over those of its list. Each
@@ -160,6 +186,7 @@ func (l *loader) resource(t modules.Type, name, body *yamlpos.Node) *Resource {
 	r := &Resource{Type: t, Name: l.value(name)}
 	props, common, ok := l.split(t, body)
 	if !ok {
+		r.Properties = l.value(&yamlpos.Node{Kind: yamlpos.Map}) // reported; there is nothing more to say
 		return r
 	}
 	r.Properties = l.value(props)

@@ -35,16 +35,39 @@ var wrongResources = []struct{ name, manifest, want string }{
 	{"unknown property", list("- file: [/a: {contnt: x, " + root + "}]"), "site.yaml:3:19: type file has no property \"contnt\"\n  hint: did you mean content?"},
 	{"unknown common key", list("- exec: [a: {requires: [exec#a]}]"), "site.yaml:3:18: type exec has no property \"requires\"\n  hint: did you mean require?"},
 	{"quite unknown property", list("- exec: [a: {become: true}]"), "site.yaml:3:18: type exec has no property \"become\""},
-	{"not built yet", list("- exec: [a: {health_checks: [], register_when_stable: []}]"), "site.yaml:3:18: health_checks is not supported yet\nsite.yaml:3:37: register_when_stable is not supported yet"},
+	{"not built yet", list("- exec: [a: {health_checks: []}]"), "site.yaml:3:18: health_checks is not supported yet"},
+	{"registrations", list(`- exec:
+        - a:
+            register_when_stable:
+              - {cluster: 1x, service: "a b", protocol: tcp, address: web1, port: 0, priority: 256, ttl: soon}
+              - {cluster: c, adress: "::1", port: http}
+              - x
+            tags: ["{{ Data.x }}"]`), `site.yaml:6:27: registration is invalid: cluster "1x" is not a valid name
+site.yaml:6:40: registration is invalid: service "a b" is not a valid name
+site.yaml:6:71: registration is invalid: address "web1" is no IP address
+site.yaml:6:83: registration is invalid: port "0" is outside 1-65535
+site.yaml:6:96: registration is invalid: priority "256" is outside 1-255
+site.yaml:6:106: registration is invalid: ttl "soon" is neither a duration such as 30s nor never
+site.yaml:7:17: registration is invalid: service is required
+site.yaml:7:17: registration is invalid: protocol is required
+site.yaml:7:17: registration is invalid: address is required
+site.yaml:7:30: unknown key "adress" in register_when_stable[1] (did you mean "address"?)
+site.yaml:7:51: register_when_stable[1].port must be an integer, not the text "http"
+site.yaml:8:17: register_when_stable[2] must be a map, not the text "x"
+  hint: write a map: key: value
+site.yaml:9:20: a tag cannot be an expression
+  hint: use control for what depends on the host`},
+	{"circular references", list("- exec: [a: {require: [exec#b]}, b: {require: [exec#c]}, c: {subscribe: [exec#a]}]"),
+		"site.yaml:3:28: circular reference: exec#a → exec#b → exec#c → exec#a\n  hint: remove one of these references"},
 	{"a play's key at a resource", list("- exec: [a: {strategy: free}]"), "site.yaml:3:18: type exec has no property \"strategy\""},
 	{"two spellings", list("- file: [/a: {content: x, contents: y, " + root + "}]"), "site.yaml:3:31: content and contents are two spellings of one key\n  hint: keep one of them"},
 	{"shapes of common keys", list("- exec:", "  - a:", "      alias: [x]", "      require: exec#b", "      control: x", "      noop: maybe", "      sensitive: [x]", "      tags: web", "      each: 5"),
 		"site.yaml:5:18: alias must be a single value, not a list\nsite.yaml:6:20: require must be a list, not the text \"exec#b\"\n  hint: write a list: - exec#b\n" +
-			"site.yaml:7:20: control must be a map, not the text \"x\"\n  hint: write a map: key: value\nsite.yaml:8:17: noop must be true or false, not the text \"maybe\"\n" +
+			"site.yaml:7:20: control must be a map, not the text \"x\"\n  hint: write control: {if: Data.x == 'y'}\nsite.yaml:8:17: noop must be true or false, not the text \"maybe\"\n" +
 			"site.yaml:9:22: sensitive must be a single value, not a list\nsite.yaml:10:17: tags must be a list, not the text \"web\"\n  hint: write a list: - web\n" +
 			"site.yaml:11:17: each must be a list, not the number 5\n  hint: write a list, or an expression that gives one: each: \"{{ Data.sites }}\""},
 	{"expressions where there can be none", list("- exec:", "  - a:", "      control: \"{{ Data.c }}\"", "      tags: [\"{{ Data.t }}\"]", "  - b: {control: {if: \"{{ Data.x }}\", unless: 5}}", "  - c: {control: {iff: x}}"),
-		"site.yaml:5:20: control must be a map, not the text \"{{ Data.c }}\"\n  hint: write a map: key: value\nsite.yaml:6:18: a tag cannot be an expression\n  hint: use control for what depends on the host\n" +
+		"site.yaml:5:20: control must be a map, not the text \"{{ Data.c }}\"\n  hint: write control: {if: Data.x == 'y'}\nsite.yaml:6:18: a tag cannot be an expression\n  hint: use control for what depends on the host\n" +
 			"site.yaml:7:27: control.if is an expression already, without delimiters\n  hint: write it bare: if: Data.role == \"web\"\nsite.yaml:7:51: control.unless must be true or false, not the number 5\n  hint: write a comparison, such as Data.x == \"y\"\n" +
 			"site.yaml:8:23: unknown key \"iff\" in control (did you mean \"if\"?)"},
 	{"shapes of control", list("- exec: [a: {control: {if: [x], unless: {}}}]"), "site.yaml:3:32: control.if must be a single value, not a list\nsite.yaml:3:45: control.unless must be a single value, not a map"},

@@ -27,10 +27,16 @@ func (l *loader) compile(n *yamlpos.Node, texts map[*yamlpos.Node]*templates.Tex
 	for _, pair := range n.Pairs {
 		l.compile(pair.Value, texts)
 	}
-	if n.Kind != yamlpos.Scalar || !templates.HasExpr(n.Text) || texts[n] != nil {
+	if n.Kind != yamlpos.Scalar || texts[n] != nil {
 		return
 	}
-	text, err := templates.Parse(n.Text, templates.At(n))
+	if templates.Unclosed(n.Text) {
+		l.warn(n, "this {{ is not closed, so that it is text")
+	}
+	if !l.isOpen(n) {
+		return
+	}
+	text, err := l.text(n)
 	l.add(err)
 	if err != nil {
 		text = &templates.Text{} // still an expression: there is no literal to check
@@ -74,13 +80,25 @@ func (v Value) Text(ctx context.Context, env *templates.Env) (string, error) {
 	return v.Node.Text, nil
 }
 
+// CheckPaths is that of [templates.Text.CheckPaths], for all of the value.
+func (v *Value) CheckPaths(files *templates.Files, taint templates.Taint) error {
+	if v == nil {
+		return nil
+	}
+	var errs yamlpos.Errors
+	for _, text := range v.texts {
+		errs.Add(text.CheckPaths(files, taint))
+	}
+	return errs.Err()
+}
+
 // FromHost reports whether any part of the value can hold what a host sent.
-func (v *Value) FromHost() bool {
+func (v *Value) FromHost(taint templates.Taint) bool {
 	if v == nil {
 		return false
 	}
 	for _, text := range v.texts {
-		if text.FromHost() {
+		if text.FromHost(taint) {
 			return true
 		}
 	}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// readExtra reads the values of -e: key=value, whose value is a string, several
+// of them, @FILE, or a map in YAML or JSON. The errors show no value.
+func readExtra(args []string) ([]templates.Layer, error) {
+	var extra []templates.Layer
+	for _, arg := range args {
+		more, err := readExtraOne(arg)
+		if err != nil {
+			return nil, err
+		}
+		extra = append(extra, more)
+	}
+	return extra, nil
+}
+
+func readExtraOne(arg string) (templates.Layer, error) {
+	path, isFile := strings.CutPrefix(arg, "@")
+	switch {
+	case isFile:
+		data, err := readFile(path)
+		if err != nil {
+			return templates.Layer{}, err
+		}
+		return extraDocument(path, data)
+	case strings.HasPrefix(strings.TrimSpace(arg), "{"):
+		return extraDocument("-e", []byte(arg))
+	}
+	values, err := assignments(arg)
+	return templates.Layer{Name: "-e", Values: values}, err
+}
+
+func extraDocument(name string, data []byte) (templates.Layer, error) {
+	doc, err := parseDocument(name, data)
+	return templates.Layer{Name: "-e", Values: plainMap(doc), Node: doc}, err
+}
+
+// plainMap is a document as plain values, nil for one that is not there.
+func plainMap(doc *yamlpos.Node) map[string]any {
+	if doc == nil {
+		return nil
+	}
+	return doc.Any().(map[string]any)
+}
+
+// assignments reads key=value, or several with blanks between them. As in
+// Ansible a value with blanks stands in quotes, and quotes that do not enclose
+// the whole value belong to it.
+func assignments(arg string) (map[string]any, error) {
+	values := map[string]any{}
+	last := ""
+	words, err := splitAssignments(arg)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range words {
+		key, value, ok := strings.Cut(word, "=")
+		switch {
+		case ok && key != "":
+			values[key], last = unquoted(value), key
+		case last != "":
+			return nil, fmt.Errorf("-e %s=…: what follows the blank is no key=value\n  hint: put a value with blanks in quotes: -e '%s=\"…\"'", last, last)
+		case ok:
+			return nil, notAssignment("=…")
+		default:
+			return nil, notAssignment(word)
+		}
+	}
+	if len(words) == 0 {
+		return nil, notAssignment(arg)
+	}
+	return values, nil
+}
+
+func notAssignment(word string) error {
+	return fmt.Errorf("-e %q: write key=value, @file.yaml or a YAML map", word)
+}
+
+const blanks = " \t\r\n"
+
+// splitAssignments splits at blanks outside quotes. Without blanks there is
+// nothing to split, and a single quote is one like any other character.
+func splitAssignments(arg string) ([]string, error) {
+	if !strings.ContainsAny(arg, blanks) {
+		return []string{arg}, nil
+	}
+	var words []string
+	begin := -1 // of the word under way
+	for i := 0; i < len(arg); i++ {
+		if strings.IndexByte(blanks, arg[i]) >= 0 {
+			if begin >= 0 {
+				words = append(words, arg[begin:i])
+			}
+			begin = -1
+			continue
+		}
+		if begin < 0 {
+			begin = i
+		}
+		switch end := quoteEnd(arg, i); {
+		case end < 0:
+			key, _, _ := strings.Cut(arg[begin:i], "=")
+			return nil, fmt.Errorf("-e %s=…: a quote is not closed\n  hint: write such a value as YAML: -e '{%s: \"…\"}'", key, key)
+		default:
+			i = end
+		}
+	}
+	if begin >= 0 {
+		words = append(words, arg[begin:])
+	}
+	return words, nil
+}
+
+// quoteEnd is the offset of the last character of what stands at i: of the
+// closing quote for a quote, of the quote for one behind a backslash, and i for
+// any other character. It is -1 for a quote that is not closed.
+func quoteEnd(s string, i int) int {
+	quote := s[i]
+	switch {
+	case quote == '\\' && i+1 < len(s) && isQuote(s[i+1]):
+		return i + 1
+	case !isQuote(quote):
+		return i
+	}
+	for i++; i < len(s); i++ {
+		switch s[i] {
+		case quote:
+			return i
+		case '\\':
+			i++
+		}
+	}
+	return -1
+}
+
+func isQuote(c byte) bool { return c == '"' || c == '\'' }
+
+// unquoted is a value without the quotes that enclose it. Between those a
+// backslash stands before a quote or a backslash.
+func unquoted(value string) string {
+	if value == "" || !isQuote(value[0]) || quoteEnd(value, 0) != len(value)-1 {
+		return value
+	}
+	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\'`, `'`).Replace(value[1 : len(value)-1])
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// hieraVariable names what --hiera is by default, as in CCM.
+const hieraVariable = "CCM_HIERA_DATA"
+
+// readHiera reads --hiera: a document with data, hierarchy and overrides of its
+// own, in a file or on the web. Without it there is none.
+func (a *app) readHiera(ctx context.Context) (*templates.Source, error) {
+	from := cmp.Or(a.flags.hiera, a.getenv(hieraVariable))
+	if from == "" {
+		return nil, nil
+	}
+	name, data, err := a.hieraData(ctx, from)
+	switch {
+	case err != nil && a.flags.hiera == "":
+		return nil, fmt.Errorf("%w\n  hint: %s names it", err, hieraVariable)
+	case err != nil:
+		return nil, fmt.Errorf("--hiera: %w", err)
+	}
+	src, err := parseHiera(name, data)
+	if src != nil {
+		for _, w := range src.Warnings() {
+			a.warn(w)
+		}
+	}
+	return src, err
+}
+
+// hieraData reads a file or a URL; name is what positions call it.
+func (a *app) hieraData(ctx context.Context, from string) (name string, data []byte, err error) {
+	scheme, _, isURL := strings.Cut(from, "://")
+	if !isURL {
+		data, err = readFile(from)
+		return from, data, err
+	}
+	switch strings.ToLower(scheme) {
+	case "http", "https":
+	case "kv":
+		return "", nil, errors.New("kv:// is a bucket of NATS, which is not supported: export it to a file, or to a web server")
+	default:
+		return "", nil, fmt.Errorf("%q is no scheme that data is read from: there are http:// and https://, and paths of files", scheme)
+	}
+	page, err := parseWebPage(from)
+	if err != nil {
+		return "", nil, err
+	}
+	if page.inTheClear() {
+		a.warn(fmt.Sprintf("%s: the password goes there unencrypted; use https://", page))
+	}
+	data, err = page.read(ctx, http.DefaultTransport, webLimit)
+	return page.String(), data, err
+}
+
+func parseHiera(name string, data []byte) (*templates.Source, error) {
+	doc, err := parseDocument(name, data)
+	if err != nil || doc == nil {
+		return nil, err
+	}
+	for _, pair := range doc.Pairs {
+		switch pair.Key.Text {
+		case "data", "hierarchy", "overrides":
+		default:
+			return nil, pair.Key.Errorf("it has data, hierarchy and overrides", "unknown key %q", pair.Key.Text)
+		}
+	}
+	src, err := templates.ParseSource(templates.Parts{
+		Data: doc.Get("data"), Hierarchy: doc.Get("hierarchy"), Overrides: doc.Get("overrides"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &src, nil
+}

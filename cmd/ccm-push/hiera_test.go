@@ -1,0 +1,96 @@
+package main
+
+import (
+	"io"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// hieraApp is the program with --hiera, or with the variable of that.
+func hieraApp(flag, variable string) (*app, *strings.Builder) {
+	var stderr strings.Builder
+	a := newApp(strings.NewReader(""), io.Discard, &stderr, []string{hieraVariable + "=" + variable})
+	a.flags.hiera = flag
+	return a, &stderr
+}
+
+func TestReadHiera(t *testing.T) {
+	s := newWebServer(t, httptest.NewServer)
+	s.pages["/data"] = text("data: {a: web}\n")
+	s.pages["/json"] = text(`{"data": {"a": "web\/json"}}`)
+	s.pages["/bad"] = text("data: [1]\n")
+	s.pages["/nothing"] = text("")
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		return path
+	}
+	good := file("good.yaml", "data: {a: file}\nhierarchy: {order: [x]}\noverrides: {x: {b: over}}\n")
+	for _, c := range []struct {
+		name, flag, variable string
+		want                 map[string]any // nil for no source
+		err                  string
+	}{
+		{"none", "", "", nil, ""},
+		{"a file", good, "", map[string]any{"a": "file", "b": "over"}, ""},
+		{"the variable", "", good, map[string]any{"a": "file", "b": "over"}, ""},
+		{"the flag wins", s.URL + "/data", dir + "/none", map[string]any{"a": "web"}, ""},
+		{"a URL in the variable", "", s.URL + "/json", map[string]any{"a": "web/json"}, ""},
+		{"the case of the scheme", "HTTP" + strings.TrimPrefix(s.URL, "http") + "/data", "", map[string]any{"a": "web"}, ""},
+		{"an empty file", file("empty.yaml", ""), "", nil, ""},
+		{"an empty page", s.URL + "/nothing", "", nil, ""},
+		{"no file", dir + "/none", "", nil, "--hiera: reading " + dir + "/none: no such file or directory"},
+		{"no file in the variable", "", dir + "/none", nil, "reading " + dir + "/none: no such file or directory\n  hint: CCM_HIERA_DATA names it"},
+		{"no page", s.with("ann:hunter2@", "/none"), "", nil, "--hiera: reading " + s.URL + "/none: the answer is 404 Not Found"},
+		{"no page in the variable", "", s.with("ann:hunter2@", "/none"), nil, "reading " + s.URL + "/none: the answer is 404 Not Found\n  hint: CCM_HIERA_DATA names it"},
+		{"no URL", "https://ann:hunter2@/x", "", nil, "--hiera: this is no valid URL: write https://host/path, with %XX for special characters in a password"},
+		{"NATS", "kv://ann:hunter2@BUCKET/key", "", nil, "--hiera: kv:// is a bucket of NATS, which is not supported: export it to a file, or to a web server"},
+		{"another scheme", "ftp://ann:hunter2@h/x", "", nil, "--hiera: \"ftp\" is no scheme that data is read from: there are http:// and https://, and paths of files"},
+		{"an error in the page", s.with("ann:hunter2@", "/bad?token=hunter2"), "", nil, s.URL + "/bad?…:1:7: data must be a map, not a list\n  hint: write key: value"},
+		{"an error in the file", file("bad.yaml", "data: [1]\n"), "", nil, dir + "/bad.yaml:1:7: data must be a map, not a list\n  hint: write key: value"},
+		{"an unknown key", file("unknown.yaml", "data: {a: 1}\ndatum: {a: 2}\n"), "", nil,
+			dir + "/unknown.yaml:2:1: unknown key \"datum\"\n  hint: it has data, hierarchy and overrides"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, stderr := hieraApp(c.flag, c.variable)
+			source, err := a.readHiera(t.Context())
+			require.Empty(t, stderr.String())
+			if c.err != "" {
+				require.EqualError(t, err, c.err)
+				require.Nil(t, source)
+				return
+			}
+			require.NoError(t, err)
+			if c.want == nil {
+				require.Nil(t, source)
+				return
+			}
+			data, err := source.Resolve(t.Context(), nil)
+			require.NoError(t, err)
+			require.Equal(t, c.want, data)
+		})
+	}
+}
+
+func TestReadHieraWarnsOfAnnotations(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hiera.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("data:\n  a: 1 # @requires\n"), 0o644))
+	a, stderr := hieraApp(path, "")
+	_, err := a.readHiera(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "ccm-push: warning: "+path+":2:3: \"@requires\" is no annotation (did you mean \"@require\"?)\n", stderr.String())
+}
+
+func TestReadHieraWarnsOfAPasswordInTheClear(t *testing.T) {
+	a, stderr := hieraApp("http://ann:hunter2@0.0.0.0:1/x", "")
+	_, err := a.readHiera(t.Context())
+	require.ErrorContains(t, err, "--hiera: reading http://0.0.0.0:1/x: ")
+	require.NotContains(t, err.Error(), "hunter2")
+	require.Equal(t, "ccm-push: warning: http://0.0.0.0:1/x: the password goes there unencrypted; use https://\n", stderr.String())
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// yamlOfJSON writes what yaml.v3 does not read in JSON in another way: \/ and
+// characters that are escaped as a pair of surrogates. Other text stays as it is.
+func yamlOfJSON(data []byte) []byte {
+	if !json.Valid(data) {
+		return data
+	}
+	out := make([]byte, 0, len(data))
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' { // which stands in strings only
+			out = append(out, data[i])
+			continue
+		}
+		switch r, width := surrogates(data[i:]); {
+		case width > 0:
+			out = utf8.AppendRune(out, r)
+			i += width - 1
+		case data[i+1] == '/':
+			out = append(out, '/')
+			i++
+		default:
+			out = append(out, data[i], data[i+1])
+			i++
+		}
+	}
+	return out
+}
+
+// surrogates reads the character that two escapes stand for, and their width. A
+// lone surrogate stands for U+FFFD; the width is 0 if there is none.
+func surrogates(escapes []byte) (rune, int) {
+	first := escaped(escapes)
+	if !utf16.IsSurrogate(first) {
+		return 0, 0
+	}
+	const width = len(`\ud83d`)
+	if r := utf16.DecodeRune(first, escaped(escapes[width:])); r != utf8.RuneError {
+		return r, 2 * width
+	}
+	return utf8.RuneError, width
+}
+
+// escaped is the code of an escape such as \ud83d, -1 if there is none.
+func escaped(escape []byte) rune {
+	if len(escape) < len(`\ud83d`) || escape[0] != '\\' || escape[1] != 'u' {
+		return -1
+	}
+	code, err := strconv.ParseUint(string(escape[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(code)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+)
+
+func (a *app) validateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate MANIFEST...",
+		Short: "report everything that is wrong with manifests and the inventory, and contact no host",
+		Long: `validate reads manifests, the files and templates that they name and, if there is
+one, the inventory, and reports all errors at once. What depends on the facts of
+a host is checked too if --facts FILE gives some: then each play is made ready
+for each of its hosts.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.validate(cmd.Context(), args) },
+	}
+}
+
+func (a *app) validate(ctx context.Context, paths []string) error {
+	plays, playErr := manifest.Load(paths, a.registry)
+	inv, invErr := a.inventoryIfAny()
+	options, optionsErr := a.catalogOptions()
+	hiera, hieraErr := a.readHiera(ctx)
+	broken := errors.Join(playErr, invErr, optionsErr, hieraErr)
+	options.Hiera = hiera
+	r := &playbooks.Runner{
+		Inventory: inv,
+		Plays:     plays,
+		Connect:   playbooks.Connect{Warn: a.warn},
+		Options:   playbooks.Options{Limit: a.flags.limit, Catalog: options},
+	}
+	ctx, end := a.untilStop(ctx)
+	defer end()
+	if err := r.Validate(ctx, broken, a.flags.facts != ""); err != nil {
+		return err
+	}
+	for _, w := range manifest.Warnings(plays) {
+		a.warn(w)
+	}
+	return a.print(summary(plays) + "\n")
+}
+
+// inventoryIfAny reads the inventory, which need not exist unless it is named.
+func (a *app) inventoryIfAny() (*inventory.Inventory, error) {
+	if len(a.flags.inventory) == 0 {
+		_, err := a.defaultInventory()
+		if errors.Is(err, errNoInventory) {
+			return nil, nil
+		}
+	}
+	return a.loadInventory()
+}
+
+// summary says what was found to be valid.
+func summary(plays []*manifest.Play) string {
+	resources := 0
+	for _, p := range plays {
+		resources += len(p.Resources)
+	}
+	return fmt.Sprintf("valid: %s, %s", counted(len(plays), "play"), counted(resources, "resource"))
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,134 @@
+package catalog
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+)
+
+const generating = "data: {code: 80, paths: [/a, /b], secret: s3cret}\nccm: {resources_jet_file: r.jet}\n"
+
+// generated compiles for web1 what a template writes.
+func generated(t *testing.T, template string, files map[string]string) (*Compiled, error) {
+	all := map[string]string{"r.jet": template}
+	for name, text := range files {
+		all[name] = text
+	}
+	return compiler(t, generating, all, Options{}).Compile(t.Context(), web1)
+}
+
+func TestGenerated(t *testing.T) {
+	c, err := generated(t, `
+- exec:
+  - defaults: {returns: [ [[ Data.code ]] ]}
+[[- range _, p := Data.paths ]]
+  - "touch [[ p ]]": {alias: made[[ p ]]}
+[[- end ]]
+  - [[ Facts.evil ]]: {require: ["exec#made/a"], environment: ["A=[[ Facts.evil ]]", "B={{ Data.code + 1 }}"]}
+[[- if Facts.os == "linux" ]]
+- file:
+  - /etc/x:
+      content: |
+        {{ template("x.templ") }} on port [[ Data.code ]]
+        [[ Facts.evil ]]
+      owner: root
+      group: root
+      mode: "0600"
+[[- end ]]
+`, map[string]string{"x.templ": "{{ Facts.os }}"})
+	require.NoError(t, err)
+	require.Equal(t, "exec#touch /a(made/a)\nexec#touch /b(made/b)\nexec#{{ 7*7 }} require[0]\nfile#/etc/x", show(c.Catalog.Entries))
+	var last struct{ Environment []string }
+	require.NoError(t, json.Unmarshal(c.Catalog.Entries[2].Properties, &last))
+	require.Equal(t, []string{"A={{ 7*7 }}", "B=81"}, last.Environment)
+	require.Contains(t, string(c.Catalog.Entries[3].Properties), `linux on port 80\n{{ 7*7 }}\n`)
+	require.Contains(t, string(c.Catalog.Entries[0].Properties), `"returns":[80]`)
+}
+
+func TestGeneratedForNobody(t *testing.T) {
+	c, err := generated(t, "[[ if Facts.os == \"plan9\" ]]- exec: [x: ]\n[[ else ]][][[ end ]]", nil)
+	require.NoError(t, err)
+	require.Empty(t, c.Catalog.Entries)
+}
+
+// TestGeneratedIsNotInjected has a host send YAML and expressions as a value.
+func TestGeneratedIsNotInjected(t *testing.T) {
+	for _, evil := range []string{"x: {owner: root}\n- exec: [evil: ]", "a\": {}, \"b", "'", "\n---\n", "{{ Data.secret }}", "${ Data.secret }", "&a *a", "#", "·value·0·value·"} {
+		h := web1
+		h.Facts = map[string]any{"evil": evil}
+		c, err := compiler(t, generating, map[string]string{
+			"r.jet": "- exec:\n  - [[ Facts.evil ]]: {provider: shell}\n  - a: {provider: shell, command: [[ Facts.evil ]], environment: [\"A=[[ Facts.evil ]]\"]}\n",
+		}, Options{}).Compile(t.Context(), h)
+		require.NoError(t, err, evil)
+		require.Len(t, c.Catalog.Entries, 2)
+		require.Equal(t, evil, c.Catalog.Entries[0].Name)
+		var p struct {
+			Command     string
+			Environment []string
+		}
+		require.NoError(t, json.Unmarshal(c.Catalog.Entries[1].Properties, &p))
+		require.Equal(t, evil, p.Command)
+		require.Equal(t, []string{"A=" + evil}, p.Environment)
+	}
+}
+
+func TestGeneratedErrors(t *testing.T) {
+	const where = "r.jet (rendered)"
+	for _, c := range []struct{ name, template, want string }{
+		{"nothing", "[[ if false ]]- exec: [x: ][[ end ]]\n", "site.yaml:2:27: resources jet template produced no output\n  hint: a host for which there is nothing to do gets []"},
+		{"a map", "exec: [x: ]", where + ":1:1: resources is not a list\n  hint: write a list: - file: [...]"},
+		{"no YAML", "- [[ Data.port ]]: [", where + ":1: did not find expected node content\n  hint: check the indentation of this line and the quotes and brackets before it"},
+		{"a key", "- exec: [x: {[[ Facts.os ]]: 1}]", where + ":1: a printed value cannot be the key \"[[…]]\"\n  hint: a template prints names and the values of properties; it writes the other keys itself"},
+		{"a type", "- [[ Facts.os ]]: [x: ]", where + ":1: a printed value cannot be the key \"[[…]]\"\n  hint: a template prints names and the values of properties; it writes the other keys itself"},
+		{"a property", "- exec: [x: {retruns: [1]}]", where + ":1:14: type exec has no property \"retruns\"\n  hint: did you mean returns?"},
+		{"a value", "- exec: [x: {returns: [[ Facts.os ]]}]", where + ":1: returns must be a list, not the text \"linux\"\n  hint: write a list: - linux"},
+		{"a condition", "- exec: [x: {control: {if: [[ Facts.os ]] == \"x\"}}]", where + ":1: a printed value cannot be part of control.if\n  hint: let the expression read Data or Facts itself"},
+		{"a file", "- file: [/x: {source: \"[[ Facts.os ]]\", owner: root, group: root, mode: '0600'}]",
+			where + ":1: what a host sent may not name a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
+		{"a missing key", "- exec: [\"[[ Facts.nope ]]\": ]", "r.jet:1:14: missing key \"Facts.nope\"\n  hint: it has cpus, evil, list, os; ask with isset(Facts.nope)"},
+		{"a reference", "- exec: [a: {require: [exec#b]}]", where + ":1:24: no resource is called exec#b\n  hint: did you mean exec#a?"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := generated(t, c.template, nil)
+			require.EqualError(t, err, c.want)
+		})
+	}
+}
+
+func TestTemplateOfResourcesIsCheckedBeforeAnyHost(t *testing.T) {
+	for _, c := range []struct{ name, template, want string }{
+		{"missing", "", "site.yaml:2:27: no file \"r.jet\" in "},
+		{"syntax", "[[ if ]]", "r.jet:1: parsing if: unexpected"},
+		{"a path", "[[ file(Facts.os) ]]", "r.jet:1:4: file: what a host sent may not be a path"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			plays, err := manifest.Parse("site.yaml", []byte(generating), builtin.Types())
+			require.NoError(t, err)
+			plays[0].Folder = dir
+			if c.template != "" {
+				write(t, dir, "r.jet", c.template)
+			}
+			_, err = New(plays[0], Options{})
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestFactsOfGenerated(t *testing.T) {
+	for template, want := range map[string]struct {
+		paths []string
+		all   bool
+	}{
+		"- exec: [ [[ Facts.host.info.os ]]: ]":                         {[]string{"host.info.os"}, false},
+		"- exec: [\"[[ Facts.host.info.os ]]\": {cwd: '{{ Data.x }}'}]": {[]string{"host.info.os"}, true},
+	} {
+		paths, all := compiler(t, generating, map[string]string{"r.jet": template}, Options{}).Facts()
+		require.Equal(t, want.paths, paths)
+		require.Equal(t, want.all, all)
+	}
+}

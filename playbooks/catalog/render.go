@@ -1,0 +1,36 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// Rendered is a play made ready for one host, for people to look at.
+type Rendered struct {
+	Data      map[string]any
+	Layers    []templates.Layer // that Data was merged from, low to high
+	Resources []RenderedResource
+	Pre, Post string // messages; "" if there is none
+}
+
+// A RenderedResource is one entry of the catalog.
+type RenderedResource struct {
+	*manifest.Resource
+	Entry      modules.Entry
+	Properties *yamlpos.Node // resolved; nil if control excludes it
+}
+
+// Render is Compile for people to look at.
+func (c *Compiler) Render(ctx context.Context, h Host) (*Rendered, error) {
+	shown := &Rendered{}
+	compiled, err := c.compile(ctx, h.with(c.opts.Facts), shown)
+	if err != nil {
+		return nil, err
+	}
+	shown.Pre, shown.Post = compiled.Pre, compiled.Post
+	return shown, nil
+}

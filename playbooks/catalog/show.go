@@ -1,0 +1,229 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// YAML writes the play as a manifest without expressions: its data, and its
+// resources with their names as a property. With explain, comments say where each
+// value comes from. What a sensitive resource was given is withheld; the data is
+// not.
+func (r *Rendered) YAML(title string, explain bool) ([]byte, error) {
+	w := &writer{layers: r.Layers, explain: explain}
+	ccm := w.mapping()
+	if r.Pre != "" {
+		w.put(ccm, "pre_message", w.plain(r.Pre), "")
+	}
+	if r.Post != "" {
+		w.put(ccm, "post_message", w.plain(r.Post), "")
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode}
+	for i := range r.Resources {
+		list.Content = append(list.Content, w.resource(r.Resources, i))
+	}
+	w.put(ccm, "resources", list, "")
+	doc := w.mapping()
+	w.put(doc, "data", w.data(r.Data), "")
+	w.put(doc, "ccm", ccm, "")
+	doc.HeadComment = title
+	if w.err != nil {
+		return nil, w.err
+	}
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	err := enc.Encode(doc)
+	return out.Bytes(), err
+}
+
+// A writer makes nodes of YAML.
+type writer struct {
+	layers  []templates.Layer
+	explain bool
+	err     error // the first one
+}
+
+func (w *writer) mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
+
+// plain makes the node of a plain value.
+func (w *writer) plain(v any) *yaml.Node {
+	n := &yaml.Node{}
+	if err := n.Encode(v); err != nil && w.err == nil {
+		w.err = err
+	}
+	return n
+}
+
+// put adds an entry to a map, with a comment unless that is "".
+func (w *writer) put(m *yaml.Node, key string, value *yaml.Node, comment string) {
+	k := w.plain(key)
+	switch {
+	case comment == "":
+	case len(value.Content) > 0, strings.Contains(value.Value, "\n"):
+		k.LineComment = comment
+	default:
+		value.LineComment = comment
+	}
+	m.Content = append(m.Content, k, value)
+}
+
+// data writes the data with the origin of each value.
+func (w *writer) data(data map[string]any) *yaml.Node {
+	n := w.plain(data)
+	if w.explain {
+		w.origins(n, nil)
+	}
+	return n
+}
+
+func (w *writer) origins(n *yaml.Node, path []string) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, value := n.Content[i], n.Content[i+1]
+			below := append(slices.Clone(path), key.Value)
+			if len(value.Content) > 0 {
+				w.origins(value, below)
+			} else if strings.Contains(value.Value, "\n") {
+				key.LineComment = w.origin(below)
+			} else {
+				value.LineComment = w.origin(below)
+			}
+		}
+	case yaml.SequenceNode:
+		for i, item := range n.Content {
+			below := append(slices.Clone(path), strconv.Itoa(i))
+			if w.origins(item, below); len(item.Content) == 0 {
+				item.LineComment = w.origin(below)
+			}
+		}
+	}
+}
+
+// origin names the layers that a value comes from.
+func (w *writer) origin(path []string) string {
+	var names []string
+	for _, o := range templates.Origins(w.layers, path) {
+		name := o.Layer
+		if o.Node != nil {
+			name += ", " + o.Node.Pos()
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, "; ")
+}
+
+// resource writes one resource of the catalog.
+func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
+	r := all[i]
+	body := w.mapping()
+	w.put(body, "name", w.plain(r.Entry.Name), w.at(r.Name.Node, r.Name.Node))
+	if r.Entry.Alias != "" {
+		w.put(body, "alias", w.plain(r.Entry.Alias), "")
+	}
+	w.references(body, "require", all, r.Entry.Require)
+	w.references(body, "subscribe", all, r.Entry.Subscribe)
+	if r.Entry.Check {
+		w.put(body, "noop", w.plain(true), "")
+	}
+	if r.Entry.Sensitive {
+		w.put(body, "sensitive", w.plain(true), "")
+	}
+	comment := ""
+	switch {
+	case r.Entry.Excluded:
+		comment = "excluded by control"
+	case r.Entry.Sensitive:
+		comment = "sensitive: what it was given is withheld"
+	default:
+		w.properties(body, r)
+	}
+	entry := w.mapping()
+	w.put(entry, r.Entry.Type, body, comment)
+	return entry
+}
+
+func (w *writer) references(body *yaml.Node, key string, all []RenderedResource, indexes []int) {
+	var names []string
+	for _, i := range indexes {
+		names = append(names, all[i].Entry.Ref())
+	}
+	if len(names) > 0 {
+		w.put(body, key, w.plain(names), "")
+	}
+}
+
+// properties writes what the resource was given, and its defaults.
+func (w *writer) properties(body *yaml.Node, r RenderedResource) {
+	var sent map[string]any
+	if err := json.Unmarshal(r.Entry.Properties, &sent); err != nil && w.err == nil {
+		w.err = fmt.Errorf("the properties of %s: %w", r.Entry.Ref(), err)
+	}
+	for _, f := range modules.Fields(r.Type.New()) {
+		given, written := property(r, f)
+		switch {
+		case f.Name == "name":
+		case given != nil && given.Any() != nil:
+			w.put(body, f.Name, w.plain(asProperty(given, f.Type)), w.at(given, written))
+		case f.Default != "" && sent[f.Name] != nil:
+			w.put(body, f.Name, w.plain(sent[f.Name]), w.comment("default"))
+		}
+	}
+}
+
+// property gives a property as it was resolved, and as it is written.
+func property(r RenderedResource, f modules.Field) (given, written *yamlpos.Node) {
+	for _, key := range append([]string{f.Name}, f.Also...) {
+		if given := r.Properties.Get(key); given != nil {
+			return given, r.Resource.Properties.Node.Get(key)
+		}
+	}
+	return nil, nil
+}
+
+// asProperty is the value as the property takes it: texts as they are written.
+func asProperty(n *yamlpos.Node, t reflect.Type) any {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case n.Kind == yamlpos.Scalar && t.Kind() != reflect.Bool && t.Kind() != reflect.Int && t.Kind() != reflect.Interface:
+		return n.Text
+	case n.Kind == yamlpos.List && t.Kind() == reflect.Slice:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = asProperty(item, t.Elem())
+		}
+		return list
+	}
+	return n.Any()
+}
+
+// at says where a value stands and, if it is short, which expression gave it.
+func (w *writer) at(n, written *yamlpos.Node) string {
+	const longest = 60
+	at := n.Pos()
+	if written != nil && templates.HasExpr(written.Text) && len(written.Text) <= longest && !strings.Contains(written.Text, "\n") {
+		at += " " + written.Text
+	}
+	return w.comment(at)
+}
+
+func (w *writer) comment(text string) string {
+	if !w.explain {
+		return ""
+	}
+	return text
+}

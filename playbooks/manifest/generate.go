@@ -1,0 +1,130 @@
+package manifest
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// Generate gives the resources that the play's JetFile writes for one host. What
+// the template prints are values: no part of them is read as YAML or as an
+// expression. Positions are those in the text that it has written.
+func (p *Play) Generate(ctx context.Context, env *templates.Env) ([]*Resource, error) {
+	template, err := env.Files.Jet(p.JetFile.Text)
+	if err != nil {
+		return nil, templates.Place(p.JetFile, err)
+	}
+	marked, err := template.RenderMarked(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	name := p.JetFile.Text + " (rendered)"
+	documents, err := yamlpos.Parse(name, []byte(marked.Text))
+	if err != nil {
+		return nil, err
+	}
+	for _, doc := range documents {
+		withoutColumns(doc, marked.Lines())
+	}
+	l := newLoader(p.File, p.registry)
+	l.marked = marked
+	resources := l.generated(p.JetFile, documents)
+	if err := Distinct(l.errs); err != nil {
+		return nil, err
+	}
+	p.selection.mark(p, resources)
+	return resources, nil
+}
+
+// withoutColumns takes the columns out of the positions in lines that hold
+// values: there they are not those that the values themselves would give.
+func withoutColumns(n *yamlpos.Node, lines map[int]bool) {
+	if lines[n.Line] {
+		n.Column = 0
+	}
+	for _, item := range n.Items {
+		withoutColumns(item, lines)
+	}
+	for _, pair := range n.Pairs {
+		withoutColumns(pair.Key, lines)
+		withoutColumns(pair.Value, lines)
+	}
+}
+
+// generated reads the one document of a template: a list as that of resources.
+// It may be empty: not every host needs something.
+func (l *loader) generated(at *yamlpos.Node, documents []*yamlpos.Node) []*Resource {
+	if len(documents) == 0 || given(documents[0]) == nil {
+		l.add(at.Errorf("a host for which there is nothing to do gets []", "resources jet template produced no output"))
+		return nil
+	}
+	list := documents[0]
+	switch {
+	case len(documents) > 1:
+		l.add(documents[1].Errorf("", "a template writes one document"))
+	case list.Kind != yamlpos.List:
+		l.add(list.Errorf("write a list: - file: [...]", "resources is not a list"))
+	default:
+		return l.resources(list)
+	}
+	return nil
+}
+
+// isOpen reports whether a scalar holds an expression or, in a file that a
+// template has written, a value.
+func (l *loader) isOpen(n *yamlpos.Node) bool {
+	return templates.HasExpr(n.Text) || l.marked.Has(n.Text)
+}
+
+// text compiles a scalar that is open.
+func (l *loader) text(n *yamlpos.Node) (*templates.Text, error) {
+	if l.marked != nil {
+		return l.marked.Parse(n.Text, templates.At(n), n.Quoted)
+	}
+	return templates.Parse(n.Text, templates.At(n))
+}
+
+// literalKey reports a key that a template has printed a value into.
+func (l *loader) literalKey(key *yamlpos.Node) bool {
+	if !l.marked.Has(key.Text) {
+		return true
+	}
+	l.add(key.Errorf("a template prints names and the values of properties; it writes the other keys itself",
+		"a printed value cannot be the key %q", strings.TrimSpace(l.marked.Show(key.Text))))
+	return false
+}
+
+// generatorFacts gives the facts that the template can read. Those that the
+// resources read which it writes are not known yet.
+func (p *Play) generatorFacts(files *templates.Files) (paths []string, all bool) {
+	source, err := files.Read(p.JetFile.Text)
+	if err != nil {
+		return nil, false // which CheckPaths reports
+	}
+	template, err := files.Jet(p.JetFile.Text)
+	if err != nil {
+		return nil, false
+	}
+	paths, all = template.Facts(files)
+	return paths, all || strings.Contains(string(source), "{{") || strings.Contains(string(source), "${")
+}
+
+// CheckPaths reports a JetFile that is not there or wrong, and the files of the
+// play that a host could choose in it or in messages.
+func (p *Play) CheckPaths(files *templates.Files, data map[string]bool) error {
+	taint := templates.Taint{Data: data}
+	var errs yamlpos.Errors
+	errs.Add(p.Pre.CheckPaths(files, taint))
+	errs.Add(p.Post.CheckPaths(files, taint))
+	if p.JetFile != nil {
+		template, err := files.Jet(p.JetFile.Text)
+		if err != nil {
+			errs.Add(templates.Place(p.JetFile, err))
+		} else {
+			errs.Add(template.CheckPaths(files, taint))
+		}
+	}
+	return errs.Err()
+}

@@ -1,0 +1,152 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A Selection is the part of the plays that a run is about. The zero Selection
+// is all of them but what is tagged never.
+type Selection struct {
+	Tags    []string // only resources with one of these, or tagged always
+	Skip    []string // and with none of these
+	StartAt string   // and only from this one on, type#name or type#alias
+}
+
+// Tags that mean something by themselves, with the meaning that Ansible gives
+// them.
+const (
+	tagAlways   = "always"   // selected unless it is skipped
+	tagNever    = "never"    // selected only if one of its tags is asked for
+	tagAll      = "all"      // every resource
+	tagTagged   = "tagged"   // every resource with a tag
+	tagUntagged = "untagged" // every resource without one
+)
+
+// Select gives the plays with what is not selected marked, without the plays of
+// which nothing is left. A tag that nothing has is an error, as is a start that
+// is not there.
+func (s Selection) Select(plays []*Play) ([]*Play, error) {
+	if err := s.check(plays); err != nil {
+		return nil, err
+	}
+	start, first, err := s.start(plays)
+	if err != nil {
+		return nil, err
+	}
+	var selected []*Play
+	for i, p := range plays[start:] {
+		if i == 0 {
+			for _, r := range p.Resources[:first] {
+				r.Unselected = true
+			}
+		}
+		p.selection = &s
+		s.mark(p, p.Resources)
+		if p.JetFile != nil || slices.ContainsFunc(p.Resources, func(r *Resource) bool { return !r.Unselected }) {
+			selected = append(selected, p)
+		}
+	}
+	if len(selected) == 0 && len(plays) > 0 {
+		return nil, fmt.Errorf("nothing is selected: no resource is left by the tags")
+	}
+	return selected, nil
+}
+
+// mark marks the resources of a play that are not selected by their tags.
+func (s *Selection) mark(p *Play, resources []*Resource) {
+	if s == nil {
+		return
+	}
+	for _, r := range resources {
+		if !s.has(append(slices.Clone(p.Tags), r.Tags...)) {
+			r.Unselected = true
+		}
+	}
+}
+
+// has decides for the tags of one resource, those of its play among them.
+func (s *Selection) has(tags []string) bool {
+	if len(tags) == 0 {
+		tags = []string{tagUntagged}
+	}
+	is := func(tag string) bool { return slices.Contains(tags, tag) }
+	listed := func(list []string) bool { return slices.ContainsFunc(list, is) }
+	asked := func(list []string, tag string) bool { return slices.Contains(list, tag) }
+	only := s.Tags
+	if len(only) == 0 {
+		only = []string{tagAll}
+	}
+	selected := is(tagAlways) || listed(only) ||
+		!is(tagNever) && (asked(only, tagAll) || asked(only, tagTagged) && !is(tagUntagged))
+	skipped := listed(s.Skip) || asked(s.Skip, tagTagged) && !is(tagUntagged) ||
+		asked(s.Skip, tagAll) && !is(tagAlways)
+	return selected && !skipped
+}
+
+// check reports tags that nothing has: a word mistyped would select or skip
+// nothing.
+func (s *Selection) check(plays []*Play) error {
+	var known []string
+	for _, p := range plays {
+		if p.JetFile != nil { // its resources have tags of their own
+			return nil
+		}
+		known = append(known, p.Tags...)
+		for _, r := range p.Resources {
+			known = append(known, r.Tags...)
+		}
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	for _, flag := range []struct {
+		name string
+		tags []string
+	}{{"--tags", s.Tags}, {"--skip-tags", s.Skip}} {
+		for _, tag := range flag.tags {
+			if slices.Contains([]string{tagAlways, tagNever, tagAll, tagTagged, tagUntagged}, tag) || slices.Contains(known, tag) {
+				continue
+			}
+			return fmt.Errorf("%s %q: no play or resource has this tag; %s", flag.name, tag, knownTags(tag, known))
+		}
+	}
+	return nil
+}
+
+func knownTags(tag string, known []string) string {
+	switch meant := yamlpos.Suggest(tag, known); {
+	case meant != "":
+		return fmt.Sprintf("did you mean %q?", meant)
+	case len(known) == 0:
+		return "there are no tags"
+	}
+	return "there are " + strings.Join(known, ", ")
+}
+
+// start finds the resource to start at.
+func (s *Selection) start(plays []*Play) (play, resource int, err error) {
+	if s.StartAt == "" {
+		return 0, 0, nil
+	}
+	typeName, name, ok := strings.Cut(s.StartAt, "#")
+	if !ok || typeName == "" || name == "" {
+		return 0, 0, fmt.Errorf("--start-at %q: write type#name, as in file#/etc/motd", s.StartAt)
+	}
+	var all []*Resource
+	for i, p := range plays {
+		for j, r := range p.Resources {
+			if r.Type.Name == typeName && r.called(name) {
+				return i, j, nil
+			}
+		}
+		all = append(all, p.Resources...)
+	}
+	hint := suggestion(typeName, name, all)
+	if hint == "" {
+		hint = "names that depend on the host cannot be started at: give the resource an alias"
+	}
+	return 0, 0, fmt.Errorf("--start-at %q: no resource is called that; %s", s.StartAt, hint)
+}

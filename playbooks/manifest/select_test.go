@@ -1,0 +1,93 @@
+package manifest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const tagged = `
+- name: one
+  tags: [base]
+  ccm:
+    resources:
+      - exec: [a: {tags: [web]}, b: {alias: bee}]
+- name: two
+  ccm:
+    resources:
+      - exec: [c: {tags: [db, slow]}, d: , e: {tags: [always]}, f: {tags: [never, debug]}]
+      - exec: ["g {{ Data.x }}": ]
+`
+
+// left lists what is left of the plays of a manifest, as play/name.
+func left(t *testing.T, manifest string, s Selection) (string, error) {
+	plays, err := parse(manifest)
+	require.NoError(t, err)
+	if plays, err = s.Select(plays); err != nil {
+		return "", err
+	}
+	var names []string
+	for _, p := range plays {
+		for _, r := range p.Resources {
+			if !r.Unselected {
+				names = append(names, p.Name+"/"+r.Name.Node.Text[:1])
+			}
+		}
+	}
+	return strings.Join(names, " "), nil
+}
+
+func TestSelect(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		Selection
+		want string
+	}{
+		{"all but never", Selection{}, "one/a one/b two/c two/d two/e two/g"},
+		{"a tag", Selection{Tags: []string{"web"}}, "one/a two/e"},
+		{"the tag of a play", Selection{Tags: []string{"base"}}, "one/a one/b two/e"},
+		{"either", Selection{Tags: []string{"web", "slow"}}, "one/a two/c two/e"},
+		{"what is tagged never", Selection{Tags: []string{"debug"}}, "two/e two/f"},
+		{"never itself", Selection{Tags: []string{"never"}}, "two/e two/f"},
+		{"all", Selection{Tags: []string{"all"}}, "one/a one/b two/c two/d two/e two/g"},
+		{"tagged", Selection{Tags: []string{"tagged"}}, "one/a one/b two/c two/e"},
+		{"untagged", Selection{Tags: []string{"untagged"}}, "two/d two/e two/g"},
+		{"not a tag", Selection{Skip: []string{"web"}}, "one/b two/c two/d two/e two/g"},
+		{"not always", Selection{Skip: []string{"always"}}, "one/a one/b two/c two/d two/g"},
+		{"nothing but always", Selection{Skip: []string{"all"}}, "two/e"},
+		{"not tagged", Selection{Skip: []string{"tagged"}}, "two/d two/g"},
+		{"not untagged", Selection{Skip: []string{"untagged"}}, "one/a one/b two/c two/e"},
+		{"one but not the other", Selection{Tags: []string{"base"}, Skip: []string{"web"}}, "one/b two/e"},
+		{"from a resource on", Selection{StartAt: "exec#b"}, "one/b two/c two/d two/e two/g"},
+		{"from an alias on", Selection{StartAt: "exec#bee"}, "one/b two/c two/d two/e two/g"},
+		{"from a later play on", Selection{StartAt: "exec#d"}, "two/d two/e two/g"},
+		{"from there, with tags", Selection{StartAt: "exec#c", Tags: []string{"web", "db"}}, "two/c two/e"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := left(t, tagged, c.Selection)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+func TestWrongSelections(t *testing.T) {
+	const none = "ccm: {resources: [exec: [x: ]]}"
+	for _, c := range []struct {
+		manifest string
+		Selection
+		want string
+	}{
+		{tagged, Selection{Tags: []string{"wbe"}}, `--tags "wbe": no play or resource has this tag; did you mean "web"?`},
+		{tagged, Selection{Skip: []string{"monitoring"}}, `--skip-tags "monitoring": no play or resource has this tag; there are always, base, db, debug, never, slow, web`},
+		{none, Selection{Tags: []string{"web"}}, `--tags "web": no play or resource has this tag; there are no tags`},
+		{none, Selection{Tags: []string{"tagged"}}, "nothing is selected: no resource is left by the tags"},
+		{tagged, Selection{StartAt: "exec#bea"}, `--start-at "exec#bea": no resource is called that; did you mean exec#bee?`},
+		{tagged, Selection{StartAt: "exec#g 1"}, `--start-at "exec#g 1": no resource is called that; names that depend on the host cannot be started at: give the resource an alias`},
+		{tagged, Selection{StartAt: "exec"}, `--start-at "exec": write type#name, as in file#/etc/motd`},
+	} {
+		_, err := left(t, c.manifest, c.Selection)
+		require.EqualError(t, err, c.want)
+	}
+}

@@ -1,0 +1,55 @@
+package manifest
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A BatchSize is how many hosts a batch has: a number, or a share of the play's
+// hosts.
+type BatchSize struct {
+	Count   int
+	Percent float64 // used when Count is 0
+}
+
+// Of gives the size in hosts of n: at least 1.
+func (b BatchSize) Of(n int) int {
+	if b.Count > 0 {
+		return b.Count
+	}
+	return max(1, int(b.Percent/100*float64(n)))
+}
+
+// serial reads batch sizes.
+func (l *loader) serial(n *yamlpos.Node) []BatchSize {
+	if n == nil {
+		return nil
+	}
+	items := []*yamlpos.Node{n}
+	if n.Kind == yamlpos.List {
+		items = n.Items
+	}
+	var sizes []BatchSize
+	for _, item := range items {
+		size, ok := batchSize(item)
+		if !ok {
+			l.add(item.Errorf("write a number of hosts or a percentage: serial: [1, 10%, 100%]", "%s is no batch size", item.Describe()))
+		}
+		sizes = append(sizes, size)
+	}
+	return sizes
+}
+
+func batchSize(n *yamlpos.Node) (BatchSize, bool) {
+	if n.Kind != yamlpos.Scalar {
+		return BatchSize{}, false
+	}
+	if share, isShare := strings.CutSuffix(n.Text, "%"); isShare {
+		percent, err := strconv.ParseFloat(share, 64)
+		return BatchSize{Percent: percent}, err == nil && percent > 0 && percent <= 100
+	}
+	count, err := strconv.Atoi(n.Text)
+	return BatchSize{Count: count}, err == nil && count > 0
+}

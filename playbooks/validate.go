@@ -1,0 +1,91 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+)
+
+// Validate reports all that can be wrong with the plays without contacting a
+// host. broken is what is known to be wrong with them already: they are then
+// only looked at. Otherwise a play is also made ready for each of its hosts, as
+// far as that needs no facts, or with those of Options.Catalog if facts is set;
+// without an inventory that is one host without variables.
+func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
+	var hosts [][]*inventory.Host
+	var err error
+	if r.Inventory != nil {
+		hosts, err = r.Select()
+	}
+	compilers, compilersErr := r.compilers()
+	defer func() {
+		for _, c := range compilers {
+			c.Close()
+		}
+	}()
+	if err := together(broken, err, compilersErr); err != nil || !facts && r.Inventory == nil {
+		return err
+	}
+	var errs []error
+	for i, c := range compilers {
+		if paths, all := c.Facts(); !facts && (all || len(paths) > 0) {
+			continue
+		}
+		if hosts == nil {
+			_, err := c.Compile(ctx, catalog.Host{})
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, compileAll(ctx, c, hosts[i]))
+	}
+	return errors.Join(append(errs, ctx.Err())...)
+}
+
+// together sorts errors by where they stand.
+func together(all ...error) error {
+	var errs yamlpos.Errors
+	for _, err := range all {
+		errs.Add(err)
+	}
+	return manifest.Distinct(errs)
+}
+
+// compileAll compiles a play for hosts and gives each error once, with those
+// that it is about unless that is all of them.
+func compileAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Host) error {
+	found := map[yamlpos.Error][]string{}
+	for _, h := range hosts {
+		var errs yamlpos.Errors
+		_, err := compile(ctx, c, h, nil)
+		errs.Add(err)
+		for _, e := range errs {
+			found[*e] = append(found[*e], h.Name)
+		}
+	}
+	var errs yamlpos.Errors
+	for e, on := range found {
+		if len(on) < len(hosts) {
+			e.Msg += onHosts(on)
+		}
+		errs.Add(&e)
+	}
+	return errs.Err()
+}
+
+// onHosts names a few hosts.
+func onHosts(hosts []string) string {
+	const few = 3
+	slices.Sort(hosts)
+	text := " (on " + strings.Join(hosts[:min(few, len(hosts))], ", ")
+	if more := len(hosts) - few; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + ")"
+}

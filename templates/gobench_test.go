@@ -1,0 +1,30 @@
+package templates
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkGo renders a template for one host, parsed before: one of plain
+// text/template and one that uses functions of Sprig.
+func BenchmarkGo(b *testing.B) {
+	plain := `{{ range $u := .data.users }}{{ $u.name }}={{ $u.id }} {{ end }}on {{ .facts.host.info.os }} {{ lookup "data.port" }}` + "\n"
+	for name, source := range map[string]string{
+		"plain": plain,
+		"4KB":   strings.Repeat("# a comment of some length\n", 120) + strings.Repeat(plain, 8),
+	} {
+		b.Run(name, func(b *testing.B) {
+			t, err := ParseGo(source, wholeFile("bench.gotmpl"), Delims{})
+			require.NoError(b, err)
+			env := sampleEnv(nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := t.Render(b.Context(), env); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

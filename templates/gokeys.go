@@ -1,0 +1,118 @@
+package templates
+
+import (
+	"text/template/parse"
+)
+
+// argument notes what an argument reads, and reports whether it is a variable or
+// the context, or made of one.
+func (w *goRewriter) argument(n parse.Node) (indirect bool) {
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		if w.inner > 0 {
+			return true
+		}
+		w.keys(n.Ident)
+	case *parse.DotNode:
+		if w.inner > 0 {
+			return true
+		}
+		w.everything()
+	case *parse.VariableNode:
+		if n.Ident[0] != "$" {
+			return true
+		}
+		if w.keys(n.Ident[1:]); len(n.Ident) == 1 {
+			w.everything()
+		}
+	case *parse.IdentifierNode: // called without arguments
+		w.function(n, 0)
+	case *parse.ChainNode:
+		return w.argument(n.Node)
+	case *parse.PipeNode:
+		return w.pipe(n)
+	}
+	return indirect
+}
+
+func (w *goRewriter) everything() {
+	w.mentions.anything()
+	w.flow.anything()
+}
+
+// keys notes a path from the root.
+func (w *goRewriter) keys(keys []string) {
+	if len(keys) > 0 && jetRoot(keys[0]) != "" {
+		w.mentions.path(jetRoot(keys[0]), keys[1:])
+		w.flow.path(jetRoot(keys[0]), keys[1:])
+	}
+}
+
+// keysCommand notes a call of a function that takes keys of a map, where the map
+// stands at a path from the root and the keys are literal: the call reads no
+// more than that. It returns which argument the map is; 0 if there is none.
+func (w *goRewriter) keysCommand(cmd *parse.CommandNode) (argument int) {
+	var path, keys []string
+	switch n := len(cmd.Args); {
+	case goCallee(cmd) == "":
+	case (goCallee(cmd) == "get" || goCallee(cmd) == "hasKey" || goCallee(cmd) == "index") && n > 2:
+		argument, keys = 1, literals(cmd.Args[2:])
+	case goCallee(cmd) == "pluck" && n == 3:
+		argument, keys = 2, literals(cmd.Args[1:2])
+	case goCallee(cmd) == "dig" && n > 3:
+		argument, keys = n-1, literals(cmd.Args[1:n-2])
+	}
+	if argument > 0 {
+		path = w.rootKeys(cmd.Args[argument])
+	}
+	if path == nil || len(keys) == 0 {
+		return 0
+	}
+	w.keys(append(path, keys...))
+	return argument
+}
+
+// keysPiped is keysCommand for a map that is piped into dig.
+func (w *goRewriter) keysPiped(p *parse.PipeNode, i int) bool {
+	if i+1 >= len(p.Cmds) || len(p.Cmds[i].Args) != 1 {
+		return false
+	}
+	next := p.Cmds[i+1]
+	path := w.rootKeys(p.Cmds[i].Args[0])
+	if goCallee(next) != "dig" || len(next.Args) < 3 || path == nil {
+		return false
+	}
+	keys := literals(next.Args[1 : len(next.Args)-1])
+	if len(keys) > 0 {
+		w.keys(append(path, keys...))
+	}
+	return len(keys) > 0
+}
+
+// rootKeys is the path from the root of a chain of keys; nil if it starts
+// elsewhere.
+func (w *goRewriter) rootKeys(n parse.Node) []string {
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		if w.inner == 0 {
+			return append([]string{}, n.Ident...)
+		}
+	case *parse.VariableNode:
+		if n.Ident[0] == "$" {
+			return append([]string{}, n.Ident[1:]...)
+		}
+	}
+	return nil
+}
+
+// literals are the texts that arguments begin with.
+func literals(args []parse.Node) (list []string) {
+	for _, arg := range args {
+		s, ok := arg.(*parse.StringNode)
+		if !ok {
+			break
+		}
+		list = append(list, s.Text)
+	}
+	return list
+}
