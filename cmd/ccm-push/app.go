@@ -77,7 +77,9 @@ the hosts but one file in the cache of the user it runs as.`,
   ccm-push -i hosts.yaml --check --diff site.yaml
   ccm-push 'web*' exec 'systemctl reload nginx'
   ccm-push -i hosts.yaml --list-hosts 'web*:!web9'
-  ccm-push facts web1 host.info.platform`,
+  ccm-push facts web1 host.info.platform
+  ccm-push validate site.yaml
+  ccm-push render site.yaml web1 --explain`,
 		Version:           version,
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,
@@ -92,7 +94,7 @@ the hosts but one file in the cache of the user it runs as.`,
 	a.flags.register(root.PersistentFlags())
 	root.SetGlobalNormalizationFunc(flagAlias)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagHint(err) })
-	root.AddCommand(a.factsCommand(), a.versionCommand())
+	root.AddCommand(a.factsCommand(), a.renderCommand(), a.validateCommand(), a.schemaCommand(), a.versionCommand())
 	return root
 }
 

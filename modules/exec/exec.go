@@ -25,12 +25,12 @@ type Exec struct {
 	Ensure      string   `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"has no effect; accepted because CCM does"`
 	Provider    string   `json:"provider,omitempty" enum:"posix,shell" default:"posix" doc:"posix splits the command at blanks, with shell quoting but without a shell; shell runs /bin/sh -c"`
 	Command     string   `json:"command,omitempty" doc:"the command; default: the name"`
-	Cwd         string   `json:"cwd,omitempty" default:"/" doc:"working directory"`
-	Environment []string `json:"environment,omitempty" doc:"KEY=value, added to PATH, LANG=C and LC_ALL=C"`
-	Path        string   `json:"path,omitempty" doc:"where programs are looked for: absolute directories with colons between; default: the usual system directories"`
+	Cwd         string   `json:"cwd,omitempty" default:"/" looks:"^/" doc:"working directory"`
+	Environment []string `json:"environment,omitempty" looks:"^[A-Za-z_][A-Za-z0-9_]*=[^\\x00]+$" doc:"KEY=value, added to PATH, LANG=C and LC_ALL=C"`
+	Path        string   `json:"path,omitempty" looks:"^/[^:]*(:/[^:]*)*$" doc:"where programs are looked for: absolute directories with colons between; default: the usual system directories"`
 	User        string   `json:"user,omitempty" doc:"user (name or id) to run the command and its guards as, with its groups, HOME, USER and LOGNAME; default: the user the play works as"`
-	Timeout     string   `json:"timeout,omitempty" doc:"how long the command and each guard may take, such as 30s, 5m or 1d; then it is killed with all that it has started; default: no limit"`
-	Creates     string   `json:"creates,omitempty" doc:"path that the command makes; once it exists, the command does not run and any exit code is right"`
+	Timeout     string   `json:"timeout,omitempty" looks:"^(0|([0-9.]+(ns|us|µs|μs|ms|s|m|h|d|w|M|y))+)$" doc:"how long the command and each guard may take, such as 30s, 5m or 1d; then it is killed with all that it has started; default: no limit"`
+	Creates     string   `json:"creates,omitempty" looks:"^/" doc:"path that the command makes; once it exists, the command does not run and any exit code is right"`
 	OnlyIf      string   `json:"onlyif,omitempty" doc:"command; only if it ends with 0, the command runs"`
 	Unless      string   `json:"unless,omitempty" doc:"command; if it ends with 0, the command does not run"`
 	RefreshOnly bool     `json:"refreshonly,omitempty" also:"refresh_only" doc:"run only when a resource in subscribe has changed"`

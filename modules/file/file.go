@@ -19,13 +19,13 @@ import (
 //   - a symbolic link to a directory is never replaced by an empty directory;
 //   - what may not be looked at is an error, not absent.
 type File struct {
-	Name    string          `json:"name" required:"true" doc:"absolute path without . or .. elements"`
+	Name    string          `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path without . or .. elements"`
 	Ensure  string          `json:"ensure,omitempty" enum:"present,absent,directory" default:"present" doc:"present: a file is there; directory: a directory, with its parents; absent: nothing"`
 	Content modules.Content `json:"content,omitzero" also:"contents" doc:"the whole content of the file; left out together with source, a file keeps what it holds and a new one is empty"`
 	Source  string          `json:"source,omitempty" file:"play" doc:"file beside the manifest whose bytes are the content; never rendered"`
 	Owner   string          `json:"owner,omitempty" doc:"name or id of the user it belongs to; required unless absent"`
 	Group   string          `json:"group,omitempty" doc:"name or id of its group; required unless absent"`
-	Mode    string          `json:"mode,omitempty" numbers:"refuse" doc:"permissions in octal, such as \"0644\"; directories get x wherever there is r or w; required unless absent"`
+	Mode    string          `json:"mode,omitempty" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"permissions in octal, such as \"0644\"; directories get x wherever there is r or w; required unless absent"`
 	Force   bool            `json:"force,omitempty" doc:"with ensure absent: remove a directory with all that is in it"`
 }
 

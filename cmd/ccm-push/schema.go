@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+)
+
+func (a *app) schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema manifest|inventory",
+		Short: "print the JSON Schema of manifests or inventories, for editors",
+		Long: `schema prints a JSON Schema (2020-12) of one YAML document of a manifest file, or
+of an inventory. It is made from what reads these files, resource types included:
+whatever is accepted here, the schema accepts.`,
+		Example: `  ccm-push schema manifest > manifest.schema.json
+  ccm-push schema inventory > inventory.schema.json`,
+		ValidArgs: []string{"manifest", "inventory"},
+		RunE:      func(_ *cobra.Command, args []string) error { return a.schema(args) },
+	}
+}
+
+func (a *app) schema(args []string) error {
+	if len(args) != 1 {
+		return errors.New("say which schema: manifest or inventory")
+	}
+	var s *schema.Schema
+	switch args[0] {
+	case "manifest":
+		s = manifest.Schema(a.registry)
+	case "inventory":
+		s = inventory.Schema()
+	default:
+		return fmt.Errorf("there is no schema %q: there are manifest and inventory", args[0])
+	}
+	text, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	return a.print(string(text))
+}

@@ -1,0 +1,194 @@
+package inventory
+
+import (
+	"reflect"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
+)
+
+// Patterns of texts. They refuse nothing that the decoder accepts, and need not
+// refuse all that it does not.
+const (
+	groupPattern = `^([0-9A-Za-z]|[_.%][_.%-]*[0-9A-Za-z])[0-9A-Za-z_.%-]*$`
+	hostPattern  = `^[0-9A-Za-z_.:%\[][0-9A-Za-z_.:%\[\]-]*$` // ranges and ports included
+	addrPattern  = `^[0-9A-Za-z_.%][0-9A-Za-z_.%-]*$|^[0-9A-Za-z]*:[0-9A-Za-z_.:%-]*:[0-9A-Za-z_.:%-]*$`
+	wordPattern  = `^[^\x00-\x20\x7f-\x9f-][^\x00-\x20\x7f-\x9f]*$`
+	numbers      = `^\+?0*[1-9][0-9]{0,4}$` // from 1 to 99999
+	boolWords    = `^(true|True|TRUE|yes|Yes|YES|on|On|ON|false|False|FALSE|no|No|NO|off|Off|OFF)$`
+	keyChecking  = `^([Yy][Ee][Ss]|[Tt][Rr][Uu][Ee]|[Oo][Nn]|[Aa][Ss][Kk]|[Aa][Cc][Cc][Ee][Pp][Tt]-[Nn][Ee][Ww])$`
+	// noLiteral is in texts that hold nothing, or something to be evaluated.
+	noLiteral = `^\s*$|\{\{|\$\{`
+)
+
+// connectDoc describes the keys below connect:, for the schema: they are decoded
+// one by one, see [connectKeys].
+type connectDoc struct {
+	Address      string   `json:"address" doc:"name or IP address to dial; default: the name of the host"`
+	Port         int      `json:"port" doc:"of the SSH server"`
+	User         string   `json:"user" doc:"to log in as"`
+	PrivateKey   []string `json:"private_key" doc:"file with the key to log in with, or a list of them"`
+	KnownHosts   []string `json:"known_hosts" doc:"file with the keys of hosts instead of OpenSSH's, or a list of them"`
+	Jump         string   `json:"jump" doc:"[user@]host[:port] to go through, several with commas, outermost first; none for none"`
+	Become       bool     `json:"become" doc:"run the host program as another user"`
+	BecomeUser   string   `json:"become_user" doc:"the user to become; default: root"`
+	BecomeMethod string   `json:"become_method" doc:"how to become it"`
+}
+
+// Schema describes a YAML inventory. It refuses nothing that [Parse] accepts.
+// What it cannot tell is left to Parse: ranges, cycles, arguments of ssh.
+func Schema() *schema.Schema {
+	return &schema.Schema{
+		Dialect:     schema.Dialect,
+		ID:          "https://github.com/ccm-push/ccm-push/schema/inventory.json",
+		Title:       "ccm-push inventory",
+		Description: "Groups, the hosts in them and their variables, as Ansible's YAML inventories have them.",
+		Type:        schema.Types{schema.Object},
+		Properties: schema.Properties{
+			{Name: allGroup, Schema: described(schema.Ref("group"), "the group of all hosts")},
+			{Name: ungrouped, Schema: described(schema.Ref("group"), "hosts that are in no other group")},
+		},
+		Names:  &schema.Schema{Pattern: groupPattern, Not: &schema.Schema{Enum: []any{"plugin"}}},
+		Others: schema.Ref("group"),
+		Defs: schema.Properties{
+			{Name: "group", Schema: groupSchema()},
+			{Name: "host", Schema: hostSchema()},
+			{Name: "variables", Schema: variablesSchema()},
+			{Name: "connect", Schema: connectSchema()},
+		},
+	}
+}
+
+func described(s *schema.Schema, text string) *schema.Schema {
+	s.Description = text
+	return s
+}
+
+func groupSchema() *schema.Schema {
+	priority := &schema.Schema{
+		Description: "decides between groups of equal depth; default: 1",
+		Type:        schema.Types{schema.Integer, schema.String, schema.Null},
+		Pattern:     `^[+-]?[0-9]+$`,
+	}
+	vars := &schema.Schema{
+		Description: "variables of the hosts in the group",
+		Type:        schema.Types{schema.Object, schema.Null},
+		Properties:  schema.Properties{{Name: priorityKey, Schema: priority}},
+		AllOf:       []*schema.Schema{schema.Ref("variables")},
+	}
+	return &schema.Schema{
+		Type: schema.Types{schema.Object, schema.Null},
+		Properties: schema.Properties{
+			{Name: "hosts", Schema: membersSchema("names of hosts, with variables below them; web[01:20] is a range", "host", hostPattern)},
+			{Name: "children", Schema: membersSchema("groups in this one", "group", groupPattern)},
+			{Name: "vars", Schema: vars},
+			{Name: "connect", Schema: described(schema.Ref("connect"), "how the hosts in the group are reached")},
+		},
+		Others: false,
+	}
+}
+
+// membersSchema describes a map of names, or one name.
+func membersSchema(doc, member, names string) *schema.Schema {
+	return &schema.Schema{
+		Description: doc,
+		Type:        schema.Types{schema.Object, schema.String, schema.Null},
+		Pattern:     names,
+		Names:       &schema.Schema{Pattern: names},
+		Others:      schema.Ref(member),
+	}
+}
+
+func hostSchema() *schema.Schema {
+	return &schema.Schema{
+		Description: "variables of the host, and how it is reached",
+		Type:        schema.Types{schema.Object, schema.Null},
+		Properties:  schema.Properties{{Name: "connect", Schema: described(schema.Ref("connect"), "how the host is reached")}},
+		AllOf:       []*schema.Schema{schema.Ref("variables")},
+	}
+}
+
+// variablesSchema describes the variables that have a meaning. All others are
+// free.
+func variablesSchema() *schema.Schema {
+	unsupported := &schema.Schema{}
+	s := &schema.Schema{Names: schema.Not(unsupported)}
+	for _, name := range unsupportedVars {
+		unsupported.Enum = append(unsupported.Enum, name)
+	}
+	for _, name := range meantVars {
+		if key := connectionKey(name); key != "" {
+			s.Properties = append(s.Properties, schema.Property{Name: name, Schema: described(valueSchema(key), "as "+key+" below connect")})
+		}
+	}
+	for _, name := range []string{"ansible_host_key_checking", "ansible_timeout"} {
+		s.Properties = append(s.Properties, schema.Property{Name: name, Schema: valueSchema(connectionKey(name))})
+	}
+	connection := &schema.Schema{Enum: []any{"ssh", "smart", nil}, Description: "SSH is the only way"}
+	s.Properties = append(s.Properties, schema.Property{Name: "ansible_connection", Schema: connection})
+	for _, name := range argsVars {
+		s.Properties = append(s.Properties, schema.Property{Name: name, Schema: &schema.Schema{
+			Description: "-o, -J, -p, -i and -l, as ssh takes them",
+			Type:        schema.Types{schema.String, schema.Null},
+		}})
+	}
+	return s
+}
+
+func connectSchema() *schema.Schema {
+	s := schema.Rules{}.Of(reflect.TypeFor[connectDoc]())
+	for _, p := range s.Properties {
+		value := valueSchema(p.Name)
+		if p.Schema.Items != nil { // a list, or what may be an item of it
+			value.Items, value.MinItems = valueSchema(p.Name), 1
+			value.Items.Type = schema.Types{schema.String, schema.Number, schema.Boolean}
+			value.Type = append(value.Type, schema.Array)
+		}
+		value.Description = p.Schema.Description
+		*p.Schema = *value
+	}
+	return s
+}
+
+// valueSchema describes the value of a key of a connection, as [parseValue] reads
+// it from its text.
+func valueSchema(key string) *schema.Schema {
+	switch key {
+	case "address":
+		return textSchema(addrPattern)
+	case "port":
+		return numberSchema(65535)
+	case "connect_timeout":
+		return numberSchema(24 * 60 * 60)
+	case "private_key":
+		return textSchema("")
+	case "known_hosts":
+		s := textSchema("")
+		s.Not.Pattern += "|^(/dev/null|none)$"
+		return s
+	case "host_key_checking":
+		s := &schema.Schema{Type: schema.Types{schema.String, schema.Boolean, schema.Null}, Pattern: keyChecking}
+		s.Not = &schema.Schema{Enum: []any{false}}
+		return s
+	case "become":
+		return &schema.Schema{Type: schema.Types{schema.Boolean, schema.String, schema.Null}, Pattern: boolWords}
+	case "become_method":
+		return &schema.Schema{Enum: []any{"sudo", nil}}
+	}
+	return textSchema(wordPattern)
+}
+
+// textSchema describes a text, for which any scalar may be written.
+func textSchema(pattern string) *schema.Schema {
+	return &schema.Schema{
+		Type:    schema.Types{schema.String, schema.Number, schema.Boolean, schema.Null},
+		Pattern: pattern,
+		Not:     &schema.Schema{Type: schema.Types{schema.String}, Pattern: noLiteral},
+	}
+}
+
+// numberSchema describes a number from 1, in quotes or without.
+func numberSchema(most float64) *schema.Schema {
+	s := schema.Between(1, most, schema.Integer, schema.String, schema.Null)
+	s.Pattern = numbers
+	return s
+}

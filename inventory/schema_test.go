@@ -1,0 +1,93 @@
+package inventory
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema/schematest"
+)
+
+var update = flag.Bool("update", false, "write the expected errors in testdata/bad anew")
+
+// blind lists the bad inventories that the schema cannot tell from good ones.
+var blind = map[string][]string{
+	"arguments of ssh":                {"ansible-args-no-verification", "ansible-args-open-quote", "ansible-args-proxy-command"},
+	"ports in names":                  {"connect-jump-port", "host-name-colon", "host-port"},
+	"ranges":                          {"host-range-backwards", "host-range-dash", "host-range-too-many", "host-range-without-end"},
+	"references":                      {"group-and-host-of-one-name", "group-cycle", "group-cycle-of-one", "host-name-called-all"},
+	"keys that JSON has only as text": {"group-name-boolean", "group-name-number", "host-name-number"},
+	"YAML itself": {
+		"yaml-comment", "yaml-duplicate-key", "yaml-empty", "yaml-ini", "yaml-syntax", "yaml-tab", "yaml-two-documents",
+	},
+}
+
+func TestCorpus(t *testing.T) {
+	schematest.Corpus{
+		Dir:     "testdata",
+		Checker: schematest.Compile(t, Schema()),
+		Decode: func(path string) error {
+			_, err := Load([]string{path})
+			return err
+		},
+		Blind:  blind,
+		Update: *update,
+	}.Run(t)
+}
+
+func TestConnectKeysAreDescribed(t *testing.T) {
+	var names []string
+	for _, p := range (schema.Rules{}).Properties(reflect.TypeFor[connectDoc]()) {
+		require.NotEmpty(t, p.Schema.Description)
+		names = append(names, p.Name)
+	}
+	require.Equal(t, connectKeys, names)
+
+	names = nil
+	for _, p := range groupSchema().Properties {
+		names = append(names, p.Name)
+	}
+	require.Equal(t, groupKeys, names)
+}
+
+// TestSchemaAcceptsMutations changes good inventories at random: what the decoder
+// still takes, the schema must take.
+func TestSchemaAcceptsMutations(t *testing.T) {
+	paths, err := filepath.Glob("testdata/good/*.yaml")
+	require.NoError(t, err)
+	checker := schematest.Compile(t, Schema())
+	rng := rand.New(rand.NewPCG(3, 14))
+	words := slices.Concat(groupKeys, connectKeys, meantVars, unsupportedVars, []string{"web", "db", "all", "h[1:3]", "h:22", "x", "plugin"})
+	accepted := 0
+	for range 4000 {
+		data, err := os.ReadFile(paths[rng.IntN(len(paths))])
+		require.NoError(t, err)
+		mutated := schematest.Mutate(t, rng, data, words)
+		if _, err := Parse("mutated.yaml", mutated); err == nil {
+			accepted++
+			require.NoError(t, checker.Check(mutated), "%s", mutated)
+		}
+	}
+	require.Greater(t, accepted, 400)
+}
+
+func TestSchemaAcceptsWhatIsFound(t *testing.T) {
+	checker := schematest.Compile(t, Schema())
+	accepted := 0
+	for _, path := range schematest.Found(t, "..") {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if _, err := Parse(path, data); err == nil {
+			accepted++
+			require.NoError(t, checker.Check(data), "%s", data)
+		}
+	}
+	require.GreaterOrEqual(t, accepted, 4)
+}

@@ -1,0 +1,6 @@
+// Package schema describes, in JSON Schema 2020-12, what package yamlpos decodes
+// into Go structs, for editors and for checks without this program.
+//
+// A schema never refuses what the decoder accepts. It may accept more: it sees
+// the values that YAML stands for, and not how they were written.
+package schema

@@ -1,0 +1,81 @@
+package schematest
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A Corpus is a folder with good/*.yaml and bad/*.yaml, and beside each bad file
+// NAME.err, the whole text of its error.
+type Corpus struct {
+	Dir     string
+	Checker Checker
+	Decode  func(path string) error
+	// Blind lists the bad files that the schema cannot tell from good ones, by
+	// reason, without their extension.
+	Blind  map[string][]string
+	Update bool // write the expected errors anew
+}
+
+// Run tests every file of the corpus.
+func (c Corpus) Run(t *testing.T) {
+	blind := slices.Concat(slices.Collect(maps.Values(c.Blind))...)
+	t.Run("good", func(t *testing.T) {
+		t.Chdir(filepath.Join(c.Dir, "good"))
+		for _, name := range names(t) {
+			t.Run(name, func(t *testing.T) { c.good(t, name+".yaml") })
+		}
+	})
+	t.Run("bad", func(t *testing.T) {
+		t.Chdir(filepath.Join(c.Dir, "bad"))
+		for _, name := range names(t) {
+			t.Run(name, func(t *testing.T) { c.bad(t, name, slices.Contains(blind, name)) })
+		}
+		require.Subset(t, names(t), blind)
+	})
+}
+
+// names lists the YAML files where we are, without their extension.
+func names(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob("*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for i, path := range paths {
+		paths[i] = strings.TrimSuffix(path, ".yaml")
+	}
+	return paths
+}
+
+func (c Corpus) good(t *testing.T, path string) {
+	require.NoError(t, c.Decode(path))
+	require.NoError(t, c.Checker.Check(read(t, path)))
+}
+
+func (c Corpus) bad(t *testing.T, name string, blind bool) {
+	err := c.Decode(name + ".yaml")
+	require.Error(t, err)
+	if c.Update {
+		require.NoError(t, os.WriteFile(name+".err", []byte(err.Error()+"\n"), 0o644))
+	}
+	require.Equal(t, string(read(t, name+".err")), err.Error()+"\n")
+	err = c.Checker.Check(read(t, name+".yaml"))
+	if blind {
+		require.NoError(t, err, "the schema can tell: take it off the list")
+		return
+	}
+	require.Error(t, err, "the schema takes it for a good one")
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return data
+}

@@ -1,0 +1,29 @@
+package schematest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+func TestMutate(t *testing.T) {
+	const original = "a: &a {b: 1, c: [x, y]}\nd: *a\n---\n- e\n"
+	seen := map[string]bool{}
+	for seed := range uint64(200) {
+		text := Mutate(t, rand.New(rand.NewPCG(seed, 0)), []byte(original), []string{"word"})
+		again := Mutate(t, rand.New(rand.NewPCG(seed, 0)), []byte(original), []string{"word"})
+		require.Equal(t, string(text), string(again))
+		seen[string(text)] = true
+	}
+	require.Greater(t, len(seen), 100)
+	readable := 0
+	for text := range seen {
+		if _, err := yamlpos.Parse("", []byte(text)); err == nil {
+			readable++
+		}
+	}
+	require.Greater(t, readable, len(seen)/2)
+}

@@ -1,0 +1,119 @@
+package manifest
+
+import (
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// resourceSchema describes an item of the list: a map with one type.
+func resourceSchema(registry modules.Registry) *schema.Schema {
+	s := &schema.Schema{Type: schema.Types{schema.Object}, Others: false, MinKeys: 1, MaxKeys: 1}
+	for _, t := range registry {
+		ref := schema.Ref(t.Name)
+		ref.Description = t.Doc
+		s.Properties = append(s.Properties, schema.Property{Name: t.Name, Schema: ref})
+	}
+	return s
+}
+
+func controlSchema() *schema.Schema {
+	s := closed.Of(reflect.TypeFor[controlKeys]())
+	for _, p := range s.Properties {
+		p.Schema.Type = schema.Types{schema.String, schema.Boolean, schema.Null}
+		p.Schema.Not = &schema.Schema{Type: schema.Types{schema.String}, Pattern: delimiter}
+	}
+	return s
+}
+
+func referencesSchema(registry modules.Registry) *schema.Schema {
+	var names []string
+	for _, name := range registry.Names() {
+		names = append(names, regexp.QuoteMeta(name))
+	}
+	return &schema.Schema{
+		Type:    schema.Types{schema.Array, schema.String, schema.Null},
+		Pattern: anExpression,
+		Items: &schema.Schema{
+			Type:    schema.Types{schema.String},
+			Pattern: "^(" + strings.Join(names, "|") + `)#[\s\S]|` + anExpression,
+		},
+	}
+}
+
+// propertiesOf names the definition of what stands below the name of a resource.
+func propertiesOf(t modules.Type) string { return t.Name + "Properties" }
+
+// typeSchema describes what stands below a type: a list in which each item has
+// one name, and maybe defaults, or one map with a name.
+func typeSchema(t modules.Type) *schema.Schema {
+	name := *open.Properties(reflect.TypeOf(t.New()).Elem()).Get("name")
+	name.MinLength = 1
+	key := &schema.Schema{MinLength: 1}
+	if name.Pattern != "" {
+		key.Pattern = "^defaults$|" + name.Pattern
+	}
+	name.Type = schema.Types{schema.String, schema.Number, schema.Boolean}
+	defaults := entrySchema(t)
+	defaults.Description = "properties of all others in this list that do not have their own"
+	return &schema.Schema{
+		Description: t.Doc,
+		Type:        schema.Types{schema.Array, schema.Object},
+		Items: &schema.Schema{
+			Type:       schema.Types{schema.Object},
+			Properties: schema.Properties{{Name: "defaults", Schema: defaults}},
+			Names:      key,
+			Others:     entrySchema(t),
+			MinKeys:    1,
+			MaxKeys:    1,
+		},
+		Contains:   schema.Not(&schema.Schema{Required: []string{"defaults"}}),
+		Properties: schema.Properties{{Name: "name", Schema: &name}},
+		Required:   schema.Required(reflect.TypeOf(t.New()).Elem()),
+		AllOf:      []*schema.Schema{schema.Ref(propertiesOf(t))},
+	}
+}
+
+func entrySchema(t modules.Type) *schema.Schema {
+	s := schema.Ref(propertiesOf(t))
+	s.Type = schema.Types{schema.Object, schema.Null}
+	return s
+}
+
+// propertiesSchema describes the properties of a type and the keys that every
+// type has. It does not say that they stand in a map, so that it applies where
+// a list may stand as well.
+func propertiesSchema(t modules.Type) *schema.Schema {
+	list := open.Properties(reflect.TypeOf(t.New()).Elem())
+	// Beside a name that is a key, this one has no meaning: anything goes.
+	*list.Get("name") = schema.Schema{Description: list.Get("name").Description}
+	return &schema.Schema{Properties: append(list, commonSchemas(t)...), Others: false}
+}
+
+func commonSchemas(t modules.Type) schema.Properties {
+	list := open.Properties(reflect.TypeFor[commonKeys]())
+	shape(list, "require", schema.Ref("references"))
+	shape(list, "subscribe", schema.Ref("references"))
+	if _, ok := t.New().(modules.Refresher); !ok {
+		*list.Get("subscribe") = schema.Schema{
+			Description: "type " + t.Name + " has no refresh; use require for the order",
+			Type:        schema.Types{schema.Null},
+		}
+	}
+	shape(list, "control", schema.Ref("control"))
+	shape(list, "each", &schema.Schema{Type: schema.Types{schema.Array, schema.String, schema.Null}, Pattern: anExpression})
+	tags := closed.Properties(reflect.TypeFor[commonKeys]()).Get("tags")
+	tags.Items.Not = expressions()
+	shape(list, "tags", tags)
+	entry := list.Get("register_when_stable").Items
+	entry.Required = schema.Required(reflect.TypeFor[registration]())
+	for name, most := range map[string]float64{"port": 65535, "priority": 255} {
+		number := schema.Between(1, most, schema.Integer, schema.String, schema.Null)
+		number.Pattern = anExpression
+		shape(entry.Properties, name, number)
+	}
+	return list
+}
