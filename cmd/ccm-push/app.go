@@ -24,6 +24,7 @@ type app struct {
 	registry modules.Registry
 	flags    flags
 	words    words
+	atEnd    []func() // what is left to tidy up
 }
 
 // newApp makes the program; environ has the form of [os.Environ].
@@ -52,6 +53,11 @@ func (a *app) print(text string) error {
 
 // execute runs one command line.
 func (a *app) execute(ctx context.Context, argv []string) error {
+	defer func() {
+		for _, tidy := range a.atEnd {
+			tidy()
+		}
+	}()
 	root := a.root()
 	isType := func(s string) bool { return slices.Contains(a.registry.Names(), s) }
 	isCommand := func(s string) bool {

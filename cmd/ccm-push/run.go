@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ func (a *app) manifests(ctx context.Context, paths []string) error {
 
 // load reads plays, and leaves in them what the run is about.
 func (a *app) load(paths []string) ([]*manifest.Play, error) {
-	plays, err := manifest.Load(paths, a.registry)
+	plays, err := a.read(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +50,26 @@ func (a *app) load(paths []string) ([]*manifest.Play, error) {
 		a.warn(w)
 	}
 	return a.flags.selection().Select(plays)
+}
+
+// read reads plays from files, folders and archives, which are unpacked until
+// the program ends.
+func (a *app) read(paths []string) ([]*manifest.Play, error) {
+	paths = slices.Clone(paths)
+	for i, path := range paths {
+		if !manifest.IsBundle(path) {
+			continue
+		}
+		folder, err := os.MkdirTemp("", "ccm-push-*")
+		if err != nil {
+			return nil, err
+		}
+		a.atEnd = append(a.atEnd, func() { os.RemoveAll(folder) })
+		if paths[i], err = manifest.Unpack(path, folder); err != nil {
+			return nil, err
+		}
+	}
+	return manifest.Load(paths, a.registry)
 }
 
 // manifestRunner is the runner of the plays in files.

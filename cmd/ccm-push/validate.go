@@ -26,7 +26,7 @@ for each of its hosts.`,
 }
 
 func (a *app) validate(ctx context.Context, paths []string) error {
-	plays, playErr := manifest.Load(paths, a.registry)
+	plays, playErr := a.read(paths)
 	inv, invErr := a.inventoryIfAny()
 	options, optionsErr := a.catalogOptions()
 	hiera, hieraErr := a.readHiera(ctx)

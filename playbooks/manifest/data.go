@@ -57,10 +57,11 @@ func (l *loader) readBeside(n *yamlpos.Node, kind string) (documents []*yamlpos.
 	return documents, err == nil
 }
 
-// beside is the path that n names, seen from the manifest's folder.
+// beside is the path that n names, seen from the manifest's folder: of a folder
+// with a manifest.yaml that is the one.
 func (l *loader) beside(n *yamlpos.Node) string {
 	if filepath.IsAbs(n.Text) {
-		return n.Text
+		return manifestIn(n.Text)
 	}
-	return filepath.Join(l.folder, n.Text)
+	return manifestIn(filepath.Join(l.folder, n.Text))
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// Load reads plays from manifest files, in order. All errors of all files are
+// Load reads plays from manifest files, or folders with a manifest.yaml, in order. All errors of all files are
 // reported together, as yamlpos.Errors; the plays are then what could be read,
 // for somebody who looks for more errors, and not to be run.
 func Load(paths []string, registry modules.Registry) ([]*Play, error) {
 	var plays []*Play
 	var errs yamlpos.Errors
 	for _, path := range paths {
+		path = manifestIn(path)
 		data, err := read(path, "manifest")
 		if err != nil {
 			errs.Add(err)
@@ -30,6 +31,15 @@ func Load(paths []string, registry modules.Registry) ([]*Play, error) {
 		plays = append(plays, more...)
 	}
 	return plays, errs.Err()
+}
+
+// manifestIn gives the manifest.yaml in a folder; any other path as it is.
+func manifestIn(path string) string {
+	inside := filepath.Join(path, manifestFile)
+	if info, err := os.Stat(inside); err == nil && info.Mode().IsRegular() {
+		return inside
+	}
+	return path
 }
 
 // read reads a file, or says what to give instead; kind is what it should be.

@@ -1,0 +1,98 @@
+package manifest
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// manifestFile is the manifest in a folder or an archive, as CCM calls it.
+const manifestFile = "manifest.yaml"
+
+// Bounds of an archive.
+const (
+	maxBundleFiles = 10_000
+	maxBundleSize  = 256 << 20 // bytes, unpacked
+)
+
+// IsBundle reports whether a path names an archive of a manifest and its files.
+func IsBundle(path string) bool {
+	return strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".tgz")
+}
+
+// Unpack unpacks an archive into a folder that is empty, and gives the path of
+// the manifest.yaml in it. An archive holds files and folders and nothing else,
+// and no name leads out of it.
+func Unpack(archive, folder string) (string, error) {
+	f, err := os.Open(archive)
+	if err != nil {
+		return "", fmt.Errorf("reading a manifest: %w", err)
+	}
+	defer f.Close()
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	if err := unpack(f, root); err != nil {
+		return "", fmt.Errorf("%s: %w", archive, err)
+	}
+	if _, err := root.Stat(manifestFile); err != nil {
+		return "", fmt.Errorf("%s: there is no %s in it", archive, manifestFile)
+	}
+	return filepath.Join(folder, manifestFile), nil
+}
+
+func unpack(r io.Reader, root *os.Root) error {
+	zipped, err := gzip.NewReader(r)
+	if err != nil {
+		return err
+	}
+	entries := tar.NewReader(io.LimitReader(zipped, maxBundleSize+1))
+	size := int64(0)
+	for n := 0; ; n++ {
+		header, err := entries.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case n == maxBundleFiles:
+			return fmt.Errorf("more than %d files", maxBundleFiles)
+		}
+		if size += header.Size; size > maxBundleSize {
+			return fmt.Errorf("more than %d MiB", maxBundleSize>>20)
+		}
+		if err := unpackOne(header, entries, root); err != nil {
+			return fmt.Errorf("%q: %w", header.Name, err)
+		}
+	}
+}
+
+func unpackOne(header *tar.Header, content io.Reader, root *os.Root) error {
+	name := filepath.FromSlash(strings.TrimPrefix(header.Name, "./"))
+	switch {
+	case header.Typeflag == tar.TypeXGlobalHeader, name == "", name == ".":
+		return nil
+	case !filepath.IsLocal(name):
+		return errors.New("the name leads out of the archive")
+	case header.Typeflag == tar.TypeDir:
+		return root.MkdirAll(filepath.Clean(name), 0o700)
+	case header.Typeflag != tar.TypeReg:
+		return errors.New("neither a file nor a folder")
+	}
+	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Close())
+}

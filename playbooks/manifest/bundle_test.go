@@ -1,0 +1,80 @@
+package manifest
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builtin"
+)
+
+// bundle writes an archive of entries and unpacks it.
+func bundle(t *testing.T, entries ...tar.Header) (string, error) {
+	var packed bytes.Buffer
+	zipped := gzip.NewWriter(&packed)
+	w := tar.NewWriter(zipped)
+	for _, h := range entries {
+		content := "ccm: {resources: [exec: [x: ]]}\n"
+		if h.Typeflag == tar.TypeReg {
+			h.Size = int64(len(content))
+		}
+		require.NoError(t, w.WriteHeader(&h))
+		if h.Typeflag == tar.TypeReg {
+			_, err := w.Write([]byte(content))
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, zipped.Close())
+	archive := filepath.Join(t.TempDir(), "site.tar.gz")
+	require.NoError(t, os.WriteFile(archive, packed.Bytes(), 0o600))
+	path, err := Unpack(archive, t.TempDir())
+	if err != nil {
+		err = fmt.Errorf("%s", bytes.ReplaceAll([]byte(err.Error()), []byte(archive), []byte("A")))
+	}
+	return path, err
+}
+
+var site = tar.Header{Typeflag: tar.TypeReg, Name: "./manifest.yaml"}
+
+func TestUnpack(t *testing.T) {
+	path, err := bundle(t, tar.Header{Typeflag: tar.TypeDir, Name: "./"}, site, tar.Header{Typeflag: tar.TypeReg, Name: "files/deep/x"})
+	require.NoError(t, err)
+	require.FileExists(t, filepath.Join(filepath.Dir(path), "files/deep/x"))
+	plays, err := Load([]string{filepath.Dir(path)}, builtin.Types())
+	require.NoError(t, err, "a folder stands for the manifest.yaml in it")
+	require.Equal(t, filepath.Dir(path), plays[0].Folder)
+}
+
+func TestUnpackRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		entry tar.Header
+		want  string
+	}{
+		"a way out":        {tar.Header{Typeflag: tar.TypeReg, Name: "../x"}, `A: "../x": the name leads out of the archive`},
+		"a longer way out": {tar.Header{Typeflag: tar.TypeReg, Name: "a/../../x"}, `A: "a/../../x": the name leads out of the archive`},
+		"an absolute path": {tar.Header{Typeflag: tar.TypeReg, Name: "/etc/x"}, `A: "/etc/x": the name leads out of the archive`},
+		"a link":           {tar.Header{Typeflag: tar.TypeSymlink, Name: "l", Linkname: "/etc"}, `A: "l": neither a file nor a folder`},
+		"a hard link":      {tar.Header{Typeflag: tar.TypeLink, Name: "l", Linkname: "manifest.yaml"}, `A: "l": neither a file nor a folder`},
+		"a device":         {tar.Header{Typeflag: tar.TypeChar, Name: "d"}, `A: "d": neither a file nor a folder`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := bundle(t, site, c.entry)
+			require.EqualError(t, err, c.want)
+		})
+	}
+	_, err := bundle(t, tar.Header{Typeflag: tar.TypeReg, Name: "site.yaml"})
+	require.EqualError(t, err, "A: there is no manifest.yaml in it")
+	_, err = bundle(t, site, site)
+	require.ErrorContains(t, err, "file exists")
+	text := filepath.Join(t.TempDir(), "x.tgz")
+	require.NoError(t, os.WriteFile(text, []byte("no gzip"), 0o600))
+	_, err = Unpack(text, t.TempDir())
+	require.EqualError(t, err, text+": unexpected EOF")
+}
