@@ -122,6 +122,10 @@ func (c *renderCall) render(r *run) (any, error) {
 		return nil, err
 	}
 	defer leave()
+	// What it renders is a value of the document, which gets a mark as a whole.
+	outer := r.marked
+	r.marked = nil
+	defer func() { r.marked = outer }()
 	if text != nil {
 		return text.render(r)
 	}

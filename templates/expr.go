@@ -71,6 +71,9 @@ func (e *Expr) Facts(files *Files) (paths []string, all bool) {
 	return e.mentions.follow(files).result()
 }
 
+// Check is that of [Text.Check].
+func (e *Expr) Check(files *Files) error { return e.mentions.check(files) }
+
 // CheckPaths is that of [Text.CheckPaths].
 func (e *Expr) CheckPaths(files *Files, taint Taint) error {
 	return e.mentions.checkPaths(files, taint)

@@ -101,8 +101,7 @@ func hostilePath(function string) *fault {
 		withHint(`choose among literals: Facts.x == "y" ? "a.conf" : "b.conf"`)
 }
 
-// exprFlow is the flow of an expression as it is written. What a template
-// renders can be anything.
+// exprFlow is the flow of an expression as it is written.
 func exprFlow(n ast.Node) (f flow) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
@@ -132,7 +131,7 @@ func exprFlow(n ast.Node) (f flow) {
 		}
 	case *ast.CallNode:
 		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
-			return callFlow(callee.Value, n.Arguments)
+			return exprCallFlow(callee.Value, n.Arguments)
 		}
 	}
 	for _, child := range tree(n) {
@@ -146,22 +145,36 @@ func isComparison(operator string) bool {
 		"startsWith", "endsWith", "and", "or", "&&", "||"}, operator)
 }
 
-// callFlow is the flow of what a function gives.
-func callFlow(name string, args []ast.Node) (f flow) {
-	if name == "template" || name == "jet" {
+// callFlow is the flow of what a function gives, of the flows of its arguments.
+// path is the first of those if it is a literal. What a template renders can be
+// anything.
+func callFlow(name string, path *string, args []flow) (f flow) {
+	switch name {
+	case "template", "jet", "exec", "includeIfExists":
 		f.anything()
 		return f
-	}
-	if name == "lookup" && len(args) > 0 {
-		if path, literal := args[0].(*ast.StringNode); literal {
-			f.lookup(path.Value)
+	case "lookup":
+		if path != nil {
+			f.lookup(*path)
 		} else {
 			f.anything()
 		}
-		args = args[1:]
+		args = args[min(1, len(args)):]
 	}
 	for _, arg := range args {
-		f.add(exprFlow(arg))
+		f.add(arg)
 	}
 	return f
+}
+
+func exprCallFlow(name string, args []ast.Node) flow {
+	var path *string
+	flows := make([]flow, len(args))
+	for i, arg := range args {
+		if s, literal := arg.(*ast.StringNode); literal && i == 0 {
+			path = &s.Value
+		}
+		flows[i] = exprFlow(arg)
+	}
+	return callFlow(name, path, flows)
 }

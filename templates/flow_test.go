@@ -95,8 +95,31 @@ func TestCheckPaths(t *testing.T) {
 	}
 }
 
+// TestShadowedRoots has variables with the names of roots hold what a host sent.
+func TestShadowedRoots(t *testing.T) {
+	for source, at := range map[string]string{
+		"[[ range i, item := Facts.l ]][[ file(item.n) ]][[ end ]]":                     "t.jet:1:34",
+		"[[ range item := Facts.l ]][[ file(item) ]][[ end ]]":                          "t.jet:1:31",
+		"[[ data := Facts ]][[ file(data.x) ]]":                                         "t.jet:1:23",
+		"[[ a, Environ := 1, Facts.x ]][[ file(Environ) ]]":                             "t.jet:1:34",
+		"[[ if data := Facts.x; true ]][[ file(data) ]][[ end ]]":                       "t.jet:1:34",
+		"[[ block b(item=\"a\") ]][[ file(item) ]][[ end ]][[ yield b(item=Facts.x) ]]": "t.jet:1:27",
+	} {
+		_, err := ParseJet(source, wholeFile("t.jet"), Delims{}, nil)
+		require.EqualError(t, err, at+hostileHint, source)
+	}
+	_, err := ParseJet("[[ range item := data.l ]][[ file(item.n) ]][[ end ]]", wholeFile("t.jet"), Delims{}, nil)
+	require.NoError(t, err)
+}
+
 func TestHostilePathsInGo(t *testing.T) {
 	for source, at := range map[string]string{
+		`{{ define "t" }}{{ file .n }}{{ end }}{{ range .Facts.l }}{{ template "t" . }}{{ end }}`: "t.tmpl:1:20",
+		`{{ define "t" }}{{ file $.x }}{{ end }}{{ template "t" .Facts }}`:                        "t.tmpl:1:20",
+		`{{ define "t" }}{{ file (.x | trim) }}{{ end }}{{ template "t" .Facts }}`:                "t.tmpl:1:20",
+		`{{ define "t" }}{{ file (get . "x") }}{{ end }}{{ template "t" .Facts }}`:                "t.tmpl:1:20",
+		`{{ define "t" }}{{ file .Data.x }}{{ end }}{{ template "t" (dict "Data" .Facts) }}`:      "t.tmpl:1:20",
+		`{{ block "t" .Facts }}{{ .x | file }}{{ end }}`:                                          "t.tmpl:1:26",
 		`{{ file .Facts.x }}`:                          "t.tmpl:1:4",
 		`{{ print (file .Facts.x) }}`:                  "t.tmpl:1:11",
 		`{{ file (jet "[[ Facts.x ]]") }}`:             "t.tmpl:1:4",
@@ -124,5 +147,15 @@ func TestComputedPathsStayUnsaid(t *testing.T) {
 		} else {
 			require.EqualError(t, err, want)
 		}
+	}
+}
+
+func TestDefinedTemplatesMayReadFiles(t *testing.T) {
+	for _, source := range []string{
+		`{{ define "t" }}{{ file "a" }}{{ end }}{{ template "t" . }}{{ .Facts.x }}`,
+		`{{ define "t" }}{{ file .n }}{{ end }}{{ template "t" (dict "n" "a") }}`,
+	} {
+		_, err := ParseGo(source, wholeFile("t.tmpl"), Delims{})
+		require.NoError(t, err, source)
 	}
 }

@@ -9,16 +9,19 @@ import (
 func (w *goRewriter) argument(n parse.Node) (indirect bool) {
 	switch n := n.(type) {
 	case *parse.FieldNode:
+		w.rooted = true
 		if w.inner > 0 {
 			return true
 		}
 		w.keys(n.Ident)
 	case *parse.DotNode:
+		w.rooted = true
 		if w.inner > 0 {
 			return true
 		}
 		w.everything()
 	case *parse.VariableNode:
+		w.rooted = true
 		if n.Ident[0] != "$" {
 			return true
 		}
@@ -42,6 +45,7 @@ func (w *goRewriter) everything() {
 
 // keys notes a path from the root.
 func (w *goRewriter) keys(keys []string) {
+	w.rooted = true
 	if len(keys) > 0 && jetRoot(keys[0]) != "" {
 		w.mentions.path(jetRoot(keys[0]), keys[1:])
 		w.flow.path(jetRoot(keys[0]), keys[1:])

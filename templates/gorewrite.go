@@ -18,6 +18,8 @@ type goRewriter struct {
 	flow     flow     // of the pipe that is looked at
 	indirect []goPath // files whose path comes through a variable or the context
 	inner    int      // ranges and withs around: the context is not the root
+	defined  bool     // in a template of its own: nobody knows what its context is
+	rooted   bool     // the pipe that is looked at reads a context or a variable
 	err      error    // the first one
 }
 
@@ -110,8 +112,8 @@ func (w *goRewriter) templatePipe(p *parse.PipeNode) {
 // pipe looks at a pipe, and reports whether its value can come from a variable
 // or the context.
 func (w *goRewriter) pipe(p *parse.PipeNode) (indirect bool) {
-	outside := w.flow
-	w.flow = flow{}
+	outside, rooted := w.flow, w.rooted
+	w.flow, w.rooted = flow{}, false
 	reads := false
 	for i, cmd := range p.Cmds {
 		if w.keysPiped(p, i) {
@@ -121,17 +123,17 @@ func (w *goRewriter) pipe(p *parse.PipeNode) (indirect bool) {
 		name := goCallee(cmd)
 		reads = reads || name == "file" || name == "readFile"
 		if goTells(name) { // the value of the pipe is yes or no, whatever went in
-			w.flow, indirect = flow{}, false
+			w.flow, w.rooted, indirect = flow{}, false, false
 		}
 	}
 	switch path := (goPath{p.Pos, w.flow}); {
-	case reads && indirect:
+	case reads && (indirect || w.defined && w.rooted):
 		w.indirect = append(w.indirect, path)
 	case reads:
 		w.path(path)
 	}
 	outside.add(w.flow)
-	w.flow = outside
+	w.flow, w.rooted = outside, rooted || w.rooted
 	w.defaults(p)
 	return indirect
 }

@@ -47,6 +47,7 @@ func ParseGo(text string, pos Position, delims Delims) (*Template, error) {
 	g.parsed = template.New(goName).Option("missingkey=error")
 	w := &goRewriter{template: g}
 	for _, name := range sortedKeys(trees) {
+		w.defined = name != goName
 		w.list(trees[name].Root)
 		if _, err := g.parsed.AddParseTree(name, trees[name]); err != nil {
 			return nil, g.explain(err)

@@ -1,8 +1,6 @@
 package templates
 
 import (
-	"slices"
-
 	"github.com/CloudyKit/jet/v6"
 )
 
@@ -64,16 +62,16 @@ func (f *jetFlows) resolve(from flow) flow {
 	return total
 }
 
-// jetFlow is the flow of an expression as it is written. What a template renders
-// can be anything.
+// jetFlow is the flow of an expression as it is written.
 func jetFlow(e jet.Node) (f flow) {
 	switch n := e.(type) {
 	case *jet.IdentifierNode, *jet.ChainNode, *jet.IndexExprNode:
-		if root, keys, _ := jetRootPath(n); root != "" {
-			f.path(root, keys)
-			return f
+		root, keys, _ := jetRootPath(n)
+		if root == "" {
+			return jetBaseFlow(n)
 		}
-		return jetBaseFlow(n)
+		f.path(root, keys)
+		f.variables = []string{jetIdent(n)} // it may stand before the root
 	case *jet.FieldNode:
 		f.variables = []string{"."}
 	case *jet.SliceExprNode:
@@ -92,6 +90,19 @@ func jetFlow(e jet.Node) (f flow) {
 	return f
 }
 
+// jetIdent is the identifier that a chain of keys begins with.
+func jetIdent(e jet.Node) string {
+	switch n := e.(type) {
+	case *jet.IdentifierNode:
+		return n.Ident
+	case *jet.ChainNode:
+		return jetIdent(n.Node)
+	case *jet.IndexExprNode:
+		return jetIdent(n.Base)
+	}
+	return ""
+}
+
 // jetBaseFlow is the flow of what a variable, or a chain below one, holds.
 func jetBaseFlow(e jet.Node) flow {
 	switch n := e.(type) {
@@ -106,23 +117,18 @@ func jetBaseFlow(e jet.Node) flow {
 }
 
 // jetCallFlow is the flow of what a function gives.
-func jetCallFlow(n *jet.CallExprNode) (f flow) {
-	args := n.Exprs
-	switch callee, _ := n.BaseExpr.(*jet.IdentifierNode); {
-	case callee == nil:
-	case slices.Contains([]string{"template", "jet", "exec", "includeIfExists"}, callee.Ident):
-		f.anything()
-		return f
-	case callee.Ident == "lookup" && len(args) > 0:
-		if path, literal := args[0].(*jet.StringNode); literal {
-			f.lookup(path.Text)
-		} else {
-			f.anything()
+func jetCallFlow(n *jet.CallExprNode) flow {
+	name := ""
+	if callee, ok := n.BaseExpr.(*jet.IdentifierNode); ok {
+		name = callee.Ident
+	}
+	var path *string
+	flows := make([]flow, len(n.Exprs))
+	for i, arg := range n.Exprs {
+		if s, literal := arg.(*jet.StringNode); literal && i == 0 {
+			path = &s.Text
 		}
-		args = args[1:]
+		flows[i] = jetFlow(arg)
 	}
-	for _, arg := range args {
-		f.add(jetFlow(arg))
-	}
-	return f
+	return callFlow(name, path, flows)
 }

@@ -140,6 +140,25 @@ func FuzzMarked(f *testing.F) {
 	})
 }
 
+// TestMarkedNested has other templates render parts of a document: their text is
+// one value of it.
+func TestMarkedNested(t *testing.T) {
+	files := openFiles(t, map[string]string{
+		"part.jet": "x=[[ Facts.x ]]", "part.templ": "{{ jet('part.jet') }} {{ Facts.x }}", "part.gotmpl": "{{ .Facts.x }}",
+	})
+	env := &Env{Facts: map[string]any{"x": "a: [b"}, Data: map[string]any{}, Files: files}
+	m, doc := rendered(t, `[ [[ jet("part.jet") ]], '[[ template("part.templ") ]]', "[[ template("part.gotmpl") ]]-[[ Facts.x ]]", [[ jet("[[ Facts.x ]]") ]] ]`, env)
+	var got []string
+	for _, item := range doc.Items {
+		text, err := m.Parse(item.Text, At(item), item.Quoted)
+		require.NoError(t, err)
+		s, err := text.String(t.Context(), env)
+		require.NoError(t, err)
+		got = append(got, s)
+	}
+	require.Equal(t, []string{"x=a: [b", "x=a: [b a: [b", "a: [b-a: [b", "a: [b"}, got)
+}
+
 func TestMarkedErrors(t *testing.T) {
 	env := &Env{Facts: map[string]any{"x": "v"}, Data: map[string]any{"nil": nil}}
 	for source, want := range map[string]string{

@@ -69,10 +69,13 @@ func (t *Text) CheckPaths(files *Files, taint Taint) error {
 }
 
 // Check reports what is wrong with the files that template() and jet() name in
-// the text: files are looked at now that rendering will need.
-func (t *Text) Check(files *Files) error {
+// the text: files are looked at now that rendering will need. A missing one is an
+// error that wraps fs.ErrNotExist.
+func (t *Text) Check(files *Files) error { return t.mentions.check(files) }
+
+func (m *mentions) check(files *Files) error {
 	var errs []error
-	t.mentions.eachCalled(files, func(call *renderCall, _ *mentions, err error) {
+	m.eachCalled(files, func(call *renderCall, _ *mentions, err error) {
 		if err != nil {
 			errs = append(errs, at(call.pos, err))
 		}
