@@ -15,6 +15,9 @@ import (
 // adHoc runs one resource from the command line on the hosts of a pattern.
 func (a *app) adHoc(ctx context.Context, pattern string) error {
 	t, _ := a.registry.Lookup(a.words.adHoc) // that is how it was found
+	if err := a.flags.wholly("an ad-hoc call"); err != nil {
+		return err
+	}
 	play, playErr := adHocPlay(pattern, t, a.words.rest)
 	r, err := a.runner()
 	if err := errors.Join(playErr, err); err != nil {

@@ -78,7 +78,9 @@ func (a *app) root() *cobra.Command {
 
 It reads an inventory and manifests, asks each host for its facts, renders every
 template here, and hands each host a finished catalog. Nothing is installed on
-the hosts but one file in the cache of the user it runs as.`,
+the hosts but one file in the cache of the user it runs as.
+
+Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		Example: `  ccm-push -i hosts.yaml site.yaml
   ccm-push -i hosts.yaml --check --diff site.yaml
   ccm-push 'web*' exec 'systemctl reload nginx'

@@ -32,7 +32,8 @@ func readExtraOne(arg string) (templates.Layer, error) {
 		}
 		return extraDocument(path, data)
 	case strings.HasPrefix(strings.TrimSpace(arg), "{"):
-		return extraDocument("-e", []byte(arg))
+		layer, err := extraDocument("-e", []byte(arg))
+		return layer, unquotedError(err)
 	}
 	values, err := assignments(arg)
 	return templates.Layer{Name: "-e", Values: values}, err
@@ -41,6 +42,21 @@ func readExtraOne(arg string) (templates.Layer, error) {
 func extraDocument(name string, data []byte) (templates.Layer, error) {
 	doc, err := parseDocument(name, data)
 	return templates.Layer{Name: "-e", Values: plainMap(doc), Node: doc}, err
+}
+
+// unquotedError leaves out the values that errors about a map on the command line
+// quote, those that YAML takes for aliases or tags: they may be secrets.
+func unquotedError(err error) error {
+	var errs, safe yamlpos.Errors
+	errs.Add(err)
+	for _, e := range errs {
+		if strings.ContainsAny(e.Msg, "*&!") {
+			at := yamlpos.Node{File: e.File, Line: e.Line, Column: e.Column}
+			e = at.Errorf("look for what YAML gives a meaning: * & ! at the beginning of a value", "this is no YAML (it is not shown, as it may hold a secret)")
+		}
+		safe.Add(e)
+	}
+	return safe.Err()
 }
 
 // plainMap is a document as plain values, nil for one that is not there.

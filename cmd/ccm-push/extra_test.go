@@ -109,3 +109,18 @@ func FuzzReadExtra(f *testing.F) {
 		}
 	})
 }
+
+func TestExtraShowsNoSecrets(t *testing.T) {
+	for _, arg := range []string{"{password: *s3cret}", "{password: !s3cret x}", "{a: [s3cret}"} {
+		_, err := readExtra([]string{arg})
+		require.Error(t, err, arg)
+		require.NotContains(t, err.Error(), "s3cret", arg)
+		require.Contains(t, err.Error(), "-e:1:")
+	}
+	a := newApp(nil, nil, nil, nil)
+	for _, from := range []string{"https:/u:s3cret@h/x", "u:s3cret@h/x"} {
+		a.flags.hiera = from
+		_, err := a.readHiera(t.Context())
+		require.EqualError(t, err, "--hiera: it is no file, and a URL begins with https:// (it is not shown, as it may hold a password)")
+	}
+}

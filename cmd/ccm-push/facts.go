@@ -67,6 +67,16 @@ func (a *app) facts(ctx context.Context, pattern string, paths []string) error {
 	return a.status(r.Tally.Summary(ctx.Err() != nil))
 }
 
+// stopped reports whether Ctrl-C has been pressed.
+func (a *app) stopped() bool {
+	select {
+	case <-a.stop:
+		return true
+	default:
+		return false
+	}
+}
+
 // untilStop gives a context that ends with the first Ctrl-C, for what can be
 // broken off at any time.
 func (a *app) untilStop(ctx context.Context) (context.Context, func()) {

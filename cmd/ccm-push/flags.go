@@ -41,9 +41,12 @@ type flags struct {
 	color            string
 	verbose          int
 	detailedExitCode bool
+
+	set *pflag.FlagSet // to ask which were given
 }
 
 func (f *flags) register(set *pflag.FlagSet) {
+	f.set = set
 	set.SortFlags = false
 	set.StringArrayVarP(&f.inventory, "inventory", "i", nil, "inventory file, or a list of hosts with a comma; may be repeated")
 	set.StringVarP(&f.limit, "limit", "l", "", "only hosts that this pattern selects too")
@@ -129,8 +132,27 @@ func (f *flags) validate() error {
 	case f.keep < 0:
 		return fmt.Errorf("--keep %d: at least 0", f.keep)
 	}
+	for _, name := range selecting {
+		// A variable of a shell that is not set must not select everything.
+		if value := f.set.Lookup(name).Value.String(); f.set.Changed(name) && (value == "" || value == "[]") {
+			return fmt.Errorf("--%s is empty", name)
+		}
+	}
 	_, err := f.hostKeys()
 	return err
+}
+
+// selecting are the flags that choose among the resources of manifests.
+var selecting = []string{"tags", "skip-tags", "start-at"}
+
+// wholly reports a flag that chooses among resources, for a command that cannot.
+func (f *flags) wholly(command string) error {
+	for _, name := range selecting {
+		if f.set.Changed(name) {
+			return fmt.Errorf("--%s chooses among the resources of a run; %s has no use for it", name, command)
+		}
+	}
+	return nil
 }
 
 // hostKeys is the policy for unknown host keys.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builtin"
 )
 
 // execute runs the program with nothing around it.
@@ -41,7 +43,7 @@ func TestWrongFlags(t *testing.T) {
 		{"facts --output xml web", `--output "xml": there are text and json`},
 		{"--list-hosts", `say what to do: MANIFEST... or PATTERN TYPE ARGUMENT...; see ccm-push --help`},
 		{"--list-hosts -- a b", `--list-hosts takes one pattern, or manifests`},
-		{"-- web", `-- makes the next word a host pattern, as in -- PATTERN TYPE ARGUMENT...; the types are file, exec`},
+		{"-- web", `-- makes the next word a host pattern, as in -- PATTERN TYPE ARGUMENT...; the types are ` + strings.Join(builtin.Types().Names(), ", ")},
 	} {
 		t.Run(test.argv, func(t *testing.T) {
 			out, _, err := execute(t, nil, list(test.argv)...)

@@ -41,6 +41,10 @@ func (a *app) readHiera(ctx context.Context) (*templates.Source, error) {
 func (a *app) hieraData(ctx context.Context, from string) (name string, data []byte, err error) {
 	scheme, _, isURL := strings.Cut(from, "://")
 	if !isURL {
+		user, _, hasAt := strings.Cut(from, "@")
+		if hasAt && strings.Contains(user, ":") && !isFile(from) {
+			return "", nil, errors.New("it is no file, and a URL begins with https:// (it is not shown, as it may hold a password)")
+		}
 		data, err = readFile(from)
 		return from, data, err
 	}

@@ -62,7 +62,7 @@ func (a *app) render(ctx context.Context, paths []string, name string, explain b
 		if err != nil {
 			return err
 		}
-		if err := a.print("---\n" + string(text)); err != nil {
+		if err := a.print("---\n" + events.Block(string(text))); err != nil {
 			return err
 		}
 	}

@@ -75,7 +75,12 @@ func (a *app) read(paths []string) ([]*manifest.Play, error) {
 // manifestRunner is the runner of the plays in files.
 func (a *app) manifestRunner(ctx context.Context, paths []string) (*playbooks.Runner, error) {
 	plays, playErr := a.load(paths)
-	hiera, hieraErr := a.readHiera(ctx)
+	waiting, end := a.untilStop(ctx)
+	hiera, hieraErr := a.readHiera(waiting)
+	end()
+	if a.stopped() {
+		return nil, exitStatus(interruptedStatus)
+	}
 	r, err := a.runner()
 	if err := errors.Join(playErr, hieraErr, err); err != nil {
 		return nil, err

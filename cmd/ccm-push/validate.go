@@ -26,6 +26,11 @@ for each of its hosts.`,
 }
 
 func (a *app) validate(ctx context.Context, paths []string) error {
+	if err := a.flags.wholly("validate"); err != nil {
+		return err
+	}
+	ctx, end := a.untilStop(ctx)
+	defer end()
 	plays, playErr := a.read(paths)
 	inv, invErr := a.inventoryIfAny()
 	options, optionsErr := a.catalogOptions()
@@ -38,9 +43,11 @@ func (a *app) validate(ctx context.Context, paths []string) error {
 		Connect:   playbooks.Connect{Warn: a.warn},
 		Options:   playbooks.Options{Limit: a.flags.limit, Catalog: options},
 	}
-	ctx, end := a.untilStop(ctx)
-	defer end()
-	if err := r.Validate(ctx, broken, a.flags.facts != ""); err != nil {
+	err := r.Validate(ctx, broken, a.flags.facts != "")
+	if a.stopped() {
+		return exitStatus(interruptedStatus)
+	}
+	if err != nil {
 		return err
 	}
 	for _, w := range manifest.Warnings(plays) {

@@ -10,11 +10,13 @@ import (
 func (c *Compiler) checkFiles() error {
 	var errs yamlpos.Errors
 	errs.Add(c.play.CheckPaths(c.files, c.tainted))
+	errs.Add(c.play.CheckTemplates(c.files))
 	for _, r := range c.play.Resources {
 		if r.Unselected {
 			continue
 		}
 		errs.Add(r.CheckPaths(c.files, c.tainted))
+		errs.Add(r.CheckTemplates(c.files))
 		if !r.Unconditional() {
 			continue
 		}
@@ -23,7 +25,6 @@ func (c *Compiler) checkFiles() error {
 				errs.Add(f.Name.Errorf("", "%s: %v", f.Property, err))
 			}
 		}
-		errs.Add(r.CheckTemplates(c.files))
 	}
 	return manifest.Distinct(errs)
 }

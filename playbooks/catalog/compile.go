@@ -154,6 +154,7 @@ type compilation struct {
 	byName map[string][]int // type#name and type#alias → the entries last called so
 	unseen map[string]bool  // types with resources left out under names that are not known
 	size   int64            // of what has been made, in bytes
+	hints  int              // suggestions given for wrong references
 	errs   yamlpos.Errors
 }
 

@@ -153,6 +153,10 @@ func (p *compilation) reference(ref *yamlpos.Node) ([]int, error) {
 }
 
 func (p *compilation) suggest(ref string) string {
+	const most = 20 // each looks at all names
+	if p.hints++; p.hints > most {
+		return ""
+	}
 	var known []string
 	for name := range p.byName {
 		known = append(known, name)
@@ -164,9 +168,9 @@ func (p *compilation) suggest(ref string) string {
 	return ""
 }
 
-// properties resolves, prepares and validates the properties of a resource and
-// gives them resolved and as JSON. The errors of expressions hold no values; those about what
-// they gave are withheld if the resource is sensitive.
+// properties resolves, prepares and validates the properties of a resource, and
+// gives them resolved and as JSON. The errors of expressions hold no values; those
+// about what they gave are withheld if the resource is sensitive.
 func (p *compilation) properties(ctx context.Context, r *manifest.Resource, e modules.Entry, env *templates.Env) (node *yamlpos.Node, b json.RawMessage, err error) {
 	node, err = r.Properties.Resolve(ctx, env)
 	if err != nil {

@@ -1,7 +1,10 @@
 package catalog
 
 import (
+	"context"
 	"encoding/json"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,8 +96,13 @@ func TestGeneratedErrors(t *testing.T) {
 		{"a reference", "- exec: [a: {require: [exec#b]}]", where + ":1:24: no resource is called exec#b\n  hint: did you mean exec#a?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			want := c.want
+			if msg, hint, _ := strings.Cut(want, "\n"); strings.HasPrefix(want, where) && c.name != "a value" { // with the line as it was written
+				line := regexp.MustCompile(`\[\[.*?\]\]`).ReplaceAllString(c.template, "[[…]]")
+				want = msg + ` (in "` + line + `")` + "\n" + hint
+			}
 			_, err := generated(t, c.template, nil)
-			require.EqualError(t, err, c.want)
+			require.EqualError(t, err, want)
 		})
 	}
 }
@@ -131,4 +139,24 @@ func TestFactsOfGenerated(t *testing.T) {
 		require.Equal(t, want.paths, paths)
 		require.Equal(t, want.all, all)
 	}
+}
+
+func TestGeneratedIsBounded(t *testing.T) {
+	h := web1
+	h.Facts = map[string]any{"l": make([]any, 40_000)}
+	for i := range h.Facts["l"].([]any) {
+		h.Facts["l"].([]any)[i] = int64(i)
+	}
+	c := compiler(t, generating, map[string]string{
+		"r.jet": "- exec:\n[[ range _, x := Facts.l ]]  - touch [[ x ]]: {cwd: /tmp, creates: /x}\n[[ end ]]",
+	}, Options{})
+	_, err := c.Compile(t.Context(), h)
+	require.EqualError(t, err, "site.yaml:2:27: the template writes more than 1024 KiB for this host")
+	h.Facts = map[string]any{"l": h.Facts["l"].([]any)[:2000]}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = c.Compile(ctx, h)
+	require.ErrorContains(t, err, "did not end in time")
+	_, err = c.Compile(t.Context(), h)
+	require.NoError(t, err)
 }

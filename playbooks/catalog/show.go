@@ -16,10 +16,11 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// YAML writes the play as a manifest without expressions: its data, and its
-// resources with their names as a property. With explain, comments say where each
-// value comes from. What a sensitive resource was given is withheld; the data is
-// not.
+// YAML writes what the play comes to in the form of a manifest, for people: its
+// data, and its resources with their names as a property. It is no manifest to be
+// run: a text that holds {{ would be an expression there. With explain, comments
+// say where each value comes from. What a sensitive resource was given is
+// withheld; the data is not.
 func (r *Rendered) YAML(title string, explain bool) ([]byte, error) {
 	w := &writer{layers: r.Layers, explain: explain}
 	ccm := w.mapping()
@@ -145,6 +146,9 @@ func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 	switch {
 	case r.Entry.Excluded:
 		comment = "excluded by control"
+		never := w.mapping()
+		w.put(never, "if", w.plain("false"), "")
+		w.put(body, "control", never, "")
 	case r.Entry.Sensitive:
 		comment = "sensitive: what it was given is withheld"
 	default:
@@ -215,7 +219,8 @@ func asProperty(n *yamlpos.Node, t reflect.Type) any {
 func (w *writer) at(n, written *yamlpos.Node) string {
 	const longest = 60
 	at := n.Pos()
-	if written != nil && templates.HasExpr(written.Text) && len(written.Text) <= longest && !strings.Contains(written.Text, "\n") {
+	var none *templates.Marked
+	if written != nil && none.Show(written.Text) == written.Text && templates.HasExpr(written.Text) && len(written.Text) <= longest && !strings.Contains(written.Text, "\n") {
 		at += " " + written.Text
 	}
 	return w.comment(at)

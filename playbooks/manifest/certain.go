@@ -42,7 +42,7 @@ func (l *loader) checkTexts(r *Resource) {
 			continue
 		}
 		check := func(path string, n *yamlpos.Node) {
-			if n.Kind != yamlpos.Scalar || n.Text == "" || r.Properties.Open(n) || l.guessed[n] {
+			if n.Kind != yamlpos.Scalar || n.Value == nil || n.Text == "" || r.Properties.Open(n) {
 				return
 			}
 			if err := f.CheckText(path, n.Text); err != nil {

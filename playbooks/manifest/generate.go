@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -20,22 +21,53 @@ func (p *Play) Generate(ctx context.Context, env *templates.Env) ([]*Resource, e
 	if err != nil {
 		return nil, err
 	}
+	if len(marked.Text) > maxGenerated {
+		return nil, p.JetFile.Errorf("", "the template writes more than %d KiB for this host", maxGenerated>>10)
+	}
 	name := p.JetFile.Text + " (rendered)"
 	documents, err := yamlpos.Parse(name, []byte(marked.Text))
 	if err != nil {
-		return nil, err
+		return nil, quoted(marked, name, err)
 	}
 	for _, doc := range documents {
 		withoutColumns(doc, marked.Lines())
 	}
 	l := newLoader(p.File, p.registry)
-	l.marked = marked
+	l.marked, l.ctx = marked, ctx
 	resources := l.generated(p.JetFile, documents)
 	if err := Distinct(l.errs); err != nil {
-		return nil, err
+		return nil, quoted(marked, name, err)
 	}
 	p.selection.mark(p, resources)
 	return resources, nil
+}
+
+// maxGenerated bounds what a template writes for one host, in bytes: some hundred
+// thousand lines of YAML take seconds and gigabytes to read.
+const maxGenerated = 1 << 20
+
+// quoted adds to errors the line that they are about: nobody else sees that text.
+func quoted(m *templates.Marked, name string, err error) error {
+	var errs, all yamlpos.Errors
+	errs.Add(err)
+	lines := strings.Split(m.Text, "\n")
+	for _, e := range errs {
+		e := *e
+		e.Msg = m.Show(e.Msg)
+		if e.File == name && e.Line > 0 && e.Line <= len(lines) {
+			e.Msg += fmt.Sprintf(" (in \"%s\")", shortened(strings.TrimSpace(m.Show(lines[e.Line-1]))))
+		}
+		all.Add(&e)
+	}
+	return all.Err()
+}
+
+func shortened(line string) string {
+	const longest = 80
+	if runes := []rune(line); len(runes) > longest {
+		return string(runes[:longest-1]) + "…"
+	}
+	return line
 }
 
 // withoutColumns takes the columns out of the positions in lines that hold

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -81,7 +82,11 @@ func Parse(path string, data []byte, registry modules.Registry) ([]*Play, error)
 func Warnings(plays []*Play) []string {
 	var all []string
 	for _, p := range plays {
-		all = append(all, p.warnings...)
+		for _, w := range p.warnings { // a file may be included twice
+			if !slices.Contains(all, w) {
+				all = append(all, w)
+			}
+		}
 	}
 	return all
 }
@@ -97,6 +102,7 @@ type loader struct {
 	errs     yamlpos.Errors
 	warnings []string
 
+	ctx       context.Context        // of the time that a host's resources may take; nil: no limit
 	registers bool                   // register_when_stable has been warned of
 	guessed   map[*yamlpos.Node]bool // values of misspelled properties
 }

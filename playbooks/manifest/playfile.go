@@ -1,6 +1,9 @@
 package manifest
 
 import (
+	"errors"
+	"io/fs"
+
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/templates"
@@ -77,16 +80,54 @@ func (r *Resource) PlayFiles() []PlayFile {
 }
 
 // CheckTemplates reports what is wrong with the templates that the resource
-// names.
+// names. Those of a resource that not every host needs may be missing.
 func (r *Resource) CheckTemplates(files *templates.Files) error {
-	var errs yamlpos.Errors
-	for _, v := range r.values() {
-		if v == nil {
-			continue
-		}
-		for _, text := range v.texts {
-			errs.Add(text.Check(files))
+	check := &templateCheck{files: files, mayMiss: !r.Unconditional()}
+	for _, e := range []*templates.Expr{r.If, r.Unless} {
+		if e != nil {
+			check.add(e.Check(files))
 		}
 	}
-	return errs.Err()
+	for _, v := range r.values() {
+		check.value(v)
+	}
+	return check.errs.Err()
+}
+
+// CheckTemplates is that of [Resource.CheckTemplates], for the messages of the
+// play.
+func (p *Play) CheckTemplates(files *templates.Files) error {
+	check := &templateCheck{files: files}
+	check.value(p.Pre)
+	check.value(p.Post)
+	return check.errs.Err()
+}
+
+type templateCheck struct {
+	files   *templates.Files
+	mayMiss bool
+	errs    yamlpos.Errors
+}
+
+func (c *templateCheck) value(v *Value) {
+	if v == nil {
+		return
+	}
+	for _, text := range v.texts {
+		c.add(text.Check(c.files))
+	}
+}
+
+func (c *templateCheck) add(err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		if _, positioned := err.(*templates.Error); !positioned {
+			for _, one := range joined.Unwrap() {
+				c.add(one)
+			}
+			return
+		}
+	}
+	if err != nil && !(c.mayMiss && errors.Is(err, fs.ErrNotExist)) {
+		c.errs.Add(err)
+	}
 }

@@ -48,7 +48,7 @@ func (l *loader) guess(t modules.Type, props, written *yamlpos.Node) {
 		return
 	}
 	key, value := *written, *written
-	key.Text, value.Computed = meant, false
+	key.Text, value.Value, value.Computed = meant, nil, false
 	props.Pairs = append(props.Pairs, yamlpos.Pair{Key: &key, Value: &value})
 	l.guessed[&value] = true
 }

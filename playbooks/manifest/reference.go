@@ -32,19 +32,48 @@ func literals(lists ...*Value) []*yamlpos.Node {
 	return refs
 }
 
+// An index finds the resources of a list by what is known of their names.
+type index struct {
+	all     []*Resource
+	called  map[string][]int    // type#name and type#alias → numbers, ascending
+	open    map[string]int      // type → the first whose names depend on the host
+	names   map[string][]string // type → what is known of the names
+	circles *circles            // made with the first reference to a later one
+	hints   int                 // given so far
+}
+
+// maxHints bounds the suggestions of one list: each looks at all names.
+const maxHints = 20
+
+func newIndex(all []*Resource) *index {
+	x := &index{all: all, called: map[string][]int{}, open: map[string]int{}, names: map[string][]string{}}
+	for i, r := range all {
+		if _, there := x.open[r.Type.Name]; !there && r.DependsOnHost() {
+			x.open[r.Type.Name] = i
+		}
+		for _, name := range r.LiteralNames() {
+			ref := r.Type.Name + "#" + name
+			x.called[ref] = append(x.called[ref], i)
+			x.names[r.Type.Name] = append(x.names[r.Type.Name], name)
+		}
+	}
+	return x
+}
+
 // references checks every literal reference: its target must stand earlier. One
 // that no literal name matches is left to the compilation per host if names of
 // its type depend on the host.
 func (l *loader) references(all []*Resource) {
+	x := newIndex(all)
 	for i, r := range all {
 		for _, ref := range literals(r.Require, r.Subscribe) {
-			l.add(l.reference(all, i, ref))
+			l.add(l.reference(x, i, ref))
 		}
 	}
 }
 
 // reference checks one reference of resource number i.
-func (l *loader) reference(all []*Resource, i int, ref *yamlpos.Node) error {
+func (l *loader) reference(x *index, i int, ref *yamlpos.Node) error {
 	typeName, name, err := ParseReference(ref)
 	if err != nil {
 		return err
@@ -52,85 +81,56 @@ func (l *loader) reference(all []*Resource, i int, ref *yamlpos.Node) error {
 	if _, ok := l.registry.Lookup(typeName); !ok {
 		return l.unknownType(ref, typeName)
 	}
-	called := func(r *Resource) bool { return r.is(typeName, name) }
-	openly := func(r *Resource) bool { return r.Type.Name == typeName && r.DependsOnHost() }
-	switch later := slices.IndexFunc(all[i:], called); {
-	case slices.ContainsFunc(all[:i], called), slices.ContainsFunc(all[:i], openly):
+	targets := x.called[ref.Text]
+	firstOpen, isOpen := x.open[typeName]
+	// Of its own elements, one of an each may refer to those before it.
+	self, isSelf := slices.BinarySearch(targets, i)
+	later := targets[self:]
+	if isSelf {
+		later = later[1:]
+	}
+	switch {
+	case len(targets) > 0 && targets[0] < i, isOpen && firstOpen < i:
 		return nil
-	case later == 0 && all[i].Each == nil:
+	case isSelf && x.all[i].Each == nil:
 		return ref.Errorf("", "%s refers to itself", ref.Text)
-	case later > 0:
-		if circle := circle(all, i, i+later); circle != nil {
-			return circular(ref, all, circle)
-		}
+	case len(later) > 0:
+		return x.tooEarly(ref, i, later[0])
+	case isOpen && firstOpen == i:
+		return nil
+	}
+	return ref.Errorf(x.suggestion(typeName, name), "no resource is called %s", ref.Text)
+}
+
+// tooEarly is the error of a reference to a later resource. A circle is told of
+// at its first resource, and nowhere else.
+func (x *index) tooEarly(ref *yamlpos.Node, i, later int) error {
+	if x.circles == nil {
+		x.circles = findCircles(x)
+	}
+	if x.circles.of[i] != x.circles.of[later] {
 		return ref.Errorf("resources run in the order written: move it up",
-			"%s stands later, at line %d", ref.Text, all[i+later].Name.Node.Line)
-	case openly(all[i]): // an element of an each may refer to one before it
+			"%s stands later, at line %d", ref.Text, x.all[later].Name.Node.Line)
+	}
+	if x.circles.first(i) != i {
 		return nil
 	}
-	return ref.Errorf(suggestion(typeName, name, all), "no resource is called %s", ref.Text)
-}
-
-// circle gives the chain of literal references that leads from resource number
-// i over number next back to it; nil if there is none.
-func circle(all []*Resource, i, next int) []int {
-	seen := map[int]bool{}
-	var from func(n int) []int
-	from = func(n int) []int {
-		if n == i {
-			return []int{i}
-		}
-		if seen[n] {
-			return nil
-		}
-		seen[n] = true
-		for _, ref := range literals(all[n].Require, all[n].Subscribe) {
-			typeName, name, err := ParseReference(ref)
-			if err != nil {
-				continue
-			}
-			for target, r := range all {
-				if !r.is(typeName, name) {
-					continue
-				}
-				if rest := from(target); rest != nil {
-					return append([]int{n}, rest...)
-				}
-			}
-		}
-		return nil
+	var names []string
+	for _, n := range x.circles.path(i, later) {
+		names = append(names, x.all[n].Type.Name+"#"+x.all[n].Name.Node.Text)
 	}
-	if rest := from(next); rest != nil {
-		return append([]int{i}, rest...)
-	}
-	return nil
-}
-
-// circular tells of a circle at its first resource, and nowhere else.
-func circular(ref *yamlpos.Node, all []*Resource, circle []int) error {
-	if slices.Min(circle) < circle[0] {
-		return nil
-	}
-	names := make([]string, len(circle))
-	for i, n := range circle {
-		names[i] = all[n].shown()
+	const most = 8
+	if len(names) > most {
+		names = append(append(names[:most-2:most-2], "…"), names[len(names)-1])
 	}
 	return ref.Errorf("remove one of these references", "circular reference: %s", strings.Join(names, " → "))
 }
 
-func (r *Resource) is(typeName, name string) bool { return r.Type.Name == typeName && r.called(name) }
-
-// shown is the resource as references name it.
-func (r *Resource) shown() string { return r.Type.Name + "#" + r.Name.Node.Text }
-
-func suggestion(typeName, name string, all []*Resource) string {
-	var known []string
-	for _, r := range all {
-		if r.Type.Name == typeName {
-			known = append(known, r.LiteralNames()...)
-		}
+func (x *index) suggestion(typeName, name string) string {
+	if x.hints++; x.hints > maxHints {
+		return ""
 	}
-	if s := yamlpos.Suggest(name, known); s != "" {
+	if s := yamlpos.Suggest(name, x.names[typeName]); s != "" {
 		return "did you mean " + typeName + "#" + s + "?"
 	}
 	return ""
@@ -148,5 +148,3 @@ func (r *Resource) LiteralNames() []string {
 	}
 	return names
 }
-
-func (r *Resource) called(name string) bool { return slices.Contains(r.LiteralNames(), name) }

@@ -1,8 +1,8 @@
 package manifest
 
 import (
+	"context"
 	"slices"
-	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -40,6 +40,10 @@ func (r *Resource) values() []*Value {
 func (l *loader) resources(list *yamlpos.Node) []*Resource {
 	var all []*Resource
 	for _, item := range list.Items {
+		if l.ctx != nil && l.ctx.Err() != nil {
+			l.add(list.Errorf("", "reading the resources did not end in time: %v", context.Cause(l.ctx)))
+			return nil
+		}
 		if item.Kind != yamlpos.Map || len(item.Pairs) != 1 {
 			l.add(item.Errorf("write one resource type per list item: - file: [...]", "a list item must be a map with one resource type"))
 			continue
@@ -61,14 +65,14 @@ func (l *loader) resources(list *yamlpos.Node) []*Resource {
 }
 
 // planned are CCM's types that this version does not have yet.
-var planned = []string{"package", "service", "archive", "scaffold", "apply"}
+var planned = []string{"archive", "scaffold", "apply"}
 
 func (l *loader) unknownType(n *yamlpos.Node, name string) error {
 	known := l.registry.Names()
 	if slices.Contains(planned, name) {
-		return n.Errorf("this version has "+strings.Join(known, ", "), "resource type %q is not supported yet", name)
+		return n.Errorf("", "resource type %q is not supported yet", name)
 	}
-	hint := "known types: " + strings.Join(known, ", ")
+	hint := "ccm-push --help lists the types"
 	if s := yamlpos.Suggest(name, known); s != "" {
 		hint = "did you mean " + s + "?"
 	}

@@ -56,6 +56,11 @@ func (s Selection) Select(plays []*Play) ([]*Play, error) {
 	return selected, nil
 }
 
+// written reports whether the name or the alias stands so in the manifest.
+func (r *Resource) written(name string) bool {
+	return r.Name.Node.Text == name || r.Alias != nil && r.Alias.Node.Text == name
+}
+
 // mark marks the resources of a play that are not selected by their tags.
 func (s *Selection) mark(p *Play, resources []*Resource) {
 	if s == nil {
@@ -136,17 +141,20 @@ func (s *Selection) start(plays []*Play) (play, resource int, err error) {
 		return 0, 0, fmt.Errorf("--start-at %q: write type#name, as in file#/etc/motd", s.StartAt)
 	}
 	var all []*Resource
+	hint := "--list-resources shows their names"
 	for i, p := range plays {
 		for j, r := range p.Resources {
-			if r.Type.Name == typeName && r.called(name) {
+			if r.Type.Name == typeName && r.written(name) {
 				return i, j, nil
 			}
 		}
 		all = append(all, p.Resources...)
+		if p.JetFile != nil {
+			hint = "one that a template writes cannot be started at"
+		}
 	}
-	hint := suggestion(typeName, name, all)
-	if hint == "" {
-		hint = "names that depend on the host cannot be started at: give the resource an alias"
+	if meant := newIndex(all).suggestion(typeName, name); meant != "" {
+		hint = meant
 	}
 	return 0, 0, fmt.Errorf("--start-at %q: no resource is called that; %s", s.StartAt, hint)
 }

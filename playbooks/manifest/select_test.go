@@ -62,6 +62,7 @@ func TestSelect(t *testing.T) {
 		{"from a resource on", Selection{StartAt: "exec#b"}, "one/b two/c two/d two/e two/g"},
 		{"from an alias on", Selection{StartAt: "exec#bee"}, "one/b two/c two/d two/e two/g"},
 		{"from a later play on", Selection{StartAt: "exec#d"}, "two/d two/e two/g"},
+		{"from a name as it is written on", Selection{StartAt: "exec#g {{ Data.x }}"}, "two/g"},
 		{"from there, with tags", Selection{StartAt: "exec#c", Tags: []string{"web", "db"}}, "two/c two/e"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestWrongSelections(t *testing.T) {
 		{none, Selection{Tags: []string{"web"}}, `--tags "web": no play or resource has this tag; there are no tags`},
 		{none, Selection{Tags: []string{"tagged"}}, "nothing is selected: no resource is left by the tags"},
 		{tagged, Selection{StartAt: "exec#bea"}, `--start-at "exec#bea": no resource is called that; did you mean exec#bee?`},
-		{tagged, Selection{StartAt: "exec#g 1"}, `--start-at "exec#g 1": no resource is called that; names that depend on the host cannot be started at: give the resource an alias`},
+		{tagged, Selection{StartAt: "exec#gggggg"}, `--start-at "exec#gggggg": no resource is called that; --list-resources shows their names`},
 		{tagged, Selection{StartAt: "exec"}, `--start-at "exec": write type#name, as in file#/etc/motd`},
 	} {
 		_, err := left(t, c.manifest, c.Selection)
