@@ -18,31 +18,42 @@ func Follow(files FileReader, name string) (FileInfo, error) {
 	if err != nil || info.Kind != Symlink {
 		return info, err
 	}
+	at, _, err := Resolve(files, name)
+	if err != nil {
+		return FileInfo{}, err
+	}
+	return files.Stat(at)
+}
+
+// Resolve gives the path without symbolic links that name leads to, and the
+// links that it passed, each by such a path too. Its errors are those of
+// [Follow].
+func Resolve(files FileReader, name string) (at string, passed []string, err error) {
 	rest := elements(name)
-	at, links := "/", 0
-	info = FileInfo{Kind: Directory}
+	at = "/"
 	for len(rest) > 0 {
 		next := path.Join(at, rest[0])
 		rest = rest[1:]
-		if info, err = files.Stat(next); err != nil {
-			return info, err
+		info, err := files.Stat(next)
+		if err != nil {
+			return "", passed, err
 		}
 		if info.Kind != Symlink {
 			if len(rest) > 0 && info.Kind != Directory {
-				return info, &fs.PathError{Op: "stat", Path: name, Err: syscall.ENOTDIR}
+				return "", passed, &fs.PathError{Op: "stat", Path: name, Err: syscall.ENOTDIR}
 			}
 			at = next
 			continue
 		}
-		if links++; links > maxLinks {
-			return info, &fs.PathError{Op: "stat", Path: name, Err: syscall.ELOOP}
+		if passed = append(passed, next); len(passed) > maxLinks {
+			return "", passed, &fs.PathError{Op: "stat", Path: name, Err: syscall.ELOOP}
 		}
 		if path.IsAbs(info.Target) {
 			at = "/"
 		}
 		rest = append(elements(info.Target), rest...)
 	}
-	return files.Stat(at)
+	return at, passed, nil
 }
 
 func elements(name string) []string {

@@ -158,6 +158,10 @@ type Command struct {
 	User    string        // run as this user (name or id) with its groups; "" is the own user
 	Timeout time.Duration // 0 means none
 	Stdin   string        // what the program reads; the place for secrets, which others could see in Argv and Env
+	// Reads, if set, says that a probe looks at things of this kind alone, such as
+	// the packages that are installed. In a check run its answer is then certain in
+	// spite of pending changes to other things.
+	Reads EffectKind
 	// OnLine, if set, gets every line of standard output as it is written.
 	OnLine func(line string)
 }

@@ -24,6 +24,7 @@ type Field struct {
 	Default  string
 	Required bool
 	PlayFile bool // file tag: the name of a file of the play
+	Secret   bool // secret tag: shown to nobody
 	Type     reflect.Type
 	index    []int
 }
@@ -53,6 +54,7 @@ func Fields(res any) []Field {
 			Default:  f.Tag.Get("default"),
 			Required: f.Tag.Get("required") == "true",
 			PlayFile: f.Tag.Get("file") == "play",
+			Secret:   f.Tag.Get("secret") == "true",
 			Type:     f.Type,
 			index:    f.Index,
 		}

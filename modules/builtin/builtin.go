@@ -3,8 +3,13 @@ package builtin
 
 import (
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/cron"
 	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/group"
+	"github.com/ccm-push/ccm-push/modules/line"
+	"github.com/ccm-push/ccm-push/modules/link"
+	"github.com/ccm-push/ccm-push/modules/user"
 )
 
 // Types lists the resource types, in the order of the documentation.
@@ -12,5 +17,10 @@ func Types() modules.Registry {
 	return modules.Registry{
 		file.Type(),
 		exec.Type(),
+		group.Type(),
+		user.Type(),
+		link.Type(),
+		line.Type(),
+		cron.Type(),
 	}
 }

@@ -161,7 +161,7 @@ func (f *forecast) canonical(name string, whole bool) string {
 }
 
 func (f *forecast) link(name string) (modules.FileKind, string) {
-	if s, ok := f.paths[name]; ok {
+	if s, ok := f.lookup(name); ok {
 		return s.Kind, s.Target
 	}
 	info, err := f.real.Files.Stat(name)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ func (f *forecast) host(ctx context.Context, w *witness, report modules.Reporter
 	h := modules.ReadOnly(modules.Host{
 		Files:    modules.Files{FileReader: fh, FileRights: fh},
 		Accounts: foreseenAccounts{f.real.Accounts, fh},
-		Commands: foreseenCommands{f.real.Commands, f, w},
+		Commands: foreseenCommands{f.real.Commands, fh},
 		Contents: f.real.Contents,
 	})
 	h.Report, h.Forecast = report, fh
@@ -115,6 +116,9 @@ func (h foreseenHost) Stat(name string) (modules.FileInfo, error) {
 	if s.Kind == modules.Absent {
 		return modules.FileInfo{}, h.absent("lstat", name)
 	}
+	if s.Partial {
+		h.w.note(s.ref) // its owner and mode may matter
+	}
 	return s.FileInfo, nil
 }
 
@@ -197,7 +201,7 @@ func (h foreseenHost) List(name string) ([]string, error) {
 func (h foreseenHost) MayReplace(name string) error {
 	dir, at, ok := h.consult(path.Dir(name), true)
 	if !ok {
-		err := h.real.Files.MayReplace(name)
+		err := h.real.Files.MayReplace(path.Join(at, path.Base(name)))
 		h.denied(at, err)
 		return err
 	}
@@ -260,16 +264,40 @@ func (a foreseenAccounts) GroupID(ctx context.Context, name string) (int, error)
 	return a.account(modules.GroupEffect, name, id, err)
 }
 
-type foreseenCommands struct {
-	modules.Commands
-	f *forecast
-	w *witness
+// UserName implements [modules.Accounts].
+func (a foreseenAccounts) UserName(ctx context.Context, uid int) string {
+	return cmp.Or(a.name(modules.UserEffect, uid), a.Accounts.UserName(ctx, uid))
 }
 
-// Probe runs on the host as it is, so anything pending puts its answer in doubt.
+// GroupName implements [modules.Accounts].
+func (a foreseenAccounts) GroupName(ctx context.Context, gid int) string {
+	return cmp.Or(a.name(modules.GroupEffect, gid), a.Accounts.GroupName(ctx, gid))
+}
+
+// name finds the account that is foreseen to have an id, or nothing.
+func (a foreseenAccounts) name(kind modules.EffectKind, id int) string {
+	for name, s := range a.h.other[kind] {
+		if account, ok := s.state.(modules.AccountState); ok && account.Exists && account.ID != nil && *account.ID == id {
+			a.h.weigh(s.origin)
+			return name
+		}
+	}
+	return ""
+}
+
+type foreseenCommands struct {
+	modules.Commands
+	h foreseenHost
+}
+
+// Probe runs on the host as it is, so anything pending puts its answer in doubt,
+// or anything of the kind that it reads.
 func (c foreseenCommands) Probe(ctx context.Context, cmd modules.Command) (modules.Exit, error) {
-	if c.f.pending != "" {
-		c.w.note(c.f.pending)
+	switch {
+	case cmd.Reads != "" && len(c.h.other[cmd.Reads]) == 0:
+		c.h.weigh(origin{})
+	case c.h.pending != "":
+		c.h.w.note(c.h.pending)
 	}
 	return c.Commands.Probe(ctx, cmd)
 }

@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -24,16 +23,6 @@ type found struct {
 	modules.FileInfo      // Kind Absent if there is nothing, or a link to nothing
 	link             bool // it is a symbolic link, and FileInfo is what that leads to
 }
-
-// refusal is an error whose text holds paths and names only, never contents.
-type refusal struct{ error }
-
-// Redacted implements [modules.Redactor].
-func (r refusal) Redacted() string { return r.Error() }
-
-func (r refusal) Unwrap() error { return r.error }
-
-func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
 // Check implements [modules.Resource].
 func (f *File) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
@@ -59,7 +48,7 @@ func look(files modules.FileReader, name string) (found, error) {
 	info, err := files.Stat(name)
 	nothing := modules.FileInfo{Kind: modules.Absent}
 	switch {
-	case notThere(err):
+	case modules.NotThere(err):
 		return found{FileInfo: nothing}, nil
 	case err != nil:
 		return found{}, err
@@ -67,7 +56,7 @@ func look(files modules.FileReader, name string) (found, error) {
 		return found{FileInfo: info}, nil
 	}
 	info, err = modules.Follow(files, name)
-	if notThere(err) {
+	if modules.NotThere(err) {
 		info, err = nothing, nil
 	}
 	return found{FileInfo: info, link: true}, err
@@ -75,7 +64,7 @@ func look(files modules.FileReader, name string) (found, error) {
 
 // attributes resolves owner, group and mode.
 func (f *File) attributes(ctx context.Context, accounts modules.Accounts) (modules.Attributes, error) {
-	mode, err := parseMode(f.Mode)
+	mode, err := modules.ParseMode(f.Mode)
 	if err != nil {
 		return modules.Attributes{}, err
 	}
@@ -84,11 +73,11 @@ func (f *File) attributes(ctx context.Context, accounts modules.Accounts) (modul
 	}
 	uid, err := accounts.UserID(ctx, f.Owner)
 	if err != nil {
-		return modules.Attributes{}, refuse("owner: %w", err)
+		return modules.Attributes{}, modules.Refuse("owner: %w", err)
 	}
 	gid, err := accounts.GroupID(ctx, f.Group)
 	if err != nil {
-		return modules.Attributes{}, refuse("group: %w", err)
+		return modules.Attributes{}, modules.Refuse("group: %w", err)
 	}
 	return modules.Attributes{Mode: mode, UID: uid, GID: gid}, nil
 }
@@ -102,11 +91,11 @@ func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modul
 	}
 	switch {
 	case at.link:
-		return allowed(plan, h.Files.MayReplace(f.Name))
+		return modules.Allowed(plan, h.Files.MayReplace(f.Name))
 	case at.Kind == modules.Absent:
 		return modules.Plan{}, nil
 	case at.Kind != modules.Directory:
-		return allowed(plan, h.Files.MayReplace(f.Name))
+		return modules.Allowed(plan, h.Files.MayReplace(f.Name))
 	}
 	names, err := h.Files.List(f.Name)
 	switch {
@@ -114,12 +103,12 @@ func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modul
 		return modules.Plan{}, err
 	case len(names) == 0:
 		plan.Action = "removed the directory"
-		return allowed(plan, h.Files.MayReplace(f.Name))
+		return modules.Allowed(plan, h.Files.MayReplace(f.Name))
 	case f.Force:
 		plan.Action, plan.Steps = "recursively removed the directory", removeTree
-		return allowed(plan, mayRemoveTree(ctx, h.Files, f.Name))
+		return modules.Allowed(plan, mayRemoveTree(ctx, h.Files, f.Name))
 	}
-	return modules.Plan{}, refuse("cannot remove %s: directory is not empty, set 'force: true' to remove non-empty directories", f.Name)
+	return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty, set 'force: true' to remove non-empty directories", f.Name)
 }
 
 func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
@@ -127,9 +116,9 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 	case at.Kind == modules.Directory:
 		return f.compareAttributes(ctx, h, at, want)
 	case at.link && at.Kind == modules.Absent:
-		return modules.Plan{}, refuse("%s is a symlink to nothing; refusing to make a directory of it", f.Name)
+		return modules.Plan{}, modules.Refuse("%s is a symlink to nothing; refusing to make a directory of it", f.Name)
 	case at.Kind != modules.Absent:
-		return modules.Plan{}, refuse("mkdir %s: not a directory", f.Name)
+		return modules.Plan{}, modules.Refuse("mkdir %s: not a directory", f.Name)
 	}
 	parents, err := f.missingParents(h.Files)
 	if err != nil {
@@ -148,7 +137,7 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 	if len(parents) > 0 && want.Mode&ownerMayEnter == 0 { // only root sees what it has made
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
-	return allowed(plan, h.Files.MayReplace(dirs[0]), h.Files.MayCreate(want))
+	return modules.Allowed(plan, h.Files.MayReplace(dirs[0]), h.Files.MayCreate(want))
 }
 
 // missingParents lists the directories that have to be made first, topmost
@@ -163,7 +152,7 @@ func (f *File) missingParents(files modules.FileReader) ([]string, error) {
 		case at.Kind == modules.Directory:
 			return parents, nil
 		case at.link || at.Kind != modules.Absent:
-			return nil, refuse("mkdir %s: not a directory", dir)
+			return nil, modules.Refuse("mkdir %s: not a directory", dir)
 		}
 		parents = append([]string{dir}, parents...)
 	}
@@ -174,10 +163,10 @@ func (f *File) checkPresent(ctx context.Context, h modules.Host, at found, want 
 	case modules.Absent:
 		return f.create(h, at, want)
 	case modules.Directory:
-		return modules.Plan{}, refuse("%s exists as a directory; cannot manage it as a file", f.Name)
+		return modules.Plan{}, modules.Refuse("%s exists as a directory; cannot manage it as a file", f.Name)
 	case modules.Special:
 		if !f.Content.IsZero() {
-			return modules.Plan{}, refuse("%s is a device, socket or pipe; refusing to replace it by a file", f.Name)
+			return modules.Plan{}, modules.Refuse("%s is a device, socket or pipe; refusing to replace it by a file", f.Name)
 		}
 	}
 	if f.Content.IsZero() {
@@ -187,13 +176,8 @@ func (f *File) checkPresent(ctx context.Context, h modules.Host, at found, want 
 }
 
 func (f *File) create(h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
-	dir := filepath.Dir(f.Name)
-	parent, err := look(h.Files, dir)
-	if err != nil {
+	if err := modules.InDirectory(h.Files, f.Name); err != nil {
 		return modules.Plan{}, err
-	}
-	if parent.Kind != modules.Directory {
-		return modules.Plan{}, refuse("%q is not a directory", dir)
 	}
 	if f.Content.IsZero() {
 		plan := f.write("created an empty file with requested attributes", modules.TextContent(""), want)
@@ -240,7 +224,7 @@ func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, 
 	case len(changes) == 0:
 		return modules.Plan{}, nil
 	case at.link:
-		return modules.Plan{}, refuse("%s is a symlink; refusing to set attributes through it", f.Name)
+		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to set attributes through it", f.Name)
 	}
 	after := modules.PathState{FileInfo: made(at.Kind, want), Content: f.Content}
 	after.Size, after.Links = at.Size, at.Links
@@ -257,7 +241,7 @@ func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, 
 	if at.Links > 1 || f.hides(want) {
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
-	return allowed(plan, h.Files.MaySetAttributes(f.Name, want))
+	return modules.Allowed(plan, h.Files.MaySetAttributes(f.Name, want))
 }
 
 // write is the plan of putting a file with this content at the path.
@@ -286,7 +270,7 @@ func differences(ctx context.Context, accounts modules.Accounts, at found, want 
 		changes = append(changes, modules.Change{Property: "group", Have: accounts.GroupName(ctx, at.GID), Want: accounts.GroupName(ctx, want.GID)})
 	}
 	if at.Mode != want.Mode {
-		changes = append(changes, modules.Change{Property: "mode", Have: formatMode(at.Mode), Want: formatMode(want.Mode)})
+		changes = append(changes, modules.Change{Property: "mode", Have: modules.FormatMode(at.Mode), Want: modules.FormatMode(want.Mode)})
 	}
 	return changes
 }

@@ -3,8 +3,6 @@ package file
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -79,26 +77,17 @@ func (f *File) Validate() error {
 		errs = append(errs, given("owner", f.Owner), given("group", f.Group), given("mode", f.Mode))
 	}
 	if f.Mode != "" {
-		_, err := parseMode(f.Mode)
+		_, err := modules.ParseMode(f.Mode)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
 func (f *File) validateName() error {
-	switch {
-	case f.Name == "":
-		return nil // the tag says so
-	case strings.ContainsRune(f.Name, 0):
-		return modules.Errorf("name", "file path must not contain a NUL byte")
-	case filepath.Clean(f.Name) != f.Name:
-		return &modules.PropertyError{Path: "name", Msg: "file path must be canonical", Hint: "write " + filepath.Clean(f.Name)}
-	case !filepath.IsAbs(f.Name):
-		return modules.Errorf("name", "file path must be absolute")
-	case f.Name == "/" && f.Ensure == absent:
+	if f.Name == "/" && f.Ensure == absent {
 		return modules.Errorf("ensure", "the root directory cannot be absent")
 	}
-	return nil
+	return modules.ValidatePath("name", f.Name)
 }
 
 func (f *File) validateForce() error {

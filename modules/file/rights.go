@@ -8,17 +8,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// allowed gives a plan unless one of the rights it needs has been denied.
-func allowed(plan modules.Plan, rights ...error) (modules.Plan, error) {
-	if err := cmp.Or(rights...); err != nil {
-		return modules.Plan{}, refusal{err}
-	}
-	return plan, nil
-}
-
 // mayWrite gives a plan of writing the file if that is allowed.
 func (f *File) mayWrite(rights modules.FileRights, plan modules.Plan, want modules.Attributes) (modules.Plan, error) {
-	return allowed(plan, rights.MayReplace(f.Name), rights.MayCreate(want))
+	return modules.Allowed(plan, rights.MayReplace(f.Name), rights.MayCreate(want))
 }
 
 // mayRemoveTree asks for every name in a tree whether it may be removed, since a

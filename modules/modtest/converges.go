@@ -109,6 +109,9 @@ func holds(t *testing.T, h modules.Host, effects []modules.Effect) {
 		if want.Partial {
 			continue
 		}
+		if want.Kind == modules.Symlink { // its owner and mode mean nothing
+			have = modules.FileInfo{Kind: have.Kind, Target: have.Target}
+		}
 		require.Equal(t, want.FileInfo, have, e.Key)
 		if !want.Content.IsZero() {
 			digest, err := h.Files.Digest(e.Key)

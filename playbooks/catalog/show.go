@@ -179,6 +179,8 @@ func (w *writer) properties(body *yaml.Node, r RenderedResource) {
 		given, written := property(r, f)
 		switch {
 		case f.Name == "name":
+		case given != nil && f.Secret:
+			w.put(body, f.Name, w.plain("[secret]"), w.comment(given.Pos()))
 		case given != nil && given.Any() != nil:
 			w.put(body, f.Name, w.plain(asProperty(given, f.Type)), w.at(given, written))
 		case f.Default != "" && sent[f.Name] != nil:

@@ -160,7 +160,9 @@ func samples(f modules.Field) []any {
 		list = append(list, true)
 	case kind == reflect.Int, kind == reflect.Int64:
 		list = append(list, 1)
-	case kind == reflect.Slice, kind == reflect.Map: // without elements there is nothing to judge
+	case kind == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
+		list = append(list, []any{"x"}) // what is said of the element itself does not count
+	case kind == reflect.Slice, kind == reflect.Map:
 	default:
 		list = append(list, "x")
 	}

@@ -1,0 +1,83 @@
+package accounts
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// The kinds of effect that this package understands itself.
+const (
+	kindUser    modules.EffectKind = "accounts.user"    // key: name, state: ForeseenUser
+	kindGroup   modules.EffectKind = "accounts.group"   // key: name, state: foreseenGroup
+	kindUID     modules.EffectKind = "accounts.uid"     // key: uid, state: name of the user who will have it
+	kindGID     modules.EffectKind = "accounts.gid"     // key: gid, state: name of the group that will have it
+	kindPrimary modules.EffectKind = "accounts.primary" // key: group, state: []string, users who will have it as their primary one
+)
+
+// A ForeseenUser is how a user will be.
+type ForeseenUser struct {
+	User
+	Exists  bool
+	Primary string   // name of the primary group
+	Groups  []string // names of the others
+	Shadow  *Shadow  // nil if it stays as it is
+}
+
+type foreseenGroup struct {
+	Group
+	Exists bool
+}
+
+func (t *Tables) foreseenUser(name string) (ForeseenUser, bool) {
+	state, ok := t.h.Forecast.Lookup(kindUser, name)
+	f, _ := state.(ForeseenUser)
+	return f, ok
+}
+
+func (t *Tables) foreseenGroup(name string) (foreseenGroup, bool) {
+	state, ok := t.h.Forecast.Lookup(kindGroup, name)
+	f, _ := state.(foreseenGroup)
+	return f, ok
+}
+
+// UserEffects foresee a user: for this package, and for whoever looks for an
+// owner.
+func (t *Tables) UserEffects(f ForeseenUser) []modules.Effect {
+	effects := []modules.Effect{
+		{Kind: kindUser, Key: f.Name, State: f},
+		{Kind: modules.UserEffect, Key: f.Name, State: account(f.Exists, f.UID)},
+	}
+	if !f.Exists {
+		return effects
+	}
+	if f.UID != Unknown {
+		effects = append(effects, modules.Effect{Kind: kindUID, Key: strconv.Itoa(f.UID), State: f.Name})
+	}
+	if f.Primary != "" {
+		state, _ := t.h.Forecast.Lookup(kindPrimary, f.Primary)
+		others, _ := state.([]string)
+		effects = append(effects, modules.Effect{Kind: kindPrimary, Key: f.Primary, State: append(slices.Clone(others), f.Name)})
+	}
+	return effects
+}
+
+// GroupEffects foresee a group.
+func GroupEffects(g Group, exists bool) []modules.Effect {
+	effects := []modules.Effect{
+		{Kind: kindGroup, Key: g.Name, State: foreseenGroup{g, exists}},
+		{Kind: modules.GroupEffect, Key: g.Name, State: account(exists, g.GID)},
+	}
+	if exists && g.GID != Unknown {
+		effects = append(effects, modules.Effect{Kind: kindGID, Key: strconv.Itoa(g.GID), State: g.Name})
+	}
+	return effects
+}
+
+func account(exists bool, id int) modules.AccountState {
+	if !exists || id == Unknown {
+		return modules.AccountState{Exists: exists}
+	}
+	return modules.AccountState{Exists: true, ID: &id}
+}

@@ -1,0 +1,80 @@
+package accounts
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Tools are the programs of a host that change its accounts.
+type Tools string
+
+// The tools that are known.
+const (
+	ShadowUtils Tools = "shadow"  // useradd and its like, of shadow-utils
+	Busybox     Tools = "busybox" // adduser and its like, as in Alpine; they cannot change what is there
+)
+
+// FindTools finds out which tools a host has.
+func FindTools(files modules.FileReader) (Tools, error) {
+	switch {
+	case has(files, "useradd"):
+		return ShadowUtils, nil
+	case has(files, "adduser"):
+		return Busybox, nil
+	}
+	return "", Refuse("neither useradd nor adduser is found in %s; install shadow-utils (on Debian, passwd)", modules.DefaultPath)
+}
+
+func has(files modules.FileReader, program string) bool {
+	for _, dir := range filepath.SplitList(modules.DefaultPath) {
+		info, err := modules.Follow(files, path.Join(dir, program))
+		if err == nil && info.Kind == modules.Regular && info.Mode&0o111 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// timeout bounds one program: it may have to wait for a lock, and to copy or
+// chown a home.
+const timeout = 10 * time.Minute
+
+// Run starts a program that changes something. Its error is the last line that
+// it wrote to its standard error, without what it was given in secret.
+func Run(ctx context.Context, h modules.Host, c modules.Command, secrets ...string) error {
+	c.Timeout = timeout
+	exit, err := h.Commands.Run(ctx, c)
+	if err != nil || exit.Code == 0 {
+		return err
+	}
+	text := strings.TrimSpace(exit.Stderr.Text)
+	text = strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, "[hash]")
+	}
+	if text == "" {
+		text = "it printed no error"
+	}
+	return Refuse("%s ended with exit code %d: %s", c.Argv[0], exit.Code, strings.TrimPrefix(text, c.Argv[0]+": "))
+}
+
+// AddGroup is the command that makes a group.
+func AddGroup(tools Tools, g Group, system bool) []string {
+	argv, sys := []string{"groupadd"}, "-r"
+	if tools == Busybox {
+		argv, sys = []string{"addgroup"}, "-S"
+	}
+	if system {
+		argv = append(argv, sys)
+	}
+	if g.GID != Unknown {
+		argv = append(argv, "-g", strconv.Itoa(g.GID))
+	}
+	return append(argv, "--", g.Name)
+}

@@ -1,0 +1,100 @@
+package cron
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// steps is what Apply has to do: to put a text in place of the one that Check has
+// seen.
+type steps struct {
+	crontab    crontab
+	have, want string
+}
+
+// Check implements [modules.Resource].
+func (c *Cron) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	t, err := c.crontab(ctx, h.Accounts)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	have, err := t.read(ctx, h)
+	if err != nil && c.userComes(h.Forecast) {
+		have, err = "", nil
+	}
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	plan := modules.Plan{}
+	var e edit
+	if c.Ensure == absent {
+		e = edited(have, c.Name, nil)
+		plan.Action, plan.Changes = removal(e)
+	} else {
+		want := c.job()
+		e = edited(have, c.Name, &want)
+		plan.Action, plan.Changes = update(e, want)
+	}
+	if plan.Action == "" {
+		return modules.Plan{}, nil
+	}
+	if len(e.text) > modules.MaxOutput {
+		return modules.Plan{}, modules.Refuse("%s would be larger than %d KiB", t, modules.MaxOutput>>10)
+	}
+	plan.Effects = []modules.Effect{{Kind: crontabEffect, Key: t.key(), State: e.text}}
+	plan.Steps = steps{t, have, e.text}
+	return plan, nil
+}
+
+// userComes reports whether crontab may not know the user because an earlier
+// resource has yet to make it.
+func (c *Cron) userComes(f modules.Forecast) bool {
+	state, _ := f.Lookup(modules.UserEffect, c.User)
+	account, _ := state.(modules.AccountState)
+	return account.Exists
+}
+
+func removal(e edit) (action string, changes []modules.Change) {
+	if e.found == 0 {
+		return "", nil
+	}
+	return "removed the entry", []modules.Change{{Property: "ensure", Have: present, Want: absent}}
+}
+
+func update(e edit, want job) (action string, changes []modules.Change) {
+	if e.was == nil {
+		return "added the entry", []modules.Change{{Property: "ensure", Have: absent, Want: present}}
+	}
+	compare := func(property, have, want string) {
+		if have != want {
+			changes = append(changes, modules.Change{Property: property, Have: have, Want: want})
+		}
+	}
+	compare("schedule", e.was.schedule, want.schedule)
+	compare("command", e.was.command, want.command)
+	compare("disabled", strconv.FormatBool(e.was.disabled), strconv.FormatBool(want.disabled))
+	compare("entries", strconv.Itoa(e.found), "1")
+	if len(changes) == 0 {
+		return "", nil
+	}
+	return "updated the entry", changes
+}
+
+// Apply implements [modules.Resource].
+func (c *Cron) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	s, ok := p.Steps.(steps)
+	if !ok {
+		return errors.New("the plan is not one of a cron entry")
+	}
+	now, err := s.crontab.read(ctx, h)
+	if err != nil {
+		return err
+	}
+	if now != s.have { // somebody's work would be lost
+		return modules.Refuse("%s has just been changed by somebody else; run again", s.crontab)
+	}
+	return s.crontab.write(ctx, h, s.want)
+}

@@ -1,0 +1,134 @@
+package cron
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// crontabEffect is the kind of effect whose key is a user id in decimal and whose
+// state is the text of that user's crontab.
+const crontabEffect modules.EffectKind = "crontab"
+
+// patience is how long the crontab program may take.
+const patience = time.Minute
+
+// A crontab is that of one user.
+type crontab struct {
+	uid  int
+	name string // of the user; "" is the own one
+}
+
+// crontab finds whose crontab the entry is in. The own one is used without a
+// user name, which crontab takes of root only.
+func (c *Cron) crontab(ctx context.Context, accounts modules.Accounts) (crontab, error) {
+	own := os.Geteuid()
+	if c.User == "" {
+		return crontab{uid: own}, nil
+	}
+	uid, err := accounts.UserID(ctx, c.User)
+	switch {
+	case err != nil:
+		return crontab{}, modules.Refuse("user: %w", err)
+	case uid == own:
+		return crontab{uid: own}, nil
+	case own != 0:
+		return crontab{}, modules.Refuse("user %d may not change the crontab of user %d: %w; use become", own, uid, fs.ErrPermission)
+	}
+	return crontab{uid, accounts.UserName(ctx, uid)}, nil
+}
+
+func (t crontab) key() string { return strconv.Itoa(t.uid) }
+
+// String is the crontab in a sentence.
+func (t crontab) String() string {
+	if t.name == "" {
+		return "the own crontab"
+	}
+	return "the crontab of " + strconv.Quote(t.name)
+}
+
+func (t crontab) command(what, stdin string) modules.Command {
+	argv := []string{"crontab"}
+	if t.name != "" {
+		argv = append(argv, "-u", t.name)
+	}
+	return modules.Command{Argv: append(argv, what), Timeout: patience, Stdin: stdin}
+}
+
+// read gives the text of the crontab. It is empty where the user has none.
+func (t crontab) read(ctx context.Context, h modules.Host) (string, error) {
+	if text, foreseen := h.Forecast.Lookup(crontabEffect, t.key()); foreseen {
+		return text.(string), nil
+	}
+	exit, err := h.Commands.Probe(ctx, t.command("-l", ""))
+	switch {
+	case err != nil:
+		return "", notRun(err)
+	case exit.Code != 0 && isMissing(exit.Stderr.Text):
+		return "", nil
+	case exit.Code != 0:
+		return "", &failure{what: "reading " + t.String(), exit: exit}
+	case exit.Stdout.Dropped > 0:
+		return "", modules.Refuse("%s is larger than %d KiB", t, modules.MaxOutput>>10)
+	}
+	return exit.Stdout.Text, nil
+}
+
+// isMissing reports whether crontab -l says that there is no crontab: in the
+// words of Vixie's cron, of which Debian's and cronie are, or in those of busybox.
+func isMissing(stderr string) bool {
+	return strings.Contains(strings.ToLower(stderr), "no crontab for") ||
+		strings.Contains(stderr, "can't open") && strings.Contains(stderr, "No such file")
+}
+
+// write replaces the crontab, whole and at once.
+func (t crontab) write(ctx context.Context, h modules.Host, text string) error {
+	exit, err := h.Commands.Run(ctx, t.command("-", text))
+	switch {
+	case err != nil:
+		return notRun(err)
+	case exit.Code != 0:
+		return &failure{what: "writing " + t.String(), exit: exit}
+	}
+	return nil
+}
+
+// notRun says why the crontab program could not be run.
+func notRun(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return modules.Refuse("there is no crontab program (install the package cron or cronie first)")
+	}
+	return modules.Refuse("running crontab: %w", err)
+}
+
+// A failure is what crontab has refused, with what it has printed about it.
+type failure struct {
+	what string
+	exit modules.Exit
+}
+
+// maxEvidence is how many bytes of what crontab prints are shown.
+const maxEvidence = 500
+
+func (f *failure) Error() string {
+	evidence := strings.Join(strings.FieldsFunc(f.exit.Stderr.Text, func(r rune) bool { return r == '\n' }), "; ")
+	if len(evidence) > maxEvidence {
+		evidence = evidence[:maxEvidence] + "…"
+	}
+	if evidence == "" {
+		return f.Redacted()
+	}
+	return f.what + ": " + strings.ToValidUTF8(evidence, "\uFFFD")
+}
+
+// Redacted implements [modules.Redactor].
+func (f *failure) Redacted() string {
+	return f.what + ": crontab ended with " + strconv.Itoa(f.exit.Code)
+}

@@ -1,0 +1,58 @@
+package cron
+
+import "strings"
+
+// blanks are what stands between the words of an entry.
+const blanks = " \t"
+
+// A job is an entry of a crontab.
+type job struct {
+	schedule string // five words with single blanks, or one that begins with @
+	command  string
+	disabled bool
+}
+
+// String is the line of the crontab.
+func (j job) String() string {
+	line := j.schedule + " " + j.command
+	if j.disabled {
+		return "#" + line
+	}
+	return line
+}
+
+// parseJob reads the line below a marker. A line that cannot be an entry is not
+// ok: it is what stands there after somebody has taken the entry away. A comment
+// has to be an entry that we might have written, or it is a comment.
+func parseJob(line string) (j job, ok bool) {
+	line = strings.TrimLeft(line, blanks)
+	rest, disabled := strings.CutPrefix(line, "#")
+	j, ok = splitJob(strings.TrimLeft(rest, blanks))
+	if disabled && ok && !strings.HasPrefix(j.schedule, "@") {
+		ok = isSchedule(strings.Split(j.schedule, " "))
+	}
+	j.disabled = disabled
+	return j, ok
+}
+
+// splitJob takes apart what may be an entry for one of the crons there are, some
+// of which know more than we write: -, ~ and other words with @.
+func splitJob(line string) (j job, ok bool) {
+	if line == "" || strings.IndexByte("0123456789*@~-", line[0]) < 0 {
+		return job{}, false
+	}
+	words := 5
+	if line[0] == '@' {
+		words = 1
+	}
+	var schedule []string
+	for range words {
+		i := strings.IndexAny(line, blanks)
+		if i < 0 {
+			return job{}, false
+		}
+		schedule = append(schedule, line[:i])
+		line = strings.TrimLeft(line[i:], blanks)
+	}
+	return job{schedule: strings.Join(schedule, " "), command: line}, line != ""
+}

@@ -1,0 +1,85 @@
+package line
+
+import (
+	"path"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Line is a line or a block of lines in a file. Which line is replaced, where a
+// new one goes and what becomes of several follows Ansible's lineinfile and
+// blockinfile, except that on purpose:
+//   - with a regexp that does not match the line itself, a file that has the line
+//     is left alone, so that a second run never finds anything to do;
+//   - ensure absent removes what the regexp matches and the line itself;
+//   - the file keeps its kind of line ends, also at its end;
+//   - markers that are not in order are an error, not a reason for a second block;
+//   - a symbolic link is not written through.
+type Line struct {
+	Name   string `json:"name" required:"true" doc:"path of the file, or any text if path is given"`
+	Path   string `json:"path,omitempty" looks:"^/" doc:"absolute path of the file, without . or .. elements; default: the name"`
+	Ensure string `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"whether the line or block is in the file"`
+	Line   string `json:"line,omitempty" doc:"the line; required for present, unless there is a block; for absent, every such line is removed"`
+	Regexp string `json:"regexp,omitempty" doc:"regular expression (RE2); present: the last line that it matches is replaced by line; absent: all that it matches are removed"`
+	Block  string `json:"block,omitempty" doc:"lines that stand between two marker lines, in place of line"`
+	Marker string `json:"marker,omitempty" doc:"the marker lines, where {mark} becomes BEGIN and END; default: # {mark} ccm-push NAME; keep it when you rename the resource"`
+	After  string `json:"after,omitempty" also:"insertafter" doc:"a new line or block goes below the last line that this regular expression matches, or to BOF, the beginning of the file, or EOF, its end; default, and where nothing matches: EOF"`
+	Before string `json:"before,omitempty" also:"insertbefore" doc:"likewise, above the last line that matches"`
+	Create bool   `json:"create,omitempty" doc:"make the file if it is missing; without it that is an error"`
+	Owner  string `json:"owner,omitempty" doc:"name or id of the user that a new file belongs to; an existing file keeps its own; required for create"`
+	Group  string `json:"group,omitempty" doc:"name or id of its group; required for create"`
+	Mode   string `json:"mode,omitempty" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"its permissions in octal, such as \"0644\"; required for create"`
+}
+
+// The values of ensure.
+const (
+	present = "present"
+	absent  = "absent"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "line",
+		Doc: "Keeps one line, or a block of lines between two markers, in a file, or keeps it away. The rest " +
+			"of the file, its owner, its mode and its kind of line ends stay as they are.",
+		New: func() modules.Resource { return new(Line) },
+	}
+}
+
+// file is the path of the file.
+func (l *Line) file() string {
+	if l.Path != "" {
+		return l.Path
+	}
+	return l.Name
+}
+
+// hasBlock reports whether the resource is about a block, and not a line.
+func (l *Line) hasBlock() bool { return l.Block != "" || l.Marker != "" }
+
+// mark stands for BEGIN or END in a marker.
+const mark = "{mark}"
+
+// markers are the lines around the block.
+func (l *Line) markers() (begin, end string) {
+	marker := l.Marker
+	if marker == "" {
+		marker = "# " + mark + " ccm-push " + l.Name
+	}
+	return strings.ReplaceAll(marker, mark, "BEGIN"), strings.ReplaceAll(marker, mark, "END")
+}
+
+// blockLines are the lines between the markers.
+func (l *Line) blockLines() []string {
+	return strings.Split(strings.TrimSuffix(l.Block, "\n"), "\n")
+}
+
+// named is the property that the path of the file comes from.
+func (l *Line) named() string {
+	if l.Path == "" && path.IsAbs(l.Name) {
+		return "name"
+	}
+	return "path"
+}

@@ -1,0 +1,47 @@
+package modules
+
+import (
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+const modeHint = `write an octal string such as mode: "0644"`
+
+// ParseMode reads permissions as they are written: three or four octal digits,
+// with or without the prefix 0o. The error is a [PropertyError] about "mode".
+func ParseMode(text string) (fs.FileMode, error) {
+	digits := text
+	if len(text) > 2 && strings.EqualFold(text[:2], "0o") {
+		digits = text[2:]
+	}
+	fail := func(format string) (fs.FileMode, error) {
+		return 0, &PropertyError{Path: "mode", Msg: fmt.Sprintf(format, text), Hint: modeHint}
+	}
+	if strings.Trim(digits, "0123456789") != "" {
+		return fail("mode %q is not an octal number")
+	}
+	if strings.ContainsAny(digits, "89") {
+		return fail("mode %q has a digit outside 0-7")
+	}
+	if len(digits) < 3 || len(digits) > 4 {
+		return fail("mode %q does not have three or four digits")
+	}
+	mode, err := strconv.ParseUint(digits, 8, 16)
+	if err != nil || mode > 0o777 {
+		return fail("mode %q exceeds maximum value 0777")
+	}
+	return fs.FileMode(mode), nil
+}
+
+// FormatMode writes all twelve bits in octal.
+func FormatMode(mode fs.FileMode) string {
+	bits := uint32(mode.Perm())
+	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if mode&flag != 0 {
+			bits |= bit
+		}
+	}
+	return fmt.Sprintf("%04o", bits)
+}

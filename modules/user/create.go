@@ -1,0 +1,230 @@
+package user
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/accounts"
+)
+
+// create plans to make the user.
+func (d *draft) create(ctx context.Context) (err error) {
+	if err := d.findTools(); err != nil {
+		return err
+	}
+	d.Action, d.isNew = "created the user", true
+	d.differs("ensure", absent, present)
+	group, err := d.primary(ctx)
+	if err != nil {
+		return err
+	}
+	groups, err := d.wantGroups(ctx, group.Name)
+	if err != nil {
+		return err
+	}
+	d.after = accounts.ForeseenUser{Exists: true, Primary: group.Name, Groups: groups}
+	d.after.User = accounts.User{Name: d.Name, UID: accounts.Unknown, GID: group.GID, Home: path.Join(d.defaults.Base, d.Name), Shell: d.defaults.Shell, Password: "x"}
+	if err := d.give(groups); err != nil {
+		return err
+	}
+	if err := d.homeOfNew(); err != nil {
+		return err
+	}
+	if d.tools == accounts.Busybox {
+		err = d.adduser(group, groups)
+	} else {
+		d.useradd(group, groups)
+	}
+	if err != nil {
+		return err
+	}
+	d.Effects = append(d.Effects, d.tables.UserEffects(d.after)...)
+	if d.newHome {
+		d.foreseeHome(d.tools == accounts.ShadowUtils)
+	}
+	return d.keys(ctx)
+}
+
+// give notes what a new user is given, each as a change.
+func (d *draft) give(groups []string) error {
+	if d.UID != nil {
+		if err := d.free(); err != nil {
+			return err
+		}
+		d.differs("uid", absent, strconv.Itoa(*d.UID))
+		d.after.UID = *d.UID
+	}
+	if d.Group != "" {
+		d.differs("group", absent, d.after.Primary)
+	}
+	if len(groups) > 0 {
+		d.differs("groups", absent, list(groups))
+	}
+	if d.Comment != nil && *d.Comment != "" {
+		d.differs("comment", absent, *d.Comment)
+		d.after.Comment = *d.Comment
+	}
+	if d.Home != "" {
+		d.differs("home", absent, d.Home)
+		d.after.Home = d.Home
+	}
+	if d.Shell != "" {
+		d.differs("shell", absent, d.Shell)
+		d.after.Shell = d.Shell
+		d.warnOfShell()
+	}
+	return d.giveAccess()
+}
+
+// giveAccess is the part of give that is in shadow(5).
+func (d *draft) giveAccess() error {
+	const fresh = "!" // what both tools begin with
+	shadow := accounts.Shadow{Name: d.Name, Hash: d.wantHash(fresh)}
+	if d.Expires != "" {
+		shadow.Expires, _ = parseExpiry(d.Expires)
+		d.differs("expires", absent, d.Expires)
+	}
+	d.after.Shadow = &shadow
+	if shadow.Hash == "" {
+		return d.noPassword()
+	}
+	if d.PasswordHash != "" {
+		d.differs("password_hash", absent, describeHash(shadow.Hash))
+	}
+	if d.PasswordLock != nil {
+		d.differs("password_lock", absent, strconv.FormatBool(*d.PasswordLock))
+	}
+	return nil
+}
+
+func (d *draft) noPassword() error {
+	return accounts.Refuse("password_lock: user %q has no password, so that without the lock it would let in anybody; give password_hash", d.Name)
+}
+
+func (d *draft) free() error {
+	if other, taken := d.tables.UserWithID(*d.UID); taken && other.Name != d.Name {
+		return accounts.Refuse("uid: %d is the id of user %q already", *d.UID, other.Name)
+	}
+	return nil
+}
+
+// useradd plans the commands of shadow-utils.
+func (d *draft) useradd(group primary, groups []string) {
+	argv := []string{"useradd"}
+	switch {
+	case group.isNew && group.GID == accounts.Unknown:
+		argv = append(argv, "-U")
+		d.Effects = append(d.Effects, accounts.GroupEffects(group.Group, true)...)
+	case group.named:
+		d.addPrimary(group)
+		argv = append(argv, "-N", "-g", group.Name)
+	default:
+		argv = append(argv, "-N")
+	}
+	argv = option(argv, "-G", strings.Join(groups, ","))
+	if d.Expires == never {
+		argv = append(argv, "-e", "")
+	} else {
+		argv = option(argv, "-e", d.Expires)
+	}
+	argv = d.commonOptions(argv, "-r", "-c", "-d")
+	if d.newHome {
+		argv = append(argv, "-m")
+	} else {
+		argv = append(argv, "-M")
+	}
+	d.run(append(argv, "--", d.Name)...)
+	if d.PasswordHash != "" {
+		d.setHash(d.after.Shadow.Hash)
+	}
+}
+
+// adduser plans the commands of BusyBox.
+func (d *draft) adduser(group primary, groups []string) error {
+	if d.Expires != "" && d.Expires != never {
+		return d.needsUsermod("expires")
+	}
+	d.addPrimary(group)
+	argv := []string{"adduser", "-D", "-G", group.Name}
+	if d.Shell == "" {
+		d.after.Shell = d.busyboxShell()
+		argv = append(argv, "-s", d.after.Shell)
+	}
+	argv = d.commonOptions(argv, "-S", "-g", "-h")
+	if !d.newHome {
+		argv = append(argv, "-H")
+	}
+	d.run(append(argv, "--", d.Name)...)
+	for _, name := range groups {
+		d.run("addgroup", d.Name, name)
+	}
+	if d.PasswordHash != "" {
+		d.setHash(d.after.Shadow.Hash)
+	}
+	return nil
+}
+
+// busyboxShell is what BusyBox gives a new user: root's own shell, or none for
+// the system's users. Its versions differ in this, so they are told.
+func (d *draft) busyboxShell() string {
+	if d.System {
+		return "/bin/false"
+	}
+	root, _ := d.tables.User("root")
+	return cmp.Or(root.Shell, "/bin/sh")
+}
+
+// addPrimary plans to make the group of a new user first.
+func (d *draft) addPrimary(group primary) {
+	if !group.isNew {
+		return
+	}
+	d.run(accounts.AddGroup(d.tools, group.Group, d.System)...)
+	d.Effects = append(d.Effects, accounts.GroupEffects(group.Group, true)...)
+}
+
+// commonOptions adds what both tools have.
+func (d *draft) commonOptions(argv []string, system, comment, home string) []string {
+	if d.System {
+		argv = append(argv, system)
+	}
+	if d.UID != nil {
+		argv = append(argv, "-u", strconv.Itoa(*d.UID))
+	}
+	if d.Comment != nil {
+		argv = append(argv, comment, *d.Comment)
+	}
+	argv = option(argv, "-s", d.Shell)
+	return option(argv, home, d.Home)
+}
+
+// option adds an option unless its value is empty.
+func option(argv []string, name, value string) []string {
+	if value == "" {
+		return argv
+	}
+	return append(argv, name, value)
+}
+
+func (d *draft) needsUsermod(property string) error {
+	return accounts.Refuse("%s: setting it for user %q needs usermod, which is missing here; install shadow", property, d.Name)
+}
+
+// warnOfShell says what may keep the user from logging in.
+func (d *draft) warnOfShell() {
+	if base := path.Base(d.Shell); base == "nologin" || base == "false" {
+		return
+	}
+	info, err := modules.Follow(d.h.Files, d.Shell)
+	if err != nil || info.Kind != modules.Regular || info.Mode&0o111 == 0 {
+		d.h.Report.Message("warning", "shell: "+strconv.Quote(d.Shell)+" is no program on this host")
+		return
+	}
+	if shells, err := accounts.Shells(d.h.Files); err == nil && !shells[d.Shell] {
+		d.h.Report.Message("warning", "shell: "+strconv.Quote(d.Shell)+" is not in /etc/shells")
+	}
+}

@@ -1,0 +1,104 @@
+package user
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules/accounts"
+)
+
+// findGroup resolves a group that a property names.
+func (d *draft) findGroup(ctx context.Context, property, nameOrID string) (g accounts.Group, local bool, err error) {
+	missing := accounts.Refuse("%s: group %q does not exist; let an earlier group resource make it", property, nameOrID)
+	if gid, isID := accounts.ID(nameOrID); isID {
+		if g, ok := d.tables.GroupWithID(gid); ok {
+			return g, true, nil
+		}
+		name := d.h.Accounts.GroupName(ctx, gid)
+		if name == strconv.Itoa(gid) {
+			return g, false, missing
+		}
+		return accounts.Group{Name: name, GID: gid}, false, nil
+	}
+	if g, ok := d.tables.Group(nameOrID); ok {
+		return g, true, nil
+	}
+	elsewhere, err := d.tables.GroupElsewhere(ctx, nameOrID)
+	if err != nil {
+		return g, false, err
+	}
+	if !elsewhere {
+		return g, false, missing
+	}
+	gid, err := d.h.Accounts.GroupID(ctx, nameOrID)
+	return accounts.Group{Name: nameOrID, GID: gid}, false, err
+}
+
+// wantGroups resolves the supplementary groups, sorted. The primary group is not
+// among them, whether or not it is listed: it counts anyway.
+func (d *draft) wantGroups(ctx context.Context, primary string) ([]string, error) {
+	var names []string
+	for i, name := range d.Groups {
+		g, local, err := d.findGroup(ctx, element("groups", i), name)
+		if err != nil {
+			return nil, err
+		}
+		if !local {
+			return nil, accounts.Refuse("%s: group %q is not in %s but in a name service of the host; members can only be added there",
+				element("groups", i), name, accounts.GroupFile)
+		}
+		names = append(names, g.Name)
+	}
+	return without(names, primary), nil
+}
+
+// without is a sorted set of names without one of them.
+func without(names []string, name string) []string {
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// list writes names for people.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ",")
+}
+
+// A primary is the group that a new user gets.
+type primary struct {
+	accounts.Group
+	isNew bool // it is made with the user
+	named bool // it is known here; otherwise the host decides
+}
+
+func (d *draft) primary(ctx context.Context) (primary, error) {
+	if d.Group != "" {
+		g, _, err := d.findGroup(ctx, "group", d.Group)
+		return primary{Group: g, named: true}, err
+	}
+	elsewhere, err := d.tables.GroupElsewhere(ctx, d.Name)
+	if err != nil {
+		return primary{}, err
+	}
+	if g, ok := d.tables.Group(d.Name); ok || elsewhere {
+		if !ok {
+			g = accounts.Group{Name: d.Name, GID: accounts.Unknown}
+		}
+		return primary{Group: g, named: true}, nil
+	}
+	if !d.defaults.PrivateGroups && d.tools == accounts.ShadowUtils {
+		return primary{Group: accounts.Group{GID: accounts.Unknown}}, nil
+	}
+	p := primary{Group: accounts.Group{Name: d.Name, GID: accounts.Unknown}, isNew: true, named: true}
+	if d.UID != nil {
+		if _, taken := d.tables.GroupWithID(*d.UID); !taken {
+			p.GID = *d.UID
+		}
+	}
+	return p, nil
+}

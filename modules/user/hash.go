@@ -1,0 +1,81 @@
+package user
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// hashes are the shapes of what crypt(5) calls hashed passphrases, without the
+// DES ones, which look like any word of 13 letters.
+var hashes = []*regexp.Regexp{
+	regexp.MustCompile(`^\$1\$[./0-9A-Za-z]{0,8}\$[./0-9A-Za-z]{22}$`),
+	regexp.MustCompile(`^\$2[abxy]\$[0-9]{2}\$[./0-9A-Za-z]{53}$`),
+	regexp.MustCompile(`^\$5\$(rounds=[0-9]{1,9}\$)?[^$:;*!\\\s]{0,16}\$[./0-9A-Za-z]{43}$`),
+	regexp.MustCompile(`^\$6\$(rounds=[0-9]{1,9}\$)?[^$:;*!\\\s]{0,16}\$[./0-9A-Za-z]{86}$`),
+	regexp.MustCompile(`^\$(y|gy)\$[./0-9A-Za-z]{1,32}\$[./0-9A-Za-z]{0,86}\$[./0-9A-Za-z]{43}$`),
+	regexp.MustCompile(`^\$7\$[./0-9A-Za-z]{11,97}\$[./0-9A-Za-z]{43}$`),
+	regexp.MustCompile(`^\$sha1\$[0-9]{1,10}\$[./0-9A-Za-z]{0,64}\$[./0-9A-Za-z]{28}$`),
+}
+
+const hashHint = "make one with: openssl passwd -6"
+
+// checkHash takes a hash, also a locked one, and the marks of shadow(5) for no
+// password. It never quotes what it was given: that may be a password.
+func checkHash(text string) error {
+	if text == "" || mark(text) {
+		return nil
+	}
+	bare := strings.TrimPrefix(text, "!")
+	for _, shape := range hashes {
+		if len(bare) <= 256 && shape.MatchString(bare) {
+			return nil
+		}
+	}
+	return &modules.PropertyError{Path: "password_hash", Msg: "this is no hash of a password as crypt(3) makes them; a password is not taken", Hint: hashHint}
+}
+
+// mark reports whether a field of shadow(5) says that there is no password: "!",
+// "*", and both more than once, as some tools write them.
+func mark(field string) bool {
+	return field != "" && len(field) <= 2 && strings.Trim(field, "!*") == ""
+}
+
+// describeHash names a field of shadow(5) without what it holds.
+func describeHash(field string) string {
+	switch {
+	case field == "":
+		return "none"
+	case mark(field):
+		return field
+	}
+	return "[hash]"
+}
+
+func locked(field string) bool { return strings.HasPrefix(field, "!") }
+
+// unlocked is a field of shadow(5) without its locks.
+func unlocked(field string) string { return strings.TrimLeft(field, "!") }
+
+// wantHash is the field of shadow(5) that a user who has the field have shall
+// get. Without password_lock, a password keeps its lock when it changes.
+func (u *User) wantHash(have string) string {
+	want := have
+	switch {
+	case u.PasswordHash == "":
+	case !mark(u.PasswordHash) && !locked(u.PasswordHash) && locked(have) && !mark(have):
+		want = "!" + u.PasswordHash
+	default:
+		want = u.PasswordHash
+	}
+	switch {
+	case u.PasswordLock == nil:
+		return want
+	case !*u.PasswordLock:
+		return unlocked(want)
+	case locked(want):
+		return want
+	}
+	return "!" + want
+}

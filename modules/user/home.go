@@ -1,0 +1,203 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/accounts"
+)
+
+// homeOfNew decides whether a new user gets a new home.
+func (d *draft) homeOfNew() error {
+	if d.CreateHome != nil && !*d.CreateHome {
+		return nil
+	}
+	info, err := d.lookHome()
+	if err != nil {
+		return err
+	}
+	if info.Kind == modules.Absent {
+		d.newHome = true
+		return d.homeless()
+	}
+	if info.UID != d.after.UID {
+		d.h.Report.Message("warning", "home: "+d.after.Home+" is there already; its owner and what is in it are left as they are")
+	}
+	return nil
+}
+
+// homeOfOld plans to make the home that a user lacks.
+func (d *draft) homeOfOld() error {
+	if d.CreateHome == nil || !*d.CreateHome {
+		return nil
+	}
+	info, err := d.lookHome()
+	if err != nil || info.Kind != modules.Absent {
+		return err
+	}
+	if err := d.homeless(); err != nil {
+		return err
+	}
+	if err := d.trusted(path.Dir(d.after.Home), "home"); err != nil {
+		return err
+	}
+	a := modules.Attributes{Mode: d.defaults.HomeMode, UID: d.after.UID, GID: d.after.GID}
+	for _, err := range []error{d.h.Files.MayReplace(d.after.Home), d.h.Files.MayCreate(a)} {
+		if err != nil {
+			return accounts.Refuse("home: %w", err)
+		}
+	}
+	d.newHome = true
+	d.differs("create_home", absent, present)
+	d.foreseeHome(false)
+	d.steps = append(d.steps, d.makeHome)
+	return nil
+}
+
+// lookHome describes the home, links followed, with Kind Absent if there is
+// none. What is no directory is refused.
+func (d *draft) lookHome() (modules.FileInfo, error) {
+	home := d.after.Home
+	if !path.IsAbs(home) || path.Clean(home) != home {
+		return modules.FileInfo{}, accounts.Refuse("home: user %q has the home %q, which is no absolute path", d.Name, home)
+	}
+	info, err := modules.Follow(d.h.Files, home)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := d.h.Files.Stat(home); err == nil {
+			return modules.FileInfo{}, accounts.Refuse("home: %q is a symlink to nothing", home)
+		}
+		return modules.FileInfo{Kind: modules.Absent}, nil
+	}
+	if err == nil && info.Kind != modules.Directory {
+		err = accounts.Refuse("home: %q is not a directory", home)
+	}
+	return info, err
+}
+
+// homeless requires the directory that a home is to be made in.
+func (d *draft) homeless() error {
+	dir := path.Dir(d.after.Home)
+	info, err := modules.Follow(d.h.Files, dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Kind != modules.Directory {
+		return accounts.Refuse("home: %q is not a directory; let an earlier file resource make it", dir)
+	}
+	return err
+}
+
+// makeHome makes a home as useradd does: what it begins with is copied as the
+// user, who could already lead root astray.
+func (d *draft) makeHome(ctx context.Context, h modules.Host) error {
+	uid, err := h.Accounts.UserID(ctx, d.Name)
+	if err != nil {
+		return err
+	}
+	gid, err := h.Accounts.GroupID(ctx, d.after.Primary)
+	if err != nil {
+		return err
+	}
+	a := modules.Attributes{Mode: d.defaults.HomeMode, UID: uid, GID: gid}
+	if err := h.Files.MakeDir(ctx, d.after.Home, a); err != nil {
+		return err
+	}
+	if _, err := h.Files.Stat(d.defaults.Skel); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return accounts.Run(ctx, h, modules.Command{Argv: []string{"cp", "-R", "--", d.defaults.Skel + "/.", d.after.Home}, User: d.Name})
+}
+
+// Bounds of what is foreseen of a new home: how many files, how deep, and bytes
+// of one. A home that begins with more is left unforeseen.
+const (
+	maxSkelFiles = 100
+	maxSkelDepth = 8
+	maxSkelSize  = 64 << 10
+)
+
+// foreseeHome adds the effects of making the home, which are complete or say only
+// what will be there.
+func (d *draft) foreseeHome(complete bool) {
+	s := &skel{
+		files:   d.h.Files,
+		root:    d.defaults.Skel,
+		partial: !complete || d.after.UID == accounts.Unknown || d.after.GID == accounts.Unknown,
+		owner:   modules.FileInfo{UID: d.after.UID, GID: d.after.GID},
+	}
+	s.add(d.after.Home, modules.FileInfo{Kind: modules.Directory, Mode: d.defaults.HomeMode}, modules.Content{})
+	if !s.copies(s.root, d.after.Home, 0) {
+		s.effects = append(s.effects, modules.Anything)
+	}
+	d.Effects = append(d.Effects, s.effects...)
+}
+
+// skel collects what a new home will hold.
+type skel struct {
+	files   modules.FileReader
+	root    string
+	partial bool
+	owner   modules.FileInfo // has the ids
+	effects []modules.Effect
+}
+
+func (s *skel) add(name string, info modules.FileInfo, content modules.Content) {
+	if s.partial {
+		s.effects = append(s.effects, pathEffect(name, modules.PathState{FileInfo: modules.FileInfo{Kind: info.Kind}, Partial: true}))
+		return
+	}
+	info.UID, info.GID = s.owner.UID, s.owner.GID
+	s.effects = append(s.effects, pathEffect(name, modules.PathState{FileInfo: info, Content: content}))
+}
+
+// copies foresees a directory with all below it, and reports whether it could.
+func (s *skel) copies(from, to string, depth int) bool {
+	names, err := s.files.List(from)
+	if errors.Is(err, fs.ErrNotExist) && depth == 0 {
+		return true
+	}
+	if err != nil || depth > maxSkelDepth {
+		return false
+	}
+	for _, name := range names {
+		if !s.copy(path.Join(from, name), path.Join(to, name), depth) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *skel) copy(from, to string, depth int) bool {
+	info, err := s.files.Stat(from)
+	if err != nil || len(s.effects) > maxSkelFiles {
+		return false
+	}
+	switch info.Kind {
+	case modules.Directory:
+		s.add(to, info, modules.Content{})
+		return s.copies(from, to, depth+1)
+	case modules.Regular:
+		content, ok := s.content(from, info)
+		s.add(to, info, content)
+		return ok
+	case modules.Symlink:
+		s.links(to, info.Target)
+		return !strings.HasPrefix(info.Target, s.root) // useradd leads such links into the home
+	}
+	return false
+}
+
+// links foresees a symbolic link, whose owner and mode mean nothing.
+func (s *skel) links(name, target string) {
+	link := modules.FileInfo{Kind: modules.Symlink, Target: target}
+	s.effects = append(s.effects, pathEffect(name, modules.PathState{FileInfo: link}))
+}
+
+func (s *skel) content(name string, info modules.FileInfo) (modules.Content, bool) {
+	if info.Links != 1 || info.Size > maxSkelSize {
+		return modules.Content{}, false
+	}
+	text, err := readFile(s.files, name, maxSkelSize)
+	return modules.TextContent(text), err == nil
+}

@@ -1,0 +1,107 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/accounts"
+)
+
+// A keyFile is what is in the way of, or in, a user's authorized_keys.
+type keyFile struct {
+	dir, name      string
+	inDir, present modules.FileInfo // Kind Absent if it is not there
+	text           string
+}
+
+// lookKeys finds what is there, and refuses what the user could not write to or
+// what leads elsewhere.
+func (d *draft) lookKeys(ctx context.Context) (*keyFile, error) {
+	home := d.after.Home
+	f := &keyFile{dir: path.Join(home, ".ssh"), name: path.Join(home, ".ssh/authorized_keys")}
+	f.inDir.Kind, f.present.Kind = modules.Absent, modules.Absent
+	if d.newHome {
+		return f, nil
+	}
+	info, err := d.lookHome()
+	if err != nil {
+		return nil, err
+	}
+	if info.Kind == modules.Absent {
+		return nil, accounts.Refuse("ssh_keys: user %q has no home, since %q is not there; set create_home: true", d.Name, home)
+	}
+	if err := d.whose(ctx, info); err != nil {
+		return nil, err
+	}
+	if f.inDir, err = d.own(f.dir, modules.Directory); err != nil {
+		return nil, err
+	}
+	if f.inDir.Kind == modules.Absent {
+		if d.foreign(info) {
+			return nil, accounts.Refuse("ssh_keys: %q belongs to user %d, so user %q cannot have a %q in it", home, info.UID, d.Name, ".ssh")
+		}
+		return f, nil
+	}
+	if f.present, err = d.own(f.name, modules.Regular); err != nil || f.present.Kind == modules.Absent {
+		return f, err
+	}
+	f.text, err = readFile(d.h.Files, f.name, maxKeyFile)
+	if err != nil {
+		return nil, accounts.Refuse("ssh_keys: %w", err)
+	}
+	return f, nil
+}
+
+// whose is about a home that is there while the host has not chosen the user's id
+// yet, so that nobody knows whether it will be the user's.
+func (d *draft) whose(ctx context.Context, home modules.FileInfo) error {
+	if d.after.UID != accounts.Unknown {
+		return nil
+	}
+	if d.isNew {
+		return accounts.Refuse("ssh_keys: the home %q is there already and belongs to user %d; give a uid, or remove the home first", d.after.Home, home.UID)
+	}
+	_, err := d.h.Accounts.UserID(ctx, d.Name) // which notes the doubt
+	return err
+}
+
+// own describes something in the user's home, which must be of that kind and the
+// user's own if it is there.
+func (d *draft) own(name string, kind modules.FileKind) (modules.FileInfo, error) {
+	info, err := d.h.Files.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return modules.FileInfo{Kind: modules.Absent}, nil
+	case err != nil:
+		return info, accounts.Refuse("ssh_keys: %w", err)
+	case info.Kind != kind:
+		return info, accounts.Refuse("ssh_keys: %q is a %s instead of a %s; refusing to put keys there", name, info.Kind, kind)
+	case d.foreign(info):
+		return info, accounts.Refuse("ssh_keys: %q belongs to user %d instead of user %q; refusing to put keys there", name, info.UID, d.Name)
+	}
+	return info, nil
+}
+
+// foreign reports whether something is known to belong to another user.
+func (d *draft) foreign(info modules.FileInfo) bool {
+	return d.after.UID != accounts.Unknown && info.UID != d.after.UID
+}
+
+// readFile reads a file of at most limit bytes.
+func readFile(files modules.FileReader, name string, limit int64) (string, error) {
+	r, err := files.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("%q is larger than %d bytes", name, limit)
+	}
+	return string(text), err
+}

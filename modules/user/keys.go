@@ -1,0 +1,186 @@
+package user
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/accounts"
+)
+
+// The rights that sshd wants, and nobody but the user needs more (sshd(8),
+// StrictModes).
+const (
+	sshDirMode  fs.FileMode = 0o700
+	keyFileMode fs.FileMode = 0o600
+)
+
+// maxKeyFile bounds authorized_keys, in bytes: what a program prints is kept up
+// to this.
+const maxKeyFile = modules.MaxOutput
+
+// storeTimeout bounds what is done as the user, whose home may be on a server.
+const storeTimeout = time.Minute
+
+// keys plans what ~/.ssh/authorized_keys lacks. The home belongs to the user, so
+// anything in it may be exchanged for a link between two calls: root only looks,
+// at what is no link, and compares. What is read to be kept, and all that is
+// written, is read and written as the user, who cannot be led anywhere new.
+func (d *draft) keys(ctx context.Context) error {
+	if d.SSHKeys == nil {
+		return nil
+	}
+	want, err := parseKeys(d.SSHKeys)
+	if err != nil {
+		return err
+	}
+	f, err := d.lookKeys(ctx)
+	if err != nil {
+		return err
+	}
+	before := len(d.Changes)
+	d.compareKeys(fileKeys(f.text), want)
+	if len(d.Changes) == before && f.present.Kind == modules.Absent {
+		return nil // there is nothing to write
+	}
+	d.compareModes(f)
+	if len(d.Changes) == before {
+		return nil
+	}
+	return d.writeKeys(f, want)
+}
+
+func (d *draft) writeKeys(f *keyFile, want []key) error {
+	if err := d.h.Files.MayCreate(modules.Attributes{UID: d.after.UID, GID: -1, KeepMode: true}); err != nil {
+		return accounts.Refuse("ssh_keys: %w", err)
+	}
+	after := mergeKeys(f.text, want, d.SSHKeysExclusive)
+	if len(after) > maxKeyFile {
+		return accounts.Refuse("ssh_keys: %s would have more than %d bytes", f.name, maxKeyFile)
+	}
+	d.foreseeKeys(f, after)
+	exclusive := d.SSHKeysExclusive || f.present.Kind == modules.Absent
+	d.steps = append(d.steps, func(ctx context.Context, h modules.Host) error {
+		return d.storeKeys(ctx, h, f.name, want, exclusive)
+	})
+	return nil
+}
+
+// compareKeys notes what differs between the keys of the file and those wanted.
+func (d *draft) compareKeys(have, want []key) {
+	for _, w := range want {
+		lines := slices.DeleteFunc(slices.Clone(have), func(k key) bool { return k.blob != w.blob })
+		right := slices.IndexFunc(lines, func(k key) bool { return k.line != w.line }) < 0
+		switch {
+		case len(lines) == 0:
+			d.differs("ssh_keys", absent, w.fingerprint())
+		case !right:
+			d.differs("ssh_keys", w.fingerprint()+" with other options or another comment", w.fingerprint())
+		}
+	}
+	if !d.SSHKeysExclusive {
+		return
+	}
+	for _, k := range have {
+		if !slices.ContainsFunc(want, func(w key) bool { return w.blob == k.blob }) {
+			d.differs("ssh_keys", k.fingerprint(), absent)
+		}
+	}
+}
+
+func (d *draft) compareModes(f *keyFile) {
+	compare := func(name string, info modules.FileInfo, want fs.FileMode) {
+		if info.Kind != modules.Absent && info.Mode.Perm() != want {
+			d.differs("ssh_keys", fmt.Sprintf("%s with mode %04o", name, info.Mode.Perm()), fmt.Sprintf("%s with mode %04o", name, want))
+		}
+	}
+	compare("~/.ssh", f.inDir, sshDirMode)
+	compare("~/.ssh/authorized_keys", f.present, keyFileMode)
+}
+
+// mergeKeys puts the wanted keys into the text of an authorized_keys: in place of
+// lines with the same key, or else at the end. Exclusive, nothing else is left.
+func mergeKeys(text string, want []key, exclusive bool) string {
+	if exclusive {
+		text = ""
+	}
+	lines := map[string]string{}
+	for _, w := range want {
+		lines[w.blob] = w.line
+	}
+	var merged strings.Builder
+	put := func(line string) { merged.WriteString(line + "\n") }
+	done := map[string]bool{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		k, err := parseKey(line)
+		wanted, ok := lines[k.blob]
+		switch {
+		case err != nil || !ok:
+			put(line)
+		case !done[k.blob]:
+			put(wanted)
+			done[k.blob] = true
+		}
+	}
+	for _, w := range want {
+		if !done[w.blob] {
+			put(w.line)
+		}
+	}
+	return merged.String()
+}
+
+// storeScript replaces authorized_keys by what it reads. It runs as the user; the
+// same text for everybody, it needs no quoting.
+const storeScript = `umask 077 && cd && mkdir -p .ssh && chmod 700 .ssh || exit
+new=.ssh/.authorized_keys.ccm-$$
+trap 'rm -f "$new"' EXIT
+set -C
+cat >"$new" && mv -f "$new" .ssh/authorized_keys`
+
+func (d *draft) storeKeys(ctx context.Context, h modules.Host, name string, want []key, exclusive bool) error {
+	text := ""
+	if !exclusive {
+		exit, err := h.Commands.Run(ctx, modules.Command{Argv: []string{"cat", "--", name}, User: d.Name, Timeout: storeTimeout})
+		switch {
+		case err != nil:
+			return err
+		case exit.Code != 0 || exit.Stdout.Dropped > 0:
+			return accounts.Refuse("ssh_keys: user %q cannot read %s", d.Name, name)
+		}
+		text = exit.Stdout.Text
+	}
+	return accounts.Run(ctx, h, modules.Command{
+		Argv: []string{"/bin/sh", "-c", storeScript}, User: d.Name, Stdin: mergeKeys(text, want, exclusive),
+	})
+}
+
+// foreseeKeys adds the effects of writing the keys.
+func (d *draft) foreseeKeys(f *keyFile, text string) {
+	s := &skel{owner: modules.FileInfo{UID: d.after.UID, GID: d.after.GID}}
+	inherits := f.inDir.Mode&fs.ModeSetgid != 0 || f.inDir.Kind == modules.Absent && d.setgidHome()
+	s.partial = d.after.UID == accounts.Unknown || d.after.GID == accounts.Unknown || inherits
+	if f.inDir.Kind == modules.Absent {
+		s.add(f.dir, modules.FileInfo{Kind: modules.Directory, Mode: sshDirMode}, modules.Content{})
+	} else if f.inDir.Mode.Perm() != sshDirMode {
+		state := f.inDir
+		state.Mode = state.Mode&^fs.ModePerm | sshDirMode
+		d.Effects = append(d.Effects, pathEffect(f.dir, modules.PathState{FileInfo: state}))
+	}
+	s.add(f.name, modules.FileInfo{Kind: modules.Regular, Mode: keyFileMode, Size: int64(len(text)), Links: 1}, modules.TextContent(text))
+	d.Effects = append(d.Effects, s.effects...)
+}
+
+// setgidHome reports whether what is made in the home gets the home's group.
+func (d *draft) setgidHome() bool {
+	if d.newHome {
+		return d.tools == accounts.Busybox
+	}
+	info, err := modules.Follow(d.h.Files, d.after.Home)
+	return err != nil || info.Mode&fs.ModeSetgid != 0
+}

@@ -1,0 +1,126 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/accounts"
+)
+
+// remove plans to remove the user.
+func (d *draft) remove(have accounts.User) error {
+	if err := d.findTools(); err != nil {
+		return err
+	}
+	if err := d.idle(have, ""); err != nil {
+		return err
+	}
+	d.Action = "removed the user"
+	d.differs("ensure", present, absent)
+	if d.RemoveHome {
+		if err := d.removeHome(have); err != nil {
+			return err
+		}
+	}
+	d.userdel(have)
+	d.Effects = append(d.Effects, d.tables.UserEffects(accounts.ForeseenUser{User: have})...)
+	if g, ok := d.ownGroup(have); ok {
+		d.Effects = append(d.Effects, accounts.GroupEffects(g, false)...)
+	}
+	return nil
+}
+
+func (d *draft) userdel(have accounts.User) {
+	if d.tools != accounts.Busybox {
+		d.run("userdel", "--", d.Name)
+		return
+	}
+	d.account = true
+	d.steps = append(d.steps, func(ctx context.Context, h modules.Host) error {
+		err := accounts.Run(ctx, h, modules.Command{Argv: []string{"deluser", have.Name}})
+		// It also fails when the user is gone and the group of the same name is needed.
+		if tables, readErr := accounts.Read(h); readErr == nil {
+			if _, there := tables.User(have.Name); !there {
+				return nil
+			}
+		}
+		return err
+	})
+}
+
+// ownGroup finds the group that the tools remove together with the user: the one
+// of the same name, if nobody else needs it (userdel(8), USERGROUPS_ENAB).
+func (d *draft) ownGroup(have accounts.User) (accounts.Group, bool) {
+	g, ok := d.tables.Group(have.Name)
+	others := without(d.tables.PrimaryOf(g), have.Name)
+	if !ok || len(others) > 0 {
+		return g, false
+	}
+	if d.tools == accounts.Busybox {
+		return g, true
+	}
+	own := slices.Contains(d.tables.PrimaryOf(g), have.Name)
+	return g, d.defaults.PrivateGroups && own && len(without(g.Members, have.Name)) == 0
+}
+
+// removeHome plans to remove the home, before the user: what is left of it if
+// this fails is removed by the next run.
+func (d *draft) removeHome(have accounts.User) error {
+	info, err := d.h.Files.Stat(path.Clean(have.Home))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	refuse := func(format string, args ...any) error {
+		return accounts.Refuse("remove_home: refusing to remove %q, which "+format, append([]any{have.Home}, args...)...)
+	}
+	switch {
+	case !path.IsAbs(have.Home) || path.Clean(have.Home) != have.Home || strings.Count(have.Home, "/") < 2:
+		return refuse("is no path below a directory of homes")
+	case info.Kind != modules.Directory:
+		return refuse("is no directory")
+	case have.UID != accounts.Unknown && info.UID != have.UID:
+		return refuse("belongs to user %d", info.UID)
+	}
+	if err := d.trusted(path.Dir(have.Home), "remove_home"); err != nil {
+		return err
+	}
+	for _, other := range d.tables.Users() {
+		if other.Name != have.Name && strings.HasPrefix(path.Clean(other.Home)+"/", have.Home+"/") {
+			return refuse("is needed for the home of user %q", other.Name)
+		}
+	}
+	d.differs("home", have.Home, absent)
+	d.Effects = append(d.Effects, pathEffect(have.Home, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}}))
+	d.steps = append(d.steps, func(ctx context.Context, h modules.Host) error { return h.Files.Remove(ctx, have.Home, true) })
+	return nil
+}
+
+func pathEffect(name string, state modules.PathState) modules.Effect {
+	return modules.Effect{Kind: modules.PathEffect, Key: name, State: state}
+}
+
+// trusted refuses a directory that somebody but root could exchange for another
+// one meanwhile.
+func (d *draft) trusted(dir, property string) error {
+	for ; ; dir = path.Dir(dir) {
+		info, err := d.h.Files.Stat(dir)
+		if err != nil {
+			return err
+		}
+		shared := info.Mode&0o022 != 0 && info.Mode&fs.ModeSticky == 0
+		if info.Kind != modules.Directory || info.UID != 0 || shared {
+			return accounts.Refuse("%s: %q is not a directory that only root can change", property, dir)
+		}
+		if dir == "/" {
+			return nil
+		}
+	}
+}

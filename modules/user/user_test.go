@@ -1,0 +1,207 @@
+package user
+
+import (
+	"encoding/json"
+	"os"
+	"os/user"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+func hashed() []string {
+	return []string{
+		"$1$abc$OGyl6dDvZCDiGmIVbeuCq/",
+		"$2b$05$abcdefghijklmnopqrstuuhKF09ZYWwH2zP/0fwE1X8e/Q1YNx/hO",
+		"$5$.4.r6fG2COCBEcg7$N6hOf8PIPeheaH8EEOkKdkaGp1tlf1JXuSGkMM9Pbf.",
+		"$6$rounds=5000$abcdefgh$D7W7qyozKBT.t6FD3DVYHvADbIO0eSyI4.p20LaEUjro8PqTGYYo/EQcuNjhFbzo9Yg5ir1KIEqFY/yJpgFph0",
+		"$y$j9T$abcdefgh$9WNEpu8Mx2S4KNGvbVWKM6clOSoY6.YEl7AYF4DGV04",
+		"$gy$j9T$abcdefgh$CiTibHdBM/5r3qmg1i0DxivDn1U977EDVDgQAyycj9/",
+		"$7$CU..../....abcdefgh$19TzpFZ5AwP26vdEMbfvWacoVUfd2MfVusFAVFilh.C",
+		"$sha1$40000$abcdefgh$J2S3Jd4LxTWQywgvIqKyDWuOJ2ZF",
+		"!", "*", "!!", "!*",
+		"!$1$abc$OGyl6dDvZCDiGmIVbeuCq/",
+	}
+}
+
+func TestHashes(t *testing.T) {
+	for _, text := range hashed() {
+		require.NoError(t, checkHash(text), text)
+	}
+	for _, text := range []string{
+		"hunter2", "abcdefghijklm", "x", "!hunter2", "$6$short", "$6$salt$hunter2", "$6$salt$" + strings.Repeat("a", 85), "$9$a$" + strings.Repeat("a", 86),
+		"$6$sa:t$" + strings.Repeat("a", 86), "$6$salt$" + strings.Repeat("a", 86) + "\nroot:", " ", "!!!", "$6$" + strings.Repeat("a", 86),
+	} {
+		require.EqualError(t, checkHash(text), "password_hash: this is no hash of a password as crypt(3) makes them; a password is not taken (make one with: openssl passwd -6)", text)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	number := func(n int) *int { return &n }
+	text := func(s string) *string { return &s }
+	for _, test := range []struct {
+		name string
+		user User
+		err  string
+	}{
+		{"all is well", User{Name: "app", UID: number(0), Group: "100", Groups: []string{"a", "5"}, Append: true, Shell: "/bin/sh", Home: "/home/app", Comment: text("Äpp, 1"), PasswordHash: "*", Expires: "1970-01-02", SSHKeys: []string{annKey, beaKey}, SSHKeysExclusive: true}, ""},
+		{"name", User{Name: "a b"}, `name: "a b" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
+		{"id", User{Name: "app", UID: number(-1)}, "uid: id -1 is outside 0-4294967294"},
+		{"group", User{Name: "app", Group: "-g"}, `group: "-g" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)`},
+		{"groups", User{Name: "app", Groups: []string{"a", "b,c", ""}}, `groups[1]: "b,c" cannot be the name of an account (write a letter, then up to 31 letters, digits, dots, dashes and underscores)` + "\ngroups[2]: the name of a group is empty"},
+		{"append", User{Name: "app", Append: true}, "groups: 'append: true' needs groups"},
+		{"relative shell", User{Name: "app", Shell: "sh"}, `shell: "sh" is not an absolute path`},
+		{"colon in the home", User{Name: "app", Home: "/home/a:b"}, `home: "/home/a:b" has a colon or a control character`},
+		{"dots in the home", User{Name: "app", Home: "/home/../etc"}, `home: "/home/../etc" is not canonical (write /etc)`},
+		{"no home", User{Name: "app", Home: "/"}, "home: the root directory cannot be a home"},
+		{"two lines", User{Name: "app", Comment: text("a\nroot2:x:0:0:::")}, `comment: "a\nroot2:x:0:0:::" has a colon or a control character`},
+		{"password", User{Name: "app", PasswordHash: "hunter2"}, "password_hash: this is no hash of a password as crypt(3) makes them; a password is not taken (make one with: openssl passwd -6)"},
+		{"date", User{Name: "app", Expires: "31.12.2030"}, `expires: "31.12.2030" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
+		{"no such date", User{Name: "app", Expires: "2030-02-30"}, `expires: "2030-02-30" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
+		{"first date", User{Name: "app", Expires: "1970-01-01"}, `expires: "1970-01-01" is not a date after 1970-01-01 (write a day such as 2030-12-31, or never)`},
+		{"exclusive", User{Name: "app", SSHKeysExclusive: true}, "ssh_keys: 'ssh_keys_exclusive: true' needs ssh_keys"},
+		{"root", User{Name: "root", Ensure: absent}, "ensure: the user root cannot be absent"},
+		{"home of a user who stays", User{Name: "app", RemoveHome: true}, "remove_home: 'remove_home: true' is only valid with 'ensure: absent'"},
+		{"a key twice", User{Name: "app", SSHKeys: []string{annKey, beaKey, "restrict " + annKey}}, "ssh_keys[2]: the same key as ssh_keys[0]"},
+		{"no key", User{Name: "app", SSHKeys: []string{"ann"}}, "ssh_keys[0]: there is no key of a known type in this (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{"a private key", User{Name: "app", SSHKeys: []string{"-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA"}}, "ssh_keys[0]: the key has a line break or another control character (this is a private key, which stays where it is: write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{"two keys in one", User{Name: "app", SSHKeys: []string{annKey + "\n" + beaKey}}, "ssh_keys[0]: the key has a line break or another control character (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{"empty key", User{Name: "app", SSHKeys: []string{" "}}, "ssh_keys[0]: the key is empty (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{"comment for a key", User{Name: "app", SSHKeys: []string{"# ann"}}, "ssh_keys[0]: this is a comment, not a key (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{"open quote", User{Name: "app", SSHKeys: []string{`command="ls ` + annKey}}, "ssh_keys[0]: a quote in the options of the key is not closed (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{"long key", User{Name: "app", SSHKeys: []string{annKey + strings.Repeat("x", 8192)}}, "ssh_keys[0]: the key is longer than 8192 bytes (write the line of a .pub file, such as: ssh-ed25519 AAAA… name)"},
+		{"many keys", User{Name: "app", SSHKeys: make([]string, 1001)}, "ssh_keys: more than 1000 keys"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.user.Validate()
+			if test.err == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.err)
+			for _, p := range modules.PropertyErrors(err) {
+				require.NotEmpty(t, p.Path)
+			}
+		})
+	}
+}
+
+// TestWire keeps apart what was given empty and what was not.
+func TestWire(t *testing.T) {
+	for _, test := range []struct {
+		user User
+		json string
+	}{
+		{User{Name: "a"}, `{"name":"a"}`},
+		{User{Name: "a", Groups: []string{}, SSHKeys: []string{}, Comment: new(string), UID: new(int), CreateHome: new(bool)}, `{"name":"a","uid":0,"groups":[],"create_home":false,"comment":"","ssh_keys":[]}`},
+	} {
+		text, err := json.Marshal(test.user)
+		require.NoError(t, err)
+		require.JSONEq(t, test.json, string(text))
+		var again User
+		require.NoError(t, json.Unmarshal(text, &again))
+		require.Equal(t, test.user, again)
+	}
+}
+
+func TestKeyLines(t *testing.T) {
+	for _, options := range []string{"", "restrict ", `command="a \"b\" c",no-pty ` + "\t", `environment="A=ssh-ed25519 x" `} {
+		k, err := parseKey("  " + options + annKey + "  ")
+		require.NoError(t, err, options)
+		require.Equal(t, options+annKey, k.line)
+		require.Equal(t, annPrint, k.fingerprint())
+	}
+	for _, line := range []string{"ssh-ed25519", "ssh-ed25519 AAAA", "ssh-rsa " + strings.Fields(annKey)[1], "restrict", `"`, "ssh-ed25519 //// x"} {
+		_, err := parseKey(line)
+		require.Error(t, err, line)
+	}
+}
+
+func FuzzParseKey(f *testing.F) {
+	for _, line := range []string{annKey, beaKey, `command="a \"b\"" ` + annKey, "#", "", `"`, "a b c"} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		k, err := parseKey(line)
+		if err != nil {
+			return
+		}
+		require.NotEmpty(t, k.blob)
+		require.NotContains(t, k.line, "\n")
+		again, err := parseKey(k.line)
+		require.NoError(t, err)
+		require.Equal(t, k, again)
+	})
+}
+
+// FuzzMergeKeys holds for every file: what is wanted is there once, the rest
+// stays or goes, and to merge twice changes nothing.
+func FuzzMergeKeys(f *testing.F) {
+	f.Add("# a\n"+annKey+"\nrestrict "+annKey, true)
+	f.Add(beaKey, false)
+	f.Add("\x00\r\n\"", false)
+	f.Fuzz(func(t *testing.T, text string, exclusive bool) {
+		want, err := parseKeys([]string{"restrict " + annKey, beaKey})
+		require.NoError(t, err)
+		merged := mergeKeys(text, want, exclusive)
+		require.Equal(t, merged, mergeKeys(merged, want, exclusive))
+		d := &draft{User: &User{SSHKeysExclusive: exclusive}}
+		d.compareKeys(fileKeys(merged), want)
+		require.Empty(t, d.Changes)
+		if !exclusive {
+			require.GreaterOrEqual(t, len(fileKeys(merged)), 2)
+		}
+	})
+}
+
+func TestExpiry(t *testing.T) {
+	for text, days := range map[string]string{"never": "", "": "", "1970-01-02": "1", "2031-02-03": "22313", "9999-12-31": "2932896"} {
+		got, err := parseExpiry(text)
+		require.NoError(t, err)
+		require.Equal(t, days, got)
+		if text != "" {
+			require.Equal(t, text, describeExpiry(days))
+		}
+	}
+	require.Equal(t, never, describeExpiry("-1"))
+}
+
+func FuzzParseExpiry(f *testing.F) {
+	for _, text := range []string{"never", "", "1970-01-02", "2030-02-30", "9999-12-31", "0000-00-00"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		days, err := parseExpiry(text)
+		if err == nil && text != "" {
+			require.Equal(t, text, describeExpiry(days))
+		}
+	})
+}
+
+// TestRefusesWithoutRoot forgets to become root in every way.
+func TestRefusesWithoutRoot(t *testing.T) { modtest.AsOrdinaryUser(t, refusesWithoutRoot) }
+
+func refusesWithoutRoot(t *testing.T) {
+	me, err := user.Current()
+	require.NoError(t, err)
+	for properties, want := range map[string]string{
+		`{"name":"no-such-user","create_home":false}`:               `^user \d+ may not write in "/etc"; use become$`,
+		`{"name":"` + me.Username + `","comment":"x y z"}`:          `^user \d+ may not write in "/etc"; use become$`,
+		`{"name":"` + me.Username + `","password_hash":"*"}`:        `^open /etc/shadow: permission denied; use become$`,
+		`{"name":"root","ssh_keys":["` + annKey + `"]}`:             `^ssh_keys: .*(permission denied|may not give files to user 0).*$`,
+		`{"name":"daemon","ensure":"absent","remove_home":true}`:    `^user "daemon" is logged|^remove_home: |^user \d+ may not write in "/etc"`,
+		`{"name":"` + me.Username + `","groups":["no-such-group"]}`: `^groups\[0\]: group "no-such-group" does not exist; let an earlier group resource make it$`,
+	} {
+		res := modtest.Decode(t, modules.Registry{Type()}, "user", properties, "")
+		_, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+		require.Error(t, err, properties)
+		require.Regexp(t, want, err.Error())
+		var r modules.Redactor
+		require.ErrorAs(t, err, &r)
+	}
+	require.NotZero(t, os.Geteuid())
+}
