@@ -60,6 +60,7 @@ func (l *layer) overlay(latest map[string]*yamlpos.Node) {
 
 func (b *builder) groupVars(g *Group, n *yamlpos.Node) {
 	g.layer.vars = append(g.layer.vars, n)
+	b.notes.expressions(n)
 	g.layer.addSettings(b.ansibleSettings(n))
 	if priority := n.Get(priorityKey); priority != nil {
 		g.Priority = b.priority(priority)
@@ -100,6 +101,7 @@ func (b *builder) hostLayer(key, port, body *yamlpos.Node) layer {
 	}
 	if len(vars.Pairs) > 0 {
 		l.vars = append(l.vars, &vars)
+		b.notes.expressions(&vars)
 		l.addSettings(b.ansibleSettings(&vars))
 	}
 	return l
@@ -110,15 +112,37 @@ type notes struct {
 	warnings []string
 	ignored  []string      // ansible_ variables that have no meaning here
 	at       *yamlpos.Node // where the first of them stands
+
+	templates  int           // values that hold what looks like an expression
+	templateAt *yamlpos.Node // the first of them
 }
 
 func (n *notes) list() []string {
+	if n.templates > 0 {
+		n.warnings = append(n.warnings, fmt.Sprintf("%s: a variable of the inventory is a value: {{ in it stays as it is, here and in %d others; write the expression into the manifest's data",
+			n.templateAt.Pos(), n.templates-1))
+	}
 	if n.at == nil {
 		return n.warnings
 	}
 	slices.Sort(n.ignored)
 	names := strings.Join(slices.Compact(n.ignored), ", ")
 	return append(n.warnings, fmt.Sprintf("%s: ignored, as no host needs Python or a setting of its shell: %s", n.at.Pos(), names))
+}
+
+// expressions notes values that Ansible would render.
+func (n *notes) expressions(v *yamlpos.Node) {
+	if v.Kind == yamlpos.Scalar && (strings.Contains(v.Text, "{{") || strings.Contains(v.Text, "{%")) {
+		if n.templates++; n.templateAt == nil {
+			n.templateAt = v
+		}
+	}
+	for _, item := range v.Items {
+		n.expressions(item)
+	}
+	for _, pair := range v.Pairs {
+		n.expressions(pair.Value)
+	}
 }
 
 func (n *notes) ignore(key *yamlpos.Node) {

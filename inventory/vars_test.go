@@ -163,3 +163,9 @@ func TestLimit(t *testing.T) {
 		})
 	}
 }
+
+func TestExpressionsInVariablesAreWarnedOf(t *testing.T) {
+	inv := load(t, "all:\n  vars: {a: x, b: {c: [\"{{ a }}\", \"{% if %}\"]}}\n  hosts: {h: {d: \"{{ a }}\"}}\n")
+	require.Equal(t, []string{"hosts.yml:2:24: a variable of the inventory is a value: {{ in it stays as it is, here and in 2 others; write the expression into the manifest's data"}, inv.Warnings())
+	require.Equal(t, "{{ a }}", inv.Host("h").Vars()["d"])
+}

@@ -17,7 +17,8 @@ import (
 // host. broken is what is known to be wrong with them already: they are then
 // only looked at. Otherwise a play is also made ready for each of its hosts, as
 // far as that needs no facts, or with those of Options.Catalog if facts is set;
-// without an inventory that is one host without variables.
+// without an inventory that is one host without variables. Connect.Warn is told
+// of plays that were not made ready.
 func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 	var hosts [][]*inventory.Host
 	var err error
@@ -36,6 +37,7 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 	var errs []error
 	for i, c := range compilers {
 		if paths, all := c.Facts(); !facts && (all || len(paths) > 0) {
+			r.Connect.warn(fmt.Sprintf("play %q reads facts, so it was not made ready for hosts; give some with --facts FILE", r.Plays[i].Name))
 			continue
 		}
 		if hosts == nil {

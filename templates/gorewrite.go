@@ -162,6 +162,9 @@ func (w *goRewriter) command(cmd *parse.CommandNode, piped bool) (indirect bool)
 	switch name := goCallee(cmd); name {
 	case "lookup":
 		if path, ok := goLiteral(cmd, 1); ok {
+			if f := noRoot(path); f != nil {
+				w.fail(cmd.Pos, f)
+			}
 			w.template.literals[path] = true
 			w.mentions.lookup(path)
 			w.flow.lookup(path)

@@ -196,6 +196,9 @@ func (w *jetRewriter) lookup(n *jet.CallExprNode) bool {
 	}
 	path, literal := n.Exprs[0].(*jet.StringNode)
 	if literal {
+		if f := noRoot(path.Text); f != nil {
+			w.fail(n, f)
+		}
 		w.mentions.lookup(path.Text)
 	} else {
 		w.mentions.anything()

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,6 +111,31 @@ func number(raw string) (any, error) {
 		return nil, faultf("a number is out of range")
 	}
 	return wholeNumber(f), nil
+}
+
+// noRoot is the error for a path that begins with none of the roots; nil if it
+// does, or if that cannot be told.
+func noRoot(path string) *fault {
+	root, _, known := lookupPath(path)
+	if !known || root != "" {
+		return nil
+	}
+	first, rest, _ := strings.Cut(path, ".")
+	f := faultf("lookup of %q: a path begins with facts, data, environ or item", path)
+	switch first {
+	case "env":
+		return f.withHint("write Environ.NAME")
+	case "file":
+		return f.withHint("write file(PATH)")
+	case "vars", "hostvars":
+		return f.withHint("write Data.KEY")
+	case "template":
+		return f.withHint("write template(FILE)")
+	}
+	if slices.Contains(rootNames(), first) {
+		return f.withHint("write %s.%s", strings.ToLower(first), rest)
+	}
+	return f.withHint("write data.%s for a key of the data", path)
 }
 
 // missingKey says that path leads nowhere, with the keys that are there.

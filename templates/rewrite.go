@@ -220,6 +220,9 @@ func (w *rewriter) lookup(n *ast.CallNode) ast.Node {
 	}
 	function := searchFunction
 	if path, ok := n.Arguments[0].(*ast.StringNode); ok {
+		if f := noRoot(path.Value); f != nil {
+			return w.fail(n, f)
+		}
 		w.expr.mentions.lookup(path.Value)
 		function = lookupFunction
 	} else {

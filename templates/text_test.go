@@ -269,8 +269,8 @@ func evalErrorCases() []errorCase {
 			"  hint: data.list is a list of 3; give a default with lookup(\"data.list.7\", …)"},
 		{"{{ lookup('data.name.x') }}", "site.yaml:7:15: missing key \"data.name.x\"\n" +
 			"  hint: data.name is a string; give a default with lookup(\"data.name.x\", …)"},
-		{"{{ lookup('Data.name') }}", "site.yaml:7:15: missing key \"Data.name\"\n" +
-			"  hint: did you mean \"data\"?; give a default with lookup(\"Data.name\", …)"},
+		{"{{ lookup('Data.name') }}", "site.yaml:7:15: lookup of \"Data.name\": a path begins with facts, data, environ or item\n  hint: write data.name"},
+		{"{{ lookup('env', 'HOME') }}", "site.yaml:7:15: lookup of \"env\": a path begins with facts, data, environ or item\n  hint: write Environ.NAME"},
 		{"{{ lookup('data.no*') }}x", "site.yaml:7:15: nil in a text\n  hint: give a value for this case, as in (… ?? \"none\")"},
 		{"{{ lookup('data.nope.#') }}", "site.yaml:7:15: missing key \"data.nope.#\"\n  hint: give a default with lookup(\"data.nope.#\", …)"},
 		{"{{ lookup('item.x') }}", "site.yaml:7:15: missing key \"item.x\"\n" +

@@ -19,7 +19,12 @@ func readFacts(path string) (map[string]any, error) {
 		return nil, err
 	}
 	doc, err := parseDocument(path, data)
-	return plainMap(doc), err
+	facts := plainMap(doc)
+	// One line of ccm-push facts --output json is {"host": …, "facts": …}.
+	if inner, ok := facts["facts"].(map[string]any); ok && len(facts) == 2 && facts["host"] != nil {
+		return inner, err
+	}
+	return facts, err
 }
 
 func readFile(path string) ([]byte, error) {

@@ -133,7 +133,7 @@ func TestFactsOfGenerated(t *testing.T) {
 		all   bool
 	}{
 		"- exec: [ [[ Facts.host.info.os ]]: ]":                         {[]string{"host.info.os"}, false},
-		"- exec: [\"[[ Facts.host.info.os ]]\": {cwd: '{{ Data.x }}'}]": {[]string{"host.info.os"}, true},
+		"- exec: [\"[[ Facts.host.info.os ]]\": {cwd: '{{ Data.x }}'}]": {[]string{"host.info.os"}, false},
 	} {
 		paths, all := compiler(t, generating, map[string]string{"r.jet": template}, Options{}).Facts()
 		require.Equal(t, want.paths, paths)

@@ -162,7 +162,9 @@ func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 func (w *writer) references(body *yaml.Node, key string, all []RenderedResource, indexes []int) {
 	var names []string
 	for _, i := range indexes {
-		names = append(names, all[i].Entry.Ref())
+		if ref := all[i].Entry.Ref(); !slices.Contains(names, ref) {
+			names = append(names, ref)
+		}
 	}
 	if len(names) > 0 {
 		w.put(body, key, w.plain(names), "")

@@ -17,7 +17,7 @@ func AdHoc(pattern string, t modules.Type, properties map[string]any) (*Play, er
 		return nil, errors.New("command line: name is required")
 	}
 	l := newLoader("", modules.Registry{t})
-	props, _, _ := l.split(t, body)
+	props, _, _ := l.split(t, name, body)
 	r := &Resource{Type: t, Name: Literal(name), Properties: Literal(props)}
 	l.checkProperties(r)
 	if err := Distinct(l.errs); err != nil {

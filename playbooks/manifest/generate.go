@@ -3,6 +3,7 @@ package manifest
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -140,8 +141,18 @@ func (p *Play) generatorFacts(files *templates.Files) (paths []string, all bool)
 		return nil, false
 	}
 	paths, all = template.Facts(files)
-	return paths, all || strings.Contains(string(source), "{{") || strings.Contains(string(source), "${")
+	// The expressions in what it writes stand in its own text, unless that is of
+	// other templates too.
+	written, err := templates.Parse(string(source), templates.Position{})
+	if err != nil || othersText.Match(source) {
+		return nil, true
+	}
+	more, anything := written.Facts(files)
+	return append(paths, more...), all || anything
 }
+
+// othersText finds what brings the text of other templates into one.
+var othersText = regexp.MustCompile(`\[\[-?\s*(include|import|extends|yield|block)\b|includeIfExists`)
 
 // CheckPaths reports a JetFile that is not there or wrong, and the files of the
 // play that a host could choose in it or in messages.

@@ -103,12 +103,12 @@ func (l *loader) plays(n *yamlpos.Node) []*Play {
 		return nil
 	}
 	var keys playKeys
-	l.decode(l.withoutLater(n, laterInPlay), &keys)
+	l.decode(l.withoutForeign(l.withoutLater(n, laterInPlay)), &keys)
 	p := &Play{
 		Name:         cmp.Or(keys.Name, l.name),
 		File:         l.file,
 		Folder:       l.folder,
-		Hosts:        given(n.Get("hosts")),
+		Hosts:        scalar(n.Get("hosts")),
 		Become:       keys.Become,
 		BecomeUser:   keys.BecomeUser,
 		BecomeMethod: keys.Method,
@@ -191,6 +191,15 @@ func (l *loader) literalText(key string, n *yamlpos.Node) *yamlpos.Node {
 // given is nil for what is null: that counts as not given.
 func given(n *yamlpos.Node) *yamlpos.Node {
 	if n == nil || n.Kind == yamlpos.Scalar && n.Value == nil {
+		return nil
+	}
+	return n
+}
+
+// scalar is nil for what is null, and for lists and maps, which decoding has
+// reported.
+func scalar(n *yamlpos.Node) *yamlpos.Node {
+	if n = given(n); n == nil || n.Kind != yamlpos.Scalar {
 		return nil
 	}
 	return n

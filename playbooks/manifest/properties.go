@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +10,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// split parts the properties of the type from the keys all types have.
-func (l *loader) split(t modules.Type, body *yamlpos.Node) (props, common *yamlpos.Node, ok bool) {
+// split parts the properties of the type from the keys all types have. name is
+// what the resource is called; nil if that is not known.
+func (l *loader) split(t modules.Type, name, body *yamlpos.Node) (props, common *yamlpos.Node, ok bool) {
 	if body.Kind != yamlpos.Map {
 		l.add(body.Errorf("write the properties below the name, one per line", "the properties of %s must be a map, not %s", t.Name, body.Describe()))
 		return nil, nil, false
@@ -23,6 +25,9 @@ func (l *loader) split(t modules.Type, body *yamlpos.Node) (props, common *yamlp
 		switch key := pair.Key.Text; {
 		case !l.literalKey(pair.Key):
 		case key == "name": // as in CCM, the key of the list wins
+			if name != nil && pair.Value != name && pair.Value.Text != name.Text {
+				l.warn(pair.Key, fmt.Sprintf("the name is %s, the key above; this one has no effect", name.Text))
+			}
 		case slices.Contains(commonNames, key):
 			common.Pairs = append(common.Pairs, pair)
 		case isProperty(t, key):
@@ -44,6 +49,9 @@ func (l *loader) split(t modules.Type, body *yamlpos.Node) (props, common *yamlp
 // nobody is told that it is missing.
 func (l *loader) guess(t modules.Type, props, written *yamlpos.Node) {
 	meant := yamlpos.Suggest(written.Text, propertyNames(t))
+	if _, foreign := foreignResourceKeys[written.Text]; foreign {
+		return
+	}
 	if meant == "" || propertyNode(t, props, canonical(t, meant)) != nil {
 		return
 	}
@@ -72,7 +80,10 @@ func propertyNames(t modules.Type) []string {
 }
 
 func unknownKey(key *yamlpos.Node, t modules.Type) error {
-	hint := ""
+	hint, foreign := foreignResourceKeys[key.Text]
+	if foreign {
+		return key.Errorf(hint, "type %s has no property %q", t.Name, key.Text)
+	}
 	if s := yamlpos.Suggest(key.Text, append(propertyNames(t), commonNames...)); s != "" {
 		hint = "did you mean " + s + "?"
 	}

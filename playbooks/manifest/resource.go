@@ -141,6 +141,8 @@ func (l *loader) entryForm(t modules.Type, item *yamlpos.Node) error {
 	switch {
 	case item.Kind != yamlpos.Map:
 		return item.Errorf("write - NAME: {...}", "%s is no map with a name and properties", item.Describe())
+	case len(item.Pairs) > 0 && item.Pairs[0].Key.Text == "name" && (len(item.Pairs) > 1 || item.Pairs[0].Value.Kind == yamlpos.Scalar):
+		return item.Errorf("the key is the name: - "+item.Pairs[0].Value.Text+": {...}", "the name of a %s is no property in a list", t.Name)
 	case len(item.Pairs) != 1:
 		return item.Errorf("start each resource with its own dash, and indent its properties below its name",
 			"multiple resource names found in %s resource", t.Name)
@@ -153,7 +155,7 @@ func (l *loader) checkDefaults(t modules.Type, defaults *yamlpos.Node) {
 	if given(defaults) == nil {
 		return
 	}
-	props, common, _ := l.split(t, defaults)
+	props, common, _ := l.split(t, nil, defaults)
 	for _, part := range []struct {
 		node *yamlpos.Node
 		into any
@@ -188,7 +190,7 @@ func withDefaults(t modules.Type, entry yamlpos.Pair, defaults *yamlpos.Node) *y
 // resource reads one resource.
 func (l *loader) resource(t modules.Type, name, body *yamlpos.Node) *Resource {
 	r := &Resource{Type: t, Name: l.value(name)}
-	props, common, ok := l.split(t, body)
+	props, common, ok := l.split(t, name, body)
 	if !ok {
 		r.Properties = l.value(&yamlpos.Node{Kind: yamlpos.Map}) // reported; there is nothing more to say
 		return r

@@ -34,7 +34,7 @@ var wrongResources = []struct{ name, manifest, want string }{
 	{"a list for a name", list("- exec: {name: [ls]}"), "site.yaml:3:20: name must be a single value, not a list"},
 	{"unknown property", list("- file: [/a: {contnt: x, " + root + "}]"), "site.yaml:3:19: type file has no property \"contnt\"\n  hint: did you mean content?"},
 	{"unknown common key", list("- exec: [a: {requires: [exec#a]}]"), "site.yaml:3:18: type exec has no property \"requires\"\n  hint: did you mean require?"},
-	{"quite unknown property", list("- exec: [a: {become: true}]"), "site.yaml:3:18: type exec has no property \"become\""},
+	{"quite unknown property", list("- exec: [a: {become: true}]"), "site.yaml:3:18: type exec has no property \"become\"\n  hint: escalation is for a play; exec has user"},
 	{"not built yet", list("- exec: [a: {health_checks: []}]"), "site.yaml:3:18: health_checks is not supported yet"},
 	{"registrations", list(`- exec:
         - a:
