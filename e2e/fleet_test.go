@@ -35,7 +35,7 @@ func startFleet(t *testing.T) *fleet {
 		unable(t, "hosts need Linux and root")
 	}
 	f := &fleet{t, t.TempDir()}
-	if strings.Count(f.tool("status"), "\tup\n") < len(hosts) {
+	if strings.Count(f.tool("status"), "\tlight\tup\n") < len(hosts) {
 		f.tool("up", fmt.Sprint(len(hosts)))
 		t.Cleanup(func() { f.tool("down") })
 	}

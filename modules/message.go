@@ -45,11 +45,14 @@ func Greeting(nonce string) []byte {
 
 // A Catalog is what one play means for one host: finished resources in order.
 type Catalog struct {
-	Check       bool    `json:"check,omitempty"` // predict, change nothing
-	Diff        bool    `json:"diff,omitempty"`  // add unified diffs to results
-	FailOnError bool    `json:"fail_on_error,omitempty"`
-	Lock        *Lock   `json:"lock,omitempty"` // taken before the first resource; nil takes none
-	Entries     []Entry `json:"entries"`
+	Check       bool  `json:"check,omitempty"` // predict, change nothing
+	Diff        bool  `json:"diff,omitempty"`  // add unified diffs to results
+	FailOnError bool  `json:"fail_on_error,omitempty"`
+	Lock        *Lock `json:"lock,omitempty"` // taken before the first resource; nil takes none
+	// Earlier, in a check run, is what this session does not know of and would have
+	// changed the host: an earlier play that ran as another user. "" is nothing.
+	Earlier string  `json:"earlier,omitempty"`
+	Entries []Entry `json:"entries"`
 }
 
 // A Lock says who wants to be alone on the host.

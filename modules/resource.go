@@ -85,6 +85,24 @@ type Refresher interface {
 	Refresh(ctx context.Context, h Host, p Plan) (Plan, error)
 }
 
+// Batcher is a type that can carry out the plans of several resources in one go,
+// which is faster than one after the other. Results do not change by it: what a
+// batch has not brought about is applied again singly, so a batch may fail and
+// says nothing about its members. It may not be a [Verifier] as well.
+type Batcher interface {
+	// BatchKey is the same for plans that may go together; "" goes with none.
+	BatchKey(p Plan) string
+	// ApplyBatch carries out the plans of neighbours in a catalog, in their order,
+	// all of one type and with one key. The receiver is the first of them.
+	ApplyBatch(ctx context.Context, h Host, batch []Planned) error
+}
+
+// Planned is a resource with the plan that its Check has made.
+type Planned struct {
+	Resource Resource
+	Plan     Plan
+}
+
 // Redactor is an error whose text may hold what a resource was given or a
 // command printed. Redacted is the part that may be shown of a sensitive one.
 type Redactor interface {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type hostState struct {
 	elapsed  time.Duration
 	client   *transport.Client
 	sessions map[string]*session // by the user the program runs as
+	foretold []*session          // in a check run: those that have foretold a change
 }
 
 // close gives the host up. The connection goes first: only that ends a write to
@@ -61,6 +63,15 @@ func (s *hostState) dead() bool {
 		}
 	}
 	return false
+}
+
+// unknownTo says what a session does not know of that would have changed the
+// host in a check run: what another one foretold. "" is nothing.
+func (s *hostState) unknownTo(sess *session, check bool) string {
+	if check && slices.ContainsFunc(s.foretold, func(other *session) bool { return other != sess }) {
+		return "an earlier play"
+	}
+	return ""
 }
 
 // errStopped is why a host is not worked on: the run was interrupted before.
@@ -115,16 +126,20 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		return errStopped
 	}
 	state.begun = true
-	failed, reported := false, 0
+	compiled.Catalog.Earlier = state.unknownTo(sess, f.Options.Check)
+	failed, changed, reported := false, false, 0
 	whole, err := sess.apply(ctx, f.stop, compiled, func(r *modules.Result) {
 		failed = failed || r.Status == modules.Failed
+		changed = changed || r.Status == modules.Changed
 		reported++
 		f.Events.Report(result(s.play.Name, state.host.Name, &compiled.Catalog, r))
 	})
 	if err != nil {
 		return lostOr(err, sess, unreported(compiled.Catalog.Entries, reported))
 	}
-	state.failed = failed
+	if state.failed = failed; changed && f.Options.Check {
+		state.foretold = append(state.foretold, sess)
+	}
 	if whole && !failed && compiled.Post != "" {
 		f.Events.Report(events.Message{Play: s.play.Name, Host: state.host.Name, Kind: events.Post, Text: compiled.Post})
 	}

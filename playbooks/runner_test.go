@@ -379,3 +379,21 @@ func TestKeptConnectionThatDiedIsDialledAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.NotSame(t, first, again)
 }
+
+// TestCheckSeesEarlierPlays has a play of a check run need what the one before it
+// would have made, with the same program and with a new one.
+func TestCheckSeesEarlierPlays(t *testing.T) {
+	const plays = `
+- name: one
+  ccm: {resources: [file: ["{{ Data.home }}/dir": {ensure: directory, owner: "{{ string(Data.owner) }}", group: "{{ string(Data.owner) }}", mode: "0700"}]]}
+- name: two
+  ccm: {resources: [file: ["{{ Data.home }}/dir/f": {content: x, owner: "{{ string(Data.owner) }}", group: "{{ string(Data.owner) }}", mode: "0600"}]]}
+`
+	for keep, certain := range map[int]bool{0: true, -1: false} {
+		w := newWorld(t, servers(t, "web1"), plays)
+		w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"owner": owner()}}}
+		w.Options.Check, w.Options.Keep = true, keep
+		require.Equal(t, []string{"play one 1/1: web1", "web1 file#dir changed", "play two 1/1: web1", "web1 file#f changed", "web1 done: ok"}, w.run(t))
+		require.Equal(t, !certain, strings.Contains(w.text.String(), "maybe: depends on an earlier play"), w.text.String())
+	}
+}

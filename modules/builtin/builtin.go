@@ -9,6 +9,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/group"
 	"github.com/ccm-push/ccm-push/modules/line"
 	"github.com/ccm-push/ccm-push/modules/link"
+	"github.com/ccm-push/ccm-push/modules/pkg"
+	"github.com/ccm-push/ccm-push/modules/service"
 	"github.com/ccm-push/ccm-push/modules/user"
 )
 
@@ -19,6 +21,8 @@ func Types() modules.Registry {
 		exec.Type(),
 		group.Type(),
 		user.Type(),
+		service.Type(),
+		pkg.Type(),
 		link.Type(),
 		line.Type(),
 		cron.Type(),

@@ -18,20 +18,43 @@ type Engine struct {
 	Stop   func() bool                                    // asked before each resource; true ends the catalog; nil never does
 	// Prefetch asks for contents that will be opened; nil if all are here.
 	Prefetch func(ctx context.Context, lacking []modules.Content) error
+
+	earlier *forecasts // of the catalogs before, in a check run
+}
+
+// forecasts are what plans so far come to.
+type forecasts struct {
+	will  *forecast // without those of noop entries
+	would *forecast // and with them: what noop entries see
+}
+
+// begin gives the forecasts that a catalog starts with: in a check run those of
+// the catalogs before it, since nothing of them has been carried out.
+func (e *Engine) begin(cat *modules.Catalog) *forecasts {
+	if !cat.Check || e.earlier == nil {
+		e.earlier = &forecasts{newForecast(e.Host), newForecast(e.Host)}
+	}
+	if cat.Earlier != "" {
+		anything := modules.Plan{Action: "changed something", Effects: []modules.Effect{modules.Anything}}
+		e.earlier.will.record(cat.Earlier, anything, "")
+		e.earlier.would.record(cat.Earlier, anything, "")
+	}
+	return e.earlier
 }
 
 // Run works on the entries of a catalog in order and gives emit one result for
-// each. It ends early, with stopped set, when Stop says so or ctx ends, and
-// after the first failure of a catalog with FailOnError.
+// each. In a check run it sees what the catalogs before it would have done. It
+// ends early, with stopped set, when Stop says so or ctx ends, and after the first
+// failure of a catalog with FailOnError.
 func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modules.Result) error) (stopped bool, err error) {
 	r := &run{
 		Engine:    e,
 		cat:       cat,
-		will:      newForecast(e.Host),
-		would:     newForecast(e.Host),
+		forecasts: e.begin(cat),
 		resources: make([]modules.Resource, len(cat.Entries)),
 		errs:      make([]error, len(cat.Entries)),
 		results:   make([]outcome, len(cat.Entries)),
+		settled:   map[int]*settled{},
 	}
 	for i := range cat.Entries {
 		if entry := &cat.Entries[i]; !entry.Excluded {
@@ -42,7 +65,7 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 		return false, err
 	}
 	for i := range cat.Entries {
-		if e.Stop != nil && e.Stop() || ctx.Err() != nil {
+		if r.settled[i] == nil && e.Stop != nil && e.Stop() || ctx.Err() != nil {
 			return true, nil
 		}
 		start := e.Now()
@@ -61,13 +84,13 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 // run is one catalog under way.
 type run struct {
 	*Engine
+	*forecasts
 	cat       *modules.Catalog
-	will      *forecast // what the plans so far come to, without those of noop entries
-	would     *forecast // and with them: what noop entries see
 	resources []modules.Resource
 	errs      []error // of decoding
 	results   []outcome
-	doubtful  string // the first uncertain entry, which with FailOnError may end the run
+	settled   map[int]*settled // by index: done already, together with an earlier entry
+	doubtful  string           // the first uncertain entry, which with FailOnError may end the run
 }
 
 // outcome is what later entries need to know of an earlier one.
@@ -143,7 +166,10 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		notes := &notes{}
 		w := &witness{because: doubt}
 		err := r.errs[i]
-		if err == nil {
+		switch done := r.settled[i]; {
+		case done != nil:
+			notes, err = done.notes, r.report(i, done, result, w)
+		case err == nil:
 			err = r.act(ctx, i, result, notes, w)
 		}
 		if w.noted && !w.recorded { // it may turn out to act after all, nobody knows how
@@ -221,15 +247,29 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		return nil
 	}
 	result.Message = plan.Action
+	if err := r.carryOut(ctx, i, plan, notes); err != nil {
+		return err
+	}
+	r.record(i, plan, w)
+	return nil
+}
+
+// acting is the Host that Apply is given.
+func (r *run) acting(report modules.Reporter) modules.Host {
 	h := r.Host
-	h.Report, h.Forecast = notes, modules.NoForecast{}
+	h.Report, h.Forecast = report, modules.NoForecast{}
+	return h
+}
+
+// apply applies a plan and verifies it.
+func (r *run) apply(ctx context.Context, i int, plan modules.Plan, report modules.Reporter) error {
+	res, h := r.resources[i], r.acting(report)
 	if err := res.Apply(ctx, h, plan); err != nil {
 		return err
 	}
 	if err := verify(ctx, res, h, r.present(modules.Discard{}), plan); err != nil {
 		return fmt.Errorf("failed to reach desired state: %w", err)
 	}
-	r.record(i, plan, w)
 	return nil
 }
 

@@ -74,6 +74,7 @@ type serving struct {
 	spool    *spool
 	receiver *receiver
 	free     func() // gives the host's lock back; nil while it is not held
+	earlier  *forecasts
 }
 
 // catalog works on one catalog and says how it ended.
@@ -92,11 +93,13 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 		Now:      s.Now,
 		Prefetch: func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
 		Stop:     s.receiver.stopped,
+		earlier:  s.earlier,
 	}
 	out := &outbox{conn: s.conn}
 	stopped, err := engine.Run(ctx, cat, func(result *modules.Result) error {
 		return out.put(&modules.Message{Result: result})
 	})
+	s.earlier = engine.earlier
 	if err == nil {
 		err = out.put(&modules.Message{Done: &modules.Done{Stopped: stopped}})
 	}

@@ -1,0 +1,210 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+// A part is a file that may be made together with others. A batch stops at the
+// first bad one.
+type part struct {
+	Name string // path
+	Kind string // the key of its batches
+	Bad  bool
+	log  *[]string
+}
+
+func (p *part) Validate() error { return nil }
+
+func (p *part) Check(_ context.Context, h modules.Host) (modules.Plan, error) {
+	if _, err := h.Files.Stat(p.Name); err == nil {
+		return modules.Plan{}, nil
+	}
+	return modules.Plan{Action: "made " + filepath.Base(p.Name), Effects: []modules.Effect{{Kind: "part", Key: p.Name}}}, nil
+}
+
+func (p *part) Apply(ctx context.Context, h modules.Host, _ modules.Plan) error {
+	*p.log = append(*p.log, filepath.Base(p.Name))
+	return p.write(ctx, h)
+}
+
+func (p *part) write(ctx context.Context, h modules.Host) error {
+	if p.Bad {
+		return errors.New("bad " + filepath.Base(p.Name))
+	}
+	return h.Files.Write(ctx, p.Name, strings.NewReader("x"), modules.Attributes{Mode: 0o600, UID: -1, GID: -1})
+}
+
+func (p *part) BatchKey(modules.Plan) string { return p.Kind }
+
+func (p *part) ApplyBatch(ctx context.Context, h modules.Host, batch []modules.Planned) error {
+	var names []string
+	for _, m := range batch {
+		names = append(names, filepath.Base(m.Resource.(*part).Name))
+	}
+	*p.log = append(*p.log, strings.Join(names, "+"))
+	h.Report.Message("info", "together")
+	for _, m := range batch {
+		if err := m.Resource.(*part).write(ctx, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestBatch(t *testing.T) {
+	entry := func(p part, change ...func(*modules.Entry)) modules.Entry {
+		properties, _ := json.Marshal(p)
+		e := modules.Entry{Type: "part", Name: p.Name, Properties: properties}
+		for _, c := range change {
+			c(&e)
+		}
+		return e
+	}
+	requires := func(i int) func(*modules.Entry) { return func(e *modules.Entry) { e.Require = []int{i} } }
+	subscribes := func(e *modules.Entry) { e.Subscribe = []int{0} }
+	excluded := func(e *modules.Entry) { e.Excluded = true }
+	noop := func(e *modules.Entry) { e.Check = true }
+	a, b, c, d := part{Name: "a", Kind: "k"}, part{Name: "b", Kind: "k"}, part{Name: "c", Kind: "k"}, part{Name: "d", Kind: "k"}
+	bad := part{Name: "bad", Kind: "k", Bad: true}
+	for _, test := range []struct {
+		name    string
+		entries []modules.Entry
+		catalog modules.Catalog
+		there   []string // before
+		want    string
+		log     string
+	}{
+		{name: "neighbours", entries: []modules.Entry{entry(a), entry(b), entry(c)}, want: "changed changed changed", log: "a+b+c"},
+		{name: "one alone", entries: []modules.Entry{entry(a)}, want: "changed", log: "a"},
+		{name: "no key", entries: []modules.Entry{entry(part{Name: "a"}), entry(part{Name: "b"})}, want: "changed changed", log: "a b"},
+		{name: "two keys", entries: []modules.Entry{entry(a), entry(b), entry(part{Name: "e", Kind: "l"}), entry(c)}, want: "changed changed changed changed", log: "a+b e c"},
+		{name: "one that is there", entries: []modules.Entry{entry(a), entry(b), entry(c), entry(d)}, there: []string{"b"}, want: "changed stable changed changed", log: "a c+d"},
+		{name: "a bad one", entries: []modules.Entry{entry(a), entry(bad), entry(c), entry(d)}, want: "changed failed changed changed", log: "a+bad+c+d bad c d"},
+		{name: "the first is bad", entries: []modules.Entry{entry(bad), entry(c)}, want: "failed changed", log: "bad+c bad c"},
+		{name: "the same twice", entries: []modules.Entry{entry(a), entry(a), entry(b)}, want: "changed stable changed", log: "a b"},
+		{name: "it requires one of them", entries: []modules.Entry{entry(a), entry(b), entry(c, requires(1)), entry(d)}, want: "changed changed changed changed", log: "a+b c+d"},
+		{name: "its requirement is met", entries: []modules.Entry{entry(a), entry(part{Name: "e", Kind: "l"}), entry(b, requires(0)), entry(c, requires(0))}, want: "changed changed changed changed", log: "a e b+c"},
+		{name: "its requirement has failed", entries: []modules.Entry{entry(bad), entry(part{Name: "e", Kind: "l"}), entry(a), entry(b, requires(0)), entry(c)}, want: "failed changed changed skipped changed", log: "bad e a c"},
+		{name: "it subscribes", entries: []modules.Entry{entry(a), entry(b, subscribes)}, want: "changed failed", log: "a"},
+		{name: "excluded", entries: []modules.Entry{entry(a), entry(b, excluded), entry(c)}, want: "changed skipped changed", log: "a c"},
+		{name: "only predicted", entries: []modules.Entry{entry(a), entry(b, noop), entry(c)}, want: "changed changed changed", log: "a c"},
+		{name: "nothing goes on after a failure", catalog: modules.Catalog{FailOnError: true}, entries: []modules.Entry{entry(a), entry(bad), entry(c)}, want: "changed failed", log: "a bad"},
+		{name: "a check run", catalog: modules.Catalog{Check: true}, entries: []modules.Entry{entry(a), entry(b)}, want: "changed changed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, name := range test.there {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+			}
+			var log []string
+			test.catalog.Entries = test.entries
+			results := runParts(t, dir, &log, test.catalog, nil)
+			require.Equal(t, test.want, brief(results), "%+v", results)
+			require.Equal(t, test.log, strings.Join(log, " "))
+		})
+	}
+}
+
+// runParts runs a catalog of parts in dir and notes what was applied.
+func runParts(t *testing.T, dir string, log *[]string, cat modules.Catalog, stop func() bool) []modules.Result {
+	t.Helper()
+	e := &engine.Engine{Host: system.New(), Now: time.Now, Stop: stop}
+	e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+		p := &part{log: log}
+		err := json.Unmarshal(entry.Properties, p)
+		p.Name = filepath.Join(dir, p.Name)
+		return p, err
+	}
+	var results []modules.Result
+	_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+		results = append(results, *r)
+		return nil
+	})
+	require.NoError(t, err)
+	return results
+}
+
+// TestBatchIsReported looks at what is told of each member, when the run is
+// stopped after the batch.
+func TestBatchIsReported(t *testing.T) {
+	var entries []modules.Entry
+	for _, properties := range []string{`{"Name":"a","Kind":"k"}`, `{"Name":"bad","Kind":"k","Bad":true}`, `{"Name":"c","Kind":"k"}`, `{"Name":"d","Kind":"l"}`} {
+		entries = append(entries, modules.Entry{Type: "part", Properties: json.RawMessage(properties)})
+	}
+	asked := 0
+	var log []string
+	results := runParts(t, t.TempDir(), &log, modules.Catalog{Entries: entries}, func() bool { asked++; return asked > 1 })
+	require.Equal(t, "a+bad+c bad c", strings.Join(log, " "))
+	for i := range results {
+		require.Equal(t, i, results[i].Index)
+		results[i].Duration = 0
+	}
+	require.Equal(t, []modules.Result{
+		{Index: 0, Status: modules.Changed, Message: "made a", Messages: []modules.Note{{Level: "info", Text: "together"}}},
+		{Index: 1, Status: modules.Failed, Error: "bad bad"},
+		{Index: 2, Status: modules.Changed, Message: "made c"},
+	}, results)
+}
+
+// An asker is stable if what it reads is as it wants.
+type asker struct {
+	modules.Resource
+	reads modules.EffectKind
+}
+
+func (a asker) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	_, err := h.Commands.Probe(ctx, modules.Command{Argv: []string{"true"}, Reads: a.reads})
+	return modules.Plan{}, err
+}
+
+func TestProbesOfOneKind(t *testing.T) {
+	dir := t.TempDir()
+	made := modules.Entry{Type: "part", Properties: json.RawMessage(`{"Name":"a"}`)}
+	command := modules.Entry{Type: "exec", Properties: json.RawMessage(`{"name":"true"}`)}
+	for _, test := range []struct {
+		name  string
+		first []modules.Entry
+		reads modules.EffectKind
+		want  string
+	}{
+		{"nothing is pending", nil, "", "stable"},
+		{"something is pending", []modules.Entry{made}, "", "changed stable?"},
+		{"something of another kind is pending", []modules.Entry{made}, "package", "changed stable"},
+		{"something of its kind is pending", []modules.Entry{made}, "part", "changed stable?"},
+		{"anything may happen", []modules.Entry{made, command}, "package", "changed changed? stable?"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := &engine.Engine{Host: system.New(), Now: time.Now}
+			e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+				switch entry.Type {
+				case "part":
+					return &part{Name: filepath.Join(dir, "a")}, nil
+				case "asker":
+					return asker{reads: test.reads}, nil
+				}
+				return builtin.Types().Decode(entry.Type, entry.Properties)
+			}
+			var results []modules.Result
+			_, err := e.Run(t.Context(), &modules.Catalog{Check: true, Entries: append(test.first, modules.Entry{Type: "asker"})}, func(r *modules.Result) error {
+				results = append(results, *r)
+				return nil
+			})
+			require.NoError(t, err)
+			require.Equal(t, test.want, brief(results))
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+// catalogs takes several catalogs through one engine, as the plays of a session.
+func catalogs(t *testing.T, dir string, cats ...modules.Catalog) []string {
+	host := system.New()
+	host.Contents = modules.LocalContents{}
+	e := &engine.Engine{
+		Decode: func(e *modules.Entry) (modules.Resource, error) {
+			return builtin.Types().Decode(e.Type, e.Properties)
+		},
+		Host: host,
+		Now:  time.Now,
+	}
+	var briefs []string
+	for _, cat := range cats {
+		for i := range cat.Entries {
+			entry := &cat.Entries[i]
+			entry.Properties = json.RawMessage(strings.ReplaceAll(string(entry.Properties), "$", dir))
+		}
+		var results []modules.Result
+		_, err := e.Run(context.Background(), &cat, func(r *modules.Result) error {
+			results = append(results, *r)
+			return nil
+		})
+		require.NoError(t, err)
+		briefs = append(briefs, brief(results))
+	}
+	return briefs
+}
+
+// TestCheckSeesEarlierPlays has the second play of a check run see what the first
+// would have done.
+func TestCheckSeesEarlierPlays(t *testing.T) {
+	plays := func(check bool, earlier string) []modules.Catalog {
+		return []modules.Catalog{
+			{Check: check, Entries: []modules.Entry{file("$/d", `"ensure":"directory","mode":"0755"`)}},
+			{Check: check, Earlier: earlier, Entries: []modules.Entry{file("$/d/f", `"content":"x","mode":"0644"`), file("$/d", `"ensure":"directory","mode":"0755"`)}},
+		}
+	}
+	require.Equal(t, []string{"changed", "changed stable"}, catalogs(t, t.TempDir(), plays(true, "")...))
+	require.Equal(t, []string{"changed", "changed stable"}, catalogs(t, t.TempDir(), plays(false, "")...), "as it came to pass")
+	// Of what another session has foretold nothing is known.
+	require.Equal(t, []string{"changed? changed?"}, catalogs(t, t.TempDir(), plays(true, "an earlier play")[1:]...))
+}

@@ -1,0 +1,84 @@
+package pkg
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Apply implements [modules.Resource]. A package manager also fails for packages
+// that others have left behind broken; this one may be fine all the same.
+func (p *Package) Apply(ctx context.Context, h modules.Host, plan modules.Plan) error {
+	failed := p.ApplyBatch(ctx, h, []modules.Planned{{Resource: p, Plan: plan}})
+	if failed == nil {
+		return nil
+	}
+	if left, err := p.Check(ctx, modules.ReadOnly(h)); err != nil || left.Pending() {
+		return failed
+	}
+	h.Report.Message("warning", "this package is as it should be, but: "+failed.Error())
+	return nil
+}
+
+// BatchKey implements [modules.Batcher].
+func (p *Package) BatchKey(plan modules.Plan) string {
+	s := plan.Steps.(*steps)
+	key := string(s.verb) + " " + p.Provider + " " + p.LockTimeout
+	if s.fetch {
+		key += " fetch " + p.CacheValid
+	}
+	return key
+}
+
+// ApplyBatch implements [modules.Batcher]: the lists are fetched once, if at all,
+// and one transaction does the rest.
+func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []modules.Planned) error {
+	m, err := p.manager(h)
+	if err != nil {
+		return err
+	}
+	t := transaction{verb: batch[0].Plan.Steps.(*steps).verb}
+	if l, ok := m.(lister); ok && batch[0].Plan.Steps.(*steps).fetch {
+		if err := l.fetch(ctx); err != nil {
+			return err
+		}
+	}
+	for _, member := range batch {
+		s, err := member.Resource.(*Package).current(ctx, h, m, member.Plan)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			continue
+		}
+		if s.verb != t.verb { // newer lists may have only older versions
+			t.verb = downgrade
+		}
+		t.items = append(t.items, item{member.Resource.(*Package).Name, s.version})
+	}
+	if len(t.items) == 0 {
+		return nil
+	}
+	return m.carryOut(ctx, t)
+}
+
+// current is what a plan says is to be done, or what it comes to once the lists
+// have been fetched; nil if that is nothing.
+func (p *Package) current(ctx context.Context, h modules.Host, m manager, plan modules.Plan) (*steps, error) {
+	s := plan.Steps.(*steps)
+	if !s.fetch {
+		return s, nil
+	}
+	have, err := m.installed(ctx, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	if s, err = p.choose(ctx, m, have); err != nil || s == nil {
+		return nil, err
+	}
+	if err := p.held(have, s); err != nil {
+		return nil, err
+	}
+	h.Report.Message("info", p.Name+": "+action(have, s))
+	return s, nil
+}

@@ -1,0 +1,197 @@
+package pkg
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// apt is the package manager of Debian and its relatives: apt-get over dpkg.
+type apt struct{ access }
+
+func (apt) database() string { return "/var/lib/dpkg/status" }
+
+// installed implements [looker].
+func (a apt) installed(ctx context.Context, name string) (State, error) {
+	var rows []dpkgRow
+	exit, err := a.query(ctx, Effect, func(line string) { rows = append(rows, parseDpkgRow(line)) },
+		"dpkg-query", "-W", "-f", dpkgFormat, name)
+	switch {
+	case err != nil:
+		return State{}, err
+	case exit.Code > 1: // 1: there is no such package
+		return State{}, failure("dpkg-query", exit, nil)
+	}
+	_, qualified, _ := strings.Cut(name, ":")
+	native := qualified
+	if qualified == "" && ambiguous(rows) {
+		if native, err = a.architecture(ctx); err != nil {
+			return State{}, err
+		}
+	}
+	return stateOf(rows, native), nil
+}
+
+// architecture is the one that packages have if nothing else is said.
+func (a apt) architecture(ctx context.Context) (string, error) {
+	exit, err := a.query(ctx, Effect, nil, "dpkg", "--print-architecture")
+	if err == nil && exit.Code != 0 {
+		err = failure("dpkg --print-architecture", exit, nil)
+	}
+	return strings.TrimSpace(exit.Stdout.Text), err
+}
+
+// provider implements [looker].
+func (a apt) provider(ctx context.Context, name string) (string, error) {
+	name, _, _ = strings.Cut(name, ":")
+	provider := ""
+	exit, err := a.query(ctx, Effect, func(line string) {
+		if row := parseDpkgRow(line); provider == "" && row.installed() && row.provides(name) {
+			provider = row.name
+		}
+	}, "dpkg-query", "-W", "-f", dpkgFormat)
+	if err == nil && exit.Code > 1 {
+		err = failure("dpkg-query", exit, nil)
+	}
+	return provider, err
+}
+
+// offer implements [looker].
+func (a apt) offer(ctx context.Context, name, version string) (string, error) {
+	var policy aptPolicy
+	exit, err := a.query(ctx, "", policy.line, "apt-cache", "policy", name)
+	switch {
+	case err != nil:
+		return "", err
+	case exit.Code != 0:
+		return "", failure("apt-cache policy", exit, nil)
+	case !policy.known:
+		return "", modules.Refuse("package %q is not known here; if its repository is set up, the package lists may be old: cache_valid: 1h fetches them", name)
+	case version == "":
+		return policy.candidate, nil
+	case policy.has(version):
+		return version, nil
+	case len(policy.versions) == 0:
+		return "", modules.Refuse("no version of %q is available, so not %s", name, version)
+	}
+	return "", modules.Refuse("version %s of %q is not available; available: %s", version, name, words(policy.some()))
+}
+
+// order implements [judge]. dpkg is asked, so that its order is what counts.
+func (a apt) order(ctx context.Context, one, other string) (int, error) {
+	if one == other {
+		return 0, nil
+	}
+	for _, relation := range []struct {
+		name  string
+		order int
+	}{{"lt", -1}, {"eq", 0}} {
+		exit, err := a.query(ctx, Effect, nil, "dpkg", "--compare-versions", one, relation.name, other)
+		switch {
+		case err != nil:
+			return 0, err
+		case exit.Code == 0:
+			return relation.order, nil
+		case exit.Code > 1:
+			return 0, failure("dpkg --compare-versions", exit, nil)
+		}
+	}
+	return 1, nil
+}
+
+// same implements [judge].
+func (a apt) same(ctx context.Context, have, wanted string) (bool, error) {
+	order, err := a.order(ctx, have, wanted)
+	return err == nil && order == 0, err
+}
+
+const aptLists = "/var/lib/apt/lists"
+
+// fresh implements [lister].
+func (a apt) fresh(ctx context.Context, within time.Duration) (bool, error) {
+	minutes := max(1, int(within.Minutes()))
+	exit, err := a.query(ctx, "", nil, "find", aptLists, "-maxdepth", "0", "-mmin", fmt.Sprintf("-%d", minutes))
+	return exit.Code == 0 && strings.TrimSpace(exit.Stdout.Text) != "", err
+}
+
+// fetch implements [lister]. apt leaves the time of its folder alone where it
+// finds nothing new.
+func (a apt) fetch(ctx context.Context) error {
+	if err := a.change(ctx, "update"); err != nil {
+		return err
+	}
+	exit, err := a.Run(ctx, modules.Command{Argv: []string{"touch", "-c", aptLists}, Timeout: queryTimeout})
+	if err == nil && exit.Code != 0 {
+		err = failure("touch", exit, nil)
+	}
+	return err
+}
+
+// rehearse implements [changer].
+func (a apt) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
+	var said aptOutput
+	argv := append([]string{"apt-get", "-s", "-q", "-y"}, aptArguments(t)...)
+	exit, err := a.query(ctx, "", said.line, argv...)
+	if err != nil {
+		return nil, err
+	}
+	if exit.Code != 0 {
+		return nil, modules.Refuse("%w", failure("apt-get "+strings.Join(aptArguments(t), " "), exit, said.reasons))
+	}
+	return said.done, nil
+}
+
+// carryOut implements [changer].
+func (a apt) carryOut(ctx context.Context, t transaction) error {
+	return a.change(ctx, aptArguments(t)...)
+}
+
+// change runs apt-get. It waits for dpkg's locks by itself, but not for that of
+// the lists.
+func (a apt) change(ctx context.Context, arguments ...string) error {
+	var said aptOutput
+	command := modules.Command{
+		Argv: append([]string{
+			"apt-get", "-q", "-y",
+			"-o", fmt.Sprintf("DPkg::Lock::Timeout=%d", int(math.Ceil(a.lockWait.Seconds()))),
+			"-o", "DPkg::Options::=--force-confold",
+		}, arguments...),
+		Env:    environment,
+		OnLine: func(line string) { said.line(line) },
+	}
+	exit, err := a.patiently(ctx, func() (modules.Exit, error) {
+		said = aptOutput{}
+		return a.Run(ctx, command)
+	}, func(exit modules.Exit) (string, bool) {
+		return said.lockedOut(exit.Stderr.Text)
+	})
+	switch {
+	case err != nil:
+		return err
+	case exit.Code != 0:
+		return failure("apt-get "+arguments[0], exit, said.reasons)
+	}
+	return nil
+}
+
+// aptArguments are the arguments of apt-get for a transaction.
+func aptArguments(t transaction) []string {
+	arguments := []string{string(install)}
+	if t.verb == remove {
+		arguments[0] = string(remove)
+	}
+	if t.verb == downgrade {
+		arguments = append(arguments, "--allow-downgrades")
+	}
+	for _, i := range t.items {
+		if i.version != "" {
+			i.name += "=" + i.version
+		}
+		arguments = append(arguments, i.name)
+	}
+	return arguments
+}

@@ -1,0 +1,203 @@
+package pkg
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// steps goes from Check to Apply.
+type steps struct {
+	verb    verb
+	version string // "" leaves it to the package manager
+	fetch   bool   // the lists first: what is available is not known yet
+}
+
+// Check implements [modules.Resource].
+func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	m, err := p.manager(h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	have, err := p.have(ctx, h, m)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	s, err := p.decide(ctx, m, have)
+	if err != nil || s == nil {
+		return modules.Plan{}, err
+	}
+	if err := p.held(have, s); err != nil {
+		return modules.Plan{}, err
+	}
+	plan, err := modules.Allowed(p.plan(have, s), h.Files.MayReplace(m.database()))
+	if err != nil || s.fetch {
+		return plan, err
+	}
+	t := p.transaction(s)
+	done, err := m.rehearse(ctx, t)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	return withConsequences(plan, t, done, h.Report), nil
+}
+
+// withConsequences adds to a plan what becomes of other packages, and says which
+// ones would go.
+func withConsequences(plan modules.Plan, t transaction, done []consequence, report modules.Reporter) modules.Plan {
+	var gone []string
+	for _, c := range done {
+		if t.has(c.name) {
+			continue
+		}
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: Effect, Key: c.name, State: State{Installed: c.version != "", Version: c.version}})
+		if c.version == "" {
+			gone = append(gone, c.name)
+		}
+	}
+	if len(gone) > 0 {
+		report.Message("warning", "this removes also: "+words(gone))
+	}
+	return plan
+}
+
+// have says what the host has of the package, or will have.
+func (p *Package) have(ctx context.Context, h modules.Host, m looker) (State, error) {
+	if s, ok := h.Forecast.Lookup(Effect, p.Name); ok {
+		return s.(State), nil
+	}
+	return m.installed(ctx, p.Name)
+}
+
+// decide says what is to be done; nil if nothing is.
+func (p *Package) decide(ctx context.Context, m manager, have State) (*steps, error) {
+	switch {
+	case p.Ensure == absent && !have.there(), p.Ensure == present && have.Installed:
+		return nil, nil
+	case p.Ensure == absent:
+		return &steps{verb: remove}, nil
+	case p.Ensure == present && have.there():
+		return &steps{verb: install, version: have.Version}, nil
+	case p.pinned() && have.Installed && have.Version != "":
+		if same, err := m.same(ctx, have.Version, p.Ensure); err != nil || same {
+			return nil, err
+		}
+	}
+	fresh, err := p.fresh(ctx, m)
+	if err != nil || !fresh {
+		return &steps{verb: install, fetch: true}, err
+	}
+	return p.choose(ctx, m, have)
+}
+
+func (p *Package) pinned() bool {
+	return p.Ensure != present && p.Ensure != latest && p.Ensure != absent
+}
+
+func (p *Package) fresh(ctx context.Context, m manager) (bool, error) {
+	l, ok := m.(lister)
+	within, err := parseDuration("cache_valid", p.CacheValid)
+	if err != nil || !ok || within == 0 {
+		return true, err
+	}
+	return l.fresh(ctx, within)
+}
+
+// choose looks for the version to install; nil if the host has it.
+func (p *Package) choose(ctx context.Context, m manager, have State) (*steps, error) {
+	version := ""
+	if p.pinned() {
+		version = p.Ensure
+	}
+	version, err := m.offer(ctx, p.Name, version)
+	switch {
+	case err != nil:
+		return nil, err
+	case version == "":
+		return p.chooseVirtual(ctx, m)
+	case have.Version == "":
+		return &steps{verb: install, version: version}, nil
+	}
+	order, err := m.order(ctx, have.Version, version)
+	switch {
+	case err != nil:
+		return nil, err
+	case have.Installed && p.Ensure == latest && order >= 0: // it is newer than what is on offer
+		return nil, nil
+	case order > 0:
+		return &steps{verb: downgrade, version: version}, nil
+	}
+	return &steps{verb: install, version: version}, nil
+}
+
+// chooseVirtual is for a name that only other packages provide.
+func (p *Package) chooseVirtual(ctx context.Context, m manager) (*steps, error) {
+	if p.Ensure != present {
+		return nil, modules.Refuse("%q is a virtual package, which has no versions; name the package itself, or write ensure: present", p.Name)
+	}
+	provider, err := m.provider(ctx, p.Name)
+	if err != nil || provider != "" {
+		return nil, err
+	}
+	return &steps{verb: install}, nil
+}
+
+// held refuses to change a package that somebody has put on hold.
+func (p *Package) held(have State, s *steps) error {
+	if !have.Held || !have.there() || s.fetch || s.verb != remove && s.version == have.Version {
+		return nil
+	}
+	return modules.Refuse("%s is held at %s; to let it change, run: apt-mark unhold %s", p.Name, have.Version, p.Name)
+}
+
+func (p *Package) transaction(s *steps) transaction {
+	return transaction{s.verb, []item{{p.Name, s.version}}}
+}
+
+// plan says in words what will be done.
+func (p *Package) plan(have State, s *steps) modules.Plan {
+	after := State{Installed: s.verb != remove, Version: s.version, Held: have.Held && s.verb != remove}
+	return modules.Plan{
+		Action:  action(have, s),
+		Changes: changes(have, s),
+		Effects: []modules.Effect{{Kind: Effect, Key: p.Name, State: after}, modules.Anything},
+		Steps:   s,
+	}
+}
+
+func action(have State, s *steps) string {
+	switch {
+	case s.verb == remove:
+		return "uninstalled"
+	case s.fetch && have.there():
+		return "fetched the package lists and looked for the version"
+	case s.fetch:
+		return "fetched the package lists and installed"
+	case !have.there() && s.version == "":
+		return "installed"
+	case !have.there():
+		return "installed version " + s.version
+	case s.verb == downgrade:
+		return "downgraded to " + s.version
+	case have.Version == s.version:
+		return "finished the installation of version " + s.version
+	}
+	return "upgraded to " + s.version
+}
+
+func changes(have State, s *steps) []modules.Change {
+	var list []modules.Change
+	if s.fetch {
+		list = append(list, modules.Change{Property: "cache", Have: "outdated", Want: "valid"})
+	}
+	switch {
+	case s.verb == remove:
+		return append(list, modules.Change{Property: "ensure", Have: cmp.Or(have.Unfinished, have.Version, present), Want: absent})
+	case have.Installed && s.fetch:
+		return list
+	case have.Installed:
+		return append(list, modules.Change{Property: "version", Have: cmp.Or(have.Version, "unknown"), Want: s.version})
+	}
+	return append(list, modules.Change{Property: "ensure", Have: cmp.Or(have.Unfinished, absent), Want: cmp.Or(s.version, present)})
+}

@@ -1,0 +1,59 @@
+package pkg
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// maxEvidence is how many lines an error quotes.
+const maxEvidence = 4
+
+// failure says what a program that has failed had to say: reasons that are known,
+// and the last lines of its standard error, those that are marked as errors if
+// there are any.
+func failure(command string, exit modules.Exit, reasons []string) error {
+	var said, marked []string
+	for line := range strings.Lines(exit.Stderr.Text) {
+		line = strings.Join(strings.Fields(line), " ")
+		line, isMarked := strings.CutPrefix(line, "E: ")
+		switch {
+		case line == "" || isNoise(line):
+		case isMarked:
+			marked = append(marked, line)
+		default:
+			said = append(said, line)
+		}
+	}
+	if len(marked) > 0 {
+		said = marked
+	}
+	said = said[max(0, len(said)-maxEvidence):]
+	said = slices.Concat(reasons[:min(len(reasons), maxEvidence)], said)
+	text := fmt.Sprintf("%s ended with exit code %d", command, exit.Code)
+	if len(said) > 0 {
+		text += ": " + strings.Join(said, "; ")
+	}
+	return &managerError{text: text, safe: fmt.Sprintf("the package manager ended with exit code %d", exit.Code)}
+}
+
+// isNoise reports whether a line says nothing about what went wrong.
+func isNoise(line string) bool {
+	for _, begin := range []string{"W: ", "N: ", "Errors were encountered while processing:", "Sub-process /usr/bin/dpkg returned"} {
+		if strings.HasPrefix(line, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// managerError is the failure of a package manager. What it printed may come from
+// the scripts of a package.
+type managerError struct{ text, safe string }
+
+func (e *managerError) Error() string { return e.text }
+
+// Redacted implements [modules.Redactor].
+func (e *managerError) Redacted() string { return e.safe }

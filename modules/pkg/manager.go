@@ -1,0 +1,192 @@
+package pkg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// manager is the package manager of a host.
+type manager interface {
+	looker
+	judge
+	changer
+}
+
+// looker asks about packages and changes nothing.
+type looker interface {
+	// installed says what the host has of a package.
+	installed(ctx context.Context, name string) (State, error)
+	// provider names an installed package that provides a virtual one; "" is none.
+	provider(ctx context.Context, name string) (string, error)
+	// offer gives the full version that would be installed, or the newest one if
+	// version is "". It is "" for a virtual package.
+	offer(ctx context.Context, name, version string) (string, error)
+}
+
+// judge knows the order of versions.
+type judge interface {
+	// order compares two full versions: below 0 if the first is lower.
+	order(ctx context.Context, a, b string) (int, error)
+	// same reports whether a full version is one that was asked for.
+	same(ctx context.Context, have, wanted string) (bool, error)
+}
+
+// changer changes what is installed.
+type changer interface {
+	// database is a path that whoever changes packages must be able to replace.
+	database() string
+	// rehearse finds out why a transaction would be refused, and what it would do,
+	// to other packages too.
+	rehearse(ctx context.Context, t transaction) ([]consequence, error)
+	carryOut(ctx context.Context, t transaction) error
+}
+
+// lister is a manager whose lists of available packages have to be fetched.
+type lister interface {
+	fresh(ctx context.Context, within time.Duration) (bool, error)
+	fetch(ctx context.Context) error
+}
+
+// A verb is what a transaction does.
+type verb string
+
+const (
+	install   verb = "install" // or upgrade
+	downgrade verb = "downgrade"
+	remove    verb = "remove"
+)
+
+// A transaction does the same to one or more packages.
+type transaction struct {
+	verb  verb
+	items []item
+}
+
+// An item is a package and a full version; "" leaves that to the manager.
+type item struct{ name, version string }
+
+// has reports whether a package is one of those that shall be changed.
+func (t transaction) has(name string) bool {
+	return slices.ContainsFunc(t.items, func(i item) bool { return i.name == name })
+}
+
+// A consequence is what becomes of a package in a transaction.
+type consequence struct {
+	name    string
+	version string // "" if it is removed
+}
+
+// maxConsequences bounds those that are kept of a transaction.
+const maxConsequences = 10000
+
+// A tool is a package manager by the programs that it needs.
+type tool struct {
+	provider string
+	program  string // the one that is asked for
+	needs    string // and one more
+	make     func(a access) manager
+}
+
+// access is what a manager works with.
+type access struct {
+	modules.Commands
+	program  string
+	lockWait time.Duration
+	valid    time.Duration // 0: as the manager is configured
+}
+
+// tools lists the package managers, the preferred one first.
+var tools = []tool{
+	{"apt", "apt-get", "dpkg-query", func(a access) manager { return apt{a} }},
+	{"dnf", "dnf5", "rpm", func(a access) manager { return dnf{a} }},
+	{"dnf", "dnf", "rpm", func(a access) manager { return dnf{a} }},
+	{"dnf", "yum", "rpm", func(a access) manager { return dnf{a} }},
+}
+
+// manager finds the package manager to use.
+func (p *Package) manager(h modules.Host) (manager, error) {
+	wait, err := parseDuration("lock_timeout", p.LockTimeout)
+	valid, err2 := parseDuration("cache_valid", p.CacheValid)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, err
+	}
+	for _, t := range tools {
+		if p.Provider != "" && p.Provider != t.provider {
+			continue
+		}
+		found, err := has(h.Files, t.program, t.needs)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			return t.make(access{h.Commands, t.program, wait, valid}), nil
+		}
+	}
+	if p.Provider == "apt" {
+		return nil, modules.Refuse("provider apt needs apt-get and dpkg-query in %s", modules.DefaultPath)
+	}
+	if p.Provider == "dnf" {
+		return nil, modules.Refuse("provider dnf needs rpm and one of dnf5, dnf and yum in %s", modules.DefaultPath)
+	}
+	return nil, modules.Refuse("no package manager is found: neither apt-get with dpkg-query nor dnf or yum with rpm is in %s", modules.DefaultPath)
+}
+
+// has reports whether all of these programs are where programs are looked for.
+func has(files modules.FileReader, programs ...string) (bool, error) {
+	for _, program := range programs {
+		found := false
+		for _, dir := range filepath.SplitList(modules.DefaultPath) {
+			_, err := modules.Follow(files, path.Join(dir, program))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+				return false, err
+			}
+			found = found || err == nil
+		}
+		if !found {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// queryTimeout bounds a question to the package manager, which may be about to
+// read large lists, or to fetch them (dnf).
+const queryTimeout = 5 * time.Minute
+
+// query runs a program that only looks, and passes on the lines it prints.
+func (a access) query(ctx context.Context, reads modules.EffectKind, onLine func(string), argv ...string) (modules.Exit, error) {
+	exit, err := a.Probe(ctx, modules.Command{
+		Argv:    argv,
+		Env:     environment,
+		Timeout: queryTimeout,
+		Reads:   reads,
+		OnLine:  onLine,
+	})
+	if err != nil {
+		return exit, fmt.Errorf("asking for packages: %w", err)
+	}
+	return exit, nil
+}
+
+// environment keeps package managers from asking questions (CCM's own list).
+var environment = []string{
+	"DEBIAN_FRONTEND=noninteractive",
+	"APT_LISTBUGS_FRONTEND=none",
+	"APT_LISTCHANGES_FRONTEND=none",
+}
+
+func quote(s string) string { return strconv.Quote(s) }
+
+// words joins a list for an error.
+func words(list []string) string { return strings.Join(list, ", ") }

@@ -1,0 +1,111 @@
+package pkg
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Package is a package of the operating system. It does what CCM's package
+// resource does, except that on purpose:
+//   - ensure defaults to present, as CCM's schema says;
+//   - latest changes nothing when nothing is newer;
+//   - versions compare as the package manager itself compares them;
+//   - a package that is held is left as it is, and that is an error;
+//   - neighbours go through one transaction.
+type Package struct {
+	Name        string `json:"name" required:"true" looks:"^[A-Za-z0-9]([A-Za-z0-9._+:~-]*[A-Za-z0-9._+:~])?$" doc:"name of the package, with an architecture if it is not the host's own: libc6:i386 (apt), glibc.i686 (dnf); a virtual package is present when a package that provides it is"`
+	Ensure      string `json:"ensure,omitempty" default:"present" numbers:"refuse" looks:"^[A-Za-z0-9][A-Za-z0-9._+:~^-]*$" doc:"present; absent; latest; or a version as the package manager writes it, such as 1.22.1-9 or 1:5.8-1.el9 (dnf also takes one without epoch or release)"`
+	Provider    string `json:"provider,omitempty" enum:"apt,dnf" doc:"package manager; default: the one that the host has (apt before dnf)"`
+	CacheValid  string `json:"cache_valid,omitempty" looks:"^[0-9]+[smhd]$" doc:"how old the lists of available packages may be, such as 1h; older ones are fetched before something is installed or latest is looked for; default: apt never fetches them, dnf as it is configured"`
+	LockTimeout string `json:"lock_timeout,omitempty" looks:"^[0-9]+[smhd]$" default:"2m" doc:"how long to wait while another process uses the package manager"`
+}
+
+// The values of ensure that are no version.
+const (
+	present = "present"
+	absent  = "absent"
+	latest  = "latest"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "package",
+		Doc: "Keeps a package installed, at a version or at the latest one, or away, by apt or dnf. " +
+			"Configuration files that were changed are kept.",
+		New: func() modules.Resource { return new(Package) },
+	}
+}
+
+var (
+	nameCharacters    = regexp.MustCompile(`^[a-zA-Z0-9._+:~-]+$`)
+	versionCharacters = regexp.MustCompile(`^[a-zA-Z0-9._+:~^-]+$`)
+)
+
+const dangerous = ";&|$`()[]{}<>*?'\"\\!\n\r\t"
+
+// Validate implements [modules.Resource].
+func (p *Package) Validate() error {
+	_, badValid := parseDuration("cache_valid", p.CacheValid)
+	_, badTimeout := parseDuration("lock_timeout", p.LockTimeout)
+	return errors.Join(p.validateName(), p.validateEnsure(), badValid, badTimeout)
+}
+
+func (p *Package) validateName() error {
+	switch {
+	case p.Name == "":
+		return nil // the tag says so
+	case strings.ContainsAny(p.Name, dangerous):
+		return modules.Errorf("name", "package name contains dangerous characters: %q", p.Name)
+	case !nameCharacters.MatchString(p.Name):
+		return modules.Errorf("name", "package name contains invalid characters: %q (allowed: alphanumeric, ._+:~-)", p.Name)
+	case !isAlphanumeric(p.Name[0]):
+		return modules.Errorf("name", "package name %q does not begin with a letter or digit", p.Name)
+	case strings.HasSuffix(p.Name, "-"): // apt-get install NAME- removes it
+		return &modules.PropertyError{Path: "name", Msg: "package name ends with a dash: " + p.Name, Hint: "to remove a package, write ensure: absent"}
+	}
+	return nil
+}
+
+func (p *Package) validateEnsure() error {
+	switch {
+	case p.Ensure == "":
+		return nil
+	case strings.ContainsAny(p.Ensure, dangerous):
+		return modules.Errorf("ensure", "package version/ensure contains dangerous characters: %q", p.Ensure)
+	case !versionCharacters.MatchString(p.Ensure) || !isAlphanumeric(p.Ensure[0]):
+		return &modules.PropertyError{
+			Path: "ensure",
+			Msg:  "package version/ensure is neither a word nor a version: " + quote(p.Ensure),
+			Hint: "write present, absent, latest or a version such as 1.22.1-9",
+		}
+	}
+	return nil
+}
+
+func isAlphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// parseDuration reads a whole number and a unit; "" is 0.
+func parseDuration(property, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	number, day := text, time.Duration(1)
+	if hours, ok := strings.CutSuffix(text, "d"); ok {
+		number, day = hours+"h", 24
+	}
+	d, err := time.ParseDuration(number)
+	if err != nil || d < 0 || d > maxDuration || strings.ContainsAny(text, ".+-") {
+		return 0, &modules.PropertyError{Path: property, Msg: "invalid duration " + quote(text), Hint: "write a number and a unit, such as 90s, 5m, 1h or 2d"}
+	}
+	return d * day, nil
+}
+
+// maxDuration is more than anybody means, and small enough to count in.
+const maxDuration = 10 * 365 * 24 * time.Hour

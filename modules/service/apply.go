@@ -1,0 +1,177 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Apply implements [modules.Resource].
+func (s *Service) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	t, ok := p.Steps.(*task)
+	if !ok {
+		return errors.New("the plan is not one of a service")
+	}
+	for i := 0; i < len(t.verbs); i++ {
+		if err := s.do(ctx, h, t, t.verbs[i]); err != nil {
+			return err
+		}
+		if t.verbs[i] != reread {
+			continue
+		}
+		more, err := s.reconsider(ctx, h, t)
+		if err != nil {
+			return err
+		}
+		t.verbs = append(t.verbs, more...)
+	}
+	return nil
+}
+
+// reconsider finds what is to be done besides the plan, now that the manager
+// knows the unit file as it is.
+func (s *Service) reconsider(ctx context.Context, h modules.Host, t *task) ([]verb, error) {
+	u, err := t.manager.look(ctx, h, s.Name)
+	if err != nil {
+		return nil, err
+	}
+	verbs, err := s.verbs(h.Files, u)
+	if err != nil {
+		return nil, err
+	}
+	t.unit = u
+	if u.stale {
+		h.Report.Message("warning", u.id+": systemd has read its unit file again and still takes it for changed")
+	}
+	more := slices.DeleteFunc(verbs, func(v verb) bool { return slices.Contains(t.verbs, v) })
+	if len(more) > 0 {
+		h.Report.Message("info", "the unit file as it is now asks for more: "+action(more))
+	}
+	return more, nil
+}
+
+// do carries out one verb, and waits until it is done.
+func (s *Service) do(ctx context.Context, h modules.Host, t *task, v verb) error {
+	timeout, err := s.timeout()
+	if err != nil {
+		return err
+	}
+	exit, err := h.Commands.Run(ctx, modules.Command{Argv: t.manager.command(t.unit, v), Timeout: timeout})
+	switch {
+	case errors.Is(err, modules.ErrTimeout):
+		return s.failed(ctx, h, t, v, fmt.Sprintf("it has not ended within %v", timeout))
+	case err != nil:
+		return fmt.Errorf("%s %s: %w", v, t.unit.id, err)
+	case exit.Code != 0:
+		return s.failed(ctx, h, t, v, complaint(exit))
+	}
+	return nil
+}
+
+// failed tells why a verb did not do its work.
+func (s *Service) failed(ctx context.Context, h modules.Host, t *task, v verb, why string) error {
+	text := fmt.Sprintf("%s %s: %s", v, t.unit.id, why)
+	if !runsPrograms(v) {
+		return &failure{text: text, safe: text}
+	}
+	u, err := t.manager.look(ctx, h, s.Name)
+	if err != nil {
+		u = t.unit
+	}
+	return &failure{text: text, safe: text, evidence: t.manager.log(ctx, h, u)}
+}
+
+// settle is how long a service has to stay alive to count as started.
+const settle = 500 * time.Millisecond
+
+// Verify implements [modules.Verifier]: a second Check, and it sees whether a
+// service that has been started stays alive.
+func (s *Service) Verify(ctx context.Context, h modules.Host, p modules.Plan) error {
+	t, ok := p.Steps.(*task)
+	if !ok {
+		return errors.New("the plan is not one of a service")
+	}
+	u, err := t.manager.look(ctx, h, s.Name)
+	if err != nil {
+		return err
+	}
+	begun := slices.ContainsFunc(t.verbs, func(v verb) bool { return v == start || v == restart || v == reload })
+	if begun && u.runs() && !u.oneshot {
+		first := u
+		if u, err = s.lookLater(ctx, h, t.manager); err != nil {
+			return err
+		}
+		if replaced(first, u) {
+			return s.mismatch(ctx, h, t, u, "service keeps being restarted")
+		}
+	}
+	if begun && u.oneshot && u.state == "inactive" && u.result == "success" && !u.unmet {
+		u.endedRun = true // nothing refers to it, so systemd has forgotten when it ran
+	}
+	return s.verify(ctx, h, t, u)
+}
+
+func (s *Service) lookLater(ctx context.Context, h modules.Host, m manager) (unit, error) {
+	timer := time.NewTimer(settle)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return m.look(ctx, h, s.Name)
+	case <-ctx.Done():
+		return unit{}, context.Cause(ctx)
+	}
+}
+
+// replaced reports whether the manager has started a service again while we
+// waited.
+func replaced(first, then unit) bool { return then.restarts > first.restarts }
+
+// verify says what still differs, in the words of CCM.
+func (s *Service) verify(ctx context.Context, h modules.Host, t *task, u unit) error {
+	var reasons []string
+	add := func(differs bool, have, want string) {
+		if differs {
+			reasons = append(reasons, fmt.Sprintf("service is %s, expected %s", have, want))
+		}
+	}
+	add(s.Ensure != stopped && !u.runs(), u.condition(), running)
+	add(s.Ensure == stopped && !u.stopped(), u.condition(), stopped)
+	add(is(s.Enable, true) && !u.enabled(), "disabled", "enabled")
+	add(is(s.Enable, false) && u.enabled(), "enabled", "disabled")
+	add(is(s.Masked, true) && !u.masked(), "not masked", "masked")
+	add(is(s.Masked, false) && u.masked(), "masked", "unmasked")
+	if len(reasons) == 0 {
+		return nil
+	}
+	return s.mismatch(ctx, h, t, u, strings.Join(reasons, ", "))
+}
+
+func (s *Service) mismatch(ctx context.Context, h modules.Host, t *task, u unit, text string) error {
+	if s.Ensure == stopped || u.runs() && u.restarts == 0 {
+		return &failure{text: text, safe: text}
+	}
+	if u.unmet {
+		text += ": a condition of its unit file is not met"
+	} else if how := u.ending(); how != "" {
+		text += ": " + how
+	}
+	return &failure{text: text, safe: text, evidence: t.manager.log(ctx, h, u)}
+}
+
+// ending says how a unit came to where it is.
+func (u unit) ending() string {
+	switch {
+	case u.result == "exit-code":
+		return "it ended with exit status " + u.status
+	case u.result == "success" && u.state == "inactive":
+		return "it ended by itself, with exit status " + u.status
+	case u.result != "" && u.result != "success":
+		return "it ended by " + u.result
+	}
+	return ""
+}

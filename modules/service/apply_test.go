@@ -1,0 +1,79 @@
+package service
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// slow is a manager that learns what is in a unit file only when it reads it
+// again, as those of old do.
+type slow struct {
+	manager
+	reread unit
+	ran    []verb
+}
+
+func (m *slow) look(context.Context, modules.Host, string) (unit, error) { return m.reread, nil }
+
+func (m *slow) command(_ unit, v verb) []string {
+	m.ran = append(m.ran, v)
+	return []string{"true"}
+}
+
+// said collects messages.
+type said struct {
+	modules.Reporter
+	lines []string
+}
+
+func (s *said) Message(level, text string) { s.lines = append(s.lines, level+": "+text) }
+
+func TestRereadAsksForMore(t *testing.T) {
+	yes := true
+	for _, tc := range []struct {
+		name   string
+		reread unit
+		ran    []verb
+		said   []string
+		err    string
+	}{
+		{"as it was", unit{id: "a.service", state: "active", fileState: "static"}, []verb{reread}, nil, ""},
+		{
+			"it can be enabled", unit{id: "a.service", state: "active", fileState: "disabled"}, []verb{reread, enable},
+			[]string{"info: the unit file as it is now asks for more: enabled"}, "",
+		},
+		{
+			"it runs no longer", unit{id: "a.service", state: "inactive", fileState: "disabled"}, []verb{reread, enable, start},
+			[]string{"info: the unit file as it is now asks for more: started and enabled"}, "",
+		},
+		{
+			"still not read", unit{id: "a.service", state: "active", fileState: "static", stale: true}, []verb{reread},
+			[]string{"warning: a.service: systemd has read its unit file again and still takes it for changed"}, "",
+		},
+		{
+			"it is masked", unit{id: "a.service", state: "inactive", fileState: "masked"}, []verb{reread}, nil,
+			"service a.service is masked, so it cannot be started; write masked: false as well",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := &Service{Name: "a", Ensure: running, Enable: &yes, Timeout: "90s"}
+			m, report := &slow{reread: tc.reread}, &said{}
+			h := modtest.Host()
+			h.Report = report
+			before := unit{id: "a.service", state: "active", fileState: "static", stale: true}
+			err := s.Apply(t.Context(), h, modules.Plan{Steps: &task{manager: m, unit: before, verbs: []verb{reread}}})
+			if tc.err != "" {
+				require.EqualError(t, err, tc.err)
+			} else {
+				require.NoError(t, err)
+			}
+			require.Equal(t, tc.ran, m.ran)
+			require.Equal(t, tc.said, report.lines)
+		})
+	}
+}

@@ -1,0 +1,178 @@
+package service
+
+import (
+	"context"
+	"path"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// task goes from Check to Apply and Verify.
+type task struct {
+	manager manager
+	unit    unit
+	verbs   []verb // in the order in which they are done
+}
+
+// Check implements [modules.Resource].
+func (s *Service) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	m, u, err := s.find(ctx, h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	verbs, err := s.verbs(h.Files, u)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	return s.plan(h, m, u, verbs)
+}
+
+// Refresh implements [modules.Refresher]. A service that does not run, or shall
+// not, is left to the plan.
+func (s *Service) Refresh(ctx context.Context, h modules.Host, p modules.Plan) (modules.Plan, error) {
+	if s.Ensure == stopped {
+		return p, nil
+	}
+	m, u, err := s.find(ctx, h)
+	if err != nil || !u.runs() {
+		return p, err
+	}
+	verbs, err := s.verbs(h.Files, u)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if u.masked() && !slices.Contains(verbs, unmask) {
+		return modules.Plan{}, modules.Refuse("service %s is masked, so it cannot be restarted; write masked: false as well", u.id)
+	}
+	again := restart
+	if s.Reload && u.canReload && !u.stale {
+		again = reload
+	}
+	refreshed, err := s.plan(h, m, u, append(verbs, again))
+	refreshed.Refreshed = err == nil
+	return refreshed, err
+}
+
+func (s *Service) find(ctx context.Context, h modules.Host) (manager, unit, error) {
+	m, err := s.manager(h)
+	if err != nil {
+		return nil, unit{}, err
+	}
+	if _, ok := m.(openrc); ok && s.Masked != nil {
+		return nil, unit{}, modules.Refuse("OpenRC has no masked services; leave masked out")
+	}
+	u, err := m.look(ctx, h, s.Name)
+	return m, u, err
+}
+
+// verbs are what has to be done to a unit.
+func (s *Service) verbs(files modules.FileReader, u unit) ([]verb, error) {
+	if err := s.possible(files, u); err != nil {
+		return nil, err
+	}
+	var verbs []verb
+	add := func(v verb, needed bool) {
+		if needed {
+			verbs = append(verbs, v)
+		}
+	}
+	add(reread, u.stale && !u.missing)
+	add(forget, u.state == crashed)
+	add(unmask, is(s.Masked, false) && u.masked())
+	add(stop, s.Ensure == stopped && !u.stopped() && u.state != crashed)
+	add(disable, is(s.Enable, false) && u.enabled())
+	// Before it is started: systemd forgets how a unit ended that nothing refers to.
+	add(enable, is(s.Enable, true) && !u.enabled())
+	add(start, s.Ensure != stopped && !u.runs())
+	add(mask, is(s.Masked, true) && !u.masked())
+	return verbs, nil
+}
+
+// possible refuses what could not come true.
+func (s *Service) possible(files modules.FileReader, u unit) error {
+	unmasked := u.masked() && !is(s.Masked, false)
+	switch {
+	case u.missing && !u.masked() && (s.Ensure != stopped || is(s.Enable, true)):
+		return modules.Refuse("service %s not found; install it first, or correct its name", u.id)
+	case unmasked && s.Ensure != stopped && !u.runs():
+		return modules.Refuse("service %s is masked, so it cannot be started; write masked: false as well", u.id)
+	case unmasked && is(s.Enable, true):
+		return modules.Refuse("service %s is masked, so it cannot be enabled; write masked: false as well", u.id)
+	case u.broken != "" && !u.stale && (s.Ensure != stopped && !u.runs() || is(s.Enable, true) && !u.enabled()):
+		return modules.Refuse("service %s cannot be used: %s", u.id, u.broken)
+	case is(s.Masked, true) && !u.masked():
+		return s.maskable(files, u)
+	case is(s.Enable, true) && !u.enabled() && !u.masked() && !u.stale && (u.fileState == "" || u.fileState == "bad"):
+		return modules.Refuse("service %s has no unit file that could be enabled; leave enable out", u.id)
+	case is(s.Enable, false) && u.enabled() && !u.stale:
+		return s.disableable(u)
+	}
+	return nil
+}
+
+// disableable refuses to disable what is enabled by something else than links.
+func (s *Service) disableable(u unit) error {
+	switch u.fileState {
+	case "static", "indirect", "generated", "transient":
+		return modules.Refuse("service %s is %s: there is nothing to disable, since other units or programs start it; "+
+			"write masked: true with ensure: stopped to keep it from being started", u.id, u.fileState)
+	}
+	return s.notAlias(u, "disabled")
+}
+
+// maskable refuses to mask a unit file where the mask would have to be.
+func (s *Service) maskable(files modules.FileReader, u unit) error {
+	own := path.Join(unitDirs[0], u.id)
+	_, err := files.Stat(own)
+	switch {
+	case err == nil:
+		return modules.Refuse("service %s cannot be masked, because its unit file is %s; remove that, or keep it in /usr/local/lib/systemd/system", u.id, own)
+	case !modules.NotThere(err):
+		return err
+	}
+	return s.notAlias(u, "masked")
+}
+
+// notAlias refuses a name that may be gone when the work is done.
+func (s *Service) notAlias(u unit, participle string) error {
+	if name := unitName(s.Name); name != u.id && len(u.names) > 1 && slices.Contains(u.names, name) {
+		return modules.Refuse("service %s is another name of %s and cannot be %s by it; write %s", name, u.id, participle, u.id)
+	}
+	return nil
+}
+
+// changesLinks reports whether a verb makes or removes links to unit files.
+func changesLinks(v verb) bool { return v == enable || v == disable || v == mask || v == unmask }
+
+// plan puts verbs into words.
+func (s *Service) plan(h modules.Host, m manager, u unit, verbs []verb) (modules.Plan, error) {
+	if len(verbs) == 0 {
+		return modules.Plan{}, nil
+	}
+	p := modules.Plan{
+		Action:  action(verbs),
+		Changes: changes(u, verbs),
+		Effects: after(u, verbs).effects(),
+		Steps:   &task{manager: m, unit: u, verbs: verbs},
+	}
+	if slices.Contains(verbs, mask) {
+		p.Effects = append(p.Effects, modules.Effect{
+			Kind:  modules.PathEffect,
+			Key:   path.Join(unitDirs[0], u.id),
+			State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Symlink, Target: "/dev/null"}},
+		})
+	}
+	if slices.ContainsFunc(verbs, unforeseeable) || m.uncertain(h) {
+		p.Effects = append(p.Effects, modules.Anything)
+	}
+	return modules.Allowed(p, m.refused(h, u, verbs))
+}
+
+// unforeseeable reports whether nobody can know what will come of a verb: what
+// programs do, or what is below a mask or in a unit file that is yet to be read.
+func unforeseeable(v verb) bool { return runsPrograms(v) || v == unmask || v == reread }
+
+// runsPrograms reports whether a verb makes the programs of a service do what
+// they do.
+func runsPrograms(v verb) bool { return v == start || v == stop || v == restart || v == reload }

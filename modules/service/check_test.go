@@ -1,0 +1,146 @@
+package service
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// noFiles is a file system without files.
+type noFiles struct{ modules.FileReader }
+
+func (noFiles) Stat(string) (modules.FileInfo, error) { return modules.FileInfo{}, fs.ErrNotExist }
+
+var (
+	states     = []string{"active", "reloading", "refreshing", "inactive", "failed", "activating", "deactivating", "maintenance", crashed}
+	fileStates = []string{
+		"enabled", "enabled-runtime", "linked", "linked-runtime", "alias", "masked", "masked-runtime", "static",
+		"indirect", "disabled", "generated", "transient", "bad", "",
+	}
+)
+
+// everyUnit visits all the combinations of states that a unit can be in.
+func everyUnit(visit func(unit)) {
+	for _, state := range states {
+		for _, fileState := range fileStates {
+			for bits := range 8 {
+				u := unit{id: "a.service", names: []string{"a.service"}, file: "/a", state: state, fileState: fileState}
+				u.stale = bits&1 != 0
+				if bits&2 != 0 {
+					u.broken = "it is broken"
+				}
+				if bits&4 != 0 && state == "inactive" {
+					u.missing, u.fileState = true, ""
+				}
+				visit(u)
+			}
+		}
+	}
+}
+
+// everyService visits all valid combinations of ensure, enable and masked.
+func everyService(t *testing.T, visit func(*Service)) {
+	yes, no := true, false
+	for _, ensure := range []string{running, stopped} {
+		for _, enable := range []*bool{nil, &yes, &no} {
+			for _, masked := range []*bool{nil, &yes, &no} {
+				s := &Service{Name: "a", Ensure: ensure, Enable: enable, Masked: masked, Timeout: "90s"}
+				require.NoError(t, modules.CheckTags(s))
+				if s.Validate() == nil {
+					visit(s)
+				}
+			}
+		}
+	}
+}
+
+// TestDecisions has every service in every state: what is decided, once done,
+// leaves nothing to decide, and Verify is content with it.
+func TestDecisions(t *testing.T) {
+	decided, refused := 0, 0
+	everyService(t, func(s *Service) {
+		everyUnit(func(u unit) {
+			what := fmt.Sprintf("%+v on %+v", *s, u)
+			verbs, err := s.verbs(noFiles{}, u)
+			if err != nil {
+				refused++
+				return
+			}
+			decided++
+			then := after(u, verbs)
+			require.NoError(t, s.verify(t.Context(), modules.Host{}, &task{}, then), what)
+			again, err := s.verbs(noFiles{}, then)
+			if slices.Contains(verbs, unmask) && s.Enable == nil && s.Ensure == stopped {
+				return // the state below the mask may be one that is refused
+			}
+			require.NoError(t, err, what)
+			require.Empty(t, again, what)
+			require.Equal(t, len(verbs) > 0, action(verbs) != "" && len(changes(u, verbs)) > 0, what)
+		})
+	})
+	require.Positive(t, refused)
+	require.Greater(t, decided, refused)
+}
+
+// TestCCM holds the decisions against the table of CCM: what is done to a unit
+// that is there, by its two dimensions.
+func TestCCM(t *testing.T) {
+	yes, no := true, false
+	for _, tc := range []struct {
+		ensure           string
+		enable           *bool
+		state, fileState string
+		action           string
+	}{
+		{running, nil, "active", "disabled", ""},
+		{running, nil, "inactive", "disabled", "started"},
+		{running, nil, "failed", "disabled", "started"},
+		{running, nil, "activating", "disabled", "started"},
+		{stopped, nil, "inactive", "enabled", ""},
+		{stopped, nil, "failed", "enabled", ""},
+		{stopped, nil, "active", "enabled", "stopped"},
+		{running, &yes, "active", "enabled", ""},
+		{running, &yes, "active", "disabled", "enabled"},
+		{running, &yes, "inactive", "disabled", "started and enabled"},
+		{running, &yes, "inactive", "static", "started"},
+		{running, &no, "active", "disabled", ""},
+		{running, &no, "active", "enabled", "disabled"},
+		{running, &no, "inactive", "enabled", "started and disabled"},
+		{stopped, &yes, "inactive", "disabled", "enabled"},
+		{stopped, &yes, "active", "disabled", "stopped and enabled"},
+		{stopped, &no, "active", "enabled-runtime", "stopped and disabled"},
+		{stopped, &no, "inactive", "masked", ""},
+	} {
+		s := &Service{Name: "a", Ensure: tc.ensure, Enable: tc.enable}
+		verbs, err := s.verbs(noFiles{}, unit{id: "a.service", file: "/a", state: tc.state, fileState: tc.fileState})
+		require.NoError(t, err)
+		if len(verbs) == 0 {
+			require.Empty(t, tc.action, "%+v", tc)
+			continue
+		}
+		require.Equal(t, tc.action, action(verbs), "%+v", tc)
+	}
+}
+
+func TestOrder(t *testing.T) {
+	s := &Service{Name: "a", Ensure: running}
+	yes, no := true, false
+	s.Enable, s.Masked = &yes, &no
+	u := unit{id: "a.service", file: "/a", state: "inactive", fileState: "masked", stale: true}
+	verbs, err := s.verbs(noFiles{}, u)
+	require.NoError(t, err)
+	require.Equal(t, []verb{reread, unmask, enable, start}, verbs)
+	require.Equal(t, "unmasked, started and enabled", action(verbs))
+
+	s.Ensure, s.Enable, s.Masked = stopped, &no, &yes
+	u = unit{id: "a.service", file: "/a", state: "active", fileState: "enabled"}
+	verbs, err = s.verbs(noFiles{}, u)
+	require.NoError(t, err)
+	require.Equal(t, []verb{stop, disable, mask}, verbs)
+	require.Equal(t, "stopped, disabled and masked", action(verbs))
+}

@@ -1,0 +1,155 @@
+package service_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// carryOut checks, refreshes if asked to, applies and verifies.
+func carryOut(t *testing.T, properties string, refresh bool) (modules.Plan, error) {
+	t.Helper()
+	res := modtest.Decode(t, builtin.Types(), "service", "{"+properties+"}", "")
+	h := modtest.Host()
+	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+	require.NoError(t, err)
+	if refresh {
+		if plan, err = res.(modules.Refresher).Refresh(t.Context(), modules.ReadOnly(h), plan); err != nil {
+			return plan, err
+		}
+	}
+	if !plan.Pending() {
+		return plan, nil
+	}
+	if err := res.Apply(t.Context(), h, plan); err != nil {
+		return plan, err
+	}
+	return plan, res.(modules.Verifier).Verify(t.Context(), h, plan)
+}
+
+// failing is a unit file for a service that does not do what it should.
+func failing(lines ...string) string {
+	return unitFile(etc+"sv-f.service", append([]string{"[Service]"}, lines...)...)
+}
+
+func TestOnSystemdFailures(t *testing.T) {
+	onSystemd(t)
+	for _, tc := range []struct{ name, setup, properties, err, log string }{
+		{
+			"it dies at once", failing("ExecStart=/bin/sh -c 'echo no secret here; exit 3'"), `"name":"sv-f"`,
+			"service is failed, expected running: it ended with exit status 3", "no secret here",
+		},
+		{
+			"it dies soon", failing("ExecStart=/bin/sh -c 'sleep 0.2; echo no secret here; exit 3'"), `"name":"sv-f"`,
+			"service is failed, expected running: it ended with exit status 3", "no secret here",
+		},
+		{
+			"it ends", failing("ExecStart=/bin/true"), `"name":"sv-f"`,
+			"service is stopped, expected running: it ended by itself, with exit status 0", "Deactivated successfully",
+		},
+		{
+			"it ends by a signal", failing("ExecStart=/bin/sh -c 'kill -KILL $$$$'"), `"name":"sv-f"`,
+			"service is failed, expected running: it ended by signal", "code=killed",
+		},
+		{
+			"it dies again and again", failing("ExecStart=/bin/false", "Restart=always", "RestartSec=10"), `"name":"sv-f"`,
+			"service is activating, expected running: it ended with exit status 1", "status=1/FAILURE",
+		},
+		{
+			"it lives a little and is restarted", failing("ExecStart=/bin/sleep 0.3", "Restart=always", "RestartSec=1ms"), `"name":"sv-f"`,
+			"service keeps being restarted", "Scheduled restart job",
+		},
+		{
+			"it does not get ready", failing("Type=forking", "ExecStart=/bin/sh -c 'echo no secret here; exit 1'"), `"name":"sv-f"`,
+			"start sv-f.service: Job for sv-f.service failed because the control process exited with error code.", "no secret here",
+		},
+		{
+			"it takes too long", failing("ExecStartPre=/bin/sleep 100", "ExecStart=/bin/sleep 100"), `"name":"sv-f","timeout":"1s"`,
+			"start sv-f.service: it has not ended within 1s", "Starting sv-f.service",
+		},
+		{
+			"a oneshot fails", failing("Type=oneshot", "ExecStart=/bin/false"), `"name":"sv-f"`,
+			"start sv-f.service: Job for sv-f.service failed because the control process exited with error code.", "status=1/FAILURE",
+		},
+		{
+			"a condition is not met", unitFile(etc+"sv-f.service", "[Unit]", "ConditionPathExists=/nowhere", sleeps, install), `"name":"sv-f","enable":true`,
+			"service is stopped, expected running: a condition of its unit file is not met", "",
+		},
+		{
+			"it may not be started by hand", unitFile(etc+"sv-f.service", "[Unit]", "RefuseManualStart=yes", sleeps), `"name":"sv-f"`,
+			"start sv-f.service: Failed to start sv-f.service: Operation refused, unit sv-f.service may be requested by dependency only (it is configured to refuse manual start/stop).", "",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sh(t, clean)
+			sh(t, tc.setup)
+			_, err := carryOut(t, tc.properties, false)
+			require.Error(t, err)
+			text, log, _ := strings.Cut(err.Error(), "; its log ends with:\n")
+			require.Equal(t, tc.err, text)
+			require.Contains(t, log, tc.log)
+			require.LessOrEqual(t, strings.Count(log, "\n"), 9)
+			var r modules.Redactor
+			require.ErrorAs(t, err, &r)
+			require.Equal(t, tc.err, r.Redacted(), "what a service logs may be secret")
+		})
+	}
+}
+
+func TestOnSystemdRefresh(t *testing.T) {
+	onSystemd(t)
+	const pid, same = "systemctl show -p MainPID sv-a", "same process"
+	for _, tc := range []struct {
+		name, setup, properties string
+		action                  string
+		refreshed               bool
+		process                 string // same process, another process, or what does not matter
+	}{
+		{"it runs", plain + "systemctl start sv-a", `"name":"sv-a"`, "restarted via subscribe", true, "another"},
+		{"it runs and is to be enabled", plain + "systemctl start sv-a", `"name":"sv-a","enable":true`, "restarted via subscribe and enabled", true, "another"},
+		{"it is stopped", plain, `"name":"sv-a"`, "started", false, "another"},
+		{"it shall be stopped", plain, `"name":"sv-a","ensure":"stopped"`, "", false, same},
+		{"it shall be stopped, and runs", plain + "systemctl start sv-a", `"name":"sv-a","ensure":"stopped"`, "stopped", false, "another"},
+		{"it can reload", reloads + "systemctl start sv-a", `"name":"sv-a","reload":true`, "reloaded via subscribe", true, same},
+		{"it cannot reload", plain + "systemctl start sv-a", `"name":"sv-a","reload":true`, "restarted via subscribe", true, "another"},
+		{"its unit file has changed", reloads + "systemctl start sv-a; sed -i s/1000/2000/ " + etc + "sv-a.service", `"name":"sv-a","reload":true`, "restarted via subscribe", true, "another"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			sh(t, clean)
+			sh(t, tc.setup)
+			before := sh(t, pid)
+			plan, err := carryOut(t, tc.properties, true)
+			require.NoError(t, err)
+			require.Equal(t, tc.action, plan.Action)
+			require.Equal(t, tc.refreshed, plan.Refreshed)
+			require.Equal(t, tc.process == same, before == sh(t, pid))
+			require.Equal(t, plan.Action == "reloaded via subscribe", strings.Contains(sh(t, "ls /run"), "sv-reloaded"))
+			require.Contains(t, sh(t, "systemctl show -p NeedDaemonReload sv-a"), "=no")
+		})
+	}
+	t.Run("a oneshot runs again", func(t *testing.T) {
+		sh(t, clean)
+		sh(t, oneshot+"systemctl enable --now sv-o; rm /run/sv-ran")
+		plan, err := carryOut(t, `"name":"sv-o"`, true)
+		require.NoError(t, err)
+		require.Equal(t, "restarted via subscribe", plan.Action)
+		require.FileExists(t, "/run/sv-ran")
+	})
+	t.Run("it fails to reload", func(t *testing.T) {
+		sh(t, clean)
+		sh(t, unitFile(etc+"sv-a.service", sleeps, "ExecReload=/bin/false")+"systemctl start sv-a")
+		_, err := carryOut(t, `"name":"sv-a","reload":true`, true)
+		require.ErrorContains(t, err, "reload sv-a.service: Job for sv-a.service failed")
+	})
+	t.Run("it is masked", func(t *testing.T) {
+		sh(t, clean)
+		sh(t, other+"systemctl start sv-b; systemctl mask sv-b")
+		_, err := carryOut(t, `"name":"sv-b"`, true)
+		require.EqualError(t, err, "service sv-b.service is masked, so it cannot be restarted; write masked: false as well")
+	})
+}

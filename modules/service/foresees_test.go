@@ -1,0 +1,134 @@
+package service_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+func services(properties ...string) []modtest.Step {
+	var steps []modtest.Step
+	for _, p := range properties {
+		steps = append(steps, modtest.Step{Type: "service", Properties: "{" + p + "}"})
+	}
+	return steps
+}
+
+// written is a step that writes a file of root.
+func written(path, content string) modtest.Step {
+	return modtest.Step{Type: "file", Properties: `{"name":"` + path + `","owner":"root","group":"root","mode":"0644","content":"` + content + `"}`}
+}
+
+// TestOnSystemdForesees has check runs on a real systemd: they change nothing, and
+// what they are certain of comes true.
+func TestOnSystemdForesees(t *testing.T) {
+	onSystemd(t)
+	tally := modtest.Tally{}
+	subscribed := services(`"name":"sv-a"`)[0]
+	subscribed.Subscribe = []int{0}
+	both := plain + other + "systemctl enable --now sv-a sv-b"
+	for _, s := range []struct {
+		name, setup string
+		steps       []modtest.Step
+		want        []string
+	}{
+		{"nothing to do", both, services(`"name":"sv-a"`, `"name":"sv-b","enable":true`), []string{"stable", "stable"}},
+		{
+			"a file that is none of its business", both,
+			append([]modtest.Step{written("/run/sv-motd", "hi")}, services(`"name":"sv-a"`, `"name":"sv-b","enable":false`)...),
+			[]string{"changed", "stable", "changed"},
+		},
+		{
+			"a file it is subscribed to", both,
+			append([]modtest.Step{written("/run/sv-conf", "hi"), subscribed}, services(`"name":"sv-b"`)...),
+			[]string{"changed", "changed refreshed uncertain", "stable uncertain"},
+		},
+		{
+			"a new unit file", "",
+			append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n`)}, services(`"name":"sv-a","enable":true`)...),
+			[]string{"changed", "changed uncertain"},
+		},
+		{
+			"another unit file", both,
+			append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 2000\n`), subscribed}, services(`"name":"sv-b"`)...),
+			[]string{"changed", "changed refreshed uncertain", "stable uncertain"},
+		},
+		{
+			"another unit file, not subscribed to", both,
+			append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 2000\n`)}, services(`"name":"sv-b"`, `"name":"sv-a"`)...),
+			[]string{"changed", "stable", "changed uncertain"},
+		},
+		{
+			"a unit file that goes", both,
+			append([]modtest.Step{{Type: "file", Properties: `{"name":"` + etc + `sv-a.service","ensure":"absent"}`}}, services(`"name":"sv-a"`)...),
+			[]string{"changed", "changed uncertain"},
+		},
+		{
+			"one unit twice", both,
+			services(`"name":"sv-a","enable":false`, `"name":"sv-a.service","enable":false`, `"name":"sv-a","enable":true`, `"name":"sv-a","enable":true`),
+			[]string{"changed", "stable", "changed", "stable"},
+		},
+		{
+			"another unit in between", both,
+			services(`"name":"sv-a","enable":false`, `"name":"sv-b","enable":false`, `"name":"sv-a","enable":true`),
+			[]string{"changed", "changed uncertain", "changed uncertain"},
+		},
+		{
+			"masked, then wanted", other,
+			services(`"name":"sv-b","ensure":"stopped","masked":true`, `"name":"sv-b"`, `"name":"sv-b","ensure":"stopped","masked":false`),
+			[]string{"changed", "failed", "changed uncertain"},
+		},
+		{
+			"masked, then the mask is taken away", other,
+			append(services(`"name":"sv-b","ensure":"stopped","masked":true`), modtest.Step{Type: "file", Properties: `{"name":"` + etc + `sv-b.service","ensure":"absent"}`}),
+			[]string{"changed", "changed"},
+		},
+		{
+			"unmasked, then enabled", other + "systemctl mask sv-b",
+			services(`"name":"sv-b","ensure":"stopped","masked":false`, `"name":"sv-b","ensure":"stopped","enable":true`),
+			[]string{"changed uncertain", "changed uncertain"},
+		},
+		{
+			"a unit file that is to go, of what is not there", "",
+			append([]modtest.Step{written(etc+"sv-a.service", `[Service]`), {Type: "file", Properties: `{"name":"` + etc + `sv-a.service","ensure":"absent"}`}}, services(`"name":"sv-a","ensure":"stopped"`)...),
+			[]string{"changed", "changed", "stable uncertain"},
+		},
+		{
+			"started, then enabled", plain,
+			services(`"name":"sv-a"`, `"name":"sv-a","enable":true`, `"name":"sv-a"`),
+			[]string{"changed uncertain", "changed uncertain", "stable uncertain"},
+		},
+		{
+			"a package that may bring it", "",
+			append([]modtest.Step{{Type: "exec", Properties: `{"name":"true"}`}}, services(`"name":"sv-a","ensure":"stopped"`, `"name":"sv-a"`)...),
+			[]string{"changed uncertain", "stable uncertain", "changed uncertain"},
+		},
+		{"not there", "", services(`"name":"sv-a"`, `"name":"sv-a","ensure":"stopped"`), []string{"failed", "stable"}},
+	} {
+		t.Run(s.name, func(t *testing.T) {
+			sh(t, clean)
+			sh(t, s.setup)
+			one := modtest.Foresees(t, builtin.Types(), modtest.Scenario{Steps: s.steps, Want: s.want})
+			tally.All, tally.Certain = tally.All+one.All, tally.Certain+one.Certain
+		})
+	}
+	t.Logf("%d of %d predictions were certain, and all of those right", tally.Certain, tally.All)
+	require.Positive(t, tally.Certain)
+}
+
+// TestOnSystemdOrdinaryUser has somebody who may look and not touch.
+func TestOnSystemdOrdinaryUser(t *testing.T) {
+	mayChangeHost(t)
+	modtest.AsOrdinaryUser(t, func(t *testing.T) {
+		h := modules.ReadOnly(modtest.Host())
+		plan, err := modtest.Decode(t, builtin.Types(), "service", `{"name":"cron"}`, "").Check(t.Context(), h)
+		require.NoError(t, err)
+		require.Equal(t, modules.Plan{}, plan)
+		_, err = modtest.Decode(t, builtin.Types(), "service", `{"name":"cron","ensure":"stopped"}`, "").Check(t.Context(), h)
+		require.EqualError(t, err, "only root may change services here; use become")
+	})
+}

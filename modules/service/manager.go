@@ -1,0 +1,122 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// The values of provider.
+const (
+	systemD = "systemd"
+	openRC  = "openrc"
+)
+
+// A manager is a program that runs services.
+type manager interface {
+	// look describes the unit of that name. One that is not there is no error.
+	look(ctx context.Context, h modules.Host, name string) (unit, error)
+	// command is the program that does one step.
+	command(u unit, v verb) []string
+	// refused says why the operating system will not let us do that; nil if it may.
+	refused(h modules.Host, u unit, verbs []verb) error
+	// uncertain reports whether refused cannot know.
+	uncertain(h modules.Host) bool
+	// log gives the last lines that the service has written, or nothing.
+	log(ctx context.Context, h modules.Host, u unit) []string
+}
+
+// A verb is one thing that a manager does to a unit, as systemctl calls it.
+type verb string
+
+// The verbs.
+const (
+	reread  verb = "daemon-reload"
+	forget  verb = "zap" // of OpenRC: that a service has been started
+	unmask  verb = "unmask"
+	stop    verb = "stop"
+	disable verb = "disable"
+	enable  verb = "enable"
+	start   verb = "start"
+	restart verb = "restart"
+	reload  verb = "reload"
+	mask    verb = "mask"
+)
+
+// queryTimeout bounds a question to a manager, which is answered at once unless
+// the host is in trouble.
+const queryTimeout = 30 * time.Second
+
+// manager finds what runs services on the host.
+func (s *Service) manager(h modules.Host) (manager, error) {
+	bySystemd, err := exists(h.Files, "/run/systemd/system") // sd_booted(3)
+	if err != nil {
+		return nil, err
+	}
+	byOpenRC := false
+	for _, program := range []string{"/sbin/openrc-run", "/sbin/rc-service", "/usr/sbin/rc-service", "/usr/bin/rc-service"} {
+		if byOpenRC {
+			break
+		}
+		if byOpenRC, err = exists(h.Files, program); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case s.Provider == systemD && !bySystemd:
+		return nil, modules.Refuse("provider is not manageable: systemd does not run this host (there is no /run/systemd/system)")
+	case s.Provider == openRC && !byOpenRC:
+		return nil, modules.Refuse("provider is not manageable: OpenRC is not on this host (there is no /sbin/openrc-run)")
+	case s.Provider == systemD || s.Provider == "" && bySystemd:
+		return systemd{}, nil
+	case s.Provider == openRC || byOpenRC:
+		return openrc{describe: s.Reload}, nil
+	}
+	return nil, modules.Refuse("no suitable provider found: neither systemd nor OpenRC runs this host")
+}
+
+// exists reports whether there is something at a path, links followed.
+func exists(files modules.FileReader, name string) (bool, error) {
+	_, err := modules.Follow(files, name)
+	if modules.NotThere(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// query asks a program. certain says that only changes to units can make its
+// answer another one, so that in a check run it is not in doubt for any other.
+func query(ctx context.Context, h modules.Host, certain bool, argv ...string) (modules.Exit, error) {
+	c := modules.Command{Argv: argv, Timeout: queryTimeout}
+	if certain {
+		c.Reads = unitEffect
+	}
+	return h.Commands.Probe(ctx, c)
+}
+
+// complaint is the line of standard error that says what was wrong.
+func complaint(exit modules.Exit) string {
+	last := ""
+	for line := range strings.Lines(exit.Stderr.Text) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "* ") // OpenRC begins lines with a star
+		if line != "" && !strings.HasPrefix(line, "See ") && !strings.HasPrefix(line, "Hint: ") {
+			last = line
+		}
+	}
+	if last == "" {
+		return "it said nothing"
+	}
+	return clip(last)
+}
+
+// maxLine bounds a line of a host that goes into an error, in bytes.
+const maxLine = 300
+
+func clip(line string) string {
+	if len(line) <= maxLine {
+		return line
+	}
+	return strings.ToValidUTF8(line[:maxLine], "") + "…"
+}

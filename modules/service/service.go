@@ -1,0 +1,139 @@
+package service
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Service is a unit of systemd or a service of OpenRC. It does what CCM's
+// service resource does, except that on purpose:
+//   - instances of templates, "app@1", and escaped names are accepted;
+//   - a unit that does not exist counts as stopped and disabled, where CCM fails;
+//   - a service that dies within half a second of its start has failed;
+//   - a unit of Type=oneshot that has ended well counts as running;
+//   - what cannot come true (a masked unit shall run, a static one be disabled) is
+//     refused before anything is done;
+//   - a unit file that has changed is read again, and that is reported.
+//
+// `reload`, `masked` and `timeout` are ours.
+type Service struct {
+	Name     string `json:"name" required:"true" looks:"^([a-zA-Z0-9._+:~@-]|\\\\x[0-9a-f]{2})+$" doc:"the unit; without a suffix such as .timer it is a .service"`
+	Ensure   string `json:"ensure,omitempty" enum:"running,stopped" default:"running" doc:"whether it runs"`
+	Enable   *bool  `json:"enable,omitempty" doc:"whether it is started at boot; left out, that stays as it is"`
+	Masked   *bool  `json:"masked,omitempty" doc:"whether systemd is kept from starting it, whoever asks; left out, that stays as it is"`
+	Reload   bool   `json:"reload,omitempty" doc:"when a resource in subscribe has changed, reload instead of restarting, if the service can and its unit file is the same"`
+	Provider string `json:"provider,omitempty" enum:"systemd,openrc" doc:"what manages services; default: what runs the host"`
+	Timeout  string `json:"timeout,omitempty" default:"90s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long starting, stopping and reloading may each take, such as 30s or 5m"`
+}
+
+// The values of ensure.
+const (
+	running = "running"
+	stopped = "stopped"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "service",
+		Doc: "Keeps a service running or stopped, and enabled or disabled at boot, and restarts " +
+			"or reloads it when a resource it subscribes to has changed.",
+		New: func() modules.Resource { return new(Service) },
+	}
+}
+
+// Validate implements [modules.Resource].
+func (s *Service) Validate() error {
+	_, err := s.timeout()
+	return errors.Join(s.validateName(), err, s.validateMasked())
+}
+
+// maxName is how long the name of a unit may be, in bytes (systemd.unit(5)).
+const maxName = 255
+
+// dangerous are the characters that a shell would not leave alone.
+const dangerous = ";&|$`()[]{}<>*?'\"!\n\r\t"
+
+// wellNamed reports whether a name has only the characters that names have:
+// those of CCM, @ before the instance of a template, and what systemd-escape(1)
+// makes of any other.
+func wellNamed(name string) bool {
+	const hex = "0123456789abcdef"
+	for name != "" {
+		c := name[0]
+		switch {
+		case strings.HasPrefix(name, `\x`) && len(name) >= 4 && strings.IndexByte(hex, name[2]) >= 0 && strings.IndexByte(hex, name[3]) >= 0:
+			name = name[4:]
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("._+:~@-", c) >= 0:
+			name = name[1:]
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Service) validateName() error {
+	name, _ := splitSuffix(s.Name)
+	switch {
+	case s.Name == "":
+		return nil // the tag says so
+	case strings.ContainsAny(s.Name, dangerous):
+		return modules.Errorf("name", "service name contains dangerous characters: %q", s.Name)
+	case !wellNamed(s.Name):
+		return modules.Errorf("name", `service name contains invalid characters: %q (allowed: alphanumeric, ._+:~-@ and escapes such as \x2d)`, s.Name)
+	case strings.Trim(s.Name, ".") == "":
+		return modules.Errorf("name", "%q is no name of a service", s.Name)
+	case len(s.Name) > maxName:
+		return modules.Errorf("name", "service name has %d characters, and at most %d are possible", len(s.Name), maxName)
+	case strings.HasSuffix(name, "@"):
+		return &modules.PropertyError{
+			Path: "name", Msg: "service name is a template: " + s.Name, Hint: "name an instance, such as " + name + "1",
+		}
+	}
+	return nil
+}
+
+// Bounds of the timeout.
+const (
+	minTimeout = time.Second
+	maxTimeout = 24 * time.Hour
+)
+
+// timeout is how long one call of the service manager may take; 0 if it is not
+// known yet.
+func (s *Service) timeout() (time.Duration, error) {
+	if s.Timeout == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(s.Timeout)
+	if err != nil || d < minTimeout || d > maxTimeout {
+		return 0, &modules.PropertyError{
+			Path: "timeout",
+			Msg:  "invalid timeout " + quote(s.Timeout),
+			Hint: "write a duration from 1s to 24h, such as 30s or 5m",
+		}
+	}
+	return d, nil
+}
+
+func (s *Service) validateMasked() error {
+	switch {
+	case s.Masked == nil:
+		return nil
+	case s.Provider == openRC:
+		return modules.Errorf("masked", "OpenRC has no masked services")
+	case !*s.Masked:
+		return nil
+	case s.Ensure != stopped:
+		return &modules.PropertyError{Path: "masked", Msg: "a masked service cannot run", Hint: "write ensure: stopped"}
+	case s.Enable != nil && *s.Enable:
+		return &modules.PropertyError{Path: "masked", Msg: "a masked service cannot be enabled", Hint: "leave enable out"}
+	}
+	return nil
+}
+
+func is(b *bool, value bool) bool { return b != nil && *b == value }

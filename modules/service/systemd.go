@@ -1,0 +1,125 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// systemd is the [manager] of most hosts.
+type systemd struct{}
+
+func systemctl(args ...string) []string {
+	return append([]string{"systemctl", "--system", "--no-pager", "--no-ask-password"}, args...)
+}
+
+// look implements [manager].
+func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, error) {
+	name = unitName(name)
+	before, last, changed := foreseen(h.Forecast, name)
+	if changed && last {
+		return before, nil
+	}
+	u, err := m.show(ctx, h, name, true)
+	if err != nil {
+		return unit{}, err
+	}
+	if pending(h, u) {
+		// Asked again, so that the answer is known to be in doubt.
+		if u, err = m.show(ctx, h, name, false); err != nil {
+			return unit{}, err
+		}
+		u.stale = true
+	}
+	if changed {
+		return before, nil
+	}
+	return compareWithDisk(h.Files, u)
+}
+
+// show asks systemd about one unit.
+func (m systemd) show(ctx context.Context, h modules.Host, name string, certain bool) (unit, error) {
+	exit, err := query(ctx, h, certain, systemctl("show", "--property="+properties, "--", name)...)
+	switch {
+	case err != nil:
+		return unit{}, err
+	case exit.Code != 0:
+		return unit{}, fmt.Errorf("systemctl show %s: %s", name, complaint(exit))
+	case exit.Stdout.Dropped > 0:
+		return unit{}, fmt.Errorf("systemctl show %s: it printed more than %d bytes", name, modules.MaxOutput)
+	}
+	u := parseShow(name, exit.Stdout.Text)
+	if !u.sysV {
+		return u, nil
+	}
+	// A script of System V counts as generated, whether it is enabled or not.
+	exit, err = query(ctx, h, certain, systemctl("is-enabled", "--", u.id)...)
+	if err != nil {
+		return unit{}, err
+	}
+	u.fileState = "disabled"
+	if exit.Code == 0 {
+		u.fileState = "enabled"
+	}
+	return u, nil
+}
+
+// command implements [manager].
+func (systemd) command(u unit, v verb) []string {
+	switch {
+	case v == reread:
+		return systemctl(string(v))
+	case v == unmask && u.fileState == "masked-runtime", v == disable && u.fileState == "enabled-runtime":
+		return systemctl("--runtime", string(v), "--", u.id)
+	}
+	return systemctl(string(v), "--", u.id)
+}
+
+// polkit is there where somebody else than root may be allowed to manage units.
+const polkit = "/usr/share/dbus-1/system-services/org.freedesktop.PolicyKit1.service"
+
+// refused implements [manager].
+func (systemd) refused(h modules.Host, u unit, verbs []verb) error {
+	switch {
+	case isRoot(h) && slices.ContainsFunc(verbs, changesLinks):
+		return h.Files.MayReplace(path.Join(unitDirs[0], u.id))
+	case isRoot(h):
+		return nil
+	}
+	if there, err := exists(h.Files, polkit); there || err != nil {
+		return err
+	}
+	return errNotRoot
+}
+
+// uncertain implements [manager]: only polkit knows its rules.
+func (systemd) uncertain(h modules.Host) bool { return !isRoot(h) }
+
+var errNotRoot = modules.Refuse("only root may change services here; use become")
+
+// isRoot reports whether the process may give files to root, as only root can.
+func isRoot(h modules.Host) bool {
+	return h.Files.MayCreate(modules.Attributes{UID: 0, GID: -1, KeepMode: true}) == nil
+}
+
+// logLines is how many lines of a log are shown.
+const logLines = 10
+
+// log implements [manager].
+func (systemd) log(ctx context.Context, h modules.Host, u unit) []string {
+	exit, err := query(ctx, h, false, "journalctl", "--no-pager", "-u", u.id, "-n", fmt.Sprint(logLines), "-o", "cat")
+	if err != nil || exit.Code != 0 {
+		return nil
+	}
+	var lines []string
+	for line := range strings.Lines(exit.Stdout.Text) {
+		if line = strings.TrimRight(line, "\n"); line != "" && !strings.HasPrefix(line, "-- No entries") {
+			lines = append(lines, clip(line))
+		}
+	}
+	return lines[max(0, len(lines)-logLines):]
+}

@@ -1,0 +1,119 @@
+package service
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A unit is what its manager says of a service. The words are those of systemd.
+type unit struct {
+	id    string   // its own name
+	names []string // id and other names of it
+	file  string   // where its definition is; empty if that is unknown
+	files []string // all that the definition is made of
+
+	missing bool   // there is no such service, and nothing of it runs
+	broken  string // why its definition cannot be used
+	stale   bool   // its definition has changed since the manager has read it
+	sysV    bool   // it is a script of System V, which systemd has wrapped
+
+	state    string // active, reloading, inactive, failed, activating, deactivating…
+	result   string // how it ended: success, exit-code, timeout…
+	status   string // the exit status of its main process
+	unmet    bool   // its conditions kept it from starting
+	endedRun bool   // Type=oneshot, and it has ended well since the boot
+	oneshot  bool   // it does its work and ends
+	restarts int    // how often the manager has restarted it by itself
+
+	fileState string   // enabled, disabled, static, masked…
+	levels    []string // the runlevels that start it; of OpenRC
+	canReload bool
+}
+
+// runs reports whether nothing is to be done for ensure running.
+func (u unit) runs() bool {
+	return u.state == "active" || u.state == "reloading" || u.state == "refreshing" || u.endedRun
+}
+
+// stopped reports whether nothing is to be done for ensure stopped.
+func (u unit) stopped() bool { return u.missing || u.state == "inactive" || u.state == "failed" }
+
+// condition says in the words of ensure how the unit is, or in one more where
+// neither fits.
+func (u unit) condition() string {
+	switch {
+	case u.state == "inactive":
+		return stopped
+	case u.runs():
+		return running
+	}
+	return u.state
+}
+
+// enabled is what CCM takes for it: also units that nothing can enable.
+func (u unit) enabled() bool {
+	return slices.Contains([]string{"enabled", "enabled-runtime", "alias", "static", "indirect", "generated", "transient"}, u.fileState)
+}
+
+func (u unit) masked() bool { return u.fileState == "masked" || u.fileState == "masked-runtime" }
+
+// quote is for texts that come from a manifest or a host.
+func quote(s string) string { return strconv.Quote(s) }
+
+// suffixes are those of systemd.unit(5).
+var suffixes = []string{
+	".service", ".socket", ".target", ".timer", ".path", ".mount", ".automount", ".swap", ".slice", ".scope", ".device",
+}
+
+// splitSuffix splits the kind of unit off its name; "" means a service.
+func splitSuffix(name string) (base, suffix string) {
+	for _, suffix := range suffixes {
+		if base, ok := strings.CutSuffix(name, suffix); ok && base != "" {
+			return base, suffix
+		}
+	}
+	return name, ""
+}
+
+// unitName is the whole name of a unit.
+func unitName(name string) string {
+	if _, suffix := splitSuffix(name); suffix == "" {
+		return name + ".service"
+	}
+	return name
+}
+
+// template is the unit file of an instance: app@.service of app@1.service.
+func template(id string) (string, bool) {
+	base, suffix := splitSuffix(id)
+	name, instance, ok := strings.Cut(base, "@")
+	return name + "@" + suffix, ok && instance != ""
+}
+
+// unitEffect is the kind of what a plan does to a unit: Key is a name of it, and
+// State a unit. The key "" has the names of the unit that was changed last.
+const unitEffect modules.EffectKind = "unit"
+
+// effects are those of a unit that will be in this state.
+func (u unit) effects() []modules.Effect {
+	list := []modules.Effect{{Kind: unitEffect, Key: "", State: u.names}}
+	for _, name := range u.names {
+		list = append(list, modules.Effect{Kind: unitEffect, Key: name, State: u})
+	}
+	return list
+}
+
+// foreseen is the unit as earlier resources of a check run leave it. It is last
+// if none of them has changed another unit since, which might have a say in it.
+func foreseen(f modules.Forecast, name string) (u unit, last, ok bool) {
+	state, ok := f.Lookup(unitEffect, name)
+	if !ok {
+		return unit{}, false, false
+	}
+	latest, _ := f.Lookup(unitEffect, "")
+	names, _ := latest.([]string)
+	return state.(unit), slices.Contains(names, name), true
+}

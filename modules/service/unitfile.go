@@ -1,0 +1,137 @@
+package service
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// unitDirs are where unit files are, highest priority first (systemd.unit(5)).
+// The last two may be one.
+var unitDirs = []string{
+	"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system",
+}
+
+// compareWithDisk finds what systemd has not noticed: NeedDaemonReload tells of
+// files that have changed since they were read, and not of new ones.
+func compareWithDisk(files modules.FileReader, u unit) (unit, error) {
+	if u.missing {
+		return appeared(files, u)
+	}
+	if u.masked() || u.stale {
+		return u, nil
+	}
+	var err error
+	if u.stale, err = overridden(files, u); err != nil || u.stale {
+		return u, err
+	}
+	u.stale = hasNewDropIn(files, u)
+	return u, nil
+}
+
+// appeared looks whether a unit that systemd does not know has a unit file by now.
+func appeared(files modules.FileReader, u unit) (unit, error) {
+	for _, file := range sources(u.id) {
+		there, err := exists(files, file)
+		if err != nil {
+			return unit{}, err
+		}
+		if there {
+			u.missing, u.stale, u.fileState, u.file = false, true, "disabled", file
+			return u, nil
+		}
+	}
+	return u, nil
+}
+
+// overridden reports whether there is a unit file that goes before the one that
+// systemd has read.
+func overridden(files modules.FileReader, u unit) (bool, error) {
+	priority := slices.Index(unitDirs, path.Dir(u.file)) // -1: it was generated, or is somewhere else
+	for _, dir := range unitDirs[:max(0, min(priority, len(unitDirs)-2))] {
+		there, err := exists(files, path.Join(dir, path.Base(u.file)))
+		if err != nil || there {
+			return there, err
+		}
+	}
+	return false, nil
+}
+
+// hasNewDropIn reports whether there is a drop-in that systemd has not read.
+func hasNewDropIn(files modules.FileReader, u unit) bool {
+	for _, name := range fileNames(u.id) {
+		for _, dir := range unitDirs {
+			dir = path.Join(dir, name+".d")
+			names, _ := files.List(dir)
+			for _, name := range names {
+				if strings.HasSuffix(name, ".conf") && !u.hasRead(name) && !isEmpty(files, path.Join(dir, name)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// hasRead reports whether a drop-in of that name has been read, from wherever.
+func (u unit) hasRead(name string) bool {
+	return slices.ContainsFunc(u.files, func(file string) bool { return path.Base(file) == name })
+}
+
+// isEmpty reports whether a file says nothing: it is empty or, as a link to
+// /dev/null, hides others of its name.
+func isEmpty(files modules.FileReader, name string) bool {
+	info, err := modules.Follow(files, name)
+	return err != nil || info.Kind != modules.Regular || info.Size == 0
+}
+
+// fileNames are the names that the unit file of a unit may have.
+func fileNames(id string) []string {
+	if name, ok := template(id); ok {
+		return []string{id, name}
+	}
+	return []string{id}
+}
+
+// sources are the paths that may define a unit.
+func sources(id string) []string {
+	var list []string
+	for _, name := range fileNames(id) {
+		for _, dir := range unitDirs {
+			list = append(list, path.Join(dir, name))
+		}
+	}
+	if base, suffix := splitSuffix(id); suffix == ".service" {
+		list = append(list, path.Join(initScripts, base))
+	}
+	return list
+}
+
+// pending reports whether earlier resources of a check run will change what
+// defines a unit, or the links that enable it.
+func pending(h modules.Host, u unit) bool {
+	changed := func(name string) bool {
+		_, ok := h.Forecast.Lookup(modules.PathEffect, name)
+		return ok
+	}
+	below := func(dir string) bool {
+		names, _ := h.Files.List(dir)
+		return slices.ContainsFunc(names, func(name string) bool { return changed(path.Join(dir, name)) })
+	}
+	for _, name := range append(sources(u.id), u.files...) {
+		if changed(name) || below(name+".d") {
+			return true
+		}
+	}
+	for _, dir := range unitDirs[:2] {
+		names, _ := h.Files.List(dir)
+		for _, name := range names {
+			if (strings.HasSuffix(name, ".wants") || strings.HasSuffix(name, ".requires")) && changed(path.Join(dir, name, u.id)) {
+				return true
+			}
+		}
+	}
+	return false
+}

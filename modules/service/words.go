@@ -1,0 +1,93 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// past has the words for verbs, in the order in which they are told.
+var past = []struct {
+	verb verb
+	text string
+}{
+	{reread, ""}, // only told if it is all that is done
+	{unmask, "unmasked"},
+	{forget, "reset"},
+	{start, "started"},
+	{stop, "stopped"},
+	{restart, "restarted via subscribe"},
+	{reload, "reloaded via subscribe"},
+	{enable, "enabled"},
+	{disable, "disabled"},
+	{mask, "masked"},
+}
+
+// action says what will be done: "started and enabled".
+func action(verbs []verb) string {
+	var words []string
+	for _, p := range past {
+		if p.text != "" && slices.Contains(verbs, p.verb) {
+			words = append(words, p.text)
+		}
+	}
+	switch n := len(words); n {
+	case 0:
+		return "read its unit file again"
+	case 1:
+		return words[0]
+	default:
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+}
+
+// changes are the properties that differ, in the order in which they are told.
+func changes(u unit, verbs []verb) []modules.Change {
+	var list []modules.Change
+	for _, p := range past {
+		if slices.Contains(verbs, p.verb) && !(p.verb == forget && slices.Contains(verbs, start)) {
+			list = append(list, p.verb.change(u)...)
+		}
+	}
+	return list
+}
+
+// change is the property that a verb changes, if it is one.
+func (v verb) change(u unit) []modules.Change {
+	switch v {
+	case reread:
+		return []modules.Change{{Property: "unit_file", Have: "changed since it was read", Want: "read"}}
+	case start:
+		return []modules.Change{{Property: "ensure", Have: u.condition(), Want: running}}
+	case stop, forget:
+		return []modules.Change{{Property: "ensure", Have: u.condition(), Want: stopped}}
+	case enable, disable:
+		return []modules.Change{{Property: "enable", Have: fmt.Sprint(v == disable), Want: fmt.Sprint(v == enable)}}
+	case mask, unmask:
+		return []modules.Change{{Property: "masked", Have: fmt.Sprint(v == unmask), Want: fmt.Sprint(v == mask)}}
+	}
+	return nil
+}
+
+// after is the unit when the verbs are done.
+func after(u unit, verbs []verb) unit {
+	for _, v := range verbs {
+		switch v {
+		case reread:
+			u.stale, u.broken = false, ""
+		case start, restart, reload:
+			u.state = "active"
+		case stop, forget:
+			u.state, u.endedRun = "inactive", false
+		case enable:
+			u.fileState = "enabled"
+		case disable, unmask:
+			u.fileState = "disabled"
+		case mask:
+			u.fileState = "masked"
+		}
+	}
+	return u
+}
