@@ -106,10 +106,13 @@ size: programs
 # fuzz: every fuzz target for FUZZTIME
 .PHONY: fuzz
 fuzz:
-	@grep -ro --include '*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test.go:func | |' | while read -r dir name; do \
+	@failed=; \
+	for target in $$(grep -ro --include '*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test.go:func |:|'); do \
+		dir=$${target%:*}; name=$${target##*:}; \
 		echo "fuzz: $$dir $$name"; \
-		$(GO) test "$$dir" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) </dev/null || exit 1; \
-	done
+		$(GO) test "$$dir" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) || failed="$$failed $$name"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "fuzz: FAILED:$$failed; the inputs stand in testdata/fuzz" >&2; exit 1; fi
 
 # clean: remove what the other targets have built
 .PHONY: clean

@@ -33,8 +33,9 @@ func (o *aptOutput) line(line string) {
 	case m != nil:
 		o.add(consequence{m[1], m[2]})
 	case isRemoved:
-		name, _, _ := strings.Cut(removed, " ")
-		o.add(consequence{name, ""})
+		if name, _, _ := strings.Cut(removed, " "); name != "" {
+			o.add(consequence{name, ""})
+		}
 	case line == "The following packages have unmet dependencies:":
 		o.inUnmet = true
 	case strings.HasPrefix(line, "Waiting for cache lock:"):
