@@ -64,7 +64,7 @@ func parseTimeout(text string) (time.Duration, error) {
 	if total > math.MaxInt64/2 {
 		return 0, invalidDuration(text)
 	}
-	return time.Duration(total), nil
+	return time.Duration(math.Round(total)), nil
 }
 
 func invalidDuration(text string) error {
