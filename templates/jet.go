@@ -24,6 +24,8 @@ type jetTemplate struct {
 	main  *jet.Template
 	sites []site
 	units map[string]body // by the path that Jet knows them by
+
+	holdsMark bool // a mark of [Marked] stands in a source
 }
 
 // ParseJet parses a Jet template (github.com/CloudyKit/jet); pos is the position
@@ -48,6 +50,9 @@ func ParseJet(text string, pos Position, delims Delims, files *Files) (t *Templa
 		return nil, at(pos, err)
 	}
 	parsed := &jetTemplate{main: main, sites: l.rewriter.sites, units: l.units}
+	for _, u := range l.units {
+		parsed.holdsMark = parsed.holdsMark || strings.Contains(u.text, markEdge)
+	}
 	return &Template{engine: parsed, mentions: l.rewriter.mentions, at: pos}, nil
 }
 
@@ -191,16 +196,6 @@ func linePosition(p Position, line int) Position {
 		p.Line, p.Column = p.Line+line-1, 0
 	}
 	return p
-}
-
-// holds reports whether s stands in the source.
-func (t *jetTemplate) holds(s string) bool {
-	for _, u := range t.units {
-		if strings.Contains(u.text, s) {
-			return true
-		}
-	}
-	return false
 }
 
 // render executes the template.

@@ -33,7 +33,7 @@ func (t *Template) RenderMarked(ctx context.Context, env *Env) (*Marked, error) 
 	if err != nil {
 		return nil, at(t.at, err)
 	}
-	if j, isJet := t.engine.(*jetTemplate); !isJet || j.holds(markEdge) {
+	if j, isJet := t.engine.(*jetTemplate); !isJet || j.holdsMark {
 		return nil, at(t.at, faultf("only a Jet template without %q in it can write a document", markEdge))
 	}
 	r.marked = &Marked{}

@@ -47,8 +47,8 @@ const maxCommand = 999
 // Validate implements [modules.Resource].
 func (c *Cron) Validate() error {
 	errs := []error{
-		oneLine("name", c.Name),
-		oneLine("command", c.Command),
+		modules.ValidateLine("name", c.Name),
+		modules.ValidateLine("command", c.Command),
 		c.validateSpecial(),
 	}
 	for _, v := range c.values() {
@@ -65,13 +65,6 @@ func (c *Cron) Validate() error {
 		})
 	}
 	return errors.Join(errs...)
-}
-
-func oneLine(property, value string) error {
-	if strings.ContainsAny(value, "\x00\r\n") {
-		return modules.Errorf(property, "%s must be one line, without NUL bytes", property)
-	}
-	return nil
 }
 
 func (c *Cron) validateSpecial() error {

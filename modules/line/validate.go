@@ -48,21 +48,14 @@ func (l *Line) validateWhat() error {
 }
 
 func (l *Line) validateText() error {
-	errs := []error{oneLine("line", l.Line), oneLine("marker", l.Marker)}
+	errs := []error{modules.ValidateLine("line", l.Line), modules.ValidateLine("marker", l.Marker)}
 	if strings.ContainsAny(l.Block, "\x00\r") {
 		errs = append(errs, &modules.PropertyError{Path: "block", Msg: "block has a NUL byte or a carriage return", Hint: `end its lines with \n; in a file with \r\n they get that`})
 	}
 	if l.hasBlock() && l.Marker == "" {
-		errs = append(errs, oneLine("name", l.Name))
+		errs = append(errs, modules.ValidateLine("name", l.Name))
 	}
 	return errors.Join(errs...)
-}
-
-func oneLine(property, value string) error {
-	if strings.ContainsAny(value, "\x00\r\n") {
-		return modules.Errorf(property, "%s must be one line, without NUL bytes", property)
-	}
-	return nil
 }
 
 func (l *Line) validateBlock() error {

@@ -30,8 +30,9 @@ func (p *Play) Generate(ctx context.Context, env *templates.Env) ([]*Resource, e
 	if err != nil {
 		return nil, quoted(marked, name, err)
 	}
+	lines := marked.Lines()
 	for _, doc := range documents {
-		withoutColumns(doc, marked.Lines())
+		withoutColumns(doc, lines)
 	}
 	l := newLoader(p.File, p.registry)
 	l.marked, l.ctx = marked, ctx
