@@ -40,9 +40,9 @@ type Plan struct {
 	// check run see them. An action that may do more than it can say adds
 	// [Anything].
 	Effects []Effect
-	// Text is set when the change is one of text, so that the engine can show a
-	// unified diff if the run asks for diffs.
-	Text *TextChange
+	// Texts are the files whose text changes, so that the engine can show a unified
+	// diff of each if the run asks for diffs.
+	Texts []TextChange
 	// Needs are the contents that Apply will open, so that the engine can ask
 	// for all that a catalog lacks at once.
 	Needs []Content
@@ -65,7 +65,7 @@ type Change struct {
 }
 
 // A TextChange names a text before and after: the file at Path as it is now
-// (nothing, if it is absent or Path is empty) and Want.
+// (nothing, if it is absent or Path is empty) and Want (nothing, if it is zero).
 type TextChange struct {
 	Path string
 	Want Content
@@ -83,6 +83,14 @@ type Refresher interface {
 	// Refresh turns p, which Check has just made, into a plan that also
 	// refreshes, and sets Refreshed if it does. It changes nothing on the host.
 	Refresh(ctx context.Context, h Host, p Plan) (Plan, error)
+}
+
+// FullBuilder is a type that some of its resources need the full host program
+// for: what the lean one leaves out because most hosts never need it, such as
+// an HTTP client (files behind the build tag "full"). NeedsFull looks at the
+// values alone; for values that are not known yet it is asked with zero values.
+type FullBuilder interface {
+	NeedsFull() bool
 }
 
 // Batcher is a type that can carry out the plans of several resources in one go,

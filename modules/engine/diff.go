@@ -19,8 +19,22 @@ import (
 // maxDiffInput is the size in bytes above which a text is not compared.
 const maxDiffInput = 1 << 20
 
-// maxDiff is how many bytes of a diff are kept.
+// maxDiff is how many bytes of the diffs of one resource are kept.
 const maxDiff = 128 << 10
+
+// unifiedDiffs shows changes of texts, one after the other.
+func unifiedDiffs(ctx context.Context, h modules.Host, texts []modules.TextChange) string {
+	var all strings.Builder
+	for _, t := range texts {
+		diff := unifiedDiff(ctx, h, t)
+		if room := maxDiff - all.Len(); len(diff) > room {
+			all.WriteString(clip(diff, room) + "\nthe rest of the diff is left out\n")
+			break
+		}
+		all.WriteString(diff)
+	}
+	return all.String()
+}
 
 // unifiedDiff shows a change of text, or says in one line why it does not.
 func unifiedDiff(ctx context.Context, h modules.Host, t modules.TextChange) string {
@@ -33,16 +47,17 @@ func unifiedDiff(ctx context.Context, h modules.Host, t modules.TextChange) stri
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Sprintf("no diff: the text there is %v\n", err)
 	}
-	want, err := readText(func() (io.ReadCloser, error) { return h.Contents.Open(ctx, t.Want) })
+	want, err := readText(func() (io.ReadCloser, error) {
+		if t.Want.IsZero() {
+			return io.NopCloser(bytes.NewReader(nil)), nil
+		}
+		return h.Contents.Open(ctx, t.Want)
+	})
 	if err != nil {
 		return fmt.Sprintf("no diff: the new text is %v\n", err)
 	}
 	header := strings.Trim(strconv.Quote(t.Path), `"`) // one line, whatever the name
-	diff := udiff.Unified(header, header, have, want)
-	if len(diff) > maxDiff {
-		diff = clip(diff, maxDiff) + "\nthe rest of the diff is left out\n"
-	}
-	return diff
+	return udiff.Unified(header, header, have, want)
 }
 
 var (

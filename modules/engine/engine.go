@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,8 +130,11 @@ func (r *run) opens(i int, plan modules.Plan) []modules.Content {
 	if !r.checked(i) {
 		list = plan.Needs
 	}
-	if plan.Text != nil && r.diff(i) {
-		list = append(list[:len(list):len(list)], plan.Text.Want)
+	if r.diff(i) {
+		list = slices.Clip(list)
+		for _, t := range plan.Texts {
+			list = append(list, t.Want)
+		}
 	}
 	var remote []modules.Content
 	for _, c := range list {
@@ -235,8 +239,8 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 	}
 	result.Status, result.Refreshed = modules.Changed, plan.Refreshed
 	result.Changes = plan.Changes
-	if plan.Text != nil && r.diff(i) {
-		result.Diff = unifiedDiff(ctx, seen, *plan.Text)
+	if r.diff(i) {
+		result.Diff = unifiedDiffs(ctx, seen, plan.Texts)
 	}
 	if check {
 		result.Message = "Would have " + plan.Action

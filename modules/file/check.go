@@ -251,7 +251,7 @@ func (f *File) write(action string, content modules.Content, want modules.Attrib
 	plan := modules.Plan{
 		Action:  action,
 		Effects: []modules.Effect{effect(f.Name, after)},
-		Text:    &modules.TextChange{Path: f.Name, Want: content},
+		Texts:   []modules.TextChange{{Path: f.Name, Want: content}},
 		Needs:   []modules.Content{content},
 		Steps:   write,
 	}

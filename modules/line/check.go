@@ -134,7 +134,7 @@ func (l *Line) plan(h modules.Host, done edit, t *text, s steps) (modules.Plan, 
 		Action:  done.action,
 		Changes: done.changes,
 		Effects: []modules.Effect{{Kind: modules.PathEffect, Key: l.file(), State: modules.PathState{FileInfo: after, Content: content}}},
-		Text:    &modules.TextChange{Path: l.file(), Want: content},
+		Texts:   []modules.TextChange{{Path: l.file(), Want: content}},
 		Needs:   []modules.Content{content},
 		Steps:   s,
 	}
