@@ -37,3 +37,10 @@ func (c *bannerConn) beforeVersion() string {
 	}
 	return fmt.Sprintf("%q", said)
 }
+
+// silent reports whether nothing was said at all.
+func (c *bannerConn) silent() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.said) == 0
+}

@@ -80,7 +80,13 @@ func (d *Dialer) connect(ctx context.Context, t Target, via *Client) (*Client, e
 	var asking sync.WaitGroup
 	asking.Go(func() { d.agent.load(ctx, d.AgentSocket) })
 	defer asking.Wait()
+	return d.patiently(ctx, func() (*Client, error) { return d.try(ctx, l, via) })
+}
 
+// try dials once.
+func (d *Dialer) try(ctx context.Context, l *login, via *Client) (*Client, error) {
+	t := l.target
+	l.reached(opDial)
 	conn, err := d.dialTCP(ctx, t, via)
 	if err != nil {
 		return nil, l.fail(ctx, err)
@@ -92,7 +98,7 @@ func (d *Dialer) connect(ctx context.Context, t Target, via *Client) (*Client, e
 	c, chans, reqs, err := ssh.NewClientConn(l.banner, t.addr(), l.config(ctx))
 	if !stop() || err != nil {
 		conn.Close()
-		return nil, l.fail(ctx, err)
+		return nil, l.crowded(err, l.fail(ctx, err))
 	}
 	l.remember()
 	return newClient(t, ssh.NewClient(c, chans, reqs), cmp.Or(d.Keepalive, defaultKeepalive)), nil

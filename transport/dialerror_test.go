@@ -69,24 +69,28 @@ func TestServersThatAreNoSSH(t *testing.T) {
 	const hint = "\n  hint: the log of its sshd says why: too many logins at once (sshd_config: MaxStartups), or an address that is not allowed"
 	const no = "\n  hint: is it an SSH server that listens there, and does it allow so many logins at once (sshd_config: MaxStartups)?"
 	const closed = "web1: handshake w:22: the host closed the connection"
+	const again = " (6 times in a row)"
 	for _, test := range []struct{ name, says, err string }{
-		{"closes at once", "", closed + hint},
+		{"closes at once", "", closed + again + hint},
 		{"closes after its version", "SSH-2.0-OpenSSH_9.2\r\n", closed + hint},
-		{"closes with a reason", "Exceeded MaxStartups\r\n", closed + `: it first said "Exceeded MaxStartups"` + no},
+		{"closes with a reason", "Exceeded MaxStartups\r\n", closed + `: it first said "Exceeded MaxStartups"` + again + no},
 		{"speaks HTTP", "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", closed + `: it first said "HTTP/1.1 400 Bad Request\r\nConnection: close"` + no},
 		{"draws", "\x1b[2J\xff\r\nSSH-2.0-x\r\n", closed + `: it first said "\x1b[2J\xff"` + no},
 		{"has no end", strings.Repeat("x", 300), "web1: handshake w:22: ssh: overflow reading version string: it first said \"" + strings.Repeat("x", 200) + "\"" + no},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			near, far := wire(t)
-			var server sync.WaitGroup
-			defer server.Wait()
-			server.Go(func() {
-				defer far.Close()
-				io.WriteString(far, test.says)
-				io.CopyN(io.Discard, far, int64(len(clientVersion)))
-			})
-			d := &Dialer{DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
+			t.Parallel()
+			var servers sync.WaitGroup
+			defer servers.Wait()
+			d := &Dialer{DialContext: func(context.Context, string, string) (net.Conn, error) {
+				near, far := wire(t)
+				servers.Go(func() {
+					defer far.Close()
+					io.WriteString(far, test.says)
+					io.CopyN(io.Discard, far, int64(len(clientVersion)))
+				})
+				return near, nil
+			}}
 			err := dialOnce(t, d, Target{Host: "web1", Address: "w", User: "deploy"})
 			require.EqualError(t, err, test.err)
 		})

@@ -34,6 +34,7 @@ type Config struct {
 	KillAfter int64         // bytes sent until every connection is cut; 0 is never
 	// RejectAuth refuses every key.
 	RejectAuth bool
+	Drop       int64 // so many connections are closed at once, before any others are served
 }
 
 // A Fault is a way to misbehave.
@@ -104,3 +105,6 @@ func HostKeys(keys ...ssh.Signer) Option { return func(c *Config) { c.HostKeys =
 func AuthorizedKeys(keys ...ssh.PublicKey) Option {
 	return func(c *Config) { c.AuthorizedKeys = append(c.AuthorizedKeys, keys...) }
 }
+
+// Drop closes the first n connections without a word, as a crowded sshd does.
+func Drop(n int64) Option { return func(c *Config) { c.Drop = n } }

@@ -158,7 +158,10 @@ func (s *Server) accept(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		s.stats.connections.Add(1)
+		if s.stats.connections.Add(1) <= s.config.Drop {
+			conn.Close()
+			continue
+		}
 		s.work.Go(func() {
 			defer conn.Close()
 			defer context.AfterFunc(ctx, func() { conn.Close() })()
