@@ -19,12 +19,13 @@ const InlineLimit = 512
 // Content is the bytes of a file: the Go type of every property that means
 // them. In a manifest and in `ccm-module run` it is written as a string. On the
 // wire it is {"text":…} up to [InlineLimit] bytes (base64 in "data" when they
-// are not UTF-8), else {"sha256":…,"size":…}.
+// are not UTF-8), else {"sha256":…,"size":…}, or {"promised":…}.
 type Content struct {
-	hash  string // lower-case hex; always set but in the zero value
-	size  int64
-	bytes []byte // the bytes themselves, when they are here
-	here  bool
+	hash     string // lower-case hex; always set but in the zero value
+	size     int64
+	bytes    []byte // the bytes themselves, when they are here
+	here     bool
+	promised bool // hash is a token, and the size is not known
 }
 
 // TextContent is a content that is all here.
@@ -40,13 +41,21 @@ func BytesContent(b []byte) Content {
 // size in bytes.
 func HashedContent(sha256 string, size int64) Content { return Content{hash: sha256, size: size} }
 
+// PromisedContent is one that the controller gets from elsewhere, and only if a
+// host asks for it: nothing is known of it but a token to ask with (64 lower-case
+// hex digits). What it is comes with the bytes.
+func PromisedContent(token string) Content { return Content{hash: token, promised: true} }
+
+// Promised reports whether neither hash nor size are known yet.
+func (c Content) Promised() bool { return c.promised }
+
 // IsZero reports whether no content was given, which is not the empty content.
 func (c Content) IsZero() bool { return c.hash == "" }
 
-// SHA256 is the hash in lower-case hex.
+// SHA256 is the hash in lower-case hex, or the token of a promised content.
 func (c Content) SHA256() string { return c.hash }
 
-// Size is in bytes.
+// Size is in bytes; 0 of a promised content.
 func (c Content) Size() int64 { return c.size }
 
 // Bytes gives the bytes if they are here.
@@ -82,12 +91,16 @@ type contentJSON struct {
 	Data   []byte  `json:"data,omitempty"`
 	SHA256 string  `json:"sha256,omitempty"`
 	Size   int64   `json:"size,omitempty"`
+	Token  string  `json:"promised,omitempty"`
 }
 
 // MarshalJSON writes the wire form.
 func (c Content) MarshalJSON() ([]byte, error) {
 	if c.IsZero() {
 		return []byte("null"), nil
+	}
+	if c.promised {
+		return json.Marshal(contentJSON{Token: c.hash})
 	}
 	if !c.here || c.size > InlineLimit {
 		return json.Marshal(contentJSON{SHA256: c.hash, Size: c.size})
@@ -121,6 +134,8 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 		*c = BytesContent(w.Data)
 	case isDigest(w.SHA256) && w.Size >= 0:
 		*c = HashedContent(w.SHA256, w.Size)
+	case isDigest(w.Token):
+		*c = PromisedContent(w.Token)
 	default:
 		return fmt.Errorf("content is neither text nor a SHA-256 with a size")
 	}

@@ -18,6 +18,9 @@ const (
 	// UserEffect and GroupEffect: Key is a name, State an [AccountState].
 	UserEffect  EffectKind = "user"
 	GroupEffect EffectKind = "group"
+	// BelowEffect: Key is the absolute path of a directory, State is nil: anything
+	// may change in it, at any depth.
+	BelowEffect EffectKind = "below"
 	// AnyEffect has neither: anything on the host may change.
 	AnyEffect EffectKind = "any"
 )

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -19,6 +20,22 @@ type Host struct {
 	Contents Contents
 	Report   Reporter
 	Forecast Forecast
+	// Private is a directory for what a type has to remember, such as what a command
+	// has made of a file. Whoever uses it makes it, for the own user alone, and looks
+	// whether it is that; "" is none.
+	Private string
+	// Preload is what [Host.Preloaded] asks; nil knows nothing.
+	Preload func(reads EffectKind) any
+}
+
+// Preloaded gives what Preload of the type has returned (see [Preloader]), or nil.
+// reads is the kind of things that the answer is used for, with the meaning of
+// [Command].Reads: in a check run it is in doubt whenever a probe would be.
+func (h Host) Preloaded(reads EffectKind) any {
+	if h.Preload == nil {
+		return nil
+	}
+	return h.Preload(reads)
 }
 
 // Forecast answers, in a check run, with what earlier plans would have made
@@ -38,6 +55,7 @@ type Files struct {
 	FileReader
 	FileRights
 	FileWriter
+	DirectoryOpener
 }
 
 // FileRights tells beforehand what the process may do, so that a check run
@@ -85,6 +103,18 @@ type FileWriter interface {
 	// Remove removes a file, a symbolic link or an empty directory; with tree
 	// also a directory with everything below it, without following links.
 	Remove(ctx context.Context, path string, tree bool) error
+}
+
+// DirectoryOpener is for what the calls of [FileWriter] are too small for: to
+// unpack thousands of files, or to write one piece by piece.
+type DirectoryOpener interface {
+	// OpenDirectory opens a directory, links followed. What is done through it stays
+	// in it, whatever links are or come to be there. Allowed in Apply only; the
+	// caller closes it, and leaves no half-done thing behind in it.
+	OpenDirectory(path string) (*os.Root, error)
+	// Sync has all that was written to the file system of a directory kept in spite
+	// of a power failure.
+	Sync(dir *os.Root) error
 }
 
 // FileKind is what sort of thing is at a path.

@@ -45,8 +45,9 @@ func Greeting(nonce string) []byte {
 
 // A Catalog is what one play means for one host: finished resources in order.
 type Catalog struct {
-	Check       bool  `json:"check,omitempty"` // predict, change nothing
-	Diff        bool  `json:"diff,omitempty"`  // add unified diffs to results
+	Check       bool  `json:"check,omitempty"`   // predict, change nothing
+	Monitor     bool  `json:"monitor,omitempty"` // run health checks and nothing else
+	Diff        bool  `json:"diff,omitempty"`    // add unified diffs to results
 	FailOnError bool  `json:"fail_on_error,omitempty"`
 	Lock        *Lock `json:"lock,omitempty"` // taken before the first resource; nil takes none
 	// Earlier, in a check run, is what this session does not know of and would have
@@ -74,6 +75,18 @@ type Entry struct {
 	Excluded   bool            `json:"excluded,omitempty"` // by control; has no properties
 	Check      bool            `json:"check,omitempty"`    // noop: predict this one even in an applying run
 	Sensitive  bool            `json:"sensitive,omitempty"`
+	Monitor    bool            `json:"monitor,omitempty"` // only its health checks run
+	Health     []HealthCheck   `json:"health,omitempty"`
+	// Scope is set if the entry stands for a nested manifest. It has no properties
+	// then, and is neither checked nor applied: it sums up the entries of its scope.
+	Scope *Scope `json:"scope,omitempty"`
+}
+
+// A Scope is the entries of a nested manifest: so many right before its own
+// entry. Scopes in it count with all of theirs.
+type Scope struct {
+	Entries     int  `json:"entries"`
+	FailOnError bool `json:"fail_on_error,omitempty"` // the rest of the scope is skipped after a failure in it
 }
 
 // Ref is how the entry is called: type#alias, or type#name without an alias.
@@ -110,6 +123,8 @@ type Result struct {
 	Diff      string        `json:"diff,omitempty"`
 	Exit      *Exit         `json:"exit,omitempty"` // of a resource that is a command
 	Duration  time.Duration `json:"ns,omitempty"`
+
+	Health []HealthVerdict `json:"health,omitempty"` // of the entry's health checks
 }
 
 // MaxParts bounds the changes and the notes of one result: the engine says no

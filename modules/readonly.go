@@ -3,6 +3,7 @@ package modules
 import (
 	"context"
 	"io"
+	"os"
 )
 
 // ReadOnly is h as Check sees it: what would change the host fails with
@@ -10,10 +11,11 @@ import (
 // later is missing here, and not open, until somebody has thought of it.
 func ReadOnly(h Host) Host {
 	return Host{
-		Files:    Files{h.Files.FileReader, h.Files.FileRights, readOnlyFiles{}},
+		Files:    Files{h.Files.FileReader, h.Files.FileRights, readOnlyFiles{}, readOnlyFiles{}},
 		Accounts: h.Accounts,
 		Commands: probeOnly{h.Commands},
 		Contents: h.Contents,
+		Private:  h.Private,
 		Report:   Discard{},
 		Forecast: NoForecast{},
 	}
@@ -26,6 +28,9 @@ func (readOnlyFiles) MakeDir(context.Context, string, Attributes) error         
 func (readOnlyFiles) Symlink(context.Context, string, string) error              { return ErrReadOnly }
 func (readOnlyFiles) SetAttributes(context.Context, string, Attributes) error    { return ErrReadOnly }
 func (readOnlyFiles) Remove(context.Context, string, bool) error                 { return ErrReadOnly }
+
+func (readOnlyFiles) OpenDirectory(string) (*os.Root, error) { return nil, ErrReadOnly }
+func (readOnlyFiles) Sync(*os.Root) error                    { return ErrReadOnly }
 
 type probeOnly struct{ Commands }
 

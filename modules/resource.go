@@ -31,7 +31,8 @@ type Resource interface {
 // The zero Plan means that nothing differs.
 type Plan struct {
 	// Action says what Apply does, as the end of a sentence that begins with
-	// "Would have": "created the file". Empty means that there is nothing to do.
+	// "Would have": "created the file". Empty means that there is nothing to do. For
+	// several parts see [Plan.Foretold].
 	Action string
 	// Changes are the properties that differ, with both values. An action
 	// without a comparable state (a command) has none.
@@ -51,6 +52,13 @@ type Plan struct {
 	// Steps is the type's own note from Check to Apply. It never leaves the
 	// process.
 	Steps any
+}
+
+// Foretold is what a check run says of the plan. An action of several parts has
+// each of them begin behind a full stop and a space.
+func (p Plan) Foretold() string {
+	const would = "Would have "
+	return would + strings.ReplaceAll(p.Action, ". ", ". "+would)
 }
 
 // Pending reports whether there is anything to do.
@@ -105,6 +113,32 @@ type Batcher interface {
 	ApplyBatch(ctx context.Context, h Host, batch []Planned) error
 }
 
+// Preloader is a type that can find out with one question to the host what the
+// Checks of many resources would ask for one by one.
+type Preloader interface {
+	// Preload asks about all of them: resources of the receiver's type that are still
+	// to be checked, the receiver first. It changes nothing. Their Checks get what it
+	// returns from [Host.Preloaded], until something has been applied, and ask the
+	// host by themselves for what is missing there; so after an error, too.
+	Preload(ctx context.Context, h Host, all []Resource) (any, error)
+}
+
+// A Nester is a type whose resources stand for the resources of another manifest.
+// A controller puts those into the catalog, right before an entry with a [Scope];
+// no host ever checks or applies a Nester.
+type Nester interface {
+	Nest() Nest
+}
+
+// A Nest is what a [Nester] asks the controller for.
+type Nest struct {
+	Manifest string         // a path, or the URL of an archive
+	Checksum string         // SHA-256 of an archive, in lower-case hex; "" if none is given
+	Data     map[string]any // for the nested manifest; nil gives it all that its parent has
+	Monitor  bool           // only health checks
+	Deny     bool           // the nested manifest may not nest others
+}
+
 // Planned is a resource with the plan that its Check has made.
 type Planned struct {
 	Resource Resource
@@ -134,6 +168,13 @@ type Source struct {
 	File func(ctx context.Context, path string) (Content, error)
 	// Text gives the bytes of a text that the play has rendered.
 	Text func(ctx context.Context, text string) (Content, error)
+	// Download gives what a web server has: a content that is promised, and got at
+	// most once per run, when the first host asks for it. Where there is no
+	// controller, it is nil.
+	Download func(ctx context.Context, d Download) (Content, error)
+	// Tree has a folder of the play rendered; see [TreeRenderer]. Where there is no
+	// controller, it is nil.
+	Tree func(ctx context.Context, r TreeRequest) (*Tree, error)
 }
 
 // A PropertyError says what is wrong with one property. The controller turns it

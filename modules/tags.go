@@ -24,6 +24,7 @@ type Field struct {
 	Default  string
 	Required bool
 	PlayFile bool // file tag: the name of a file of the play
+	PlayTree bool // file tag: the name of a folder of the play
 	Secret   bool // secret tag: shown to nobody
 	Type     reflect.Type
 	index    []int
@@ -31,7 +32,8 @@ type Field struct {
 
 var fieldCache sync.Map // reflect.Type of a struct → []Field
 
-// Fields lists the properties of a resource, in the order of its struct.
+// Fields lists the properties of a resource, in the order of its struct. A field
+// with the tag wire:"only" is none: Prepare sets it, and nobody can write it.
 func Fields(res any) []Field {
 	t := reflect.TypeOf(res)
 	for t.Kind() == reflect.Pointer {
@@ -43,7 +45,7 @@ func Fields(res any) []Field {
 	var fields []Field
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || !f.IsExported() || name == "-" || name == "" {
+		if f.Anonymous || !f.IsExported() || name == "-" || name == "" || f.Tag.Get("wire") == "only" {
 			continue
 		}
 		field := Field{
@@ -54,6 +56,7 @@ func Fields(res any) []Field {
 			Default:  f.Tag.Get("default"),
 			Required: f.Tag.Get("required") == "true",
 			PlayFile: f.Tag.Get("file") == "play",
+			PlayTree: f.Tag.Get("file") == "tree",
 			Secret:   f.Tag.Get("secret") == "true",
 			Type:     f.Type,
 			index:    f.Index,

@@ -44,6 +44,19 @@ func TestHostProgramIsSmall(t *testing.T) {
 	}
 }
 
+// TestFullHostProgram may have an HTTP client, and nothing of a controller either.
+func TestFullHostProgram(t *testing.T) {
+	full := list(t, "-deps", "-tags", "full", ".")
+	require.NotEmpty(t, below(full, "net/http"))
+	for _, heavy := range []string{
+		"golang.org/x/crypto/ssh", "github.com/pkg/sftp", "gopkg.in/yaml.v3", "go.yaml.in/yaml/v3",
+		"github.com/CloudyKit/jet/v6", "github.com/spf13/cobra",
+		module + "inventory", module + "templates", module + "transport", module + "playbooks",
+	} {
+		require.Empty(t, below(full, heavy))
+	}
+}
+
 // TestControllerStaysOffTheHost keeps out of the controller what looks at or
 // changes the machine it runs on.
 func TestControllerStaysOffTheHost(t *testing.T) {

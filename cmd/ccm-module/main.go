@@ -1,7 +1,8 @@
 // Command ccm-module is the program that ccm-push runs on a host. It takes
 // resources as JSON and answers with what it did or would do.
 //
-//	ccm-module run [--check] < resource.json   one resource, one result
+//	ccm-module run [--check] < resource.json   one resource, one result; also CCM's
+//	                                           requests of its ensure API
 //	ccm-module serve NONCE COLLECTORS          a session with ccm-push
 //	ccm-module facts [COLLECTOR...]            what is true of this host
 //	ccm-module version

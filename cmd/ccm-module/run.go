@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,42 +34,69 @@ type answer struct {
 const maxRequest = 64 << 20
 
 // run takes one resource from in and prints one result. The exit status is 2 if
-// the resource failed.
+// the resource failed. A request of CCM's ensure API gets an answer of that API,
+// and the exit status 0 whatever it says.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
-	check := len(args) == 1 && args[0] == "--check"
+	check := len(args) == 1 && (args[0] == "--check" || args[0] == "--noop")
 	if len(args) > 0 && !check {
 		return usageError("usage: ccm-module run [--check] < resource.json")
 	}
-	entry, res, err := readResource(ctx, in)
+	input, err := io.ReadAll(io.LimitReader(in, maxRequest+1))
+	switch {
+	case err != nil:
+		return err
+	case len(input) > maxRequest:
+		return usageError(fmt.Sprintf("the resource is larger than %d MiB", maxRequest>>20))
+	case isCCM(input):
+		return ensure(ctx, input, check, out)
+	}
+	entry, res, err := readResource(ctx, input)
 	if err != nil {
 		return usageError(err.Error())
 	}
 	host := system.New()
 	host.Contents = modules.LocalContents{}
+	r, err := runOne(ctx, host, entry, res, check)
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(out).Encode(answer{entry.Type, entry.Name, r.Status, check, r}); err != nil {
+		return err
+	}
+	if r.Status == modules.Failed {
+		return exitError(2)
+	}
+	return nil
+}
+
+// runOne works on a catalog of one resource.
+func runOne(ctx context.Context, host modules.Host, entry modules.Entry, res modules.Resource, check bool) (*modules.Result, error) {
 	e := &engine.Engine{
 		Decode: func(*modules.Entry) (modules.Resource, error) { return res, nil },
 		Host:   host,
 		Now:    time.Now,
 	}
-	failed := false
-	_, err = e.Run(ctx, &modules.Catalog{Check: check, Entries: []modules.Entry{entry}}, func(r *modules.Result) error {
-		if r.Status == "" {
-			r.Status = modules.Stable
-		}
-		failed = r.Status == modules.Failed
-		return json.NewEncoder(out).Encode(answer{entry.Type, entry.Name, r.Status, check, r})
+	var result *modules.Result
+	_, err := e.Run(ctx, &modules.Catalog{Check: check, Entries: []modules.Entry{entry}}, func(r *modules.Result) error {
+		result = r
+		return nil
 	})
-	if err == nil && failed {
-		return exitError(2)
+	switch {
+	case err != nil:
+		return nil, err
+	case result == nil: // it was interrupted before it began
+		return nil, context.Cause(ctx)
+	case result.Status == "":
+		result.Status = modules.Stable
 	}
-	return err
+	return result, nil
 }
 
 // readResource reads a resource and prepares it as a controller would, with
 // files from the working directory.
-func readResource(ctx context.Context, in io.Reader) (modules.Entry, modules.Resource, error) {
+func readResource(ctx context.Context, input []byte) (modules.Entry, modules.Resource, error) {
 	var req request
-	d := json.NewDecoder(io.LimitReader(in, maxRequest))
+	d := json.NewDecoder(bytes.NewReader(input))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&req); err != nil {
 		return modules.Entry{}, nil, fmt.Errorf(`reading the resource: %w (it looks like {"type":"file","properties":{"name":"/etc/motd",…}})`, err)
@@ -77,6 +105,9 @@ func readResource(ctx context.Context, in io.Reader) (modules.Entry, modules.Res
 	res, err := builtin.Types().Decode(req.Type, req.Properties)
 	if err != nil {
 		return entry, nil, err
+	}
+	if _, nested := res.(modules.Nester); nested {
+		return entry, nil, fmt.Errorf("a resource of type %s is for manifests: a controller puts what it applies in its place", req.Type)
 	}
 	entry.Name = modules.Name(res)
 	if p, ok := res.(modules.Preparer); ok {

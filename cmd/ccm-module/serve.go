@@ -31,6 +31,10 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if err != nil {
 		return err
 	}
+	journal, err := system.NewJournal(dir)
+	if err != nil {
+		return err
+	}
 	session := &engine.Session{
 		Registry: builtin.Types(),
 		Host:     system.New(),
@@ -38,7 +42,9 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 		Lock: func(ctx context.Context, l modules.Lock) (func(), error) {
 			return system.Lock(ctx, l, dir)
 		},
-		Now: time.Now,
+		Journal: journal,
+		Rules:   rules,
+		Now:     time.Now,
 	}
 	return session.Serve(ctx, in, out)
 }

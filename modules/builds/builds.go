@@ -1,5 +1,7 @@
-// Package builds holds the host programs that a controller can send: one build
-// of cmd/ccm-module per operating system and architecture.
+// Package builds holds the host programs that a controller can send: two builds
+// of cmd/ccm-module per operating system and architecture. The lean one is for
+// nearly every host; the full one (build tag "full") has also what only a
+// modules.FullBuilder needs. Both are of one tree and have one id.
 //
 // `make` cross-compiles them into the folder bin, from where they are embedded.
 // A controller that was built without them has none of its own and needs a
@@ -26,6 +28,7 @@ var embedded embed.FS
 type Build struct {
 	OS         string // GOOS
 	Arch       string // GOARCH
+	Full       bool   // with what the lean program leaves out
 	ID         string // what the program says it is; equal sources give equal ids
 	SHA256     string // of the program, in lower-case hex
 	Size       int64  // of the program, in bytes
@@ -79,27 +82,35 @@ func read(dir fs.FS) ([]Build, error) {
 		if int64(len(b)) != e.CompressedSize {
 			return nil, fmt.Errorf("%s has %d bytes, %s says %d", e.File(), len(b), IndexFile, e.CompressedSize)
 		}
-		list[i] = Build{OS: e.OS, Arch: e.Arch, ID: e.ID, SHA256: e.SHA256, Size: e.Size, Compressed: b}
+		list[i] = Build{OS: e.OS, Arch: e.Arch, Full: e.Full, ID: e.ID, SHA256: e.SHA256, Size: e.Size, Compressed: b}
 	}
 	return list, nil
+}
+
+// String names the build in errors.
+func (b Build) String() string {
+	if b.Full {
+		return fmt.Sprintf("full host program %s/%s", b.OS, b.Arch)
+	}
+	return fmt.Sprintf("host program %s/%s", b.OS, b.Arch)
 }
 
 // Program unpacks the program and holds it against size and hash.
 func (b Build) Program() ([]byte, error) {
 	zr, err := gzip.NewReader(bytes.NewReader(b.Compressed))
 	if err != nil {
-		return nil, fmt.Errorf("host program %s/%s: %w", b.OS, b.Arch, err)
+		return nil, fmt.Errorf("%s: %w", b, err)
 	}
 	// One byte more than expected tells a longer program from the right one.
 	program, err := io.ReadAll(io.LimitReader(zr, b.Size+1))
 	if err != nil {
-		return nil, fmt.Errorf("host program %s/%s: %w", b.OS, b.Arch, err)
+		return nil, fmt.Errorf("%s: %w", b, err)
 	}
 	if int64(len(program)) != b.Size {
-		return nil, fmt.Errorf("host program %s/%s is not the %d bytes that the index says", b.OS, b.Arch, b.Size)
+		return nil, fmt.Errorf("%s is not the %d bytes that the index says", b, b.Size)
 	}
 	if sum := sha256.Sum256(program); hex.EncodeToString(sum[:]) != b.SHA256 {
-		return nil, fmt.Errorf("host program %s/%s has SHA-256 %x, the index says %s", b.OS, b.Arch, sum, b.SHA256)
+		return nil, fmt.Errorf("%s has SHA-256 %x, the index says %s", b, sum, b.SHA256)
 	}
 	return program, nil
 }

@@ -42,7 +42,9 @@ func fill(t *testing.T, list ...Build) string {
 }
 
 func TestLoadGivesWhatWasWritten(t *testing.T) {
-	want := []Build{pack(t, "linux", "amd64", "one"), pack(t, "freebsd", "arm64", "another")}
+	full := pack(t, "linux", "amd64", "one and more")
+	full.Full = true
+	want := []Build{pack(t, "linux", "amd64", "one"), pack(t, "freebsd", "arm64", "another"), full}
 	got, err := Load(fill(t, want...))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
@@ -90,6 +92,9 @@ func TestProgramErrors(t *testing.T) {
 			tt.damage(&b)
 			_, err := b.Program()
 			require.EqualError(t, err, tt.want)
+			b.Full = true
+			_, err = b.Program()
+			require.EqualError(t, err, "full "+tt.want)
 		})
 	}
 }
@@ -106,9 +111,16 @@ var indexes = []struct{ name, text, want string }{
 	{"short hash", entry("linux", "amd64", "id", "00", 1, 1), `ccm-module_linux_amd64.gz: "00" is not a SHA-256`},
 	{"negative size", entry("linux", "amd64", "id", digest, -1, 1), `ccm-module_linux_amd64.gz: sizes -1 and 1 are not both above zero`},
 	{"twice", strings.Replace(entry("linux", "arm", "id", digest, 1, 1), "]", ","+oneEntry("linux", "arm", "id", digest, 1, 1)+"]", 1), `ccm-module_linux_arm.gz is listed twice`},
+	{"lean and full", strings.Replace(entry("linux", "arm", "id", digest, 1, 1), "]", ","+fullEntry("linux", "arm", "id", digest, 1, 1)+"]", 1), ""},
+	{"full twice", `{"builds":[` + fullEntry("linux", "arm", "id", digest, 1, 1) + "," + fullEntry("linux", "arm", "id", digest, 1, 1) + `]}`, `ccm-module-full_linux_arm.gz is listed twice`},
 }
 
 var digest = strings.Repeat("0a", 32)
+
+// fullEntry is an entry for the full program.
+func fullEntry(goos, arch, id, sum string, size, compressed int) string {
+	return strings.Replace(oneEntry(goos, arch, id, sum, size, compressed), `"id"`, `"full":true,"id"`, 1)
+}
 
 func oneEntry(goos, arch, id, sum string, size, compressed int) string {
 	return fmt.Sprintf(`{"os":%q,"arch":%q,"id":%q,"sha256":%q,"size":%d,"compressed_size":%d}`, goos, arch, id, sum, size, compressed)

@@ -17,6 +17,7 @@ const IndexFile = "index.json"
 type Entry struct {
 	OS             string `json:"os"`
 	Arch           string `json:"arch"`
+	Full           bool   `json:"full,omitempty"`
 	ID             string `json:"id"`
 	SHA256         string `json:"sha256"`          // of the program
 	Size           int64  `json:"size"`            // of the program, in bytes
@@ -24,7 +25,12 @@ type Entry struct {
 }
 
 // File is the name of the file that holds the program.
-func (e Entry) File() string { return fmt.Sprintf("ccm-module_%s_%s.gz", e.OS, e.Arch) }
+func (e Entry) File() string {
+	if e.Full {
+		return fmt.Sprintf("ccm-module-full_%s_%s.gz", e.OS, e.Arch)
+	}
+	return fmt.Sprintf("ccm-module_%s_%s.gz", e.OS, e.Arch)
+}
 
 type index struct {
 	Builds []Entry `json:"builds"`
@@ -90,7 +96,7 @@ func parseIndex(b []byte) ([]Entry, error) {
 // Write adds the file of b to the folder dir and gives its entry. A reader of
 // the folder sees it once [WriteIndex] has listed it.
 func (b Build) Write(dir string) (Entry, error) {
-	e := Entry{OS: b.OS, Arch: b.Arch, ID: b.ID, SHA256: b.SHA256, Size: b.Size, CompressedSize: int64(len(b.Compressed))}
+	e := Entry{OS: b.OS, Arch: b.Arch, Full: b.Full, ID: b.ID, SHA256: b.SHA256, Size: b.Size, CompressedSize: int64(len(b.Compressed))}
 	return e, replace(filepath.Join(dir, e.File()), b.Compressed)
 }
 

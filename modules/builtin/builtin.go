@@ -3,6 +3,8 @@ package builtin
 
 import (
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/apply"
+	"github.com/ccm-push/ccm-push/modules/archive"
 	"github.com/ccm-push/ccm-push/modules/cron"
 	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/file"
@@ -10,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/line"
 	"github.com/ccm-push/ccm-push/modules/link"
 	"github.com/ccm-push/ccm-push/modules/pkg"
+	"github.com/ccm-push/ccm-push/modules/scaffold"
 	"github.com/ccm-push/ccm-push/modules/service"
 	"github.com/ccm-push/ccm-push/modules/user"
 )
@@ -23,8 +26,11 @@ func Types() modules.Registry {
 		user.Type(),
 		service.Type(),
 		pkg.Type(),
+		archive.Type(),
 		link.Type(),
 		line.Type(),
 		cron.Type(),
+		scaffold.Type(),
+		apply.Type(),
 	}
 }

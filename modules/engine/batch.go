@@ -22,16 +22,35 @@ type settled struct {
 // neighbours that can go with it.
 func (r *run) carryOut(ctx context.Context, i int, plan modules.Plan, report *notes) error {
 	batch := r.batch(ctx, i, plan)
-	if len(batch) < 2 {
-		return r.apply(ctx, i, plan, report)
+	end := i + len(batch)
+	if len(batch) < 2 || r.ledger.announce(i, end) != nil { // one alone may have nobody to announce it to
+		return r.single(ctx, i, plan, report)
+	}
+	before := map[int]*trace{}
+	for j := i; j < end; j++ {
+		before[j] = r.trace(j, batch[j-i].Plan)
 	}
 	h := r.acting(report)
+	r.preloads.drop()
 	// The error is of no use here: who is to blame is found out below.
 	_ = r.resources[i].(modules.Batcher).ApplyBatch(ctx, h, batch)
-	err := r.settle(ctx, i, report)
-	for j := i + 1; j < i+len(batch); j++ {
+	err := r.settle(ctx, i, before[i], report)
+	for j := i + 1; j < end; j++ {
 		notes := new(notes)
-		r.settled[j] = &settled{plan: batch[j-i].Plan, notes: notes, err: r.settle(ctx, j, notes)}
+		r.settled[j] = &settled{plan: batch[j-i].Plan, notes: notes, err: r.settle(ctx, j, before[j], notes)}
+	}
+	return err
+}
+
+// single announces, applies and verifies one plan.
+func (r *run) single(ctx context.Context, i int, plan modules.Plan, report *notes) error {
+	if err := r.ledger.announce(i, i+1); err != nil {
+		return err
+	}
+	before := r.trace(i, plan)
+	err := r.apply(ctx, i, plan, report)
+	if err != nil {
+		r.retract(ctx, i, before, report)
 	}
 	return err
 }
@@ -40,13 +59,15 @@ func (r *run) carryOut(ctx context.Context, i int, plan modules.Plan, report *no
 // with it: nothing may decide about them that is not known yet.
 func (r *run) batch(ctx context.Context, i int, plan modules.Plan) []modules.Planned {
 	first, ok := r.resources[i].(modules.Batcher)
-	if !ok || r.cat.FailOnError || plan.Refreshed {
+	if !ok || r.failOnError(r.scopes.of[i]) || plan.Refreshed {
 		return nil
 	}
 	key := first.BatchKey(plan)
 	batch := []modules.Planned{{Resource: r.resources[i], Plan: plan}}
 	for j := i + 1; key != "" && j < len(r.cat.Entries) && len(batch) < maxBatch && r.mayGoWith(i, j); j++ {
-		next, err := r.resources[j].Check(ctx, r.present(modules.Discard{}))
+		seen := r.present(modules.Discard{})
+		seen.Preload = r.preload(ctx, j, nil)
+		next, err := r.resources[j].Check(ctx, seen)
 		if err != nil || !next.Pending() || r.resources[j].(modules.Batcher).BatchKey(next) != key || overlap(batch, next) {
 			break
 		}
@@ -72,24 +93,30 @@ func overlap(batch []modules.Planned, plan modules.Plan) bool {
 // becomes of i and those between them.
 func (r *run) mayGoWith(i, j int) bool {
 	entry := &r.cat.Entries[j]
-	if entry.Type != r.cat.Entries[i].Type || entry.Excluded || r.checked(j) || r.errs[j] != nil || len(entry.Subscribe) > 0 {
+	if entry.Type != r.cat.Entries[i].Type || r.scopes.of[j] != r.scopes.of[i] || entry.Excluded || r.checked(j) || r.errs[j] != nil || len(entry.Subscribe) > 0 {
 		return false
 	}
 	if slices.ContainsFunc(entry.Require, func(k int) bool { return k >= i }) {
 		return false
 	}
-	unmet, _ := r.requirements(entry)
+	unmet, _ := r.requirements(j)
 	return len(unmet) == 0
 }
 
 // settle verifies a member of a batch that has been applied. What is not as it
 // should be gets a turn of its own.
-func (r *run) settle(ctx context.Context, i int, report *notes) error {
+func (r *run) settle(ctx context.Context, i int, before *trace, report *notes) error {
 	plan, err := r.resources[i].Check(ctx, r.present(report))
-	if err != nil || !plan.Pending() {
-		return err
+	if err == nil && !plan.Pending() {
+		return nil
 	}
-	return r.apply(ctx, i, plan, report)
+	if err == nil {
+		err = r.apply(ctx, i, plan, report)
+	}
+	if err != nil {
+		r.retract(ctx, i, before, report)
+	}
+	return err
 }
 
 // report tells what became of an entry that is settled.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,20 +21,29 @@ type Engine struct {
 	// Prefetch asks for contents that will be opened; nil if all are here.
 	Prefetch func(ctx context.Context, lacking []modules.Content) error
 
-	earlier *forecasts // of the catalogs before, in a check run
+	// Journal is where refreshes are noted that are due; nil notes none, so that a
+	// run that ends early loses them.
+	Journal Journal
+
+	Rules Rules // judges health checks that are rules of goss; nil cannot
+
+	earlier  *forecasts // of the catalogs before, in a check run
+	distrust bool       // the journal was found damaged
 }
 
 // forecasts are what plans so far come to.
 type forecasts struct {
 	will  *forecast // without those of noop entries
 	would *forecast // and with them: what noop entries see
+	// served are the notes of the journal that predicted refreshes would remove.
+	served map[dueKey]bool
 }
 
 // begin gives the forecasts that a catalog starts with: in a check run those of
 // the catalogs before it, since nothing of them has been carried out.
 func (e *Engine) begin(cat *modules.Catalog) *forecasts {
 	if !cat.Check || e.earlier == nil {
-		e.earlier = &forecasts{newForecast(e.Host), newForecast(e.Host)}
+		e.earlier = &forecasts{newForecast(e.Host), newForecast(e.Host), map[dueKey]bool{}}
 	}
 	if cat.Earlier != "" {
 		anything := modules.Plan{Action: "changed something", Effects: []modules.Effect{modules.Anything}}
@@ -46,7 +56,8 @@ func (e *Engine) begin(cat *modules.Catalog) *forecasts {
 // Run works on the entries of a catalog in order and gives emit one result for
 // each. In a check run it sees what the catalogs before it would have done. It
 // ends early, with stopped set, when Stop says so or ctx ends, and after the first
-// failure of a catalog with FailOnError.
+// failure of a catalog with FailOnError (of its own: a nested manifest is one of
+// its resources).
 func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modules.Result) error) (stopped bool, err error) {
 	r := &run{
 		Engine:    e,
@@ -56,15 +67,20 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 		errs:      make([]error, len(cat.Entries)),
 		results:   make([]outcome, len(cat.Entries)),
 		settled:   map[int]*settled{},
+		preloads:  preloads{},
+	}
+	if r.scopes, err = findScopes(cat.Entries); err != nil {
+		return false, err
 	}
 	for i := range cat.Entries {
-		if entry := &cat.Entries[i]; !entry.Excluded {
+		if entry := &cat.Entries[i]; !entry.Excluded && entry.Scope == nil {
 			r.resources[i], r.errs[i] = e.Decode(entry)
 		}
 	}
 	if err := r.prefetch(ctx); err != nil {
 		return false, err
 	}
+	r.ledger = r.openLedger()
 	for i := range cat.Entries {
 		if r.settled[i] == nil && e.Stop != nil && e.Stop() || ctx.Err() != nil {
 			return true, nil
@@ -72,10 +88,14 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 		start := e.Now()
 		result := r.entry(ctx, i)
 		result.Duration = e.Now().Sub(start)
+		if text := r.ledger.warning; text != "" {
+			r.ledger.warning = ""
+			result.Messages = append([]modules.Note{{Level: "warning", Text: clip(text, maxText)}}, result.Messages...)
+		}
 		if err := emit(result); err != nil {
 			return false, err
 		}
-		if result.Status == modules.Failed && cat.FailOnError {
+		if result.Status == modules.Failed && !r.monitors(i) && r.endScope(i) {
 			return false, nil
 		}
 	}
@@ -91,14 +111,17 @@ type run struct {
 	errs      []error // of decoding
 	results   []outcome
 	settled   map[int]*settled // by index: done already, together with an earlier entry
-	doubtful  string           // the first uncertain entry, which with FailOnError may end the run
+	ledger    *ledger
+	preloads  preloads // what types have found out about their entries
+	scopes    scopes
 }
 
 // outcome is what later entries need to know of an earlier one.
 type outcome struct {
-	status modules.Status
-	unmet  bool   // skipped for a requirement
-	doubt  string // what its prediction depends on
+	status  modules.Status
+	changed bool   // or would change, whatever became of it later
+	unmet   bool   // skipped for a requirement
+	doubt   string // what its prediction depends on
 }
 
 // prefetch asks for the contents that Apply will open, as far as they can be
@@ -106,7 +129,7 @@ type outcome struct {
 func (r *run) prefetch(ctx context.Context) error {
 	var lacking []modules.Content
 	for i, res := range r.resources {
-		if res == nil || r.errs[i] != nil || !modules.LacksContents(res) {
+		if res == nil || r.errs[i] != nil || r.monitors(i) || !modules.LacksContents(res) {
 			continue
 		}
 		check := r.checked(i)
@@ -159,9 +182,13 @@ func (r *run) present(report modules.Reporter) modules.Host {
 func (r *run) entry(ctx context.Context, i int) *modules.Result {
 	entry, out := &r.cat.Entries[i], &r.results[i]
 	result := &modules.Result{Index: i}
-	switch unmet, doubt := r.requirements(entry); {
+	switch unmet, doubt := r.requirements(i); {
 	case entry.Excluded:
 		result.Status, result.Message = modules.Skipped, "excluded by control"
+	case r.endedBy(i) != "":
+		out.unmet = true
+		result.Status, result.Because = modules.Skipped, clip(r.endedBy(i), maxText)
+		result.Message = "skipped because its manifest has fail_on_error"
 	case len(unmet) > 0:
 		out.unmet = true
 		result.Status, result.Because = modules.Skipped, clip(strings.Join(unmet, ", "), maxText)
@@ -173,17 +200,28 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		switch done := r.settled[i]; {
 		case done != nil:
 			notes, err = done.notes, r.report(i, done, result, w)
-		case err == nil:
+		case entry.Scope != nil:
+			err = r.sumUp(i, result, w)
+		case err == nil && !r.monitors(i):
 			err = r.act(ctx, i, result, notes, w)
+		}
+		if out.changed = err == nil && result.Status == modules.Changed; err == nil {
+			r.serve(i, notes)
+		} else {
+			r.ledger.failed[i] = true
 		}
 		if w.noted && !w.recorded { // it may turn out to act after all, nobody knows how
 			r.record(i, modules.Plan{Effects: []modules.Effect{modules.Anything}}, w)
 		}
+		early, err := r.healthy(ctx, i, result, notes, err)
 		if err != nil {
 			result.Status, result.Error, result.Message = modules.Failed, clip(err.Error(), maxText), ""
 			if ctx.Err() == nil && r.undecided(i, w) {
 				result.Status, result.Error, result.Message = modules.Changed, "", "cannot be foreseen: "+result.Error
+				out.changed = true
 			}
+		} else {
+			w.because = cmp.Or(w.because, early)
 		}
 		result.Messages, result.Exit = notes.list, notes.exit
 		if r.checked(i) && w.because != "" {
@@ -193,9 +231,12 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 			withhold(result, err)
 		}
 	}
+	if result.Status == modules.Skipped && r.checked(i) && r.mayBeEndedBy(i) != "" {
+		result.Uncertain, result.Because = true, cmp.Or(result.Because, r.mayBeEndedBy(i)) // the run may have ended before
+	}
 	out.status = result.Status
-	if out.doubt != "" && r.doubtful == "" {
-		r.doubtful = entry.Ref()
+	if out.doubt != "" {
+		r.doubted(i)
 	}
 	return result
 }
@@ -207,8 +248,8 @@ func (r *run) undecided(i int, w *witness) bool { return r.checked(i) && w.becau
 
 // requirements finds the required entries that rule this one out, and what
 // makes it uncertain that they do not.
-func (r *run) requirements(entry *modules.Entry) (unmet []string, doubt string) {
-	for _, j := range entry.Require {
+func (r *run) requirements(i int) (unmet []string, doubt string) {
+	for _, j := range r.cat.Entries[i].Require {
 		out := &r.results[j]
 		if out.status == modules.Failed || out.unmet {
 			unmet = append(unmet, r.cat.Entries[j].Ref())
@@ -217,10 +258,7 @@ func (r *run) requirements(entry *modules.Entry) (unmet []string, doubt string) 
 			doubt = r.cat.Entries[j].Ref()
 		}
 	}
-	if r.cat.FailOnError && doubt == "" {
-		doubt = r.doubtful
-	}
-	return unmet, doubt
+	return unmet, cmp.Or(doubt, r.mayBeEndedBy(i))
 }
 
 // act checks and, in an applying run, applies and verifies.
@@ -230,6 +268,7 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 	if check {
 		seen = r.foreseen(i).host(ctx, w, notes)
 	}
+	seen.Preload = r.preload(ctx, i, w)
 	plan, err := res.Check(ctx, seen)
 	if err == nil {
 		plan, err = r.refresh(ctx, i, seen, plan, w)
@@ -243,7 +282,12 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		result.Diff = unifiedDiffs(ctx, seen, plan.Texts)
 	}
 	if check {
-		result.Message = "Would have " + plan.Action
+		if r.cat.Check && !entry.Check {
+			if err := r.ledger.foresee(i); err != nil {
+				return err
+			}
+		}
+		result.Message = plan.Foretold()
 		if opaque(plan) {
 			w.note(entry.Ref()) // whether it succeeds is known only when it has run
 		}
@@ -268,6 +312,7 @@ func (r *run) acting(report modules.Reporter) modules.Host {
 // apply applies a plan and verifies it.
 func (r *run) apply(ctx context.Context, i int, plan modules.Plan, report modules.Reporter) error {
 	res, h := r.resources[i], r.acting(report)
+	r.preloads.drop()
 	if err := res.Apply(ctx, h, plan); err != nil {
 		return err
 	}
@@ -301,9 +346,21 @@ func (r *run) record(i int, plan modules.Plan, w *witness) {
 	r.would.record(ref, plan, w.because)
 }
 
-// refresh lets a type react to the first changed entry it subscribes to. The
-// change of a noop entry is none, except for other noop entries.
+// refresh lets a type react to what an earlier run has left to do, or to the first
+// changed entry it subscribes to. The change of a noop entry is none, except for
+// other noop entries.
 func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.Plan, w *witness) (modules.Plan, error) {
+	due, err := r.ledger.due(i)
+	if err != nil {
+		return plan, err
+	}
+	if due != nil {
+		plan, err := r.resources[i].(modules.Refresher).Refresh(ctx, h, plan)
+		if plan.Refreshed {
+			plan.Action += "; " + due.why()
+		}
+		return plan, err
+	}
 	for _, j := range r.cat.Entries[i].Subscribe {
 		out := &r.results[j]
 		if r.cat.Entries[j].Check && !r.cat.Entries[i].Check {
@@ -312,7 +369,7 @@ func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.P
 		if out.doubt != "" {
 			w.note(r.cat.Entries[j].Ref())
 		}
-		if out.status != modules.Changed {
+		if !out.changed {
 			continue
 		}
 		refresher, ok := r.resources[i].(modules.Refresher)
@@ -348,7 +405,7 @@ func verify(ctx context.Context, res modules.Resource, h, readOnly modules.Host,
 
 func opaque(p modules.Plan) bool {
 	for _, e := range p.Effects {
-		if e.Kind == modules.AnyEffect {
+		if e.Kind == modules.AnyEffect || e.Kind == modules.BelowEffect {
 			return true
 		}
 	}

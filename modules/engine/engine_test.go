@@ -265,6 +265,8 @@ func TestEngineStops(t *testing.T) {
 	// What a failure would keep from running is not certain.
 	results, _ = runEntries(t, dir, modules.Catalog{FailOnError: true, Check: true, Entries: three()})
 	require.Equal(t, "changed? changed? changed?", brief(results))
+	results, _ = runEntries(t, dir, modules.Catalog{FailOnError: true, Check: true, Entries: append(three(), modules.Entry{Type: "exec", Name: "no", Excluded: true})})
+	require.Equal(t, "changed? changed? changed? skipped?", brief(results))
 
 	n := 0
 	e := &engine.Engine{

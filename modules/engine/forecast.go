@@ -15,8 +15,9 @@ type forecast struct {
 	real    modules.Host
 	paths   map[string]foreseen
 	other   map[modules.EffectKind]map[string]foreseenState
-	pending string // the first resource that would change something; "" is none
-	opaque  cause  // the latest resource with the effect Anything
+	pending string           // the first resource that would change something; "" is none
+	opaque  cause            // the latest resource with the effect Anything
+	below   map[string]cause // by canonical directory: the latest resource that may change anything in it
 	clock   int
 }
 
@@ -61,7 +62,7 @@ func (w *witness) note(ref string) {
 }
 
 func newForecast(real modules.Host) *forecast {
-	return &forecast{real: real, paths: map[string]foreseen{}, other: map[modules.EffectKind]map[string]foreseenState{}}
+	return &forecast{real: real, paths: map[string]foreseen{}, other: map[modules.EffectKind]map[string]foreseenState{}, below: map[string]cause{}}
 }
 
 // settled gives the effects of a plan that was made on this forecast, with the
@@ -69,8 +70,11 @@ func newForecast(real modules.Host) *forecast {
 func (f *forecast) settled(effects []modules.Effect) []modules.Effect {
 	effects = slices.Clone(effects)
 	for i, e := range effects {
-		if e.Kind == modules.PathEffect {
+		switch e.Kind {
+		case modules.PathEffect:
 			effects[i].Key = f.canonical(e.Key, false)
+		case modules.BelowEffect:
+			effects[i].Key = f.canonical(e.Key, true)
 		}
 	}
 	return effects
@@ -87,6 +91,8 @@ func (f *forecast) record(ref string, plan modules.Plan, doubt string) {
 		switch e.Kind {
 		case modules.AnyEffect:
 			f.opaque = cause{ref, f.clock}
+		case modules.BelowEffect:
+			f.below[e.Key] = cause{ref, f.clock}
 		case modules.PathEffect:
 			f.recordPath(e.Key, e.State.(modules.PathState), origin{ref, f.clock, doubt})
 		default:
@@ -138,13 +144,23 @@ func (f *forecast) lookup(name string) (foreseen, bool) {
 // canonical follows the symbolic links of the directories of name, and of its
 // last element too if whole is set, so that one file has one key.
 func (f *forecast) canonical(name string, whole bool) string {
+	done, _ := f.walk(name, whole)
+	return done
+}
+
+// walk is canonical, and gives the latest cause of doubt about a directory that
+// the path leads into, by whatever links.
+func (f *forecast) walk(name string, whole bool) (done string, unsure cause) {
 	rest := strings.Split(strings.Trim(name, "/"), "/")
-	done := "/"
+	done = "/"
 	for links := 0; len(rest) > 0; {
+		if c := f.below[done]; c.at > unsure.at {
+			unsure = c
+		}
 		next := path.Join(done, rest[0])
 		rest = rest[1:]
 		if len(rest) == 0 && !whole {
-			return next
+			return next, unsure
 		}
 		kind, target := f.link(next)
 		if kind != modules.Symlink || links == 40 { // as many as the kernel follows
@@ -157,7 +173,7 @@ func (f *forecast) canonical(name string, whole bool) string {
 		}
 		rest = append(slices.DeleteFunc(strings.Split(target, "/"), func(s string) bool { return s == "" }), rest...)
 	}
-	return done
+	return done, unsure
 }
 
 func (f *forecast) link(name string) (modules.FileKind, string) {

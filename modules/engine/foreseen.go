@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -23,6 +24,7 @@ func (f *forecast) host(ctx context.Context, w *witness, report modules.Reporter
 		Accounts: foreseenAccounts{f.real.Accounts, fh},
 		Commands: foreseenCommands{f.real.Commands, fh},
 		Contents: f.real.Contents,
+		Private:  f.real.Private,
 	})
 	h.Report, h.Forecast = report, fh
 	return h
@@ -39,12 +41,15 @@ func (h foreseenHost) consult(name string, whole bool) (foreseen, string, bool) 
 	if h.pending == "" {
 		return foreseen{}, name, false
 	}
-	name = h.canonical(name, whole)
+	name, unsure := h.walk(name, whole)
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
 		h.permits(h.paths[dir], modules.Directory, ownerMayEnter)
 	}
 	s, ok := h.lookup(name)
 	h.weigh(s.origin)
+	if unsure.at > s.at {
+		h.w.note(unsure.ref)
+	}
 	return s, name, ok
 }
 
@@ -94,6 +99,33 @@ func (h foreseenHost) weigh(from origin) {
 	}
 }
 
+// weighKind is weigh for what is no path, but is kept in files all the same.
+func (h foreseenHost) weighKind(kind modules.EffectKind, from origin) {
+	h.weigh(from)
+	unsure := cause{at: from.at}
+	for dir, c := range h.below {
+		if c.at > unsure.at && slices.ContainsFunc(keptIn(kind), func(kept string) bool { return inside(dir, kept) || inside(kept, dir) }) {
+			unsure = c
+		}
+	}
+	if unsure.ref != "" {
+		h.w.note(unsure.ref)
+	}
+}
+
+// keptIn lists where operating systems keep what they know of a kind of things.
+func keptIn(kind modules.EffectKind) []string {
+	if kind == modules.UserEffect || kind == modules.GroupEffect {
+		return []string{"/etc"}
+	}
+	return []string{"/etc", "/lib", "/run", "/usr/lib", "/usr/local/lib", "/var/lib"}
+}
+
+// inside reports whether a path is a directory or below it.
+func inside(name, dir string) bool {
+	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
+}
+
 // Lookup implements [modules.Forecast].
 func (h foreseenHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
 	if kind == modules.PathEffect {
@@ -101,7 +133,7 @@ func (h foreseenHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
 		return s.PathState, ok
 	}
 	s, ok := h.other[kind][key]
-	h.weigh(s.origin)
+	h.weighKind(kind, s.origin)
 	return s.state, ok
 }
 
@@ -168,6 +200,9 @@ func (h foreseenHost) Open(name string) (io.ReadCloser, error) {
 // List implements [modules.FileReader].
 func (h foreseenHost) List(name string) ([]string, error) {
 	s, name, ok := h.consult(name, true)
+	if c := h.below[name]; c.ref != "" {
+		h.w.note(c.ref)
+	}
 	if ok && s.Kind == modules.Absent {
 		return nil, h.absent("open", name)
 	}
@@ -278,7 +313,7 @@ func (a foreseenAccounts) GroupName(ctx context.Context, gid int) string {
 func (a foreseenAccounts) name(kind modules.EffectKind, id int) string {
 	for name, s := range a.h.other[kind] {
 		if account, ok := s.state.(modules.AccountState); ok && account.Exists && account.ID != nil && *account.ID == id {
-			a.h.weigh(s.origin)
+			a.h.weighKind(kind, s.origin)
 			return name
 		}
 	}
@@ -290,14 +325,19 @@ type foreseenCommands struct {
 	h foreseenHost
 }
 
-// Probe runs on the host as it is, so anything pending puts its answer in doubt,
-// or anything of the kind that it reads.
+// Probe runs on the host as it is.
 func (c foreseenCommands) Probe(ctx context.Context, cmd modules.Command) (modules.Exit, error) {
-	switch {
-	case cmd.Reads != "" && len(c.h.other[cmd.Reads]) == 0:
-		c.h.weigh(origin{})
-	case c.h.pending != "":
-		c.h.w.note(c.h.pending)
-	}
+	c.h.probed(cmd.Reads)
 	return c.Commands.Probe(ctx, cmd)
+}
+
+// probed notes what puts in doubt what a program has said of the host as it is:
+// anything pending, or anything of the kind that it reads.
+func (h foreseenHost) probed(reads modules.EffectKind) {
+	switch {
+	case reads != "" && len(h.other[reads]) == 0:
+		h.weighKind(reads, origin{})
+	case h.pending != "":
+		h.w.note(h.pending)
+	}
 }

@@ -60,7 +60,7 @@ func withhold(result *modules.Result, err error) {
 	for i := range result.Changes {
 		result.Changes[i].Have, result.Changes[i].Want = withheld, withheld
 	}
-	result.Diff, result.Messages = "", nil
+	result.Diff, result.Messages, result.Health = "", nil, withholdHealth(result.Health)
 	if result.Exit != nil {
 		result.Exit = &modules.Exit{Code: result.Exit.Code, Elapsed: result.Exit.Elapsed}
 	}

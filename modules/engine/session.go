@@ -18,7 +18,10 @@ type Session struct {
 	SpoolDir string       // for contents on their way; the module's own directory
 	// Lock takes the host's lock for an applying catalog and gives what frees it.
 	Lock func(ctx context.Context, l modules.Lock) (unlock func(), err error)
-	Now  func() time.Time
+	// Journal is where refreshes are noted that are due; nil notes none.
+	Journal Journal
+	Rules   Rules // judges health checks that are rules of goss; nil cannot
+	Now     func() time.Time
 }
 
 // errKilled is why commands of a killed run end.
@@ -75,6 +78,7 @@ type serving struct {
 	receiver *receiver
 	free     func() // gives the host's lock back; nil while it is not held
 	earlier  *forecasts
+	distrust bool // the journal was found damaged
 }
 
 // catalog works on one catalog and says how it ended.
@@ -93,13 +97,16 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 		Now:      s.Now,
 		Prefetch: func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
 		Stop:     s.receiver.stopped,
+		Journal:  s.Journal,
+		Rules:    s.Rules,
 		earlier:  s.earlier,
+		distrust: s.distrust,
 	}
 	out := &outbox{conn: s.conn}
 	stopped, err := engine.Run(ctx, cat, func(result *modules.Result) error {
 		return out.put(&modules.Message{Result: result})
 	})
-	s.earlier = engine.earlier
+	s.earlier, s.distrust = engine.earlier, engine.distrust
 	if err == nil {
 		err = out.put(&modules.Message{Done: &modules.Done{Stopped: stopped}})
 	}

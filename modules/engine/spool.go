@@ -32,6 +32,7 @@ type spool struct {
 // spooled is one content that has been asked for.
 type spooled struct {
 	base, size int64
+	promised   bool // size and hash are not known beforehand
 	received   int64
 	sum        hash.Hash
 	done       chan struct{} // closed when the content is whole or has failed
@@ -53,7 +54,7 @@ func (s *spool) want(list []modules.Content) error {
 	var ask []string
 	for _, c := range list {
 		if s.items[c.SHA256()] == nil {
-			s.items[c.SHA256()] = &spooled{size: c.Size(), sum: sha256.New(), done: make(chan struct{})}
+			s.items[c.SHA256()] = &spooled{size: c.Size(), promised: c.Promised(), sum: sha256.New(), done: make(chan struct{})}
 			ask = append(ask, c.SHA256())
 		}
 	}
@@ -100,6 +101,10 @@ func (s *spool) receive(b *modules.Blob) error {
 	case b.Gone != "":
 		item.finish(errors.New(b.Gone))
 		return nil
+	case item.promised && item.received == 0 && item.size == 0:
+		item.size = b.Size
+	}
+	switch {
 	case b.Size != item.size || b.Offset != item.received:
 		return fmt.Errorf("content %s does not continue at %d", b.SHA256, b.Offset)
 	}
@@ -115,7 +120,7 @@ func (s *spool) receive(b *modules.Blob) error {
 		return nil
 	}
 	var err error
-	if hex.EncodeToString(item.sum.Sum(nil)) != b.SHA256 {
+	if !item.promised && hex.EncodeToString(item.sum.Sum(nil)) != b.SHA256 {
 		err = fmt.Errorf("content %s arrived damaged", b.SHA256)
 	}
 	item.finish(err)
@@ -135,9 +140,7 @@ func (s *spool) abandon(err error) {
 	defer s.mu.Unlock()
 	s.over = err
 	for _, item := range s.items {
-		if item.received < item.size {
-			item.finish(err)
-		}
+		item.finish(err)
 	}
 }
 

@@ -143,7 +143,7 @@ type prediction struct {
 func essence(r *modules.Result) prediction {
 	p := prediction{Status: status(r), Refreshed: r.Refreshed}
 	if p.Status == modules.Changed {
-		p.Message = strings.TrimPrefix(r.Message, "Would have ")
+		p.Message = strings.ReplaceAll(strings.TrimPrefix(r.Message, "Would have "), ". Would have ", ". ")
 		p.Changes = r.Changes
 	}
 	return p

@@ -3,6 +3,7 @@ package modtest
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,9 +13,14 @@ import (
 )
 
 // Host is the machine that the test runs on, with contents that have come
-// inline, no forecast, and a reporter that forgets.
+// inline, no forecast, and a reporter that forgets. What types remember is kept
+// beside the test program, and goes with it.
 func Host() modules.Host {
 	h := system.New()
+	h.Private = ""
+	if program, err := os.Executable(); err == nil {
+		h.Private = filepath.Join(filepath.Dir(program), "private")
+	}
 	h.Contents = modules.LocalContents{}
 	quiet := modules.ReadOnly(h)
 	h.Report, h.Forecast = quiet.Report, quiet.Forecast

@@ -38,8 +38,8 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 		return err
 	}
 	t := transaction{verb: batch[0].Plan.Steps.(*steps).verb}
-	if l, ok := m.(lister); ok && batch[0].Plan.Steps.(*steps).fetch {
-		if err := l.fetch(ctx); err != nil {
+	if batch[0].Plan.Steps.(*steps).fetch {
+		if err := m.fetch(ctx); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,7 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 		if s.verb != t.verb { // newer lists may have only older versions
 			t.verb = downgrade
 		}
-		t.items = append(t.items, item{member.Resource.(*Package).Name, s.version})
+		t.items = append(t.items, member.Resource.(*Package).item(s))
 	}
 	if len(t.items) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (p *Package) current(ctx context.Context, h modules.Host, m manager, plan m
 	if s, err = p.choose(ctx, m, have); err != nil || s == nil {
 		return nil, err
 	}
-	if err := p.held(have, s); err != nil {
+	if err := p.held(m, have, s); err != nil {
 		return nil, err
 	}
 	h.Report.Message("info", p.Name+": "+action(have, s))

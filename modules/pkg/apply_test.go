@@ -181,9 +181,12 @@ func TestNoManager(t *testing.T) {
 	h := modules.ReadOnly(host())
 	h.Files.FileReader = nothing{h.Files.FileReader}
 	for properties, want := range map[string]string{
-		`{"name":"a"}`:                  "no package manager is found: neither apt-get with dpkg-query nor dnf or yum with rpm is in " + modules.DefaultPath,
-		`{"name":"a","provider":"apt"}`: "provider apt needs apt-get and dpkg-query in " + modules.DefaultPath,
-		`{"name":"a","provider":"dnf"}`: "provider dnf needs rpm and one of dnf5, dnf and yum in " + modules.DefaultPath,
+		`{"name":"a"}`:                     "no package manager is found: none of apt-get, dnf5, dnf, zypper, yum, apk and pacman is in " + modules.DefaultPath,
+		`{"name":"a","provider":"apt"}`:    "provider apt needs apt-get and dpkg-query in " + modules.DefaultPath,
+		`{"name":"a","provider":"dnf"}`:    "provider dnf needs rpm and one of dnf5, dnf and yum in " + modules.DefaultPath,
+		`{"name":"a","provider":"zypper"}`: "provider zypper needs zypper and rpm in " + modules.DefaultPath,
+		`{"name":"a","provider":"apk"}`:    "provider apk needs apk in " + modules.DefaultPath,
+		`{"name":"a","provider":"pacman"}`: "provider pacman needs pacman and pacman-conf in " + modules.DefaultPath,
 	} {
 		res := modtest.Decode(t, modules.Registry{pkg.Type()}, "package", properties, "/")
 		_, err := res.Check(t.Context(), h)

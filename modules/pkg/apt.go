@@ -11,7 +11,7 @@ import (
 )
 
 // apt is the package manager of Debian and its relatives: apt-get over dpkg.
-type apt struct{ access }
+type apt struct{ *access }
 
 func (apt) database() string { return "/var/lib/dpkg/status" }
 
@@ -81,54 +81,32 @@ func (a apt) offer(ctx context.Context, name, version string) (string, error) {
 	return "", modules.Refuse("version %s of %q is not available; available: %s", version, name, words(policy.some()))
 }
 
-// order implements [judge]. dpkg is asked, so that its order is what counts.
-func (a apt) order(ctx context.Context, one, other string) (int, error) {
-	if one == other {
-		return 0, nil
-	}
-	for _, relation := range []struct {
-		name  string
-		order int
-	}{{"lt", -1}, {"eq", 0}} {
-		exit, err := a.query(ctx, Effect, nil, "dpkg", "--compare-versions", one, relation.name, other)
-		switch {
-		case err != nil:
-			return 0, err
-		case exit.Code == 0:
-			return relation.order, nil
-		case exit.Code > 1:
-			return 0, failure("dpkg --compare-versions", exit, nil)
-		}
-	}
-	return 1, nil
+// order implements [judge].
+func (apt) order(_ context.Context, one, other string) (int, error) {
+	return compareDpkg(one, other), nil
 }
 
 // same implements [judge].
-func (a apt) same(ctx context.Context, have, wanted string) (bool, error) {
-	order, err := a.order(ctx, have, wanted)
-	return err == nil && order == 0, err
+func (apt) same(_ context.Context, have, wanted string) (bool, error) {
+	return compareDpkg(have, wanted) == 0, nil
 }
+
+// release implements [changer].
+func (apt) release(name string) string { return "run: apt-mark unhold " + name }
 
 const aptLists = "/var/lib/apt/lists"
 
 // fresh implements [lister].
 func (a apt) fresh(ctx context.Context, within time.Duration) (bool, error) {
-	minutes := max(1, int(within.Minutes()))
-	exit, err := a.query(ctx, "", nil, "find", aptLists, "-maxdepth", "0", "-mmin", fmt.Sprintf("-%d", minutes))
-	return exit.Code == 0 && strings.TrimSpace(exit.Stdout.Text) != "", err
+	return a.younger(ctx, aptLists, within)
 }
 
-// fetch implements [lister]. apt leaves the time of its folder alone where it
-// finds nothing new.
+// fetch implements [lister].
 func (a apt) fetch(ctx context.Context) error {
 	if err := a.change(ctx, "update"); err != nil {
 		return err
 	}
-	exit, err := a.Run(ctx, modules.Command{Argv: []string{"touch", "-c", aptLists}, Timeout: queryTimeout})
-	if err == nil && exit.Code != 0 {
-		err = failure("touch", exit, nil)
-	}
-	return err
+	return a.touch(ctx, aptLists)
 }
 
 // rehearse implements [changer].

@@ -46,6 +46,23 @@ func (p *aptPolicy) line(line string) {
 // their mark; their sources stand further.
 const versionIndent = 5
 
+// aptPolicies is what `apt-cache policy` prints of several packages.
+type aptPolicies struct {
+	byName  map[string]*aptPolicy
+	current *aptPolicy
+}
+
+// line reads one line. One that is not indented begins the next package.
+func (p *aptPolicies) line(line string) {
+	if name, ok := strings.CutSuffix(line, ":"); ok && !strings.HasPrefix(line, " ") {
+		p.current = &aptPolicy{}
+		p.byName[name] = p.current
+	}
+	if p.current != nil {
+		p.current.line(line)
+	}
+}
+
 func (p *aptPolicy) has(version string) bool { return slices.Contains(p.versions, version) }
 
 // some lists the versions for an error, the highest first.

@@ -20,6 +20,7 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	if err != nil {
 		return modules.Plan{}, err
 	}
+	m = &recalling{m, h, p.group()}
 	have, err := p.have(ctx, h, m)
 	if err != nil {
 		return modules.Plan{}, err
@@ -28,7 +29,7 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	if err != nil || s == nil {
 		return modules.Plan{}, err
 	}
-	if err := p.held(have, s); err != nil {
+	if err := p.held(m, have, s); err != nil {
 		return modules.Plan{}, err
 	}
 	plan, err := modules.Allowed(p.plan(have, s), h.Files.MayReplace(m.database()))
@@ -96,12 +97,11 @@ func (p *Package) pinned() bool {
 }
 
 func (p *Package) fresh(ctx context.Context, m manager) (bool, error) {
-	l, ok := m.(lister)
 	within, err := parseDuration("cache_valid", p.CacheValid)
-	if err != nil || !ok || within == 0 {
+	if err != nil || within == 0 {
 		return true, err
 	}
-	return l.fresh(ctx, within)
+	return m.fresh(ctx, within)
 }
 
 // choose looks for the version to install; nil if the host has it.
@@ -144,15 +144,17 @@ func (p *Package) chooseVirtual(ctx context.Context, m manager) (*steps, error) 
 }
 
 // held refuses to change a package that somebody has put on hold.
-func (p *Package) held(have State, s *steps) error {
+func (p *Package) held(m changer, have State, s *steps) error {
 	if !have.Held || !have.there() || s.fetch || s.verb != remove && s.version == have.Version {
 		return nil
 	}
-	return modules.Refuse("%s is held at %s; to let it change, run: apt-mark unhold %s", p.Name, have.Version, p.Name)
+	return modules.Refuse("%s is held at %s; to let it change, %s", p.Name, have.Version, m.release(p.Name))
 }
 
+func (p *Package) item(s *steps) item { return item{p.Name, s.version, p.pinned()} }
+
 func (p *Package) transaction(s *steps) transaction {
-	return transaction{s.verb, []item{{p.Name, s.version}}}
+	return transaction{s.verb, []item{p.item(s)}}
 }
 
 // plan says in words what will be done.

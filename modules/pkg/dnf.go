@@ -6,43 +6,18 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
 
 // dnf is the package manager of Fedora, RHEL and their relatives: dnf (4 or 5)
 // over rpm. A yum that is another name of dnf will do.
-type dnf struct{ access }
-
-func (dnf) database() string { return "/var/lib/rpm" }
-
-// installed implements [looker].
-func (d dnf) installed(ctx context.Context, name string) (State, error) {
-	rows, exit, err := d.rows(ctx, Effect, "rpm", "-q", "--qf", rpmFormat, name)
-	switch {
-	case err != nil:
-		return State{}, err
-	case exit.Code > 1: // 1: there is no such package
-		return State{}, failure("rpm -q", exit, nil)
-	case len(rows) == 0:
-		return State{}, nil
-	}
-	best, err := d.best(ctx, rows)
-	return State{Installed: true, Version: best.version}, err
-}
-
-// provider implements [looker].
-func (d dnf) provider(ctx context.Context, name string) (string, error) {
-	rows, _, err := d.rows(ctx, Effect, "rpm", "-q", "--qf", rpmFormat, "--whatprovides", name)
-	if err != nil || len(rows) == 0 {
-		return "", err
-	}
-	return rows[0].name, nil
-}
+type dnf struct{ rpmdb }
 
 // offer implements [looker].
 func (d dnf) offer(ctx context.Context, name, version string) (string, error) {
-	rows, err := d.available(ctx, "--latest-limit=1", dnfSpec(item{name, version}))
+	rows, err := d.available(ctx, "--latest-limit=1", dnfSpec(item{name: name, version: version}))
 	if err != nil {
 		return "", err
 	}
@@ -90,44 +65,12 @@ func (d dnf) available(ctx context.Context, arguments ...string) ([]rpmRow, erro
 	return rows, err
 }
 
-// rows runs a query and reads the lines it prints in [rpmFormat] or [dnfFormat].
-func (d dnf) rows(ctx context.Context, reads modules.EffectKind, argv ...string) ([]rpmRow, modules.Exit, error) {
-	var rows []rpmRow
-	exit, err := d.query(ctx, reads, func(line string) {
-		if row, ok := parseRPMRow(line); ok && len(rows) < maxVersions {
-			rows = append(rows, row)
-		}
-	}, argv...)
-	return rows, exit, err
-}
+// fresh implements [lister]: dnf is told how old its lists may be, and fetches
+// them by itself.
+func (dnf) fresh(context.Context, time.Duration) (bool, error) { return true, nil }
 
-// best picks the row that a name without architecture means, the newest of them.
-func (d dnf) best(ctx context.Context, rows []rpmRow) (rpmRow, error) {
-	best := rows[0]
-	if len(rows) == 1 {
-		return best, nil
-	}
-	exit, err := d.query(ctx, Effect, nil, "uname", "-m")
-	if err != nil {
-		return best, err
-	}
-	machine := strings.TrimSpace(exit.Stdout.Text)
-	own := slices.DeleteFunc(slices.Clone(rows), func(r rpmRow) bool { return r.arch != machine && r.arch != "noarch" })
-	if len(own) > 0 {
-		rows = own
-	}
-	best = rows[0]
-	for _, r := range rows[1:] {
-		order, err := d.order(ctx, best.version, r.version)
-		if err != nil {
-			return best, err
-		}
-		if order < 0 {
-			best = r
-		}
-	}
-	return best, nil
-}
+// fetch implements [lister].
+func (dnf) fetch(context.Context) error { return nil }
 
 // argv begins a command line of dnf.
 func (d dnf) argv(arguments ...string) []string {
@@ -178,13 +121,13 @@ func (d dnf) carryOut(ctx context.Context, t transaction) error {
 	return nil
 }
 
-// exitLocked is how dnf 4 ends when another process holds one of its locks.
-const exitLocked = 200
+// dnfExitLocked is how dnf 4 ends when another process holds one of its locks.
+const dnfExitLocked = 200
 
 // unlocked runs dnf until it gets its locks.
 func (d dnf) unlocked(ctx context.Context, run func() (modules.Exit, error)) (modules.Exit, error) {
 	return d.patiently(ctx, run, func(exit modules.Exit) (string, bool) {
-		return dnfHolder(exit.Stderr.Text), exit.Code == exitLocked
+		return dnfHolder(exit.Stderr.Text), exit.Code == dnfExitLocked
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 // patiently runs a package manager that another process may have locked out, once
 // a second, until it gets its locks or the time for that is up. lockedOut says
 // whether that is why it has ended, and who holds the lock.
-func (a access) patiently(
+func (a *access) patiently(
 	ctx context.Context,
 	run func() (modules.Exit, error),
 	lockedOut func(modules.Exit) (holder string, locked bool),

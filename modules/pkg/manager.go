@@ -21,6 +21,7 @@ type manager interface {
 	looker
 	judge
 	changer
+	lister
 }
 
 // looker asks about packages and changes nothing.
@@ -50,12 +51,25 @@ type changer interface {
 	// to other packages too.
 	rehearse(ctx context.Context, t transaction) ([]consequence, error)
 	carryOut(ctx context.Context, t transaction) error
+	// release says how somebody lets a held package change.
+	release(name string) string
 }
 
-// lister is a manager whose lists of available packages have to be fetched.
+// lister sees to the lists of available packages.
 type lister interface {
+	// fresh reports whether they are younger than that. It is always so for a
+	// manager that fetches them by itself.
 	fresh(ctx context.Context, within time.Duration) (bool, error)
 	fetch(ctx context.Context) error
+}
+
+// surveyor is a manager that can be asked about many packages at once. Names that
+// are missing from its answers have to be asked for singly.
+type surveyor interface {
+	// survey adds what the host has of packages.
+	survey(ctx context.Context, names []string, states map[string]State) error
+	// offers adds the newest version that is available of each.
+	offers(ctx context.Context, names []string, offers map[string]string) error
 }
 
 // A verb is what a transaction does.
@@ -74,7 +88,10 @@ type transaction struct {
 }
 
 // An item is a package and a full version; "" leaves that to the manager.
-type item struct{ name, version string }
+type item struct {
+	name, version string
+	pinned        bool // the version is one that was asked for
+}
 
 // has reports whether a package is one of those that shall be changed.
 func (t transaction) has(name string) bool {
@@ -95,12 +112,13 @@ type tool struct {
 	provider string
 	program  string // the one that is asked for
 	needs    string // and one more
-	make     func(a access) manager
+	make     func(a *access) manager
 }
 
 // access is what a manager works with.
 type access struct {
 	modules.Commands
+	files    modules.FileReader
 	program  string
 	lockWait time.Duration
 	valid    time.Duration // 0: as the manager is configured
@@ -108,10 +126,13 @@ type access struct {
 
 // tools lists the package managers, the preferred one first.
 var tools = []tool{
-	{"apt", "apt-get", "dpkg-query", func(a access) manager { return apt{a} }},
-	{"dnf", "dnf5", "rpm", func(a access) manager { return dnf{a} }},
-	{"dnf", "dnf", "rpm", func(a access) manager { return dnf{a} }},
-	{"dnf", "yum", "rpm", func(a access) manager { return dnf{a} }},
+	{"apt", "apt-get", "dpkg-query", func(a *access) manager { return apt{a} }},
+	{"dnf", "dnf5", "rpm", func(a *access) manager { return dnf{rpmdb{a}} }},
+	{"dnf", "dnf", "rpm", func(a *access) manager { return dnf{rpmdb{a}} }},
+	{"zypper", "zypper", "rpm", func(a *access) manager { return zypper{rpmdb{a}} }},
+	{"dnf", "yum", "rpm", func(a *access) manager { return dnf{rpmdb{a}} }},
+	{"apk", "apk", "apk", func(a *access) manager { return apk{a} }},
+	{"pacman", "pacman", "pacman-conf", func(a *access) manager { return pacman{a} }},
 }
 
 // manager finds the package manager to use.
@@ -130,16 +151,20 @@ func (p *Package) manager(h modules.Host) (manager, error) {
 			return nil, err
 		}
 		if found {
-			return t.make(access{h.Commands, t.program, wait, valid}), nil
+			return t.make(&access{h.Commands, h.Files, t.program, wait, valid}), nil
 		}
 	}
-	if p.Provider == "apt" {
-		return nil, modules.Refuse("provider apt needs apt-get and dpkg-query in %s", modules.DefaultPath)
-	}
-	if p.Provider == "dnf" {
-		return nil, modules.Refuse("provider dnf needs rpm and one of dnf5, dnf and yum in %s", modules.DefaultPath)
-	}
-	return nil, modules.Refuse("no package manager is found: neither apt-get with dpkg-query nor dnf or yum with rpm is in %s", modules.DefaultPath)
+	return nil, modules.Refuse("%s in %s", missing[p.Provider], modules.DefaultPath)
+}
+
+// missing says what a provider lacks.
+var missing = map[string]string{
+	"":       "no package manager is found: none of apt-get, dnf5, dnf, zypper, yum, apk and pacman is",
+	"apt":    "provider apt needs apt-get and dpkg-query",
+	"dnf":    "provider dnf needs rpm and one of dnf5, dnf and yum",
+	"zypper": "provider zypper needs zypper and rpm",
+	"apk":    "provider apk needs apk",
+	"pacman": "provider pacman needs pacman and pacman-conf",
 }
 
 // has reports whether all of these programs are where programs are looked for.
@@ -165,7 +190,7 @@ func has(files modules.FileReader, programs ...string) (bool, error) {
 const queryTimeout = 5 * time.Minute
 
 // query runs a program that only looks, and passes on the lines it prints.
-func (a access) query(ctx context.Context, reads modules.EffectKind, onLine func(string), argv ...string) (modules.Exit, error) {
+func (a *access) query(ctx context.Context, reads modules.EffectKind, onLine func(string), argv ...string) (modules.Exit, error) {
 	exit, err := a.Probe(ctx, modules.Command{
 		Argv:    argv,
 		Env:     environment,

@@ -244,8 +244,8 @@ func TestEVR(t *testing.T) {
 		base, arch := splitArch(name)
 		require.Equal(t, want, [2]string{base, arch}, name)
 	}
-	require.Equal(t, "glibc-2:2.34-1.i686", dnfSpec(item{"glibc.i686", "2:2.34-1"}))
-	require.Equal(t, "glibc.i686", dnfSpec(item{"glibc.i686", ""}))
+	require.Equal(t, "glibc-2:2.34-1.i686", dnfSpec(item{name: "glibc.i686", version: "2:2.34-1"}))
+	require.Equal(t, "glibc.i686", dnfSpec(item{name: "glibc.i686"}))
 }
 
 func TestFailure(t *testing.T) {

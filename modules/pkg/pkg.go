@@ -17,10 +17,10 @@ import (
 //   - a package that is held is left as it is, and that is an error;
 //   - neighbours go through one transaction.
 type Package struct {
-	Name        string `json:"name" required:"true" looks:"^[A-Za-z0-9]([A-Za-z0-9._+:~-]*[A-Za-z0-9._+:~])?$" doc:"name of the package, with an architecture if it is not the host's own: libc6:i386 (apt), glibc.i686 (dnf); a virtual package is present when a package that provides it is"`
-	Ensure      string `json:"ensure,omitempty" default:"present" numbers:"refuse" looks:"^[A-Za-z0-9][A-Za-z0-9._+:~^-]*$" doc:"present; absent; latest; or a version as the package manager writes it, such as 1.22.1-9 or 1:5.8-1.el9 (dnf also takes one without epoch or release)"`
-	Provider    string `json:"provider,omitempty" enum:"apt,dnf" doc:"package manager; default: the one that the host has (apt before dnf)"`
-	CacheValid  string `json:"cache_valid,omitempty" looks:"^[0-9]+[smhd]$" doc:"how old the lists of available packages may be, such as 1h; older ones are fetched before something is installed or latest is looked for; default: apt never fetches them, dnf as it is configured"`
+	Name        string `json:"name" required:"true" looks:"^[A-Za-z0-9]([A-Za-z0-9._+:~-]*[A-Za-z0-9._+:~])?$" doc:"name of the package, with an architecture if it is not the host's own: libc6:i386 (apt), glibc.i686 (dnf, zypper); a virtual package is present when a package that provides it is"`
+	Ensure      string `json:"ensure,omitempty" default:"present" numbers:"refuse" looks:"^[A-Za-z0-9][A-Za-z0-9._+:~^-]*$" doc:"present; absent; latest; or a version as the package manager writes it, such as 1.22.1-9 or 1:5.8-1.el9 (dnf and zypper also take one without epoch or release, pacman one without release)"`
+	Provider    string `json:"provider,omitempty" enum:"apt,dnf,zypper,apk,pacman" doc:"package manager; default: the one that the host has, in this order"`
+	CacheValid  string `json:"cache_valid,omitempty" looks:"^[0-9]+[smhd]$" doc:"how old the lists of available packages may be, such as 1h; older ones are fetched before something is installed or latest is looked for; default: apt, apk and pacman never fetch them, dnf and zypper as they are configured"`
 	LockTimeout string `json:"lock_timeout,omitempty" looks:"^[0-9]+[smhd]$" default:"2m" doc:"how long to wait while another process uses the package manager"`
 }
 
@@ -35,7 +35,7 @@ const (
 func Type() modules.Type {
 	return modules.Type{
 		Name: "package",
-		Doc: "Keeps a package installed, at a version or at the latest one, or away, by apt or dnf. " +
+		Doc: "Keeps a package installed, at a version or at the latest one, or away, by apt, dnf, zypper, apk or pacman. " +
 			"Configuration files that were changed are kept.",
 		New: func() modules.Resource { return new(Package) },
 	}

@@ -25,7 +25,7 @@ func TestValidate(t *testing.T) {
 		{"a shell in the version", `{"name":"a","ensure":"1;2"}`, `ensure: package version/ensure contains dangerous characters: "1;2"`},
 		{"an option as a version", `{"name":"a","ensure":"-1"}`, `ensure: package version/ensure is neither a word nor a version: "-1" (write present, absent, latest or a version such as 1.22.1-9)`},
 		{"a pattern", `{"name":"a","ensure":"1.*"}`, `ensure: package version/ensure contains dangerous characters: "1.*"`},
-		{"no provider of ours", `{"name":"a","provider":"brew"}`, `provider: "brew" is not one of "apt", "dnf"`},
+		{"no provider of ours", `{"name":"a","provider":"brew"}`, `provider: "brew" is not one of "apt", "dnf", "zypper", "apk", "pacman"`},
 		{"no unit", `{"name":"a","cache_valid":"3600"}`, `cache_valid: invalid duration "3600" (write a number and a unit, such as 90s, 5m, 1h or 2d)`},
 		{"too long", `{"name":"a","lock_timeout":"9999999d"}`, `lock_timeout: invalid duration "9999999d" (write a number and a unit, such as 90s, 5m, 1h or 2d)`},
 	} {

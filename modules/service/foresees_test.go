@@ -120,6 +120,29 @@ func TestOnSystemdForesees(t *testing.T) {
 	require.Positive(t, tally.Certain)
 }
 
+// TestOnSystemdPreload asks for units of all kinds at once, and for each by itself.
+func TestOnSystemdPreload(t *testing.T) {
+	onSystemd(t)
+	sh(t, plain+other+instances+oneshot+static+timer+bad+aliased+script+"systemctl daemon-reload; systemctl start sv-a sv-t@1; systemctl mask sv-b; systemctl disable sv-o")
+	var all []modules.Resource
+	for _, name := range []string{"sv-a", "sv-a.timer", "sv-b", "sv-t@1", "sv-t@2", "sv-o", "sv-s", "sv-x", "sv-alias", "sv-old", "sv-nothing", "dbus.socket", "multi-user.target", "sv-a.service"} {
+		all = append(all, modtest.Decode(t, builtin.Types(), "service", `{"name":"`+name+`","ensure":"stopped"}`, ""))
+	}
+	alone := modules.ReadOnly(modtest.Host())
+	answer, err := all[0].(modules.Preloader).Preload(t.Context(), alone, all)
+	require.NoError(t, err)
+	together := alone
+	recalled := 0
+	together.Preload = func(modules.EffectKind) any { recalled++; return answer }
+	for _, res := range all {
+		want, wantErr := res.Check(t.Context(), alone)
+		plan, err := res.Check(t.Context(), together)
+		require.Equal(t, wantErr, err)
+		require.Equal(t, want, plan)
+	}
+	require.Equal(t, len(all), recalled)
+}
+
 // TestOnSystemdOrdinaryUser has somebody who may look and not touch.
 func TestOnSystemdOrdinaryUser(t *testing.T) {
 	mayChangeHost(t)

@@ -43,21 +43,24 @@ func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, e
 
 // show asks systemd about one unit.
 func (m systemd) show(ctx context.Context, h modules.Host, name string, certain bool) (unit, error) {
-	exit, err := query(ctx, h, certain, systemctl("show", "--property="+properties, "--", name)...)
-	switch {
-	case err != nil:
-		return unit{}, err
-	case exit.Code != 0:
-		return unit{}, fmt.Errorf("systemctl show %s: %s", name, complaint(exit))
-	case exit.Stdout.Dropped > 0:
-		return unit{}, fmt.Errorf("systemctl show %s: it printed more than %d bytes", name, modules.MaxOutput)
+	u, known := recall(h, name, certain)
+	if !known {
+		exit, err := query(ctx, h, certain, systemctl("show", "--property="+properties, "--", name)...)
+		switch {
+		case err != nil:
+			return unit{}, err
+		case exit.Code != 0:
+			return unit{}, fmt.Errorf("systemctl show %s: %s", name, complaint(exit))
+		case exit.Stdout.Dropped > 0:
+			return unit{}, fmt.Errorf("systemctl show %s: it printed more than %d bytes", name, modules.MaxOutput)
+		}
+		u = parseShow(name, exit.Stdout.Text)
 	}
-	u := parseShow(name, exit.Stdout.Text)
 	if !u.sysV {
 		return u, nil
 	}
 	// A script of System V counts as generated, whether it is enabled or not.
-	exit, err = query(ctx, h, certain, systemctl("is-enabled", "--", u.id)...)
+	exit, err := query(ctx, h, certain, systemctl("is-enabled", "--", u.id)...)
 	if err != nil {
 		return unit{}, err
 	}

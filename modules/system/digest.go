@@ -47,6 +47,12 @@ func versionOf(st *unix.Stat_t) version {
 // clock in use (FAT) ticks every two seconds.
 const quiet = 2 * time.Second
 
+// readBuffers are for reading files: a catalog may have thousands of small ones.
+var readBuffers = sync.Pool{New: func() any {
+	b := make([]byte, 32<<10)
+	return &b
+}}
+
 // Digest implements [modules.FileReader].
 func (f *files) Digest(path string) (string, error) { return f.digests.of(path) }
 
@@ -63,8 +69,10 @@ func (d *digests) of(path string) (string, error) {
 	if err := unix.Fstat(int(file.Fd()), before); err != nil {
 		return "", &fs.PathError{Op: "fstat", Path: path, Err: err}
 	}
-	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
+	hash, buffer := sha256.New(), readBuffers.Get().(*[]byte)
+	defer readBuffers.Put(buffer)
+	// Without its own WriteTo, which would allocate a buffer of its own per file.
+	if _, err := io.CopyBuffer(hash, struct{ io.Reader }{file}, *buffer); err != nil {
 		return "", err
 	}
 	sum := hex.EncodeToString(hash.Sum(nil))

@@ -17,8 +17,9 @@ func New() modules.Host {
 	c.accounts = a
 	f := &files{digests: digests{now: time.Now}, changed: a.forget}
 	return modules.Host{
-		Files:    modules.Files{FileReader: f, FileRights: rights{}, FileWriter: f},
+		Files:    modules.Files{FileReader: f, FileRights: rights{}, FileWriter: f, DirectoryOpener: f},
 		Accounts: a,
 		Commands: c,
+		Private:  privateDir(),
 	}
 }

@@ -19,6 +19,7 @@ import (
 type files struct {
 	digests digests
 	changed func() // called after every change
+	within  string // the directory that all changes are below; "" is none
 }
 
 // Stat implements [modules.FileReader].
@@ -115,4 +116,13 @@ func checkPath(path string) error {
 		return fmt.Errorf("path %q is not absolute and clean", path)
 	}
 	return nil
+}
+
+// OpenDirectory implements [modules.DirectoryOpener].
+func (f *files) OpenDirectory(path string) (*os.Root, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	f.changed() // there is no telling what the caller will write
+	return os.OpenRoot(path)
 }

@@ -14,7 +14,7 @@ func (f *files) Symlink(ctx context.Context, path, target string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	dir, name, err := openParent(path)
+	dir, name, err := f.openParent(path)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 // Write implements [modules.FileWriter].
 func (f *files) Write(ctx context.Context, path string, r io.Reader, a modules.Attributes) error {
-	dir, name, err := openParent(path)
+	dir, name, err := f.openParent(path)
 	if err != nil {
 		return err
 	}
@@ -42,9 +42,12 @@ func (f *files) Write(ctx context.Context, path string, r io.Reader, a modules.A
 
 // openParent opens the directory that holds path. All that follows happens in
 // this directory, even if somebody exchanges its path for a link meanwhile.
-func openParent(path string) (dir *os.Root, name string, err error) {
+func (f *files) openParent(path string) (dir *os.Root, name string, err error) {
 	if err := checkPath(path); err != nil {
 		return nil, "", err
+	}
+	if f.within != "" {
+		return confinedParent(f.within, path)
 	}
 	if path == "/" {
 		return nil, "", &fs.PathError{Op: "change", Path: path, Err: errRootDir}
@@ -186,7 +189,7 @@ func (f *files) MakeDir(ctx context.Context, path string, a modules.Attributes) 
 	if err != nil {
 		return at("mkdir", path, err)
 	}
-	dir, name, err := openParent(top)
+	dir, name, err := f.openParent(top)
 	if err != nil {
 		return err
 	}
@@ -271,7 +274,14 @@ func (f *files) SetAttributes(ctx context.Context, path string, a modules.Attrib
 	return at("set attributes of", path, setAttributes(node, a))
 }
 
-func setAttributes(node *inode, a modules.Attributes) error {
+// owned is what has an owner and a mode, held fast.
+type owned interface {
+	mode() (bits uint32, directory bool)
+	chown(uid, gid int) error
+	chmod(mode uint32) error
+}
+
+func setAttributes(node owned, a modules.Attributes) error {
 	have, directory := node.mode()
 	want := have
 	if !a.KeepMode {
@@ -302,7 +312,7 @@ func (f *files) Remove(ctx context.Context, path string, tree bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	dir, name, err := openParent(path)
+	dir, name, err := f.openParent(path)
 	if err != nil {
 		return err
 	}

@@ -27,12 +27,13 @@ func (r Rules) Of(t reflect.Type) *Schema {
 // json (the name), also (other spellings, with commons between), doc, default,
 // enum, pattern (of the texts that are not empty) and looks. The last is a
 // pattern too, for what Go code holds against a rule that it can tell better.
-// Any field may be null, which is not given.
+// Any field may be null, which is not given. One with the tag wire:"only" is never
+// written, and left out.
 func (r Rules) Properties(t reflect.Type) Properties {
 	var list Properties
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || !f.IsExported() || name == "-" || name == "" {
+		if f.Anonymous || !f.IsExported() || name == "-" || name == "" || f.Tag.Get("wire") == "only" {
 			continue
 		}
 		s := r.field(f)

@@ -25,21 +25,41 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builds"
 )
 
-// A Target is what a program is made for, in Go's names.
-type Target struct{ OS, Arch string }
+// A Target is what a program is made for, in Go's names, and which of the two
+// programs it is.
+type Target struct {
+	OS, Arch string
+	Full     bool // with the build tag "full"
+}
 
-func (t Target) String() string { return t.OS + "/" + t.Arch }
+func (t Target) String() string {
+	if t.Full {
+		return t.OS + "/" + t.Arch + " (full)"
+	}
+	return t.OS + "/" + t.Arch
+}
 
-// Own is the target of this machine.
-func Own() Target { return Target{runtime.GOOS, runtime.GOARCH} }
+// Own is the lean target of this machine.
+func Own() Target { return Target{OS: runtime.GOOS, Arch: runtime.GOARCH} }
 
-// ParseTarget reads "linux/amd64".
+// Both are the lean and the full target of each system among lean targets.
+func Both(lean ...Target) []Target {
+	var all []Target
+	for _, t := range lean {
+		full := t
+		full.Full = true
+		all = append(all, t, full)
+	}
+	return all
+}
+
+// ParseTarget reads "linux/amd64", the lean program.
 func ParseTarget(s string) (Target, error) {
 	goos, arch, ok := strings.Cut(s, "/")
 	if !ok || goos == "" || arch == "" || strings.Contains(arch, "/") {
 		return Target{}, fmt.Errorf("target %q is not of the form linux/amd64", s)
 	}
-	return Target{goos, arch}, nil
+	return Target{OS: goos, Arch: arch}, nil
 }
 
 // environment is the part of the go command's environment that decides about
@@ -63,11 +83,18 @@ func (t Target) run(ctx context.Context, args ...string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// flags are those of go build that decide about its output, but for the id.
+// commonFlags are those of go build that decide about its output, but for the id.
 // Without -buildvcs=false a commit would change every program. Without -l, which
 // turns inlining off, they would be a tenth larger; what they do is bound by
 // system calls, not by function calls.
-var flags = []string{"-trimpath", "-buildvcs=false", "-mod=readonly", "-gcflags=all=-l"}
+var commonFlags = []string{"-trimpath", "-buildvcs=false", "-mod=readonly", "-gcflags=all=-l"}
+
+func (t Target) flags() []string {
+	if t.Full {
+		return append(slices.Clip(commonFlags), "-tags=full")
+	}
+	return commonFlags
+}
 
 const ldflags = "-s -w -buildid= -X main.build="
 
@@ -82,11 +109,11 @@ func ID(ctx context.Context, pkg string, targets ...Target) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		listing, err := t.run(ctx, slices.Concat([]string{"list", "-deps", "-json=ImportPath,Standard,Dir,GoFiles,SFiles,HFiles,EmbedFiles"}, flags, []string{pkg})...)
+		listing, err := t.run(ctx, slices.Concat([]string{"list", "-deps", "-json=ImportPath,Standard,Dir,GoFiles,SFiles,HFiles,EmbedFiles"}, t.flags(), []string{pkg})...)
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(h, "%s%s %q %q\n", version, t, flags, ldflags)
+		fmt.Fprintf(h, "%s%s %q %q\n", version, t, t.flags(), ldflags)
 		if err := hashPackages(h, listing); err != nil {
 			return "", fmt.Errorf("build id of %s: %w", pkg, err)
 		}
@@ -142,7 +169,7 @@ func Build(ctx context.Context, pkg string, t Target, id string, level int) (bui
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, "ccm-module")
-	if _, err := t.run(ctx, slices.Concat([]string{"build", "-o", out, "-ldflags", ldflags + id}, flags, []string{pkg})...); err != nil {
+	if _, err := t.run(ctx, slices.Concat([]string{"build", "-o", out, "-ldflags", ldflags + id}, t.flags(), []string{pkg})...); err != nil {
 		return builds.Build{}, err
 	}
 	program, err := os.ReadFile(out)
@@ -152,7 +179,7 @@ func Build(ctx context.Context, pkg string, t Target, id string, level int) (bui
 	sum := sha256.Sum256(program)
 	packed, err := pack(program, level)
 	return builds.Build{
-		OS: t.OS, Arch: t.Arch, ID: id,
+		OS: t.OS, Arch: t.Arch, Full: t.Full, ID: id,
 		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: packed,
 	}, err
 }

@@ -18,7 +18,7 @@ const hello = "./testdata/hello"
 func TestParseTarget(t *testing.T) {
 	got, err := ParseTarget("linux/amd64")
 	require.NoError(t, err)
-	require.Equal(t, Target{"linux", "amd64"}, got)
+	require.Equal(t, Target{OS: "linux", Arch: "amd64"}, got)
 	for _, bad := range []string{"", "linux", "/amd64", "linux/", "linux/arm/7"} {
 		_, err := ParseTarget(bad)
 		require.EqualError(t, err, fmt.Sprintf("target %q is not of the form linux/amd64", bad))
@@ -26,15 +26,19 @@ func TestParseTarget(t *testing.T) {
 }
 
 func TestBuildRuns(t *testing.T) {
-	b, err := Build(t.Context(), hello, Own(), "id-7", gzip.BestSpeed)
-	require.NoError(t, err)
-	program, err := b.Program()
-	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "hello")
-	require.NoError(t, os.WriteFile(path, program, 0o755))
-	out, err := exec.Command(path).Output()
-	require.NoError(t, err)
-	require.Equal(t, "id-7\n", string(out))
+	for i, want := range []string{"id-7\n", "id-7 full\n"} {
+		target := Both(Own())[i]
+		b, err := Build(t.Context(), hello, target, "id-7", gzip.BestSpeed)
+		require.NoError(t, err)
+		require.Equal(t, target.Full, b.Full)
+		program, err := b.Program()
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "hello")
+		require.NoError(t, os.WriteFile(path, program, 0o755))
+		out, err := exec.Command(path).Output()
+		require.NoError(t, err)
+		require.Equal(t, want, string(out))
+	}
 }
 
 func TestBuildError(t *testing.T) {
@@ -50,9 +54,10 @@ func TestIDNamesSourceAndTarget(t *testing.T) {
 		require.Len(t, id, idLength)
 		return id
 	}
-	linux := Target{"linux", "amd64"}
+	linux := Target{OS: "linux", Arch: "amd64"}
 	require.Equal(t, id(linux), id(linux))
-	require.NotEqual(t, id(linux), id(Target{"linux", "arm64"}))
+	require.NotEqual(t, id(linux), id(Target{OS: "linux", Arch: "arm64"}))
+	require.NotEqual(t, id(linux), id(Target{OS: "linux", Arch: "amd64", Full: true}))
 }
 
 func TestIDFollowsSourcesNotPlaces(t *testing.T) {

@@ -2,7 +2,8 @@
 //
 //	go run ./modules/builds/gen -out modules/builds/bin [target...]
 //
-// A target is written as linux/amd64; without one, all of them are made. What is
+// A target is written as linux/amd64; without one, all of them are made. Two
+// programs are made for each, the lean and the full one. What is
 // up to date is left alone, and stays in the folder's index also if it is not
 // asked for.
 package main
@@ -62,10 +63,11 @@ func (g *generator) run(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		names = allTargets
 	}
-	targets, err := parseTargets(names)
+	systems, err := parseTargets(names)
 	if err != nil {
 		return err
 	}
+	targets := compile.Both(systems...)
 	if err := g.open(); err != nil {
 		return err
 	}
@@ -97,10 +99,11 @@ func (g *generator) identify(ctx context.Context, asked []compile.Target) (err e
 	if g.id != "" {
 		return nil
 	}
-	all, err := parseTargets(allTargets)
+	systems, err := parseTargets(allTargets)
 	if err != nil {
 		return err
 	}
+	all := compile.Both(systems...)
 	for _, t := range asked {
 		if !slices.Contains(all, t) {
 			all = append(all, t)
@@ -134,7 +137,7 @@ func (g *generator) open() error {
 	}
 	g.old = make(map[compile.Target]builds.Entry, len(entries))
 	for _, e := range entries {
-		g.old[compile.Target{OS: e.OS, Arch: e.Arch}] = e
+		g.old[compile.Target{OS: e.OS, Arch: e.Arch, Full: e.Full}] = e
 	}
 	return nil
 }

@@ -26,13 +26,23 @@ func TestGeneratorMakesWhatIsMissing(t *testing.T) {
 	require.Empty(t, generate(""), "up to date")
 	list, err := builds.Load(out)
 	require.NoError(t, err)
-	require.Len(t, list, 1)
-	_, err = list[0].Program()
-	require.NoError(t, err)
+	require.Len(t, list, 2)
+	require.False(t, list[0].Full)
+	require.True(t, list[1].Full)
+	require.Equal(t, list[0].ID, list[1].ID, "one id for both")
+	require.NotEqual(t, list[0].SHA256, list[1].SHA256)
+	for _, b := range list {
+		_, err = b.Program()
+		require.NoError(t, err)
+	}
 
 	require.Contains(t, generate("other"), "gen: "+own+" other", "another id")
 	require.NoError(t, os.Remove(filepath.Join(out, "ccm-module_"+list[0].OS+"_"+list[0].Arch+".gz")))
 	require.Contains(t, generate("other"), "gen: "+own, "a missing file")
+	require.NoError(t, os.Remove(filepath.Join(out, "ccm-module-full_"+list[0].OS+"_"+list[0].Arch+".gz")))
+	log := generate("other")
+	require.Contains(t, log, "gen: "+own+" (full) other")
+	require.NotContains(t, log, "gen: "+own+" other")
 	require.NoError(t, os.WriteFile(filepath.Join(out, builds.IndexFile), []byte("{"), 0o644))
 	require.Contains(t, generate("other"), "gen: index.json: unexpected EOF; making everything anew\n")
 }

@@ -3,6 +3,9 @@ package main
 
 import "fmt"
 
-var build string
+var (
+	build string
+	kind  string // " full" in that build
+)
 
-func main() { fmt.Println(build) }
+func main() { fmt.Println(build + kind) }

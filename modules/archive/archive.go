@@ -1,0 +1,245 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/archive/format"
+)
+
+// An Archive is a file from a web server and what is unpacked from it. It does
+// what CCM's archive resource does, except that on purpose:
+//   - it unpacks by itself, and refuses archives that would write elsewhere;
+//   - what it unpacks belongs to the user it works as, whoever packed it;
+//   - the archive is unpacked before it is put in place, so that one that cannot be
+//     unpacked is not taken for done by the next run;
+//   - with cleanup an archive that was left over is removed;
+//   - an archive whose owner, group or mode is wrong gets new ones, and is not
+//     downloaded again;
+//   - a download that broke is continued, and may take as long as it moves.
+type Archive struct {
+	Name          string            `json:"name" required:"true" looks:"^/" doc:"absolute path of the archive file; its ending is that of the url"`
+	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: it is downloaded and unpacked; absent: the archive file is not there (what was unpacked stays)"`
+	URL           string            `json:"url,omitempty" looks:"^https?://" doc:"http or https URL of the archive; required unless absent"`
+	Headers       map[string]string `json:"headers,omitempty" secret:"true" doc:"headers of the request, such as Authorization; only the server of the url gets them"`
+	Username      string            `json:"username,omitempty" doc:"user for basic authentication"`
+	Password      string            `json:"password,omitempty" secret:"true" doc:"its password"`
+	Checksum      string            `json:"checksum,omitempty" looks:"^(sha256:)?[0-9a-fA-F]{64}$" doc:"SHA-256 of the archive in hex, in either case, with or without the prefix sha256:"`
+	ExtractParent string            `json:"extract_parent,omitempty" looks:"^/" doc:"directory to unpack into; it is made if it is missing"`
+	Creates       string            `json:"creates,omitempty" looks:"^/" doc:"path that is there once the archive has been unpacked; while it is missing, the archive is downloaded and unpacked"`
+	Cleanup       bool              `json:"cleanup,omitempty" doc:"remove the archive file when it has been unpacked; needs extract_parent and creates"`
+	Owner         string            `json:"owner,omitempty" doc:"name or id of the user that the archive file belongs to; required unless absent"`
+	Group         string            `json:"group,omitempty" doc:"name or id of its group; required unless absent"`
+	Mode          string            `json:"mode,omitempty" default:"0600" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"permissions of the archive file in octal"`
+	Fetch         string            `json:"fetch,omitempty" enum:"host,controller" default:"host" doc:"who downloads: the host itself, or the controller once for all hosts, which pushes it to those that need it"`
+	MaxSize       int               `json:"max_size,omitempty" doc:"how large the archive, and what is unpacked from it, may be, in MiB; default 4096, and then not more than 250 times the archive's size either"`
+
+	// Content is what the controller pushes.
+	Content modules.Content `json:"content,omitzero" wire:"only"`
+
+	tools tools
+}
+
+// The values of ensure and fetch.
+const (
+	present      = "present"
+	absent       = "absent"
+	byController = "controller"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type { return newType(ownTools()) }
+
+func newType(t tools) modules.Type {
+	return modules.Type{
+		Name: "archive",
+		Doc: "Downloads an archive over HTTP and unpacks it. The download is verified by checksum and " +
+			"put in place as a whole; nothing is ever unpacked outside of extract_parent.",
+		New: func() modules.Resource { return &Archive{tools: t} },
+	}
+}
+
+// NeedsFull implements [modules.FullBuilder]: the lean host program can neither
+// download nor unpack. It puts in place what the controller has downloaded.
+func (a *Archive) NeedsFull() bool {
+	return a.Ensure != absent && (a.Fetch != byController || a.ExtractParent != "")
+}
+
+// Prepare implements [modules.Preparer]: hosts are told only what they need. What
+// makes no sense is left for Validate to report.
+func (a *Archive) Prepare(ctx context.Context, src modules.Source) error {
+	if a.Ensure == absent {
+		a.URL, a.Headers, a.Username, a.Password = "", nil, "", ""
+		return nil
+	}
+	if a.Fetch != byController || a.Validate() != nil {
+		return nil
+	}
+	if src.Download == nil {
+		return &modules.PropertyError{Path: "fetch", Msg: "there is no controller to download it", Hint: "leave fetch out"}
+	}
+	content, err := src.Download(ctx, a.download())
+	if err != nil {
+		return modules.Errorf("url", "%v", err)
+	}
+	a.Content = content
+	a.URL, a.Headers, a.Username, a.Password = modules.ShownURL(a.URL), nil, "", ""
+	return nil
+}
+
+// download is what is to be got from where.
+func (a *Archive) download() modules.Download {
+	d := modules.Download{
+		URL: a.URL, Headers: a.Headers, Username: a.Username, Password: a.Password,
+		SHA256: a.digest(), MaxSize: a.maxSize(),
+	}
+	if u, err := url.Parse(a.URL); err == nil && u.User != nil {
+		d.Username = u.User.Username()
+		d.Password, _ = u.User.Password()
+		u.User = nil
+		d.URL = u.String()
+	}
+	return d
+}
+
+// digest is the checksum as it is compared; "" if none is given.
+func (a *Archive) digest() string {
+	return strings.ToLower(strings.TrimPrefix(a.Checksum, "sha256:"))
+}
+
+// Sizes that are usual, in MiB, and how far an archive is usually compressed.
+const (
+	defaultMaxSize = 4 << 10
+	largestMaxSize = 1 << 20
+	usualRatio     = 250
+)
+
+// maxSize is in bytes.
+func (a *Archive) maxSize() int64 {
+	if a.MaxSize == 0 {
+		return defaultMaxSize << 20
+	}
+	return int64(a.MaxSize) << 20
+}
+
+// Validate implements [modules.Resource].
+func (a *Archive) Validate() error {
+	errs := []error{modules.ValidatePath("name", a.Name)}
+	if a.Ensure == absent {
+		return errors.Join(errs...)
+	}
+	if a.Name != "" && format.Of(path.Base(a.Name)) == "" {
+		errs = append(errs, modules.Errorf("name", "name must end in %s", format.Endings))
+	}
+	errs = append(errs, a.validateURL(), a.validateHeaders(), a.validateLogin(), a.validateChecksum(),
+		validatePlace("extract_parent", a.ExtractParent), validatePlace("creates", a.Creates), a.validateCleanup(),
+		given("owner", a.Owner), given("group", a.Group))
+	if a.Mode != "" {
+		_, err := modules.ParseMode(a.Mode)
+		errs = append(errs, err)
+	}
+	if a.MaxSize < 0 || a.MaxSize > largestMaxSize {
+		errs = append(errs, modules.Errorf("max_size", "max_size %d is not between 0 and %d", a.MaxSize, largestMaxSize))
+	}
+	return errors.Join(errs...)
+}
+
+func (a *Archive) validateURL() error {
+	if a.URL == "" {
+		return modules.Errorf("url", "url cannot be empty")
+	}
+	u, err := url.Parse(a.URL)
+	switch {
+	case err != nil: // the text of err has all of it
+		return &modules.PropertyError{Path: "url", Msg: "url is not valid", Hint: "write https://host/path, with %XX for special characters"}
+	case u.Scheme == "" || u.Hostname() == "":
+		return modules.Errorf("url", "url must be absolute (include scheme like http:// or https://)")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return &modules.PropertyError{Path: "url", Msg: "url has the scheme " + u.Scheme + ", which is not supported", Hint: "write http:// or https://"}
+	case path.Base(u.Path) == "/" || path.Base(u.Path) == "." || strings.HasSuffix(u.Path, "/"):
+		return modules.Errorf("url", "url must have a filename in the path")
+	}
+	is := format.Of(path.Base(u.Path))
+	if is == "" {
+		return modules.Errorf("url", "url filename must end in %s", format.Endings)
+	}
+	if name := format.Of(path.Base(a.Name)); name != "" && name != is {
+		return modules.Errorf("url", "url and name must have the same archive type: url is %s, name is %s", is, name)
+	}
+	if _, twice := u.User.Password(); (twice || u.User.Username() != "") && (a.Username != "" || a.Password != "") {
+		return modules.Errorf("url", "url has a user already; leave it out there, or username and password")
+	}
+	return nil
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110, 5.6.2
+
+// ownHeaders are those that a download sets by itself.
+var ownHeaders = []string{"Host", "Range", "If-Range", "Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding"}
+
+func (a *Archive) validateHeaders() error {
+	for name, value := range a.Headers {
+		switch {
+		case !headerName.MatchString(name):
+			return modules.Errorf("headers", "headers: %q is no name of a header", name)
+		case strings.ContainsAny(value, "\r\n\x00"):
+			return modules.Errorf("headers", "headers: the value of %q is more than one line", name)
+		}
+		for _, own := range ownHeaders {
+			if strings.EqualFold(own, name) {
+				return modules.Errorf("headers", "headers: %q cannot be set", name)
+			}
+		}
+	}
+	return nil
+}
+
+func (a *Archive) validateLogin() error {
+	switch {
+	case a.Username != "" && a.Password == "":
+		return modules.Errorf("username", "username needs a password")
+	case a.Username == "" && a.Password != "":
+		return modules.Errorf("password", "password needs a username")
+	}
+	return nil
+}
+
+var digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+func (a *Archive) validateChecksum() error {
+	if a.Checksum == "" || digestForm.MatchString(a.digest()) {
+		return nil
+	}
+	return &modules.PropertyError{Path: "checksum", Msg: "checksum is not a SHA-256 in hex", Hint: "write 64 hex digits, as sha256sum prints them"}
+}
+
+func (a *Archive) validateCleanup() error {
+	switch {
+	case !a.Cleanup:
+		return nil
+	case a.ExtractParent == "":
+		return modules.Errorf("cleanup", "cleanup requires extract_parent to be set")
+	case a.Creates == "":
+		return modules.Errorf("cleanup", "cleanup requires creates to be set")
+	}
+	return nil
+}
+
+func validatePlace(property, value string) error {
+	if value != "" && !path.IsAbs(value) {
+		return modules.Errorf(property, "%s path must be absolute", property)
+	}
+	return modules.ValidatePath(property, value)
+}
+
+func given(property, value string) error {
+	if value == "" {
+		return modules.Errorf(property, "%s cannot be empty", property)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/archive/format"
+)
+
+// packed is an archive to be unpacked.
+type packed struct {
+	file     io.ReaderAt
+	size     int64 // bytes
+	format   format.Format
+	maxSize  int64 // bytes that may come out of it
+	maxRatio int64 // how many times its own size may; 0 does not say
+}
+
+// An unpacker is an unpack.Archive.
+type unpacker interface {
+	// Inspect reads all of it and counts entries, and the bytes of files.
+	Inspect(ctx context.Context) (entries int, bytes int64, err error)
+	// Extract unpacks it and counts the entries that are in place, the last one last.
+	Extract(ctx context.Context, into *os.Root, last string) (entries int, err error)
+}
+
+// An opener gives what unpacks an archive.
+type opener func(packed) unpacker
+
+// extract unpacks the archive, if there is nothing wrong with any of it.
+func (open opener) extract(ctx context.Context, a *Archive, h modules.Host, own *private) error {
+	size, err := own.size()
+	if err != nil {
+		return err
+	}
+	p := packed{file: own.file, size: size, format: format.Of(path.Base(a.Name)), maxSize: a.maxSize()}
+	if a.MaxSize == 0 {
+		p.maxRatio = usualRatio
+	}
+	archive := open(p)
+	entries, bytes, err := archive.Inspect(ctx)
+	if err != nil {
+		return fmt.Errorf("%w (nothing was extracted)", err)
+	}
+	into, err := openParent(ctx, h.Files, a.ExtractParent)
+	if err != nil {
+		return err
+	}
+	defer into.Close()
+	done, err := archive.Extract(ctx, into, a.marker())
+	if err == nil {
+		err = h.Files.Sync(into)
+	}
+	if err != nil {
+		return fmt.Errorf("%w (%d of %d entries were extracted)", err, done, entries)
+	}
+	h.Report.Message("info", fmt.Sprintf("extracted %s, %s", counted(entries, "entry", "entries"), inUnits(bytes)))
+	return nil
+}
+
+// openParent opens the directory to unpack into, and makes it if it is missing.
+func openParent(ctx context.Context, files modules.Files, name string) (*os.Root, error) {
+	dir, err := files.OpenDirectory(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return dir, err
+	}
+	if err := files.MakeDir(ctx, name, modules.Attributes{Mode: 0o755, UID: -1, GID: -1}); err != nil {
+		return nil, err
+	}
+	return files.OpenDirectory(name)
+}
+
+// marker is the entry of the archive that creates names; "" if it is none.
+func (a *Archive) marker() string {
+	below, ok := strings.CutPrefix(a.Creates, strings.TrimSuffix(a.ExtractParent, "/")+"/")
+	if !ok {
+		return ""
+	}
+	return below
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// inUnits writes a number of bytes for people.
+func inUnits(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,167 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// worthKeeping is from how many bytes on a part of a download is kept.
+const worthKeeping = 1 << 20
+
+// A getter writes a download to a file that holds a part of it already, and keeps
+// the part up to date.
+type getter func(ctx context.Context, d modules.Download, into *os.File, got *part) error
+
+// A part is the beginning of a download.
+type part struct {
+	Size int64  `json:"size"` // bytes
+	ETag string `json:"etag"` // which version of the file it is of
+}
+
+// fetch downloads the archive, and continues what an earlier run has begun.
+func (get getter) fetch(ctx context.Context, a *Archive, h modules.Host, own *private) error {
+	d := a.download()
+	got, err := own.resume(d.URL)
+	if err != nil {
+		return err
+	}
+	continued := got.Size
+	err = get(ctx, d, own.file, &got)
+	if err == nil {
+		if err = a.verify(ctx, own); err != nil && continued > 0 && ctx.Err() == nil {
+			// What was kept may be of another file after all.
+			continued, got = 0, part{}
+			if err = get(ctx, d, own.file, &got); err == nil {
+				err = a.verify(ctx, own)
+			}
+		}
+		if err != nil {
+			return failed(err)
+		}
+		own.forget()
+		report(h.Report, got.Size, continued)
+		return nil
+	}
+	if got.ETag != "" && got.Size >= worthKeeping && own.remember(d.URL, got) == nil {
+		err = fmt.Errorf("%w; the first %s are kept, and the next run continues there", err, inUnits(got.Size))
+	}
+	return failed(err)
+}
+
+// report tells of downloads that take their time.
+func report(to modules.Reporter, size, continued int64) {
+	switch {
+	case continued > 0:
+		to.Message("info", fmt.Sprintf("downloaded %s, of which %s had been kept", inUnits(size), inUnits(continued)))
+	case size >= worthKeeping:
+		to.Message("info", "downloaded "+inUnits(size))
+	}
+}
+
+// A memo says what a part that is kept is of.
+type memo struct {
+	URL string `json:"url"` // its SHA-256: it can hold a secret
+	part
+}
+
+const maxMemo = 4 << 10 // bytes
+
+func hashed(url string) string {
+	sum := sha256.Sum256([]byte(url))
+	return hex.EncodeToString(sum[:])
+}
+
+func (p *private) partName() string { return p.stem() + "part" }
+func (p *private) memoName() string { return p.stem() + "etag" }
+
+// resume opens the part of the same download that is kept, or makes a new file.
+func (p *private) resume(url string) (part, error) {
+	m, ok := p.recall()
+	p.temporary = p.partName()
+	if ok && m.URL == hashed(url) && m.ETag != "" && p.open(0) == nil {
+		info, err := p.ours(p.file, p.temporary)
+		if err == nil && info.Size() == m.Size {
+			return m.part, nil
+		}
+		p.file.Close()
+	}
+	p.forget()
+	if err := p.dir.Remove(p.temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return part{}, p.create() // somebody else has taken the name
+	}
+	err := p.open(os.O_CREATE | os.O_EXCL)
+	if errors.Is(err, fs.ErrExist) {
+		err = p.create()
+	}
+	return part{}, err
+}
+
+// errNotOurs is for a file that somebody else can have written to.
+var errNotOurs = errors.New("somebody else can have written to it")
+
+// ours describes a file of that name, unless somebody else can have written to it
+// or the name is that of a link: a Root follows links whatever the flags say.
+func (p *private) ours(f *os.File, name string) (fs.FileInfo, error) {
+	named, err := p.dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !os.SameFile(info, named) || info.Mode() != 0o600 || int(st.Uid) != os.Geteuid() || st.Nlink != 1 {
+		return nil, errNotOurs
+	}
+	return info, nil
+}
+
+func (p *private) recall() (m memo, ok bool) {
+	f, err := p.dir.OpenFile(p.memoName(), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return memo{}, false
+	}
+	defer f.Close()
+	if _, err := p.ours(f, p.memoName()); err != nil {
+		return memo{}, false
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxMemo))
+	return m, err == nil && json.Unmarshal(b, &m) == nil && m.Size > 0
+}
+
+// remember keeps the file for the next run.
+func (p *private) remember(url string, got part) error {
+	if p.temporary != p.partName() {
+		return fs.ErrExist
+	}
+	if err := p.file.Truncate(got.Size); err != nil {
+		return err
+	}
+	b, err := json.Marshal(memo{URL: hashed(url), part: got})
+	if err != nil {
+		return err
+	}
+	p.forget()
+	f, err := p.dir.OpenFile(p.memoName(), os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Close())
+	p.keep = err == nil
+	return err
+}
+
+// forget removes what was said of a part.
+func (p *private) forget() { p.dir.Remove(p.memoName()) } // if it stays, it fits nothing

@@ -1,0 +1,62 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// failed is an error of a download, in CCM's words.
+func failed(err error) error { return fmt.Errorf("download failed: %w", err) }
+
+func mismatch(want, got string) error {
+	return fmt.Errorf("checksum mismatch, expected %q got %q", want, got)
+}
+
+// copyOwn copies the archive that is there: its owner may change it meanwhile.
+func (a *Archive) copyOwn(ctx context.Context, h modules.Host, own *private) error {
+	r, err := h.Files.Open(a.Name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := own.create(); err != nil {
+		return err
+	}
+	if err := own.fill(ctx, r, a.maxSize()); err != nil {
+		return fmt.Errorf("reading %s: %w", a.Name, err)
+	}
+	return a.verify(ctx, own)
+}
+
+// receive takes what the controller has downloaded.
+func (a *Archive) receive(ctx context.Context, h modules.Host, own *private) error {
+	r, err := h.Contents.Open(ctx, a.Content)
+	if err != nil {
+		return failed(err)
+	}
+	defer r.Close()
+	if err := own.create(); err != nil {
+		return err
+	}
+	if err := own.fill(ctx, r, a.maxSize()); err != nil {
+		return failed(err)
+	}
+	if err := a.verify(ctx, own); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+// verify holds the file against the checksum, if one is given.
+func (a *Archive) verify(ctx context.Context, own *private) error {
+	if a.Checksum == "" {
+		return nil
+	}
+	got, err := own.digest(ctx)
+	if err == nil && got != a.digest() {
+		err = mismatch(a.digest(), got)
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// private is a file of mode 0600 beside the archive, which holds it until it has
+// been verified and unpacked.
+type private struct {
+	dir       *os.Root
+	name      string // of the archive, in dir
+	file      *os.File
+	temporary string // its name in dir; "" once it has become the archive
+	keep      bool   // it is of use to the next run
+}
+
+// maxStem keeps a temporary name within the 255 bytes that file systems allow.
+const maxStem = 200
+
+func (p *private) stem() string { return "." + p.name[:min(len(p.name), maxStem)] + ".ccm-" }
+
+// create makes the file under a name of its own.
+func (p *private) create() error {
+	p.temporary = fmt.Sprintf("%s%016x", p.stem(), rand.Uint64())
+	return p.open(os.O_CREATE | os.O_EXCL)
+}
+
+func (p *private) open(flags int) (err error) {
+	p.file, err = p.dir.OpenFile(p.temporary, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|flags, 0o600)
+	return err
+}
+
+// discard ends the use of the file.
+func (p *private) discard() error {
+	if p.file != nil {
+		p.file.Close()
+	}
+	if p.temporary == "" || p.keep {
+		return nil
+	}
+	err := p.dir.Remove(p.temporary)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (p *private) size() (int64, error) {
+	info, err := p.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// fill copies r, up to a number of bytes.
+func (p *private) fill(ctx context.Context, r io.Reader, most int64) error {
+	n, err := io.Copy(p.file, io.LimitReader(untilDone{ctx, r}, most+1))
+	if err == nil && n > most {
+		err = fmt.Errorf("it is larger than %d MiB; raise max_size if that is right", most>>20)
+	}
+	return err
+}
+
+// digest is the SHA-256 of the file.
+func (p *private) digest(ctx context.Context) (string, error) {
+	size, err := p.size()
+	if err != nil {
+		return "", err
+	}
+	hash := sha256.New()
+	_, err = io.Copy(hash, untilDone{ctx, io.NewSectionReader(p.file, 0, size)})
+	return hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// place makes the file the archive.
+func (p *private) place(ctx context.Context, a modules.Attributes) error {
+	// chown before chmod: nobody but the new owner may gain the new mode.
+	err := errors.Join(ctx.Err(), p.file.Chown(a.UID, a.GID))
+	if err == nil {
+		err = errors.Join(p.file.Chmod(a.Mode), p.file.Sync())
+	}
+	if err == nil {
+		err = p.dir.Rename(p.temporary, p.name)
+	}
+	if err != nil {
+		return fmt.Errorf("putting it in place: %w", err)
+	}
+	p.temporary = ""
+	return syncDirectory(p.dir)
+}
+
+func syncDirectory(dir *os.Root) error {
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil // a file system whose directories need no sync
+	}
+	return err
+}
+
+// untilDone reads until its context ends.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}

@@ -1,0 +1,27 @@
+//go:build full
+
+package archive
+
+import (
+	"context"
+	"os"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/archive/decompress"
+	"github.com/ccm-push/ccm-push/modules/archive/download"
+	"github.com/ccm-push/ccm-push/modules/archive/format"
+	"github.com/ccm-push/ccm-push/modules/archive/unpack"
+)
+
+func ownTools() tools {
+	get := func(ctx context.Context, d modules.Download, into *os.File, got *part) error {
+		return download.Client{}.Get(ctx, d, into, (*download.Part)(got))
+	}
+	open := func(p packed) unpacker {
+		return &unpack.Archive{
+			File: p.file, Size: p.size, Format: p.format, MaxSize: p.maxSize, MaxRatio: p.maxRatio,
+			Decompressors: unpack.Decompressors{format.TarXZ: decompress.XZ, format.TarZstd: decompress.Zstd},
+		}
+	}
+	return tools{fetch: getter(get).fetch, extract: opener(open).extract}
+}

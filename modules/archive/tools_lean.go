@@ -1,0 +1,5 @@
+//go:build !full
+
+package archive
+
+func ownTools() tools { return tools{} }

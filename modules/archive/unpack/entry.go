@@ -1,0 +1,129 @@
+package unpack
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// An entry is one thing in an archive.
+type entry struct {
+	name     string // clean, below the directory
+	kind     kind
+	mode     fs.FileMode // permissions that are kept
+	size     int64       // bytes, of files
+	target   string      // of links: for hard ones, the name of an earlier entry
+	modified time.Time
+}
+
+type kind int
+
+const (
+	file kind = iota + 1
+	directory
+	symlink
+	hardlink
+)
+
+func (k kind) String() string {
+	return [...]string{"nothing", "a file", "a directory", "a symbolic link", "a hard link"}[k]
+}
+
+// errNotKept is for an entry that there is nothing to do for: the directory that
+// all is unpacked into.
+var errNotKept = errors.New("the directory itself")
+
+// cleanName gives the name of an entry below the directory. A name that has to
+// lead up to come back down is refused as well.
+func cleanName(name string) (string, error) {
+	if slices.Contains(strings.Split(name, "/"), "..") {
+		return "", fmt.Errorf("%q leads up by a .. element", name)
+	}
+	if path.IsAbs(name) {
+		return "", fmt.Errorf("%q is an absolute path", name)
+	}
+	clean := path.Clean(name)
+	if clean == "." && name != "" {
+		return "", errNotKept
+	}
+	return clean, modules.ValidateTreePath(clean)
+}
+
+// Permissions of what says nothing about them.
+const (
+	defaultFileMode = 0o644
+	defaultDirMode  = 0o755
+)
+
+// keptMode is what is kept of the mode of a file or directory: no rights for
+// others to write, no setuid, setgid or sticky bits, and a directory can be
+// filled.
+func keptMode(k kind, mode fs.FileMode) fs.FileMode {
+	mode = mode.Perm() &^ 0o022
+	switch {
+	case k == directory && mode == 0:
+		return defaultDirMode
+	case k == directory:
+		return mode | 0o700
+	case mode == 0:
+		return defaultFileMode
+	}
+	return mode
+}
+
+// A listing is what is known of an archive after some of its entries.
+type listing struct {
+	kinds map[string]kind // also of directories that are only implied
+	bytes int64           // of names
+}
+
+// Bounds of a listing: what is kept in memory.
+const (
+	maxEntries   = 500_000
+	maxNameBytes = 64 << 20
+)
+
+// add notes an entry, or refuses it.
+func (l *listing) add(e *entry) error {
+	for dir := path.Dir(e.name); dir != "."; dir = path.Dir(dir) {
+		switch l.kinds[dir] {
+		case 0:
+			l.note(dir, directory)
+		case directory:
+		default:
+			return fmt.Errorf("%q is below %q, which is %s in the archive", e.name, dir, l.kinds[dir])
+		}
+	}
+	before := l.kinds[e.name]
+	switch {
+	case before != 0 && (before != e.kind || e.kind != directory && e.kind != file):
+		return fmt.Errorf("%q is there twice: as %s and as %s", e.name, before, e.kind)
+	case e.kind == symlink:
+		if err := modules.ValidateTreeLink(e.name, e.target); err != nil {
+			return err
+		}
+	case e.kind == hardlink && l.kinds[e.target] != file:
+		return fmt.Errorf("%q is a hard link to %q, which is no earlier file of the archive", e.name, e.target)
+	}
+	if before == 0 {
+		l.note(e.name, e.kind)
+	}
+	switch {
+	case len(l.kinds) > maxEntries:
+		return fmt.Errorf("there are more than %d files and directories", maxEntries)
+	case l.bytes > maxNameBytes:
+		return fmt.Errorf("the names are longer than %d MiB together", maxNameBytes>>20)
+	}
+	return nil
+}
+
+func (l *listing) note(name string, k kind) {
+	l.kinds[name] = k
+	l.bytes += int64(len(name))
+}

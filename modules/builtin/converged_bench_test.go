@@ -1,0 +1,59 @@
+package builtin_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+// BenchmarkConverged has the engine find a catalog of 1,000 files of 2 KB as they
+// shall be, on this machine: "ns/resource" is what one of them costs a host.
+func BenchmarkConverged(b *testing.B) {
+	const n = 1000
+	dir := b.TempDir()
+	text := strings.Repeat("some configuration\n", 108)
+	hash := modules.TextContent(text).SHA256()
+	var c modules.Catalog
+	long := time.Now().Add(-time.Hour)
+	for i := range n {
+		path := filepath.Join(dir, fmt.Sprintf("f%d", i))
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.Chtimes(path, long, long); err != nil { // else its digest could not be kept
+			b.Fatal(err)
+		}
+		properties, _ := json.Marshal(map[string]any{
+			"name": path, "ensure": "present", "content": map[string]any{"sha256": hash, "size": len(text)},
+			"owner": fmt.Sprint(os.Getuid()), "group": fmt.Sprint(os.Getgid()), "mode": "0644",
+		})
+		c.Entries = append(c.Entries, modules.Entry{Type: "file", Name: path, Properties: properties})
+	}
+	e := &engine.Engine{
+		Decode: func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
+		Host:   system.New(),
+		Now:    time.Now,
+	}
+	for b.Loop() {
+		_, err := e.Run(context.Background(), &c, func(r *modules.Result) error {
+			if r.Status != "" {
+				b.Fatalf("%s: %+v", c.Entries[r.Index].Name, r)
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/resource")
+}

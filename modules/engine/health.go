@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Bounds of what health checks may say, in bytes.
+const (
+	maxHealthOutput    = 4 << 10 // one check, as in Nagios
+	maxAllHealthOutput = 64 << 10
+)
+
+// Rules judges the host by rules of goss.
+type Rules func(ctx context.Context, h modules.Host, rules json.RawMessage) (modules.Health, string, error)
+
+// monitors reports whether only the health checks of an entry run.
+func (r *run) monitors(i int) bool { return r.cat.Monitor || r.cat.Entries[i].Monitor }
+
+// unhealthy is the error of a resource whose health checks are not all OK.
+type unhealthy struct {
+	text string
+	safe string // without what commands have written
+}
+
+func (u *unhealthy) Error() string { return u.text }
+
+// Redacted implements [modules.Redactor].
+func (u *unhealthy) Redacted() string { return u.safe }
+
+// alsoUnhealthy is the error of a resource that has failed before its health
+// checks did.
+type alsoUnhealthy struct {
+	error
+	health *unhealthy
+}
+
+func (a *alsoUnhealthy) Error() string { return a.error.Error() + "; " + a.health.text }
+
+func (a *alsoUnhealthy) Unwrap() []error { return []error{a.error, a.health} }
+
+// Redacted implements [modules.Redactor].
+func (a *alsoUnhealthy) Redacted() string { return redacted(a.error) + "; " + a.health.safe }
+
+// healthy asks the health checks of an entry that has had its turn, which ended
+// with err. In a check run they are asked early if something is still to be done on
+// the host, which doubt names: then a bad answer is told as a warning.
+func (r *run) healthy(ctx context.Context, i int, result *modules.Result, report *notes, err error) (doubt string, _ error) {
+	checks := r.cat.Entries[i].Health
+	if len(checks) == 0 || ctx.Err() != nil {
+		return "", err
+	}
+	if r.checked(i) {
+		doubt = r.foreseen(i).pending
+	}
+	room := maxAllHealthOutput
+	var bad []*unhealthy
+	for n := range checks {
+		verdict, complaint := r.question(ctx, &checks[n], doubt != "")
+		verdict.Output = clip(verdict.Output, min(room, maxHealthOutput))
+		room -= len(verdict.Output)
+		result.Health = append(result.Health, verdict)
+		if complaint != nil {
+			bad = append(bad, complaint)
+		}
+	}
+	if len(bad) == 0 {
+		return doubt, err
+	}
+	all := &unhealthy{joined(bad, (*unhealthy).Error), joined(bad, (*unhealthy).Redacted)}
+	switch {
+	case doubt != "":
+		report.Message("warning", all.text+" (as the host is now)")
+		return doubt, err
+	case err != nil:
+		return "", &alsoUnhealthy{err, all}
+	}
+	return "", all
+}
+
+func joined(bad []*unhealthy, text func(*unhealthy) string) string {
+	var all []string
+	for _, u := range bad {
+		all = append(all, text(u))
+	}
+	return strings.Join(all, "; ")
+}
+
+// question asks one health check until it is well, or has been asked often enough. A
+// check that cannot be asked at all is not tried again; nor, early, is one that
+// looks at a host on which something is still to be done.
+func (r *run) question(ctx context.Context, c *modules.HealthCheck, early bool) (modules.HealthVerdict, *unhealthy) {
+	for v := (modules.HealthVerdict{Tries: 1}); ; v.Tries++ {
+		var err error
+		v.Status, v.Output, err = r.answer(ctx, c)
+		switch {
+		case err != nil:
+			v.Status, v.Output = modules.HealthUnknown, err.Error()
+			safe := fmt.Sprintf("health check %q could not be run", c.Name)
+			return v, &unhealthy{safe + ": " + err.Error(), safe}
+		case v.Status == modules.HealthOK:
+			return v, nil
+		case v.Tries >= c.Tries, early, !r.pause(ctx, c.TrySleep):
+			safe := fmt.Sprintf("health check status %q (%s)", v.Status, c.Name)
+			text := safe
+			if said := firstLine(v.Output); said != "" {
+				text += ": " + said
+			}
+			return v, &unhealthy{text, safe}
+		}
+	}
+}
+
+// answer asks once. What a command says when it is late nobody knows.
+func (r *run) answer(ctx context.Context, c *modules.HealthCheck) (modules.Health, string, error) {
+	if c.Rules != nil {
+		if r.Rules == nil {
+			return "", "", errors.New("rules of goss need the full host program")
+		}
+		ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
+		status, text, err := r.Rules(ctx, r.present(modules.Discard{}), c.Rules)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return modules.HealthUnknown, late(c), nil
+		}
+		return status, text, err
+	}
+	exit, err := r.Host.Commands.Probe(ctx, modules.Command{Argv: c.Argv, Timeout: c.Timeout})
+	if errors.Is(err, modules.ErrTimeout) {
+		return modules.HealthUnknown, late(c), nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	text := cmp.Or(strings.TrimSpace(exit.Stdout.Text), strings.TrimSpace(exit.Stderr.Text))
+	statuses := []modules.Health{modules.HealthOK, modules.HealthWarning, modules.HealthCritical}
+	if exit.Code < len(statuses) {
+		return statuses[exit.Code], text, nil
+	}
+	return modules.HealthUnknown, cmp.Or(text, fmt.Sprintf("exit status %d", exit.Code)), nil
+}
+
+func late(c *modules.HealthCheck) string { return fmt.Sprintf("no answer within %v", c.Timeout) }
+
+// pausePoll is how often somebody who waits looks whether the run shall end.
+const pausePoll = 250 * time.Millisecond
+
+// pause waits between two tries. It reports false if the run shall end instead.
+func (r *run) pause(ctx context.Context, d time.Duration) bool {
+	for {
+		if ctx.Err() != nil || r.Stop != nil && r.Stop() {
+			return false
+		}
+		if d <= 0 {
+			return true
+		}
+		timer := time.NewTimer(min(d, pausePoll))
+		select {
+		case <-timer.C:
+			d -= pausePoll
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return clip(strings.TrimSpace(line), 500)
+}
+
+// withholdHealth takes out of verdicts what commands have written.
+func withholdHealth(verdicts []modules.HealthVerdict) []modules.HealthVerdict {
+	safe := slices.Clone(verdicts)
+	for i := range safe {
+		safe[i].Output = ""
+	}
+	return safe
+}

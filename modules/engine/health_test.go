@@ -1,0 +1,182 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
+)
+
+func ask(name, script string, tries int) modules.HealthCheck {
+	return modules.HealthCheck{Name: name, Argv: []string{"/bin/sh", "-c", script}, Tries: tries, Timeout: 10 * time.Second}
+}
+
+func asked(e modules.Entry, checks ...modules.HealthCheck) modules.Entry {
+	e.Health = checks
+	return e
+}
+
+// said is what a result tells of health checks.
+func said(r modules.Result) string {
+	var all []string
+	for _, v := range r.Health {
+		all = append(all, string(v.Status)+"/"+string(rune('0'+v.Tries))+" "+v.Output)
+	}
+	return strings.Join(all, "; ")
+}
+
+func TestHealth(t *testing.T) {
+	const text = `"mode":"0600","content":"x"`
+	ok, warn, crit := ask("a", "echo fine", 1), ask("b", "echo hot; echo more; exit 1", 1), ask("c", "echo down >&2; exit 2", 1)
+	odd, quiet := ask("d", "exit 77", 1), ask("e", "exit 2", 1)
+	missing := modules.HealthCheck{Name: "f", Argv: []string{"/no/such/plugin"}, Tries: 5, Timeout: time.Second}
+	require1 := func(e *modules.Entry) { e.Require = []int{0} }
+	subscribe1 := func(e *modules.Entry) { e.Subscribe = []int{0} }
+	react := with(command("touch $/ran", `"refreshonly":true`), subscribe1)
+	for _, test := range []struct {
+		name    string
+		entries []modules.Entry
+		cat     modules.Catalog
+		want    string
+		said    string // of the first
+		err     string // of the first
+	}{
+		{name: "ok", entries: []modules.Entry{asked(file("$/a", text), ok)}, want: "changed", said: "OK/1 fine"},
+		{name: "a warning", entries: []modules.Entry{asked(file("$/a", text), ok, warn)}, want: "failed",
+			said: "OK/1 fine; WARNING/1 hot\nmore", err: `health check status "WARNING" (b): hot`},
+		{name: "all are asked", entries: []modules.Entry{asked(file("$/a", text), crit, odd, quiet)}, want: "failed",
+			said: "CRITICAL/1 down; UNKNOWN/1 exit status 77; CRITICAL/1 ",
+			err:  `health check status "CRITICAL" (c): down; health check status "UNKNOWN" (d): exit status 77; health check status "CRITICAL" (e)`},
+		{name: "one that cannot be run is not tried again", entries: []modules.Entry{asked(file("$/a", text), missing)}, want: "failed",
+			said: "UNKNOWN/1 \"/no/such/plugin\" cannot be started: no such file or directory", err: `health check "f" could not be run: "/no/such/plugin" cannot be started: no such file or directory`},
+		{name: "rules in the lean program", entries: []modules.Entry{asked(file("$/a", text), modules.HealthCheck{Name: "goss", Rules: json.RawMessage("{}"), Tries: 1})}, want: "failed",
+			said: "UNKNOWN/1 rules of goss need the full host program", err: `health check "goss" could not be run: rules of goss need the full host program`},
+		{name: "the resource has failed before", entries: []modules.Entry{asked(command("exit 3", ""), ok, quiet)}, want: "failed",
+			said: "OK/1 fine; CRITICAL/1 ", err: `failed to reach desired state: exit code 3 not in allowed returns [0]; health check status "CRITICAL" (e)`},
+		{name: "what requires it is unmet, what subscribes is refreshed", entries: []modules.Entry{asked(file("$/a", text), quiet), with(file("$/b", text), require1), react},
+			want: "failed skipped changed*", said: "CRITICAL/1 ", err: `health check status "CRITICAL" (e)`},
+		{name: "it ends the catalog", cat: modules.Catalog{FailOnError: true}, entries: []modules.Entry{asked(file("$/a", text), quiet), file("$/b", text)},
+			want: "failed", said: "CRITICAL/1 ", err: `health check status "CRITICAL" (e)`},
+		{name: "excluded", entries: []modules.Entry{{Type: "file", Excluded: true, Health: []modules.HealthCheck{quiet}}}, want: "skipped"},
+		{name: "the second try", entries: []modules.Entry{asked(command("true", `"onlyif":"false"`), ask("a", "test -e $/tried && exit; touch $/tried; exit 2", 3))}, want: "stable", said: "OK/2 "},
+		{name: "a check run with nothing to do", cat: modules.Catalog{Check: true}, entries: []modules.Entry{asked(command("true", `"onlyif":"false"`), quiet)},
+			want: "failed", said: "CRITICAL/1 ", err: `health check status "CRITICAL" (e)`},
+		{name: "a check run that would change something", cat: modules.Catalog{Check: true}, entries: []modules.Entry{asked(file("$/a", text), quiet, ok)}, want: "changed?", said: "CRITICAL/1 ; OK/1 fine"},
+		{name: "a noop resource", entries: []modules.Entry{with(asked(file("$/a", text), quiet), func(e *modules.Entry) { e.Check = true })}, want: "changed?", said: "CRITICAL/1 "},
+		{name: "a check run that fails all the same", cat: modules.Catalog{Check: true}, entries: []modules.Entry{asked(file("$/no/a", text), ok)},
+			want: "failed", said: "OK/1 fine", err: `"$/no" is not a directory`},
+		{name: "monitor only", cat: modules.Catalog{Monitor: true, FailOnError: true}, entries: []modules.Entry{asked(file("$/a", text), quiet), with(asked(command("touch $/b", ""), ok), require1), asked(file("$/c", text), ok), file("$/d", text)},
+			want: "failed skipped stable stable", said: "CRITICAL/1 ", err: `health check status "CRITICAL" (e)`},
+		{name: "a nested manifest that is only watched", entries: []modules.Entry{
+			with(asked(file("$/a", text), quiet), func(e *modules.Entry) { e.Monitor = true }),
+			with(file("$/b", text), func(e *modules.Entry) { e.Monitor = true }),
+			{Type: "apply", Name: "child", Scope: &modules.Scope{Entries: 2, FailOnError: true}}, file("$/c", text)},
+			want: "failed stable failed changed", said: "CRITICAL/1 ", err: `health check status "CRITICAL" (e)`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.Chmod(dir, 0o755))
+			test.cat.Entries = nil
+			for _, e := range test.entries {
+				for i, c := range e.Health {
+					if len(c.Argv) == 3 {
+						e.Health[i].Argv = []string{c.Argv[0], c.Argv[1], strings.ReplaceAll(c.Argv[2], "$", dir)}
+					}
+				}
+				test.cat.Entries = append(test.cat.Entries, e)
+			}
+			results, _ := runEntries(t, dir, test.cat)
+			require.Equal(t, test.want, brief(results), "%+v", results)
+			require.Equal(t, test.said, said(results[0]))
+			require.Equal(t, test.err, results[0].Error)
+			if test.cat.Check || test.cat.Monitor {
+				left, err := os.ReadDir(dir)
+				require.NoError(t, err)
+				require.Empty(t, left)
+			}
+		})
+	}
+}
+
+// TestHealthOfWhatIsSensitive shows nothing that a check has written.
+func TestHealthOfWhatIsSensitive(t *testing.T) {
+	e := asked(command("echo hunter2; exit 3", ""), ask("spy", "echo hunter2; exit 2", 1), modules.HealthCheck{Name: "m", Argv: []string{"/no/hunter2"}, Tries: 1})
+	e.Sensitive = true
+	results, _ := runEntries(t, t.TempDir(), modules.Catalog{Entries: []modules.Entry{e}})
+	results[0].Exit = nil
+	text, err := json.Marshal(results)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "hunter2")
+	require.Equal(t, `exit code 3 not in allowed returns [0]; health check status "CRITICAL" (spy); health check "m" could not be run`, results[0].Error)
+}
+
+// slow answers badly, and takes as long as it is given.
+type slow struct {
+	modules.Commands
+	starts int
+}
+
+func (s *slow) Probe(_ context.Context, c modules.Command) (modules.Exit, error) {
+	s.starts++
+	if s.starts == 2 {
+		return modules.Exit{}, modules.ErrTimeout
+	}
+	return modules.Exit{Code: 2}, nil
+}
+
+// TestHealthIsTriedAgain has time stand still but for the waits.
+func TestHealthIsTriedAgain(t *testing.T) {
+	check := modules.HealthCheck{Name: "a", Argv: []string{"x"}, Tries: 4, TrySleep: 10 * time.Second, Timeout: time.Minute}
+	run := func(t *testing.T, stopAfter time.Duration) (modules.Result, time.Duration, int) {
+		s := &slow{}
+		start := time.Now()
+		e := &engine.Engine{
+			Host:   modules.Host{Commands: s},
+			Now:    time.Now,
+			Stop:   func() bool { return time.Since(start) > stopAfter },
+			Decode: func(*modules.Entry) (modules.Resource, error) { return nil, errors.New("not looked at") },
+		}
+		var result modules.Result
+		_, err := e.Run(t.Context(), &modules.Catalog{Monitor: true, Entries: []modules.Entry{{Type: "apply", Scope: &modules.Scope{}, Health: []modules.HealthCheck{check}}}}, func(r *modules.Result) error {
+			result = *r
+			return nil
+		})
+		require.NoError(t, err)
+		return result, time.Since(start), s.starts
+	}
+	synctest.Test(t, func(t *testing.T) {
+		result, took, starts := run(t, time.Hour)
+		require.Equal(t, `health check status "CRITICAL" (a)`, result.Error)
+		require.Equal(t, []int{4, 4}, []int{starts, result.Health[0].Tries})
+		require.Equal(t, 30*time.Second, took)
+		result, took, starts = run(t, 15*time.Second)
+		require.Equal(t, `health check status "UNKNOWN" (a): no answer within 1m0s`, result.Error)
+		require.Equal(t, 2, starts)
+		require.Less(t, took, 16*time.Second)
+	})
+}
+
+// TestHealthIsBounded has checks that write without end.
+func TestHealthIsBounded(t *testing.T) {
+	var checks []modules.HealthCheck
+	for range 100 {
+		checks = append(checks, ask("loud", "head -c 100000 /dev/zero | tr '\\0' x; exit 2", 1))
+	}
+	results, _ := runEntries(t, t.TempDir(), modules.Catalog{Entries: []modules.Entry{asked(command("true", ""), checks...)}})
+	total := 0
+	for _, v := range results[0].Health {
+		total += len(v.Output)
+		require.LessOrEqual(t, len(v.Output), 4<<10)
+	}
+	require.LessOrEqual(t, total, 64<<10)
+	require.LessOrEqual(t, len(results[0].Error), 8<<10)
+}

@@ -1,0 +1,449 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+// crash is what ends a run in the middle, as SIGKILL would.
+type crash struct{}
+
+// A mortal counts what a run does to its host, and dies at one of these steps:
+// before it is done, or right after.
+type mortal struct {
+	steps int
+	dies  int // the step; 0 is none
+	after bool
+	last  string // what was done last, before the death
+
+	refuse error // what writing a file ends with
+}
+
+func (m *mortal) step(what string, do func() error) error {
+	m.steps++
+	if m.steps == m.dies && !m.after {
+		panic(crash{})
+	}
+	err := do()
+	m.last = what
+	if m.steps == m.dies {
+		panic(crash{})
+	}
+	return err
+}
+
+type mortalFiles struct {
+	modules.FileWriter
+	m *mortal
+}
+
+func (f mortalFiles) Write(ctx context.Context, path string, r io.Reader, a modules.Attributes) error {
+	if f.m.refuse != nil {
+		return f.m.refuse
+	}
+	return f.m.step("write", func() error { return f.FileWriter.Write(ctx, path, r, a) })
+}
+
+type mortalCommands struct {
+	modules.Commands
+	m *mortal
+}
+
+func (c mortalCommands) Run(ctx context.Context, cmd modules.Command) (exit modules.Exit, err error) {
+	err = c.m.step("run", func() error {
+		exit, err = c.Commands.Run(ctx, cmd)
+		return err
+	})
+	return exit, err
+}
+
+// mortalJournal is a journal in memory that fails when it is told to.
+type mortalJournal struct {
+	m       *mortal
+	text    []byte
+	reads   int
+	writes  int
+	readErr error
+	full    error
+	stuck   error
+}
+
+func (j *mortalJournal) Read() ([]byte, error) { j.reads++; return j.text, j.readErr }
+func (j *mortalJournal) MayWrite() error       { return errors.Join(j.stuck, j.full) }
+
+func (j *mortalJournal) Replace(text []byte) error {
+	return j.m.step("journal", func() error {
+		if j.full == nil {
+			j.text = text
+			j.writes++
+		}
+		return j.full
+	})
+}
+
+func (j *mortalJournal) SetAside() (string, error) {
+	if j.stuck != nil {
+		return "", j.stuck
+	}
+	j.text, j.readErr = nil, nil
+	return "/aside", nil
+}
+
+// runMortal takes a catalog through an engine that may die.
+func runMortal(t *testing.T, m *mortal, j *mortalJournal, cat modules.Catalog) (results []modules.Result, died bool) {
+	t.Helper()
+	j.m = m
+	host := system.New()
+	host.Contents = modules.LocalContents{}
+	host.Files.FileWriter = mortalFiles{host.Files.FileWriter, m}
+	host.Commands = mortalCommands{host.Commands, m}
+	e := &engine.Engine{
+		Decode: func(e *modules.Entry) (modules.Resource, error) {
+			return builtin.Types().Decode(e.Type, e.Properties)
+		},
+		Host:    host,
+		Now:     func() time.Time { return time.Unix(0, 0) },
+		Journal: j,
+	}
+	defer func() {
+		if got := recover(); got != nil {
+			if _, ok := got.(crash); !ok {
+				panic(got)
+			}
+			died = true
+		}
+	}()
+	_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+		results = append(results, *r)
+		return nil
+	})
+	require.NoError(t, err)
+	return results, false
+}
+
+// A fable is a random catalog of files and commands that react to them, in a
+// folder of its own. Each command counts how often it has run.
+type fable struct {
+	dir     string
+	entries []modules.Entry
+	changes []bool // of files: in the new version
+}
+
+func makeFable(rng *rand.Rand, dir string) *fable {
+	f := &fable{dir: dir}
+	for i := range 2 + rng.IntN(5) {
+		if i == 0 || rng.IntN(2) == 0 {
+			f.entries = append(f.entries, modules.Entry{Type: "file", Name: fmt.Sprintf("%s/f%d", dir, i)})
+			f.changes = append(f.changes, rng.IntN(2) == 0)
+			continue
+		}
+		line := fmt.Sprintf("echo x >> %s/ran%d", dir, i)
+		if rng.IntN(4) == 0 {
+			line = fmt.Sprintf("echo x >> %s/ran%d", dir, rng.IntN(i)) // called as another one, perhaps
+		}
+		e := command(line, `"refreshonly":true`)
+		for j := range i {
+			if rng.IntN(2) == 0 {
+				e.Subscribe = append(e.Subscribe, j)
+			}
+		}
+		if len(e.Subscribe) > 0 && rng.IntN(4) == 0 {
+			e.Require = e.Subscribe[:1]
+		}
+		f.entries = append(f.entries, e)
+		f.changes = append(f.changes, false)
+	}
+	return f
+}
+
+// catalog is the manifest before or after the change.
+func (f *fable) catalog(version int, check bool) modules.Catalog {
+	cat := modules.Catalog{Check: check, Lock: &modules.Lock{Run: fmt.Sprint("v", version)}}
+	for i, e := range f.entries {
+		if e.Type == "file" {
+			text := "0"
+			if f.changes[i] {
+				text = fmt.Sprint(version)
+			}
+			e = file(e.Name, `"mode":"0600","content":"`+text+`"`)
+		}
+		cat.Entries = append(cat.Entries, e)
+	}
+	return cat
+}
+
+// expected is how often each command has to run because of the change, by its name.
+func (f *fable) expected() map[string]int {
+	changed := slices.Clone(f.changes)
+	want := map[string]int{}
+	for i, e := range f.entries {
+		if e.Type == "exec" && slices.ContainsFunc(e.Subscribe, func(j int) bool { return changed[j] }) {
+			changed[i] = true
+			want[e.Name]++
+		}
+	}
+	return want
+}
+
+// ran is how often each command has run since the last time it was asked.
+func (f *fable) ran(t *testing.T) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for _, e := range f.entries {
+		if e.Type != "exec" {
+			continue
+		}
+		path := strings.TrimPrefix(e.Name, "echo x >> ")
+		text, err := os.ReadFile(path)
+		if err == nil {
+			counts[e.Name] = strings.Count(string(text), "x")
+			require.NoError(t, os.Remove(path))
+		}
+	}
+	return counts
+}
+
+func refreshed(results []modules.Result) (list []int) {
+	for _, r := range results {
+		if r.Refreshed {
+			list = append(list, r.Index)
+		}
+	}
+	return list
+}
+
+// TestNoRefreshIsLost kills a run at each of its steps. The next run, foretold,
+// refreshes what the killed one did not, and nothing else; the third does nothing.
+func TestNoRefreshIsLost(t *testing.T) {
+	for seed := range uint64(60) {
+		for _, after := range []bool{false, true} {
+			for dies, died := 1, true; died; dies++ {
+				f := makeFable(rand.New(rand.NewPCG(seed, 1)), t.TempDir())
+				what := fmt.Sprintf("seed %d, killed at step %d (after it: %v)", seed, dies, after)
+				j := &mortalJournal{}
+				runMortal(t, &mortal{}, j, f.catalog(1, false))
+				f.ran(t)
+				require.Empty(t, j.text, what)
+
+				m := &mortal{dies: dies, after: after}
+				_, died = runMortal(t, m, j, f.catalog(2, false))
+				first := f.ran(t)
+				foretold, _ := runMortal(t, &mortal{}, j, f.catalog(2, true))
+				second, _ := runMortal(t, &mortal{}, j, f.catalog(2, false))
+				require.Equal(t, brief(second), strings.ReplaceAll(brief(foretold), "?", ""), what)
+				require.Equal(t, refreshed(second), refreshed(foretold), what)
+				total := f.ran(t)
+				for name, n := range first {
+					total[name] += n
+				}
+				want := f.expected()
+				if died && m.last == "run" {
+					// That command had run, but nobody could say so any more.
+					again := 0
+					for name := range total {
+						again += total[name] - want[name]
+						require.GreaterOrEqual(t, total[name], want[name], what)
+					}
+					require.LessOrEqual(t, again, 1, what)
+				} else {
+					require.Equal(t, want, total, what)
+				}
+				require.Empty(t, j.text, what)
+				third, _ := runMortal(t, &mortal{}, j, f.catalog(2, false))
+				require.NotContains(t, brief(third), "changed", what)
+				require.Empty(t, f.ran(t), what)
+			}
+		}
+	}
+}
+
+// TestDue looks at what is noted, by whom and for whom, run by run.
+func TestDue(t *testing.T) {
+	const text = `"mode":"0600","content":"x"`
+	on := func(e modules.Entry, targets ...int) modules.Entry { e.Subscribe = targets; return e }
+	type step struct {
+		entries func(dir string) []modules.Entry
+		check   bool
+		fail    bool // of the catalog: fail_on_error
+		with    func(*mortal, *mortalJournal)
+		want    string // brief results
+		says    string // of the results, as far as they say something worth it
+		due     string // what the journal holds then
+	}
+	conf := func(dir string) modules.Entry { return file(dir+"/conf", text) }
+	touch := func(dir string) modules.Entry {
+		return modules.Entry{Type: "exec", Name: "touch", Properties: []byte(`{"name":"touch","command":"touch ` + dir + `/ran","refreshonly":true}`)}
+	}
+	flag := func(dir string) modules.Entry {
+		return modules.Entry{Type: "exec", Name: "flag", Properties: []byte(`{"name":"flag","command":"test -e ` + dir + `/flag"}`)}
+	}
+	pair := func(dir string) []modules.Entry { return []modules.Entry{conf(dir), on(touch(dir), 0)} }
+	unmet := func(dir string) []modules.Entry {
+		e := on(touch(dir), 0)
+		e.Require = []int{1}
+		return []modules.Entry{conf(dir), flag(dir), e}
+	}
+	noop := func(dir string) []modules.Entry {
+		return []modules.Entry{conf(dir), with(on(touch(dir), 0), func(e *modules.Entry) { e.Check = true })}
+	}
+	excluded := func(dir string) []modules.Entry {
+		return []modules.Entry{conf(dir), {Type: "exec", Name: "touch", Excluded: true}}
+	}
+	refuse := func(m *mortal, _ *mortalJournal) { m.refuse = errors.New("refused") }
+	owes := `{"refresh":[{"resource":"exec#touch","changed":"file#DIR/conf","run":"R","time":"1970-01-01T00:00:00Z"}]}`
+	says := "executed via subscribe; file#DIR/conf had changed in run R, which did not get to it"
+	failing := func(dir string) []modules.Entry {
+		return []modules.Entry{flag(dir), on(touch(dir), 0)}
+	}
+	failed := `{"refresh":[{"resource":"exec#touch","changed":"exec#flag","run":"R","failed":true,"time":"1970-01-01T00:00:00Z"}]}`
+	for name, steps := range map[string][]step{
+		"nothing is due": {
+			{entries: pair, want: "changed changed*", says: "executed via subscribe"},
+			{entries: pair, want: "stable stable"},
+		},
+		"an unmet requirement": {
+			{entries: unmet, want: "changed failed skipped", due: owes},
+			{entries: unmet, want: "stable failed skipped", due: owes},
+			{entries: pair, check: true, want: "stable changed*?", says: "Would have " + says, due: owes},
+			{entries: pair, want: "stable changed*", says: says},
+			{entries: pair, want: "stable stable"},
+		},
+		"the run ends with a failure": {
+			{entries: unmet, fail: true, want: "changed failed", due: owes},
+			{entries: noop, want: "stable changed*?", says: "Would have " + says, due: owes},
+			{entries: excluded, want: "stable skipped", due: owes},
+			{entries: pair, want: "stable changed*", says: says},
+		},
+		"for a noop resource nothing is noted": {
+			{entries: noop, want: "changed changed*?", says: "Would have executed via subscribe"},
+			{entries: pair, want: "stable stable"},
+		},
+		"what has failed has changed nothing": {
+			{entries: pair, with: refuse, want: "failed stable"},
+		},
+		"what has failed may have changed something": {
+			{entries: failing, want: "failed stable", due: failed},
+			{entries: failing, check: true, want: "changed? changed*?", due: failed},
+			{entries: failing, want: "failed stable", due: failed}, // it is not refreshed every time
+			{entries: func(dir string) []modules.Entry {
+				return []modules.Entry{file(dir+"/flag", text), flag(dir), on(touch(dir), 1)}
+			}, want: "changed changed changed*"},
+		},
+		"it cannot be noted": {
+			{entries: pair, with: func(_ *mortal, j *mortalJournal) { j.full = errors.New("disk full") }, want: "failed stable",
+				says: "not done, because it cannot be noted what is to be refreshed after it: disk full"},
+			{entries: pair, check: true, with: func(_ *mortal, j *mortalJournal) { j.full = errors.New("disk full") }, want: "failed stable",
+				says: "not done, because it cannot be noted what is to be refreshed after it: disk full"},
+			{entries: pair, want: "changed changed*", says: "executed via subscribe"},
+		},
+		"nobody subscribes, so it does not matter": {
+			{entries: func(dir string) []modules.Entry { return []modules.Entry{conf(dir)} },
+				with: func(_ *mortal, j *mortalJournal) { j.readErr, j.full = errors.New("bad"), errors.New("disk full") }, want: "changed"},
+		},
+		"a damaged journal": {
+			{entries: pair, want: "changed changed*", says: "executed via subscribe"},
+			{entries: pair, check: true, with: func(_ *mortal, j *mortalJournal) { j.text = []byte("{") }, want: "stable changed*?",
+				says: "which refreshes are due cannot be read, so all that subscribe are refreshed: unexpected EOF Would have executed via subscribe; it may be due: the journal of refreshes was damaged", due: "{"},
+			{entries: unmet, want: "stable failed skipped", says: "which refreshes are due cannot be read, so all that subscribe are refreshed: unexpected EOF; it is now /aside",
+				due: `{"refresh":[{"resource":"exec#touch","time":"1970-01-01T00:00:00Z"}]}`},
+			{entries: pair, want: "stable changed*", says: "executed via subscribe; it may be due: the journal of refreshes was damaged"},
+			{entries: pair, want: "stable stable"},
+		},
+		"a damaged journal that stays where it is": {
+			{entries: pair, with: func(_ *mortal, j *mortalJournal) { j.readErr, j.stuck = errors.New("not ours"), errors.New("no way") }, want: "failed failed",
+				says: "not done, because it cannot be noted what is to be refreshed after it: which refreshes are due cannot be read: not ours; no way which refreshes are due cannot be read: not ours; no way"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			j := &mortalJournal{}
+			for n, s := range steps {
+				m := &mortal{}
+				j.readErr, j.full, j.stuck = nil, nil, nil
+				if s.with != nil {
+					s.with(m, j)
+				}
+				results, _ := runMortal(t, m, j, modules.Catalog{Check: s.check, FailOnError: s.fail, Entries: s.entries(dir), Lock: &modules.Lock{Run: "R"}})
+				require.Equal(t, s.want, brief(results), "step %d: %+v", n, results)
+				require.Equal(t, s.due, strings.TrimSpace(strings.ReplaceAll(string(j.text), dir, "DIR")), "step %d", n)
+				if s.says != "" {
+					var said []string
+					for _, r := range results {
+						for _, note := range r.Messages {
+							said = append(said, note.Text)
+						}
+						if strings.Contains(r.Message, "subscribe") {
+							said = append(said, r.Message)
+						}
+						if strings.Contains(r.Error, "refresh") {
+							said = append(said, r.Error)
+						}
+					}
+					require.Equal(t, s.says, strings.ReplaceAll(strings.Join(said, " "), dir, "DIR"), "step %d", n)
+				}
+			}
+		})
+	}
+}
+
+// TestDueCosts counts what a converged run asks of the journal.
+func TestDueCosts(t *testing.T) {
+	dir := t.TempDir()
+	j := &mortalJournal{}
+	alone := modules.Catalog{Entries: []modules.Entry{file(dir+"/a", `"mode":"0600"`)}}
+	runMortal(t, &mortal{}, j, alone)
+	require.Equal(t, 0, j.reads+j.writes)
+	var many modules.Catalog
+	for i := range 10 {
+		many.Entries = append(many.Entries, file(fmt.Sprint(dir, "/b", i), `"mode":"0600"`))
+	}
+	for i := range 10 {
+		e := command(fmt.Sprintf("touch %s/c%d", dir, i), `"refreshonly":true`)
+		e.Subscribe = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+		many.Entries = append(many.Entries, e)
+	}
+	runMortal(t, &mortal{}, j, many)
+	require.Equal(t, []int{1, 11}, []int{j.reads, j.writes}, "once before the first change, and once after each refresh")
+	runMortal(t, &mortal{}, j, many)
+	require.Equal(t, []int{2, 11}, []int{j.reads, j.writes})
+}
+
+// TestDueInNestedManifests has a resource subscribe to a nested manifest.
+func TestDueInNestedManifests(t *testing.T) {
+	dir := t.TempDir()
+	entries := func(fail bool) []modules.Entry {
+		reload := command("touch "+dir+"/ran", `"refreshonly":true`)
+		reload.Subscribe = []int{2}
+		check := command("test -e "+dir+"/flag", "")
+		if !fail {
+			check = command("true", `"onlyif":"false"`)
+		}
+		return []modules.Entry{
+			file(dir+"/conf", `"mode":"0600","content":"x"`), check,
+			{Type: "apply", Name: "child.yaml", Scope: &modules.Scope{Entries: 2}},
+			reload,
+		}
+	}
+	j := &mortalJournal{}
+	results, _ := runMortal(t, &mortal{}, j, modules.Catalog{Entries: entries(true)})
+	require.Equal(t, "changed failed failed stable", brief(results))
+	require.Contains(t, string(j.text), dir+"/conf")
+	results, _ = runMortal(t, &mortal{}, j, modules.Catalog{Entries: entries(false)})
+	require.Equal(t, "stable stable stable changed*", brief(results))
+	require.Empty(t, j.text)
+}

@@ -1,0 +1,115 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+// nested stands for so many entries before it.
+func nested(entries int, change ...func(*modules.Entry)) modules.Entry {
+	e := modules.Entry{Type: "apply", Name: "n.yaml", Scope: &modules.Scope{Entries: entries}}
+	for _, c := range change {
+		c(&e)
+	}
+	return e
+}
+
+func TestScopes(t *testing.T) {
+	content := func(path string) modules.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
+	fails := func() modules.Entry { return command("false", "") }
+	ends := func(e *modules.Entry) { e.Scope.FailOnError = true }
+	noop := func(e *modules.Entry) { e.Check = true }
+	after := func(targets ...int) func(*modules.Entry) {
+		return func(e *modules.Entry) { e.Require = targets }
+	}
+	refreshed := func(by int) modules.Entry {
+		return with(command("echo", `"refreshonly":true`), func(e *modules.Entry) { e.Subscribe = []int{by} })
+	}
+	guarded := command("touch $/made", `"creates":"$/made"`)
+	uncertain := func() modules.Entry { return command("cat $/made", `"onlyif":"test -e $/made"`) }
+	for _, c := range []struct {
+		name                string
+		cat                 modules.Catalog
+		check, first, again string
+	}{
+		{"changed and stable", modules.Catalog{Entries: []modules.Entry{content("a"), content("b"), nested(2)}},
+			"changed changed changed", "changed changed changed", "stable stable stable"},
+		{"nothing in it", modules.Catalog{Entries: []modules.Entry{nested(0)}}, "stable", "stable", "stable"},
+		{"scopes in scopes", modules.Catalog{Entries: []modules.Entry{content("a"), nested(1), content("b"), nested(3), content("c")}},
+			"changed changed changed changed changed", "changed changed changed changed changed", "stable stable stable stable stable"},
+		{"a failure deep inside", modules.Catalog{Entries: []modules.Entry{guarded, fails(), nested(1), content("b"), nested(4), content("c")}},
+			"changed? changed? changed? changed? changed? changed?", "changed failed failed changed failed changed", "stable failed failed stable failed stable"},
+		{"the scope ends, and nothing else", modules.Catalog{Entries: []modules.Entry{fails(), content("a"), nested(2, ends), content("b")}},
+			"changed? changed? changed? changed?", "failed skipped failed changed", "failed skipped failed stable"},
+		{"with the scopes in it", modules.Catalog{Entries: []modules.Entry{fails(), content("a"), nested(1), nested(3, ends), content("b")}},
+			"changed? changed? changed? changed? changed?", "failed skipped skipped failed changed", "failed skipped skipped failed stable"},
+		{"a scope within ends, and then the one around it", modules.Catalog{Entries: []modules.Entry{content("a"), fails(), content("b"), nested(2, ends), content("c"), nested(5, ends), content("d")}},
+			"changed changed? changed? changed? changed? changed? changed?", "changed failed skipped failed skipped failed changed", "stable failed skipped failed skipped failed stable"},
+		{"a scope that goes on within one that ends", modules.Catalog{Entries: []modules.Entry{fails(), content("a"), nested(2), content("b"), nested(4, ends)}},
+			"changed? changed? changed? changed? changed?", "failed changed failed skipped failed", "failed stable failed skipped failed"},
+		{"the play ends with the scope", modules.Catalog{FailOnError: true, Entries: []modules.Entry{fails(), content("a"), nested(2), content("b")}},
+			"changed? changed? changed? changed?", "failed changed failed", "failed stable failed"},
+		{"required", modules.Catalog{Entries: []modules.Entry{fails(), with(content("a"), after(0)), nested(1, after(0)), with(content("b"), after(2)), with(content("c"), after(1))}},
+			"changed? changed? changed? changed? changed?", "failed skipped skipped skipped skipped", "failed skipped skipped skipped skipped"},
+		{"what did not begin is not met", modules.Catalog{Entries: []modules.Entry{fails(), content("a"), nested(2, ends), with(content("b"), after(1))}},
+			"changed? changed? changed? changed?", "failed skipped failed skipped", "failed skipped failed skipped"},
+		{"subscribed", modules.Catalog{Entries: []modules.Entry{content("a"), nested(1), refreshed(1), refreshed(0)}},
+			"changed changed changed*? changed*?", "changed changed changed* changed*", "stable stable stable stable"},
+		{"excluded", modules.Catalog{Entries: []modules.Entry{with(content("a"), func(e *modules.Entry) { e.Excluded = true }), nested(1)}},
+			"skipped stable", "skipped stable", "skipped stable"},
+		{"noop", modules.Catalog{Entries: []modules.Entry{with(content("a"), noop), nested(1, noop), refreshed(1)}},
+			"changed changed stable", "changed changed stable", "changed changed stable"},
+		{"a noop resource in it", modules.Catalog{Entries: []modules.Entry{with(content("a"), noop), nested(1), refreshed(1)}},
+			"changed stable stable", "changed stable stable", "changed stable stable"},
+		{"uncertain", modules.Catalog{Entries: []modules.Entry{guarded, content("a"), uncertain(), nested(2), with(content("b"), after(3))}},
+			"changed? changed? stable? changed? changed?", "changed changed changed changed changed", "stable stable changed changed stable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			run := func(check bool) string {
+				cat := c.cat
+				cat.Check, cat.Entries = check, append([]modules.Entry(nil), c.cat.Entries...)
+				results, _ := runEntries(t, dir, cat)
+				return brief(results)
+			}
+			require.Equal(t, c.check, run(true), "check")
+			require.Equal(t, c.first, run(false), "first")
+			require.Equal(t, c.again, run(false), "again")
+		})
+	}
+}
+
+func TestScopesTell(t *testing.T) {
+	dir := t.TempDir()
+	ends := func(e *modules.Entry) { e.Scope.FailOnError = true }
+	entries := func() []modules.Entry {
+		return []modules.Entry{
+			file("$/a", `"mode":"0644"`), file("$/b", `"mode":"0644"`), nested(2),
+			command("false", ""), file("$/c", `"mode":"0644"`), nested(2, ends),
+		}
+	}
+	results, _ := runEntries(t, dir, modules.Catalog{Check: true, Entries: entries()[:3]})
+	require.Equal(t, "Would have changed 2 of 2 resources", results[2].Message)
+	results, _ = runEntries(t, dir, modules.Catalog{Entries: entries()})
+	require.Equal(t, "changed 2 of 2 resources", results[2].Message)
+	require.Equal(t, "exec#false", results[4].Because)
+	require.Equal(t, "skipped because its manifest has fail_on_error", results[4].Message)
+	require.Equal(t, "child manifest had 1 failed resources", results[5].Error)
+}
+
+func TestWrongScopes(t *testing.T) {
+	for _, entries := range [][]modules.Entry{
+		{nested(1)}, {nested(-1)}, {nested(1 << 62)},
+		{nested(0), nested(1), nested(1)}, // which begins within the one before
+	} {
+		e := &engine.Engine{Host: system.New()}
+		_, err := e.Run(t.Context(), &modules.Catalog{Entries: entries}, nil)
+		require.ErrorContains(t, err, "apply#n.yaml stands for")
+		require.ErrorContains(t, err, "resources that it cannot have")
+	}
+}

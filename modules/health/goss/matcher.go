@@ -1,0 +1,309 @@
+package goss
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A shape is what sort of value an attribute has.
+type shape string
+
+const (
+	boolean shape = "a boolean"
+	number  shape = "a number"
+	text    shape = "a text"
+	list    shape = "a list of texts"
+	output  shape = "lines of text" // a list of patterns is one that it has all of
+)
+
+// A Matcher compares a value of the host with what is expected: a bool, float64,
+// string or []string, by the attribute's shape.
+type Matcher interface {
+	// Match reports whether the value is as expected.
+	Match(value any) bool
+	// String says what is expected, for people.
+	String() string
+}
+
+type matcher struct {
+	match func(any) bool
+	text  string
+}
+
+func (m matcher) Match(v any) bool { return m.match(v) }
+func (m matcher) String() string   { return m.text }
+
+// maxDepth bounds how deep matchers nest.
+const maxDepth = 10
+
+func parseMatcher(s shape, expected any) (Matcher, error) { return parse(s, expected, 0) }
+
+func parse(s shape, expected any, depth int) (Matcher, error) {
+	if depth > maxDepth {
+		return nil, errors.New("matchers nest too deeply")
+	}
+	switch e := expected.(type) {
+	case map[string]any:
+		return operator(s, e, depth)
+	case []any:
+		switch s {
+		case output:
+			return patterns(e)
+		case list:
+			return elements(e, depth, "contains", false)
+		}
+		return nil, fmt.Errorf("%s is %s", shown(expected), "a list, and the value is "+string(s))
+	}
+	return literal(s, expected)
+}
+
+// literal expects one value.
+func literal(s shape, expected any) (Matcher, error) {
+	fits := false
+	switch s {
+	case boolean:
+		_, fits = expected.(bool)
+	case number:
+		_, fits = toNumber(expected)
+	case output:
+		if pattern, ok := expected.(string); ok {
+			return patterns([]any{pattern})
+		}
+	case list:
+		if one, ok := toText(expected); ok {
+			return matcher{func(v any) bool { return slices.Equal(texts(v), []string{one}) }, shown(expected)}, nil
+		}
+	default:
+		if want, ok := toText(expected); ok {
+			return matcher{func(v any) bool { return v == want }, shown(want)}, nil
+		}
+	}
+	if !fits {
+		return nil, fmt.Errorf("%s is not %s", shown(expected), s)
+	}
+	return matcher{func(v any) bool {
+		if want, ok := toNumber(expected); ok {
+			have, ok := toNumber(v)
+			return ok && have == want
+		}
+		return v == expected
+	}, shown(expected)}, nil
+}
+
+// patterns expects that each of several texts or /regular expressions/ is found in
+// the lines, or with a ! before it that it is not.
+func patterns(list []any) (Matcher, error) {
+	type pattern struct {
+		found  func(string) bool
+		absent bool
+	}
+	var all []pattern
+	for _, item := range list {
+		p, ok := toText(item)
+		if !ok {
+			return nil, fmt.Errorf("%s is no text to look for", shown(item))
+		}
+		var next pattern
+		if rest, not := strings.CutPrefix(p, "!"); not {
+			p, next.absent = rest, true
+		}
+		p = strings.TrimPrefix(p, `\`) // before a ! or / that belongs to the text
+		if len(p) > 1 && p[0] == '/' && p[len(p)-1] == '/' && item != `\`+p {
+			re, err := regexp.Compile("(?m)" + p[1:len(p)-1])
+			if err != nil {
+				return nil, fmt.Errorf("%q is no regular expression: %w", p, err)
+			}
+			next.found = re.MatchString
+		} else {
+			wanted := p
+			next.found = func(text string) bool { return strings.Contains(text, wanted) }
+		}
+		all = append(all, next)
+	}
+	return matcher{func(v any) bool {
+		text, _ := v.(string)
+		return !slices.ContainsFunc(all, func(p pattern) bool { return p.found(text) == p.absent })
+	}, "lines with " + shown(list)}, nil
+}
+
+// elements expects all of several elements in a list, and with only no others.
+func elements(expected []any, depth int, verb string, only bool) (Matcher, error) {
+	var all []Matcher
+	for _, item := range expected {
+		m, err := parse(text, item, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return matcher{func(v any) bool {
+		have := texts(v)
+		if only && len(have) != len(all) {
+			return false
+		}
+		return !slices.ContainsFunc(all, func(m Matcher) bool {
+			return !slices.ContainsFunc(have, func(s string) bool { return m.Match(s) })
+		})
+	}, verb + " " + shown(expected)}, nil
+}
+
+// operator expects what a map such as {gt: 5} says.
+func operator(s shape, e map[string]any, depth int) (Matcher, error) {
+	if len(e) != 1 {
+		return nil, fmt.Errorf("%s must have one matcher", shown(e))
+	}
+	name := slices.Collect(maps.Keys(e))[0]
+	arg := e[name]
+	describe := func(match func(any) bool) (Matcher, error) {
+		return matcher{match, name + " " + shown(arg)}, nil
+	}
+	switch name {
+	case "equal":
+		return literalOnly(s, arg)
+	case "not":
+		m, err := parse(s, arg, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		return describe(func(v any) bool { return !m.Match(v) })
+	case "and", "or":
+		return several(s, name, arg, depth)
+	case "gt", "ge", "lt", "le":
+		limit, ok := toNumber(arg)
+		if !ok || s != number {
+			return nil, fmt.Errorf("%s compares numbers", name)
+		}
+		compare := map[string]func(float64) bool{
+			"gt": func(n float64) bool { return n > limit }, "ge": func(n float64) bool { return n >= limit },
+			"lt": func(n float64) bool { return n < limit }, "le": func(n float64) bool { return n <= limit },
+		}[name]
+		return describe(func(v any) bool { n, ok := toNumber(v); return ok && compare(n) })
+	case "have-prefix", "have-suffix", "contain-substring":
+		want, ok := toText(arg)
+		if !ok || s != text && s != output {
+			return nil, fmt.Errorf("%s looks at texts", name)
+		}
+		holds := map[string]func(a, b string) bool{"have-prefix": strings.HasPrefix, "have-suffix": strings.HasSuffix, "contain-substring": strings.Contains}[name]
+		return describe(func(v any) bool { have, ok := v.(string); return ok && holds(have, want) })
+	case "match-regexp":
+		want, ok := arg.(string)
+		if !ok || s != text && s != output {
+			return nil, fmt.Errorf("%s looks at texts", name)
+		}
+		re, err := regexp.Compile(want)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no regular expression: %w", want, err)
+		}
+		return describe(func(v any) bool { have, ok := v.(string); return ok && re.MatchString(have) })
+	case "have-len":
+		n, ok := toNumber(arg)
+		if !ok || s == boolean || s == number {
+			return nil, fmt.Errorf("%s counts texts or what is in lists", name)
+		}
+		return describe(func(v any) bool {
+			if text, ok := v.(string); ok {
+				return float64(len(text)) == n
+			}
+			return float64(len(texts(v))) == n
+		})
+	case "contain-element", "contain-elements", "consist-of":
+		items, many := arg.([]any)
+		if s != list || !many && name != "contain-element" {
+			return nil, fmt.Errorf("%s looks at lists", name)
+		}
+		if !many {
+			items = []any{arg}
+		}
+		return elements(items, depth, name, name == "consist-of")
+	}
+	return nil, fmt.Errorf("there is no matcher %q (there are and, consist-of, contain-element, contain-elements, contain-substring, equal, ge, gt, "+
+		"have-len, have-prefix, have-suffix, le, lt, match-regexp, not, or)", name)
+}
+
+// literalOnly expects exactly a value, also where a list of patterns would do.
+func literalOnly(s shape, arg any) (Matcher, error) {
+	switch items, many := arg.([]any); {
+	case s == list && many:
+		var want []string
+		for _, item := range items {
+			one, ok := toText(item)
+			if !ok {
+				return nil, fmt.Errorf("%s is not a text", shown(item))
+			}
+			want = append(want, one)
+		}
+		return matcher{func(v any) bool { return slices.Equal(texts(v), want) }, shown(arg)}, nil
+	case s == output:
+		s = text
+	}
+	return literal(s, arg)
+}
+
+// several expects all or one of several things.
+func several(s shape, name string, arg any, depth int) (Matcher, error) {
+	items, ok := arg.([]any)
+	if !ok || len(items) == 0 {
+		return nil, fmt.Errorf("%s takes a list of matchers", name)
+	}
+	var all []Matcher
+	for _, item := range items {
+		m, err := parse(s, item, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return matcher{func(v any) bool {
+		matches := func(m Matcher) bool { return m.Match(v) }
+		if name == "or" {
+			return slices.ContainsFunc(all, matches)
+		}
+		return !slices.ContainsFunc(all, func(m Matcher) bool { return !matches(m) })
+	}, name + " " + shown(arg)}, nil
+}
+
+func texts(v any) []string {
+	l, _ := v.([]string)
+	return l
+}
+
+func toNumber(v any) (float64, bool) {
+	switch n := v.(type) {
+	case float64:
+		return n, true
+	case int64:
+		return float64(n), true
+	case int:
+		return float64(n), true
+	}
+	return 0, false
+}
+
+// toText takes a scalar as text, as a manifest does.
+func toText(v any) (string, bool) {
+	switch t := v.(type) {
+	case string:
+		return t, true
+	case bool, float64, int64, int:
+		return fmt.Sprint(t), true
+	}
+	return "", false
+}
+
+// shown is a value in short, for people.
+func shown(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("%q", fmt.Sprint(v))
+	}
+	const most = 200
+	if len(b) > most {
+		return strings.ToValidUTF8(string(b[:most]), "") + "…"
+	}
+	return string(b)
+}

@@ -1,0 +1,215 @@
+package goss
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Rules are all rules of a health check, in the order of their kinds and names.
+type Rules []Rule
+
+// A Rule says what one thing of the host should be like.
+type Rule struct {
+	Kind       string
+	Name       string             // or what stands in its place: exec of a command, path of a file
+	Key        string             // how it is called
+	Expect     map[string]Matcher // by attribute
+	Parameters map[string]any     // that say how to look: texts, whole numbers, booleans
+}
+
+// Attributes are those of a rule that something is expected of, sorted.
+func (r Rule) Attributes() []string { return slices.Sorted(maps.Keys(r.Expect)) }
+
+// Text gives a parameter; "" if it is not given.
+func (r Rule) Text(name string) string {
+	text, _ := r.Parameters[name].(string)
+	return text
+}
+
+// Is gives a parameter; false if it is not given.
+func (r Rule) Is(name string) bool {
+	b, _ := r.Parameters[name].(bool)
+	return b
+}
+
+// Number gives a parameter; 0 if it is not given.
+func (r Rule) Number(name string) int {
+	switch n := r.Parameters[name].(type) {
+	case float64:
+		return int(n)
+	case int64:
+		return int(n)
+	case int:
+		return n
+	}
+	return 0
+}
+
+// A kind is what rules of one sort can say.
+type kind struct {
+	attributes map[string]shape
+	parameters map[string]any // an example of each
+	name       string         // the parameter that stands in place of the key; "" if there is none
+}
+
+// kinds are all that rules can be about.
+var kinds = map[string]kind{
+	"addr":    {attributes: map[string]shape{"reachable": boolean}, parameters: map[string]any{"timeout": 0, "address": ""}, name: "address"},
+	"command": {attributes: map[string]shape{"exit-status": number, "stdout": output, "stderr": output}, parameters: map[string]any{"exec": "", "timeout": 0}, name: "exec"},
+	"dns":     {attributes: map[string]shape{"resolvable": boolean, "addrs": list}, parameters: map[string]any{"server": "", "timeout": 0, "resolve": ""}, name: "resolve"},
+	"file": {attributes: map[string]shape{
+		"exists": boolean, "mode": text, "size": number, "owner": text, "uid": number, "group": text, "gid": number,
+		"linked-to": text, "filetype": text, "contents": output, "sha256": text,
+	}, parameters: map[string]any{"path": ""}, name: "path"},
+	"group":        {attributes: map[string]shape{"exists": boolean, "gid": number}, parameters: map[string]any{"groupname": ""}, name: "groupname"},
+	"http":         {attributes: map[string]shape{"status": number, "body": output, "headers": output}, parameters: map[string]any{"allow-insecure": false, "no-follow-redirects": false, "timeout": 0, "method": "", "request-body": "", "url": ""}, name: "url"},
+	"interface":    {attributes: map[string]shape{"exists": boolean, "addrs": list, "mtu": number}, parameters: map[string]any{"name": ""}, name: "name"},
+	"kernel-param": {attributes: map[string]shape{"value": text}, parameters: map[string]any{"name": ""}, name: "name"},
+	"mount":        {attributes: map[string]shape{"exists": boolean, "opts": list, "source": text, "filesystem": text}, parameters: map[string]any{"mountpoint": ""}, name: "mountpoint"},
+	"package":      {attributes: map[string]shape{"installed": boolean, "versions": list}, parameters: map[string]any{"name": ""}, name: "name"},
+	"port":         {attributes: map[string]shape{"listening": boolean, "ip": list}, parameters: map[string]any{"port": ""}, name: "port"},
+	"process":      {attributes: map[string]shape{"running": boolean}, parameters: map[string]any{"comm": ""}, name: "comm"},
+	"service":      {attributes: map[string]shape{"enabled": boolean, "running": boolean}, parameters: map[string]any{"name": ""}, name: "name"},
+	"user": {attributes: map[string]shape{
+		"exists": boolean, "uid": number, "gid": number, "groups": list, "home": text, "shell": text,
+	}, parameters: map[string]any{"username": ""}, name: "username"},
+}
+
+// also are other spellings of attributes.
+var also = map[string]string{"contains": "contents", "resolveable": "resolvable"}
+
+// Kinds lists what rules can be about.
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
+
+// An Error says what is wrong with rules. Hint, which may be empty, says what to
+// write instead.
+type Error struct{ Msg, Hint string }
+
+func (e *Error) Error() string { return e.Msg }
+
+// Errors takes apart what [Parse] has returned.
+func Errors(err error) []*Error {
+	if err == nil {
+		return nil
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []*Error
+		for _, e := range many.Unwrap() {
+			all = append(all, Errors(e)...)
+		}
+		return all
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return []*Error{e}
+	}
+	return []*Error{{Msg: err.Error()}}
+}
+
+func wrong(hint, format string, args ...any) error { return &Error{fmt.Sprintf(format, args...), hint} }
+
+// maxRules bounds the rules of one health check.
+const maxRules = 1000
+
+// Decode reads rules from JSON.
+func Decode(b json.RawMessage) (Rules, error) {
+	var all map[string]any
+	if err := json.Unmarshal(b, &all); err != nil {
+		return nil, err
+	}
+	return Parse(all)
+}
+
+// Parse reads rules from plain values and reports all that is wrong with them.
+func Parse(all map[string]any) (Rules, error) {
+	if len(all) == 0 {
+		return nil, wrong("write rules: {service: {nginx: {running: true}}}", "goss_rules has no rules")
+	}
+	var rules Rules
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		k, ok := kinds[name]
+		if !ok {
+			errs = append(errs, wrong("there are "+strings.Join(Kinds(), ", "), "there are no rules of the kind %q", name))
+			continue
+		}
+		byName, ok := all[name].(map[string]any)
+		if !ok || len(byName) == 0 {
+			errs = append(errs, wrong("write "+name+": {NAME: {ATTRIBUTE: VALUE}}", "the rules of the kind %q are no map of names", name))
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(byName)) {
+			r, err := k.rule(name, key, byName[key])
+			errs = append(errs, err)
+			if !r.Is("skip") {
+				rules = append(rules, r)
+			}
+		}
+	}
+	if len(rules) > maxRules {
+		errs = append(errs, wrong("", "a health check has at most %d rules, not %d", maxRules, len(rules)))
+	}
+	return rules, errors.Join(errs...)
+}
+
+// rule reads one rule.
+func (k kind) rule(kindName, key string, body any) (Rule, error) {
+	r := Rule{Kind: kindName, Name: key, Key: key, Expect: map[string]Matcher{}, Parameters: map[string]any{}}
+	attributes, ok := body.(map[string]any)
+	if !ok {
+		return r, wrong("write "+kindName+": {NAME: {ATTRIBUTE: VALUE}}", "the rule %s %q is no map of attributes", kindName, key)
+	}
+	var errs []error
+	for _, written := range slices.Sorted(maps.Keys(attributes)) {
+		value, name := attributes[written], written
+		if other, ok := also[written]; ok && k.attributes[other] != "" {
+			name = other
+		}
+		example, isParameter := k.parameters[name]
+		switch {
+		case name == "title", name == "meta": // for people
+		case name == "skip":
+			example, isParameter = false, true
+			fallthrough
+		case isParameter:
+			if !alike(example, value) {
+				errs = append(errs, wrong("", "%s of %s %q cannot be %s", name, kindName, key, shown(value)))
+			}
+			r.Parameters[name] = value
+		case k.attributes[name] == "":
+			known := append(slices.Collect(maps.Keys(k.attributes)), slices.Collect(maps.Keys(k.parameters))...)
+			slices.Sort(known)
+			errs = append(errs, wrong("there are "+strings.Join(known, ", "), "a rule of the kind %s has no attribute %q", kindName, written))
+		default:
+			m, err := parseMatcher(k.attributes[name], value)
+			if err != nil {
+				errs = append(errs, wrong("", "%s of %s %q: %v", name, kindName, key, err))
+			}
+			r.Expect[name] = m
+		}
+	}
+	if name := r.Text(k.name); name != "" {
+		r.Name = name
+	}
+	if len(r.Expect) == 0 && len(errs) == 0 {
+		errs = append(errs, wrong("there are "+strings.Join(slices.Sorted(maps.Keys(k.attributes)), ", "), "the rule %s %q expects nothing", kindName, key))
+	}
+	return r, errors.Join(errs...)
+}
+
+// alike reports whether a value is of the sort of an example.
+func alike(example, value any) bool {
+	switch example.(type) {
+	case bool:
+		_, ok := value.(bool)
+		return ok
+	case int:
+		f, ok := toNumber(value)
+		return ok && f >= 0 && f <= 1<<31
+	}
+	_, ok := value.(string)
+	return ok
+}

@@ -1,0 +1,147 @@
+package judge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/health/goss"
+)
+
+// errUnknown says that a thing has no such value: it does not exist, for example.
+// Whatever is expected of it is not so.
+var errUnknown = errors.New("there is none")
+
+// A finder gives the value of an attribute, of the shape that rules have for it.
+// Errors but errUnknown mean that nobody can tell.
+type finder func(attribute string) (any, error)
+
+// Rules judges the host by rules of goss: OK if all is as expected, CRITICAL if
+// something is not, UNKNOWN if that cannot be told. The text has a line for each
+// thing that is not OK, and their number. An error means that the rules are wrong,
+// or that ctx has ended.
+func Rules(ctx context.Context, h modules.Host, rules json.RawMessage) (modules.Health, string, error) {
+	all, err := goss.Decode(rules)
+	if err != nil {
+		return "", "", err
+	}
+	var lines []string
+	status, asked := modules.HealthOK, 0
+	for _, rule := range all {
+		find, err := look(ctx, h, rule)
+		for _, attribute := range rule.Attributes() {
+			asked++
+			var have any
+			at := err
+			if at == nil {
+				have, at = find(attribute)
+			}
+			switch want := rule.Expect[attribute]; {
+			case ctx.Err() != nil:
+				return "", "", ctx.Err()
+			case errors.Is(at, errUnknown):
+				lines = append(lines, fmt.Sprintf("%s %q: %s: %v, not %s", rule.Kind, rule.Key, attribute, at, want))
+				status = modules.HealthCritical
+			case at != nil:
+				lines = append(lines, fmt.Sprintf("%s %q: %s: %v", rule.Kind, rule.Key, attribute, at))
+				if status == modules.HealthOK {
+					status = modules.HealthUnknown
+				}
+			case !want.Match(have):
+				lines = append(lines, fmt.Sprintf("%s %q: %s is %s, not %s", rule.Kind, rule.Key, attribute, shown(have), want))
+				status = modules.HealthCritical
+			}
+		}
+	}
+	count := fmt.Sprintf("%d of %d expectations are met", asked-len(lines), asked)
+	return status, strings.Join(append(lines, count), "\n"), nil
+}
+
+// look finds out about the thing that a rule is about.
+func look(ctx context.Context, h modules.Host, r goss.Rule) (finder, error) {
+	l := looker{ctx, h, r}
+	switch r.Kind {
+	case "addr":
+		return l.addr()
+	case "command":
+		return l.command()
+	case "dns":
+		return l.dns()
+	case "file":
+		return l.file()
+	case "group":
+		return l.group()
+	case "http":
+		return l.http()
+	case "interface":
+		return l.netInterface()
+	case "kernel-param":
+		return l.kernelParam()
+	case "mount":
+		return l.mount()
+	case "package":
+		return l.pkg()
+	case "port":
+		return l.port()
+	case "process":
+		return l.process()
+	case "service":
+		return l.service()
+	case "user":
+		return l.user()
+	}
+	return nil, fmt.Errorf("nobody knows how to look at a %s", r.Kind)
+}
+
+type looker struct {
+	ctx  context.Context
+	host modules.Host
+	rule goss.Rule
+}
+
+// shown is a value in short.
+func shown(v any) string {
+	const most = 200
+	var text string
+	switch v := v.(type) {
+	case string:
+		text = fmt.Sprintf("%q", v)
+	case []string:
+		text = fmt.Sprintf("%q", v)
+	default:
+		text = fmt.Sprint(v)
+	}
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// absent is the finder of something that is not there.
+func absent(attribute string) finder {
+	return func(asked string) (any, error) {
+		if asked == attribute {
+			return false, nil
+		}
+		return nil, errUnknown
+	}
+}
+
+// of gives the values of attributes from a map.
+func of(values map[string]any) finder {
+	return func(attribute string) (any, error) {
+		v, ok := values[attribute]
+		if !ok {
+			return nil, errUnknown
+		}
+		return v, nil
+	}
+}
+
+// probe runs a command that only looks.
+func (l looker) probe(argv ...string) (modules.Exit, error) {
+	return l.host.Commands.Probe(l.ctx, modules.Command{Argv: argv})
+}

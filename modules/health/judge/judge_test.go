@@ -1,0 +1,116 @@
+package judge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+// TestRules judges this machine.
+func TestRules(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte("hello\nworld\n"), 0o640))
+	require.NoError(t, os.Chmod(filepath.Join(dir, "f"), 0o640))
+	require.NoError(t, os.Symlink("f", filepath.Join(dir, "l")))
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "dangling")))
+	me, err := user.Current()
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	port := listener.Addr().(*net.TCPAddr).Port
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved" {
+			http.Redirect(w, r, "/", http.StatusFound)
+			return
+		}
+		w.Header().Set("X-Test", r.Method)
+		fmt.Fprintln(w, "all is well")
+	}))
+	t.Cleanup(page.Close)
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	comm, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		t.Skip("NOT TESTED: there is no /proc")
+	}
+	h := system.New()
+	replace := strings.NewReplacer("DIR", dir, "ME", me.Username, "UID", me.Uid, "HOME", me.HomeDir, "PORT", fmt.Sprint(port), "PAGE", page.URL, "CLOSED", closed.URL, "COMM", strings.TrimSpace(string(comm)))
+	for _, test := range []struct {
+		name, rules string
+		status      modules.Health
+		text        string
+	}{
+		{"a file", `{"file":{"DIR/f":{"exists":true,"mode":"0640","size":12,"filetype":"file","contents":["hello","!there"],"uid":UID,"owner":"ME",
+			"sha256":"4a1e67f2fe1d1cc7b31d0ca2ec441da4778203a036a77da10344c85e24ff0f92"}}}`, modules.HealthOK, "8 of 8 expectations are met"},
+		{"a file that is otherwise", `{"file":{"DIR/f":{"mode":"0600","contents":["bye"]}}}`, modules.HealthCritical,
+			`file "DIR/f": contents is "hello\nworld\n", not lines with ["bye"]` + "\n" + `file "DIR/f": mode is "0640", not "0600"` + "\n0 of 2 expectations are met"},
+		{"no file", `{"file":{"DIR/x":{"exists":false}}}`, modules.HealthOK, "1 of 1 expectations are met"},
+		{"attributes of no file", `{"file":{"DIR/x":{"mode":"0644"}}}`, modules.HealthCritical, `file "DIR/x": mode: there is none, not "0644"` + "\n0 of 1 expectations are met"},
+		{"a link", `{"file":{"DIR/l":{"filetype":"symlink","linked-to":"f","contents":["hello"]},"DIR/dangling":{"exists":true,"linked-to":"nowhere"}}}`, modules.HealthOK, "5 of 5 expectations are met"},
+		{"a command", `{"command":{"say":{"exec":"sh -c 'echo out; echo err >&2; exit 3'","exit-status":3,"stdout":["out"],"stderr":["/^err$/"]}}}`, modules.HealthOK, "3 of 3 expectations are met"},
+		{"a command that is not there", `{"command":{"/no/such":{"exit-status":0}}}`, modules.HealthUnknown, `command "/no/such": exit-status: "/no/such" cannot be started: no such file or directory` + "\n0 of 1 expectations are met"},
+		{"a slow command", `{"command":{"sleep 60":{"exit-status":0,"timeout":1}}}`, modules.HealthUnknown, `command "sleep 60": exit-status: "sleep" timed out after 1ms and was killed` + "\n0 of 1 expectations are met"},
+		{"a user", `{"user":{"ME":{"exists":true,"uid":UID,"home":"HOME"},"nobody-of-that-name":{"exists":false}}}`, modules.HealthOK, "4 of 4 expectations are met"},
+		{"a group", `{"group":{"root":{"exists":true,"gid":0},"nobodies":{"exists":false}}}`, modules.HealthOK, "3 of 3 expectations are met"},
+		{"a parameter of the kernel", `{"kernel-param":{"kernel.ostype":{"value":"Linux"}}}`, modules.HealthOK, "1 of 1 expectations are met"},
+		{"a process", `{"process":{"COMM":{"running":true},"no-such-program":{"running":false}}}`, modules.HealthOK, "2 of 2 expectations are met"},
+		{"a mount", `{"mount":{"/proc":{"exists":true,"filesystem":"proc","opts":{"contain-element":"rw"}},"DIR":{"exists":false}}}`, modules.HealthOK, "4 of 4 expectations are met"},
+		{"a port", `{"port":{"tcp:PORT":{"listening":true,"ip":["127.0.0.1"]}},"addr":{"tcp://127.0.0.1:PORT":{"reachable":true}}}`, modules.HealthOK, "3 of 3 expectations are met"},
+		{"a page", `{"http":{"PAGE":{"status":200,"body":["well"],"headers":["X-Test: GET"]},"PAGE/moved":{"status":302,"no-follow-redirects":true}}}`, modules.HealthOK, "4 of 4 expectations are met"},
+		{"an interface", `{"interface":{"lo":{"exists":true,"addrs":["127.0.0.1/8"],"mtu":{"gt":1000}},"nothing0":{"exists":false}}}`, modules.HealthOK, "4 of 4 expectations are met"},
+		{"a name", `{"dns":{"localhost":{"resolvable":true,"addrs":{"contain-element":"127.0.0.1"}}}}`, modules.HealthOK, "2 of 2 expectations are met"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			status, text, err := Rules(t.Context(), h, json.RawMessage(replace.Replace(test.rules)))
+			require.NoError(t, err)
+			require.Equal(t, test.text, strings.ReplaceAll(text, dir, "DIR"))
+			require.Equal(t, test.status, status)
+		})
+	}
+	_, text, err := Rules(t.Context(), h, json.RawMessage(replace.Replace(`{"http":{"CLOSED":{"status":200}}}`)))
+	require.NoError(t, err)
+	require.Contains(t, text, "connection refused")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err = Rules(ctx, h, json.RawMessage(`{"command":{"true":{"exit-status":0}}}`))
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestListening(t *testing.T) {
+	const table = `  sl  local_address                         remote_address                        st tx_queue
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000
+   1: 00000000:1F90 00000000:0000 0A 00000000:00000000
+   2: 0100007F:1F90 0100007F:C350 01 00000000:00000000
+   3: 00000000000000000000000001000000:1F90 00000000000000000000000000000000:0000 0A 00000000:00000000
+   4: garbage:1F90 x 0A
+`
+	require.Equal(t, []string{"0.0.0.0", "127.0.0.1", "::1"}, listening(table, true, 8080))
+	require.Empty(t, listening(table, true, 80))
+	require.Empty(t, listening(table, false, 8080))
+}
+
+// FuzzListening reads tables of any kind.
+func FuzzListening(f *testing.F) {
+	f.Add("0: 0100007F:1F90 00000000:0000 0A 0", uint16(8080))
+	f.Fuzz(func(t *testing.T, table string, port uint16) {
+		for _, tcp := range []bool{true, false} {
+			for _, ip := range listening(table, tcp, uint64(port)) {
+				require.NotNil(t, net.ParseIP(ip))
+			}
+		}
+	})
+}

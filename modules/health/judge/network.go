@@ -1,0 +1,160 @@
+package judge
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Times after which goss gives up.
+const (
+	addrTime = 500 * time.Millisecond
+	dnsTime  = 500 * time.Millisecond
+	httpTime = 5 * time.Second
+)
+
+func (l looker) addr() (finder, error) {
+	network, address, ok := strings.Cut(l.rule.Name, "://")
+	if !ok || !slices.Contains([]string{"tcp", "tcp4", "tcp6", "udp", "udp4", "udp6"}, network) {
+		return nil, errors.New("it is not of the form tcp://HOST:PORT")
+	}
+	d := net.Dialer{Timeout: l.limit(addrTime)}
+	conn, err := d.DialContext(l.ctx, network, address)
+	if err == nil {
+		conn.Close()
+	}
+	return of(map[string]any{"reachable": err == nil}), nil
+}
+
+func (l looker) dns() (finder, error) {
+	ctx, cancel := context.WithTimeout(l.ctx, l.limit(dnsTime))
+	defer cancel()
+	resolver := &net.Resolver{}
+	if server := l.rule.Text("server"); server != "" {
+		if _, _, err := net.SplitHostPort(server); err != nil {
+			server = net.JoinHostPort(server, "53")
+		}
+		resolver.PreferGo = true
+		resolver.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, server)
+		}
+	}
+	addrs, err := resolver.LookupHost(ctx, l.rule.Name)
+	if err != nil {
+		return absent("resolvable"), nil
+	}
+	slices.Sort(addrs)
+	return of(map[string]any{"resolvable": true, "addrs": addrs}), nil
+}
+
+func (l looker) http() (finder, error) {
+	ctx, cancel := context.WithTimeout(l.ctx, l.limit(httpTime))
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, cmp.Or(l.rule.Text("method"), http.MethodGet), l.rule.Name, strings.NewReader(l.rule.Text("request-body")))
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: l.rule.Is("allow-insecure")},
+	}}
+	if l.rule.Is("no-follow-redirects") {
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return func(string) (any, error) { return nil, fmt.Errorf("%w: %w", errUnknown, err) }, nil
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxText))
+	if err != nil {
+		return nil, err
+	}
+	var headers []string
+	for name, values := range response.Header {
+		for _, value := range values {
+			headers = append(headers, name+": "+value)
+		}
+	}
+	slices.Sort(headers)
+	return of(map[string]any{"status": float64(response.StatusCode), "body": string(body), "headers": strings.Join(headers, "\n")}), nil
+}
+
+func (l looker) netInterface() (finder, error) {
+	i, err := net.InterfaceByName(l.rule.Name)
+	if err != nil {
+		return absent("exists"), nil
+	}
+	addrs, err := i.Addrs()
+	if err != nil {
+		return nil, err
+	}
+	list := []string{}
+	for _, a := range addrs {
+		list = append(list, a.String())
+	}
+	slices.Sort(list)
+	return of(map[string]any{"exists": true, "mtu": float64(i.MTU), "addrs": list}), nil
+}
+
+// port reads the kernel's tables of sockets (proc_net(5)).
+func (l looker) port() (finder, error) {
+	network, number, ok := strings.Cut(l.rule.Name, ":")
+	if !ok {
+		network, number = "tcp", l.rule.Name
+	}
+	port, err := strconv.ParseUint(number, 10, 16)
+	if err != nil || !slices.Contains([]string{"tcp", "tcp6", "udp", "udp6"}, network) {
+		return nil, errors.New("it is not of the form tcp:PORT")
+	}
+	text, err := l.read("/proc/net/" + network)
+	if err != nil {
+		return nil, err
+	}
+	addrs := listening(text, strings.HasPrefix(network, "tcp"), port)
+	return of(map[string]any{"listening": len(addrs) > 0, "ip": addrs}), nil
+}
+
+// listening finds the addresses on which a port is listened at.
+func listening(table string, tcp bool, port uint64) []string {
+	const listen, unconnected = "0A", "07" // states, of TCP and UDP
+	addrs := []string{}
+	for line := range strings.Lines(table) {
+		fields := strings.Fields(line)
+		if len(fields) < 4 || tcp && fields[3] != listen || !tcp && fields[3] != unconnected {
+			continue
+		}
+		address, number, _ := strings.Cut(fields[1], ":")
+		if n, err := strconv.ParseUint(number, 16, 16); err != nil || n != port {
+			continue
+		}
+		if ip := kernelIP(address); ip != nil && !slices.Contains(addrs, ip.String()) {
+			addrs = append(addrs, ip.String())
+		}
+	}
+	slices.Sort(addrs)
+	return addrs
+}
+
+// kernelIP reads an address as the kernel prints it: in words of four bytes, each
+// in the byte order of a little-endian machine. nil is none.
+func kernelIP(text string) net.IP {
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) != net.IPv4len && len(b) != net.IPv6len {
+		return nil
+	}
+	for i := 0; i < len(b); i += 4 {
+		slices.Reverse(b[i : i+4])
+	}
+	return b
+}

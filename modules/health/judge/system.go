@@ -1,0 +1,294 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	shellquote "github.com/kballard/go-shellquote"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// maxText bounds what is read of a file, a table of the kernel or a page, in bytes.
+const maxText = 1 << 20
+
+func (l looker) read(name string) (string, error) {
+	f, err := l.host.Files.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxText))
+	return string(text), err
+}
+
+// limit is the time that a rule gives, in milliseconds, or d.
+func (l looker) limit(d time.Duration) time.Duration {
+	if ms := l.rule.Number("timeout"); ms > 0 {
+		return time.Duration(ms) * time.Millisecond
+	}
+	return d
+}
+
+const commandTime = 10 * time.Second // as in goss
+
+func (l looker) command() (finder, error) {
+	argv, err := shellquote.Split(l.rule.Name)
+	if err != nil || len(argv) == 0 {
+		return nil, fmt.Errorf("%q is no command", l.rule.Name)
+	}
+	exit, err := l.host.Commands.Probe(l.ctx, modules.Command{Argv: argv, Timeout: l.limit(commandTime)})
+	if err != nil {
+		return nil, err
+	}
+	return of(map[string]any{"exit-status": float64(exit.Code), "stdout": exit.Stdout.Text, "stderr": exit.Stderr.Text}), nil
+}
+
+func (l looker) file() (finder, error) {
+	name := path.Clean(l.rule.Name)
+	if !path.IsAbs(name) {
+		return nil, errors.New("the path is not absolute")
+	}
+	info, err := l.host.Files.Stat(name)
+	if modules.NotThere(err) {
+		return absent("exists"), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	target := info
+	if info.Kind == modules.Symlink { // as goss, which looks at what a link leads to
+		if target, err = modules.Follow(l.host.Files, name); err != nil && !modules.NotThere(err) {
+			return nil, err
+		}
+	}
+	return func(attribute string) (any, error) {
+		switch attribute {
+		case "exists":
+			return true, nil
+		case "filetype":
+			return string(info.Kind), nil
+		case "linked-to":
+			if info.Kind != modules.Symlink {
+				return nil, errUnknown
+			}
+			return info.Target, nil
+		}
+		if target.Kind == "" {
+			return nil, errUnknown // a link that leads nowhere
+		}
+		switch attribute {
+		case "mode":
+			return modules.FormatMode(target.Mode), nil
+		case "size":
+			return float64(target.Size), nil
+		case "owner":
+			return l.host.Accounts.UserName(l.ctx, target.UID), nil
+		case "uid":
+			return float64(target.UID), nil
+		case "group":
+			return l.host.Accounts.GroupName(l.ctx, target.GID), nil
+		case "gid":
+			return float64(target.GID), nil
+		case "sha256":
+			return l.host.Files.Digest(name)
+		}
+		return l.read(name) // contents
+	}, nil
+}
+
+// entry finds the line of an account in a database such as passwd.
+func (l looker) entry(database string) ([]string, error) {
+	if strings.ContainsAny(l.rule.Name, ":\n") || strings.HasPrefix(l.rule.Name, "-") {
+		return nil, fmt.Errorf("%q is no name of an account", l.rule.Name)
+	}
+	exit, err := l.probe("getent", database, l.rule.Name)
+	var text string
+	switch {
+	case err == nil && exit.Code == 0:
+		text = exit.Stdout.Text
+	case err == nil && exit.Code == 2:
+		return nil, nil
+	default: // a host without getent
+		if text, err = l.read("/etc/" + database); err != nil {
+			return nil, err
+		}
+	}
+	for line := range strings.Lines(text) {
+		if fields := strings.Split(strings.TrimSpace(line), ":"); fields[0] == l.rule.Name {
+			return fields, nil
+		}
+	}
+	return nil, nil
+}
+
+func (l looker) user() (finder, error) {
+	fields, err := l.entry("passwd")
+	switch {
+	case err != nil:
+		return nil, err
+	case fields == nil:
+		return absent("exists"), nil
+	case len(fields) < 7:
+		return nil, errors.New("its line in passwd is too short")
+	}
+	return func(attribute string) (any, error) {
+		switch attribute {
+		case "uid":
+			return strconv.ParseFloat(fields[2], 64)
+		case "gid":
+			return strconv.ParseFloat(fields[3], 64)
+		case "home":
+			return fields[5], nil
+		case "shell":
+			return fields[6], nil
+		case "groups":
+			exit, err := l.probe("id", "-Gn", l.rule.Name)
+			return strings.Fields(exit.Stdout.Text), err
+		}
+		return true, nil
+	}, nil
+}
+
+func (l looker) group() (finder, error) {
+	fields, err := l.entry("group")
+	switch {
+	case err != nil:
+		return nil, err
+	case fields == nil:
+		return absent("exists"), nil
+	case len(fields) < 3:
+		return nil, errors.New("its line in group is too short")
+	}
+	return func(attribute string) (any, error) {
+		if attribute == "gid" {
+			return strconv.ParseFloat(fields[2], 64)
+		}
+		return true, nil
+	}, nil
+}
+
+func (l looker) kernelParam() (finder, error) {
+	name := strings.ReplaceAll(l.rule.Name, ".", "/")
+	if strings.Contains(name, "..") {
+		return nil, errors.New("there is no such parameter")
+	}
+	text, err := l.read(path.Join("/proc/sys", name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return of(nil), nil
+	}
+	return of(map[string]any{"value": strings.Join(strings.Fields(text), " ")}), err
+}
+
+func (l looker) process() (finder, error) {
+	names, err := l.host.Files.List("/proc")
+	if err != nil {
+		return nil, err
+	}
+	comm := l.rule.Name
+	const longest = 15 // bytes, which the kernel keeps (proc(5))
+	if len(comm) > longest {
+		comm = comm[:longest]
+	}
+	for _, pid := range names {
+		if _, err := strconv.Atoi(pid); err != nil {
+			continue
+		}
+		if name, err := l.read("/proc/" + pid + "/comm"); err == nil && strings.TrimSuffix(name, "\n") == comm {
+			return of(map[string]any{"running": true}), nil
+		}
+	}
+	return of(map[string]any{"running": false}), nil
+}
+
+func (l looker) mount() (finder, error) {
+	text, err := l.read("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	found := absent("exists")
+	for line := range strings.Lines(text) { // the last one that is mounted there is seen
+		head, tail, _ := strings.Cut(line, " - ")
+		before, after := strings.Fields(head), strings.Fields(tail)
+		if len(before) < 6 || len(after) < 3 || unescaped(before[4]) != path.Clean(l.rule.Name) {
+			continue
+		}
+		options := append(strings.Split(before[5], ","), strings.Split(after[2], ",")...)
+		slices.Sort(options)
+		found = of(map[string]any{"exists": true, "opts": slices.Compact(options), "source": unescaped(after[1]), "filesystem": after[0]})
+	}
+	return found, nil
+}
+
+// unescaped reads a field of mountinfo, where blanks are octal (proc(5)).
+func unescaped(field string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(field)
+}
+
+func (l looker) service() (finder, error) {
+	name := l.rule.Name
+	if strings.HasPrefix(name, "-") {
+		return nil, fmt.Errorf("%q is no name of a service", name)
+	}
+	systemd := true
+	if _, err := l.host.Files.Stat("/run/systemd/system"); err != nil {
+		systemd = false
+	}
+	return func(attribute string) (any, error) {
+		argv := []string{"systemctl", "is-active", "--quiet", "--", name}
+		switch {
+		case systemd && attribute == "enabled":
+			argv = []string{"systemctl", "is-enabled", "--quiet", "--", name}
+		case !systemd && attribute == "enabled":
+			exit, err := l.probe("rc-update", "show", "-a")
+			if err != nil {
+				return nil, fmt.Errorf("neither systemd nor OpenRC can be asked: %w", err)
+			}
+			return slices.ContainsFunc(strings.Split(exit.Stdout.Text, "\n"), func(line string) bool {
+				service, levels, _ := strings.Cut(line, "|")
+				return strings.TrimSpace(service) == name && strings.TrimSpace(levels) != ""
+			}), nil
+		case !systemd:
+			argv = []string{"rc-service", name, "status"}
+		}
+		exit, err := l.probe(argv...)
+		if err != nil {
+			return nil, err
+		}
+		return exit.Code == 0, nil
+	}, nil
+}
+
+func (l looker) pkg() (finder, error) {
+	name := l.rule.Name
+	if strings.HasPrefix(name, "-") {
+		return nil, fmt.Errorf("%q is no name of a package", name)
+	}
+	for _, ask := range [][]string{
+		{"dpkg-query", "-W", "-f", "${db:Status-Status} ${Version}\\n", "--", name},
+		{"rpm", "-q", "--qf", "installed %{VERSION}-%{RELEASE}\\n", "--", name},
+	} {
+		exit, err := l.probe(ask...)
+		if err != nil {
+			continue // it is not there
+		}
+		versions := []string{}
+		for line := range strings.Lines(exit.Stdout.Text) {
+			if status, version, _ := strings.Cut(strings.TrimSpace(line), " "); exit.Code == 0 && status == "installed" {
+				versions = append(versions, version)
+			}
+		}
+		if len(versions) == 0 {
+			return absent("installed"), nil
+		}
+		return of(map[string]any{"installed": true, "versions": versions}), nil
+	}
+	return nil, errors.New("there is neither dpkg nor rpm to ask")
+}

@@ -1,0 +1,104 @@
+package pkg_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/pkg"
+)
+
+// asking counts the questions to the package manager.
+type asking struct {
+	modules.Commands
+	questions [][]string
+}
+
+func (a *asking) Probe(ctx context.Context, c modules.Command) (modules.Exit, error) {
+	a.questions = append(a.questions, c.Argv)
+	return a.Commands.Probe(ctx, c)
+}
+
+// checked runs a catalog on a host with these packages, and gives its results and
+// the questions that it took.
+func (a *archive) checked(t *testing.T, status string, cat *modules.Catalog, singly bool) ([]modules.Result, [][]string) {
+	t.Helper()
+	root := modtest.Root(t)
+	modtest.Build(t, root, dpkgTree(status))
+	h := a.host(root)
+	asked := &asking{Commands: h.Commands}
+	h.Commands = asked
+	e := &engine.Engine{Host: h, Now: time.Now}
+	e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+		res, err := modules.Registry{pkg.Type()}.Decode("package", entry.Properties)
+		if singly {
+			res = single{res}
+		}
+		return res, err
+	}
+	var results []modules.Result
+	_, err := e.Run(t.Context(), cat, func(r *modules.Result) error {
+		r.Duration = 0
+		results = append(results, *r)
+		return nil
+	})
+	require.NoError(t, err)
+	return results, asked.questions
+}
+
+func TestPreloadAsksOnce(t *testing.T) {
+	a := newArchive(t)
+	status := has(ok, "demo", "2.0", "") + has(ok, "tool", "1.0", "") + has(ok, "left", "1.0", "")
+	results, asked := a.checked(t, status, &modules.Catalog{Entries: []modules.Entry{
+		entry("demo", "latest"), entry("tool", "present"), entry("left", "latest"), entry("tool", "1.0"), entry("nosuch", "absent"),
+	}}, false)
+	require.Equal(t, "stable stable stable stable stable", ending{results: pointers(results)}.brief())
+	require.Len(t, asked, 2, "%q", asked)
+	require.Equal(t, []string{"--", "demo", "left", "nosuch", "tool"}, asked[0][4:])
+	require.Equal(t, []string{"apt-cache", "policy", "--", "demo", "left"}, asked[1])
+}
+
+func pointers(results []modules.Result) []*modules.Result {
+	var list []*modules.Result
+	for i := range results {
+		list = append(list, &results[i])
+	}
+	return list
+}
+
+// TestPreloadChangesNoPrediction generates catalogs and compares check runs that
+// ask for all packages at once with those that ask for one after the other.
+func TestPreloadChangesNoPrediction(t *testing.T) {
+	a := newArchive(t)
+	r := rand.New(rand.NewPCG(8, 8))
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	fewer := 0
+	for n := range 30 {
+		status := ""
+		for _, p := range []string{"demo", "tool", "left", "multi"} {
+			if r.IntN(2) == 0 {
+				status += has(pick(ok, ok, hold, "install ok half-configured"), p, pick("1.0", "2.0"), "")
+			}
+		}
+		cat := &modules.Catalog{Check: true}
+		for range 2 + r.IntN(6) {
+			cat.Entries = append(cat.Entries, entry(
+				pick("demo", "demo", "tool", "left", "right", "epoch", "mta", "solo", "nosuch", "multi:"+native(t), "needy"),
+				pick("present", "present", "latest", "latest", "absent", "1.0"),
+			))
+		}
+		together, asked := a.checked(t, status, cat, false)
+		alone, askedAlone := a.checked(t, status, cat, true)
+		require.Equal(t, alone, together, "catalog %d: %s", n, names(cat.Entries))
+		if len(asked) < len(askedAlone) {
+			fewer++
+		}
+	}
+	require.Greater(t, fewer, 15, "hardly anything was asked at once")
+}

@@ -1,0 +1,101 @@
+package pkg
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// rpmdb is what the managers that are built on rpm have in common.
+type rpmdb struct{ *access }
+
+func (rpmdb) database() string { return "/var/lib/rpm" }
+
+// release implements [changer]: what is locked is refused by the managers themselves.
+func (rpmdb) release(string) string { return "" }
+
+// installed implements [looker].
+func (d rpmdb) installed(ctx context.Context, name string) (State, error) {
+	rows, exit, err := d.rows(ctx, Effect, "rpm", "-q", "--qf", rpmFormat, name)
+	switch {
+	case err != nil:
+		return State{}, err
+	case exit.Code > 1: // 1: there is no such package
+		return State{}, failure("rpm -q", exit, nil)
+	case len(rows) == 0:
+		return State{}, nil
+	}
+	best, err := d.best(ctx, rows)
+	return State{Installed: true, Version: best.version}, err
+}
+
+// provider implements [looker].
+func (d rpmdb) provider(ctx context.Context, name string) (string, error) {
+	rows, _, err := d.rows(ctx, Effect, "rpm", "-q", "--qf", rpmFormat, "--whatprovides", name)
+	if err != nil || len(rows) == 0 {
+		return "", err
+	}
+	return rows[0].name, nil
+}
+
+// survey implements [surveyor]. A name with a dash and a version also finds a
+// package of that version, so only rows with the very name count.
+func (d rpmdb) survey(ctx context.Context, names []string, states map[string]State) error {
+	rows, missed := map[string][]rpmRow{}, false
+	exit, err := d.query(ctx, Effect, func(line string) {
+		if name, ok := rpmMissing(line); ok {
+			states[name], missed = State{}, true
+		}
+		if row, ok := parseRPMRow(line); ok && len(rows[row.name]) < maxVersions {
+			rows[row.name] = append(rows[row.name], row)
+		}
+	}, append([]string{"rpm", "-q", "--qf", rpmFormat, "--"}, names...)...)
+	switch {
+	case err != nil:
+		return err
+	case exit.Code != 0 && !missed:
+		return failure("rpm -q", exit, nil)
+	}
+	for _, name := range names {
+		if list := rows[name]; len(list) == 1 {
+			states[name] = State{Installed: true, Version: list[0].version}
+		}
+	}
+	return nil
+}
+
+// rows runs a query and reads the lines it prints in [rpmFormat] or [dnfFormat].
+func (d rpmdb) rows(ctx context.Context, reads modules.EffectKind, argv ...string) ([]rpmRow, modules.Exit, error) {
+	var rows []rpmRow
+	exit, err := d.query(ctx, reads, func(line string) {
+		if row, ok := parseRPMRow(line); ok && len(rows) < maxVersions {
+			rows = append(rows, row)
+		}
+	}, argv...)
+	return rows, exit, err
+}
+
+// best picks the row that a name without architecture means, the newest of them.
+func (d rpmdb) best(ctx context.Context, rows []rpmRow) (rpmRow, error) {
+	best := rows[0]
+	if len(rows) == 1 {
+		return best, nil
+	}
+	exit, err := d.query(ctx, Effect, nil, "uname", "-m")
+	if err != nil {
+		return best, err
+	}
+	machine := strings.TrimSpace(exit.Stdout.Text)
+	own := slices.DeleteFunc(slices.Clone(rows), func(r rpmRow) bool { return r.arch != machine && r.arch != "noarch" })
+	if len(own) > 0 {
+		rows = own
+	}
+	return newest(rows), nil
+}
+
+// newest is the row with the highest version.
+func newest(rows []rpmRow) rpmRow {
+	return slices.MaxFunc(rows, func(a, b rpmRow) int { return compareRPM(a.version, b.version) })
+}

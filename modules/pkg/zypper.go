@@ -1,0 +1,184 @@
+package pkg
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// zypper is the package manager of SUSE, over rpm.
+type zypper struct{ rpmdb }
+
+// offer implements [looker].
+func (z zypper) offer(ctx context.Context, name, version string) (string, error) {
+	base, arch := splitArch(name)
+	if version == "" && arch == "" {
+		offers := map[string]string{}
+		err := z.offers(ctx, []string{name}, offers)
+		if err != nil || offers[name] != "" {
+			return offers[name], err
+		}
+	}
+	rows, err := z.search(ctx, "-s", base)
+	if err != nil {
+		return "", err
+	}
+	rows = slices.DeleteFunc(rows, func(r rpmRow) bool { return r.name != base || arch != "" && r.arch != arch })
+	if len(rows) == 0 {
+		return z.nothing(ctx, name)
+	}
+	wanted := slices.DeleteFunc(slices.Clone(rows), func(r rpmRow) bool {
+		if version == "" {
+			return false
+		}
+		same, _ := z.same(ctx, r.version, version)
+		return !same
+	})
+	if len(wanted) == 0 {
+		slices.Reverse(rows) // which begin with the highest
+		return "", modules.Refuse("version %s of %q is not available; available: %s", version, name, words(versionsOf(rows)))
+	}
+	best, err := z.best(ctx, wanted)
+	return best.version, err
+}
+
+// nothing finds out why there is no such package: it is "" for a virtual one.
+func (z zypper) nothing(ctx context.Context, name string) (string, error) {
+	rows, err := z.search(ctx, "--provides", name)
+	if err != nil || len(rows) > 0 {
+		return "", err
+	}
+	provider, err := z.provider(ctx, name)
+	if err == nil && provider == "" {
+		err = modules.Refuse("package %q is not known here; is its repository set up and enabled?", name)
+	}
+	return "", err
+}
+
+// offers implements [surveyor]. zypper says what it would install itself, which
+// depends also on the vendors and the priorities of repositories.
+func (z zypper) offers(ctx context.Context, names []string, offers map[string]string) error {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !plain(name) })
+	if len(names) == 0 {
+		return nil
+	}
+	said := &zypperOutput{info: zypperInfo{versions: offers}}
+	return z.ask(ctx, said, append([]string{"info", "-t", "package", "--"}, names...)...)
+}
+
+// search lists what the repositories have under exactly that name.
+func (z zypper) search(ctx context.Context, what, name string) ([]rpmRow, error) {
+	said := &zypperOutput{}
+	err := z.ask(ctx, said, "search", what, "--match-exact", "-t", "package", "--", name)
+	return said.rows, err
+}
+
+// ask runs a command of zypper that only looks. That it finds nothing is no error.
+func (z zypper) ask(ctx context.Context, said *zypperOutput, command ...string) error {
+	exit, err := z.run(ctx, z.probe, said, command...)
+	if err == nil && !zypperFine(exit.Code) && exit.Code != zypperExitNotFound {
+		err = failure("zypper "+command[0], exit, said.reasons)
+	}
+	return err
+}
+
+// What zypper ends with besides 0 (zypper(8)).
+const (
+	zypperExitLocked   = 7
+	zypperExitNotFound = 104
+)
+
+// zypperFine reports whether zypper has done what it was asked for: 100 to 103 say
+// that something else is to be done now, and 106 that a repository was left out.
+func zypperFine(code int) bool { return code == 0 || code >= 100 && code <= 103 || code == 106 }
+
+// probe runs a command that only looks.
+func (z zypper) probe(ctx context.Context, c modules.Command) (modules.Exit, error) {
+	c.Timeout = queryTimeout
+	return z.Probe(ctx, c)
+}
+
+// run runs a command of zypper until it gets its lock.
+func (z zypper) run(
+	ctx context.Context,
+	start func(context.Context, modules.Command) (modules.Exit, error),
+	said *zypperOutput,
+	command ...string,
+) (modules.Exit, error) {
+	c := modules.Command{Argv: []string{"zypper", "--non-interactive"}, Env: environment, OnLine: said.line}
+	if command[0] != "info" { // whose XML is no more than text
+		c.Argv = append(c.Argv, "--xmlout")
+	}
+	if z.valid > 0 && command[0] != "refresh" { // the lists are fetched by ourselves
+		c.Argv = append(c.Argv, "--no-refresh")
+	}
+	c.Argv = append(c.Argv, command...)
+	return z.patiently(ctx, func() (modules.Exit, error) {
+		*said = zypperOutput{info: said.info}
+		return start(ctx, c)
+	}, func(exit modules.Exit) (string, bool) {
+		return zypperHolder(strings.Join(said.reasons, " ") + exit.Stderr.Text), exit.Code == zypperExitLocked
+	})
+}
+
+const zypperLists = "/var/cache/zypp/raw"
+
+// fresh implements [lister].
+func (z zypper) fresh(ctx context.Context, within time.Duration) (bool, error) {
+	return z.younger(ctx, zypperLists, within)
+}
+
+// fetch implements [lister].
+func (z zypper) fetch(ctx context.Context) error {
+	if err := z.change(ctx, "refresh"); err != nil {
+		return err
+	}
+	return z.touch(ctx, zypperLists)
+}
+
+// rehearse implements [changer].
+func (z zypper) rehearse(ctx context.Context, t transaction) ([]consequence, error) {
+	said := &zypperOutput{}
+	exit, err := z.run(ctx, z.probe, said, zypperArguments(t, "--dry-run")...)
+	if err == nil && !zypperFine(exit.Code) {
+		err = modules.Refuse("%w", failure("zypper "+strings.Join(zypperArguments(t), " "), exit, said.reasons))
+	}
+	return said.done, err
+}
+
+// carryOut implements [changer].
+func (z zypper) carryOut(ctx context.Context, t transaction) error {
+	return z.change(ctx, zypperArguments(t)...)
+}
+
+// change runs a command of zypper that may change the host.
+func (z zypper) change(ctx context.Context, command ...string) error {
+	said := &zypperOutput{}
+	exit, err := z.run(ctx, z.Run, said, command...)
+	if err == nil && !zypperFine(exit.Code) {
+		err = failure("zypper "+command[0], exit, said.reasons)
+	}
+	return err
+}
+
+// zypperArguments are the arguments of zypper for a transaction.
+func zypperArguments(t transaction, options ...string) []string {
+	arguments := []string{string(install), "--auto-agree-with-licenses"}
+	switch t.verb {
+	case remove: // and not what it once needed
+		arguments = []string{string(remove), "--no-clean-deps"}
+	case downgrade:
+		arguments = append(arguments, "--oldpackage")
+	}
+	arguments = append(append(arguments, options...), "--")
+	for _, i := range t.items {
+		if i.version != "" {
+			i.name += "=" + i.version
+		}
+		arguments = append(arguments, i.name)
+	}
+	return arguments
+}

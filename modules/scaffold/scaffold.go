@@ -1,0 +1,163 @@
+package scaffold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	shellquote "github.com/kballard/go-shellquote"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Scaffold is a directory and the folder of templates that fills it. It does
+// what CCM's scaffold resource does, except that on purpose:
+//   - templates are rendered once per host and run, by the controller;
+//   - post commands run only for files that change, never in a check run;
+//   - symbolic links and the modes of files come from the source, too;
+//   - a file that is no text is copied as it is;
+//   - purge removes the directories that it leaves empty;
+//   - nothing is written or removed through a symbolic link in the target.
+type Scaffold struct {
+	Name           string              `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path of the target directory, without . or .. elements"`
+	Ensure         string              `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: the files are there; absent: none of them is"`
+	Source         string              `json:"source,omitempty" file:"tree" doc:"folder of templates beside the manifest; folders in it called _partials are for render()"`
+	Engine         string              `json:"engine,omitempty" enum:"jet,go" default:"jet" doc:"language of the templates"`
+	LeftDelimiter  string              `json:"left_delimiter,omitempty" doc:"what begins an expression in the templates; default [[ of jet, {{ of go"`
+	RightDelimiter string              `json:"right_delimiter,omitempty" doc:"what ends one; given together with left_delimiter"`
+	SkipEmpty      bool                `json:"skip_empty,omitempty" doc:"leave out files that are rendered to white space only"`
+	Purge          bool                `json:"purge,omitempty" doc:"remove what is in the target and not in the source"`
+	Data           map[string]any      `json:"data,omitempty" doc:"takes the place of the play's data in the templates"`
+	Post           []map[string]string `json:"post,omitempty" doc:"commands for changed files before they are put in place: GLOB of the base name: COMMAND, in which {} is the path"`
+	Owner          string              `json:"owner,omitempty" doc:"name or id of the user that the files belong to; default: they keep theirs, new ones get that of the process"`
+	Group          string              `json:"group,omitempty" doc:"name or id of their group; the default is like that of owner"`
+	Tree           *modules.Tree       `json:"tree,omitempty" wire:"only"`
+}
+
+// The values of ensure.
+const (
+	present = "present"
+	absent  = "absent"
+)
+
+// Type is the entry of the registry.
+func Type() modules.Type {
+	return modules.Type{
+		Name: "scaffold",
+		Doc: "Keeps a directory as a folder of templates says. The templates are rendered on the " +
+			"controller; files are compared by hash and written atomically.",
+		New: func() modules.Resource { return new(Scaffold) },
+	}
+}
+
+// TreeUse implements [modules.TreeRenderer].
+func (s *Scaffold) TreeUse() modules.TreeUse {
+	return modules.TreeUse{
+		Request: modules.TreeRequest{
+			Source: s.Source, Engine: s.Engine, Left: s.LeftDelimiter, Right: s.RightDelimiter, SkipEmpty: s.SkipEmpty,
+		},
+		From: []string{"source", "engine", "left_delimiter", "right_delimiter"},
+		Data: "data",
+	}
+}
+
+// Prepare implements [modules.Preparer]: on the wire there is the tree, and not
+// what it is made of.
+func (s *Scaffold) Prepare(ctx context.Context, src modules.Source) error {
+	if s.Source == "" || s.Tree != nil || s.delimiters() != nil {
+		return nil // which Validate reports
+	}
+	if src.Tree == nil {
+		return &modules.PropertyError{
+			Path: "source",
+			Msg:  "there is no controller to render the templates of the source",
+			Hint: `give the files that they come to, as "tree"`,
+		}
+	}
+	request := s.TreeUse().Request
+	request.Data = s.Data
+	tree, err := src.Tree(ctx, request)
+	if err != nil {
+		return err
+	}
+	s.Tree = tree
+	s.Source, s.Engine, s.LeftDelimiter, s.RightDelimiter, s.SkipEmpty, s.Data = "", "", "", "", false, nil
+	return nil
+}
+
+// Validate implements [modules.Resource].
+func (s *Scaffold) Validate() error {
+	errs := []error{s.validateName(), s.delimiters(), s.validateTree()}
+	if s.Purge && s.Name == "/" {
+		errs = append(errs, modules.Errorf("purge", "the root directory cannot be purged"))
+	}
+	for i, entry := range s.Post {
+		errs = append(errs, validatePost(fmt.Sprintf("post[%d]", i), entry))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Scaffold) validateName() error {
+	switch {
+	case s.Name == "": // the tag says so
+		return nil
+	case strings.ContainsRune(s.Name, 0):
+		return modules.Errorf("name", "name must not contain a NUL byte")
+	case !path.IsAbs(s.Name):
+		return modules.Errorf("name", "name must be an absolute path")
+	case path.Clean(s.Name) != s.Name:
+		return &modules.PropertyError{Path: "name", Msg: "name must be a canonical path", Hint: "write " + path.Clean(s.Name)}
+	}
+	return nil
+}
+
+func (s *Scaffold) delimiters() error {
+	switch {
+	case s.LeftDelimiter == "" && s.RightDelimiter != "":
+		return modules.Errorf("left_delimiter", "left_delimiter must be given together with right_delimiter")
+	case s.RightDelimiter == "" && s.LeftDelimiter != "":
+		return modules.Errorf("right_delimiter", "right_delimiter must be given together with left_delimiter")
+	case s.LeftDelimiter != "" && s.LeftDelimiter == s.RightDelimiter:
+		return modules.Errorf("right_delimiter", "right_delimiter must differ from left_delimiter")
+	}
+	return nil
+}
+
+func (s *Scaffold) validateTree() error {
+	switch {
+	case s.Tree == nil && s.Source == "":
+		return modules.Errorf("source", "source cannot be empty")
+	case s.Tree == nil:
+		return nil
+	}
+	if err := s.Tree.Validate(); err != nil {
+		return modules.Errorf("source", "%v", err)
+	}
+	return nil
+}
+
+func validatePost(at string, entry map[string]string) error {
+	if len(entry) != 1 {
+		return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("post has %d globs in one list item", len(entry)), Hint: `write each with its own dash: - "*.sh": COMMAND`}
+	}
+	for glob, command := range entry {
+		if glob == "" {
+			return modules.Errorf(at, "post keys cannot be empty")
+		}
+		if _, err := path.Match(glob, ""); err != nil || strings.Contains(glob, "/") {
+			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("post key %q is no pattern of base names", glob), Hint: `write it as "*.sh"`}
+		}
+		words, err := shellquote.Split(command)
+		switch {
+		case strings.TrimSpace(command) == "":
+			return modules.Errorf(at, "post value for key %q cannot be empty", glob)
+		case err != nil:
+			return &modules.PropertyError{Path: at, Msg: fmt.Sprintf("post value for key %q: %s", glob, strings.ToLower(err.Error())), Hint: "close the quote, or put a backslash before it"}
+		case len(words) == 0 || words[0] == "" || strings.ContainsRune(command, 0):
+			return modules.Errorf(at, "post value for key %q is no command", glob)
+		}
+	}
+	return nil
+}

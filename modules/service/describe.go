@@ -1,0 +1,32 @@
+package service
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// state is what CCM's service type says of a unit.
+type state struct {
+	Name     string `json:"name"`
+	Provider string `json:"provider"`
+	Enabled  bool   `json:"enabled"`
+	Running  bool   `json:"running"`
+}
+
+// Describe implements [modules.Describer]. What does not run counts as stopped.
+func (s *Service) Describe(ctx context.Context, h modules.Host) (modules.Description, error) {
+	m, u, err := s.find(ctx, h)
+	if err != nil {
+		return modules.Description{}, err
+	}
+	d := modules.Description{Ensure: stopped, Provider: systemD}
+	if _, ok := m.(openrc); ok {
+		d.Provider = openRC
+	}
+	if u.runs() {
+		d.Ensure = running
+	}
+	d.State = state{Name: s.Name, Provider: d.Provider, Enabled: u.enabled(), Running: u.runs()}
+	return d, nil
+}

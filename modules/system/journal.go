@@ -1,0 +1,187 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Journal is a file that only its user can change and that survives a crash.
+// It is what modules/engine keeps the refreshes in that are still due.
+type Journal struct {
+	dir, name string
+}
+
+// rootJournalDir outlives a restart of the host, as what is noted there has to.
+const rootJournalDir = "/var/lib/ccm-push"
+
+// NewJournal gives the journal of this user on this host: in userDir, or for root
+// in /var/lib/ccm-push. Nothing is created before the first write.
+func NewJournal(userDir string) (*Journal, error) {
+	if os.Geteuid() == 0 {
+		return &Journal{rootJournalDir, "refreshes.json"}, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	// A home directory may be shared by many hosts.
+	return &Journal{userDir, strings.ReplaceAll(host, "/", "_") + ".refreshes.json"}, nil
+}
+
+// maxJournal bounds a journal, in bytes: 1 MiB.
+const maxJournal = 1 << 20
+
+func (j *Journal) path() string { return filepath.Join(j.dir, j.name) }
+
+// Read gives what was last written; nil if there is nothing. A journal that others
+// could have written, or that is no file of reasonable size, is an error.
+func (j *Journal) Read() ([]byte, error) {
+	dir, err := j.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	info, err := dir.Lstat(j.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	if err := checkJournal(j.path(), info); err != nil {
+		return nil, err
+	}
+	f, err := dir.OpenFile(j.name, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxJournal))
+}
+
+func checkJournal(path string, info fs.FileInfo) error {
+	switch f := describe(info); {
+	case f.Kind != modules.Regular:
+		return fmt.Errorf("%s is no regular file, but a %s", path, f.Kind)
+	case f.UID != os.Geteuid():
+		return fmt.Errorf("%s belongs to user %d, not to %d", path, f.UID, os.Geteuid())
+	case f.Mode&0o022 != 0:
+		return fmt.Errorf("%s has mode %04o: others can write to it", path, f.Mode.Perm())
+	case f.Size > maxJournal:
+		return fmt.Errorf("%s is larger than %d bytes", path, maxJournal)
+	}
+	return nil
+}
+
+// open opens the directory if nobody else can put files there.
+func (j *Journal) open() (*os.Root, error) {
+	if err := checkPrivate(j.dir); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(j.dir)
+}
+
+// MayWrite tells beforehand that the journal cannot be written. nil is a promise
+// as far as the operating system can make it.
+func (j *Journal) MayWrite() error {
+	err := checkPrivate(j.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return rights{}.MayReplace(j.dir)
+	}
+	if err != nil {
+		return err
+	}
+	return rights{}.MayReplace(j.path())
+}
+
+// Replace puts text in the place of what was there, or nothing if it is empty.
+// Whatever happens, either the old text or the new one is there; once Replace has
+// returned nil, the new one is there also after a crash of the host.
+func (j *Journal) Replace(text []byte) error {
+	if len(text) > maxJournal {
+		return fmt.Errorf("%s would be larger than %d bytes", j.path(), maxJournal)
+	}
+	if err := j.makeDir(); err != nil {
+		return err
+	}
+	dir, err := j.open()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if len(text) == 0 {
+		if err := dir.Remove(j.name); err != nil {
+			return ifThere(err)
+		}
+		return syncDir(dir)
+	}
+	next := j.name + ".new" // one name, so that a run that is killed leaves one file at most
+	if err := writeSynced(dir, next, text); err != nil {
+		return fmt.Errorf("%s: %w", j.path(), cause(err))
+	}
+	if err := dir.Rename(next, j.name); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+func writeSynced(dir *os.Root, name string, text []byte) error {
+	if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// makeDir makes the directory if it is not there, and has the disk know of it.
+func (j *Journal) makeDir() error {
+	if _, err := os.Lstat(j.dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	above := filepath.Dir(j.dir)
+	if err := os.MkdirAll(above, 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(j.dir, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(above)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return syncDir(root)
+}
+
+// SetAside moves a journal that cannot be trusted out of the way, for somebody to
+// look at, and tells where it is now. An earlier one there is replaced.
+func (j *Journal) SetAside() (path string, err error) {
+	dir, err := j.open()
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	aside := j.name + ".damaged"
+	if err := dir.Rename(j.name, aside); err != nil {
+		return "", err
+	}
+	return filepath.Join(j.dir, aside), syncDir(dir)
+}
