@@ -24,7 +24,7 @@ func (s *session) apply(ctx context.Context, stop <-chan struct{}, c *catalog.Co
 	for {
 		select {
 		case m := <-s.incoming:
-			done, err := a.take(m)
+			done, err := a.take(ctx, m)
 			if err != nil {
 				s.end(err)
 				return false, err
@@ -73,12 +73,12 @@ type refusedError struct{ phase, reason string }
 func (e refusedError) Error() string { return e.reason }
 
 // take handles one message. done is set when the catalog is over.
-func (a *answers) take(m *modules.Message) (done bool, err error) {
+func (a *answers) take(ctx context.Context, m *modules.Message) (done bool, err error) {
 	switch {
 	case m.Result != nil:
 		return false, a.result(m.Result)
 	case m.Want != nil:
-		return false, a.want(m.Want.SHA256)
+		return false, a.want(ctx, m.Want.SHA256)
 	case m.Refused != nil:
 		return false, refused(m.Refused)
 	case m.Done != nil:
@@ -116,6 +116,9 @@ func (a *answers) result(r *modules.Result) error {
 	case len(r.Changes) > modules.MaxParts, len(r.Messages) > modules.MaxParts:
 		return breach("the host reports more than %d changes or notes of one resource", modules.MaxParts)
 	}
+	if err := a.health(r); err != nil {
+		return err
+	}
 	switch r.Status {
 	case "":
 		r.Status = modules.Stable
@@ -129,9 +132,26 @@ func (a *answers) result(r *modules.Result) error {
 	return nil
 }
 
+// health checks the verdicts of a result against the health checks that were
+// asked for.
+func (a *answers) health(r *modules.Result) error {
+	asked := len(a.compiled.Catalog.Entries[r.Index].Health)
+	if len(r.Health) > asked {
+		return breach("the host reports %d health checks of a resource that has %d", len(r.Health), asked)
+	}
+	for _, v := range r.Health {
+		switch v.Status {
+		case modules.HealthOK, modules.HealthWarning, modules.HealthCritical, modules.HealthUnknown:
+		default:
+			return breach("the host reports the answer %.64q to a health check", v.Status)
+		}
+	}
+	return nil
+}
+
 // want queues contents for sending, if all of them are the host's own and it
 // asks for the first time: it keeps what it gets as long as the session lasts.
-func (a *answers) want(digests []string) error {
+func (a *answers) want(ctx context.Context, digests []string) error {
 	contents := a.compiled.Contents
 	if len(digests) == 0 {
 		return breach("the host asks for nothing")
@@ -145,13 +165,45 @@ func (a *answers) want(digests []string) error {
 		}
 		a.asked[digest] = true
 	}
+	var ready []string
+	for _, digest := range digests {
+		if contents.Promised(digest) {
+			a.later(ctx, contents, digest)
+		} else {
+			ready = append(ready, digest)
+		}
+	}
+	if len(ready) == 0 {
+		return nil
+	}
 	return a.queue(func() error {
-		for _, digest := range digests {
+		for _, digest := range ready {
 			if err := a.stream(contents, digest); err != nil {
 				return err
 			}
 		}
 		return nil
+	})
+}
+
+// later sends a promised content when it is there. Until then the sender is free,
+// to ping and to send others.
+func (s *session) later(ctx context.Context, contents catalog.Contents, digest string) {
+	ctx, cancel := context.WithCancel(ctx)
+	s.work.Go(func() {
+		defer cancel()
+		contents.Await(ctx, digest)
+		select {
+		case s.outgoing <- func() error { return s.stream(contents, digest) }:
+		case <-s.over:
+		}
+	})
+	s.work.Go(func() {
+		select {
+		case <-s.over:
+			cancel()
+		case <-ctx.Done():
+		}
 	})
 }
 
@@ -164,7 +216,15 @@ func (s *session) stream(contents catalog.Contents, digest string) error {
 	}
 	defer r.Close()
 	buf := make([]byte, modules.MaxChunk)
+	pinged := time.Now()
 	for offset := int64(0); ; {
+		// A content that takes minutes is no reason for the host to say anything.
+		if time.Since(pinged) >= modules.PingInterval {
+			pinged = time.Now()
+			if err := s.ping(); err != nil {
+				return err
+			}
+		}
 		n, err := io.ReadFull(r, buf[:min(int64(len(buf)), size-offset)])
 		if err != nil {
 			return s.conn.Send(gone(digest, fmt.Errorf("the file changed during the run: %w", err)))

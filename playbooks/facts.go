@@ -155,7 +155,7 @@ func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []
 	if err != nil {
 		return HostFacts{Host: h.Name, Err: failure("", h.Name, err)}
 	}
-	sess, err := r.start(ctx, h.Name, client, r.Connect.become(nil, h.Connection()), collectors)
+	sess, err := r.start(ctx, h.Name, client, r.Connect.become(nil, h.Connection()), collectors, false)
 	state := &hostState{host: h, client: client}
 	defer state.close()
 	if err != nil {

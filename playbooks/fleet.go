@@ -149,7 +149,7 @@ func (f *fleet) finish() {
 
 func (f *fleet) hostDone(state *hostState) {
 	state.done = true
-	f.Events.Report(f.Tally.HostDone(state.host.Name, state.elapsed))
+	f.Events.Report(f.Tally.HostDone(state.host.Name, state.elapsed, state.phases))
 }
 
 // close closes what is still open.

@@ -27,6 +27,7 @@ type hostState struct {
 	failed   bool // it enters no further play
 	held     bool // it has a place among the kept connections
 	elapsed  time.Duration
+	phases   events.Phases
 	client   *transport.Client
 	sessions map[string]*session // by the user the program runs as
 	foretold []*session          // in a check run: those that have foretold a change
@@ -74,6 +75,10 @@ func (s *hostState) unknownTo(sess *session, check bool) string {
 	return ""
 }
 
+// errNoFull is why a host cannot be given a play that an incomplete folder of host
+// programs does not suffice for.
+var errNoFull = errors.New("a resource needs the full host program, and this ccm-push has only lean ones: build it with make, or give a complete folder with --module-dir")
+
 // errStopped is why a host is not worked on: the run was interrupted before.
 var errStopped = errors.New("the run was interrupted")
 
@@ -105,6 +110,12 @@ func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
 	}
 }
 
+// phase begins a phase; what it returns ends it and adds its time to spent.
+func (f *fleet) phase(spent *time.Duration) (ends func()) {
+	began := f.Now()
+	return func() { *spent += f.Now().Sub(began) }
+}
+
 // playOn compiles and applies the play. An error means that the host failed as a
 // whole; failed resources are only noted.
 func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) error {
@@ -112,27 +123,42 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	if err != nil {
 		return err
 	}
+	ends := f.phase(&state.phases.Compile)
 	compiled, err := compile(ctx, s.compiler, state.host, sess.facts)
+	ends()
 	if err != nil {
 		return errors.Join(ctx.Err(), &phaseError{"compile", err})
 	}
+	if compiled.NeedsFull && !sess.full {
+		if sess, err = f.upgrade(ctx, s.play, state, sess); err != nil {
+			return err
+		}
+	}
 	compiled.Catalog.Check = f.Options.Check
+	compiled.Catalog.Monitor = f.Options.Monitor
 	compiled.Catalog.Diff = f.Options.Diff
 	compiled.Catalog.Lock = f.lock()
+	tell := func(kind events.MessageKind, text string) {
+		f.Events.Report(events.Message{Play: s.play.Name, Host: state.host.Name, Kind: kind, Text: text})
+	}
 	if compiled.Pre != "" {
-		f.Events.Report(events.Message{Play: s.play.Name, Host: state.host.Name, Kind: events.Pre, Text: compiled.Pre})
+		tell(events.Pre, compiled.Pre)
 	}
 	if f.interrupted(ctx) {
 		return errStopped
 	}
 	state.begun = true
 	compiled.Catalog.Earlier = state.unknownTo(sess, f.Options.Check)
+	notes := &nestedNotes{next: compiled.Notes, report: tell}
 	failed, changed, reported := false, false, 0
+	defer f.phase(&state.phases.Apply)()
 	whole, err := sess.apply(ctx, f.stop, compiled, func(r *modules.Result) {
 		failed = failed || r.Status == modules.Failed
 		changed = changed || r.Status == modules.Changed
 		reported++
+		notes.before(r)
 		f.Events.Report(result(s.play.Name, state.host.Name, &compiled.Catalog, r))
+		notes.after(r)
 	})
 	if err != nil {
 		return lostOr(err, sess, unreported(compiled.Catalog.Entries, reported))
@@ -141,7 +167,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		state.foretold = append(state.foretold, sess)
 	}
 	if whole && !failed && compiled.Post != "" {
-		f.Events.Report(events.Message{Play: s.play.Name, Host: state.host.Name, Kind: events.Post, Text: compiled.Post})
+		tell(events.Post, compiled.Post)
 	}
 	return nil
 }
@@ -155,11 +181,7 @@ func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts 
 // session gives the host program for the user that the play runs as: the one
 // that is kept, or a new one.
 func (f *fleet) session(ctx context.Context, play *manifest.Play, state *hostState) (*session, error) {
-	become := f.Connect.become(play, state.host.Connection())
-	user := f.Connect.login(state.host.Connection())
-	if become != nil {
-		user = become.User
-	}
+	become, user := f.worker(play, state)
 	if state.dead() { // it had nothing to do when it died, so nothing is lost
 		state.close()
 	}
@@ -167,13 +189,16 @@ func (f *fleet) session(ctx context.Context, play *manifest.Play, state *hostSta
 		return kept, nil
 	}
 	if state.client == nil {
+		ends := f.phase(&state.phases.Connect)
 		client, err := f.dial(ctx, state.host)
+		ends()
 		if err != nil {
 			return nil, err
 		}
 		state.client = client
 	}
-	sess, err := f.start(ctx, state.host.Name, state.client, become, collectors(state.plays))
+	defer f.phase(&state.phases.Start)()
+	sess, err := f.start(ctx, state.host.Name, state.client, become, collectors(state.plays), f.needsFull(state, user))
 	if err != nil {
 		return nil, err
 	}
@@ -184,19 +209,63 @@ func (f *fleet) session(ctx context.Context, play *manifest.Play, state *hostSta
 	return sess, nil
 }
 
+// worker is who the host program runs as in a play, and how it gets there.
+func (f *fleet) worker(play *manifest.Play, state *hostState) (become *transport.Become, user string) {
+	become = f.Connect.become(play, state.host.Connection())
+	if become != nil {
+		return become, become.User
+	}
+	return nil, f.Connect.login(state.host.Connection())
+}
+
+// needsFull reports whether it is known that a play still to come, for which the
+// host program runs as that user, needs the full one. The others are found out
+// when they are compiled.
+func (f *fleet) needsFull(state *hostState, user string) bool {
+	return slices.ContainsFunc(state.plays, func(s *selection) bool {
+		_, of := f.worker(s.play, state)
+		return of == user && s.compiler.NeedsFull()
+	})
+}
+
+// upgrade ends the lean host program, so that it holds no lock, and starts the
+// full one on the same connection. The facts stay those that the play was
+// compiled with.
+func (f *fleet) upgrade(ctx context.Context, play *manifest.Play, state *hostState, lean *session) (*session, error) {
+	defer f.phase(&state.phases.Start)()
+	if err := lean.finish(ctx); err != nil {
+		return nil, err
+	}
+	become, user := f.worker(play, state)
+	delete(state.sessions, user)
+	full, err := f.start(ctx, state.host.Name, state.client, become, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	full.facts = lean.facts
+	state.sessions[user] = full
+	return full, nil
+}
+
 func (r *Runner) dial(ctx context.Context, h *inventory.Host) (*transport.Client, error) {
 	return r.Dialer.Dial(ctx, r.Connect.target(r.Inventory, h))
 }
 
-// start starts the host program and takes its greeting apart.
-func (r *Runner) start(ctx context.Context, host string, client *transport.Client, become *transport.Become, collectors []string) (*session, error) {
+// start starts the lean or the full host program and takes its greeting apart.
+func (r *Runner) start(ctx context.Context, host string, client *transport.Client, become *transport.Become, collectors []string, full bool) (*session, error) {
+	builds := r.Builds
+	if full {
+		if builds = r.FullBuilds; len(builds) == 0 {
+			return nil, &phaseError{"install", errNoFull}
+		}
+	}
 	nonce := r.NewNonce()
 	wanted := strings.Join(collectors, ",")
 	if wanted == "" {
 		wanted = "-"
 	}
 	process, err := client.StartModule(ctx, transport.Start{
-		Nonce: nonce, Greeting: modules.Greeting(nonce), Facts: wanted, Builds: r.Builds, Become: become,
+		Nonce: nonce, Greeting: modules.Greeting(nonce), Facts: wanted, Builds: builds, Become: become,
 	})
 	if err != nil {
 		return nil, err
@@ -219,7 +288,7 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 		r.Connect.warn(fmt.Sprintf("%s: facts are incomplete: %.200q", host, p))
 	}
 	sess := newSession(ctx, process, r.Now)
-	sess.facts = facts
+	sess.facts, sess.full = facts, full
 	return sess, nil
 }
 

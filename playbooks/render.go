@@ -57,7 +57,7 @@ func (r *Runner) playsOf(h *inventory.Host) ([]*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := r.compilers()
+	all, err := r.compilers(nil)
 	var plays []*selection
 	for i, c := range all {
 		s := &selection{play: r.Plays[i], compiler: c}

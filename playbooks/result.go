@@ -32,6 +32,11 @@ func result(play, host string, c *modules.Catalog, r *modules.Result) events.Res
 	for _, ch := range r.Changes {
 		e.Changes = append(e.Changes, events.Change(ch))
 	}
+	for i, v := range r.Health {
+		e.HealthChecks = append(e.HealthChecks, events.HealthCheck{
+			Name: entry.Health[i].Name, Status: string(v.Status), Tries: v.Tries, Output: v.Output,
+		})
+	}
 	if r.Exit != nil {
 		e.Command = &events.Command{Stdout: output(r.Exit.Stdout), Stderr: output(r.Exit.Stderr), ExitCode: r.Exit.Code}
 	}

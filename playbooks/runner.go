@@ -17,17 +17,18 @@ import (
 
 // A Runner takes plays over a fleet.
 type Runner struct {
-	Inventory *inventory.Inventory
-	Plays     []*manifest.Play
-	Dialer    *transport.Dialer
-	Builds    []transport.Build
-	BuildID   string // what every host program must greet with
-	Connect   Connect
-	Options   Options
-	Events    *events.Stream
-	Tally     *events.Tally
-	Now       func() time.Time
-	NewNonce  func() string // unguessable, of letters and digits
+	Inventory  *inventory.Inventory
+	Plays      []*manifest.Play
+	Dialer     *transport.Dialer
+	Builds     []transport.Build // the lean host programs
+	FullBuilds []transport.Build // those for hosts with a resource that is a modules.FullBuilder
+	BuildID    string            // what every host program must greet with
+	Connect    Connect
+	Options    Options
+	Events     *events.Stream
+	Tally      *events.Tally
+	Now        func() time.Time
+	NewNonce   func() string // unguessable, of letters and digits
 }
 
 // Options are what the command line says about a run. The zero value changes
@@ -35,6 +36,7 @@ type Runner struct {
 type Options struct {
 	Run     string // id
 	Check   bool
+	Monitor bool // run health checks and nothing else
 	Diff    bool
 	Forks   int    // hosts worked on at once; 0 means 64
 	Keep    int    // connections kept between plays; 0 means 256, negative none
@@ -126,7 +128,9 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 		return events.Summary{}, err
 	}
 	filesErr := r.CheckFiles(slices.Concat(hostLists...))
-	compilers, err := r.compilers()
+	downloads := catalog.NewDownloads()
+	defer downloads.Close()
+	compilers, err := r.compilers(downloads)
 	defer func() {
 		for _, c := range compilers {
 			c.Close()
@@ -145,7 +149,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	}
 	r.Events.Report(events.RunStart{
 		Check: r.Options.Check, Diff: r.Options.Diff, Manifests: r.Options.Manifests,
-		Version: r.Options.Version, Hosts: len(f.states),
+		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor,
 	})
 	for _, s := range selections {
 		if !f.play(ctx, s) {
@@ -159,11 +163,14 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 }
 
 // compilers opens every play's folder, and reports what is wrong with any.
-func (r *Runner) compilers() ([]*catalog.Compiler, error) {
+// downloads gets what hosts shall have from web servers; nil gets nothing.
+func (r *Runner) compilers(downloads *catalog.Downloads) ([]*catalog.Compiler, error) {
+	opts := r.Options.Catalog
+	opts.Downloads = downloads
 	var all []*catalog.Compiler
 	var errs []error
 	for _, play := range r.Plays {
-		c, err := catalog.New(play, r.Options.Catalog)
+		c, err := catalog.New(play, opts)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -200,7 +207,7 @@ func collectors(plays []*selection) []string {
 
 // lock is what an applying catalog takes on the host.
 func (r *Runner) lock() *modules.Lock {
-	if r.Options.Check || r.Options.NoLock {
+	if r.Options.Check || r.Options.Monitor || r.Options.NoLock {
 		return nil
 	}
 	return &modules.Lock{Holder: r.Options.Holder, Run: r.Options.Run, Wait: r.Options.LockTimeout}

@@ -18,6 +18,7 @@ import (
 type program interface {
 	Stdout() *bufio.Reader
 	Write([]byte) (int, error)
+	CloseWrite() error
 	Wait() error
 	Close() error
 }
@@ -29,6 +30,7 @@ type session struct {
 	program program
 	conn    *modules.Conn
 	facts   map[string]any
+	full    bool // the program is the full one
 
 	incoming chan *modules.Message // results and what else belongs to a catalog
 	outgoing chan func() error     // what the sender does next
@@ -48,6 +50,8 @@ const (
 	// endingTime is how long a host whose output has ended may take to say why,
 	// and one that takes no more input to end its output.
 	endingTime = 2 * time.Second
+	// finishTime is how long a host program may take to end by itself.
+	finishTime = 30 * time.Second
 	// maxQueue is how much of what a host asks for may wait to be sent.
 	maxQueue = 16
 )
@@ -95,6 +99,32 @@ func (s *session) end(err error) {
 		s.cancel()
 		s.program.Close()
 	})
+}
+
+// finish ends a host program that is not working on a catalog by the end of its
+// input, and waits until it has ended and freed what it held on the host.
+func (s *session) finish(ctx context.Context) error {
+	s.once.Do(func() {
+		s.err = io.EOF
+		close(s.over)
+		s.cancel()
+		s.program.CloseWrite() // if it fails, waiting will tell
+	})
+	ended := make(chan struct{})
+	s.work.Go(func() { // ends with the connection
+		s.program.Wait() // however it ends, it has
+		close(ended)
+	})
+	select {
+	case <-ended:
+		s.program.Close()
+		s.work.Wait()
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(finishTime):
+		return fmt.Errorf("the lean host program did not end within %v, so the full one cannot be started", finishTime)
+	}
 }
 
 // ending says how the host program ended that should not have.
@@ -147,8 +177,7 @@ func (s *session) send(ctx context.Context) {
 		case do := <-s.outgoing:
 			err = do()
 		case <-ping.C:
-			s.pings.Add(1)
-			err = s.conn.Send(&modules.Message{Ping: &modules.Empty{}})
+			err = s.ping()
 		case <-ctx.Done():
 			return
 		}
@@ -157,6 +186,11 @@ func (s *session) send(ctx context.Context) {
 			return
 		}
 	}
+}
+
+func (s *session) ping() error {
+	s.pings.Add(1)
+	return s.conn.Send(&modules.Message{Ping: &modules.Empty{}})
 }
 
 // deaf ends the session because the host takes no more input. What it has said

@@ -38,6 +38,7 @@ func newPuppet() *puppet {
 
 func (p *puppet) Stdout() *bufio.Reader       { return p.stdout }
 func (p *puppet) Write(b []byte) (int, error) { return p.stdin.Write(b) }
+func (p *puppet) CloseWrite() error           { return p.stdin.Close() }
 func (p *puppet) Wait() error                 { <-p.gone; return errors.New("the connection was closed") }
 
 // Close gives it up, as a process does.

@@ -25,7 +25,7 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 	if r.Inventory != nil {
 		hosts, err = r.Select()
 	}
-	compilers, compilersErr := r.compilers()
+	compilers, compilersErr := r.compilers(nil)
 	defer func() {
 		for _, c := range compilers {
 			c.Close()

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules/builds"
 	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -78,9 +79,23 @@ func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *worl
 	t.Cleanup(func() { w.Dialer.Close() })
 	for _, b := range buildtest.Own(t) {
 		w.BuildID = b.ID
-		w.Builds = append(w.Builds, transport.Build{OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed})
+		w.Builds = append(w.Builds, sent(b))
 	}
 	return w
+}
+
+// withFull adds the full host program.
+func (w *world) withFull(t *testing.T) {
+	t.Helper()
+	for _, b := range buildtest.Both(t) {
+		if b.Full {
+			w.FullBuilds = append(w.FullBuilds, sent(b))
+		}
+	}
+}
+
+func sent(b builds.Build) transport.Build {
+	return transport.Build{OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed}
 }
 
 // run runs the plays to their end and gives what happened, one line per event.

@@ -15,6 +15,8 @@ type renderCall struct {
 	delims Delims // of jet
 	pos    Position
 
+	scaffold *Scaffold // of render(): the file is a part of it
+
 	text     *Text     // of a text that holds expressions
 	template *Template // of a text that is a Jet template
 }
@@ -70,6 +72,9 @@ func (c *renderCall) key() string {
 	if c.file == "" {
 		return ""
 	}
+	if c.scaffold != nil {
+		return c.scaffold.key() + "\x00" + c.file
+	}
 	return path.Clean(c.file) + "\x00" + c.delims.Left + "\x00" + c.delims.Right
 }
 
@@ -86,6 +91,9 @@ func (c *renderCall) resolve(files *Files) (*Text, *Template, error) {
 	switch {
 	case c.file == "":
 		return c.text, c.template, nil
+	case c.scaffold != nil:
+		t, err := files.scaffoldTemplate(*c.scaffold, c.file, true)
+		return nil, t, err
 	case c.jet:
 		t, err := files.jet(c.file, c.delims)
 		return nil, t, err
@@ -109,7 +117,10 @@ func (c *renderCall) mentions(files *Files) (*mentions, error) {
 }
 
 // render gives the text for one host.
-func (c *renderCall) render(r *run) (any, error) {
+func (c *renderCall) render(r *run) (any, error) { return c.renderWith(r, nil) }
+
+// renderWith is render, with a context for a part of a scaffold.
+func (c *renderCall) renderWith(r *run, dot any) (any, error) {
 	if err := r.step(); err != nil {
 		return nil, err
 	}
@@ -123,9 +134,9 @@ func (c *renderCall) render(r *run) (any, error) {
 	}
 	defer leave()
 	// What it renders is a value of the document, which gets a mark as a whole.
-	outer := r.marked
-	r.marked = nil
-	defer func() { r.marked = outer }()
+	outer, outerDot := r.marked, r.dot
+	r.marked, r.dot = nil, dot
+	defer func() { r.marked, r.dot = outer, outerDot }()
 	if text != nil {
 		return text.render(r)
 	}

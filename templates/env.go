@@ -16,15 +16,12 @@ import (
 type Env struct {
 	Facts   map[string]any
 	Data    map[string]any
-	Environ map[string]string
+	Environ map[string]any // texts
 	Item    any  // the element of `each`
 	HasItem bool // whether there is one
 	Files   *Files
 
 	lenient bool // a missing key is nil: hierarchy.order
-
-	environOnce sync.Once
-	environ     map[string]any
 
 	snapshotOnce sync.Once
 	snapshot     []byte
@@ -49,7 +46,7 @@ func (e *Env) root(name string) (value any, available bool) {
 	case dataRoot:
 		return e.Data, e.Data != nil
 	case environRoot:
-		return e.environMap(), e.Environ != nil
+		return e.Environ, e.Environ != nil
 	case itemRoot:
 		return e.Item, e.HasItem
 	}
@@ -78,15 +75,14 @@ func (e *Env) available() []string {
 	})
 }
 
-// environMap is Environ as a plain value.
-func (e *Env) environMap() map[string]any {
-	e.environOnce.Do(func() {
-		e.environ = make(map[string]any, len(e.Environ))
-		for k, v := range e.Environ {
-			e.environ[k] = v
-		}
-	})
-	return e.environ
+// dot has the available roots under both of their names.
+func (e *Env) dot() map[string]any {
+	dot := map[string]any{}
+	for _, name := range e.available() {
+		value, _ := e.root(name)
+		dot[name], dot[strings.ToLower(name)] = value, value
+	}
+	return dot
 }
 
 // roots are the available roots under the names that lookup() uses.

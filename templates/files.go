@@ -25,6 +25,7 @@ type Files struct {
 	contents  cache[[]byte]
 	texts     cache[*Text]
 	templates cache[*Template]
+	scaffolds cache[*ScaffoldTree]
 }
 
 // Open opens the folder dir. The caller closes it.

@@ -11,6 +11,8 @@ import (
 type Taint struct {
 	Data map[string]bool // keys of the data that are made of facts
 	Item bool            // whether Item is
+	// AllData says that any key of the data may be.
+	AllData bool
 }
 
 // A flow is where a value comes from, as far as a host may have a say in it.
@@ -67,6 +69,7 @@ func (f *flow) mentioned(m *mentions) {
 // hostile reports whether the host has had a say in the value.
 func (f flow) hostile(taint Taint) bool {
 	return f.facts || f.item && taint.Item || f.allData && len(taint.Data) > 0 ||
+		taint.AllData && (f.allData || len(f.data) > 0) ||
 		slices.ContainsFunc(f.data, func(key string) bool { return taint.Data[key] })
 }
 
@@ -150,7 +153,7 @@ func isComparison(operator string) bool {
 // anything.
 func callFlow(name string, path *string, args []flow) (f flow) {
 	switch name {
-	case "template", "jet", "exec", "includeIfExists":
+	case "template", "jet", "exec", "includeIfExists", "render":
 		f.anything()
 		return f
 	case "lookup":

@@ -16,6 +16,9 @@ func goBuiltins() map[string]string {
 	}
 }
 
+// scaffoldParams are the parameters of the functions of a scaffold.
+var scaffoldParams = map[string]string{"render": "sa", "write": "ss"}
+
 // goFunctionNames are the functions that can be written in a Go template.
 func goFunctionNames() []string {
 	names := append(sortedKeys(goFunctions()), sortedKeys(goBuiltins())...)
@@ -44,6 +47,9 @@ func (w *goRewriter) function(id *parse.IdentifierNode, n int) {
 		params, known = fn.params, true
 		w.template.used = append(w.template.used, name)
 		w.template.changes = w.template.changes || changesMaps(name)
+	}
+	if own := scaffoldParams[name]; own != "" && w.template.scaffold != nil {
+		params, known = own, true
 	}
 	f := leftOut(name)
 	switch {

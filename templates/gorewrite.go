@@ -42,7 +42,9 @@ func (w *goRewriter) position(pos parse.Pos) Position {
 // must not read facts.
 func (w *goRewriter) finish() error {
 	for _, p := range w.indirect {
-		p.flow.mentioned(&w.mentions)
+		if p.flow.mentioned(&w.mentions); w.template.scaffold != nil && w.template.scaffold.part {
+			p.flow.anything() // what the part is given can be anything
+		}
 		w.path(p)
 	}
 	w.template.roots = w.mentions.roots
@@ -182,6 +184,12 @@ func (w *goRewriter) command(cmd *parse.CommandNode, piped bool) (indirect bool)
 		w.flow.anything()
 		w.jet(cmd, piped)
 		return false
+	case "render":
+		if w.template.scaffold != nil {
+			w.flow.anything()
+			w.renderPart(cmd, piped)
+			return false
+		}
 	}
 	w.callee(cmd, piped)
 	noted := w.keysCommand(cmd)
@@ -204,6 +212,34 @@ func goLiteral(cmd *parse.CommandNode, i int) (string, bool) {
 	}
 	return s.Text, true
 }
+
+// renderPart binds render to a file of the scaffold, which must be literal. The
+// part is looked at as if it had the context of its caller.
+func (w *goRewriter) renderPart(cmd *parse.CommandNode, piped bool) {
+	w.callee(cmd, piped)
+	name, ok := goLiteral(cmd, 1)
+	if !ok {
+		w.fail(cmd.Pos, computedTemplate("render"))
+		return
+	}
+	for _, arg := range cmd.Args[2:] {
+		if v, isVariable := arg.(*parse.VariableNode); arg.Type() != parse.NodeDot && !(isVariable && len(v.Ident) == 1 && v.Ident[0] == "$") {
+			w.argument(arg)
+		}
+	}
+	call, err := w.template.scaffold.call(name, w.position(cmd.Pos))
+	if err != nil {
+		if w.err == nil {
+			w.err = at(w.position(cmd.Pos), err)
+		}
+		return
+	}
+	w.template.calls[renderKey(name)] = call
+	w.mentions.calls = append(w.mentions.calls, call)
+}
+
+// renderKey keeps the calls of render apart from those of jet.
+func renderKey(name string) string { return "render\x00\x00" + name }
 
 // jet binds jet to its source, which must be literal.
 func (w *goRewriter) jet(cmd *parse.CommandNode, piped bool) {

@@ -22,6 +22,7 @@ type goTemplate struct {
 	literals map[string]bool        // literal texts of fail and lookup, which errors show
 	roots    map[string]bool        // those that it can read
 	changes  bool                   // it changes maps, and so gets copies of what it reads
+	scaffold *scaffolded            // nil if it is of none
 }
 
 // goName is what the engine calls the template; it is not shown.
@@ -34,7 +35,11 @@ const goName = "·"
 // It differs from plain text/template: a missing key is an error unless a
 // default follows, and only scalars can be printed.
 func ParseGo(text string, pos Position, delims Delims) (*Template, error) {
-	g := &goTemplate{body: body{text, pos, delims}, calls: map[string]*renderCall{}, literals: map[string]bool{}}
+	return parseGo(text, pos, delims, nil)
+}
+
+func parseGo(text string, pos Position, delims Delims, of *scaffolded) (*Template, error) {
+	g := &goTemplate{body: body{text, pos, delims}, scaffold: of, calls: map[string]*renderCall{}, literals: map[string]bool{}}
 	if len(text) > maxTemplate {
 		return nil, at(pos, faultf("a template of more than %d MiB", maxTemplate>>20))
 	}
@@ -47,7 +52,7 @@ func ParseGo(text string, pos Position, delims Delims) (*Template, error) {
 	g.parsed = template.New(goName).Option("missingkey=error")
 	w := &goRewriter{template: g}
 	for _, name := range sortedKeys(trees) {
-		w.defined = name != goName
+		w.defined = name != goName || of != nil && of.part
 		w.list(trees[name].Root)
 		if _, err := g.parsed.AddParseTree(name, trees[name]); err != nil {
 			return nil, g.explain(err)
@@ -83,6 +88,17 @@ func (g *goTemplate) functions(r *goRun) template.FuncMap {
 		}
 		return call.render(r.run)
 	}
+	if g.scaffold == nil {
+		return table
+	}
+	table["write"] = r.bind("write", goFunction{scaffoldParams["write"], func(g *goRun, args []any) (any, error) { return g.run.write(args) }})
+	table["render"] = func(name string, context any) (any, error) {
+		call := g.calls[renderKey(name)]
+		if call == nil {
+			return nil, computedTemplate("render")
+		}
+		return call.renderWith(r.run, context)
+	}
 	return table
 }
 
@@ -107,22 +123,46 @@ func (g *goTemplate) render(r *run) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	state := &goRun{run: r, template: g, dot: map[string]any{}}
-	for _, name := range r.env.available() {
-		value, _ := r.env.root(name)
-		if g.changes && g.roots[name] {
-			if value, err = state.copied("a template that changes maps", value); err != nil {
-				return "", at(g.body.at, err)
-			}
-		}
-		state.dot[name], state.dot[strings.ToLower(name)] = value, value
+	state := &goRun{run: r, template: g}
+	context, err := state.context()
+	if err != nil {
+		return "", at(g.body.at, err)
 	}
 	out := limited{r: r}
-	err = r.final(t.Funcs(g.functions(state)).Execute(&out, state.dot))
+	err = r.final(t.Funcs(g.functions(state)).Execute(&out, context))
 	if err != nil {
 		return "", g.explain(err)
 	}
 	return string(out.b), nil
+}
+
+// context is the dot: the values, or what render gives a part of a scaffold. A
+// template that changes maps gets copies.
+func (g *goRun) context() (any, error) {
+	const why = "a template that changes maps"
+	if of := g.template.scaffold; of != nil && of.part {
+		context := g.run.dot
+		if g.template.changes {
+			var err error
+			if context, err = g.copied(why, context); err != nil {
+				return nil, err
+			}
+		}
+		g.dot, _ = context.(map[string]any)
+		return context, nil
+	}
+	g.dot = g.env.dot()
+	for _, name := range g.env.available() {
+		if !g.template.changes || !g.template.roots[name] {
+			continue
+		}
+		value, err := g.copied(why, g.dot[name])
+		if err != nil {
+			return nil, err
+		}
+		g.dot[name], g.dot[strings.ToLower(name)] = value, value
+	}
+	return g.dot, nil
 }
 
 var (

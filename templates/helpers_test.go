@@ -44,7 +44,7 @@ func sampleEnv(files *Files) *Env {
 			"big":    1e21, "max": int64(9223372036854775807), "huge": 12345678901234567890.0, "tiny": 1e-9,
 			"secret": "hunter2",
 		},
-		Environ: map[string]string{"HOME": "/root", "LANG": "C"},
+		Environ: map[string]any{"HOME": "/root", "LANG": "C"},
 		Files:   files,
 	}
 }

@@ -26,6 +26,8 @@ type jetTemplate struct {
 	units map[string]body // by the path that Jet knows them by
 
 	holdsMark bool // a mark of [Marked] stands in a source
+
+	scaffold *scaffolded // nil if it is of none
 }
 
 // ParseJet parses a Jet template (github.com/CloudyKit/jet); pos is the position
@@ -36,6 +38,10 @@ type jetTemplate struct {
 // the order of their keys, nothing is escaped, only scalars can be printed, and
 // a template neither changes its data nor includes what it computes.
 func ParseJet(text string, pos Position, delims Delims, files *Files) (t *Template, err error) {
+	return parseJet(text, pos, delims, files, nil)
+}
+
+func parseJet(text string, pos Position, delims Delims, files *Files, of *scaffolded) (t *Template, err error) {
 	if delims.Left == "" || delims.Right == "" {
 		delims = Delims{jetLeft, jetRight}
 	}
@@ -45,11 +51,13 @@ func ParseJet(text string, pos Position, delims Delims, files *Files) (t *Templa
 		}
 	}()
 	l := newJetLoader(body{text, pos, delims}, files)
+	l.scaffold = of
+	l.rewriter.flows.part = of != nil && of.part
 	main, err := l.load()
 	if err != nil {
 		return nil, at(pos, err)
 	}
-	parsed := &jetTemplate{main: main, sites: l.rewriter.sites, units: l.units}
+	parsed := &jetTemplate{main: main, sites: l.rewriter.sites, units: l.units, scaffold: of}
 	for _, u := range l.units {
 		parsed.holdsMark = parsed.holdsMark || strings.Contains(u.text, markEdge)
 	}
@@ -67,6 +75,7 @@ type jetLoader struct {
 	loading  []string // what is being parsed, outermost first
 	sealed   bool
 	rewriter *jetRewriter
+	scaffold *scaffolded // nil if the templates are of none
 }
 
 func newJetLoader(main body, files *Files) *jetLoader {
@@ -201,7 +210,7 @@ func linePosition(p Position, line int) Position {
 // render executes the template.
 func (t *jetTemplate) render(r *run) (string, error) {
 	x := &jetRun{run: r, template: t, out: limited{r: r}}
-	err := t.main.Execute(&x.out, x.variables(), nil)
+	err := t.main.Execute(&x.out, x.variables(), x.context())
 	if err = r.final(err); err != nil {
 		return "", t.explain(err)
 	}

@@ -10,6 +10,10 @@ import (
 func (w *jetRewriter) expr(e jet.Expression) jet.Expression {
 	switch n := e.(type) {
 	case *jet.IdentifierNode:
+		if n.Ident == "." && w.inner == 0 && w.loader.scaffold != nil {
+			w.mentions.anything()
+			w.flows.rooted = true
+		}
 		w.note(n)
 		return w.identifier(n)
 	case *jet.FieldNode, *jet.ChainNode, *jet.IndexExprNode:
@@ -114,6 +118,9 @@ func jetRootPath(e jet.Node) (root string, keys []string, whole bool) {
 func (w *jetRewriter) spine(e jet.Expression) jet.Expression {
 	switch n := e.(type) {
 	case *jet.FieldNode: // of the context
+		if root := jetRoot(n.Ident[0]); root != "" && w.loader.scaffold != nil {
+			w.mentions.path(root, n.Ident[1:])
+		}
 		dot := &jet.IdentifierNode{NodeBase: base(n, jet.NodeIdentifier), Ident: "."}
 		return w.member(n, w.identifier(dot), "", n.Ident)
 	case *jet.ChainNode:
@@ -155,8 +162,12 @@ func (w *jetRewriter) call(n *jet.CallExprNode) jet.Expression {
 		return w.execute(n, callee.Ident)
 	case "file", "readFile":
 		w.file(n)
+	case "render":
+		if w.loader.scaffold != nil {
+			return w.renderPart(n)
+		}
 	}
-	if !isJetFunction(callee.Ident) {
+	if !isJetFunction(callee.Ident) && !(callee.Ident == "write" && w.loader.scaffold != nil) {
 		w.fail(callee, noJetFunction(callee.Ident))
 		return n
 	}
@@ -235,6 +246,35 @@ func (w *jetRewriter) render(n *jet.CallExprNode, name string) jet.Expression {
 	w.mentions.calls = append(w.mentions.calls, call)
 	function := &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: name}
 	return w.hidden(n, jetCall, site{text: name, call: call}, function)
+}
+
+// renderPart binds render() to a file of the scaffold, which must be literal. The
+// part is looked at as if it had the context of its caller.
+func (w *jetRewriter) renderPart(n *jet.CallExprNode) jet.Expression {
+	if len(n.Exprs) != 2 {
+		w.fail(n, faultf("render takes a path and a context, not %d arguments", len(n.Exprs)).withHint(`write render("_partials/name", .)`))
+		return n
+	}
+	name, ok := n.Exprs[0].(*jet.StringNode)
+	if !ok {
+		w.fail(n.Exprs[0], computedTemplate("render"))
+		return n
+	}
+	call, err := w.loader.scaffold.call(name.Text, w.position(n))
+	if err != nil {
+		if w.err == nil {
+			w.err = at(w.position(n), err)
+		}
+		return n
+	}
+	w.mentions.calls = append(w.mentions.calls, call)
+	context := n.Exprs[1]
+	if dot, ok := context.(*jet.IdentifierNode); ok && dot.Ident == "." {
+		context = w.identifier(dot)
+	} else {
+		context = w.expr(context)
+	}
+	return w.hidden(n, jetCall, site{text: "render", call: call}, name, context)
 }
 
 // execute is exec() and includeIfExists(), which Jet itself carries out.

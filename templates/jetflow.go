@@ -11,6 +11,9 @@ type jetFlows struct {
 	sources map[string][]flow
 	paths   []jetPath
 	printed []jetPrinted
+
+	part   bool // of a scaffold: the context can be anything
+	rooted bool // the context is used that has all values
 }
 
 type jetPath struct {
@@ -53,6 +56,9 @@ func (f *jetFlows) resolve(from flow) flow {
 				continue
 			}
 			seen[name] = true
+			if name == "." && (f.part || f.rooted) {
+				total.anything()
+			}
 			for _, source := range f.sources[name] {
 				follow(source)
 			}
@@ -74,6 +80,9 @@ func jetFlow(e jet.Node) (f flow) {
 		f.variables = []string{jetIdent(n)} // it may stand before the root
 	case *jet.FieldNode:
 		f.variables = []string{"."}
+		if root := jetRoot(n.Ident[0]); root != "" { // of the context of a scaffold
+			f.path(root, n.Ident[1:])
+		}
 	case *jet.SliceExprNode:
 		return jetFlow(n.Base)
 	case *jet.TernaryExprNode:

@@ -45,6 +45,11 @@ func callJet(r *run, name string, args []any) (any, error) {
 		return args, nil
 	case "map":
 		return jetMap(args)
+	case "write":
+		if len(args) != 2 {
+			return nil, faultf("write takes a path and a text, not %d arguments", len(args))
+		}
+		return r.write(args)
 	}
 	want := jetArity(name)
 	if len(args) != want {

@@ -56,6 +56,7 @@ type jetRewriter struct {
 	flows    jetFlows
 	declared []string
 	used     []use // identifiers that must be declared somewhere
+	inner    int   // ranges around that set the context
 	err      error // the first one
 }
 
@@ -228,6 +229,8 @@ func (w *jetRewriter) ranging(n *jet.RangeNode) {
 	} else {
 		w.flows.assign(".", n.Expression)
 		n.Expression = w.hidden(n.Expression, jetRange, site{}, w.expr(n.Expression))
+		w.inner++
+		defer func() { w.inner-- }()
 	}
 	w.list(n.List)
 	w.list(n.ElseList)

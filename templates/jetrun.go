@@ -56,6 +56,18 @@ func (x *jetRun) variables() jet.VarMap {
 	return vars
 }
 
+// context is "." where the template begins: of a scaffold, the values or what
+// render() gives.
+func (x *jetRun) context() any {
+	switch of := x.template.scaffold; {
+	case of == nil:
+		return nil
+	case of.part:
+		return x.dot
+	}
+	return x.env.dot()
+}
+
 // function gives whatever goes wrong in fn the position of its site.
 func (x *jetRun) function(fn func(*site, jet.Arguments) (reflect.Value, error)) jet.Func {
 	return func(a jet.Arguments) (v reflect.Value) {
@@ -182,7 +194,11 @@ func (x *jetRun) isSet(a jet.Arguments, i int) (set bool, err error) {
 
 func (x *jetRun) call(s *site, a jet.Arguments) (reflect.Value, error) {
 	if s.call != nil {
-		v, err := s.call.render(x.run)
+		var dot any
+		if s.call.scaffold != nil {
+			dot = unreflected(a.Get(2))
+		}
+		v, err := s.call.renderWith(x.run, dot)
 		return reflected(v), err
 	}
 	args := make([]any, 0, a.NumOfArguments())

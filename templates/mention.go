@@ -10,6 +10,11 @@ type mentions struct {
 	roots map[string]bool // by their names in expressions
 	facts []string        // paths below the facts
 	all   bool            // any path below the facts
+	data  []string        // paths below the data
+	// allData is any path below the data.
+	allData bool
+	// volatile: a clock or chance has a say in the result.
+	volatile bool
 	calls []*renderCall   // template() and jet()
 	paths []readPath      // file()
 }
@@ -25,14 +30,16 @@ func (m *mentions) root(name string) {
 // cannot be known.
 func (m *mentions) path(root string, keys []string) {
 	m.root(root)
-	if root != factsRoot {
-		return
-	}
-	if len(keys) == 0 {
+	switch path := strings.Join(keys, "."); {
+	case root == factsRoot && path == "":
 		m.all = true
-		return
+	case root == factsRoot:
+		m.facts = append(m.facts, path)
+	case root == dataRoot && path == "":
+		m.allData = true
+	case root == dataRoot:
+		m.data = append(m.data, path)
 	}
-	m.facts = append(m.facts, strings.Join(keys, "."))
 }
 
 // lookup notes a read of a gjson path, as far as it is plain keys.
@@ -67,7 +74,7 @@ func lookupPath(path string) (root string, keys []string, known bool) {
 
 // anything notes a read of a path that is computed.
 func (m *mentions) anything() {
-	m.all = true
+	m.all, m.allData = true, true
 	for _, root := range rootNames() {
 		m.root(root)
 	}
@@ -77,8 +84,9 @@ func (m *mentions) add(other *mentions) {
 	for root := range other.roots {
 		m.root(root)
 	}
-	m.facts = append(m.facts, other.facts...)
-	m.all = m.all || other.all
+	m.facts, m.data = append(m.facts, other.facts...), append(m.data, other.data...)
+	m.all, m.allData = m.all || other.all, m.allData || other.allData
+	m.volatile = m.volatile || other.volatile
 	m.calls = append(m.calls, other.calls...)
 	m.paths = append(m.paths, other.paths...)
 }

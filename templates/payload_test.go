@@ -148,7 +148,7 @@ func TestPayloadsThroughSprig(t *testing.T) {
 	for _, evil := range payloads() {
 		env := &Env{
 			Facts:   map[string]any{"evil": evil, "list": []any{evil}, "map": map[string]any{evil: "v"}},
-			Environ: map[string]string{"EVIL": evil},
+			Environ: map[string]any{"EVIL": evil},
 		}
 		for i, tmpl := range tmpls {
 			got, err := tmpl.Render(t.Context(), env)

@@ -33,6 +33,8 @@ func (w *rewriter) rewrite(n ast.Node) ast.Node {
 		return w.binary(n)
 	case *ast.CallNode:
 		return w.call(n)
+	case *ast.BuiltinNode:
+		w.expr.mentions.volatile = w.expr.mentions.volatile || n.Name == "now"
 	case *ast.PredicateNode:
 		return w.predicate(n)
 	}

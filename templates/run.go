@@ -30,6 +30,9 @@ type run struct {
 	dead  error    // what ended the run; templates cannot catch it
 
 	marked *Marked // of a document, to keep the values that are printed
+
+	scaffold *rendering // to which write() adds; nil for any other template
+	dot      any        // what render() gives a part of a scaffold as its context
 }
 
 func newRun(ctx context.Context, env *Env) (*run, error) {

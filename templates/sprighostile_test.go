@@ -69,7 +69,7 @@ func callHostile(t *testing.T, name string, n, shift int, facts map[string]any) 
 		source.WriteString(" }}{{ kindOf $x }}{{ if kindIs \"string\" $x }}{{ $x }}{{ end }}")
 		tmpl, err := ParseGo(source.String(), wholeFile("x"), Delims{})
 		require.NoError(t, err, source.String())
-		env := &Env{Facts: facts, Data: map[string]any{}, Environ: map[string]string{"HOME": "/"}}
+		env := &Env{Facts: facts, Data: map[string]any{}, Environ: map[string]any{"HOME": "/"}}
 		out, err := tmpl.Render(&countdown{t.Context(), 100_000}, env)
 		if err != nil {
 			require.Empty(t, out)
@@ -152,7 +152,7 @@ func TestSprigEnds(t *testing.T) {
 }
 
 func TestExpandEnvironmentIsBounded(t *testing.T) {
-	env := &Env{Environ: map[string]string{"X": strings.Repeat("x", 1000)}}
+	env := &Env{Environ: map[string]any{"X": strings.Repeat("x", 1000)}}
 	_, err := renderGo(t, `{{ expandenv (repeat 20000 "$X") }}`, env)
 	require.EqualError(t, err, "motd.tmpl:1:4: expandenv: the text grows beyond 16 MiB")
 	_, err = renderGo(t, `{{ env "X" }}`, &Env{Facts: map[string]any{}})
@@ -172,7 +172,7 @@ func FuzzSprig(f *testing.F) {
 		name := names[which%uint(len(names))]
 		pool := []any{a, b, n, x, []any{a, n}, map[string]any{a: b, b: []any{x}}, time.Unix(n%1e10, 0), a == b, nil}
 		for shift := range pool {
-			r, err := newRun(&countdown{t.Context(), 1000}, &Env{Environ: map[string]string{a: b}, Facts: map[string]any{a: n}})
+			r, err := newRun(&countdown{t.Context(), 1000}, &Env{Environ: map[string]any{a: b}, Facts: map[string]any{a: n}})
 			require.NoError(t, err)
 			g := &goRun{run: r, template: &goTemplate{}, dot: map[string]any{}}
 			least, most := goArity(goFunctions()[name].params)

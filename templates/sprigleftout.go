@@ -11,6 +11,8 @@ func leftOut(name string) *fault {
 	switch name {
 	case "registrations", "kvGet":
 		return noNATS(name)
+	case "render", "write":
+		return faultf("%s is a function of the templates of a scaffold", name)
 	case "getHostByName":
 		return faultf("%s asks the network of the controller while a template is rendered", name).
 			withHint("write the address into the data, or read it from a fact of the host")

@@ -137,7 +137,8 @@ func (g *goRun) environment(args []any) (any, error) {
 	if _, err := g.env.needRoot(environRoot); err != nil {
 		return nil, err
 	}
-	return g.env.Environ[args[0].(string)], nil
+	value, _ := g.env.Environ[args[0].(string)].(string)
+	return value, nil
 }
 
 // expandEnvironment replaces $NAME and ${NAME}.
@@ -147,7 +148,7 @@ func (g *goRun) expandEnvironment(args []any) (any, error) {
 	}
 	left := MaxOutput
 	s := os.Expand(args[0].(string), func(name string) string {
-		value := g.env.Environ[name]
+		value, _ := g.env.Environ[name].(string)
 		if left -= len(value); left < 0 {
 			return ""
 		}

@@ -18,6 +18,9 @@ func (a *app) adHoc(ctx context.Context, pattern string) error {
 	if err := a.flags.wholly("an ad-hoc call"); err != nil {
 		return err
 	}
+	if _, nested := t.New().(modules.Nester); nested {
+		return fmt.Errorf("%s applies a manifest within another one, so it is for manifests only; to apply one to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
+	}
 	play, playErr := adHocPlay(pattern, t, a.words.rest)
 	r, err := a.runner()
 	if err := errors.Join(playErr, err); err != nil {

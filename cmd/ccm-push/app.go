@@ -102,7 +102,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	a.flags.register(root.PersistentFlags())
 	root.SetGlobalNormalizationFunc(flagAlias)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagHint(err) })
-	root.AddCommand(a.docCommand(), a.factsCommand(), a.renderCommand(), a.validateCommand(), a.schemaCommand(), a.versionCommand())
+	root.AddCommand(a.checkHealthCommand(), a.docCommand(), a.factsCommand(), a.renderCommand(), a.validateCommand(), a.schemaCommand(), a.versionCommand())
 	return root
 }
 

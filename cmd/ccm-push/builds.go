@@ -27,7 +27,12 @@ func (a *app) addBuilds(r *playbooks.Runner) error {
 	}
 	r.BuildID = list[0].ID
 	for _, b := range list {
-		r.Builds = append(r.Builds, transport.Build{OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed})
+		build := transport.Build{OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed}
+		if b.Full {
+			r.FullBuilds = append(r.FullBuilds, build)
+		} else {
+			r.Builds = append(r.Builds, build)
+		}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,16 +22,20 @@ func TestCCMDesign(t *testing.T) {
 }
 
 // outcome runs a manifest on web1 three times, as a check, and twice for real,
-// and writes what became of each resource: outcome MANIFEST FILE. The folder of
-// the host is left out of paths.
+// and writes what became of each resource: outcome MANIFEST FILE [KEY=VALUE...].
+// The folder of the host is left out of paths, and KEY stands for VALUE.
 func outcome(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: outcome MANIFEST FILE")
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: outcome MANIFEST FILE [KEY=VALUE...]")
+	}
+	var data []string
+	for _, pair := range args[2:] {
+		data = append(data, "-e", pair)
 	}
 	var runs [3][]string
 	for i, flags := range [][]string{{"--check"}, nil, nil} {
-		words := append([]string{"-i", "hosts.yaml", "--output", "json"}, flags...)
-		if err := ts.Exec("ccm-push", append(words, args[0])...); err != nil {
+		words := slices.Concat([]string{"-i", "hosts.yaml", "--output", "json"}, flags, data, args[:1])
+		if err := ts.Exec("ccm-push", words...); err != nil {
 			ts.Logf("%v", err) // a resource that fails is an outcome too
 		}
 		runs[i] = results(ts, ts.ReadFile("stdout"))
@@ -48,8 +53,12 @@ func outcome(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		fmt.Fprintf(&b, "%s: check %s; %s; %s\n", name, check, first, second)
 	}
-	root := ts.Getenv("WORK") + "/web1"
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.ReplaceAll(b.String(), root, "")), 0o644))
+	text := strings.ReplaceAll(b.String(), ts.Getenv("WORK")+"/web1", "")
+	for _, pair := range args[2:] {
+		key, value, _ := strings.Cut(pair, "=")
+		text = strings.ReplaceAll(text, value, strings.ToUpper(key))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
 }
 
 // results are the results in a stream of events: name without blanks, status,

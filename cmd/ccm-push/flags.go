@@ -40,6 +40,7 @@ type flags struct {
 	output           string
 	color            string
 	verbose          int
+	timing           bool
 	detailedExitCode bool
 
 	set *pflag.FlagSet // to ask which were given
@@ -74,6 +75,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVarP(&f.output, "output", "o", "text", "text, or json: one event per line")
 	set.StringVar(&f.color, "color", "auto", "auto, always or never")
 	set.CountVarP(&f.verbose, "verbose", "v", "also show what is stable or skipped")
+	set.BoolVar(&f.timing, "timing", false, "say of each host how long connecting, starting, compiling and applying took")
 	set.BoolVar(&f.detailedExitCode, "detailed-exitcode", false, "add 8 to the exit status if anything changed or would change")
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/playbooks/webpage"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -55,14 +56,14 @@ func (a *app) hieraData(ctx context.Context, from string) (name string, data []b
 	default:
 		return "", nil, fmt.Errorf("%q is no scheme that data is read from: there are http:// and https://, and paths of files", scheme)
 	}
-	page, err := parseWebPage(from)
+	page, err := webpage.Parse(from)
 	if err != nil {
 		return "", nil, err
 	}
-	if page.inTheClear() {
+	if page.InTheClear() {
 		a.warn(fmt.Sprintf("%s: the password goes there unencrypted; use https://", page))
 	}
-	data, err = page.read(ctx, http.DefaultTransport, webLimit)
+	data, err = page.Read(ctx, http.DefaultTransport, webpage.Data)
 	return page.String(), data, err
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -19,21 +20,35 @@ func (a *app) listResources(plays []*manifest.Play) error {
 		if p.JetFile != nil {
 			fmt.Fprintf(table, "  what %s writes for each host\t\t%s\n", p.JetFile.Text, p.JetFile.Pos())
 		}
-		for _, r := range p.Resources {
-			if r.Unselected {
-				continue
-			}
-			name := r.Type.Name + "#" + events.Line(r.Name.Node.Text)
-			if r.Alias != nil {
-				name += " (" + events.Line(r.Alias.Node.Text) + ")"
-			}
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", name, tagList("", r.Tags), r.Name.Node.Pos())
-		}
+		listed(table, p.Resources, "  ")
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	return a.print(b.String())
+}
+
+// listed prints a list of resources, and indented below one that applies a
+// manifest the resources of that.
+func listed(table io.Writer, resources []*manifest.Resource, indent string) {
+	for _, r := range resources {
+		if r.Unselected {
+			continue
+		}
+		name := r.Type.Name + "#" + events.Line(r.Name.Node.Text)
+		if r.Alias != nil {
+			name += " (" + events.Line(r.Alias.Node.Text) + ")"
+		}
+		fmt.Fprintf(table, "%s%s\t%s\t%s\n", indent, name, tagList("", r.Tags), r.Name.Node.Pos())
+		switch {
+		case r.Child != nil && r.Child.JetFile != nil:
+			fmt.Fprintf(table, "%s  what %s writes for each host\t\t%s\n", indent, r.Child.JetFile.Text, r.Child.JetFile.Pos())
+		case r.Child != nil:
+			listed(table, r.Child.Resources, indent+"  ")
+		case r.Unknown():
+			fmt.Fprintf(table, "%s  what that is for each host\t\t\n", indent)
+		}
+	}
 }
 
 func tagList(before string, tags []string) string {

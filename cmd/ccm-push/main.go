@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -40,7 +41,14 @@ const (
 	interruptedStatus = 130
 )
 
+// gcPercent lets the heap, which is small even for thousands of hosts, grow further
+// between two collections: they took a tenth of the processor time.
+const gcPercent = 300
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	app := newApp(os.Stdin, os.Stdout, os.Stderr, os.Environ())
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

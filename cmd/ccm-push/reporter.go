@@ -14,7 +14,7 @@ func (a *app) reporter(options events.TextOptions) events.Reporter {
 	if a.flags.output == "json" {
 		return events.NewJSON(a.out)
 	}
-	options.Verbose, options.Diff = a.flags.verbose, a.flags.diff
+	options.Verbose, options.Diff, options.Timing = a.flags.verbose, a.flags.diff, a.flags.timing
 	terminal := false
 	if f, ok := a.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		terminal = true

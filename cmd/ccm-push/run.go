@@ -26,8 +26,13 @@ func (a *app) manifests(ctx context.Context, paths []string) error {
 		return err
 	}
 	if a.flags.listResources {
-		plays, err := a.load(paths)
-		if err != nil {
+		waiting, end := a.untilStop(ctx)
+		plays, err := a.load(waiting, paths)
+		end()
+		switch {
+		case a.stopped():
+			return exitStatus(interruptedStatus)
+		case err != nil:
 			return err
 		}
 		return a.listResources(plays)
@@ -41,8 +46,8 @@ func (a *app) manifests(ctx context.Context, paths []string) error {
 }
 
 // load reads plays, and leaves in them what the run is about.
-func (a *app) load(paths []string) ([]*manifest.Play, error) {
-	plays, err := a.read(paths)
+func (a *app) load(ctx context.Context, paths []string) ([]*manifest.Play, error) {
+	plays, err := a.read(ctx, paths)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +58,8 @@ func (a *app) load(paths []string) ([]*manifest.Play, error) {
 }
 
 // read reads plays from files, folders and archives, which are unpacked until
-// the program ends.
-func (a *app) read(paths []string) ([]*manifest.Play, error) {
+// the program ends. The end of ctx ends downloads.
+func (a *app) read(ctx context.Context, paths []string) ([]*manifest.Play, error) {
 	paths = slices.Clone(paths)
 	for i, path := range paths {
 		if !manifest.IsBundle(path) {
@@ -69,13 +74,15 @@ func (a *app) read(paths []string) ([]*manifest.Play, error) {
 			return nil, err
 		}
 	}
-	return manifest.Load(paths, a.registry)
+	archives := &manifest.Archives{}
+	a.atEnd = append(a.atEnd, func() { archives.Close() })
+	return manifest.Load(paths, a.registry, manifest.WithArchives(ctx, archives))
 }
 
 // manifestRunner is the runner of the plays in files.
 func (a *app) manifestRunner(ctx context.Context, paths []string) (*playbooks.Runner, error) {
-	plays, playErr := a.load(paths)
 	waiting, end := a.untilStop(ctx)
+	plays, playErr := a.load(waiting, paths)
 	hiera, hieraErr := a.readHiera(waiting)
 	end()
 	if a.stopped() {
@@ -206,7 +213,11 @@ func (a *app) keep() int {
 func (a *app) catalogOptions() (catalog.Options, error) {
 	extra, extraErr := readExtra(a.flags.extra)
 	facts, factsErr := readFacts(a.flags.facts)
-	return catalog.Options{Environ: a.environ, Extra: extra, Facts: facts}, errors.Join(extraErr, factsErr)
+	environ := make(map[string]any, len(a.environ))
+	for name, value := range a.environ {
+		environ[name] = value
+	}
+	return catalog.Options{Environ: environ, Extra: extra, Facts: facts}, errors.Join(extraErr, factsErr)
 }
 
 // runID names a run: when it began, and something that no other run has.

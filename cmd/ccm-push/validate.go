@@ -31,7 +31,7 @@ func (a *app) validate(ctx context.Context, paths []string) error {
 	}
 	ctx, end := a.untilStop(ctx)
 	defer end()
-	plays, playErr := a.read(paths)
+	plays, playErr := a.read(ctx, paths)
 	inv, invErr := a.inventoryIfAny()
 	options, optionsErr := a.catalogOptions()
 	hiera, hieraErr := a.readHiera(ctx)
@@ -71,7 +71,7 @@ func (a *app) inventoryIfAny() (*inventory.Inventory, error) {
 func summary(plays []*manifest.Play) string {
 	resources := 0
 	for _, p := range plays {
-		resources += len(p.Resources)
+		manifest.Walk(p.Resources, func(*manifest.Resource, int) { resources++ })
 	}
 	return fmt.Sprintf("valid: %s, %s", counted(len(plays), "play"), counted(resources, "resource"))
 }

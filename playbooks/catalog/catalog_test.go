@@ -152,7 +152,7 @@ func TestCompileErrors(t *testing.T) {
 			comp := compiler(t, c.manifest, nil, Options{})
 			_, err := comp.Compile(t.Context(), web1)
 			require.Error(t, err)
-			got := strings.ReplaceAll(err.Error(), comp.play.Folder, "DIR")
+			got := strings.ReplaceAll(err.Error(), comp.root.play.Folder, "DIR")
 			require.Equal(t, c.want, got)
 		})
 	}
@@ -298,7 +298,7 @@ func TestContents(t *testing.T) {
 		require.EqualValues(t, len(want), size)
 	}
 
-	require.NoError(t, os.WriteFile(filepath.Join(c.play.Folder, "files/d"), []byte("other"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(c.root.play.Folder, "files/d"), []byte("other"), 0o600))
 	_, _, err = compiled.Contents.Open(content(3).SHA256())
 	require.EqualError(t, err, "files/d: the file changed during the run")
 }
@@ -314,7 +314,7 @@ func TestSources(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			comp := compiler(t, play("- file: [/a: {source: "+c.source+", control: {if: 'true'}, "+root+"}]"), map[string]string{"sub/x": ""}, Options{})
-			dir := comp.play.Folder
+			dir := comp.root.play.Folder
 			require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
 			require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "link")))
 			_, err := comp.Compile(t.Context(), web1)

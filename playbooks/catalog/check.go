@@ -5,23 +5,23 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// checkFiles looks at the files that the play names: those that every host needs
+// checkSite looks at the files that a manifest names: those that every host needs
 // must be there, and a host may choose none of them.
-func (c *Compiler) checkFiles() error {
+func (c *Compiler) checkSite(s *site) error {
 	var errs yamlpos.Errors
-	errs.Add(c.play.CheckPaths(c.files, c.tainted))
-	errs.Add(c.play.CheckTemplates(c.files))
-	for _, r := range c.play.Resources {
+	errs.Add(s.play.CheckPaths(s.files, s.tainted))
+	errs.Add(s.play.CheckTemplates(s.files))
+	for _, r := range s.play.Resources {
 		if r.Unselected {
 			continue
 		}
-		errs.Add(r.CheckPaths(c.files, c.tainted))
-		errs.Add(r.CheckTemplates(c.files))
+		errs.Add(r.CheckPaths(s.files, s.tainted))
+		errs.Add(r.CheckTemplates(s.files))
 		if !r.Unconditional() {
 			continue
 		}
 		for _, f := range r.PlayFiles() {
-			if _, err := c.sources.content(f.Name.Text); err != nil {
+			if _, err := s.sources.content(f.Name.Text); err != nil {
 				errs.Add(f.Name.Errorf("", "%s: %v", f.Property, err))
 			}
 		}

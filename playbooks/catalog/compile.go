@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -22,65 +23,82 @@ type Host struct {
 // A Compiler makes the catalogs of one play. It may be used by many goroutines
 // at once.
 type Compiler struct {
-	play    *manifest.Play
+	root    *site
 	opts    Options
-	files   *templates.Files
-	sources *sources
+	folders *folders
+	memo    memo
 
-	factPaths []string        // that the play can read
-	allFacts  bool            // when it cannot be known which
-	tainted   map[string]bool // keys of the data that are made of facts
+	factPaths []string // that the play and what it applies can read
+	allFacts  bool     // when it cannot be known which
 }
 
 // Options are what a run adds to a play.
 type Options struct {
-	Environ map[string]string // the controller's, for Environ in expressions
+	Environ map[string]any    // the controller's, for Environ in expressions
 	Extra   []templates.Layer // -e: over everything
 	Facts   map[string]any    // --facts: over those of every host
 	Hiera   *templates.Source // --hiera: over the play's data; nil if there is none
+	// Downloads gets what hosts are promised; nil where nothing is applied.
+	Downloads *Downloads
 }
 
 // New opens the play's folder. What every host would stumble over, a file or a
 // template that is not there, is an error here.
 func New(play *manifest.Play, opts Options) (*Compiler, error) {
-	files, err := templates.Open(play.Folder)
+	c := &Compiler{opts: opts, folders: &folders{open: map[string]*folder{}, sites: map[*manifest.Play]*site{}}}
+	folder, err := c.folders.folder(play.Folder)
 	if err != nil {
 		return nil, err
 	}
-	src, err := openSources(play.Folder)
-	if err != nil {
-		files.Close()
-		return nil, err
-	}
-	c := &Compiler{play: play, opts: opts, files: files, sources: src, tainted: map[string]bool{}}
-	c.factPaths, c.allFacts = play.Facts(files)
+	c.root = &site{play: play, files: folder.files, sources: folder.sources, tainted: map[string]bool{}}
+	c.root.checked = func() error { return c.checkSite(c.root) }
 	for _, s := range c.dataSources() {
-		paths, all := s.Facts()
-		c.factPaths, c.allFacts = append(c.factPaths, paths...), c.allFacts || all
-		maps.Copy(c.tainted, s.FromHost())
+		c.reads(s.Facts())
+		maps.Copy(c.root.tainted, s.FromHost())
 	}
-	if err := c.checkFiles(); err != nil {
+	c.reads(play.Facts(folder.files))
+	errs := yamlpos.Errors{}
+	errs.Add(c.root.checked())
+	err = c.eachSite(c.root, func(s *site) {
+		c.reads(s.play.Facts(s.files))
+		c.reads(s.play.Data.Facts())
+		errs.Add(s.checked())
+	})
+	errs.Add(err)
+	if err := manifest.Distinct(errs); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
+// reads notes which facts are read.
+func (c *Compiler) reads(paths []string, all bool) {
+	c.factPaths, c.allFacts = append(c.factPaths, paths...), c.allFacts || all
+}
+
 // Facts gives the paths of the facts that the play can read; all is set when
 // that cannot be known.
 func (c *Compiler) Facts() (paths []string, all bool) { return c.factPaths, c.allFacts }
 
-// Close closes the play's folder.
+// NeedsFull reports whether it is known of every host of the play that it needs
+// the full host program.
+func (c *Compiler) NeedsFull() bool {
+	return slices.ContainsFunc(c.root.play.Resources, (*manifest.Resource).NeedsFull)
+}
+
+// Close closes the play's folder, and those of the manifests that it applies.
 func (c *Compiler) Close() {
-	c.files.Close()
-	c.sources.close()
+	c.folders.close()
 }
 
 // Compiled is a play made ready for one host.
 type Compiled struct {
 	Catalog   modules.Catalog // Check, Diff and Lock are for the run to set
 	Pre, Post string          // messages; "" if there is none
+	Notes     []Note          // messages of nested manifests, in the order of their first entries
 	Contents  Contents        // what the host may ask for
+	NeedsFull bool            // the lean host program cannot carry it out
 }
 
 // Compile resolves the play for one host. The errors carry positions.
@@ -107,21 +125,22 @@ func (c *Compiler) compile(ctx context.Context, h Host, shown *Rendered) (*Compi
 	if err := c.checkData(data); err != nil {
 		return nil, err
 	}
+	env := &templates.Env{Facts: h.Facts, Data: data, Environ: c.opts.Environ, Files: c.root.files}
 	p := &compilation{
 		Compiler: c,
-		env:      &templates.Env{Facts: h.Facts, Data: data, Environ: c.opts.Environ, Files: c.files},
+		at:       &nest{site: c.root, env: env, layers: layers},
 		byName:   map[string][]int{},
 		unseen:   map[string]bool{},
-		out:      &Compiled{Contents: Contents{sources: c.sources}},
+		out:      &Compiled{},
 		shown:    shown,
 	}
-	p.out.Catalog.FailOnError = c.play.FailOnError
+	p.out.Catalog.FailOnError = c.root.play.FailOnError
 	for _, r := range p.resources(ctx) {
 		if p.resource(ctx, r); p.full() {
 			break
 		}
 	}
-	p.out.Pre, p.out.Post = p.text(ctx, c.play.Pre, p.env), p.text(ctx, c.play.Post, p.env)
+	p.out.Pre, p.out.Post = p.text(ctx, c.root.play.Pre, env), p.text(ctx, c.root.play.Post, env)
 	if err := manifest.Distinct(p.errs); err != nil {
 		return nil, err
 	}
@@ -131,16 +150,16 @@ func (c *Compiler) compile(ctx context.Context, h Host, shown *Rendered) (*Compi
 	return p.out, nil
 }
 
-// resources are those of the play, or those that its template writes for the
+// resources are those of the manifest, or those that its template writes for the
 // host.
 func (p *compilation) resources(ctx context.Context) []*manifest.Resource {
-	if p.play.JetFile == nil {
-		return p.play.Resources
+	if p.at.play.JetFile == nil {
+		return p.at.play.Resources
 	}
-	generated, err := p.play.Generate(ctx, p.env)
+	generated, err := p.at.play.Generate(ctx, p.at.env)
 	p.errs.Add(err)
 	for _, r := range generated {
-		p.errs.Add(r.CheckPaths(p.files, p.tainted))
+		p.errs.Add(r.CheckPaths(p.at.files, p.at.tainted))
 	}
 	return generated
 }
@@ -148,14 +167,16 @@ func (p *compilation) resources(ctx context.Context) []*manifest.Resource {
 // compilation is one host's catalog under way.
 type compilation struct {
 	*Compiler
-	env    *templates.Env
-	out    *Compiled
-	shown  *Rendered        // nil if nobody wants to see it
-	byName map[string][]int // type#name and type#alias → the entries last called so
-	unseen map[string]bool  // types with resources left out under names that are not known
-	size   int64            // of what has been made, in bytes
-	hints  int              // suggestions given for wrong references
-	errs   yamlpos.Errors
+	at        *nest // the manifest whose resources are compiled
+	out       *Compiled
+	shown     *Rendered        // nil if nobody wants to see it
+	byName    map[string][]int // type#name and type#alias → the entries last called so
+	unseen    map[string]bool  // types with resources left out under names that are not known
+	unseenAll bool             // so are resources of types that nobody knows
+	size      int64            // of what has been made, in bytes
+	hints     int              // suggestions given for wrong references
+	making    *made            // what is being made of the properties of a resource
+	errs      yamlpos.Errors
 }
 
 // Bounds of one host's catalog. A list that a host reports about itself, under

@@ -15,21 +15,24 @@ import (
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
 // Contents are the contents of one host's catalog, by SHA-256: what the host may
 // ask for, and nothing else.
 type Contents struct {
-	sources *sources
-	texts   map[string][]byte // rendered
-	files   map[string]sourceFile
+	texts     map[string][]byte // rendered
+	files     map[string]sourceFile
+	downloads map[string]*fetched // by token
+	from      *Downloads
 }
 
 // sourceFile is a file of the play's folder as it was when it was hashed.
 type sourceFile struct {
-	name string
-	size int64
+	sources *sources
+	name    string
+	size    int64
 }
 
 // errFileChanged says that a file is not what its hash promises any more.
@@ -39,7 +42,7 @@ var errFileChanged = errors.New("the file changed during the run")
 func (c Contents) Has(digest string) bool {
 	_, text := c.texts[digest]
 	_, file := c.files[digest]
-	return text || file
+	return text || file || c.Promised(digest)
 }
 
 // Open gives the bytes of a content and their number.
@@ -47,11 +50,14 @@ func (c Contents) Open(digest string) (io.ReadCloser, int64, error) {
 	if b, ok := c.texts[digest]; ok {
 		return io.NopCloser(bytes.NewReader(b)), int64(len(b)), nil
 	}
+	if f := c.downloads[digest]; f != nil {
+		return f.open()
+	}
 	file, ok := c.files[digest]
 	if !ok {
 		return nil, 0, fmt.Errorf("no content %s: %w", digest, fs.ErrNotExist)
 	}
-	f, size, err := c.sources.open(file.name)
+	f, size, err := file.sources.open(file.name)
 	if err == nil && size != file.size {
 		f.Close()
 		return nil, 0, fmt.Errorf("%s: %w", file.name, errFileChanged)
@@ -60,8 +66,8 @@ func (c Contents) Open(digest string) (io.ReadCloser, int64, error) {
 }
 
 // source is what preparing resources ask the controller for.
-func (p *compilation) source() modules.Source {
-	return modules.Source{File: p.file, Text: p.renderedText}
+func (p *compilation) source(r *manifest.Resource, env *templates.Env) modules.Source {
+	return modules.Source{File: p.file, Text: p.renderedText, Tree: p.tree(r, env), Download: p.download}
 }
 
 func (p *compilation) renderedText(_ context.Context, text string) (modules.Content, error) {
@@ -69,24 +75,17 @@ func (p *compilation) renderedText(_ context.Context, text string) (modules.Cont
 	if c.Size() <= modules.InlineLimit {
 		return c, nil
 	}
-	if p.out.Contents.texts == nil {
-		p.out.Contents.texts = map[string][]byte{}
-	}
-	p.out.Contents.texts[c.SHA256()] = []byte(text)
-	p.size += c.Size()
+	p.take(&made{texts: map[string][]byte{c.SHA256(): []byte(text)}})
 	return c.Hashed(), nil
 }
 
 func (p *compilation) file(_ context.Context, name string) (modules.Content, error) {
-	c, err := p.sources.content(name)
+	c, err := p.at.sources.content(name)
 	if err != nil {
 		return modules.Content{}, err
 	}
 	if _, here := c.Bytes(); !here {
-		if p.out.Contents.files == nil {
-			p.out.Contents.files = map[string]sourceFile{}
-		}
-		p.out.Contents.files[c.SHA256()] = sourceFile{filepath.Clean(name), c.Size()}
+		p.take(&made{files: map[string]sourceFile{c.SHA256(): {p.at.sources, filepath.Clean(name), c.Size()}}})
 	}
 	return c, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // dataSources are the sources of data of the manifests and of --hiera.
 func (c *Compiler) dataSources() []templates.Source {
-	sources := append([]templates.Source{c.play.Data}, c.play.Over...)
+	sources := append([]templates.Source{c.root.play.Data}, c.root.play.Over...)
 	if c.opts.Hiera != nil {
 		sources = append(sources, *c.opts.Hiera)
 	}
@@ -20,11 +20,11 @@ func (c *Compiler) dataSources() []templates.Source {
 
 // layers are the data of a host, low to high.
 func (c *Compiler) layers(ctx context.Context, h Host) ([]templates.Layer, error) {
-	layers, err := c.play.Data.Layers(ctx, h.Facts)
+	layers, err := c.root.play.Data.Layers(ctx, h.Facts)
 	if err != nil {
 		return nil, err
 	}
-	for _, over := range c.play.Over {
+	for _, over := range c.root.play.Over {
 		more, err := over.Layers(ctx, h.Facts)
 		if err != nil {
 			return nil, err

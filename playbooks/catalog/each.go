@@ -16,7 +16,7 @@ func (p *compilation) resource(ctx context.Context, r *manifest.Resource) {
 		return
 	}
 	if r.Each == nil {
-		p.entry(ctx, r, p.env)
+		p.entry(ctx, r, p.at.env)
 		return
 	}
 	excluded := p.excludedWithoutItem(ctx, r)
@@ -25,7 +25,7 @@ func (p *compilation) resource(ctx context.Context, r *manifest.Resource) {
 	case err == nil:
 		p.elements(ctx, r, items)
 	case excluded: // the list may need data that is not there, and it is not needed
-		p.exclude(ctx, r, p.env)
+		p.exclude(ctx, r, p.at.env)
 	default:
 		p.errs.Add(err)
 	}
@@ -33,7 +33,7 @@ func (p *compilation) resource(ctx context.Context, r *manifest.Resource) {
 
 // items resolves the list of an each.
 func (p *compilation) items(ctx context.Context, r *manifest.Resource) ([]*yamlpos.Node, error) {
-	list, err := r.Each.Resolve(ctx, p.env)
+	list, err := r.Each.Resolve(ctx, p.at.env)
 	if err == nil && list.Kind != yamlpos.List {
 		err = list.Errorf("each takes a list", "each must be a list, not %s", list.Describe())
 	}
@@ -45,22 +45,25 @@ func (p *compilation) items(ctx context.Context, r *manifest.Resource) ([]*yamlp
 
 // elements compiles one entry per element. Their literal alias means them all.
 func (p *compilation) elements(ctx context.Context, r *manifest.Resource, items []*yamlpos.Node) {
-	first := len(p.out.Catalog.Entries)
+	var own []int
 	for _, item := range items {
 		if p.full() {
 			return
 		}
-		p.entry(ctx, r, p.withItem(item.Any()))
+		if i := p.entry(ctx, r, p.withItem(item.Any())); i >= 0 {
+			own = append(own, i)
+		}
 	}
 	names, aliases := map[string]bool{}, map[string][]int{}
 	if r.Alias != nil && !r.Alias.HasExpressions() {
 		aliases[r.Alias.Node.Text] = nil // also if there are no elements
 	}
-	for i, e := range p.out.Catalog.Entries[first:] {
+	for _, i := range own {
+		e := &p.out.Catalog.Entries[i]
 		if e.Alias != "" {
-			aliases[e.Alias] = append(aliases[e.Alias], first+i)
+			aliases[e.Alias] = append(aliases[e.Alias], i)
 		}
-		if names[e.Name] && !e.Excluded {
+		if names[e.Name] && !e.Excluded && e.Scope == nil { // a manifest may be applied with the data of each element
 			p.errs.Add(r.Name.Node.Errorf("use Item in the name so that every element gets its own", "two elements of each are called %q", e.Name))
 		}
 		names[e.Name] = names[e.Name] || !e.Excluded
@@ -73,7 +76,7 @@ func (p *compilation) elements(ctx context.Context, r *manifest.Resource, items 
 // withItem is the environment of one element of an each.
 func (p *compilation) withItem(item any) *templates.Env {
 	return &templates.Env{
-		Facts: p.env.Facts, Data: p.env.Data, Environ: p.env.Environ, Files: p.env.Files,
+		Facts: p.at.env.Facts, Data: p.at.env.Data, Environ: p.at.env.Environ, Files: p.at.files,
 		Item: item, HasItem: true,
 	}
 }
@@ -86,6 +89,6 @@ func (p *compilation) excludedWithoutItem(ctx context.Context, r *manifest.Resou
 			return false
 		}
 	}
-	ok, err := managed(ctx, r, p.env)
+	ok, err := managed(ctx, r, p.at.env)
 	return !ok && err == nil
 }

@@ -28,15 +28,15 @@ func managed(ctx context.Context, r *manifest.Resource, env *templates.Env) (boo
 	return true, nil
 }
 
-// entry compiles one resource. What control excludes is not looked at further.
-func (p *compilation) entry(ctx context.Context, r *manifest.Resource, env *templates.Env) {
+// entry compiles one resource and returns the number of its entry; -1 if there is
+// none. What control excludes is not looked at further.
+func (p *compilation) entry(ctx context.Context, r *manifest.Resource, env *templates.Env) int {
 	switch ok, err := managed(ctx, r, env); {
 	case err != nil:
 		p.errs.Add(err)
-		return
+		return -1
 	case !ok:
-		p.exclude(ctx, r, env)
-		return
+		return p.exclude(ctx, r, env)
 	}
 	before := len(p.errs)
 	e := modules.Entry{
@@ -48,17 +48,22 @@ func (p *compilation) entry(ctx context.Context, r *manifest.Resource, env *temp
 		Require:   p.references(ctx, r.Require, env),
 		Subscribe: p.references(ctx, r.Subscribe, env),
 	}
+	p.inherit(&e)
+	e.Health = p.health(ctx, r, e.Sensitive, env)
 	if len(p.errs) > before && e.Name == "" { // its properties would only repeat that
-		p.unknown(e)
-		return
+		p.unknownNest(r, e)
+		return -1
+	}
+	if r.Applies() {
+		return p.nested(ctx, r, e, env)
 	}
 	node, properties, err := p.properties(ctx, r, e, env)
 	p.errs.Add(err)
 	if e.Properties = properties; len(p.errs) > before {
 		p.unknown(e)
-		return
+		return -1
 	}
-	p.add(r, e, node)
+	return p.add(r, e, node)
 }
 
 // unknown notes the names of an entry that is not in the catalog: to refer to it
@@ -76,19 +81,24 @@ func (p *compilation) unknown(e modules.Entry) {
 
 // exclude adds the entry of a resource that control excludes, under its name and
 // alias if they can be told: they may need data that is not there.
-func (p *compilation) exclude(ctx context.Context, r *manifest.Resource, env *templates.Env) {
+func (p *compilation) exclude(ctx context.Context, r *manifest.Resource, env *templates.Env) int {
 	name, err := r.Name.Text(ctx, env)
 	if err != nil {
 		name = r.Name.Node.Text
 	}
+	if r.Applies() {
+		name = manifest.ShownName(name)
+	}
+	p.leaveOutNest(r)
 	e := modules.Entry{Type: r.Type.Name, Name: name, Excluded: true}
 	if r.Alias != nil {
 		e.Alias, _ = r.Alias.Text(ctx, env)
 	}
-	p.add(r, e, nil)
+	return p.add(r, e, nil)
 }
 
-func (p *compilation) add(r *manifest.Resource, e modules.Entry, properties *yamlpos.Node) {
+// add adds an entry and returns its number.
+func (p *compilation) add(r *manifest.Resource, e modules.Entry, properties *yamlpos.Node) int {
 	i := []int{len(p.out.Catalog.Entries)}
 	p.out.Catalog.Entries = append(p.out.Catalog.Entries, e)
 	const indexSize = 8 // bytes, of each reference
@@ -98,8 +108,9 @@ func (p *compilation) add(r *manifest.Resource, e modules.Entry, properties *yam
 		p.byName[e.Type+"#"+e.Alias] = i
 	}
 	if p.shown != nil {
-		p.shown.Resources = append(p.shown.Resources, RenderedResource{r, e, properties})
+		p.shown.Resources = append(p.shown.Resources, RenderedResource{Resource: r, Entry: e, Properties: properties})
 	}
+	return i[0]
 }
 
 // leaveOut notes the names of a resource that is not selected.
@@ -110,6 +121,7 @@ func (p *compilation) leaveOut(r *manifest.Resource) {
 	for _, name := range r.LiteralNames() {
 		p.unknown(modules.Entry{Type: r.Type.Name, Name: name})
 	}
+	p.leaveOutNest(r)
 }
 
 // references resolves references to the entries they mean. An expression that
@@ -146,7 +158,7 @@ func (p *compilation) reference(ref *yamlpos.Node) ([]int, error) {
 		return entries, nil
 	}
 	typeName, _, err := manifest.ParseReference(ref)
-	if err != nil || p.unseen[typeName] {
+	if err != nil || p.unseen[typeName] || p.unseenAll {
 		return nil, err
 	}
 	return nil, ref.Errorf(p.suggest(ref.Text), "no earlier resource is called %s on this host", ref.Text)
@@ -172,19 +184,36 @@ func (p *compilation) suggest(ref string) string {
 // gives them resolved and as JSON. The errors of expressions hold no values; those
 // about what they gave are withheld if the resource is sensitive.
 func (p *compilation) properties(ctx context.Context, r *manifest.Resource, e modules.Entry, env *templates.Env) (node *yamlpos.Node, b json.RawMessage, err error) {
+	// Resources that a template has written are new for every host.
+	key, repeats := memoKey{}, p.shown == nil && p.at.play.JetFile == nil
+	if repeats {
+		key, repeats = p.memo.key(r, e.Name, env)
+	}
+	if repeats {
+		if known := p.memo.recall(key); known != nil {
+			p.take(known)
+			return nil, known.properties, nil
+		}
+	}
 	node, err = r.Properties.Resolve(ctx, env)
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err = p.encode(ctx, r, e.Name, node)
-	if err != nil && e.Sensitive {
+	p.making = &made{}
+	defer func() { p.making = nil }()
+	b, err = p.encode(ctx, r, e.Name, node, env)
+	switch {
+	case err != nil && e.Sensitive:
 		err = withheld(err)
+	case err == nil && repeats:
+		p.making.properties = b
+		p.memo.remember(key, p.making)
 	}
 	return node, b, err
 }
 
 // encode prepares and validates resolved properties and gives them as JSON.
-func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name string, node *yamlpos.Node) (json.RawMessage, error) {
+func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name string, node *yamlpos.Node, env *templates.Env) (json.RawMessage, error) {
 	res := r.Type.New()
 	if err := yamlpos.Decode(node, res); err != nil {
 		return nil, err
@@ -194,10 +223,16 @@ func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name str
 	tags := modules.CheckTags(res)
 	var unprepared error
 	if preparer, ok := res.(modules.Preparer); ok {
-		unprepared = preparer.Prepare(ctx, p.source())
+		unprepared = preparer.Prepare(ctx, p.source(r, env))
+	}
+	if placed, ok := errors.AsType[*templates.Error](unprepared); ok { // stands in a template
+		return nil, placed
 	}
 	if err := errors.Join(tags, unprepared, res.Validate()); err != nil {
 		return nil, manifest.Positioned(r, node, err)
+	}
+	if full, ok := res.(modules.FullBuilder); ok && full.NeedsFull() {
+		p.take(&made{needsFull: true})
 	}
 	b, err := json.Marshal(res)
 	if err != nil {

@@ -22,6 +22,14 @@ type RenderedResource struct {
 	*manifest.Resource
 	Entry      modules.Entry
 	Properties *yamlpos.Node // resolved; nil if control excludes it
+	Nested     *Nested       // nil if it applies no manifest
+}
+
+// Nested is the manifest that a resource applies.
+type Nested struct {
+	Manifest string
+	Data     map[string]any
+	Layers   []templates.Layer // that Data was merged from, low to high
 }
 
 // Render is Compile for people to look at.

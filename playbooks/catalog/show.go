@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -153,6 +154,10 @@ func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 		comment = "sensitive: what it was given is withheld"
 	default:
 		w.properties(body, r)
+		w.health(body, r.Entry.Health)
+	}
+	if r.Nested != nil && r.Entry.Scope.Entries > 0 {
+		comment = strings.TrimPrefix(comment+"; "+r.Nested.before(r.Entry.Scope.Entries), "; ")
 	}
 	entry := w.mapping()
 	w.put(entry, r.Entry.Type, body, comment)
@@ -174,6 +179,10 @@ func (w *writer) references(body *yaml.Node, key string, all []RenderedResource,
 // properties writes what the resource was given, and its defaults.
 func (w *writer) properties(body *yaml.Node, r RenderedResource) {
 	var sent map[string]any
+	if r.Nested != nil {
+		w.nested(body, r)
+		return
+	}
 	if err := json.Unmarshal(r.Entry.Properties, &sent); err != nil && w.err == nil {
 		w.err = fmt.Errorf("the properties of %s: %w", r.Entry.Ref(), err)
 	}
@@ -187,6 +196,31 @@ func (w *writer) properties(body *yaml.Node, r RenderedResource) {
 			w.put(body, f.Name, w.plain(asProperty(given, f.Type)), w.at(given, written))
 		case f.Default != "" && sent[f.Name] != nil:
 			w.put(body, f.Name, w.plain(sent[f.Name]), w.comment("default"))
+		}
+	}
+}
+
+// before says which of the resources before its own belong to the manifest.
+func (n *Nested) before(count int) string {
+	if count == 1 {
+		return "the resource before it is that of " + n.Manifest
+	}
+	return fmt.Sprintf("the %d resources before it are those of %s", count, n.Manifest)
+}
+
+// nested writes what a resource says of the manifest that it applies, and the data
+// that this has.
+func (w *writer) nested(body *yaml.Node, r RenderedResource) {
+	for _, f := range modules.Fields(r.Type.New()) {
+		given, written := property(r, f)
+		switch {
+		case f.Name == "name":
+		case f.Type.Kind() == reflect.Map:
+			inner := &writer{layers: r.Nested.Layers, explain: w.explain}
+			w.put(body, f.Name, inner.data(r.Nested.Data), "")
+			w.err = cmp.Or(w.err, inner.err)
+		case given != nil && given.Any() != nil:
+			w.put(body, f.Name, w.plain(asProperty(given, f.Type)), w.at(given, written))
 		}
 	}
 }

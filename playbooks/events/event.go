@@ -24,9 +24,10 @@ type RunStart struct {
 	Stamp
 	Check     bool     `json:"check"`
 	Diff      bool     `json:"diff"`
-	Manifests []string `json:"manifests"` // as given; empty for an ad-hoc run
-	Version   string   `json:"version"`   // of ccm-push
-	Hosts     int      `json:"hosts"`     // how many the plays select together
+	Manifests []string `json:"manifests"`         // as given; empty for an ad-hoc run
+	Version   string   `json:"version"`           // of ccm-push
+	Monitor   bool     `json:"monitor,omitempty"` // only health checks are run
+	Hosts     int      `json:"hosts"`             // how many the plays select together
 }
 
 // PlayStart begins a batch of a play. Its hosts stand in the order of the
@@ -68,6 +69,9 @@ type Result struct {
 	Error     string   `json:"error"` // set when failed
 	Changes   []Change `json:"changes"`
 	Diff      string   `json:"diff"` // unified
+	// HealthChecks are those of the resource that have been asked, in the order of
+	// the manifest.
+	HealthChecks []HealthCheck `json:"health_checks,omitempty"`
 
 	Duration time.Duration `json:"-"`
 	Command  *Command      `json:"-"` // of a resource that is a command: exec
@@ -88,6 +92,14 @@ type Change struct {
 	Property string `json:"property"`
 	Have     string `json:"have"`
 	Want     string `json:"want"`
+}
+
+// A HealthCheck is what came of a health check of a resource.
+type HealthCheck struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // OK, WARNING, CRITICAL, UNKNOWN
+	Tries  int    `json:"tries"`  // that it took
+	Output string `json:"output"` // of the last one
 }
 
 // A Command is how the program of an exec resource ended.
@@ -166,6 +178,16 @@ type HostDone struct {
 	Counts
 	Uncertain int           `json:"uncertain"` // of the counted ones
 	Duration  time.Duration `json:"-"`
+	Phases    Phases        `json:"-"`
+}
+
+// Phases are how long the steps of a host have taken, all plays together. What is
+// missing to the duration was spent waiting for other hosts.
+type Phases struct {
+	Connect time.Duration // dial, verify, log in
+	Start   time.Duration // of the host program, until its facts are here
+	Compile time.Duration
+	Apply   time.Duration // from the catalog to its last result
 }
 
 // Summary is the last event. [Tally.Summary] makes one.
@@ -208,6 +230,32 @@ func (t HostTotals) Sum() int { return t.OK + t.Failed + t.Unreachable }
 type ResourceTotals struct {
 	Counts
 	Uncertain int `json:"uncertain"` // of the counted ones
+	// HealthChecks counts the health checks that were asked; nil if there was none.
+	HealthChecks *HealthCounts `json:"health_checks,omitempty"`
+}
+
+// HealthCounts are numbers of health checks by their answer.
+type HealthCounts struct {
+	OK       int `json:"ok"`
+	Warning  int `json:"warning"`
+	Critical int `json:"critical"`
+	Unknown  int `json:"unknown"`
+}
+
+// Sum is the number of health checks.
+func (c HealthCounts) Sum() int { return c.OK + c.Warning + c.Critical + c.Unknown }
+
+func (c *HealthCounts) add(status string) {
+	switch status {
+	case "OK":
+		c.OK++
+	case "WARNING":
+		c.Warning++
+	case "CRITICAL":
+		c.Critical++
+	default:
+		c.Unknown++
+	}
 }
 
 func (RunStart) name() string    { return "run_start" }

@@ -52,7 +52,7 @@ func (s scene) play(reporters ...events.Reporter) events.Summary {
 	stream := events.NewStream("r1", newClock().Now, append(reporters, tally)...)
 	for _, e := range s.events {
 		if d, ok := e.(events.HostDone); ok {
-			e = tally.HostDone(d.Host, d.Duration)
+			e = tally.HostDone(d.Host, d.Duration, d.Phases)
 		}
 		stream.Report(e)
 	}

@@ -99,6 +99,13 @@ type (
 	hostDoneFields struct {
 		HostDone
 		DurationMS milliseconds `json:"duration_ms"`
+		Phases     phasesFields `json:"phases_ms"`
+	}
+	phasesFields struct {
+		Connect milliseconds `json:"connect"`
+		Start   milliseconds `json:"start"`
+		Compile milliseconds `json:"compile"`
+		Apply   milliseconds `json:"apply"`
 	}
 	hostSummaryFields struct {
 		HostSummary
@@ -124,7 +131,9 @@ func fields(e Event) any {
 		e.Messages, e.Changes = list(e.Messages), list(e.Changes)
 		return resultFields{e, milliseconds(e.Duration), e.Command}
 	case HostDone:
-		return hostDoneFields{e, milliseconds(e.Duration)}
+		return hostDoneFields{e, milliseconds(e.Duration), phasesFields{
+			milliseconds(e.Phases.Connect), milliseconds(e.Phases.Start), milliseconds(e.Phases.Compile), milliseconds(e.Phases.Apply),
+		}}
 	case Summary:
 		hosts := make(map[string]hostSummaryFields, len(e.Hosts))
 		for name, h := range e.Hosts {

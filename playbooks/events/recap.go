@@ -229,6 +229,9 @@ func (t *Text) totals(p *page, s Summary) {
 	if !t.options.AdHoc {
 		parts = append(parts, t.resourceTotalsText(s))
 	}
+	if c := s.Totals.Resources.HealthChecks; c != nil {
+		parts = append(parts, healthText(*c))
+	}
 	if r := s.Totals.Resources; s.Check && r.Sum() > 0 {
 		// Rounded down: 100 % means every one.
 		parts = append(parts, fmt.Sprintf("%d%% of predictions certain", 100*(r.Sum()-r.Uncertain)/r.Sum()))
@@ -257,6 +260,19 @@ func hostTotalsText(h HostTotals) string {
 func (t *Text) resourceTotalsText(s Summary) string {
 	c := s.Totals.Resources.Counts
 	return count(c.Sum(), "resource") + ": " + t.countsText(c)
+}
+
+func healthText(c HealthCounts) string {
+	text := fmt.Sprintf("%s: %d ok", count(c.Sum(), "health check"), c.OK)
+	for _, other := range []struct {
+		n    int
+		word string
+	}{{c.Warning, "warning"}, {c.Critical, "critical"}, {c.Unknown, "unknown"}} {
+		if other.n > 0 {
+			text += fmt.Sprintf(", %d %s", other.n, other.word)
+		}
+	}
+	return text
 }
 
 // short is a duration for people: 0ms, 312ms, 1.2s, 1m3s.

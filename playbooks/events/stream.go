@@ -2,6 +2,7 @@ package events
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -78,6 +79,11 @@ func (r Result) withheld() Result {
 		changes[i] = Change{Property: c.Property, Have: withheldValue, Want: withheldValue}
 	}
 	r.Changes = changes
+	checks := slices.Clone(r.HealthChecks)
+	for i := range checks {
+		checks[i].Output = ""
+	}
+	r.HealthChecks = checks
 	if r.Command != nil {
 		r.Command = &Command{ExitCode: r.Command.ExitCode}
 	}

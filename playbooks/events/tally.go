@@ -12,6 +12,7 @@ type Tally struct {
 	mu       sync.Mutex
 	check    bool
 	selected int // hosts of the run
+	health   HealthCounts
 	hosts    map[string]*hostTally
 }
 
@@ -30,6 +31,9 @@ func (t *Tally) Report(e Event) {
 		t.check, t.selected = e.Check, e.Hosts
 	case Result:
 		t.host(e.Host).add(e)
+		for _, c := range e.HealthChecks {
+			t.health.add(c.Status)
+		}
 	case Unreachable:
 		t.host(e.Host).worsen(StateUnreachable)
 	case HostFailed:
@@ -78,11 +82,11 @@ func (h *hostTally) worsen(s State) {
 }
 
 // HostDone is the event for a host that has finished after d.
-func (t *Tally) HostDone(host string, d time.Duration) HostDone {
+func (t *Tally) HostDone(host string, d time.Duration, phases Phases) HostDone {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.host(host)
-	return HostDone{Host: host, State: h.State, Counts: h.Counts, Uncertain: h.uncertain, Duration: d}
+	return HostDone{Host: host, State: h.State, Counts: h.Counts, Uncertain: h.uncertain, Duration: d, Phases: phases}
 }
 
 // Summary is what has been counted so far. It has every host that had an event
@@ -94,6 +98,9 @@ func (t *Tally) Summary(interrupted bool) Summary {
 	for name, h := range t.hosts {
 		s.Hosts[name] = h.HostSummary
 		s.Totals.add(h)
+	}
+	if health := t.health; health.Sum() > 0 {
+		s.Totals.Resources.HealthChecks = &health
 	}
 	s.Totals.Hosts.NotStarted = max(0, t.selected-len(t.hosts))
 	if n := s.Totals.Resources.Sum(); s.Check && n > 0 {

@@ -14,6 +14,7 @@ type TextOptions struct {
 	Diff    bool // show diffs and the values of changes
 	Color   bool // use colours; see [WantColor]
 	Width   int  // columns of the terminal; 0 means 80
+	Timing  bool // show what the time of each host was spent on
 	AdHoc   bool // one resource from the command line: its output is the point
 }
 
@@ -62,7 +63,7 @@ func (t *Text) Report(e Event) {
 		// The errors of a connection begin with the step, which is the phase then.
 		t.hostProblem(p, e.Host, "failed", e.Phase+": "+strings.TrimPrefix(e.Error, e.Phase+" "), e.Hint)
 	case HostDone:
-		t.meet(e.Host)
+		t.hostDone(p, e)
 	case Summary:
 		t.summary(p, e)
 	}
@@ -99,9 +100,25 @@ func (t *Text) playStart(p *page, e PlayStart) {
 		p.print(bold, fmt.Sprintf(", batch %d of %d", e.Batch, e.Batches))
 	}
 	p.print(bold, ": ", count(len(e.Hosts), "host"))
-	if t.run.Check {
+	switch {
+	case t.run.Monitor:
+		p.print(bold, " (health checks only: nothing is changed)")
+	case t.run.Check:
 		p.print(bold, " (check: nothing is changed)")
 	}
+	p.newline()
+}
+
+// hostDone says what the time of a host was spent on, if that is asked for.
+func (t *Text) hostDone(p *page, e HostDone) {
+	t.meet(e.Host)
+	if !t.options.Timing {
+		return
+	}
+	p.pad(plain, e.Host, t.column)
+	p.pad(plain, "timing", t.statusColumn())
+	p.print(plain, fmt.Sprintf("connect %s, start %s, compile %s, apply %s", short(e.Phases.Connect), short(e.Phases.Start),
+		short(e.Phases.Compile), short(e.Phases.Apply)))
 	p.newline()
 }
 

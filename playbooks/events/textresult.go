@@ -18,6 +18,7 @@ func (t *Text) result(p *page, r Result) {
 	case t.shows(r):
 		t.resultLine(p, r)
 		t.values(p, r)
+		t.healthChecks(p, r)
 		t.notes(p, r)
 		t.failure(p, r)
 		if t.options.Diff {
@@ -33,6 +34,8 @@ func (t *Text) shows(r Result) bool {
 		return true
 	case r.Status == Skipped:
 		return r.Because != ""
+	case t.run.Monitor && len(r.HealthChecks) > 0:
+		return true
 	case r.Status == Stable:
 		return slices.ContainsFunc(r.Messages, func(n Note) bool { return n.Level != "info" })
 	}
@@ -115,7 +118,8 @@ func (t *Text) detail(r Result) string {
 // whatChanged says what was done, and to which properties of something that was
 // there before.
 func whatChanged(r Result) string {
-	action := shorten(strings.TrimPrefix(r.Message, "Would have "), 200)
+	// An action of several parts says it of each.
+	action := shorten(strings.ReplaceAll(strings.TrimPrefix(r.Message, "Would have "), ". Would have ", ". "), 200)
 	if r.Status == Skipped && r.Because != "" {
 		return "" // the reason says it
 	}
@@ -166,6 +170,33 @@ func (t *Text) values(p *page, r Result) {
 	}
 }
 
+// healthChecks shows what health checks have said, if the run is about them, if
+// the operator is curious, or if one that is not OK has said more than one line:
+// that line is in the error.
+func (t *Text) healthChecks(p *page, r Result) {
+	for _, c := range r.HealthChecks {
+		bad := c.Status != "OK"
+		if !t.run.Monitor && t.options.Verbose == 0 && !(bad && strings.Contains(c.Output, "\n")) {
+			continue
+		}
+		text, of := c.Status+" "+c.Name, green
+		if c.Tries > 1 {
+			text += fmt.Sprintf(" (%d tries)", c.Tries)
+		}
+		if bad {
+			of = red
+		}
+		switch {
+		case c.Output == "":
+		case bad:
+			text += ": " + c.Output
+		default:
+			text += ": " + shorten(c.Output, 200)
+		}
+		p.block(indent, text, always(of))
+	}
+}
+
 func value(s string) string {
 	if s == "" {
 		return "(none)"
@@ -186,7 +217,9 @@ func (t *Text) notes(p *page, r Result) {
 // failure shows the error, and the output of a command that failed or that the
 // operator is curious about.
 func (t *Text) failure(p *page, r Result) {
-	p.block(indent, withoutEvidence(r), always(red))
+	if !t.run.Monitor || len(r.HealthChecks) == 0 { // which have said it
+		p.block(indent, withoutEvidence(r), always(red))
+	}
 	c := r.Command
 	switch {
 	case c == nil:

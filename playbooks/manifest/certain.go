@@ -117,7 +117,19 @@ func (j judge) isOpen(path string) bool {
 		return j.Name.HasExpressions()
 	}
 	node := propertyNode(j.Type, j.Properties.Node, property)
-	return node != nil && (j.open(node) || j.open(find(j.Resource, j.Properties.Node, path)))
+	if node == nil {
+		return false
+	}
+	if _, index := pathParts(path); index >= 0 && j.openBelow(find(j.Resource, j.Properties.Node, path)) {
+		return true
+	}
+	return j.open(node)
+}
+
+// openBelow reports whether an element, or any part of it, is not known yet.
+func (j judge) openBelow(n *yamlpos.Node) bool {
+	return j.open(n) || slices.ContainsFunc(n.Items, j.openBelow) ||
+		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return j.open(p.Key) || j.openBelow(p.Value) })
 }
 
 // A variant is what the open properties could be; nil is not given.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/health"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -22,6 +23,8 @@ type commonKeys struct {
 	Sensitive bool        `json:"sensitive" doc:"show no content, output or diff of it anywhere"`
 	Tags      []string    `json:"tags" doc:"labels of the resource"`
 
+	Health []health.Check `json:"health_checks" hint:"write - command: /usr/lib/nagios/plugins/check_disk -w 10%" doc:"questions to the host after the resource has had its turn; if the answer is not OK, it has failed"`
+
 	Register []registration `json:"register_when_stable" doc:"what CCM publishes once the resource is stable; it is checked and ignored"`
 }
 
@@ -35,7 +38,8 @@ var commonNames = jsonNames(reflect.TypeFor[commonKeys]())
 func jsonNames(t reflect.Type) []string {
 	var names []string
 	for f := range t.Fields() {
-		names = append(names, f.Tag.Get("json"))
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
 	}
 	return names
 }
@@ -48,6 +52,7 @@ func (l *loader) common(r *Resource, n *yamlpos.Node) {
 	r.Each = l.optional(n, "each")
 	r.Noop = l.optional(n, "noop")
 	r.Sensitive = l.optional(n, "sensitive")
+	r.Health = l.optional(n, "health_checks")
 	register := l.optional(n, "register_when_stable")
 	var keys commonKeys
 	l.decode(n, &keys, yamlpos.Open(func(n *yamlpos.Node) bool {
@@ -60,6 +65,7 @@ func (l *loader) common(r *Resource, n *yamlpos.Node) {
 	}
 	l.checkTagTexts(n.Get("tags"))
 	l.checkEach(r.Each)
+	l.healthChecks(r.Health)
 	l.registrations(n.Get("register_when_stable"))
 	if _, ok := r.Type.New().(modules.Refresher); !ok && r.Subscribe != nil {
 		l.add(r.Subscribe.Node.Errorf("use require for the order", "type %s has no refresh, so it cannot subscribe", r.Type.Name))

@@ -47,12 +47,16 @@ func (l *loader) varsFiles(n *yamlpos.Node) []*yamlpos.Node {
 // kind is what it should be.
 func (l *loader) readBeside(n *yamlpos.Node, kind string) (documents []*yamlpos.Node, ok bool) {
 	path := l.beside(n)
+	if err := l.checkEnclosed(n, path); err != nil {
+		l.add(err)
+		return nil, false
+	}
 	data, err := read(path, kind)
 	if err != nil {
 		l.add(n.Errorf("", "%v", err))
 		return nil, false
 	}
-	documents, err = yamlpos.Parse(path, data)
+	documents, err = yamlpos.Parse(l.confined.call(path), data)
 	l.add(err)
 	return documents, err == nil
 }

@@ -8,7 +8,7 @@ import (
 
 // Facts gives the paths of the facts that the play's expressions, and the
 // templates of its folder that they name, can read. all is set when that cannot
-// be known. Those of the data are not among them.
+// be known. Those of the data, and of nested manifests, are not among them.
 func (p *Play) Facts(files *templates.Files) (paths []string, all bool) {
 	collect := func(more []string, everything bool) {
 		paths, all = append(paths, more...), all || everything
@@ -21,7 +21,9 @@ func (p *Play) Facts(files *templates.Files) (paths []string, all bool) {
 		if r.Unselected {
 			continue
 		}
+		all = all || r.Applies() && r.Child == nil // nobody knows what that will read
 		values = append(values, r.values()...)
+		collect(r.treeFacts(files))
 		for _, e := range []*templates.Expr{r.If, r.Unless} {
 			if e != nil {
 				collect(e.Facts(files))

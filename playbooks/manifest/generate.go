@@ -36,6 +36,7 @@ func (p *Play) Generate(ctx context.Context, env *templates.Env) ([]*Resource, e
 	}
 	l := newLoader(p.File, p.registry)
 	l.marked, l.ctx = marked, ctx
+	l.nesting, l.isNested = p.nesting, len(p.applied) > 0
 	resources := l.generated(p.JetFile, documents)
 	if err := Distinct(l.errs); err != nil {
 		return nil, quoted(marked, name, err)

@@ -46,6 +46,7 @@ func (l *loader) include(p *Play, n, path *yamlpos.Node) []*Play {
 // chain is too long.
 func (l *loader) enter(path *yamlpos.Node) (*loader, bool) {
 	inner := newLoader(l.beside(path), l.registry)
+	inner.nesting, inner.runs = l.nesting, l.runs
 	inner.chain = append(slices.Clone(l.chain), l.file)
 	switch chain := strings.Join(append(slices.Clone(inner.chain), inner.file), " → "); {
 	case slices.Contains(inner.chain, inner.file):

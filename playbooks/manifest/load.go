@@ -17,9 +17,10 @@ import (
 // Load reads plays from manifest files, or folders with a manifest.yaml, in order. All errors of all files are
 // reported together, as yamlpos.Errors; the plays are then what could be read,
 // for somebody who looks for more errors, and not to be run.
-func Load(paths []string, registry modules.Registry) ([]*Play, error) {
+func Load(paths []string, registry modules.Registry, options ...Option) ([]*Play, error) {
 	var plays []*Play
 	var errs yamlpos.Errors
+	options = append(options, shared(registry))
 	for _, path := range paths {
 		path = manifestIn(path)
 		data, err := read(path, "manifest")
@@ -27,7 +28,7 @@ func Load(paths []string, registry modules.Registry) ([]*Play, error) {
 			errs.Add(err)
 			continue
 		}
-		more, err := Parse(path, data, registry)
+		more, err := Parse(path, data, registry, options...)
 		errs.Add(err)
 		plays = append(plays, more...)
 	}
@@ -64,12 +65,15 @@ func read(path, kind string) ([]byte, error) {
 // Parse reads the plays of one file: a CCM manifest, a list of plays, or several
 // documents of either. Files that the plays mention are looked for beside it.
 // With an error the plays are as [Load] says.
-func Parse(path string, data []byte, registry modules.Registry) ([]*Play, error) {
+func Parse(path string, data []byte, registry modules.Registry, options ...Option) ([]*Play, error) {
 	documents, err := yamlpos.Parse(path, data)
 	if err != nil {
 		return nil, err
 	}
 	l := newLoader(path, registry)
+	for _, option := range append(options, shared(registry)) {
+		option(l)
+	}
 	plays := l.documents(documents)
 	if len(plays) > 0 {
 		plays[0].warnings = l.warnings
@@ -102,6 +106,14 @@ type loader struct {
 	errs     yamlpos.Errors
 	warnings []string
 
+	nesting   *nesting        // nil where nothing can be applied
+	archives  *Archives       // that manifests may be in; nil unpacks none
+	runs      context.Context // of downloads; nil if there are none
+	isNested  bool            // the file is a nested manifest
+	compiling bool            // it is read for a host
+	applied   []string        // the manifests that lead to the file by apply, itself the last
+	confined  enclosure
+
 	ctx       context.Context        // of the time that a host's resources may take; nil: no limit
 	registers bool                   // register_when_stable has been warned of
 	guessed   map[*yamlpos.Node]bool // values of misspelled properties
@@ -114,7 +126,28 @@ func newLoader(path string, registry modules.Registry) *loader {
 		file:     filepath.Clean(path),
 		folder:   filepath.Dir(path),
 		name:     strings.TrimSuffix(base, filepath.Ext(base)),
+		applied:  []string{filepath.Clean(path)},
 		guessed:  map[*yamlpos.Node]bool{},
+	}
+}
+
+// An Option says more of how plays are read.
+type Option func(*loader)
+
+// WithArchives lets nested manifests stand in archives, which are downloaded and
+// unpacked until archives is closed. Without it they are errors.
+func WithArchives(ctx context.Context, archives *Archives) Option {
+	return func(l *loader) { l.runs, l.archives = ctx, archives }
+}
+
+// shared reads each nested manifest once for all files that are loaded with it. It
+// stands last.
+func shared(registry modules.Registry) Option {
+	x := &nesting{registry: registry, known: map[string]*nested{}}
+	return func(l *loader) {
+		if l.nesting == nil {
+			x.archives, l.nesting = l.archives, x
+		}
 	}
 }
 

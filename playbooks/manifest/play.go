@@ -32,6 +32,9 @@ type Play struct {
 	JetFile *yamlpos.Node
 
 	registry  modules.Registry
+	nesting   *nesting
+	applied   []string   // the manifests that lead to a nested one, itself the last
+	confined  enclosure  // of a nested manifest in an archive
 	selection *Selection // of the resources that JetFile gives; nil: all
 	warnings  []string   // on the first play of a file
 }
@@ -71,12 +74,9 @@ type ccmKeys struct {
 	JetFile     string `json:"resources_jet_file" doc:"in place of resources: a Jet template beside the manifest that writes them, as YAML"`
 }
 
-// Keys that are known but not built yet, by where they stand. They are errors,
-// because a key that is ignored would be worse.
-var (
-	laterInPlay     = []string{"strategy"}
-	laterInResource = []string{"health_checks"}
-)
+// laterInPlay are keys that are known but not built yet. They are errors, because
+// a key that is ignored would be worse.
+var laterInPlay = []string{"strategy"}
 
 // withoutLater reports the keys that are not built yet and leaves them out.
 func (l *loader) withoutLater(n *yamlpos.Node, later []string) *yamlpos.Node {
@@ -118,6 +118,7 @@ func (l *loader) plays(n *yamlpos.Node) []*Play {
 		Serial:       l.serial(given(n.Get("serial"))),
 		Data:         l.data(n),
 		registry:     l.registry,
+		nesting:      l.nesting,
 	}
 	if m := given(n.Get("become_method")); m != nil && m.Kind == yamlpos.Scalar && m.Text != "sudo" {
 		l.add(m.Errorf("use sudo", "become_method %q is not supported yet", m.Text))

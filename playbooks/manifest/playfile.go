@@ -21,6 +21,8 @@ func (r *Resource) CheckPaths(files *templates.Files, data map[string]bool) erro
 	taint.Item = r.Each.FromHost(taint)
 	var errs yamlpos.Errors
 	errs.Add(r.hostileFiles(taint))
+	errs.Add(r.treePaths(files, taint))
+	errs.Add(r.CheckNested(data))
 	for _, e := range []*templates.Expr{r.If, r.Unless} {
 		if e != nil {
 			errs.Add(e.CheckPaths(files, taint))
@@ -50,7 +52,7 @@ func (r *Resource) hostileFiles(taint templates.Taint) error {
 		}
 	}
 	for _, f := range modules.Fields(r.Type.New()) {
-		if f.PlayFile {
+		if f.PlayFile || f.PlayTree {
 			check(r.Properties.Node.Get(f.Name))
 		}
 	}
@@ -58,7 +60,9 @@ func (r *Resource) hostileFiles(taint templates.Taint) error {
 }
 
 // Unconditional reports whether every host needs what the resource names.
-func (r *Resource) Unconditional() bool { return r.If == nil && r.Unless == nil && r.Each == nil }
+func (r *Resource) Unconditional() bool {
+	return r.If == nil && r.Unless == nil && r.Each == nil && !r.conditional
+}
 
 // A PlayFile is the literal name of a file of the play.
 type PlayFile struct {
@@ -91,6 +95,7 @@ func (r *Resource) CheckTemplates(files *templates.Files) error {
 	for _, v := range r.values() {
 		check.value(v)
 	}
+	check.errs.Add(r.checkTree(files))
 	return check.errs.Err()
 }
 

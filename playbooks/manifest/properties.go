@@ -32,8 +32,6 @@ func (l *loader) split(t modules.Type, name, body *yamlpos.Node) (props, common 
 			common.Pairs = append(common.Pairs, pair)
 		case isProperty(t, key):
 			props.Pairs = append(props.Pairs, pair)
-		case slices.Contains(laterInResource, key):
-			l.add(notSupported(pair.Key))
 		default:
 			l.add(unknownKey(pair.Key, t))
 			unknown = append(unknown, pair.Key)

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,9 +33,12 @@ func literals(lists ...*Value) []*yamlpos.Node {
 	return refs
 }
 
-// An index finds the resources of a list by what is known of their names.
+// An index finds the resources of a list, and of the manifests that they apply, by
+// what is known of their names.
 type index struct {
-	all     []*Resource
+	all     []*Resource         // in the order in which they run
+	begins  []int               // where the scope of each begins: itself if it applies nothing
+	unknown int                 // the first that applies what nobody knows; len(all) if there is none
 	called  map[string][]int    // type#name and type#alias → numbers, ascending
 	open    map[string]int      // type → the first whose names depend on the host
 	names   map[string][]string // type → what is known of the names
@@ -45,9 +49,14 @@ type index struct {
 // maxHints bounds the suggestions of one list: each looks at all names.
 const maxHints = 20
 
-func newIndex(all []*Resource) *index {
-	x := &index{all: all, called: map[string][]int{}, open: map[string]int{}, names: map[string][]string{}}
-	for i, r := range all {
+func newIndex(list []*Resource) *index {
+	x := &index{called: map[string][]int{}, open: map[string]int{}, names: map[string][]string{}}
+	x.flatten(list)
+	x.unknown = len(x.all)
+	for i, r := range x.all {
+		if r.Unknown() && x.unknown == len(x.all) {
+			x.unknown = i
+		}
 		if _, there := x.open[r.Type.Name]; !there && r.DependsOnHost() {
 			x.open[r.Type.Name] = i
 		}
@@ -60,12 +69,31 @@ func newIndex(all []*Resource) *index {
 	return x
 }
 
+func (x *index) flatten(list []*Resource) {
+	for _, r := range list {
+		begin := len(x.all)
+		if r.Child != nil {
+			x.flatten(r.Child.Resources)
+		}
+		x.all, x.begins = append(x.all, r), append(x.begins, begin)
+	}
+}
+
+// firstOpen is the first resource that may have any name of a type.
+func (x *index) firstOpen(typeName string) (first int, isOpen bool) {
+	first, isOpen = x.open[typeName]
+	if x.unknown < len(x.all) && (!isOpen || x.unknown < first) {
+		return x.unknown, true
+	}
+	return first, isOpen
+}
+
 // references checks every literal reference: its target must stand earlier. One
 // that no literal name matches is left to the compilation per host if names of
 // its type depend on the host.
 func (l *loader) references(all []*Resource) {
 	x := newIndex(all)
-	for i, r := range all {
+	for i, r := range x.all {
 		for _, ref := range literals(r.Require, r.Subscribe) {
 			l.add(l.reference(x, i, ref))
 		}
@@ -82,7 +110,7 @@ func (l *loader) reference(x *index, i int, ref *yamlpos.Node) error {
 		return l.unknownType(ref, typeName)
 	}
 	targets := x.called[ref.Text]
-	firstOpen, isOpen := x.open[typeName]
+	firstOpen, isOpen := x.firstOpen(typeName)
 	// Of its own elements, one of an each may refer to those before it.
 	self, isSelf := slices.BinarySearch(targets, i)
 	later := targets[self:]
@@ -90,10 +118,14 @@ func (l *loader) reference(x *index, i int, ref *yamlpos.Node) error {
 		later = later[1:]
 	}
 	switch {
-	case len(targets) > 0 && targets[0] < i, isOpen && firstOpen < i:
+	case len(targets) > 0 && targets[0] < x.begins[i], isOpen && firstOpen < x.begins[i]:
 		return nil
+	case len(targets) > 0 && targets[0] < i:
+		return ref.Errorf("remove the reference: it runs as a part of this one", "%s belongs to what %s applies", ref.Text, x.all[i].Type.Name+"#"+x.all[i].Name.Node.Text)
 	case isSelf && x.all[i].Each == nil:
 		return ref.Errorf("", "%s refers to itself", ref.Text)
+	case len(later) > 0 && x.begins[later[0]] <= i:
+		return ref.Errorf("remove the reference: it ends after all that it applies", "%s applies the manifest that this stands in", ref.Text)
 	case len(later) > 0:
 		return x.tooEarly(ref, i, later[0])
 	case isOpen && firstOpen == i:
@@ -109,8 +141,12 @@ func (x *index) tooEarly(ref *yamlpos.Node, i, later int) error {
 		x.circles = findCircles(x)
 	}
 	if x.circles.of[i] != x.circles.of[later] {
-		return ref.Errorf("resources run in the order written: move it up",
-			"%s stands later, at line %d", ref.Text, x.all[later].Name.Node.Line)
+		at := x.all[later].Name.Node
+		where := fmt.Sprintf("line %d", at.Line)
+		if at.File != ref.File {
+			where = at.Pos()
+		}
+		return ref.Errorf("resources run in the order written: move it up", "%s stands later, at %s", ref.Text, where)
 	}
 	if x.circles.first(i) != i {
 		return nil

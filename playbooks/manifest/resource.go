@@ -21,9 +21,19 @@ type Resource struct {
 	Each       *Value          // a list; nil if it is a single resource
 	Noop       *Value          // a boolean
 	Sensitive  *Value          // a boolean
+	Health     *Value          // a list of health checks; nil if it has none
 	Tags       []string
 	Unselected bool  // the run is not about it: see [Selection]
 	Properties Value // a map of the type's own properties, without the name
+	// Child is the manifest that the resource applies; nil if it applies none, or one
+	// that is known only per host. See [Play.Nested].
+	Child *Play
+	// OnlyWithin says that the resource itself is not selected, only what it applies.
+	OnlyWithin bool
+
+	manifest    string  // what it applies, as written
+	known       *nested // as that was read
+	conditional bool    // it stands in a manifest that not every host applies
 }
 
 // DependsOnHost reports whether the resource's names are known only per host.
@@ -33,7 +43,7 @@ func (r *Resource) DependsOnHost() bool {
 
 // values lists the parts that may hold expressions; those not given are nil.
 func (r *Resource) values() []*Value {
-	return []*Value{&r.Name, r.Alias, r.Require, r.Subscribe, r.Each, r.Noop, r.Sensitive, &r.Properties}
+	return []*Value{&r.Name, r.Alias, r.Require, r.Subscribe, r.Each, r.Noop, r.Sensitive, r.Health, &r.Properties}
 }
 
 // resources reads the list of a manifest and checks the references in it.
@@ -60,18 +70,15 @@ func (l *loader) resources(list *yamlpos.Node) []*Resource {
 			all = append(all, l.list(t, key, body)...)
 		}
 	}
-	l.references(all)
+	if !l.isNested { // what a nested one refers to may stand in those that apply it
+		l.expand(all)
+		l.references(all)
+	}
 	return all
 }
 
-// planned are CCM's types that this version does not have yet.
-var planned = []string{"archive", "scaffold", "apply"}
-
 func (l *loader) unknownType(n *yamlpos.Node, name string) error {
 	known := l.registry.Names()
-	if slices.Contains(planned, name) {
-		return n.Errorf("", "resource type %q is not supported yet", name)
-	}
 	hint := "ccm-push --help lists the types"
 	if s := yamlpos.Suggest(name, known); s != "" {
 		hint = "did you mean " + s + "?"
@@ -195,8 +202,9 @@ func (l *loader) resource(t modules.Type, name, body *yamlpos.Node) *Resource {
 		r.Properties = l.value(&yamlpos.Node{Kind: yamlpos.Map}) // reported; there is nothing more to say
 		return r
 	}
-	r.Properties = l.value(props)
+	r.Properties = l.properties(props)
 	l.common(r, common)
 	l.checkProperties(r)
+	l.inner(r)
 	return r
 }

@@ -21,7 +21,6 @@ var wrongResources = []struct{ name, manifest, want string }{
 	{"two types", list("- {file: [], exec: []}"), "site.yaml:3:7: a list item must be a map with one resource type\n  hint: write one resource type per list item: - file: [...]"},
 	{"unknown type", list("- flie: []"), "site.yaml:3:7: unknown resource type \"flie\"\n  hint: did you mean file?"},
 	{"quite unknown type", list("- firewall: []"), "site.yaml:3:7: unknown resource type \"firewall\"\n  hint: ccm-push --help lists the types"},
-	{"planned type", list("- scaffold: [zsh: ]"), "site.yaml:3:7: resource type \"scaffold\" is not supported yet"},
 	{"null", list("- file:"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
 	{"empty list", list("- file: []"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
 	{"only defaults", list("- file: [defaults: {owner: root}]"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
@@ -35,7 +34,6 @@ var wrongResources = []struct{ name, manifest, want string }{
 	{"unknown property", list("- file: [/a: {contnt: x, " + root + "}]"), "site.yaml:3:19: type file has no property \"contnt\"\n  hint: did you mean content?"},
 	{"unknown common key", list("- exec: [a: {requires: [exec#a]}]"), "site.yaml:3:18: type exec has no property \"requires\"\n  hint: did you mean require?"},
 	{"quite unknown property", list("- exec: [a: {become: true}]"), "site.yaml:3:18: type exec has no property \"become\"\n  hint: escalation is for a play; exec has user"},
-	{"not built yet", list("- exec: [a: {health_checks: []}]"), "site.yaml:3:18: health_checks is not supported yet"},
 	{"registrations", list(`- exec:
         - a:
             register_when_stable:
@@ -102,7 +100,7 @@ site.yaml:9:20: a tag cannot be an expression
 	{"references", list("- exec:", "  - a: {require: [exec#a]}", "  - b: {require: [exec#c, exec#a, exec#d, file#x, exce#a, apply#ppp, a, 'exec#', '#a', \"\"]}", "  - c: {alias: sea, require: [exec#seb]}", "  - d: {require: [exec#sea, exec#see]}"),
 		"site.yaml:4:23: exec#a refers to itself\nsite.yaml:5:23: exec#c stands later, at line 6\n  hint: resources run in the order written: move it up\n" +
 			"site.yaml:5:39: exec#d stands later, at line 7\n  hint: resources run in the order written: move it up\nsite.yaml:5:47: no resource is called file#x\n" +
-			"site.yaml:5:55: unknown resource type \"exce\"\n  hint: did you mean exec?\nsite.yaml:5:63: resource type \"apply\" is not supported yet\n" +
+			"site.yaml:5:55: unknown resource type \"exce\"\n  hint: did you mean exec?\nsite.yaml:5:63: no resource is called apply#ppp\n" +
 			"site.yaml:5:74: \"a\" names no resource" + refHint + "\nsite.yaml:5:77: \"exec#\" names no resource" + refHint + "\nsite.yaml:5:86: \"#a\" names no resource" + refHint + "\nsite.yaml:5:92: \"\" names no resource" + refHint +
 			"\nsite.yaml:6:35: no resource is called exec#seb\n  hint: did you mean exec#sea?\nsite.yaml:7:33: no resource is called exec#see\n  hint: did you mean exec#sea?"},
 	{"a later open name is no hope", list("- exec:", "  - a: {require: [exec#reload]}", "  - \"{{ Data.x }}\":"), "site.yaml:4:23: no resource is called exec#reload"},

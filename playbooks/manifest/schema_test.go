@@ -18,6 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema/schematest"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/health"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -26,16 +27,16 @@ var update = flag.Bool("update", false, "write the expected errors in testdata/b
 // blind lists the bad manifests that the schema cannot tell from good ones.
 var blind = map[string][]string{
 	"references": {
-		"common-require-itself", "common-require-later", "common-require-unknown-name", "common-subscribe-later",
+		"apply-reference-within", "common-require-itself", "common-require-later", "common-require-unknown-name", "common-subscribe-later",
 	},
-	"cycles": {"common-require-in-a-circle", "play-include-itself"},
+	"cycles": {"apply-itself", "common-require-in-a-circle", "play-include-itself"},
 	"expressions": {
-		"ccm-message-syntax", "common-control-empty", "common-control-syntax", "common-control-unknown-name",
+		"apply-name-of-a-host", "ccm-message-syntax", "common-control-empty", "common-control-syntax", "common-control-unknown-name",
 		"common-expression-of-a-shell", "common-expression-syntax", "common-expression-unknown-function",
 		"common-expression-unknown-name", "file-source-of-a-host", "play-data-expression-syntax",
 	},
 	"files": {
-		"play-include-bad", "play-include-folder", "play-include-missing", "play-vars-files-list", "play-vars-files-missing",
+		"apply-list", "apply-missing", "apply-play-keys", "play-include-bad", "play-include-folder", "play-include-missing", "play-vars-files-list", "play-vars-files-missing",
 	},
 	"durations":  {"exec-timeout-too-long", "exec-timeout-without-unit"},
 	"duplicates": {"defaults-twice", "resource-two-spellings"},
@@ -44,7 +45,7 @@ var blind = map[string][]string{
 		"exec-returns-fraction-of-nothing", "exec-returns-huge", "file-force-quoted", "file-mode-digits-without-quotes",
 	},
 	"what goes together, or is required without defaults": {
-		"file-content-and-source", "file-empty-owner", "file-force-without-absent", "file-root-absent",
+		"apply-url-without-checksum", "file-content-and-source", "file-empty-owner", "file-force-without-absent", "file-root-absent",
 		"file-without-anything", "file-without-mode",
 	},
 	"what a type checks by itself": {"exec-blank-command", "exec-environment-null", "exec-returns-outside", "register-address"},
@@ -110,6 +111,7 @@ func vocabulary() []string {
 	add(reflect.TypeFor[commonKeys]())
 	add(reflect.TypeFor[controlKeys]())
 	add(reflect.TypeFor[registration]())
+	add(reflect.TypeFor[health.Check]())
 	for _, name := range []string{"file", "exec"} { // another type need not be in the corpus
 		t, _ := builtin.Types().Lookup(name)
 		words = append(words, t.Name)

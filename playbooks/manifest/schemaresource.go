@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/health"
 )
 
 // resourceSchema describes an item of the list: a map with one type.
@@ -105,6 +106,7 @@ func commonSchemas(t modules.Type) schema.Properties {
 	}
 	shape(list, "control", schema.Ref("control"))
 	shape(list, "each", &schema.Schema{Type: schema.Types{schema.Array, schema.String, schema.Null}, Pattern: anExpression})
+	shape(list, "health_checks", healthSchema())
 	tags := closed.Properties(reflect.TypeFor[commonKeys]()).Get("tags")
 	tags.Items.Not = expressions()
 	shape(list, "tags", tags)
@@ -116,4 +118,16 @@ func commonSchemas(t modules.Type) schema.Properties {
 		shape(entry.Properties, name, number)
 	}
 	return list
+}
+
+// healthSchema describes a list of health checks.
+func healthSchema() *schema.Schema {
+	s := open.Properties(reflect.TypeFor[commonKeys]()).Get("health_checks")
+	check := s.Items
+	tries := schema.Between(1, health.MaxTries, schema.Integer, schema.String, schema.Null)
+	tries.Pattern = anExpression
+	shape(check.Properties, "tries", tries)
+	check.Properties.Get("goss_rules").MinKeys = 1
+	check.Not = &schema.Schema{Type: schema.Types{schema.Object}, Required: []string{"command", "goss_rules"}}
+	return s
 }

@@ -33,20 +33,19 @@ func (s Selection) Select(plays []*Play) ([]*Play, error) {
 	if err := s.check(plays); err != nil {
 		return nil, err
 	}
-	start, first, err := s.start(plays)
+	start, before, err := s.start(plays)
 	if err != nil {
 		return nil, err
 	}
 	var selected []*Play
 	for i, p := range plays[start:] {
 		if i == 0 {
-			for _, r := range p.Resources[:first] {
+			for _, r := range before {
 				r.Unselected = true
 			}
 		}
 		p.selection = &s
-		s.mark(p, p.Resources)
-		if p.JetFile != nil || slices.ContainsFunc(p.Resources, func(r *Resource) bool { return !r.Unselected }) {
+		if s.mark(p, p.Resources) || p.JetFile != nil {
 			selected = append(selected, p)
 		}
 	}
@@ -61,20 +60,42 @@ func (r *Resource) written(name string) bool {
 	return r.Name.Node.Text == name || r.Alias != nil && r.Alias.Node.Text == name
 }
 
-// mark marks the resources of a play that are not selected by their tags.
-func (s *Selection) mark(p *Play, resources []*Resource) {
-	if s == nil {
-		return
-	}
+// mark marks the resources of a play that are not selected by their tags. One that
+// applies a manifest gives its tags to the resources of that, and is left over if
+// any of them is. It reports whether there are any.
+func (s *Selection) mark(p *Play, resources []*Resource) (some bool) {
 	for _, r := range resources {
+		if r.Unselected { // it stands before the start, and so does what it applies
+			continue
+		}
 		if !s.has(append(slices.Clone(p.Tags), r.Tags...)) {
 			r.Unselected = true
 		}
+		if r.Child != nil {
+			r.Child.tag(p, r)
+		}
+		if r.Unselected && r.selectedWithin(s) {
+			r.Unselected, r.OnlyWithin = false, true
+		}
+		some = some || !r.Unselected
 	}
+	return some
+}
+
+// selectedWithin reports whether something of what a resource applies is selected,
+// or may be.
+func (r *Resource) selectedWithin(s *Selection) bool {
+	if r.Unknown() {
+		return s != nil && len(s.Tags) > 0
+	}
+	return r.Child != nil && slices.ContainsFunc(r.Child.Resources, func(one *Resource) bool { return !one.Unselected })
 }
 
 // has decides for the tags of one resource, those of its play among them.
 func (s *Selection) has(tags []string) bool {
+	if s == nil {
+		return true
+	}
 	if len(tags) == 0 {
 		tags = []string{tagUntagged}
 	}
@@ -96,14 +117,17 @@ func (s *Selection) has(tags []string) bool {
 // nothing.
 func (s *Selection) check(plays []*Play) error {
 	var known []string
+	anything := false // some resources have tags that are known only per host
 	for _, p := range plays {
-		if p.JetFile != nil { // its resources have tags of their own
-			return nil
-		}
+		anything = anything || p.JetFile != nil
 		known = append(known, p.Tags...)
-		for _, r := range p.Resources {
+		Walk(p.Resources, func(r *Resource, _ int) {
+			anything = anything || r.Unknown()
 			known = append(known, r.Tags...)
-		}
+		})
+	}
+	if anything {
+		return nil
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
@@ -131,21 +155,22 @@ func knownTags(tag string, known []string) string {
 	return "there are " + strings.Join(known, ", ")
 }
 
-// start finds the resource to start at.
-func (s *Selection) start(plays []*Play) (play, resource int, err error) {
+// start finds the resource to start at, and those of its play that stand before it.
+func (s *Selection) start(plays []*Play) (play int, before []*Resource, err error) {
 	if s.StartAt == "" {
-		return 0, 0, nil
+		return 0, nil, nil
 	}
 	typeName, name, ok := strings.Cut(s.StartAt, "#")
 	if !ok || typeName == "" || name == "" {
-		return 0, 0, fmt.Errorf("--start-at %q: write type#name, as in file#/etc/motd", s.StartAt)
+		return 0, nil, fmt.Errorf("--start-at %q: write type#name, as in file#/etc/motd", s.StartAt)
 	}
 	var all []*Resource
 	hint := "--list-resources shows their names"
 	for i, p := range plays {
-		for j, r := range p.Resources {
+		x := newIndex(p.Resources)
+		for j, r := range x.all {
 			if r.Type.Name == typeName && r.written(name) {
-				return i, j, nil
+				return i, x.all[:x.begins[j]], nil
 			}
 		}
 		all = append(all, p.Resources...)
@@ -156,5 +181,5 @@ func (s *Selection) start(plays []*Play) (play, resource int, err error) {
 	if meant := newIndex(all).suggestion(typeName, name); meant != "" {
 		hint = meant
 	}
-	return 0, 0, fmt.Errorf("--start-at %q: no resource is called that; %s", s.StartAt, hint)
+	return 0, nil, fmt.Errorf("--start-at %q: no resource is called that; %s", s.StartAt, hint)
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates"
@@ -11,6 +12,7 @@ import (
 type Value struct {
 	Node  *yamlpos.Node
 	texts map[*yamlpos.Node]*templates.Text // the scalars that hold expressions
+	keys  bool                              // keys of maps are among them
 }
 
 // value compiles the expressions in n.
@@ -44,6 +46,28 @@ func (l *loader) compile(n *yamlpos.Node, texts map[*yamlpos.Node]*templates.Tex
 	texts[n] = text
 }
 
+// properties compiles the expressions in the properties of a resource. Those that
+// are maps may have them in their keys, too.
+func (l *loader) properties(n *yamlpos.Node) Value {
+	v := l.value(n)
+	before := len(v.texts)
+	for _, pair := range n.Pairs {
+		l.compileKeys(pair.Value, v.texts)
+	}
+	v.keys = len(v.texts) > before
+	return v
+}
+
+func (l *loader) compileKeys(n *yamlpos.Node, texts map[*yamlpos.Node]*templates.Text) {
+	for _, item := range n.Items {
+		l.compileKeys(item, texts)
+	}
+	for _, pair := range n.Pairs {
+		l.compile(pair.Key, texts)
+		l.compileKeys(pair.Value, texts)
+	}
+}
+
 // Literal is a value without expressions.
 func Literal(n *yamlpos.Node) Value { return Value{Node: n} }
 
@@ -59,7 +83,7 @@ func (v Value) Resolve(ctx context.Context, env *templates.Env) (*yamlpos.Node, 
 	if !v.HasExpressions() {
 		return v.Node, nil
 	}
-	return v.Node.Map(func(n *yamlpos.Node) (*yamlpos.Node, error) {
+	resolved, err := v.Node.Map(func(n *yamlpos.Node) (*yamlpos.Node, error) {
 		text := v.texts[n]
 		if text == nil {
 			return n, nil
@@ -70,6 +94,43 @@ func (v Value) Resolve(ctx context.Context, env *templates.Env) (*yamlpos.Node, 
 		}
 		return yamlpos.From(n, result), nil
 	})
+	if err != nil || !v.keys {
+		return resolved, err
+	}
+	return v.resolveKeys(ctx, env, resolved)
+}
+
+// resolveKeys gives a copy in which the keys of maps are replaced too. Two that
+// come to the same are an error.
+func (v Value) resolveKeys(ctx context.Context, env *templates.Env, n *yamlpos.Node) (*yamlpos.Node, error) {
+	changed := *n
+	changed.Items = slices.Clone(n.Items)
+	changed.Pairs = slices.Clone(n.Pairs)
+	var err error
+	for i, item := range changed.Items {
+		if changed.Items[i], err = v.resolveKeys(ctx, env, item); err != nil {
+			return nil, err
+		}
+	}
+	seen := map[string]bool{}
+	for i, pair := range changed.Pairs {
+		if text := v.texts[pair.Key]; text != nil {
+			key, err := text.String(ctx, env)
+			if err != nil {
+				return nil, err
+			}
+			changed.Pairs[i].Key = yamlpos.From(pair.Key, key)
+		}
+		if key := changed.Pairs[i].Key; seen[key.Text] {
+			return nil, key.Errorf("", "two keys come to %q", key.Text)
+		} else if seen[key.Text] = true; key.Text == "" {
+			return nil, key.Errorf("", "the key comes to nothing")
+		}
+		if changed.Pairs[i].Value, err = v.resolveKeys(ctx, env, pair.Value); err != nil {
+			return nil, err
+		}
+	}
+	return &changed, nil
 }
 
 // Text resolves a scalar to its text.

@@ -82,6 +82,8 @@ func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
 		say(result(modules.Result{Status: "odd"}))
 	case "many changes":
 		say(result(modules.Result{Status: modules.Changed, Changes: make([]modules.Change, 2000)}))
+	case "unasked health":
+		say(result(modules.Result{Health: []modules.HealthVerdict{{Status: modules.HealthOK}}}))
 	case "foreign content":
 		say(&modules.Message{Want: &modules.Want{SHA256: []string{strings.Repeat("0", 64)}}})
 	case "want of nothing":

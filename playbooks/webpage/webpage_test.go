@@ -1,4 +1,4 @@
-package main
+package webpage
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 )
 
@@ -67,40 +66,22 @@ func moved(to string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }
 }
 
-// webserve serves a folder of a script to ann, whose password is secret:
-// webserve FOLDER. $WEB is the address.
-func webserve(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: webserve FOLDER")
-	}
-	folder := http.FileServer(http.Dir(ts.MkAbs(args[0])))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if user, password, _ := r.BasicAuth(); user != "ann" || password != "secret" {
-			http.Error(w, "who is this?", http.StatusUnauthorized)
-			return
-		}
-		folder.ServeHTTP(w, r)
-	}))
-	ts.Defer(server.Close)
-	ts.Setenv("WEB", strings.TrimPrefix(server.URL, "http://"))
-}
-
 func readPage(t *testing.T, transport http.RoundTripper, address string) (string, error) {
-	page, err := parseWebPage(address)
+	page, err := Parse(address)
 	require.NoError(t, err)
-	data, err := page.read(t.Context(), transport, time.Minute)
+	data, err := page.Read(t.Context(), transport, Limits{time.Minute, Data.Bytes})
 	return string(data), err
 }
 
-func TestWebPage(t *testing.T) {
+func TestPage(t *testing.T) {
 	s := newWebServer(t, httptest.NewServer)
 	other := newWebServer(t, httptest.NewServer)
 	other.pages["/"] = text("elsewhere")
 	other.pages["/back"] = moved(s.URL + "/data")
 	s.pages["/data"] = text("a: 1\n")
 	s.pages["/empty"] = text("")
-	s.pages["/max"] = text(strings.Repeat("x", maxPage))
-	s.pages["/large"] = text(strings.Repeat("x", maxPage+1))
+	s.pages["/max"] = text(strings.Repeat("x", int(Data.Bytes)))
+	s.pages["/large"] = text(strings.Repeat("x", int(Data.Bytes)+1))
 	s.pages["/created"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }
 	s.pages["/forbidden"] = func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "hunter2", http.StatusUnauthorized)
@@ -160,10 +141,10 @@ func TestWebPage(t *testing.T) {
 	}
 	got, err := readPage(t, http.DefaultTransport, s.URL+"/max")
 	require.NoError(t, err)
-	require.Len(t, got, maxPage)
+	require.Len(t, got, int(Data.Bytes))
 }
 
-func TestWebPageEncrypted(t *testing.T) {
+func TestPageEncrypted(t *testing.T) {
 	s := newWebServer(t, func(h http.Handler) *httptest.Server {
 		s := httptest.NewUnstartedServer(h)
 		s.Config.ErrorLog = log.New(io.Discard, "", 0) // a client that does not trust it is no surprise
@@ -196,7 +177,7 @@ func TestWebPageEncrypted(t *testing.T) {
 	require.EqualError(t, err, "reading "+s.URL+"/data: tls: failed to verify certificate: x509: certificate signed by unknown authority")
 }
 
-func TestWebPageEnds(t *testing.T) {
+func TestPageEnds(t *testing.T) {
 	s := newWebServer(t, httptest.NewServer)
 	s.pages["/silent"] = func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	s.pages["/slow"] = func(w http.ResponseWriter, r *http.Request) {
@@ -205,19 +186,19 @@ func TestWebPageEnds(t *testing.T) {
 		<-r.Context().Done()
 	}
 	for _, path := range []string{"/silent", "/slow"} {
-		page, err := parseWebPage(s.with("ann:hunter2@", path))
+		page, err := Parse(s.with("ann:hunter2@", path))
 		require.NoError(t, err)
-		_, err = page.read(t.Context(), http.DefaultTransport, 50*time.Millisecond)
+		_, err = page.Read(t.Context(), http.DefaultTransport, Limits{50 * time.Millisecond, Data.Bytes})
 		require.EqualError(t, err, "reading "+s.URL+path+": no answer within 50ms")
 
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errors.New("interrupted"))
-		_, err = page.read(ctx, http.DefaultTransport, time.Minute)
+		_, err = page.Read(ctx, http.DefaultTransport, Limits{time.Minute, Data.Bytes})
 		require.EqualError(t, err, "reading "+s.URL+path+": interrupted")
 	}
 }
 
-func TestParseWebPage(t *testing.T) {
+func TestParse(t *testing.T) {
 	const bad = "this is no valid URL: write https://host/path, with %XX for special characters in a password"
 	for _, c := range []struct {
 		url, shown string
@@ -241,19 +222,19 @@ func TestParseWebPage(t *testing.T) {
 		{"https://ann:hunter2@/x", "", false, bad},
 		{"https://h\x1b[2J/", "", false, bad},
 	} {
-		page, err := parseWebPage(c.url)
+		page, err := Parse(c.url)
 		if c.err != "" {
 			require.EqualError(t, err, c.err, c.url)
 			continue
 		}
 		require.NoError(t, err)
 		require.Equal(t, c.shown, page.String())
-		require.Equal(t, c.clear, page.inTheClear(), c.url)
+		require.Equal(t, c.clear, page.InTheClear(), c.url)
 	}
 }
 
-// FuzzWebPage holds that nothing of user, password and query is shown.
-func FuzzWebPage(f *testing.F) {
+// FuzzPage holds that nothing of user, password and query is shown.
+func FuzzPage(f *testing.F) {
 	for _, address := range []string{"https://h/x", "http://h:1/a?b=c#d", "https://[::1]/", "http://h/%zz", "http://a b/", "https://h/x@y"} {
 		f.Add(address)
 	}
@@ -263,7 +244,7 @@ func FuzzWebPage(f *testing.F) {
 			return
 		}
 		user := url.UserPassword("hunter2-user", "hunter2 @/:").String()
-		page, err := parseWebPage(scheme + "://" + user + "@" + rest)
+		page, err := Parse(scheme + "://" + user + "@" + rest)
 		if err != nil {
 			require.NotContains(t, err.Error(), "hunter2")
 			return

@@ -1,6 +1,9 @@
-package main
+// Package webpage reads what a URL leads to, and keeps its secrets: no text shows
+// a password, no redirect takes one to another server.
+package webpage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,32 +14,38 @@ import (
 	"time"
 )
 
-const (
-	webLimit     = 10 * time.Second // for one page, redirects included
-	maxPage      = 16 << 20         // bytes
-	maxRedirects = 5
-)
+const maxRedirects = 5
 
-// A webPage is what a URL leads to. Its String shows neither user and password
-// nor the values of a query, which can be secrets too.
-type webPage struct {
+// Limits bound the reading of one page.
+type Limits struct {
+	Time  time.Duration // redirects included
+	Bytes int64
+}
+
+// Data is for pages that are read into memory: 16 MiB within 10 seconds.
+var Data = Limits{Time: 10 * time.Second, Bytes: 16 << 20}
+
+// A Page is what a URL leads to. Its String shows neither user and password nor
+// the values of a query, which can be secrets too.
+type Page struct {
 	url  *url.URL // without user information
 	user *url.Userinfo
 }
 
-// parseWebPage reads an http or https URL, which may hold user and password.
-func parseWebPage(text string) (webPage, error) {
+// Parse reads an http or https URL, which may hold user and password. The error
+// shows nothing of it.
+func Parse(text string) (Page, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" { // the text of err would show the password
-		return webPage{}, errors.New("this is no valid URL: write https://host/path, with %XX for special characters in a password")
+		return Page{}, errors.New("this is no valid URL: write https://host/path, with %XX for special characters in a password")
 	}
 	user := u.User
 	u.User = nil
-	return webPage{u, user}, nil
+	return Page{u, user}, nil
 }
 
 // String implements [fmt.Stringer].
-func (p webPage) String() string {
+func (p Page) String() string {
 	shown := *p.url
 	shown.Fragment, shown.RawFragment = "", ""
 	if shown.RawQuery != "" {
@@ -45,19 +54,28 @@ func (p webPage) String() string {
 	return shown.String()
 }
 
-// inTheClear reports whether the password can be read on its way.
-func (p webPage) inTheClear() bool {
+// InTheClear reports whether the password can be read on its way.
+func (p Page) InTheClear() bool {
 	ip := net.ParseIP(p.url.Hostname())
 	local := p.url.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 	return p.user != nil && p.url.Scheme == "http" && !local
 }
 
-// read fetches the page within the limit.
-func (p webPage) read(ctx context.Context, transport http.RoundTripper, limit time.Duration) ([]byte, error) {
-	tooLate := fmt.Errorf("no answer within %v", limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLate)
+// Read fetches the page.
+func (p Page) Read(ctx context.Context, transport http.RoundTripper, limits Limits) ([]byte, error) {
+	var page bytes.Buffer
+	if err := p.CopyTo(ctx, transport, limits, &page); err != nil {
+		return nil, err
+	}
+	return page.Bytes(), nil
+}
+
+// CopyTo writes the page to w. After an error a part of it may have been written.
+func (p Page) CopyTo(ctx context.Context, transport http.RoundTripper, limits Limits, w io.Writer) error {
+	tooLate := fmt.Errorf("no answer within %v", limits.Time)
+	ctx, cancel := context.WithTimeoutCause(ctx, limits.Time, tooLate)
 	defer cancel()
-	data, err := p.get(ctx, transport)
+	err := p.get(ctx, transport, limits.Bytes, w)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -65,15 +83,15 @@ func (p webPage) read(ctx context.Context, transport http.RoundTripper, limit ti
 		err = failed.Err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", p, err)
+		return fmt.Errorf("reading %s: %w", p, err)
 	}
-	return data, nil
+	return nil
 }
 
-func (p webPage) get(ctx context.Context, transport http.RoundTripper) ([]byte, error) {
+func (p Page) get(ctx context.Context, transport http.RoundTripper, most int64, w io.Writer) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url.String(), nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if p.user != nil {
 		password, _ := p.user.Password()
@@ -82,17 +100,17 @@ func (p webPage) get(ctx context.Context, transport http.RoundTripper) ([]byte, 
 	client := http.Client{Transport: transport, CheckRedirect: checkRedirect}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the answer is %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+		return fmt.Errorf("the answer is %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
-	if len(data) > maxPage {
-		return nil, fmt.Errorf("larger than %d MiB", maxPage>>20)
+	n, err := io.Copy(w, io.LimitReader(resp.Body, most+1))
+	if n > most {
+		return fmt.Errorf("larger than %d MiB", most>>20)
 	}
-	return data, err
+	return err
 }
 
 // checkRedirect lets a page lead to another one, but takes credentials only to

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+func (a *app) checkHealthCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check-health MANIFEST...",
+		Short: "run the health checks of manifests, and change nothing",
+		Long: `check-health runs the health checks of the resources in manifests and nothing
+else: nothing is changed, and no lock is taken. control and require apply as in
+any run: a check is not asked if something that its resource requires is not
+well. Resources without health checks are silent and count as stable.
+
+The exit status is 2 if a check is not OK.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.checkHealth(cmd.Context(), args) },
+	}
+}
+
+func (a *app) checkHealth(ctx context.Context, paths []string) error {
+	switch {
+	case a.flags.check:
+		return errors.New("cannot set healthcheck only and noop mode at the same time; leave --check out: check-health changes nothing")
+	case a.flags.listResources:
+		return a.manifests(ctx, paths)
+	}
+	r, err := a.manifestRunner(ctx, paths)
+	if err != nil {
+		return err
+	}
+	defer r.Dialer.Close()
+	r.Options.Monitor = true
+	return a.run(ctx, r, events.TextOptions{})
+}

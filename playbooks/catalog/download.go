@@ -1,0 +1,176 @@
+package catalog
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/archive/download"
+)
+
+// Downloads are the files that a run gets from web servers for its hosts: each at
+// most once, when the first host asks for it. They are kept in files of mode 0600
+// that have no name any more.
+type Downloads struct {
+	Client download.Client
+
+	mu     sync.Mutex
+	known  map[string]*fetched // by what is asked of the server
+	work   sync.WaitGroup
+	closed chan struct{}
+}
+
+// NewDownloads makes an empty store. It is to be closed when no host asks any
+// more.
+func NewDownloads() *Downloads {
+	return &Downloads{known: map[string]*fetched{}, closed: make(chan struct{})}
+}
+
+// Close ends what is under way and gives the disk space back.
+func (d *Downloads) Close() {
+	close(d.closed)
+	d.work.Wait()
+	for _, f := range d.known {
+		if f.file != nil {
+			f.file.Close()
+		}
+	}
+}
+
+// fetched is one download, once it has been asked for.
+type fetched struct {
+	token   string // what hosts call it: it says nothing about credentials
+	request modules.Download
+	once    sync.Once
+	done    chan struct{} // closed once what follows is set
+	file    *os.File
+	size    int64
+	err     error
+}
+
+// promise gives what a request is called by hosts.
+func (d *Downloads) promise(request modules.Download) (*fetched, error) {
+	key, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.known[string(key)]
+	if f == nil {
+		var token [sha256.Size]byte
+		rand.Read(token[:]) // never fails
+		f = &fetched{token: hex.EncodeToString(token[:]), request: request, done: make(chan struct{})}
+		d.known[string(key)] = f
+	}
+	return f, nil
+}
+
+// await begins the download unless it has begun, and waits for its end or that of
+// ctx. Other hosts may wait for it as well, so it does not end with ctx.
+func (d *Downloads) await(ctx context.Context, f *fetched) {
+	f.once.Do(func() {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		d.work.Go(func() {
+			defer cancel()
+			f.file, f.size, f.err = d.get(ctx, f.request)
+			close(f.done)
+		})
+		d.work.Go(func() {
+			select {
+			case <-d.closed:
+				cancel()
+			case <-ctx.Done():
+			}
+		})
+	})
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+	}
+}
+
+func (d *Downloads) get(ctx context.Context, request modules.Download) (*os.File, int64, error) {
+	file, err := os.CreateTemp("", ".ccm-push-")
+	if err != nil {
+		return nil, 0, err
+	}
+	err = os.Remove(file.Name())
+	part := download.Part{}
+	if err == nil {
+		err = d.Client.Get(ctx, request, file, &part)
+	}
+	if err == nil {
+		err = verify(file, part.Size, request.SHA256)
+	}
+	if err != nil {
+		file.Close()
+		return nil, 0, fmt.Errorf("on the controller: %w", err)
+	}
+	return file, part.Size, nil
+}
+
+func verify(file *os.File, size int64, want string) error {
+	if want == "" {
+		return nil
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(file, 0, size)); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(hash.Sum(nil)); got != want {
+		return fmt.Errorf("checksum mismatch, expected %q got %q", want, got)
+	}
+	return nil
+}
+
+var errNotWaited = errors.New("the download has not ended")
+
+// open gives the bytes of a download that has been waited for.
+func (f *fetched) open() (io.ReadCloser, int64, error) {
+	select {
+	case <-f.done:
+	default:
+		return nil, 0, errNotWaited
+	}
+	if f.err != nil {
+		return nil, 0, f.err
+	}
+	return io.NopCloser(io.NewSectionReader(f.file, 0, f.size)), f.size, nil
+}
+
+// download promises a file to the host. Nothing is got where nothing is applied.
+func (p *compilation) download(_ context.Context, request modules.Download) (modules.Content, error) {
+	p.unfit() // which download it is is the host's own
+	if p.opts.Downloads == nil {
+		var none [sha256.Size]byte
+		return modules.PromisedContent(hex.EncodeToString(none[:])), nil
+	}
+	f, err := p.opts.Downloads.promise(request)
+	if err != nil {
+		return modules.Content{}, err
+	}
+	if p.out.Contents.downloads == nil {
+		p.out.Contents.from, p.out.Contents.downloads = p.opts.Downloads, map[string]*fetched{}
+	}
+	p.out.Contents.downloads[f.token] = f
+	return modules.PromisedContent(f.token), nil
+}
+
+// Promised reports whether a content has to be waited for before it is opened.
+func (c Contents) Promised(digest string) bool { return c.downloads[digest] != nil }
+
+// Await waits until a promised content can be opened, or until ctx ends.
+func (c Contents) Await(ctx context.Context, digest string) {
+	if f := c.downloads[digest]; f != nil {
+		c.from.await(ctx, f)
+	}
+}

@@ -1,0 +1,132 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// promised finds the tokens in the properties of a catalog.
+var promised = regexp.MustCompile(`"promised":"([0-9a-f]{64})"`)
+
+// TestDownloads compiles archives for hosts and gets them once.
+func TestDownloads(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var asks atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asks.Add(1)
+		fmt.Fprint(w, r.URL.Path)
+	}))
+	defer server.Close()
+	downloads := NewDownloads()
+	text := play(
+		`- archive: [/a.zip: {url: "`+server.URL+`/a.zip", username: u, password: secret, fetch: controller, owner: root, group: root}]`,
+		`- archive: [/b.zip: {url: "`+server.URL+`/a.zip", username: u, password: secret, fetch: controller, owner: root, group: root}]`,
+		`- archive: [/c.zip: {url: "`+server.URL+`/a.zip", username: u, password: other, fetch: controller, owner: root, group: root}]`,
+	)
+	c := compiler(t, text, nil, Options{Downloads: downloads})
+	tokens := map[string]bool{}
+	var all []Contents
+	for _, name := range []string{"web1", "web2"} {
+		compiled, err := c.Compile(t.Context(), Host{Name: name})
+		require.NoError(t, err)
+		require.False(t, compiled.NeedsFull)
+		for _, e := range compiled.Catalog.Entries {
+			require.NotContains(t, string(e.Properties), "secret")
+			token := promised.FindStringSubmatch(string(e.Properties))[1]
+			require.True(t, compiled.Contents.Has(token))
+			require.True(t, compiled.Contents.Promised(token))
+			_, _, err := compiled.Contents.Open(token)
+			require.Equal(t, errNotWaited, err)
+			tokens[token] = true
+		}
+		all = append(all, compiled.Contents)
+	}
+	require.Len(t, tokens, 2, "equal requests are one, on all hosts")
+	require.Zero(t, asks.Load(), "nobody has asked yet")
+
+	var work sync.WaitGroup
+	for _, contents := range all {
+		for token := range tokens {
+			work.Go(func() { contents.Await(context.Background(), token) })
+		}
+	}
+	work.Wait()
+	require.Equal(t, int64(2), asks.Load())
+	for token := range tokens {
+		r, size, err := all[1].Open(token)
+		require.NoError(t, err)
+		b, err := io.ReadAll(r)
+		require.NoError(t, err)
+		require.Equal(t, "/a.zip", string(b))
+		require.Equal(t, int64(len(b)), size)
+	}
+	entries, err := os.ReadDir(os.TempDir())
+	require.NoError(t, err)
+	require.Empty(t, entries, "what is kept has no name")
+	downloads.Close()
+}
+
+// TestDownloadsEnd closes the store in the middle of a download.
+func TestDownloadsEnd(t *testing.T) {
+	begun := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	downloads := NewDownloads()
+	c := compiler(t, play(`- archive: [/a.zip: {url: "`+server.URL+`/a.zip", fetch: controller, owner: root, group: root}]`), nil, Options{Downloads: downloads})
+	compiled, err := c.Compile(t.Context(), Host{})
+	require.NoError(t, err)
+	token := promised.FindStringSubmatch(string(compiled.Catalog.Entries[0].Properties))[1]
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-begun
+		cancel() // one host has gone; another may still wait
+	}()
+	compiled.Contents.Await(ctx, token)
+	_, _, err = compiled.Contents.Open(token)
+	require.Equal(t, errNotWaited, err)
+	downloads.Close()
+	compiled.Contents.Await(t.Context(), token)
+	_, _, err = compiled.Contents.Open(token)
+	require.EqualError(t, err, "on the controller: "+server.URL+"/a.zip: context canceled")
+}
+
+// TestNothingIsDownloadedToLook compiles where nothing is applied.
+func TestNothingIsDownloadedToLook(t *testing.T) {
+	c := compiler(t, play(`- archive: [/a.zip: {url: "http://192.0.2.1/a.zip", fetch: controller, extract_parent: /opt, owner: root, group: root}]`), nil, Options{})
+	compiled, err := c.Compile(t.Context(), Host{})
+	require.NoError(t, err)
+	require.True(t, compiled.NeedsFull)
+	require.True(t, c.NeedsFull())
+	token := promised.FindStringSubmatch(string(compiled.Catalog.Entries[0].Properties))[1]
+	require.False(t, compiled.Contents.Has(token))
+}
+
+// TestNeedsFull decides before any host is known.
+func TestNeedsFull(t *testing.T) {
+	const rest = `url: "https://h/a.zip", owner: root, group: root`
+	for resource, want := range map[string]bool{
+		`- exec: [a: {}]`:                                                                   false,
+		`- archive: [/a.zip: {` + rest + `}]`:                                               true,
+		`- archive: [/a.zip: {` + rest + `, fetch: controller}]`:                            false,
+		`- archive: [/a.zip: {` + rest + `, fetch: "{{ Facts.os }}"}]`:                      true,
+		`- archive: [/a.zip: {` + rest + `, fetch: controller, extract_parent: "{{ 1 }}"}]`: false,
+		`- archive: [/a.zip: {` + rest + `, control: {if: Facts.os == 'linux'}}]`:           false,
+		`- archive: [{"/{{ Item }}.zip": {` + rest + `, each: [a]}}]`:                       false,
+		`- archive: [/a.zip: {ensure: absent}]`:                                             false,
+	} {
+		require.Equal(t, want, compiler(t, play(resource), nil, Options{}).NeedsFull(), resource)
+	}
+}

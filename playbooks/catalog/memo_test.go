@@ -1,0 +1,126 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// expressions read what a host has in every way there is.
+var expressions = []string{
+	"{{ Data.a }}", "{{ Data.map.b }}", "{{ Data['map'].c }}", "{{ toJSON(Data.map) }}", "{{ Facts.os.name }}", "{{ toJSON(Facts.os) }}",
+	"{{ lookup('data.a') }}", "{{ lookup('facts.os.name', 'none') }}", "{{ lookup('data.list.#') }}", "{{ lookup('data.' + Data.key) }}",
+	"{{ Data[Data.key] }}", "{{ let d = Data; d.a }}", "{{ Data.list[0] }}", "{{ join(map(Data.list, # + Data.a)) }}", "{{ toJSON(Data) }}",
+	"{{ Data?.maybe ?? 'no' }}", "{{ 'maybe' in Data }}", "{{ keys(Data.map) | len() }}", "{{ Data.a == Facts.os.name ? Data.map.b : Data.map.c }}",
+	"{{ template('t.templ') }}", "{{ jet('j.jet') }}", "{{ jet('[[ Data.map.c ]]') }}", "{{ template('{{ Data.a }}') }}", "{{ jet('all.jet') }}",
+	"{{ jet('if.jet') }}", "{{ template('g.gotmpl') }}", "{{ jet('include.jet') }}", "{{ jet('set.jet') }}", "{{ file('f.txt') }}",
+	"{{ Item }}", "{{ Item }}{{ Data.a }}", "{{ any(Data.list, # == Data.a) }}", "{{ Data.map | toPairs() | len() }}{{ values(Data.map) | len() }}",
+}
+
+var memoFiles = map[string]string{
+	"t.templ":     "{{ Data.map.b }} {{ Facts.os.name }}",
+	"j.jet":       `[[ lookup("data.a") ]] [[ Facts.os.name ]] [[ if isset(Data.maybe) ]]maybe[[ end ]]`,
+	"all.jet":     `[[ range k, v := Data.map ]][[ k ]]=[[ v ]] [[ end ]]`,
+	"if.jet":      `[[ d := Data ]][[ if d.a == "1" ]][[ d.map.b ]][[ else ]][[ d.map.c ]][[ end ]]`,
+	"g.gotmpl":    `{{ with .Data }}{{ .a }}{{ end }} {{ .Facts.os.name }}`,
+	"include.jet": `[[ include "context.jet" Data.map ]][[ include "j.jet" ]]`,
+	"context.jet": `[[ .b ]]`,
+	"set.jet":     `[[ m := Data["map"] ]][[ m["c"] ]]`,
+	"f.txt":       strings.Repeat("the same for all\n", 100),
+}
+
+// randomHost is a host whose inputs are often those of another one.
+func randomHost(rng *rand.Rand, i int) Host {
+	pick := func() string { return fmt.Sprint(rng.IntN(3)) }
+	vars := map[string]any{
+		"a": pick(), "map": map[string]any{"b": pick(), "c": pick()}, "key": []any{"a", "other"}[rng.IntN(2)], "other": pick(),
+		"list": []any{pick(), pick()}, "unrelated": i,
+	}
+	if rng.IntN(2) == 0 {
+		vars["maybe"] = pick()
+	}
+	vars["unrelated"] = int64(i)
+	return Host{
+		Name:  fmt.Sprint("host", i),
+		Facts: map[string]any{"os": map[string]any{"name": pick(), "id": pick()}, "serial": int64(i)},
+		Vars:  vars,
+	}
+}
+
+// A host gets what it would get if it were the only one, however many have been
+// compiled before.
+func TestHostsDoNotShareWhatDiffers(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("ccm:\n  resources:\n    - file:\n        - defaults: {ensure: present, owner: root, group: root, mode: '0644'}\n")
+	padding := strings.Repeat("p", 600) // so that contents travel as hashes
+	for i, e := range expressions {
+		each, name := "", fmt.Sprintf("/f%d", i)
+		if strings.Contains(e, "Item") || i%5 == 0 {
+			each, name = ", each: [x, '{{ Data.a }}', z]", name+"-{{ Item }}"
+		}
+		content, err := json.Marshal([]string{e, e + padding}[i%2])
+		require.NoError(t, err)
+		fmt.Fprintf(&b, "        - %q: {content: %s%s}\n", name, content, each)
+	}
+	site := b.String()
+	shared := compiler(t, site, memoFiles, Options{})
+	rng := rand.New(rand.NewPCG(1, 2))
+	compiled := 0
+	for i := range 100 {
+		host := randomHost(rng, i)
+		got, err := shared.Compile(context.Background(), host)
+		alone := compiler(t, site, memoFiles, Options{})
+		want, wantErr := alone.Compile(context.Background(), host)
+		require.Equal(t, fmt.Sprint(wantErr), fmt.Sprint(err))
+		if err != nil { // such as of what only some hosts have
+			continue
+		}
+		compiled++
+		require.Equal(t, want.Catalog, got.Catalog)
+		require.Equal(t, bytesOf(t, want.Contents), bytesOf(t, got.Contents))
+		alone.Close()
+	}
+	require.Greater(t, compiled, 90)
+	require.NotEmpty(t, shared.memo.young)
+}
+
+// bytesOf reads all contents.
+func bytesOf(t *testing.T, c Contents) map[string]string {
+	all := map[string]string{}
+	for _, digest := range slices.Concat(slices.Collect(maps.Keys(c.texts)), slices.Collect(maps.Keys(c.files))) {
+		r, _, err := c.Open(digest)
+		require.NoError(t, err)
+		b, err := io.ReadAll(r)
+		require.NoError(t, err)
+		all[digest] = string(b)
+		r.Close()
+	}
+	return all
+}
+
+// What equal hosts ask for is made once, and forgotten when it is not asked for.
+func TestMemoIsUsedAndBounded(t *testing.T) {
+	site := "ccm:\n  resources:\n    - file:\n        - /a: {ensure: present, content: \"{{ Data.x }}\", " + root + "}\n"
+	c := compiler(t, site, nil, Options{})
+	compile := func(x string) *Compiled {
+		out, err := c.Compile(context.Background(), Host{Name: "h", Facts: map[string]any{}, Vars: map[string]any{"x": x}})
+		require.NoError(t, err)
+		return out
+	}
+	first, second := compile("1"), compile("1")
+	require.Same(t, &first.Catalog.Entries[0].Properties[0], &second.Catalog.Entries[0].Properties[0])
+	big := strings.Repeat("x", 1<<20)
+	for i := range 50 {
+		compile(fmt.Sprint(i, big))
+	}
+	require.LessOrEqual(t, c.memo.size, int64(maxMemo))
+	require.Less(t, len(c.memo.young)+len(c.memo.old), 40)
+}

@@ -1,0 +1,180 @@
+package manifest
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// TreeBounds are those of what a folder of templates may come to.
+func TreeBounds() templates.ScaffoldBounds {
+	return templates.ScaffoldBounds{
+		Nodes: modules.MaxTreeNodes,
+		Size:  modules.MaxTreeSize,
+		Path:  modules.ValidateTreePath,
+		Link:  modules.ValidateTreeLink,
+	}
+}
+
+// Templates reads the folder that a request is about.
+func Templates(files *templates.Files, r modules.TreeRequest) (*templates.ScaffoldTree, error) {
+	s := templates.Scaffold{Folder: r.Source, Go: r.Engine == "go", Delims: templates.Delims{Left: r.Left, Right: r.Right}}
+	return files.Scaffold(s, TreeBounds())
+}
+
+// A treeUse is the folder of templates that a resource has rendered.
+type treeUse struct {
+	modules.TreeUse
+	at      *yamlpos.Node // the property that names the folder
+	literal bool          // whether all is known that the templates are read with
+}
+
+// usesTree gives the folder of templates of a resource; nil if it has none.
+func (r *Resource) usesTree() *treeUse {
+	res := r.Type.New()
+	renderer, ok := res.(modules.TreeRenderer)
+	if !ok {
+		return nil
+	}
+	// What does not fit has been reported.
+	_ = yamlpos.Decode(r.Properties.Node, res, yamlpos.Open(r.Properties.Open))
+	modules.SetDefaults(res)
+	use := &treeUse{TreeUse: renderer.TreeUse(), at: r.Name.Node, literal: true}
+	for _, f := range modules.Fields(res) {
+		node := propertyNode(r.Type, r.Properties.Node, f.Name)
+		if node == nil {
+			continue
+		}
+		if f.PlayTree {
+			use.at = node
+		}
+		if slices.Contains(use.From, f.Name) && r.Properties.Open(node) {
+			use.literal = false
+		}
+	}
+	use.literal = use.literal && use.Request.Source != ""
+	return use
+}
+
+// checkTree reports what is wrong with the folder of templates of a resource. That
+// of a resource that not every host needs may be missing.
+func (r *Resource) checkTree(files *templates.Files) error {
+	use := r.usesTree()
+	if use == nil || !use.literal {
+		return nil
+	}
+	_, err := Templates(files, use.Request)
+	if !r.Unconditional() && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return placeAll(use.at, err)
+}
+
+// placeAll gives those of joined errors that have no position that of n.
+func placeAll(n *yamlpos.Node, err error) error {
+	var errs yamlpos.Errors
+	for _, e := range parts(err) {
+		errs.Add(templates.Place(n, e))
+	}
+	return errs.Err()
+}
+
+// parts takes joined errors apart.
+func parts(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	_, positioned := err.(*templates.Error)
+	switch {
+	case err == nil:
+		return nil
+	case positioned || !ok:
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, parts(e)...)
+	}
+	return all
+}
+
+// treeFacts gives the facts that the templates of a folder can read.
+func (r *Resource) treeFacts(files *templates.Files) (paths []string, all bool) {
+	use := r.usesTree()
+	switch {
+	case use == nil:
+		return nil, false
+	case !use.literal:
+		return nil, use.Request.Source != "" || r.Properties.HasExpressions()
+	}
+	tree, err := Templates(files, use.Request)
+	if err != nil {
+		return nil, false // which is reported, or nobody needs it
+	}
+	return tree.Facts()
+}
+
+// treePaths reports the paths in the templates of a folder that a host could
+// choose.
+func (r *Resource) treePaths(files *templates.Files, taint templates.Taint) error {
+	use := r.usesTree()
+	if use == nil || !use.literal {
+		return nil
+	}
+	tree, err := Templates(files, use.Request)
+	if err != nil {
+		return nil // which is reported by checkTree
+	}
+	return tree.CheckPaths(r.treeTaint(use, taint))
+}
+
+// treeTaint says in what a host has had a say as the templates of a folder see it:
+// a property may have taken the place of the data.
+func (r *Resource) treeTaint(use *treeUse, taint templates.Taint) templates.Taint {
+	node := propertyNode(r.Type, r.Properties.Node, use.Data)
+	if use.Data == "" || given(node) == nil {
+		return taint
+	}
+	inside := templates.Taint{Item: taint.Item, Data: map[string]bool{}}
+	if text := r.Properties.texts[node]; text != nil { // an expression that gives all of it, or nothing
+		inside.AllData = text.FromHost(taint)
+		inside.Data = taint.Data
+		return inside
+	}
+	for _, pair := range node.Pairs {
+		hostile := r.hostile(pair.Value, taint)
+		key := r.Properties.texts[pair.Key]
+		if key != nil && (hostile || key.FromHost(taint)) {
+			inside.AllData = true
+		}
+		inside.Data[pair.Key.Text] = hostile
+	}
+	return inside
+}
+
+// hostile reports whether any part of a property can hold what a host sent.
+func (r *Resource) hostile(n *yamlpos.Node, taint templates.Taint) bool {
+	if text := r.Properties.texts[n]; text != nil {
+		return text.FromHost(taint)
+	}
+	return slices.ContainsFunc(n.Items, func(item *yamlpos.Node) bool { return r.hostile(item, taint) }) ||
+		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return r.hostile(p.Value, taint) })
+}
+
+// Tree gives the folder of templates that a resource needs for one host. data are
+// the keys of the data that are made of facts.
+func (r *Resource) Tree(files *templates.Files, request modules.TreeRequest, data map[string]bool) (*templates.ScaffoldTree, error) {
+	tree, err := Templates(files, request)
+	if err != nil {
+		return nil, err
+	}
+	use := r.usesTree()
+	if use == nil || use.literal { // CheckPaths has looked at that
+		return tree, nil
+	}
+	taint := templates.Taint{Data: data}
+	taint.Item = r.Each.FromHost(taint)
+	return tree, tree.CheckPaths(r.treeTaint(use, taint))
+}
