@@ -7,7 +7,7 @@ FUZZTIME    ?= 20s
 BENCH       ?= .
 # Host programs to embed, such as linux/amd64; empty means all of them.
 TARGETS     ?=
-# The largest compressed linux/amd64 host program that `make size` accepts, in bytes.
+# The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
 SIZE_LIMIT  ?= 2000000
 
 BUILDS = modules/builds/bin
@@ -41,14 +41,15 @@ check: fmt vet staticcheck tidy race reproducible
 fmt:
 	@files=$$(gofmt -l .) && if [ -n "$$files" ]; then echo "gofmt -w these files:" >&2; echo "$$files" >&2; exit 1; fi
 
-# The e2e tag takes in the files that `make e2e` runs.
+# The e2e tag takes in the files that `make e2e` runs, the full one those of the
+# full host program.
 .PHONY: vet
 vet:
-	$(GO) vet -tags e2e ./...
+	$(GO) vet -tags e2e,full ./...
 
 .PHONY: staticcheck
 staticcheck:
-	$(GO) run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK) -tags e2e ./...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK) -tags e2e,full ./...
 
 .PHONY: tidy
 tidy:
@@ -71,7 +72,7 @@ reproducible:
 		echo "reproducible: building in $$copy"; \
 		GOCACHE="$$dir/cache/$$copy" $(MAKE) -s -C "$$dir/$$copy" all VERSION=$(VERSION) TARGETS=linux/amd64 || exit 1; \
 	done; \
-	for file in bin/ccm-push $(BUILDS)/ccm-module_linux_amd64.gz $(BUILDS)/index.json; do \
+	for file in bin/ccm-push $(BUILDS)/ccm-module_linux_amd64.gz $(BUILDS)/ccm-module-full_linux_amd64.gz $(BUILDS)/index.json; do \
 		cmp "$$dir/one/$$file" "$$dir/two/deeper/$$file" || exit 1; \
 	done; \
 	echo "reproducible: the builds are equal"
@@ -85,20 +86,31 @@ e2e:
 	$(GO) test -tags e2e -count 1 -timeout 40m -v ./e2e/...
 
 # bench: benchmarks; BENCH selects them by name
-# The e2e tag adds whole runs against a real sshd, beside ssh itself.
+# The e2e tag adds whole runs: against a real sshd, on hosts of the fleet (as root), and
+# on simulated hosts. The peers have a target of their own.
 .PHONY: bench
 bench:
-	$(GO) test -tags e2e -run '^$$' -bench '$(BENCH)' -benchmem ./...
+	$(GO) test -tags e2e -run '^$$' -bench '$(BENCH)' -skip BenchmarkPeers -benchmem -timeout 60m ./...
 
-# size: how large the host programs are; fails if linux/amd64 is too large
+# bench-peers: the same work done by ccm-push and by other tools; Debian, as root
+# It installs what Debian has of them (ansible-core, ansible-mitogen); pyinfra is measured
+# if it is on PATH. Hosts of the fleet are restarted with python3 on them.
+.PHONY: bench-peers
+bench-peers:
+	command -v ansible-playbook >/dev/null && test -d /usr/share/doc/ansible-mitogen || \
+		apt-get install -y --no-install-recommends ansible-core ansible-mitogen
+	$(GO) test -tags e2e -run '^$$' -bench BenchmarkPeers -benchtime 3x -timeout 60m -v ./e2e/
+
+# size: how large the host programs are; fails if the lean one of linux/amd64 is too large
 .PHONY: size
 size: programs
 	@awk -F'[:,] *' -v limit=$(SIZE_LIMIT) ' \
-		BEGIN { printf "%-16s %12s %12s\n", "host program", "bytes", "compressed" } \
+		BEGIN { printf "%-20s %12s %12s\n", "host program", "bytes", "compressed" } \
+		/{/ { value["full"] = "" } \
 		{ gsub(/[" ]/, "", $$1); gsub(/"/, "", $$2); value[$$1] = $$2 } \
 		$$1 == "compressed_size" { \
-			target = value["os"] "/" value["arch"]; \
-			printf "%-16s %12d %12d\n", target, value["size"], $$2; \
+			target = value["os"] "/" value["arch"] (value["full"] == "true" ? " full" : ""); \
+			printf "%-20s %12d %12d\n", target, value["size"], $$2; \
 			if (target == "linux/amd64" && $$2 > limit + 0) large = 1 \
 		} \
 		END { if (large) { printf "linux/amd64 is larger than %d bytes\n", limit; exit 1 } }' $(BUILDS)/index.json

@@ -72,7 +72,7 @@ func (f *fleet) awaits(host, condition string) {
 
 func (f *fleet) clean() {
 	for _, host := range hosts {
-		f.sh(host, "rm -rf /etc/e2e /tmp/e2e-* /root/.cache /home/deploy/.cache /var/tmp/ccm-push-*")
+		f.sh(host, "rm -rf /etc/e2e /tmp/e2e-* /root/.cache /home/deploy/.cache /var/tmp/ccm-push-* /var/lib/ccm-push")
 	}
 }
 

@@ -26,7 +26,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, name := range []string{"cmd/ccm-push", "e2e/lag"} {
+	for _, name := range []string{"cmd/ccm-push", "e2e/lag", "e2e/floor", "e2e/simfleet"} {
 		build := exec.Command("go", "build", "-o", dir+"/", "github.com/ccm-push/ccm-push/"+name)
 		if out, err := build.CombinedOutput(); err != nil {
 			return dir, fmt.Errorf("building %s: %w\n%s", name, err, out)
@@ -51,7 +51,7 @@ func programPath(tb testing.TB, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// moduleDir is a folder with the host program of this machine.
+// moduleDir is a folder with the host programs of this machine.
 func moduleDir(tb testing.TB) string {
 	tb.Helper()
 	dir := filepath.Join(programPath(tb, ""), "modules")
@@ -60,7 +60,7 @@ func moduleDir(tb testing.TB) string {
 	}
 	require.NoError(tb, os.MkdirAll(dir, 0o755))
 	var entries []builds.Entry
-	for _, b := range buildtest.Own(tb) {
+	for _, b := range buildtest.Both(tb) {
 		entry, err := b.Write(dir)
 		require.NoError(tb, err)
 		entries = append(entries, entry)

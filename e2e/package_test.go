@@ -3,8 +3,10 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -28,11 +30,13 @@ type family struct {
 	// What the package manager calls things.
 	version func(string) string // as it is installed
 	pinned  string              // between name and version
+	holder  string              // of the lock
+	trouble string              // that e2e-broken makes
 }
 
 func aptFamily(t *testing.T) *family {
 	f := &family{
-		fleet: startFleet(t), host: "h001", pinned: "=",
+		fleet: startFleet(t), host: "h001", pinned: "=", holder: "process ", trouble: "cannot start",
 		version:      func(v string) string { return v },
 		setup:        aptSetup,
 		restore:      "rm -rf /srv/e2e && rm -f /etc/apt/sources.list /etc/apt/sources.list.d/* && cp -a /etc/apt/e2e-saved/. /etc/apt/ && rm -r /etc/apt/e2e-saved",
@@ -72,16 +76,16 @@ add left 1.0 'Conflicts: e2e-right'; add right 1.0
 echo 'deb [trusted=yes] copy:/srv/e2e/repo ./' >/etc/apt/sources.list
 apt-get -qq update`
 
-// startRPM has a host with rpm and dnf. One that is up stays up.
-func startRPM(t *testing.T) *fleet {
+// startOther has a host of another kind than Debian. One that is up stays up.
+func startOther(t *testing.T, kind, host string) *fleet {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		unable(t, "hosts need Linux and root")
 	}
 	f := &fleet{t, t.TempDir()}
-	if !strings.Contains(f.tool("status"), "\trpm\tup\n") {
-		f.tool("up", "1", "--rpm")
-		t.Cleanup(func() { f.tool("down", "r001") })
+	if !strings.Contains(f.tool("status"), "\t"+kind+"\tup\n") {
+		f.tool("up", "1", "--"+kind)
+		t.Cleanup(func() { f.tool("down", host) })
 	}
 	write(t, f.path("root.yaml"), f.tool("inventory"))
 	return f
@@ -89,9 +93,9 @@ func startRPM(t *testing.T) *fleet {
 
 func dnfFamily(t *testing.T) *family {
 	f := &family{
-		fleet: startRPM(t), host: "r001", pinned: "-",
+		fleet: startOther(t, "rpm", "r001"), host: "r001", pinned: "-", holder: "process ", trouble: "cannot start",
 		version:      func(v string) string { return v + "-1" },
-		setup:        dnfSetup,
+		setup:        rpmRepository + dnfSetup,
 		restore:      "rm -rf /srv/e2e /etc/yum.repos.d/e2e.repo",
 		state:        "rpm -qa --qf '%{NAME} %{VERSION}-%{RELEASE}\\n' 'e2e-*' | sed 's/^e2e-//' | sort",
 		transactions: "dnf -q history list 2>/dev/null | grep -c '^ *[0-9]' || true",
@@ -104,7 +108,8 @@ func dnfFamily(t *testing.T) *family {
 	return f
 }
 
-const dnfSetup = `set -e
+// rpmRepository makes the repository of hosts with rpm.
+const rpmRepository = `set -e
 rm -rf /srv/e2e; mkdir -p /srv/e2e/repo
 cd /srv/e2e
 add() { # NAME VERSION FIELDS SCRIPT
@@ -137,8 +142,76 @@ add mta-a 1.0 'Provides: e2e-mta'; add mta-b 1.0 'Provides: e2e-mta'
 add left 1.0 'Conflicts: e2e-right'; add right 1.0
 add epoch 5.8 'Epoch: 2'
 createrepo_c -q repo
-printf '%s\n' '[e2e]' 'name=e2e' 'baseurl=file:///srv/e2e/repo' 'gpgcheck=0' >/etc/yum.repos.d/e2e.repo
+`
+
+const dnfSetup = `printf '%s\n' '[e2e]' 'name=e2e' 'baseurl=file:///srv/e2e/repo' 'gpgcheck=0' >/etc/yum.repos.d/e2e.repo
 dnf -q --refresh makecache`
+
+// zypperFamily has the same host without dnf, so that zypper is found.
+func zypperFamily(t *testing.T) *family {
+	f := &family{
+		fleet: startOther(t, "rpm", "r001"), host: "r001", pinned: "=", holder: "process ", trouble: "cannot start",
+		version:      func(v string) string { return v + "-1" },
+		setup:        rpmRepository + zypperSetup,
+		restore:      "rm -rf /srv/e2e /etc/zypp/repos.d/e2e.repo /etc/zypp/locks; mv /usr/lib/hidden/dnf* /usr/bin/",
+		state:        "rpm -qa --qf '%{NAME} %{VERSION}-%{RELEASE}\\n' 'e2e-*' | sed 's/^e2e-//' | sort",
+		transactions: "grep -c 'zypper.*install.*--auto-agree' /var/log/zypp/history || true",
+		install:      "zypper -n -q install --oldpackage",
+		// libsolv cannot bring its copy of a database up to date that has become empty.
+		remove: "rpm -e $(rpm -qa 'e2e-*') >/dev/null 2>&1; rm -rf /var/cache/zypp/solv/@System",
+		lock:   "echo 1 >/run/zypp.pid", // a process that lives
+		unlock: "rm /run/zypp.pid",
+	}
+	f.begin()
+	return f
+}
+
+const zypperSetup = `mkdir -p /etc/zypp/repos.d
+printf '%s\n' '[e2e]' 'name=e2e' 'enabled=1' 'autorefresh=1' 'baseurl=dir:///srv/e2e/repo' 'gpgcheck=0' >/etc/zypp/repos.d/e2e.repo
+mv /usr/bin/dnf* /usr/lib/hidden/
+zypper -q -n refresh`
+
+// pacmanFamily has a repository, in which every package has one version, and a
+// cache with others.
+func pacmanFamily(t *testing.T) *family {
+	f := &family{
+		fleet: startOther(t, "pacman", "p001"), host: "p001", pinned: "-", holder: "another process", trouble: "unable to satisfy dependency 'e2e-nowhere' required by e2e-broken",
+		version:      func(v string) string { return v + "-1" },
+		setup:        pacmanSetup,
+		restore:      "rm -rf /srv/e2e /var/cache/pacman/pkg/e2e-*",
+		state:        "pacman -Q | sed -n 's/^e2e-//p' | sort",
+		transactions: "grep -c 'transaction started' /var/log/pacman.log || true",
+		install:      `file() { pacman --noconfirm -U "/srv/e2e/repo/$1-any.pkg.tar.gz"; }; file`,
+		remove:       "pacman --noconfirm -Rdd $(pacman -Qq | grep '^e2e-') >/dev/null 2>&1 || true",
+		lock:         "touch /var/lib/pacman/db.lck",
+		unlock:       "rm /var/lib/pacman/db.lck",
+	}
+	f.begin()
+	return f
+}
+
+const pacmanSetup = `set -e
+rm -rf /srv/e2e; mkdir -p /srv/e2e/repo /var/cache/pacman/pkg
+cd /srv/e2e
+add() { # NAME VERSION FIELDS SCRIPT
+	rm -rf tree; mkdir -p "tree/etc/e2e-$1.d"; echo "$2" >"tree/etc/e2e-$1.d/version"
+	printf '%s\n' "pkgname = e2e-$1" "pkgbase = e2e-$1" "pkgver = $2" 'pkgdesc = test' 'builddate = 1700000000' \
+		'packager = e2e' 'size = 10' 'arch = any' "backup = etc/e2e-$1.d/version" >tree/.PKGINFO
+	[ -z "$3" ] || echo "$3" >>tree/.PKGINFO
+	(cd tree && bsdtar -czf "../repo/e2e-$1-$2-any.pkg.tar.gz" .PKGINFO etc)
+}
+add demo 1.0-1; add demo 1.1-1; add demo 2.0-1
+for name in one two three four five; do add $name 1.0-1; done
+add broken 1.0-1 'depend = e2e-nowhere'
+add mta-a 1.0-1 'provides = e2e-mta'; add mta-b 1.0-1 'provides = e2e-mta'
+add left 1.0-1 'conflict = e2e-right'; add right 1.0-1
+add needs-demo 1.0-1 'depend = e2e-demo'
+add epoch 2:5.8-1
+add member 1.0-1 'group = e2e-group'
+cd repo; repo-add -q e2e.db.tar.gz *.pkg.tar.gz >/dev/null 2>&1
+cp *.pkg.tar.gz /var/cache/pacman/pkg/
+printf '%s\n' '[options]' 'Architecture = auto' 'SigLevel = Never' '[e2e]' 'Server = file:///srv/e2e/repo' >/etc/pacman.conf
+pacman --noconfirm -Sy >/dev/null`
 
 func (f *family) begin() {
 	f.Helper()
@@ -245,7 +318,7 @@ func (f *family) rows() []packageRow {
 		{name: "virtual, and provided", before: []string{"mta-a=1.0"}, resources: "    - package: [e2e-mta: ]\n", want: []string{"stable"}, after: []string{"mta-a=1.0"}},
 		{
 			name: "locked", command: f.lock, resources: "    - package: [e2e-demo: {lock_timeout: 1s}]\n", want: []string{"failed"},
-			errors: []string{"the package database is in use by process "},
+			errors: []string{"the package database is in use by " + f.holder},
 		},
 		{
 			name: "five in one transaction", one: true,
@@ -254,7 +327,7 @@ func (f *family) rows() []packageRow {
 		},
 		{
 			name: "one of them is broken", resources: "    - package: [e2e-one: , e2e-broken: , e2e-two: , e2e-three: {require: [\"package#e2e-broken\"]}]\n",
-			want: []string{"changed", "failed", "changed", "skipped"}, errors: []string{"cannot start"}, after: []string{"one=1.0", "two=1.0"},
+			want: []string{"changed", "failed", "changed", "skipped"}, errors: []string{f.trouble}, after: []string{"one=1.0", "two=1.0"},
 		},
 		{
 			name: "a package, its configuration, and what listens to both",
@@ -326,4 +399,103 @@ func TestFleetPackagesDnf(t *testing.T) {
 			want: []string{"changed"}, after: []string{"mta-a=1.0"},
 		},
 	))
+}
+
+func TestFleetPackagesZypper(t *testing.T) {
+	f := zypperFamily(t)
+	row := func(name, ensure string, before []string, want string) packageRow {
+		return packageRow{
+			name: name, before: before, resources: "    - package: [e2e-demo: {ensure: \"" + ensure + "\"}]\n",
+			want: []string{want}, after: []string{"demo=1.1"},
+		}
+	}
+	f.run(t, append(f.rows(),
+		row("a version without a release", "1.1", []string{"demo=1.0"}, "changed"),
+		row("it is there already", "1.1", []string{"demo=1.1"}, "stable"),
+		row("with epoch and release", "0:1.1-1", []string{"demo=2.0"}, "changed"),
+		packageRow{
+			name: "an epoch", resources: "    - package: [e2e-epoch: {ensure: \"2:5.8-1\", alias: a}]\n    - package: [e2e-epoch: {ensure: \"5.8\", alias: b}]\n",
+			want: []string{"changed", "stable"}, after: []string{"epoch=5.8"},
+		},
+		packageRow{
+			name: "locked by somebody", before: []string{"demo=1.0"}, command: "zypper -q addlock e2e-demo",
+			resources: "    - package: [e2e-demo: {ensure: latest}]\n", want: []string{"failed"}, after: []string{"demo=1.0"}, errors: []string{"e2e-demo"},
+		},
+		packageRow{
+			name: "one excludes the other", command: "zypper -q removelock e2e-demo", before: []string{"left=1.0"}, resources: "    - package: [e2e-right: ]\n",
+			want: []string{"failed"}, errors: []string{"conflicts with e2e-right"}, after: []string{"left=1.0"},
+		},
+		packageRow{
+			name: "a virtual package is installed", resources: "    - package: [e2e-mta: ]\n",
+			want: []string{"changed"}, after: []string{"mta-a=1.0"},
+		},
+		packageRow{
+			name: "fetching the lists", command: "touch -d '2 hours ago' /var/cache/zypp/raw", resources: "    - package: [e2e-demo: {cache_valid: 1h}]\n",
+			want: []string{"changed"}, after: []string{"demo=2.0"},
+		},
+	))
+}
+
+func TestFleetPackagesPacman(t *testing.T) {
+	f := pacmanFamily(t)
+	f.run(t, append(f.rows(),
+		packageRow{
+			name: "a version without a release", before: []string{"demo=2.0"}, resources: "    - package: [e2e-demo: {ensure: \"1.1\"}]\n",
+			want: []string{"changed"}, after: []string{"demo=1.1"},
+		},
+		packageRow{
+			name: "an epoch", resources: "    - package: [e2e-epoch: {ensure: \"2:5.8-1\"}]\n",
+			want: []string{"changed"}, after: []string{"epoch=2:5.8"},
+		},
+		packageRow{
+			name: "held", before: []string{"demo=1.0"}, command: "sed -i '/^SigLevel/i IgnorePkg = e2e-de*' /etc/pacman.conf",
+			resources: "    - package:\n        - e2e-demo: {ensure: latest, alias: a}\n        - e2e-demo: {ensure: absent, alias: b}\n        - e2e-demo: {alias: c}\n",
+			want:      []string{"failed", "failed", "stable"}, after: []string{"demo=1.0"},
+			errors: []string{"e2e-demo is held at 1.0-1; to let it change, take it out of IgnorePkg in /etc/pacman.conf", "e2e-demo is held at 1.0-1"},
+		},
+		packageRow{
+			name: "one excludes the other", command: "sed -i '/^IgnorePkg/d' /etc/pacman.conf", before: []string{"left=1.0"}, resources: "    - package: [e2e-right: ]\n",
+			want: []string{"failed"}, errors: []string{"e2e-right and e2e-left are in conflict"}, after: []string{"left=1.0"},
+		},
+		packageRow{
+			name: "others need it", before: []string{"demo=1.0", "needs-demo=1.0"}, resources: "    - package: [e2e-demo: {ensure: absent}]\n",
+			want: []string{"failed"}, errors: []string{"removing e2e-demo breaks dependency 'e2e-demo' required by e2e-needs-demo"}, after: []string{"demo=1.0", "needs-demo=1.0"},
+		},
+		packageRow{
+			name: "a group", resources: "    - package: [e2e-group: ]\n",
+			want: []string{"failed"}, errors: []string{`"e2e-group" is a group of packages; name the packages of it that are wanted`},
+		},
+		packageRow{
+			name: "a virtual package is installed", resources: "    - package: [e2e-mta: ]\n",
+			want: []string{"changed"}, after: []string{"mta-a=1.0"},
+		},
+		packageRow{
+			name: "fetching the lists", command: "touch -d '2 hours ago' /var/lib/pacman/sync", resources: "    - package: [e2e-demo: {cache_valid: 1h}]\n",
+			want: []string{"changed"}, after: []string{"demo=2.0"},
+		},
+	))
+}
+
+// TestFleetPackageOrders takes the tests of our orders of versions to hosts that
+// have the tools.
+func TestFleetPackageOrders(t *testing.T) {
+	for name, host := range map[string]string{"pacman": "p001", "rpm": "r001"} {
+		t.Run(name, func(t *testing.T) {
+			f := startOther(t, name, host)
+			program := f.path("pkg.test")
+			build := exec.Command("go", "test", "-c", "-o", program, "github.com/ccm-push/ccm-push/modules/pkg")
+			build.Env = append(os.Environ(), "CGO_ENABLED=0")
+			out, err := build.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			text, err := os.ReadFile(program)
+			require.NoError(t, err)
+			send := exec.Command("fleet/fleet", "exec", host, "sh", "-c", "cat >/run/e2e-pkg.test && chmod 755 /run/e2e-pkg.test")
+			send.Stdin = bytes.NewReader(text)
+			out, err = send.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			said := f.tool("exec", host, "env", "TMPDIR=/tmp", "/run/e2e-pkg.test",
+				"-test.run", "TestOrdersAreThoseOfTheTools/"+name, "-test.v", "-pairs", "20000")
+			require.Contains(t, said, "--- PASS: TestOrdersAreThoseOfTheTools/"+name, said)
+		})
+	}
 }

@@ -1,0 +1,372 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A stage is a host with systemd and a package manager on which the scenarios
+// are played.
+type stage struct {
+	*fleet
+	host, family string
+	setup        string // makes the repository of packages
+	functions    string // of the shell: install NAME [VERSION], and forget, which removes all test packages
+	web          string // address of a server that has app.tar.gz
+	restore      string // takes the repository away
+}
+
+// resetStage leaves nothing of an earlier scenario. /opt/e2e is an empty
+// directory then.
+const resetStage = `
+[ -z "$(systemctl list-units --all --plain --no-legend 'e2e-*')" ] || systemctl stop 'e2e-*'
+forget
+rm -rf /opt/e2e /etc/e2e-*.d /usr/local/bin/e2e-* /etc/systemd/system/e2e-* /etc/systemd/system/*.wants/e2e-* /run/e2e-* /tmp/e2e-*
+systemctl daemon-reload
+systemctl reset-failed
+for u in $(sed -n 's/^\(e2e[a-z]*\):.*/\1/p' /etc/passwd); do crontab -r -u $u 2>/dev/null; userdel -f -r $u 2>/dev/null; done
+for g in $(sed -n 's/^\(e2e[a-z]*\):.*/\1/p' /etc/group); do groupdel $g; done
+crontab -r 2>/dev/null
+rm -rf /home/e2e*
+mkdir /opt/e2e
+`
+
+// lookAtStage prints all that a check run must not change.
+const lookAtStage = `
+find /etc /opt /home /usr/local /srv /var/spool/cron -printf '%p %y%m %u:%g %s %T@ %l\n' | sort
+systemctl show --property Id,ActiveState,SubState,MainPID,InvocationID,UnitFileState 'e2e-*'
+packages
+`
+
+// aptWeb adds a package with a user, a configuration and a service that runs as
+// soon as it is installed, as they do in Debian.
+const aptWeb = `
+cd /srv/e2e
+tree=tree name=web
+rm -rf tree; mkdir -p tree/DEBIAN tree/etc/e2e-web.d tree/lib/systemd/system
+printf 'Package: e2e-web\nVersion: 1.0\nArchitecture: all\nMaintainer: e2e <e2e@localhost>\nDescription: test\n' >tree/DEBIAN/control
+printf '#!/bin/sh\nid -u e2eweb >/dev/null 2>&1 || useradd --system e2eweb\nsystemctl daemon-reload\nsystemctl enable -q --now e2e-web\n' >tree/DEBIAN/postinst
+printf '#!/bin/sh\nsystemctl disable -q --now e2e-web\n' >tree/DEBIAN/prerm
+chmod 755 tree/DEBIAN/p*
+echo 'workers = 1' >tree/etc/e2e-web.d/default
+printf '[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n' >tree/lib/systemd/system/e2e-web.service
+dpkg-deb --root-owner-group -b tree repo/e2e-web_1.0_all.deb >/dev/null
+{ dpkg-deb -f repo/e2e-web_1.0_all.deb; echo "Filename: ./e2e-web_1.0_all.deb"; echo "Size: $(stat -c %s repo/e2e-web_1.0_all.deb)"; echo "SHA256: $(sha256sum <repo/e2e-web_1.0_all.deb | cut -d' ' -f1)"; echo; } >>repo/Packages
+apt-get -qq update`
+
+// dnfWeb adds the same package for dnf, where services do not start by
+// themselves.
+const dnfWeb = `
+cd /srv/e2e
+cat >spec <<'SPEC'
+Name: e2e-web
+Version: 1.0
+Release: 1
+Summary: test
+License: none
+BuildArch: noarch
+AutoReqProv: no
+%description
+test
+%pre -p <lua>
+os.execute("id -u e2eweb >/dev/null 2>&1 || useradd --system e2eweb")
+%install
+mkdir -p %{buildroot}/etc/e2e-web.d %{buildroot}/lib/systemd/system
+echo 'workers = 1' >%{buildroot}/etc/e2e-web.d/default
+printf '[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n' >%{buildroot}/lib/systemd/system/e2e-web.service
+%files
+%config(noreplace) /etc/e2e-web.d/default
+/lib/systemd/system/e2e-web.service
+SPEC
+rpmbuild --quiet -bb --define '_topdir /srv/e2e/top' --define '_rpmdir /srv/e2e/repo' \
+	--define '_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm' spec >log 2>&1 || { cat log; exit 1; }
+createrepo_c -q repo
+dnf -q --refresh makecache`
+
+// stages are the hosts, one for each package manager. Those that are up stay up.
+func stages(t *testing.T) []*stage {
+	t.Helper()
+	if runtime.GOOS != "linux" || os.Getuid() != 0 {
+		unable(t, "hosts need Linux and root")
+	}
+	all := []*stage{
+		{
+			host: "s001", family: "apt", setup: aptSetup + aptWeb,
+			functions: `packages() { dpkg-query -W; }
+install() { apt-get -qq install "$1${2:+=$2}" >/tmp/e2e-install 2>&1 || { cat /tmp/e2e-install; return 1; }; }
+forget() { set -- /var/lib/dpkg/info/e2e-*.list; [ ! -e "$1" ] || dpkg --purge --force-all $(dpkg-query -W -f '${Package} ' 'e2e-*') >/dev/null 2>&1; }
+`,
+			restore: "rm -rf /srv/e2e && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* && cp -a /etc/apt/e2e-saved/. /etc/apt/ && rm -r /etc/apt/e2e-saved",
+		},
+		{
+			host: "rs001", family: "dnf", setup: dnfSetup + dnfWeb,
+			functions: `packages() { rpm -qa | sort; }
+install() { dnf -q -y install "$1${2:+-$2}" >/tmp/e2e-install 2>&1 || { cat /tmp/e2e-install; return 1; }; }
+forget() { p=$(rpm -qa 'e2e-*'); [ -z "$p" ] || rpm -e $p >/dev/null 2>&1; }
+`,
+			restore: "rm -rf /srv/e2e /etc/yum.repos.d/e2e.repo",
+		},
+	}
+	for i, kind := range [][]string{{"--systemd"}, {"--systemd", "--rpm"}} {
+		s := all[i]
+		s.fleet = &fleet{t, t.TempDir()}
+		if !strings.Contains(s.tool("status"), s.host+"\t") {
+			s.tool(append([]string{"up", "1"}, kind...)...)
+			t.Cleanup(func() { s.tool("down", s.host) })
+		}
+	}
+	web := serveArchive(t)
+	for _, s := range all {
+		s.web = web
+		s.awaits(s.host, "systemctl is-active multi-user.target")
+		write(t, s.path("root.yaml"), s.tool("inventory"))
+		require.NoError(t, os.CopyFS(s.dir, os.DirFS("testdata/scenarios")))
+		s.sh(s.host, s.setup)
+		t.Cleanup(func() { s.sh(s.host, s.functions+resetStage+"rm -rf /opt/e2e; "+s.restore) })
+	}
+	return all
+}
+
+// serveArchive serves app.tar.gz, with a file "run", to the hosts of the fleet.
+func serveArchive(t *testing.T) (address string) {
+	t.Helper()
+	bridge, err := net.InterfaceByName("ccmpush0")
+	require.NoError(t, err)
+	addresses, err := bridge.Addrs()
+	require.NoError(t, err)
+	require.NotEmpty(t, addresses)
+	listener, err := net.Listen("tcp", net.JoinHostPort(addresses[0].(*net.IPNet).IP.String(), "0"))
+	require.NoError(t, err)
+	var archive bytes.Buffer
+	zipped := gzip.NewWriter(&archive)
+	tarred := tar.NewWriter(zipped)
+	require.NoError(t, tarred.WriteHeader(&tar.Header{Name: "run", Typeflag: tar.TypeReg, Mode: 0o755}))
+	require.NoError(t, errors.Join(tarred.Close(), zipped.Close()))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "app.tar.gz", time.Time{}, bytes.NewReader(archive.Bytes()))
+	}))
+	server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	t.Cleanup(server.Close)
+	return listener.Addr().String()
+}
+
+// A scene is a manifest of testdata/scenarios. Its comments say what it shows,
+// on which family of hosts, what is done there before, and how each resource
+// ends in the first run and in the second.
+type scene struct {
+	name         string
+	on           string   // "" is all families
+	before       []string // for sh, with the functions of the stage
+	first, again []string // again: nil if nothing changes or fails
+}
+
+var sceneLine = regexp.MustCompile(`(?m)^# (on|before|first|again): (.*)$`)
+
+func readScene(t *testing.T, path string) scene {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	s := scene{name: strings.TrimSuffix(filepath.Base(path), ".yaml")}
+	for _, m := range sceneLine.FindAllStringSubmatch(string(text), -1) {
+		switch m[1] {
+		case "on":
+			s.on = m[2]
+		case "before":
+			s.before = append(s.before, m[2])
+		case "first":
+			s.first = strings.Fields(m[2])
+		case "again":
+			s.again = strings.Fields(m[2])
+		}
+	}
+	require.NotEmpty(t, s.first, path)
+	return s
+}
+
+// A foretold is a result of which a check run may have been certain.
+type foretold struct {
+	Event, Type, Name, Status, Message, Error, Because string
+	Refreshed, Certain                                 bool
+	Changes                                            []modules.Change
+}
+
+// essence is what a prediction has to get right.
+func (r *foretold) essence() string {
+	text := fmt.Sprintf("%s#%s %s refreshed=%v", r.Type, r.Name, r.Status, r.Refreshed)
+	if r.Status == "changed" {
+		text += fmt.Sprintf(" %s %q", strings.TrimPrefix(r.Message, "Would have "), r.Changes)
+	}
+	return text
+}
+
+// play runs a scenario's manifest and gives its results.
+func (s *stage) play(t *testing.T, c scene, flags ...string) []foretold {
+	t.Helper()
+	r := push(t, s.dir, append([]string{"-i", "root.yaml", "-l", s.host, "-e", "web=" + s.web, "--output", "json"}, append(flags, c.name+".yaml")...)...)
+	var results []foretold
+	for line := range strings.Lines(r.stdout) {
+		var result foretold
+		require.NoError(t, json.Unmarshal([]byte(line), &result), "%q", line)
+		if result.Event == "result" {
+			results = append(results, result)
+		}
+	}
+	require.NotEmpty(t, results, "stdout:\n%s\nstderr:\n%s", r.stdout, r.stderr)
+	return results
+}
+
+// perform makes a check run, which changes nothing; the run itself, in which all
+// that was certain comes true; and a second one.
+func (s *stage) perform(t *testing.T, c scene) (certain, all int) {
+	t.Helper()
+	f := &fleet{t, s.dir}
+	untouched := f.sh(s.host, s.functions+resetStage+strings.Join(append(c.before, ""), " || exit 1\n")+lookAtStage)
+	predicted := s.play(t, c, "--check")
+	require.Empty(t, differing(untouched, f.sh(s.host, s.functions+lookAtStage)), "the check run has changed something")
+	first := s.play(t, c)
+	require.Equal(t, c.first, statuses(first), "%s", describe(first))
+	for i, p := range predicted {
+		if !p.Certain {
+			continue
+		}
+		certain++
+		require.Less(t, i, len(first), "not reached: %s", p.essence())
+		require.Equal(t, first[i].essence(), p.essence(), "%s", first[i].Error)
+	}
+	again := s.play(t, c)
+	if c.again != nil {
+		require.Equal(t, c.again, statuses(again), "%s", describe(again))
+	} else {
+		require.False(t, slices.ContainsFunc(again, func(r foretold) bool { return r.Status == "changed" || r.Status == "failed" }), "%s", describe(again))
+	}
+	return certain, len(predicted)
+}
+
+// differing are the lines that only one of two texts has.
+func differing(before, after string) []string {
+	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
+	there := func(in []string) func(string) bool {
+		return func(line string) bool { return slices.Contains(in, line) }
+	}
+	return slices.Concat(slices.DeleteFunc(slices.Clone(a), there(b)), slices.DeleteFunc(slices.Clone(b), there(a)))
+}
+
+func statuses(results []foretold) []string {
+	var list []string
+	for _, r := range results {
+		list = append(list, r.Status)
+	}
+	return list
+}
+
+func describe(results []foretold) string {
+	var b strings.Builder
+	for _, r := range results {
+		fmt.Fprintf(&b, "%s %s\n", r.essence(), r.Error)
+	}
+	return b.String()
+}
+
+// TestFleetScenarios plays chains of resources, as people write them, on a host
+// of each family.
+func TestFleetScenarios(t *testing.T) {
+	paths, err := filepath.Glob("testdata/scenarios/*.yaml")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(paths), 60)
+	moduleDir(t) // before there are several that want it
+	for _, s := range stages(t) {
+		t.Run(s.family, func(t *testing.T) {
+			t.Parallel()
+			certain, all := 0, 0
+			for _, path := range paths {
+				c := readScene(t, path)
+				if c.on != "" && c.on != s.family {
+					continue
+				}
+				t.Run(c.name, func(t *testing.T) {
+					right, of := s.perform(t, c)
+					certain, all = certain+right, all+of
+				})
+			}
+			t.Logf("%s: %d of %d predictions were certain, and all of those right", s.family, certain, all)
+		})
+	}
+}
+
+// TestFleetCCMRequests gives the host program requests of CCM's ensure API, as a
+// tool on the host would.
+func TestFleetCCMRequests(t *testing.T) {
+	for _, s := range stages(t) {
+		t.Run(s.family, func(t *testing.T) {
+			f := &fleet{t, s.dir}
+			f.sh(s.host, s.functions+resetStage+"rm -rf /root/.cache/ccm-push; install e2e-web\n")
+			s.play(t, scene{name: "template-then-restart"}) // which leaves the host program there
+			ask := func(kind, properties string) (answer ccmAnswer) {
+				request := fmt.Sprintf(`{"protocol":"io.choria.ccm.v1.resource.ensure.request","type":%q,"properties":%s}`, kind, properties)
+				out := f.sh(s.host, "echo '"+request+"' | /root/.cache/ccm-push/[0-9a-f]* run")
+				require.NoError(t, json.Unmarshal([]byte(out), &answer), out)
+				require.Empty(t, answer.Error, out)
+				return answer
+			}
+			version, arch := "1.0", "all"
+			if s.family == "dnf" {
+				version, arch = "1.0-1", "noarch"
+			}
+			a := ask("package", `{"name":"e2e-web"}`).State
+			require.Equal(t, []any{s.family, version, false}, []any{a.Provider, a.FinalEnsure, a.Changed})
+			require.Equal(t, map[string]any{"name": "e2e-web", "version": version, "arch": arch, "provider": s.family}, a.Status.Metadata)
+
+			a = ask("service", `{"name":"e2e-web","enable":true}`).State
+			require.Equal(t, []any{"systemd", "running", "running"}, []any{a.Provider, a.RequestedEnsure, a.FinalEnsure})
+			require.Equal(t, map[string]any{"name": "e2e-web", "provider": "systemd", "enabled": true, "running": true}, a.Status.Metadata)
+
+			a = ask("service", `{"name":"e2e-web","ensure":"stopped","enable":false}`).State
+			require.Equal(t, []any{"stopped", true}, []any{a.FinalEnsure, a.Changed})
+			require.Equal(t, map[string]any{"name": "e2e-web", "provider": "systemd", "enabled": false, "running": false}, a.Status.Metadata)
+
+			a = ask("package", `{"name":"e2e-web","ensure":"absent"}`).State
+			require.Equal(t, []any{"absent", true}, []any{a.FinalEnsure, a.Changed})
+			require.Equal(t, map[string]any{"name": "e2e-web", "version": "absent", "provider": s.family}, a.Status.Metadata)
+
+			a = ask("package", `{"name":"e2e-nothing"}`).State
+			require.True(t, a.Failed)
+			require.Contains(t, a.Errors[0], `package "e2e-nothing" is not known here`)
+		})
+	}
+}
+
+// A ccmAnswer is what of an answer of the ensure API is looked at.
+type ccmAnswer struct {
+	Error string
+	State struct {
+		Provider        string
+		RequestedEnsure string `json:"requested_ensure"`
+		FinalEnsure     string `json:"final_ensure"`
+		Changed, Failed bool
+		Errors          []string `json:"error"`
+		Status          struct{ Metadata map[string]any }
+	}
+}

@@ -1,0 +1,91 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkFleet is a whole run of ccm-push with the W30 workload on simulated
+// hosts: SSH, the message stream and the rendering are real, the work of the
+// hosts is not. All hosts are one process, whose processor time is told apart:
+//
+//	cpu-ms/host, sim-cpu-ms/host   processor time, of the controller and of the hosts
+//	KB/host                        growth of the largest resident set, per host
+func BenchmarkFleet(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		b.Run(fmt.Sprintf("hosts=%d", n), func(b *testing.B) { benchSim(b, n) })
+	}
+}
+
+func benchSim(b *testing.B, n int) {
+	require.NoError(b, raiseFileLimit())
+	var ours []cost
+	var simulated time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		dir := b.TempDir()
+		require.NoError(b, os.CopyFS(dir, os.DirFS("testdata/w30")))
+		sim := startSim(b, dir, n)
+		b.StartTimer()
+		ours = append(ours, ran(b, pushCommand(b, dir, "-i", "hosts.yaml", "--output", "json", "site.yaml")))
+		b.StopTimer()
+		simulated += sim.stop()
+		b.StartTimer()
+	}
+	per := func(d float64) float64 { return d / 1e6 / float64(n) }
+	b.ReportMetric(per(median(ours, func(c cost) float64 { return float64(c.wall) })), "ms/host")
+	b.ReportMetric(per(median(ours, func(c cost) float64 { return float64(c.cpu) })), "cpu-ms/host")
+	b.ReportMetric(per(float64(simulated)/float64(len(ours))), "sim-cpu-ms/host")
+	b.ReportMetric(median(ours, func(c cost) float64 { return float64(c.rss) })/(1<<20), "rss-MB")
+}
+
+// A sim is a simulated fleet that is running.
+type sim struct {
+	testing.TB
+	cmd   *exec.Cmd
+	stdin io.Closer
+	says  *bufio.Reader
+}
+
+func startSim(tb testing.TB, dir string, hosts int) *sim {
+	tb.Helper()
+	s := &sim{TB: tb, cmd: exec.Command(programPath(tb, "simfleet"), "-hosts", strconv.Itoa(hosts), "-dir", dir, "-modules", moduleDir(tb))}
+	stdin, err := s.cmd.StdinPipe()
+	require.NoError(tb, err)
+	stdout, err := s.cmd.StdoutPipe()
+	require.NoError(tb, err)
+	s.cmd.Stderr = os.Stderr
+	s.stdin, s.says = stdin, bufio.NewReader(stdout)
+	require.NoError(tb, s.cmd.Start())
+	tb.Cleanup(func() {
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+	})
+	line, err := s.says.ReadString('\n')
+	require.NoError(tb, err)
+	require.Equal(tb, "ready\n", line)
+	return s
+}
+
+// stop ends the fleet and gives the processor time that it took.
+func (s *sim) stop() time.Duration {
+	s.Helper()
+	s.stdin.Close()
+	line, err := s.says.ReadString('\n')
+	require.NoError(s, err)
+	took, err := time.ParseDuration(strings.TrimSpace(strings.TrimPrefix(line, "cpu ")))
+	require.NoError(s, err)
+	s.cmd.Wait()
+	return took
+}

@@ -1,0 +1,241 @@
+// Command simfleet plays the hosts of a large fleet, for benchmarks of the
+// controller: SSH and the message stream are real, but every host finds every
+// resource as it shall be, without looking. One process serves them all on some
+// ports of the loopback, so that what they cost can be told apart.
+//
+//	simfleet -hosts N -dir DIR -modules DIR
+//
+// DIR gets hosts.yaml, the keys it names, and a "ready" line is printed. The
+// fleet ends with its standard input, and says then what processor time it took.
+package main
+
+import (
+	"bufio"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builds"
+)
+
+// ports is how many ports the hosts share: a client's ports are used up after
+// some 28,000 connections to one.
+const ports = 8
+
+func main() {
+	hosts := flag.Int("hosts", 1000, "how many hosts there are")
+	dir := flag.String("dir", "", "`folder` for the inventory and keys")
+	programs := flag.String("modules", "", "`folder` with the host programs that the controller sends")
+	flag.Parse()
+	if err := run(*hosts, *dir, *programs); err != nil {
+		fmt.Fprintln(os.Stderr, "simfleet:", err)
+		os.Exit(1)
+	}
+}
+
+func run(hosts int, dir, programs string) error {
+	list, err := builds.Load(programs)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return errors.New("no host programs, so no build id to greet with")
+	}
+	f := &fleet{build: list[0].ID}
+	known, err := f.keys(dir)
+	if err != nil {
+		return err
+	}
+	addresses, err := f.listen()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "known_hosts"), []byte(known(addresses)), 0o600); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "hosts.yaml"), []byte(inventory(hosts, dir, addresses)), 0o600); err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	var use syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+		return err
+	}
+	fmt.Println("cpu", time.Duration(use.Utime.Nano()+use.Stime.Nano()))
+	return nil
+}
+
+// A fleet is what all hosts have in common.
+type fleet struct {
+	build   string
+	config  *ssh.ServerConfig
+	greeted atomic.Int64
+}
+
+// keys makes the key of the hosts and that of the one who may log in, and gives
+// what writes known_hosts.
+func (f *fleet) keys(dir string) (known func([]string) string, err error) {
+	_, host, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	_, client, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	hostKey, err := ssh.NewSignerFromKey(host)
+	if err != nil {
+		return nil, err
+	}
+	block, err := ssh.MarshalPrivateKey(client, "simfleet")
+	if err != nil {
+		return nil, err
+	}
+	allowed, err := ssh.NewPublicKey(client.Public())
+	if err != nil {
+		return nil, err
+	}
+	f.config = &ssh.ServerConfig{
+		PublicKeyCallback: func(_ ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+			if string(key.Marshal()) != string(allowed.Marshal()) {
+				return nil, errors.New("not the fleet's key")
+			}
+			return nil, nil
+		},
+	}
+	f.config.AddHostKey(hostKey)
+	known = func(addresses []string) string {
+		return knownhosts.Line(addresses, hostKey.PublicKey()) + "\n"
+	}
+	return known, os.WriteFile(filepath.Join(dir, "id"), pem.EncodeToMemory(block), 0o600)
+}
+
+func (f *fleet) listen() (addresses []string, err error) {
+	for range ports {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		addresses = append(addresses, l.Addr().String())
+		go f.accept(l) // until the process ends
+	}
+	return addresses, nil
+}
+
+func inventory(hosts int, dir string, addresses []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "all:\n  vars:\n    connect: {address: 127.0.0.1, user: sim, private_key: %s, known_hosts: %s}\n  hosts:\n",
+		filepath.Join(dir, "id"), filepath.Join(dir, "known_hosts"))
+	for i := range hosts {
+		_, port, _ := net.SplitHostPort(addresses[i%len(addresses)])
+		fmt.Fprintf(&b, "    sim%05d: {connect: {address: 127.0.0.1, port: %s, user: sim, private_key: %s, known_hosts: %s}}\n",
+			i+1, port, filepath.Join(dir, "id"), filepath.Join(dir, "known_hosts"))
+	}
+	return b.String()
+}
+
+func (f *fleet) accept(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "simfleet:", err)
+			time.Sleep(100 * time.Millisecond) // out of file descriptors, perhaps
+			continue
+		}
+		go f.host(conn)
+	}
+}
+
+// host is one connection. Whatever is wrong with it, the client will notice.
+func (f *fleet) host(conn net.Conn) {
+	defer conn.Close()
+	_, channels, requests, err := ssh.NewServerConn(conn, f.config)
+	if err != nil {
+		return
+	}
+	go ssh.DiscardRequests(requests)
+	for c := range channels {
+		channel, requests, err := c.Accept()
+		if err != nil {
+			return
+		}
+		go f.session(channel, requests)
+	}
+}
+
+func (f *fleet) session(channel ssh.Channel, requests <-chan *ssh.Request) {
+	defer channel.Close()
+	for r := range requests {
+		var payload struct{ Command string }
+		isExec := r.Type == "exec" && ssh.Unmarshal(r.Payload, &payload) == nil
+		if r.WantReply {
+			r.Reply(isExec, nil)
+		}
+		if isExec {
+			go ssh.DiscardRequests(requests)
+			f.program(channel, payload.Command)
+			channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{0}))
+			return
+		}
+	}
+}
+
+// program plays the host program: the nonce follows the script's name, sh.
+func (f *fleet) program(channel ssh.Channel, command string) {
+	words := strings.Fields(command[strings.LastIndexByte(command, '\'')+1:])
+	if len(words) < 2 {
+		return
+	}
+	if err := modules.WriteHello(channel, &modules.Hello{Nonce: words[1], Build: f.build, Facts: f.facts()}); err != nil {
+		return
+	}
+	conn := modules.NewConn(bufio.NewReader(channel), channel, modules.MaxFromController)
+	for {
+		m, err := conn.Receive()
+		switch {
+		case err != nil:
+			return
+		case m.Ping != nil:
+			err = conn.Send(&modules.Message{Pong: &modules.Empty{}})
+		case m.Catalog != nil:
+			err = conn.Send(stable(m.Catalog)...)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// stable answers a catalog: nothing is to be done.
+func stable(c *modules.Catalog) []*modules.Message {
+	var all []*modules.Message
+	for i := range c.Entries {
+		all = append(all, &modules.Message{Result: &modules.Result{Index: i, Duration: 50 * time.Microsecond}})
+	}
+	return append(all, &modules.Message{Done: &modules.Done{}})
+}
+
+// facts are those that one more host reports: no two are equal.
+func (f *fleet) facts() json.RawMessage {
+	return fmt.Appendf(nil, `{"facts":{"host":{"info":{"hostname":"sim%d","os":"linux","platform":"debian","platformFamily":"debian",`+
+		`"platformVersion":"12.11","kernelArch":"x86_64"}}}}`, f.greeted.Add(1))
+}
