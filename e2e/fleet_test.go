@@ -67,7 +67,7 @@ func (f *fleet) holds(host, condition string) bool {
 
 func (f *fleet) awaits(host, condition string) {
 	f.Helper()
-	require.Eventually(f, func() bool { return f.holds(host, condition) }, 20*time.Second, 50*time.Millisecond, "%s: %s", host, condition)
+	require.Eventually(f, func() bool { return f.holds(host, condition) }, time.Minute, 50*time.Millisecond, "%s: %s", host, condition)
 }
 
 func (f *fleet) clean() {

@@ -120,7 +120,7 @@ forget() { set -- /var/lib/dpkg/info/e2e-*.list; [ ! -e "$1" ] || dpkg --purge -
 			restore: "rm -rf /srv/e2e && rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* && cp -a /etc/apt/e2e-saved/. /etc/apt/ && rm -r /etc/apt/e2e-saved",
 		},
 		{
-			host: "rs001", family: "dnf", setup: dnfSetup + dnfWeb,
+			host: "rs001", family: "dnf", setup: rpmRepository + dnfSetup + dnfWeb,
 			functions: `packages() { rpm -qa | sort; }
 install() { dnf -q -y install "$1${2:+-$2}" >/tmp/e2e-install 2>&1 || { cat /tmp/e2e-install; return 1; }; }
 forget() { p=$(rpm -qa 'e2e-*'); [ -z "$p" ] || rpm -e $p >/dev/null 2>&1; }
