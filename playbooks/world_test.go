@@ -95,7 +95,7 @@ func (w *world) withFull(t *testing.T) {
 }
 
 func sent(b builds.Build) transport.Build {
-	return transport.Build{OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed}
+	return transport.Build{OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed, CompressedSize: b.CompressedSize}
 }
 
 // run runs the plays to their end and gives what happened, one line per event.
@@ -187,7 +187,7 @@ var fakeBuild = sync.OnceValues(func() (transport.Build, error) {
 	zw.Close()
 	sum := sha256.Sum256(program)
 	return transport.Build{
-		OS: runtime.GOOS, Arch: runtime.GOARCH, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: packed.Bytes(),
+		OS: runtime.GOOS, Arch: runtime.GOARCH, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: func() ([]byte, error) { return packed.Bytes(), nil }, CompressedSize: int64(packed.Len()),
 	}, nil
 })
 

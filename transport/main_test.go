@@ -58,7 +58,7 @@ func packBuild(program []byte) (Build, error) {
 	sum := sha256.Sum256(program)
 	return Build{
 		OS: runtime.GOOS, Arch: runtime.GOARCH,
-		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: packed.Bytes(),
+		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: here(packed.Bytes()), CompressedSize: int64(packed.Len()),
 	}, nil
 }
 
@@ -135,4 +135,15 @@ func masked(err error, pairs ...string) string {
 		return ""
 	}
 	return strings.NewReplacer(pairs...).Replace(err.Error())
+}
+
+// here gives bytes that need not be fetched.
+func here(b []byte) func() ([]byte, error) { return func() ([]byte, error) { return b, nil } }
+
+// compressed is the program of a build in gzip.
+func (b Build) compressed(t testing.TB) []byte {
+	t.Helper()
+	packed, err := b.Compressed()
+	require.NoError(t, err)
+	return packed
 }

@@ -104,7 +104,7 @@ func isPlainWord(s string) bool { return safeWord.MatchString(s) }
 func commandLine(s Start, mode string) (string, error) {
 	args := []string{"sh", s.Nonce, s.Facts, mode}
 	for _, b := range s.Builds {
-		args = append(args, fmt.Sprintf("%s/%s:%s:%d:%d", b.OS, b.Arch, b.SHA256, b.Size, len(b.Compressed)))
+		args = append(args, fmt.Sprintf("%s/%s:%s:%d:%d", b.OS, b.Arch, b.SHA256, b.Size, b.CompressedSize))
 	}
 	var sudo []string
 	if s.Become != nil {

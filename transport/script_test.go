@@ -24,7 +24,7 @@ func TestCommandLine(t *testing.T) {
 	const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 	start := Start{
 		Nonce: "abcdefgh", Facts: "host,mem",
-		Builds: []Build{{OS: "linux", Arch: "amd64", SHA256: hash, Size: 12, Compressed: []byte("xyz")}},
+		Builds: []Build{{OS: "linux", Arch: "amd64", SHA256: hash, Size: 12, CompressedSize: 3}},
 	}
 	line, err := commandLine(start, modeExit)
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func (p *place) run(mode string, stdin []byte) string {
 	b := p.build
 	args := append(p.interpreter[1:len(p.interpreter):len(p.interpreter)], "-c", text, "sh", testNonce, "-", mode,
 		"plan9/mips:"+strings.Repeat("0", 64)+":1:1",
-		fmt.Sprintf("%s/%s:%s:%d:%d", b.OS, b.Arch, b.SHA256, b.Size, len(b.Compressed)))
+		fmt.Sprintf("%s/%s:%s:%d:%d", b.OS, b.Arch, b.SHA256, b.Size, b.CompressedSize))
 	cmd := exec.Command(p.interpreter[0], args...)
 	cmd.Dir = p.home
 	cmd.Env = []string{"HOME=" + p.home, "PATH=" + p.path}
@@ -128,7 +128,7 @@ func (p *place) run(mode string, stdin []byte) string {
 
 // install puts the build where a start finds it.
 func (p *place) install() {
-	require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+	require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 }
 
 func (p *place) need() string {
@@ -185,49 +185,49 @@ var scriptTests = []struct {
 	}},
 	{"takes an uploaded build", func(p *place) {
 		require.Equal(p.t, p.need(), p.run(modeExit, nil))
-		require.NoError(p.t, os.WriteFile(p.cached()+".gz", p.build.Compressed, 0o600))
+		require.NoError(p.t, os.WriteFile(p.cached()+".gz", p.build.compressed(p.t), 0o600))
 		require.Equal(p.t, "hello\nin", p.run(modeWait, []byte("in")))
 		p.requireFiles(p.cache(), p.build.SHA256)
 	}},
 	{"ignores an upload of another size", func(p *place) {
 		require.Equal(p.t, p.need(), p.run(modeExit, nil))
-		require.NoError(p.t, os.WriteFile(p.cached()+".gz", p.build.Compressed[1:], 0o600))
-		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		require.NoError(p.t, os.WriteFile(p.cached()+".gz", p.build.compressed(p.t)[1:], 0o600))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 	}},
 	{"ignores an upload that is a link", func(p *place) {
 		require.Equal(p.t, p.need(), p.run(modeExit, nil))
 		file := filepath.Join(p.home, "elsewhere")
-		require.NoError(p.t, os.WriteFile(file, p.build.Compressed, 0o600))
+		require.NoError(p.t, os.WriteFile(file, p.build.compressed(p.t), 0o600))
 		require.NoError(p.t, os.Symlink(file, p.cached()+".gz"))
-		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 	}},
 	{"refuses another hash", func(p *place) {
 		other, err := packBuild(bytes.Repeat([]byte("x"), int(p.build.Size)))
 		require.NoError(p.t, err)
 		p.build.Compressed = other.Compressed
-		require.Equal(p.t, p.need()+"fail "+testNonce+" hash "+p.cache()+"\n", p.run(modeWait, other.Compressed))
+		require.Equal(p.t, p.need()+"fail "+testNonce+" hash "+p.cache()+"\n", p.run(modeWait, other.compressed(p.t)))
 		p.requireFiles(p.cache())
 	}},
 	{"refuses another size", func(p *place) {
 		p.build.Size++
-		require.Equal(p.t, p.need()+"fail "+testNonce+" hash "+p.cache()+"\n", p.run(modeWait, p.build.Compressed))
+		require.Equal(p.t, p.need()+"fail "+testNonce+" hash "+p.cache()+"\n", p.run(modeWait, p.build.compressed(p.t)))
 		p.requireFiles(p.cache())
 	}},
 	{"refuses what was cut short", func(p *place) {
-		require.Equal(p.t, p.need()+"fail "+testNonce+" unpack "+p.cache()+"\n", p.run(modeWait, p.build.Compressed[:1000]))
+		require.Equal(p.t, p.need()+"fail "+testNonce+" unpack "+p.cache()+"\n", p.run(modeWait, p.build.compressed(p.t)[:1000]))
 		p.requireFiles(p.cache())
 	}},
 	{"sees a truncated cache", func(p *place) {
 		p.install()
 		require.NoError(p.t, os.Truncate(p.cached(), p.build.Size-1))
-		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 		require.Equal(p.t, "hello\n", p.run(modeExit, nil))
 	}},
 	{"replaces a cache of another content when told to", func(p *place) {
 		p.install()
 		require.NoError(p.t, os.WriteFile(p.cached(), bytes.Repeat([]byte{0}, int(p.build.Size)), 0o700))
 		require.NotContains(p.t, p.run(modeWait, nil), "need")
-		require.Equal(p.t, p.need()+"hello\n", p.run(modeAgain, p.build.Compressed))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeAgain, p.build.compressed(p.t)))
 		require.Equal(p.t, "hello\n", p.run(modeExit, nil))
 		p.requireFiles(p.cache(), p.build.SHA256)
 	}},
@@ -243,7 +243,7 @@ var scriptTests = []struct {
 		elsewhere := filepath.Join(p.home, "elsewhere")
 		require.NoError(p.t, os.Rename(p.cached(), elsewhere))
 		require.NoError(p.t, os.Symlink(elsewhere, p.cached()))
-		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 		info, err := os.Lstat(p.cached())
 		require.NoError(p.t, err)
 		require.True(p.t, info.Mode().IsRegular())
@@ -253,7 +253,7 @@ var scriptTests = []struct {
 		for _, mode := range []os.FileMode{0o755, 0o770, 0o777, 0o701} {
 			require.NoError(p.t, os.Chmod(p.cache(), mode))
 			require.NoError(p.t, os.RemoveAll(p.second()))
-			require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+			require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 			p.requireFiles(p.second(), p.build.SHA256)
 			require.Equal(p.t, "hello\n", p.run(modeExit, nil))
 		}
@@ -263,14 +263,14 @@ var scriptTests = []struct {
 		elsewhere := filepath.Join(p.home, "elsewhere")
 		require.NoError(p.t, os.Rename(p.cache(), elsewhere))
 		require.NoError(p.t, os.Symlink(elsewhere, p.cache()))
-		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 		p.requireFiles(p.second(), p.build.SHA256)
 	}},
 	{"goes elsewhere from another user's directory", func(p *place) {
 		skipUnlessRoot(p.t)
 		p.install()
 		require.NoError(p.t, os.Chown(p.cache(), 65534, 65534))
-		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 		p.requireFiles(p.second(), p.build.SHA256)
 	}},
 	{"does not start another user's file", func(p *place) {
@@ -283,7 +283,7 @@ var scriptTests = []struct {
 		require.NoError(p.t, os.WriteFile(filepath.Join(p.home, ".cache"), nil, 0o600))
 		require.NoError(p.t, os.RemoveAll(p.temps))
 		require.NoError(p.t, os.WriteFile(p.temps, nil, 0o600))
-		out := p.run(modeWait, p.build.Compressed)
+		out := p.run(modeWait, p.build.compressed(p.t))
 		require.Equal(p.t, fmt.Sprintf("fail %s nodir %s/tmp/ccm-push-%d\n", testNonce, p.temps, os.Getuid()), out)
 	}},
 	{"says that there is no build", func(p *place) {
@@ -306,7 +306,7 @@ var scriptTests = []struct {
 	}},
 	{"goes elsewhere from a noexec file system", func(p *place) {
 		mount(p.t, p.home, "noexec")
-		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 		p.requireFiles(p.second(), p.build.SHA256)
 		require.Equal(p.t, "hello\n", p.run(modeExit, nil))
 		mount(p.t, p.temps, "noexec")
@@ -314,19 +314,19 @@ var scriptTests = []struct {
 	}},
 	{"says that a file system is read-only", func(p *place) {
 		mount(p.t, p.home, "ro")
-		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 		p.requireFiles(p.second(), p.build.SHA256)
 		mount(p.t, p.temps, "ro")
 		require.Equal(p.t, fmt.Sprintf("fail %s readonly %s/tmp/ccm-push-%d\n", testNonce, p.temps, os.Getuid()), p.run(modeExit, nil))
 	}},
 	{"leaves nothing on a full disk", func(p *place) {
 		mount(p.t, p.home, "size=64k")
-		require.Equal(p.t, p.need()+"fail "+testNonce+" nospace "+p.cache()+"\n", p.run(modeWait, p.build.Compressed))
+		require.Equal(p.t, p.need()+"fail "+testNonce+" nospace "+p.cache()+"\n", p.run(modeWait, p.build.compressed(p.t)))
 		p.requireFiles(p.cache())
 	}},
 	{"goes elsewhere from a disk that takes no file", func(p *place) {
 		mount(p.t, p.home, "nr_inodes=1")
-		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.Compressed))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 		p.requireFiles(p.second(), p.build.SHA256)
 	}},
 }

@@ -13,10 +13,14 @@ import (
 
 // A Build is the host program for one kind of system.
 type Build struct {
-	OS, Arch   string // Go's names: linux, amd64
-	SHA256     string // of the program, in lower-case hex
-	Size       int64  // of the program, in bytes
-	Compressed []byte // the program, in gzip
+	OS, Arch string // Go's names: linux, amd64
+	SHA256   string // of the program, in lower-case hex
+	Size     int64  // of the program, in bytes
+	// Compressed gives the program in gzip, of which CompressedSize is the number of
+	// bytes. It is asked only when a host lacks the program, and may be asked by
+	// several goroutines at once.
+	Compressed     func() ([]byte, error)
+	CompressedSize int64
 }
 
 // A Start says how to start the host program.
@@ -156,8 +160,13 @@ func (st *starter) installBySFTP(b Build) (*Process, answer, error) {
 
 // installByStdin sends the build to a script that waits for it.
 func (st *starter) installByStdin(p *Process, b Build) (*Process, error) {
+	compressed, err := b.Compressed()
+	if err != nil {
+		p.Close()
+		return nil, st.client.target.fail(opInstall, err, "")
+	}
 	// A failed write is explained by what the script says, or by its exit.
-	_ = st.patience.write(p, b.Compressed)
+	_ = st.patience.write(p, compressed)
 	st.patience.progress()
 	a, err := st.listen(p)
 	if err == nil && a.hello == nil {

@@ -129,7 +129,7 @@ func TestDamagedBuildIsSentAgain(t *testing.T) {
 // unpack gives the program in a build.
 func unpack(t *testing.T, b Build) []byte {
 	t.Helper()
-	r, err := gzip.NewReader(bytes.NewReader(b.Compressed))
+	r, err := gzip.NewReader(bytes.NewReader(b.compressed(t)))
 	require.NoError(t, err)
 	program, err := io.ReadAll(r)
 	require.NoError(t, err)

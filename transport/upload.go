@@ -16,6 +16,10 @@ const cacheDir = ".cache/ccm-push/"
 // temporary name: a reader sees it whole or not at all. progress is called
 // whenever something has been sent.
 func (c *Client) upload(b Build, nonce string, progress func()) error {
+	compressed, err := b.Compressed()
+	if err != nil {
+		return err
+	}
 	client, err := c.sftp()
 	if err != nil {
 		return fmt.Errorf("opening SFTP: %w", err)
@@ -23,7 +27,7 @@ func (c *Client) upload(b Build, nonce string, progress func()) error {
 	defer client.Close()
 	progress()
 	temp := cacheDir + "." + nonce + ".gz"
-	if err := write(client, temp, b.Compressed, progress); err != nil {
+	if err := write(client, temp, compressed, progress); err != nil {
 		client.Remove(temp)
 		return fmt.Errorf("writing %s: %w", temp, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 )
 
 //go:embed all:bin
@@ -26,13 +27,22 @@ var embedded embed.FS
 
 // A Build is one host program.
 type Build struct {
-	OS         string // GOOS
-	Arch       string // GOARCH
-	Full       bool   // with what the lean program leaves out
-	ID         string // what the program says it is; equal sources give equal ids
-	SHA256     string // of the program, in lower-case hex
-	Size       int64  // of the program, in bytes
-	Compressed []byte // the program, as one gzip member
+	OS     string // GOOS
+	Arch   string // GOARCH
+	Full   bool   // with what the lean program leaves out
+	ID     string // what the program says it is; equal sources give equal ids
+	SHA256 string // of the program, in lower-case hex
+	Size   int64  // of the program, in bytes
+	// Compressed gives the program as one gzip member of CompressedSize bytes. All
+	// programs together are too large to be in memory for nothing.
+	Compressed     func() ([]byte, error)
+	CompressedSize int64
+}
+
+// WithCompressed is the build with its program in gzip.
+func (b Build) WithCompressed(packed []byte) Build {
+	b.Compressed, b.CompressedSize = func() ([]byte, error) { return packed, nil }, int64(len(packed))
+	return b
 }
 
 // Embedded gives the builds that this program was made with. It is empty if the
@@ -75,14 +85,17 @@ func read(dir fs.FS) ([]Build, error) {
 	}
 	list := make([]Build, len(entries))
 	for i, e := range entries {
-		b, err := fs.ReadFile(dir, e.File())
+		info, err := fs.Stat(dir, e.File())
 		if err != nil {
 			return nil, err
 		}
-		if int64(len(b)) != e.CompressedSize {
-			return nil, fmt.Errorf("%s has %d bytes, %s says %d", e.File(), len(b), IndexFile, e.CompressedSize)
+		if info.Size() != e.CompressedSize {
+			return nil, fmt.Errorf("%s has %d bytes, %s says %d", e.File(), info.Size(), IndexFile, e.CompressedSize)
 		}
-		list[i] = Build{OS: e.OS, Arch: e.Arch, Full: e.Full, ID: e.ID, SHA256: e.SHA256, Size: e.Size, Compressed: b}
+		list[i] = Build{
+			OS: e.OS, Arch: e.Arch, Full: e.Full, ID: e.ID, SHA256: e.SHA256, Size: e.Size, CompressedSize: e.CompressedSize,
+			Compressed: sync.OnceValues(func() ([]byte, error) { return fs.ReadFile(dir, e.File()) }),
+		}
 	}
 	return list, nil
 }
@@ -97,7 +110,11 @@ func (b Build) String() string {
 
 // Program unpacks the program and holds it against size and hash.
 func (b Build) Program() ([]byte, error) {
-	zr, err := gzip.NewReader(bytes.NewReader(b.Compressed))
+	compressed, err := b.Compressed()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b, err)
+	}
+	zr, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b, err)
 	}

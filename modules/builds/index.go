@@ -96,8 +96,12 @@ func parseIndex(b []byte) ([]Entry, error) {
 // Write adds the file of b to the folder dir and gives its entry. A reader of
 // the folder sees it once [WriteIndex] has listed it.
 func (b Build) Write(dir string) (Entry, error) {
-	e := Entry{OS: b.OS, Arch: b.Arch, Full: b.Full, ID: b.ID, SHA256: b.SHA256, Size: b.Size, CompressedSize: int64(len(b.Compressed))}
-	return e, replace(filepath.Join(dir, e.File()), b.Compressed)
+	e := Entry{OS: b.OS, Arch: b.Arch, Full: b.Full, ID: b.ID, SHA256: b.SHA256, Size: b.Size, CompressedSize: b.CompressedSize}
+	compressed, err := b.Compressed()
+	if err != nil {
+		return e, err
+	}
+	return e, replace(filepath.Join(dir, e.File()), compressed)
 }
 
 // WriteIndex writes the index of the folder dir.

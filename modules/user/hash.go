@@ -3,21 +3,27 @@ package user
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
 
 // hashes are the shapes of what crypt(5) calls hashed passphrases, without the
 // DES ones, which look like any word of 13 letters.
-var hashes = []*regexp.Regexp{
-	regexp.MustCompile(`^\$1\$[./0-9A-Za-z]{0,8}\$[./0-9A-Za-z]{22}$`),
-	regexp.MustCompile(`^\$2[abxy]\$[0-9]{2}\$[./0-9A-Za-z]{53}$`),
-	regexp.MustCompile(`^\$5\$(rounds=[0-9]{1,9}\$)?[^$:;*!\\\s]{0,16}\$[./0-9A-Za-z]{43}$`),
-	regexp.MustCompile(`^\$6\$(rounds=[0-9]{1,9}\$)?[^$:;*!\\\s]{0,16}\$[./0-9A-Za-z]{86}$`),
-	regexp.MustCompile(`^\$(y|gy)\$[./0-9A-Za-z]{1,32}\$[./0-9A-Za-z]{0,86}\$[./0-9A-Za-z]{43}$`),
-	regexp.MustCompile(`^\$7\$[./0-9A-Za-z]{11,97}\$[./0-9A-Za-z]{43}$`),
-	regexp.MustCompile(`^\$sha1\$[0-9]{1,10}\$[./0-9A-Za-z]{0,64}\$[./0-9A-Za-z]{28}$`),
-}
+//
+// They are compiled when the first user has a password: that takes longer than all
+// else that the host program does before it greets.
+var hashes = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`^\$1\$[./0-9A-Za-z]{0,8}\$[./0-9A-Za-z]{22}$`),
+		regexp.MustCompile(`^\$2[abxy]\$[0-9]{2}\$[./0-9A-Za-z]{53}$`),
+		regexp.MustCompile(`^\$5\$(rounds=[0-9]{1,9}\$)?[^$:;*!\\\s]{0,16}\$[./0-9A-Za-z]{43}$`),
+		regexp.MustCompile(`^\$6\$(rounds=[0-9]{1,9}\$)?[^$:;*!\\\s]{0,16}\$[./0-9A-Za-z]{86}$`),
+		regexp.MustCompile(`^\$(y|gy)\$[./0-9A-Za-z]{1,32}\$[./0-9A-Za-z]{0,86}\$[./0-9A-Za-z]{43}$`),
+		regexp.MustCompile(`^\$7\$[./0-9A-Za-z]{11,97}\$[./0-9A-Za-z]{43}$`),
+		regexp.MustCompile(`^\$sha1\$[0-9]{1,10}\$[./0-9A-Za-z]{0,64}\$[./0-9A-Za-z]{28}$`),
+	}
+})
 
 const hashHint = "make one with: openssl passwd -6"
 
@@ -28,7 +34,7 @@ func checkHash(text string) error {
 		return nil
 	}
 	bare := strings.TrimPrefix(text, "!")
-	for _, shape := range hashes {
+	for _, shape := range hashes() {
 		if len(bare) <= 256 && shape.MatchString(bare) {
 			return nil
 		}

@@ -180,8 +180,8 @@ func Build(ctx context.Context, pkg string, t Target, id string, level int) (bui
 	packed, err := pack(program, level)
 	return builds.Build{
 		OS: t.OS, Arch: t.Arch, Full: t.Full, ID: id,
-		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: packed,
-	}, err
+		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)),
+	}.WithCompressed(packed), err
 }
 
 // pack compresses with a header that holds neither name nor time.

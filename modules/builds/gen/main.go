@@ -163,7 +163,7 @@ func (g *generator) make(ctx context.Context, t compile.Target) (builds.Entry, e
 	if err != nil {
 		return builds.Entry{}, err
 	}
-	fmt.Fprintf(g.log, "gen: %s %s: %d KiB, compressed %d KiB\n", t, g.id, b.Size>>10, len(b.Compressed)>>10)
+	fmt.Fprintf(g.log, "gen: %s %s: %d KiB, compressed %d KiB\n", t, g.id, b.Size>>10, b.CompressedSize>>10)
 	return b.Write(g.out)
 }
 
