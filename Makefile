@@ -35,7 +35,7 @@ test:
 
 # check: everything that must hold before a commit
 .PHONY: check
-check: fmt vet staticcheck tidy race reproducible
+check: fmt vet cross staticcheck tidy race reproducible
 
 .PHONY: fmt
 fmt:
@@ -46,6 +46,16 @@ fmt:
 .PHONY: vet
 vet:
 	$(GO) vet -tags e2e,full ./...
+
+# cross: the host program compiles for systems that differ from this one
+.PHONY: cross
+cross:
+	@for target in linux/arm darwin/arm64 freebsd/amd64; do \
+		for tags in lean full; do \
+			echo "cross: $$target $$tags"; \
+			CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -tags $$tags ./cmd/ccm-module ./modules/... || exit 1; \
+		done; \
+	done
 
 .PHONY: staticcheck
 staticcheck:

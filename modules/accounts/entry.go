@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,9 @@ import (
 // Unknown is an id that the host will choose.
 const Unknown = -1
 
-// MaxID is the largest user or group id; the one above means "no id".
-const MaxID = 1<<32 - 2
+// MaxID is the largest user or group id; the one above means "no id". A program for
+// 32 bits knows only those that fit an int.
+const MaxID = min(1<<32-2, math.MaxInt)
 
 // A User is an entry of passwd(5).
 type User struct {

@@ -29,7 +29,7 @@ func TestParseShadows(t *testing.T) {
 }
 
 func TestID(t *testing.T) {
-	for text, want := range map[string]int{"0": 0, "007": 7, "4294967294": MaxID} {
+	for text, want := range map[string]int{"0": 0, "007": 7, "2147483646": 2147483646} {
 		id, ok := ID(text)
 		require.True(t, ok, text)
 		require.Equal(t, want, id)
