@@ -93,7 +93,7 @@ func overlap(batch []modules.Planned, plan modules.Plan) bool {
 // becomes of i and those between them.
 func (r *run) mayGoWith(i, j int) bool {
 	entry := &r.cat.Entries[j]
-	if entry.Type != r.cat.Entries[i].Type || r.scopes.of[j] != r.scopes.of[i] || entry.Excluded || r.checked(j) || r.errs[j] != nil || len(entry.Subscribe) > 0 {
+	if entry.Type != r.cat.Entries[i].Type || r.scopes.of[j] != r.scopes.of[i] || entry.Excluded || r.checked(j) || r.monitors(j) || r.errs[j] != nil || len(entry.Subscribe) > 0 {
 		return false
 	}
 	if slices.ContainsFunc(entry.Require, func(k int) bool { return k >= i }) {

@@ -223,7 +223,7 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		} else {
 			w.because = cmp.Or(w.because, early)
 		}
-		result.Messages, result.Exit = notes.list, notes.exit
+		result.Messages, result.Exit, result.Changes = notes.list, notes.exit, bounded(result.Changes)
 		if r.checked(i) && w.because != "" {
 			result.Uncertain, result.Because, out.doubt = true, w.because, w.because
 		}

@@ -140,6 +140,7 @@ type due struct {
 	dueNote
 	earlier bool        // an earlier run has left it
 	causes  map[int]int // entries of this catalog that will have changed something → their targets
+	saved   dueNote     // as the journal has it; zero if it does not
 }
 
 // openLedger reads the journal, if the catalog has use for it.
@@ -156,15 +157,15 @@ func (r *run) openLedger() *ledger {
 	if err == nil {
 		notes, err = parseDue(text)
 	}
+	for _, n := range notes {
+		l.notes = append(l.notes, &due{dueNote: n, earlier: true, causes: map[int]int{}, saved: n})
+	}
 	if err != nil || r.distrust {
-		notes = l.damaged(err)
+		l.damaged(err)
 		r.distrust = true // what it said of the catalogs to come is not known either
 	}
-	for _, n := range notes {
-		l.notes = append(l.notes, &due{dueNote: n, earlier: true, causes: map[int]int{}})
-	}
 	l.assign()
-	if err != nil && !r.cat.Check && l.err == nil { // a run that ends now shall not make one forget
+	if r.distrust && !r.cat.Check && l.err == nil { // a run that ends now shall not make one forget
 		l.err = l.save()
 	}
 	return l
@@ -200,10 +201,11 @@ func (r *run) subscribers(l *ledger) bool {
 	return len(l.keys) > 0
 }
 
-// damaged sets aside a journal that cannot be trusted, and gives notes for all who
+// damaged sets aside a journal that cannot be trusted, and adds notes for all who
 // subscribe: to refresh once more than needed does no harm that the next change
-// would not do, and what is not restarted runs on with what it once read.
-func (l *ledger) damaged(err error) []dueNote {
+// would not do, and what is not restarted runs on with what it once read. Without
+// an error it was set aside before an earlier catalog, whose notes stay.
+func (l *ledger) damaged(err error) {
 	if err != nil {
 		var moved string
 		if l.cat.Check {
@@ -213,18 +215,16 @@ func (l *ledger) damaged(err error) []dueNote {
 		}
 		if l.err != nil {
 			l.err = unreadable(err, l.err)
-			return nil
+			return
 		}
 		l.warning = fmt.Sprintf("which refreshes are due cannot be read, so all that subscribe are refreshed: %v%s", err, moved)
 	}
-	var notes []dueNote
-	for _, key := range l.keys {
-		notes = append(notes, dueNote{Resource: key.resource, Nth: key.nth, Time: l.now()})
+	for _, j := range slices.Sorted(maps.Keys(l.keys)) {
+		if key := l.keys[j]; l.find(key) == nil {
+			n := dueNote{Resource: key.resource, Nth: key.nth, Time: l.now()}
+			l.notes = append(l.notes, &due{dueNote: n, earlier: true, causes: map[int]int{}})
+		}
 	}
-	slices.SortFunc(notes, func(a, b dueNote) int {
-		return strings.Compare(fmt.Sprint(a.Resource, a.Nth), fmt.Sprint(b.Resource, b.Nth))
-	})
-	return notes
 }
 
 // unreadable is what is wrong with a journal that cannot even be set aside.
@@ -300,9 +300,9 @@ func (l *ledger) announce(first, end int) error {
 			if d == nil {
 				d = &due{dueNote: l.note(i, key), causes: map[int]int{}}
 				l.notes = append(l.notes, d)
-				news = true
 			}
 			d.causes[i] = w.target
+			news = l.settle(d) || news
 		}
 	}
 	if !news {
@@ -363,21 +363,39 @@ func (l *ledger) fail(i int) (news bool) {
 }
 
 // settle removes a note that nothing asks for any more, or has it name another
-// cause, and reports whether it did.
+// cause, and reports whether the journal has to be written.
 func (l *ledger) settle(d *due) bool {
 	switch {
-	case d.earlier:
-		return false
+	case d.earlier: // stays until it is served
 	case len(d.causes) == 0:
 		l.notes = slices.DeleteFunc(l.notes, func(other *due) bool { return other == d })
 		return true
+	default:
+		i, failed := l.cause(d)
+		d.dueNote = l.note(i, d.key())
+		d.Failed = failed
 	}
-	before := d.dueNote
+	now := l.written(d)
+	return now.Changed != d.saved.Changed || now.Failed != d.saved.Failed
+}
+
+// cause is the first entry of this catalog that a note follows from: one that has
+// failed only if all have.
+func (l *ledger) cause(d *due) (i int, failed bool) {
 	causes := slices.Sorted(maps.Keys(d.causes))
 	first := slices.IndexFunc(causes, func(i int) bool { return !l.failed[i] })
-	d.dueNote = l.note(causes[max(0, first)], d.key())
-	d.Failed = first < 0
-	return d.Changed != before.Changed || d.Failed != before.Failed
+	return causes[max(0, first)], first < 0
+}
+
+// written is a note as the journal shall have it: what is left of a failure, which
+// may fail again and then refreshes nobody, must not hide a change.
+func (l *ledger) written(d *due) dueNote {
+	if d.earlier && d.Failed && len(d.causes) > 0 {
+		if i, failed := l.cause(d); !failed {
+			return l.note(i, d.key())
+		}
+	}
+	return d.dueNote
 }
 
 // done removes what was due for an entry whose turn has ended well, and reports
@@ -392,7 +410,7 @@ func (l *ledger) done(j int, changed func(target int) bool) (news bool) {
 		}
 	}
 	delete(l.owed, j)
-	if d := l.find(l.keys[j]); d != nil && !d.earlier {
+	if d := l.find(l.keys[j]); d != nil {
 		maps.DeleteFunc(d.causes, func(_, target int) bool { return changed(target) })
 		if !slices.Contains(mine, d) {
 			mine = append(mine, d)
@@ -414,13 +432,19 @@ func (l *ledger) save() error {
 	}
 	var all dueText
 	for _, d := range l.notes {
-		all.Refresh = append(all.Refresh, d.dueNote)
+		all.Refresh = append(all.Refresh, l.written(d))
 	}
 	text, err := json.Marshal(all)
 	if err != nil {
 		return err
 	}
-	return l.journal.Replace(append(text, '\n'))
+	if err := l.journal.Replace(append(text, '\n')); err != nil {
+		return err
+	}
+	for i, d := range l.notes {
+		d.saved = all.Refresh[i]
+	}
+	return nil
 }
 
 // serve notes that the turn of an entry has ended well.

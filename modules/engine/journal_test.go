@@ -311,6 +311,17 @@ func TestDue(t *testing.T) {
 		return []modules.Entry{flag(dir), on(touch(dir), 0)}
 	}
 	failed := `{"refresh":[{"resource":"exec#touch","changed":"exec#flag","run":"R","failed":true,"time":"1970-01-01T00:00:00Z"}]}`
+	// A command that fails, a file, another command that fails, which the fourth
+	// requires or does not: that one subscribes to the first two.
+	mixed := func(require bool) func(dir string) []modules.Entry {
+		return func(dir string) []modules.Entry {
+			e := on(touch(dir), 0, 1)
+			if require {
+				e.Require = []int{2}
+			}
+			return []modules.Entry{flag(dir), conf(dir), command("test -e "+dir+"/other", ""), e}
+		}
+	}
 	for name, steps := range map[string][]step{
 		"nothing is due": {
 			{entries: pair, want: "changed changed*", says: "executed via subscribe"},
@@ -343,6 +354,27 @@ func TestDue(t *testing.T) {
 			{entries: func(dir string) []modules.Entry {
 				return []modules.Entry{file(dir+"/flag", text), flag(dir), on(touch(dir), 1)}
 			}, want: "changed changed changed*"},
+		},
+		"a failure hides no change": {
+			{entries: mixed(true), want: "failed changed failed skipped", due: owes},
+			{entries: mixed(false), check: true, want: "changed? stable? changed? changed*?", says: "Would have " + says, due: owes},
+			{entries: mixed(false), want: "failed stable failed changed*", says: says, due: failed},
+			{entries: mixed(false), want: "failed stable failed stable", due: failed},
+		},
+		"nor does one of an earlier run": {
+			{entries: failing, want: "failed stable", due: failed},
+			{entries: mixed(true), want: "failed changed failed skipped", due: owes},
+			{entries: mixed(false), want: "failed stable failed changed*", says: says, due: failed},
+		},
+		"what fails again is noted as long as it does": {
+			{entries: failing, want: "failed stable", due: failed},
+			{entries: mixed(false), want: "failed changed failed changed*", says: "executed via subscribe", due: failed},
+			{entries: mixed(false), want: "failed stable failed stable", due: failed},
+			{entries: mixed(false), with: refuse, want: "failed stable failed stable", due: failed},
+		},
+		"what changes nothing is not noted over a failure": {
+			{entries: failing, want: "failed stable", due: failed},
+			{entries: mixed(false), with: refuse, want: "failed failed failed stable", due: failed},
 		},
 		"it cannot be noted": {
 			{entries: pair, with: func(_ *mortal, j *mortalJournal) { j.full = errors.New("disk full") }, want: "failed stable",
@@ -398,6 +430,48 @@ func TestDue(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNoRefreshIsLostBehindAFailure kills a run in which one target of a command
+// fails, as it does in every run, and another one changes.
+func TestNoRefreshIsLostBehindAFailure(t *testing.T) {
+	for order := range 2 {
+		for _, after := range []bool{false, true} {
+			for dies, died := 1, true; died; dies++ {
+				dir := t.TempDir()
+				what := fmt.Sprintf("order %d, killed at step %d (after it: %v)", order, dies, after)
+				catalog := func(version int) modules.Catalog {
+					targets := []modules.Entry{
+						command("test -e "+dir+"/never", ""),
+						file(dir+"/conf", fmt.Sprintf(`"mode":"0600","content":"%d"`, version)),
+					}
+					reload := command("echo x >> "+dir+"/ran", `"refreshonly":true`)
+					reload.Subscribe = []int{0, 1}
+					return modules.Catalog{Entries: []modules.Entry{targets[order], targets[1-order], reload}, Lock: &modules.Lock{Run: "R"}}
+				}
+				ran := func() int {
+					text, _ := os.ReadFile(dir + "/ran")
+					return strings.Count(string(text), "x")
+				}
+				j := &mortalJournal{}
+				runMortal(t, &mortal{}, j, catalog(1))
+				require.Equal(t, 1, ran(), what)
+				quiet := string(j.text)
+				m := &mortal{dies: dies, after: after}
+				_, died = runMortal(t, m, j, catalog(2))
+				want := 2
+				if died && ran() == 2 && string(j.text) != quiet { // it has run, but nobody could say so any more
+					want = 3
+				}
+				runMortal(t, &mortal{}, j, catalog(2))
+				require.Equal(t, want, ran(), what)
+				require.Equal(t, quiet, string(j.text), what)
+				before := ran()
+				runMortal(t, &mortal{}, j, catalog(2))
+				require.Equal(t, before, ran(), what)
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"unicode/utf8"
@@ -12,9 +13,14 @@ import (
 // Bounds of what one resource may say, in bytes. JSON makes up to six of one;
 // all together stay below [modules.MaxFromHost] even then.
 const (
-	maxText     = 8 << 10 // one message, error or reason
-	maxAllNotes = 96 << 10
+	maxText       = 8 << 10 // one message, error or reason; one value of a change
+	maxAllNotes   = 96 << 10
+	maxAllChanges = 128 << 10
 )
+
+// maxNotes leaves one of the notes of a result to the engine, which may have to
+// warn of something before a resource has its say.
+const maxNotes = modules.MaxParts - 1
 
 // notes is the [modules.Reporter] of one resource.
 type notes struct {
@@ -30,7 +36,7 @@ func (n *notes) Message(level, text string) {
 	n.size += len(text)
 	switch {
 	case n.full:
-	case n.size > maxAllNotes || len(n.list) == modules.MaxParts-1:
+	case n.size > maxAllNotes || len(n.list) == maxNotes-1:
 		n.full = true
 		n.list = append(n.list, modules.Note{Level: "warning", Text: "further messages are left out"})
 	default:
@@ -50,6 +56,21 @@ func clip(text string, n int) string {
 		n--
 	}
 	return text[:n]
+}
+
+// bounded gives as many changes as a result may tell, and the number of the others.
+func bounded(changes []modules.Change) []modules.Change {
+	var kept []modules.Change
+	room := maxAllChanges
+	for i, c := range changes {
+		c = modules.Change{Property: clip(c.Property, maxText), Have: clip(c.Have, maxText), Want: clip(c.Want, maxText)}
+		room -= len(c.Property) + len(c.Have) + len(c.Want)
+		if left := len(changes) - i; room < 0 || left > 1 && i == modules.MaxParts-1 {
+			return append(kept, modules.Change{Property: "others", Have: fmt.Sprintf("%d more", left), Want: "changed"})
+		}
+		kept = append(kept, c)
+	}
+	return kept
 }
 
 const withheld = "[sensitive]"

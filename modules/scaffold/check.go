@@ -43,10 +43,10 @@ type survey struct {
 	want   modules.Attributes // owner and group
 	record record             // what post commands have made of files
 	mounts mounts
+	real   string // the target without links, once mounts have been read
 
 	steps   []step
 	changes []modules.Change
-	more    int // changes beyond those that are told
 	effects []modules.Effect
 	texts   []modules.TextChange
 	needs   []modules.Content
@@ -99,9 +99,6 @@ func (v *survey) keepsItsWay() error {
 }
 
 func (v *survey) plan() modules.Plan {
-	if v.more > 0 {
-		v.changes = append(v.changes, modules.Change{Property: "others", Have: fmt.Sprintf("%d more", v.more), Want: "changed"})
-	}
 	if v.opaque {
 		v.effects = append(v.effects, modules.Anything)
 	}
@@ -259,10 +256,6 @@ func (v *survey) willBe(name string, info modules.FileInfo, content modules.Cont
 }
 
 func (v *survey) change(property, have, want string) {
-	if len(v.changes) == modules.MaxParts-1 {
-		v.more++
-		return
-	}
 	v.changes = append(v.changes, modules.Change{Property: property, Have: have, Want: want})
 }
 
@@ -274,7 +267,7 @@ func (v *survey) allowed(rights ...error) error {
 // look describes a path below the target. What is in a directory that will be
 // made is not there.
 func (v *survey) look(name string) (modules.FileInfo, error) {
-	if _, fresh := v.fresh[path.Dir(name)]; fresh {
+	if _, fresh := v.fresh[path.Dir(name)]; fresh && len(name) < longestPath {
 		return modules.FileInfo{Kind: modules.Absent}, nil
 	}
 	at, err := v.h.Files.Stat(name)
@@ -283,6 +276,10 @@ func (v *survey) look(name string) (modules.FileInfo, error) {
 	}
 	return at, barred(err)
 }
+
+// longestPath is from how many bytes on the kernel may refuse a path: PATH_MAX of
+// the BSDs, which is the smallest.
+const longestPath = 1024
 
 // barred says what to do about an error of not being allowed to look.
 func barred(err error) error {
@@ -432,7 +429,7 @@ func (v *survey) text(t modules.TextChange) {
 }
 
 func (v *survey) compareAttributes(ctx context.Context, n *modules.TreeNode, name string, at modules.FileInfo, want modules.Attributes) error {
-	steps := len(v.changes) + v.more
+	before := len(v.changes)
 	if want.UID >= 0 && at.UID != want.UID {
 		v.change(n.Path+" owner", v.h.Accounts.UserName(ctx, at.UID), v.h.Accounts.UserName(ctx, want.UID))
 	}
@@ -442,7 +439,7 @@ func (v *survey) compareAttributes(ctx context.Context, n *modules.TreeNode, nam
 	if at.Mode != want.Mode {
 		v.change(n.Path+" mode", modules.FormatMode(at.Mode), modules.FormatMode(want.Mode))
 	}
-	if steps == len(v.changes)+v.more {
+	if before == len(v.changes) {
 		return nil
 	}
 	if err := v.allowed(v.h.Files.MaySetAttributes(name, want)); err != nil {

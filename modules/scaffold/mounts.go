@@ -3,6 +3,7 @@ package scaffold
 import (
 	"bufio"
 	"io"
+	"path"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,18 @@ const mountInfo = "/proc/self/mountinfo"
 
 // maxMountInfo bounds what is read of it, in bytes.
 const maxMountInfo = 16 << 20
+
+// mounted reports whether something is mounted at a path below the target. The
+// kernel knows it by the path without links.
+func (v *survey) mounted(name string) bool {
+	if !v.mounts.read {
+		v.real = v.Name
+		if at, _, err := modules.Resolve(v.h.Files, v.Name); err == nil {
+			v.real = at
+		}
+	}
+	return v.mounts.has(v.h.Files, path.Join(v.real, name))
+}
 
 // has reports whether something is mounted at a path.
 func (m *mounts) has(files modules.FileReader, name string) bool {

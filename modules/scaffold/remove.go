@@ -69,8 +69,11 @@ func (p *purge) entry(name string) (gone bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if p.mounted(name) {
+		return false, nil
+	}
 	if at.Kind == modules.Directory {
-		if name == "lost+found" || p.mounts.has(p.h.Files, full) {
+		if name == "lost+found" {
 			return false, nil
 		}
 		empty, err := p.directory(name)
@@ -148,7 +151,7 @@ func (v *survey) absent(ctx context.Context, at modules.FileInfo) error {
 func (v *survey) dropEmpty(dir string, gone map[string]int) error {
 	full := path.Join(v.Name, dir)
 	names, err := v.h.Files.List(full)
-	if err != nil || len(names) != gone[dir] || v.mounts.has(v.h.Files, full) {
+	if err != nil || len(names) != gone[dir] || v.mounted(dir) {
 		return err
 	}
 	if dir == "." {

@@ -40,11 +40,25 @@ func (c *confined) SetAttributes(ctx context.Context, path string, a modules.Att
 		return at("set attributes of", path, err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
+	info, err := unlinked(dir, name, file)
 	if err == nil {
 		err = setAttributes(&openFile{file, info}, a)
 	}
 	return at("set attributes of", path, err)
+}
+
+// unlinked describes an open file, unless name is that of a link: a Root follows
+// links whatever the flags say.
+func unlinked(dir *os.Root, name string, file *os.File) (fs.FileInfo, error) {
+	named, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !os.SameFile(info, named) {
+		err = syscall.ELOOP
+	}
+	return info, err
 }
 
 // openFile is an inode that is held by an ordinary descriptor.

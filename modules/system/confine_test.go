@@ -87,3 +87,18 @@ func TestWithinNeedsAWriterThatCan(t *testing.T) {
 	_, err := modules.ReadOnly(New()).Files.Within("/")
 	require.EqualError(t, err, "changes cannot be kept to a directory here")
 }
+
+// TestWithinFollowsNoLink has a link to another file of the directory be where one
+// is to be changed.
+func TestWithinFollowsNoLink(t *testing.T) {
+	top := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(top, "secret"), nil, 0o600))
+	require.NoError(t, os.Symlink("secret", filepath.Join(top, "f")))
+	w, err := New().Files.Within(top)
+	require.NoError(t, err)
+	err = w.SetAttributes(t.Context(), top+"/f", modules.Attributes{Mode: 0o644, UID: -1, GID: -1})
+	require.EqualError(t, err, "set attributes of "+top+"/f: too many levels of symbolic links")
+	info, err := os.Stat(filepath.Join(top, "secret"))
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o600), info.Mode())
+}

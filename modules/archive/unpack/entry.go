@@ -79,11 +79,12 @@ func keptMode(k kind, mode fs.FileMode) fs.FileMode {
 
 // A listing is what is known of an archive after some of its entries.
 type listing struct {
-	kinds map[string]kind // also of directories that are only implied
-	bytes int64           // of names
+	kinds   map[string]kind // also of directories that are only implied
+	bytes   int64           // of names
+	entries int             // also those that replace an earlier one
 }
 
-// Bounds of a listing: what is kept in memory.
+// Bounds of a listing: what is kept in memory, and how often a disk is written to.
 const (
 	maxEntries   = 500_000
 	maxNameBytes = 64 << 20
@@ -114,8 +115,9 @@ func (l *listing) add(e *entry) error {
 	if before == 0 {
 		l.note(e.name, e.kind)
 	}
+	l.entries++
 	switch {
-	case len(l.kinds) > maxEntries:
+	case len(l.kinds) > maxEntries || l.entries > maxEntries:
 		return fmt.Errorf("there are more than %d files and directories", maxEntries)
 	case l.bytes > maxNameBytes:
 		return fmt.Errorf("the names are longer than %d MiB together", maxNameBytes>>20)

@@ -152,11 +152,11 @@ func (x *extraction) directory(name string, mode fs.FileMode) error {
 	if err := x.directory(path.Dir(name), defaultDirMode); err != nil {
 		return err
 	}
-	err := x.into.Mkdir(name, 0o700)
-	switch {
-	case err == nil:
-		err = x.into.Chmod(name, mode)
-	case errors.Is(err, fs.ErrExist):
+	// With its mode from the beginning: there may be something else by that name
+	// later, and chmod would follow a link. The umask is that of main, and takes away
+	// only what is not kept.
+	err := x.into.Mkdir(name, mode)
+	if errors.Is(err, fs.ErrExist) {
 		var info fs.FileInfo
 		if info, err = x.into.Stat(name); err == nil && !info.IsDir() {
 			err = syscall.ENOTDIR

@@ -441,6 +441,18 @@ func TestExtractStaysInItsDirectory(t *testing.T) {
 
 // TestLastIsPlacedLast breaks off an extraction: what tells that all is there must
 // not be there.
+// TestDirectoriesKeepTheirGroup unpacks into a directory that hands its group on.
+func TestDirectoriesKeepTheirGroup(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o755|fs.ModeSetgid))
+	require.NoError(t, extractTo(t.Context(), archive(format.Tar, tarOf(t, item{name: "d/", mode: 0o750}, item{name: "d/e/f"})), dir, ""))
+	for name, mode := range map[string]fs.FileMode{"d": 0o750, "d/e": 0o755} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, fs.ModeDir|fs.ModeSetgid|mode, info.Mode(), name)
+	}
+}
+
 func TestLastIsPlacedLast(t *testing.T) {
 	b := tarOf(t, item{name: "first", body: "x"}, item{name: "marker", body: "x"}, item{name: "d", body: "x"})
 	dir := t.TempDir()
