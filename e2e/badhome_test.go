@@ -88,7 +88,7 @@ func TestFleetBadFiles(t *testing.T) {
 		{badHost{name: "read-only directory", breaks: "mkdir -p /mnt/bad && mount -t tmpfs -o ro tmpfs /mnt/bad", mends: "umount /mnt/bad",
 			want: sitePlay("file#/mnt/bad/big", "the file system of \"/mnt/bad\" is mounted read-only")}, site("root")},
 		{badHost{name: "no directory", breaks: "rm -rf /mnt/bad", mends: ":",
-			want: sitePlay("file#/mnt/bad/big", "\"/mnt/bad\" is not a directory")}, site("root")},
+			want: sitePlay("file#/mnt/bad/big", "\"/mnt/bad\" is not a directory: it does not exist (make it with a file resource, ensure: directory)")}, site("root")},
 		{badHost{name: "unknown owner", breaks: "mkdir -p /mnt/bad", mends: "rmdir /mnt/bad",
 			want: sitePlay("file#/mnt/bad/big", "owner: user \"nobody-at-all\": no such account")}, site("nobody-at-all")},
 		{badHost{name: "unknown user of a command", breaks: ":", mends: ":",

@@ -22,12 +22,18 @@ func (t Type) Arguments(words []string) (map[string]any, error) {
 	if c, ok := t.New().(Commander); ok {
 		return c.CommandLine(words)
 	}
+	if len(words) > 0 && strings.HasPrefix(words[0], "-") {
+		return nil, fmt.Errorf("%q is no name: the flags of ccm-push go before the type, and ccm-push doc %s tells of it", words[0], t.Name)
+	}
 	if len(words) == 0 || strings.Contains(words[0], "=") {
 		return nil, fmt.Errorf("%s takes a name and property=value: %s NAME %s", t.Name, t.Name, t.example())
 	}
 	properties := map[string]any{"name": words[0]}
 	for _, word := range words[1:] {
 		key, text, ok := strings.Cut(word, "=")
+		if !ok && strings.HasPrefix(word, "-") {
+			return nil, fmt.Errorf("%q is not of the form property=value; the flags of ccm-push go before the type: ccm-push %s PATTERN %s …", word, word, t.Name)
+		}
 		if !ok {
 			return nil, fmt.Errorf("%q is not of the form property=value", word)
 		}

@@ -144,15 +144,15 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 
 var contentType = reflect.TypeFor[Content]()
 
-// LacksContents reports whether any property is a content without its bytes.
-func LacksContents(res any) bool {
-	found := false
+// Lacking gives the contents among properties whose bytes are not here.
+func Lacking(res any) []Content {
+	var lacking []Content
 	eachContent(reflect.ValueOf(res), func(c Content) {
 		if _, here := c.Bytes(); !here && !c.IsZero() {
-			found = true
+			lacking = append(lacking, c)
 		}
 	})
-	return found
+	return lacking
 }
 
 // eachContent visits the contents among properties, wherever they are.

@@ -119,6 +119,7 @@ type Result struct {
 	Message   string        `json:"message,omitempty"`   // what was or would be done, or why nothing was
 	Messages  []Note        `json:"messages,omitempty"`
 	Error     string        `json:"error,omitempty"` // set when failed
+	Done      bool          `json:"done,omitempty"`  // failed after Message had been done: on a health check
 	Changes   []Change      `json:"changes,omitempty"`
 	Diff      string        `json:"diff,omitempty"`
 	Exit      *Exit         `json:"exit,omitempty"` // of a resource that is a command
@@ -167,7 +168,12 @@ type Done struct {
 type Refused struct {
 	Phase string `json:"phase"` // lock, protocol, facts
 	Error string `json:"error"`
+	// Locked says that another run holds the lock, so that waiting helps.
+	Locked bool `json:"locked,omitempty"`
 }
+
+// ErrLocked says that another run holds the lock of this host and user.
+var ErrLocked = errors.New("another run is at work on this host")
 
 // errNotOne is returned for a message with no field or several.
 var errNotOne = errors.New("a message has exactly one field")

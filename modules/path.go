@@ -35,11 +35,31 @@ func NotThere(err error) bool {
 func InDirectory(files FileReader, name string) error {
 	dir := path.Dir(name)
 	info, err := Follow(files, dir)
-	if err != nil && !NotThere(err) {
-		return err
-	}
-	if err != nil || info.Kind != Directory {
+	switch {
+	case err != nil:
+		return NoDirectory(files, dir, err)
+	case info.Kind != Directory:
 		return Refuse("%q is not a directory", dir)
 	}
 	return nil
+}
+
+// NoDirectory says what to do about an error of [Follow] on a path where a directory
+// should be. One that does not mean that nothing is there is returned as it is.
+func NoDirectory(files FileReader, dir string, err error) error {
+	if !NotThere(err) {
+		return err
+	}
+	for at := dir; ; at = path.Dir(at) {
+		info, err := files.Stat(at)
+		leads, followed := Follow(files, at)
+		switch {
+		case err == nil && info.Kind == Symlink && NotThere(followed):
+			return Refuse("%q is a link to nothing; make what it leads to, or correct the link", at)
+		case followed == nil && leads.Kind != Directory:
+			return Refuse("%q is not a directory", at)
+		case followed == nil || at == "/" || !NotThere(followed):
+			return Refuse("%q is not a directory: it does not exist (make it with a file resource, ensure: directory)", dir)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package modules_test
 import (
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -78,4 +79,31 @@ func TestRefuse(t *testing.T) {
 	plan, err := modules.Allowed(modules.Plan{Action: "did it"}, nil, fs.ErrPermission, fs.ErrExist)
 	require.EqualError(t, err, "permission denied")
 	require.Equal(t, modules.Plan{}, plan)
+}
+
+func TestInDirectory(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, []modtest.Node{
+		{Path: "d", Dir: true}, {Path: "f", Text: "x"}, {Path: "ld", Link: "d"}, {Path: "lf", Link: "f"}, {Path: "nothing", Link: "gone"},
+	})
+	const advice = "; make it with a file resource, ensure: directory"
+	for name, want := range map[string]string{
+		"d/x":         "",
+		"ld/x":        "",
+		"no/x":        `"$ROOT/no" does not exist` + advice,
+		"d/no/such/x": `"$ROOT/d/no/such" does not exist` + advice,
+		"ld/no/x":     `"$ROOT/ld/no" does not exist` + advice,
+		"f/x":         `"$ROOT/f" is not a directory`,
+		"lf/x":        `"$ROOT/lf" is not a directory`,
+		"f/no/such/x": `"$ROOT/f" is not a directory`,
+		"nothing/x":   `"$ROOT/nothing" is a link to nothing; make what it leads to, or correct the link`,
+		"nothing/a/x": `"$ROOT/nothing" is a link to nothing; make what it leads to, or correct the link`,
+	} {
+		err := modules.InDirectory(modtest.Host().Files, filepath.Join(root, name))
+		if want == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.EqualError(t, err, strings.ReplaceAll(want, "$ROOT", root), name)
+	}
 }

@@ -2,7 +2,9 @@ package modules
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // Refuse is the error of a Check that will not go on, as fmt.Errorf makes it. Its
@@ -16,6 +18,15 @@ type refusal struct{ error }
 func (r refusal) Redacted() string { return r.Error() }
 
 func (r refusal) Unwrap() error { return r.error }
+
+// Barred words an error of not being allowed to look, as a refusal that says what to
+// do. Any other one it returns as it is.
+func Barred(err error) error {
+	if denied, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(denied, fs.ErrPermission) {
+		return Refuse("%w; use become", err)
+	}
+	return err
+}
 
 // Allowed gives a plan unless one of the rights it needs has been denied, which
 // is a refusal too.

@@ -101,6 +101,14 @@ type FullBuilder interface {
 	NeedsFull() bool
 }
 
+// A Downloader is a type for some of whose resources the controller downloads
+// something.
+type Downloader interface {
+	// Downloads names the properties that say what is downloaded; none if nothing is.
+	// It is asked with zero values for properties that are not known yet.
+	Downloads() (from []string)
+}
+
 // Batcher is a type that can carry out the plans of several resources in one go,
 // which is faster than one after the other. Results do not change by it: what a
 // batch has not brought about is applied again singly, so a batch may fail and

@@ -12,7 +12,7 @@ import (
 
 // apply sends a catalog and gives emit each result as it comes. stop ends the
 // catalog after the resource that is running, the end of ctx kills that too.
-// whole is false if entries were left out, because of either or of a failure.
+// whole is false if entries were left out because of either.
 func (s *session) apply(ctx context.Context, stop <-chan struct{}, c *catalog.Compiled, emit func(*modules.Result)) (whole bool, err error) {
 	err = s.queue(func() error { return s.conn.Send(&modules.Message{Catalog: &c.Catalog}) })
 	if err != nil {
@@ -52,7 +52,6 @@ type answers struct {
 	*session
 	compiled *catalog.Compiled
 	seen     []bool
-	failed   bool // a resource has
 	halted   bool // the host was told to stop
 	emit     func(*modules.Result)
 }
@@ -68,7 +67,10 @@ func (a *answers) missing() int {
 }
 
 // A refusedError is why the host program will not work on a catalog.
-type refusedError struct{ phase, reason string }
+type refusedError struct {
+	phase, reason string
+	locked        bool // by another run
+}
 
 func (e refusedError) Error() string { return e.reason }
 
@@ -90,7 +92,7 @@ func (a *answers) take(ctx context.Context, m *modules.Message) (done bool, err 
 func refused(r *modules.Refused) error {
 	switch r.Phase {
 	case "lock", "protocol", "facts":
-		return refusedError{r.Phase, r.Error}
+		return refusedError{r.Phase, r.Error, r.Locked && r.Phase == "lock"}
 	}
 	return breach("the host refuses the catalog in the phase %.64q", r.Phase)
 }
@@ -99,7 +101,7 @@ func refused(r *modules.Refused) error {
 func (a *answers) done(d *modules.Done) error {
 	n := a.missing()
 	switch {
-	case n == 0, a.halted, a.failed && a.compiled.Catalog.FailOnError:
+	case n == 0, a.halted:
 		return nil
 	case d.Stopped: // by a signal, as when the host shuts down
 		return fmt.Errorf("the host program was stopped; %d of %d resources are not done", n, len(a.seen))
@@ -127,7 +129,6 @@ func (a *answers) result(r *modules.Result) error {
 		return breach("the host reports the status %.64q", r.Status)
 	}
 	a.seen[r.Index] = true
-	a.failed = a.failed || r.Status == modules.Failed
 	a.emit(r)
 	return nil
 }

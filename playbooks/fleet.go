@@ -43,6 +43,7 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 		if f.interrupted(ctx) {
 			return false
 		}
+		s.begun = true
 		f.Events.Report(events.PlayStart{Play: s.play.Name, Hosts: names(batch), Batch: i + 1, Batches: len(batches)})
 		f.batch(ctx, s, batch)
 		if f.tooManyFailed(s.play, batch) {
@@ -139,12 +140,40 @@ func (f *fleet) unhold() {
 
 // finish says of the hosts that wait for a play which will not come that they
 // are done.
-func (f *fleet) finish() {
+func (f *fleet) finish(ctx context.Context) {
 	for _, h := range f.Inventory.Hosts() {
-		if state := f.states[h.Name]; state != nil && state.begun && !state.done {
-			f.hostDone(state)
+		state := f.states[h.Name]
+		if state == nil || !state.begun || state.done {
+			continue
+		}
+		if f.interrupted(ctx) && !state.interrupted && len(state.plays) > 0 {
+			f.Events.Report(events.Interrupted{Play: state.plays[0].play.Name, Host: h.Name})
+		}
+		f.hostDone(state)
+	}
+}
+
+// notStarted gives the hosts that the run has ended before, in the order of the
+// inventory.
+func (f *fleet) notStarted() []string {
+	var list []string
+	for _, h := range f.Inventory.Hosts() {
+		if state := f.states[h.Name]; state != nil && !state.begun {
+			list = append(list, h.Name)
 		}
 	}
+	return list
+}
+
+// notRun gives the plays that have not begun although they have hosts.
+func notRun(plays []*selection) []string {
+	var list []string
+	for _, s := range plays {
+		if !s.begun && len(s.hosts) > 0 {
+			list = append(list, s.play.Name)
+		}
+	}
+	return list
 }
 
 func (f *fleet) hostDone(state *hostState) {

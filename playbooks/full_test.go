@@ -131,7 +131,7 @@ func TestFullProgramInMidRun(t *testing.T) {
 	w.Options.Check = true
 	require.Equal(t, run, w.run(t))
 	require.Zero(t, h.asks.Load(), "a check run downloads nothing")
-	require.Contains(t, w.text.String(), "downloaded. extracted; maybe")
+	require.Contains(t, w.text.String(), "would have downloaded, extracted; maybe")
 	require.Contains(t, w.text.String(), "maybe: depends on an earlier play")
 
 	w.Options.Check = false
@@ -223,5 +223,5 @@ func TestControllerRefusesAnotherArchive(t *testing.T) {
 	h.archive = append(h.archive, 'x')
 	w := newWorld(t, servers(t, "web1"), text)
 	require.Equal(t, []string{"play p 1/1: web1", "web1 archive#app.tar.gz failed", "web1 done: failed"}, w.run(t))
-	require.Contains(t, w.text.String(), "download failed: on the controller: checksum mismatch, expected ")
+	require.Contains(t, w.text.String(), "download failed: on the controller: "+h.URL+"/app.tar.gz?…: checksum mismatch, expected ")
 }

@@ -20,17 +20,19 @@ import (
 // hostState is one host during a run. Between plays it may keep its connection
 // and one host program per user that the program runs as.
 type hostState struct {
-	host     *inventory.Host
-	plays    []*selection // still to come, the current one first
-	begun    bool
-	done     bool
-	failed   bool // it enters no further play
-	held     bool // it has a place among the kept connections
-	elapsed  time.Duration
-	phases   events.Phases
-	client   *transport.Client
-	sessions map[string]*session // by the user the program runs as
-	foretold []*session          // in a check run: those that have foretold a change
+	host   *inventory.Host
+	plays  []*selection // still to come, the current one first
+	begun  bool
+	done   bool
+	failed bool // it enters no further play
+	// interrupted says that it is told to have been.
+	interrupted bool
+	held        bool // it has a place among the kept connections
+	elapsed     time.Duration
+	phases      events.Phases
+	client      *transport.Client
+	sessions    map[string]*session // by the user the program runs as
+	foretold    []*session          // in a check run: those that have foretold a change
 }
 
 // close gives the host up. The connection goes first: only that ends a write to
@@ -79,8 +81,14 @@ func (s *hostState) unknownTo(sess *session, check bool) string {
 // programs does not suffice for.
 var errNoFull = errors.New("a resource needs the full host program, and this ccm-push has only lean ones: build it with make, or give a complete folder with --module-dir")
 
-// errStopped is why a host is not worked on: the run was interrupted before.
+// errStopped is why a host is not worked on any more: the run was interrupted.
 var errStopped = errors.New("the run was interrupted")
+
+// A stoppedError is errStopped with what was not reached.
+type stoppedError struct{ rest events.Rest }
+
+func (*stoppedError) Error() string { return errStopped.Error() }
+func (*stoppedError) Unwrap() error { return errStopped }
 
 // work takes one host through one play. One on which an interrupted run has not
 // begun counts as not started; one that was killed without an answer has failed,
@@ -95,7 +103,13 @@ func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
 	state.plays = state.plays[1:]
 	state.elapsed += f.Now().Sub(start)
 	untouched := !state.begun && (errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled))
-	if err != nil && !untouched && !errors.Is(err, errStopped) {
+	stopped, isStopped := errors.AsType[*stoppedError](err)
+	switch {
+	case err == nil, untouched:
+	case isStopped:
+		state.interrupted = true
+		f.Events.Report(events.Interrupted{Play: s.play.Name, Host: state.host.Name, Rest: stopped.rest})
+	default:
 		state.failed, state.begun = true, true
 		f.Events.Report(failure(s.play.Name, state.host.Name, err))
 	}
@@ -127,7 +141,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	compiled, err := compile(ctx, s.compiler, state.host, sess.facts)
 	ends()
 	if err != nil {
-		return errors.Join(ctx.Err(), &phaseError{"compile", err})
+		return errors.Join(ctx.Err(), &phaseError{phase: "compile", err: err})
 	}
 	if compiled.NeedsFull && !sess.full {
 		if sess, err = f.upgrade(ctx, s.play, state, sess); err != nil {
@@ -145,28 +159,33 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		tell(events.Pre, compiled.Pre)
 	}
 	if f.interrupted(ctx) {
-		return errStopped
+		return &stoppedError{}
 	}
 	state.begun = true
 	compiled.Catalog.Earlier = state.unknownTo(sess, f.Options.Check)
-	notes := &nestedNotes{next: compiled.Notes, report: tell}
-	failed, changed, reported := false, false, 0
+	notes := &nestedNotes{next: compiled.Notes, report: func(kind events.MessageKind, text string) {
+		if kind == events.Pre || f.applies() {
+			tell(kind, text)
+		}
+	}}
+	progress := newProgress(&compiled.Catalog)
 	defer f.phase(&state.phases.Apply)()
 	whole, err := sess.apply(ctx, f.stop, compiled, func(r *modules.Result) {
-		failed = failed || r.Status == modules.Failed
-		changed = changed || r.Status == modules.Changed
-		reported++
+		progress.note(r)
 		notes.before(r)
 		f.Events.Report(result(s.play.Name, state.host.Name, &compiled.Catalog, r))
 		notes.after(r)
 	})
 	if err != nil {
-		return lostOr(err, sess, unreported(compiled.Catalog.Entries, reported))
+		return lostOr(err, sess, progress.rest())
 	}
-	if state.failed = failed; changed && f.Options.Check {
+	if state.failed = progress.failed; progress.would && f.Options.Check {
 		state.foretold = append(state.foretold, sess)
 	}
-	if whole && !failed && compiled.Post != "" {
+	if !whole {
+		return &stoppedError{progress.rest()}
+	}
+	if f.applies() && !progress.failed && compiled.Post != "" {
 		tell(events.Post, compiled.Post)
 	}
 	return nil
@@ -256,7 +275,7 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 	builds := r.Builds
 	if full {
 		if builds = r.FullBuilds; len(builds) == 0 {
-			return nil, &phaseError{"install", errNoFull}
+			return nil, &phaseError{phase: "install", err: errNoFull}
 		}
 	}
 	nonce := r.NewNonce()
@@ -273,16 +292,16 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 	hello, err := modules.ParseHello(process.Hello())
 	if err != nil {
 		process.Close()
-		return nil, &phaseError{"protocol", err}
+		return nil, &phaseError{phase: "protocol", err: err}
 	}
 	if hello.Build != r.BuildID {
 		process.Close()
-		return nil, &phaseError{"start", breach("the host runs build %.64q, this is %q", hello.Build, r.BuildID)}
+		return nil, &phaseError{phase: "start", err: breach("the host runs build %.64q, this is %q", hello.Build, r.BuildID)}
 	}
 	facts, partial, err := decodeFacts(hello.Facts)
 	if err != nil {
 		process.Close()
-		return nil, &phaseError{"facts", err}
+		return nil, &phaseError{phase: "facts", err: err}
 	}
 	for _, p := range partial {
 		r.Connect.warn(fmt.Sprintf("%s: facts are incomplete: %.200q", host, p))
@@ -293,10 +312,11 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 }
 
 // A phaseError is the failure of a host as a whole, with the phase of its
-// host_failed event.
+// host_failed event and, once it had a catalog, what it has not told of that.
 type phaseError struct {
 	phase string
 	err   error
+	rest  events.Rest
 }
 
 func (e *phaseError) Error() string { return e.err.Error() }
@@ -304,29 +324,32 @@ func (e *phaseError) Unwrap() error { return e.err }
 
 // unreported says which resource of a host that is lost was next, since nobody
 // knows what became of it.
-func unreported(entries []modules.Entry, reported int) string {
-	if reported >= len(entries) {
+func unreported(r events.Rest) string {
+	switch r.NotReached {
+	case 0:
 		return "every resource had been reported"
+	case 1:
+		return fmt.Sprintf("nothing is known of %s, the last resource", r.Next)
 	}
-	return fmt.Sprintf("nothing is known of %s and what follows it", entries[reported].Ref())
+	return fmt.Sprintf("nothing is known of %s and what follows it: %d resources", r.Next, r.NotReached)
 }
 
-// lostOr names the phase of an error that ended a session; rest says what is
+// lostOr names the phase of an error that ended a session; rest is what is
 // missing then.
-func lostOr(err error, s *session, rest string) error {
+func lostOr(err error, s *session, rest events.Rest) error {
 	refused, isRefused := errors.AsType[refusedError](err)
 	_, isBreach := errors.AsType[protocolError](err)
 	switch {
 	case isRefused:
-		return &phaseError{refused.phase, err}
+		return &phaseError{refused.phase, err, rest}
 	case isBreach:
-		return &phaseError{"protocol", err}
+		return &phaseError{"protocol", err, rest}
 	case errors.Is(err, context.Canceled):
-		return &phaseError{"lost", errors.New("killed before it could say how it ended; " + rest)}
+		return &phaseError{"lost", errors.New("killed before it could say how it ended; " + unreported(rest)), rest}
 	case errors.Is(err, io.EOF):
 		err = s.ending()
 	}
-	return &phaseError{"lost", fmt.Errorf("%w; %s", err, rest)}
+	return &phaseError{"lost", fmt.Errorf("%w; %s", err, unreported(rest)), rest}
 }
 
 // failure is the event for the error of a host.
@@ -340,12 +363,16 @@ func failure(play, host string, err error) events.Event {
 		}
 	}
 	phase := "start"
+	var rest events.Rest
 	var pe *phaseError
 	switch {
 	case errors.As(err, &pe):
-		phase = pe.phase
+		phase, rest = pe.phase, pe.rest
+		if refused, _ := errors.AsType[refusedError](err); refused.locked {
+			hint = "--lock-timeout 10m waits for the other run to end"
+		}
 	case he != nil && (he.Op == "become" || he.Op == "install"):
 		phase = he.Op
 	}
-	return events.HostFailed{Play: play, Host: host, Phase: phase, Error: text, Hint: hint}
+	return events.HostFailed{Play: play, Host: host, Phase: phase, Error: text, Hint: hint, Rest: rest}
 }

@@ -22,9 +22,13 @@ func result(play, host string, c *modules.Catalog, r *modules.Result) events.Res
 		Because:   r.Because,
 		Message:   r.Message,
 		Error:     r.Error,
+		Changed:   changedHost(c, r),
 		Diff:      r.Diff,
 		Duration:  max(0, r.Duration),
 		Sensitive: entry.Sensitive,
+	}
+	if idle := c.Monitor || entry.Monitor; idle && len(entry.Health) == 0 && entry.Scope == nil && e.Status == events.Stable {
+		e.Status, e.Message = events.Skipped, "has no health checks, so nothing was looked at"
 	}
 	for _, n := range r.Messages {
 		e.Messages = append(e.Messages, events.Note{Level: n.Level, Text: n.Text})

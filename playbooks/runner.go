@@ -63,6 +63,7 @@ type selection struct {
 	play     *manifest.Play
 	compiler *catalog.Compiler
 	hosts    []*inventory.Host
+	begun    bool // a batch of it
 }
 
 // Select gives the hosts of each play, without contacting any. A limit may leave
@@ -143,7 +144,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	defer f.close()
 	var selections []*selection
 	for i, play := range r.Plays {
-		s := &selection{play, compilers[i], hostLists[i]}
+		s := &selection{play: play, compiler: compilers[i], hosts: hostLists[i]}
 		selections = append(selections, s)
 		f.expect(s)
 	}
@@ -156,8 +157,9 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 			break
 		}
 	}
-	f.finish()
+	f.finish(ctx)
 	summary := r.Tally.Summary(f.interrupted(ctx))
+	summary.NotStarted, summary.PlaysNotRun = f.notStarted(), notRun(selections)
 	r.Events.Report(summary)
 	return summary, nil
 }
@@ -194,6 +196,9 @@ func (r *Runner) keep() int {
 	return max(0, r.Options.Keep)
 }
 
+// applies reports whether the run changes hosts.
+func (r *Runner) applies() bool { return !r.Options.Check && !r.Options.Monitor }
+
 // collectors are the fact collectors that the plays of a host need.
 func collectors(plays []*selection) []string {
 	var paths []string
@@ -207,7 +212,7 @@ func collectors(plays []*selection) []string {
 
 // lock is what an applying catalog takes on the host.
 func (r *Runner) lock() *modules.Lock {
-	if r.Options.Check || r.Options.Monitor || r.Options.NoLock {
+	if !r.applies() || r.Options.NoLock {
 		return nil
 	}
 	return &modules.Lock{Holder: r.Options.Holder, Run: r.Options.Run, Wait: r.Options.LockTimeout}

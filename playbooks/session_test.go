@@ -14,6 +14,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
 // A puppet is a host program in the hands of a test.
@@ -68,7 +69,7 @@ func converse(t *testing.T, act func(*puppet)) (whole bool, err error) {
 		host.Go(func() { act(p) })
 		whole, err = s.apply(t.Context(), nil, one(), func(*modules.Result) {})
 		if err != nil {
-			err = lostOr(err, s, "rest")
+			err = lostOr(err, s, events.Rest{NotReached: 1, Next: "exec#true"})
 		}
 		p.cut()
 		s.end(io.EOF)
@@ -80,7 +81,7 @@ func converse(t *testing.T, act func(*puppet)) (whole bool, err error) {
 
 func TestSilence(t *testing.T) {
 	_, err := converse(t, func(p *puppet) { io.Copy(io.Discard, p.in) })
-	require.EqualError(t, err, "nothing was heard from the host for 1m0s; rest")
+	require.EqualError(t, err, "nothing was heard from the host for 1m0s; nothing is known of exec#true, the last resource")
 	require.Equal(t, "lost", err.(*phaseError).phase)
 }
 
@@ -89,7 +90,7 @@ func TestClosedOutput(t *testing.T) {
 		p.out.Close()
 		io.Copy(io.Discard, p.in)
 	})
-	require.EqualError(t, err, "the host closed its output in the middle of the run; rest")
+	require.EqualError(t, err, "the host closed its output in the middle of the run; nothing is known of exec#true, the last resource")
 	require.Equal(t, "lost", err.(*phaseError).phase)
 }
 
@@ -127,7 +128,7 @@ func TestDeafHost(t *testing.T) {
 // TestHostThatTakesNothing never reads: pings pile up and it is not heard.
 func TestHostThatTakesNothing(t *testing.T) {
 	_, err := converse(t, func(*puppet) {})
-	require.EqualError(t, err, "nothing was heard from the host for 1m0s; rest")
+	require.EqualError(t, err, "nothing was heard from the host for 1m0s; nothing is known of exec#true, the last resource")
 }
 
 // TestKillGrace is about a host that does not do as it is told.

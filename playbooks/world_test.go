@@ -146,6 +146,8 @@ func (r *recorder) lines() []string {
 			batch = append(batch, e.Host+" unreachable")
 		case events.HostFailed:
 			batch = append(batch, fmt.Sprintf("%s failed in %s", e.Host, e.Phase))
+		case events.Interrupted:
+			batch = append(batch, fmt.Sprintf("%s interrupted in %s: %d not reached, due %q", e.Host, e.Play, e.NotReached, e.RefreshDue))
 		case events.HostDone:
 			batch = append(batch, fmt.Sprintf("%s done: %s", e.Host, e.State))
 		}

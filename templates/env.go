@@ -17,8 +17,8 @@ type Env struct {
 	Facts   map[string]any
 	Data    map[string]any
 	Environ map[string]any // texts
-	Item    any  // the element of `each`
-	HasItem bool // whether there is one
+	Item    any            // the element of `each`
+	HasItem bool           // whether there is one
 	Files   *Files
 
 	lenient bool // a missing key is nil: hierarchy.order

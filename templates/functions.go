@@ -47,6 +47,9 @@ func functions() []*builtin.Function {
 		textFunction("replace", replaceText),
 		textFunction("join", joinList),
 		textFunction("string", func(args []any) (any, error) { return text(args[0]) }),
+		mapFunction("keys", keyOf),
+		mapFunction("values", elementOf),
+		mapFunction("toPairs", pairOf),
 		textFunction("toJSON", nil), // only its name: the rewriter calls the next one
 		withRun(jsonFunction, jsonText),
 	}

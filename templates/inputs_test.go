@@ -20,6 +20,8 @@ func TestInputs(t *testing.T) {
 		{"plain", Inputs{}},
 		{"{{ Data.a.b }} {{ Facts.x }}", Inputs{data: []string{"a.b"}, facts: []string{"x"}}},
 		{"{{ Data[Facts.x] }}", Inputs{allData: true, facts: []string{"x"}}},
+		{"{{ Data['a.b'].c }}{{ Facts['x'].y }}", Inputs{allData: true, facts: []string{"x.y"}}},
+		{"{{ Data.m['a.b'] }}", Inputs{data: []string{"m"}}},
 		{"{{ let d = Data; d.a }}", Inputs{allData: true}},
 		{"{{ toJSON(Facts) }}", Inputs{allFacts: true}},
 		{"{{ lookup('data.list.0') }}", Inputs{data: []string{"list.0"}}},

@@ -10,10 +10,7 @@ import (
 func (w *jetRewriter) expr(e jet.Expression) jet.Expression {
 	switch n := e.(type) {
 	case *jet.IdentifierNode:
-		if n.Ident == "." && w.inner == 0 && w.loader.scaffold != nil {
-			w.mentions.anything()
-			w.flows.rooted = true
-		}
+		w.noteContext(n)
 		w.note(n)
 		return w.identifier(n)
 	case *jet.FieldNode, *jet.ChainNode, *jet.IndexExprNode:
@@ -91,6 +88,14 @@ func (w *jetRewriter) note(e jet.Expression) {
 	}
 }
 
+// noteContext records a use of "." where that is all values: in a scaffold.
+func (w *jetRewriter) noteContext(n *jet.IdentifierNode) {
+	if n.Ident == "." && w.inner == 0 && w.loader.scaffold != nil {
+		w.mentions.anything()
+		w.flows.rooted = true
+	}
+}
+
 // jetRootPath follows accesses down to a root. The keys end where one is
 // computed; whole says that none is.
 func jetRootPath(e jet.Node) (root string, keys []string, whole bool) {
@@ -130,6 +135,7 @@ func (w *jetRewriter) spine(e jet.Expression) jet.Expression {
 		s := site{keys: []string{shorten(n.String())}}
 		return w.hidden(n, jetMember, s, w.spine(n.Base), w.expr(n.Index))
 	case *jet.IdentifierNode: // noted already, with its keys
+		w.noteContext(n)
 		return w.identifier(n)
 	}
 	return w.expr(e)

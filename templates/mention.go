@@ -15,8 +15,8 @@ type mentions struct {
 	allData bool
 	// volatile: a clock or chance has a say in the result.
 	volatile bool
-	calls []*renderCall   // template() and jet()
-	paths []readPath      // file()
+	calls    []*renderCall // template() and jet()
+	paths    []readPath    // file()
 }
 
 func (m *mentions) root(name string) {
@@ -30,6 +30,10 @@ func (m *mentions) root(name string) {
 // cannot be known.
 func (m *mentions) path(root string, keys []string) {
 	m.root(root)
+	// A key with a dot in it would look like two.
+	if i := slices.IndexFunc(keys, func(key string) bool { return strings.Contains(key, ".") }); i >= 0 {
+		keys = keys[:i]
+	}
 	switch path := strings.Join(keys, "."); {
 	case root == factsRoot && path == "":
 		m.all = true

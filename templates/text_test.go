@@ -51,7 +51,11 @@ func valueCases() []valueCase {
 		{"{{ Data.users[1].name }}", "bob"},
 		{"{{ Environ.HOME }}", "/root"},
 		{"{{ 'name' in Data }} {{ 'nope' in Data }}", "true false"},
-		{"{{ keys(Data.nested) | sort() }}", []any{"a.b", "port", "with space"}},
+		{"{{ keys(Data.nested) }}", []any{"a.b", "port", "with space"}}, // in order, unlike Go's
+		{"{{ values(Data.nested) }}", []any{"dotted", int64(80), "s"}},
+		{"{{ toPairs(Data.nested) }}", []any{[]any{"a.b", "dotted"}, []any{"port", int64(80)}, []any{"with space", "s"}}},
+		{"{{ toPairs(Data.nested) | fromPairs() | toPairs() | map(#[0]) | join('+') }}", "a.b+port+with space"},
+		{"{{ groupBy(1..12, #) | keys() | join(' ') }}", "1 2 3 4 5 6 7 8 9 10 11 12"},
 		// Defaults.
 		{"{{ Data.nope ?? 5 }}", int64(5)},
 		{"{{ Data.nope.deeper.still ?? 'x' }}", "x"},
@@ -171,6 +175,7 @@ func syntaxErrorCases() []errorCase {
 		{"{{ lookup }}", "site.yaml:7:15: lookup is a function\n  hint: call it: lookup(…)"},
 		{"{{ lookup() }}", "site.yaml:7:15: lookup takes a path and perhaps a default, not 0 arguments"},
 		{"{{ lookup('a', 1, 2) }}", "site.yaml:7:15: lookup takes a path and perhaps a default, not 3 arguments"},
+		{"{{ keys() }}", `site.yaml:7:15: invalid number of arguments (expected 1, got 0) in the expression "keys()"`},
 		{"{{ join() }}", `site.yaml:7:15: wrong number of arguments for join in the expression "join()"`},
 		{"{{ replace('a') }}", `site.yaml:7:15: wrong number of arguments for replace in the expression "replace('a')"`},
 		{"{{ 'a' + 1 }}", `site.yaml:7:19: invalid operation: + (mismatched types string and int) in the expression "'a' + 1"`},
@@ -252,6 +257,7 @@ func evalErrorCases() []errorCase {
 			"  hint: it has a.b, port, with space; give a default with Data.nested[\"x\" + Data.secret] ?? …"},
 		{"{{ Data.nothing.x }}", "site.yaml:7:28: Data.nothing.x: there is nothing to read it from (nil)\n" +
 			"  hint: give a default with Data.nothing.x ?? …"},
+		{"{{ keys(Data.list) }}", "site.yaml:7:15: keys: needs a map, not a list"},
 		{"{{ Data.name.x }}", "site.yaml:7:25: Data.name.x: a string has no keys"},
 		{"{{ Data.port.x }}", "site.yaml:7:25: Data.port.x: an integer has no such key"},
 		{"{{ Data.list.x }}", "site.yaml:7:25: Data.list.x: the index of a list must be an integer, not a string"},

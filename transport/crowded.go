@@ -18,16 +18,16 @@ const (
 	firstWait = 100 * time.Millisecond // doubled with every drop, give or take a half
 )
 
-// errCrowded is a host that has closed the connection instead of saying its
+// A crowdedError is a host that has closed the connection instead of saying its
 // version.
-type errCrowded struct{ error }
+type crowdedError struct{ error }
 
 // patiently dials until the host has room for one more login.
 func (d *Dialer) patiently(ctx context.Context, dial func() (*Client, error)) (*Client, error) {
 	wait := firstWait
 	for drops := 1; ; drops++ {
 		c, err := dial()
-		crowded, ok := errors.AsType[errCrowded](err)
+		crowded, ok := errors.AsType[crowdedError](err)
 		if !ok {
 			return c, err
 		}
@@ -64,7 +64,7 @@ func (l *login) crowded(err error, final error) error {
 	}
 	switch said := l.banner.beforeVersion(); {
 	case l.banner.silent(), strings.Contains(said, "MaxStartups"):
-		return errCrowded{final}
+		return crowdedError{final}
 	}
 	return final
 }

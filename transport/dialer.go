@@ -178,7 +178,7 @@ func (l *login) fail(ctx context.Context, err error) error {
 		return e
 	}
 	op := *l.stage.Load()
-	if ctx.Err() != nil {
+	if isOver(ctx) {
 		cause := context.Cause(ctx)
 		return l.target.fail(op, cause, timeoutHint(op, cause))
 	}
@@ -192,4 +192,13 @@ func (l *login) fail(ctx context.Context, err error) error {
 		return l.target.fail(op, fmt.Errorf("%w: it first said %s", hangUp(err), said), noServerHint)
 	}
 	return l.target.fail(op, hangUp(err), handshakeHint(err))
+}
+
+// isOver reports whether ctx has ended. A socket has the same deadline, and may
+// notice first that it has passed.
+func isOver(ctx context.Context) bool {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		<-ctx.Done()
+	}
+	return ctx.Err() != nil
 }

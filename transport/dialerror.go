@@ -34,6 +34,8 @@ func (t Target) dialHint(err error) string {
 		return fmt.Sprintf("if %q is only what the inventory calls the host, say where it is: connect: {address: ...}", t.Address)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Sprintf("nothing listens there: is sshd running, and is %d its port?", t.port())
+	case errors.Is(err, syscall.ETIMEDOUT):
+		return timeoutHint(opDial, ErrTimeout)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "is the host up, and is there a way to its network from here?"
 	}

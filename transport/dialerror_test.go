@@ -7,10 +7,12 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
@@ -43,6 +45,7 @@ func TestDialErrors(t *testing.T) {
 		{"no server to ask", &net.DNSError{Err: "too many addresses", Name: "w"}, "web1: dial w:22: too many addresses"},
 		{"host is down", system(syscall.EHOSTUNREACH), "web1: dial w:22: no route to host\n  hint: is the host up, and is there a way to its network from here?"},
 		{"no network", system(syscall.ENETUNREACH), "web1: dial w:22: network is unreachable\n  hint: is the host up, and is there a way to its network from here?"},
+		{"the system gives up", system(syscall.ETIMEDOUT), "web1: dial w:22: connection timed out\n  hint: is the address right, and does a firewall drop the packets?"},
 		{"forbidden", system(syscall.EACCES), "web1: dial w:22: permission denied"},
 		{"hostile", errors.New("\x1b[2J"), `web1: dial w:22: \x1b[2J`},
 	} {
@@ -59,6 +62,20 @@ func TestDialTimeout(t *testing.T) {
 	d := &Dialer{ConnectTimeout: shortTimeout, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
+	}}
+	err := dialOnce(t, d, Target{Host: "web1", Address: "w", User: "deploy"})
+	require.EqualError(t, err, "web1: dial w:22: timed out after 300ms\n  hint: is the address right, and does a firewall drop the packets?")
+}
+
+// TestSocketTimesOutFirst has a socket notice that the time is over, as it may
+// before the context does.
+func TestSocketTimesOutFirst(t *testing.T) {
+	d := &Dialer{ConnectTimeout: shortTimeout, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		deadline, _ := ctx.Deadline()
+		for time.Now().Before(deadline) {
+			runtime.Gosched()
+		}
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 	}}
 	err := dialOnce(t, d, Target{Host: "web1", Address: "w", User: "deploy"})
 	require.EqualError(t, err, "web1: dial w:22: timed out after 300ms\n  hint: is the address right, and does a firewall drop the packets?")

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -40,6 +43,27 @@ func adHocPlay(pattern string, t modules.Type, words []string) (*manifest.Play, 
 		return nil, err
 	}
 	return manifest.AdHoc(pattern, t, properties)
+}
+
+// commandMistake recognises a first word that may be meant as a subcommand, before
+// what is a manifest or near the name of one.
+func commandMistake(root *cobra.Command, args []string) error {
+	word := args[0]
+	if _, err := os.Stat(word); err == nil || strings.ContainsAny(word, "./") {
+		return nil
+	}
+	var commands []string
+	for _, c := range root.Commands() {
+		commands = append(commands, c.Name())
+	}
+	meant := yamlpos.Suggest(word, commands)
+	switch {
+	case meant != "":
+		return fmt.Errorf("there is no command and no manifest %q; did you mean %s?", word, meant)
+	case len(args) > 1 && isFile(args[1]):
+		return fmt.Errorf("there is no command and no manifest %q; a manifest is applied without a command: ccm-push %s", word, strings.Join(args[1:], " "))
+	}
+	return nil
 }
 
 // adHocMistake recognises a pattern and a word that is no resource type, which

@@ -106,6 +106,16 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	return root
 }
 
+// atLeast refuses fewer words than a command needs, and says which.
+func atLeast(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return fmt.Errorf("%s lacks an argument: ccm-push %s", cmd.Name(), cmd.Use)
+		}
+		return nil
+	}
+}
+
 // main decides what a call without a subcommand means.
 func (a *app) main(ctx context.Context, cmd *cobra.Command, args []string) error {
 	switch {
@@ -120,6 +130,9 @@ func (a *app) main(ctx context.Context, cmd *cobra.Command, args []string) error
 		return cmd.Help()
 	case len(args) == 0:
 		return errors.New("say what to do: MANIFEST... or PATTERN TYPE ARGUMENT...; see ccm-push --help")
+	}
+	if err := errors.Join(a.adHocMistake(args), commandMistake(cmd, args)); err != nil {
+		return err
 	}
 	return a.manifests(ctx, args)
 }

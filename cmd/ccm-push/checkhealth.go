@@ -16,10 +16,10 @@ func (a *app) checkHealthCommand() *cobra.Command {
 		Long: `check-health runs the health checks of the resources in manifests and nothing
 else: nothing is changed, and no lock is taken. control and require apply as in
 any run: a check is not asked if something that its resource requires is not
-well. Resources without health checks are silent and count as stable.
+well. Resources without health checks are not looked at, and count as skipped.
 
 The exit status is 2 if a check is not OK.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.checkHealth(cmd.Context(), args) },
 	}
 }

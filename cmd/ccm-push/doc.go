@@ -16,6 +16,9 @@ func (a *app) docCommand() *cobra.Command {
 		Short: "print the properties of a resource type, or what types there are",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := a.flags.textOnly("doc"); err != nil {
+				return err
+			}
 			if len(args) == 0 {
 				return a.print(typeList(a.registry))
 			}

@@ -26,7 +26,7 @@ func (a *app) factsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "facts PATTERN [PATH]",
 		Short: "print what is true of hosts, or what stands at a path such as host.info.platform",
-		Args:  cobra.RangeArgs(1, 2),
+		Args:  cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.flags.listHosts {
 				return a.listPattern(args[:1])

@@ -157,6 +157,14 @@ func (f *flags) wholly(command string) error {
 	return nil
 }
 
+// textOnly reports --output json for a command that has only text to print.
+func (f *flags) textOnly(command string) error {
+	if f.output != "text" {
+		return fmt.Errorf("--output %s is for runs and facts; %s prints text", f.output, command)
+	}
+	return nil
+}
+
 // hostKeys is the policy for unknown host keys.
 func (f *flags) hostKeys() (transport.HostKeyPolicy, error) {
 	switch f.hostKeyChecking {

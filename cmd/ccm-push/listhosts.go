@@ -14,6 +14,9 @@ func (a *app) listPattern(args []string) error {
 	if len(args) != 1 {
 		return errors.New("--list-hosts takes one pattern, or manifests")
 	}
+	if err := a.flags.textOnly("--list-hosts"); err != nil {
+		return err
+	}
 	inv, err := a.loadInventory()
 	if err != nil {
 		return err
@@ -32,6 +35,9 @@ func (a *app) selectHosts(inv *inventory.Inventory, pattern string) ([]*inventor
 
 // listPlays prints the hosts of each play.
 func (a *app) listPlays(r *playbooks.Runner) error {
+	if err := a.flags.textOnly("--list-hosts"); err != nil {
+		return err
+	}
 	lists, err := r.Select()
 	if err != nil {
 		return err

@@ -13,6 +13,9 @@ import (
 // listResources prints what the plays are about, with tags and positions. Names
 // that depend on the host are shown as they are written.
 func (a *app) listResources(plays []*manifest.Play) error {
+	if err := a.flags.textOnly("--list-resources"); err != nil {
+		return err
+	}
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, p := range plays {

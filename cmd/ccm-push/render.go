@@ -23,7 +23,7 @@ resolved data and resources of each play that runs on it, as YAML. With --facts
 FILE those stand for the facts of the host, and it is not contacted.
 
 What sensitive resources are given is withheld. The data is printed as it is.`,
-		Args: cobra.MinimumNArgs(2),
+		Args: atLeast(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.render(cmd.Context(), args[:len(args)-1], args[len(args)-1], explain)
 		},
@@ -33,6 +33,9 @@ What sensitive resources are given is withheld. The data is printed as it is.`,
 }
 
 func (a *app) render(ctx context.Context, paths []string, name string, explain bool) error {
+	if err := a.flags.textOnly("render"); err != nil {
+		return err
+	}
 	r, err := a.manifestRunner(ctx, paths)
 	if err != nil {
 		return err

@@ -22,9 +22,6 @@ import (
 // manifests runs manifest files, or lists their hosts. What is wrong with any
 // file is reported together.
 func (a *app) manifests(ctx context.Context, paths []string) error {
-	if err := a.adHocMistake(paths); err != nil {
-		return err
-	}
 	if a.flags.listResources {
 		waiting, end := a.untilStop(ctx)
 		plays, err := a.load(waiting, paths)

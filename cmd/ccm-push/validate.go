@@ -20,13 +20,13 @@ func (a *app) validateCommand() *cobra.Command {
 one, the inventory, and reports all errors at once. What depends on the facts of
 a host is checked too if --facts FILE gives some: then each play is made ready
 for each of its hosts.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.validate(cmd.Context(), args) },
 	}
 }
 
 func (a *app) validate(ctx context.Context, paths []string) error {
-	if err := a.flags.wholly("validate"); err != nil {
+	if err := errors.Join(a.flags.wholly("validate"), a.flags.textOnly("validate")); err != nil {
 		return err
 	}
 	ctx, end := a.untilStop(ctx)

@@ -12,13 +12,20 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "print the version, and the host programs that it can send",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if err := a.flags.textOnly("version"); err != nil {
+				return err
+			}
 			list, err := a.loadBuilds()
 			if err != nil {
 				return err
 			}
 			text := "ccm-push " + version + "\n"
 			for _, b := range list {
-				text += fmt.Sprintf("%s/%s %s, %d bytes, build %s\n", b.OS, b.Arch, b.SHA256[:16], b.Size, b.ID)
+				kind := ""
+				if b.Full {
+					kind = " (full)"
+				}
+				text += fmt.Sprintf("%s/%s%s %s, %d bytes, build %s\n", b.OS, b.Arch, kind, b.SHA256[:16], b.Size, b.ID)
 			}
 			return a.print(text)
 		},

@@ -70,6 +70,14 @@ func (a *Archive) NeedsFull() bool {
 	return a.Ensure != absent && (a.Fetch != byController || a.ExtractParent != "")
 }
 
+// Downloads implements [modules.Downloader].
+func (a *Archive) Downloads() []string {
+	if a.Ensure == absent || a.Fetch != byController {
+		return nil
+	}
+	return []string{"url", "headers", "username", "password", "checksum", "max_size"}
+}
+
 // Prepare implements [modules.Preparer]: hosts are told only what they need. What
 // makes no sense is left for Validate to report.
 func (a *Archive) Prepare(ctx context.Context, src modules.Source) error {

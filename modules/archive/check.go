@@ -29,6 +29,11 @@ const (
 
 // Check implements [modules.Resource].
 func (a *Archive) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	plan, err := a.check(ctx, h)
+	return plan, modules.Barred(err)
+}
+
+func (a *Archive) check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	at, err := h.Files.Stat(a.Name)
 	switch {
 	case modules.NotThere(err):
@@ -113,7 +118,11 @@ func (a *Archive) checkPresent(ctx context.Context, h modules.Host, at modules.F
 		s.attributes = len(differences) > 0 && !s.place
 		have.changes = append(have.changes, differences...)
 	}
-	return a.plan(h.Files, s, have.changes, want)
+	plan, err := a.plan(h.Files, s, have.changes, want)
+	if s.attributes && at.Links > 1 { // it changes under its other names too
+		plan.Effects = append(plan.Effects, modules.Anything)
+	}
+	return plan, err
 }
 
 // checkLeftOver is for an archive that has been unpacked, and is not needed any

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -141,7 +142,7 @@ func TestConverges(t *testing.T) {
 		},
 		{
 			Name:       "no parent",
-			Properties: strings.Replace(res(""), "$ROOT/app.tar.gz", "$ROOT/d/app.tar.gz", 1), Err: `"$ROOT/d" is not a directory`,
+			Properties: strings.Replace(res(""), "$ROOT/app.tar.gz", "$ROOT/d/app.tar.gz", 1), Err: `"$ROOT/d" is not a directory: it does not exist (make it with a file resource, ensure: directory)`,
 		},
 		{
 			Name:       "nobody's",
@@ -227,16 +228,22 @@ func TestFailures(t *testing.T) {
 	s.files["/bomb.tar.gz"] = tarball(t, "a", strings.Repeat("\x00", 2<<20))
 	for _, tt := range []struct{ name, file, more, err string }{
 		{"not there", "nope", "", "download failed: URL/nope.tar.gz: HTTP request failed with status 404: Not Found"},
-		{"another checksum", "app", `,"checksum":"` + sum(nil) + `"`, fmt.Sprintf("download failed: checksum mismatch, expected %q got %q", sum(nil), sum(app))},
+		{"another checksum", "app", `,"checksum":"` + sum(nil) + `"`, fmt.Sprintf("download failed: URL/app.tar.gz?…: checksum mismatch, expected %q got %q (if the file there is the right one, correct checksum)", sum(nil), sum(app))},
 		{"a hostile archive", "evil", `,"extract_parent":"$ROOT/opt/x"`, `extraction failed: "../evil" leads up by a .. element (nothing was extracted)`},
 		{"no archive", "none", `,"extract_parent":"$ROOT/opt/x"`, "extraction failed: gzip: invalid header (nothing was extracted)"},
+		{"creates is not in it", "app", `,"extract_parent":"$ROOT","creates":"$ROOT/bin/app"`, `extraction failed: "$ROOT/bin/app" is not in the archive, which has unpacked app/ into "$ROOT"; correct creates or extract_parent`},
+		{"creates is somewhere else", "app", `,"extract_parent":"$ROOT","creates":"/nowhere"`, `extraction failed: "/nowhere" is still not there, and not below extract_parent; correct creates`},
 		{"a bomb", "bomb", `,"extract_parent":"$ROOT/opt/x","max_size":1`, "extraction failed: more than 1 MiB come out of it (nothing was extracted)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := modtest.Root(t)
 			_, err := apply(t, archive.FullType(quick), root, `{"name":"$ROOT/a.tar.gz","url":"`+s.URL+`/`+tt.file+`.tar.gz?token=secret",`+own+tt.more+`}`)
-			require.EqualError(t, err, strings.ReplaceAll(strings.ReplaceAll(tt.err, "URL", s.URL), ".tar.gz: HTTP", ".tar.gz?…: HTTP"))
-			require.Len(t, modtest.State(t, root), 1)
+			want := strings.NewReplacer("URL", s.URL, "$ROOT", root, ".tar.gz: HTTP", ".tar.gz?…: HTTP").Replace(tt.err)
+			require.EqualError(t, err, want)
+			require.NoFileExists(t, filepath.Join(root, "a.tar.gz"), "the next run would take it for done")
+			if !strings.Contains(tt.more, "creates") {
+				require.Len(t, modtest.State(t, root), 1)
+			}
 		})
 	}
 	t.Run("something is in the way", func(t *testing.T) {
@@ -260,7 +267,7 @@ func TestFailures(t *testing.T) {
 	t.Run("what the controller sends is verified", func(t *testing.T) {
 		root := modtest.Root(t)
 		_, err := apply(t, archive.LeanType(), root, `{"name":"$ROOT/a.tar.gz","url":"`+s.URL+`/app.tar.gz",`+own+`,"checksum":"`+sum(app)+`","fetch":"controller","content":"other"}`)
-		require.EqualError(t, err, fmt.Sprintf("download failed: checksum mismatch, expected %q got %q", sum(app), sum([]byte("other"))))
+		require.EqualError(t, err, fmt.Sprintf("download failed: %s/app.tar.gz: checksum mismatch, expected %q got %q (if the file there is the right one, correct checksum)", s.URL, sum(app), sum([]byte("other"))))
 		require.Len(t, modtest.State(t, root), 1)
 	})
 }
@@ -440,6 +447,23 @@ func TestCancelled(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualError(t, res.Apply(ctx, h, plan), "download failed: "+server.URL+"/a.tar: context canceled")
 	require.Len(t, modtest.State(t, root), 1)
+}
+
+// TestForeseesOtherNames gives attributes to an archive that has two names: what
+// becomes of the other one cannot be told by its path.
+func TestForeseesOtherNames(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, []modtest.Node{{Path: "a.tar", Text: "x", Mode: 0o600}})
+	res := modtest.Decode(t, modules.Registry{archive.LeanType()}, "archive",
+		`{"name":"$ROOT/a.tar","url":"http://127.0.0.1/a.tar","owner":"$UID","group":"$GID","mode":"0644"}`, root)
+	for _, links := range []int{1, 2} {
+		plan, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+		require.NoError(t, err)
+		require.Equal(t, "updated attributes", plan.Action)
+		require.Len(t, plan.Effects, links)
+		require.Equal(t, links > 1, slices.Contains(plan.Effects, modules.Anything))
+		require.NoError(t, os.Link(filepath.Join(root, "a.tar"), filepath.Join(root, fmt.Sprint("other", links))))
+	}
 }
 
 // TestForetold has the parts of an action be told in CCM's words.

@@ -15,7 +15,7 @@ import (
 // test's choice.
 func FullType(client download.Client) modules.Type {
 	get := func(ctx context.Context, d modules.Download, into *os.File, got *part) error {
-		return client.Get(ctx, d, into, (*download.Part)(got))
+		return download.OnHost(client.Get(ctx, d, into, (*download.Part)(got)))
 	}
 	open := func(p packed) unpacker {
 		return &unpack.Archive{

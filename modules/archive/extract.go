@@ -29,6 +29,8 @@ type unpacker interface {
 	Inspect(ctx context.Context) (entries int, bytes int64, err error)
 	// Extract unpacks it and counts the entries that are in place, the last one last.
 	Extract(ctx context.Context, into *os.Root, last string) (entries int, err error)
+	// Top names some of what it has outside of any folder, once it is inspected.
+	Top() []string
 }
 
 // An opener gives what unpacks an archive.
@@ -61,8 +63,25 @@ func (open opener) extract(ctx context.Context, a *Archive, h modules.Host, own 
 	if err != nil {
 		return fmt.Errorf("%w (%d of %d entries were extracted)", err, done, entries)
 	}
+	if err := a.created(h.Files, archive.Top()); err != nil {
+		return err
+	}
 	h.Report.Message("info", fmt.Sprintf("extracted %s, %s", counted(entries, "entry", "entries"), inUnits(bytes)))
 	return nil
+}
+
+// created reports that what the archive should have brought is not there, although
+// all of it has been unpacked.
+func (a *Archive) created(files modules.FileReader, top []string) error {
+	missing, err := a.createsMissing(files)
+	if err != nil || !missing {
+		return err
+	}
+	has := strings.Join(top, ", ")
+	if a.marker() == "" {
+		return modules.Refuse("%q is still not there, and not below extract_parent; correct creates", a.Creates)
+	}
+	return modules.Refuse("%q is not in the archive, which has unpacked %s into %q; correct creates or extract_parent", a.Creates, has, a.ExtractParent)
 }
 
 // openParent opens the directory to unpack into, and makes it if it is missing.

@@ -46,7 +46,7 @@ func (get getter) fetch(ctx context.Context, a *Archive, h modules.Host, own *pr
 			}
 		}
 		if err != nil {
-			return failed(err)
+			return a.served(err)
 		}
 		own.forget()
 		report(h.Report, got.Size, continued)

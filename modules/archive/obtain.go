@@ -14,6 +14,11 @@ func mismatch(want, got string) error {
 	return fmt.Errorf("checksum mismatch, expected %q got %q", want, got)
 }
 
+// served is a mismatch of what came from the URL.
+func (a *Archive) served(err error) error {
+	return failed(fmt.Errorf("%s: %w (if the file there is the right one, correct checksum)", modules.ShownURL(a.URL), err))
+}
+
 // copyOwn copies the archive that is there: its owner may change it meanwhile.
 func (a *Archive) copyOwn(ctx context.Context, h modules.Host, own *private) error {
 	r, err := h.Files.Open(a.Name)
@@ -44,7 +49,7 @@ func (a *Archive) receive(ctx context.Context, h modules.Host, own *private) err
 		return failed(err)
 	}
 	if err := a.verify(ctx, own); err != nil {
-		return failed(err)
+		return a.served(err)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 func ownTools() tools {
 	get := func(ctx context.Context, d modules.Download, into *os.File, got *part) error {
-		return download.Client{}.Get(ctx, d, into, (*download.Part)(got))
+		return download.OnHost(download.Client{}.Get(ctx, d, into, (*download.Part)(got)))
 	}
 	open := func(p packed) unpacker {
 		return &unpack.Archive{

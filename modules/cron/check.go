@@ -18,6 +18,9 @@ type steps struct {
 // Check implements [modules.Resource].
 func (c *Cron) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	t, err := c.crontab(ctx, h.Accounts)
+	if c.Ensure == absent && errors.Is(err, modules.ErrNoAccount) {
+		return modules.Plan{}, nil // cron runs nothing for nobody
+	}
 	if err != nil {
 		return modules.Plan{}, err
 	}

@@ -124,6 +124,8 @@ func TestConverges(t *testing.T) {
 			Properties: properties(`"command":"backup","minute":"0","hour":"3","user":"%d"`, os.Geteuid()),
 		},
 		{Name: "nobody", Properties: properties(`"command":"x","user":"no-such-user"`), Err: `user: user "no-such-user": no such account`},
+		{Name: "absent of nobody", Properties: properties(`"ensure":"absent","user":"no-such-user"`)},
+		{Name: "absent of an id that nobody has", Properties: properties(`"ensure":"absent","user":"2000000000"`)},
 		{
 			Name: "too large", Tree: []modtest.Node{{Path: "own", Text: strings.Repeat("#\n", 32<<10) + "#"}},
 			Properties: properties(`"ensure":"absent"`), Err: "the own crontab is larger than 64 KiB",

@@ -33,15 +33,18 @@ func (c *Cron) crontab(ctx context.Context, accounts modules.Accounts) (crontab,
 		return crontab{uid: own}, nil
 	}
 	uid, err := accounts.UserID(ctx, c.User)
+	name := accounts.UserName(ctx, uid)
 	switch {
 	case err != nil:
 		return crontab{}, modules.Refuse("user: %w", err)
+	case c.Ensure == absent && uid != own && name == strconv.Itoa(uid): // an id needs no account
+		return crontab{}, modules.Refuse("user: user %q: %w", c.User, modules.ErrNoAccount)
 	case uid == own:
 		return crontab{uid: own}, nil
 	case own != 0:
 		return crontab{}, modules.Refuse("user %d may not change the crontab of user %d: %w; use become", own, uid, fs.ErrPermission)
 	}
-	return crontab{uid, accounts.UserName(ctx, uid)}, nil
+	return crontab{uid, name}, nil
 }
 
 func (t crontab) key() string { return strconv.Itoa(t.uid) }

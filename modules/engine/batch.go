@@ -32,6 +32,7 @@ func (r *run) carryOut(ctx context.Context, i int, plan modules.Plan, report *no
 	}
 	h := r.acting(report)
 	r.preloads.drop()
+	r.looked.forget()
 	// The error is of no use here: who is to blame is found out below.
 	_ = r.resources[i].(modules.Batcher).ApplyBatch(ctx, h, batch)
 	err := r.settle(ctx, i, before[i], report)

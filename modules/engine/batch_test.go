@@ -103,7 +103,7 @@ func TestBatch(t *testing.T) {
 		{name: "excluded", entries: []modules.Entry{entry(a), entry(b, excluded), entry(c)}, want: "changed skipped changed", log: "a c"},
 		{name: "only predicted", entries: []modules.Entry{entry(a), entry(b, noop), entry(c)}, want: "changed changed changed", log: "a c"},
 		{name: "only its health checks", entries: []modules.Entry{entry(a), entry(b, func(e *modules.Entry) { e.Monitor = true }), entry(c)}, want: "changed stable changed", log: "a c"},
-		{name: "nothing goes on after a failure", catalog: modules.Catalog{FailOnError: true}, entries: []modules.Entry{entry(a), entry(bad), entry(c)}, want: "changed failed", log: "a bad"},
+		{name: "nothing goes on after a failure", catalog: modules.Catalog{FailOnError: true}, entries: []modules.Entry{entry(a), entry(bad), entry(c)}, want: "changed failed skipped", log: "a bad"},
 		{name: "across scopes", entries: []modules.Entry{entry(a), entry(b), nested(1), entry(c), entry(d)}, want: "changed changed changed changed changed", log: "a b c+d"},
 		{name: "within a scope that a failure ends", entries: []modules.Entry{entry(a), entry(bad), entry(c), nested(3, func(e *modules.Entry) { e.Scope.FailOnError = true })}, want: "changed failed skipped failed", log: "a bad"},
 		{name: "a check run", catalog: modules.Catalog{Check: true}, entries: []modules.Entry{entry(a), entry(b)}, want: "changed changed"},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -55,9 +54,9 @@ func (e *Engine) begin(cat *modules.Catalog) *forecasts {
 
 // Run works on the entries of a catalog in order and gives emit one result for
 // each. In a check run it sees what the catalogs before it would have done. It
-// ends early, with stopped set, when Stop says so or ctx ends, and after the first
+// ends early, with stopped set, when Stop says so or ctx ends. After the first
 // failure of a catalog with FailOnError (of its own: a nested manifest is one of
-// its resources).
+// its resources) the rest is skipped.
 func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modules.Result) error) (stopped bool, err error) {
 	r := &run{
 		Engine:    e,
@@ -68,6 +67,7 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 		results:   make([]outcome, len(cat.Entries)),
 		settled:   map[int]*settled{},
 		preloads:  preloads{},
+		looked:    looked{stable: map[int]bool{}},
 	}
 	if r.scopes, err = findScopes(cat.Entries); err != nil {
 		return false, err
@@ -82,7 +82,8 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 	}
 	r.ledger = r.openLedger()
 	for i := range cat.Entries {
-		if r.settled[i] == nil && e.Stop != nil && e.Stop() || ctx.Err() != nil {
+		waits := r.settled[i] == nil && r.scopes.ended[noScope] == ""
+		if waits && (e.Stop != nil && e.Stop() || ctx.Err() != nil) {
 			return true, nil
 		}
 		start := e.Now()
@@ -95,8 +96,8 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 		if err := emit(result); err != nil {
 			return false, err
 		}
-		if result.Status == modules.Failed && !r.monitors(i) && r.endScope(i) {
-			return false, nil
+		if result.Status == modules.Failed && !r.monitors(i) {
+			r.endScope(i)
 		}
 	}
 	return false, nil
@@ -113,6 +114,7 @@ type run struct {
 	settled   map[int]*settled // by index: done already, together with an earlier entry
 	ledger    *ledger
 	preloads  preloads // what types have found out about their entries
+	looked    looked
 	scopes    scopes
 }
 
@@ -124,50 +126,6 @@ type outcome struct {
 	doubt   string // what its prediction depends on
 }
 
-// prefetch asks for the contents that Apply will open, as far as they can be
-// foreseen by looking at the host as it is.
-func (r *run) prefetch(ctx context.Context) error {
-	var lacking []modules.Content
-	for i, res := range r.resources {
-		if res == nil || r.errs[i] != nil || r.monitors(i) || !modules.LacksContents(res) {
-			continue
-		}
-		check := r.checked(i)
-		if check && !r.diff(i) {
-			continue
-		}
-		plan, err := res.Check(ctx, r.present(modules.Discard{}))
-		if err == nil && plan.Pending() {
-			lacking = append(lacking, r.opens(i, plan)...)
-		}
-	}
-	if len(lacking) == 0 || r.Engine.Prefetch == nil {
-		return nil
-	}
-	return r.Engine.Prefetch(ctx, lacking)
-}
-
-// opens lists what the engine will open for a plan that is not here yet.
-func (r *run) opens(i int, plan modules.Plan) []modules.Content {
-	var list []modules.Content
-	if !r.checked(i) {
-		list = plan.Needs
-	}
-	if r.diff(i) {
-		list = slices.Clip(list)
-		for _, t := range plan.Texts {
-			list = append(list, t.Want)
-		}
-	}
-	var remote []modules.Content
-	for _, c := range list {
-		if _, here := c.Bytes(); !here && !c.IsZero() {
-			remote = append(remote, c)
-		}
-	}
-	return remote
-}
-
 func (r *run) checked(i int) bool { return r.cat.Check || r.cat.Entries[i].Check }
 func (r *run) diff(i int) bool    { return r.cat.Diff && !r.cat.Entries[i].Sensitive }
 
@@ -175,6 +133,7 @@ func (r *run) diff(i int) bool    { return r.cat.Diff && !r.cat.Entries[i].Sensi
 func (r *run) present(report modules.Reporter) modules.Host {
 	h := modules.ReadOnly(r.Host)
 	h.Report = report
+	h.Commands = probing{h.Commands, &r.looked}
 	return h
 }
 
@@ -215,7 +174,10 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		}
 		early, err := r.healthy(ctx, i, result, notes, err)
 		if err != nil {
-			result.Status, result.Error, result.Message = modules.Failed, clip(err.Error(), maxText), ""
+			result.Status, result.Error = modules.Failed, clip(err.Error(), maxText)
+			if result.Done = out.changed && !r.checked(i); !result.Done {
+				result.Message = ""
+			}
 			if ctx.Err() == nil && r.undecided(i, w) {
 				result.Status, result.Error, result.Message = modules.Changed, "", "cannot be foreseen: "+result.Error
 				out.changed = true
@@ -269,7 +231,10 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		seen = r.foreseen(i).host(ctx, w, notes)
 	}
 	seen.Preload = r.preload(ctx, i, w)
-	plan, err := res.Check(ctx, seen)
+	plan, err := modules.Plan{}, error(nil)
+	if check || !r.looked.still(i) {
+		plan, err = res.Check(ctx, seen)
+	}
 	if err == nil {
 		plan, err = r.refresh(ctx, i, seen, plan, w)
 	}
@@ -313,6 +278,7 @@ func (r *run) acting(report modules.Reporter) modules.Host {
 func (r *run) apply(ctx context.Context, i int, plan modules.Plan, report modules.Reporter) error {
 	res, h := r.resources[i], r.acting(report)
 	r.preloads.drop()
+	r.looked.forget()
 	if err := res.Apply(ctx, h, plan); err != nil {
 		return err
 	}

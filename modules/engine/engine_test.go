@@ -260,7 +260,8 @@ func TestEngineStops(t *testing.T) {
 		return []modules.Entry{command("false", ""), file("$/b", `"mode":"0644"`), file("$/c", `"mode":"0644"`)}
 	}
 	results, stopped := runEntries(t, dir, modules.Catalog{FailOnError: true, Entries: three()})
-	require.Equal(t, "failed", brief(results))
+	require.Equal(t, "failed skipped skipped", brief(results))
+	require.Equal(t, modules.Result{Index: 2, Status: modules.Skipped, Because: "exec#false", Message: "skipped because its manifest has fail_on_error"}, results[2])
 	require.False(t, stopped)
 	// What a failure would keep from running is not certain.
 	results, _ = runEntries(t, dir, modules.Catalog{FailOnError: true, Check: true, Entries: three()})

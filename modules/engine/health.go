@@ -43,16 +43,16 @@ type alsoUnhealthy struct {
 	health *unhealthy
 }
 
-func (a *alsoUnhealthy) Error() string { return a.error.Error() + "; " + a.health.text }
+func (a *alsoUnhealthy) Error() string { return a.error.Error() + "\n" + a.health.text }
 
 func (a *alsoUnhealthy) Unwrap() []error { return []error{a.error, a.health} }
 
 // Redacted implements [modules.Redactor].
-func (a *alsoUnhealthy) Redacted() string { return redacted(a.error) + "; " + a.health.safe }
+func (a *alsoUnhealthy) Redacted() string { return redacted(a.error) + "\n" + a.health.safe }
 
 // healthy asks the health checks of an entry that has had its turn, which ended
-// with err. In a check run they are asked early if something is still to be done on
-// the host, which doubt names: then a bad answer is told as a warning.
+// with err. In a check run nobody is asked while something is still to be done on
+// the host, which doubt names: the answer would be about another host.
 func (r *run) healthy(ctx context.Context, i int, result *modules.Result, report *notes, err error) (doubt string, _ error) {
 	checks := r.cat.Entries[i].Health
 	if len(checks) == 0 || ctx.Err() != nil {
@@ -61,10 +61,14 @@ func (r *run) healthy(ctx context.Context, i int, result *modules.Result, report
 	if r.checked(i) {
 		doubt = r.foreseen(i).pending
 	}
+	if doubt != "" {
+		report.Message("info", notAsked(len(checks))+doubt)
+		return doubt, err
+	}
 	room := maxAllHealthOutput
 	var bad []*unhealthy
 	for n := range checks {
-		verdict, complaint := r.question(ctx, &checks[n], doubt != "")
+		verdict, complaint := r.question(ctx, &checks[n])
 		verdict.Output = clip(verdict.Output, min(room, maxHealthOutput))
 		room -= len(verdict.Output)
 		result.Health = append(result.Health, verdict)
@@ -73,17 +77,21 @@ func (r *run) healthy(ctx context.Context, i int, result *modules.Result, report
 		}
 	}
 	if len(bad) == 0 {
-		return doubt, err
+		return "", err
 	}
 	all := &unhealthy{joined(bad, (*unhealthy).Error), joined(bad, (*unhealthy).Redacted)}
-	switch {
-	case doubt != "":
-		report.Message("warning", all.text+" (as the host is now)")
-		return doubt, err
-	case err != nil:
+	if err != nil {
 		return "", &alsoUnhealthy{err, all}
 	}
 	return "", all
+}
+
+// notAsked is said of health checks before the name of what they wait for.
+func notAsked(n int) string {
+	if n == 1 {
+		return "health check not asked: it waits for "
+	}
+	return fmt.Sprintf("%d health checks not asked: they wait for ", n)
 }
 
 func joined(bad []*unhealthy, text func(*unhealthy) string) string {
@@ -91,13 +99,12 @@ func joined(bad []*unhealthy, text func(*unhealthy) string) string {
 	for _, u := range bad {
 		all = append(all, text(u))
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(all, "\n")
 }
 
 // question asks one health check until it is well, or has been asked often enough. A
-// check that cannot be asked at all is not tried again; nor, early, is one that
-// looks at a host on which something is still to be done.
-func (r *run) question(ctx context.Context, c *modules.HealthCheck, early bool) (modules.HealthVerdict, *unhealthy) {
+// check that cannot be asked at all is not tried again.
+func (r *run) question(ctx context.Context, c *modules.HealthCheck) (modules.HealthVerdict, *unhealthy) {
 	for v := (modules.HealthVerdict{Tries: 1}); ; v.Tries++ {
 		var err error
 		v.Status, v.Output, err = r.answer(ctx, c)
@@ -108,7 +115,7 @@ func (r *run) question(ctx context.Context, c *modules.HealthCheck, early bool) 
 			return v, &unhealthy{safe + ": " + err.Error(), safe}
 		case v.Status == modules.HealthOK:
 			return v, nil
-		case v.Tries >= c.Tries, early, !r.pause(ctx, c.TrySleep):
+		case v.Tries >= c.Tries, !r.pause(ctx, c.TrySleep):
 			safe := fmt.Sprintf("health check status %q (%s)", v.Status, c.Name)
 			text := safe
 			if said := firstLine(v.Output); said != "" {
@@ -133,6 +140,7 @@ func (r *run) answer(ctx context.Context, c *modules.HealthCheck) (modules.Healt
 		}
 		return status, text, err
 	}
+	r.looked.forget()
 	exit, err := r.Host.Commands.Probe(ctx, modules.Command{Argv: c.Argv, Timeout: c.Timeout})
 	if errors.Is(err, modules.ErrTimeout) {
 		return modules.HealthUnknown, late(c), nil
@@ -141,11 +149,14 @@ func (r *run) answer(ctx context.Context, c *modules.HealthCheck) (modules.Healt
 		return "", "", err
 	}
 	text := cmp.Or(strings.TrimSpace(exit.Stdout.Text), strings.TrimSpace(exit.Stderr.Text))
+	if exit.Code != 0 { // "WARNING" alone would not say where that comes from
+		text = cmp.Or(text, fmt.Sprintf("exit status %d", exit.Code))
+	}
 	statuses := []modules.Health{modules.HealthOK, modules.HealthWarning, modules.HealthCritical}
 	if exit.Code < len(statuses) {
 		return statuses[exit.Code], text, nil
 	}
-	return modules.HealthUnknown, cmp.Or(text, fmt.Sprintf("exit status %d", exit.Code)), nil
+	return modules.HealthUnknown, text, nil
 }
 
 func late(c *modules.HealthCheck) string { return fmt.Sprintf("no answer within %v", c.Timeout) }

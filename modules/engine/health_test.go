@@ -54,33 +54,33 @@ func TestHealth(t *testing.T) {
 		{name: "a warning", entries: []modules.Entry{asked(file("$/a", text), ok, warn)}, want: "failed",
 			said: "OK/1 fine; WARNING/1 hot\nmore", err: `health check status "WARNING" (b): hot`},
 		{name: "all are asked", entries: []modules.Entry{asked(file("$/a", text), crit, odd, quiet)}, want: "failed",
-			said: "CRITICAL/1 down; UNKNOWN/1 exit status 77; CRITICAL/1 ",
-			err:  `health check status "CRITICAL" (c): down; health check status "UNKNOWN" (d): exit status 77; health check status "CRITICAL" (e)`},
+			said: "CRITICAL/1 down; UNKNOWN/1 exit status 77; CRITICAL/1 exit status 2",
+			err:  "health check status \"CRITICAL\" (c): down\nhealth check status \"UNKNOWN\" (d): exit status 77\nhealth check status \"CRITICAL\" (e): exit status 2"},
 		{name: "one that cannot be run is not tried again", entries: []modules.Entry{asked(file("$/a", text), missing)}, want: "failed",
 			said: "UNKNOWN/1 \"/no/such/plugin\" cannot be started: no such file or directory", err: `health check "f" could not be run: "/no/such/plugin" cannot be started: no such file or directory`},
 		{name: "rules in the lean program", entries: []modules.Entry{asked(file("$/a", text), modules.HealthCheck{Name: "goss", Rules: json.RawMessage("{}"), Tries: 1})}, want: "failed",
 			said: "UNKNOWN/1 rules of goss need the full host program", err: `health check "goss" could not be run: rules of goss need the full host program`},
 		{name: "the resource has failed before", entries: []modules.Entry{asked(command("exit 3", ""), ok, quiet)}, want: "failed",
-			said: "OK/1 fine; CRITICAL/1 ", err: `failed to reach desired state: exit code 3 not in allowed returns [0]; health check status "CRITICAL" (e)`},
+			said: "OK/1 fine; CRITICAL/1 exit status 2", err: "failed to reach desired state: exit code 3 not in allowed returns [0]\nhealth check status \"CRITICAL\" (e): exit status 2"},
 		{name: "what requires it is unmet, what subscribes is refreshed", entries: []modules.Entry{asked(file("$/a", text), quiet), with(file("$/b", text), require1), react},
-			want: "failed skipped changed*", said: "CRITICAL/1 ", err: `health check status "CRITICAL" (e)`},
+			want: "failed skipped changed*", said: "CRITICAL/1 exit status 2", err: `health check status "CRITICAL" (e): exit status 2`},
 		{name: "it ends the catalog", cat: modules.Catalog{FailOnError: true}, entries: []modules.Entry{asked(file("$/a", text), quiet), file("$/b", text)},
-			want: "failed", said: "CRITICAL/1 ", err: `health check status "CRITICAL" (e)`},
+			want: "failed skipped", said: "CRITICAL/1 exit status 2", err: `health check status "CRITICAL" (e): exit status 2`},
 		{name: "excluded", entries: []modules.Entry{{Type: "file", Excluded: true, Health: []modules.HealthCheck{quiet}}}, want: "skipped"},
 		{name: "the second try", entries: []modules.Entry{asked(command("true", `"onlyif":"false"`), ask("a", "test -e $/tried && exit; touch $/tried; exit 2", 3))}, want: "stable", said: "OK/2 "},
 		{name: "a check run with nothing to do", cat: modules.Catalog{Check: true}, entries: []modules.Entry{asked(command("true", `"onlyif":"false"`), quiet)},
-			want: "failed", said: "CRITICAL/1 ", err: `health check status "CRITICAL" (e)`},
-		{name: "a check run that would change something", cat: modules.Catalog{Check: true}, entries: []modules.Entry{asked(file("$/a", text), quiet, ok)}, want: "changed?", said: "CRITICAL/1 ; OK/1 fine"},
-		{name: "a noop resource", entries: []modules.Entry{with(asked(file("$/a", text), quiet), func(e *modules.Entry) { e.Check = true })}, want: "changed?", said: "CRITICAL/1 "},
+			want: "failed", said: "CRITICAL/1 exit status 2", err: `health check status "CRITICAL" (e): exit status 2`},
+		{name: "a check run that would change something", cat: modules.Catalog{Check: true}, entries: []modules.Entry{asked(file("$/a", text), quiet, ok)}, want: "changed?"},
+		{name: "a noop resource", entries: []modules.Entry{with(asked(file("$/a", text), quiet), func(e *modules.Entry) { e.Check = true })}, want: "changed?"},
 		{name: "a check run that fails all the same", cat: modules.Catalog{Check: true}, entries: []modules.Entry{asked(file("$/no/a", text), ok)},
-			want: "failed", said: "OK/1 fine", err: `"$/no" is not a directory`},
+			want: "failed", said: "OK/1 fine", err: `"$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`},
 		{name: "monitor only", cat: modules.Catalog{Monitor: true, FailOnError: true}, entries: []modules.Entry{asked(file("$/a", text), quiet), with(asked(command("touch $/b", ""), ok), require1), asked(file("$/c", text), ok), file("$/d", text)},
-			want: "failed skipped stable stable", said: "CRITICAL/1 ", err: `health check status "CRITICAL" (e)`},
+			want: "failed skipped stable stable", said: "CRITICAL/1 exit status 2", err: `health check status "CRITICAL" (e): exit status 2`},
 		{name: "a nested manifest that is only watched", entries: []modules.Entry{
 			with(asked(file("$/a", text), quiet), func(e *modules.Entry) { e.Monitor = true }),
 			with(file("$/b", text), func(e *modules.Entry) { e.Monitor = true }),
 			{Type: "apply", Name: "child", Scope: &modules.Scope{Entries: 2, FailOnError: true}}, file("$/c", text)},
-			want: "failed stable failed changed", said: "CRITICAL/1 ", err: `health check status "CRITICAL" (e)`},
+			want: "failed stable failed changed", said: "CRITICAL/1 exit status 2", err: `health check status "CRITICAL" (e): exit status 2`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -107,6 +107,46 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// TestHealthIsNotAskedEarly: on a host that is not yet as it shall be, every answer
+// would be wrong.
+func TestHealthIsNotAskedEarly(t *testing.T) {
+	const text = `"mode":"0600","content":"x"`
+	dir := t.TempDir()
+	trap := ask("a", "touch "+dir+"/asked", 1)
+	results, _ := runEntries(t, dir, modules.Catalog{Check: true, Entries: []modules.Entry{
+		asked(command("true", `"onlyif":"false"`), ask("b", "true", 1)),
+		asked(file("$/a", text), trap),
+		asked(command("true", `"onlyif":"false"`), trap, trap),
+	}})
+	require.Len(t, results[0].Health, 1)
+	ref := "file#" + dir + "/a"
+	for i, want := range []string{"health check not asked: it waits for " + ref, "2 health checks not asked: they wait for " + ref} {
+		r := results[i+1]
+		require.Equal(t, []modules.Note{{Level: "info", Text: want}}, r.Messages)
+		require.Empty(t, r.Health)
+		require.True(t, r.Uncertain)
+	}
+	require.NoFileExists(t, dir+"/asked")
+}
+
+// TestUnhealthyAfterAChange still says what was done, and only what was.
+func TestUnhealthyAfterAChange(t *testing.T) {
+	const text = `"mode":"0600","content":"x"`
+	bad := ask("a", "exit 1", 1)
+	dir := t.TempDir()
+	run := func(cat modules.Catalog) modules.Result {
+		cat.Entries = []modules.Entry{asked(file("$/a", text), bad)}
+		results, _ := runEntries(t, dir, cat)
+		return results[0]
+	}
+	said := func(r modules.Result) []any { return []any{r.Status, r.Done, r.Message, r.Error} }
+	const err = `health check status "WARNING" (a): exit status 1`
+	require.Equal(t, []any{modules.Changed, false, "Would have created the file", ""}, said(run(modules.Catalog{Check: true})))
+	require.Equal(t, []any{modules.Failed, true, "created the file", err}, said(run(modules.Catalog{})))
+	require.Equal(t, []any{modules.Failed, false, "", err}, said(run(modules.Catalog{})), "stable, but for the check")
+	require.Equal(t, []any{modules.Failed, false, "", err}, said(run(modules.Catalog{Check: true})))
+}
+
 // TestHealthOfWhatIsSensitive shows nothing that a check has written.
 func TestHealthOfWhatIsSensitive(t *testing.T) {
 	e := asked(command("echo hunter2; exit 3", ""), ask("spy", "echo hunter2; exit 2", 1), modules.HealthCheck{Name: "m", Argv: []string{"/no/hunter2"}, Tries: 1})
@@ -116,7 +156,7 @@ func TestHealthOfWhatIsSensitive(t *testing.T) {
 	text, err := json.Marshal(results)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "hunter2")
-	require.Equal(t, `exit code 3 not in allowed returns [0]; health check status "CRITICAL" (spy); health check "m" could not be run`, results[0].Error)
+	require.Equal(t, "exit code 3 not in allowed returns [0]\nhealth check status \"CRITICAL\" (spy)\nhealth check \"m\" could not be run", results[0].Error)
 }
 
 // slow answers badly, and takes as long as it is given.
@@ -155,7 +195,7 @@ func TestHealthIsTriedAgain(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		result, took, starts := run(t, time.Hour)
-		require.Equal(t, `health check status "CRITICAL" (a)`, result.Error)
+		require.Equal(t, `health check status "CRITICAL" (a): exit status 2`, result.Error)
 		require.Equal(t, []int{4, 4}, []int{starts, result.Health[0].Tries})
 		require.Equal(t, 30*time.Second, took)
 		result, took, starts = run(t, 15*time.Second)

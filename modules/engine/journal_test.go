@@ -335,7 +335,7 @@ func TestDue(t *testing.T) {
 			{entries: pair, want: "stable stable"},
 		},
 		"the run ends with a failure": {
-			{entries: unmet, fail: true, want: "changed failed", due: owes},
+			{entries: unmet, fail: true, want: "changed failed skipped", due: owes},
 			{entries: noop, want: "stable changed*?", says: "Would have " + says, due: owes},
 			{entries: excluded, want: "stable skipped", due: owes},
 			{entries: pair, want: "stable changed*", says: says},

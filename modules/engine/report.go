@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -101,7 +100,7 @@ func redacted(err error) string {
 		return r.Redacted()
 	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return strings.Join([]string{p.Op, p.Path, p.Err.Error()}, " ")
+		return p.Error()
 	}
 	return "failed; the details are withheld because the resource is sensitive"
 }

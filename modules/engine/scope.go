@@ -11,7 +11,7 @@ import (
 // An entry that belongs to none is the play's own, below noScope.
 type scopes struct {
 	of       []int          // the innermost scope that an entry belongs to
-	ended    map[int]string // scopes that a failure has ended, and the entry that failed
+	ended    map[int]string // scopes, noScope for the play, that a failure has ended, and the entry that failed
 	doubtful map[int]string // by scope: its first uncertain entry, which may end it
 }
 
@@ -55,28 +55,21 @@ func (r *run) failOnError(scope int) bool {
 }
 
 // endScope is told that an entry has failed, which ends the entry's own scope, if that
-// is to end; over is true if that is the play.
-func (r *run) endScope(i int) (over bool) {
-	scope := r.scopes.of[i]
-	if !r.failOnError(scope) {
-		return false
+// is to end.
+func (r *run) endScope(i int) {
+	if scope := r.scopes.of[i]; r.failOnError(scope) {
+		r.scopes.ended[scope] = cmp.Or(r.scopes.ended[scope], r.cat.Entries[i].Ref())
 	}
-	if scope == noScope {
-		return true
-	}
-	r.scopes.ended[scope] = cmp.Or(r.scopes.ended[scope], r.cat.Entries[i].Ref())
-	return false
 }
 
-// endedBy names the entry whose failure has ended a scope that i belongs to; ""
-// if none has.
+// endedBy names the entry whose failure has ended the play or a scope that i
+// belongs to; "" if none has.
 func (r *run) endedBy(i int) string {
-	for scope := r.scopes.of[i]; scope != noScope; scope = r.scopes.of[scope] {
-		if ref := r.scopes.ended[scope]; ref != "" {
+	for scope := r.scopes.of[i]; ; scope = r.scopes.of[scope] {
+		if ref := r.scopes.ended[scope]; ref != "" || scope == noScope {
 			return ref
 		}
 	}
-	return ""
 }
 
 // mayBeEndedBy names the first uncertain entry that, if it fails, ends a scope

@@ -53,7 +53,7 @@ func TestScopes(t *testing.T) {
 		{"a scope that goes on within one that ends", modules.Catalog{Entries: []modules.Entry{fails(), content("a"), nested(2), content("b"), nested(4, ends)}},
 			"changed? changed? changed? changed? changed?", "failed changed failed skipped failed", "failed stable failed skipped failed"},
 		{"the play ends with the scope", modules.Catalog{FailOnError: true, Entries: []modules.Entry{fails(), content("a"), nested(2), content("b")}},
-			"changed? changed? changed? changed?", "failed changed failed", "failed stable failed"},
+			"changed? changed? changed? changed?", "failed changed failed skipped", "failed stable failed skipped"},
 		{"required", modules.Catalog{Entries: []modules.Entry{fails(), with(content("a"), after(0)), nested(1, after(0)), with(content("b"), after(2)), with(content("c"), after(1))}},
 			"changed? changed? changed? changed? changed?", "failed skipped skipped skipped skipped", "failed skipped skipped skipped skipped"},
 		{"what did not begin is not met", modules.Catalog{Entries: []modules.Entry{fails(), content("a"), nested(2, ends), with(content("b"), after(1))}},

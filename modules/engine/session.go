@@ -87,7 +87,7 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 		if s.receiver.stopped() {
 			return s.conn.Send(&modules.Message{Done: &modules.Done{Stopped: true}})
 		}
-		return s.conn.Send(&modules.Message{Refused: &modules.Refused{Phase: "lock", Error: err.Error()}})
+		return s.conn.Send(&modules.Message{Refused: &modules.Refused{Phase: "lock", Error: err.Error(), Locked: errors.Is(err, modules.ErrLocked)}})
 	}
 	host := s.Host
 	host.Contents = s.spool

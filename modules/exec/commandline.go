@@ -2,18 +2,37 @@ package exec
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	shellquote "github.com/kballard/go-shellquote"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 // CommandLine implements [modules.Commander]. One word is a line for the shell,
-// as with ssh; several are a program and its arguments, which no shell sees.
+// as with ssh; several are a program and its arguments, which no shell sees. What
+// is meant for this program, or as properties, is refused: no host can make
+// sense of it.
 func (e *Exec) CommandLine(words []string) (map[string]any, error) {
-	switch len(words) {
-	case 0:
+	if len(words) == 0 {
 		return nil, errors.New("exec takes a command: exec 'systemctl reload nginx'")
-	case 1:
+	}
+	if strings.HasPrefix(words[0], "-") {
+		return nil, fmt.Errorf("%q is no command: exec takes one as it is, and the flags of ccm-push go before it: ccm-push FLAGS PATTERN exec COMMAND", words[0])
+	}
+	if name, _, ok := strings.Cut(words[0], "="); ok && hasProperty(name) {
+		return nil, fmt.Errorf("%q is no command: exec takes one as it is, exec 'systemctl reload nginx'; its properties are for manifests", words[0])
+	}
+	if len(words) == 1 {
 		return map[string]any{"name": words[0], "provider": shell}, nil
 	}
 	return map[string]any{"name": shellquote.Join(words...)}, nil
+}
+
+func hasProperty(name string) bool {
+	return slices.ContainsFunc(modules.Fields(&Exec{}), func(f modules.Field) bool {
+		return f.Name == name || slices.Contains(f.Also, name)
+	})
 }

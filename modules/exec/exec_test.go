@@ -52,6 +52,15 @@ func TestConverges(t *testing.T) {
 			Properties: `{"name":"touch $ROOT/f","user":"nobody-at-all"}`,
 			Err:        `user: user "nobody-at-all": no such account`,
 		},
+		{
+			Name: "no directory", Properties: `{"name":"true","cwd":"$ROOT/d"}`,
+			Err: `cwd: "$ROOT/d" is not a directory: it does not exist (make it with a file resource, ensure: directory)`,
+		},
+		{
+			Name: "no directory, but a file", Tree: []modtest.Node{done}, Properties: `{"name":"true","cwd":"$ROOT/done"}`,
+			Err: `cwd: "$ROOT/done": not a directory`,
+		},
+		{Name: "no directory, and none is needed", Tree: []modtest.Node{done}, Properties: `{"name":"false","cwd":"$ROOT/d","creates":"$ROOT/done"}`},
 		{Name: "a user who is not there and is not needed", Tree: []modtest.Node{done}, Properties: `{"name":"false","user":"nobody-at-all","creates":"$ROOT/done"}`},
 		{
 			Name:       "a guard that takes too long",
@@ -119,10 +128,6 @@ func TestFailures(t *testing.T) {
 		{
 			"not there", `{"name":"$ROOT/run"}`,
 			`command: "$ROOT/run" cannot be started: no such file or directory`, "command could not be run",
-		},
-		{
-			"no directory", `{"name":"true","cwd":"$ROOT/d"}`,
-			`command: working directory "$ROOT/d": no such file or directory`, "command could not be run",
 		},
 		{
 			"time is up", `{"name":"sleep 60","timeout":"20ms"}`,
@@ -203,8 +208,6 @@ func TestUser(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("%s\n%s %s %s\n", me.Uid, me.HomeDir, me.Username, me.Username), out)
 
 	if os.Geteuid() != 0 {
-		_, err = as("root")
-		require.EqualError(t, err, `command: running as user "root" needs root`)
 		return
 	}
 	daemon, err := user.Lookup("daemon")
@@ -212,6 +215,19 @@ func TestUser(t *testing.T) {
 	out, err = as("daemon")
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("%s\n%s daemon daemon\n", daemon.Uid, daemon.HomeDir), out)
+}
+
+// TestUserNeedsRoot is foreseen, also of a command that a refresh would run.
+func TestUserNeedsRoot(t *testing.T) {
+	modtest.AsOrdinaryUser(t, func(t *testing.T) {
+		res := modtest.Decode(t, modules.Registry{exec.Type()}, "exec", `{"name":"true","user":"root"}`, "")
+		h := modules.ReadOnly(modtest.Host())
+		const want = `user: running as user "root" needs root: permission denied; use become`
+		_, err := res.Check(t.Context(), h)
+		require.EqualError(t, err, want)
+		_, err = res.(modules.Refresher).Refresh(t.Context(), h, modules.Plan{})
+		require.EqualError(t, err, want)
+	})
 }
 
 func TestCancelled(t *testing.T) {

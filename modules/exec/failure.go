@@ -23,6 +23,12 @@ func notRun(property string, err error) error {
 	return &failure{text: property + ": " + err.Error(), safe: safe, err: err}
 }
 
+// cannot says what in a property keeps every command from being started.
+func cannot(property string, err error) error {
+	text := property + ": " + err.Error()
+	return &failure{text: text, safe: text, err: err}
+}
+
 func (f *failure) Error() string { return f.text }
 
 // Redacted implements [modules.Redactor].

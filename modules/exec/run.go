@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
 	"syscall"
@@ -23,29 +24,41 @@ func (e *Exec) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err != nil || idle {
 		return modules.Plan{}, err
 	}
-	return e.plan("executed"), e.checkUser(ctx, h.Accounts)
+	return e.plan("executed"), e.possible(ctx, h)
 }
 
-// checkUser finds out before the command runs, and in a check run, that there is
-// nobody to run it as.
-func (e *Exec) checkUser(ctx context.Context, accounts modules.Accounts) error {
-	if e.User == "" {
+// possible finds out before the command runs, and in a check run, that there is
+// nobody to run it as, or nowhere to run it in.
+func (e *Exec) possible(ctx context.Context, h modules.Host) error {
+	if e.User != "" {
+		uid, err := h.Accounts.UserID(ctx, e.User)
+		if err == nil && uid != os.Geteuid() && os.Geteuid() != 0 {
+			err = fmt.Errorf("running as user %q needs root: %w; use become", e.User, fs.ErrPermission)
+		}
+		if err != nil {
+			return cannot("user", err)
+		}
+	}
+	dir := path.Clean(e.Cwd)
+	if e.Cwd == "" || dir == "/" {
 		return nil
 	}
-	_, err := accounts.UserID(ctx, e.User)
-	if err == nil {
-		return nil
+	info, err := modules.Follow(h.Files, dir)
+	switch {
+	case err == nil && info.Kind != modules.Directory:
+		return cannot("cwd", fmt.Errorf("%q: %w", dir, syscall.ENOTDIR))
+	case modules.NotThere(err):
+		return cannot("cwd", modules.NoDirectory(h.Files, dir, err))
 	}
-	text := "user: " + err.Error()
-	return &failure{text: text, safe: text, err: err}
+	return nil // what we may not look at, the user of the command perhaps may
 }
 
 // Refresh implements [modules.Refresher]: the command runs whatever the guards
 // say.
-func (e *Exec) Refresh(context.Context, modules.Host, modules.Plan) (modules.Plan, error) {
+func (e *Exec) Refresh(ctx context.Context, h modules.Host, _ modules.Plan) (modules.Plan, error) {
 	plan := e.plan("executed via subscribe")
 	plan.Refreshed = true
-	return plan, nil
+	return plan, e.possible(ctx, h)
 }
 
 func (e *Exec) plan(action string) modules.Plan {

@@ -22,13 +22,22 @@ const (
 type found struct {
 	modules.FileInfo      // Kind Absent if there is nothing, or a link to nothing
 	link             bool // it is a symbolic link, and FileInfo is what that leads to
+	unknown          bool // only its Kind is known, of what an earlier resource will make
 }
 
 // Check implements [modules.Resource].
 func (f *File) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	plan, err := f.check(ctx, h)
+	return plan, modules.Barred(err)
+}
+
+func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	at, err := look(h.Files, f.Name)
 	if err != nil {
 		return modules.Plan{}, err
+	}
+	if foreseen, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok {
+		at.unknown = foreseen.(modules.PathState).Partial
 	}
 	if f.Ensure == absent {
 		return f.checkAbsent(ctx, h, at)
@@ -115,10 +124,8 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 	switch {
 	case at.Kind == modules.Directory:
 		return f.compareAttributes(ctx, h, at, want)
-	case at.link && at.Kind == modules.Absent:
-		return modules.Plan{}, modules.Refuse("%s is a symlink to nothing; refusing to make a directory of it", f.Name)
-	case at.Kind != modules.Absent:
-		return modules.Plan{}, modules.Refuse("mkdir %s: not a directory", f.Name)
+	case at.link || at.Kind != modules.Absent:
+		return modules.Plan{}, modules.Refuse("%s is %s; refusing to make a directory of it", f.Name, described(at))
 	}
 	parents, err := f.missingParents(h.Files)
 	if err != nil {
@@ -152,7 +159,7 @@ func (f *File) missingParents(files modules.FileReader) ([]string, error) {
 		case at.Kind == modules.Directory:
 			return parents, nil
 		case at.link || at.Kind != modules.Absent:
-			return nil, modules.Refuse("mkdir %s: not a directory", dir)
+			return nil, modules.Refuse("%s is %s; refusing to make a directory of it", dir, described(at))
 		}
 		parents = append([]string{dir}, parents...)
 	}
@@ -194,16 +201,17 @@ func (f *File) create(h modules.Host, at found, want modules.Attributes) (module
 
 // compareContent compares a file with all that is wanted of it.
 func (f *File) compareContent(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
-	have, err := h.Files.Digest(f.Name)
+	have, err := f.digest(h.Files, at)
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if have == f.Content.SHA256() && !at.link {
+	right := sum(f.Content.SHA256())
+	if have == right && !at.link {
 		return f.compareAttributes(ctx, h, at, want)
 	}
 	var changes []modules.Change
-	if have != f.Content.SHA256() {
-		changes = append(changes, modules.Change{Property: "content", Have: sum(have), Want: sum(f.Content.SHA256())})
+	if have != right {
+		changes = append(changes, modules.Change{Property: "content", Have: have, Want: right})
 	}
 	changes = append(changes, differences(ctx, h.Accounts, at, want)...)
 	if len(changes) == 0 {
@@ -212,6 +220,18 @@ func (f *File) compareContent(ctx context.Context, h modules.Host, at found, wan
 	plan := f.write("updated the file", f.Content, want)
 	plan.Changes = changes
 	return f.mayWrite(h.Files, plan, want)
+}
+
+// unknown stands for what only an earlier resource will decide.
+const unknown = "unknown"
+
+// digest is that of what is at the path now, as changes show it.
+func (f *File) digest(files modules.FileReader, at found) (string, error) {
+	if at.unknown {
+		return unknown, nil
+	}
+	have, err := files.Digest(f.Name)
+	return sum(have), err
 }
 
 // compareAttributes compares owner, group and mode of what is there already.
@@ -263,15 +283,17 @@ func (f *File) write(action string, content modules.Content, want modules.Attrib
 
 func differences(ctx context.Context, accounts modules.Accounts, at found, want modules.Attributes) []modules.Change {
 	var changes []modules.Change
-	if at.UID != want.UID {
-		changes = append(changes, modules.Change{Property: "owner", Have: accounts.UserName(ctx, at.UID), Want: accounts.UserName(ctx, want.UID)})
+	compare := func(property string, same bool, have, want string) {
+		switch {
+		case at.unknown:
+			changes = append(changes, modules.Change{Property: property, Have: unknown, Want: want})
+		case !same:
+			changes = append(changes, modules.Change{Property: property, Have: have, Want: want})
+		}
 	}
-	if at.GID != want.GID {
-		changes = append(changes, modules.Change{Property: "group", Have: accounts.GroupName(ctx, at.GID), Want: accounts.GroupName(ctx, want.GID)})
-	}
-	if at.Mode != want.Mode {
-		changes = append(changes, modules.Change{Property: "mode", Have: modules.FormatMode(at.Mode), Want: modules.FormatMode(want.Mode)})
-	}
+	compare("owner", at.UID == want.UID, accounts.UserName(ctx, at.UID), accounts.UserName(ctx, want.UID))
+	compare("group", at.GID == want.GID, accounts.GroupName(ctx, at.GID), accounts.GroupName(ctx, want.GID))
+	compare("mode", at.Mode == want.Mode, modules.FormatMode(at.Mode), modules.FormatMode(want.Mode))
 	return changes
 }
 
@@ -284,6 +306,19 @@ func (at found) ensure() string {
 		return present
 	}
 	return string(at.Kind) // "directory" and "absent" are the same words
+}
+
+// described says in a sentence what is in the way.
+func described(at found) string {
+	switch {
+	case at.link && at.Kind == modules.Absent:
+		return "a symlink to nothing"
+	case at.Kind == modules.Special:
+		return "a device, socket or pipe"
+	case at.link:
+		return "a symlink to a file"
+	}
+	return "a file"
 }
 
 func made(kind modules.FileKind, a modules.Attributes) modules.FileInfo {

@@ -101,7 +101,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name:       "no parent",
 			Properties: own(`"name":"$ROOT/d/f","mode":"0644","content":"x"`),
-			Err:        `"$ROOT/d" is not a directory`,
+			Err:        `"$ROOT/d" is not a directory: it does not exist (make it with a file resource, ensure: directory)`,
 		},
 		{
 			Name: "parent is a file", Tree: []modtest.Node{motd},
@@ -218,12 +218,17 @@ func TestConverges(t *testing.T) {
 		{
 			Name: "directory where a file is", Tree: []modtest.Node{motd},
 			Properties: own(`"name":"$ROOT/motd","ensure":"directory","mode":"0755"`),
-			Err:        "mkdir $ROOT/motd: not a directory",
+			Err:        "$ROOT/motd is a file; refusing to make a directory of it",
+		},
+		{
+			Name: "directory where a link to a file is", Tree: []modtest.Node{motd, {Path: "l", Link: "motd"}},
+			Properties: own(`"name":"$ROOT/l","ensure":"directory","mode":"0755"`),
+			Err:        "$ROOT/l is a symlink to a file; refusing to make a directory of it",
 		},
 		{
 			Name: "directory below a file", Tree: []modtest.Node{motd},
 			Properties: own(`"name":"$ROOT/motd/a/b","ensure":"directory","mode":"0755"`),
-			Err:        "mkdir $ROOT/motd: not a directory",
+			Err:        "$ROOT/motd is a file; refusing to make a directory of it",
 		},
 		{
 			Name: "link to a right directory", Tree: []modtest.Node{dir, {Path: "l", Link: "d"}},

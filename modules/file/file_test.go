@@ -162,6 +162,9 @@ func checkRefusesWhatIsDenied(t *testing.T) {
 		{Path: "f", Text: "x"},
 		{Path: "closed", Dir: true, Mode: 0o555},
 		{Path: "closed/f", Text: "x"},
+		{Path: "hidden", Dir: true, Mode: 0o311},
+		{Path: "secret", Text: "x", Mode: 0o200},
+		{Path: "shut", Dir: true, Mode: 0o600},
 	})
 	uid, gid := strconv.Itoa(os.Geteuid()), strconv.Itoa(os.Getegid())
 	own := func(name string) File { return File{Name: name, Owner: uid, Group: gid, Mode: "0644"} }
@@ -177,6 +180,9 @@ func checkRefusesWhatIsDenied(t *testing.T) {
 		{"make directories", with(own("closed/a/b"), func(f *File) { f.Ensure = directory }), closed},
 		{"remove", File{Name: "closed/f", Ensure: absent}, closed},
 		{"remove a tree", File{Name: "closed", Ensure: absent, Force: true}, closed},
+		{"look", own("shut/f"), "lstat $ROOT/shut/f: permission denied; use become"},
+		{"read", with(own("secret"), func(f *File) { f.Content = modules.TextContent("y") }), "open $ROOT/secret: permission denied; use become"},
+		{"list", File{Name: "hidden", Ensure: absent}, "open $ROOT/hidden: permission denied; use become"},
 		{"give away", with(own("f"), func(f *File) { f.Owner = "0" }), "user $UID may not give files to user 0; use become"},
 		{"give a new file away", with(own("new"), func(f *File) { f.Group = "1048576" }), "user $UID may not give files to group 1048576, which it is not in; use become"},
 	} {

@@ -20,6 +20,11 @@ type steps struct {
 
 // Check implements [modules.Resource].
 func (l *Line) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	plan, err := l.check(ctx, h)
+	return plan, modules.Barred(err)
+}
+
+func (l *Line) check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	at, err := h.Files.Stat(l.file())
 	link := at.Kind == modules.Symlink
 	if link {

@@ -90,7 +90,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name:       "a new file in no directory",
 			Properties: `{"name":"$ROOT/d/hosts","line":"x",` + create + `}`,
-			Err:        `"$ROOT/d" is not a directory`,
+			Err:        `"$ROOT/d" is not a directory: it does not exist (make it with a file resource, ensure: directory)`,
 		},
 		{
 			Name:       "a new file of nobody",

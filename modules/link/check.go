@@ -17,6 +17,11 @@ const (
 
 // Check implements [modules.Resource].
 func (l *Link) Check(_ context.Context, h modules.Host) (modules.Plan, error) {
+	plan, err := l.check(h)
+	return plan, modules.Barred(err)
+}
+
+func (l *Link) check(h modules.Host) (modules.Plan, error) {
 	at, err := h.Files.Stat(l.Name)
 	switch {
 	case modules.NotThere(err):

@@ -151,7 +151,7 @@ func TestForesees(t *testing.T) {
 			Name:        "the first failure ends the run",
 			Steps:       []modtest.Step{file(`"name":"$ROOT/missing/f","content":"x"`), file(`"name":"$ROOT/f","content":"x"`)},
 			FailOnError: true,
-			Want:        []string{"failed"},
+			Want:        []string{"failed", "skipped"},
 		},
 		{
 			Name: "guards while nothing is pending",

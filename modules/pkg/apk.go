@@ -112,7 +112,7 @@ func (a apk) offer(ctx context.Context, name, version string) (string, error) {
 	if len(available) > enough {
 		available = append(available[len(available)-enough:], "…")
 	}
-	return "", modules.Refuse("version %s of %q is not available; available: %s", version, name, words(available))
+	return "", lacks("version %s of %q is not available; available: %s", version, name, words(available))
 }
 
 // newest finds the highest of versions.
@@ -141,7 +141,7 @@ func (a apk) nothing(ctx context.Context, name, version string) (string, error) 
 	case exit.Code == 0:
 		return "", modules.Refuse("no version of %q is available, so not %s", name, version)
 	}
-	return "", modules.Refuse("package %q is not known here; if its repository is set up, the package lists may be old: cache_valid: 1h fetches them", name)
+	return "", a.unknown(ctx, name, apkLists)
 }
 
 // offers implements [surveyor].
@@ -160,7 +160,7 @@ func (a apk) offers(ctx context.Context, names []string, offers map[string]strin
 	return nil
 }
 
-const apkLists = "/var/cache/apk"
+var apkLists = lists{"/var/cache/apk", "APKINDEX*", []string{"/etc/apk/repositories", "/etc/apk/repositories.d"}}
 
 // fresh implements [lister].
 func (a apk) fresh(ctx context.Context, within time.Duration) (bool, error) {

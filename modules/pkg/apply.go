@@ -42,6 +42,9 @@ func (p *Package) ApplyBatch(ctx context.Context, h modules.Host, batch []module
 		if err := m.fetch(ctx); err != nil {
 			return err
 		}
+		for _, member := range batch {
+			member.Resource.(*Package).fetched = true
+		}
 	}
 	for _, member := range batch {
 		s, err := member.Resource.(*Package).current(ctx, h, m, member.Plan)

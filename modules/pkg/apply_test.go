@@ -63,8 +63,7 @@ func TestApplyWaitsForTheLock(t *testing.T) {
 func TestFetchWaitsForTheLock(t *testing.T) {
 	a := newArchive(t)
 	m := a.machine(t, "")
-	old := time.Now().Add(-2 * time.Hour)
-	require.NoError(t, os.Chtimes(filepath.Join(a.dir, "lists"), old, old))
+	a.fetched(t, 2*time.Hour)
 	lock, err := os.OpenFile(filepath.Join(a.dir, "lists/lock"), os.O_CREATE|os.O_RDWR, 0o640)
 	require.NoError(t, err)
 	defer lock.Close()
@@ -121,9 +120,7 @@ func TestCheckSaysWhatElseGoes(t *testing.T) {
 func TestCacheValid(t *testing.T) {
 	a := newArchive(t)
 	m := a.machine(t, has(ok, "demo", "2.0", ""))
-	lists := filepath.Join(a.dir, "lists")
-	old := time.Now().Add(-2 * time.Hour)
-	require.NoError(t, os.Chtimes(lists, old, old))
+	a.fetched(t, 2*time.Hour)
 	var packages bytes.Buffer
 	a.add(t, &packages, control{"demo", "3.0", "", ""}, "all")
 	a.add(t, &packages, control{"fresh", "1.0", "", ""}, "all")
@@ -157,7 +154,7 @@ func TestCacheValid(t *testing.T) {
 	_, plan = look(`{"name":"demo","ensure":"latest","cache_valid":"1h"}`)
 	require.Equal(t, modules.Plan{}, plan)
 
-	require.NoError(t, os.Chtimes(lists, old, old))
+	a.fetched(t, 2*time.Hour)
 	res, plan = look(`{"name":"demo","ensure":"latest","cache_valid":"1h"}`)
 	require.True(t, plan.Pending())
 	require.NoError(t, res.Apply(t.Context(), m.Host, plan), "nothing is newer")

@@ -70,7 +70,7 @@ func (a apt) offer(ctx context.Context, name, version string) (string, error) {
 	case exit.Code != 0:
 		return "", failure("apt-cache policy", exit, nil)
 	case !policy.known:
-		return "", modules.Refuse("package %q is not known here; if its repository is set up, the package lists may be old: cache_valid: 1h fetches them", name)
+		return "", a.unknown(ctx, name, aptLists)
 	case version == "":
 		return policy.candidate, nil
 	case policy.has(version):
@@ -78,7 +78,7 @@ func (a apt) offer(ctx context.Context, name, version string) (string, error) {
 	case len(policy.versions) == 0:
 		return "", modules.Refuse("no version of %q is available, so not %s", name, version)
 	}
-	return "", modules.Refuse("version %s of %q is not available; available: %s", version, name, words(policy.some()))
+	return "", lacks("version %s of %q is not available; available: %s", version, name, words(policy.some()))
 }
 
 // order implements [judge].
@@ -94,7 +94,7 @@ func (apt) same(_ context.Context, have, wanted string) (bool, error) {
 // release implements [changer].
 func (apt) release(name string) string { return "run: apt-mark unhold " + name }
 
-const aptLists = "/var/lib/apt/lists"
+var aptLists = lists{"/var/lib/apt/lists", "*_Packages*", []string{"/etc/apt/sources.list", "/etc/apt/sources.list.d"}}
 
 // fresh implements [lister].
 func (a apt) fresh(ctx context.Context, within time.Duration) (bool, error) {

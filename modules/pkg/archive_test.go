@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,6 +62,15 @@ func newArchive(t testing.TB) *archive {
 	}
 	a.fetch(t)
 	return a
+}
+
+// fetched has the lists fetched that long ago, from what has not changed since.
+func (a *archive) fetched(t testing.TB, age time.Duration) {
+	t.Helper()
+	at := time.Now().Add(-age)
+	for _, place := range places {
+		require.NoError(t, os.Chtimes(filepath.Join(a.dir, place), at, at))
+	}
 }
 
 func native(t testing.TB) string {
@@ -154,13 +164,20 @@ func (c rootedCommands) rooted(cmd modules.Command) modules.Command {
 		panic(err)
 	}
 	for i, word := range cmd.Argv {
-		if word == "/var/lib/apt/lists" {
-			cmd.Argv[i] = filepath.Join(c.a.dir, "lists")
+		if place, ok := places[word]; ok {
+			cmd.Argv[i] = filepath.Join(c.a.dir, place)
 		}
 	}
 	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)],
 		"APT_CONFIG="+conf, "DPKG_ROOT="+c.root, "DPKG_FORCE=not-root,script-chrootless,bad-path,downgrade")
 	return cmd
+}
+
+// places are where an archive has what hosts have elsewhere.
+var places = map[string]string{
+	"/var/lib/apt/lists":      "lists",
+	"/etc/apt/sources.list":   "sources.list",
+	"/etc/apt/sources.list.d": "parts",
 }
 
 // conf keeps apt in its folders; without its binary caches, which are no state,

@@ -189,7 +189,7 @@ func TestBatch(t *testing.T) {
 		{
 			name:  "the first failure ends the run",
 			trial: trial{strict: true, entries: []modules.Entry{entry("demo", "1.0"), entry("broken", "present"), entry("tool", "present")}},
-			want:  "changed failed", transactions: 2, errors: []string{broken}, packages: "broken 1.0 half-configured\ndemo 1.0 installed\n",
+			want:  "changed failed skipped", transactions: 2, errors: []string{broken}, packages: "broken 1.0 half-configured\ndemo 1.0 installed\n",
 		},
 		{
 			name:  "one that is only predicted",

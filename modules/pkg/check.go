@@ -3,6 +3,7 @@ package pkg
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -85,21 +86,37 @@ func (p *Package) decide(ctx context.Context, m manager, have State) (*steps, er
 			return nil, err
 		}
 	}
-	fresh, err := p.fresh(ctx, m)
+	fresh, err := p.fresh(ctx, m, p.validity())
 	if err != nil || !fresh {
 		return &steps{verb: install, fetch: true}, err
 	}
-	return p.choose(ctx, m, have)
+	s, err := p.choose(ctx, m, have)
+	if isUnlisted(err) && p.CacheValid != "" {
+		if fresh, err := p.fresh(ctx, m, justNow); err != nil || !fresh {
+			return &steps{verb: install, fetch: true}, err
+		}
+	}
+	return s, err
 }
+
+// justNow is the age of lists that are not fetched again for a package that they
+// lack.
+const justNow = time.Minute
 
 func (p *Package) pinned() bool {
 	return p.Ensure != present && p.Ensure != latest && p.Ensure != absent
 }
 
-func (p *Package) fresh(ctx context.Context, m manager) (bool, error) {
-	within, err := parseDuration("cache_valid", p.CacheValid)
-	if err != nil || within == 0 {
-		return true, err
+// validity is how old the lists may be.
+func (p *Package) validity() time.Duration {
+	within, _ := parseDuration("cache_valid", p.CacheValid) // Validate has found it right
+	return within
+}
+
+// fresh reports whether the lists need not be fetched.
+func (p *Package) fresh(ctx context.Context, m lister, within time.Duration) (bool, error) {
+	if p.CacheValid == "" || p.fetched {
+		return true, nil
 	}
 	return m.fresh(ctx, within)
 }

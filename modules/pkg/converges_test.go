@@ -3,6 +3,7 @@ package pkg_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
@@ -35,6 +36,7 @@ func change(property, have, want string) []modules.Change {
 
 func TestConverges(t *testing.T) {
 	a := newArchive(t)
+	a.fetched(t, 50*time.Hour)
 	demo := func(version string) []modtest.Node { return dpkgTree(has(ok, "demo", version, "")) }
 	fixture := func(name string, tree []modtest.Node, properties string) modtest.Fixture {
 		return modtest.Fixture{Name: name, Tree: tree, Properties: `{"root":"$ROOT",` + properties + `}`}
@@ -65,7 +67,7 @@ func TestConverges(t *testing.T) {
 		changes("it replaces another", dpkgTree(has(ok, "left", "1.0", "Conflicts: right\n")), `"name":"right"`,
 			"installed version 1.0", change("ensure", "absent", "1.0")),
 		refused("unknown", dpkgTree(""), `"name":"no-such-package"`,
-			`package "no-such-package" is not known here; if its repository is set up, the package lists may be old: cache_valid: 1h fetches them`),
+			`package "no-such-package" is not known here, by package lists fetched 2 days ago; if its repository is set up, cache_valid: 1h fetches newer ones`),
 		refused("a dependency is missing", dpkgTree(""), `"name":"needy"`,
 			"apt-get install needy=1.0 ended with exit code 100: needy : Depends: nosuch (>= 2) but it is not installable; "+
 				"Unable to correct problems, you have held broken packages."),

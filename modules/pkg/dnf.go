@@ -78,7 +78,7 @@ func (d dnf) argv(arguments ...string) []string {
 	if d.program != "dnf5" { // which has no such option, and waits
 		argv = append(argv, "--setopt=exit_on_lock=True")
 	}
-	if d.valid > 0 {
+	if d.limited {
 		argv = append(argv, fmt.Sprintf("--setopt=metadata_expire=%d", int(math.Ceil(d.valid.Seconds()))))
 	}
 	return append(argv, arguments...)

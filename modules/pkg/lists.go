@@ -2,27 +2,156 @@ package pkg
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// younger reports whether a folder with lists of packages has changed within that
-// time, in whole minutes.
-func (a *access) younger(ctx context.Context, dir string, within time.Duration) (bool, error) {
+// lists are where a package manager keeps what its repositories have.
+type lists struct {
+	dir string
+	// like is what find -name knows a list by: a host may have the folder and none.
+	like string
+	// sources name the repositories: files, and folders of files.
+	sources []string
+}
+
+// younger reports whether there are lists, fetched within that time, in whole
+// minutes and at least one, after the latest change of what names the
+// repositories. If the time is 0, they never are.
+func (a *access) younger(ctx context.Context, l lists, within time.Duration) (bool, error) {
+	if within == 0 || a.sourcesChange(l) {
+		return false, nil
+	}
 	minutes := max(1, int(within.Minutes()))
-	exit, err := a.query(ctx, "", nil, "find", dir, "-maxdepth", "0", "-mmin", fmt.Sprintf("-%d", minutes))
-	return exit.Code == 0 && strings.TrimSpace(exit.Stdout.Text) != "", err
+	young, err := a.finds(ctx, l.dir, "-maxdepth", "0", "-mmin", fmt.Sprintf("-%d", minutes))
+	if err != nil || !young {
+		return false, err
+	}
+	some, err := a.some(ctx, l)
+	if err != nil || !some {
+		return false, err
+	}
+	newer, err := a.finds(ctx, append(slices.Clone(l.sources), "-maxdepth", "1", "-newer", l.dir)...)
+	return !newer, err
+}
+
+// some reports whether there are lists at all.
+func (a *access) some(ctx context.Context, l lists) (bool, error) {
+	return a.finds(ctx, l.dir, "-mindepth", "1", "-maxdepth", "1", "-name", l.like)
+}
+
+// finds reports whether find(1) finds something. That some of the places to look in
+// are not there is no error.
+func (a *access) finds(ctx context.Context, arguments ...string) (bool, error) {
+	exit, err := a.query(ctx, "", nil, append([]string{"find", "-L"}, arguments...)...)
+	return strings.TrimSpace(exit.Stdout.Text) != "", err
+}
+
+// sourcesChange reports whether earlier resources of a check run would change what
+// names the repositories.
+func (a *access) sourcesChange(l lists) bool {
+	if a.forecast == nil {
+		return false
+	}
+	for _, source := range l.sources {
+		if _, ok := a.forecast.Lookup(modules.PathEffect, source); ok {
+			return true
+		}
+		names, _ := a.files.List(source)
+		for _, name := range names {
+			if _, ok := a.forecast.Lookup(modules.PathEffect, path.Join(source, name)); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // touch notes that the lists have been fetched: package managers leave the time of
 // their folder alone where they find nothing new.
-func (a *access) touch(ctx context.Context, dir string) error {
-	exit, err := a.Run(ctx, modules.Command{Argv: []string{"touch", "-c", dir}, Timeout: queryTimeout})
+func (a *access) touch(ctx context.Context, l lists) error {
+	exit, err := a.Run(ctx, modules.Command{Argv: []string{"touch", "-c", l.dir}, Timeout: queryTimeout})
 	if err == nil && exit.Code != 0 {
 		err = failure("touch", exit, nil)
 	}
 	return err
+}
+
+// An unlisted error says that the lists lack a package, or a version of one. Newer
+// lists may have it.
+type unlisted struct{ error }
+
+// Redacted implements [modules.Redactor].
+func (u unlisted) Redacted() string { return u.Error() }
+
+func (u unlisted) Unwrap() error { return u.error }
+
+// lacks is an unlisted error.
+func lacks(format string, args ...any) error { return unlisted{modules.Refuse(format, args...)} }
+
+// isUnlisted reports whether newer lists may help against an error.
+func isUnlisted(err error) bool {
+	_, ok := errors.AsType[unlisted](err)
+	return ok
+}
+
+// unknown says that the lists do not have a package at all, and what to do.
+func (a *access) unknown(ctx context.Context, name string, l lists) error {
+	old := a.age(ctx, l)
+	some, err := a.some(ctx, l)
+	switch {
+	case err != nil:
+		return err
+	case !a.limited && !some:
+		return lacks("package %q is not known here, since there are no package lists in %s; cache_valid: 1h fetches them", name, l.dir)
+	case a.limited && old != "":
+		return lacks("package %q is not known here, by package lists fetched %s; check its name, and that one of its repositories is set up (%s)",
+			name, old, strings.Join(l.sources, ", "))
+	case a.limited:
+		return lacks("package %q is not known here; check its name, and that one of its repositories is set up (%s)", name, strings.Join(l.sources, ", "))
+	case old != "":
+		return lacks("package %q is not known here, by package lists fetched %s; if its repository is set up, cache_valid: 1h fetches newer ones", name, old)
+	}
+	return lacks("package %q is not known here; if its repository is set up, the package lists may be old: cache_valid: 1h fetches them", name)
+}
+
+// age tells how long ago the lists were fetched, by the host's clock; "" if nobody
+// knows.
+func (a *access) age(ctx context.Context, l lists) string {
+	fetched, ok := a.seconds(ctx, "-r", l.dir)
+	now, ok2 := a.seconds(ctx)
+	if !ok || !ok2 || fetched > now {
+		return ""
+	}
+	return ago(time.Duration(now-fetched) * time.Second)
+}
+
+// seconds asks date(1) for a time in seconds since 1970.
+func (a *access) seconds(ctx context.Context, arguments ...string) (int64, bool) {
+	exit, err := a.query(ctx, "", nil, append(append([]string{"date"}, arguments...), "+%s")...)
+	if err != nil || exit.Code != 0 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(exit.Stdout.Text), 10, 64)
+	return n, err == nil && n >= 0 && n < 1<<40
+}
+
+// ago puts an age into words, in the largest unit that it has two of.
+func ago(d time.Duration) string {
+	for _, unit := range []struct {
+		d    time.Duration
+		name string
+	}{{24 * time.Hour, "days"}, {time.Hour, "hours"}, {time.Minute, "minutes"}} {
+		if d >= 2*unit.d {
+			return fmt.Sprintf("%d %s ago", d/unit.d, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d seconds ago", d/time.Second)
 }

@@ -121,7 +121,9 @@ type access struct {
 	files    modules.FileReader
 	program  string
 	lockWait time.Duration
-	valid    time.Duration // 0: as the manager is configured
+	limited  bool          // cache_valid is given; otherwise lists are fetched as the manager is configured
+	valid    time.Duration // how old lists may be; 0: not at all
+	forecast modules.Forecast
 }
 
 // tools lists the package managers, the preferred one first.
@@ -151,7 +153,7 @@ func (p *Package) manager(h modules.Host) (manager, error) {
 			return nil, err
 		}
 		if found {
-			return t.make(&access{h.Commands, h.Files, t.program, wait, valid}), nil
+			return t.make(&access{h.Commands, h.Files, t.program, wait, p.CacheValid != "", valid, h.Forecast}), nil
 		}
 	}
 	return nil, modules.Refuse("%s in %s", missing[p.Provider], modules.DefaultPath)

@@ -314,19 +314,22 @@ func says(text string) modules.Exit { return modules.Exit{Stdout: modules.Output
 // that could be run.
 func TestApkCommands(t *testing.T) {
 	d := &dialogue{t: t, says: map[string]modules.Exit{
-		"apk policy demo":                                 says(apkPolicies),
-		"apk policy demo own":                             says(apkPolicies),
-		"apk policy nosuch":                               says(""),
-		"apk policy mta":                                  says(""),
-		"apk version -t 1.0-r0 1.1-r0":                    says("<\n"),
-		"apk version -t x 1.1-r0":                         says("?\n"),
-		"apk info -e mta":                                 says("mta-a\n"),
-		"apk add --simulate --no-progress mta":            says("OK: 7 MiB in 15 packages\n"),
-		"apk add --simulate --no-progress nosuch":         {Code: 1, Stdout: modules.Output{Text: apkRefusal}},
-		"apk add --upgrade --no-progress --simulate demo": says(apkSimulation),
-		"apk add --upgrade --no-progress demo own=1.0-r0": says(apkSimulation),
-		"apk del --no-progress --simulate demo":           says(apkStays),
-		"apk del --no-progress demo":                      {Code: 99, Stderr: modules.Output{Text: "ERROR: Unable to lock database: Resource temporarily unavailable\n"}},
+		"apk policy demo":            says(apkPolicies),
+		"apk policy demo own":        says(apkPolicies),
+		"apk policy nosuch":          says(""),
+		"apk policy mta":             says(""),
+		"date -r /var/cache/apk +%s": says("1000000000\n"),
+		"date +%s":                   says("1000007200\n"),
+		"find -L /var/cache/apk -mindepth 1 -maxdepth 1 -name APKINDEX*": says("/var/cache/apk/APKINDEX.1.tar.gz\n"),
+		"apk version -t 1.0-r0 1.1-r0":                                   says("<\n"),
+		"apk version -t x 1.1-r0":                                        says("?\n"),
+		"apk info -e mta":                                                says("mta-a\n"),
+		"apk add --simulate --no-progress mta":                           says("OK: 7 MiB in 15 packages\n"),
+		"apk add --simulate --no-progress nosuch":                        {Code: 1, Stdout: modules.Output{Text: apkRefusal}},
+		"apk add --upgrade --no-progress --simulate demo":                says(apkSimulation),
+		"apk add --upgrade --no-progress demo own=1.0-r0":                says(apkSimulation),
+		"apk del --no-progress --simulate demo":                          says(apkStays),
+		"apk del --no-progress demo":                                     {Code: 99, Stderr: modules.Output{Text: "ERROR: Unable to lock database: Resource temporarily unavailable\n"}},
 	}}
 	a := apk{&access{Commands: d}}
 	state, err := a.installed(t.Context(), "demo")
@@ -344,7 +347,7 @@ func TestApkCommands(t *testing.T) {
 		{"demo", "9", "", `version 9 of "demo" is not available; available: 1.0-r0, 1.1-r0`},
 		{"mta", "", "", ""},
 		{"mta", "1", "", `no version of "mta" is available, so not 1`},
-		{"nosuch", "", "", `package "nosuch" is not known here; if its repository is set up, the package lists may be old: cache_valid: 1h fetches them`},
+		{"nosuch", "", "", `package "nosuch" is not known here, by package lists fetched 2 hours ago; if its repository is set up, cache_valid: 1h fetches newer ones`},
 	} {
 		version, err := a.offer(t.Context(), test.name, test.version)
 		require.Equal(t, test.want, version)

@@ -112,7 +112,7 @@ func (p pacman) offer(ctx context.Context, name, version string) (string, error)
 	if len(versions) > enough {
 		versions = append(versions[:enough], "…")
 	}
-	return "", modules.Refuse("version %s of %q is not available; available: %s", version, name, words(versions))
+	return "", lacks("version %s of %q is not available; available: %s", version, name, words(versions))
 }
 
 // nothing finds out why there is no such package: it is "" for a virtual one.
@@ -130,7 +130,7 @@ func (p pacman) nothing(ctx context.Context, name, version string) (string, erro
 	}
 	provider, err := p.provider(ctx, name)
 	if err == nil && provider == "" {
-		err = modules.Refuse("package %q is not known here; if its repository is set up, the package lists may be old: cache_valid: 1h fetches them", name)
+		err = p.unknown(ctx, name, pacmanLists)
 	}
 	return "", err
 }
@@ -209,7 +209,7 @@ func (p pacman) synced(ctx context.Context, names ...string) (*pacmanInfo, error
 	return info, err
 }
 
-const pacmanLists = "/var/lib/pacman/sync"
+var pacmanLists = lists{"/var/lib/pacman/sync", "*.db", []string{"/etc/pacman.conf", "/etc/pacman.d"}}
 
 // fresh implements [lister].
 func (p pacman) fresh(ctx context.Context, within time.Duration) (bool, error) {

@@ -20,8 +20,10 @@ type Package struct {
 	Name        string `json:"name" required:"true" looks:"^[A-Za-z0-9]([A-Za-z0-9._+:~-]*[A-Za-z0-9._+:~])?$" doc:"name of the package, with an architecture if it is not the host's own: libc6:i386 (apt), glibc.i686 (dnf, zypper); a virtual package is present when a package that provides it is"`
 	Ensure      string `json:"ensure,omitempty" default:"present" numbers:"refuse" looks:"^[A-Za-z0-9][A-Za-z0-9._+:~^-]*$" doc:"present; absent; latest; or a version as the package manager writes it, such as 1.22.1-9 or 1:5.8-1.el9 (dnf and zypper also take one without epoch or release, pacman one without release)"`
 	Provider    string `json:"provider,omitempty" enum:"apt,dnf,zypper,apk,pacman" doc:"package manager; default: the one that the host has, in this order"`
-	CacheValid  string `json:"cache_valid,omitempty" looks:"^[0-9]+[smhd]$" doc:"how old the lists of available packages may be, such as 1h; older ones are fetched before something is installed or latest is looked for; default: apt, apk and pacman never fetch them, dnf and zypper as they are configured"`
+	CacheValid  string `json:"cache_valid,omitempty" looks:"^[0-9]+[smhd]$" doc:"how old the lists of available packages may be, such as 1h, in whole minutes; 0s means that they are always too old; before something is installed or latest is looked for, lists are fetched that are older, that are older than what names the repositories, or that lack what is wanted; default: apt, apk and pacman never fetch them, dnf and zypper as they are configured"`
 	LockTimeout string `json:"lock_timeout,omitempty" looks:"^[0-9]+[smhd]$" default:"2m" doc:"how long to wait while another process uses the package manager"`
+
+	fetched bool // the lists, by this resource or together with it
 }
 
 // The values of ensure that are no version.

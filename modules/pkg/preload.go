@@ -69,7 +69,7 @@ func preload(ctx context.Context, h modules.Host, packages []*Package) (*known, 
 	if len(newest) == 0 {
 		return k, nil
 	}
-	if k.fresh, err = p.fresh(ctx, m); err != nil {
+	if k.fresh, err = p.fresh(ctx, m, p.validity()); err != nil {
 		return nil, err
 	}
 	k.offers = map[string]string{}
@@ -131,7 +131,7 @@ func (r *recalling) offer(ctx context.Context, name, version string) (string, er
 
 // fresh implements [lister].
 func (r *recalling) fresh(ctx context.Context, within time.Duration) (bool, error) {
-	if k := r.recall(""); k.offers != nil {
+	if k := r.recall(""); k.offers != nil && within != justNow {
 		return k.fresh, nil
 	}
 	return r.manager.fresh(ctx, within)

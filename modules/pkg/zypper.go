@@ -39,7 +39,7 @@ func (z zypper) offer(ctx context.Context, name, version string) (string, error)
 	})
 	if len(wanted) == 0 {
 		slices.Reverse(rows) // which begin with the highest
-		return "", modules.Refuse("version %s of %q is not available; available: %s", version, name, words(versionsOf(rows)))
+		return "", lacks("version %s of %q is not available; available: %s", version, name, words(versionsOf(rows)))
 	}
 	best, err := z.best(ctx, wanted)
 	return best.version, err
@@ -53,7 +53,7 @@ func (z zypper) nothing(ctx context.Context, name string) (string, error) {
 	}
 	provider, err := z.provider(ctx, name)
 	if err == nil && provider == "" {
-		err = modules.Refuse("package %q is not known here; is its repository set up and enabled?", name)
+		err = lacks("package %q is not known here; is its repository set up and enabled?", name)
 	}
 	return "", err
 }
@@ -112,7 +112,7 @@ func (z zypper) run(
 	if command[0] != "info" { // whose XML is no more than text
 		c.Argv = append(c.Argv, "--xmlout")
 	}
-	if z.valid > 0 && command[0] != "refresh" { // the lists are fetched by ourselves
+	if z.limited && command[0] != "refresh" { // the lists are fetched by ourselves
 		c.Argv = append(c.Argv, "--no-refresh")
 	}
 	c.Argv = append(c.Argv, command...)
@@ -124,7 +124,7 @@ func (z zypper) run(
 	})
 }
 
-const zypperLists = "/var/cache/zypp/raw"
+var zypperLists = lists{"/var/cache/zypp/raw", "*", []string{"/etc/zypp/repos.d"}}
 
 // fresh implements [lister].
 func (z zypper) fresh(ctx context.Context, within time.Duration) (bool, error) {

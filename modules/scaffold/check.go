@@ -123,10 +123,15 @@ func (v *survey) action() string {
 			files++
 		}
 	}
-	if files == 0 {
-		return fmt.Sprintf("%s %d scaffold directories", verb, len(v.steps))
+	switch {
+	case files == 1:
+		return verb + " 1 scaffold file"
+	case files > 1:
+		return fmt.Sprintf("%s %d scaffold files", verb, files)
+	case len(v.steps) == 1:
+		return verb + " 1 scaffold directory"
 	}
-	return fmt.Sprintf("%s %d scaffold files", verb, files)
+	return fmt.Sprintf("%s %d scaffold directories", verb, len(v.steps))
 }
 
 // present compares everything that the tree has with what is there.

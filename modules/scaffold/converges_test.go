@@ -59,7 +59,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name:       "a new directory with parents",
 			Properties: `{"name":"$ROOT/x/y/t","tree":{"mode":488,"nodes":[{"path":"a","mode":384,"content":"x"}]}}`,
-			Action:     "changed 1 scaffold files",
+			Action:     "changed 1 scaffold file",
 			Changes:    []modules.Change{changed("ensure", "absent", "present"), changed("a", "absent", sum("x"))},
 		},
 		{
@@ -74,28 +74,28 @@ func TestConverges(t *testing.T) {
 			Name:       "a file differs",
 			Tree:       []modtest.Node{dir("t"), node("t/a", "old\n", 0o600)},
 			Properties: `{` + target + `"tree":{"mode":493,"nodes":[{"path":"a","mode":420,"content":"one\n"}]}}`,
-			Action:     "changed 1 scaffold files",
+			Action:     "changed 1 scaffold file",
 			Changes:    []modules.Change{changed("a", sum("old\n"), sum("one\n"))},
 		},
 		{
 			Name:       "a mode differs",
 			Tree:       []modtest.Node{dir("t"), node("t/a", "one\n", 0o600)},
 			Properties: `{` + target + `"tree":{"mode":493,"nodes":[{"path":"a","mode":420,"content":"one\n"}]}}`,
-			Action:     "changed 1 scaffold files",
+			Action:     "changed 1 scaffold file",
 			Changes:    []modules.Change{changed("a mode", "0600", "0644")},
 		},
 		{
 			Name:       "a new file of somebody",
 			Tree:       []modtest.Node{dir("t")},
 			Properties: `{` + target + `"owner":"$UID","group":"$GID","tree":{"mode":493,"nodes":[{"path":"d","mode":448},{"path":"d/a","mode":420,"content":"one\n"}]}}`,
-			Action:     "changed 1 scaffold files",
+			Action:     "changed 1 scaffold file",
 			Changes:    []modules.Change{changed("d", "absent", "directory"), changed("d/a", "absent", sum("one\n"))},
 		},
 		{
 			Name:       "only a directory is missing",
 			Tree:       []modtest.Node{dir("t")},
 			Properties: `{` + target + `"tree":{"mode":493,"nodes":[{"path":"d","mode":493}]}}`,
-			Action:     "changed 1 scaffold directories",
+			Action:     "changed 1 scaffold directory",
 			Changes:    []modules.Change{changed("d", "absent", "directory")},
 		},
 		{
@@ -107,35 +107,35 @@ func TestConverges(t *testing.T) {
 			Name:       "a setgid directory hands its group on",
 			Tree:       []modtest.Node{{Path: "t", Dir: true, Mode: 0o755 | os.ModeSetgid}},
 			Properties: `{` + target + `"tree":{"mode":493,"nodes":[{"path":"d","mode":493}]}}`,
-			Action:     "changed 1 scaffold directories",
+			Action:     "changed 1 scaffold directory",
 			Changes:    []modules.Change{changed("d", "absent", "directory")},
 		},
 		{
 			Name:       "a link where a file belongs is replaced",
 			Tree:       []modtest.Node{dir("t"), node("keep", "keep", 0), {Path: "t/a", Link: "../keep"}},
 			Properties: `{` + target + `"tree":{"mode":493,"nodes":[{"path":"a","mode":420,"content":"keep"}]}}`,
-			Action:     "changed 1 scaffold files",
+			Action:     "changed 1 scaffold file",
 			Changes:    []modules.Change{changed("a", "link to ../keep", sum("keep"))},
 		},
 		{
 			Name:       "a file where a link belongs is replaced",
 			Tree:       []modtest.Node{dir("t"), node("t/l", "x", 0)},
 			Properties: `{` + target + `"tree":{"mode":493,"nodes":[{"path":"l","target":"a"}]}}`,
-			Action:     "changed 1 scaffold files",
+			Action:     "changed 1 scaffold file",
 			Changes:    []modules.Change{changed("l", "file", "link to a")},
 		},
 		{
 			Name:       "another link",
 			Tree:       []modtest.Node{dir("t"), {Path: "t/l", Link: "/etc"}},
 			Properties: `{` + target + `"tree":{"mode":493,"nodes":[{"path":"l","target":"a"}]}}`,
-			Action:     "changed 1 scaffold files",
+			Action:     "changed 1 scaffold file",
 			Changes:    []modules.Change{changed("l", "link to /etc", "link to a")},
 		},
 		{
 			Name:       "a link to the target",
 			Tree:       []modtest.Node{dir("real"), {Path: "t", Link: "real"}},
 			Properties: `{` + target + `"tree":{"mode":493,"nodes":[{"path":"a","mode":420,"content":"x"}]}}`,
-			Action:     "changed 1 scaffold files",
+			Action:     "changed 1 scaffold file",
 			Changes:    []modules.Change{changed("a", "absent", sum("x"))},
 		},
 
@@ -217,7 +217,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name: "remove what is there", Tree: []modtest.Node{dir("t"), dir("t/d"), node("t/d/run", "changed", 0), node("t/x", "x", 0)},
 			Properties: `{` + target + `"ensure":"absent",` + tree + `}`,
-			Action:     "removed 1 scaffold files",
+			Action:     "removed 1 scaffold file",
 			Changes:    []modules.Change{changed("d/run", "file", "absent"), changed("d", "directory", "absent")},
 		},
 		{
@@ -241,7 +241,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name: "a target behind a link", Tree: []modtest.Node{dir("real"), node("real/a", "x", 0), {Path: "t", Link: "real"}},
 			Properties: `{` + target + `"ensure":"absent",` + tree + `}`,
-			Action:     "removed 1 scaffold files",
+			Action:     "removed 1 scaffold file",
 			Changes:    []modules.Change{changed("a", "file", "absent")},
 		},
 		{

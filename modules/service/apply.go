@@ -17,6 +17,7 @@ func (s *Service) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 	if !ok {
 		return errors.New("the plan is not one of a service")
 	}
+	t.begun = time.Now()
 	for i := 0; i < len(t.verbs); i++ {
 		if err := s.do(ctx, h, t, t.verbs[i]); err != nil {
 			return err
@@ -83,7 +84,10 @@ func (s *Service) failed(ctx context.Context, h modules.Host, t *task, v verb, w
 	if err != nil {
 		u = t.unit
 	}
-	return &failure{text: text, safe: text, evidence: t.manager.log(ctx, h, u)}
+	if u.broken != "" { // in the unit file as it is read now
+		text = fmt.Sprintf("%s %s: %s", v, t.unit.id, u.broken)
+	}
+	return &failure{text: text, safe: text, evidence: t.manager.log(ctx, h, u, t.begun)}
 }
 
 // settle is how long a service has to stay alive to count as started.
@@ -160,7 +164,7 @@ func (s *Service) mismatch(ctx context.Context, h modules.Host, t *task, u unit,
 	} else if how := u.ending(); how != "" {
 		text += ": " + how
 	}
-	return &failure{text: text, safe: text, evidence: t.manager.log(ctx, h, u)}
+	return &failure{text: text, safe: text, evidence: t.manager.log(ctx, h, u, t.begun)}
 }
 
 // ending says how a unit came to where it is.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -12,7 +13,8 @@ import (
 type task struct {
 	manager manager
 	unit    unit
-	verbs   []verb // in the order in which they are done
+	verbs   []verb    // in the order in which they are done
+	begun   time.Time // when Apply began with the first one
 }
 
 // Check implements [modules.Resource].

@@ -13,7 +13,7 @@ func (f *failure) Error() string {
 	if len(f.evidence) == 0 {
 		return f.text
 	}
-	return f.text + "; its log ends with:\n" + strings.Join(f.evidence, "\n")
+	return f.text + "; its log ends with:\n  " + strings.Join(f.evidence, "\n  ")
 }
 
 // Redacted implements [modules.Redactor]: nobody knows what services log.

@@ -81,6 +81,11 @@ func TestOnSystemdFailures(t *testing.T) {
 			"service is stopped, expected running: a condition of its unit file is not met", "",
 		},
 		{
+			"earlier runs have logged too", failing("ExecStart=/bin/sh -c 'echo run $$(cat /run/sv-n)'") +
+				"for n in 1 2 3; do echo $n >/run/sv-n; systemctl start sv-f; sleep 0.3; done; echo 4 >/run/sv-n\n", `"name":"sv-f"`,
+			"service is stopped, expected running: it ended by itself, with exit status 0", "run 4",
+		},
+		{
 			"it may not be started by hand", unitFile(etc+"sv-f.service", "[Unit]", "RefuseManualStart=yes", sleeps), `"name":"sv-f"`,
 			"start sv-f.service: Failed to start sv-f.service: Operation refused, unit sv-f.service may be requested by dependency only (it is configured to refuse manual start/stop).", "",
 		},
@@ -90,9 +95,10 @@ func TestOnSystemdFailures(t *testing.T) {
 			sh(t, tc.setup)
 			_, err := carryOut(t, tc.properties, false)
 			require.Error(t, err)
-			text, log, _ := strings.Cut(err.Error(), "; its log ends with:\n")
+			text, log, _ := strings.Cut(err.Error(), "; its log ends with:\n  ")
 			require.Equal(t, tc.err, text)
 			require.Contains(t, log, tc.log)
+			require.NotContains(t, log, "run 3")
 			require.LessOrEqual(t, strings.Count(log, "\n"), 9)
 			var r modules.Redactor
 			require.ErrorAs(t, err, &r)

@@ -2,11 +2,13 @@ package service_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
 
@@ -118,6 +120,32 @@ func TestOnSystemdForesees(t *testing.T) {
 	}
 	t.Logf("%d of %d predictions were certain, and all of those right", tally.Certain, tally.All)
 	require.Positive(t, tally.Certain)
+}
+
+// TestOnSystemdForeseesChanges has a new unit file: what is foreseen of its service
+// is what then changes.
+func TestOnSystemdForeseesChanges(t *testing.T) {
+	onSystemd(t)
+	e := &engine.Engine{Host: modtest.Host(), Now: time.Now}
+	e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+		return builtin.Types().Decode(entry.Type, entry.Properties)
+	}
+	changes := func(check bool) (last []modules.Change) {
+		cat := &modules.Catalog{Check: check}
+		for _, s := range append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n`)}, services(`"name":"sv-a","enable":true`)...) {
+			cat.Entries = append(cat.Entries, modules.Entry{Type: s.Type, Name: s.Type, Properties: []byte(s.Properties)})
+		}
+		_, err := e.Run(t.Context(), cat, func(r *modules.Result) error {
+			require.Empty(t, r.Error)
+			last = r.Changes
+			return nil
+		})
+		require.NoError(t, err)
+		return last
+	}
+	foretold := changes(true)
+	require.NotEmpty(t, foretold)
+	require.Equal(t, changes(false), foretold)
 }
 
 // TestOnSystemdPreload asks for units of all kinds at once, and for each by itself.

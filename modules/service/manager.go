@@ -24,8 +24,8 @@ type manager interface {
 	refused(h modules.Host, u unit, verbs []verb) error
 	// uncertain reports whether refused cannot know.
 	uncertain(h modules.Host) bool
-	// log gives the last lines that the service has written, or nothing.
-	log(ctx context.Context, h modules.Host, u unit) []string
+	// log gives the last lines that the service has written since then, or nothing.
+	log(ctx context.Context, h modules.Host, u unit, since time.Time) []string
 }
 
 // A verb is one thing that a manager does to a unit, as systemctl calls it.

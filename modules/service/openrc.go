@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -191,4 +192,4 @@ func (openrc) refused(h modules.Host, u unit, verbs []verb) error {
 func (openrc) uncertain(modules.Host) bool { return false }
 
 // log implements [manager]: services of OpenRC log wherever they like to.
-func (openrc) log(context.Context, modules.Host, unit) []string { return nil }
+func (openrc) log(context.Context, modules.Host, unit, time.Time) []string { return nil }

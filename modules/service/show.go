@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,9 @@ func parseShow(name, text string) unit {
 		u.broken = clip(load)
 		if why := loadError(p["LoadError"]); why != "" {
 			u.broken = why
+		}
+		if load == "bad-setting" {
+			u.broken += "; to see which, run on the host: systemd-analyze verify " + clip(cmp.Or(u.file, u.id))
 		}
 	}
 	return u

@@ -107,7 +107,9 @@ func TestParseShow(t *testing.T) {
 		},
 		{
 			"bad", shown("LoadState=bad-setting", `LoadError=org.freedesktop.systemd1.BadUnitSetting "Unit ssh.service has a bad unit file setting."`),
-			ssh(func(u *unit) { u.broken = "Unit ssh.service has a bad unit file setting" }),
+			ssh(func(u *unit) {
+				u.broken = "Unit ssh.service has a bad unit file setting; to see which, run on the host: systemd-analyze verify " + u.file
+			}),
 		},
 		{"bad, and nobody says why", shown("LoadState=error"), ssh(func(u *unit) { u.broken = "error" })},
 		{
@@ -143,7 +145,7 @@ func FuzzParseShow(f *testing.F) {
 		require.NotEmpty(t, u.id)
 		require.Contains(t, u.names, u.id)
 		require.GreaterOrEqual(t, u.restarts, 0)
-		require.LessOrEqual(t, len(u.broken), maxLine+len("…"))
+		require.LessOrEqual(t, len(u.broken), 2*(maxLine+len("…"))+len("; to see which, run on the host: systemd-analyze verify "))
 		require.False(t, u.missing && u.enabled(), "nothing can be enabled that is not there")
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -33,12 +34,20 @@ func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, e
 		if u, err = m.show(ctx, h, name, false); err != nil {
 			return unit{}, err
 		}
-		u.stale = true
+		u.stale = !u.missing
 	}
 	if changed {
 		return before, nil
 	}
-	return compareWithDisk(h.Files, u)
+	missing := u.missing
+	if u, err = compareWithDisk(h.Files, u); err != nil || !missing || u.missing {
+		return u, err
+	}
+	// A new unit file that an earlier resource will write, systemd reads by itself.
+	if _, ok := h.Forecast.Lookup(modules.PathEffect, u.file); ok {
+		u.stale = false
+	}
+	return u, nil
 }
 
 // show asks systemd about one unit.
@@ -113,8 +122,12 @@ func isRoot(h modules.Host) bool {
 const logLines = 10
 
 // log implements [manager].
-func (systemd) log(ctx context.Context, h modules.Host, u unit) []string {
-	exit, err := query(ctx, h, false, "journalctl", "--no-pager", "-u", u.id, "-n", fmt.Sprint(logLines), "-o", "cat")
+func (systemd) log(ctx context.Context, h modules.Host, u unit, since time.Time) []string {
+	argv := []string{"journalctl", "--no-pager", "-u", u.id, "-n", fmt.Sprint(logLines), "-o", "cat"}
+	if !since.IsZero() {
+		argv = append(argv, fmt.Sprintf("--since=@%d.%06d", since.Unix(), since.Nanosecond()/1000))
+	}
+	exit, err := query(ctx, h, false, argv...)
 	if err != nil || exit.Code != 0 {
 		return nil
 	}

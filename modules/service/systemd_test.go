@@ -147,7 +147,7 @@ var situations = []situation{
 	{name: "missing is disabled", properties: `"name":"sv-nope.timer","ensure":"stopped","enable":false,"masked":false`},
 	{name: "missing can be masked", properties: `"name":"sv-nope","ensure":"stopped","masked":true`, action: "masked", changes: list(maskedIt)},
 	{name: "gone, but still running", setup: plain + "systemctl start sv-a; rm /etc/systemd/system/sv-a.service; systemctl daemon-reload", properties: `"name":"sv-a","ensure":"stopped"`, action: "stopped", changes: list(stoppedIt)},
-	{name: "a unit file that is no good", setup: bad, properties: `"name":"sv-x"`, err: "service sv-x.service cannot be used: Unit sv-x.service has a bad unit file setting"},
+	{name: "a unit file that is no good", setup: bad, properties: `"name":"sv-x"`, err: "service sv-x.service cannot be used: Unit sv-x.service has a bad unit file setting; to see which, run on the host: systemd-analyze verify /etc/systemd/system/sv-x.service"},
 	{name: "a unit file that is no good, stopped", setup: bad, properties: `"name":"sv-x","ensure":"stopped"`},
 
 	{name: "mask", setup: other + "systemctl enable --now sv-b", properties: `"name":"sv-b","ensure":"stopped","masked":true`, action: "stopped and masked", changes: list(stoppedIt, maskedIt)},

@@ -16,10 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// ErrLocked says that another run holds the lock of this host and user.
-var ErrLocked = errors.New("another run is at work on this host")
-
-// LockedError describes the run that holds the lock. It wraps [ErrLocked].
+// LockedError describes the run that holds the lock. It wraps [modules.ErrLocked].
 type LockedError struct {
 	Holder string        // who and where; "" if the lock file does not say
 	Run    string        // run id
@@ -28,13 +25,13 @@ type LockedError struct {
 
 func (e *LockedError) Error() string {
 	if e.Holder == "" {
-		return ErrLocked.Error()
+		return modules.ErrLocked.Error()
 	}
-	return fmt.Sprintf("%v: %s, run %s, for %v", ErrLocked, e.Holder, e.Run, e.Age.Round(time.Second))
+	return fmt.Sprintf("%v: %s, run %s, for %v", modules.ErrLocked, e.Holder, e.Run, e.Age.Round(time.Second))
 }
 
-// Unwrap lets errors.Is find [ErrLocked].
-func (e *LockedError) Unwrap() error { return ErrLocked }
+// Unwrap lets errors.Is find [modules.ErrLocked].
+func (e *LockedError) Unwrap() error { return modules.ErrLocked }
 
 // Lock takes the one lock that applying runs of this user on this host share,
 // waiting up to l.Wait for its holder. The lock file is in userDir, or for root
@@ -78,11 +75,11 @@ func lock(ctx context.Context, l modules.Lock, dir, name string) (unlock func(),
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, l.Wait, ErrLocked)
+	ctx, cancel := context.WithTimeoutCause(ctx, l.Wait, modules.ErrLocked)
 	defer cancel()
 	if err := acquire(ctx, file); err != nil {
 		defer file.Close()
-		if errors.Is(err, ErrLocked) {
+		if errors.Is(err, modules.ErrLocked) {
 			return nil, describeHolder(file)
 		}
 		return nil, fmt.Errorf("taking the lock: %w", err)

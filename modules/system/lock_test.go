@@ -24,7 +24,7 @@ func TestLock(t *testing.T) {
 
 		_, err = lock(t.Context(), modules.Lock{Holder: "bob@desk", Run: "r2"}, dir, "h.lock")
 		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 3m12s")
-		require.ErrorIs(t, err, ErrLocked)
+		require.ErrorIs(t, err, modules.ErrLocked)
 		require.Equal(t, &LockedError{Holder: "ann@laptop", Run: "r1", Age: 192 * time.Second}, err)
 
 		_, err = lock(t.Context(), modules.Lock{Wait: time.Minute}, dir, "h.lock")

@@ -45,7 +45,7 @@ type Options struct {
 // New opens the play's folder. What every host would stumble over, a file or a
 // template that is not there, is an error here.
 func New(play *manifest.Play, opts Options) (*Compiler, error) {
-	c := &Compiler{opts: opts, folders: &folders{open: map[string]*folder{}, sites: map[*manifest.Play]*site{}}}
+	c := &Compiler{opts: opts, folders: &folders{open: map[string]*folder{}, sites: map[siteKey]*site{}}}
 	folder, err := c.folders.folder(play.Folder)
 	if err != nil {
 		return nil, err

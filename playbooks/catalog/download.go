@@ -109,7 +109,7 @@ func (d *Downloads) get(ctx context.Context, request modules.Download) (*os.File
 		err = d.Client.Get(ctx, request, file, &part)
 	}
 	if err == nil {
-		err = verify(file, part.Size, request.SHA256)
+		err = verify(file, part.Size, request)
 	}
 	if err != nil {
 		file.Close()
@@ -118,7 +118,8 @@ func (d *Downloads) get(ctx context.Context, request modules.Download) (*os.File
 	return file, part.Size, nil
 }
 
-func verify(file *os.File, size int64, want string) error {
+func verify(file *os.File, size int64, request modules.Download) error {
+	want := request.SHA256
 	if want == "" {
 		return nil
 	}
@@ -127,7 +128,7 @@ func verify(file *os.File, size int64, want string) error {
 		return err
 	}
 	if got := hex.EncodeToString(hash.Sum(nil)); got != want {
-		return fmt.Errorf("checksum mismatch, expected %q got %q", want, got)
+		return fmt.Errorf("%s: checksum mismatch, expected %q got %q (if the file there is the right one, correct checksum)", request, want, got)
 	}
 	return nil
 }

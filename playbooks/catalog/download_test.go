@@ -8,11 +8,15 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
 // promised finds the tokens in the properties of a catalog.
@@ -128,5 +132,39 @@ func TestNeedsFull(t *testing.T) {
 		`- archive: [/a.zip: {ensure: absent}]`:                                             false,
 	} {
 		require.Equal(t, want, compiler(t, play(resource), nil, Options{}).NeedsFull(), resource)
+	}
+}
+
+// What a host sent decides nothing of a download that it does not make itself.
+func TestHostsDoNotChooseDownloads(t *testing.T) {
+	const choice = "what a host sent may not choose what the controller downloads\n" +
+		"  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a' : 'b' }}\", use data of the inventory, or let the host download it"
+	const rest = ", owner: root, group: root}]"
+	for _, test := range []struct{ name, properties, loading, compiling string }{
+		{"the host's own", "url: 'https://h/{{ Facts.os }}/a.zip'", "", ""},
+		{"a url", "url: 'https://h/{{ Facts.os }}/a.zip', fetch: controller", "site.yaml:4:31: " + choice, ""},
+		{"a header, through data", "url: 'https://h/a.zip', headers: {X: '{{ Data.os }}'}, fetch: controller", "site.yaml:4:59: " + choice, ""},
+		{"a choice", "url: \"https://h/{{ Facts.os == 'linux' ? 'a' : 'b' }}/a.zip\", fetch: controller", "", ""},
+		{"an element", "url: 'https://h/{{ Item }}/a.zip', each: '{{ Facts.list }}', fetch: controller", "site.yaml:4:31: " + choice, ""},
+		{"known late", "url: 'https://h/{{ Facts.os }}/a.zip', fetch: '{{ Data.role == \"web\" ? \"controller\" : \"host\" }}'", "", "site.yaml:4:31: " + choice},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			site := strings.Replace(play("- archive: [/a.zip: {"+test.properties+rest), "none: ", "none: , os: '{{ Facts.os }}'", 1)
+			plays, err := manifest.Parse("site.yaml", []byte(site), builtin.Types())
+			require.NoError(t, err)
+			plays[0].Folder = t.TempDir()
+			c, err := New(plays[0], Options{})
+			if test.loading != "" {
+				require.EqualError(t, err, test.loading)
+				return
+			}
+			require.NoError(t, err)
+			t.Cleanup(c.Close)
+			if _, err = c.Compile(t.Context(), web1); test.compiling != "" {
+				require.EqualError(t, err, test.compiling)
+				return
+			}
+			require.NoError(t, err)
+		})
 	}
 }

@@ -220,6 +220,11 @@ func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name str
 	}
 	modules.SetName(res, name)
 	modules.SetDefaults(res)
+	if from, ok := res.(modules.Downloader); ok { // now that all properties are known
+		if err := r.CheckDownload(from.Downloads(), p.at.tainted); err != nil {
+			return nil, err
+		}
+	}
 	tags := modules.CheckTags(res)
 	var unprepared error
 	if preparer, ok := res.(modules.Preparer); ok {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,6 +23,14 @@ var expressions = []string{
 	"{{ Data?.maybe ?? 'no' }}", "{{ 'maybe' in Data }}", "{{ keys(Data.map) | len() }}", "{{ Data.a == Facts.os.name ? Data.map.b : Data.map.c }}",
 	"{{ template('t.templ') }}", "{{ jet('j.jet') }}", "{{ jet('[[ Data.map.c ]]') }}", "{{ template('{{ Data.a }}') }}", "{{ jet('all.jet') }}",
 	"{{ jet('if.jet') }}", "{{ template('g.gotmpl') }}", "{{ jet('include.jet') }}", "{{ jet('set.jet') }}", "{{ file('f.txt') }}",
+	"{{ Data['map.b'] }}", "{{ Data['map.b'] + 'x' }}", "{{ jet('dotted.jet') }}", "{{ Facts['os.name'] }}", "{{ lookup('data.map\\\\.b') }}",
+	"{{ lookup('data.m*.b') }}", "{{ toJSON(lookup('{data.a,facts.os.id}')) }}", "{{ lookup('data.map|@keys|0') }}", "{{ lookup('data.list.1') }}",
+	"{{ get(Data, 'a') }}", "{{ Data | get('map') | get('c') }}", "{{ fromJSON(toJSON(Data)).a }}", "{{ toJSON((Data.a == '1' ? Data : Facts).os ?? 'n') }}",
+	"{{ reduce(Data.list, #acc + # + Data.key) }}", "{{ map([Data], #.a)[0] }}", "{{ map([Data], .map.b)[0] }}", "{{ let m = Data.map; m['b'] + m?.c }}",
+	"{{ Data.list[0:1][0] }}", "{{ sortBy(toPairs(Data.map), #[1])[0][0] }}", "{{ findIndex(Data.list, # == Data.map.c) ?? 'none' }}", "{{ Data.list | filter(# == Data.a) | len() }}",
+	"{{ ['a', 'key'] | map(Data[#]) | join() }}", "{{ groupBy([Data], #.a) | keys() | first() }}", "{{ Data.map.nope ?? Data.map.b }}", "{{ len(Data) }}",
+	"{{ jet('block.jet') }}", "{{ jet('extends.jet') }}", "{{ jet('import.jet') }}", "{{ jet('exec.jet') }}", "{{ jet('try.jet') }}", "{{ jet('maybe.jet') }}",
+	"{{ jet('shadow.jet') }}", "{{ jet('pipe.jet') }}", "{{ jet('range.jet') }}", "{{ jet('nested.jet') }}",
 	"{{ Item }}", "{{ Item }}{{ Data.a }}", "{{ any(Data.list, # == Data.a) }}", "{{ Data.map | toPairs() | len() }}{{ values(Data.map) | len() }}",
 }
 
@@ -34,6 +43,20 @@ var memoFiles = map[string]string{
 	"include.jet": `[[ include "context.jet" Data.map ]][[ include "j.jet" ]]`,
 	"context.jet": `[[ .b ]]`,
 	"set.jet":     `[[ m := Data["map"] ]][[ m["c"] ]]`,
+	"dotted.jet":  `[[ Data["map.b"] ]][[ d := data ]][[ d["map.b"] ]]`,
+	"block.jet":   `[[ block one(x=Data.a) Data.map ]][[ x ]][[ .b ]][[ end ]][[ yield one(x="y") Data.map ]]`,
+	"base.jet":    `base [[ yield body() Data ]]`,
+	"extends.jet": `[[ extends "base.jet" ]][[ block body() ]][[ .map.c ]][[ end ]]`,
+	"lib.jet":     `[[ block lib(y) ]][[ y ]][[ Data.other ]][[ end ]]`,
+	"import.jet":  `[[ import "lib.jet" ]][[ yield lib(y=Facts.os.id) ]]`,
+	"exec.jet":    `[[ exec("returns.jet", Data.map) ]]`,
+	"returns.jet": `[[ return .c ]]`,
+	"try.jet":     `[[ try ]][[ Data.maybe ]][[ catch ]]none [[ Data.key ]][[ end ]]`,
+	"maybe.jet":   `[[ if v, ok := Data["maybe"]; ok ]][[ v ]][[ else ]]no[[ end ]][[ includeIfExists("context.jet", Data.map) ]]`,
+	"shadow.jet":  `[[ data := Facts ]][[ data.os.id ]][[ Data.a ]]`,
+	"pipe.jet":    `[[ "data.other" | lookup ]][[ Data.map.b | upper ]][[ lookup("data." + Data.key) ]]`,
+	"range.jet":   `[[ range i, v := Data.list ]][[ v ]][[ end ]][[ range Data.map ]][[ . ]][[ end ]][[ range slice(Data) ]][[ .a ]][[ end ]]`,
+	"nested.jet":  `[[ jet("j.jet") ]][[ template("t.templ") ]][[ len(Data) > 3 ? Data.other : Facts.os.id ]]`,
 	"f.txt":       strings.Repeat("the same for all\n", 100),
 }
 
@@ -43,6 +66,7 @@ func randomHost(rng *rand.Rand, i int) Host {
 	vars := map[string]any{
 		"a": pick(), "map": map[string]any{"b": pick(), "c": pick()}, "key": []any{"a", "other"}[rng.IntN(2)], "other": pick(),
 		"list": []any{pick(), pick()}, "unrelated": i,
+		"map.b": pick(),
 	}
 	if rng.IntN(2) == 0 {
 		vars["maybe"] = pick()
@@ -50,7 +74,7 @@ func randomHost(rng *rand.Rand, i int) Host {
 	vars["unrelated"] = int64(i)
 	return Host{
 		Name:  fmt.Sprint("host", i),
-		Facts: map[string]any{"os": map[string]any{"name": pick(), "id": pick()}, "serial": int64(i)},
+		Facts: map[string]any{"os": map[string]any{"name": pick(), "id": pick()}, "os.name": pick(), "serial": int64(i)},
 		Vars:  vars,
 	}
 }
@@ -84,6 +108,13 @@ func TestHostsDoNotShareWhatDiffers(t *testing.T) {
 			continue
 		}
 		compiled++
+		require.Len(t, got.Catalog.Entries, len(want.Catalog.Entries))
+		for i, e := range want.Catalog.Entries { // few words for each that differs
+			assert.Equal(t, string(e.Properties), string(got.Catalog.Entries[i].Properties), e.Ref())
+		}
+		if t.Failed() {
+			return
+		}
 		require.Equal(t, want.Catalog, got.Catalog)
 		require.Equal(t, bytesOf(t, want.Contents), bytesOf(t, got.Contents))
 		alone.Close()
@@ -123,4 +154,29 @@ func TestMemoIsUsedAndBounded(t *testing.T) {
 	}
 	require.LessOrEqual(t, c.memo.size, int64(maxMemo))
 	require.Less(t, len(c.memo.young)+len(c.memo.old), 40)
+}
+
+// A manifest that is known only per host is the same for all hosts that apply it:
+// what is kept does not grow with their number.
+func TestNestedManifestsOfHostsAreShared(t *testing.T) {
+	for name, list := range map[string]string{
+		"written":   "resources: [apply: ['{{ Data.role }}.yaml': {data: {x: '{{ Facts.os }}'}}]]",
+		"generated": "resources_jet_file: list.jet",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _, err := nesting(t, "-- site.yaml --\nccm: {"+list+"}\n-- list.jet --\n- apply:\n  - web.yaml: {data: {x: \"[[ Facts.os ]]\"}}\n"+
+				"-- web.yaml --\nccm: {resources: [{exec: [a: {command: 'echo {{ Data.x }}'}]}, {apply: ['{{ \"more\" }}.yaml': ]}]}\n"+
+				"-- more.yaml --\nccm: {resources: [exec: [b: {command: 'echo {{ Data.x }}'}]]}\n", Options{})
+			require.NoError(t, err)
+			for i := range 20 {
+				host := web1
+				host.Facts = map[string]any{"os": fmt.Sprint("os", i)}
+				compiled, err := c.Compile(t.Context(), host)
+				require.NoError(t, err)
+				require.Contains(t, string(compiled.Catalog.Entries[1].Properties), fmt.Sprint("echo os", i))
+			}
+			require.LessOrEqual(t, len(c.folders.sites), 2)
+			require.LessOrEqual(t, len(c.memo.inputs), 2)
+		})
+	}
 }

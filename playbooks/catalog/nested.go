@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -28,7 +29,14 @@ type site struct {
 type folders struct {
 	mu    sync.Mutex
 	open  map[string]*folder
-	sites map[*manifest.Play]*site // of nested manifests
+	sites map[siteKey]*site // of nested manifests
+}
+
+// A siteKey is a nested manifest and the keys of its data that are made of facts:
+// of those that apply the same one, each says for itself which these are.
+type siteKey struct {
+	play    *manifest.Play
+	tainted string
 }
 
 type folder struct {
@@ -62,22 +70,24 @@ func (f *folders) close() {
 
 // site gives the site of a manifest that a resource of another one applies.
 func (c *Compiler) site(parent *site, r *manifest.Resource, child *manifest.Play) (*site, error) {
+	tainted := map[string]bool{}
+	for _, source := range c.nestedSources(child, r) {
+		maps.Copy(tainted, source.FromHost())
+	}
+	maps.Copy(tainted, r.NestedFromHost(parent.tainted))
+	key := siteKey{child, strings.Join(slices.Sorted(maps.Keys(tainted)), "\x00")}
 	c.folders.mu.Lock()
 	defer c.folders.mu.Unlock()
-	if known := c.folders.sites[child]; known != nil {
+	if known := c.folders.sites[key]; known != nil {
 		return known, nil
 	}
 	folder, err := c.folders.folder(child.Folder)
 	if err != nil {
 		return nil, err
 	}
-	s := &site{play: child, files: folder.files, sources: folder.sources, tainted: map[string]bool{}}
+	s := &site{play: child, files: folder.files, sources: folder.sources, tainted: tainted}
 	s.checked = sync.OnceValue(func() error { return c.checkSite(s) })
-	for _, source := range c.nestedSources(child, r) {
-		maps.Copy(s.tainted, source.FromHost())
-	}
-	maps.Copy(s.tainted, r.NestedFromHost(parent.tainted))
-	c.folders.sites[child] = s
+	c.folders.sites[key] = s
 	return s, nil
 }
 
@@ -267,15 +277,17 @@ func (p *compilation) inherit(e *modules.Entry) {
 	if p.at.by == nil {
 		return
 	}
-	e.Require = distinct(append(slices.Clone(p.at.require), e.Require...))
+	e.Require = distinct(slices.Concat(p.at.require, e.Require))
 	e.Check, e.Sensitive, e.Monitor = e.Check || p.at.check, e.Sensitive || p.at.sensitive, e.Monitor || p.at.monitor
 }
 
 // distinct drops what a list has already.
 func distinct(list []int) []int {
+	seen := make(map[int]bool, len(list))
 	var kept []int
 	for _, i := range list {
-		if !slices.Contains(kept, i) {
+		if !seen[i] {
+			seen[i] = true
 			kept = append(kept, i)
 		}
 	}

@@ -165,6 +165,8 @@ func TestNestedFilesOfHosts(t *testing.T) {
 		{"a fact", "ccm: {resources: [apply: [sub: {data: {x: '{{ Facts.os }}'}}]]}", "sub/manifest.yaml:1:30: file: what a host sent may not be a path"},
 		{"through the parent", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {x: '{{ Data.y }}'}}]]}", "sub/manifest.yaml:1:30: file: what a host sent may not be a path"},
 		{"through an element", "ccm: {resources: [apply: [sub: {each: '{{ Facts.list }}', data: {x: '{{ Item }}'}}]]}", "sub/manifest.yaml:1:30: file: what a host sent may not be a path"},
+		{"a key", "ccm: {resources: [apply: [sub: {data: {x: {'{{ Facts.os }}': a}}}]]}", "sub/manifest.yaml:1:30: file: what a host sent may not be a path"},
+		{"a key, through data", "data: {y: '{{ Facts.os }}'}\nccm: {resources: [apply: [sub: {data: {'{{ Data.y }}': a}}]]}", "site.yaml:2:40: what a host sent may neither be a key"},
 		{"the name, through data", "data: {x: '{{ Facts.os }}'}\nccm: {resources: [apply: ['{{ Data.x }}': ]]}", "site.yaml:2:27: what a host sent may not name a manifest"},
 		{"all data, through data", "data: {x: {x: '{{ Facts.os }}'}}\nccm: {resources: [apply: [sub: {data: '{{ Data.x }}'}]]}", "site.yaml:2:39: what a host sent may not be the whole data of a manifest"},
 	} {
@@ -406,4 +408,17 @@ func withoutScopes(t *testing.T, entries []modules.Entry) []modules.Entry {
 		kept = append(kept, e)
 	}
 	return kept
+}
+
+// TestNestedFilesOfHostsKnownLate has two resources that apply one manifest, which
+// is known only per host, with data of different origins.
+func TestNestedFilesOfHostsKnownLate(t *testing.T) {
+	c, dir, err := nesting(t, "-- site.yaml --\nccm: {resources: [{apply: ['{{ Data.role }}.yaml': {data: {x: f}}]}, {apply: ['{{ Data.role }}.yaml': {data: {x: '{{ Facts.os }}'}}]}]}\n"+
+		"-- web.yaml --\nccm: {resources: [exec: [\"{{ file(Data.x) }}\": ]]}\n-- f --\nx\n-- linux --\nsecret\n", Options{})
+	require.NoError(t, err)
+	for range 2 {
+		_, err = c.Compile(t.Context(), web1)
+		require.Error(t, err)
+		require.Equal(t, "web.yaml:1:30: file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\"", strings.ReplaceAll(err.Error(), dir+"/", ""))
+	}
 }

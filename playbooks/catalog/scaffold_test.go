@@ -129,6 +129,7 @@ func TestScaffoldErrors(t *testing.T) {
 	for _, test := range []struct{ name, properties, template, loading, compiling string }{
 		{"a path out of data that is a fact", "source: tree, data: {p: \"{{ Facts.os }}\"}", "[[ file(Data.p) ]]", hostilePath, ""},
 		{"a path out of data with a key that is a fact", "source: tree, data: {\"{{ Facts.os }}\": x}", "[[ file(Data.p) ]]", hostilePath, ""},
+		{"a path out of a key of data that is a fact", "source: tree, data: {p: {\"{{ Facts.os }}\": x}}", "[[ file(Data.p) ]]", hostilePath, ""},
 		{"a path out of data that are facts", "source: tree, data: \"{{ Facts }}\"", "[[ file(Data.p) ]]", hostilePath, ""},
 		{"a path out of an element that is a fact", "source: tree, each: \"{{ Facts.list }}\", require: [], alias: \"{{ Item }}\"", "[[ file(Item) ]]", hostilePath, ""},
 		{"the same, known late", "source: \"{{ 'tree' }}\", data: {p: \"{{ Facts.os }}\"}", "[[ file(Data.p) ]]", "", hostilePath},
@@ -162,6 +163,20 @@ func TestScaffoldErrors(t *testing.T) {
 			require.EqualError(t, err, strings.ReplaceAll(test.compiling, "DIR", dir))
 		})
 	}
+}
+
+// TestScaffoldWithEmptyData has templates that see the data of the play, facts in
+// it included.
+func TestScaffoldWithEmptyData(t *testing.T) {
+	_, _, err := nesting(t, "-- site.yaml --\ndata: {p: '{{ Facts.os }}'}\nccm: {resources: [scaffold: [/t: {source: tree, data: {}}]]}\n-- tree/f --\n[[ file(Data.p) ]]\n", Options{})
+	require.EqualError(t, err, hostilePath)
+}
+
+// TestScaffoldDelimitersOfHosts has text that would be an expression if a host said
+// so.
+func TestScaffoldDelimitersOfHosts(t *testing.T) {
+	_, _, err := nesting(t, "-- site.yaml --\ndata: {p: '{{ Facts.os }}'}\nccm: {resources: [scaffold: [/t: {source: tree, left_delimiter: '{{ Data.p }}', right_delimiter: end}]]}\n-- tree/f --\nlinux Data.p end\n", Options{})
+	require.ErrorContains(t, err, "site.yaml:2:65: what a host sent may not decide how templates are read\n  hint: use data of the inventory")
 }
 
 // TestScaffoldSensitive shows nothing of what was rendered.

@@ -54,21 +54,24 @@ const (
 // Result is how one resource ended on one host.
 type Result struct {
 	Stamp
-	Play      string   `json:"play"`
-	Host      string   `json:"host"`
-	Type      string   `json:"type"`
-	Name      string   `json:"name"`
-	Alias     string   `json:"alias"`
-	Status    Status   `json:"status"`
-	Check     bool     `json:"check"` // nothing was done: a check run, or noop
-	Refreshed bool     `json:"refreshed"`
-	Certain   bool     `json:"certain"` // false: a prediction that may turn out wrong
-	Because   string   `json:"because"` // what it depends on if not certain, or what it was skipped for
-	Message   string   `json:"message"`
-	Messages  []Note   `json:"messages"`
-	Error     string   `json:"error"` // set when failed
-	Changes   []Change `json:"changes"`
-	Diff      string   `json:"diff"` // unified
+	Play      string `json:"play"`
+	Host      string `json:"host"`
+	Type      string `json:"type"`
+	Name      string `json:"name"`
+	Alias     string `json:"alias"`
+	Status    Status `json:"status"`
+	Check     bool   `json:"check"` // nothing was done: a check run, or noop
+	Refreshed bool   `json:"refreshed"`
+	Certain   bool   `json:"certain"` // false: a prediction that may turn out wrong
+	Because   string `json:"because"` // what it depends on if not certain, or what it was skipped for
+	Message   string `json:"message"`
+	Messages  []Note `json:"messages"`
+	Error     string `json:"error"` // set when failed
+	// Changed says that the host was changed: by what Message says, also if the
+	// resource failed after that, on a health check.
+	Changed bool     `json:"changed"`
+	Changes []Change `json:"changes"`
+	Diff    string   `json:"diff"` // unified
 	// HealthChecks are those of the resource that have been asked, in the order of
 	// the manifest.
 	HealthChecks []HealthCheck `json:"health_checks,omitempty"`
@@ -146,6 +149,27 @@ type HostFailed struct {
 	Phase string `json:"phase"`
 	Error string `json:"error"`
 	Hint  string `json:"hint"` // what to do next; may be empty
+	Rest
+}
+
+// Interrupted says that the run was interrupted before a host was done with a play.
+type Interrupted struct {
+	Stamp
+	Play string `json:"play"`
+	Host string `json:"host"`
+	Rest
+}
+
+// A Rest is what became of the resources of a play that have no result.
+type Rest struct {
+	// NotReached is how many they are; 0 also if the host had not begun with the
+	// play, so that they are not known. Next is the first of them: of a host that
+	// failed, nobody knows what became of it.
+	NotReached int    `json:"not_reached,omitempty"`
+	Next       string `json:"next,omitempty"`
+	// RefreshDue are those of them that subscribe to what has changed. The host has
+	// noted that, so the next run refreshes them.
+	RefreshDue []string `json:"refresh_due,omitempty"`
 }
 
 // State is how a host ended.
@@ -156,18 +180,25 @@ const (
 	StateOK          State = "ok"
 	StateFailed      State = "failed" // the host, or one of its resources
 	StateUnreachable State = "unreachable"
+	StateInterrupted State = "interrupted" // before it was done with its plays
 )
 
 // Counts are numbers of resources by status.
 type Counts struct {
 	Stable  int `json:"stable"`
-	Changed int `json:"changed"`
+	Changed int `json:"changed"` // or would change, in a check run
 	Skipped int `json:"skipped"`
 	Failed  int `json:"failed"`
+	// WouldChange are resources with noop that would change, in a run that is no
+	// check run.
+	WouldChange int `json:"would_change"`
+	// FailedChanged are those of the failed ones that had changed the host.
+	FailedChanged int `json:"failed_changed"`
+	NotReached    int `json:"not_reached"` // see [Rest]
 }
 
-// Sum is the number of resources.
-func (c Counts) Sum() int { return c.Stable + c.Changed + c.Skipped + c.Failed }
+// Sum is the number of results.
+func (c Counts) Sum() int { return c.Stable + c.Changed + c.Skipped + c.Failed + c.WouldChange }
 
 // HostDone says that a host has no more to do in this run. [Tally.HostDone]
 // makes one.
@@ -193,8 +224,12 @@ type Phases struct {
 // Summary is the last event. [Tally.Summary] makes one.
 type Summary struct {
 	Stamp
-	Check       bool                   `json:"check"`
-	Interrupted bool                   `json:"interrupted"`
+	Check       bool `json:"check"`
+	Interrupted bool `json:"interrupted"`
+	// NotStarted are the hosts that the run ended before, and PlaysNotRun the plays
+	// that no host began. Whoever runs the plays fills them in.
+	NotStarted  []string               `json:"not_started,omitempty"`
+	PlaysNotRun []string               `json:"plays_not_run,omitempty"`
 	Hosts       map[string]HostSummary `json:"-"`
 	Totals      Totals                 `json:"-"`
 }
@@ -220,11 +255,12 @@ type HostTotals struct {
 	OK          int `json:"ok"`
 	Failed      int `json:"failed"`
 	Unreachable int `json:"unreachable"`
+	Interrupted int `json:"interrupted"`
 	NotStarted  int `json:"not_started"` // the run ended before it came to them
 }
 
 // Sum is the number of hosts that were worked on.
-func (t HostTotals) Sum() int { return t.OK + t.Failed + t.Unreachable }
+func (t HostTotals) Sum() int { return t.OK + t.Failed + t.Unreachable + t.Interrupted }
 
 // ResourceTotals are numbers of resources over all hosts.
 type ResourceTotals struct {
@@ -264,6 +300,7 @@ func (Result) name() string      { return "result" }
 func (Message) name() string     { return "message" }
 func (Unreachable) name() string { return "unreachable" }
 func (HostFailed) name() string  { return "host_failed" }
+func (Interrupted) name() string { return "interrupted" }
 func (HostDone) name() string    { return "host_done" }
 func (Summary) name() string     { return "summary" }
 
@@ -273,5 +310,6 @@ func (e Result) stamped(s Stamp) Event      { e.Stamp = s; return e }
 func (e Message) stamped(s Stamp) Event     { e.Stamp = s; return e }
 func (e Unreachable) stamped(s Stamp) Event { e.Stamp = s; return e }
 func (e HostFailed) stamped(s Stamp) Event  { e.Stamp = s; return e }
+func (e Interrupted) stamped(s Stamp) Event { e.Stamp = s; return e }
 func (e HostDone) stamped(s Stamp) Event    { e.Stamp = s; return e }
 func (e Summary) stamped(s Stamp) Event     { e.Stamp = s; return e }

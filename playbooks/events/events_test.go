@@ -44,6 +44,8 @@ type scene struct {
 	name   string
 	events []events.Event
 	stop   bool // interrupted
+
+	notStarted, notRun []string
 }
 
 // play reports the scene to the reporters.
@@ -57,6 +59,7 @@ func (s scene) play(reporters ...events.Reporter) events.Summary {
 		stream.Report(e)
 	}
 	sum := tally.Summary(s.stop)
+	sum.NotStarted, sum.PlaysNotRun = s.notStarted, s.notRun
 	stream.Report(sum)
 	return sum
 }
@@ -143,10 +146,11 @@ func scenes() []scene {
 			with(file("web1", "/etc/hosts", events.Stable), func(r *events.Result) { r.Check, r.Certain = true, false }),
 			events.HostDone{Host: "web1", Duration: 40 * time.Millisecond},
 		}},
-		{name: "interrupted", stop: true, events: []events.Event{
+		{name: "interrupted", stop: true, notStarted: []string{"web2", "web10"}, notRun: []string{"db"}, events: []events.Event{
 			run,
 			web,
 			file("web1", "/etc/motd", events.Changed, "content"),
+			events.Interrupted{Play: "web tier", Host: "web1", Rest: events.Rest{NotReached: 2, Next: "exec#reload", RefreshDue: []string{"exec#reload"}}},
 			events.HostDone{Host: "web1", Duration: 40 * time.Millisecond},
 		}},
 		hostile(),
@@ -167,7 +171,7 @@ const attack = "\x1b]0;owned\a\x1b[2J\x9b2K\u009b2K\r\b\x7f\u202egnp.exe\u2066\u
 // hostile is a run in which every string of every event is an attack.
 func hostile() scene {
 	a, block := attack, attack+"\n\tnext "+attack
-	return scene{name: "hostile", events: []events.Event{
+	return scene{name: "hostile", notStarted: []string{a}, notRun: []string{block}, events: []events.Event{
 		events.RunStart{Stamp: events.Stamp{Run: a}, Manifests: []string{a}, Version: a},
 		events.PlayStart{Play: a, Hosts: []string{a}, Batch: 1, Batches: 2},
 		events.Message{Play: a, Host: a, Kind: events.MessageKind(a), Text: block},
@@ -180,6 +184,9 @@ func hostile() scene {
 		events.Result{Host: a, Status: events.Failed, Error: block, Command: &events.Command{Stdout: block, Stderr: block}},
 		events.Unreachable{Play: a, Host: a, Error: block, Hint: block},
 		events.HostFailed{Play: a, Host: a, Phase: a, Error: block, Hint: block},
+		events.HostFailed{Play: a, Host: a, Phase: a, Rest: events.Rest{NotReached: 1, Next: block, RefreshDue: []string{block}}},
+		events.Interrupted{Play: a, Host: a},
+		events.Interrupted{Play: a, Host: a, Rest: events.Rest{NotReached: 2, Next: block, RefreshDue: []string{block}}},
 		events.HostDone{Host: a},
 	}}
 }

@@ -24,11 +24,18 @@ func (t *Text) summary(p *page, s Summary) {
 	} else {
 		t.recapHosts(p, s, hosts)
 	}
-	// Hosts of batches that never began are known by their number only.
+	// Without their names, hosts of batches that never began are but a number.
+	if len(s.NotStarted) > 0 {
+		missing = s.NotStarted
+	}
 	if n := max(len(missing), t.run.Hosts-len(hosts)); n > 0 {
 		p.print(yellow, "not started: ", count(n, "host"))
 		p.newline()
 		t.names(p, missing)
+	}
+	if len(s.PlaysNotRun) > 0 {
+		p.print(yellow, "not run: ", count(len(s.PlaysNotRun), "play"), ": ", quoted(s.PlaysNotRun))
+		p.newline()
 	}
 	t.totals(p, s)
 }
@@ -99,11 +106,20 @@ func (t *Text) countsText(c Counts) string {
 		changed = "would change"
 	}
 	text := fmt.Sprintf("%d %s, %d stable", c.Changed, changed, c.Stable)
+	if c.WouldChange > 0 {
+		text += fmt.Sprintf(", %d would change", c.WouldChange)
+	}
 	if c.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", c.Failed)
 	}
+	if c.FailedChanged > 0 {
+		text += fmt.Sprintf(" (%d after a change)", c.FailedChanged)
+	}
 	if c.Skipped > 0 {
 		text += fmt.Sprintf(", %d skipped", c.Skipped)
+	}
+	if c.NotReached > 0 {
+		text += fmt.Sprintf(", %d not reached", c.NotReached)
 	}
 	return text
 }
@@ -172,7 +188,7 @@ func (t *Text) groups(s Summary, hosts []string) []*group {
 // severity orders states: a failed host may be half changed, an unreachable one
 // is as it was.
 func severity(s State) int {
-	return slices.Index([]State{StateOK, StateUnreachable, StateFailed}, s)
+	return slices.Index([]State{StateOK, StateUnreachable, StateInterrupted, StateFailed}, s)
 }
 
 func (t *Text) group(p *page, g *group) {
@@ -254,12 +270,15 @@ func hostTotalsText(h HostTotals) string {
 	if h.Unreachable > 0 {
 		text += fmt.Sprintf(", %d unreachable", h.Unreachable)
 	}
+	if h.Interrupted > 0 {
+		text += fmt.Sprintf(", %d interrupted", h.Interrupted)
+	}
 	return text
 }
 
 func (t *Text) resourceTotalsText(s Summary) string {
 	c := s.Totals.Resources.Counts
-	return count(c.Sum(), "resource") + ": " + t.countsText(c)
+	return count(c.Sum()+c.NotReached, "resource") + ": " + t.countsText(c)
 }
 
 func healthText(c HealthCounts) string {

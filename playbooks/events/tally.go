@@ -30,7 +30,7 @@ func (t *Tally) Report(e Event) {
 	case RunStart:
 		t.check, t.selected = e.Check, e.Hosts
 	case Result:
-		t.host(e.Host).add(e)
+		t.host(e.Host).add(e, t.check)
 		for _, c := range e.HealthChecks {
 			t.health.add(c.Status)
 		}
@@ -38,6 +38,10 @@ func (t *Tally) Report(e Event) {
 		t.host(e.Host).worsen(StateUnreachable)
 	case HostFailed:
 		t.host(e.Host).worsen(StateFailed)
+		t.host(e.Host).NotReached += e.NotReached
+	case Interrupted:
+		t.host(e.Host).worsen(StateInterrupted)
+		t.host(e.Host).NotReached += e.NotReached
 	case HostDone:
 		h := t.host(e.Host)
 		h.worsen(e.State)
@@ -57,16 +61,22 @@ func (t *Tally) host(name string) *hostTally {
 	return h
 }
 
-func (h *hostTally) add(r Result) {
-	switch r.Status {
-	case Stable:
+// add counts a result of a run that is a check run or is none.
+func (h *hostTally) add(r Result, check bool) {
+	switch {
+	case r.Status == Stable:
 		h.Stable++
-	case Changed:
+	case r.Status == Changed && r.Check && !check:
+		h.WouldChange++
+	case r.Status == Changed:
 		h.Changed++
-	case Skipped:
+	case r.Status == Skipped:
 		h.Skipped++
-	case Failed:
+	case r.Status == Failed:
 		h.Failed++
+		if r.Changed {
+			h.FailedChanged++
+		}
 		h.worsen(StateFailed)
 	}
 	if !r.Certain {
@@ -118,11 +128,16 @@ func (t *Totals) add(h *hostTally) {
 		t.Hosts.Failed++
 	case StateUnreachable:
 		t.Hosts.Unreachable++
+	case StateInterrupted:
+		t.Hosts.Interrupted++
 	}
 	t.Resources.Stable += h.Stable
 	t.Resources.Changed += h.Changed
 	t.Resources.Skipped += h.Skipped
 	t.Resources.Failed += h.Failed
+	t.Resources.WouldChange += h.WouldChange
+	t.Resources.FailedChanged += h.FailedChanged
+	t.Resources.NotReached += h.NotReached
 	t.Resources.Uncertain += h.uncertain
 }
 
@@ -134,8 +149,8 @@ const (
 )
 
 // ExitStatus is the sum of what went wrong: 2 if a resource or host failed, 4 if
-// a host was unreachable, and with detailed 8 if something changed or would
-// change. An interrupted run has a status of its own, which is the caller's.
+// a host was unreachable, and with detailed 8 if something changed, also if it
+// failed after that, or in a check run would change. An interrupted run has a status of its own, which is the caller's.
 func (s Summary) ExitStatus(detailed bool) int {
 	status := 0
 	if s.Totals.Hosts.Failed > 0 || s.Totals.Resources.Failed > 0 {
@@ -144,7 +159,7 @@ func (s Summary) ExitStatus(detailed bool) int {
 	if s.Totals.Hosts.Unreachable > 0 {
 		status += exitUnreachable
 	}
-	if detailed && s.Totals.Resources.Changed > 0 {
+	if r := s.Totals.Resources; detailed && r.Changed+r.FailedChanged > 0 {
 		status += exitChanged
 	}
 	return status

@@ -16,6 +16,9 @@ func TestExitStatus(t *testing.T) {
 	failed := file("b", "/x", events.Failed)
 	gone := events.Unreachable{Host: "c"}
 	broken := events.HostFailed{Host: "d", Phase: "facts"}
+	noop := with(changed, func(r *events.Result) { r.Check = true })
+	unwell := with(failed, func(r *events.Result) { r.Changed = true })
+	cut := events.Interrupted{Host: "e", Rest: events.Rest{NotReached: 2}}
 	tests := []struct {
 		name            string
 		events          []events.Event
@@ -25,6 +28,10 @@ func TestExitStatus(t *testing.T) {
 		{"stable and skipped", []events.Event{file("a", "/x", events.Stable), file("a", "/y", events.Skipped)}, 0, 0},
 		{"changed", []events.Event{changed}, 0, 8},
 		{"failed", []events.Event{failed}, 2, 2},
+		{"failed after a change", []events.Event{unwell}, 2, 10},
+		{"a noop resource that would change", []events.Event{noop}, 0, 0},
+		{"would change", []events.Event{events.RunStart{Check: true}, noop}, 0, 8},
+		{"not reached", []events.Event{cut}, 0, 0},
 		{"host failed", []events.Event{broken}, 2, 2},
 		{"unreachable", []events.Event{gone}, 4, 4},
 		{"failed resource on a host that was lost later", []events.Event{failed, events.Unreachable{Host: "b"}}, 2, 2},
@@ -62,6 +69,27 @@ func TestTallySums(t *testing.T) {
 			CertainShare: &share,
 		},
 	}, sum)
+}
+
+// What was left out, what failed after a change and what noop kept from changing are
+// counted apart.
+func TestTallyCountsApart(t *testing.T) {
+	sum := scene{stop: true, events: []events.Event{
+		with(file("a", "/x", events.Changed), func(r *events.Result) { r.Check = true }),
+		with(file("a", "/y", events.Failed), func(r *events.Result) { r.Changed = true }),
+		events.Interrupted{Host: "a", Rest: events.Rest{NotReached: 2}},
+		file("b", "/x", events.Stable),
+		events.Interrupted{Host: "b", Rest: events.Rest{NotReached: 3}},
+		events.HostFailed{Host: "c", Phase: "lost", Rest: events.Rest{NotReached: 4}},
+	}}.play()
+	require.Equal(t, map[string]events.HostSummary{
+		"a": {State: events.StateFailed, Counts: events.Counts{WouldChange: 1, Failed: 1, FailedChanged: 1, NotReached: 2}},
+		"b": {State: events.StateInterrupted, Counts: events.Counts{Stable: 1, NotReached: 3}},
+		"c": {State: events.StateFailed, Counts: events.Counts{NotReached: 4}},
+	}, sum.Hosts)
+	require.Equal(t, events.HostTotals{Failed: 2, Interrupted: 1}, sum.Totals.Hosts)
+	require.Equal(t, events.Counts{Stable: 1, WouldChange: 1, Failed: 1, FailedChanged: 1, NotReached: 9}, sum.Totals.Resources.Counts)
+	require.Equal(t, 3, sum.Totals.Resources.Sum(), "of results")
 }
 
 // A recorder keeps what it is told; it is only safe if calls do not overlap.

@@ -62,6 +62,10 @@ func (t *Text) Report(e Event) {
 		t.blame(e.Host, e.Phase)
 		// The errors of a connection begin with the step, which is the phase then.
 		t.hostProblem(p, e.Host, "failed", e.Phase+": "+strings.TrimPrefix(e.Error, e.Phase+" "), e.Hint)
+		t.refreshDue(p, e.Rest)
+	case Interrupted:
+		t.meet(e.Host)
+		t.interrupted(p, e)
 	case HostDone:
 		t.hostDone(p, e)
 	case Summary:
@@ -168,6 +172,55 @@ func (t *Text) hostProblem(p *page, host, what, err, hint string) {
 	if hint != "" {
 		p.block(indent, "hint: "+hint, always(plain))
 	}
+}
+
+// interrupted says how far a host got with a play.
+func (t *Text) interrupted(p *page, e Interrupted) {
+	p.pad(plain, e.Host, t.column)
+	p.pad(yellow, "interrupted", t.statusColumn())
+	if e.NotReached == 0 {
+		p.print(plain, fmt.Sprintf("before play %q", e.Play))
+	} else {
+		p.print(plain, notReached(e.Rest))
+	}
+	p.newline()
+	t.refreshDue(p, e.Rest)
+}
+
+// notReached is "2 resources not reached: exec#a and what follows it".
+func notReached(r Rest) string {
+	text := count(r.NotReached, "resource") + " not reached: " + shorten(r.Next, 100)
+	if r.NotReached > 1 {
+		text += " and what follows it"
+	}
+	return text
+}
+
+// maxDue is how many resources whose refresh is due are named.
+const maxDue = 5
+
+func (t *Text) refreshDue(p *page, r Rest) {
+	if len(r.RefreshDue) == 0 {
+		return
+	}
+	var refs []string
+	for _, ref := range r.RefreshDue[:min(maxDue, len(r.RefreshDue))] {
+		refs = append(refs, shorten(ref, 100))
+	}
+	text := strings.Join(refs, ", ")
+	if more := len(r.RefreshDue) - len(refs); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	p.block(indent, "refresh due: "+text+" (for changes of this run; the next one makes up for it)", always(yellow))
+}
+
+// quoted is a list of names that may hold anything.
+func quoted(names []string) string {
+	var all []string
+	for _, name := range names {
+		all = append(all, fmt.Sprintf("%q", shorten(name, 60)))
+	}
+	return strings.Join(all, ", ")
 }
 
 // count is "1 host", "2 hosts".

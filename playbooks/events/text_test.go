@@ -108,6 +108,12 @@ func TestRecapForm(t *testing.T) {
 		{"changed", []events.Event{file("web1", "/a", events.Changed), file("web1", "/b", events.Changed)}, "web1: 2 changed, 0 stable (0ms)\n"},
 		{"skipped", []events.Event{file("web1", "/a", events.Skipped)}, "web1: 0 changed, 0 stable, 1 skipped (0ms)\n"},
 		{"failed", []events.Event{file("web1", "/a", events.Failed)}, "web1: 0 changed, 0 stable, 1 failed (failed: file#/a, 0ms)\n"},
+		{"failed after a change", []events.Event{with(file("web1", "/a", events.Failed), func(r *events.Result) { r.Changed = true }), file("web1", "/b", events.Skipped)},
+			"web1: 0 changed, 0 stable, 1 failed (1 after a change), 1 skipped (failed: file#/a, 0ms)\n"},
+		{"noop", []events.Event{with(file("web1", "/a", events.Changed), func(r *events.Result) { r.Check = true })}, "web1: 0 changed, 0 stable, 1 would change (0ms)\n" +
+			"1 host: 1 ok; 1 resource: 0 changed, 0 stable, 1 would change\n"},
+		{"interrupted", []events.Event{file("web1", "/a", events.Changed), events.Interrupted{Host: "web1", Play: "p", Rest: events.Rest{NotReached: 2, Next: "file#/b"}}},
+			"web1: 1 changed, 0 stable, 2 not reached (interrupted, 0ms)\n1 host: 0 ok, 1 interrupted; 3 resources: 1 changed, 0 stable, 2 not reached\n"},
 		{"unreachable", []events.Event{events.Unreachable{Host: "web1", Error: "no route to host"}}, "web1: 0 changed, 0 stable (unreachable: no route to host, 0ms)\n"},
 	}
 	for _, tt := range tests {

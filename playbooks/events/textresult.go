@@ -98,8 +98,12 @@ func (t *Text) detail(r Result) string {
 	if what := whatChanged(r); what != "" {
 		parts = append(parts, what)
 	}
-	if r.Refreshed {
+	// Most actions say it themselves: "restarted via subscribe".
+	if r.Refreshed && !strings.Contains(r.Message, "via subscribe") {
 		parts = append(parts, refreshWord(r))
+	}
+	if r.Status == Failed && r.Changed {
+		parts = append(parts, "but then it failed:")
 	}
 	switch {
 	case r.Because != "" && r.Status == Skipped:
@@ -119,7 +123,12 @@ func (t *Text) detail(r Result) string {
 // there before.
 func whatChanged(r Result) string {
 	// An action of several parts says it of each.
-	action := shorten(strings.ReplaceAll(strings.TrimPrefix(r.Message, "Would have "), ". Would have ", ". "), 200)
+	const would = "Would have "
+	action := strings.ReplaceAll(r.Message, ". "+would, ", ")
+	if rest, foretold := strings.CutPrefix(action, would); foretold {
+		action = "would have " + rest
+	}
+	action = shorten(action, 200)
 	if r.Status == Skipped && r.Because != "" {
 		return "" // the reason says it
 	}

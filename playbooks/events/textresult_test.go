@@ -49,6 +49,53 @@ func TestPhaseIsSaidOnce(t *testing.T) {
 		{"a step of the connection", events.HostFailed{Host: "web1", Phase: "install", Error: "install 10.0.0.1:22: no space left", Hint: "make some"},
 			"web1  failed   install: 10.0.0.1:22: no space left\n    hint: make some\n"},
 		{"another phase", events.HostFailed{Host: "web1", Phase: "lock", Error: "locked"}, "web1  failed   lock: locked\n"},
+		{"a refresh is due", events.HostFailed{Host: "web1", Phase: "lost", Error: "EOF", Rest: events.Rest{NotReached: 2, RefreshDue: []string{"exec#a", "service#b"}}},
+			"web1  failed   lost: EOF\n    refresh due: exec#a, service#b (for changes of this run; the next one makes up for it)\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out bytes.Buffer
+			events.NewText(&out, events.TextOptions{}).Report(test.e)
+			require.Equal(t, test.want, out.String())
+		})
+	}
+}
+
+// A line says what was done, what would have been, and nothing twice.
+func TestResultLines(t *testing.T) {
+	of := func(status events.Status, message string, change ...func(*events.Result)) events.Event {
+		r := events.Result{Host: "web1", Type: "file", Name: "/x", Status: status, Certain: true, Message: message}
+		for _, c := range change {
+			c(&r)
+		}
+		return r
+	}
+	check := func(r *events.Result) { r.Check = true }
+	refreshed := func(r *events.Result) { r.Refreshed = true }
+	unwell := func(r *events.Result) {
+		r.Changed, r.Error = true, `health check status "WARNING" (false): exit status 1`
+	}
+	mode := func(r *events.Result) { r.Changes = []events.Change{{Property: "mode", Have: "0600", Want: "0644"}} }
+	for _, test := range []struct {
+		name string
+		e    events.Event
+		want string
+	}{
+		{"done", of(events.Changed, "downloaded. extracted"), "web1  changed  file#/x  downloaded. extracted\n"},
+		{"foretold", of(events.Changed, "Would have downloaded. Would have extracted", check), "web1  would change  file#/x  would have downloaded, extracted\n"},
+		{"foretold, with properties", of(events.Changed, "Would have updated the file", check, mode), "web1  would change  file#/x  would have updated the file: mode 0600 -> 0644\n"},
+		{"refreshed", of(events.Changed, "Refreshed by file#/y", refreshed), "web1  changed  file#/x  Refreshed by file#/y; refreshed\n"},
+		{"the action says so itself", of(events.Changed, "executed via subscribe; file#/y had changed in run 7", refreshed),
+			"web1  changed  file#/x  executed via subscribe; file#/y had changed in run 7\n"},
+		{"would be refreshed", of(events.Changed, "Would have restarted via subscribe", refreshed, check), "web1  would change  file#/x  would have restarted via subscribe\n"},
+		{"failed after a change", of(events.Failed, "created the file", unwell),
+			"web1  failed   file#/x  created the file; but then it failed:\n    health check status \"WARNING\" (false): exit status 1\n"},
+		{"interrupted", events.Interrupted{Host: "web1", Play: "p", Rest: events.Rest{NotReached: 2, Next: "exec#a", RefreshDue: []string{"exec#a"}}},
+			"web1  interrupted  2 resources not reached: exec#a and what follows it\n    refresh due: exec#a (for changes of this run; the next one makes up for it)\n"},
+		{"interrupted before the last one", events.Interrupted{Host: "web1", Play: "p", Rest: events.Rest{NotReached: 1, Next: "exec#a"}},
+			"web1  interrupted  1 resource not reached: exec#a\n"},
+		{"interrupted between plays", events.Interrupted{Host: "web1", Play: "p"}, "web1  interrupted  before play \"p\"\n"},
+		{"many are due", events.Interrupted{Host: "web1", Rest: events.Rest{NotReached: 9, Next: "a#1", RefreshDue: []string{"a#1", "a#2", "a#3", "a#4", "a#5", "a#6", "a#7"}}},
+			"web1  interrupted  9 resources not reached: a#1 and what follows it\n    refresh due: a#1, a#2, a#3, a#4, a#5 and 2 more (for changes of this run; the next one makes up for it)\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out bytes.Buffer

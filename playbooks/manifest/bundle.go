@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -43,9 +45,23 @@ func Unpack(archive, folder string) (string, error) {
 		return "", fmt.Errorf("%s: %w", archive, err)
 	}
 	if _, err := root.Stat(manifestFile); err != nil {
-		return "", fmt.Errorf("%s: there is no %s in it", archive, manifestFile)
+		return "", noManifest(root, archive)
 	}
 	return filepath.Join(folder, manifestFile), nil
+}
+
+// noManifest is about an archive without a manifest where it belongs. Many archives
+// have one folder with all that is in them.
+func noManifest(root *os.Root, archive string) error {
+	top, _ := fs.ReadDir(root.FS(), ".")
+	if len(top) == 1 {
+		at := path.Join(top[0].Name(), manifestFile)
+		if _, err := root.Stat(at); err == nil {
+			return fmt.Errorf("%s: there is no %s in it, but %q: pack the files without the folder around them, as in tar -czf ARCHIVE -C %q .",
+				archive, manifestFile, at, top[0].Name())
+		}
+	}
+	return fmt.Errorf("%s: there is no %s in it", archive, manifestFile)
 }
 
 func unpack(r io.Reader, root *os.Root) error {

@@ -52,7 +52,7 @@ func (l *loader) common(r *Resource, n *yamlpos.Node) {
 	r.Each = l.optional(n, "each")
 	r.Noop = l.optional(n, "noop")
 	r.Sensitive = l.optional(n, "sensitive")
-	r.Health = l.optional(n, "health_checks")
+	r.Health = l.healthValue(n)
 	register := l.optional(n, "register_when_stable")
 	var keys commonKeys
 	l.decode(n, &keys, yamlpos.Open(func(n *yamlpos.Node) bool {

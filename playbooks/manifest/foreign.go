@@ -41,6 +41,7 @@ var foreignResourceKeys = map[string]string{
 	"become_user":   "escalation is for a play; exec has user",
 	"delegate_to":   "write a play of its own for that host",
 	"run_once":      "write a play of its own for one host",
+	"password":      "a user has password_hash: write a hash, as openssl passwd -6 prints it",
 	"retries":       "there are no retries",
 	"vars":          "write data at the play",
 }

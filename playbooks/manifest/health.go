@@ -9,6 +9,23 @@ import (
 	"github.com/ccm-push/ccm-push/modules/health"
 )
 
+// healthValue compiles the expressions in the health checks of a resource, those in
+// the keys of maps that are values among them.
+func (l *loader) healthValue(n *yamlpos.Node) *Value {
+	v := l.optional(n, "health_checks")
+	if v == nil {
+		return nil
+	}
+	before := len(v.texts)
+	for _, item := range v.Node.Items {
+		for _, pair := range item.Pairs {
+			l.compileKeys(pair.Value, v.texts)
+		}
+	}
+	v.keys = len(v.texts) > before
+	return v
+}
+
 // healthChecks checks those health checks of a resource that hold no expressions;
 // the others are looked at per host.
 func (l *loader) healthChecks(v *Value) {
@@ -27,7 +44,7 @@ func (l *loader) healthChecks(v *Value) {
 			}
 		}
 		for _, pair := range n.Pairs {
-			if open(pair.Value) {
+			if v.Open(pair.Key) || open(pair.Value) {
 				return true
 			}
 		}

@@ -49,7 +49,7 @@ func read(path, kind string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("%s: there is no such %s", path, kind)
+		return nil, fmt.Errorf("%s: there is no such %s%s", path, kind, meant(path))
 	case err != nil:
 		return nil, fmt.Errorf("reading a %s: %w", kind, err)
 	case info.IsDir():
@@ -60,6 +60,22 @@ func read(path, kind string) ([]byte, error) {
 		return nil, fmt.Errorf("reading a %s: %w", kind, err)
 	}
 	return data, nil
+}
+
+// meant asks about a file beside a path that leads nowhere: site.yaml for site.yml.
+func meant(path string) string {
+	const most = 1000 // names; a hint is not worth more
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	defer folder.Close()
+	names, _ := folder.Readdirnames(most) // some are better than none
+	slices.Sort(names)
+	if name := yamlpos.Suggest(filepath.Base(path), names); name != "" {
+		return fmt.Sprintf("; did you mean %s?", filepath.Join(filepath.Dir(path), name))
+	}
+	return ""
 }
 
 // Parse reads the plays of one file: a CCM manifest, a list of plays, or several
@@ -143,7 +159,7 @@ func WithArchives(ctx context.Context, archives *Archives) Option {
 // shared reads each nested manifest once for all files that are loaded with it. It
 // stands last.
 func shared(registry modules.Registry) Option {
-	x := &nesting{registry: registry, known: map[string]*nested{}}
+	x := &nesting{registry: registry, known: map[string]*nested{}, instances: map[instanceKey]*Play{}}
 	return func(l *loader) {
 		if l.nesting == nil {
 			x.archives, l.nesting = l.archives, x

@@ -28,6 +28,19 @@ type nesting struct {
 
 	mu    sync.Mutex // held while hosts are compiled for
 	known map[string]*nested
+	// instances are what [Play.Nested] has given; at most maxManifests.
+	instances map[instanceKey]*Play
+}
+
+// An instanceKey is all that the copy of a manifest depends on which is applied
+// only per host. Who applies it is no part of it: a template writes that anew for
+// every host.
+type instanceKey struct {
+	parent        *Play
+	of            *nested
+	unconditional bool
+	denied        bool
+	tags          string
 }
 
 // A nested is a manifest that others apply, as it was read.
@@ -342,6 +355,10 @@ func (p *Play) Nested(ctx context.Context, r *Resource, at *yamlpos.Node, nest m
 	if err := Distinct(l.errs); err != nil {
 		return nil, err
 	}
+	key := instanceKey{p, n, r.Unconditional(), nest.Deny, strings.Join(r.Tags, "\x00")}
+	if known := p.nesting.instances[key]; known != nil {
+		return known, nil
+	}
 	by := *r
 	by.Child, by.known = n.Play, n
 	l.expand([]*Resource{&by})
@@ -356,6 +373,9 @@ func (p *Play) Nested(ctx context.Context, r *Resource, at *yamlpos.Node, nest m
 		}
 	}
 	by.Child.tag(p, &by)
+	if len(p.nesting.instances) < maxManifests {
+		p.nesting.instances[key] = by.Child
+	}
 	return by.Child, nil
 }
 
@@ -392,6 +412,21 @@ func (r *Resource) CheckNested(data map[string]bool) error {
 	}
 	if given := r.DataGiven(); given != nil && given.Kind != yamlpos.Map && r.Properties.fromHost(given, taint) {
 		errs.Add(given.Errorf("write a map: data: {key: \"{{ ... }}\"}", "what a host sent may not be the whole data of a manifest"))
+	} else if given != nil {
+		errs.Add(r.checkDataKeys(given, taint))
+	}
+	return errs.Err()
+}
+
+// checkDataKeys reports keys of the data of a nested manifest that keep it from
+// being known which of them are made of facts.
+func (r *Resource) checkDataKeys(data *yamlpos.Node, taint templates.Taint) error {
+	var errs yamlpos.Errors
+	for _, pair := range data.Pairs {
+		if r.Properties.texts[pair.Key] != nil && (r.Properties.fromHost(pair.Key, taint) || r.Properties.fromHost(pair.Value, taint)) {
+			errs.Add(pair.Key.Errorf("write the key as it is: data: {key: \"{{ ... }}\"}",
+				"what a host sent may neither be a key of the data of a manifest, nor stand below one that is computed"))
+		}
 	}
 	return errs.Err()
 }
@@ -421,13 +456,13 @@ func (r *Resource) NestedFromHost(data map[string]bool) map[string]bool {
 	return keys
 }
 
-// fromHost is FromHost for a part of the value.
+// fromHost is FromHost for a part of the value, keys of maps included.
 func (v Value) fromHost(n *yamlpos.Node, taint templates.Taint) bool {
 	if text := v.texts[n]; text != nil && text.FromHost(taint) {
 		return true
 	}
 	return slices.ContainsFunc(n.Items, func(item *yamlpos.Node) bool { return v.fromHost(item, taint) }) ||
-		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return v.fromHost(p.Value, taint) })
+		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return v.fromHost(p.Key, taint) || v.fromHost(p.Value, taint) })
 }
 
 // playNames and nestedNames are the keys of a play, and those that a nested

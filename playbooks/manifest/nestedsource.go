@@ -172,7 +172,7 @@ func (o *origin) unpackInto(ctx context.Context, folder string, archives *Archiv
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if _, err := root.Stat(manifestFile); err != nil {
-		return fmt.Errorf("%s: there is no %s in it", name, manifestFile)
+		return noManifest(root, name)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"errors"
 	"io/fs"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -23,6 +24,10 @@ func (r *Resource) CheckPaths(files *templates.Files, data map[string]bool) erro
 	errs.Add(r.hostileFiles(taint))
 	errs.Add(r.treePaths(files, taint))
 	errs.Add(r.CheckNested(data))
+	if from, ok := r.Type.New().(modules.Downloader); ok {
+		_ = yamlpos.Decode(r.Properties.Node, from, yamlpos.Open(r.Properties.Open)) // what does not fit has been reported
+		errs.Add(r.CheckDownload(from.Downloads(), data))
+	}
 	for _, e := range []*templates.Expr{r.If, r.Unless} {
 		if e != nil {
 			errs.Add(e.CheckPaths(files, taint))
@@ -51,9 +56,34 @@ func (r *Resource) hostileFiles(taint templates.Taint) error {
 				"what a host sent may not name a file of the play"))
 		}
 	}
-	for _, f := range modules.Fields(r.Type.New()) {
-		if f.PlayFile || f.PlayTree {
-			check(r.Properties.Node.Get(f.Name))
+	res := r.Type.New()
+	var reading []string // what else decides how files of the play are read
+	if renderer, ok := res.(modules.TreeRenderer); ok {
+		reading = renderer.TreeUse().From
+	}
+	for _, f := range modules.Fields(res) {
+		n := r.Properties.Node.Get(f.Name)
+		switch {
+		case f.PlayFile, f.PlayTree:
+			check(n)
+		case n != nil && slices.Contains(reading, f.Name) && r.Properties.fromHost(n, taint):
+			errs.Add(n.Errorf("use data of the inventory", "what a host sent may not decide how templates are read"))
+		}
+	}
+	return errs.Err()
+}
+
+// CheckDownload reports what a host could choose of a download of the controller,
+// which would be a request from there, with credentials that are not the host's.
+// from are the properties that it is made of.
+func (r *Resource) CheckDownload(from []string, data map[string]bool) error {
+	taint := templates.Taint{Data: data}
+	taint.Item = r.Each.FromHost(taint)
+	var errs yamlpos.Errors
+	for _, name := range from {
+		if n := propertyNode(r.Type, r.Properties.Node, name); n != nil && r.Properties.fromHost(n, taint) {
+			errs.Add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a' : 'b' }}", use data of the inventory, or let the host download it`,
+				"what a host sent may not choose what the controller downloads"))
 		}
 	}
 	return errs.Err()

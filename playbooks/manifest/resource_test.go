@@ -57,6 +57,7 @@ site.yaml:9:20: a tag cannot be an expression
   hint: use control for what depends on the host`},
 	{"circular references", list("- exec: [a: {require: [exec#b]}, b: {require: [exec#c]}, c: {subscribe: [exec#a]}]"),
 		"site.yaml:3:28: circular reference: exec#a → exec#b → exec#c → exec#a\n  hint: remove one of these references"},
+	{"a password that is no hash", list("- user: [ann: {password: x}]"), "site.yaml:3:20: type user has no property \"password\"\n  hint: a user has password_hash: write a hash, as openssl passwd -6 prints it"},
 	{"a play's key at a resource", list("- exec: [a: {strategy: free}]"), "site.yaml:3:18: type exec has no property \"strategy\""},
 	{"two spellings", list("- file: [/a: {content: x, contents: y, " + root + "}]"), "site.yaml:3:31: content and contents are two spellings of one key\n  hint: keep one of them"},
 	{"shapes of common keys", list("- exec:", "  - a:", "      alias: [x]", "      require: exec#b", "      control: x", "      noop: maybe", "      sensitive: [x]", "      tags: web", "      each: 5"),

@@ -134,7 +134,7 @@ func (r *Resource) treePaths(files *templates.Files, taint templates.Taint) erro
 // a property may have taken the place of the data.
 func (r *Resource) treeTaint(use *treeUse, taint templates.Taint) templates.Taint {
 	node := propertyNode(r.Type, r.Properties.Node, use.Data)
-	if use.Data == "" || given(node) == nil {
+	if use.Data == "" || given(node) == nil || node.Kind == yamlpos.Map && len(node.Pairs) == 0 { // see modules.TreeRequest
 		return taint
 	}
 	inside := templates.Taint{Item: taint.Item, Data: map[string]bool{}}
@@ -144,7 +144,7 @@ func (r *Resource) treeTaint(use *treeUse, taint templates.Taint) templates.Tain
 		return inside
 	}
 	for _, pair := range node.Pairs {
-		hostile := r.hostile(pair.Value, taint)
+		hostile := r.Properties.fromHost(pair.Value, taint)
 		key := r.Properties.texts[pair.Key]
 		if key != nil && (hostile || key.FromHost(taint)) {
 			inside.AllData = true
@@ -152,15 +152,6 @@ func (r *Resource) treeTaint(use *treeUse, taint templates.Taint) templates.Tain
 		inside.Data[pair.Key.Text] = hostile
 	}
 	return inside
-}
-
-// hostile reports whether any part of a property can hold what a host sent.
-func (r *Resource) hostile(n *yamlpos.Node, taint templates.Taint) bool {
-	if text := r.Properties.texts[n]; text != nil {
-		return text.FromHost(taint)
-	}
-	return slices.ContainsFunc(n.Items, func(item *yamlpos.Node) bool { return r.hostile(item, taint) }) ||
-		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return r.hostile(p.Value, taint) })
 }
 
 // Tree gives the folder of templates that a resource needs for one host. data are

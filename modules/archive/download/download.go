@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -119,6 +120,15 @@ func (g *getting) named(err error) error {
 	err = fmt.Errorf("%s: %w%s", g.download, err, hint(err))
 	if again {
 		return temporary{err}
+	}
+	return err
+}
+
+// OnHost adds to an error of a Get on a host what may help if the host cannot reach
+// the server at all.
+func OnHost(err error) error {
+	if failed, ok := errors.AsType[*net.OpError](err); ok && failed.Op == "dial" {
+		return fmt.Errorf("%w (if the controller can reach that server, write fetch: controller)", err)
 	}
 	return err
 }

@@ -287,6 +287,21 @@ func TestGetErrors(t *testing.T) {
 }
 
 // TestRedirects has credentials stay with the server that they are for.
+func TestOnHost(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	get := func() error {
+		file, err := os.CreateTemp(t.TempDir(), "")
+		require.NoError(t, err)
+		defer file.Close()
+		return download.OnHost(download.Client{}.Get(t.Context(), modules.Download{URL: server.URL + "/a.tar", MaxSize: 1}, file, &download.Part{}))
+	}
+	require.EqualError(t, get(), server.URL+"/a.tar: HTTP request failed with status 404: Not Found")
+	server.Close()
+	address := strings.TrimPrefix(server.URL, "http://")
+	require.EqualError(t, get(), server.URL+"/a.tar: dial tcp "+address+": connect: connection refused (if the controller can reach that server, write fetch: controller)")
+	require.NoError(t, download.OnHost(nil))
+}
+
 func TestRedirects(t *testing.T) {
 	secrets := func(r *http.Request) string {
 		return strings.Join([]string{r.Header.Get("Authorization"), r.Header.Get("X-Token"), r.Header.Get("Cookie"), r.Header.Get("Referer")}, "|")

@@ -125,6 +125,25 @@ func (l *listing) add(e *entry) error {
 	return nil
 }
 
+// top is what [Archive.Top] gives.
+func (l *listing) top() []string {
+	var names []string
+	for name, k := range l.kinds {
+		switch {
+		case name == ".", strings.Contains(name, "/"):
+		case k == directory:
+			names = append(names, name+"/")
+		default:
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	if len(names) > maxTop {
+		names = append(names[:maxTop], "…")
+	}
+	return names
+}
+
 func (l *listing) note(name string, k kind) {
 	l.kinds[name] = k
 	l.bytes += int64(len(name))

@@ -32,6 +32,7 @@ func (a *Archive) Inspect(ctx context.Context) (entries int, bytes int64, err er
 		bytes += n
 		return nil
 	})
+	a.top = list.top()
 	return entries, bytes, readable(err)
 }
 

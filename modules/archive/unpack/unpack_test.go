@@ -214,6 +214,23 @@ func TestExtract(t *testing.T) {
 	})
 }
 
+func TestTop(t *testing.T) {
+	for _, test := range []struct{ names, want []string }{
+		{[]string{"./", "./app/", "app/x", "README", "lib/deep/x"}, []string{"README", "app/", "lib/"}},
+		{[]string{"f", "e", "d", "c", "b", "a"}, []string{"a", "b", "c", "d", "e", "…"}},
+		{nil, nil},
+	} {
+		var items []item
+		for _, name := range test.names {
+			items = append(items, item{name: name})
+		}
+		a := archive(format.Tar, tarOf(t, items...))
+		_, _, err := a.Inspect(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, test.want, a.Top())
+	}
+}
+
 func TestExtractKeepsTimesAndHardLinks(t *testing.T) {
 	b := tarOf(t, item{name: "a", body: "x"}, item{name: "b/c", kind: tar.TypeLink, target: "a"})
 	for _, last := range []string{"", "a", "b/c"} {

@@ -25,7 +25,16 @@ type Archive struct {
 	MaxRatio int64
 	// Decompressors are those besides the standard library's.
 	Decompressors Decompressors
+
+	top []string
 }
+
+// maxTop is how many names [Archive.Top] gives.
+const maxTop = 5
+
+// Top names what the archive has outside of any folder, folders with a slash at
+// their end, once it is inspected. If that is much, the last name is "…".
+func (a *Archive) Top() []string { return a.top }
 
 // freeSize is what may come out of the smallest archive, in bytes.
 const freeSize = 64 << 20

@@ -20,8 +20,8 @@ var errUnknown = errors.New("there is none")
 type finder func(attribute string) (any, error)
 
 // Rules judges the host by rules of goss: OK if all is as expected, CRITICAL if
-// something is not, UNKNOWN if that cannot be told. The text has a line for each
-// thing that is not OK, and their number. An error means that the rules are wrong,
+// something is not, UNKNOWN if that cannot be told. The text says how many
+// expectations are met, and has a line for each one that is not. An error means that the rules are wrong,
 // or that ctx has ended.
 func Rules(ctx context.Context, h modules.Host, rules json.RawMessage) (modules.Health, string, error) {
 	all, err := goss.Decode(rules)
@@ -56,8 +56,16 @@ func Rules(ctx context.Context, h modules.Host, rules json.RawMessage) (modules.
 			}
 		}
 	}
-	count := fmt.Sprintf("%d of %d expectations are met", asked-len(lines), asked)
-	return status, strings.Join(append(lines, count), "\n"), nil
+	return status, summary(asked, lines), nil
+}
+
+// summary begins with what there is to say in one line.
+func summary(asked int, unmet []string) string {
+	count := fmt.Sprintf("%d of %d expectations are met", asked-len(unmet), asked)
+	if len(unmet) == 1 {
+		return fmt.Sprintf("%s (%s)", unmet[0], count)
+	}
+	return strings.Join(append([]string{count}, unmet...), "\n")
 }
 
 // look finds out about the thing that a rule is about.

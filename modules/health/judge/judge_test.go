@@ -57,13 +57,13 @@ func TestRules(t *testing.T) {
 		{"a file", `{"file":{"DIR/f":{"exists":true,"mode":"0640","size":12,"filetype":"file","contents":["hello","!there"],"uid":UID,"owner":"ME",
 			"sha256":"4a1e67f2fe1d1cc7b31d0ca2ec441da4778203a036a77da10344c85e24ff0f92"}}}`, modules.HealthOK, "8 of 8 expectations are met"},
 		{"a file that is otherwise", `{"file":{"DIR/f":{"mode":"0600","contents":["bye"]}}}`, modules.HealthCritical,
-			`file "DIR/f": contents is "hello\nworld\n", not lines with ["bye"]` + "\n" + `file "DIR/f": mode is "0640", not "0600"` + "\n0 of 2 expectations are met"},
+			"0 of 2 expectations are met\n" + `file "DIR/f": contents is "hello\nworld\n", not lines with ["bye"]` + "\n" + `file "DIR/f": mode is "0640", not "0600"`},
 		{"no file", `{"file":{"DIR/x":{"exists":false}}}`, modules.HealthOK, "1 of 1 expectations are met"},
-		{"attributes of no file", `{"file":{"DIR/x":{"mode":"0644"}}}`, modules.HealthCritical, `file "DIR/x": mode: there is none, not "0644"` + "\n0 of 1 expectations are met"},
+		{"attributes of no file", `{"file":{"DIR/x":{"mode":"0644"}}}`, modules.HealthCritical, `file "DIR/x": mode: there is none, not "0644" (0 of 1 expectations are met)`},
 		{"a link", `{"file":{"DIR/l":{"filetype":"symlink","linked-to":"f","contents":["hello"]},"DIR/dangling":{"exists":true,"linked-to":"nowhere"}}}`, modules.HealthOK, "5 of 5 expectations are met"},
 		{"a command", `{"command":{"say":{"exec":"sh -c 'echo out; echo err >&2; exit 3'","exit-status":3,"stdout":["out"],"stderr":["/^err$/"]}}}`, modules.HealthOK, "3 of 3 expectations are met"},
-		{"a command that is not there", `{"command":{"/no/such":{"exit-status":0}}}`, modules.HealthUnknown, `command "/no/such": exit-status: "/no/such" cannot be started: no such file or directory` + "\n0 of 1 expectations are met"},
-		{"a slow command", `{"command":{"sleep 60":{"exit-status":0,"timeout":1}}}`, modules.HealthUnknown, `command "sleep 60": exit-status: "sleep" timed out after 1ms and was killed` + "\n0 of 1 expectations are met"},
+		{"a command that is not there", `{"command":{"/no/such":{"exit-status":0}}}`, modules.HealthUnknown, `command "/no/such": exit-status: "/no/such" cannot be started: no such file or directory (0 of 1 expectations are met)`},
+		{"a slow command", `{"command":{"sleep 60":{"exit-status":0,"timeout":1}}}`, modules.HealthUnknown, `command "sleep 60": exit-status: "sleep" timed out after 1ms and was killed (0 of 1 expectations are met)`},
 		{"a user", `{"user":{"ME":{"exists":true,"uid":UID,"home":"HOME"},"nobody-of-that-name":{"exists":false}}}`, modules.HealthOK, "4 of 4 expectations are met"},
 		{"a group", `{"group":{"root":{"exists":true,"gid":0},"nobodies":{"exists":false}}}`, modules.HealthOK, "3 of 3 expectations are met"},
 		{"a parameter of the kernel", `{"kernel-param":{"kernel.ostype":{"value":"Linux"}}}`, modules.HealthOK, "1 of 1 expectations are met"},
@@ -81,9 +81,14 @@ func TestRules(t *testing.T) {
 			require.Equal(t, test.status, status)
 		})
 	}
-	_, text, err := Rules(t.Context(), h, json.RawMessage(replace.Replace(`{"http":{"CLOSED":{"status":200}}}`)))
-	require.NoError(t, err)
-	require.Contains(t, text, "connection refused")
+	for rules, want := range map[string]string{
+		`{"http":{"CLOSED":{"status":200}}}`:   `http "CLOSED": status: there is no answer (connection refused), not 200 (0 of 1 expectations are met)`,
+		`{"http":{"ftp://x/":{"status":200}}}`: `http "ftp://x/": status: there is no answer (unsupported protocol scheme "ftp"), not 200 (0 of 1 expectations are met)`,
+	} {
+		_, text, err := Rules(t.Context(), h, json.RawMessage(replace.Replace(rules)))
+		require.NoError(t, err)
+		require.Equal(t, replace.Replace(want), text)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err = Rules(ctx, h, json.RawMessage(`{"command":{"true":{"exit-status":0}}}`))

@@ -10,9 +10,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -73,7 +75,7 @@ func (l looker) http() (finder, error) {
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return func(string) (any, error) { return nil, fmt.Errorf("%w: %w", errUnknown, err) }, nil
+		return func(string) (any, error) { return nil, &noAnswer{err} }, nil
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxText))
@@ -88,6 +90,31 @@ func (l looker) http() (finder, error) {
 	}
 	slices.Sort(headers)
 	return of(map[string]any{"status": float64(response.StatusCode), "body": string(body), "headers": strings.Join(headers, "\n")}), nil
+}
+
+// A noAnswer is why nobody knows what a server would say. It is an [errUnknown].
+type noAnswer struct{ err error }
+
+func (n *noAnswer) Error() string { return "there is no answer (" + n.cause() + ")" }
+
+func (n *noAnswer) Is(target error) bool { return target == errUnknown }
+
+// cause leaves out what the rule says already: method, URL and address.
+func (n *noAnswer) cause() string {
+	err := n.err
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		if failed.Timeout() {
+			return "it took too long"
+		}
+		err = failed.Err
+	}
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return number.Error()
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Sprintf("%q: %s", dns.Name, dns.Err)
+	}
+	return err.Error()
 }
 
 func (l looker) netInterface() (finder, error) {

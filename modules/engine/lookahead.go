@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// looked is what a first look at the host, before the first entry, has found as it
+// shall be. As long as nothing has been run since, a second look would find the
+// same.
+type looked struct {
+	stable map[int]bool
+}
+
+// still reports whether the entry i needs no second look.
+func (l *looked) still(i int) bool { return l.stable[i] }
+
+// forget is for whatever may change the host.
+func (l *looked) forget() { clear(l.stable) }
+
+// probing are commands of a Check. They should only look, but nobody knows.
+type probing struct {
+	modules.Commands
+	looked *looked
+}
+
+// Probe implements [modules.Commands].
+func (p probing) Probe(ctx context.Context, c modules.Command) (modules.Exit, error) {
+	p.looked.forget()
+	return p.Commands.Probe(ctx, c)
+}
+
+// prefetch asks for the contents that Apply will open, as far as they can be
+// foreseen by looking at the host as it is.
+func (r *run) prefetch(ctx context.Context) error {
+	var wanted []modules.Content
+	for i, res := range r.resources {
+		if res == nil || r.errs[i] != nil || r.monitors(i) || r.checked(i) && !r.diff(i) {
+			continue
+		}
+		lacking := modules.Lacking(res)
+		if len(lacking) == 0 {
+			continue
+		}
+		notes := &notes{}
+		plan, err := res.Check(ctx, r.present(notes))
+		switch {
+		case err != nil && !r.checked(i):
+			// Most likely what it needs is not there yet, such as its directory. To ask
+			// later would cost a round trip for each.
+			wanted = append(wanted, slices.DeleteFunc(lacking, modules.Content.Promised)...)
+		case err != nil:
+		case plan.Pending():
+			wanted = append(wanted, r.opens(i, plan)...)
+		case len(notes.list) == 0 && notes.exit == nil:
+			r.looked.stable[i] = true
+		}
+	}
+	if len(wanted) == 0 || r.Engine.Prefetch == nil {
+		return nil
+	}
+	return r.Engine.Prefetch(ctx, wanted)
+}
+
+// opens lists what the engine will open for a plan that is not here yet.
+func (r *run) opens(i int, plan modules.Plan) []modules.Content {
+	var list []modules.Content
+	if !r.checked(i) {
+		list = plan.Needs
+	}
+	if r.diff(i) {
+		list = slices.Clip(list)
+		for _, t := range plan.Texts {
+			list = append(list, t.Want)
+		}
+	}
+	var remote []modules.Content
+	for _, c := range list {
+		if _, here := c.Bytes(); !here && !c.IsZero() {
+			remote = append(remote, c)
+		}
+	}
+	return remote
+}

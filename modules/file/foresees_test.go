@@ -1,0 +1,51 @@
+package file_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/exec"
+	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// TestForeseesNothingOfWhatIsUnknown has a file that a command would make, with
+// whatever owner, mode and content.
+func TestForeseesNothingOfWhatIsUnknown(t *testing.T) {
+	for _, test := range []struct {
+		properties, message, changes string
+	}{
+		{`"mode":"0755"`, "Would have updated attributes", "owner: unknown -> ME; group: unknown -> US; mode: unknown -> 0755"},
+		{`"mode":"0755","content":"x"`, "Would have updated the file", "content: unknown -> sha256:" + modules.TextContent("x").SHA256() + "; owner: unknown -> ME; group: unknown -> US; mode: unknown -> 0755"},
+	} {
+		root := modtest.Root(t)
+		types := modules.Registry{exec.Type(), file.Type()}
+		e := &engine.Engine{Host: modtest.Host(), Now: time.Now}
+		e.Decode = func(entry *modules.Entry) (modules.Resource, error) { return types.Decode(entry.Type, entry.Properties) }
+		own := `"owner":"` + strconv.Itoa(os.Geteuid()) + `","group":"` + strconv.Itoa(os.Getegid()) + `",`
+		var last *modules.Result
+		_, err := e.Run(t.Context(), &modules.Catalog{Check: true, Entries: []modules.Entry{
+			{Type: "exec", Name: "make", Properties: []byte(`{"name":"make","creates":"` + root + `/f"}`)},
+			{Type: "file", Name: "f", Properties: []byte(`{"name":"` + root + `/f",` + own + test.properties + `}`)},
+		}}, func(r *modules.Result) error {
+			last = r
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, []any{modules.Changed, true, "exec#make", test.message}, []any{last.Status, last.Uncertain, last.Because, last.Message}, last.Error)
+		var changes []string
+		for _, c := range last.Changes {
+			changes = append(changes, c.Property+": "+c.Have+" -> "+c.Want)
+		}
+		accounts := modtest.Host().Accounts
+		names := strings.NewReplacer("ME", accounts.UserName(t.Context(), os.Geteuid()), "US", accounts.GroupName(t.Context(), os.Getegid()))
+		require.Equal(t, names.Replace(test.changes), strings.Join(changes, "; "))
+	}
+}

@@ -1,0 +1,37 @@
+package catalog
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestHealthChecks has expressions in the keys of rules, which are what they are
+// about.
+func TestHealthChecks(t *testing.T) {
+	checks := func(text string) (string, error) {
+		compiled, err := compiler(t, play("- exec: [a: {health_checks: "+text+"}]"), nil, Options{}).Compile(t.Context(), web1)
+		if err != nil {
+			return "", err
+		}
+		require.Len(t, compiled.Catalog.Entries[0].Health, 1)
+		return string(compiled.Catalog.Entries[0].Health[0].Rules), nil
+	}
+	for text, want := range map[string]string{
+		`[goss_rules: {http: {"http://127.0.0.1:{{ Data.n }}/": {status: 200}}}]`:       `{"http":{"http://127.0.0.1:5/":{"status":200}}}`,
+		`[goss_rules: {"{{ 'file' }}": {"/{{ Facts.os }}": {"{{ 'exists' }}": true}}}]`: `{"file":{"/linux":{"exists":true}}}`,
+		`[goss_rules: {file: {"{{ Facts.evil }}": {exists: "{{ Data.yes }}"}}}]`:        `{"file":{"{{ 7*7 }}":{"exists":true}}}`,
+	} {
+		rules, err := checks(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, rules)
+	}
+	for text, want := range map[string]string{
+		`[goss_rules: {file: {"/{{ Data.n }}": {exists: true}, /5: {exists: true}}}]`:         `site.yaml:4:87: two keys come to "/5"`,
+		`[goss_rules: {"{{ Facts.os }}": {x: {exists: true}}}]`:                               "site.yaml:4:46: goss_rules: there are no rules of the kind \"linux\"\n  hint: there are addr, command, dns, file, group, http, interface, kernel-param, mount, package, port, process, service, user",
+		`[{goss_rules: {file: {"/{{ Data.nope }}": {exists: true}}}, command: "x", name: a}]`: "site.yaml:4:65: missing key \"Data.nope\"" + nopeHint,
+	} {
+		_, err := checks(text)
+		require.EqualError(t, err, want, text)
+	}
+}

@@ -1,0 +1,64 @@
+package playbooks
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// progress is how far a host has got with a catalog.
+type progress struct {
+	catalog *modules.Catalog
+	told    []bool // by entry: it has a result
+	changed []bool // by entry: it has changed the host
+	failed  bool   // an entry has
+	would   bool   // an entry has changed, or would
+}
+
+func newProgress(c *modules.Catalog) *progress {
+	return &progress{catalog: c, told: make([]bool, len(c.Entries)), changed: make([]bool, len(c.Entries))}
+}
+
+// note is told each result once.
+func (p *progress) note(r *modules.Result) {
+	p.told[r.Index], p.changed[r.Index] = true, changedHost(p.catalog, r)
+	p.failed = p.failed || r.Status == modules.Failed
+	p.would = p.would || r.Status == modules.Changed
+}
+
+// changedHost reports whether the host was changed, also if that did not help.
+func changedHost(c *modules.Catalog, r *modules.Result) bool {
+	if c.Check || c.Entries[r.Index].Check {
+		return false
+	}
+	return r.Status == modules.Changed || r.Status == modules.Failed && r.Done
+}
+
+// rest is what is known of the entries without a result.
+func (p *progress) rest() events.Rest {
+	var rest events.Rest
+	for i := range p.catalog.Entries {
+		if p.told[i] {
+			continue
+		}
+		entry := &p.catalog.Entries[i]
+		if rest.NotReached++; rest.NotReached == 1 {
+			rest.Next = entry.Ref()
+		}
+		if !entry.Check && slices.ContainsFunc(entry.Subscribe, p.hasChanged) {
+			rest.RefreshDue = append(rest.RefreshDue, entry.Ref())
+		}
+	}
+	return rest
+}
+
+// hasChanged reports whether an entry, or one of the nested manifest that it stands
+// for, has changed the host.
+func (p *progress) hasChanged(i int) bool {
+	scope := p.catalog.Entries[i].Scope
+	if scope == nil || p.told[i] {
+		return p.changed[i]
+	}
+	return slices.Contains(p.changed[i-scope.Entries:i], true)
+}
