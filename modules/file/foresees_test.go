@@ -28,7 +28,9 @@ func TestForeseesNothingOfWhatIsUnknown(t *testing.T) {
 		root := modtest.Root(t)
 		types := modules.Registry{exec.Type(), file.Type()}
 		e := &engine.Engine{Host: modtest.Host(), Now: time.Now}
-		e.Decode = func(entry *modules.Entry) (modules.Resource, error) { return types.Decode(entry.Type, entry.Properties) }
+		e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+			return types.Decode(entry.Type, entry.Properties)
+		}
 		own := `"owner":"` + strconv.Itoa(os.Geteuid()) + `","group":"` + strconv.Itoa(os.Getegid()) + `",`
 		var last *modules.Result
 		_, err := e.Run(t.Context(), &modules.Catalog{Check: true, Entries: []modules.Entry{
