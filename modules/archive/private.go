@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 // private is a file of mode 0600 beside the archive, which holds it until it has
@@ -66,7 +67,7 @@ func (p *private) size() (int64, error) {
 
 // fill copies r, up to a number of bytes.
 func (p *private) fill(ctx context.Context, r io.Reader, most int64) error {
-	n, err := io.Copy(p.file, io.LimitReader(untilDone{ctx, r}, most+1))
+	n, err := io.Copy(p.file, io.LimitReader(rooted.UntilDone{Ctx: ctx, In: r}, most+1))
 	if err == nil && n > most {
 		err = fmt.Errorf("it is larger than %d MiB; raise max_size if that is right", most>>20)
 	}
@@ -80,7 +81,7 @@ func (p *private) digest(ctx context.Context) (string, error) {
 		return "", err
 	}
 	hash := sha256.New()
-	_, err = io.Copy(hash, untilDone{ctx, io.NewSectionReader(p.file, 0, size)})
+	_, err = io.Copy(hash, rooted.UntilDone{Ctx: ctx, In: io.NewSectionReader(p.file, 0, size)})
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
@@ -98,31 +99,5 @@ func (p *private) place(ctx context.Context, a modules.Attributes) error {
 		return fmt.Errorf("putting it in place: %w", err)
 	}
 	p.temporary = ""
-	return syncDirectory(p.dir)
-}
-
-func syncDirectory(dir *os.Root) error {
-	d, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		return nil // a file system whose directories need no sync
-	}
-	return err
-}
-
-// untilDone reads until its context ends.
-type untilDone struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (u untilDone) Read(p []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.r.Read(p)
+	return rooted.SyncDir(p.dir)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 // commands implements [modules.Commands].
@@ -120,7 +121,7 @@ func run(ctx context.Context, p *exec.Cmd, cmd modules.Command) (modules.Exit, e
 		if ctx.Err() != nil {
 			return modules.Exit{}, context.Cause(ctx)
 		}
-		return modules.Exit{}, &startError{fmt.Sprintf("%q cannot be started: %v", cmd.Argv[0], cause(err)), err}
+		return modules.Exit{}, &startError{fmt.Sprintf("%q cannot be started: %v", cmd.Argv[0], rooted.Cause(err)), err}
 	}
 	err := p.Wait()
 	stdout.end()
@@ -175,7 +176,7 @@ func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		return &startError{fmt.Sprintf("working directory %q: %v", dir, cause(err)), err}
+		return &startError{fmt.Sprintf("working directory %q: %v", dir, rooted.Cause(err)), err}
 	case !info.IsDir():
 		return &startError{fmt.Sprintf("working directory %q: %v", dir, syscall.ENOTDIR), syscall.ENOTDIR}
 	}
@@ -191,7 +192,7 @@ func find(cmd modules.Command) (string, error) {
 			name = filepath.Join(cmd.Dir, name)
 		}
 		if err := checkProgram(name); err != nil {
-			return "", &startError{fmt.Sprintf("%q cannot be started: %v", cmd.Argv[0], cause(err)), err}
+			return "", &startError{fmt.Sprintf("%q cannot be started: %v", cmd.Argv[0], rooted.Cause(err)), err}
 		}
 		return name, nil
 	}
@@ -203,7 +204,7 @@ func find(cmd modules.Command) (string, error) {
 			return program, nil
 		}
 		if errors.Is(err, fs.ErrPermission) {
-			missing = &startError{fmt.Sprintf("%q cannot be started: %v", program, cause(err)), err}
+			missing = &startError{fmt.Sprintf("%q cannot be started: %v", program, rooted.Cause(err)), err}
 		}
 	}
 	return "", missing

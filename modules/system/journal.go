@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 // A Journal is a file that only its user can change and that survives a crash.
@@ -124,16 +125,16 @@ func (j *Journal) Replace(text []byte) error {
 		if err := dir.Remove(j.name); err != nil {
 			return ifThere(err)
 		}
-		return syncDir(dir)
+		return rooted.SyncDir(dir)
 	}
 	next := j.name + ".new" // one name, so that a run that is killed leaves one file at most
 	if err := writeSynced(dir, next, text); err != nil {
-		return fmt.Errorf("%s: %w", j.path(), cause(err))
+		return fmt.Errorf("%s: %w", j.path(), rooted.Cause(err))
 	}
 	if err := dir.Rename(next, j.name); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return rooted.SyncDir(dir)
 }
 
 func writeSynced(dir *os.Root, name string, text []byte) error {
@@ -168,7 +169,7 @@ func (j *Journal) makeDir() error {
 		return err
 	}
 	defer root.Close()
-	return syncDir(root)
+	return rooted.SyncDir(root)
 }
 
 // SetAside moves a journal that cannot be trusted out of the way, for somebody to
@@ -183,5 +184,5 @@ func (j *Journal) SetAside() (path string, err error) {
 	if err := dir.Rename(j.name, aside); err != nil {
 		return "", err
 	}
-	return filepath.Join(j.dir, aside), syncDir(dir)
+	return filepath.Join(j.dir, aside), rooted.SyncDir(dir)
 }

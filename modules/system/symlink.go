@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 // Symlink implements [modules.FileWriter]: a link under a temporary name is
@@ -26,13 +28,13 @@ func (f *files) Symlink(ctx context.Context, path, target string) error {
 	temp, err := tempLink(dir, name, target)
 	if err == nil {
 		if err = dir.Rename(temp, name); err != nil {
-			err = errors.Join(cause(err), cause(dir.Remove(temp)))
+			err = errors.Join(rooted.Cause(err), rooted.Cause(dir.Remove(temp)))
 		}
 	}
 	if err != nil {
 		return at("link", path, err)
 	}
-	return at("sync the directory of", path, syncDir(dir))
+	return at("sync the directory of", path, rooted.SyncDir(dir))
 }
 
 // tempLink makes a link under a name that nothing has.

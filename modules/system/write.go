@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 // Write implements [modules.FileWriter].
@@ -35,9 +36,9 @@ func (f *files) Write(ctx context.Context, path string, r io.Reader, a modules.A
 		err = dir.Rename(temp.Name(), name)
 	}
 	if err != nil {
-		return at("write", path, errors.Join(cause(err), cause(dir.Remove(temp.Name()))))
+		return at("write", path, errors.Join(rooted.Cause(err), rooted.Cause(dir.Remove(temp.Name()))))
 	}
-	return at("sync the directory of", path, syncDir(dir))
+	return at("sync the directory of", path, rooted.SyncDir(dir))
 }
 
 // openParent opens the directory that holds path. All that follows happens in
@@ -128,7 +129,7 @@ func createTemp(dir *os.Root, name string) (*tempFile, error) {
 
 // fill gives a temporary file its bytes and attributes, syncs and closes it.
 func fill(ctx context.Context, temp *tempFile, r io.Reader, a modules.Attributes) error {
-	_, err := io.Copy(temp, untilDone{ctx, r})
+	_, err := io.Copy(temp, rooted.UntilDone{Ctx: ctx, In: r})
 	if err == nil {
 		err = dress(temp.File, a.Mode, a)
 	}
@@ -138,7 +139,7 @@ func fill(ctx context.Context, temp *tempFile, r io.Reader, a modules.Attributes
 	if err == nil {
 		err = ctx.Err()
 	}
-	return errors.Join(cause(err), cause(temp.Close()))
+	return errors.Join(rooted.Cause(err), rooted.Cause(temp.Close()))
 }
 
 // dress gives what this process has just made its owner and its mode.
@@ -151,32 +152,6 @@ func dress(file *os.File, mode fs.FileMode, a modules.Attributes) error {
 		}
 	}
 	return file.Chmod(mode)
-}
-
-// untilDone reads until its context ends.
-type untilDone struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (u untilDone) Read(p []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.r.Read(p)
-}
-
-func syncDir(dir *os.Root) error {
-	d, err := dir.Open(".")
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		return nil // a file system whose directories need no sync
-	}
-	return err
 }
 
 // MakeDir implements [modules.FileWriter]. The missing directories are made
@@ -201,9 +176,9 @@ func (f *files) MakeDir(ctx context.Context, path string, a modules.Attributes) 
 		err = dir.Rename(temp, name)
 	}
 	if err != nil {
-		return at("mkdir", path, errors.Join(cause(err), cause(dir.RemoveAll(temp))))
+		return at("mkdir", path, errors.Join(rooted.Cause(err), rooted.Cause(dir.RemoveAll(temp))))
 	}
-	return at("sync the directory of", top, syncDir(dir))
+	return at("sync the directory of", top, rooted.SyncDir(dir))
 }
 
 // missing splits a path at the topmost directory that is not there: below is
@@ -330,16 +305,5 @@ func at(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fs.PathError{Op: op, Path: path, Err: cause(err)}
-}
-
-// cause strips the names that the os package puts around an error.
-func cause(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	if l, ok := errors.AsType[*os.LinkError](err); ok {
-		return l.Err
-	}
-	return err
+	return &fs.PathError{Op: op, Path: path, Err: rooted.Cause(err)}
 }

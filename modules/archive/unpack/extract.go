@@ -11,6 +11,8 @@ import (
 	"path"
 	"syscall"
 	"time"
+
+	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 // Inspect reads the whole archive and refuses what [Archive.Extract] must not
@@ -72,7 +74,7 @@ type extraction struct {
 func (x *extraction) put(e *entry, body io.Reader) error {
 	err := x.place(e, body)
 	if err != nil {
-		return fmt.Errorf("putting %q in place: %w", e.name, cause(err))
+		return fmt.Errorf("putting %q in place: %w", e.name, rooted.Cause(err))
 	}
 	x.entries++
 	return nil
@@ -170,17 +172,6 @@ func (x *extraction) directory(name string, mode fs.FileMode) error {
 func ifThere(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-	return err
-}
-
-// cause strips the temporary name that the os package puts around an error.
-func cause(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	if l, ok := errors.AsType[*os.LinkError](err); ok {
-		return l.Err
 	}
 	return err
 }

@@ -1,0 +1,52 @@
+// Package rooted is what the host program needs beside [os.Root] to write files
+// that are whole whatever happens.
+package rooted
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// SyncDir makes the names in a directory last.
+func SyncDir(dir *os.Root) error {
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil // a file system whose directories need no sync
+	}
+	return err
+}
+
+// UntilDone reads from In until Ctx ends.
+type UntilDone struct {
+	Ctx context.Context
+	In  io.Reader
+}
+
+// Read implements [io.Reader].
+func (u UntilDone) Read(p []byte) (int, error) {
+	if err := u.Ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.In.Read(p)
+}
+
+// Cause strips the names that the os package puts around an error: those of a
+// temporary file tell nobody anything.
+func Cause(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
+		return l.Err
+	}
+	return err
+}
