@@ -148,13 +148,14 @@ func (a *app) runner() (*playbooks.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
+	forks, keep := a.affordable(a.flags.forks, a.keep())
 	return &playbooks.Runner{
 		Inventory: inv,
 		Dialer:    &transport.Dialer{Home: a.home(), AgentSocket: a.getenv("SSH_AUTH_SOCK")},
 		Connect:   connect,
 		Options: playbooks.Options{
 			Run: runID(time.Now()), Check: a.flags.check, Diff: a.flags.diff,
-			Forks: a.flags.forks, Keep: a.keep(), Limit: a.flags.limit,
+			Forks: forks, Keep: keep, Limit: a.flags.limit,
 			Holder: holder(account), LockTimeout: a.flags.lockTimeout,
 			Catalog: options, Version: version,
 		},
