@@ -139,6 +139,9 @@ func TestFailures(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if test.name == "no such user" && os.Geteuid() != 0 {
+				t.Skip("NOT TESTED: only root gets as far as this")
+			}
 			root := t.TempDir()
 			_, err := apply(t, test.properties, root, false)
 			require.EqualError(t, err, strings.ReplaceAll(test.err, "$ROOT", root))
