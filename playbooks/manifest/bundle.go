@@ -57,7 +57,7 @@ func noManifest(root *os.Root, archive string) error {
 	if len(top) == 1 {
 		at := path.Join(top[0].Name(), manifestFile)
 		if _, err := root.Stat(at); err == nil {
-			return fmt.Errorf("%s: there is no %s in it, but %q: pack the files without the folder around them, as in tar -czf ARCHIVE -C %q .",
+			return fmt.Errorf("%s: there is no %s in it, but %q: pack the files without the folder around them (tar -czf ARCHIVE -C %q .)",
 				archive, manifestFile, at, top[0].Name())
 		}
 	}
