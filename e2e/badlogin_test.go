@@ -81,7 +81,7 @@ func TestTooManyLogins(t *testing.T) {
 	}, 10*time.Second, 20*time.Millisecond)
 	defer first.Close()
 	r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
-	require.Equal(t, "web1  unreachable  handshake "+at+": the host closed the connection: it first said \"Exceeded MaxStartups\"\n"+
+	require.Equal(t, "web1  unreachable  handshake "+at+": the host closed the connection: it first said \"Exceeded MaxStartups\" (6 times in a row)\n"+
 		"    hint: is it an SSH server that listens there, and does it allow so many logins at once (sshd_config: MaxStartups)?\n"+
 		"web1: 0 changed, 0 stable (unreachable: the host closed the connection, TIME)\n1 host: 0 ok, 1 unreachable; TIME\n", r.shown())
 	require.Equal(t, 4, r.code)

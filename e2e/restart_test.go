@@ -69,7 +69,7 @@ func TestFleetNoRestartIsLost(t *testing.T) {
 			const why = "restarted via subscribe; file#conf had changed in run "
 			foretold := f.push("-i", "root.yaml", "-e", level, "--check", "site.yaml")
 			foretold.requireCode(t, 0)
-			require.Contains(t, foretold.stdout, "would change  service#e2e-app  "+why)
+			require.Contains(t, foretold.stdout, "would change  service#e2e-app  would have "+why)
 			second := f.push("-i", "root.yaml", "-e", level, "--lock-timeout", "20", "--output", "json", "site.yaml")
 			second.requireCode(t, 0)
 			require.Contains(t, second.stdout, `"refreshed":true`)
