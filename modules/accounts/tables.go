@@ -190,7 +190,7 @@ func (t *Tables) Directory(ctx context.Context, name string) (User, error) {
 	}
 	users := ParseUsers(exit.Stdout.Text)
 	if exit.Code != 0 || len(users) != 1 || users[0].Name != name {
-		return User{}, Refuse("user %q is not in %s, and getent does not give its entry", name, PasswdFile)
+		return User{}, modules.Refuse("user %q is not in %s, and getent does not give its entry", name, PasswdFile)
 	}
 	return users[0], nil
 }

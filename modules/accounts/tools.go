@@ -28,7 +28,7 @@ func FindTools(files modules.FileReader) (Tools, error) {
 	case has(files, "adduser"):
 		return Busybox, nil
 	}
-	return "", Refuse("neither useradd nor adduser is found in %s; install shadow-utils (on Debian, passwd)", modules.DefaultPath)
+	return "", modules.Refuse("neither useradd nor adduser is found in %s; install shadow-utils (on Debian, passwd)", modules.DefaultPath)
 }
 
 func has(files modules.FileReader, program string) bool {
@@ -61,7 +61,7 @@ func Run(ctx context.Context, h modules.Host, c modules.Command, secrets ...stri
 	if text == "" {
 		text = "it printed no error"
 	}
-	return Refuse("%s ended with exit code %d: %s", c.Argv[0], exit.Code, strings.TrimPrefix(text, c.Argv[0]+": "))
+	return modules.Refuse("%s ended with exit code %d: %s", c.Argv[0], exit.Code, strings.TrimPrefix(text, c.Argv[0]+": "))
 }
 
 // AddGroup is the command that makes a group.

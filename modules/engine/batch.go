@@ -31,8 +31,7 @@ func (r *run) carryOut(ctx context.Context, i int, plan modules.Plan, report *no
 		before[j] = r.trace(j, batch[j-i].Plan)
 	}
 	h := r.acting(report)
-	r.preloads.drop()
-	r.looked.forget()
+	r.aboutToChange()
 	// The error is of no use here: who is to blame is found out below.
 	_ = r.resources[i].(modules.Batcher).ApplyBatch(ctx, h, batch)
 	err := r.settle(ctx, i, before[i], report)

@@ -26,6 +26,11 @@ type Engine struct {
 
 	Rules Rules // judges health checks that are rules of goss; nil cannot
 
+	memory
+}
+
+// memory is what an engine hands to that of the next catalog of its session.
+type memory struct {
 	earlier  *forecasts // of the catalogs before, in a check run
 	distrust bool       // the journal was found damaged
 }
@@ -231,7 +236,8 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		seen = r.foreseen(i).host(ctx, w, notes)
 	}
 	seen.Preload = r.preload(ctx, i, w)
-	plan, err := modules.Plan{}, error(nil)
+	var plan modules.Plan
+	var err error
 	if check || !r.looked.still(i) {
 		plan, err = res.Check(ctx, seen)
 	}
@@ -277,8 +283,7 @@ func (r *run) acting(report modules.Reporter) modules.Host {
 // apply applies a plan and verifies it.
 func (r *run) apply(ctx context.Context, i int, plan modules.Plan, report modules.Reporter) error {
 	res, h := r.resources[i], r.acting(report)
-	r.preloads.drop()
-	r.looked.forget()
+	r.aboutToChange()
 	if err := res.Apply(ctx, h, plan); err != nil {
 		return err
 	}

@@ -128,20 +128,20 @@ func (r *run) question(ctx context.Context, c *modules.HealthCheck) (modules.Hea
 
 // answer asks once. What a command says when it is late nobody knows.
 func (r *run) answer(ctx context.Context, c *modules.HealthCheck) (modules.Health, string, error) {
+	host := r.present(modules.Discard{})
 	if c.Rules != nil {
 		if r.Rules == nil {
 			return "", "", errors.New("rules of goss need the full host program")
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
-		status, text, err := r.Rules(ctx, r.present(modules.Discard{}), c.Rules)
+		status, text, err := r.Rules(ctx, host, c.Rules)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return modules.HealthUnknown, late(c), nil
 		}
 		return status, text, err
 	}
-	r.looked.forget()
-	exit, err := r.Host.Commands.Probe(ctx, modules.Command{Argv: c.Argv, Timeout: c.Timeout})
+	exit, err := host.Commands.Probe(ctx, modules.Command{Argv: c.Argv, Timeout: c.Timeout})
 	if errors.Is(err, modules.ErrTimeout) {
 		return modules.HealthUnknown, late(c), nil
 	}

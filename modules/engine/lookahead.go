@@ -20,6 +20,12 @@ func (l *looked) still(i int) bool { return l.stable[i] }
 // forget is for whatever may change the host.
 func (l *looked) forget() { clear(l.stable) }
 
+// aboutToChange forgets what has been found out about the host beforehand.
+func (r *run) aboutToChange() {
+	r.preloads.drop()
+	r.looked.forget()
+}
+
 // probing are commands of a Check. They should only look, but nobody knows.
 type probing struct {
 	modules.Commands

@@ -77,8 +77,7 @@ type serving struct {
 	spool    *spool
 	receiver *receiver
 	free     func() // gives the host's lock back; nil while it is not held
-	earlier  *forecasts
-	distrust bool // the journal was found damaged
+	memory
 }
 
 // catalog works on one catalog and says how it ended.
@@ -99,14 +98,13 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 		Stop:     s.receiver.stopped,
 		Journal:  s.Journal,
 		Rules:    s.Rules,
-		earlier:  s.earlier,
-		distrust: s.distrust,
+		memory:   s.memory,
 	}
 	out := &outbox{conn: s.conn}
 	stopped, err := engine.Run(ctx, cat, func(result *modules.Result) error {
 		return out.put(&modules.Message{Result: result})
 	})
-	s.earlier, s.distrust = engine.earlier, engine.distrust
+	s.memory = engine.memory
 	if err == nil {
 		err = out.put(&modules.Message{Done: &modules.Done{Stopped: stopped}})
 	}

@@ -13,7 +13,7 @@ import (
 func (g *Group) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	tables, err := accounts.Read(h)
 	if err != nil {
-		return modules.Plan{}, accounts.Unreadable(err)
+		return modules.Plan{}, modules.Barred(err)
 	}
 	have, local := tables.Group(g.Name)
 	if !local {
@@ -46,9 +46,9 @@ func (g *Group) compareElsewhere(ctx context.Context, h modules.Host, err error)
 	case err != nil:
 		return err
 	case g.Ensure == absent:
-		return accounts.Refuse("group %q is not in %s but in a name service of the host; it can only be removed there", g.Name, accounts.GroupFile)
+		return modules.Refuse("group %q is not in %s but in a name service of the host; it can only be removed there", g.Name, accounts.GroupFile)
 	case g.GID != nil && *g.GID != gid:
-		return accounts.Refuse("gid: group %q is not in %s but in a name service of the host, with id %d; it can only be changed there", g.Name, accounts.GroupFile, gid)
+		return modules.Refuse("gid: group %q is not in %s but in a name service of the host, with id %d; it can only be changed there", g.Name, accounts.GroupFile, gid)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (g *Group) renumber(h modules.Host, tables *accounts.Tables, have accounts.
 	}
 	return g.allowed(h, plan, func(tools accounts.Tools) ([]string, error) {
 		if tools != accounts.ShadowUtils {
-			return nil, accounts.Refuse("gid: changing the id of group %q needs groupmod, which is missing here; install shadow", g.Name)
+			return nil, modules.Refuse("gid: changing the id of group %q needs groupmod, which is missing here; install shadow", g.Name)
 		}
 		return []string{"groupmod", "-g", strconv.Itoa(after.GID), "--", g.Name}, nil
 	})
@@ -102,14 +102,14 @@ func id(n int) string {
 
 func (g *Group) free(tables *accounts.Tables) error {
 	if other, taken := tables.GroupWithID(*g.GID); taken {
-		return accounts.Refuse("gid: %d is the id of group %q already", *g.GID, other.Name)
+		return modules.Refuse("gid: %d is the id of group %q already", *g.GID, other.Name)
 	}
 	return nil
 }
 
 func (g *Group) remove(h modules.Host, tables *accounts.Tables, have accounts.Group) (modules.Plan, error) {
 	if users := tables.PrimaryOf(have); len(users) > 0 {
-		return modules.Plan{}, accounts.Refuse("group %q is the primary group of %s; give them another one first", g.Name, strings.Join(users, ", "))
+		return modules.Plan{}, modules.Refuse("group %q is the primary group of %s; give them another one first", g.Name, strings.Join(users, ", "))
 	}
 	plan := modules.Plan{
 		Action:  "removed the group",

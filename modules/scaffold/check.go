@@ -2,7 +2,6 @@ package scaffold
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -279,20 +278,12 @@ func (v *survey) look(name string) (modules.FileInfo, error) {
 	if modules.NotThere(err) {
 		return modules.FileInfo{Kind: modules.Absent}, nil
 	}
-	return at, barred(err)
+	return at, modules.Barred(err)
 }
 
 // longestPath is from how many bytes on the kernel may refuse a path: PATH_MAX of
 // the BSDs, which is the smallest.
 const longestPath = 1024
-
-// barred says what to do about an error of not being allowed to look.
-func barred(err error) error {
-	if errors.Is(err, fs.ErrPermission) {
-		return modules.Refuse("%w; use become", err)
-	}
-	return err
-}
 
 // node compares one path of the tree.
 func (v *survey) node(ctx context.Context, n *modules.TreeNode) error {
@@ -383,7 +374,7 @@ func (v *survey) file(ctx context.Context, n *modules.TreeNode, name string, at 
 	if at.Kind == modules.Regular {
 		sum, err := v.h.Files.Digest(name)
 		if err != nil {
-			return barred(err)
+			return modules.Barred(err)
 		}
 		if known && sum == digest {
 			return v.compareAttributes(ctx, n, name, at, want)

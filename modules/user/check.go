@@ -30,7 +30,7 @@ type draft struct {
 func (u *User) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	d, err := u.draft(h)
 	if err != nil {
-		return modules.Plan{}, accounts.Unreadable(err)
+		return modules.Plan{}, modules.Barred(err)
 	}
 	have, local := d.tables.User(u.Name)
 	elsewhere, err := d.tables.UserElsewhere(ctx, u.Name)
@@ -74,7 +74,7 @@ func (d *draft) findTools() (err error) {
 // directory is about a user that a name service has, of whom only the keys can
 // be changed here.
 func (d *draft) directory(ctx context.Context) error {
-	fixed := accounts.Refuse("user %q is not in %s but in a name service of the host; it can only be changed there", d.Name, accounts.PasswdFile)
+	fixed := modules.Refuse("user %q is not in %s but in a name service of the host; it can only be changed there", d.Name, accounts.PasswdFile)
 	if d.Ensure == absent {
 		return fixed
 	}

@@ -102,12 +102,12 @@ func (d *draft) giveAccess() error {
 }
 
 func (d *draft) noPassword() error {
-	return accounts.Refuse("password_lock: user %q has no password, so that without the lock it would let in anybody; give password_hash", d.Name)
+	return modules.Refuse("password_lock: user %q has no password, so that without the lock it would let in anybody; give password_hash", d.Name)
 }
 
 func (d *draft) free() error {
 	if other, taken := d.tables.UserWithID(*d.UID); taken && other.Name != d.Name {
-		return accounts.Refuse("uid: %d is the id of user %q already", *d.UID, other.Name)
+		return modules.Refuse("uid: %d is the id of user %q already", *d.UID, other.Name)
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func option(argv []string, name, value string) []string {
 }
 
 func (d *draft) needsUsermod(property string) error {
-	return accounts.Refuse("%s: setting it for user %q needs usermod, which is missing here; install shadow", property, d.Name)
+	return modules.Refuse("%s: setting it for user %q needs usermod, which is missing here; install shadow", property, d.Name)
 }
 
 // warnOfShell says what may keep the user from logging in.

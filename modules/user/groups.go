@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/accounts"
 )
 
 // findGroup resolves a group that a property names.
 func (d *draft) findGroup(ctx context.Context, property, nameOrID string) (g accounts.Group, local bool, err error) {
-	missing := accounts.Refuse("%s: group %q does not exist; let an earlier group resource make it", property, nameOrID)
+	missing := modules.Refuse("%s: group %q does not exist; let an earlier group resource make it", property, nameOrID)
 	if gid, isID := accounts.ID(nameOrID); isID {
 		if g, ok := d.tables.GroupWithID(gid); ok {
 			return g, true, nil
@@ -46,7 +47,7 @@ func (d *draft) wantGroups(ctx context.Context, primary string) ([]string, error
 			return nil, err
 		}
 		if !local {
-			return nil, accounts.Refuse("%s: group %q is not in %s but in a name service of the host; members can only be added there",
+			return nil, modules.Refuse("%s: group %q is not in %s but in a name service of the host; members can only be added there",
 				element("groups", i), name, accounts.GroupFile)
 		}
 		names = append(names, g.Name)

@@ -48,7 +48,7 @@ func (d *draft) homeOfOld() error {
 	a := modules.Attributes{Mode: d.defaults.HomeMode, UID: d.after.UID, GID: d.after.GID}
 	for _, err := range []error{d.h.Files.MayReplace(d.after.Home), d.h.Files.MayCreate(a)} {
 		if err != nil {
-			return accounts.Refuse("home: %w", err)
+			return modules.Refuse("home: %w", err)
 		}
 	}
 	d.newHome = true
@@ -63,17 +63,17 @@ func (d *draft) homeOfOld() error {
 func (d *draft) lookHome() (modules.FileInfo, error) {
 	home := d.after.Home
 	if !path.IsAbs(home) || path.Clean(home) != home {
-		return modules.FileInfo{}, accounts.Refuse("home: user %q has the home %q, which is no absolute path", d.Name, home)
+		return modules.FileInfo{}, modules.Refuse("home: user %q has the home %q, which is no absolute path", d.Name, home)
 	}
 	info, err := modules.Follow(d.h.Files, home)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := d.h.Files.Stat(home); err == nil {
-			return modules.FileInfo{}, accounts.Refuse("home: %q is a symlink to nothing", home)
+			return modules.FileInfo{}, modules.Refuse("home: %q is a symlink to nothing", home)
 		}
 		return modules.FileInfo{Kind: modules.Absent}, nil
 	}
 	if err == nil && info.Kind != modules.Directory {
-		err = accounts.Refuse("home: %q is not a directory", home)
+		err = modules.Refuse("home: %q is not a directory", home)
 	}
 	return info, err
 }
@@ -83,7 +83,7 @@ func (d *draft) homeless() error {
 	dir := path.Dir(d.after.Home)
 	info, err := modules.Follow(d.h.Files, dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Kind != modules.Directory {
-		return accounts.Refuse("home: %q is not a directory; let an earlier file resource make it", dir)
+		return modules.Refuse("home: %q is not a directory; let an earlier file resource make it", dir)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func (d *draft) lookKeys(ctx context.Context) (*keyFile, error) {
 		return nil, err
 	}
 	if info.Kind == modules.Absent {
-		return nil, accounts.Refuse("ssh_keys: user %q has no home, since %q is not there; set create_home: true", d.Name, home)
+		return nil, modules.Refuse("ssh_keys: user %q has no home, since %q is not there; set create_home: true", d.Name, home)
 	}
 	if err := d.whose(ctx, info); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (d *draft) lookKeys(ctx context.Context) (*keyFile, error) {
 	}
 	if f.inDir.Kind == modules.Absent {
 		if d.foreign(info) {
-			return nil, accounts.Refuse("ssh_keys: %q belongs to user %d, so user %q cannot have a %q in it", home, info.UID, d.Name, ".ssh")
+			return nil, modules.Refuse("ssh_keys: %q belongs to user %d, so user %q cannot have a %q in it", home, info.UID, d.Name, ".ssh")
 		}
 		return f, nil
 	}
@@ -52,7 +52,7 @@ func (d *draft) lookKeys(ctx context.Context) (*keyFile, error) {
 	}
 	f.text, err = readFile(d.h.Files, f.name, maxKeyFile)
 	if err != nil {
-		return nil, accounts.Refuse("ssh_keys: %w", err)
+		return nil, modules.Refuse("ssh_keys: %w", err)
 	}
 	return f, nil
 }
@@ -64,7 +64,7 @@ func (d *draft) whose(ctx context.Context, home modules.FileInfo) error {
 		return nil
 	}
 	if d.isNew {
-		return accounts.Refuse("ssh_keys: the home %q is there already and belongs to user %d; give a uid, or remove the home first", d.after.Home, home.UID)
+		return modules.Refuse("ssh_keys: the home %q is there already and belongs to user %d; give a uid, or remove the home first", d.after.Home, home.UID)
 	}
 	_, err := d.h.Accounts.UserID(ctx, d.Name) // which notes the doubt
 	return err
@@ -78,11 +78,11 @@ func (d *draft) own(name string, kind modules.FileKind) (modules.FileInfo, error
 	case errors.Is(err, fs.ErrNotExist):
 		return modules.FileInfo{Kind: modules.Absent}, nil
 	case err != nil:
-		return info, accounts.Refuse("ssh_keys: %w", err)
+		return info, modules.Refuse("ssh_keys: %w", err)
 	case info.Kind != kind:
-		return info, accounts.Refuse("ssh_keys: %q is a %s instead of a %s; refusing to put keys there", name, info.Kind, kind)
+		return info, modules.Refuse("ssh_keys: %q is a %s instead of a %s; refusing to put keys there", name, info.Kind, kind)
 	case d.foreign(info):
-		return info, accounts.Refuse("ssh_keys: %q belongs to user %d instead of user %q; refusing to put keys there", name, info.UID, d.Name)
+		return info, modules.Refuse("ssh_keys: %q belongs to user %d instead of user %q; refusing to put keys there", name, info.UID, d.Name)
 	}
 	return info, nil
 }

@@ -56,11 +56,11 @@ func (d *draft) keys(ctx context.Context) error {
 
 func (d *draft) writeKeys(f *keyFile, want []key) error {
 	if err := d.h.Files.MayCreate(modules.Attributes{UID: d.after.UID, GID: -1, KeepMode: true}); err != nil {
-		return accounts.Refuse("ssh_keys: %w", err)
+		return modules.Refuse("ssh_keys: %w", err)
 	}
 	after := mergeKeys(f.text, want, d.SSHKeysExclusive)
 	if len(after) > maxKeyFile {
-		return accounts.Refuse("ssh_keys: %s would have more than %d bytes", f.name, maxKeyFile)
+		return modules.Refuse("ssh_keys: %s would have more than %d bytes", f.name, maxKeyFile)
 	}
 	d.foreseeKeys(f, after)
 	exclusive := d.SSHKeysExclusive || f.present.Kind == modules.Absent
@@ -151,7 +151,7 @@ func (d *draft) storeKeys(ctx context.Context, h modules.Host, name string, want
 		case err != nil:
 			return err
 		case exit.Code != 0 || exit.Stdout.Dropped > 0:
-			return accounts.Refuse("ssh_keys: user %q cannot read %s", d.Name, name)
+			return modules.Refuse("ssh_keys: user %q cannot read %s", d.Name, name)
 		}
 		text = exit.Stdout.Text
 	}

@@ -79,7 +79,7 @@ func (d *draft) removeHome(have accounts.User) error {
 		return err
 	}
 	refuse := func(format string, args ...any) error {
-		return accounts.Refuse("remove_home: refusing to remove %q, which "+format, append([]any{have.Home}, args...)...)
+		return modules.Refuse("remove_home: refusing to remove %q, which "+format, append([]any{have.Home}, args...)...)
 	}
 	switch {
 	case !path.IsAbs(have.Home) || path.Clean(have.Home) != have.Home || strings.Count(have.Home, "/") < 2:
@@ -117,7 +117,7 @@ func (d *draft) trusted(dir, property string) error {
 		}
 		shared := info.Mode&0o022 != 0 && info.Mode&fs.ModeSticky == 0
 		if info.Kind != modules.Directory || info.UID != 0 || shared {
-			return accounts.Refuse("%s: %q is not a directory that only root can change", property, dir)
+			return modules.Refuse("%s: %q is not a directory that only root can change", property, dir)
 		}
 		if dir == "/" {
 			return nil

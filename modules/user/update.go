@@ -94,7 +94,7 @@ func (d *draft) idle(have accounts.User, property string) error {
 		return nil
 	}
 	if pid, busy := accounts.Process(d.h.Files, have.UID); busy {
-		return accounts.Refuse("%suser %q is logged in or at work, such as in process %s; end its processes first", property, d.Name, pid)
+		return modules.Refuse("%suser %q is logged in or at work, such as in process %s; end its processes first", property, d.Name, pid)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (d *draft) updateAccess(user accounts.User) (mods []string, hash string, er
 	}
 	have, err := d.tables.Shadow(user)
 	if err != nil {
-		return nil, "", accounts.Unreadable(err)
+		return nil, "", modules.Barred(err)
 	}
 	if days, _ := parseExpiry(d.Expires); d.Expires != "" && describeExpiry(days) != describeExpiry(have.Expires) {
 		d.differs("expires", describeExpiry(have.Expires), d.Expires)
