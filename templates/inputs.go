@@ -35,17 +35,17 @@ func (m *mentions) inputs(files *Files) Inputs {
 		total.volatile = total.volatile || call.golang
 	})
 	return Inputs{
-		facts:    paths(total.facts),
-		data:     paths(total.data),
-		allFacts: total.all,
+		facts:    distinct(total.facts),
+		data:     distinct(total.data),
+		allFacts: total.allFacts,
 		allData:  total.allData,
 		item:     total.roots[itemRoot],
 		volatile: total.volatile,
 	}
 }
 
-// paths are sorted, each once.
-func paths(list []string) []string {
+// distinct sorts paths, each once.
+func distinct(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)
@@ -53,7 +53,7 @@ func paths(list []string) []string {
 
 // Add makes these the inputs of two things that are read together.
 func (in *Inputs) Add(more Inputs) {
-	in.facts, in.data = paths(append(in.facts, more.facts...)), paths(append(in.data, more.data...))
+	in.facts, in.data = distinct(append(in.facts, more.facts...)), distinct(append(in.data, more.data...))
 	in.allFacts, in.allData = in.allFacts || more.allFacts, in.allData || more.allData
 	in.item, in.volatile = in.item || more.item, in.volatile || more.volatile
 }

@@ -7,10 +7,10 @@ import (
 
 // mentions is what an expression or a template can read, from its syntax tree.
 type mentions struct {
-	roots map[string]bool // by their names in expressions
-	facts []string        // paths below the facts
-	all   bool            // any path below the facts
-	data  []string        // paths below the data
+	roots    map[string]bool // by their names in expressions
+	facts    []string        // paths below the facts
+	allFacts bool            // any path below the facts
+	data     []string        // paths below the data
 	// allData is any path below the data.
 	allData bool
 	// volatile: a clock or chance has a say in the result.
@@ -36,7 +36,7 @@ func (m *mentions) path(root string, keys []string) {
 	}
 	switch path := strings.Join(keys, "."); {
 	case root == factsRoot && path == "":
-		m.all = true
+		m.allFacts = true
 	case root == factsRoot:
 		m.facts = append(m.facts, path)
 	case root == dataRoot && path == "":
@@ -78,7 +78,7 @@ func lookupPath(path string) (root string, keys []string, known bool) {
 
 // anything notes a read of a path that is computed.
 func (m *mentions) anything() {
-	m.all, m.allData = true, true
+	m.allFacts, m.allData = true, true
 	for _, root := range rootNames() {
 		m.root(root)
 	}
@@ -89,13 +89,13 @@ func (m *mentions) add(other *mentions) {
 		m.root(root)
 	}
 	m.facts, m.data = append(m.facts, other.facts...), append(m.data, other.data...)
-	m.all, m.allData = m.all || other.all, m.allData || other.allData
+	m.allFacts, m.allData = m.allFacts || other.allFacts, m.allData || other.allData
 	m.volatile = m.volatile || other.volatile
 	m.calls = append(m.calls, other.calls...)
 	m.paths = append(m.paths, other.paths...)
 }
 
-func (m *mentions) readsFacts() bool { return m.roots[factsRoot] || m.all }
+func (m *mentions) readsFacts() bool { return m.roots[factsRoot] || m.allFacts }
 
 // follow adds what the called templates can read, through their sources. A
 // template that cannot be read can be anything.
@@ -137,10 +137,8 @@ func (m *mentions) eachCalled(files *Files, visit func(call *renderCall, called 
 
 // result is what Facts returns: sorted paths, each once.
 func (m *mentions) result() (paths []string, all bool) {
-	if m.all {
+	if m.allFacts {
 		return nil, true
 	}
-	paths = slices.Clone(m.facts)
-	slices.Sort(paths)
-	return slices.Compact(paths), false
+	return distinct(m.facts), false
 }

@@ -175,7 +175,6 @@ type compilation struct {
 	unseenAll bool             // so are resources of types that nobody knows
 	size      int64            // of what has been made, in bytes
 	hints     int              // suggestions given for wrong references
-	making    *made            // what is being made of the properties of a resource
 	errs      yamlpos.Errors
 }
 

@@ -66,28 +66,49 @@ func (c Contents) Open(digest string) (io.ReadCloser, int64, error) {
 }
 
 // source is what preparing resources ask the controller for.
-func (p *compilation) source(r *manifest.Resource, env *templates.Env) modules.Source {
-	return modules.Source{File: p.file, Text: p.renderedText, Tree: p.tree(r, env), Download: p.download}
+// What they are given becomes part of m.
+func (p *compilation) source(m *made, r *manifest.Resource, env *templates.Env) modules.Source {
+	return modules.Source{
+		File: func(_ context.Context, name string) (modules.Content, error) { return m.file(p.at.sources, name) },
+		Text: func(_ context.Context, text string) (modules.Content, error) { return m.text(text), nil },
+		Tree: func(ctx context.Context, request modules.TreeRequest) (*modules.Tree, error) {
+			return p.tree(ctx, m, r, env, request)
+		},
+		Download: func(_ context.Context, request modules.Download) (modules.Content, error) {
+			return p.download(m, request)
+		},
+	}
 }
 
-func (p *compilation) renderedText(_ context.Context, text string) (modules.Content, error) {
+// text is the content of a rendered text.
+func (m *made) text(text string) modules.Content {
 	c := modules.TextContent(text)
 	if c.Size() <= modules.InlineLimit {
-		return c, nil
+		return c
 	}
-	p.take(&made{texts: map[string][]byte{c.SHA256(): []byte(text)}})
-	return c.Hashed(), nil
+	m.texts = with(m.texts, c.SHA256(), []byte(text))
+	m.size += c.Size()
+	return c.Hashed()
 }
 
-func (p *compilation) file(_ context.Context, name string) (modules.Content, error) {
-	c, err := p.at.sources.content(name)
+// file is the content of a file of the play.
+func (m *made) file(from *sources, name string) (modules.Content, error) {
+	c, err := from.content(name)
 	if err != nil {
 		return modules.Content{}, err
 	}
 	if _, here := c.Bytes(); !here {
-		p.take(&made{files: map[string]sourceFile{c.SHA256(): {p.at.sources, filepath.Clean(name), c.Size()}}})
+		m.files = with(m.files, c.SHA256(), sourceFile{from, filepath.Clean(name), c.Size()})
 	}
 	return c, nil
+}
+
+func with[V any](m map[string]V, key string, value V) map[string]V {
+	if m == nil {
+		m = map[string]V{}
+	}
+	m[key] = value
+	return m
 }
 
 // sources reads and hashes the files of a play's folder, each once per run.

@@ -149,8 +149,8 @@ func (f *fetched) open() (io.ReadCloser, int64, error) {
 }
 
 // download promises a file to the host. Nothing is got where nothing is applied.
-func (p *compilation) download(_ context.Context, request modules.Download) (modules.Content, error) {
-	p.unfit() // which download it is is the host's own
+func (p *compilation) download(m *made, request modules.Download) (modules.Content, error) {
+	m.unfit = true // which download it is is the host's own
 	if p.opts.Downloads == nil {
 		var none [sha256.Size]byte
 		return modules.PromisedContent(hex.EncodeToString(none[:])), nil
@@ -159,10 +159,7 @@ func (p *compilation) download(_ context.Context, request modules.Download) (mod
 	if err != nil {
 		return modules.Content{}, err
 	}
-	if p.out.Contents.downloads == nil {
-		p.out.Contents.from, p.out.Contents.downloads = p.opts.Downloads, map[string]*fetched{}
-	}
-	p.out.Contents.downloads[f.token] = f
+	m.downloads = with(m.downloads, f.token, f)
 	return modules.PromisedContent(f.token), nil
 }
 

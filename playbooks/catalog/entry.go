@@ -199,21 +199,22 @@ func (p *compilation) properties(ctx context.Context, r *manifest.Resource, e mo
 	if err != nil {
 		return nil, nil, err
 	}
-	p.making = &made{}
-	defer func() { p.making = nil }()
-	b, err = p.encode(ctx, r, e.Name, node, env)
+	what, err := p.encode(ctx, r, e.Name, node, env)
 	switch {
 	case err != nil && e.Sensitive:
-		err = withheld(err)
-	case err == nil && repeats:
-		p.making.properties = b
-		p.memo.remember(key, p.making)
+		return nil, nil, withheld(err)
+	case err != nil:
+		return nil, nil, err
+	case repeats:
+		p.memo.remember(key, what)
 	}
-	return node, b, err
+	p.take(what)
+	return node, what.properties, nil
 }
 
 // encode prepares and validates resolved properties and gives them as JSON.
-func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name string, node *yamlpos.Node, env *templates.Env) (json.RawMessage, error) {
+func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name string, node *yamlpos.Node, env *templates.Env) (*made, error) {
+	m := &made{}
 	res := r.Type.New()
 	if err := yamlpos.Decode(node, res); err != nil {
 		return nil, err
@@ -228,7 +229,7 @@ func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name str
 	tags := modules.CheckTags(res)
 	var unprepared error
 	if preparer, ok := res.(modules.Preparer); ok {
-		unprepared = preparer.Prepare(ctx, p.source(r, env))
+		unprepared = preparer.Prepare(ctx, p.source(m, r, env))
 	}
 	if placed, ok := errors.AsType[*templates.Error](unprepared); ok { // stands in a template
 		return nil, placed
@@ -236,14 +237,14 @@ func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name str
 	if err := errors.Join(tags, unprepared, res.Validate()); err != nil {
 		return nil, manifest.Positioned(r, node, err)
 	}
-	if full, ok := res.(modules.FullBuilder); ok && full.NeedsFull() {
-		p.take(&made{needsFull: true})
-	}
+	full, ok := res.(modules.FullBuilder)
+	m.needsFull = ok && full.NeedsFull()
 	b, err := json.Marshal(res)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name.Node.Pos(), err)
 	}
-	return b, nil
+	m.properties = b
+	return m, nil
 }
 
 // withheld takes the texts out of the errors of a sensitive resource: they may

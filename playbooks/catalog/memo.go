@@ -34,6 +34,8 @@ type made struct {
 	properties json.RawMessage
 	texts      map[string][]byte
 	files      map[string]sourceFile
+	downloads  map[string]*fetched
+	size       int64 // of the texts, in bytes
 	needsFull  bool
 	unfit      bool // there is more to it than this
 }
@@ -82,10 +84,7 @@ func (m *memo) remember(key memoKey, what *made) {
 
 func (m *memo) put(key memoKey, what *made) {
 	const overhead = 500 // bytes, of keys and maps
-	size := int64(overhead + len(what.properties))
-	for _, text := range what.texts {
-		size += int64(len(text))
-	}
+	size := int64(overhead+len(what.properties)) + what.size
 	if m.size += size; m.young == nil || m.size > maxMemo {
 		m.young, m.old, m.size = map[memoKey]*made{}, m.young, size
 	}
@@ -95,22 +94,10 @@ func (m *memo) put(key memoKey, what *made) {
 // take adds what was made, for this host or an equal one, to the catalog.
 func (p *compilation) take(what *made) {
 	c := &p.out.Contents
-	c.texts, c.files = merged(c.texts, what.texts), merged(c.files, what.files)
-	for _, text := range what.texts {
-		p.size += int64(len(text))
-	}
+	c.texts, c.files, c.downloads = merged(c.texts, what.texts), merged(c.files, what.files), merged(c.downloads, what.downloads)
+	c.from = p.opts.Downloads
+	p.size += what.size
 	p.out.NeedsFull = p.out.NeedsFull || what.needsFull
-	if m := p.making; m != nil {
-		m.texts, m.files = merged(m.texts, what.texts), merged(m.files, what.files)
-		m.needsFull = m.needsFull || what.needsFull
-	}
-}
-
-// unfit notes that what is being made cannot be used again.
-func (p *compilation) unfit() {
-	if p.making != nil {
-		p.making.unfit = true
-	}
 }
 
 func merged[V any](into, from map[string]V) map[string]V {

@@ -12,40 +12,38 @@ import (
 
 // tree renders a folder of templates for one host. Files that hold no expressions
 // are contents of the play's folder; the others are held until the host is done.
-func (p *compilation) tree(r *manifest.Resource, env *templates.Env) func(context.Context, modules.TreeRequest) (*modules.Tree, error) {
-	return func(ctx context.Context, request modules.TreeRequest) (*modules.Tree, error) {
-		p.unfit() // what its templates read is not among the inputs of the resource
-		parsed, err := r.Tree(p.at.files, request, p.at.tainted)
-		if err != nil {
-			return nil, inTree(err)
-		}
-		bounds := manifest.TreeBounds()
-		bounds.Size = min(bounds.Size, max(0, maxSize-p.size))
-		nodes, err := parsed.Render(ctx, withData(env, request.Data), request.SkipEmpty, bounds)
-		if err != nil {
-			return nil, inTree(err)
-		}
-		tree := &modules.Tree{Mode: directoryMode(parsed.Mode), Nodes: make([]modules.TreeNode, 0, len(nodes))}
-		for _, n := range nodes {
-			node := modules.TreeNode{Path: n.Path, Mode: n.Mode, Target: n.Target}
-			switch {
-			case n.Dir:
-				node.Mode = directoryMode(n.Mode)
-			case n.Target != "":
-			case n.Copy != "":
-				node.Mode |= ownerReads
-				node.Content, err = p.file(ctx, n.Copy)
-			default:
-				node.Mode |= ownerReads
-				node.Content, err = p.renderedText(ctx, n.Text)
-			}
-			if err != nil {
-				return nil, modules.Errorf("source", "%v", err)
-			}
-			tree.Nodes = append(tree.Nodes, node)
-		}
-		return tree, nil
+func (p *compilation) tree(ctx context.Context, m *made, r *manifest.Resource, env *templates.Env, request modules.TreeRequest) (*modules.Tree, error) {
+	m.unfit = true // what its templates read is not among the inputs of the resource
+	parsed, err := r.Tree(p.at.files, request, p.at.tainted)
+	if err != nil {
+		return nil, inTree(err)
 	}
+	bounds := manifest.TreeBounds()
+	bounds.Size = min(bounds.Size, max(0, maxSize-p.size))
+	nodes, err := parsed.Render(ctx, withData(env, request.Data), request.SkipEmpty, bounds)
+	if err != nil {
+		return nil, inTree(err)
+	}
+	tree := &modules.Tree{Mode: directoryMode(parsed.Mode), Nodes: make([]modules.TreeNode, 0, len(nodes))}
+	for _, n := range nodes {
+		node := modules.TreeNode{Path: n.Path, Mode: n.Mode, Target: n.Target}
+		switch {
+		case n.Dir:
+			node.Mode = directoryMode(n.Mode)
+		case n.Target != "":
+		case n.Copy != "":
+			node.Mode |= ownerReads
+			node.Content, err = m.file(p.at.sources, n.Copy)
+		default:
+			node.Mode |= ownerReads
+			node.Content = m.text(n.Text)
+		}
+		if err != nil {
+			return nil, modules.Errorf("source", "%v", err)
+		}
+		tree.Nodes = append(tree.Nodes, node)
+	}
+	return tree, nil
 }
 
 // What the host program needs of the files it keeps, if it is not root.
