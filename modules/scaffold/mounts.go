@@ -1,13 +1,11 @@
 package scaffold
 
 import (
-	"bufio"
 	"io"
 	"path"
-	"strconv"
-	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
 // mounts are the paths where file systems are mounted. They are read when
@@ -17,11 +15,8 @@ type mounts struct {
 	points map[string]bool
 }
 
-// mountInfo is where Linux tells (proc_pid_mountinfo(5)). Elsewhere there is no
-// such file, and rmdir(2) alone keeps mount points.
-const mountInfo = "/proc/self/mountinfo"
-
-// maxMountInfo bounds what is read of it, in bytes.
+// maxMountInfo bounds what is read of [mountinfo.File], in bytes. Where there is no
+// such file, rmdir(2) alone keeps mount points.
 const maxMountInfo = 16 << 20
 
 // mounted reports whether something is mounted at a path below the target. The
@@ -40,38 +35,20 @@ func (v *survey) mounted(name string) bool {
 func (m *mounts) has(files modules.FileReader, name string) bool {
 	if !m.read {
 		m.read = true
-		if file, err := files.Open(mountInfo); err == nil {
+		if file, err := files.Open(mountinfo.File); err == nil {
 			defer file.Close()
-			m.points = parseMounts(io.LimitReader(file, maxMountInfo))
+			text, _ := io.ReadAll(io.LimitReader(file, maxMountInfo)) // what there is of it counts
+			m.points = parseMounts(string(text))
 		}
 	}
 	return m.points[name]
 }
 
-// parseMounts takes the fifth word of each line.
-func parseMounts(r io.Reader) map[string]bool {
+// parseMounts gives the paths where something is mounted.
+func parseMounts(text string) map[string]bool {
 	points := map[string]bool{}
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		if words := strings.Fields(lines.Text()); len(words) > 4 {
-			points[unescaped(words[4])] = true
-		}
+	for m := range mountinfo.Parse(text) {
+		points[m.Point] = true
 	}
 	return points
-}
-
-// unescaped is a path without the octal escapes of blanks and backslashes.
-func unescaped(word string) string {
-	var b strings.Builder
-	for i := 0; i < len(word); i++ {
-		if word[i] == '\\' && i+3 < len(word) {
-			if n, err := strconv.ParseUint(word[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(word[i])
-	}
-	return b.String()
 }

@@ -14,6 +14,7 @@ import (
 	shellquote "github.com/kballard/go-shellquote"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/mountinfo"
 )
 
 // maxText bounds what is read of a file, a table of the kernel or a page, in bytes.
@@ -209,27 +210,18 @@ func (l looker) process() (finder, error) {
 }
 
 func (l looker) mount() (finder, error) {
-	text, err := l.read("/proc/self/mountinfo")
+	text, err := l.read(mountinfo.File)
 	if err != nil {
 		return nil, err
 	}
 	found := absent("exists")
-	for line := range strings.Lines(text) { // the last one that is mounted there is seen
-		head, tail, _ := strings.Cut(line, " - ")
-		before, after := strings.Fields(head), strings.Fields(tail)
-		if len(before) < 6 || len(after) < 3 || unescaped(before[4]) != path.Clean(l.rule.Name) {
-			continue
+	for m := range mountinfo.Parse(text) {
+		if m.Type != "" && m.Point == path.Clean(l.rule.Name) {
+			slices.Sort(m.Options)
+			found = of(map[string]any{"exists": true, "opts": slices.Compact(m.Options), "source": m.Source, "filesystem": m.Type})
 		}
-		options := append(strings.Split(before[5], ","), strings.Split(after[2], ",")...)
-		slices.Sort(options)
-		found = of(map[string]any{"exists": true, "opts": slices.Compact(options), "source": unescaped(after[1]), "filesystem": after[0]})
 	}
 	return found, nil
-}
-
-// unescaped reads a field of mountinfo, where blanks are octal (proc(5)).
-func unescaped(field string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(field)
 }
 
 func (l looker) service() (finder, error) {

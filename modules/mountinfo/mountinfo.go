@@ -1,0 +1,62 @@
+// Package mountinfo reads what Linux tells of the file systems that are mounted:
+// proc_pid_mountinfo(5).
+package mountinfo
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// File is where it is told. Other systems have no such file.
+const File = "/proc/self/mountinfo"
+
+// A Mount is one line. Of one that is cut off, only the point is known.
+type Mount struct {
+	Point   string   // where it is mounted
+	Options []string // of the mount, then of the file system
+	Type    string   // of the file system
+	Source  string   // such as a device
+}
+
+// Parse gives the mounts in the text, in its order: of several at one point, the
+// last is seen.
+func Parse(text string) iter.Seq[Mount] {
+	return func(yield func(Mount) bool) {
+		for line := range strings.Lines(text) {
+			if m, ok := parse(line); ok && !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+func parse(line string) (m Mount, ok bool) {
+	head, tail, _ := strings.Cut(line, " - ")
+	before, after := strings.Fields(head), strings.Fields(tail)
+	if len(before) < 5 {
+		return Mount{}, false
+	}
+	m.Point = unescaped(before[4])
+	if len(before) > 5 && len(after) > 2 {
+		m.Type, m.Source = after[0], unescaped(after[1])
+		m.Options = append(strings.Split(before[5], ","), strings.Split(after[2], ",")...)
+	}
+	return m, true
+}
+
+// unescaped is a word without the octal escapes of blanks and backslashes.
+func unescaped(word string) string {
+	var b strings.Builder
+	for i := 0; i < len(word); i++ {
+		if word[i] == '\\' && i+3 < len(word) {
+			if n, err := strconv.ParseUint(word[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(word[i])
+	}
+	return b.String()
+}
