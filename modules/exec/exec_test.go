@@ -133,15 +133,8 @@ func TestFailures(t *testing.T) {
 			"time is up", `{"name":"sleep 60","timeout":"20ms"}`,
 			`command: "sleep" timed out after 20ms and was killed`, "command timed out",
 		},
-		{
-			"no such user", `{"name":"true","user":"4000000000"}`,
-			`command: user "4000000000": no such account`, "command could not be run",
-		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if test.name == "no such user" && os.Geteuid() != 0 {
-				t.Skip("NOT TESTED: only root gets as far as this")
-			}
 			root := t.TempDir()
 			_, err := apply(t, test.properties, root, false)
 			require.EqualError(t, err, strings.ReplaceAll(test.err, "$ROOT", root))
@@ -150,6 +143,23 @@ func TestFailures(t *testing.T) {
 			require.Equal(t, test.redacted, r.Redacted())
 		})
 	}
+}
+
+// Root gets as far as starting a command as somebody who does not exist; anybody
+// else is told before that only root could.
+func TestNoSuchUser(t *testing.T) {
+	const properties = `{"name":"true","user":"4000000000"}`
+	if os.Geteuid() != 0 {
+		res := modtest.Decode(t, modules.Registry{exec.Type()}, "exec", properties, t.TempDir())
+		_, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+		require.EqualError(t, err, `user: running as user "4000000000" needs root: permission denied; use become`)
+		return
+	}
+	_, err := apply(t, properties, t.TempDir(), false)
+	require.EqualError(t, err, `command: user "4000000000": no such account`)
+	var r modules.Redactor
+	require.ErrorAs(t, err, &r)
+	require.Equal(t, "command could not be run", r.Redacted())
 }
 
 func TestRefreshIgnoresGuards(t *testing.T) {
