@@ -9,6 +9,9 @@ type converter struct {
 	full    bool // a bound is broken: the rest is not converted
 	anchors map[*yaml.Node]*anchor
 	errs    Errors
+
+	keyText  string // the key whose value is converted
+	plainTag string // see [PlainTag]; "" is none
 }
 
 // An anchor is what an alias stands for. Its node is nil while it is being
@@ -113,6 +116,7 @@ func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
 	var merge *Node // the << key
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := c.key(n.Content[i], depth)
+		c.keyText = key.Text
 		value, h := c.node(n.Content[i+1], depth)
 		height = max(height, h)
 		if c.full {

@@ -25,6 +25,7 @@ type Node struct {
 	// large for an int64 become a float64.
 	Value    any
 	Quoted   bool // in quotes, as a block, or tagged !!str: text whatever it looks like
+	Plain    bool // a scalar with the tag of [PlainTag]: text that nothing evaluates
 	Computed bool // made by [From]: the result of an expression, not written in the file
 	// Comment is what stands above and beside the node as YAML comments, without
 	// the leading # and blank, lines joined by newlines. It is set on the items of

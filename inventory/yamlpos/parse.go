@@ -22,12 +22,15 @@ const (
 //
 // The error is [Errors]: one for a syntax error, or all duplicate keys, unknown
 // tags and keys that are no scalars. A file beyond the bounds is refused.
-func Parse(file string, data []byte) ([]*Node, error) {
+func Parse(file string, data []byte, opts ...ParseOption) ([]*Node, error) {
 	if len(data) > maxSize {
 		return nil, Errors{{File: file, Msg: fmt.Sprintf("larger than %d MiB", maxSize>>20)}}
 	}
 	documents, syntax := decodeAll(data)
 	c := converter{file: file, anchors: map[*yaml.Node]*anchor{}}
+	for _, opt := range opts {
+		opt(&c)
+	}
 	nodes := make([]*Node, 0, len(documents))
 	for _, d := range documents {
 		nodes = append(nodes, c.document(d))
@@ -39,6 +42,15 @@ func Parse(file string, data []byte) ([]*Node, error) {
 		return nil, err
 	}
 	return nodes, nil
+}
+
+// A ParseOption changes how [Parse] reads a file.
+type ParseOption func(*converter)
+
+// PlainTag takes what has the tag for what it would be without it, but scalars for
+// text, whatever they look like: Ansible's !unsafe.
+func PlainTag(tag string) ParseOption {
+	return func(c *converter) { c.plainTag = tag }
 }
 
 // decodeAll gives the documents in front of a syntax error, and that error.

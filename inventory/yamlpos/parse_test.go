@@ -213,6 +213,10 @@ var parseErrors = []struct{ name, text, want string }{
 	{"at sign", "a: 1\nb: @x\n", "f.yml:2: found character that cannot start any token\n  hint: quote a text that begins with @"},
 	{"percent sign", "- %x\n", "f.yml:1: found character that cannot start any token\n  hint: quote a text that begins with %"},
 	{"unknown anchor", "a: 1\nb: *web\n", "f.yml:2:4: no anchor &web stands before *web\n  hint: quote a text that begins with *"},
+	{"unknown anchor that may be a password", "a: 1\nansible_become_pass: *web\n", "f.yml:2:22: no anchor stands before its alias (which is not shown: it may be a password)\n  hint: quote a text that begins with *"},
+	{"unknown anchor in quoted keys", "{\"Password\" : *web}\n", "f.yml:1:15: no anchor stands before its alias (which is not shown: it may be a password)\n  hint: quote a text that begins with *"},
+	{"unknown tag that may be a password", "a: {password: !hunter2 }\nb: {password: [!hunter2 x], c: !d x}\n", "f.yml:1:15: this tag is not supported (and not shown: it may be a password)\n  hint: quote a text that begins with !\nf.yml:2:16: this tag is not supported (and not shown: it may be a password)\n  hint: quote a text that begins with !\nf.yml:2:32: tag !d is not supported\n  hint: remove it"},
+	{"password of ansible-vault", "password: !vault x\n", "f.yml:1:11: tag !vault is not supported\n  hint: values encrypted by ansible-vault cannot be read yet"},
 	{"glob", "a: 1\nb: *.example.com\n", "f.yml:2: did not find expected alphabetic or numeric character\n  hint: quote a text that begins with *"},
 	{"open quote", "a: 1\nb: \"x\nc: y\n", "f.yml:2: found unexpected end of stream\n  hint: a quote is opened and not closed"},
 	{"control character", "a: b\nc: x\x01\n", "f.yml:2:5: not a text file: control characters are not allowed\n  hint: save the file as UTF-8 text"},
@@ -313,4 +317,17 @@ func TestRoundTripThroughYAML(t *testing.T) {
 	text, err := yaml.Marshal(n.Any())
 	require.NoError(t, err)
 	require.Equal(t, n.Any(), parseOne(t, string(text)).Any())
+}
+
+func TestPlainTag(t *testing.T) {
+	documents, err := Parse("f.yml", []byte("a: !unsafe 5\nb: !unsafe [1]\nc: !unsafe {d: \"{{ x }}\"}\n"), PlainTag("!unsafe"))
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"a": "5", "b": []any{int64(1)}, "c": map[string]any{"d": "{{ x }}"}}, documents[0].Any())
+	require.True(t, documents[0].Get("a").Quoted)
+	require.True(t, documents[0].Get("a").Plain)
+	require.False(t, documents[0].Get("b").Items[0].Plain)
+	_, err = Parse("f.yml", []byte("a: !unsafe 5\nb: !other x\n"), PlainTag("!unsafe"))
+	require.EqualError(t, err, "f.yml:2:4: tag !other is not supported\n  hint: remove it")
+	_, err = Parse("f.yml", []byte("a: !unsafe 5\n"))
+	require.EqualError(t, err, "f.yml:1:4: tag !unsafe is not supported\n  hint: remove it")
 }

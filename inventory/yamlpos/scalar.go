@@ -2,6 +2,7 @@ package yamlpos
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -23,9 +24,15 @@ func (c *converter) scalar(out *Node, n *yaml.Node) {
 		}
 		out.Value = value
 	default:
+		if c.isPlain(n) {
+			out.Quoted, out.Plain = true, true
+			return
+		}
 		c.refuseTag(out, n)
 	}
 }
+
+func (c *converter) isPlain(n *yaml.Node) bool { return c.plainTag != "" && n.Tag == c.plainTag }
 
 // resolve gives the value that yaml.v3 finds for a scalar of the core schema.
 func resolve(n *yaml.Node) (any, error) {
@@ -43,10 +50,15 @@ func resolve(n *yaml.Node) (any, error) {
 }
 
 func (c *converter) checkTag(out *Node, n *yaml.Node, want string) {
-	if n.Tag != want {
+	if n.Tag != want && !c.isPlain(n) {
 		c.refuseTag(out, n)
 	}
 }
+
+// secretKeys is how keys end whose values may be passwords, which no error shows.
+const secretKeys = `(?i)pass(?:word|wd|phrase)?`
+
+var secretKey = regexp.MustCompile(secretKeys + `$`)
 
 func (c *converter) refuseTag(out *Node, n *yaml.Node) {
 	hint := "remove it"
@@ -55,6 +67,11 @@ func (c *converter) refuseTag(out *Node, n *yaml.Node) {
 		hint = "name a file instead, or write the text"
 	case "!vault":
 		hint = "values encrypted by ansible-vault cannot be read yet"
+	default:
+		if secretKey.MatchString(c.keyText) {
+			c.errs.Add(out.Errorf("quote a text that begins with !", "this tag is not supported (and not shown: it may be a password)"))
+			return
+		}
 	}
 	c.errs.Add(out.Errorf(hint, "tag %s is not supported", n.Tag))
 }

@@ -30,6 +30,9 @@ func syntaxError(file string, data []byte, err error) *Error {
 	}
 	if m := unknownAnchor.FindStringSubmatch(problem); m != nil {
 		e.Msg = "no anchor &" + m[1] + " stands before *" + m[1]
+		if isSecretAlias(data, m[1]) {
+			e.Msg = "no anchor stands before its alias (which is not shown: it may be a password)"
+		}
 		e.Line, e.Column = positionOf(data, bytes.Index(data, []byte("*"+m[1])))
 		e.Hint = "quote a text that begins with *"
 		return e
@@ -42,6 +45,12 @@ func syntaxError(file string, data []byte, err error) *Error {
 	}
 	e.Hint = hintFor(line, problem)
 	return e
+}
+
+// isSecretAlias reports whether an alias stands where a password may be meant.
+func isSecretAlias(data []byte, name string) bool {
+	found, err := regexp.Match(secretKeys+`["']?\s*:\s*\*`+regexp.QuoteMeta(name), data)
+	return found || err != nil
 }
 
 // hintFor looks for the usual cause of a problem in the line that has it.

@@ -1,0 +1,53 @@
+package nodeset
+
+import (
+	"regexp"
+	"strings"
+)
+
+var setForm = regexp.MustCompile(`^[0-9]+(?:[-,/][0-9]+)+$`)
+
+// IsSet reports whether what stands between two brackets looks like a node set of
+// more than one number. [Set] may find something wrong with it.
+func IsSet(spec string) bool { return setForm.MatchString(spec) }
+
+// Set expands what stands between the brackets of a folded node set, as ClusterShell
+// writes it: 1-3, 09-11, 1,3-5, 1-10/2. Leading zeros are part of a name, so both
+// ends of a range must have them in the same width. The error is [Error].
+func Set(spec string) ([]string, error) {
+	var list []string
+	for item := range strings.SplitSeq(spec, ",") {
+		values, err := nodeRange(spec, item)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, values...); len(list) > MaxNames {
+			return nil, tooMany()
+		}
+	}
+	return list, nil
+}
+
+const setHint = "a node set is written [1-3,7], or [1-9/2] with a step"
+
+func nodeRange(spec, item string) ([]string, error) {
+	bounds, step, stepped := strings.Cut(item, "/")
+	begin, end, isRange := strings.Cut(bounds, "-")
+	if !isRange {
+		end = begin
+	}
+	if !stepped {
+		step = "1"
+	}
+	switch {
+	case !isDigits(begin) || !isDigits(end) || !isDigits(step) || atoi(step) < 1:
+		return nil, failure(setHint, "[%s]: %q is no number or range of numbers", spec, item)
+	case len(begin) != len(end) && (isPadded(begin) || isPadded(end)):
+		return nil, failure("write leading zeros at both ends or at none", "[%s]: %s and %s differ in width", spec, begin, end)
+	case atoi(begin) > atoi(end):
+		return nil, failure(setHint, "[%s]: %s is greater than %s", spec, begin, end)
+	}
+	return numberRange(spec, begin, end, atoi(step))
+}
+
+func isPadded(number string) bool { return len(number) > 1 && number[0] == '0' }
