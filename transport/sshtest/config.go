@@ -32,6 +32,8 @@ type Config struct {
 	NoSFTP    bool          // there is no SFTP subsystem
 	Fault     Fault         // what it does wrong
 	KillAfter int64         // bytes sent until every connection is cut; 0 is never
+	// Auth changes how clients may log in; nil leaves it at their keys.
+	Auth func(*ssh.ServerConfig)
 	// RejectAuth refuses every key.
 	RejectAuth bool
 	Drop       int64 // so many connections are closed at once, before any others are served
@@ -79,6 +81,9 @@ func fault(f Fault) Option { return func(c *Config) { c.Fault = f } }
 
 // RejectAuth makes a server that lets nobody in.
 func RejectAuth() Option { return func(c *Config) { c.RejectAuth = true } }
+
+// Auth changes how clients may log in.
+func Auth(change func(*ssh.ServerConfig)) Option { return func(c *Config) { c.Auth = change } }
 
 // Noise is printed on standard output before each command.
 func Noise(text string) Option { return func(c *Config) { c.Noise = text } }

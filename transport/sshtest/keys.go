@@ -1,9 +1,14 @@
 package sshtest
 
 import (
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"encoding/pem"
+	"strings"
+	"testing"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -20,4 +25,37 @@ func newKey() (ssh.Signer, []byte, error) {
 	}
 	signer, err := ssh.NewSignerFromKey(private)
 	return signer, pem.EncodeToMemory(block), err
+}
+
+// NewKey makes a key of a type: rsa, ecdsa, or ed25519, which "" is too.
+func NewKey(tb testing.TB, keyType string) ssh.Signer {
+	tb.Helper()
+	var key any
+	var err error
+	switch keyType {
+	case "rsa":
+		key, err = rsa.GenerateKey(rand.Reader, 2048)
+	case "ecdsa":
+		key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	default:
+		_, key, err = ed25519.GenerateKey(rand.Reader)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return signer
+}
+
+// PublicLine is the public key of a signer as a .pub file has it, without the end of
+// the line. That of a certificate is the key it is about.
+func PublicLine(s ssh.Signer) string {
+	key := s.PublicKey()
+	if cert, ok := key.(*ssh.Certificate); ok {
+		key = cert.Key
+	}
+	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
 }

@@ -139,6 +139,9 @@ func (s *Server) makeKeys(dir string) error {
 			return nil, nil
 		},
 	}
+	if s.config.Auth != nil {
+		s.config.Auth(s.ssh)
+	}
 	if len(s.config.HostKeys) == 0 {
 		host, _, err := newKey()
 		if err != nil {

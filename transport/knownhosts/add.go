@@ -1,0 +1,118 @@
+package knownhosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport/keys"
+)
+
+// Accept adds an unknown key to the own file. That is locked and, if another process
+// has changed it, read again first: if that one has added a different key, it counts.
+// The errors are those of [View.Check], and those of writing.
+func (v *View) Accept(ctx context.Context, h Host, key ssh.PublicKey) error {
+	own := v.files.Own
+	if own == "" {
+		return fmt.Errorf("%w: %s, and there is no file to add it to", ErrUnknown, keys.Fingerprint(key))
+	}
+	v.store.adding.Lock()
+	defer v.store.adding.Unlock()
+	f, err := openLocked(ctx, own)
+	if err != nil {
+		return fmt.Errorf("adding the host key to %s: %w", own, err)
+	}
+	defer f.Close() // also unlocks
+	if err := v.store.refresh(own, f); err != nil {
+		return err
+	}
+	if err := v.Check(h, key); !errors.Is(err, ErrUnknown) {
+		return err
+	}
+	line := h.Line(key) + "\n"
+	if err := appendText(f, line); err != nil {
+		return fmt.Errorf("adding the host key to %s: %w", own, err)
+	}
+	return v.store.added(own, f, line)
+}
+
+// Trusted is keys of a host that somebody vouches for.
+type Trusted struct {
+	Host  Host
+	Files Files
+	Keys  []ssh.PublicKey
+}
+
+// Trust adds keys to the files of their hosts: to each file all of them at once, with
+// its lock held. A host that has become known in the meantime is left alone. The
+// errors are those of the hosts, in their order; they are nil for all if everything
+// was added. They are [ErrNoFile], those of [View.Judge], and those of writing.
+func (s *Store) Trust(ctx context.Context, hosts []Trusted) []error {
+	errs := make([]error, len(hosts))
+	var files []string
+	byFile := map[string][]int{}
+	for i, h := range hosts {
+		own := h.Files.Own
+		if own == "" {
+			errs[i] = ErrNoFile
+			continue
+		}
+		if byFile[own] == nil {
+			files = append(files, own)
+		}
+		byFile[own] = append(byFile[own], i)
+	}
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	for _, own := range files {
+		if err := s.trustIn(ctx, own, hosts, byFile[own], errs); err != nil {
+			for _, i := range byFile[own] {
+				errs[i] = fmt.Errorf("adding to %s: %w", own, err)
+			}
+		}
+	}
+	return errs
+}
+
+// trustIn adds the keys of those of the hosts that have the same file.
+func (s *Store) trustIn(ctx context.Context, own string, hosts []Trusted, these []int, errs []error) error {
+	f, err := openLocked(ctx, own)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // also unlocks
+	if err := s.refresh(own, f); err != nil {
+		return err
+	}
+	var lines strings.Builder
+	added := map[string]bool{}
+	for _, i := range these {
+		h := hosts[i]
+		view, err := s.Open(h.Files)
+		if err != nil {
+			return err
+		}
+		var where string
+		where, errs[i] = view.Judge(h.Host, h.Keys)
+		if errs[i] != nil || where != "" {
+			continue
+		}
+		for _, key := range h.Keys {
+			line := h.Host.Name + " " + string(key.Marshal())
+			if !added[line] {
+				added[line] = true
+				lines.WriteString(h.Host.Line(key) + "\n")
+			}
+		}
+	}
+	if lines.Len() == 0 {
+		return nil
+	}
+	if err := appendWhole(f, lines.String()); err != nil {
+		return err
+	}
+	return s.reread(own)
+}

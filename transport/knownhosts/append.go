@@ -1,0 +1,179 @@
+package knownhosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// lockPoll is how often a lock that another process holds is tried again.
+const lockPoll = 20 * time.Millisecond
+
+// openLocked opens a file for appending, makes it if it is missing, and waits for
+// its lock.
+func openLocked(ctx context.Context, file string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return nil, err
+	}
+	for {
+		f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		if err := lock(ctx, f); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("locking: %w", err)
+		}
+		if isAt(f, file) {
+			return f, nil
+		}
+		f.Close() // whoever had the lock has put another file in its place
+	}
+}
+
+func lock(ctx context.Context, f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		select {
+		case <-time.After(lockPoll):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// isAt reports whether an open file is still the one at its path.
+func isAt(f *os.File, file string) bool {
+	open, err := f.Stat()
+	there, err2 := os.Stat(file)
+	return err == nil && err2 == nil && os.SameFile(open, there)
+}
+
+// appendText adds lines in one write. A reader that comes in the middle of it sees
+// a line that it cannot read, which names no key.
+func appendText(f *os.File, lines string) error {
+	begin, err := lineStart(f)
+	if err == nil {
+		_, err = f.WriteString(begin + lines)
+	}
+	return err
+}
+
+// lineStart is what has to go before a new line at the end of the file.
+func lineStart(f *os.File) (string, error) {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil || end == 0 {
+		return "", err
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, end-1); err != nil {
+		return "", err
+	}
+	if last[0] != '\n' {
+		return "\n", nil
+	}
+	return "", nil
+}
+
+// appendWhole adds lines so that a reader sees none of them or all: a copy of the
+// locked file takes its place, with its owner and mode, where its symbolic link
+// leads. A file that cannot be replaced, since its folder is not writable or it is
+// a mount of its own, gets them in one write instead.
+func appendWhole(f *os.File, lines string) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() { // root could replace /dev/null
+		return errors.New("it is no regular file")
+	}
+	path, err := filepath.EvalSymlinks(f.Name())
+	if err != nil {
+		return err
+	}
+	for {
+		replaced, err := replaceWith(f, path, lines)
+		switch {
+		case replaced:
+			return nil
+		case err == nil: // somebody without the lock has added to it: once more
+		case isFixed(err):
+			return appendText(f, lines)
+		default:
+			return err
+		}
+	}
+}
+
+// isFixed reports whether a file has to stay where it is.
+func isFixed(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EXDEV)
+}
+
+// replaceWith puts the file with lines at its end at path. It returns false if the
+// file has grown meanwhile, as ssh takes no lock.
+func replaceWith(f *os.File, path string, lines string) (replaced bool, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, info.Size()))
+	if err != nil {
+		return false, err
+	}
+	begin, err := lineStart(f)
+	if err != nil {
+		return false, err
+	}
+	fresh, err := os.CreateTemp(filepath.Dir(path), ".known_hosts-*")
+	if err != nil {
+		return false, err
+	}
+	defer os.Remove(fresh.Name()) // fails once it has been renamed
+	defer fresh.Close()
+	if err := fill(fresh, info, append(append(text, begin...), lines...)); err != nil {
+		return false, err
+	}
+	if now, err := f.Stat(); err != nil || now.Size() != info.Size() {
+		return false, err
+	}
+	if err := os.Rename(fresh.Name(), path); err != nil {
+		return false, err
+	}
+	return true, syncFolder(filepath.Dir(path))
+}
+
+// fill writes text and makes a file what info says of another one.
+func fill(f *os.File, info fs.FileInfo, text []byte) error {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if ok && (int(owner.Uid) != os.Geteuid() || int(owner.Gid) != os.Getegid()) {
+		if err := f.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
+			return err
+		}
+	}
+	if err := f.Chmod(info.Mode().Perm()); err != nil {
+		return err
+	}
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

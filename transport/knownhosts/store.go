@@ -1,0 +1,127 @@
+package knownhosts
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// A Store holds the known_hosts files of a run, each parsed once. The zero value
+// works; it must not be copied after first use. All methods may be called from many
+// goroutines.
+type Store struct {
+	mu      sync.Mutex
+	files   map[string]*parsed
+	revoked map[string][]entry // the files of revoked keys
+	// adding is held while a key is added, so that hosts of this process do not
+	// wait for each other's file lock.
+	adding sync.Mutex
+}
+
+// Files are those that count for a host.
+type Files struct {
+	Own string // keys are added to it; "" is none
+	// Read are known_hosts files in their order, Own among them. Those that do not
+	// exist are empty.
+	Read []string
+	// Revoked is a file of public keys, one a line, that no host may have; "" is
+	// none. Without it nobody knows which are, so it must exist.
+	Revoked string
+}
+
+// Open gives a view of files as one. The error is a [FileError].
+func (s *Store) Open(f Files) (*View, error) {
+	v := &View{store: s, files: f}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, path := range f.Read {
+		if s.files[path] != nil {
+			continue
+		}
+		if err := s.read(path); err != nil {
+			return nil, err
+		}
+	}
+	if f.Revoked == "" {
+		return v, nil
+	}
+	var err error
+	v.revoked, err = s.openRevoked(f.Revoked)
+	return v, err
+}
+
+// read parses a file again. The caller holds mu.
+func (s *Store) read(path string) error {
+	info, err := os.Stat(path) // before the reading: what is added between is seen as new later
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &FileError{Path: path, Err: withoutPath(err)}
+	}
+	if s.files == nil {
+		s.files = make(map[string]*parsed)
+	}
+	s.files[path] = newParsed(path, info, text)
+	return nil
+}
+
+// refresh parses a file again that has changed since. It is open and locked.
+func (s *Store) refresh(path string, f *os.File) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if known := s.files[path]; known != nil && known.isAt(info) {
+		return nil
+	}
+	return s.read(path)
+}
+
+// reread parses a file again.
+func (s *Store) reread(path string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.read(path)
+}
+
+// added takes in a line that has just been added to the file. Parsing all of it
+// for each of thousands of new hosts would take minutes.
+func (s *Store) added(path string, f *os.File, line string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	known := s.files[path]
+	if known == nil || known.info == nil || info.Size() != known.info.Size()+int64(len(line)) {
+		return s.read(path)
+	}
+	known.add(info, parse(path, []byte(line)), 1)
+	return nil
+}
+
+// openRevoked reads a file of revoked keys once. The caller holds mu.
+func (s *Store) openRevoked(path string) ([]entry, error) {
+	if entries, ok := s.revoked[path]; ok {
+		return entries, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &FileError{Path: path, Revoked: true, Err: withoutPath(err)}
+	}
+	entries, err := parseRevoked(path, text)
+	if err != nil {
+		return nil, err
+	}
+	if s.revoked == nil {
+		s.revoked = make(map[string][]entry)
+	}
+	s.revoked[path] = entries
+	return entries, nil
+}

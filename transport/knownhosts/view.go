@@ -1,0 +1,125 @@
+package knownhosts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport/keys"
+)
+
+// A View is what files say together. It stays up to date with what is added through
+// its Store.
+type View struct {
+	store   *Store
+	files   Files
+	revoked []entry // of the file of revoked keys
+}
+
+// Own is the file that keys are added to; "" is none.
+func (v *View) Own() string { return v.files.Own }
+
+// about gives the lines for a host, and all revoked keys: whatever host a revoked
+// key was written down for, nobody should use it.
+func (v *View) about(h Host) (known, authorities, revokedKeys []entry) {
+	name := strings.ToLower(h.Name)
+	v.store.mu.Lock()
+	defer v.store.mu.Unlock()
+	revokedKeys = slices.Clone(v.revoked)
+	for _, path := range v.files.Read {
+		p := v.store.files[path]
+		for _, i := range p.revoked {
+			revokedKeys = append(revokedKeys, p.entries[i])
+		}
+		for _, e := range p.about(name) {
+			if e.marker == certAuthority {
+				authorities = append(authorities, e)
+			} else {
+				known = append(known, e)
+			}
+		}
+	}
+	return known, authorities, revokedKeys
+}
+
+// Knows reports whether there is a key or an authority for the host.
+func (v *View) Knows(h Host) bool {
+	known, authorities, _ := v.about(h)
+	return len(known)+len(authorities) > 0
+}
+
+// Check returns nil for a key of the host. A certificate is good if a known authority
+// has signed it for this host, or if its key is known by itself. The error wraps
+// [ErrUnknown] or [ErrRevoked], or is a [ChangedError].
+func (v *View) Check(h Host, key ssh.PublicKey) error {
+	known, authorities, revokedKeys := v.about(h)
+	if err := notRevoked(key, revokedKeys); err != nil {
+		return err
+	}
+	if hasKey(known, keys.Plain(key)) {
+		return nil
+	}
+	var certErr error
+	if cert, ok := key.(*ssh.Certificate); ok {
+		if certErr = checkCertificate(h.Principal, cert, authorities); certErr == nil {
+			return nil
+		}
+	}
+	switch {
+	case len(known) > 0:
+		return &ChangedError{Key: key, Lines: places(known), Also: certErr}
+	case certErr != nil:
+		return fmt.Errorf("%w: %s: %w", ErrUnknown, keys.Fingerprint(key), certErr)
+	}
+	return fmt.Errorf("%w: %s", ErrUnknown, keys.Fingerprint(key))
+}
+
+func hasKey(entries []entry, key ssh.PublicKey) bool {
+	return slices.ContainsFunc(entries, func(e entry) bool { return keys.Same(e.key, key) })
+}
+
+// notRevoked holds a key, and what has certified it, against the revoked ones.
+func notRevoked(key ssh.PublicKey, revokedKeys []entry) error {
+	cert, isCert := key.(*ssh.Certificate)
+	for _, e := range revokedKeys {
+		if keys.Same(e.key, keys.Plain(key)) || isCert && keys.Same(e.key, cert.SignatureKey) {
+			return fmt.Errorf("%w: %s in %s", ErrRevoked, keys.Fingerprint(e.key), e.where())
+		}
+	}
+	return nil
+}
+
+// Judge holds all keys that a host has shown, certificates not among them, against
+// the files: where the line is that has one of them, FILE:LINE, "" for a new host, or
+// what makes it suspect, as Check does. A key of a type of which another one is known
+// is suspect also if the host has a known key besides.
+func (v *View) Judge(h Host, shown []ssh.PublicKey) (where string, err error) {
+	known, _, revokedKeys := v.about(h)
+	for _, key := range shown {
+		if err := notRevoked(key, revokedKeys); err != nil {
+			return "", err
+		}
+		if others := replaced(known, key); len(others) > 0 {
+			return "", &ChangedError{Key: key, Lines: others}
+		}
+	}
+	for _, e := range known {
+		if slices.ContainsFunc(shown, func(key ssh.PublicKey) bool { return keys.Same(e.key, key) }) {
+			return e.where(), nil
+		}
+	}
+	if len(known) == 0 {
+		return "", nil
+	}
+	return "", &ChangedError{Key: shown[0], Lines: places(known)}
+}
+
+// replaced are the lines with other keys of the type of key, if no line has key.
+func replaced(known []entry, key ssh.PublicKey) []string {
+	if hasKey(known, key) {
+		return nil
+	}
+	return places(slices.DeleteFunc(slices.Clone(known), func(e entry) bool { return e.key.Type() != key.Type() }))
+}

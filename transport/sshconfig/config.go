@@ -1,0 +1,142 @@
+package sshconfig
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+)
+
+// A Config is configuration that has been read. Its methods may be called from many
+// goroutines.
+type Config struct {
+	env      Environment
+	segments []segment
+	// Most large files are lists of Host lines with one name each: named has the
+	// segments that count for a name alone, and others all that do not.
+	named    map[string][]int
+	others   []int
+	warnings []string
+
+	once  sync.Once
+	local []netip.Addr
+
+	running sync.Mutex
+	ran     map[string]execution
+
+	reading sync.Mutex
+	given   map[Given]*directive
+}
+
+// Warnings are about the files as such.
+func (c *Config) Warnings() []string { return c.warnings }
+
+func (c *Config) index() {
+	c.named = map[string][]int{}
+	for i, s := range c.segments {
+		names, ok := []string(nil), false
+		if s.block.condition != nil && !s.unknown {
+			names, ok = s.block.condition.literals()
+		}
+		if !ok {
+			c.others = append(c.others, i)
+			continue
+		}
+		for _, name := range names {
+			if list := c.named[name]; len(list) == 0 || list[len(list)-1] != i {
+				c.named[name] = append(list, i)
+			}
+		}
+	}
+}
+
+// about lists the segments that may count for a host, in the order of the files.
+func (c *Config) about(host string) []int {
+	named := c.named[host]
+	if len(named) == 0 {
+		return c.others
+	}
+	all := slices.Concat(c.others, named)
+	slices.Sort(all)
+	return all
+}
+
+// A Query asks about one host.
+type Query struct {
+	Host string // as ssh would be given it: what Host lines are compared with
+	User string // the login name if it is settled; "" leaves it to the configuration
+	Port int    // likewise; 0 leaves it
+	// Given are options as after -o, which count more than all files.
+	Given []Given
+}
+
+// A Given is an option that is not from a file.
+type Given struct {
+	Name, Value string
+	At          string // where it is from
+}
+
+// Settings are what a configuration comes to for one host.
+type Settings struct {
+	host     string
+	login    string
+	port     string
+	set      [options]*Setting
+	hops     []Hop
+	warnings []string
+}
+
+// A Setting is one option with its values.
+type Setting struct {
+	Option Option
+	// Values are one for most options, the files for those that name files, the hops
+	// of ProxyJump. Tokens and ~ are replaced. Flags are yes or no, times are seconds
+	// in decimal.
+	Values []string
+	// Origins are the places (file:line, or that of a [Given]) of the values, one
+	// each. An empty one is what the query said.
+	Origins []string
+}
+
+// Host is the name or address to dial: HostName, or the name that was asked for.
+func (s *Settings) Host() string { return s.host }
+
+// Setting gives an option, nil if nothing sets it.
+func (s *Settings) Setting(o Option) *Setting { return s.set[o] }
+
+// Values are those of an option, nil if nothing sets it. They must not be changed.
+func (s *Settings) Values(o Option) []string {
+	if s.set[o] == nil {
+		return nil
+	}
+	return s.set[o].Values
+}
+
+// Text is the first value of an option, "" if nothing sets it.
+func (s *Settings) Text(o Option) string {
+	if v := s.Values(o); len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// Origin is where the first value of an option is from.
+func (s *Settings) Origin(o Option) string {
+	if s.set[o] == nil {
+		return ""
+	}
+	return s.set[o].Origins[0]
+}
+
+// Hops are those of ProxyJump, outermost first.
+func (s *Settings) Hops() []Hop { return s.hops }
+
+// Warnings name what has been left out: lines that have no effect here though they
+// would matter, and commands that were not run.
+func (s *Settings) Warnings() []string { return s.warnings }
+
+func (s *Settings) warn(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(s.warnings, text) {
+		s.warnings = append(s.warnings, text)
+	}
+}
