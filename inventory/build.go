@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ccm-push/ccm-push/inventory/nodeset"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -16,13 +17,15 @@ type builder struct {
 	errs   yamlpos.Errors
 	listed int // hosts named so far, repetitions counted
 	notes  notes
+
+	folders []varFolder // that may have group_vars and host_vars, low to high
 }
 
 type edge struct{ parent, child *Group }
 
-func newBuilder() *builder {
+func newBuilder(o Options) *builder {
 	b := &builder{
-		inv:   &Inventory{hostOf: map[string]*Host{}, groupOf: map[string]*Group{}},
+		inv:   &Inventory{hostOf: map[string]*Host{}, groupOf: map[string]*Group{}, options: o},
 		edges: map[edge]*yamlpos.Node{},
 	}
 	b.link(b.group(allGroup, nil), b.group(ungrouped, nil), nil)
@@ -36,13 +39,16 @@ func (b *builder) document(n *yamlpos.Node) {
 		return
 	}
 	if plugin := n.Get("plugin"); plugin != nil {
-		b.errs.Add(plugin.Errorf("name a YAML file that lists the hosts", "inventory plugins are not supported yet"))
+		b.errs.Add(plugin.Errorf(pluginHint, "inventory plugins are not supported"))
 		return
 	}
 	for _, p := range n.Pairs {
 		b.groupBody(p.Key, p.Value)
 	}
 }
+
+// pluginHint names what does the same: Ansible itself may run its plugin.
+const pluginHint = "make a script that prints the hosts as JSON, such as #!/bin/sh and then exec ansible-inventory -i THIS-FILE --list, and name that with -i"
 
 // group finds a group or makes it. at is where it is named.
 func (b *builder) group(name string, at *yamlpos.Node) *Group {
@@ -137,6 +143,9 @@ func isNull(n *yamlpos.Node) bool {
 	return n == nil || n.Kind == yamlpos.Scalar && n.Value == nil
 }
 
+// maxHosts bounds the hosts that an inventory lists, repetitions counted.
+const maxHosts = nodeset.MaxNames
+
 // hosts takes one key below hosts:, which may stand for a range of hosts that
 // all get what is written below it.
 func (b *builder) hosts(g *Group, key, body *yamlpos.Node) {
@@ -145,18 +154,23 @@ func (b *builder) hosts(g *Group, key, body *yamlpos.Node) {
 		b.errs.Add(err)
 		return
 	}
-	if b.listed += len(names); b.listed > maxExpansion {
-		b.errs.Add(key.Errorf("", "more than %d hosts are listed", maxExpansion))
+	if b.listed += len(names); b.listed > maxHosts {
+		b.errs.Add(key.Errorf("", "more than %d hosts are listed", maxHosts))
 		return
 	}
 	l := b.hostLayer(key, port, body)
 	for _, name := range names {
 		h := b.host(name, key)
 		h.layer.add(l)
-		if !slices.Contains(h.direct, g) {
-			h.direct = append(h.direct, g)
-			g.hosts = append(g.hosts, h)
-		}
+		b.member(g, h)
+	}
+}
+
+// member puts a host into a group, once.
+func (b *builder) member(g *Group, h *Host) {
+	if !slices.Contains(h.direct, g) {
+		h.direct = append(h.direct, g)
+		g.hosts = append(g.hosts, h)
 	}
 }
 
@@ -177,14 +191,15 @@ func hostNames(key *yamlpos.Node) (names []string, port *yamlpos.Node, err error
 	}
 	text, digits := splitPort(key.Text)
 	if digits != "" {
-		if _, err := parsePort("port", digits); err != nil {
+		number, err := parsePort("port", digits)
+		if err != nil {
 			return nil, nil, key.Errorf("", "host %q: %s", key.Text, err)
 		}
-		port = portVar(key, digits)
+		port = portVar(key, number)
 	}
-	names, err = expandRanges(text, hostRange)
-	if te, ok := errors.AsType[*textError](err); ok {
-		return nil, nil, key.Errorf(te.hint, "host %q: %s", key.Text, te.msg)
+	names, err = nodeset.ExpandRanges(text, nodeset.HostRange)
+	if e, ok := errors.AsType[*nodeset.Error](err); ok {
+		return nil, nil, key.Errorf(e.Hint, "host %q: %s", key.Text, e.Msg)
 	}
 	for _, name := range names {
 		if err := checkHostName(key, name); err != nil {
@@ -195,8 +210,8 @@ func hostNames(key *yamlpos.Node) (names []string, port *yamlpos.Node, err error
 }
 
 // portVar is the variable that a port in a host key stands for, as in Ansible.
-func portVar(key *yamlpos.Node, digits string) *yamlpos.Node {
-	return yamlpos.From(key, map[string]any{"ansible_port": atoi(digits)})
+func portVar(key *yamlpos.Node, port int) *yamlpos.Node {
+	return yamlpos.From(key, map[string]any{"ansible_port": port})
 }
 
 // link makes child a child of parent, once.
@@ -223,7 +238,9 @@ func (b *builder) finish() (*Inventory, error) {
 	}
 	setDepths(b.inv.groups)
 	b.collectUngrouped()
-	setMergeOrder(b.inv.hosts)
+	b.implicitLocalhost()
+	b.varFiles()
+	b.setMergeOrder()
 	b.checkJumps()
 	if err := b.errs.Err(); err != nil {
 		return nil, err
@@ -242,6 +259,10 @@ func (b *builder) nameClashes() {
 		where := "a group that always exists"
 		if g.first != nil {
 			where = fmt.Sprintf("a group at %s", g.first.Pos())
+		}
+		if b.inv.options.AllowNameClash {
+			b.notes.add(h.first, "%q is a host and %s: a pattern means the host", h.Name, where)
+			continue
 		}
 		b.errs.Add(h.first.Errorf("rename one of them: a pattern could mean either", "%q is a host and %s", h.Name, where))
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/ccm-push/ccm-push/inventory/nodeset"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -25,10 +26,22 @@ type Connection struct {
 	ConnectTimeout  time.Duration // dial, handshake and login
 	Become          bool          // escalate; Pos["become"] tells false from not set
 	BecomeUser      string
-	BecomeMethod    string // "sudo"
+	BecomeMethod    string // "sudo", "su" or "doas"
+	// Password and BecomePassword are secrets: they are no variables of the host,
+	// and nothing may show them.
+	Password, BecomePassword string
+	Local                    bool     // the controller itself, without SSH
+	Options                  []Option // of ssh, which the other fields do not say
 	// Pos has the position ("file:line:column") of every value that is set, under
 	// its key in a connect map, or "host_key_checking" and "connect_timeout".
 	Pos map[string]string
+}
+
+// An Option is one that ssh would have got with -o, as ssh_config(5) has it.
+type Option struct {
+	Name  string // as written
+	Value string
+	Pos   string // file:line:column
 }
 
 // A setting is one key of a layer that says something about the connection.
@@ -50,8 +63,10 @@ const (
 
 // A field is a value for one field of a connection.
 type field struct {
-	key string // in a connect map
+	key string // in a connect map; "" of options
 	set func(*Connection)
+	// option is what goes to Connection.Options instead; its Pos is not set.
+	option Option
 }
 
 // Connection gives what the inventory says about reaching the host. Layers are
@@ -60,6 +75,11 @@ func (h *Host) Connection() Connection {
 	c := Connection{Address: h.Name, Pos: map[string]string{}}
 	for _, s := range h.settings() {
 		for _, f := range s.fields {
+			if f.key == "" {
+				f.option.Pos = s.at.Pos()
+				c.addOption(f.option)
+				continue
+			}
 			f.set(&c)
 			c.Pos[f.key] = s.at.Pos()
 		}
@@ -77,19 +97,21 @@ func (h *Host) settings() []setting {
 			list = append(list, s)
 		}
 	}
-	for _, g := range h.Groups {
-		overlay(&g.layer)
+	for p := range h.places() {
+		overlay(p.layer)
 	}
-	overlay(&h.layer)
 	return list
 }
 
 // connectKeys is what may stand below connect:.
-var connectKeys = []string{"address", "port", "user", "private_key", "known_hosts", "jump", "become", "become_user", "become_method"}
+var connectKeys = []string{
+	"address", "port", "user", "password", "private_key", "known_hosts", "jump", "connection",
+	"become", "become_user", "become_method", "become_password",
+}
 
 // connect reads a connect map into l.
 func (b *builder) connect(l *layer, n *yamlpos.Node) {
-	l.connects = append(l.connects, n)
+	l.connects = append(l.connects, without(n, isSecretKey))
 	for _, p := range n.Pairs {
 		if !slices.Contains(connectKeys, p.Key.Text) {
 			b.errs.Add(unknownConnectKey(p.Key))
@@ -113,6 +135,9 @@ func unknownConnectKey(key *yamlpos.Node) error {
 func (b *builder) setting(r rank, name, key string, n *yamlpos.Node) (setting, bool) {
 	if isNull(n) {
 		return setting{name: name, rank: r, at: n}, true
+	}
+	if isSecretKey(key) {
+		return b.secretSetting(r, name, key, n)
 	}
 	texts, err := textsOf(name, n, r == connectMaps && (key == "private_key" || key == "known_hosts"))
 	if err != nil {
@@ -159,7 +184,7 @@ func parseField(name, key string, texts []string) (field, error) {
 		return field{}, badValue("remove the key, or list a file", "%s is an empty list", name)
 	}
 	set, err := parseValue(name, key, texts)
-	return field{key, set}, err
+	return field{key: key, set: set}, err
 }
 
 // checkLiteral refuses what no connection value can be.
@@ -204,13 +229,17 @@ func parseValue(name, key string, texts []string) (func(*Connection), error) {
 	case "become_user":
 		return func(c *Connection) { c.BecomeUser = text }, checkAccount(name, text)
 	case "become_method":
-		return func(c *Connection) { c.BecomeMethod = text }, checkOnly(name, text, "sudo")
+		method, err := parseBecomeMethod(name, text)
+		return func(c *Connection) { c.BecomeMethod = method }, err
+	case "connection":
+		local, err := parseKind(name, text)
+		return func(c *Connection) { c.Local = local }, err
 	}
 	panic("inventory: no connection key " + strconv.Quote(key))
 }
 
 func checkAddress(name, text string) error {
-	if !isName(text) || strings.Contains(text, ":") && !isIPv6(text) {
+	if !nodeset.IsName(text) || strings.Contains(text, ":") && !isIPv6(text) {
 		return badValue("write a host name or an IP address; a port has a key of its own", "%s %q is no address", name, text)
 	}
 	return nil
@@ -219,7 +248,7 @@ func checkAddress(name, text string) error {
 func parsePort(name, text string) (int, error) {
 	port, err := strconv.Atoi(text)
 	switch {
-	case err != nil && !isDigits(text):
+	case err != nil && !errors.Is(err, strconv.ErrRange):
 		return 0, badValue("", "%s %q is no number", name, text)
 	case port < 1 || port > 65535:
 		return 0, badValue("", "%s %s is outside 1-65535", name, text)
@@ -281,9 +310,27 @@ func parseBool(name, text string) (value bool, err error) {
 	return value, nil
 }
 
-func checkOnly(name, text, supported string) error {
-	if text != supported {
-		return badValue("write "+supported, "%s %q is not supported yet", name, text)
+// parseBecomeMethod takes the names of Ansible's plugins too, whole ones included.
+func parseBecomeMethod(name, text string) (string, error) {
+	switch text {
+	case "sudo", "ansible.builtin.sudo":
+		return "sudo", nil
+	case "su", "ansible.builtin.su":
+		return "su", nil
+	case "doas", "community.general.doas":
+		return "doas", nil
 	}
-	return nil
+	return "", badValue("write sudo, su or doas", "%s %q is not supported", name, text)
+}
+
+// parseKind reads how a host is talked to, and reports whether that is without
+// SSH. Ansible's other ways of SSH mean the same here.
+func parseKind(name, text string) (local bool, err error) {
+	switch text {
+	case "local", "ansible.builtin.local":
+		return true, nil
+	case "ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh", "ansible.builtin.paramiko_ssh":
+		return false, nil
+	}
+	return false, badValue("write ssh or local", "%s %q is not supported", name, text)
 }

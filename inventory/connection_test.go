@@ -59,6 +59,25 @@ web: {vars: {ansible_ssh_common_args: -p 2}, hosts: {h: }}
 		{"none is no jump", "all: {connect: {jump: gate}, hosts: {h: {connect: {jump: none}}}}", Connection{Address: "h"}},
 		{"port in the key", "all: {hosts: {\"h:2222\": }}", Connection{Address: "h", Port: 2222}},
 		{"a variable wins over the key", "all: {hosts: {\"h:2222\": {ansible_port: 22}}}", Connection{Address: "h", Port: 22}},
+		{"passwords", `
+all: {vars: {ansible_ssh_pass: 'se${cret', ansible_sudo_pass: 12345}, hosts: {h: }}
+`, Connection{Address: "h", Password: "se${cret", BecomePassword: "12345"}},
+		{"passwords that mean themselves", "all: {connect: {password: !unsafe '{{a}}'}, hosts: {h: {ansible_become_pass: !unsafe 'x{{', connect: {}}}}", Connection{Address: "h", Password: "{{a}}", BecomePassword: "x{{"}},
+		{"passwords below connect", "all: {connect: {password: a, become_password: b}, hosts: {h: {connect: {password: }}}}", Connection{Address: "h", BecomePassword: "b"}},
+		{"this machine", "all: {vars: {ansible_connection: local}, hosts: {h: }}", Connection{Address: "h", Local: true}},
+		{"this machine, below connect", "all: {connect: {connection: local, become_method: su}, hosts: {h: }}", Connection{Address: "h", Local: true, BecomeMethod: "su"}},
+		{"ssh after all", "all: {vars: {ansible_connection: local}, hosts: {h: {ansible_connection: smart}}}", Connection{Address: "h"}},
+		{"doas", "all: {hosts: {h: {ansible_become_method: community.general.doas, ansible_connection: paramiko}}}", Connection{Address: "h", BecomeMethod: "doas"}},
+		{"options of ssh", `
+all:
+  vars: {ansible_ssh_common_args: "-C -4 -o ServerAliveInterval=15 -o serveraliveinterval=30 -a -o CertificateFile=a -oCertificateFile=b"}
+  hosts:
+    h: {ansible_ssh_extra_args: -o ServerAliveInterval=60 -q}
+`, Connection{Address: "h", Options: []Option{
+			{"Compression", "yes", "hosts.yml:3:35"}, {"AddressFamily", "inet", "hosts.yml:3:35"},
+			{"CertificateFile", "a", "hosts.yml:3:35"}, {"CertificateFile", "b", "hosts.yml:3:35"},
+			{"ServerAliveInterval", "60", "hosts.yml:5:33"}, {"LogLevel", "QUIET", "hosts.yml:5:33"},
+		}}},
 		{"old names", "all: {hosts: {h: {ansible_ssh_host: x, ansible_ssh_user: 0x10}}}", Connection{Address: "x", User: "16"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -79,11 +98,16 @@ func TestConnectionPositions(t *testing.T) {
 	}, h.Connection().Pos)
 }
 
-const optionsHint = "\n  hint: understood are HostName, Port, User, IdentityFile, UserKnownHostsFile, StrictHostKeyChecking, ProxyJump and ConnectTimeout"
+const forwardHint = "\n  hint: a host could use your keys as long as it is connected; to get through one, use ProxyJump"
+
+const optionsHint = "\n  hint: understood are HostName, Port, User, IdentityFile, UserKnownHostsFile, StrictHostKeyChecking, ProxyJump, ConnectTimeout, " +
+	"AddressFamily, BatchMode, CertificateFile, Ciphers, Compression, ConnectionAttempts, GlobalKnownHostsFile, HashKnownHosts, HostKeyAlgorithms, " +
+	"HostKeyAlias, IdentitiesOnly, IdentityAgent, KbdInteractiveAuthentication, KexAlgorithms, LogLevel, MACs, NumberOfPasswordPrompts, " +
+	"PasswordAuthentication, PreferredAuthentications, PubkeyAcceptedAlgorithms, PubkeyAuthentication, ServerAliveCountMax, ServerAliveInterval"
 
 var connectionErrors = []struct{ name, text, want string }{
 	{"unknown key", "all:\n  hosts:\n    web1: {connect: {adress: h}}\n", `hosts.yml:3:22: unknown key "adress" (did you mean "address"?)`},
-	{"unlike any key", "all:\n  hosts:\n    web1: {connect: {password: h}}\n", "hosts.yml:3:22: unknown key \"password\"\n  hint: known keys: address, port, user, private_key, known_hosts, jump, become, become_user, become_method"},
+	{"unlike any key", "all:\n  hosts:\n    web1: {connect: {shell: h}}\n", "hosts.yml:3:22: unknown key \"shell\"\n  hint: known keys: address, port, user, password, private_key, known_hosts, jump, connection, become, become_user, become_method, become_password"},
 	{"port 0", "all:\n  hosts:\n    web1: {connect: {port: 0}}\n", `hosts.yml:3:28: port 0 is outside 1-65535`},
 	{"large port", "all: {connect: {port: 65536}}", `hosts.yml:1:23: port 65536 is outside 1-65535`},
 	{"huge port", "all: {connect: {port: 99999999999999999999}}", `hosts.yml:1:23: port 99999999999999999999 is outside 1-65535`},
@@ -101,18 +125,28 @@ var connectionErrors = []struct{ name, text, want string }{
 	{"no verification", "all: {connect: {known_hosts: /dev/null}}", "hosts.yml:1:30: known_hosts without a file would verify nothing\n  hint: host keys are always verified: remove it and trust the host's key once"},
 	{"become_user", "all: {connect: {become_user: a;b}}", "hosts.yml:1:30: become_user \"a;b\" is no account name\n  hint: letters, digits and _ . @ + - are allowed"},
 	{"become", "all: {connect: {become: maybe}}", `hosts.yml:1:25: become must be true or false, not "maybe"`},
-	{"become_method", "all: {vars: {ansible_become_method: su}}", "hosts.yml:1:37: ansible_become_method \"su\" is not supported yet\n  hint: write sudo"},
-	{"local", "all: {vars: {ansible_connection: local}}", "hosts.yml:1:34: ansible_connection \"local\" is not supported yet\n  hint: write ssh, or remove it"},
-	{"password", "all: {hosts: {h: {ansible_password: x}}}", "hosts.yml:1:19: ansible_password is not supported yet\n  hint: remove it"},
-	{"become password", "all: {hosts: {h: {ansible_become_password: x}}}", "hosts.yml:1:19: ansible_become_password is not supported yet\n  hint: remove it"},
+	{"become_method", "all: {vars: {ansible_become_method: pbrun}}", "hosts.yml:1:37: ansible_become_method \"pbrun\" is not supported\n  hint: write sudo, su or doas"},
+	{"another connection", "all: {vars: {ansible_connection: winrm}}", "hosts.yml:1:34: ansible_connection \"winrm\" is not supported\n  hint: write ssh or local"},
+	{"another connection below connect", "all: {connect: {connection: docker}}", "hosts.yml:1:29: connection \"docker\" is not supported\n  hint: write ssh or local"},
+	{"password in a list", "all: {hosts: {h: {ansible_password: [hunter2]}}}", "hosts.yml:1:37: ansible_password must be a single value"},
+	{"password as an expression", "all: {hosts: {h: {ansible_password: \"{{ hunter2 }}\"}}}", "hosts.yml:1:37: ansible_password cannot be an expression\n  hint: connection values are read before anything is evaluated; in YAML !unsafe before a password makes it mean itself, and passwords can be asked for with -k and -K"},
+	{"empty password", "all: {hosts: {h: {ansible_become_pass: \"\"}}}", "hosts.yml:1:40: ansible_become_pass is empty\n  hint: remove it, or leave the value away to take one away"},
+	{"password that is a number", "all: {connect: {password: 0123}}", "hosts.yml:1:27: password is not read as text, but as a number or a boolean that is written another way\n  hint: quote it, on a line of an INI inventory twice: '\"…\"'"},
+	{"password with a control character", "all: {connect: {become_password: \"hunter2\\n\"}}", "hosts.yml:1:34: become_password has a control character"},
+	{"password in the vault", "all: {connect: {become_password: !vault x}}", "hosts.yml:1:34: tag !vault is not supported\n  hint: values encrypted by ansible-vault cannot be read yet"},
 	{"key checking off", "all: {vars: {ansible_host_key_checking: false}}", "hosts.yml:1:41: ansible_host_key_checking false is not supported\n  hint: host keys are always verified: write accept-new to take the key of a new host, or trust it once"},
 	{"timeout", "all: {vars: {ansible_timeout: 0}}", `hosts.yml:1:31: ansible_timeout "0" is no number of seconds from 1 to a day`},
 
 	{"StrictHostKeyChecking=no", "all: {vars: {ansible_ssh_common_args: -o StrictHostKeyChecking=no}}", "hosts.yml:1:39: ansible_ssh_common_args: StrictHostKeyChecking no is not supported\n  hint: host keys are always verified: write accept-new to take the key of a new host, or trust it once"},
 	{"StrictHostKeyChecking=maybe", "all: {vars: {ansible_ssh_common_args: -o StrictHostKeyChecking=maybe}}", "hosts.yml:1:39: ansible_ssh_common_args: StrictHostKeyChecking \"maybe\" is unknown\n  hint: write yes or accept-new"},
-	{"ProxyCommand", "all: {vars: {ansible_ssh_common_args: -o ProxyCommand=\"nc %h\"}}", "hosts.yml:1:39: ansible_ssh_common_args: option \"ProxyCommand\" is not supported\n  hint: use ProxyJump"},
-	{"other option", "all: {vars: {ansible_ssh_extra_args: -oForwardAgent=yes}}", "hosts.yml:1:38: ansible_ssh_extra_args: option \"ForwardAgent\" is not supported" + optionsHint},
-	{"other flag", "all: {vars: {ansible_ssh_extra_args: -A}}", "hosts.yml:1:38: ansible_ssh_extra_args: \"-A\" is not supported\n  hint: only -o, -J, -p, -i and -l are understood"},
+	{"ProxyCommand", "all: {vars: {ansible_ssh_common_args: -o ProxyCommand=\"nc %h\"}}", "hosts.yml:1:39: ansible_ssh_common_args: option \"ProxyCommand\" is not supported\n  hint: use ProxyJump; a command is run from your own ssh_config only"},
+	{"a jump host as a command", "all: {vars: {ansible_ssh_common_args: -o ProxyCommand=\"ssh -W %h:%p -q me@gate\"}}", "hosts.yml:1:39: ansible_ssh_common_args: option \"ProxyCommand\" is not supported\n  hint: use ProxyJump: -J me@gate"},
+	{"other option", "all: {vars: {ansible_ssh_extra_args: -oLocalCommand=id}}", "hosts.yml:1:38: ansible_ssh_extra_args: option \"LocalCommand\" is not supported" + optionsHint},
+	{"agent forwarding", "all: {vars: {ansible_ssh_extra_args: -oForwardAgent=yes}}", "hosts.yml:1:38: ansible_ssh_extra_args: option \"ForwardAgent\" is not supported" + forwardHint},
+	{"agent forwarding, by flag", "all: {vars: {ansible_ssh_extra_args: -A}}", "hosts.yml:1:38: ansible_ssh_extra_args: option \"ForwardAgent\" is not supported" + forwardHint},
+	{"option with an expression", "all: {vars: {ansible_ssh_extra_args: \"-oCiphers=${x}\"}}", "hosts.yml:1:38: ansible_ssh_extra_args cannot be an expression\n  hint: connection values are read before anything is evaluated: write the value itself"},
+	{"empty option", "all: {vars: {ansible_ssh_extra_args: -oCiphers=}}", "hosts.yml:1:38: ansible_ssh_extra_args: Ciphers is empty"},
+	{"other flag", "all: {vars: {ansible_ssh_extra_args: -t}}", "hosts.yml:1:38: ansible_ssh_extra_args: \"-t\" is not supported\n  hint: understood are -o, -J, -p, -i, -l, -C, -4, -6 and -q"},
 	{"no value", "all: {vars: {ansible_ssh_extra_args: -o}}", "hosts.yml:1:38: ansible_ssh_extra_args: -o needs a value"},
 	{"option without a value", "all: {vars: {ansible_ssh_extra_args: -o Port}}", "hosts.yml:1:38: ansible_ssh_extra_args: Port is empty"},
 	{"no known hosts", "all: {vars: {ansible_ssh_extra_args: -o UserKnownHostsFile=}}", "hosts.yml:1:38: ansible_ssh_extra_args: UserKnownHostsFile is empty"},

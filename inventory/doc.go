@@ -2,14 +2,17 @@
 // in, their variables and how to connect to them, and which of them a pattern
 // such as "web*:!canary" means.
 //
-// [Load] reads Ansible's YAML inventories. Everything that is wrong with them is
-// reported at once, with its position. [Inventory.Select] follows Ansible's
-// patterns, names and order included; where it differs, Ansible would have taken
-// other machines than the pattern says.
+// [Load] reads Ansible's inventories: YAML, INI, folders, scripts, and group_vars
+// and host_vars beside them. Everything that is wrong with them is reported at
+// once, with its position. [Inventory.Select] follows Ansible's patterns, names and
+// order included; where it differs, Ansible would have taken other machines than
+// the pattern says. nodeset.Fold writes lists of names so that a pattern can be made
+// of them again.
 //
-// Variables are values and are never evaluated here. A variable that concerns
-// the connection (ansible_host and the like) is read into [Connection], as is
-// the map that hosts and groups may carry under the key connect:
+// Variables are values and are never evaluated here; [Host.Layers] tells where each
+// was set. A variable that concerns the connection (ansible_host and the like) is
+// read into [Connection], as is the map that hosts and groups may carry under the
+// key connect. Passwords are there only:
 //
 //	all:
 //	  children:

@@ -12,14 +12,17 @@ import (
 )
 
 // Encode writes the inventory as YAML that [Parse] reads back into an equal one:
-// same hosts, groups, orders, variables and connections. Ranges and aliases are
-// written out, and what several files say is merged.
+// same hosts, groups, orders, variables and connections. Passwords are left out, and
+// what stands in group_vars and host_vars. The hosts of ungrouped come in the order
+// in which they were first named: those that stood there came before those that only
+// all listed, and YAML that names each group once cannot always say both orders.
+// Ranges and aliases are written out, and what several inventories say is merged.
 func (inv *Inventory) Encode() []byte {
 	var e encoder
 	// ungrouped fixes the order of the hosts and has their variables. Parse takes
 	// those that other groups list out of it again.
 	e.open(0, ungrouped)
-	e.layer(&inv.groupOf[ungrouped].layer)
+	e.layer(inv.groupOf[ungrouped])
 	e.open(1, "hosts")
 	for _, h := range inv.hosts {
 		e.host(h)
@@ -29,13 +32,13 @@ func (inv *Inventory) Encode() []byte {
 	for _, g := range inv.groups {
 		if g.Name != ungrouped && g.Name != allGroup {
 			e.open(0, g.Name)
-			e.layer(&g.layer)
+			e.layer(g)
 			e.hosts(g)
 		}
 	}
 	all := inv.groupOf[allGroup]
 	e.open(0, allGroup)
-	e.layer(&all.layer)
+	e.layer(all)
 	e.hosts(all)
 	e.children(1, all, map[*Group]bool{})
 	return e.Bytes()
@@ -78,13 +81,17 @@ func (e *encoder) hosts(g *Group) {
 }
 
 // layer writes vars and connect of a group.
-func (e *encoder) layer(l *layer) {
-	if vars := merged(l.vars); len(vars) > 0 {
+func (e *encoder) layer(g *Group) {
+	vars := merged(g.layer.vars)
+	if g.Priority != 1 {
+		vars = append(vars, yamlpos.Pair{Key: textNode("", priorityKey), Value: &yamlpos.Node{Value: int64(g.Priority)}})
+	}
+	if len(vars) > 0 {
 		e.WriteString(`  "vars": {`)
 		e.entries(vars, e.value)
 		e.WriteString("}\n")
 	}
-	if connect := merged(l.connects); len(connect) > 0 {
+	if connect := merged(g.layer.connects); len(connect) > 0 {
 		e.WriteString("  ")
 		e.connect(connect)
 		e.WriteString("\n")

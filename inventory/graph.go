@@ -64,35 +64,47 @@ func setDepths(groups []*Group) {
 }
 
 // collectUngrouped makes ungrouped hold exactly the hosts that no group other
-// than all lists, as Ansible does, whatever the files say.
+// than all lists, whatever the files say. As with Ansible those come first that
+// the files put there themselves.
 func (b *builder) collectUngrouped() {
 	all, rest := b.inv.groupOf[allGroup], b.inv.groupOf[ungrouped]
-	rest.hosts = nil
+	isGrouped := func(h *Host) bool {
+		return slices.ContainsFunc(h.direct, func(g *Group) bool { return g != all && g != rest })
+	}
+	rest.hosts = slices.DeleteFunc(rest.hosts, isGrouped)
 	for _, h := range b.inv.hosts {
-		h.direct = slices.DeleteFunc(h.direct, func(g *Group) bool { return g == rest })
-		if !slices.ContainsFunc(h.direct, func(g *Group) bool { return g != all }) {
+		listed := slices.Contains(h.direct, rest)
+		switch {
+		case isGrouped(h) && listed:
+			h.direct = slices.DeleteFunc(h.direct, func(g *Group) bool { return g == rest })
+		case !isGrouped(h) && !listed:
 			h.direct = append(h.direct, rest)
 			rest.hosts = append(rest.hosts, h)
 		}
 	}
 }
 
-// setMergeOrder fills Host.Groups. Hosts that the same groups list share one
-// slice, so a large group costs no more than a small one.
-func setMergeOrder(hosts []*Host) {
-	shared := map[string][]*Group{}
+// setMergeOrder fills Host.Groups and Host.below. Hosts that the same groups list
+// share them, so a large group costs no more than a small one.
+func (b *builder) setMergeOrder() {
+	type shared struct {
+		groups []*Group
+		below  *stack
+	}
+	known := map[string]shared{}
 	var key []byte
-	for _, h := range hosts {
+	for _, h := range b.everyHost() {
 		key = key[:0]
 		for _, g := range h.direct {
 			key = append(append(key, g.Name...), '\n')
 		}
-		groups, known := shared[string(key)]
-		if !known {
-			groups = mergeOrder(h.direct)
-			shared[string(key)] = groups
+		s, ok := known[string(key)]
+		if !ok {
+			s.groups = mergeOrder(h.direct)
+			s.below = stackOf(s.groups, len(b.folders), b.inv.options.MergeMaps)
+			known[string(key)] = s
 		}
-		h.Groups = groups
+		h.Groups, h.below = s.groups, s.below
 	}
 }
 

@@ -3,16 +3,11 @@ package inventory
 import (
 	"net/netip"
 	"regexp"
-	"strconv"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/inventory/nodeset"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
-
-// maxName is the longest host or group name in bytes: that of a DNS name.
-const maxName = 253
-
-const nameHint = "letters, digits and _ . - are allowed, and a name does not begin with -"
 
 // checkKey refuses keys that YAML does not read as text, such as 12 or true.
 func checkKey(key *yamlpos.Node, what string) error {
@@ -40,8 +35,8 @@ func checkGroupName(key *yamlpos.Node) error {
 	if err := checkKey(key, "group"); err != nil {
 		return err
 	}
-	if !isName(key.Text) || strings.Contains(key.Text, ":") {
-		return key.Errorf(nameHint, "%q cannot be a group name", key.Text)
+	if !nodeset.IsName(key.Text) || strings.Contains(key.Text, ":") {
+		return key.Errorf(nodeset.NameHint, "%q cannot be a group name", key.Text)
 	}
 	return nil
 }
@@ -49,31 +44,13 @@ func checkGroupName(key *yamlpos.Node) error {
 // checkHostName accepts names and addresses. A colon makes sense in IPv6
 // addresses only.
 func checkHostName(key *yamlpos.Node, name string) error {
-	if !isName(name) {
-		return key.Errorf(nameHint, "%q cannot be a host name", name)
+	if !nodeset.IsName(name) {
+		return key.Errorf(nodeset.NameHint, "%q cannot be a host name", name)
 	}
 	if strings.Contains(name, ":") && !isIPv6(name) {
 		return key.Errorf("a colon stands in IPv6 addresses, or before a port from 1 to 65535", "%q cannot be a host name", name)
 	}
 	return nil
-}
-
-// isName holds s to what host names, addresses and zones are made of: names end
-// up in file names, known_hosts files and on terminals.
-func isName(s string) bool {
-	if s == "" || len(s) > maxName || s[0] == '-' {
-		return false
-	}
-	solid := false // has a letter or digit, unlike ".."
-	for _, c := range []byte(s) {
-		switch {
-		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z':
-			solid = true
-		case strings.IndexByte("_.:%-", c) < 0:
-			return false
-		}
-	}
-	return solid
 }
 
 func isIPv6(s string) bool {
@@ -96,13 +73,4 @@ func splitPort(s string) (host, port string) {
 		return m[1], m[2]
 	}
 	return s, ""
-}
-
-// atoi is -1 for what does not fit into an int.
-func atoi(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return -1
-	}
-	return n
 }

@@ -15,6 +15,8 @@ type Inventory struct {
 	groupOf  map[string]*Group
 	order    []*Host // all of them, as Ansible lists the group all
 	warnings []string
+	options  Options
+	local    *Host // what localhost means; nil if the inventory says nothing of it
 }
 
 // The groups that always exist.
@@ -32,7 +34,9 @@ type Host struct {
 	// name. The first is all. Hosts share the slice: do not change it.
 	Groups []*Group
 
-	layer  layer
+	layer  layer         // of the inventories
+	files  []varFile     // of host_vars, by folder
+	below  *stack        // the layers of the groups
 	direct []*Group      // the groups that list the host
 	first  *yamlpos.Node // where it is first named
 	index  int           // in Inventory.hosts
@@ -46,7 +50,8 @@ type Group struct {
 	Priority int      // ansible_group_priority: decides between groups of equal depth; 1 unless set
 
 	layer   layer
-	hosts   []*Host // that the group lists itself
+	files   []varFile // of group_vars, by folder
+	hosts   []*Host   // that the group lists itself
 	parents []*Group
 	first   *yamlpos.Node // where it is first named; nil for all and ungrouped
 }
@@ -54,8 +59,17 @@ type Group struct {
 // Hosts lists every host, in the order in which Ansible lists those of all.
 func (inv *Inventory) Hosts() []*Host { return slices.Clone(inv.order) }
 
-// Host finds a host by its exact name; nil if there is none.
-func (inv *Inventory) Host(name string) *Host { return inv.hostOf[name] }
+// Host finds a host by its exact name; nil if there is none. With
+// [Options.AllowImplicitLocalhost] localhost always exists.
+func (inv *Inventory) Host(name string) *Host {
+	if h := inv.hostOf[name]; h != nil || name != localhost {
+		return h
+	}
+	return inv.local
+}
+
+// Group finds a group by its exact name; nil if there is none.
+func (inv *Inventory) Group(name string) *Group { return inv.groupOf[name] }
 
 // Groups lists every group, in the order in which the files first name them,
 // all and ungrouped before the others.
@@ -101,3 +115,7 @@ func closure(start *Group, next func(*Group) []*Group) []*Group {
 	}
 	return list
 }
+
+// Own lists the hosts that the group lists itself, in the order of the files;
+// those of ungrouped are all hosts that no other group than all lists.
+func (g *Group) Own() []*Host { return slices.Clone(g.hosts) }

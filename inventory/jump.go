@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/inventory/nodeset"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -66,7 +67,7 @@ func parseHop(name, text string) (Hop, error) {
 	}
 	host, port := splitPort(rest)
 	hop.Host = host
-	if !isName(host) || strings.Contains(host, ":") && !isIPv6(host) {
+	if !nodeset.IsName(host) || strings.Contains(host, ":") && !isIPv6(host) {
 		return hop, badValue(hopHint, "%s: %q is no host", name, rest)
 	}
 	if port == "" {
@@ -169,10 +170,12 @@ func (c *jumpCheck) hops(h *Host) (hops []Hop, at *yamlpos.Node) {
 
 // hasJump is a cheap answer for the many hosts that are reached directly.
 func (h *Host) hasJump() bool {
-	has := func(l *layer) bool {
-		return slices.ContainsFunc(l.settings, func(s setting) bool {
-			return slices.ContainsFunc(s.fields, func(f field) bool { return f.key == "jump" })
-		})
+	for p := range h.places() {
+		for _, s := range p.layer.settings {
+			if slices.ContainsFunc(s.fields, func(f field) bool { return f.key == "jump" }) {
+				return true
+			}
+		}
 	}
-	return has(&h.layer) || slices.ContainsFunc(h.Groups, func(g *Group) bool { return has(&g.layer) })
+	return false
 }

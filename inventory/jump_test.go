@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory/nodeset"
 )
 
 func TestJump(t *testing.T) {
@@ -102,7 +104,7 @@ func FuzzJump(f *testing.F) {
 			return
 		}
 		for _, hop := range hops {
-			require.True(t, isName(hop.Host), "%q", hop.Host)
+			require.True(t, nodeset.IsName(hop.Host), "%q", hop.Host)
 			require.True(t, hop.Port >= 0 && hop.Port <= 65535)
 			require.NotContains(t, hop.User, " ")
 		}

@@ -46,6 +46,10 @@ func randomInventory(r *rand.Rand) string {
 	vars := func(more ...string) string {
 		pairs := more
 		for i := range r.IntN(4) {
+			if r.IntN(2) == 0 {
+				pairs = append(pairs, fmt.Sprintf("v%d: {a: {k%d: %d}, b: [%d]}", i, r.IntN(3), r.IntN(1000), r.IntN(9)))
+				continue
+			}
 			pairs = append(pairs, fmt.Sprintf("v%d: %d", i, r.IntN(1000)))
 		}
 		return "{" + strings.Join(pairs, ", ") + "}"
@@ -77,16 +81,20 @@ func TestVarsAreTheLayersMerged(t *testing.T) {
 		texts = append(texts, randomInventory(rand.New(rand.NewPCG(seed, 1))))
 	}
 	for _, text := range texts {
-		inv, err := Parse("hosts.yml", []byte(text))
-		if err != nil { // of the ranges
-			continue
-		}
-		for _, h := range inv.Hosts() {
-			merged := map[string]any{}
-			for _, l := range h.Layers() {
-				maps.Copy(merged, l.Node.Any().(map[string]any))
+		for _, deep := range []bool{false, true} {
+			b := newBuilder(Options{MergeMaps: deep})
+			b.errs.Add(b.parse("hosts.yml", []byte(text)))
+			inv, err := b.finish()
+			if err != nil { // of the ranges
+				continue
 			}
-			require.Equal(t, h.Vars(), merged, "host %s of\n%s", h.Name, text)
+			for _, h := range inv.Hosts() {
+				merged := map[string]any{}
+				for _, l := range h.WholeLayers() {
+					maps.Copy(merged, l.Node.Any().(map[string]any))
+				}
+				require.Equal(t, h.Vars(), merged, "host %s of\n%s", h.Name, text)
+			}
 		}
 	}
 }

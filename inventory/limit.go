@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 )
@@ -13,7 +14,8 @@ import (
 // inventory. A term @FILE stands for the terms in a file, one a line; empty
 // lines and lines that begin with # do not count.
 //
-// If nothing is left the error wraps [ErrNothing].
+// If nothing is left the error wraps [ErrNothing], or with [Options.AllowEmpty]
+// there is a warning.
 func (inv *Inventory) Limit(hosts []*Host, pattern string) (left []*Host, warnings []string, err error) {
 	terms, err := splitPattern(pattern)
 	if err != nil {
@@ -23,17 +25,17 @@ func (inv *Inventory) Limit(hosts []*Host, pattern string) (left []*Host, warnin
 		return nil, nil, err
 	}
 	selected, warnings, err := inv.selectTerms(pattern, terms)
-	if err != nil {
-		return nil, nil, err
+	if err != nil || len(selected) == 0 {
+		return nil, warnings, err
 	}
 	var set hostSet
 	set.add(selected)
 	left = slices.DeleteFunc(slices.Clone(hosts), func(h *Host) bool { return !set.has(h) })
 	indexed := indexWarnings(terms)
 	if len(left) == 0 {
-		return nil, nil, &PatternError{
+		return inv.none(&PatternError{
 			Pattern: pattern, Msg: "the limit leaves no host of those selected", Hint: strings.Join(indexed, "\n  hint: "), nothing: true,
-		}
+		})
 	}
 	return left, append(warnings, indexed...), nil
 }
@@ -65,10 +67,15 @@ func withFiles(pattern string, terms []string) ([]string, error) {
 }
 
 func limitFile(path string) ([]string, error) {
-	data, err := readFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("no such file: %s", path)
+	case err != nil:
+		return nil, reading(path, err)
 	}
+	defer f.Close()
+	data, err := readAll(f, path)
 	if err != nil {
 		return nil, err
 	}

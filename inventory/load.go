@@ -1,44 +1,65 @@
 package inventory
 
 import (
-	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
 // Load reads the inventories that -i names and merges them in this order: where
-// two set the same variable of the same group or host, the later one wins. A
-// path is a YAML file, or a list of hosts with a comma in it ("web1,web2", or
-// "web1,"). Directories, scripts and INI files are refused.
+// two set the same variable of the same group or host, the later one wins. A path
+// is one of these:
 //
-// The error is [yamlpos.Errors], everything that is wrong with all of them.
-func Load(paths []string) (*Inventory, error) {
-	b := newBuilder()
+//   - a file in YAML or in Ansible's INI format;
+//   - a script, which has #! at its beginning or is an executable program: it is
+//     run with --list and prints JSON, see [docs/inventory.md];
+//   - a folder, whose files are read in the order of their names;
+//   - a list of hosts with a comma in it ("web1,web2", or "web1,").
+//
+// Beside each file, in each folder, and in o.Folders, group_vars/ and host_vars/
+// hold more variables.
+//
+// The end of ctx ends scripts, and with them Load, with an error that wraps its
+// cause. Any other error is [yamlpos.Errors], everything that is wrong with all of
+// them.
+//
+// [docs/inventory.md]: https://github.com/ccm-push/ccm-push/blob/main/docs/inventory.md
+func Load(ctx context.Context, paths []string, o Options) (*Inventory, error) {
+	b := newBuilder(o)
 	if len(paths) == 0 {
 		b.errs.Add(errors.New("no inventory is given"))
 	}
 	for _, path := range paths {
-		b.errs.Add(b.load(path))
+		b.errs.Add(b.load(ctx, path))
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("reading the inventory: %w", context.Cause(ctx))
+	}
+	for _, folder := range o.Folders {
+		b.addFolder(folder, folder)
 	}
 	return b.finish()
 }
 
-// Parse reads one YAML inventory. file is only used in positions.
+// Parse reads one inventory in YAML or in Ansible's INI format. file is only used
+// in positions, and for the format: a name that ends in .ini says it.
 func Parse(file string, data []byte) (*Inventory, error) {
-	b := newBuilder()
+	b := newBuilder(Options{})
 	b.errs.Add(b.parse(file, data))
 	return b.finish()
 }
 
-func (b *builder) load(path string) error {
-	data, err := readFile(path)
+func (b *builder) load(ctx context.Context, path string) error {
+	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && strings.Contains(path, ","):
 		b.hostList(path)
@@ -46,29 +67,89 @@ func (b *builder) load(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return &yamlpos.Error{File: path, Msg: "no such file", Hint: "a list of hosts has a comma in it: -i " + path + ","}
 	case err != nil:
-		return err
-	case bytes.HasPrefix(data, []byte("#!")):
-		return unsupported(path, "inventory scripts are")
+		return reading(path, err)
+	case info.IsDir():
+		b.addFolder(path, path)
+		return b.folder(ctx, path, 0)
 	}
-	return b.parse(path, data)
+	b.addFolder(filepath.Dir(path), path)
+	return b.file(ctx, path, info, true)
+}
+
+// file takes one file. named is whether the operator has named it himself.
+func (b *builder) file(ctx context.Context, path string, info fs.FileInfo, named bool) error {
+	data, err := readFile(ctx, path, info)
+	switch {
+	case err != nil:
+		return err
+	case !isScript(data, info):
+		return b.parse(path, data)
+	case named || b.inv.options.AllowScripts:
+		return b.script(ctx, path)
+	}
+	return &yamlpos.Error{
+		File: path, Msg: "is a script, and those in a folder are not run unasked",
+		Hint: "say --allow-inventory-scripts, or name it: -i " + path,
+	}
 }
 
 // maxFile is how much of a file is read, in bytes. yamlpos refuses a file that
 // is larger than its own bound, which is below this one.
 const maxFile = 17 << 20
 
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+// readFile reads what info describes. Nobody may ever write to it, if it is a pipe:
+// the end of ctx ends this too.
+func readFile(ctx context.Context, path string, info fs.FileInfo) ([]byte, error) {
+	open := os.Open
+	if info.Mode()&fs.ModeNamedPipe != 0 {
+		open = func(path string) (*os.File, error) { return openPipe(ctx, path) }
+	}
+	f, err := open(path)
 	if err != nil {
 		return nil, reading(path, err)
 	}
 	defer f.Close()
+	// A file that takes no deadline does not have its reader wait.
+	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Now()) })
+	defer stop()
+	return readAll(f, path)
+}
+
+// openPipe is os.Open, which waits for somebody who opens the pipe for writing.
+func openPipe(ctx context.Context, path string) (*os.File, error) {
+	type answer struct {
+		f   *os.File
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		f, err := os.Open(path)
+		answers <- answer{f, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.f, a.err
+	case <-ctx.Done():
+	}
+	// Nothing but a writer ends open(2). With O_RDWR we are one ourselves, whether or
+	// not the other has come to wait. If we may not write, it is left waiting.
+	if writer, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
+		a := <-answers
+		writer.Close()
+		if a.err == nil {
+			a.f.Close()
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+func readAll(f *os.File, path string) ([]byte, error) {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
 		return nil, reading(path, err)
 	case info.IsDir():
-		return nil, unsupported(path, "inventory directories are")
+		return nil, &yamlpos.Error{File: path, Msg: "is a folder, not a file"}
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
@@ -89,18 +170,15 @@ func reading(path string, err error) error {
 	return &yamlpos.Error{File: path, Msg: "reading the inventory: " + err.Error()}
 }
 
-func unsupported(path, what string) error {
-	return &yamlpos.Error{File: path, Msg: what + " not supported yet", Hint: "name a YAML file"}
-}
-
-// iniSection is how an INI inventory begins; in YAML it would be a list.
-var iniSection = regexp.MustCompile(`(?m)\A(?:\s*(?:[#;].*)?\n)*\[[\w.:-]+\]\s*$`)
-
+// parse takes the text of a file, whatever its format.
 func (b *builder) parse(file string, data []byte) error {
-	if filepath.Ext(file) == ".ini" || iniSection.Match(data) {
-		return unsupported(file, "INI inventories are")
+	switch format(file, data) {
+	case iniFormat:
+		return b.ini(file, data)
+	case tomlFormat:
+		return &yamlpos.Error{File: file, Msg: "TOML inventories are not supported", Hint: "write it as YAML: ansible-inventory -i " + file + " --list --yaml"}
 	}
-	documents, err := yamlpos.Parse(file, data)
+	documents, err := parseYAML(file, data)
 	switch {
 	case err != nil:
 		return err

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/nodeset"
 )
 
 // ErrNothing is wrapped by the error of a pattern that is understood but
@@ -46,8 +48,9 @@ func (e *PatternError) Unwrap() error {
 // !web drops them; both apply after all other terms, of which there is all if
 // none is given. Other than with Ansible, an empty pattern is not all.
 //
-// The warnings name the terms that match nothing, with a hint. A pattern that
-// selects nothing is an error that wraps [ErrNothing].
+// The warnings name the terms that match nothing, with a hint; they are an error
+// with [Options.StrictPatterns]. A pattern that selects nothing is an error that
+// wraps [ErrNothing], or a warning with [Options.AllowEmpty].
 func (inv *Inventory) Select(pattern string) (hosts []*Host, warnings []string, err error) {
 	terms, err := splitPattern(pattern)
 	if err != nil {
@@ -58,7 +61,7 @@ func (inv *Inventory) Select(pattern string) (hosts []*Host, warnings []string, 
 
 func (inv *Inventory) selectTerms(pattern string, terms []string) ([]*Host, []string, error) {
 	if len(terms) == 0 { // a variable that was not set, or a file that holds nothing
-		return nil, nil, &PatternError{Pattern: pattern, Msg: "the pattern is empty", Hint: "write all for every host", nothing: true}
+		return inv.none(&PatternError{Pattern: pattern, Msg: "the pattern is empty", Hint: "write all for every host", nothing: true})
 	}
 	m := matcher{inv: inv}
 	hosts, err := m.combine(terms)
@@ -66,13 +69,24 @@ func (inv *Inventory) selectTerms(pattern string, terms []string) ([]*Host, []st
 		return nil, nil, inPattern(pattern, err)
 	}
 	if len(hosts) == 0 {
-		return nil, nil, m.nothing(pattern)
+		return inv.none(m.nothing(pattern))
+	}
+	if inv.options.StrictPatterns && len(m.misses) > 0 {
+		return nil, nil, &PatternError{Pattern: pattern, Msg: m.misses[0].msg, Hint: m.misses[0].hint}
 	}
 	warnings := make([]string, len(m.misses))
 	for i, miss := range m.misses {
 		warnings[i] = miss.String()
 	}
 	return hosts, warnings, nil
+}
+
+// none is the answer for a pattern that selects nothing.
+func (inv *Inventory) none(err *PatternError) ([]*Host, []string, error) {
+	if inv.options.AllowEmpty {
+		return nil, []string{err.Error()}, nil
+	}
+	return nil, nil, err
 }
 
 // inPattern turns what is wrong with a term into a PatternError.
@@ -100,7 +114,7 @@ func (m miss) String() string {
 	return m.msg + "; " + m.hint
 }
 
-func (m *matcher) nothing(pattern string) error {
+func (m *matcher) nothing(pattern string) *PatternError {
 	e := &PatternError{Pattern: pattern, Msg: "selects no host", nothing: true}
 	if len(m.inv.hosts) == 0 {
 		e.Msg = "the inventory has no hosts"
@@ -224,13 +238,13 @@ func splitOutside(s, separators string) (pieces []string, ok bool) {
 	return append(pieces, s[start:]), !within
 }
 
-var rangesInAddress = regexp.MustCompile(`\[([0-9A-Za-z]*):[0-9A-Za-z:]*\]`)
+var rangesInAddress = regexp.MustCompile(`\[([0-9A-Za-z]*)(?::[0-9A-Za-z:]*|[-,/][0-9][0-9,/-]*)\]`)
 
 // isAddress reports whether a text with colons is one host: with a port, or an
-// IPv6 address, both maybe with ranges.
+// IPv6 address, both maybe with ranges or node sets.
 func isAddress(s string) bool {
 	host, port := splitPort(s)
-	if port != "" && isName(rangesInAddress.ReplaceAllString(host, "$1")) {
+	if port != "" && nodeset.IsName(rangesInAddress.ReplaceAllString(host, "$1")) {
 		return true
 	}
 	_, err := netip.ParseAddr(rangesInAddress.ReplaceAllString(host, "$1"))

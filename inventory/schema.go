@@ -26,12 +26,16 @@ type connectDoc struct {
 	Address      string   `json:"address" doc:"name or IP address to dial; default: the name of the host"`
 	Port         int      `json:"port" doc:"of the SSH server"`
 	User         string   `json:"user" doc:"to log in as"`
+	Password     string   `json:"password" doc:"to log in with; better asked for with -k"`
 	PrivateKey   []string `json:"private_key" doc:"file with the key to log in with, or a list of them"`
 	KnownHosts   []string `json:"known_hosts" doc:"file with the keys of hosts instead of OpenSSH's, or a list of them"`
 	Jump         string   `json:"jump" doc:"[user@]host[:port] to go through, several with commas, outermost first; none for none"`
+	Connection   string   `json:"connection" doc:"ssh, or local for this machine itself, without SSH"`
 	Become       bool     `json:"become" doc:"run the host program as another user"`
 	BecomeUser   string   `json:"become_user" doc:"the user to become; default: root"`
 	BecomeMethod string   `json:"become_method" doc:"how to become it"`
+
+	BecomePassword string `json:"become_password" doc:"that the method asks for; better asked for with -K"`
 }
 
 // Schema describes a YAML inventory. It refuses nothing that [Parse] accepts.
@@ -123,11 +127,9 @@ func variablesSchema() *schema.Schema {
 	for _, name := range []string{"ansible_host_key_checking", "ansible_timeout"} {
 		s.Properties = append(s.Properties, schema.Property{Name: name, Schema: valueSchema(connectionKey(name))})
 	}
-	connection := &schema.Schema{Enum: []any{"ssh", "smart", nil}, Description: "SSH is the only way"}
-	s.Properties = append(s.Properties, schema.Property{Name: "ansible_connection", Schema: connection})
 	for _, name := range argsVars {
 		s.Properties = append(s.Properties, schema.Property{Name: name, Schema: &schema.Schema{
-			Description: "-o, -J, -p, -i and -l, as ssh takes them",
+			Description: "-o, -J, -p, -i, -l and flags such as -C, as ssh takes them",
 			Type:        schema.Types{schema.String, schema.Null},
 		}})
 	}
@@ -172,9 +174,22 @@ func valueSchema(key string) *schema.Schema {
 	case "become":
 		return &schema.Schema{Type: schema.Types{schema.Boolean, schema.String, schema.Null}, Pattern: boolWords}
 	case "become_method":
-		return &schema.Schema{Enum: []any{"sudo", nil}}
+		return &schema.Schema{Enum: []any{"sudo", "su", "doas", "ansible.builtin.sudo", "ansible.builtin.su", "community.general.doas", nil}}
+	case "connection":
+		return &schema.Schema{Enum: []any{"ssh", "local", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh", "ansible.builtin.paramiko_ssh", "ansible.builtin.local", nil}}
+	case "password", "become_password":
+		return secretSchema()
 	}
 	return textSchema(wordPattern)
+}
+
+// secretSchema describes a password. Numbers and booleans are taken if they are
+// written the way they are printed.
+func secretSchema() *schema.Schema {
+	return &schema.Schema{
+		Type: schema.Types{schema.String, schema.Number, schema.Boolean, schema.Null},
+		Not:  &schema.Schema{Type: schema.Types{schema.String}, Pattern: `^$|\{\{|[\x00-\x1f\x7f-\x9f]`},
+	}
 }
 
 // textSchema describes a text, for which any scalar may be written.

@@ -1,6 +1,8 @@
 package inventory
 
 import (
+	"encoding/json"
+	"errors"
 	"flag"
 	"math/rand/v2"
 	"os"
@@ -21,11 +23,12 @@ var update = flag.Bool("update", false, "write the expected errors in testdata/b
 var blind = map[string][]string{
 	"arguments of ssh":                {"ansible-args-no-verification", "ansible-args-open-quote", "ansible-args-proxy-command"},
 	"ports in names":                  {"connect-jump-port", "host-name-colon", "host-port"},
+	"numbers written another way":     {"connect-password-number"},
 	"ranges":                          {"host-range-backwards", "host-range-dash", "host-range-too-many", "host-range-without-end"},
 	"references":                      {"group-and-host-of-one-name", "group-cycle", "group-cycle-of-one", "host-name-called-all"},
 	"keys that JSON has only as text": {"group-name-boolean", "group-name-number", "host-name-number"},
 	"YAML itself": {
-		"yaml-comment", "yaml-duplicate-key", "yaml-empty", "yaml-ini", "yaml-syntax", "yaml-tab", "yaml-two-documents",
+		"yaml-comment", "yaml-duplicate-key", "yaml-empty", "yaml-syntax", "yaml-tab", "yaml-two-documents",
 	},
 }
 
@@ -34,7 +37,7 @@ func TestCorpus(t *testing.T) {
 		Dir:     "testdata",
 		Checker: schematest.Compile(t, Schema()),
 		Decode: func(path string) error {
-			_, err := Load([]string{path})
+			_, err := Load(t.Context(), []string{path}, Options{})
 			return err
 		},
 		Blind:  blind,
@@ -70,6 +73,9 @@ func TestSchemaAcceptsMutations(t *testing.T) {
 		data, err := os.ReadFile(paths[rng.IntN(len(paths))])
 		require.NoError(t, err)
 		mutated := schematest.Mutate(t, rng, data, words)
+		if format("mutated.yaml", mutated) != yamlFormat {
+			continue
+		}
 		if _, err := Parse("mutated.yaml", mutated); err == nil {
 			accepted++
 			require.NoError(t, checker.Check(mutated), "%s", mutated)
@@ -84,9 +90,16 @@ func TestSchemaAcceptsWhatIsFound(t *testing.T) {
 	for _, path := range schematest.Found(t, "..") {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
+		if format(path, data) != yamlFormat {
+			continue
+		}
 		if _, err := Parse(path, data); err == nil {
+			err := checker.Check(data)
+			if _, inexpressible := errors.AsType[*json.UnsupportedValueError](err); inexpressible {
+				continue // JSON has no .inf
+			}
 			accepted++
-			require.NoError(t, checker.Check(data), "%s", data)
+			require.NoError(t, err, "%s", data)
 		}
 	}
 	require.GreaterOrEqual(t, accepted, 4)

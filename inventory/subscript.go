@@ -3,6 +3,7 @@ package inventory
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -45,8 +46,8 @@ const farIndex = 1 << 30
 
 // indexOf reads an index. One that is too large for an int is merely too large.
 func indexOf(s string) int {
-	n := atoi(s)
-	if n == -1 && s != "-1" || n > farIndex {
+	n, err := strconv.Atoi(s)
+	if err != nil || n > farIndex {
 		return farIndex
 	}
 	return max(n, -farIndex)

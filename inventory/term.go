@@ -1,10 +1,12 @@
 package inventory
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/inventory/nodeset"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -50,11 +52,14 @@ func (m *matcher) name(term string) ([]*Host, error) {
 	if hosts, found := m.exact(term); found {
 		return hosts, nil
 	}
+	if h := m.implicit(term); h != nil {
+		return []*Host{h}, nil
+	}
 	m.miss(term)
 	return nil, nil
 }
 
-// exact looks a name up. A host and a group never have the same one.
+// exact looks a name up. If a host and a group have the same one, it is the host's.
 func (m *matcher) exact(name string) (hosts []*Host, found bool) {
 	if h := m.inv.hostOf[name]; h != nil {
 		return []*Host{h}, true
@@ -75,7 +80,6 @@ type brackets struct {
 var (
 	bracketForm = regexp.MustCompile(`\[([^\]]*)\]`)
 	rangeForm   = regexp.MustCompile(`^[0-9A-Za-z]*:[0-9A-Za-z]+(?::[0-9]+)?$`)
-	nodesForm   = regexp.MustCompile(`^[0-9]+(?:[-,/][0-9]+)+$`)
 )
 
 func bracketsIn(term string) (b brackets) {
@@ -83,7 +87,7 @@ func bracketsIn(term string) (b brackets) {
 		switch {
 		case rangeForm.MatchString(m[1]):
 			b.ranges++
-		case nodesForm.MatchString(m[1]):
+		case nodeset.IsSet(m[1]):
 			b.nodes++
 		default:
 			b.sets++
@@ -95,14 +99,14 @@ func bracketsIn(term string) (b brackets) {
 // expanded finds the hosts and groups that a term with ranges or node sets
 // names. Names that do not exist are a miss, also if others do.
 func (m *matcher) expanded(term string) ([]*Host, error) {
-	names, err := expandRanges(term, func(spec string) ([]string, error) {
-		if nodesForm.MatchString(spec) {
-			return nodeSet(spec)
+	names, err := nodeset.ExpandRanges(term, func(spec string) ([]string, error) {
+		if nodeset.IsSet(spec) {
+			return nodeset.Set(spec)
 		}
-		return hostRange(spec)
+		return nodeset.HostRange(spec)
 	})
-	if err != nil {
-		return nil, err
+	if e, ok := errors.AsType[*nodeset.Error](err); ok {
+		return nil, &textError{e.Msg, e.Hint}
 	}
 	var hosts []*Host
 	var absent []string
@@ -204,13 +208,23 @@ func (m *matcher) reason(term string) string {
 	return ""
 }
 
+// manyHosts is from how many on only those are suggested that begin alike: the
+// others would take longer to compare than to select.
+const manyHosts = 5_000
+
 func (m *matcher) suggest(term string) string {
-	names := make([]string, 0, len(m.inv.groups)+len(m.inv.hosts))
+	names := make([]string, 0, len(m.inv.groups)+min(len(m.inv.hosts), manyHosts))
 	for _, g := range m.inv.groups {
 		names = append(names, g.Name)
 	}
+	begin := ""
+	if len(m.inv.hosts) > manyHosts {
+		begin = term[:len(term)-min(len(term), 2)]
+	}
 	for _, h := range m.inv.hosts {
-		names = append(names, h.Name)
+		if strings.HasPrefix(h.Name, begin) && len(names) < cap(names) {
+			names = append(names, h.Name)
+		}
 	}
 	return yamlpos.Suggest(term, names)
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A layer is what the files say about one group or host: variables, and how to
-// connect. All files add to the same layer, later ones winning.
+// A layer is what the inventories say about one group or host, or one var file:
+// variables, and how to connect. All inventories add to the same layer, later ones
+// winning.
 type layer struct {
 	vars     []*yamlpos.Node // maps
 	connects []*yamlpos.Node // maps
@@ -32,17 +33,19 @@ func (l *layer) addSettings(more []setting) {
 // priorityKey is the variable that is a property of its group instead.
 const priorityKey = "ansible_group_priority"
 
-// Vars gives the variables of the host: those of its groups in the order of
-// Host.Groups, then its own. A later value replaces an earlier one whole. The
+// Vars gives the variables of the host: those of its [Host.Layers]. A later value
+// replaces an earlier one whole, or with [Options.MergeMaps], maps are merged. The
 // map is fresh, the caller may change it. What stands below connect: is no
-// variable.
+// variable, nor is a password.
 func (h *Host) Vars() map[string]any {
 	latest := map[string]*yamlpos.Node{}
-	for _, g := range h.Groups {
-		g.layer.overlay(latest)
-		delete(latest, priorityKey)
+	for p := range h.places() {
+		for _, n := range p.layer.vars {
+			for _, pair := range n.Pairs {
+				latest[pair.Key.Text] = h.below.over(latest[pair.Key.Text], pair.Value)
+			}
+		}
 	}
-	h.layer.overlay(latest)
 	vars := make(map[string]any, len(latest))
 	for name, value := range latest {
 		vars[name] = value.Any()
@@ -50,21 +53,50 @@ func (h *Host) Vars() map[string]any {
 	return vars
 }
 
-func (l *layer) overlay(latest map[string]*yamlpos.Node) {
-	for _, n := range l.vars {
-		for _, p := range n.Pairs {
-			latest[p.Key.Text] = p.Value
+// over gives what a value comes to over one of a lower layer, which may be nil.
+func (s *stack) over(below, above *yamlpos.Node) *yamlpos.Node {
+	if !s.deep || below == nil || below.Kind != yamlpos.Map || above.Kind != yamlpos.Map {
+		return above
+	}
+	merged := *above
+	merged.Pairs = slices.Clone(below.Pairs)
+	index := make(map[string]int, len(merged.Pairs))
+	for i, p := range merged.Pairs {
+		index[p.Key.Text] = i
+	}
+	for _, p := range above.Pairs {
+		i, known := index[p.Key.Text]
+		if !known {
+			merged.Pairs = append(merged.Pairs, p)
+			continue
 		}
+		merged.Pairs[i] = yamlpos.Pair{Key: p.Key, Value: s.over(merged.Pairs[i].Value, p.Value)}
+	}
+	return &merged
+}
+
+// variables takes the variables that stand in the map n into l.
+func (b *builder) variables(l *layer, n *yamlpos.Node) {
+	if len(n.Pairs) == 0 {
+		return
+	}
+	l.addSettings(b.ansibleSettings(n))
+	if n = without(n, isSecretVariable); len(n.Pairs) > 0 {
+		b.notes.expressions(n)
+		l.vars = append(l.vars, n)
 	}
 }
 
 func (b *builder) groupVars(g *Group, n *yamlpos.Node) {
-	g.layer.vars = append(g.layer.vars, n)
-	b.notes.expressions(n)
-	g.layer.addSettings(b.ansibleSettings(n))
 	if priority := n.Get(priorityKey); priority != nil {
 		g.Priority = b.priority(priority)
 	}
+	b.variables(&g.layer, withoutPriority(n))
+}
+
+// withoutPriority leaves out what is a property of the group and no variable.
+func withoutPriority(vars *yamlpos.Node) *yamlpos.Node {
+	return without(vars, func(key string) bool { return key == priorityKey })
 }
 
 func (b *builder) priority(n *yamlpos.Node) int {
@@ -82,8 +114,7 @@ func (b *builder) priority(n *yamlpos.Node) int {
 func (b *builder) hostLayer(key, port, body *yamlpos.Node) layer {
 	var l layer
 	if port != nil {
-		l.vars = append(l.vars, port)
-		l.addSettings(b.ansibleSettings(port))
+		b.variables(&l, port)
 	}
 	if isNull(body) {
 		return l
@@ -92,19 +123,21 @@ func (b *builder) hostLayer(key, port, body *yamlpos.Node) layer {
 		b.errs.Add(body.Errorf("write its variables as a map, or nothing", "host %s must be a map, not %s", key.Text, body.Describe()))
 		return l
 	}
-	vars := *body
+	b.variablesAndConnect(&l, body)
+	return l
+}
+
+// variablesAndConnect reads a map of variables, among which there may be a map
+// connect.
+func (b *builder) variablesAndConnect(l *layer, body *yamlpos.Node) {
+	vars := body
 	if connect := body.Get("connect"); connect != nil {
-		vars.Pairs = slices.DeleteFunc(slices.Clone(body.Pairs), func(p yamlpos.Pair) bool { return p.Value == connect })
+		vars = without(body, func(key string) bool { return key == "connect" })
 		if b.isMap("connect", connect) {
-			b.connect(&l, connect)
+			b.connect(l, connect)
 		}
 	}
-	if len(vars.Pairs) > 0 {
-		l.vars = append(l.vars, &vars)
-		b.notes.expressions(&vars)
-		l.addSettings(b.ansibleSettings(&vars))
-	}
-	return l
+	b.variables(l, vars)
 }
 
 // notes collects what is worth a warning.
@@ -145,6 +178,10 @@ func (n *notes) expressions(v *yamlpos.Node) {
 	}
 }
 
+func (n *notes) add(at *yamlpos.Node, format string, args ...any) {
+	n.warnings = append(n.warnings, at.Pos()+": "+fmt.Sprintf(format, args...))
+}
+
 func (n *notes) ignore(key *yamlpos.Node) {
 	if n.at == nil {
 		n.at = key
@@ -154,5 +191,5 @@ func (n *notes) ignore(key *yamlpos.Node) {
 
 // nearMiss warns of a variable that was probably meant to be one of ours.
 func (n *notes) nearMiss(key *yamlpos.Node, meant string) {
-	n.warnings = append(n.warnings, fmt.Sprintf("%s: %s is a variable without a meaning of its own (did you mean %q?)", key.Pos(), key.Text, meant))
+	n.add(key, "%s is a variable without a meaning of its own (did you mean %q?)", key.Text, meant)
 }

@@ -85,22 +85,22 @@ func TestLoad(t *testing.T) {
 	two := write("two.yml", "web: {vars: {x: 2}, hosts: {a: {y: 2}}}\ndb: {hosts: {c: }}")
 
 	t.Run("the later file wins", func(t *testing.T) {
-		inv, err := Load([]string{one, two})
+		inv, err := Load(t.Context(), []string{one, two}, Options{})
 		require.NoError(t, err)
 		require.Equal(t, "a b c", names(inv.Hosts()))
 		require.Equal(t, map[string]any{"x": int64(2), "y": int64(2)}, inv.Host("a").Vars())
 
-		inv, err = Load([]string{two, one})
+		inv, err = Load(t.Context(), []string{two, one}, Options{})
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{"x": int64(1), "y": int64(1)}, inv.Host("a").Vars())
 	})
 	t.Run("lists of hosts", func(t *testing.T) {
 		for list, want := range map[string]string{"a,b,": "a b", "a,": "a", " a , b": "a b", "h[1:3],": "h1 h2 h3"} {
-			inv, err := Load([]string{list})
+			inv, err := Load(t.Context(), []string{list}, Options{})
 			require.NoError(t, err)
 			require.Equal(t, want, names(inv.Hosts()))
 		}
-		inv, err := Load([]string{"a:2222,"})
+		inv, err := Load(t.Context(), []string{"a:2222,"}, Options{})
 		require.NoError(t, err)
 		require.Equal(t, 2222, inv.Host("a").Connection().Port)
 		require.Equal(t, "ungrouped", inv.Host("a").Groups[1].Name)
@@ -108,7 +108,7 @@ func TestLoad(t *testing.T) {
 	t.Run("errors", func(t *testing.T) {
 		absent := filepath.Join(dir, "absent")
 		script := write("script", "#!/bin/sh\n")
-		ini := write("hosts.ini", "web1\n")
+		toml := write("hosts.toml", "[web]\n")
 		bad := write("bad.yml", "web: {hots: }\n")
 		for _, tt := range []struct {
 			paths []string
@@ -116,13 +116,11 @@ func TestLoad(t *testing.T) {
 		}{
 			{nil, "no inventory is given"},
 			{[]string{absent}, absent + ": no such file\n  hint: a list of hosts has a comma in it: -i " + absent + ","},
-			{[]string{dir}, dir + ": inventory directories are not supported yet\n  hint: name a YAML file"},
-			{[]string{script}, script + ": inventory scripts are not supported yet\n  hint: name a YAML file"},
-			{[]string{ini}, ini + ": INI inventories are not supported yet\n  hint: name a YAML file"},
+			{[]string{script}, script + " --list: is a script that cannot be run: permission denied; chmod +x makes it one that can, and without #! it would be read"},
 			{[]string{"a b,"}, "-i a b,: \"a b\" cannot be a host name" + badNameHint},
-			{[]string{ini, bad}, bad + ":1:7: unknown key \"hots\" (did you mean \"hosts\"?)\n" + ini + ": INI inventories are not supported yet\n  hint: name a YAML file"},
+			{[]string{toml, bad}, bad + ":1:7: unknown key \"hots\" (did you mean \"hosts\"?)\n" + toml + ": TOML inventories are not supported\n  hint: write it as YAML: ansible-inventory -i " + toml + " --list --yaml"},
 		} {
-			_, err := Load(tt.paths)
+			_, err := Load(t.Context(), tt.paths, Options{})
 			require.EqualError(t, err, tt.want)
 		}
 	})

@@ -174,8 +174,9 @@ type Source struct {
 	// File gives the bytes of a file of the play's folder. The path is relative
 	// to the manifest; one that leads out of the folder is an error.
 	File func(ctx context.Context, path string) (Content, error)
-	// Text gives the bytes of a text that the play has rendered.
-	Text func(ctx context.Context, text string) (Content, error)
+	// Text takes the bytes of a text that the play has rendered, which are here, and
+	// gives what stands for them in the catalog.
+	Text func(ctx context.Context, text Content) (Content, error)
 	// Download gives what a web server has: a content that is promised, and got at
 	// most once per run, when the first host asks for it. Where there is no
 	// controller, it is nil.

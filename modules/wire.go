@@ -45,7 +45,7 @@ type Conn struct {
 func NewConn(in *bufio.Reader, out io.Writer, maxLine int) *Conn {
 	c := &Conn{in: in, out: out, maxLine: maxLine}
 	if compressed {
-		c.in = bufio.NewReader(&inflater{in: in, z: flate.NewReader(in)})
+		c.in = bufio.NewReader(&inflater{in: in})
 	}
 	return c
 }
@@ -74,9 +74,15 @@ func (c *Conn) Send(messages ...*Message) error {
 	if compressed {
 		packet = deflate(buf.Bytes())
 	}
+	return c.SendPacket(packet.Bytes())
+}
+
+// SendPacket writes messages that have been made ready for the stream: lines, when
+// compressed in a deflate stream of their own.
+func (c *Conn) SendPacket(packet []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err := c.out.Write(packet.Bytes())
+	_, err := c.out.Write(packet)
 	return err
 }
 
@@ -175,24 +181,35 @@ func deflate(b []byte) *bytes.Buffer {
 // inflater reads deflate streams that follow each other as one. flate reads
 // single bytes of a ByteReader, so nothing beyond a stream's end is taken.
 type inflater struct {
-	in     *bufio.Reader
-	z      io.ReadCloser
-	inside bool // of a stream; the input may end only outside
+	in *bufio.Reader
+	z  io.ReadCloser // of the stream that is being read; the input may end only outside
 }
 
+// inflaters are those that are not inside of a stream: each takes more memory than
+// all the rest of an idle connection.
+var inflaters = sync.Pool{New: func() any { return flate.NewReader(nothing{}) }}
+
+// nothing is an input that has ended. For a nil one, flate would make a buffer.
+type nothing struct{}
+
+func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
+func (nothing) ReadByte() (byte, error)  { return 0, io.EOF }
+
 func (f *inflater) Read(p []byte) (int, error) {
-	if !f.inside {
+	if f.z == nil {
 		if _, err := f.in.Peek(1); err != nil {
 			return 0, err
 		}
+		f.z = inflaters.Get().(io.ReadCloser)
 		if err := f.z.(flate.Resetter).Reset(f.in, nil); err != nil {
 			return 0, err
 		}
-		f.inside = true
 	}
 	n, err := f.z.Read(p)
 	if err == io.EOF {
-		f.inside, err = false, nil
+		f.z.(flate.Resetter).Reset(nothing{}, nil) // it must not hold on to the input
+		inflaters.Put(f.z)
+		f.z, err = nil, nil
 	}
 	return n, err
 }

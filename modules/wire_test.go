@@ -3,10 +3,12 @@ package modules
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
 	"io"
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -97,4 +99,103 @@ func FuzzReceive(f *testing.F) {
 			require.Equal(t, m, back)
 		}
 	})
+}
+
+// What the controller reads without encoding/json means the same as with it.
+func FuzzReceiveAll(f *testing.F) {
+	f.Add([]byte(`{"result":{"i":3,"ns":51000}}` + "\n" + `{"result":{"i":4}}` + "\n" + `{"done":{}}` + "\n"))
+	f.Add([]byte(`{"result":{"i":03}}` + "\n"))
+	f.Add([]byte(`{"result":{"i":-1,"ns":1e3}}` + "\n"))
+	f.Add([]byte(`{"result":{"i":999999999999999999,"ns":9999999999999999999}}` + "\n"))
+	f.Add([]byte(`{"pong":{}}` + "\n" + `{"result":{"i":1,"ns":}}` + "\n"))
+	f.Fuzz(func(t *testing.T, plain []byte) {
+		stream := deflate(plain).Bytes()
+		conn := func() *Conn { return NewConn(bufio.NewReader(bytes.NewReader(stream)), nil, 1<<16) }
+		one, several := conn(), conn()
+		var want, got []*Message
+		var wantErr, gotErr error
+		for wantErr == nil {
+			var m *Message
+			if m, wantErr = one.Receive(); m != nil {
+				want = append(want, m)
+			}
+		}
+		for gotErr == nil {
+			var all []*Message
+			all, gotErr = several.ReceiveAll()
+			require.LessOrEqual(t, len(all), maxBurst)
+			got = append(got, all...)
+		}
+		require.Equal(t, want, got)
+		require.Equal(t, wantErr.Error(), gotErr.Error())
+	})
+}
+
+func TestReceiveAll(t *testing.T) {
+	var wire bytes.Buffer
+	out := NewConn(nil, &wire, 0)
+	var sent []*Message
+	for i := range 2 * maxBurst {
+		sent = append(sent, &Message{Result: &Result{Index: i, Duration: time.Duration(i) * time.Microsecond}})
+	}
+	sent[5] = &Message{Result: &Result{Index: 5, Status: Changed}}
+	require.NoError(t, out.Send(sent...))
+	in := NewConn(bufio.NewReader(&wire), nil, MaxFromHost)
+	var got []*Message
+	for len(got) < len(sent) {
+		all, err := in.ReceiveAll()
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(all), maxBurst)
+		got = append(got, all...)
+	}
+	require.Equal(t, sent, got)
+	all, err := in.ReceiveAll()
+	require.ErrorIs(t, err, io.EOF)
+	require.Empty(t, all)
+}
+
+// What one host has sent is not in reach of the next one that an inflater is used
+// for, nor is one used again that was left in the middle of a stream.
+func TestInflatersOfHosts(t *testing.T) {
+	receive := func(packet []byte) (*Message, error) {
+		return NewConn(bufio.NewReader(bytes.NewReader(packet)), nil, MaxFromHost).Receive()
+	}
+	secret := []byte(`{"result":{"i":1,"message":"the secret of another host"}}` + "\n")
+	var stolen bytes.Buffer // refers to what came before its beginning
+	w, err := flate.NewWriterDict(&stolen, flate.BestCompression, secret)
+	require.NoError(t, err)
+	_, err = w.Write(secret)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.Less(t, stolen.Len(), 20)
+	for range 50 {
+		m, err := receive(deflate(secret).Bytes())
+		require.NoError(t, err)
+		require.Equal(t, "the secret of another host", m.Result.Message)
+		_, err = receive(stolen.Bytes())
+		require.ErrorContains(t, err, "flate: corrupt input")
+		_, err = receive(deflate(secret).Bytes()[:30])
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	}
+}
+
+// BenchmarkReceiveAll reads what hosts have to say: a burst of stable results each.
+func BenchmarkReceiveAll(b *testing.B) {
+	var wire bytes.Buffer
+	var results []*Message
+	for i := range 30 {
+		results = append(results, &Message{Result: &Result{Index: i, Duration: time.Duration(i) * time.Microsecond}})
+	}
+	require.NoError(b, NewConn(nil, &wire, 0).Send(results...))
+	source := bytes.NewReader(nil)
+	in := bufio.NewReader(source)
+	conn := NewConn(in, nil, MaxFromHost)
+	b.ReportAllocs()
+	for b.Loop() {
+		source.Reset(wire.Bytes())
+		in.Reset(source)
+		if all, err := conn.ReceiveAll(); err != nil || len(all) != len(results) {
+			b.Fatal(len(all), err)
+		}
+	}
 }

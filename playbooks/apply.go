@@ -10,38 +10,70 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
-// apply sends a catalog and gives emit each result as it comes. stop ends the
-// catalog after the resource that is running, the end of ctx kills that too.
-// whole is false if entries were left out because of either.
-func (s *session) apply(ctx context.Context, stop <-chan struct{}, c *catalog.Compiled, emit func(*modules.Result)) (whole bool, err error) {
-	err = s.queue(func() error { return s.conn.Send(&modules.Message{Catalog: &c.Catalog}) })
+// apply sends a catalog and gives emit each result as it comes; after those that
+// have come together it calls flush. stop ends the catalog after the resource that
+// is running, the end of ctx kills that too. whole is false if entries were left
+// out because of either.
+func (s *session) apply(ctx context.Context, stop <-chan struct{}, c *catalog.Compiled, emit func(*modules.Result), flush func()) (whole bool, err error) {
+	packet, err := c.Packet()
 	if err != nil {
 		return false, err
 	}
-	a := answers{session: s, compiled: c, seen: make([]bool, len(c.Catalog.Entries)), emit: emit}
+	if err := s.queue(func() error { return s.conn.SendPacket(packet) }); err != nil {
+		return false, err
+	}
+	a := answers{session: s, compiled: c, seen: make([]bool, len(c.Catalog.Entries)), emit: emit, flush: flush}
+	incoming := s.incoming
+	if early := s.early; len(early) > 0 {
+		s.early = nil
+		incoming = make(chan []*modules.Message, 1)
+		incoming <- early
+	}
+	watch := s.watch(c.Catalog.Lock)
+	defer watch.stop()
 	var grace <-chan time.Time
 	killed := ctx.Done()
+	kill := func() {
+		killed, a.halted = nil, true
+		grace = time.After(killGrace)
+		s.urge(&modules.Message{Kill: &modules.Empty{}})
+	}
 	for {
 		select {
-		case m := <-s.incoming:
-			done, err := a.take(ctx, m)
+		case all := <-incoming:
+			incoming = s.incoming
+			before := a.told
+			done, err := a.takeAll(ctx, all)
 			if err != nil {
 				s.end(err)
 				return false, err
 			}
-			if done {
+			switch {
+			case done && a.overdue != nil:
+				a.overdue.answered = true
+				return false, a.overdue
+			case done:
 				return a.missing() == 0, nil
+			case a.told > before:
+				watch.told()
+			}
+		case <-watch.fired():
+			if watch.over() && killed != nil {
+				a.overdue = a.late(watch.limit)
+				kill()
 			}
 		case <-stop:
 			stop, a.halted = nil, true
 			s.urge(&modules.Message{Stop: &modules.Empty{}})
 		case <-killed:
-			killed, a.halted = nil, true
-			grace = time.After(killGrace)
-			s.urge(&modules.Message{Kill: &modules.Empty{}})
+			a.overdue = overdue(ctx)
+			kill()
 		case <-grace:
-			s.end(ctx.Err())
+			s.end(context.Cause(ctx))
 		case <-s.over:
+			if a.overdue != nil {
+				return false, a.overdue
+			}
 			return false, s.err
 		}
 	}
@@ -52,8 +84,11 @@ type answers struct {
 	*session
 	compiled *catalog.Compiled
 	seen     []bool
+	told     int  // results
 	halted   bool // the host was told to stop
+	overdue  *deadlineError
 	emit     func(*modules.Result)
+	flush    func()
 }
 
 func (a *answers) missing() int {
@@ -73,6 +108,18 @@ type refusedError struct {
 }
 
 func (e refusedError) Error() string { return e.reason }
+
+// takeAll handles messages up to the end of the catalog. done is set when it is over.
+func (a *answers) takeAll(ctx context.Context, all []*modules.Message) (done bool, err error) {
+	defer a.flush()
+	for i, m := range all {
+		if done, err := a.take(ctx, m); done || err != nil {
+			a.early = all[i+1:]
+			return done, err
+		}
+	}
+	return false, nil
+}
 
 // take handles one message. done is set when the catalog is over.
 func (a *answers) take(ctx context.Context, m *modules.Message) (done bool, err error) {
@@ -129,6 +176,10 @@ func (a *answers) result(r *modules.Result) error {
 		return breach("the host reports the status %.64q", r.Status)
 	}
 	a.seen[r.Index] = true
+	a.told++
+	if a.overdue != nil && r.Status == modules.Failed {
+		r.Error = fmt.Sprintf("%v: %s", a.overdue, r.Error)
+	}
 	a.emit(r)
 	return nil
 }
@@ -234,6 +285,7 @@ func (s *session) stream(contents catalog.Contents, digest string) error {
 		if err := s.conn.Send(&modules.Message{Blob: blob}); err != nil {
 			return err
 		}
+		s.sent.Store(time.Now().UnixNano())
 		if offset += int64(n); offset == size {
 			return nil
 		}

@@ -2,11 +2,13 @@ package playbooks
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
 
 // Connect says how hosts are reached. What the command line gives wins over the
@@ -17,11 +19,24 @@ type Connect struct {
 	PrivateKeys   []string
 	KnownHosts    []string
 	HostKeys      transport.HostKeyPolicy
-	HostKeysGiven bool          // by the command line, so that the inventory has no say
-	Timeout       time.Duration // for connecting and logging in; 0 if the command line gave none
+	HostKeysGiven bool             // by the command line, so that the inventory has no say
+	Timeout       time.Duration    // for connecting and logging in; 0 if the command line gave none
+	Limits        transport.Limits // the same for each phase, over Timeout
 	Become        bool
 	BecomeUser    string
-	Warn          func(text string)
+	BecomeMethod  string // "sudo", "su" or "doas"; "" leaves it to the play or the inventory
+	// Password logs in to the hosts themselves; what lies on the way to them is not
+	// told it. BecomePassword is for the escalation. nil leaves it to the inventory.
+	Password, BecomePassword *transport.Secret
+	// Passphrase asks for the passphrase of a key file, again if what it gave was
+	// wrong; nil, as a function or an answer, leaves the file alone.
+	Passphrase func(ctx context.Context, path string, again bool) (*transport.Secret, error)
+	// SSH is ssh_config(5) as this machine has it, for what neither the command line
+	// nor the inventory says; nil has none.
+	SSH          *sshconfig.Config
+	RetriesGiven bool // by the command line, so that ssh_config has no say
+	// Warn is told the same of ssh_config for each host that it concerns.
+	Warn func(text string)
 }
 
 func (c Connect) warn(text string) {
@@ -43,59 +58,30 @@ func (c Connect) become(play *manifest.Play, conn inventory.Connection) *transpo
 	if !wanted {
 		return nil
 	}
-	return &transport.Become{Method: cmp.Or(method, "sudo"), User: cmp.Or(user, "root")}
+	return &transport.Become{
+		Method: cmp.Or(c.BecomeMethod, method, "sudo"), User: cmp.Or(user, "root"), Password: c.becomePassword(conn),
+	}
 }
 
-// target says how to reach a host of the inventory.
-func (c Connect) target(inv *inventory.Inventory, h *inventory.Host) transport.Target {
-	conn := h.Connection()
-	t := c.direct(h.Name, conn)
-	for _, hop := range conn.Jump {
-		t.Jump = append(t.Jump, c.jump(inv, hop))
+// becomePassword is nil if there is none.
+func (c Connect) becomePassword(conn inventory.Connection) *transport.Secret {
+	if c.BecomePassword == nil && conn.BecomePassword != "" {
+		return transport.NewSecret([]byte(conn.BecomePassword))
 	}
-	return t
+	return c.BecomePassword
 }
 
 // login is the user to log in as.
 func (c Connect) login(conn inventory.Connection) string {
-	return cmp.Or(c.User, conn.User, c.LocalUser)
-}
-
-// direct is a target without its jump hosts.
-func (c Connect) direct(name string, conn inventory.Connection) transport.Target {
-	t := transport.Target{
-		Host:           name,
-		Address:        conn.Address,
-		Port:           conn.Port,
-		User:           c.login(conn),
-		PrivateKeys:    firstList(c.PrivateKeys, conn.PrivateKeys),
-		KnownHosts:     firstList(c.KnownHosts, conn.KnownHosts),
-		HostKeys:       c.HostKeys,
-		ConnectTimeout: cmp.Or(c.Timeout, conn.ConnectTimeout),
+	if conn.Local {
+		return c.LocalUser
 	}
-	if !c.HostKeysGiven && conn.HostKeyChecking == "accept-new" {
-		t.HostKeys = transport.AcceptNew
+	if user := cmp.Or(c.User, conn.User); user != "" {
+		return user
 	}
-	return t
-}
-
-// jump is a hop of the way to a target. A host of the inventory is reached as
-// the inventory says. What the hop says of itself counts more, also than -u.
-func (c Connect) jump(inv *inventory.Inventory, hop inventory.Hop) transport.Target {
-	conn, name := inventory.Connection{Address: hop.Host}, hop.Place()
-	if h := inv.Host(hop.Host); h != nil {
-		conn, name = h.Connection(), h.Name
+	settings, err := c.resolve(conn, "")
+	if err != nil { // which target reports
+		return c.LocalUser
 	}
-	t := c.direct(name, conn)
-	t.User, t.Port = cmp.Or(hop.User, t.User), cmp.Or(hop.Port, t.Port)
-	return t
-}
-
-func firstList(lists ...[]string) []string {
-	for _, l := range lists {
-		if len(l) > 0 {
-			return l
-		}
-	}
-	return nil
+	return cmp.Or(settings.Text(sshconfig.User), c.LocalUser)
 }

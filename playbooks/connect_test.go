@@ -26,6 +26,11 @@ func TestBecome(t *testing.T) {
 		{"a play", Connect{}, &manifest.Play{Become: &yes}, inventory.Connection{}, &transport.Become{Method: "sudo", User: "root"}},
 		{"a play's user", Connect{}, &manifest.Play{BecomeUser: "play"}, conn, &transport.Become{Method: "sudo", User: "play"}},
 		{"the command line", Connect{Become: true, BecomeUser: "cli"}, &manifest.Play{Become: &no, BecomeUser: "play"}, conn, &transport.Become{Method: "sudo", User: "cli"}},
+		{"a play's method", Connect{}, &manifest.Play{BecomeMethod: "su"}, inventory.Connection{Become: true, BecomeMethod: "doas"}, &transport.Become{Method: "su", User: "root"}},
+		{"the command line's method", Connect{BecomeMethod: "doas"}, &manifest.Play{BecomeMethod: "su"}, conn, &transport.Become{Method: "doas", User: "inv"}},
+		{"the inventory's password", Connect{}, nil, inventory.Connection{Become: true, BecomePassword: "i"}, &transport.Become{Method: "sudo", User: "root", Password: transport.NewSecret([]byte("i"))}},
+		{"the command line's password", Connect{BecomePassword: transport.NewSecret([]byte("c"))}, nil, inventory.Connection{Become: true, BecomePassword: "i"},
+			&transport.Become{Method: "sudo", User: "root", Password: transport.NewSecret([]byte("c"))}},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, c.connect.become(c.play, c.conn)) })
 	}
@@ -60,7 +65,9 @@ all:
 		}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, c.connect.target(inv, inv.Host(c.host)))
+			target, err := c.connect.target(inv, inv.Host(c.host))
+			require.NoError(t, err)
+			require.Equal(t, c.want, target)
 		})
 	}
 }

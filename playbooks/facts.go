@@ -9,8 +9,6 @@ import (
 	"math"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -132,25 +130,12 @@ type HostFacts struct {
 // at a time. paths are those that are wanted; none means all.
 func (r *Runner) Facts(ctx context.Context, hosts []*inventory.Host, paths []string, emit func(HostFacts)) {
 	wanted := facts.Collectors(paths, len(paths) == 0)
-	answers := make(chan HostFacts)
-	var g errgroup.Group
-	g.SetLimit(r.forks())
-	go func() {
-		for _, h := range hosts {
-			g.Go(func() error {
-				answers <- r.hostFacts(ctx, h, wanted)
-				return nil
-			})
-		}
-		g.Wait()
-		close(answers)
-	}()
-	for a := range answers {
-		emit(a)
-	}
+	askAll(r, hosts, func(h *inventory.Host) HostFacts { return r.hostFacts(ctx, h, wanted) }, emit)
 }
 
 func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []string) HostFacts {
+	ctx, done := r.hostTime(ctx)
+	defer done()
 	client, err := r.dial(ctx, h)
 	if err != nil {
 		return HostFacts{Host: h.Name, Err: failure("", h.Name, err)}
@@ -159,7 +144,7 @@ func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []
 	state := &hostState{host: h, client: client}
 	defer state.close()
 	if err != nil {
-		return HostFacts{Host: h.Name, Err: failure("", h.Name, err)}
+		return HostFacts{Host: h.Name, Err: failure("", h.Name, late(ctx, err))}
 	}
 	state.sessions = map[string]*session{"": sess}
 	return HostFacts{Host: h.Name, Facts: sess.facts}

@@ -1,17 +1,24 @@
 package playbooks
 
 import (
+	"slices"
+
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
 
-// CheckFiles reads the private keys and known_hosts files that are needed to
-// reach hosts. What is wrong with one is no host's fault: it is reported once,
-// with the first place that names it.
+// CheckFiles finds out how hosts are reached, and reads the private keys and
+// known_hosts files that this takes. What is wrong with them or with ssh_config is
+// no host's fault: it is reported once, with the first place that names it.
 func (r *Runner) CheckFiles(hosts []*inventory.Host) error {
 	c := fileCheck{Runner: r, hosts: map[string]bool{}, files: map[string]bool{}}
 	for _, h := range hosts {
-		c.host(h)
+		if !c.hosts[h.Name] {
+			c.hosts[h.Name] = true
+			c.host(h)
+		}
 	}
 	return c.errs.Err()
 }
@@ -19,35 +26,73 @@ func (r *Runner) CheckFiles(hosts []*inventory.Host) error {
 type fileCheck struct {
 	*Runner
 	hosts map[string]bool // names of those that have been looked at
-	files map[string]bool // paths of those that have been reported
+	files map[string]bool // paths of those that have been reported, and other mistakes
 	errs  yamlpos.Errors
 }
 
 // host checks the files for a host, and for those on the way to it.
 func (c *fileCheck) host(h *inventory.Host) {
-	if h == nil || c.hosts[h.Name] {
+	c.becomePassword(h.Connection())
+	target, err := c.target(h)
+	if err != nil {
+		c.config(err)
 		return
 	}
-	c.hosts[h.Name] = true
-	conn := h.Connection()
-	for _, e := range c.Dialer.CheckFiles(c.Connect.direct(h.Name, conn)) {
-		if !c.files[e.Path] {
-			c.files[e.Path] = true
-			c.errs.Add(&yamlpos.Error{File: c.Connect.namedAt(e.Setting, conn), Msg: e.Error(), Hint: e.Hint})
+	for i, t := range append(slices.Clip(target.Jump), target) {
+		for _, e := range c.Dialer.CheckFiles(t) {
+			if !c.files[e.Path] {
+				c.files[e.Path] = true
+				c.errs.Add(&yamlpos.Error{File: c.namedAt(h, i, e), Msg: e.Error(), Hint: e.Hint})
+			}
 		}
-	}
-	for _, hop := range conn.Jump {
-		c.host(c.Inventory.Host(hop.Host))
 	}
 }
 
-// namedAt is the place that names the files of a setting.
-func (c Connect) namedAt(setting string, conn inventory.Connection) string {
-	switch {
-	case setting == "private_key" && len(c.PrivateKeys) > 0:
-		return "command line: --private-key"
-	case setting == "known_hosts" && len(c.KnownHosts) > 0:
-		return "command line: --known-hosts"
+// config reports mistakes of ssh_config, each once.
+func (c *fileCheck) config(err error) {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range several.Unwrap() {
+			c.config(one)
+		}
+		return
 	}
-	return conn.Pos[setting]
+	if c.files[err.Error()] {
+		return
+	}
+	c.files[err.Error()] = true
+	if e, ok := err.(*sshconfig.Error); ok {
+		err = &yamlpos.Error{File: e.At, Msg: e.Msg, Hint: e.Hint}
+	}
+	c.errs.Add(err)
+}
+
+// becomePassword reports a password that no prompt would take.
+func (c *fileCheck) becomePassword(conn inventory.Connection) {
+	p := c.Connect.becomePassword(conn)
+	if p == nil {
+		return
+	}
+	place := conn.Pos["become_password"]
+	if c.Connect.BecomePassword != nil {
+		place = "command line: -K"
+	}
+	if err := transport.CheckBecomePassword(p); err != nil && !c.files[place] {
+		c.files[place] = true
+		c.errs.Add(&yamlpos.Error{File: place, Msg: err.Error()})
+	}
+}
+
+// namedAt is the place that names a file of the nth host on the way to h.
+func (c *fileCheck) namedAt(h *inventory.Host, n int, e *transport.FileError) string {
+	reached, err := c.Connect.Explain(c.Inventory, h)
+	if err != nil {
+		return ""
+	}
+	settings := append(slices.Clip(reached.Jump), reached)[n].Settings
+	for _, s := range settings {
+		if s.Setting == e.Setting {
+			return s.Origin
+		}
+	}
+	return ""
 }

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-
-	"golang.org/x/sync/errgroup"
+	"sync/atomic"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -45,7 +44,10 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 		}
 		s.begun = true
 		f.Events.Report(events.PlayStart{Play: s.play.Name, Hosts: names(batch), Batch: i + 1, Batches: len(batches)})
-		f.batch(ctx, s, batch)
+		if f.Options.CompileFirst && !f.compileFirst(ctx, s, batch) {
+			return false
+		}
+		f.each(ctx, batch, func(state *hostState) { f.work(ctx, s, state) })
 		if f.tooManyFailed(s.play, batch) {
 			return false
 		}
@@ -53,19 +55,19 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 	return true
 }
 
-// batch works on hosts in parallel and waits for all of them.
-func (f *fleet) batch(ctx context.Context, s *selection, hosts []*inventory.Host) {
-	var g errgroup.Group
-	g.SetLimit(f.forks())
-	for _, h := range hosts {
-		g.Go(func() error {
-			if !f.interrupted(ctx) {
-				f.work(ctx, s, f.states[h.Name])
+// each works on hosts in parallel and waits for all of them. Each goroutine takes
+// one host after the other: its stack has to grow to what a host needs only once.
+func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, work func(*hostState)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(f.forks(), len(hosts)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(hosts)) && !f.interrupted(ctx); i = next.Add(1) - 1 {
+				work(f.states[hosts[i].Name])
 			}
-			return nil
 		})
 	}
-	g.Wait()
+	workers.Wait()
 }
 
 // tooManyFailed decides whether a batch was bad enough to end the run. Without a

@@ -1,12 +1,13 @@
 package playbooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -30,9 +31,12 @@ type hostState struct {
 	held        bool // it has a place among the kept connections
 	elapsed     time.Duration
 	phases      events.Phases
+	conn        *inventory.Connection // what the inventory says; nil until it is asked for
+	login       string                // who logs in; "" until it is asked for
 	client      *transport.Client
 	sessions    map[string]*session // by the user the program runs as
 	foretold    []*session          // in a check run: those that have foretold a change
+	compiled    *catalog.Compiled   // for the play that follows, if that was made ahead
 }
 
 // close gives the host up. The connection goes first: only that ends a write to
@@ -45,7 +49,7 @@ func (s *hostState) close() {
 		one.end(io.EOF)
 		one.work.Wait()
 	}
-	s.client, s.sessions = nil, nil
+	s.client, s.sessions, s.conn = nil, nil, nil
 }
 
 // dead reports whether what was kept from an earlier play has ended meanwhile.
@@ -95,11 +99,32 @@ func (*stoppedError) Unwrap() error { return errStopped }
 // because nobody knows what it did.
 func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
 	start := f.Now()
+	f.take(state)
+	timed, done := f.hostTime(ctx)
+	err := late(timed, f.playOn(timed, s, state))
+	done()
+	f.ended(ctx, s, state, start, err)
+}
+
+// take gives back the place of a host among the kept connections.
+func (f *fleet) take(state *hostState) {
 	if state.held {
 		state.held = false
 		f.unhold()
 	}
-	err := f.playOn(ctx, s, state)
+}
+
+// leave keeps the connection of a host that is not done, if there is a place.
+func (f *fleet) leave(state *hostState) {
+	if f.hold() {
+		state.held = true
+	} else {
+		state.close()
+	}
+}
+
+// ended tells how a host that was worked on since start has ended a play.
+func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start time.Time, err error) {
 	state.plays = state.plays[1:]
 	state.elapsed += f.Now().Sub(start)
 	untouched := !state.begun && (errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled))
@@ -114,14 +139,12 @@ func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
 		f.Events.Report(failure(s.play.Name, state.host.Name, err))
 	}
 	last := !untouched && (state.failed || len(state.plays) == 0)
-	if !last && f.hold() {
-		state.held = true
-	} else {
-		state.close()
+	if !last {
+		f.leave(state)
+		return
 	}
-	if last {
-		f.hostDone(state)
-	}
+	state.close()
+	f.hostDone(state)
 }
 
 // phase begins a phase; what it returns ends it and adds its time to spent.
@@ -133,15 +156,9 @@ func (f *fleet) phase(spent *time.Duration) (ends func()) {
 // playOn compiles and applies the play. An error means that the host failed as a
 // whole; failed resources are only noted.
 func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) error {
-	sess, err := f.session(ctx, s.play, state)
+	sess, compiled, err := f.compiled(ctx, s, state)
 	if err != nil {
 		return err
-	}
-	ends := f.phase(&state.phases.Compile)
-	compiled, err := compile(ctx, s.compiler, state.host, sess.facts)
-	ends()
-	if err != nil {
-		return errors.Join(ctx.Err(), &phaseError{phase: "compile", err: err})
 	}
 	if compiled.NeedsFull && !sess.full {
 		if sess, err = f.upgrade(ctx, s.play, state, sess); err != nil {
@@ -152,11 +169,17 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	compiled.Catalog.Monitor = f.Options.Monitor
 	compiled.Catalog.Diff = f.Options.Diff
 	compiled.Catalog.Lock = f.lock()
+	var pending []events.Event // of results that have come together
+	flush := func() {
+		f.Events.Report(pending...)
+		pending = nil
+	}
 	tell := func(kind events.MessageKind, text string) {
-		f.Events.Report(events.Message{Play: s.play.Name, Host: state.host.Name, Kind: kind, Text: text})
+		pending = append(pending, events.Message{Play: s.play.Name, Host: state.host.Name, Kind: kind, Text: text})
 	}
 	if compiled.Pre != "" {
 		tell(events.Pre, compiled.Pre)
+		flush()
 	}
 	if f.interrupted(ctx) {
 		return &stoppedError{}
@@ -173,9 +196,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	whole, err := sess.apply(ctx, f.stop, compiled, func(r *modules.Result) {
 		progress.note(r)
 		notes.before(r)
-		f.Events.Report(result(s.play.Name, state.host.Name, &compiled.Catalog, r))
+		pending = append(pending, result(s.play.Name, state.host.Name, &compiled.Catalog, r))
 		notes.after(r)
-	})
+	}, flush)
 	if err != nil {
 		return lostOr(err, sess, progress.rest())
 	}
@@ -187,6 +210,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	}
 	if f.applies() && !progress.failed && compiled.Post != "" {
 		tell(events.Post, compiled.Post)
+		flush()
 	}
 	return nil
 }
@@ -208,9 +232,7 @@ func (f *fleet) session(ctx context.Context, play *manifest.Play, state *hostSta
 		return kept, nil
 	}
 	if state.client == nil {
-		ends := f.phase(&state.phases.Connect)
-		client, err := f.dial(ctx, state.host)
-		ends()
+		client, err := f.connect(ctx, state)
 		if err != nil {
 			return nil, err
 		}
@@ -230,11 +252,17 @@ func (f *fleet) session(ctx context.Context, play *manifest.Play, state *hostSta
 
 // worker is who the host program runs as in a play, and how it gets there.
 func (f *fleet) worker(play *manifest.Play, state *hostState) (become *transport.Become, user string) {
-	become = f.Connect.become(play, state.host.Connection())
-	if become != nil {
+	if state.conn == nil {
+		conn := state.host.Connection()
+		state.conn = &conn
+	}
+	if become = f.Connect.become(play, *state.conn); become != nil {
 		return become, become.User
 	}
-	return nil, f.Connect.login(state.host.Connection())
+	if state.login == "" {
+		state.login = f.Connect.login(*state.conn)
+	}
+	return nil, state.login
 }
 
 // needsFull reports whether it is known that a play still to come, for which the
@@ -242,8 +270,11 @@ func (f *fleet) worker(play *manifest.Play, state *hostState) (become *transport
 // when they are compiled.
 func (f *fleet) needsFull(state *hostState, user string) bool {
 	return slices.ContainsFunc(state.plays, func(s *selection) bool {
+		if !s.compiler.NeedsFull() {
+			return false
+		}
 		_, of := f.worker(s.play, state)
-		return of == user && s.compiler.NeedsFull()
+		return of == user
 	})
 }
 
@@ -266,8 +297,35 @@ func (f *fleet) upgrade(ctx context.Context, play *manifest.Play, state *hostSta
 	return full, nil
 }
 
+// connect dials a host unless the run shall end before that is done: there is no
+// resource yet to wait for.
+func (f *fleet) connect(ctx context.Context, state *hostState) (*transport.Client, error) {
+	defer f.phase(&state.phases.Connect)()
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-f.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	client, err := f.dial(ctx, state.host)
+	stopped := errors.Is(err, context.Canceled) && f.interrupted(ctx)
+	cancel()
+	watching.Wait()
+	if stopped {
+		return nil, &stoppedError{}
+	}
+	return client, err
+}
+
 func (r *Runner) dial(ctx context.Context, h *inventory.Host) (*transport.Client, error) {
-	return r.Dialer.Dial(ctx, r.Connect.target(r.Inventory, h))
+	target, err := r.target(h)
+	if err != nil {
+		return nil, err
+	}
+	return r.Dialer.Dial(ctx, target)
 }
 
 // start starts the lean or the full host program and takes its greeting apart.
@@ -279,12 +337,10 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 		}
 	}
 	nonce := r.NewNonce()
-	wanted := strings.Join(collectors, ",")
-	if wanted == "" {
-		wanted = "-"
-	}
+	wanted := r.Options.Deadlines.wanted(collectors)
 	process, err := client.StartModule(ctx, transport.Start{
 		Nonce: nonce, Greeting: modules.Greeting(nonce), Facts: wanted, Builds: builds, Become: become,
+		Timeout: r.Options.Deadlines.start(),
 	})
 	if err != nil {
 		return nil, err
@@ -308,6 +364,7 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 	}
 	sess := newSession(ctx, process, r.Now)
 	sess.facts, sess.full = facts, full
+	sess.resourceTime = cmp.Or(r.Options.Deadlines.Resource, defaultResourceTime)
 	return sess, nil
 }
 
@@ -339,11 +396,16 @@ func unreported(r events.Rest) string {
 func lostOr(err error, s *session, rest events.Rest) error {
 	refused, isRefused := errors.AsType[refusedError](err)
 	_, isBreach := errors.AsType[protocolError](err)
+	late, isLate := errors.AsType[*deadlineError](err)
 	switch {
 	case isRefused:
 		return &phaseError{refused.phase, err, rest}
 	case isBreach:
 		return &phaseError{"protocol", err, rest}
+	case isLate && !late.answered:
+		return &phaseError{"deadline", fmt.Errorf("%w; %s", err, unreported(rest)), rest}
+	case isLate:
+		return &phaseError{"deadline", err, rest}
 	case errors.Is(err, context.Canceled):
 		return &phaseError{"lost", errors.New("killed before it could say how it ended; " + unreported(rest)), rest}
 	case errors.Is(err, io.EOF):
@@ -357,9 +419,13 @@ func failure(play, host string, err error) events.Event {
 	text, hint := err.Error(), ""
 	var he *transport.HostError
 	if errors.As(err, &he) {
-		text, hint = fmt.Sprintf("%s %s: %v", he.Op, he.Addr, he.Err), he.Hint
+		text, hint = he.Cause(), he.Hint
 		if transport.Unreachable(err) {
-			return events.Unreachable{Play: play, Host: host, Error: text, Hint: hint}
+			u := events.Unreachable{Play: play, Host: host, Error: text, Hint: hint, UnknownKey: errors.Is(err, transport.ErrHostKeyUnknown)}
+			if he.Via != nil {
+				u.Via = he.Via.Host
+			}
+			return u
 		}
 	}
 	phase := "start"

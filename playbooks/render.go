@@ -82,7 +82,7 @@ func closeAll(plays []*selection) {
 // layersOf are the variables of a host, as layers of data.
 func layersOf(h *inventory.Host) []templates.Layer {
 	layers := []templates.Layer{} // nil would mean that they are not known
-	for _, l := range h.Layers() {
+	for _, l := range h.WholeLayers() {
 		values, _ := l.Node.Any().(map[string]any)
 		layers = append(layers, templates.Layer{Name: l.Name, Values: values, Node: l.Node})
 	}

@@ -46,8 +46,12 @@ type Options struct {
 	Catalog catalog.Options
 	// LockTimeout is how long a host waits for another run to end; 0 means not.
 	LockTimeout time.Duration
-	Manifests   []string // as given, for the first event
-	Version     string
+	Deadlines   Deadlines
+	// CompileFirst applies nothing on any host of a batch until the catalogs of all
+	// have been made.
+	CompileFirst bool
+	Manifests    []string // as given, for the first event
+	Version      string
 }
 
 const (
@@ -126,6 +130,9 @@ func SelectHosts(inv *inventory.Inventory, pattern, limit string, warn func(stri
 func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary, error) {
 	hostLists, err := r.Select()
 	if err != nil {
+		return events.Summary{}, err
+	}
+	if err := r.Unlock(ctx, slices.Concat(hostLists...)); err != nil {
 		return events.Summary{}, err
 	}
 	filesErr := r.CheckFiles(slices.Concat(hostLists...))

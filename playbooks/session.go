@@ -32,12 +32,16 @@ type session struct {
 	facts   map[string]any
 	full    bool // the program is the full one
 
-	incoming chan *modules.Message // results and what else belongs to a catalog
-	outgoing chan func() error     // what the sender does next
-	pings    atomic.Int64          // not answered yet
-	asked    map[string]bool       // contents that the host has asked for
+	incoming chan []*modules.Message // results and what else belongs to a catalog
+	early    []*modules.Message      // what came behind the end of a catalog
+	outgoing chan func() error       // what the sender does next
+	pings    atomic.Int64            // not answered yet
+	asked    map[string]bool         // contents that the host has asked for
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
+
+	resourceTime time.Duration // how long a resource may take; 0 is any time
+	sent         atomic.Int64  // when a part of a content was last sent, in nanoseconds since 1970
 
 	once sync.Once
 	over chan struct{} // closed once err is set
@@ -75,7 +79,7 @@ func newSession(ctx context.Context, p program, now func() time.Time) *session {
 	s := &session{
 		program:  p,
 		conn:     modules.NewConn(bufio.NewReader(heard), p, modules.MaxFromHost),
-		incoming: make(chan *modules.Message),
+		incoming: make(chan []*modules.Message),
 		outgoing: make(chan func() error, maxQueue),
 		asked:    map[string]bool{},
 		cancel:   cancel,
@@ -145,26 +149,41 @@ func (s *session) ending() error {
 // receive passes on what belongs to a catalog.
 func (s *session) receive(ctx context.Context) {
 	for {
-		m, err := s.conn.Receive()
+		all, err := s.conn.ReceiveAll()
+		all, unasked := s.answered(all)
+		if len(all) > 0 {
+			select {
+			case s.incoming <- all:
+			case <-ctx.Done():
+				return
+			}
+		}
 		switch {
+		case unasked:
+			s.end(breach("the host answers a ping that was not sent"))
+			return
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 			s.end(io.EOF)
 			return
 		case err != nil:
 			s.end(protocolError{err})
 			return
-		case m.Pong != nil && s.pings.Add(-1) < 0:
-			s.end(breach("the host answers a ping that was not sent"))
-			return
-		case m.Pong != nil:
-			continue
-		}
-		select {
-		case s.incoming <- m:
-		case <-ctx.Done():
-			return
 		}
 	}
+}
+
+// answered takes the answers to pings out of what a host says. One that answers
+// none is the last that is looked at.
+func (s *session) answered(all []*modules.Message) (rest []*modules.Message, unasked bool) {
+	for _, m := range all {
+		switch {
+		case m.Pong == nil:
+			rest = append(rest, m)
+		case s.pings.Add(-1) < 0:
+			return rest, true
+		}
+	}
+	return rest, false
 }
 
 // send does what is asked for, in order, and pings in between.

@@ -67,7 +67,7 @@ func converse(t *testing.T, act func(*puppet)) (whole bool, err error) {
 		s := newSession(t.Context(), p, time.Now)
 		var host sync.WaitGroup
 		host.Go(func() { act(p) })
-		whole, err = s.apply(t.Context(), nil, one(), func(*modules.Result) {})
+		whole, err = s.apply(t.Context(), nil, one(), func(*modules.Result) {}, func() {})
 		if err != nil {
 			err = lostOr(err, s, events.Rest{NotReached: 1, Next: "exec#true"})
 		}
@@ -147,7 +147,7 @@ func TestKillGrace(t *testing.T) {
 			io.Copy(io.Discard, p.in)
 		})
 		start := time.Now()
-		_, err := s.apply(ctx, nil, one(), func(*modules.Result) {})
+		_, err := s.apply(ctx, nil, one(), func(*modules.Result) {}, func() {})
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, killGrace, time.Since(start))
 		p.cut()
@@ -171,7 +171,7 @@ func TestStoppedByRequest(t *testing.T) {
 			require.NotNil(t, m.Stop)
 			require.NoError(t, p.conn.Send(&modules.Message{Done: &modules.Done{Stopped: true}}))
 		})
-		whole, err := s.apply(t.Context(), stop, one(), func(*modules.Result) {})
+		whole, err := s.apply(t.Context(), stop, one(), func(*modules.Result) {}, func() {})
 		require.NoError(t, err)
 		require.False(t, whole)
 		p.cut()

@@ -133,7 +133,7 @@ func (g *goTemplate) render(r *run) (string, error) {
 	if err != nil {
 		return "", g.explain(err)
 	}
-	return string(out.b), nil
+	return out.b.String(), nil
 }
 
 // context is the dot: the values, or what render gives a part of a scaffold. A

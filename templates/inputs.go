@@ -93,27 +93,30 @@ func (p *printer) part(root map[string]any, there bool, paths []string, all bool
 		return
 	}
 	for _, path := range paths {
-		value, found := deepest(root, path)
+		value, depth, found := deepest(root, path)
+		p.number('p', uint64(depth))
 		p.bool(found)
 		p.value(value)
 	}
 }
 
 // deepest gives what lies at a path, or the last thing on the way to it that is
-// no map: the rest of the path may mean something in a list.
-func deepest(root map[string]any, path string) (value any, found bool) {
+// no map: the rest of the path may mean something in a list. depth is how many keys
+// led there.
+func deepest(root map[string]any, path string) (value any, depth int, found bool) {
 	value = root
 	for key := range strings.SplitSeq(path, ".") {
 		m, ok := value.(map[string]any)
 		if !ok {
-			return value, true
+			return value, depth, true
 		}
 		if value, ok = m[key]; !ok {
 			// Perhaps a key has dots in it, or is a gjson query: then all of it counts.
-			return m, false
+			return m, depth, false
 		}
+		depth++
 	}
-	return value, true
+	return value, depth, true
 }
 
 func (p *printer) number(kind byte, n uint64) {

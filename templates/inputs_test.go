@@ -54,15 +54,16 @@ func TestInputsKey(t *testing.T) {
 	base := key(facts, data)
 	require.Equal(t, base, key(map[string]any{"x": int64(1)}, map[string]any{"a": map[string]any{"b": "1", "c": 2}, "list": []any{"p"}}))
 	for name, other := range map[string]string{
-		"another value":      key(facts, map[string]any{"a": map[string]any{"b": "2"}, "list": []any{"p"}}),
-		"another type":       key(facts, map[string]any{"a": map[string]any{"b": int64(1)}, "list": []any{"p"}}),
-		"another fact":       key(map[string]any{"x": 1.0}, data),
-		"a null":             key(facts, map[string]any{"a": map[string]any{"b": nil}, "list": []any{"p"}}),
-		"nothing":            key(facts, map[string]any{"a": map[string]any{}, "list": []any{"p"}}),
-		"another element":    key(facts, map[string]any{"a": map[string]any{"b": "1"}, "list": []any{"q"}}),
-		"no list":            key(facts, map[string]any{"a": map[string]any{"b": "1"}}),
-		"no data":            key(facts, nil),
-		"a list for the map": key(facts, map[string]any{"a": []any{"b"}, "list": []any{"p"}}),
+		"another value":         key(facts, map[string]any{"a": map[string]any{"b": "2"}, "list": []any{"p"}}),
+		"another type":          key(facts, map[string]any{"a": map[string]any{"b": int64(1)}, "list": []any{"p"}}),
+		"another fact":          key(map[string]any{"x": 1.0}, data),
+		"a null":                key(facts, map[string]any{"a": map[string]any{"b": nil}, "list": []any{"p"}}),
+		"nothing":               key(facts, map[string]any{"a": map[string]any{}, "list": []any{"p"}}),
+		"another element":       key(facts, map[string]any{"a": map[string]any{"b": "1"}, "list": []any{"q"}}),
+		"no list":               key(facts, map[string]any{"a": map[string]any{"b": "1"}}),
+		"no data":               key(facts, nil),
+		"a list for the map":    key(facts, map[string]any{"a": []any{"b"}, "list": []any{"p"}}),
+		"the value for its map": key(facts, map[string]any{"a": "1", "list": []any{"p"}}),
 	} {
 		require.NotEqual(t, base, other, name)
 	}

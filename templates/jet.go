@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/CloudyKit/jet/v6"
 )
@@ -21,13 +23,17 @@ const (
 // jetTemplate is a Jet template with all that it extends, imports and includes,
 // each rewritten so that what can fail fails with a position.
 type jetTemplate struct {
-	main  *jet.Template
+	start *jet.Template // executes the main one
+	main  string        // the path that Jet knows that by
 	sites []site
 	units map[string]body // by the path that Jet knows them by
 
 	holdsMark bool // a mark of [Marked] stands in a source
 
 	scaffold *scaffolded // nil if it is of none
+
+	idle    sync.Pool    // of *jetRun
+	longest atomic.Int64 // bytes of the longest output so far, within bounds
 }
 
 // ParseJet parses a Jet template (github.com/CloudyKit/jet); pos is the position
@@ -53,11 +59,11 @@ func parseJet(text string, pos Position, delims Delims, files *Files, of *scaffo
 	l := newJetLoader(body{text, pos, delims}, files)
 	l.scaffold = of
 	l.rewriter.flows.part = of != nil && of.part
-	main, err := l.load()
+	start, err := l.load()
 	if err != nil {
 		return nil, at(pos, err)
 	}
-	parsed := &jetTemplate{main: main, sites: l.rewriter.sites, units: l.units, scaffold: of}
+	parsed := &jetTemplate{start: start, main: l.main, sites: l.rewriter.sites, units: l.units, scaffold: of}
 	for _, u := range l.units {
 		parsed.holdsMark = parsed.holdsMark || strings.Contains(u.text, markEdge)
 	}
@@ -94,13 +100,36 @@ func newJetLoader(main body, files *Files) *jetLoader {
 	return l
 }
 
+// load parses the main template and all it needs, and gives what executes it.
 func (l *jetLoader) load() (*jet.Template, error) {
-	main, err := l.template(l.main)
+	_, err := l.template(l.main)
 	l.sealed = true
 	if err == nil {
 		err = l.rewriter.finish()
 	}
-	return main, err
+	if err != nil {
+		return nil, err
+	}
+	return l.start()
+}
+
+// start is a template that includes the main one from a block with an empty content.
+// When an execution fails, Jet keeps the content of the block that it was in, with all
+// that it could see, and what it executes next would yield that where it is given
+// none: to another host (v6.3.3, eval.go, Runtime.recover). So none is left without.
+func (l *jetLoader) start() (*jet.Template, error) {
+	const name = "/·start"
+	t, err := l.set.Parse(name, "")
+	if err != nil {
+		return nil, err
+	}
+	node := func(kind jet.NodeType) jet.NodeBase { return jet.NodeBase{TemplatePath: name, NodeType: kind} }
+	main := &jet.IncludeNode{NodeBase: node(jet.NodeInclude), Name: &jet.StringNode{NodeBase: node(jet.NodeString), Text: l.main}}
+	t.Root.Nodes = []jet.Node{&jet.BlockNode{
+		NodeBase: node(jet.NodeBlock), Name: "·start", Parameters: &jet.BlockParameterList{},
+		List: &jet.ListNode{NodeBase: node(jet.NodeList), Nodes: []jet.Node{main}}, Content: &jet.ListNode{NodeBase: node(jet.NodeList)},
+	}}
+	return t, nil
 }
 
 // template parses what stands at an absolute path, and all it needs.
@@ -209,12 +238,14 @@ func linePosition(p Position, line int) Position {
 
 // render executes the template.
 func (t *jetTemplate) render(r *run) (string, error) {
-	x := &jetRun{run: r, template: t, out: limited{r: r}}
-	err := t.main.Execute(&x.out, x.variables(), x.context())
+	x := t.begin(r)
+	err := t.start.Execute(&x.out, x.vars, x.context())
 	if err = r.final(err); err != nil {
 		return "", t.explain(err)
 	}
-	return string(x.out.b), nil
+	text := x.out.b.String()
+	x.end() // after a failure or a panic it is not used again
+	return text, nil
 }
 
 var jetRuntimeError = regexp.MustCompile(`(?s)^Jet Runtime Error \("(.*?)":(\d+)\): (.*)$`)
@@ -222,7 +253,7 @@ var jetRuntimeError = regexp.MustCompile(`(?s)^Jet Runtime Error \("(.*?)":(\d+)
 // explain places an error that did not come through one of our functions. Its
 // text may hold values, so it is replaced.
 func (t *jetTemplate) explain(err error) error {
-	pos := t.units["/"+relative(t.main.Name)].at
+	pos := t.units[t.main].at
 	m := jetRuntimeError.FindStringSubmatch(err.Error())
 	var placed *Error
 	var f *fault

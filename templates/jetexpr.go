@@ -52,6 +52,12 @@ func (w *jetRewriter) operation(n jet.Expression, left, right *jet.Expression) j
 // identifier is a variable, a root or the context.
 func (w *jetRewriter) identifier(n *jet.IdentifierNode) jet.Expression {
 	guarded := w.guarded(n, n.Ident, identifierSite)
+	w.use(n)
+	return guarded
+}
+
+// use checks the use of an identifier, or has it checked when all is parsed.
+func (w *jetRewriter) use(n *jet.IdentifierNode) {
 	switch {
 	case n.Ident == ".", jetRoot(n.Ident) != "":
 	case isJetFunction(n.Ident) && !w.isDeclared(n.Ident):
@@ -59,7 +65,6 @@ func (w *jetRewriter) identifier(n *jet.IdentifierNode) jet.Expression {
 	default:
 		w.used = append(w.used, use{n.Ident, placeOf(n)})
 	}
-	return guarded
 }
 
 func (w *jetRewriter) isDeclared(name string) bool {

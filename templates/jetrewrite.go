@@ -7,8 +7,11 @@ import (
 	"github.com/CloudyKit/jet/v6"
 )
 
-// The functions that the rewriter puts into Jet templates. Their names cannot
-// be written there. Their first argument is the number of a site.
+// jetHidden begins the names of the functions that the rewriter puts into Jet
+// templates. It cannot be written there.
+const jetHidden = "·"
+
+// Those functions. Their first argument is the number of a site.
 const (
 	jetAt     = "·at"     // an expression that may fail
 	jetMember = "·member" // base, keys …
@@ -22,6 +25,8 @@ const (
 	jetLeave  = "·leave"  // and ends
 	jetTry    = "·try"    // a try begins
 	jetCaught = "·caught" // and has ended, well or not
+	jetKnown  = "·known"  // a piece begins: whether it is to be executed
+	jetKeep   = "·keep"   // and has been
 )
 
 // A site is a place in a template at which something can fail.
@@ -34,6 +39,8 @@ type site struct {
 	mark int         // what pairs the begin and the end of a try
 
 	flow flow // of a value that is printed
+
+	piece *jetPiece
 }
 
 type siteKind int
@@ -57,6 +64,7 @@ type jetRewriter struct {
 	declared []string
 	used     []use // identifiers that must be declared somewhere
 	inner    int   // ranges around that set the context
+	pieces   []*jetPiece
 	err      error // the first one
 }
 
@@ -85,6 +93,11 @@ func (w *jetRewriter) finish() error {
 		}
 		w.mentions.paths = append(w.mentions.paths, path)
 	}
+	if slices.ContainsFunc(w.declared, func(name string) bool { return jetRoot(name) != "" }) {
+		for _, p := range w.pieces { // what looks like a root may be a variable
+			p.off = true
+		}
+	}
 	for _, p := range w.flows.printed {
 		w.sites[p.site].flow = w.flows.resolve(p.flow)
 	}
@@ -101,7 +114,21 @@ func undefined(name string, declared []string) *fault {
 	return f.withHint("defined: %s", listNames(slices.Compact(names)))
 }
 
-func (w *jetRewriter) template(t *jet.Template) { w.list(t.Root) }
+func (w *jetRewriter) template(t *jet.Template) {
+	if w.loader.scaffold != nil {
+		w.list(t.Root)
+		return
+	}
+	var nodes []jet.Node
+	for _, n := range t.Root.Nodes {
+		if isPiece(n) {
+			nodes = append(nodes, w.piece(n.(*jet.RangeNode))...)
+		} else {
+			nodes = append(nodes, w.statement(n)...)
+		}
+	}
+	t.Root.Nodes = nodes
+}
 
 // position is where a node begins.
 func (w *jetRewriter) position(n jet.Node) Position {
@@ -132,7 +159,7 @@ func (w *jetRewriter) statement(n jet.Node) []jet.Node {
 		value := w.pipeline(n.Pipe)
 		printed := site{text: shorten(value.String())}
 		from := jetFlow(value)
-		rewritten := w.expr(value)
+		rewritten := w.printed(value, &printed)
 		w.flows.printed = append(w.flows.printed, jetPrinted{from, len(w.sites)})
 		n.Pipe = w.action(value, jetPrint, printed, rewritten).Pipe
 	case *jet.IfNode:
@@ -156,6 +183,19 @@ func (w *jetRewriter) statement(n jet.Node) []jet.Node {
 		n.Value = w.expr(n.Value)
 	}
 	return []jet.Node{n}
+}
+
+// printed rewrites an expression that is printed at a site. A variable is read under
+// the eyes of what prints it.
+func (w *jetRewriter) printed(e jet.Expression, at *site) jet.Expression {
+	n, ok := e.(*jet.IdentifierNode)
+	if !ok || n.Ident == "." {
+		return w.expr(e)
+	}
+	w.note(n)
+	w.use(n)
+	at.kind, at.text = identifierSite, n.Ident
+	return n
 }
 
 // pipeline turns a | f: x into f(a, x).

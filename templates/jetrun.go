@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/CloudyKit/jet/v6"
@@ -22,6 +23,11 @@ type jetRun struct {
 	printed  int // bytes, also of what a try or exec threw away
 	blocks   int // being executed
 	tries    []tryMark
+	key      string // of the piece that is being executed; "" if it is not remembered
+	from     int    // where it begins in the output
+	// vars is what the template can see: our functions, which know x and so are
+	// made once for all executions that x serves, and during one the roots.
+	vars jet.VarMap
 }
 
 // A tryMark is how deep things were when a try began.
@@ -29,14 +35,42 @@ type tryMark struct {
 	mark, blocks, chain int
 }
 
-// variables are what the template can see.
-func (x *jetRun) variables() jet.VarMap {
-	vars := jet.VarMap{}
-	for _, name := range x.env.available() {
-		value, _ := x.env.root(name)
-		vars[name] = reflected(value)
-		vars[strings.ToLower(name)] = vars[name]
+// begin gives an execution of the template in r.
+func (t *jetTemplate) begin(r *run) *jetRun {
+	x, _ := t.idle.Get().(*jetRun)
+	if x == nil {
+		x = &jetRun{template: t, vars: jet.VarMap{}}
+		x.setFunctions()
 	}
+	x.run, x.out = r, limited{r: r}
+	x.out.b.Grow(int(t.longest.Load()))
+	for _, name := range rootNames() {
+		if value, ok := r.env.root(name); ok {
+			x.vars[name] = reflected(value)
+			x.vars[strings.ToLower(name)] = x.vars[name]
+		}
+	}
+	return x
+}
+
+// end gives x back, with nothing in it that came from this execution.
+func (x *jetRun) end() {
+	t, vars := x.template, x.vars
+	t.longest.Store(max(t.longest.Load(), int64(min(x.out.b.Len(), maxHint))))
+	for name := range vars {
+		if !strings.HasPrefix(name, jetHidden) {
+			delete(vars, name)
+		}
+	}
+	*x = jetRun{template: t, vars: vars}
+	t.idle.Put(x)
+}
+
+// maxHint bounds what is reserved for an output because another one took it, in
+// bytes.
+const maxHint = 64 << 10
+
+func (x *jetRun) setFunctions() {
 	for name, fn := range map[string]func(*site, jet.Arguments) (reflect.Value, error){
 		jetAt:     x.at,
 		jetMember: x.memberOf,
@@ -50,10 +84,11 @@ func (x *jetRun) variables() jet.VarMap {
 		jetLeave:  x.leaveSite,
 		jetTry:    x.try,
 		jetCaught: x.caught,
+		jetKnown:  x.known,
+		jetKeep:   x.keep,
 	} {
-		vars.SetFunc(name, x.function(fn))
+		x.vars.SetFunc(name, x.function(fn))
 	}
-	return vars
 }
 
 // context is "." where the template begins: of a scaffold, the values or what
@@ -220,7 +255,7 @@ func (x *jetRun) print(at *site, a jet.Arguments) (reflect.Value, error) {
 	if !v.IsValid() {
 		return v, nil // of a function that gives nothing
 	}
-	s, err := x.output(at, v.Interface())
+	s, err := x.output(at, v)
 	if err != nil {
 		return reflect.Value{}, err
 	}
@@ -233,10 +268,17 @@ func (x *jetRun) print(at *site, a jet.Arguments) (reflect.Value, error) {
 }
 
 // output is what is written for a value: its text, or in a document its mark.
-func (x *jetRun) output(at *site, v any) (string, error) {
+func (x *jetRun) output(at *site, value reflect.Value) (string, error) {
 	if x.marked == nil || at.kind == literalSite {
-		return printable(v)
+		switch value.Type() { // most of what is printed; as printable has it, without a copy
+		case stringType:
+			return value.String(), nil
+		case intType, int64Type:
+			return strconv.FormatInt(value.Int(), 10), nil
+		}
+		return printable(value.Interface())
 	}
+	v := value.Interface()
 	switch caught := v.(type) {
 	case jet.Renderer, *ranger:
 		return printable(v)
@@ -245,6 +287,12 @@ func (x *jetRun) output(at *site, v any) (string, error) {
 	}
 	return x.marked.mark(x.run, v, at.flow)
 }
+
+var (
+	stringType = reflect.TypeFor[string]()
+	intType    = reflect.TypeFor[int]()
+	int64Type  = reflect.TypeFor[int64]()
+)
 
 func printable(v any) (string, error) {
 	switch v := v.(type) {

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"context"
+	"strings"
 )
 
 // maxTemplate bounds the source of a Jet or Go template, in bytes: their
@@ -74,13 +75,22 @@ func (t *Template) CheckPaths(files *Files, taint Taint) error {
 // text grows too long or the time is over.
 type limited struct {
 	r *run
-	b []byte
+	b strings.Builder
 }
 
 func (l *limited) Write(p []byte) (int, error) {
-	if err := l.r.fits(len(l.b) + len(p)); err != nil {
+	if err := l.r.fits(l.b.Len() + len(p)); err != nil {
 		return 0, err
 	}
-	l.b = append(l.b, p...)
+	l.b.Write(p)
 	return len(p), l.r.step()
+}
+
+// WriteString is Write without a copy on the way.
+func (l *limited) WriteString(s string) (int, error) {
+	if err := l.r.fits(l.b.Len() + len(s)); err != nil {
+		return 0, err
+	}
+	l.b.WriteString(s)
+	return len(s), l.r.step()
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,13 +12,52 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
+
+	"github.com/ccm-push/ccm-push/transport/keys"
 )
 
 // agentPatience bounds the listing of keys. A signature has the whole time of
 // the login, since a person may have to confirm it.
 const agentPatience = 2 * time.Second
 
-// An agentList is the agent's keys, asked for once in a run.
+// noAgent as the agent of a target means that none is asked.
+const noAgent = "none"
+
+// agentFor is the socket of the agent for t, "" without one.
+func (d *Dialer) agentFor(t Target) string {
+	if t.Agent == noAgent {
+		return ""
+	}
+	return cmp.Or(expand(t.Agent, d.Home), d.AgentSocket)
+}
+
+// An agentTable is the agents of a run, by their sockets.
+type agentTable struct {
+	mu    sync.Mutex
+	lists map[string]*agentList
+}
+
+func (a *agentTable) list(socket string) *agentList {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.lists == nil {
+		a.lists = make(map[string]*agentList)
+	}
+	l := a.lists[socket]
+	if l == nil {
+		l = &agentList{done: socket == ""}
+		a.lists[socket] = l
+	}
+	return l
+}
+
+func (a *agentTable) load(ctx context.Context, socket string) { a.list(socket).load(ctx, socket) }
+
+func (a *agentTable) offers(ctx context.Context, socket string) ([]offer, string) {
+	return a.list(socket).offers(ctx, socket)
+}
+
+// An agentList is the keys of an agent, asked for once in a run.
 type agentList struct {
 	mu     sync.Mutex
 	done   bool
@@ -30,7 +70,7 @@ type agentList struct {
 func (a *agentList) load(ctx context.Context, socket string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.done || socket == "" {
+	if a.done {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, agentPatience)
@@ -48,7 +88,7 @@ func (a *agentList) load(ctx context.Context, socket string) {
 	}
 }
 
-// offers lists the agent's keys in its order.
+// offers lists the agent's keys in its order, certificates among them.
 func (a *agentList) offers(ctx context.Context, socket string) (offers []offer, remark string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,6 +98,9 @@ func (a *agentList) offers(ctx context.Context, socket string) (offers []offer, 
 			continue // a type that x/crypto does not know
 		}
 		name := fmt.Sprintf("agent key %q", k.Comment)
+		if keys.IsCertificate(public.Type()) {
+			name = fmt.Sprintf("agent certificate %q", k.Comment)
+		}
 		offers = append(offers, newOffer(name, &agentSigner{public: public, sign: func(data []byte, flags agent.SignatureFlags) (sig *ssh.Signature, err error) {
 			err = withAgent(ctx, socket, func(c agent.ExtendedAgent) error {
 				sig, err = c.SignWithFlags(public, data, flags)
@@ -67,6 +110,25 @@ func (a *agentList) offers(ctx context.Context, socket string) (offers []offer, 
 		}}))
 	}
 	return offers, a.remark
+}
+
+// has reports whether the agent holds a key.
+func (a *agentList) has(key ssh.PublicKey) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, k := range a.keys {
+		if key != nil && string(k.Blob) == string(key.Marshal()) {
+			return true
+		}
+	}
+	return false
+}
+
+// empty reports whether the agent has no key.
+func (a *agentList) empty() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.keys) == 0
 }
 
 // withAgent talks to the agent over a connection of its own, which lives no

@@ -8,136 +8,109 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"golang.org/x/crypto/ssh"
 )
 
-// maxOffers is how many keys a host is asked about: sshd closes the connection
-// after six failures by default (sshd_config, MaxAuthTries).
-const maxOffers = 6
+// The authentication methods, by the names of RFC 4252 and RFC 4256.
+const (
+	methodPublicKey = "publickey"
+	methodKeyboard  = "keyboard-interactive"
+	methodPassword  = "password"
+)
 
-// An offer is a key that the host is asked about.
-type offer struct {
-	ssh.MultiAlgorithmSigner
-	name string
-}
-
-// newOffer restricts RSA keys to SHA-2 signatures.
-func newOffer(name string, s ssh.Signer) offer {
-	return offer{name: name, MultiAlgorithmSigner: sha2Signer{s}}
-}
-
-// sha2Signer signs with anything but SHA-1.
-type sha2Signer struct{ ssh.Signer }
-
-func (s sha2Signer) Algorithms() []string {
-	return signatures(plainKey(s.PublicKey()).Type())
-}
-
-func (s sha2Signer) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
-	if as, ok := s.Signer.(ssh.AlgorithmSigner); ok {
-		return as.SignWithAlgorithm(rand, data, algorithm)
-	}
-	return s.Sign(rand, data)
-}
-
-// arrange puts offers in order: with explicit files those first, each by the
-// agent if the file itself cannot sign, then the agent's other keys; without,
-// the agent's keys and then the default files. The key that worked last goes
-// to the front, no key is offered twice, and at most maxOffers are.
-func arrange(files []keyFile, explicit bool, agent []offer, last string) (offers []offer, remarks []string) {
-	var fromFiles []offer
-	for _, f := range files {
-		inAgent := slices.IndexFunc(agent, func(o offer) bool { return f.public != nil && sameKey(o.PublicKey(), f.public) })
-		switch {
-		case f.signer != nil:
-			fromFiles = append(fromFiles, newOffer(f.name, f.signer))
-		case inAgent >= 0:
-			fromFiles = append(fromFiles, agent[inAgent])
-		default:
-			remarks = append(remarks, f.remark)
-		}
-	}
-	all := slices.Concat(agent, fromFiles)
-	if explicit {
-		all = slices.Concat(fromFiles, agent)
-	}
-	if i := slices.IndexFunc(all, func(o offer) bool { return keyID(o) == last }); i > 0 {
-		all = slices.Concat(all[i:i+1], all[:i], all[i+1:])
-	}
-	for _, o := range all {
-		twice := slices.ContainsFunc(offers, func(p offer) bool { return keyID(p) == keyID(o) })
-		if !twice && len(offers) < maxOffers {
-			offers = append(offers, o)
-		}
-	}
-	return offers, remarks
-}
-
-func keyID(o offer) string { return string(o.PublicKey().Marshal()) }
-
-// lastKeys remembers which key let each user in.
-type lastKeys struct {
-	mu     sync.Mutex
-	byUser map[string]string
-}
-
-func (l *lastKeys) get(user string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.byUser[user]
-}
-
-func (l *lastKeys) set(user, key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.byUser == nil {
-		l.byUser = make(map[string]string)
-	}
-	l.byUser[user] = key
-}
+// defaultMethods is OpenSSH's order (ssh_config, PreferredAuthentications).
+var defaultMethods = []string{methodPublicKey, methodKeyboard, methodPassword}
 
 // An authRecord is what happened during one authentication.
 type authRecord struct {
 	allowed []string // methods the host accepts, if it said so
-	offered []string // names of keys
-	remarks []string
-	signed  string // id of the key that was used last
+	tried   []string // methods that are over: failed, or of no further use
+	partial int      // methods that the host was content with, asking for another
+	banner  string   // what the host said before the login, quoted
+
+	arranged bool     // the keys were put in order
+	offers   []offer  // keys to ask about, less those that have been accepted
+	asked    []offer  // keys that the host was asked about
+	remarks  []string // why keys are missing among them
+	signed   string   // id of the key that was used last
+
+	passwordUsed bool   // the host has seen the password
+	askedAgain   bool   // it asked once more after that
+	otherPrompts int    // prompts of the host that are not for a password alone
+	prompt       string // the first of them, quoted
+	rounds       int    // messages of the host that asked nothing
 }
 
-// offer gives x/crypto the keys to try, in order.
-func (l *login) offer(ctx context.Context) ([]ssh.Signer, error) {
-	d, t := l.dialer, l.target
-	d.agent.load(ctx, d.AgentSocket) // waits if the agent is still being asked
-	fromAgent, remark := d.agent.offers(ctx, d.AgentSocket)
-	offers, remarks := arrange(l.files, len(t.PrivateKeys) > 0, fromAgent, d.last.get(t.User))
-	if remark != "" {
-		remarks = append(remarks, remark)
-	}
+// next picks what to try next, in the order of the target's methods; nil means
+// that nothing is left. No method is tried again once it has failed, unless the
+// host asks for another one as well (RFC 4252, 5.1: partial success).
+func (l *login) next(ctx context.Context, a *ssh.ClientAuthContext) ssh.AuthMethod {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.auth.remarks = remarks
-	signers := make([]ssh.Signer, len(offers))
-	for i, o := range offers {
-		l.auth.offered = append(l.auth.offered, o.name)
-		signers[i] = recorder{offer: o, login: l}
+	l.auth.allowed = a.AllowedMethods
+	if len(a.PartialSuccessMethods) > l.auth.partial {
+		l.auth.partial = len(a.PartialSuccessMethods)
+		l.accepted(a.PartialSuccessMethods[l.auth.partial-1])
 	}
-	return signers, nil
+	methods := l.target.Methods
+	if methods == nil {
+		methods = defaultMethods
+	}
+	for _, m := range methods {
+		if !slices.Contains(a.AllowedMethods, m) || slices.Contains(l.auth.tried, m) {
+			continue
+		}
+		l.auth.tried = append(l.auth.tried, m)
+		switch m {
+		case methodPublicKey:
+			return ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return l.offer(ctx) })
+		case methodKeyboard:
+			if l.hasPassword() {
+				return ssh.KeyboardInteractive(l.answer)
+			}
+		case methodPassword:
+			if l.hasPassword() {
+				return ssh.PasswordCallback(l.password)
+			}
+		}
+	}
+	return nil
 }
 
-// A recorder notes which key signs: x/crypto does not tell which one worked.
-type recorder struct {
-	offer
-	login *login
+// accepted notes that the host was content with a method and wants another one
+// besides. That may be a second key, but never the same one.
+func (l *login) accepted(method string) {
+	if method == methodPublicKey {
+		l.auth.offers = slices.DeleteFunc(l.auth.offers, func(o offer) bool { return keyID(o) == l.auth.signed })
+		l.auth.tried = slices.DeleteFunc(l.auth.tried, func(m string) bool { return m == methodPublicKey })
+	}
 }
 
-func (r recorder) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
-	r.login.mu.Lock()
-	r.login.auth.signed = keyID(r.offer)
-	r.login.mu.Unlock()
-	return r.offer.SignWithAlgorithm(rand, data, algorithm)
+// maxBanner is how much a host may say before the login, in bytes.
+const maxBanner = 64 << 10
+
+// heardBanner keeps the beginning of what the host says before the login (RFC
+// 4252, 5.4).
+func (l *login) heardBanner(text string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(text) > maxBanner {
+		return fmt.Errorf("its banner is longer than %d KiB", maxBanner>>10)
+	}
+	if text = strings.TrimSpace(text); l.auth.banner == "" && text != "" {
+		l.auth.banner = shortQuote(text)
+	}
+	return nil
+}
+
+// shortQuote quotes the beginning of what a host said.
+func shortQuote(text string) string {
+	if len(text) > maxQuoted {
+		return fmt.Sprintf("%q…", text[:maxQuoted])
+	}
+	return fmt.Sprintf("%q", text)
 }
 
 // remember keeps the key that has just let us in.
@@ -156,27 +129,54 @@ func (l *login) authError(err error) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err = fmt.Errorf("%w: %w", ErrAuth, withoutHandshake(err))
-	return l.target.fail(opAuthenticate, err, l.auth.hint(l.target.User))
+	if err = withoutHandshake(err); l.auth.isExpiry(err) {
+		hint := fmt.Sprintf("that of %s has expired: change it with %s", l.target.User, l.target.sshCommand())
+		return l.target.fail(opAuthenticate, fmt.Errorf("%w: the host wants a new password", ErrAuth), hint)
+	}
+	err = fmt.Errorf("%w: %w", ErrAuth, err)
+	return l.target.fail(opAuthenticate, err, l.auth.hint(l.target))
 }
 
-func (a *authRecord) hint(user string) string {
+// hint says what was tried, and what to do about its failure.
+func (a *authRecord) hint(t Target) string {
 	var parts []string
 	switch {
-	case len(a.offered) > 0:
-		parts = append(parts, fmt.Sprintf("offered %s as %s; check authorized_keys on the host", strings.Join(a.offered, ", "), user))
-	case a.allowed != nil && !slices.Contains(a.allowed, "publickey"):
-		parts = append(parts, fmt.Sprintf("the host takes no keys from %s, only %s", user, strings.Join(a.allowed, ", ")))
-	default:
-		parts = append(parts, "there was no key to offer as "+user+"; name one with private_key or add one to the agent")
+	case len(a.asked) > 0:
+		names := make([]string, len(a.asked))
+		for i, o := range a.asked {
+			names[i] = o.name
+		}
+		parts = append(parts, fmt.Sprintf("offered %s as %s; check authorized_keys on the host", strings.Join(names, ", "), t.User))
+		if left := len(a.offers) - len(a.asked); left > 0 && a.partial == 0 {
+			parts = append(parts, fmt.Sprintf("it ended the login before it was asked about %d more (sshd_config: MaxAuthTries): name the right key with private_key", left))
+		}
+	case a.allowed != nil && !slices.Contains(a.allowed, methodPublicKey):
+		if a.wantsPassword() {
+			break
+		}
+		parts = append(parts, fmt.Sprintf("the host takes no keys from %s, only %s", t.User, strings.Join(a.allowed, ", ")))
+	case t.Password == nil && t.uses(methodPublicKey):
+		parts = append(parts, "there was no key to offer as "+t.User+"; name one with private_key or add one to the agent")
+	}
+	parts = append(parts, a.passwordHints(t)...)
+	if t.Methods != nil {
+		parts = append(parts, "nothing but "+strings.Join(t.Methods, ", ")+" may be tried")
+	}
+	if a.banner != "" {
+		parts = append(parts, "the host said "+a.banner)
 	}
 	return strings.Join(append(parts, a.remarks...), "; ")
+}
+
+// uses reports whether a method may be tried.
+func (t Target) uses(method string) bool {
+	return t.Methods == nil || slices.Contains(t.Methods, method)
 }
 
 // isHangUp reports whether the connection ended, rather than was refused.
 func isHangUp(err error) bool {
 	_, isNet := errors.AsType[net.Error](err)
-	return isNet || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe)
+	return isNet || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE)
 }
 
 // hangUp says in words what an end of file, or a reset, means. x/crypto closes

@@ -183,7 +183,7 @@ func TestAgent(t *testing.T) {
 		stuck := serveAgent(t, func(c net.Conn) { agent.ServeAgent(hangingSigner{ring, c}, c) })
 		target := targetOf(srv)
 		target.PrivateKeys = nil
-		err := dialOnce(t, &Dialer{AgentSocket: stuck, ConnectTimeout: shortTimeout}, target)
+		err := dialOnce(t, &Dialer{AgentSocket: stuck, Limits: shortLimits}, target)
 		require.ErrorIs(t, err, ErrTimeout)
 	})
 }
@@ -220,6 +220,7 @@ func TestArrange(t *testing.T) {
 		name     string
 		files    []keyFile
 		explicit bool
+		only     bool
 		agent    string
 		last     string
 		want     []string
@@ -232,15 +233,15 @@ func TestArrange(t *testing.T) {
 		{name: "an encrypted file by the agent", files: []keyFile{locked("b"), file("a")}, explicit: true, agent: "cb", want: []string{"agent b", "a", "agent c"}},
 		{name: "an encrypted file", files: []keyFile{locked("b"), file("a")}, explicit: true, want: []string{"a"}, remarks: []string{"b is encrypted"}},
 		{name: "the last one first", files: []keyFile{file("a")}, agent: "bc", last: "c", want: []string{"agent c", "agent b", "a"}},
-		{name: "at most six", files: []keyFile{file("h")}, explicit: true, agent: "abcdefg", want: []string{"h", "agent a", "agent b", "agent c", "agent d", "agent e"}},
-		{name: "the last one is among the six", agent: "abcdefgh", last: "h", want: []string{"agent h", "agent a", "agent b", "agent c", "agent d", "agent e"}},
+		{name: "only the files", files: []keyFile{file("a"), locked("c")}, explicit: true, only: true, agent: "bcd", want: []string{"a", "agent c"}},
+		{name: "only the default files", files: []keyFile{file("a")}, only: true, agent: "bad", want: []string{"agent a"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			last := ""
 			if test.last != "" {
 				last = string(signers[test.last].PublicKey().Marshal())
 			}
-			offers, remarks := arrange(test.files, test.explicit, offersOf(test.agent), last)
+			offers, remarks := keyring{files: test.files, agent: offersOf(test.agent), explicit: test.explicit, only: test.only, last: last}.arrange()
 			var names []string
 			for _, o := range offers {
 				names = append(names, o.name)

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -17,30 +18,43 @@ import (
 type Client struct {
 	target Target
 	ssh    *ssh.Client
+	local  *localShell           // in place of ssh: the controller itself
 	gone   chan struct{}         // closed when the connection has ended
 	cause  atomic.Pointer[error] // why we ended it, if the host was dead
 	work   sync.WaitGroup
 }
 
-// unanswered is how many keepalive intervals a host may be silent after it was
-// asked (as ssh_config's ServerAliveCountMax).
-const unanswered = 3
-
-func newClient(t Target, conn *ssh.Client, keepalive time.Duration) *Client {
+// newClient begins to ask the host for signs of life, at that interval; it is given
+// up when it has been silent for patience after that (as with ssh_config's
+// ServerAliveInterval and ServerAliveCountMax).
+func newClient(t Target, conn *ssh.Client, interval, patience time.Duration) *Client {
 	c := &Client{target: t, ssh: conn, gone: make(chan struct{})}
 	c.work.Go(func() {
 		conn.Wait()
 		close(c.gone)
 	})
-	c.work.Go(func() { c.keepalive(keepalive) })
+	c.work.Go(func() { c.keepalive(interval, patience) })
 	return c
 }
 
 // Close ends the connection and everything on it, and waits for that.
 func (c *Client) Close() error {
+	if c.local != nil {
+		c.local.close()
+		return nil
+	}
 	err := c.ssh.Close()
 	c.work.Wait()
 	return err
+}
+
+// hangUp ends the connection and everything on it, without waiting.
+func (c *Client) hangUp() {
+	if c.local != nil {
+		c.local.kill()
+		return
+	}
+	c.ssh.Close()
 }
 
 // Done is closed when the connection has ended, whoever ended it.
@@ -55,8 +69,8 @@ func (c *Client) lost() error {
 }
 
 // keepalive asks the host for a sign of life until the connection ends.
-func (c *Client) keepalive(interval time.Duration) {
-	for c.sleep(interval) && c.alive(unanswered*interval) {
+func (c *Client) keepalive(interval, patience time.Duration) {
+	for c.sleep(interval) && c.alive(patience) {
 	}
 }
 
@@ -87,6 +101,9 @@ func (c *Client) alive(patience time.Duration) bool {
 // own, so that closing it ends every wait even if the jump host does not answer.
 func (c *Client) dialThrough(ctx context.Context, addr string) (net.Conn, error) {
 	far, err := c.ssh.DialContext(ctx, "tcp", addr)
+	if _, refused := errors.AsType[*ssh.OpenChannelError](err); err != nil && !refused && ctx.Err() == nil {
+		err = c.lost()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("jump host %s: %w", c.target.Host, err)
 	}

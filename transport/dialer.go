@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
 // A Dialer opens the connections of a run. What they share is kept here: jump
@@ -20,30 +23,42 @@ import (
 type Dialer struct {
 	Home        string // home directory for defaults; "" has none
 	AgentSocket string // path of the agent's socket; "" means no agent
-	// ConnectTimeout bounds dial, handshake and login together, for each hop; 0
-	// means 10s.
-	ConnectTimeout time.Duration
+	Shell       string // the operator's shell, for proxy commands; "" means /bin/sh
+	// LocalEnv is the environment of what runs on the controller itself, K=V; nil
+	// means that of this process.
+	LocalEnv []string
+	// Limits bound the phases of getting into each hop; 0 in it means 10s to dial,
+	// 10s for the handshake and 60s to authenticate.
+	Limits Limits
+	// Retries is how often a dial is repeated that failed in a way that may pass;
+	// negative means never. 0 means twice, and not at all what was waited for long:
+	// a fleet with dead hosts shall not become slow.
+	Retries int
 	// Keepalive is the interval of keepalive@openssh.com requests; 0 means 15s.
-	// A host that leaves one unanswered for three intervals is dead, and its
-	// connection is closed.
-	Keepalive time.Duration
+	// A host that leaves one unanswered for KeepaliveCount intervals, 0 means three,
+	// is dead, and its connection is closed.
+	Keepalive      time.Duration
+	KeepaliveCount int
 	// TrustHint says what to do about an unknown host key; nil gives the command
 	// that adds it to the first known_hosts file.
 	TrustHint func(Target, ssh.PublicKey) string
-	// DialContext replaces the dialling of TCP; nil uses [net.Dialer], which
-	// tries all addresses of both families.
+	// DialContext replaces the dialling of TCP; nil looks the name up and tries all
+	// its addresses, staggered.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Resolve replaces the looking up of names; nil uses [net.DefaultResolver].
+	// network is ip, ip4 or ip6.
+	Resolve func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
-	known keyStore
-	keys  keyFiles
-	agent agentList
-	last  lastKeys
-	jumps jumpTable
+	known  knownhosts.Store
+	keys   keyFiles
+	agents agentTable
+	last   lastKeys
+	jumps  jumpTable
 }
 
 const (
-	defaultConnectTimeout = 10 * time.Second
 	defaultKeepalive      = 15 * time.Second
+	defaultKeepaliveCount = 3
 	// clientVersion is what host logs show (RFC 4253, 4.2: no minus sign).
 	clientVersion = "SSH-2.0-ccm_push"
 )
@@ -52,44 +67,38 @@ const (
 // a cancelled ctx before anything was tried is a [HostError] for which
 // [Unreachable] holds. The Client must be closed by the caller.
 func (d *Dialer) Dial(ctx context.Context, t Target) (*Client, error) {
-	via, err := d.jump(ctx, t.Jump)
-	if err != nil {
-		return nil, throughJump(t, err)
+	if t.Local {
+		return newLocal(t, d.LocalEnv), nil
 	}
-	return d.connect(ctx, t, via)
+	l := &login{dialer: d, target: t}
+	if err := l.prepare(); err != nil {
+		return nil, err
+	}
+	return d.patiently(ctx, t, func() (*Client, error) { return d.try(ctx, l.again()) })
 }
 
 // Close ends the jump connections; connections through them end too.
 func (d *Dialer) Close() error { return d.jumps.close() }
 
-func (d *Dialer) connectTimeout() time.Duration {
-	return cmp.Or(d.ConnectTimeout, defaultConnectTimeout)
-}
-
-// connect opens a connection to t itself, through via unless that is nil.
-func (d *Dialer) connect(ctx context.Context, t Target, via *Client) (*Client, error) {
-	l := &login{dialer: d, target: t}
-	if err := l.prepare(); err != nil {
-		return nil, err
+// try dials once.
+func (d *Dialer) try(ctx context.Context, l *login) (*Client, error) {
+	t := l.target
+	// A jump host has limits of its own.
+	via, err := d.jump(ctx, t.Jump)
+	if err != nil {
+		return nil, throughJump(t, err)
 	}
-	limit := cmp.Or(t.ConnectTimeout, d.connectTimeout())
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w after %s", ErrTimeout, limit))
-	defer cancel()
+	l.phases = newPhases(ctx, d.limits(t))
+	defer l.phases.end()
+	ctx = l.phases.ctx
 
 	// The agent is asked while the host is dialled.
 	var asking sync.WaitGroup
-	asking.Go(func() { d.agent.load(ctx, d.AgentSocket) })
+	asking.Go(func() { d.agents.load(ctx, d.agentFor(t)) })
 	defer asking.Wait()
-	return d.patiently(ctx, func() (*Client, error) { return d.try(ctx, l, via) })
-}
-
-// try dials once.
-func (d *Dialer) try(ctx context.Context, l *login, via *Client) (*Client, error) {
-	t := l.target
-	l.reached(opDial)
-	conn, err := d.dialTCP(ctx, t, via)
+	conn, err := d.dialOut(ctx, t, via)
 	if err != nil {
-		return nil, l.fail(ctx, err)
+		return nil, l.passing(err, l.fail(ctx, err))
 	}
 	// x/crypto/ssh takes no context, and a connection through a jump host has
 	// no deadlines: closing it ends every wait.
@@ -98,33 +107,41 @@ func (d *Dialer) try(ctx context.Context, l *login, via *Client) (*Client, error
 	c, chans, reqs, err := ssh.NewClientConn(l.banner, t.addr(), l.config(ctx))
 	if !stop() || err != nil {
 		conn.Close()
-		return nil, l.crowded(err, l.fail(ctx, err))
+		return nil, l.passing(err, l.fail(ctx, err))
 	}
 	l.remember()
-	return newClient(t, ssh.NewClient(c, chans, reqs), cmp.Or(d.Keepalive, defaultKeepalive)), nil
+	interval := cmp.Or(t.Keepalive, d.Keepalive, defaultKeepalive)
+	count := cmp.Or(t.KeepaliveCount, d.KeepaliveCount, defaultKeepaliveCount)
+	return newClient(t, ssh.NewClient(c, chans, reqs), interval, time.Duration(count)*interval), nil
 }
 
-func (d *Dialer) dialTCP(ctx context.Context, t Target, via *Client) (net.Conn, error) {
+// dialOut gives the connection that SSH is to be spoken on.
+func (d *Dialer) dialOut(ctx context.Context, t Target, via *seat) (net.Conn, error) {
 	switch {
 	case via != nil:
-		return via.dialThrough(ctx, t.addr())
+		return via.dial(ctx, t.addr())
+	case t.ProxyCommand != "":
+		return startProxy(cmp.Or(d.Shell, defaultShell), t.ProxyCommand)
 	case d.DialContext != nil:
-		return d.DialContext(ctx, "tcp", t.addr())
+		return d.DialContext(ctx, t.network("tcp"), t.addr())
 	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", t.addr())
+	return d.dialTCP(ctx, t)
 }
 
 // A login is one attempt to get into one host.
 type login struct {
 	dialer *Dialer
 	target Target
-	known  *knownHosts
+	known  *knownhosts.View
 	files  []keyFile
+	scan   []string // host key algorithms to ask for instead of logging in; nil logs in
+	phases *phases
 	banner *bannerConn // nil until the host is dialled
+
+	certificates []userCert
 
 	// x/crypto/ssh runs callbacks on goroutines of its own, which may still be
 	// running when the attempt is over.
-	stage   atomic.Pointer[string]
 	hostKey atomic.Pointer[HostError]
 	mu      sync.Mutex
 	auth    authRecord
@@ -132,44 +149,50 @@ type login struct {
 
 // prepare reads what is needed from the controller's own files.
 func (l *login) prepare() error {
-	l.reached(opDial)
 	if l.target.User == "" {
 		return l.target.fail(opAuthenticate, errors.New("no user to log in as"), "set the user of the connection")
+	}
+	if err := l.target.Algorithms.check(); err != nil {
+		return l.target.fail(opHandshake, err, "")
 	}
 	var err error
 	if l.files, err = l.dialer.keys.forTarget(l.target, l.dialer.Home); err != nil {
 		return l.target.fail(opAuthenticate, err, hintOf(err))
 	}
-	if l.known, err = l.dialer.known.open(l.target.knownHosts(l.dialer.Home)); err != nil {
+	if l.certificates, err = l.dialer.keys.certificates(l.target, l.files, l.dialer.Home); err != nil {
+		return l.target.fail(opAuthenticate, err, hintOf(err))
+	}
+	if l.known, err = l.dialer.openKnown(l.target); err != nil {
 		return l.target.fail(opHostKey, err, hintOf(err))
 	}
 	return nil
 }
 
-func (l *login) reached(op string) { l.stage.Store(&op) }
+// again is another attempt with the same files.
+func (l *login) again() *login {
+	return &login{dialer: l.dialer, target: l.target, known: l.known, files: l.files, scan: l.scan, certificates: l.certificates}
+}
 
 func (l *login) config(ctx context.Context) *ssh.ClientConfig {
-	l.reached(opHandshake)
-	return &ssh.ClientConfig{
+	l.phases.enter(opHandshake)
+	chosen := l.target.Algorithms
+	config := &ssh.ClientConfig{
 		User:              l.target.User,
 		ClientVersion:     clientVersion,
-		HostKeyAlgorithms: l.known.algorithms(l.target.addr()),
+		HostKeyAlgorithms: l.hostKeyAlgorithms(),
 		HostKeyCallback: func(_ string, _ net.Addr, key ssh.PublicKey) error {
 			if err := l.verify(ctx, key); err != nil {
 				l.hostKey.Store(err)
 				return err
 			}
-			l.reached(opAuthenticate)
+			l.phases.enter(opAuthenticate)
 			return nil
 		},
-		AuthCallback: func(a *ssh.ClientAuthContext) (ssh.AuthMethod, error) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.auth.allowed = a.AllowedMethods
-			return nil, nil // go on with Auth
-		},
-		Auth: []ssh.AuthMethod{ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return l.offer(ctx) })},
+		AuthCallback:   func(a *ssh.ClientAuthContext) (ssh.AuthMethod, error) { return l.next(ctx, a), nil },
+		BannerCallback: l.heardBanner,
 	}
+	config.KeyExchanges, config.Ciphers, config.MACs = chosen.KeyExchanges, chosen.Ciphers, chosen.MACs
+	return config
 }
 
 // fail says at which step the attempt ended, and why.
@@ -177,10 +200,10 @@ func (l *login) fail(ctx context.Context, err error) error {
 	if e := l.hostKey.Load(); e != nil {
 		return e
 	}
-	op := *l.stage.Load()
-	if isOver(ctx) {
+	op := l.phases.current()
+	if ctx.Err() != nil {
 		cause := context.Cause(ctx)
-		return l.target.fail(op, cause, timeoutHint(op, cause))
+		return l.target.fail(op, l.withProxy(cause), timeoutHint(op, cause))
 	}
 	switch op {
 	case opDial:
@@ -189,16 +212,10 @@ func (l *login) fail(ctx context.Context, err error) error {
 		return l.authError(err)
 	}
 	if said := l.banner.beforeVersion(); said != "" {
-		return l.target.fail(op, fmt.Errorf("%w: it first said %s", hangUp(err), said), noServerHint)
+		return l.target.fail(op, fmt.Errorf("%w: it first said %s", l.withProxy(hangUp(err)), said), noServerHint)
+	}
+	if l.proxy() != nil {
+		return l.target.fail(op, l.withProxy(hangUp(err)), "")
 	}
 	return l.target.fail(op, hangUp(err), handshakeHint(err))
-}
-
-// isOver reports whether ctx has ended. A socket has the same deadline, and may
-// notice first that it has passed.
-func isOver(ctx context.Context) bool {
-	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
-		<-ctx.Done()
-	}
-	return ctx.Err() != nil
 }

@@ -17,6 +17,8 @@ import (
 // shortTimeout is for hosts that never answer.
 const shortTimeout = 300 * time.Millisecond
 
+var shortLimits = Limits{Dial: shortTimeout, Handshake: shortTimeout, Auth: shortTimeout}
+
 func TestHostsThatMisbehaveFailAlone(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -34,7 +36,7 @@ func TestHostsThatMisbehaveFailAlone(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			srv, good := sshtest.Start(t, test.option), sshtest.Start(t)
-			d := &Dialer{ConnectTimeout: shortTimeout}
+			d := &Dialer{Limits: shortLimits}
 			err := dialOnce(t, d, targetOf(srv))
 			require.Error(t, err)
 			require.True(t, Unreachable(err))
@@ -45,7 +47,7 @@ func TestHostsThatMisbehaveFailAlone(t *testing.T) {
 				require.ErrorIs(t, err, test.is)
 			}
 			require.Equal(t, opHandshake, err.(*HostError).Op)
-			d.ConnectTimeout = 0
+			d.Limits = Limits{}
 			require.NoError(t, dialOnce(t, d, targetOf(good)))
 		})
 	}
@@ -76,7 +78,7 @@ func TestKeepalive(t *testing.T) {
 			conn, chans, reqs, err := ssh.NewClientConn(near, "h:22", &ssh.ClientConfig{User: "u", HostKeyCallback: ssh.FixedHostKey(signer.PublicKey())})
 			require.NoError(t, err)
 			began := time.Now()
-			c := newClient(Target{}, ssh.NewClient(conn, chans, reqs), 15*time.Second)
+			c := newClient(Target{}, ssh.NewClient(conn, chans, reqs), 15*time.Second, 45*time.Second)
 			if deaf {
 				<-c.Done()
 				require.Equal(t, time.Minute, time.Since(began))
@@ -153,4 +155,23 @@ func TestServerInitiatedRequestsAreRefused(t *testing.T) {
 	for _, err := range opened {
 		require.IsType(t, &ssh.OpenChannelError{}, err)
 	}
+}
+
+// TestKeepaliveOfATarget has a target that is more impatient than its dialer.
+func TestKeepaliveOfATarget(t *testing.T) {
+	signer := newSigner(t, "")
+	known := writeFile(t, "w "+publicText(signer)+"\n")
+	synctest.Test(t, func(t *testing.T) {
+		var server sync.WaitGroup
+		near, far := wire(t)
+		server.Go(func() { servePipe(far, signer, true) })
+		d := &Dialer{Keepalive: time.Hour, DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
+		c, err := d.Dial(t.Context(), Target{Host: "web1", Address: "w", User: "u", KnownHosts: []string{known}, Keepalive: time.Second, KeepaliveCount: 2})
+		require.NoError(t, err)
+		began := time.Now()
+		<-c.Done()
+		require.Equal(t, 3*time.Second, time.Since(began))
+		c.Close()
+		server.Wait()
+	})
 }

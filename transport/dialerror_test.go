@@ -7,12 +7,10 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
@@ -59,23 +57,9 @@ func TestDialErrors(t *testing.T) {
 }
 
 func TestDialTimeout(t *testing.T) {
-	d := &Dialer{ConnectTimeout: shortTimeout, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	d := &Dialer{Limits: shortLimits, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
-	}}
-	err := dialOnce(t, d, Target{Host: "web1", Address: "w", User: "deploy"})
-	require.EqualError(t, err, "web1: dial w:22: timed out after 300ms\n  hint: is the address right, and does a firewall drop the packets?")
-}
-
-// TestSocketTimesOutFirst has a socket notice that the time is over, as it may
-// before the context does.
-func TestSocketTimesOutFirst(t *testing.T) {
-	d := &Dialer{ConnectTimeout: shortTimeout, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		deadline, _ := ctx.Deadline()
-		for time.Now().Before(deadline) {
-			runtime.Gosched()
-		}
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
 	}}
 	err := dialOnce(t, d, Target{Host: "web1", Address: "w", User: "deploy"})
 	require.EqualError(t, err, "web1: dial w:22: timed out after 300ms\n  hint: is the address right, and does a firewall drop the packets?")

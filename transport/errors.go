@@ -6,13 +6,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
 // What went wrong, for decisions. Each is wrapped by a [HostError].
 var (
-	ErrHostKeyUnknown = errors.New("the host key is unknown")   // passes once the key is trusted
-	ErrHostKeyChanged = errors.New("the host key has changed")  // needs a person
-	ErrHostKeyRevoked = errors.New("the host key is revoked")   // final
+	ErrHostKeyUnknown = knownhosts.ErrUnknown                   // passes once the key is trusted
+	ErrHostKeyChanged = knownhosts.ErrChanged                   // needs a person
+	ErrHostKeyRevoked = knownhosts.ErrRevoked                   // final
 	ErrAuth           = errors.New("authentication refused")    // the host answered; may pass once it is provisioned
 	ErrTimeout        = errors.New("timed out")                 // trying again may help
 	ErrLost           = errors.New("the connection was lost")   // trying again may help
@@ -41,6 +43,9 @@ type HostError struct {
 	Addr string // host:port that was talked to
 	Err  error
 	Hint string // what to do about it; may be empty
+	// Via is what is wrong with the jump host that could not be reached; nil if the
+	// host itself was.
+	Via *HostError
 }
 
 // Error is "host: step address: cause", and the hint on a line of its own.
@@ -54,7 +59,17 @@ func (e *HostError) Error() string {
 }
 
 func (e *HostError) summary() string {
-	return printable(fmt.Sprintf("%s: %s %s: %v", e.Host, e.Op, e.Addr, e.Err))
+	return printable(e.Host + ": " + e.Cause())
+}
+
+// Cause is "step address: cause", without the host and the hint. All hosts behind
+// a jump host that could not be reached have the same: "jump host name: step
+// address: cause". It may have control characters.
+func (e *HostError) Cause() string {
+	if e.Via != nil {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("%s %s: %v", e.Op, e.Addr, e.Err)
 }
 
 func (e *HostError) Unwrap() error { return e.Err }

@@ -42,7 +42,9 @@ func TestCheckFiles(t *testing.T) {
 		{name: "a pipe", keys: "pipe", want: []string{"private key DIR/pipe: it is no regular file", ""}},
 		{name: "nothing in it", keys: "empty", want: []string{"private key DIR/empty: ssh: no key found", "name a private key as ssh-keygen writes it"}},
 		{name: "broken", keys: "broken", want: []string{"private key DIR/broken: ssh: parse error in message type 0", "name a private key as ssh-keygen writes it"}},
-		{name: "the public key", keys: "good.pub", want: []string{"private key DIR/good.pub: ssh: no key found", "it is the public key; name the private one, DIR/good"}},
+		{name: "the public key", keys: "good.pub", want: []string{
+			"private key DIR/good.pub: it is a public key, and there is no agent to ask (SSH_AUTH_SOCK)",
+			"name the private one, DIR/good; or start one, and give it the key: eval $(ssh-agent) && ssh-add DIR/good"}},
 		{name: "PuTTY", keys: "putty", want: []string{"private key DIR/putty: ssh: no key found", "it is PuTTY's; write it anew with puttygen -O private-openssh-new"}},
 		{name: "encrypted", keys: "locked", want: []string{
 			"private key DIR/locked: it is encrypted, and there is no agent to ask (SSH_AUTH_SOCK)",

@@ -94,13 +94,13 @@ func (h *hearing) parse(line []byte) (answer, bool) {
 	return answer{}, false
 }
 
-// quoted is the beginning of the noise, fit for a message; "" without noise.
-func (h *hearing) quoted() string {
-	if len(bytes.TrimSpace(h.noise)) == 0 {
+// quotedNoise is the beginning of noise, fit for a message; "" without noise.
+func quotedNoise(noise string) string {
+	if strings.TrimSpace(noise) == "" {
 		return ""
 	}
-	if len(h.noise) > maxQuoted {
-		return fmt.Sprintf("%q…", h.noise[:maxQuoted])
+	if len(noise) > maxQuoted {
+		return fmt.Sprintf("%q…", noise[:maxQuoted])
 	}
-	return fmt.Sprintf("%q", h.noise)
+	return fmt.Sprintf("%q", noise)
 }

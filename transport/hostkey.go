@@ -4,24 +4,78 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"golang.org/x/crypto/ssh"
-	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/ccm-push/ccm-push/transport/keys"
+	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
+
+// GlobalKnownHosts is the file that OpenSSH reads for all users.
+const GlobalKnownHosts = "/etc/ssh/ssh_known_hosts"
+
+// knownHosts gives the files that count for the host.
+func (t Target) knownHosts(home string) knownhosts.Files {
+	paths, global := t.KnownHosts, t.GlobalKnownHosts
+	if len(paths) == 0 {
+		if home != "" {
+			paths = []string{filepath.Join(home, ".ssh/known_hosts")}
+		}
+		if global == nil {
+			global = []string{GlobalKnownHosts}
+		}
+	}
+	var files knownhosts.Files
+	for _, f := range slices.Concat(paths, global) {
+		files.Read = append(files.Read, expand(f, home))
+	}
+	if len(paths) > 0 {
+		files.Own = files.Read[0]
+	}
+	files.Revoked = expand(t.RevokedHostKeys, home)
+	return files
+}
+
+// known is what known_hosts and certificates call the host: its alias, which has no
+// port, or its address, with the port in known_hosts if that is not 22.
+func (t Target) known() knownhosts.Host {
+	h := knownhosts.Host{Name: knownhosts.NormalName(t.addr()), Principal: t.Address, Hidden: t.HashKnownHosts}
+	if t.HostKeyAlias != "" {
+		h.Name, h.Principal = t.HostKeyAlias, t.HostKeyAlias
+	}
+	h.Name = strings.ToLower(h.Name)
+	return h
+}
+
+// KnownName is what known_hosts calls the host: its alias, or its address, as
+// [address]:port if the port is not 22.
+func (t Target) KnownName() string { return t.known().Name }
+
+// openKnown reads the files that count for t. The error is a [FileError].
+func (d *Dialer) openKnown(t Target) (*knownhosts.View, error) {
+	view, err := d.known.Open(t.knownHosts(d.Home))
+	if e, ok := errors.AsType[*knownhosts.FileError](err); ok {
+		setting := settingKnownHosts
+		if e.Revoked {
+			setting = settingRevoked
+		}
+		return nil, &FileError{Setting: setting, Path: e.Path, Err: e.Err, Hint: e.Hint}
+	}
+	return view, err
+}
 
 // verify holds the key that the host has proven to own against known_hosts.
 func (l *login) verify(ctx context.Context, key ssh.PublicKey) *HostError {
 	t := l.target
-	err := l.known.check(t.addr(), key)
-	if errors.Is(err, ErrHostKeyUnknown) && t.HostKeys == AcceptNew && !isCertificate(key.Type()) {
-		err = l.known.accept(ctx, t.addr(), key)
+	if l.scan != nil {
+		return t.fail(opHostKey, &shownKey{key}, "")
+	}
+	err := l.known.Check(t.known(), key)
+	if errors.Is(err, ErrHostKeyUnknown) && t.HostKeys == AcceptNew && !keys.IsCertificate(key.Type()) {
+		err = l.known.Accept(ctx, t.known(), key)
 	}
 	if err == nil {
 		return nil
@@ -30,167 +84,46 @@ func (l *login) verify(ctx context.Context, key ssh.PublicKey) *HostError {
 }
 
 func (l *login) hostKeyHint(err error, key ssh.PublicKey) string {
-	changed, ok := errors.AsType[*changedKeyError](err)
+	changed, ok := errors.AsType[*knownhosts.ChangedError](err)
 	switch {
 	case ok:
-		return "if the host was set up anew, remove " + strings.Join(changed.lines, " and ") + " and connect again; if not, someone else answers in its place"
+		return changedHint(changed, "connect")
 	case !errors.Is(err, ErrHostKeyUnknown):
 		return ""
 	case l.dialer.TrustHint != nil:
-		return l.dialer.TrustHint(l.target, plainKey(key))
+		return l.dialer.TrustHint(l.target, keys.Plain(key))
+	case l.known.Own() == "":
+		return noOwnFile
 	}
-	line := knownhosts.Line([]string{l.target.addr()}, plainKey(key))
-	return fmt.Sprintf("compare the fingerprint, then trust it: echo '%s' >> %s", line, shellWord(l.known.files[0]))
+	line := l.target.known().Line(keys.Plain(key))
+	return fmt.Sprintf("compare the fingerprint, then trust it: echo '%s' >> %s", line, shellWord(l.known.Own()))
 }
 
-// shellWord quotes s for a shell if it needs that.
-func shellWord(s string) string {
-	if isPlainWord(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+const noOwnFile = "name a known_hosts file of your own, to which the key can be added"
+
+// changedHint says what to do about a key that has changed, before what is wanted can
+// be done again.
+func changedHint(e *knownhosts.ChangedError, wanted string) string {
+	return "if the host was set up anew, remove " + strings.Join(e.Lines, " and ") + " and " + wanted + " again; if not, someone else answers in its place"
 }
 
-// A changedKeyError names the lines that hold other keys of the host.
-type changedKeyError struct {
-	key   ssh.PublicKey
-	lines []string
-}
-
-func (e *changedKeyError) Error() string {
-	return fmt.Sprintf("%v: %s is not the key in %s", ErrHostKeyChanged, fingerprint(e.key), strings.Join(e.lines, ", "))
-}
-
-func (e *changedKeyError) Unwrap() error { return ErrHostKeyChanged }
-
-func fingerprint(key ssh.PublicKey) string {
-	key = plainKey(key)
-	return key.Type() + " " + ssh.FingerprintSHA256(key)
-}
-
-// plainKey is the key that a certificate is about.
-func plainKey(key ssh.PublicKey) ssh.PublicKey {
-	if cert, ok := key.(*ssh.Certificate); ok {
-		return cert.Key
+// hostKeyAlgorithms are those asked for that are supported, or else those of the
+// keys that are known.
+func (l *login) hostKeyAlgorithms() []string {
+	if l.scan != nil {
+		return l.scan
 	}
-	return key
-}
-
-func sameKey(a, b ssh.PublicKey) bool { return string(a.Marshal()) == string(b.Marshal()) }
-
-// check returns nil for a known key. A certificate is good if a known authority
-// has signed it for this host, or if its key is known by itself.
-func (k *knownHosts) check(addr string, key ssh.PublicKey) error {
-	keys, authorities, revokedKeys := k.about(addr)
-	cert, isCert := key.(*ssh.Certificate)
-	for _, l := range revokedKeys {
-		if sameKey(l.key, plainKey(key)) || isCert && sameKey(l.key, cert.SignatureKey) {
-			return fmt.Errorf("%w: %s in %s", ErrHostKeyRevoked, fingerprint(l.key), l.where())
-		}
+	known, wanted := l.known.Algorithms(l.target.known()), l.target.Algorithms.HostKeys
+	if wanted == nil {
+		return known
 	}
-	var others []string
-	for _, l := range keys {
-		if sameKey(l.key, plainKey(key)) {
-			return nil
-		}
-		others = append(others, l.where())
+	supported := slices.Concat(ssh.SupportedAlgorithms().HostKeys, ssh.InsecureAlgorithms().HostKeys)
+	wanted = slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return !slices.Contains(supported, name) })
+	if !l.target.Algorithms.HostKeysInAnyOrder {
+		return wanted
 	}
-	if isCert {
-		err := checkCertificate(addr, cert, authorities)
-		if err == nil {
-			return nil
-		}
-		return fmt.Errorf("%w: %s: %w", ErrHostKeyUnknown, fingerprint(key), err)
-	}
-	if len(others) > 0 {
-		return &changedKeyError{key: key, lines: others}
-	}
-	return fmt.Errorf("%w: %s", ErrHostKeyUnknown, fingerprint(key))
-}
-
-func checkCertificate(addr string, cert *ssh.Certificate, authorities []knownLine) error {
-	checker := ssh.CertChecker{
-		IsHostAuthority: func(signer ssh.PublicKey, _ string) bool {
-			for _, l := range authorities {
-				if sameKey(l.key, signer) {
-					return true
-				}
-			}
-			return false
-		},
-	}
-	return checker.CheckHostKey(addr, &net.TCPAddr{}, cert)
-}
-
-// accept adds an unknown key to the first file. The file is locked and read
-// again first: if another process has added a different key meanwhile, that one
-// counts.
-func (k *knownHosts) accept(ctx context.Context, addr string, key ssh.PublicKey) error {
-	k.store.adding.Lock()
-	defer k.store.adding.Unlock()
-	file := k.files[0]
-	f, err := openLocked(ctx, file)
-	if err != nil {
-		return fmt.Errorf("adding the host key to %s: %w", file, err)
-	}
-	defer f.Close() // also unlocks
-	if err := k.store.reread(file); err != nil {
-		return err
-	}
-	if err := k.check(addr, key); !errors.Is(err, ErrHostKeyUnknown) {
-		return err
-	}
-	if err := appendLine(f, knownhosts.Line([]string{addr}, key)); err != nil {
-		return fmt.Errorf("adding the host key to %s: %w", file, err)
-	}
-	return k.store.reread(file)
-}
-
-// lockPoll is how often a lock that another process holds is tried again.
-const lockPoll = 20 * time.Millisecond
-
-// openLocked opens a file for appending and waits for its lock.
-func openLocked(ctx context.Context, file string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return f, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			f.Close()
-			return nil, fmt.Errorf("locking: %w", err)
-		}
-		select {
-		case <-time.After(lockPoll):
-		case <-ctx.Done():
-			f.Close()
-			return nil, fmt.Errorf("locking: %w", context.Cause(ctx))
-		}
-	}
-}
-
-// appendLine adds a line in one write, which a reader sees whole or not at all.
-func appendLine(f *os.File, line string) error {
-	line += "\n"
-	end, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return err
-	}
-	if last := make([]byte, 1); end > 0 {
-		if _, err := f.ReadAt(last, end-1); err != nil {
-			return err
-		}
-		if last[0] != '\n' {
-			line = "\n" + line
-		}
-	}
-	_, err = f.WriteString(line)
-	return err
+	first := slices.DeleteFunc(known, func(name string) bool { return !slices.Contains(wanted, name) })
+	// Certificates are asked for only where first has them.
+	rest := slices.DeleteFunc(wanted, func(name string) bool { return keys.IsCertificate(name) || slices.Contains(first, name) })
+	return slices.Concat(first, rest)
 }

@@ -4,97 +4,238 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
-// A jumpTable shares the connections to jump hosts: one for each way through
-// users and addresses, dialled by the first host that needs it.
+// maxSeats is how many hosts share one connection to a jump host. Measured with 400
+// logins through one jump host, 200 KB each, on two processors: 6.4 s with 25 on a
+// connection, 5.1 s with 100, 3.3 s with 200, 4.3 s with 400. The encryption of one
+// connection is the work of one processor on either side.
+const maxSeats = 200
+
+// A jumpTable shares the connections to jump hosts: for each way one that the first
+// host has dialled, and more when that is full.
 type jumpTable struct {
 	mu     sync.Mutex
-	ways   map[string]*jumpHost
+	ways   map[string][]*way // by users and addresses, to find them quickly
 	closed bool
 	work   sync.WaitGroup
 }
 
-// A jumpHost is being dialled until ready is closed.
+// A way is jump hosts, and the connections to the last of them. Hosts share it that
+// would trust the same keys on it and log in as the same: otherwise a host would use
+// a connection that was good enough for another one only.
+type way struct {
+	hops  []Target
+	hosts []*jumpHost
+}
+
+// A jumpHost is a connection to a jump host. It is being dialled until ready is
+// closed.
 type jumpHost struct {
 	ready  chan struct{}
 	cancel context.CancelFunc
 	client *Client
 	err    error
 	failed time.Time
+	seats  int // hosts that go through it; the table's lock guards it
+}
+
+// A seat is the place of one host on a connection to a jump host.
+type seat struct {
+	table *jumpTable
+	host  *jumpHost
+	leave sync.Once
 }
 
 var errDialerClosed = errors.New("the dialer is closed")
 
-// jump gives the connection to the last of hops, nil without hops.
-func (d *Dialer) jump(ctx context.Context, hops []Target) (*Client, error) {
+// jump gives a place on a connection to the last of hops, nil without hops.
+func (d *Dialer) jump(ctx context.Context, hops []Target) (*seat, error) {
 	if len(hops) == 0 {
 		return nil, nil
 	}
-	j, err := d.jumpHost(ctx, hops)
+	cancelled := func() error { return hops[len(hops)-1].fail(opDial, context.Cause(ctx), "") }
+	s, first, err := d.takeSeat(ctx, hops)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-j.ready:
-		return j.client, j.err
-	case <-ctx.Done():
-		last := hops[len(hops)-1]
-		return nil, last.fail(opDial, context.Cause(ctx), "")
+	for s == nil { // everybody waits for the first login
+		select {
+		case <-first:
+		case <-ctx.Done():
+			return nil, cancelled()
+		}
+		if s, first, err = d.takeSeat(ctx, hops); err != nil {
+			return nil, err
+		}
 	}
+	select {
+	case <-s.host.ready:
+	case <-ctx.Done():
+		s.release()
+		return nil, cancelled()
+	}
+	if s.host.err == nil {
+		return s, nil
+	}
+	s.release()
+	if other := d.jumps.anySeat(hops); other != nil {
+		return other, nil // a full connection is better than none
+	}
+	return nil, s.host.err
 }
 
-// jumpHost finds the table's entry for hops or starts to dial it. The attempt
-// outlives ctx, since other hosts wait for it too.
-func (d *Dialer) jumpHost(ctx context.Context, hops []Target) (*jumpHost, error) {
+// takeSeat finds a connection with room, or starts to dial one. The attempt
+// outlives ctx, since other hosts wait for it too. Without a seat there is a first
+// attempt to wait for: until a jump host has let us in there is no second one, so that
+// a wrong password is sent once, however many hosts are behind it.
+func (d *Dialer) takeSeat(ctx context.Context, hops []Target) (s *seat, first <-chan struct{}, err error) {
 	t := &d.jumps
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return nil, errDialerClosed
+		return nil, nil, errDialerClosed
 	}
-	way := wayOf(hops)
-	if j := t.ways[way]; j != nil && j.usable(d.connectTimeout()) {
-		return j, nil
+	w, remember := t.way(hops), d.limits(hops[len(hops)-1]).Dial
+	w.hosts = slices.DeleteFunc(w.hosts, func(j *jumpHost) bool { return !j.usable(remember) })
+	for _, j := range w.hosts {
+		if j.seats < maxSeats || j.refused() {
+			return t.seat(j), nil, nil
+		}
 	}
-	if t.ways == nil {
-		t.ways = make(map[string]*jumpHost)
+	if len(w.hosts) > 0 && !slices.ContainsFunc(w.hosts, (*jumpHost).up) {
+		return nil, w.hosts[0].ready, nil
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	j := &jumpHost{ready: make(chan struct{}), cancel: cancel}
-	t.ways[way] = j
+	w.hosts = append(w.hosts, j)
 	t.work.Go(func() {
 		defer cancel()
 		defer close(j.ready)
-		j.client, j.err = d.dialHop(ctx, hops)
+		last := len(hops) - 1
+		hop := hops[last]
+		hop.Jump = hops[:last]
+		j.client, j.err = d.Dial(ctx, hop)
 		j.failed = time.Now()
 	})
-	return j, nil
+	return t.seat(j), nil, nil
 }
 
-func (d *Dialer) dialHop(ctx context.Context, hops []Target) (*Client, error) {
-	last := hops[len(hops)-1]
-	via, err := d.jump(ctx, hops[:len(hops)-1])
-	if err != nil {
-		return nil, throughJump(last, err)
+// way gives that of hops. The table must be locked.
+func (t *jumpTable) way(hops []Target) *way {
+	if t.ways == nil {
+		t.ways = make(map[string][]*way)
 	}
-	return d.connect(ctx, last, via)
+	logins := loginsOf(hops)
+	for _, w := range t.ways[logins] {
+		if slices.EqualFunc(w.hops, hops, sameIdentity) {
+			return w
+		}
+	}
+	w := &way{hops: slices.Clone(hops)}
+	t.ways[logins] = append(t.ways[logins], w)
+	return w
+}
+
+// sameIdentity reports whether nothing differs that decides who is at the other end of
+// a login, who we are there, and how it is protected. The inventory's name does not,
+// nor does patience; hops have no hops of their own.
+func sameIdentity(a, b Target) bool {
+	for _, t := range []*Target{&a, &b} {
+		t.Host, t.Port, t.Jump = "", t.port(), nil
+		t.Keepalive, t.KeepaliveCount, t.Retries, t.Limits = 0, 0, 0, Limits{}
+	}
+	return reflect.DeepEqual(a, b) // the contents of passwords, too
+}
+
+// seat gives a place on j. The table must be locked.
+func (t *jumpTable) seat(j *jumpHost) *seat {
+	j.seats++
+	return &seat{table: t, host: j}
+}
+
+// anySeat gives a place on a connection that is up, however full; nil without one.
+func (t *jumpTable) anySeat(hops []Target) *seat {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, j := range t.way(hops).hosts {
+		if j.up() {
+			return t.seat(j)
+		}
+	}
+	return nil
+}
+
+// release gives the place back.
+func (s *seat) release() {
+	s.leave.Do(func() {
+		s.table.mu.Lock()
+		defer s.table.mu.Unlock()
+		s.host.seats--
+	})
+}
+
+// dial connects to addr from the jump host. The place is given back when the
+// connection is closed.
+func (s *seat) dial(ctx context.Context, addr string) (net.Conn, error) {
+	conn, err := s.host.client.dialThrough(ctx, addr)
+	if err != nil {
+		s.release()
+		return nil, err
+	}
+	return &seatedConn{conn, s}, nil
+}
+
+// A seatedConn is a connection through a jump host.
+type seatedConn struct {
+	net.Conn
+	seat *seat
+}
+
+// Close implements [net.Conn].
+func (c *seatedConn) Close() error {
+	c.seat.release()
+	return c.Conn.Close()
 }
 
 // usable reports whether j need not be dialled again. A failure is remembered
 // for a while, so that a dead jump host costs its hosts one timeout and not one
-// for each batch of them.
+// for each batch of them. A login that was refused is never repeated: hundreds of
+// hosts would have the account locked, or us banned.
 func (j *jumpHost) usable(remember time.Duration) bool {
 	select {
 	case <-j.ready:
 	default:
 		return true
 	}
+	return j.up() || j.err != nil && (time.Since(j.failed) < remember || errors.Is(j.err, ErrAuth))
+}
+
+// refused reports whether the attempt has failed.
+func (j *jumpHost) refused() bool {
+	select {
+	case <-j.ready:
+		return j.err != nil
+	default:
+		return false
+	}
+}
+
+// up reports whether there is a connection.
+func (j *jumpHost) up() bool {
+	select {
+	case <-j.ready:
+	default:
+		return false
+	}
 	if j.err != nil {
-		return time.Since(j.failed) < remember
+		return false
 	}
 	select {
 	case <-j.client.gone:
@@ -107,15 +248,20 @@ func (j *jumpHost) usable(remember time.Duration) bool {
 func (t *jumpTable) close() error {
 	t.mu.Lock()
 	t.closed = true
-	ways := t.ways
+	var all []*jumpHost
+	for _, ways := range t.ways {
+		for _, w := range ways {
+			all = append(all, w.hosts...)
+		}
+	}
 	t.ways = nil
 	t.mu.Unlock()
-	for _, j := range ways {
+	for _, j := range all {
 		j.cancel()
 	}
 	t.work.Wait()
 	var errs []error
-	for _, j := range ways {
+	for _, j := range all {
 		if j.client != nil {
 			errs = append(errs, j.client.Close())
 		}
@@ -123,7 +269,8 @@ func (t *jumpTable) close() error {
 	return errors.Join(errs...)
 }
 
-func wayOf(hops []Target) string {
+// loginsOf names the accounts on the way.
+func loginsOf(hops []Target) string {
 	logins := make([]string, len(hops))
 	for i, h := range hops {
 		logins[i] = h.login()
@@ -131,13 +278,20 @@ func wayOf(hops []Target) string {
 	return strings.Join(logins, " ")
 }
 
-// throughJump makes the failure of a jump host one of t, with the hint last.
+// throughJump makes the failure of a jump host one of t, with the hint last. It is
+// the same for all hosts behind it: the first hop that failed is what counts.
 func throughJump(t Target, err error) error {
 	hop, ok := errors.AsType[*HostError](err)
 	if !ok {
 		return t.fail(opDial, err, "")
 	}
+	hint := hop.Hint
+	if hop.Via != nil {
+		hop = hop.Via
+	}
 	bare := *hop
 	bare.Hint = ""
-	return t.fail(opDial, fmt.Errorf("jump host %w", &bare), hop.Hint)
+	e := t.fail(opDial, fmt.Errorf("jump host %w", &bare), hint)
+	e.Via = &bare
+	return e
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,8 +66,8 @@ func TestJumpErrors(t *testing.T) {
 		err    string
 		is     error
 	}{
-		{"unknown key", targetOf(srv), stranger, "web1: dial ADDR: jump host bastion: host key JUMP: the host key is unknown: ", ErrHostKeyUnknown},
-		{"not let in", targetOf(srv), refused, "web1: dial ADDR: jump host bastion: authenticate JUMP: authentication refused: ", ErrAuth},
+		{"unknown key", targetOf(srv), stranger, "web1: jump host bastion: host key JUMP: the host key is unknown: ", ErrHostKeyUnknown},
+		{"not let in", targetOf(srv), refused, "web1: jump host bastion: authenticate JUMP: authentication refused: ", ErrAuth},
 		{"host behind it is gone", gone, bastion, "web1: dial 127.0.0.1:1: jump host bastion: ssh: rejected: connect failed (\"dial tcp 127.0.0.1:1: connect: connection refused\")", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -100,7 +101,7 @@ func TestDeadJumpHostIsTriedOnceInAWhile(t *testing.T) {
 		bastion := Target{Host: "bastion", Address: "10.0.0.9", User: "deploy", KnownHosts: known}
 		dial := func() {
 			err := dialOnce(t, d, Target{Host: "web1", Address: "10.0.0.1", User: "deploy", Jump: []Target{bastion}})
-			require.EqualError(t, err, "web1: dial 10.0.0.1:22: jump host bastion: handshake 10.0.0.9:22: timed out after 10s\n"+
+			require.EqualError(t, err, "web1: jump host bastion: handshake 10.0.0.9:22: timed out after 10s\n"+
 				"  hint: something accepted the connection but does not speak SSH in time")
 		}
 		began := time.Now()
@@ -108,8 +109,8 @@ func TestDeadJumpHostIsTriedOnceInAWhile(t *testing.T) {
 			dial()
 		}
 		require.Equal(t, 1, dials)
-		require.Equal(t, defaultConnectTimeout, time.Since(began))
-		time.Sleep(defaultConnectTimeout)
+		require.Equal(t, defaultDialLimit, time.Since(began))
+		time.Sleep(defaultDialLimit)
 		dial()
 		require.Equal(t, 2, dials)
 		d.Close()
@@ -125,14 +126,14 @@ func TestJumpHostThatWasLostIsDialledAgain(t *testing.T) {
 	require.NoError(t, dialOnce(t, d, target))
 	via, err := d.jump(t.Context(), target.Jump)
 	require.NoError(t, err)
-	require.NoError(t, via.Close())
+	require.NoError(t, via.host.client.Close())
 	require.NoError(t, dialOnce(t, d, target))
 	require.EqualValues(t, 2, jump.Stats().Connections)
 }
 
 func TestHostBehindJumpHostThatSaysNothing(t *testing.T) {
 	silent, jump := sshtest.Start(t, sshtest.Silent()), sshtest.Start(t)
-	d := &Dialer{ConnectTimeout: shortTimeout}
+	d := &Dialer{Limits: shortLimits}
 	defer d.Close()
 	target := targetOf(silent)
 	target.Jump = []Target{targetOf(jump)}
@@ -158,7 +159,7 @@ func TestJumpHostThatNeverClosesAChannel(t *testing.T) {
 	near, far := wire(t)
 	var server sync.WaitGroup
 	server.Go(func() { serveStuckChannels(far, signer) })
-	d := &Dialer{ConnectTimeout: shortTimeout, DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
+	d := &Dialer{Limits: shortLimits, DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
 	jump := Target{Host: "bastion", Address: "h", User: "u", KnownHosts: []string{writeFile(t, "h "+publicText(signer)+"\n")}}
 	err := dialOnce(t, d, Target{Host: "web1", Address: "w", User: "u", Jump: []Target{jump}})
 	require.EqualError(t, err, "web1: handshake w:22: timed out after 300ms\n  hint: something accepted the connection but does not speak SSH in time")
@@ -179,6 +180,71 @@ func serveStuckChannels(conn net.Conn, key ssh.Signer) {
 	for c := range chans {
 		if _, requests, err := c.Accept(); err == nil {
 			work.Go(func() { ssh.DiscardRequests(requests) })
+		}
+	}
+}
+
+// TestFullJumpConnection has more hosts than share a connection.
+func TestFullJumpConnection(t *testing.T) {
+	jump := sshtest.Start(t)
+	hops := []Target{targetOf(jump)}
+	dials := 0
+	d := &Dialer{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if dials++; dials > 2 {
+			return nil, syscall.EACCES
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}}
+	defer d.Close()
+	seats := map[*jumpHost][]*seat{}
+	for range 2*maxSeats + 50 { // the third connection fails
+		s, err := d.jump(t.Context(), hops)
+		require.NoError(t, err)
+		seats[s.host] = append(seats[s.host], s)
+	}
+	require.Len(t, seats, 2)
+	require.Equal(t, 3, dials)
+	for _, list := range seats {
+		require.GreaterOrEqual(t, len(list), maxSeats)
+		for _, s := range list {
+			s.release()
+			s.release()
+		}
+	}
+	for host := range seats {
+		require.Zero(t, host.seats)
+	}
+}
+
+// TestSeatsAreGivenBack has hosts come and go, and others fail.
+func TestSeatsAreGivenBack(t *testing.T) {
+	srv, jump := sshtest.Start(t), sshtest.Start(t)
+	d := &Dialer{}
+	defer d.Close()
+	target := targetOf(srv)
+	target.Jump = []Target{targetOf(jump)}
+	require.NoError(t, dialOnce(t, d, target))
+	gone, refused := target, target
+	gone.Port, refused.User = 1, "nobody"
+	require.Error(t, dialOnce(t, d, gone))
+	require.Error(t, dialOnce(t, d, refused))
+	require.Zero(t, d.jumps.way(target.Jump).hosts[0].seats)
+}
+
+// TestHostsBehindADeadJumpHostHaveOneError is what lets a report say it once.
+func TestHostsBehindADeadJumpHostHaveOneError(t *testing.T) {
+	srv := sshtest.Start(t)
+	outer := Target{Host: "outer", Address: "127.0.0.1", Port: 1, User: "u"}
+	inner := targetOf(srv)
+	inner.Host = "inner"
+	d := &Dialer{}
+	defer d.Close()
+	for _, hops := range [][]Target{{outer}, {outer, inner}} {
+		for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
+			err := dialOnce(t, d, Target{Host: "web", Address: address, User: "u", Jump: hops})
+			require.EqualError(t, err, "web: jump host outer: dial 127.0.0.1:1: connection refused\n  hint: nothing listens there: is sshd running, and is 1 its port?")
+			require.Equal(t, "outer", err.(*HostError).Via.Host)
+			require.True(t, Unreachable(err))
 		}
 	}
 }

@@ -2,6 +2,8 @@ package transport
 
 import (
 	"bytes"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -15,20 +17,23 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// A keyFile is a private key file that was read. signer is nil if the file is
-// encrypted or of no use; remark then says so.
+// A keyFile is a private key file that was read. signer is nil if the file cannot
+// sign by itself; remark then says why. If the agent has the key, it signs.
 type keyFile struct {
 	name   string // base name
 	path   string
 	public ssh.PublicKey
 	signer ssh.Signer
+	locked bool   // a passphrase would make it sign
+	why    string // it cannot sign: it is encrypted
 	remark string
 }
 
-// keyFiles reads each private key file once.
+// keyFiles reads each private key file, and each certificate, once.
 type keyFiles struct {
-	mu   sync.Mutex
-	read map[string]keyFileResult
+	mu    sync.Mutex
+	read  map[string]keyFileResult
+	certs map[string]certificateResult
 }
 
 type keyFileResult struct {
@@ -38,12 +43,15 @@ type keyFileResult struct {
 
 var defaultKeyFiles = []string{".ssh/id_ed25519", ".ssh/id_ecdsa", ".ssh/id_rsa"}
 
-// forTarget reads the key files for t. One that t names must be usable, or
-// encrypted; a default one may be missing.
+// forTarget reads the key files for t. One that t names must be usable, or stand
+// for the agent's copy, unless that is optional; a default one may be missing.
 func (k *keyFiles) forTarget(t Target, home string) ([]keyFile, error) {
 	var files []keyFile
 	for _, path := range t.PrivateKeys {
 		key, err := k.load(expand(path, home))
+		if err != nil && t.PrivateKeysOptional {
+			key, err = k.instead(expand(path, home), err), nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -65,6 +73,16 @@ func (k *keyFiles) forTarget(t Target, home string) ([]keyFile, error) {
 	return files, nil
 }
 
+// instead of a file that is of no use there may be its public key, whose private
+// one the agent has.
+func (k *keyFiles) instead(path string, err error) keyFile {
+	if key, publicErr := k.load(path + ".pub"); errors.Is(err, fs.ErrNotExist) && publicErr == nil {
+		key.path = path // where its certificate lies too
+		return key
+	}
+	return keyFile{name: filepath.Base(path), remark: remark(err)}
+}
+
 func (k *keyFiles) load(path string) (keyFile, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -79,24 +97,32 @@ func (k *keyFiles) load(path string) (keyFile, error) {
 	return r.key, r.err
 }
 
+// unlock makes an encrypted file sign.
+func (k *keyFiles) unlock(path string, passphrase *Secret) error {
+	text, _, err := readSmall(path)
+	if err != nil {
+		return &FileError{Setting: settingKeys, Path: path, Err: err}
+	}
+	signer, err := ssh.ParsePrivateKeyWithPassphrase(text, passphrase.Reveal())
+	if errors.Is(err, x509.IncorrectPasswordError) {
+		err = ErrPassphrase
+	}
+	if err != nil {
+		return &FileError{Setting: settingKeys, Path: path, Err: err}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.read == nil {
+		k.read = make(map[string]keyFileResult)
+	}
+	k.read[path] = keyFileResult{key: keyFile{name: filepath.Base(path), path: path, public: signer.PublicKey(), signer: signer}}
+	return nil
+}
+
 func readKeyFile(path string) (keyFile, error) {
-	fail := func(err error) error { return &FileError{Setting: settingKeys, Path: path, Err: withoutPath(err)} }
-	// Before opening it: a named pipe would make us wait.
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return keyFile{}, fail(err)
-	case !info.Mode().IsRegular():
-		return keyFile{}, fail(errors.New("it is no regular file"))
-	}
-	f, err := os.Open(path)
+	text, info, err := readSmall(path)
 	if err != nil {
-		return keyFile{}, fail(err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
-	if err != nil {
-		return keyFile{}, fail(err)
+		return keyFile{}, &FileError{Setting: settingKeys, Path: path, Err: err}
 	}
 	if exposed(info) && !isPublicKey(text) {
 		return keyFile{}, &FileError{
@@ -105,6 +131,25 @@ func readKeyFile(path string) (keyFile, error) {
 		}
 	}
 	return parseKeyFile(path, text)
+}
+
+// readSmall reads a regular file of the size that keys have.
+func readSmall(path string) ([]byte, fs.FileInfo, error) {
+	// Before opening it: a named pipe would make us wait.
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, nil, withoutPath(err)
+	case !info.Mode().IsRegular():
+		return nil, nil, errors.New("it is no regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, withoutPath(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
+	return text, info, err
 }
 
 // maxKeyFile is far above the size of any private key, in bytes.
@@ -117,31 +162,75 @@ func exposed(info fs.FileInfo) bool {
 	return ok && int(st.Uid) == os.Getuid() && info.Mode().Perm()&0o077 != 0
 }
 
+// parseKeyFile reads a private key. What cannot sign but tells which key it is
+// stands for the agent's copy: an encrypted file, the handle of a key in hardware,
+// a public key.
 func parseKeyFile(path string, text []byte) (keyFile, error) {
 	key := keyFile{name: filepath.Base(path), path: path}
 	signer, err := ssh.ParsePrivateKey(text)
+	if err == nil {
+		key.public, key.signer = signer.PublicKey(), signer
+		return key, nil
+	}
+	add := "add it to the agent (ssh-add " + shellWord(path) + ")"
 	if missing, ok := errors.AsType[*ssh.PassphraseMissingError](err); ok {
 		key.public = missing.PublicKey
 		if key.public == nil {
 			key.public = readPublicKey(path + ".pub")
 		}
-		key.remark = key.name + " is encrypted; add it to the agent (ssh-add " + shellWord(path) + ")"
+		key.locked, key.why = !isHardware(key.public), "it is encrypted"
+		key.remark = key.name + " is encrypted; " + add
 		return key, nil
 	}
-	if err != nil {
-		return keyFile{}, &FileError{Setting: settingKeys, Path: path, Err: err, Hint: noKeyHint(path, text)}
+	if public := publicPart(text); isHardware(public) {
+		key.public, key.why = public, "its key is in a security key, which only an agent can ask"
+		key.remark = key.name + " is for a security key; " + add
+		return key, nil
 	}
-	key.public, key.signer = signer.PublicKey(), signer
-	return key, nil
+	if public, _, _, _, err := ssh.ParseAuthorizedKey(text); err == nil {
+		key.public, key.why = public, "it is a public key"
+		key.remark = key.name + " is a public key, and the agent does not have its private one"
+		return key, nil
+	}
+	return keyFile{}, &FileError{Setting: settingKeys, Path: path, Err: err, Hint: noKeyHint(text)}
+}
+
+// isHardware reports whether a FIDO device holds the key (PROTOCOL.u2f).
+func isHardware(key ssh.PublicKey) bool {
+	return key != nil && strings.HasPrefix(key.Type(), "sk-")
+}
+
+// publicPart is the public key that stands in the clear in a private key file of
+// OpenSSH's own form (PROTOCOL.key), nil if there is none.
+func publicPart(text []byte) ssh.PublicKey {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "OPENSSH PRIVATE KEY" {
+		return nil
+	}
+	rest, ok := bytes.CutPrefix(block.Bytes, []byte("openssh-key-v1\x00"))
+	if !ok {
+		return nil
+	}
+	var file struct {
+		Cipher, KDF, KDFOptions string
+		Keys                    uint32
+		Public                  []byte
+		Rest                    []byte `ssh:"rest"`
+	}
+	if ssh.Unmarshal(rest, &file) != nil || file.Keys != 1 {
+		return nil
+	}
+	key, err := ssh.ParsePublicKey(file.Public)
+	if err != nil {
+		return nil
+	}
+	return key
 }
 
 // noKeyHint recognises what people name instead of a private key.
-func noKeyHint(path string, text []byte) string {
+func noKeyHint(text []byte) string {
 	if bytes.HasPrefix(text, []byte("PuTTY-User-Key-File")) {
 		return "it is PuTTY's; write it anew with puttygen -O private-openssh-new"
-	}
-	if isPublicKey(text) {
-		return "it is the public key; name the private one, " + strings.TrimSuffix(path, ".pub")
 	}
 	return "name a private key as ssh-keygen writes it"
 }

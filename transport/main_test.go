@@ -19,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
@@ -147,3 +148,7 @@ func (b Build) compressed(t testing.TB) []byte {
 	require.NoError(t, err)
 	return packed
 }
+
+func newSigner(t testing.TB, keyType string) ssh.Signer { return sshtest.NewKey(t, keyType) }
+
+func publicText(s ssh.Signer) string { return sshtest.PublicLine(s) }

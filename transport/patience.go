@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,18 +12,26 @@ import (
 type patience struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	limit  time.Duration
+	limit  atomic.Int64 // as a time.Duration
 	timer  *time.Timer
 }
 
 func newPatience(ctx context.Context, limit time.Duration) *patience {
-	p := &patience{limit: limit}
+	p := &patience{}
+	p.limit.Store(int64(limit))
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
-	p.timer = time.AfterFunc(limit, func() { p.cancel(fmt.Errorf("%w after %s", ErrTimeout, limit)) })
+	p.timer = time.AfterFunc(limit, func() { p.cancel(fmt.Errorf("%w after %s", ErrTimeout, time.Duration(p.limit.Load()))) })
 	return p
 }
 
-func (p *patience) progress() { p.timer.Reset(p.limit) }
+// progress begins the wait anew. It may be called from any goroutine.
+func (p *patience) progress() { p.timer.Reset(time.Duration(p.limit.Load())) }
+
+// allow is progress, and changes how long the next waits may take.
+func (p *patience) allow(limit time.Duration) {
+	p.limit.Store(int64(limit))
+	p.progress()
+}
 
 func (p *patience) stop() {
 	p.timer.Stop()

@@ -13,6 +13,10 @@ import (
 // has to think about nesting. Expansions are safe without quotes because
 // globbing is off and IFS empty, but where a line is to be split.
 //
+// Everything in the directory of the build is done from inside it and by names
+// relative to it, also the start itself: whoever can swap a directory above it,
+// or put a link in its place, finds that nothing follows him.
+//
 // Its arguments are NONCE FACTS MODE and one os/arch:sha256:size:csize for each
 // build. Its answers on standard output are lines:
 //
@@ -25,8 +29,11 @@ import (
 // cached does not count: it did not start. A build uploaded as .cache/ccm-push/SHA256.gz
 // in the home directory goes before both.
 //
-// When the build is cached, this starts two processes: uname and ls.
-const script = `set -f; n=$1; f=$2; m=$3; shift 3; ` +
+// When the build is cached, this starts two processes: uname and ls. After an
+// installation all but the three builds that were last used are removed, and what
+// earlier ones have left unfinished a day ago. Unless MODE is exit, which it never
+// is behind an escalation, the first thing it says is [begun], on standard error.
+const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in exit) ;; *) ` + begins + `;; esac; ` +
 	// What this system is, in Go's words.
 	`sys() { o=${1:-unknown}; a=${2:-unknown}; }; sys $(uname -sm); ` +
 	`case $o in Linux) o=linux;; Darwin) o=darwin;; FreeBSD) o=freebsd;; esac; ` +
@@ -37,8 +44,11 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; ` +
 	`IFS=; ` +
 	// own goes into the directory d and returns 0 if nobody else can write to it.
 	// l becomes what ls says of it and of the build. By name . and from inside,
-	// so that the directory that is checked is the one that is used.
-	`own() { test -h $d && return 1; cd $d 2>/dev/null && test -O . || return 1; ` +
+	// so that the directory that is checked is the one that is used. That it has the
+	// name that was meant tells whether somebody has put a link there in between:
+	// ours are not the only ones with such an owner and mode.
+	`own() { test -h $d && return 1; cd -P $d 2>/dev/null && test -O . || return 1; ` +
+	`case ${PWD##*/} in ${d##*/}) ;; *) return 1;; esac; ` +
 	`l=$(LC_ALL=C ls -dln . $s 2>/dev/null); ` +
 	`case $l in drwx------*) ;; *) return 1;; esac; case $l in drwx------[+]*) return 1;; esac; }; ` +
 	// has returns 0 if the build in d is whole and ours.
@@ -46,10 +56,13 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; ` +
 	`unset IFS; set -- $l; IFS=; ` +
 	`until test ${1:-.} = .; do shift; done; test $# -gt 5 || return 1; shift; ` +
 	`case $1:$5 in -rwx------:$z|-rwx------[.@]:$z) ;; *) return 1;; esac; }; ` +
-	// go starts it, and clears away an upload that came too late to be needed.
-	`go() { test -f $s.gz && rm -f $s.gz; cd /; exec $d/$s serve $n $f; }; ` +
-	// The usual end of it.
-	`h=${HOME:-/nonexistent}; d=$h/.cache/ccm-push; has && go; ` +
+	// go starts it, and clears away an upload that came too late to be needed. On a
+	// terminal its standard error must not get into what it says on standard output.
+	`go() { test -f $s.gz && rm -f $s.gz; test -t 2 && exec 2>/dev/null; exec ./$s serve $n $f; }; ` +
+	// The usual end of it. A home of somebody else, as HOME may be of the one who
+	// has logged in, is none: the program finds its directory by name afterwards.
+	// Neither is one that is not there, which root could make.
+	`h=${HOME:-/dev/null}; test -O $h || h=/dev/null; d=$h/.cache/ccm-push; has && go; ` +
 	`u=$(id -u); for d in /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do has && go; done; ` +
 	// From here on the build is missing. w is why a directory cannot take it.
 	`w=nodir; k=$(umask); umask 077; ` +
@@ -57,7 +70,7 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; ` +
 	`stop() { rm -f $t $t.gz; echo fail $n $w $d; exit 1; }; ` +
 	// takes returns 0 if d can be made, belongs to us, and can hold and execute a
 	// file: an empty one, which is a script that does nothing.
-	`takes() { t=$d/.$n; e=$(LC_ALL=C mkdir -p $d 2>&1) || { full; return 1; }; own || return 1; ` +
+	`takes() { t=./.$n; e=$(LC_ALL=C mkdir -p $d 2>&1) || { full; return 1; }; own || return 1; ` +
 	`e=$( { : >$t; } 2>&1 ) || { full; return 1; }; ` +
 	`chmod 700 $t; e=$($t 2>&1) || { w=noexec; rm -f $t; return 1; }; rm -f $t; }; ` +
 	`x=; for d in $h/.cache/ccm-push /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do takes && { x=$d; break; }; done; ` +
@@ -74,7 +87,19 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; ` +
 	`else rm -f $t.gz; echo need $n $o $a; case $m in exit) exit 0;; esac; e=$(head -c $c | LC_ALL=C gzip -dc 2>&1 >$t); r=$?; fi; ` +
 	`w=unpack; full; test $r -eq 0 || stop; ` +
 	`w=hash; test $(wc -c <$t) -eq $z || stop; case $(sum <$t) in $s*) ;; *) stop;; esac; ` +
-	`w=nodir; chmod 700 $t && mv -f $t $s || stop; trap - 1 2 15; umask $k; go`
+	`w=nodir; chmod 700 $t && mv -f $t ./$s || stop; trap - 1 2 15; umask $k; ` +
+	// Other builds have the length of a hash for a name, and no dot.
+	`unset IFS; j=0; for b in $(ls -tu 2>/dev/null); do case $b in $s|*.*) ;; *) ` +
+	`test ${#b} -eq 64 && test -f ./$b && j=$((j+1)) && test $j -gt 3 && rm -f ./$b;; esac; done; ` +
+	`find . -name .?* -type f -mtime +0 -exec rm -f {} + -o -type d -name ??* -prune -o -name *.gz -type f -mtime +0 -exec rm -f {} + 2>/dev/null; ` +
+	`IFS=; go`
+
+// begins is how a script says on standard error, which is where methods of
+// escalation ask, that it runs: whatever asks from then on is none of them. That a
+// shell prints its command line does not say it.
+const begins = `echo began-$n >&2`
+
+func begun(nonce string) string { return "began-" + nonce }
 
 // The words of a fail line.
 const (
@@ -102,19 +127,26 @@ func isPlainWord(s string) bool { return safeWord.MatchString(s) }
 
 // commandLine is what the login shell gets.
 func commandLine(s Start, mode string) (string, error) {
-	args := []string{"sh", s.Nonce, s.Facts, mode}
+	args := []string{s.Nonce, s.Facts, mode}
 	for _, b := range s.Builds {
 		args = append(args, fmt.Sprintf("%s/%s:%s:%d:%d", b.OS, b.Arch, b.SHA256, b.Size, b.CompressedSize))
 	}
-	var sudo []string
-	if s.Become != nil {
-		sudo = []string{"sudo", "-n", "-H", "-u", s.Become.user(), "--"}
+	return s.Become.commandLine(s.Nonce, script, args)
+}
+
+// shellLine is how any login shell gets /bin/sh to run a constant script with args.
+func shellLine(script string, args []string) (string, error) {
+	if err := plainWords(args); err != nil {
+		return "", err
 	}
-	for _, a := range append(args, sudo...) {
-		if !isPlainWord(a) {
-			return "", fmt.Errorf("%q cannot be passed to the host: only letters, digits and _.,:/=@%%+- can", a)
+	return "/bin/sh -c '" + script + "' sh " + strings.Join(args, " "), nil
+}
+
+func plainWords(words []string) error {
+	for _, w := range words {
+		if !isPlainWord(w) {
+			return fmt.Errorf("%q cannot be passed to the host: only letters, digits and _.,:/=@%%+- can", w)
 		}
 	}
-	words := append(sudo, "/bin/sh", "-c", "'"+script+"'")
-	return strings.Join(append(words, args...), " "), nil
+	return nil
 }

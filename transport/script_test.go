@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +19,9 @@ import (
 func TestScriptHasNothingThatAShellWouldChange(t *testing.T) {
 	require.NotRegexp(t, regexp.MustCompile("['\"`\\\\\n!]"), script)
 	require.Less(t, len(script), 4096)
+	for _, constant := range []string{announce, fresh} { // within single quotes only
+		require.NotRegexp(t, regexp.MustCompile("['`\\\\\n!]"), constant)
+	}
 }
 
 func TestCommandLine(t *testing.T) {
@@ -30,10 +34,28 @@ func TestCommandLine(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "/bin/sh -c '"+script+"' sh abcdefgh host,mem exit linux/amd64:"+hash+":12:3", line)
 
-	start.Become = &Become{User: "app-1"}
-	line, err = commandLine(start, modeWait)
-	require.NoError(t, err)
-	require.Equal(t, "sudo -n -H -u app-1 -- /bin/sh -c '"+script+"' sh abcdefgh host,mem wait linux/amd64:"+hash+":12:3", line)
+	args := " sh abcdefgh host,mem wait linux/amd64:" + hash + ":12:3"
+	plain := "/bin/sh -c '" + script + "'" + args
+	inner := "/bin/sh -c '" + fresh + "' sh " + plain
+	const introduced = `/bin/sh -c '` + announce + `' become- abcdefgh /usr/bin/env LANGUAGE=C `
+	secret := NewSecret([]byte("pw"))
+	for _, test := range []struct {
+		become Become
+		want   string
+	}{
+		{Become{User: "app-1"}, "/usr/bin/env LANGUAGE=C sudo -n -H -u app-1 -- " + plain},
+		{Become{Method: "sudo", Password: secret}, "/usr/bin/env LANGUAGE=C sudo -S -p abcdefgh%%: -H -u root -- " + plain},
+		{Become{Method: "doas"}, "/usr/bin/env LANGUAGE=C doas -n -u root -- " + inner},
+		{Become{Method: "doas", Password: secret}, introduced + "doas -u root -- " + inner},
+		{Become{Method: "su", User: "app"}, introduced + "su app -c '" + strings.ReplaceAll(inner, "'", `'\''`) + "'"},
+		{Become{Method: "su", User: "app", Password: secret}, introduced + "su app -c '" + strings.ReplaceAll(inner, "'", `'\''`) + "'"},
+	} {
+		start.Become = &test.become
+		line, err = commandLine(start, modeWait)
+		require.NoError(t, err)
+		require.Equal(t, test.want, line)
+	}
+	start.Become = nil
 
 	for _, bad := range []string{"", "a b", "$(id)", "a;b", "a'b", `a\b`, "a\nb", "=ls", "%self", "~", "a*", "é", "a!b", "#0"} {
 		start.Facts = bad
@@ -50,13 +72,17 @@ func FuzzCommandLine(f *testing.F) {
 	f.Add("host,mem", "a b")
 	f.Add("$(id)", "'; id; '")
 	f.Fuzz(func(t *testing.T, facts, user string) {
-		line, err := commandLine(Start{Nonce: "abcdefgh", Facts: facts, Become: &Become{User: user}}, modeExit)
-		if err != nil {
-			return
+		for _, method := range Methods {
+			for _, password := range []*Secret{nil, NewSecret([]byte("pw"))} {
+				line, err := commandLine(Start{Nonce: "abcdefgh", Facts: facts, Become: &Become{Method: method, User: user, Password: password}}, modeExit)
+				if err != nil {
+					continue
+				}
+				rest := strings.NewReplacer(script, "", fresh, "", announce, "", `'\''`, "", "'", "").Replace(line)
+				require.NotRegexp(t, regexp.MustCompile("[^A-Za-z0-9_.,:/=@%+ -]"), rest)
+				require.NotContains(t, rest, "pw")
+			}
 		}
-		rest := strings.Replace(line, "'"+script+"'", "", 1)
-		require.NotRegexp(t, regexp.MustCompile("[^A-Za-z0-9_.,:/=@%+ -]"), rest)
-		require.Len(t, strings.Split(line[:strings.Index(line, "'")]+rest[strings.Index(line, "'"):], " "), 13)
 	})
 }
 
@@ -83,12 +109,13 @@ type place struct {
 	interpreter []string
 	home, temps string
 	path        string
+	script      string
 	build       Build
 }
 
 func newPlace(t *testing.T, interpreter []string) *place {
 	dir := t.TempDir()
-	p := &place{t: t, interpreter: interpreter, home: filepath.Join(dir, "ho me"), temps: filepath.Join(dir, "t"), path: os.Getenv("PATH"), build: hello(t)}
+	p := &place{t: t, interpreter: interpreter, home: filepath.Join(dir, "ho me"), temps: filepath.Join(dir, "t"), path: os.Getenv("PATH"), script: script, build: hello(t)}
 	require.NoError(t, os.MkdirAll(p.home, 0o700))
 	require.NoError(t, os.MkdirAll(filepath.Join(p.temps, "var/tmp"), 0o700))
 	return p
@@ -104,13 +131,13 @@ const testNonce = "NoNcE123"
 
 // run gives the standard output, the greeting line shortened to "hello".
 func (p *place) run(mode string, stdin []byte) string {
-	text := strings.NewReplacer(" /var/tmp/", " "+p.temps+"/var/tmp/", " /tmp/", " "+p.temps+"/tmp/").Replace(script)
+	text := strings.NewReplacer(" /var/tmp/", " "+p.temps+"/var/tmp/", " /tmp/", " "+p.temps+"/tmp/").Replace(p.script)
 	b := p.build
 	args := append(p.interpreter[1:len(p.interpreter):len(p.interpreter)], "-c", text, "sh", testNonce, "-", mode,
 		"plan9/mips:"+strings.Repeat("0", 64)+":1:1",
 		fmt.Sprintf("%s/%s:%s:%d:%d", b.OS, b.Arch, b.SHA256, b.Size, b.CompressedSize))
 	cmd := exec.Command(p.interpreter[0], args...)
-	cmd.Dir = p.home
+	cmd.Dir = filepath.Dir(p.home)
 	cmd.Env = []string{"HOME=" + p.home, "PATH=" + p.path}
 	cmd.Stdin = bytes.NewReader(stdin)
 	var stderr strings.Builder
@@ -273,6 +300,15 @@ var scriptTests = []struct {
 		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
 		p.requireFiles(p.second(), p.build.SHA256)
 	}},
+	{"does not make a home", func(p *place) {
+		require.NoError(p.t, os.Remove(p.home))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
+		require.NoDirExists(p.t, p.home)
+		p.requireFiles(p.second(), p.build.SHA256)
+		p.home = ""
+		require.NoError(p.t, os.RemoveAll(p.second()))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(p.t)))
+	}},
 	{"does not start another user's file", func(p *place) {
 		skipUnlessRoot(p.t)
 		p.install()
@@ -303,6 +339,33 @@ var scriptTests = []struct {
 		}
 		p.path = bin
 		require.Equal(p.t, "fail "+testNonce+" nogzip "+p.cache()+"\n", p.run(modeExit, nil))
+	}},
+	{"keeps three other builds, those that were used last", func(p *place) {
+		require.NoError(p.t, os.MkdirAll(filepath.Join(p.cache(), "sub"), 0o700))
+		old := func(name string, days int) {
+			path := filepath.Join(p.cache(), name)
+			require.NoError(p.t, os.WriteFile(path, nil, 0o700))
+			at := time.Now().AddDate(0, 0, -days)
+			require.NoError(p.t, os.Chtimes(path, at, at))
+		}
+		var kept []string
+		for days := range 6 {
+			name := strings.Repeat(string(rune('a'+days)), 64)
+			old(name, days)
+			if days < 3 {
+				kept = append(kept, name)
+			}
+		}
+		other := strings.Repeat("h", 59) + ".lock" // as long as a hash
+		for _, name := range []string{other, "host.refreshes.json", ".new", "sub/.old", "sub/x.gz"} {
+			old(name, 0)
+		}
+		for _, name := range []string{".old", "x.gz", ".old.gz"} {
+			old(name, 3)
+		}
+		p.install()
+		p.requireFiles(p.cache(), append(kept, p.build.SHA256, other, "host.refreshes.json", ".new", "sub")...)
+		p.requireFiles(filepath.Join(p.cache(), "sub"), ".old", "x.gz")
 	}},
 	{"goes elsewhere from a noexec file system", func(p *place) {
 		mount(p.t, p.home, "noexec")

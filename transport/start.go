@@ -1,10 +1,12 @@
 package transport
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,14 +39,6 @@ type Start struct {
 	Timeout time.Duration
 }
 
-// Become is how to run as another user.
-type Become struct {
-	Method string // "sudo", also if empty
-	User   string // "" is root
-}
-
-func (b *Become) user() string { return cmp.Or(b.User, "root") }
-
 const defaultStartTimeout = 30 * time.Second
 
 var (
@@ -58,8 +52,9 @@ func (s Start) validate() error {
 		return fmt.Errorf("nonce %q is not 8 to 64 letters and digits", s.Nonce)
 	case len(s.Greeting) == 0:
 		return errors.New("no greeting to wait for")
-	case s.Become != nil && s.Become.Method != "" && s.Become.Method != "sudo":
-		return fmt.Errorf("escalation method %q is not known; only sudo is", s.Become.Method)
+	}
+	if err := s.Become.validate(); err != nil {
+		return err
 	}
 	for _, b := range s.Builds {
 		if !digestForm.MatchString(b.SHA256) {
@@ -77,21 +72,30 @@ func (c *Client) StartModule(ctx context.Context, s Start) (*Process, error) {
 	if err := s.validate(); err != nil {
 		return nil, c.target.fail(opStart, err, "")
 	}
-	p := newPatience(ctx, cmp.Or(s.Timeout, defaultStartTimeout))
-	defer p.stop()
-	st := &starter{client: c, start: s, patience: p}
+	st := &starter{client: c, start: s, op: opStart}
+	var process *Process
+	err := st.patiently(ctx, func() (err error) {
+		process, err = st.run()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return process, nil
+}
+
+// patiently does something with the host that must move.
+func (st *starter) patiently(ctx context.Context, do func() error) error {
+	st.patience = newPatience(ctx, st.limit())
+	defer st.patience.stop()
 	// Nothing on a channel can be waited for with a deadline: a host that keeps
 	// silent is only got rid of with its connection.
-	stop := context.AfterFunc(p.ctx, func() { c.ssh.Close() })
-	process, err := st.run()
+	stop := context.AfterFunc(st.patience.ctx, st.client.hangUp)
+	err := do()
 	if !stop() {
-		cause := context.Cause(p.ctx)
-		if st.op == opStart && errors.Is(cause, ErrTimeout) {
-			return nil, c.target.fail(st.op, cause, st.shellHint())
-		}
-		return nil, c.target.fail(st.op, cause, st.noiseHint())
+		return st.late(context.Cause(st.patience.ctx))
 	}
-	return process, err
+	return err
 }
 
 // A starter is one StartModule.
@@ -101,13 +105,16 @@ type starter struct {
 	patience *patience
 	op       string // the step that is going on
 	again    bool   // what was cached did not start
+	terminal bool   // the method of escalation reads from nothing else
+	asker    *asker // of the script that runs; nil if nothing can be asked
 	noise    string // what was printed before the greeting, quoted
 }
 
+func (st *starter) limit() time.Duration { return cmp.Or(st.start.Timeout, defaultStartTimeout) }
+
 func (st *starter) run() (*Process, error) {
-	st.op = opStart
 	mode := modeExit
-	if st.start.Become != nil {
+	if st.start.Become != nil || st.client.local != nil {
 		mode = modeWait
 	}
 	p, a, err := st.exec(mode)
@@ -182,16 +189,34 @@ func (st *starter) installByStdin(p *Process, b Build) (*Process, error) {
 
 // exec runs the script and waits for its answer.
 func (st *starter) exec(mode string) (*Process, answer, error) {
-	fail := func(err error) error { return st.client.target.fail(st.op, err, "") }
 	line, err := commandLine(st.start, mode)
 	if err != nil {
-		return nil, answer{}, fail(err)
+		return nil, answer{}, st.client.target.fail(st.op, err, "")
 	}
-	p, err := st.client.exec(line)
+	return st.execLine(line)
+}
+
+// execLine runs a command line and waits for the answer of its script, on a terminal
+// if the method of escalation takes nothing else.
+func (st *starter) execLine(line string) (*Process, answer, error) {
+	p, a, err := st.execOn(line, st.terminal || st.start.Become.needsTerminal())
+	if prompts, _ := st.asker.asked(); wantsTerminal(err) && prompts == 0 && !st.terminal { // sudoers: requiretty
+		st.terminal = true
+		p, a, err = st.execOn(line, true)
+	}
+	return p, a, err
+}
+
+func (st *starter) execOn(line string, terminal bool) (*Process, answer, error) {
+	st.terminal = terminal
+	p, err := st.escalate(line)
+	if _, none := errors.AsType[noTerminalError](err); none {
+		err = fmt.Errorf("%w: the host gives us no terminal, which %s wants: %w", ErrBecome, st.start.Become.method(), err)
+		return nil, answer{}, st.client.target.fail(opBecome, err, "look for PermitTTY in sshd_config, and for no-pty or restrict in authorized_keys")
+	}
 	if err != nil {
-		return nil, answer{}, fail(err)
+		return nil, answer{}, st.client.target.fail(st.op, err, "")
 	}
-	p.heard = hearing{nonce: st.start.Nonce, greeting: st.start.Greeting}
 	a, err := st.listen(p)
 	if err != nil {
 		return nil, answer{}, err
@@ -199,11 +224,52 @@ func (st *starter) exec(mode string) (*Process, answer, error) {
 	return p, a, nil
 }
 
+// escalate runs a command line that may lead to a prompt.
+func (st *starter) escalate(line string) (*Process, error) {
+	b := st.start.Become
+	st.asker = newAsker(b, st.start.Nonce)
+	p, err := st.client.exec(line, st.terminal, st.watcher())
+	if err != nil {
+		return nil, err
+	}
+	p.heard = hearing{nonce: st.start.Nonce, greeting: st.start.Greeting}
+	p.tidy = st.tidy
+	if b != nil {
+		st.patience.allow(b.timeout())
+	}
+	return p, nil
+}
+
+// watcher has the asker answer the prompts of a process that is about to run.
+func (st *starter) watcher() func(*Process) io.Writer {
+	a, b := st.asker, st.start.Become
+	if a == nil {
+		return nil
+	}
+	return func(p *Process) io.Writer {
+		a.refuse = p.giveUp
+		if b.Password != nil {
+			a.answer = func() {
+				st.patience.progress()
+				// A failed write is explained by what the method says, or by its exit.
+				_, _ = p.Write(append(bytes.Clone(b.Password.Reveal()), '\n'))
+			}
+		}
+		return a
+	}
+}
+
 // listen waits for the greeting or for need. Anything else is an error, and
 // ends p.
 func (st *starter) listen(p *Process) (answer, error) {
 	a, err := p.heard.next(p.stdout)
-	st.noise = p.heard.quoted()
+	st.noise = quotedNoise(st.tidy(string(p.heard.noise)))
+	if st.asker != nil {
+		st.asker.end()
+	}
+	if err == nil {
+		st.patience.allow(st.limit())
+	}
 	switch {
 	case err != nil:
 		err = st.silent(p, err)

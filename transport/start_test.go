@@ -28,7 +28,7 @@ func requireGreeting(t *testing.T, srv *sshtest.Server, s Start, p *Process) {
 	t.Helper()
 	mask := syscall.Umask(0)
 	syscall.Umask(mask)
-	want := fmt.Sprintf(`{"hello":{"nonce":%q,"facts":%q,"dir":"/","uid":%d,"home":%q,"umask":"%03o"}}`, s.Nonce, s.Facts, os.Getuid(), srv.Home, mask)
+	want := fmt.Sprintf(`{"hello":{"nonce":%q,"facts":%q,"dir":%q,"uid":%d,"home":%q,"umask":"%03o"}}`, s.Nonce, s.Facts, filepath.Join(srv.Home, ".cache/ccm-push"), os.Getuid(), srv.Home, mask)
 	require.Equal(t, want, string(p.Hello()))
 }
 
@@ -200,9 +200,10 @@ func TestStartErrors(t *testing.T) {
 	other.Arch = "arm64"
 	sudo := func(s *Start) { s.Become = &Become{} }
 	const noDir = "\n  hint: ~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory of the user with mode 0700, or one that the user can make"
-	const noPassword = "\n  hint: let deploy run commands as root without a password and without a terminal (sudoers: NOPASSWD, !requiretty)"
+	const noPassword = "\n  hint: give the password of deploy with -K or --become-password-file, or let deploy run commands as root without one (sudoers: NOPASSWD)"
+	const noRule = "\n  hint: let deploy run commands as root in sudoers; ccm-push sudoers prints a rule"
 
-	const try = "does the login get a shell that runs commands? try: ssh -p PORT deploy@127.0.0.1 echo ok"
+	const try = "does the login get a shell that runs commands, or does sshd run something else (ForceCommand, command= in authorized_keys)? try: ssh -p PORT deploy@127.0.0.1 echo ok"
 
 	for _, test := range []struct {
 		name  string
@@ -251,11 +252,14 @@ func TestStartErrors(t *testing.T) {
 		{name: "sudo to nobody there", shell: "echo sudo: unknown user root >&2; exit 1", start: sudo, is: ErrBecome,
 			err: "web1: become ADDR: escalation refused: sudo: unknown user root\n  hint: make the account root on the host, or name another become_user"},
 		{name: "sudo says no", shell: "echo Sorry, user deploy is not allowed to execute /bin/sh as root on web1. >&2; exit 1", start: sudo, is: ErrBecome,
-			err: "web1: become ADDR: escalation refused: Sorry, user deploy is not allowed to execute /bin/sh as root on web1." + noPassword},
+			err: "web1: become ADDR: escalation refused: Sorry, user deploy is not allowed to execute /bin/sh as root on web1." + noRule},
 		{name: "no sudo", shell: "echo sh: 1: sudo: not found >&2; exit 127", start: sudo, is: ErrBecome,
 			err: "web1: become ADDR: escalation refused: sh: 1: sudo: not found\n  hint: install sudo on the host, or connect as root"},
 		{name: "sudo is none of it", shell: "echo killed >&2; exit 2", start: sudo, is: ErrNotModule, err: "web1: start ADDR: the module did not answer: exit status 2: killed\n  hint: " + try},
-		{name: "method", shell: "exit 0", start: func(s *Start) { s.Become = &Become{Method: "doas"} }, err: `web1: start ADDR: escalation method "doas" is not known; only sudo is`},
+		{name: "method", shell: "exit 0", start: func(s *Start) { s.Become = &Become{Method: "pfexec"} }, err: `web1: start ADDR: escalation method "pfexec" is not known; there are sudo, su, doas`},
+		{name: "empty password", shell: "exit 0", start: func(s *Start) { s.Become = &Become{Password: NewSecret(nil)} }, err: `web1: start ADDR: the password for escalation is empty`},
+		{name: "password of two lines", shell: "exit 0", start: func(s *Start) { s.Become = &Become{Password: NewSecret([]byte("a\nb"))} }, err: `web1: start ADDR: the password for escalation has the end of a line in it`},
+		{name: "endless password", shell: "exit 0", start: func(s *Start) { s.Become = &Become{Password: NewSecret(bytes.Repeat([]byte("x"), 512))} }, err: `web1: start ADDR: the password for escalation is longer than 511 bytes`},
 		{name: "nonce", shell: "exit 0", start: func(s *Start) { s.Nonce = "a/b" }, err: `web1: start ADDR: nonce "a/b" is not 8 to 64 letters and digits`},
 		{name: "facts", shell: "exit 0", start: func(s *Start) { s.Facts = "$(id)" }, err: `web1: start ADDR: "$(id)" cannot be passed to the host: only letters, digits and _.,:/=@%+- can`},
 		{name: "digest", shell: "exit 0", start: func(s *Start) { s.Builds[0].SHA256 = "../x" }, err: `web1: start ADDR: build linux/amd64: "../x" is not a SHA-256 in hex`},
@@ -301,7 +305,7 @@ func TestSilentAfterLogin(t *testing.T) {
 	start.Timeout = shortTimeout
 	_, err := connect(t, srv).StartModule(t.Context(), start)
 	require.EqualError(t, err, fmt.Sprintf("web1: start %s: timed out after 300ms\n"+
-		"  hint: does the login get a shell that runs commands? try: ssh -p %d deploy@127.0.0.1 echo ok", srv.Addr, srv.Port))
+		"  hint: does the login get a shell that runs commands, or does sshd run something else (ForceCommand, command= in authorized_keys)? try: ssh -p %d deploy@127.0.0.1 echo ok", srv.Addr, srv.Port))
 }
 
 func TestConnectionDiesInTheMiddle(t *testing.T) {

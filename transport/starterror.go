@@ -44,10 +44,16 @@ func (st *starter) silent(p *Process, heard error) error {
 	if !errors.Is(heard, errEnded) {
 		return t.fail(st.op, fmt.Errorf("%w: %w", ErrNotModule, heard), st.noiseHint())
 	}
+	prompts, unanswered := st.asker.asked()
+	if unanswered {
+		return st.unanswered(p, prompts)
+	}
 	err := p.Wait()
 	exit, _ := errors.AsType[*ExitError](err)
 	if exit != nil && st.start.Become != nil {
-		if line, hint := st.start.Become.refusal(exit, t.User); line != "" {
+		said, refused := st.said(p)
+		exit.Stderr = st.tidy(said)
+		if line, hint := st.start.Become.refusal(exit, said, prompts > 0, t.User); refused && line != "" {
 			return t.fail(opBecome, fmt.Errorf("%w: %s", ErrBecome, line), hint)
 		}
 	}
@@ -58,6 +64,63 @@ func (st *starter) silent(p *Process, heard error) error {
 		return t.fail(st.op, fmt.Errorf("%w, nor when it was sent again: %w", ErrNotModule, err), st.silentHint(err))
 	}
 	return t.fail(st.op, fmt.Errorf("%w: %w", ErrNotModule, err), st.silentHint(err))
+}
+
+// unanswered explains a prompt that there was no answer to: the password is wrong,
+// or there is none.
+func (st *starter) unanswered(p *Process, prompts int) error {
+	b, t := st.start.Become, st.client.target
+	if prompts > 1 {
+		err := fmt.Errorf("%w: %s asked for the password again", ErrBecome, b.method())
+		return t.fail(opBecome, err, "is it the password of "+b.owner(t.User)+" on this host?")
+	}
+	return t.fail(opBecome, fmt.Errorf("%w: %s asks for a password", ErrBecome, b.method()), b.passwordHint(t.User))
+}
+
+// said is what the method of escalation has printed, and whether it can be why that
+// has run nothing; or else it is what the script has printed.
+func (st *starter) said(p *Process) (text string, refused bool) {
+	text = p.stderr.String()
+	if st.terminal {
+		text = string(p.heard.noise)
+	}
+	if _, after, found := strings.Cut(text, begun(st.start.Nonce)); found {
+		return after, false
+	}
+	if _, after, found := strings.Cut(text, announced+st.start.Nonce); found {
+		text = after
+	}
+	return strings.ReplaceAll(text, sudoAsks(st.start.Nonce), "\n"), true
+}
+
+// tidy leaves out of what a host has printed what we had it print, and the password.
+func (st *starter) tidy(text string) string {
+	n := st.start.Nonce
+	text = strings.NewReplacer(begun(n)+"\n", "", announced+n+"\n", "", sudoAsks(n), "").Replace(text)
+	return st.start.Become.withoutPassword(text)
+}
+
+// wantsTerminal recognises a method that does not even ask without a terminal.
+func wantsTerminal(err error) bool {
+	return err != nil && errors.Is(err, ErrBecome) && noTerminal.MatchString(err.Error())
+}
+
+// late explains why a host has not answered in time; cause may also be that nobody
+// waits any more.
+func (st *starter) late(cause error) error {
+	t := st.client.target
+	if !errors.Is(cause, ErrTimeout) {
+		return t.fail(st.op, cause, st.noiseHint())
+	}
+	b := st.start.Become
+	prompts, _ := st.asker.asked()
+	switch {
+	case b != nil && prompts > 0 && st.op == opStart:
+		return t.fail(opBecome, fmt.Errorf("%w: %s has the password, and says nothing", cause, b.method()), "does PAM wait for a server that does not answer?")
+	case st.op == opStart:
+		return t.fail(st.op, cause, st.shellHint())
+	}
+	return t.fail(st.op, cause, st.noiseHint())
 }
 
 // silentHint says where to look after a process that has said nothing.
@@ -79,7 +142,13 @@ func (st *starter) silentHint(err error) string {
 
 // shellHint is for what seems to have ended before the module was reached.
 func (st *starter) shellHint() string {
-	try := "does the login get a shell that runs commands? try: " + st.client.target.sshCommand() + " echo ok"
+	if st.client.local != nil && st.start.Become == nil {
+		return st.noiseHint()
+	}
+	if b := st.start.Become; b != nil && b.method() == methodSu {
+		return "does " + b.user() + " have a shell that runs commands? su needs one, sudo and doas do not"
+	}
+	try := "does the login get a shell that runs commands, or does sshd run something else (ForceCommand, command= in authorized_keys)? try: " + st.client.target.sshCommand() + " echo ok"
 	if noise := st.noiseHint(); noise != "" {
 		return noise + "; " + try
 	}
@@ -91,26 +160,4 @@ func (st *starter) noiseHint() string {
 		return ""
 	}
 	return "the login shell printed " + st.noise
-}
-
-// refusal recognises what sudo says when it does not start a program. sudo is
-// translated, but its name is not.
-func (b *Become) refusal(exit *ExitError, user string) (line, hint string) {
-	for l := range strings.Lines(exit.Stderr) {
-		l = strings.TrimSpace(l)
-		switch {
-		case line != "": // the first one has the cause
-		case strings.HasPrefix(l, "sudo: "), strings.Contains(l, "sudoers"), strings.HasPrefix(l, "Sorry, user"):
-			line = l
-		case exit.Code == 127 && strings.Contains(l, "sudo"):
-			return l, "install sudo on the host, or connect as " + b.user()
-		}
-	}
-	switch {
-	case line == "":
-		return "", ""
-	case strings.Contains(line, "unknown user"):
-		return line, "make the account " + b.user() + " on the host, or name another become_user"
-	}
-	return line, fmt.Sprintf("let %s run commands as %s without a password and without a terminal (sudoers: NOPASSWD, !requiretty)", user, b.user())
 }

@@ -15,19 +15,83 @@ type Target struct {
 	Address string // name or IP address: what is dialled and what known_hosts is asked for
 	Port    int    // 0 means 22
 	User    string
+	// Local is the controller itself: nothing is dialled, and command lines are run
+	// by /bin/sh as whoever runs this.
+	Local bool
 	// PrivateKeys are files, offered in this order and before the keys of the
 	// agent. An encrypted file stands for the agent's copy of its key. Empty
 	// means the agent's keys, then those of ~/.ssh/id_ed25519, id_ecdsa and
 	// id_rsa that exist.
 	PrivateKeys []string
-	// KnownHosts are files; those that do not exist are empty. Empty means
-	// ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts.
+	// PrivateKeysOptional says that a file of PrivateKeys that is missing or of no
+	// use is a remark and no error, as ssh(1) treats its IdentityFiles. Where only
+	// FILE.pub exists, it stands for the agent's copy of its key.
+	PrivateKeysOptional bool
+	// Certificates are files with OpenSSH certificates, each for one of the keys.
+	// One that lies beside a private key (KEY-cert.pub) needs no mention.
+	Certificates []string
+	// IdentitiesOnly offers no key but those of PrivateKeys, or of the default
+	// files; the agent may still be what signs with them.
+	IdentitiesOnly bool
+	// Agent is the path of the agent's socket; "" means that of the Dialer, "none"
+	// means no agent.
+	Agent string
+	// Password is for password and keyboard-interactive authentication; nil has
+	// none.
+	Password *Secret
+	// Methods are the ways to authenticate, in order of preference, by the names of
+	// RFC 4252: publickey, keyboard-interactive, password. nil means these three in
+	// this order.
+	Methods []string
+	// KnownHosts are files; those that do not exist are empty, and keys are added
+	// to the first one. Empty means ~/.ssh/known_hosts and, unless GlobalKnownHosts
+	// says otherwise, /etc/ssh/ssh_known_hosts.
 	KnownHosts []string
-	HostKeys   HostKeyPolicy // the zero value refuses unknown keys
-	// ConnectTimeout bounds dial, handshake and login together; 0 means that of
+	// GlobalKnownHosts are more such files, which are read and never written.
+	GlobalKnownHosts []string
+	// RevokedHostKeys is a file of public keys, one a line, that no host may have
+	// (ssh_config(5)). It must be readable if it is given.
+	RevokedHostKeys string
+	HostKeys        HostKeyPolicy // the zero value refuses unknown keys
+	// HostKeyAlias is what known_hosts is asked for instead of the address.
+	HostKeyAlias string
+	// HashKnownHosts hides the names of the hosts that AcceptNew adds.
+	HashKnownHosts bool
+	Algorithms     Algorithms
+	// AddressFamily is "inet" or "inet6"; "" takes both.
+	AddressFamily string
+	// BindAddress is the local address to dial from; "" leaves it to the system.
+	BindAddress string
+	// ProxyCommand is a command whose standard input and output are the
+	// connection, run by the operator's own shell; "" dials TCP. It comes from the
+	// operator's own ssh_config only, with its tokens already replaced.
+	ProxyCommand string
+	// Keepalive is the interval of keepalive@openssh.com requests, and
+	// KeepaliveCount how many intervals the host may be silent; 0 means those of
 	// the Dialer.
-	ConnectTimeout time.Duration
-	Jump           []Target // hops in order, outermost first; each is verified and authenticated itself
+	Keepalive      time.Duration
+	KeepaliveCount int
+	// Retries is how often a dial that failed is repeated; 0 means that of the
+	// Dialer.
+	Retries int
+	Limits  Limits   // 0 in it means that of the Dialer
+	Jump    []Target // hops in order, outermost first; each is verified and authenticated itself
+}
+
+// Algorithms restrict what is negotiated, in order of preference, by the names of
+// RFC 4253. nil means the defaults of x/crypto.
+type Algorithms struct {
+	KeyExchanges, Ciphers, MACs, HostKeys, PublicKeys []string
+	// HostKeysInAnyOrder says that HostKeys are no preference: those that known_hosts
+	// has a key for come first, as with ssh unless a whole list is given.
+	HostKeysInAnyOrder bool
+}
+
+// Limits bound the phases of getting into a host.
+type Limits struct {
+	Dial      time.Duration // until a TCP connection stands, for each attempt
+	Handshake time.Duration // until the keys are exchanged
+	Auth      time.Duration // until the host has let us in
 }
 
 // HostKeyPolicy says what becomes of a host whose key is not known.
@@ -43,16 +107,24 @@ const defaultPort = 22
 
 func (t Target) port() int { return cmp.Or(t.Port, defaultPort) }
 
-func (t Target) addr() string { return net.JoinHostPort(t.Address, strconv.Itoa(t.port())) }
+func (t Target) addr() string {
+	if t.Local {
+		return "local"
+	}
+	return net.JoinHostPort(t.Address, strconv.Itoa(t.port()))
+}
 
 // login names the account: user@address:port.
 func (t Target) login() string { return t.User + "@" + t.addr() }
 
 // sshCommand is how a person gets there with ssh.
 func (t Target) sshCommand() string {
+	if t.Local {
+		return "/bin/sh -c"
+	}
 	words := []string{"ssh"}
 	if len(t.Jump) > 0 {
-		words = append(words, "-J", shellWord(strings.ReplaceAll(wayOf(t.Jump), " ", ",")))
+		words = append(words, "-J", shellWord(strings.ReplaceAll(loginsOf(t.Jump), " ", ",")))
 	}
 	if t.port() != defaultPort {
 		words = append(words, "-p", strconv.Itoa(t.port()))

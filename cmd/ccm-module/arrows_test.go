@@ -82,9 +82,38 @@ func TestArrows(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{leaf}, below(deps(t, leaf), strings.TrimSuffix(module, "/")), "a leaf")
+	inventoryArrows(t)
+	for leaf, may := range map[string][]string{
+		"transport/keys":       {"transport/keys"},
+		"transport/knownhosts": {"transport/keys", "transport/knownhosts"},
+		"transport/sshconfig":  {"transport/sshconfig"},
+	} {
+		for i := range may {
+			may[i] = module + may[i]
+		}
+		require.Equal(t, may, below(deps(t, module+leaf), strings.TrimSuffix(module, "/")), leaf)
+	}
 	for _, from := range []string{"playbooks", "playbooks/manifest", "playbooks/catalog", "playbooks/events"} {
 		require.Empty(t, below(deps(t, module+from), module+"cmd"))
 	}
+}
+
+// inventoryArrows keeps what is below inventory in one line: what reads and writes
+// texts, then the inventory, then what shows it.
+func inventoryArrows(t *testing.T) {
+	const folder = module + "inventory/"
+	for name, may := range map[string][]string{
+		"nodeset": nil, "printable": nil,
+		"jsonpos": {folder + "yamlpos"},
+		"python":  {folder + "printable", folder + "yamlpos"},
+		"listing": {
+			module + "inventory", folder + "jsonpos", folder + "nodeset", folder + "printable", folder + "python", folder + "yamlpos", folder + "yamlpos/schema",
+		},
+	} {
+		linked := below(deps(t, folder+name), strings.TrimSuffix(module, "/"))
+		require.ElementsMatch(t, append(may, folder+name), linked, name)
+	}
+	require.NotContains(t, deps(t, module+"inventory"), folder+"listing")
 }
 
 // TestResourceTypesStandAlone has each type of the registry know the contracts

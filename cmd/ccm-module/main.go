@@ -3,7 +3,7 @@
 //
 //	ccm-module run [--check] < resource.json   one resource, one result; also CCM's
 //	                                           requests of its ensure API
-//	ccm-module serve NONCE COLLECTORS          a session with ccm-push
+//	ccm-module serve NONCE COLLECTORS[@MS]     a session with ccm-push
 //	ccm-module facts [COLLECTOR...]            what is true of this host
 //	ccm-module version
 //

@@ -126,8 +126,6 @@ func localSource() modules.Source {
 			b, err := os.ReadFile(path)
 			return modules.BytesContent(b), err
 		},
-		Text: func(_ context.Context, text string) (modules.Content, error) {
-			return modules.TextContent(text), nil
-		},
+		Text: func(_ context.Context, text modules.Content) (modules.Content, error) { return text, nil },
 	}
 }

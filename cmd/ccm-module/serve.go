@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +21,12 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if len(args) != 2 {
 		return usageError("usage: ccm-module serve NONCE COLLECTORS")
 	}
-	report, err := gather.Gather(ctx, collectors(args[1]), gatherOptions())
+	// It was started inside its own directory. What it starts itself begins where a
+	// login without a home begins.
+	if err := os.Chdir("/"); err != nil {
+		return err
+	}
+	report, err := gather.Gather(ctx, collectors(args[1]), patient(args[1], gatherOptions()))
 	if err != nil {
 		return err
 	}
@@ -49,12 +55,23 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	return session.Serve(ctx, in, out)
 }
 
-// collectors reads the list of the command line: "-" is none.
+// collectors reads the list of the command line: "-" is none. What follows @ is not
+// of it.
 func collectors(arg string) []string {
-	if arg == "-" {
+	if arg, _, _ = strings.Cut(arg, "@"); arg == "-" {
 		return nil
 	}
 	return strings.Split(arg, ",")
+}
+
+// patient sets how many milliseconds each collector may take, if that stands behind
+// the list, after @.
+func patient(arg string, o gather.Options) gather.Options {
+	_, limit, _ := strings.Cut(arg, "@")
+	if ms, err := strconv.Atoi(limit); err == nil {
+		o.Timeout = time.Duration(ms) * time.Millisecond
+	}
+	return o
 }
 
 // ownDir is the folder of this program, which only its user can change.

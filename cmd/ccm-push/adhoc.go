@@ -25,7 +25,7 @@ func (a *app) adHoc(ctx context.Context, pattern string) error {
 		return fmt.Errorf("%s applies a manifest within another one, so it is for manifests only; to apply one to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
 	}
 	play, playErr := adHocPlay(pattern, t, a.words.rest)
-	r, err := a.runner()
+	r, err := a.runner(ctx)
 	if err := errors.Join(playErr, err); err != nil {
 		return err
 	}

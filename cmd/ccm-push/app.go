@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,9 @@ type app struct {
 	flags    flags
 	words    words
 	atEnd    []func() // what is left to tidy up
+
+	warning sync.Mutex
+	warned  map[string]bool // of what may concern many hosts
 }
 
 // newApp makes the program; environ has the form of [os.Environ].
@@ -86,10 +90,12 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
   ccm-push 'web*' exec 'systemctl reload nginx'
   ccm-push -i hosts.yaml --list-hosts 'web*:!web9'
   ccm-push facts web1 host.info.platform
+  ccm-push inventory explain web1 http_port
   ccm-push validate site.yaml
   ccm-push render site.yaml web1 --explain`,
 		Version:           version,
 		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeRoot,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.flags.validate() },
@@ -100,9 +106,10 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	root.SetErr(a.err)
 	root.SetIn(a.in)
 	a.flags.register(root.PersistentFlags())
+	_ = root.RegisterFlagCompletionFunc("limit", a.completeTerm)
 	root.SetGlobalNormalizationFunc(flagAlias)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagHint(err) })
-	root.AddCommand(a.checkHealthCommand(), a.docCommand(), a.factsCommand(), a.renderCommand(), a.validateCommand(), a.schemaCommand(), a.versionCommand())
+	root.AddCommand(a.checkHealthCommand(), a.cleanCommand(), a.footprintCommand(), a.sudoersCommand(), a.docCommand(), a.explainConnectionCommand(), a.factsCommand(), a.inventoryCommand(), a.renderCommand(), a.validateCommand(), a.schemaCommand(), a.trustCommand(), a.versionCommand())
 	return root
 }
 
@@ -110,7 +117,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 func atLeast(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
-			return fmt.Errorf("%s lacks an argument: ccm-push %s", cmd.Name(), cmd.Use)
+			return fmt.Errorf("%s lacks an argument: %s %s", cmd.Name(), cmd.Parent().CommandPath(), cmd.Use)
 		}
 		return nil
 	}
@@ -122,7 +129,7 @@ func (a *app) main(ctx context.Context, cmd *cobra.Command, args []string) error
 	case a.words.adHoc != "":
 		return a.adHoc(ctx, args[0])
 	case a.flags.listHosts && (a.words.forced || len(args) == 1 && !isFile(args[0])):
-		return a.listPattern(args)
+		return a.listPattern(ctx, args)
 	case a.words.forced:
 		return fmt.Errorf("-- makes the next word a host pattern, as in -- PATTERN TYPE ARGUMENT...; the types are %s",
 			strings.Join(a.registry.Names(), ", "))

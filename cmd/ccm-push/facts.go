@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,9 +26,11 @@ func (a *app) factsCommand() *cobra.Command {
 		Use:   "facts PATTERN [PATH]",
 		Short: "print what is true of hosts, or what stands at a path such as host.info.platform",
 		Args:  cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(2)),
+
+		ValidArgsFunction: a.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.flags.listHosts {
-				return a.listPattern(args[:1])
+				return a.listPattern(cmd.Context(), args[:1])
 			}
 			return a.facts(cmd.Context(), args[0], args[1:])
 		},
@@ -39,20 +40,18 @@ func (a *app) factsCommand() *cobra.Command {
 // facts asks the hosts of a pattern for their facts, or those at one path, and
 // prints each answer as it comes.
 func (a *app) facts(ctx context.Context, pattern string, paths []string) error {
-	r, err := a.runner()
+	r, hosts, err := a.runnerFor(ctx, pattern)
 	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
-	hosts, err := a.selectHosts(r.Inventory, pattern)
-	if err != nil {
+	if err := a.addBuilds(r); err != nil {
 		return err
 	}
-	if err := errors.Join(a.addBuilds(r), r.CheckFiles(hosts)); err != nil {
+	if err := a.credentials(ctx, r, hosts); err != nil {
 		return err
 	}
-	r.Tally = &events.Tally{}
-	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, events.NewText(a.err, events.TextOptions{}))
+	a.tellProblems(r)
 	ctx, end := a.untilStop(ctx)
 	defer end()
 	var printErr error

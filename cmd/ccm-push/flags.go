@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/transport"
 )
@@ -18,6 +21,10 @@ type flags struct {
 	inventory []string
 	limit     string
 	listHosts bool
+
+	playbookDir                          string
+	allowScripts, allowLocalhost         bool
+	allowEmpty, allowClash, strict, deep bool
 
 	tags, skipTags []string
 	startAt        string
@@ -30,11 +37,19 @@ type flags struct {
 	lockTimeout  time.Duration
 
 	user, becomeUser string
+	becomeMethod     string
 	become           bool
 	privateKeys      []string
 	knownHosts       []string
 	hostKeyChecking  string
 	timeout          time.Duration
+	deadlines        deadlines
+	compileFirst     bool
+	newKnownHosts    bool // set by trust: a file of --known-hosts may be missing
+	connectRetries   int
+	passwords        passwordFlags
+	sshConfig        string
+	matchExec        bool
 	moduleDir        string
 
 	output           string
@@ -51,6 +66,13 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.SortFlags = false
 	set.StringArrayVarP(&f.inventory, "inventory", "i", nil, "inventory file, or a list of hosts with a comma; may be repeated")
 	set.StringVarP(&f.limit, "limit", "l", "", "only hosts that this pattern selects too")
+	set.StringVar(&f.playbookDir, "playbook-dir", "", "the folder whose group_vars and host_vars count over those beside the inventory (default: the manifests')")
+	set.BoolVar(&f.allowScripts, "allow-inventory-scripts", false, "run the executables in an inventory folder")
+	set.BoolVar(&f.allowLocalhost, "allow-implicit-localhost", false, "let the pattern localhost mean this machine though no inventory lists it")
+	set.BoolVar(&f.allowClash, "allow-name-clash", false, "let a host and a group have the same name, which then means the host")
+	set.BoolVar(&f.allowEmpty, "allow-empty", false, "let a pattern select no host at all")
+	set.BoolVar(&f.strict, "strict-patterns", false, "let no part of a pattern match nothing")
+	set.BoolVar(&f.deep, "merge-maps", false, "merge maps of inventory variables key by key instead of replacing them")
 	set.BoolVar(&f.listHosts, "list-hosts", false, "print the hosts that a pattern or the plays select, and end")
 	set.StringSliceVarP(&f.tags, "tags", "t", nil, "only plays and resources with one of these tags, comma-separated")
 	set.StringSliceVar(&f.skipTags, "skip-tags", nil, "no plays and resources with one of these tags")
@@ -65,12 +87,19 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.IntVar(&f.keep, "keep", 256, "how many connections are kept open between plays")
 	set.Var(seconds{&f.lockTimeout}, "lock-timeout", "how long to wait on a host for another run to end")
 	set.StringVarP(&f.user, "user", "u", "", "log in as this user")
-	set.BoolVarP(&f.become, "become", "b", false, "run as another user, with sudo")
+	set.BoolVarP(&f.become, "become", "b", false, "run as another user")
 	set.StringVar(&f.becomeUser, "become-user", "", "the user to run as (default root)")
+	set.StringVar(&f.becomeMethod, "become-method", "", "how to become it: sudo (default), su or doas")
 	set.StringArrayVar(&f.privateKeys, "private-key", nil, "private key file; may be repeated (also: --key-file)")
 	set.StringArrayVar(&f.knownHosts, "known-hosts", nil, "known_hosts file instead of OpenSSH's; may be repeated")
 	set.StringVar(&f.hostKeyChecking, "host-key-checking", "", "what to do with an unknown host key: strict (default) or accept-new")
-	set.VarP(seconds{&f.timeout}, "timeout", "T", "for connecting and logging in (default: as the inventory says, or 10s)")
+	set.VarP(seconds{&f.timeout}, "timeout", "T", "for connecting and logging in (default: as the inventory or ssh_config says, or 10s)")
+	set.IntVar(&f.connectRetries, "connect-retries", 2, "how often a connection is tried again that failed in a way that may pass; if given, after a timeout too")
+	f.passwords.register(set)
+	set.StringVarP(&f.sshConfig, "ssh-config", "F", "", "read this file, or none, instead of ~/.ssh/config and /etc/ssh/ssh_config")
+	set.BoolVar(&f.matchExec, "allow-match-exec", false, "run the commands of \"Match exec\" in ssh_config")
+	set.BoolVar(&f.compileFirst, "compile-first", false, "apply nothing until the resources of all hosts of a play, or of a batch, have been made ready without an error")
+	set.Var(&f.deadlines, "deadline", "how long a phase may take on a host, PHASE=DURATION or PHASE=off: dial (10s), handshake (10s), auth (60s), start (30s), facts (2s each), resource (1h), host (4h a play); may be repeated")
 	set.StringVar(&f.moduleDir, "module-dir", "", "host programs to send instead of the built-in ones")
 	set.StringVarP(&f.output, "output", "o", "text", "text, or json: one event per line")
 	set.StringVar(&f.color, "color", "auto", "auto, always or never")
@@ -90,6 +119,10 @@ func flagAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		name = "start-at"
 	case "list-tasks", "list-tags":
 		name = "list-resources"
+	case "connection-password-file", "conn-pass-file":
+		name = "password-file"
+	case "become-pass-file":
+		name = "become-password-file"
 	}
 	return pflag.NormalizedName(name)
 }
@@ -129,12 +162,19 @@ func (f *flags) validate() error {
 		return fmt.Errorf("--output %q: there are text and json", f.output)
 	case f.color != "auto" && f.color != "always" && f.color != "never":
 		return fmt.Errorf("--color %q: there are auto, always and never", f.color)
+	case f.becomeMethod != "" && !slices.Contains(transport.Methods, f.becomeMethod):
+		return fmt.Errorf("--become-method %q: there are %s", f.becomeMethod, strings.Join(transport.Methods, ", "))
 	case f.forks < 1:
 		return fmt.Errorf("--forks %d: at least 1", f.forks)
 	case f.keep < 0:
 		return fmt.Errorf("--keep %d: at least 0", f.keep)
+	case f.connectRetries < 0:
+		return fmt.Errorf("--connect-retries %d: at least 0", f.connectRetries)
 	}
-	for _, name := range selecting {
+	if err := f.passwords.validate(); err != nil {
+		return err
+	}
+	for _, name := range append([]string{"limit"}, selecting...) {
 		// A variable of a shell that is not set must not select everything.
 		if value := f.set.Lookup(name).Value.String(); f.set.Changed(name) && (value == "" || value == "[]") {
 			return fmt.Errorf("--%s is empty", name)
@@ -178,6 +218,25 @@ func (f *flags) hostKeys() (transport.HostKeyPolicy, error) {
 	return 0, fmt.Errorf("--host-key-checking %q: there are strict and accept-new", f.hostKeyChecking)
 }
 
+// inventoryOptions is what the command line says about reading inventories.
+func (f *flags) inventoryOptions() inventory.Options {
+	return inventory.Options{
+		AllowScripts: f.allowScripts, AllowImplicitLocalhost: f.allowLocalhost, AllowNameClash: f.allowClash,
+		AllowEmpty: f.allowEmpty, StrictPatterns: f.strict, MergeMaps: f.deep,
+	}
+}
+
+// retries is --connect-retries as a Dialer has it, where 0 is the default.
+func (f *flags) retries() int {
+	switch {
+	case !f.set.Changed("connect-retries"):
+		return 0
+	case f.connectRetries == 0:
+		return -1
+	}
+	return f.connectRetries
+}
+
 // selection is the part of the plays that the run is about.
 func (f *flags) selection() manifest.Selection {
 	return manifest.Selection{Tags: f.tags, Skip: f.skipTags, StartAt: f.startAt}
@@ -193,18 +252,14 @@ func foreign(name string) string {
 		return "there is --start-at TYPE#NAME"
 	case "module-name", "m", "args", "a":
 		return "write the type and its arguments after the pattern: ccm-push PATTERN exec COMMAND"
+	case "yaml", "y", "toml":
+		return "there is ccm-push inventory --list, which prints JSON"
 	case "one-line", "tree":
 		return "there is --output json"
 	case "flush-cache":
 		return "there is no cache of facts"
-	case "ask-pass", "k", "connection-password-file", "conn-pass-file":
-		return "logins need a key: --private-key FILE, or an agent"
-	case "ask-become-pass", "K", "become-password-file", "become-pass-file":
-		return "sudo must not ask for a password"
-	case "become-method":
-		return "it is always sudo"
 	case "ssh-common-args", "ssh-extra-args", "sftp-extra-args", "scp-extra-args":
-		return "OpenSSH is not used; the inventory's connect: says how a host is reached"
+		return "OpenSSH is not used; the inventory's connect: says how a host is reached, or --ssh-config FILE"
 	case "connection", "c":
 		return "it is always SSH"
 	case "vault-id", "vault-password-file", "vault-pass-file", "ask-vault-password", "ask-vault-pass", "J":

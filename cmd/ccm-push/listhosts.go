@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,14 +11,14 @@ import (
 )
 
 // listPattern prints the hosts of a pattern, one a line.
-func (a *app) listPattern(args []string) error {
+func (a *app) listPattern(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return errors.New("--list-hosts takes one pattern, or manifests")
 	}
 	if err := a.flags.textOnly("--list-hosts"); err != nil {
 		return err
 	}
-	inv, err := a.loadInventory()
+	inv, err := a.loadInventory(ctx)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ resolved data and resources of each play that runs on it, as YAML. With --facts
 FILE those stand for the facts of the host, and it is not contacted.
 
 What sensitive resources are given is withheld. The data is printed as it is.`,
-		Args: atLeast(2),
+		Args:              atLeast(2),
+		ValidArgsFunction: a.completeRender,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.render(cmd.Context(), args[:len(args)-1], args[len(args)-1], explain)
 		},
@@ -47,7 +48,10 @@ func (a *app) render(ctx context.Context, paths []string, name string, explain b
 	}
 	contact := a.flags.facts == ""
 	if contact {
-		if err := errors.Join(a.addBuilds(r), r.CheckFiles([]*inventory.Host{host})); err != nil {
+		if err := a.addBuilds(r); err != nil {
+			return err
+		}
+		if err := a.credentials(ctx, r, []*inventory.Host{host}); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ func (a *app) reporter(options events.TextOptions) events.Reporter {
 	if a.flags.output == "json" {
 		return events.NewJSON(a.out)
 	}
+	options.Trust = a.trustCall
 	options.Verbose, options.Diff, options.Timing = a.flags.verbose, a.flags.diff, a.flags.timing
 	terminal := false
 	if f, ok := a.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -85,7 +86,7 @@ func (a *app) manifestRunner(ctx context.Context, paths []string) (*playbooks.Ru
 	if a.stopped() {
 		return nil, exitStatus(interruptedStatus)
 	}
-	r, err := a.runner()
+	r, err := a.runner(ctx, paths...)
 	if err := errors.Join(playErr, hieraErr, err); err != nil {
 		return nil, err
 	}
@@ -101,6 +102,9 @@ func (a *app) run(ctx context.Context, r *playbooks.Runner, text events.TextOpti
 		return a.listPlays(r)
 	}
 	if err := a.addBuilds(r); err != nil {
+		return err
+	}
+	if err := a.addPasswords(ctx, r); err != nil {
 		return err
 	}
 	r.Tally = &events.Tally{}
@@ -133,9 +137,9 @@ func (a *app) status(s events.Summary) error {
 }
 
 // runner gathers everything a run needs but the plays, the host programs and the
-// reporters.
-func (a *app) runner() (*playbooks.Runner, error) {
-	inv, invErr := a.loadInventory()
+// reporters. The manifests are named for what stands beside them.
+func (a *app) runner(ctx context.Context, manifests ...string) (*playbooks.Runner, error) {
+	inv, invErr := a.loadInventory(ctx, manifests...)
 	options, optionsErr := a.catalogOptions()
 	if err := errors.Join(invErr, optionsErr); err != nil {
 		return nil, err
@@ -145,39 +149,64 @@ func (a *app) runner() (*playbooks.Runner, error) {
 		return nil, fmt.Errorf("finding out who runs this: %w", err)
 	}
 	connect, err := a.connect(account)
-	if err != nil {
+	ssh, sshErr := a.sshConfig(ctx, account)
+	if err := errors.Join(err, sshErr); err != nil {
 		return nil, err
 	}
+	connect.SSH = ssh
 	forks, keep := a.affordable(a.flags.forks, a.keep())
-	return &playbooks.Runner{
+	r := &playbooks.Runner{
 		Inventory: inv,
-		Dialer:    &transport.Dialer{Home: a.home(), AgentSocket: a.getenv("SSH_AUTH_SOCK")},
+		Dialer:    &transport.Dialer{Home: a.home(), AgentSocket: a.getenv("SSH_AUTH_SOCK"), Shell: a.getenv("SHELL"), Retries: a.flags.retries()},
 		Connect:   connect,
 		Options: playbooks.Options{
 			Run: runID(time.Now()), Check: a.flags.check, Diff: a.flags.diff,
 			Forks: forks, Keep: keep, Limit: a.flags.limit,
-			Holder: holder(account), LockTimeout: a.flags.lockTimeout,
+			Holder: holder(account), LockTimeout: a.flags.lockTimeout, Deadlines: a.flags.deadlines.working(), CompileFirst: a.flags.compileFirst,
 			Catalog: options, Version: version,
 		},
 		Now:      time.Now,
 		NewNonce: rand.Text,
-	}, nil
+	}
+	r.Dialer.TrustHint = a.trustHint(r)
+	r.Dialer.LocalEnv = a.localEnv(account)
+	return r, nil
+}
+
+// runnerFor is a runner for a command that is about the hosts of a pattern. Its dialer
+// must be closed by the caller.
+func (a *app) runnerFor(ctx context.Context, pattern string) (*playbooks.Runner, []*inventory.Host, error) {
+	r, err := a.runner(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	hosts, err := a.selectHosts(r.Inventory, pattern)
+	return r, hosts, err
+}
+
+// tellProblems has a command that prints answers, and not events, report on stderr
+// which hosts have none.
+func (a *app) tellProblems(r *playbooks.Runner) {
+	r.Tally = &events.Tally{}
+	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, events.NewText(a.err, events.TextOptions{}))
 }
 
 // connect is what the command line says about reaching hosts.
 func (a *app) connect(account *user.User) (playbooks.Connect, error) {
 	policy, err := a.flags.hostKeys()
 	err = errors.Join(err, a.readable("--private-key", a.flags.privateKeys))
-	if policy == transport.Strict { // otherwise the file may be about to be made
+	if policy == transport.Strict && !a.flags.newKnownHosts { // otherwise the file may be about to be made
 		err = errors.Join(err, a.readable("--known-hosts", a.flags.knownHosts))
 	}
 	return playbooks.Connect{
 		User: a.flags.user, LocalUser: account.Username,
 		PrivateKeys: a.flags.privateKeys, KnownHosts: a.flags.knownHosts,
 		HostKeys: policy, HostKeysGiven: a.flags.hostKeyChecking != "",
-		Timeout: a.flags.timeout,
-		Become:  a.flags.become || a.flags.becomeUser != "", BecomeUser: a.flags.becomeUser,
-		Warn: a.warn,
+		Timeout: a.flags.timeout, Limits: a.flags.deadlines.limits(),
+		Become: a.flags.become || a.flags.becomeUser != "", BecomeUser: a.flags.becomeUser,
+		BecomeMethod: a.flags.becomeMethod,
+		RetriesGiven: a.flags.retries() != 0,
+		Warn:         a.warnOnce,
 	}, err
 }
 

@@ -14,10 +14,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/modules/builds"
 	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
@@ -33,7 +35,11 @@ func TestMain(m *testing.M) {
 // scriptMain is the program as scripts call it. All hosts of a script are this
 // machine, so that for root there is only one lock: let them wait for each other.
 func scriptMain() {
-	flags := []string{"--module-dir", os.Getenv("MODULE_DIR")}
+	// Away from the terminal of whoever runs the tests, which nobody shall be asked
+	// on. With ttyin this fails: there is a terminal of the script then.
+	_, _ = syscall.Setsid()
+	// What this machine's ssh_config says is not what scripts are about.
+	flags := []string{"--module-dir", os.Getenv("MODULE_DIR"), "--ssh-config", "none"}
 	if os.Getuid() == 0 {
 		flags = append(flags, "--lock-timeout", "60")
 	}
@@ -108,6 +114,7 @@ var volatile = []struct{ pattern, text string }{
 	{`"duration_ms":[0-9.]+`, `"duration_ms":0`},
 	{`"(connect|start|compile|apply)":[0-9.]+`, `"$1":0`},
 	{`127\.0\.0\.1:[0-9]+`, `ADDRESS`},
+	{`\[127\.0\.0\.1\]:[0-9]+`, `KNOWN_NAME`},
 	{`ssh -p [0-9]+`, `ssh -p PORT`},
 	{`SHA256:[A-Za-z0-9+/]+`, `FINGERPRINT`},
 	{`\b[0-9.]+m?s\b`, `0s`},
@@ -176,7 +183,12 @@ func (h *scriptHosts) writeInventory() error {
 func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 	config, unknown := sshtest.Config{}, false
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		switch args[0] {
+		option, value, _ := strings.Cut(args[0], "=")
+		switch option {
+		case "-password":
+			config.Auth = takesPassword(value)
+		case "-keyboard":
+			config.Auth = asksForPassword(value)
 		case "-silent":
 			config.Fault = sshtest.FaultSilent
 		case "-closes":
@@ -213,6 +225,33 @@ func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Check(hosts.writeInventory())
+}
+
+// takesPassword makes a server that takes a password and no keys.
+func takesPassword(want string) func(*ssh.ServerConfig) {
+	return func(c *ssh.ServerConfig) {
+		c.PublicKeyCallback = nil
+		c.PasswordCallback = func(_ ssh.ConnMetadata, b []byte) (*ssh.Permissions, error) {
+			if string(b) != want {
+				return nil, errors.New("wrong password")
+			}
+			return nil, nil
+		}
+	}
+}
+
+// asksForPassword is the same by keyboard-interactive.
+func asksForPassword(want string) func(*ssh.ServerConfig) {
+	return func(c *ssh.ServerConfig) {
+		c.PublicKeyCallback = nil
+		c.KeyboardInteractiveCallback = func(_ ssh.ConnMetadata, ask ssh.KeyboardInteractiveChallenge) (*ssh.Permissions, error) {
+			answers, err := ask("", "", []string{"Password: "}, []bool{false})
+			if err == nil && answers[0] != want {
+				err = errors.New("wrong password")
+			}
+			return nil, err
+		}
+	}
 }
 
 // sshstats checks one number of sshtest.Stats: sshstats web1 Connections 0.

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
 func TestTheThirdSignalWaitsForNothing(t *testing.T) {
-	// The program waits for ever: nobody writes to what it reads as inventory.
+	// The program waits for ever: nobody writes to what it reads as a limit.
 	in, out, err := os.Pipe()
 	require.NoError(t, err)
 	defer in.Close()
@@ -22,8 +23,32 @@ func TestTheThirdSignalWaitsForNothing(t *testing.T) {
 	for range 3 {
 		signals <- os.Interrupt
 	}
-	err = supervise(t.Context(), a, []string{"-i", fmt.Sprintf("/dev/fd/%d", in.Fd()), "--list-hosts", "all"}, signals)
+	err = supervise(t.Context(), a, []string{"-i", "web1,", "--limit", fmt.Sprintf("@/dev/fd/%d", in.Fd()), "--list-hosts", "all"}, signals)
 	require.Equal(t, exitStatus(interruptedStatus), err)
 	require.Equal(t, "ccm-push: stopping after the resources that are running; once more to kill them\n"+
 		"ccm-push: killing what is running on the hosts\n", stderr.String())
+}
+
+// TestTheFirstSignalEndsLoading is about an inventory that never comes: a pipe that
+// nobody opens for writing, one that nobody writes to, and a script that hangs.
+func TestTheFirstSignalEndsLoading(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, syscall.Mkfifo("pipe", 0o600))
+	require.NoError(t, os.WriteFile("script", []byte("#!/bin/sh\nsleep 1000\n"), 0o700))
+	require.NoError(t, os.WriteFile("site.yaml", []byte("- hosts: all\n"), 0o600))
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	defer in.Close()
+	defer out.Close()
+	for _, inventory := range []string{"pipe", fmt.Sprintf("/dev/fd/%d", in.Fd()), "./script"} {
+		for _, words := range [][]string{{"--list-hosts", "all"}, {"inventory"}, {"site.yaml"}, {"validate", "site.yaml"}, {"render", "site.yaml", "web1"}, {"all", "exec", "true"}} {
+			var stderr bytes.Buffer
+			a := newApp(strings.NewReader(""), new(bytes.Buffer), &stderr, nil)
+			signals := make(chan os.Signal, 1)
+			signals <- os.Interrupt
+			err := supervise(t.Context(), a, append([]string{"-i", inventory}, words...), signals)
+			require.Equal(t, interruptedStatus, exitCode(err, &stderr), "%s %s", inventory, words)
+			require.Equal(t, "ccm-push: stopping after the resources that are running; once more to kill them\n", stderr.String())
+		}
+	}
 }

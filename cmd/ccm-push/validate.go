@@ -32,7 +32,7 @@ func (a *app) validate(ctx context.Context, paths []string) error {
 	ctx, end := a.untilStop(ctx)
 	defer end()
 	plays, playErr := a.read(ctx, paths)
-	inv, invErr := a.inventoryIfAny()
+	inv, invErr := a.inventoryIfAny(ctx, paths)
 	options, optionsErr := a.catalogOptions()
 	hiera, hieraErr := a.readHiera(ctx)
 	broken := errors.Join(playErr, invErr, optionsErr, hieraErr)
@@ -57,14 +57,14 @@ func (a *app) validate(ctx context.Context, paths []string) error {
 }
 
 // inventoryIfAny reads the inventory, which need not exist unless it is named.
-func (a *app) inventoryIfAny() (*inventory.Inventory, error) {
+func (a *app) inventoryIfAny(ctx context.Context, manifests []string) (*inventory.Inventory, error) {
 	if len(a.flags.inventory) == 0 {
 		_, err := a.defaultInventory()
 		if errors.Is(err, errNoInventory) {
 			return nil, nil
 		}
 	}
-	return a.loadInventory()
+	return a.loadInventory(ctx, manifests...)
 }
 
 // summary says what was found to be valid.

@@ -34,7 +34,7 @@ type hostTree struct {
 }
 
 func hostFacts(ctx context.Context) (any, error) {
-	info, err := host.InfoWithContext(ctx)
+	info, err := hostInfo(ctx)
 	return hostTree{info}, err
 }
 

@@ -59,8 +59,7 @@ func (f *File) Prepare(ctx context.Context, src modules.Source) (err error) {
 		}
 		f.Source = ""
 	case hasContent:
-		text, _ := f.Content.Bytes()
-		if f.Content, err = src.Text(ctx, string(text)); err != nil {
+		if f.Content, err = src.Text(ctx, f.Content); err != nil {
 			return modules.Errorf("content", "%v", err)
 		}
 	}

@@ -76,11 +76,11 @@ func TestPrepare(t *testing.T) {
 			}
 			return read, nil
 		},
-		Text: func(_ context.Context, text string) (modules.Content, error) {
-			if text == "too much" {
+		Text: func(_ context.Context, text modules.Content) (modules.Content, error) {
+			if text.SHA256() == modules.TextContent("too much").SHA256() {
 				return modules.Content{}, errors.New("larger than it may be")
 			}
-			return modules.TextContent(text), nil
+			return text, nil
 		},
 	}
 	text := modules.TextContent("text")

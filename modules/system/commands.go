@@ -68,7 +68,9 @@ func (c *commands) process(ctx context.Context, cmd modules.Command) (*exec.Cmd,
 	p := exec.CommandContext(ctx, program, cmd.Argv[1:]...)
 	p.Args[0] = cmd.Argv[0]
 	p.Dir = cmd.Dir
-	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// A session of its own is a process group to kill. And it has no terminal, which
+	// may be what the controller is talked to on.
+	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.Cancel = func() error { return killGroup(p.Process.Pid) }
 	p.WaitDelay = waitDelay
 	if cmd.Stdin != "" {

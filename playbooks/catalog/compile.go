@@ -27,6 +27,7 @@ type Compiler struct {
 	opts    Options
 	folders *folders
 	memo    memo
+	parts   parts
 
 	factPaths []string // that the play and what it applies can read
 	allFacts  bool     // when it cannot be known which
@@ -99,6 +100,9 @@ type Compiled struct {
 	Notes     []Note          // messages of nested manifests, in the order of their first entries
 	Contents  Contents        // what the host may ask for
 	NeedsFull bool            // the lean host program cannot carry it out
+
+	common []bool // by entry: another host had the same properties
+	parts  *parts // of the compiler
 }
 
 // Compile resolves the play for one host. The errors carry positions.
@@ -131,7 +135,7 @@ func (c *Compiler) compile(ctx context.Context, h Host, shown *Rendered) (*Compi
 		at:       &nest{site: c.root, env: env, layers: layers},
 		byName:   map[string][]int{},
 		unseen:   map[string]bool{},
-		out:      &Compiled{},
+		out:      &Compiled{parts: &c.parts},
 		shown:    shown,
 	}
 	p.out.Catalog.FailOnError = c.root.play.FailOnError
@@ -173,6 +177,7 @@ type compilation struct {
 	byName    map[string][]int // type#name and type#alias → the entries last called so
 	unseen    map[string]bool  // types with resources left out under names that are not known
 	unseenAll bool             // so are resources of types that nobody knows
+	recalled  bool             // the properties of the entry to be added are those of another host
 	size      int64            // of what has been made, in bytes
 	hints     int              // suggestions given for wrong references
 	errs      yamlpos.Errors

@@ -70,7 +70,7 @@ func (c Contents) Open(digest string) (io.ReadCloser, int64, error) {
 func (p *compilation) source(m *made, r *manifest.Resource, env *templates.Env) modules.Source {
 	return modules.Source{
 		File: func(_ context.Context, name string) (modules.Content, error) { return m.file(p.at.sources, name) },
-		Text: func(_ context.Context, text string) (modules.Content, error) { return m.text(text), nil },
+		Text: func(_ context.Context, text modules.Content) (modules.Content, error) { return m.text(text), nil },
 		Tree: func(ctx context.Context, request modules.TreeRequest) (*modules.Tree, error) {
 			return p.tree(ctx, m, r, env, request)
 		},
@@ -81,12 +81,12 @@ func (p *compilation) source(m *made, r *manifest.Resource, env *templates.Env) 
 }
 
 // text is the content of a rendered text.
-func (m *made) text(text string) modules.Content {
-	c := modules.TextContent(text)
-	if c.Size() <= modules.InlineLimit {
+func (m *made) text(c modules.Content) modules.Content {
+	b, here := c.Bytes()
+	if !here || c.Size() <= modules.InlineLimit {
 		return c
 	}
-	m.texts = with(m.texts, c.SHA256(), []byte(text))
+	m.texts = with(m.texts, c.SHA256(), b)
 	m.size += c.Size()
 	return c.Hashed()
 }

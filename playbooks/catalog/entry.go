@@ -101,6 +101,8 @@ func (p *compilation) exclude(ctx context.Context, r *manifest.Resource, env *te
 func (p *compilation) add(r *manifest.Resource, e modules.Entry, properties *yamlpos.Node) int {
 	i := []int{len(p.out.Catalog.Entries)}
 	p.out.Catalog.Entries = append(p.out.Catalog.Entries, e)
+	p.out.common = append(p.out.common, p.recalled)
+	p.recalled = false
 	const indexSize = 8 // bytes, of each reference
 	p.size += int64(len(e.Name) + len(e.Alias) + len(e.Properties) + indexSize*(len(e.Require)+len(e.Subscribe)))
 	p.byName[e.Type+"#"+e.Name] = i
@@ -191,6 +193,7 @@ func (p *compilation) properties(ctx context.Context, r *manifest.Resource, e mo
 	}
 	if repeats {
 		if known := p.memo.recall(key); known != nil {
+			p.recalled = true
 			p.take(known)
 			return nil, known.properties, nil
 		}

@@ -14,10 +14,25 @@ import (
 // trees; see [templates.Inputs].
 type memo struct {
 	mu     sync.Mutex
-	inputs map[*manifest.Resource]templates.Inputs
+	inputs map[*manifest.Resource]*reading
 	// What was not asked for while young filled up is forgotten with old.
 	young, old map[memoKey]*made
 	size       int64 // of young, in bytes
+}
+
+// A reading is what the properties of a resource read, and whether that has turned
+// out to be the same for several hosts.
+type reading struct {
+	inputs templates.Inputs
+	made   int // how often they were made
+	again  int // how often that was not needed
+}
+
+// isOwn reports whether nearly every host has properties of its own: to remember
+// them would cost memory and time for nothing.
+func (r *reading) isOwn() bool {
+	const trial = 256 // before that, nobody knows
+	return r.made >= trial && r.again < r.made/8
 }
 
 // maxMemo bounds each half of a memo, in bytes.
@@ -44,32 +59,39 @@ type made struct {
 // that is not remembered.
 func (m *memo) key(r *manifest.Resource, name string, env *templates.Env) (key memoKey, ok bool) {
 	m.mu.Lock()
-	inputs, known := m.inputs[r]
+	reads := m.inputs[r]
+	own := reads != nil && reads.isOwn()
 	m.mu.Unlock()
-	if !known {
-		inputs = r.Properties.Inputs(env.Files)
+	if own {
+		return key, false
+	}
+	if reads == nil {
+		reads = &reading{inputs: r.Properties.Inputs(env.Files)}
 		m.mu.Lock()
 		if m.inputs == nil {
-			m.inputs = map[*manifest.Resource]templates.Inputs{}
+			m.inputs = map[*manifest.Resource]*reading{}
 		}
-		m.inputs[r] = inputs
+		if m.inputs[r] == nil { // else another host was faster
+			m.inputs[r] = reads
+		}
 		m.mu.Unlock()
 	}
 	key = memoKey{resource: r, name: name}
-	key.inputs, ok = inputs.Key(env)
+	key.inputs, ok = reads.inputs.Key(env)
 	return key, ok
 }
 
 func (m *memo) recall(key memoKey) *made {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if found := m.young[key]; found != nil {
-		return found
-	}
-	found := m.old[key]
-	if found != nil {
+	found := m.young[key]
+	if found == nil {
+		if found = m.old[key]; found == nil {
+			return nil
+		}
 		m.put(key, found)
 	}
+	m.inputs[key.resource].again++
 	return found
 }
 
@@ -79,7 +101,19 @@ func (m *memo) remember(key memoKey, what *made) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	reads := m.inputs[key.resource]
+	if reads.made++; reads.isOwn() {
+		m.forget(key.resource)
+		return
+	}
 	m.put(key, what)
+}
+
+// forget drops what is remembered of a resource.
+func (m *memo) forget(r *manifest.Resource) {
+	of := func(key memoKey, _ *made) bool { return key.resource == r }
+	maps.DeleteFunc(m.young, of)
+	maps.DeleteFunc(m.old, of)
 }
 
 func (m *memo) put(key memoKey, what *made) {

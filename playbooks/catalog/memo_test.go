@@ -180,3 +180,25 @@ func TestNestedManifestsOfHostsAreShared(t *testing.T) {
 		})
 	}
 }
+
+// What every host has for itself is not remembered for long.
+func TestWhatIsOwnIsForgotten(t *testing.T) {
+	c := compiler(t, play(
+		"- file: [/own: {content: \"{{ Facts.name }}\", "+root+"}]",
+		"- file: [/same: {content: \"{{ Facts.os }}\", "+root+"}]",
+		"- file: [/third: {content: \"{{ Facts.third }}\", "+root+"}]",
+	), nil, Options{})
+	for i := range 400 {
+		facts := map[string]any{"name": fmt.Sprint("web", i), "os": "linux", "third": fmt.Sprint(i / 3)}
+		compiled, err := c.Compile(t.Context(), Host{Name: "web", Facts: facts})
+		require.NoError(t, err)
+		for n, want := range []string{fmt.Sprint("web", i), "linux", fmt.Sprint(i / 3)} {
+			require.Contains(t, string(compiled.Catalog.Entries[n].Properties), fmt.Sprintf(`{"text":%q}`, want))
+		}
+	}
+	left := map[string]int{}
+	for key := range c.memo.young {
+		left[key.name]++
+	}
+	require.Equal(t, map[string]int{"/same": 1, "/third": 134}, left)
+}

@@ -36,7 +36,7 @@ func (p *compilation) tree(ctx context.Context, m *made, r *manifest.Resource, e
 			node.Content, err = m.file(p.at.sources, n.Copy)
 		default:
 			node.Mode |= ownerReads
-			node.Content = m.text(n.Text)
+			node.Content = m.text(modules.TextContent(n.Text))
 		}
 		if err != nil {
 			return nil, modules.Errorf("source", "%v", err)

@@ -138,6 +138,11 @@ type Unreachable struct {
 	Host  string `json:"host"`
 	Error string `json:"error"`
 	Hint  string `json:"hint"` // what to do next; may be empty
+	// Via is the jump host that is to blame; Error and Hint are about it, and the
+	// same for all hosts behind it.
+	Via string `json:"via,omitempty"`
+	// UnknownKey says that known_hosts has no key of the host, or of the jump host.
+	UnknownKey bool `json:"unknown_key,omitempty"`
 }
 
 // HostFailed says that a host failed as a whole. Phase is become, install,

@@ -1,25 +1,48 @@
 package events
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
-	"unicode/utf8"
+
+	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
-// JSON is a reporter that writes JSON Lines: one object per event, in one write.
+// JSON is a reporter that writes JSON Lines: one object per event. A write holds
+// whole lines.
 // Invalid UTF-8 becomes U+FFFD. Characters that could act on a terminal are
 // written as escapes, which mean the same to whoever parses them.
-type JSON struct{ out sink }
+type JSON struct {
+	out   sink
+	lines []byte // being made
+}
 
 // NewJSON makes a reporter that writes to w.
 func NewJSON(w io.Writer) *JSON { return &JSON{out: sink{w: w}} }
 
 // Report writes e.
-func (j *JSON) Report(e Event) { j.out.write(jsonLine(e)) }
+func (j *JSON) Report(e Event) { j.ReportAll([]Event{e}) }
+
+// ReportAll writes events in one write.
+func (j *JSON) ReportAll(all []Event) {
+	j.lines = j.lines[:0]
+	for _, e := range all {
+		r, ok := e.(Result)
+		if ok {
+			j.lines, ok = appendResult(j.lines, &r)
+		}
+		if !ok {
+			j.lines = append(j.lines, jsonLine(e)...)
+		}
+	}
+	j.out.write(j.lines)
+	if cap(j.lines) > maxLines {
+		j.lines = nil
+	}
+}
+
+// maxLines is how large a buffer for lines is kept, in bytes.
+const maxLines = 64 << 10
 
 // Err is the first error of the writer; nothing was written after it.
 func (j *JSON) Err() error { return j.out.err }
@@ -53,40 +76,26 @@ func jsonLine(e Event) []byte {
 	}{e.name(), st.Time.UTC().Format(timeLayout), st.Run})
 	head[len(head)-1] = ','
 	line := append(head, encode(fields(e))[1:]...)
-	return append(escapeJSON(line), '\n')
+	return append(line, '\n')
 }
 
 // encode gives a part of an event without a newline.
 func encode(v any) []byte {
-	b, err := compact(v)
+	b, err := printable.JSON(v)
 	if err != nil {
 		panic(fmt.Sprintf("event %T: %v", v, err)) // strings, numbers and bools cannot fail
 	}
 	return b
 }
 
-// Encode gives v as JSON on one line without a newline, and escapes what a
-// terminal could obey as the lines of [JSON] do.
-func Encode(v any) ([]byte, error) {
-	b, err := compact(v)
-	return escapeJSON(b), err
-}
-
-// compact leaves <, > and & as they are: diffs are full of them.
-func compact(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}
+// Encode gives v as JSON on one line, see [printable.JSON].
+func Encode(v any) ([]byte, error) { return printable.JSON(v) }
 
 // milliseconds is a duration as a JSON number with up to three decimals.
 type milliseconds time.Duration
 
 func (d milliseconds) MarshalJSON() ([]byte, error) {
-	ms := float64(time.Duration(d).Microseconds()) / 1000
-	return strconv.AppendFloat(nil, ms, 'f', -1, 64), nil
+	return appendMilliseconds(nil, time.Duration(d)), nil
 }
 
 // The wire forms of events that are more than their own fields.
@@ -150,23 +159,4 @@ func list[T any](l []T) []T {
 		return []T{}
 	}
 	return l
-}
-
-// escapeJSON writes those characters of a JSON text as escapes that JSON allows
-// but a terminal may obey. In JSON, they can stand in strings only.
-func escapeJSON(b []byte) []byte {
-	if bytes.IndexFunc(b, isHostile) < 0 {
-		return b
-	}
-	out := make([]byte, 0, len(b)+32)
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if isHostile(r) {
-			out = fmt.Appendf(out, `\u%04x`, r)
-		} else {
-			out = append(out, b[:n]...)
-		}
-		b = b[n:]
-	}
-	return out
 }

@@ -37,7 +37,18 @@ func (t *Text) summary(p *page, s Summary) {
 		p.print(yellow, "not run: ", count(len(s.PlaysNotRun), "play"), ": ", quoted(s.PlaysNotRun))
 		p.newline()
 	}
+	t.trust(p)
 	t.totals(p, s)
+}
+
+// trust says how to trust the keys of several hosts at once. Of one, the hint does.
+func (t *Text) trust(p *page) {
+	if t.options.Trust == nil || len(t.strangers) < 2 {
+		return
+	}
+	p.print(yellow, "keys unknown: ", count(len(t.strangers), "host"))
+	p.print(plain, "; to compare and trust them: ", t.options.Trust(t.strangers))
+	p.newline()
 }
 
 // recapOrder gives the hosts of the summary in the order they were first seen,

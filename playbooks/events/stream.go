@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A Reporter takes the events of a run, one at a time.
+// A Reporter takes the events of a run, one at a time. One that has a method
+// ReportAll is given together what happened together.
 type Reporter interface {
 	Report(Event)
 }
@@ -28,18 +29,31 @@ func NewStream(run string, now func() time.Time, reporters ...Reporter) *Stream 
 	return &Stream{run: run, now: now, reporters: reporters}
 }
 
-// Report hands e to every reporter.
-func (s *Stream) Report(e Event) {
+// Report hands events to every reporter, those that stand together in one call
+// one after the other. It completes them in place.
+func (s *Stream) Report(all ...Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e = s.fill(e)
-	if r, ok := e.(Result); ok && r.Sensitive {
-		e = r.withheld()
+	for i, e := range all {
+		e = s.fill(e)
+		if r, ok := e.(Result); ok && r.Sensitive {
+			e = r.withheld()
+		}
+		all[i] = e
 	}
 	for _, r := range s.reporters {
-		r.Report(e)
+		if several, ok := r.(severalReporter); ok {
+			several.ReportAll(all)
+			continue
+		}
+		for _, e := range all {
+			r.Report(e)
+		}
 	}
 }
+
+// A severalReporter takes events together, because that is cheaper.
+type severalReporter interface{ ReportAll([]Event) }
 
 // fill completes the stamp. It is called under the lock, so that the times of a
 // stream never go back.

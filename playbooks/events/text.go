@@ -16,6 +16,8 @@ type TextOptions struct {
 	Width   int  // columns of the terminal; 0 means 80
 	Timing  bool // show what the time of each host was spent on
 	AdHoc   bool // one resource from the command line: its output is the point
+	// Trust gives the command that trusts the keys of several hosts; nil has none.
+	Trust func(hosts []string) string
 }
 
 // Text is a reporter for people. Changes and failures come as they happen, a
@@ -30,6 +32,9 @@ type Text struct {
 	hosts []string          // in the order they were first seen
 	seen  map[string]bool   // the same, as a set
 	cause map[string]string // why a host is not ok, in a few words
+	jumps map[string]bool   // errors of jump hosts that have been told
+
+	strangers []string // hosts that were not reached since a key is unknown
 }
 
 // NewText makes a reporter that writes to w.
@@ -37,7 +42,7 @@ func NewText(w io.Writer, o TextOptions) *Text {
 	if o.Width <= 0 {
 		o.Width = 80
 	}
-	return &Text{out: sink{w: w}, options: o, seen: make(map[string]bool), cause: make(map[string]string)}
+	return &Text{out: sink{w: w}, options: o, seen: make(map[string]bool), cause: make(map[string]string), jumps: make(map[string]bool)}
 }
 
 // Err is the first error of the writer; nothing was written after it.
@@ -56,8 +61,7 @@ func (t *Text) Report(e Event) {
 	case Message:
 		t.message(p, e)
 	case Unreachable:
-		t.blame(e.Host, mainCause(e.Error))
-		t.hostProblem(p, e.Host, "unreachable", e.Error, e.Hint)
+		t.unreachable(p, e)
 	case HostFailed:
 		t.blame(e.Host, e.Phase)
 		// The errors of a connection begin with the step, which is the phase then.
@@ -162,6 +166,25 @@ func (t *Text) message(p *page, e Message) {
 	p.print(bold, "message")
 	p.print(plain, ": ")
 	p.inline(plain, e.Text)
+}
+
+// unreachable tells of a dead jump host once; the recap has all hosts behind it.
+func (t *Text) unreachable(p *page, e Unreachable) {
+	if e.UnknownKey {
+		t.strangers = append(t.strangers, e.Host)
+	}
+	if e.Via == "" {
+		t.blame(e.Host, mainCause(e.Error))
+		t.hostProblem(p, e.Host, "unreachable", e.Error, e.Hint)
+		return
+	}
+	who := "jump host " + e.Via
+	t.blame(e.Host, who)
+	if t.jumps[e.Error] {
+		return
+	}
+	t.jumps[e.Error] = true
+	t.hostProblem(p, e.Via, "jump host", strings.TrimPrefix(e.Error, who+": ")+"; what lies behind it is unreachable", e.Hint)
 }
 
 // hostProblem says what is wrong with a host as a whole.

@@ -46,7 +46,7 @@ var wrongPlays = []struct{ name, manifest, want string }{
 			"site.yaml:3:9: become must be true or false, not the text \"maybe\"\nsite.yaml:4:7: tags must be a list, not the text \"web\"\n  hint: write a list: - web\n" +
 			"site.yaml:5:7: data must be a map, not the number 5\n  hint: write key: value\nsite.yaml:6:12: overrides must be a map of maps, not a list\n  hint: write name: {key: value}\n" +
 			"site.yaml:7:12: hierarchy.order must be a list\n  hint: write order: [\"os:{{ lookup('facts.host.info.os') }}\", default]"},
-	{"become_method", "become_method: su\n" + some, "site.yaml:1:16: become_method \"su\" is not supported yet\n  hint: use sudo"},
+	{"become_method", "become_method: pfexec\n" + some, "site.yaml:1:16: become_method \"pfexec\" is not known\n  hint: write sudo, su or doas"},
 	{"max_fail_percentage above", "max_fail_percentage: 101\n" + some, "site.yaml:1:22: 101 is outside 0-100"},
 	{"max_fail_percentage is no number", "max_fail_percentage: .nan\n" + some, "site.yaml:1:22: .nan is outside 0-100"},
 	{"max_fail_percentage with a sign", "max_fail_percentage: 5%\n" + some, "site.yaml:1:22: max_fail_percentage must be a number, not the text \"5%\"\n  hint: write the number alone: 5"},

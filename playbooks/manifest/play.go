@@ -54,7 +54,7 @@ type playKeys struct {
 	Hosts      string   `json:"hosts" default:"all" hint:"write one pattern: hosts: web1,web2" doc:"pattern of the hosts it runs on"`
 	Become     *bool    `json:"become" doc:"run the host program as another user"`
 	BecomeUser string   `json:"become_user" default:"root" doc:"the user to become"`
-	Method     string   `json:"become_method" enum:"sudo" default:"sudo" doc:"how to become it"`
+	Method     string   `json:"become_method" enum:"sudo,su,doas" default:"sudo" doc:"how to become it"`
 	Serial     any      `json:"serial" doc:"batch sizes: a number, a percentage, or a list of them, of which the last one repeats"`
 	MaxFail    *float64 `json:"max_fail_percentage" hint:"write the number alone: 5" doc:"when more than this share of a batch's hosts has failed, the run ends"`
 	Tags       []string `json:"tags" doc:"labels of the play and of all its resources"`
@@ -120,8 +120,8 @@ func (l *loader) plays(n *yamlpos.Node) []*Play {
 		registry:     l.registry,
 		nesting:      l.nesting,
 	}
-	if m := given(n.Get("become_method")); m != nil && m.Kind == yamlpos.Scalar && m.Text != "sudo" {
-		l.add(m.Errorf("use sudo", "become_method %q is not supported yet", m.Text))
+	if m := given(n.Get("become_method")); m != nil && m.Kind == yamlpos.Scalar && !slices.Contains([]string{"sudo", "su", "doas"}, m.Text) {
+		l.add(m.Errorf("write sudo, su or doas", "become_method %q is not known", m.Text))
 	}
 	l.checkTagTexts(n.Get("tags"))
 	if include := given(n.Get("include")); include != nil {

@@ -1,0 +1,20 @@
+package main
+
+import "github.com/spf13/cobra"
+
+func (a *app) cleanCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "clean PATTERN",
+		Short: "remove what ccm-push has left on hosts",
+		Long: `clean removes everything that footprint lists, for the login user of the hosts, and
+with -b for the user that it becomes as well. --check only says what it would remove.
+Nothing is removed while a run that changes things is under way there.
+
+With it goes the note of refreshes that an interrupted run still owes.`,
+		Args:              cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(1)),
+		ValidArgsFunction: a.completePattern,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.footprints(cmd.Context(), args, true)
+		},
+	}
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+func TestDeadlineFlag(t *testing.T) {
+	const form = "write a number of seconds, or a duration such as 1m30s, or off"
+	for _, test := range []struct {
+		values []string
+		want   string
+		err    string
+	}{
+		{values: []string{"resource=2s"}, want: "resource=2s"},
+		{values: []string{"host=90", "dial=1m", "host=off"}, want: "dial=1m0s,host=off"},
+		{values: []string{"start=0"}, want: "start=off"},
+		{values: []string{"start=0s"}, want: "start=off"},
+		{values: []string{"resource"}, err: "write PHASE=DURATION, such as resource=10m"},
+		{values: []string{"compile=1s"}, err: `there is no phase "compile"; there are dial, handshake, auth, start, facts, resource, host`},
+		{values: []string{"host=-1s"}, err: form},
+		{values: []string{"host="}, err: form},
+		{values: []string{"host=soon"}, err: form},
+	} {
+		var d deadlines
+		var err error
+		for _, value := range test.values {
+			err = d.Set(value)
+		}
+		if test.err != "" {
+			require.EqualError(t, err, test.err)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, test.want, d.String())
+	}
+	d := deadlines{"dial": 1, "handshake": 2, "auth": 3, "start": 4, "facts": 5, "resource": time.Hour, "host": playbooks.NoDeadline}
+	require.Equal(t, transport.Limits{Dial: 1, Handshake: 2, Auth: 3}, d.limits())
+	require.Equal(t, playbooks.Deadlines{Start: 4, Facts: 5, Resource: time.Hour, Host: playbooks.NoDeadline}, d.working())
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// terminalPath is the terminal of the process, wherever its input and output go.
+const terminalPath = "/dev/tty"
+
+// errNoTerminal is why nobody can be asked.
+var errNoTerminal = errors.New("there is no terminal to ask on")
+
+// askSecret asks a person on the terminal, without showing what is typed.
+func (a *app) askSecret(ctx context.Context, prompt string) (*transport.Secret, error) {
+	tty, err := os.OpenFile(terminalPath, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s%w; give a file instead (see --help)", events.Line(prompt), errNoTerminal)
+	}
+	defer tty.Close()
+	return askOn(ctx, tty, prompt)
+}
+
+// askOn asks on a terminal. The end of ctx counts as Ctrl-C.
+func askOn(ctx context.Context, tty *os.File, prompt string) (*transport.Secret, error) {
+	restore, err := rawMode(tty)
+	if err != nil {
+		return nil, fmt.Errorf("%s%w: %w", events.Line(prompt), errNoTerminal, err)
+	}
+	defer restore()
+	defer context.AfterFunc(ctx, func() { tty.SetReadDeadline(time.Unix(1, 0)) })()
+	fmt.Fprint(tty, events.Line(prompt))
+	line, err := readHidden(tty)
+	fmt.Fprint(tty, "\r\n")
+	if ctx.Err() != nil || errors.Is(err, errInterrupt) {
+		return nil, exitStatus(interruptedStatus)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s%w", events.Line(prompt), err)
+	}
+	return transport.NewSecret(line), nil
+}
+
+// rawMode has the terminal hand over every key unseen. The file stays one whose
+// reads can be interrupted, which its Fd method would end.
+func rawMode(tty *os.File) (restore func(), err error) {
+	raw, err := tty.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var state *term.State
+	if ctlErr := raw.Control(func(fd uintptr) { state, err = term.MakeRaw(int(fd)) }); ctlErr != nil || err != nil {
+		return nil, errors.Join(ctlErr, err)
+	}
+	return func() { raw.Control(func(fd uintptr) { term.Restore(int(fd), state) }) }, nil
+}
+
+// What keys send on a terminal.
+const (
+	keyInterrupt = 3 // Ctrl-C
+	keyEnd       = 4 // Ctrl-D
+	keyBackspace = 8
+	keyKill      = 21 // Ctrl-U
+	keyDelete    = 127
+)
+
+var (
+	errInterrupt = errors.New("interrupted")
+	errNoAnswer  = errors.New("there was no answer")
+)
+
+// readHidden reads a line byte by byte, so that what follows it is left for the
+// next question. It knows the keys that a terminal would handle itself.
+func readHidden(r io.Reader) ([]byte, error) {
+	var line []byte
+	key := make([]byte, 1)
+	for len(line) < maxPasswordFile {
+		if _, err := io.ReadFull(r, key); err != nil {
+			return nil, errors.Join(errNoAnswer, withoutName(err))
+		}
+		switch key[0] {
+		case '\r', '\n':
+			return line, nil
+		case keyInterrupt:
+			return nil, errInterrupt
+		case keyEnd:
+			if len(line) == 0 {
+				return nil, errNoAnswer
+			}
+			return line, nil
+		case keyKill:
+			line = line[:0]
+		case keyBackspace, keyDelete:
+			_, size := utf8.DecodeLastRune(line)
+			line = line[:len(line)-size]
+		default:
+			line = append(line, key[0])
+		}
+	}
+	return nil, errors.New("more than 64 KiB are no answer")
+}

@@ -1,0 +1,169 @@
+package listing
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/printable"
+	"github.com/ccm-push/ccm-push/inventory/python"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// Explain tells of each variable of a host, or with a key of that one only, every
+// place that sets it; what the inventory says about the connection comes last. A key
+// may also be one of the connection, with or without connect. before it. It is an
+// error that nothing sets the key.
+func Explain(h *inventory.Host, key string) ([]Explanation, error) {
+	list := explanations(h)
+	if key == "" {
+		return list, nil
+	}
+	return explanationOf(list, h.Name, key)
+}
+
+// An Explanation is one variable, or one connection setting, with every place
+// that sets it. It is also the JSON of a line.
+type Explanation struct {
+	Host   string   `json:"host"`
+	Key    string   `json:"key"`
+	Kind   string   `json:"kind"` // variable, connection
+	Value  any      `json:"value"`
+	Places []Origin `json:"places"` // lowest first
+}
+
+// An Origin is a place that sets a value.
+type Origin struct {
+	Position string `json:"position"` // file:line:column
+	Layer    string `json:"layer"`
+	Source   string `json:"source"` // inventory, group_vars, host_vars
+	Name     string `json:"name"`   // as it is written there
+	Value    any    `json:"value"`
+	Wins     bool   `json:"wins"` // of maps that are merged, the last one
+}
+
+// explanations are those of all variables, sorted by name, and then of the
+// connection.
+func explanations(h *inventory.Host) []Explanation {
+	places := map[string][]Origin{}
+	layers := h.Layers()
+	vars := merged(layers)
+	for _, l := range layers {
+		for _, p := range l.Node.Pairs {
+			places[p.Key.Text] = append(places[p.Key.Text], Origin{p.Key.Pos(), l.Name, l.Source, p.Key.Text, jsonable(p.Value.Any()), false})
+		}
+	}
+	var list []Explanation
+	for _, key := range slices.Sorted(maps.Keys(places)) {
+		places[key][len(places[key])-1].Wins = true
+		list = append(list, Explanation{h.Name, key, "variable", jsonable(vars[key].(*yamlpos.Node).Any()), places[key]})
+	}
+	return append(list, connectionExplanations(h)...)
+}
+
+// connectionExplanations are the settings of the connection that the inventory
+// speaks of, with where; the others are not listed.
+func connectionExplanations(h *inventory.Host) []Explanation {
+	var list []Explanation
+	index := map[string]int{}
+	for _, s := range h.Settings() {
+		i, known := index[s.Key]
+		if !known {
+			i = len(list)
+			index[s.Key] = i
+			list = append(list, Explanation{Host: h.Name, Key: "connect." + s.Key, Kind: "connection"})
+		}
+		value := jsonable(s.Value)
+		if s.Secret {
+			value = Withheld
+		}
+		if s.Wins {
+			list[i].Value = value
+		}
+		list[i].Places = append(list[i].Places, Origin{s.Pos, s.Layer, s.Source, s.Name, value, s.Wins})
+	}
+	slices.SortFunc(list, func(a, b Explanation) int { return strings.Compare(a.Key, b.Key) })
+	return list
+}
+
+// explanationOf finds a variable, or a setting of the connection with or without
+// connect. before its name.
+func explanationOf(list []Explanation, host, key string) ([]Explanation, error) {
+	var names []string
+	for _, wanted := range []string{key, "connect." + key} {
+		for _, e := range list {
+			if e.Key == wanted {
+				return []Explanation{e}, nil
+			}
+			names = append(names, strings.TrimPrefix(e.Key, "connect."))
+		}
+	}
+	hint := ""
+	if meant := yamlpos.Suggest(key, names); meant != "" {
+		hint = fmt.Sprintf("; did you mean %q?", meant)
+	}
+	return nil, fmt.Errorf("nothing sets %q for %s in the inventory%s", key, host, hint)
+}
+
+// ExplanationText is explanations for people: a table for each.
+func ExplanationText(list []Explanation) string {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, e := range list {
+		fmt.Fprintf(table, "%s = %s\n", printable.Line(e.Key), shown(e.Value))
+		for _, p := range e.Places {
+			mark := " "
+			if p.Wins {
+				mark = "*"
+			}
+			fmt.Fprintf(table, "%s %s\t%s\t%s\n", mark, printable.Line(p.Position), printable.Line(p.layer(e.Kind)), shown(p.Value))
+		}
+		table.Flush() // each variable has columns of its own
+	}
+	return b.String()
+}
+
+// layer says whose this is, if it stands in a file of its own, and of a setting
+// under which name.
+func (o Origin) layer(kind string) string {
+	text := o.Layer
+	if o.Source != "inventory" {
+		text += ", " + o.Source
+	}
+	if kind == "connection" {
+		text += ", " + o.Name
+	}
+	return text
+}
+
+// jsonable puts texts into the place of the floats that JSON has not.
+func jsonable(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			v[key] = jsonable(value)
+		}
+	case []any:
+		for i, value := range v {
+			v[i] = jsonable(value)
+		}
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return python.Float(v)
+		}
+	}
+	return v
+}
+
+// shown is a value on one line, as JSON.
+func shown(v any) string {
+	text, err := printable.JSON(v)
+	if err != nil { // not of what [jsonable] gives
+		return printable.Line(fmt.Sprint(v))
+	}
+	return string(text)
+}

@@ -1,0 +1,208 @@
+package listing
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/printable"
+	"github.com/ccm-push/ccm-push/inventory/python"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A Finding is one thing that [Lint] finds.
+type Finding struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Text    string `json:"text"`              // as it is written
+	Ansible string `json:"ansible,omitempty"` // what it reads
+	Here    string `json:"here,omitempty"`    // what is read here
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+}
+
+func (f Finding) String() string {
+	at := yamlpos.Node{File: f.File, Line: f.Line, Column: f.Column}
+	return at.Errorf(f.Hint, "%s", f.Message).Error()
+}
+
+// Lint reads the YAML files of an inventory, and finds every plain value that Ansible
+// (YAML 1.1) and we (YAML 1.2) read in different ways, or that both read as something
+// else than it looks like; passwords that stand there in clear; and variables that
+// Ansible sets itself. Findings are sorted by position.
+func Lint(inv *inventory.Inventory) []Finding {
+	l := linter{}
+	l.inventory(inv)
+	for _, path := range files(inv) {
+		l.file(path)
+	}
+	slices.SortFunc(l.found, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(l.found)
+}
+
+// files are those that hosts and variables stand in.
+func files(inv *inventory.Inventory) []string {
+	var list []string
+	for _, h := range inv.Hosts() {
+		file, _, _ := splitPosition(h.Pos())
+		list = append(list, file)
+		for _, at := range h.Connection().Pos {
+			file, _, _ := splitPosition(at)
+			list = append(list, file)
+		}
+	}
+	for _, layer := range inv.Layers() {
+		list = append(list, layer.File)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// splitPosition takes file:line:column apart; the numbers are 0 where the
+// position has none.
+func splitPosition(at string) (file string, line, column int) {
+	parts := strings.Split(at, ":")
+	n := len(parts)
+	if n < 3 {
+		return at, 0, 0
+	}
+	line, lineErr := strconv.Atoi(parts[n-2])
+	column, columnErr := strconv.Atoi(parts[n-1])
+	if errors.Join(lineErr, columnErr) != nil {
+		return at, 0, 0
+	}
+	return strings.Join(parts[:n-2], ":"), line, column
+}
+
+type linter struct{ found []Finding }
+
+func (l *linter) add(n *yamlpos.Node, f Finding) {
+	f.File, f.Line, f.Column = n.File, n.Line, n.Column
+	l.found = append(l.found, f)
+}
+
+// setByAnsible are variables that a playbook finds set, whatever the inventory
+// says.
+var setByAnsible = []string{
+	"group_names", "groups", "hostvars", "inventory_dir", "inventory_file", "inventory_hostname",
+	"inventory_hostname_short", "omit", "playbook_dir",
+}
+
+// inventory reports variables by their names.
+func (l *linter) inventory(inv *inventory.Inventory) {
+	for _, h := range inv.Hosts() {
+		at := h.Connection().Pos
+		for _, key := range []string{"password", "become_password"} {
+			if at[key] != "" {
+				l.password(at[key], key)
+			}
+		}
+	}
+	for _, layer := range inv.Layers() {
+		for _, p := range layer.Node.Pairs {
+			if slices.Contains(setByAnsible, p.Key.Text) {
+				l.add(p.Key, Finding{
+					Text:    p.Key.Text,
+					Message: fmt.Sprintf("Ansible puts a value of its own over the variable %s", p.Key.Text),
+					Hint:    "use another name",
+				})
+			}
+		}
+	}
+}
+
+func (l *linter) password(at, key string) {
+	file, line, column := splitPosition(at)
+	l.add(&yamlpos.Node{File: file, Line: line, Column: column}, Finding{
+		Text:    Withheld,
+		Message: fmt.Sprintf("a password (%s) stands here in clear", key),
+		Hint:    "let it be asked for, or log in with a key",
+	})
+}
+
+// file reports the literals of a YAML file. What is no YAML has no such traps,
+// and what does not parse was read by other rules.
+func (l *linter) file(path string) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 != 0 {
+		return
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	documents, err := yamlpos.Parse(path, data)
+	if err != nil || len(documents) != 1 || documents[0].Kind != yamlpos.Map {
+		return
+	}
+	l.node(documents[0])
+}
+
+func (l *linter) node(n *yamlpos.Node) {
+	for _, p := range n.Pairs {
+		l.scalar(p.Key, "the key ")
+		kind, _ := python.YAML(p.Value.Text)
+		switch {
+		case kind == python.YAMLBool && slices.Contains(booleans, p.Key.Text):
+		case p.Value.Kind == yamlpos.Scalar && mayBePassword.MatchString(p.Key.Text): // which is not shown
+		default:
+			l.node(p.Value)
+		}
+	}
+	for _, item := range n.Items {
+		l.node(item)
+	}
+	if n.Kind == yamlpos.Scalar {
+		l.scalar(n, "")
+	}
+}
+
+var mayBePassword = regexp.MustCompile(`(?i)pass(?:word|wd|phrase)?$`)
+
+// booleans are the keys whose values are booleans in all the words of YAML 1.1.
+var booleans = []string{"ansible_become", "become"}
+
+// scalar reports a plain scalar that is a trap.
+func (l *linter) scalar(n *yamlpos.Node, what string) {
+	if n.Quoted {
+		return
+	}
+	kind, value := python.YAML(n.Text)
+	here := python.Scalar(n)
+	f := Finding{Text: n.Text, Ansible: value, Here: here, Hint: lintHint(kind, n)}
+	switch {
+	case kind == python.YAMLDate:
+		f.Message = fmt.Sprintf("%s%s is a date to Ansible, and text here", what, n.Text)
+	case value != here:
+		f.Message = fmt.Sprintf("%s%s is %s to Ansible, and %s here", what, n.Text, value, here)
+	case kind == python.YAMLInt && value != n.Text && n.Text != "+"+value:
+		f.Message = fmt.Sprintf("%s%s is the number %s", what, n.Text, value)
+	default:
+		return
+	}
+	f.Message = printable.Line(f.Message)
+	l.add(n, f)
+}
+
+func lintHint(kind python.YAMLKind, n *yamlpos.Node) string {
+	quoted := "'" + n.Text + "'"
+	if strings.Contains(n.Text, "'") {
+		quoted = strconv.Quote(n.Text)
+	}
+	switch {
+	case kind == python.YAMLBool:
+		return fmt.Sprintf("write true or false, or %s", quoted)
+	case kind == python.YAMLBase60, kind == python.YAMLDate:
+		return fmt.Sprintf("write %s", quoted)
+	}
+	return fmt.Sprintf("write the number in digits, or %s", quoted)
+}

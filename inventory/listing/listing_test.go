@@ -1,0 +1,117 @@
+package listing_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/listing"
+)
+
+// hostile has what a terminal would obey, and a password, wherever they can stand.
+const hostile = `
+all:
+  vars: {"k\e[2J": "v\e]0;x\a", "map": {"\u202e": ["\u009b"]}}
+  children:
+    web:
+      vars: {ansible_group_priority: 3, ansible_become_pass: hunter2}
+      hosts: {web1: {ansible_password: hunter2, "\e[1m": 1}, web2: }
+`
+
+// everything is all that can be listed of an inventory.
+func everything(t testing.TB, inv *inventory.Inventory) []string {
+	t.Helper()
+	list, _ := listing.List(inv, inv.Hosts(), false)
+	export, _ := listing.List(inv, inv.Hosts(), true)
+	graph, _ := listing.Graph(inv, inv.Group("all"), inv.Hosts(), true)
+	texts := []string{list, export, graph, listing.TreeOf(inv, inv.Hosts(), []string{"f\x1b"}).String()}
+	for _, h := range inv.Hosts() {
+		vars, _ := listing.HostVars(h)
+		found, err := listing.Explain(h, "")
+		require.NoError(t, err)
+		texts = append(texts, vars, listing.ExplanationText(found))
+	}
+	return texts
+}
+
+func TestNothingListedIsObeyedOrSecret(t *testing.T) {
+	inv, err := inventory.Parse("hosts.yaml", []byte(hostile))
+	require.NoError(t, err)
+	for _, text := range everything(t, inv) {
+		require.NotRegexp(t, "[\x00-\x08\x0b-\x1f\x7f\u0080-\u009f\u202e]", text)
+		require.NotContains(t, text, "hunter2")
+	}
+}
+
+func TestWithheld(t *testing.T) {
+	inv, err := inventory.Parse("hosts.yaml", []byte(hostile))
+	require.NoError(t, err)
+	without, err := inventory.Parse("hosts.yaml", []byte("web: {hosts: {web1: }}"))
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		inv  *inventory.Inventory
+		want bool
+	}{{inv, true}, {without, false}} {
+		_, withheld := listing.List(tt.inv, tt.inv.Hosts(), false)
+		require.Equal(t, tt.want, withheld)
+		_, withheld = listing.List(tt.inv, tt.inv.Hosts(), true)
+		require.False(t, withheld, "passwords are no variables that are exported")
+		_, withheld = listing.Graph(tt.inv, tt.inv.Group("all"), tt.inv.Hosts(), true)
+		require.Equal(t, tt.want, withheld)
+		_, withheld = listing.Graph(tt.inv, tt.inv.Group("all"), tt.inv.Hosts(), false)
+		require.False(t, withheld)
+	}
+}
+
+func TestExplainErrors(t *testing.T) {
+	inv, err := inventory.Parse("hosts.yaml", []byte("web: {hosts: {web1: {http_port: 1, ansible_user: me}}}"))
+	require.NoError(t, err)
+	_, err = listing.Explain(inv.Host("web1"), "http_prot")
+	require.EqualError(t, err, `nothing sets "http_prot" for web1 in the inventory; did you mean "http_port"?`)
+	found, err := listing.Explain(inv.Host("web1"), "user")
+	require.NoError(t, err)
+	require.Equal(t, []listing.Explanation{{Host: "web1", Key: "connect.user", Kind: "connection", Value: "me", Places: []listing.Origin{
+		{Position: "hosts.yaml:1:50", Layer: "host web1", Source: "inventory", Name: "ansible_user", Value: "me", Wins: true},
+	}}}, found)
+}
+
+func TestLint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hosts.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("web: {hosts: {web1: {on: 0755, groups: x, ansible_password: 2024-01-02}}}\n"), 0o600))
+	inv, err := inventory.Load(t.Context(), []string{path}, inventory.Options{})
+	require.NoError(t, err)
+	var lines []string
+	for _, f := range listing.Lint(inv) {
+		lines = append(lines, strings.TrimPrefix(f.String(), path))
+	}
+	require.Equal(t, []string{
+		":1:22: the key on is true to Ansible, and \"on\" here\n  hint: write true or false, or 'on'",
+		":1:26: 0755 is the number 493\n  hint: write the number in digits, or '0755'",
+		":1:32: Ansible puts a value of its own over the variable groups\n  hint: use another name",
+		":1:61: a password (password) stands here in clear\n  hint: let it be asked for, or log in with a key",
+	}, lines)
+}
+
+// FuzzListing keeps what is listed JSON where it is to be, and free of what a
+// terminal would obey.
+func FuzzListing(f *testing.F) {
+	f.Add([]byte(hostile))
+	f.Add([]byte("all: {hosts: {a: {x: .inf, y: {1: a}}}, children: {b: {children: {c: {hosts: {a: }}}}}}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		inv, err := inventory.Parse("hosts.yaml", text)
+		if err != nil || len(inv.Hosts())+len(inv.Groups()) > 200 {
+			return
+		}
+		texts := everything(t, inv)
+		for _, text := range texts {
+			require.NotRegexp(t, "[\x00-\x08\x0b-\x1f\x7f]", text)
+		}
+		require.True(t, json.Valid([]byte(texts[0])), texts[0])
+		require.True(t, json.Valid([]byte(texts[1])), texts[1])
+	})
+}

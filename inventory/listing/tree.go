@@ -1,0 +1,124 @@
+package listing
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/nodeset"
+	"github.com/ccm-push/ccm-push/inventory/printable"
+)
+
+// A Tree is groups with the hosts in them. Lists are whole; the folded forms next to
+// them are for people, and are patterns.
+type Tree struct {
+	Sources []string    `json:"sources"`
+	Hosts   []string    `json:"hosts"`
+	Folded  string      `json:"folded"`
+	Groups  []TreeGroup `json:"groups"`
+
+	text string
+}
+
+// A TreeGroup is one group. Hosts are those of it and of the groups in it.
+type TreeGroup struct {
+	Name     string   `json:"name"`
+	Children []string `json:"children"`
+	Priority int      `json:"priority"`
+	Depth    int      `json:"depth"`
+	Hosts    []string `json:"hosts"`
+	Folded   string   `json:"folded"`
+}
+
+// TreeOf gives the groups that some hosts are in; if they are all there are, every
+// group. sources is where the inventory is from.
+func TreeOf(inv *inventory.Inventory, hosts []*inventory.Host, sources []string) Tree {
+	w := &treeWriter{wanted: make(map[*inventory.Host]bool, len(hosts)), some: len(hosts) < len(inv.Hosts()), written: map[*inventory.Group]bool{}}
+	for _, h := range hosts {
+		w.wanted[h] = true
+	}
+	names := Names(hosts)
+	t := Tree{Sources: sources, Hosts: names, Folded: nodeset.Fold(names), Groups: []TreeGroup{}}
+	for _, g := range inv.Groups() {
+		if w.shows(g) {
+			t.Groups = append(t.Groups, w.node(g))
+		}
+	}
+	fmt.Fprintf(w, "%s in %s, from %s\n", counted(len(hosts), "host"), counted(len(t.Groups), "group"), printable.Line(strings.Join(sources, " ")))
+	w.group(inv.Group("all"), 0)
+	t.text = w.String()
+	return t
+}
+
+// String is the tree on indented lines.
+func (t Tree) String() string { return t.text }
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Names are those of hosts, in their order.
+func Names(hosts []*inventory.Host) []string {
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h.Name
+	}
+	return names
+}
+
+// A treeWriter writes groups with the hosts they list themselves, folded. A group in
+// several others is written out once.
+type treeWriter struct {
+	strings.Builder
+	wanted  map[*inventory.Host]bool
+	some    bool // of all hosts: groups without any of them are left out
+	written map[*inventory.Group]bool
+}
+
+func (t *treeWriter) shows(g *inventory.Group) bool { return !t.some || len(t.members(g.Hosts())) > 0 }
+
+func (t *treeWriter) members(hosts []*inventory.Host) []string {
+	names := []string{}
+	for _, h := range hosts {
+		if t.wanted[h] {
+			names = append(names, h.Name)
+		}
+	}
+	return names
+}
+
+func (t *treeWriter) node(g *inventory.Group) TreeGroup {
+	in := t.members(g.Hosts())
+	node := TreeGroup{Name: g.Name, Children: []string{}, Priority: g.Priority, Depth: g.Depth, Hosts: in, Folded: nodeset.Fold(in)}
+	for _, child := range g.Children {
+		node.Children = append(node.Children, child.Name)
+	}
+	return node
+}
+
+func (t *treeWriter) group(g *inventory.Group, depth int) {
+	if !t.shows(g) {
+		return
+	}
+	all := g.Hosts()
+	count := fmt.Sprint(len(all))
+	if in := t.members(all); len(in) < len(all) {
+		count = fmt.Sprintf("%d of %d", len(in), len(all))
+	}
+	fmt.Fprintf(t, "%s%s (%s)", strings.Repeat("  ", depth), g.Name, count)
+	if t.written[g] && len(g.Children) > 0 {
+		t.WriteString(": see above\n")
+		return
+	}
+	t.written[g] = true
+	if own := ownHosts(g, t.wanted); len(own) > 0 {
+		t.WriteString(": " + nodeset.Fold(own))
+	}
+	t.WriteByte('\n')
+	for _, child := range g.Children {
+		t.group(child, depth+1)
+	}
+}

@@ -1,0 +1,84 @@
+package listing
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/python"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// Withheld stands in the place of a password.
+const Withheld = "(secret)"
+
+// variables are those of an inventory.
+type variables struct {
+	layers   map[string][]inventory.Layer // those of groups and hosts, under "group NAME" and "host NAME"
+	withheld bool                         // a password has been met
+}
+
+func variablesOf(inv *inventory.Inventory) *variables {
+	v := &variables{layers: map[string][]inventory.Layer{}}
+	for _, l := range inv.Layers() {
+		v.layers[l.Name] = append(v.layers[l.Name], l)
+	}
+	return v
+}
+
+// own are the variables that a group or a host sets itself.
+func (v *variables) own(name string) python.Object { return merged(v.layers[name]) }
+
+// group are the variables of a group, with its priority, which Ansible shows as one.
+func (v *variables) group(g *inventory.Group) python.Object {
+	vars := v.own("group " + g.Name)
+	if g.Priority != 1 {
+		vars["ansible_group_priority"] = yamlpos.From(&yamlpos.Node{}, g.Priority)
+	}
+	return vars
+}
+
+// host are the variables of a host, those of its groups among them. In the place of
+// its passwords, which are no variables, stands that there are some.
+func (v *variables) host(h *inventory.Host) python.Object {
+	vars := merged(h.Layers())
+	set := h.Connection().Pos
+	for key, name := range map[string]string{"password": "ansible_password", "become_password": "ansible_become_password"} {
+		if set[key] != "" {
+			vars[name] = yamlpos.From(&yamlpos.Node{}, Withheld)
+			v.withheld = true
+		}
+	}
+	return vars
+}
+
+// merged is what is left of layers when each has been laid over those below
+// it.
+func merged(layers []inventory.Layer) python.Object {
+	vars := python.Object{}
+	for _, l := range layers {
+		for _, p := range l.Node.Pairs {
+			below, _ := vars[p.Key.Text].(*yamlpos.Node)
+			vars[p.Key.Text] = laid(below, p.Value, l.Deep)
+		}
+	}
+	return vars
+}
+
+// laid gives what a value and a lower one come to: the value, unless both are
+// maps that are to be merged.
+func laid(below, value *yamlpos.Node, deep bool) *yamlpos.Node {
+	if !deep || below == nil || below.Kind != yamlpos.Map || value.Kind != yamlpos.Map {
+		return value
+	}
+	both := *value
+	both.Pairs = slices.Clone(below.Pairs)
+	for _, p := range value.Pairs {
+		i := slices.IndexFunc(both.Pairs, func(lower yamlpos.Pair) bool { return lower.Key.Text == p.Key.Text })
+		if i < 0 {
+			both.Pairs = append(both.Pairs, p)
+			continue
+		}
+		both.Pairs[i].Value = laid(both.Pairs[i].Value, p.Value, deep)
+	}
+	return &both
+}

@@ -1,0 +1,73 @@
+package events
+
+import (
+	"strconv"
+	"time"
+)
+
+// appendResult appends the line of a result with nothing in it but texts and
+// flags, as nearly all are: byte for byte what [jsonLine] makes of it, without
+// reflection. ok is false for any other.
+func appendResult(b []byte, e *Result) (line []byte, ok bool) {
+	if len(e.Messages) > 0 || len(e.Changes) > 0 || len(e.HealthChecks) > 0 || e.Command != nil {
+		return b, false
+	}
+	b = append(b, `{"event":"result","time":"`...)
+	b = e.Time.UTC().AppendFormat(b, timeLayout)
+	b = append(b, '"')
+	b = appendText(b, "run", e.Run)
+	b = appendText(b, "play", e.Play)
+	b = appendText(b, "host", e.Host)
+	b = appendText(b, "type", e.Type)
+	b = appendText(b, "name", e.Name)
+	b = appendText(b, "alias", e.Alias)
+	b = appendText(b, "status", string(e.Status))
+	b = appendFlag(b, "check", e.Check)
+	b = appendFlag(b, "refreshed", e.Refreshed)
+	b = appendFlag(b, "certain", e.Certain)
+	b = appendText(b, "because", e.Because)
+	b = appendText(b, "message", e.Message)
+	b = append(b, `,"messages":[]`...)
+	b = appendText(b, "error", e.Error)
+	b = appendFlag(b, "changed", e.Changed)
+	b = append(b, `,"changes":[]`...)
+	b = appendText(b, "diff", e.Diff)
+	b = append(b, `,"duration_ms":`...)
+	b = appendMilliseconds(b, e.Duration)
+	return append(b, '}', '\n'), true
+}
+
+func appendFlag(b []byte, key string, value bool) []byte {
+	return strconv.AppendBool(appendKey(b, key), value)
+}
+
+func appendText(b []byte, key, value string) []byte {
+	b = appendKey(b, key)
+	if !isPlainASCII(value) {
+		return append(b, encode(value)...)
+	}
+	b = append(b, '"')
+	b = append(b, value...)
+	return append(b, '"')
+}
+
+func appendKey(b []byte, key string) []byte {
+	b = append(b, ',', '"')
+	b = append(b, key...)
+	return append(b, '"', ':')
+}
+
+// isPlainASCII reports whether a text stands in JSON as it is.
+func isPlainASCII(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c > 0x7e || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// appendMilliseconds appends a duration as a JSON number with up to three decimals.
+func appendMilliseconds(b []byte, d time.Duration) []byte {
+	return strconv.AppendFloat(b, float64(d.Microseconds())/1000, 'f', -1, 64)
+}

@@ -1,0 +1,55 @@
+package playbooks
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// HostFootprint is what was ever left on a host.
+type HostFootprint struct {
+	Host  string
+	Users []transport.Footprint // of the login user, and of the one it becomes
+	Err   events.Event          // Unreachable or HostFailed: Users is not all of it
+}
+
+// Footprints finds out what was ever left on hosts, and removes it if asked to. It
+// gives emit each answer as it comes, one at a time.
+func (r *Runner) Footprints(ctx context.Context, hosts []*inventory.Host, remove bool, emit func(HostFootprint)) {
+	askAll(r, hosts, func(h *inventory.Host) HostFootprint { return r.hostFootprint(ctx, h, remove) }, emit)
+}
+
+func (r *Runner) hostFootprint(ctx context.Context, h *inventory.Host, remove bool) HostFootprint {
+	answer := HostFootprint{Host: h.Name}
+	client, err := r.dial(ctx, h)
+	if err != nil {
+		answer.Err = failure("", h.Name, err)
+		return answer
+	}
+	defer client.Close()
+	conn := h.Connection()
+	users := []*transport.Become{nil}
+	if b := r.Connect.become(nil, conn); b != nil && b.User != r.Connect.login(conn) {
+		users = append(users, b)
+	}
+	for _, b := range users {
+		f, err := client.Footprint(ctx, transport.FootprintRequest{Nonce: r.NewNonce(), Become: b, Remove: remove})
+		if err != nil {
+			answer.Err = failure("", h.Name, err)
+			return answer
+		}
+		answer.Users = append(answer.Users, f)
+	}
+	return answer
+}
+
+// Escalation says who logs in to a host, and how it becomes whom: root by way of
+// sudo if nothing says otherwise.
+func (r *Runner) Escalation(h *inventory.Host) (login string, b *transport.Become) {
+	conn := h.Connection()
+	c := r.Connect
+	c.Become = true
+	return c.login(conn), c.become(nil, conn)
+}

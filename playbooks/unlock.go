@@ -1,0 +1,54 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// maxPassphrases is how often the passphrase of one file is asked for.
+const maxPassphrases = 3
+
+// Unlock opens the encrypted key files that reaching hosts takes and that the agent
+// has no copy of, each once. It contacts no host. A file whose passphrase nobody
+// gives stays as it is: a host that wants it says so.
+func (r *Runner) Unlock(ctx context.Context, hosts []*inventory.Host) error {
+	if r.Connect.Passphrase == nil {
+		return nil
+	}
+	asked := map[string]bool{}
+	for _, h := range hosts {
+		target, err := r.target(h)
+		if err != nil {
+			continue // CheckFiles tells of it
+		}
+		for _, t := range append([]transport.Target{target}, target.Jump...) {
+			for _, path := range r.Dialer.LockedKeys(ctx, t) {
+				if asked[path] {
+					continue
+				}
+				asked[path] = true
+				if err := r.unlock(ctx, path); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Runner) unlock(ctx context.Context, path string) error {
+	for n := range maxPassphrases {
+		passphrase, err := r.Connect.Passphrase(ctx, path, n > 0)
+		if err != nil || passphrase == nil {
+			return err
+		}
+		if err = r.Dialer.Unlock(path, passphrase); !errors.Is(err, transport.ErrPassphrase) {
+			return err
+		}
+	}
+	return fmt.Errorf("private key %s: %w", path, transport.ErrPassphrase)
+}

@@ -1,0 +1,255 @@
+package transport
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// traces lists what was ever left on a host for the user that it runs as, and
+// removes it if it is told to. As with [script] it is one text for every host. It
+// looks at directories only that belong to the user and are no links, from inside
+// them, so that nobody can put others in their place; rm(1) and find(1) follow no
+// links below them. Nothing is removed while another run holds its lock.
+//
+// Its arguments are NONCE list or NONCE remove. Its answers are lines, of which
+// begin NONCE is the first and all others begin with a word and the nonce:
+//
+//	begin NONCE
+//	user:NONCE:NAME:SECONDS      who it runs as, and the time on the host
+//	dir:NONCE:PATH               what follows is below this directory
+//	item:NONCE:MODE:SIZE:SECONDS:OWNER:PATH   MODE is st_mode in hex
+//	held:NONCE:{…}               a lock file of the directory that is held, and what stands in it
+//	skip:NONCE:WORD:PATH         not looked at: it is a link, or of somebody else
+//	left:NONCE:PATH              it could not be removed
+//	done:NONCE
+const traces = `set -f; n=$1; m=$2; ` + begins + `; IFS=; umask 077; echo begin $n; ` +
+	`u=$(id -u); echo user:$n:$(id -un):$(date +%s); h=${HOME:-/dev/null}; ` +
+	// The places, as the installation and the host program choose them.
+	`r=/run; test -d $r || r=/var/run; ` +
+	`set -- $h/.cache/ccm-push /var/tmp/ccm-push-$u /tmp/ccm-push-$u; ` +
+	`test $u -eq 0 && set -- $@ $r/ccm-push /var/lib/ccm-push /tmp/ccm-push-root; ` +
+	// enter goes into one that is ours. If that has another name then, somebody has
+	// just put a link in its place.
+	`enter() { cd /; test -h $d && { echo skip:$n:link:$d; return 1; }; test -e $d || return 1; ` +
+	`cd -P $d 2>/dev/null && test -O . && case ${PWD##*/} in ${d##*/}) ;; *) false;; esac || ` +
+	`{ cd /; echo skip:$n:owner:$d; return 1; }; }; ` +
+	// show lists what is in the directory: GNU and busybox have one stat, BSD another.
+	`s=-f; f=item:$n:%Xp:%z:%m:%Su:%N; stat -c %u / >/dev/null 2>&1 && { s=-c; f=item:$n:%f:%s:%Y:%U:%n; }; ` +
+	`show() { echo dir:$n:$d; find . -xdev -exec stat $s $f {} + 2>/dev/null; }; ` +
+	// taken asks for a lock without waiting. Where nothing can, a file that names a
+	// holder counts as held.
+	`taken() { if command -v flock >/dev/null; then flock -n $1 true && return 1; ` +
+	`elif command -v lockf >/dev/null; then lockf -k -s -t 0 $1 true && return 1; else test -s $1 || return 1; fi; return 0; }; ` +
+	`locks() { set +f; for l in ./*.lock; do test -h $l && continue; test -f $l || continue; ` +
+	`taken $l 2>/dev/null && { b=1; printf %s held:$n:; head -c 1000 $l; echo; }; done; set -f; }; ` +
+	`b=; for d do enter || continue; show; locks; done; ` +
+	`case $m$b in remove) for d do enter >/dev/null || continue; ` +
+	`find . -name . -o -exec rm -rf {} + -prune 2>/dev/null; cd /; rmdir $d 2>/dev/null || echo left:$n:$d; done;; esac; ` +
+	`echo done:$n`
+
+// A FootprintRequest asks for what was left on a host for one user.
+type FootprintRequest struct {
+	Nonce   string  // letters and digits; must differ for every request
+	Become  *Become // nil asks as the login user
+	Remove  bool    // all of it, unless a run is under way
+	Timeout time.Duration
+}
+
+// A Footprint is what was ever left on a host for one user, before it was removed.
+type Footprint struct {
+	User   string
+	Now    time.Time // on the host
+	Traces []Trace
+	// Held says by whom a lock is held that stops the removal; it is in the host's
+	// words.
+	Held    []Holder
+	Skipped []Skipped
+	Left    []string // directories that could not be removed
+}
+
+// A Trace is a file or directory. Path and owner are in the host's words.
+type Trace struct {
+	Path     string
+	Mode     fs.FileMode
+	Size     int64 // bytes
+	Modified time.Time
+	Owner    string
+}
+
+// A Holder is a run that holds a lock; "" if the lock does not say.
+type Holder struct {
+	Holder string `json:"holder"`
+	Run    string `json:"run"`
+}
+
+// A Skipped is a place that was not looked at.
+type Skipped struct{ Path, Reason string }
+
+// maxTraces bounds what a host may say about itself, in bytes: 1 MiB.
+const maxTraces = 1 << 20
+
+// Footprint finds what was ever left on the host, and removes it if asked to. Every
+// error is a [HostError].
+func (c *Client) Footprint(ctx context.Context, r FootprintRequest) (Footprint, error) {
+	greeting := "begin " + r.Nonce
+	start := Start{Nonce: r.Nonce, Greeting: []byte(greeting), Become: r.Become, Timeout: r.Timeout}
+	if err := start.validate(); err != nil {
+		return Footprint{}, c.target.fail(opStart, err, "")
+	}
+	mode := "list"
+	if r.Remove {
+		mode = "remove"
+	}
+	line, err := r.Become.commandLine(r.Nonce, traces, []string{r.Nonce, mode})
+	if err != nil {
+		return Footprint{}, c.target.fail(opStart, err, "")
+	}
+	st := &starter{client: c, start: start, op: opStart}
+	var text []byte
+	err = st.patiently(ctx, func() (err error) {
+		text, err = st.whole(line)
+		return err
+	})
+	if err != nil {
+		return Footprint{}, err
+	}
+	f, err := parseFootprint(r.Nonce, text)
+	if err != nil {
+		return Footprint{}, c.target.fail(opStart, err, "")
+	}
+	return f, nil
+}
+
+// whole gives what a script says after its greeting.
+func (st *starter) whole(line string) ([]byte, error) {
+	p, _, err := st.execLine(line)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	text, err := io.ReadAll(io.LimitReader(&moving{p.stdout, st.patience}, maxTraces+1))
+	switch {
+	case err != nil:
+	case len(text) > maxTraces:
+		err = fmt.Errorf("the host says more than %d MiB of what was left there", maxTraces>>20)
+	default:
+		err = p.Wait()
+	}
+	if err != nil {
+		return nil, st.client.target.fail(st.op, err, "")
+	}
+	return text, nil
+}
+
+// moving is progress with every read.
+type moving struct {
+	*bufio.Reader
+	patience *patience
+}
+
+func (m *moving) Read(b []byte) (int, error) {
+	m.patience.progress()
+	return m.Reader.Read(b)
+}
+
+var errCutShort = errors.New("the list of what was left on the host ends in the middle")
+
+// parseFootprint reads what the script says. What has no nonce is none of it: a
+// name may have the end of a line.
+func parseFootprint(nonce string, text []byte) (Footprint, error) {
+	var f Footprint
+	var dir string
+	done := false
+	for line := range strings.Lines(string(text)) {
+		kind, rest, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
+		rest, ours := strings.CutPrefix(rest, nonce)
+		if !ours {
+			continue
+		}
+		rest = strings.TrimPrefix(rest, ":")
+		var err error
+		switch kind {
+		case "user":
+			name, now, _ := strings.Cut(rest, ":")
+			f.User = name
+			f.Now, err = seconds(now)
+		case "dir":
+			dir = rest
+		case "item":
+			err = f.addTrace(dir, rest)
+		case "held":
+			var h Holder
+			_ = json.Unmarshal([]byte(rest), &h) // a lock need not say who holds it
+			f.Held = append(f.Held, h)
+		case "skip":
+			reason, path, _ := strings.Cut(rest, ":")
+			f.Skipped = append(f.Skipped, Skipped{path, reason})
+		case "left":
+			f.Left = append(f.Left, rest)
+		case "done":
+			done = true
+		}
+		if err != nil {
+			return Footprint{}, fmt.Errorf("what was left on the host is told as %.100q: %w", line, err)
+		}
+	}
+	if !done {
+		return Footprint{}, errCutShort
+	}
+	slices.SortFunc(f.Traces, func(a, b Trace) int { return cmp.Compare(a.Path, b.Path) })
+	return f, nil
+}
+
+func (f *Footprint) addTrace(dir, text string) error {
+	words := strings.SplitN(text, ":", 5)
+	if len(words) != 5 {
+		return errors.New("words are missing")
+	}
+	mode, err := strconv.ParseUint(words[0], 16, 32)
+	if err != nil {
+		return err
+	}
+	size, err := strconv.ParseInt(words[1], 10, 64)
+	if err != nil || size < 0 {
+		return fmt.Errorf("the size %q is no number", words[1])
+	}
+	modified, err := seconds(words[2])
+	if err != nil {
+		return err
+	}
+	path := dir + "/" + strings.TrimPrefix(strings.TrimPrefix(words[4], "."), "/")
+	f.Traces = append(f.Traces, Trace{path, fileMode(uint32(mode)), size, modified, words[3]})
+	return nil
+}
+
+func seconds(text string) (time.Time, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Unix(n, 0), nil
+}
+
+// fileMode reads st_mode (POSIX, sys/stat.h; its values are the same everywhere).
+func fileMode(bits uint32) fs.FileMode {
+	mode := fs.FileMode(bits & 0o777)
+	switch bits & 0o170000 {
+	case 0o100000:
+		return mode
+	case 0o040000:
+		return mode | fs.ModeDir
+	case 0o120000:
+		return mode | fs.ModeSymlink
+	}
+	return mode | fs.ModeIrregular
+}

@@ -1,0 +1,116 @@
+package transport
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// TestJumpHostsAreVerifiedForEachHost has a login that one host was content with, and
+// that another one must not use.
+func TestJumpHostsAreVerifiedForEachHost(t *testing.T) {
+	empty := func() []string { return []string{writeFile(t, "")} }
+	for _, test := range []struct {
+		name   string
+		lax    func(*Target)
+		strict func(*Target)
+		err    error
+	}{
+		{"accept-new", func(t *Target) { t.KnownHosts, t.HostKeys = empty(), AcceptNew }, func(t *Target) { t.KnownHosts = empty() }, ErrHostKeyUnknown},
+		{"strict, and accept-new with the same file", func(*Target) {}, func(t *Target) { t.HostKeys = AcceptNew }, nil},
+		{"known_hosts", func(*Target) {}, func(t *Target) { t.KnownHosts = nil }, ErrHostKeyUnknown},
+		{"global known_hosts", func(*Target) {}, func(t *Target) { t.KnownHosts, t.GlobalKnownHosts = nil, []string{"none"} }, ErrHostKeyUnknown},
+		{"alias", func(*Target) {}, func(t *Target) { t.HostKeyAlias = "gate" }, ErrHostKeyUnknown},
+		{"key", func(*Target) {}, func(t *Target) { t.PrivateKeys = nil }, ErrAuth},
+		{"methods", func(*Target) {}, func(t *Target) { t.Methods = []string{methodPassword} }, ErrAuth},
+		{"password", func(t *Target) { t.Password = secret("a") }, func(t *Target) { t.PrivateKeys, t.Password = nil, secret("b") }, ErrAuth},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			gate, srv := sshtest.Start(t), sshtest.Start(t)
+			d := &Dialer{Home: t.TempDir()}
+			defer d.Close()
+			first, second := targetOf(gate), targetOf(gate)
+			test.lax(&first)
+			test.strict(&second)
+			host := targetOf(srv)
+			host.Jump = []Target{first}
+			c, err := d.Dial(t.Context(), host)
+			require.NoError(t, err)
+			defer c.Close()
+			host.Jump = []Target{second}
+			if test.err == nil {
+				require.NoError(t, dialOnce(t, d, host))
+			} else {
+				require.ErrorIs(t, dialOnce(t, d, host), test.err)
+			}
+			host.Jump = []Target{first}
+			require.NoError(t, dialOnce(t, d, host), "the failure is not that of the first way")
+		})
+	}
+}
+
+// TestInnerJumpHostsAreVerified has the same last hop behind an outer one that is
+// known in one way only.
+func TestInnerJumpHostsAreVerified(t *testing.T) {
+	outer, inner, srv := sshtest.Start(t), sshtest.Start(t), sshtest.Start(t)
+	d := &Dialer{}
+	defer d.Close()
+	host, first := targetOf(srv), targetOf(outer)
+	host.Jump = []Target{first, targetOf(inner)}
+	c, err := d.Dial(t.Context(), host)
+	require.NoError(t, err)
+	defer c.Close()
+	first.KnownHosts = []string{writeFile(t, "")}
+	host.Jump = []Target{first, targetOf(inner)}
+	require.ErrorIs(t, dialOnce(t, d, host), ErrHostKeyUnknown)
+}
+
+// TestIdentity has every setting of a target count, new ones too, unless it is known
+// to say nothing of who is there and who we are.
+func TestIdentity(t *testing.T) {
+	idle := []string{"Host", "Keepalive", "KeepaliveCount", "Retries", "Limits", "Jump"}
+	for field := range reflect.TypeFor[Target]().Fields() {
+		changed := Target{Address: "gate"}
+		reflect.ValueOf(&changed).Elem().FieldByIndex(field.Index).Set(another(t, field.Type))
+		require.Equal(t, slices.Contains(idle, field.Name), sameIdentity(Target{Address: "gate"}, changed), field.Name)
+	}
+	for field := range reflect.TypeFor[Algorithms]().Fields() {
+		var changed Target
+		reflect.ValueOf(&changed.Algorithms).Elem().FieldByIndex(field.Index).Set(another(t, field.Type))
+		require.False(t, sameIdentity(Target{}, changed), field.Name)
+	}
+	require.True(t, sameIdentity(Target{}, Target{Port: 22}))
+	require.True(t, sameIdentity(Target{Password: secret("x")}, Target{Password: secret("x")}))
+	require.False(t, sameIdentity(Target{Password: secret("x")}, Target{Password: secret("y")}))
+}
+
+// another is a value that is not the zero one.
+func another(t *testing.T, of reflect.Type) reflect.Value {
+	switch of {
+	case reflect.TypeFor[*Secret]():
+		return reflect.ValueOf(secret("x"))
+	case reflect.TypeFor[Limits]():
+		return reflect.ValueOf(Limits{Dial: time.Second})
+	case reflect.TypeFor[Algorithms]():
+		return reflect.ValueOf(Algorithms{Ciphers: []string{"x"}})
+	}
+	v := reflect.New(of).Elem()
+	switch of.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(of, 1, 1))
+	default:
+		t.Fatalf("say what another %s is", of)
+	}
+	return v
+}

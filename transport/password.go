@@ -1,0 +1,92 @@
+package transport
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// maxRounds is how often a host may send messages that ask nothing (RFC 4256,
+// 3.4) in one keyboard-interactive authentication.
+const maxRounds = 10
+
+var (
+	errAskedAgain   = errors.New("the host asked again after it had the password")
+	errOtherPrompts = errors.New("the host asks for something else than a password")
+)
+
+func (l *login) hasPassword() bool { return l.target.Password != nil }
+
+// password implements the password method. A host is told the password once, in
+// whatever way: an account may be locked after a few wrong ones.
+func (l *login) password() (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.auth.passwordUsed {
+		return "", errAskedAgain
+	}
+	l.auth.passwordUsed = true
+	return string(l.target.Password.Reveal()), nil
+}
+
+// answer implements keyboard-interactive: the password is the answer to a single
+// prompt that hides it, and nothing else is answered. Name, instruction and
+// prompts come from the host and are not looked at.
+func (l *login) answer(_, _ string, prompts []string, echo []bool) ([]string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := &l.auth
+	switch {
+	case len(prompts) == 0:
+		if a.rounds++; a.rounds > maxRounds {
+			return nil, errOtherPrompts
+		}
+		return nil, nil
+	case len(prompts) > 1, echo[0]:
+		a.otherPrompts = len(prompts)
+		a.prompt = shortQuote(strings.TrimSpace(prompts[0]))
+		return nil, errOtherPrompts
+	case a.passwordUsed:
+		a.askedAgain = true
+		a.prompt = shortQuote(strings.TrimSpace(prompts[0]))
+		return nil, errAskedAgain
+	}
+	a.passwordUsed = true
+	return []string{string(l.target.Password.Reveal())}, nil
+}
+
+// passwordChange is how x/crypto tells of SSH_MSG_USERAUTH_PASSWD_CHANGEREQ (RFC 4252,
+// 8), for which it has neither an answer nor an error to be recognised by.
+const passwordChange = "ssh: unexpected message type 60 "
+
+// isExpiry reports whether the host has answered the password with a request for a
+// new one.
+func (a *authRecord) isExpiry(err error) bool {
+	return len(a.tried) > 0 && a.tried[len(a.tried)-1] == methodPassword && strings.HasPrefix(err.Error(), passwordChange)
+}
+
+// wantsPassword reports whether the host would have taken a password.
+func (a *authRecord) wantsPassword() bool {
+	return slices.Contains(a.allowed, methodPassword) || slices.Contains(a.allowed, methodKeyboard)
+}
+
+// passwordHints say what became of the password.
+func (a *authRecord) passwordHints(t Target) (parts []string) {
+	switch {
+	case a.askedAgain:
+		parts = append(parts, "the host asked again ("+a.prompt+") after it had the password: it is wrong, or the host wants more than one")
+	case a.passwordUsed:
+		parts = append(parts, "the password of "+t.User+" is wrong, or may not be used to log in")
+	case t.Password != nil && a.otherPrompts == 0 && t.takesPassword():
+		parts = append(parts, "the host asked for no password")
+	case t.Password == nil && a.wantsPassword() && t.takesPassword():
+		parts = append(parts, "it would take a password (-k)")
+	}
+	if a.otherPrompts > 0 {
+		parts = append(parts, "it asks for something that is no password alone: "+a.prompt)
+	}
+	return parts
+}
+
+// takesPassword reports whether a password may be used.
+func (t Target) takesPassword() bool { return t.uses(methodPassword) || t.uses(methodKeyboard) }

@@ -1,0 +1,100 @@
+package transport
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	defaultDialLimit      = 10 * time.Second
+	defaultHandshakeLimit = 10 * time.Second
+	// defaultAuthLimit leaves a person the time to confirm a signature; sshd itself
+	// gives up after two minutes (sshd_config, LoginGraceTime).
+	defaultAuthLimit = 60 * time.Second
+)
+
+// over lays l over lower: what is 0 in l is taken from there.
+func (l Limits) over(lower Limits) Limits {
+	return Limits{
+		Dial:      cmp.Or(l.Dial, lower.Dial),
+		Handshake: cmp.Or(l.Handshake, lower.Handshake),
+		Auth:      cmp.Or(l.Auth, lower.Auth),
+	}
+}
+
+var defaultLimits = Limits{Dial: defaultDialLimit, Handshake: defaultHandshakeLimit, Auth: defaultAuthLimit}
+
+func (d *Dialer) limits(t Target) Limits { return t.Limits.over(d.Limits).over(defaultLimits) }
+
+// of is the limit of a step of getting in.
+func (l Limits) of(op string) time.Duration {
+	switch op {
+	case opDial:
+		return l.Dial
+	case opHandshake:
+		return l.Handshake
+	}
+	return l.Auth
+}
+
+// phases is where an attempt to get in has got to. The context ends when the phase
+// that is under way takes longer than it may.
+type phases struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	limits Limits
+
+	mu    sync.Mutex
+	op    string
+	timer *time.Timer
+}
+
+func newPhases(ctx context.Context, l Limits) *phases {
+	p := &phases{limits: l}
+	p.ctx, p.cancel = context.WithCancelCause(ctx)
+	p.begin(opDial)
+	return p
+}
+
+// begin is enter with the lock held, or not needed yet.
+func (p *phases) begin(op string) {
+	limit := p.limits.of(op)
+	p.op = op
+	p.timer = time.AfterFunc(limit, func() { p.expire(op, limit) })
+}
+
+// enter begins a phase. After the end of the context the phase stays the one that
+// it ended in.
+func (p *phases) enter(op string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return
+	}
+	p.timer.Stop()
+	p.begin(op)
+}
+
+func (p *phases) expire(op string, limit time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.op == op {
+		p.cancel(fmt.Errorf("%w after %s", ErrTimeout, limit))
+	}
+}
+
+func (p *phases) current() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.op
+}
+
+func (p *phases) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer.Stop()
+	p.cancel(nil)
+}

@@ -1,0 +1,169 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport/keys"
+	"github.com/ccm-push/ccm-push/transport/knownhosts"
+)
+
+// A Scan is what a host has shown of its keys, each in a handshake of its own that
+// ended before any login.
+type Scan struct {
+	// Keys are the host's own, at most one of each type, as proven. They are
+	// without certificates.
+	Keys []ssh.PublicKey
+	// Known is the line that has one of them, or the authority that has certified
+	// one, FILE:LINE; "" if the host is new.
+	Known string
+	// Certificate is why the host's certificate proves nothing, although there is
+	// an authority for it; nil if that is not so.
+	Certificate error
+}
+
+// scannedTypes are the key types a host is asked for, one handshake each.
+var scannedTypes = [][]string{
+	{ssh.KeyAlgoED25519},
+	{ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521},
+	keys.Algorithms(ssh.KeyAlgoRSA),
+}
+
+// Scan asks a host for its keys, through its jump hosts, which are logged in to and
+// so must be known. Every error is a [HostError]; one that wraps
+// [ErrHostKeyChanged] or [ErrHostKeyRevoked] comes with the keys that were shown.
+func (d *Dialer) Scan(ctx context.Context, t Target) (Scan, error) {
+	known, err := d.openKnown(t)
+	if err != nil {
+		return Scan{}, t.fail(opHostKey, err, hintOf(err))
+	}
+	s, lacking := Scan{}, error(nil)
+	certified, err := d.scanCertificate(ctx, t, known, &s)
+	if err != nil || s.Known != "" {
+		return s, err
+	}
+	for _, algorithms := range scannedTypes {
+		key, err := d.scanKey(ctx, t, known, algorithms)
+		switch {
+		case lacksHostKey(err):
+			lacking = err
+			continue
+		case err != nil:
+			return Scan{}, err
+		}
+		s.Keys = append(s.Keys, keys.Plain(key))
+	}
+	switch {
+	case len(s.Keys) > 0:
+	case certified == nil:
+		return s, lacking
+	default:
+		s.Keys = []ssh.PublicKey{keys.Plain(certified)}
+	}
+	if s.Known, err = known.Judge(t.known(), s.Keys); err != nil {
+		return s, t.fail(opHostKey, err, trustHint(err))
+	}
+	return s, nil
+}
+
+// scanCertificate asks for a certificate if there is an authority for the host, and
+// notes which one has signed it, or why it is of no use.
+func (d *Dialer) scanCertificate(ctx context.Context, t Target, known *knownhosts.View, s *Scan) (ssh.PublicKey, error) {
+	if !known.HasAuthority(t.known()) {
+		return nil, nil
+	}
+	certificates := slices.DeleteFunc(known.Algorithms(t.known()), func(a string) bool { return !keys.IsCertificate(a) })
+	key, err := d.scanKey(ctx, t, known, certificates)
+	switch {
+	case lacksHostKey(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	cert, ok := key.(*ssh.Certificate)
+	if !ok {
+		return nil, t.fail(opHostKey, errors.New("no certificate was shown, though one was agreed on"), "")
+	}
+	where, err := known.Certified(t.known(), cert)
+	if errors.Is(err, ErrHostKeyRevoked) {
+		return nil, t.fail(opHostKey, err, "")
+	}
+	s.Known, s.Certificate = where, err
+	return key, nil
+}
+
+// scanKey does one handshake. Its error is a lacksHostKey if the host has no key
+// of these algorithms.
+func (d *Dialer) scanKey(ctx context.Context, t Target, known *knownhosts.View, algorithms []string) (ssh.PublicKey, error) {
+	l := &login{dialer: d, target: t, known: known, scan: algorithms}
+	client, err := d.patiently(ctx, t, func() (*Client, error) { return d.try(ctx, l.again()) })
+	if err == nil { // cannot be: the callback for the host key is always called
+		client.Close()
+		return nil, t.fail(opHandshake, errors.New("no host key was shown"), "")
+	}
+	if shown, ok := errors.AsType[*shownKey](err); ok {
+		return shown.key, nil
+	}
+	return nil, err
+}
+
+// A shownKey ends the handshake of a scan.
+type shownKey struct{ key ssh.PublicKey }
+
+func (*shownKey) Error() string { return "the scan is done" }
+
+func lacksHostKey(err error) bool {
+	disagreed, ok := errors.AsType[*ssh.AlgorithmNegotiationError](err)
+	return ok && disagreed.What == "host key"
+}
+
+// IsKnown reports whether known_hosts has a key or an authority for the host,
+// without asking it.
+func (d *Dialer) IsKnown(t Target) (bool, error) {
+	known, err := d.openKnown(t)
+	if err != nil {
+		return false, t.fail(opHostKey, err, hintOf(err))
+	}
+	return known.Knows(t.known()), nil
+}
+
+// TrustFile is the file that keys of the host are added to; "" if there is none.
+func (d *Dialer) TrustFile(t Target) string { return t.knownHosts(d.Home).Own }
+
+// Trusted is keys of a host that somebody vouches for.
+type Trusted struct {
+	Target Target
+	Keys   []ssh.PublicKey
+}
+
+// Trust adds keys to the known_hosts files of their hosts: to each file all of them
+// at once, with its lock held. A host that has become known in the meantime is left
+// alone. The errors are those of the hosts, in their order; they are nil for all if
+// everything was added.
+func (d *Dialer) Trust(ctx context.Context, hosts []Trusted) []error {
+	all := make([]knownhosts.Trusted, len(hosts))
+	for i, h := range hosts {
+		all[i] = knownhosts.Trusted{Host: h.Target.known(), Files: h.Target.knownHosts(d.Home), Keys: h.Keys}
+	}
+	errs := d.known.Trust(ctx, all)
+	for i, err := range errs {
+		if err != nil {
+			errs[i] = hosts[i].Target.fail(opHostKey, err, trustHint(err))
+		}
+	}
+	return errs
+}
+
+func trustHint(err error) string {
+	changed, ok := errors.AsType[*knownhosts.ChangedError](err)
+	switch {
+	case ok:
+		return changedHint(changed, "trust it")
+	case errors.Is(err, knownhosts.ErrNoFile):
+		return noOwnFile
+	}
+	return ""
+}

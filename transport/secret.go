@@ -1,0 +1,27 @@
+package transport
+
+import (
+	"fmt"
+	"log/slog"
+)
+
+// A Secret is bytes that are never shown: however it is printed, logged or
+// encoded, what comes out says only that it is one.
+type Secret struct{ bytes []byte }
+
+// NewSecret takes the bytes over: the caller must not change them.
+func NewSecret(b []byte) *Secret { return &Secret{bytes: b} }
+
+// Reveal gives the bytes to whoever has to send them. They must not be changed.
+func (s *Secret) Reveal() []byte { return s.bytes }
+
+const withheld = "(secret)"
+
+// Format implements [fmt.Formatter].
+func (Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, withheld) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (Secret) MarshalText() ([]byte, error) { return []byte(withheld), nil }
+
+// LogValue implements [slog.LogValuer].
+func (Secret) LogValue() slog.Value { return slog.StringValue(withheld) }
