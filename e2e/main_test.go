@@ -87,7 +87,7 @@ type run struct {
 // pushCommand is a call of ccm-push in a folder.
 func pushCommand(tb testing.TB, dir string, args ...string) *exec.Cmd {
 	tb.Helper()
-	cmd := exec.CommandContext(tb.Context(), programPath(tb, "ccm-push"), append([]string{"--module-dir", moduleDir(tb)}, args...)...)
+	cmd := exec.CommandContext(tb.Context(), programPath(tb, "ccm-push"), append([]string{"--module-dir", moduleDir(tb), "--ssh-config", "none"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir, "SSH_AUTH_SOCK=")
 	return cmd

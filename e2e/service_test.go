@@ -221,6 +221,8 @@ END
 sed 's/demo/dies/; s/sleep/false/' /etc/init.d/demo >/etc/init.d/dies
 printf '#!/sbin/openrc-run\nstart() { eerror "no secret here"; return 1; }\n' >/etc/init.d/broken
 chmod 755 /etc/init.d/*
+# OpenRC says started once there is a pid, which is not yet that of the command.
+begin() { rc-service demo start >/dev/null; until grep -q sleep /proc/$(cat /run/demo.pid)/cmdline; do :; done; }
 run() { echo "{\"type\":\"service\",\"properties\":{$1}}" | /ccm-module run $2 | sed 's/,"ns":[0-9]*//; s/.*"status"://' || true; }
 `
 
@@ -245,7 +247,7 @@ func TestServiceOnOpenRC(t *testing.T) {
 `,
 		},
 		{
-			"stop, and disable in all runlevels", `rc-service demo start >/dev/null; rc-update -q add demo default; rc-update -q add demo boot; run '"name":"demo","ensure":"stopped","enable":false'; run '"name":"demo","ensure":"stopped","enable":false'; rc-service demo status 2>&1 || true; ls /etc/runlevels/*/demo 2>/dev/null || echo none`,
+			"stop, and disable in all runlevels", `begin; rc-update -q add demo default; rc-update -q add demo boot; run '"name":"demo","ensure":"stopped","enable":false'; run '"name":"demo","ensure":"stopped","enable":false'; rc-service demo status 2>&1 || true; ls /etc/runlevels/*/demo 2>/dev/null || echo none`,
 			`"changed","check":false,"i":0,"message":"stopped and disabled","changes":[{"property":"ensure","have":"running","want":"stopped"},{"property":"enable","have":"true","want":"false"}]}
 "stable","check":false,"i":0}
  * status: stopped
@@ -253,7 +255,7 @@ none
 `,
 		},
 		{
-			"a process that is gone", `rc-service demo start >/dev/null; kill $(cat /run/demo.pid); while kill -0 $(cat /run/demo.pid) 2>/dev/null; do :; done; run '"name":"demo"'; run '"name":"demo"'; kill -0 $(cat /run/demo.pid) && echo alive`,
+			"a process that is gone", `begin; kill $(cat /run/demo.pid); while kill -0 $(cat /run/demo.pid) 2>/dev/null; do :; done; run '"name":"demo"'; run '"name":"demo"'; kill -0 $(cat /run/demo.pid) && echo alive`,
 			`"changed","check":false,"i":0,"message":"reset and started","changes":[{"property":"ensure","have":"crashed","want":"running"}]}
 "stable","check":false,"i":0}
 alive

@@ -54,13 +54,14 @@ func benchSim(b *testing.B, n int) {
 type sim struct {
 	testing.TB
 	cmd   *exec.Cmd
-	stdin io.Closer
+	stdin io.WriteCloser
 	says  *bufio.Reader
 }
 
-func startSim(tb testing.TB, dir string, hosts int) *sim {
+func startSim(tb testing.TB, dir string, hosts int, flags ...string) *sim {
 	tb.Helper()
-	s := &sim{TB: tb, cmd: exec.Command(programPath(tb, "simfleet"), "-hosts", strconv.Itoa(hosts), "-dir", dir, "-modules", moduleDir(tb))}
+	args := append([]string{"-hosts", strconv.Itoa(hosts), "-dir", dir, "-modules", moduleDir(tb)}, flags...)
+	s := &sim{TB: tb, cmd: exec.Command(programPath(tb, "simfleet"), args...)}
 	stdin, err := s.cmd.StdinPipe()
 	require.NoError(tb, err)
 	stdout, err := s.cmd.StdoutPipe()

@@ -25,7 +25,8 @@ type server struct {
 	user string
 }
 
-// startSSHD starts sshd; config is added to its configuration.
+// startSSHD starts sshd; config goes before the rest of its configuration, in which
+// the first word on something counts.
 func startSSHD(tb testing.TB, config string) *server {
 	tb.Helper()
 	program, err := exec.LookPath("sshd")
@@ -51,7 +52,7 @@ func startSSHD(tb testing.TB, config string) *server {
 	s.authorize(tb, "id")
 	s.know(tb, "known_hosts", "ed25519")
 	require.NoError(tb, os.Mkdir(s.path("home"), 0o700))
-	write(tb, s.path("sshd_config"), text+config)
+	write(tb, s.path("sshd_config"), config+text)
 	s.serve(tb, program)
 	return s
 }

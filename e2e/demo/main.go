@@ -112,7 +112,7 @@ func copySite(dir string) error {
 
 // show runs the commands of the demo and explains them.
 func show(ctx context.Context, program, dir string) error {
-	flags := lockFlags()
+	flags := append(lockFlags(), "--ssh-config=none") // the hosts are here, whatever ssh_config says
 	for _, step := range []struct{ why, command string }{
 		{"What would change? --check asks the hosts and changes nothing; --diff shows the texts.", "ccm-push -i hosts.yaml --check --diff site.yaml"},
 		{"Do it.", "ccm-push -i hosts.yaml site.yaml"},

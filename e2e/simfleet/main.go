@@ -3,10 +3,11 @@
 // resource as it shall be, without looking. One process serves them all on some
 // ports of the loopback, so that what they cost can be told apart.
 //
-//	simfleet -hosts N -dir DIR -modules DIR
+//	simfleet -hosts N -dir DIR -modules DIR [-hold]
 //
 // DIR gets hosts.yaml, the keys it names, and a "ready" line is printed. The
 // fleet ends with its standard input, and says then what processor time it took.
+// With -hold no host reports its last resource before a line is read there.
 package main
 
 import (
@@ -42,14 +43,15 @@ func main() {
 	hosts := flag.Int("hosts", 1000, "how many hosts there are")
 	dir := flag.String("dir", "", "`folder` for the inventory and keys")
 	programs := flag.String("modules", "", "`folder` with the host programs that the controller sends")
+	hold := flag.Bool("hold", false, "keep the last result back until a line is read")
 	flag.Parse()
-	if err := run(*hosts, *dir, *programs); err != nil {
+	if err := run(*hosts, *dir, *programs, *hold); err != nil {
 		fmt.Fprintln(os.Stderr, "simfleet:", err)
 		os.Exit(1)
 	}
 }
 
-func run(hosts int, dir, programs string) error {
+func run(hosts int, dir, programs string, hold bool) error {
 	list, err := builds.Load(programs)
 	if err != nil {
 		return err
@@ -57,7 +59,10 @@ func run(hosts int, dir, programs string) error {
 	if len(list) == 0 {
 		return errors.New("no host programs, so no build id to greet with")
 	}
-	f := &fleet{build: list[0].ID}
+	f := &fleet{build: list[0].ID, released: make(chan struct{})}
+	if !hold {
+		close(f.released)
+	}
 	known, err := f.keys(dir)
 	if err != nil {
 		return err
@@ -73,7 +78,14 @@ func run(hosts int, dir, programs string) error {
 		return err
 	}
 	fmt.Println("ready")
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+	stdin := bufio.NewReader(os.Stdin)
+	if hold {
+		if _, err := stdin.ReadString('\n'); err != nil {
+			return err
+		}
+		close(f.released)
+	}
+	if _, err := io.Copy(io.Discard, stdin); err != nil {
 		return err
 	}
 	var use syscall.Rusage
@@ -86,9 +98,10 @@ func run(hosts int, dir, programs string) error {
 
 // A fleet is what all hosts have in common.
 type fleet struct {
-	build   string
-	config  *ssh.ServerConfig
-	greeted atomic.Int64
+	build    string
+	config   *ssh.ServerConfig
+	greeted  atomic.Int64
+	released chan struct{} // closed when last results may be reported
 }
 
 // keys makes the key of the hosts and that of the one who may log in, and gives
@@ -217,7 +230,11 @@ func (f *fleet) program(channel ssh.Channel, command string) {
 		case m.Ping != nil:
 			err = conn.Send(&modules.Message{Pong: &modules.Empty{}})
 		case m.Catalog != nil:
-			err = conn.Send(stable(m.Catalog)...)
+			all := stable(m.Catalog)
+			if err = conn.Send(all[:len(all)-2]...); err == nil {
+				<-f.released
+				err = conn.Send(all[len(all)-2:]...)
+			}
 		}
 		if err != nil {
 			return

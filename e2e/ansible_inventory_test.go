@@ -1,0 +1,48 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/kballard/go-shellquote"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+)
+
+var updateAnswers = flag.Bool("update", false, "write what Ansible answers anew")
+
+// recordedFolder has an inventory of every kind, and recorded.txtar, what Ansible
+// says about it. The tests of cmd/ccm-push compare that with what ccm-push says.
+const recordedFolder = "../cmd/ccm-push/testdata/ansible"
+
+// TestRecordedAnswers asks Ansible's own tools again.
+func TestRecordedAnswers(t *testing.T) {
+	file := filepath.Join(recordedFolder, "recorded.txtar")
+	recorded, err := txtar.ParseFile(file)
+	require.NoError(t, err)
+	var commands [][]string
+	for _, f := range recorded.Files {
+		words, err := shellquote.Split(f.Name)
+		require.NoError(t, err, f.Name)
+		commands = append(commands, words)
+	}
+	for i, a := range ansibleAnswers(t, recordedFolder, commands) {
+		text := a.Stdout
+		if a.Code != 0 {
+			text = fmt.Sprintf("exit status %d\n", a.Code)
+		}
+		if *updateAnswers {
+			recorded.Files[i].Data = []byte(text)
+			continue
+		}
+		require.Equal(t, string(recorded.Files[i].Data), text, recorded.Files[i].Name)
+	}
+	if *updateAnswers {
+		require.NoError(t, os.WriteFile(file, txtar.Format(recorded), 0o644))
+	}
+}

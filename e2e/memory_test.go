@@ -1,0 +1,137 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules/builds"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// Bounds of what the controller holds for one host: while it is connected and in
+// the middle of its catalog, and when it is done.
+const (
+	maxConnected = 150 << 10 // bytes
+	maxFinished  = 2 << 10   // bytes: its counts, for the summary, and its part of what is remembered for all
+)
+
+// TestMemoryPerHost has a thousand simulated hosts connected at once, all of them
+// waiting in the middle of W30, and counts what is live in the controller then.
+func TestMemoryPerHost(t *testing.T) {
+	const hosts = 1000
+	m := newMemoryWatch(t, hosts, "-hold")
+	m.run(hosts)
+	per := (m.connected - m.before) / hosts
+	t.Logf("%d bytes for each host that is connected", per)
+	require.Less(t, per, int64(maxConnected))
+}
+
+// TestMemoryOfFinishedHosts counts what is live when all but a few hosts have come
+// and gone.
+func TestMemoryOfFinishedHosts(t *testing.T) {
+	const hosts = 2000
+	m := newMemoryWatch(t, hosts)
+	m.run(32)
+	per := (m.finished - m.before) / hosts
+	t.Logf("%d bytes for each host that is done", per)
+	require.Less(t, per, int64(maxFinished))
+}
+
+// A memoryWatch is a run of W30 on simulated hosts, and a reporter that measures:
+// when every host has all but one of its results, upon which it lets them go on, and
+// when all are done.
+type memoryWatch struct {
+	*testing.T
+	fleet                       *sim
+	runner                      *playbooks.Runner
+	hosts, results              int
+	before, connected, finished int64 // bytes that are live
+}
+
+func newMemoryWatch(t *testing.T, hosts int, flags ...string) *memoryWatch {
+	require.NoError(t, raiseFileLimit())
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/w30")))
+	m := &memoryWatch{T: t, hosts: hosts, fleet: startSim(t, dir, hosts, flags...)}
+	m.runner = simRunner(t, dir, m)
+	return m
+}
+
+// run has so many hosts connected at once.
+func (m *memoryWatch) run(forks int) {
+	m.runner.Options.Forks = forks
+	m.before = live()
+	summary, err := m.runner.Run(m.Context(), nil)
+	require.NoError(m, err)
+	require.Equal(m, m.hosts, summary.Totals.Hosts.OK)
+}
+
+// Report implements [events.Reporter].
+func (m *memoryWatch) Report(e events.Event) {
+	switch e.(type) {
+	case events.Result:
+		if m.results++; m.results == m.hosts*(resources-1) {
+			m.connected = live()
+			fmt.Fprintln(m.fleet.stdin, "go on") // those that are not held do not listen
+		}
+	case events.Summary:
+		m.finished = live()
+	}
+}
+
+// resources is how many there are in W30.
+const resources = 30
+
+// live is the memory in use, heap and stacks, without garbage, in bytes.
+func live() int64 {
+	// The second collection gives back what pools held through the first.
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+// simRunner makes a runner of W30 for a simulated fleet.
+func simRunner(tb testing.TB, dir string, reporter events.Reporter) *playbooks.Runner {
+	tb.Helper()
+	inv, err := inventory.Load(tb.Context(), []string{filepath.Join(dir, "hosts.yaml")}, inventory.Options{})
+	require.NoError(tb, err)
+	plays, err := manifest.Load([]string{filepath.Join(dir, "site.yaml")}, builtin.Types())
+	require.NoError(tb, err)
+	programs, err := builds.Load(moduleDir(tb))
+	require.NoError(tb, err)
+	tally := &events.Tally{}
+	r := &playbooks.Runner{
+		Inventory: inv, Plays: plays, Dialer: &transport.Dialer{Home: dir}, BuildID: programs[0].ID,
+		Connect:  playbooks.Connect{Warn: func(text string) { tb.Log(text) }},
+		Options:  playbooks.Options{Run: "run1", Holder: "tester"},
+		Tally:    tally,
+		Events:   events.NewStream("run1", time.Now, tally, reporter),
+		Now:      time.Now,
+		NewNonce: rand.Text,
+	}
+	tb.Cleanup(func() { r.Dialer.Close() })
+	for _, b := range programs {
+		if !b.Full {
+			r.Builds = append(r.Builds, transport.Build{
+				OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed, CompressedSize: b.CompressedSize,
+			})
+		}
+	}
+	return r
+}
