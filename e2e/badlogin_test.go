@@ -31,7 +31,7 @@ func TestBadLogins(t *testing.T) {
 	}
 	refused := func(offered, user string) string {
 		return unreachable(at, "authenticate AT: authentication refused: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain\n"+
-			"    hint: offered "+offered+" as "+user+"; check authorized_keys on the host", "authentication refused")
+			"    hint: offered "+offered+" as "+user+"; check authorized_keys on the host; it would take a password (-k)", "authentication refused")
 	}
 	closed := freePort(t)
 
