@@ -99,7 +99,7 @@ func (b *builder) section(g *Group, key, value *yamlpos.Node) {
 		}
 	case "vars":
 		if b.isMap(key.Text, value) {
-			b.groupVars(g, value)
+			b.groupVars(g, value, connectBesideVars)
 		}
 	case "connect":
 		if b.isMap(key.Text, value) {

@@ -189,7 +189,7 @@ func (r *iniReader) variable(raw, line string, start int) {
 	r.groupVars(r.group, &yamlpos.Node{
 		File: r.file, Line: key.Line, Column: key.Column,
 		Kind: yamlpos.Map, Pairs: []yamlpos.Pair{{Key: key, Value: python.Literal(at, strings.TrimSpace(value))}},
-	})
+	}, connectNowhere)
 }
 
 // host takes a line with a host, or a range of them, and variables.

@@ -48,7 +48,7 @@ func (b *builder) scriptGroup(key, body *yamlpos.Node) (hosts []*yamlpos.Node) {
 		b.errs.Add(body.Errorf("", "group %s must be a map or a list of hosts, not %s", key.Text, body.Describe()))
 		return nil
 	case len(body.Pairs) > 0 && !slices.ContainsFunc(scriptKeys, func(k string) bool { return body.Get(k) != nil }):
-		b.groupVars(g, body)
+		b.groupVars(g, body, connectNowhere)
 		return b.scriptHosts(g, &yamlpos.Node{Kind: yamlpos.List, Items: []*yamlpos.Node{key}})
 	}
 	for _, p := range body.Pairs {
@@ -59,7 +59,7 @@ func (b *builder) scriptGroup(key, body *yamlpos.Node) (hosts []*yamlpos.Node) {
 			b.scriptChildren(g, p.Key, p.Value)
 		case "vars":
 			if b.isMap("vars", p.Value) {
-				b.groupVars(g, p.Value)
+				b.groupVars(g, p.Value, connectNowhere)
 			}
 		default:
 			b.errs.Add(p.Key.Errorf("below a group stand hosts, children and vars", "unknown key %q", p.Key.Text))

@@ -51,7 +51,7 @@ func checkSecret(name string, n *yamlpos.Node) error {
 	case n.Text == "":
 		return n.Errorf("remove it, or leave the value away to take one away", "%s is empty", name)
 	case strings.Contains(n.Text, "{{") && !n.Plain:
-		return n.Errorf("connection values are read before anything is evaluated; in YAML !unsafe before a password makes it mean itself, and passwords can be asked for with -k and -K", "%s cannot be an expression", name)
+		return n.Errorf(`connection values are read before anything is evaluated; in YAML !unsafe before a password makes it mean itself, passwords can be asked for with -k and -K, and a second -i SCRIPT may print those of a group, such as {"db":{"vars":{"ansible_become_password":"…"}}} (from ansible-vault view, say)`, "%s cannot be an expression", name)
 	case strings.ContainsFunc(n.Text, unicode.IsControl):
 		return n.Errorf("", "%s has a control character", name)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/nodeset"
@@ -193,8 +194,8 @@ func (m *matcher) reason(term string) string {
 	if strings.HasPrefix(term, "~") {
 		return "a regex is matched from the start of the name: write ~.*" + strings.TrimPrefix(term[1:], "^") + " to find it anywhere"
 	}
-	if term == "localhost" || term == "127.0.0.1" || term == "::1" {
-		return "this machine is only known if the inventory lists it"
+	if slices.Contains(localNames, term) {
+		return "this machine is only known if the inventory lists it, or with --allow-implicit-localhost"
 	}
 	if host, port := splitPort(term); port != "" && m.inv.hostOf[host] != nil {
 		return "leave the port away: it belongs into the inventory"

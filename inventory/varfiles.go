@@ -184,7 +184,7 @@ func (b *builder) varFile(in varFolder, path string, ofGroup bool) (l layer) {
 	if bytes.HasPrefix(data, []byte("$ANSIBLE_VAULT;")) {
 		b.errs.Add(&yamlpos.Error{
 			File: path, Line: 1, Column: 1, Msg: "the file is encrypted by ansible-vault, which is not read",
-			Hint: "give secrets with -k, -K or -e @FILE",
+			Hint: `decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {"db":{"vars":{"ansible_become_password":"…"}}} (from ansible-vault view, say), and -e @FILE gives variables`,
 		})
 		return l
 	}

@@ -207,7 +207,7 @@ func TestConnectionsInVarFiles(t *testing.T) {
 }
 
 func TestVarFileErrors(t *testing.T) {
-	const encrypted = "the file is encrypted by ansible-vault, which is not read\n  hint: give secrets with -k, -K or -e @FILE"
+	const encrypted = "the file is encrypted by ansible-vault, which is not read\n  hint: decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @FILE gives variables"
 	hosts := "web: {hosts: {h: }}"
 	for _, tt := range []struct {
 		name  string
@@ -215,7 +215,7 @@ func TestVarFileErrors(t *testing.T) {
 		want  string // DIR stands for the folder
 	}{
 		{"vault", files{"group_vars/web": "$ANSIBLE_VAULT;1.1;AES256\n3132\n"}, "DIR/group_vars/web:1:1: " + encrypted},
-		{"vault tag", files{"host_vars/h.yml": "x: !vault |\n  $ANSIBLE_VAULT;1.1\n"}, "DIR/host_vars/h.yml:1:4: tag !vault is not supported\n  hint: values encrypted by ansible-vault cannot be read yet"},
+		{"vault tag", files{"host_vars/h.yml": "x: !vault |\n  $ANSIBLE_VAULT;1.1\n"}, "DIR/host_vars/h.yml:1:4: tag !vault is not supported\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say)"},
 		{"list", files{"host_vars/h": "- a\n"}, "DIR/host_vars/h:1:1: a file of variables is a map, not a list\n  hint: write a map: name: value"},
 		{"two documents", files{"host_vars/h": "a: 1\n---\nb: 1\n"}, "DIR/host_vars/h:3:1: a file of variables is one document, not 2\n  hint: remove the --- between them"},
 		{"syntax", files{"host_vars/h": "a: [1\n"}, "DIR/host_vars/h:1: did not find expected ',' or ']'\n  hint: check the indentation of this line and the quotes and brackets before it"},

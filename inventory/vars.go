@@ -87,11 +87,37 @@ func (b *builder) variables(l *layer, n *yamlpos.Node) {
 	}
 }
 
-func (b *builder) groupVars(g *Group, n *yamlpos.Node) {
+// groupVars takes the variables of a group. connectHint is for a connect map that
+// stands among them, where it would be a variable that nobody reads.
+func (b *builder) groupVars(g *Group, n *yamlpos.Node, connectHint string) {
+	for _, p := range n.Pairs {
+		if p.Key.Text == "connect" {
+			b.connectVariable(p, connectHint)
+		}
+	}
 	if priority := n.Get(priorityKey); priority != nil {
 		g.Priority = b.priority(priority)
 	}
 	b.variables(&g.layer, withoutPriority(n))
+}
+
+const (
+	connectBesideVars = "connect: stands beside vars:, not in it; a variable of yours needs another name"
+	connectNowhere    = "a group says it here with ansible_user, ansible_become and the like; a variable of yours needs another name"
+)
+
+// connectVariable refuses a map with nothing but keys of a connect map, and warns of
+// one that has other keys too: {host: db, port: 5432} may well be a variable.
+func (b *builder) connectVariable(p yamlpos.Pair, hint string) {
+	known := func(p yamlpos.Pair) bool { return slices.Contains(connectKeys, p.Key.Text) }
+	other := func(p yamlpos.Pair) bool { return !known(p) }
+	switch {
+	case p.Value.Kind != yamlpos.Map || len(p.Value.Pairs) == 0:
+	case !slices.ContainsFunc(p.Value.Pairs, other):
+		b.errs.Add(p.Key.Errorf(hint, "connect as a variable would say nothing about how hosts are reached"))
+	case slices.ContainsFunc(p.Value.Pairs, known):
+		b.notes.add(p.Key, "connect is a variable here, and says nothing about how hosts are reached; %s", hint)
+	}
 }
 
 // withoutPriority leaves out what is a property of the group and no variable.
@@ -152,8 +178,8 @@ type notes struct {
 
 func (n *notes) list() []string {
 	if n.templates > 0 {
-		n.warnings = append(n.warnings, fmt.Sprintf("%s: a variable of the inventory is a value: {{ in it stays as it is, here and in %d others; write the expression into the manifest's data",
-			n.templateAt.Pos(), n.templates-1))
+		n.warnings = append(n.warnings, fmt.Sprintf("%s: a variable of the inventory is a value: {{ in it stays as it is%s; write the expression into the manifest's data",
+			n.templateAt.Pos(), hereAndIn(n.templates-1)))
 	}
 	if n.at == nil {
 		return n.warnings
@@ -161,6 +187,16 @@ func (n *notes) list() []string {
 	slices.Sort(n.ignored)
 	names := strings.Join(slices.Compact(n.ignored), ", ")
 	return append(n.warnings, fmt.Sprintf("%s: ignored, as no host needs Python or a setting of its shell: %s", n.at.Pos(), names))
+}
+
+func hereAndIn(others int) string {
+	switch others {
+	case 0:
+		return ""
+	case 1:
+		return ", here and in 1 other"
+	}
+	return fmt.Sprintf(", here and in %d others", others)
 }
 
 // expressions notes values that Ansible would render.

@@ -3,6 +3,7 @@ package inventory
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,6 +56,30 @@ func TestVarsAreFresh(t *testing.T) {
 	h := load(t, "all: {vars: {d: {a: 1}}, hosts: {h: }}").Host("h")
 	h.Vars()["d"].(map[string]any)["a"] = "changed"
 	require.Equal(t, map[string]any{"d": map[string]any{"a": int64(1)}}, h.Vars())
+}
+
+// TestVariableConnect is about variables of groups that cannot be mistaken for a
+// map that says how hosts are reached.
+func TestVariableConnect(t *testing.T) {
+	for value, want := range map[string]any{
+		"https://db.example.com":         "https://db.example.com",
+		"{}":                             map[string]any{},
+		"[user]":                         []any{"user"},
+		"{retries: 3}":                   map[string]any{"retries": int64(3)},
+		"{user: x, database: {size: 5}}": map[string]any{"user": "x", "database": map[string]any{"size": int64(5)}},
+		"{port: 5432, host: db}":         map[string]any{"port": int64(5432), "host": "db"},
+	} {
+		inv := load(t, "all: {vars: {connect: "+value+"}, hosts: {h: }}")
+		h := inv.Host("h")
+		require.Equal(t, map[string]any{"connect": want}, h.Vars(), value)
+		require.Empty(t, h.Connection().User, value)
+		if strings.HasPrefix(value, "{user") || strings.HasPrefix(value, "{port") {
+			require.Equal(t, []string{"hosts.yml:1:14: connect is a variable here, and says nothing about how hosts are reached; " +
+				"connect: stands beside vars:, not in it; a variable of yours needs another name"}, inv.Warnings())
+		} else {
+			require.Empty(t, inv.Warnings(), value)
+		}
+	}
 }
 
 func TestWarnings(t *testing.T) {
@@ -166,4 +191,9 @@ func TestExpressionsInVariablesAreWarnedOf(t *testing.T) {
 	inv := load(t, "all:\n  vars: {a: x, b: {c: [\"{{ a }}\", \"{% if %}\"]}}\n  hosts: {h: {d: \"{{ a }}\"}}\n")
 	require.Equal(t, []string{"hosts.yml:2:24: a variable of the inventory is a value: {{ in it stays as it is, here and in 2 others; write the expression into the manifest's data"}, inv.Warnings())
 	require.Equal(t, "{{ a }}", inv.Host("h").Vars()["d"])
+
+	for vars, where := range map[string]string{`{a: "{{ b }}"}`: "", `{a: "{{ b }}", c: "{{ b }}"}`: ", here and in 1 other"} {
+		inv := load(t, "all: {vars: "+vars+"}\n")
+		require.Equal(t, []string{"hosts.yml:1:17: a variable of the inventory is a value: {{ in it stays as it is" + where + "; write the expression into the manifest's data"}, inv.Warnings())
+	}
 }

@@ -205,9 +205,9 @@ var patternErrors = []struct {
 	{"web[1-2]", `pattern "web[1-2]": selects no host: "web[1-2]" matches no host or group
   hint: by index it would be web[1:2]`, true},
 	{"localhost", `pattern "localhost": selects no host: "localhost" matches no host or group
-  hint: this machine is only known if the inventory lists it`, true},
+  hint: this machine is only known if the inventory lists it, or with --allow-implicit-localhost`, true},
 	{"::1", `pattern "::1": selects no host: "::1" matches no host or group
-  hint: this machine is only known if the inventory lists it`, true},
+  hint: this machine is only known if the inventory lists it, or with --allow-implicit-localhost`, true},
 
 	{"web[9]", `pattern "web[9]": the index is past the end
   hint: there are 4 hosts, with the indexes 0 to 3`, false},

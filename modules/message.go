@@ -7,6 +7,10 @@ import (
 	"time"
 )
 
+// RunInterrupted ends the error of a resource that was killed, whatever for: the host
+// program is not told why.
+const RunInterrupted = "the run was interrupted"
+
 // A Message is one value of the stream between controller and host program.
 // Exactly one field is set. Both ends are the same build, so there are no
 // versions.

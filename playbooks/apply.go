@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -178,7 +179,8 @@ func (a *answers) result(r *modules.Result) error {
 	a.seen[r.Index] = true
 	a.told++
 	if a.overdue != nil && r.Status == modules.Failed {
-		r.Error = fmt.Sprintf("%v: %s", a.overdue, r.Error)
+		// The host only knows that it was told to kill, not that it was for the time.
+		r.Error = a.overdue.Error() + strings.TrimSuffix(": "+r.Error, ": "+modules.RunInterrupted)
 	}
 	a.emit(r)
 	return nil

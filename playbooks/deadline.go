@@ -21,7 +21,8 @@ const NoDeadline = time.Duration(math.MaxInt64)
 // which are [transport.Limits]. 0 means the default, [NoDeadline] no limit.
 type Deadlines struct {
 	// Start is how long the host program may take until it has greeted, which
-	// includes the facts; 0 means 30s. Sending it does not count, but must move.
+	// includes the facts; 0 means 30s, and for escalation 2m until it asks and 2m once
+	// it has the password. Sending it does not count, but must move.
 	Start time.Duration
 	// Facts is how long each collector may take on the host; 0 means 2s. What is not
 	// there by then is missing, and said to be.
@@ -46,6 +47,17 @@ func (d Deadlines) start() time.Duration {
 		return NoDeadline
 	}
 	return start + d.Facts
+}
+
+// escalated has a start that was given bound escalation as well, in which 2 minutes
+// to ask, and as many once there is the password, are else allowed.
+func (d Deadlines) escalated(b *transport.Become) *transport.Become {
+	if b == nil || d.Start == 0 {
+		return b
+	}
+	bounded := *b
+	bounded.Timeout = d.start()
+	return &bounded
 }
 
 // wanted is the argument of the host program that names the collectors and, unless

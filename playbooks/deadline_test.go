@@ -89,6 +89,24 @@ func TestResourceDeadline(t *testing.T) {
 		require.Equal(t, events.Rest{NotReached: 1, Next: "exec#last"}, r.err.(*phaseError).rest)
 		require.Equal(t, 110*time.Second, r.took)
 	})
+	t.Run("a host that only knows that it was told to kill", func(t *testing.T) {
+		r := runTimed(t, three(), func(p *puppet) {
+			require.NotNil(t, p.hears(t, time.Time{}).Catalog)
+			require.NotNil(t, p.hears(t, time.Time{}).Kill)
+			p.conn.Send(result(0, modules.Failed, `command: "a" was killed: the run was interrupted`), &modules.Message{Done: &modules.Done{Stopped: true}})
+			io.Copy(io.Discard, p.in)
+		})
+		require.Equal(t, []string{`a failed exec#a took longer than 1m: command: "a" was killed`}, r.results)
+	})
+	t.Run("a host that says nothing else than that", func(t *testing.T) {
+		r := runTimed(t, three(), func(p *puppet) {
+			require.NotNil(t, p.hears(t, time.Time{}).Catalog)
+			require.NotNil(t, p.hears(t, time.Time{}).Kill)
+			p.conn.Send(result(0, modules.Failed, "the run was interrupted"), &modules.Message{Done: &modules.Done{Stopped: true}})
+			io.Copy(io.Discard, p.in)
+		})
+		require.Equal(t, []string{"a failed exec#a took longer than 1m"}, r.results)
+	})
 	t.Run("a host that answers pings and nothing else", func(t *testing.T) {
 		r := runTimed(t, three(), func(p *puppet) {
 			for p.hears(t, time.Time{}) != nil {
@@ -223,4 +241,15 @@ func TestHostTimeEndsWhatIsUnderWay(t *testing.T) {
 	require.Equal(t, []string{"play site 1/1: web1", "web1 failed in deadline", "web1 done: failed"}, w.run(t))
 	_, text := w.recorded.failure("web1")
 	require.Equal(t, "the host took longer than 3s; it was at: start", text)
+}
+
+// TestStartTimeBoundsEscalation has a host that says nothing when it is to become root.
+func TestStartTimeBoundsEscalation(t *testing.T) {
+	hosts := map[string]*sshtest.Server{"web1": sshtest.Start(t, sshtest.Shell("/bin/sh", "-c", "exec sleep 1000"))}
+	w := newWorld(t, hosts, "ccm: {resources: [{exec: [{\"true\": }]}]}").fake(t)
+	w.Connect.Become = true
+	w.Options.Deadlines = Deadlines{Start: time.Second, Host: 10 * time.Second}
+	require.Equal(t, []string{"play site 1/1: web1", "web1 failed in start", "web1 done: failed"}, w.run(t))
+	_, text := w.recorded.failure("web1")
+	require.Contains(t, text, "timed out after 1s")
 }

@@ -35,7 +35,8 @@ func (r *Runner) hostFootprint(ctx context.Context, h *inventory.Host, remove bo
 		users = append(users, b)
 	}
 	for _, b := range users {
-		f, err := client.Footprint(ctx, transport.FootprintRequest{Nonce: r.NewNonce(), Become: b, Remove: remove})
+		d := r.Options.Deadlines
+		f, err := client.Footprint(ctx, transport.FootprintRequest{Nonce: r.NewNonce(), Become: d.escalated(b), Remove: remove, Timeout: d.Start})
 		if err != nil {
 			answer.Err = failure("", h.Name, err)
 			return answer

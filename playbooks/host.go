@@ -339,7 +339,7 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 	nonce := r.NewNonce()
 	wanted := r.Options.Deadlines.wanted(collectors)
 	process, err := client.StartModule(ctx, transport.Start{
-		Nonce: nonce, Greeting: modules.Greeting(nonce), Facts: wanted, Builds: builds, Become: become,
+		Nonce: nonce, Greeting: modules.Greeting(nonce), Facts: wanted, Builds: builds, Become: r.Options.Deadlines.escalated(become),
 		Timeout: r.Options.Deadlines.start(),
 	})
 	if err != nil {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
@@ -81,12 +81,13 @@ func compileAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Hos
 	return errs.Err()
 }
 
-// onHosts names a few hosts.
+// onHosts names hosts, as many as do not hide the error.
 func onHosts(hosts []string) string {
-	const few = 3
+	const width = 60
 	slices.Sort(hosts)
-	text := " (on " + strings.Join(hosts[:min(few, len(hosts))], ", ")
-	if more := len(hosts) - few; more > 0 {
+	pattern, more := events.Fold(hosts, width)
+	text := " (on " + pattern
+	if more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text + ")"

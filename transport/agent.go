@@ -109,7 +109,21 @@ func (a *agentList) offers(ctx context.Context, socket string) (offers []offer, 
 			return sig, err
 		}}))
 	}
-	return offers, a.remark
+	return distinct(offers), a.remark
+}
+
+// distinct adds the fingerprint to names that several keys have.
+func distinct(offers []offer) []offer {
+	count := make(map[string]int)
+	for _, o := range offers {
+		count[o.name]++
+	}
+	for i, o := range offers {
+		if count[o.name] > 1 {
+			offers[i].name += " " + ssh.FingerprintSHA256(keys.Plain(o.PublicKey()))
+		}
+	}
+	return offers
 }
 
 // has reports whether the agent holds a key.

@@ -103,7 +103,9 @@ var complaint = regexp.MustCompile(`^[ \r]*(su|doas|sudo|(/usr/bin/)?env|(/bin/)
 
 // ends reports whether nothing can ask any more.
 func (a *asker) ends() bool {
-	a.over = a.over || bytes.Contains(a.recent, a.begun)
+	if bytes.Contains(a.recent, a.begun) {
+		a.over, a.announced = true, true
+	}
 	return a.over
 }
 
@@ -113,6 +115,17 @@ func (a *asker) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over, a.recent = true, nil
+}
+
+// reached reports whether the method has been announced, rather than the login shell
+// have kept it from being run.
+func (a *asker) reached() bool {
+	if a == nil {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.announced
 }
 
 // asked is how often there was a prompt, and whether one could not be answered.

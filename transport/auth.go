@@ -28,10 +28,11 @@ type authRecord struct {
 	allowed []string // methods the host accepts, if it said so
 	tried   []string // methods that are over: failed, or of no further use
 	partial int      // methods that the host was content with, asking for another
-	banner  string   // what the host said before the login, quoted
+	banner  string   // what the host said last before the login, quoted
 
 	arranged bool     // the keys were put in order
 	offers   []offer  // keys to ask about, less those that have been accepted
+	held     int      // how many keys more there are than a host may be asked about
 	asked    []offer  // keys that the host was asked about
 	remarks  []string // why keys are missing among them
 	signed   string   // id of the key that was used last
@@ -91,15 +92,15 @@ func (l *login) accepted(method string) {
 // maxBanner is how much a host may say before the login, in bytes.
 const maxBanner = 64 << 10
 
-// heardBanner keeps the beginning of what the host says before the login (RFC
-// 4252, 5.4).
+// heardBanner keeps the beginning of what the host says last before the login (RFC
+// 4252, 5.4): first comes what it says to everybody, and then why it refuses.
 func (l *login) heardBanner(text string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(text) > maxBanner {
 		return fmt.Errorf("its banner is longer than %d KiB", maxBanner>>10)
 	}
-	if text = strings.TrimSpace(text); l.auth.banner == "" && text != "" {
+	if text = strings.TrimSpace(text); text != "" {
 		l.auth.banner = shortQuote(text)
 	}
 	return nil
@@ -124,11 +125,11 @@ func (l *login) remember() {
 
 // authError explains a login that the host ended.
 func (l *login) authError(err error) error {
-	if isHangUp(err) {
-		return l.target.fail(opAuthenticate, hangUp(err), "")
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if isHangUp(err) {
+		return l.target.fail(opAuthenticate, hangUp(err), l.auth.said())
+	}
 	if err = withoutHandshake(err); l.auth.isExpiry(err) {
 		hint := fmt.Sprintf("that of %s has expired: change it with %s", l.target.User, l.target.sshCommand())
 		return l.target.fail(opAuthenticate, fmt.Errorf("%w: the host wants a new password", ErrAuth), hint)
@@ -146,10 +147,12 @@ func (a *authRecord) hint(t Target) string {
 		for i, o := range a.asked {
 			names[i] = o.name
 		}
-		parts = append(parts, fmt.Sprintf("offered %s as %s; check authorized_keys on the host", strings.Join(names, ", "), t.User))
-		if left := len(a.offers) - len(a.asked); left > 0 && a.partial == 0 {
-			parts = append(parts, fmt.Sprintf("it ended the login before it was asked about %d more (sshd_config: MaxAuthTries): name the right key with private_key", left))
+		next := "check authorized_keys on the host"
+		if left := len(a.offers) - len(a.asked) + a.held; left > 0 && a.partial == 0 {
+			next = fmt.Sprintf("%d more were not offered, since a host allows only so many (sshd_config: MaxAuthTries): "+
+				"name the right key with private_key, or with IdentityFile and IdentitiesOnly in ssh_config", left)
 		}
+		parts = append(parts, fmt.Sprintf("offered %s as %s; %s", strings.Join(names, ", "), t.User, next))
 	case a.allowed != nil && !slices.Contains(a.allowed, methodPublicKey):
 		if a.wantsPassword() {
 			break
@@ -162,10 +165,18 @@ func (a *authRecord) hint(t Target) string {
 	if t.Methods != nil {
 		parts = append(parts, "nothing but "+strings.Join(t.Methods, ", ")+" may be tried")
 	}
-	if a.banner != "" {
-		parts = append(parts, "the host said "+a.banner)
+	if said := a.said(); said != "" {
+		parts = append(parts, said)
 	}
 	return strings.Join(append(parts, a.remarks...), "; ")
+}
+
+// said is what the host said last before the login; "" if nothing.
+func (a *authRecord) said() string {
+	if a.banner == "" {
+		return ""
+	}
+	return "the host said " + a.banner
 }
 
 // uses reports whether a method may be tried.

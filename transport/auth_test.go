@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -164,6 +165,22 @@ func TestAgent(t *testing.T) {
 		target.User = "nobody"
 		err := dialOnce(t, &Dialer{AgentSocket: socket}, target)
 		require.Equal(t, `offered agent key "me@laptop", agent key "other" as nobody; check authorized_keys on the host`, err.(*HostError).Hint)
+	})
+	t.Run("it has more keys than a host may be asked about", func(t *testing.T) {
+		var all []agent.AddedKey
+		var names []string
+		for i := range 8 {
+			key := keyPair(t, filepath.Join(dir, fmt.Sprint("k", i)), "")
+			all = append(all, agent.AddedKey{PrivateKey: key, Comment: "me@laptop"})
+			if i < maxOffers {
+				names = append(names, `agent key "me@laptop" `+ssh.FingerprintSHA256(publicOf(t, key)))
+			}
+		}
+		target := targetOf(srv)
+		target.PrivateKeys = nil
+		err := dialOnce(t, &Dialer{AgentSocket: startAgent(t, all...)}, target)
+		require.Equal(t, "offered "+strings.Join(names, ", ")+" as deploy; 2 more were not offered, since a host allows only so many (sshd_config: MaxAuthTries): "+
+			"name the right key with private_key, or with IdentityFile and IdentitiesOnly in ssh_config", err.(*HostError).Hint)
 	})
 	t.Run("it is not there", func(t *testing.T) {
 		target := targetOf(srv)

@@ -101,10 +101,14 @@ func (c *Client) alive(patience time.Duration) bool {
 // own, so that closing it ends every wait even if the jump host does not answer.
 func (c *Client) dialThrough(ctx context.Context, addr string) (net.Conn, error) {
 	far, err := c.ssh.DialContext(ctx, "tcp", addr)
-	if _, refused := errors.AsType[*ssh.OpenChannelError](err); err != nil && !refused && ctx.Err() == nil {
-		err = c.lost()
+	rejected, isRejected := errors.AsType[*ssh.OpenChannelError](err)
+	if isRejected {
+		return nil, &farError{c.target.Host, rejected}
 	}
 	if err != nil {
+		if ctx.Err() == nil {
+			err = c.lost()
+		}
 		return nil, fmt.Errorf("jump host %s: %w", c.target.Host, err)
 	}
 	near, inner := net.Pipe()

@@ -29,7 +29,10 @@ func timeoutHint(op string, cause error) string {
 // dialHint is empty where the error says it all.
 func (t Target) dialHint(err error) string {
 	dns, isDNS := errors.AsType[*net.DNSError](err)
+	far, isFar := errors.AsType[*farError](err)
 	switch {
+	case isFar:
+		return far.hint(t)
 	case isDNS && dns.IsNotFound:
 		return fmt.Sprintf("if %q is only what the inventory calls the host, say where it is: connect: {address: ...}", t.Address)
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -90,6 +90,8 @@ func (l *login) hostKeyHint(err error, key ssh.PublicKey) string {
 		return changedHint(changed, "connect")
 	case !errors.Is(err, ErrHostKeyUnknown):
 		return ""
+	case l.authority(key) != "":
+		return fmt.Sprintf("have its certificate signed anew for %s by the authority in %s; to trust the key by itself would go around that", l.target.known().Principal, l.authority(key))
 	case l.dialer.TrustHint != nil:
 		return l.dialer.TrustHint(l.target, keys.Plain(key))
 	case l.known.Own() == "":
@@ -97,6 +99,16 @@ func (l *login) hostKeyHint(err error, key ssh.PublicKey) string {
 	}
 	line := l.target.known().Line(keys.Plain(key))
 	return fmt.Sprintf("compare the fingerprint, then trust it: echo '%s' >> %s", line, shellWord(l.known.Own()))
+}
+
+// authority is where the authority for the host stands that a key has a certificate
+// of, FILE:LINE, and "" without one.
+func (l *login) authority(key ssh.PublicKey) string {
+	cert, ok := key.(*ssh.Certificate)
+	if !ok {
+		return ""
+	}
+	return l.known.Authority(l.target.known(), cert)
 }
 
 const noOwnFile = "name a known_hosts file of your own, to which the key can be added"

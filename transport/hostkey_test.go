@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
@@ -40,6 +41,7 @@ func TestHostKeys(t *testing.T) {
 	rsaHost := newSigner(t, "rsa")
 	cert := certificate(t, host, authority, "127.0.0.1")
 	wrongName := certificate(t, host, authority, "elsewhere")
+	expired := certificateUntil(t, host, authority, "127.0.0.1", uint64(time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC).Unix()))
 	line := func(addr string, s ssh.Signer) string { return knownhosts.Line([]string{addr}, s.PublicKey()) }
 	hashed := func(addr string, s ssh.Signer) string {
 		l := line(addr, s)
@@ -84,7 +86,18 @@ func TestHostKeys(t *testing.T) {
 		},
 		{
 			name: "certificate for another name", keys: []ssh.Signer{wrongName}, known: func(a string) string { return "@cert-authority " + line(a, authority) },
-			err: `web1: host key 127.0.0.1:PORT: the host key is unknown: ssh-ed25519 FINGER: its certificate is for ["elsewhere"], not for "127.0.0.1"` + hint, is: ErrHostKeyUnknown,
+			err: `web1: host key 127.0.0.1:PORT: the host key is unknown: ssh-ed25519 FINGER: its certificate is for ["elsewhere"], not for "127.0.0.1"` +
+				"\n  hint: have its certificate signed anew for 127.0.0.1 by the authority in FILE:1; to trust the key by itself would go around that", is: ErrHostKeyUnknown,
+		},
+		{
+			name: "expired certificate", keys: []ssh.Signer{expired}, known: func(a string) string { return "@cert-authority " + line(a, authority) },
+			err: `web1: host key 127.0.0.1:PORT: the host key is unknown: ssh-ed25519 FINGER: its certificate has expired at 2020-01-02T03:04:05Z` +
+				"\n  hint: have its certificate signed anew for 127.0.0.1 by the authority in FILE:1; to trust the key by itself would go around that", is: ErrHostKeyUnknown,
+		},
+		{
+			name: "certificate of another authority", keys: []ssh.Signer{cert}, known: func(a string) string { return "@cert-authority " + line(a, other) },
+			err: "web1: host key 127.0.0.1:PORT: the host key is unknown: ssh-ed25519 FINGER: its certificate is signed by ecdsa-sha2-nistp256 CAFINGER, which is no authority for it" + hint,
+			is:  ErrHostKeyUnknown,
 		},
 		{
 			name: "changed", keys: []ssh.Signer{host}, known: func(a string) string { return line(a, other) },
@@ -128,7 +141,13 @@ func TestHostKeys(t *testing.T) {
 
 func certificate(t testing.TB, key, authority ssh.Signer, name string) ssh.Signer {
 	t.Helper()
-	cert := &ssh.Certificate{Key: key.PublicKey(), CertType: ssh.HostCert, ValidPrincipals: []string{name}, ValidBefore: ssh.CertTimeInfinity}
+	return certificateUntil(t, key, authority, name, ssh.CertTimeInfinity)
+}
+
+// certificateUntil ends at a number of seconds since 1970.
+func certificateUntil(t testing.TB, key, authority ssh.Signer, name string, end uint64) ssh.Signer {
+	t.Helper()
+	cert := &ssh.Certificate{Key: key.PublicKey(), CertType: ssh.HostCert, ValidPrincipals: []string{name}, ValidBefore: end}
 	require.NoError(t, cert.SignCert(rand.Reader, authority))
 	signer, err := ssh.NewCertSigner(cert, key)
 	require.NoError(t, err)

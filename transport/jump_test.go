@@ -68,7 +68,7 @@ func TestJumpErrors(t *testing.T) {
 	}{
 		{"unknown key", targetOf(srv), stranger, "web1: jump host bastion: host key JUMP: the host key is unknown: ", ErrHostKeyUnknown},
 		{"not let in", targetOf(srv), refused, "web1: jump host bastion: authenticate JUMP: authentication refused: ", ErrAuth},
-		{"host behind it is gone", gone, bastion, "web1: dial 127.0.0.1:1: jump host bastion: ssh: rejected: connect failed (\"dial tcp 127.0.0.1:1: connect: connection refused\")", nil},
+		{"host behind it is gone", gone, bastion, "web1: dial 127.0.0.1:1: connection refused, seen from bastion\n  hint: nothing listens there: is sshd running, and is 1 its port?", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := &Dialer{}

@@ -225,7 +225,9 @@ func (l *login) affordable(offers []offer) []offer {
 	if l.hasPassword() {
 		limit -= passwordTries
 	}
-	return list[:min(limit, len(list))]
+	asked := min(limit, len(list))
+	l.auth.held = len(list) - asked
+	return list[:asked]
 }
 
 // A recorder notes which keys the host is asked about, and which one signs:

@@ -2,8 +2,10 @@ package transport
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -222,6 +224,35 @@ func TestBannerOfAHostIsQuoted(t *testing.T) {
 			require.Equal(t, "offered id_ed25519 as deploy; check authorized_keys on the host"+test.hint, err.(*HostError).Hint)
 		})
 	}
+	t.Run("more than one, the last of which says why", func(t *testing.T) {
+		srv := sshtest.Start(t, sshtest.Auth(func(c *ssh.ServerConfig) {
+			c.BannerCallback = func(ssh.ConnMetadata) string { return "for members only\n" }
+			c.PublicKeyCallback = func(ssh.ConnMetadata, ssh.PublicKey) (*ssh.Permissions, error) {
+				return nil, &ssh.BannerError{Err: errors.New("no"), Message: "down for maintenance\n"}
+			}
+		}))
+		err := dialOnce(t, &Dialer{}, targetOf(srv))
+		require.Equal(t, `offered id_ed25519 as deploy; check authorized_keys on the host; the host said "down for maintenance"`, err.(*HostError).Hint)
+	})
+	t.Run("before it closes the connection", func(t *testing.T) {
+		var conn atomic.Pointer[net.TCPConn]
+		srv := sshtest.Start(t, sshtest.Auth(func(c *ssh.ServerConfig) {
+			c.BannerCallback = func(ssh.ConnMetadata) string { return "System is going down.\x1b[2J\n" }
+			c.PublicKeyCallback = func(ssh.ConnMetadata, ssh.PublicKey) (*ssh.Permissions, error) {
+				_ = conn.Load().Close()
+				return nil, errors.New("no")
+			}
+		}))
+		d := &Dialer{Retries: -1, DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+			if err == nil {
+				conn.Store(c.(*net.TCPConn))
+			}
+			return c, err
+		}}
+		err := dialOnce(t, d, targetOf(srv))
+		require.EqualError(t, err, "web1: authenticate "+srv.Addr+`: the host closed the connection`+"\n"+`  hint: the host said "System is going down.\x1b[2J"`)
+	})
 	t.Run("without end", func(t *testing.T) {
 		srv := sshtest.Start(t, sshtest.Auth(func(c *ssh.ServerConfig) {
 			c.BannerCallback = func(ssh.ConnMetadata) string { return strings.Repeat("b", maxBanner+1) }

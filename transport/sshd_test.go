@@ -137,7 +137,7 @@ func TestRealSSHDAsJumpHost(t *testing.T) {
 	defer d.Close()
 	target := Target{Host: "web1", Address: "127.0.0.1", Port: 1, User: "u", Jump: []Target{jump}}
 	err := dialOnce(t, d, target)
-	require.EqualError(t, err, `web1: dial 127.0.0.1:1: jump host web1: ssh: rejected: connect failed ("Connection refused")`)
+	require.EqualError(t, err, "web1: dial 127.0.0.1:1: connection refused, seen from web1\n  hint: nothing listens there: is sshd running, and is 1 its port?")
 }
 
 func TestRealSSHDManyHosts(t *testing.T) {

@@ -199,6 +199,7 @@ func TestStartErrors(t *testing.T) {
 	other := b
 	other.Arch = "arm64"
 	sudo := func(s *Start) { s.Become = &Become{} }
+	su := func(s *Start) { s.Become = &Become{Method: "su"} }
 	const noDir = "\n  hint: ~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory of the user with mode 0700, or one that the user can make"
 	const noPassword = "\n  hint: give the password of deploy with -K or --become-password-file, or let deploy run commands as root without one (sudoers: NOPASSWD)"
 	const noRule = "\n  hint: let deploy run commands as root in sudoers; ccm-push sudoers prints a rule"
@@ -226,6 +227,14 @@ func TestStartErrors(t *testing.T) {
 		{name: "silent", shell: "exec sleep 1000", start: func(s *Start) { s.Timeout = shortTimeout }, is: ErrTimeout, err: "web1: start ADDR: timed out after 300ms\n  hint: " + try},
 		{name: "silent after noise", shell: "echo Hello; exec sleep 1000", start: func(s *Start) { s.Timeout = shortTimeout }, is: ErrTimeout,
 			err: "web1: start ADDR: timed out after 300ms\n  hint: the login shell printed \"Hello\\n\"; " + try},
+		{name: "silent before su", shell: "echo Hello; exec sleep 1000", start: func(s *Start) { su(s); s.Become.Timeout = shortTimeout }, is: ErrTimeout,
+			err: "web1: start ADDR: timed out after 300ms\n  hint: the login shell printed \"Hello\\n\"; " + try},
+		{name: "nologin before su", shell: "echo This account is currently not available.; exit 1", start: su, is: ErrNotModule,
+			err: "web1: start ADDR: the module did not answer: exit status 1\n  hint: the login shell printed \"This account is currently not available.\\n\"; " + try},
+		{name: "su is silent", shell: "echo become-$n >&2; echo Hello; exec sleep 1000", start: func(s *Start) { su(s); s.Become.Timeout = shortTimeout }, is: ErrTimeout,
+			err: "web1: start ADDR: timed out after 300ms\n  hint: the host printed \"Hello\\n\"; su asks for nothing: does PAM wait for a server that does not answer, or has root no shell that runs commands?"},
+		{name: "no shell to su to", shell: "echo become-$n >&2; exit 0", start: su, is: ErrNotModule,
+			err: "web1: start ADDR: the module did not answer: exit status 0\n  hint: does root have a shell that runs commands? su needs one, sudo and doas do not"},
 		{name: "takes no build", shell: "echo need $n linux amd64; exec sleep 1000", start: func(s *Start) { sudo(s); s.Timeout = shortTimeout }, is: ErrTimeout, err: "web1: install ADDR: timed out after 300ms"},
 		{name: "another system", shell: "echo need $n OpenBSD sparc64", is: ErrNoBuild,
 			err: "web1: install ADDR: no build for this host: it is \"OpenBSD/sparc64\"\n  hint: there are builds for linux/amd64, linux/arm64"},

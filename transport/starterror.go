@@ -117,6 +117,8 @@ func (st *starter) late(cause error) error {
 	switch {
 	case b != nil && prompts > 0 && st.op == opStart:
 		return t.fail(opBecome, fmt.Errorf("%w: %s has the password, and says nothing", cause, b.method()), "does PAM wait for a server that does not answer?")
+	case st.op == opStart && st.atSu():
+		return t.fail(st.op, cause, st.afterNoise("su asks for nothing: does PAM wait for a server that does not answer, or has "+b.user()+" no shell that runs commands?"))
 	case st.op == opStart:
 		return t.fail(st.op, cause, st.shellHint())
 	}
@@ -145,19 +147,34 @@ func (st *starter) shellHint() string {
 	if st.client.local != nil && st.start.Become == nil {
 		return st.noiseHint()
 	}
-	if b := st.start.Become; b != nil && b.method() == methodSu {
-		return "does " + b.user() + " have a shell that runs commands? su needs one, sudo and doas do not"
+	if st.atSu() {
+		return st.afterNoise("does " + st.start.Become.user() + " have a shell that runs commands? su needs one, sudo and doas do not")
 	}
 	try := "does the login get a shell that runs commands, or does sshd run something else (ForceCommand, command= in authorized_keys)? try: " + st.client.target.sshCommand() + " echo ok"
+	return st.afterNoise(try)
+}
+
+// atSu reports whether su was run: what fails before it is up to the login shell.
+func (st *starter) atSu() bool {
+	b := st.start.Become
+	return b != nil && b.method() == methodSu && st.asker.reached()
+}
+
+// afterNoise is a hint behind what the host has printed meanwhile.
+func (st *starter) afterNoise(hint string) string {
 	if noise := st.noiseHint(); noise != "" {
-		return noise + "; " + try
+		return noise + "; " + hint
 	}
-	return try
+	return hint
 }
 
 func (st *starter) noiseHint() string {
 	if st.noise == "" {
 		return ""
 	}
-	return "the login shell printed " + st.noise
+	who := "the login shell"
+	if st.atSu() {
+		who = "the host" // it may be of su, or of what that runs
+	}
+	return who + " printed " + st.noise
 }

@@ -73,9 +73,31 @@ func (a *app) adHocMistake(args []string) error {
 		return nil
 	}
 	hint := ""
-	if s := yamlpos.Suggest(args[1], a.registry.Names()); s != "" {
+	if there := foreignModule(args[1]); there != "" {
+		hint = "; " + there
+	} else if s := yamlpos.Suggest(args[1], a.registry.Names()); s != "" {
 		hint = "; did you mean " + s + "?"
 	}
 	return fmt.Errorf("%q is no resource type (there are %s) and %q no manifest%s",
 		args[1], strings.Join(a.registry.Names(), ", "), args[0], hint)
+}
+
+// foreignModule says what does the work of a module of Ansible that is often
+// called by hand; "" if it is not known.
+func foreignModule(name string) string {
+	switch name {
+	case "ping":
+		return "exec true logs in and runs a command: ccm-push PATTERN exec true"
+	case "shell", "command", "raw":
+		return "there is exec: ccm-push PATTERN exec COMMAND"
+	case "script":
+		return "there is exec, once the script is there as a file: ccm-push PATTERN exec COMMAND"
+	case "setup":
+		return "there is ccm-push facts PATTERN [PATH]"
+	case "copy":
+		return "there is file: ccm-push PATTERN file PATH ensure=present content=TEXT owner=USER group=GROUP mode=MODE"
+	case "debug":
+		return "there is ccm-push inventory explain HOST [KEY]"
+	}
+	return ""
 }

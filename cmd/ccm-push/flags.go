@@ -99,7 +99,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVarP(&f.sshConfig, "ssh-config", "F", "", "read this file, or none, instead of ~/.ssh/config and /etc/ssh/ssh_config")
 	set.BoolVar(&f.matchExec, "allow-match-exec", false, "run the commands of \"Match exec\" in ssh_config")
 	set.BoolVar(&f.compileFirst, "compile-first", false, "apply nothing until the resources of all hosts of a play, or of a batch, have been made ready without an error")
-	set.Var(&f.deadlines, "deadline", "how long a phase may take on a host, PHASE=DURATION or PHASE=off: dial (10s), handshake (10s), auth (60s), start (30s), facts (2s each), resource (1h), host (4h a play); may be repeated")
+	set.Var(&f.deadlines, "deadline", "how long a phase may take on a host, PHASE=DURATION, or PHASE=off (or 0) for none: dial (10s), handshake (10s), auth (60s), start (30s), facts (2s each), resource (1h), host (4h a play); may be repeated")
 	set.StringVar(&f.moduleDir, "module-dir", "", "host programs to send instead of the built-in ones")
 	set.StringVarP(&f.output, "output", "o", "text", "text, or json: one event per line")
 	set.StringVar(&f.color, "color", "auto", "auto, always or never")
@@ -261,7 +261,7 @@ func foreign(name string) string {
 	case "ssh-common-args", "ssh-extra-args", "sftp-extra-args", "scp-extra-args":
 		return "OpenSSH is not used; the inventory's connect: says how a host is reached, or --ssh-config FILE"
 	case "connection", "c":
-		return "it is always SSH"
+		return "it is SSH, or for this machine connection: local below a host's connect: (--allow-implicit-localhost makes it one that no inventory lists)"
 	case "vault-id", "vault-password-file", "vault-pass-file", "ask-vault-password", "ask-vault-pass", "J":
 		return "there is no vault; -e @FILE can read a file that you have decrypted"
 	}

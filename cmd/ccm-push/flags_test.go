@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,10 @@ func execute(t *testing.T, environ []string, argv ...string) (stdout, stderr str
 	a := newApp(strings.NewReader(""), &out, &errOut, environ)
 	err = a.execute(t.Context(), argv)
 	return out.String(), errOut.String(), err
+}
+
+func ansibleModule(name string) string {
+	return fmt.Sprintf("%q is no resource type (there are %s) and \"web\" no manifest; ", name, strings.Join(builtin.Types().Names(), ", "))
 }
 
 func TestWrongFlags(t *testing.T) {
@@ -41,6 +46,17 @@ func TestWrongFlags(t *testing.T) {
 		{"-k --conn-pass-file f x", `--ask-pass and --password-file: one of them is enough`},
 		{"--connect-retries -1 x", `--connect-retries -1: at least 0`},
 		{"-m shell x", `unknown shorthand flag: 'm' in -m; write the type and its arguments after the pattern: ccm-push PATTERN exec COMMAND`},
+		{"-c local x", `unknown shorthand flag: 'c' in -c; it is SSH, or for this machine connection: local below a host's connect: (--allow-implicit-localhost makes it one that no inventory lists)`},
+		{"--connection local x", `unknown flag: --connection; it is SSH, or for this machine connection: local below a host's connect: (--allow-implicit-localhost makes it one that no inventory lists)`},
+		{"web ping", ansibleModule("ping") + `exec true logs in and runs a command: ccm-push PATTERN exec true`},
+		{"web shell uptime", ansibleModule("shell") + `there is exec: ccm-push PATTERN exec COMMAND`},
+		{"web command uptime", ansibleModule("command") + `there is exec: ccm-push PATTERN exec COMMAND`},
+		{"web raw uptime", ansibleModule("raw") + `there is exec: ccm-push PATTERN exec COMMAND`},
+		{"web script x", ansibleModule("script") + `there is exec, once the script is there as a file: ccm-push PATTERN exec COMMAND`},
+		{"web setup", ansibleModule("setup") + `there is ccm-push facts PATTERN [PATH]`},
+		{"web copy src=a", ansibleModule("copy") + `there is file: ccm-push PATTERN file PATH ensure=present content=TEXT owner=USER group=GROUP mode=MODE`},
+		{"web debug", ansibleModule("debug") + `there is ccm-push inventory explain HOST [KEY]`},
+		{"web fiel x", `"fiel" is no resource type (there are ` + strings.Join(builtin.Types().Names(), ", ") + `) and "web" no manifest; did you mean file?`},
 		{"facts", `facts lacks an argument: ccm-push facts PATTERN [PATH]`},
 		{"render site.yaml", `render lacks an argument: ccm-push render MANIFEST... HOST`},
 		{"validate", `validate lacks an argument: ccm-push validate MANIFEST...`},

@@ -40,11 +40,11 @@ var differences = map[string]difference{
 		why: "each host counts once, however many groups and names it is found by",
 	},
 	`ansible -i inventory/01-fleet.yaml --list-hosts localhost`: {
-		err: "pattern \"localhost\": selects no host: \"localhost\" matches no host or group\n  hint: this machine is only known if the inventory lists it",
+		err: "pattern \"localhost\": selects no host: \"localhost\" matches no host or group\n  hint: this machine is only known if the inventory lists it, or with --allow-implicit-localhost",
 		why: "only with --allow-implicit-localhost",
 	},
 	`ansible -i inventory/01-fleet.yaml --list-hosts ::1`: {
-		err: "pattern \"::1\": selects no host: \"::1\" matches no host or group\n  hint: this machine is only known if the inventory lists it",
+		err: "pattern \"::1\": selects no host: \"::1\" matches no host or group\n  hint: this machine is only known if the inventory lists it, or with --allow-implicit-localhost",
 		why: "the same",
 	},
 }

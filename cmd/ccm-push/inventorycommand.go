@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -195,9 +197,25 @@ func oneHost(hosts []*inventory.Host, name string) (*inventory.Host, error) {
 			return h, nil
 		}
 	}
-	hint := ""
-	if meant := yamlpos.Suggest(name, listing.Names(hosts)); meant != "" {
-		hint = fmt.Sprintf("; did you mean %q?", meant)
+	if meant := meantHost(hosts, name); meant != "" {
+		return nil, fmt.Errorf("there is no host %q; did you mean %q?", name, meant)
 	}
-	return nil, fmt.Errorf("there is no host %q%s", name, hint)
+	return nil, fmt.Errorf("there is no host %q", name)
+}
+
+// meantHost finds a host of nearly that name, or else one of nearly that first label:
+// web04 may be meant to be web01.example.com.
+func meantHost(hosts []*inventory.Host, name string) string {
+	names := listing.Names(hosts)
+	if meant := yamlpos.Suggest(name, names); meant != "" {
+		return meant
+	}
+	labels := make([]string, len(names))
+	for i, n := range names {
+		labels[i], _, _ = strings.Cut(n, ".")
+	}
+	if i := slices.Index(labels, cmp.Or(yamlpos.Suggest(name, labels), name)); i >= 0 {
+		return names[i]
+	}
+	return ""
 }

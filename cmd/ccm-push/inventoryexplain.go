@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,9 @@ func (a *app) explain(ctx context.Context, name, key string) error {
 		return err
 	}
 	host, err := oneHost(inv.Hosts(), name)
+	if g := inv.Group(name); err != nil && g != nil {
+		return fmt.Errorf("%q is a group, and explain is about one host; ccm-push --list-hosts %s lists those in it", name, name)
+	}
 	if err != nil {
 		return err
 	}

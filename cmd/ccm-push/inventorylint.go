@@ -17,7 +17,8 @@ func (a *app) lintCommand() *cobra.Command {
 		Long: `lint reads the inventory and its group_vars and host_vars, and prints every plain
 value that Ansible (YAML 1.1) and ccm-push (YAML 1.2) read in different ways, or
 that both read as something else than it looks like: yes and on, octal numbers,
-numbers in base 60, dates, numbers with _ or an exponent. It also names passwords
+numbers in base 60, dates, numbers with _ or an exponent, and numbers that lose digits,
+such as the version 1.10. It also names passwords
 that stand there in clear, and variables that Ansible sets itself.
 
 The exit status is 1 if there is anything to print.`,

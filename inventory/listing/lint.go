@@ -186,11 +186,30 @@ func (l *linter) scalar(n *yamlpos.Node, what string) {
 		f.Message = fmt.Sprintf("%s%s is %s to Ansible, and %s here", what, n.Text, value, here)
 	case kind == python.YAMLInt && value != n.Text && n.Text != "+"+value:
 		f.Message = fmt.Sprintf("%s%s is the number %s", what, n.Text, value)
+	case kind == python.YAMLFloat && digits(n) != strings.TrimPrefix(n.Text, "+"):
+		f.Message = fmt.Sprintf("%s%s is the number %s", what, n.Text, digits(n))
+		f.Hint = fmt.Sprintf("write %s, or '%s' for the text", digits(n), n.Text)
 	default:
 		return
 	}
 	f.Message = printable.Line(f.Message)
 	l.add(n, f)
+}
+
+var decimal = regexp.MustCompile(`^[+-]?[0-9]+\.[0-9]+$`)
+
+// digits writes a decimal number as it is when it is read and printed again: 1.10
+// is 1.1. What is none stays as it is.
+func digits(n *yamlpos.Node) string {
+	number, isFloat := n.Value.(float64)
+	if !isFloat || !decimal.MatchString(n.Text) {
+		return strings.TrimPrefix(n.Text, "+")
+	}
+	text := strconv.FormatFloat(number, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
 }
 
 func lintHint(kind python.YAMLKind, n *yamlpos.Node) string {

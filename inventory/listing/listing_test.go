@@ -82,7 +82,8 @@ func TestExplainErrors(t *testing.T) {
 
 func TestLint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hosts.yaml")
-	require.NoError(t, os.WriteFile(path, []byte("web: {hosts: {web1: {on: 0755, groups: x, ansible_password: 2024-01-02}}}\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("web: {hosts: {web1: {on: 0755, groups: x, ansible_password: 2024-01-02}}}\n"+
+		"db: {vars: {a: 1.10, b: 3.0, c: '1.10', d: 0.00001, e: 2.00, f: 1.5, g: -0.50, h: 12345678901234567.25, i: 10, j: .5, k: [1.20]}}\n"), 0o600))
 	inv, err := inventory.Load(t.Context(), []string{path}, inventory.Options{})
 	require.NoError(t, err)
 	var lines []string
@@ -94,6 +95,11 @@ func TestLint(t *testing.T) {
 		":1:26: 0755 is the number 493\n  hint: write the number in digits, or '0755'",
 		":1:32: Ansible puts a value of its own over the variable groups\n  hint: use another name",
 		":1:61: a password (password) stands here in clear\n  hint: let it be asked for, or log in with a key",
+		":2:16: 1.10 is the number 1.1\n  hint: write 1.1, or '1.10' for the text",
+		":2:56: 2.00 is the number 2.0\n  hint: write 2.0, or '2.00' for the text",
+		":2:73: -0.50 is the number -0.5\n  hint: write -0.5, or '-0.50' for the text",
+		":2:83: 12345678901234567.25 is the number 12345678901234568.0\n  hint: write 12345678901234568.0, or '12345678901234567.25' for the text",
+		":2:123: 1.20 is the number 1.2\n  hint: write 1.2, or '1.20' for the text",
 	}, lines)
 }
 

@@ -25,7 +25,7 @@ type Session struct {
 }
 
 // errKilled is why commands of a killed run end.
-var errKilled = errors.New("the run was interrupted")
+var errKilled = errors.New(modules.RunInterrupted)
 
 // errSilent says that the controller has not been heard for [modules.MaxSilence].
 var errSilent = errors.New("nothing was heard from the controller")

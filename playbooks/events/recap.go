@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // manyHosts is how many hosts have a line of their own in the recap.
@@ -211,43 +210,22 @@ func (t *Text) group(p *page, g *group) {
 	t.names(p, g.hosts)
 }
 
-// maxNameLines bounds a list of hosts in the recap.
-const maxNameLines = 2
+// maxNameLines bounds a list of hosts in the recap, in lines of the terminal.
+const maxNameLines = 4
 
-// names writes a comma list that can be given to --limit, in few lines.
+// names writes a pattern of hosts that can be given to --limit: on one line, for a
+// terminal breaks it where a copy does not.
 func (t *Text) names(p *page, hosts []string) {
 	if len(hosts) == 0 {
 		return
 	}
-	lines, rest := wrap(hosts, t.options.Width-len(indent), maxNameLines)
-	for _, l := range lines {
-		p.print(plain, indent, l)
-		p.newline()
-	}
+	pattern, rest := Fold(hosts, maxNameLines*(t.options.Width-len(indent)))
+	p.print(plain, indent, pattern)
+	p.newline()
 	if rest > 0 {
 		p.print(plain, indent, fmt.Sprintf("and %d more", rest))
 		p.newline()
 	}
-}
-
-// wrap joins names with commas into at most limit lines of at most width runes,
-// longer ones excepted, and gives the number of names that did not fit.
-func wrap(names []string, width, limit int) (lines []string, rest int) {
-	line := ""
-	for i, name := range names {
-		switch {
-		case line == "":
-			line = name
-			continue
-		case utf8.RuneCountInString(line)+utf8.RuneCountInString(name)+len(",,") <= width:
-			line += "," + name
-			continue
-		case len(lines)+1 == limit:
-			return append(lines, line), len(names) - i
-		}
-		lines, line = append(lines, line+","), name
-	}
-	return append(lines, line), 0
 }
 
 // totals is the last line of a run.

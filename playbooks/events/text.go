@@ -154,7 +154,11 @@ func mainCause(err string) string {
 	if !found {
 		return first
 	}
-	cause, _, _ = strings.Cut(cause, ": ")
+	cause, details, _ := strings.Cut(cause, ": ")
+	// A certificate counts more than that its bare key is in no file either.
+	if strings.Contains(details, ": its certificate ") {
+		return "its certificate was refused"
+	}
 	return cause
 }
 

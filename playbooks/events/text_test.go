@@ -114,6 +114,12 @@ func TestRecapForm(t *testing.T) {
 			"1 host: 1 ok; 1 resource: 0 changed, 0 stable, 1 would change\n"},
 		{"interrupted", []events.Event{file("web1", "/a", events.Changed), events.Interrupted{Host: "web1", Play: "p", Rest: events.Rest{NotReached: 2, Next: "file#/b"}}},
 			"web1: 1 changed, 0 stable, 2 not reached (interrupted, 0ms)\n1 host: 0 ok, 1 interrupted; 3 resources: 1 changed, 0 stable, 2 not reached\n"},
+		{"unreachable behind a jump host that is well", []events.Event{events.Unreachable{Host: "web1", Error: "dial 10.0.0.1:22: connection refused, seen from gate"}},
+			"web1: 0 changed, 0 stable (unreachable: connection refused, seen from gate, 0ms)\n"},
+		{"unreachable with a certificate", []events.Event{events.Unreachable{Host: "web1", Error: `host key 10.0.0.1:22: the host key is unknown: ssh-ed25519 SHA256:abc: its certificate is for ["web2"], not for "web1"`}},
+			"web1: 0 changed, 0 stable (unreachable: its certificate was refused, 0ms)\n"},
+		{"unreachable with an unknown key", []events.Event{events.Unreachable{Host: "web1", Error: "host key 10.0.0.1:22: the host key is unknown: ssh-ed25519 SHA256:abc"}},
+			"web1: 0 changed, 0 stable (unreachable: the host key is unknown, 0ms)\n"},
 		{"unreachable", []events.Event{events.Unreachable{Host: "web1", Error: "no route to host"}}, "web1: 0 changed, 0 stable (unreachable: no route to host, 0ms)\n"},
 	}
 	for _, tt := range tests {

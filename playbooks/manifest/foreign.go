@@ -7,7 +7,7 @@ var foreignPlayKeys = map[string]string{
 	"vars":               "write data",
 	"remote_user":        "write -u USER, or connect: {user: USER} in the inventory",
 	"gather_facts":       "leave it out: the facts that are mentioned are asked for",
-	"connection":         "leave it out: it is always SSH",
+	"connection":         "leave it out: the inventory says how a host is reached",
 	"any_errors_fatal":   "write max_fail_percentage: 0",
 	"environment":        "write it at each exec",
 	"vars_prompt":        "use -e",

@@ -28,8 +28,22 @@ func (v *View) Certified(h Host, cert *ssh.Certificate) (where string, err error
 	if err := checkCertificate(h.Principal, cert, authorities); err != nil {
 		return "", err
 	}
+	return signer(authorities, cert), nil
+}
+
+// Authority gives the line of the authority for the host that a certificate names as
+// its signer, FILE:LINE, and "" if that is none. Nothing else of it is checked.
+func (v *View) Authority(h Host, cert *ssh.Certificate) string {
+	_, authorities, _ := v.about(h)
+	return signer(authorities, cert)
+}
+
+func signer(authorities []entry, cert *ssh.Certificate) string {
 	i := slices.IndexFunc(authorities, func(e entry) bool { return keys.Same(e.key, cert.SignatureKey) })
-	return authorities[i].where(), nil
+	if i < 0 {
+		return ""
+	}
+	return authorities[i].where()
 }
 
 // checkCertificate says why a certificate does not prove that a host is the one
