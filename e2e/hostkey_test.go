@@ -121,7 +121,7 @@ func TestTrustOfRealSSHD(t *testing.T) {
 // can be asked.
 func TestTrustThroughJumpHost(t *testing.T) {
 	gate, web := startSSHD(t, ""), startSSHD(t, "")
-	write(t, gate.path("hosts.yaml"), fmt.Sprintf("all:\n  vars: {connect: {known_hosts: %s}}\n  hosts:\n    web1: {connect: {address: 127.0.0.1, port: %d, user: %s, private_key: %s, jump: gate}}\n"+
+	write(t, gate.path("hosts.yaml"), fmt.Sprintf("all:\n  connect: {known_hosts: %s}\n  hosts:\n    web1: {connect: {address: 127.0.0.1, port: %d, user: %s, private_key: %s, jump: gate}}\n"+
 		"    gate: {connect: {address: 127.0.0.1, port: %d, user: %s, private_key: %s}}\n", gate.path("known"), web.port, web.user, web.path("id"), gate.port, gate.user, gate.path("id")))
 	r := push(t, gate.dir, "-i", "hosts.yaml", "trust", "-y", "web1")
 	r.requireCode(t, 0)
