@@ -7,6 +7,8 @@ FUZZTIME    ?= 20s
 BENCH       ?= .
 # Host programs to embed, such as linux/amd64; empty means all of them.
 TARGETS     ?=
+# Packages some of whose tests only root can run.
+ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/system ./transport
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
 SIZE_LIMIT  ?= 2000000
 
@@ -93,7 +95,7 @@ reproducible:
 e2e:
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo "e2e: NOT RUN on hosts: that needs Linux and root; try: sudo make e2e" >&2; fi
-	$(GO) test -tags e2e -count 1 -timeout 40m -v ./e2e/...
+	$(GO) test -tags e2e -count 1 -timeout 40m -v ./e2e/... $(ROOT_TESTS)
 
 # bench: benchmarks; BENCH selects them by name
 # The e2e tag adds whole runs: against a real sshd, on hosts of the fleet (as root), and

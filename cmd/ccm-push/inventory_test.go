@@ -60,7 +60,7 @@ func TestInventoryInAFolderThatEveryUserCanWriteTo(t *testing.T) {
 
 func TestInventoryInAFolderOfAnotherUser(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("only root can give a folder away")
+		t.Skip("NOT TESTED: only root can give a folder away")
 	}
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -156,8 +156,7 @@ func (f *fleet) listen() (addresses []string, err error) {
 
 func inventory(hosts int, dir string, addresses []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "all:\n  vars:\n    connect: {address: 127.0.0.1, user: sim, private_key: %s, known_hosts: %s}\n  hosts:\n",
-		filepath.Join(dir, "id"), filepath.Join(dir, "known_hosts"))
+	b.WriteString("all:\n  hosts:\n")
 	for i := range hosts {
 		_, port, _ := net.SplitHostPort(addresses[i%len(addresses)])
 		fmt.Fprintf(&b, "    sim%05d: {connect: {address: 127.0.0.1, port: %s, user: sim, private_key: %s, known_hosts: %s}}\n",

@@ -30,7 +30,7 @@ func askPython(t *testing.T, program string, texts []string) []json.RawMessage {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("there is no python3 to compare with")
+		t.Skip("NOT TESTED: there is no python3 to compare with")
 	}
 	in, err := json.Marshal(texts)
 	require.NoError(t, err)

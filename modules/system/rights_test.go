@@ -76,7 +76,7 @@ func TestMayReplaceInStickyDirectory(t *testing.T) {
 	modtest.AsOrdinaryUser(t, func(t *testing.T) {
 		dir := os.Getenv("STICKY")
 		if dir == "" {
-			t.Skip("only root can make a file of somebody else's")
+			t.Skip("NOT TESTED: only root can make a file of somebody else's")
 		}
 		require.NoError(t, files.MayReplace(filepath.Join(dir, "new")))
 		err := files.MayReplace(filepath.Join(dir, "f"))
@@ -116,7 +116,7 @@ func TestMaySetAttributes(t *testing.T) {
 func TestReadOnlyFileSystem(t *testing.T) {
 	dir := readOnlyDirectory()
 	if dir == "" {
-		t.Skip("no directory is mounted read-only here")
+		t.Skip("NOT TESTED: no directory is mounted read-only here")
 	}
 	files := system.New().Files
 	err := files.MaySetAttributes(dir, modules.Attributes{Mode: 0o755, UID: -1, GID: -1})
@@ -138,7 +138,7 @@ func readOnlyDirectory() string {
 
 func TestRootMayAll(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only for root")
+		t.Skip("NOT TESTED: only for root")
 	}
 	root := modtest.Root(t)
 	modtest.Build(t, root, []modtest.Node{{Path: "closed", Dir: true, Mode: 0o500}, {Path: "closed/f", Text: "x"}})
