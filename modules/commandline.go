@@ -26,7 +26,7 @@ func (t Type) Arguments(words []string) (map[string]any, error) {
 		return nil, fmt.Errorf("%q is no name: the flags of ccm-push go before the type, and ccm-push doc %s tells of it", words[0], t.Name)
 	}
 	if len(words) == 0 || strings.Contains(words[0], "=") {
-		return nil, fmt.Errorf("%s takes a name and property=value: %s NAME %s", t.Name, t.Name, t.example())
+		return nil, fmt.Errorf("%s takes a name and property=value: %s NAME %s%s", t.Name, t.Name, t.example(), t.orAsk())
 	}
 	properties := map[string]any{"name": words[0]}
 	for _, word := range words[1:] {
@@ -35,7 +35,7 @@ func (t Type) Arguments(words []string) (map[string]any, error) {
 			return nil, fmt.Errorf("%q is not of the form property=value; the flags of ccm-push go before the type: ccm-push %s PATTERN %s …", word, word, t.Name)
 		}
 		if !ok {
-			return nil, fmt.Errorf("%q is not of the form property=value", word)
+			return nil, fmt.Errorf("%q is not of the form property=value%s", word, t.orAsk())
 		}
 		f, ok := t.field(key)
 		if !ok {
@@ -48,6 +48,16 @@ func (t Type) Arguments(words []string) (map[string]any, error) {
 		properties[f.Name] = value
 	}
 	return properties, nil
+}
+
+// orAsk tells of the queries of a type that has some: what begins with another word is
+// taken for a resource.
+func (t Type) orAsk() string {
+	a, ok := t.New().(Asker)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("; to ask: %s %s", t.Name, strings.Join(a.Queries(), ", "+t.Name+" "))
 }
 
 func (t Type) field(key string) (Field, bool) {

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -24,6 +25,15 @@ type Host struct {
 	// has made of a file. Whoever uses it makes it, for the own user alone, and looks
 	// whether it is that; "" is none.
 	Private string
+	// Resources gives the directory that the folder resources/ of the play has been
+	// put into, for this user alone; "" if the play has none, and nil where none can be.
+	Resources func(ctx context.Context) (dir string, err error)
+	// YAML gives a YAML document, of at most [MaxParse] bytes, as JSON. The controller
+	// reads it; nil where there is none.
+	YAML func(ctx context.Context, text string) (json.RawMessage, error)
+	// State gives what an earlier resource of the session, by [Entry.Ref], has last
+	// reported as its state.
+	State func(ref string) (State, bool)
 	// Preload is what [Host.Preloaded] asks; nil knows nothing.
 	Preload func(reads EffectKind) any
 }
@@ -194,13 +204,15 @@ type Command struct {
 	Reads EffectKind
 	// OnLine, if set, gets every line of standard output as it is written.
 	OnLine func(line string)
+	// MaxOutput is how many bytes of each output stream are kept; 0 is [MaxOutput].
+	MaxOutput int
 }
 
 // DefaultPath is where programs are looked for (CCM's own list).
 const DefaultPath = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin"
 
-// An Exit is how a command ended. Of each stream the first MaxOutput bytes are
-// kept and the rest is counted.
+// An Exit is how a command ended. Of each stream the first MaxOutput bytes, or as
+// many as the command says, are kept and the rest is counted.
 type Exit struct {
 	Code    int           `json:"code"` // 128+n when signal n ended it
 	Stdout  Output        `json:"stdout,omitzero"`
@@ -208,12 +220,12 @@ type Exit struct {
 	Elapsed time.Duration `json:"ns"`
 }
 
-// MaxOutput is how many bytes of each output stream are kept: 64 KiB.
+// MaxOutput is how many bytes of each output stream are usually kept: 64 KiB.
 const MaxOutput = 64 << 10
 
 // Output is what a command wrote to one stream.
 type Output struct {
-	Text    string `json:"text,omitempty"`    // at most MaxOutput bytes
+	Text    string `json:"text,omitempty"`    // the first bytes, at most MaxOutput unless the command says more
 	Dropped int64  `json:"dropped,omitempty"` // bytes that were written beyond them
 }
 
@@ -229,4 +241,6 @@ type Reporter interface {
 	Message(level, text string)
 	// Output records the exit of the command that is the resource.
 	Output(e Exit)
+	// State records how the resource is. Parts that are nil leave what was recorded.
+	State(s State)
 }

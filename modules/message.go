@@ -22,6 +22,9 @@ type Message struct {
 	Done    *Done    `json:"done,omitempty"`
 	Refused *Refused `json:"refused,omitempty"`
 	Pong    *Empty   `json:"pong,omitempty"`
+	Parse   *Parse   `json:"parse,omitempty"` // answered by Parsed
+	Need    *Need    `json:"need,omitempty"`  // answered by Given
+	Turn    *Turn    `json:"turn,omitempty"`  // answered by Granted, unless it is Over
 
 	// Controller to module.
 	Catalog *Catalog `json:"catalog,omitempty"`
@@ -29,6 +32,9 @@ type Message struct {
 	Ping    *Empty   `json:"ping,omitempty"`
 	Stop    *Empty   `json:"stop,omitempty"` // end after the resource that is running
 	Kill    *Empty   `json:"kill,omitempty"` // kill its process group and end
+	Parsed  *Parsed  `json:"parsed,omitempty"`
+	Given   *Given   `json:"given,omitempty"`
+	Granted *Granted `json:"granted,omitempty"`
 }
 
 // Empty is a message without a content.
@@ -56,8 +62,17 @@ type Catalog struct {
 	Lock        *Lock `json:"lock,omitempty"` // taken before the first resource; nil takes none
 	// Earlier, in a check run, is what this session does not know of and would have
 	// changed the host: an earlier play that ran as another user. "" is nothing.
-	Earlier string  `json:"earlier,omitempty"`
-	Entries []Entry `json:"entries"`
+	Earlier string `json:"earlier,omitempty"`
+	// Parallel is how many entries may be worked on at once in an applying run, if
+	// neither depends on the other through Require, Subscribe, After or Receive. 0 and 1 are
+	// one after the other, in their order, in which each stands behind all that it
+	// depends on.
+	Parallel int `json:"parallel,omitempty"`
+	// Resources is the folder of programs that the play brings along, see
+	// [Host].Resources: the JSON of a [Tree], whose hash is what the folder is called
+	// on the host. It is no content if no entry asked for the folder.
+	Resources Content `json:"resources,omitzero"`
+	Entries   []Entry `json:"entries"`
 }
 
 // A Lock says who wants to be alone on the host.
@@ -84,6 +99,34 @@ type Entry struct {
 	// Scope is set if the entry stands for a nested manifest. It has no properties
 	// then, and is neither checked nor applied: it sums up the entries of its scope.
 	Scope *Scope `json:"scope,omitempty"`
+
+	// After are earlier entries that end before this one begins, whatever comes of
+	// them: unlike Require, they do not keep it from running. It counts where entries
+	// run at once.
+	After []int `json:"after,omitempty"`
+
+	// Query asks a [Querier] instead of checking and applying.
+	Query string `json:"query,omitempty"`
+	// Receive are properties whose values are known only on the way.
+	Receive []Receive `json:"receive,omitempty"`
+	// Export are the values of a [Sender] that the result hands to the controller.
+	Export []string `json:"export,omitempty"`
+	// Sema are the semaphores that are held while the entry is applied, sorted.
+	Sema    []string      `json:"sema,omitempty"`
+	Retry   int           `json:"retry,omitempty"`   // how often it is tried again after a failure
+	Delay   time.Duration `json:"delay,omitempty"`   // before each of those
+	Timeout time.Duration `json:"timeout,omitempty"` // of one try; 0 is any time
+	Limit   float64       `json:"limit,omitempty"`   // tries per second at most; 0 is any number
+	Hidden  bool          `json:"hidden,omitempty"`  // defined, and not run; others may depend on it
+}
+
+// A Receive fills one property of an entry with a value that another one sends.
+type Receive struct {
+	Property string `json:"property"`
+	// From is the index of an earlier entry; -1 leaves it to the controller, which is
+	// asked with a [Need].
+	From int    `json:"from"`
+	Key  string `json:"key,omitempty"` // of the value; dots lead into it: "state.port"
 }
 
 // A Scope is the entries of a nested manifest: so many right before its own
@@ -130,6 +173,11 @@ type Result struct {
 	Duration  time.Duration `json:"ns,omitempty"`
 
 	Health []HealthVerdict `json:"health,omitempty"` // of the entry's health checks
+
+	State     *State                     `json:"state,omitempty"`
+	ErrorKind ErrorKind                  `json:"error_kind,omitempty"` // of Error, if that is known
+	Sent      map[string]json.RawMessage `json:"sent,omitempty"`       // what the entry exports
+	Tries     int                        `json:"tries,omitempty"`      // if it took more than one
 }
 
 // MaxParts bounds the changes and the notes of one result: the engine says no
@@ -176,6 +224,52 @@ type Refused struct {
 	Locked bool `json:"locked,omitempty"`
 }
 
+// Parse asks the controller to read a YAML document of the host's: host programs
+// know only JSON.
+type Parse struct {
+	ID   int    `json:"id"`   // from 1, another for each question of a session
+	Text string `json:"text"` // at most [MaxParse] bytes
+}
+
+// MaxParse bounds a YAML document of a host, in bytes: 256 KiB.
+const MaxParse = 256 << 10
+
+// Parsed answers a [Parse]: with the document as JSON, or with what is wrong.
+type Parsed struct {
+	ID    int             `json:"id"`
+	JSON  json.RawMessage `json:"json,omitempty"`
+	Error string          `json:"error,omitempty"`
+}
+
+// Need asks for what an entry receives from other hosts. The answer may take as
+// long as those do.
+type Need struct {
+	Index int `json:"i"`
+}
+
+// Given answers a [Need]: values by property, or why there are none.
+type Given struct {
+	Index  int                        `json:"i"`
+	Values map[string]json.RawMessage `json:"values,omitempty"`
+	// Unknown says that in a check run nobody can know the values.
+	Unknown bool `json:"unknown,omitempty"`
+	// Sensitive says that one of the values is of a sensitive resource, so that the
+	// entry is one too.
+	Sensitive bool   `json:"sensitive,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+// Turn asks for the semaphores of an entry, or gives them back.
+type Turn struct {
+	Index int  `json:"i"`
+	Over  bool `json:"over,omitempty"`
+}
+
+// Granted says that an entry holds its semaphores.
+type Granted struct {
+	Index int `json:"i"`
+}
+
 // ErrLocked says that another run holds the lock of this host and user.
 var ErrLocked = errors.New("another run is at work on this host")
 
@@ -188,6 +282,7 @@ func (m *Message) validate() error {
 	for _, set := range []bool{
 		m.Hello != nil, m.Want != nil, m.Result != nil, m.Done != nil, m.Refused != nil, m.Pong != nil,
 		m.Catalog != nil, m.Blob != nil, m.Ping != nil, m.Stop != nil, m.Kill != nil,
+		m.Parse != nil, m.Parsed != nil, m.Need != nil, m.Given != nil, m.Turn != nil, m.Granted != nil,
 	} {
 		if set {
 			n++

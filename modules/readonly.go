@@ -18,6 +18,10 @@ func ReadOnly(h Host) Host {
 		Private:  h.Private,
 		Report:   Discard{},
 		Forecast: NoForecast{},
+
+		Resources: h.Resources,
+		YAML:      h.YAML,
+		State:     h.State,
 	}
 }
 
@@ -50,3 +54,6 @@ func (Discard) Message(string, string) {}
 
 // Output implements [Reporter].
 func (Discard) Output(Exit) {}
+
+// State implements [Reporter].
+func (Discard) State(State) {}

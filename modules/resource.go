@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 )
@@ -168,6 +169,14 @@ type Preparer interface {
 	Prepare(ctx context.Context, src Source) error
 }
 
+// A Bringer is a [Preparer] that always looks into the folder resources/ of the play:
+// see [Source].Resources. One that cannot be sent is then told of before any host is
+// contacted.
+type Bringer interface {
+	Preparer
+	BringsPrograms()
+}
+
 // Source is what the controller does for a [Preparer]. A program without a
 // controller (one-shot `ccm-module run`) fills it from the local disk.
 type Source struct {
@@ -184,6 +193,18 @@ type Source struct {
 	// Tree has a folder of the play rendered; see [TreeRenderer]. Where there is no
 	// controller, it is nil.
 	Tree func(ctx context.Context, r TreeRequest) (*Tree, error)
+	// Resources opens the folder resources/ beside the manifest, and notes that hosts
+	// need it; nil if the play has none.
+	Resources func() fs.FS
+	// YAML gives a YAML document as JSON; nil where there is no controller. Errors
+	// have a line and a column.
+	YAML func(text []byte) (json.RawMessage, error)
+	// Memo gives what has been made of files of the play: at the first call with a key,
+	// for all hosts of a run. It may be called by many goroutines; nil keeps nothing.
+	Memo func(key string, make func() any) any
+	// Partial says that not all properties are there: others will send them, or they
+	// only choose what is asked about (see [Querier]).
+	Partial bool
 }
 
 // A PropertyError says what is wrong with one property. The controller turns it
@@ -234,6 +255,12 @@ type Type struct {
 	Name string          // as written in manifests: "file"
 	Doc  string          // one paragraph for `ccm-push doc`
 	New  func() Resource // a pointer to zero properties
+	// Family, if set, gives types that nobody could list, by a name with a slash:
+	// those of programs of others. r is the registry that is asked.
+	Family func(r Registry, name string) (Type, bool)
+	// Below, if set, is the property in which everything stands that a manifest
+	// writes besides the keys that all types have.
+	Below string
 }
 
 // A Registry lists the resource types a program knows. modules/builtin has the
@@ -243,10 +270,21 @@ type Registry []Type
 // Lookup finds a type by name.
 func (r Registry) Lookup(name string) (Type, bool) {
 	i := slices.IndexFunc(r, func(t Type) bool { return t.Name == name })
-	if i < 0 {
+	if i >= 0 {
+		return r[i], true
+	}
+	if !strings.Contains(name, "/") {
 		return Type{}, false
 	}
-	return r[i], true
+	for _, t := range r {
+		if t.Family == nil {
+			continue
+		}
+		if of, ok := t.Family(r, name); ok {
+			return of, true
+		}
+	}
+	return Type{}, false
 }
 
 // Names lists the types in the order of the registry.

@@ -41,6 +41,10 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if err != nil {
 		return err
 	}
+	sent, err := system.NewSent(dir)
+	if err != nil {
+		return err
+	}
 	session := &engine.Session{
 		Registry: builtin.Types(),
 		Host:     system.New(),
@@ -50,6 +54,8 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 		},
 		Journal: journal,
 		Rules:   rules,
+		Folders: folders(dir),
+		Sent:    sent,
 		Now:     time.Now,
 	}
 	return session.Serve(ctx, in, out)

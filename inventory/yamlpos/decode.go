@@ -2,6 +2,7 @@ package yamlpos
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -186,12 +187,44 @@ func (d *decoder) mapping(n *Node, v reflect.Value, t target) {
 		return
 	}
 	m := reflect.MakeMapWithSize(v.Type(), len(n.Pairs))
+	exact := v.Type().Implements(exactType) && v.Type().Elem().Kind() == reflect.Interface
 	for _, p := range n.Pairs {
 		element := reflect.New(v.Type().Elem()).Elem()
 		d.value(p.Value, element, t.key(p.Key.Text))
+		if exact && !element.IsNil() {
+			element.Set(reflect.ValueOf(p.Value.exact()))
+		}
 		m.SetMapIndex(reflect.ValueOf(p.Key.Text).Convert(v.Type().Key()), element)
 	}
 	v.Set(m)
+}
+
+// An Exact map of any has the digits of its numbers: those that neither int64 nor
+// float64 keep for certain are [json.Number].
+type Exact interface{ ExactNumbers() }
+
+var exactType = reflect.TypeFor[Exact]()
+
+// exact is [Node.Any] with the digits of the text.
+func (n *Node) exact() any {
+	switch n.Kind {
+	case Map:
+		m := make(map[string]any, len(n.Pairs))
+		for _, p := range n.Pairs {
+			m[p.Key.Text] = p.Value.exact()
+		}
+		return m
+	case List:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = item.exact()
+		}
+		return list
+	}
+	if _, isFloat := n.Value.(float64); isFloat && isJSONNumber(n.Text) {
+		return json.Number(n.Text)
+	}
+	return n.Value
 }
 
 func notMap(n *Node, t target) *Error {

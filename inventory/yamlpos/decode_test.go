@@ -1,6 +1,7 @@
 package yamlpos
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -200,4 +201,28 @@ func TestDecodePanicsOnMisuse(t *testing.T) {
 	n := parseOne(t, "a: 1")
 	require.Panics(t, func() { _ = Decode(n, subject{}) })
 	require.Panics(t, func() { _ = Decode(n, new(map[string]chan int)) })
+}
+
+type exactValues map[string]any
+
+// ExactNumbers implements [Exact].
+func (exactValues) ExactNumbers() {}
+
+// TestDecodeExact keeps the digits that a float64 would lose, where a type asks for
+// that.
+func TestDecodeExact(t *testing.T) {
+	var got struct {
+		Exact exactValues    `json:"exact"`
+		Other map[string]any `json:"other"`
+	}
+	in := "{list: [18446744073709551617, 1.50, 7, .5, {n: 1e2}], none: null, text: '1.50'}"
+	docs, err := Parse("f.yaml", []byte("exact: "+in+"\nother: "+in+"\n"))
+	require.NoError(t, err)
+	require.NoError(t, Decode(docs[0], &got))
+	require.Equal(t, exactValues{"list": []any{json.Number("18446744073709551617"), json.Number("1.50"), int64(7), .5, map[string]any{"n": json.Number("1e2")}}, "none": nil, "text": "1.50"}, got.Exact)
+	require.Equal(t, map[string]any{"list": []any{18446744073709551617.0, 1.5, int64(7), .5, map[string]any{"n": 100.0}}, "none": nil, "text": "1.50"}, got.Other)
+
+	computed := From(docs[0], map[string]any{"exact": map[string]any{"a": json.Number("1.50"), "b": json.Number("7")}})
+	require.NoError(t, Decode(computed, &got))
+	require.Equal(t, exactValues{"a": json.Number("1.50"), "b": int64(7)}, got.Exact)
 }

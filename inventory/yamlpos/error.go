@@ -29,13 +29,14 @@ func (e *Error) Error() string {
 }
 
 func position(file string, line, column int) string {
-	switch {
-	case line == 0:
-		return file
-	case column == 0:
-		return fmt.Sprintf("%s:%d", file, line)
+	place := file
+	if line > 0 {
+		place += fmt.Sprintf(":%d", line)
 	}
-	return fmt.Sprintf("%s:%d:%d", file, line, column)
+	if line > 0 && column > 0 {
+		place += fmt.Sprintf(":%d", column)
+	}
+	return strings.TrimPrefix(place, ":") // a text may come from no file
 }
 
 // Errors is everything that is wrong with a file or several.

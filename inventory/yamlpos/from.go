@@ -2,6 +2,7 @@ package yamlpos
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -47,6 +48,9 @@ func computedPairs(at *Node, m reflect.Value) []Pair {
 }
 
 func computedScalar(v reflect.Value) (value any, text string) {
+	if n, ok := v.Interface().(json.Number); ok {
+		return exactNumber(n), n.String()
+	}
 	switch {
 	case v.Kind() == reflect.Bool:
 		return v.Bool(), strconv.FormatBool(v.Bool())
@@ -63,4 +67,16 @@ func computedScalar(v reflect.Value) (value any, text string) {
 	}
 	text = fmt.Sprint(v.Interface())
 	return text, text
+}
+
+// exactNumber gives a number as YAML is read; the text of the node has all its digits.
+func exactNumber(n json.Number) any {
+	if i, err := n.Int64(); err == nil {
+		return i
+	}
+	f, err := n.Float64()
+	if err != nil && f == 0 { // it is no number at all
+		return n.String()
+	}
+	return f
 }

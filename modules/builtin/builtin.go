@@ -19,7 +19,7 @@ import (
 
 // Types lists the resource types, in the order of the documentation.
 func Types() modules.Registry {
-	return modules.Registry{
+	return append(modules.Registry{
 		file.Type(),
 		exec.Type(),
 		group.Type(),
@@ -32,5 +32,5 @@ func Types() modules.Registry {
 		cron.Type(),
 		scaffold.Type(),
 		apply.Type(),
-	}
+	}, foreign()...)
 }

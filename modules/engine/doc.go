@@ -4,4 +4,8 @@
 // A check run sees the host as earlier plans would have left it: the forecast
 // answers for what they would change, and a witness notes when an answer rests
 // on something that nobody can know beforehand.
+//
+// An applying run works on the entries in their order or, if the catalog says so, on
+// several at once; see schedule. Values that resources send to others go through the
+// engine; see traffic.
 package engine

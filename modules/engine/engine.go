@@ -3,9 +3,12 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -26,6 +29,14 @@ type Engine struct {
 
 	Rules Rules // judges health checks that are rules of goss; nil cannot
 
+	Sent Memory // where values are kept that resources have sent; nil keeps none
+	// Need asks the controller for what an entry receives from other hosts; nil where
+	// there is none.
+	Need func(ctx context.Context, index int) (*modules.Given, error)
+	// Turn waits for the semaphores of an entry, and gives what frees them; nil where
+	// nobody else is to wait for.
+	Turn func(ctx context.Context, index int) (over func(), err error)
+
 	memory
 }
 
@@ -33,6 +44,8 @@ type Engine struct {
 type memory struct {
 	earlier  *forecasts // of the catalogs before, in a check run
 	distrust bool       // the journal was found damaged
+	states   *states    // as resources have reported them
+	sent     sentText   // what Sent holds; nil before it was asked
 }
 
 // forecasts are what plans so far come to.
@@ -57,15 +70,20 @@ func (e *Engine) begin(cat *modules.Catalog) *forecasts {
 	return e.earlier
 }
 
-// Run works on the entries of a catalog in order and gives emit one result for
-// each. In a check run it sees what the catalogs before it would have done. It
-// ends early, with stopped set, when Stop says so or ctx ends. After the first
-// failure of a catalog with FailOnError (of its own: a nested manifest is one of
-// its resources) the rest is skipped.
+// Run works on the entries of a catalog, in order or as many at once as it says, and
+// gives emit one result for each. In a check run, which is always in order, it sees
+// what the catalogs before it would have done. It ends early, with stopped set, when
+// Stop says so or ctx ends. After the first failure of a catalog with FailOnError (of
+// its own: a nested manifest is one of its resources) the rest is skipped.
 func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modules.Result) error) (stopped bool, err error) {
+	if e.states == nil {
+		e.states = &states{of: map[string]modules.State{}}
+	}
+	e.Host.State = e.states.last
 	r := &run{
 		Engine:    e,
 		cat:       cat,
+		emit:      emit,
 		forecasts: e.begin(cat),
 		resources: make([]modules.Resource, len(cat.Entries)),
 		errs:      make([]error, len(cat.Entries)),
@@ -73,12 +91,14 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 		settled:   map[int]*settled{},
 		preloads:  preloads{},
 		looked:    looked{stable: map[int]bool{}},
+		held:      map[int]func(){},
+		traffic:   findTraffic(cat.Entries),
 	}
 	if r.scopes, err = findScopes(cat.Entries); err != nil {
 		return false, err
 	}
 	for i := range cat.Entries {
-		if entry := &cat.Entries[i]; !entry.Excluded && entry.Scope == nil {
+		if entry := &cat.Entries[i]; !entry.Excluded && !entry.Hidden && entry.Scope == nil && len(entry.Receive) == 0 {
 			r.resources[i], r.errs[i] = e.Decode(entry)
 		}
 	}
@@ -86,26 +106,46 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 		return false, err
 	}
 	r.ledger = r.openLedger()
+	if cat.Parallel > 1 && !cat.Check && !cat.Monitor {
+		return r.atOnce(ctx)
+	}
 	for i := range cat.Entries {
-		waits := r.settled[i] == nil && r.scopes.ended[noScope] == ""
-		if waits && (e.Stop != nil && e.Stop() || ctx.Err() != nil) {
+		if r.settled[i] == nil && r.interrupted(ctx) {
 			return true, nil
 		}
-		start := e.Now()
-		result := r.entry(ctx, i)
-		result.Duration = e.Now().Sub(start)
-		if text := r.ledger.warning; text != "" {
-			r.ledger.warning = ""
-			result.Messages = append([]modules.Note{{Level: "warning", Text: clip(text, maxText)}}, result.Messages...)
-		}
-		if err := emit(result); err != nil {
-			return false, err
-		}
-		if result.Status == modules.Failed && !r.monitors(i) {
-			r.endScope(i)
+		if began, err := r.step(ctx, i); err != nil || !began {
+			return !began, err
 		}
 	}
 	return false, nil
+}
+
+// interrupted reports whether nothing more shall be started. What is only skipped,
+// since the play has ended already, is told in any case.
+func (r *run) interrupted(ctx context.Context) bool {
+	return r.scopes.ended[noScope] == "" && (ctx.Err() != nil || r.Stop != nil && r.Stop())
+}
+
+// step brings one entry to its result and hands that out. began is false if the run
+// is to end before the turn of the entry has come.
+func (r *run) step(ctx context.Context, i int) (began bool, err error) {
+	start := r.Now()
+	result := r.entry(ctx, i)
+	if result == nil {
+		return false, nil
+	}
+	result.Duration = r.Now().Sub(start)
+	if text := r.ledger.warning; text != "" {
+		r.ledger.warning = ""
+		result.Messages = append([]modules.Note{{Level: "warning", Text: clip(text, maxText)}}, result.Messages...)
+	}
+	if err := r.emit(result); err != nil {
+		return true, err
+	}
+	if result.Status == modules.Failed && !r.monitors(i) {
+		r.endScope(i)
+	}
+	return true, nil
 }
 
 // run is one catalog under way.
@@ -121,6 +161,14 @@ type run struct {
 	preloads  preloads // what types have found out about their entries
 	looked    looked
 	scopes    scopes
+	emit      func(*modules.Result) error
+	held      map[int]func() // entries that hold semaphores, and what frees those
+	traffic   traffic        // what is sent and received
+
+	// Entries that are worked on at once take turns: whoever touches the run holds mu,
+	// and lets go of it while only the host is worked on; see outside.
+	mu       sync.Mutex
+	schedule *schedule // nil if they are worked on in order
 }
 
 // outcome is what later entries need to know of an earlier one.
@@ -129,10 +177,15 @@ type outcome struct {
 	changed bool   // or would change, whatever became of it later
 	unmet   bool   // skipped for a requirement
 	doubt   string // what its prediction depends on
+
+	sent       map[string]json.RawMessage // values for others
+	unsent     error                      // why a value is not among those
+	unknown    bool                       // others are sent once it is applied
+	properties json.RawMessage            // with what it has received
 }
 
 func (r *run) checked(i int) bool { return r.cat.Check || r.cat.Entries[i].Check }
-func (r *run) diff(i int) bool    { return r.cat.Diff && !r.cat.Entries[i].Sensitive }
+func (r *run) diff(i int) bool    { return r.cat.Diff && !r.secret(i) }
 
 // present is the Host that Check sees in an applying run: the real one, as it is.
 func (r *run) present(report modules.Reporter) modules.Host {
@@ -142,17 +195,18 @@ func (r *run) present(report modules.Reporter) modules.Host {
 	return h
 }
 
-// entry brings one entry to its result.
+// entry brings one entry to its result; nil if the run is to end before its turn has
+// come.
 func (r *run) entry(ctx context.Context, i int) *modules.Result {
 	entry, out := &r.cat.Entries[i], &r.results[i]
 	result := &modules.Result{Index: i}
 	switch unmet, doubt := r.requirements(i); {
 	case entry.Excluded:
 		result.Status, result.Message = modules.Skipped, "excluded by control"
-	case r.endedBy(i) != "":
-		out.unmet = true
-		result.Status, result.Because = modules.Skipped, clip(r.endedBy(i), maxText)
-		result.Message = "skipped because its manifest has fail_on_error"
+	case entry.Hidden:
+		result.Status, result.Message = modules.Skipped, "hidden: defined, not run"
+	case r.settled[i] == nil && r.endedBy(i) != "":
+		r.leaveOut(i, result)
 	case len(unmet) > 0:
 		out.unmet = true
 		result.Status, result.Because = modules.Skipped, clip(strings.Join(unmet, ", "), maxText)
@@ -167,10 +221,19 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		case entry.Scope != nil:
 			err = r.sumUp(i, result, w)
 		case err == nil && !r.monitors(i):
-			err = r.act(ctx, i, result, notes, w)
+			err = r.tries(ctx, i, result, notes, w)
+		}
+		if err == errBeforeTurn && r.endedBy(i) != "" {
+			r.free(i)
+			r.leaveOut(i, result)
+			break
+		}
+		if err == errBeforeTurn {
+			return nil
 		}
 		if out.changed = err == nil && result.Status == modules.Changed; err == nil {
 			r.serve(i, notes)
+			r.send(ctx, i, result, notes)
 		} else {
 			r.ledger.failed[i] = true
 		}
@@ -178,23 +241,29 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 			r.record(i, modules.Plan{Effects: []modules.Effect{modules.Anything}}, w)
 		}
 		early, err := r.healthy(ctx, i, result, notes, err)
+		r.free(i)
 		if err != nil {
-			result.Status, result.Error = modules.Failed, clip(err.Error(), maxText)
+			result.Status, result.Error, result.Sent = modules.Failed, clip(err.Error(), maxText), nil
 			if result.Done = out.changed && !r.checked(i); !result.Done {
 				result.Message = ""
 			}
 			if ctx.Err() == nil && r.undecided(i, w) {
-				result.Status, result.Error, result.Message = modules.Changed, "", "cannot be foreseen: "+result.Error
-				out.changed = true
+				result.Status, result.Error, result.Message = modules.Changed, "", unforeseen(err, result.Error)
+				out.changed, out.unknown = true, true
 			}
 		} else {
 			w.because = cmp.Or(w.because, early)
+		}
+		r.tellState(i, result, notes)
+		r.states.foretell(r.cat.Entries[i].Ref(), r.checked(i) && out.changed && !(r.cat.Check && entry.Check))
+		if kinded, ok := errors.AsType[modules.Kinded](err); ok && result.Error != "" {
+			result.ErrorKind = kinded.Kind()
 		}
 		result.Messages, result.Exit, result.Changes = notes.list, notes.exit, bounded(result.Changes)
 		if r.checked(i) && w.because != "" {
 			result.Uncertain, result.Because, out.doubt = true, w.because, w.because
 		}
-		if entry.Sensitive {
+		if r.secret(i) {
 			withhold(result, err)
 		}
 	}
@@ -208,6 +277,13 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 	return result
 }
 
+// leaveOut is the result of an entry whose manifest a failure has ended.
+func (r *run) leaveOut(i int, result *modules.Result) {
+	r.results[i].unmet = true
+	result.Status, result.Because = modules.Skipped, clip(r.endedBy(i), maxText)
+	result.Message = "skipped because its manifest has fail_on_error"
+}
+
 // undecided reports whether an error of a check run may be one only because
 // earlier resources have not been carried out. The prediction is then a change
 // that is uncertain: something will have to happen here.
@@ -216,10 +292,10 @@ func (r *run) undecided(i int, w *witness) bool { return r.checked(i) && w.becau
 // requirements finds the required entries that rule this one out, and what
 // makes it uncertain that they do not.
 func (r *run) requirements(i int) (unmet []string, doubt string) {
-	for _, j := range r.cat.Entries[i].Require {
+	for j := range needs(&r.cat.Entries[i]) {
 		out := &r.results[j]
-		if out.status == modules.Failed || out.unmet {
-			unmet = append(unmet, r.cat.Entries[j].Ref())
+		if ref := r.cat.Entries[j].Ref(); (out.status == modules.Failed || out.unmet) && !slices.Contains(unmet, ref) {
+			unmet = append(unmet, ref)
 		}
 		if out.doubt != "" && doubt == "" {
 			doubt = r.cat.Entries[j].Ref()
@@ -228,31 +304,45 @@ func (r *run) requirements(i int) (unmet []string, doubt string) {
 	return unmet, cmp.Or(doubt, r.mayBeEndedBy(i))
 }
 
-// act checks and, in an applying run, applies and verifies.
+// act checks and, in an applying run, applies and verifies: one try.
 func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *notes, w *witness) error {
-	entry, res, check := &r.cat.Entries[i], r.resources[i], r.checked(i)
-	seen := r.present(notes)
-	if check {
-		seen = r.foreseen(i).host(ctx, w, notes)
+	entry := &r.cat.Entries[i]
+	try, end := timed(ctx, entry)
+	defer func() { end() }()
+	if entry.Query != "" {
+		return late(try, entry, r.query(try, i, notes))
 	}
-	seen.Preload = r.preload(ctx, i, w)
-	var plan modules.Plan
-	var err error
-	if check || !r.looked.still(i) {
-		plan, err = res.Check(ctx, seen)
+	since := r.clock()
+	plan, seen, err := r.look(try, i, notes, w)
+	if err == nil && plan.Pending() && r.waitsForTurn(i) {
+		end()
+		if err := r.awaitTurn(ctx, i); err != nil {
+			return err
+		}
+		try, end = timed(ctx, entry)
+		since = r.clock()
+		plan, seen, err = r.look(try, i, notes, w) // others may have been at work meanwhile
 	}
-	if err == nil {
-		plan, err = r.refresh(ctx, i, seen, plan, w)
+	var claimed []string
+	for err == nil && plan.Pending() && !r.checked(i) {
+		var free bool
+		if claimed, free = r.claim(plan, since); free {
+			break
+		}
+		end() // the time that others have taken is not that of this try
+		try, end = timed(ctx, entry)
+		since = r.clock()
+		plan, seen, err = r.look(try, i, notes, w)
 	}
 	if err != nil || !plan.Pending() {
-		return err
+		return late(try, entry, err)
 	}
 	result.Status, result.Refreshed = modules.Changed, plan.Refreshed
 	result.Changes = plan.Changes
 	if r.diff(i) {
-		result.Diff = unifiedDiffs(ctx, seen, plan.Texts)
+		r.outside(i, func() { result.Diff = unifiedDiffs(try, seen, plan.Texts) })
 	}
-	if check {
+	if r.checked(i) {
 		if r.cat.Check && !entry.Check {
 			if err := r.ledger.foresee(i); err != nil {
 				return err
@@ -265,12 +355,31 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		r.record(i, plan, w)
 		return nil
 	}
+	defer r.unclaim(claimed)
 	result.Message = plan.Action
-	if err := r.carryOut(ctx, i, plan, notes); err != nil {
-		return err
+	if err := r.carryOut(try, i, plan, notes); err != nil {
+		return late(try, entry, err)
 	}
 	r.record(i, plan, w)
 	return nil
+}
+
+// look lets an entry compare itself with the host, which it is shown as seen.
+func (r *run) look(ctx context.Context, i int, notes *notes, w *witness) (plan modules.Plan, seen modules.Host, err error) {
+	check := r.checked(i)
+	seen = r.present(notes)
+	if check {
+		seen = r.foreseen(i).host(ctx, w, notes)
+		seen.State = r.stateThen(w)
+	}
+	seen.Preload = r.preload(ctx, i, w)
+	if check || !r.looked.still(i) {
+		r.outside(i, func() { plan, err = r.resources[i].Check(ctx, seen) })
+	}
+	if err == nil {
+		plan, err = r.refresh(ctx, i, seen, plan, w)
+	}
+	return plan, seen, err
 }
 
 // acting is the Host that Apply is given.
@@ -282,15 +391,17 @@ func (r *run) acting(report modules.Reporter) modules.Host {
 
 // apply applies a plan and verifies it.
 func (r *run) apply(ctx context.Context, i int, plan modules.Plan, report modules.Reporter) error {
-	res, h := r.resources[i], r.acting(report)
-	r.aboutToChange()
-	if err := res.Apply(ctx, h, plan); err != nil {
-		return err
-	}
-	if err := verify(ctx, res, h, r.present(modules.Discard{}), plan); err != nil {
-		return fmt.Errorf("failed to reach desired state: %w", err)
-	}
-	return nil
+	res, h, left := r.resources[i], r.acting(report), r.present(after{report: report})
+	var err error
+	r.changing(i, func() {
+		if err = res.Apply(ctx, h, plan); err != nil {
+			return
+		}
+		if err = verify(ctx, res, h, left, plan); err != nil {
+			err = fmt.Errorf("failed to reach desired state: %w", err)
+		}
+	})
+	return err
 }
 
 // foreseen is the forecast that an entry is checked against. A noop entry will
@@ -326,7 +437,7 @@ func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.P
 		return plan, err
 	}
 	if due != nil {
-		plan, err := r.resources[i].(modules.Refresher).Refresh(ctx, h, plan)
+		plan, err := r.refreshed(ctx, i, h, plan)
 		if plan.Refreshed {
 			plan.Action += "; " + due.why()
 		}
@@ -343,13 +454,19 @@ func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.P
 		if !out.changed {
 			continue
 		}
-		refresher, ok := r.resources[i].(modules.Refresher)
-		if !ok {
-			return plan, fmt.Errorf("type %s has no refresh, so it cannot subscribe", r.cat.Entries[i].Type)
-		}
-		return refresher.Refresh(ctx, h, plan)
+		return r.refreshed(ctx, i, h, plan)
 	}
 	return plan, nil
+}
+
+// refreshed is the plan of an entry that reacts to another one.
+func (r *run) refreshed(ctx context.Context, i int, h modules.Host, plan modules.Plan) (next modules.Plan, err error) {
+	refresher, ok := r.resources[i].(modules.Refresher)
+	if !ok {
+		return plan, fmt.Errorf("type %s has no refresh, so it cannot subscribe", r.cat.Entries[i].Type)
+	}
+	r.outside(i, func() { next, err = refresher.Refresh(ctx, h, plan) })
+	return next, err
 }
 
 // verify checks that Apply has done what it set out to do.

@@ -25,6 +25,10 @@ func (f *forecast) host(ctx context.Context, w *witness, report modules.Reporter
 		Commands: foreseenCommands{f.real.Commands, fh},
 		Contents: f.real.Contents,
 		Private:  f.real.Private,
+
+		Resources: f.real.Resources,
+		YAML:      f.real.YAML,
+		State:     f.real.State,
 	})
 	h.Report, h.Forecast = report, fh
 	return h

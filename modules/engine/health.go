@@ -68,7 +68,9 @@ func (r *run) healthy(ctx context.Context, i int, result *modules.Result, report
 	room := maxAllHealthOutput
 	var bad []*unhealthy
 	for n := range checks {
-		verdict, complaint := r.question(ctx, &checks[n])
+		var verdict modules.HealthVerdict
+		var complaint *unhealthy
+		r.outside(i, func() { verdict, complaint = r.question(ctx, &checks[n]) })
 		verdict.Output = clip(verdict.Output, min(room, maxHealthOutput))
 		room -= len(verdict.Output)
 		result.Health = append(result.Health, verdict)
@@ -137,13 +139,13 @@ func (r *run) answer(ctx context.Context, c *modules.HealthCheck) (modules.Healt
 		defer cancel()
 		status, text, err := r.Rules(ctx, host, c.Rules)
 		if errors.Is(err, context.DeadlineExceeded) {
-			return modules.HealthUnknown, late(c), nil
+			return modules.HealthUnknown, unanswered(c), nil
 		}
 		return status, text, err
 	}
 	exit, err := host.Commands.Probe(ctx, modules.Command{Argv: c.Argv, Timeout: c.Timeout})
 	if errors.Is(err, modules.ErrTimeout) {
-		return modules.HealthUnknown, late(c), nil
+		return modules.HealthUnknown, unanswered(c), nil
 	}
 	if err != nil {
 		return "", "", err
@@ -159,7 +161,7 @@ func (r *run) answer(ctx context.Context, c *modules.HealthCheck) (modules.Healt
 	return modules.HealthUnknown, text, nil
 }
 
-func late(c *modules.HealthCheck) string { return fmt.Sprintf("no answer within %v", c.Timeout) }
+func unanswered(c *modules.HealthCheck) string { return fmt.Sprintf("no answer within %v", c.Timeout) }
 
 // pausePoll is how often somebody who waits looks whether the run shall end.
 const pausePoll = 250 * time.Millisecond

@@ -72,10 +72,10 @@ func (r *run) subscribers(l *ledger) bool {
 	called := map[string]int{}
 	for j := range r.cat.Entries {
 		entry := &r.cat.Entries[j]
-		if len(entry.Subscribe) == 0 || entry.Excluded {
+		if len(entry.Subscribe) == 0 || entry.Excluded || entry.Hidden {
 			continue
 		}
-		if _, ok := r.resources[j].(modules.Refresher); !ok && r.errs[j] == nil {
+		if _, ok := r.resources[j].(modules.Refresher); !ok && r.errs[j] == nil && len(entry.Receive) == 0 {
 			continue // which is an error of its own
 		}
 		name := dueName(entry)
@@ -182,11 +182,11 @@ func (l *ledger) foresee(i int) error {
 	return unnoted(errors.Join(l.err, l.journal.MayWrite()))
 }
 
-// announce notes who is to be refreshed once the entries first to end-1 have been
-// carried out. If it fails, they must not be.
-func (l *ledger) announce(first, end int) error {
+// announce notes who is to be refreshed once these entries have been carried out. If
+// it fails, they must not be.
+func (l *ledger) announce(entries []int) error {
 	news := false
-	for i := first; i < end; i++ {
+	for _, i := range entries {
 		for _, w := range l.waiting[i] {
 			if l.err != nil {
 				return unnoted(l.err)
@@ -206,7 +206,7 @@ func (l *ledger) announce(first, end int) error {
 	}
 	err := l.save()
 	if err != nil {
-		for i := first; i < end; i++ {
+		for _, i := range entries {
 			l.forget(i)
 		}
 	}

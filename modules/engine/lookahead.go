@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -11,19 +12,42 @@ import (
 // shall be. As long as nothing has been run since, a second look would find the
 // same.
 type looked struct {
+	mu     sync.Mutex // a command that a Check starts forgets, whoever is at work
 	stable map[int]bool
 }
 
 // still reports whether the entry i needs no second look.
-func (l *looked) still(i int) bool { return l.stable[i] }
+func (l *looked) still(i int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stable[i]
+}
 
 // forget is for whatever may change the host.
-func (l *looked) forget() { clear(l.stable) }
+func (l *looked) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.stable)
+}
 
 // aboutToChange forgets what has been found out about the host beforehand.
 func (r *run) aboutToChange() {
 	r.preloads.drop()
 	r.looked.forget()
+}
+
+// changing has f change the host for the entry i. While it does, nothing that is found
+// out holds for others: it may be half done.
+func (r *run) changing(i int, f func()) {
+	r.aboutToChange()
+	if r.schedule == nil {
+		f()
+		return
+	}
+	r.schedule.changing++
+	r.outside(i, f)
+	r.schedule.changing--
+	r.aboutToChange()
 }
 
 // probing are commands of a Check. They should only look, but nobody knows.

@@ -17,12 +17,13 @@ type preload struct {
 	// singly lets the next resource ask by itself. After an Apply that is cheaper: if
 	// that one has to be applied as well, asking for the rest would be in vain.
 	singly bool
+	drops  int // how often it was dropped
 }
 
 // drop forgets everything, since something is about to change the host.
 func (p preloads) drop() {
 	for _, of := range p {
-		*of = preload{singly: true}
+		*of = preload{singly: true, drops: of.drops + 1}
 	}
 }
 
@@ -39,12 +40,17 @@ func (r *run) preload(ctx context.Context, i int, w *witness) func(modules.Effec
 		r.preloads[name] = of
 	}
 	switch {
+	case r.schedule != nil && r.schedule.changing > 0:
+		return nil // what others are changing is different in a moment
 	case of.singly:
 		of.singly = false
 		return nil
 	case !of.asked:
 		of.asked = true
-		of.answer = r.ask(ctx, i)
+		drops := of.drops
+		if answer := r.ask(ctx, i); of.drops == drops {
+			of.answer = answer
+		}
 	}
 	if of.answer == nil {
 		return nil
@@ -60,19 +66,21 @@ func (r *run) preload(ctx context.Context, i int, w *witness) func(modules.Effec
 
 // ask lets a type ask about the entry i and those of its type that follow. One
 // alone can ask by itself, and what fails here is told by those it matters to.
-func (r *run) ask(ctx context.Context, i int) any {
+func (r *run) ask(ctx context.Context, i int) (answer any) {
 	var all []modules.Resource
 	for j := i; j < len(r.resources); j++ {
-		if r.cat.Entries[j].Type == r.cat.Entries[i].Type && r.resources[j] != nil && r.errs[j] == nil && r.settled[j] == nil {
+		if r.cat.Entries[j].Type == r.cat.Entries[i].Type && r.resources[j] != nil && r.errs[j] == nil && r.settled[j] == nil && r.shareable(i, j) {
 			all = append(all, r.resources[j])
 		}
 	}
 	if len(all) < 2 {
 		return nil
 	}
-	answer, err := r.resources[i].(modules.Preloader).Preload(ctx, r.present(modules.Discard{}), all)
-	if err != nil {
-		return nil
-	}
+	r.outside(i, func() {
+		var err error
+		if answer, err = r.resources[i].(modules.Preloader).Preload(ctx, r.present(modules.Discard{}), all); err != nil {
+			answer = nil
+		}
+	})
 	return answer
 }

@@ -18,6 +18,10 @@ type receiver struct {
 	catalogs chan *modules.Catalog
 	pings    chan struct{} // one that is to be answered; more than one needs one answer
 
+	askedMu sync.Mutex
+	parses  int                                // so many were asked for
+	asked   map[question]chan *modules.Message // questions to the controller that are not answered yet
+
 	stopOnce sync.Once
 	stopping chan struct{} // closed when no further resource shall be started
 
@@ -31,6 +35,7 @@ func newReceiver(conn *modules.Conn, sp *spool, kill context.CancelCauseFunc) *r
 		conn: conn, spool: sp, kill: kill,
 		catalogs: make(chan *modules.Catalog, 1),
 		pings:    make(chan struct{}, 1),
+		asked:    map[question]chan *modules.Message{},
 		stopping: make(chan struct{}),
 		ended:    make(chan struct{}),
 	}
@@ -91,6 +96,15 @@ func (r *receiver) handle(m *modules.Message) error {
 		default:
 			return errors.New("a catalog came before the one before it was begun")
 		}
+	case m.Parsed != nil:
+		r.answered(question{parsing, m.Parsed.ID}, m)
+		return nil
+	case m.Given != nil:
+		r.answered(question{needing, m.Given.Index}, m)
+		return nil
+	case m.Granted != nil:
+		r.answered(question{turning, m.Granted.Index}, m)
+		return nil
 	case m.Stop != nil:
 		r.stop()
 		return nil

@@ -23,10 +23,11 @@ const maxNotes = modules.MaxParts - 1
 
 // notes is the [modules.Reporter] of one resource.
 type notes struct {
-	list []modules.Note
-	size int
-	full bool
-	exit *modules.Exit
+	list  []modules.Note
+	size  int
+	full  bool
+	exit  *modules.Exit
+	state modules.State
 }
 
 // Message implements [modules.Reporter].
@@ -45,6 +46,19 @@ func (n *notes) Message(level, text string) {
 
 // Output implements [modules.Reporter].
 func (n *notes) Output(e modules.Exit) { n.exit = &e }
+
+// State implements [modules.Reporter].
+func (n *notes) State(s modules.State) {
+	if s.Before != nil {
+		n.state.Before = s.Before
+	}
+	if s.After != nil {
+		n.state.After = s.After
+	}
+	if s.Restart != nil {
+		n.state.Restart = s.Restart
+	}
+}
 
 // clip cuts text to at most n bytes, not within a character.
 func clip(text string, n int) string {
@@ -72,6 +86,15 @@ func bounded(changes []modules.Change) []modules.Change {
 	return kept
 }
 
+// unforeseen words an error of a check run that may be one only because earlier
+// resources have not been carried out. text is as much of it as may be shown.
+func unforeseen(err error, text string) string {
+	if other, ok := errors.AsType[modules.NotYet](err); ok {
+		return clip("Would have asked for the state of "+string(other)+"; known after apply", maxText)
+	}
+	return "cannot be foreseen: " + text
+}
+
 const withheld = "[sensitive]"
 
 // withhold takes everything out of a result that could show the contents of a
@@ -81,6 +104,7 @@ func withhold(result *modules.Result, err error) {
 		result.Changes[i].Have, result.Changes[i].Want = withheld, withheld
 	}
 	result.Diff, result.Messages, result.Health = "", nil, withholdHealth(result.Health)
+	result.State = nil
 	if result.Exit != nil {
 		result.Exit = &modules.Exit{Code: result.Exit.Code, Elapsed: result.Exit.Elapsed}
 	}
@@ -91,7 +115,7 @@ func withhold(result *modules.Result, err error) {
 	if result.Status == modules.Failed {
 		result.Error = safe
 	} else {
-		result.Message = "cannot be foreseen: " + safe
+		result.Message = unforeseen(err, safe)
 	}
 }
 

@@ -20,8 +20,11 @@ type Session struct {
 	Lock func(ctx context.Context, l modules.Lock) (unlock func(), err error)
 	// Journal is where refreshes are noted that are due; nil notes none.
 	Journal Journal
-	Rules   Rules // judges health checks that are rules of goss; nil cannot
+	Rules   Rules  // judges health checks that are rules of goss; nil cannot
+	Sent    Memory // where values are kept that resources have sent; nil keeps none
 	Now     func() time.Time
+	// Folders keeps the folders resources/ of plays; nil keeps none.
+	Folders Folders
 }
 
 // errKilled is why commands of a killed run end.
@@ -89,7 +92,8 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 		return s.conn.Send(&modules.Message{Refused: &modules.Refused{Phase: "lock", Error: err.Error(), Locked: errors.Is(err, modules.ErrLocked)}})
 	}
 	host := s.Host
-	host.Contents = s.spool
+	host.Contents, host.YAML = s.spool, s.receiver.yaml
+	host.Resources = s.folder(cat.Resources)
 	engine := &Engine{
 		Decode:   func(e *modules.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
 		Host:     host,
@@ -98,6 +102,9 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 		Stop:     s.receiver.stopped,
 		Journal:  s.Journal,
 		Rules:    s.Rules,
+		Sent:     s.Sent,
+		Need:     s.receiver.need,
+		Turn:     s.receiver.turn,
 		memory:   s.memory,
 	}
 	out := &outbox{conn: s.conn}

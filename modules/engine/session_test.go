@@ -33,12 +33,17 @@ type controller struct {
 
 func serve(t *testing.T) *controller {
 	t.Helper()
+	return serveWith(t, builtin.Types())
+}
+
+func serveWith(t *testing.T, known modules.Registry) *controller {
+	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	c := &controller{t: t, input: inW, ended: make(chan error, 1), dir: t.TempDir()}
 	c.Conn = modules.NewConn(bufio.NewReader(outR), inW, modules.MaxFromHost)
 	s := &engine.Session{
-		Registry: builtin.Types(), Host: system.New(), SpoolDir: c.dir, Now: time.Now,
+		Registry: known, Host: system.New(), SpoolDir: c.dir, Now: time.Now,
 		Lock: func(ctx context.Context, l modules.Lock) (func(), error) {
 			if l.Wait > 0 { // another run holds it and does not end
 				<-ctx.Done()

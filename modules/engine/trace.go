@@ -20,7 +20,9 @@ func (r *run) trace(i int, plan modules.Plan) *trace {
 	if len(r.ledger.waiting[i]) == 0 || opaque(plan) || len(plan.Changes) == 0 {
 		return nil
 	}
-	return &trace{plan, r.paths(plan)}
+	t := &trace{plan: plan}
+	r.outside(i, func() { t.paths = r.paths(plan) })
+	return t
 }
 
 // paths describes all that is at the paths that a plan has effects on.
@@ -62,11 +64,14 @@ func (r *run) retract(ctx context.Context, i int, before *trace, report modules.
 }
 
 // untouched reports whether the host is as it was before an entry failed.
-func (r *run) untouched(ctx context.Context, i int, before *trace) bool {
+func (r *run) untouched(ctx context.Context, i int, before *trace) (same bool) {
 	if before == nil {
 		return false
 	}
-	plan, err := r.resources[i].Check(ctx, r.present(modules.Discard{}))
-	return err == nil && plan.Action == before.plan.Action && slices.Equal(plan.Changes, before.plan.Changes) &&
-		slices.Equal(r.paths(plan), before.paths)
+	r.outside(i, func() {
+		plan, err := r.resources[i].Check(ctx, r.present(modules.Discard{}))
+		same = err == nil && plan.Action == before.plan.Action && slices.Equal(plan.Changes, before.plan.Changes) &&
+			slices.Equal(r.paths(plan), before.paths)
+	})
+	return same
 }

@@ -36,6 +36,8 @@ type Exec struct {
 	RefreshOnly bool     `json:"refreshonly,omitempty" also:"refresh_only" doc:"run only when a resource in subscribe has changed"`
 	Returns     []int    `json:"returns,omitempty" doc:"exit codes that mean success; default: [0]"`
 	LogOutput   bool     `json:"logoutput,omitempty" doc:"show the lines that the command writes to its standard output"`
+
+	ran *modules.Exit // how the command ended, if it has run
 }
 
 const shell = "shell"

@@ -78,6 +78,7 @@ type said struct {
 
 func (s *said) Message(level, text string) { s.lines = append(s.lines, level+": "+text) }
 func (s *said) Output(e modules.Exit)      { s.exit = &e }
+func (s *said) State(modules.State)        {}
 
 // apply checks, refreshes if asked to, applies and verifies.
 func apply(t *testing.T, properties, root string, refresh bool) (*said, error) {
@@ -267,4 +268,42 @@ type cancelling struct {
 func (c cancelling) Message(level, text string) {
 	c.said.Message(level, text)
 	c.cancel()
+}
+
+func TestSent(t *testing.T) {
+	for _, test := range []struct {
+		name, command string
+		want          map[string]string
+	}{
+		{"both streams", `printf 'a\\n\\n'; printf 'b\\n' >&2; exit 3`, map[string]string{
+			"stdout": `"a\n\n"`, "stdout_trimmed": `"a"`, "stderr": `"b\n"`, "output": `"a\n\nb\n"`, "exit_code": "3",
+		}},
+		{"nothing", "true", map[string]string{"stdout": `""`, "stdout_trimmed": `""`, "stderr": `""`, "output": `""`, "exit_code": "0"}},
+		{"no text", `printf '\\377'`, map[string]string{"stderr": `""`, "exit_code": "0"}},
+		{"too long", "head -c 70000 /dev/zero >&2", map[string]string{"stdout": `""`, "stdout_trimmed": `""`, "exit_code": "0"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			res := modtest.Decode(t, modules.Registry{exec.Type()}, "exec", `{"name":"`+test.command+`","provider":"shell","returns":[0,3]}`, "").(*exec.Exec)
+			h := modtest.Host()
+			values, err := res.Sent(t.Context(), h)
+			require.NoError(t, err)
+			require.Empty(t, values, "it has not run")
+			plan, err := res.Check(t.Context(), h)
+			require.NoError(t, err)
+			require.NoError(t, res.Apply(t.Context(), h, plan))
+			values, err = res.Sent(t.Context(), h)
+			require.NoError(t, err)
+			got := map[string]string{}
+			for name, value := range values {
+				require.Contains(t, res.Sends(), name)
+				got[name] = string(value)
+			}
+			require.Equal(t, test.want, got)
+			_, err = res.Check(t.Context(), h)
+			require.NoError(t, err)
+			values, err = res.Sent(t.Context(), h)
+			require.NoError(t, err)
+			require.Empty(t, values, "that was another time")
+		})
+	}
 }

@@ -20,6 +20,7 @@ type outcome struct{ exit modules.Exit }
 
 // Check implements [modules.Resource].
 func (e *Exec) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	e.ran = nil // of a try before this one
 	idle, err := e.idle(ctx, h)
 	if err != nil || idle {
 		return modules.Plan{}, err
@@ -164,7 +165,7 @@ func (e *Exec) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 		return notRun("command", err)
 	}
 	h.Report.Output(exit)
-	p.Steps.(*outcome).exit = exit
+	p.Steps.(*outcome).exit, e.ran = exit, &exit
 	return nil
 }
 

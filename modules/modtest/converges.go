@@ -27,7 +27,8 @@ type Fixture struct {
 //   - Apply succeeds, all foreseen effects hold, and a second Check is content
 //     (or Verify, for a type that has it);
 //   - an Apply that is cancelled, before it begins or in the middle of a
-//     content, leaves the old state or the new one and nothing besides.
+//     content, leaves the old state or the new one and nothing besides;
+//   - what it tells of its state, and sends to others, is JSON.
 func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 	for _, f := range fixtures {
 		t.Run(f.Name, func(t *testing.T) {
@@ -46,10 +47,12 @@ func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 func (f *Fixture) run(t *testing.T, typ modules.Type) (before, after map[string]Seen) {
 	root, res := f.build(t, typ)
 	h := Host()
+	h.Report = teller{h.Report, t}
 	untouched := Snapshot(t, root)
 	before = State(t, root)
 
-	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+	plan, err := res.Check(t.Context(), looking(h))
+	answers(t, h, res)
 	require.Equal(t, untouched, Snapshot(t, root), "Check has changed something")
 	if f.Err != "" {
 		require.EqualError(t, err, expand(f.Err, root))
@@ -58,6 +61,7 @@ func (f *Fixture) run(t *testing.T, typ modules.Type) (before, after map[string]
 	require.NoError(t, err)
 	require.Equal(t, f.Action, plan.Action)
 	require.Equal(t, f.changes(root), plan.Changes)
+	sends(t, h, res)
 	if !plan.Pending() {
 		return before, before
 	}
@@ -65,7 +69,15 @@ func (f *Fixture) run(t *testing.T, typ modules.Type) (before, after map[string]
 	require.NoError(t, res.Apply(t.Context(), h, plan))
 	holds(t, h, plan.Effects)
 	converged(t, h, res, plan)
+	sends(t, h, res)
 	return before, State(t, root)
+}
+
+// looking is the Host of a Check that tells what it sees.
+func looking(h modules.Host) modules.Host {
+	l := modules.ReadOnly(h)
+	l.Report = h.Report
+	return l
 }
 
 func (f *Fixture) build(t *testing.T, typ modules.Type) (root string, res modules.Resource) {
@@ -88,7 +100,7 @@ func converged(t *testing.T, h modules.Host, res modules.Resource, plan modules.
 		require.NoError(t, v.Verify(t.Context(), h, plan))
 		return
 	}
-	again, err := res.Check(t.Context(), modules.ReadOnly(h))
+	again, err := res.Check(t.Context(), looking(h))
 	require.NoError(t, err)
 	require.Equal(t, modules.Plan{}, again, "a second Check finds something")
 }

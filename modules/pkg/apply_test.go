@@ -21,6 +21,7 @@ type said struct{ lines []string }
 
 func (s *said) Message(level, text string) { s.lines = append(s.lines, level+": "+text) }
 func (s *said) Output(modules.Exit)        {}
+func (s *said) State(modules.State)        {}
 
 // A machine is a host of an archive that packages are applied on.
 type machine struct {

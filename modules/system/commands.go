@@ -116,7 +116,7 @@ func killGroup(pid int) error {
 }
 
 func run(ctx context.Context, p *exec.Cmd, cmd modules.Command) (modules.Exit, error) {
-	stdout, stderr := &output{onLine: cmd.OnLine}, &output{}
+	stdout, stderr := &output{onLine: cmd.OnLine, most: cmd.MaxOutput}, &output{most: cmd.MaxOutput}
 	p.Stdout, p.Stderr = stdout, stderr
 	began := time.Now()
 	if err := p.Start(); err != nil {

@@ -119,6 +119,16 @@ func TestOutputIsBounded(t *testing.T) {
 	require.Len(t, exit.Stderr.Text, 10)
 }
 
+func TestOutputBoundOfACommand(t *testing.T) {
+	c := sh("head -c 100000 /dev/zero; head -c 70001 /dev/zero >&2")
+	c.MaxOutput = 70_000
+	exit, err := start(t, c)
+	require.NoError(t, err)
+	require.Len(t, exit.Stdout.Text, 70_000)
+	require.EqualValues(t, 30_000, exit.Stdout.Dropped)
+	require.EqualValues(t, 1, exit.Stderr.Dropped)
+}
+
 func TestOutputLines(t *testing.T) {
 	long := strings.Repeat("x", maxLine)
 	for _, test := range []struct {

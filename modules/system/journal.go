@@ -25,16 +25,21 @@ const rootJournalDir = "/var/lib/ccm-push"
 
 // NewJournal gives the journal of this user on this host: in userDir, or for root
 // in /var/lib/ccm-push. Nothing is created before the first write.
-func NewJournal(userDir string) (*Journal, error) {
+func NewJournal(userDir string) (*Journal, error) { return newJournal(userDir, "refreshes.json") }
+
+// NewSent gives the file beside the journal for what resources have sent to others.
+func NewSent(userDir string) (*Journal, error) { return newJournal(userDir, "sent.json") }
+
+func newJournal(userDir, name string) (*Journal, error) {
 	if os.Geteuid() == 0 {
-		return &Journal{rootJournalDir, "refreshes.json"}, nil
+		return &Journal{rootJournalDir, name}, nil
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
 	}
 	// A home directory may be shared by many hosts.
-	return &Journal{userDir, strings.ReplaceAll(host, "/", "_") + ".refreshes.json"}, nil
+	return &Journal{userDir, strings.ReplaceAll(host, "/", "_") + "." + name}, nil
 }
 
 // maxJournal bounds a journal, in bytes: 1 MiB.

@@ -2,6 +2,7 @@ package system
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -13,15 +14,16 @@ const maxLine = 4 << 10
 // passes on the lines.
 type output struct {
 	onLine func(line string) // may be nil
+	most   int               // bytes to keep; 0 means modules.MaxOutput
 
-	head    []byte // at most modules.MaxOutput bytes
+	head    []byte
 	dropped int64
 	line    []byte // of the unfinished line, at most maxLine+1 bytes
 }
 
 // Write implements io.Writer. It takes everything.
 func (o *output) Write(p []byte) (int, error) {
-	keep := min(len(p), modules.MaxOutput-len(o.head))
+	keep := min(len(p), cmp.Or(o.most, modules.MaxOutput)-len(o.head))
 	o.head = append(o.head, p[:keep]...)
 	o.dropped += int64(len(p) - keep)
 	if o.onLine != nil {

@@ -1,0 +1,8 @@
+//go:build !full
+
+package main
+
+import "github.com/ccm-push/ccm-push/modules/engine"
+
+// folders is for the full program: so are all types whose resources need one.
+func folders(string) engine.Folders { return nil }

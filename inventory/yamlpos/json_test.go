@@ -1,0 +1,69 @@
+package yamlpos_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+func TestJSON(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"order of the file", "b: 1\na: {d: [x, y], c: null}\n", `{"b":1,"a":{"d":["x","y"],"c":null}}`},
+		{"scalars", "[yes, true, ~, 'no', \"\\u001b<\", '']", `["yes",true,null,"no","\u001b<",""]`},
+		{"integers", "[0, -7, 0x1F, 0o17, 1_000, +5, 010]", `[0,-7,31,15,1000,5,8]`},
+		{"large integers", "[9223372036854775807, 18446744073709551615, 123456789012345678901234567890]", `[9223372036854775807,18446744073709551615,123456789012345678901234567890]`},
+		{"floats", "[1.50, .5, 1e3, 0.1000000000000000055511151231257827]", `[1.50,0.5,1e3,0.1000000000000000055511151231257827]`},
+		{"dates", "[2024-02-30, 2024-01-02T03:04:05Z, 2024-01-02]", `["2024-02-30","2024-01-02T03:04:05Z","2024-01-02"]`},
+		{"keys", "{1: a, true: b, ~: c}", `{"1":"a","true":"b","~":"c"}`},
+		{"aliases and merges", "a: &a {x: 1}\nb: *a\nc: {<<: *a, y: 2}\n", `{"a":{"x":1},"b":{"x":1},"c":{"x":1,"y":2}}`},
+		{"JSON", `{"a": "/ü", "b": [1.0, {}]}`, `{"a":"/ü","b":[1.0,{}]}`},
+		{"infinite", "a:\n  b: .inf\n", `f.yaml:2:6: JSON has no number .inf`},
+		{"no number", "[.nan]", `f.yaml:1:2: JSON has no number .nan`},
+		{"too large", "a: &a " + strings.Repeat("x", 600) + "\nb: [*a, *a]\n", "f.yaml:1:4: more than 1 KiB as JSON\n  hint: an alias (*name) counts as often as it is used"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			docs, err := yamlpos.Parse("f.yaml", []byte(tt.in))
+			require.NoError(t, err)
+			got, err := docs[0].JSON(1 << 10)
+			if err != nil {
+				require.Equal(t, tt.want, err.Error())
+				return
+			}
+			require.Equal(t, tt.want, string(got))
+		})
+	}
+}
+
+// FuzzJSON holds what is made of a YAML text against what is read from it.
+func FuzzJSON(f *testing.F) {
+	for _, s := range []string{"a: [1, 0x1F, .5]", "- ~\n- 'x'", "a: &a {x: 1}\nb: *a", "1e400", "\"\\ud83d\"", "0_1", "-0", "? [a]\n: b"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		docs, err := yamlpos.Parse("f.yaml", []byte(in))
+		if err != nil || len(docs) == 0 {
+			return
+		}
+		out, err := docs[0].JSON(1 << 20)
+		if err != nil {
+			return
+		}
+		require.True(t, json.Valid(out), "%q", out)
+		again, err := yamlpos.Parse("f.json", out)
+		if err != nil {
+			return // JSON escapes that yaml.v3 does not read
+		}
+		twice, err := again[0].JSON(1 << 20)
+		require.NoError(t, err)
+		var a, b any
+		require.NoError(t, json.Unmarshal(out, &a))
+		require.NoError(t, json.Unmarshal(twice, &b))
+		require.True(t, reflect.DeepEqual(a, b), "%s became %s", out, twice)
+	})
+}

@@ -1,0 +1,83 @@
+package dsc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+)
+
+// Apply implements [modules.Resource].
+func (d *DSC) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	in, ok := p.Steps.(*instance)
+	if !ok {
+		return errors.New("the plan is not one of a DSC resource")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	in.h = h
+	if in.found.own != nil {
+		state, err := in.found.own.set(ctx, in)
+		in.report(reading{state: state})
+		return err
+	}
+	if in.how == actDelete {
+		_, err := in.call(ctx, call{name: "delete", operation: in.operation("delete"), properties: in.wanted, changes: true})
+		return err
+	}
+	return in.set(ctx)
+}
+
+// set runs the set of the resource, and tells the state that it prints.
+func (in *instance) set(ctx context.Context) error {
+	c := call{name: "set", operation: in.operation("set"), properties: in.wanted, changes: true}
+	exit, err := in.call(ctx, c)
+	if err != nil || c.operation.Return == "" {
+		return err
+	}
+	r, err := in.read(c, exit, c.operation.Return == manifest.ReturnStateAndDiff)
+	if err != nil {
+		return err
+	}
+	in.report(r)
+	return nil
+}
+
+// report tells how the instance was left.
+func (in *instance) report(r reading) {
+	in.h.Report.State(modules.State{After: in.document(r.state), Restart: r.restart})
+}
+
+// Verify implements [modules.Verifier]: the instance is now as it shall be, as far as
+// anybody can tell. What set has printed counts for nothing here: a program that
+// prints what it was given would always be right.
+func (d *DSC) Verify(ctx context.Context, h modules.Host, p modules.Plan) error {
+	in := p.Steps.(*instance)
+	in.h = h
+	if in.found.own != nil || in.operation("test") == nil && in.operation("get") == nil {
+		return nil // which its exit code has told
+	}
+	v, err := in.test(ctx)
+	if err != nil {
+		return err
+	}
+	if v.state != nil {
+		in.report(reading{state: v.state})
+	}
+	if v.ok {
+		return nil
+	}
+	var reasons []string
+	for _, c := range in.changes(v) {
+		reasons = append(reasons, fmt.Sprintf("%s mismatch: state=%s requested=%s", c.Property, cmp.Or(c.Have, nothing), cmp.Or(c.Want, nothing)))
+	}
+	return &failure{
+		text: strings.Join(reasons, ", "),
+		safe: plural(len(reasons), "a property is", "%d properties are") + " not as requested",
+	}
+}

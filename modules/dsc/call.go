@@ -1,0 +1,214 @@
+package dsc
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+)
+
+// maxState bounds what an operation may print, in bytes: 2 MiB.
+const maxState = 2 << 20
+
+// traceLevel is how much resources are asked to tell.
+const traceLevel = "warn"
+
+// A call is one operation, about to be run.
+type call struct {
+	name       string // "get"
+	operation  *manifest.Operation
+	properties map[string]any // nil: there is no input
+	whatIf     bool
+	changes    bool // the host may be changed by it
+}
+
+// what is the call in messages.
+func (in *instance) what(c call) string { return c.name + " of " + in.found.as.Type }
+
+// call runs an operation. An exit code that is a failure is an error; that of a
+// verdict is none.
+func (in *instance) call(ctx context.Context, c call) (modules.Exit, error) {
+	what := in.what(c)
+	if err := in.allowed(c); err != nil {
+		return modules.Exit{}, err
+	}
+	command, err := in.command(c)
+	if err != nil {
+		return modules.Exit{}, err
+	}
+	run := in.h.Commands.Probe
+	if c.changes {
+		run = in.h.Commands.Run
+	}
+	exit, err := run(ctx, command)
+	if err != nil {
+		in.said(what, listen(in.found.run.Dialect, exit.Stderr.Text), false)
+		return exit, notRun(what, err)
+	}
+	heard := listen(in.found.run.Dialect, exit.Stderr.Text)
+	bad := exit.Code != 0 && !c.operation.Verdict || heard.fatal
+	in.said(what, heard, bad)
+	if c.operation.Verdict && exit.Code != 0 && !heard.fatal {
+		bad = exit.Stdout.Text == ""
+	}
+	switch {
+	case bad:
+		return exit, in.meaning(what, exit.Code, heard)
+	case exit.Stdout.Dropped > 0:
+		return exit, failed("", "%s has printed more than %d MiB", what, maxState>>20)
+	case !utf8.ValidString(exit.Stdout.Text):
+		return exit, failed("", "%s has printed what is not UTF-8", what)
+	}
+	return exit, nil
+}
+
+// allowed reports an operation that this user may not run, or that would show a
+// secret to others.
+func (in *instance) allowed(c call) error {
+	root := os.Geteuid() == 0
+	switch {
+	case c.operation.Security == manifest.SecurityElevated && !root:
+		return &failure{
+			text: fmt.Sprintf("%s needs root; use become", in.what(c)),
+			safe: fmt.Sprintf("%s needs root; use become", in.what(c)), kind: modules.ErrorForbidden,
+		}
+	case c.operation.Security == manifest.SecurityRestricted && root:
+		return failed("", "%s refuses to run as root", in.what(c))
+	}
+	return exposed(c.operation, in.what(c), c.properties)
+}
+
+// exposed reports a secret that an operation would take where others can see it.
+func exposed(o *manifest.Operation, what string, properties map[string]any) error {
+	path := firstSecret(properties, "properties")
+	if path == "" {
+		return nil
+	}
+	switch {
+	case o.Input == manifest.InputEnv:
+		return failed("", "%s is secure, and %s takes its input from the environment, where others could see it; only standard input will do", path, what)
+	case o.Input == manifest.InputArgs, o.Has(manifest.JSONInput):
+		return failed("", "%s is secure, and %s takes its input from its arguments, where others could see it; only standard input will do", path, what)
+	}
+	return nil
+}
+
+// command prepares the program of a call.
+func (in *instance) command(c call) (modules.Command, error) {
+	timeout, err := in.timeout()
+	if err != nil {
+		return modules.Command{}, err
+	}
+	f := in.found
+	command := modules.Command{
+		Dir: f.dir, Path: f.path, Timeout: timeout, MaxOutput: maxState,
+		Env: []string{"DSC_TRACE_LEVEL=" + traceLevel}, User: in.self(),
+	}
+	about := about{typ: f.as.Type, version: f.as.Version, path: f.file, content: string(f.as.Content), whatIf: c.whatIf}
+	if c.properties != nil && (c.operation.Input == manifest.InputStdin || c.operation.Has(manifest.JSONInput)) {
+		if about.input, err = compact(c.properties); err != nil {
+			return command, err
+		}
+	}
+	args, err := about.arguments(c.operation.Args)
+	if err != nil {
+		return command, err
+	}
+	command.Argv = append([]string{c.operation.Executable}, args...)
+	switch c.operation.Input {
+	case manifest.InputStdin:
+		command.Stdin = about.input
+	case manifest.InputEnv:
+		more, err := environment(c.properties)
+		if err != nil {
+			return command, err
+		}
+		command.Env = append(command.Env, more...)
+	case manifest.InputArgs:
+		more, err := options(c.properties)
+		if err != nil {
+			return command, err
+		}
+		command.Argv = append(command.Argv, more...)
+	}
+	return command, nil
+}
+
+// self is the own user, whose HOME, USER and LOGNAME a program then has; "" if it is
+// in no directory of users.
+func (in *instance) self() string {
+	id := strconv.Itoa(os.Geteuid())
+	if in.h.Accounts == nil || in.h.Accounts.UserName(context.Background(), os.Geteuid()) == id {
+		return ""
+	}
+	return id
+}
+
+// said tells what a program had to say, each thing once.
+func (in *instance) said(what string, s spoken, failure bool) {
+	tell := func(level, text string) {
+		text = in.secrets.text(text)
+		key := level + text
+		if in.told[key] {
+			return
+		}
+		in.told[key] = true
+		in.h.Report.Message(level, text)
+	}
+	for _, n := range s.notes {
+		tell(n.level, n.text)
+	}
+	if failure && len(s.plain) <= 1 {
+		return // that line is in the error
+	}
+	for _, line := range s.plain {
+		tell(info, line)
+	}
+}
+
+// warn tells of something that is not as it should be, once.
+func (in *instance) warn(format string, args ...any) {
+	in.said("", spoken{notes: []note{{warning, fmt.Sprintf(format, args...)}}}, false)
+}
+
+// meaning is the error of an exit code: what the manifest says of it, or else what
+// the program said.
+func (in *instance) meaning(what string, code int, heard spoken) error {
+	evidence := heard.evidence()
+	if code == 0 { // the first design has errors without one
+		return failed(in.secrets.text(evidence), "%s has reported an error", what)
+	}
+	if codes := in.found.run.ExitCodes; !usual(codes) {
+		if text, ok := codes[strconv.Itoa(code)]; ok {
+			if evidence != "" {
+				in.said(what, spoken{notes: []note{{failing, evidence}}}, false)
+			}
+			return failed(in.secrets.text(text), "%s has failed with exit code %d", what, code)
+		}
+	}
+	return failed(in.secrets.text(evidence), "%s has failed with exit code %d", what, code)
+}
+
+// usual reports whether meanings of exit codes say nothing: none, or those that a
+// manifest begins with.
+func usual(codes map[string]string) bool {
+	for code := range codes {
+		if code != "0" && code != "1" {
+			return false
+		}
+	}
+	return len(codes) == 0 || len(codes) == 2 && isWordFor(codes["0"], "success") && isWordFor(codes["1"], "failure", "error")
+}
+
+func isWordFor(text string, words ...string) bool {
+	for _, word := range words {
+		if len(text) == len(word) && (text[0]|0x20) == word[0] && text[1:] == word[1:] {
+			return true
+		}
+	}
+	return false
+}

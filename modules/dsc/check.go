@@ -1,0 +1,263 @@
+package dsc
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/dsc/synthetic"
+)
+
+// A verdict is what a test comes to.
+type verdict struct {
+	ok     bool
+	state  map[string]any // how the instance is; nil if that is not known
+	differ []string       // properties, if it says which
+	blind  bool           // nobody can tell
+}
+
+// Check implements [modules.Resource].
+func (d *DSC) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	in, err := d.open(ctx, h)
+	switch {
+	case err != nil:
+		return modules.Plan{}, err
+	case in == nil:
+		return modules.Plan{}, modules.Unmanaged("its condition is false")
+	}
+	if err := in.validate(ctx); err != nil {
+		return modules.Plan{}, err
+	}
+	v, err := in.test(ctx)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	in.admit(v)
+	h.Report.State(modules.State{Before: in.document(v.state)})
+	switch {
+	case v.ok:
+		return modules.Plan{}, nil
+	case d.Assert:
+		return modules.Plan{}, in.notAsserted(v)
+	}
+	return in.plan(ctx, v)
+}
+
+// admit tells what was made of the states that the resource has printed: whoever
+// changes something with it shall know, whoever does not may look for it.
+func (in *instance) admit(v verdict) {
+	level := warning
+	if v.ok {
+		level = info
+	}
+	for _, quirk := range in.quirks {
+		in.said("", spoken{notes: []note{{level, quirk}}}, false)
+	}
+	in.quirks = nil
+}
+
+// nothing is what errors have in the place of a value that is not there.
+const nothing = "(none)"
+
+// notAsserted is the failure of an instance that only had to be tested.
+func (in *instance) notAsserted(v verdict) error {
+	var texts []string
+	for _, c := range in.changes(v) {
+		texts = append(texts, c.Property+" is "+cmp.Or(c.Have, nothing)+", not "+cmp.Or(c.Want, nothing))
+	}
+	return failed(strings.Join(texts, "; "), "%s is not in the desired state", in.found.as.Type)
+}
+
+// test finds out whether the instance is as it shall be, whatever the resource has
+// for that.
+func (in *instance) test(ctx context.Context) (verdict, error) {
+	if in.found.own != nil {
+		return in.found.own.test(ctx, in)
+	}
+	o := in.operation("test")
+	switch {
+	case o != nil && o.Verdict:
+		return in.askVerdict(ctx, o)
+	case o != nil:
+		return in.askTest(ctx, o)
+	case in.operation("get") == nil:
+		return verdict{blind: true}, nil
+	}
+	r, err := in.get(ctx)
+	if err != nil {
+		return verdict{}, err
+	}
+	return in.judged(r), nil
+}
+
+// judged compares a state with the properties. What the state itself says about that
+// wins.
+func (in *instance) judged(r reading) verdict {
+	differ := in.compare(r.state)
+	v := verdict{ok: len(differ) == 0, state: r.state, differ: differ}
+	if r.verdict != nil {
+		v.ok = *r.verdict
+	}
+	return v
+}
+
+// askTest runs the test of the resource.
+func (in *instance) askTest(ctx context.Context, o *manifest.Operation) (verdict, error) {
+	c := call{name: "test", operation: o, properties: in.wanted}
+	exit, err := in.call(ctx, c)
+	if err != nil {
+		return verdict{}, err
+	}
+	if o.Return == "" {
+		if in.operation("get") == nil {
+			return verdict{}, failed("", "%s prints nothing that counts, and there is no get to compare with", in.what(c))
+		}
+		r, err := in.get(ctx)
+		return in.judged(r), err
+	}
+	r, err := in.read(c, exit, o.Return == manifest.ReturnStateAndDiff)
+	if err != nil {
+		return verdict{}, err
+	}
+	v := in.judged(r)
+	if o.Return == manifest.ReturnStateAndDiff {
+		v.differ = slices.Sorted(slices.Values(r.differ))
+		if v.ok = len(v.differ) == 0; r.verdict != nil {
+			v.ok = *r.verdict
+		}
+	}
+	return v, nil
+}
+
+// askVerdict runs a test of the first design: its exit code is the answer, and it
+// prints the properties that differ as they are.
+func (in *instance) askVerdict(ctx context.Context, o *manifest.Operation) (verdict, error) {
+	c := call{name: "test", operation: o, properties: in.wanted}
+	exit, err := in.call(ctx, c)
+	if err != nil {
+		return verdict{}, err
+	}
+	v := verdict{ok: exit.Code == 0}
+	if v.ok {
+		if in.operation("get") != nil { // so that reports know how it is
+			r, err := in.get(ctx)
+			v.state = r.state
+			return v, err
+		}
+		return v, nil
+	}
+	r, err := in.read(c, exit, false)
+	if err != nil {
+		return verdict{}, err
+	}
+	v.state, v.differ = r.state, slices.Sorted(maps.Keys(r.state))
+	return v, nil
+}
+
+// compare names the properties that are not as they shall be.
+func (in *instance) compare(actual map[string]any) []string {
+	wanted := maps.Clone(in.wanted)
+	delete(wanted, metadata)
+	rules := synthetic.Rules{
+		FoldCase: !in.found.run.CaseSensitive,
+		Skip: func(name string, value any) bool {
+			return isSecure(value) || in.schema.Property(name).WriteOnly || name == "_purge" || name == "_validation"
+		},
+		Default: func(name string) any { return in.schema.Property(name).Default },
+	}
+	if in.absentWanted() { // then the others do not count
+		if isFalse(actual["_exist"]) {
+			return nil
+		}
+		return []string{"_exist"}
+	}
+	if isAbsent(wanted["_ensure"]) && isAbsent(actual["_ensure"]) {
+		return nil
+	}
+	if _, given := wanted["_exist"]; !given {
+		wanted["_exist"] = true
+	}
+	if _, given := wanted["_ensure"]; !given && isAbsent(actual["_ensure"]) {
+		wanted["_ensure"] = "present"
+	}
+	return rules.Diff(wanted, map[string]any(actual))
+}
+
+// changes are what differs, in the words of reports.
+func (in *instance) changes(v verdict) []modules.Change {
+	var all []modules.Change
+	for _, name := range v.differ {
+		have, had := v.state[name]
+		want, given := in.wanted[name]
+		if !given && name == "_exist" {
+			want, given = true, true
+		}
+		c := modules.Change{Property: in.secrets.text(name), Have: in.shown(have, had), Want: in.shown(want, given)}
+		all = append(all, c)
+	}
+	if len(all) == 0 && !v.blind {
+		all = append(all, modules.Change{Property: inDesiredState, Have: "false", Want: "true"})
+	}
+	return all
+}
+
+// plan says how the instance will be brought about.
+func (in *instance) plan(ctx context.Context, v verdict) (modules.Plan, error) {
+	c, err := in.route(v)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	plan := modules.Plan{
+		Action:  string(in.how) + " " + in.found.as.Type,
+		Changes: in.changes(v),
+		Effects: []modules.Effect{modules.Anything},
+		Steps:   in,
+	}
+	if in.how == actDelete {
+		plan.Action = "deleted " + in.found.as.Type
+	}
+	if in.found.own != nil {
+		return plan, nil
+	}
+	if err := in.allowed(c); err != nil {
+		return modules.Plan{}, err
+	}
+	return plan, in.foresee(ctx, c, v, &plan)
+}
+
+// route chooses the operation that brings the instance about.
+func (in *instance) route(v verdict) (call, error) {
+	if in.found.own != nil {
+		if in.found.own.set == nil {
+			return call{}, in.notSettable(v)
+		}
+		in.how = actSet
+		return call{}, nil
+	}
+	set, del := in.operation("set"), in.operation("delete")
+	handles := set != nil && (set.HandlesExist || slices.ContainsFunc(in.found.as.Capabilities, func(s string) bool {
+		return strings.EqualFold(s, "setHandlesExist")
+	}))
+	switch {
+	case in.absentWanted() && !handles && del != nil:
+		in.how = actDelete
+		return call{name: "delete", operation: del, properties: in.wanted, changes: true}, nil
+	case in.absentWanted() && !handles:
+		return call{}, modules.Refuse("%s has no delete, and its set does not handle _exist: false", in.found.as.Type)
+	case set == nil:
+		return call{}, in.notSettable(v)
+	}
+	in.how = actSet
+	return call{name: "set", operation: set, properties: in.wanted, changes: true}, nil
+}
+
+func (in *instance) notSettable(v verdict) error {
+	err := in.notAsserted(v).(*failure)
+	err.text += "; and it has no set"
+	err.safe += "; and it has no set"
+	return err
+}

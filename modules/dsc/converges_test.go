@@ -1,0 +1,104 @@
+package dsc
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// TestConverges is the suite that every type passes, for a resource found on the host.
+func TestConverges(t *testing.T) {
+	needs(t, "python3")
+	b := newBench(t)
+	b.resource(thing("get", "", "") + "," + thing("set", "", `, "return": "state"`) + "," + thing("delete", "", "") + "," + anySchema)
+	t.Setenv("DSC_RESOURCE_PATH", b.resources)
+	there := []modtest.Node{{Path: "kept", Text: `{"size": 1}`}}
+	modtest.Converges(t, Type(),
+		modtest.Fixture{
+			Name: "as it shall be", Tree: there,
+			Properties: `{"name": "x", "type": "Test/Thing", "properties": {"file": "$ROOT/kept", "size": 1}}`,
+		},
+		modtest.Fixture{
+			Name: "another size", Tree: there, Action: "set Test/Thing",
+			Properties: `{"name": "x", "type": "Test/Thing", "properties": {"file": "$ROOT/kept", "size": 2}}`,
+			Changes:    []modules.Change{{Property: "size", Have: "1", Want: "2"}},
+		},
+		modtest.Fixture{
+			Name: "new", Action: "set Test/Thing",
+			Properties: `{"name": "x", "type": "Test/Thing", "properties": {"file": "$ROOT/kept"}}`,
+			Changes:    []modules.Change{{Property: "_exist", Have: "false", Want: "true"}},
+		},
+		modtest.Fixture{
+			Name: "gone", Tree: there, Action: "deleted Test/Thing",
+			Properties: `{"name": "x", "type": "Test/Thing", "properties": {"file": "$ROOT/kept", "_exist": false}}`,
+			Changes:    []modules.Change{{Property: "_exist", Have: "", Want: "false"}},
+		},
+		modtest.Fixture{
+			Name:       "not what it takes",
+			Properties: `{"name": "x", "type": "Test/Nothing"}`,
+			Err:        "there is no DSC resource Test/Nothing; looked into resources/ beside the manifest and into " + b.resources,
+		},
+	)
+}
+
+// TestForesees holds check runs against the runs that follow them.
+func TestForesees(t *testing.T) {
+	needs(t, "python3")
+	b := newBench(t)
+	b.resource(thing("get", "", "") + "," + thing("set", "", "") + "," + anySchema)
+	t.Setenv("DSC_RESOURCE_PATH", b.resources)
+	step := func(file, size string) modtest.Step {
+		return modtest.Step{Type: "dsc", Properties: `{"name": "x", "type": "Test/Thing", "properties": {"file": "$ROOT/` + file + `", "size": ` + size + `}}`}
+	}
+	modtest.Foresees(t, modules.Registry{Type()}, modtest.Scenario{
+		Name:  "two changes around one that is right",
+		Tree:  []modtest.Node{{Path: "b", Text: `{"size": 1}`}},
+		Steps: []modtest.Step{step("b", "1"), step("a", "1"), step("b", "1"), step("a", "1")},
+		Want:  []string{"stable", "changed uncertain", "stable uncertain", "changed uncertain"},
+	})
+}
+
+func TestValidate(t *testing.T) {
+	for properties, want := range map[string]string{
+		`{"name": "x"}`:                                                          "type: type is required",
+		`{"name": "x", "type": "nonsense"}`:                                      `type: type "nonsense" is not of the form Owner/Thing (write it as in the resource's manifest; one for *.dscresource.json is called Owner.Thing)`,
+		`{"name": "x", "type": "A/B/C"}`:                                         `type: type "A/B/C" is not of the form Owner/Thing (write it as in the resource's manifest; one for *.dscresource.json is called Owner.Thing)`,
+		`{"name": "x", "type": "A/B", "adapter": "C"}`:                           `adapter: adapter "C" is not of the form Owner/Thing`,
+		`{"name": "x", "type": "A/B", "version": "x"}`:                           `version: version: "x" is no range of versions, such as ^1.2 or >=1.0, <2.0`,
+		`{"name": "x", "type": "A/B", "timeout": "0s"}`:                          `timeout: timeout "0s" is no time span (write it as 30s, 5m or 1h)`,
+		`{"name": "x", "type": "A/B", "properties": {"a": {"secureString": 1}}}`: "properties.a: properties.a: secureString must be a text",
+		`{"name": "x", "type": "A/B", "properties": []}`:                         "properties must be an object",
+		`{"name": "x", "type": "A.B"}`:                                           "",
+		`{"name": "x", "type": "A.B.C/D", "version": "^1", "properties": null}`:  "",
+	} {
+		_, err := modules.Registry{Type()}.Decode("dsc", json.RawMessage(properties))
+		if want == "" {
+			require.NoError(t, err, properties)
+			continue
+		}
+		require.EqualError(t, err, want)
+	}
+}
+
+// TestFamily: a type can be called by the name of its resources, and types of the
+// registry by a name that DSC would give them.
+func TestFamily(t *testing.T) {
+	own := modules.Type{Name: "file", New: func() modules.Resource { return nil }}
+	r := modules.Registry{own, Type()}
+	found, ok := r.Lookup("Test.Area/Thing")
+	require.True(t, ok)
+	require.Equal(t, "Test.Area/Thing", found.Name)
+	require.Equal(t, "properties", found.Below)
+	require.Equal(t, "Test.Area/Thing", found.New().(*DSC).TypeName)
+	found, ok = r.Lookup("Ccm/File")
+	require.True(t, ok)
+	require.Equal(t, "file", found.Name)
+	for _, name := range []string{"Ccm/Nothing", "Thing", "a/b/c", "/x", "x/", "../x"} {
+		_, ok := r.Lookup(name)
+		require.False(t, ok, name)
+	}
+}

@@ -1,0 +1,174 @@
+package dsc
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/expr"
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/dsc/schema"
+	"github.com/ccm-push/ccm-push/modules/dsc/versions"
+)
+
+// A DSC is one instance of a DSC resource.
+type DSC struct {
+	Name       string `json:"name" required:"true" doc:"name of the instance, for references and reports"`
+	TypeName   string `json:"type" required:"true" doc:"fully qualified name of the DSC resource: Owner/Thing or Owner.Area/Thing"`
+	Version    string `json:"version,omitempty" doc:"which versions of the resource will do: a semantic version range, such as ^1.2"`
+	Adapter    string `json:"adapter,omitempty" doc:"type of the adapter that shall run it, if several could"`
+	Timeout    string `json:"timeout,omitempty" default:"5m" looks:"^[0-9.]+(ns|us|µs|μs|ms|s|m|h)([0-9.]+(ns|us|µs|μs|ms|s|m|h))*$" doc:"how long each call of the resource may take, such as 30s or 1h; then it is killed with all that it has started"`
+	Properties Values `json:"properties,omitempty" doc:"the properties of the instance"`
+
+	// Candidates are the manifests of the play's folder resources/ that the type may
+	// be of, the newest version first, and the adapters there.
+	Candidates []Candidate `json:"candidates,omitempty" wire:"only"`
+	// Rejected tells of manifests in that folder that cannot be used.
+	Rejected []Reject `json:"rejected,omitempty" wire:"only"`
+	// Evaluate is set if the properties hold expressions of a configuration document,
+	// which are evaluated on the host.
+	Evaluate *expr.Scope `json:"evaluate,omitempty" wire:"only"`
+	// Assert only tests: an instance that is not as it shall be is a failure.
+	Assert bool `json:"assert,omitempty" wire:"only"`
+	// Security is what the user must be that the host program runs as, in the words of
+	// documents: elevated is root, restricted is anybody else, "" is anyone.
+	Security string `json:"security,omitempty" wire:"only"`
+	// Metadata goes to resources that take _metadata.
+	Metadata Values `json:"metadata,omitempty" wire:"only"`
+
+	session *session // of the type; nil if the instance was made without it
+}
+
+// A Candidate is a manifest of the play's folder resources/.
+type Candidate struct {
+	File     string             `json:"file"` // below that folder, with slashes
+	Manifest *manifest.Manifest `json:"manifest"`
+}
+
+// A Reject is a file that is named like a manifest and cannot be used.
+type Reject struct {
+	File   string `json:"file"`
+	Type   string `json:"type,omitempty"` // as far as it could be read
+	Reason string `json:"reason"`
+}
+
+// Values are the properties of an instance. Numbers keep their text.
+type Values map[string]any
+
+// UnmarshalJSON reads an object; its numbers are [json.Number].
+func (v *Values) UnmarshalJSON(b []byte) error {
+	value, err := schema.Value(b)
+	if err != nil {
+		return err
+	}
+	if value == nil {
+		*v = nil
+		return nil
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return errors.New("properties must be an object")
+	}
+	*v = object
+	return nil
+}
+
+// ExactNumbers has a controller keep the digits of numbers, too.
+func (Values) ExactNumbers() {}
+
+// plain gives the values as they come over the wire, wherever they are from.
+func (v Values) plain() (map[string]any, error) {
+	b, err := json.Marshal(map[string]any(v))
+	if err != nil {
+		return nil, err
+	}
+	again := Values{}
+	err = again.UnmarshalJSON(b)
+	if again == nil {
+		again = Values{}
+	}
+	return again, err
+}
+
+// Type is the entry of the registry. What its instances have the controller read for
+// them it reads once.
+func Type() modules.Type {
+	s := &session{known: map[[sha256.Size]byte]document{}}
+	return modules.Type{
+		Name:   "dsc",
+		Doc:    "Keeps an instance of a DSC v3 resource: an executable with a manifest, in the play's folder resources/ or on the host.",
+		New:    func() modules.Resource { return &DSC{session: s} },
+		Family: s.family,
+	}
+}
+
+// family gives the type of a DSC resource: what a manifest writes below its name are
+// the properties of the instance. Under Ccm/ stand the types of the registry itself.
+func (s *session) family(r modules.Registry, name string) (modules.Type, bool) {
+	owner, thing, _ := strings.Cut(name, "/")
+	if strings.EqualFold(owner, "Ccm") {
+		return r.Lookup(strings.ToLower(thing))
+	}
+	if !manifest.IsTypeName(name) {
+		return modules.Type{}, false
+	}
+	return modules.Type{
+		Name:  name,
+		Doc:   "An instance of the DSC resource " + name + ".",
+		New:   func() modules.Resource { return &DSC{TypeName: name, session: s} },
+		Below: "properties",
+	}, true
+}
+
+// NeedsFull implements [modules.FullBuilder].
+func (d *DSC) NeedsFull() bool { return true }
+
+// Validate implements [modules.Resource].
+func (d *DSC) Validate() error {
+	var errs []error
+	bad := func(path, format string, args ...any) {
+		errs = append(errs, modules.Errorf(path, format, args...))
+	}
+	if d.TypeName != "" && !isResourceName(d.TypeName) {
+		errs = append(errs, &modules.PropertyError{
+			Path: "type", Msg: fmt.Sprintf("type %q is not of the form Owner/Thing", d.TypeName), Hint: "write it as in the resource's manifest; one for *.dscresource.json is called Owner.Thing",
+		})
+	}
+	if d.Adapter != "" && !manifest.IsTypeName(d.Adapter) {
+		bad("adapter", "adapter %q is not of the form Owner/Thing", d.Adapter)
+	}
+	if _, err := versions.ParseRange(d.Version); err != nil {
+		bad("version", "version: %v", err)
+	}
+	if _, err := d.timeout(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := wellFormed(map[string]any(d.Properties), "properties", 0); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// isResourceName also takes the names of the first design, which have no slash.
+func isResourceName(name string) bool {
+	return manifest.IsTypeName(name) || manifest.IsTypeName(strings.Replace(name, ".", "/", 1)) && !strings.Contains(name, "/") ||
+		strings.Contains(name, ".") && !strings.Contains(name, "/") && manifest.IsTypeName("x."+name+"/x")
+}
+
+const defaultTimeout = 5 * time.Minute
+
+// timeout is how long each call may take.
+func (d *DSC) timeout() (time.Duration, error) {
+	if d.Timeout == "" {
+		return defaultTimeout, nil
+	}
+	t, err := time.ParseDuration(d.Timeout)
+	if err != nil || t <= 0 {
+		return 0, &modules.PropertyError{Path: "timeout", Msg: fmt.Sprintf("timeout %q is no time span", d.Timeout), Hint: "write it as 30s, 5m or 1h"}
+	}
+	return t, nil
+}

@@ -1,0 +1,94 @@
+package expr
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+// FuzzParse: what parses is evaluated within bounds and without a panic, and what
+// is left of it for a host parses again and comes to the same there.
+func FuzzParse(f *testing.F) {
+	for _, c := range results {
+		f.Add(c.text)
+	}
+	for _, c := range wrong {
+		f.Add(c.text)
+	}
+	for _, c := range left {
+		f.Add(c.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		here, hereErr := evaluate(t, doc(), nil, text)
+		if hereErr != nil {
+			return
+		}
+		if _, known := here.Value(); known {
+			return
+		}
+		sealed, scope, err := Seal(map[string]any{"p": here}, Part{value: true})
+		if err != nil {
+			return
+		}
+		x, err := Parse(sealed["p"].(string))
+		require.NoError(t, err, sealed)
+		again, err := NewEvaluator(&Names{Parameter: scope.parameters(), Resource: func(id string) (string, error) { return id, nil }, Earlier: func() []string { return nil }}, nil).Eval(t.Context(), x)
+		require.NoError(t, err, sealed)
+		resealed, _, err := Seal(map[string]any{"p": again}, Part{value: true})
+		require.NoError(t, err)
+		require.Equal(t, sealed["p"], resealed["p"])
+	})
+}
+
+// FuzzEscape: an escaped text stands for itself, and nothing of it is evaluated.
+func FuzzEscape(f *testing.F) {
+	for _, s := range []string{"", "[", "[[", "[concat('a','b')]", "a[", "[[[x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		require.False(t, Is(Escape(text)))
+		require.Equal(t, text, Plain(Escape(text)))
+		folded, err := Fold(map[string]any{"a": []any{Escape(text)}}, func(string) (Part, error) { panic("evaluated") })
+		require.NoError(t, err)
+		require.Equal(t, map[string]any{"a": []any{text}}, folded)
+		if !utf8.ValidString(text) {
+			return
+		}
+		// As a literal within an expression, and as a value that a host sent.
+		s := NewSealer()
+		p, err := evaluate(t, doc(), nil, "[coalesce("+s.literal(text)+")]")
+		if len(text) < maxText/4 {
+			require.NoError(t, err)
+			require.Equal(t, text, p.value)
+		}
+		scope := &Scope{}
+		got, _, err := scope.Evaluate(t.Context(), answers{"envvar X": text}, map[string]any{"p": "[envvar('X')]"})
+		require.NoError(t, err)
+		require.Equal(t, text, got["p"])
+	})
+}
+
+// FuzzDecode: values survive the way to a host and back.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{`{"a":[1,1.5,null,"x",true]}`, `{"secureString":"x"}`, `{"secureObject":{"a":{"secureString":"b"}}}`, `9223372036854775808`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := Decode([]byte(text))
+		if err != nil {
+			return
+		}
+		b, err := json.Marshal(wrapped(v))
+		require.NoError(t, err)
+		again, err := Decode(b)
+		require.NoError(t, err)
+		c, err := json.Marshal(wrapped(again))
+		require.NoError(t, err)
+		require.JSONEq(t, string(b), string(c))
+	})
+}

@@ -1,0 +1,113 @@
+package dsc
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules/dsc/synthetic"
+)
+
+// filtered holds an instance against a filter, for resources that export everything:
+// all its properties must fit. Of a list of objects, those that fit are kept.
+func filtered(filter, state map[string]any) (kept map[string]any, ok bool) {
+	kept = maps.Clone(state)
+	for name, want := range filter {
+		have, given := state[name]
+		if !given {
+			return nil, false
+		}
+		wanted, isList := want.([]any)
+		list, hasList := have.([]any)
+		if isList && hasList && allObjects(wanted) {
+			var some []any
+			for _, item := range list {
+				if fitsAny(wanted, item) {
+					some = append(some, item)
+				}
+			}
+			if len(some) == 0 {
+				return nil, false
+			}
+			kept[name] = some
+			continue
+		}
+		if !fits(want, have) {
+			return nil, false
+		}
+	}
+	return kept, true
+}
+
+func allObjects(list []any) bool {
+	for _, item := range list {
+		if _, ok := item.(map[string]any); !ok {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+func fitsAny(wanted []any, have any) bool {
+	for _, want := range wanted {
+		if fits(want, have) {
+			return true
+		}
+	}
+	return false
+}
+
+// fits compares texts without case and with * for anything, objects as far as the
+// filter has members, lists by whether each wanted element is there.
+func fits(want, have any) bool {
+	switch want := want.(type) {
+	case string:
+		have, ok := have.(string)
+		return ok && matches(strings.ToLower(want), strings.ToLower(have))
+	case map[string]any:
+		have, ok := have.(map[string]any)
+		for name, value := range want {
+			item, given := have[name]
+			if !given || !fits(value, item) {
+				return false
+			}
+		}
+		return ok
+	case []any:
+		have, ok := have.([]any)
+		for _, value := range want {
+			found := false
+			for _, item := range have {
+				found = found || fits(value, item)
+			}
+			if !found {
+				return false
+			}
+		}
+		return ok
+	case json.Number:
+		return len((synthetic.Rules{}).Diff(map[string]any{"n": want}, map[string]any{"n": have})) == 0
+	}
+	return want == have
+}
+
+// matches holds a text against a pattern in which * is any text.
+func matches(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == text
+	}
+	rest, ok := strings.CutPrefix(text, parts[0])
+	if !ok {
+		return false
+	}
+	last := parts[len(parts)-1]
+	for _, part := range parts[1 : len(parts)-1] {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			return false
+		}
+		rest = after
+	}
+	return strings.HasSuffix(rest, last)
+}

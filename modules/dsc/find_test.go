@@ -1,0 +1,177 @@
+package dsc
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// manifestOf is a manifest of DSC 3 whose get prints a state.
+func manifestOf(typ, version, more, state string) string {
+	return `{"$schema": "https://aka.ms/dsc/schemas/v3/bundled/resource/manifest.json", "type": "` + typ + `", "version": "` + version + `",` + more + `
+		"get": {"executable": "printf", "args": ["%s", ` + state + `]}, "schema": {"embedded": {}}}`
+}
+
+// got asks how an instance is.
+func (b *bench) got(text string) (string, error) {
+	b.Helper()
+	d, err := b.prepared(text)
+	if err != nil {
+		return "", err
+	}
+	state, err := d.Query(b.Context(), b.checking(), "get")
+	return string(state), err
+}
+
+// hosted puts manifests on the host and forgets those of the folder resources/.
+func (b *bench) hosted(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	t.Setenv("DSC_RESOURCE_PATH", dir)
+	return dir
+}
+
+// TestFind has what is taken of what there is, and what is said if nothing is.
+func TestFind(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		bundle, host   map[string]string
+		instance, want string
+		err            string
+	}{
+		{"in the folder, deep down", map[string]string{"a/b/x.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{\"v\": 1}"`)}, nil, `"type": "A/B"`, `{"v":1}`, ""},
+		{"YAML", map[string]string{"x.dsc.resource.yaml": "$schema: https://aka.ms/dsc/schemas/v3/resource/manifest.json\ntype: A/B\nversion: 1.0.0\nget: {executable: printf, args: ['{}']}\nschema: {embedded: {}}\n"}, nil, `"type": "A/B"`, `{}`, ""},
+		{"case does not count", map[string]string{"X.DSC.Resource.JSON": manifestOf("A/B", "1.0.0", "", `"{}"`)}, nil, `"type": "a/b"`, `{}`, ""},
+		{"the folder comes first", map[string]string{"x.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{\"v\": 1}"`)}, map[string]string{"x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, `"type": "A/B"`, `{"v":1}`, ""},
+		{"on the host", nil, map[string]string{"x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, `"type": "A/B"`, `{"v":2}`, ""},
+		{"on the host, YAML", nil, map[string]string{"x.dsc.resource.yml": "$schema: https://aka.ms/dsc/schemas/v3/resource/manifest.json\ntype: A/B\nversion: 1.0.0\nget: {executable: printf, args: ['{}']}\nschema: {embedded: {}}\nexitCodes: {1: a}\n"}, `"type": "A/B"`, `{}`, ""},
+		{"not deep down on the host", nil, map[string]string{"sub/x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{}"`)}, `"type": "A/B"`, "", "there is no DSC resource A/B; looked into resources/ beside the manifest and into $DIR"},
+		{"the newest", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.9.0", "", `"{\"v\": 1}"`), "b.dsc.resource.json": manifestOf("A/B", "1.10.0", "", `"{\"v\": 2}"`)}, nil, `"type": "A/B"`, `{"v":2}`, ""},
+		{"the newest that will do", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.9.0", "", `"{\"v\": 1}"`), "b.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, nil, `"type": "A/B", "version": "^1"`, `{"v":1}`, ""},
+		{"one that the host has instead", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{}"`)}, map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{\"v\": 2}"`)}, `"type": "A/B", "version": "2"`, `{"v":2}`, ""},
+		{"no version will do", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{}"`)}, map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{}"`)}, `"type": "A/B", "version": "^3"`, "", `there is no DSC resource A/B; version "^3" excludes what there is: 1.0.0, 2.0.0`},
+		{"a condition that is true", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", `"condition": "[equals(tryWhich('no-such-program'), null())]",`, `"{\"v\": 2}"`)}, nil, `"type": "A/B"`, `{"v":2}`, ""},
+		{"a condition that is false", map[string]string{
+			"a.dsc.resource.json": manifestOf("A/B", "2.0.0", `"condition": "[equals(tryWhich('sh'), null())]",`, `"{\"v\": 2}"`),
+			"b.dsc.resource.json": manifestOf("A/B", "1.0.0", "", `"{\"v\": 1}"`)}, nil, `"type": "A/B"`, `{"v":1}`, ""},
+		{"a broken neighbour", nil, map[string]string{"a.dsc.resource.json": "{", "x.dsc.resource.json": manifestOf("A/B", "2.0.0", "", `"{}"`)}, `"type": "A/B"`, `{}`, ""},
+		{"broken on the host", nil, map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", `"extra": 1,`, `"{}"`)}, `"type": "A/B"`, "", `there is no DSC resource A/B; found $DIR/a.dsc.resource.json, but: unknown field "extra"`},
+		{"hopeless on the host", nil, map[string]string{"thing.dsc.resource.json": `{"type`}, `"type": "A/Thing"`, "", `there is no DSC resource A/Thing; found $DIR/thing.dsc.resource.json, but: the manifest: unexpected EOF`},
+		{"broken in the folder", map[string]string{"a.dsc.resource.json": manifestOf("A/B", "2.0.0", `"extra": 1,`, `"{}"`)}, nil, `"type": "A/B"`, "", `type: type A/B cannot be used: resources/a.dsc.resource.json: unknown field "extra"`},
+		{"hopeless in the folder", map[string]string{"a.dsc.resource.yaml": "type: A/B\nget: [\n"}, nil, `"type": "A/B"`, "", "type: type A/B cannot be used: resources/a.dsc.resource.yaml: yaml: line 2: did not find expected node content"},
+		{"hopeless in one line", map[string]string{"z.dsc.resource.json": `{"schema": {"type": "object"}, "type": "A/B", "version": "1.0.0",`}, nil, `"type": "A/B"`, "", "type: type A/B cannot be used: resources/z.dsc.resource.json: the manifest: unexpected EOF"},
+		{"nobody knows what it is", map[string]string{"z.dsc.resource.json": "{", "y.dscresource.json": `{"name": "A.B", "version": "1.0.0"}`}, nil, `"type": "A.B"`, "",
+			"there is no DSC resource A.B; found resources/y.dscresource.json, but: dscresource is missing, below which name, version and get stand; found resources/z.dsc.resource.json, but: the manifest: unexpected EOF"},
+		{"nowhere", nil, nil, `"type": "A/B"`, "", "there is no DSC resource A/B; looked into resources/ beside the manifest and into $DIR"},
+		{"alpha", map[string]string{"a.dsc.resource.json": `{"manifestVersion": "1.0", "type": "A/B", "version": "0.1.0", "get": {"executable": "cat"}}`}, nil, `"type": "A/B", "properties": {"a": 1.50}`, `{"a":1.50}`, ""},
+		{"first design", map[string]string{"a.dscresource.json": `{"dscresource": {"name": "A.B", "version": "0.1.0", "get": {"executable": "printf", "args": ["{\"%s\": \"%s\"}"], "inputAsArgs": true}}}`}, nil, `"type": "A.B", "properties": {"a": "x"}`, `{"--a":"x"}`, ""},
+		{"what it needs is missing", map[string]string{"a.dscresource.json": `{"dscresource": {"name": "A.B", "version": "0.1.0", "requires": [{"resource": "no-such-program", "resourceType": "executable"}], "get": {"executable": "true"}}}`}, nil, `"type": "A.B"`, "", "A.B needs the program no-such-program, which is not on the host"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t)
+			for name, text := range test.bundle {
+				b.write(name, text)
+			}
+			dir := b.hosted(t, test.host)
+			got, err := b.got(`{"name": "x", ` + test.instance + `}`)
+			if test.err != "" {
+				require.EqualError(t, err, filepathed(test.err, dir))
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, test.want, got)
+		})
+	}
+}
+
+func filepathed(text, dir string) string { return os.Expand(text, func(string) string { return dir }) }
+
+// TestSearchPath: DSC_RESTRICTED_PATH is the only place for both, DSC_RESOURCE_PATH is
+// one for manifests.
+func TestSearchPath(t *testing.T) {
+	vars := map[string]string{"PATH": "/usr/bin:relative:/opt/x::/bin"}
+	env := func(name string) string { return vars[name] }
+	require.Equal(t, modules.DefaultPath+":/opt/x", programPath(env))
+	require.Contains(t, manifestPath(env), "/opt/x")
+	vars["DSC_RESOURCE_PATH"] = "/a:/b/../c:b:/a"
+	require.Equal(t, []string{"/a", "/c"}, manifestPath(env))
+	require.Equal(t, modules.DefaultPath+":/opt/x", programPath(env))
+	vars["DSC_RESTRICTED_PATH"] = "/r"
+	require.Equal(t, []string{"/r"}, manifestPath(env))
+	require.Equal(t, "/r", programPath(env))
+}
+
+// TestAdapters has resources that an adapter runs: told of by a manifest, or by the
+// adapter's list.
+func TestAdapters(t *testing.T) {
+	needs(t, "python3")
+	adapter := `{"$schema": "https://aka.ms/dsc/schemas/v3/bundled/resource/manifest.json", "type": "Test/Adapter", "version": "1.0.0", "kind": "adapter",
+		"adapter": {"inputKind": "single", "list": {"executable": "printf", "args": ["%s\n%s\n", "{\"type\": \"Py/Listed\", \"kind\": \"resource\", \"version\": \"0.3.0\", \"capabilities\": [\"get\"], \"path\": \"/somewhere\", \"directory\": \"/\"}", "{\"kind\": \"resource\"}"]}},
+		` + thing("get", `{"resourceTypeArg": "--type"}, {"resourcePathArg": "--path"}, {"adaptedContentArg": "--content"}`, "") + `,
+		` + thing("set", `{"adaptedContentArg": "--content"}`, `, "return": "state"`) + `}`
+	adapted := `{"$schema": "https://aka.ms/dsc/schemas/v3/bundled/adaptedresource/manifest.json", "type": "Py/Class", "kind": "resource", "version": "0.2.0",
+		"capabilities": ["get", "set"], "requireAdapter": "Test/Adapter", "path": "class.py", "content": {"name": "content"},
+		"schema": {"embedded": {"type": "object", "properties": {"size": {"type": "integer"}}}}}`
+	b := newBench(t)
+	b.write("adapter.dsc.resource.json", adapter)
+	b.write("class.dsc.adaptedResource.json", adapted)
+	require.NoError(t, b.run(b.instance("Py/Class", `{"file": "$ROOT/kept", "size": 1}`)))
+	require.Equal(t, `{"size": 1, "name": "content"}`, b.kept("kept"))
+	require.NoError(t, b.run(b.instance("Py/Class", `{"file": "$ROOT/kept", "size": 1}`)))
+
+	_, err := b.prepared(`{"name": "x", "type": "Py/Class", "properties": {"size": "x"}}`)
+	require.EqualError(t, err, "properties.size: properties.size must be integer, not string")
+	plan, err := b.check(b.instance("Py/Class", `{"file": "$ROOT/new", "_exist": false}`))
+	require.NoError(t, err)
+	require.False(t, plan.Pending())
+	_, err = b.check(b.instance("Test/Adapter", `{}`))
+	require.EqualError(t, err, "Test/Adapter is an adapter, which runs resources and is none itself")
+
+	_, err = b.check(b.instance("Py/Listed", `{"file": "$ROOT/new"}`))
+	require.EqualError(t, err, "Py/Listed is not in the desired state: _exist is false, not true; and it has no set", "its capabilities have none")
+	_, err = b.got(`{"name": "x", "type": "Py/Listed", "adapter": "Other/Adapter"}`)
+	require.ErrorContains(t, err, "there is no DSC resource Py/Listed")
+
+	require.NoError(t, os.Remove(filepath.Join(b.resources, "adapter.dsc.resource.json")))
+	_, err = b.check(b.instance("Py/Class", `{}`))
+	require.EqualError(t, err, "Py/Class ("+b.resources+"/class.dsc.adaptedResource.json) needs the adapter Test/Adapter, which is not found")
+	b.write("adapter.dsc.resource.json", strings.ReplaceAll(adapter, `"inputKind": "single"`, `"inputKind": "full"`))
+	_, err = b.check(b.instance("Py/Class", `{}`))
+	require.EqualError(t, err, `the adapter Test/Adapter takes its input in the way called "full"; only "single" is supported`)
+}
+
+// TestReadOnce has the controller read a manifest of the host once, however many
+// instances look at it: it reads only so many for one host.
+func TestReadOnce(t *testing.T) {
+	b := newBench(t)
+	b.hosted(t, map[string]string{
+		"x.dsc.resource.yaml": "$schema: https://aka.ms/dsc/schemas/v3/resource/manifest.json\ntype: A/B\nversion: 1.0.0\nget: {executable: printf, args: ['{}']}\nschema: {embedded: {}}\n",
+		"y.dsc.resource.yaml": "a: [",
+	})
+	read := 0
+	h := b.checking()
+	h.YAML = func(_ context.Context, text string) (json.RawMessage, error) {
+		read++
+		return yamlJSON([]byte(text))
+	}
+	types := modules.Registry{Type()}
+	for _, name := range []string{"dsc", "A/B", "A/B"} {
+		d, err := types.Decode(name, []byte(`{"name": "x", "type": "A/B"}`))
+		require.NoError(t, err)
+		_, err = d.(*DSC).Query(t.Context(), h, "get")
+		require.NoError(t, err)
+	}
+	require.Equal(t, 2, read)
+}

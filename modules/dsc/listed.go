@@ -1,0 +1,84 @@
+package dsc
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+)
+
+// listed asks the adapters for the resources that they can run, since no manifest has
+// told of the type; nil if none has it.
+func (s *search) listed(ctx context.Context, all []located) (*found, error) {
+	for _, adapter := range all {
+		if adapter.Adapter == nil || adapter.Adapter.List == nil || s.Adapter != "" && !adapter.Is(s.Adapter) {
+			continue
+		}
+		if ok, err := s.applies(ctx, adapter); err != nil || !ok {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		resources, err := s.list(ctx, adapter)
+		if err != nil {
+			return nil, err
+		}
+		fitting, err := s.fitting(ctx, resources)
+		if err != nil {
+			return nil, err
+		}
+		if len(fitting) > 0 {
+			return s.found(adapter, fitting[0]), nil
+		}
+	}
+	return nil, nil
+}
+
+// list runs the list of an adapter: one JSON object per line.
+func (s *search) list(ctx context.Context, adapter located) ([]located, error) {
+	in := &instance{DSC: s.DSC, h: s.h, told: map[string]bool{}, found: s.found(adapter, adapter)}
+	exit, err := in.call(ctx, call{name: "list", operation: adapter.Adapter.List})
+	if err != nil {
+		return nil, err
+	}
+	var all []located
+	for line := range strings.Lines(exit.Stdout.Text) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		m, err := manifest.ParseListed(json.RawMessage(withAdapter(line, adapter.Type)))
+		if err != nil {
+			s.reject(adapter.file, typeIn(line), modules.Refuse("its list has a line that cannot be used: %w", err))
+			continue
+		}
+		if strings.EqualFold(m.RequireAdapter, adapter.Type) {
+			all = append(all, located{m, adapter.file})
+		}
+	}
+	return all, nil
+}
+
+// withAdapter adds the adapter to a line of its own list that does not name it.
+func withAdapter(line, adapter string) string {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(line), &object) != nil || object["requireAdapter"] != nil {
+		return line
+	}
+	object["requireAdapter"], _ = json.Marshal(adapter)
+	b, err := json.Marshal(object)
+	if err != nil {
+		return line
+	}
+	return string(b)
+}
+
+func typeIn(line string) string {
+	var m struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal([]byte(line), &m)
+	return m.Type
+}

@@ -1,0 +1,112 @@
+package dsc
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+)
+
+// A note is a line that a resource has written to its standard error.
+type note struct{ level, text string }
+
+// The levels of messages.
+const (
+	info    = "info"
+	warning = "warning"
+	failing = "error"
+)
+
+// spoken is what a program has written to its standard error, sorted out.
+type spoken struct {
+	notes []note
+	plain []string // lines in no known form
+	fatal bool     // an error object of the first design: a failure whatever the exit code
+}
+
+// levels are the words for levels in all dialects.
+var levels = map[string]string{
+	"error": failing, "err": failing, "fatal": failing, "critical": failing,
+	"warn": warning, "warning": warning,
+	"info": info, "information": info, "informational": info, "verbose": info, "debug": info, "trace": info,
+}
+
+// listen reads what a program has written to its standard error.
+func listen(dialect manifest.Dialect, stderr string) spoken {
+	var s spoken
+	for line := range strings.Lines(stderr) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		var object map[string]any
+		if !strings.HasPrefix(strings.TrimSpace(line), "{") || json.Unmarshal([]byte(line), &object) != nil {
+			s.plain = append(s.plain, line)
+			continue
+		}
+		n, ok := structured(object)
+		_, nested := object["error"].(map[string]any)
+		switch {
+		case ok:
+			s.notes = append(s.notes, n)
+			s.fatal = s.fatal || dialect == manifest.First && nested
+		case dialect == manifest.First:
+			s.notes = append(s.notes, note{warning, line})
+		default:
+			s.plain = append(s.plain, line)
+		}
+	}
+	return s
+}
+
+// structured reads one message: {"error": "…"} and its siblings, with a text or an
+// object that has a message; {"level": …, "message": …}; and the form of the tracing
+// library that DSC itself uses, whose message stands below fields.
+func structured(object map[string]any) (note, bool) {
+	if word, ok := object["level"].(string); ok {
+		level, known := levels[strings.ToLower(word)]
+		if fields, ok := object["fields"].(map[string]any); ok {
+			object = fields
+		}
+		text, ok := object["message"].(string)
+		return note{level, text}, known && ok
+	}
+	if len(object) != 1 {
+		return note{}, false
+	}
+	for word, value := range object {
+		level, known := levels[strings.ToLower(word)]
+		if !known {
+			return note{}, false
+		}
+		switch value := value.(type) {
+		case string:
+			return note{level, value}, true
+		case map[string]any:
+			text, ok := value["message"].(string)
+			return note{level, text}, ok
+		}
+	}
+	return note{}, false
+}
+
+// evidence is what a failed program had to say about it: its plain lines, or else
+// its errors.
+func (s spoken) evidence() string {
+	const most = 2 << 10 // bytes; all of it is among the messages
+	text := strings.Join(s.plain, "\n")
+	if text == "" {
+		var errs []string
+		for _, n := range s.notes {
+			if n.level == failing {
+				errs = append(errs, n.text)
+			}
+		}
+		text = strings.Join(errs, "; ")
+	}
+	text = strings.TrimSpace(text)
+	if len(text) > most {
+		text = "…" + strings.ToValidUTF8(text[len(text)-most:], "")
+	}
+	return text
+}

@@ -1,0 +1,262 @@
+package dsc
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/dsc/synthetic"
+)
+
+// An ownResource is one of those that DSC is released with and that documents count
+// on. They are answered here, so that a host needs no program for them.
+type ownResource struct {
+	manifest *manifest.Manifest
+	formerly string                                                          // what the first releases of DSC call it; may be empty
+	get      func(ctx context.Context, in *instance) (map[string]any, error) // nil: there is no state
+	differ   func(in *instance, state map[string]any) []string               // nil: by comparing
+	set      func(ctx context.Context, in *instance) (map[string]any, error) // nil: it only tells
+}
+
+// ownResourceOf finds one of them; nil if the type is another.
+func ownResourceOf(typeName string) *ownResource {
+	for _, o := range []*ownResource{osInfo(), echo(), runCommandOnSet()} {
+		if o.manifest.Is(typeName) || strings.EqualFold(o.formerly, typeName) && o.formerly != "" {
+			return o
+		}
+	}
+	return nil
+}
+
+// ownManifest describes one of them.
+func ownManifest(typ, version, schema string) *manifest.Manifest {
+	return &manifest.Manifest{
+		Dialect: manifest.Current, Type: typ, Version: version, Kind: manifest.KindResource, CaseSensitive: true,
+		Schema: &manifest.Schema{Embedded: json.RawMessage(schema)},
+	}
+}
+
+// test compares the state.
+func (o *ownResource) test(ctx context.Context, in *instance) (verdict, error) {
+	if o.get == nil {
+		return verdict{blind: true}, nil
+	}
+	state, err := o.get(ctx, in)
+	if err != nil {
+		return verdict{}, err
+	}
+	differ := in.compare(state)
+	if o.differ != nil {
+		differ = o.differ(in, state)
+	}
+	return verdict{ok: len(differ) == 0, state: state, differ: differ}, nil
+}
+
+// echo gives back what it is given. It is always as it shall be.
+func echo() *ownResource {
+	return &ownResource{
+		formerly: "Test/Echo",
+		manifest: ownManifest("Microsoft.DSC.Debug/Echo", "1.0.0",
+			`{"type": "object", "required": ["output"], "properties": {"output": {}, "showSecrets": {"type": "boolean"}}, "additionalProperties": false}`),
+		get: func(_ context.Context, in *instance) (map[string]any, error) {
+			return map[string]any{"output": in.wanted["output"]}, nil
+		},
+		differ: func(*instance, map[string]any) []string { return nil },
+	}
+}
+
+// osInfo tells of the operating system.
+func osInfo() *ownResource {
+	return &ownResource{
+		manifest: ownManifest("Microsoft/OSInfo", "1.0.0", `{"type": "object", "additionalProperties": false, "properties": {
+			"$id": {"type": "string"}, "family": {"enum": ["Linux", "macOS", "Windows"]}, "version": {"type": "string"},
+			"codename": {"type": "string"}, "edition": {"type": "string"},
+			"bitness": {"enum": ["32", "64", "unknown", 32, 64]}, "architecture": {"type": "string"}}}`),
+		get: func(_ context.Context, in *instance) (map[string]any, error) { return system(in.h) },
+		differ: func(in *instance, state map[string]any) []string {
+			var names []string
+			for _, name := range (synthetic.Rules{}).Diff(in.wanted, state) {
+				if name == "$id" || name == "version" && versionFits(in.wanted[name], state[name]) ||
+					name == "bitness" && fmt.Sprint(in.wanted[name]) == state[name] {
+					continue
+				}
+				names = append(names, name)
+			}
+			return names
+		},
+	}
+}
+
+// system gives what Microsoft/OSInfo tells of a host.
+func system(h modules.Host) (map[string]any, error) {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return nil, fmt.Errorf("uname: %w", err)
+	}
+	architecture := unix.ByteSliceToString(u.Machine[:])
+	state := map[string]any{
+		"family":       map[string]string{"linux": "Linux", "darwin": "macOS"}[runtime.GOOS],
+		"bitness":      bitness(architecture),
+		"architecture": architecture,
+		"version":      unix.ByteSliceToString(u.Release[:]),
+	}
+	for _, file := range []string{"/etc/os-release", "/usr/lib/os-release"} {
+		release, err := readRelease(h, file)
+		if err != nil {
+			continue
+		}
+		if v := release["VERSION_ID"]; v != "" {
+			state["version"] = v
+		}
+		if v := release["VERSION_CODENAME"]; v != "" {
+			state["codename"] = v
+		}
+		break
+	}
+	if state["family"] == "" {
+		state["family"] = unix.ByteSliceToString(u.Sysname[:])
+	}
+	return state, nil
+}
+
+// bitness tells how wide addresses are, by the kernel's name of the machine.
+func bitness(machine string) string {
+	for _, narrow := range []string{"i386", "i486", "i586", "i686", "armv6l", "armv7l", "armv5tel"} {
+		if machine == narrow {
+			return "32"
+		}
+	}
+	return "64"
+}
+
+// readRelease reads os-release(5): KEY=value, with the quotes of a shell.
+func readRelease(h modules.Host, file string) (map[string]string, error) {
+	r, err := h.Files.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	release := map[string]string{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		key, value, ok := strings.Cut(strings.TrimSpace(lines.Text()), "=")
+		if !ok || strings.HasPrefix(key, "#") {
+			continue
+		}
+		if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
+			value = value[1 : len(value)-1]
+		}
+		release[key] = value
+	}
+	return release, lines.Err()
+}
+
+// comparison is a version with an operator before it.
+var comparison = regexp.MustCompile(`^\s*(>=|<=|=|>|<)\s*([0-9]+(?:\.[0-9]+)*)\s*$`)
+
+// versionFits holds a version against a comparison such as ">= 12".
+func versionFits(wanted, actual any) bool {
+	want, _ := wanted.(string)
+	have, _ := actual.(string)
+	m := comparison.FindStringSubmatch(want)
+	if m == nil {
+		return false
+	}
+	c, ok := compareDotted(have, m[2])
+	if !ok {
+		return false
+	}
+	switch m[1] {
+	case ">":
+		return c > 0
+	case "<":
+		return c < 0
+	case ">=":
+		return c >= 0
+	case "<=":
+		return c <= 0
+	}
+	return c == 0
+}
+
+// compareDotted compares numbers with dots between; those that are missing are 0.
+func compareDotted(a, b string) (c int, ok bool) {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(x), len(y)) {
+		m, errM := part(x, i)
+		n, errN := part(y, i)
+		switch {
+		case errM != nil || errN != nil:
+			return 0, false
+		case m != n:
+			return map[bool]int{true: -1, false: 1}[m < n], true
+		}
+	}
+	return 0, true
+}
+
+func part(list []string, i int) (uint64, error) {
+	if i >= len(list) {
+		return 0, nil
+	}
+	return strconv.ParseUint(list[i], 10, 64)
+}
+
+// runCommandOnSet runs a program each time.
+func runCommandOnSet() *ownResource {
+	return &ownResource{
+		manifest: ownManifest("Microsoft.DSC.Transitional/RunCommandOnSet", "1.0.0", `{"type": "object", "required": ["executable"],
+			"additionalProperties": false, "properties": {"executable": {"type": "string", "minLength": 1},
+			"arguments": {"type": "array", "items": {"type": "string"}}, "exitCode": {"type": "integer"}}}`),
+		set: runCommand,
+	}
+}
+
+func runCommand(ctx context.Context, in *instance) (map[string]any, error) {
+	timeout, err := in.timeout()
+	if err != nil {
+		return nil, err
+	}
+	executable, _ := in.wanted["executable"].(string)
+	argv := []string{executable}
+	list, _ := in.wanted["arguments"].([]any)
+	for _, arg := range list {
+		text, _ := arg.(string)
+		argv = append(argv, text)
+	}
+	exit, err := in.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout, Path: safePath(in.h, os.Getenv), User: in.self()})
+	if err != nil {
+		return nil, notRun("the command", err)
+	}
+	in.h.Report.Output(exit)
+	expected := 0
+	if n, ok := in.wanted["exitCode"].(json.Number); ok {
+		if expected, err = strconv.Atoi(string(n)); err != nil {
+			return nil, errors.New("exitCode is out of range")
+		}
+	}
+	if exit.Code != expected {
+		return nil, failed(lastLine(exit.Stderr.Text), "the command has ended with exit code %d, not %d", exit.Code, expected)
+	}
+	state := map[string]any{"executable": executable, "exitCode": json.Number(strconv.Itoa(exit.Code))}
+	if list != nil {
+		state["arguments"] = list
+	}
+	return state, nil
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}

@@ -1,0 +1,248 @@
+package dsc
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/dsc/schema"
+	"github.com/ccm-push/ccm-push/modules/dsc/versions"
+)
+
+// Prepare implements [modules.Preparer]: the manifests of the play's folder that the
+// instance may be of go with it. As far as they tell, its properties are looked at.
+func (d *DSC) Prepare(_ context.Context, src modules.Source) error {
+	if src.Resources == nil || d.Candidates != nil || d.Validate() != nil {
+		return nil
+	}
+	folder := src.Resources()
+	if folder == nil {
+		return nil
+	}
+	memo := src.Memo
+	if memo == nil {
+		memo = func(_ string, make func() any) any { return make() }
+	}
+	known := memo("dsc manifests", func() any { return readFolder(folder, src.YAML) }).(*contents)
+	if known.err != nil {
+		return modules.Errorf("type", "resources/: %v", known.err)
+	}
+	d.take(known.all, known.rejected)
+	named := slices.IndexFunc(d.Rejected, func(r Reject) bool { return r.Type != "" })
+	switch {
+	case named >= 0 && !d.hasOwnCandidate():
+		r := d.Rejected[named]
+		return modules.Errorf("type", "type %s cannot be used: resources/%s: %s", d.TypeName, r.File, r.Reason)
+	case d.Evaluate != nil || src.Partial:
+		return nil // its properties are known only on the host
+	}
+	return d.checkProperties(memo)
+}
+
+// contents are the manifests in a folder resources/.
+type contents struct {
+	all      []Candidate
+	rejected []Reject
+	err      error
+}
+
+// maxNameless bounds the manifests that an instance takes along though nobody can
+// tell what type they are of: each of them may be the one that is missing.
+const maxNameless = 10
+
+// take keeps what the type may be of: its manifests, the newest first, and the
+// adapters.
+func (d *DSC) take(all []Candidate, rejected []Reject) {
+	for _, c := range all {
+		if c.Manifest.Is(d.TypeName) || c.Manifest.Adapter != nil {
+			d.Candidates = append(d.Candidates, c)
+		}
+	}
+	slices.SortStableFunc(d.Candidates, func(a, b Candidate) int { return newer(a.Manifest.Version, b.Manifest.Version) })
+	nameless := 0
+	for _, r := range rejected {
+		if r.Type == "" {
+			nameless++
+		}
+		if r.Type == "" && nameless <= maxNameless || r.Type != "" && manifest.Like(r.Type, d.TypeName) {
+			d.Rejected = append(d.Rejected, r)
+		}
+	}
+}
+
+func (d *DSC) hasOwnCandidate() bool {
+	return slices.ContainsFunc(d.Candidates, func(c Candidate) bool { return c.Manifest.Is(d.TypeName) })
+}
+
+// checkProperties holds the properties against the schema of the manifest that will be
+// taken. Where a condition or a command has a say, only the host can.
+func (d *DSC) checkProperties(memo memory) error {
+	within, err := versions.ParseRange(d.Version)
+	if err != nil {
+		return err
+	}
+	for _, c := range d.Candidates {
+		v, err := versions.Parse(c.Manifest.Version)
+		switch {
+		case err != nil || !c.Manifest.Is(d.TypeName) || !within.Has(v):
+			continue
+		case c.Manifest.Condition != "":
+			return nil
+		}
+		return d.checkAgainst(c.Manifest, memo)
+	}
+	return nil
+}
+
+// memory is [modules.Source].Memo.
+type memory = func(key string, make func() any) any
+
+// compiledSchema is a schema, or why it is none.
+type compiledSchema struct {
+	*schema.Schema
+	err error
+}
+
+func (d *DSC) checkAgainst(m *manifest.Manifest, memo memory) error {
+	wanted, err := d.Properties.plain()
+	if err != nil {
+		return err
+	}
+	if err := d.exposes(m, wanted); err != nil {
+		return err
+	}
+	if err := unknowable(m, m); err != nil && m.Kind == manifest.KindResource { // others cannot be run at all
+		return modules.Errorf("type", "%v", err)
+	}
+	if m.Schema == nil || m.Schema.Embedded == nil || m.Validate != nil {
+		return nil
+	}
+	s := memo("dsc schema "+string(m.Schema.Embedded), func() any {
+		s, err := schema.Compile(m.Schema.Embedded)
+		return &compiledSchema{s, err}
+	}).(*compiledSchema)
+	if s.err != nil {
+		return modules.Errorf("type", "%s: %v", m.Type, s.err)
+	}
+	coerced, _ := s.Coerce(wanted)
+	hidden := secretsIn(wanted)
+	var errs []error
+	for _, f := range s.Check(coerced) {
+		f = below(f)
+		errs = append(errs, modules.Errorf(f.Path, "%s", hidden.text(f.Error())))
+	}
+	return errors.Join(errs...)
+}
+
+// exposes reports a secret that the resource would take where others can see it.
+func (d *DSC) exposes(m *manifest.Manifest, wanted map[string]any) error {
+	path := firstSecret(wanted, "properties")
+	if path == "" {
+		return nil
+	}
+	for _, o := range []struct {
+		name string
+		*manifest.Operation
+	}{{"get", m.Get}, {"test", m.Test}, {"set", m.Set}, {"validate", m.Validate}} {
+		if o.Operation == nil {
+			continue
+		}
+		if err := exposed(o.Operation, o.name+" of "+m.Type, wanted); err != nil {
+			return modules.Errorf(path, "%v", err)
+		}
+	}
+	return nil
+}
+
+// Bounds of what is read of a folder resources/.
+const (
+	maxManifests = 1000
+	maxFolders   = 64 // deep
+)
+
+// readFolder reads all manifests of a folder resources/, at any depth.
+func readFolder(folder fs.FS, yaml func([]byte) (json.RawMessage, error)) *contents {
+	c := &contents{}
+	files := 0
+	c.err = fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch is, _ := manifest.IsFile(name); {
+		case err != nil:
+			return err
+		case entry.IsDir() && strings.Count(name, "/") > maxFolders:
+			return fmt.Errorf("%s is more than %d folders deep", name, maxFolders)
+		case entry.IsDir() || !is:
+			return nil
+		}
+		if files++; files > maxManifests {
+			return fmt.Errorf("there are more than %d manifests of DSC resources", maxManifests)
+		}
+		c.add(folder, name, yaml)
+		return nil
+	})
+	return c
+}
+
+// add reads one file of a folder.
+func (c *contents) add(folder fs.FS, name string, yaml func([]byte) (json.RawMessage, error)) {
+	doc, err := readFile(folder, name, yaml)
+	if err != nil {
+		c.rejected = append(c.rejected, Reject{File: name, Type: typeOfFile(folder, name), Reason: err.Error()})
+		return
+	}
+	list, bad := manifest.Parse(path.Base(name), doc)
+	for _, m := range list {
+		c.all = append(c.all, Candidate{File: name, Manifest: m})
+	}
+	for _, r := range bad {
+		c.rejected = append(c.rejected, Reject{File: name, Type: cmp.Or(r.Type, typeOfFile(folder, name)), Reason: r.Err.Error()})
+	}
+}
+
+// readFile reads one file of manifests as JSON.
+func readFile(folder fs.FS, name string, yaml func([]byte) (json.RawMessage, error)) (json.RawMessage, error) {
+	f, err := folder.Open(name)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, manifest.MaxSize+1))
+	_, isYAML := manifest.IsFile(name)
+	switch {
+	case err != nil:
+		return nil, cause(err)
+	case len(text) > manifest.MaxSize:
+		return nil, fmt.Errorf("it is larger than %d KiB", manifest.MaxSize>>10)
+	case !isYAML:
+		return text, nil
+	case yaml == nil:
+		return nil, errors.New("it is YAML, which needs a controller to read it")
+	}
+	return yaml(text)
+}
+
+// typeOfFile guesses the type from a file that cannot be read as what it should be:
+// the words that say it may still be there.
+func typeOfFile(folder fs.FS, name string) string {
+	text, err := fs.ReadFile(folder, name)
+	if err != nil || len(text) > manifest.MaxSize {
+		return ""
+	}
+	parts := strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune("\n,{}", r) })
+	for _, part := range parts {
+		key, value, ok := strings.Cut(part, ":")
+		value = strings.Trim(value, "\" \t\r'")
+		if ok && strings.Trim(key, "\" \t\r'") == "type" && manifest.IsTypeName(value) {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,178 @@
+package dsc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Queries implements [modules.Querier].
+func (d *DSC) Queries() []string { return []string{"get", "test", "export"} }
+
+// Query implements [modules.Querier]. The answers are a state, the result of a test
+// in DSC's shape, and a configuration document with all instances that fit.
+func (d *DSC) Query(ctx context.Context, h modules.Host, query string) (json.RawMessage, error) {
+	in, err := d.open(ctx, h)
+	if err != nil || in == nil {
+		return nil, err
+	}
+	if len(in.wanted) > 0 && query != "export" {
+		if err := in.validate(ctx); err != nil {
+			return nil, err
+		}
+	}
+	switch query {
+	case "get":
+		state, err := in.state(ctx)
+		return in.document(state), err
+	case "test":
+		return in.tested(ctx)
+	case "export":
+		return in.exported(ctx)
+	}
+	return nil, modules.Refuse("a DSC resource does not answer %q", query)
+}
+
+// state is how the instance is.
+func (in *instance) state(ctx context.Context) (map[string]any, error) {
+	switch own := in.found.own; {
+	case own != nil && own.get != nil:
+		return own.get(ctx, in)
+	case own != nil || in.operation("get") == nil:
+		return nil, modules.Refuse("%s has no get", in.found.as.Type)
+	}
+	r, err := in.get(ctx)
+	if err == nil && len(r.restart) > 0 {
+		in.h.Report.State(modules.State{Restart: r.restart})
+	}
+	return r.state, err
+}
+
+// tested is the result of a test as DSC prints it.
+func (in *instance) tested(ctx context.Context) (json.RawMessage, error) {
+	v, err := in.test(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if v.blind {
+		return nil, modules.Refuse("%s has neither test nor get", in.found.as.Type)
+	}
+	differ := make([]string, 0, len(v.differ))
+	for _, name := range v.differ {
+		differ = append(differ, in.secrets.text(name))
+	}
+	text, err := compact(map[string]any{
+		"desiredState": in.secrets.object(in.wanted), "actualState": in.secrets.object(v.state),
+		"inDesiredState": v.ok, "differingProperties": differ,
+	})
+	return json.RawMessage(text), err
+}
+
+// configurationSchema is the $schema of a configuration document.
+const configurationSchema = "https://aka.ms/dsc/schemas/v3/bundled/config/document.json"
+
+// exported is a configuration document with every instance on the host.
+func (in *instance) exported(ctx context.Context) (json.RawMessage, error) {
+	states, err := in.export(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resources := make([]any, 0, len(states))
+	for i, state := range states {
+		resources = append(resources, in.exportedAs(i, state))
+	}
+	text, err := compact(map[string]any{"$schema": configurationSchema, "resources": resources})
+	return json.RawMessage(text), err
+}
+
+// exportedAs is one instance in a configuration document. Its texts are escaped, so
+// that none of them is read as an expression.
+func (in *instance) exportedAs(i int, state map[string]any) map[string]any {
+	_, thing, _ := strings.Cut(in.found.as.Type, "/")
+	name, named := state["_name"].(string)
+	if !named {
+		name = fmt.Sprintf("%s-%d", thing, i)
+	}
+	properties := maps.Clone(state)
+	for _, key := range []string{"_name", "_securityContext", metadata, restartRequired, inDesiredState} {
+		delete(properties, key)
+	}
+	entry := map[string]any{
+		"type": in.found.as.Type, "name": escaped(name),
+		"properties": escaped(in.secrets.object(properties)),
+	}
+	if context, ok := state["_securityContext"].(string); ok {
+		entry["metadata"] = map[string]any{"Microsoft.DSC": map[string]any{"securityContext": context}}
+	}
+	return entry
+}
+
+// escaped doubles the bracket of texts that a document would take for expressions.
+func escaped(v any) any {
+	switch v := v.(type) {
+	case string:
+		if strings.HasPrefix(v, "[") {
+			return "[" + v
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = escaped(v[i])
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for key, item := range v {
+			object[key] = escaped(item)
+		}
+		return object
+	}
+	return v
+}
+
+// export asks for all instances that fit the properties, which are a filter.
+func (in *instance) export(ctx context.Context) ([]map[string]any, error) {
+	o := in.operation("export")
+	if in.found.own != nil || o == nil {
+		state, err := in.state(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return []map[string]any{state}, nil
+	}
+	c := call{name: "export", operation: o}
+	byUs := len(in.wanted) > 0 && (o.NoFiltering || !o.Takes())
+	if len(in.wanted) > 0 && !byUs {
+		c.properties = in.wanted
+	}
+	exit, err := in.call(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	values, err := printed(exit.Stdout.Text)
+	if err != nil {
+		return nil, failed(in.secrets.text(err.Error()), "%s has printed what is no JSON", in.what(c))
+	}
+	var states []map[string]any
+	for _, v := range values {
+		state, ok := v.(map[string]any)
+		if !ok {
+			return nil, failed("", "%s has printed %s where an instance was expected", in.what(c), kindOf(v))
+		}
+		if in.schema != nil { // so that the document can be applied
+			coerced, _ := in.schema.Coerce(state)
+			state = coerced.(map[string]any)
+		}
+		if byUs {
+			if state, ok = filtered(in.wanted, state); !ok {
+				continue
+			}
+		}
+		states = append(states, state)
+	}
+	return states, nil
+}

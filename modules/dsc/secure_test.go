@@ -1,0 +1,99 @@
+package dsc
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+func TestSecrets(t *testing.T) {
+	v := Values{}
+	require.NoError(t, v.UnmarshalJSON([]byte(`{"a": {"secureString": "pass\"word"}, "b": [{"secureObject": {"pin": 4711, "deep": ["inner\nline"]}}], "c": "open", "d": {"secureString": "x", "more": 1}}`)))
+	s := secretsIn(map[string]any(v))
+	require.Equal(t, "a", firstSecret(map[string]any(v), ""))
+	require.Equal(t, "got <secureValue>, <secureValue>, <secureValue> and open", s.text(`got pass"word, pass\"word, 4711 and open`))
+	require.Equal(t, "<secureValue>", s.text("inner\nline"))
+	require.Equal(t, "<secureValue> of it", s.text("line of it"))
+	require.Equal(t, map[string]any{
+		"a": "<secureValue>", "b": []any{"<secureValue>"}, "c": "open", "d": map[string]any{"secureString": "x", "more": json.Number("1")},
+	}, s.object(v))
+	require.Equal(t, "<secureValue>", s.value(json.Number("4711")))
+}
+
+// TestSecretsStayInside: whatever a resource does with a secret that it was given, it is
+// in no message, state, change or error.
+func TestSecretsStayInside(t *testing.T) {
+	needs(t, "python3")
+	const secret = "hunter2-Kr\\u00e4he"
+	b := newBench(t)
+	leak := thing("set", `"--says", "password is hunter2-Krähe", "--says", "{\"error\": \"hunter2-Krähe\"}"`, `, "return": "state"`)
+	b.resource(thing("get", "", "") + "," + leak + "," + anySchema)
+	d := b.instance("Test/Thing", `{"file": "$ROOT/kept", "password": {"secureString": "`+secret+`"}, "size": 1}`)
+	plan, err := d.Check(t.Context(), b.checking())
+	require.NoError(t, err)
+	require.Equal(t, []modules.Change{{Property: "_exist", Have: "false", Want: "true"}, {Property: "size", Have: "", Want: "1"}}, plan.Changes)
+	require.NoError(t, d.Apply(t.Context(), b.host(), plan))
+	require.NoError(t, d.Verify(t.Context(), b.checking(), plan))
+	require.Contains(t, b.kept("kept"), "hunter2", "the resource itself has got it, on standard input")
+	all, err := json.Marshal(map[string]any{"said": b.said, "state": b.state, "plan": plan.Changes})
+	require.NoError(t, err)
+	require.NotContains(t, string(all), "hunter2")
+	require.Contains(t, string(all), "secureValue")
+
+	b.resource(thing("get", `"--says", "no hunter2-Krähe", "--ends", "1"`, "") + "," + anySchema)
+	_, err = b.instance("Test/Thing", `{"file": "$ROOT/kept", "password": {"secureString": "`+secret+`"}}`).Check(t.Context(), b.checking())
+	require.EqualError(t, err, "get of Test/Thing has failed with exit code 1: no <secureValue>")
+	b.resource(thing("get", `"--prints", "{\"a\": \"hunter2-Krähe\""`, "") + "," + anySchema)
+	_, err = b.instance("Test/Thing", `{"file": "$ROOT/kept", "password": {"secureString": "`+secret+`"}}`).Check(t.Context(), b.checking())
+	require.EqualError(t, err, "get of Test/Thing has printed what is no JSON: unexpected EOF")
+}
+
+// TestSecretsNeedStandardInput has every way in which others could see one refused,
+// before anything runs.
+func TestSecretsNeedStandardInput(t *testing.T) {
+	for _, test := range []struct{ name, input, want string }{
+		{"environment", `"args": ["thing.py", "get"], "input": "env"`, "properties.a[0]: properties.a[0] is secure, and get of Test/Thing takes its input from the environment, where others could see it; only standard input will do"},
+		{"argument", `"args": ["thing.py", "get", {"jsonInputArg": "--input"}], "input": "stdin"`, "properties.a[0]: properties.a[0] is secure, and get of Test/Thing takes its input from its arguments, where others could see it; only standard input will do"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t)
+			b.resource(`"get": {"executable": "python3", ` + test.input + `},` + anySchema)
+			const properties = `{"name": "x", "type": "Test/Thing", "properties": {"a": [{"secureString": "s"}]}}`
+			_, err := b.prepared(properties)
+			require.EqualError(t, err, test.want)
+
+			// The host refuses it as well: it may have found the manifest by itself.
+			t.Setenv("DSC_RESOURCE_PATH", b.resources)
+			res, err := modules.Registry{Type()}.Decode("dsc", []byte(properties))
+			require.NoError(t, err)
+			_, err = res.Check(t.Context(), b.checking())
+			require.EqualError(t, err, test.want[strings.Index(test.want, ": ")+2:])
+		})
+	}
+}
+
+func TestNothingInheritsSecrets(t *testing.T) {
+	needs(t, "python3")
+	t.Setenv("CCM_PUSH_SECRET", "x")
+	b := newBench(t)
+	b.write("env.sh", "#!/bin/sh\nenv >\"$ROOT/env\"; echo '{}'\n")
+	require.NoError(t, os.Chmod(b.resources+"/env.sh", 0o700))
+	b.resource(`"get": {"executable": "env.sh"},` + anySchema)
+	_, err := b.instance("Test/Thing", `{"a": 1}`).Check(t.Context(), b.checking())
+	require.Error(t, err) // it has no set
+	require.NotContains(t, b.kept("env"), "CCM_PUSH_SECRET")
+	require.Contains(t, b.kept("env"), "DSC_TRACE_LEVEL=warn\n")
+	require.Contains(t, b.kept("env"), "\nHOME=")
+}
+
+// TestSecretsWithinWhatHidesThem has secrets whose letters are those of what is shown
+// in their place.
+func TestSecretsWithinWhatHidesThem(t *testing.T) {
+	s := secretsIn(map[string]any{"key": map[string]any{"secureString": "se\ns\ne\ncure"}})
+	require.Equal(t, "<secureValue> <secureValue><secureValue>", s.text("se cures"))
+}

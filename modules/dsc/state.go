@@ -1,0 +1,194 @@
+package dsc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/dsc/schema"
+)
+
+// Members of a state that are no properties of the instance.
+const (
+	inDesiredState  = "_inDesiredState"
+	restartRequired = "_restartRequired"
+	metadata        = "_metadata"
+)
+
+// A reading is what an operation has printed, taken apart.
+type reading struct {
+	state   map[string]any    // without what is no property
+	differ  []string          // of stateAndDiff
+	verdict *bool             // _inDesiredState
+	restart []json.RawMessage // _restartRequired
+	meta    map[string]any    // _metadata
+}
+
+// printed gives the JSON values that a program has printed.
+func printed(text string) ([]any, error) {
+	d := json.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
+	d.UseNumber()
+	var all []any
+	for {
+		var v any
+		switch err := d.Decode(&v); err {
+		case nil:
+			all = append(all, v)
+		case io.EOF:
+			return all, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// read takes apart what a call has printed, which is a state, and with diff the names
+// of the properties that differ.
+func (in *instance) read(c call, exit modules.Exit, diff bool) (reading, error) {
+	what := in.what(c)
+	values, err := printed(exit.Stdout.Text)
+	most := 1
+	if diff {
+		most = 2
+	}
+	switch {
+	case err != nil:
+		return reading{}, failed(in.secrets.text(err.Error()), "%s has printed what is no JSON", what)
+	case len(values) == 0:
+		return reading{}, failed("", "%s has printed nothing where a state was expected", what)
+	case len(values) > most:
+		return reading{}, failed("", "%s has printed more than a state", what)
+	case diff && len(values) < most:
+		return reading{}, failed("", "%s has printed no list of properties after the state", what)
+	}
+	state, ok := values[0].(map[string]any)
+	if !ok {
+		return reading{}, failed("", "%s has printed %s where a state was expected", what, kindOf(values[0]))
+	}
+	r, err := in.reading(what, state)
+	if err != nil || !diff {
+		return r, err
+	}
+	list, ok := values[1].([]any)
+	for _, item := range list {
+		name, isText := item.(string)
+		ok = ok && isText
+		r.differ = append(r.differ, name)
+	}
+	if !ok {
+		return reading{}, failed("", "%s has printed %s where a list of properties was expected", what, kindOf(values[1]))
+	}
+	return r, nil
+}
+
+// reading takes a state apart and holds it against the schema.
+func (in *instance) reading(what string, state map[string]any) (reading, error) {
+	r := reading{}
+	state = maps.Clone(state)
+	if v, ok := state[inDesiredState]; ok && v != nil {
+		b, isBool := v.(bool)
+		if !isBool {
+			return r, failed("", "%s has given %s as %s, which must be true or false", what, kindOf(v), inDesiredState)
+		}
+		r.verdict = &b
+	}
+	if list, ok := state[restartRequired].([]any); ok {
+		for _, item := range list {
+			b, err := json.Marshal(in.secrets.value(item))
+			if err != nil {
+				return r, err
+			}
+			r.restart = append(r.restart, b)
+		}
+	}
+	r.meta, _ = state[metadata].(map[string]any)
+	for _, name := range []string{inDesiredState, restartRequired, metadata} {
+		if !in.schema.Property(name).Declared || name != inDesiredState {
+			delete(state, name)
+		}
+	}
+	if in.schema == nil || in.found.as.Kind != manifest.KindResource {
+		r.state = state
+		return r, nil
+	}
+	coerced, warnings := in.schema.Coerce(state)
+	for _, w := range warnings {
+		in.quirks = append(in.quirks, what+": "+w)
+	}
+	r.state = coerced.(map[string]any)
+	if faults := in.without(what, r.state, in.schema.Check(coerced)); len(faults) > 0 {
+		return r, failed(in.secrets.text(sentence(faults)), "%s has given a state that its schema does not allow", what)
+	}
+	delete(r.state, inDesiredState)
+	return r, nil
+}
+
+// without leaves properties out of a state that its schema does not know. They do no
+// harm, and resources are used to nobody looking. It gives the other faults.
+func (in *instance) without(what string, state map[string]any, faults []schema.Fault) []schema.Fault {
+	var others []schema.Fault
+	for _, f := range faults {
+		if f.Path != "" || f.Unknown == "" {
+			others = append(others, f)
+			continue
+		}
+		delete(state, f.Unknown)
+		in.quirks = append(in.quirks, fmt.Sprintf("%s: the state %s; it is left out", what, f.Msg))
+	}
+	return others
+}
+
+func sentence(faults []schema.Fault) string {
+	var texts []string
+	for _, f := range faults {
+		texts = append(texts, f.Error())
+	}
+	return strings.Join(texts, "; ")
+}
+
+// get asks how the instance is.
+func (in *instance) get(ctx context.Context) (reading, error) {
+	c := call{name: "get", operation: in.operation("get"), properties: in.wanted}
+	exit, err := in.call(ctx, c)
+	if err != nil {
+		return reading{}, err
+	}
+	return in.read(c, exit, false)
+}
+
+// document is a state as reports have it: JSON without secrets.
+func (in *instance) document(state map[string]any) json.RawMessage {
+	if state == nil {
+		return nil
+	}
+	text, err := compact(in.secrets.object(state))
+	if err != nil {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// shown is a value in a change.
+func (in *instance) shown(v any, given bool) string {
+	const most = 200 // bytes
+	if !given {
+		return ""
+	}
+	v = in.secrets.value(v)
+	text, ok := v.(string)
+	if !ok {
+		var err error
+		if text, err = compact(v); err != nil {
+			text = fmt.Sprint(v)
+		}
+	}
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}

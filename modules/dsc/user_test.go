@@ -1,0 +1,24 @@
+package dsc
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestRightUser(t *testing.T) {
+	root := os.Geteuid() == 0
+	for security, want := range map[string]map[bool]string{
+		"":           {},
+		"elevated":   {false: "the document says that A/B needs root; use become"},
+		"restricted": {true: "the document says that A/B must not run as root"},
+	} {
+		d := &DSC{TypeName: "A/B", Security: security}
+		if want[root] == "" {
+			require.NoError(t, d.rightUser(), security)
+		} else {
+			require.EqualError(t, d.rightUser(), want[root])
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package dsc
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/dsc/synthetic"
+)
+
+// foresee asks a resource that can tell what its set or delete would do. Only one
+// that declares it is asked: any other could not be kept from doing it.
+func (in *instance) foresee(ctx context.Context, c call, v verdict, plan *modules.Plan) error {
+	c.changes, c.whatIf = false, true
+	switch {
+	case c.operation.Has(manifest.WhatIf):
+	case c.name == "set" && in.operation("whatIf") != nil:
+		c.name, c.operation = "whatIf", in.operation("whatIf")
+	default:
+		return nil
+	}
+	exit, err := in.call(ctx, c)
+	if err != nil {
+		return err
+	}
+	returns := cmp.Or(c.operation.WhatIfReturns, c.operation.Return)
+	if values, err := printed(exit.Stdout.Text); returns == "" && c.name != "delete" || err == nil && len(values) == 0 {
+		return nil
+	}
+	r, err := in.read(c, exit, returns == manifest.ReturnStateAndDiff)
+	if err != nil {
+		return err
+	}
+	in.foretold(r)
+	if c.name == "delete" || v.state == nil || len(r.state) == 0 {
+		return nil
+	}
+	names := r.differ
+	if returns != manifest.ReturnStateAndDiff {
+		names = synthetic.Changed(v.state, r.state)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	plan.Changes = nil
+	for _, name := range names {
+		have, had := v.state[name]
+		will, has := r.state[name]
+		plan.Changes = append(plan.Changes, modules.Change{
+			Property: in.secrets.text(name), Have: in.shown(have, had), Want: in.shown(will, has),
+		})
+	}
+	return nil
+}
+
+// foretold tells what the resource itself says about what it would do.
+func (in *instance) foretold(r reading) {
+	var lines []any
+	switch said := r.meta["whatIf"].(type) {
+	case string:
+		lines = []any{said}
+	case []any:
+		lines = said
+	}
+	for _, line := range lines {
+		if text, ok := line.(string); ok {
+			in.said("", spoken{notes: []note{{info, text}}}, false)
+		}
+	}
+}

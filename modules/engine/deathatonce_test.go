@@ -1,0 +1,135 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+var errDead = errors.New("the process is no more")
+
+// deadly is a host, and a journal on it, that nothing reaches any more from a certain
+// step on: before that is done, or right after.
+type deadly struct {
+	mu    sync.Mutex
+	steps int
+	dies  int // the step; 0 is none
+	after bool
+	dead  bool
+	text  []byte // of the journal
+}
+
+func (d *deadly) step(do func() error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.steps++
+	if d.dead = d.dead || d.steps == d.dies && !d.after; d.dead {
+		return errDead
+	}
+	err := do()
+	d.dead = d.steps == d.dies
+	return err
+}
+
+func (d *deadly) Read() ([]byte, error)     { return d.text, nil }
+func (d *deadly) MayWrite() error           { return nil }
+func (d *deadly) SetAside() (string, error) { return "", errors.New("there is no need") }
+
+func (d *deadly) Replace(text []byte) error {
+	return d.step(func() error {
+		d.text = text
+		return nil
+	})
+}
+
+type deadlyFiles struct {
+	modules.FileWriter
+	d *deadly
+}
+
+func (f deadlyFiles) Write(ctx context.Context, path string, r io.Reader, a modules.Attributes) error {
+	return f.d.step(func() error { return f.FileWriter.Write(ctx, path, r, a) })
+}
+
+type deadlyCommands struct {
+	modules.Commands
+	d *deadly
+}
+
+func (c deadlyCommands) Run(ctx context.Context, cmd modules.Command) (exit modules.Exit, err error) {
+	err = c.d.step(func() error {
+		exit, err = c.Commands.Run(ctx, cmd)
+		return err
+	})
+	return exit, err
+}
+
+// run works on a catalog, three entries at once, until it dies.
+func (d *deadly) run(t *testing.T, cat modules.Catalog) []modules.Result {
+	t.Helper()
+	cat.Parallel = 3
+	host := system.New()
+	host.Contents = modules.LocalContents{}
+	host.Files.FileWriter, host.Commands = deadlyFiles{host.Files.FileWriter, d}, deadlyCommands{host.Commands, d}
+	e := &engine.Engine{
+		Decode:  func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
+		Host:    host,
+		Now:     time.Now,
+		Journal: d,
+	}
+	var results []modules.Result
+	_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+		results = append(results, *r)
+		return nil
+	})
+	require.NoError(t, err)
+	return results
+}
+
+// TestNoRefreshIsLostByADeathAtOnce kills runs of entries at once at each of their steps.
+// The next run refreshes what the killed one did not; the third does nothing.
+func TestNoRefreshIsLostByADeathAtOnce(t *testing.T) {
+	for seed := range uint64(15) {
+		for _, after := range []bool{false, true} {
+			for dies, died := 1, true; died; dies++ {
+				what := fmt.Sprintf("seed %d, killed at step %d (after it: %v)", seed, dies, after)
+				f := makeFable(rand.New(rand.NewPCG(seed, 1)), t.TempDir())
+				d := &deadly{}
+				d.run(t, f.catalog(1, false))
+				f.ran(t)
+				require.Empty(t, d.text, what)
+
+				d = &deadly{dies: dies, after: after}
+				d.run(t, f.catalog(2, false))
+				died = d.dead
+				first := f.ran(t)
+				d = &deadly{text: d.text}
+				d.run(t, f.catalog(2, false))
+				total := f.ran(t)
+				for name, n := range first {
+					total[name] += n
+				}
+				again := 0
+				for name, n := range f.expected() {
+					require.GreaterOrEqual(t, total[name], n, what+": "+name)
+					again += total[name] - n
+				}
+				require.LessOrEqual(t, again, 3, "those that had run, and nobody could say so: "+what)
+				require.Empty(t, d.text, what)
+				require.NotContains(t, brief(d.run(t, f.catalog(2, false))), "changed", what)
+			}
+		}
+	}
+}

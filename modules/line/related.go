@@ -1,0 +1,18 @@
+//go:build !host
+
+package line
+
+import "github.com/ccm-push/ccm-push/modules"
+
+// Related implements [modules.Related].
+func (l *Line) Related() []modules.Relation {
+	all := []modules.Relation{{Verb: modules.Edits, Thing: modules.PathOf(l.file()), Why: "file that it edits"}}
+	if l.Ensure == absent {
+		return all
+	}
+	all = append(all, modules.NeedsParent(l.file()))
+	if l.Create {
+		all = append(all, modules.NeedsOwner(l.Owner, l.Group)...)
+	}
+	return append(all, modules.NeedsPackageOf(l.file())...)
+}

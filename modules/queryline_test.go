@@ -1,0 +1,39 @@
+package modules_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+func TestTakeApart(t *testing.T) {
+	tests := []struct {
+		words string
+		rest  string
+		input string
+		err   string
+	}{
+		{"A/B", "A/B", "", ""},
+		{"A/B --input {}", "A/B", "{}", ""},
+		{"--input={} A/B", "A/B", "{}", ""},
+		{"a --input - b", "a b", "-", ""},
+		{"a --input= b", "a b", "", ""},
+		{"a -x b", "a -x b", "", ""},
+		{"a --input", "", "", "--input lacks its value"},
+		{"a --input 1 --input=2", "", "", "--input is given twice"},
+		{"a --become", "", "", "there is no option --become here; there are --input, --version, and the flags of ccm-push go before the pattern"},
+	}
+	for _, tt := range tests {
+		got, err := modules.TakeApart(strings.Fields(tt.words), []string{"input", "version"})
+		if tt.err != "" {
+			require.EqualError(t, err, tt.err, tt.words)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, tt.rest, strings.Join(got.Rest, " "))
+		require.Equal(t, tt.input, got.Options["input"])
+	}
+}

@@ -1,0 +1,186 @@
+package ral
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// ending is what has become of a resource that was applied: Apply has asked the
+// provider again, for all resources at once, so the next Check need not.
+type ending struct {
+	kept
+	after values // nil: not known
+	name  string
+	err   error
+}
+
+func (e *ending) tell(to modules.Reporter) error {
+	e.kept.tell(to)
+	if e.after != nil {
+		to.State(modules.State{After: e.after.state(e.name)})
+	}
+	return e.err
+}
+
+// Apply implements [modules.Resource].
+func (r *Ral) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	if err := r.ApplyBatch(ctx, h, []modules.Planned{{Resource: r, Plan: p}}); err != nil {
+		r.done = nil
+		return err
+	}
+	done := r.done
+	if err := done.tell(h.Report); err != nil {
+		r.done = nil
+		return err
+	}
+	r.done = &ending{name: done.name}
+	return nil
+}
+
+// BatchKey implements [modules.Batcher]: a provider that speaks JSON takes any number
+// of updates.
+func (r *Ral) BatchKey(p modules.Plan) string {
+	t, ok := p.Steps.(*task)
+	if !ok || t.provider.Invoke != invokeJSON {
+		return ""
+	}
+	return t.provider.group()
+}
+
+// group is the same for calls that can be made as one.
+func (p *provider) group() string { return p.file + "\x00" + p.limit.String() }
+
+// ApplyBatch implements [modules.Batcher]. What has become of each is told by its next
+// Check.
+func (r *Ral) ApplyBatch(ctx context.Context, h modules.Host, batch []modules.Planned) error {
+	var tasks []*task
+	var updates []update
+	for _, planned := range batch {
+		t := planned.Plan.Steps.(*task)
+		tasks, updates = append(tasks, t), append(updates, t.update)
+		planned.Resource.(*Ral).done = &ending{name: t.update.name}
+	}
+	p := tasks[0].provider
+	all, err := p.set(ctx, h, updates, false)
+	if err != nil {
+		for _, planned := range batch {
+			planned.Resource.(*Ral).done.err = err
+		}
+		return err
+	}
+	others(h.Report, all, "changed", names(updates)...)
+	again := r.again(ctx, h, batch, all)
+	for i, planned := range batch {
+		one := planned.Resource.(*Ral)
+		one.conclude(tasks[i], all[tasks[i].update.name], again)
+	}
+	return nil
+}
+
+func names(updates []update) []string {
+	var list []string
+	for _, u := range updates {
+		list = append(list, u.name)
+	}
+	return list
+}
+
+// reply is the answer of a provider that was asked again.
+type reply struct {
+	entries map[string]*entry
+	err     error
+}
+
+// again asks the provider for the resources that are to be verified, and have not
+// failed already.
+func (r *Ral) again(ctx context.Context, h modules.Host, batch []modules.Planned, all map[string]*report) reply {
+	var ask []string
+	for _, planned := range batch {
+		one := planned.Resource.(*Ral)
+		if told := all[one.Name]; one.verifies() && (told == nil || told.err == nil) {
+			ask = append(ask, one.Name)
+		}
+	}
+	if len(ask) == 0 {
+		return reply{}
+	}
+	entries, err := planned(batch).get(ctx, h, ask)
+	return reply{entries, err}
+}
+
+// planned gives the provider of a batch.
+func planned(batch []modules.Planned) *provider { return batch[0].Plan.Steps.(*task).provider }
+
+func (r *Ral) verifies() bool { return r.Verify == nil || *r.Verify }
+
+// conclude says what has become of the resource, for its next Check.
+func (r *Ral) conclude(t *task, told *report, again reply) {
+	end := r.done
+	switch {
+	case told != nil && told.err != nil:
+		end.err = told.err
+		return
+	case !r.verifies():
+		end.after, end.err = t.believed(told)
+	case again.err != nil:
+		end.err = again.err
+	default:
+		end.after, end.err = t.verified(again.entries[r.Name])
+	}
+	if told != nil {
+		t.besides(end, told)
+	}
+}
+
+// believed is the state that the provider says it has brought about.
+func (t *task) believed(told *report) (values, error) {
+	if told == nil || len(told.changes) == 0 {
+		return nil, t.provider.told(modules.ErrorFailed, "it says that it has changed nothing")
+	}
+	after := t.update.is.plus(nil)
+	for key, c := range told.changes {
+		after[key] = c.is
+	}
+	return after, nil
+}
+
+// verified is the state that the provider tells of afterwards, with an error if it is
+// not what was wanted.
+func (t *task) verified(e *entry) (values, error) {
+	p := t.provider
+	is, err := p.settle(e, t.want)
+	if err != nil {
+		return nil, err
+	}
+	left := p.reached(t.want, is)
+	var reasons []string
+	for _, key := range slices.Sorted(maps.Keys(left)) {
+		if p.Attributes[key].Kind != kindWrite {
+			reasons = append(reasons, fmt.Sprintf("%s mismatch: state=%s requested=%s", key, shown(is[key]), shown(left[key])))
+		}
+	}
+	if len(reasons) == 0 {
+		return is, nil
+	}
+	return is, &failure{
+		text: "failed to reach desired state: " + strings.Join(reasons, ", "),
+		safe: "failed to reach desired state",
+		kind: modules.ErrorFailed,
+	}
+}
+
+// besides reports what the provider says it has changed beyond what was asked for.
+func (t *task) besides(end *ending, told *report) {
+	for _, key := range slices.Sorted(maps.Keys(told.changes)) {
+		c := told.changes[key]
+		if want, asked := t.update.should[key]; asked && (equal(want, c.is) || key == ensure && ensured(want, c.is)) {
+			continue
+		}
+		end.Message("info", "changed "+key+" from "+shown(c.was)+" to "+shown(c.is))
+	}
+}

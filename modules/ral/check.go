@@ -1,0 +1,199 @@
+package ral
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Effect is the kind of what providers look after. Keys are the provider, a NUL and
+// the name of the resource; the state is what of its attributes is known.
+const Effect modules.EffectKind = "ral"
+
+func (p *provider) effectKey(name string) string { return p.full() + "\x00" + name }
+
+// task goes from Check to Apply.
+type task struct {
+	provider *provider
+	want     values
+	update   update
+}
+
+// Check implements [modules.Resource].
+func (r *Ral) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	if done := r.done; done != nil {
+		r.done = nil
+		return modules.Plan{}, done.tell(h.Report)
+	}
+	p, want, err := r.resolve(ctx, h)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	is, err := r.look(ctx, h, p, want)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	h.Report.State(modules.State{Before: is.state(r.Name)})
+	t := &task{provider: p, want: want, update: update{name: r.Name, is: is, should: p.should(want, is)}}
+	if len(t.update.should) == 0 {
+		return modules.Plan{}, nil
+	}
+	if !p.writes() {
+		return modules.Plan{}, modules.Refuse("provider %s can only read, and %s differs", p.full(), strings.Join(t.differing(), ", "))
+	}
+	if idle, err := t.foretell(ctx, h); err != nil || idle {
+		return modules.Plan{}, err
+	}
+	return t.plan(), nil
+}
+
+// resolve finds the provider and holds what is wanted against its metadata, before it
+// is asked for anything else.
+func (r *Ral) resolve(ctx context.Context, h modules.Host) (*provider, values, error) {
+	p, err := r.find(ctx, h)
+	if err != nil {
+		return nil, nil, err
+	}
+	want, err := p.wanted(r.Name, r.Properties)
+	if err != nil {
+		return nil, nil, p.refused(err)
+	}
+	return p, want, nil
+}
+
+// look gives the state of the resource: as earlier plans will leave it, as Preload has
+// found it, or as the provider tells it now.
+func (r *Ral) look(ctx context.Context, h modules.Host, p *provider, want values) (values, error) {
+	if state, ok := h.Forecast.Lookup(Effect, p.effectKey(r.Name)); ok {
+		return state.(values), nil
+	}
+	all, err := p.recall(h, r.Name)
+	if all == nil && err == nil {
+		all, err = p.get(ctx, h, []string{r.Name})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.settle(all[r.Name], want)
+}
+
+// settle gives the state that an entry tells of. What does not exist and cannot be
+// made is absent, if that is all that is wanted of it.
+func (p *provider) settle(e *entry, want values) (values, error) {
+	switch {
+	case e == nil:
+		e = &entry{values: p.missing(), untold: true}
+	case e.err != nil && e.err.kind == modules.ErrorUnknown && gone(want[ensure]):
+		return values{ensure: want[ensure]}, nil
+	case e.err != nil:
+		return nil, e.err
+	}
+	if e.untold && want[ensure] == purged {
+		return values{ensure: purged}, nil
+	}
+	return e.values, nil
+}
+
+// differing lists the attributes for whose sake something is set.
+func (t *task) differing() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(t.update.should)), func(key string) bool {
+		return t.provider.Attributes[key].Kind == kindWrite
+	})
+}
+
+// plan puts the update into words. Nobody knows what else the provider does.
+func (t *task) plan() modules.Plan {
+	is, should := t.update.is, t.update.should
+	plan := modules.Plan{
+		Action: t.action(),
+		Effects: []modules.Effect{
+			modules.Anything,
+			{Kind: Effect, Key: t.provider.effectKey(t.update.name), State: t.provider.foreseen(is, should)},
+		},
+		Steps: t,
+	}
+	for _, key := range t.differing() {
+		plan.Changes = append(plan.Changes, modules.Change{Property: key, Have: shown(is[key]), Want: shown(should[key])})
+	}
+	return plan
+}
+
+func (t *task) action() string {
+	is, should := t.update.is[ensure], t.update.should[ensure]
+	through := " through " + t.provider.full()
+	switch {
+	case gone(should):
+		return "removed it" + through
+	case should != nil && gone(is):
+		return "created it" + through
+	}
+	return "set " + strings.Join(t.differing(), ", ") + through
+}
+
+// foreseen is the state once the update has been made.
+func (p *provider) foreseen(is, should values) values {
+	if gone(should[ensure]) {
+		return values{ensure: should[ensure]}
+	}
+	after := is.plus(nil)
+	for key, v := range should {
+		if p.Attributes[key].Kind != kindWrite {
+			after[key] = v
+		}
+	}
+	return after
+}
+
+// foretell asks a provider for which that is safe what it would do: in a check run,
+// whether it can; and at any time, whether there is something newer than what is
+// there. Other providers are not called, since there are some that do what they should
+// only talk about.
+func (t *task) foretell(ctx context.Context, h modules.Host) (idle bool, err error) {
+	newer := t.onlyLatest()
+	_, real := h.Forecast.(modules.NoForecast)
+	switch {
+	case !t.provider.NoopSafe && newer:
+		h.Report.Message("info", "whether "+shown(t.update.is[ensure])+" is the latest only set can tell, so it is called every time")
+		return false, nil
+	case !t.provider.NoopSafe || real && !newer:
+		return false, nil
+	}
+	all, err := t.provider.set(ctx, h, []update{t.update}, true)
+	if err != nil {
+		return false, err
+	}
+	mine := all[t.update.name]
+	others(h.Report, all, "would change", t.update.name)
+	switch {
+	case mine == nil:
+		return newer, nil
+	case mine.err != nil:
+		return false, mine.err
+	}
+	return newer && len(mine.changes) == 0, nil
+}
+
+// onlyLatest reports whether all that may differ is the version.
+func (t *task) onlyLatest() bool {
+	return t.update.should[ensure] == latest && !gone(t.update.is[ensure]) && t.update.is[ensure] != nil && len(t.differing()) == 1
+}
+
+// others reports changes of resources that nobody has asked for.
+func others(to modules.Reporter, all map[string]*report, verb string, asked ...string) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if slices.Contains(asked, name) {
+			continue
+		}
+		r := all[name]
+		if r.err != nil {
+			to.Message("warning", "of "+quoted(name)+", too: "+r.err.Error())
+		}
+		for _, key := range slices.Sorted(maps.Keys(r.changes)) {
+			c := r.changes[key]
+			to.Message("info", verb+" "+quoted(name)+", too: "+key+" from "+shown(c.was)+" to "+shown(c.is))
+		}
+	}
+}

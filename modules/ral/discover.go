@@ -1,0 +1,222 @@
+package ral
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// dataDirs are where libral's providers are on a host that names none itself: in
+// providers/ below.
+var dataDirs = []string{"/usr/local/share/libral", "/usr/share/libral"}
+
+// dataDirsVariable is the variable that names others, to be looked at first.
+const dataDirsVariable = "RALSH_DATA_DIR"
+
+const (
+	providersDir = "providers"
+	suffix       = ".prov"
+	metaSuffix   = ".yaml"
+	// maxProviders bounds the providers of one directory.
+	maxProviders = 500
+)
+
+// survey looks for providers on a host.
+type survey struct {
+	r    *Ral
+	s    *session
+	h    modules.Host
+	all  []*provider // each full name once per directory
+	lost []string    // what was found and cannot be used, and why
+}
+
+// look finds the providers that the play brings along, or those of the host.
+func (r *Ral) survey(h modules.Host) *survey {
+	s := r.session
+	if s == nil {
+		s = newSession()
+	}
+	return &survey{r: r, s: s, h: h}
+}
+
+// ofPlay adds the providers of the play's folder resources/.
+func (v *survey) ofPlay(ctx context.Context) error {
+	p := v.r.Play
+	if p != nil && len(p.Found)+len(p.Undescribed) == 0 || v.h.Resources == nil {
+		return nil
+	}
+	dir, err := v.h.Resources(ctx)
+	if err != nil || dir == "" {
+		return err
+	}
+	if p == nil { // nobody has prepared the resource
+		v.directory(ctx, dir, "resources")
+		v.directory(ctx, path.Join(dir, providersDir), "resources/"+providersDir)
+		return nil
+	}
+	for _, f := range p.Found {
+		source := path.Join("resources", f.File)
+		file, err := v.executable(path.Join(dir, f.File))
+		if err != nil {
+			v.lose(source, err)
+			continue
+		}
+		m := f.metadata
+		v.all = append(v.all, &provider{metadata: &m, file: file, source: source})
+	}
+	for _, name := range p.Undescribed {
+		v.file(ctx, path.Join(dir, name), path.Join("resources", name))
+	}
+	return nil
+}
+
+// ofHost adds the providers in the data directories of the host.
+func (v *survey) ofHost(ctx context.Context) {
+	var dirs []string
+	for dir := range strings.SplitSeq(v.s.getenv(dataDirsVariable), ":") {
+		if path.IsAbs(dir) {
+			dirs = append(dirs, path.Clean(dir))
+		}
+	}
+	for _, dir := range append(dirs, dataDirs...) {
+		dir = path.Join(dir, providersDir)
+		before := slices.Clone(v.all)
+		v.directory(ctx, dir, dir)
+		v.all = slices.DeleteFunc(v.all, func(p *provider) bool { // an earlier directory wins
+			return !slices.Contains(before, p) && slices.ContainsFunc(before, func(q *provider) bool { return q.full() == p.full() })
+		})
+	}
+}
+
+// directory adds the providers of one directory, which need not be there.
+func (v *survey) directory(ctx context.Context, dir, source string) {
+	names, err := v.h.Files.List(dir)
+	if err == nil && os.Geteuid() == 0 { // else they bring root to run what they like
+		err = modules.OthersMayChange(v.h.Files, dir, 0)
+	}
+	if err != nil {
+		if !modules.NotThere(err) {
+			v.lose(source, err)
+		}
+		return
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, suffix) || name == suffix })
+	if len(names) > maxProviders {
+		v.lose(source, fmt.Errorf("there are more than %d providers", maxProviders))
+		names = names[:maxProviders]
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		v.file(ctx, path.Join(dir, name), path.Join(source, name))
+	}
+}
+
+func (v *survey) lose(source string, err error) {
+	v.lost = append(v.lost, fmt.Sprintf("%s: %v", source, err))
+}
+
+// file adds the provider in one file.
+func (v *survey) file(ctx context.Context, name, source string) {
+	file, err := v.executable(name)
+	if err != nil {
+		v.lose(source, err)
+		return
+	}
+	p := &provider{file: file, source: source}
+	if p.limit, err = v.r.limit(); err == nil {
+		p.metadata, err = v.metadata(ctx, p, name)
+	}
+	if err != nil {
+		v.lose(source, err)
+		return
+	}
+	v.all = append(v.all, p)
+}
+
+var errNotExecutable = errors.New("not executable")
+
+// executable gives the path of a provider without symbolic links.
+func (v *survey) executable(name string) (string, error) {
+	at, _, err := modules.Resolve(v.h.Files, name)
+	if err != nil {
+		return "", err
+	}
+	info, err := v.h.Files.Stat(at)
+	switch {
+	case err != nil:
+		return "", err
+	case info.Kind != modules.Regular:
+		return "", errors.New("not a file")
+	case info.Mode&0o111 == 0:
+		return "", errNotExecutable
+	case os.Geteuid() == 0:
+		return at, modules.OthersMayChange(v.h.Files, name, 0)
+	}
+	return at, nil
+}
+
+// metadata reads the file beside a provider, or asks the provider what it is if there
+// is none.
+func (v *survey) metadata(ctx context.Context, p *provider, name string) (*metadata, error) {
+	stem := strings.TrimSuffix(name, suffix)
+	text, err := readText(v.h.Files, stem+metaSuffix, modules.MaxParse)
+	switch {
+	case errors.Is(err, errTooLong):
+		return nil, fmt.Errorf("its metadata have more than %d KiB", modules.MaxParse>>10)
+	case err == nil:
+		return v.read(ctx, "yaml\x00"+stem+"\x00"+text, path.Base(stem), text)
+	}
+	digest, err := v.h.Files.Digest(p.file)
+	if err != nil {
+		return nil, err
+	}
+	key := "describe\x00" + p.file + "\x00" + digest
+	if m := v.s.recall(key); m != nil {
+		return m, nil
+	}
+	p.metadata = &metadata{Type: "?", Name: path.Base(stem)} // for errors
+	said, failed := p.call(ctx, v.h, v.h.Commands.Probe, "describe", []string{"ral_action=describe"}, "")
+	if failed != nil {
+		return nil, failed
+	}
+	return v.read(ctx, key, path.Base(stem), said)
+}
+
+// read makes metadata of a document, once per key.
+func (v *survey) read(ctx context.Context, key, name, text string) (*metadata, error) {
+	if m := v.s.recall(key); m != nil {
+		return m, nil
+	}
+	doc, err := v.parse(ctx, text)
+	if err != nil {
+		return nil, fmt.Errorf("its metadata: %w", err)
+	}
+	m, err := parseMetadata(doc, name)
+	if err != nil {
+		return nil, fmt.Errorf("its metadata: %w", err)
+	}
+	if !m.Suitable.Never { // what is not suitable now may become so
+		v.s.remember(key, m)
+	}
+	return m, nil
+}
+
+// parse gives a YAML document as JSON, which it may be already.
+func (v *survey) parse(ctx context.Context, text string) (json.RawMessage, error) {
+	switch {
+	case json.Valid([]byte(text)):
+		return json.RawMessage(text), nil
+	case len(text) > modules.MaxParse:
+		return nil, fmt.Errorf("they have more than %d KiB", modules.MaxParse>>10)
+	case v.h.YAML == nil:
+		return nil, errors.New("they are YAML, which only a controller reads")
+	}
+	return v.h.YAML(ctx, text)
+}

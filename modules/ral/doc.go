@@ -1,0 +1,7 @@
+// Package ral keeps resources through providers of libral: executables that speak
+// one of its two conventions, json and simple.
+//
+// The conventions are those of libral's documentation (doc/json.md, doc/simple.md
+// and doc/metadata.md of github.com/puppetlabs-toy-chest/libral at 8f18f10). Where
+// the program ralsh departs from them, the documentation counts.
+package ral

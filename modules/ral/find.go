@@ -1,0 +1,129 @@
+package ral
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// find chooses the provider on the host: one that the play brings along, if there is
+// any of those that the resource can mean, else one of the host; and among these the
+// one that is suitable.
+func (r *Ral) find(ctx context.Context, h modules.Host) (*provider, error) {
+	v := r.survey(h)
+	if err := v.ofPlay(ctx); err != nil {
+		return nil, err
+	}
+	matching := v.matching()
+	if len(matching) == 0 {
+		v.ofHost(ctx)
+		matching = v.matching()
+	}
+	if len(matching) == 0 {
+		return nil, modules.Refuse("there is no %s%s", r.asked(), v.known())
+	}
+	p, err := r.suitable(h.Files, matching)
+	if err != nil {
+		return nil, err
+	}
+	p.limit, err = r.limit()
+	return p, err
+}
+
+// matching gives the providers that the resource can mean: those that are called as it
+// says, or else those whose type is.
+func (v *survey) matching() []*provider {
+	var list, called []*provider
+	for _, p := range v.all {
+		if !v.r.matches(p.metadata) {
+			continue
+		}
+		list = append(list, p)
+		if v.r.Provider == p.Name || v.r.Provider == p.full() {
+			called = append(called, p)
+		}
+	}
+	if len(called) > 0 {
+		return called
+	}
+	return list
+}
+
+// known lists what there is instead of what was asked for.
+func (v *survey) known() string {
+	var names []string
+	if v.r.Play != nil {
+		names = append(names, v.r.Play.Others...)
+	}
+	for _, p := range v.all {
+		names = append(names, p.where())
+	}
+	text := ""
+	if len(names) > 0 {
+		text = "; known: " + strings.Join(names, ", ")
+	}
+	if len(v.lost) > 0 {
+		text += "; ignored: " + strings.Join(v.lost, "; ")
+	}
+	return text
+}
+
+// where is the name of a provider and its file.
+func (p *provider) where() string { return fmt.Sprintf("%s (%s)", p.full(), p.source) }
+
+// suitable gives the one provider that the host has all for.
+func (r *Ral) suitable(files modules.FileReader, from []*provider) (*provider, error) {
+	var fit []*provider
+	var reasons []string
+	for _, p := range from {
+		if reason := p.unsuitable(files); reason != "" {
+			reasons = append(reasons, p.where()+" "+reason)
+			continue
+		}
+		fit = append(fit, p)
+	}
+	switch len(fit) {
+	case 0:
+		return nil, modules.Refuse("no %s is suitable for this host: %s", r.asked(), strings.Join(reasons, "; "))
+	case 1:
+		return fit[0], nil
+	}
+	var names []string
+	for _, p := range fit {
+		names = append(names, p.where())
+	}
+	return nil, modules.Refuse("more than one %s is suitable for this host: %s; write provider: %s", r.asked(), strings.Join(names, ", "), fit[0].full())
+}
+
+// unsuitable says why a provider cannot work on this host; "" if it can.
+func (p *provider) unsuitable(files modules.FileReader) string {
+	if p.Suitable.Never {
+		return "says that it is not"
+	}
+	for _, c := range p.Suitable.Commands {
+		name, unwanted := strings.CutPrefix(c, "not ")
+		switch found := onPath(files, name); {
+		case found && unwanted:
+			return fmt.Sprintf("is for hosts without the command %q", name)
+		case !found && !unwanted:
+			return fmt.Sprintf("needs the command %q", name)
+		}
+	}
+	return ""
+}
+
+// onPath reports whether a provider would find a command.
+func onPath(files modules.FileReader, name string) bool {
+	dirs := strings.Split(modules.DefaultPath, ":")
+	if path.IsAbs(name) {
+		dirs = []string{""}
+	}
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		info, err := modules.Follow(files, path.Clean(dir+"/"+name))
+		return err == nil && info.Kind == modules.Regular && info.Mode&0o111 != 0
+	})
+}

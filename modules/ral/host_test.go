@@ -1,0 +1,195 @@
+package ral
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/exec"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// needs skips a test where a program is missing; where CI is set, it fails instead.
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := osexec.LookPath(p); err == nil {
+			continue
+		}
+		if os.Getenv("CI") != "" {
+			t.Fatalf("%s is not installed", p)
+		}
+		t.Skipf("%s is not installed", p)
+	}
+}
+
+// toJSON stands for the controller, which reads YAML.
+func toJSON(text []byte) (json.RawMessage, error) {
+	var doc any
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	return json.Marshal(doc)
+}
+
+// folder is a copy of the providers of testdata, as a play's resources/, with more
+// files.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/providers")))
+	for _, name := range []string{"kv.prov", "conf.prov", "canned.prov"} {
+		require.NoError(t, os.Chmod(filepath.Join(dir, name), 0o755))
+	}
+	put(t, dir, files)
+	return dir
+}
+
+// put writes files; providers are executable.
+func put(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		mode := fs.FileMode(0o644)
+		if strings.HasSuffix(name, suffix) {
+			mode = 0o755
+		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), mode))
+	}
+}
+
+// read gives a file of a folder; "" if it is not there.
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if !os.IsNotExist(err) {
+		require.NoError(t, err)
+	}
+	return string(text)
+}
+
+// hostWith is this machine with the folder of a play.
+func hostWith(dir string) modules.Host {
+	h := modtest.Host()
+	h.Resources = func(context.Context) (string, error) { return dir, nil }
+	h.YAML = func(_ context.Context, text string) (json.RawMessage, error) { return toJSON([]byte(text)) }
+	return h
+}
+
+// source is what a controller does for a play with that folder.
+func source(dir string) modules.Source {
+	return modules.Source{Resources: func() fs.FS { return os.DirFS(dir) }, YAML: toJSON}
+}
+
+// prepared makes a resource as a controller does and sends it over the wire.
+func prepared(t *testing.T, typ modules.Type, dir, properties string) *Ral {
+	t.Helper()
+	r := typ.New().(*Ral)
+	require.NoError(t, json.Unmarshal([]byte(properties), r))
+	modules.SetDefaults(r)
+	require.NoError(t, r.Prepare(t.Context(), source(dir)))
+	require.NoError(t, r.Validate())
+	return wired(t, typ, r)
+}
+
+// wired is a resource as a host receives it.
+func wired(t *testing.T, typ modules.Type, r *Ral) *Ral {
+	t.Helper()
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	res, err := modules.Registry{typ}.Decode("ral", text)
+	require.NoError(t, err)
+	return res.(*Ral)
+}
+
+// a run is a catalog of ral resources on this machine.
+type run struct {
+	dir     string
+	entries []modules.Entry
+	check   bool
+}
+
+// of makes a run of resources, given by their properties.
+func of(t *testing.T, dir string, properties ...string) run {
+	t.Helper()
+	r := run{dir: dir}
+	typ := Type()
+	for _, p := range properties {
+		res := prepared(t, typ, dir, p)
+		text, err := json.Marshal(res)
+		require.NoError(t, err)
+		r.entries = append(r.entries, modules.Entry{Type: "ral", Name: res.Name, Properties: text})
+	}
+	return r
+}
+
+func (r run) checked() run { r.check = true; return r }
+
+func (r run) results(t *testing.T) []*modules.Result {
+	t.Helper()
+	types := modules.Registry{Type(), exec.Type()}
+	e := &engine.Engine{
+		Decode: func(e *modules.Entry) (modules.Resource, error) { return types.Decode(e.Type, e.Properties) },
+		Host:   hostWith(r.dir),
+		Now:    time.Now,
+	}
+	var all []*modules.Result
+	_, err := e.Run(t.Context(), &modules.Catalog{Check: r.check, Entries: r.entries}, func(one *modules.Result) error {
+		if one.Status == "" {
+			one.Status = modules.Stable
+		}
+		all = append(all, one)
+		return nil
+	})
+	require.NoError(t, err)
+	return all
+}
+
+// one runs a single resource.
+func one(t *testing.T, dir, properties string) *modules.Result {
+	t.Helper()
+	return of(t, dir, properties).results(t)[0]
+}
+
+// brief is a result in one line.
+func brief(r *modules.Result) string {
+	var b strings.Builder
+	b.WriteString(string(r.Status))
+	if r.Message != "" {
+		b.WriteString(": " + r.Message)
+	}
+	if r.Error != "" {
+		b.WriteString(": " + r.Error)
+	}
+	if r.ErrorKind != "" {
+		b.WriteString(" [" + string(r.ErrorKind) + "]")
+	}
+	for _, c := range r.Changes {
+		b.WriteString("\n  " + c.Property + ": " + c.Have + " -> " + c.Want)
+	}
+	for _, n := range r.Messages {
+		b.WriteString("\n  " + n.Level + ": " + n.Text)
+	}
+	return b.String()
+}
+
+func briefs(all []*modules.Result) string {
+	var lines []string
+	for _, r := range all {
+		lines = append(lines, brief(r))
+	}
+	return strings.Join(lines, "\n")
+}

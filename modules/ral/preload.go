@@ -1,0 +1,73 @@
+package ral
+
+import (
+	"context"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// answers are what providers have told of many resources at once, by group.
+type answers map[string]*told
+
+// told is one answer.
+type told struct {
+	said    kept      // what the provider had to say besides
+	once    sync.Once // the first to use the answer reports that, and several may at once
+	entries map[string]*entry
+	err     error
+}
+
+// Preload implements [modules.Preloader]: each provider that speaks JSON is asked once
+// for all of its resources.
+func (r *Ral) Preload(ctx context.Context, h modules.Host, all []modules.Resource) (any, error) {
+	ask := map[string][]string{}
+	of := map[string]*provider{}
+	for _, res := range all {
+		one, ok := res.(*Ral)
+		if !ok {
+			continue
+		}
+		p, _, err := one.resolve(ctx, h)
+		if err != nil || p.Invoke != invokeJSON {
+			continue
+		}
+		of[p.group()] = p
+		ask[p.group()] = append(ask[p.group()], one.Name)
+	}
+	found := answers{}
+	for group, names := range ask {
+		if len(names) < 2 {
+			continue
+		}
+		t := &told{}
+		quiet := h
+		quiet.Report = &t.said
+		t.entries, t.err = of[group].get(ctx, quiet, unique(names))
+		found[group] = t
+	}
+	return found, nil
+}
+
+func unique(names []string) []string {
+	seen := map[string]bool{}
+	var list []string
+	for _, name := range names {
+		if !seen[name] {
+			seen[name] = true
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// recall gives what Preload has found out about a resource, if it has.
+func (p *provider) recall(h modules.Host, name string) (map[string]*entry, error) {
+	found, _ := h.Preloaded("").(answers)
+	t := found[p.group()]
+	if t == nil || t.err == nil && t.entries[name] == nil {
+		return nil, nil
+	}
+	t.once.Do(func() { t.said.tell(h.Report) })
+	return t.entries, t.err
+}

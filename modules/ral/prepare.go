@@ -1,0 +1,121 @@
+package ral
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Prepare implements [modules.Preparer]: it looks which providers the play brings
+// along, and reads the metadata that are beside them.
+func (r *Ral) Prepare(_ context.Context, src modules.Source) error {
+	numbersAsText(r.Properties)
+	if r.Play != nil || src.Resources == nil || src.YAML == nil {
+		return nil
+	}
+	folder := src.Resources()
+	if folder == nil {
+		return nil
+	}
+	memo := src.Memo
+	if memo == nil {
+		memo = func(_ string, make func() any) any { return make() }
+	}
+	known := memo("ral providers", func() any { return readFolder(folder, src.YAML) }).(*contents)
+	p := &play{}
+	for _, o := range known.offers {
+		switch {
+		case o.metadata == nil:
+			p.Undescribed = append(p.Undescribed, o.file)
+		case r.matches(o.metadata):
+			p.Found = append(p.Found, found{File: o.file, metadata: *o.metadata.brief()})
+		default:
+			p.Others = append(p.Others, fmt.Sprintf("%s (resources/%s)", o.metadata.full(), o.file))
+		}
+	}
+	if len(p.Found) > 0 || len(p.Undescribed) > 0 {
+		p.Others = nil
+	}
+	r.Play = p
+	return known.err
+}
+
+// contents are the providers in a folder resources/. They are read once, and change
+// no more.
+type contents struct {
+	offers []offer
+	err    error
+}
+
+// An offer is a provider of the play.
+type offer struct {
+	file     string
+	metadata *metadata // nil: it has to be asked what it is
+}
+
+func readFolder(folder fs.FS, yaml func([]byte) (json.RawMessage, error)) *contents {
+	c := &contents{}
+	var errs []error
+	for _, dir := range []string{".", providersDir} {
+		files, err := fs.ReadDir(folder, dir)
+		if err != nil && (dir == "." || !errors.Is(err, fs.ErrNotExist)) {
+			errs = append(errs, fmt.Errorf("resources/%s: %w", dir, err))
+		}
+		for _, f := range files {
+			if !strings.HasSuffix(f.Name(), suffix) || f.Name() == suffix || f.IsDir() {
+				continue
+			}
+			o, err := readOffer(folder, path.Join(dir, f.Name()), yaml)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			c.offers = append(c.offers, o)
+		}
+	}
+	c.err = errors.Join(errs...)
+	return c
+}
+
+func readOffer(folder fs.FS, file string, yaml func([]byte) (json.RawMessage, error)) (offer, error) {
+	stem := strings.TrimSuffix(file, suffix)
+	wrong := func(err error) (offer, error) {
+		return offer{}, modules.Errorf("", "resources/%s: %v", stem+metaSuffix, err)
+	}
+	text, err := fs.ReadFile(folder, stem+metaSuffix)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return offer{file: file}, nil
+	case err == nil && len(text) > modules.MaxParse:
+		err = fmt.Errorf("it has more than %d KiB", modules.MaxParse>>10)
+	}
+	if err != nil {
+		return wrong(err)
+	}
+	doc, err := yaml(text)
+	if err != nil {
+		return wrong(err)
+	}
+	m, err := parseMetadata(doc, path.Base(stem))
+	if err != nil {
+		return wrong(err)
+	}
+	return offer{file, m}, nil
+}
+
+// brief leaves out what is for people only.
+func (m *metadata) brief() *metadata {
+	b := *m
+	b.Desc, b.Attributes = "", map[string]attribute{}
+	for name, a := range m.Attributes {
+		a.Desc = ""
+		b.Attributes[name] = a
+	}
+	return &b
+}

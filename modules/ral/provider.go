@@ -1,0 +1,210 @@
+package ral
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A provider is an executable on the host, and what it says of itself.
+type provider struct {
+	*metadata
+	file   string        // without symbolic links, so that it finds what is beside it
+	source string        // where it was found
+	limit  time.Duration // of one call; 0 is any time
+}
+
+// Bounds of what goes to and comes from a provider, in bytes.
+const (
+	maxQuestion = 8 << 20
+	maxAnswer   = 8 << 20
+)
+
+// entry is what a provider says of one resource.
+type entry struct {
+	values values
+	err    *failure // of this resource alone
+	untold bool     // the provider has not mentioned it
+}
+
+// starter is Probe or Run.
+type starter func(context.Context, modules.Command) (modules.Exit, error)
+
+// call runs the provider once and gives its standard output. Whatever it has to say
+// on the other one is reported, and any exit code but 0 discards all.
+func (p *provider) call(ctx context.Context, h modules.Host, start starter, action string, args []string, stdin string) (string, *failure) {
+	if len(stdin) > maxQuestion {
+		return "", p.broken(action, "would be asked with more than %d MiB", maxQuestion>>20)
+	}
+	c := command(ctx, h, append([]string{p.file}, args...))
+	c.Timeout, c.Stdin = p.limit, stdin
+	exit, err := start(ctx, c)
+	log(h.Report, exit.Stderr)
+	if err != nil {
+		return "", p.notRun(action, interpreter(h.Files, p.file, err))
+	}
+	if exit.Code != 0 {
+		return "", p.ended(action, exit)
+	}
+	if exit.Stdout.Dropped > 0 {
+		return "", p.broken(action, "printed more than %d MiB", maxAnswer>>20)
+	}
+	return exit.Stdout.Text, nil
+}
+
+// command prepares a provider to be started: without a shell, and with an environment
+// of PATH, HOME, USER, LOGNAME and the locale.
+func command(ctx context.Context, h modules.Host, argv []string) modules.Command {
+	c := modules.Command{
+		Argv:      argv,
+		Env:       []string{"LANG=C.UTF-8", "LC_ALL=C.UTF-8"},
+		MaxOutput: maxAnswer,
+	}
+	id := strconv.Itoa(os.Geteuid())
+	if name := h.Accounts.UserName(ctx, os.Geteuid()); name != id {
+		c.User = name // for its home
+	} else {
+		c.Env = append(c.Env, "HOME=/")
+	}
+	return c
+}
+
+// interpreter says what is missing if a file that is there cannot be started because
+// it is not: the program in its first line.
+func interpreter(files modules.FileReader, file string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, openErr := readText(files, file, 512)
+	line, _, _ := strings.Cut(text, "\n")
+	program, found := strings.CutPrefix(line, "#!")
+	words := strings.Fields(program)
+	if openErr != nil && !errors.Is(openErr, errTooLong) || !found || len(words) == 0 {
+		return err
+	}
+	return fmt.Errorf("its interpreter %s is not on the host", quoted(words[0]))
+}
+
+var errTooLong = errors.New("it is too long")
+
+// readText reads the first most bytes of a file; a longer one is an error besides.
+func readText(files modules.FileReader, name string, most int) (string, error) {
+	r, err := files.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if err == nil && len(text) > most {
+		return string(text[:most]), errTooLong
+	}
+	return string(text), err
+}
+
+// get asks for resources by name; for all that there are if there are no names. The
+// answer has an entry for each name.
+func (p *provider) get(ctx context.Context, h modules.Host, names []string) (map[string]*entry, error) {
+	var all map[string]*entry
+	var err *failure
+	if p.Invoke == invokeSimple {
+		all, err = p.getSimple(ctx, h, names)
+	} else {
+		all, err = p.getJSON(ctx, h, names)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if all[name] == nil {
+			all[name] = &entry{values: p.missing(), untold: true}
+		}
+	}
+	return all, nil
+}
+
+// An update is a resource that shall become different.
+type update struct {
+	name       string
+	is, should values
+}
+
+// A change is what a provider says it has done to one attribute.
+type change struct{ was, is any }
+
+// A report is what a provider says it has done to one resource.
+type report struct {
+	changes map[string]change
+	err     *failure
+}
+
+// set changes resources, all in one call, or says with noop what it would change. The
+// answer has no report on those of which the provider says nothing.
+func (p *provider) set(ctx context.Context, h modules.Host, updates []update, noop bool) (map[string]*report, error) {
+	start := h.Commands.Run
+	if noop {
+		start = h.Commands.Probe
+	}
+	if p.Invoke == invokeJSON {
+		return orNil(p.setJSON(ctx, h, start, updates, noop))
+	}
+	all := map[string]*report{}
+	for _, u := range updates {
+		one, err := p.setSimple(ctx, h, start, u, noop)
+		if err != nil {
+			return nil, err
+		}
+		if one != nil {
+			all[u.name] = one
+		}
+	}
+	return all, nil
+}
+
+// orNil keeps a nil *failure from becoming an error that is not nil.
+func orNil[T any](v T, err *failure) (T, error) {
+	if err != nil {
+		return v, err
+	}
+	return v, nil
+}
+
+// attributes reads the values of a resource as a provider tells them. Attributes that
+// its metadata do not name are left out, and so are those that are never reported.
+func (p *provider) attributes(action string, told map[string]any) (values, *failure) {
+	v := values{}
+	for key, raw := range told {
+		a, known := p.Attributes[key]
+		if !known || key == "name" || a.Kind == kindWrite {
+			continue
+		}
+		value, err := a.read(raw)
+		if err != nil {
+			return nil, p.broken(action, "tells of %q what it cannot be: %v", key, err)
+		}
+		v[key] = value
+	}
+	return v, nil
+}
+
+// derived is what becomes of an update of which a provider says that all has gone well.
+func derived(u update) *report {
+	r := &report{changes: map[string]change{}}
+	if gone(u.should[ensure]) {
+		r.changes[ensure] = change{u.is[ensure], u.should[ensure]}
+		return r
+	}
+	for key, v := range u.should {
+		if !equal(v, u.is[key]) {
+			r.changes[key] = change{u.is[key], v}
+		}
+	}
+	return r
+}

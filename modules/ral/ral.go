@@ -1,0 +1,162 @@
+package ral
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Ral is one resource of a provider.
+type Ral struct {
+	Name       string         `json:"name" required:"true" doc:"what the provider calls the resource"`
+	TypeName   string         `json:"type,omitempty" doc:"libral's type, such as service; may be left out where the provider says it"`
+	Provider   string         `json:"provider,omitempty" doc:"name of the provider, or type::name; may be left out where only one is suitable"`
+	Properties map[string]any `json:"properties,omitempty" doc:"the attributes that shall hold"`
+	Timeout    string         `json:"timeout,omitempty" default:"10m" doc:"how long one call of the provider may take, such as 30s or 5m; then it is killed with all that it has started; 0 is any time"`
+	Verify     *bool          `json:"verify,omitempty" doc:"whether the provider is asked again after it has changed something; false believes what it says; default: true"`
+	Play       *play          `json:"play,omitempty" wire:"only"`
+
+	session *session // of the type; nil if the resource was made without it
+	done    *ending  // what Apply has left for the next Check
+}
+
+// play is what the controller has found out about the providers that the play brings
+// along. Paths are below its folder resources/.
+type play struct {
+	Found       []found  `json:"found,omitempty"`       // those that match, with metadata beside them
+	Undescribed []string `json:"undescribed,omitempty"` // those that have to be asked what they are
+	Others      []string `json:"others,omitempty"`      // full names of the rest, if none matches
+}
+
+// A found provider has metadata that are known.
+type found struct {
+	File string `json:"file"`
+	metadata
+}
+
+// Type is the entry of the registry. What its resources find out about the providers
+// of a host they find out once.
+func Type() modules.Type {
+	s := newSession()
+	return modules.Type{
+		Name: "ral",
+		Doc:  "Keeps a resource of a libral provider: an executable in the play's folder resources/ or on the host.",
+		New:  func() modules.Resource { return &Ral{session: s} },
+	}
+}
+
+// NeedsFull implements [modules.FullBuilder].
+func (r *Ral) NeedsFull() bool { return true }
+
+// Names as they may stand in manifests and metadata.
+var (
+	plainName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+	providerName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*::)?[A-Za-z][A-Za-z0-9_-]*$`)
+)
+
+// Validate implements [modules.Resource].
+func (r *Ral) Validate() error {
+	errs := []error{r.validateWho()}
+	if strings.ContainsRune(r.Name, 0) {
+		errs = append(errs, modules.Errorf("name", "the name must not contain a NUL byte"))
+	}
+	if _, err := r.limit(); err != nil {
+		errs = append(errs, err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Properties)) {
+		if err := validateShape(property(key), r.Properties[key]); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return r.validateWanted()
+}
+
+func (r *Ral) validateWho() error {
+	var errs []error
+	switch {
+	case r.TypeName == "" && r.Provider == "":
+		errs = append(errs, &modules.PropertyError{
+			Path: "type", Msg: "neither type nor provider is given", Hint: "write type: service, or provider: service::systemd",
+		})
+	case r.TypeName != "" && !plainName.MatchString(r.TypeName):
+		errs = append(errs, modules.Errorf("type", "%q is not the name of a type: letters, digits, - and _", r.TypeName))
+	}
+	of, _, qualified := strings.Cut(r.Provider, "::")
+	switch {
+	case r.Provider != "" && r.Provider != everyProvider && !providerName.MatchString(r.Provider):
+		errs = append(errs, &modules.PropertyError{
+			Path: "provider", Msg: quoted(r.Provider) + " is not the name of a provider", Hint: "write systemd or service::systemd",
+		})
+	case qualified && r.TypeName != "" && r.TypeName != of:
+		errs = append(errs, modules.Errorf("provider", "provider %q is not of type %q", r.Provider, r.TypeName))
+	}
+	return errors.Join(errs...)
+}
+
+// validateWanted holds the properties against the metadata of the play's providers,
+// if it is certain that one of those will be used: then at least one has to take
+// them.
+func (r *Ral) validateWanted() error {
+	exact := strings.Contains(r.Provider, "::") || r.TypeName != "" && r.Provider != ""
+	if r.Play == nil || len(r.Play.Found) == 0 || len(r.Play.Undescribed) > 0 && !exact {
+		return nil
+	}
+	var first error
+	for _, f := range r.Play.Found {
+		_, err := f.wanted(r.Name, r.Properties)
+		if err == nil {
+			return nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return first
+}
+
+// limit is how long one call may take; 0 is any time.
+func (r *Ral) limit() (time.Duration, error) {
+	if r.Timeout == "" || r.Timeout == "0" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(r.Timeout)
+	if err != nil || d <= 0 {
+		return 0, &modules.PropertyError{
+			Path: "timeout", Msg: "invalid duration " + quoted(r.Timeout), Hint: "write a number and a unit, such as 30s, 5m or 2h",
+		}
+	}
+	return d, nil
+}
+
+// matches reports whether a provider is one that the resource asks for.
+func (r *Ral) matches(m *metadata) bool {
+	if r.TypeName != "" && r.TypeName != m.Type {
+		return false
+	}
+	switch r.Provider {
+	case "", everyProvider, m.Name, m.full():
+		return true
+	}
+	return r.TypeName == "" && r.Provider == m.Type // from the command line, where one word has to do
+}
+
+// asked is what the resource asks for, in words.
+func (r *Ral) asked() string {
+	switch {
+	case r.Provider == "":
+		return "provider of type " + quoted(r.TypeName)
+	case r.TypeName == "" || strings.Contains(r.Provider, "::"):
+		return "provider " + quoted(r.Provider)
+	}
+	return "provider " + quoted(r.TypeName+"::"+r.Provider)
+}
+
+// property is the path of an attribute.
+func property(attribute string) string { return "properties." + attribute }

@@ -1,0 +1,61 @@
+package ral
+
+import (
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// levels are those of libral's log lines and what reports call them.
+var levels = map[string]string{"debug": "debug", "info": "info", "warn": "warning", "warning": "warning", "error": "error"}
+
+// logLine takes a line of standard error apart: "LEVEL: text", in any case, with or
+// without the blank; without a level it is a warning.
+func logLine(line string) (level, text string) {
+	word, rest, found := strings.Cut(line, ":")
+	if level = levels[strings.ToLower(strings.TrimSpace(word))]; found && level != "" {
+		return level, strings.TrimSpace(rest)
+	}
+	return "warning", strings.TrimSpace(line)
+}
+
+// maxLogLines is how many lines of one call are reported.
+const maxLogLines = 100
+
+// log reports what a provider wrote to its standard error. What it has for
+// debugging is left out.
+func log(report modules.Reporter, stderr modules.Output) {
+	n := 0
+	for line := range strings.Lines(stderr.Text) {
+		level, text := logLine(line)
+		if text == "" || level == "debug" {
+			continue
+		}
+		if n++; n > maxLogLines {
+			break
+		}
+		report.Message(level, text)
+	}
+	if n > maxLogLines || stderr.Dropped > 0 {
+		report.Message("warning", "the provider wrote more to its standard error, which is left out")
+	}
+}
+
+// kept is a [modules.Reporter] that keeps messages for another one.
+type kept struct {
+	modules.Discard
+	notes []modules.Note
+}
+
+// Message implements [modules.Reporter].
+func (k *kept) Message(level, text string) {
+	if len(k.notes) < modules.MaxParts {
+		k.notes = append(k.notes, modules.Note{Level: level, Text: text})
+	}
+}
+
+func (k *kept) tell(to modules.Reporter) {
+	for _, n := range k.notes {
+		to.Message(n.Level, n.Text)
+	}
+}

@@ -1,0 +1,167 @@
+package ral
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// TestValidate refuses on the controller, before any host is touched.
+func TestValidate(t *testing.T) {
+	dir := folder(t, map[string]string{
+		"s.prov": "#!/bin/sh\n", "s.yaml": "provider: {type: s, invoke: simple, suitable: true, attributes: {name: , a: , l: {type: 'array[string]'}}}",
+		"providers/o.prov": "#!/bin/sh\n", "providers/o.yaml": "provider: {type: both, invoke: json, suitable: true, attributes: {name: , a: }}",
+		"p.prov": "#!/bin/sh\n", "p.yaml": "provider: {type: both, invoke: json, suitable: true, attributes: {name: , b: }}",
+	})
+	put(t, dir, map[string]string{"conf.yaml": "provider: {type: conf, invoke: simple, suitable: true, attributes: {name: }}", "canned.yaml": "provider: {type: c, invoke: simple, suitable: true, attributes: {name: }}"})
+	for _, test := range []struct {
+		properties string
+		want       []string // path: message (hint)
+	}{
+		{`"type":"kv","properties":{"ensure":"present","value":8080,"on":true,"tags":["a",1],"level":"low","token":"x"}`, nil},
+		{`"type":"kv","properties":{"value":null}`, nil},
+		{`"provider":"python"`, nil},
+		{`"provider":"kv::python"`, nil},
+		{`"type":"elsewhere","properties":{"any":["x"]}`, nil},
+		{`"type":"both","properties":{"b":1}`, nil},
+
+		{`"properties":{}`, []string{"type: neither type nor provider is given (write type: service, or provider: service::systemd)"}},
+		{`"type":"a/b"`, []string{`type: "a/b" is not the name of a type: letters, digits, - and _`}},
+		{`"provider":"a::b::c"`, []string{`provider: "a::b::c" is not the name of a provider (write systemd or service::systemd)`}},
+		{`"type":"kv","provider":"other::python"`, []string{`provider: provider "other::python" is not of type "kv"`}},
+		{`"type":"kv","timeout":"soon"`, []string{`timeout: invalid duration "soon" (write a number and a unit, such as 30s, 5m or 2h)`}},
+		{`"type":"kv","timeout":"-1s"`, []string{`timeout: invalid duration "-1s" (write a number and a unit, such as 30s, 5m or 2h)`}},
+		{`"type":"kv","properties":{"value":{"a":1}}`, []string{"properties.value: a map is no value that libral knows"}},
+		{`"type":"kv","properties":{"tags":[["a"]]}`, []string{"properties.tags[0]: a list is no element that libral knows"}},
+		{`"type":"kv","properties":{"valu":"x","name":"y"}`, []string{
+			"properties.name: the name of the resource is its key",
+			`properties.valu: provider kv::python has no attribute "valu" (it has ensure, level, on, tags, token, value)`,
+		}},
+		{`"type":"kv","properties":{"size":"1"}`, []string{`properties.size: provider kv::python reports "size" and cannot set it`}},
+		{`"type":"kv","properties":{"level":"mid"}`, []string{`properties.level: "mid" is not one of low, high (it is of type enum[low, high])`}},
+		{`"type":"kv","properties":{"on":"true"}`, []string{`properties.on: "true" is not true or false (it is of type boolean)`}},
+		{`"type":"kv","properties":{"tags":"a"}`, []string{`properties.tags: "a" is not a list (it is of type array[string])`}},
+		{`"type":"kv","properties":{"value":["a"]}`, []string{`properties.value: a list is not a single value (it is of type string)`}},
+		{`"type":"both","properties":{"c":1}`, []string{`properties.c: provider both::p has no attribute "c" (it has b)`}},
+		{`"type":"s","properties":{"a":"x\ny"}`, []string{`properties.a: the value "x\ny" has a line break, which the simple convention cannot carry`}},
+		{`"type":"s","properties":{"a":null}`, []string{"properties.a: the value null cannot be written in the simple convention"}},
+		{`"type":"s","properties":{"l":["x,y"]}`, []string{`properties.l: the value "x,y" cannot be an element of a list in the simple convention`}},
+	} {
+		t.Run(test.properties, func(t *testing.T) {
+			r := Type().New().(*Ral)
+			require.NoError(t, json.Unmarshal([]byte(`{"name":"n",`+test.properties+`}`), r))
+			require.NoError(t, r.Prepare(t.Context(), source(dir)))
+			var got []string
+			for _, e := range modules.PropertyErrors(r.Validate()) {
+				got = append(got, e.Error())
+			}
+			require.Equal(t, test.want, got)
+			if test.want == nil {
+				wired(t, Type(), r)
+			}
+		})
+	}
+	r := &Ral{Name: "a\nb", TypeName: "s"}
+	require.NoError(t, r.Prepare(t.Context(), source(dir)))
+	require.EqualError(t, r.Validate(), `name: the name "a\nb" has a line break, which the simple convention cannot carry`)
+	r = &Ral{Name: "a\x00b", TypeName: "kv"}
+	require.EqualError(t, r.Validate(), "name: the name must not contain a NUL byte")
+}
+
+// TestHostHoldsToMetadata refuses on the host, before the provider is asked for
+// anything, what the controller could not know.
+func TestHostHoldsToMetadata(t *testing.T) {
+	dir := canned(t, "", map[string]string{"get": there})
+	r := &Ral{Name: "n", TypeName: "thing", Properties: map[string]any{"x": "s3cret", "b": "s3cret"}}
+	_, err := r.Check(t.Context(), modules.ReadOnly(hostWith(dir)))
+	require.EqualError(t, err, `properties.b: "s3cret" is not true or false (it is of type boolean); properties.x: provider thing::canned has no attribute "x" (it has a, b, ensure, l, w)`)
+	require.Equal(t, "the properties are not what provider thing::canned takes", err.(modules.Redactor).Redacted())
+	require.Empty(t, read(t, dir, "canned.log"))
+}
+
+// TestBadMetadataOfThePlay is told with the file.
+func TestBadMetadataOfThePlay(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"provider: {type: t, suitable: true, attributes: {name: }}", `resources/x.yaml: provider.invoke: "" is not one of json, simple`},
+		{"{", "resources/x.yaml: yaml: line 1: did not find expected node content"},
+		{strings.Repeat("#", modules.MaxParse+1), "resources/x.yaml: it has more than 256 KiB"},
+	} {
+		dir := folder(t, map[string]string{"x.prov": "#!/bin/sh\n", "x.yaml": test.text})
+		r := &Ral{Name: "n", TypeName: "kv"}
+		require.EqualError(t, r.Prepare(t.Context(), source(dir)), test.want)
+	}
+}
+
+// TestSensitive withholds what a provider says.
+func TestSensitive(t *testing.T) {
+	dir := canned(t, "", map[string]string{"get": `{"error":{"message":"s3cret","kind":"forbidden"}}`})
+	r := of(t, dir, `{"name":"n","type":"thing","properties":{"a":"s3cret"}}`)
+	r.entries[0].Sensitive = true
+	got := r.results(t)[0]
+	require.Equal(t, "provider thing::canned: forbidden; use become", got.Error)
+	text, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "s3cret")
+}
+
+// TestSensitiveIsAlone has a provider that prints what it is told: what it says of a
+// sensitive resource is in no other one's messages.
+func TestSensitiveIsAlone(t *testing.T) {
+	needs(t, "python3")
+	loud := "#!/usr/bin/env python3\nimport json, sys\nq = sys.stdin.read()\nprint(q, file=sys.stderr)\n" +
+		"names = json.loads(q).get('names')\nprint(json.dumps({'resources': [{'name': n, 'a': 's3cret-' + n} for n in names]} if names is not None else {'error': {'message': q}}))\n"
+	dir := folder(t, map[string]string{"loud.prov": loud, "loud.yaml": "provider: {type: loud, invoke: json, suitable: true, attributes: {name: , a: }}"})
+	for _, check := range []bool{true, false} {
+		r := of(t, dir,
+			`{"name":"x","type":"loud","properties":{"a":"open"}}`,
+			`{"name":"private","type":"loud","properties":{"a":"s3cret"}}`,
+			`{"name":"y","type":"loud","properties":{"a":"open"}}`,
+			`{"name":"private2","type":"loud","properties":{"a":"s3cret"}}`,
+		)
+		r.check = check
+		r.entries[1].Sensitive, r.entries[3].Sensitive = true, true
+		all := r.results(t)
+		for _, i := range []int{0, 2} {
+			require.NotContains(t, brief(all[i]), "private")
+			require.NotContains(t, strings.ReplaceAll(brief(all[i]), "s3cret-"+r.entries[i].Name, ""), "s3cret")
+		}
+		require.Contains(t, brief(all[0]), "warning: {", "it does say something")
+		for _, i := range []int{1, 3} {
+			text, err := json.Marshal(all[i])
+			require.NoError(t, err)
+			require.NotContains(t, string(text), "s3cret")
+		}
+	}
+}
+
+// TestFolderIsReadOnce has resources of many hosts ask for the same providers: the
+// folder is read for the first of them.
+func TestFolderIsReadOnce(t *testing.T) {
+	src := source(folder(t, nil))
+	known := map[string]any{}
+	src.Memo = func(key string, make func() any) any {
+		if known[key] == nil {
+			known[key] = make()
+		}
+		return known[key]
+	}
+	read, yaml := 0, src.YAML
+	src.YAML = func(text []byte) (json.RawMessage, error) {
+		read++
+		return yaml(text)
+	}
+	var first int
+	for i := range 3 {
+		r := &Ral{Name: "n", TypeName: "t"}
+		require.NoError(t, r.Prepare(t.Context(), src))
+		if i == 0 {
+			first = read
+		}
+	}
+	require.Positive(t, first)
+	require.Equal(t, first, read)
+}

@@ -1,0 +1,141 @@
+package ral
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// The values of ensure that mean more than themselves.
+const (
+	ensure    = "ensure"
+	present   = "present"
+	installed = "installed"
+	latest    = "latest"
+	absent    = "absent"
+	purged    = "purged"
+)
+
+// wanted gives what shall hold of a resource in the types of the provider, or says
+// what the provider would not take.
+func (m *metadata) wanted(name string, properties map[string]any) (values, error) {
+	var errs []error
+	if m.Invoke == invokeSimple {
+		if err := unfit(name); err != nil {
+			errs = append(errs, modules.Errorf("name", "the name %v", err))
+		}
+	}
+	want := values{}
+	for _, key := range slices.Sorted(maps.Keys(properties)) {
+		v, err := m.wantedValue(key, properties[key])
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		want[key] = v
+	}
+	return want, errors.Join(errs...)
+}
+
+func (m *metadata) wantedValue(key string, value any) (any, error) {
+	a, known := m.Attributes[key]
+	switch {
+	case key == "name":
+		return nil, modules.Errorf(property(key), "the name of the resource is its key")
+	case !known:
+		return nil, &modules.PropertyError{
+			Path: property(key),
+			Msg:  "provider " + m.full() + " has no attribute " + quoted(key),
+			Hint: "it has " + strings.Join(m.settable(), ", "),
+		}
+	case a.Kind == kindRead:
+		return nil, modules.Errorf(property(key), "provider %s reports %q and cannot set it", m.full(), key)
+	}
+	v, err := a.convert(value)
+	if err != nil {
+		return nil, &modules.PropertyError{Path: property(key), Msg: err.Error(), Hint: "it is of type " + a.spelt()}
+	}
+	if m.Invoke == invokeSimple {
+		if _, err := simpleText(v); err != nil {
+			return nil, modules.Errorf(property(key), "the value %v", err)
+		}
+	}
+	return v, nil
+}
+
+// settable lists the attributes that can be asked for.
+func (m *metadata) settable() []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(m.Attributes)) {
+		if name != "name" && m.Attributes[name].Kind != kindRead {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return []string{"none that can be set"}
+	}
+	return names
+}
+
+// missing is the state of a resource that a provider has not told of.
+func (m *metadata) missing() values {
+	if _, ok := m.Attributes[ensure]; ok {
+		return values{ensure: absent}
+	}
+	return values{}
+}
+
+// should gives what has to be set so that is becomes want: nothing, or the attributes
+// that differ together with those that nobody can compare.
+func (m *metadata) should(want, is values) values {
+	if gone(want[ensure]) {
+		if ensured(want[ensure], is[ensure]) {
+			return nil
+		}
+		return values{ensure: want[ensure]}
+	}
+	should := values{}
+	for key, v := range want {
+		switch {
+		case m.Attributes[key].Kind == kindWrite:
+		case key == ensure && ensured(v, is[key]):
+		case key != ensure && equal(v, is[key]):
+		default:
+			should[key] = v
+		}
+	}
+	if len(should) == 0 {
+		return nil
+	}
+	for key, v := range want {
+		if m.Attributes[key].Kind == kindWrite {
+			should[key] = v
+		}
+	}
+	return should
+}
+
+func gone(v any) bool { return v == absent || v == purged }
+
+// ensured reports whether an ensure is what it shall be. A provider of packages tells
+// a version for what is there. Whether that is the latest is not known.
+func ensured(want, is any) bool {
+	switch want {
+	case absent:
+		return gone(is)
+	case present, installed:
+		return is != nil && !gone(is)
+	}
+	return want == is
+}
+
+// reached is ensured once it was set: what is there is the latest then.
+func (m *metadata) reached(want, is values) values {
+	if want[ensure] == latest && is[ensure] != nil && !gone(is[ensure]) {
+		is = is.plus(values{ensure: latest})
+	}
+	return m.should(want, is)
+}

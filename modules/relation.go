@@ -1,0 +1,279 @@
+//go:build !host
+
+package modules
+
+import (
+	"path"
+	"strings"
+)
+
+// Related is a type that says what its resources have to do with things that other
+// resources may look after: an account, a path, a package. Where a play runs as a
+// graph, the controller orders resources by it. It is asked on the controller only,
+// once the resource is prepared and validated, so a type's file for it has the
+// build tag !host. It looks at the values alone; those that are received are zero.
+type Related interface {
+	Related() []Relation
+}
+
+// A Relation is what one resource has to do with one thing.
+type Relation struct {
+	Verb  Verb
+	Thing Thing
+	Reach Reach  // of Needs and Leaves; anything else is about the thing itself
+	Weak  bool   // a guess, by a name: in a circle it gives way before others
+	Why   string // of Needs and Leaves: what the thing is to the resource, as "owner"
+}
+
+// A Verb is what a resource does with a thing.
+type Verb int
+
+// The verbs. A resource that Needs a thing runs after those that make or edit it;
+// one that Leaves it, before those that remove it. Those that edit the same thing
+// take turns, after those that make it; so do those that are in Turn for it, which
+// says nothing about others.
+const (
+	Makes Verb = iota + 1
+	Removes
+	Edits
+	Needs
+	Leaves
+	Turns
+)
+
+// Reach is where a thing is looked for that is a path.
+type Reach int
+
+// The reaches.
+const (
+	There   Reach = iota // exactly there
+	Nearest              // there or, if nobody looks after that, at the nearest directory above it
+	Within               // there and anywhere below it
+)
+
+// A Thing is something on a host. Two are the same if kind and key are equal.
+type Thing struct {
+	Kind ThingKind
+	Key  string
+}
+
+// ThingKind is a sort of things. A type may bring its own.
+type ThingKind string
+
+// The kinds that several types know.
+const (
+	ThingPath    ThingKind = "path"    // absolute and clean
+	ThingUser    ThingKind = "user"    // by name, or by id in decimal digits
+	ThingGroup   ThingKind = "group"   // likewise
+	ThingPackage ThingKind = "package" // as its manager calls it, without an architecture
+	ThingService ThingKind = "service" // a unit, without the suffix .service
+	ThingTable   ThingKind = "table"   // what programs keep for themselves and rewrite as a whole, such as the accounts
+)
+
+// PathOf is the thing at a path.
+func PathOf(p string) Thing { return Thing{ThingPath, path.Clean(p)} }
+
+// NeedsParent says that the directory of a path comes first.
+func NeedsParent(p string) Relation {
+	return Relation{Verb: Needs, Thing: PathOf(path.Dir(p)), Reach: Nearest, Why: "parent directory"}
+}
+
+// LeavesParent says that what is at a path is gone before its directory is removed.
+func LeavesParent(p string) Relation {
+	return Relation{Verb: Leaves, Thing: PathOf(path.Dir(p)), Reach: Nearest, Why: "parent directory"}
+}
+
+// NeedsOwner says that the accounts come first that something belongs to; "" is
+// nobody.
+func NeedsOwner(owner, group string) []Relation {
+	var all []Relation
+	if owner != "" {
+		all = append(all, Relation{Verb: Needs, Thing: Thing{ThingUser, owner}, Why: "owner"})
+	}
+	if group != "" {
+		all = append(all, Relation{Verb: Needs, Thing: Thing{ThingGroup, group}, Why: "group"})
+	}
+	return all
+}
+
+// PackagePaths are the directories with a package's own settings and data: what is
+// at "" or below belongs, as a rule, to the package that follows in the path.
+var packagePaths = []string{"/etc", "/etc/default", "/etc/sysconfig", "/var/lib", "/var/log", "/usr/share", "/opt"}
+
+// NeedsPackageOf says that the package comes first that a path is likely to belong
+// to, by its name: /etc/nginx/nginx.conf to nginx.
+func NeedsPackageOf(p string) []Relation {
+	var all []Relation
+	for _, dir := range packagePaths {
+		rest, below := strings.CutPrefix(p, dir+"/")
+		if !below {
+			continue
+		}
+		name, _, _ := strings.Cut(rest, "/")
+		name = strings.TrimSuffix(strings.TrimSuffix(name, ".conf"), ".d")
+		for _, called := range alsoCalled(name) {
+			all = append(all, Relation{Verb: Needs, Thing: Thing{ThingPackage, called}, Weak: true, Why: "package of its directory"})
+		}
+	}
+	return all
+}
+
+// NeedsCommand says what comes first for a command that begins with a word, started
+// in a directory: its file, and the package that is called like it.
+func NeedsCommand(word, dir, why string) []Relation {
+	if word == "" {
+		return nil
+	}
+	var all []Relation
+	if strings.Contains(word, "/") {
+		file := word
+		if !path.IsAbs(file) {
+			file = path.Join("/", dir, file)
+		}
+		all = append(all, Relation{Verb: Needs, Thing: PathOf(file), Reach: Nearest, Why: why})
+	}
+	for _, name := range alsoCalled(path.Base(word)) {
+		all = append(all, Relation{Verb: Needs, Thing: Thing{ThingPackage, name}, Weak: true, Why: "package of its command"})
+	}
+	return all
+}
+
+// families are services whose unit, package and settings have different names.
+var families = [][]string{
+	{"ssh", "sshd", "openssh-server", "openssh"},
+	{"cron", "crond", "cronie", "dcron"},
+	{"apache2", "httpd", "apache"},
+	{"named", "bind9", "bind"},
+	{"mysql", "mysqld", "mysql-server", "default-mysql-server"},
+	{"mariadb", "mariadb-server"},
+	{"docker", "docker.io", "docker-ce", "moby-engine"},
+	{"redis", "redis-server"},
+	{"chrony", "chronyd"},
+	{"ntp", "ntpd", "ntpsec"},
+	{"samba", "smbd", "smb", "nmbd"},
+	{"rsyslog", "rsyslogd"},
+	{"haproxy"},
+	{"prometheus-node-exporter", "node_exporter", "prometheus2"},
+	{"NetworkManager", "network-manager"},
+	{"isc-dhcp-server", "dhcpd", "dhcp-server"},
+	{"keepalived"},
+	{"snmpd", "net-snmp"},
+	{"avahi-daemon", "avahi"},
+	{"firewalld"},
+	{"tftpd-hpa", "tftp", "tftp-server"},
+	{"vsftpd"},
+	{"crio", "cri-o"},
+	{"podman", "podman.socket"},
+}
+
+var familyOf = func() map[string][]string {
+	of := map[string][]string{}
+	for _, family := range families {
+		for _, name := range family {
+			of[name] = family
+		}
+	}
+	return of
+}()
+
+// alsoCalled gives a name, and those under which the same software is known.
+func alsoCalled(name string) []string {
+	if name == "" {
+		return nil
+	}
+	all := []string{name}
+	for _, other := range familyOf[name] {
+		if other != name {
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
+// unitFolders are where the files of units are, of systemd and of others.
+var unitFolders = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
+
+// ServiceRelations are those of a service, whoever looks after it: it comes after
+// its unit file with the drop-ins, its package and its settings.
+func ServiceRelations(unit string) []Relation {
+	name := strings.TrimSuffix(unit, ".service")
+	file := unit
+	if path.Ext(unit) == "" || !isUnitSuffix(path.Ext(unit)) {
+		file = unit + ".service"
+	}
+	all := []Relation{{Verb: Makes, Thing: Thing{ThingService, name}}}
+	files := []string{file}
+	base := strings.TrimSuffix(name, path.Ext(file))
+	if template, _, isInstance := strings.Cut(file, "@"); isInstance {
+		files, base = append(files, template+"@"+path.Ext(file)), template
+	}
+	for _, folder := range unitFolders {
+		for _, f := range files {
+			all = append(all,
+				Relation{Verb: Needs, Thing: PathOf(folder + "/" + f), Why: "unit file"},
+				Relation{Verb: Needs, Thing: PathOf(folder + "/" + f + ".d"), Reach: Within, Why: "drop-in of its unit"},
+				Relation{Verb: Leaves, Thing: PathOf(folder + "/" + f), Why: "unit file"})
+		}
+	}
+	all = append(all, Relation{Verb: Needs, Thing: PathOf("/etc/init.d/" + base), Why: "init script"})
+	return append(all, softwareRelations(base)...)
+}
+
+// isUnitSuffix reports whether systemd has units of a kind; see systemd.unit(5).
+func isUnitSuffix(ext string) bool {
+	switch ext {
+	case ".service", ".socket", ".device", ".mount", ".automount", ".swap", ".target", ".path", ".timer", ".slice", ".scope":
+		return true
+	}
+	return false
+}
+
+// softwareRelations are the package and the settings of a service.
+func softwareRelations(base string) []Relation {
+	var all []Relation
+	for _, name := range append(alsoCalled(base), base+"-server") {
+		all = append(all, Relation{Verb: Needs, Thing: Thing{ThingPackage, name}, Weak: true, Why: "package"},
+			Relation{Verb: Leaves, Thing: Thing{ThingPackage, name}, Weak: true, Why: "package"})
+		for _, at := range []string{"/etc/" + name, "/etc/" + name + ".d"} {
+			all = append(all, Relation{Verb: Needs, Thing: PathOf(at), Reach: Within, Weak: true, Why: "configuration"})
+		}
+		for _, at := range []string{"/etc/" + name + ".conf", "/etc/default/" + name, "/etc/sysconfig/" + name, "/etc/conf.d/" + name} {
+			all = append(all, Relation{Verb: Needs, Thing: PathOf(at), Weak: true, Why: "configuration"})
+		}
+	}
+	return all
+}
+
+// repositories are the directories and files that say where packages are from, and
+// whose keys they are signed with.
+var repositories = []string{
+	"/etc/apt", "/usr/share/keyrings", "/etc/yum.repos.d", "/etc/yum.conf", "/etc/dnf", "/etc/pki/rpm-gpg",
+	"/etc/zypp", "/etc/apk", "/etc/pacman.conf", "/etc/pacman.d",
+}
+
+// PackageRelations are those of a package, whoever looks after it: it comes after
+// what says where packages are from.
+func PackageRelations(name string, gone bool) []Relation {
+	plain, _, _ := strings.Cut(name, ":") // libc6:i386
+	verb := Makes
+	if gone {
+		verb = Removes
+	}
+	all := []Relation{{Verb: verb, Thing: Thing{ThingPackage, plain}}}
+	if at := strings.LastIndexByte(plain, '.'); at > 0 { // glibc.i686
+		all = append(all, Relation{Verb: verb, Thing: Thing{ThingPackage, plain[:at]}})
+	}
+	if gone {
+		return all
+	}
+	for _, at := range repositories {
+		all = append(all, Relation{Verb: Needs, Thing: PathOf(at), Reach: Within, Why: "package repository or key"})
+	}
+	return all
+}
+
+// Rewrites says that the resource rewrites a table as a whole, so that no other may
+// at the same time.
+func Rewrites(table string) Relation {
+	return Relation{Verb: Turns, Thing: Thing{ThingTable, table}}
+}

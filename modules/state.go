@@ -1,0 +1,61 @@
+package modules
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// A State is how a resource was found and left, as JSON documents in the words of
+// its type. A part that is nil is not known.
+type State struct {
+	Before json.RawMessage `json:"before,omitempty"` // as Check found it; the answer to a query
+	After  json.RawMessage `json:"after,omitempty"`  // once it was applied
+	// Restart names what is to be restarted before the resource counts: objects like
+	// {"service": "sshd"}, in the form of DSC's _restartRequired.
+	Restart []json.RawMessage `json:"restart,omitempty"`
+}
+
+// Last is After, or Before if there is none.
+func (s State) Last() json.RawMessage {
+	if s.After != nil {
+		return s.After
+	}
+	return s.Before
+}
+
+// ErrorKind says what sort of failure an error is, in the words of libral.
+type ErrorKind string
+
+// The kinds of error.
+const (
+	ErrorUnknown   ErrorKind = "unknown"   // there is no such thing, and it cannot be made
+	ErrorForbidden ErrorKind = "forbidden" // the user may not
+	ErrorFailed    ErrorKind = "failed"    // anything else
+)
+
+// Kinded is an error of a known kind.
+type Kinded interface {
+	error
+	Kind() ErrorKind
+}
+
+// Querier is a type whose resources answer questions beyond whether something
+// differs: "get", "export", "list". An [Entry] with a Query is asked and neither
+// checked nor applied; the answer is the Before of its result's state.
+type Querier interface {
+	// Queries are the questions that the type knows.
+	Queries() []string
+	// Query looks and changes nothing.
+	Query(ctx context.Context, h Host, query string) (json.RawMessage, error)
+}
+
+// Sender is a type with values that other resources can receive, such as what a
+// command printed. Of a type without it the members of its state can be received.
+type Sender interface {
+	// Sends names the values.
+	Sends() []string
+	// Sent gives them as JSON, once the resource has had its turn and not failed. A
+	// resource that did nothing may have none: then the engine gives what it remembers
+	// of the last time.
+	Sent(ctx context.Context, h Host) (map[string]json.RawMessage, error)
+}

@@ -1,0 +1,56 @@
+package treestore
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules/rooted"
+)
+
+// What is being made, and what is being removed, has a name with a dot.
+const (
+	newPrefix = ".new-"
+	oldPrefix = ".old-"
+)
+
+func makeAside(root *os.Root, prefix string) (name string, err error) {
+	name = prefix + rand.Text()
+	return name, root.Mkdir(name, 0o700)
+}
+
+// removeAside removes a tree, first of all from its place, so that nobody finds a part
+// of it there. One that is not there is no error.
+func removeAside(root *os.Root, name string) error {
+	aside := oldPrefix + rand.Text()
+	err := root.Rename(name, aside)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return root.RemoveAll(aside)
+}
+
+func write(ctx context.Context, root *os.Root, name string, mode fs.FileMode, text []byte) error {
+	return fill(ctx, root, name, mode, bytes.NewReader(text))
+}
+
+// fill makes a file. Until it is whole, nobody can execute it.
+func fill(ctx context.Context, root *os.Root, name string, mode fs.FileMode, r io.Reader) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return rooted.Cause(err)
+	}
+	_, err = io.Copy(f, rooted.UntilDone{Ctx: ctx, In: r})
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	return rooted.Cause(errors.Join(err, f.Close()))
+}
