@@ -2,6 +2,7 @@ package playbooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -23,7 +24,9 @@ func (s *session) apply(ctx context.Context, stop <-chan struct{}, c *catalog.Co
 	if err := s.queue(func() error { return s.conn.SendPacket(packet) }); err != nil {
 		return false, err
 	}
-	a := answers{session: s, compiled: c, seen: make([]bool, len(c.Catalog.Entries)), emit: emit, flush: flush}
+	a := answers{session: s, compiled: c, seen: make([]bool, len(c.Catalog.Entries)), emit: emit, flush: flush, turns: map[int]*turn{}, needs: map[int]bool{}, ended: make(chan struct{})}
+	defer close(a.ended)
+	defer a.giveAllBack()
 	incoming := s.incoming
 	if early := s.early; len(early) > 0 {
 		s.early = nil
@@ -32,6 +35,8 @@ func (s *session) apply(ctx context.Context, stop <-chan struct{}, c *catalog.Co
 	}
 	watch := s.watch(c.Catalog.Lock)
 	defer watch.stop()
+	ofHost := watchHost(s.hostTime, &s.waits)
+	defer ofHost.stop()
 	var grace <-chan time.Time
 	killed := ctx.Done()
 	kill := func() {
@@ -63,6 +68,11 @@ func (s *session) apply(ctx context.Context, stop <-chan struct{}, c *catalog.Co
 				a.overdue = a.late(watch.limit)
 				kill()
 			}
+		case <-ofHost.fired():
+			if ofHost.over() && killed != nil {
+				a.overdue = s.hostTime.late()
+				kill()
+			}
 		case <-stop:
 			stop, a.halted = nil, true
 			s.urge(&modules.Message{Stop: &modules.Empty{}})
@@ -88,6 +98,9 @@ type answers struct {
 	told     int  // results
 	halted   bool // the host was told to stop
 	overdue  *deadlineError
+	ended    chan struct{} // closed at the end of the catalog
+	turns    map[int]*turn // by the index of the entry that has asked for it
+	needs    map[int]bool  // by the index of the entry that has asked for values of other hosts
 	emit     func(*modules.Result)
 	flush    func()
 }
@@ -131,6 +144,12 @@ func (a *answers) take(ctx context.Context, m *modules.Message) (done bool, err 
 		return false, a.want(ctx, m.Want.SHA256)
 	case m.Refused != nil:
 		return false, refused(m.Refused)
+	case m.Parse != nil:
+		return false, a.parse(m.Parse)
+	case m.Turn != nil:
+		return false, a.turn(m.Turn)
+	case m.Need != nil:
+		return false, a.need(ctx, m.Need)
 	case m.Done != nil:
 		return true, a.done(m.Done)
 	}
@@ -166,7 +185,7 @@ func (a *answers) result(r *modules.Result) error {
 	case len(r.Changes) > modules.MaxParts, len(r.Messages) > modules.MaxParts:
 		return breach("the host reports more than %d changes or notes of one resource", modules.MaxParts)
 	}
-	if err := a.health(r); err != nil {
+	if err := errors.Join(a.health(r), checkState(r, a.compiled.Catalog.Entries[r.Index].Query != "")); err != nil {
 		return err
 	}
 	switch r.Status {
@@ -176,8 +195,12 @@ func (a *answers) result(r *modules.Result) error {
 	default:
 		return breach("the host reports the status %.64q", r.Status)
 	}
+	if err := a.sent(r); err != nil {
+		return err
+	}
 	a.seen[r.Index] = true
 	a.told++
+	a.giveBack(r.Index)
 	if a.overdue != nil && r.Status == modules.Failed {
 		// The host only knows that it was told to kill, not that it was for the time.
 		r.Error = a.overdue.Error() + strings.TrimSuffix(": "+r.Error, ": "+modules.RunInterrupted)

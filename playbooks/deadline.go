@@ -28,9 +28,11 @@ type Deadlines struct {
 	// there by then is missing, and said to be.
 	Facts time.Duration
 	// Resource is how long it may take from one result to the next; 0 means 1h. What
-	// is sent to the host in between starts it anew.
+	// is sent to the host in between starts it anew, and so does the end of a wait for
+	// other hosts: see [waits].
 	Resource time.Duration
-	// Host is how long one play may take on a host, connecting included; 0 means 4h.
+	// Host is how long one play may take on a host, connecting included and waiting for
+	// other hosts not; 0 means 4h.
 	Host time.Duration
 }
 
@@ -139,12 +141,13 @@ type resourceWatch struct {
 	timer *time.Timer
 	since time.Time
 	sent  *atomic.Int64 // when a part of a content was last sent, in nanoseconds since 1970
+	waits *waits        // while it waits for other hosts, nothing is late
 }
 
 // watch begins with the first resource of a catalog, for which the host may have to
 // wait for its lock.
 func (s *session) watch(lock *modules.Lock) *resourceWatch {
-	w := &resourceWatch{limit: s.resourceTime, sent: &s.sent}
+	w := &resourceWatch{limit: s.resourceTime, sent: &s.sent, waits: &s.waits}
 	if w.limit == 0 || w.limit == NoDeadline {
 		return &resourceWatch{}
 	}
@@ -179,7 +182,14 @@ func (w *resourceWatch) over() bool {
 	if sent := time.Unix(0, w.sent.Load()); sent.After(since) {
 		since = sent
 	}
+	_, idle, woke := w.waits.idle()
+	if woke.After(since) {
+		since = woke
+	}
 	left := time.Until(since.Add(w.limit))
+	if idle {
+		left = w.limit
+	}
 	if left > 0 {
 		w.timer.Reset(left)
 	}

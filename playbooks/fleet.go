@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -17,6 +16,9 @@ type fleet struct {
 	*Runner
 	stop   <-chan struct{}
 	states map[string]*hostState
+
+	semaphores semaphores
+	exchange   *exchange // nil if no host receives anything from another one
 
 	mu   sync.Mutex
 	kept int // connections that wait for a later play
@@ -37,37 +39,24 @@ func (f *fleet) expect(s *selection) {
 // play runs one play, batch after batch. It returns false when the run must end.
 func (f *fleet) play(ctx context.Context, s *selection) bool {
 	alive := slices.DeleteFunc(slices.Clone(s.hosts), func(h *inventory.Host) bool { return f.states[h.Name].failed })
+	f.exchange.lost(s, alive)
 	batches := batches(alive, s.play.Serial)
 	for i, batch := range batches {
 		if f.interrupted(ctx) {
 			return false
 		}
 		s.begun = true
+		f.exchange.due(s, names(batch))
 		f.Events.Report(events.PlayStart{Play: s.play.Name, Hosts: names(batch), Batch: i + 1, Batches: len(batches)})
 		if f.Options.CompileFirst && !f.compileFirst(ctx, s, batch) {
 			return false
 		}
-		f.each(ctx, batch, func(state *hostState) { f.work(ctx, s, state) })
+		f.each(ctx, giversFirst(s.play, batch), func(state *hostState) { f.work(ctx, s, state) })
 		if f.tooManyFailed(s.play, batch) {
 			return false
 		}
 	}
 	return true
-}
-
-// each works on hosts in parallel and waits for all of them. Each goroutine takes
-// one host after the other: its stack has to grow to what a host needs only once.
-func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, work func(*hostState)) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(f.forks(), len(hosts)) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(hosts)) && !f.interrupted(ctx); i = next.Add(1) - 1 {
-				work(f.states[hosts[i].Name])
-			}
-		})
-	}
-	workers.Wait()
 }
 
 // tooManyFailed decides whether a batch was bad enough to end the run. Without a

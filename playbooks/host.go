@@ -100,10 +100,7 @@ func (*stoppedError) Unwrap() error { return errStopped }
 func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
 	start := f.Now()
 	f.take(state)
-	timed, done := f.hostTime(ctx)
-	err := late(timed, f.playOn(timed, s, state))
-	done()
-	f.ended(ctx, s, state, start, err)
+	f.ended(ctx, s, state, start, f.playOn(ctx, s, state))
 }
 
 // take gives back the place of a host among the kept connections.
@@ -125,6 +122,7 @@ func (f *fleet) leave(state *hostState) {
 
 // ended tells how a host that was worked on since start has ended a play.
 func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start time.Time, err error) {
+	f.exchange.over(s, state.host.Name)
 	state.plays = state.plays[1:]
 	state.elapsed += f.Now().Sub(start)
 	untouched := !state.begun && (errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled))
@@ -156,15 +154,11 @@ func (f *fleet) phase(spent *time.Duration) (ends func()) {
 // playOn compiles and applies the play. An error means that the host failed as a
 // whole; failed resources are only noted.
 func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) error {
-	sess, compiled, err := f.compiled(ctx, s, state)
+	sess, compiled, err := f.ready(ctx, s, state)
 	if err != nil {
 		return err
 	}
-	if compiled.NeedsFull && !sess.full {
-		if sess, err = f.upgrade(ctx, s.play, state, sess); err != nil {
-			return err
-		}
-	}
+	sess.semaphores, sess.trade = &f.semaphores, f.exchange.trade(s, state.host.Name, compiled)
 	compiled.Catalog.Check = f.Options.Check
 	compiled.Catalog.Monitor = f.Options.Monitor
 	compiled.Catalog.Diff = f.Options.Diff
@@ -213,6 +207,23 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		flush()
 	}
 	return nil
+}
+
+// ready gives the host program that suffices for a play, and the catalog. What is left
+// of the host's time for the play is noted in the session.
+func (f *fleet) ready(ctx context.Context, s *selection, state *hostState) (*session, *catalog.Compiled, error) {
+	timed, done := f.hostTime(ctx)
+	defer done()
+	sess, compiled, err := f.compiled(timed, s, state)
+	if err == nil && compiled.NeedsFull && !sess.full {
+		sess, err = f.upgrade(timed, s.play, state, sess)
+	}
+	if err != nil {
+		return nil, nil, late(timed, err)
+	}
+	end, _ := timed.Deadline() // it has one
+	sess.hostTime = hostTime{limit: cmp.Or(f.Options.Deadlines.Host, defaultHostTime), left: time.Until(end)}
+	return sess, compiled, nil
 }
 
 func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts map[string]any) (*catalog.Compiled, error) {

@@ -27,7 +27,7 @@ func (e *HostError) Error() string { return fmt.Sprintf("%+v", e.Event) }
 // set the host is asked for the facts that they mention; otherwise those of
 // Options.Catalog are all. The error is a [HostError] if the host is to blame.
 func (r *Runner) Render(ctx context.Context, h *inventory.Host, contact bool) ([]RenderedPlay, error) {
-	plays, err := r.playsOf(h)
+	plays, err := r.playsOf(ctx, h)
 	defer closeAll(plays)
 	if err != nil {
 		return nil, err
@@ -52,12 +52,12 @@ func (r *Runner) Render(ctx context.Context, h *inventory.Host, contact bool) ([
 }
 
 // playsOf opens the plays that select a host.
-func (r *Runner) playsOf(h *inventory.Host) ([]*selection, error) {
+func (r *Runner) playsOf(ctx context.Context, h *inventory.Host) ([]*selection, error) {
 	hosts, err := r.Select()
 	if err != nil {
 		return nil, err
 	}
-	all, err := r.compilers(nil)
+	all, err := r.compilers(ctx, nil)
 	var plays []*selection
 	for i, c := range all {
 		s := &selection{play: r.Plays[i], compiler: c}

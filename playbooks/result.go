@@ -26,6 +26,8 @@ func result(play, host string, c *modules.Catalog, r *modules.Result) events.Res
 		Diff:      r.Diff,
 		Duration:  max(0, r.Duration),
 		Sensitive: entry.Sensitive,
+		ErrorKind: string(r.ErrorKind),
+		Tries:     r.Tries,
 	}
 	if idle := c.Monitor || entry.Monitor; idle && len(entry.Health) == 0 && entry.Scope == nil && e.Status == events.Stable {
 		e.Status, e.Message = events.Skipped, "has no health checks, so nothing was looked at"
@@ -41,6 +43,7 @@ func result(play, host string, c *modules.Catalog, r *modules.Result) events.Res
 			Name: entry.Health[i].Name, Status: string(v.Status), Tries: v.Tries, Output: v.Output,
 		})
 	}
+	tellState(&e, r.State)
 	if r.Exit != nil {
 		e.Command = &events.Command{Stdout: output(r.Exit.Stdout), Stderr: output(r.Exit.Stderr), ExitCode: r.Exit.Code}
 	}

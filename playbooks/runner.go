@@ -135,10 +135,10 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	if err := r.Unlock(ctx, slices.Concat(hostLists...)); err != nil {
 		return events.Summary{}, err
 	}
-	filesErr := r.CheckFiles(slices.Concat(hostLists...))
+	filesErr := errors.Join(r.CheckFiles(slices.Concat(hostLists...)), r.checkImports(hostLists))
 	downloads := catalog.NewDownloads()
 	defer downloads.Close()
-	compilers, err := r.compilers(downloads)
+	compilers, err := r.compilers(ctx, downloads)
 	defer func() {
 		for _, c := range compilers {
 			c.Close()
@@ -155,6 +155,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 		selections = append(selections, s)
 		f.expect(s)
 	}
+	f.exchange = newExchange(selections)
 	r.Events.Report(events.RunStart{
 		Check: r.Options.Check, Diff: r.Options.Diff, Manifests: r.Options.Manifests,
 		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor,
@@ -173,7 +174,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 
 // compilers opens every play's folder, and reports what is wrong with any.
 // downloads gets what hosts shall have from web servers; nil gets nothing.
-func (r *Runner) compilers(downloads *catalog.Downloads) ([]*catalog.Compiler, error) {
+func (r *Runner) compilers(ctx context.Context, downloads *catalog.Downloads) ([]*catalog.Compiler, error) {
 	opts := r.Options.Catalog
 	opts.Downloads = downloads
 	var all []*catalog.Compiler
@@ -185,6 +186,7 @@ func (r *Runner) compilers(downloads *catalog.Downloads) ([]*catalog.Compiler, e
 			continue
 		}
 		all = append(all, c)
+		errs = append(errs, c.Foresee(ctx))
 	}
 	return all, errors.Join(errs...)
 }

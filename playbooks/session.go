@@ -41,6 +41,11 @@ type session struct {
 	work     sync.WaitGroup
 
 	resourceTime time.Duration // how long a resource may take; 0 is any time
+	hostTime     hostTime      // what is left to the host of its time for the play
+	waits        waits         // for other hosts
+	parses       parses        // the YAML that it reads for the host
+	semaphores   *semaphores   // of the run
+	trade        *trade        // what the play gives to other hosts and gets from them; nil if that is nothing
 	sent         atomic.Int64  // when a part of a content was last sent, in nanoseconds since 1970
 
 	once sync.Once

@@ -25,13 +25,13 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 	if r.Inventory != nil {
 		hosts, err = r.Select()
 	}
-	compilers, compilersErr := r.compilers(nil)
+	compilers, compilersErr := r.compilers(ctx, nil)
 	defer func() {
 		for _, c := range compilers {
 			c.Close()
 		}
 	}()
-	if err := together(broken, err, compilersErr); err != nil || !facts && r.Inventory == nil {
+	if err := together(broken, err, compilersErr, r.checkImports(hosts)); err != nil || !facts && r.Inventory == nil {
 		return err
 	}
 	var errs []error

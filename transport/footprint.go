@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ import (
 //	user:NONCE:NAME:SECONDS      who it runs as, and the time on the host
 //	dir:NONCE:PATH               what follows is below this directory
 //	item:NONCE:MODE:SIZE:SECONDS:OWNER:PATH   MODE is st_mode in hex
+//	tree:NONCE:SIZE PATH         what is below this directory is not listed; SIZE is in KiB
 //	held:NONCE:{…}               a lock file of the directory that is held, and what stands in it
 //	skip:NONCE:WORD:PATH         not looked at: it is a link, or of somebody else
 //	left:NONCE:PATH              it could not be removed
@@ -45,7 +47,9 @@ const traces = `set -f; n=$1; m=$2; ` + begins + `; IFS=; umask 077; echo begin 
 	`{ cd /; echo skip:$n:owner:$d; return 1; }; }; ` +
 	// show lists what is in the directory: GNU and busybox have one stat, BSD another.
 	`s=-f; f=item:$n:%Xp:%z:%m:%Su:%N; stat -c %u / >/dev/null 2>&1 && { s=-c; f=item:$n:%f:%s:%Y:%U:%n; }; ` +
-	`show() { echo dir:$n:$d; find . -xdev -exec stat $s $f {} + 2>/dev/null; }; ` +
+	// Of what plays have brought along it says only how large it is: that can be many files.
+	`show() { echo dir:$n:$d; find . -xdev -path ./resources/*/files -prune -exec stat $s $f {} + -o -exec stat $s $f {} + 2>/dev/null; ` +
+	`set +f; for l in ./resources/*/files; do test -d $l && echo tree:$n:$(du -sk $l 2>/dev/null); done; set -f; }; ` +
 	// taken asks for a lock without waiting. Where nothing can, a file that names a
 	// holder counts as held.
 	`taken() { if command -v flock >/dev/null; then flock -n $1 true && return 1; ` +
@@ -84,6 +88,9 @@ type Trace struct {
 	Size     int64 // bytes
 	Modified time.Time
 	Owner    string
+	// Whole says that it is a directory whose size is that of all that is in it, which
+	// is not listed.
+	Whole bool
 }
 
 // A Holder is a run that holds a lock; "" if the lock does not say.
@@ -169,6 +176,7 @@ var errCutShort = errors.New("the list of what was left on the host ends in the 
 func parseFootprint(nonce string, text []byte) (Footprint, error) {
 	var f Footprint
 	var dir string
+	trees := map[string]int64{}
 	done := false
 	for line := range strings.Lines(string(text)) {
 		kind, rest, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
@@ -187,6 +195,11 @@ func parseFootprint(nonce string, text []byte) (Footprint, error) {
 			dir = rest
 		case "item":
 			err = f.addTrace(dir, rest)
+		case "tree":
+			var path string
+			var size int64
+			path, size, err = treeSize(dir, rest)
+			trees[path] = size
 		case "held":
 			var h Holder
 			_ = json.Unmarshal([]byte(rest), &h) // a lock need not say who holds it
@@ -205,6 +218,13 @@ func parseFootprint(nonce string, text []byte) (Footprint, error) {
 	}
 	if !done {
 		return Footprint{}, errCutShort
+	}
+	for i := range f.Traces {
+		if t := &f.Traces[i]; t.Mode.IsDir() {
+			if size, whole := trees[t.Path]; whole {
+				t.Size, t.Whole = size, true
+			}
+		}
 	}
 	slices.SortFunc(f.Traces, func(a, b Trace) int { return cmp.Compare(a.Path, b.Path) })
 	return f, nil
@@ -227,9 +247,23 @@ func (f *Footprint) addTrace(dir, text string) error {
 	if err != nil {
 		return err
 	}
-	path := dir + "/" + strings.TrimPrefix(strings.TrimPrefix(words[4], "."), "/")
-	f.Traces = append(f.Traces, Trace{path, fileMode(uint32(mode)), size, modified, words[3]})
+	f.Traces = append(f.Traces, Trace{Path: below(dir, words[4]), Mode: fileMode(uint32(mode)), Size: size, Modified: modified, Owner: words[3]})
 	return nil
+}
+
+// treeSize reads how large a directory is, in bytes, with all that is in it.
+func treeSize(dir, text string) (path string, size int64, err error) {
+	kib, name, _ := strings.Cut(text, "\t")
+	size, err = strconv.ParseInt(kib, 10, 64)
+	if err != nil || size < 0 || size > math.MaxInt64>>10 {
+		return "", 0, fmt.Errorf("the size %q is no number", kib)
+	}
+	return below(dir, name), size << 10, nil
+}
+
+// below is a path as find(1) gives it.
+func below(dir, name string) string {
+	return dir + "/" + strings.TrimPrefix(strings.TrimPrefix(name, "."), "/")
 }
 
 func seconds(text string) (time.Time, error) {

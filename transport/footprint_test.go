@@ -63,6 +63,10 @@ func TestFootprint(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(outside, "f"), nil, 0o600))
 			require.NoError(t, os.Symlink(outside, filepath.Join(cache, "link")))
 			require.NoError(t, os.MkdirAll(filepath.Join(cache, "scaffold/a b"), 0o700))
+			brought := filepath.Join(cache, "resources", strings.Repeat("0", 64))
+			require.NoError(t, os.MkdirAll(filepath.Join(brought, "files/sub"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(brought, "files/sub/large"), make([]byte, 100_000), 0o400))
+			require.NoError(t, os.WriteFile(filepath.Join(brought, "tree.json"), nil, 0o400))
 			strange := filepath.Join(cache, "x\nitem:y:\033[2J")
 			require.NoError(t, os.WriteFile(strange, []byte("four"), 0o640))
 
@@ -71,7 +75,8 @@ func TestFootprint(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, me.Username, f.User)
 			require.WithinDuration(t, time.Now(), f.Now, time.Hour)
-			require.ElementsMatch(t, []string{cache + "/", cache + "/link", cache + "/scaffold", cache + "/scaffold/a b", filepath.Join(cache, hello(t).SHA256), cache + "/x"}, pathsOf(f))
+			require.ElementsMatch(t, []string{cache + "/", cache + "/link", cache + "/scaffold", cache + "/scaffold/a b", filepath.Join(cache, hello(t).SHA256), cache + "/x",
+				cache + "/resources", brought, brought + "/files", brought + "/tree.json"}, pathsOf(f))
 			for _, one := range f.Traces {
 				require.Equal(t, me.Username, one.Owner)
 				switch filepath.Base(one.Path) {
@@ -83,6 +88,9 @@ func TestFootprint(t *testing.T) {
 					require.EqualValues(t, 4, one.Size)
 				case "link":
 					require.Equal(t, os.ModeSymlink, one.Mode.Type())
+				case "files":
+					require.True(t, one.Whole)
+					require.Greater(t, one.Size, int64(100_000))
 				case "scaffold":
 					require.True(t, one.Mode.IsDir())
 				}
@@ -157,6 +165,7 @@ func TestParseFootprint(t *testing.T) {
 		{"no time", "user:N:ann:now\ndone:N\n", `what was left on the host is told as "user:N:ann:now\n": strconv.ParseInt: parsing "now": invalid syntax`},
 		{"few words", "item:N:81c0:1\ndone:N\n", `what was left on the host is told as "item:N:81c0:1\n": words are missing`},
 		{"no mode", "item:N:xyz:1:1:ann:./a\ndone:N\n", `what was left on the host is told as "item:N:xyz:1:1:ann:./a\n": strconv.ParseUint: parsing "xyz": invalid syntax`},
+		{"no size of a tree", "tree:N:-1\t./a\ndone:N\n", `what was left on the host is told as "tree:N:-1\t./a\n": the size "-1" is no number`},
 		{"no size", "item:N:81c0:-1:1:ann:./a\ndone:N\n", `what was left on the host is told as "item:N:81c0:-1:1:ann:./a\n": the size "-1" is no number`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -164,16 +173,20 @@ func TestParseFootprint(t *testing.T) {
 			require.EqualError(t, err, test.err)
 		})
 	}
-	f, err := parseFootprint("N", []byte("noise\nuser:N:ann:100\r\ndir:N:/d\nitem:N:41c0:4096:90:ann:.\nitem:N:81c0:5:80:root:./a:b\nheld:N:nonsense\nskip:N:link:/e:f\nleft:N:/d\ndone:N\n"))
+	f, err := parseFootprint("N", []byte("noise\nuser:N:ann:100\r\ndir:N:/d\nitem:N:41c0:4096:90:ann:.\nitem:N:81c0:5:80:root:./a:b\nitem:N:41c0:4096:80:ann:./t\ntree:N:12\t./t\ntree:N:1\t./a:b\nheld:N:nonsense\nskip:N:link:/e:f\nleft:N:/d\ndone:N\n"))
 	require.NoError(t, err)
 	require.Equal(t, Footprint{
 		User: "ann", Now: time.Unix(100, 0), Held: []Holder{{}}, Skipped: []Skipped{{"/e:f", "link"}}, Left: []string{"/d"},
-		Traces: []Trace{{"/d/", os.ModeDir | 0o700, 4096, time.Unix(90, 0), "ann"}, {"/d/a:b", 0o700, 5, time.Unix(80, 0), "root"}},
+		Traces: []Trace{
+			{"/d/", os.ModeDir | 0o700, 4096, time.Unix(90, 0), "ann", false}, {"/d/a:b", 0o700, 5, time.Unix(80, 0), "root", false},
+			{"/d/t", os.ModeDir | 0o700, 12 << 10, time.Unix(80, 0), "ann", true},
+		},
 	}, f)
 }
 
 func FuzzParseFootprint(f *testing.F) {
 	f.Add("user:N:ann:100\ndir:N:/d\nitem:N:81c0:5:80:root:./a:b\ndone:N\n")
+	f.Add("dir:N:/d\nitem:N:41c0:5:80:root:./a\ntree:N:5\t./a\ndone:N\n")
 	f.Add("held:N:{\"holder\":\"a\"}\nskip:N:link:/e\nleft:N:/d\ndone:N\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		print, err := parseFootprint("N", []byte(text))

@@ -24,7 +24,8 @@ func (a *app) adHoc(ctx context.Context, pattern string) error {
 	if _, nested := t.New().(modules.Nester); nested {
 		return fmt.Errorf("%s applies a manifest within another one, so it is for manifests only; to apply one to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
 	}
-	play, playErr := adHocPlay(pattern, t, a.words.rest)
+	query := t.Query(a.words.rest)
+	play, playErr := a.adHocPlay(pattern, t, query)
 	r, err := a.runner(ctx)
 	if err := errors.Join(playErr, err); err != nil {
 		return err
@@ -33,16 +34,37 @@ func (a *app) adHoc(ctx context.Context, pattern string) error {
 	r.Plays = []*manifest.Play{play}
 	// The output of a command is the point, and it does not wait for other runs.
 	_, command := t.New().(modules.Commander)
-	r.Options.NoLock = command
+	r.Options.NoLock = command || query != ""
+	if query != "" {
+		return a.report(ctx, r, a.answers()...)
+	}
 	return a.run(ctx, r, events.TextOptions{AdHoc: command})
 }
 
-func adHocPlay(pattern string, t modules.Type, words []string) (*manifest.Play, error) {
-	properties, err := t.Arguments(words)
+// adHocPlay is the play of the command line.
+func (a *app) adHocPlay(pattern string, t modules.Type, query string) (*manifest.Play, error) {
+	if query != "" {
+		return a.programs(a.queryPlay(pattern, t, a.words.rest))
+	}
+	properties, err := t.Arguments(a.words.rest)
 	if err != nil {
 		return nil, err
 	}
-	return manifest.AdHoc(pattern, t, properties)
+	return a.programs(manifest.AdHoc(pattern, t, properties))
+}
+
+// programs has a play bring along the folder of --resources.
+func (a *app) programs(play *manifest.Play, err error) (*manifest.Play, error) {
+	if err != nil || a.flags.resources == "" {
+		return play, err
+	}
+	if info, err := os.Stat(a.flags.resources); err != nil {
+		return nil, fmt.Errorf("--resources: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("--resources %s: it is no folder", a.flags.resources)
+	}
+	play.Programs = a.flags.resources
+	return play, nil
 }
 
 // commandMistake recognises a first word that may be meant as a subcommand, before

@@ -92,14 +92,17 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
   ccm-push facts web1 host.info.platform
   ccm-push inventory explain web1 http_port
   ccm-push validate site.yaml
-  ccm-push render site.yaml web1 --explain`,
+  ccm-push render site.yaml web1 --explain
+  ccm-push graph site.yaml web1 --format svg`,
 		Version:           version,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeRoot,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.flags.validate() },
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.main(cmd.Context(), cmd, args) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return errors.Join(a.flags.validate(), a.flags.forRuns(cmd))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.main(cmd.Context(), cmd, args) },
 	}
 	root.SetVersionTemplate("ccm-push {{.Version}}\n")
 	root.SetOut(a.out)
@@ -109,7 +112,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	_ = root.RegisterFlagCompletionFunc("limit", a.completeTerm)
 	root.SetGlobalNormalizationFunc(flagAlias)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagHint(err) })
-	root.AddCommand(a.checkHealthCommand(), a.cleanCommand(), a.footprintCommand(), a.sudoersCommand(), a.docCommand(), a.explainConnectionCommand(), a.factsCommand(), a.inventoryCommand(), a.renderCommand(), a.validateCommand(), a.schemaCommand(), a.trustCommand(), a.versionCommand())
+	root.AddCommand(a.checkHealthCommand(), a.cleanCommand(), a.footprintCommand(), a.sudoersCommand(), a.docCommand(), a.explainConnectionCommand(), a.factsCommand(), a.graphCommand(), a.inventoryCommand(), a.renderCommand(), a.validateCommand(), a.schemaCommand(), a.trustCommand(), a.versionCommand())
 	return root
 }
 

@@ -19,7 +19,7 @@ import (
 func TestDocs(t *testing.T) {
 	params := scriptParams(t)
 	params.Dir = t.TempDir()
-	for _, page := range []string{"manifest.md", "data.md", "templates.md", "inventory-commands.md"} {
+	for _, page := range []string{"manifest.md", "data.md", "templates.md", "inventory-commands.md", "dsc-documents.md"} {
 		writeDocScripts(t, params.Dir, page)
 	}
 	setup := params.Setup

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -33,6 +34,7 @@ type flags struct {
 	check, diff  bool
 	extra        []string
 	facts, hiera string
+	parameters   string
 	forks, keep  int
 	lockTimeout  time.Duration
 
@@ -51,6 +53,7 @@ type flags struct {
 	sshConfig        string
 	matchExec        bool
 	moduleDir        string
+	resources        string
 
 	output           string
 	color            string
@@ -83,6 +86,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: key=value (with blanks: 'key=\"a b\"'), @file.yaml or a YAML map; may be repeated")
 	set.StringVar(&f.facts, "facts", "", "YAML or JSON file of facts, laid over those of every host")
 	set.StringVar(&f.hiera, "hiera", "", "file or http(s) URL of data with a hierarchy of its own, merged over that of the manifests (default $CCM_HIERA_DATA)")
+	set.StringVar(&f.parameters, "parameters", "", "YAML or JSON file of parameters for a DSC configuration document")
 	set.IntVarP(&f.forks, "forks", "f", 64, "how many hosts are worked on at once")
 	set.IntVar(&f.keep, "keep", 256, "how many connections are kept open between plays")
 	set.Var(seconds{&f.lockTimeout}, "lock-timeout", "how long to wait on a host for another run to end")
@@ -101,7 +105,8 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.compileFirst, "compile-first", false, "apply nothing until the resources of all hosts of a play, or of a batch, have been made ready without an error")
 	set.Var(&f.deadlines, "deadline", "how long a phase may take on a host, PHASE=DURATION, or PHASE=off (or 0) for none: dial (10s), handshake (10s), auth (60s), start (30s), facts (2s each), resource (1h), host (4h a play); may be repeated")
 	set.StringVar(&f.moduleDir, "module-dir", "", "host programs to send instead of the built-in ones")
-	set.StringVarP(&f.output, "output", "o", "text", "text, or json: one event per line")
+	set.StringVar(&f.resources, "resources", "", "for ad-hoc calls, the folder of programs that is sent in place of ./resources")
+	set.StringVarP(&f.output, "output", "o", "text", "text, json: one event per line, or dsc-json: what dsc prints of a configuration, one line per host")
 	set.StringVar(&f.color, "color", "auto", "auto, always or never")
 	set.CountVarP(&f.verbose, "verbose", "v", "also show what is stable or skipped")
 	set.BoolVar(&f.timing, "timing", false, "say of each host how long connecting, starting, compiling and applying took")
@@ -158,8 +163,8 @@ func (seconds) Type() string { return "duration" }
 // validate checks what the types of the flags cannot say.
 func (f *flags) validate() error {
 	switch {
-	case f.output != "text" && f.output != "json":
-		return fmt.Errorf("--output %q: there are text and json", f.output)
+	case f.output != "text" && f.output != "json" && f.output != "dsc-json":
+		return fmt.Errorf("--output %q: there are text, json and dsc-json", f.output)
 	case f.color != "auto" && f.color != "always" && f.color != "never":
 		return fmt.Errorf("--color %q: there are auto, always and never", f.color)
 	case f.becomeMethod != "" && !slices.Contains(transport.Methods, f.becomeMethod):
@@ -193,6 +198,15 @@ func (f *flags) wholly(command string) error {
 		if f.set.Changed(name) {
 			return fmt.Errorf("--%s chooses among the resources of a run; %s has no use for it", name, command)
 		}
+	}
+	return nil
+}
+
+// forRuns reports flags that only the runs of manifests can use, for any other
+// command.
+func (f *flags) forRuns(cmd *cobra.Command) error {
+	if f.output == "dsc-json" && cmd.HasParent() {
+		return fmt.Errorf("--output dsc-json is for runs; %s cannot print that", cmd.Name())
 	}
 	return nil
 }

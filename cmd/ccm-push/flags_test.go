@@ -29,7 +29,7 @@ func ansibleModule(name string) string {
 
 func TestWrongFlags(t *testing.T) {
 	for _, test := range []struct{ argv, want string }{
-		{"--output xml x", `--output "xml": there are text and json`},
+		{"--output xml x", `--output "xml": there are text, json and dsc-json`},
 		{"--color maybe x", `--color "maybe": there are auto, always and never`},
 		{"--forks 0 x", `--forks 0: at least 1`},
 		{"--keep -1 x", `--keep -1: at least 0`},
@@ -66,7 +66,7 @@ func TestWrongFlags(t *testing.T) {
 		{"-o json version", `--output json is for runs and facts; version prints text`},
 		{"-o json doc", `--output json is for runs and facts; doc prints text`},
 		{"valdate site.yaml", `there is no command and no manifest "valdate"; did you mean validate?`},
-		{"facts --output xml web", `--output "xml": there are text and json`},
+		{"facts --output xml web", `--output "xml": there are text, json and dsc-json`},
 		{"--list-hosts", `say what to do: MANIFEST... or PATTERN TYPE ARGUMENT...; see ccm-push --help`},
 		{"--list-hosts -- a b", `--list-hosts takes one pattern, or manifests`},
 		{"-- web", `-- makes the next word a host pattern, as in -- PATTERN TYPE ARGUMENT...; the types are ` + strings.Join(builtin.Types().Names(), ", ")},

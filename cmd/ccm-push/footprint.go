@@ -175,7 +175,7 @@ func sameTraces(a, b transport.Footprint) bool {
 	timeless := func(f transport.Footprint) string {
 		text := fmt.Sprintf("%q %q %q %q", f.User, f.Held, f.Skipped, f.Left)
 		for _, t := range f.Traces {
-			text += fmt.Sprintf(" %q %v %d %q", t.Path, t.Mode, t.Size, t.Owner)
+			text += fmt.Sprintf(" %q %v %d %q %t", t.Path, t.Mode, t.Size, t.Owner, t.Whole)
 		}
 		return text
 	}
@@ -208,8 +208,11 @@ func (p *footprintPage) verdict(f transport.Footprint) string {
 	}
 	files, size := 0, int64(0)
 	for _, t := range f.Traces {
-		if !t.Mode.IsDir() {
+		switch {
+		case !t.Mode.IsDir():
 			files, size = files+1, size+t.Size
+		case t.Whole:
+			size += t.Size
 		}
 	}
 	what := strconv.Itoa(files) + " files"
@@ -248,7 +251,10 @@ func skipReason(s transport.Skipped) string {
 }
 
 func sizeText(t transport.Trace) string {
-	if t.Mode.IsDir() {
+	switch {
+	case t.Whole:
+		return bytesText(t.Size) + " in all"
+	case t.Mode.IsDir():
 		return "-"
 	}
 	return bytesText(t.Size)

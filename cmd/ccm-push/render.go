@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
@@ -34,33 +32,7 @@ What sensitive resources are given is withheld. The data is printed as it is.`,
 }
 
 func (a *app) render(ctx context.Context, paths []string, name string, explain bool) error {
-	if err := a.flags.textOnly("render"); err != nil {
-		return err
-	}
-	r, err := a.manifestRunner(ctx, paths)
-	if err != nil {
-		return err
-	}
-	defer r.Dialer.Close()
-	host := r.Inventory.Host(name)
-	if host == nil {
-		return fmt.Errorf("there is no host %q in the inventory; the last argument is the host to render for", name)
-	}
-	contact := a.flags.facts == ""
-	if contact {
-		if err := a.addBuilds(r); err != nil {
-			return err
-		}
-		if err := a.credentials(ctx, r, []*inventory.Host{host}); err != nil {
-			return err
-		}
-	}
-	ctx, end := a.untilStop(ctx)
-	defer end()
-	plays, err := r.Render(ctx, host, contact)
-	if failed, ok := errors.AsType[*playbooks.HostError](err); ok {
-		return a.hostFailed(r, failed.Event)
-	}
+	plays, err := a.renderPlays(ctx, "render", paths, name)
 	if err != nil {
 		return err
 	}

@@ -6,13 +6,17 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// reporter prints a run on standard output. options hold what sort of run it is;
-// the flags and the terminal say the rest.
-func (a *app) reporter(options events.TextOptions) events.Reporter {
+// reporter prints a run of plays on standard output. options hold what sort of run
+// it is; the flags and the terminal say the rest.
+func (a *app) reporter(options events.TextOptions, plays ...*manifest.Play) events.Reporter {
 	if a.flags.output == "json" {
 		return events.NewJSON(a.out)
+	}
+	if a.flags.output == "dsc-json" {
+		return events.NewDSC(a.out, newDocuments(plays))
 	}
 	options.Trust = a.trustCall
 	options.Verbose, options.Diff, options.Timing = a.flags.verbose, a.flags.diff, a.flags.timing

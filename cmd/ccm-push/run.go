@@ -23,6 +23,9 @@ import (
 // manifests runs manifest files, or lists their hosts. What is wrong with any
 // file is reported together.
 func (a *app) manifests(ctx context.Context, paths []string) error {
+	if a.flags.resources != "" {
+		return errors.New("--resources is for ad-hoc calls: a manifest brings along the folder resources/ beside it")
+	}
 	if a.flags.listResources {
 		waiting, end := a.untilStop(ctx)
 		plays, err := a.load(waiting, paths)
@@ -74,7 +77,16 @@ func (a *app) read(ctx context.Context, paths []string) ([]*manifest.Play, error
 	}
 	archives := &manifest.Archives{}
 	a.atEnd = append(a.atEnd, func() { archives.Close() })
-	return manifest.Load(paths, a.registry, manifest.WithArchives(ctx, archives))
+	options := []manifest.Option{manifest.WithArchives(ctx, archives)}
+	if a.flags.parameters != "" {
+		options = append(options, manifest.WithParameters(a.flags.parameters))
+	}
+	plays, err := manifest.Load(paths, a.registry, options...)
+	isDocument := func(p *manifest.Play) bool { return p.Configuration != nil }
+	if err == nil && a.flags.parameters != "" && !slices.ContainsFunc(plays, isDocument) {
+		err = errors.New("--parameters: no file is a DSC configuration document; -e gives data to manifests")
+	}
+	return plays, err
 }
 
 // manifestRunner is the runner of the plays in files.
@@ -98,6 +110,11 @@ func (a *app) manifestRunner(ctx context.Context, paths []string) (*playbooks.Ru
 
 // run takes the plays of r over the fleet, or lists their hosts.
 func (a *app) run(ctx context.Context, r *playbooks.Runner, text events.TextOptions) error {
+	return a.report(ctx, r, a.reporter(text, r.Plays...))
+}
+
+// report is run with other reporters.
+func (a *app) report(ctx context.Context, r *playbooks.Runner, to ...events.Reporter) error {
 	if a.flags.listHosts {
 		return a.listPlays(r)
 	}
@@ -108,7 +125,7 @@ func (a *app) run(ctx context.Context, r *playbooks.Runner, text events.TextOpti
 		return err
 	}
 	r.Tally = &events.Tally{}
-	r.Events = events.NewStream(r.Options.Run, time.Now, r.Tally, a.reporter(text))
+	r.Events = events.NewStream(r.Options.Run, time.Now, append([]events.Reporter{r.Tally}, to...)...)
 	summary, err := r.Run(ctx, a.stop)
 	if err != nil {
 		return err

@@ -51,7 +51,11 @@ func New(play *manifest.Play, opts Options) (*Compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.root = &site{play: play, files: folder.files, sources: folder.sources, tainted: map[string]bool{}}
+	c.root = &site{play: play, files: folder.files, sources: folder.sources, tainted: map[string]bool{}, bundled: folder.sources.bundled}
+	if err := c.programs(play.Programs); err != nil {
+		c.Close()
+		return nil, err
+	}
 	c.root.checked = func() error { return c.checkSite(c.root) }
 	for _, s := range c.dataSources() {
 		c.reads(s.Facts())
@@ -100,6 +104,9 @@ type Compiled struct {
 	Notes     []Note          // messages of nested manifests, in the order of their first entries
 	Contents  Contents        // what the host may ask for
 	NeedsFull bool            // the lean host program cannot carry it out
+	// Imports are, by the index of the entry, what it receives from other hosts: its
+	// Receives with From -1.
+	Imports map[int][]Import
 
 	common []bool // by entry: another host had the same properties
 	parts  *parts // of the compiler
@@ -139,11 +146,14 @@ func (c *Compiler) compile(ctx context.Context, h Host, shown *Rendered) (*Compi
 		shown:    shown,
 	}
 	p.out.Catalog.FailOnError = c.root.play.FailOnError
+	p.ordering.graph = c.root.play.Graph()
 	for _, r := range p.resources(ctx) {
 		if p.resource(ctx, r); p.full() {
 			break
 		}
 	}
+	p.order()
+	p.errs.Add(p.bundled())
 	p.out.Pre, p.out.Post = p.text(ctx, c.root.play.Pre, env), p.text(ctx, c.root.play.Post, env)
 	if err := manifest.Distinct(p.errs); err != nil {
 		return nil, err
@@ -178,6 +188,9 @@ type compilation struct {
 	unseen    map[string]bool  // types with resources left out under names that are not known
 	unseenAll bool             // so are resources of types that nobody knows
 	recalled  bool             // the properties of the entry to be added are those of another host
+	bundles   []*bundle        // that its resources asked for
+	ordering  ordering         // what is known of the order
+	autoedge  bool             // the entry to be added takes part in automatic edges
 	size      int64            // of what has been made, in bytes
 	hints     int              // suggestions given for wrong references
 	errs      yamlpos.Errors

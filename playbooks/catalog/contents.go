@@ -26,6 +26,7 @@ type Contents struct {
 	files     map[string]sourceFile
 	downloads map[string]*fetched // by token
 	from      *Downloads
+	bundle    *bundle // shared with other hosts; nil if none is needed
 }
 
 // sourceFile is a file of the play's folder as it was when it was hashed.
@@ -42,7 +43,7 @@ var errFileChanged = errors.New("the file changed during the run")
 func (c Contents) Has(digest string) bool {
 	_, text := c.texts[digest]
 	_, file := c.files[digest]
-	return text || file || c.Promised(digest)
+	return text || file || c.Promised(digest) || c.bundle.has(digest)
 }
 
 // Open gives the bytes of a content and their number.
@@ -52,6 +53,9 @@ func (c Contents) Open(digest string) (io.ReadCloser, int64, error) {
 	}
 	if f := c.downloads[digest]; f != nil {
 		return f.open()
+	}
+	if b := c.bundle; b.has(digest) {
+		return Contents{texts: b.texts, files: b.files}.Open(digest)
 	}
 	file, ok := c.files[digest]
 	if !ok {
@@ -77,6 +81,10 @@ func (p *compilation) source(m *made, r *manifest.Resource, env *templates.Env) 
 		Download: func(_ context.Context, request modules.Download) (modules.Content, error) {
 			return p.download(m, request)
 		},
+		Resources: p.at.resourcesSource(m),
+		YAML:      p.at.yaml,
+		Memo:      p.at.remembered,
+		Partial:   len(r.Received()) > 0 || r.Query != "",
 	}
 }
 
@@ -118,6 +126,8 @@ type sources struct {
 
 	mu    sync.Mutex
 	known map[string]*hashed
+
+	bundled func() *bundle // its folder resources/; nil if there is none
 }
 
 type hashed struct {
@@ -131,7 +141,9 @@ func openSources(folder string) (*sources, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sources{folder: folder, root: root, known: map[string]*hashed{}}, nil
+	s := &sources{folder: folder, root: root, known: map[string]*hashed{}}
+	s.bundled = sync.OnceValue(func() *bundle { return readBundle(s, resourcesFolder) })
+	return s, nil
 }
 
 func (s *sources) close() { s.root.Close() }

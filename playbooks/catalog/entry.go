@@ -43,12 +43,23 @@ func (p *compilation) entry(ctx context.Context, r *manifest.Resource, env *temp
 		Type:      r.Type.Name,
 		Name:      p.text(ctx, &r.Name, env),
 		Alias:     p.text(ctx, r.Alias, env),
+		Query:     r.Query,
 		Check:     p.boolean(ctx, r.Noop, env),
 		Sensitive: p.boolean(ctx, r.Sensitive, env),
-		Require:   p.references(ctx, r.Require, env),
-		Subscribe: p.references(ctx, r.Subscribe, env),
 	}
+	l := p.link(ctx, r, &e, env)
+	p.meta(ctx, r, &e, env)
 	p.inherit(&e)
+	i := p.finished(ctx, r, e, env, before)
+	if i >= 0 {
+		p.linked(i, l)
+	}
+	return i
+}
+
+// finished compiles the rest of an entry and returns its number; -1 if there is
+// none. before is how many errors there were when it was begun.
+func (p *compilation) finished(ctx context.Context, r *manifest.Resource, e modules.Entry, env *templates.Env, before int) int {
 	e.Health = p.health(ctx, r, e.Sensitive, env)
 	if len(p.errs) > before && e.Name == "" { // its properties would only repeat that
 		p.unknownNest(r, e)
@@ -109,6 +120,9 @@ func (p *compilation) add(r *manifest.Resource, e modules.Entry, properties *yam
 	if e.Alias != "" {
 		p.byName[e.Type+"#"+e.Alias] = i
 	}
+	if p.ordering.graph {
+		p.vertex(r, &e)
+	}
 	if p.shown != nil {
 		p.shown.Resources = append(p.shown.Resources, RenderedResource{Resource: r, Entry: e, Properties: properties})
 	}
@@ -126,12 +140,9 @@ func (p *compilation) leaveOut(r *manifest.Resource) {
 	p.leaveOutNest(r)
 }
 
-// references resolves references to the entries they mean. An expression that
+// refTexts resolves references to what they are written as. An expression that
 // gives "" or nil refers to nothing.
-func (p *compilation) references(ctx context.Context, v *manifest.Value, env *templates.Env) []int {
-	if v == nil {
-		return nil
-	}
+func (p *compilation) refTexts(ctx context.Context, v *manifest.Value, env *templates.Env) []*yamlpos.Node {
 	list, err := v.Resolve(ctx, env)
 	var texts []string
 	if err == nil {
@@ -141,16 +152,7 @@ func (p *compilation) references(ctx context.Context, v *manifest.Value, env *te
 		p.errs.Add(err)
 		return nil
 	}
-	var all []int
-	for _, item := range list.Items {
-		if item.Text == "" {
-			continue
-		}
-		entries, err := p.reference(item)
-		p.errs.Add(err)
-		all = append(all, entries...)
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(list.Items), func(item *yamlpos.Node) bool { return item.Text == "" })
 }
 
 // reference finds what was last called so.
@@ -234,14 +236,27 @@ func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name str
 	if preparer, ok := res.(modules.Preparer); ok {
 		unprepared = preparer.Prepare(ctx, p.source(m, r, env))
 	}
+	if m.bundle != nil && m.bundle.err != nil {
+		return nil, r.Name.Node.Errorf("", "%v", m.bundle.err)
+	}
 	if placed, ok := errors.AsType[*templates.Error](unprepared); ok { // stands in a template
 		return nil, placed
 	}
-	if err := errors.Join(tags, unprepared, res.Validate()); err != nil {
-		return nil, manifest.Positioned(r, node, err)
+	wrong := errors.Join(tags, unprepared, res.Validate())
+	if len(r.Received()) > 0 {
+		if err := r.CheckReceiving(node, name); err != nil {
+			return nil, err
+		}
+		wrong = unprepared
+	}
+	if wrong != nil {
+		return nil, manifest.Positioned(r, node, wrong)
+	}
+	if related, ok := res.(modules.Related); ok && p.ordering.graph {
+		m.related = related.Related()
 	}
 	full, ok := res.(modules.FullBuilder)
-	m.needsFull = ok && full.NeedsFull()
+	m.needsFull = ok && full.NeedsFull() || m.bundle != nil // which the lean one does not keep
 	b, err := json.Marshal(res)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name.Node.Pos(), err)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -50,7 +51,9 @@ type made struct {
 	texts      map[string][]byte
 	files      map[string]sourceFile
 	downloads  map[string]*fetched
-	size       int64 // of the texts, in bytes
+	size       int64              // of the texts, in bytes
+	bundle     *bundle            // that it asked for
+	related    []modules.Relation // in a graph
 	needsFull  bool
 	unfit      bool // there is more to it than this
 }
@@ -131,6 +134,8 @@ func (p *compilation) take(what *made) {
 	c.texts, c.files, c.downloads = merged(c.texts, what.texts), merged(c.files, what.files), merged(c.downloads, what.downloads)
 	c.from = p.opts.Downloads
 	p.size += what.size
+	p.ordering.related = what.related
+	p.bring(what.bundle)
 	p.out.NeedsFull = p.out.NeedsFull || what.needsFull
 }
 

@@ -22,6 +22,8 @@ type site struct {
 	sources *sources
 	tainted map[string]bool // keys of the data that are made of facts
 	checked func() error    // what every host would stumble over, found out once
+	bundled func() *bundle  // the folder resources/; nil if there is none
+	memos   sync.Map        // see [modules.Source].Memo
 }
 
 // folders are the folders of a play and of the manifests that it applies, each
@@ -30,6 +32,8 @@ type folders struct {
 	mu    sync.Mutex
 	open  map[string]*folder
 	sites map[siteKey]*site // of nested manifests
+
+	unions map[string]*bundle // see [folders.union]
 }
 
 // A siteKey is a nested manifest and the keys of its data that are made of facts:
@@ -85,7 +89,7 @@ func (c *Compiler) site(parent *site, r *manifest.Resource, child *manifest.Play
 	if err != nil {
 		return nil, err
 	}
-	s := &site{play: child, files: folder.files, sources: folder.sources, tainted: tainted}
+	s := &site{play: child, files: folder.files, sources: folder.sources, tainted: tainted, bundled: folder.sources.bundled}
 	s.checked = sync.OnceValue(func() error { return c.checkSite(s) })
 	c.folders.sites[key] = s
 	return s, nil
@@ -132,6 +136,7 @@ type nest struct {
 	check     bool
 	sensitive bool
 	monitor   bool
+	noEdges   bool // none of its resources takes part in automatic edges
 }
 
 // A Note is the messages of a nested manifest; "" if there is none.
@@ -227,6 +232,7 @@ func (p *compilation) enter(ctx context.Context, r *manifest.Resource, e modules
 	n := &nest{
 		site: s, by: r, denied: ask.Deny,
 		require: e.Require, check: e.Check, sensitive: e.Sensitive, monitor: e.Monitor || ask.Monitor,
+		noEdges: !p.autoedge,
 	}
 	data, err := p.nestedData(ctx, n, ask, r.DataGiven() != nil, node)
 	n.env = &templates.Env{Facts: p.at.env.Facts, Data: data, Environ: p.at.env.Environ, Files: s.files}

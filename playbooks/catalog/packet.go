@@ -128,6 +128,7 @@ func appendEntry(b []byte, e *modules.Entry) (line []byte, err error) {
 	}
 	b = appendNumbers(b, `,"require":`, e.Require)
 	b = appendNumbers(b, `,"subscribe":`, e.Subscribe)
+	b = appendNumbers(b, `,"after":`, e.After)
 	for _, flag := range []struct {
 		set  bool
 		text string
@@ -151,7 +152,25 @@ func appendEntry(b []byte, e *modules.Entry) (line []byte, err error) {
 			return nil, err
 		}
 	}
+	if hasMore(e) {
+		return appendMore(b, e)
+	}
 	return append(b, '}'), nil
+}
+
+// hasMore reports whether an entry has fields that few have.
+func hasMore(e *modules.Entry) bool {
+	return e.Query != "" || len(e.Receive)+len(e.Export)+len(e.Sema) > 0 ||
+		e.Retry != 0 || e.Delay != 0 || e.Timeout != 0 || e.Limit != 0 || e.Hidden
+}
+
+// appendMore appends those fields, and ends the entry.
+func appendMore(b []byte, e *modules.Entry) ([]byte, error) {
+	more, err := json.Marshal(&modules.Entry{
+		Query: e.Query, Receive: e.Receive, Export: e.Export, Sema: e.Sema, Retry: e.Retry,
+		Delay: e.Delay, Timeout: e.Timeout, Limit: e.Limit, Hidden: e.Hidden,
+	})
+	return append(b, bytes.TrimPrefix(more, []byte(`{"type":"","name":""`))...), err
 }
 
 func appendAny(b []byte, key string, v any) ([]byte, error) {

@@ -53,6 +53,10 @@ func TestPacketsHoldTheCatalog(t *testing.T) {
 func full(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[modules.Content]() {
+			v.Set(reflect.ValueOf(modules.BytesContent([]byte("<x>"))))
+			return
+		}
 		for i := range v.NumField() {
 			full(v.Field(i))
 		}
@@ -73,6 +77,8 @@ func full(v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
 		v.SetInt(1<<40 + 7)
+	case reflect.Uint32:
+		v.SetUint(0o755)
 	case reflect.Float64:
 		v.SetFloat(0.5)
 	default:
@@ -87,6 +93,17 @@ func TestPacketsHoldEveryField(t *testing.T) {
 	packet, err := c.Packet()
 	require.NoError(t, err)
 	require.Equal(t, c.Catalog, received(t, packet))
+}
+
+// Nor does a field of an entry need another one.
+func TestPacketsHoldEachFieldAlone(t *testing.T) {
+	for i := range reflect.TypeFor[modules.Entry]().NumField() {
+		c := &Compiled{Catalog: modules.Catalog{Entries: make([]modules.Entry, 1)}}
+		full(reflect.ValueOf(&c.Catalog.Entries[0]).Elem().Field(i))
+		packet, err := c.Packet()
+		require.NoError(t, err)
+		require.Equal(t, c.Catalog, received(t, packet))
+	}
 }
 
 func TestEmptyPacket(t *testing.T) {

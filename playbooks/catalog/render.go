@@ -5,6 +5,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -15,6 +16,10 @@ type Rendered struct {
 	Layers    []templates.Layer // that Data was merged from, low to high
 	Resources []RenderedResource
 	Pre, Post string // messages; "" if there is none
+	// Graph is what the resources wait for. Its vertices are as they are written, its
+	// order is that of Resources.
+	Graph    *graph.Graph
+	Parallel int // resources at once; 0 and 1 are one after the other
 }
 
 // A RenderedResource is one entry of the catalog.
@@ -40,5 +45,6 @@ func (c *Compiler) Render(ctx context.Context, h Host) (*Rendered, error) {
 		return nil, err
 	}
 	shown.Pre, shown.Post = compiled.Pre, compiled.Post
+	shown.Parallel = compiled.Catalog.Parallel
 	return shown, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -137,6 +138,7 @@ func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 	}
 	w.references(body, "require", all, r.Entry.Require)
 	w.references(body, "subscribe", all, r.Entry.Subscribe)
+	w.engine(body, all, r)
 	if r.Entry.Check {
 		w.put(body, "noop", w.plain(true), "")
 	}
@@ -176,6 +178,40 @@ func (w *writer) references(body *yaml.Node, key string, all []RenderedResource,
 	}
 }
 
+// engine writes how the engine treats a resource, and what it receives.
+func (w *writer) engine(body *yaml.Node, all []RenderedResource, r RenderedResource) {
+	e := r.Entry
+	recv := w.mapping()
+	for _, one := range e.Receive {
+		if one.From >= 0 {
+			w.put(recv, one.Property, w.plain(all[one.From].Entry.Ref()+"."+one.Key), "")
+		}
+	}
+	for _, one := range r.Imports {
+		w.put(recv, one.Property, w.plain(map[string]string{"host": one.Host.Text, "from": one.From.Text}), "")
+	}
+	for _, one := range []struct {
+		key   string
+		given bool
+		value any
+	}{
+		{"export", len(e.Export) > 0, e.Export},
+		{"retry", e.Retry > 0, e.Retry},
+		{"delay", e.Delay > 0, e.Delay.String()},
+		{"timeout", e.Timeout > 0, e.Timeout.String()},
+		{"limit", e.Limit > 0, e.Limit},
+		{"sema", len(e.Sema) > 0, e.Sema},
+		{"hidden", e.Hidden, true},
+	} {
+		if one.given {
+			w.put(body, one.key, w.plain(one.value), "")
+		}
+	}
+	if len(recv.Content) > 0 {
+		w.put(body, "recv", recv, "")
+	}
+}
+
 // properties writes what the resource was given, and its defaults.
 func (w *writer) properties(body *yaml.Node, r RenderedResource) {
 	var sent map[string]any
@@ -193,7 +229,7 @@ func (w *writer) properties(body *yaml.Node, r RenderedResource) {
 		case given != nil && f.Secret:
 			w.put(body, f.Name, w.plain("[secret]"), w.comment(given.Pos()))
 		case given != nil && given.Any() != nil:
-			w.put(body, f.Name, w.plain(asProperty(given, f.Type)), w.at(given, written))
+			w.put(body, f.Name, w.plain(expr.Redacted(asProperty(given, f.Type))), w.at(given, written))
 		case f.Default != "" && sent[f.Name] != nil:
 			w.put(body, f.Name, w.plain(sent[f.Name]), w.comment("default"))
 		}

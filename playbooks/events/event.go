@@ -1,6 +1,9 @@
 package events
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // An Event is one thing that happened in a run: one of the types of this file.
 type Event interface {
@@ -75,6 +78,13 @@ type Result struct {
 	// HealthChecks are those of the resource that have been asked, in the order of
 	// the manifest.
 	HealthChecks []HealthCheck `json:"health_checks,omitempty"`
+	// State is how the resource was found and left, if its type tells.
+	State *ResourceState `json:"state,omitempty"`
+	// Restart names what has to be restarted before the resource counts: objects such
+	// as {"service":"sshd"}.
+	Restart   []json.RawMessage `json:"restart,omitempty"`
+	ErrorKind string            `json:"error_kind,omitempty"` // unknown, forbidden or failed, if that is known of Error
+	Tries     int               `json:"tries,omitempty"`      // if it took more than one
 
 	Duration time.Duration `json:"-"`
 	Command  *Command      `json:"-"` // of a resource that is a command: exec
@@ -82,6 +92,13 @@ type Result struct {
 	// every change. Message, Messages and Error are left to the reporting side,
 	// which alone knows what it has put there.
 	Sensitive bool `json:"-"`
+}
+
+// A ResourceState is how a resource was before and after its turn, as JSON documents
+// in the words of its type. A part that is nil is not known.
+type ResourceState struct {
+	Before json.RawMessage `json:"before,omitempty"`
+	After  json.RawMessage `json:"after,omitempty"`
 }
 
 // A Note is a line that a resource had to say.

@@ -9,7 +9,8 @@ import (
 // flags, as nearly all are: byte for byte what [jsonLine] makes of it, without
 // reflection. ok is false for any other.
 func appendResult(b []byte, e *Result) (line []byte, ok bool) {
-	if len(e.Messages) > 0 || len(e.Changes) > 0 || len(e.HealthChecks) > 0 || e.Command != nil {
+	if len(e.Messages) > 0 || len(e.Changes) > 0 || len(e.HealthChecks) > 0 || e.Command != nil ||
+		e.State != nil || len(e.Restart) > 0 || e.ErrorKind != "" || e.Tries != 0 {
 		return b, false
 	}
 	b = append(b, `{"event":"result","time":"`...)

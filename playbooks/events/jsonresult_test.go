@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
 	"testing"
 	"time"
@@ -40,6 +41,10 @@ func TestResultLineLeavesListsToTheOther(t *testing.T) {
 		"changes":       {Changes: []Change{{}}},
 		"health checks": {HealthChecks: []HealthCheck{{}}},
 		"command":       {Command: &Command{}},
+		"state":         {State: &ResourceState{}},
+		"restart":       {Restart: []json.RawMessage{nil}},
+		"error kind":    {ErrorKind: "forbidden"},
+		"tries":         {Tries: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			line, ok := appendResult(nil, &e)
@@ -117,6 +122,10 @@ func fill(t *testing.T, name string, v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(t, name, v.Elem())
 	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[json.RawMessage]() {
+			v.Set(reflect.ValueOf(json.RawMessage("{\"a\": \"\u009b2K \u2028 <b>\"}")))
+			return
+		}
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(t, name, v.Index(0))
 	case reflect.String:

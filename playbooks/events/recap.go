@@ -36,6 +36,7 @@ func (t *Text) summary(p *page, s Summary) {
 		p.print(yellow, "not run: ", count(len(s.PlaysNotRun), "play"), ": ", quoted(s.PlaysNotRun))
 		p.newline()
 	}
+	t.restart(p)
 	t.trust(p)
 	t.totals(p, s)
 }

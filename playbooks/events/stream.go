@@ -98,6 +98,7 @@ func (r Result) withheld() Result {
 		checks[i].Output = ""
 	}
 	r.HealthChecks = checks
+	r.State, r.Restart = nil, nil
 	if r.Command != nil {
 		r.Command = &Command{ExitCode: r.Command.ExitCode}
 	}

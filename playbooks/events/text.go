@@ -35,6 +35,7 @@ type Text struct {
 	jumps map[string]bool   // errors of jump hosts that have been told
 
 	strangers []string // hosts that were not reached since a key is unknown
+	restarts  restarts
 }
 
 // NewText makes a reporter that writes to w.

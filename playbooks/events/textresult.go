@@ -9,6 +9,7 @@ import (
 // result writes one resource's line and what stands below it.
 func (t *Text) result(p *page, r Result) {
 	t.meet(r.Host)
+	t.restarts.add(r)
 	if r.Status == Failed {
 		t.blame(r.Host, reference(r))
 	}
@@ -18,6 +19,7 @@ func (t *Text) result(p *page, r Result) {
 	case t.shows(r):
 		t.resultLine(p, r)
 		t.values(p, r)
+		t.state(p, r)
 		t.healthChecks(p, r)
 		t.notes(p, r)
 		t.failure(p, r)
@@ -102,6 +104,9 @@ func (t *Text) detail(r Result) string {
 	if r.Refreshed && !strings.Contains(r.Message, "via subscribe") {
 		parts = append(parts, refreshWord(r))
 	}
+	if r.Tries > 1 {
+		parts = append(parts, fmt.Sprintf("%d tries", r.Tries))
+	}
 	if r.Status == Failed && r.Changed {
 		parts = append(parts, "but then it failed:")
 	}
@@ -179,6 +184,27 @@ func (t *Text) values(p *page, r Result) {
 	}
 }
 
+// state shows how a resource was found and left to those who are curious, and all of it
+// to those who are very.
+func (t *Text) state(p *page, r Result) {
+	if t.options.Verbose == 0 || r.State == nil {
+		return
+	}
+	for _, part := range []struct {
+		name string
+		text []byte
+	}{{"before: ", r.State.Before}, {"after: ", r.State.After}} {
+		if len(part.text) == 0 {
+			continue
+		}
+		text := string(part.text)
+		if t.options.Verbose == 1 {
+			text = shorten(text, 200)
+		}
+		p.block(indent+part.name, text, always(plain))
+	}
+}
+
 // healthChecks shows what health checks have said, if the run is about them, if
 // the operator is curious, or if one that is not OK has said more than one line:
 // that line is in the error.
@@ -227,7 +253,11 @@ func (t *Text) notes(p *page, r Result) {
 // operator is curious about.
 func (t *Text) failure(p *page, r Result) {
 	if !t.run.Monitor || len(r.HealthChecks) == 0 { // which have said it
-		p.block(indent, withoutEvidence(r), always(red))
+		text := withoutEvidence(r)
+		if r.ErrorKind != "" && r.ErrorKind != "failed" { // which is said already
+			text += " [" + r.ErrorKind + "]"
+		}
+		p.block(indent, text, always(red))
 	}
 	c := r.Command
 	switch {

@@ -20,8 +20,6 @@ var foreignPlayKeys = map[string]string{
 // to write here.
 var foreignResourceKeys = map[string]string{
 	"when":          "write control: {if: EXPRESSION}",
-	"notify":        "write subscribe at the resource that shall react",
-	"before":        "write require at the other resource",
 	"loop":          "write each",
 	"with_items":    "write each",
 	"with_dict":     "write each, with toPairs(...)",
@@ -30,8 +28,10 @@ var foreignResourceKeys = map[string]string{
 	"dest":          "the key is the path: - /etc/motd: {...}",
 	"chdir":         "write cwd",
 	"cmd":           "write command",
+	"shell":         "write provider: shell",
+	"executable":    "write provider: shell for /bin/sh, or name the program in command",
 	"args":          "write the properties beside each other",
-	"register":      "there are no results of other resources: use onlyif, unless, creates or subscribe",
+	"register":      "write recv where the value is used, as in recv: {content: exec#token.stdout}; to decide, write onlyif, unless, creates or subscribe",
 	"changed_when":  "write onlyif, unless or creates",
 	"failed_when":   "write returns",
 	"ignore_errors": "leave it out: other resources go on, unless ccm.fail_on_error is set",
@@ -42,7 +42,9 @@ var foreignResourceKeys = map[string]string{
 	"delegate_to":   "write a play of its own for that host",
 	"run_once":      "write a play of its own for one host",
 	"password":      "a user has password_hash: write a hash, as openssl passwd -6 prints it",
-	"retries":       "there are no retries",
+	"retries":       "write retry",
+	"until":         "write retry",
+	"throttle":      "write sema",
 	"vars":          "write data at the play",
 }
 

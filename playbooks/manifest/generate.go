@@ -35,7 +35,7 @@ func (p *Play) Generate(ctx context.Context, env *templates.Env) ([]*Resource, e
 		withoutColumns(doc, lines)
 	}
 	l := newLoader(p.File, p.registry)
-	l.marked, l.ctx = marked, ctx
+	l.marked, l.ctx, l.graph = marked, ctx, p.Graph()
 	l.nesting, l.isNested = p.nesting, len(p.applied) > 0
 	resources := l.generated(p.JetFile, documents)
 	if err := Distinct(l.errs); err != nil {

@@ -22,7 +22,7 @@ func (l *loader) include(p *Play, n, path *yamlpos.Node) []*Play {
 	if l.literalText("include", path) == nil {
 		return nil
 	}
-	inner, ok := l.enter(path)
+	inner, ok := l.enter(path, l.overrides(p, n))
 	if !ok {
 		return nil
 	}
@@ -44,9 +44,11 @@ func (l *loader) include(p *Play, n, path *yamlpos.Node) []*Play {
 
 // enter makes the loader of an included file, unless that includes itself or the
 // chain is too long.
-func (l *loader) enter(path *yamlpos.Node) (*loader, bool) {
+func (l *loader) enter(path *yamlpos.Node, over ordering) (*loader, bool) {
 	inner := newLoader(l.beside(path), l.registry)
 	inner.nesting, inner.runs = l.nesting, l.runs
+	inner.ordered = over
+	inner.parameters = l.parameters
 	inner.chain = append(slices.Clone(l.chain), l.file)
 	switch chain := strings.Join(append(slices.Clone(inner.chain), inner.file), " → "); {
 	case slices.Contains(inner.chain, inner.file):
@@ -57,6 +59,19 @@ func (l *loader) enter(path *yamlpos.Node) (*loader, bool) {
 		return nil, false
 	}
 	return inner, true
+}
+
+// overrides is what the including play says of the order of resources: that decides
+// which references are right, so it is known before they are read.
+func (l *loader) overrides(p *Play, n *yamlpos.Node) ordering {
+	over := l.ordered
+	if given(n.Get("strategy")) != nil {
+		over.strategy = p.Strategy
+	}
+	if given(n.Get("parallel")) != nil {
+		over.parallel = p.Parallel
+	}
+	return over
 }
 
 // overlay lays what the including play says over an included one.

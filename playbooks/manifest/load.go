@@ -11,6 +11,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/document"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -130,6 +131,11 @@ type loader struct {
 	applied   []string        // the manifests that lead to the file by apply, itself the last
 	confined  enclosure
 
+	parameters *givenParameters // of configuration documents; nil if none are given
+
+	graph   bool     // the resources are those of a graph
+	ordered ordering // by the plays that include these
+
 	ctx       context.Context        // of the time that a host's resources may take; nil: no limit
 	registers bool                   // register_when_stable has been warned of
 	guessed   map[*yamlpos.Node]bool // values of misspelled properties
@@ -182,6 +188,8 @@ func (l *loader) documents(documents []*yamlpos.Node) []*Play {
 // document reads a manifest or a list of plays. An empty document has none.
 func (l *loader) document(doc *yamlpos.Node) []*Play {
 	switch {
+	case document.Is(doc):
+		return l.configuration(doc)
 	case doc.Kind == yamlpos.Map:
 		return l.plays(doc)
 	case doc.Kind == yamlpos.List:

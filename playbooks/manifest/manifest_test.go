@@ -30,7 +30,7 @@ var wrongPlays = []struct{ name, manifest, want string }{
 	{"resources is a map", "ccm: {resources: {file: []}}\n", "site.yaml:1:18: resources is not a list\n  hint: write a list: - file: [...]"},
 	{"unknown key of a play", "nmae: x\n" + some, "site.yaml:1:1: unknown key \"nmae\" (did you mean \"name\"?)"},
 	{"unknown key of ccm", "ccm: {fail_on_eror: true, resources: [exec: [x: ]]}\n", "site.yaml:1:7: unknown key \"fail_on_eror\" in ccm (did you mean \"fail_on_error\"?)"},
-	{"keys that are not built yet", "strategy: free\n" + some, "site.yaml:1:1: strategy is not supported yet"},
+	{"a strategy of Ansible", "strategy: free\n" + some, "site.yaml:1:11: strategy \"free\" is not known\n  hint: write linear, for the order written, or graph"},
 	{"a playbook of Ansible", "- hosts: all\n  tasks: [{shell: x}]\n", "site.yaml:1:3: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/manifest.md"},
 	{"resources and a template", "ccm: {resources_jet_file: a.jet, resources: [exec: [x: ]]}\n", "site.yaml:1:27: resources_jet_file and resources cannot be used together\n  hint: keep one of them"},
 	{"a computed template", "ccm: {resources_jet_file: '{{ Facts.x }}'}\n", "site.yaml:1:27: resources_jet_file cannot be an expression" + chooseHint},
@@ -40,7 +40,7 @@ var wrongPlays = []struct{ name, manifest, want string }{
 		"site.yaml:1:10: a.yaml: there is no such manifest\nsite.yaml:2:1: hierarchy cannot stand beside include" + includeHint + "\nsite.yaml:3:1: ccm cannot stand beside include" + includeHint},
 	{"computed include", "include: '{{ Facts.x }}'\n", "site.yaml:1:10: include cannot be an expression" + chooseHint},
 	{"a tag that is an expression", "tags: ['{{ Facts.x }}']\n" + some, "site.yaml:1:8: a tag cannot be an expression\n  hint: use control for what depends on the host"},
-	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, tags, data, vars_files, hierarchy, overrides, include, ccm"},
+	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, strategy, parallel, tags, data, vars_files, hierarchy, overrides, include, ccm"},
 	{"shapes", "name: [a]\nhosts: [a]\nbecome: maybe\ntags: web\ndata: 5\noverrides: [x]\nhierarchy: {merge: first}\n" + some,
 		"site.yaml:1:7: name must be a single value, not a list\nsite.yaml:2:8: hosts must be a single value, not a list\n  hint: write one pattern: hosts: web1,web2\n" +
 			"site.yaml:3:9: become must be true or false, not the text \"maybe\"\nsite.yaml:4:7: tags must be a list, not the text \"web\"\n  hint: write a list: - web\n" +

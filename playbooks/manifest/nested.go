@@ -254,7 +254,7 @@ func (l *loader) withoutPlayKeys(n *yamlpos.Node) *yamlpos.Node {
 		key := pair.Key.Text
 		hint := hints[key]
 		switch {
-		case slices.Contains(nestedNames, key), !slices.Contains(playNames, key) && !slices.Contains(laterInPlay, key):
+		case slices.Contains(nestedNames, key), !slices.Contains(playNames, key):
 			return false
 		case hint == "":
 			hint = "write it at the play: a nested manifest runs as the play does that applies it"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/document"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -15,18 +16,24 @@ type Play struct {
 	Name         string // as written, or the file's name
 	File         string // that the resources stand in
 	Folder       string // the only one its files are read from
+	Programs     string // a folder that takes the place of resources/ in Folder; "" is that
 	Hosts        *yamlpos.Node
 	Become       *bool // nil: as the inventory or the command line says
 	BecomeUser   string
 	BecomeMethod string
 	Serial       []BatchSize // empty: all hosts in one batch
 	MaxFail      *float64    // percent of a batch's hosts; nil: no limit
+	Strategy     string      // see [Play.Graph]
+	Parallel     int         // resources of a host at once, in a graph: 1-64
 	Tags         []string
 	Data         templates.Source
 	Over         []templates.Source // data of the plays that include this one, the nearest first
 	FailOnError  bool
 	Pre, Post    *Value // messages; nil if there is none
 	Resources    []*Resource
+	// Configuration is the DSC configuration document that the play is made of; nil if
+	// it is none.
+	Configuration *document.Document
 	// JetFile names a template of the folder that gives the resources of each
 	// host, in place of Resources; nil if there is none. See [Play.Generate].
 	JetFile *yamlpos.Node
@@ -37,6 +44,14 @@ type Play struct {
 	confined  enclosure  // of a nested manifest in an archive
 	selection *Selection // of the resources that JetFile gives; nil: all
 	warnings  []string   // on the first play of a file
+}
+
+// Type finds a resource type by name.
+func (p *Play) Type(name string) (modules.Type, bool) { return p.registry.Lookup(name) }
+
+// SplitSent is that of the package, for the types of the play.
+func (p *Play) SplitSent(n *yamlpos.Node, exists func(ref string) bool) (ref, key string, err error) {
+	return SplitSent(n, p.registry, exists)
 }
 
 // HostPattern is the play's own pattern: "all" if it has none.
@@ -57,6 +72,8 @@ type playKeys struct {
 	Method     string   `json:"become_method" enum:"sudo,su,doas" default:"sudo" doc:"how to become it"`
 	Serial     any      `json:"serial" doc:"batch sizes: a number, a percentage, or a list of them, of which the last one repeats"`
 	MaxFail    *float64 `json:"max_fail_percentage" hint:"write the number alone: 5" doc:"when more than this share of a batch's hosts has failed, the run ends"`
+	Strategy   string   `json:"strategy" enum:"linear,graph" default:"linear" doc:"linear: resources run in the order written; graph: as they depend on each other, several at once"`
+	Parallel   int      `json:"parallel" doc:"how many resources of a host run at once with strategy graph: 1-64; default 4"`
 	Tags       []string `json:"tags" doc:"labels of the play and of all its resources"`
 	Data       any      `json:"data" doc:"values for expressions and templates"`
 	VarsFiles  []string `json:"vars_files" doc:"YAML files with more data, whose keys replace those of data"`
@@ -74,27 +91,6 @@ type ccmKeys struct {
 	JetFile     string `json:"resources_jet_file" doc:"in place of resources: a Jet template beside the manifest that writes them, as YAML"`
 }
 
-// laterInPlay are keys that are known but not built yet. They are errors, because
-// a key that is ignored would be worse.
-var laterInPlay = []string{"strategy"}
-
-// withoutLater reports the keys that are not built yet and leaves them out.
-func (l *loader) withoutLater(n *yamlpos.Node, later []string) *yamlpos.Node {
-	kept := *n
-	kept.Pairs = slices.DeleteFunc(slices.Clone(n.Pairs), func(pair yamlpos.Pair) bool {
-		notYet := slices.Contains(later, pair.Key.Text)
-		if notYet {
-			l.add(notSupported(pair.Key))
-		}
-		return notYet
-	})
-	return &kept
-}
-
-func notSupported(key *yamlpos.Node) error {
-	return key.Errorf("", "%s is not supported yet", key.Text)
-}
-
 // plays reads what stands in the place of one play: itself, or those that it
 // includes.
 func (l *loader) plays(n *yamlpos.Node) []*Play {
@@ -103,7 +99,7 @@ func (l *loader) plays(n *yamlpos.Node) []*Play {
 		return nil
 	}
 	var keys playKeys
-	l.decode(l.withoutForeign(l.withoutLater(n, laterInPlay)), &keys)
+	l.decode(l.withoutForeign(n), &keys)
 	p := &Play{
 		Name:         cmp.Or(keys.Name, l.name),
 		File:         l.file,
@@ -124,6 +120,7 @@ func (l *loader) plays(n *yamlpos.Node) []*Play {
 		l.add(m.Errorf("write sudo, su or doas", "become_method %q is not known", m.Text))
 	}
 	l.checkTagTexts(n.Get("tags"))
+	l.strategy(p, n, &keys)
 	if include := given(n.Get("include")); include != nil {
 		return l.include(p, n, include)
 	}

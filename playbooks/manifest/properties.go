@@ -17,6 +17,10 @@ func (l *loader) split(t modules.Type, name, body *yamlpos.Node) (props, common 
 		l.add(body.Errorf("write the properties below the name, one per line", "the properties of %s must be a map, not %s", t.Name, body.Describe()))
 		return nil, nil, false
 	}
+	if t.Below != "" {
+		props, common = l.gathered(t, name, body)
+		return props, common, true
+	}
 	a, b := *body, *body
 	props, common = &a, &b
 	props.Pairs, common.Pairs = nil, nil
@@ -28,7 +32,7 @@ func (l *loader) split(t modules.Type, name, body *yamlpos.Node) (props, common 
 			if name != nil && pair.Value != name && pair.Value.Text != name.Text {
 				l.warn(pair.Key, fmt.Sprintf("the name is %s, the key above; this one has no effect", name.Text))
 			}
-		case slices.Contains(commonNames, key):
+		case isCommon(t, key):
 			common.Pairs = append(common.Pairs, pair)
 		case isProperty(t, key):
 			props.Pairs = append(props.Pairs, pair)
@@ -61,6 +65,9 @@ func (l *loader) guess(t modules.Type, props, written *yamlpos.Node) {
 
 // canonical gives the first spelling of a property.
 func canonical(t modules.Type, key string) string {
+	if t.Below != "" && key != t.Below {
+		return t.Below + "." + key
+	}
 	for _, f := range modules.Fields(t.New()) {
 		if slices.Contains(f.Also, key) {
 			return f.Name
@@ -116,6 +123,8 @@ func find(r *Resource, props *yamlpos.Node, path string) *yamlpos.Node {
 		return r.Name.Node
 	case index >= 0 && index < len(node.Items):
 		return node.Items[index]
+	case index < 0:
+		return deeper(node, strings.TrimPrefix(path, property))
 	}
 	return node
 }

@@ -95,8 +95,13 @@ func (l *loader) references(all []*Resource) {
 	x := newIndex(all)
 	for i, r := range x.all {
 		for _, ref := range literals(r.Require, r.Subscribe) {
-			l.add(l.reference(x, i, ref))
+			l.add(l.refer(x, i, ref))
 		}
+		l.mirrored(x, i, r)
+		l.receiving(x, i)
+	}
+	if l.graph && len(l.errs) == 0 {
+		l.circular(x)
 	}
 }
 
@@ -168,6 +173,15 @@ func (x *index) suggestion(typeName, name string) string {
 	}
 	if s := yamlpos.Suggest(name, x.names[typeName]); s != "" {
 		return "did you mean " + typeName + "#" + s + "?"
+	}
+	var others []string // of the same name, such as Owner/Thing#name for dsc#name
+	for other, names := range x.names {
+		if slices.Contains(names, name) {
+			others = append(others, other)
+		}
+	}
+	if len(others) == 1 {
+		return "did you mean " + others[0] + "#" + name + "?"
 	}
 	return ""
 }

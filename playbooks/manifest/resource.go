@@ -17,14 +17,21 @@ type Resource struct {
 	Alias      *Value          // nil if it has none
 	Require    *Value          // a list of references, type#name or type#alias; nil if not given
 	Subscribe  *Value          // the same
+	Before     *Value          // the same, of what comes later
+	Notify     *Value          // the same
+	Meta       *Value          // a map of the keys that come to a [Meta]; nil if none is given
+	Recv       *Value          // a map of properties to what sends them on this host: type#name.key; nil if none is received
 	If, Unless *templates.Expr // of control; nil if not given
 	Each       *Value          // a list; nil if it is a single resource
 	Noop       *Value          // a boolean
 	Sensitive  *Value          // a boolean
 	Health     *Value          // a list of health checks; nil if it has none
+	Query      string          // what it is asked instead of being checked and applied, ad hoc; "" usually
 	Tags       []string
-	Unselected bool  // the run is not about it: see [Selection]
-	Properties Value // a map of the type's own properties, without the name
+	Imports    []Import        // what it receives from other hosts
+	Exports    []*yamlpos.Node // the keys of what it gives to other hosts: literal texts
+	Unselected bool            // the run is not about it: see [Selection]
+	Properties Value           // a map of the type's own properties, without the name
 	// Child is the manifest that the resource applies; nil if it applies none, or one
 	// that is known only per host. See [Play.Nested].
 	Child *Play
@@ -43,7 +50,7 @@ func (r *Resource) DependsOnHost() bool {
 
 // values lists the parts that may hold expressions; those not given are nil.
 func (r *Resource) values() []*Value {
-	return []*Value{&r.Name, r.Alias, r.Require, r.Subscribe, r.Each, r.Noop, r.Sensitive, r.Health, &r.Properties}
+	return []*Value{&r.Name, r.Alias, r.Require, r.Subscribe, r.Before, r.Notify, r.Meta, r.Recv, r.Each, r.Noop, r.Sensitive, r.Health, &r.Properties}
 }
 
 // resources reads the list of a manifest and checks the references in it.
@@ -196,6 +203,7 @@ func withDefaults(t modules.Type, entry yamlpos.Pair, defaults *yamlpos.Node) *y
 
 // resource reads one resource.
 func (l *loader) resource(t modules.Type, name, body *yamlpos.Node) *Resource {
+	t, body = l.stood(t, body)
 	r := &Resource{Type: t, Name: l.value(name)}
 	props, common, ok := l.split(t, name, body)
 	if !ok {
@@ -204,7 +212,7 @@ func (l *loader) resource(t modules.Type, name, body *yamlpos.Node) *Resource {
 	}
 	r.Properties = l.properties(props)
 	l.common(r, common)
-	l.checkProperties(r)
+	l.checkReceiving(r)
 	l.inner(r)
 	return r
 }

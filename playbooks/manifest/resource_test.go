@@ -33,6 +33,8 @@ var wrongResources = []struct{ name, manifest, want string }{
 	{"a list for a name", list("- exec: {name: [ls]}"), "site.yaml:3:20: name must be a single value, not a list"},
 	{"unknown property", list("- file: [/a: {contnt: x, " + root + "}]"), "site.yaml:3:19: type file has no property \"contnt\"\n  hint: did you mean content?"},
 	{"unknown common key", list("- exec: [a: {requires: [exec#a]}]"), "site.yaml:3:18: type exec has no property \"requires\"\n  hint: did you mean require?"},
+	{"a shell is a provider", list("- exec: [a: {shell: x}]"), "site.yaml:3:18: type exec has no property \"shell\"\n  hint: write provider: shell"},
+	{"of another type", list("- group: [a: {}]", "- exec: [b: {require: [user#a]}]"), "site.yaml:4:28: no resource is called user#a\n  hint: did you mean group#a?"},
 	{"quite unknown property", list("- exec: [a: {become: true}]"), "site.yaml:3:18: type exec has no property \"become\"\n  hint: escalation is for a play; exec has user"},
 	{"registrations", list(`- exec:
         - a:

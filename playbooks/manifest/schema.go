@@ -75,6 +75,7 @@ func playSchema() *schema.Schema {
 	batches.Items = batchSchema()
 	shape(s.Properties, "serial", batches)
 	shape(s.Properties, "max_fail_percentage", schema.Between(0, 100, schema.Number, schema.Null))
+	shape(s.Properties, "parallel", schema.Between(1, maxParallel, schema.Integer, schema.Null))
 	shape(s.Properties, "data", orNull(schema.Object))
 	shape(s.Properties, "hierarchy", hierarchySchema())
 	overrides := orNull(schema.Object)

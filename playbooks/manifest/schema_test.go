@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,7 +149,8 @@ func TestSchemaAcceptsWhatIsFound(t *testing.T) {
 	for _, path := range schematest.Found(t, "../..") {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		if _, err := Parse(path, data, builtin.Types()); err == nil {
+		isDocument := func(p *Play) bool { return p.Configuration != nil } // which has a schema of its own
+		if plays, err := Parse(path, data, builtin.Types()); err == nil && !slices.ContainsFunc(plays, isDocument) {
 			accepted++
 			require.NoError(t, checker.Check(data), "%s", data)
 		}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
@@ -18,7 +19,7 @@ func resourceSchema(registry modules.Registry) *schema.Schema {
 		ref.Description = t.Doc
 		s.Properties = append(s.Properties, schema.Property{Name: t.Name, Schema: ref})
 	}
-	return s
+	return withFamilies(registry, s)
 }
 
 func controlSchema() *schema.Schema {
@@ -34,6 +35,9 @@ func referencesSchema(registry modules.Registry) *schema.Schema {
 	var names []string
 	for _, name := range registry.Names() {
 		names = append(names, regexp.QuoteMeta(name))
+	}
+	if hasFamily(registry) {
+		names = append(names, familyName)
 	}
 	return &schema.Schema{
 		Type:    schema.Types{schema.Array, schema.String, schema.Null},
@@ -91,7 +95,12 @@ func propertiesSchema(t modules.Type) *schema.Schema {
 	list := open.Properties(reflect.TypeOf(t.New()).Elem())
 	// Beside a name that is a key, this one has no meaning: anything goes.
 	*list.Get("name") = schema.Schema{Description: list.Get("name").Description}
-	return &schema.Schema{Properties: append(list, commonSchemas(t)...), Others: false}
+	for _, p := range commonSchemas(t) {
+		if isCommon(t, p.Name) {
+			list = append(list, p)
+		}
+	}
+	return &schema.Schema{Properties: list, Others: false}
 }
 
 func commonSchemas(t modules.Type) schema.Properties {
@@ -104,6 +113,10 @@ func commonSchemas(t modules.Type) schema.Properties {
 			Type:        schema.Types{schema.Null},
 		}
 	}
+	for _, key := range []string{"before", "notify"} {
+		shape(list, key, schema.Ref("references"))
+	}
+	metaSchemas(list, t)
 	shape(list, "control", schema.Ref("control"))
 	shape(list, "each", &schema.Schema{Type: schema.Types{schema.Array, schema.String, schema.Null}, Pattern: anExpression})
 	shape(list, "health_checks", healthSchema())
@@ -119,6 +132,49 @@ func commonSchemas(t modules.Type) schema.Properties {
 	}
 	return list
 }
+
+// metaSchemas describes the keys that come to a [Meta], and what is sent and
+// received.
+func metaSchemas(list schema.Properties, t modules.Type) {
+	retry := schema.Between(0, maxRetries, schema.Integer, schema.String, schema.Null)
+	retry.Pattern = anExpression
+	shape(list, "retry", retry)
+	limit := schema.Between(0, 1e6, schema.Number, schema.String, schema.Null)
+	limit.Pattern = anExpression
+	shape(list, "limit", limit)
+	for _, key := range []string{"delay", "timeout"} {
+		length := schema.From(0, schema.Number, schema.String, schema.Null)
+		length.Pattern = durationForm + "|" + anExpression
+		shape(list, key, length)
+	}
+	list.Get("sema").Items = &schema.Schema{Type: schema.Types{schema.String, schema.Boolean}, Pattern: semaphoreForm.String() + "|" + anExpression}
+	imported := closed.Of(reflect.TypeFor[importKeys]())
+	imported.Type, imported.Required = schema.Types{schema.Object}, schema.Required(reflect.TypeFor[importKeys]())
+	shape(list, "recv", &schema.Schema{
+		Type:   schema.Types{schema.Object, schema.Null},
+		Others: &schema.Schema{AnyOf: []*schema.Schema{{Type: schema.Types{schema.String}, Pattern: "#|" + anExpression}, imported}},
+	})
+	var heads []string
+	for _, name := range Sends(t) {
+		heads = append(heads, regexp.QuoteMeta(name))
+	}
+	shape(list, "export", &schema.Schema{
+		Type:  schema.Types{schema.Array, schema.Null},
+		Items: &schema.Schema{Type: schema.Types{schema.String}, Pattern: "^(" + strings.Join(heads, "|") + ")([.]|$)"},
+	})
+	if !applies(t) {
+		return
+	}
+	for _, key := range append(slices.Clone(metaNames), "recv", "export") {
+		if key != "autoedge" {
+			*list.Get(key) = schema.Schema{Description: "has no meaning for what applies a manifest", Type: schema.Types{schema.Null}}
+		}
+	}
+	*list.Get("recv") = schema.Schema{Type: schema.Types{schema.Null, schema.Object}}
+}
+
+// durationForm is how durations are written, or numbers of seconds.
+const durationForm = `^[+]?[0-9.]+([eE][+-]?[0-9]+)?$|^[+]?([0-9.]+(ns|us|µs|μs|ms|s|m|h|d))+$|^[+-]?0$`
 
 // healthSchema describes a list of health checks.
 func healthSchema() *schema.Schema {

@@ -112,6 +112,50 @@ func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
 		os.Exit(3)
 	case "clean exit":
 		return
+	case "YAML":
+		var notes []modules.Note
+		for i, text := range []string{"a: [1.50, x]", "a: !x b", "{\"a\": \"b\"}"} {
+			say(&modules.Message{Parse: &modules.Parse{ID: i + 1, Text: text}})
+			answer, err := conn.Receive()
+			if err != nil {
+				os.Exit(1)
+			}
+			parsed, _ := json.Marshal(answer.Parsed)
+			notes = append(notes, modules.Note{Level: "info", Text: string(parsed)})
+		}
+		say(result(modules.Result{Messages: notes}), result(modules.Result{Index: 1}), &modules.Message{Done: &modules.Done{}})
+	case "YAML flood":
+		for i := range 20_000 {
+			say(&modules.Message{Parse: &modules.Parse{ID: i + 1, Text: "a"}})
+		}
+	case "large YAML":
+		say(&modules.Message{Parse: &modules.Parse{ID: 1, Text: strings.Repeat("#", modules.MaxParse+1)}})
+	case "much YAML":
+		for i := range 1000 {
+			say(&modules.Message{Parse: &modules.Parse{ID: i + 1, Text: strings.Repeat("#", modules.MaxParse)}})
+		}
+	case "YAML that grows":
+		text := "a: &a " + strings.Repeat("x", 2000) + "\nb: [" + strings.Repeat("*a,", 500) + "]\n"
+		for i := range 100 {
+			say(&modules.Message{Parse: &modules.Parse{ID: i + 1, Text: text}})
+		}
+	case "YAML without a number":
+		say(&modules.Message{Parse: &modules.Parse{Text: "a"}})
+	case "answer":
+		say(&modules.Message{Parsed: &modules.Parsed{ID: 1}})
+	case "large state":
+		say(result(modules.Result{State: &modules.State{After: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}))
+	case "large restart":
+		say(result(modules.Result{State: &modules.State{Restart: []json.RawMessage{json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}}))
+	case "error kind":
+		say(result(modules.Result{ErrorKind: "\x1b[31modd"}))
+	case "tries":
+		say(result(modules.Result{Tries: -1}))
+	case "deep state":
+		deep := json.RawMessage(strings.Repeat("[", 200) + strings.Repeat("]", 200))
+		say(result(modules.Result{State: &modules.State{Before: deep, Restart: []json.RawMessage{deep}}}),
+			result(modules.Result{Index: 1, State: &modules.State{Before: json.RawMessage("{\"a\":\"\xff\u009b2J\"}"), Restart: make([]json.RawMessage, 100)}}),
+			&modules.Message{Done: &modules.Done{}})
 	case "huge diff":
 		say(result(modules.Result{Status: modules.Changed, Diff: strings.Repeat("+x\n", 1<<19)}), result(modules.Result{Index: 1}), &modules.Message{Done: &modules.Done{}})
 	case "control characters":

@@ -1,0 +1,165 @@
+package document
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/dsc/expr"
+)
+
+// A Document is one that has been read.
+type Document struct {
+	Instances []*Instance    // in the order in which they run
+	Outputs   []string       // the names of the outputs, as written
+	Known     map[string]any // those of them whose values need no host
+}
+
+// An Instance is one instance of a resource.
+type Instance struct {
+	Type       string        // as written
+	Entry      string        // what the host calls the type
+	BuiltIn    bool          // the type is one of ccm-push: it takes values alone, and they are not wrapped
+	Receives   *yamlpos.Node // of a built-in one: properties with what sends them, type#name.state.member; nil if there are none
+	Name       string        // within the document: with that of its group, if another is called so
+	Node       *yamlpos.Node // where the name stands
+	Properties *yamlpos.Node // resolved, a map; what is left for the host as Scope says
+	Scope      *expr.Scope   // nil if nothing is left for the host
+	Excluded   bool          // its condition does not hold
+	Secure     bool          // some of the properties are secure
+	Assert     bool          // it is only tested
+	Requires   []*Instance   // what it depends on
+	Version    string        // a range; "" is any
+	Adapter    string
+	Security   string         // elevated, restricted, or "" for any
+	Metadata   map[string]any // without what is meant for dsc itself
+	Output     bool           // it is no instance of the document, but gives its outputs
+}
+
+// Ref is how the host knows the instance.
+func (i *Instance) Ref() string { return i.Entry + "#" + i.Name }
+
+// Options are what a document is read with.
+type Options struct {
+	// Parameters are those of a parameter file; nil if there is none.
+	Parameters *yamlpos.Node
+	// Open gives the one document of a file beside the document, or beside the file that
+	// includes it, and how it is called. An error has the position of at.
+	Open func(at *yamlpos.Node, base, path string) (*yamlpos.Node, string, error)
+	// File is how the document itself is called.
+	File string
+	// Type tells what the host calls a type of the document, and whether that is built
+	// in; without ok, there is no such type, and the hint says which there are.
+	Type func(typeName string) (entry string, builtIn bool, hint string, ok bool)
+	// Tells reports whether resources of an entry's type tell their state; nil is yes.
+	Tells func(entry string) bool
+	Now   func() time.Time
+}
+
+// schemas are where DSC keeps its schemas.
+var schemas = []string{"https://aka.ms/dsc/schemas/", "https://raw.githubusercontent.com/PowerShell/DSC/"}
+
+// Is reports whether a document is a configuration document: by its schema, or
+// because its resources have names and types.
+func Is(n *yamlpos.Node) bool {
+	if n.Kind != yamlpos.Map || n.Get("ccm") != nil {
+		return false
+	}
+	if schema := n.Get("$schema"); schema != nil {
+		for _, prefix := range schemas {
+			rest, ok := strings.CutPrefix(schema.Text, prefix)
+			if ok && strings.Contains(rest, "config/document") {
+				return true
+			}
+		}
+	}
+	list := n.Get("resources")
+	if list == nil || list.Kind != yamlpos.List || len(list.Items) == 0 {
+		return false
+	}
+	first := list.Items[0]
+	return first.Kind == yamlpos.Map && first.Get("name") != nil && first.Get("type") != nil
+}
+
+// Read reads a document. The error is [yamlpos.Errors].
+func Read(ctx context.Context, n *yamlpos.Node, opts Options) (*Document, error) {
+	r := &reader{ctx: ctx, opts: opts, byRef: map[string]*Instance{}}
+	outer := r.scope(n, opts.Parameters, nil, opts.File)
+	outer.read()
+	r.fold()
+	doc := &Document{Known: map[string]any{}}
+	outer.outputs(doc)
+	if len(r.errs) == 0 {
+		doc.Instances = r.sorted()
+	}
+	if err := r.distinct(); err != nil {
+		return nil, err
+	}
+	return doc, nil
+}
+
+// documentKeys are the keys of a document.
+type documentKeys struct {
+	Schema     string     `json:"$schema"`
+	Version    string     `json:"contentVersion"`
+	Metadata   any        `json:"metadata"`
+	Directives directives `json:"directives"`
+	Parameters any        `json:"parameters"`
+	Variables  any        `json:"variables"`
+	Functions  any        `json:"functions"`
+	Resources  any        `json:"resources"`
+	Outputs    any        `json:"outputs"`
+	Execution  any        `json:"executionInformation"`
+}
+
+type directives struct {
+	Version   string `json:"version"`
+	Security  string `json:"securityContext"`
+	Discovery string `json:"resourceDiscovery"`
+}
+
+// instanceKeys are the keys of an entry of resources.
+type instanceKeys struct {
+	Name           string             `json:"name"`
+	Type           string             `json:"type"`
+	Properties     any                `json:"properties"`
+	DependsOn      any                `json:"dependsOn"`
+	Condition      any                `json:"condition"`
+	Copy           any                `json:"copy"`
+	RequireVersion string             `json:"requireVersion" also:"apiVersion"`
+	Directives     instanceDirectives `json:"directives"`
+	Metadata       any                `json:"metadata"`
+	Comments       string             `json:"comments"`
+}
+
+type instanceDirectives struct {
+	Adapter  string `json:"requireAdapter"`
+	Security string `json:"securityContext"`
+}
+
+type copyKeys struct {
+	Name  string `json:"name"`
+	Count any    `json:"count"`
+	Mode  any    `json:"mode"`
+	Batch any    `json:"batchSize"`
+}
+
+type parameterKeys struct {
+	Type        string `json:"type"`
+	Default     any    `json:"defaultValue"`
+	Allowed     []any  `json:"allowedValues"`
+	Min         *int64 `json:"minValue"`
+	Max         *int64 `json:"maxValue"`
+	MinLength   *int64 `json:"minLength"`
+	MaxLength   *int64 `json:"maxLength"`
+	Description string `json:"description"`
+	Metadata    any    `json:"metadata"`
+}
+
+type outputKeys struct {
+	Type      string `json:"type"`
+	Value     any    `json:"value"`
+	Condition any    `json:"condition"`
+	Metadata  any    `json:"metadata"`
+}

@@ -1,0 +1,405 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/dsc/expr"
+)
+
+// A draft is an instance under way.
+type draft struct {
+	Instance
+	scope     *scope
+	body      *yamlpos.Node
+	loop      *loop     // nil outside copy
+	condition expr.Part // see holds
+	within    []*draft  // of a group: what stands in it; the group itself is no instance
+	isGroup   bool
+	around    []*draft // the groups that it stands in
+	needs     map[*draft]*yamlpos.Node
+	order     []*draft // of needs
+	number    int
+
+	hasCondition bool
+}
+
+// A loop is one pass of copy.
+type loop struct {
+	name   string
+	i      int64
+	around *loop
+}
+
+// index gives copyIndex() of a loop; nil outside of one.
+func (l *loop) index() func(string) (int64, error) {
+	if l == nil {
+		return nil
+	}
+	return func(name string) (int64, error) {
+		var known []string
+		for at := l; at != nil; at = at.around {
+			if name == "" || name == at.name {
+				return at.i, nil
+			}
+			known = append(known, at.name)
+		}
+		return 0, unknown("loop", name, known, "copyIndex() takes the name of copy")
+	}
+}
+
+// The resources that the reader answers by what stands in them.
+const (
+	groupType     = "microsoft.dsc/group"
+	assertionType = "microsoft.dsc/assertion"
+	includeType   = "microsoft.dsc/include"
+)
+
+// Bounds of a document with all that it includes.
+const (
+	maxCopies    = 10_000
+	maxInstances = 100_000
+)
+
+// resource reads an entry of resources, with its copies.
+func (s *scope) resource(n *yamlpos.Node) {
+	if n.Kind != yamlpos.Map {
+		s.add(n.Errorf("write name: ..., type: Owner/Thing, properties: {...}", "a resource must be a map, not %s", n.Describe()))
+		return
+	}
+	var keys instanceKeys
+	s.add(yamlpos.Decode(n, &keys))
+	if n.Get("resources") != nil { // which decoding has reported
+		return
+	}
+	c := n.Get("copy")
+	if c == nil || c.Kind == yamlpos.Scalar && c.Value == nil {
+		s.instance(n, s.loop)
+		return
+	}
+	name, count, ok := s.copies(c)
+	if !ok {
+		return
+	}
+	for i := range count {
+		if before := len(s.errs); s.instance(n, &loop{name, i, s.loop}) && len(s.errs) > before {
+			return // the others would only repeat that
+		}
+	}
+}
+
+// copies reads copy.
+func (s *scope) copies(n *yamlpos.Node) (name string, count int64, ok bool) {
+	var keys copyKeys
+	before := len(s.errs)
+	if n.Kind != yamlpos.Map {
+		s.add(n.Errorf("write copy: {name: loop, count: 3}", "copy must be a map, not %s", n.Describe()))
+		return "", 0, false
+	}
+	s.add(yamlpos.Decode(n, &keys))
+	for _, key := range []string{"mode", "batchSize"} {
+		if at := n.Get(key); at != nil {
+			s.add(at.Errorf("leave it out", "copy has no %s outside of Azure", key))
+		}
+	}
+	at := n.Get("count")
+	if keys.Name == "" || at == nil {
+		s.add(n.Errorf("write copy: {name: loop, count: 3}", "copy needs a name and a count"))
+		return "", 0, false
+	}
+	value := at.Value
+	if isExpression(at) {
+		p, err := s.expression(at, s.exprNames(s.loop, nil))
+		if err != nil {
+			s.add(err)
+			return "", 0, false
+		}
+		v, known := p.Value()
+		if !known || expr.IsSecure(v) {
+			s.add(at.Errorf("", "the count of copy must be known without a host, and not be secure"))
+			return "", 0, false
+		}
+		value = v
+	}
+	count, isInt := value.(int64)
+	if !isInt || count < 0 || count > maxCopies {
+		s.add(at.Errorf("", "the count of copy must be an integer of 0-%d", maxCopies))
+		return "", 0, false
+	}
+	return keys.Name, count, len(s.errs) == before
+}
+
+// instance reads one resource, or one pass of its copy. It reports whether it went
+// as far as its name.
+func (s *scope) instance(n *yamlpos.Node, l *loop) bool {
+	if len(s.instances) >= maxInstances {
+		s.add(n.Errorf("", "the document comes to more than %d resources", maxInstances))
+		return true
+	}
+	names := s.exprNames(l, nil)
+	name, typeName := s.named(n, names)
+	if name == "" || typeName == "" {
+		return true
+	}
+	d := &draft{scope: s, body: n, loop: l, needs: map[*draft]*yamlpos.Node{}, number: -1}
+	d.Type, d.Name, d.Node = typeName, name, n.Get("name")
+	d.around = s.groups
+	id := resourceID(typeName, name)
+	if len(s.byID[id]) > 0 {
+		hint := ""
+		if l != nil {
+			hint = "use copyIndex() in the name: \"[format('" + name + "-{0}', copyIndex())]\""
+		}
+		s.add(d.Node.Errorf(hint, "there are two resources %s of type %s", strconv.Quote(name), typeName))
+		return true
+	}
+	s.byID[id] = append(s.byID[id], d)
+	switch strings.ToLower(typeName) {
+	case groupType, assertionType, includeType:
+		d.isGroup = true
+		s.group(d, strings.ToLower(typeName))
+	default:
+		s.single(d)
+	}
+	return true
+}
+
+func resourceID(typeName, name string) string {
+	return strings.ToLower(typeName) + ":" + strings.TrimPrefix(expr.ResourceID("", name), ":")
+}
+
+// named reads the name and the type; "" are reported.
+func (s *scope) named(n *yamlpos.Node, names *expr.Names) (name, typeName string) {
+	for _, part := range []struct {
+		key  string
+		into *string
+	}{{"name", &name}, {"type", &typeName}} {
+		at := n.Get(part.key)
+		if at == nil {
+			s.add(n.Errorf("", "the resource has no %s", part.key))
+			continue
+		}
+		text, ok := s.text(at, "the "+part.key+" of a resource", names)
+		if ok && text == "" {
+			s.add(at.Errorf("", "the %s of a resource is empty", part.key))
+		}
+		*part.into = text
+	}
+	return name, typeName
+}
+
+// holds is the condition of a resource, joined with those of what it stands in. It
+// is evaluated when all resources are known.
+func (d *draft) holds() expr.Part {
+	if d.hasCondition {
+		return d.condition
+	}
+	d.hasCondition, d.condition = true, expr.Known(true)
+	if len(d.around) > 0 {
+		d.condition = d.around[len(d.around)-1].holds()
+	}
+	at := d.body.Get("condition")
+	if d.Output || at == nil || at.Kind == yamlpos.Scalar && at.Value == nil {
+		return d.condition
+	}
+	d.condition = expr.And(d.condition, d.ownCondition(at))
+	return d.condition
+}
+
+// ownCondition evaluates a condition. One that is wrong is reported, and holds.
+func (d *draft) ownCondition(at *yamlpos.Node) expr.Part {
+	s := d.scope
+	if !isExpression(at) {
+		if _, ok := at.Value.(bool); !ok || at.Kind != yamlpos.Scalar {
+			s.add(at.Errorf("write an expression: \"[equals(parameters('x'), 'y')]\"", "condition must be an expression, not %s", at.Describe()))
+			return expr.Known(true)
+		}
+		return expr.Known(at.Value)
+	}
+	p, err := s.expression(at, s.exprNames(d.loop, d.resourceRef(at)))
+	if err != nil {
+		s.add(err)
+		return expr.Known(true)
+	}
+	if _, known := p.Value(); known || p.IsSecure() {
+		if _, err := p.Bool("condition"); err != nil {
+			s.add(at.Errorf("", "%v", err))
+			return expr.Known(true)
+		}
+	}
+	return p
+}
+
+// single adds an instance, under a name that no other has.
+func (s *scope) single(d *draft) {
+	d.Entry = d.Type
+	if s.opts.Type != nil {
+		entry, builtIn, hint, ok := s.opts.Type(d.Type)
+		if d.Entry, d.BuiltIn = entry, builtIn; !ok {
+			s.add(d.body.Get("type").Errorf(hint, "there is no resource type %q", d.Type))
+		}
+	}
+	base := d.Name
+	for n := 1; s.byRef[d.Ref()] != nil; n++ {
+		d.Name = s.prefix + base
+		if n > 1 {
+			d.Name = fmt.Sprintf("%s%s (%d)", s.prefix, base, n)
+		}
+	}
+	s.byRef[d.Ref()] = &d.Instance
+	d.number = len(s.instances)
+	d.Assert = s.assert
+	s.instances = append(s.instances, d)
+	for _, g := range d.around {
+		g.within = append(g.within, d)
+	}
+	s.details(d)
+}
+
+// details reads what a resource says besides its properties.
+func (s *scope) details(d *draft) {
+	names := s.exprNames(d.loop, nil)
+	for _, key := range []string{"requireVersion", "apiVersion"} {
+		if at := d.body.Get(key); at != nil {
+			d.Version, _ = s.text(at, key, names)
+		}
+	}
+	if at := member(d.body, "directives", "requireAdapter"); at != nil {
+		d.Adapter, _ = s.text(at, "requireAdapter", names)
+	}
+	at := member(d.body, "directives", "securityContext")
+	if at == nil {
+		at = member(d.body, "metadata", "Microsoft.DSC", "securityContext")
+	}
+	written := ""
+	if at != nil {
+		written = at.Text
+	}
+	d.Security = s.checkSecurity(at, written, s.security)
+	metadata := d.body.Get("metadata")
+	switch {
+	case metadata == nil || metadata.Kind == yamlpos.Scalar && metadata.Value == nil:
+		return
+	case metadata.Kind != yamlpos.Map:
+		s.add(metadata.Errorf("", "metadata must be a map, not %s", metadata.Describe()))
+		return
+	}
+	b, err := s.build(metadata, names)
+	s.add(err)
+	if b.hasRest || expr.IsSecure(b.value) {
+		s.add(metadata.Errorf("", "metadata must be known without a host, and not be secure"))
+		return
+	}
+	if m, ok := b.value.(map[string]any); ok {
+		delete(m, "Microsoft.DSC")
+		if len(m) > 0 {
+			d.Metadata = m
+		}
+	}
+}
+
+// group reads what stands in a group, an assertion or an include.
+func (s *scope) group(d *draft, kind string) {
+	properties := d.body.Get("properties")
+	if s.depth >= maxNesting {
+		s.add(d.Node.Errorf("", "groups and included documents stand in each other more than %d levels deep", maxNesting))
+		return
+	}
+	s.depth++
+	defer func() { s.depth-- }()
+	if properties == nil || properties.Kind != yamlpos.Map {
+		s.add(d.Node.Errorf("write properties: {resources: [...]}", "%s has no properties", d.Type))
+		return
+	}
+	var inner *scope
+	if kind == includeType {
+		document, given, file, ok := s.included(d, properties)
+		if !ok {
+			return
+		}
+		s.files = append(s.files, file)
+		defer func() { s.files = s.files[:len(s.files)-1] }()
+		inner = s.scope(document, given, nil, file)
+		inner.security, inner.prefix, inner.assert = s.security, s.prefix, s.assert
+	} else {
+		inner = s.scope(properties, nil, s, s.file)
+		inner.loop = d.loop
+	}
+	inner.prefix += d.Name + "/"
+	inner.groups = append(slices.Clip(d.around), d)
+	inner.assert = inner.assert || kind == assertionType
+	written := ""
+	at := member(d.body, "directives", "securityContext")
+	if at != nil {
+		written = at.Text
+	}
+	inner.security = s.checkSecurity(at, written, s.security)
+	inner.read()
+}
+
+// included opens the document of an include, and its parameters.
+func (s *scope) included(d *draft, properties *yamlpos.Node) (document, given *yamlpos.Node, file string, ok bool) {
+	names := s.exprNames(d.loop, nil)
+	for _, pair := range properties.Pairs {
+		if !slices.Contains([]string{"configurationFile", "configurationContent", "parametersFile", "parametersContent"}, pair.Key.Text) {
+			s.add(pair.Key.Errorf("write configurationFile and, if need be, parametersFile", "unknown key %q in an include", pair.Key.Text))
+			return nil, nil, "", false
+		}
+	}
+	document, file, ok = s.part(properties, "configuration", names)
+	if !ok {
+		return nil, nil, "", false
+	}
+	if document == nil {
+		s.add(properties.Errorf("write configurationFile: other.dsc.yaml", "the include names no document"))
+		return nil, nil, "", false
+	}
+	if slices.Contains(append(slices.Clone(s.files), s.opts.File), file) {
+		s.add(properties.Errorf("", "the documents include each other: %s", strings.Join(append(append([]string{s.opts.File}, s.files...), file), " → ")))
+		return nil, nil, "", false
+	}
+	given, _, ok = s.part(properties, "parameters", names)
+	return document, given, file, ok
+}
+
+// part reads the file or the text of one half of an include; nil if there is
+// neither.
+func (s *scope) part(properties *yamlpos.Node, what string, names *expr.Names) (n *yamlpos.Node, file string, ok bool) {
+	path, content := properties.Get(what+"File"), properties.Get(what+"Content")
+	switch {
+	case path != nil && content != nil:
+		s.add(content.Errorf("keep one of them", "%sFile and %sContent cannot be used together", what, what))
+		return nil, "", false
+	case path != nil:
+		name, ok := s.text(path, what+"File", names)
+		if !ok {
+			return nil, "", false
+		}
+		if s.opts.Open == nil {
+			s.add(path.Errorf("", "no other file can be read here"))
+			return nil, "", false
+		}
+		n, file, err := s.opts.Open(path, s.file, name)
+		s.add(err)
+		return n, file, err == nil
+	case content != nil:
+		text, ok := s.text(content, what+"Content", names)
+		if !ok {
+			return nil, "", false
+		}
+		file = content.Pos() + " (" + what + "Content)"
+		documents, err := yamlpos.Parse(file, []byte(text))
+		if err == nil && len(documents) != 1 {
+			err = content.Errorf("", "%sContent must be one document", what)
+		}
+		s.add(err)
+		if err != nil {
+			return nil, "", false
+		}
+		return documents[0], file, true
+	}
+	return nil, "", true
+}

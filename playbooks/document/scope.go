@@ -1,0 +1,288 @@
+package document
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/dsc/expr"
+)
+
+// A reader reads a document and what it includes.
+type reader struct {
+	ctx       context.Context
+	opts      Options
+	instances []*draft // in the order written
+	byRef     map[string]*Instance
+	errs      yamlpos.Errors
+	depth     int      // of groups and included documents
+	files     []string // the chain of included documents
+}
+
+// add reports an error, unless that has been done.
+func (r *reader) add(err error) {
+	if !errors.Is(err, errReported) {
+		r.errs.Add(err)
+	}
+}
+
+// distinct gives the errors sorted, each once.
+func (r *reader) distinct() error {
+	sorted, _ := r.errs.Err().(yamlpos.Errors)
+	return slices.CompactFunc(sorted, func(a, b *yamlpos.Error) bool { return *a == *b }).Err()
+}
+
+// A scope is a document, or that of a group: what its expressions can name.
+type scope struct {
+	*reader
+	node   *yamlpos.Node
+	file   string
+	given  *yamlpos.Node // values of parameters; nil if there are none
+	parent *scope        // of a group; nil if there is none
+
+	parameters lazy
+	variables  lazy
+	functions  map[string]*expr.Function // by name in lower case
+	names      []string                  // of the functions
+
+	byID     map[string][]*draft // resources by id, the type in lower case; of groups: all within
+	security string
+	groups   []*draft // that are part of every dependsOn within: see draft.after
+	assert   bool
+	prefix   string // names of the groups around, for names that are taken
+	loop     *loop  // around a group that is copied
+}
+
+// maxNesting is how deep groups and included documents may stand in each other.
+const maxNesting = 16
+
+func (r *reader) scope(n, given *yamlpos.Node, parent *scope, file string) *scope {
+	s := &scope{reader: r, node: n, given: given, parent: parent, file: file, byID: map[string][]*draft{}}
+	if parent != nil {
+		s.security, s.prefix, s.assert = parent.security, parent.prefix, parent.assert
+	}
+	return s
+}
+
+// read reads a document up to its resources, whose properties are not looked at yet.
+func (s *scope) read() {
+	var keys documentKeys
+	s.add(yamlpos.Decode(s.node, &keys))
+	s.directives(&keys)
+	s.parameters = s.parameterTable()
+	s.variables = s.variableTable()
+	s.readFunctions()
+	for _, name := range s.parameters.names() {
+		s.parameterValue(name) // so that a mistake is told of even if nobody asks
+	}
+	for _, name := range s.variables.names() {
+		s.variableValue(name)
+	}
+	list := s.node.Get("resources")
+	switch {
+	case list == nil || list.Kind == yamlpos.Scalar && list.Value == nil:
+		s.add(s.node.Errorf("write resources: [{name: ..., type: Owner/Thing, properties: {...}}]", "the document has no resources"))
+	case list.Kind != yamlpos.List:
+		s.add(list.Errorf("write a list: - name: ...", "resources must be a list, not %s", list.Describe()))
+	default:
+		for _, item := range list.Items {
+			s.resource(item)
+		}
+	}
+}
+
+// directives reads what the document says of how it is run.
+func (s *scope) directives(keys *documentKeys) {
+	n := s.node.Get("directives")
+	security := keys.Directives.Security
+	if security == "" { // as documents before 3.2 write it
+		n = member(s.node, "metadata", "Microsoft.DSC")
+		if at := member(n, "securityContext"); at != nil {
+			security = at.Text
+		}
+	}
+	s.security = s.checkSecurity(member(n, "securityContext"), security, s.security)
+	if at := member(s.node, "directives", "resourceDiscovery"); at != nil && !slices.Contains([]string{"preDeployment", "duringDeployment"}, at.Text) {
+		s.add(at.Errorf("write preDeployment or duringDeployment", "resourceDiscovery %q is not known", at.Text))
+	}
+}
+
+// checkSecurity gives which user the host program must be; "" is any.
+func (s *scope) checkSecurity(at *yamlpos.Node, written, around string) string {
+	switch strings.ToLower(written) {
+	case "":
+		return around
+	case "current":
+		return ""
+	case "elevated", "restricted":
+		return strings.ToLower(written)
+	}
+	if at != nil {
+		s.add(at.Errorf("write current, elevated or restricted", "securityContext %q is not known", written))
+	}
+	return around
+}
+
+// member leads into maps; nil if something is not there.
+func member(n *yamlpos.Node, path ...string) *yamlpos.Node {
+	for _, key := range path {
+		if n == nil {
+			return nil
+		}
+		n = n.Get(key)
+	}
+	return n
+}
+
+// lazy are values that are evaluated when they are needed.
+type lazy map[string]*item
+
+type item struct {
+	key, node *yamlpos.Node
+	state     int // 0: not evaluated; 1: being evaluated; 2: done
+	part      expr.Part
+	err       error
+}
+
+func (l lazy) names() []string {
+	var names []string
+	for name := range l {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// errReported says that an error has been reported where it stands.
+var errReported = errors.New("reported")
+
+// get evaluates an item once. chain are the items of its kind that are being
+// evaluated.
+func (s *scope) get(what string, l lazy, name string, evaluate func(*item) (expr.Part, error)) (expr.Part, error) {
+	i := l[name]
+	switch i.state {
+	case 1:
+		return expr.Part{}, &expr.Placed{Err: i.key.Errorf("one of them needs a value that does not depend on the others", "circular %s: %s depends on itself through %s", what, name, l.circle(name))}
+	case 0:
+		i.state = 1
+		i.part, i.err = evaluate(i)
+		i.state = 2
+		if i.err != nil {
+			s.add(i.err)
+			i.err = &expr.Placed{Err: errReported}
+		}
+	}
+	return i.part, i.err
+}
+
+// circle names the others that are being evaluated.
+func (l lazy) circle(name string) string {
+	var names []string
+	for _, other := range l.names() {
+		if l[other].state == 1 && other != name {
+			names = append(names, other)
+		}
+	}
+	if len(names) == 0 {
+		return name
+	}
+	return strings.Join(names, ", ")
+}
+
+// expression evaluates the text of a node that is an expression.
+func (s *scope) expression(n *yamlpos.Node, names *expr.Names) (expr.Part, error) {
+	x, err := expr.Parse(n.Text)
+	if err == nil {
+		var p expr.Part
+		if p, err = expr.NewEvaluator(names, nil).Eval(s.ctx, x); err == nil {
+			return p, nil
+		}
+	}
+	return expr.Part{}, placed(n, err)
+}
+
+// placed gives an error its place in the file.
+func placed(n *yamlpos.Node, err error) error {
+	if own, ok := errors.AsType[*expr.Placed](err); ok {
+		return own.Err
+	}
+	e, ok := errors.AsType[*expr.Error](err)
+	if !ok {
+		return n.Errorf("", "%v", err)
+	}
+	at := *n
+	switch {
+	case e.Column == 0 || n.Computed:
+	case strings.Contains(n.Text, "\n"):
+		return n.Errorf(e.Hint, "column %d of the expression: %s", e.Column, e.Msg)
+	case n.Quoted:
+		at.Column += e.Column
+	default:
+		at.Column += e.Column - 1
+	}
+	return at.Errorf(e.Hint, "%s", e.Msg)
+}
+
+// isExpression reports whether a node is a string with an expression.
+func isExpression(n *yamlpos.Node) bool {
+	if n == nil || n.Kind != yamlpos.Scalar {
+		return false
+	}
+	_, isText := n.Value.(string)
+	return isText && expr.Is(n.Text)
+}
+
+// names is what the expressions of resources can name.
+func (s *scope) exprNames(l *loop, resource func(id string) (string, error)) *expr.Names {
+	return &expr.Names{
+		Parameter: s.parameter, Variable: s.variable, Function: s.function, CopyIndex: l.index(),
+		Resource: resource, Earlier: s.allRefs,
+	}
+}
+
+func (s *scope) parameter(name string) (expr.Part, error) {
+	for scope := s; scope != nil; scope = scope.parent {
+		if _, ok := scope.parameters[name]; ok {
+			return scope.parameterValue(name)
+		}
+	}
+	return expr.Part{}, unknown("parameter", name, s.parameters.names(), "declare it in parameters")
+}
+
+func (s *scope) variable(name string) (expr.Part, error) {
+	for scope := s; scope != nil; scope = scope.parent {
+		if _, ok := scope.variables[name]; ok {
+			return scope.variableValue(name)
+		}
+	}
+	return expr.Part{}, unknown("variable", name, s.variables.names(), "define it in variables")
+}
+
+func (s *scope) function(name string) (*expr.Function, error) {
+	for scope := s; scope != nil; scope = scope.parent {
+		if f, ok := scope.functions[strings.ToLower(name)]; ok {
+			return f, nil
+		}
+	}
+	return nil, unknown("function", name, s.names, "define it in functions")
+}
+
+// unknown is the error of a name that nothing has.
+func unknown(what, name string, known []string, hint string) error {
+	if meant := yamlpos.Suggest(name, known); meant != "" {
+		hint = "did you mean " + meant + "?"
+	}
+	return &expr.Error{Msg: fmt.Sprintf("there is no %s %q", what, name), Hint: hint}
+}
+
+// allRefs are all instances of the document, as the host knows them.
+func (s *scope) allRefs() []string {
+	var refs []string
+	for _, d := range s.instances {
+		refs = append(refs, d.Ref())
+	}
+	return refs
+}

@@ -1,0 +1,277 @@
+package events
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A DSCInstance is what a result is about, in the words of a DSC configuration
+// document.
+type DSCInstance struct {
+	Type    string
+	Name    string
+	Desired json.RawMessage // its properties, without secrets; nil if they are not known
+	Outputs bool            // it is no instance: its state has the document's outputs
+}
+
+// A DSCSource tells what events cannot: about documents.
+type DSCSource interface {
+	// Instance gives the instance that a play's document has under an entry of the
+	// catalog.
+	Instance(play, entryType, name string) (DSCInstance, bool)
+	// Outputs gives the outputs that are known without a host.
+	Outputs() map[string]any
+}
+
+// DSC is a reporter that writes what dsc prints for a configuration, in one line per
+// host once the host is done: of its operation test in a check run, else of set. If
+// the run has several hosts, each line has the member host.
+type DSC struct {
+	out     sink
+	source  DSCSource
+	several bool
+	check   bool
+	hosts   map[string]*dscHost
+	at      time.Time // of the last event
+}
+
+// NewDSC makes a reporter that writes to w.
+func NewDSC(w io.Writer, source DSCSource) *DSC {
+	return &DSC{out: sink{w: w}, source: source, hosts: map[string]*dscHost{}}
+}
+
+// dscHost is the line of one host, being made.
+type dscHost struct {
+	began   time.Time
+	results []dscResult
+	notes   []dscMessage
+	errors  bool
+	restart []json.RawMessage
+	outputs map[string]any
+}
+
+type (
+	dscLine struct {
+		Host     string       `json:"host,omitempty"`
+		Metadata dscMetadata  `json:"metadata"`
+		Results  []dscResult  `json:"results"`
+		Messages []dscMessage `json:"messages"`
+		Errors   bool         `json:"hadErrors"`
+		Outputs  any          `json:"outputs,omitempty"`
+	}
+	dscMetadata struct {
+		DSC dscRun `json:"Microsoft.DSC"`
+	}
+	dscRun struct {
+		Operation string            `json:"operation"`
+		Execution string            `json:"executionType"`
+		Start     string            `json:"startDatetime"`
+		End       string            `json:"endDatetime"`
+		Duration  string            `json:"duration"`
+		Restart   []json.RawMessage `json:"restartRequired,omitempty"`
+	}
+	dscResult struct {
+		Metadata struct {
+			DSC struct {
+				Duration string `json:"duration"`
+			} `json:"Microsoft.DSC"`
+		} `json:"metadata"`
+		Name   string `json:"name"`
+		Type   string `json:"type"`
+		Result any    `json:"result"`
+	}
+	dscSet struct {
+		Before  json.RawMessage `json:"beforeState"`
+		After   json.RawMessage `json:"afterState"`
+		Changed []string        `json:"changedProperties"` // null if nothing was changed
+	}
+	dscTest struct {
+		Desired   json.RawMessage `json:"desiredState"`
+		Actual    json.RawMessage `json:"actualState"`
+		InDesired bool            `json:"inDesiredState"`
+		Differing []string        `json:"differingProperties"`
+	}
+	dscMessage struct {
+		Name    string `json:"name"`
+		Type    string `json:"type"`
+		Message string `json:"message"`
+		Level   string `json:"level"` // error, warning, information
+	}
+)
+
+// Report takes an event.
+func (d *DSC) Report(e Event) {
+	if at := e.stamp().Time; !at.IsZero() {
+		d.at = at
+	}
+	switch e := e.(type) {
+	case RunStart:
+		d.check, d.several = e.Check, e.Hosts > 1
+	case PlayStart:
+		for _, host := range e.Hosts {
+			d.host(host)
+		}
+	case Result:
+		d.result(e)
+	case Unreachable:
+		d.problem(e.Host, "", "", e.Error)
+	case HostFailed:
+		d.problem(e.Host, "", "", e.Phase+": "+e.Error)
+	case Interrupted:
+		d.problem(e.Host, "", "", "the run was interrupted")
+	case HostDone:
+		d.line(e.Host)
+	case Summary:
+		for _, host := range e.NotStarted {
+			d.problem(host, "", "", "the run ended before it came to this host")
+			d.line(host)
+		}
+	}
+}
+
+// Err is the first error of the writer; nothing was written after it.
+func (d *DSC) Err() error { return d.out.err }
+
+// host is the line of a host.
+func (d *DSC) host(name string) *dscHost {
+	h := d.hosts[name]
+	if h == nil {
+		h = &dscHost{began: d.at}
+		d.hosts[name] = h
+	}
+	return h
+}
+
+func (d *DSC) problem(host, typeName, name, text string) {
+	h := d.host(host)
+	h.errors = true
+	h.notes = append(h.notes, dscMessage{Name: name, Type: typeName, Message: text, Level: "error"})
+}
+
+// result adds what came of one resource.
+func (d *DSC) result(r Result) {
+	name := r.Name
+	if r.Alias != "" {
+		name = r.Alias
+	}
+	i, ok := d.source.Instance(r.Play, r.Type, name)
+	if !ok {
+		i = DSCInstance{Type: r.Type, Name: name}
+	}
+	h := d.host(r.Host)
+	levels := map[string]string{"info": "information", "warning": "warning", "error": "error"}
+	for _, n := range r.Messages {
+		h.notes = append(h.notes, dscMessage{i.Name, i.Type, n.Text, levels[n.Level]})
+	}
+	if r.Check && !r.Certain {
+		text := "what is said of it may turn out otherwise"
+		if r.Because != "" {
+			text += ", because of " + r.Because
+		}
+		h.notes = append(h.notes, dscMessage{i.Name, i.Type, text, "information"})
+	}
+	h.restart = append(h.restart, r.Restart...)
+	switch {
+	case r.Status == Failed:
+		d.problem(r.Host, i.Type, i.Name, r.Error)
+		return
+	case r.Status == Skipped:
+		text := "skipped"
+		if reason := strings.TrimSpace(r.Message + " " + r.Because); reason != "" {
+			text += ": " + reason
+		}
+		h.notes = append(h.notes, dscMessage{i.Name, i.Type, text, "information"})
+		return
+	case i.Outputs:
+		h.output(r)
+		return
+	}
+	one := dscResult{Name: i.Name, Type: i.Type, Result: d.state(r, i)}
+	one.Metadata.DSC.Duration = isoDuration(r.Duration)
+	h.results = append(h.results, one)
+}
+
+// output takes the outputs out of the state of the instance that stands for them.
+func (h *dscHost) output(r Result) {
+	var state struct {
+		Output map[string]any `json:"output"`
+	}
+	if r.State != nil && json.Unmarshal(cmpRaw(r.State.After, r.State.Before), &state) == nil {
+		h.outputs = state.Output
+	}
+}
+
+// cmpRaw is the first document that is there, or null.
+func cmpRaw(documents ...json.RawMessage) json.RawMessage {
+	for _, doc := range documents {
+		if len(doc) > 0 {
+			return doc
+		}
+	}
+	return json.RawMessage("null")
+}
+
+// state is how a resource was found and left, as set or test tell it.
+func (d *DSC) state(r Result, i DSCInstance) any {
+	var before, after json.RawMessage
+	if r.State != nil {
+		before, after = r.State.Before, r.State.After
+	}
+	var changed []string
+	for _, c := range r.Changes {
+		property, _, _ := strings.Cut(c.Property, ".")
+		if !slices.Contains(changed, property) {
+			changed = append(changed, property)
+		}
+	}
+	slices.Sort(changed)
+	if r.Check {
+		if changed == nil {
+			changed = []string{}
+		}
+		return dscTest{cmpRaw(i.Desired), cmpRaw(before), r.Status == Stable, changed}
+	}
+	if r.Status == Stable {
+		return dscSet{cmpRaw(before), cmpRaw(after, before), nil}
+	}
+	return dscSet{cmpRaw(before), cmpRaw(after), changed}
+}
+
+// line writes the line of a host that is done, and forgets the host.
+func (d *DSC) line(host string) {
+	h := d.host(host)
+	delete(d.hosts, host)
+	l := dscLine{Results: list(h.results), Messages: list(h.notes), Errors: h.errors}
+	if d.several {
+		l.Host = host
+	}
+	l.Metadata.DSC = dscRun{
+		Operation: "set", Execution: "actual", Start: rfc3339(h.began), End: rfc3339(d.at),
+		Duration: isoDuration(d.at.Sub(h.began)), Restart: h.restart,
+	}
+	if d.check {
+		l.Metadata.DSC.Operation = "test"
+	}
+	outputs := map[string]any{}
+	for name, value := range d.source.Outputs() {
+		outputs[name] = value
+	}
+	for name, value := range h.outputs {
+		outputs[name] = value
+	}
+	if len(outputs) > 0 && !d.check {
+		l.Outputs = outputs
+	}
+	d.out.write(append(encode(l), '\n'))
+}
+
+func rfc3339(t time.Time) string { return t.UTC().Format(timeLayout) }
+
+// isoDuration is a duration in the form of ISO 8601: PT1.5S.
+func isoDuration(t time.Duration) string {
+	return "PT" + strconv.FormatFloat(max(0, t).Round(time.Microsecond).Seconds(), 'f', -1, 64) + "S"
+}

@@ -1,0 +1,75 @@
+package events
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// restarts are what has to be restarted, and on which hosts, in the order in which
+// that was first told.
+type restarts struct {
+	what  []string
+	hosts map[string][]string
+}
+
+// maxKindsOfRestart bounds what is remembered of a run: hosts can say what they like.
+const maxKindsOfRestart = 200
+
+func (s *restarts) add(r Result) {
+	for _, one := range r.Restart {
+		what := restartText(one)
+		known := s.hosts[what]
+		switch {
+		case known == nil && len(s.what) == maxKindsOfRestart:
+			continue
+		case known == nil:
+			s.what = append(s.what, what)
+		case slices.Contains(known[max(0, len(known)-1):], r.Host): // results of one host come together mostly
+			continue
+		}
+		if s.hosts == nil {
+			s.hosts = map[string][]string{}
+		}
+		s.hosts[what] = append(known, r.Host)
+	}
+}
+
+// restartText is an object in the form of DSC's _restartRequired in a few words. What
+// differs from host to host, names of computers and numbers of processes, is left out.
+func restartText(object json.RawMessage) string {
+	var known struct {
+		Service string
+		System  string
+		Process struct{ Name string }
+	}
+	err := json.Unmarshal(object, &known)
+	switch {
+	case err != nil:
+	case known.Service != "":
+		return "service " + shorten(known.Service, 60)
+	case known.Process.Name != "":
+		return "process " + shorten(known.Process.Name, 60)
+	case known.System != "":
+		return "the system"
+	}
+	return shorten(string(object), 60)
+}
+
+// restart says in the recap what has to be restarted.
+func (t *Text) restart(p *page) {
+	for _, what := range t.restarts.what {
+		hosts := t.restarts.hosts[what]
+		slices.Sort(hosts)
+		hosts = slices.Compact(hosts)
+		p.print(yellow, "restart required: ", what)
+		if len(hosts) == 1 {
+			p.print(plain, " on ", hosts[0])
+			p.newline()
+			continue
+		}
+		p.print(plain, fmt.Sprintf(" on %d hosts", len(hosts)))
+		p.newline()
+		t.names(p, hosts)
+	}
+}

@@ -1,0 +1,55 @@
+package graph
+
+import (
+	"encoding/xml"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzDrawings has names and reasons of all sorts: the picture stays XML, DOT keeps
+// them in their strings, and no terminal obeys anything.
+func FuzzDrawings(f *testing.F) {
+	f.Add("file#/a", "owner", uint64(1))
+	f.Add("exec#\"]\n}; <script>&amp;\x1b[31m\\", "a\"b\x00\u202e", uint64(2))
+	f.Add(strings.Repeat("é", 500), "\xff\ufffe", uint64(3))
+	f.Fuzz(func(t *testing.T, name, why string, seed uint64) {
+		vertices, edges := random(rand.New(rand.NewPCG(seed, 3)), true)
+		for i := range vertices {
+			vertices[i].Ref += name
+		}
+		for i := range edges {
+			edges[i].Why = why
+		}
+		g, err := New(vertices, edges)
+		require.NoError(t, err)
+		d := &Drawing{Graph: g, Title: name, Parallel: 4}
+		svg := d.SVG()
+		boxes := 0
+		for decoder := xml.NewDecoder(strings.NewReader(svg)); ; {
+			token, err := decoder.Token()
+			if err == io.EOF {
+				break
+			}
+			require.NoError(t, err, svg)
+			if e, ok := token.(xml.StartElement); ok {
+				require.Contains(t, "svg title style defs marker path text g rect", e.Name.Local)
+				if e.Name.Local == "rect" {
+					boxes++
+				}
+			}
+		}
+		require.Equal(t, len(vertices), boxes)
+		dot := d.DOT()
+		for line := range strings.Lines(dot) {
+			quotes := strings.Count(strings.NewReplacer(`\\`, "", `\"`, "").Replace(line), `"`)
+			require.Zero(t, quotes%2, line)
+		}
+		for _, text := range []string{svg, dot, d.Text(), d.Why(0)} {
+			require.False(t, strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r == '\u202e' }), "%q", text)
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/printable"
+)
+
+// A Drawing is a graph with what stands above it.
+type Drawing struct {
+	*Graph
+	Title    string
+	InOrder  bool // the resources run in the order written, one after the other
+	Parallel int  // resources at once
+}
+
+// heading says how the resources run.
+func (d *Drawing) heading() string {
+	count := fmt.Sprintf("%d resources", len(d.Vertices))
+	if len(d.Vertices) == 1 {
+		count = "1 resource"
+	}
+	if d.InOrder {
+		return fmt.Sprintf("%s: %s, in the order written", d.Title, count)
+	}
+	levels := 0
+	for _, level := range d.Level {
+		levels = max(levels, level+1)
+	}
+	return fmt.Sprintf("%s: %s as a graph of depth %d, %d at once", d.Title, count, levels, max(1, d.Parallel))
+}
+
+// before gives, by vertex, the edges that lead to it.
+func (g *Graph) before() [][]Edge {
+	all := make([][]Edge, len(g.Vertices))
+	for _, e := range g.Edges {
+		all[e.To] = append(all[e.To], e)
+	}
+	return all
+}
+
+// Text tells of the graph level by level. Resources of one level do not depend on
+// each other.
+func (d *Drawing) Text() string {
+	var b strings.Builder
+	b.WriteString(printable.Line(d.heading()) + "\n")
+	before := d.before()
+	rank := d.ranks()
+	order := slices.Clone(d.Order)
+	if !d.InOrder {
+		slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(d.Level[x], d.Level[y]) })
+	}
+	last := -1
+	for _, i := range order {
+		if !d.InOrder && d.Level[i] != last {
+			last = d.Level[i]
+			fmt.Fprintf(&b, "\n%d\n", last+1)
+		}
+		fmt.Fprintf(&b, "  %s%s\n", d.name(i), d.place(i))
+		slices.SortFunc(before[i], func(x, y Edge) int { return cmp.Compare(rank[x.From], rank[y.From]) })
+		for _, e := range before[i] {
+			fmt.Fprintf(&b, "    %s %s (%s)\n", e.verb(), d.name(e.From), printable.Line(e.Reason()))
+		}
+	}
+	b.WriteString(d.dropped(d.Dropped))
+	return b.String()
+}
+
+// ranks gives the place of each vertex in the order.
+func (g *Graph) ranks() []int {
+	rank := make([]int, len(g.Vertices))
+	for place, i := range g.Order {
+		rank[i] = place
+	}
+	return rank
+}
+
+func (g *Graph) name(i int) string { return printable.Line(g.Vertices[i].Ref) }
+
+// place says which manifest a vertex is of, if that is not the play itself.
+func (g *Graph) place(i int) string {
+	if w := g.Vertices[i].Within; w >= 0 {
+		return ", within " + g.name(w)
+	}
+	return ""
+}
+
+// verb is how the later end of an edge stands to the earlier one.
+func (e *Edge) verb() string {
+	switch e.Kind {
+	case Subscribe:
+		return "after and refreshed by"
+	case Receive:
+		return "receives from"
+	case Turn:
+		return "not together with"
+	}
+	return "after"
+}
+
+func (g *Graph) dropped(edges []Edge) string {
+	if len(edges) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nleft out, because it would close a circle:\n")
+	for _, e := range edges {
+		fmt.Fprintf(&b, "  %s after %s (%s)\n", g.name(e.To), g.name(e.From), printable.Line(e.Reason()))
+	}
+	return b.String()
+}
+
+// Find gives the vertices called so: by type#name or type#alias.
+func (g *Graph) Find(ref string) []int {
+	var all []int
+	for i := range g.Vertices {
+		if v := &g.Vertices[i]; v.Ref == ref || v.Name == ref {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// Why tells of all edges of one vertex, and where they are written.
+func (d *Drawing) Why(i int) string {
+	var b strings.Builder
+	b.WriteString(d.name(i) + d.place(i))
+	if at := d.Vertices[i].At; at != nil {
+		b.WriteString(", " + printable.Line(at.Pos()))
+	}
+	b.WriteByte('\n')
+	none := true
+	for _, e := range d.Edges {
+		switch i {
+		case e.To:
+			fmt.Fprintf(&b, "  %s %s (%s)\n", e.verb(), d.name(e.From), e.source())
+		case e.From:
+			fmt.Fprintf(&b, "  %s %s (%s)\n", e.mirrored(), d.name(e.To), e.source())
+		default:
+			continue
+		}
+		none = false
+	}
+	if none {
+		b.WriteString("  depends on nothing, and nothing on it\n")
+	}
+	var left []Edge
+	for _, e := range d.Dropped {
+		if e.From == i || e.To == i {
+			left = append(left, e)
+		}
+	}
+	b.WriteString(d.dropped(left))
+	return b.String()
+}
+
+// mirrored is how the earlier end of an edge stands to the later one.
+func (e *Edge) mirrored() string {
+	switch e.Kind {
+	case Subscribe:
+		return "before, and refreshes"
+	case Receive:
+		return "sends to"
+	case Turn:
+		return "not together with"
+	}
+	return "before"
+}
+
+// source is the reason, and where it is written.
+func (e *Edge) source() string {
+	if e.At == nil {
+		return printable.Line(e.Reason())
+	}
+	return printable.Line(e.Reason() + ", " + e.At.Pos())
+}

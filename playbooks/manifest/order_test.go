@@ -1,0 +1,186 @@
+package manifest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+)
+
+// resourcesOf puts resources below a play; the first line of them is line 3.
+func resourcesOf(play, lines string) string { return play + "\nccm: {resources: [\n" + lines + "]}\n" }
+
+const (
+	byGraph = "strategy: graph"
+	byLine  = "strategy: linear"
+	anOwner = "owner: root, group: root, mode: '0644'"
+)
+
+var wrongOrders = []struct{ name, manifest, want string }{
+	{"parallel above", byGraph + "\nparallel: 65\n" + some, "site.yaml:2:11: parallel 65 is outside 1-64"},
+	{"parallel below", byGraph + "\nparallel: 0\n" + some, "site.yaml:2:11: parallel 0 is outside 1-64"},
+	{"parallel is text", byGraph + "\nparallel: many\n" + some, "site.yaml:2:11: parallel must be an integer, not the text \"many\""},
+	{"parallel without a graph", "parallel: 4\n" + some, "site.yaml:1:11: parallel has no meaning for resources that run in the order written\n  hint: write strategy: graph as well"},
+	{"before leads back", resourcesOf(byLine, "exec: [a: {}],\nexec: [b: {before: [exec#a]}]"),
+		"site.yaml:4:21: exec#a stands earlier, at line 3\n  hint: resources run in the order written: write require: [exec#a] here, move this one up, or write strategy: graph at the play"},
+	{"notify leads back", resourcesOf(byLine, "exec: [a: {refreshonly: true}],\nexec: [b: {notify: [exec#a]}]"),
+		"site.yaml:4:21: exec#a stands earlier, at line 3\n  hint: resources run in the order written: write subscribe: [exec#a] here, move this one up, or write strategy: graph at the play"},
+	{"before nothing", resourcesOf(byLine, "exec: [ab: {before: [exec#ac]}]"), "site.yaml:3:22: no resource is called exec#ac\n  hint: did you mean exec#ab?"},
+	{"before itself", resourcesOf(byLine, "exec: [a: {before: [exec#a]}]"), "site.yaml:3:21: exec#a refers to itself"},
+	{"notify what has no refresh", resourcesOf(byLine, "exec: [a: {notify: [file#/b]}],\nfile: [/b: {"+anOwner+"}]"),
+		"site.yaml:3:21: type file has no refresh, so it cannot be notified\n  hint: use before for the order"},
+	{"no reference", resourcesOf(byGraph, "exec: [a: {before: [x]}]"), "site.yaml:3:21: \"x\" names no resource\n  hint: write type#name, as in file#/etc/motd"},
+	{"unknown type", resourcesOf(byGraph, "exec: [a: {require: [flie#x]}]"), "site.yaml:3:22: unknown resource type \"flie\"\n  hint: did you mean file?"},
+	{"not a list", resourcesOf(byGraph, "exec: [a: {before: exec#b}, b: {}]"), "site.yaml:3:20: before must be a list, not the text \"exec#b\"\n  hint: write a list: - exec#b"},
+	{"itself in a graph", resourcesOf(byGraph, "exec: [a: {require: [exec#a]}]"), "site.yaml:3:22: exec#a refers to itself"},
+	{"a circle", resourcesOf(byGraph, "exec: [a: {require: [exec#b]}],\nexec: [b: {notify: [exec#c]}],\nexec: [c: {refreshonly: true, before: [exec#b]}]"),
+		"site.yaml:4:21: these resources wait for each other: exec#b → exec#c (notify, site.yaml:4:21) → exec#b (before, site.yaml:5:40)\n  hint: remove one of these"},
+	{"a circle over what is received", resourcesOf(byGraph, "exec: [a: {require: [file#/b]}],\nfile: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}]"),
+		"site.yaml:4:29: these resources wait for each other: exec#a → file#/b (recv, site.yaml:4:29) → exec#a (require, site.yaml:3:22)\n  hint: remove one of these"},
+	{"retry", resourcesOf(byLine, "exec: [a: {retry: 1001}, b: {retry: -1}, c: {retry: x}]"),
+		"site.yaml:3:19: retry 1001 is outside 0-1000\nsite.yaml:3:37: retry -1 is outside 0-1000\nsite.yaml:3:53: retry must be an integer, not the text \"x\""},
+	{"delay without retry", resourcesOf(byLine, "exec: [a: {delay: 1s}]"), "site.yaml:3:19: delay is the time between tries, and there is no retry\n  hint: write retry as well"},
+	{"delay", resourcesOf(byLine, "exec: [a: {retry: 1, delay: soon}, b: {retry: 1, delay: -1}, c: {retry: 1, delay: 31d}]"),
+		"site.yaml:3:29: delay: \"soon\" is no duration\nsite.yaml:3:57: delay: -1 is outside 0s-30d\nsite.yaml:3:83: delay: 31d is outside 0s-30d"},
+	{"timeout of a type without one", resourcesOf(byLine, "file: [/a: {timeout: [1], "+anOwner+"}]"), "site.yaml:3:22: timeout must be a single value, not a list"},
+	{"limit", resourcesOf(byLine, "exec: [a: {limit: 0}, b: {limit: .nan}, c: {limit: often}]"),
+		"site.yaml:3:19: limit 0 is not above 0 and at most 1000000\n  hint: write how many tries there may be per second: limit: 0.5\n" +
+			"site.yaml:3:34: limit .nan is not above 0 and at most 1000000\n  hint: write how many tries there may be per second: limit: 0.5\n" +
+			"site.yaml:3:52: limit must be a number, not the text \"often\""},
+	{"sema", resourcesOf(byLine, "exec: [a: {sema: ['1', 'a:0', 'a b', db, 'db:2', null]}, b: {sema: db}]"),
+		"site.yaml:3:19: \"1\" names no semaphore" + semaHint + "\nsite.yaml:3:24: \"a:0\" names no semaphore" + semaHint +
+			"\nsite.yaml:3:31: \"a b\" names no semaphore" + semaHint + "\nsite.yaml:3:42: the semaphore db is named twice" +
+			"\nsite.yaml:3:50: \"null\" names no semaphore" + semaHint + "\nsite.yaml:3:68: sema must be a list, not the text \"db\"\n  hint: write a list: - db"},
+	{"switches", resourcesOf(byLine, "exec: [a: {hidden: x}, b: {autoedge: 1}]"),
+		"site.yaml:3:20: hidden must be true or false, not the text \"x\"\nsite.yaml:3:38: autoedge must be true or false, not the number 1"},
+	{"recv is no map", resourcesOf(byLine, "exec: [a: {recv: stdout}]"), "site.yaml:3:18: recv must be a map, not the text \"stdout\"\n  hint: write recv: {content: exec#token.stdout}"},
+	{"recv of what is no property", resourcesOf(byLine, "exec: [a: {}],\nfile: [/b: {recv: {contnt: exec#a.stdout}, "+anOwner+"}]"),
+		"site.yaml:4:20: type file has no property \"contnt\"\n  hint: did you mean content?"},
+	{"both given and received", resourcesOf(byLine, "exec: [a: {}],\nfile: [/b: {content: x, recv: {contents: exec#a.stdout}, "+anOwner+"}]"),
+		"site.yaml:4:32: content is both given and received\n  hint: keep one of them"},
+	{"the name", resourcesOf(byLine, "exec: [a: {}],\nfile: [/b: {recv: {name: exec#a.stdout}, "+anOwner+"}]"), "site.yaml:4:20: the name of a resource cannot be received"},
+	{"a file of the play", resourcesOf(byLine, "exec: [a: {}],\nfile: [/b: {recv: {source: exec#a.stdout}, "+anOwner+"}]"),
+		"site.yaml:4:20: source names a file of the play, which is read before any host has sent something\n  hint: receive what the file holds: content"},
+	{"no value", resourcesOf(byLine, "exec: [a.b: {}],\nfile: [/b: {recv: {content: exec#a.b}, "+anOwner+"}]"),
+		"site.yaml:4:29: \"exec#a.b\" names no value of a resource\n  hint: write exec#NAME.stdout; it has " + execValues},
+	{"no reference at all", resourcesOf(byLine, "file: [/b: {recv: {content: stdout}, "+anOwner+"}]"),
+		"site.yaml:3:29: \"stdout\" names no value of a resource\n  hint: write type#name.key, as in exec#token.stdout"},
+	{"received from nowhere", resourcesOf(byLine, "file: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}]"), "site.yaml:3:29: no resource is called exec#a"},
+	{"received from a later one", resourcesOf(byLine, "file: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}],\nexec: [a: {}]"),
+		"site.yaml:3:29: exec#a stands later, at line 4\n  hint: resources run in the order written: move it up"},
+	{"received from a hidden one", resourcesOf(byLine, "exec: [a: {hidden: true}],\nfile: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}]"),
+		"site.yaml:4:29: exec#a is hidden, so that it sends no stdout\n  hint: remove hidden there"},
+	{"received from null", resourcesOf(byLine, "file: [/b: {recv: {content: }, "+anOwner+"}]"), "site.yaml:3:20: content is received from nowhere\n  hint: write PROPERTY: type#name.key"},
+	{"another host", resourcesOf(byLine, "file: [/b: {recv: {content: {host: db1}}, "+anOwner+"}],\nfile: [/c: {recv: {content: {from: exec#a.stdout, hots: x}}, "+anOwner+"}]"),
+		"site.yaml:3:29: from is missing\n  hint: write {host: NAME, from: type#name.key}\n" +
+			"site.yaml:4:29: host is missing\n  hint: write {host: NAME, from: type#name.key}\nsite.yaml:4:51: unknown key \"hots\" (did you mean \"host\"?)"},
+	{"a host that is computed", resourcesOf(byLine, "file: [/b: {recv: {content: {host: '{{ Facts.x }}', from: exec#a.stdout}}, "+anOwner+"}]"),
+		"site.yaml:3:36: host cannot be an expression\n  hint: write it as it is: no fact may lead a value to another host"},
+	{"export", resourcesOf(byLine, "exec: [a: {export: [stdot, stdout, stdout]}]"),
+		"site.yaml:3:21: type exec has no value \"stdot\"\n  hint: it has " + execValues + "\nsite.yaml:3:36: stdout is exported twice"},
+	{"what is wrong besides what is received", resourcesOf(byLine, "exec: [a: {}],\nfile: [/b: {recv: {content: exec#a.stdout}, owner: root, group: root}]"),
+		"site.yaml:4:8: mode cannot be empty"},
+	{"recv of a manifest", resourcesOf(byLine, "exec: [a: {}],\napply: [x.yaml: {recv: {data: exec#a.stdout}, retry: 3}]"),
+		"site.yaml:4:9: x.yaml: there is no such manifest\nsite.yaml:4:25: a resource that applies a manifest receives nothing\n  hint: write it at the resources of that manifest\n" +
+			"site.yaml:4:47: retry has no meaning for a resource that applies a manifest\n  hint: write it at the resources of that manifest"},
+}
+
+const (
+	semaHint   = "\n  hint: write a word of letters, digits, _, ., / and -, and perhaps how many hosts may hold it: database:2"
+	execValues = "stdout, stdout_trimmed, stderr, output, exit_code, state"
+)
+
+func TestWrongOrders(t *testing.T) {
+	for _, c := range wrongOrders {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := parse(c.manifest)
+			require.EqualError(t, err, c.want)
+		})
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"5": 5 * time.Second, "0": 0, "1.5": 1500 * time.Millisecond, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "250ms": 250 * time.Millisecond,
+	} {
+		got, err := parseSeconds(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	for text, want := range map[string]string{
+		"": `"" is no duration`, "x": `"x" is no duration`, "-1s": "-1s is outside 0s-30d", "1e300": `"1e300" is no duration`, "NaN": `"NaN" is no duration`, "31d": "31d is outside 0s-30d",
+	} {
+		_, err := parseSeconds(text)
+		require.EqualError(t, err, want, text)
+	}
+}
+
+func FuzzSeconds(f *testing.F) {
+	for _, text := range []string{"5", "1.5s", "1d", "-1", "1e9", "inf", "0x1p4", "9999999999h"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := parseSeconds(text)
+		if err != nil {
+			return
+		}
+		require.GreaterOrEqual(t, d, time.Duration(0))
+		require.LessOrEqual(t, d, maxDuration)
+		again, err := parseSeconds(d.String())
+		require.NoError(t, err)
+		require.Equal(t, d, again)
+	})
+}
+
+// The name of what is received from ends where a resource is called so, even if a
+// value follows earlier or later.
+func TestSplitSent(t *testing.T) {
+	for _, c := range []struct{ text, exists, ref, key string }{
+		{"exec#token.stdout_trimmed", "exec#token", "exec#token", "stdout_trimmed"},
+		{"exec#token.stdout", "exec#token", "exec#token", "stdout"},
+		{"exec#a.stdout.stdout", "exec#a.stdout", "exec#a.stdout", "stdout"},
+		{"file#/etc/x.conf.state.port", "file#/etc/x.conf", "file#/etc/x.conf", "state.port"},
+		{"file#/etc/x.state.state.port", "file#/etc/x", "file#/etc/x", "state.state.port"},
+		{"file#/etc/x.state.state.port", "", "file#/etc/x.state", "state.port"},
+		{"exec#echo a.b.stdout", "", "exec#echo a.b", "stdout"},
+	} {
+		n := &yamlpos.Node{File: "site.yaml", Line: 1, Column: 1, Text: c.text}
+		ref, key, err := SplitSent(n, builtin.Types(), func(ref string) bool { return ref == c.exists })
+		require.NoError(t, err, c.text)
+		require.Equal(t, [2]string{c.ref, c.key}, [2]string{ref, key}, c.text)
+	}
+}
+
+func FuzzSplitSent(f *testing.F) {
+	f.Add("exec#token.stdout", "exec#token")
+	f.Add("file#a.state.b", "")
+	f.Fuzz(func(t *testing.T, text, exists string) {
+		n := &yamlpos.Node{File: "site.yaml", Text: text}
+		ref, key, err := SplitSent(n, builtin.Types(), func(ref string) bool { return ref == exists })
+		if err == nil {
+			require.Equal(t, text, ref+"."+key)
+			_, _, err = ParseReference(&yamlpos.Node{Text: ref})
+			require.NoError(t, err)
+		}
+	})
+}
+
+// What the including play says of the order counts before references are checked.
+func TestStrategyOfIncluded(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"inner.yaml": "ccm: {resources: [exec: [a: {require: [exec#b]}, b: {}]]}\n",
+		"site.yaml":  "strategy: graph\nparallel: 3\ninclude: inner.yaml\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	plays, err := Load([]string{filepath.Join(dir, "site.yaml")}, builtin.Types())
+	require.NoError(t, err)
+	require.True(t, plays[0].Graph())
+	require.Equal(t, 3, plays[0].Parallel)
+}

@@ -1,0 +1,76 @@
+package playbooks
+
+import (
+	"sync"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+)
+
+// Bounds of the YAML that one session has the controller read.
+const (
+	maxParses     = 10_000
+	maxParseBytes = 32 << 20 // of all documents together
+	maxParsedJSON = 64 << 20 // bytes of all answers together: aliases make much of little
+	maxParsesOpen = 256      // whose answers are not sent yet
+	maxParseError = 2 << 10  // bytes of what is wrong with one
+)
+
+// parses is the YAML of a host that the controller reads for it.
+type parses struct {
+	asked int
+	bytes int
+	json  int // bytes
+
+	mu    sync.Mutex
+	ready []*modules.Message // answers that are not sent yet; all of them are sent together
+}
+
+// parse reads a YAML document of the host. What is wrong with it is an answer: only a
+// host that breaks a bound has failed.
+func (a *answers) parse(p *modules.Parse) error {
+	s := &a.parses
+	switch {
+	case p.ID <= 0:
+		return breach("the host asks for a YAML document to be read, number %d", p.ID)
+	case s.asked == maxParses:
+		return breach("the host asks for more than %d YAML documents to be read", maxParses)
+	case len(p.Text) > modules.MaxParse:
+		return breach("the host sends a YAML document of %d bytes, more than %d", len(p.Text), modules.MaxParse)
+	case s.bytes+len(p.Text) > maxParseBytes:
+		return breach("the host sends more than %d MiB of YAML documents", maxParseBytes>>20)
+	}
+	s.asked, s.bytes = s.asked+1, s.bytes+len(p.Text)
+	answer := &modules.Parsed{ID: p.ID}
+	text, err := catalog.JSONOfYAML("", []byte(p.Text))
+	if s.json += len(text); s.json > maxParsedJSON {
+		return breach("the host sends YAML documents that come to more than %d MiB as JSON", maxParsedJSON>>20)
+	}
+	if answer.JSON = text; err != nil {
+		answer.Error = clipped(err.Error(), maxParseError)
+	}
+	return a.answerParse(&modules.Message{Parsed: answer})
+}
+
+// answerParse has an answer sent. Those that come while the sender is busy share its
+// attention, so that a host that asks for many at once asks no faster than it may.
+func (a *answers) answerParse(m *modules.Message) error {
+	s := &a.parses
+	s.mu.Lock()
+	s.ready = append(s.ready, m)
+	waiting := len(s.ready)
+	s.mu.Unlock()
+	switch {
+	case waiting > maxParsesOpen:
+		return breach("the host asks faster than it takes answers")
+	case waiting > 1: // somebody has been told to send them
+		return nil
+	}
+	return a.queue(func() error {
+		s.mu.Lock()
+		all := s.ready
+		s.ready = nil
+		s.mu.Unlock()
+		return a.conn.Send(all...)
+	})
+}

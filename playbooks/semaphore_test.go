@@ -1,0 +1,178 @@
+package playbooks
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseClaims(t *testing.T) {
+	for _, c := range []struct {
+		specs []string
+		want  []claim
+		err   string
+	}{
+		{nil, nil, ""},
+		{[]string{"db"}, []claim{{"db", 1}}, ""},
+		{[]string{"web:3", "db"}, []claim{{"db", 1}, {"web", 3}}, ""},
+		{[]string{"db:5", "db:2"}, []claim{{"db", 2}}, ""},
+		{[]string{"db:0"}, nil, `semaphore "db:0": how many hosts may hold it at once is a number from 1 to 1000000`},
+		{[]string{"db:"}, nil, `semaphore "db:": how many hosts may hold it at once is a number from 1 to 1000000`},
+		{[]string{"db:x"}, nil, `semaphore "db:x": how many hosts may hold it at once is a number from 1 to 1000000`},
+		{[]string{"db:1000001"}, nil, `semaphore "db:1000001": how many hosts may hold it at once is a number from 1 to 1000000`},
+		{[]string{":2"}, nil, `semaphore ":2" has no name`},
+	} {
+		got, err := parseClaims(c.specs)
+		if c.err != "" {
+			require.EqualError(t, err, c.err)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	}
+}
+
+func FuzzParseClaims(f *testing.F) {
+	for _, spec := range []string{"db", "db:2", ":", "a:b:c", "x:-1", "x:999999999999999999999"} {
+		f.Add(spec, "other:2")
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		claims, err := parseClaims([]string{a, b})
+		if err != nil {
+			return
+		}
+		var again []string
+		for _, c := range claims {
+			require.NotEmpty(t, c.name)
+			require.True(t, c.most >= 1 && c.most <= maxHolders)
+			again = append(again, fmt.Sprintf("%s:%d", c.name, c.most))
+		}
+		same, err := parseClaims(again)
+		require.NoError(t, err)
+		require.Equal(t, claims, same)
+	})
+}
+
+func claims(t *testing.T, specs ...string) []claim {
+	list, err := parseClaims(specs)
+	require.NoError(t, err)
+	return list
+}
+
+func holds(turns ...*turn) (all []bool) {
+	for _, one := range turns {
+		select {
+		case <-one.granted:
+			all = append(all, true)
+		default:
+			all = append(all, false)
+		}
+	}
+	return all
+}
+
+func TestSemaphoreOrder(t *testing.T) {
+	var s semaphores
+	two := claims(t, "db:2")
+	a, b, c, d, e := s.ask(two), s.ask(two), s.ask(two), s.ask(two), s.ask(two)
+	require.Equal(t, []bool{true, true, false, false, false}, holds(a, b, c, d, e))
+	c.giveBack() // while it waits
+	b.giveBack()
+	require.Equal(t, []bool{true, true, false}, holds(a, d, e))
+	b.giveBack() // twice is once
+	require.Equal(t, []bool{false}, holds(e))
+	a.giveBack()
+	require.Equal(t, []bool{true}, holds(e))
+	d.giveBack()
+	e.giveBack()
+	require.Empty(t, s.byName, "what nobody holds is forgotten")
+}
+
+// TestSemaphoreSizes has turns that do not agree how many may hold it: each is right
+// for the time that it does.
+func TestSemaphoreSizes(t *testing.T) {
+	var s semaphores
+	one := s.ask(claims(t, "db"))
+	three := s.ask(claims(t, "db:3"))
+	require.Equal(t, []bool{true, false}, holds(one, three))
+	one.giveBack()
+	more, alone := s.ask(claims(t, "db:3")), s.ask(claims(t, "db:1"))
+	last := s.ask(claims(t, "db:3"))
+	require.Equal(t, []bool{true, true, false, false}, holds(three, more, alone, last), "nobody overtakes")
+	three.giveBack()
+	more.giveBack()
+	require.Equal(t, []bool{true, false}, holds(alone, last))
+	alone.giveBack()
+	require.Equal(t, []bool{true}, holds(last))
+}
+
+// TestSemaphoresOfMany is a law: whoever asks for whatever, never do more hold a
+// semaphore than it lets in, and all come to their end.
+func TestSemaphoresOfMany(t *testing.T) {
+	for seed := range uint64(50) {
+		synctest.Test(t, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 0))
+			sizes := map[string]int{}
+			var names []string
+			for i := range 1 + rnd.IntN(5) {
+				name := fmt.Sprintf("s%d", i)
+				names, sizes[name] = append(names, name), 1+rnd.IntN(3)
+			}
+			var s semaphores
+			var mu sync.Mutex
+			inside := map[string]int{}
+			finished, killed := 0, 0
+			enter := func(list []claim, n int) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, c := range list {
+					inside[c.name] += n
+					require.LessOrEqual(t, inside[c.name], c.most, c.name)
+				}
+			}
+			var hosts sync.WaitGroup
+			const n = 40
+			for range n {
+				var specs []string
+				for range 1 + rnd.IntN(3) {
+					name := names[rnd.IntN(len(names))]
+					specs = append(specs, fmt.Sprintf("%s:%d", name, sizes[name]))
+				}
+				list, err := parseClaims(specs)
+				require.NoError(t, err)
+				begin, work, dies := time.Duration(rnd.IntN(1000)), time.Duration(rnd.IntN(100)), rnd.IntN(4) == 0
+				patience := time.Duration(rnd.IntN(500))
+				hosts.Go(func() {
+					time.Sleep(begin)
+					one := s.ask(list)
+					defer one.giveBack()
+					var died <-chan time.Time
+					if dies {
+						died = time.After(patience)
+					}
+					select {
+					case <-one.granted:
+						enter(list, 1)
+						time.Sleep(work)
+						enter(list, -1)
+						mu.Lock()
+						finished++
+						mu.Unlock()
+					case <-died:
+						mu.Lock()
+						killed++
+						mu.Unlock()
+					}
+				})
+			}
+			hosts.Wait() // a deadlock would fail the test
+			require.Equal(t, n, finished+killed)
+			require.Empty(t, s.byName)
+		})
+	}
+}

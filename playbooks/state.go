@@ -1,0 +1,113 @@
+package playbooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// Bounds of what a host may say of how a resource is.
+const (
+	maxState      = 256 << 10 // bytes of each of its parts
+	maxAnswer     = modules.MaxFromHost
+	maxStateDepth = 100
+	maxRestarts   = 64
+	maxRestart    = 1 << 10 // bytes of one
+	maxTries      = 1_000_000
+)
+
+// checkState holds against their bounds what a result says of the state of a resource
+// and of the way there. query says that the state is an answer, which may be longer.
+func checkState(r *modules.Result, query bool) error {
+	switch r.ErrorKind {
+	case "", modules.ErrorUnknown, modules.ErrorForbidden, modules.ErrorFailed:
+	default:
+		return breach("the host reports the kind of error %.64q", r.ErrorKind)
+	}
+	if r.Tries < 0 || r.Tries > maxTries {
+		return breach("the host reports %d tries", r.Tries)
+	}
+	s := r.State
+	if s == nil {
+		return nil
+	}
+	most := maxState
+	if query {
+		most = maxAnswer
+	}
+	if len(s.Before) > most || len(s.After) > most {
+		return breach("the host reports a state of more than %d KiB", most>>10)
+	}
+	for _, what := range s.Restart {
+		if len(what) > most {
+			return breach("the host reports a thing to restart of more than %d KiB", most>>10)
+		}
+	}
+	return nil
+}
+
+// depth is how deep JSON is nested.
+func depth(text json.RawMessage) int {
+	deepest, now, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			now++
+			deepest = max(deepest, now)
+		case c == '}', c == ']':
+			now--
+		}
+	}
+	return deepest
+}
+
+// tellState puts the state that a host reports into an event. What is too much for
+// those who read it is left out, with a note.
+func tellState(e *events.Result, s *modules.State) {
+	if s == nil {
+		return
+	}
+	leaveOut := func(what string) {
+		e.Messages = append(e.Messages, events.Note{Level: "warning", Text: what})
+	}
+	switch {
+	case s.Before == nil && s.After == nil:
+	case max(depth(s.Before), depth(s.After)) > maxStateDepth:
+		leaveOut(fmt.Sprintf("its state is left out: it is nested more than %d levels deep", maxStateDepth))
+	default:
+		e.State = &events.ResourceState{Before: wellFormed(s.Before), After: wellFormed(s.After)}
+	}
+	for _, what := range s.Restart {
+		if len(e.Restart) == maxRestarts || len(what) > maxRestart || depth(what) > maxStateDepth {
+			leaveOut("what else it says has to be restarted is left out: it is too much")
+			break
+		}
+		e.Restart = append(e.Restart, wellFormed(what))
+	}
+}
+
+// wellFormed is JSON whose texts are UTF-8: encoding/json takes others too.
+func wellFormed(text json.RawMessage) json.RawMessage {
+	if utf8.Valid(text) {
+		return text
+	}
+	return bytes.ToValidUTF8(text, []byte("\ufffd"))
+}
+
+// clipped cuts a text to at most n bytes, not within a character.
+func clipped(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "")
+}

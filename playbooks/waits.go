@@ -1,0 +1,98 @@
+package playbooks
+
+import (
+	"sync"
+	"time"
+)
+
+// waits are those of one host for others, during one catalog. While it waits and
+// holds no semaphore itself, its time stands still: what takes long is then another
+// host, which has a limit of its own. One that holds a semaphore has all its time
+// counted, or it could keep others waiting for as long as it likes.
+type waits struct {
+	mu    sync.Mutex
+	asked int       // questions without an answer
+	held  int       // turns that it has
+	since time.Time // when its time began to stand still; zero while it runs
+	total time.Duration
+	woke  time.Time // when its time last went on
+}
+
+// note adds to what is asked and what is held.
+func (w *waits) note(asked, held int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked += asked
+	w.held += held
+	idle := w.asked > 0 && w.held == 0
+	switch now := time.Now(); {
+	case idle && w.since.IsZero():
+		w.since = now
+	case !idle && !w.since.IsZero():
+		w.total += now.Sub(w.since)
+		w.woke, w.since = now, time.Time{}
+	}
+}
+
+// idle gives how long its time has stood still so far, whether it does now, and when
+// it last went on.
+func (w *waits) idle() (total time.Duration, now bool, woke time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	total = w.total
+	if now = !w.since.IsZero(); now {
+		total += time.Since(w.since)
+	}
+	return total, now, w.woke
+}
+
+// hostTime is what a host has left of its time for a play: see [Deadlines]. The zero
+// value is any time.
+type hostTime struct{ limit, left time.Duration }
+
+func (h hostTime) late() *deadlineError { return &deadlineError{what: "the host", limit: h.limit} }
+
+// A hostWatch notices that this is over.
+type hostWatch struct {
+	left  time.Duration
+	began time.Time
+	idle  time.Duration // that had passed by then
+	timer *time.Timer   // nil if it never is
+	waits *waits
+}
+
+func watchHost(h hostTime, w *waits) *hostWatch {
+	if h.limit == 0 {
+		return &hostWatch{}
+	}
+	idle, _, _ := w.idle()
+	return &hostWatch{left: h.left, began: time.Now(), idle: idle, timer: time.NewTimer(h.left), waits: w}
+}
+
+// fired is ready when the time may be over.
+func (h *hostWatch) fired() <-chan time.Time {
+	if h.timer == nil {
+		return nil
+	}
+	return h.timer.C
+}
+
+// over reports whether the time is over. If not, it is counted on.
+func (h *hostWatch) over() bool {
+	idle, now, _ := h.waits.idle()
+	left := h.left - (time.Since(h.began) - (idle - h.idle))
+	if left <= 0 && !now {
+		return true
+	}
+	h.timer.Reset(max(left, idleLook))
+	return false
+}
+
+func (h *hostWatch) stop() {
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+}
+
+// idleLook is how often a waiting host whose time is nearly over is looked at.
+const idleLook = time.Second
