@@ -83,9 +83,10 @@ func (f *fleet) push(args ...string) run {
 
 // An event is a line of --output json.
 type event struct {
-	Event, Play, Host, Type, Name, Status, Error, Phase, State string
-	Check, Refreshed, Certain                                  bool
-	Hosts                                                      json.RawMessage
+	Event, Play, Host, Type, Name, Status, Error, Phase string
+	Check, Refreshed, Certain                           bool
+	State                                               any // of a host a string, of a resource an object
+	Hosts                                               json.RawMessage
 }
 
 // events reads JSON Lines, of which nothing else may be on stdout.
@@ -209,7 +210,7 @@ func TestFleetPartlyBroken(t *testing.T) {
 	all := r.events(t)
 	states := map[string]string{}
 	for _, e := range only(all, "host_done") {
-		states[e.Host] = e.State
+		states[e.Host] = e.State.(string)
 	}
 	require.Equal(t, map[string]string{"h001": "ok", "h002": "failed", "h003": "unreachable", "h250": "unreachable"}, states)
 	for _, e := range only(all, "unreachable") {

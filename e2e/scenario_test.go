@@ -142,6 +142,7 @@ forget() { p=$(rpm -qa 'e2e-*'); [ -z "$p" ] || rpm -e $p >/dev/null 2>&1; }
 		s.awaits(s.host, "systemctl is-active multi-user.target")
 		write(t, s.path("root.yaml"), s.tool("inventory"))
 		require.NoError(t, os.CopyFS(s.dir, os.DirFS("testdata/scenarios")))
+		require.NoError(t, os.CopyFS(filepath.Join(s.dir, "resources"), os.DirFS("testdata/foreign/resources")))
 		s.sh(s.host, s.setup)
 		t.Cleanup(func() { s.sh(s.host, s.functions+resetStage+"rm -rf /opt/e2e; "+s.restore) })
 	}
