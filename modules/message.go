@@ -127,6 +127,8 @@ type Receive struct {
 	// asked with a [Need].
 	From int    `json:"from"`
 	Key  string `json:"key,omitempty"` // of the value; dots lead into it: "state.port"
+	// Sender is who sends it, if From is -1, for people: "exec#token of db1".
+	Sender string `json:"sender,omitempty"`
 }
 
 // A Scope is the entries of a nested manifest: so many right before its own

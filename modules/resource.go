@@ -86,6 +86,14 @@ type Verifier interface {
 	Verify(ctx context.Context, h Host, p Plan) error
 }
 
+// Discreet is a type that hands what its resources are given to programs, and may have
+// to refuse the places where other users could see it: arguments and the environment.
+type Discreet interface {
+	// Discreet says that the resource is sensitive. It is called before all other calls
+	// on a host, and on the controller before Prepare where that is known.
+	Discreet()
+}
+
 // Refresher is a type that reacts when a resource it subscribes to has changed.
 // Only such types accept `subscribe`.
 type Refresher interface {
@@ -213,6 +221,10 @@ type PropertyError struct {
 	Path string // the property, with dots and indexes below it: "environment[2]"; "" is the resource itself
 	Msg  string // lower case, values quoted with %q
 	Hint string // what to write instead; may be empty
+	// Unknown is a member of the property at Path that may not be there, if the error
+	// is about that, and Known are those that may.
+	Unknown string
+	Known   []string
 }
 
 func (e *PropertyError) Error() string {

@@ -49,8 +49,14 @@ type Querier interface {
 	Query(ctx context.Context, h Host, query string) (json.RawMessage, error)
 }
 
+// Stater is a type whose resources tell their state, by [Reporter].State, so that others
+// can receive it and its members.
+type Stater interface {
+	TellsState()
+}
+
 // Sender is a type with values that other resources can receive, such as what a
-// command printed. Of a type without it the members of its state can be received.
+// command printed. What can be received of a [Stater] is its state.
 type Sender interface {
 	// Sends names the values.
 	Sends() []string

@@ -118,7 +118,8 @@ func (a *answers) missing() int {
 // A refusedError is why the host program will not work on a catalog.
 type refusedError struct {
 	phase, reason string
-	locked        bool // by another run
+	locked        bool // by a run
+	own           bool // which is this one, under another name of the host
 }
 
 func (e refusedError) Error() string { return e.reason }
@@ -143,7 +144,7 @@ func (a *answers) take(ctx context.Context, m *modules.Message) (done bool, err 
 	case m.Want != nil:
 		return false, a.want(ctx, m.Want.SHA256)
 	case m.Refused != nil:
-		return false, refused(m.Refused)
+		return false, refused(m.Refused, a.compiled.Catalog.Lock)
 	case m.Parse != nil:
 		return false, a.parse(m.Parse)
 	case m.Turn != nil:
@@ -156,10 +157,13 @@ func (a *answers) take(ctx context.Context, m *modules.Message) (done bool, err 
 	return false, breach("the host sent a message that only the controller sends")
 }
 
-func refused(r *modules.Refused) error {
+// refused is the error of a host that wants no catalog. lock is what was asked for.
+func refused(r *modules.Refused, lock *modules.Lock) error {
 	switch r.Phase {
 	case "lock", "protocol", "facts":
-		return refusedError{r.Phase, r.Error, r.Locked && r.Phase == "lock"}
+		locked := r.Locked && r.Phase == "lock"
+		// The id of a run is in no other text; it decides only about the hint.
+		return refusedError{r.Phase, r.Error, locked, locked && lock != nil && strings.Contains(r.Error, "run "+lock.Run+",")}
 	}
 	return breach("the host refuses the catalog in the phase %.64q", r.Phase)
 }

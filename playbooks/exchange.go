@@ -346,7 +346,7 @@ func (e *export) give(imp catalog.Import) (received, error) {
 	case e.foretold && (e.status == modules.Changed || !e.certain || !has):
 		got.unknown = true
 	case !has:
-		return got, fmt.Errorf("%s has sent no %s: it did nothing now, and nothing is remembered of an earlier run", what, imp.Key)
+		return got, fmt.Errorf("%s has sent no %s: it did nothing now, and nothing is remembered of an earlier run; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way", what, imp.Key)
 	default:
 		got.value = value
 	}

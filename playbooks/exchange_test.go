@@ -107,7 +107,7 @@ func TestGiven(t *testing.T) {
 		}, none("exec#token of app1 was skipped, so there is no stdout")},
 		{"nothing to send", func(m *market, c *catalog.Compiled) {
 			m.trade(m.plays[0], "app1", c).told(&modules.Result{Status: modules.Stable}, &c.Catalog)
-		}, none("exec#token of app1 has sent no stdout: it did nothing now, and nothing is remembered of an earlier run")},
+		}, none("exec#token of app1 has sent no stdout: it did nothing now, and nothing is remembered of an earlier run; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way")},
 		{"too large", func(m *market, c *catalog.Compiled) {
 			m.trade(m.plays[0], "app1", c).told(sentResult(0, `"`+strings.Repeat("x", maxValue)+`"`), &c.Catalog)
 		}, none("stdout of exec#token of app1 is too large: it has 65538 bytes, and 64 KiB are allowed")},

@@ -40,12 +40,12 @@ func decodeFacts(raw json.RawMessage) (tree map[string]any, partial []string, er
 		}
 		tree[name] = value
 	}
-	size := 0
+	size, copied := 0, 0
 	for _, file := range report.Custom {
 		if size += len(file.Text); size > maxCustom {
 			return nil, nil, fmt.Errorf("the host's facts files have more than %d KiB together", maxCustom>>10)
 		}
-		more, err := customFacts(file)
+		more, err := customFacts(file, &copied)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -54,9 +54,14 @@ func decodeFacts(raw json.RawMessage) (tree map[string]any, partial []string, er
 	return tree, report.Partial, nil
 }
 
-// customFacts reads a facts file of the host. JSON is YAML.
-func customFacts(file facts.CustomFile) (map[string]any, error) {
-	docs, err := yamlpos.Parse(file.Path, []byte(file.Text))
+// maxCustomCopied bounds the values that aliases and merge keys of all facts files of a
+// host copy.
+const maxCustomCopied = 100_000
+
+// customFacts reads a facts file of the host. JSON is YAML. What it copies is added to
+// copied.
+func customFacts(file facts.CustomFile, copied *int) (map[string]any, error) {
+	docs, err := yamlpos.Parse(file.Path, []byte(file.Text), yamlpos.MaxCopies(maxCustomCopied-*copied, copied))
 	if err != nil {
 		return nil, fmt.Errorf("a facts file of the host: %w", err)
 	}

@@ -9,6 +9,9 @@ import (
 )
 
 // reports are what hosts say about themselves.
+// copying copies 10,000 values.
+var copying = "a: &a [" + strings.Repeat("x,", 9999) + "]\\nb: *a"
+
 var reports = []struct {
 	name, report string
 	want         map[string]any
@@ -24,6 +27,8 @@ var reports = []struct {
 	{"too deep", `{"facts":{"n":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}}`, nil, `fact "n": is nested too deep`},
 	{"custom facts that are no map", `{"custom":[{"path":"/f","text":"[1]"}]}`, nil, "/f:1:1: a facts file is a map"},
 	{"custom facts that are no YAML", `{"custom":[{"path":"/f","text":"a: *b"}]}`, nil, "a facts file of the host: /f:1:4: no anchor &b stands before *b\n  hint: quote a text that begins with *"},
+	{"custom facts that copy", `{"custom":[` + strings.TrimSuffix(strings.Repeat(`{"path":"/f","text":"`+copying+`"},`, 11), ",") + `]}`, nil,
+		"a facts file of the host: /f:2:4: aliases and merge keys copy too many values\n  hint: an alias (*name) and a merge key (<<) count as often as they are used"},
 }
 
 func TestDecodeFacts(t *testing.T) {

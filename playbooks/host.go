@@ -445,7 +445,9 @@ func failure(play, host string, err error) events.Event {
 	switch {
 	case errors.As(err, &pe):
 		phase, rest = pe.phase, pe.rest
-		if refused, _ := errors.AsType[refusedError](err); refused.locked {
+		if refused, _ := errors.AsType[refusedError](err); refused.own {
+			hint = "another host of this inventory is the same machine and user, and this run is at work there: keep one of the names, or leave one out with --limit"
+		} else if refused.locked {
 			hint = "--lock-timeout 10m waits for the other run to end"
 		}
 	case he != nil && (he.Op == "become" || he.Op == "install"):

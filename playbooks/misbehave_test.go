@@ -43,6 +43,7 @@ func TestMisbehavingHosts(t *testing.T) {
 		{"large YAML", "protocol", "the host sends a YAML document of 262145 bytes, more than 262144"},
 		{"much YAML", "protocol", "the host "},
 		{"YAML that grows", "protocol", "the host sends YAML documents that come to more than 64 MiB as JSON"},
+		{"YAML that copies", "protocol", "the host sends YAML documents whose aliases and merge keys copy more than 1048576 values"},
 		{"YAML without a number", "protocol", "the host asks for a YAML document to be read, number 0"},
 		{"answer", "protocol", "the host sent a message that only the controller sends"},
 		{"large state", "protocol", "the host reports a state of more than 256 KiB"},

@@ -10,8 +10,9 @@ import (
 // Bounds of the YAML that one session has the controller read.
 const (
 	maxParses     = 10_000
-	maxParseBytes = 32 << 20 // of all documents together
+	maxParseBytes = 8 << 20  // of all documents together
 	maxParsedJSON = 64 << 20 // bytes of all answers together: aliases make much of little
+	maxCopied     = 1 << 20  // values that aliases and merge keys of all documents copy together
 	maxParsesOpen = 256      // whose answers are not sent yet
 	maxParseError = 2 << 10  // bytes of what is wrong with one
 )
@@ -20,7 +21,7 @@ const (
 type parses struct {
 	asked int
 	bytes int
-	json  int // bytes
+	work  catalog.YAMLWork
 
 	mu    sync.Mutex
 	ready []*modules.Message // answers that are not sent yet; all of them are sent together
@@ -42,8 +43,11 @@ func (a *answers) parse(p *modules.Parse) error {
 	}
 	s.asked, s.bytes = s.asked+1, s.bytes+len(p.Text)
 	answer := &modules.Parsed{ID: p.ID}
-	text, err := catalog.JSONOfYAML("", []byte(p.Text))
-	if s.json += len(text); s.json > maxParsedJSON {
+	text, err := s.work.JSONOfYAML("", []byte(p.Text))
+	switch {
+	case s.work.Copied > maxCopied:
+		return breach("the host sends YAML documents whose aliases and merge keys copy more than %d values", maxCopied)
+	case s.work.JSON > maxParsedJSON:
 		return breach("the host sends YAML documents that come to more than %d MiB as JSON", maxParsedJSON>>20)
 	}
 	if answer.JSON = text; err != nil {

@@ -334,6 +334,7 @@ func TestLock(t *testing.T) {
 	pid(t, home)
 
 	second := locking(plays)
+	second.Options.Run = "run2"
 	require.Equal(t, []string{"play one 1/1: web1", "web1 failed in lock", "web1 done: failed"}, second.run(t))
 	_, text := second.recorded.failure("web1")
 	require.Contains(t, text, "tester")
@@ -353,6 +354,31 @@ func TestLock(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(home, "go"), nil, 0o600))
 	require.NotContains(t, patient.run(t), "web1 failed in lock")
 	require.NoError(t, <-ended)
+}
+
+// TestLockOfThisRun has two names for one host: waiting for the run would be of no use,
+// since it is this one.
+func TestLockOfThisRun(t *testing.T) {
+	hosts := servers(t, "web1")
+	hosts["web2"] = hosts["web1"]
+	w := newWorld(t, hosts, `- name: one
+  ccm:
+    resources:
+      - exec:
+          - "touch first":
+              cwd: "{{ Data.home }}"
+- name: two
+  ccm:
+    resources:
+      - exec:
+          - "true": {}
+`)
+	w.Options.NoLock, w.Options.Forks = false, 1
+	require.Contains(t, w.run(t), "web2 failed in lock")
+	_, text := w.recorded.failure("web2")
+	require.Contains(t, text, "another run is at work on this host: tester, run run1, for ")
+	require.Contains(t, w.text.String(), "hint: another host of this inventory is the same machine and user, and this run is at work there: keep one of the names, or leave one out with --limit")
+	require.NotContains(t, w.text.String(), "--lock-timeout")
 }
 
 func TestFacts(t *testing.T) {

@@ -12,6 +12,9 @@ type converter struct {
 
 	keyText  string // the key whose value is converted
 	plainTag string // see [PlainTag]; "" is none
+
+	copied     *int // see [MaxCopies]; nil does not count
+	mostCopied int
 }
 
 // An anchor is what an alias stands for. Its node is nil while it is being
@@ -73,6 +76,18 @@ func (c *converter) within(at *Node, depth int) bool {
 	return !c.full
 }
 
+// copies counts values that are taken from elsewhere, and reports whether they may be.
+func (c *converter) copies(at *Node, values int) bool {
+	if c.copied == nil || c.full {
+		return !c.full
+	}
+	if *c.copied += values; *c.copied > c.mostCopied {
+		c.full = true
+		c.errs.Add(at.Errorf("an alias (*name) and a merge key (<<) count as often as they are used", "aliases and merge keys copy too many values"))
+	}
+	return !c.full
+}
+
 func (c *converter) alias(n *yaml.Node, depth int) (_ *Node, height int) {
 	at := c.at(n)
 	if c.full {
@@ -84,7 +99,7 @@ func (c *converter) alias(n *yaml.Node, depth int) (_ *Node, height int) {
 		return at, 0
 	}
 	c.nodes += a.size
-	if !c.within(at, depth+a.height) {
+	if !c.within(at, depth+a.height) || !c.copies(at, a.size) {
 		return at, 0
 	}
 	return a.node, a.height
@@ -130,6 +145,7 @@ func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
 			c.errs.Add(set.write(key, value))
 		case merge != nil:
 			c.errs.Add(key.Errorf("write <<: [*a, *b]", "key << is given twice, first at line %d", merge.Line))
+		case !c.copies(key, mergeable(value)):
 		default:
 			merge = key
 			c.errs.Add(set.merge(value))

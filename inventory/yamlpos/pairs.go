@@ -70,6 +70,15 @@ func (s *pairSet) merge(from *Node) error {
 	return notMergeable(from)
 }
 
+// mergeable is how many entries merge looks at.
+func mergeable(from *Node) int {
+	n := len(from.Pairs)
+	for _, item := range from.Items {
+		n += len(item.Pairs)
+	}
+	return n
+}
+
 func (s *pairSet) mergePair(p Pair) {
 	if s.find(p.Key.Text) >= 0 {
 		return

@@ -53,6 +53,12 @@ func PlainTag(tag string) ParseOption {
 	return func(c *converter) { c.plainTag = tag }
 }
 
+// MaxCopies bounds how many values aliases and merge keys may copy, and adds them to
+// copied: the work of reading a file that somebody else has written, beyond its length.
+func MaxCopies(most int, copied *int) ParseOption {
+	return func(c *converter) { c.copied, c.mostCopied = copied, *copied+most }
+}
+
 // decodeAll gives the documents in front of a syntax error, and that error.
 func decodeAll(data []byte) (documents []*yaml.Node, err error) {
 	// Malformed input has made yaml.v3 panic before (CVE-2022-28948).

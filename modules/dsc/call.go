@@ -36,7 +36,7 @@ func (in *instance) call(ctx context.Context, c call) (modules.Exit, error) {
 	if err := in.allowed(c); err != nil {
 		return modules.Exit{}, err
 	}
-	command, err := in.command(c)
+	command, err := in.command(ctx, c)
 	if err != nil {
 		return modules.Exit{}, err
 	}
@@ -46,18 +46,19 @@ func (in *instance) call(ctx context.Context, c call) (modules.Exit, error) {
 	}
 	exit, err := run(ctx, command)
 	if err != nil {
-		in.said(what, listen(in.found.run.Dialect, exit.Stderr.Text), false)
+		in.said(listen(in.found.run.Dialect, exit.Stderr.Text))
 		return exit, notRun(what, err)
 	}
 	heard := listen(in.found.run.Dialect, exit.Stderr.Text)
 	bad := exit.Code != 0 && !c.operation.Verdict || heard.fatal
-	in.said(what, heard, bad)
 	if c.operation.Verdict && exit.Code != 0 && !heard.fatal {
 		bad = exit.Stdout.Text == ""
 	}
-	switch {
-	case bad:
+	if bad {
 		return exit, in.meaning(what, exit.Code, heard)
+	}
+	in.said(heard)
+	switch {
 	case exit.Stdout.Dropped > 0:
 		return exit, failed("", "%s has printed more than %d MiB", what, maxState>>20)
 	case !utf8.ValidString(exit.Stdout.Text):
@@ -79,26 +80,32 @@ func (in *instance) allowed(c call) error {
 	case c.operation.Security == manifest.SecurityRestricted && root:
 		return failed("", "%s refuses to run as root", in.what(c))
 	}
-	return exposed(c.operation, in.what(c), c.properties)
+	_, err := in.exposed(c.operation, in.what(c), c.properties)
+	return err
 }
 
-// exposed reports a secret that an operation would take where others can see it.
-func exposed(o *manifest.Operation, what string, properties map[string]any) error {
-	path := firstSecret(properties, "properties")
-	if path == "" {
-		return nil
+// exposed reports a secret that an operation would take where others can see it, and the
+// path of that; "" if all properties are secret.
+func (d *DSC) exposed(o *manifest.Operation, what string, properties map[string]any) (path string, err error) {
+	path = firstSecret(properties, "properties")
+	secret := path + " is secure"
+	switch {
+	case path == "" && (!d.discreet || len(properties) == 0):
+		return "", nil
+	case path == "":
+		secret = "the resource is sensitive"
 	}
 	switch {
 	case o.Input == manifest.InputEnv:
-		return failed("", "%s is secure, and %s takes its input from the environment, where others could see it; only standard input will do", path, what)
+		return path, failed("", "%s, and %s takes its input from the environment, where others could see it; only standard input will do", secret, what)
 	case o.Input == manifest.InputArgs, o.Has(manifest.JSONInput):
-		return failed("", "%s is secure, and %s takes its input from its arguments, where others could see it; only standard input will do", path, what)
+		return path, failed("", "%s, and %s takes its input from its arguments, where others could see it; only standard input will do", secret, what)
 	}
-	return nil
+	return "", nil
 }
 
 // command prepares the program of a call.
-func (in *instance) command(c call) (modules.Command, error) {
+func (in *instance) command(ctx context.Context, c call) (modules.Command, error) {
 	timeout, err := in.timeout()
 	if err != nil {
 		return modules.Command{}, err
@@ -106,7 +113,7 @@ func (in *instance) command(c call) (modules.Command, error) {
 	f := in.found
 	command := modules.Command{
 		Dir: f.dir, Path: f.path, Timeout: timeout, MaxOutput: maxState,
-		Env: []string{"DSC_TRACE_LEVEL=" + traceLevel}, User: in.self(),
+		Env: []string{"DSC_TRACE_LEVEL=" + traceLevel}, User: in.self(ctx),
 	}
 	about := about{typ: f.as.Type, version: f.as.Version, path: f.file, content: string(f.as.Content), whatIf: c.whatIf}
 	if c.properties != nil && (c.operation.Input == manifest.InputStdin || c.operation.Has(manifest.JSONInput)) {
@@ -140,16 +147,16 @@ func (in *instance) command(c call) (modules.Command, error) {
 
 // self is the own user, whose HOME, USER and LOGNAME a program then has; "" if it is
 // in no directory of users.
-func (in *instance) self() string {
+func (in *instance) self(ctx context.Context) string {
 	id := strconv.Itoa(os.Geteuid())
-	if in.h.Accounts == nil || in.h.Accounts.UserName(context.Background(), os.Geteuid()) == id {
+	if in.h.Accounts == nil || in.h.Accounts.UserName(ctx, os.Geteuid()) == id {
 		return ""
 	}
 	return id
 }
 
 // said tells what a program had to say, each thing once.
-func (in *instance) said(what string, s spoken, failure bool) {
+func (in *instance) said(s spoken) {
 	tell := func(level, text string) {
 		text = in.secrets.text(text)
 		key := level + text
@@ -162,9 +169,6 @@ func (in *instance) said(what string, s spoken, failure bool) {
 	for _, n := range s.notes {
 		tell(n.level, n.text)
 	}
-	if failure && len(s.plain) <= 1 {
-		return // that line is in the error
-	}
 	for _, line := range s.plain {
 		tell(info, line)
 	}
@@ -172,20 +176,21 @@ func (in *instance) said(what string, s spoken, failure bool) {
 
 // warn tells of something that is not as it should be, once.
 func (in *instance) warn(format string, args ...any) {
-	in.said("", spoken{notes: []note{{warning, fmt.Sprintf(format, args...)}}}, false)
+	in.said(spoken{notes: []note{{warning, fmt.Sprintf(format, args...)}}})
 }
 
 // meaning is the error of an exit code: what the manifest says of it, or else what
-// the program said.
+// the program said; what of that is not in the error is told besides.
 func (in *instance) meaning(what string, code int, heard spoken) error {
-	evidence := heard.evidence()
+	evidence, rest := heard.evidence()
+	in.said(rest)
 	if code == 0 { // the first design has errors without one
 		return failed(in.secrets.text(evidence), "%s has reported an error", what)
 	}
 	if codes := in.found.run.ExitCodes; !usual(codes) {
 		if text, ok := codes[strconv.Itoa(code)]; ok {
 			if evidence != "" {
-				in.said(what, spoken{notes: []note{{failing, evidence}}}, false)
+				in.said(spoken{notes: []note{{failing, evidence}}})
 			}
 			return failed(in.secrets.text(text), "%s has failed with exit code %d", what, code)
 		}

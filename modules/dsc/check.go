@@ -12,6 +12,11 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/synthetic"
 )
 
+// Effect is the kind of what a program looks after: whatever it keeps, two of its calls
+// that change something would get into each other's way. Keys are the types of resources
+// in lower case, those of adapters for what they run.
+const Effect modules.EffectKind = "dsc"
+
 // A verdict is what a test comes to.
 type verdict struct {
 	ok     bool
@@ -55,7 +60,7 @@ func (in *instance) admit(v verdict) {
 		level = info
 	}
 	for _, quirk := range in.quirks {
-		in.said("", spoken{notes: []note{{level, quirk}}}, false)
+		in.said(spoken{notes: []note{{level, quirk}}})
 	}
 	in.quirks = nil
 }
@@ -214,14 +219,14 @@ func (in *instance) plan(ctx context.Context, v verdict) (modules.Plan, error) {
 	plan := modules.Plan{
 		Action:  string(in.how) + " " + in.found.as.Type,
 		Changes: in.changes(v),
-		Effects: []modules.Effect{modules.Anything},
+		Effects: []modules.Effect{modules.Anything, {Kind: Effect, Key: strings.ToLower(in.found.run.Type)}},
 		Steps:   in,
 	}
 	if in.how == actDelete {
 		plan.Action = "deleted " + in.found.as.Type
 	}
 	if in.found.own != nil {
-		return plan, nil
+		return plan, in.found.own.allowed(in)
 	}
 	if err := in.allowed(c); err != nil {
 		return modules.Plan{}, err

@@ -40,7 +40,8 @@ type DSC struct {
 	// Metadata goes to resources that take _metadata.
 	Metadata Values `json:"metadata,omitempty" wire:"only"`
 
-	session *session // of the type; nil if the instance was made without it
+	session  *session // of the type; nil if the instance was made without it
+	discreet bool     // nobody may see the properties
 }
 
 // A Candidate is a manifest of the play's folder resources/.
@@ -124,8 +125,14 @@ func (s *session) family(r modules.Registry, name string) (modules.Type, bool) {
 	}, true
 }
 
+// Discreet implements [modules.Discreet].
+func (d *DSC) Discreet() { d.discreet = true }
+
 // NeedsFull implements [modules.FullBuilder].
 func (d *DSC) NeedsFull() bool { return true }
+
+// TellsState implements [modules.Stater].
+func (d *DSC) TellsState() {}
 
 // Validate implements [modules.Resource].
 func (d *DSC) Validate() error {

@@ -52,7 +52,7 @@ func (d *DSC) open(ctx context.Context, h modules.Host) (*instance, error) {
 	if in.found, err = d.find(ctx, h); err != nil {
 		return nil, err
 	}
-	if err := in.usable(); err != nil {
+	if err := in.usable(ctx); err != nil {
 		return nil, err
 	}
 	if err := in.loadSchema(ctx); err != nil {
@@ -85,7 +85,7 @@ func (in *instance) evaluate(ctx context.Context) (holds bool, err error) {
 }
 
 // usable reports a resource that cannot be run by itself, or lacks something here.
-func (in *instance) usable() error {
+func (in *instance) usable(ctx context.Context) error {
 	f := in.found
 	for _, w := range f.as.Warnings {
 		in.warn("%s: %s", f.file, w)
@@ -107,7 +107,7 @@ func (in *instance) usable() error {
 		if needs.ResourceType != "executable" {
 			continue
 		}
-		if (answers{h: in.h, env: os.Getenv}).which(context.Background(), needs.Resource) == nil {
+		if (answers{h: in.h, env: os.Getenv}).which(ctx, needs.Resource) == nil {
 			return modules.Refuse("%s needs the program %s, which is not on the host", f.as.Type, needs.Resource)
 		}
 	}

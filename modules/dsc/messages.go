@@ -91,22 +91,24 @@ func structured(object map[string]any) (note, bool) {
 }
 
 // evidence is what a failed program had to say about it: its plain lines, or else
-// its errors.
-func (s spoken) evidence() string {
-	const most = 2 << 10 // bytes; all of it is among the messages
-	text := strings.Join(s.plain, "\n")
+// its errors. rest is what else it said; all of it, if that was too long.
+func (s spoken) evidence() (text string, rest spoken) {
+	const most = 2 << 10 // bytes
+	text, rest = strings.TrimSpace(strings.Join(s.plain, "\n")), spoken{notes: s.notes}
 	if text == "" {
 		var errs []string
+		rest.notes = nil
 		for _, n := range s.notes {
 			if n.level == failing {
 				errs = append(errs, n.text)
+			} else {
+				rest.notes = append(rest.notes, n)
 			}
 		}
-		text = strings.Join(errs, "; ")
+		text = strings.TrimSpace(strings.Join(errs, "; "))
 	}
-	text = strings.TrimSpace(text)
 	if len(text) > most {
-		text = "…" + strings.ToValidUTF8(text[len(text)-most:], "")
+		return "…" + strings.ToValidUTF8(text[len(text)-most:], ""), s
 	}
-	return text
+	return text, rest
 }

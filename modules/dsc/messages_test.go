@@ -1,6 +1,7 @@
 package dsc
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -42,12 +43,50 @@ func TestListen(t *testing.T) {
 }
 
 func TestEvidence(t *testing.T) {
-	require.Equal(t, "a\nb", listen(manifest.Current, "a\n{\"error\": \"c\"}\nb\n").evidence())
-	require.Equal(t, "c; d", listen(manifest.Current, "{\"error\": \"c\"}\n{\"info\": \"x\"}\n{\"error\": \"d\"}\n").evidence())
-	require.Empty(t, listen(manifest.Current, "").evidence())
-	long := listen(manifest.Current, strings.Repeat("ä", 5000)).evidence()
-	require.True(t, strings.HasPrefix(long, "…ä"))
-	require.Less(t, len(long), 2100)
+	long := strings.Repeat("ä", 5000)
+	cut := "…" + strings.Repeat("ä", 1024)
+	for _, test := range []struct {
+		stderr, want string
+		rest         spoken
+	}{
+		{"a\n{\"error\": \"c\"}\nb\n", "a\nb", spoken{notes: []note{{failing, "c"}}}},
+		{"{\"error\": \"c\"}\n{\"info\": \"x\"}\n{\"error\": \"d\"}\n", "c; d", spoken{notes: []note{{info, "x"}}}},
+		{"", "", spoken{}},
+		{long + "\n{\"info\": \"x\"}\n", cut, spoken{notes: []note{{info, "x"}}, plain: []string{long}}},
+	} {
+		text, rest := listen(manifest.Current, test.stderr).evidence()
+		require.Equal(t, test.want, text)
+		require.Equal(t, test.rest, rest)
+	}
+}
+
+// TestSaidOnce: what a failed program has said stands in the error or beside it.
+func TestSaidOnce(t *testing.T) {
+	needs(t, "python3")
+	says := func(lines ...string) string {
+		args := `"--ends", "3"`
+		for _, line := range lines {
+			text, err := json.Marshal(line)
+			require.NoError(t, err)
+			args += `, "--says", ` + string(text)
+		}
+		return thing("get", args, "") + "," + anySchema
+	}
+	for _, test := range []struct {
+		members, want string
+		said          []string
+	}{
+		{says("Traceback:", "  line 1", "KeyError"), "get of Test/Thing has failed with exit code 3: Traceback:\n  line 1\nKeyError", nil},
+		{says(`{"error": "it is full"}`, `{"warn": "careful"}`), "get of Test/Thing has failed with exit code 3: it is full", []string{"warning: careful"}},
+		{says(`{"error": "it is full"}`, "usage"), "get of Test/Thing has failed with exit code 3: usage", []string{"error: it is full"}},
+		{says("one", "two") + `, "exitCodes": {"3": "Not found"}`, "get of Test/Thing has failed with exit code 3: Not found", []string{"error: one\ntwo"}},
+	} {
+		b := newBench(t)
+		b.resource(test.members)
+		_, err := b.check(b.instance("Test/Thing", `{"file": "$ROOT/x"}`))
+		require.EqualError(t, err, test.want)
+		require.Equal(t, test.said, b.said)
+	}
 }
 
 func FuzzListen(f *testing.F) {

@@ -63,6 +63,14 @@ func (o *ownResource) test(ctx context.Context, in *instance) (verdict, error) {
 	return verdict{ok: len(differ) == 0, state: state, differ: differ}, nil
 }
 
+// allowed reports a command that would show others what nobody may see.
+func (o *ownResource) allowed(in *instance) error {
+	if o.set == nil || !in.discreet {
+		return nil
+	}
+	return failed("", "the resource is sensitive, and %s has what it is given among the arguments of a program, where others could see it; use a type that hands it to standard input", o.manifest.Type)
+}
+
 // echo gives back what it is given. It is always as it shall be.
 func echo() *ownResource {
 	return &ownResource{
@@ -235,7 +243,7 @@ func runCommand(ctx context.Context, in *instance) (map[string]any, error) {
 		text, _ := arg.(string)
 		argv = append(argv, text)
 	}
-	exit, err := in.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout, Path: safePath(in.h, os.Getenv), User: in.self()})
+	exit, err := in.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout, Path: safePath(in.h, os.Getenv), User: in.self(ctx)})
 	if err != nil {
 		return nil, notRun("the command", err)
 	}

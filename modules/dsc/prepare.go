@@ -138,17 +138,17 @@ func (d *DSC) checkAgainst(m *manifest.Manifest, memo memory) error {
 	var errs []error
 	for _, f := range s.Check(coerced) {
 		f = below(f)
-		errs = append(errs, modules.Errorf(f.Path, "%s", hidden.text(f.Error())))
+		wrong := modules.Errorf(f.Path, "%s", hidden.text(f.Error()))
+		if wrong.Unknown = f.Unknown; f.Unknown != "" {
+			wrong.Known = s.Known(f)
+		}
+		errs = append(errs, wrong)
 	}
 	return errors.Join(errs...)
 }
 
 // exposes reports a secret that the resource would take where others can see it.
 func (d *DSC) exposes(m *manifest.Manifest, wanted map[string]any) error {
-	path := firstSecret(wanted, "properties")
-	if path == "" {
-		return nil
-	}
 	for _, o := range []struct {
 		name string
 		*manifest.Operation
@@ -156,7 +156,7 @@ func (d *DSC) exposes(m *manifest.Manifest, wanted map[string]any) error {
 		if o.Operation == nil {
 			continue
 		}
-		if err := exposed(o.Operation, o.name+" of "+m.Type, wanted); err != nil {
+		if path, err := d.exposed(o.Operation, o.name+" of "+m.Type, wanted); err != nil {
 			return modules.Errorf(path, "%v", err)
 		}
 	}

@@ -65,7 +65,7 @@ func (in *instance) foretold(r reading) {
 	}
 	for _, line := range lines {
 		if text, ok := line.(string); ok {
-			in.said("", spoken{notes: []note{{info, text}}}, false)
+			in.said(spoken{notes: []note{{info, text}}})
 		}
 	}
 }

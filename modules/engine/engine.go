@@ -99,7 +99,7 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 	}
 	for i := range cat.Entries {
 		if entry := &cat.Entries[i]; !entry.Excluded && !entry.Hidden && entry.Scope == nil && len(entry.Receive) == 0 {
-			r.resources[i], r.errs[i] = e.Decode(entry)
+			r.resources[i], r.errs[i] = r.decode(i, entry)
 		}
 	}
 	if err := r.prefetch(ctx); err != nil {
@@ -118,6 +118,15 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 		}
 	}
 	return false, nil
+}
+
+// decode makes the resource of an entry, and tells it if nothing of it may be shown.
+func (r *run) decode(i int, entry *modules.Entry) (modules.Resource, error) {
+	res, err := r.Decode(entry)
+	if d, ok := res.(modules.Discreet); ok && r.secret(i) {
+		d.Discreet()
+	}
+	return res, err
 }
 
 // interrupted reports whether nothing more shall be started. What is only skipped,

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,7 @@ func (r *run) receive(ctx context.Context, i int, w *witness) (unknown string, e
 	properties := entry.Properties
 	for _, from := range entry.Receive {
 		value, known := given.Values[from.Property]
-		sender := "another host"
+		sender := elsewhere(from)
 		if from.From >= 0 {
 			sender = r.cat.Entries[from.From].Ref()
 			r.traffic.secret[i] = r.traffic.secret[i] || r.traffic.secret[from.From] // it may have received it from another host
@@ -36,7 +37,7 @@ func (r *run) receive(ctx context.Context, i int, w *witness) (unknown string, e
 				}
 			}
 		} else if !known && !given.Unknown {
-			return "", modules.Refuse("%s was not sent by another host", from.Property)
+			return "", modules.Refuse("%s was not sent by %s", from.Property, sender)
 		}
 		if !known {
 			unknown += ", " + from.Property + " from " + sender
@@ -53,7 +54,7 @@ func (r *run) receive(ctx context.Context, i int, w *witness) (unknown string, e
 	r.results[i].properties = properties
 	received := *entry
 	received.Properties = properties
-	r.resources[i], err = r.Decode(&received)
+	r.resources[i], err = r.decode(i, &received)
 	return "", r.misfits(i, properties, err)
 }
 
@@ -65,7 +66,7 @@ func (r *run) given(ctx context.Context, i int) (given *modules.Given, err error
 		return &modules.Given{}, nil
 	}
 	if r.Need == nil {
-		return nil, modules.Refuse("%s comes from another host, which only a controller can ask", receive[at].Property)
+		return nil, modules.Refuse("%s comes from %s, which only a controller can ask", receive[at].Property, elsewhere(receive[at]))
 	}
 	r.aside(ctx, i, func() { given, err = r.Need(ctx, i) })
 	switch {
@@ -74,11 +75,14 @@ func (r *run) given(ctx context.Context, i int) (given *modules.Given, err error
 	case given.Error != "":
 		return nil, modules.Refuse("%s", given.Error)
 	case given.Unknown && !r.checked(i):
-		return nil, modules.Refuse("%s was not sent by another host", receive[at].Property)
+		return nil, modules.Refuse("%s was not sent by %s", receive[at].Property, elsewhere(receive[at]))
 	}
 	r.traffic.secret[i] = r.traffic.secret[i] || given.Sensitive
 	return given, r.begins(i)
 }
+
+// elsewhere names the sender of a value on another host.
+func elsewhere(from modules.Receive) string { return cmp.Or(from.Sender, "another host") }
 
 // with is a JSON object with a value at a path in it.
 func with(object json.RawMessage, path []string, value json.RawMessage) (json.RawMessage, error) {
@@ -111,7 +115,7 @@ func (r *run) misfits(i int, properties json.RawMessage, err error) error {
 	mismatch, ofType := errors.AsType[*json.UnmarshalTypeError](err)
 	problems := modules.PropertyErrors(err)
 	for _, from := range r.cat.Entries[i].Receive {
-		source := "another host has sent"
+		source := elsewhere(from) + " has sent"
 		if from.From >= 0 {
 			source = fmt.Sprintf("%s has sent as %s", r.cat.Entries[from.From].Ref(), from.Key)
 		}

@@ -119,7 +119,7 @@ func (r *run) value(i int, key string) (json.RawMessage, error) {
 	case out.changed && !r.checked(i):
 		return nil, errors.New("it has no such value, or one that is too long or no text")
 	default:
-		return nil, errors.New("it has never run here, or nobody received it then")
+		return nil, errors.New("it has never run here, or nobody received it then; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way")
 	}
 	for deeper {
 		var part string

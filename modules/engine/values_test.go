@@ -20,6 +20,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
+// letItRun is what to do where an earlier run has left nothing.
+const letItRun = "; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way"
+
 // A shelf is a Memory that is kept between runs.
 type shelf struct {
 	text  []byte
@@ -158,7 +161,7 @@ func TestReceive(t *testing.T) {
 
 		results = play(t, dir, cat, nil)
 		require.Equal(t, "stable failed", brief(results))
-		require.Equal(t, "exec#token has not sent stdout: it has never run here, or nobody received it then", results[1].Error)
+		require.Equal(t, "exec#token has not sent stdout: it has never run here, or nobody received it then"+letItRun, results[1].Error)
 
 		kept.broke = errors.New("it is another's")
 		results = play(t, dir, cat, remember)
@@ -207,7 +210,7 @@ func TestReceiveValues(t *testing.T) {
 		{"no text", []modules.Entry{command(`printf '\\377'`, ""), receiving(into, from("port", "stdout"))}, `exec#printf '\\377' has not sent stdout: it has no such value, or one that is too long or no text`},
 		{"excluded", []modules.Entry{with(say(nil), func(e *modules.Entry) { e.Excluded = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it was skipped`},
 		{"hidden", []modules.Entry{say(func(e *modules.Entry) { e.Hidden = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it was skipped`},
-		{"noop", []modules.Entry{say(func(e *modules.Entry) { e.Check = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it has never run here, or nobody received it then`},
+		{"noop", []modules.Entry{say(func(e *modules.Entry) { e.Check = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it has never run here, or nobody received it then` + letItRun},
 		{"another type", []modules.Entry{say(nil), receiving(into, from("fine", "stdout"))}, `fine cannot be the string that exec#say has sent as stdout`},
 		{"another type for a content", []modules.Entry{say(nil), receiving(file("$/x", ""), from("content", "exit_code"))}, `content cannot be the number that exec#say has sent as exit_code`},
 		{"not valid", []modules.Entry{command("printf bad", ""), receiving(into, from("into.a", "stdout"))}, `into.a: "bad" is bad; it is what exec#printf bad has sent as stdout`},
@@ -254,6 +257,8 @@ func TestReceiveFromOtherHosts(t *testing.T) {
 	cat := modules.Catalog{Entries: []modules.Entry{receiving(gaugeOf(`"fine":true`), modules.Receive{Property: "port", From: -1})}}
 	check := clone(cat)
 	check.Check = true
+	named := clone(check)
+	named.Entries[0].Receive = []modules.Receive{{Property: "port", From: -1, Key: "stdout", Sender: "exec#token of db1"}}
 	for _, test := range []struct {
 		name  string
 		cat   modules.Catalog
@@ -265,6 +270,7 @@ func TestReceiveFromOtherHosts(t *testing.T) {
 		{"a value in a check run", check, modules.Given{Values: map[string]json.RawMessage{"port": json.RawMessage("81")}}, nil, `stable {"in":[{"x":true}],"into":null,"port":81}`},
 		{"a secret", cat, modules.Given{Sensitive: true, Values: map[string]json.RawMessage{"port": json.RawMessage("81")}}, nil, `stable `},
 		{"nobody knows yet", check, modules.Given{Unknown: true}, nil, `changed? Would have received port from another host; known after apply`},
+		{"nobody knows yet, by name", named, modules.Given{Unknown: true}, nil, `changed? Would have received port from exec#token of db1; known after apply`},
 		{"nobody knows at all", cat, modules.Given{Unknown: true}, nil, `failed port was not sent by another host`},
 		{"nothing", cat, modules.Given{}, nil, `failed port was not sent by another host`},
 		{"an error", cat, modules.Given{Error: "web1 is unreachable"}, nil, `failed web1 is unreachable`},

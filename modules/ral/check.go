@@ -57,6 +57,9 @@ func (r *Ral) resolve(ctx context.Context, h modules.Host) (*provider, values, e
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := r.exposed(p.metadata); err != nil {
+		return nil, nil, err
+	}
 	want, err := p.wanted(r.Name, r.Properties)
 	if err != nil {
 		return nil, nil, p.refused(err)

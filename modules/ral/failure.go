@@ -62,19 +62,20 @@ func (p *provider) notRun(action string, err error) *failure {
 }
 
 // ended is about a provider that ended with another exit code than 0. It quotes the
-// last line of standard error; all of them are reported besides.
-func (p *provider) ended(action string, exit modules.Exit) *failure {
+// last line of standard error; rest are those before it.
+func (p *provider) ended(action string, exit modules.Exit) (f *failure, rest string) {
 	code := fmt.Sprintf("ended with exit code %d", exit.Code)
 	if signal := exit.Code - 128; signal > 0 && signal < 65 {
 		code += fmt.Sprintf(" (signal %d)", signal)
 	}
-	f := p.broken(action, "%s", code)
+	f = p.broken(action, "%s", code)
 	f.safe = f.text
 	said := strings.TrimSpace(exit.Stderr.Text)
+	last := strings.LastIndexByte(said, '\n') + 1
 	if said != "" {
-		f.text += ": " + strings.TrimSpace(said[strings.LastIndexByte(said, '\n')+1:])
+		f.text += ": " + strings.TrimSpace(said[last:])
 	}
-	return f
+	return f, said[:last]
 }
 
 // refused is about properties that a provider would not take. They may be secret.

@@ -56,8 +56,10 @@ func (v *survey) matching() []*provider {
 // known lists what there is instead of what was asked for.
 func (v *survey) known() string {
 	var names []string
+	lost := v.lost
 	if v.r.Play != nil {
 		names = append(names, v.r.Play.Others...)
+		lost = append(slices.Clone(v.r.Play.Lost), lost...)
 	}
 	for _, p := range v.all {
 		names = append(names, p.where())
@@ -66,8 +68,8 @@ func (v *survey) known() string {
 	if len(names) > 0 {
 		text = "; known: " + strings.Join(names, ", ")
 	}
-	if len(v.lost) > 0 {
-		text += "; ignored: " + strings.Join(v.lost, "; ")
+	if len(lost) > 0 {
+		text += "; ignored: " + strings.Join(lost, "; ")
 	}
 	return text
 }

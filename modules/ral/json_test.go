@@ -106,7 +106,7 @@ func TestAnswersToGet(t *testing.T) {
 		{"an error of another one", map[string]string{"get": `{"resources":[{"name":"m","error":{"message":"no","kind":"failed"}},{"name":"n","ensure":"present","a":"1"}]}`}, "", "stable"},
 
 		{"an exit code discards the answer", map[string]string{"get": there, "get.exit": "3", "get.err": "info: trying\ncannot open /x\n"}, "",
-			"failed: provider thing::canned: get ended with exit code 3: cannot open /x [failed]\n  info: trying\n  warning: cannot open /x"},
+			"failed: provider thing::canned: get ended with exit code 3: cannot open /x [failed]\n  info: trying"},
 		{"a signal", map[string]string{"get": there, "get.kill": "TERM"}, "", "failed: provider thing::canned: get ended with exit code 143 (signal 15) [failed]"},
 		{"nothing", map[string]string{"get": ""}, "", "failed: provider thing::canned: get printed what is no answer: it is empty [failed]"},
 		{"half", map[string]string{"get": `{"resources":[`}, "", "failed: provider thing::canned: get printed what is no answer: unexpected EOF [failed]"},

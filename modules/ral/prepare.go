@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -42,15 +43,68 @@ func (r *Ral) Prepare(_ context.Context, src modules.Source) error {
 	if len(p.Found) > 0 || len(p.Undescribed) > 0 {
 		p.Others = nil
 	}
+	errs := []error{known.err}
+	for _, b := range known.bad {
+		switch {
+		case r.mayMean(b):
+			errs = append(errs, b.err)
+		case (len(p.Found) == 0 || r.Provider == everyProvider) && len(p.Lost) < maxLost:
+			p.Lost = append(p.Lost, b.err.Error())
+		}
+	}
 	r.Play = p
-	return known.err
+	return errors.Join(errs...)
+}
+
+// maxLost bounds the metadata that a resource is told of though it cannot mean them.
+const maxLost = 10
+
+// mayMean reports whether a resource can mean a provider whose metadata cannot be read.
+func (r *Ral) mayMean(b badMetadata) bool {
+	of, name, qualified := strings.Cut(r.Provider, "::")
+	if !qualified {
+		of, name = r.TypeName, r.Provider
+	}
+	switch {
+	case r.Provider == everyProvider: // which is only asked about
+		return false
+	case of != "" && len(b.types) > 0 && !slices.Contains(b.types, of):
+		return false
+	case name == "" || slices.Contains(b.names, name):
+		return true
+	}
+	return of == "" && slices.Contains(b.types, name) // one word may be either
 }
 
 // contents are the providers in a folder resources/. They are read once, and change
 // no more.
 type contents struct {
 	offers []offer
-	err    error
+	bad    []badMetadata
+	err    error // of the folder itself
+}
+
+// badMetadata cannot be used. Of which provider they are tell the words in them, and the
+// name of their file.
+type badMetadata struct {
+	types, names []string
+	err          error
+}
+
+func (b badMetadata) Error() string { return b.err.Error() }
+
+// valuesOf gives what stands behind a key in a text that need not be YAML.
+func valuesOf(key, text string) []string {
+	const around = "\"' \t\r-"
+	var all []string
+	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("\n,{}", c) }) {
+		if k, value, ok := strings.Cut(part, ":"); ok && strings.Trim(k, around) == key {
+			if value = strings.Trim(value, around); value != "" {
+				all = append(all, value)
+			}
+		}
+	}
+	return all
 }
 
 // An offer is a provider of the play.
@@ -72,8 +126,8 @@ func readFolder(folder fs.FS, yaml func([]byte) (json.RawMessage, error)) *conte
 				continue
 			}
 			o, err := readOffer(folder, path.Join(dir, f.Name()), yaml)
-			if err != nil {
-				errs = append(errs, err)
+			if bad, ok := errors.AsType[badMetadata](err); ok {
+				c.bad = append(c.bad, bad)
 				continue
 			}
 			c.offers = append(c.offers, o)
@@ -85,8 +139,12 @@ func readFolder(folder fs.FS, yaml func([]byte) (json.RawMessage, error)) *conte
 
 func readOffer(folder fs.FS, file string, yaml func([]byte) (json.RawMessage, error)) (offer, error) {
 	stem := strings.TrimSuffix(file, suffix)
+	var text []byte
 	wrong := func(err error) (offer, error) {
-		return offer{}, modules.Errorf("", "resources/%s: %v", stem+metaSuffix, err)
+		return offer{}, badMetadata{
+			types: valuesOf("type", string(text)), names: append(valuesOf("name", string(text)), path.Base(stem)),
+			err: modules.Errorf("", "resources/%s: %v", stem+metaSuffix, err),
+		}
 	}
 	text, err := fs.ReadFile(folder, stem+metaSuffix)
 	switch {

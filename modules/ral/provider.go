@@ -47,12 +47,15 @@ func (p *provider) call(ctx context.Context, h modules.Host, start starter, acti
 	c := command(ctx, h, append([]string{p.file}, args...))
 	c.Timeout, c.Stdin = p.limit, stdin
 	exit, err := start(ctx, c)
+	if err == nil && exit.Code != 0 {
+		var failed *failure
+		failed, exit.Stderr.Text = p.ended(action, exit)
+		log(h.Report, exit.Stderr)
+		return "", failed
+	}
 	log(h.Report, exit.Stderr)
 	if err != nil {
 		return "", p.notRun(action, interpreter(h.Files, p.file, err))
-	}
-	if exit.Code != 0 {
-		return "", p.ended(action, exit)
 	}
 	if exit.Stdout.Dropped > 0 {
 		return "", p.broken(action, "printed more than %d MiB", maxAnswer>>20)

@@ -78,6 +78,9 @@ func (p *provider) list(ctx context.Context, h modules.Host) (json.RawMessage, e
 // asks for.
 func (r *Ral) providers(ctx context.Context, h modules.Host) (json.RawMessage, error) {
 	v := r.survey(h)
+	if r.Play != nil {
+		v.lost = slices.Clone(r.Play.Lost)
+	}
 	if err := v.ofPlay(ctx); err != nil {
 		return nil, err
 	}

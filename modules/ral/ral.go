@@ -14,16 +14,17 @@ import (
 
 // A Ral is one resource of a provider.
 type Ral struct {
-	Name       string         `json:"name" required:"true" doc:"what the provider calls the resource"`
-	TypeName   string         `json:"type,omitempty" doc:"libral's type, such as service; may be left out where the provider says it"`
-	Provider   string         `json:"provider,omitempty" doc:"name of the provider, or type::name; may be left out where only one is suitable"`
-	Properties map[string]any `json:"properties,omitempty" doc:"the attributes that shall hold"`
-	Timeout    string         `json:"timeout,omitempty" default:"10m" doc:"how long one call of the provider may take, such as 30s or 5m; then it is killed with all that it has started; 0 is any time"`
-	Verify     *bool          `json:"verify,omitempty" doc:"whether the provider is asked again after it has changed something; false believes what it says; default: true"`
-	Play       *play          `json:"play,omitempty" wire:"only"`
+	Name       string `json:"name" required:"true" doc:"what the provider calls the resource"`
+	TypeName   string `json:"type,omitempty" doc:"libral's type, such as service; may be left out where the provider says it"`
+	Provider   string `json:"provider,omitempty" doc:"name of the provider, or type::name; may be left out where only one is suitable"`
+	Properties Values `json:"properties,omitempty" doc:"the attributes that shall hold"`
+	Timeout    string `json:"timeout,omitempty" default:"10m" doc:"how long one call of the provider may take, such as 30s or 5m; then it is killed with all that it has started; 0 is any time"`
+	Verify     *bool  `json:"verify,omitempty" doc:"whether the provider is asked again after it has changed something; false believes what it says; default: true"`
+	Play       *play  `json:"play,omitempty" wire:"only"`
 
-	session *session // of the type; nil if the resource was made without it
-	done    *ending  // what Apply has left for the next Check
+	session  *session // of the type; nil if the resource was made without it
+	done     *ending  // what Apply has left for the next Check
+	discreet bool     // nobody may see the properties
 }
 
 // play is what the controller has found out about the providers that the play brings
@@ -32,6 +33,7 @@ type play struct {
 	Found       []found  `json:"found,omitempty"`       // those that match, with metadata beside them
 	Undescribed []string `json:"undescribed,omitempty"` // those that have to be asked what they are
 	Others      []string `json:"others,omitempty"`      // full names of the rest, if none matches
+	Lost        []string `json:"lost,omitempty"`        // why others cannot be used, if none is found
 }
 
 // A found provider has metadata that are known.
@@ -51,8 +53,22 @@ func Type() modules.Type {
 	}
 }
 
+// Discreet implements [modules.Discreet].
+func (r *Ral) Discreet() { r.discreet = true }
+
+// exposed reports a provider that would get secrets where others can see them.
+func (r *Ral) exposed(m *metadata) error {
+	if !r.discreet || m.Invoke != invokeSimple || len(r.Properties) == 0 {
+		return nil
+	}
+	return modules.Refuse("the resource is sensitive, and provider %s takes what it is given as arguments, where others could see it; only one with invoke: json takes it on standard input", m.full())
+}
+
 // NeedsFull implements [modules.FullBuilder].
 func (r *Ral) NeedsFull() bool { return true }
+
+// TellsState implements [modules.Stater].
+func (r *Ral) TellsState() {}
 
 // Names as they may stand in manifests and metadata.
 var (
@@ -113,6 +129,9 @@ func (r *Ral) validateWanted() error {
 	var first error
 	for _, f := range r.Play.Found {
 		_, err := f.wanted(r.Name, r.Properties)
+		if err == nil {
+			err = r.exposed(&f.metadata)
+		}
 		if err == nil {
 			return nil
 		}

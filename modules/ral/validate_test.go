@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -83,17 +84,48 @@ func TestHostHoldsToMetadata(t *testing.T) {
 	require.Empty(t, read(t, dir, "canned.log"))
 }
 
-// TestBadMetadataOfThePlay is told with the file.
+// TestBadMetadataOfThePlay is told with the file, to resources that may mean the provider
+// as far as its name and the words in it tell.
 func TestBadMetadataOfThePlay(t *testing.T) {
-	for _, test := range []struct{ text, want string }{
-		{"provider: {type: t, suitable: true, attributes: {name: }}", `resources/x.yaml: provider.invoke: "" is not one of json, simple`},
-		{"{", "resources/x.yaml: yaml: line 1: did not find expected node content"},
-		{strings.Repeat("#", modules.MaxParse+1), "resources/x.yaml: it has more than 256 KiB"},
+	const noInvoke, noYAML = `resources/x.yaml: provider.invoke: "" is not one of json, simple`, "resources/x.yaml: yaml: line 3: did not find expected node content"
+	described := "provider: {type: t, suitable: true, attributes: {name: , b: {type: boolean}}}"
+	broken := "provider:\n  type: t\n  suitable: [{\n"
+	for _, test := range []struct {
+		text, typ, provider string
+		want                string // the error
+		lost                bool   // it is told of with others that are not used
+	}{
+		{described, "t", "", noInvoke, false},
+		{described, "", "x", noInvoke, false},
+		{described, "", "t", noInvoke, false}, // one word may be either
+		{described, "", "t::x", noInvoke, false},
+		{described, "t", "x", noInvoke, false},
+		{described, "kv", "", "", false},
+		{described, "elsewhere", "", "", true},
+		{described, "", "y", "", true},
+		{described, "", "t::y", "", true},
+		{described, "", "u::x", "", true},
+		{described, "", everyProvider, "", true},
+		{described + "\nname: y", "", "t::y", noInvoke, false},
+		{broken, "t", "", noYAML, false},
+		{broken, "kv", "", "", false},
+		{"{", "elsewhere", "", "resources/x.yaml: yaml: line 1: did not find expected node content", false},
+		{"{", "", "y", "", true},
+		{strings.Repeat("#", modules.MaxParse+1), "kv", "", "resources/x.yaml: it has more than 256 KiB", false},
 	} {
 		dir := folder(t, map[string]string{"x.prov": "#!/bin/sh\n", "x.yaml": test.text})
-		r := &Ral{Name: "n", TypeName: "kv"}
-		require.EqualError(t, r.Prepare(t.Context(), source(dir)), test.want)
+		r := &Ral{Name: "n", TypeName: test.typ, Provider: test.provider}
+		if err := r.Prepare(t.Context(), source(dir)); test.want != "" {
+			require.EqualError(t, err, test.want, "%+v", test)
+		} else {
+			require.NoError(t, err, "%+v", test)
+		}
+		require.Equal(t, test.lost, len(r.Play.Lost) > 0, "%+v", test)
 	}
+
+	dir := folder(t, map[string]string{"x.prov": "#!/bin/sh\n", "x.yaml": described})
+	require.Contains(t, brief(one(t, dir, `{"name":"n","type":"elsewhere"}`)),
+		`failed: there is no provider of type "elsewhere"; known: conf::conf (resources/conf.prov); ignored: `+noInvoke)
 }
 
 // TestSensitive withholds what a provider says.
@@ -164,4 +196,25 @@ func TestFolderIsReadOnce(t *testing.T) {
 	}
 	require.Positive(t, first)
 	require.Equal(t, first, read)
+}
+
+// TestNumbersKeepTheirDigits: a number of a manifest is the text that it was written as.
+func TestNumbersKeepTheirDigits(t *testing.T) {
+	const yaml = "name: n\ntype: elsewhere\nproperties: {version: 1.10, list: [2.0, 1e3], big: 18446744073709551617, n: 7, text: \"0.50\", on: true, none: null}\n"
+	docs, err := yamlpos.Parse("site.yaml", []byte(yaml))
+	require.NoError(t, err)
+	r := Type().New().(*Ral)
+	require.NoError(t, yamlpos.Decode(docs[0], r))
+	require.NoError(t, r.Prepare(t.Context(), source(folder(t, nil))))
+	require.NoError(t, r.Validate())
+	want := Values{"version": "1.10", "list": []any{"2.0", "1e3"}, "big": "18446744073709551617", "n": "7", "text": "0.50", "on": true, "none": nil}
+	require.Equal(t, want, r.Properties)
+	require.Equal(t, want, wired(t, Type(), r).Properties)
+
+	// What another resource has sent comes to the host as JSON.
+	received, err := modules.Registry{Type()}.Decode("ral", []byte(`{"name":"n","type":"elsewhere","properties":{"version":1.10}}`))
+	require.NoError(t, err)
+	text, ok := scalar(received.(*Ral).Properties["version"])
+	require.True(t, ok)
+	require.Equal(t, "1.10", text)
 }

@@ -1,6 +1,7 @@
 package ral
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -123,9 +124,22 @@ func (v values) plus(over values) values {
 
 func quoted(s string) string { return strconv.Quote(s) }
 
-// numbersAsText turns the numbers of a manifest into text while they are exact: libral
-// has none, and JSON would make them floating-point numbers.
-func numbersAsText(properties map[string]any) {
+// Values are what a manifest wants of a resource, by attribute. Numbers keep their text.
+type Values map[string]any
+
+// UnmarshalJSON reads an object; its numbers are [json.Number].
+func (v *Values) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	return d.Decode((*map[string]any)(v))
+}
+
+// ExactNumbers has a controller keep the digits of numbers, too.
+func (Values) ExactNumbers() {}
+
+// numbersAsText turns the numbers of a manifest into text, digit for digit: libral has
+// none.
+func numbersAsText(properties Values) {
 	for key, v := range properties {
 		switch list := v.(type) {
 		case []any:

@@ -205,7 +205,8 @@ func find(cmd modules.Command) (string, error) {
 		if err == nil {
 			return program, nil
 		}
-		if errors.Is(err, fs.ErrPermission) {
+		// In a directory that may not be searched nobody knows of a program, so there is none.
+		if errors.Is(err, errNotExecutable) {
 			missing = &startError{fmt.Sprintf("%q cannot be started: %v", program, rooted.Cause(err)), err}
 		}
 	}

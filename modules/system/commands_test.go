@@ -58,6 +58,8 @@ func TestStartErrors(t *testing.T) {
 	require.NoError(t, os.WriteFile(data, []byte("x"), 0o644))
 	script := filepath.Join(dir, "script")
 	require.NoError(t, os.WriteFile(script, []byte("#!/no/interpreter\n"), 0o755))
+	closed := filepath.Join(dir, "closed")
+	require.NoError(t, os.Mkdir(closed, 0))
 	for _, test := range []struct {
 		name string
 		c    modules.Command
@@ -67,6 +69,7 @@ func TestStartErrors(t *testing.T) {
 		{"nothing", modules.Command{}, "no command specified", nil},
 		{"not in the path", modules.Command{Argv: []string{"sh"}, Path: "/nowhere:/etc"}, `"sh" is not found in /nowhere:/etc`, fs.ErrNotExist},
 		{"not executable in the path", modules.Command{Argv: []string{"data"}, Path: dir}, `"` + data + `" cannot be started: not executable: permission denied`, fs.ErrPermission},
+		{"in a directory that may not be searched", modules.Command{Argv: []string{"sh"}, Path: closed}, `"sh" is not found in ` + closed, fs.ErrNotExist},
 		{"not there", modules.Command{Argv: []string{"/no/such"}}, `"/no/such" cannot be started: no such file or directory`, fs.ErrNotExist},
 		{"not executable", modules.Command{Argv: []string{"./data"}, Dir: dir}, `"./data" cannot be started: not executable: permission denied`, fs.ErrPermission},
 		{"a directory", modules.Command{Argv: []string{dir}}, `"` + dir + `" cannot be started: is a directory`, syscall.EISDIR},

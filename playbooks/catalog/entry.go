@@ -204,7 +204,7 @@ func (p *compilation) properties(ctx context.Context, r *manifest.Resource, e mo
 	if err != nil {
 		return nil, nil, err
 	}
-	what, err := p.encode(ctx, r, e.Name, node, env)
+	what, err := p.encode(ctx, r, e.Name, node, env, false) // its error would be withheld
 	switch {
 	case err != nil && e.Sensitive:
 		return nil, nil, withheld(err)
@@ -217,8 +217,9 @@ func (p *compilation) properties(ctx context.Context, r *manifest.Resource, e mo
 	return node, what.properties, nil
 }
 
-// encode prepares and validates resolved properties and gives them as JSON.
-func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name string, node *yamlpos.Node, env *templates.Env) (*made, error) {
+// encode prepares and validates resolved properties and gives them as JSON; discreet
+// also tells the resource that it is sensitive.
+func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name string, node *yamlpos.Node, env *templates.Env, discreet bool) (*made, error) {
 	m := &made{}
 	res := r.Type.New()
 	if err := yamlpos.Decode(node, res); err != nil {
@@ -232,6 +233,9 @@ func (p *compilation) encode(ctx context.Context, r *manifest.Resource, name str
 		}
 	}
 	tags := modules.CheckTags(res)
+	if d, ok := res.(modules.Discreet); ok && discreet {
+		d.Discreet()
+	}
 	var unprepared error
 	if preparer, ok := res.(modules.Preparer); ok {
 		unprepared = preparer.Prepare(ctx, p.source(m, r, env))

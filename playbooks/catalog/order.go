@@ -74,7 +74,7 @@ func (p *compilation) link(ctx context.Context, r *manifest.Resource, e *modules
 	}
 	l.recv = p.recvLinks(ctx, r, env)
 	for _, one := range r.Imports {
-		e.Receive = append(e.Receive, modules.Receive{Property: one.Property, From: -1, Key: one.Key})
+		e.Receive = append(e.Receive, modules.Receive{Property: one.Property, From: -1, Key: one.Key, Sender: one.Ref + " of " + one.Host.Text})
 	}
 	for _, key := range r.Exports {
 		e.Export = append(e.Export, key.Text)
@@ -175,6 +175,7 @@ func (p *compilation) order() {
 	}
 	vertices := p.ordering.vertices
 	setWithin(vertices, p.out.Catalog.Entries)
+	p.setTrades(vertices)
 	g, err := graph.New(vertices, explicit)
 	if circle, ok := errors.AsType[*graph.CircleError](err); ok {
 		err = manifest.Circular(circle)
@@ -438,6 +439,23 @@ func setWithin(vertices []graph.Vertex, entries []modules.Entry) {
 	}
 }
 
+// setTrades says what the vertices of a graph that is shown have to do with other hosts.
+func (p *compilation) setTrades(vertices []graph.Vertex) {
+	if p.shown == nil {
+		return
+	}
+	for i := range vertices {
+		e := &p.out.Catalog.Entries[i]
+		if e.Excluded || e.Hidden {
+			continue
+		}
+		vertices[i].Exports = e.Export
+		for _, one := range p.shown.Resources[i].Imports {
+			vertices[i].Imports = append(vertices[i].Imports, graph.Import{Property: one.Property, Host: one.Host.Text, From: one.From.Text, At: one.From})
+		}
+	}
+}
+
 // showLinear makes the graph of resources that run in the order written.
 func (p *compilation) showLinear(explicit []graph.Edge) {
 	entries := p.out.Catalog.Entries
@@ -454,6 +472,7 @@ func (p *compilation) showLinear(explicit []graph.Edge) {
 		}
 	}
 	setWithin(vertices, entries)
+	p.setTrades(vertices)
 	g, err := graph.New(vertices, edges)
 	p.errs.Add(err)
 	p.shown.Graph = g

@@ -148,7 +148,7 @@ func TestMeta(t *testing.T) {
 	}, exec)
 	require.Contains(t, string(exec.Properties), `"timeout":"7s"`, "a type's own timeout is that of the type")
 	require.Equal(t, 5*time.Second, file.Timeout)
-	require.Equal(t, []modules.Receive{{Property: "content", From: -1, Key: "stdout"}}, file.Receive)
+	require.Equal(t, []modules.Receive{{Property: "content", From: -1, Key: "stdout", Sender: "exec#a of db1"}}, file.Receive)
 	require.Equal(t, map[int][]Import{1: {{Property: "content", Host: "db1", Ref: "exec#a", Key: "stdout"}}}, got.Imports)
 }
 

@@ -333,7 +333,8 @@ func (f *foresight) site(ctx context.Context, s *site) {
 		if r.Name.HasExpressions() || r.Properties.HasExpressions() || !looksAround(r) {
 			continue
 		}
-		what, err := f.p.encode(ctx, r, r.Name.Node.Text, r.Properties.Node, f.p.at.env)
+		sensitive := r.Sensitive != nil && !r.Sensitive.HasExpressions() && f.p.boolean(ctx, r.Sensitive, f.p.at.env)
+		what, err := f.p.encode(ctx, r, r.Name.Node.Text, r.Properties.Node, f.p.at.env, sensitive)
 		if f.errs.Add(err); err == nil {
 			f.p.bring(what.bundle)
 		}

@@ -14,28 +14,47 @@ import (
 // make much of little.
 const maxYAMLJSON = 4 * modules.MaxParse
 
+// maxYAMLCopies bounds the values that aliases and merge keys of a document copy.
+const maxYAMLCopies = 100_000
+
 var byteOrderMark = []byte("\ufeff")
 
 // JSONOfYAML reads a text of at most [modules.MaxParse] bytes that has one YAML
 // document, or is JSON, and gives it as JSON. Its errors have the line and the column,
 // behind the name if that is not "".
 func JSONOfYAML(name string, text []byte) (json.RawMessage, error) {
+	return new(YAMLWork).JSONOfYAML(name, text)
+}
+
+// YAMLWork is what reading documents has taken beyond their lengths, also of those that
+// were refused: who asks for it often needs a bound on all of them together.
+type YAMLWork struct {
+	Copied int // values, by aliases and merge keys
+	JSON   int // bytes written
+}
+
+// JSONOfYAML is the function of that name, and counts.
+func (w *YAMLWork) JSONOfYAML(name string, text []byte) (json.RawMessage, error) {
 	if len(text) > modules.MaxParse {
 		return nil, &yamlpos.Error{File: name, Msg: fmt.Sprintf("the YAML document has more than %d KiB", modules.MaxParse>>10)}
 	}
-	n, err := oneDocument(name, bytes.TrimPrefix(text, byteOrderMark))
+	n, err := w.oneDocument(name, bytes.TrimPrefix(text, byteOrderMark))
 	if err != nil {
 		return nil, err
 	}
-	return n.JSON(maxYAMLJSON)
+	document, err := n.JSON(maxYAMLJSON)
+	if w.JSON += len(document); err != nil {
+		w.JSON += maxYAMLJSON
+	}
+	return document, err
 }
 
 // oneDocument reads JSON by itself: yaml.v3 does not know all of its escapes.
-func oneDocument(name string, text []byte) (*yamlpos.Node, error) {
+func (w *YAMLWork) oneDocument(name string, text []byte) (*yamlpos.Node, error) {
 	if json.Valid(text) {
 		return jsonpos.Parse(name, text)
 	}
-	docs, err := yamlpos.Parse(name, text)
+	docs, err := yamlpos.Parse(name, text, yamlpos.MaxCopies(maxYAMLCopies, &w.Copied))
 	switch {
 	case err != nil:
 		return nil, err

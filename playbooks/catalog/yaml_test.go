@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +17,11 @@ func TestJSONOfYAML(t *testing.T) {
 	for c := 'b'; c <= 'h'; c++ {
 		bomb += string(c) + ": &" + string(c) + " [" + strings.TrimSuffix(strings.Repeat("*"+string(c-1)+",", 10), ",") + "]\n"
 	}
+	merges := strings.Repeat("{<<: ", 90) + "{" + strings.Repeat("k", 10)
+	for i := range 2000 {
+		merges += ", k" + strconv.Itoa(i) + ": "
+	}
+	merges += strings.Repeat("}", 91)
 	tests := []struct{ name, in, want string }{
 		{"YAML", "provider:\n  type: service\n  version: 1.10\n", `{"provider":{"type":"service","version":1.10}}`},
 		{"with a byte order mark", "\ufeffa: 1\n", `{"a":1}`},
@@ -25,7 +31,9 @@ func TestJSONOfYAML(t *testing.T) {
 		{"twice", "a: 1\na: 2\n", "m.yaml:2:1: key \"a\" is given twice, first at line 1"},
 		{"twice in JSON", "{\"a\": 1,\n \"a\": 2}", "m.yaml:2:2: key \"a\" is given twice"},
 		{"no YAML", "a: [1\n", "m.yaml:1: did not find expected ',' or ']'\n  hint: check the indentation of this line and the quotes and brackets before it"},
-		{"bomb", bomb, "m.yaml:6:29: more than 1000000 values\n  hint: an alias (*name) counts as often as it is used"},
+		{"bomb", bomb, "m.yaml:5:29: aliases and merge keys copy too many values\n  hint: an alias (*name) and a merge key (<<) count as often as they are used"},
+		{"merges", "a: {b: 1, <<: {<<: [{c: 2}, {b: 3}]}}", `{"a":{"b":1,"c":2}}`},
+		{"merges within merges", merges, "m.yaml:1:202: aliases and merge keys copy too many values\n  hint: an alias (*name) and a merge key (<<) count as often as they are used"},
 		{"long texts", "a: &a " + strings.Repeat("x", 2000) + "\nb: [" + strings.Repeat("*a,", 1000) + "]\n",
 			"m.yaml:1:4: more than 1024 KiB as JSON\n  hint: an alias (*name) counts as often as it is used"},
 		{"deep", strings.Repeat("[", 200) + strings.Repeat("]", 200) + "#", "m.yaml:1:102: nested more than 100 levels deep"},
@@ -42,6 +50,18 @@ func TestJSONOfYAML(t *testing.T) {
 			require.Equal(t, tt.want, string(got))
 		})
 	}
+}
+
+// TestYAMLWork counts, also what comes to nothing.
+func TestYAMLWork(t *testing.T) {
+	w := &catalog.YAMLWork{}
+	_, err := w.JSONOfYAML("", []byte("a: &a {x: 1, y: 2}\nb: *a\nc: {<<: *a}\n"))
+	require.NoError(t, err)
+	require.Equal(t, catalog.YAMLWork{Copied: 5 + 5 + 2, JSON: len(`{"a":{"x":1,"y":2},"b":{"x":1,"y":2},"c":{"x":1,"y":2}}`)}, *w)
+	_, err = w.JSONOfYAML("", []byte("a: &a "+strings.Repeat("x", 2000)+"\nb: ["+strings.Repeat("*a,", 1000)+"]\n"))
+	require.ErrorContains(t, err, "more than 1024 KiB as JSON")
+	require.Equal(t, 12+1000, w.Copied)
+	require.Greater(t, w.JSON, 1<<20)
 }
 
 // FuzzJSONOfYAML is what a hostile host can say. What comes of it has a bound.

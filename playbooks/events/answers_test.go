@@ -159,3 +159,18 @@ func TestStateIsForTheCurious(t *testing.T) {
 		require.Equal(t, want, out.String())
 	}
 }
+
+// TestStateOfChanges: what was there before is not told twice, but with -vv.
+func TestStateOfChanges(t *testing.T) {
+	r := events.Result{Host: "web1", Type: "dsc", Name: "x", Status: events.Changed, Certain: true, Message: "set", Changes: []events.Change{{Property: "a", Have: "2", Want: "1"}},
+		State: &events.ResourceState{Before: json.RawMessage(`{"a":2,"b":3}`), After: json.RawMessage(`{"a":1,"b":3}`)}}
+	for verbose, want := range []string{
+		"web1  changed  dsc#x  set: a 2 -> 1\n",
+		"web1  changed  dsc#x  set: a 2 -> 1  0ms\n    a: 2 -> 1\n    after: {\"a\":1,\"b\":3}\n",
+		"web1  changed  dsc#x  set: a 2 -> 1  0ms\n    a: 2 -> 1\n    before: {\"a\":2,\"b\":3}\n    after: {\"a\":1,\"b\":3}\n",
+	} {
+		var out bytes.Buffer
+		events.NewText(&out, events.TextOptions{Verbose: verbose}).Report(r)
+		require.Equal(t, want, out.String())
+	}
+}

@@ -190,10 +190,14 @@ func (t *Text) state(p *page, r Result) {
 	if t.options.Verbose == 0 || r.State == nil {
 		return
 	}
+	before := r.State.Before
+	if t.options.Verbose == 1 && len(r.Changes) > 0 {
+		before = nil // the changes tell what counts of it
+	}
 	for _, part := range []struct {
 		name string
 		text []byte
-	}{{"before: ", r.State.Before}, {"after: ", r.State.After}} {
+	}{{"before: ", before}, {"after: ", r.State.After}} {
 		if len(part.text) == 0 {
 			continue
 		}

@@ -33,6 +33,7 @@ func (d *Drawing) DOT() string {
 		}
 		fmt.Fprintf(&b, "  n%d -> n%d [label=%s%s]\n", e.From, e.To, quoted(e.Why), style)
 	}
+	d.foreign(&b)
 	b.WriteString("}\n")
 	return b.String()
 }
@@ -41,7 +42,11 @@ func (d *Drawing) DOT() string {
 func (d *Drawing) cluster(b *strings.Builder, within map[int][]int, of int, indent string) {
 	for _, i := range within[of] {
 		if len(within[i]) == 0 {
-			fmt.Fprintf(b, "%sn%d [label=%s]\n", indent, i, quoted(d.Vertices[i].Ref))
+			mark := ""
+			if exports := d.Vertices[i].exports(); exports != "" {
+				mark = ", color=blue, xlabel=" + quoted(exports)
+			}
+			fmt.Fprintf(b, "%sn%d [label=%s%s]\n", indent, i, quoted(d.Vertices[i].Ref), mark)
 			continue
 		}
 		fmt.Fprintf(b, "%ssubgraph cluster_%d {\n%s  label=%s\n", indent, i, indent, quoted(d.Vertices[i].Ref))

@@ -20,6 +20,7 @@ func FuzzDrawings(f *testing.F) {
 		vertices, edges := random(rand.New(rand.NewPCG(seed, 3)), true)
 		for i := range vertices {
 			vertices[i].Ref += name
+			vertices[i].Imports, vertices[i].Exports = []Import{{Property: why, Host: name, From: why}}, []string{why}
 		}
 		for i := range edges {
 			edges[i].Why = why

@@ -22,6 +22,8 @@ type Vertex struct {
 	Batch  string // vertices with the same one are made neighbours where they can be; "" is none
 	// Relations are those of the resource; none if it takes no part in automatic edges.
 	Relations []modules.Relation
+	Imports   []Import // what it receives from other hosts
+	Exports   []string // the values that it gives to other hosts
 }
 
 // Kind is what an edge is from.

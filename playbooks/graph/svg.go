@@ -16,6 +16,7 @@ const style = `
     text { fill: #1b1f24; }
     .kind { fill: #57606a; font-size: 11px; }
     .box { fill: #f6f8fa; stroke: #57606a; }
+    .trades { stroke: #0969da; }
     .whole { fill: #ddf4ff; stroke: #0969da; }
     .edge { fill: none; stroke: #424a53; stroke-width: 1.4; }
     .automatic { stroke-dasharray: 5 4; }
@@ -29,6 +30,7 @@ const style = `
       text { fill: #e6edf3; }
       .kind, .why { fill: #9198a1; }
       .box { fill: #161b22; stroke: #7d8590; }
+      .trades { stroke: #58a6ff; }
       .whole { fill: #0c2d6b; stroke: #58a6ff; }
       .edge { stroke: #b1bac4; }
       .receive { stroke: #58a6ff; }
@@ -65,8 +67,8 @@ func (d *Drawing) SVG() string {
 }
 
 const (
-	legend      = "solid: as written · bold: refreshes · blue: sends a value · dashed: automatic, without what follows from others · dotted: takes turns"
-	legendWidth = 860
+	legend      = "solid: as written · bold: refreshes · blue: sends a value, or trades with other hosts · dashed: automatic, without what follows from others · dotted: takes turns"
+	legendWidth = 1040
 )
 
 // maxReduced bounds the graphs of which a picture leaves out what follows from the
@@ -153,20 +155,36 @@ func (d *Drawing) box(b *strings.Builder, p point, whole bool) {
 	if whole {
 		class = "box whole"
 	}
+	if len(v.Imports)+len(v.Exports) > 0 {
+		class += " trades"
+	}
 	kind, name := label(v)
-	fmt.Fprintf(b, `  <g><title>%s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, escaped(v.Ref+d.place(p.vertex)), class, p.x, p.y-p.height/2, p.width, p.height)
+	title := strings.Join(append([]string{v.Ref + d.place(p.vertex)}, v.trades(false)...), "; ")
+	fmt.Fprintf(b, `  <g><title>%s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, escaped(title), class, p.x, p.y-p.height/2, p.width, p.height)
 	fmt.Fprintf(b, `<text class="kind" x="%d" y="%d">%s</text><text x="%d" y="%d">%s</text></g>`+"\n",
 		p.x+boxPadding/2, p.y-4, escaped(kind), p.x+boxPadding/2, p.y+12, escaped(name))
 }
 
-// label gives what stands in the box of a vertex. A long name loses its middle.
+// label gives what stands in the box of a vertex: above, its type and what it has to
+// do with other hosts.
 func label(v *Vertex) (kind, name string) {
 	kind, name, _ = strings.Cut(v.Ref, "#")
-	runes := []rune(printable.Line(name))
+	for _, one := range v.Imports {
+		kind += " · from " + one.source()
+	}
+	if exports := v.exports(); exports != "" {
+		kind += " · " + exports
+	}
+	return fitting(kind), fitting(name)
+}
+
+// fitting is a text as a box has it: a long one loses its middle.
+func fitting(text string) string {
+	runes := []rune(printable.Line(text))
 	if len(runes) > maxLetters {
 		runes = append(append(runes[:maxLetters/2:maxLetters/2], '…'), runes[len(runes)-maxLetters/2+1:]...)
 	}
-	return printable.Line(kind), string(runes)
+	return string(runes)
 }
 
 // escaped is text in XML, without what no terminal and no parser likes.

@@ -60,6 +60,9 @@ func (d *Drawing) Text() string {
 			fmt.Fprintf(&b, "\n%d\n", last+1)
 		}
 		fmt.Fprintf(&b, "  %s%s\n", d.name(i), d.place(i))
+		for _, line := range d.Vertices[i].trades(false) {
+			b.WriteString("    " + line + "\n")
+		}
 		slices.SortFunc(before[i], func(x, y Edge) int { return cmp.Compare(rank[x.From], rank[y.From]) })
 		for _, e := range before[i] {
 			fmt.Fprintf(&b, "    %s %s (%s)\n", e.verb(), d.name(e.From), printable.Line(e.Reason()))
@@ -132,7 +135,11 @@ func (d *Drawing) Why(i int) string {
 		b.WriteString(", " + printable.Line(at.Pos()))
 	}
 	b.WriteByte('\n')
-	none := true
+	trades := d.Vertices[i].trades(true)
+	for _, line := range trades {
+		b.WriteString("  " + line + "\n")
+	}
+	none := len(trades) == 0
 	for _, e := range d.Edges {
 		switch i {
 		case e.To:

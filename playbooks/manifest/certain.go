@@ -104,7 +104,7 @@ func (j judge) certain() []*modules.PropertyError {
 			continue
 		}
 		common = slices.DeleteFunc(common, func(pe *modules.PropertyError) bool {
-			return !slices.ContainsFunc(found, func(other *modules.PropertyError) bool { return *pe == *other })
+			return !slices.ContainsFunc(found, func(other *modules.PropertyError) bool { return reflect.DeepEqual(pe, other) })
 		})
 	}
 	return common

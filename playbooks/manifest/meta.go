@@ -79,6 +79,8 @@ var (
 const (
 	maxRetries    = 1000
 	maxSemaphores = 16
+	leastLimit    = 1.0 / (24 * 60 * 60) // tries per second: one a day
+	mostLimit     = 1e6
 )
 
 // meta reads what stands in the common keys of a resource.
@@ -133,7 +135,6 @@ func checkMeta(n *yamlpos.Node, open func(*yamlpos.Node) bool) error {
 }
 
 func checkLimit(n *yamlpos.Node) error {
-	const most = 1e6
 	rate := 0.0
 	switch value := n.Value.(type) {
 	case int64:
@@ -143,10 +144,10 @@ func checkLimit(n *yamlpos.Node) error {
 	default:
 		return nil
 	}
-	if rate > 0 && rate <= most { // so that .nan is refused too
+	if rate >= leastLimit && rate <= mostLimit { // so that .nan is refused too
 		return nil
 	}
-	return n.Errorf("write how many tries there may be per second: limit: 0.5", "limit %s is not above 0 and at most 1000000", n.Text)
+	return n.Errorf("write how many tries there may be per second: limit: 0.5", "limit %s is outside one a day (0.00001158) to 1000000 a second", n.Text)
 }
 
 func checkSemaphores(list *yamlpos.Node, open func(*yamlpos.Node) bool) error {

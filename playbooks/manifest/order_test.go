@@ -3,6 +3,7 @@ package manifest
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,10 +49,9 @@ var wrongOrders = []struct{ name, manifest, want string }{
 	{"delay", resourcesOf(byLine, "exec: [a: {retry: 1, delay: soon}, b: {retry: 1, delay: -1}, c: {retry: 1, delay: 31d}]"),
 		"site.yaml:3:29: delay: \"soon\" is no duration\nsite.yaml:3:57: delay: -1 is outside 0s-30d\nsite.yaml:3:83: delay: 31d is outside 0s-30d"},
 	{"timeout of a type without one", resourcesOf(byLine, "file: [/a: {timeout: [1], "+anOwner+"}]"), "site.yaml:3:22: timeout must be a single value, not a list"},
-	{"limit", resourcesOf(byLine, "exec: [a: {limit: 0}, b: {limit: .nan}, c: {limit: often}]"),
-		"site.yaml:3:19: limit 0 is not above 0 and at most 1000000\n  hint: write how many tries there may be per second: limit: 0.5\n" +
-			"site.yaml:3:34: limit .nan is not above 0 and at most 1000000\n  hint: write how many tries there may be per second: limit: 0.5\n" +
-			"site.yaml:3:52: limit must be a number, not the text \"often\""},
+	{"limit", resourcesOf(byLine, "exec: [a: {limit: 0}, b: {limit: .nan}, d: {limit: 1e-10}, e: {limit: 0.00001158}, c: {limit: often}]"),
+		"site.yaml:3:19: limit 0 is outside" + limitHint + "site.yaml:3:34: limit .nan is outside" + limitHint + "site.yaml:3:52: limit 1e-10 is outside" + limitHint +
+			"site.yaml:3:95: limit must be a number, not the text \"often\""},
 	{"sema", resourcesOf(byLine, "exec: [a: {sema: ['1', 'a:0', 'a b', db, 'db:2', null]}, b: {sema: db}]"),
 		"site.yaml:3:19: \"1\" names no semaphore" + semaHint + "\nsite.yaml:3:24: \"a:0\" names no semaphore" + semaHint +
 			"\nsite.yaml:3:31: \"a b\" names no semaphore" + semaHint + "\nsite.yaml:3:42: the semaphore db is named twice" +
@@ -68,6 +68,13 @@ var wrongOrders = []struct{ name, manifest, want string }{
 		"site.yaml:4:20: source names a file of the play, which is read before any host has sent something\n  hint: receive what the file holds: content"},
 	{"no value", resourcesOf(byLine, "exec: [a.b: {}],\nfile: [/b: {recv: {content: exec#a.b}, "+anOwner+"}]"),
 		"site.yaml:4:29: \"exec#a.b\" names no value of a resource\n  hint: write exec#NAME.stdout; it has " + execValues},
+	{"no state", resourcesOf(byLine, "file: [/a: {"+anOwner+"}],\nexec: [c: {}],\nfile: [/b: {recv: {content: file#/a.state.size, owner: exec#c.state.user}, mode: '0644', group: root}]"),
+		"site.yaml:5:29: \"file#/a.state.size\" names no value of a resource\n  hint: type file has no values; " + senders +
+			"site.yaml:5:56: \"exec#c.state.user\" names no value of a resource\n  hint: write exec#NAME.stdout; it has " + execValues},
+	{"no state of another host", resourcesOf(byLine, "file: [/b: {recv: {content: {host: db1, from: file#/a.state}}, "+anOwner+"}]"),
+		"site.yaml:3:47: \"file#/a.state\" names no value of a resource\n  hint: type file has no values; " + strings.TrimSpace(senders)},
+	{"an export of no state", resourcesOf(byLine, "file: [/a: {export: [state], "+anOwner+"}]"),
+		"site.yaml:3:22: type file has no value \"state\"\n  hint: type file has no values; " + strings.TrimSpace(senders)},
 	{"no reference at all", resourcesOf(byLine, "file: [/b: {recv: {content: stdout}, "+anOwner+"}]"),
 		"site.yaml:3:29: \"stdout\" names no value of a resource\n  hint: write type#name.key, as in exec#token.stdout"},
 	{"received from nowhere", resourcesOf(byLine, "file: [/b: {recv: {content: exec#a.stdout}, "+anOwner+"}]"), "site.yaml:3:29: no resource is called exec#a"},
@@ -92,7 +99,9 @@ var wrongOrders = []struct{ name, manifest, want string }{
 
 const (
 	semaHint   = "\n  hint: write a word of letters, digits, _, ., / and -, and perhaps how many hosts may hold it: database:2"
-	execValues = "stdout, stdout_trimmed, stderr, output, exit_code, state"
+	execValues = "stdout, stdout_trimmed, stderr, output, exit_code"
+	limitHint  = " one a day (0.00001158) to 1000000 a second\n  hint: write how many tries there may be per second: limit: 0.5\n"
+	senders    = "exec has " + execValues + "; dsc has state; ral has state\n"
 )
 
 func TestWrongOrders(t *testing.T) {
@@ -144,9 +153,9 @@ func TestSplitSent(t *testing.T) {
 		{"exec#token.stdout_trimmed", "exec#token", "exec#token", "stdout_trimmed"},
 		{"exec#token.stdout", "exec#token", "exec#token", "stdout"},
 		{"exec#a.stdout.stdout", "exec#a.stdout", "exec#a.stdout", "stdout"},
-		{"file#/etc/x.conf.state.port", "file#/etc/x.conf", "file#/etc/x.conf", "state.port"},
-		{"file#/etc/x.state.state.port", "file#/etc/x", "file#/etc/x", "state.state.port"},
-		{"file#/etc/x.state.state.port", "", "file#/etc/x.state", "state.port"},
+		{"dsc#/etc/x.conf.state.port", "dsc#/etc/x.conf", "dsc#/etc/x.conf", "state.port"},
+		{"dsc#/etc/x.state.state.port", "dsc#/etc/x", "dsc#/etc/x", "state.state.port"},
+		{"dsc#/etc/x.state.state.port", "", "dsc#/etc/x.state", "state.port"},
 		{"exec#echo a.b.stdout", "", "exec#echo a.b", "stdout"},
 	} {
 		n := &yamlpos.Node{File: "site.yaml", Line: 1, Column: 1, Text: c.text}
@@ -159,6 +168,7 @@ func TestSplitSent(t *testing.T) {
 func FuzzSplitSent(f *testing.F) {
 	f.Add("exec#token.stdout", "exec#token")
 	f.Add("file#a.state.b", "")
+	f.Add("dsc#a.state.b", "")
 	f.Fuzz(func(t *testing.T, text, exists string) {
 		n := &yamlpos.Node{File: "site.yaml", Text: text}
 		ref, key, err := SplitSent(n, builtin.Types(), func(ref string) bool { return ref == exists })

@@ -133,7 +133,7 @@ func (l *loader) plays(n *yamlpos.Node) []*Play {
 func ansibleHint(n *yamlpos.Node) string {
 	for _, key := range []string{"tasks", "roles", "pre_tasks", "post_tasks", "handlers", "import_playbook"} {
 		if n.Get(key) != nil {
-			return "here a play has ccm: {resources: [...]} in place of " + key + "; see docs/manifest.md"
+			return "here a play has ccm: {resources: [...]} in place of " + key + "; see docs/from-ansible.md"
 		}
 	}
 	return ""

@@ -100,9 +100,26 @@ func unknownKey(key *yamlpos.Node, t modules.Type) error {
 func Positioned(r *Resource, props *yamlpos.Node, err error) error {
 	var errs yamlpos.Errors
 	for _, pe := range modules.PropertyErrors(err) {
-		errs.Add(find(r, props, pe.Path).Errorf(pe.Hint, "%s", described(pe)))
+		at, hint := find(r, props, pe.Path), pe.Hint
+		if key := keyOf(at, pe.Unknown); key != nil {
+			at = key
+			if s := yamlpos.Suggest(pe.Unknown, pe.Known); s != "" && hint == "" {
+				hint = "did you mean " + s + "?"
+			}
+		}
+		errs.Add(at.Errorf(hint, "%s", described(pe)))
 	}
 	return errs.Err()
+}
+
+// keyOf gives the key of a member of a map; nil if it has none of that name.
+func keyOf(n *yamlpos.Node, name string) *yamlpos.Node {
+	for _, pair := range n.Pairs {
+		if pair.Key.Text == name {
+			return pair.Key
+		}
+	}
+	return nil
 }
 
 // described is the message, with the property in front unless it names it.

@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// stateKey is what the state of a resource is received by, of any type.
+// stateKey is what the state of a resource is received by, of types that tell it.
 const stateKey = "state"
 
 // receives reads recv: what stands in it for this host becomes [Resource].Recv, for
@@ -120,7 +120,7 @@ func (l *loader) exports(r *Resource, n *yamlpos.Node) {
 		case l.isOpen(item):
 			l.add(item.Errorf("", "what is exported cannot be an expression"))
 		case !slices.Contains(Sends(r.Type), head):
-			l.add(item.Errorf(knownValues(r.Type), "type %s has no value %q", r.Type.Name, item.Text))
+			l.add(item.Errorf(knownValues(l.registry, r.Type), "type %s has no value %q", r.Type.Name, item.Text))
 		case known[item.Text]:
 			l.add(item.Errorf("", "%s is exported twice", item.Text))
 		default:
@@ -133,13 +133,31 @@ func (l *loader) exports(r *Resource, n *yamlpos.Node) {
 // Sends names the values that others can receive from resources of a type, without
 // what dots lead to in them.
 func Sends(t modules.Type) []string {
-	if s, ok := t.New().(modules.Sender); ok {
-		return append(slices.Clone(s.Sends()), stateKey)
+	var names []string
+	r := t.New()
+	if s, ok := r.(modules.Sender); ok {
+		names = slices.Clone(s.Sends())
 	}
-	return []string{stateKey}
+	if _, ok := r.(modules.Stater); ok {
+		names = append(names, stateKey)
+	}
+	return names
 }
 
-func knownValues(t modules.Type) string { return "it has " + strings.Join(Sends(t), ", ") }
+// knownValues says what can be received from resources of a type; if that is nothing,
+// which types have something.
+func knownValues(registry modules.Registry, t modules.Type) string {
+	if values := Sends(t); len(values) > 0 {
+		return "it has " + strings.Join(values, ", ")
+	}
+	var others []string
+	for _, other := range registry {
+		if values := Sends(other); len(values) > 0 {
+			others = append(others, other.Name+" has "+strings.Join(values, ", "))
+		}
+	}
+	return "type " + t.Name + " has no values; " + strings.Join(others, "; ")
+}
 
 // sent takes type#name.key apart, of which both name and key may have dots: the
 // name is the longest that exists, or, where none does, ends before the last dot
@@ -170,12 +188,22 @@ func SplitSent(n *yamlpos.Node, registry modules.Registry, exists func(ref strin
 			}
 		}
 	}
-	return "", "", n.Errorf("write "+typeName+"#NAME."+values[0]+"; "+knownValues(t), "%q names no value of a resource", n.Text)
+	hint := knownValues(registry, t)
+	if len(values) > 0 {
+		hint = "write " + typeName + "#NAME." + values[0] + "; " + hint
+	}
+	return "", "", n.Errorf(hint, "%q names no value of a resource", n.Text)
 }
 
 func unknownTypeIn(registry modules.Registry, n *yamlpos.Node, name string) error {
-	hint := "ccm-push --help lists the types"
-	if s := yamlpos.Suggest(name, registry.Names()); s != "" {
+	hint, known := "ccm-push --help lists the types", registry.Names()
+	if strings.Contains(name, "/") {
+		hint = "a resource of DSC is called Owner/Thing or Owner.Group/Thing, a built-in one Ccm/File or file"
+		for _, one := range registry.Names() {
+			known = append(known, "Ccm/"+strings.ToUpper(one[:1])+one[1:])
+		}
+	}
+	if s := yamlpos.Suggest(name, known); s != "" {
 		hint = "did you mean " + s + "?"
 	}
 	return n.Errorf(hint, "unknown resource type %q", name)

@@ -85,12 +85,7 @@ func (l *loader) resources(list *yamlpos.Node) []*Resource {
 }
 
 func (l *loader) unknownType(n *yamlpos.Node, name string) error {
-	known := l.registry.Names()
-	hint := "ccm-push --help lists the types"
-	if s := yamlpos.Suggest(name, known); s != "" {
-		hint = "did you mean " + s + "?"
-	}
-	return n.Errorf(hint, "unknown resource type %q", name)
+	return unknownTypeIn(l.registry, n, name)
 }
 
 // named reads the form in which the name is a property.

@@ -139,7 +139,7 @@ func metaSchemas(list schema.Properties, t modules.Type) {
 	retry := schema.Between(0, maxRetries, schema.Integer, schema.String, schema.Null)
 	retry.Pattern = anExpression
 	shape(list, "retry", retry)
-	limit := schema.Between(0, 1e6, schema.Number, schema.String, schema.Null)
+	limit := schema.Between(leastLimit, mostLimit, schema.Number, schema.String, schema.Null)
 	limit.Pattern = anExpression
 	shape(list, "limit", limit)
 	for _, key := range []string{"delay", "timeout"} {
@@ -158,10 +158,18 @@ func metaSchemas(list schema.Properties, t modules.Type) {
 	for _, name := range Sends(t) {
 		heads = append(heads, regexp.QuoteMeta(name))
 	}
-	shape(list, "export", &schema.Schema{
-		Type:  schema.Types{schema.Array, schema.Null},
-		Items: &schema.Schema{Type: schema.Types{schema.String}, Pattern: "^(" + strings.Join(heads, "|") + ")([.]|$)"},
-	})
+	if len(heads) > 0 {
+		shape(list, "export", &schema.Schema{
+			Type:  schema.Types{schema.Array, schema.Null},
+			Items: &schema.Schema{Type: schema.Types{schema.String}, Pattern: "^(" + strings.Join(heads, "|") + ")([.]|$)"},
+		})
+	} else {
+		*list.Get("export") = schema.Schema{
+			Description: "type " + t.Name + " has no values",
+			Type:        schema.Types{schema.Array, schema.Null},
+			Items:       schema.Not(&schema.Schema{}),
+		}
+	}
 	if !applies(t) {
 		return
 	}

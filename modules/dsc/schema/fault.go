@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +22,8 @@ type Fault struct {
 	Msg  string // what is wrong there, without the path
 	// Unknown is the name of a member that is there and may not be; else "".
 	Unknown string
+
+	schema string // the URL of the schema that does not know it
 }
 
 func (f Fault) Error() string {
@@ -50,6 +54,37 @@ func (s *Schema) Check(v any) []Fault {
 	return faults
 }
 
+// Known names the members that a schema has where a fault is about an unknown one, as
+// far as it lists them; sorted.
+func (s *Schema) Known(f Fault) []string {
+	_, pointer, _ := strings.Cut(f.schema, "#")
+	at := s.doc
+	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if step == "" {
+			continue
+		}
+		if text, err := url.PathUnescape(step); err == nil {
+			step = text
+		}
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		switch inner := at.(type) {
+		case map[string]any:
+			at = inner[step]
+		case []any:
+			n, err := strconv.Atoi(step)
+			if err != nil || n < 0 || n >= len(inner) {
+				return nil
+			}
+			at = inner[n]
+		default:
+			return nil
+		}
+	}
+	object, _ := at.(map[string]any)
+	members, _ := object["properties"].(map[string]any)
+	return slices.Sorted(maps.Keys(members))
+}
+
 // leaves gathers the faults at the ends of a tree. Of alternatives, none of which
 // fits, it tells as one.
 func leaves(e *jsonschema.ValidationError, faults *[]Fault) {
@@ -61,7 +96,7 @@ func leaves(e *jsonschema.ValidationError, faults *[]Fault) {
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			add(faults, Fault{path, fmt.Sprintf("has %q, which is not known", name), name})
+			add(faults, Fault{path, fmt.Sprintf("has %q, which is not known", name), name, e.SchemaURL})
 		}
 	case *kind.Type:
 		add(faults, Fault{Path: path, Msg: fmt.Sprintf("must be %s, not %s", strings.Join(k.Want, " or "), k.Got)})

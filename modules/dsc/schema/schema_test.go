@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,6 +54,17 @@ func TestCheck(t *testing.T) {
 			require.ElementsMatch(t, test.want, texts)
 		})
 	}
+}
+
+// TestKnown names what could have been meant by what is not known, wherever it stands.
+func TestKnown(t *testing.T) {
+	s := compile(t, `{"$id": "https://example.com/thing.json", "properties": {"size": {}, "file": {}, "deep": {"items": [{"$ref": "#/$defs/a~1b c"}]}, "open": {"allOf": [{"additionalProperties": false}]}},
+		"additionalProperties": false, "$schema": "http://json-schema.org/draft-07/schema#", "$defs": {"a/b c": {"additionalProperties": false, "properties": {"one": {}}}}}`)
+	var all []string
+	for _, f := range s.Check(value(t, `{"siz": 1, "deep": [{"on": 1}], "open": {"x": 1}}`)) {
+		all = append(all, fmt.Sprint(f.Path, " ", f.Unknown, " ", s.Known(f)))
+	}
+	require.ElementsMatch(t, []string{" siz [deep file open size]", "deep[0] on [one]", "open x []"}, all)
 }
 
 func TestDrafts(t *testing.T) {

@@ -139,6 +139,15 @@ func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
 		for i := range 100 {
 			say(&modules.Message{Parse: &modules.Parse{ID: i + 1, Text: text}})
 		}
+	case "YAML that copies":
+		text := strings.Repeat("{<<: ", 90) + "{"
+		for i := range 500 {
+			text += fmt.Sprintf("k%d: , ", i)
+		}
+		text += strings.Repeat("}", 91)
+		for i := range 100 {
+			say(&modules.Message{Parse: &modules.Parse{ID: i + 1, Text: text}})
+		}
 	case "YAML without a number":
 		say(&modules.Message{Parse: &modules.Parse{Text: "a"}})
 	case "answer":

@@ -1,0 +1,119 @@
+package dsc
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/exec"
+)
+
+// catalog runs one on the host of the bench, the instances as they are prepared.
+func (b *bench) catalog(check bool, entries ...modules.Entry) []*modules.Result {
+	b.Helper()
+	registry := modules.Registry{Type(), exec.Type()}
+	e := &engine.Engine{
+		Decode: func(e *modules.Entry) (modules.Resource, error) { return registry.Decode(e.Type, e.Properties) },
+		Host:   b.host(), Now: time.Now,
+	}
+	var all []*modules.Result
+	_, err := e.Run(b.Context(), &modules.Catalog{Check: check, Entries: entries}, func(one *modules.Result) error {
+		all = append(all, one)
+		return nil
+	})
+	require.NoError(b, err)
+	return all
+}
+
+// entry is that of an instance.
+func (b *bench) entry(typ, properties string) modules.Entry {
+	b.Helper()
+	text, err := json.Marshal(b.instance(typ, properties))
+	require.NoError(b, err)
+	return modules.Entry{Type: "dsc", Name: "x", Properties: text}
+}
+
+// TestSensitiveInput: what nobody may see goes to standard input only.
+func TestSensitiveInput(t *testing.T) {
+	needs(t, "python3")
+	const byArgs = ", where others could see it; only standard input will do"
+	get, jsonArg := thing("get", "", ""), `{"jsonInputArg": "--input", "mandatory": true}`
+	for _, test := range []struct {
+		name, members, want string
+	}{
+		{"standard input", get + "," + thing("set", "", ""), ""},
+		{"get takes an argument", `"get": {"executable": "python3", "args": ["thing.py", "get", ` + jsonArg + `]}`,
+			"the resource is sensitive, and get of Test/Thing takes its input from its arguments" + byArgs},
+		{"set takes an argument", get + `, "set": {"executable": "python3", "args": ["thing.py", "set", ` + jsonArg + `]}`,
+			"the resource is sensitive, and set of Test/Thing takes its input from its arguments" + byArgs},
+		{"set takes the environment", get + `, "set": {"executable": "python3", "args": ["thing.py", "set", "--env"], "input": "env"}`,
+			"the resource is sensitive, and set of Test/Thing takes its input from the environment" + byArgs},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t)
+			b.resource(test.members + "," + anySchema)
+			entry := b.entry("Test/Thing", `{"file": "$ROOT/kept", "name": "s3cret"}`)
+			entry.Sensitive = true
+			for _, check := range []bool{true, false} {
+				result := b.catalog(check, entry)[0]
+				require.Equal(t, test.want, result.Error)
+				require.Equal(t, test.want == "", result.Status == modules.Changed)
+			}
+			if test.want != "" {
+				require.NoFileExists(t, filepath.Join(b.root, "kept"))
+			}
+			d := &DSC{Name: "x", TypeName: "Test/Thing", Properties: Values{"name": "s3cret"}}
+			d.Discreet()
+			err := d.Prepare(t.Context(), b.source())
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.want)
+		})
+	}
+}
+
+// TestSensitiveFirstDesign is about --name value.
+func TestSensitiveFirstDesign(t *testing.T) {
+	o := &manifest.Operation{Executable: "x", Input: manifest.InputArgs}
+	d := &DSC{discreet: true}
+	_, err := d.exposed(o, "set of X", map[string]any{"a": "b"})
+	require.EqualError(t, err, "the resource is sensitive, and set of X takes its input from its arguments, where others could see it; only standard input will do")
+	_, err = d.exposed(o, "set of X", nil)
+	require.NoError(t, err)
+}
+
+// TestReceivedSecret: a resource is sensitive that receives from one that is.
+func TestReceivedSecret(t *testing.T) {
+	needs(t, "python3")
+	b := newBench(t)
+	b.resource(thing("get", "", "") + `, "set": {"executable": "python3", "args": ["thing.py", "set", {"jsonInputArg": "--input"}]},` + anySchema)
+	receiver := b.entry("Test/Thing", `{"file": "$ROOT/kept"}`)
+	receiver.Receive = []modules.Receive{{Property: "properties.name", From: 0, Key: "stdout"}}
+	sender := modules.Entry{Type: "exec", Name: "echo s3cret", Properties: json.RawMessage(`{"name": "echo s3cret"}`)}
+	require.Equal(t, modules.Changed, b.catalog(false, sender, receiver)[1].Status)
+	require.Contains(t, b.kept("kept"), "s3cret")
+
+	sender.Sensitive = true
+	b.keep("kept", "{}")
+	result := b.catalog(false, sender, receiver)[1]
+	require.Equal(t, "the resource is sensitive, and set of Test/Thing takes its input from its arguments, where others could see it; only standard input will do", result.Error)
+	require.Equal(t, "{}", b.kept("kept"))
+}
+
+// TestSensitiveCommand is about the own type whose properties are a command.
+func TestSensitiveCommand(t *testing.T) {
+	b := newBench(t)
+	entry := b.entry("Microsoft.DSC.Transitional/RunCommandOnSet", `{"executable": "touch", "arguments": ["$ROOT/kept"]}`)
+	entry.Sensitive = true
+	require.Equal(t, "the resource is sensitive, and Microsoft.DSC.Transitional/RunCommandOnSet has what it is given among the arguments of a program, where others could see it; use a type that hands it to standard input",
+		b.catalog(false, entry)[0].Error)
+	require.NoFileExists(t, filepath.Join(b.root, "kept"))
+}
