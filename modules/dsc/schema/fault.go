@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,29 +57,7 @@ func (s *Schema) Check(v any) []Fault {
 // far as it lists them; sorted.
 func (s *Schema) Known(f Fault) []string {
 	_, pointer, _ := strings.Cut(f.schema, "#")
-	at := s.doc
-	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if step == "" {
-			continue
-		}
-		if text, err := url.PathUnescape(step); err == nil {
-			step = text
-		}
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		switch inner := at.(type) {
-		case map[string]any:
-			at = inner[step]
-		case []any:
-			n, err := strconv.Atoi(step)
-			if err != nil || n < 0 || n >= len(inner) {
-				return nil
-			}
-			at = inner[n]
-		default:
-			return nil
-		}
-	}
-	object, _ := at.(map[string]any)
+	object, _ := s.at(strings.TrimSuffix(pointer, "/")).(map[string]any)
 	members, _ := object["properties"].(map[string]any)
 	return slices.Sorted(maps.Keys(members))
 }
