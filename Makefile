@@ -8,7 +8,7 @@ BENCH       ?= .
 # Host programs to embed, such as linux/amd64; empty means all of them.
 TARGETS     ?=
 # Packages some of whose tests only root can run.
-ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/system ./transport
+ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/dsc ./modules/ral ./modules/system ./transport
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
 SIZE_LIMIT  ?= 2000000
 

@@ -111,7 +111,7 @@ func simRunner(tb testing.TB, dir string, reporter events.Reporter) *playbooks.R
 	tb.Helper()
 	inv, err := inventory.Load(tb.Context(), []string{filepath.Join(dir, "hosts.yaml")}, inventory.Options{})
 	require.NoError(tb, err)
-	plays, err := manifest.Load([]string{filepath.Join(dir, "site.yaml")}, builtin.Types())
+	plays, err := manifest.Load(tb.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types())
 	require.NoError(tb, err)
 	programs, err := builds.Load(moduleDir(tb))
 	require.NoError(tb, err)

@@ -215,6 +215,14 @@ type Source struct {
 	Partial bool
 }
 
+// Remember is Memo, or makes anew what nothing is kept of.
+func (s Source) Remember(key string, make func() any) any {
+	if s.Memo == nil {
+		return make()
+	}
+	return s.Memo(key, make)
+}
+
 // A PropertyError says what is wrong with one property. The controller turns it
 // into file:line:column.
 type PropertyError struct {

@@ -29,7 +29,7 @@ type market struct {
 func newMarket(t *testing.T, site string) *market {
 	inv, err := inventory.Parse("hosts.yaml", []byte(tradingHosts))
 	require.NoError(t, err)
-	list, err := manifest.Parse("site.yaml", []byte(site), builtin.Types())
+	list, err := manifest.Parse(t.Context(), "site.yaml", []byte(site), builtin.Types())
 	require.NoError(t, err)
 	r := &Runner{Inventory: inv, Plays: list}
 	hosts, err := r.Select()
@@ -263,7 +263,7 @@ func TestQueueHurries(t *testing.T) {
 func TestGiversFirst(t *testing.T) {
 	inv, err := inventory.Parse("hosts.yaml", []byte(tradingHosts))
 	require.NoError(t, err)
-	list, err := manifest.Parse("site.yaml", []byte(onePlay("p", "all", "", token, strings.ReplaceAll(key, "app1", "web1"))), builtin.Types())
+	list, err := manifest.Parse(t.Context(), "site.yaml", []byte(onePlay("p", "all", "", token, strings.ReplaceAll(key, "app1", "web1"))), builtin.Types())
 	require.NoError(t, err)
 	require.Equal(t, []string{"web1", "app1", "app2", "web2"}, names(giversFirst(list[0], inv.Hosts())))
 }
@@ -354,7 +354,7 @@ func manyMarket(t *testing.T, hosts int) *market {
 	for k := range 6 {
 		fmt.Fprintf(&site, "        - r%d: {command: a, export: [stdout], recv: {cwd: {host: h0, from: exec#r0.stdout}}}\n", k)
 	}
-	plays, err := manifest.Parse("site.yaml", []byte(site.String()), builtin.Types())
+	plays, err := manifest.Parse(t.Context(), "site.yaml", []byte(site.String()), builtin.Types())
 	require.NoError(t, err)
 	s := &selection{play: plays[0], hosts: inv.Hosts()}
 	m := &market{plays: []*selection{s}, exchange: newExchange([]*selection{s})}

@@ -76,7 +76,7 @@ func TestImportsThatCannotBe(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inv, err := inventory.Parse("hosts.yaml", []byte(tradingHosts))
 			require.NoError(t, err)
-			list, err := manifest.Parse("site.yaml", []byte(c.site), builtin.Types())
+			list, err := manifest.Parse(t.Context(), "site.yaml", []byte(c.site), builtin.Types())
 			require.NoError(t, err)
 			r := &Runner{Inventory: inv, Plays: list, Options: Options{Limit: c.limit}}
 			hosts, err := r.Select()
@@ -92,7 +92,7 @@ func TestImportsThatCannotBe(t *testing.T) {
 
 // TestImportsWithoutInventory is what validate can say of a manifest alone.
 func TestImportsWithoutInventory(t *testing.T) {
-	list, err := manifest.Parse("site.yaml", []byte(onePlay("p", "all", "", key, token)), builtin.Types())
+	list, err := manifest.Parse(t.Context(), "site.yaml", []byte(onePlay("p", "all", "", key, token)), builtin.Types())
 	require.NoError(t, err)
 	require.EqualError(t, (&Runner{Plays: list}).checkImports(nil),
 		"site.yaml:6:99: exec#token stands later, at site.yaml:8:13\n  hint: what another host gives stands before what receives it: move it up")
@@ -101,7 +101,7 @@ func TestImportsWithoutInventory(t *testing.T) {
 func TestImportOfWhatIsNotSelected(t *testing.T) {
 	inv, err := inventory.Parse("hosts.yaml", []byte(tradingHosts))
 	require.NoError(t, err)
-	list, err := manifest.Parse("site.yaml", []byte(onePlay("p", "all", "", token, key)), builtin.Types())
+	list, err := manifest.Parse(t.Context(), "site.yaml", []byte(onePlay("p", "all", "", token, key)), builtin.Types())
 	require.NoError(t, err)
 	list[0].Resources[0].Unselected = true
 	r := &Runner{Inventory: inv, Plays: list}

@@ -64,7 +64,7 @@ func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *worl
 	}
 	inv, err := inventory.Parse("hosts.yaml", []byte(list.String()))
 	require.NoError(t, err)
-	plays, err := manifest.Parse(filepath.Join(w.dir, "site.yaml"), []byte(text), builtin.Types())
+	plays, err := manifest.Parse(t.Context(), filepath.Join(w.dir, "site.yaml"), []byte(text), builtin.Types())
 	require.NoError(t, err)
 	tally := &events.Tally{}
 	w.Runner = &Runner{

@@ -77,11 +77,11 @@ func (a *app) read(ctx context.Context, paths []string) ([]*manifest.Play, error
 	}
 	archives := &manifest.Archives{}
 	a.atEnd = append(a.atEnd, func() { archives.Close() })
-	options := []manifest.Option{manifest.WithArchives(ctx, archives)}
+	options := []manifest.Option{manifest.WithArchives(archives)}
 	if a.flags.parameters != "" {
 		options = append(options, manifest.WithParameters(a.flags.parameters))
 	}
-	plays, err := manifest.Load(paths, a.registry, options...)
+	plays, err := manifest.Load(ctx, paths, a.registry, options...)
 	isDocument := func(p *manifest.Play) bool { return p.Configuration != nil }
 	if err == nil && a.flags.parameters != "" && !slices.ContainsFunc(plays, isDocument) {
 		err = errors.New("--parameters: no file is a DSC configuration document; -e gives data to manifests")

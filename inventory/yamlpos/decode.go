@@ -207,24 +207,12 @@ var exactType = reflect.TypeFor[Exact]()
 
 // exact is [Node.Any] with the digits of the text.
 func (n *Node) exact() any {
-	switch n.Kind {
-	case Map:
-		m := make(map[string]any, len(n.Pairs))
-		for _, p := range n.Pairs {
-			m[p.Key.Text] = p.Value.exact()
+	return n.plain(func(n *Node) any {
+		if _, isFloat := n.Value.(float64); isFloat && isJSONNumber(n.Text) {
+			return json.Number(n.Text)
 		}
-		return m
-	case List:
-		list := make([]any, len(n.Items))
-		for i, item := range n.Items {
-			list[i] = item.exact()
-		}
-		return list
-	}
-	if _, isFloat := n.Value.(float64); isFloat && isJSONNumber(n.Text) {
-		return json.Number(n.Text)
-	}
-	return n.Value
+		return n.Value
+	})
 }
 
 func notMap(n *Node, t target) *Error {

@@ -57,21 +57,26 @@ func (n *Node) Get(key string) *Node {
 // Any gives the plain value: map[string]any, []any or a scalar's Value. Maps
 // and lists are fresh each time.
 func (n *Node) Any() any {
+	return n.plain(func(n *Node) any { return n.Value })
+}
+
+// plain gives the plain value, with what scalar makes of each scalar.
+func (n *Node) plain(scalar func(*Node) any) any {
 	switch n.Kind {
 	case Map:
 		m := make(map[string]any, len(n.Pairs))
 		for _, p := range n.Pairs {
-			m[p.Key.Text] = p.Value.Any()
+			m[p.Key.Text] = p.Value.plain(scalar)
 		}
 		return m
 	case List:
 		list := make([]any, len(n.Items))
 		for i, item := range n.Items {
-			list[i] = item.Any()
+			list[i] = item.plain(scalar)
 		}
 		return list
 	default:
-		return n.Value
+		return scalar(n)
 	}
 }
 

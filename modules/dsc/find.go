@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"slices"
@@ -329,24 +328,17 @@ func (s *search) reject(file, typ string, err error) {
 }
 
 // document reads a file of manifests as JSON.
-func (s *search) document(ctx context.Context, file string, yaml bool) (json.RawMessage, error) {
+func (s *search) document(ctx context.Context, file string, isYAML bool) (json.RawMessage, error) {
 	r, err := s.h.Files.Open(file)
 	if err != nil {
 		return nil, cause(err)
 	}
 	defer r.Close()
-	text, err := io.ReadAll(io.LimitReader(r, manifest.MaxSize+1))
-	switch {
-	case err != nil:
-		return nil, cause(err)
-	case len(text) > manifest.MaxSize:
-		return nil, fmt.Errorf("it is larger than %d KiB", manifest.MaxSize>>10)
-	case !yaml:
-		return text, nil
-	case s.h.YAML == nil:
-		return nil, errors.New("it is YAML, which needs a controller to read it")
+	var yaml func([]byte) (json.RawMessage, error)
+	if s.h.YAML != nil {
+		yaml = func(text []byte) (json.RawMessage, error) { return s.session.yaml(ctx, s.h, string(text)) }
 	}
-	return s.session.yaml(ctx, s.h, string(text))
+	return readDocument(r, isYAML, yaml)
 }
 
 // cause takes the path out of an error, where it is told already.

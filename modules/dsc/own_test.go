@@ -27,7 +27,7 @@ func TestEcho(t *testing.T) {
 
 func TestOSInfo(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("it is about Linux")
+		t.Skip("NOT TESTED: it is about Linux")
 	}
 	b := newBench(t)
 	got, err := b.got(`{"name": "x", "type": "Microsoft/OSInfo"}`)

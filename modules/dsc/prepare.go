@@ -28,11 +28,7 @@ func (d *DSC) Prepare(_ context.Context, src modules.Source) error {
 	if folder == nil {
 		return nil
 	}
-	memo := src.Memo
-	if memo == nil {
-		memo = func(_ string, make func() any) any { return make() }
-	}
-	known := memo("dsc manifests", func() any { return readFolder(folder, src.YAML) }).(*contents)
+	known := src.Remember("dsc manifests", func() any { return readFolder(folder, src.YAML) }).(*contents)
 	if known.err != nil {
 		return modules.Errorf("type", "resources/: %v", known.err)
 	}
@@ -45,7 +41,7 @@ func (d *DSC) Prepare(_ context.Context, src modules.Source) error {
 	case d.Evaluate != nil || src.Partial:
 		return nil // its properties are known only on the host
 	}
-	return d.checkProperties(memo)
+	return d.checkProperties(src)
 }
 
 // contents are the manifests in a folder resources/.
@@ -85,7 +81,7 @@ func (d *DSC) hasOwnCandidate() bool {
 
 // checkProperties holds the properties against the schema of the manifest that will be
 // taken. Where a condition or a command has a say, only the host can.
-func (d *DSC) checkProperties(memo memory) error {
+func (d *DSC) checkProperties(src modules.Source) error {
 	within, err := versions.ParseRange(d.Version)
 	if err != nil {
 		return err
@@ -98,13 +94,10 @@ func (d *DSC) checkProperties(memo memory) error {
 		case c.Manifest.Condition != "":
 			return nil
 		}
-		return d.checkAgainst(c.Manifest, memo)
+		return d.checkAgainst(c.Manifest, src)
 	}
 	return nil
 }
-
-// memory is [modules.Source].Memo.
-type memory = func(key string, make func() any) any
 
 // compiledSchema is a schema, or why it is none.
 type compiledSchema struct {
@@ -112,7 +105,7 @@ type compiledSchema struct {
 	err error
 }
 
-func (d *DSC) checkAgainst(m *manifest.Manifest, memo memory) error {
+func (d *DSC) checkAgainst(m *manifest.Manifest, src modules.Source) error {
 	wanted, err := d.Properties.plain()
 	if err != nil {
 		return err
@@ -126,7 +119,7 @@ func (d *DSC) checkAgainst(m *manifest.Manifest, memo memory) error {
 	if m.Schema == nil || m.Schema.Embedded == nil || m.Validate != nil {
 		return nil
 	}
-	s := memo("dsc schema "+string(m.Schema.Embedded), func() any {
+	s := src.Remember("dsc schema "+string(m.Schema.Embedded), func() any {
 		s, err := schema.Compile(m.Schema.Embedded)
 		return &compiledSchema{s, err}
 	}).(*compiledSchema)
@@ -214,8 +207,13 @@ func readFile(folder fs.FS, name string, yaml func([]byte) (json.RawMessage, err
 		return nil, cause(err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, manifest.MaxSize+1))
 	_, isYAML := manifest.IsFile(name)
+	return readDocument(f, isYAML, yaml)
+}
+
+// readDocument reads manifests as JSON. yaml is nil where nobody reads YAML.
+func readDocument(r io.Reader, isYAML bool, yaml func([]byte) (json.RawMessage, error)) (json.RawMessage, error) {
+	text, err := io.ReadAll(io.LimitReader(r, manifest.MaxSize+1))
 	switch {
 	case err != nil:
 		return nil, cause(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 )
 
 // Queries implements [modules.Querier].
@@ -113,25 +114,10 @@ func (in *instance) exportedAs(i int, state map[string]any) map[string]any {
 
 // escaped doubles the bracket of texts that a document would take for expressions.
 func escaped(v any) any {
-	switch v := v.(type) {
-	case string:
-		if strings.HasPrefix(v, "[") {
-			return "[" + v
-		}
-	case []any:
-		list := make([]any, len(v))
-		for i := range v {
-			list[i] = escaped(v[i])
-		}
-		return list
-	case map[string]any:
-		object := make(map[string]any, len(v))
-		for key, item := range v {
-			object[key] = escaped(item)
-		}
-		return object
-	}
-	return v
+	return expr.Mapped(v, func(v any) (any, bool) {
+		text, ok := v.(string)
+		return "[" + text, ok && strings.HasPrefix(text, "[")
+	})
 }
 
 // export asks for all instances that fit the properties, which are a filter.

@@ -32,7 +32,7 @@ func TestSafe(t *testing.T) {
 // of PATH and of manifests in which they can put some.
 func TestRootRunsNothingOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("others than root may trust whom they like")
+		t.Skip("NOT TESTED: others than root may trust whom they like")
 	}
 	manifest := manifestOf("A/B", "1.0.0", "", `"{}"`)
 	t.Run("a manifest", func(t *testing.T) {

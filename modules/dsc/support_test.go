@@ -49,7 +49,7 @@ func needs(t *testing.T, program string) {
 	if os.Getenv("CI") != "" {
 		t.Fatalf("%s is not installed", program)
 	}
-	t.Skipf("%s is not installed", program)
+	t.Skipf("NOT TESTED: %s is not installed", program)
 }
 
 // write puts a file into the folder resources/. $ROOT is the other folder.

@@ -321,24 +321,23 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 	if entry.Query != "" {
 		return late(try, entry, r.query(try, i, notes))
 	}
+	var claimed []string
 	since := r.clock()
 	plan, seen, err := r.look(try, i, notes, w)
-	if err == nil && plan.Pending() && r.waitsForTurn(i) {
-		end()
-		if err := r.awaitTurn(ctx, i); err != nil {
-			return err
-		}
-		try, end = timed(ctx, entry)
-		since = r.clock()
-		plan, seen, err = r.look(try, i, notes, w) // others may have been at work meanwhile
-	}
-	var claimed []string
 	for err == nil && plan.Pending() && !r.checked(i) {
-		var free bool
-		if claimed, free = r.claim(plan, since); free {
-			break
+		if r.waitsForTurn(i) {
+			end()
+			if err := r.awaitTurn(ctx, i); err != nil {
+				return err
+			}
+		} else {
+			var free bool
+			if claimed, free = r.claim(plan, since); free {
+				break
+			}
+			end()
 		}
-		end() // the time that others have taken is not that of this try
+		// Others may have been at work meanwhile, and their time is not that of this try.
 		try, end = timed(ctx, entry)
 		since = r.clock()
 		plan, seen, err = r.look(try, i, notes, w)

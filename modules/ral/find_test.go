@@ -156,7 +156,7 @@ func TestSuitableOnceItIsThere(t *testing.T) {
 // directory in which they can put some. None of them is even asked what it is.
 func TestRootRunsNothingOfOthers(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("others than root may trust whom they like")
+		t.Skip("NOT TESTED: others than root may trust whom they like")
 	}
 	provider := says("provider: {type: t, invoke: json, suitable: true, " + from + "}")
 	for _, test := range []struct{ name, path, want string }{

@@ -30,7 +30,7 @@ func needs(t *testing.T, programs ...string) {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("%s is not installed", p)
 		}
-		t.Skipf("%s is not installed", p)
+		t.Skipf("NOT TESTED: %s is not installed", p)
 	}
 }
 

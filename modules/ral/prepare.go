@@ -24,11 +24,7 @@ func (r *Ral) Prepare(_ context.Context, src modules.Source) error {
 	if folder == nil {
 		return nil
 	}
-	memo := src.Memo
-	if memo == nil {
-		memo = func(_ string, make func() any) any { return make() }
-	}
-	known := memo("ral providers", func() any { return readFolder(folder, src.YAML) }).(*contents)
+	known := src.Remember("ral providers", func() any { return readFolder(folder, src.YAML) }).(*contents)
 	p := &play{}
 	for _, o := range known.offers {
 		switch {

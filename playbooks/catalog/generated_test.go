@@ -115,7 +115,7 @@ func TestTemplateOfResourcesIsCheckedBeforeAnyHost(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			plays, err := manifest.Parse("site.yaml", []byte(generating), builtin.Types())
+			plays, err := manifest.Parse(t.Context(), "site.yaml", []byte(generating), builtin.Types())
 			require.NoError(t, err)
 			plays[0].Folder = dir
 			if c.template != "" {

@@ -32,7 +32,7 @@ func nesting(t testing.TB, archive string, opts Options) (*Compiler, string, err
 	}
 	archives := &manifest.Archives{Temp: t.TempDir()}
 	t.Cleanup(func() { require.NoError(t, archives.Close()) })
-	plays, err := manifest.Load([]string{filepath.Join(dir, "site.yaml")}, builtin.Types(), manifest.WithArchives(t.Context(), archives))
+	plays, err := manifest.Load(t.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types(), manifest.WithArchives(archives))
 	require.NoError(t, err)
 	c, err := New(plays[0], opts)
 	if err == nil {
@@ -246,7 +246,7 @@ func TestNestedTags(t *testing.T) {
 		for _, f := range txtar.Parse([]byte(archive)).Files {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600))
 		}
-		plays, err := manifest.Load([]string{filepath.Join(dir, "site.yaml")}, builtin.Types())
+		plays, err := manifest.Load(t.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types())
 		require.NoError(t, err)
 		plays, err = c.s.Select(plays)
 		require.NoError(t, err)

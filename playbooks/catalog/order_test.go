@@ -101,7 +101,7 @@ func compileIn(t testing.TB, text string, files map[string]string) *Compiler {
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	t.Chdir(dir)
-	plays, err := manifest.Load([]string{"site.yaml"}, builtin.Types())
+	plays, err := manifest.Load(t.Context(), []string{"site.yaml"}, builtin.Types())
 	require.NoError(t, err)
 	c, err := New(plays[0], Options{})
 	require.NoError(t, err)

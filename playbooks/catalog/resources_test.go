@@ -60,7 +60,7 @@ func withPrograms() modules.Registry {
 // have that bit.
 func programs(t testing.TB, dir string) (*Compiler, error) {
 	t.Helper()
-	plays, err := manifest.Load([]string{filepath.Join(dir, "site.yaml")}, withPrograms(), manifest.WithArchives(t.Context(), &manifest.Archives{}))
+	plays, err := manifest.Load(t.Context(), []string{filepath.Join(dir, "site.yaml")}, withPrograms(), manifest.WithArchives(&manifest.Archives{}))
 	require.NoError(t, err)
 	c, err := New(plays[0], Options{})
 	require.NoError(t, err)

@@ -47,7 +47,7 @@ func TestUnpack(t *testing.T) {
 	path, err := bundle(t, tar.Header{Typeflag: tar.TypeDir, Name: "./"}, site, tar.Header{Typeflag: tar.TypeReg, Name: "files/deep/x"})
 	require.NoError(t, err)
 	require.FileExists(t, filepath.Join(filepath.Dir(path), "files/deep/x"))
-	plays, err := Load([]string{filepath.Dir(path)}, builtin.Types())
+	plays, err := Load(t.Context(), []string{filepath.Dir(path)}, builtin.Types())
 	require.NoError(t, err, "a folder stands for the manifest.yaml in it")
 	require.Equal(t, filepath.Dir(path), plays[0].Folder)
 }

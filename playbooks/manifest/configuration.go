@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -72,11 +71,8 @@ func (l *loader) configuration(n *yamlpos.Node) []*Play {
 		l.add(err)
 		return nil
 	}
-	folder, ctx := l.folder, l.runs
-	if ctx == nil {
-		ctx = context.TODO() // whoever reads without downloads has given none
-	}
-	doc, err := document.Read(ctx, n, document.Options{
+	folder := l.folder
+	doc, err := document.Read(l.runs, n, document.Options{
 		Parameters: given, File: l.file, Now: time.Now, Type: l.documentType, Tells: l.tellsState,
 		Open: func(at *yamlpos.Node, base, path string) (*yamlpos.Node, string, error) {
 			return openBeside(folder, at, base, path)

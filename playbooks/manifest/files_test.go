@@ -21,7 +21,7 @@ func load(t *testing.T, archive string) ([]*Play, string) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, f.Data, 0o644))
 	}
-	plays, err := Load([]string{filepath.Join(dir, "site.yaml")}, builtin.Types())
+	plays, err := Load(t.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types())
 	if err != nil {
 		return nil, strings.ReplaceAll(err.Error(), dir+"/", "")
 	}

@@ -18,7 +18,7 @@ import (
 // Load reads plays from manifest files, or folders with a manifest.yaml, in order. All errors of all files are
 // reported together, as yamlpos.Errors; the plays are then what could be read,
 // for somebody who looks for more errors, and not to be run.
-func Load(paths []string, registry modules.Registry, options ...Option) ([]*Play, error) {
+func Load(ctx context.Context, paths []string, registry modules.Registry, options ...Option) ([]*Play, error) {
 	var plays []*Play
 	var errs yamlpos.Errors
 	options = append(options, shared(registry))
@@ -29,7 +29,7 @@ func Load(paths []string, registry modules.Registry, options ...Option) ([]*Play
 			errs.Add(err)
 			continue
 		}
-		more, err := Parse(path, data, registry, options...)
+		more, err := Parse(ctx, path, data, registry, options...)
 		errs.Add(err)
 		plays = append(plays, more...)
 	}
@@ -82,12 +82,13 @@ func meant(path string) string {
 // Parse reads the plays of one file: a CCM manifest, a list of plays, or several
 // documents of either. Files that the plays mention are looked for beside it.
 // With an error the plays are as [Load] says.
-func Parse(path string, data []byte, registry modules.Registry, options ...Option) ([]*Play, error) {
+func Parse(ctx context.Context, path string, data []byte, registry modules.Registry, options ...Option) ([]*Play, error) {
 	documents, err := yamlpos.Parse(path, data)
 	if err != nil {
 		return nil, err
 	}
 	l := newLoader(path, registry)
+	l.runs = ctx
 	for _, option := range append(options, shared(registry)) {
 		option(l)
 	}
@@ -125,7 +126,7 @@ type loader struct {
 
 	nesting   *nesting        // nil where nothing can be applied
 	archives  *Archives       // that manifests may be in; nil unpacks none
-	runs      context.Context // of downloads; nil if there are none
+	runs      context.Context // of downloads, and of what documents evaluate
 	isNested  bool            // the file is a nested manifest
 	compiling bool            // it is read for a host
 	applied   []string        // the manifests that lead to the file by apply, itself the last
@@ -158,8 +159,8 @@ type Option func(*loader)
 
 // WithArchives lets nested manifests stand in archives, which are downloaded and
 // unpacked until archives is closed. Without it they are errors.
-func WithArchives(ctx context.Context, archives *Archives) Option {
-	return func(l *loader) { l.runs, l.archives = ctx, archives }
+func WithArchives(archives *Archives) Option {
+	return func(l *loader) { l.archives = archives }
 }
 
 // shared reads each nested manifest once for all files that are loaded with it. It

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,7 +13,7 @@ import (
 
 // parse reads a manifest that is called site.yaml.
 func parse(text string) ([]*Play, error) {
-	return Parse("site.yaml", []byte(text), builtin.Types())
+	return Parse(context.Background(), "site.yaml", []byte(text), builtin.Types())
 }
 
 // wrongPlays have an error outside the resources.
@@ -172,14 +173,14 @@ func TestLoad(t *testing.T) {
 		return path
 	}
 	a, b := write("a.yaml", some), write("b.yaml", some)
-	plays, err := Load([]string{a, b}, builtin.Types())
+	plays, err := Load(t.Context(), []string{a, b}, builtin.Types())
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b"}, []string{plays[0].Name, plays[1].Name})
 	require.Equal(t, dir, plays[0].Folder)
 
 	wrong, worse := write("c.yaml", "x: 1\n"+some), write("d.yaml", "ccm: [\n")
 	missing := filepath.Join(dir, "missing.yaml")
-	_, err = Load([]string{a, wrong, worse, missing, dir}, builtin.Types())
+	_, err = Load(t.Context(), []string{a, wrong, worse, missing, dir}, builtin.Types())
 	require.ErrorContains(t, err, wrong+`:1:1: unknown key "x"`)
 	require.ErrorContains(t, err, worse+":")
 	require.ErrorContains(t, err, missing+": there is no such manifest")

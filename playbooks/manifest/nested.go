@@ -148,7 +148,7 @@ func (l *loader) nested(ctx context.Context, at *yamlpos.Node, nest modules.Nest
 	data, err := from.read(ctx, x.archives)
 	if err != nil {
 		n.err = at.Errorf(from.hint, "%v", err)
-		if ctx != nil && ctx.Err() != nil { // another host may have more time
+		if ctx.Err() != nil { // another host may have more time
 			delete(x.known, from.key)
 		}
 		return n

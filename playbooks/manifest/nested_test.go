@@ -260,7 +260,7 @@ func loadArchived(t *testing.T, dir, site string, archives *Archives) ([]*Play, 
 		require.NoError(t, err)
 		require.Empty(t, left)
 	})
-	plays, err := Load([]string{path}, builtin.Types(), WithArchives(t.Context(), archives))
+	plays, err := Load(t.Context(), []string{path}, builtin.Types(), WithArchives(archives))
 	if err != nil {
 		return nil, strings.ReplaceAll(err.Error(), dir+"/", "")
 	}
@@ -359,7 +359,7 @@ func FuzzNested(f *testing.F) {
 	require.NoError(f, os.WriteFile(site, []byte("ccm: {resources: [{exec: [before: ]}, {apply: [{n.yaml: }, {n.yaml: {alias: x, tags: [y]}}]}]}\n"), 0o600))
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "n.yaml"), []byte(text), 0o600))
-		plays, err := Load([]string{site}, builtin.Types())
+		plays, err := Load(t.Context(), []string{site}, builtin.Types())
 		if err != nil {
 			require.NotEmpty(t, err.Error())
 			return

@@ -65,12 +65,9 @@ type ordering struct {
 // anywhere checks a reference of resource number i of a graph: its target may stand
 // everywhere but in what the resource applies, or around it.
 func (l *loader) anywhere(x *index, i int, ref *yamlpos.Node) error {
-	typeName, name, err := ParseReference(ref)
+	typeName, name, err := l.parseReference(ref)
 	if err != nil {
 		return err
-	}
-	if _, ok := l.registry.Lookup(typeName); !ok {
-		return l.unknownType(ref, typeName)
 	}
 	targets := x.called[ref.Text]
 	_, isOpen := x.firstOpen(typeName)

@@ -189,7 +189,7 @@ func TestStrategyOfIncluded(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	plays, err := Load([]string{filepath.Join(dir, "site.yaml")}, builtin.Types())
+	plays, err := Load(t.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types())
 	require.NoError(t, err)
 	require.True(t, plays[0].Graph())
 	require.Equal(t, 3, plays[0].Parallel)

@@ -107,12 +107,9 @@ func (l *loader) references(all []*Resource) {
 
 // reference checks one reference of resource number i.
 func (l *loader) reference(x *index, i int, ref *yamlpos.Node) error {
-	typeName, name, err := ParseReference(ref)
+	typeName, name, err := l.parseReference(ref)
 	if err != nil {
 		return err
-	}
-	if _, ok := l.registry.Lookup(typeName); !ok {
-		return l.unknownType(ref, typeName)
 	}
 	targets := x.called[ref.Text]
 	firstOpen, isOpen := x.firstOpen(typeName)
@@ -137,6 +134,18 @@ func (l *loader) reference(x *index, i int, ref *yamlpos.Node) error {
 		return nil
 	}
 	return ref.Errorf(x.suggestion(typeName, name), "no resource is called %s", ref.Text)
+}
+
+// parseReference takes a reference apart, whose type is known.
+func (l *loader) parseReference(ref *yamlpos.Node) (typeName, name string, err error) {
+	typeName, name, err = ParseReference(ref)
+	if err != nil {
+		return "", "", err
+	}
+	if _, ok := l.registry.Lookup(typeName); !ok {
+		return "", "", l.unknownType(ref, typeName)
+	}
+	return typeName, name, nil
 }
 
 // tooEarly is the error of a reference to a later resource. A circle is told of

@@ -62,7 +62,7 @@ func TestCorpus(t *testing.T) {
 		Dir:     "testdata",
 		Checker: schematest.Compile(t, Schema(builtin.Types())),
 		Decode: func(path string) error {
-			_, err := Load([]string{path}, builtin.Types())
+			_, err := Load(t.Context(), []string{path}, builtin.Types())
 			return err
 		},
 		Blind:  blind,
@@ -135,7 +135,7 @@ func TestSchemaAcceptsMutations(t *testing.T) {
 		data, err := os.ReadFile(paths[rng.IntN(len(paths))])
 		require.NoError(t, err)
 		mutated := schematest.Mutate(t, rng, data, words)
-		if _, err := Parse("mutated.yaml", mutated, builtin.Types()); err == nil {
+		if _, err := Parse(t.Context(), "mutated.yaml", mutated, builtin.Types()); err == nil {
 			accepted++
 			require.NoError(t, checker.Check(mutated), "%s", mutated)
 		}
@@ -150,7 +150,7 @@ func TestSchemaAcceptsWhatIsFound(t *testing.T) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		isDocument := func(p *Play) bool { return p.Configuration != nil } // which has a schema of its own
-		if plays, err := Parse(path, data, builtin.Types()); err == nil && !slices.ContainsFunc(plays, isDocument) {
+		if plays, err := Parse(t.Context(), path, data, builtin.Types()); err == nil && !slices.ContainsFunc(plays, isDocument) {
 			accepted++
 			require.NoError(t, checker.Check(data), "%s", data)
 		}
@@ -249,7 +249,7 @@ func TestANewTypeIsDescribed(t *testing.T) {
 		list("- thing: [a: {url: https://x, date: {}}]"):      false,
 		list("- thing: [a: {url: https://x, subscribe: []}]"): false,
 	} {
-		_, err := Parse("site.yaml", []byte(text), registry)
+		_, err := Parse(t.Context(), "site.yaml", []byte(text), registry)
 		require.Equal(t, good, err == nil, "%s%v", text, err)
 		require.Equal(t, good, checker.Check([]byte(text)) == nil, text)
 	}

@@ -132,7 +132,7 @@ func TestResults(t *testing.T) {
 		require.NoError(t, err, c.text)
 		v, known := p.Value()
 		require.True(t, known, c.text)
-		got, err := jsonText(wrapped(v))
+		got, err := jsonText(Wrapped(v))
 		require.NoError(t, err)
 		require.Equal(t, c.want, got, c.text)
 	}

@@ -141,7 +141,7 @@ func TestFolding(t *testing.T) {
 			require.NoError(t, wholeErr, text)
 			got = sealed
 		}
-		want, err := jsonText(wrapped(whole.value))
+		want, err := jsonText(Wrapped(whole.value))
 		require.NoError(t, err)
 		have, err := jsonText(got["p"])
 		require.NoError(t, err)

@@ -83,11 +83,11 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		b, err := json.Marshal(wrapped(v))
+		b, err := json.Marshal(Wrapped(v))
 		require.NoError(t, err)
 		again, err := Decode(b)
 		require.NoError(t, err)
-		c, err := json.Marshal(wrapped(again))
+		c, err := json.Marshal(Wrapped(again))
 		require.NoError(t, err)
 		require.JSONEq(t, string(b), string(c))
 	})

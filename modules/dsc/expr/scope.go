@@ -116,7 +116,7 @@ func HasParts(tree any) bool {
 // is left for the host. The scope is nil if nothing is.
 func Seal(properties map[string]any, condition Part) (map[string]any, *Scope, error) {
 	if condition.rest == nil && !HasParts(properties) {
-		return wrapped(properties).(map[string]any), nil, nil
+		return Wrapped(properties).(map[string]any), nil, nil
 	}
 	s := NewSealer()
 	out := s.seal(properties).(map[string]any)
@@ -124,37 +124,23 @@ func Seal(properties map[string]any, condition Part) (map[string]any, *Scope, er
 	return out, s.scope, s.err
 }
 
-// wrapped gives a value in the form of encoding/json, secure values in the objects
-// that stand for them.
-func wrapped(v any) any {
-	switch v := v.(type) {
-	case Part:
-		return wrapped(v.value)
-	case Secure:
-		key := secureObject
-		if _, isText := v.Reveal().(string); isText {
-			key = secureString
-		}
-		return map[string]any{key: Revealed(v.Reveal())}
-	case []any:
-		list := make([]any, len(v))
-		for i, item := range v {
-			list[i] = wrapped(item)
-		}
-		return list
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for key, item := range v {
-			m[key] = wrapped(item)
-		}
-		return m
-	}
-	return v
-}
-
 // Wrapped is a value in the form of encoding/json, as it is sent: secure values are
 // objects with the member secureString or secureObject.
-func Wrapped(v any) any { return wrapped(v) }
+func Wrapped(v any) any {
+	return Mapped(v, func(v any) (any, bool) {
+		switch v := v.(type) {
+		case Part:
+			return Wrapped(v.value), true
+		case Secure:
+			key := secureObject
+			if _, isText := v.Reveal().(string); isText {
+				key = secureString
+			}
+			return map[string]any{key: Revealed(v.Reveal())}, true
+		}
+		return nil, false
+	})
+}
 
 // A Sealer writes properties for a host that evaluates what is left of them.
 type Sealer struct {
@@ -260,7 +246,7 @@ func (s *Sealer) literal(v any) string {
 	case string:
 		return "'" + strings.ReplaceAll(v, "'", "''") + "'"
 	}
-	value := wrapped(v)
+	value := Wrapped(v)
 	text, err := jsonText(value)
 	if err != nil && s.err == nil {
 		s.err = err
@@ -290,7 +276,7 @@ func (s *Scope) Evaluate(ctx context.Context, env Environment, properties map[st
 		if err != nil {
 			return nil, false, fmt.Errorf("%s: %w", key, err)
 		}
-		values[key] = wrapped(v)
+		values[key] = Wrapped(v)
 	}
 	return values, true, nil
 }

@@ -125,21 +125,34 @@ func IsSecure(v any) bool {
 
 // Revealed gives a value with all its secure parts revealed.
 func Revealed(v any) any {
+	return Mapped(v, func(v any) (any, bool) {
+		secret, ok := v.(Secure)
+		if !ok {
+			return nil, false
+		}
+		return Revealed(secret.Reveal()), true
+	})
+}
+
+// Mapped is a copy of a value in which each takes the place of those values, of what is
+// in lists and objects too, that it gives something for.
+func Mapped(v any, each func(v any) (any, bool)) any {
+	if made, ok := each(v); ok {
+		return made
+	}
 	switch v := v.(type) {
-	case Secure:
-		return Revealed(v.Reveal())
 	case []any:
 		list := make([]any, len(v))
 		for i, item := range v {
-			list[i] = Revealed(item)
+			list[i] = Mapped(item, each)
 		}
 		return list
 	case map[string]any:
-		m := make(map[string]any, len(v))
+		object := make(map[string]any, len(v))
 		for key, item := range v {
-			m[key] = Revealed(item)
+			object[key] = Mapped(item, each)
 		}
-		return m
+		return object
 	}
 	return v
 }
