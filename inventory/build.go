@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ccm-push/ccm-push/inventory/connection"
+	"github.com/ccm-push/ccm-push/inventory/names"
 	"github.com/ccm-push/ccm-push/inventory/nodeset"
+	"github.com/ccm-push/ccm-push/inventory/varfiles"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -18,7 +21,8 @@ type builder struct {
 	listed int // hosts named so far, repetitions counted
 	notes  notes
 
-	folders []varFolder // that may have group_vars and host_vars, low to high
+	connections connection.Reader
+	folders     varfiles.Folders // low to high
 }
 
 type edge struct{ parent, child *Group }
@@ -27,6 +31,9 @@ func newBuilder(o Options) *builder {
 	b := &builder{
 		inv:   &Inventory{hostOf: map[string]*Host{}, groupOf: map[string]*Group{}, options: o},
 		edges: map[edge]*yamlpos.Node{},
+	}
+	b.connections = connection.Reader{
+		Errs: &b.errs, Known: []string{priorityKey}, Ignored: b.notes.ignore, Misspelt: b.notes.nearMiss,
 	}
 	b.link(b.group(allGroup, nil), b.group(ungrouped, nil), nil)
 	return b
@@ -54,7 +61,7 @@ const pluginHint = "make a script that prints the hosts as JSON, such as #!/bin/
 func (b *builder) group(name string, at *yamlpos.Node) *Group {
 	g := b.inv.groupOf[name]
 	if g == nil {
-		g = &Group{Name: name, Priority: 1, first: at}
+		g = &Group{Name: name, Priority: 1, first: at, index: len(b.inv.groups)}
 		b.inv.groupOf[name] = g
 		b.inv.groups = append(b.inv.groups, g)
 	}
@@ -67,12 +74,12 @@ var groupKeys = []string{"hosts", "children", "vars", "connect"}
 // groupBody takes a group and what is written below it. It gives nil if its
 // name cannot be one.
 func (b *builder) groupBody(key, body *yamlpos.Node) *Group {
-	if err := checkGroupName(key); err != nil {
+	if err := names.CheckGroup(key); err != nil {
 		b.errs.Add(err)
 		return nil
 	}
 	g := b.group(key.Text, key)
-	if isNull(body) {
+	if body.IsNull() {
 		return g
 	}
 	if body.Kind != yamlpos.Map {
@@ -103,7 +110,7 @@ func (b *builder) section(g *Group, key, value *yamlpos.Node) {
 		}
 	case "connect":
 		if b.isMap(key.Text, value) {
-			b.connect(&g.layer, value)
+			b.connect(&g.said, value)
 		}
 	default:
 		b.errs.Add(unknownSection(key))
@@ -120,7 +127,7 @@ func unknownSection(key *yamlpos.Node) error {
 // members reads what is below hosts: or children:, a map, or one name as text.
 func (b *builder) members(key, n *yamlpos.Node) []yamlpos.Pair {
 	switch {
-	case isNull(n):
+	case n.IsNull():
 		return nil
 	case n.Kind == yamlpos.Map:
 		return n.Pairs
@@ -133,14 +140,10 @@ func (b *builder) members(key, n *yamlpos.Node) []yamlpos.Pair {
 
 // isMap reports whether n is a map. Null is none, and anything else an error.
 func (b *builder) isMap(name string, n *yamlpos.Node) bool {
-	if n.Kind != yamlpos.Map && !isNull(n) {
+	if n.Kind != yamlpos.Map && !n.IsNull() {
 		b.errs.Add(n.Errorf("write a map: key: value", "%s must be a map, not %s", name, n.Describe()))
 	}
 	return n.Kind == yamlpos.Map
-}
-
-func isNull(n *yamlpos.Node) bool {
-	return n == nil || n.Kind == yamlpos.Scalar && n.Value == nil
 }
 
 // maxHosts bounds the hosts that an inventory lists, repetitions counted.
@@ -149,19 +152,19 @@ const maxHosts = nodeset.MaxNames
 // hosts takes one key below hosts:, which may stand for a range of hosts that
 // all get what is written below it.
 func (b *builder) hosts(g *Group, key, body *yamlpos.Node) {
-	names, port, err := hostNames(key)
+	hosts, port, err := hostNames(key)
 	if err != nil {
 		b.errs.Add(err)
 		return
 	}
-	if b.listed += len(names); b.listed > maxHosts {
+	if b.listed += len(hosts); b.listed > maxHosts {
 		b.errs.Add(key.Errorf("", "more than %d hosts are listed", maxHosts))
 		return
 	}
-	l := b.hostLayer(key, port, body)
-	for _, name := range names {
+	said := b.hostBody(key, port, body)
+	for _, name := range hosts {
 		h := b.host(name, key)
-		h.layer.add(l)
+		h.said.Add(said)
 		b.member(g, h)
 	}
 }
@@ -185,28 +188,28 @@ func (b *builder) host(name string, at *yamlpos.Node) *Host {
 }
 
 // hostNames reads a host key: a name or address with ranges, and maybe a port.
-func hostNames(key *yamlpos.Node) (names []string, port *yamlpos.Node, err error) {
-	if err := checkKey(key, "host"); err != nil {
+func hostNames(key *yamlpos.Node) (hosts []string, port *yamlpos.Node, err error) {
+	if err := names.CheckText(key, "host"); err != nil {
 		return nil, nil, err
 	}
-	text, digits := splitPort(key.Text)
+	text, digits := names.SplitPort(key.Text)
 	if digits != "" {
-		number, err := parsePort("port", digits)
+		number, err := connection.ParsePort("port", digits)
 		if err != nil {
 			return nil, nil, key.Errorf("", "host %q: %s", key.Text, err)
 		}
 		port = portVar(key, number)
 	}
-	names, err = nodeset.ExpandRanges(text, nodeset.HostRange)
+	hosts, err = nodeset.ExpandRanges(text, nodeset.HostRange)
 	if e, ok := errors.AsType[*nodeset.Error](err); ok {
 		return nil, nil, key.Errorf(e.Hint, "host %q: %s", key.Text, e.Msg)
 	}
-	for _, name := range names {
-		if err := checkHostName(key, name); err != nil {
+	for _, name := range hosts {
+		if err := names.CheckHost(key, name); err != nil {
 			return nil, nil, err
 		}
 	}
-	return names, port, nil
+	return hosts, port, nil
 }
 
 // portVar is the variable that a port in a host key stands for, as in Ansible.

@@ -74,9 +74,9 @@ all:
   hosts:
     h: {ansible_ssh_extra_args: -o ServerAliveInterval=60 -q}
 `, Connection{Address: "h", Options: []Option{
-			{"Compression", "yes", "hosts.yml:3:35"}, {"AddressFamily", "inet", "hosts.yml:3:35"},
-			{"CertificateFile", "a", "hosts.yml:3:35"}, {"CertificateFile", "b", "hosts.yml:3:35"},
-			{"ServerAliveInterval", "60", "hosts.yml:5:33"}, {"LogLevel", "QUIET", "hosts.yml:5:33"},
+			{Name: "Compression", Value: "yes", Pos: "hosts.yml:3:35"}, {Name: "AddressFamily", Value: "inet", Pos: "hosts.yml:3:35"},
+			{Name: "CertificateFile", Value: "a", Pos: "hosts.yml:3:35"}, {Name: "CertificateFile", Value: "b", Pos: "hosts.yml:3:35"},
+			{Name: "ServerAliveInterval", Value: "60", Pos: "hosts.yml:5:33"}, {Name: "LogLevel", Value: "QUIET", Pos: "hosts.yml:5:33"},
 		}}},
 		{"old names", "all: {hosts: {h: {ansible_ssh_host: x, ansible_ssh_user: 0x10}}}", Connection{Address: "x", User: "16"}},
 	} {

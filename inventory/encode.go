@@ -1,13 +1,10 @@
 package inventory
 
 import (
-	"bytes"
-	"fmt"
-	"math"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/ccm-push/ccm-push/inventory/flow"
+	"github.com/ccm-push/ccm-push/inventory/layers"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -44,20 +41,20 @@ func (inv *Inventory) Encode() []byte {
 	return e.Bytes()
 }
 
-type encoder struct{ bytes.Buffer }
+type encoder struct{ flow.Writer }
 
 // open writes a name whose value follows on deeper lines, or is null.
 func (e *encoder) open(indent int, name string) {
-	e.WriteString(strings.Repeat("  ", indent) + quote(name) + ":\n")
+	e.WriteString(strings.Repeat("  ", indent) + flow.Quote(name) + ":\n")
 }
 
 // host writes a host with all that is below it, on one line.
 func (e *encoder) host(h *Host) {
-	e.WriteString("    " + quote(h.Name) + ": {")
-	vars := merged(h.layer.vars)
-	e.entries(vars, e.value)
-	if connect := merged(h.layer.connects); len(connect) > 0 {
-		e.separate(len(vars))
+	e.WriteString("    " + flow.Quote(h.Name) + ": {")
+	vars := layers.Merged(h.said.Vars)
+	e.Entries(vars, e.Value)
+	if connect := layers.Merged(h.said.Connects); len(connect) > 0 {
+		e.Separate(len(vars))
 		e.connect(connect)
 	}
 	e.WriteString("}\n")
@@ -67,7 +64,7 @@ func (e *encoder) host(h *Host) {
 // read as: 0x10 is the user 0x10.
 func (e *encoder) connect(pairs []yamlpos.Pair) {
 	e.WriteString(`"connect": {`)
-	e.entries(pairs, e.text)
+	e.Entries(pairs, e.Text)
 	e.WriteString("}")
 }
 
@@ -82,16 +79,16 @@ func (e *encoder) hosts(g *Group) {
 
 // layer writes vars and connect of a group.
 func (e *encoder) layer(g *Group) {
-	vars := merged(g.layer.vars)
+	vars := layers.Merged(g.said.Vars)
 	if g.Priority != 1 {
-		vars = append(vars, yamlpos.Pair{Key: textNode("", priorityKey), Value: &yamlpos.Node{Value: int64(g.Priority)}})
+		vars = append(vars, yamlpos.Pair{Key: yamlpos.TextFrom("", priorityKey), Value: &yamlpos.Node{Value: int64(g.Priority)}})
 	}
 	if len(vars) > 0 {
 		e.WriteString(`  "vars": {`)
-		e.entries(vars, e.value)
+		e.Entries(vars, e.Value)
 		e.WriteString("}\n")
 	}
-	if connect := merged(g.layer.connects); len(connect) > 0 {
+	if connect := layers.Merged(g.said.Connects); len(connect) > 0 {
 		e.WriteString("  ")
 		e.connect(connect)
 		e.WriteString("\n")
@@ -110,128 +107,4 @@ func (e *encoder) children(indent int, g *Group, written map[*Group]bool) {
 		e.open(indent+1, child.Name)
 		e.children(indent+2, child, written)
 	}
-}
-
-// merged gives the entries of several maps, each key where it first stands and
-// with its last value.
-func merged(maps []*yamlpos.Node) []yamlpos.Pair {
-	var pairs []yamlpos.Pair
-	index := map[string]int{}
-	for _, m := range maps {
-		for _, p := range m.Pairs {
-			i, known := index[p.Key.Text]
-			if !known {
-				i = len(pairs)
-				index[p.Key.Text] = i
-				pairs = append(pairs, p)
-			}
-			pairs[i] = p
-		}
-	}
-	return pairs
-}
-
-// longKey is from how many bytes on YAML wants a key to be announced: a little
-// less than the 1024 of its specification, which count everything before the
-// colon.
-const longKey = 1000
-
-func (e *encoder) entries(pairs []yamlpos.Pair, value func(*yamlpos.Node)) {
-	for i, p := range pairs {
-		e.separate(i)
-		key := quote(p.Key.Text)
-		if len(key) >= longKey {
-			key = "? " + key
-		}
-		e.WriteString(key + ": ")
-		value(p.Value)
-	}
-}
-
-// value writes n on one line.
-func (e *encoder) value(n *yamlpos.Node) {
-	switch n.Kind {
-	case yamlpos.Map:
-		e.WriteString("{")
-		e.entries(n.Pairs, e.value)
-		e.WriteString("}")
-	case yamlpos.List:
-		e.list(n, e.value)
-	default:
-		e.WriteString(scalar(n.Value))
-	}
-}
-
-func (e *encoder) text(n *yamlpos.Node) {
-	switch {
-	case n.Kind == yamlpos.List:
-		e.list(n, e.text)
-	case isNull(n):
-		e.WriteString("null")
-	default:
-		e.WriteString(quote(n.Text))
-	}
-}
-
-func (e *encoder) list(n *yamlpos.Node, value func(*yamlpos.Node)) {
-	e.WriteString("[")
-	for i, item := range n.Items {
-		e.separate(i)
-		value(item)
-	}
-	e.WriteString("]")
-}
-
-func (e *encoder) separate(i int) {
-	if i > 0 {
-		e.WriteString(", ")
-	}
-}
-
-func scalar(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case float64:
-		return float(v)
-	case string:
-		return quote(v)
-	}
-	return fmt.Sprint(v)
-}
-
-// float writes a number that YAML reads as a float again, also if it is whole.
-func float(f float64) string {
-	switch {
-	case math.IsNaN(f):
-		return ".nan"
-	case math.IsInf(f, 1):
-		return ".inf"
-	case math.IsInf(f, -1):
-		return "-.inf"
-	}
-	s := strconv.FormatFloat(f, 'g', -1, 64)
-	if !strings.ContainsAny(s, ".e") {
-		s += ".0"
-	}
-	return s
-}
-
-// quote writes s in double quotes, with YAML's escapes for what is not plain
-// printable text.
-func quote(s string) string {
-	out := []byte{'"'}
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			out = append(out, '\\', byte(r))
-		case r < ' ' || r >= 0x7f && r <= 0xa0:
-			out = fmt.Appendf(out, `\x%02x`, r)
-		case r == 0x2028 || r == 0x2029 || r >= 0xd800 && r <= 0xffff:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		default:
-			out = utf8.AppendRune(out, r)
-		}
-	}
-	return string(append(out, '"'))
 }

@@ -13,9 +13,9 @@ import (
 // summary is all that callers can see of an inventory, without positions.
 func summary(inv *Inventory) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "order:", names(inv.Hosts()))
+	fmt.Fprintln(&b, "order:", namesOf(inv.Hosts()))
 	for _, g := range inv.Groups() {
-		fmt.Fprintln(&b, g.Name, g.Depth, g.Priority, groupNames(g.Children), names(g.Hosts()))
+		fmt.Fprintln(&b, g.Name, g.Depth, g.Priority, groupNames(g.Children), namesOf(g.Hosts()))
 	}
 	for _, h := range inv.hosts {
 		c := h.Connection()
@@ -93,59 +93,7 @@ func FuzzParse(f *testing.F) {
 // size is about what Encode writes, in entries.
 func (inv *Inventory) size() int { return len(inv.hosts) + len(inv.groups) }
 
-func FuzzSelect(f *testing.F) {
-	for _, tt := range patternVectors {
-		f.Add(tt.pattern)
-	}
-	for _, tt := range patternErrors {
-		f.Add(tt.pattern)
-	}
-	inv := load(f, fixture)
-	f.Fuzz(func(t *testing.T, pattern string) {
-		hosts, _, err := inv.Select(pattern)
-		if err != nil {
-			require.Empty(t, hosts)
-			return
-		}
-		require.NotEmpty(t, hosts)
-		requireDistinct(t, inv, hosts)
-		requirePartition(t, inv, pattern)
-	})
-}
-
-func requireDistinct(t *testing.T, inv *Inventory, hosts []*Host) {
-	t.Helper()
-	seen := map[*Host]bool{}
-	for _, h := range hosts {
-		require.False(t, seen[h], "%s is there twice", h.Name)
-		require.Same(t, inv.Host(h.Name), h)
-		seen[h] = true
-	}
-}
-
-// requirePartition checks that a plain term and its negation share all hosts
-// between them.
-func requirePartition(t *testing.T, inv *Inventory, pattern string) {
-	t.Helper()
-	terms, err := splitPattern(pattern)
-	require.NoError(t, err)
-	if len(terms) != 1 || strings.ContainsAny(terms[0][:1], "&!") {
-		return
-	}
-	m := matcher{inv: inv}
-	with, err := m.combine(terms)
-	require.NoError(t, err)
-	without, err := m.combine([]string{"!" + terms[0]})
-	require.NoError(t, err)
-	var both hostSet
-	both.add(with)
-	both.add(without)
-	require.Len(t, both.list, len(with)+len(without))
-	require.Len(t, both.list, len(inv.hosts))
-}
-
-// The order of & and ! terms changes nothing, and a split pattern can be put
-// together again.
+// The order of & and ! terms changes nothing.
 func TestSelectOrderOfTerms(t *testing.T) {
 	inv := load(t, fixture)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -154,39 +102,6 @@ func TestSelectOrderOfTerms(t *testing.T) {
 		random.Shuffle(len(terms), func(i, j int) { terms[i], terms[j] = terms[j], terms[i] })
 		hosts, _, err := inv.Select(strings.Join(terms, ":"))
 		require.NoError(t, err)
-		require.Equal(t, "db-a", names(hosts))
+		require.Equal(t, "db-a", namesOf(hosts))
 	}
-	for _, tt := range patternVectors {
-		terms, err := splitPattern(tt.pattern)
-		require.NoError(t, err)
-		again, err := splitPattern(strings.Join(terms, ",") + ",")
-		require.NoError(t, err)
-		require.Equal(t, terms, again)
-	}
-}
-
-// FuzzArgs checks that arguments of ssh are refused or come to what a connection
-// has, whatever they hold.
-func FuzzArgs(f *testing.F) {
-	for _, text := range []string{"-o Port=22 -J gate", "-oCiphers=a,b -C -4", "-i k -l me", "-o 'ServerAliveInterval 5'", "-A", "-o ProxyCommand='x'", "-", "'"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		fields, err := parseArgs("args", text)
-		if err != nil {
-			return
-		}
-		var c Connection
-		for _, field := range fields {
-			if field.key == "" {
-				require.True(t, passedOn(field.option.Name), "%q", field.option.Name)
-				require.NoError(t, checkLiteral("", field.option.Value))
-				c.addOption(field.option)
-				continue
-			}
-			field.set(&c)
-		}
-		require.True(t, c.Port >= 0 && c.Port <= 65535)
-		require.Empty(t, c.Password+c.BecomePassword)
-	})
 }

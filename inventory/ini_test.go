@@ -19,7 +19,7 @@ func loadINI(t testing.TB, text string) *Inventory {
 func graph(inv *Inventory) string {
 	var list []string
 	for _, g := range inv.Groups() {
-		text := g.Name + "(" + names(g.hosts)
+		text := g.Name + "(" + namesOf(g.hosts)
 		if len(g.Children) > 0 {
 			text += " | " + strings.Join(groupNames(g.Children), " ")
 		}
@@ -86,7 +86,7 @@ ansible_ssh_common_args='-o ProxyJump=gate -o ServerAliveInterval=5'
 	c.Pos = nil
 	require.Equal(t, Connection{
 		Address: "192.0.2.1", Port: 2222, User: "deploy", Password: "#hunter2", Become: true, BecomePassword: "hun ter2",
-		Jump: []Hop{{Host: "gate"}}, Options: []Option{{"ServerAliveInterval", "5", "hosts.ini:5:25"}},
+		Jump: []Hop{{Host: "gate"}}, Options: []Option{{Name: "ServerAliveInterval", Value: "5", Pos: "hosts.ini:5:25"}},
 	}, c)
 	require.NotContains(t, fmt.Sprintf("%v %+v %#v %s", c, c, &c, c), "ter2")
 	require.NotContains(t, string(inv.Encode()), "ter2")
@@ -140,32 +140,6 @@ func TestINIWarnsOfCutWords(t *testing.T) {
 	inv := loadINI(t, "a x=pass#word\n")
 	require.Equal(t, map[string]any{"x": "pass"}, inv.Host("a").Vars())
 	require.Equal(t, []string{"hosts.ini:1:9: a comment begins within a word, as in Ansible; quote a value that holds #"}, inv.Warnings())
-}
-
-func TestFormat(t *testing.T) {
-	for _, tt := range []struct {
-		file, text string
-		want       textFormat
-	}{
-		{"hosts", "[web]\na\n", iniFormat},
-		{"hosts", "web1\nweb2\n", iniFormat},
-		{"hosts", "web1 ansible_host=a\n", iniFormat},
-		{"hosts", "# c\n\nweb1:22\n", iniFormat},
-		{"hosts", "all:\n  hosts:\n", yamlFormat},
-		{"hosts", "all: {hosts: {a: }}", yamlFormat},
-		{"hosts", "---\nall:\n", yamlFormat},
-		{"hosts", `{"all": {}}`, yamlFormat},
-		{"hosts", `"all": {}`, yamlFormat},
-		{"hosts", "", yamlFormat},
-		{"hosts.yaml", "# c\n[web] # d\na\n", iniFormat},
-		{"hosts.yaml", "[a, b]\n", yamlFormat},
-		{"hosts.yaml", "web1\n", yamlFormat},
-		{"hosts.ini", "all:\n", iniFormat},
-		{"inventory.cfg", "[web]\n", iniFormat},
-		{"hosts.toml", "[web]\n", tomlFormat},
-	} {
-		require.Equal(t, tt.want, format(tt.file, []byte(tt.text)), "%s %q", tt.file, tt.text)
-	}
 }
 
 func FuzzINI(f *testing.F) {

@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
+	"github.com/ccm-push/ccm-push/inventory/script"
+	"github.com/ccm-push/ccm-push/inventory/source"
+	"github.com/ccm-push/ccm-push/inventory/varfiles"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -45,7 +45,7 @@ func Load(ctx context.Context, paths []string, o Options) (*Inventory, error) {
 		return nil, fmt.Errorf("reading the inventory: %w", context.Cause(ctx))
 	}
 	for _, folder := range o.Folders {
-		b.addFolder(folder, folder)
+		b.folders.Add(folder, folder)
 	}
 	return b.finish()
 }
@@ -67,118 +67,55 @@ func (b *builder) load(ctx context.Context, path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return &yamlpos.Error{File: path, Msg: "no such file", Hint: "a list of hosts has a comma in it: -i " + path + ","}
 	case err != nil:
-		return reading(path, err)
+		return source.Error(path, err)
 	case info.IsDir():
-		b.addFolder(path, path)
-		return b.folder(ctx, path, 0)
+		b.folders.Add(path, path)
+		b.folder(ctx, path)
+		return nil
 	}
-	b.addFolder(filepath.Dir(path), path)
-	return b.file(ctx, path, info, true)
-}
-
-// file takes one file. named is whether the operator has named it himself.
-func (b *builder) file(ctx context.Context, path string, info fs.FileInfo, named bool) error {
-	data, err := readFile(ctx, path, info)
-	switch {
-	case err != nil:
-		return err
-	case !isScript(data, info):
-		return b.parse(path, data)
-	case named || b.inv.options.AllowScripts:
-		return b.script(ctx, path)
-	}
-	return &yamlpos.Error{
-		File: path, Msg: "is a script, and those in a folder are not run unasked",
-		Hint: "say --allow-inventory-scripts, or name it: -i " + path,
-	}
-}
-
-// maxFile is how much of a file is read, in bytes. yamlpos refuses a file that
-// is larger than its own bound, which is below this one.
-const maxFile = 17 << 20
-
-// readFile reads what info describes. Nobody may ever write to it, if it is a pipe:
-// the end of ctx ends this too.
-func readFile(ctx context.Context, path string, info fs.FileInfo) ([]byte, error) {
-	open := os.Open
-	if info.Mode()&fs.ModeNamedPipe != 0 {
-		open = func(path string) (*os.File, error) { return openPipe(ctx, path) }
-	}
-	f, err := open(path)
+	b.folders.Add(filepath.Dir(path), path)
+	item, err := source.Named(ctx, path, info)
 	if err != nil {
-		return nil, reading(path, err)
+		return err
 	}
-	defer f.Close()
-	// A file that takes no deadline does not have its reader wait.
-	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Now()) })
-	defer stop()
-	return readAll(f, path)
+	return b.item(ctx, item)
 }
 
-// openPipe is os.Open, which waits for somebody who opens the pipe for writing.
-func openPipe(ctx context.Context, path string) (*os.File, error) {
-	type answer struct {
-		f   *os.File
-		err error
+// folder takes the inventories in a folder.
+func (b *builder) folder(ctx context.Context, path string) {
+	f := source.Folder{
+		Path: path, Scripts: b.inv.options.AllowScripts,
+		Others: []string{varfiles.OfGroups, varfiles.OfHosts, "vars_plugins"},
 	}
-	answers := make(chan answer, 1)
-	go func() {
-		f, err := os.Open(path)
-		answers <- answer{f, err}
-	}()
-	select {
-	case a := <-answers:
-		return a.f, a.err
-	case <-ctx.Done():
-	}
-	// Nothing but a writer ends open(2). With O_RDWR we are one ourselves, whether or
-	// not the other has come to wait. If we may not write, it is left waiting.
-	if writer, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
-		a := <-answers
-		writer.Close()
-		if a.err == nil {
-			a.f.Close()
+	for item, err := range f.Items(ctx) {
+		if err == nil {
+			err = b.item(ctx, item)
 		}
+		b.errs.Add(err)
 	}
-	return nil, context.Cause(ctx)
 }
 
-func readAll(f *os.File, path string) ([]byte, error) {
-	info, err := f.Stat()
+func (b *builder) item(ctx context.Context, item source.Item) error {
 	switch {
-	case err != nil:
-		return nil, reading(path, err)
-	case info.IsDir():
-		return nil, &yamlpos.Error{File: path, Msg: "is a folder, not a file"}
+	case item.Skipped != "":
+		b.notes.add(yamlpos.TextFrom(item.Path, ""), "%s", item.Skipped)
+		return nil
+	case item.Script:
+		return b.script(ctx, script.Script{Path: item.Path})
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
-		return nil, reading(path, err)
-	}
-	return data, nil
-}
-
-// reading drops the path from the errors of package os, which the caller's
-// position names already.
-func reading(path string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pe.Err
-	}
-	return &yamlpos.Error{File: path, Msg: "reading the inventory: " + err.Error()}
+	return b.parse(item.Path, item.Data)
 }
 
 // parse takes the text of a file, whatever its format.
 func (b *builder) parse(file string, data []byte) error {
-	switch format(file, data) {
-	case iniFormat:
-		return b.ini(file, data)
-	case tomlFormat:
+	switch source.FormatOf(file, data) {
+	case source.INI:
+		b.ini(file, data)
+		return nil
+	case source.TOML:
 		return &yamlpos.Error{File: file, Msg: "TOML inventories are not supported", Hint: "write it as YAML: ansible-inventory -i " + file + " --list --yaml"}
 	}
-	documents, err := parseYAML(file, data)
+	documents, err := yamlpos.Parse(file, data, yamlpos.PlainTag("!unsafe")) // as Ansible writes it
 	switch {
 	case err != nil:
 		return err
@@ -198,12 +135,7 @@ func (b *builder) hostList(list string) {
 	group := b.group(ungrouped, nil)
 	for name := range strings.SplitSeq(list, ",") {
 		if name = strings.TrimSpace(name); name != "" {
-			b.hosts(group, textNode("-i "+list, name), nil)
+			b.hosts(group, yamlpos.TextFrom("-i "+list, name), nil)
 		}
 	}
-}
-
-// textNode is a text that stands in no file but came from source.
-func textNode(source, text string) *yamlpos.Node {
-	return &yamlpos.Node{File: source, Text: text, Value: text}
 }

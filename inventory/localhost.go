@@ -3,13 +3,11 @@ package inventory
 import (
 	"slices"
 
+	"github.com/ccm-push/ccm-push/inventory/pattern"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
 const localhost = "localhost"
-
-// localNames are the names that this machine has everywhere.
-var localNames = []string{localhost, "127.0.0.1", "::1"}
 
 // implicitLocalhost makes the host that the patterns localhost, 127.0.0.1 and ::1
 // mean if the inventory lists none of the three. As in Ansible it is in the group
@@ -18,15 +16,15 @@ func (b *builder) implicitLocalhost() {
 	if !b.inv.options.AllowImplicitLocalhost {
 		return
 	}
-	for _, name := range localNames {
+	for _, name := range pattern.LocalNames {
 		if h := b.inv.hostOf[name]; h != nil {
 			b.inv.local = h
 			return
 		}
 	}
-	at := textNode("the implicit "+localhost, localhost)
+	at := yamlpos.TextFrom("the implicit "+localhost, localhost)
 	b.inv.local = &Host{Name: localhost, first: at, index: len(b.inv.hosts), direct: []*Group{b.inv.groupOf[allGroup]}}
-	b.variables(&b.inv.local.layer, yamlpos.From(at, map[string]any{"ansible_connection": "local"}))
+	b.variables(&b.inv.local.said, yamlpos.From(at, map[string]any{"ansible_connection": "local"}))
 }
 
 // everyHost lists the hosts of the inventory, and the implicit one.
@@ -35,12 +33,4 @@ func (b *builder) everyHost() []*Host {
 		return append(slices.Clip(b.inv.hosts), h)
 	}
 	return b.inv.hosts
-}
-
-// implicit gives the host that a term means which matches nothing else, or nil.
-func (m *matcher) implicit(term string) *Host {
-	if slices.Contains(localNames, term) {
-		return m.inv.local
-	}
-	return nil
 }

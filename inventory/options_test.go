@@ -45,7 +45,7 @@ func TestStrictPatterns(t *testing.T) {
 	require.EqualError(t, err, `pattern "web[03-06]": "web[03-06]": 2 of 4 names are not in the inventory, the first is web05`)
 	hosts, _, err := inv.Select("web01,db")
 	require.NoError(t, err)
-	require.Equal(t, "web01 db-a db-b db-c", names(hosts))
+	require.Equal(t, "web01 db-a db-b db-c", namesOf(hosts))
 }
 
 func TestAllowNameClash(t *testing.T) {
@@ -59,7 +59,7 @@ func TestAllowNameClash(t *testing.T) {
 	for pattern, want := range map[string]string{"db": "db", "all": "all", "d*": "pg all db", "web": "db"} {
 		hosts, _, err := inv.Select(pattern)
 		require.NoError(t, err)
-		require.Equal(t, want, names(hosts), pattern)
+		require.Equal(t, want, namesOf(hosts), pattern)
 	}
 }
 
@@ -77,19 +77,19 @@ func TestImplicitLocalhost(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, pattern)
-		require.Equal(t, want, names(hosts), pattern)
+		require.Equal(t, want, namesOf(hosts), pattern)
 	}
 	local := inv.Host("localhost")
 	require.Equal(t, map[string]any{"x": int64(1), "y": int64(1), "z": int64(1), "ansible_connection": "local"}, local.Vars())
 	require.True(t, local.Connection().Local)
 	require.Equal(t, "the implicit localhost", local.Pos())
-	require.Equal(t, "h", names(inv.Hosts()))
+	require.Equal(t, "h", namesOf(inv.Hosts()))
 
 	inv, err = loadWith(t, "all: {hosts: {127.0.0.1: {connect: {port: 2}}}}", Options{AllowImplicitLocalhost: true})
 	require.NoError(t, err)
 	hosts, _, err := inv.Select("localhost")
 	require.NoError(t, err)
-	require.Equal(t, "127.0.0.1", names(hosts)) // as listed
+	require.Equal(t, "127.0.0.1", namesOf(hosts)) // as listed
 	require.False(t, hosts[0].Connection().Local)
 
 	inv, err = loadWith(t, "all: {hosts: {h: }}", Options{})

@@ -42,7 +42,7 @@ func TestHostKeys(t *testing.T) {
 	for _, tt := range rangeVectors {
 		t.Run(tt.key, func(t *testing.T) {
 			inv := load(t, fmt.Sprintf("web: {hosts: {%q: {v: 1}}}", tt.key))
-			require.Equal(t, tt.want, names(inv.Hosts()))
+			require.Equal(t, tt.want, namesOf(inv.Hosts()))
 			for _, h := range inv.Hosts() {
 				want := map[string]any{"v": int64(1)}
 				if tt.port > 0 {
@@ -155,7 +155,7 @@ func TestShapes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			hosts, _, err := load(t, tt.text).Select(tt.pattern)
 			require.NoError(t, err)
-			require.Equal(t, tt.want, names(hosts))
+			require.Equal(t, tt.want, namesOf(hosts))
 		})
 	}
 }

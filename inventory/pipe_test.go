@@ -25,7 +25,7 @@ func TestLoadReadsAPipe(t *testing.T) {
 	inv, err := Load(t.Context(), []string{path}, Options{})
 	require.NoError(t, err)
 	require.NoError(t, <-ended)
-	require.Equal(t, "web1", names(inv.Hosts()))
+	require.Equal(t, "web1", namesOf(inv.Hosts()))
 }
 
 // Without the end of the context these would wait for ever.

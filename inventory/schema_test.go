@@ -7,12 +7,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/inventory/connection"
+	"github.com/ccm-push/ccm-push/inventory/source"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema/schematest"
 )
@@ -45,15 +46,8 @@ func TestCorpus(t *testing.T) {
 	}.Run(t)
 }
 
-func TestConnectKeysAreDescribed(t *testing.T) {
+func TestGroupKeysAreDescribed(t *testing.T) {
 	var names []string
-	for _, p := range (schema.Rules{}).Properties(reflect.TypeFor[connectDoc]()) {
-		require.NotEmpty(t, p.Schema.Description)
-		names = append(names, p.Name)
-	}
-	require.Equal(t, connectKeys, names)
-
-	names = nil
 	for _, p := range groupSchema().Properties {
 		names = append(names, p.Name)
 	}
@@ -67,13 +61,13 @@ func TestSchemaAcceptsMutations(t *testing.T) {
 	require.NoError(t, err)
 	checker := schematest.Compile(t, Schema())
 	rng := rand.New(rand.NewPCG(3, 14))
-	words := slices.Concat(groupKeys, connectKeys, meantVars, unsupportedVars, []string{"web", "db", "all", "h[1:3]", "h:22", "x", "plugin"})
+	words := slices.Concat(groupKeys, namesIn(connection.ConnectSchema()), namesIn(connection.VariablesSchema()), []string{"web", "db", "all", "h[1:3]", "h:22", "x", "plugin"})
 	accepted := 0
 	for range 4000 {
 		data, err := os.ReadFile(paths[rng.IntN(len(paths))])
 		require.NoError(t, err)
 		mutated := schematest.Mutate(t, rng, data, words)
-		if format("mutated.yaml", mutated) != yamlFormat {
+		if source.FormatOf("mutated.yaml", mutated) != source.YAML {
 			continue
 		}
 		if _, err := Parse("mutated.yaml", mutated); err == nil {
@@ -84,13 +78,27 @@ func TestSchemaAcceptsMutations(t *testing.T) {
 	require.Greater(t, accepted, 400)
 }
 
+// namesIn lists the names that a schema knows: of what there may be, and of what
+// there must not.
+func namesIn(s *schema.Schema) (names []string) {
+	for _, p := range s.Properties {
+		names = append(names, p.Name)
+	}
+	if s.Names != nil && s.Names.Not != nil {
+		for _, name := range s.Names.Not.Enum {
+			names = append(names, name.(string))
+		}
+	}
+	return names
+}
+
 func TestSchemaAcceptsWhatIsFound(t *testing.T) {
 	checker := schematest.Compile(t, Schema())
 	accepted := 0
 	for _, path := range schematest.Found(t, "..") {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		if format(path, data) != yamlFormat {
+		if source.FormatOf(path, data) != source.YAML {
 			continue
 		}
 		if _, err := Parse(path, data); err == nil {

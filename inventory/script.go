@@ -1,52 +1,26 @@
 package inventory
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
-	"syscall"
-	"time"
-	"unicode"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/ccm-push/ccm-push/inventory/jsonpos"
+	"github.com/ccm-push/ccm-push/inventory/names"
+	"github.com/ccm-push/ccm-push/inventory/script"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// The bounds of a script.
-const (
-	scriptTime   = 30 * time.Second // of each call
-	scriptOutput = 64 << 20         // bytes of each call
-	scriptCalls  = 8                // with --host, at once
-	stderrKept   = 2 << 10          // bytes, the last ones
-)
+// metaKey is the key beside the groups that has the variables of hosts.
+const metaKey = "_meta"
 
-// isScript reports whether a file is to be run: it says by what (#!), or is
-// executable and no text.
-func isScript(data []byte, info fs.FileInfo) bool {
-	if bytes.HasPrefix(data, []byte("#!")) {
-		return true
-	}
-	return info.Mode().Perm()&0o111 != 0 && bytes.IndexByte(data[:min(len(data), 512)], 0) >= 0
-}
+// scriptKeys is what may stand below a group.
+var scriptKeys = []string{"hosts", "children", "vars"}
 
-// script takes what a script prints. It is asked for the groups with --list, and
-// for each host with --host unless the answer has the variables of all hosts.
-func (b *builder) script(ctx context.Context, path string) error {
-	s := script{path: path, time: scriptTime, output: scriptOutput}
-	list, err := s.json(ctx, "--list")
+// script takes what a script prints. It is asked for the groups, and for each host
+// unless the answer has the variables of all hosts.
+func (b *builder) script(ctx context.Context, s script.Script) error {
+	list, err := s.List(ctx)
 	if err != nil {
 		return err
-	}
-	if list == nil || list.Kind != yamlpos.Map {
-		return &yamlpos.Error{File: path + " --list", Msg: "does not print a JSON object", Hint: `print {"GROUP": {"hosts": ["web1"]}, "_meta": {"hostvars": {"web1": {}}}}`}
 	}
 	listed := b.scriptGroups(list)
 	meta := list.Get(metaKey)
@@ -54,135 +28,149 @@ func (b *builder) script(ctx context.Context, path string) error {
 		b.hostVarsOf(listed, meta.Get("hostvars"))
 		return nil
 	}
-	b.askForHosts(ctx, s, listed)
+	hosts := make([]string, len(listed))
+	for i, key := range listed {
+		hosts[i] = key.Text
+	}
+	for i, answer := range s.Hosts(ctx, hosts) {
+		b.errs.Add(answer.Err)
+		if answer.Err == nil && answer.Vars != nil {
+			b.scriptHostVars(listed[i], answer.Vars)
+		}
+	}
 	return nil
 }
 
-// askForHosts runs a script once for each host, and takes the answers in the order
-// of the hosts.
-func (b *builder) askForHosts(ctx context.Context, s script, listed []*yamlpos.Node) {
-	answers := make([]*yamlpos.Node, len(listed))
-	failures := make([]error, len(listed))
-	var g errgroup.Group
-	g.SetLimit(scriptCalls)
-	for i, key := range listed {
-		g.Go(func() error {
-			answers[i], failures[i] = s.json(ctx, "--host", key.Text)
+// scriptGroups takes the groups that a script prints, and gives the hosts in
+// them, each where it is first named.
+func (b *builder) scriptGroups(list *yamlpos.Node) []*yamlpos.Node {
+	var hosts []*yamlpos.Node
+	seen := map[string]bool{}
+	for _, p := range list.Pairs {
+		if p.Key.Text == metaKey {
+			continue
+		}
+		for _, key := range b.scriptGroup(p.Key, p.Value) {
+			if !seen[key.Text] {
+				seen[key.Text] = true
+				hosts = append(hosts, key)
+			}
+		}
+	}
+	return hosts
+}
+
+// scriptGroup takes one group: a map with hosts, children and vars, or a list of
+// hosts, or, as in old scripts, the variables of the one host that has its name.
+func (b *builder) scriptGroup(key, body *yamlpos.Node) (hosts []*yamlpos.Node) {
+	if err := names.CheckGroup(key); err != nil {
+		b.errs.Add(err)
+		return nil
+	}
+	g := b.group(key.Text, key)
+	switch {
+	case body.IsNull():
+		return nil
+	case body.Kind == yamlpos.List:
+		return b.scriptHosts(g, body)
+	case body.Kind != yamlpos.Map:
+		b.errs.Add(body.Errorf("", "group %s must be a map or a list of hosts, not %s", key.Text, body.Describe()))
+		return nil
+	case len(body.Pairs) > 0 && !slices.ContainsFunc(scriptKeys, func(k string) bool { return body.Get(k) != nil }):
+		b.groupVars(g, body, connectNowhere)
+		return b.scriptHosts(g, &yamlpos.Node{Kind: yamlpos.List, Items: []*yamlpos.Node{key}})
+	}
+	for _, p := range body.Pairs {
+		switch p.Key.Text {
+		case "hosts":
+			hosts = b.scriptHosts(g, p.Value)
+		case "children":
+			b.scriptChildren(g, p.Key, p.Value)
+		case "vars":
+			if b.isMap("vars", p.Value) {
+				b.groupVars(g, p.Value, connectNowhere)
+			}
+		default:
+			b.errs.Add(p.Key.Errorf("below a group stand hosts, children and vars", "unknown key %q", p.Key.Text))
+		}
+	}
+	return hosts
+}
+
+func (b *builder) scriptChildren(g *Group, key, n *yamlpos.Node) {
+	for _, child := range b.listedNames(key, n) {
+		if err := names.CheckGroup(child); err != nil {
+			b.errs.Add(err)
+			continue
+		}
+		b.link(g, b.group(child.Text, child), child)
+	}
+}
+
+// scriptHosts takes a list of names, which are not expanded.
+func (b *builder) scriptHosts(g *Group, n *yamlpos.Node) (hosts []*yamlpos.Node) {
+	for _, key := range b.listedNames(yamlpos.TextFrom("", "hosts"), n) {
+		if err := names.CheckText(key, "host"); err != nil {
+			b.errs.Add(err)
+			continue
+		}
+		if err := names.CheckHost(key, key.Text); err != nil {
+			b.errs.Add(err)
+			continue
+		}
+		if b.listed++; b.listed > maxHosts {
+			b.errs.Add(key.Errorf("", "more than %d hosts are listed", maxHosts))
 			return nil
-		})
+		}
+		b.member(g, b.host(key.Text, key))
+		hosts = append(hosts, key)
 	}
-	_ = g.Wait() // each error is in failures
-	for i, key := range listed {
-		b.errs.Add(failures[i])
-		if failures[i] == nil && answers[i] != nil {
-			b.scriptHostVars(key, answers[i])
+	return hosts
+}
+
+// listedNames gives the items of a list of names.
+func (b *builder) listedNames(key, n *yamlpos.Node) []*yamlpos.Node {
+	if n.IsNull() {
+		return nil
+	}
+	if n.Kind != yamlpos.List {
+		b.errs.Add(n.Errorf("", "%s must be a list of names, not %s", key.Text, n.Describe()))
+		return nil
+	}
+	var list []*yamlpos.Node
+	for _, item := range n.Items {
+		if item.Kind != yamlpos.Scalar {
+			b.errs.Add(item.Errorf("", "%s must be a list of names: %s is none", key.Text, item.Describe()))
+			continue
+		}
+		list = append(list, item)
+	}
+	return list
+}
+
+// hostVarsOf takes the variables of the hosts that were listed.
+func (b *builder) hostVarsOf(listed []*yamlpos.Node, hostvars *yamlpos.Node) {
+	if !b.isMap("hostvars", hostvars) {
+		return
+	}
+	of := make(map[string]*yamlpos.Node, len(hostvars.Pairs))
+	for _, p := range hostvars.Pairs {
+		of[p.Key.Text] = p.Value
+	}
+	for _, key := range listed {
+		if body := of[key.Text]; body != nil {
+			b.scriptHostVars(key, body)
+			delete(of, key.Text)
+		}
+	}
+	for _, p := range hostvars.Pairs {
+		if of[p.Key.Text] != nil {
+			b.notes.add(p.Key, "_meta.hostvars has hosts that are in no group, %d of them, and they are left out; the first is %q", len(of), p.Key.Text)
+			return
 		}
 	}
 }
 
-// A script is a program that prints an inventory.
-type script struct {
-	path   string
-	time   time.Duration
-	output int // bytes
-}
-
-// json runs the script and reads what it prints; it is nil if that is nothing.
-func (s script) json(ctx context.Context, args ...string) (*yamlpos.Node, error) {
-	out, err := s.run(ctx, args)
-	call := s.path + " " + strings.Join(args, " ")
-	if err != nil {
-		return nil, &yamlpos.Error{File: call, Msg: err.Error()}
-	}
-	if len(bytes.TrimSpace(out)) == 0 {
-		return nil, nil
-	}
-	return jsonpos.Parse(call, out)
-}
-
-// run starts the script without a shell, in a process group of its own that does
-// not outlive it.
-func (s script) run(ctx context.Context, args []string) ([]byte, error) {
-	path, err := filepath.Abs(s.path) // a bare name would be looked for in PATH
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	ctx, done := context.WithTimeoutCause(ctx, s.time, fmt.Errorf("does not end within %s", s.time))
-	defer done()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	killGroup := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.Cancel = killGroup
-	cmd.WaitDelay = 2 * time.Second
-	out := &bounded{limit: s.output, full: func() { cancel(fmt.Errorf("prints more than %d MiB", s.output>>20)) }}
-	var said tail
-	cmd.Stdout, cmd.Stderr = out, &said
-	if err = cmd.Start(); err != nil {
-		err = notStarted(err)
-	} else {
-		err = cmd.Wait()
-		_ = killGroup() // whatever it has left behind; mostly there is nothing
-	}
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
-	if err != nil {
-		return nil, errors.New(err.Error() + said.text())
-	}
-	return out.data, nil
-}
-
-func notStarted(err error) error {
-	if pe, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pe.Err
-	}
-	if errors.Is(err, fs.ErrPermission) {
-		return errors.New("is a script that cannot be run: " + err.Error() + "; chmod +x makes it one that can, and without #! it would be read")
-	}
-	return errors.New("cannot be run: " + err.Error())
-}
-
-// bounded keeps what is written to it up to a limit, and then calls full.
-type bounded struct {
-	data  []byte
-	limit int
-	full  func()
-}
-
-func (w *bounded) Write(p []byte) (int, error) {
-	if len(w.data)+len(p) > w.limit {
-		w.full()
-		return 0, errors.New("too much")
-	}
-	w.data = append(w.data, p...)
-	return len(p), nil
-}
-
-// tail keeps the end of what is written to it.
-type tail []byte
-
-func (t *tail) Write(p []byte) (int, error) {
-	*t = append(*t, p...)
-	if len(*t) > stderrKept {
-		*t = slices.Clone((*t)[len(*t)-stderrKept:])
-	}
-	return len(p), nil
-}
-
-// text is what was said, for an error: on one line, without what a terminal
-// would obey.
-func (t tail) text() string {
-	said := strings.TrimSpace(strings.ToValidUTF8(string(t), "?"))
-	if said == "" {
-		return ""
-	}
-	said = strings.ReplaceAll(said, "\n", " | ")
-	return ": " + strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '?'
-		}
-		return r
-	}, said)
+func (b *builder) scriptHostVars(key, body *yamlpos.Node) {
+	b.host(key.Text, key).said.Add(b.hostBody(key, nil, body))
 }

@@ -112,7 +112,7 @@ func TestLoad(t *testing.T) {
 	t.Run("the later file wins", func(t *testing.T) {
 		inv, err := Load(t.Context(), []string{one, two}, Options{})
 		require.NoError(t, err)
-		require.Equal(t, "a b c", names(inv.Hosts()))
+		require.Equal(t, "a b c", namesOf(inv.Hosts()))
 		require.Equal(t, map[string]any{"x": int64(2), "y": int64(2)}, inv.Host("a").Vars())
 
 		inv, err = Load(t.Context(), []string{two, one}, Options{})
@@ -123,7 +123,7 @@ func TestLoad(t *testing.T) {
 		for list, want := range map[string]string{"a,b,": "a b", "a,": "a", " a , b": "a b", "h[1:3],": "h1 h2 h3"} {
 			inv, err := Load(t.Context(), []string{list}, Options{})
 			require.NoError(t, err)
-			require.Equal(t, want, names(inv.Hosts()))
+			require.Equal(t, want, namesOf(inv.Hosts()))
 		}
 		inv, err := Load(t.Context(), []string{"a:2222,"}, Options{})
 		require.NoError(t, err)
@@ -177,7 +177,7 @@ func TestLimit(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, tt.want, names(left))
+			require.Equal(t, tt.want, namesOf(left))
 			if tt.warning != "" {
 				require.Equal(t, []string{tt.warning}, warnings)
 			} else {

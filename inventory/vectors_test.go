@@ -80,7 +80,7 @@ func load(t testing.TB, text string) *Inventory {
 	return inv
 }
 
-func names(hosts []*Host) string {
+func namesOf(hosts []*Host) string {
 	list := make([]string, len(hosts))
 	for i, h := range hosts {
 		list[i] = h.Name
@@ -181,7 +181,7 @@ func TestSelect(t *testing.T) {
 		t.Run(tt.pattern, func(t *testing.T) {
 			hosts, warnings, err := inv.Select(tt.pattern)
 			require.NoError(t, err)
-			require.Equal(t, tt.want, names(hosts))
+			require.Equal(t, tt.want, namesOf(hosts))
 			require.Equal(t, tt.warnings, strings.Join(warnings, "\n"))
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/printable"
@@ -153,7 +154,7 @@ func (l *linter) node(n *yamlpos.Node) {
 		kind, _ := python.YAML(p.Value.Text)
 		switch {
 		case kind == python.YAMLBool && slices.Contains(booleans, p.Key.Text):
-		case p.Value.Kind == yamlpos.Scalar && mayBePassword.MatchString(p.Key.Text): // which is not shown
+		case p.Value.Kind == yamlpos.Scalar && mayBePassword().MatchString(p.Key.Text): // which is not shown
 		default:
 			l.node(p.Value)
 		}
@@ -166,7 +167,7 @@ func (l *linter) node(n *yamlpos.Node) {
 	}
 }
 
-var mayBePassword = regexp.MustCompile(`(?i)pass(?:word|wd|phrase)?$`)
+var mayBePassword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)pass(?:word|wd|phrase)?$`) })
 
 // booleans are the keys whose values are booleans in all the words of YAML 1.1.
 var booleans = []string{"ansible_become", "become"}
@@ -196,13 +197,13 @@ func (l *linter) scalar(n *yamlpos.Node, what string) {
 	l.add(n, f)
 }
 
-var decimal = regexp.MustCompile(`^[+-]?[0-9]+\.[0-9]+$`)
+var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+-]?[0-9]+\.[0-9]+$`) })
 
 // digits writes a decimal number as it is when it is read and printed again: 1.10
 // is 1.1. What is none stays as it is.
 func digits(n *yamlpos.Node) string {
 	number, isFloat := n.Value.(float64)
-	if !isFloat || !decimal.MatchString(n.Text) {
+	if !isFloat || !decimal().MatchString(n.Text) {
 		return strings.TrimPrefix(n.Text, "+")
 	}
 	text := strconv.FormatFloat(number, 'f', -1, 64)

@@ -3,6 +3,7 @@ package nodeset
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Expand gives the names that a folded text stands for, each once and in the
@@ -40,19 +41,17 @@ func Expand(text string) ([]string, error) {
 
 // maskBrackets gives s with what is in brackets made harmless, at equal length.
 func maskBrackets(s string) string {
-	return bracketForm.ReplaceAllStringFunc(s, func(in string) string { return strings.Repeat("_", len(in)) })
+	return bracketForm().ReplaceAllStringFunc(s, func(in string) string { return strings.Repeat("_", len(in)) })
 }
 
-var bracketForm = regexp.MustCompile(`\[[^\]]*\]`)
-
-var oneNumber = regexp.MustCompile(`^[0-9]+$`)
+var bracketForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[^\]]*\]`) })
 
 func expandItem(item string) ([]string, error) {
 	if item == "" {
 		return nil, failure("names stand between commas, as in web[1-3],db1", "a name is missing")
 	}
 	names, err := ExpandRanges(item, func(spec string) ([]string, error) {
-		if IsSet(spec) || oneNumber.MatchString(spec) {
+		if IsSet(spec) || isDigits(spec) {
 			return Set(spec)
 		}
 		return nil, failure(setHint, "[%s] is no node set", spec)

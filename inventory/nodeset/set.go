@@ -1,15 +1,23 @@
 package nodeset
 
-import (
-	"regexp"
-	"strings"
-)
-
-var setForm = regexp.MustCompile(`^[0-9]+(?:[-,/][0-9]+)+$`)
+import "strings"
 
 // IsSet reports whether what stands between two brackets looks like a node set of
 // more than one number. [Set] may find something wrong with it.
-func IsSet(spec string) bool { return setForm.MatchString(spec) }
+func IsSet(spec string) bool {
+	numbers, digits := 1, 0
+	for i := range len(spec) {
+		switch c := spec[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case digits > 0 && strings.IndexByte("-,/", c) >= 0:
+			numbers, digits = numbers+1, 0
+		default:
+			return false
+		}
+	}
+	return digits > 0 && numbers > 1
+}
 
 // Set expands what stands between the brackets of a folded node set, as ClusterShell
 // writes it: 1-3, 09-11, 1,3-5, 1-10/2. Leading zeros are part of a name, so both

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -209,13 +210,18 @@ func (p *literalParser) signed() (*yamlpos.Node, bool) {
 }
 
 var (
-	floatForm = regexp.MustCompile(`^(?:(?:[0-9](?:_?[0-9])*)?\.[0-9](?:_?[0-9])*|[0-9](?:_?[0-9])*\.?)(?:[eE][+-]?[0-9](?:_?[0-9])*)?`)
-	intForm   = regexp.MustCompile(`^(?:0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|0(?:_?0)*|[1-9](?:_?[0-9])*)`)
+	floatForm = regexpOnce(`^(?:(?:[0-9](?:_?[0-9])*)?\.[0-9](?:_?[0-9])*|[0-9](?:_?[0-9])*\.?)(?:[eE][+-]?[0-9](?:_?[0-9])*)?`)
+	intForm   = regexpOnce(`^(?:0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|0(?:_?0)*|[1-9](?:_?[0-9])*)`)
 )
+
+// regexpOnce compiles an expression when it is first needed.
+func regexpOnce(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // number reads a number behind its sign. What follows it must not continue it.
 func (p *literalParser) number(sign string) (*yamlpos.Node, bool) {
-	float, integer := floatForm.FindString(p.rest), intForm.FindString(p.rest)
+	float, integer := floatForm().FindString(p.rest), intForm().FindString(p.rest)
 	source := float
 	isFloat := len(float) > len(integer)
 	if !isFloat {

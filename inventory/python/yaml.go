@@ -5,21 +5,26 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // How PyYAML reads a plain scalar: by the rules of YAML 1.1, as its resolver has
 // them (its int, float, bool and timestamp). The texts that none of these match are
 // strings.
-var (
-	yaml11Bool  = regexp.MustCompile(`^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$`)
-	yaml11Null  = regexp.MustCompile(`^(?:~|null|Null|NULL|)$`)
-	yaml11Float = regexp.MustCompile(`^(?:[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?` +
-		`|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
-	yaml11Int     = regexp.MustCompile(`^[-+]?(?:0b[0-1_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`)
-	yaml11Base60  = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(\.[0-9_]*)?$`)
-	yaml11Instant = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$|^[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?` +
-		`(?:[Tt]|[ \t]+)[0-9][0-9]?:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9][0-9]?(?::[0-9][0-9])?))?$`)
-)
+type yaml11Forms struct{ boolean, null, float, integer, base60, instant *regexp.Regexp }
+
+var yaml11 = sync.OnceValue(func() yaml11Forms {
+	return yaml11Forms{
+		boolean: regexp.MustCompile(`^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$`),
+		null:    regexp.MustCompile(`^(?:~|null|Null|NULL|)$`),
+		float: regexp.MustCompile(`^(?:[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+][0-9]+)?` +
+			`|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`),
+		integer: regexp.MustCompile(`^[-+]?(?:0b[0-1_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`),
+		base60:  regexp.MustCompile(`^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(\.[0-9_]*)?$`),
+		instant: regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$|^[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?` +
+			`(?:[Tt]|[ \t]+)[0-9][0-9]?:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9][0-9]?(?::[0-9][0-9])?))?$`),
+	}
+})
 
 // A YAMLKind is what a plain scalar is by YAML 1.1.
 type YAMLKind string
@@ -37,19 +42,19 @@ const (
 // YAML gives the kind of a plain scalar and, as JSON, its value. That of
 // a date, and of a number that is too large, is its text.
 func YAML(text string) (YAMLKind, string) {
-	switch {
-	case yaml11Null.MatchString(text):
+	switch forms := yaml11(); {
+	case forms.null.MatchString(text):
 		return YAMLNull, "null"
-	case yaml11Bool.MatchString(text):
+	case forms.boolean.MatchString(text):
 		word := strings.ToLower(text)
 		return YAMLBool, strconv.FormatBool(word == "yes" || word == "true" || word == "on")
-	case yaml11Int.MatchString(text) && int11Value(text) != "":
+	case forms.integer.MatchString(text) && int11Value(text) != "":
 		return YAMLInt, int11Value(text)
 	case isBase60(text):
 		return YAMLBase60, base60Value(text)
-	case yaml11Float.MatchString(text):
+	case forms.float.MatchString(text):
 		return YAMLFloat, float11Value(text)
-	case yaml11Instant.MatchString(text):
+	case forms.instant.MatchString(text):
 		return YAMLDate, text
 	}
 	return YAMLText, jsonText(text)
@@ -58,7 +63,7 @@ func YAML(text string) (YAMLKind, string) {
 // isBase60 tells 1:30, which is 90, from 01:30: an integer in base 60 does not
 // begin with a zero, while one with a fraction may.
 func isBase60(text string) bool {
-	m := yaml11Base60.FindStringSubmatch(text)
+	m := yaml11().base60.FindStringSubmatch(text)
 	return m != nil && (m[1] != "" || strings.TrimLeft(text, "+-")[0] != '0')
 }
 

@@ -16,6 +16,9 @@ import (
 // Of anything else it takes the text that fmt prints.
 func From(at *Node, v any) *Node { return computed(at, reflect.ValueOf(v)) }
 
+// TextFrom is a text that stands in no file but came from source, which errors name.
+func TextFrom(source, text string) *Node { return &Node{File: source, Text: text, Value: text} }
+
 func computed(at *Node, v reflect.Value) *Node {
 	n := &Node{File: at.File, Line: at.Line, Column: at.Column, Computed: true}
 	switch v.Kind() {

@@ -1,6 +1,9 @@
 package yamlpos
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Kind is the shape of a node.
 type Kind int
@@ -52,6 +55,21 @@ func (n *Node) Get(key string) *Node {
 		}
 	}
 	return nil
+}
+
+// IsNull reports whether n is null, or not there at all: nil.
+func (n *Node) IsNull() bool { return n == nil || n.Kind == Scalar && n.Value == nil }
+
+// Without gives n, a map, without the entries whose keys drop names. It is n itself
+// if there are none.
+func (n *Node) Without(drop func(key string) bool) *Node {
+	isOut := func(p Pair) bool { return drop(p.Key.Text) }
+	if !slices.ContainsFunc(n.Pairs, isOut) {
+		return n
+	}
+	rest := *n
+	rest.Pairs = slices.DeleteFunc(slices.Clone(n.Pairs), isOut)
+	return &rest
 }
 
 // Any gives the plain value: map[string]any, []any or a scalar's Value. Maps

@@ -98,3 +98,18 @@ func TestSuggest(t *testing.T) {
 		require.Equal(t, want, Suggest(word, known), word)
 	}
 }
+
+func TestWithout(t *testing.T) {
+	n := parseOne(t, "a: 1\nb: ~\nc: 3\n")
+	rest := n.Without(func(key string) bool { return key != "b" })
+	require.Equal(t, map[string]any{"b": nil}, rest.Any())
+	require.Len(t, n.Pairs, 3)
+	require.Same(t, n, n.Without(func(string) bool { return false }))
+
+	require.True(t, n.Get("b").IsNull())
+	require.True(t, n.Get("gone").IsNull())
+	require.False(t, n.Get("a").IsNull())
+	require.False(t, n.IsNull())
+	require.False(t, TextFrom("-i x,", "").IsNull())
+	require.Equal(t, "-i x,", TextFrom("-i x,", "x").Pos())
+}

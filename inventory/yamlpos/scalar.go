@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -58,7 +59,7 @@ func (c *converter) checkTag(out *Node, n *yaml.Node, want string) {
 // secretKeys is how keys end whose values may be passwords, which no error shows.
 const secretKeys = `(?i)pass(?:word|wd|phrase)?`
 
-var secretKey = regexp.MustCompile(secretKeys + `$`)
+var secretKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(secretKeys + `$`) })
 
 func (c *converter) refuseTag(out *Node, n *yaml.Node) {
 	hint := "remove it"
@@ -68,7 +69,7 @@ func (c *converter) refuseTag(out *Node, n *yaml.Node) {
 	case "!vault":
 		hint = `what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {"db":{"vars":{"ansible_become_password":"…"}}} (from ansible-vault view, say)`
 	default:
-		if secretKey.MatchString(c.keyText) {
+		if secretKey().MatchString(c.keyText) {
 			c.errs.Add(out.Errorf("quote a text that begins with !", "this tag is not supported (and not shown: it may be a password)"))
 			return
 		}

@@ -59,12 +59,20 @@ func setString(n *Node, v reflect.Value, t target) error {
 	return nil
 }
 
+// A stringSetter takes any text, and copies less than UnmarshalText would have to.
+type stringSetter interface{ SetString(text string) }
+
 func setUnmarshaler(n *Node, v reflect.Value, t target) error {
 	text, err := textOf(n, t)
 	if err != nil {
 		return err
 	}
-	if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
+	into := v.Addr().Interface().(encoding.TextUnmarshaler)
+	if whole, ok := into.(stringSetter); ok {
+		whole.SetString(text)
+		return nil
+	}
+	if err := into.UnmarshalText([]byte(text)); err != nil {
 		return n.Errorf("", "%s: %s", t, err)
 	}
 	return nil

@@ -5,19 +5,20 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
 var (
-	lineOfError   = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
-	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+	lineOfError   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`) })
+	unknownAnchor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown anchor '(.*)' referenced$`) })
 )
 
 // syntaxError rewords an error of yaml.v3, which carries at best a line: none
 // if it is the first, and often that of the enclosing block.
 func syntaxError(file string, data []byte, err error) *Error {
 	e := &Error{File: file, Line: 1, Msg: err.Error()}
-	if m := lineOfError.FindStringSubmatch(e.Msg); m != nil {
+	if m := lineOfError().FindStringSubmatch(e.Msg); m != nil {
 		e.Line = max(1, atoi(m[1]))
 		e.Msg = m[2]
 	}
@@ -28,7 +29,7 @@ func syntaxError(file string, data []byte, err error) *Error {
 		e.Hint = "save the file as UTF-8 text"
 		return e
 	}
-	if m := unknownAnchor.FindStringSubmatch(problem); m != nil {
+	if m := unknownAnchor().FindStringSubmatch(problem); m != nil {
 		e.Msg = "no anchor &" + m[1] + " stands before *" + m[1]
 		if isSecretAlias(data, m[1]) {
 			e.Msg = "no anchor stands before its alias (which is not shown: it may be a password)"

@@ -1,0 +1,109 @@
+package connection
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// reading gives a reader, and what it has been told of.
+func reading() (r Reader, told *[]string) {
+	told = new([]string)
+	return Reader{
+		Errs:     new(yamlpos.Errors),
+		Known:    []string{"ansible_group_priority"},
+		Ignored:  func(key *yamlpos.Node) { *told = append(*told, key.Text+" is ignored") },
+		Misspelt: func(key *yamlpos.Node, meant string) { *told = append(*told, key.Text+" for "+meant) },
+	}, told
+}
+
+func parse(t testing.TB, text string) *yamlpos.Node {
+	t.Helper()
+	documents, err := yamlpos.Parse("f", []byte(text))
+	require.NoError(t, err)
+	return documents[0]
+}
+
+func TestResolve(t *testing.T) {
+	r, told := reading()
+	low := r.Variables(parse(t, "{ansible_port: 1, ansible_user: low, ansible_group_priority: 3, ansible_group_prority: 3, ansible_pipelining: true, x: 1}"))
+	low.Add(r.Connect(parse(t, "{user: me, jump: gate, become_password: hunter2}")))
+	high := r.Variables(parse(t, "{ansible_ssh_common_args: -p 3 -C, ansible_port: , ansible_host: 192.0.2.1}"))
+	require.NoError(t, r.Errs.Err())
+	require.Equal(t, []string{"ansible_group_prority for ansible_group_priority", "ansible_pipelining is ignored"}, *told)
+
+	layers := []Settings{low, high}
+	p := Resolve("h", layers)
+	require.Equal(t, Params{
+		Address: "192.0.2.1", Port: 3, User: "me", Jump: []Hop{{Host: "gate"}}, BecomePassword: "hunter2",
+		Options: []Option{{"Compression", "yes", "f:1:27"}},
+		Pos:     map[string]string{"address": "f:1:66", "port": "f:1:27", "user": "f:1:8", "jump": "f:1:18", "become_password": "f:1:41"},
+	}, p)
+	require.NotContains(t, fmt.Sprintf("%v %+v %#v %s", p, p, &p, p), "hunter2")
+
+	hops, at := Jump(layers)
+	require.Equal(t, p.Jump, hops)
+	require.Equal(t, "f:1:18", at.Pos())
+	hops, at = Jump([]Settings{high})
+	require.Nil(t, hops)
+	require.Nil(t, at)
+	require.True(t, low.HasJump())
+	require.False(t, high.HasJump())
+
+	won := WonIn(p)
+	var shown []string
+	for _, s := range slices.Concat(low, high) {
+		for _, e := range s.Entries() {
+			shown = append(shown, fmt.Sprint(e.Key, " ", e.Name, " ", e.Value, " ", e.Secret, " ", won(e)))
+		}
+	}
+	require.Equal(t, []string{
+		"port ansible_port 1 false false", "user ansible_user low false false", "user user me false true", "jump jump gate false true",
+		"become_password become_password <nil> true true", "port ansible_ssh_common_args -p 3 -C false true",
+		"-o Compression ansible_ssh_common_args -p 3 -C false true", "port ansible_port <nil> false false", "address ansible_host 192.0.2.1 false true",
+	}, shown)
+}
+
+func TestErrorsOfAReader(t *testing.T) {
+	r, _ := reading()
+	r.Connect(parse(t, "{prt: 1, port: 0, become_password: [hunter2]}"))
+	r.Variables(parse(t, "{ansible_become_exe: /bin/x, ansible_ssh_args: -F}"))
+	require.EqualError(t, r.Errs.Err(), `f:1:2: unknown key "prt" (did you mean "port"?)
+f:1:2: ansible_become_exe is not supported yet
+  hint: remove it
+f:1:16: port 0 is outside 1-65535
+f:1:36: become_password must be a single value
+f:1:48: ansible_ssh_args: "-F" is not supported
+  hint: understood are -o, -J, -p, -i, -l, -C, -4, -6 and -q`)
+}
+
+// accountForm is what isAccount asks for.
+var accountForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.@+-]*$`)
+
+// FuzzVariables checks that whatever stands in the variables of a connection is
+// refused or can be handed on: no blank or control character is in what becomes a
+// word of a command line.
+func FuzzVariables(f *testing.F) {
+	for _, key := range slices.Concat(keyVars, argsVars) {
+		f.Add(key, "x")
+		f.Add(key, "22")
+	}
+	f.Add("ansible_become_user", "a;b")
+	f.Add("ansible_host", "fe80::1%eth0")
+	f.Fuzz(func(t *testing.T, key, value string) {
+		r, _ := reading()
+		at := &yamlpos.Node{File: "f"}
+		list := r.Variables(yamlpos.From(at, map[string]any{"ansible_become_user": value, key: value}))
+		p := Resolve("h", []Settings{list})
+		require.Equal(t, accountForm.MatchString(p.BecomeUser), p.BecomeUser != "")
+		for _, word := range []string{p.User, p.BecomeUser, p.Address} {
+			require.NotRegexp(t, `[\s\x00-\x1f]|^-`, word)
+		}
+		require.True(t, p.Port >= 0 && p.Port <= 65535)
+	})
+}

@@ -1,0 +1,205 @@
+package connection
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/ccm-push/ccm-push/inventory/names"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A problem is what is wrong with a text by itself. Whoever knows where the text
+// comes from adds the position.
+type problem struct{ msg, hint string }
+
+func (e *problem) Error() string { return e.msg }
+
+func problemf(hint, format string, args ...any) error {
+	return &problem{fmt.Sprintf(format, args...), hint}
+}
+
+func positioned(n *yamlpos.Node, err error) error {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return n.Errorf(p.hint, "%s", p.msg)
+	}
+	return n.Errorf("", "%s", err)
+}
+
+// parseField reads texts, which is one text unless key is private_key or
+// known_hosts. name is how the errors call it.
+func parseField(name, key string, texts []string) (field, error) {
+	for _, text := range texts {
+		if err := checkLiteral(name, text); err != nil {
+			return field{}, err
+		}
+	}
+	if len(texts) == 0 {
+		return field{}, problemf("remove the key, or list a file", "%s is an empty list", name)
+	}
+	set, err := parseValue(name, key, texts)
+	return field{key: key, set: set}, err
+}
+
+// checkLiteral refuses what no connection value can be.
+func checkLiteral(name, text string) error {
+	switch {
+	case strings.Contains(text, "{{"), strings.Contains(text, "${"):
+		return problemf("connection values are read before anything is evaluated: write the value itself", "%s cannot be an expression", name)
+	case strings.TrimSpace(text) == "":
+		return problemf("", "%s is empty", name)
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return problemf("", "%s has a control character: %q", name, text)
+	}
+	return nil
+}
+
+func parseValue(name, key string, texts []string) (func(*Params), error) {
+	text := texts[0]
+	switch key {
+	case "address":
+		return func(p *Params) { p.Address = text }, checkAddress(name, text)
+	case "port":
+		port, err := ParsePort(name, text)
+		return func(p *Params) { p.Port = port }, err
+	case "user":
+		return func(p *Params) { p.User = text }, checkWord(name, text)
+	case "private_key":
+		return func(p *Params) { p.PrivateKeys = slices.Clone(texts) }, nil
+	case "known_hosts":
+		return func(p *Params) { p.KnownHosts = slices.Clone(texts) }, checkKnownHosts(name, texts)
+	case "host_key_checking":
+		checking, err := parseHostKeyChecking(name, text)
+		return func(p *Params) { p.HostKeyChecking = checking }, err
+	case jumpKey:
+		hops, err := parseHops(name, text)
+		return func(p *Params) { p.Jump = slices.Clone(hops) }, err
+	case "connect_timeout":
+		timeout, err := parseSeconds(name, text)
+		return func(p *Params) { p.ConnectTimeout = timeout }, err
+	case "become":
+		become, err := parseBool(name, text)
+		return func(p *Params) { p.Become = become }, err
+	case "become_user":
+		return func(p *Params) { p.BecomeUser = text }, checkAccount(name, text)
+	case "become_method":
+		method, err := parseBecomeMethod(name, text)
+		return func(p *Params) { p.BecomeMethod = method }, err
+	case "connection":
+		local, err := parseKind(name, text)
+		return func(p *Params) { p.Local = local }, err
+	}
+	panic("connection: no connection key " + strconv.Quote(key))
+}
+
+func checkAddress(name, text string) error {
+	if !names.IsHost(text) {
+		return problemf("write a host name or an IP address; a port has a key of its own", "%s %q is no address", name, text)
+	}
+	return nil
+}
+
+// ParsePort reads the number of a port. name is how the error calls it.
+func ParsePort(name, text string) (int, error) {
+	port, err := strconv.Atoi(text)
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange):
+		return 0, problemf("", "%s %q is no number", name, text)
+	case port < 1 || port > 65535:
+		return 0, problemf("", "%s %s is outside 1-65535", name, text)
+	}
+	return port, nil
+}
+
+// checkWord refuses blanks, and a - in front, which ssh would take for an option.
+func checkWord(name, text string) error {
+	if strings.ContainsFunc(text, unicode.IsSpace) || strings.HasPrefix(text, "-") {
+		return problemf("", "%s %q has a blank, or - in front", name, text)
+	}
+	return nil
+}
+
+func checkAccount(name, text string) error {
+	if !isAccount(text) {
+		return problemf("letters, digits and _ . @ + - are allowed", "%s %q is no account name", name, text)
+	}
+	return nil
+}
+
+// isAccount holds text to what login names are made of (useradd(8), and @ for
+// domains): it becomes a word of a command line.
+func isAccount(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '_':
+		case i > 0 && strings.IndexByte(".@+-", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return text != ""
+}
+
+func checkKnownHosts(name string, files []string) error {
+	if slices.Contains(files, "/dev/null") || slices.Contains(files, "none") {
+		return problemf("host keys are always verified: remove it and trust the host's key once", "%s without a file would verify nothing", name)
+	}
+	return nil
+}
+
+func parseHostKeyChecking(name, text string) (string, error) {
+	switch strings.ToLower(text) {
+	case "yes", "true", "on", "ask": // there is nobody to ask during a run
+		return "yes", nil
+	case "accept-new":
+		return "accept-new", nil
+	case "no", "false", "off":
+		return "", problemf("host keys are always verified: write accept-new to take the key of a new host, or trust it once", "%s %s is not supported", name, text)
+	}
+	return "", problemf("write yes or accept-new", "%s %q is unknown", name, text)
+}
+
+func parseSeconds(name, text string) (time.Duration, error) {
+	seconds, err := strconv.Atoi(text)
+	if err != nil || seconds < 1 || seconds > 24*60*60 {
+		return 0, problemf("", "%s %q is no number of seconds from 1 to a day", name, text)
+	}
+	return time.Duration(seconds) * time.Second, nil
+}
+
+// parseBool takes the words of YAML 1.1, quoted ones too, since Ansible does.
+func parseBool(name, text string) (value bool, err error) {
+	if yamlpos.Decode(yamlpos.TextFrom("", text), &value) != nil {
+		return false, problemf("", "%s must be true or false, not %q", name, text)
+	}
+	return value, nil
+}
+
+// parseBecomeMethod takes the names of Ansible's plugins too, whole ones included.
+func parseBecomeMethod(name, text string) (string, error) {
+	switch text {
+	case "sudo", "ansible.builtin.sudo":
+		return "sudo", nil
+	case "su", "ansible.builtin.su":
+		return "su", nil
+	case "doas", "community.general.doas":
+		return "doas", nil
+	}
+	return "", problemf("write sudo, su or doas", "%s %q is not supported", name, text)
+}
+
+// parseKind reads how a host is talked to, and reports whether that is without
+// SSH. Ansible's other ways of SSH mean the same here.
+func parseKind(name, text string) (local bool, err error) {
+	switch text {
+	case "local", "ansible.builtin.local":
+		return true, nil
+	case "ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh", "ansible.builtin.paramiko_ssh":
+		return false, nil
+	}
+	return false, problemf("write ssh or local", "%s %q is not supported", name, text)
+}

@@ -1,0 +1,99 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/connection"
+	"github.com/ccm-push/ccm-push/inventory/layers"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// checkJumps finds the ways that lead nowhere: a jump host that is a group, or
+// has a jump host of its own. A name that the inventory does not know is an
+// address. What several hosts get from one place is reported once.
+func (b *builder) checkJumps() {
+	c := jumpCheck{builder: b, reported: map[*yamlpos.Node]bool{}, circles: map[string]bool{}}
+	for _, h := range b.inv.hosts {
+		hops, at := c.hops(h)
+		for _, hop := range hops {
+			if !c.reported[at] {
+				c.hop(hop, at)
+			}
+		}
+	}
+}
+
+type jumpCheck struct {
+	*builder
+	reported map[*yamlpos.Node]bool
+	circles  map[string]bool // hosts of those that have been reported
+}
+
+// hop reports what is wrong with one hop of a way that is written at a place.
+func (c *jumpCheck) hop(hop Hop, at *yamlpos.Node) {
+	next := c.inv.hostOf[hop.Host]
+	further, _ := c.hops(next)
+	circle := c.circle(hop.Host)
+	var err error
+	switch {
+	case next == nil && c.inv.groupOf[hop.Host] != nil:
+		err = at.Errorf("name one host of it", "jump: %q is a group", hop.Host)
+	case len(further) == 0, c.circles[hop.Host]:
+		return
+	case circle != nil:
+		err = at.Errorf(fmt.Sprintf("one of them has to be reached directly: write connect: {jump: none} at %s", circle[len(circle)-1]),
+			"jump hosts lead in a circle: %s", strings.Join(circle, " -> "))
+	default:
+		err = at.Errorf(fmt.Sprintf("write the whole way, outermost first: jump: %s,%s", join(further), hop),
+			"jump host %s has a jump host of its own", hop.Host)
+	}
+	c.errs.Add(err)
+	c.reported[at] = true
+	for _, name := range circle {
+		c.circles[name] = true
+	}
+}
+
+func join(hops []Hop) string {
+	texts := make([]string, len(hops))
+	for i, hop := range hops {
+		texts[i] = hop.String()
+	}
+	return strings.Join(texts, ",")
+}
+
+// circle follows the outermost jump host of a host, then that of this one, and
+// so on. It gives the names from the first that comes twice on, nil if none does.
+func (c *jumpCheck) circle(name string) []string {
+	var path []string
+	seen := map[string]int{}
+	for {
+		path = append(path, name)
+		if i, twice := seen[name]; twice {
+			return path[i:]
+		}
+		seen[name] = len(seen)
+		hops, _ := c.hops(c.inv.hostOf[name])
+		if len(hops) == 0 {
+			return nil
+		}
+		name = hops[0].Host
+	}
+}
+
+// hops gives the way to a host, and where it is written.
+func (c *jumpCheck) hops(h *Host) (hops []Hop, at *yamlpos.Node) {
+	if h == nil || !h.hasJump() {
+		return nil, nil
+	}
+	return connection.Jump(h.appendSettings(nil))
+}
+
+// hasJump is quick for the many hosts that are reached directly.
+func (h *Host) hasJump() bool {
+	return h.said.Settings.HasJump() ||
+		slices.ContainsFunc(h.below.places, func(p layers.Place) bool { return p.Settings.HasJump() }) ||
+		slices.ContainsFunc(h.files, func(f varFile) bool { return f.said.Settings.HasJump() })
+}

@@ -1,0 +1,119 @@
+package layers
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A Layer is variables that stand in one place of the files. Passwords are left
+// out of it.
+type Layer struct {
+	Name string        // whose they are: "group all", "group web", "host web1"
+	Node *yamlpos.Node // a map
+	File string        // that it stands in; Node.Line and the positions in it say where
+	// Source says what kind of place that is: "inventory", "group_vars" or
+	// "host_vars".
+	Source string
+	// Deep says that maps are merged: whoever lays layers one on the other has to
+	// merge the maps in them. [Whole] has done so.
+	Deep bool
+}
+
+// List gives the layers of places: one for each map of variables that has any.
+func List(places []Place, deep bool) []Layer {
+	var list []Layer
+	for _, p := range places {
+		for _, n := range p.Vars {
+			if len(n.Pairs) > 0 {
+				list = append(list, Layer{Name: p.Of(), Node: n, File: n.File, Source: p.Source, Deep: deep})
+			}
+		}
+	}
+	return list
+}
+
+// Whole is List in which with deep each map has in it what the layers below have
+// under its name, every entry with its own position: a value then replaces those
+// below it whole.
+func Whole(places []Place, deep bool) []Layer {
+	list := List(places, deep)
+	if !deep {
+		return list
+	}
+	latest := map[string]*yamlpos.Node{}
+	for i, l := range list {
+		whole := *l.Node
+		whole.Pairs = slices.Clone(l.Node.Pairs)
+		for j, p := range whole.Pairs {
+			latest[p.Key.Text] = over(latest[p.Key.Text], p.Value)
+			whole.Pairs[j].Value = latest[p.Key.Text]
+		}
+		list[i].Node, list[i].Deep = &whole, false
+	}
+	return list
+}
+
+// Vars gives what the variables of places, low to high, come to: a later value
+// replaces an earlier one whole, or with deep, maps are merged. The map is fresh.
+func Vars(places []Place, deep bool) map[string]any {
+	latest := map[string]*yamlpos.Node{}
+	for _, p := range places {
+		for _, n := range p.Content.Vars {
+			for _, pair := range n.Pairs {
+				value := pair.Value
+				if deep {
+					value = over(latest[pair.Key.Text], value)
+				}
+				latest[pair.Key.Text] = value
+			}
+		}
+	}
+	vars := make(map[string]any, len(latest))
+	for name, value := range latest {
+		vars[name] = value.Any()
+	}
+	return vars
+}
+
+// over gives what a value comes to over one of a lower layer, which may be nil: two
+// maps are merged, entry by entry.
+func over(below, above *yamlpos.Node) *yamlpos.Node {
+	if below == nil || below.Kind != yamlpos.Map || above.Kind != yamlpos.Map {
+		return above
+	}
+	merged := *above
+	merged.Pairs = slices.Clone(below.Pairs)
+	index := make(map[string]int, len(merged.Pairs))
+	for i, p := range merged.Pairs {
+		index[p.Key.Text] = i
+	}
+	for _, p := range above.Pairs {
+		i, known := index[p.Key.Text]
+		if !known {
+			merged.Pairs = append(merged.Pairs, p)
+			continue
+		}
+		merged.Pairs[i] = yamlpos.Pair{Key: p.Key, Value: over(merged.Pairs[i].Value, p.Value)}
+	}
+	return &merged
+}
+
+// Merged gives the entries of several maps, each key where it first stands and
+// with its last value.
+func Merged(maps []*yamlpos.Node) []yamlpos.Pair {
+	var pairs []yamlpos.Pair
+	index := map[string]int{}
+	for _, m := range maps {
+		for _, p := range m.Pairs {
+			i, known := index[p.Key.Text]
+			if !known {
+				i = len(pairs)
+				index[p.Key.Text] = i
+				pairs = append(pairs, p)
+			}
+			pairs[i] = p
+		}
+	}
+	return pairs
+}

@@ -1,0 +1,94 @@
+package pattern
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A subscript picks hosts out of those that a term means: [n], [-n] counted from
+// the end, or [x:y] with both ends, [x:] and [:y].
+type subscript struct {
+	slice       bool // [x:y]
+	first, last int  // last of [x:] is -1
+}
+
+var subscriptForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)\[(?:(-?[0-9]+)|(-?[0-9]*):(-?[0-9]*))\]$`)
+})
+
+// subscriptOf gives what subscriptForm finds in a term; nil if it has none.
+func subscriptOf(term string) []string {
+	if !strings.HasSuffix(term, "]") {
+		return nil
+	}
+	return subscriptForm().FindStringSubmatch(term)
+}
+
+// splitSubscript takes the subscript off a term; it is nil if there is none.
+func splitSubscript(term string) (base string, s *subscript, err error) {
+	m := subscriptOf(term)
+	if m == nil {
+		return term, nil, nil
+	}
+	base, single, first, last := m[1], m[2], m[3], m[4]
+	switch {
+	case single != "":
+		return base, &subscript{first: indexOf(single)}, nil
+	case strings.HasPrefix(first+last, "-"), strings.HasPrefix(last, "-"):
+		return "", nil, &termError{"a slice has no negative ends", "write " + base + "[-1] for the last host, [x:] for all from x on"}
+	case first == "" && last == "":
+		return "", nil, &termError{"the slice has no ends", "write " + base + " for all of it"}
+	}
+	s = &subscript{slice: true, last: -1}
+	if first != "" {
+		s.first = indexOf(first)
+	}
+	if last != "" {
+		s.last = indexOf(last)
+	}
+	return base, s, nil
+}
+
+// farIndex is an index that no inventory has.
+const farIndex = 1 << 30
+
+// indexOf reads an index. One that is too large for an int is merely too large.
+func indexOf(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n > farIndex {
+		return farIndex
+	}
+	return max(n, -farIndex)
+}
+
+// of picks from hosts. An index beyond them is an error, the end of a slice may
+// be beyond them.
+func (s *subscript) of(hosts []int) ([]int, error) {
+	first, end := s.first, s.first+1
+	switch {
+	case s.slice && s.last < 0:
+		end = len(hosts)
+	case s.slice:
+		end = min(s.last+1, len(hosts))
+	case first < 0:
+		first += len(hosts)
+		end = first + 1
+	}
+	if first < 0 || first >= len(hosts) {
+		return nil, &termError{"the index is past the end", counted(len(hosts))}
+	}
+	if end <= first {
+		return nil, &termError{"the slice ends before it begins", ""}
+	}
+	return hosts[first:end], nil
+}
+
+func counted(n int) string {
+	if n == 1 {
+		return "there is 1 host, with the index 0"
+	}
+	return fmt.Sprintf("there are %d hosts, with the indexes 0 to %d", n, n-1)
+}

@@ -1,0 +1,101 @@
+package inventory
+
+import "github.com/ccm-push/ccm-push/inventory/pattern"
+
+// ErrNothing is wrapped by the error of a pattern that is understood but selects
+// no host.
+var ErrNothing = pattern.ErrNothing
+
+// A PatternError says why a pattern is refused or selects nothing; errors.Is
+// with [ErrNothing] tells the one from the other.
+type PatternError = pattern.Error
+
+// Select gives the hosts that a pattern means, each once, in Ansible's order.
+// Terms are separated by commas, or by colons or blanks if there is no comma:
+// web (a group or a host), web* (groups and hosts), ~web\d+ (a regex, anchored
+// at the start), web[0], web[-1], web[1:3] and web[2:] (by index), rack[1:9]-a
+// (a range of names), web[1-3,7] (a node set). &web keeps only hosts of web,
+// !web drops them; both apply after all other terms, of which there is all if
+// none is given. Other than with Ansible, an empty pattern is not all.
+//
+// The warnings name the terms that match nothing, with a hint; they are an error
+// with [Options.StrictPatterns]. A pattern that selects nothing is an error that
+// wraps [ErrNothing], or a warning with [Options.AllowEmpty].
+func (inv *Inventory) Select(text string) (hosts []*Host, warnings []string, err error) {
+	selected, warnings, err := inv.selector().Select(text)
+	return inv.numbered(selected), warnings, err
+}
+
+// Limit keeps those of hosts that a second pattern selects as well, in their
+// order. The pattern is taken on its own, so indexes count over the whole
+// inventory. A term @FILE stands for the terms in a file, one a line; empty
+// lines and lines that begin with # do not count.
+//
+// If nothing is left the error wraps [ErrNothing], or with [Options.AllowEmpty]
+// there is a warning.
+func (inv *Inventory) Limit(hosts []*Host, text string) (left []*Host, warnings []string, err error) {
+	kept, warnings, err := inv.selector().Limit(numbers(hosts), text)
+	return inv.numbered(kept), warnings, err
+}
+
+// selector is the fleet as patterns see it: hosts by their index, behind all of
+// which the implicit localhost comes.
+func (inv *Inventory) selector() pattern.Selector {
+	s := pattern.Selector{
+		Hosts: hostNumbers{inv}, Groups: groupNumbers{inv},
+		Members:    func(group int) []int { return numbers(inv.groups[group].members()) },
+		AllowEmpty: inv.options.AllowEmpty, Strict: inv.options.StrictPatterns,
+	}
+	if inv.local != nil {
+		s.Local = []int{inv.local.index}
+	}
+	return s
+}
+
+func numbers(hosts []*Host) []int {
+	list := make([]int, len(hosts))
+	for i, h := range hosts {
+		list[i] = h.index
+	}
+	return list
+}
+
+// numbered is numbers the other way round. It is nil of nil.
+func (inv *Inventory) numbered(list []int) []*Host {
+	if list == nil {
+		return nil
+	}
+	hosts := make([]*Host, len(list))
+	for i, number := range list {
+		if number == len(inv.hosts) {
+			hosts[i] = inv.local
+			continue
+		}
+		hosts[i] = inv.hosts[number]
+	}
+	return hosts
+}
+
+type hostNumbers struct{ inv *Inventory }
+
+func (n hostNumbers) Len() int        { return len(n.inv.hosts) }
+func (n hostNumbers) At(i int) string { return n.inv.hosts[i].Name }
+
+func (n hostNumbers) Find(name string) (int, bool) {
+	if h := n.inv.hostOf[name]; h != nil {
+		return h.index, true
+	}
+	return 0, false
+}
+
+type groupNumbers struct{ inv *Inventory }
+
+func (n groupNumbers) Len() int        { return len(n.inv.groups) }
+func (n groupNumbers) At(i int) string { return n.inv.groups[i].Name }
+
+func (n groupNumbers) Find(name string) (int, bool) {
+	if g := n.inv.groupOf[name]; g != nil {
+		return g.index, true
+	}
+	return 0, false
+}

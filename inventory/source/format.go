@@ -1,0 +1,65 @@
+package source
+
+import (
+	"bytes"
+	"path/filepath"
+	"regexp"
+	"sync"
+)
+
+// A Format is how an inventory is written.
+type Format int
+
+// The formats. The zero Format is YAML, in which JSON is written too.
+const (
+	YAML Format = iota
+	INI
+	TOML // which is not read
+)
+
+var (
+	// iniSection is a line that only INI has: in YAML it would be a list.
+	iniSection = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\[[^\s\]:]+(:[a-z]+)?\]\s*(#.*)?$`)
+	})
+	// yamlLine is how the map of an inventory begins.
+	yamlLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:---|%YAML|\{|\?|"[^"]*"\s*:|'[^']*'\s*:|&\S+|[^\s=#]+:(?:\s|$)|!)`)
+	})
+)
+
+// FormatOf finds out how a file is written. Its name says it, unless a section of
+// INI is what the file begins with. Without a telling name its first line that is
+// neither empty nor a comment says it: Ansible tries YAML first, and then INI.
+func FormatOf(file string, data []byte) Format {
+	line := firstLine(data)
+	switch filepath.Ext(file) {
+	case ".ini":
+		return INI
+	case ".toml":
+		return TOML
+	case ".yml", ".yaml", ".json":
+		if len(line) > 0 && line[0] == '[' && iniSection().Match(line) {
+			return INI
+		}
+		return YAML
+	}
+	if len(line) == 0 || yamlLine().Match(line) {
+		return YAML
+	}
+	if bytes.HasPrefix(line, []byte("- ")) { // of which YAML has more to say
+		return YAML
+	}
+	return INI
+}
+
+// firstLine gives the first line that says something, without blanks around it.
+func firstLine(data []byte) []byte {
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && line[0] != ';' {
+			return line
+		}
+	}
+	return nil
+}
