@@ -1,10 +1,13 @@
-package templates
+package templates_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
 // benchJet is a configuration file of about 4 KB.
@@ -21,7 +24,7 @@ limit = [[ lookup("data.limit", 1024) ]]
 
 func BenchmarkParse(b *testing.B) {
 	for b.Loop() {
-		if _, err := Parse("/etc/{{ Data.name }}/${ lookup('data.port') }.conf", manifest); err != nil {
+		if _, err := templates.Parse("/etc/{{ Data.name }}/${ lookup('data.port') }.conf", templatetest.Manifest); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -34,9 +37,9 @@ func BenchmarkEval(b *testing.B) {
 		"text":   "/etc/{{ Data.name }}/${ lookup('data.port') }.conf",
 	} {
 		b.Run(name, func(b *testing.B) {
-			text, err := Parse(source, manifest)
+			text, err := templates.Parse(source, templatetest.Manifest)
 			require.NoError(b, err)
-			env := sampleEnv(nil)
+			env := templatetest.Host(nil)
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := text.Eval(b.Context(), env); err != nil {
@@ -50,13 +53,13 @@ func BenchmarkEval(b *testing.B) {
 // BenchmarkJetFile renders a file of 4 KB for one host, parsed before.
 func BenchmarkJetFile(b *testing.B) {
 	source := benchJet()
-	files := openFiles(b, map[string]string{"a.jet": source})
-	text, err := Parse("{{ template('a.jet') }}", manifest)
+	files := templatetest.Open(b, map[string]string{"a.jet": source})
+	text, err := templates.Parse("{{ template('a.jet') }}", templatetest.Manifest)
 	require.NoError(b, err)
 	b.SetBytes(int64(len(source)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := text.String(b.Context(), sampleEnv(files)); err != nil {
+		if _, err := text.String(b.Context(), templatetest.Host(files)); err != nil {
 			b.Fatal(err)
 		}
 	}

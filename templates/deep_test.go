@@ -1,17 +1,25 @@
-package templates
+package templates_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
+
+// An errorCase is a source and what comes of it.
+type errorCase struct{ source, want string }
 
 // TestDeepSources has sources that nest deep. A stack that overflows would end
 // the whole program, so that they come to an end at all is what is tested.
 func TestDeepSources(t *testing.T) {
 	nested := func(open, end string) string {
-		n := maxTemplate / 8 / len(open+end)
+		n := render.MaxTemplate / 8 / len(open+end)
 		return strings.Repeat(open, n) + strings.Repeat(end, n)
 	}
 	const tooMany = "deep:1:1: an expression with more than 1000 parentheses and operators"
@@ -20,7 +28,7 @@ func TestDeepSources(t *testing.T) {
 		{nested("[[ range slice(1) ]]", "[[ end ]]"), ""},
 		{nested("[[ try ]]", "[[ end ]]"), ""},
 		{nested("[[ if 1 ]]", ""), "deep:1: unexpected end of the template: an end is missing"},
-		{strings.Repeat("[[", maxTemplate/2), tooMany},
+		{strings.Repeat("[[", render.MaxTemplate/2), tooMany},
 		{"[[ " + strings.Repeat("1+", 990) + "1 ]]", "991"},
 		{"[[ " + strings.Repeat("(", 990) + "1" + strings.Repeat(")", 990) + " ]]", "1"},
 		{"[[ " + strings.Repeat("!", 990) + "1 ]]", "true"},
@@ -30,11 +38,11 @@ func TestDeepSources(t *testing.T) {
 	}
 	for _, c := range jets {
 		got, err := "", error(nil)
-		tmpl, err := ParseJet(c.source, wholeFile("deep"), Delims{}, nil)
+		tmpl, err := templates.ParseJet(c.source, diag.WholeFile("deep"), templates.Delims{}, nil)
 		if err == nil {
-			got, err = tmpl.Render(t.Context(), sampleEnv(nil))
+			got, err = tmpl.Render(t.Context(), templatetest.Host(nil))
 		}
-		require.Equal(t, c.want, got+errorText(err), "%.40s", c.source)
+		require.Equal(t, c.want, got+templatetest.ErrorText(err), "%.40s", c.source)
 	}
 	gos := []errorCase{
 		{nested("{{if 1}}", "{{end}}"), ""},
@@ -45,11 +53,11 @@ func TestDeepSources(t *testing.T) {
 	}
 	for _, c := range gos {
 		got, err := "", error(nil)
-		tmpl, err := ParseGo(c.source, wholeFile("deep"), Delims{})
+		tmpl, err := templates.ParseGo(c.source, diag.WholeFile("deep"), templates.Delims{})
 		if err == nil {
-			got, err = tmpl.Render(t.Context(), sampleEnv(nil))
+			got, err = tmpl.Render(t.Context(), templatetest.Host(nil))
 		}
-		require.Equal(t, c.want, got+errorText(err), "%.40s", c.source)
+		require.Equal(t, c.want, got+templatetest.ErrorText(err), "%.40s", c.source)
 	}
 	exprs := []string{
 		strings.Repeat("1+", 8000) + "1", strings.Repeat("[", 16000), strings.Repeat("!", 16000) + "true", strings.Repeat("-", 16000) + "1",
@@ -57,9 +65,9 @@ func TestDeepSources(t *testing.T) {
 		strings.Repeat("map(", 2000) + "Data" + strings.Repeat(",#)", 2000), strings.Repeat("{a:", 5000),
 	}
 	for _, source := range exprs {
-		e, err := ParseExpr(source, manifest)
+		e, err := templates.ParseExpr(source, templatetest.Manifest)
 		if err == nil {
-			_, err = e.Bool(t.Context(), sampleEnv(nil))
+			_, err = e.Bool(t.Context(), templatetest.Host(nil))
 		}
 		require.Error(t, err, "%.40s", source)
 	}

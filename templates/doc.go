@@ -1,6 +1,7 @@
 // Package templates turns what a manifest says into values for one host:
 // expressions in strings ([Parse]), Jet and Go templates ([ParseJet],
-// [ParseGo]) and hierarchical data ([Resolve]).
+// [ParseGo]), folders of them ([LoadScaffold]) and hierarchical data
+// ([ParseSource]).
 //
 // Everything is parsed once and evaluated per host with an [Env]. Facts, data,
 // environment and item are values, whatever they hold: they are never parsed as
@@ -11,4 +12,24 @@
 // An evaluation ends: it is bounded by its context, by [MaxOutput], by a number
 // of steps and by the depth to which templates may render each other. Errors
 // are [Error]; they name keys and types, never values.
+//
+// This package is the face of those below it. Each imports only what stands
+// above it here:
+//
+//	diag         positions, errors that have one, faults that wait for one
+//	plain        plain values: copied, written as text, named by their kind
+//	hints        what an error tells to write instead
+//	folder       the files of a play
+//	scope        what can be seen: the roots, and paths below them
+//	dataflow     what is read, and where a value comes from
+//	render       one evaluation: bounds, calls between templates, shared functions
+//	expression   {{ … }}: parsed, checked, run; @validate
+//	jettemplate  Jet
+//	gotemplate   text/template; gotemplate/funcs: its functions, most of them Sprig's
+//	hiera        data: layers, hierarchies, overrides, annotations
+//	scaffold     folders of templates
+//
+// The three languages do not know each other. What one can call of another comes
+// through [github.com/ccm-push/ccm-push/templates/render.Languages], which is
+// filled here.
 package templates

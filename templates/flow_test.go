@@ -1,13 +1,17 @@
-package templates
+package templates_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
 // tainted is a host that has had a say in Data.sent and, below each, in Item.
-var tainted = Taint{Data: map[string]bool{"sent": true}, Item: true}
+var tainted = templates.Taint{Data: map[string]bool{"sent": true}, Item: true}
 
 func TestFromHostThroughData(t *testing.T) {
 	for source, want := range map[string]bool{
@@ -30,7 +34,7 @@ func TestFromHostThroughData(t *testing.T) {
 		"{{ file('a') }}":                       false,
 		"{{ template('a {{ Environ.HOME }}')}}": true, // what is rendered is not looked at
 	} {
-		text, err := Parse(source, Position{})
+		text, err := templates.Parse(source, templates.Position{})
 		require.NoError(t, err, source)
 		require.Equal(t, want, text.FromHost(tainted), source)
 	}
@@ -58,14 +62,14 @@ func TestHostilePathsAreRefused(t *testing.T) {
 		"{{ jet('[[ range Facts.l ]][[ file(.) ]][[ end ]]')}}": "site.yaml:7:42",
 		"{{ jet('[[ Facts.x | file ]]') }}":                     "site.yaml:7:33",
 	} {
-		_, err := Parse(source, manifest)
+		_, err := templates.Parse(source, templatetest.Manifest)
 		require.EqualError(t, err, at+hostileHint, source)
 	}
 }
 
 // TestCheckPaths knows those for which one must know what the data is made of.
 func TestCheckPaths(t *testing.T) {
-	files := openFiles(t, map[string]string{
+	files := templatetest.Open(t, map[string]string{
 		"item.templ": "a\n{{ file(Item) }}",
 		"data.jet":   "[[ d := data ]][[ file(d.sent) ]]",
 		"mine.jet":   "[[ file(data.mine) ]]",
@@ -83,9 +87,9 @@ func TestCheckPaths(t *testing.T) {
 		"{{ jet('mine.jet') }}":                       "",
 		"{{ template('missing.templ') }}":             "", // not its business
 	} {
-		text, err := Parse(source, manifest)
+		text, err := templates.Parse(source, templatetest.Manifest)
 		require.NoError(t, err, source)
-		require.NoError(t, text.CheckPaths(files, Taint{}), source)
+		require.NoError(t, text.CheckPaths(files, templates.Taint{}), source)
 		err = text.CheckPaths(files, tainted)
 		if want == "" {
 			require.NoError(t, err, source)
@@ -105,10 +109,10 @@ func TestShadowedRoots(t *testing.T) {
 		"[[ if data := Facts.x; true ]][[ file(data) ]][[ end ]]":                       "t.jet:1:34",
 		"[[ block b(item=\"a\") ]][[ file(item) ]][[ end ]][[ yield b(item=Facts.x) ]]": "t.jet:1:27",
 	} {
-		_, err := ParseJet(source, wholeFile("t.jet"), Delims{}, nil)
+		_, err := templates.ParseJet(source, diag.WholeFile("t.jet"), templates.Delims{}, nil)
 		require.EqualError(t, err, at+hostileHint, source)
 	}
-	_, err := ParseJet("[[ range item := data.l ]][[ file(item.n) ]][[ end ]]", wholeFile("t.jet"), Delims{}, nil)
+	_, err := templates.ParseJet("[[ range item := data.l ]][[ file(item.n) ]][[ end ]]", diag.WholeFile("t.jet"), templates.Delims{}, nil)
 	require.NoError(t, err)
 }
 
@@ -125,21 +129,21 @@ func TestHostilePathsInGo(t *testing.T) {
 		`{{ file (jet "[[ Facts.x ]]") }}`:             "t.tmpl:1:4",
 		`{{ $p := jet "[[ Facts.x ]]" }}{{ file $p }}`: "t.tmpl:1:35",
 	} {
-		_, err := ParseGo(source, wholeFile("t.tmpl"), Delims{})
+		_, err := templates.ParseGo(source, diag.WholeFile("t.tmpl"), templates.Delims{})
 		require.EqualError(t, err, at+hostileHint, source)
 	}
 }
 
 // TestComputedPathsStayUnsaid has a host send the path of a lookup.
 func TestComputedPathsStayUnsaid(t *testing.T) {
-	env := &Env{Facts: map[string]any{"x": "data.hunter2"}, Data: map[string]any{}}
+	env := &templates.Env{Facts: map[string]any{"x": "data.hunter2"}, Data: map[string]any{}}
 	for source, want := range map[string]string{
 		"{{ lookup(Facts.x) }}":              "site.yaml:7:15: lookup: there is nothing at the computed path\n  hint: give a default: lookup(…, …)",
 		"{{ lookup(Facts.x, 1) }}":           "",
 		"{{ lookup(1) }}":                    "site.yaml:7:15: lookup: the path must be a string, not an integer",
 		"{{ jet('[[ lookup(Facts.x) ]]') }}": "site.yaml:7:23: lookup: there is nothing at the computed path\n  hint: give a default: lookup(…, …)",
 	} {
-		text, err := Parse(source, manifest)
+		text, err := templates.Parse(source, templatetest.Manifest)
 		require.NoError(t, err)
 		_, err = text.String(t.Context(), env)
 		if want == "" {
@@ -155,7 +159,7 @@ func TestDefinedTemplatesMayReadFiles(t *testing.T) {
 		`{{ define "t" }}{{ file "a" }}{{ end }}{{ template "t" . }}{{ .Facts.x }}`,
 		`{{ define "t" }}{{ file .n }}{{ end }}{{ template "t" (dict "n" "a") }}`,
 	} {
-		_, err := ParseGo(source, wholeFile("t.tmpl"), Delims{})
+		_, err := templates.ParseGo(source, diag.WholeFile("t.tmpl"), templates.Delims{})
 		require.NoError(t, err, source)
 	}
 }

@@ -1,13 +1,17 @@
-package templates
+package templates_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
 func TestFacts(t *testing.T) {
-	files := openFiles(t, map[string]string{
+	files := templatetest.Open(t, map[string]string{
 		"a.templ":    "{{ Facts.host.info.os }}{{ template('b.templ') }}",
 		"b.templ":    "{{ lookup('facts.cpu') }}{{ template('a.templ') }}",
 		"a.jet":      `[[ facts.memory.virtual.total ]][[ lookup("facts.network.default_ipv4") ]][[ include "part.jet" ]]`,
@@ -55,7 +59,7 @@ func TestFacts(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.source, func(t *testing.T) {
-			text, err := Parse(c.source, manifest)
+			text, err := templates.Parse(c.source, templatetest.Manifest)
 			require.NoError(t, err)
 			paths, all := text.Facts(files)
 			require.Equal(t, c.want, paths)
@@ -98,7 +102,7 @@ func TestGoTemplateFacts(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.source, func(t *testing.T) {
-			tmpl, err := ParseGo(c.source, wholeFile("a"), Delims{})
+			tmpl, err := templates.ParseGo(c.source, diag.WholeFile("a"), templates.Delims{})
 			require.NoError(t, err)
 			paths, all := tmpl.Facts(nil)
 			require.Equal(t, c.want, paths)
@@ -108,18 +112,18 @@ func TestGoTemplateFacts(t *testing.T) {
 }
 
 func TestMentions(t *testing.T) {
-	text, err := Parse("{{ Item.name }} {{ lookup('data.x') }}", manifest)
+	text, err := templates.Parse("{{ Item.name }} {{ lookup('data.x') }}", templatetest.Manifest)
 	require.NoError(t, err)
 	require.True(t, text.Mentions("Item"))
 	require.True(t, text.Mentions("Data"))
 	require.False(t, text.Mentions("Facts"))
-	e, err := ParseExpr("Facts.host.info.os == 'linux'", manifest)
+	e, err := templates.ParseExpr("Facts.host.info.os == 'linux'", templatetest.Manifest)
 	require.NoError(t, err)
 	paths, all := e.Facts(nil)
 	require.Equal(t, []string{"host.info.os"}, paths)
 	require.False(t, all)
 	require.False(t, e.Mentions("Data"))
-	e, err = ParseExpr("lookup(Data.x)", manifest)
+	e, err = templates.ParseExpr("lookup(Data.x)", templatetest.Manifest)
 	require.NoError(t, err)
 	require.True(t, e.Mentions("Item"), "a computed path can lead anywhere")
 }

@@ -1,44 +1,19 @@
-package templates
+package templates_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-// payloads are values in the syntax of many template engines, shells and
-// formats, as a hostile host would send them.
-func payloads() []string {
-	cores := []string{
-		"7*7", "Data.secret", "lookup('data.secret')", `lookup("data.secret")`, "file('/etc/passwd')", `file("secret.txt")`,
-		"template('x.templ')", "jet('x.jet')", "Environ.HOME", "$env", "range Data", "end", "include \"x.jet\"", "exec(\"x\")",
-		"self.__init__.__globals__", "config.items()", "''.class.mro()[2]", "constructor.constructor('return 1')()",
-	}
-	wraps := []string{"{{%s}}", "{{ %s }}", "[[%s]]", "[[ %s ]]", "${%s}", "${{%s}}", "{%% %s %%}", "<%%= %s %%>", "#{%s}", "$(%s)", "`%s`"}
-	var list []string
-	for _, wrap := range wraps {
-		for _, core := range cores {
-			list = append(list, fmt.Sprintf(wrap, core))
-		}
-	}
-	return append(list,
-		"", " ", "{{", "}}", "[[", "]]", "${", "}", "{{{{", "}}}}", "[[[[", "]]]]", "{*", "*}", "{* x *}", "{# x #}", "<%", "%>",
-		"{{ '{{ Data.secret }}' }}", "${'${Data.secret}'}", "[[ \"[[ Data.secret ]]\" ]]", "{{ [[ ${ Data.secret } ]] }}",
-		"{{\nData.secret\n}}", "{{\r\n7*7\r\n}}", "\n[[ 7*7 ]]\n", "a\x00b{{7*7}}", "\x1b[31m{{7*7}}", "\\{{7*7}}", "\\\\${7*7}",
-		"{{ 7*7", "7*7 }}", "[[ if true ]]x", "[[ end ]]", "[[- 7*7 -]]", "{{- 7*7 -}}", "{\u200b{7*7}}", "\uff5b\uff5b7*7\uff5d\uff5d",
-		"\u202e{{7*7}}", "é{{ü}}", "\U0001f600${7*7}", "\u2028[[7*7]]\u2029", "'; DROP TABLE x; --", "' || '1'=='1", `" + Data.secret + "`,
-		"%s%n%d%v%!", "&lt;&amp;<b>\"'", "../../etc/passwd", "/etc/passwd", "x.templ", "x.jet", "data.secret", "facts.#", "@pretty", "*",
-		"!!python/object:os.system", "- a: &x [*x]", "{\"a\": 1}", "[1,2]", "null", "true", "0644", "1e999", "NaN", strings.Repeat("{{", 200),
-		strings.Repeat("[[", 200), strings.Repeat("${", 200), strings.Repeat("{{7*7}}", 50),
-	)
-}
+	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/templatetest"
+)
 
 // TestPayloads has every payload pass through every engine, as a value of facts,
 // a key of facts, data computed from facts, and an item, and come out as it was.
 func TestPayloads(t *testing.T) {
-	files := openFiles(t, map[string]string{
+	files := templatetest.Open(t, map[string]string{
 		"x.templ":    "{{ Facts.evil }}|{{ lookup('facts.evil') }}|{{ Data.evil }}",
 		"x.jet":      `[[ Facts.evil ]]|[[ lookup("facts.evil") ]]|[[ data.evil | raw ]]`,
 		"secret.txt": "never",
@@ -66,27 +41,27 @@ func TestPayloads(t *testing.T) {
 		"{{ jet('[[ template(\"{{ Facts.evil }}\") ]]') }}",
 		"{{ jet('[[ x := Facts.evil ]][[ try ]][[ x ]][[ end ]]') }}",
 	}
-	texts := make([]*Text, len(engines))
+	texts := make([]*templates.Text, len(engines))
 	for i, source := range engines {
 		var err error
-		texts[i], err = Parse(source, manifest)
+		texts[i], err = templates.Parse(source, templatetest.Manifest)
 		require.NoError(t, err)
 	}
-	data, err := parseSource(t, "data: {evil: '{{ Facts.evil }}'}")
+	data, err := templatetest.Source(t, "data: {evil: '{{ Facts.evil }}'}")
 	require.NoError(t, err)
-	goTmpl, err := ParseGo(`{{ .Facts.evil }}|{{ lookup "facts.evil" }}|{{ jet "[[ Facts.evil ]]" }}`, wholeFile("x"), Delims{})
+	goTmpl, err := templates.ParseGo(`{{ .Facts.evil }}|{{ lookup "facts.evil" }}|{{ jet "[[ Facts.evil ]]" }}`, diag.WholeFile("x"), templates.Delims{})
 	require.NoError(t, err)
-	files3, err := Parse("{{ template('x.templ') }}\x01{{ jet('x.jet') }}", manifest)
+	files3, err := templates.Parse("{{ template('x.templ') }}\x01{{ jet('x.jet') }}", templatetest.Manifest)
 	require.NoError(t, err)
 
-	list := payloads()
+	list := templatetest.Payloads()
 	require.Greater(t, len(list), 200)
 	for _, evil := range list {
 		facts := map[string]any{"evil": evil, "list": []any{evil}, "map": map[string]any{evil: "v"}}
 		resolved, err := data.Resolve(t.Context(), facts)
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{"evil": evil}, resolved)
-		env := &Env{Facts: facts, Data: resolved, Item: evil, HasItem: true, Files: files}
+		env := &templates.Env{Facts: facts, Data: resolved, Item: evil, HasItem: true, Files: files}
 		for i, text := range texts {
 			got, err := text.String(t.Context(), env)
 			require.NoError(t, err, engines[i])
@@ -139,14 +114,14 @@ func TestPayloadsThroughSprig(t *testing.T) {
 		`{{ env "EVIL" }}`,
 		`{{ expandenv "$EVIL" }}`,
 	}
-	tmpls := make([]*Template, len(pipes))
+	tmpls := make([]*templates.Template, len(pipes))
 	for i, source := range pipes {
 		var err error
-		tmpls[i], err = ParseGo(source, wholeFile("x"), Delims{})
+		tmpls[i], err = templates.ParseGo(source, diag.WholeFile("x"), templates.Delims{})
 		require.NoError(t, err, source)
 	}
-	for _, evil := range payloads() {
-		env := &Env{
+	for _, evil := range templatetest.Payloads() {
+		env := &templates.Env{
 			Facts:   map[string]any{"evil": evil, "list": []any{evil}, "map": map[string]any{evil: "v"}},
 			Environ: map[string]any{"EVIL": evil},
 		}

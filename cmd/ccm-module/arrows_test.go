@@ -57,6 +57,17 @@ func TestFullHostProgram(t *testing.T) {
 	}
 }
 
+// TestProgramsStartFast keeps out of all programs what works before main: jsonschema
+// compiles eleven schemas then, which takes longer than all else together.
+func TestProgramsStartFast(t *testing.T) {
+	programs := [][]string{{module + "cmd/ccm-push"}, {"."}, {"-tags", "host", "."}, {"-tags", "host,full", "."}}
+	for _, program := range programs {
+		linked := list(t, append([]string{"-deps"}, program...)...)
+		require.NotEmpty(t, linked)
+		require.Empty(t, below(linked, "github.com/santhosh-tekuri/jsonschema/v6"), program)
+	}
+}
+
 // TestControllerStaysOffTheHost keeps out of the controller what looks at or
 // changes the machine it runs on.
 func TestControllerStaysOffTheHost(t *testing.T) {
@@ -83,6 +94,7 @@ func TestArrows(t *testing.T) {
 	}
 	require.Equal(t, []string{leaf}, below(deps(t, leaf), strings.TrimSuffix(module, "/")), "a leaf")
 	inventoryArrows(t)
+	templatesArrows(t)
 	for leaf, may := range map[string][]string{
 		"transport/keys":       {"transport/keys"},
 		"transport/knownhosts": {"transport/keys", "transport/knownhosts"},
@@ -99,21 +111,62 @@ func TestArrows(t *testing.T) {
 }
 
 // inventoryArrows keeps what is below inventory in one line: what reads and writes
-// texts, then the inventory, then what shows it.
+// texts, then what knows a part of the matter each, then the inventory, then what
+// shows it.
 func inventoryArrows(t *testing.T) {
-	const folder = module + "inventory/"
+	const root = module + "inventory"
+	parts := []string{"connection", "flow", "ini", "layers", "names", "pattern", "script", "source", "varfiles"}
+	texts := []string{"jsonpos", "nodeset", "printable", "python", "yamlpos", "yamlpos/schema"}
 	for name, may := range map[string][]string{
 		"nodeset": nil, "printable": nil,
-		"jsonpos": {folder + "yamlpos"},
-		"python":  {folder + "printable", folder + "yamlpos"},
-		"listing": {
-			module + "inventory", folder + "jsonpos", folder + "nodeset", folder + "printable", folder + "python", folder + "yamlpos", folder + "yamlpos/schema",
-		},
+		"flow":       {"yamlpos"},
+		"jsonpos":    {"yamlpos"},
+		"python":     {"printable", "yamlpos"},
+		"source":     {"yamlpos"},
+		"script":     {"jsonpos", "yamlpos"},
+		"names":      {"nodeset", "yamlpos"},
+		"varfiles":   {"source", "yamlpos"},
+		"connection": {"names", "nodeset", "yamlpos", "yamlpos/schema"},
+		"layers":     {"connection", "names", "nodeset", "yamlpos", "yamlpos/schema"},
+		"ini":        {"names", "nodeset", "printable", "python", "yamlpos"},
+		"pattern":    {"names", "nodeset", "source", "yamlpos"},
+		"listing":    slices.Concat([]string{""}, parts, texts),
 	} {
-		linked := below(deps(t, folder+name), strings.TrimSuffix(module, "/"))
-		require.ElementsMatch(t, append(may, folder+name), linked, name)
+		want := []string{root + "/" + name}
+		for _, other := range may {
+			want = append(want, strings.TrimSuffix(root+"/"+other, "/"))
+		}
+		linked := below(deps(t, root+"/"+name), strings.TrimSuffix(module, "/"))
+		require.ElementsMatch(t, want, linked, name)
 	}
-	require.NotContains(t, deps(t, module+"inventory"), folder+"listing")
+	require.NotContains(t, deps(t, root), root+"/listing")
+}
+
+// templatesArrows keeps what is below templates in the order in which its doc.go
+// tells of it, and the three languages apart.
+func templatesArrows(t *testing.T) {
+	const root, leaf = module + "templates/", module + "inventory/yamlpos"
+	ground := []string{"diag", "plain", "folder", "hints", "scope", "dataflow", "render"}
+	for name, may := range map[string][]string{
+		"diag":        nil,
+		"plain":       ground[:1],
+		"folder":      ground[:1],
+		"hints":       ground[:2],
+		"scope":       ground[:4],
+		"dataflow":    ground[:5],
+		"render":      ground[:6],
+		"expression":  ground,
+		"jettemplate": ground,
+		"gotemplate":  append(slices.Clone(ground), "gotemplate/funcs"),
+		"hiera":       append(slices.Clone(ground), "expression"),
+		"scaffold":    ground,
+	} {
+		want := []string{leaf, root + name}
+		for _, other := range may {
+			want = append(want, root+other)
+		}
+		require.ElementsMatch(t, want, below(deps(t, root+name), strings.TrimSuffix(module, "/")), name)
+	}
 }
 
 // TestResourceTypesStandAlone has each type of the registry know the contracts

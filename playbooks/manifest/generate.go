@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates"
@@ -14,7 +15,7 @@ import (
 // the template prints are values: no part of them is read as YAML or as an
 // expression. Positions are those in the text that it has written.
 func (p *Play) Generate(ctx context.Context, env *templates.Env) ([]*Resource, error) {
-	template, err := env.Files.Jet(p.JetFile.Text)
+	template, err := templates.JetFile(env.Files, p.JetFile.Text)
 	if err != nil {
 		return nil, templates.Place(p.JetFile, err)
 	}
@@ -36,7 +37,7 @@ func (p *Play) Generate(ctx context.Context, env *templates.Env) ([]*Resource, e
 	}
 	l := newLoader(p.File, p.registry)
 	l.marked, l.ctx, l.graph = marked, ctx, p.Graph()
-	l.nesting, l.isNested = p.nesting, len(p.applied) > 0
+	l.nesting, l.isNested, l.remembered = p.nesting, len(p.applied) > 0, p.RememberedAs != nil
 	resources := l.generated(p.JetFile, documents)
 	if err := Distinct(l.errs); err != nil {
 		return nil, quoted(marked, name, err)
@@ -116,7 +117,7 @@ func (l *loader) isOpen(n *yamlpos.Node) bool {
 // text compiles a scalar that is open.
 func (l *loader) text(n *yamlpos.Node) (*templates.Text, error) {
 	if l.marked != nil {
-		return l.marked.Parse(n.Text, templates.At(n), n.Quoted)
+		return templates.ParseMarked(l.marked, n.Text, templates.At(n), n.Quoted)
 	}
 	return templates.Parse(n.Text, templates.At(n))
 }
@@ -138,7 +139,7 @@ func (p *Play) generatorFacts(files *templates.Files) (paths []string, all bool)
 	if err != nil {
 		return nil, false // which CheckPaths reports
 	}
-	template, err := files.Jet(p.JetFile.Text)
+	template, err := templates.JetFile(files, p.JetFile.Text)
 	if err != nil {
 		return nil, false
 	}
@@ -146,7 +147,7 @@ func (p *Play) generatorFacts(files *templates.Files) (paths []string, all bool)
 	// The expressions in what it writes stand in its own text, unless that is of
 	// other templates too.
 	written, err := templates.Parse(string(source), templates.Position{})
-	if err != nil || othersText.Match(source) {
+	if err != nil || othersText().Match(source) {
 		return nil, true
 	}
 	more, anything := written.Facts(files)
@@ -154,7 +155,9 @@ func (p *Play) generatorFacts(files *templates.Files) (paths []string, all bool)
 }
 
 // othersText finds what brings the text of other templates into one.
-var othersText = regexp.MustCompile(`\[\[-?\s*(include|import|extends|yield|block)\b|includeIfExists`)
+var othersText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[\[-?\s*(include|import|extends|yield|block)\b|includeIfExists`)
+})
 
 // CheckPaths reports a JetFile that is not there or wrong, and the files of the
 // play that a host could choose in it or in messages.
@@ -164,7 +167,7 @@ func (p *Play) CheckPaths(files *templates.Files, data map[string]bool) error {
 	errs.Add(p.Pre.CheckPaths(files, taint))
 	errs.Add(p.Post.CheckPaths(files, taint))
 	if p.JetFile != nil {
-		template, err := files.Jet(p.JetFile.Text)
+		template, err := templates.JetFile(files, p.JetFile.Text)
 		if err != nil {
 			errs.Add(templates.Place(p.JetFile, err))
 		} else {

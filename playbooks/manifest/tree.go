@@ -23,7 +23,7 @@ func TreeBounds() templates.ScaffoldBounds {
 // Templates reads the folder that a request is about.
 func Templates(files *templates.Files, r modules.TreeRequest) (*templates.ScaffoldTree, error) {
 	s := templates.Scaffold{Folder: r.Source, Go: r.Engine == "go", Delims: templates.Delims{Left: r.Left, Right: r.Right}}
-	return files.Scaffold(s, TreeBounds())
+	return templates.LoadScaffold(files, s, TreeBounds())
 }
 
 // A treeUse is the folder of templates that a resource has rendered.

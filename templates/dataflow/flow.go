@@ -1,0 +1,134 @@
+// Package dataflow tells from a syntax tree what is read, and where a value comes
+// from: which facts a run must ask for, which hosts get the same text, and whether a
+// host has had a say in a path.
+package dataflow
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/folder"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// A Taint says in what a host has had a say beside its facts.
+type Taint struct {
+	Data map[string]bool // keys of the data that are made of facts
+	Item bool            // whether Item is
+	// AllData says that any key of the data may be.
+	AllData bool
+}
+
+// A Flow is where a value comes from, as far as a host may have a say in it.
+// Conditions and comparisons let nothing through.
+type Flow struct {
+	Facts, item bool
+	data        []string // keys of the data
+	allData     bool     // any of them
+	Variables   []string
+}
+
+// Add makes f come from what more comes from, too.
+func (f *Flow) Add(more Flow) {
+	f.Facts, f.item, f.allData = f.Facts || more.Facts, f.item || more.item, f.allData || more.allData
+	f.data = append(f.data, more.data...)
+	f.Variables = append(f.Variables, more.Variables...)
+}
+
+// Path is the flow of what stands at a path below a root.
+func (f *Flow) Path(root string, keys []string) {
+	switch {
+	case root == scope.FactsRoot:
+		f.Facts = true
+	case root == scope.ItemRoot:
+		f.item = true
+	case root == scope.DataRoot && len(keys) == 0:
+		f.allData = true
+	case root == scope.DataRoot:
+		f.data = append(f.data, keys[0])
+	}
+}
+
+// Anything is the flow of what cannot be known.
+func (f *Flow) Anything() { f.Facts, f.item, f.allData = true, true, true }
+
+// Lookup is the flow of a gjson path, as far as it is plain keys.
+func (f *Flow) Lookup(path string) {
+	if root, keys, known := scope.LookupPath(path); known {
+		f.Path(root, keys)
+	} else {
+		f.Anything()
+	}
+}
+
+// AddReads is the flow of a value that may come from all that was mentioned.
+func (f *Flow) AddReads(m *Reads) {
+	if len(m.Calls) > 0 { // what a template renders can be anything
+		f.Anything()
+	}
+	f.Facts = f.Facts || m.readsFacts()
+	f.item = f.item || m.Roots[scope.ItemRoot]
+	f.allData = f.allData || m.Roots[scope.DataRoot]
+}
+
+// Hostile reports whether the host has had a say in the value.
+func (f Flow) Hostile(taint Taint) bool {
+	return f.Facts || f.item && taint.Item || f.allData && len(taint.Data) > 0 ||
+		taint.AllData && (f.allData || len(f.data) > 0) ||
+		slices.ContainsFunc(f.data, func(key string) bool { return taint.Data[key] })
+}
+
+// A FilePath is the path of a file(), which a host must not have a say in.
+type FilePath struct {
+	At   diag.Position
+	Flow Flow
+}
+
+// CheckPaths reports the paths, also those in called templates, in which a host
+// has a say.
+func (m *Reads) CheckPaths(files *folder.Files, taint Taint) error {
+	var errs []error
+	check := func(m *Reads) {
+		for _, p := range m.Files {
+			if p.Flow.Hostile(taint) {
+				errs = append(errs, diag.At(p.At, HostilePath("file")))
+			}
+		}
+	}
+	check(m)
+	m.eachCalled(files, func(_ Call, called *Reads, err error) {
+		if err == nil {
+			check(called)
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// HostilePath is the error for a path that is made of facts.
+func HostilePath(function string) *diag.Fault {
+	return diag.Faultf("%s: what a host sent may not be a path", function).
+		WithHint(`choose among literals: Facts.x == "y" ? "a.conf" : "b.conf"`)
+}
+
+// CallFlow is the flow of what a function gives, of the flows of its arguments.
+// path is the first of those if it is a literal. What a template renders can be
+// anything.
+func CallFlow(name string, path *string, args []Flow) (f Flow) {
+	switch name {
+	case "template", "jet", "exec", "includeIfExists", "render":
+		f.Anything()
+		return f
+	case "lookup":
+		if path != nil {
+			f.Lookup(*path)
+		} else {
+			f.Anything()
+		}
+		args = args[min(1, len(args)):]
+	}
+	for _, arg := range args {
+		f.Add(arg)
+	}
+	return f
+}

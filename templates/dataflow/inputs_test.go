@@ -1,0 +1,74 @@
+package dataflow_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/templates/dataflow"
+	"github.com/ccm-push/ccm-push/templates/templatetest"
+)
+
+func TestInputs(t *testing.T) {
+	files := templatetest.Open(t, map[string]string{
+		"a.jet":    `[[ Data.port ]] [[ lookup("facts.os.name") ]]`,
+		"all.jet":  `[[ range k, v := Data ]][[ k ]][[ end ]]`,
+		"b.gotmpl": `{{ .Data.port }}`,
+		"c.templ":  `{{ Facts.os.name }} {{ Item.x }}`,
+	})
+	for _, c := range []struct {
+		text string
+		want dataflow.View
+	}{
+		{"plain", dataflow.View{}},
+		{"{{ Data.a.b }} {{ Facts.x }}", dataflow.View{Data: []string{"a.b"}, Facts: []string{"x"}}},
+		{"{{ Data[Facts.x] }}", dataflow.View{AllData: true, Facts: []string{"x"}}},
+		{"{{ Data['a.b'].c }}{{ Facts['x'].y }}", dataflow.View{AllData: true, Facts: []string{"x.y"}}},
+		{"{{ Data.m['a.b'] }}", dataflow.View{Data: []string{"m"}}},
+		{"{{ let d = Data; d.a }}", dataflow.View{AllData: true}},
+		{"{{ toJSON(Facts) }}", dataflow.View{AllFacts: true}},
+		{"{{ lookup('data.list.0') }}", dataflow.View{Data: []string{"list.0"}}},
+		{"{{ lookup(Data.key) }}", dataflow.View{Data: []string{"key"}, AllData: true, AllFacts: true, Item: true}},
+		{"{{ map(Data.list, #.x) }}", dataflow.View{Data: []string{"list"}}},
+		{"{{ now() }}", dataflow.View{Volatile: true}},
+		{"{{ jet('a.jet') }}", dataflow.View{Data: []string{"port"}, Facts: []string{"os.name"}}},
+		{"{{ jet('all.jet') }}", dataflow.View{AllData: true}},
+		{"{{ template('b.gotmpl') }}", dataflow.View{Data: []string{"port"}, Volatile: true}},
+		{"{{ template('c.templ') }}", dataflow.View{Facts: []string{"os.name"}, Item: true}},
+	} {
+		text, err := templates.Parse(c.text, templates.Position{})
+		require.NoError(t, err, c.text)
+		require.Equal(t, c.want, text.Inputs(files).View(), c.text)
+	}
+}
+
+// Whatever else differs between two hosts: what an expression reads decides.
+func TestInputsKey(t *testing.T) {
+	text, err := templates.Parse("{{ Data.a.b }} {{ Data.list[0] }} {{ Facts.x }}", templates.Position{})
+	require.NoError(t, err)
+	in := text.Inputs(nil)
+	key := func(facts, data map[string]any) string {
+		k, ok := in.Key(&templates.Env{Facts: facts, Data: data})
+		require.True(t, ok)
+		return k
+	}
+	facts := map[string]any{"x": int64(1), "other": "y"}
+	data := map[string]any{"a": map[string]any{"b": "1"}, "list": []any{"p"}, "secret": "s"}
+	base := key(facts, data)
+	require.Equal(t, base, key(map[string]any{"x": int64(1)}, map[string]any{"a": map[string]any{"b": "1", "c": 2}, "list": []any{"p"}}))
+	for name, other := range map[string]string{
+		"another value":         key(facts, map[string]any{"a": map[string]any{"b": "2"}, "list": []any{"p"}}),
+		"another type":          key(facts, map[string]any{"a": map[string]any{"b": int64(1)}, "list": []any{"p"}}),
+		"another fact":          key(map[string]any{"x": 1.0}, data),
+		"a null":                key(facts, map[string]any{"a": map[string]any{"b": nil}, "list": []any{"p"}}),
+		"nothing":               key(facts, map[string]any{"a": map[string]any{}, "list": []any{"p"}}),
+		"another element":       key(facts, map[string]any{"a": map[string]any{"b": "1"}, "list": []any{"q"}}),
+		"no list":               key(facts, map[string]any{"a": map[string]any{"b": "1"}}),
+		"no data":               key(facts, nil),
+		"a list for the map":    key(facts, map[string]any{"a": []any{"b"}, "list": []any{"p"}}),
+		"the value for its map": key(facts, map[string]any{"a": "1", "list": []any{"p"}}),
+	} {
+		require.NotEqual(t, base, other, name)
+	}
+}

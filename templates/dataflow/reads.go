@@ -1,0 +1,150 @@
+package dataflow
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/folder"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// Reads is what an expression or a template can read, from its syntax tree.
+type Reads struct {
+	Roots    map[string]bool // by their names in expressions
+	facts    []string        // paths below the facts
+	allFacts bool            // any path below the facts
+	data     []string        // paths below the data
+	// allData is any path below the data.
+	allData bool
+	// Volatile: a clock or chance has a say in the result.
+	Volatile bool
+	Calls    []Call     // template() and jet()
+	Files    []FilePath // file()
+}
+
+// A Call is a template that another one, or an expression, renders.
+type Call interface {
+	Key() string // tells it from others that are called; "" for one that nothing else can call
+	Position() diag.Position
+	Volatile() bool // whether it can give another text for the same values
+	Reads(files *folder.Files) (*Reads, error)
+}
+
+// Root notes that a root is named.
+func (m *Reads) Root(name string) {
+	if m.Roots == nil {
+		m.Roots = map[string]bool{}
+	}
+	m.Roots[name] = true
+}
+
+// Path notes a read of keys below a root. keys may end early, where the rest
+// cannot be known.
+func (m *Reads) Path(root string, keys []string) {
+	m.Root(root)
+	// A key with a dot in it would look like two.
+	if i := slices.IndexFunc(keys, func(key string) bool { return strings.Contains(key, ".") }); i >= 0 {
+		keys = keys[:i]
+	}
+	switch path := strings.Join(keys, "."); {
+	case root == scope.FactsRoot && path == "":
+		m.allFacts = true
+	case root == scope.FactsRoot:
+		m.facts = append(m.facts, path)
+	case root == scope.DataRoot && path == "":
+		m.allData = true
+	case root == scope.DataRoot:
+		m.data = append(m.data, path)
+	}
+}
+
+// Lookup notes a read of a gjson path, as far as it is plain keys.
+func (m *Reads) Lookup(path string) {
+	switch root, keys, known := scope.LookupPath(path); {
+	case !known:
+		m.Anything()
+	case root != "":
+		m.Path(root, keys)
+	}
+}
+
+// Anything notes a read of a path that is computed.
+func (m *Reads) Anything() {
+	m.allFacts, m.allData = true, true
+	for _, root := range scope.RootNames() {
+		m.Root(root)
+	}
+}
+
+// Add notes all that other has noted.
+func (m *Reads) Add(other *Reads) {
+	for root := range other.Roots {
+		m.Root(root)
+	}
+	m.facts, m.data = append(m.facts, other.facts...), append(m.data, other.data...)
+	m.allFacts, m.allData = m.allFacts || other.allFacts, m.allData || other.allData
+	m.Volatile = m.Volatile || other.Volatile
+	m.Calls = append(m.Calls, other.Calls...)
+	m.Files = append(m.Files, other.Files...)
+}
+
+func (m *Reads) readsFacts() bool { return m.Roots[scope.FactsRoot] || m.allFacts }
+
+// Follow adds what the called templates can read, through their sources. A
+// template that cannot be read can be anything.
+func (m *Reads) Follow(files *folder.Files) *Reads {
+	total := &Reads{}
+	total.Add(m)
+	m.eachCalled(files, func(_ Call, called *Reads, err error) {
+		if err != nil {
+			total.Anything()
+			return
+		}
+		total.Add(called)
+	})
+	return total
+}
+
+// eachCalled visits what the called templates mention, and what those call in
+// turn, each file once. err says that a template cannot be read.
+func (m *Reads) eachCalled(files *folder.Files, visit func(call Call, called *Reads, err error)) {
+	seen := map[string]bool{}
+	var walk func(*Reads)
+	walk = func(m *Reads) {
+		for _, call := range m.Calls {
+			if key := call.Key(); key != "" {
+				if seen[key] {
+					continue
+				}
+				seen[key] = true
+			}
+			called, err := call.Reads(files)
+			visit(call, called, err)
+			if err == nil {
+				walk(called)
+			}
+		}
+	}
+	walk(m)
+}
+
+// Result is what Facts returns: sorted paths, each once.
+func (m *Reads) Result() (paths []string, all bool) {
+	if m.allFacts {
+		return nil, true
+	}
+	return distinct(m.facts), false
+}
+
+// Check parses all that is called. Each error has a position.
+func (m *Reads) Check(files *folder.Files) error {
+	var errs []error
+	m.eachCalled(files, func(call Call, _ *Reads, err error) {
+		if err != nil {
+			errs = append(errs, diag.At(call.Position(), err))
+		}
+	})
+	return errors.Join(errs...)
+}

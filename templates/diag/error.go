@@ -1,0 +1,141 @@
+// Package diag says what is wrong with a template, and where: positions, errors
+// that have one, and faults, errors that wait for one. No error holds a value of a
+// host or of the data.
+package diag
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// Position is where a text begins.
+type Position struct {
+	File   string
+	Line   int // from 1; 0 is unknown
+	Column int // in characters, from 1; 0 is unknown
+
+	// Verbatim says that the text stands in File exactly as it is, so that lines
+	// below the first can be counted: a whole file. Of other texts (YAML folds,
+	// indents and escapes) only positions on the first line are computed, and
+	// those of a text with several lines not at all.
+	Verbatim bool
+}
+
+// String is file:line:column, without the parts that are unknown.
+func (p Position) String() string {
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.Column == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// Within is the position of byte offset of text, which begins at p.
+func (p Position) Within(text string, offset int) Position {
+	if p.Line == 0 || p.Column == 0 || !p.Verbatim && strings.Contains(text, "\n") {
+		return p
+	}
+	before := text[:min(max(offset, 0), len(text))]
+	if lines := strings.Count(before, "\n"); lines > 0 {
+		p.Line += lines
+		p.Column = 1
+		before = before[strings.LastIndexByte(before, '\n')+1:]
+	}
+	p.Column += utf8.RuneCountInString(before)
+	return p
+}
+
+// Error says where in a file something is wrong, what, and what to write
+// instead. It never holds a value of a host or of the data. To errors.As it is
+// a [yamlpos.Error] too, to errors.Is also its cause: context.DeadlineExceeded,
+// fs.ErrNotExist.
+type Error struct {
+	File   string
+	Line   int // from 1; 0 is unknown
+	Column int // in characters, from 1; 0 is unknown
+	Msg    string
+	Hint   string // may be empty
+
+	cause error // may be nil
+}
+
+// Error is "file:line:column: message" and, on a second line, the hint.
+func (e *Error) Error() string { return e.positioned().Error() }
+
+func (e *Error) positioned() *yamlpos.Error {
+	return &yamlpos.Error{File: e.File, Line: e.Line, Column: e.Column, Msg: e.Msg, Hint: e.Hint}
+}
+
+// Unwrap gives the same error as those of YAML files are, so that all can be
+// collected and sorted together.
+func (e *Error) Unwrap() []error { return []error{e.positioned()} }
+
+// Is reports whether target is the cause.
+func (e *Error) Is(target error) bool { return errors.Is(e.cause, target) }
+
+// A Fault is an error that does not know its position yet.
+type Fault struct {
+	Msg, Hint string
+	Err       error
+}
+
+func (f *Fault) Error() string { return f.Msg }
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Faultf makes a fault of a message, without a hint.
+func Faultf(format string, args ...any) *Fault { return &Fault{Msg: fmt.Sprintf(format, args...)} }
+
+// WithHint sets the hint of f, and gives f.
+func (f *Fault) WithHint(format string, args ...any) *Fault {
+	f.Hint = fmt.Sprintf(format, args...)
+	return f
+}
+
+// At gives err the position p unless it has one already.
+func At(p Position, err error) error {
+	var placed *Error
+	if errors.As(err, &placed) {
+		return placed
+	}
+	e := &Error{File: p.File, Line: p.Line, Column: p.Column, Msg: err.Error(), cause: err}
+	var f *Fault
+	if errors.As(err, &f) {
+		e.Msg, e.Hint, e.cause = f.Msg, f.Hint, f
+	}
+	return e
+}
+
+// StartOfLine is the beginning of line number line of a text at p; the column
+// is unknown.
+func (p Position) StartOfLine(line int) Position {
+	if p.Verbatim {
+		p.Line, p.Column = p.Line+line-1, 0
+	}
+	return p
+}
+
+// WholeFile is where a file begins that is a template as a whole.
+func WholeFile(name string) Position {
+	return Position{File: name, Line: 1, Column: 1, Verbatim: true}
+}
+
+// PositionOf is the position of the text of a scalar.
+func PositionOf(n *yamlpos.Node) Position {
+	pos := Position{File: n.File, Line: n.Line, Column: n.Column}
+	if n.Quoted && !n.Computed && n.Column > 0 {
+		pos.Column++ // the opening quote
+	}
+	return pos
+}
+
+// WithCause has the error wrap err, whose text is not shown.
+func (f *Fault) WithCause(err error) *Fault {
+	f.Err = err
+	return f
+}

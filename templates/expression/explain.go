@@ -1,0 +1,119 @@
+package expression
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/expr-lang/expr/file"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/hints"
+	"github.com/ccm-push/ccm-push/templates/plain"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// explain turns an error of the engine into a [diag.Error]: its position in the
+// file, and a text in which no value appears.
+func (e *Expr) explain(err error) error {
+	var placed *diag.Error
+	if errors.As(err, &placed) {
+		return placed
+	}
+	pos, msg := e.start(), err.Error()
+	var engine *file.Error
+	if errors.As(err, &engine) {
+		pos, msg = e.origin.at(byteOffset(e.source, engine.From)), engine.Message
+	}
+	var f *diag.Fault
+	if errors.As(err, &f) {
+		return diag.At(pos, f)
+	}
+	if e.program == nil {
+		return diag.At(pos, e.syntaxFault(msg))
+	}
+	return diag.At(pos, runtimeFault(msg))
+}
+
+// byteOffset turns an offset in characters into one in bytes.
+func byteOffset(s string, chars int) int {
+	for i := range s {
+		if chars == 0 {
+			return i
+		}
+		chars--
+	}
+	return len(s)
+}
+
+// syntaxFault words an error of parser or checker. Those show source, not values.
+func (e *Expr) syntaxFault(msg string) *diag.Fault {
+	if rest, unknown := strings.CutPrefix(msg, "unknown name "); unknown {
+		name, _, _ := strings.Cut(rest, "\n")
+		name, _, _ = strings.Cut(name, " ")
+		return e.unknownName(name)
+	}
+	msg, _, _ = strings.Cut(msg, "\n")
+	msg = strings.NewReplacer("unexpected token EOF", "unexpected end", "unexpected token ", "unexpected ").Replace(plain.TypeNames().Replace(msg))
+	return diag.Faultf("%s in the expression %q", msg, e.snippet()).WithHint("%s", hints.JinjaHint(e.source))
+}
+
+func (e *Expr) unknownName(name string) *diag.Fault {
+	if f := hints.LeftOut(name); f != nil {
+		return f
+	}
+	f := diag.Faultf("unknown name %q in the expression %q", name, e.snippet())
+	if words, ok := hints.Foreign(name); ok && words.Expression != "" {
+		return f.WithHint("%s", words.Expression)
+	}
+	if f.Hint = hints.DidYouMean(append(scope.RootNames(), functionNames()...), name); f.Hint != "" {
+		return f
+	}
+	whole := strings.TrimSpace(e.source)
+	if whole == name && strings.HasSuffix(e.origin.whole[:e.origin.offset], "${") {
+		return f.WithHint("write a shell variable as $%s, or as ${ '${%s}' }", name, name)
+	}
+	return f.WithHint("a value is Data.%s, Facts.… or lookup('data.%s'); a text needs quotes", name, name)
+}
+
+// snippet is the expression, shortened.
+func (e *Expr) snippet() string {
+	s := []rune(strings.Join(strings.Fields(e.source), " "))
+	if len(s) > 60 {
+		return string(s[:57]) + "…"
+	}
+	return string(s)
+}
+
+var (
+	conversion = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^interface conversion: interface \{\} is (.+), not (.+)$`)
+	})
+	// harmless are the messages of the engine that hold types and names, no values.
+	harmless = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(invalid operation: [\w.\[\]{}<> ]+ [-+*/%<>=!.]+ [\w.\[\]{}<> ]+$|invalid operation: [-!] |invalid operation: cannot call|` +
+			`invalid argument for \w+ \(type|invalid number of arguments|operator "in" not defined on|cannot (get|take|reverse|uniq|concat|flatten) |index out of range: )`)
+	})
+)
+
+// runtimeFault words an error of the machine. Some of its messages hold values
+// (int("…"), dates, JSON), so only what is known to be harmless is kept.
+func runtimeFault(msg string) *diag.Fault {
+	if m := conversion().FindStringSubmatch(msg); m != nil {
+		return diag.Faultf("found %s where %s is needed", plain.TypeNames().Replace(m[1]), plain.TypeNames().Replace(m[2]))
+	}
+	switch {
+	case strings.HasPrefix(msg, "memory budget exceeded"):
+		return diag.Faultf("the expression needs too much memory")
+	case strings.Contains(msg, "divide by zero"):
+		return diag.Faultf("division by zero")
+	case strings.HasPrefix(msg, "invalid operation: int("):
+		return diag.Faultf("the value is not an integer")
+	case strings.HasPrefix(msg, "invalid operation: float("):
+		return diag.Faultf("the value is not a number")
+	case harmless().MatchString(msg):
+		return diag.Faultf("%s", plain.TypeNames().Replace(msg))
+	}
+	return diag.Faultf("the expression cannot be evaluated with these values")
+}

@@ -1,0 +1,66 @@
+package expression
+
+import (
+	"slices"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/ccm-push/ccm-push/templates/dataflow"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// flowOf is the flow of an expression as it is written.
+func flowOf(n ast.Node) (f dataflow.Flow) {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		if scope.IsRoot(n.Value) {
+			f.Path(n.Value, nil)
+		} else {
+			f.Variables = []string{n.Value}
+		}
+		return f
+	case *ast.PointerNode: // the element of a loop
+		return dataflow.Flow{Variables: []string{"#"}}
+	case *ast.ChainNode, *ast.MemberNode:
+		if root, keys, _ := rootPath(n); root != "" {
+			f.Path(root, keys)
+			return f
+		}
+		if member, ok := n.(*ast.MemberNode); ok {
+			return flowOf(member.Node)
+		}
+	case *ast.ConditionalNode:
+		f = flowOf(n.Exp1)
+		f.Add(flowOf(n.Exp2))
+		return f
+	case *ast.BinaryNode:
+		if isComparison(n.Operator) {
+			return f
+		}
+	case *ast.CallNode:
+		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
+			return callOf(callee.Value, n.Arguments)
+		}
+	}
+	for _, child := range tree(n) {
+		f.Add(flowOf(*child))
+	}
+	return f
+}
+
+func isComparison(operator string) bool {
+	return slices.Contains([]string{"==", "!=", "<", ">", "<=", ">=", "in", "not in", "matches", "contains",
+		"startsWith", "endsWith", "and", "or", "&&", "||"}, operator)
+}
+
+func callOf(name string, args []ast.Node) dataflow.Flow {
+	var path *string
+	flows := make([]dataflow.Flow, len(args))
+	for i, arg := range args {
+		if s, literal := arg.(*ast.StringNode); literal && i == 0 {
+			path = &s.Value
+		}
+		flows[i] = flowOf(arg)
+	}
+	return dataflow.CallFlow(name, path, flows)
+}

@@ -1,0 +1,154 @@
+package expression
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/builtin"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/plain"
+	"github.com/ccm-push/ccm-push/templates/render"
+)
+
+// The functions the rewriter puts into expressions. Their names cannot be
+// written there. The first argument of all is the run.
+const (
+	rootFunction    = "·root"
+	memberFunction  = "·member"
+	presentFunction = "·present"
+	boundedFunction = "·bounded"
+	stepFunction    = "·step"
+	lookupFunction  = "·lookup"
+	searchFunction  = "·search" // a lookup of a path that is computed
+	fileFunction    = "·file"
+	renderFunction  = "·render"
+	jsonFunction    = "·toJSON"
+)
+
+// functionNames are the functions that expressions have beyond those of the
+// expression language.
+func functionNames() []string { return []string{"lookup", "file", "readFile", "template", "jet"} }
+
+func isFunction(name string) bool { return slices.Contains(functionNames(), name) }
+
+// functions are all functions that replace or extend those of the language.
+func functions() []*builtin.Function {
+	return []*builtin.Function{
+		withRun(rootFunction, func(r *render.Run, args []any) (any, error) { return r.Env.Need(args[0].(string)) }),
+		withRun(memberFunction, func(r *render.Run, args []any) (any, error) {
+			return r.Member(args[0], args[1], render.Access(args[2].(int)), args[3].(string))
+		}),
+		withRun(presentFunction, presentValue),
+		withRun(boundedFunction, boundedValue),
+		withRun(stepFunction, func(r *render.Run, _ []any) (any, error) { return nil, r.Step() }),
+		withRun(lookupFunction, (*render.Run).Lookup),
+		withRun(searchFunction, (*render.Run).LookupComputed),
+		withRun(fileFunction, (*render.Run).File),
+		withRun(renderFunction, func(r *render.Run, args []any) (any, error) { return args[0].(*render.Call).Render(r) }),
+		textFunction("replace", render.ReplaceText),
+		textFunction("join", joinList),
+		textFunction("string", func(args []any) (any, error) { return plain.Text(args[0]) }),
+		mapFunction("keys", keyOf),
+		mapFunction("values", elementOf),
+		mapFunction("toPairs", pairOf),
+		textFunction("toJSON", nil), // only its name: the rewriter calls the next one
+		withRun(jsonFunction, jsonText),
+	}
+}
+
+func withRun(name string, fn func(r *render.Run, args []any) (any, error)) *builtin.Function {
+	return &builtin.Function{Name: name, Func: func(args ...any) (any, error) {
+		return fn(args[0].(*render.Run), args[1:])
+	}}
+}
+
+// textFunction replaces a function of the language by one whose result is
+// bounded.
+func textFunction(name string, fn func(args []any) (any, error)) *builtin.Function {
+	return &builtin.Function{
+		Name:     name,
+		Func:     func(args ...any) (any, error) { return fn(args) },
+		Validate: arity(name),
+	}
+}
+
+// arity checks the number of arguments while an expression is parsed.
+func arity(name string) func([]reflect.Type) (reflect.Type, error) {
+	least, most := 1, 1
+	switch name {
+	case "replace":
+		least, most = 3, 4
+	case "join":
+		most = 2
+	}
+	return func(args []reflect.Type) (reflect.Type, error) {
+		if len(args) < least || len(args) > most {
+			return nil, diag.Faultf("wrong number of arguments for %s", name)
+		}
+		return reflect.TypeFor[string](), nil
+	}
+}
+
+func presentValue(_ *render.Run, args []any) (any, error) {
+	if args[0] == render.Absent {
+		return nil, nil
+	}
+	return args[0], nil
+}
+
+func boundedValue(r *render.Run, args []any) (any, error) {
+	if s, ok := args[0].(string); ok {
+		return s, r.Fits(len(s))
+	}
+	return args[0], nil
+}
+
+// joinList is join(list[, separator]).
+func joinList(args []any) (any, error) {
+	if args[0] == nil || !plain.IsList(args[0]) {
+		return nil, diag.Faultf("join: needs a list, not %s", plain.Kind(args[0]))
+	}
+	separator := ""
+	if len(args) > 1 {
+		s, err := render.StringArgs("join", args[1:])
+		if err != nil {
+			return nil, err
+		}
+		separator = s[0]
+	}
+	var b strings.Builder
+	list := reflect.ValueOf(args[0])
+	for i := range list.Len() {
+		if i > 0 {
+			b.WriteString(separator)
+		}
+		s, err := plain.Text(list.Index(i).Interface())
+		if err != nil {
+			return nil, diag.Faultf("join: element %d is %s", i, plain.Kind(list.Index(i).Interface()))
+		}
+		b.WriteString(s)
+		if b.Len() > render.MaxOutput {
+			return nil, render.TooLong("join")
+		}
+	}
+	return b.String(), nil
+}
+
+// jsonText writes a value as indented JSON, without escaping for HTML.
+func jsonText(r *render.Run, args []any) (any, error) {
+	value, err := plain.Copy(r, args[0])
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(value); err != nil {
+		return nil, diag.Faultf("toJSON: the value cannot be written as JSON")
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}

@@ -1,0 +1,187 @@
+// Package expression has the expressions of manifests, `{{ … }}` and `${ … }`, in
+// the language of github.com/expr-lang/expr, and those of @validate. A missing key
+// is an error, all that makes texts longer is bounded, and every round of a loop is a
+// step of the run.
+//
+// A function is one line in functions (functions.go); one that reads what a host
+// sent, a file or another template also needs its case in the rewriter.
+package expression
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/templates/dataflow"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/folder"
+	"github.com/ccm-push/ccm-push/templates/plain"
+	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// Text is a string that may hold expressions, `{{ … }}` and `${ … }`. It is
+// parsed once and safe for concurrent use.
+type Text struct {
+	parts []part
+	at    diag.Position
+	reads dataflow.Reads
+}
+
+// A part is literal text, an expression, or a value in the place of one.
+type part struct {
+	literal  string
+	expr     *Expr
+	constant *render.Constant
+}
+
+// text is the part as text.
+func (p part) text(r *render.Run) (string, error) {
+	switch {
+	case p.expr != nil:
+		return p.expr.text(r)
+	case p.constant != nil:
+		return plain.Text(p.constant.Value)
+	}
+	return p.literal, nil
+}
+
+func (p part) hostile(taint dataflow.Taint) bool {
+	return p.expr != nil && p.expr.flow.Hostile(taint) || p.constant != nil && p.constant.Flow.Hostile(taint)
+}
+
+// Parse parses a string; pos is the position of its first character. All
+// errors are [diag.Error].
+func Parse(s string, pos diag.Position, in render.Languages) (*Text, error) {
+	t := &Text{at: pos}
+	for _, sp := range scan(s) {
+		if !sp.expr {
+			t.parts = append(t.parts, part{literal: sp.text})
+			continue
+		}
+		e, err := compile(sp.text, origin{pos: pos, whole: s, offset: sp.offset}, in)
+		if err != nil {
+			return nil, err
+		}
+		t.parts = append(t.parts, part{expr: e})
+		t.reads.Add(&e.reads)
+	}
+	return t, nil
+}
+
+// FromHost reports whether the value can hold what a host sent: a fact that is
+// part of it, and not only one that a condition looks at.
+func (t *Text) FromHost(taint dataflow.Taint) bool {
+	return slices.ContainsFunc(t.parts, func(p part) bool { return p.hostile(taint) })
+}
+
+// CheckPaths reports each file() of the text, and of the templates that it
+// renders, of which a host could choose the path.
+func (t *Text) CheckPaths(files *folder.Files, taint dataflow.Taint) error {
+	return t.reads.CheckPaths(files, taint)
+}
+
+// Check reports what is wrong with the files that template() and jet() name in
+// the text: files are looked at now that rendering will need. A missing one is an
+// error that wraps fs.ErrNotExist.
+func (t *Text) Check(files *folder.Files) error { return t.reads.Check(files) }
+
+// Eval gives the value of a text that is exactly one expression, with its type:
+// a plain value (see [scope.Env]) of the caller's own. Any other text is rendered as
+// by [Text.String].
+func (t *Text) Eval(ctx context.Context, env *scope.Env) (any, error) {
+	r, err := render.Begin(ctx, env)
+	if err != nil {
+		return nil, diag.At(t.at, err)
+	}
+	return t.EvalIn(r)
+}
+
+// EvalIn is Eval in a run that has begun.
+func (t *Text) EvalIn(r *render.Run) (any, error) {
+	if len(t.parts) == 1 && t.parts[0].constant != nil {
+		v, err := plain.Copy(r, t.parts[0].constant.Value)
+		if err != nil {
+			return nil, diag.At(t.at, err)
+		}
+		return v, nil
+	}
+	if len(t.parts) != 1 || t.parts[0].expr == nil {
+		return t.RenderIn(r)
+	}
+	e := t.parts[0].expr
+	v, err := e.value(r)
+	if err != nil {
+		return nil, err
+	}
+	if v, err = plain.Copy(r, v); err != nil {
+		return nil, diag.At(e.start(), err)
+	}
+	return v, nil
+}
+
+// String renders the text. nil, lists and maps have no text and are errors.
+func (t *Text) String(ctx context.Context, env *scope.Env) (string, error) {
+	r, err := render.Begin(ctx, env)
+	if err != nil {
+		return "", diag.At(t.at, err)
+	}
+	return t.RenderIn(r)
+}
+
+// RenderIn is String in a run that has begun.
+func (t *Text) RenderIn(r *render.Run) (string, error) {
+	var b strings.Builder
+	for _, p := range t.parts {
+		s, err := p.text(r)
+		if err != nil {
+			return "", diag.At(t.at, err)
+		}
+		if err := r.Fits(b.Len() + len(s)); err != nil {
+			return "", diag.At(t.at, err)
+		}
+		b.WriteString(s)
+	}
+	return b.String(), nil
+}
+
+// Facts tells which facts the text can read: dotted paths such as
+// "host.info.os", sorted; all is true where that cannot be known. It follows
+// template() and jet() into the files of the play.
+func (t *Text) Facts(files *folder.Files) (paths []string, all bool) {
+	return t.reads.Follow(files).Result()
+}
+
+// Reads is what the text can read.
+func (t *Text) Reads() *dataflow.Reads { return &t.reads }
+
+// Literal is a text without expressions.
+func Literal(s string) *Text { return &Text{parts: []part{{literal: s}}} }
+
+// Mentions reports whether the text itself can read a root: "Facts", "Data",
+// "Environ" or "Item". Templates that it renders are not looked at.
+func (t *Text) Mentions(root string) bool { return t.reads.Roots[root] }
+
+// Inputs gives what the text can read, through the files of the play.
+func (t *Text) Inputs(files *folder.Files) dataflow.Inputs { return t.reads.Inputs(files) }
+
+// Inputs is that of [Text.Inputs].
+func (e *Expr) Inputs(files *folder.Files) dataflow.Inputs { return e.reads.Inputs(files) }
+
+// HierarchyKey renders an entry of a hierarchy. It is empty if it has expressions and
+// all of them are.
+func (t *Text) HierarchyKey(r *render.Run) (key string, empty bool, err error) {
+	var b strings.Builder
+	expressions, filled := false, false
+	for _, p := range t.parts {
+		s := p.literal
+		if p.expr != nil {
+			if s, err = p.expr.text(r); err != nil {
+				return "", true, err
+			}
+			expressions, filled = true, filled || s != ""
+		}
+		b.WriteString(s)
+	}
+	return b.String(), expressions && !filled, nil
+}

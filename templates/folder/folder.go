@@ -1,0 +1,174 @@
+// Package folder reads the files of a play.
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+)
+
+// MaxFile bounds what is read from one file of a play, in bytes.
+const MaxFile = 16 << 20
+
+// Files is the folder of a play: where templates and file() find their files,
+// and nothing outside of it, whatever symbolic links say. What is read or
+// parsed is kept, so that a file is the same for every host of a run. It is
+// safe for concurrent use.
+type Files struct {
+	dir  string
+	root *os.Root
+
+	contents cache[[]byte]
+	kept     cache[any]
+}
+
+// Open opens the folder dir. The caller closes it.
+func Open(dir string) (*Files, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the folder of the play: %w", err)
+	}
+	return &Files{dir: dir, root: root}, nil
+}
+
+// Close releases the folder. What has been read stays valid.
+func (f *Files) Close() error { return f.root.Close() }
+
+// Read gives the bytes of a file, which the caller must not change. name is
+// relative to the folder, with slashes.
+func (f *Files) Read(name string) ([]byte, error) {
+	if f == nil {
+		return nil, diag.Faultf("no files can be read here")
+	}
+	if path.IsAbs(name) || filepath.IsAbs(name) {
+		return nil, diag.Faultf("%q is not below the folder of the play", name).
+			WithHint("write a path relative to %s", f.dir)
+	}
+	name = path.Clean(name)
+	return f.contents.get(name, func() ([]byte, error) { return f.ReadOnce(name) })
+}
+
+// ReadOnce is Read for a clean path below the folder, and does not keep the bytes.
+func (f *Files) ReadOnce(name string) ([]byte, error) {
+	// Before it is opened, which would wait for the other end of a pipe.
+	switch info, err := f.root.Stat(filepath.FromSlash(name)); {
+	case err != nil:
+		return nil, f.explain(name, err)
+	case !info.Mode().IsRegular():
+		return nil, diag.Faultf("%q is not a regular file", name)
+	}
+	file, err := f.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, f.explain(name, err)
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, MaxFile+1))
+	switch {
+	case err != nil:
+		return nil, f.explain(name, err)
+	case len(content) > MaxFile:
+		return nil, diag.Faultf("%q is larger than %d MiB", name, MaxFile>>20)
+	}
+	return content, nil
+}
+
+// Dir is how the caller of [Open] called the folder.
+func (f *Files) Dir() string { return f.dir }
+
+// Stat describes a path of the folder; links are followed.
+func (f *Files) Stat(name string) (fs.FileInfo, error) {
+	info, err := f.root.Stat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, f.explain(name, err)
+	}
+	return info, nil
+}
+
+// Readlink is where a symbolic link leads.
+func (f *Files) Readlink(name string) (string, error) { return f.root.Readlink(name) }
+
+// Entries lists a folder, sorted by name. It reads n entries at most.
+func (f *Files) Entries(name string, n int) ([]fs.DirEntry, error) {
+	dir, err := f.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, f.explain(name, err)
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, f.explain(name, err)
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, nil
+}
+
+// Name is how errors call the folder of a play.
+func Name(dir string) string {
+	if dir == "." {
+		return "the folder of the manifest"
+	}
+	return dir
+}
+
+// explain words an error of the file system.
+func (f *Files) explain(name string, err error) error {
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	e := &diag.Fault{Err: err}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.Msg = fmt.Sprintf("no file %q in %s", name, Name(f.dir))
+	case err.Error() == "path escapes from parent": // os.Root has no sentinel for it
+		e.Msg = fmt.Sprintf("%q leads out of the folder %s", name, f.dir)
+		e.Hint = "a play reads files of its own folder only"
+	default:
+		e.Msg = fmt.Sprintf("reading %q: %v", name, err)
+	}
+	return e
+}
+
+// Keep gives what makeIt has made for a key of f, such as a parsed file; an error
+// is kept too. A key always has the same V.
+func Keep[V any](f *Files, key string, makeIt func() (V, error)) (V, error) {
+	v, err := f.kept.get(key, func() (any, error) { return makeIt() })
+	kept, _ := v.(V)
+	return kept, err
+}
+
+// A cache keeps what was made for a key, errors too. Each is made once.
+type cache[V any] struct {
+	mu      sync.Mutex
+	entries map[string]*entry[V]
+}
+
+type entry[V any] struct {
+	once  sync.Once
+	value V
+	err   error
+}
+
+func (c *cache[V]) get(key string, makeIt func() (V, error)) (V, error) {
+	c.mu.Lock()
+	e, ok := c.entries[key]
+	if !ok {
+		if c.entries == nil {
+			c.entries = map[string]*entry[V]{}
+		}
+		e = &entry[V]{}
+		c.entries[key] = e
+	}
+	c.mu.Unlock()
+	e.once.Do(func() { e.value, e.err = makeIt() })
+	return e.value, e.err
+}

@@ -1,0 +1,76 @@
+package templates_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/templatetest"
+)
+
+// TestForeignFunctions has the habits of other tools be met with what to write
+// here, in every language.
+func TestForeignFunctions(t *testing.T) {
+	const nats = " reads from NATS, which a push does not have\n  hint: write the values into the data of the inventory, or give a file with --hiera"
+	const own = "a template sees the facts and data of its own host only"
+	for _, c := range []errorCase{
+		{"{{ registrations('a', 'b', 'c', 'd') }}", "site.yaml:7:15: registrations" + nats},
+		{"{{ kvGet }}", "site.yaml:7:15: kvGet" + nats},
+		{"{{ htpasswd('a', 'b') }}", "site.yaml:7:15: htpasswd gives another text at every run, so that its resource never becomes stable\n" +
+			"  hint: make the hash once (htpasswd -nB NAME) and write it into the data"},
+		{"{{ Data.x | default('y') }}", "site.yaml:7:24: unknown name \"default\" in the expression \"Data.x | default('y')\"\n  hint: write Data.x ?? \"…\""},
+		{"{{ Data.x | d('y') }}", "site.yaml:7:24: unknown name \"d\" in the expression \"Data.x | d('y')\"\n  hint: write Data.x ?? \"…\""},
+		{"{{ items(Data.x) }}", "site.yaml:7:15: unknown name \"items\" in the expression \"items(Data.x)\"\n  hint: write toPairs(…), or keys(…)"},
+		{"{{ Data.x | b64encode }}", "site.yaml:7:33: unexpected end in the expression \"Data.x | b64encode\"\n  hint: write toBase64(…)"},
+		{"{{ Data.x | odd }}", "site.yaml:7:27: unexpected end in the expression \"Data.x | odd\"\n  hint: a filter is a function: … | odd()"},
+		{"{{ Data.x | to_json() }}", "site.yaml:7:24: unknown name \"to_json\" in the expression \"Data.x | to_json()\"\n  hint: write toJSON(…)"},
+		{"{{ Data.x is defined }}", "site.yaml:7:22: unexpected Identifier(\"is\") in the expression \"Data.x is defined\"\n  hint: write … ?? \"…\" for a default, or \"key\" in Data"},
+		{"{{ env('HOME') }}", "site.yaml:7:15: unknown name \"env\" in the expression \"env('HOME')\"\n  hint: write Environ.NAME"},
+		{"{{ regex_replace(Data.x, 'a', 'b') }}", "site.yaml:7:15: unknown name \"regex_replace\" in the expression \"regex_replace(Data.x, 'a', 'b')\"\n" +
+			"  hint: replace(…) takes a literal text; Go templates have regexReplaceAll"},
+		{"{{ hostvars['a'] }}", "site.yaml:7:15: unknown name \"hostvars\" in the expression \"hostvars['a']\"\n  hint: " + own},
+	} {
+		t.Run(c.source, func(t *testing.T) {
+			_, err := templates.Parse(c.source, templatetest.Manifest)
+			require.EqualError(t, err, c.want)
+		})
+	}
+	for _, c := range []errorCase{
+		{`[[ registrations("a", "b", "c", "d") ]]`, "motd.jet:1:4: registrations" + nats},
+		{`[[ "a" | kvGet: "b" ]]`, "motd.jet:1:10: kvGet" + nats},
+		{`[[ Data.x | default: "y" ]]`, "motd.jet:1:13: function \"default\" is not defined\n  hint: write lookup(\"data.x\", \"…\")"},
+		{`[[ env("HOME") ]]`, "motd.jet:1:4: function \"env\" is not defined\n  hint: write Environ.NAME"},
+		{`[[ to_json(Data) ]]`, "motd.jet:1:4: function \"to_json\" is not defined\n  hint: write json(…)"},
+		{`[[ items(Data) ]]`, "motd.jet:1:4: function \"items\" is not defined\n  hint: write range key, value := …"},
+		{`[[ hostvars("a") ]]`, "motd.jet:1:4: function \"hostvars\" is not defined\n  hint: " + own},
+	} {
+		t.Run(c.source, func(t *testing.T) {
+			_, err := templates.ParseJet(c.source, diag.WholeFile("motd.jet"), templates.Delims{}, nil)
+			require.EqualError(t, err, c.want)
+		})
+	}
+	for _, c := range []errorCase{
+		{"a\n{{ registrations \"a\" }}", "motd.tmpl:2:4: registrations" + nats},
+		{`{{ "a" | kvGet "b" }}`, "motd.tmpl:1:10: kvGet" + nats},
+		{`{{ getHostByName "a" }}`, "motd.tmpl:1:4: getHostByName asks the network of the controller while a template is rendered\n" +
+			"  hint: write the address into the data, or read it from a fact of the host"},
+		{`{{ derivePassword 1 "long" "a" "b" "c" }}`, "motd.tmpl:1:4: derivePassword computes for longer than a rendering may\n  hint: write the password into the data"},
+		{`{{ (genCA "a" 365).Cert }}`, "motd.tmpl:1:5: genCA makes a new key or certificate at every run, so that its resource never becomes stable\n" +
+			"  hint: make it once (openssl req -x509 …) and read it with file"},
+		{`{{ .data.x | b64encode }}`, "motd.tmpl:1:14: function \"b64encode\" is not defined\n  hint: write b64enc"},
+		{`{{ .data.x | d "y" }}`, "motd.tmpl:1:14: function \"d\" is not defined\n  hint: write default \"…\""},
+		{`{{ toYaml .data }}`, "motd.tmpl:1:4: function \"toYaml\" is not defined\n  hint: write toPrettyJson: JSON is YAML"},
+		{`{{ items .data }}`, "motd.tmpl:1:4: function \"items\" is not defined\n  hint: write range $key, $value := …"},
+		{`{{ include "a" . }}`, "motd.tmpl:1:4: function \"include\" is not defined\n  hint: write template \"name\" ."},
+		{`{{ regex_replace "a" }}`, "motd.tmpl:1:4: function \"regex_replace\" is not defined\n  hint: write regexReplaceAll PATTERN TEXT REPLACEMENT"},
+		{`{{ uper .data }}`, "motd.tmpl:1:4: function \"uper\" is not defined\n  hint: did you mean \"upper\"?"},
+		{`{{ _ccm_text .data }}`, "motd.tmpl:1:4: function \"_ccm_text\" is not defined\n  hint: there are those of Go's text/template and of Sprig, and lookup, file, readFile and jet"},
+	} {
+		t.Run(c.source, func(t *testing.T) {
+			_, err := templates.ParseGo(c.source, diag.WholeFile("motd.tmpl"), templates.Delims{})
+			require.EqualError(t, err, c.want)
+		})
+	}
+}

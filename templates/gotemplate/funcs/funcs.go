@@ -1,0 +1,325 @@
+// Package funcs has the functions of Go templates: most are Sprig's
+// (github.com/Masterminds/sprig), bounded.
+//
+// A function is one line in one of the tables that [All] puts together: its name, the
+// kinds of its arguments, and what it does. Parser, checks of arguments, bounds,
+// hints and the hostile tests take it from there.
+package funcs
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/hints"
+	"github.com/ccm-push/ccm-push/templates/plain"
+	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// A Function is a function of Go templates. It is called with arguments of
+// the kinds it asks for, and what it gives is bounded.
+type Function struct {
+	// params has a letter for each argument: a anything, s a text (any scalar), i
+	// an integer, f a number, n a scalar that Sprig makes a number of, b a
+	// boolean, l a list, m a map, d a time. A last "*" lets the one before stand
+	// any number of times, a last "?" lets it be absent.
+	Params string
+	call   func(g *Run, args []any) (any, error)
+}
+
+// All are all functions of Go templates but the language's own and those
+// that depend on the template.
+var All = sync.OnceValue(func() map[string]Function {
+	table := sprigFunctions()
+	for _, more := range []map[string]Function{
+		ownFunctions(), boundedTexts(), boundedLists(), mapFunctions(), jsonFunctions(), timeFunctions(), regexFunctions(), printFunctions(), randomFunctions(),
+	} {
+		for name, fn := range more {
+			table[name] = fn
+		}
+	}
+	return table
+})
+
+// ownFunctions are those beyond Sprig, and those that see the host or the
+// template.
+func ownFunctions() map[string]Function {
+	file := Function{"a", func(g *Run, args []any) (any, error) { return g.Run.File(args) }}
+	return map[string]Function{
+		"lookup":    {"aa?", (*Run).lookup},
+		"file":      file,
+		"readFile":  file,
+		"env":       {"s", (*Run).environment},
+		"expandenv": {"s", (*Run).expandEnvironment},
+		"fail":      {"s", (*Run).fail},
+		Maybe:       {"as*", (*Run).maybe},
+	}
+}
+
+// Maybe is the name of the function that gives a value and keys below it,
+// or nil. It cannot be written in a template by people.
+const Maybe = "_ccm_maybe"
+
+// ScaffoldParams are the parameters of a function that only the templates of a
+// scaffold have; "" for any other.
+func ScaffoldParams(name string) string {
+	switch name {
+	case "render":
+		return "sa"
+	case "write":
+		return "ss"
+	}
+	return ""
+}
+
+// Write is write, which only the templates of a scaffold have.
+func Write() Function {
+	return Function{ScaffoldParams("write"), func(g *Run, args []any) (any, error) { return g.Run.Write(args) }}
+}
+
+// A Run is one rendering of a Go template.
+type Run struct {
+	*render.Run
+	Literals map[string]bool // literal texts of fail and lookup, which errors show
+	Changes  bool            // the template changes maps, and so gets copies of what it reads
+	Dot      map[string]any
+	patterns map[string]*pattern
+}
+
+// Bind gives a function the form in which the engine calls it.
+func (g *Run) Bind(name string, fn Function) any {
+	return func(args ...any) (any, error) { return g.invoke(name, fn, args) }
+}
+
+// lookup is that of all engines. A template that changes maps gets a copy. A path
+// is shown only if it is a literal: any other may hold what a host sent.
+func (g *Run) lookup(args []any) (any, error) {
+	v, err := g.Run.Lookup(args)
+	path, isText := args[0].(string)
+	switch {
+	case err != nil && isText && g.Dead == nil && !g.Literals[path]:
+		return nil, diag.Faultf("lookup: there is nothing at the computed path").WithHint(`give a default: lookup … "…"`)
+	case err == nil && g.Changes:
+		return g.Copied("lookup", v)
+	}
+	return v, err
+}
+
+// invoke calls a function: arguments are checked, time and sizes counted. Errors
+// of Sprig may hold values, so they are not shown.
+func (g *Run) invoke(name string, fn Function, args []any) (out any, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			out, err = nil, panicked(name, reason)
+		}
+	}()
+	if err := g.Spend(sizes(args)); err != nil {
+		return nil, err
+	}
+	if args, err = arguments(name, fn.Params, args); err != nil {
+		return nil, err
+	}
+	out, err = fn.call(g, args)
+	var known *diag.Fault
+	switch s, isText := out.(string); {
+	case errors.As(err, &known), errors.As(err, new(*diag.Error)):
+		return nil, err
+	case err != nil:
+		return nil, uncallable(name)
+	case isText && len(s) > render.MaxOutput:
+		return nil, render.TooLong(name)
+	}
+	return out, g.Spend(sizes([]any{out}))
+}
+
+func uncallable(name string) *diag.Fault {
+	return diag.Faultf("%s cannot be called with these values", name)
+}
+
+func panicked(name string, reason any) error {
+	err, _ := reason.(error)
+	var known *diag.Fault
+	switch {
+	case errors.As(err, &known):
+		return known
+	case strings.Contains(fmt.Sprint(err), "divide by zero"), strings.Contains(fmt.Sprint(reason), "division by 0"):
+		return diag.Faultf("%s: division by zero", name)
+	}
+	return uncallable(name)
+}
+
+// arity is how many arguments a function takes; most is -1 if that is open.
+func arity(params string) (least, most int) {
+	n := len(params)
+	switch {
+	case strings.HasSuffix(params, "*"):
+		return n - 2, -1
+	case strings.HasSuffix(params, "?"):
+		return n - 2, n - 1
+	}
+	return n, n
+}
+
+// WrongCount is an error if a function cannot take n arguments.
+func WrongCount(name, params string, n int) *diag.Fault {
+	least, most := arity(params)
+	switch {
+	case n >= least && (most < 0 || n <= most):
+		return nil
+	case most < 0:
+		return diag.Faultf("%s takes %s or more, not %d", name, count(least, "argument"), n)
+	case least != most:
+		return diag.Faultf("%s takes %d or %s, not %d", name, least, count(most, "argument"), n)
+	}
+	return diag.Faultf("%s takes %s, not %d", name, count(most, "argument"), n)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// arguments are the arguments as the function asks for them.
+func arguments(name, params string, args []any) ([]any, error) {
+	if f := WrongCount(name, params, len(args)); f != nil {
+		return nil, f
+	}
+	letters := strings.TrimRight(params, "*?")
+	for i, arg := range args {
+		value, want := argument(letters[min(i, len(letters)-1)], arg)
+		if want != "" {
+			return nil, diag.Faultf("%s: argument %d must be %s, not %s", name, i+1, want, plain.Kind(arg))
+		}
+		args[i] = value
+	}
+	return args, nil
+}
+
+// argument is v as a kind of argument, or what is wanted instead.
+func argument(kind byte, v any) (value any, want string) {
+	switch kind {
+	case 's':
+		s, err := plain.Text(v)
+		return s, unless(err == nil, "a text")
+	case 'i':
+		i, ok := wholeInt(v)
+		return i, unless(ok, "an integer")
+	case 'f':
+		f, ok := floatOf(v)
+		return f, unless(ok, "a number")
+	case 'n':
+		_, err := plain.Text(v)
+		return v, unless(err == nil, "a number")
+	case 'b':
+		_, ok := v.(bool)
+		return v, unless(ok, "a boolean")
+	case 'l':
+		return v, unless(v != nil && plain.IsList(v), "a list")
+	case 'm':
+		_, ok := v.(map[string]any)
+		return v, unless(ok, "a map")
+	case 'd':
+		t, ok := timeOf(v)
+		return t, unless(ok, "a time, or seconds since 1970")
+	}
+	return v, ""
+}
+
+func unless(ok bool, want string) string {
+	if ok {
+		return ""
+	}
+	return want
+}
+
+// wholeInt is an integer, also one that came as a number without a fraction.
+func wholeInt(v any) (int, bool) {
+	if _, isText := v.(string); isText {
+		return 0, false
+	}
+	return plain.Index(v)
+}
+
+func floatOf(v any) (float64, bool) {
+	switch rv := reflect.ValueOf(v); {
+	case !rv.IsValid():
+		return 0, false
+	case rv.CanFloat():
+		return rv.Float(), true
+	case rv.CanInt():
+		return float64(rv.Int()), true
+	case rv.CanUint():
+		return float64(rv.Uint()), true
+	}
+	return 0, false
+}
+
+// maybe follows keys down from a value; nil where one is missing. The names of
+// roots must be there.
+func (g *Run) maybe(args []any) (any, error) {
+	value := args[0]
+	for i, key := range args[1:] {
+		next, found := below(value, key.(string))
+		switch {
+		case found:
+			value = next
+		case i == 0 && sameMap(value, g.Dot):
+			return nil, MissingKey(key.(string), "."+key.(string))
+		default:
+			return nil, nil
+		}
+	}
+	return value, nil
+}
+
+// below is a key of a map, or what a method without arguments gives: of times
+// and versions.
+func below(value any, key string) (any, bool) {
+	if m, ok := value.(map[string]any); ok {
+		next, found := m[key]
+		return next, found
+	}
+	if value == nil {
+		return nil, false
+	}
+	method := reflect.ValueOf(value).MethodByName(key)
+	if !method.IsValid() || method.Type().NumIn() != 0 || method.Type().NumOut() != 1 {
+		return nil, false
+	}
+	return method.Call(nil)[0].Interface(), true
+}
+
+// MissingKey words a missing key of a chain; the first one is that of a root.
+func MissingKey(key, chain string) *diag.Fault {
+	f := diag.Faultf("missing key %q in %s", key, chain)
+	if first, _, _ := strings.Cut(strings.TrimLeft(chain, "$."), "."); first == key {
+		names := []string{"facts", "data", "environ", "item", scope.FactsRoot, scope.DataRoot, scope.EnvironRoot, scope.ItemRoot}
+		if strings.ToLower(key) != key {
+			slices.Reverse(names)
+		}
+		if slices.Contains(names, key) {
+			return diag.Faultf("%s is not available here", chain)
+		}
+		if near := hints.DidYouMean(names, key); near != "" {
+			return f.WithHint("%s", near)
+		}
+	}
+	return f.WithHint(`give a default: %s | default "…"`, chain)
+}
+
+// ChangesMaps reports whether a function changes a map that it is given. A
+// template that calls one works on copies of what the host's run shares.
+func ChangesMaps(name string) bool {
+	switch name {
+	case "set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite":
+		return true
+	}
+	return false
+}

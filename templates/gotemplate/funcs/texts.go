@@ -1,0 +1,174 @@
+package funcs
+
+import (
+	"encoding/base32"
+	"encoding/base64"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/plain"
+	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// boundedTexts are the functions of texts whose result grows, or that tell less
+// in Sprig when they fail.
+func boundedTexts() map[string]Function {
+	wrap := sprigFunction(sprigs()["wrap"], "is")
+	wrapWith := sprigFunction(sprigs()["wrapWith"], "iss")
+	return map[string]Function{
+		"repeat": {"is", func(_ *Run, args []any) (any, error) { return repeated("repeat", args[1].(string), args[0].(int)) }},
+		"indent": {"is", func(_ *Run, args []any) (any, error) { return indented("indent", args) }},
+		"nindent": {"is", func(_ *Run, args []any) (any, error) {
+			s, err := indented("nindent", args)
+			return "\n" + s, err
+		}},
+		"replace": {"sss", func(_ *Run, args []any) (any, error) { return render.ReplaceText([]any{args[2], args[0], args[1]}) }},
+		"wrap": {"is", func(g *Run, args []any) (any, error) {
+			if err := wrappable("wrap", args[0].(int), "\n", args[1].(string)); err != nil {
+				return nil, err
+			}
+			return wrap.call(g, args)
+		}},
+		"wrapWith": {"iss", func(g *Run, args []any) (any, error) {
+			if err := wrappable("wrapWith", args[0].(int), args[1].(string), args[2].(string)); err != nil {
+				return nil, err
+			}
+			return wrapWith.call(g, args)
+		}},
+		"quote":     {"a*", func(_ *Run, args []any) (any, error) { return spaced("quote", args, strconv.Quote) }},
+		"squote":    {"a*", func(_ *Run, args []any) (any, error) { return spaced("squote", args, singleQuoted) }},
+		"cat":       {"a*", func(_ *Run, args []any) (any, error) { return spaced("cat", args, strings.Clone) }},
+		"toString":  {"s", func(_ *Run, args []any) (any, error) { return args[0], nil }},
+		"split":     {"ss", func(_ *Run, args []any) (any, error) { return splitMap("split", args[0], -1, args[1]) }},
+		"splitn":    {"sis", func(_ *Run, args []any) (any, error) { return splitMap("splitn", args[0], args[1].(int), args[2]) }},
+		"splitList": {"ss", func(_ *Run, args []any) (any, error) { return splitText("splitList", args[0], -1, args[1]) }},
+		"b64dec": {"s", func(_ *Run, args []any) (any, error) {
+			return decoded("b64dec", "base64", base64.StdEncoding, args[0])
+		}},
+		"b32dec": {"s", func(_ *Run, args []any) (any, error) {
+			return decoded("b32dec", "base32", base32.StdEncoding, args[0])
+		}},
+	}
+}
+
+func repeated(name, s string, n int) (string, error) {
+	switch {
+	case n < 0:
+		return "", diag.Faultf("%s: the number of times must not be negative", name)
+	case len(s) > 0 && n > render.MaxOutput/len(s):
+		return "", render.TooLong(name)
+	}
+	return strings.Repeat(s, n), nil
+}
+
+func indented(name string, args []any) (string, error) {
+	pad, err := repeated(name, " ", args[0].(int))
+	if err != nil {
+		return "", err
+	}
+	s := args[1].(string)
+	if lines := strings.Count(s, "\n") + 1; len(pad) > (render.MaxOutput-len(s))/lines {
+		return "", render.TooLong(name)
+	}
+	return pad + strings.ReplaceAll(s, "\n", "\n"+pad), nil
+}
+
+func wrappable(name string, width int, separator, s string) error {
+	if lines := len(s)/max(width, 1) + strings.Count(s, " ") + 1; len(separator) > render.MaxOutput/lines {
+		return render.TooLong(name)
+	}
+	return nil
+}
+
+func singleQuoted(s string) string { return "'" + s + "'" }
+
+// spaced are the texts of all arguments but nil, with spaces between.
+func spaced(name string, args []any, write func(string) string) (any, error) {
+	var b strings.Builder
+	space := ""
+	for i, arg := range args {
+		if arg == nil {
+			continue
+		}
+		s, err := plain.Text(arg)
+		if err != nil {
+			return nil, diag.Faultf("%s: argument %d must be a text, not %s", name, i+1, plain.Kind(arg)).WithHint("toJson writes lists and maps")
+		}
+		b.WriteString(space + write(s))
+		space = " "
+		if b.Len() > render.MaxOutput {
+			return nil, render.TooLong(name)
+		}
+	}
+	return b.String(), nil
+}
+
+func splitText(name string, separator any, n int, s any) ([]string, error) {
+	if n < 0 || n > maxElements+1 {
+		n = maxElements + 1
+	}
+	parts := strings.SplitN(s.(string), separator.(string), n)
+	return parts, boundedCount(name, len(parts))
+}
+
+// splitMap has the parts under the keys _0, _1 …
+func splitMap(name string, separator any, n int, s any) (any, error) {
+	parts, err := splitText(name, separator, n, s)
+	if err != nil {
+		return nil, err
+	}
+	m := make(map[string]any, len(parts))
+	for i, part := range parts {
+		m["_"+strconv.Itoa(i)] = part
+	}
+	return m, nil
+}
+
+func decoded(name, what string, encoding interface{ DecodeString(string) ([]byte, error) }, s any) (any, error) {
+	content, err := encoding.DecodeString(s.(string))
+	if err != nil {
+		return nil, diag.Faultf("%s: the text is not %s", name, what)
+	}
+	return string(content), nil
+}
+
+// environment is a variable of [scope.Env].Environ; "" if it is not set.
+func (g *Run) environment(args []any) (any, error) {
+	if _, err := g.Env.Need(scope.EnvironRoot); err != nil {
+		return nil, err
+	}
+	value, _ := g.Env.Environ[args[0].(string)].(string)
+	return value, nil
+}
+
+// expandEnvironment replaces $NAME and ${NAME}.
+func (g *Run) expandEnvironment(args []any) (any, error) {
+	if _, err := g.Env.Need(scope.EnvironRoot); err != nil {
+		return nil, err
+	}
+	left := render.MaxOutput
+	s := os.Expand(args[0].(string), func(name string) string {
+		value, _ := g.Env.Environ[name].(string)
+		if left -= len(value); left < 0 {
+			return ""
+		}
+		return value
+	})
+	if left < 0 {
+		return nil, render.TooLong("expandenv")
+	}
+	return s, nil
+}
+
+// fail ends the rendering. Only a text that stands in the template is shown: any
+// other may hold what a host sent.
+func (g *Run) fail(args []any) (any, error) {
+	if s := args[0].(string); g.Literals[s] {
+		return nil, diag.Faultf("%s", s)
+	}
+	return nil, diag.Faultf("the template gives up with fail").
+		WithHint("the text is computed and may hold values, so it is not shown; write it as a literal")
+}

@@ -1,0 +1,114 @@
+package funcs
+
+import (
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/plain"
+)
+
+// timeFunctions are those of time. Their zone is UTC where Sprig has that of the
+// machine: a text must not depend on which controller makes it.
+func timeFunctions() map[string]Function {
+	all := sprigs()
+	duration, round := sprigFunction(all["duration"], "a"), sprigFunction(all["durationRound"], "a")
+	const day = "2006-01-02"
+	table := map[string]Function{
+		"now": {"", func(*Run, []any) (any, error) { return time.Now().UTC(), nil }},
+		"ago": {"d", func(_ *Run, args []any) (any, error) {
+			return time.Since(args[0].(time.Time)).Round(time.Second).String(), nil
+		}},
+		"date":     {"sd", func(_ *Run, args []any) (any, error) { return dated("date", args[0], args[1], "") }},
+		"htmlDate": {"d", func(_ *Run, args []any) (any, error) { return dated("htmlDate", day, args[0], "") }},
+		"dateInZone": {"sds", func(_ *Run, args []any) (any, error) {
+			return dated("dateInZone", args[0], args[1], args[2].(string))
+		}},
+		"htmlDateInZone": {"ds", func(_ *Run, args []any) (any, error) {
+			return dated("htmlDateInZone", day, args[0], args[1].(string))
+		}},
+		"dateModify":    {"sd", func(_ *Run, args []any) (any, error) { return later(args[0].(string), args[1].(time.Time)) }},
+		"toDate":        {"ss", func(_ *Run, args []any) (any, error) { return parsedDate(args[0].(string), args[1].(string)) }},
+		"unixEpoch":     {"d", func(_ *Run, args []any) (any, error) { return strconv.FormatInt(args[0].(time.Time).Unix(), 10), nil }},
+		"duration":      {"a", func(g *Run, args []any) (any, error) { return duration.call(g, []any{sprigTime(args[0])}) }},
+		"durationRound": {"a", func(g *Run, args []any) (any, error) { return round.call(g, []any{sprigTime(args[0])}) }},
+	}
+	table["date_in_zone"] = table["dateInZone"]
+	table["mustDateModify"], table["date_modify"], table["must_date_modify"] = table["dateModify"], table["dateModify"], table["dateModify"]
+	table["mustToDate"] = table["toDate"]
+	return table
+}
+
+// timeOf is a time, or one given as seconds since 1970.
+func timeOf(v any) (time.Time, bool) {
+	if t, ok := v.(time.Time); ok {
+		return t, true
+	}
+	seconds, ok := wholeInt(v)
+	return time.Unix(int64(seconds), 0).UTC(), ok
+}
+
+// sprigTime is an argument in the types that Sprig tells apart.
+func sprigTime(v any) any {
+	if rv := reflect.ValueOf(v); rv.IsValid() && rv.CanInt() {
+		return rv.Int()
+	}
+	return plain.Whole(v)
+}
+
+var zoneName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][\w+-]*(/[\w+-]+)*$`) })
+
+func dated(name string, layout, t any, zone string) (any, error) {
+	location := time.UTC
+	if zone != "" && zone != "Local" {
+		var err error
+		// A name as in the zone database, and never a path that leads elsewhere.
+		if len(zone) > 64 || !zoneName().MatchString(zone) {
+			err = diag.Faultf("bad name")
+		} else {
+			location, err = time.LoadLocation(zone)
+		}
+		if err != nil {
+			return nil, diag.Faultf("%s: there is no such time zone", name).WithHint("write it as in Europe/Paris, or UTC")
+		}
+	}
+	return t.(time.Time).In(location).Format(layout.(string)), nil
+}
+
+func later(s string, t time.Time) (any, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return nil, diag.Faultf("dateModify: the text is not a duration").WithHint("write it as in -1h30m")
+	}
+	return t.Add(d), nil
+}
+
+func parsedDate(layout, s string) (any, error) {
+	t, err := time.ParseInLocation(layout, s, time.UTC)
+	if err != nil {
+		return nil, diag.Faultf("toDate: the text is not a date of this layout").WithHint("a layout shows 2006-01-02 15:04:05")
+	}
+	return t, nil
+}
+
+// maxRandom bounds random texts, in characters or bytes.
+const maxRandom = 64 << 10
+
+func randomFunctions() map[string]Function {
+	table := map[string]Function{}
+	all := sprigs()
+	for name := range strings.FieldsSeq("randAlphaNum randAlpha randAscii randNumeric randBytes") {
+		random := sprigFunction(all[name], "i")
+		table[name] = Function{"i", func(g *Run, args []any) (any, error) {
+			if n := args[0].(int); n < 0 || n > maxRandom {
+				return nil, diag.Faultf("%s: a length outside 0-%d", name, maxRandom)
+			}
+			return random.call(g, args)
+		}}
+	}
+	return table
+}

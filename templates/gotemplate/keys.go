@@ -1,0 +1,124 @@
+package gotemplate
+
+import (
+	"text/template/parse"
+
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// argument notes what an argument reads, and reports whether it is a variable or
+// the context, or made of one.
+func (w *rewriter) argument(n parse.Node) (indirect bool) {
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		w.rooted = true
+		if w.inner > 0 {
+			return true
+		}
+		w.keys(n.Ident)
+	case *parse.DotNode:
+		w.rooted = true
+		if w.inner > 0 {
+			return true
+		}
+		w.everything()
+	case *parse.VariableNode:
+		w.rooted = true
+		if n.Ident[0] != "$" {
+			return true
+		}
+		if w.keys(n.Ident[1:]); len(n.Ident) == 1 {
+			w.everything()
+		}
+	case *parse.IdentifierNode: // called without arguments
+		w.function(n, 0)
+	case *parse.ChainNode:
+		return w.argument(n.Node)
+	case *parse.PipeNode:
+		return w.pipe(n)
+	}
+	return indirect
+}
+
+func (w *rewriter) everything() {
+	w.reads.Anything()
+	w.flow.Anything()
+}
+
+// keys notes a path from the root.
+func (w *rewriter) keys(keys []string) {
+	w.rooted = true
+	if len(keys) > 0 && scope.RootNamed(keys[0]) != "" {
+		w.reads.Path(scope.RootNamed(keys[0]), keys[1:])
+		w.flow.Path(scope.RootNamed(keys[0]), keys[1:])
+	}
+}
+
+// keysCommand notes a call of a function that takes keys of a map, where the map
+// stands at a path from the root and the keys are literal: the call reads no
+// more than that. It returns which argument the map is; 0 if there is none.
+func (w *rewriter) keysCommand(cmd *parse.CommandNode) (argument int) {
+	var path, keys []string
+	switch n := len(cmd.Args); {
+	case callee(cmd) == "":
+	case (callee(cmd) == "get" || callee(cmd) == "hasKey" || callee(cmd) == "index") && n > 2:
+		argument, keys = 1, literals(cmd.Args[2:])
+	case callee(cmd) == "pluck" && n == 3:
+		argument, keys = 2, literals(cmd.Args[1:2])
+	case callee(cmd) == "dig" && n > 3:
+		argument, keys = n-1, literals(cmd.Args[1:n-2])
+	}
+	if argument > 0 {
+		path = w.rootKeys(cmd.Args[argument])
+	}
+	if path == nil || len(keys) == 0 {
+		return 0
+	}
+	w.keys(append(path, keys...))
+	return argument
+}
+
+// keysPiped is keysCommand for a map that is piped into dig.
+func (w *rewriter) keysPiped(p *parse.PipeNode, i int) bool {
+	if i+1 >= len(p.Cmds) || len(p.Cmds[i].Args) != 1 {
+		return false
+	}
+	next := p.Cmds[i+1]
+	path := w.rootKeys(p.Cmds[i].Args[0])
+	if callee(next) != "dig" || len(next.Args) < 3 || path == nil {
+		return false
+	}
+	keys := literals(next.Args[1 : len(next.Args)-1])
+	if len(keys) > 0 {
+		w.keys(append(path, keys...))
+	}
+	return len(keys) > 0
+}
+
+// rootKeys is the path from the root of a chain of keys; nil if it starts
+// elsewhere.
+func (w *rewriter) rootKeys(n parse.Node) []string {
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		if w.inner == 0 {
+			return append([]string{}, n.Ident...)
+		}
+	case *parse.VariableNode:
+		if n.Ident[0] == "$" {
+			return append([]string{}, n.Ident[1:]...)
+		}
+	}
+	return nil
+}
+
+// literals are the texts that arguments begin with.
+func literals(args []parse.Node) (list []string) {
+	for _, arg := range args {
+		s, ok := arg.(*parse.StringNode)
+		if !ok {
+			break
+		}
+		list = append(list, s.Text)
+	}
+	return list
+}

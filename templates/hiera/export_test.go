@@ -1,0 +1,16 @@
+package hiera
+
+// For the tests outside.
+var (
+	ValueAt   = valueAt
+	NodeBelow = nodeBelow
+	Mergeable = mergeable
+)
+
+// Annotated are the paths of keys with annotations.
+func (s Source) Annotated() (paths [][]string) {
+	for _, r := range s.annotations.rules {
+		paths = append(paths, r.path)
+	}
+	return paths
+}

@@ -1,0 +1,42 @@
+package hiera
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A Layer is data of one origin, resolved for one host.
+type Layer struct {
+	Name   string         // as people know it: "data", "group web", "-e"
+	Values map[string]any // plain values, see [scope.Env]
+	Node   *yamlpos.Node  // where they stand; nil if they stand in no file
+	Deep   bool           // merged by [DeepMerge]; otherwise its keys replace those below whole
+	From   []Layer        // what Values were merged from; nil if that is nothing but Node
+}
+
+// Merge lays layers over each other, low to high. The map is fresh; what was not
+// merged is shared with the layers.
+func Merge(layers []Layer) map[string]any {
+	data := map[string]any{}
+	for _, l := range layers {
+		if l.Deep {
+			data = DeepMerge(data, l.Values)
+		} else {
+			maps.Copy(data, l.Values)
+		}
+	}
+	return data
+}
+
+// Stack makes one layer of several that belong together and are laid as a whole
+// over others, by [DeepMerge]. [Origins] still tells them apart: name stands in
+// front of theirs.
+func Stack(name string, layers []Layer) Layer {
+	from := slices.Clone(layers)
+	for i := range from {
+		from[i].Name = name + " " + from[i].Name
+	}
+	return Layer{Name: name, Values: Merge(layers), Deep: true, From: from}
+}

@@ -1,0 +1,154 @@
+package hiera_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/templates/templatetest"
+)
+
+// A plainSource is a source without expressions, as plain values.
+type plainSource struct {
+	data      map[string]any
+	files     []map[string]any
+	order     []string
+	overrides map[string]map[string]any
+	deep      bool
+}
+
+func randomSource(r *rand.Rand) plainSource {
+	s := plainSource{data: randomMap(r, 3), overrides: map[string]map[string]any{}, deep: r.IntN(2) == 0}
+	for range r.IntN(3) {
+		s.files = append(s.files, randomMap(r, 3))
+	}
+	for i := range r.IntN(5) {
+		name := fmt.Sprintf("section%d", i)
+		s.order = append(s.order, name)
+		if r.IntN(3) > 0 {
+			s.overrides[name] = randomMap(r, 3)
+		}
+	}
+	return s
+}
+
+// randomMap has few keys, so that several maps have the same.
+func randomMap(r *rand.Rand, depth int) map[string]any {
+	m := map[string]any{}
+	for range r.IntN(4) {
+		m[string(rune('a'+r.IntN(4)))] = randomValue(r, depth-1)
+	}
+	return m
+}
+
+func randomValue(r *rand.Rand, depth int) any {
+	switch kind := r.IntN(6); {
+	case kind < 2 && depth > 0:
+		return randomMap(r, depth)
+	case kind == 2 && depth > 0:
+		list := make([]any, r.IntN(3))
+		for i := range list {
+			list[i] = randomValue(r, depth-1)
+		}
+		return list
+	case kind == 3:
+		return nil
+	}
+	return int64(r.IntN(1000))
+}
+
+// parse gives the source as it would be written.
+func (s plainSource) parse(tb testing.TB) templates.Source {
+	parts := templates.Parts{
+		Data:      encoded(tb, "data.yaml", s.data),
+		Hierarchy: encoded(tb, "hierarchy.yaml", map[string]any{"order": append([]string{}, s.order...), "merge": map[bool]string{true: "deep", false: "first"}[s.deep]}),
+		Overrides: encoded(tb, "overrides.yaml", s.overrides),
+	}
+	for i, f := range s.files {
+		parts.Files = append(parts.Files, encoded(tb, fmt.Sprintf("file%d.yaml", i), f))
+	}
+	source, err := templates.ParseSource(parts)
+	require.NoError(tb, err)
+	return source
+}
+
+func encoded(tb testing.TB, file string, v any) *yamlpos.Node {
+	data, err := json.MarshalIndent(v, "", "  ")
+	require.NoError(tb, err)
+	docs, err := yamlpos.Parse(file, data)
+	require.NoError(tb, err)
+	return docs[0]
+}
+
+// merged is what the rules of hierarchical data make of the source.
+func (s plainSource) merged() map[string]any {
+	data := maps.Clone(s.data)
+	for _, f := range s.files {
+		maps.Copy(data, f)
+	}
+	for _, name := range s.order {
+		section, found := s.overrides[name]
+		if found && !s.deep {
+			maps.Copy(data, section)
+			return data
+		}
+		data = templates.DeepMerge(data, section)
+	}
+	return data
+}
+
+func TestLayersOfRandomSources(t *testing.T) {
+	for seed := range uint64(500) {
+		s := randomSource(rand.New(rand.NewPCG(seed, 1)))
+		source := s.parse(t)
+		layers, err := source.Layers(t.Context(), nil)
+		require.NoError(t, err)
+		require.Equal(t, s.merged(), templates.Merge(layers), "seed %d", seed)
+		data, err := source.Resolve(t.Context(), nil)
+		require.NoError(t, err)
+		require.Equal(t, s.merged(), data, "seed %d", seed)
+		for _, l := range layers {
+			require.Equal(t, l.Node.Any(), any(l.Values), "seed %d: %s", seed, l.Name)
+		}
+	}
+}
+
+func TestLayers(t *testing.T) {
+	doc := templatetest.Document(t, `
+data: {a: '{{ Facts.ver }}', l: [1]}
+file: {a: 2, b: "{{ Facts.os }}"}
+hierarchy: {order: ['os:{{ Facts.os }}', "zone:{{ Facts.nope }}", none, 'zone:{{ Facts.zone }}'], merge: deep}
+overrides: {'os:linux': {l: [2]}, 'zone:eu': {l: [3]}, 'zone:': {a: wrong}, 'zone:us': {a: wrong}}
+`)
+	parts := templates.Parts{Data: doc.Get("data"), Files: []*yamlpos.Node{doc.Get("file"), nil, doc.Get("nothing")},
+		Hierarchy: doc.Get("hierarchy"), Overrides: doc.Get("overrides")}
+	source, err := templates.ParseSource(parts)
+	require.NoError(t, err)
+	layers, err := source.Layers(t.Context(), linuxFacts())
+	require.NoError(t, err)
+	require.Equal(t, []templates.Layer{
+		{Name: "data", Values: map[string]any{"a": int64(12), "l": []any{int64(1)}}, Node: doc.Get("data")},
+		{Name: "vars_files data.yaml", Values: map[string]any{"a": int64(2), "b": "linux"}, Node: doc.Get("file")},
+		{Name: "overrides os:linux", Values: map[string]any{"l": []any{int64(2)}}, Node: doc.Get("overrides").Get("os:linux"), Deep: true},
+		{Name: "overrides zone:eu", Values: map[string]any{"l": []any{int64(3)}}, Node: doc.Get("overrides").Get("zone:eu"), Deep: true},
+	}, layers)
+	require.Equal(t, map[string]any{"a": int64(2), "b": "linux", "l": []any{int64(1), int64(2), int64(3)}}, templates.Merge(layers))
+}
+
+func TestLayersErrors(t *testing.T) {
+	doc := templatetest.Document(t, "data: {a: '{{ Facts.nope }}'}\nfile: {b: '{{ Data.a }}'}\nlist: [1]\n")
+	source, err := templates.ParseSource(templates.Parts{Data: doc.Get("data"), Files: []*yamlpos.Node{doc.Get("file")}})
+	require.NoError(t, err)
+	layers, err := source.Layers(t.Context(), linuxFacts())
+	require.EqualError(t, err, "data.yaml:1:21: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"?; give a default with Facts.nope ?? …\n"+
+		"data.yaml:2:15: Data is not available here\n  hint: available: Facts")
+	require.Nil(t, layers)
+	_, err = templates.ParseSource(templates.Parts{Files: []*yamlpos.Node{doc.Get("list")}})
+	require.EqualError(t, err, "data.yaml:3:7: a file of vars_files must be a map, not a list\n  hint: write key: value")
+}

@@ -1,0 +1,138 @@
+// Package hiera has hierarchical data: layers that are laid over each other, of
+// which some are chosen by a hierarchy of keys, and what annotations demand of them.
+package hiera
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/templates/dataflow"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/expression"
+	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// Source is where data comes from: a map, files of more, and overrides of both
+// that are chosen by a hierarchy of keys, which depend on the facts of a host.
+// The zero Source has no data.
+type Source struct {
+	data        document
+	files       []document
+	overrides   map[string]document
+	order       []*expression.Text
+	deep        bool // merge every section that is found, not just the first
+	annotations annotations
+	reads       dataflow.Reads
+}
+
+// Parts are what a source is read from. Each of them may be nil.
+type Parts struct {
+	Data      *yamlpos.Node   // a map
+	Files     []*yamlpos.Node // of vars_files, maps: their keys replace those of data, and later ones win
+	Hierarchy *yamlpos.Node   // order, a list of strings, by default ["default"]; merge, first or deep
+	Overrides *yamlpos.Node   // a map of maps
+}
+
+// A TextParser parses a text with expressions that begins at pos.
+type TextParser = func(text string, pos diag.Position) (*expression.Text, error)
+
+// Parse reads the parts of a source. Expressions in them see facts only.
+// The error is [yamlpos.Errors].
+func Parse(parts Parts, parse TextParser) (Source, error) {
+	p := &sourceParser{expression: parse}
+	p.data(parts.Data)
+	p.files(parts.Files)
+	p.hierarchy(parts.Hierarchy)
+	p.overrides(parts.Overrides)
+	p.annotations(parts)
+	if err := p.errs.Err(); err != nil {
+		return Source{}, err
+	}
+	return p.source, nil
+}
+
+// Facts tells which facts the source can read; see [expression.Text.Facts].
+func (s Source) Facts() (paths []string, all bool) { return s.reads.Follow(nil).Result() }
+
+// Layers gives the data for a host with these facts, low to high: "data", a
+// layer for each of vars_files, and one for each section of overrides that the
+// hierarchy leads to. A key of the hierarchy of which every expression is empty
+// is skipped. With merge first only the first section that is found counts, and
+// its keys replace others whole; with deep every section is merged over what is
+// below it, in the order of the hierarchy. Values are the caller's own. The
+// error is [yamlpos.Errors].
+func (s Source) Layers(ctx context.Context, facts map[string]any) ([]Layer, error) {
+	if facts == nil {
+		facts = map[string]any{}
+	}
+	var errs yamlpos.Errors
+	var layers []Layer
+	r := render.New(ctx, &scope.Env{Facts: facts})
+	add := func(name string, d document, deep bool) {
+		if d.node != nil {
+			layers = append(layers, Layer{Name: name, Values: d.resolve(r, &errs), Node: d.node, Deep: deep})
+		}
+	}
+	add("data", s.data, false)
+	for _, f := range s.files {
+		add("vars_files "+f.node.File, f, false)
+	}
+	for _, key := range s.sections(ctx, facts, &errs) {
+		add("overrides "+key, s.overrides[key], s.deep)
+	}
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	return layers, nil
+}
+
+// Resolve is [Merge] of the layers of the source.
+func (s Source) Resolve(ctx context.Context, facts map[string]any) (map[string]any, error) {
+	layers, err := s.Layers(ctx, facts)
+	if err != nil {
+		return nil, err
+	}
+	return Merge(layers), nil
+}
+
+type sourceParser struct {
+	expression TextParser
+	source     Source
+	errs       yamlpos.Errors
+}
+
+// given reports whether a part is there at all: null is not.
+func given(n *yamlpos.Node) bool {
+	return n != nil && (n.Kind != yamlpos.Scalar || n.Value != nil)
+}
+
+func (p *sourceParser) data(n *yamlpos.Node) {
+	if given(n) {
+		p.source.data = p.document(n, "data")
+	}
+}
+
+func (p *sourceParser) files(nodes []*yamlpos.Node) {
+	for _, n := range nodes {
+		if given(n) {
+			p.source.files = append(p.source.files, p.document(n, "a file of vars_files"))
+		}
+	}
+}
+
+func (p *sourceParser) overrides(n *yamlpos.Node) {
+	if !given(n) {
+		return
+	}
+	if n.Kind != yamlpos.Map {
+		p.errs.Add(n.Errorf("write name: {key: value}", "overrides must be a map of maps, not %s", n.Describe()))
+		return
+	}
+	p.source.overrides = make(map[string]document, len(n.Pairs))
+	for _, pair := range n.Pairs {
+		if given(pair.Value) {
+			p.source.overrides[pair.Key.Text] = p.document(pair.Value, "overrides."+pair.Key.Text)
+		}
+	}
+}

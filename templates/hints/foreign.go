@@ -1,0 +1,136 @@
+package hints
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+)
+
+// LeftOut is the error for a function of CCM that is not here on purpose; nil
+// for any other name.
+func LeftOut(name string) *diag.Fault {
+	switch name {
+	case "registrations", "kvGet":
+		return noNATS(name)
+	case "render", "write":
+		return diag.Faultf("%s is a function of the templates of a scaffold", name)
+	case "getHostByName":
+		return diag.Faultf("%s asks the network of the controller while a template is rendered", name).
+			WithHint("write the address into the data, or read it from a fact of the host")
+	case "bcrypt", "htpasswd":
+		return diag.Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
+			WithHint("make the hash once (htpasswd -nB NAME) and write it into the data")
+	case "derivePassword":
+		return diag.Faultf("%s computes for longer than a rendering may", name).
+			WithHint("write the password into the data")
+	case "genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey", "buildCustomCert":
+		return diag.Faultf("%s makes a new key or certificate at every run, so that its resource never becomes stable", name).
+			WithHint("make it once (openssl req -x509 …) and read it with file")
+	}
+	return nil
+}
+
+// noNATS is the error for functions that read what CCM keeps in NATS.
+func noNATS(name string) *diag.Fault {
+	return diag.Faultf("%s reads from NATS, which a push does not have", name).
+		WithHint("write the values into the data of the inventory, or give a file with --hiera")
+}
+
+// Words are functions of Ansible, Jinja, Helm and Sprig under the names
+// by which people look for them, with what to write in each language here.
+type Words struct{ Expression, Jet, Golang string }
+
+// Foreign tells what stands for a function, filter or test of Jinja or Ansible.
+func Foreign(name string) (Words, bool) {
+	words, ok := map[string]Words{
+		"default":         {`write Data.x ?? "…"`, `write lookup("data.x", "…")`, `write default "…"`},
+		"items":           {"write toPairs(…), or keys(…)", "write range key, value := …", "write range $key, $value := …"},
+		"dict2items":      {"write toPairs(…)", "write range key, value := …", "write range $key, $value := …"},
+		"b64encode":       {"write toBase64(…)", "", "write b64enc"},
+		"b64decode":       {"write fromBase64(…)", "", "write b64dec"},
+		"to_json":         {"write toJSON(…)", "write json(…)", "write toRawJson"},
+		"from_json":       {"write fromJSON(…)", "", "write fromJson"},
+		"to_yaml":         {"write toJSON(…): JSON is YAML", "write json(…): JSON is YAML", "write toPrettyJson: JSON is YAML"},
+		"regex_replace":   {"replace(…) takes a literal text; Go templates have regexReplaceAll", "replace(…) takes a literal text; Go templates have regexReplaceAll", "write regexReplaceAll PATTERN TEXT REPLACEMENT"},
+		"regex_search":    {`write … matches "PATTERN"`, "Go templates have regexFind", "write regexFind PATTERN TEXT"},
+		"env":             {"write Environ.NAME", "write Environ.NAME", `write env "NAME"`},
+		"length":          {"write len(…)", "write len(…)", "write len"},
+		"basename":        {"write last(split(…, \"/\"))", "", "write base"},
+		"dirname":         {"", "", "write dir"},
+		"combine":         {"", "", "write merge, with the map that wins first"},
+		"include":         {`write template("file.templ")`, "", `write template "name" .`},
+		"ansible_facts":   {"write Facts.…", "write Facts.…", "write .Facts.…"},
+		"hostvars":        {"a template sees the facts and data of its own host only", "a template sees the facts and data of its own host only", "a template sees the facts and data of its own host only"},
+		"regexReplaceAll": {"Go templates have it (template(\"file.gotmpl\"))", "Go templates have it (template(\"file.gotmpl\"))", ""},
+	}[foreignName(name)]
+	return words, ok
+}
+
+// foreignName is one of several spellings.
+func foreignName(name string) string {
+	switch name {
+	case "d":
+		return "default"
+	case "b64enc", "base64":
+		return "b64encode"
+	case "b64dec":
+		return "b64decode"
+	case "toJson", "tojson", "to_nice_json", "toPrettyJson", "toRawJson":
+		return "to_json"
+	case "fromJson":
+		return "from_json"
+	case "toYaml", "to_nice_yaml":
+		return "to_yaml"
+	case "getenv":
+		return "env"
+	case "count", "size":
+		return "length"
+	case "base":
+		return "basename"
+	case "dir":
+		return "dirname"
+	case "merge":
+		return "combine"
+	case "tpl", "render":
+		return "include"
+	}
+	return name
+}
+
+var (
+	jinjaFilter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\|\s*([A-Za-z_]\w*)\s*(?:\||$)`) })
+	jinjaTest   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bis\s+(not\s+)?(defined|none|undefined)\b`) })
+)
+
+// JinjaHint tells what to write instead of Jinja's syntax in an expression that
+// cannot be parsed.
+func JinjaHint(source string) string {
+	if jinjaTest().MatchString(source) {
+		return `write … ?? "…" for a default, or "key" in Data`
+	}
+	m := jinjaFilter().FindStringSubmatch(source)
+	if m == nil {
+		return ""
+	}
+	if words, ok := Foreign(m[1]); ok && words.Expression != "" {
+		return words.Expression
+	}
+	return "a filter is a function: … | " + m[1] + "()"
+}
+
+// NoSuchFunction is an error for a call of an unknown function.
+func NoSuchFunction(name string, known []string, word func(Words) string) *diag.Fault {
+	f := diag.Faultf("function %q is not defined", name)
+	if words, ok := Foreign(name); ok && word(words) != "" {
+		return f.WithHint("%s", word(words))
+	}
+	if f.Hint = DidYouMean(known, name); f.Hint != "" {
+		return f
+	}
+	if len(known) > maxNames*5 {
+		return f.WithHint("there are those of Go's text/template and of Sprig, and lookup, file, readFile and jet")
+	}
+	return f.WithHint("functions: %s", strings.Join(known, ", "))
+}

@@ -1,0 +1,302 @@
+package jettemplate
+
+import (
+	"github.com/CloudyKit/jet/v6"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// expr rewrites an expression.
+func (w *rewriter) expr(e jet.Expression) jet.Expression {
+	switch n := e.(type) {
+	case *jet.IdentifierNode:
+		w.noteContext(n)
+		w.note(n)
+		return w.identifier(n)
+	case *jet.FieldNode, *jet.ChainNode, *jet.IndexExprNode:
+		w.note(n)
+		return w.spine(n)
+	case *jet.CallExprNode:
+		return w.call(n)
+	case *jet.SliceExprNode:
+		text := n.String()
+		n.Base, n.Index, n.EndIndex = w.expr(n.Base), w.expr(n.Index), w.expr(n.EndIndex)
+		return w.guarded(n, text, otherSite)
+	case *jet.AdditiveExprNode:
+		return w.operation(n, &n.Left, &n.Right)
+	case *jet.MultiplicativeExprNode:
+		return w.operation(n, &n.Left, &n.Right)
+	case *jet.NumericComparativeExprNode:
+		return w.operation(n, &n.Left, &n.Right)
+	case *jet.ComparativeExprNode:
+		return w.operation(n, &n.Left, &n.Right)
+	case *jet.LogicalExprNode:
+		n.Left, n.Right = w.expr(n.Left), w.expr(n.Right)
+	case *jet.NotExprNode:
+		n.Expr = w.expr(n.Expr)
+	case *jet.TernaryExprNode:
+		n.Boolean, n.Left, n.Right = w.expr(n.Boolean), w.expr(n.Left), w.expr(n.Right)
+	case *jet.UnderscoreNode:
+		w.fail(n, diag.Faultf("_ is only the place of a piped value"))
+	}
+	return e
+}
+
+// operation rewrites both sides of n, and has it evaluated under our eyes.
+func (w *rewriter) operation(n jet.Expression, left, right *jet.Expression) jet.Expression {
+	text := n.String()
+	*left, *right = w.expr(*left), w.expr(*right)
+	return w.guarded(n, text, arithmeticSite)
+}
+
+// identifier is a variable, a root or the context.
+func (w *rewriter) identifier(n *jet.IdentifierNode) jet.Expression {
+	guarded := w.guarded(n, n.Ident, identifierSite)
+	w.use(n)
+	return guarded
+}
+
+// use checks the use of an identifier, or has it checked when all is parsed.
+func (w *rewriter) use(n *jet.IdentifierNode) {
+	switch {
+	case n.Ident == ".", scope.RootNamed(n.Ident) != "":
+	case isFunction(n.Ident) && !w.isDeclared(n.Ident):
+		w.fail(n, diag.Faultf("%s is a function", n.Ident).WithHint("call it: %s(…)", n.Ident))
+	default:
+		w.used = append(w.used, use{n.Ident, placeOf(n)})
+	}
+}
+
+func (w *rewriter) isDeclared(name string) bool {
+	for _, declared := range w.declared {
+		if declared == name {
+			return true
+		}
+	}
+	return false
+}
+
+// note records the path that a chain of accesses reads.
+func (w *rewriter) note(e jet.Expression) {
+	if root, keys, _ := rootPath(e); root != "" {
+		w.reads.Path(root, keys)
+	}
+}
+
+// noteContext records a use of "." where that is all values: in a scaffold.
+func (w *rewriter) noteContext(n *jet.IdentifierNode) {
+	if n.Ident == "." && w.inner == 0 && w.loader.scaffold != nil {
+		w.reads.Anything()
+		w.flows.rooted = true
+	}
+}
+
+// rootPath follows accesses down to a root. The keys end where one is
+// computed; whole says that none is.
+func rootPath(e jet.Node) (root string, keys []string, whole bool) {
+	switch n := e.(type) {
+	case *jet.IdentifierNode:
+		return scope.RootNamed(n.Ident), nil, true
+	case *jet.ChainNode:
+		root, keys, whole = rootPath(n.Node)
+		if whole {
+			keys = append(keys, n.Field...)
+		}
+		return root, keys, whole
+	case *jet.IndexExprNode:
+		root, keys, whole = rootPath(n.Base)
+		key, literal := n.Index.(*jet.StringNode)
+		if !whole || !literal {
+			return root, keys, false
+		}
+		return root, append(keys, key.Text), true
+	}
+	return "", nil, false
+}
+
+// spine rewrites accesses down to what they start from.
+func (w *rewriter) spine(e jet.Expression) jet.Expression {
+	switch n := e.(type) {
+	case *jet.FieldNode: // of the context
+		if root := scope.RootNamed(n.Ident[0]); root != "" && w.loader.scaffold != nil {
+			w.reads.Path(root, n.Ident[1:])
+		}
+		dot := &jet.IdentifierNode{NodeBase: base(n, jet.NodeIdentifier), Ident: "."}
+		return w.member(n, w.identifier(dot), "", n.Ident)
+	case *jet.ChainNode:
+		text := n.Node.String()
+		return w.member(n, w.spine(n.Node), text, n.Field)
+	case *jet.IndexExprNode:
+		s := site{keys: []string{shorten(n.String())}}
+		return w.hidden(n, memberFunc, s, w.spine(n.Base), w.expr(n.Index))
+	case *jet.IdentifierNode: // noted already, with its keys
+		w.noteContext(n)
+		return w.identifier(n)
+	}
+	return w.expr(e)
+}
+
+func (w *rewriter) member(n jet.Node, from jet.Expression, text string, fields []string) jet.Expression {
+	args := []jet.Expression{from}
+	var s site
+	for _, field := range fields {
+		args = append(args, &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: field})
+		text += "." + field
+		s.keys = append(s.keys, shorten(text))
+	}
+	return w.hidden(n, memberFunc, s, args...)
+}
+
+// call rewrites the call of a function. There are no other callable values.
+func (w *rewriter) call(n *jet.CallExprNode) jet.Expression {
+	callee, ok := n.BaseExpr.(*jet.IdentifierNode)
+	if !ok {
+		w.fail(n.BaseExpr, diag.Faultf("%s is not a function", shorten(n.BaseExpr.String())))
+		return n
+	}
+	switch callee.Ident {
+	case "isset":
+		return w.isset(n)
+	case "template", "jet":
+		return w.render(n, callee.Ident)
+	case "exec", "includeIfExists":
+		return w.execute(n, callee.Ident)
+	case "file", "readFile":
+		w.file(n)
+	case "render":
+		if w.loader.scaffold != nil {
+			return w.renderPart(n)
+		}
+	}
+	if !isFunction(callee.Ident) && !(callee.Ident == "write" && w.loader.scaffold != nil) {
+		w.fail(callee, noFunction(callee.Ident))
+		return n
+	}
+	name := &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: callee.Ident}
+	s := site{text: callee.Ident}
+	if callee.Ident == "lookup" && !w.lookup(n) {
+		s.text = searchFunc
+	}
+	return w.hidden(n, callFunc, s, append([]jet.Expression{name}, w.all(n.Exprs)...)...)
+}
+
+func (w *rewriter) all(exprs []jet.Expression) []jet.Expression {
+	list := make([]jet.Expression, len(exprs))
+	for i, e := range exprs {
+		list[i] = w.expr(e)
+	}
+	return list
+}
+
+// guarded has an expression evaluated under our eyes.
+func (w *rewriter) guarded(e jet.Expression, text string, kind siteKind) jet.Expression {
+	return w.hidden(e, atFunc, site{kind: kind, text: shorten(text)}, e)
+}
+
+// isset does not need what it asks about to be defined.
+func (w *rewriter) isset(n *jet.CallExprNode) jet.Expression {
+	used := len(w.used)
+	args := w.all(n.Exprs)
+	w.used = w.used[:used]
+	return w.hidden(n, issetFunc, site{}, args...)
+}
+
+// lookup notes what a lookup reads, and reports whether its path is a literal.
+func (w *rewriter) lookup(n *jet.CallExprNode) bool {
+	if len(n.Exprs) == 0 {
+		return true // the call fails
+	}
+	path, literal := n.Exprs[0].(*jet.StringNode)
+	if literal {
+		if f := scope.NoRoot(path.Text); f != nil {
+			w.fail(n, f)
+		}
+		w.reads.Lookup(path.Text)
+	} else {
+		w.reads.Anything()
+	}
+	return literal
+}
+
+func (w *rewriter) file(n *jet.CallExprNode) {
+	if len(n.Exprs) == 1 {
+		w.flows.path(n.Exprs[0], placeOf(n))
+	}
+}
+
+// render binds template() and jet() to their source, which must be literal.
+func (w *rewriter) render(n *jet.CallExprNode, name string) jet.Expression {
+	literals := make([]string, len(n.Exprs))
+	for i, arg := range n.Exprs {
+		s, ok := arg.(*jet.StringNode)
+		if !ok {
+			w.fail(arg, render.NotLiteral(name))
+			return n
+		}
+		literals[i] = s.Text
+	}
+	pos := w.position(n)
+	pos.Verbatim = false // quoted, so lines cannot be counted
+	call, err := render.NewCall(name, literals, pos, w.loader.languages)
+	if err != nil {
+		if w.err == nil {
+			w.err = diag.At(pos, err)
+		}
+		return n
+	}
+	w.reads.Calls = append(w.reads.Calls, call)
+	function := &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: name}
+	return w.hidden(n, callFunc, site{text: name, call: call}, function)
+}
+
+// renderPart binds render() to a file of the scaffold, which must be literal. The
+// part is looked at as if it had the context of its caller.
+func (w *rewriter) renderPart(n *jet.CallExprNode) jet.Expression {
+	if len(n.Exprs) != 2 {
+		w.fail(n, diag.Faultf("render takes a path and a context, not %d arguments", len(n.Exprs)).WithHint(`write render("_partials/name", .)`))
+		return n
+	}
+	name, ok := n.Exprs[0].(*jet.StringNode)
+	if !ok {
+		w.fail(n.Exprs[0], render.NotLiteral("render"))
+		return n
+	}
+	call, err := w.loader.scaffold.Call(name.Text, w.position(n), w.loader.languages)
+	if err != nil {
+		if w.err == nil {
+			w.err = diag.At(w.position(n), err)
+		}
+		return n
+	}
+	w.reads.Calls = append(w.reads.Calls, call)
+	context := n.Exprs[1]
+	if dot, ok := context.(*jet.IdentifierNode); ok && dot.Ident == "." {
+		context = w.identifier(dot)
+	} else {
+		context = w.expr(context)
+	}
+	return w.hidden(n, callFunc, site{text: "render", call: call}, name, context)
+}
+
+// execute is exec() and includeIfExists(), which Jet itself carries out.
+func (w *rewriter) execute(n *jet.CallExprNode, function string) jet.Expression {
+	if len(n.Exprs) < 1 || len(n.Exprs) > 2 {
+		w.fail(n, diag.Faultf("%s takes the name of a template and perhaps its context", function))
+		return n
+	}
+	name, ok := n.Exprs[0].(*jet.StringNode)
+	if !ok {
+		w.fail(n.Exprs[0], render.NotLiteral(function))
+		return n
+	}
+	name.Text = w.sibling("/", name.Text)
+	if function == "exec" || w.loader.Exists(name.Text) {
+		w.load(n, name.Text)
+	}
+	if len(n.Exprs) == 2 {
+		n.Exprs[1] = w.context(n.Exprs[1])
+	}
+	return w.hidden(n, deeperFunc, site{text: relative(name.Text)}, n)
+}

@@ -1,0 +1,192 @@
+package jettemplate
+
+import (
+	"encoding/json"
+	"html"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/hints"
+	"github.com/ccm-push/ccm-push/templates/plain"
+	"github.com/ccm-push/ccm-push/templates/render"
+)
+
+// functionNames are the functions of Jet templates: Jet's own, without dump,
+// and ours.
+func functionNames() []string {
+	return []string{
+		"array", "exec", "file", "hasPrefix", "hasSuffix", "html", "includeIfExists", "ints", "isset", "jet", "json",
+		"len", "lookup", "lower", "map", "raw", "readFile", "repeat", "replace", "safeHtml", "safeJs", "slice",
+		"split", "template", "trimSpace", "unsafe", "upper", "url", "writeJson",
+	}
+}
+
+func isFunction(name string) bool { return slices.Contains(functionNames(), name) }
+
+// noFunction is an error for a call of a function that Jet does not have.
+func noFunction(name string) *diag.Fault {
+	if f := hints.LeftOut(name); f != nil {
+		return f
+	}
+	return hints.NoSuchFunction(name, functionNames(), func(words hints.Words) string { return words.Jet })
+}
+
+// searchFunc is lookup of a path that is computed.
+const searchFunc = hiddenPrefix + "search"
+
+// callFunction calls one of the functions that take values.
+func callFunction(r *render.Run, name string, args []any) (any, error) {
+	switch name {
+	case "lookup", searchFunc:
+		if len(args) < 1 || len(args) > 2 {
+			return nil, diag.Faultf("lookup takes a path and perhaps a default, not %d arguments", len(args))
+		}
+		if name == searchFunc {
+			return r.LookupComputed(args)
+		}
+		return r.Lookup(args)
+	case "slice", "array":
+		return args, nil
+	case "map":
+		return newMap(args)
+	case "write":
+		if len(args) != 2 {
+			return nil, diag.Faultf("write takes a path and a text, not %d arguments", len(args))
+		}
+		return r.Write(args)
+	}
+	want := arity(name)
+	if len(args) != want {
+		return nil, diag.Faultf("%s takes %d arguments, not %d", name, want, len(args))
+	}
+	switch name {
+	case "file", "readFile":
+		return r.File(args)
+	case "json", "writeJson":
+		return jsonText(r, name, args[0])
+	case "len":
+		return length(args[0])
+	case "ints":
+		return integerRange(r, args)
+	case "repeat":
+		return repeated(r, args)
+	case "replace":
+		return render.ReplaceText(args)
+	}
+	s, err := render.StringArgs(name, args)
+	if err != nil {
+		return nil, err
+	}
+	return textFunction(name, s), nil
+}
+
+func arity(name string) int {
+	switch name {
+	case "hasPrefix", "hasSuffix", "repeat", "split", "ints":
+		return 2
+	case "replace":
+		return 4
+	}
+	return 1
+}
+
+// textFunction are the functions of texts.
+func textFunction(name string, s []string) any {
+	switch name {
+	case "lower":
+		return strings.ToLower(s[0])
+	case "upper":
+		return strings.ToUpper(s[0])
+	case "trimSpace":
+		return strings.TrimSpace(s[0])
+	case "hasPrefix":
+		return strings.HasPrefix(s[0], s[1])
+	case "hasSuffix":
+		return strings.HasSuffix(s[0], s[1])
+	case "split":
+		parts := strings.Split(s[0], s[1])
+		list := make([]any, len(parts))
+		for i, part := range parts {
+			list[i] = part
+		}
+		return list
+	case "html":
+		return html.EscapeString(s[0])
+	case "safeHtml":
+		return template.HTMLEscapeString(s[0])
+	case "safeJs":
+		return template.JSEscapeString(s[0])
+	case "url":
+		return url.QueryEscape(s[0])
+	}
+	return s[0] // raw, unsafe: nothing is escaped anyway
+}
+
+func newMap(args []any) (any, error) {
+	if len(args)%2 != 0 {
+		return nil, diag.Faultf("map: a key without a value")
+	}
+	m := make(map[string]any, len(args)/2)
+	for i := 0; i < len(args); i += 2 {
+		key, ok := args[i].(string)
+		if !ok {
+			return nil, diag.Faultf("map: a key must be a string, not %s", plain.Kind(args[i]))
+		}
+		m[key] = args[i+1]
+	}
+	return m, nil
+}
+
+// jsonText is compact JSON; writeJson ends its line.
+func jsonText(r *render.Run, name string, v any) (any, error) {
+	value, err := plain.Copy(r, v)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		return nil, diag.Faultf("%s: the value cannot be written as JSON", name)
+	}
+	if name == "writeJson" {
+		return b.String(), nil
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+func length(v any) (any, error) {
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.String, reflect.Slice, reflect.Array, reflect.Map:
+		return int64(rv.Len()), nil
+	}
+	return nil, diag.Faultf("len: %s has no length", plain.Kind(v))
+}
+
+func integerRange(r *render.Run, args []any) (any, error) {
+	from, ok1 := plain.Index(args[0])
+	to, ok2 := plain.Index(args[1])
+	if !ok1 || !ok2 {
+		return nil, diag.Faultf("ints: needs two integers")
+	}
+	return integers(r, int64(from), int64(to))
+}
+
+func repeated(r *render.Run, args []any) (any, error) {
+	s, err := render.StringArgs("repeat", args[:1])
+	if err != nil {
+		return nil, err
+	}
+	n, ok := plain.Index(args[1])
+	if !ok || n < 0 {
+		return nil, diag.Faultf("repeat: needs a number of times")
+	}
+	if len(s[0]) > 0 && n > render.MaxOutput/len(s[0]) {
+		return nil, render.TooLong("repeat")
+	}
+	return strings.Repeat(s[0], n), nil
+}

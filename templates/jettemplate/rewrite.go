@@ -1,0 +1,367 @@
+package jettemplate
+
+import (
+	"path"
+	"slices"
+
+	"github.com/CloudyKit/jet/v6"
+
+	"github.com/ccm-push/ccm-push/templates/dataflow"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/hints"
+	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// hiddenPrefix begins the names of the functions that the rewriter puts into Jet
+// templates. It cannot be written there.
+const hiddenPrefix = "·"
+
+// Those functions. Their first argument is the number of a site.
+const (
+	atFunc     = "·at"     // an expression that may fail
+	memberFunc = "·member" // base, keys …
+	foundFunc  = "·found"  // base, key: nothing if there is none
+	issetFunc  = "·isset"  // expressions …
+	callFunc   = "·call"   // name of a function, arguments …
+	rangeFunc  = "·range"  // what is ranged over
+	printFunc  = "·print"  // a value
+	deeperFunc = "·deeper" // an expression that executes a template
+	enterFunc  = "·enter"  // a template or block begins
+	leaveFunc  = "·leave"  // and ends
+	tryFunc    = "·try"    // a try begins
+	caughtFunc = "·caught" // and has ended, well or not
+	knownFunc  = "·known"  // a piece begins: whether it is to be executed
+	keepFunc   = "·keep"   // and has been
+)
+
+// A site is a place in a template at which something can fail.
+type site struct {
+	place
+	kind siteKind
+	text string       // the source of an expression; the name of a template or block
+	keys []string     // of a member: the source up to each key
+	call *render.Call // of template() and jet()
+	mark int          // what pairs the begin and the end of a try
+
+	flow dataflow.Flow // of a value that is printed
+
+	piece *piece
+}
+
+type siteKind int
+
+const (
+	otherSite siteKind = iota
+	identifierSite
+	arithmeticSite
+	blockSite
+	literalSite // text of the template itself
+)
+
+// A rewriter checks the trees of a set of Jet templates, notes what they can
+// read, and puts our functions in wherever Jet's own evaluation would be silent
+// or would show values.
+type rewriter struct {
+	loader   *loader
+	sites    []site
+	reads    dataflow.Reads
+	flows    flows
+	declared []string
+	used     []use // identifiers that must be declared somewhere
+	inner    int   // ranges around that set the context
+	pieces   []*piece
+	err      error // the first one
+}
+
+type use struct {
+	name string
+	place
+}
+
+func (w *rewriter) fail(n jet.Node, f *diag.Fault) {
+	if w.err == nil {
+		w.err = diag.At(w.position(n), f)
+	}
+}
+
+// finish checks what can be known once all templates are parsed.
+func (w *rewriter) finish() error {
+	for _, u := range w.used {
+		if w.err == nil && !slices.Contains(w.declared, u.name) {
+			w.err = diag.At(u.in(w.loader.units), undefined(u.name, w.declared))
+		}
+	}
+	for _, p := range w.flows.paths {
+		path := dataflow.FilePath{At: p.in(w.loader.units), Flow: w.flows.resolve(p.flow)}
+		if path.Flow.Facts && w.err == nil {
+			w.err = diag.At(path.At, dataflow.HostilePath("file"))
+		}
+		w.reads.Files = append(w.reads.Files, path)
+	}
+	if slices.ContainsFunc(w.declared, func(name string) bool { return scope.RootNamed(name) != "" }) {
+		for _, p := range w.pieces { // what looks like a root may be a variable
+			p.off = true
+		}
+	}
+	for _, p := range w.flows.printed {
+		w.sites[p.site].flow = w.flows.resolve(p.flow)
+	}
+	return w.err
+}
+
+func undefined(name string, declared []string) *diag.Fault {
+	f := diag.Faultf("identifier %q is not defined", name)
+	names := append(scope.RootNames(), declared...)
+	if f.Hint = hints.DidYouMean(names, name); f.Hint != "" {
+		return f
+	}
+	slices.Sort(names)
+	return f.WithHint("defined: %s", hints.ListNames(slices.Compact(names)))
+}
+
+func (w *rewriter) template(t *jet.Template) {
+	if w.loader.scaffold != nil {
+		w.list(t.Root)
+		return
+	}
+	var nodes []jet.Node
+	for _, n := range t.Root.Nodes {
+		if isPiece(n) {
+			nodes = append(nodes, w.piece(n.(*jet.RangeNode))...)
+		} else {
+			nodes = append(nodes, w.statement(n)...)
+		}
+	}
+	t.Root.Nodes = nodes
+}
+
+// position is where a node begins.
+func (w *rewriter) position(n jet.Node) diag.Position {
+	return placeOf(n).in(w.loader.units)
+}
+
+func (w *rewriter) list(l *jet.ListNode) {
+	if l == nil {
+		return
+	}
+	nodes := make([]jet.Node, 0, len(l.Nodes))
+	for _, n := range l.Nodes {
+		nodes = append(nodes, w.statement(n)...)
+	}
+	l.Nodes = nodes
+}
+
+func (w *rewriter) statement(n jet.Node) []jet.Node {
+	switch n := n.(type) {
+	case *jet.TextNode:
+		literal := &jet.StringNode{NodeBase: base(n, jet.NodeString), Text: string(n.Text)}
+		return []jet.Node{w.action(n, printFunc, site{kind: literalSite}, literal)}
+	case *jet.ActionNode:
+		w.set(n.Set, false)
+		if n.Pipe == nil {
+			return []jet.Node{n}
+		}
+		value := w.pipeline(n.Pipe)
+		printed := site{text: shorten(value.String())}
+		from := flowOf(value)
+		rewritten := w.printed(value, &printed)
+		w.flows.printed = append(w.flows.printed, printedValue{from, len(w.sites)})
+		n.Pipe = w.action(value, printFunc, printed, rewritten).Pipe
+	case *jet.IfNode:
+		w.set(n.Set, false)
+		n.Expression = w.expr(n.Expression)
+		w.list(n.List)
+		w.list(n.ElseList)
+	case *jet.RangeNode:
+		w.ranging(n)
+	case *jet.TryNode:
+		return w.try(n)
+	case *jet.YieldNode:
+		w.parameters(n.Parameters)
+		n.Expression = w.context(n.Expression)
+		w.list(n.Content)
+	case *jet.BlockNode:
+		w.block(n)
+	case *jet.IncludeNode:
+		return w.include(n)
+	case *jet.ReturnNode:
+		n.Value = w.expr(n.Value)
+	}
+	return []jet.Node{n}
+}
+
+// printed rewrites an expression that is printed at a site. A variable is read under
+// the eyes of what prints it.
+func (w *rewriter) printed(e jet.Expression, at *site) jet.Expression {
+	n, ok := e.(*jet.IdentifierNode)
+	if !ok || n.Ident == "." {
+		return w.expr(e)
+	}
+	w.note(n)
+	w.use(n)
+	at.kind, at.text = identifierSite, n.Ident
+	return n
+}
+
+// pipeline turns a | f: x into f(a, x).
+func (w *rewriter) pipeline(p *jet.PipeNode) jet.Expression {
+	var value jet.Expression
+	for i, cmd := range p.Cmds {
+		call := cmd.CallExprNode
+		switch {
+		case i > 0:
+			value = &jet.CallExprNode{NodeBase: base(call.BaseExpr, jet.NodeCallExpr), BaseExpr: call.BaseExpr,
+				CallArgs: jet.CallArgs{Exprs: piped(call.CallArgs, value)}}
+		case call.Exprs == nil:
+			value = call.BaseExpr
+		default:
+			value = &jet.CallExprNode{NodeBase: base(call.BaseExpr, jet.NodeCallExpr), BaseExpr: call.BaseExpr,
+				CallArgs: jet.CallArgs{Exprs: call.Exprs}}
+		}
+	}
+	return value
+}
+
+// piped puts the value of a pipe at its slot, or first.
+func piped(args jet.CallArgs, value jet.Expression) []jet.Expression {
+	if !args.HasPipeSlot {
+		return append([]jet.Expression{value}, args.Exprs...)
+	}
+	exprs := slices.Clone(args.Exprs)
+	for i, e := range exprs {
+		if e.Type() == jet.NodeUnderscore {
+			exprs[i] = value
+		}
+	}
+	return exprs
+}
+
+// set rewrites an assignment. Only variables can be assigned to: what a template
+// is given belongs to the host's whole run.
+func (w *rewriter) set(s *jet.SetNode, inRange bool) {
+	if s == nil {
+		return
+	}
+	for i, left := range s.Left {
+		switch left := left.(type) {
+		case *jet.IdentifierNode:
+			w.declare(left.Ident)
+			w.flows.assign(left.Ident, s.Right[min(i, len(s.Right)-1)])
+		case *jet.UnderscoreNode:
+		default:
+			w.fail(left, diag.Faultf("%s cannot be assigned to", shorten(left.String())).WithHint("a template changes its own variables only"))
+		}
+	}
+	for i, right := range s.Right {
+		if index, ok := right.(*jet.IndexExprNode); ok && s.IndexExprGetLookup {
+			w.note(index)
+			s.Right[i] = w.hidden(index, foundFunc, site{}, w.spine(index.Base), w.expr(index.Index))
+			continue
+		}
+		s.Right[i] = w.expr(right)
+		if inRange {
+			s.Right[i] = w.hidden(right, rangeFunc, site{}, s.Right[i])
+		}
+	}
+}
+
+func (w *rewriter) declare(name string) { w.declared = append(w.declared, name) }
+
+func (w *rewriter) ranging(n *jet.RangeNode) {
+	if n.Set != nil {
+		w.flows.assign(".", n.Set.Right[0])
+		w.set(n.Set, true)
+	} else {
+		w.flows.assign(".", n.Expression)
+		n.Expression = w.hidden(n.Expression, rangeFunc, site{}, w.expr(n.Expression))
+		w.inner++
+		defer func() { w.inner-- }()
+	}
+	w.list(n.List)
+	w.list(n.ElseList)
+}
+
+// try marks where it begins and ends: a failure inside leaves templates and
+// blocks without passing their ends.
+func (w *rewriter) try(n *jet.TryNode) []jet.Node {
+	w.list(n.List)
+	pair := site{mark: len(w.sites)}
+	begin, end := w.action(n, tryFunc, pair), w.action(n, caughtFunc, pair)
+	if n.Catch != nil {
+		if n.Catch.Err != nil {
+			w.declare(n.Catch.Err.Ident)
+		}
+		w.list(n.Catch.List)
+	}
+	return []jet.Node{begin, n, end}
+}
+
+func (w *rewriter) parameters(list *jet.BlockParameterList) {
+	if list == nil {
+		return
+	}
+	for i, p := range list.List {
+		if p.Identifier != "" {
+			w.declare(p.Identifier)
+			w.flows.assign(p.Identifier, p.Expression)
+		}
+		list.List[i].Expression = w.expr(p.Expression)
+	}
+}
+
+// context rewrites the expression that becomes the context ".".
+func (w *rewriter) context(e jet.Expression) jet.Expression {
+	w.flows.assign(".", e)
+	return w.expr(e)
+}
+
+func (w *rewriter) block(n *jet.BlockNode) {
+	w.parameters(n.Parameters)
+	n.Expression = w.context(n.Expression)
+	w.list(n.List)
+	w.list(n.Content)
+	s := site{kind: blockSite, text: n.Name}
+	enter, leave := w.action(n, enterFunc, s), w.action(n, leaveFunc, s)
+	n.List.Nodes = append(append([]jet.Node{enter}, n.List.Nodes...), leave)
+}
+
+func (w *rewriter) include(n *jet.IncludeNode) []jet.Node {
+	name, ok := n.Name.(*jet.StringNode)
+	if !ok {
+		w.fail(n.Name, render.NotLiteral("include"))
+		return []jet.Node{n}
+	}
+	name.Text = w.sibling(n.TemplatePath, name.Text)
+	w.load(n, name.Text)
+	if n.Context != nil {
+		n.Context = w.context(n.Context)
+	}
+	s := site{text: relative(name.Text)}
+	enter, leave := w.action(n, enterFunc, s), w.action(n, leaveFunc, s)
+	return []jet.Node{enter, n, leave}
+}
+
+// sibling is the absolute path of a template named in another.
+func (w *rewriter) sibling(from, name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(path.Dir(from), name)
+}
+
+// load parses a template that is executed at run time, since then no file is
+// read any more.
+func (w *rewriter) load(n jet.Node, name string) {
+	if w.err != nil {
+		return
+	}
+	_, err := w.loader.template(name)
+	if err == nil || w.err != nil {
+		return
+	}
+	if _, missing := w.loader.files.Read(relative(name)); missing != nil {
+		err = missing
+	}
+	w.err = diag.At(w.position(n), err)
+}

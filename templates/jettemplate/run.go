@@ -1,0 +1,369 @@
+package jettemplate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/CloudyKit/jet/v6"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/plain"
+	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// maxBlocks is how deep the blocks of a template may yield to each other.
+const maxBlocks = 1000
+
+// An execution is one execution of a Jet template: the functions that the rewriter
+// has put into it. They panic with a [diag.Error], which Jet hands back.
+type execution struct {
+	*render.Run
+	template *engine
+	out      render.Output
+	printed  int // bytes, also of what a try or exec threw away
+	blocks   int // being executed
+	tries    []tryMark
+	key      string // of the piece that is being executed; "" if it is not remembered
+	from     int    // where it begins in the output
+	// vars is what the template can see: our functions, which know x and so are
+	// made once for all executions that x serves, and during one the roots.
+	vars jet.VarMap
+}
+
+// A tryMark is how deep things were when a try began.
+type tryMark struct {
+	mark, blocks, chain int
+}
+
+// begin gives an execution of the template in r.
+func (t *engine) begin(r *render.Run) *execution {
+	x, _ := t.idle.Get().(*execution)
+	if x == nil {
+		x = &execution{template: t, vars: jet.VarMap{}}
+		x.setFunctions()
+	}
+	x.Run, x.out = r, render.NewOutput(r)
+	x.out.Grow(int(t.longest.Load()))
+	for _, name := range scope.RootNames() {
+		if value, ok := r.Env.Root(name); ok {
+			x.vars[name] = reflected(value)
+			x.vars[strings.ToLower(name)] = x.vars[name]
+		}
+	}
+	return x
+}
+
+// end gives x back, with nothing in it that came from this execution.
+func (x *execution) end() {
+	t, vars := x.template, x.vars
+	t.longest.Store(max(t.longest.Load(), int64(min(x.out.Len(), maxHint))))
+	for name := range vars {
+		if !strings.HasPrefix(name, hiddenPrefix) {
+			delete(vars, name)
+		}
+	}
+	*x = execution{template: t, vars: vars}
+	t.idle.Put(x)
+}
+
+// maxHint bounds what is reserved for an output because another one took it, in
+// bytes.
+const maxHint = 64 << 10
+
+func (x *execution) setFunctions() {
+	for name, fn := range map[string]func(*site, jet.Arguments) (reflect.Value, error){
+		atFunc:     x.at,
+		memberFunc: x.memberOf,
+		foundFunc:  x.found,
+		issetFunc:  x.isset,
+		callFunc:   x.call,
+		rangeFunc:  x.rangeOver,
+		printFunc:  x.print,
+		deeperFunc: x.deeper,
+		enterFunc:  x.enterSite,
+		leaveFunc:  x.leaveSite,
+		tryFunc:    x.try,
+		caughtFunc: x.caught,
+		knownFunc:  x.known,
+		keepFunc:   x.keep,
+	} {
+		x.vars.SetFunc(name, x.function(fn))
+	}
+}
+
+// context is "." where the template begins: of a scaffold, the values or what
+// render() gives.
+func (x *execution) context() any {
+	switch of := x.template.scaffold; {
+	case of == nil:
+		return nil
+	case of.Part:
+		return x.Dot
+	}
+	return x.Env.Dot()
+}
+
+// function gives whatever goes wrong in fn the position of its site.
+func (x *execution) function(fn func(*site, jet.Arguments) (reflect.Value, error)) jet.Func {
+	return func(a jet.Arguments) (v reflect.Value) {
+		s := &x.template.sites[a.Get(0).Int()]
+		defer func() {
+			if p := recover(); p != nil {
+				panic(x.placed(x.explain(s, p)))
+			}
+		}()
+		if err := x.Step(); err != nil {
+			panic(err)
+		}
+		v, err := fn(s, a)
+		if err != nil {
+			panic(err)
+		}
+		return v
+	}
+}
+
+// placed keeps the first position of what has ended the run: a try or isset may
+// catch it, and only the end of the run shows it.
+func (x *execution) placed(err error) error {
+	if x.Dead != nil && errors.Is(err, x.Dead) {
+		x.Dead = err
+	}
+	return err
+}
+
+// explain turns a panic into a [diag.Error]. Messages of Jet may hold values, so
+// only their kind is looked at.
+func (x *execution) explain(s *site, p any) error {
+	err, ok := p.(error)
+	if !ok {
+		err = fmt.Errorf("%v", p)
+	}
+	var placed *diag.Error
+	if errors.As(err, &placed) {
+		return placed
+	}
+	var f *diag.Fault
+	if !errors.As(err, &f) {
+		err = s.fault(x.Env, err.Error())
+	}
+	return diag.At(s.in(x.template.units), err)
+}
+
+func (s *site) fault(env *scope.Env, msg string) error {
+	switch {
+	case s.kind == identifierSite:
+		if _, err := env.Need(scope.RootNamed(s.text)); scope.RootNamed(s.text) != "" && err != nil {
+			return err
+		}
+		return undefined(s.text, nil)
+	case strings.Contains(msg, "by zero"):
+		return diag.Faultf("division by zero in %q", s.text)
+	case s.kind == arithmeticSite:
+		return diag.Faultf("the two sides of %q do not fit together", s.text)
+	}
+	return diag.Faultf("%q cannot be evaluated with these values", s.text)
+}
+
+// at evaluates an expression.
+func (x *execution) at(s *site, a jet.Arguments) (reflect.Value, error) {
+	v := a.Get(1)
+	switch {
+	case !v.IsValid() && s.text == ".":
+		return v, diag.Faultf("there is no context here").WithHint("use Data, Facts or a variable")
+	case v.Kind() == reflect.String:
+		return v, x.Fits(v.Len())
+	}
+	return v, nil
+}
+
+func (x *execution) memberOf(s *site, a jet.Arguments) (reflect.Value, error) {
+	v := unreflected(a.Get(1))
+	for i, path := range s.keys {
+		var err error
+		if v, err = x.Member(v, unreflected(a.Get(2+i)), render.Strict, path); err != nil {
+			return reflect.Value{}, withIsset(err, path)
+		}
+	}
+	return reflected(v), nil
+}
+
+// withIsset replaces what a hint says about `??`, which Jet does not have.
+func withIsset(err error, path string) error {
+	var f *diag.Fault
+	if errors.As(err, &f) {
+		f.Hint = strings.ReplaceAll(f.Hint, render.DefaultHint(path), "ask with isset("+path+")")
+	}
+	return err
+}
+
+// found is `v, ok := m[key]`: no value where there is no such key.
+func (x *execution) found(_ *site, a jet.Arguments) (reflect.Value, error) {
+	v, err := x.Member(unreflected(a.Get(1)), unreflected(a.Get(2)), render.Optional, "")
+	if err != nil || v == render.Absent {
+		return reflect.Value{}, err
+	}
+	return reflected(v), nil
+}
+
+func (x *execution) isset(_ *site, a jet.Arguments) (reflect.Value, error) {
+	if a.NumOfArguments() < 2 {
+		return reflect.Value{}, diag.Faultf("isset needs an argument")
+	}
+	for i := 1; i < a.NumOfArguments(); i++ {
+		if set, err := x.isSet(a, i); err != nil || !set {
+			return reflect.ValueOf(false), err
+		}
+	}
+	return reflect.ValueOf(true), nil
+}
+
+func (x *execution) isSet(a jet.Arguments, i int) (set bool, err error) {
+	defer func() {
+		if recover() != nil {
+			set, err = false, x.Dead
+		}
+	}()
+	return unreflected(a.Get(i)) != nil, nil
+}
+
+func (x *execution) call(s *site, a jet.Arguments) (reflect.Value, error) {
+	if s.call != nil {
+		var dot any
+		if s.call.Scaffold != nil {
+			dot = unreflected(a.Get(2))
+		}
+		v, err := s.call.RenderWith(x.Run, dot)
+		return reflected(v), err
+	}
+	args := make([]any, 0, a.NumOfArguments())
+	for i := 2; i < a.NumOfArguments(); i++ {
+		args = append(args, unreflected(a.Get(i)))
+	}
+	v, err := callFunction(x.Run, s.text, args)
+	return reflected(v), err
+}
+
+func (x *execution) rangeOver(_ *site, a jet.Arguments) (reflect.Value, error) {
+	r, err := newRanger(x.Run, unreflected(a.Get(1)))
+	return reflect.ValueOf(r), err
+}
+
+// print writes a value. It is the only way into the output.
+func (x *execution) print(at *site, a jet.Arguments) (reflect.Value, error) {
+	v := a.Get(1)
+	if !v.IsValid() {
+		return v, nil // of a function that gives nothing
+	}
+	s, err := x.output(at, v)
+	if err != nil {
+		return reflect.Value{}, err
+	}
+	x.printed += len(s)
+	if err := x.Fits(x.printed); err != nil {
+		return reflect.Value{}, err
+	}
+	_, err = io.WriteString(a.Runtime().Writer, s)
+	return reflect.Value{}, err
+}
+
+// output is what is written for a value: its text, or in a document its mark.
+func (x *execution) output(at *site, value reflect.Value) (string, error) {
+	if x.Marked == nil || at.kind == literalSite {
+		switch value.Type() { // most of what is printed; as printable has it, without a copy
+		case stringType:
+			return value.String(), nil
+		case intType, int64Type:
+			return strconv.FormatInt(value.Int(), 10), nil
+		}
+		return printable(value.Interface())
+	}
+	v := value.Interface()
+	switch caught := v.(type) {
+	case jet.Renderer, *ranger:
+		return printable(v)
+	case error:
+		v = caught.Error()
+	}
+	return x.Marked.Mark(x.Run, v, at.flow)
+}
+
+var (
+	stringType = reflect.TypeFor[string]()
+	intType    = reflect.TypeFor[int]()
+	int64Type  = reflect.TypeFor[int64]()
+)
+
+func printable(v any) (string, error) {
+	switch v := v.(type) {
+	case jet.Renderer: // the result of includeIfExists
+		return "", nil
+	case *ranger:
+		return "", diag.Faultf("a range in a text").WithHint("use range")
+	case error: // of catch
+		return v.Error(), nil
+	}
+	s, err := plain.Text(v)
+	var f *diag.Fault
+	if errors.As(err, &f) {
+		f.Hint = "use range, or json(…)"
+		if v == nil {
+			f.Hint = "ask with isset(…), or give another value"
+		}
+	}
+	return s, err
+}
+
+// deeper evaluates an expression that executes a template.
+func (x *execution) deeper(s *site, a jet.Arguments) (reflect.Value, error) {
+	leave, err := x.Enter(s.text)
+	if err != nil {
+		return reflect.Value{}, err
+	}
+	defer leave()
+	return a.Get(1), nil
+}
+
+func (x *execution) enterSite(s *site, _ jet.Arguments) (reflect.Value, error) {
+	if s.kind != blockSite {
+		_, err := x.Enter(s.text)
+		return reflect.Value{}, err
+	}
+	if x.blocks++; x.blocks > maxBlocks {
+		x.Dead = diag.Faultf("block %q yields more than %d levels deep", s.text, maxBlocks)
+	}
+	return reflect.Value{}, x.Dead
+}
+
+func (x *execution) leaveSite(s *site, _ jet.Arguments) (reflect.Value, error) {
+	if s.kind == blockSite {
+		x.blocks--
+	} else if len(x.Chain) > 0 {
+		x.Chain = x.Chain[:len(x.Chain)-1]
+	}
+	return reflect.Value{}, nil
+}
+
+func (x *execution) try(s *site, _ jet.Arguments) (reflect.Value, error) {
+	x.tries = append(x.tries, tryMark{mark: s.mark, blocks: x.blocks, chain: len(x.Chain)})
+	return reflect.Value{}, nil
+}
+
+// caught goes back to how deep things were, and does not let a try hide that
+// the run has ended.
+func (x *execution) caught(s *site, _ jet.Arguments) (reflect.Value, error) {
+	for n := len(x.tries) - 1; n >= 0; n-- {
+		t := x.tries[n]
+		x.tries = x.tries[:n]
+		if t.mark == s.mark {
+			x.blocks, x.Chain = t.blocks, x.Chain[:min(t.chain, len(x.Chain))]
+			break
+		}
+	}
+	return reflect.Value{}, x.Alive()
+}

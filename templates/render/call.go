@@ -1,0 +1,162 @@
+package render
+
+import (
+	"path"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/templates/dataflow"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/folder"
+)
+
+// A Call is a template() or jet() of some source, bound to what it
+// renders: a file of the play, or a text that stands in the source.
+type Call struct {
+	file   string // "" for a text
+	jet    bool
+	golang bool   // a file in the language of text/template
+	delims Delims // of jet
+	pos    diag.Position
+
+	Scaffold *Scaffold // of render(): the file is a part of it
+
+	literal   Source // of a text; nil for a file
+	languages Languages
+}
+
+// NewCall binds a call to its literal arguments. pos is where the first
+// of them begins. An error without a position is a [diag.Fault].
+func NewCall(function string, args []string, pos diag.Position, in Languages) (*Call, error) {
+	most := 1
+	if function == "jet" {
+		most = 3
+	}
+	if len(args) < 1 || len(args) > most || len(args) == 2 {
+		return nil, diag.Faultf("%s: %d arguments", function, len(args)).
+			WithHint(`write template("name.templ"), jet("name.jet") or jet("name.jet", "<<", ">>")`)
+	}
+	c := &Call{jet: function == "jet", pos: pos, languages: in}
+	if len(args) == 3 {
+		c.delims = Delims{args[1], args[2]}
+	}
+	switch source := args[0]; {
+	case strings.HasSuffix(source, ".jet"):
+		c.file, c.jet = source, true
+		return c, nil
+	case !c.jet && strings.HasSuffix(source, ".gotmpl"):
+		c.file, c.golang = source, true
+		return c, nil
+	case !c.jet && (strings.HasSuffix(source, ".templ") || strings.HasSuffix(source, ".tmpl")):
+		c.file = source
+		return c, nil
+	default:
+		return c, c.parse(function, source)
+	}
+}
+
+// isFileName reports whether a text is most likely meant as the name of a file:
+// one word with dots, dashes and slashes, and an extension of 1 to 8 characters.
+func isFileName(s string) bool {
+	dot := strings.LastIndexByte(s, '.')
+	isOther := func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_')
+	}
+	if n := len(s) - dot - 1; dot < 1 || n < 1 || n > 8 || strings.ContainsFunc(s[dot+1:], isOther) {
+		return false
+	}
+	return !strings.ContainsFunc(s[:dot], func(c rune) bool { return isOther(c) && !strings.ContainsRune("./-", c) })
+}
+
+// parse parses a text that stands in the call.
+func (c *Call) parse(function, source string) (err error) {
+	if isFileName(source) {
+		return diag.Faultf("%s: %q is neither a template file nor a template", function, source).
+			WithHint("template files end in .templ, .tmpl, .gotmpl or .jet; file(%q) gives a file as it is", source)
+	}
+	if c.jet {
+		c.literal, err = parsed(c.languages.ParseJet(source, c.pos, c.delims, nil, nil))
+		return err
+	}
+	c.literal, err = c.languages.ParseText(source, c.pos)
+	return err
+}
+
+// Key names the file of a call, so that none is followed twice.
+func (c *Call) Key() string {
+	if c.file == "" {
+		return ""
+	}
+	if c.Scaffold != nil {
+		return c.Scaffold.Key() + "\x00" + c.file
+	}
+	return path.Clean(c.file) + "\x00" + c.delims.Left + "\x00" + c.delims.Right
+}
+
+// name is how the template is called in a chain of templates.
+func (c *Call) name() string {
+	if c.file != "" {
+		return c.file
+	}
+	return c.pos.String()
+}
+
+// Position is where the first argument of the call begins.
+func (c *Call) Position() diag.Position { return c.pos }
+
+// Volatile reports whether equal values need not give equal texts: Sprig has
+// chance, and a Go template hands its context around as a whole.
+func (c *Call) Volatile() bool { return c.golang }
+
+// resolve gives the parsed source.
+func (c *Call) resolve(files *folder.Files) (Source, error) {
+	switch {
+	case c.file == "":
+		return c.literal, nil
+	case c.Scaffold != nil:
+		return parsed(ScaffoldTemplate(files, c.languages, *c.Scaffold, c.file, true))
+	case c.jet:
+		return parsed(JetFile(files, c.languages, c.file, c.delims))
+	case c.golang:
+		return parsed(goFile(files, c.languages, c.file))
+	}
+	return textFile(files, c.languages, c.file)
+}
+
+// Reads is what the source can read.
+func (c *Call) Reads(files *folder.Files) (*dataflow.Reads, error) {
+	s, err := c.resolve(files)
+	if err != nil {
+		return nil, err
+	}
+	return s.Reads(), nil
+}
+
+// Render gives the text for one host.
+func (c *Call) Render(r *Run) (any, error) { return c.RenderWith(r, nil) }
+
+// RenderWith is Render, with a context for a part of a scaffold.
+func (c *Call) RenderWith(r *Run, dot any) (any, error) {
+	if err := r.Step(); err != nil {
+		return nil, err
+	}
+	s, err := c.resolve(r.Env.Files)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := r.Enter(c.name())
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	// What it renders is a value of the document, which gets a mark as a whole.
+	outer, outerDot := r.Marked, r.Dot
+	r.Marked, r.Dot = nil, dot
+	defer func() { r.Marked, r.Dot = outer, outerDot }()
+	return s.RenderIn(r)
+}
+
+// NotLiteral is the error for a template that is computed.
+func NotLiteral(function string) *diag.Fault {
+	return diag.Faultf("%s takes the name of a file or a text, written as a literal", function).
+		WithHint("what is computed is a value and never a template")
+}

@@ -1,0 +1,91 @@
+package render
+
+import (
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ccm-push/ccm-push/templates/dataflow"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/folder"
+)
+
+// A Source is a text with expressions or a template, parsed.
+type Source interface {
+	// RenderIn gives its text in a run.
+	RenderIn(r *Run) (string, error)
+	// Reads is what it can read.
+	Reads() *dataflow.Reads
+}
+
+// Languages parse what one template can call of another. No engine knows the
+// others: whoever has them all hands them in.
+type Languages interface {
+	ParseText(text string, pos diag.Position) (Source, error)
+	ParseJet(text string, pos diag.Position, delims Delims, files *folder.Files, of *Part) (*Template, error)
+	ParseGo(text string, pos diag.Position, delims Delims, of *Part) (*Template, error)
+}
+
+// parsed is a template as a source.
+func parsed(t *Template, err error) (Source, error) {
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// textFile gives a file of expression text, parsed.
+func textFile(f *folder.Files, in Languages, name string) (Source, error) {
+	content, err := f.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	return folder.Keep(f, "text\x00"+path.Clean(name), func() (Source, error) {
+		return in.ParseText(string(content), diag.WholeFile(name))
+	})
+}
+
+// JetFile gives a file that is a Jet template, parsed. Only an error in the template
+// itself has a position.
+func JetFile(f *folder.Files, in Languages, name string, delims Delims) (*Template, error) {
+	content, err := f.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	key := strings.Join([]string{"jet", path.Clean(name), delims.Left, delims.Right}, "\x00")
+	return folder.Keep(f, key, func() (*Template, error) {
+		return in.ParseJet(string(content), diag.WholeFile(name), delims, f, nil)
+	})
+}
+
+// goFile gives a file in the language of text/template, parsed.
+func goFile(f *folder.Files, in Languages, name string) (*Template, error) {
+	content, err := f.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	return folder.Keep(f, "go\x00"+path.Clean(name), func() (*Template, error) {
+		return in.ParseGo(string(content), diag.WholeFile(name), Delims{}, nil)
+	})
+}
+
+// ScaffoldTemplate gives a file of a scaffold, parsed; part says that another one
+// renders it.
+func ScaffoldTemplate(f *folder.Files, in Languages, s Scaffold, file string, part bool) (*Template, error) {
+	key := "scaffold\x00" + s.Key() + "\x00" + file
+	if part {
+		key += "\x00part"
+	}
+	return folder.Keep(f, key, func() (*Template, error) {
+		content, err := f.ReadOnce(file)
+		switch {
+		case err != nil:
+			return nil, err
+		case !utf8.Valid(content):
+			return nil, diag.Faultf("%q is not text, so that it cannot be rendered", file)
+		case s.Go:
+			return in.ParseGo(string(content), diag.WholeFile(file), s.Delims, &Part{s, part})
+		}
+		return in.ParseJet(string(content), diag.WholeFile(file), s.Delims, f, &Part{s, part})
+	})
+}

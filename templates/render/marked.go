@@ -1,0 +1,88 @@
+package render
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/templates/dataflow"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/plain"
+)
+
+// Marked is a document that a Jet template has written, such as YAML, with a
+// mark in the place of each value that it printed. So a value is never read as
+// part of the document's syntax, nor as an expression: it is put in where the
+// document has been parsed.
+type Marked struct {
+	Text   string
+	values []Constant
+}
+
+// A Constant is a value that stands in the place of an expression.
+type Constant struct {
+	Value any
+	Flow  dataflow.Flow
+}
+
+// MarkEdge stands around the number of a mark. It is no syntax of YAML, and no
+// template may hold it.
+const MarkEdge = "·value·"
+
+// Mark keeps a value and gives what stands for it.
+func (m *Marked) Mark(r *Run, v any, from dataflow.Flow) (string, error) {
+	value, err := plain.Copy(r, v)
+	if err != nil {
+		return "", err
+	}
+	if value == nil {
+		return "", diag.Faultf("nil in a document").WithHint("ask with isset(…), or give another value")
+	}
+	m.values = append(m.values, Constant{value, from})
+	return MarkEdge + strconv.Itoa(len(m.values)-1) + MarkEdge, nil
+}
+
+// Has reports whether s, a part of the document, holds a mark.
+func (m *Marked) Has(s string) bool { return m != nil && strings.Contains(s, MarkEdge) }
+
+// Lines are the lines of the text, from 1, in which marks stand.
+func (m *Marked) Lines() map[int]bool {
+	lines := map[int]bool{}
+	n := 1
+	for line := range strings.Lines(m.Text) {
+		if m.Has(line) {
+			lines[n] = true
+		}
+		n++
+	}
+	return lines
+}
+
+// Show is s as people wrote it: marks become dots between delimiters.
+func (m *Marked) Show(s string) string {
+	var b strings.Builder
+	for i, piece := range strings.Split(s, MarkEdge) {
+		if i%2 == 1 {
+			piece = JetLeft + "…" + JetRight
+		}
+		b.WriteString(piece)
+	}
+	return b.String()
+}
+
+// Split gives the pieces of s, a part of the document: literal text, and values.
+func (m *Marked) Split(s string) iter.Seq2[string, *Constant] {
+	return func(yield func(string, *Constant) bool) {
+		for i, piece := range strings.Split(s, MarkEdge) {
+			if i%2 == 0 {
+				if !yield(piece, nil) {
+					return
+				}
+			} else if n, err := strconv.Atoi(piece); err == nil && m != nil && n < len(m.values) {
+				if !yield("", &m.values[n]) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package render
+
+import (
+	"reflect"
+
+	"github.com/expr-lang/expr/vm/runtime"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/hints"
+	"github.com/ccm-push/ccm-push/templates/plain"
+)
+
+// Access is how an access to a key treats a key that is not there.
+type Access int
+
+const (
+	Strict   Access = iota // an error
+	Optional               // `?.`: nothing, and nothing for what follows in the chain
+	Fallback               // left of `??`: nothing, all along the chain
+)
+
+type absentValue struct{}
+
+// Absent is what an optional access gives within a chain. It never leaves it.
+var Absent any = absentValue{}
+
+// Member is container[key]. path is how the source calls it, for the error.
+func (r *Run) Member(container, key any, how Access, path string) (any, error) {
+	value, err := lookIn(container, key, path)
+	switch {
+	case err == nil:
+		return value, nil
+	case how != Strict:
+		return Absent, nil
+	case r.Lenient:
+		return nil, nil
+	}
+	return nil, err
+}
+
+func lookIn(container, key any, path string) (any, error) {
+	switch c := container.(type) {
+	case absentValue:
+		return Absent, nil
+	case nil:
+		return nil, diag.Faultf("%s: there is nothing to read it from (nil)", path).WithHint("%s", DefaultHint(path))
+	case map[string]any:
+		return mapElement(c, key, path)
+	case string:
+		return nil, diag.Faultf("%s: a string has no keys", path)
+	}
+	if plain.IsList(container) {
+		return listElement(container, key, path)
+	}
+	return otherElement(container, key, path)
+}
+
+func mapElement(m map[string]any, key any, path string) (any, error) {
+	name, ok := key.(string)
+	if !ok {
+		return nil, diag.Faultf("%s: the key of a map must be a string, not %s", path, plain.Kind(key))
+	}
+	value, ok := m[name]
+	if !ok {
+		hint := DefaultHint(path)
+		if there := hints.Describe("it", m, name); there != "" {
+			hint = there + "; " + hint
+		}
+		return nil, diag.Faultf("missing key %q", path).WithHint("%s", hint)
+	}
+	return value, nil
+}
+
+func listElement(list, key any, path string) (any, error) {
+	i, ok := plain.Index(key)
+	if !ok {
+		return nil, diag.Faultf("%s: the index of a list must be an integer, not %s", path, plain.Kind(key))
+	}
+	rv := reflect.ValueOf(list)
+	if i < 0 {
+		i += rv.Len() // -1 is the last one
+	}
+	if i < 0 || i >= rv.Len() {
+		return nil, diag.Faultf("%s: the list has only %d elements", path, rv.Len()).WithHint("%s", DefaultHint(path))
+	}
+	return rv.Index(i).Interface(), nil
+}
+
+// otherElement reads what the functions of the expression language give: maps
+// of groupBy, methods of times.
+func otherElement(container, key any, path string) (value any, err error) {
+	defer func() {
+		if recover() != nil {
+			err = diag.Faultf("%s: %s has no such key", path, plain.Kind(container))
+		}
+	}()
+	return runtime.Fetch(container, key), nil
+}
+
+// DefaultHint says how to write a default for what stands at path.
+func DefaultHint(path string) string { return "give a default with " + path + " ?? …" }

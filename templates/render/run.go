@@ -1,0 +1,123 @@
+// Package render is one evaluation for one host, in whatever language: its bounds,
+// the calls from one template to another, and what the languages have in common.
+//
+// A function that two languages have is a method of [Run] in functions.go.
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+const (
+	// MaxOutput bounds one rendered text, in bytes.
+	MaxOutput = 16 << 20
+	// maxDepth is how deep templates may render each other.
+	maxDepth = 20
+	// MaxSteps bounds loop rounds and calls of one evaluation, so that it ends
+	// even without a deadline.
+	MaxSteps = 20_000_000
+	// stepsPerCheck is how often the deadline is looked at.
+	stepsPerCheck = 256
+)
+
+// A Run is one evaluation. The engines take no context, so it travels in here,
+// for the time of the call.
+type Run struct {
+	ctx   context.Context // nil for an annotation, which only its steps bound
+	Env   *scope.Env
+	steps int
+	Chain []string // the templates being rendered, outermost first
+	Dead  error    // what ended the run; templates cannot catch it
+
+	Lenient bool // a missing key is nil: hierarchy.order
+
+	Marked *Marked // of a document, to keep the values that are printed
+
+	target Target // to which write() adds; nil for any template but those of a scaffold
+	Dot    any    // what render() gives a part of a scaffold as its context
+}
+
+// Begin begins an evaluation, unless its time is over.
+func Begin(ctx context.Context, env *scope.Env) (*Run, error) {
+	r := New(ctx, env)
+	return r, r.Alive()
+}
+
+// New begins an evaluation that looks at its deadline only later.
+func New(ctx context.Context, env *scope.Env) *Run { return &Run{ctx: ctx, Env: env} }
+
+// WithoutDeadline begins an evaluation that only its steps bound.
+func WithoutDeadline(env *scope.Env) *Run { return &Run{Env: env} }
+
+// A Target takes the files that the templates of a scaffold write.
+type Target interface {
+	WriteFile(name, text string) error
+}
+
+// Step counts one round of a loop or one call. An error ends the run.
+func (r *Run) Step() error {
+	r.steps++
+	if r.steps%stepsPerCheck != 0 && r.Dead == nil {
+		return nil
+	}
+	return r.Alive()
+}
+
+// Alive is what ended the run, or ends it now: its deadline, or [MaxSteps].
+func (r *Run) Alive() error {
+	switch {
+	case r.Dead != nil:
+	case r.ctx != nil && r.ctx.Err() != nil:
+		cause := context.Cause(r.ctx)
+		r.Dead = &diag.Fault{Msg: fmt.Sprintf("rendering did not end in time: %v", cause), Err: cause}
+	case r.steps > MaxSteps:
+		r.Dead = diag.Faultf("rendering did not end within %d steps", MaxSteps).WithHint("look for a loop that does not end")
+	}
+	return r.Dead
+}
+
+// Final is err, or what ended the run if err does not tell: a template may have
+// caught it.
+func (r *Run) Final(err error) error {
+	if r.Dead != nil && !errors.Is(err, r.Dead) {
+		return r.Dead
+	}
+	return err
+}
+
+// Fits is nil if a text of n bytes is not too long.
+func (r *Run) Fits(n int) error {
+	if n > MaxOutput && r.Dead == nil {
+		r.Dead = diag.Faultf("the text grows beyond %d MiB", MaxOutput>>20)
+	}
+	return r.Dead
+}
+
+// Enter begins a template and returns what ends it.
+func (r *Run) Enter(name string) (leave func(), err error) {
+	if len(r.Chain) >= maxDepth {
+		chain := strings.Join(append(slices.Clone(r.Chain[max(0, len(r.Chain)-3):]), name), " → ")
+		r.Dead = diag.Faultf("templates render each other more than %d levels deep: … %s", maxDepth, chain)
+		return nil, r.Dead
+	}
+	r.Chain = append(r.Chain, name)
+	depth := len(r.Chain) - 1
+	return func() { r.Chain = r.Chain[:depth] }, nil
+}
+
+// Spend counts n steps at once.
+func (r *Run) Spend(n int) error {
+	before := r.steps
+	r.steps += 1 + n
+	if r.Dead == nil && before/stepsPerCheck == r.steps/stepsPerCheck {
+		return nil
+	}
+	return r.Alive()
+}

@@ -1,0 +1,174 @@
+package render
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/templates/dataflow"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/folder"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+// MaxTemplate bounds the source of a Jet or Go template, in bytes: their
+// parsers recurse.
+const MaxTemplate = 1 << 20
+
+// Delims are the delimiters of a template. Empty ones are those of the engine:
+// [[ ]] of Jet, {{ }} of Go.
+type Delims struct{ Left, Right string }
+
+// The delimiters of Jet templates where none are given.
+const (
+	JetLeft  = "[["
+	JetRight = "]]"
+)
+
+// A Body is the text of a template and where it stands.
+type Body struct {
+	Text   string
+	At     diag.Position // of the first character
+	Delims Delims
+}
+
+// Position is that of a byte offset.
+func (b Body) Position(offset int) diag.Position { return b.At.Within(b.Text, offset) }
+
+// Template is a parsed Jet or Go template, safe for concurrent use.
+type Template struct {
+	Engine Engine
+	reads  dataflow.Reads
+	at     diag.Position
+}
+
+// NewTemplate is for the engines. at is the position of the first character.
+func NewTemplate(e Engine, reads dataflow.Reads, at diag.Position) *Template {
+	return &Template{Engine: e, reads: reads, at: at}
+}
+
+// An Engine renders one template.
+type Engine interface {
+	Render(r *Run) (string, error)
+	// TakesMarks reports whether it can write a document with marks.
+	TakesMarks() bool
+}
+
+// Render gives the text for one host, all of it or a [diag.Error].
+func (t *Template) Render(ctx context.Context, env *scope.Env) (string, error) {
+	r, err := Begin(ctx, env)
+	if err != nil {
+		return "", diag.At(t.at, err)
+	}
+	return t.RenderIn(r)
+}
+
+// RenderTo is Render of a file of a scaffold: what it writes goes to target.
+func (t *Template) RenderTo(ctx context.Context, env *scope.Env, to Target) (string, error) {
+	r, err := Begin(ctx, env)
+	if err != nil {
+		return "", diag.At(t.at, err)
+	}
+	r.target = to
+	return t.RenderIn(r)
+}
+
+// RenderIn is Render in a run that has begun.
+func (t *Template) RenderIn(r *Run) (out string, err error) {
+	// The engines are driven by reflection and panic where they meet what their
+	// authors did not think of.
+	defer func() {
+		if recover() != nil {
+			out, err = "", diag.At(t.at, diag.Faultf("the template cannot be rendered with these values"))
+		}
+		if err = r.Final(err); err != nil {
+			out, err = "", diag.At(t.at, err)
+		}
+	}()
+	if err := r.Alive(); err != nil {
+		return "", err
+	}
+	return t.Engine.Render(r)
+}
+
+// Reads is what the template can read.
+func (t *Template) Reads() *dataflow.Reads { return &t.reads }
+
+// Facts tells which facts the template can read, as sorted paths.
+func (t *Template) Facts(files *folder.Files) (paths []string, all bool) {
+	return t.reads.Follow(files).Result()
+}
+
+// CheckPaths reports each file() of the template, and of those that it renders, of which
+// a host could choose the path.
+func (t *Template) CheckPaths(files *folder.Files, taint dataflow.Taint) error {
+	return t.reads.CheckPaths(files, taint)
+}
+
+// An Output holds the output of an engine. Writing ends the run when the
+// text grows too long or the time is over.
+type Output struct {
+	r *Run
+	b strings.Builder
+}
+
+// NewOutput gives a buffer for the output of a run.
+func NewOutput(r *Run) Output { return Output{r: r} }
+
+// Len is how many bytes have been written.
+func (l *Output) Len() int { return l.b.Len() }
+
+// Grow reserves n bytes.
+func (l *Output) Grow(n int) { l.b.Grow(n) }
+
+// String is what has been written.
+func (l *Output) String() string { return l.b.String() }
+
+// Write adds to the text, within the bounds of the run.
+func (l *Output) Write(p []byte) (int, error) {
+	if err := l.r.Fits(l.b.Len() + len(p)); err != nil {
+		return 0, err
+	}
+	l.b.Write(p)
+	return len(p), l.r.Step()
+}
+
+// WriteString is Write without a copy on the way.
+func (l *Output) WriteString(s string) (int, error) {
+	if err := l.r.Fits(l.b.Len() + len(s)); err != nil {
+		return 0, err
+	}
+	l.b.WriteString(s)
+	return len(s), l.r.Step()
+}
+
+// QuoteEnd is the offset of the quote that closes the one at from; -1 if there
+// is none. Backslashes escape, except between backticks.
+func QuoteEnd(s string, from int) int {
+	quote := s[from]
+	for i := from + 1; i < len(s); i++ {
+		switch {
+		case s[i] == quote:
+			return i
+		case s[i] == '\\' && quote != '`':
+			i++
+		}
+	}
+	return -1
+}
+
+// RenderMarked renders a Jet template for one host as a document with marks.
+// What it prints may also be a list or a map. The error is a [diag.Error].
+func (t *Template) RenderMarked(ctx context.Context, env *scope.Env) (*Marked, error) {
+	r, err := Begin(ctx, env)
+	if err != nil {
+		return nil, diag.At(t.at, err)
+	}
+	if !t.Engine.TakesMarks() {
+		return nil, diag.At(t.at, diag.Faultf("only a Jet template without %q in it can write a document", MarkEdge))
+	}
+	r.Marked = &Marked{}
+	if r.Marked.Text, err = t.RenderIn(r); err != nil {
+		return nil, err
+	}
+	return r.Marked, nil
+}

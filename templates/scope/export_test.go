@@ -1,0 +1,7 @@
+package scope
+
+// For the tests outside.
+var (
+	PlainPath  = plainPath
+	FromResult = fromResult
+)

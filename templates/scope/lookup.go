@@ -1,0 +1,190 @@
+package scope
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/hints"
+	"github.com/ccm-push/ccm-push/templates/plain"
+)
+
+// Lookup finds a gjson path (github.com/tidwall/gjson, SYNTAX.md) in the roots
+// facts, data, environ and item. A key that is there is found even if it is null.
+func (e *Env) Lookup(path string) (value any, found bool, err error) {
+	if keys, plain := plainPath(path); plain {
+		value, found = e.walk(keys)
+		return value, found, nil
+	}
+	snapshot, err := e.JSON()
+	if err != nil {
+		return nil, false, diag.Faultf("lookup of %q: the values cannot be written as JSON", path)
+	}
+	result := gjson.GetBytes(snapshot, path)
+	if !result.Exists() {
+		return nil, false, nil
+	}
+	value, err = fromResult(result)
+	return value, true, err
+}
+
+// plainPath splits a path that holds nothing gjson treats specially. Such a
+// path is walked without making JSON of everything.
+func plainPath(path string) (keys []string, plain bool) {
+	for i := range len(path) {
+		c := path[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c >= 0x80:
+		case c == '.', c == '_', c == '-', c == '/', c == ' ':
+		default:
+			return nil, false
+		}
+	}
+	keys = strings.Split(path, ".")
+	for _, key := range keys {
+		if key == "" {
+			return nil, false
+		}
+	}
+	return keys, true
+}
+
+// walk follows keys of maps and indexes of lists.
+func (e *Env) walk(keys []string) (value any, found bool) {
+	name := strings.ToUpper(keys[0][:1]) + keys[0][1:]
+	value, found = e.Root(name)
+	if !found || strings.ToLower(name) != keys[0] {
+		return nil, false
+	}
+	for _, key := range keys[1:] {
+		if value, found = element(value, key); !found {
+			return nil, false
+		}
+	}
+	return plain.Whole(value), true
+}
+
+// element is one step of a path.
+func element(container any, key string) (any, bool) {
+	switch c := container.(type) {
+	case map[string]any:
+		value, ok := c[key]
+		return value, ok
+	case []any:
+		i, err := strconv.ParseUint(key, 10, 31)
+		if err != nil || int(i) >= len(c) {
+			return nil, false
+		}
+		return c[i], true
+	}
+	return nil, false
+}
+
+// fromResult makes a plain value of what gjson found.
+func fromResult(r gjson.Result) (any, error) {
+	switch r.Type {
+	case gjson.Null:
+		return nil, nil
+	case gjson.String:
+		return r.Str, nil
+	case gjson.True, gjson.False:
+		return r.Bool(), nil
+	case gjson.Number:
+		return plain.Number(r.Raw)
+	}
+	dec := json.NewDecoder(strings.NewReader(r.Raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, diag.Faultf("the path does not give one JSON value")
+	}
+	return plain.Copy(nil, v)
+}
+
+// NoRoot is the error for a path that begins with none of the roots; nil if it
+// does, or if that cannot be told.
+func NoRoot(path string) *diag.Fault {
+	root, _, known := LookupPath(path)
+	if !known || root != "" {
+		return nil
+	}
+	first, rest, _ := strings.Cut(path, ".")
+	f := diag.Faultf("lookup of %q: a path begins with facts, data, environ or item", path)
+	switch first {
+	case "env":
+		return f.WithHint("write Environ.NAME")
+	case "file":
+		return f.WithHint("write file(PATH)")
+	case "vars", "hostvars":
+		return f.WithHint("write Data.KEY")
+	case "template":
+		return f.WithHint("write template(FILE)")
+	}
+	if slices.Contains(RootNames(), first) {
+		return f.WithHint("write %s.%s", strings.ToLower(first), rest)
+	}
+	return f.WithHint("write data.%s for a key of the data", path)
+}
+
+// MissingKey says that path leads nowhere, with the keys that are there.
+func (e *Env) MissingKey(path string) error {
+	hint := "give a default with lookup(" + strconv.Quote(path) + ", …)"
+	if near := e.near(path); near != "" {
+		hint = near + "; " + hint
+	}
+	return diag.Faultf("missing key %q", path).WithHint("%s", hint)
+}
+
+// near describes what is there where path, which leads nowhere, leaves the
+// values; "" if that cannot be known.
+func (e *Env) near(path string) string {
+	keys, isPlain := plainPath(path)
+	if !isPlain {
+		return ""
+	}
+	for n := len(keys) - 1; n > 0; n-- {
+		if container, found := e.walk(keys[:n]); found {
+			return hints.Describe(strings.Join(keys[:n], "."), container, keys[n])
+		}
+	}
+	return hints.Describe("", e.roots(), keys[0])
+}
+
+// Fact finds a gjson path below the facts of a host, for a program that shows
+// them. The error lists the keys that are there instead.
+func Fact(facts map[string]any, path string) (any, error) {
+	env := &Env{Facts: facts}
+	path = "facts." + path
+	value, found, err := env.Lookup(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, &diag.Error{Msg: "no such fact: " + strings.TrimPrefix(path, "facts."), Hint: env.near(path)}
+	}
+	return value, nil
+}
+
+// LookupPath takes a gjson path apart, as far as it is plain keys. known is
+// false if not even the root is; the root is "" if there is none of that name.
+func LookupPath(path string) (root string, keys []string, known bool) {
+	for key := range strings.SplitSeq(path, ".") {
+		if _, plain := plainPath(key); !plain {
+			break
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return "", nil, false
+	}
+	for _, root := range RootNames() {
+		if strings.ToLower(root) == keys[0] {
+			return root, keys[1:], true
+		}
+	}
+	return "", nil, true
+}

@@ -1,0 +1,109 @@
+package templates
+
+import (
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/expression"
+	"github.com/ccm-push/ccm-push/templates/folder"
+	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scaffold"
+	"github.com/ccm-push/ccm-push/templates/scope"
+)
+
+type (
+	// Position is where a text begins.
+	Position = diag.Position
+	// Error says where in a file something is wrong, what, and what to write instead.
+	Error = diag.Error
+	// Files is the folder of a play.
+	Files = folder.Files
+	// Env is what the expressions of one host can see.
+	Env = scope.Env
+	// Text is a string that may hold expressions.
+	Text = expression.Text
+	// Expr is one expression.
+	Expr = expression.Expr
+	// Template is a Jet or Go template.
+	Template = render.Template
+	// Delims are the delimiters of a template.
+	Delims = render.Delims
+	// Marked is a document that a Jet template has written.
+	Marked = render.Marked
+	// Scaffold is a folder of templates of one language.
+	Scaffold = render.Scaffold
+	// ScaffoldTree is such a folder, read and parsed.
+	ScaffoldTree = scaffold.Tree
+	// ScaffoldNode is one path that a scaffold comes to.
+	ScaffoldNode = scaffold.Node
+	// ScaffoldBounds are the bounds of a scaffold.
+	ScaffoldBounds = scaffold.Bounds
+)
+
+const (
+	// MaxOutput bounds one rendered text, in bytes.
+	MaxOutput = render.MaxOutput
+	// MaxFile bounds what is read from one file of a play, in bytes.
+	MaxFile = folder.MaxFile
+)
+
+// Open opens the folder of a play. The caller closes it.
+func Open(dir string) (*Files, error) { return folder.Open(dir) }
+
+// FolderName is how errors call the folder of a play.
+func FolderName(dir string) string { return folder.Name(dir) }
+
+// Parse parses a string; pos is the position of its first character. All
+// errors are [Error].
+func Parse(s string, pos Position) (*Text, error) { return expression.Parse(s, pos, languages{}) }
+
+// ParseExpr parses a bare expression, one without delimiters; pos is the
+// position of its first character. All errors are [Error].
+func ParseExpr(s string, pos Position) (*Expr, error) {
+	return expression.ParseExpr(s, pos, languages{})
+}
+
+// ParseMarked parses a string of a document as [Parse] does, with the values in
+// the place of their marks; see [expression.ParseMarked].
+func ParseMarked(m *Marked, s string, pos Position, quoted bool) (*Text, error) {
+	return expression.ParseMarked(m, s, pos, quoted, languages{})
+}
+
+// HasExpr reports whether s holds an expression.
+func HasExpr(s string) bool { return expression.HasExpr(s) }
+
+// Unclosed reports whether s holds a {{ that begins no expression: that is text,
+// and seldom meant so.
+func Unclosed(s string) bool { return expression.Unclosed(s) }
+
+// ParseJet parses a Jet template; see [jettemplate.Parse]. files may be nil.
+func ParseJet(text string, pos Position, delims Delims, files *Files) (*Template, error) {
+	return languages{}.ParseJet(text, pos, delims, files, nil)
+}
+
+// ParseGo parses a template of text/template; see [gotemplate.Parse].
+func ParseGo(text string, pos Position, delims Delims) (*Template, error) {
+	return languages{}.ParseGo(text, pos, delims, nil)
+}
+
+// JetFile gives a file that is a Jet template with Jet's own delimiters, parsed. Only
+// an error in the template itself has a position.
+func JetFile(files *Files, name string) (*Template, error) {
+	return render.JetFile(files, languages{}, name, Delims{})
+}
+
+// LoadScaffold reads a folder and parses the templates in it. Nothing is left out but
+// folders called _partials. The errors of all files are joined.
+func LoadScaffold(files *Files, s Scaffold, bounds ScaffoldBounds) (*ScaffoldTree, error) {
+	return scaffold.Load(files, s, bounds, languages{})
+}
+
+// Lookup finds a gjson path below the facts of a host, for a program that shows
+// them. The error lists the keys that are there instead.
+func Lookup(facts map[string]any, path string) (any, error) { return scope.Fact(facts, path) }
+
+// At is the position of the text of a scalar.
+func At(n *yamlpos.Node) Position { return diag.PositionOf(n) }
+
+// Place gives an error of a file that n names the position of n, unless it has
+// one already.
+func Place(n *yamlpos.Node, err error) error { return diag.At(diag.PositionOf(n), err) }
