@@ -2,7 +2,6 @@ package pkg
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -206,7 +205,7 @@ func (a apk) change(ctx context.Context, arguments ...string) error {
 		said = apkOutput{}
 		return a.Run(ctx, command)
 	}, func(exit modules.Exit) (string, bool) {
-		return "another process", apkLocked.MatchString(exit.Stderr.Text)
+		return "another process", apkLocked().MatchString(exit.Stderr.Text)
 	})
 	if err == nil && exit.Code != 0 {
 		err = failure("apk "+arguments[0], exit, said.reasons)
@@ -216,7 +215,7 @@ func (a apk) change(ctx context.Context, arguments ...string) error {
 
 // apkLocked is what apk says when another process has its lock; there are other
 // reasons not to get it.
-var apkLocked = regexp.MustCompile(`(?i)unable to lock database: (resource )?tempora`)
+var apkLocked = lazily(`(?i)unable to lock database: (resource )?tempora`)
 
 // apkArguments are the arguments of apk for a transaction. A version stays in the
 // world if it was asked for: any other is what apk takes when it upgrades.

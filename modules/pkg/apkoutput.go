@@ -1,7 +1,6 @@
 package pkg
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -73,14 +72,14 @@ type apkOutput struct {
 // apkStep is a step of a transaction:
 //
 //	(1/2) Upgrading demo (1.0-r0 -> 2.0-r0)
-var apkStep = regexp.MustCompile(`^\(\d+/\d+\) (\w+) (\S+) \((?:\S+ -> )?(\S+)\)$`)
+var apkStep = lazily(`^\(\d+/\d+\) (\w+) (\S+) \((?:\S+ -> )?(\S+)\)$`)
 
 // apkVerbs are the steps that change what is installed.
 var apkVerbs = []string{"Installing", "Upgrading", "Downgrading", "Replacing", "Purging"}
 
 // line reads one line.
 func (o *apkOutput) line(line string) {
-	if m := apkStep.FindStringSubmatch(line); m != nil && slices.Contains(apkVerbs, m[1]) && len(o.done) < maxConsequences {
+	if m := apkStep().FindStringSubmatch(line); m != nil && slices.Contains(apkVerbs, m[1]) && len(o.done) < maxConsequences {
 		name, _, _ := strings.Cut(m[2], "@") // the tag of its repository
 		c := consequence{name, m[3]}
 		if m[1] == "Purging" {

@@ -2,7 +2,6 @@ package pkg
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 )
 
@@ -22,14 +21,14 @@ const maxReasons = 20
 // inst is what a simulation prints of a package that it installs or changes:
 //
 //	Inst demo [1.0] (2.0 localhost [all])
-var inst = regexp.MustCompile(`^Inst (\S+) (?:\[\S+\] )?\((\S+) `)
+var inst = lazily(`^Inst (\S+) (?:\[\S+\] )?\((\S+) `)
 
 // line reads one line of apt-get.
 func (o *aptOutput) line(line string) {
 	removed, isRemoved := strings.CutPrefix(line, "Remv ")
 	inUnmet, inError, last := o.inUnmet, o.inError, o.last
 	o.inUnmet, o.inError, o.last = false, false, ""
-	switch m := inst.FindStringSubmatch(line); {
+	switch m := inst().FindStringSubmatch(line); {
 	case m != nil:
 		o.add(consequence{m[1], m[2]})
 	case isRemoved:
@@ -39,7 +38,7 @@ func (o *aptOutput) line(line string) {
 	case line == "The following packages have unmet dependencies:":
 		o.inUnmet = true
 	case strings.HasPrefix(line, "Waiting for cache lock:"):
-		if m := holder.FindStringSubmatch(line); m != nil {
+		if m := holder().FindStringSubmatch(line); m != nil {
 			o.holder = m[1]
 		}
 	case inUnmet && strings.HasPrefix(line, " "):
@@ -51,13 +50,13 @@ func (o *aptOutput) line(line string) {
 		o.reason(line)
 	case inError && strings.HasPrefix(line, " ") && len(o.reasons) < maxReasons:
 		o.reasons[len(o.reasons)-1] += " " + strings.TrimSpace(line)
-	case !progress.MatchString(line):
+	case !progress().MatchString(line):
 		o.last = line
 	}
 }
 
 // progress is what apt and dpkg say of themselves while all is well.
-var progress = regexp.MustCompile(`^(Setting up|Unpacking|Preparing to unpack|Selecting|Removing|Processing triggers|\(Reading)`)
+var progress = lazily(`^(Setting up|Unpacking|Preparing to unpack|Selecting|Removing|Processing triggers|\(Reading)`)
 
 func (o *aptOutput) reason(text string) {
 	if text = strings.Join(strings.Fields(text), " "); text != "" && len(o.reasons) < maxReasons {
@@ -72,11 +71,11 @@ func (o *aptOutput) add(c consequence) {
 }
 
 // holder is how apt-get names who has a lock, when it begins to wait or gives up.
-var holder = regexp.MustCompile(`It is held by (process \d+ \([^)]*\))`)
+var holder = lazily(`It is held by (process \d+ \([^)]*\))`)
 
 // lockedOut reports whether apt-get has failed because of a lock, and who has it.
 func (o *aptOutput) lockedOut(stderr string) (by string, ok bool) {
-	if m := holder.FindStringSubmatch(stderr); m != nil {
+	if m := holder().FindStringSubmatch(stderr); m != nil {
 		o.holder = m[1]
 	}
 	ok = strings.Contains(stderr, "is another process using it?") || strings.Contains(stderr, "Could not get lock")

@@ -1,7 +1,6 @@
 package pkg
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -41,16 +40,16 @@ func (o *dnfOutput) line(line string) {
 }
 
 var (
-	dnfLocked = regexp.MustCompile(`(?m)already locked by (\d+)`)
-	dnfWho    = regexp.MustCompile(`(?m)^ *The application with PID (\d+) is: (.*)$`)
+	dnfLocked = lazily(`(?m)already locked by (\d+)`)
+	dnfWho    = lazily(`(?m)^ *The application with PID (\d+) is: (.*)$`)
 )
 
 // dnfHolder says who holds the lock that dnf has not got.
 func dnfHolder(stderr string) string {
-	if m := dnfWho.FindStringSubmatch(stderr); m != nil {
+	if m := dnfWho().FindStringSubmatch(stderr); m != nil {
 		return "process " + m[1] + " (" + m[2] + ")"
 	}
-	if m := dnfLocked.FindStringSubmatch(stderr); m != nil {
+	if m := dnfLocked().FindStringSubmatch(stderr); m != nil {
 		return "process " + m[1]
 	}
 	return "another process"

@@ -191,9 +191,9 @@ func TestApkOutput(t *testing.T) {
 		require.Equal(t, test.done, o.done)
 		require.Equal(t, test.reasons, o.reasons)
 	}
-	require.True(t, apkLocked.MatchString("ERROR: Unable to lock database: Resource temporarily unavailable"))
-	require.True(t, apkLocked.MatchString("ERROR: Unable to lock database: temporary error (try again later)"))
-	require.False(t, apkLocked.MatchString("ERROR: Unable to lock database: Permission denied"))
+	require.True(t, apkLocked().MatchString("ERROR: Unable to lock database: Resource temporarily unavailable"))
+	require.True(t, apkLocked().MatchString("ERROR: Unable to lock database: temporary error (try again later)"))
+	require.False(t, apkLocked().MatchString("ERROR: Unable to lock database: Permission denied"))
 }
 
 func FuzzOthersOutput(f *testing.F) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -44,9 +45,15 @@ func Type() modules.Type {
 }
 
 var (
-	nameCharacters    = regexp.MustCompile(`^[a-zA-Z0-9._+:~-]+$`)
-	versionCharacters = regexp.MustCompile(`^[a-zA-Z0-9._+:~^-]+$`)
+	nameCharacters    = lazily(`^[a-zA-Z0-9._+:~-]+$`)
+	versionCharacters = lazily(`^[a-zA-Z0-9._+:~^-]+$`)
 )
+
+// lazily gives a pattern that is compiled when it is first needed: most runs need few
+// of them, or none.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 const dangerous = ";&|$`()[]{}<>*?'\"\\!\n\r\t"
 
@@ -63,7 +70,7 @@ func (p *Package) validateName() error {
 		return nil // the tag says so
 	case strings.ContainsAny(p.Name, dangerous):
 		return modules.Errorf("name", "package name contains dangerous characters: %q", p.Name)
-	case !nameCharacters.MatchString(p.Name):
+	case !nameCharacters().MatchString(p.Name):
 		return modules.Errorf("name", "package name contains invalid characters: %q (allowed: alphanumeric, ._+:~-)", p.Name)
 	case !isAlphanumeric(p.Name[0]):
 		return modules.Errorf("name", "package name %q does not begin with a letter or digit", p.Name)
@@ -79,7 +86,7 @@ func (p *Package) validateEnsure() error {
 		return nil
 	case strings.ContainsAny(p.Ensure, dangerous):
 		return modules.Errorf("ensure", "package version/ensure contains dangerous characters: %q", p.Ensure)
-	case !versionCharacters.MatchString(p.Ensure) || !isAlphanumeric(p.Ensure[0]):
+	case !versionCharacters().MatchString(p.Ensure) || !isAlphanumeric(p.Ensure[0]):
 		return &modules.PropertyError{
 			Path: "ensure",
 			Msg:  "package version/ensure is neither a word nor a version: " + quote(p.Ensure),

@@ -1,7 +1,6 @@
 package pkg
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,12 +21,12 @@ type rpmRow struct {
 
 // rowOfRPM is a name, an epoch or "(none)", a version, a release and an
 // architecture, none of which can hold what stands between them in a version.
-var rowOfRPM = regexp.MustCompile(`^([^\s]+)\t(\d*|\(none\))\t([^\s:-]+)\t([^\s:-]+)\t(\S*)$`)
+var rowOfRPM = lazily(`^([^\s]+)\t(\d*|\(none\))\t([^\s:-]+)\t([^\s:-]+)\t(\S*)$`)
 
 // parseRPMRow reads a line. It is not ok if it is none of a package, such as
 // "package x is not installed".
 func parseRPMRow(line string) (row rpmRow, ok bool) {
-	m := rowOfRPM.FindStringSubmatch(line)
+	m := rowOfRPM().FindStringSubmatch(line)
 	if m == nil {
 		return rpmRow{}, false
 	}
@@ -76,11 +75,11 @@ func (v evr) String() string {
 	return text
 }
 
-var architecture = regexp.MustCompile(`\.(noarch|i[3-6]86|x86_64(_v[234])?|aarch64|armv[5-8]h?n?l|ppc64(le)?|s390x?|riscv64|loongarch64)$`)
+var architecture = lazily(`\.(noarch|i[3-6]86|x86_64(_v[234])?|aarch64|armv[5-8]h?n?l|ppc64(le)?|s390x?|riscv64|loongarch64)$`)
 
 // splitArch splits name.arch as dnf writes it.
 func splitArch(name string) (base, arch string) {
-	at := architecture.FindStringIndex(name)
+	at := architecture().FindStringIndex(name)
 	if at == nil {
 		return name, ""
 	}

@@ -1,7 +1,6 @@
 package pkg
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -96,11 +95,11 @@ func unescape(text string) string {
 	return text
 }
 
-var zypperLocked = regexp.MustCompile(`locked by the application with pid (\d+) \(([^)]*)\)`)
+var zypperLocked = lazily(`locked by the application with pid (\d+) \(([^)]*)\)`)
 
 // zypperHolder says who holds the lock that zypper has not got.
 func zypperHolder(text string) string {
-	if m := zypperLocked.FindStringSubmatch(text); m != nil {
+	if m := zypperLocked().FindStringSubmatch(text); m != nil {
 		return "process " + m[1] + " (" + m[2] + ")"
 	}
 	return "another process"

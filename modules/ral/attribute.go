@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -33,17 +32,17 @@ const (
 )
 
 var (
-	attributeName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
-	enumType      = regexp.MustCompile(`^enum\s*\[([^\]]*)\]$`)
-	arrayType     = regexp.MustCompile(`^array\s*\[\s*string\s*\]$`)
-	enumOption    = regexp.MustCompile(`^[a-z0-9]+$`)
+	attributeName = lazily(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+	enumType      = lazily(`^enum\s*\[([^\]]*)\]$`)
+	arrayType     = lazily(`^array\s*\[\s*string\s*\]$`)
+	enumOption    = lazily(`^[a-z0-9]+$`)
 )
 
 func parseAttribute(name string, text json.RawMessage) (attribute, error) {
 	switch {
 	case reserved(name):
 		return attribute{}, errors.New("the name is reserved")
-	case !attributeName.MatchString(name):
+	case !attributeName().MatchString(name):
 		return attribute{}, errors.New("the name has a character other than letters, digits, - and _")
 	}
 	var doc struct {
@@ -74,17 +73,17 @@ func parseAttribute(name string, text json.RawMessage) (attribute, error) {
 }
 
 func parseType(text string) (name string, options []string, err error) {
-	switch enum := enumType.FindStringSubmatch(text); {
+	switch enum := enumType().FindStringSubmatch(text); {
 	case text == "string":
 		return typeString, nil, nil
 	case text == typeBool:
 		return typeBool, nil, nil
-	case arrayType.MatchString(text):
+	case arrayType().MatchString(text):
 		return typeArray, nil, nil
 	case enum != nil:
 		for option := range strings.SplitSeq(enum[1], ",") {
 			option = strings.TrimSpace(option)
-			if !enumOption.MatchString(option) {
+			if !enumOption().MatchString(option) {
 				return "", nil, fmt.Errorf("type %q: an option has lower-case letters and digits, and at least one of them", text)
 			}
 			options = append(options, option)

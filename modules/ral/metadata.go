@@ -98,9 +98,9 @@ func (m *metadata) validate() error {
 	switch {
 	case m.Type == "":
 		return errors.New("provider.type is missing")
-	case !plainName.MatchString(m.Type):
+	case !plainName().MatchString(m.Type):
 		return fmt.Errorf("provider.type: %q has a character other than letters, digits, - and _", m.Type)
-	case !plainName.MatchString(m.Name):
+	case !plainName().MatchString(m.Name):
 		return fmt.Errorf("provider.name: %q has a character other than letters, digits, - and _", m.Name)
 	case m.Invoke != invokeJSON && m.Invoke != invokeSimple:
 		return fmt.Errorf("provider.invoke: %q is not one of json, simple", m.Invoke)

@@ -104,9 +104,9 @@ func FuzzMetadata(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, string(wire), string(second))
 		require.Contains(t, m.Attributes, "name")
-		require.Regexp(t, providerName, m.full())
+		require.Regexp(t, providerName(), m.full())
 		for name := range m.Attributes {
-			require.Regexp(t, attributeName, name)
+			require.Regexp(t, attributeName(), name)
 		}
 	})
 }

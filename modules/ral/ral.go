@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -72,9 +73,15 @@ func (r *Ral) TellsState() {}
 
 // Names as they may stand in manifests and metadata.
 var (
-	plainName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
-	providerName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*::)?[A-Za-z][A-Za-z0-9_-]*$`)
+	plainName    = lazily(`^[A-Za-z][A-Za-z0-9_-]*$`)
+	providerName = lazily(`^([A-Za-z][A-Za-z0-9_-]*::)?[A-Za-z][A-Za-z0-9_-]*$`)
 )
+
+// lazily gives a pattern that is compiled when it is first needed: most runs need few
+// of them, or none.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // Validate implements [modules.Resource].
 func (r *Ral) Validate() error {
@@ -103,12 +110,12 @@ func (r *Ral) validateWho() error {
 		errs = append(errs, &modules.PropertyError{
 			Path: "type", Msg: "neither type nor provider is given", Hint: "write type: service, or provider: service::systemd",
 		})
-	case r.TypeName != "" && !plainName.MatchString(r.TypeName):
+	case r.TypeName != "" && !plainName().MatchString(r.TypeName):
 		errs = append(errs, modules.Errorf("type", "%q is not the name of a type: letters, digits, - and _", r.TypeName))
 	}
 	of, _, qualified := strings.Cut(r.Provider, "::")
 	switch {
-	case r.Provider != "" && r.Provider != everyProvider && !providerName.MatchString(r.Provider):
+	case r.Provider != "" && r.Provider != everyProvider && !providerName().MatchString(r.Provider):
 		errs = append(errs, &modules.PropertyError{
 			Path: "provider", Msg: quoted(r.Provider) + " is not the name of a provider", Hint: "write systemd or service::systemd",
 		})

@@ -1,16 +1,16 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// maxDepth bounds how far references and nested values are followed.
+// maxDepth bounds how far references are followed, and nested values.
 const maxDepth = 64
 
 // Coerce gives the value with texts turned into what the schema declares in their
@@ -18,51 +18,70 @@ const maxDepth = 64
 // Programs without a JSON library, such as shell scripts, print such texts. The
 // warnings tell of each. v is not changed.
 func (s *Schema) Coerce(v any) (coerced any, warnings []string) {
-	c := &coercion{Schema: s}
-	return c.value(v, s.doc, "", 0), c.warnings
+	c := &coercion{}
+	return c.value(v, s.root, nil), c.warnings
 }
 
-type coercion struct {
-	*Schema
-	warnings []string
-}
+type coercion struct{ warnings []string }
 
-func (c *coercion) value(v, schema any, path string, depth int) any {
-	if depth > maxDepth {
+func (c *coercion) value(v any, n *node, at *place) any {
+	if at.levels() > maxDepth {
 		return v
 	}
-	node := c.resolve(schema)
 	switch v := v.(type) {
 	case map[string]any:
-		return c.object(v, node, path, depth)
+		changed := maps.Clone(v)
+		for _, name := range sorted(v) {
+			changed[name] = c.value(v[name], n.ofMember(name), at.member(name))
+		}
+		return changed
 	case []any:
-		items := node["items"]
 		list := slices.Clone(v)
 		for i := range list {
-			list[i] = c.value(list[i], items, fmt.Sprintf("%s[%d]", path, i), depth+1)
+			list[i] = c.value(list[i], n.ofElement(i), at.element(i))
 		}
 		return list
 	case string:
-		return c.text(v, types(node), path)
+		return c.text(v, n.declared(), at)
 	}
 	return v
 }
 
-func (c *coercion) object(v map[string]any, node map[string]any, path string, depth int) any {
-	known, _ := node["properties"].(map[string]any)
-	changed := maps.Clone(v)
-	for _, name := range slices.Sorted(maps.Keys(v)) {
-		schema, ok := known[name]
-		if !ok {
-			schema = node["additionalProperties"]
+// ofMember is the schema of a member, as far as it is told apart by name; else nil.
+func (n *node) ofMember(name string) *node {
+	for n := range n.chain() {
+		if one := cmp.Or(n.properties[name], n.additionalProperties); one != nil {
+			return one
 		}
-		changed[name] = c.value(v[name], schema, strings.TrimPrefix(path+"."+name, "."), depth+1)
 	}
-	return changed
+	return nil
+}
+
+// ofElement is the schema of an element, as far as it is told apart by its place; else nil.
+func (n *node) ofElement(i int) *node {
+	for n := range n.chain() {
+		switch {
+		case i < len(n.prefix):
+			return n.prefix[i]
+		case n.rest != nil:
+			return n.rest
+		}
+	}
+	return nil
+}
+
+// declared are the types that a schema declares; none if it declares none.
+func (n *node) declared() []string {
+	for n := range n.chain() {
+		if n.types != nil {
+			return n.types
+		}
+	}
+	return nil
 }
 
 // text turns a text into what is declared, unless texts are.
-func (c *coercion) text(v string, declared []string, path string) any {
+func (c *coercion) text(v string, declared []string, at *place) any {
 	has := func(name string) bool { return slices.Contains(declared, name) }
 	var better any
 	switch {
@@ -75,7 +94,7 @@ func (c *coercion) text(v string, declared []string, path string) any {
 	if better == nil {
 		return v
 	}
-	c.warnings = append(c.warnings, fmt.Sprintf("%s is a text where the schema has %s; it is taken for one", path, strings.Join(declared, " or ")))
+	c.warnings = append(c.warnings, fmt.Sprintf("%s is a text where the schema has %s; it is taken for one", at.path(), strings.Join(declared, " or ")))
 	return better
 }
 
@@ -89,70 +108,6 @@ func isNumber(s string) bool {
 	return err == nil && json.Valid([]byte(s))
 }
 
-// types are those that a schema declares; none if it declares none.
-func types(node map[string]any) []string {
-	switch t := node["type"].(type) {
-	case string:
-		return []string{t}
-	case []any:
-		var all []string
-		for _, item := range t {
-			if name, ok := item.(string); ok {
-				all = append(all, name)
-			}
-		}
-		return all
-	}
-	return nil
-}
-
-// resolve follows references within the schema, and to those that are well known.
-func (s *Schema) resolve(schema any) map[string]any {
-	for range maxDepth {
-		node, _ := schema.(map[string]any)
-		ref, ok := node["$ref"].(string)
-		if !ok {
-			return node
-		}
-		if known := wellKnown(ref); known != nil {
-			return known.(map[string]any)
-		}
-		pointer, ok := strings.CutPrefix(ref, "#")
-		if !ok {
-			return node
-		}
-		schema = s.at(pointer)
-	}
-	return nil
-}
-
-// at gives what is at a JSON pointer in the schema.
-func (s *Schema) at(pointer string) any {
-	v := s.doc
-	if pointer == "" {
-		return v
-	}
-	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if plain, err := url.PathUnescape(step); err == nil {
-			step = plain
-		}
-		step = strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")
-		switch at := v.(type) {
-		case map[string]any:
-			v = at[step]
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(at) {
-				return nil
-			}
-			v = at[i]
-		default:
-			return nil
-		}
-	}
-	return v
-}
-
 // A Property is what a schema says of one property besides what it may be.
 type Property struct {
 	WriteOnly bool // no state has it
@@ -160,14 +115,29 @@ type Property struct {
 	Declared  bool
 }
 
-// Property tells of a property at the top.
+// Property tells of a property at the top. What stands next to a $ref counts before what
+// it leads to, in all drafts.
 func (s *Schema) Property(name string) Property {
 	if s == nil {
 		return Property{}
 	}
-	known, _ := s.resolve(s.doc)["properties"].(map[string]any)
-	schema, declared := known[name]
-	node := s.resolve(schema)
-	writeOnly, _ := node["writeOnly"].(bool)
-	return Property{WriteOnly: writeOnly, Default: node["default"], Declared: declared}
+	for top := range s.root.chain() {
+		if one, declared := top.properties[name]; declared {
+			return one.property()
+		}
+	}
+	return Property{}
+}
+
+func (n *node) property() Property {
+	p := Property{Declared: true}
+	for n := range n.chain() {
+		object, _ := n.raw.(map[string]any)
+		writeOnly, _ := object["writeOnly"].(bool)
+		p.WriteOnly = p.WriteOnly || writeOnly
+		if p.Default == nil {
+			p.Default = object["default"]
+		}
+	}
+	return p
 }

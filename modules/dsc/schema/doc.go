@@ -1,5 +1,7 @@
 // Package schema holds the properties and states of DSC resources against their
-// JSON Schemas (drafts 7 and 2020-12, and those between). Nothing is ever fetched:
-// the few schemas that DSC publishes for properties are known here, and any other
-// reference that leads out of a schema accepts everything, with a warning.
+// JSON Schemas (drafts 4, 6, 7, 2019-09 and 2020-12; https://json-schema.org).
+// Nothing is ever fetched: the few schemas that DSC publishes for properties are known
+// here, and any other reference that leads out of a schema accepts everything, with a
+// warning. Formats are looked at up to draft 7, as they were meant there; patterns are
+// those of Go. What a schema may take is bounded by steps, so that none stands still.
 package schema

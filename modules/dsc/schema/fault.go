@@ -2,17 +2,11 @@ package schema
 
 import (
 	"cmp"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 // A Fault is one thing that a schema does not allow.
@@ -22,7 +16,7 @@ type Fault struct {
 	// Unknown is the name of a member that is there and may not be; else "".
 	Unknown string
 
-	schema string // the URL of the schema that does not know it
+	by *node // the schema that does not know it
 }
 
 func (f Fault) Error() string {
@@ -37,90 +31,64 @@ const maxFaults = 10
 
 // Check holds a value, as [Value] gives it, against the schema.
 func (s *Schema) Check(v any) []Fault {
-	err := s.compiled.Validate(v)
-	if err == nil {
+	c := check{&budget{maxSteps}}
+	out := &faults{most: maxFaults}
+	ok := c.apply(s.root, v, nil, nil, 0, nil, out)
+	if c.left < 0 {
+		return []Fault{{Msg: "cannot be held against the schema, which would take too long"}}
+	}
+	if ok {
 		return nil
 	}
-	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
-	if !ok {
-		return []Fault{{Msg: oneLine(err)}}
-	}
-	var faults []Fault
-	leaves(invalid, &faults)
-	slices.SortFunc(faults, func(a, b Fault) int {
+	slices.SortFunc(out.list, func(a, b Fault) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Msg, b.Msg))
 	})
-	return faults
+	return out.list
 }
 
 // Known names the members that a schema has where a fault is about an unknown one, as
 // far as it lists them; sorted.
 func (s *Schema) Known(f Fault) []string {
-	_, pointer, _ := strings.Cut(f.schema, "#")
-	object, _ := s.at(strings.TrimSuffix(pointer, "/")).(map[string]any)
-	members, _ := object["properties"].(map[string]any)
-	return slices.Sorted(maps.Keys(members))
+	if f.by == nil {
+		return nil
+	}
+	if f.by.additionalProperties != nil { // which does not look beside itself
+		return sorted(f.by.properties)
+	}
+	known := map[string]bool{}
+	f.by.members(known, map[*node]bool{})
+	return sorted(known)
 }
 
-// leaves gathers the faults at the ends of a tree. Of alternatives, none of which
-// fits, it tells as one.
-func leaves(e *jsonschema.ValidationError, faults *[]Fault) {
-	path := pathOf(e.InstanceLocation)
-	switch k := e.ErrorKind.(type) {
-	case *kind.Required:
-		for _, name := range k.Missing {
-			add(faults, Fault{Path: path, Msg: fmt.Sprintf("lacks %q, which is required", name)})
-		}
-	case *kind.AdditionalProperties:
-		for _, name := range k.Properties {
-			add(faults, Fault{path, fmt.Sprintf("has %q, which is not known", name), name, e.SchemaURL})
-		}
-	case *kind.Type:
-		add(faults, Fault{Path: path, Msg: fmt.Sprintf("must be %s, not %s", strings.Join(k.Want, " or "), k.Got)})
-	case *kind.Enum:
-		add(faults, Fault{Path: path, Msg: "must be one of " + listed(k.Want)})
-	case *kind.Const:
-		add(faults, Fault{Path: path, Msg: "must be " + listed([]any{k.Want})})
-	case *kind.Pattern:
-		add(faults, Fault{Path: path, Msg: fmt.Sprintf("does not match %s", k.Want)})
-	case *kind.AnyOf, *kind.OneOf:
-		add(faults, Fault{Path: path, Msg: "fits none of the alternatives" + alternatives(e)})
-	default:
-		if len(e.Causes) == 0 {
-			add(faults, Fault{Path: path, Msg: "is not allowed: " + e.ErrorKind.LocalizedString(message.NewPrinter(language.English))})
-		}
-		for _, cause := range e.Causes {
-			leaves(cause, faults)
-		}
+// faults gathers some. Nil gathers none. Unknown members are counted apart: callers may
+// forgive them, and would not hear of the others.
+type faults struct {
+	list    []Fault
+	most    int
+	unknown int // of the list
+}
+
+func (fs *faults) full() bool { return fs == nil || len(fs.list)-fs.unknown >= fs.most }
+
+func (fs *faults) fullOfUnknown() bool { return fs == nil || fs.unknown >= fs.most }
+
+// add takes a fault for which there is room.
+func (fs *faults) add(f Fault) {
+	if slices.Contains(fs.list, f) {
+		return
+	}
+	fs.list = append(fs.list, f)
+	if f.Unknown != "" {
+		fs.unknown++
 	}
 }
 
-// alternatives tells why none of them fits, as far as it is short.
-func alternatives(e *jsonschema.ValidationError) string {
-	const most = 3
-	var texts []string
-	for _, cause := range e.Causes {
-		var inner []Fault
-		leaves(cause, &inner)
-		if len(inner) > 0 && len(texts) < most {
-			texts = append(texts, inner[0].Error())
-		}
-	}
-	if len(texts) == 0 {
+// first is the text of the first; "" if there is none.
+func (fs *faults) first() string {
+	if fs == nil || len(fs.list) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(texts, "; ") + ")"
-}
-
-func add(faults *[]Fault, f Fault) {
-	for _, known := range *faults {
-		if known == f {
-			return
-		}
-	}
-	if len(*faults) < maxFaults {
-		*faults = append(*faults, f)
-	}
+	return fs.list[0].Error()
 }
 
 func listed(values []any) string {
@@ -136,25 +104,16 @@ func listed(values []any) string {
 	return strings.Join(texts, ", ")
 }
 
+// text writes a value as JSON.
 func text(v any) string {
 	if s, ok := v.(string); ok {
 		return strconv.Quote(s)
 	}
-	return fmt.Sprint(v)
-}
-
-// pathOf writes the location of a value in the way property errors do.
-func pathOf(location []string) string {
 	var b strings.Builder
-	for _, step := range location {
-		if _, err := strconv.Atoi(step); err == nil {
-			fmt.Fprintf(&b, "[%s]", step)
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(step)
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil {
+		return fmt.Sprint(v)
 	}
-	return b.String()
+	return strings.TrimSpace(b.String())
 }

@@ -67,6 +67,44 @@ func TestKnown(t *testing.T) {
 	require.ElementsMatch(t, []string{" siz [deep file open size]", "deep[0] on [one]", "open x []"}, all)
 }
 
+// TestKnownElsewhere: what is left over in the end may be meant for any of the schemas
+// that apply.
+func TestKnownElsewhere(t *testing.T) {
+	s := compile(t, `{"properties": {"size": {}}, "allOf": [{"$ref": "#/$defs/a"}, {"properties": {"deep": {"properties": {"hidden": {}}}}}],
+		"if": {"required": ["on"]}, "then": {"properties": {"mode": {}}}, "dependentSchemas": {"on": {"properties": {"off": {}}}}, "unevaluatedProperties": false,
+		"$defs": {"a": {"properties": {"file": {}}, "anyOf": [{"$ref": "#"}, {}]}}}`)
+	faults := s.Check(value(t, `{"size": 1, "fil": 1}`))
+	require.Equal(t, `has "fil", which is not known`, texts(faults))
+	require.Equal(t, []string{"deep", "file", "mode", "off", "size"}, s.Known(faults[0]))
+}
+
+// TestUnknownHideNothing: however many members are unknown, the other faults are told.
+func TestUnknownHideNothing(t *testing.T) {
+	s := compile(t, `{"properties": {"z": {"type": "string"}}, "additionalProperties": false}`)
+	many := `{"z": 1`
+	for i := range 50 {
+		many += fmt.Sprintf(`, "b%d": 1`, i)
+	}
+	faults := s.Check(value(t, many+"}"))
+	require.Len(t, faults, maxFaults+1)
+	require.Equal(t, "z must be string, not number", faults[maxFaults].Error())
+}
+
+// TestProperty: what stands next to a reference counts, as does what it leads to.
+func TestProperty(t *testing.T) {
+	for d, defs := range map[draft]string{draft7: "definitions", draft2020: "$defs"} {
+		s := compile(t, in(d, `"$ref": "#/`+defs+`/all", "`+defs+`": {"secret": {"type": "string", "default": "b"}, "all": {"properties": {
+			"a": {"$ref": "#/`+defs+`/secret", "writeOnly": true}, "b": {"$ref": "#/`+defs+`/secret", "default": "a"}, "c": {"$ref": "#/`+defs+`/c"}, "d": true}},
+			"c": {"$ref": "#/`+defs+`/c"}}`))
+		require.Equal(t, Property{WriteOnly: true, Default: "b", Declared: true}, s.Property("a"))
+		require.Equal(t, Property{Default: "a", Declared: true}, s.Property("b"))
+		require.Equal(t, Property{Declared: true}, s.Property("c"))
+		require.Equal(t, Property{Declared: true}, s.Property("d"))
+		require.Equal(t, Property{}, s.Property("e"))
+	}
+	require.Equal(t, Property{}, (*Schema)(nil).Property("a"))
+}
+
 func TestDrafts(t *testing.T) {
 	s := compile(t, `{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"n": {"type": "integer"}}, "allOf": [{"properties": {"a": {"$ref": "#/$defs/n"}}}], "unevaluatedProperties": false}`)
 	require.Empty(t, s.Check(value(t, `{"a": 1}`)))
@@ -117,17 +155,20 @@ func TestCompileErrors(t *testing.T) {
 }
 
 func TestCoerce(t *testing.T) {
-	const schema = `{"properties": {"on": {"$ref": "#/$defs/flag"}, "n": {"type": "integer"}, "f": {"type": ["number", "null"]}, "s": {"type": "string"},
+	const schema = `{"properties": {"on": {"$ref": "#/$defs/flag"}, "named": {"$ref": "#flag"}, "row": {"prefixItems": [{"type": "boolean"}], "items": {"type": "integer"}}, "n": {"type": "integer"}, "f": {"type": ["number", "null"]}, "s": {"type": "string"},
 		"both": {"type": ["string", "boolean"]}, "list": {"items": {"type": "integer"}}, "deep": {"properties": {"on": {"type": "boolean"}}}},
-		"additionalProperties": {"type": "integer"}, "$defs": {"flag": {"type": "boolean"}}}`
+		"additionalProperties": {"type": "integer"}, "$defs": {"flag": {"type": "boolean", "$anchor": "flag"}}}`
 	for _, test := range []struct{ name, value, want, warning string }{
 		{"boolean", `{"on": "true"}`, `{"on": true}`, "on is a text where the schema has boolean; it is taken for one"},
 		{"false", `{"on": "false"}`, `{"on": false}`, "on is a text where the schema has boolean; it is taken for one"},
 		{"integer", `{"n": "-12"}`, `{"n": -12}`, "n is a text where the schema has integer; it is taken for one"},
-		{"number", `{"f": "1.5"}`, `{"f": 1.5}`, "f is a text where the schema has number or null; it is taken for one"},
+		{"number", `{"f": "1.5"}`, `{"f": 1.5}`, "f is a text where the schema has null or number; it is taken for one"},
 		{"others", `{"x": "3"}`, `{"x": 3}`, "x is a text where the schema has integer; it is taken for one"},
 		{"list", `{"list": [1, "2"]}`, `{"list": [1, 2]}`, "list[1] is a text where the schema has integer; it is taken for one"},
 		{"deep", `{"deep": {"on": "true"}}`, `{"deep": {"on": true}}`, "deep.on is a text where the schema has boolean; it is taken for one"},
+		{"by an anchor", `{"named": "true"}`, `{"named": true}`, "named is a text where the schema has boolean; it is taken for one"},
+		{"first in a list", `{"row": ["true"]}`, `{"row": [true]}`, "row[0] is a text where the schema has boolean; it is taken for one"},
+		{"later in a list", `{"row": [true, "2"]}`, `{"row": [true, 2]}`, "row[1] is a text where the schema has integer; it is taken for one"},
 		{"texts stay", `{"s": "true", "both": "true"}`, `{"s": "true", "both": "true"}`, ""},
 		{"no boolean", `{"on": "True"}`, `{"on": "True"}`, ""},
 		{"no integer", `{"n": "1.5"}`, `{"n": "1.5"}`, ""},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/Masterminds/semver/v3"
 )
@@ -20,11 +21,13 @@ type Version struct {
 	date     string // "" if it is semantic
 }
 
-var date = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(-[0-9A-Za-z.]+)?$`)
+var date = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(-[0-9A-Za-z.]+)?$`)
+})
 
 // Parse reads a version.
 func Parse(s string) (Version, error) {
-	if date.MatchString(s) {
+	if date().MatchString(s) {
 		return Version{date: s}, nil
 	}
 	v, err := semver.StrictNewVersion(s)
@@ -59,7 +62,9 @@ type comparator struct {
 }
 
 // part is one comparator: an operator and a version of which the end may be missing.
-var part = regexp.MustCompile(`^(=|\^|~|>=|<=|>|<)?\s*((?:0|[1-9][0-9]*|\*)(?:\.(?:0|[1-9][0-9]*|\*)){0,2}(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)$`)
+var part = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(=|\^|~|>=|<=|>|<)?\s*((?:0|[1-9][0-9]*|\*)(?:\.(?:0|[1-9][0-9]*|\*)){0,2}(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?)$`)
+})
 
 var errRange = errors.New("no range of versions, such as ^1.2 or >=1.0, <2.0")
 
@@ -70,12 +75,12 @@ func ParseRange(s string) (Range, error) {
 	switch {
 	case s == "" || s == "*":
 		return Range{}, nil
-	case date.MatchString(strings.TrimPrefix(s, "=")):
+	case date().MatchString(strings.TrimPrefix(s, "=")):
 		return Range{date: strings.TrimPrefix(s, "=")}, nil
 	}
 	var r Range
 	for text := range strings.SplitSeq(s, ",") {
-		m := part.FindStringSubmatch(strings.TrimSpace(text))
+		m := part().FindStringSubmatch(strings.TrimSpace(text))
 		if m == nil {
 			return Range{}, fmt.Errorf("%q is %w", s, errRange)
 		}

@@ -1,0 +1,324 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxScopes bounds how deep schemas are applied within each other.
+const maxScopes = 10_000
+
+// A check holds one value against a schema.
+type check struct{ *budget }
+
+// A scope is a schema that is being applied. Those around it are what dynamic
+// references look through.
+type scope struct {
+	n      *node
+	in     *scope
+	value  int // how far below the whole the value is; one scope within another has the same if it is about the same value
+	levels int
+}
+
+// A frame is a schema applied to a value.
+type frame struct {
+	check
+	n     *node
+	v     any
+	at    *place
+	scope *scope
+	seen  *marks // what has been evaluated; nil if nobody asks
+	out   *faults
+	ok    bool
+}
+
+// apply holds a value against a schema. Faults go to out; nil if only the answer counts.
+func (c check) apply(n *node, v any, at *place, in *scope, deeper int, seen *marks, out *faults) bool {
+	s := &scope{n: n, in: in}
+	if in != nil {
+		s.value, s.levels = in.value+deeper, in.levels+1
+	}
+	if s.levels > maxScopes {
+		c.left = -1
+	}
+	if !c.spend(1) {
+		return false
+	}
+	if seen == nil && n.asksForMarks() {
+		seen = &marks{}
+	}
+	f := &frame{check: c, n: n, v: v, at: at, scope: s, seen: seen, out: out, ok: true}
+	f.run()
+	return f.ok && c.left >= 0
+}
+
+// over reports that nothing more can change the answer, nor what is told of it.
+func (f *frame) over() bool { return !f.ok && f.out.full() || f.left < 0 }
+
+func (f *frame) fail(format string, args ...any) {
+	f.ok = false
+	if !f.out.full() {
+		f.out.add(Fault{Path: f.at.path(), Msg: fmt.Sprintf(format, args...)})
+	}
+}
+
+// refuse is fail with the words for what is not worth words of its own.
+func (f *frame) refuse(format string, args ...any) { f.fail("is not allowed: "+format, args...) }
+
+// self holds the same value against another schema. What that has evaluated, this has
+// too, if it fits.
+func (f *frame) self(n *node, out *faults) bool {
+	var seen *marks
+	if f.seen != nil {
+		seen = &marks{}
+	}
+	ok := f.apply(n, f.v, f.at, f.scope, 0, seen, out)
+	if ok && seen != nil {
+		f.spend(f.seen.merge(seen))
+	}
+	return ok
+}
+
+func (f *frame) mustSelf(n *node) {
+	if !f.self(n, f.out) {
+		f.ok = false
+	}
+}
+
+// part holds a part of the value against a schema.
+func (f *frame) part(n *node, v any, at *place, out *faults) bool {
+	return f.apply(n, v, at, f.scope, 1, nil, out)
+}
+
+func (f *frame) mustPart(n *node, v any, at *place) {
+	if !f.part(n, v, at, f.out) {
+		f.ok = false
+	}
+}
+
+func (f *frame) run() {
+	n := f.n
+	if n.boolean != nil {
+		if n.is(false) {
+			f.refuse("false schema")
+		}
+		return
+	}
+	if f.inCircle() {
+		f.refuse("the schema leads back to itself")
+		return
+	}
+	kind := kindOf(f.v)
+	if !f.plain(kind) {
+		return
+	}
+	if n.ref != nil {
+		f.mustSelf(n.ref.to)
+	}
+	switch v := f.v.(type) {
+	case map[string]any:
+		f.object(v)
+	case []any:
+		f.array(v)
+	case string:
+		f.text(v)
+	default:
+		if kind == "number" {
+			f.bounds()
+		}
+	}
+	if f.over() {
+		return
+	}
+	f.dynamic()
+	f.logic()
+	f.unevaluated()
+}
+
+// inCircle reports whether the same schema is already being applied to the same value.
+func (f *frame) inCircle() bool {
+	for s := f.scope.in; s != nil && s.value == f.scope.value && f.spend(1); s = s.in {
+		if s.n == f.n {
+			return true
+		}
+	}
+	return false
+}
+
+// plain looks at what nothing else is told after.
+func (f *frame) plain(kind string) bool {
+	n := f.n
+	switch {
+	case n.types != nil && !f.ofType(kind):
+		f.fail("must be %s, not %s", strings.Join(n.types, " or "), kind)
+	case n.equals != nil && !f.equal(f.v, *n.equals):
+		f.fail("must be %s", listed([]any{*n.equals}))
+	case n.isEnum && !slices.ContainsFunc(n.enum, func(v any) bool { return f.equal(f.v, v) }):
+		f.fail("must be one of %s", listed(n.enum))
+	case n.format != "" && !f.ofFormat():
+		f.refuse("not a valid %s", n.format)
+	}
+	return f.ok
+}
+
+func (f *frame) ofType(kind string) bool {
+	if slices.Contains(f.n.types, kind) {
+		return true
+	}
+	if !slices.Contains(f.n.types, "integer") {
+		return false
+	}
+	number, ok := f.number(f.v)
+	return ok && number.isWhole()
+}
+
+func (f *frame) ofFormat() bool {
+	text, ok := f.v.(string)
+	return !ok || f.spend(len(text)/64) && ofFormat(f.n.format, text)
+}
+
+func (f *frame) text(v string) {
+	n := f.n
+	if n.minLength != nil || n.maxLength != nil {
+		f.spend(len(v) / 64)
+		f.within("Length", utf8.RuneCountInString(v), n.minLength, n.maxLength)
+	}
+	if n.pattern != nil && !n.pattern.matches(v, f.budget) {
+		f.fail("does not match %s", n.pattern.text)
+	}
+}
+
+// within looks at a length or a number of parts.
+func (f *frame) within(what string, got int, least, most *int) {
+	if least != nil && got < *least {
+		f.refuse("min%s: got %d, want %d", what, got, *least)
+	}
+	if most != nil && got > *most {
+		f.refuse("max%s: got %d, want %d", what, got, *most)
+	}
+}
+
+// bounds looks at how large a number is.
+func (f *frame) bounds() {
+	n := f.n
+	if n.minimum == nil && n.maximum == nil && n.above == nil && n.below == nil && n.multipleOf == nil {
+		return
+	}
+	got, ok := f.number(f.v)
+	if !ok {
+		return
+	}
+	for _, bound := range []struct {
+		name string
+		want *number
+		ok   func(int) bool
+	}{
+		{"minimum", n.minimum, func(c int) bool { return c >= 0 }},
+		{"maximum", n.maximum, func(c int) bool { return c <= 0 }},
+		{"exclusiveMinimum", n.above, func(c int) bool { return c > 0 }},
+		{"exclusiveMaximum", n.below, func(c int) bool { return c < 0 }},
+	} {
+		if bound.want != nil && !bound.ok(got.compare(*bound.want)) {
+			f.refuse("%s: got %v, want %s", bound.name, f.v, bound.want)
+		}
+	}
+	if n.multipleOf != nil && f.spendDivision(got, *n.multipleOf) && !got.multipleOf(*n.multipleOf) {
+		f.refuse("multipleOf: got %v, want %s", f.v, n.multipleOf)
+	}
+}
+
+// dynamic follows the references whose end depends on what is around.
+func (f *frame) dynamic() {
+	if r := f.n.recursiveRef; r != nil {
+		to := r.to
+		if to.res.recursive && to == to.res.root {
+			to = f.outermost(to, func(res *resource) *node {
+				if res.recursive {
+					return res.root
+				}
+				return nil
+			})
+		}
+		f.mustSelf(to)
+	}
+	if r := f.n.dynamicRef; r != nil {
+		to := r.to
+		if r.anchor != "" && to.dynamicAnchor == r.anchor {
+			to = f.outermost(to, func(res *resource) *node { return res.dynamic[r.anchor] })
+		}
+		f.mustSelf(to)
+	}
+}
+
+// outermost finds the last answer on the way out.
+func (f *frame) outermost(to *node, ask func(*resource) *node) *node {
+	for s := f.scope; s != nil && f.spend(1); s = s.in {
+		if n := ask(s.n.res); n != nil {
+			to = n
+		}
+	}
+	return to
+}
+
+func (f *frame) logic() {
+	n := f.n
+	if n.not != nil && f.self(n.not, nil) {
+		f.refuse("'not' failed")
+	}
+	for _, one := range n.allOf {
+		if f.over() {
+			return
+		}
+		f.mustSelf(one)
+	}
+	if n.anyOf != nil && !f.over() {
+		f.alternatives(n.anyOf, f.seen == nil)
+	}
+	if n.oneOf != nil && !f.over() {
+		if fit := f.alternatives(n.oneOf, false); fit > 1 {
+			f.fail("fits more than one of the alternatives")
+		}
+	}
+	if n.condition != nil {
+		branch := n.els_
+		if f.self(n.condition, nil) {
+			branch = n.then
+		}
+		if branch != nil {
+			f.mustSelf(branch)
+		}
+	}
+}
+
+// alternatives counts those that fit, and fails if none does. Why not is told as far as
+// it is short.
+func (f *frame) alternatives(all []*node, first bool) (fit int) {
+	const most, long = 3, 400
+	var why []string
+	for _, one := range all {
+		var out *faults
+		if !f.out.full() && fit == 0 && len(why) < most {
+			out = &faults{most: 1}
+		}
+		if f.self(one, out) {
+			if fit++; first {
+				return fit
+			}
+		}
+		if text := out.first(); text != "" {
+			why = append(why, text)
+		}
+	}
+	if fit > 0 {
+		return fit
+	}
+	text := strings.Join(why, "; ")
+	if text == "" || len(text) > long {
+		f.fail("fits none of the alternatives")
+	} else {
+		f.fail("fits none of the alternatives (%s)", text)
+	}
+	return 0
+}

@@ -1,0 +1,158 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// maxNested bounds how deep schemas stand in each other.
+const maxNested = 500
+
+// A compiler turns a document into nodes: first all that stands where a schema stands,
+// then the references of those that are ever applied.
+type compiler struct {
+	*Schema
+	nodes     map[uintptr]*node // by the map that each was decoded into
+	resources map[string]*resource
+	patterns  map[string]pattern
+	parts     int // how many those to come may have
+	wrong     []string
+}
+
+func compileRoot(s *Schema, doc any) (*node, error) {
+	c := &compiler{s, map[uintptr]*node{}, map[string]*resource{}, map[string]pattern{}, maxPatterns, nil}
+	root := c.document(here, doc)
+	c.link(root)
+	if len(c.wrong) > 0 {
+		return nil, errors.New(strings.Join(c.wrong, "; "))
+	}
+	return root, nil
+}
+
+// document reads a whole document.
+func (c *compiler) document(uri string, v any) *node {
+	res := &resource{id: uri, draft: latest, anchors: map[string]*node{}, dynamic: map[string]*node{}}
+	c.resources[uri] = res
+	root := c.schema(v, nil, res)
+	if res.root == nil { // true or false, which have no keywords
+		res.root = root
+	}
+	return root
+}
+
+// refuse notes what is wrong with the document.
+func (c *compiler) refuse(at *place, format string, args ...any) {
+	if len(c.wrong) >= maxFaults {
+		return
+	}
+	text := "it " + fmt.Sprintf(format, args...)
+	if at != nil {
+		text = at.pointer() + strings.TrimPrefix(text, "it")
+	}
+	if !slices.Contains(c.wrong, text) {
+		c.wrong = append(c.wrong, text)
+	}
+}
+
+// schema reads what stands where a schema does.
+func (c *compiler) schema(v any, at *place, in *resource) *node {
+	n := &node{at: at, raw: v, res: in, draft: in.draft}
+	switch v := v.(type) {
+	case bool:
+		if in.draft < draft6 {
+			c.refuse(at, "must be object, not boolean")
+		}
+		n.boolean = &v
+	case map[string]any:
+		if known := c.nodes[identity(v)]; known != nil {
+			return known
+		}
+		c.nodes[identity(v)] = n
+		if at.levels() > maxNested {
+			c.refuse(nil, "is nested deeper than %d", maxNested)
+			return n
+		}
+		c.object(n, v)
+	default:
+		want := "object or boolean"
+		if in.draft < draft6 {
+			want = "object"
+		}
+		c.refuse(at, "must be %s, not %s", want, kindOf(v))
+	}
+	return n
+}
+
+// identity tells the objects of a document apart, of which there are no copies.
+func identity(object map[string]any) uintptr { return reflect.ValueOf(object).Pointer() }
+
+func (c *compiler) object(n *node, object map[string]any) {
+	c.name(n, object)
+	for _, key := range sorted(object) {
+		if n.draft.knows(key) {
+			c.keyword(n, key, object[key], n.at.member(key))
+		}
+	}
+	c.together(n, object)
+}
+
+// together does what depends on more than one keyword.
+func (c *compiler) together(n *node, object map[string]any) {
+	if n.condition == nil || n.condition.is(false) { // what is never applied may lead anywhere
+		n.then = nil
+	}
+	if n.condition == nil || n.condition.is(true) {
+		n.els_ = nil
+	}
+	if n.draft == draft4 {
+		n.above, n.minimum = c.exclusive(n, object, "Minimum", n.minimum)
+		n.below, n.maximum = c.exclusive(n, object, "Maximum", n.maximum)
+	}
+	if _, ok := object["items"].([]any); ok { // without such a list it says nothing
+		n.rest = n.additionalItems
+	}
+	if n.draft < draft2019 && n.ref != nil { // its neighbours are not looked at
+		*n = node{at: n.at, raw: n.raw, res: n.res, draft: n.draft, ref: n.ref}
+		return
+	}
+}
+
+// exclusive takes a bound of draft 4 apart, in which another keyword says whether it is
+// exclusive.
+func (c *compiler) exclusive(n *node, object map[string]any, name string, bound *number) (exclusive, inclusive *number) {
+	key := "exclusive" + name
+	if _, ok := object[key]; ok && bound == nil {
+		c.refuse(n.at.member(key), "needs %s", strings.ToLower(name))
+	}
+	if is, _ := object[key].(bool); is {
+		return bound, nil
+	}
+	return nil, bound
+}
+
+// link follows the references of n and of all that is applied along with it.
+func (c *compiler) link(n *node) {
+	todo := []*node{n}
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if n == nil || n.linked {
+			continue
+		}
+		n.linked = true
+		for _, r := range n.references() {
+			r.to = c.target(n, r)
+			todo = append(todo, r.to)
+		}
+		todo = append(append(todo, n.parts()...), n.res.root)
+		if n == n.res.root {
+			todo = slices.AppendSeq(todo, maps.Values(n.res.dynamic))
+		}
+	}
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

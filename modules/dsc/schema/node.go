@@ -1,0 +1,137 @@
+package schema
+
+import (
+	"iter"
+	"maps"
+	"slices"
+)
+
+// A node is one schema of a document: an object of keywords, or true or false, which
+// accept everything and nothing. The zero of each keyword says that it is not there.
+type node struct {
+	at      *place
+	raw     any
+	res     *resource
+	draft   draft
+	boolean *bool
+	linked  bool
+
+	ref, recursiveRef, dynamicRef *reference
+	dynamicAnchor                 string
+
+	types  []string // in the order in which they are told
+	isEnum bool
+	enum   []any
+	equals *any // const
+	format string
+
+	multipleOf, minimum, maximum, above, below *number // above and below are the exclusive ones
+
+	minLength, maxLength *int
+	pattern              *pattern
+
+	minItems, maxItems, minContains, maxContains *int
+	uniqueItems                                  bool
+	prefix                                       []*node // prefixItems; of older drafts items, if that is a list
+	rest                                         *node   // the elements after those
+	additionalItems                              *node   // becomes rest
+	contains, unevaluatedItems                   *node
+
+	minProperties, maxProperties                             *int
+	required                                                 []string
+	properties                                               map[string]*node
+	dependentSchemas                                         []map[string]*node // of dependencies and dependentSchemas
+	dependentRequired                                        map[string][]string
+	patternProperties                                        []patternProperty
+	additionalProperties, propertyNames, unevaluatedProperty *node
+
+	allOf, anyOf, oneOf        []*node
+	not, condition, then, els_ *node
+}
+
+type patternProperty struct {
+	pattern
+	schema *node
+}
+
+// A reference leads from one schema to another.
+type reference struct {
+	text   string
+	at     *place
+	to     *node
+	anchor string // the name in a $dynamicRef; "" if it has none
+}
+
+// A resource is a schema with a name of its own, and the base of the references in it.
+type resource struct {
+	id        string // an absolute URI without fragment
+	root      *node
+	draft     draft
+	anchors   map[string]*node
+	dynamic   map[string]*node // $dynamicAnchor
+	recursive bool             // $recursiveAnchor
+}
+
+// is reports whether n is simply true, or simply false.
+func (n *node) is(b bool) bool { return n.boolean != nil && *n.boolean == b }
+
+// parts are the schemas that are applied along with n, references aside.
+func (n *node) parts() []*node {
+	var all []*node
+	for _, list := range [][]*node{n.prefix, n.allOf, n.anyOf, n.oneOf,
+		{n.rest, n.contains, n.unevaluatedItems, n.additionalProperties, n.propertyNames, n.unevaluatedProperty, n.not, n.condition, n.then, n.els_}} {
+		all = append(all, list...)
+	}
+	for _, group := range append(n.dependentSchemas, n.properties) {
+		for _, name := range sorted(group) {
+			all = append(all, group[name])
+		}
+	}
+	for _, p := range n.patternProperties {
+		all = append(all, p.schema)
+	}
+	return all
+}
+
+func (n *node) references() []*reference {
+	var all []*reference
+	for _, r := range []*reference{n.ref, n.recursiveRef, n.dynamicRef} {
+		if r != nil {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// members gathers the names that n lists, and all that are about the same value.
+func (n *node) members(names map[string]bool, seen map[*node]bool) {
+	if n == nil || seen[n] {
+		return
+	}
+	seen[n] = true
+	for name := range n.properties {
+		names[name] = true
+	}
+	same := slices.Concat(n.allOf, n.anyOf, n.oneOf, []*node{n.condition, n.then, n.els_})
+	for _, group := range n.dependentSchemas {
+		same = slices.AppendSeq(same, maps.Values(group))
+	}
+	for _, r := range n.references() {
+		same = append(same, r.to)
+	}
+	for _, other := range same {
+		other.members(names, seen)
+	}
+}
+
+// chain gives n and what its $ref leads to, one after the other.
+func (n *node) chain() iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		for range maxDepth {
+			if n == nil || !yield(n) || n.ref == nil {
+				return
+			}
+			n = n.ref.to
+		}
+	}
+}

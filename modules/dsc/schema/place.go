@@ -1,0 +1,65 @@
+package schema
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A place is where something stands in a document, be it the schema or the value; nil
+// is the whole of it.
+type place struct {
+	in        *place
+	step      string // the name of a member, the index of an element
+	isElement bool
+	depth     int
+}
+
+func (p *place) member(name string) *place { return &place{p, name, false, p.levels() + 1} }
+
+func (p *place) element(i int) *place { return &place{p, strconv.Itoa(i), true, p.levels() + 1} }
+
+// levels counts the steps that lead there.
+func (p *place) levels() int {
+	if p == nil {
+		return 0
+	}
+	return p.depth
+}
+
+// trail are the places on the way there, with itself.
+func (p *place) trail() []*place {
+	var trail []*place
+	for ; p != nil; p = p.in {
+		trail = append(trail, p)
+	}
+	slices.Reverse(trail)
+	return trail
+}
+
+// pointer writes the place as a JSON pointer (RFC 6901).
+func (p *place) pointer() string {
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	var b strings.Builder
+	for _, on := range p.trail() {
+		b.WriteByte('/')
+		b.WriteString(escape.Replace(on.step))
+	}
+	return b.String()
+}
+
+// path writes the place in the way property errors do.
+func (p *place) path() string {
+	var b strings.Builder
+	for _, on := range p.trail() {
+		switch {
+		case on.isElement:
+			b.WriteString("[" + on.step + "]")
+			continue
+		case b.Len() > 0:
+			b.WriteByte('.')
+		}
+		b.WriteString(on.step)
+	}
+	return b.String()
+}

@@ -1,0 +1,39 @@
+package pkg
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Subject implements [modules.Reverser].
+func (p *Package) Subject() string { return "package " + p.Name }
+
+// Reversal implements [modules.Reverser]: the package, at its version. What came with it
+// or went with it is left to the package manager. That the version can still be had
+// nobody can promise.
+func (p *Package) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	if kept != nil {
+		return nil, nil
+	}
+	m, err := p.manager(h)
+	if err != nil {
+		return nil, err
+	}
+	have, err := p.have(ctx, h, m)
+	properties := map[string]any{"ensure": absent, "lock_timeout": p.LockTimeout}
+	if p.Provider != "" {
+		properties["provider"] = p.Provider
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case have.Unfinished != "":
+		return nil, modules.Refuse("package %s is %s, which nothing brings back", p.Name, have.Unfinished)
+	case have.Installed && have.Version == "":
+		return nil, modules.Refuse("it cannot be known which version of package %s is there", p.Name)
+	case have.Installed:
+		properties["ensure"] = have.Version
+	}
+	return properties, nil
+}
