@@ -63,6 +63,60 @@ func (s *server) account(t *testing.T, shell string, files map[string]string) {
 	output(t, "chown", "-R", s.user+":", home)
 }
 
+// TestAccountWithoutGzip has the host program come unpacked, over SFTP.
+func TestAccountWithoutGzip(t *testing.T) {
+	bin := t.TempDir()
+	require.NoError(t, os.Chmod(bin, 0o755))
+	require.NoError(t, os.Chmod(filepath.Dir(bin), 0o755))
+	for _, name := range []string{"sh", "uname", "ls", "id", "mkdir", "chmod", "rm", "mv", "sudo"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			unable(t, name+" is not installed")
+		}
+		require.NoError(t, os.Symlink(path, filepath.Join(bin, name)))
+	}
+	s := startAccounts(t, "SetEnv PATH="+bin+"\n")
+	s.account(t, "/bin/sh", nil)
+	s.inventory(t, s.port, "id", "known_hosts")
+	for range 2 { // the second finds the host program where it is
+		r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "echo it works")
+		r.requireCode(t, 0)
+		require.Contains(t, r.stdout, "it works\n")
+	}
+	entries, err := os.ReadDir(s.path("home/.cache/ccm-push"))
+	require.NoError(t, err)
+	var builds []string
+	for _, e := range entries {
+		if len(e.Name()) == 64 && !strings.Contains(e.Name(), ".") {
+			builds = append(builds, e.Name())
+		}
+		require.False(t, strings.HasPrefix(e.Name(), "."), e.Name())
+	}
+	require.Len(t, builds, 1)
+	info, err := os.Stat(s.path("home/.cache/ccm-push/" + builds[0]))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode())
+
+	t.Run("no subsystem", func(t *testing.T) {
+		require.NoError(t, os.RemoveAll(s.path("home/.cache")))
+		s := *s
+		s.port = freePort(t)
+		text, err := os.ReadFile(s.path("sshd_config"))
+		require.NoError(t, err)
+		write(t, s.path("sshd_config"), strings.Replace(strings.Replace(string(text), "Subsystem", "#", 1), "\nPort ", fmt.Sprintf("\nPort %d\n#", s.port), 1))
+		s.know(t, "known_hosts", "ed25519")
+		program, err := exec.LookPath("sshd")
+		if err != nil {
+			program = "/usr/sbin/sshd"
+		}
+		s.serve(t, program)
+		s.inventory(t, s.port, "id", "known_hosts")
+		r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
+		r.requireCode(t, 2)
+		require.Contains(t, r.stdout, "the module was not installed: gzip is missing on the host, and SFTP does not help: opening SFTP: ssh: subsystem request failed\n    hint: install gzip on the host\n")
+	})
+}
+
 // TestAccounts has accounts whose shell is not what one would wish for. Each works,
 // or the error says why not.
 func TestAccounts(t *testing.T) {

@@ -129,7 +129,8 @@ func simRunner(tb testing.TB, dir string, reporter events.Reporter) *playbooks.R
 	for _, b := range programs {
 		if !b.Full {
 			r.Builds = append(r.Builds, transport.Build{
-				OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed, CompressedSize: b.CompressedSize,
+				OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size,
+				Compressed: b.Compressed, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
 			})
 		}
 	}

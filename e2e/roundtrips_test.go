@@ -7,7 +7,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
+	"os"
 	"os/exec"
 	"sync"
 	"sync/atomic"
@@ -161,20 +163,40 @@ func TestRoundTrips(t *testing.T) {
 		do()
 		return m.trips.Load() - before, time.Since(began)
 	}
-	login, took := count(func() { s.login(t, m.port) })
-	t.Logf("%-28s %2d round trips %8s", "login", login, took.Round(time.Millisecond))
-	trips, took := count(func() { s.openssh(t, m.port, "true") })
-	t.Logf("%-28s %2d round trips %8s", "ssh host true", trips, took.Round(time.Millisecond))
-	converged := map[int]int64{}
-	for _, n := range []int{20, 200} {
-		s.site(t, n)
-		trips, took := count(func() { push(t, s.dir, "-i", "hosts.yaml", "site.yaml").requireCode(t, 0) })
-		t.Logf("%-28s %2d round trips %8s", fmt.Sprintf("%d resources, first run", n), trips, took.Round(time.Millisecond))
-		trips, took = count(func() {
-			push(t, s.dir, "-i", "hosts.yaml", "--detailed-exitcode", "site.yaml").requireCode(t, 0)
-		})
-		t.Logf("%-28s %2d round trips %8s", fmt.Sprintf("%d resources, converged", n), trips, took.Round(time.Millisecond))
-		converged[n] = trips - login
+	// least counts something as often as the machine, which may have other work, gets
+	// in the way: that only ever adds a round trip.
+	least := func(what string, bound int64, before, do func()) int64 {
+		fewest := int64(math.MaxInt64)
+		for range 4 {
+			before()
+			trips, took := count(do)
+			t.Logf("%-28s %2d round trips %8s", what, trips, took.Round(time.Millisecond))
+			if fewest = min(fewest, trips); fewest <= bound {
+				break
+			}
+		}
+		return fewest
 	}
+	nothing := func() {}
+	undo := func() { require.NoError(t, os.RemoveAll(s.path("root"))) }
+	forget := func() {
+		undo()
+		require.NoError(t, os.RemoveAll(s.path("home/.cache")))
+	}
+	run := func() { push(t, s.dir, "-i", "hosts.yaml", "--detailed-exitcode", "site.yaml").requireCode(t, 0) }
+	change := func() { push(t, s.dir, "-i", "hosts.yaml", "site.yaml").requireCode(t, 0) }
+	login := least("login", 6, nothing, func() { s.login(t, m.port) })
+	least("ssh host true", 8, nothing, func() { s.openssh(t, m.port, "true") })
+	moduleDir(t) // is made when it is first asked for
+	s.site(t, 20)
+	first := least("20 resources, first run", login+5, forget, change) - login
+	converged := map[int]int64{20: least("20 resources, converged", login+3, nothing, run) - login}
+	s.site(t, 200)
+	least("200 resources that change", login+3, undo, change)
+	converged[200] = least("200 resources, converged", login+3, nothing, run) - login
 	require.Equal(t, map[int]int64{20: 3, 200: 3}, converged, "round trips after login")
+	// The host program is one more. While a host takes it, it says so, which the meter
+	// counts; and that of the tests is compressed in no time, so it is larger than what
+	// sshd takes at once (2 MiB).
+	require.LessOrEqual(t, first, int64(7), "round trips after login, with the host program")
 }

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"bytes"
-	"regexp"
 	"sync"
 )
 
@@ -91,7 +90,7 @@ func (a *asker) asks() bool {
 // prompts for a password end with a colon. What complains does so in pieces, of which
 // its name is the first.
 func isPrompt(line []byte) bool {
-	if complaint.Match(line) {
+	if complaint().Match(line) {
 		return false
 	}
 	line = bytes.TrimRight(line, " \u00a0")
@@ -99,7 +98,7 @@ func isPrompt(line []byte) bool {
 }
 
 // complaint is how what may stand between us and a prompt begins what it has to say.
-var complaint = regexp.MustCompile(`^[ \r]*(su|doas|sudo|(/usr/bin/)?env|(/bin/)?sh):`)
+var complaint = pattern(`^[ \r]*(su|doas|sudo|(/usr/bin/)?env|(/bin/)?sh):`)
 
 // ends reports whether nothing can ask any more.
 func (a *asker) ends() bool {
@@ -112,6 +111,9 @@ func (a *asker) ends() bool {
 // end says that the script has answered: from now on what is printed asks for
 // nothing.
 func (a *asker) end() {
+	if a == nil {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.over, a.recent = true, nil

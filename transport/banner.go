@@ -12,12 +12,37 @@ import (
 // why it closes the connection, and others show that they are no SSH server.
 type bannerConn struct {
 	net.Conn
-	mu   sync.Mutex
-	said []byte
+	ahead []byte // read from Conn and not given out yet
+	mu    sync.Mutex
+	said  []byte
 }
 
-// Read implements [net.Conn].
+// readAhead is more than a version and what usually follows it have, in bytes.
+const readAhead = 1 << 10
+
+// Read implements [net.Conn]. x/crypto/ssh reads the version byte by byte, so that it
+// takes nothing of what follows; what is asked for so is read at once and kept.
 func (c *bannerConn) Read(b []byte) (int, error) {
+	if len(c.ahead) > 0 {
+		n := copy(b, c.ahead)
+		if c.ahead = c.ahead[n:]; len(c.ahead) == 0 {
+			c.ahead = nil
+		}
+		return n, nil
+	}
+	if len(b) != 1 {
+		return c.read(b)
+	}
+	buf := make([]byte, readAhead)
+	n, err := c.read(buf)
+	if n > 0 {
+		b[0], c.ahead = buf[0], buf[1:n]
+		return 1, nil // an error comes again
+	}
+	return 0, err
+}
+
+func (c *bannerConn) read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -140,7 +139,7 @@ func (b *Become) refusal(exit *ExitError, said string, asked bool, login string)
 		l = strings.TrimSpace(l)
 		switch {
 		case line != "": // the first one has the cause
-		case excuse.MatchString(l): // what sudo says before it asks again
+		case excuse().MatchString(l): // what sudo says before it asks again
 		case strings.HasPrefix(l, m+": "), m == methodSudo && (strings.Contains(l, "sudoers") || strings.HasPrefix(l, "Sorry, user")):
 			line = l
 		case exit.Code == 127 && strings.Contains(l, m):
@@ -166,25 +165,25 @@ func (b *Become) withoutPassword(text string) string {
 }
 
 // excuse is what sudo says of a wrong password when it will ask again.
-var excuse = regexp.MustCompile(`^Sorry, try again\.$`)
+var excuse = pattern(`^Sorry, try again\.$`)
 
 var (
-	wrongPassword = regexp.MustCompile(`(?i)incorrect password|authentication fail|: Sorry$|no password was provided`)
-	noSuchUser    = regexp.MustCompile(`(?i)unknown user|does not exist`)
-	noPassword    = regexp.MustCompile(`(?i)password is required|authentication required|authorization required`)
-	noTerminal    = regexp.MustCompile(`(?i)must have a tty|must be a tty|must be run from a terminal|a tty is required|no tty present|a terminal is required`)
+	wrongPassword = pattern(`(?i)incorrect password|authentication fail|: Sorry$|no password was provided`)
+	noSuchUser    = pattern(`(?i)unknown user|does not exist`)
+	noPassword    = pattern(`(?i)password is required|authentication required|authorization required`)
+	noTerminal    = pattern(`(?i)must have a tty|must be a tty|must be run from a terminal|a tty is required|no tty present|a terminal is required`)
 )
 
 func (b *Become) refusalHint(line, login string) string {
 	as := b.user()
 	switch {
-	case noSuchUser.MatchString(line):
+	case noSuchUser().MatchString(line):
 		return "make the account " + as + " on the host, or name another become_user"
-	case wrongPassword.MatchString(line) && b.Password == nil:
+	case wrongPassword().MatchString(line) && b.Password == nil:
 		return b.passwordHint(login)
-	case wrongPassword.MatchString(line):
+	case wrongPassword().MatchString(line):
 		return "is it the password of " + b.owner(login) + " on this host?"
-	case noPassword.MatchString(line) && b.Password == nil:
+	case noPassword().MatchString(line) && b.Password == nil:
 		return b.passwordHint(login)
 	}
 	switch b.method() {

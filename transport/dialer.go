@@ -54,6 +54,7 @@ type Dialer struct {
 	agents agentTable
 	last   lastKeys
 	jumps  jumpTable
+	ready  atomic.Bool // makeReady has been called
 }
 
 const (
@@ -92,10 +93,16 @@ func (d *Dialer) try(ctx context.Context, l *login) (*Client, error) {
 	defer l.phases.end()
 	ctx = l.phases.ctx
 
-	// The agent is asked while the host is dialled.
-	var asking sync.WaitGroup
-	asking.Go(func() { d.agents.load(ctx, d.agentFor(t)) })
-	defer asking.Wait()
+	// While the host is dialled the agent is asked, and the first time made ready what
+	// every login needs.
+	var meanwhile sync.WaitGroup
+	if socket := d.agentFor(t); socket != "" {
+		meanwhile.Go(func() { d.agents.load(ctx, socket) })
+	}
+	if d.ready.CompareAndSwap(false, true) {
+		meanwhile.Go(makeReady)
+	}
+	defer meanwhile.Wait()
 	conn, err := d.dialOut(ctx, t, via)
 	if err != nil {
 		return nil, l.passing(err, l.fail(ctx, err))

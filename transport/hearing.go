@@ -23,9 +23,10 @@ var errEnded = errors.New("the output ended")
 
 // An answer is what came of running the script.
 type answer struct {
-	hello     []byte // the greeting line, without its end
-	os, arch  string // need
-	fail, dir string // fail
+	hello    []byte // the greeting line, without its end
+	os, arch string // need
+	fail     string // fail; or need of a host that has no gzip, as failNoGzip
+	dir      string // either
 }
 
 // hearing finds the lines that answer to nonce among whatever a login shell
@@ -81,8 +82,13 @@ func (h *hearing) parse(line []byte) (answer, bool) {
 	}
 	text := string(line)
 	if _, rest, ok := strings.Cut(text, "need "+h.nonce+" "); ok {
+		rest, dir, lacking := strings.Cut(strings.TrimSpace(rest), " "+failNoGzip+" ")
 		if words := strings.Fields(rest); len(words) == 2 {
-			return answer{os: words[0], arch: words[1]}, true
+			a := answer{os: words[0], arch: words[1], dir: dir}
+			if lacking {
+				a.fail = failNoGzip
+			}
+			return a, true
 		}
 	}
 	if _, rest, ok := strings.Cut(text, "fail "+h.nonce+" "); ok {

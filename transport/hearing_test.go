@@ -25,6 +25,8 @@ func TestHearing(t *testing.T) {
 		{name: "greeting with CR", text: testGreeting + "}}\r\n", want: answer{hello: []byte(testGreeting + "}}")}},
 		{name: "greeting behind a prompt", text: "# " + testGreeting + "}}\n", want: answer{hello: []byte(testGreeting + "}}")}},
 		{name: "need", text: "hi\nneed NONCE linux amd64\nrest", want: answer{os: "linux", arch: "amd64"}, rest: "rest", noise: `"hi\n"`},
+		{name: "need without gzip", text: "need NONCE linux amd64 nogzip /a b\n", want: answer{os: "linux", arch: "amd64", fail: "nogzip", dir: "/a b"}},
+		{name: "need without gzip and a directory", text: "need NONCE linux amd64 nogzip\n", err: "the output ended", noise: `"need NONCE linux amd64 nogzip\n"`},
 		{name: "fail", text: "fail NONCE nospace /a b\n", want: answer{fail: "nospace", dir: "/a b"}},
 		{name: "fail without a directory", text: "fail NONCE nodir\n", want: answer{fail: "nodir"}},
 		{name: "another nonce", text: "need OTHER linux amd64\n", err: "the output ended", noise: `"need OTHER linux amd64\n"`},
@@ -70,7 +72,7 @@ func TestLongGreeting(t *testing.T) {
 // FuzzHearing puts noise before a greeting, which must be found behind whatever
 // does not answer itself.
 func FuzzHearing(f *testing.F) {
-	for _, noise := range []string{"", "hi\n", "> ", "need OTHER linux amd64\n", "need NONCE a b c\n", "fail NONCE \n", "{\"hello\":", "\x00\xff\r\n\n", strings.Repeat("x", 5000)} {
+	for _, noise := range []string{"", "hi\n", "> ", "need OTHER linux amd64\n", "need NONCE a b c\n", "need NONCE a b nogzip /\x1b\n", "fail NONCE \n", "{\"hello\":", "\x00\xff\r\n\n", strings.Repeat("x", 5000)} {
 		f.Add([]byte(noise))
 	}
 	f.Fuzz(func(t *testing.T, noise []byte) {

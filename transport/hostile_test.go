@@ -206,7 +206,7 @@ func TestInstallAfterASwap(t *testing.T) {
 			at := time.Now().AddDate(0, 0, -9)
 			require.NoError(t, os.Chtimes(old, at, at))
 			require.NoError(t, os.Symlink(home, p.cache()))
-			require.Equal(t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(t)))
+			require.Equal(t, p.need()+"hello\n", p.run(modePlain, p.build.sent(t)))
 			p.requireFiles(home, ".profile")
 			p.requireFiles(p.second(), p.build.SHA256)
 		})
@@ -221,7 +221,7 @@ func TestHomeOfSomebodyElse(t *testing.T) {
 	p.install()
 	require.NoError(t, os.RemoveAll(p.cached()))
 	require.NoError(t, os.Chown(p.home, 65534, 65534))
-	require.Equal(t, p.need()+"hello\n", p.run(modeWait, p.build.compressed(t)))
+	require.Equal(t, p.need()+"hello\n", p.run(modePlain, p.build.sent(t)))
 	p.requireFiles(p.cache())
 	p.requireFiles(p.second(), p.build.SHA256)
 }

@@ -56,10 +56,11 @@ func packBuild(program []byte) (Build, error) {
 	if err := w.Close(); err != nil {
 		return Build{}, err
 	}
-	sum := sha256.Sum256(program)
+	sum, packedSum := sha256.Sum256(program), sha256.Sum256(packed.Bytes())
 	return Build{
 		OS: runtime.GOOS, Arch: runtime.GOARCH,
-		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: here(packed.Bytes()), CompressedSize: int64(packed.Len()),
+		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: here(packed.Bytes()),
+		CompressedSize: int64(packed.Len()), CompressedSHA256: hex.EncodeToString(packedSum[:]),
 	}, nil
 }
 
@@ -147,6 +148,12 @@ func (b Build) compressed(t testing.TB) []byte {
 	packed, err := b.Compressed()
 	require.NoError(t, err)
 	return packed
+}
+
+// sent is what a script is sent that needs a build.
+func (b Build) sent(t testing.TB) []byte {
+	t.Helper()
+	return append([]byte(b.header()), b.compressed(t)...)
 }
 
 func newSigner(t testing.TB, keyType string) ssh.Signer { return sshtest.NewKey(t, keyType) }

@@ -41,8 +41,11 @@ func (p *patience) stop() {
 // writeChunk is how much is sent between two signs of progress, in bytes.
 const writeChunk = 32 << 10
 
-// write sends b in chunks, each of which is progress.
-func (p *patience) write(w io.Writer, b []byte) error {
+// write sends some text, and b behind it, in chunks, each of which is progress.
+func (p *patience) write(w io.Writer, header string, b []byte) error {
+	if _, err := io.WriteString(w, header); err != nil {
+		return err
+	}
 	for len(b) > 0 {
 		n, err := w.Write(b[:min(len(b), writeChunk)])
 		if err != nil {

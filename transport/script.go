@@ -2,7 +2,6 @@ package transport
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -17,48 +16,58 @@ import (
 // relative to it, also the start itself: whoever can swap a directory above it,
 // or put a link in its place, finds that nothing follows him.
 //
-// Its arguments are NONCE FACTS MODE and one os/arch:sha256:size:csize for each
-// build. Its answers on standard output are lines:
+// Its arguments are NONCE FACTS MODE and one os/arch:sha256:size for each build. Its
+// answers on standard output are lines:
 //
-//	need NONCE OS ARCH      the build is not here
-//	fail NONCE WORD DIR     it cannot be put here; see failWords
+//	need NONCE OS ARCH              the build is not here
+//	need NONCE OS ARCH nogzip DIR   nor can it be unpacked: it belongs into DIR
+//	fail NONCE WORD DIR             it cannot be put here; see failWords
 //
-// After need it exits if MODE is exit, or reads csize bytes of gzip from
-// standard input if MODE is wait (some heads read ahead of that, so nothing may
-// be sent behind them before the greeting). MODE again is wait, but what is
-// cached does not count: it did not start. A build uploaded as .cache/ccm-push/SHA256.gz
-// in the home directory goes before both.
+// Without gzip it ends then. Otherwise it reads from standard input what [Build.header] says, and the build in
+// gzip behind that. It is unpacked while it comes, and executed when all of it has
+// the right hash. Some heads read ahead, so nothing may be sent behind it before the
+// greeting.
 //
-// When the build is cached, this starts two processes: uname and ls. After an
-// installation all but the three builds that were last used are removed, and what
-// earlier ones have left unfinished a day ago. Unless MODE is exit, which it never
-// is behind an escalation, the first thing it says is [begun], on standard error.
-const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in exit) ;; *) ` + begins + `;; esac; ` +
+// MODE is plain; or begin, behind an escalation: then the first thing it says is
+// [begun], on standard error. With again, what is cached does not count: it did not
+// start. With sent, the build has been put here without the script.
+//
+// When the build is cached, this starts two processes: uname and ls. Another ten
+// install it. After that all but the three builds that were last used are removed, and
+// what earlier installations have left unfinished a day ago.
+const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + begins + `;; esac; ` +
 	// What this system is, in Go's words.
 	`sys() { o=${1:-unknown}; a=${2:-unknown}; }; sys $(uname -sm); ` +
 	`case $o in Linux) o=linux;; Darwin) o=darwin;; FreeBSD) o=freebsd;; esac; ` +
 	`case $a in x86_64|amd64) a=amd64;; aarch64|arm64) a=arm64;; armv[5-8]*) a=arm;; i[3-6]86) a=386;; esac; ` +
-	// Its build: hash s, size z, compressed size c.
-	`s=; for b do case $b in $o/$a:*) b=${b#*:}; s=${b%%:*}; b=${b#*:}; z=${b%%:*}; c=${b#*:};; esac; done; ` +
+	// Its build: hash s, size z.
+	`s=; for b do case $b in $o/$a:*) b=${b#*:}; s=${b%%:*}; z=${b#*:};; esac; done; ` +
 	`test $s || { echo need $n $o $a; exit 0; }; ` +
 	`IFS=; ` +
-	// own goes into the directory d and returns 0 if nobody else can write to it.
-	// l becomes what ls says of it and of the build. By name . and from inside,
-	// so that the directory that is checked is the one that is used. That it has the
-	// name that was meant tells whether somebody has put a link there in between:
-	// ours are not the only ones with such an owner and mode.
+	// own goes into the directory d and returns 0 if nobody else can write to it. That
+	// it has the name that was meant tells whether somebody has put a link there in
+	// between: ours are not the only ones with such an owner and mode.
 	`own() { test -h $d && return 1; cd -P $d 2>/dev/null && test -O . || return 1; ` +
-	`case ${PWD##*/} in ${d##*/}) ;; *) return 1;; esac; ` +
-	`l=$(LC_ALL=C ls -dln . $s 2>/dev/null); ` +
+	`case ${PWD##*/} in ${d##*/}) look;; *) return 1;; esac; }; ` +
+	// look lets l be what ls says of the directory and of the build. By name . and from
+	// inside, so that the directory that is checked is the one that is used.
+	`look() { l=$(LC_ALL=C ls -dln . $s 2>/dev/null); ` +
 	`case $l in drwx------*) ;; *) return 1;; esac; case $l in drwx------[+]*) return 1;; esac; }; ` +
-	// has returns 0 if the build in d is whole and ours.
-	`has() { test $m = again && return 1; own && test -f $s && test -O $s || return 1; test -h $s && return 1; ` +
+	// fit returns 0 if the build that was looked at is whole and ours.
+	`fit() { test -f $s && test -O $s || return 1; test -h $s && return 1; ` +
 	`unset IFS; set -- $l; IFS=; ` +
 	`until test ${1:-.} = .; do shift; done; test $# -gt 5 || return 1; shift; ` +
 	`case $1:$5 in -rwx------:$z|-rwx------[.@]:$z) ;; *) return 1;; esac; }; ` +
-	// go starts it, and clears away an upload that came too late to be needed. On a
-	// terminal its standard error must not get into what it says on standard output.
-	`go() { test -f $s.gz && rm -f $s.gz; test -t 2 && exec 2>/dev/null; exec ./$s serve $n $f; }; ` +
+	`has() { test $m = again && return 1; own && fit; }; ` +
+	// tidy removes other builds, which have the length of a hash for a name and no dot.
+	// What there is to clear away is looked for without a process.
+	`tidy() { set +f; j=0; x=; for b in * .?*; do case $b in ..) ;; .*|*.gz) x=1;; *.*) ;; *) test ${#b} -eq 64 && j=$((j+1));; esac; done; set -f; ` +
+	`test $j -gt 4 && { unset IFS; j=0; for b in $(ls -tu 2>/dev/null); do case $b in $s|*.*) ;; *) ` +
+	`test ${#b} -eq 64 && test -f ./$b && j=$((j+1)) && test $j -gt 3 && rm -f ./$b;; esac; done; IFS=; }; ` +
+	`test $x && find . -name .?* -type f -mtime +0 -exec rm -f {} + -o -type d -name ??* -prune -o -name *.gz -type f -mtime +0 -exec rm -f {} + 2>/dev/null; }; ` +
+	// go starts it. On a terminal its standard error must not get into what it says
+	// on standard output.
+	`go() { case $m in sent) tidy;; esac; test -t 2 && exec 2>/dev/null; exec ./$s serve $n $f; }; ` +
 	// The usual end of it. A home of somebody else, as HOME may be of the one who
 	// has logged in, is none: the program finds its directory by name afterwards.
 	// Neither is one that is not there, which root could make.
@@ -69,30 +78,26 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in exit) ;; *) ` + be
 	`full() { case $e in *o?space*|*uota*) w=nospace;; *ead-only*) w=readonly;; esac; }; ` +
 	`stop() { rm -f $t $t.gz; echo fail $n $w $d; exit 1; }; ` +
 	// takes returns 0 if d can be made, belongs to us, and can hold and execute a
-	// file: an empty one, which is a script that does nothing.
-	`takes() { t=./.$n; e=$(LC_ALL=C mkdir -p $d 2>&1) || { full; return 1; }; own || return 1; ` +
+	// file: an empty one, which is a script that does nothing. That becomes the build.
+	`takes() { t=./.$n; test -d $d || e=$(LC_ALL=C mkdir -p $d 2>&1) || { full; return 1; }; own || return 1; ` +
 	`e=$( { : >$t; } 2>&1 ) || { full; return 1; }; ` +
-	`chmod 700 $t; e=$($t 2>&1) || { w=noexec; rm -f $t; return 1; }; rm -f $t; }; ` +
+	`chmod 700 $t; e=$($t 2>&1) || { w=noexec; rm -f $t; return 1; }; }; ` +
 	`x=; for d in $h/.cache/ccm-push /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do takes && { x=$d; break; }; done; ` +
 	`test $x || stop; ` +
-	`command -v gzip >/dev/null || { w=nogzip; stop; }; ` +
+	`command -v gzip >/dev/null || { rm -f $t; echo need $n $o $a nogzip $d; exit 0; }; ` +
 	`sum() { if command -v sha256sum >/dev/null; then sha256sum; elif command -v shasum >/dev/null; then shasum -a 256; else sha256 -q; fi; }; ` +
-	`trap stop 1 2 15; ` +
-	`g=$h/.cache/ccm-push/$s.gz; ` +
-	// got takes the upload away under a name of its own, since another start of
-	// the same build may be about to do so, and then looks at it.
-	`got() { test -f $g && mv -f $g $t.gz 2>/dev/null || return 1; test -h $t.gz && return 1; ` +
-	`test -f $t.gz && test -O $t.gz && test $(wc -c <$t.gz) -eq $c; }; ` +
-	`if got; then e=$(LC_ALL=C gzip -dc 2>&1 >$t <$t.gz); r=$?; rm -f $t.gz; ` +
-	`else rm -f $t.gz; echo need $n $o $a; case $m in exit) exit 0;; esac; e=$(head -c $c | LC_ALL=C gzip -dc 2>&1 >$t); r=$?; fi; ` +
-	`w=unpack; full; test $r -eq 0 || stop; ` +
-	`w=hash; test $(wc -c <$t) -eq $z || stop; case $(sum <$t) in $s*) ;; *) stop;; esac; ` +
-	`w=nodir; chmod 700 $t && mv -f $t ./$s || stop; trap - 1 2 15; umask $k; ` +
-	// Other builds have the length of a hash for a name, and no dot.
-	`unset IFS; j=0; for b in $(ls -tu 2>/dev/null); do case $b in $s|*.*) ;; *) ` +
-	`test ${#b} -eq 64 && test -f ./$b && j=$((j+1)) && test $j -gt 3 && rm -f ./$b;; esac; done; ` +
-	`find . -name .?* -type f -mtime +0 -exec rm -f {} + -o -type d -name ??* -prune -o -name *.gz -type f -mtime +0 -exec rm -f {} + 2>/dev/null; ` +
-	`IFS=; go`
+	// part reads c bytes. A head that does not know -c has read nothing.
+	`part() { head -c $c || case $? in 1|64) dd ibs=1 obs=32768 count=$c;; esac; }; ` +
+	`trap stop 1 2 15; echo need $n $o $a; ` +
+	`w=unpack; unset IFS; read -r c g; IFS=; test $g || stop; ` +
+	// What has the right hash and unpacks without an error is the build: gzip holds
+	// what it has written against a checksum and a length. So the hash is that of the
+	// smaller file, which costs a third, and tee keeps it for that.
+	`e=$( { LC_ALL=C; export LC_ALL; part | tee $t.gz | gzip -dc >$t; } 2>&1 ); r=$?; full; test $r -eq 0 || stop; ` +
+	`case $(sum <$t.gz) in $g*) ;; *) test $w = unpack && w=hash; stop;; esac; ` +
+	`rm -f $t.gz; w=nodir; mv -f $t ./$s || stop; trap - 1 2 15; umask $k; tidy; ` +
+	// Its size is part of what every start looks at.
+	`w=hash; look && fit && go; rm -f ./$s; stop`
 
 // begins is how a script says on standard error, which is where methods of
 // escalation ask, that it runs: whatever asks from then on is none of them. That a
@@ -107,29 +112,24 @@ const (
 	failNoDir   = "nodir"
 	failNoWrite = "readonly"
 	failNoExec  = "noexec"
-	failNoGzip  = "nogzip"
+	failNoGzip  = "nogzip" // said as a need
 	failUnpack  = "unpack"
 	failHash    = "hash"
 )
 
 // The modes of the script.
 const (
-	modeExit  = "exit"  // after need, exit
-	modeWait  = "wait"  // after need, read the build from standard input
-	modeAgain = "again" // as wait, but without a look at what is cached
+	modePlain = "plain" // as the login user
+	modeBegin = "begin" // says that it runs
+	modeAgain = "again" // the same, and does not look at what is cached
+	modeSent  = "sent"  // the same as begin, after an upload
 )
-
-// safeWord is what every shell passes on unchanged without quotes: zsh expands
-// a leading =, fish a leading %.
-var safeWord = regexp.MustCompile(`^[A-Za-z0-9_./-][A-Za-z0-9_.,:/=@%+-]*$`)
-
-func isPlainWord(s string) bool { return safeWord.MatchString(s) }
 
 // commandLine is what the login shell gets.
 func commandLine(s Start, mode string) (string, error) {
 	args := []string{s.Nonce, s.Facts, mode}
 	for _, b := range s.Builds {
-		args = append(args, fmt.Sprintf("%s/%s:%s:%d:%d", b.OS, b.Arch, b.SHA256, b.Size, b.CompressedSize))
+		args = append(args, fmt.Sprintf("%s/%s:%s:%d", b.OS, b.Arch, b.SHA256, b.Size))
 	}
 	return s.Become.commandLine(s.Nonce, script, args)
 }

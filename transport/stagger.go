@@ -105,6 +105,9 @@ type dialResult struct {
 // longer than [stagger]. It returns when one has answered or all have failed; the
 // error is then the one that came first, and those that differ from it.
 func dialStaggered(ctx context.Context, addrs []netip.AddrPort, dial func(context.Context, netip.AddrPort) (net.Conn, error)) (net.Conn, error) {
+	if len(addrs) == 1 { // as most hosts have
+		return dial(ctx, addrs[0])
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	results := make(chan dialResult, len(addrs))
 	var dialling sync.WaitGroup

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,12 +17,16 @@ type Build struct {
 	OS, Arch string // Go's names: linux, amd64
 	SHA256   string // of the program, in lower-case hex
 	Size     int64  // of the program, in bytes
-	// Compressed gives the program in gzip, of which CompressedSize is the number of
-	// bytes. It is asked only when a host lacks the program, and may be asked by
-	// several goroutines at once.
-	Compressed     func() ([]byte, error)
-	CompressedSize int64
+	// Compressed gives the program in gzip: CompressedSize bytes with the SHA-256
+	// CompressedSHA256, in lower-case hex. It is asked only when a host lacks the
+	// program, and may be asked by several goroutines at once.
+	Compressed       func() ([]byte, error)
+	CompressedSize   int64
+	CompressedSHA256 string
 }
+
+// header goes before the build to a script that waits for it.
+func (b Build) header() string { return fmt.Sprintf("%d %s\n", b.CompressedSize, b.CompressedSHA256) }
 
 // A Start says how to start the host program.
 type Start struct {
@@ -41,14 +44,9 @@ type Start struct {
 
 const defaultStartTimeout = 30 * time.Second
 
-var (
-	nonceForm  = regexp.MustCompile(`^[A-Za-z0-9]{8,64}$`)
-	digestForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
-)
-
 func (s Start) validate() error {
 	switch {
-	case !nonceForm.MatchString(s.Nonce):
+	case !isNonce(s.Nonce):
 		return fmt.Errorf("nonce %q is not 8 to 64 letters and digits", s.Nonce)
 	case len(s.Greeting) == 0:
 		return errors.New("no greeting to wait for")
@@ -57,8 +55,10 @@ func (s Start) validate() error {
 		return err
 	}
 	for _, b := range s.Builds {
-		if !digestForm.MatchString(b.SHA256) {
-			return fmt.Errorf("build %s/%s: %q is not a SHA-256 in hex", b.OS, b.Arch, b.SHA256)
+		for _, sum := range []string{b.SHA256, b.CompressedSHA256} {
+			if !isDigest(sum) {
+				return fmt.Errorf("build %s/%s: %q is not a SHA-256 in hex", b.OS, b.Arch, sum)
+			}
 		}
 	}
 	return nil
@@ -113,14 +113,14 @@ type starter struct {
 func (st *starter) limit() time.Duration { return cmp.Or(st.start.Timeout, defaultStartTimeout) }
 
 func (st *starter) run() (*Process, error) {
-	mode := modeExit
-	if st.start.Become != nil || st.client.local != nil {
-		mode = modeWait
+	mode := modePlain
+	if st.start.Become != nil {
+		mode = modeBegin
 	}
 	p, a, err := st.exec(mode)
 	if died(err) {
-		mode, st.again = modeAgain, true
-		p, a, err = st.exec(mode)
+		st.again = true
+		p, a, err = st.exec(modeAgain)
 	}
 	if err != nil || a.hello != nil {
 		return p, err
@@ -131,13 +131,11 @@ func (st *starter) run() (*Process, error) {
 		return nil, err
 	}
 	st.op = opInstall
-	if mode == modeExit {
+	if a.fail == failNoGzip {
 		p.Close()
-		if p, a, err = st.installBySFTP(build); err != nil || a.hello != nil {
-			return p, err
-		}
+		return st.installUnpacked(a, build)
 	}
-	return st.installByStdin(p, build)
+	return st.install(p, build)
 }
 
 // died reports whether a copy of the build has probably been started that is not
@@ -150,31 +148,19 @@ func died(err error) bool {
 	return ok && (exit.Code > 1 || exit.Signal != "")
 }
 
-// installBySFTP uploads the build and runs the script again. It also does that
-// if the upload has failed: the script then still needs the build.
-func (st *starter) installBySFTP(b Build) (*Process, answer, error) {
-	uploadErr := st.client.upload(b, st.start.Nonce, st.patience.progress)
-	st.patience.progress()
-	if st.patience.ctx.Err() != nil {
-		return nil, answer{}, st.client.target.fail(opInstall, uploadErr, "")
-	}
-	p, a, err := st.exec(modeWait)
-	if err == nil {
-		p.Uploaded = uploadErr == nil
-	}
-	return p, a, err
-}
-
-// installByStdin sends the build to a script that waits for it.
-func (st *starter) installByStdin(p *Process, b Build) (*Process, error) {
+// install sends the build to a script that waits for it. It goes over the standard
+// input of the script: nothing has to be opened for it, or to be asked for again, and
+// whoever the program is to run as has the only copy.
+func (st *starter) install(p *Process, b Build) (*Process, error) {
 	compressed, err := b.Compressed()
 	if err != nil {
 		p.Close()
 		return nil, st.client.target.fail(opInstall, err, "")
 	}
 	// A failed write is explained by what the script says, or by its exit.
-	_ = st.patience.write(p, compressed)
-	st.patience.progress()
+	_ = st.patience.write(p, b.header(), compressed)
+	// A jump host may have taken what the host is still waiting for.
+	st.patience.allow(st.limit() * time.Duration(1+b.CompressedSize>>20))
 	a, err := st.listen(p)
 	if err == nil && a.hello == nil {
 		p.Close()
@@ -182,6 +168,37 @@ func (st *starter) installByStdin(p *Process, b Build) (*Process, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	p.Uploaded = true
+	return p, nil
+}
+
+// installUnpacked puts the build over SFTP onto a host that cannot unpack it, and runs
+// the script again. It is only for the login user: a copy of his could be swapped by
+// him before somebody else, such as root, executes it.
+func (st *starter) installUnpacked(a answer, b Build) (*Process, error) {
+	dir, known := uploadDir(a.dir)
+	if st.start.Become != nil || st.client.local != nil || !known {
+		return nil, st.refused(a)
+	}
+	err := st.client.upload(dir, b, st.start.Nonce, st.patience.progress)
+	switch {
+	case errors.Is(err, ErrNoSpace):
+		return nil, st.refused(answer{fail: failNoSpace, dir: a.dir})
+	case errors.Is(err, errInstall):
+		return nil, st.client.target.fail(opInstall, err, hintGzip)
+	case err != nil:
+		return nil, st.client.target.fail(opInstall, err, "")
+	}
+	st.patience.allow(st.limit())
+	p, a, err := st.exec(modeSent)
+	if err != nil {
+		return nil, err
+	}
+	if a.hello == nil { // SFTP begins elsewhere, say
+		p.Close()
+		err := fmt.Errorf("%w: gzip is missing on the host, and what was sent by SFTP is not where the host looks for it", errInstall)
+		return nil, st.client.target.fail(opInstall, err, hintGzip)
 	}
 	p.Uploaded = true
 	return p, nil
@@ -264,16 +281,15 @@ func (st *starter) watcher() func(*Process) io.Writer {
 func (st *starter) listen(p *Process) (answer, error) {
 	a, err := p.heard.next(p.stdout)
 	st.noise = quotedNoise(st.tidy(string(p.heard.noise)))
-	if st.asker != nil {
-		st.asker.end()
-	}
 	if err == nil {
+		st.asker.end()
 		st.patience.allow(st.limit())
 	}
 	switch {
 	case err != nil:
 		err = st.silent(p, err)
-	case a.fail != "":
+		st.asker.end()
+	case a.fail != "" && a.os == "":
 		err = st.refused(a)
 	default:
 		p.hello = a.hello

@@ -56,8 +56,8 @@ func TestFirstStartUploadsAndTheSecondDoesNot(t *testing.T) {
 	requireGreeting(t, srv, start, p)
 	requireEcho(t, p)
 	first := srv.Stats()
-	require.EqualValues(t, 2, first.Execs)
-	require.EqualValues(t, 3, first.Sessions, "two commands and SFTP")
+	require.EqualValues(t, 1, first.Execs)
+	require.EqualValues(t, 1, first.Sessions)
 	requireCached(t, srv, b)
 
 	start = newStart(b)
@@ -71,26 +71,6 @@ func TestFirstStartUploadsAndTheSecondDoesNot(t *testing.T) {
 	require.EqualValues(t, 1, second.Execs-first.Execs)
 	require.EqualValues(t, 1, second.Sessions-first.Sessions)
 	require.EqualValues(t, 1, second.Connections)
-}
-
-func TestWithoutSFTPTheBuildGoesOverStdin(t *testing.T) {
-	t.Run("no subsystem", func(t *testing.T) {
-		p, err := connect(t, sshtest.Start(t, sshtest.NoSFTP())).StartModule(t.Context(), newStart(hello(t)))
-		require.NoError(t, err)
-		require.True(t, p.Uploaded)
-		requireEcho(t, p)
-	})
-	t.Run("the file cannot be written", func(t *testing.T) {
-		srv := sshtest.Start(t)
-		start := newStart(hello(t))
-		taken := filepath.Join(srv.Home, ".cache/ccm-push/."+start.Nonce+".gz")
-		require.NoError(t, os.MkdirAll(filepath.Dir(taken), 0o700))
-		require.NoError(t, os.WriteFile(taken, nil, 0o600))
-		p, err := connect(t, srv).StartModule(t.Context(), start)
-		require.NoError(t, err)
-		require.True(t, p.Uploaded)
-		requireEcho(t, p)
-	})
 }
 
 // TestDamagedBuildIsSentAgain has copies that pass the start check, which looks
@@ -252,7 +232,7 @@ func TestStartErrors(t *testing.T) {
 			err: "web1: install ADDR: the module did not answer, nor when it was sent again: exit status 126\n  hint: the host does not execute it: is its directory mounted noexec, or does a policy forbid it (SELinux, fapolicyd)?"},
 		{name: "crashes", shell: "kill -SEGV $$", is: ErrNotModule, err: "web1: start ADDR: the module did not answer: killed by signal SEGV"},
 		{name: "no directory", shell: "echo fail $n nodir", is: errInstall, err: "web1: install ADDR: the module was not installed: no directory can hold it" + noDir},
-		{name: "no gzip", shell: "echo fail $n nogzip", is: errInstall, err: "web1: install ADDR: the module was not installed: gzip is missing on the host"},
+		{name: "no gzip", shell: "echo fail $n nogzip", is: errInstall, err: "web1: install ADDR: the module was not installed: gzip is missing on the host\n  hint: install gzip on the host"},
 		{name: "unpacking", shell: "echo fail $n unpack", is: errInstall, err: "web1: install ADDR: the module was not installed: gzip could not unpack it"},
 		{name: "hash", shell: "echo fail $n hash", is: errInstall, err: "web1: install ADDR: the module was not installed: what arrived has another SHA-256"},
 		{name: "another failure", shell: `printf 'fail %s \033[2J\n' $n`, is: errInstall, err: "web1: install ADDR: the module was not installed: \"\\x1b[2J\""},
@@ -272,10 +252,11 @@ func TestStartErrors(t *testing.T) {
 		{name: "nonce", shell: "exit 0", start: func(s *Start) { s.Nonce = "a/b" }, err: `web1: start ADDR: nonce "a/b" is not 8 to 64 letters and digits`},
 		{name: "facts", shell: "exit 0", start: func(s *Start) { s.Facts = "$(id)" }, err: `web1: start ADDR: "$(id)" cannot be passed to the host: only letters, digits and _.,:/=@%+- can`},
 		{name: "digest", shell: "exit 0", start: func(s *Start) { s.Builds[0].SHA256 = "../x" }, err: `web1: start ADDR: build linux/amd64: "../x" is not a SHA-256 in hex`},
+		{name: "compressed digest", shell: "exit 0", start: func(s *Start) { s.Builds[0].CompressedSHA256 = "" }, err: `web1: start ADDR: build linux/amd64: "" is not a SHA-256 in hex`},
 		{name: "greeting", shell: "exit 0", start: func(s *Start) { s.Greeting = nil }, err: `web1: start ADDR: no greeting to wait for`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			srv := sshtest.Start(t, shell(test.shell), sshtest.NoSFTP())
+			srv := sshtest.Start(t, shell(test.shell))
 			start := fixedStart(b, other)
 			if test.start != nil {
 				test.start(&start)
@@ -448,7 +429,7 @@ func TestUploadMustMove(t *testing.T) {
 	p := newPatience(t.Context(), time.Hour)
 	defer p.stop()
 	var out bytes.Buffer
-	require.NoError(t, p.write(&out, bytes.Repeat([]byte("x"), 3*writeChunk+1)))
-	require.Equal(t, 3*writeChunk+1, out.Len())
+	require.NoError(t, p.write(&out, "head\n", bytes.Repeat([]byte("x"), 3*writeChunk+1)))
+	require.Equal(t, "head\n"+strings.Repeat("x", 3*writeChunk+1), out.String())
 	require.NoError(t, p.ctx.Err())
 }

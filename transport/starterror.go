@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// hintGzip is for a host that can neither unpack the program nor be given it unpacked.
+const hintGzip = "install gzip on the host"
+
 // refused turns a fail line into an error.
 func (st *starter) refused(a answer) error {
 	var err error
@@ -23,7 +26,7 @@ func (st *starter) refused(a answer) error {
 		err = fmt.Errorf("%w: no directory can hold it", errInstall)
 		hint = "~/.cache/ccm-push, /var/tmp/ccm-push-UID or /tmp/ccm-push-UID must be a directory of the user with mode 0700, or one that the user can make"
 	case failNoGzip:
-		err = fmt.Errorf("%w: gzip is missing on the host", errInstall)
+		err, hint = fmt.Errorf("%w: gzip is missing on the host", errInstall), hintGzip
 	case failUnpack:
 		err = fmt.Errorf("%w: gzip could not unpack it", errInstall)
 	case failHash:
@@ -48,7 +51,10 @@ func (st *starter) silent(p *Process, heard error) error {
 	if unanswered {
 		return st.unanswered(p, prompts)
 	}
-	err := p.Wait()
+	err := p.Wait() // until then standard error may have more to say
+	if prompts, unanswered = st.asker.asked(); unanswered {
+		return st.unanswered(p, prompts)
+	}
 	exit, _ := errors.AsType[*ExitError](err)
 	if exit != nil && st.start.Become != nil {
 		said, refused := st.said(p)
@@ -102,7 +108,7 @@ func (st *starter) tidy(text string) string {
 
 // wantsTerminal recognises a method that does not even ask without a terminal.
 func wantsTerminal(err error) bool {
-	return err != nil && errors.Is(err, ErrBecome) && noTerminal.MatchString(err.Error())
+	return err != nil && errors.Is(err, ErrBecome) && noTerminal().MatchString(err.Error())
 }
 
 // late explains why a host has not answered in time; cause may also be that nobody

@@ -2,13 +2,12 @@ package transport
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
 // accountForm is a name that stands for one account in sudoers(5), and for nothing
 // else: not a group, a netgroup, an alias (which has capitals only), or a number.
-var accountForm = regexp.MustCompile(`^[a-z_][A-Za-z0-9_.@-]*\$?$`)
+var accountForm = pattern(`^[a-z_][A-Za-z0-9_.@-]*\$?$`)
 
 // SudoersRule is a line of sudoers(5) that lets login run what [Client.StartModule]
 // runs as another user, without a password, and nothing else. The arguments of the
@@ -21,7 +20,7 @@ func SudoersRule(login string, b *Become) (string, error) {
 		return "", fmt.Errorf("it logs in as %s, who needs no rule to be %s", login, b.user())
 	}
 	for _, name := range []string{login, b.user()} {
-		if !accountForm.MatchString(name) {
+		if !accountForm().MatchString(name) {
 			return "", fmt.Errorf("the user %q cannot stand in sudoers as it is", name)
 		}
 	}

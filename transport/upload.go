@@ -2,73 +2,155 @@ package transport
 
 import (
 	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
 	"github.com/pkg/sftp"
+	"golang.org/x/crypto/ssh"
 )
 
-// cacheDir is where the script looks for an uploaded build, from the home
-// directory. The script has made it by then.
-const cacheDir = ".cache/ccm-push/"
+// cacheDir is where the script keeps builds, from the home directory.
+const cacheDir = ".cache/ccm-push"
 
-// upload writes the compressed build over SFTP to SHA256.gz, through a
-// temporary name: a reader sees it whole or not at all. progress is called
-// whenever something has been sent.
-func (c *Client) upload(b Build, nonce string, progress func()) error {
+// uploadDir is the directory of the script that dir is. SFTP begins in the home
+// directory, and what a host says only chooses among what the script can have made.
+func uploadDir(dir string) (string, bool) {
+	for _, temp := range []string{"/var/tmp/ccm-push-", "/tmp/ccm-push-"} {
+		if uid, ok := strings.CutPrefix(dir, temp); ok && uid != "" && consists(uid, "0123456789") {
+			return dir, true
+		}
+	}
+	return cacheDir, strings.HasSuffix(dir, "/"+cacheDir)
+}
+
+// upload puts a build, unpacked, into a directory of the script on a host that cannot
+// unpack it. progress is called whenever something has moved. The error wraps
+// [ErrNoSpace] when the disk is full, [ErrLost] when the connection has ended, and else
+// errInstall if the host is to blame.
+func (c *Client) upload(dir string, b Build, nonce string, progress func()) error {
 	compressed, err := b.Compressed()
+	if err != nil {
+		return err
+	}
+	program, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
 		return err
 	}
 	client, err := c.sftp()
 	if err != nil {
-		return fmt.Errorf("opening SFTP: %w", err)
+		return c.uploadError(fmt.Errorf("opening SFTP: %w", err))
 	}
 	defer client.Close()
 	progress()
-	temp := cacheDir + "." + nonce + ".gz"
-	if err := write(client, temp, compressed, progress); err != nil {
+	return c.uploadError(put(client, dir, b, nonce, program, progress))
+}
+
+// put writes a program under a temporary name, which it changes when all of it has been
+// read back with the right hash.
+func put(client *sftp.Client, dir string, b Build, nonce string, program io.Reader, progress func()) (err error) {
+	temp := dir + "/." + nonce
+	// pkg/sftp takes a success that has nothing with it for what it has asked for, and
+	// goes on with nil: so do Stat and Remove.
+	defer func() {
+		if failed := recover(); failed != nil {
+			err = fmt.Errorf("writing %s: the SFTP server makes no sense", temp)
+		}
+	}()
+	f, err := client.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	if err == nil && f == nil { // that is what a success without a handle becomes
+		err = errors.New("there is no answer to it")
+	}
+	if err != nil {
+		return fmt.Errorf("making %s: %w", temp, err)
+	}
+	err = fill(f, program, b, progress)
+	if err != nil && isFull(client, temp) {
+		err = ErrNoSpace
+	}
+	// What is open for writing cannot be executed.
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = client.PosixRename(temp, dir+"/"+b.SHA256)
+	}
+	if err != nil {
 		client.Remove(temp)
 		return fmt.Errorf("writing %s: %w", temp, err)
-	}
-	if err := client.PosixRename(temp, cacheDir+b.SHA256+".gz"); err != nil {
-		client.Remove(temp)
-		return fmt.Errorf("renaming %s: %w", temp, err)
 	}
 	return nil
 }
 
-func write(client *sftp.Client, path string, content []byte, progress func()) (err error) {
-	f, err := client.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+// fill writes a program to a new file and reads it back. Only its owner can do anything
+// with it before there is something in it.
+func fill(f *sftp.File, program io.Reader, b Build, progress func()) error {
+	if err := f.Chmod(0o700); err != nil {
+		return err
+	}
+	if _, err := f.ReadFrom(&movingReader{r: program, size: b.Size, progress: progress}); err != nil {
+		return err
+	}
+	back := &movingReader{r: io.NewSectionReader(f, 0, b.Size+1), progress: progress}
+	sum := sha256.New()
+	// Many reads are under way for a buffer as large as that.
+	n, err := io.CopyBuffer(sum, back, make([]byte, 1<<20))
 	if err != nil {
-		return err
+		return fmt.Errorf("reading it back: %w", err)
 	}
-	defer func() {
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-	}()
-	if err := f.Chmod(0o600); err != nil {
-		return err
+	if n != b.Size || hex.EncodeToString(sum.Sum(nil)) != b.SHA256 {
+		return errors.New("it reads back with another SHA-256")
 	}
-	_, err = f.ReadFrom(&progressReader{r: bytes.NewReader(content), progress: progress})
-	return err
+	return nil
 }
 
-// A progressReader tells when it is read from. With a bounded number of writes
+// isFull reports whether there is no more room where a file is: a failed write does not
+// say why (draft-ietf-secsh-filexfer-02, 7).
+func isFull(client *sftp.Client, path string) bool {
+	const little = 64 << 10 // bytes; more than one write has
+	room, err := client.StatVFS(path)
+	return err == nil && room != nil && room.Bavail*room.Frsize < little
+}
+
+// uploadError says why SFTP has not done it. The end of the subsystem looks like that of
+// the connection, so the host is asked.
+func (c *Client) uploadError(err error) error {
+	if err == nil || errors.Is(err, ErrNoSpace) {
+		return err
+	}
+	text := err.Error() // it may quote the host, at length
+	if errors.Is(err, sftp.ErrSSHFxConnectionLost) || isHangUp(err) {
+		if _, _, gone := c.ssh.SendRequest("keepalive@openssh.com", true, nil); gone != nil {
+			return c.lost()
+		}
+		text += ": the SFTP server has ended"
+	}
+	if len(text) > 2*maxQuoted {
+		text = text[:2*maxQuoted] + "…"
+	}
+	return fmt.Errorf("%w: gzip is missing on the host, and SFTP does not help: %s", errInstall, text)
+}
+
+// A movingReader tells when it has been read from. With a bounded number of writes
 // under way, reading means that earlier ones have been answered.
-type progressReader struct {
-	r        *bytes.Reader
+type movingReader struct {
+	r        io.Reader
+	size     int64 // in bytes
 	progress func()
 }
 
-func (p *progressReader) Read(b []byte) (int, error) {
-	p.progress()
-	return p.r.Read(b)
+func (m *movingReader) Read(b []byte) (int, error) {
+	m.progress()
+	return m.r.Read(b)
 }
 
 // Size lets pkg/sftp see how many writes there will be.
-func (p *progressReader) Size() int64 { return p.r.Size() }
+func (m *movingReader) Size() int64 { return m.size }
 
 // sftp starts the subsystem in a session of its own, which ends with the client.
 func (c *Client) sftp() (*sftp.Client, error) {
@@ -76,24 +158,25 @@ func (c *Client) sftp() (*sftp.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := session.StdinPipe()
-	if err != nil {
-		session.Close()
-		return nil, err
-	}
-	out, err := session.StdoutPipe()
-	if err != nil {
-		session.Close()
-		return nil, err
-	}
-	if err := session.RequestSubsystem("sftp"); err != nil {
-		session.Close()
-		return nil, err
-	}
-	client, err := sftp.NewClientPipe(out, in, sftp.UseConcurrentWrites(true))
+	client, err := subsystem(session)
 	if err != nil {
 		session.Close()
 		return nil, err
 	}
 	return client, nil
+}
+
+func subsystem(session *ssh.Session) (*sftp.Client, error) {
+	in, err := session.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := session.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := session.RequestSubsystem("sftp"); err != nil {
+		return nil, err
+	}
+	return sftp.NewClientPipe(out, in, sftp.UseConcurrentWrites(true))
 }

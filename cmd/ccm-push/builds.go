@@ -28,7 +28,8 @@ func (a *app) addBuilds(r *playbooks.Runner) error {
 	r.BuildID = list[0].ID
 	for _, b := range list {
 		build := transport.Build{
-			OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed, CompressedSize: b.CompressedSize,
+			OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size,
+			Compressed: b.Compressed, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
 		}
 		if b.Full {
 			r.FullBuilds = append(r.FullBuilds, build)

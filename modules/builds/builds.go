@@ -33,15 +33,19 @@ type Build struct {
 	ID     string // what the program says it is; equal sources give equal ids
 	SHA256 string // of the program, in lower-case hex
 	Size   int64  // of the program, in bytes
-	// Compressed gives the program as one gzip member of CompressedSize bytes. All
-	// programs together are too large to be in memory for nothing.
-	Compressed     func() ([]byte, error)
-	CompressedSize int64
+	// Compressed gives the program as one gzip member: CompressedSize bytes with the
+	// SHA-256 CompressedSHA256, in lower-case hex. All programs together are too large
+	// to be in memory for nothing.
+	Compressed       func() ([]byte, error)
+	CompressedSize   int64
+	CompressedSHA256 string
 }
 
 // WithCompressed is the build with its program in gzip.
 func (b Build) WithCompressed(packed []byte) Build {
-	b.Compressed, b.CompressedSize = func() ([]byte, error) { return packed, nil }, int64(len(packed))
+	sum := sha256.Sum256(packed)
+	b.Compressed = func() ([]byte, error) { return packed, nil }
+	b.CompressedSize, b.CompressedSHA256 = int64(len(packed)), hex.EncodeToString(sum[:])
 	return b
 }
 
@@ -77,7 +81,7 @@ func Load(dir string) ([]Build, error) {
 }
 
 // read takes in a folder. Sizes are held against the index here; hashes are left
-// to [Build.Verify], and to the host, which verifies whatever it is sent.
+// to [Build.Program], and to the host, which verifies whatever it is sent.
 func read(dir fs.FS) ([]Build, error) {
 	entries, err := ReadIndex(dir)
 	if err != nil {
@@ -93,7 +97,8 @@ func read(dir fs.FS) ([]Build, error) {
 			return nil, fmt.Errorf("%s has %d bytes, %s says %d", e.File(), info.Size(), IndexFile, e.CompressedSize)
 		}
 		list[i] = Build{
-			OS: e.OS, Arch: e.Arch, Full: e.Full, ID: e.ID, SHA256: e.SHA256, Size: e.Size, CompressedSize: e.CompressedSize,
+			OS: e.OS, Arch: e.Arch, Full: e.Full, ID: e.ID, SHA256: e.SHA256, Size: e.Size,
+			CompressedSize: e.CompressedSize, CompressedSHA256: e.CompressedSHA256,
 			Compressed: sync.OnceValues(func() ([]byte, error) { return fs.ReadFile(dir, e.File()) }),
 		}
 	}

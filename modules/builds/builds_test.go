@@ -113,6 +113,7 @@ var indexes = []struct{ name, text, want string }{
 	{"no architecture", entry("linux", "", "id", digest, 1, 1), `"" is not an architecture`},
 	{"id for a shell", entry("linux", "amd64", "$(id)", digest, 1, 1), `ccm-module_linux_amd64.gz: "$(id)" is not a build id`},
 	{"short hash", entry("linux", "amd64", "id", "00", 1, 1), `ccm-module_linux_amd64.gz: "00" is not a SHA-256`},
+	{"no hash of the file", strings.Replace(entry("linux", "amd64", "id", digest, 1, 1), `,"compressed_sha256":"`+digest+`"`, "", 1), `ccm-module_linux_amd64.gz: compressed_sha256 "" is not a SHA-256; make the folder anew with modules/builds/gen`},
 	{"negative size", entry("linux", "amd64", "id", digest, -1, 1), `ccm-module_linux_amd64.gz: sizes -1 and 1 are not both above zero`},
 	{"twice", strings.Replace(entry("linux", "arm", "id", digest, 1, 1), "]", ","+oneEntry("linux", "arm", "id", digest, 1, 1)+"]", 1), `ccm-module_linux_arm.gz is listed twice`},
 	{"lean and full", strings.Replace(entry("linux", "arm", "id", digest, 1, 1), "]", ","+fullEntry("linux", "arm", "id", digest, 1, 1)+"]", 1), ""},
@@ -127,7 +128,7 @@ func fullEntry(goos, arch, id, sum string, size, compressed int) string {
 }
 
 func oneEntry(goos, arch, id, sum string, size, compressed int) string {
-	return fmt.Sprintf(`{"os":%q,"arch":%q,"id":%q,"sha256":%q,"size":%d,"compressed_size":%d}`, goos, arch, id, sum, size, compressed)
+	return fmt.Sprintf(`{"os":%q,"arch":%q,"id":%q,"sha256":%q,"size":%d,"compressed_size":%d,"compressed_sha256":%q}`, goos, arch, id, sum, size, compressed, digest)
 }
 
 func entry(goos, arch, id, sum string, size, compressed int) string {

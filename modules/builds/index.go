@@ -15,13 +15,14 @@ const IndexFile = "index.json"
 
 // An Entry is what the index says of one build.
 type Entry struct {
-	OS             string `json:"os"`
-	Arch           string `json:"arch"`
-	Full           bool   `json:"full,omitempty"`
-	ID             string `json:"id"`
-	SHA256         string `json:"sha256"`          // of the program
-	Size           int64  `json:"size"`            // of the program, in bytes
-	CompressedSize int64  `json:"compressed_size"` // of the file, in bytes
+	OS               string `json:"os"`
+	Arch             string `json:"arch"`
+	Full             bool   `json:"full,omitempty"`
+	ID               string `json:"id"`
+	SHA256           string `json:"sha256"`            // of the program
+	Size             int64  `json:"size"`              // of the program, in bytes
+	CompressedSize   int64  `json:"compressed_size"`   // of the file, in bytes
+	CompressedSHA256 string `json:"compressed_sha256"` // of the file
 }
 
 // File is the name of the file that holds the program.
@@ -54,6 +55,8 @@ func (e Entry) validate() error {
 		return fmt.Errorf("%s: %q is not a build id", e.File(), e.ID)
 	case !digestPattern.MatchString(e.SHA256):
 		return fmt.Errorf("%s: %q is not a SHA-256", e.File(), e.SHA256)
+	case !digestPattern.MatchString(e.CompressedSHA256):
+		return fmt.Errorf("%s: compressed_sha256 %q is not a SHA-256; make the folder anew with modules/builds/gen", e.File(), e.CompressedSHA256)
 	case e.Size <= 0 || e.CompressedSize <= 0:
 		return fmt.Errorf("%s: sizes %d and %d are not both above zero", e.File(), e.Size, e.CompressedSize)
 	}
@@ -96,7 +99,10 @@ func parseIndex(b []byte) ([]Entry, error) {
 // Write adds the file of b to the folder dir and gives its entry. A reader of
 // the folder sees it once [WriteIndex] has listed it.
 func (b Build) Write(dir string) (Entry, error) {
-	e := Entry{OS: b.OS, Arch: b.Arch, Full: b.Full, ID: b.ID, SHA256: b.SHA256, Size: b.Size, CompressedSize: b.CompressedSize}
+	e := Entry{
+		OS: b.OS, Arch: b.Arch, Full: b.Full, ID: b.ID, SHA256: b.SHA256, Size: b.Size,
+		CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
+	}
 	compressed, err := b.Compressed()
 	if err != nil {
 		return e, err

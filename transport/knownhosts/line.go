@@ -3,6 +3,7 @@ package knownhosts
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -48,6 +49,28 @@ func parse(file string, text []byte) []entry {
 		entries = append(entries, e)
 	}
 	return entries
+}
+
+// unreadable is why a file cannot be used, although lines that cannot be read are left
+// out: one with a mark may have been there to revoke a key.
+func unreadable(text []byte) error {
+	number := 0
+	for raw := range bytes.Lines(text) {
+		number++
+		words := bytes.Fields(raw)
+		if len(words) == 0 || words[0][0] != '@' || string(words[0]) == "@"+certAuthority {
+			continue
+		}
+		marker, _, _, _, _, err := ssh.ParseKnownHosts(raw)
+		// A key of a kind that is not known here is none that a host could show us.
+		if err != nil && strings.Contains(err.Error(), "unknown key algorithm") {
+			continue
+		}
+		if err != nil || marker != revoked {
+			return fmt.Errorf("line %d begins with %.20q and cannot be read, so that a key may be revoked without our knowing", number, words[0])
+		}
+	}
+	return nil
 }
 
 // matches reports whether the line is about name, which is normal.

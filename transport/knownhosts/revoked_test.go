@@ -2,6 +2,8 @@ package knownhosts
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,4 +39,30 @@ func FuzzRevoked(f *testing.F) {
 			require.True(t, keys.Same(e.key, entries[i].key))
 		}
 	})
+}
+
+// TestUnreadableMarks is about lines that may be there to revoke a key.
+func TestUnreadableMarks(t *testing.T) {
+	line := sshtest.PublicLine(sshtest.NewKey(t, ""))
+	for _, test := range []struct{ text, err string }{
+		{"", ""},
+		{"# @revokd\n\nweb1 nonsense\n", ""},
+		{"@revoked * " + line + "\n@cert-authority *.x " + line + "\n", ""},
+		{"@cert-authority * nonsense\n", ""}, // trusts nobody
+		{"@revoked * ssh-new AAAAB3NzaC1uZXc=\n", ""},
+		{"@revokd * " + line + "\n", `line 1 begins with "@revokd" and cannot be read, so that a key may be revoked without our knowing`},
+		{"web1 " + line + "\n @revoked * ssh-ed25519 AAAA\n", `line 2 begins with "@revoked" and cannot be read, so that a key may be revoked without our knowing`},
+		{"@revoked\n", `line 1 begins with "@revoked" and cannot be read, so that a key may be revoked without our knowing`},
+		{"@ * " + line, `line 1 begins with "@" and cannot be read, so that a key may be revoked without our knowing`},
+	} {
+		if err := unreadable([]byte(test.text)); test.err != "" {
+			require.EqualError(t, err, test.err, "%q", test.text)
+		} else {
+			require.NoError(t, err, "%q", test.text)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "known_hosts")
+	require.NoError(t, os.WriteFile(path, []byte("@revokd * "+line+"\n"), 0o600))
+	_, err := new(Store).Open(Files{Read: []string{path}})
+	require.EqualError(t, err, "known hosts "+path+`: line 1 begins with "@revokd" and cannot be read, so that a key may be revoked without our knowing`)
 }

@@ -61,6 +61,9 @@ func (s *Store) read(path string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &FileError{Path: path, Err: withoutPath(err)}
 	}
+	if err := unreadable(text); err != nil {
+		return &FileError{Path: path, Err: err, Hint: "mend the line, or remove it"}
+	}
 	if s.files == nil {
 		s.files = make(map[string]*parsed)
 	}

@@ -1,6 +1,7 @@
 package sshtest
 
 import (
+	"io"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -27,11 +28,14 @@ type Config struct {
 	// AuthorizedKeys may log in besides the key in [Server.KeyFile].
 	AuthorizedKeys []ssh.PublicKey
 
-	RTT       time.Duration // added to every round trip; throughput is not limited
-	Noise     string        // printed before each command, as a login shell may do
-	NoSFTP    bool          // there is no SFTP subsystem
-	Fault     Fault         // what it does wrong
-	KillAfter int64         // bytes sent until every connection is cut; 0 is never
+	RTT    time.Duration // added to every round trip; throughput is not limited
+	Noise  string        // printed before each command, as a login shell may do
+	NoSFTP bool          // there is no SFTP subsystem
+	// SFTP is what the subsystem runs; nil is a server of the file system that starts
+	// at home.
+	SFTP      func(home string, channel io.ReadWriteCloser)
+	Fault     Fault // what it does wrong
+	KillAfter int64 // bytes sent until every connection is cut; 0 is never
 	// Auth changes how clients may log in; nil leaves it at their keys.
 	Auth func(*ssh.ServerConfig)
 	// RejectAuth refuses every key.
@@ -93,6 +97,11 @@ func KillAfter(n int64) Option { return func(c *Config) { c.KillAfter = n } }
 
 // NoSFTP makes a server without the SFTP subsystem.
 func NoSFTP() Option { return func(c *Config) { c.NoSFTP = true } }
+
+// SFTP sets what the subsystem runs until the channel ends.
+func SFTP(serve func(home string, channel io.ReadWriteCloser)) Option {
+	return func(c *Config) { c.SFTP = serve }
+}
 
 // Shell sets the login shell, to which the command is added as last argument.
 func Shell(argv ...string) Option { return func(c *Config) { c.Shell = argv } }

@@ -92,6 +92,11 @@ func (s *Server) program(r *ssh.Request) func(context.Context, ssh.Channel) {
 }
 
 func (s *Server) sftp(ctx context.Context, channel ssh.Channel) {
+	if s.config.SFTP != nil {
+		defer context.AfterFunc(ctx, func() { channel.Close() })()
+		s.config.SFTP(s.Home, channel)
+		return
+	}
 	server, err := sftp.NewServer(channel, sftp.WithServerWorkingDirectory(s.Home))
 	if err != nil {
 		return
