@@ -84,6 +84,8 @@ func (f *fleet) push(args ...string) run {
 // An event is a line of --output json.
 type event struct {
 	Event, Play, Host, Type, Name, Status, Error, Phase string
+	Message, Because                                    string
+	Tries                                               int
 	Check, Refreshed, Certain                           bool
 	State                                               any // of a host a string, of a resource an object
 	Hosts                                               json.RawMessage
@@ -296,7 +298,7 @@ func TestFleetBecome(t *testing.T) {
 // TestFleetFullDisk has no room for the host program.
 func TestFleetFullDisk(t *testing.T) {
 	f := startFleet(t)
-	for _, inventory := range []string{"root.yaml", "deploy.yaml"} { // over SFTP, and through sudo
+	for _, inventory := range []string{"root.yaml", "deploy.yaml"} { // as oneself, and through sudo
 		t.Run(inventory, func(t *testing.T) {
 			f.sh("h001", "mkdir -p -m 700 /root/.cache /root/.cache/ccm-push && mount -t tmpfs -o size=64k,mode=700 tmpfs /root/.cache/ccm-push")
 			t.Cleanup(func() { f.sh("h001", "umount /root/.cache/ccm-push; rm -rf /root/.cache/ccm-push") })

@@ -61,16 +61,22 @@ func TestFleetForeign(t *testing.T) {
 	// What has drifted is found, and nothing else.
 	f.sh("s001", "echo x >/etc/e2e/banner; rm /etc/e2e/app.conf; echo red >/etc/e2e/marks/wall; printf 3 >/etc/e2e/keys/two")
 	drifted := []string{"dsc#banner", "E2E.App/Setting#app", "ral#/etc/e2e/marks/wall", "ral#two"}
+	var runs []map[string]event
 	for _, args := range [][]string{{"--check", "foreign/site.yaml"}, {"foreign/site.yaml"}} {
 		r = run(args...)
 		r.requireCode(t, 8)
 		var changed []string
+		runs = append(runs, outcomes(r.events(t)))
 		for _, e := range only(r.events(t), "result") {
 			if e.Status != "stable" {
 				changed = append(changed, e.Type+"#"+e.Name)
 			}
 		}
 		require.ElementsMatch(t, drifted, changed)
+	}
+	f.requireForetold(runs[0], runs[1])
+	for name, e := range runs[0] { // what has drifted is programs of others, whose success nobody can know
+		require.Equal(t, e.Status == "stable", e.Certain, name)
 	}
 	run("foreign/site.yaml").requireCode(t, 0)
 }

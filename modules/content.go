@@ -75,6 +75,9 @@ func (c *Content) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// SetString is UnmarshalText for a text that nobody will change.
+func (c *Content) SetString(text string) { *c = TextContent(text) }
+
 // LocalContents opens the contents that are here, where no controller is.
 type LocalContents struct{}
 

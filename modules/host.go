@@ -53,7 +53,9 @@ func (h Host) Preloaded(reads EffectKind) any {
 // for effects of a kind of its own.
 type Forecast interface {
 	// Lookup gives the state of the latest effect of that kind and key. It finds
-	// nothing outside check runs.
+	// nothing outside check runs. Of [AnyEffect] it never finds any: a type asks for it
+	// that has not found a thing which others bring along without saying so, such as a
+	// unit that comes with a package, so that its answer is in doubt if one is pending.
 	Lookup(kind EffectKind, key string) (state any, ok bool)
 }
 

@@ -25,6 +25,7 @@ type Message struct {
 	Parse   *Parse   `json:"parse,omitempty"` // answered by Parsed
 	Need    *Need    `json:"need,omitempty"`  // answered by Given
 	Turn    *Turn    `json:"turn,omitempty"`  // answered by Granted, unless it is Over
+	Left    *Left    `json:"left,omitempty"`  // at most once in a catalog, behind the results of its entries
 
 	// Controller to module.
 	Catalog *Catalog `json:"catalog,omitempty"`
@@ -66,13 +67,16 @@ type Catalog struct {
 	// Parallel is how many entries may be worked on at once in an applying run, if
 	// neither depends on the other through Require, Subscribe, After or Receive. 0 and 1 are
 	// one after the other, in their order, in which each stands behind all that it
-	// depends on.
+	// depends on. With any but 0 the entries are a graph: what a check run does not know
+	// of one puts those in doubt that depend on it, and no others.
 	Parallel int `json:"parallel,omitempty"`
 	// Resources is the folder of programs that the play brings along, see
 	// [Host].Resources: the JSON of a [Tree], whose hash is what the folder is called
 	// on the host. It is no content if no entry asked for the folder.
 	Resources Content `json:"resources,omitzero"`
-	Entries   []Entry `json:"entries"`
+	// Remember is what the host is to remember of the play for later runs; nil is nothing.
+	Remember *Remember `json:"remember,omitempty"`
+	Entries  []Entry   `json:"entries"`
 }
 
 // A Lock says who wants to be alone on the host.
@@ -118,6 +122,12 @@ type Entry struct {
 	Timeout time.Duration `json:"timeout,omitempty"` // of one try; 0 is any time
 	Limit   float64       `json:"limit,omitempty"`   // tries per second at most; 0 is any number
 	Hidden  bool          `json:"hidden,omitempty"`  // defined, and not run; others may depend on it
+	Reverse bool          `json:"reverse,omitempty"` // what was there before is noted, see [Remember]
+
+	// Left says that the entry is none of the play's: it has left the manifest, and the
+	// host puts back what was there before. Either end adds such entries by itself, to
+	// what a [Left] tells.
+	Left bool `json:"left,omitempty"`
 }
 
 // A Receive fills one property of an entry with a value that another one sends.
@@ -284,7 +294,7 @@ func (m *Message) validate() error {
 	for _, set := range []bool{
 		m.Hello != nil, m.Want != nil, m.Result != nil, m.Done != nil, m.Refused != nil, m.Pong != nil,
 		m.Catalog != nil, m.Blob != nil, m.Ping != nil, m.Stop != nil, m.Kill != nil,
-		m.Parse != nil, m.Parsed != nil, m.Need != nil, m.Given != nil, m.Turn != nil, m.Granted != nil,
+		m.Parse != nil, m.Parsed != nil, m.Need != nil, m.Given != nil, m.Turn != nil, m.Granted != nil, m.Left != nil,
 	} {
 		if set {
 			n++
@@ -298,5 +308,5 @@ func (m *Message) validate() error {
 			return fmt.Errorf("blob header out of bounds")
 		}
 	}
-	return nil
+	return m.Left.validate()
 }

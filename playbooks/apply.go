@@ -96,6 +96,7 @@ type answers struct {
 	compiled *catalog.Compiled
 	seen     []bool
 	told     int  // results
+	left     bool // it has said what has left the manifest
 	halted   bool // the host was told to stop
 	overdue  *deadlineError
 	ended    chan struct{} // closed at the end of the catalog
@@ -151,6 +152,8 @@ func (a *answers) take(ctx context.Context, m *modules.Message) (done bool, err 
 		return false, a.turn(m.Turn)
 	case m.Need != nil:
 		return false, a.need(ctx, m.Need)
+	case m.Left != nil:
+		return false, a.leave(m.Left)
 	case m.Done != nil:
 		return true, a.done(m.Done)
 	}

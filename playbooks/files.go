@@ -32,8 +32,9 @@ type fileCheck struct {
 
 // host checks the files for a host, and for those on the way to it.
 func (c *fileCheck) host(h *inventory.Host) {
-	c.becomePassword(h.Connection())
-	target, err := c.target(h)
+	conn := h.Connection()
+	c.becomePassword(conn)
+	target, err := c.Connect.targetOf(c.Inventory, h, conn)
 	if err != nil {
 		c.config(err)
 		return

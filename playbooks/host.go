@@ -163,6 +163,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	compiled.Catalog.Monitor = f.Options.Monitor
 	compiled.Catalog.Diff = f.Options.Diff
 	compiled.Catalog.Lock = f.lock()
+	tellOthers(&compiled.Catalog, state.plays)
 	var pending []events.Event // of results that have come together
 	flush := func() {
 		f.Events.Report(pending...)

@@ -50,6 +50,7 @@ func TestMisbehavingHosts(t *testing.T) {
 		{"large restart", "protocol", "the host reports a thing to restart of more than 256 KiB"},
 		{"error kind", "protocol", `the host reports the kind of error "\x1b[31modd"`},
 		{"tries", "protocol", "the host reports -1 tries"},
+		{"left", "protocol", "the host undoes what nobody has asked it to"},
 		{"refused", "protocol", "the host refuses the catalog in the phase"},
 		{"exit", "lost", "exit status 3"},
 		{"clean exit", "lost", "the host program ended by itself"},

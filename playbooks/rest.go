@@ -22,9 +22,16 @@ func newProgress(c *modules.Catalog) *progress {
 
 // note is told each result once.
 func (p *progress) note(r *modules.Result) {
+	p.grow()
 	p.told[r.Index], p.changed[r.Index] = true, changedHost(p.catalog, r)
 	p.failed = p.failed || r.Status == modules.Failed
 	p.would = p.would || r.Status == modules.Changed
+}
+
+// grow makes room for the entries that a host has added: see [modules.Left].
+func (p *progress) grow() {
+	more := len(p.catalog.Entries) - len(p.told)
+	p.told, p.changed = append(p.told, make([]bool, more)...), append(p.changed, make([]bool, more)...)
 }
 
 // changedHost reports whether the host was changed, also if that did not help.
@@ -37,6 +44,7 @@ func changedHost(c *modules.Catalog, r *modules.Result) bool {
 
 // rest is what is known of the entries without a result.
 func (p *progress) rest() events.Rest {
+	p.grow()
 	var rest events.Rest
 	for i := range p.catalog.Entries {
 		if p.told[i] {

@@ -28,6 +28,7 @@ func result(play, host string, c *modules.Catalog, r *modules.Result) events.Res
 		Sensitive: entry.Sensitive,
 		ErrorKind: string(r.ErrorKind),
 		Tries:     r.Tries,
+		Left:      entry.Left,
 	}
 	if idle := c.Monitor || entry.Monitor; idle && len(entry.Health) == 0 && entry.Scope == nil && e.Status == events.Stable {
 		e.Status, e.Message = events.Skipped, "has no health checks, so nothing was looked at"

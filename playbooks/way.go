@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/ssh"
 
@@ -16,19 +17,23 @@ import (
 // target says how to reach a host of the inventory. The errors are of ssh_config or
 // of the inventory: they are no host's fault.
 func (c Connect) target(inv *inventory.Inventory, h *inventory.Host) (transport.Target, error) {
-	t, _, err := c.explained(inv, h, false)
+	return c.targetOf(inv, h, h.Connection())
+}
+
+// targetOf is target for a host whose connection is known already.
+func (c Connect) targetOf(inv *inventory.Inventory, h *inventory.Host, conn inventory.Connection) (transport.Target, error) {
+	t, _, err := c.explained(inv, h, conn, false)
 	return t, err
 }
 
 // Explain says how a host of the inventory is reached, and why so.
 func (c Connect) Explain(inv *inventory.Inventory, h *inventory.Host) (Reached, error) {
-	_, reached, err := c.explained(inv, h, true)
+	_, reached, err := c.explained(inv, h, h.Connection(), true)
 	return reached, err
 }
 
-func (c Connect) explained(inv *inventory.Inventory, h *inventory.Host, explain bool) (transport.Target, Reached, error) {
+func (c Connect) explained(inv *inventory.Inventory, h *inventory.Host, conn inventory.Connection, explain bool) (transport.Target, Reached, error) {
 	w := way{Connect: c, inv: inv, explain: explain}
-	conn := h.Connection()
 	if err := w.walk(h.Name, conn, said{Hop: inventory.Hop{Host: h.Name}}, true); err != nil {
 		return transport.Target{}, Reached{}, err
 	}
@@ -183,17 +188,27 @@ type algorithmList struct {
 	defaults, weak []string
 }
 
-// algorithmLists are those of x/crypto.
+// algorithmLists are those of x/crypto. Their names are not to be changed.
 func algorithmLists(a *transport.Algorithms) []algorithmList {
-	safe, weak := ssh.SupportedAlgorithms(), ssh.InsecureAlgorithms()
-	return []algorithmList{
-		{sshconfig.KexAlgorithms, &a.KeyExchanges, safe.KeyExchanges, weak.KeyExchanges},
-		{sshconfig.Ciphers, &a.Ciphers, safe.Ciphers, weak.Ciphers},
-		{sshconfig.MACs, &a.MACs, safe.MACs, weak.MACs},
-		{sshconfig.HostKeyAlgorithms, &a.HostKeys, safe.HostKeys, weak.HostKeys},
-		{sshconfig.PubkeyAcceptedAlgorithms, &a.PublicKeys, withCertificates(safe.PublicKeyAuths), withCertificates(weak.PublicKeyAuths)},
+	lists := supported()
+	for i, into := range []*[]string{&a.KeyExchanges, &a.Ciphers, &a.MACs, &a.HostKeys, &a.PublicKeys} {
+		lists[i].into = into
 	}
+	return lists[:]
 }
+
+// supported makes the lists once: they are the same for all hosts, and x/crypto copies
+// its own each time.
+var supported = sync.OnceValue(func() [5]algorithmList {
+	safe, weak := ssh.SupportedAlgorithms(), ssh.InsecureAlgorithms()
+	return [...]algorithmList{
+		{option: sshconfig.KexAlgorithms, defaults: safe.KeyExchanges, weak: weak.KeyExchanges},
+		{option: sshconfig.Ciphers, defaults: safe.Ciphers, weak: weak.Ciphers},
+		{option: sshconfig.MACs, defaults: safe.MACs, weak: weak.MACs},
+		{option: sshconfig.HostKeyAlgorithms, defaults: safe.HostKeys, weak: weak.HostKeys},
+		{option: sshconfig.PubkeyAcceptedAlgorithms, defaults: withCertificates(safe.PublicKeyAuths), weak: withCertificates(weak.PublicKeyAuths)},
+	}
+})
 
 // withCertificates puts before each algorithm the one for certificates of its keys
 // (PROTOCOL.certkeys of OpenSSH).

@@ -95,7 +95,10 @@ func (w *world) withFull(t *testing.T) {
 }
 
 func sent(b builds.Build) transport.Build {
-	return transport.Build{OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size, Compressed: b.Compressed, CompressedSize: b.CompressedSize}
+	return transport.Build{
+		OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size,
+		Compressed: b.Compressed, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
+	}
 }
 
 // run runs the plays to their end and gives what happened, one line per event.
@@ -187,9 +190,11 @@ var fakeBuild = sync.OnceValues(func() (transport.Build, error) {
 	zw := gzip.NewWriter(&packed)
 	zw.Write(program) // into memory: cannot fail
 	zw.Close()
-	sum := sha256.Sum256(program)
+	sum, packedSum := sha256.Sum256(program), sha256.Sum256(packed.Bytes())
 	return transport.Build{
-		OS: runtime.GOOS, Arch: runtime.GOARCH, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: func() ([]byte, error) { return packed.Bytes(), nil }, CompressedSize: int64(packed.Len()),
+		OS: runtime.GOOS, Arch: runtime.GOARCH, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)),
+		Compressed:     func() ([]byte, error) { return packed.Bytes(), nil },
+		CompressedSize: int64(packed.Len()), CompressedSHA256: hex.EncodeToString(packedSum[:]),
 	}, nil
 })
 

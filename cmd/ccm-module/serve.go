@@ -45,6 +45,10 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if err != nil {
 		return err
 	}
+	reversals, err := system.NewReversals(dir)
+	if err != nil {
+		return err
+	}
 	session := &engine.Session{
 		Registry: builtin.Types(),
 		Host:     system.New(),
@@ -52,11 +56,12 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 		Lock: func(ctx context.Context, l modules.Lock) (func(), error) {
 			return system.Lock(ctx, l, dir)
 		},
-		Journal: journal,
-		Rules:   rules,
-		Folders: folders(dir),
-		Sent:    sent,
-		Now:     time.Now,
+		Journal:   journal,
+		Reversals: reversals,
+		Rules:     rules,
+		Folders:   folders(dir),
+		Sent:      sent,
+		Now:       time.Now,
 	}
 	return session.Serve(ctx, in, out)
 }

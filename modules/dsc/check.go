@@ -41,6 +41,9 @@ func (d *DSC) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	if err != nil {
 		return modules.Plan{}, err
 	}
+	if in.found.own == nil {
+		h.Forecast.Lookup(Effect, strings.ToLower(in.found.run.Type)) // what the type keeps may be one file
+	}
 	in.admit(v)
 	h.Report.State(modules.State{Before: in.document(v.state)})
 	switch {

@@ -40,7 +40,7 @@ func TestConverges(t *testing.T) {
 		modtest.Fixture{
 			Name:       "not what it takes",
 			Properties: `{"name": "x", "type": "Test/Nothing"}`,
-			Err:        "there is no DSC resource Test/Nothing; looked into resources/ beside the manifest and into " + b.resources,
+			Err:        "there is no DSC resource Test/Nothing (did you mean Test/Thing?); looked into resources/ beside the manifest and into " + b.resources,
 		},
 	)
 }

@@ -29,6 +29,8 @@ type DSC struct {
 	Candidates []Candidate `json:"candidates,omitempty" wire:"only"`
 	// Rejected tells of manifests in that folder that cannot be used.
 	Rejected []Reject `json:"rejected,omitempty" wire:"only"`
+	// Near is the type in that folder that is called most alike, if none is called so.
+	Near string `json:"near,omitempty" wire:"only"`
 	// Evaluate is set if the properties hold expressions of a configuration document,
 	// which are evaluated on the host.
 	Evaluate *expr.Scope `json:"evaluate,omitempty" wire:"only"`

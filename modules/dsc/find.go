@@ -40,6 +40,7 @@ type search struct {
 	env     environ
 	rejects []Reject
 	others  []string // versions that are out of range
+	known   []string // types that there are
 	skipped []string // files whose condition is false
 	looked  []string // directories
 	unsafe  []error  // why others are not looked into
@@ -148,6 +149,7 @@ func (s *search) fitting(ctx context.Context, all []located) ([]located, error) 
 	}
 	var list []located
 	for _, l := range all {
+		s.known = append(s.known, l.Type)
 		if !l.Is(s.TypeName) || s.Adapter != "" && !strings.EqualFold(s.Adapter, l.RequireAdapter) {
 			continue
 		}
@@ -375,9 +377,16 @@ func (s *search) notFound() error {
 	for _, err := range s.unsafe {
 		reasons = append(reasons, "did not look where others can put something: "+err.Error())
 	}
-	return &failure{
-		text: fmt.Sprintf("there is no DSC resource %s; %s", s.TypeName, strings.Join(reasons, "; ")),
-		safe: fmt.Sprintf("there is no DSC resource %s; %s", s.TypeName, strings.Join(reasons, "; ")),
-		kind: modules.ErrorUnknown,
+	text := fmt.Sprintf("there is no DSC resource %s%s; %s", s.TypeName, s.meant(), strings.Join(reasons, "; "))
+	return &failure{text: text, safe: text, kind: modules.ErrorUnknown}
+}
+
+// meant is the name of a resource that there is, if the one that is missing is called
+// almost so.
+func (s *search) meant() string {
+	near := expr.Nearest(s.TypeName, append(s.known, s.Near, osInfo().manifest.Type, echo().manifest.Type, runCommandOnSet().manifest.Type))
+	if near == "" || strings.EqualFold(near, s.TypeName) {
+		return ""
 	}
+	return fmt.Sprintf(" (did you mean %s?)", near)
 }

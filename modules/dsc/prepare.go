@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/dsc/schema"
 	"github.com/ccm-push/ccm-push/modules/dsc/versions"
@@ -33,6 +34,9 @@ func (d *DSC) Prepare(_ context.Context, src modules.Source) error {
 		return modules.Errorf("type", "resources/: %v", known.err)
 	}
 	d.take(known.all, known.rejected)
+	if !d.hasOwnCandidate() {
+		d.Near = expr.Nearest(d.TypeName, typesOf(known.all))
+	}
 	named := slices.IndexFunc(d.Rejected, func(r Reject) bool { return r.Type != "" })
 	switch {
 	case named >= 0 && !d.hasOwnCandidate():
@@ -73,6 +77,14 @@ func (d *DSC) take(all []Candidate, rejected []Reject) {
 			d.Rejected = append(d.Rejected, r)
 		}
 	}
+}
+
+func typesOf(all []Candidate) (types []string) {
+	for _, c := range all {
+		types = append(types, c.Manifest.Type)
+	}
+	slices.Sort(types)
+	return types
 }
 
 func (d *DSC) hasOwnCandidate() bool {

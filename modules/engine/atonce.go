@@ -54,19 +54,9 @@ func (r *run) newSchedule() *schedule {
 		claimed: map[string]bool{}, changedAt: map[string]int{}, changed: sync.NewCond(&r.mu)}
 	for i := range r.cat.Entries {
 		entry := &r.cat.Entries[i]
-		waits := func(j int) bool {
+		for j := range waitsFor(r.cat.Entries, i) {
 			s.left[i]++
 			s.behind[j] = append(s.behind[j], i)
-			return true
-		}
-		needs(entry)(waits)
-		for _, j := range slices.Concat(entry.Subscribe, entry.After) {
-			waits(j)
-		}
-		if entry.Scope != nil {
-			for j := i - entry.Scope.Entries; j < i; j++ {
-				waits(j)
-			}
 		}
 		// Packages that are ready together go into one transaction, and of two
 		// transactions one would wait for the other.

@@ -125,9 +125,9 @@ func (r *run) neighbours(i int) []int {
 }
 
 // ownTurn reports whether an entry is worked on by itself whatever its type: it is
-// tried again, waits, or is asked.
+// tried again, waits, is asked, or has to do with what was there before.
 func ownTurn(e *modules.Entry) bool {
-	return e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden
+	return e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Left
 }
 
 // overlap reports whether a plan is about something that a member of the batch

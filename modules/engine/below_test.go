@@ -38,10 +38,10 @@ func TestForecastBelow(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := newForecast(system.New())
-			f.record("archive#a", modules.Plan{Effects: []modules.Effect{below(tt.dir), link}}, "")
-			f.record("file#known", modules.Plan{Effects: []modules.Effect{again}}, "")
+			f.record(noScope, "archive#a", modules.Plan{Effects: []modules.Effect{below(tt.dir), link}}, "")
+			f.record(noScope, "file#known", modules.Plan{Effects: []modules.Effect{again}}, "")
 			w := &witness{}
-			tt.ask(f.host(t.Context(), w, modules.Discard{}))
+			tt.ask(f.host(t.Context(), f.everything(), w, modules.Discard{}))
 			require.Equal(t, tt.want, w.because)
 		})
 	}

@@ -27,6 +27,13 @@ type Engine struct {
 	// run that ends early loses them.
 	Journal Journal
 
+	// Reversals is where it is noted what was there before resources that can be undone;
+	// nil notes nothing, so that none of those is applied.
+	Reversals Journal
+	// Leaves is told once which resources have left the manifest, before their results;
+	// nil tells nobody.
+	Leaves func(*modules.Left) error
+
 	Rules Rules // judges health checks that are rules of goss; nil cannot
 
 	Sent Memory // where values are kept that resources have sent; nil keeps none
@@ -46,6 +53,7 @@ type memory struct {
 	distrust bool       // the journal was found damaged
 	states   *states    // as resources have reported them
 	sent     sentText   // what Sent holds; nil before it was asked
+	subjects []subject  // what resources were about
 }
 
 // forecasts are what plans so far come to.
@@ -64,9 +72,11 @@ func (e *Engine) begin(cat *modules.Catalog) *forecasts {
 	}
 	if cat.Earlier != "" {
 		anything := modules.Plan{Action: "changed something", Effects: []modules.Effect{modules.Anything}}
-		e.earlier.will.record(cat.Earlier, anything, "")
-		e.earlier.would.record(cat.Earlier, anything, "")
+		e.earlier.will.record(noScope, cat.Earlier, anything, "")
+		e.earlier.would.record(noScope, cat.Earlier, anything, "")
 	}
+	e.earlier.will.begin()
+	e.earlier.would.begin()
 	return e.earlier
 }
 
@@ -88,6 +98,7 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 		resources: make([]modules.Resource, len(cat.Entries)),
 		errs:      make([]error, len(cat.Entries)),
 		results:   make([]outcome, len(cat.Entries)),
+		looks:     make([]*looks, len(cat.Entries)),
 		settled:   map[int]*settled{},
 		preloads:  preloads{},
 		looked:    looked{stable: map[int]bool{}},
@@ -106,10 +117,23 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 		return false, err
 	}
 	r.ledger = r.openLedger()
+	r.kept = r.openKeeper()
 	if cat.Parallel > 1 && !cat.Check && !cat.Monitor {
-		return r.atOnce(ctx)
+		stopped, err = r.atOnce(ctx)
+	} else {
+		tell := r.holdBack()
+		stopped, err = r.inOrder(ctx)
+		err = errors.Join(err, tell())
 	}
-	for i := range cat.Entries {
+	if stopped || err != nil {
+		return stopped, err
+	}
+	return r.undo(ctx)
+}
+
+// inOrder works on the entries one after the other.
+func (r *run) inOrder(ctx context.Context) (stopped bool, err error) {
+	for i := range r.cat.Entries {
 		if r.settled[i] == nil && r.interrupted(ctx) {
 			return true, nil
 		}
@@ -167,12 +191,15 @@ type run struct {
 	results   []outcome
 	settled   map[int]*settled // by index: done already, together with an earlier entry
 	ledger    *ledger
+	kept      *keeper
 	preloads  preloads // what types have found out about their entries
 	looked    looked
 	scopes    scopes
 	emit      func(*modules.Result) error
 	held      map[int]func() // entries that hold semaphores, and what frees those
 	traffic   traffic        // what is sent and received
+	lineage   lineage        // see before; nil until it is needed
+	looks     []*looks       // of a check run that crosses
 
 	// Entries that are worked on at once take turns: whoever touches the run holds mu,
 	// and lets go of it while only the host is worked on; see outside.
@@ -223,6 +250,10 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 	default:
 		notes := &notes{}
 		w := &witness{because: doubt}
+		if r.crosses() && !entry.Left { // what has left comes after everything
+			w.looks = newLooks()
+			r.looks[i] = w.looks
+		}
 		err := r.errs[i]
 		switch done := r.settled[i]; {
 		case done != nil:
@@ -245,6 +276,9 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 			r.send(ctx, i, result, notes)
 		} else {
 			r.ledger.failed[i] = true
+		}
+		if err != nil { // what is missing may come with anything
+			w.asInList()
 		}
 		if w.noted && !w.recorded { // it may turn out to act after all, nobody knows how
 			r.record(i, modules.Plan{Effects: []modules.Effect{modules.Anything}}, w)
@@ -356,6 +390,9 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 				return err
 			}
 		}
+		if err := r.keep(try, i, plan, seen); err != nil {
+			return late(try, entry, err)
+		}
 		result.Message = plan.Foretold()
 		if opaque(plan) {
 			w.note(entry.Ref()) // whether it succeeds is known only when it has run
@@ -364,6 +401,9 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		return nil
 	}
 	defer r.unclaim(claimed)
+	if err := r.keep(try, i, plan, seen); err != nil {
+		return late(try, entry, err)
+	}
 	result.Message = plan.Action
 	if err := r.carryOut(try, i, plan, notes); err != nil {
 		return late(try, entry, err)
@@ -377,7 +417,7 @@ func (r *run) look(ctx context.Context, i int, notes *notes, w *witness) (plan m
 	check := r.checked(i)
 	seen = r.present(notes)
 	if check {
-		seen = r.foreseen(i).host(ctx, w, notes)
+		seen = r.foreseen(i).host(ctx, r.sight(i), w, notes)
 		seen.State = r.stateThen(w)
 	}
 	seen.Preload = r.preload(ctx, i, w)
@@ -431,9 +471,12 @@ func (r *run) record(i int, plan modules.Plan, w *witness) {
 	ref := r.cat.Entries[i].Ref()
 	plan.Effects = r.foreseen(i).settled(plan.Effects)
 	if r.cat.Check && !r.cat.Entries[i].Check {
-		r.will.record(ref, plan, w.because)
+		r.will.record(i, ref, plan, w.because)
 	}
-	r.would.record(ref, plan, w.because)
+	undone := r.would.undone
+	if r.would.record(i, ref, plan, w.because); !r.checked(i) {
+		r.would.undone = undone
+	}
 }
 
 // refresh lets a type react to what an earlier run has left to do, or to the first

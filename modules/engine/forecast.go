@@ -17,8 +17,31 @@ type forecast struct {
 	other   map[modules.EffectKind]map[string]foreseenState
 	pending string           // the first resource that would change something; "" is none
 	opaque  cause            // the latest resource with the effect Anything
+	undone  cause            // the latest of those that has not been carried out
 	below   map[string]cause // by canonical directory: the latest resource that may change anything in it
 	clock   int
+
+	// Of the catalog under way, since a graph is one of its own:
+	plans         []plan // in the order in which they were made
+	began         int    // the clock when it began
+	opaqueEarlier cause  // opaque, then
+}
+
+// plan is what is noted of one in the catalog under way.
+type plan struct {
+	entry  int
+	ref    string
+	opaque bool
+
+	effects []modules.Effect // settled
+}
+
+// A sight is what of all that is planned comes before a resource.
+type sight struct {
+	pending string   // the first resource that would change something; "" is none
+	opaque  cause    // the latest with the effect Anything
+	before  entrySet // of the catalog under way; used in a graph
+	graph   bool     // otherwise everything comes before it
 }
 
 // cause is a resource that makes predictions uncertain, and when it was planned.
@@ -50,14 +73,30 @@ type foreseenState struct {
 // witness notes on which resource the answers of a Host depended first.
 type witness struct {
 	because  string // set beforehand if a requirement is uncertain
+	inList   string // what they would have depended on if all came after what stands before it
 	noted    bool   // an answer was uncertain
 	recorded bool   // a plan has been added to the forecast
+	looks    *looks // all that was looked at; nil if nobody needs to know
 }
 
 func (w *witness) note(ref string) {
 	w.noted = true
 	if w.because == "" {
 		w.because = ref
+	}
+}
+
+// perhaps notes on what an answer would depend in a list.
+func (w *witness) perhaps(ref string) {
+	if w.inList == "" {
+		w.inList = ref
+	}
+}
+
+// asInList has what a list would have put in doubt be in doubt.
+func (w *witness) asInList() {
+	if w.inList != "" {
+		w.note(w.inList)
 	}
 }
 
@@ -80,17 +119,54 @@ func (f *forecast) settled(effects []modules.Effect) []modules.Effect {
 	return effects
 }
 
-// record adds the settled effects of a plan of the resource ref. doubt names what its
-// prediction depends on; "" says that it is certain.
-func (f *forecast) record(ref string, plan modules.Plan, doubt string) {
+// begin is told that another catalog begins, which comes after all that is planned.
+func (f *forecast) begin() {
+	f.plans, f.began, f.opaqueEarlier = nil, f.clock, f.opaque
+}
+
+// everything is what a resource of a list comes after: all before it.
+func (f *forecast) everything() sight { return sight{pending: f.pending, opaque: f.opaque} }
+
+// behind is what a resource of a graph comes after: those entries, and all earlier
+// catalogs.
+func (f *forecast) behind(before entrySet) sight {
+	s := sight{opaque: f.opaqueEarlier, before: before, graph: true}
+	if f.began > 0 {
+		s.pending = f.pending
+	}
+	for n, p := range f.plans {
+		if !before.has(p.entry) {
+			continue
+		}
+		if s.pending == "" {
+			s.pending = p.ref
+		}
+		if p.opaque {
+			s.opaque = cause{p.ref, f.began + n + 1}
+		}
+	}
+	return s
+}
+
+// precedes reports whether what was planned at a time comes before whom s belongs to.
+func (f *forecast) precedes(at int, s sight) bool {
+	return !s.graph || at <= f.began || s.before.has(f.plans[at-f.began-1].entry)
+}
+
+// record adds the settled effects of a plan of an entry, the resource ref. doubt names
+// what its prediction depends on; "" says that it is certain.
+func (f *forecast) record(entry int, ref string, of modules.Plan, doubt string) {
 	if f.pending == "" {
 		f.pending = ref
 	}
 	f.clock++
-	for _, e := range plan.Effects {
+	f.plans = append(f.plans, plan{entry, ref, false, of.Effects})
+	for _, e := range of.Effects {
 		switch e.Kind {
 		case modules.AnyEffect:
 			f.opaque = cause{ref, f.clock}
+			f.undone = f.opaque
+			f.plans[len(f.plans)-1].opaque = true
 		case modules.BelowEffect:
 			f.below[e.Key] = cause{ref, f.clock}
 		case modules.PathEffect:
@@ -144,13 +220,14 @@ func (f *forecast) lookup(name string) (foreseen, bool) {
 // canonical follows the symbolic links of the directories of name, and of its
 // last element too if whole is set, so that one file has one key.
 func (f *forecast) canonical(name string, whole bool) string {
-	done, _ := f.walk(name, whole)
+	done, _ := f.walk(name, whole, func(string, origin) {})
 	return done
 }
 
 // walk is canonical, and gives the latest cause of doubt about a directory that
-// the path leads into, by whatever links.
-func (f *forecast) walk(name string, whole bool) (done string, unsure cause) {
+// the path leads into, by whatever links. through is told those links, and where they
+// are foreseen from.
+func (f *forecast) walk(name string, whole bool, through func(link string, from origin)) (done string, unsure cause) {
 	rest := strings.Split(strings.Trim(name, "/"), "/")
 	done = "/"
 	for links := 0; len(rest) > 0; {
@@ -162,12 +239,13 @@ func (f *forecast) walk(name string, whole bool) (done string, unsure cause) {
 		if len(rest) == 0 && !whole {
 			return next, unsure
 		}
-		kind, target := f.link(next)
+		kind, target, from := f.link(next)
 		if kind != modules.Symlink || links == 40 { // as many as the kernel follows
 			done = next
 			continue
 		}
 		links++
+		through(next, from)
 		if path.IsAbs(target) {
 			done = "/"
 		}
@@ -176,13 +254,13 @@ func (f *forecast) walk(name string, whole bool) (done string, unsure cause) {
 	return done, unsure
 }
 
-func (f *forecast) link(name string) (modules.FileKind, string) {
+func (f *forecast) link(name string) (kind modules.FileKind, target string, from origin) {
 	if s, ok := f.lookup(name); ok {
-		return s.Kind, s.Target
+		return s.Kind, s.Target, s.origin
 	}
 	info, err := f.real.Files.Stat(name)
 	if err != nil {
-		return modules.Absent, ""
+		return modules.Absent, "", origin{}
 	}
-	return info.Kind, info.Target
+	return info.Kind, info.Target, origin{}
 }

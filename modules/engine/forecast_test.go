@@ -18,7 +18,7 @@ func (strangers) GroupID(context.Context, string) (int, error) { return 0, modul
 func TestForecastOfAccounts(t *testing.T) {
 	f := newForecast(modules.Host{Accounts: strangers{}})
 	seven := 7
-	f.record("user#app", modules.Plan{Effects: []modules.Effect{
+	f.record(noScope, "user#app", modules.Plan{Effects: []modules.Effect{
 		{Kind: modules.UserEffect, Key: "app", State: modules.AccountState{Exists: true}},
 		{Kind: modules.UserEffect, Key: "fixed", State: modules.AccountState{Exists: true, ID: &seven}},
 		{Kind: modules.GroupEffect, Key: "old", State: modules.AccountState{}},
@@ -36,7 +36,7 @@ func TestForecastOfAccounts(t *testing.T) {
 		{"never heard of", func(h modules.Host) (int, error) { return h.Accounts.UserID(t.Context(), "nobody") }, 0, modules.ErrNoAccount, ""},
 	} {
 		w := &witness{}
-		id, err := tc.ask(f.host(t.Context(), w, modules.Discard{}))
+		id, err := tc.ask(f.host(t.Context(), f.everything(), w, modules.Discard{}))
 		require.ErrorIs(t, err, tc.err, tc.name)
 		require.Equal(t, tc.id, id, tc.name)
 		require.Equal(t, tc.because, w.because, tc.name)
@@ -47,18 +47,18 @@ func TestForecastOfATypesOwnKind(t *testing.T) {
 	f := newForecast(modules.Host{})
 	lookup := func() (any, bool, string) {
 		w := &witness{}
-		state, ok := f.host(t.Context(), w, modules.Discard{}).Forecast.Lookup("package", "nginx")
+		state, ok := f.host(t.Context(), f.everything(), w, modules.Discard{}).Forecast.Lookup("package", "nginx")
 		return state, ok, w.because
 	}
 	state, ok, because := lookup()
 	require.Equal(t, []any{nil, false, ""}, []any{state, ok, because})
-	f.record("package#nginx", modules.Plan{Effects: []modules.Effect{{Kind: "package", Key: "nginx", State: "1.0"}}}, "")
+	f.record(noScope, "package#nginx", modules.Plan{Effects: []modules.Effect{{Kind: "package", Key: "nginx", State: "1.0"}}}, "")
 	state, ok, because = lookup()
 	require.Equal(t, []any{"1.0", true, ""}, []any{state, ok, because})
-	f.record("exec#apt", modules.Plan{Effects: []modules.Effect{modules.Anything}}, "")
+	f.record(noScope, "exec#apt", modules.Plan{Effects: []modules.Effect{modules.Anything}}, "")
 	_, ok, because = lookup()
 	require.Equal(t, []any{true, "exec#apt"}, []any{ok, because}, "a command may have removed it again")
-	f.record("package#nginx", modules.Plan{Effects: []modules.Effect{{Kind: "package", Key: "nginx", State: "1.1"}}}, "file#key")
+	f.record(noScope, "package#nginx", modules.Plan{Effects: []modules.Effect{{Kind: "package", Key: "nginx", State: "1.1"}}}, "file#key")
 	state, _, because = lookup()
 	require.Equal(t, []any{"1.1", "file#key"}, []any{state, because}, "the plan itself was uncertain")
 }

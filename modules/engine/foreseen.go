@@ -15,10 +15,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// host gives the Host as it will be, read-only. Doubts go to w.
-func (f *forecast) host(ctx context.Context, w *witness, report modules.Reporter) modules.Host {
+// host gives the Host as it will be, read-only, to whom s belongs to. Doubts go to w.
+func (f *forecast) host(ctx context.Context, s sight, w *witness, report modules.Reporter) modules.Host {
 	open := func(c modules.Content) (io.ReadCloser, error) { return f.real.Contents.Open(ctx, c) }
-	fh := foreseenHost{f, w, open}
+	fh := foreseenHost{f, s, w, open}
 	h := modules.ReadOnly(modules.Host{
 		Files:    modules.Files{FileReader: fh, FileRights: fh},
 		Accounts: foreseenAccounts{f.real.Accounts, fh},
@@ -36,21 +36,24 @@ func (f *forecast) host(ctx context.Context, w *witness, report modules.Reporter
 
 type foreseenHost struct {
 	*forecast
+	sees sight
 	w    *witness
 	open func(modules.Content) (io.ReadCloser, error)
 }
 
 // consult finds what is foreseen and notes what puts it in doubt.
 func (h foreseenHost) consult(name string, whole bool) (foreseen, string, bool) {
+	h.w.looks.at(glance{path: name, follow: whole})
 	if h.pending == "" {
 		return foreseen{}, name, false
 	}
-	name, unsure := h.walk(name, whole)
+	name, unsure := h.walk(name, whole, func(_ string, from origin) { h.ordered(from) })
 	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
 		h.permits(h.paths[dir], modules.Directory, ownerMayEnter)
 	}
 	s, ok := h.lookup(name)
 	h.weigh(s.origin)
+	h.meets(h.paths[name].origin)
 	if unsure.at > s.at {
 		h.w.note(unsure.ref)
 	}
@@ -96,10 +99,22 @@ func (h foreseenHost) denied(name string, err error) {
 // after it. What is not foreseen at all comes from before every plan.
 func (h foreseenHost) weigh(from origin) {
 	switch {
-	case h.opaque.at > from.at:
-		h.w.note(h.opaque.ref)
+	case h.sees.opaque.at > from.at:
+		h.w.note(h.sees.opaque.ref)
 	case from.doubt != "":
 		h.w.note(from.doubt)
+	}
+	if h.undone.at > from.at {
+		h.w.perhaps(h.undone.ref)
+	}
+	h.ordered(from)
+}
+
+// ordered notes that what was foreseen by a plan may as well come later than whoever
+// asks: nobody has said which is first.
+func (h foreseenHost) ordered(from origin) {
+	if from.ref != "" && !h.precedes(from.at, h.sees) {
+		h.w.note(from.ref)
 	}
 }
 
@@ -108,13 +123,18 @@ func (h foreseenHost) weighKind(kind modules.EffectKind, from origin) {
 	h.weigh(from)
 	unsure := cause{at: from.at}
 	for dir, c := range h.below {
-		if c.at > unsure.at && slices.ContainsFunc(keptIn(kind), func(kept string) bool { return inside(dir, kept) || inside(kept, dir) }) {
+		if c.at > unsure.at && isKept(kind, dir) {
 			unsure = c
 		}
 	}
 	if unsure.ref != "" {
 		h.w.note(unsure.ref)
 	}
+}
+
+// isKept reports whether what a system knows of a kind of things may be kept in a directory.
+func isKept(kind modules.EffectKind, dir string) bool {
+	return slices.ContainsFunc(keptIn(kind), func(kept string) bool { return inside(dir, kept) || inside(kept, dir) })
 }
 
 // keptIn lists where operating systems keep what they know of a kind of things.
@@ -132,12 +152,21 @@ func inside(name, dir string) bool {
 
 // Lookup implements [modules.Forecast].
 func (h foreseenHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
-	if kind == modules.PathEffect {
+	switch kind {
+	case modules.PathEffect:
 		s, _, ok := h.consult(key, false)
 		return s.PathState, ok
+	case modules.AnyEffect:
+		h.w.looks.thing(kind, "")
+		if h.undone.ref != "" {
+			h.w.note(h.undone.ref)
+		}
+		return nil, false
 	}
 	s, ok := h.other[kind][key]
+	h.w.looks.thing(kind, key)
 	h.weighKind(kind, s.origin)
+	h.meets(s.origin)
 	return s.state, ok
 }
 
@@ -203,6 +232,7 @@ func (h foreseenHost) Open(name string) (io.ReadCloser, error) {
 
 // List implements [modules.FileReader].
 func (h foreseenHost) List(name string) ([]string, error) {
+	h.w.looks.at(glance{name, true, true})
 	s, name, ok := h.consult(name, true)
 	if c := h.below[name]; c.ref != "" {
 		h.w.note(c.ref)
@@ -315,6 +345,7 @@ func (a foreseenAccounts) GroupName(ctx context.Context, gid int) string {
 
 // name finds the account that is foreseen to have an id, or nothing.
 func (a foreseenAccounts) name(kind modules.EffectKind, id int) string {
+	a.h.w.looks.thing(kind, withID(id))
 	for name, s := range a.h.other[kind] {
 		if account, ok := s.state.(modules.AccountState); ok && account.Exists && account.ID != nil && *account.ID == id {
 			a.h.weighKind(kind, s.origin)
@@ -336,12 +367,34 @@ func (c foreseenCommands) Probe(ctx context.Context, cmd modules.Command) (modul
 }
 
 // probed notes what puts in doubt what a program has said of the host as it is:
-// anything pending, or anything of the kind that it reads.
+// anything pending, or anything of the kind that it reads. Things of one kind have to do
+// with each other in ways that no edge shows: packages, and units, bring others along.
 func (h foreseenHost) probed(reads modules.EffectKind) {
+	if reads == "" {
+		h.w.looks.probe()
+	} else {
+		h.w.looks.thing(reads, "")
+	}
 	switch {
 	case reads != "" && len(h.other[reads]) == 0:
 		h.weighKind(reads, origin{})
-	case h.pending != "":
-		h.w.note(h.pending)
+	case reads != "" && h.sees.graph:
+		h.w.note(h.firstOf(reads))
+	case h.sees.pending != "":
+		h.w.note(h.sees.pending)
 	}
+	if h.pending != "" {
+		h.w.perhaps(h.pending)
+	}
+}
+
+// firstOf names the resource that was the first to plan something for a kind of things.
+func (h foreseenHost) firstOf(kind modules.EffectKind) string {
+	var first origin
+	for _, s := range h.other[kind] {
+		if first.ref == "" || s.at < first.at {
+			first = s.origin
+		}
+	}
+	return first.ref
 }

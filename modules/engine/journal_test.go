@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ type crash struct{}
 // A mortal counts what a run does to its host, and dies at one of these steps:
 // before it is done, or right after.
 type mortal struct {
+	mu    sync.Mutex // several may be at work at once
 	steps int
 	dies  int // the step; 0 is none
 	after bool
@@ -35,13 +37,18 @@ type mortal struct {
 }
 
 func (m *mortal) step(what string, do func() error) error {
+	m.mu.Lock()
 	m.steps++
-	if m.steps == m.dies && !m.after {
+	now := m.steps == m.dies
+	m.mu.Unlock()
+	if now && !m.after {
 		panic(crash{})
 	}
 	err := do()
+	m.mu.Lock()
 	m.last = what
-	if m.steps == m.dies {
+	m.mu.Unlock()
+	if now {
 		panic(crash{})
 	}
 	return err

@@ -20,13 +20,13 @@ func (nameless) GroupName(context.Context, int) string { return "?" }
 func TestForecastOfNames(t *testing.T) {
 	f := newForecast(modules.Host{Accounts: nameless{}})
 	seven := 7
-	f.record("user#app", modules.Plan{Effects: []modules.Effect{
+	f.record(noScope, "user#app", modules.Plan{Effects: []modules.Effect{
 		{Kind: modules.UserEffect, Key: "app", State: modules.AccountState{Exists: true, ID: &seven}},
 		{Kind: modules.UserEffect, Key: "gone", State: modules.AccountState{}},
 		{Kind: modules.GroupEffect, Key: "apps", State: modules.AccountState{Exists: true, ID: &seven}},
 	}}, "exec#before")
 	w := &witness{}
-	accounts := f.host(t.Context(), w, modules.Discard{}).Accounts
+	accounts := f.host(t.Context(), f.everything(), w, modules.Discard{}).Accounts
 	require.Equal(t, "?", accounts.UserName(t.Context(), 0))
 	require.Empty(t, w.because)
 	require.Equal(t, "app", accounts.UserName(t.Context(), 7))
@@ -37,11 +37,11 @@ func TestForecastOfNames(t *testing.T) {
 // TestForecastOfPartialPaths asks for more than is known of a path.
 func TestForecastOfPartialPaths(t *testing.T) {
 	f := newForecast(modules.Host{Files: modules.Files{FileReader: emptyDisk{}}})
-	f.record("user#app", modules.Plan{Effects: []modules.Effect{{
+	f.record(noScope, "user#app", modules.Plan{Effects: []modules.Effect{{
 		Kind: modules.PathEffect, Key: "/home", State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory}, Partial: true},
 	}}}, "")
 	w := &witness{}
-	info, err := f.host(t.Context(), w, modules.Discard{}).Files.Stat("/home")
+	info, err := f.host(t.Context(), f.everything(), w, modules.Discard{}).Files.Stat("/home")
 	require.NoError(t, err)
 	require.Equal(t, modules.Directory, info.Kind)
 	require.Equal(t, "user#app", w.because)

@@ -58,7 +58,7 @@ func (r *run) preload(ctx context.Context, i int, w *witness) func(modules.Effec
 	answer := of.answer
 	return func(reads modules.EffectKind) any {
 		if r.checked(i) {
-			foreseenHost{forecast: r.foreseen(i), w: w}.probed(reads)
+			foreseenHost{forecast: r.foreseen(i), sees: r.sight(i), w: w}.probed(reads)
 		}
 		return answer
 	}

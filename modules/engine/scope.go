@@ -111,6 +111,9 @@ func (r *run) sumUp(scope int, result *modules.Result, w *witness) error {
 	for _, j := range members {
 		out := &r.results[j]
 		if r.cat.Entries[j].Check && !r.cat.Entries[scope].Check && out.status != modules.Failed {
+			if out.doubt != "" && r.graph() { // it may turn out to have failed
+				w.because = cmp.Or(w.because, r.cat.Entries[j].Ref())
+			}
 			continue
 		}
 		switch out.status {

@@ -20,9 +20,12 @@ type Session struct {
 	Lock func(ctx context.Context, l modules.Lock) (unlock func(), err error)
 	// Journal is where refreshes are noted that are due; nil notes none.
 	Journal Journal
-	Rules   Rules  // judges health checks that are rules of goss; nil cannot
-	Sent    Memory // where values are kept that resources have sent; nil keeps none
-	Now     func() time.Time
+	// Reversals is where it is noted what was there before resources that can be undone;
+	// nil notes nothing.
+	Reversals Journal
+	Rules     Rules  // judges health checks that are rules of goss; nil cannot
+	Sent      Memory // where values are kept that resources have sent; nil keeps none
+	Now       func() time.Time
 	// Folders keeps the folders resources/ of plays; nil keeps none.
 	Folders Folders
 }
@@ -108,6 +111,8 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 		memory:   s.memory,
 	}
 	out := &outbox{conn: s.conn}
+	engine.Reversals = s.Reversals
+	engine.Leaves = func(left *modules.Left) error { return out.put(&modules.Message{Left: left}) }
 	stopped, err := engine.Run(ctx, cat, func(result *modules.Result) error {
 		return out.put(&modules.Message{Result: result})
 	})

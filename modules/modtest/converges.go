@@ -28,7 +28,8 @@ type Fixture struct {
 //     (or Verify, for a type that has it);
 //   - an Apply that is cancelled, before it begins or in the middle of a
 //     content, leaves the old state or the new one and nothing besides;
-//   - what it tells of its state, and sends to others, is JSON.
+//   - what it tells of its state, and sends to others, is JSON;
+//   - what a [modules.Reverser] gives before Apply brings back what was there before.
 func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 	for _, f := range fixtures {
 		t.Run(f.Name, func(t *testing.T) {
@@ -36,6 +37,7 @@ func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 			if f.Action == "" {
 				return
 			}
+			t.Run("reversed", func(t *testing.T) { f.reversed(t, typ) })
 			t.Run("cancelled before", func(t *testing.T) { f.cancelled(t, typ, before, after, cancelAtOnce) })
 			t.Run("cancelled in mid-content", func(t *testing.T) { f.cancelled(t, typ, before, after, cancelInContent) })
 		})

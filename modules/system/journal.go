@@ -30,6 +30,10 @@ func NewJournal(userDir string) (*Journal, error) { return newJournal(userDir, "
 // NewSent gives the file beside the journal for what resources have sent to others.
 func NewSent(userDir string) (*Journal, error) { return newJournal(userDir, "sent.json") }
 
+// NewReversals gives the file beside the journal for what was there before resources
+// that can be undone.
+func NewReversals(userDir string) (*Journal, error) { return newJournal(userDir, "reversals.json") }
+
 func newJournal(userDir, name string) (*Journal, error) {
 	if os.Geteuid() == 0 {
 		return &Journal{rootJournalDir, name}, nil

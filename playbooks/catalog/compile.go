@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -28,6 +29,8 @@ type Compiler struct {
 	folders *folders
 	memo    memo
 	parts   parts
+
+	entries atomic.Int64 // of the last catalog, which the next one will be like
 
 	factPaths []string // that the play and what it applies can read
 	allFacts  bool     // when it cannot be known which
@@ -146,7 +149,10 @@ func (c *Compiler) compile(ctx context.Context, h Host, shown *Rendered) (*Compi
 		shown:    shown,
 	}
 	p.out.Catalog.FailOnError = c.root.play.FailOnError
+	p.out.Catalog.Remember = remembered(c.root.play)
 	p.ordering.graph = c.root.play.Graph()
+	last := int(c.entries.Load())
+	p.out.Catalog.Entries, p.out.common = slices.Grow(p.out.Catalog.Entries, last), slices.Grow(p.out.common, last)
 	for _, r := range p.resources(ctx) {
 		if p.resource(ctx, r); p.full() {
 			break
@@ -158,6 +164,7 @@ func (c *Compiler) compile(ctx context.Context, h Host, shown *Rendered) (*Compi
 	if err := manifest.Distinct(p.errs); err != nil {
 		return nil, err
 	}
+	c.entries.Store(int64(len(p.out.Catalog.Entries)))
 	if shown != nil {
 		shown.Layers, shown.Data = layers, data
 	}

@@ -96,6 +96,7 @@ func (p *compilation) exclude(ctx context.Context, r *manifest.Resource, env *te
 	name, err := r.Name.Text(ctx, env)
 	if err != nil {
 		name = r.Name.Node.Text
+		p.notWhole()
 	}
 	if r.Applies() {
 		name = manifest.ShownName(name)
@@ -133,9 +134,11 @@ func (p *compilation) add(r *manifest.Resource, e modules.Entry, properties *yam
 func (p *compilation) leaveOut(r *manifest.Resource) {
 	if r.DependsOnHost() {
 		p.unknown(modules.Entry{Type: r.Type.Name})
+		p.notWhole()
 	}
 	for _, name := range r.LiteralNames() {
 		p.unknown(modules.Entry{Type: r.Type.Name, Name: name})
+		p.stays(r.Type.Name, name)
 	}
 	p.leaveOutNest(r)
 }

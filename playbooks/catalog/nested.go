@@ -311,6 +311,7 @@ func (p *compilation) unknownNest(r *manifest.Resource, e modules.Entry) {
 func (p *compilation) leaveOutNest(r *manifest.Resource) {
 	if r.Unknown() {
 		p.unseenAll = true
+		p.notWhole()
 	}
 	if r.Child != nil {
 		for _, one := range r.Child.Resources {

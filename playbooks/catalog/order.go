@@ -113,7 +113,7 @@ func (p *compilation) meta(ctx context.Context, r *manifest.Resource, e *modules
 	m, err := manifest.DecodeMeta(n)
 	p.errs.Add(err)
 	e.Retry, e.Delay, e.Timeout, e.Limit, e.Sema = m.Retry, m.Delay, m.Timeout, m.Limit, m.Sema
-	e.Hidden = m.Hidden
+	e.Hidden, e.Reverse = m.Hidden, m.Reverse
 	p.ordering.batch = ""
 	if _, ok := r.Type.New().(modules.Batcher); ok && m.AutoGroup {
 		p.ordering.batch = r.Type.Name

@@ -137,6 +137,8 @@ func appendEntry(b []byte, e *modules.Entry) (line []byte, err error) {
 		{e.Check, `,"check":true`},
 		{e.Sensitive, `,"sensitive":true`},
 		{e.Monitor, `,"monitor":true`},
+		{e.Reverse, `,"reverse":true`},
+		{e.Left, `,"left":true`},
 	} {
 		if flag.set {
 			b = append(b, flag.text...)

@@ -44,6 +44,9 @@ func readBundle(from *sources, folder string) *bundle {
 	}
 	w := bundleWalk{sources: from, folder: folder, bundle: &bundle{files: map[string]sourceFile{}}}
 	err := w.directory("", 0)
+	if err == nil && len(w.left) > 0 {
+		err = w.bringNamed()
+	}
 	if err == nil {
 		err = w.bundle.finish()
 	}
@@ -51,6 +54,9 @@ func readBundle(from *sources, folder string) *bundle {
 		return &bundle{err: err, look: unreadable{err}}
 	}
 	w.bundle.look, w.bundle.err = fs.Sub(from.root.FS(), folder)
+	if len(w.left) > 0 {
+		w.bundle.look = withoutLeft(w.bundle.look, w.left)
+	}
 	return w.bundle
 }
 
@@ -83,6 +89,7 @@ type bundleWalk struct {
 	folder string
 	bundle *bundle
 	size   int64 // of the files, in bytes
+	left   []left
 }
 
 // fault says what is wrong with a path of the folder.
@@ -107,6 +114,10 @@ func (w *bundleWalk) directory(name string, depth int) error {
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
+		if leavesOut(e.Name()) {
+			w.left = append(w.left, left{path.Join(name, e.Name()), e.Type(), depth + 1})
+			continue
+		}
 		if err := w.entry(path.Join(name, e.Name()), e.Type(), depth+1); err != nil {
 			return err
 		}

@@ -202,6 +202,7 @@ func (w *writer) engine(body *yaml.Node, all []RenderedResource, r RenderedResou
 		{"limit", e.Limit > 0, e.Limit},
 		{"sema", len(e.Sema) > 0, e.Sema},
 		{"hidden", e.Hidden, true},
+		{"reverse", e.Reverse, true},
 	} {
 		if one.given {
 			w.put(body, one.key, w.plain(one.value), "")

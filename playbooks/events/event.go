@@ -85,6 +85,9 @@ type Result struct {
 	Restart   []json.RawMessage `json:"restart,omitempty"`
 	ErrorKind string            `json:"error_kind,omitempty"` // unknown, forbidden or failed, if that is known of Error
 	Tries     int               `json:"tries,omitempty"`      // if it took more than one
+	// Left says that the resource has left the manifest, and was put back as it had been
+	// before. Type and Name are then what the host says.
+	Left bool `json:"left,omitempty"`
 
 	Duration time.Duration `json:"-"`
 	Command  *Command      `json:"-"` // of a resource that is a command: exec

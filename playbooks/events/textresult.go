@@ -100,6 +100,9 @@ func (t *Text) detail(r Result) string {
 	if what := whatChanged(r); what != "" {
 		parts = append(parts, what)
 	}
+	if r.Left && r.Status == Changed {
+		parts = append(parts, "it has left the manifest")
+	}
 	// Most actions say it themselves: "restarted via subscribe".
 	if r.Refreshed && !strings.Contains(r.Message, "via subscribe") {
 		parts = append(parts, refreshWord(r))

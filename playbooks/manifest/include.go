@@ -15,7 +15,7 @@ const maxIncludes = 10
 // theirs, its data over theirs, and its tags beside theirs.
 func (l *loader) include(p *Play, n, path *yamlpos.Node) []*Play {
 	for _, pair := range n.Pairs {
-		if key := pair.Key.Text; slices.Contains([]string{"ccm", "hierarchy", "overrides"}, key) {
+		if key := pair.Key.Text; slices.Contains([]string{"ccm", "hierarchy", "overrides", "remembered_as"}, key) {
 			l.add(pair.Key.Errorf("write it into the included manifest", "%s cannot stand beside include", key))
 		}
 	}

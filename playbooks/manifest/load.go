@@ -33,6 +33,7 @@ func Load(ctx context.Context, paths []string, registry modules.Registry, option
 		errs.Add(err)
 		plays = append(plays, more...)
 	}
+	errs.Add(onePlayEach(plays))
 	return plays, errs.Err()
 }
 
@@ -136,6 +137,8 @@ type loader struct {
 
 	graph   bool     // the resources are those of a graph
 	ordered ordering // by the plays that include these
+
+	remembered bool // hosts remember the play at hand
 
 	ctx       context.Context        // of the time that a host's resources may take; nil: no limit
 	registers bool                   // register_when_stable has been warned of

@@ -41,7 +41,7 @@ var wrongPlays = []struct{ name, manifest, want string }{
 		"site.yaml:1:10: a.yaml: there is no such manifest\nsite.yaml:2:1: hierarchy cannot stand beside include" + includeHint + "\nsite.yaml:3:1: ccm cannot stand beside include" + includeHint},
 	{"computed include", "include: '{{ Facts.x }}'\n", "site.yaml:1:10: include cannot be an expression" + chooseHint},
 	{"a tag that is an expression", "tags: ['{{ Facts.x }}']\n" + some, "site.yaml:1:8: a tag cannot be an expression\n  hint: use control for what depends on the host"},
-	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, strategy, parallel, tags, data, vars_files, hierarchy, overrides, include, ccm"},
+	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, strategy, parallel, tags, remembered_as, data, vars_files, hierarchy, overrides, include, ccm"},
 	{"shapes", "name: [a]\nhosts: [a]\nbecome: maybe\ntags: web\ndata: 5\noverrides: [x]\nhierarchy: {merge: first}\n" + some,
 		"site.yaml:1:7: name must be a single value, not a list\nsite.yaml:2:8: hosts must be a single value, not a list\n  hint: write one pattern: hosts: web1,web2\n" +
 			"site.yaml:3:9: become must be true or false, not the text \"maybe\"\nsite.yaml:4:7: tags must be a list, not the text \"web\"\n  hint: write a list: - web\n" +

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -21,6 +22,7 @@ type Meta struct {
 	Limit     float64       // tries per second; 0 is any number
 	Sema      []string      // as written, NAME or NAME:N; sorted, each once
 	Hidden    bool
+	Reverse   bool
 	AutoEdge  bool
 	AutoGroup bool
 }
@@ -33,7 +35,7 @@ type metaKeys struct {
 	Limit     float64  `json:"limit" doc:"how many tries there may be per second"`
 	Sema      []string `json:"sema" doc:"semaphores to hold while something is changed: NAME or NAME:N, where N is how many hosts may hold it at once; default 1"`
 	Hidden    bool     `json:"hidden" doc:"define it, and do not run it; what depends on it runs"`
-	Reverse   bool     `json:"reverse" doc:"not supported yet: undo it in the first run in which the manifest is without it"`
+	Reverse   bool     `json:"reverse" doc:"put back what was there before, in the first whole run in which the manifest is without it; the play needs remembered_as"`
 	AutoEdge  *bool    `json:"autoedge" default:"true" doc:"take part in automatic edges, with strategy graph"`
 	AutoGroup *bool    `json:"autogroup" default:"true" doc:"be carried out together with others of its type, with strategy graph"`
 }
@@ -72,8 +74,10 @@ func parseSeconds(text string) (time.Duration, error) {
 
 var (
 	metaNames     = jsonNames(metaType)
-	semaphoreForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]{0,63}(:[1-9][0-9]{0,5})?$`)
+	semaphoreForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(semaphorePattern) })
 )
+
+const semaphorePattern = `^[A-Za-z_][A-Za-z0-9_./-]{0,63}(:[1-9][0-9]{0,5})?$`
 
 // Bounds of a [Meta].
 const (
@@ -95,6 +99,7 @@ func (l *loader) meta(r *Resource, n *yamlpos.Node) {
 	v := l.value(&own)
 	r.Meta = &v
 	l.add(checkMeta(&own, v.Open))
+	l.checkReverse(r, &own)
 	if !r.Applies() {
 		return
 	}
@@ -111,9 +116,6 @@ func checkMeta(n *yamlpos.Node, open func(*yamlpos.Node) bool) error {
 	var errs yamlpos.Errors
 	for _, pair := range n.Pairs {
 		value := pair.Value
-		if pair.Key.Text == "reverse" {
-			errs.Add(pair.Key.Errorf("keep the resource, and say in it what undoes it: ensure: absent", "reverse is not supported yet"))
-		}
 		if value.Kind == yamlpos.Scalar && open(value) {
 			continue
 		}
@@ -162,7 +164,7 @@ func checkSemaphores(list *yamlpos.Node, open func(*yamlpos.Node) bool) error {
 		}
 		name, _, _ := strings.Cut(item.Text, ":")
 		switch {
-		case item.Value == nil || !semaphoreForm.MatchString(item.Text):
+		case item.Value == nil || !semaphoreForm().MatchString(item.Text):
 			errs.Add(item.Errorf("write a word of letters, digits, _, ., / and -, and perhaps how many hosts may hold it: database:2", "%q names no semaphore", item.Text))
 		case known[name]:
 			errs.Add(item.Errorf("", "the semaphore %s is named twice", name))
@@ -184,7 +186,7 @@ func DecodeMeta(n *yamlpos.Node) (Meta, error) {
 	errs.Add(yamlpos.Decode(n, &keys))
 	errs.Add(checkMeta(n, func(*yamlpos.Node) bool { return false }))
 	m.Retry, m.Delay, m.Timeout, m.Limit = keys.Retry, time.Duration(keys.Delay), time.Duration(keys.Timeout), keys.Limit
-	m.Hidden = keys.Hidden
+	m.Hidden, m.Reverse = keys.Hidden, keys.Reverse
 	if keys.AutoEdge != nil {
 		m.AutoEdge = *keys.AutoEdge
 	}

@@ -26,6 +26,9 @@ type Play struct {
 	Strategy     string      // see [Play.Graph]
 	Parallel     int         // resources of a host at once, in a graph: 1-64
 	Tags         []string
+	// RememberedAs is the name of the play for its hosts, by which they know in later
+	// runs what it had them do; nil if they remember nothing.
+	RememberedAs *yamlpos.Node
 	Data         templates.Source
 	Over         []templates.Source // data of the plays that include this one, the nearest first
 	FailOnError  bool
@@ -75,6 +78,7 @@ type playKeys struct {
 	Strategy   string   `json:"strategy" enum:"linear,graph" default:"linear" doc:"linear: resources run in the order written; graph: as they depend on each other, several at once"`
 	Parallel   int      `json:"parallel" doc:"how many resources of a host run at once with strategy graph: 1-64; default 4"`
 	Tags       []string `json:"tags" doc:"labels of the play and of all its resources"`
+	Remembered string   `json:"remembered_as" doc:"a name by which hosts remember the play, for resources with reverse; nobody else's manifests for these hosts may have the same, and it stays when the play is renamed"`
 	Data       any      `json:"data" doc:"values for expressions and templates"`
 	VarsFiles  []string `json:"vars_files" doc:"YAML files with more data, whose keys replace those of data"`
 	Hierarchy  any      `json:"hierarchy" doc:"which overrides apply to a host, and how they are merged"`
@@ -121,6 +125,8 @@ func (l *loader) plays(n *yamlpos.Node) []*Play {
 	}
 	l.checkTagTexts(n.Get("tags"))
 	l.strategy(p, n, &keys)
+	p.RememberedAs = l.rememberedAs(given(n.Get("remembered_as")))
+	l.remembered = given(n.Get("remembered_as")) != nil
 	if include := given(n.Get("include")); include != nil {
 		return l.include(p, n, include)
 	}
@@ -157,6 +163,7 @@ func (l *loader) ccm(p *Play, n *yamlpos.Node) {
 	case jetFile != nil:
 		p.JetFile = l.literalText("resources_jet_file", jetFile)
 	case resources == nil && hasUnknown(ccm): // perhaps that was meant
+	case resources != nil && resources.Kind == yamlpos.List && len(resources.Items) == 0 && l.remembered: // all that it had is undone
 	case resources == nil, resources.Kind == yamlpos.List && len(resources.Items) == 0:
 		l.add(cmp.Or(resources, ccm).Errorf("", "manifest must contain resources"))
 	case resources.Kind != yamlpos.List:

@@ -85,8 +85,9 @@ func playSchema() *schema.Schema {
 	s.Properties.Get("tags").Items.Not = expressions()
 	s.Properties.Get("vars_files").Items.Not = expressions()
 	s.Properties.Get("include").Not = expressions()
+	s.Properties.Get("remembered_as").Not = expressions()
 	included := one("include", "ccm")
-	included.Names = schema.Not(&schema.Schema{Enum: []any{"ccm", "hierarchy", "overrides"}})
+	included.Names = schema.Not(&schema.Schema{Enum: []any{"ccm", "hierarchy", "overrides", "remembered_as"}})
 	s.AnyOf = []*schema.Schema{one("ccm", "include"), included}
 	return s
 }
@@ -142,7 +143,7 @@ func ccmSchema() *schema.Schema {
 	s := closed.Of(reflect.TypeFor[ccmKeys]())
 	s.Type = schema.Types{schema.Object}
 	resources := orNull(schema.Array)
-	resources.Items, resources.MinItems = schema.Ref("resource"), 1
+	resources.Items = schema.Ref("resource") // none at all is right in a play with remembered_as
 	shape(s.Properties, "resources", resources)
 	s.Properties.Get("resources_jet_file").Not = expressions()
 	s.AnyOf = []*schema.Schema{one("resources", "resources_jet_file"), one("resources_jet_file", "resources")}

@@ -147,7 +147,7 @@ func metaSchemas(list schema.Properties, t modules.Type) {
 		length.Pattern = durationForm + "|" + anExpression
 		shape(list, key, length)
 	}
-	list.Get("sema").Items = &schema.Schema{Type: schema.Types{schema.String, schema.Boolean}, Pattern: semaphoreForm.String() + "|" + anExpression}
+	list.Get("sema").Items = &schema.Schema{Type: schema.Types{schema.String, schema.Boolean}, Pattern: semaphorePattern + "|" + anExpression}
 	imported := closed.Of(reflect.TypeFor[importKeys]())
 	imported.Type, imported.Required = schema.Types{schema.Object}, schema.Required(reflect.TypeFor[importKeys]())
 	shape(list, "recv", &schema.Schema{

@@ -45,7 +45,7 @@ func (s Selection) Select(plays []*Play) ([]*Play, error) {
 			}
 		}
 		p.selection = &s
-		if s.mark(p, p.Resources) || p.JetFile != nil {
+		if s.mark(p, p.Resources) || p.JetFile != nil || p.RememberedAs != nil && s.all() {
 			selected = append(selected, p)
 		}
 	}

@@ -590,6 +590,15 @@ func plural(n int, what string) string {
 // suggestion is the hint with the known name that is nearest to one; "" if none is
 // near.
 func suggestion(name string, known []string) string {
+	if best := Nearest(name, known); best != "" {
+		return "did you mean " + best + "?"
+	}
+	return ""
+}
+
+// Nearest finds the first of the known names that are the least edits away from one, at
+// most two, whatever the case; "" if there is none.
+func Nearest(name string, known []string) string {
 	best, least := "", 3
 	if len(name) > 64 {
 		return ""
@@ -599,10 +608,7 @@ func suggestion(name string, known []string) string {
 			best, least = k, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return "did you mean " + best + "?"
+	return best
 }
 
 // distance is the edit distance of two words, or something not below most.

@@ -158,6 +158,8 @@ func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
 		say(result(modules.Result{State: &modules.State{Restart: []json.RawMessage{json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}}))
 	case "error kind":
 		say(result(modules.Result{ErrorKind: "\x1b[31modd"}))
+	case "left":
+		say(result(modules.Result{}), result(modules.Result{Index: 1}), &modules.Message{Left: &modules.Left{Entries: []modules.LeftEntry{{Type: "file", Name: "/etc/passwd"}}}})
 	case "tries":
 		say(result(modules.Result{Tries: -1}))
 	case "deep state":

@@ -1,0 +1,74 @@
+package cron
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Subject implements [modules.Reverser].
+func (c *Cron) Subject() string { return "crontab " + c.User + " " + c.Name }
+
+// Reversal implements [modules.Reverser]. What does not give back the whole crontab as
+// it is, is no reversal.
+func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	t, err := c.crontab(ctx, h.Accounts)
+	if err != nil {
+		return nil, err
+	}
+	before, err := t.read(ctx, h)
+	if err != nil && c.userComes(h.Forecast) {
+		before, err = "", nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var want *job
+	if c.Ensure != absent {
+		j := c.job()
+		want = &j
+	}
+	e := edited(before, c.Name, want)
+	if k, ok := kept.(*Cron); ok {
+		return nil, c.stillBack(k, t, before, e.text)
+	}
+	back, properties := e.was, map[string]any{"ensure": absent}
+	if e.found > 0 && back != nil {
+		properties = back.properties()
+	}
+	if c.User != "" {
+		properties["user"] = c.User
+	}
+	if edited(e.text, c.Name, back).text != before {
+		return nil, modules.Refuse("what %s has of this entry cannot be brought back as it is, at its place", t)
+	}
+	return properties, nil
+}
+
+// stillBack makes sure that what is kept brings the same back after another change.
+func (c *Cron) stillBack(kept *Cron, t crontab, before, after string) error {
+	var was *job
+	if kept.Ensure != absent {
+		j := kept.job()
+		was = &j
+	}
+	if kept.User != c.User || edited(after, c.Name, was).text != edited(before, c.Name, was).text {
+		return modules.Refuse("what %s had of this entry could not be brought back after that, at its place; write a new entry, and let this one leave", t)
+	}
+	return nil
+}
+
+// properties are those of an entry with this job.
+func (j job) properties() map[string]any {
+	all := map[string]any{"ensure": present, "command": j.command, "disabled": j.disabled}
+	if strings.HasPrefix(j.schedule, "@") {
+		all["special"] = j.schedule
+		return all
+	}
+	fields := []string{"minute", "hour", "day", "month", "weekday"}
+	for i, text := range strings.Split(j.schedule, " ") {
+		all[fields[i]] = text
+	}
+	return all
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"cmp"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A manifest that ends with its first failure does so at a moment that nobody knows, if
+// its resources are worked on at once: those that are neither before nor behind the one
+// that fails may have had their turn or not. Which fail is known at the end of a check
+// run only, so its results are held back until then.
+
+// holdBack collects results, if those that come later may put them in doubt. tell hands
+// them out.
+func (r *run) holdBack() (tell func() error) {
+	if !r.crosses() {
+		return func() error { return nil }
+	}
+	emit := r.emit
+	var held []*modules.Result
+	r.emit = func(result *modules.Result) error {
+		held = append(held, result)
+		return nil
+	}
+	return func() error {
+		r.emit = emit
+		inDoubt := r.crossDoubt()
+		for _, result := range held {
+			r.doubtEnding(result, inDoubt)
+			if err := emit(result); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (r *run) anyFailOnError() bool {
+	for i := range r.cat.Entries {
+		if s := r.cat.Entries[i].Scope; s != nil && s.FailOnError {
+			return true
+		}
+	}
+	return r.cat.FailOnError
+}
+
+// doubtEnding puts a result in doubt if its entry is in doubt, by why, or may be left out,
+// or may not, or if it follows from one of which that is so.
+func (r *run) doubtEnding(result *modules.Result, inDoubt map[int]string) {
+	i := result.Index
+	if e := &r.cat.Entries[i]; e.Excluded || e.Hidden {
+		return
+	}
+	because := inDoubt[i]
+	for j := range waitsFor(r.cat.Entries, i) {
+		if inDoubt[j] != "" {
+			because = cmp.Or(because, r.cat.Entries[j].Ref())
+		}
+	}
+	if unmet, _ := r.requirements(i); len(unmet) == 0 && r.anyFailOnError() {
+		because = cmp.Or(because, r.endsAtAnyTime(i))
+	}
+	if because == "" {
+		return
+	}
+	inDoubt[i] = because
+	if !result.Uncertain {
+		result.Uncertain, result.Because = true, because
+	}
+}
+
+// crossDoubt says why entries are in doubt that others cross, and those behind them.
+func (r *run) crossDoubt() map[int]string {
+	inDoubt := map[int]string{}
+	crossed := r.crossings()
+	if len(crossed) == 0 {
+		return inDoubt
+	}
+	all := make(entrySet, len(r.cat.Entries)/64+1)
+	for i := range r.cat.Entries {
+		j, ok := crossed[i]
+		if !ok {
+			j, ok = r.before(i).firstIn(all)
+		}
+		if e := &r.cat.Entries[i]; !ok || e.Excluded || e.Hidden {
+			continue
+		}
+		all.put(i)
+		inDoubt[i] = r.cat.Entries[j].Ref()
+		r.results[i].doubt = cmp.Or(r.results[i].doubt, inDoubt[i])
+	}
+	return inDoubt
+}
+
+// endsAtAnyTime names an entry that fails or may fail, that ends a manifest with i in it
+// then, and of which nobody knows whether it has its turn before i. What has been left out
+// may fail as well: it may have its turn before whatever has failed.
+func (r *run) endsAtAnyTime(i int) string {
+	for scope := r.scopes.of[i]; ; scope = r.scopes.of[scope] {
+		for j := range r.results {
+			out := &r.results[j]
+			fails := out.status == modules.Failed || out.unmet
+			if j == i || r.scopes.of[j] != scope || !r.failOnError(scope) || !fails && out.doubt == "" {
+				continue
+			}
+			if !r.comesAfter(j, i) && !(fails && r.comesAfter(i, j)) {
+				return r.cat.Entries[j].Ref()
+			}
+		}
+		if scope == noScope {
+			return ""
+		}
+	}
+}
+
+// comesAfter reports whether the entry i begins after j has ended.
+func (r *run) comesAfter(i, j int) bool { return j < i && r.before(i).has(j) }

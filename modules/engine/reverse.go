@@ -1,0 +1,447 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A keeper knows what was there before the resources of a play were first applied.
+type keeper struct {
+	store Journal
+	play  *modules.Remember // nil if the catalog is of no play that is remembered
+	all   []reversal        // of all plays, in the order in which they were noted
+	err   error             // why nothing can be told or noted
+}
+
+// errNoStore is why nothing is remembered where no host is.
+var errNoStore = errors.New("nothing is remembered here")
+
+// openKeeper reads what is remembered, if the catalog has use for it.
+func (r *run) openKeeper() *keeper {
+	k := &keeper{store: r.Reversals, play: r.cat.Remember}
+	if k.play == nil || r.cat.Monitor {
+		return k
+	}
+	if k.err = modules.CheckRememberedAs(k.play.As); k.err == nil && k.store == nil {
+		k.err = errNoStore
+	}
+	if k.err != nil {
+		return k
+	}
+	text, err := k.store.Read()
+	if err == nil {
+		k.all, err = parseReversals(text)
+	}
+	if k.err = err; err != nil && r.ledger.warning == "" {
+		r.ledger.warning = fmt.Sprintf("what was there before cannot be read, so nothing is undone: %v", err)
+	}
+	return k
+}
+
+// find gives the index of what is remembered of a resource of the play; -1 is nothing.
+func (k *keeper) find(typ, name string) int {
+	return slices.IndexFunc(k.all, func(v reversal) bool { return v.of(k.play.As, typ, name) })
+}
+
+// save has the host remember all, or else leaves what it remembers as it was.
+func (k *keeper) save(all []reversal) error {
+	text, err := formatReversals(all)
+	if err == nil {
+		err = k.store.Replace(text)
+	}
+	if err == nil {
+		k.all = all
+	}
+	return err
+}
+
+// keep notes what is there before an entry that can be undone is applied for the first
+// time, and what it has left alone before. With an error, the entry must not be applied.
+func (r *run) keep(ctx context.Context, i int, plan modules.Plan, seen modules.Host) error {
+	entry, k := &r.cat.Entries[i], r.kept
+	if !entry.Reverse || plan.Refreshed && len(plan.Changes) == 0 {
+		return nil
+	}
+	if err := k.able(entry); err != nil {
+		return unkept(err)
+	}
+	v, err := r.reversal(ctx, i, seen)
+	if err != nil {
+		return unkept(err)
+	}
+	all, at := slices.Clone(k.all), k.find(entry.Type, entry.Name)
+	switch {
+	case at < 0 && v != nil:
+		all = append(all, *v)
+	case at >= 0 && v != nil:
+		all[at].Properties, all[at].Subject, all[at].Sensitive = v.Properties, v.Subject, all[at].Sensitive || v.Sensitive
+	case at >= 0 && r.secret(i) && !all[at].Sensitive:
+		all[at].Sensitive = true
+	default:
+		return nil
+	}
+	if !r.checked(i) {
+		return unkept(k.save(all))
+	}
+	if _, err := formatReversals(all); err != nil {
+		return unkept(err)
+	}
+	if r.cat.Check && !entry.Check {
+		k.all = all // as it will be
+	}
+	return unkept(k.store.MayWrite())
+}
+
+// able says why nothing could be noted of an entry.
+func (k *keeper) able(e *modules.Entry) error {
+	switch {
+	case k.play == nil:
+		return errors.New("the play has no name that the host could remember it by")
+	case k.err != nil:
+		return k.err
+	}
+	return modules.CheckLeftName(e.Name)
+}
+
+func unkept(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("not done, because it could not be undone (reverse): %w", err)
+}
+
+// reversal asks an entry what brings back what is there, or was before it was first
+// applied; nil if that is noted already.
+func (r *run) reversal(ctx context.Context, i int, seen modules.Host) (*reversal, error) {
+	entry := &r.cat.Entries[i]
+	v := &reversal{Play: r.kept.play.As, Type: entry.Type, Name: entry.Name, Sensitive: r.secret(i), Time: r.Now().UTC()}
+	if r.cat.Lock != nil {
+		v.Run = clip(strings.ToValidUTF8(r.cat.Lock.Run, "\uFFFD"), maxDueText)
+	}
+	reverser, ok := r.resources[i].(modules.Reverser)
+	if !ok {
+		return nil, modules.Refuse("type %s cannot", entry.Type)
+	}
+	if v.Subject = reverser.Subject(); len(v.Subject) > maxSubject {
+		return nil, modules.Refuse("what it is about is too long to be remembered")
+	}
+	v.Place = r.place(v.Subject)
+	var kept modules.Resource
+	var err error
+	if at := r.kept.find(entry.Type, entry.Name); at >= 0 {
+		if kept, err = r.Decode(&modules.Entry{Type: v.Type, Name: v.Name, Properties: r.kept.all[at].Properties}); err != nil {
+			return nil, err
+		}
+	}
+	var properties map[string]any
+	r.outside(i, func() { properties, err = reverser.Reversal(ctx, seen, kept) })
+	if err != nil || properties == nil {
+		return nil, err
+	}
+	properties["name"] = entry.Name
+	if v.Properties, err = json.Marshal(properties); err != nil {
+		return nil, err
+	}
+	// What could not be read back would be of no use in the run that needs it.
+	_, err = r.Decode(&modules.Entry{Type: v.Type, Name: v.Name, Properties: v.Properties})
+	return v, err
+}
+
+// undo ends a catalog: what the play had and has no more is put back as it was, in the
+// reverse order in which it was changed.
+func (r *run) undo(ctx context.Context) (stopped bool, err error) {
+	k := r.kept
+	r.noteSubjects()
+	if err := r.hide(); err != nil {
+		return false, fmt.Errorf("noting that what was there before is sensitive: %w", err)
+	}
+	if k.play == nil || !k.play.Whole || k.err != nil || r.cat.Monitor || r.scopes.ended[noScope] != "" {
+		return false, nil
+	}
+	here := r.here()
+	if !r.cat.Check {
+		if err := k.forget(here); err != nil {
+			return false, fmt.Errorf("forgetting what is not to be undone any more: %w", err)
+		}
+	}
+	left := r.left(here)
+	if len(left) == 0 {
+		return false, nil
+	}
+	if r.interrupted(ctx) {
+		return true, nil
+	}
+	if r.Leaves != nil {
+		if err := r.Leaves(told(left)); err != nil {
+			return false, err
+		}
+	}
+	return r.putBack(ctx, left)
+}
+
+// here gives the resources that the play still has, as type#name, and whether one that
+// was applied can still be undone, or may not be applied now.
+func (r *run) here() map[string]bool {
+	here := map[string]bool{}
+	for _, ref := range r.kept.play.Kept {
+		here[ref] = true
+	}
+	for i := range r.cat.Entries {
+		e := &r.cat.Entries[i]
+		ref := e.Type + "#" + e.Name
+		here[ref] = here[ref] || e.Reverse || e.Excluded
+	}
+	return here
+}
+
+// forget drops what is remembered of resources that are there and say reverse no more.
+func (k *keeper) forget(here map[string]bool) error {
+	all := slices.DeleteFunc(slices.Clone(k.all), func(v reversal) bool {
+		keeps, there := here[v.ref()]
+		return v.Play == k.play.As && there && !keeps
+	})
+	if len(all) == len(k.all) {
+		return nil
+	}
+	return k.save(all)
+}
+
+// A leaver is a resource that has left the manifest.
+type leaver struct {
+	reversal
+	kept   string // why it is not undone yet, if that is so
+	passed string // the resource that looks after it now, so that it is forgotten
+}
+
+// left finds what has left the manifest, the last applied first.
+func (r *run) left(here map[string]bool) []leaver {
+	var all []leaver
+	for _, v := range slices.Backward(r.kept.all) {
+		if _, there := here[v.ref()]; v.Play == r.kept.play.As && !there {
+			all = append(all, leaver{reversal: v})
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	h := r.heirs()
+	for i := range all {
+		r.heir(h, &all[i])
+	}
+	return all
+}
+
+// heirs are the resources of the session, by what they look after.
+type heirs struct {
+	of    map[string][]subject // by the thing; their own subject is the part of it
+	below map[string]string    // by directory, one that is about something in it
+}
+
+func (r *run) heirs() heirs {
+	h := heirs{map[string][]subject{}, map[string]string{}}
+	for _, s := range r.memory.subjects {
+		thing, part := r.thing(s.subject)
+		h.of[thing] = append(h.of[thing], subject{part, s.ref})
+		if !path.IsAbs(thing) {
+			continue
+		}
+		for dir := path.Dir(thing); dir != "/" && h.below[dir] == ""; dir = path.Dir(dir) {
+			h.below[dir] = s.ref
+		}
+	}
+	return h
+}
+
+// heir finds who looks after a thing now that has left the manifest, or after something
+// in it, if that is to be removed.
+func (r *run) heir(h heirs, l *leaver) {
+	if slices.Contains(r.kept.play.Others, l.ref()) {
+		l.passed = "a later play"
+		return
+	}
+	var is struct {
+		Ensure string `json:"ensure"`
+	}
+	_ = json.Unmarshal(l.Properties, &is) // an object, which it is known to be
+	thing, part := r.thing(l.Subject)
+	for _, s := range h.of[thing] {
+		if s.subject == part || s.subject == "" || part == "" {
+			l.passed = s.ref
+			return
+		}
+	}
+	if in := h.below[thing]; in != "" && is.Ensure == "absent" {
+		l.kept = in + " is in it"
+	}
+}
+
+// thing takes a subject apart: what it is about, and the part of that. A path is without
+// the symbolic links of its directories, so that one file has one name.
+func (r *run) thing(subject string) (thing, part string) {
+	thing, part, _ = strings.Cut(subject, "\n")
+	if path.IsAbs(thing) {
+		thing = r.will.canonical(thing, false)
+	}
+	return thing, part
+}
+
+// place is the path that a subject is about, without the symbolic links of its
+// directories; "" if it is about no path.
+func (r *run) place(subject string) string {
+	if thing, _ := r.thing(subject); path.IsAbs(thing) {
+		return thing
+	}
+	return ""
+}
+
+// moved refuses to undo something in another place than where it was done: who may
+// exchange a directory for a link must not have others write behind it what was theirs.
+func (r *run) moved(l *leaver) error {
+	if now := r.place(l.Subject); now != l.Place {
+		was, _, _ := strings.Cut(l.Subject, "\n")
+		return modules.Refuse("%s was %s when it was changed, and leads to %s now", was, cmp.Or(l.Place, "nowhere"), now)
+	}
+	return nil
+}
+
+// A subject is what a resource of the session has looked after.
+type subject struct{ subject, ref string }
+
+// noteSubjects remembers what the entries are about, for this catalog and those to come.
+func (r *run) noteSubjects() {
+	if r.Reversals == nil || r.cat.Monitor {
+		return
+	}
+	for i := range r.cat.Entries {
+		e := &r.cat.Entries[i]
+		if r.errs[i] != nil || e.Monitor || e.Query != "" {
+			continue
+		}
+		for _, one := range subjectsOf(r.resources[i]) {
+			r.memory.subjects = append(r.memory.subjects, subject{one, clip(e.Type+"#"+e.Name, maxDueText)})
+		}
+	}
+}
+
+func subjectsOf(res modules.Resource) []string {
+	switch res := res.(type) {
+	case modules.Reverser:
+		return []string{res.Subject()}
+	case modules.Keeper:
+		return res.Subjects()
+	}
+	return nil
+}
+
+// hide notes what has become sensitive since it was remembered: no diff is shown of that.
+func (r *run) hide() error {
+	k := r.kept
+	if k.play == nil || k.err != nil || len(k.all) == 0 || r.cat.Monitor {
+		return nil
+	}
+	secret := map[string]bool{}
+	for i := range r.cat.Entries {
+		if e := &r.cat.Entries[i]; r.secret(i) {
+			secret[e.Type+"#"+e.Name] = true
+		}
+	}
+	all, news := slices.Clone(k.all), false
+	for i := range all {
+		if v := &all[i]; v.Play == k.play.As && !v.Sensitive && secret[v.ref()] {
+			v.Sensitive, news = true, true
+		}
+	}
+	if !news || r.cat.Check {
+		return nil
+	}
+	return k.save(all)
+}
+
+// told is what the controller hears of those that have left.
+func told(left []leaver) *modules.Left {
+	m := &modules.Left{}
+	for _, l := range left {
+		m.Entries = append(m.Entries, modules.LeftEntry{Type: l.Type, Name: l.Name, Sensitive: l.Sensitive})
+	}
+	return m
+}
+
+// putBack undoes those that have left, one after the other.
+func (r *run) putBack(ctx context.Context, left []leaver) (stopped bool, err error) {
+	r.schedule = nil
+	first := len(r.cat.Entries)
+	r.enter(left)
+	emit := r.emit
+	r.emit = func(result *modules.Result) error {
+		r.undone(&left[result.Index-first], result)
+		return emit(result)
+	}
+	for i := range left {
+		if r.interrupted(ctx) {
+			return true, nil
+		}
+		if at := first + i; r.resources[at] != nil && r.errs[at] == nil {
+			r.errs[at] = r.moved(&left[i])
+		}
+		if began, err := r.step(ctx, first+i); err != nil || !began {
+			return !began, err
+		}
+	}
+	return false, nil
+}
+
+// enter puts those that have left behind the entries of the catalog. Those that are not
+// undone are there to be told of, so they count as excluded.
+func (r *run) enter(left []leaver) {
+	cat := *r.cat
+	cat.Entries = slices.Clip(cat.Entries)
+	for _, l := range left {
+		e := modules.Entry{Type: l.Type, Name: l.Name, Properties: l.Properties, Sensitive: l.Sensitive, Left: true, Excluded: l.kept+l.passed != ""}
+		cat.Entries = append(cat.Entries, e)
+		r.traffic.secret = append(r.traffic.secret, e.Sensitive)
+		r.scopes.of = append(r.scopes.of, noScope)
+		r.results = append(r.results, outcome{})
+		r.resources, r.errs = append(r.resources, nil), append(r.errs, nil)
+	}
+	r.cat = &cat
+	for i := len(cat.Entries) - len(left); i < len(cat.Entries); i++ {
+		if !cat.Entries[i].Excluded {
+			r.resources[i], r.errs[i] = r.decode(i, &cat.Entries[i])
+		}
+	}
+}
+
+// hasLeft is why a resource has a result that the play does not have.
+const hasLeft = "it has left the manifest"
+
+// undone words the result of one that has left, and forgets it unless it failed.
+func (r *run) undone(l *leaver, result *modules.Result) {
+	done := result.Status == "" || result.Status == modules.Stable || result.Status == modules.Changed
+	switch {
+	case l.passed != "":
+		result.Message, result.Because, done = hasLeft+", and is not undone: "+l.passed+" looks after it now", "", true
+	case l.kept != "":
+		result.Message, result.Because = hasLeft+", and is not undone yet: "+l.kept, ""
+	case result.Status == modules.Changed: // who reports it says why
+	case result.Status == modules.Failed:
+		result.Error = clip(hasLeft+", and cannot be undone: "+result.Error+" (to keep what is there, put it back into the manifest without reverse)", maxText)
+	case done:
+		result.Message = hasLeft + "; what was there before is there already"
+	}
+	if !done || r.cat.Check {
+		return
+	}
+	all := slices.DeleteFunc(slices.Clone(r.kept.all), func(v reversal) bool { return v.of(l.Play, l.Type, l.Name) })
+	if err := r.kept.save(all); err != nil {
+		text := clip(fmt.Sprintf("the next run will look at it again, since it could not be noted that it is done: %v", err), maxText)
+		result.Messages = append(result.Messages, modules.Note{Level: "warning", Text: text})
+	}
+}

@@ -1,0 +1,547 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+// A rememberer is a host on which plays run one after the other, each run with an engine
+// of its own, or all in one session.
+type rememberer struct {
+	t     *testing.T
+	dir   string // what $ stands for
+	store *mortalJournal
+	one   *engine.Engine // of the session; nil has a new one for each run
+}
+
+func newRememberer(t *testing.T) *rememberer {
+	return &rememberer{t: t, dir: t.TempDir(), store: &mortalJournal{m: &mortal{}}}
+}
+
+// engine makes one for a host that may die.
+func (r *rememberer) engine(m *mortal) *engine.Engine {
+	r.store.m = m
+	host := system.New()
+	host.Contents = modules.LocalContents{}
+	host.Files.FileWriter = mortalFiles{host.Files.FileWriter, m}
+	return &engine.Engine{
+		Decode: func(e *modules.Entry) (modules.Resource, error) {
+			return builtin.Types().Decode(e.Type, e.Properties)
+		},
+		Host:      host,
+		Now:       func() time.Time { return time.Unix(0, 0) },
+		Reversals: r.store,
+	}
+}
+
+// whole is the catalog of a whole run of the play "p".
+func whole(entries ...modules.Entry) modules.Catalog {
+	return modules.Catalog{Remember: &modules.Remember{As: "p", Whole: true}, Entries: entries}
+}
+
+// reversed has entries say reverse.
+func reversed(entries ...modules.Entry) []modules.Entry {
+	for i := range entries {
+		entries[i].Reverse = true
+	}
+	return entries
+}
+
+// run gives each result as "STATUS NAME: MESSAGE" or "STATUS NAME: ERROR".
+func (r *rememberer) run(cat modules.Catalog) []string {
+	r.t.Helper()
+	results, died := r.mortal(&mortal{}, cat)
+	require.False(r.t, died)
+	return results
+}
+
+func (r *rememberer) mortal(m *mortal, cat modules.Catalog) (results []string, died bool) {
+	r.t.Helper()
+	defer func() {
+		if got := recover(); got != nil {
+			if _, ok := got.(crash); !ok {
+				panic(got)
+			}
+			died = true
+		}
+	}()
+	e := r.one
+	if e == nil {
+		e = r.engine(m)
+	}
+	cat.Entries = slices.Clone(cat.Entries)
+	for i := range cat.Entries {
+		entry := &cat.Entries[i]
+		entry.Name = strings.ReplaceAll(entry.Name, "$", r.dir)
+		entry.Properties = json.RawMessage(strings.ReplaceAll(string(entry.Properties), "$", r.dir))
+	}
+	names := []string{}
+	for i := range cat.Entries {
+		names = append(names, cat.Entries[i].Name)
+	}
+	e.Leaves = func(left *modules.Left) error {
+		for _, one := range left.Entries {
+			names = append(names, one.Name)
+		}
+		return nil
+	}
+	_, err := e.Run(r.t.Context(), &cat, func(result *modules.Result) error {
+		status := result.Status
+		if status == "" {
+			status = modules.Stable
+		}
+		line := string(status) + " " + names[result.Index] // which panics if it was not announced
+		if text := result.Message + result.Error; text != "" {
+			line += ": " + text
+		}
+		for _, note := range result.Messages {
+			line += " [" + note.Text + "]"
+		}
+		results = append(results, strings.ReplaceAll(line, r.dir, "$"))
+		return nil
+	})
+	require.NoError(r.t, err)
+	return results, false
+}
+
+func (r *rememberer) write(name, text string) {
+	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o640))
+}
+
+func (r *rememberer) read(name string) string {
+	text, err := os.ReadFile(filepath.Join(r.dir, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return "absent"
+	}
+	require.NoError(r.t, err)
+	return string(text)
+}
+
+func text(path, content string) modules.Entry {
+	return file(path, fmt.Sprintf(`"mode":"0600","content":%q`, content))
+}
+
+// TestReverse is the story from the first run to the last.
+func TestReverse(t *testing.T) {
+	r := newRememberer(t)
+	r.write("old", "before\n")
+	cat := whole(append(reversed(text("$/old", "mine\n"), text("$/new", "mine\n")), text("$/stays", "mine\n"))...)
+	checked := cat
+	checked.Check = true
+	require.Equal(t, []string{"changed $/old: Would have updated the file", "changed $/new: Would have created the file", "changed $/stays: Would have created the file"}, r.run(checked))
+	require.Empty(t, r.store.text, "a check run remembers nothing")
+	require.Equal(t, []string{"changed $/old: updated the file", "changed $/new: created the file", "changed $/stays: created the file"}, r.run(cat))
+	noted := string(r.store.text)
+	require.Equal(t, []string{"stable $/old", "stable $/new", "stable $/stays"}, r.run(cat))
+	again := whole(reversed(text("$/old", "other\n"), text("$/new", "other\n"))...)
+	require.Equal(t, []string{"changed $/old: updated the file", "changed $/new: updated the file"}, r.run(again))
+	require.Equal(t, noted, string(r.store.text), "the first record stays")
+
+	gone := whole(text("$/stays", "mine\n"))
+	checked = gone
+	checked.Check = true
+	for range 2 {
+		require.Equal(t, []string{
+			"stable $/stays",
+			"changed $/new: Would have removed the file",
+			"changed $/old: Would have updated the file",
+		}, r.run(checked))
+	}
+	require.Equal(t, noted, string(r.store.text))
+	require.Equal(t, []string{
+		"stable $/stays",
+		"changed $/new: removed the file",
+		"changed $/old: updated the file",
+	}, r.run(gone))
+	require.Equal(t, "before\n", r.read("old"))
+	info, err := os.Stat(r.dir + "/old")
+	require.NoError(t, err)
+	require.Equal(t, "-rw-r-----", info.Mode().String())
+	require.Equal(t, "absent", r.read("new"))
+	require.Equal(t, "mine\n", r.read("stays"))
+	require.Empty(t, r.store.text)
+	require.Equal(t, []string{"stable $/stays"}, r.run(gone))
+}
+
+// TestWhatIsNotUndone has the runs after which a resource is still as the play had it.
+func TestWhatIsNotUndone(t *testing.T) {
+	other := text("$/other", "x")
+	failing := file("$/no/where", `"mode":"0600","content":"x"`)
+	for name, test := range map[string]struct {
+		next   modules.Catalog
+		want   []string
+		forget bool
+	}{
+		"not a whole run":         {modules.Catalog{Remember: &modules.Remember{As: "p"}, Entries: []modules.Entry{other}}, []string{"changed $/other: created the file"}, false},
+		"a play nobody remembers": {modules.Catalog{Entries: []modules.Entry{other}}, []string{"changed $/other: created the file"}, false},
+		"another play":            {modules.Catalog{Remember: &modules.Remember{As: "q", Whole: true}, Entries: []modules.Entry{other}}, []string{"changed $/other: created the file"}, false},
+		"health checks only": {modules.Catalog{Monitor: true, Remember: &modules.Remember{As: "p", Whole: true}, Entries: []modules.Entry{other}},
+			[]string{"stable $/other"}, false},
+		"a failure that ends the play": {
+			modules.Catalog{FailOnError: true, Remember: &modules.Remember{As: "p", Whole: true}, Entries: []modules.Entry{failing, other}},
+			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`, "skipped $/other: skipped because its manifest has fail_on_error"}, false,
+		},
+		"excluded by control": {whole(modules.Entry{Type: "file", Name: "$/a", Excluded: true}), []string{"skipped $/a: excluded by control"}, false},
+		"left out by a tag":   {modules.Catalog{Remember: &modules.Remember{As: "p", Whole: true, Kept: []string{"file#$/a"}}, Entries: []modules.Entry{other}}, []string{"changed $/other: created the file"}, false},
+		"without reverse":     {whole(text("$/a", "mine")), []string{"stable $/a"}, true},
+		"a line of it is looked after": {
+			whole(modules.Entry{Type: "line", Name: "$/a", Properties: json.RawMessage(`{"name":"$/a","line":"mine"}`)}),
+			[]string{"stable $/a", "skipped $/a: it has left the manifest, and is not undone: line#$/a looks after it now"}, true,
+		},
+		"a later play has it": {
+			modules.Catalog{Remember: &modules.Remember{As: "p", Whole: true, Others: []string{"file#$/a"}}, Entries: []modules.Entry{other}},
+			[]string{"changed $/other: created the file", "skipped $/a: it has left the manifest, and is not undone: a later play looks after it now"}, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRememberer(t)
+			r.run(whole(reversed(text("$/a", "mine"))...))
+			noted := string(r.store.text)
+			if m := test.next.Remember; m != nil && m.Kept != nil {
+				m.Kept = []string{strings.ReplaceAll(m.Kept[0], "$", r.dir)}
+			}
+			if m := test.next.Remember; m != nil && m.Others != nil {
+				m.Others = []string{strings.ReplaceAll(m.Others[0], "$", r.dir)}
+			}
+			got := r.run(test.next)
+			if test.want != nil {
+				require.Equal(t, test.want, got)
+			}
+			require.Equal(t, "mine", r.read("a"))
+			if test.forget {
+				require.Empty(t, r.store.text)
+			} else {
+				require.Equal(t, noted, string(r.store.text))
+			}
+		})
+	}
+}
+
+// TestWhatAnEarlierPlayLooksAfter is not undone, whichever type looks after it.
+func TestWhatAnEarlierPlayLooksAfter(t *testing.T) {
+	r := newRememberer(t)
+	r.run(whole(reversed(text("$/a", "mine"))...))
+	r.one = r.engine(&mortal{})
+	require.Equal(t, []string{"stable $/a"}, r.run(modules.Catalog{Entries: []modules.Entry{text("$/a", "mine")}}))
+	require.Equal(t, []string{
+		"changed $/b: created the file",
+		"skipped $/a: it has left the manifest, and is not undone: file#$/a looks after it now",
+	}, r.run(whole(text("$/b", ""))))
+	require.Equal(t, "mine", r.read("a"))
+	require.Empty(t, r.store.text)
+}
+
+// TestUndoneInReverse has a directory that can go only after what is in it, and stays
+// while somebody else has something there.
+func TestUndoneInReverse(t *testing.T) {
+	r := newRememberer(t)
+	dir := file("$/d", `"ensure":"directory","mode":"0755"`)
+	r.run(whole(reversed(dir, text("$/d/a", "x"))...))
+	require.Equal(t, []string{
+		"changed $/d/b: created the file",
+		"changed $/d/a: removed the file",
+		"skipped $/d: it has left the manifest, and is not undone yet: file#$/d/b is in it",
+	}, r.run(whole(reversed(text("$/d/b", "y"))...)))
+	require.Equal(t, []string{
+		"changed $/d/b: removed the file",
+		"changed $/d: removed the directory",
+	}, r.run(whole()))
+
+	r.run(whole(reversed(dir)...))
+	r.write("d/somebody's", "work")
+	require.Equal(t, []string{
+		"failed $/d: it has left the manifest, and cannot be undone: cannot remove $/d: directory is not empty, set 'force: true' to remove non-empty directories (to keep what is there, put it back into the manifest without reverse)",
+	}, r.run(whole()))
+	require.Equal(t, []string{"stable $/d"}, r.run(whole(dir)))
+	require.Empty(t, r.run(whole()))
+}
+
+// TestUndoneByItself has a host on which somebody has done it already.
+func TestUndoneByItself(t *testing.T) {
+	r := newRememberer(t)
+	r.run(whole(reversed(text("$/a", "x"))...))
+	require.NoError(t, os.Remove(r.dir+"/a"))
+	require.Equal(t, []string{"stable $/a: it has left the manifest; what was there before is there already"}, r.run(whole()))
+	require.Empty(t, r.store.text)
+}
+
+// TestWhatCannotBeUndoneIsNotDone, and says so in the check run as well.
+func TestWhatCannotBeUndoneIsNotDone(t *testing.T) {
+	const because = "not done, because it could not be undone (reverse): "
+	for name, test := range map[string]struct {
+		build func(r *rememberer)
+		entry modules.Entry
+		want  string
+	}{
+		"too large": {func(r *rememberer) { r.write("a", strings.Repeat("x", modules.MaxKept+1)) }, text("$/a", "x"),
+			"$/a has more than the 64 KiB that are kept of a file"},
+		"a link": {func(r *rememberer) { require.NoError(r.t, os.Symlink("there", r.dir+"/a")) }, text("$/a", "x"),
+			"$/a is a symlink, which a file resource cannot bring back; look after it with a link resource"},
+		"two names": {func(r *rememberer) { r.write("b", "y"); require.NoError(r.t, os.Link(r.dir+"/b", r.dir+"/a")) }, text("$/a", "x"),
+			"$/a has 2 names (hard links), and would come back under one"},
+		"a directory that is not empty": {func(r *rememberer) { require.NoError(r.t, os.MkdirAll(r.dir+"/a/b", 0o755)) }, file("$/a", `"ensure":"absent","force":true`),
+			"$/a is a directory that is not empty"},
+		"parents":            {func(*rememberer) {}, file("$/a/b/c", `"ensure":"directory","mode":"0755"`), "$/a would be made as well, and would stay; write a resource of its own for it"},
+		"a type that cannot": {func(*rememberer) {}, command("touch $/a", ""), "type exec cannot"},
+		"a file of lines": {func(*rememberer) {}, modules.Entry{Type: "line", Name: "$/a", Properties: json.RawMessage(fmt.Sprintf(`{"name":"$/a","line":"x","create":true,"owner":"%d","group":"%d","mode":"0600"}`, os.Getuid(), os.Getgid()))},
+			"$/a is not there, and a line resource cannot remove it again; make it with a file resource"},
+		"damaged":           {func(r *rememberer) { r.store.text = []byte("{") }, text("$/a", "x"), "unexpected EOF [what was there before cannot be read, so nothing is undone: unexpected EOF]"},
+		"not to be read":    {func(r *rememberer) { r.store.readErr = errors.New("no") }, text("$/a", "x"), "no [what was there before cannot be read, so nothing is undone: no]"},
+		"not to be written": {func(r *rememberer) { r.store.full = errors.New("the disk is full") }, text("$/a", "x"), "the disk is full"},
+		"no room": {func(r *rememberer) {
+			var all []string
+			for i := range modules.MaxLeft {
+				all = append(all, fmt.Sprintf(`{"play":"q","type":"file","name":"/%d","properties":{}}`, i))
+			}
+			r.store.text = []byte(`{"reversals":[` + strings.Join(all, ",") + `]}`)
+		}, text("$/a", "x"), "it would be more than 1000 resources"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRememberer(t)
+			test.build(r)
+			before := modtest.Snapshot(t, r.dir)
+			entry := test.entry
+			entry.Name = strings.ReplaceAll(entry.Name, `\n`, "\n")
+			cat := whole(reversed(entry)...)
+			want := "failed " + entry.Name + ": " + because + test.want
+			for _, check := range []bool{true, false} {
+				cat.Check = check
+				require.Equal(t, []string{want}, r.run(cat))
+				require.Equal(t, before, modtest.Snapshot(t, r.dir))
+			}
+		})
+	}
+	r := newRememberer(t)
+	cat := modules.Catalog{Entries: reversed(text("$/a", "x"))}
+	require.Equal(t, []string{"failed $/a: " + because + "the play has no name that the host could remember it by"}, r.run(cat))
+}
+
+// TestSensitiveIsUndoneInSilence shows no diff of what comes back.
+func TestSensitiveIsUndoneInSilence(t *testing.T) {
+	r := newRememberer(t)
+	r.write("a", "old secret\n")
+	e := text("$/a", "new secret\n")
+	e.Sensitive = true
+	r.run(whole(reversed(e)...))
+	e2 := r.engine(&mortal{})
+	var told *modules.Left
+	e2.Leaves = func(left *modules.Left) error { told = left; return nil }
+	cat := whole()
+	cat.Diff = true
+	var got []modules.Result
+	_, err := e2.Run(t.Context(), &cat, func(result *modules.Result) error {
+		result.Duration = 0
+		got = append(got, *result)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, &modules.Left{Entries: []modules.LeftEntry{{Type: "file", Name: r.dir + "/a", Sensitive: true}}}, told)
+	require.Equal(t, []modules.Result{{
+		Status: modules.Changed, Message: "updated the file",
+		Changes: []modules.Change{{Property: "content", Have: "[sensitive]", Want: "[sensitive]"}, {Property: "mode", Have: "[sensitive]", Want: "[sensitive]"}},
+	}}, got)
+	require.Equal(t, "old secret\n", r.read("a"))
+}
+
+// TestReverseOutlivesDeath has the host program die at every step of the first run and of
+// the one that undoes it, and then be run again.
+func TestReverseOutlivesDeath(t *testing.T) {
+	for _, parallel := range []int{0, 3} {
+		for _, after := range []bool{false, true} {
+			for first := range 7 {
+				for second := range 7 {
+					r := newRememberer(t)
+					r.write("a", "was a")
+					r.write("b", "was b")
+					before := modtest.State(t, r.dir)
+					mine := whole(reversed(text("$/a", "mine"), text("$/b", "mine"), text("$/c", "mine"))...)
+					mine.Parallel = parallel
+					if parallel > 0 && first > 0 { // who dies elsewhere than in the test cannot be caught
+						continue
+					}
+					r.mortal(&mortal{dies: first, after: after}, mine)
+					r.run(mine)
+					r.mortal(&mortal{dies: second, after: after}, whole())
+					r.run(whole())
+					require.Equal(t, before, modtest.State(t, r.dir), "died at step %d, then at %d", first, second)
+					require.Empty(t, r.store.text)
+				}
+			}
+		}
+	}
+}
+
+// TestManifestsComeAndGo takes a few paths through random manifests, and through a last
+// one that has none of them. Then the host is as it was in the beginning.
+func TestManifestsComeAndGo(t *testing.T) {
+	kinds := []func(rng *rand.Rand, path string) modules.Entry{
+		func(rng *rand.Rand, path string) modules.Entry { return text(path, fmt.Sprint(rng.IntN(3))) },
+		func(_ *rand.Rand, path string) modules.Entry { return file(path, `"ensure":"absent"`) },
+		func(rng *rand.Rand, path string) modules.Entry {
+			return file(path, fmt.Sprintf(`"mode":"06%d0"`, rng.IntN(5)))
+		},
+		func(rng *rand.Rand, path string) modules.Entry {
+			return modules.Entry{Type: "line", Name: path, Properties: json.RawMessage(fmt.Sprintf(`{"name":"%s","line":"line %d"}`, path, rng.IntN(2)))}
+		},
+		func(rng *rand.Rand, path string) modules.Entry {
+			return modules.Entry{Type: "link", Name: path, Properties: json.RawMessage(fmt.Sprintf(`{"name":"%s","target":"%d"}`, path, rng.IntN(2)))}
+		},
+	}
+	seeds := 150
+	for seed := range seeds {
+		rng := rand.New(rand.NewPCG(uint64(seed), 7))
+		r := newRememberer(t)
+		sorts := map[string]int{} // each path keeps to one type: between types the last one wins
+		for _, name := range []string{"a", "b", "c", "d"} {
+			sorts[name] = []int{0, 3, 4}[rng.IntN(3)]
+			switch rng.IntN(3) {
+			case 0:
+				r.write(name, "line 0\nfirst\nline 1\nlast")
+			case 1:
+				require.NoError(t, os.Symlink("elsewhere", filepath.Join(r.dir, name)))
+			}
+		}
+		before := modtest.State(t, r.dir)
+		for range 1 + rng.IntN(5) {
+			var entries []modules.Entry
+			for _, name := range slices.Sorted(maps.Keys(sorts)) {
+				kind := sorts[name]
+				if kind == 0 {
+					kind = rng.IntN(3)
+				}
+				if rng.IntN(3) > 0 {
+					entries = append(entries, kinds[kind](rng, "$/"+name))
+				}
+			}
+			cat := whole(reversed(entries...)...)
+			cat.Parallel = rng.IntN(3)
+			r.run(cat)
+		}
+		last := r.run(whole())
+		require.Equal(t, before, modtest.State(t, r.dir), "seed %d: %s", seed, last)
+		require.Empty(t, r.store.text)
+		require.Empty(t, r.run(whole()))
+	}
+}
+
+// TestNothingIsUndoneElsewhere has somebody put a link in the place of a directory: what
+// was his own is not written where he could not.
+func TestNothingIsUndoneElsewhere(t *testing.T) {
+	for name, test := range map[string]struct {
+		before string
+		entry  modules.Entry
+	}{
+		"a file that comes back": {"his own\n", text("$/his/a", "mine\n")},
+		"a file that goes":       {"", text("$/his/a", "mine\n")},
+		"a line":                 {"his own\n", modules.Entry{Type: "line", Name: "$/his/a", Properties: json.RawMessage(`{"name":"$/his/a","line":"mine","regexp":"own"}`)}},
+		"a link":                 {"", modules.Entry{Type: "link", Name: "$/his/a", Properties: json.RawMessage(`{"name":"$/his/a","target":"/mine"}`)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRememberer(t)
+			require.NoError(t, os.Mkdir(r.dir+"/his", 0o755))
+			require.NoError(t, os.Mkdir(r.dir+"/etc", 0o755))
+			if test.before != "" {
+				r.write("his/a", test.before)
+			}
+			r.run(whole(reversed(test.entry)...))
+			noted := string(r.store.text)
+			require.NoError(t, os.Rename(r.dir+"/his", r.dir+"/moved"))
+			if test.entry.Type == "link" {
+				require.NoError(t, os.Symlink("/somebody's", r.dir+"/etc/a"))
+			} else {
+				r.write("etc/a", "mine\nsomebody's\n")
+			}
+			require.NoError(t, os.Symlink("etc", r.dir+"/his"))
+			before := modtest.State(t, r.dir)
+			cat := whole()
+			for _, cat.Check = range []bool{true, false} {
+				require.Equal(t, []string{
+					"failed $/his/a: it has left the manifest, and cannot be undone: $/his/a was $/his/a when it was changed, and leads to $/etc/a now (to keep what is there, put it back into the manifest without reverse)",
+				}, r.run(cat))
+			}
+			require.Equal(t, before, modtest.State(t, r.dir))
+			require.Equal(t, noted, string(r.store.text))
+		})
+	}
+}
+
+// TestOtherNamesOfAThing has something looked after under another path than before, or
+// by a type that cannot be undone.
+func TestOtherNamesOfAThing(t *testing.T) {
+	build := func(t *testing.T) *rememberer {
+		r := newRememberer(t)
+		require.NoError(t, os.Mkdir(r.dir+"/run", 0o755))
+		require.NoError(t, os.Symlink("run", r.dir+"/var-run"))
+		return r
+	}
+	r := build(t)
+	r.run(whole(reversed(text("$/var-run/a", "mine"))...))
+	require.Equal(t, []string{
+		"stable $/run/a",
+		"skipped $/var-run/a: it has left the manifest, and is not undone: file#$/run/a looks after it now",
+	}, r.run(whole(text("$/run/a", "mine"))))
+	require.Equal(t, "mine", r.read("run/a"))
+
+	r = build(t)
+	r.run(whole(reversed(file("$/var-run/d", `"ensure":"directory","mode":"0755"`))...))
+	require.Equal(t, []string{
+		"changed $/run/d/e/f: created directory",
+		"skipped $/var-run/d: it has left the manifest, and is not undone yet: file#$/run/d/e/f is in it",
+	}, r.run(whole(file("$/run/d/e/f", `"ensure":"directory","mode":"0755"`))))
+
+	r = build(t)
+	r.run(whole(reversed(text("$/run/a", "mine"))...))
+	tree := `{"name":"$/run","tree":{"mode":493,"nodes":[{"path":"a","mode":384,"content":{"data":"bWluZQ=="}}]}}`
+	require.Equal(t, []string{
+		"stable $/run",
+		"skipped $/run/a: it has left the manifest, and is not undone: scaffold#$/run looks after it now",
+	}, r.run(whole(modules.Entry{Type: "scaffold", Name: "$/run", Properties: json.RawMessage(tree)})))
+	require.Equal(t, "mine", r.read("run/a"))
+}
+
+// TestWhatBecomesSensitive is undone in silence, whether or not it has changed since.
+func TestWhatBecomesSensitive(t *testing.T) {
+	for _, content := range []string{"secret\n", "new secret\n"} {
+		r := newRememberer(t)
+		r.write("a", "before\n")
+		e := text("$/a", "secret\n")
+		r.run(whole(reversed(e)...))
+		e = text("$/a", content)
+		e.Sensitive = true
+		cat := whole(reversed(e)...)
+		cat.Remember.Whole = false
+		r.run(cat)
+		one := r.engine(&mortal{})
+		one.Leaves = func(left *modules.Left) error {
+			require.True(t, left.Entries[0].Sensitive)
+			return nil
+		}
+		cat = whole()
+		cat.Check, cat.Diff = true, true
+		results := 0
+		_, err := one.Run(t.Context(), &cat, func(result *modules.Result) error {
+			results++
+			require.Empty(t, result.Diff)
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, 1, results)
+	}
+}

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/system"
+)
+
+// TestSight asks for one thing and another, as somebody of a graph who comes after some
+// of what is planned.
+func TestSight(t *testing.T) {
+	unit := func(key string) modules.Effect { return modules.Effect{Kind: "unit", Key: key, State: key} }
+	at := func(path string) modules.Effect {
+		return modules.Effect{Kind: modules.PathEffect, Key: path, State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}}}
+	}
+	below := modules.Effect{Kind: modules.BelowEffect, Key: "/opt/app"}
+	probes := func(reads modules.EffectKind) func(h modules.Host) {
+		return func(h modules.Host) {
+			h.Commands.Probe(t.Context(), modules.Command{Argv: []string{"true"}, Reads: reads})
+		}
+	}
+	looksUp := func(kind modules.EffectKind, key string) func(h modules.Host) {
+		return func(h modules.Host) { h.Forecast.Lookup(kind, key) }
+	}
+	stats := func(path string) func(h modules.Host) { return func(h modules.Host) { h.Files.Stat(path) } }
+	plans := map[int][]modules.Effect{0: {at("/srv/0")}, 1: {modules.Anything, at("/srv/1")}, 2: {unit("a")}, 3: {below}, 4: {modules.Anything}}
+	for _, tt := range []struct {
+		name   string
+		before []int
+		ask    func(h modules.Host)
+		want   string
+	}{
+		{"nothing comes before: a path", nil, stats("/srv/x"), ""},
+		{"nothing comes before: any program", nil, probes(""), ""},
+		{"nothing comes before: a program that reads packages", nil, probes("package"), ""},
+		{"nothing comes before: a program that reads units, of which one changes", nil, probes("unit"), "2"},
+		{"nothing comes before: a package", nil, looksUp("package", "a"), ""},
+		{"nothing comes before: what is planned nevertheless", nil, stats("/srv/0"), "0"},
+		{"nothing comes before: a unit that is planned nevertheless", nil, looksUp("unit", "a"), "2"},
+		{"nothing comes before: where anything may change", nil, stats("/opt/app/x"), "3"},
+		{"nothing comes before: what is missing", nil, looksUp(modules.AnyEffect, ""), "4"},
+		{"something certain: another path", []int{0}, stats("/srv/x"), ""},
+		{"something certain: that path", []int{0}, stats("/srv/0"), ""},
+		{"something certain: a program", []int{0}, probes(""), "0"},
+		{"anything: a path", []int{0, 1}, stats("/srv/x"), "1"},
+		{"anything: its own path", []int{1}, stats("/srv/1"), ""},
+		{"anything, later: its own path", []int{1, 4}, stats("/srv/1"), "4"},
+		{"anything: a path from before", []int{0, 1}, stats("/srv/0"), "1"},
+		{"anything: a package", []int{1}, looksUp("package", "a"), "1"},
+		{"anything: a unit from after that", []int{1, 2}, looksUp("unit", "a"), ""},
+		{"anything: an account", []int{1}, func(h modules.Host) { h.Accounts.UserID(t.Context(), "root") }, "1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newForecast(system.New())
+			for i := range len(plans) {
+				f.record(i, string(rune('0'+i)), modules.Plan{Effects: plans[i]}, "")
+			}
+			before := make(entrySet, 1)
+			for _, i := range tt.before {
+				before.put(i)
+			}
+			w := &witness{}
+			tt.ask(f.host(t.Context(), f.behind(before), w, modules.Discard{}))
+			require.Equal(t, tt.want, w.because)
+			f.begin()
+			w = &witness{}
+			tt.ask(f.host(t.Context(), f.behind(entrySet{}), w, modules.Discard{}))
+			list := &witness{}
+			tt.ask(f.host(t.Context(), f.everything(), list, modules.Discard{}))
+			require.Equal(t, list.noted, w.noted, "in a later play all of it comes before")
+		})
+	}
+}

@@ -1,0 +1,141 @@
+package file
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"strconv"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Subject implements [modules.Reverser].
+func (f *File) Subject() string { return f.Name }
+
+// Reversal implements [modules.Reverser]: it brings back content, owner, group and mode,
+// and nothing else that a file can have. A directory that was not there is removed only
+// if it is empty then.
+//
+// Whose content was left to others first, and now is not, gets what it has now.
+func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
+	whole := f.Ensure == absent || !f.Content.IsZero()
+	if k, ok := kept.(*File); ok && (!whole || k.Ensure != present || !k.Content.IsZero()) {
+		return nil, nil
+	}
+	at, err := look(h.Files, f.Name)
+	switch {
+	case err != nil:
+		return nil, modules.Barred(err)
+	case at.link:
+		return nil, modules.Refuse("%s is a symlink, which a file resource cannot bring back; look after it with a link resource", f.Name)
+	case at.Kind == modules.Absent:
+		return f.none(h.Files)
+	case at.Kind == modules.Directory:
+		err = f.sameDirectory(h.Files, at)
+	case at.Mode != at.Mode.Perm():
+		err = modules.Refuse("%s has mode %s, and only the bits 0777 can be brought back", f.Name, modules.FormatMode(at.Mode))
+	}
+	if err != nil {
+		return nil, err
+	}
+	properties := map[string]any{
+		"ensure": present, "owner": strconv.Itoa(at.UID), "group": strconv.Itoa(at.GID), "mode": modules.FormatMode(at.Mode.Perm()),
+	}
+	switch {
+	case at.Kind == modules.Directory:
+		properties["ensure"] = directory
+	case whole:
+		data, err := f.bytes(h.Files, at)
+		if err != nil {
+			return nil, err
+		}
+		// Not as a [modules.Content], which is written as a hash if it is long.
+		properties["content"] = map[string]any{"data": data}
+	}
+	if k, ok := kept.(*File); ok {
+		properties["owner"], properties["group"], properties["mode"] = k.Owner, k.Group, k.Mode
+	}
+	return properties, nil
+}
+
+// none is the reversal of what was not there.
+func (f *File) none(files modules.FileReader) (map[string]any, error) {
+	if f.Ensure == directory {
+		parents, err := f.missingParents(files)
+		if err != nil {
+			return nil, err
+		}
+		if len(parents) > 0 {
+			return nil, modules.Refuse("%s would be made as well, and would stay; write a resource of its own for it", parents[0])
+		}
+	}
+	return map[string]any{"ensure": absent}, nil
+}
+
+// sameDirectory refuses a directory that could not be made again as it is.
+func (f *File) sameDirectory(files modules.FileReader, at found) error {
+	if perm := at.Mode.Perm(); directoryMode(perm) != perm {
+		return modules.Refuse("%s has mode %s, which a file resource gives to no directory", f.Name, modules.FormatMode(at.Mode))
+	}
+	if f.Ensure != absent {
+		return nil
+	}
+	names, err := files.List(f.Name)
+	switch {
+	case err != nil:
+		return err
+	case len(names) > 0:
+		return modules.Refuse("%s is a directory that is not empty", f.Name)
+	case at.Mode != at.Mode.Perm():
+		return modules.Refuse("%s has mode %s, and only the bits 0777 can be brought back", f.Name, modules.FormatMode(at.Mode))
+	}
+	return nil
+}
+
+// bytes are what a file holds.
+func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
+	switch {
+	case at.Kind != modules.Regular:
+		return nil, modules.Refuse("%s is a device, socket or pipe", f.Name)
+	case at.Links > 1:
+		return nil, modules.Refuse("%s has %d names (hard links), and would come back under one", f.Name, at.Links)
+	case at.Size > modules.MaxKept:
+		return nil, tooLarge(f.Name)
+	}
+	r, err := files.Open(f.Name)
+	if err != nil {
+		return nil, modules.Barred(err)
+	}
+	defer r.Close()
+	if !sameOwner(r, at) {
+		return nil, modules.Refuse("%s has just been exchanged by somebody else; run again", f.Name)
+	}
+	data, err := io.ReadAll(io.LimitReader(r, modules.MaxKept+1))
+	if err == nil && len(data) > modules.MaxKept {
+		err = tooLarge(f.Name)
+	}
+	if data == nil {
+		data = []byte{} // which is a content, too
+	}
+	return data, err
+}
+
+// sameOwner reports whether an open file has the owner, group and mode that were seen
+// before. Who can put a link in its place meanwhile must not be given what it leads to.
+func sameOwner(r io.Reader, at found) bool {
+	opened, ok := r.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok { // the text of a forecast
+		return true
+	}
+	info, err := opened.Stat()
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == at.UID && int(st.Gid) == at.GID && info.Mode().Perm() == at.Mode.Perm()
+}
+
+func tooLarge(name string) error {
+	return modules.Refuse("%s has more than the %d KiB that are kept of a file", name, modules.MaxKept>>10)
+}

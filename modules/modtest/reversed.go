@@ -1,0 +1,69 @@
+package modtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// reversed applies the fixture to a type that can undo it, and then what undoes it: what
+// was there before is there again, and the same is to be done as in the beginning. What
+// the type refuses to undo is for its own tests.
+func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
+	root, res := f.build(t, typ)
+	h := Host()
+	reverser, ok := res.(modules.Reverser)
+	if first := reflect.TypeOf(res).Elem().Field(0); !ok || first.Anonymous { // a resource on a host of the test's own
+		return
+	}
+	require.NotEmpty(t, reverser.Subject())
+	before, untouched := State(t, root), Snapshot(t, root)
+	plan, err := res.Check(t.Context(), modules.ReadOnly(h))
+	require.NoError(t, err)
+	properties, err := reverser.Reversal(t.Context(), modules.ReadOnly(h), nil)
+	require.Equal(t, untouched, Snapshot(t, root), "Reversal has changed something")
+	if err != nil {
+		return
+	}
+	require.NoError(t, res.Apply(t.Context(), h, plan))
+	back := reversalOf(t, res, properties)
+	undo, err := back.Check(t.Context(), modules.ReadOnly(h))
+	require.NoError(t, err)
+	if undo.Pending() {
+		require.NoError(t, back.Apply(t.Context(), h, undo))
+		converged(t, h, back, undo)
+	}
+	require.Equal(t, before, State(t, root))
+	again, err := res.Check(t.Context(), modules.ReadOnly(h))
+	require.NoError(t, err)
+	require.Equal(t, plan.Action, again.Action)
+	require.Subset(t, plan.Changes, again.Changes) // the home of a user stays
+}
+
+// reversalOf makes the resource that undoes another one, from JSON as a host keeps it.
+// It does not ask the type for it: that of a test may begin its host anew then.
+func reversalOf(t *testing.T, res modules.Resource, properties map[string]any) modules.Resource {
+	t.Helper()
+	var named struct {
+		Name string `json:"name"`
+	}
+	text, err := json.Marshal(res)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &named))
+	properties["name"] = named.Name
+	text, err = json.Marshal(properties)
+	require.NoError(t, err)
+	back := reflect.New(reflect.TypeOf(res).Elem()).Interface().(modules.Resource)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	require.NoError(t, d.Decode(back))
+	modules.SetDefaults(back)
+	require.NoError(t, modules.CheckTags(back))
+	require.NoError(t, back.Validate())
+	return back
+}

@@ -1,0 +1,156 @@
+package catalog
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Some of what lies in a folder resources/ is nobody's program: what git keeps, and what
+// editors put beside the files that they have open. It stays here, unless a manifest or
+// a link of the folder names it.
+
+// leavesOut reports whether things of that name stay here.
+func leavesOut(base string) bool {
+	return base == ".git" || strings.HasSuffix(base, "~") || strings.HasPrefix(base, ".#") || strings.HasSuffix(base, ".swp")
+}
+
+// left is something that is left out.
+type left struct {
+	name  string
+	kind  fs.FileMode
+	depth int
+}
+
+// bringNamed adds what is left out and is named all the same, until nothing of that is
+// found any more: it may name others.
+func (w *bundleWalk) bringNamed() error {
+	for searched := 0; len(w.left) > 0 && searched < len(w.bundle.nodes); {
+		news := w.bundle.nodes[searched:]
+		searched = len(w.bundle.nodes)
+		for _, n := range news {
+			text, err := w.names(n)
+			if err != nil {
+				return err
+			}
+			if err := w.bringThose(text); err != nil {
+				return err
+			}
+		}
+	}
+	slices.SortStableFunc(w.bundle.nodes, func(a, b modules.TreeNode) int { return byElements(a.Path, b.Path) })
+	return nil
+}
+
+// bringThose adds what a text names of that which is left out.
+func (w *bundleWalk) bringThose(text []byte) error {
+	rest := slices.Clone(w.left)
+	w.left = nil
+	for _, l := range rest {
+		if !mentions(text, path.Base(l.name)) {
+			w.left = append(w.left, l)
+		} else if err := w.entry(l.name, l.kind, l.depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names gives the text in which a node may name others: a manifest, or where a link
+// leads.
+func (w *bundleWalk) names(n modules.TreeNode) ([]byte, error) {
+	if n.Target != "" {
+		return []byte(n.Target), nil
+	}
+	switch strings.ToLower(path.Ext(n.Path)) {
+	case ".json", ".yaml", ".yml":
+	default:
+		return nil, nil
+	}
+	f, size, err := w.open(path.Join(w.folder, n.Path))
+	if err != nil {
+		return nil, nil // a directory that is called so
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, size))
+	if err != nil {
+		return nil, w.fault(n.Path, err)
+	}
+	return text, nil
+}
+
+// mentions reports whether a name stands in a text by itself, not as a part of a longer
+// one.
+func mentions(text []byte, name string) bool {
+	for at := 0; ; {
+		i := bytes.Index(text[at:], []byte(name))
+		if i < 0 {
+			return false
+		}
+		from, to := at+i, at+i+len(name)
+		if (from == 0 || !ofName(text[from-1])) && (to == len(text) || !ofName(text[to])) {
+			return true
+		}
+		at = from + 1
+	}
+}
+
+// ofName reports whether a byte is one that names of files go on with.
+func ofName(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("._-~#", b) >= 0 || b >= 0x80
+}
+
+// lessLeft is a folder without what is left out of it: on the controller, types find in
+// it what they will find on a host.
+type lessLeft struct {
+	fs.FS
+	left map[string]bool
+}
+
+func withoutLeft(folder fs.FS, all []left) lessLeft {
+	l := lessLeft{folder, map[string]bool{}}
+	for _, one := range all {
+		l.left[one.name] = true
+	}
+	return l
+}
+
+// hides reports whether a path is left out, or is below one that is.
+func (l lessLeft) hides(name string) bool {
+	for ; name != "." && name != "/"; name = path.Dir(name) {
+		if l.left[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// Open implements [fs.FS].
+func (l lessLeft) Open(name string) (fs.File, error) {
+	if fs.ValidPath(name) && l.hides(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return l.FS.Open(name)
+}
+
+// Stat implements [fs.StatFS].
+func (l lessLeft) Stat(name string) (fs.FileInfo, error) {
+	if fs.ValidPath(name) && l.hides(name) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	return fs.Stat(l.FS, name)
+}
+
+// ReadDir implements [fs.ReadDirFS].
+func (l lessLeft) ReadDir(name string) ([]fs.DirEntry, error) {
+	if fs.ValidPath(name) && l.hides(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	all, err := fs.ReadDir(l.FS, name)
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return l.left[path.Join(name, e.Name())] }), err
+}
