@@ -126,6 +126,14 @@ func atLeast(n int) cobra.PositionalArgs {
 	}
 }
 
+// onePattern is for commands that take hosts and nothing else: several are one pattern.
+func onePattern(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s takes one PATTERN, and this is %d; join them: %q", cmd.Name(), len(args), strings.Join(args, ","))
+	}
+	return atLeast(1)(cmd, args)
+}
+
 // main decides what a call without a subcommand means.
 func (a *app) main(ctx context.Context, cmd *cobra.Command, args []string) error {
 	switch {

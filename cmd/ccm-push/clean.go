@@ -10,8 +10,9 @@ func (a *app) cleanCommand() *cobra.Command {
 with -b for the user that it becomes as well. --check only says what it would remove.
 Nothing is removed while a run that changes things is under way there.
 
-With it goes the note of refreshes that an interrupted run still owes.`,
-		Args:              cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(1)),
+With it goes the note of refreshes that an interrupted run still owes, and that of what
+was there before resources with reverse: nothing of that is put back any more.`,
+		Args:              onePattern,
 		ValidArgsFunction: a.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.footprints(cmd.Context(), args, true)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -24,7 +25,7 @@ func (a *app) footprintCommand() *cobra.Command {
 		Long: `footprint lists every file that ccm-push has left on the hosts of a pattern, for the
 login user, and with -b for the user that it becomes as well: host programs, locks,
 and what has to be remembered from one run to the next.`,
-		Args:              cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(1)),
+		Args:              onePattern,
 		ValidArgsFunction: a.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.footprints(cmd.Context(), args, false)
@@ -191,6 +192,9 @@ func (p *footprintPage) text() string {
 			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", events.Line(t.Path), sizeText(t), ages(g.from[i], g.to[i]), events.Line(t.Owner))
 		}
 		table.Flush() // a strings.Builder takes everything
+		if p.clean && len(g.print.Held) == 0 {
+			b.WriteString(forgotten(g.print.Traces))
+		}
 		for _, s := range g.print.Skipped {
 			fmt.Fprintf(&b, "  %s: left alone, it is %s\n", events.Line(s.Path), skipReason(s))
 		}
@@ -199,6 +203,21 @@ func (p *footprintPage) text() string {
 		}
 	}
 	return b.String()
+}
+
+// forgotten says what no later run can do once files are gone. Those of users other than
+// root have the name of the host before theirs.
+func forgotten(traces []transport.Trace) string {
+	text := ""
+	for _, t := range traces {
+		switch name := path.Base(t.Path); {
+		case name == "reversals.json", strings.HasSuffix(name, ".reversals.json"):
+			text += "  " + events.Line(t.Path) + ": without it, nothing is put back of what was there before resources with reverse\n"
+		case name == "refreshes.json", strings.HasSuffix(name, ".refreshes.json"):
+			text += "  " + events.Line(t.Path) + ": without it, refreshes that are still due are lost\n"
+		}
+	}
+	return text
 }
 
 // verdict says what there was, and what has become of it.

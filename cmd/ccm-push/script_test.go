@@ -177,9 +177,8 @@ func (h *scriptHosts) writeInventory() error {
 }
 
 // sshhost starts SSH servers and adds them to hosts.yaml: sshhost [-OPTION]
-// NAME... The options are silent, closes (at the banner), reject, nosftp, greets
-// (as a login shell may), exits (as a profile may) and unknown (known_hosts is
-// empty).
+// NAME... The options are silent, closes (at the banner), reject, greets (as a
+// login shell may), exits (as a profile may) and unknown (known_hosts is empty).
 func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 	config, unknown := sshtest.Config{}, false
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -199,8 +198,6 @@ func sshhost(ts *testscript.TestScript, neg bool, args []string) {
 			config.Shell = []string{"/bin/sh", "-c", "echo 'come back later'; exit 3"}
 		case "-reject":
 			config.RejectAuth = true
-		case "-nosftp":
-			config.NoSFTP = true
 		case "-unknown":
 			unknown = true
 		default:

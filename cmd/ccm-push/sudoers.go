@@ -23,7 +23,7 @@ password. It contacts no host. Another version of ccm-push may want another rule
 The rule allows one constant script, which installs the host program and starts it.
 That program does whatever it is told: whoever may run it is root. What the rule is
 good for is that sudo's log shows nothing else.`,
-		Args:              cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(1)),
+		Args:              onePattern,
 		ValidArgsFunction: a.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.flags.listHosts {

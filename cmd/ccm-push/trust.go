@@ -44,7 +44,7 @@ does that: only keys that the file has for their host are added. Its lines are s
   web1 ssh-ed25519 AAAA…
 
 With --yes nobody is asked. Alone it trusts whoever answers now.`,
-		Args:              cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(1)),
+		Args:              onePattern,
 		ValidArgsFunction: a.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.flags.listHosts {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/crypto/ssh"
 
@@ -146,7 +147,7 @@ func knownLine(words []string) ([]string, string, error) {
 }
 
 // hostName is what the names of hosts are made of, as in an inventory.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9_.%-]+$`)
+var hostName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.%-]+$`) })
 
 // hostNames takes names apart that have commas between them, and makes them those of
 // known_hosts.
@@ -162,7 +163,7 @@ func hostNames(text string) ([]string, error) {
 			host, port, _ = net.SplitHostPort(normal) // which it is made of
 		}
 		_, err := netip.ParseAddr(host)
-		if err != nil && (!hostName.MatchString(host) || isNumber(host)) || !isNumber(port) {
+		if err != nil && (!hostName().MatchString(host) || isNumber(host)) || !isNumber(port) {
 			return nil, &lineError{strconv.Quote(name) + " is no name of one host", "write each host's name"}
 		}
 		names = append(names, normal)

@@ -1,6 +1,6 @@
 // Command demo shows ccm-push at work on three SSH hosts that it starts in its
 // own process: no root, no sshd and no network are needed. Everything else is
-// as in a real run: TCP, SSH, SFTP, and a ccm-module process on each host.
+// as in a real run: TCP, SSH, and a ccm-module process on each host.
 //
 //	demo [-stay] PATH-OF-CCM-PUSH
 package main
@@ -146,7 +146,7 @@ func lockFlags() []string {
 func farewell(ctx context.Context, dir string, stay bool) error {
 	if !stay {
 		fmt.Print(`
-# That was TCP, SSH, SFTP and a real host program, three times. Next:
+# That was TCP, SSH and a real host program, three times. Next:
 #   e2e/demo/site/site.yaml   the manifest of the demo
 #   README.md                 how to point ccm-push at your own hosts
 #   go run ./e2e/demo -stay bin/ccm-push   the same, and the hosts stay up
