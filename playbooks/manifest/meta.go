@@ -104,9 +104,14 @@ func (l *loader) meta(r *Resource, n *yamlpos.Node) {
 		return
 	}
 	for _, pair := range own.Pairs {
-		if key := pair.Key.Text; key != "autoedge" {
-			l.add(pair.Key.Errorf("write it at the resources of that manifest", "%s has no meaning for a resource that applies a manifest", key))
+		hint := "write it at the resources of that manifest"
+		switch pair.Key.Text {
+		case "autoedge":
+			continue
+		case "reverse":
+			hint = "write the resources that are to be undone into the play itself"
 		}
+		l.add(pair.Key.Errorf(hint, "%s has no meaning for a resource that applies a manifest", pair.Key.Text))
 	}
 }
 

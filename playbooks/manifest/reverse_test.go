@@ -37,7 +37,7 @@ func TestWrongReverse(t *testing.T) {
 		{"in a nested manifest", "remembered_as: a\nccm: {resources: [{apply: [nested.yaml: {}]}]}\n",
 			"nested.yaml:1:87: reverse cannot stand in a nested manifest\n  hint: write the resource into the play itself: which resources a nested manifest has is not always known"},
 		{"of a nested manifest", "remembered_as: a\nccm: {resources: [{apply: [plain.yaml: {reverse: true}]}]}\n",
-			"site.yaml:2:41: reverse has no meaning for a resource that applies a manifest\n  hint: write it at the resources of that manifest"},
+			"site.yaml:2:41: reverse has no meaning for a resource that applies a manifest\n  hint: write the resources that are to be undone into the play itself"},
 		{"a name for a nested manifest", "ccm: {resources: [{apply: [other.yaml: {}]}]}\n",
 			"other.yaml:1:1: remembered_as cannot stand in a nested manifest\n  hint: write it at the play: a nested manifest runs as the play does that applies it\nother.yaml:2:18: manifest must contain resources"},
 		{"nothing, and no name", "ccm: {resources: []}\n", "site.yaml:1:18: manifest must contain resources"},
