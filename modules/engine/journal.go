@@ -54,19 +54,28 @@ type dueText struct {
 	Refresh []dueNote `json:"refresh"`
 }
 
+// decodeKept reads one JSON object that the host has kept, with nothing behind it and no
+// key that is not known.
+func decodeKept(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("something follows the JSON object")
+	}
+	return nil
+}
+
 // parseDue reads a journal. Nothing is trusted because it is where it should be.
 func parseDue(text []byte) ([]dueNote, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
 	var all dueText
-	if err := d.Decode(&all); err != nil {
+	if err := decodeKept(text, &all); err != nil {
 		return nil, err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("something follows the notes")
 	}
 	if len(all.Refresh) > maxDue {
 		return nil, fmt.Errorf("it has more than %d notes", maxDue)

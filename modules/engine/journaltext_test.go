@@ -17,7 +17,7 @@ var dueTexts = []struct{ name, text, want string }{
 	{"cut off", `{"refresh":[`, "unexpected EOF"},
 	{"no JSON", "hello", "invalid character 'h' looking for beginning of value"},
 	{"an unknown key", `{"refresh":[{"resource":"exec#a","command":"x"}]}`, `json: unknown field "command"`},
-	{"more behind it", `{"refresh":[]}{}`, "something follows the notes"},
+	{"more behind it", `{"refresh":[]}{}`, "something follows the JSON object"},
 	{"no resource", `{"refresh":[{"resource":"exec"}]}`, "note 1 is not valid"},
 	{"the same twice", `{"refresh":[{"resource":"exec#a"},{"resource":"exec#a"}]}`, "note 2 is not valid"},
 	{"a long name", `{"refresh":[{"resource":"exec#` + strings.Repeat("a", maxDueText) + `"}]}`, "note 1 is not valid"},

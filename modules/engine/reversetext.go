@@ -3,9 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -50,14 +48,9 @@ func parseReversals(text []byte) ([]reversal, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
 	var all reversalText
-	if err := d.Decode(&all); err != nil {
+	if err := decodeKept(text, &all); err != nil {
 		return nil, err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("something follows the list")
 	}
 	if len(all.Reversals) > modules.MaxLeft {
 		return nil, fmt.Errorf("it has more than %d resources", modules.MaxLeft)

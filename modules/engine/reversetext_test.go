@@ -14,7 +14,7 @@ import (
 var badReversals = []struct{ name, text, want string }{
 	{"no JSON", "{", "unexpected EOF"},
 	{"another document", `{"refresh":[]}`, `json: unknown field "refresh"`},
-	{"more behind it", `{"reversals":[]} {}`, "something follows the list"},
+	{"more behind it", `{"reversals":[]} {}`, "something follows the JSON object"},
 	{"no play", `{"reversals":[{"type":"file","name":"/a","properties":{}}]}`, "resource 1 is not valid"},
 	{"a play that cannot be", `{"reversals":[{"play":"a b","type":"file","name":"/a","properties":{}}]}`, "resource 1 is not valid"},
 	{"no type", `{"reversals":[{"play":"p","name":"/a","properties":{}}]}`, "resource 1 is not valid"},
