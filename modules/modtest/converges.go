@@ -20,6 +20,7 @@ type Fixture struct {
 	Action     string // what Apply will do; "" if the resource is stable
 	Changes    []modules.Change
 	Err        string // of Check, instead of an action
+	Past       bool   // no property asks for what was there before: a failure, a file that nobody has read yet
 }
 
 // Converges holds a type against its contract in every situation:

@@ -41,6 +41,9 @@ func (f *Fixture) reversed(t *testing.T, typ modules.Type) {
 	require.Equal(t, before, State(t, root))
 	again, err := res.Check(t.Context(), modules.ReadOnly(h))
 	require.NoError(t, err)
+	if f.Past {
+		return
+	}
 	require.Equal(t, plan.Action, again.Action)
 	require.Subset(t, plan.Changes, again.Changes) // the home of a user stays
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"io/fs"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -18,6 +19,9 @@ func (s *Service) Reversal(ctx context.Context, h modules.Host, kept modules.Res
 	}
 	_, u, err := s.find(ctx, h)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.reversible(h.Files, u); err != nil {
 		return nil, err
 	}
 	properties := map[string]any{"timeout": s.Timeout}
@@ -51,4 +55,22 @@ func (s *Service) Reversal(ctx context.Context, h modules.Host, kept modules.Res
 		}
 	}
 	return properties, nil
+}
+
+// reversible refuses what systemd would not find again afterwards.
+func (s *Service) reversible(files modules.FileReader, u unit) error {
+	var at modules.FileInfo
+	var err error = fs.ErrNotExist
+	if u.file != "" {
+		at, err = files.Stat(u.file)
+	}
+	switch {
+	case err != nil && !modules.NotThere(err):
+		return err
+	case err != nil && u.runs():
+		return modules.Refuse("service %s runs without a unit file, and could not be started again", u.id)
+	case at.Kind == modules.Symlink && !u.masked() && s.Enable != nil && *s.Enable != u.enabled():
+		return modules.Refuse("%s is a link to its unit file, which goes when the service is disabled; write a link resource for it", u.file)
+	}
+	return nil
 }

@@ -88,6 +88,8 @@ type situation struct {
 	changes                 []modules.Change
 	err                     string // of Check
 	again                   string // what a second Check wants to do
+	past                    bool   // of [modtest.Fixture]
+	stays                   string // why it cannot be undone
 }
 
 func change(property, have, want string) modules.Change {
@@ -126,7 +128,8 @@ var situations = []situation{
 	{name: "an instance", setup: instances, properties: `"name":"sv-t@1","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
 	{name: "an instance that is as it should be", setup: instances + "systemctl enable --now sv-t@2", properties: `"name":"sv-t@2","enable":true`},
 	{name: "an instance beside another", setup: instances + "systemctl enable --now sv-t@2", properties: `"name":"sv-t@1.service","ensure":"stopped","enable":false`},
-	{name: "a linked unit file", setup: linked, properties: `"name":"sv-k","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
+	{name: "a linked unit file", setup: linked, properties: `"name":"sv-k","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt), stays: "/etc/systemd/system/sv-k.service is a link to its unit file, which goes when the service is disabled; write a link resource for it"},
+	{name: "a linked unit file that is enabled", setup: linked + "systemctl enable --now sv-k", properties: `"name":"sv-k","ensure":"stopped"`, action: "stopped", changes: list(stoppedIt)},
 	{name: "another kind of unit", setup: timer, properties: `"name":"sv-a.timer","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
 	{name: "a script of System V, enabled", setup: script, properties: `"name":"sv-old","enable":true`, action: "started and enabled", changes: list(startedIt, enabledIt)},
 	{name: "a script of System V, disabled", setup: script + "systemctl enable sv-old; systemctl start sv-old", properties: `"name":"sv-old","enable":false`, action: "disabled", changes: list(disabledIt)},
@@ -138,15 +141,15 @@ var situations = []situation{
 	{name: "a oneshot that shall be stopped", setup: oneshot + "systemctl enable --now sv-o", properties: `"name":"sv-o","ensure":"stopped"`},
 
 	{name: "what has failed is stopped", setup: static + "systemctl start sv-s; systemctl kill -s KILL sv-s; until systemctl is-failed sv-s; do sleep 0.05; done", properties: `"name":"sv-s","ensure":"stopped"`},
-	{name: "what has failed is started", setup: static + "systemctl start sv-s; systemctl kill -s KILL sv-s; until systemctl is-failed sv-s; do sleep 0.05; done", properties: `"name":"sv-s"`, action: "started", changes: list(change("ensure", "failed", "running"))},
-	{name: "what fails all the time is stopped", setup: looping, properties: `"name":"sv-l","ensure":"stopped"`, action: "stopped", changes: list(change("ensure", "activating", "stopped"))},
+	{name: "what has failed is started", setup: static + "systemctl start sv-s; systemctl kill -s KILL sv-s; until systemctl is-failed sv-s; do sleep 0.05; done", properties: `"name":"sv-s"`, action: "started", changes: list(change("ensure", "failed", "running")), past: true},
+	{name: "what fails all the time is stopped", setup: looping, properties: `"name":"sv-l","ensure":"stopped"`, action: "stopped", changes: list(change("ensure", "activating", "stopped")), stays: "service sv-l.service is activating, neither running nor stopped"},
 
 	{name: "missing", properties: `"name":"sv-nope"`, err: "service sv-nope.service not found; install it first, or correct its name"},
 	{name: "missing, to be enabled", properties: `"name":"sv-nope","ensure":"stopped","enable":true`, err: "service sv-nope.service not found; install it first, or correct its name"},
 	{name: "missing is stopped", properties: `"name":"sv-nope","ensure":"stopped"`},
 	{name: "missing is disabled", properties: `"name":"sv-nope.timer","ensure":"stopped","enable":false,"masked":false`},
 	{name: "missing can be masked", properties: `"name":"sv-nope","ensure":"stopped","masked":true`, action: "masked", changes: list(maskedIt)},
-	{name: "gone, but still running", setup: plain + "systemctl start sv-a; rm /etc/systemd/system/sv-a.service; systemctl daemon-reload", properties: `"name":"sv-a","ensure":"stopped"`, action: "stopped", changes: list(stoppedIt)},
+	{name: "gone, but still running", setup: plain + "systemctl start sv-a; rm /etc/systemd/system/sv-a.service; systemctl daemon-reload", properties: `"name":"sv-a","ensure":"stopped"`, action: "stopped", changes: list(stoppedIt), stays: "service sv-a.service runs without a unit file, and could not be started again"},
 	{name: "a unit file that is no good", setup: bad, properties: `"name":"sv-x"`, err: "service sv-x.service cannot be used: Unit sv-x.service has a bad unit file setting; to see which, run on the host: systemd-analyze verify /etc/systemd/system/sv-x.service"},
 	{name: "a unit file that is no good, stopped", setup: bad, properties: `"name":"sv-x","ensure":"stopped"`},
 
@@ -166,11 +169,11 @@ var situations = []situation{
 	{name: "stopped by another name", setup: aliased + "systemctl enable --now sv-a", properties: `"name":"sv-alias","ensure":"stopped"`, action: "stopped", changes: list(stoppedIt)},
 	{name: "not disabled by another name", setup: aliased + "systemctl enable --now sv-a", properties: `"name":"sv-alias","enable":false`, err: "service sv-alias.service is another name of sv-a.service and cannot be disabled by it; write sv-a.service"},
 
-	{name: "the unit file has changed", setup: plain + "systemctl start sv-a; sed -i s/1000/2000/ /etc/systemd/system/sv-a.service", properties: `"name":"sv-a"`, action: "read its unit file again", changes: list(rereadIt)},
+	{name: "the unit file has changed", setup: plain + "systemctl start sv-a; sed -i s/1000/2000/ /etc/systemd/system/sv-a.service", properties: `"name":"sv-a"`, action: "read its unit file again", changes: list(rereadIt), past: true},
 	{name: "a drop-in has come", setup: plain + "systemctl start sv-a; mkdir /etc/systemd/system/sv-a.service.d; printf '[Service]\\nNice=3\\n' >/etc/systemd/system/sv-a.service.d/a.conf", properties: `"name":"sv-a","enable":true`, action: "enabled", changes: list(rereadIt, enabledIt)},
-	{name: "a unit file has come that goes first", setup: other + "systemctl start sv-b; sed s/1000/2000/ " + local + "sv-b.service >" + etc + "sv-b.service", properties: `"name":"sv-b"`, action: "read its unit file again", changes: list(rereadIt)},
+	{name: "a unit file has come that goes first", setup: other + "systemctl start sv-b; sed s/1000/2000/ " + local + "sv-b.service >" + etc + "sv-b.service", properties: `"name":"sv-b"`, action: "read its unit file again", changes: list(rereadIt), past: true},
 	{name: "an empty drop-in says nothing", setup: plain + "systemctl start sv-a; mkdir " + etc + "sv-a.service.d; ln -s /dev/null " + etc + "sv-a.service.d/a.conf", properties: `"name":"sv-a"`},
-	{name: "a drop-in of a template", setup: instances + "systemctl start sv-t@1; mkdir " + etc + "sv-t@.service.d; printf '[Service]\\nNice=3\\n' >" + etc + "sv-t@.service.d/a.conf", properties: `"name":"sv-t@1"`, action: "read its unit file again", changes: list(rereadIt)},
+	{name: "a drop-in of a template", setup: instances + "systemctl start sv-t@1; mkdir " + etc + "sv-t@.service.d; printf '[Service]\\nNice=3\\n' >" + etc + "sv-t@.service.d/a.conf", properties: `"name":"sv-t@1"`, action: "read its unit file again", changes: list(rereadIt), past: true},
 	{name: "a unit file that can be enabled by now", setup: static + "systemctl start sv-s; " + unitFile(etc+"sv-s.service", sleeps, install), properties: `"name":"sv-s","enable":true`, action: "enabled", changes: list(rereadIt, enabledIt)},
 	{name: "the unit file has been mended", setup: bad + "systemctl start sv-x; " + unitFile(etc+"sv-x.service", sleeps, install), properties: `"name":"sv-x"`, action: "started", changes: list(startedIt)},
 }
@@ -185,12 +188,20 @@ func TestOnSystemdConverges(t *testing.T) {
 			properties := "{" + s.properties + "}"
 			res := modtest.Decode(t, builtin.Types(), "service", properties, "")
 			before := everything(t)
-			_, _ = res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			plan, _ := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+			if plan.Pending() {
+				_, err := res.(modules.Reverser).Reversal(t.Context(), modules.ReadOnly(modtest.Host()), nil)
+				if s.stays == "" {
+					require.NoError(t, err)
+				} else {
+					require.EqualError(t, err, s.stays)
+				}
+			}
 			if s.setup != looping { // which never rests
 				require.Equal(t, before, everything(t), "Check has changed something")
 			}
-			modtest.Converges(t, service.Type(), modtest.Fixture{
-				Name: "converges", Properties: properties, Action: s.action, Changes: s.changes, Err: s.err,
+			modtest.Converges(t, afresh(t, s.setup), modtest.Fixture{
+				Name: "converges", Properties: properties, Action: s.action, Changes: s.changes, Err: s.err, Past: s.past,
 			})
 			if s.err == "" {
 				plan, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
@@ -199,6 +210,18 @@ func TestOnSystemdConverges(t *testing.T) {
 			}
 		})
 	}
+}
+
+// afresh is the type, its every resource in the situation that setup makes.
+func afresh(t *testing.T, setup string) modules.Type {
+	typ := service.Type()
+	real := typ.New
+	typ.New = func() modules.Resource {
+		sh(t, clean)
+		sh(t, setup)
+		return real()
+	}
+	return typ
 }
 
 // everything is what systemd knows of the units of these tests, and the files and
