@@ -92,20 +92,26 @@ func (j judge) open(n *yamlpos.Node) bool { return j.Properties.Open(n) || j.bro
 
 // certain gives the errors that no variant is without.
 func (j judge) certain() []*modules.PropertyError {
-	variants := j.variants()
-	if len(variants) > maxVariants {
-		return nil
+	axes := j.axes()
+	count := 1
+	for _, a := range axes {
+		if count *= len(a.samples); count > maxVariants {
+			return nil
+		}
 	}
 	var common []*modules.PropertyError
-	for i, v := range variants {
-		found := j.validate(v)
+	for i := range count {
+		found := j.validate(pick(axes, i))
 		if i == 0 {
 			common = slices.DeleteFunc(found, func(pe *modules.PropertyError) bool { return j.isOpen(pe.Path) })
-			continue
+		} else {
+			common = slices.DeleteFunc(common, func(pe *modules.PropertyError) bool {
+				return !slices.ContainsFunc(found, func(other *modules.PropertyError) bool { return reflect.DeepEqual(pe, other) })
+			})
 		}
-		common = slices.DeleteFunc(common, func(pe *modules.PropertyError) bool {
-			return !slices.ContainsFunc(found, func(other *modules.PropertyError) bool { return reflect.DeepEqual(pe, other) })
-		})
+		if len(common) == 0 {
+			return nil
+		}
 	}
 	return common
 }
@@ -135,29 +141,31 @@ func (j judge) openBelow(n *yamlpos.Node) bool {
 // A variant is what the open properties could be; nil is not given.
 type variant map[string]any
 
-// variants lists all combinations, or more than maxVariants if there are more.
-func (j judge) variants() []variant {
-	all := []variant{{}}
+// An axis is an open property, and what it could be.
+type axis struct {
+	property string
+	samples  []any
+}
+
+func (j judge) axes() []axis {
+	var axes []axis
 	for _, f := range modules.Fields(j.Type.New()) {
 		node := propertyNode(j.Type, j.Properties.Node, f.Name)
-		if f.Name == "name" && !j.Name.HasExpressions() || f.Name != "name" && (node == nil || !j.open(node)) {
-			continue
-		}
-		var more []variant
-		for _, v := range all {
-			for _, sample := range samples(f) {
-				with := variant{f.Name: sample}
-				for name, value := range v {
-					with[name] = value
-				}
-				more = append(more, with)
-			}
-		}
-		if all = more; len(all) > maxVariants {
-			break
+		if f.Name == "name" && j.Name.HasExpressions() || f.Name != "name" && node != nil && j.open(node) {
+			axes = append(axes, axis{f.Name, samples(f)})
 		}
 	}
-	return all
+	return axes
+}
+
+// pick gives the i-th of all combinations.
+func pick(axes []axis, i int) variant {
+	v := make(variant, len(axes))
+	for _, a := range axes {
+		v[a.property] = a.samples[i%len(a.samples)]
+		i /= len(a.samples)
+	}
+	return v
 }
 
 // samples are values that stand for all that a property can be.

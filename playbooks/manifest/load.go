@@ -140,9 +140,10 @@ type loader struct {
 
 	remembered bool // hosts remember the play at hand
 
-	ctx       context.Context        // of the time that a host's resources may take; nil: no limit
-	registers bool                   // register_when_stable has been warned of
-	guessed   map[*yamlpos.Node]bool // values of misspelled properties
+	ctx       context.Context                   // of the time that a host's resources may take; nil: no limit
+	registers bool                              // register_when_stable has been warned of
+	guessed   map[*yamlpos.Node]bool            // values of misspelled properties
+	texts     map[*yamlpos.Node]*templates.Text // the expressions read so far
 }
 
 func newLoader(path string, registry modules.Registry) *loader {
@@ -154,6 +155,7 @@ func newLoader(path string, registry modules.Registry) *loader {
 		name:     strings.TrimSuffix(base, filepath.Ext(base)),
 		applied:  []string{filepath.Clean(path)},
 		guessed:  map[*yamlpos.Node]bool{},
+		texts:    map[*yamlpos.Node]*templates.Text{},
 	}
 }
 

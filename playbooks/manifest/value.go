@@ -38,10 +38,15 @@ func (l *loader) compile(n *yamlpos.Node, texts map[*yamlpos.Node]*templates.Tex
 	if !l.isOpen(n) {
 		return
 	}
-	text, err := l.text(n)
-	l.add(err)
-	if err != nil {
-		text = &templates.Text{} // still an expression: there is no literal to check
+	text := l.texts[n] // of defaults, which many resources share
+	if text == nil {
+		var err error
+		text, err = l.text(n)
+		l.add(err)
+		if err != nil {
+			text = &templates.Text{} // still an expression: there is no literal to check
+		}
+		l.texts[n] = text
 	}
 	texts[n] = text
 }

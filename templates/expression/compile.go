@@ -2,6 +2,7 @@ package expression
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/checker"
@@ -42,7 +43,8 @@ func (e *Expr) compile(in render.Languages) error {
 	if len(e.source) > MaxExpr {
 		return diag.Faultf("an expression of more than %d KiB", MaxExpr>>10)
 	}
-	config := newConfig()
+	config := configs.Get().(*conf.Config)
+	defer configs.Put(config)
 	tree, err := parser.ParseWithConfig(e.source, config)
 	if err != nil {
 		return err
@@ -62,6 +64,10 @@ func (e *Expr) compile(in render.Languages) error {
 	e.program, err = compiler.Compile(tree, config)
 	return err
 }
+
+// configs are those that nobody uses at the moment: each notes types that it has
+// seen, so no two may share one, and to make one takes longer than most expressions.
+var configs = sync.Pool{New: func() any { return newConfig() }}
 
 func newConfig() *conf.Config {
 	config := conf.CreateNew()
