@@ -44,15 +44,17 @@ const (
 )
 
 // connectVariable refuses a map with nothing but keys of a connect map, and warns of
-// one that has other keys too: {host: db, port: 5432} may well be a variable.
+// one that has other keys too, {host: db, port: 5432} may well be a variable, or has
+// only keys that look misspelt.
 func (b *builder) connectVariable(p yamlpos.Pair, hint string) {
 	known := func(p yamlpos.Pair) bool { return connection.IsKey(p.Key.Text) }
 	other := func(p yamlpos.Pair) bool { return !known(p) }
+	far := func(p yamlpos.Pair) bool { return !connection.IsNearKey(p.Key.Text) }
 	switch {
 	case p.Value.Kind != yamlpos.Map || len(p.Value.Pairs) == 0:
 	case !slices.ContainsFunc(p.Value.Pairs, other):
 		b.errs.Add(p.Key.Errorf(hint, "connect as a variable would say nothing about how hosts are reached"))
-	case slices.ContainsFunc(p.Value.Pairs, known):
+	case slices.ContainsFunc(p.Value.Pairs, known), !slices.ContainsFunc(p.Value.Pairs, far):
 		b.notes.add(p.Key, "connect is a variable here, and says nothing about how hosts are reached; %s", hint)
 	}
 }

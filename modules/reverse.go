@@ -27,6 +27,14 @@ type Reverser interface {
 	Subject() string
 }
 
+// Undoer is a [Reverser] that tells what to write when something stands in its way, which
+// is of no use where nobody writes it any more.
+type Undoer interface {
+	// Undo says that the resource has left the manifest and brings back what was there
+	// before. It is called before all other calls.
+	Undo()
+}
+
 // Keeper is a type that is no [Reverser], and whose resources look after things that
 // others can have undone.
 type Keeper interface {

@@ -57,9 +57,7 @@ func startAgent(t testing.TB, keys ...agent.AddedKey) string {
 
 func serveAgent(t testing.TB, serve func(net.Conn)) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "a") // a socket's path must be short
-	require.NoError(t, err)
-	socket := filepath.Join(dir, "s")
+	socket := filepath.Join(shortDir(t), "s")
 	listener, err := net.Listen("unix", socket)
 	require.NoError(t, err)
 	var work sync.WaitGroup
@@ -78,9 +76,18 @@ func serveAgent(t testing.TB, serve func(net.Conn)) string {
 	t.Cleanup(func() {
 		listener.Close()
 		work.Wait()
-		os.RemoveAll(dir)
 	})
 	return socket
+}
+
+// shortDir is a folder for a socket, whose path must be short: t.TempDir has the
+// name of the test in it.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "a")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 func TestAuthErrors(t *testing.T) {
@@ -135,6 +142,7 @@ func TestDefaultKeyFiles(t *testing.T) {
 	good := keyPair(t, filepath.Join(home, ".ssh/id_ecdsa"), "")
 	keyPair(t, filepath.Join(home, ".ssh/id_ed25519"), "secret")
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".ssh/id_rsa"), []byte("x"), 0o644))
+	require.NoError(t, os.Chmod(filepath.Join(home, ".ssh/id_rsa"), 0o644)) // whatever the umask is
 	srv := sshtest.Start(t, sshtest.AuthorizedKeys(publicOf(t, good)))
 	target := targetOf(srv)
 	target.PrivateKeys = nil
@@ -183,6 +191,7 @@ func TestAgent(t *testing.T) {
 			"name the right key with private_key, or with IdentityFile and IdentitiesOnly in ssh_config", err.(*HostError).Hint)
 	})
 	t.Run("it is not there", func(t *testing.T) {
+		dir := shortDir(t)
 		target := targetOf(srv)
 		target.PrivateKeys = nil
 		err := dialOnce(t, &Dialer{AgentSocket: filepath.Join(dir, "none")}, target)

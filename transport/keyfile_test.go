@@ -146,7 +146,7 @@ func TestHardwareKeyAtRealSSHD(t *testing.T) {
 
 // TestPublicKeyStandsForTheAgent has the one key of many named by its public half.
 func TestPublicKeyStandsForTheAgent(t *testing.T) {
-	dir := t.TempDir()
+	dir := shortDir(t)
 	var keys []agent.AddedKey
 	for range 9 {
 		keys = append(keys, agent.AddedKey{PrivateKey: keyPair(t, filepath.Join(dir, "id"), "")})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -395,7 +396,7 @@ func TestSudo(t *testing.T) {
 	}
 	srv := sshtest.Start(t)
 	c := connect(t, srv)
-	b := hello(t)
+	b := ownBuild(t)
 	for _, user := range []string{"nobody", ""} {
 		for _, again := range []bool{false, true} {
 			start := newStart(b)
@@ -417,11 +418,20 @@ func TestSudo(t *testing.T) {
 	removeBuild(b, "/root/.cache/ccm-push", "/var/tmp/ccm-push-65534")
 }
 
-// removeBuild takes a build of a test away from where real ones are kept.
+// ownBuild is a build for where all tests of this machine keep theirs: nobody else, nor
+// this test at the same time, has left it there or takes it away.
+func ownBuild(t *testing.T) Build {
+	t.Helper()
+	b, err := packBuild(append(unpack(t, hello(t)), rand.Text()...))
+	require.NoError(t, err)
+	return b
+}
+
+// removeBuild takes a build of a test away from where real ones are kept. The directories
+// stay: another run may be about to write there.
 func removeBuild(b Build, dirs ...string) {
 	for _, d := range dirs {
 		os.Remove(filepath.Join(d, b.SHA256))
-		os.Remove(d) // if it is empty
 	}
 }
 

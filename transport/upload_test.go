@@ -73,8 +73,7 @@ func TestUploadReplaces(t *testing.T) {
 func TestUploadElsewhere(t *testing.T) {
 	srv := sshtest.Start(t, withoutGzip(t))
 	require.NoError(t, os.WriteFile(filepath.Join(srv.Home, ".cache"), nil, 0o600))
-	b, err := packBuild(append(unpack(t, hello(t)), 'x')) // one that no other test has left there
-	require.NoError(t, err)
+	b := ownBuild(t)
 	dir := fmt.Sprintf("/var/tmp/ccm-push-%d", os.Getuid())
 	t.Cleanup(func() { removeBuild(b, dir) })
 	p, err := connect(t, srv).StartModule(t.Context(), newStart(b))

@@ -56,6 +56,12 @@ func TestScripts(t *testing.T) {
 // scriptParams are what all scripts run with: the program, a host program for
 // this machine, and the commands that scripts have.
 func scriptParams(t *testing.T) testscript.Params {
+	// It is not left to who runs the tests which modes the files of scripts have. This
+	// is no matter of TestMain, which is also where the program of scripts begins.
+	mask := syscall.Umask(0o022)
+	t.Cleanup(func() { syscall.Umask(mask) })
+	// Nor how long their names are: reports shorten them, and those of sockets are short.
+	t.Setenv("TMPDIR", "/tmp")
 	programs := t.TempDir()
 	source, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -78,6 +84,12 @@ func scriptParams(t *testing.T) testscript.Params {
 			env.Setenv("ME", strconv.Itoa(os.Getuid()))
 			env.Setenv("GROUP", strconv.Itoa(os.Getgid()))
 			return os.Mkdir(filepath.Join(env.WorkDir, "operator"), 0o700)
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, errors.New("there is only root")
+			}
+			return os.Getuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,

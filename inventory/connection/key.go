@@ -18,6 +18,10 @@ const jumpKey = "jump"
 // IsKey reports whether a key may stand below connect:.
 func IsKey(key string) bool { return slices.Contains(keys, key) }
 
+// IsNearKey reports whether a key was probably meant to stand below connect:, by
+// [yamlpos.Suggest]: one that is misspelt counts too.
+func IsNearKey(key string) bool { return yamlpos.Suggest(key, keys) != "" }
+
 func unknownKey(key *yamlpos.Node) error {
 	if meant := yamlpos.Suggest(key.Text, keys); meant != "" {
 		return key.Errorf("", "unknown key %q (did you mean %q?)", key.Text, meant)

@@ -3,7 +3,9 @@ package builds
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -82,6 +84,9 @@ func parseIndex(b []byte) ([]Entry, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&x); err != nil {
 		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("something follows the JSON object")
 	}
 	seen := make(map[string]bool)
 	for _, e := range x.Builds {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 type talker struct {
 	changes int
 	text    string
+	fails   error
 }
 
 func (t talker) Validate() error { return nil }
@@ -37,7 +39,7 @@ func (t talker) Check(_ context.Context, h modules.Host) (modules.Plan, error) {
 
 func (t talker) Apply(context.Context, modules.Host, modules.Plan) error { return nil }
 
-func (t talker) Verify(context.Context, modules.Host, modules.Plan) error { return nil }
+func (t talker) Verify(context.Context, modules.Host, modules.Plan) error { return t.fails }
 
 func (t talker) Refresh(_ context.Context, _ modules.Host, p modules.Plan) (modules.Plan, error) {
 	return p, nil
@@ -54,24 +56,30 @@ func TestResultsAreBounded(t *testing.T) {
 		check   bool
 		kept    int
 		others  string // of the last change
+		fails   error  // which ends the play, so that what has left it waits
 	}{
-		{"few", 3, "x", false, 3, ""},
-		{"many", modules.MaxParts, "x", false, modules.MaxParts, ""},
-		{"too many", modules.MaxParts + 5, "x", false, modules.MaxParts, "6 more"},
-		{"too long", 50, long, false, 11, "40 more"},
-		{"predicted", 50, long, true, 11, "40 more"},
-		{"one that is far too long", 1, strings.Repeat("x", 1<<20), false, 1, ""},
+		{"few", 3, "x", false, 3, "", nil},
+		{"many", modules.MaxParts, "x", false, modules.MaxParts, "", nil},
+		{"too many", modules.MaxParts + 5, "x", false, modules.MaxParts, "6 more", nil},
+		{"too long", 50, long, false, 11, "40 more", nil},
+		{"predicted", 50, long, true, 11, "40 more", nil},
+		{"one that is far too long", 1, strings.Repeat("x", 1<<20), false, 1, "", nil},
+		{"many, and it fails", modules.MaxParts, "x", false, modules.MaxParts, "", errors.New("no")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			j := &mortalJournal{m: &mortal{}, text: []byte("{")}
 			e := &engine.Engine{
-				Decode:  func(*modules.Entry) (modules.Resource, error) { return talker{test.changes, test.text}, nil },
-				Host:    system.New(),
-				Now:     time.Now,
-				Journal: j,
+				Decode: func(*modules.Entry) (modules.Resource, error) {
+					return talker{test.changes, test.text, test.fails}, nil
+				},
+				Host:      system.New(),
+				Now:       time.Now,
+				Journal:   j,
+				Reversals: &mortalJournal{m: &mortal{}, text: []byte(`{"reversals":[{"play":"p","type":"file","name":"/x","properties":{}}]}`)},
 			}
 			var result modules.Result
-			cat := modules.Catalog{Check: test.check, Entries: []modules.Entry{{Type: "talker"}, {Type: "talker", Subscribe: []int{0}}}}
+			as := &modules.Remember{As: "p", Whole: test.fails != nil}
+			cat := modules.Catalog{Check: test.check, FailOnError: true, Remember: as, Entries: []modules.Entry{{Type: "talker"}, {Type: "talker", Subscribe: []int{0}}}}
 			_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
 				if r.Index == 0 {
 					result = *r
@@ -79,9 +87,13 @@ func TestResultsAreBounded(t *testing.T) {
 				return nil
 			})
 			require.NoError(t, err)
-			require.Len(t, result.Messages, modules.MaxParts)
 			require.Contains(t, result.Messages[0].Text, "which refreshes are due cannot be read")
-			require.Equal(t, "further messages are left out", result.Messages[modules.MaxParts-1].Text)
+			require.Equal(t, "further messages are left out", result.Messages[modules.MaxParts-2].Text)
+			if last := result.Messages[modules.MaxParts-1:]; test.fails != nil {
+				require.Equal(t, []modules.Note{{Level: "info", Text: "what has left the manifest (1) waits for a whole run, since this failure ends the play"}}, last)
+			} else {
+				require.Empty(t, last)
+			}
 			require.Len(t, result.Changes, test.kept)
 			if last := result.Changes[test.kept-1]; test.others != "" {
 				require.Equal(t, modules.Change{Property: "others", Have: test.others, Want: "changed"}, last)

@@ -144,11 +144,15 @@ func (r *run) inOrder(ctx context.Context) (stopped bool, err error) {
 	return false, nil
 }
 
-// decode makes the resource of an entry, and tells it if nothing of it may be shown.
+// decode makes the resource of an entry, and tells it if nothing of it may be shown, or
+// if it undoes another one.
 func (r *run) decode(i int, entry *modules.Entry) (modules.Resource, error) {
 	res, err := r.Decode(entry)
 	if d, ok := res.(modules.Discreet); ok && r.secret(i) {
 		d.Discreet()
+	}
+	if u, ok := res.(modules.Undoer); ok && entry.Left {
+		u.Undo()
 	}
 	return res, err
 }
@@ -172,10 +176,14 @@ func (r *run) step(ctx context.Context, i int) (began bool, err error) {
 		r.ledger.warning = ""
 		result.Messages = append([]modules.Note{{Level: "warning", Text: clip(text, maxText)}}, result.Messages...)
 	}
+	failed := result.Status == modules.Failed && !r.monitors(i)
+	if failed {
+		r.tellWaiting(i, result)
+	}
 	if err := r.emit(result); err != nil {
 		return true, err
 	}
-	if result.Status == modules.Failed && !r.monitors(i) {
+	if failed {
 		r.endScope(i)
 	}
 	return true, nil

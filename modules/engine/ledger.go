@@ -117,7 +117,7 @@ func (l *ledger) damaged(err error) {
 	}
 	for _, j := range slices.Sorted(maps.Keys(l.keys)) {
 		if key := l.keys[j]; l.find(key) == nil {
-			n := dueNote{Resource: key.resource, Nth: key.nth, Time: l.now()}
+			n := dueNote{Resource: key.resource, Nth: key.nth, Time: l.now().UTC()}
 			l.notes = append(l.notes, &due{dueNote: n, earlier: true, causes: map[int]int{}})
 		}
 	}

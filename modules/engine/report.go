@@ -17,9 +17,9 @@ const (
 	maxAllChanges = 128 << 10
 )
 
-// maxNotes leaves one of the notes of a result to the engine, which may have to
-// warn of something before a resource has its say.
-const maxNotes = modules.MaxParts - 1
+// maxNotes leaves two of the notes of a result to the engine, which may have to
+// warn of something before a resource has its say, and to tell what waits after it.
+const maxNotes = modules.MaxParts - 2
 
 // notes is the [modules.Reporter] of one resource.
 type notes struct {

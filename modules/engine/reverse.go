@@ -158,17 +158,16 @@ func (r *run) reversal(ctx context.Context, i int, seen modules.Host) (*reversal
 // undo ends a catalog: what the play had and has no more is put back as it was, in the
 // reverse order in which it was changed.
 func (r *run) undo(ctx context.Context) (stopped bool, err error) {
-	k := r.kept
 	r.noteSubjects()
 	if err := r.hide(); err != nil {
 		return false, fmt.Errorf("noting that what was there before is sensitive: %w", err)
 	}
-	if k.play == nil || !k.play.Whole || k.err != nil || r.cat.Monitor || r.scopes.ended[noScope] != "" {
+	if !r.undoes() || r.scopes.ended[noScope] != "" {
 		return false, nil
 	}
 	here := r.here()
 	if !r.cat.Check {
-		if err := k.forget(here); err != nil {
+		if err := r.kept.forget(here); err != nil {
 			return false, fmt.Errorf("forgetting what is not to be undone any more: %w", err)
 		}
 	}
@@ -185,6 +184,24 @@ func (r *run) undo(ctx context.Context) (stopped bool, err error) {
 		}
 	}
 	return r.putBack(ctx, left)
+}
+
+// undoes reports whether the catalog, if it comes to its end, undoes what has left.
+func (r *run) undoes() bool {
+	k := r.kept
+	return k.play != nil && k.play.Whole && k.err == nil && !r.cat.Monitor
+}
+
+// tellWaiting says with the failure of an entry that it ends the play, if that keeps
+// anything from being undone.
+func (r *run) tellWaiting(i int, result *modules.Result) {
+	if r.scopes.of[i] != noScope || !r.cat.FailOnError || r.scopes.ended[noScope] != "" || r.cat.Entries[i].Left || !r.undoes() {
+		return
+	}
+	if n := len(r.gone(r.here())); n > 0 {
+		text := fmt.Sprintf("what has left the manifest (%d) waits for a whole run, since this failure ends the play", n)
+		result.Messages = append(result.Messages, modules.Note{Level: "info", Text: text})
+	}
 }
 
 // here gives the resources that the play still has, as type#name, and whether one that
@@ -221,14 +238,20 @@ type leaver struct {
 	passed string // the resource that looks after it now, so that it is forgotten
 }
 
-// left finds what has left the manifest, the last applied first.
-func (r *run) left(here map[string]bool) []leaver {
+// gone finds what has left the manifest, the last applied first.
+func (r *run) gone(here map[string]bool) []leaver {
 	var all []leaver
 	for _, v := range slices.Backward(r.kept.all) {
 		if _, there := here[v.ref()]; v.Play == r.kept.play.As && !there {
 			all = append(all, leaver{reversal: v})
 		}
 	}
+	return all
+}
+
+// left is what has [run.gone], with what becomes of it.
+func (r *run) left(here map[string]bool) []leaver {
+	all := r.gone(here)
 	if len(all) == 0 {
 		return nil
 	}

@@ -184,6 +184,7 @@ func TestReverse(t *testing.T) {
 func TestWhatIsNotUndone(t *testing.T) {
 	other := text("$/other", "x")
 	failing := file("$/no/where", `"mode":"0600","content":"x"`)
+	const waits = " [what has left the manifest (1) waits for a whole run, since this failure ends the play]"
 	for name, test := range map[string]struct {
 		next   modules.Catalog
 		want   []string
@@ -196,7 +197,27 @@ func TestWhatIsNotUndone(t *testing.T) {
 			[]string{"stable $/other"}, false},
 		"a failure that ends the play": {
 			modules.Catalog{FailOnError: true, Remember: &modules.Remember{As: "p", Whole: true}, Entries: []modules.Entry{failing, other}},
-			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`, "skipped $/other: skipped because its manifest has fail_on_error"}, false,
+			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)` + waits, "skipped $/other: skipped because its manifest has fail_on_error"}, false,
+		},
+		"a predicted failure that ends the play": {
+			modules.Catalog{FailOnError: true, Check: true, Remember: &modules.Remember{As: "p", Whole: true}, Entries: []modules.Entry{failing}},
+			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)` + waits}, false,
+		},
+		"a failure that ends the play after a part of it": {
+			modules.Catalog{FailOnError: true, Remember: &modules.Remember{As: "p"}, Entries: []modules.Entry{failing}},
+			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`}, false,
+		},
+		"a failure that ends the play, in which all is there": {
+			modules.Catalog{FailOnError: true, Remember: &modules.Remember{As: "p", Whole: true, Kept: []string{"file#$/a"}}, Entries: []modules.Entry{failing}},
+			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`}, false,
+		},
+		"failures of several at once end the play": {
+			modules.Catalog{FailOnError: true, Parallel: 2, Remember: &modules.Remember{As: "p", Whole: true}, Entries: []modules.Entry{failing, command("false", "")}},
+			nil, false,
+		},
+		"a nested manifest whose failure ends the play": {
+			modules.Catalog{FailOnError: true, Remember: &modules.Remember{As: "p", Whole: true}, Entries: []modules.Entry{failing, {Type: "apply", Name: "child", Scope: &modules.Scope{Entries: 1, FailOnError: true}}}},
+			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`, "failed child: child manifest had 1 failed resources" + waits}, false,
 		},
 		"excluded by control": {whole(modules.Entry{Type: "file", Name: "$/a", Excluded: true}), []string{"skipped $/a: excluded by control"}, false},
 		"left out by a tag":   {modules.Catalog{Remember: &modules.Remember{As: "p", Whole: true, Kept: []string{"file#$/a"}}, Entries: []modules.Entry{other}}, []string{"changed $/other: created the file"}, false},
@@ -223,6 +244,8 @@ func TestWhatIsNotUndone(t *testing.T) {
 			got := r.run(test.next)
 			if test.want != nil {
 				require.Equal(t, test.want, got)
+			} else { // in any order
+				require.Equal(t, 1, strings.Count(strings.Join(got, "\n"), waits), got)
 			}
 			require.Equal(t, "mine", r.read("a"))
 			if test.forget {
@@ -266,9 +289,13 @@ func TestUndoneInReverse(t *testing.T) {
 
 	r.run(whole(reversed(dir)...))
 	r.write("d/somebody's", "work")
-	require.Equal(t, []string{
-		"failed $/d: it has left the manifest, and cannot be undone: cannot remove $/d: directory is not empty, set 'force: true' to remove non-empty directories (to keep what is there, put it back into the manifest without reverse)",
-	}, r.run(whole()))
+	ends := whole()
+	ends.FailOnError = true
+	for _, cat := range []modules.Catalog{whole(), ends} {
+		require.Equal(t, []string{
+			"failed $/d: it has left the manifest, and cannot be undone: cannot remove $/d: directory is not empty; take out what is in it, and the next whole run removes it (to keep what is there, put it back into the manifest without reverse)",
+		}, r.run(cat))
+	}
 	require.Equal(t, []string{"stable $/d"}, r.run(whole(dir)))
 	require.Empty(t, r.run(whole()))
 }

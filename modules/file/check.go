@@ -116,6 +116,8 @@ func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modul
 	case f.Force:
 		plan.Action, plan.Steps = "recursively removed the directory", removeTree
 		return modules.Allowed(plan, mayRemoveTree(ctx, h.Files, f.Name))
+	case f.undoes:
+		return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty; take out what is in it, and the next whole run removes it", f.Name)
 	}
 	return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty, set 'force: true' to remove non-empty directories", f.Name)
 }

@@ -13,6 +13,9 @@ import (
 // Subject implements [modules.Reverser].
 func (f *File) Subject() string { return f.Name }
 
+// Undo implements [modules.Undoer].
+func (f *File) Undo() { f.undoes = true }
+
 // Reversal implements [modules.Reverser]: it brings back content, owner, group and mode,
 // and nothing else that a file can have. A directory that was not there is removed only
 // if it is empty then.

@@ -140,12 +140,14 @@ func TestPurgeKeepsToItsFileSystem(t *testing.T) {
 func TestPathsThatAreTooLong(t *testing.T) {
 	root := modtest.Root(t)
 	s := &scaffold.Scaffold{Name: filepath.Join(root, "t"), Ensure: "present", Tree: &modules.Tree{Mode: 0o755}}
-	for name := strings.Repeat("x", 250); len(name) < 4300; name = path.Join(name, strings.Repeat("x", 250)) {
+	last := s.Name
+	for name := ""; len(last) < 4096; { // PATH_MAX of limits.h, the byte at the end included
+		name = path.Join(name, strings.Repeat("x", 250))
+		last = filepath.Join(s.Name, name)
 		s.Tree.Nodes = append(s.Tree.Nodes, modules.TreeNode{Path: name, Mode: 0o755})
 	}
 	require.NoError(t, s.Validate())
 	_, err := s.Check(t.Context(), modules.ReadOnly(modtest.Host()))
-	last := filepath.Join(s.Name, s.Tree.Nodes[len(s.Tree.Nodes)-1].Path)
 	require.EqualError(t, err, "lstat "+last+": file name too long")
 }
 
