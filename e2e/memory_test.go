@@ -19,6 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -118,7 +119,7 @@ func simRunner(tb testing.TB, dir string, reporter events.Reporter) *playbooks.R
 	tally := &events.Tally{}
 	r := &playbooks.Runner{
 		Inventory: inv, Plays: plays, Dialer: &transport.Dialer{Home: dir}, BuildID: programs[0].ID,
-		Connect:  playbooks.Connect{Warn: func(text string) { tb.Log(text) }},
+		Connect:  reach.Options{Warn: func(text string) { tb.Log(text) }},
 		Options:  playbooks.Options{Run: "run1", Holder: "tester"},
 		Tally:    tally,
 		Events:   events.NewStream("run1", time.Now, tally, reporter),

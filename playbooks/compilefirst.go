@@ -21,7 +21,7 @@ func (f *fleet) compileFirst(ctx context.Context, s *selection, hosts []*invento
 		}
 	}
 	if failed > 0 {
-		f.Connect.warn(fmt.Sprintf("play %q: %d of %d hosts could not be made ready; nothing was applied, and the run ends here", s.play.Name, failed, len(hosts)))
+		f.warn(fmt.Sprintf("play %q: %d of %d hosts could not be made ready; nothing was applied, and the run ends here", s.play.Name, failed, len(hosts)))
 	}
 	return failed == 0
 }
@@ -45,19 +45,19 @@ func (f *fleet) makeReady(ctx context.Context, s *selection, state *hostState) {
 
 // compiled gives the host program for a play, and the catalog: the one that was made
 // before, or a new one.
-func (f *fleet) compiled(ctx context.Context, s *selection, state *hostState) (*session, *catalog.Compiled, error) {
-	sess, err := f.session(ctx, s.play, state)
+func (f *fleet) compiled(ctx context.Context, s *selection, state *hostState) (*hostProgram, *catalog.Compiled, error) {
+	program, err := f.program(ctx, s.play, state)
 	if err != nil {
 		return nil, nil, err
 	}
 	if made := state.compiled; made != nil {
 		state.compiled = nil
-		return sess, made, nil
+		return program, made, nil
 	}
 	defer f.phase(&state.phases.Compile)()
-	made, err := compile(ctx, s.compiler, state.host, sess.facts)
+	made, err := compile(ctx, s.compiler, state.host, program.facts)
 	if err != nil {
 		return nil, nil, errors.Join(ctx.Err(), &phaseError{phase: "compile", err: err})
 	}
-	return sess, made, nil
+	return program, made, nil
 }

@@ -5,17 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
 // NoDeadline is longer than any run.
-const NoDeadline = time.Duration(math.MaxInt64)
+const NoDeadline = session.NoDeadline
 
 // Deadlines bound the phases of working on a host, but for those of getting in,
 // which are [transport.Limits]. 0 means the default, [NoDeadline] no limit.
@@ -29,7 +27,7 @@ type Deadlines struct {
 	Facts time.Duration
 	// Resource is how long it may take from one result to the next; 0 means 1h. What
 	// is sent to the host in between starts it anew, and so does the end of a wait for
-	// other hosts: see [waits].
+	// other hosts.
 	Resource time.Duration
 	// Host is how long one play may take on a host, connecting included and waiting for
 	// other hosts not; 0 means 4h.
@@ -50,6 +48,9 @@ func (d Deadlines) start() time.Duration {
 	}
 	return start + d.Facts
 }
+
+// host is the time for a play.
+func (d Deadlines) host() time.Duration { return cmp.Or(d.Host, defaultHostTime) }
 
 // escalated has a start that was given bound escalation as well, in which 2 minutes
 // to ask, and as many once there is the password, are else allowed.
@@ -77,44 +78,16 @@ func (d Deadlines) wanted(collectors []string) string {
 // maxFactsTime is no limit for a collector.
 const maxFactsTime = 24 * time.Hour
 
-// A deadlineError is what has taken too long.
-type deadlineError struct {
-	what     string
-	limit    time.Duration
-	answered bool // the host has said how far it got
-}
-
-func (e *deadlineError) Error() string {
-	return fmt.Sprintf("%s took longer than %s", e.what, brief(e.limit))
-}
-
-// brief writes 1h0m0s as 1h.
-func brief(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if n := len(text) - len(zero); n > 0 && text[n:] == zero {
-			text = text[:n+1]
-		}
-	}
-	return text
-}
-
 // hostTime gives a context that ends when a host has had its time for a play.
 func (r *Runner) hostTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := cmp.Or(r.Options.Deadlines.Host, defaultHostTime)
-	return context.WithTimeoutCause(ctx, limit, &deadlineError{what: "the host", limit: limit})
-}
-
-// overdue gives the deadline that has ended a context, if one has.
-func overdue(ctx context.Context) *deadlineError {
-	late, _ := errors.AsType[*deadlineError](context.Cause(ctx))
-	return late
+	limit := r.Options.Deadlines.host()
+	return context.WithTimeoutCause(ctx, limit, &session.Late{What: "the host", Limit: limit})
 }
 
 // late makes what the end of a host's time has led to a failure that says so. A
 // host that was not even reached stays unreachable, and its error gives the cause.
 func late(ctx context.Context, err error) error {
-	cause := overdue(ctx)
+	cause := session.Overdue(ctx)
 	if err == nil || cause == nil || transport.Unreachable(err) {
 		return err
 	}
@@ -132,83 +105,4 @@ func late(ctx context.Context, err error) error {
 		return &phaseError{phase: "deadline", err: cause}
 	}
 	return &phaseError{phase: "deadline", err: fmt.Errorf("%w; it was at: %s", cause, phase)}
-}
-
-// A resourceWatch notices that a host has told no result for too long. The zero
-// value never does.
-type resourceWatch struct {
-	limit time.Duration
-	timer *time.Timer
-	since time.Time
-	sent  *atomic.Int64 // when a part of a content was last sent, in nanoseconds since 1970
-	waits *waits        // while it waits for other hosts, nothing is late
-}
-
-// watch begins with the first resource of a catalog, for which the host may have to
-// wait for its lock.
-func (s *session) watch(lock *modules.Lock) *resourceWatch {
-	w := &resourceWatch{limit: s.resourceTime, sent: &s.sent, waits: &s.waits}
-	if w.limit == 0 || w.limit == NoDeadline {
-		return &resourceWatch{}
-	}
-	first := w.limit
-	if lock != nil {
-		first += lock.Wait
-	}
-	w.since = time.Now().Add(first - w.limit)
-	w.timer = time.NewTimer(first)
-	return w
-}
-
-// fired is ready when the time may be over.
-func (w *resourceWatch) fired() <-chan time.Time {
-	if w.timer == nil {
-		return nil
-	}
-	return w.timer.C
-}
-
-// told notes that there was a result.
-func (w *resourceWatch) told() {
-	if w.timer != nil {
-		w.since = time.Now()
-		w.timer.Reset(w.limit)
-	}
-}
-
-// over reports whether the time is over. If not, it is counted on.
-func (w *resourceWatch) over() bool {
-	since := w.since
-	if sent := time.Unix(0, w.sent.Load()); sent.After(since) {
-		since = sent
-	}
-	_, idle, woke := w.waits.idle()
-	if woke.After(since) {
-		since = woke
-	}
-	left := time.Until(since.Add(w.limit))
-	if idle {
-		left = w.limit
-	}
-	if left > 0 {
-		w.timer.Reset(left)
-	}
-	return left <= 0
-}
-
-func (w *resourceWatch) stop() {
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-}
-
-// late is the deadline that the first resource without a result has missed.
-func (a *answers) late(limit time.Duration) *deadlineError {
-	entries := a.compiled.Catalog.Entries
-	for i, seen := range a.seen {
-		if !seen {
-			return &deadlineError{what: entries[i].Ref(), limit: limit}
-		}
-	}
-	return &deadlineError{what: "the end of the catalog", limit: limit}
 }

@@ -34,7 +34,7 @@ type fileCheck struct {
 func (c *fileCheck) host(h *inventory.Host) {
 	conn := h.Connection()
 	c.becomePassword(conn)
-	target, err := c.Connect.targetOf(c.Inventory, h, conn)
+	target, err := c.Connect.Target(c.Inventory, h, conn)
 	if err != nil {
 		c.config(err)
 		return
@@ -69,7 +69,7 @@ func (c *fileCheck) config(err error) {
 
 // becomePassword reports a password that no prompt would take.
 func (c *fileCheck) becomePassword(conn inventory.Connection) {
-	p := c.Connect.becomePassword(conn)
+	p := c.Connect.PasswordToBecome(conn)
 	if p == nil {
 		return
 	}

@@ -8,7 +8,10 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/exchange"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/queue"
+	"github.com/ccm-push/ccm-push/playbooks/semaphore"
 )
 
 // A fleet is the hosts of a run under way.
@@ -17,8 +20,8 @@ type fleet struct {
 	stop   <-chan struct{}
 	states map[string]*hostState
 
-	semaphores semaphores
-	exchange   *exchange // nil if no host receives anything from another one
+	semaphores semaphore.Set
+	exchange   *exchange.Exchange // nil if no host receives anything from another one
 
 	mu   sync.Mutex
 	kept int // connections that wait for a later play
@@ -39,24 +42,32 @@ func (f *fleet) expect(s *selection) {
 // play runs one play, batch after batch. It returns false when the run must end.
 func (f *fleet) play(ctx context.Context, s *selection) bool {
 	alive := slices.DeleteFunc(slices.Clone(s.hosts), func(h *inventory.Host) bool { return f.states[h.Name].failed })
-	f.exchange.lost(s, alive)
+	f.exchange.Alive(s.number, alive)
 	batches := batches(alive, s.play.Serial)
 	for i, batch := range batches {
 		if f.interrupted(ctx) {
 			return false
 		}
 		s.begun = true
-		f.exchange.due(s, names(batch))
+		f.exchange.Due(s.number, names(batch))
 		f.Events.Report(events.PlayStart{Play: s.play.Name, Hosts: names(batch), Batch: i + 1, Batches: len(batches)})
 		if f.Options.CompileFirst && !f.compileFirst(ctx, s, batch) {
 			return false
 		}
-		f.each(ctx, giversFirst(s.play, batch), func(state *hostState) { f.work(ctx, s, state) })
+		f.each(ctx, exchange.GiversFirst(s.play, batch), func(state *hostState) { f.work(ctx, s, state) })
 		if f.tooManyFailed(s.play, batch) {
 			return false
 		}
 	}
 	return true
+}
+
+// each works on hosts in parallel and waits for all of them.
+func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, work func(*hostState)) {
+	q := queue.New(names(hosts), func(host string) { work(f.states[host]) }, func() bool { return f.interrupted(ctx) })
+	f.exchange.Serves(q.Hurry)
+	q.Run(f.forks())
+	f.exchange.Serves(nil)
 }
 
 // tooManyFailed decides whether a batch was bad enough to end the run. Without a
@@ -73,7 +84,7 @@ func (f *fleet) tooManyFailed(play *manifest.Play, batch []*inventory.Host) bool
 		tooMany = float64(failed)*100 > *play.MaxFail*float64(len(batch))
 	}
 	if tooMany {
-		f.Connect.warn(fmt.Sprintf("play %q: %d of %d hosts of a batch have failed; the run ends here", play.Name, failed, len(batch)))
+		f.warn(fmt.Sprintf("play %q: %d of %d hosts of a batch have failed; the run ends here", play.Name, failed, len(batch)))
 	}
 	return tooMany
 }

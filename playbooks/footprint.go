@@ -5,6 +5,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -31,7 +32,7 @@ func (r *Runner) hostFootprint(ctx context.Context, h *inventory.Host, remove bo
 	defer client.Close()
 	conn := h.Connection()
 	users := []*transport.Become{nil}
-	if b := r.Connect.become(nil, conn); b != nil && b.User != r.Connect.login(conn) {
+	if b := r.Connect.Escalate(reach.Escalation{}, conn); b != nil && b.User != r.Connect.Login(conn) {
 		users = append(users, b)
 	}
 	for _, b := range users {
@@ -52,5 +53,5 @@ func (r *Runner) Escalation(h *inventory.Host) (login string, b *transport.Becom
 	conn := h.Connection()
 	c := r.Connect
 	c.Become = true
-	return c.login(conn), c.become(nil, conn)
+	return c.Login(conn), c.Escalate(reach.Escalation{}, conn)
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/exchange"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -23,7 +25,7 @@ type Runner struct {
 	Builds     []transport.Build // the lean host programs
 	FullBuilds []transport.Build // those for hosts with a resource that is a modules.FullBuilder
 	BuildID    string            // what every host program must greet with
-	Connect    Connect
+	Connect    reach.Options
 	Options    Options
 	Events     *events.Stream
 	Tally      *events.Tally
@@ -64,6 +66,7 @@ const compileTime = 30 * time.Second
 
 // selection is the hosts of one play.
 type selection struct {
+	number   int // of the play in the run
 	play     *manifest.Play
 	compiler *catalog.Compiler
 	hosts    []*inventory.Host
@@ -76,7 +79,7 @@ func (r *Runner) Select() ([][]*inventory.Host, error) {
 	var all [][]*inventory.Host
 	var errs, emptied []error
 	for _, play := range r.Plays {
-		hosts, err := SelectHosts(r.Inventory, play.HostPattern(), "", r.Connect.warn)
+		hosts, err := SelectHosts(r.Inventory, play.HostPattern(), "", r.warn)
 		if err != nil && play.Hosts != nil {
 			err = play.Hosts.Errorf("", "%v", err)
 		}
@@ -103,7 +106,7 @@ func (r *Runner) limit(hosts []*inventory.Host) ([]*inventory.Host, error) {
 		return nil, err
 	}
 	for _, w := range warnings {
-		r.Connect.warn(w)
+		r.warn(w)
 	}
 	return hosts, nil
 }
@@ -151,11 +154,11 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	defer f.close()
 	var selections []*selection
 	for i, play := range r.Plays {
-		s := &selection{play: play, compiler: compilers[i], hosts: hostLists[i]}
+		s := &selection{number: i, play: play, compiler: compilers[i], hosts: hostLists[i]}
 		selections = append(selections, s)
 		f.expect(s)
 	}
-	f.exchange = newExchange(selections)
+	f.exchange = exchange.New(r.Plays, hostLists)
 	r.Events.Report(events.RunStart{
 		Check: r.Options.Check, Diff: r.Options.Diff, Manifests: r.Options.Manifests,
 		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor,
@@ -170,6 +173,20 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	summary.NotStarted, summary.PlaysNotRun = f.notStarted(), notRun(selections)
 	r.Events.Report(summary)
 	return summary, nil
+}
+
+// checkImports reports values that no host could receive from another one. hosts are
+// those of each play; nil if they are not known.
+func (r *Runner) checkImports(hosts [][]*inventory.Host) error {
+	run := exchange.Run{Inventory: r.Inventory, Plays: r.Plays, Hosts: hosts, Limited: r.Options.Limit != ""}
+	for n, list := range hosts {
+		first := list
+		if all := batches(list, r.Plays[n].Serial); len(all) > 0 {
+			first = all[0]
+		}
+		run.First = append(run.First, first)
+	}
+	return run.Check()
 }
 
 // compilers opens every play's folder, and reports what is wrong with any.
@@ -189,6 +206,12 @@ func (r *Runner) compilers(ctx context.Context, downloads *catalog.Downloads) ([
 		errs = append(errs, c.Foresee(ctx))
 	}
 	return all, errors.Join(errs...)
+}
+
+func (r *Runner) warn(text string) {
+	if r.Connect.Warn != nil {
+		r.Connect.Warn(text)
+	}
 }
 
 func (r *Runner) forks() int {

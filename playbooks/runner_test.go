@@ -417,10 +417,10 @@ func TestKeptConnectionThatDiedIsDialledAgain(t *testing.T) {
 	f := &fleet{Runner: w.Runner, states: map[string]*hostState{}}
 	state := &hostState{host: w.Inventory.Host("web1")}
 	defer state.close()
-	first, err := f.session(t.Context(), w.Plays[0], state)
+	first, err := f.program(t.Context(), w.Plays[0], state)
 	require.NoError(t, err)
 	state.client.Close()
-	again, err := f.session(t.Context(), w.Plays[1], state)
+	again, err := f.program(t.Context(), w.Plays[1], state)
 	require.NoError(t, err)
 	require.NotSame(t, first, again)
 }

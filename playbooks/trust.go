@@ -93,7 +93,7 @@ func (r *Runner) AskKeys(ctx context.Context, hosts []Stranger) {
 
 // target says how a host of the inventory is reached.
 func (r *Runner) target(h *inventory.Host) (transport.Target, error) {
-	return r.Connect.target(r.Inventory, h)
+	return r.Connect.Target(r.Inventory, h, h.Connection())
 }
 
 // Passes reports whether the way to a host leads over a jump host.

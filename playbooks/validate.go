@@ -37,7 +37,7 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 	var errs []error
 	for i, c := range compilers {
 		if paths, all := c.Facts(); !facts && (all || len(paths) > 0) {
-			r.Connect.warn(fmt.Sprintf("play %q reads facts, so it was not made ready for hosts; give some with --facts FILE", r.Plays[i].Name))
+			r.warn(fmt.Sprintf("play %q reads facts, so it was not made ready for hosts; give some with --facts FILE", r.Plays[i].Name))
 			continue
 		}
 		if hosts == nil {

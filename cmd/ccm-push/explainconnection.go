@@ -10,8 +10,8 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/nodeset"
-	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -45,7 +45,7 @@ func (a *app) explainConnection(ctx context.Context, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	var all []playbooks.Reached
+	var all []reach.Reached
 	for _, h := range hosts {
 		reached, err := r.Connect.Explain(r.Inventory, h)
 		if err != nil {
@@ -61,7 +61,7 @@ func (a *app) explainConnection(ctx context.Context, patterns []string) error {
 
 // mentionPasswords lets the explanation say where passwords would be from: nobody
 // is asked for them.
-func (a *app) mentionPasswords(c *playbooks.Connect) {
+func (a *app) mentionPasswords(c *reach.Options) {
 	if p := &a.flags.passwords; p.ask || p.file != "" {
 		c.Password = transport.NewSecret(nil)
 	}
@@ -91,7 +91,7 @@ func (a *app) selectAll(inv *inventory.Inventory, patterns []string) ([]*invento
 
 // reachedText shows hosts that are reached alike once, in the order of the first of
 // each.
-func reachedText(all []playbooks.Reached) string {
+func reachedText(all []reach.Reached) string {
 	names := map[string][]string{} // of the hosts, by how they are reached
 	alone := map[string]string{}   // how the first of them is, with its own name
 	var order []string
@@ -119,7 +119,7 @@ func reachedText(all []playbooks.Reached) string {
 
 // reachedSettings is a line per value. name stands for that of the host where its
 // address is made of it.
-func reachedSettings(one playbooks.Reached, name string) string {
+func reachedSettings(one reach.Reached, name string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	settingLines(w, "  ", one.Settings, func(text string) string { return strings.ReplaceAll(text, one.Host, name) })
@@ -131,7 +131,7 @@ func reachedSettings(one playbooks.Reached, name string) string {
 	return b.String()
 }
 
-func settingLines(w *tabwriter.Writer, indent string, settings []playbooks.Reason, named func(string) string) {
+func settingLines(w *tabwriter.Writer, indent string, settings []reach.Reason, named func(string) string) {
 	last := ""
 	for _, s := range settings {
 		for _, v := range s.Values {
@@ -161,7 +161,7 @@ type reasonJSON struct {
 	Origin  string   `json:"origin"`
 }
 
-func toJSON(one playbooks.Reached) reachedJSON {
+func toJSON(one reach.Reached) reachedJSON {
 	out := reachedJSON{Host: one.Host}
 	for _, s := range one.Settings {
 		out.Settings = append(out.Settings, reasonJSON(s))
@@ -173,7 +173,7 @@ func toJSON(one playbooks.Reached) reachedJSON {
 }
 
 // printReached prints a line of JSON per host.
-func (a *app) printReached(all []playbooks.Reached) error {
+func (a *app) printReached(all []reach.Reached) error {
 	for _, one := range all {
 		line, err := events.Encode(toJSON(one))
 		if err != nil {

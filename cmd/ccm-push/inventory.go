@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
 )
 
 // loadInventory reads the inventory that the command line names, or the first
@@ -63,7 +63,7 @@ func (a *app) varsFolders(manifests []string) ([]string, error) {
 	var folders []string
 	for _, path := range manifests {
 		folder := filepath.Dir(path)
-		if manifest.IsBundle(path) || slices.Contains(folders, folder) || !hasVars(folder) {
+		if archive.Is(path) || slices.Contains(folders, folder) || !hasVars(folder) {
 			continue
 		}
 		if why := foreignFolder(folder); why != "" {

@@ -17,6 +17,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -63,7 +65,7 @@ func (a *app) load(ctx context.Context, paths []string) ([]*manifest.Play, error
 func (a *app) read(ctx context.Context, paths []string) ([]*manifest.Play, error) {
 	paths = slices.Clone(paths)
 	for i, path := range paths {
-		if !manifest.IsBundle(path) {
+		if !archive.Is(path) {
 			continue
 		}
 		folder, err := os.MkdirTemp("", "ccm-push-*")
@@ -71,11 +73,11 @@ func (a *app) read(ctx context.Context, paths []string) ([]*manifest.Play, error
 			return nil, err
 		}
 		a.atEnd = append(a.atEnd, func() { os.RemoveAll(folder) })
-		if paths[i], err = manifest.Unpack(path, folder); err != nil {
+		if paths[i], err = archive.Unpack(path, folder); err != nil {
 			return nil, err
 		}
 	}
-	archives := &manifest.Archives{}
+	archives := &archive.Unpacker{}
 	a.atEnd = append(a.atEnd, func() { archives.Close() })
 	options := []manifest.Option{manifest.WithArchives(archives)}
 	if a.flags.parameters != "" {
@@ -209,13 +211,13 @@ func (a *app) tellProblems(r *playbooks.Runner) {
 }
 
 // connect is what the command line says about reaching hosts.
-func (a *app) connect(account *user.User) (playbooks.Connect, error) {
+func (a *app) connect(account *user.User) (reach.Options, error) {
 	policy, err := a.flags.hostKeys()
 	err = errors.Join(err, a.readable("--private-key", a.flags.privateKeys))
 	if policy == transport.Strict && !a.flags.newKnownHosts { // otherwise the file may be about to be made
 		err = errors.Join(err, a.readable("--known-hosts", a.flags.knownHosts))
 	}
-	return playbooks.Connect{
+	return reach.Options{
 		User: a.flags.user, LocalUser: account.Username,
 		PrivateKeys: a.flags.privateKeys, KnownHosts: a.flags.knownHosts,
 		HostKeys: policy, HostKeysGiven: a.flags.hostKeyChecking != "",

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	manifestschema "github.com/ccm-push/ccm-push/playbooks/manifest/schema"
 )
 
 func (a *app) schemaCommand() *cobra.Command {
@@ -32,7 +32,7 @@ func (a *app) schema(args []string) error {
 	var s *schema.Schema
 	switch args[0] {
 	case "manifest":
-		s = manifest.Schema(a.registry)
+		s = manifestschema.Of(a.registry)
 	case "inventory":
 		s = inventory.Schema()
 	default:

@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 )
 
 func (a *app) validateCommand() *cobra.Command {
@@ -40,7 +41,7 @@ func (a *app) validate(ctx context.Context, paths []string) error {
 	r := &playbooks.Runner{
 		Inventory: inv,
 		Plays:     plays,
-		Connect:   playbooks.Connect{Warn: a.warn},
+		Connect:   reach.Options{Warn: a.warn},
 		Options:   playbooks.Options{Limit: a.flags.limit, Catalog: options},
 	}
 	err := r.Validate(ctx, broken, a.flags.facts != "")

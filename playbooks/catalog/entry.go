@@ -10,6 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -99,7 +101,7 @@ func (p *compilation) exclude(ctx context.Context, r *manifest.Resource, env *te
 		p.notWhole()
 	}
 	if r.Applies() {
-		name = manifest.ShownName(name)
+		name = archive.ShownName(name)
 	}
 	p.leaveOutNest(r)
 	e := modules.Entry{Type: r.Type.Name, Name: name, Excluded: true}
@@ -164,7 +166,7 @@ func (p *compilation) reference(ref *yamlpos.Node) ([]int, error) {
 	if ok {
 		return entries, nil
 	}
-	typeName, _, err := manifest.ParseReference(ref)
+	typeName, _, err := reference.Parse(ref)
 	if err != nil || p.unseen[typeName] || p.unseenAll {
 		return nil, err
 	}

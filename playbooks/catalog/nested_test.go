@@ -17,20 +17,21 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
 // nesting makes the compiler of site.yaml in a folder with these files. Errors are
 // without the folder.
-func nesting(t testing.TB, archive string, opts Options) (*Compiler, string, error) {
+func nesting(t testing.TB, files string, opts Options) (*Compiler, string, error) {
 	t.Helper()
 	dir := t.TempDir()
-	for _, f := range txtar.Parse([]byte(archive)).Files {
+	for _, f := range txtar.Parse([]byte(files)).Files {
 		path := filepath.Join(dir, f.Name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, f.Data, 0o600))
 	}
-	archives := &manifest.Archives{Temp: t.TempDir()}
+	archives := &archive.Unpacker{Temp: t.TempDir()}
 	t.Cleanup(func() { require.NoError(t, archives.Close()) })
 	plays, err := manifest.Load(t.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types(), manifest.WithArchives(archives))
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -178,7 +179,7 @@ func (p *compilation) order() {
 	p.setTrades(vertices)
 	g, err := graph.New(vertices, explicit)
 	if circle, ok := errors.AsType[*graph.CircleError](err); ok {
-		err = manifest.Circular(circle)
+		err = reference.Circular(circle)
 	}
 	if p.errs.Add(err); err != nil {
 		return
@@ -264,7 +265,7 @@ func (p *compilation) notifies(ref *yamlpos.Node, target int) error {
 	if !ok {
 		return nil
 	}
-	return manifest.CheckNotified(ref, t)
+	return reference.CheckNotified(ref, t)
 }
 
 // anywhere finds all entries that are called so. None is no error if what is called
@@ -275,7 +276,7 @@ func (p *compilation) anywhere(ref *yamlpos.Node) ([]int, error) {
 	}
 	if _, err := p.reference(ref); err != nil {
 		e := *err.(*yamlpos.Error)
-		if _, _, malformed := manifest.ParseReference(ref); malformed == nil {
+		if _, _, malformed := reference.Parse(ref); malformed == nil {
 			e.Msg = fmt.Sprintf("no resource is called %s on this host", ref.Text)
 		}
 		return nil, &e

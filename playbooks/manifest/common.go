@@ -1,61 +1,14 @@
 package manifest
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/health"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 	"github.com/ccm-push/ccm-push/templates"
 )
-
-// commonKeys are the keys that every type has. The type's own properties stand
-// beside them.
-type commonKeys struct {
-	Alias     string      `json:"alias" doc:"another name, for references and reports"`
-	Require   []string    `json:"require" doc:"earlier resources, as type#name, without which this one is skipped"`
-	Subscribe []string    `json:"subscribe" doc:"earlier resources whose change refreshes this one"`
-	Before    []string    `json:"before" doc:"later resources that are skipped without this one: require, written at the other end"`
-	Notify    []string    `json:"notify" doc:"later resources that a change of this one refreshes: subscribe, written at the other end"`
-	Control   controlKeys `json:"control" hint:"write control: {if: Data.x == 'y'}" doc:"whether the resource is managed at all"`
-	Each      any         `json:"each" doc:"a list: one resource per element, which is Item"`
-	Noop      bool        `json:"noop" doc:"only predict this resource, also in a run that changes things"`
-	Sensitive bool        `json:"sensitive" doc:"show no content, output or diff of it anywhere"`
-	Tags      []string    `json:"tags" doc:"labels of the resource"`
-
-	Health []health.Check `json:"health_checks" hint:"write - command: /usr/lib/nagios/plugins/check_disk -w 10%" doc:"questions to the host after the resource has had its turn; if the answer is not OK, it has failed"`
-
-	metaKeys
-	Recv   map[string]any `json:"recv" hint:"write recv: {content: exec#token.stdout}" doc:"properties whose values another resource sends: PROPERTY: type#name.key, or PROPERTY: {host: NAME, from: type#name.key}"`
-	Export []string       `json:"export" doc:"the values that other hosts may receive, such as stdout"`
-
-	Register []registration `json:"register_when_stable" doc:"what CCM publishes once the resource is stable; it is checked and ignored"`
-}
-
-type controlKeys struct {
-	If     string `json:"if" doc:"an expression; the resource is managed when it is true"`
-	Unless string `json:"unless" doc:"an expression; the resource is not managed when it is true"`
-}
-
-var (
-	commonNames = jsonNames(reflect.TypeFor[commonKeys]())
-	metaType    = reflect.TypeFor[metaKeys]()
-)
-
-func jsonNames(t reflect.Type) []string {
-	var names []string
-	for f := range t.Fields() {
-		if f.Anonymous {
-			names = append(names, jsonNames(f.Type)...)
-			continue
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		names = append(names, name)
-	}
-	return names
-}
 
 // common reads the keys that every type has.
 func (l *loader) common(r *Resource, n *yamlpos.Node) {
@@ -69,12 +22,12 @@ func (l *loader) common(r *Resource, n *yamlpos.Node) {
 	r.Sensitive = l.optional(n, "sensitive")
 	r.Health = l.healthValue(n)
 	register := l.optional(n, "register_when_stable")
-	var keys commonKeys
+	var k keys.Resource
 	l.meta(r, n)
-	l.decode(n, &keys, yamlpos.Open(func(n *yamlpos.Node) bool {
+	l.decode(n, &k, yamlpos.Open(func(n *yamlpos.Node) bool {
 		return slices.ContainsFunc(append(r.values(), register), func(v *Value) bool { return v != nil && v.Open(n) })
 	}))
-	r.Tags = keys.Tags
+	r.Tags = k.Tags
 	l.receives(r, n)
 	l.exports(r, n)
 	if control := n.Get("control"); control != nil {

@@ -56,7 +56,7 @@ func (l *loader) readBeside(n *yamlpos.Node, kind string) (documents []*yamlpos.
 		l.add(n.Errorf("", "%v", err))
 		return nil, false
 	}
-	documents, err = yamlpos.Parse(l.confined.call(path), data)
+	documents, err = yamlpos.Parse(l.confined.Call(path), data)
 	l.add(err)
 	return documents, err == nil
 }

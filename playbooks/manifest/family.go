@@ -2,11 +2,10 @@ package manifest
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 )
 
 // gathered gives the properties of a type that has [modules.Type.Below]: all that
@@ -19,7 +18,7 @@ func (l *loader) gathered(t modules.Type, name, body *yamlpos.Node) (props, comm
 	for _, pair := range body.Pairs {
 		switch key := pair.Key.Text; {
 		case !l.literalKey(pair.Key):
-		case slices.Contains(commonNames, key):
+		case slices.Contains(keys.OfResource, key):
 			common.Pairs = append(common.Pairs, pair)
 		case key == "name" && pair.Value == name: // of a map that is no list
 		default:
@@ -62,7 +61,7 @@ func (l *loader) stood(t modules.Type, body *yamlpos.Node) (modules.Type, *yamlp
 				inner.Pairs = append(inner.Pairs, value.Pairs...)
 			}
 		default:
-			if !slices.Contains(commonNames, pair.Key.Text) {
+			if !slices.Contains(keys.OfResource, pair.Key.Text) {
 				l.add(pair.Key.Errorf("its properties stand below properties", "%s has no meaning for %s", pair.Key.Text, named.Text))
 				continue
 			}
@@ -70,54 +69,4 @@ func (l *loader) stood(t modules.Type, body *yamlpos.Node) (modules.Type, *yamlp
 		}
 	}
 	return of, &inner
-}
-
-// deeper follows the rest of a property path, behind the property itself, as far as
-// there is something: ".user.name[2]".
-func deeper(n *yamlpos.Node, rest string) *yamlpos.Node {
-	for rest != "" {
-		next, after := step(n, rest)
-		if next == nil {
-			return n
-		}
-		n, rest = next, after
-	}
-	return n
-}
-
-// step follows one part of a path. Keys may have dots and brackets themselves: the
-// longest one that fits is taken.
-func step(n *yamlpos.Node, rest string) (next *yamlpos.Node, after string) {
-	if rest[0] == '[' {
-		digits, after, closed := strings.Cut(rest[1:], "]")
-		for i := range n.Items {
-			if closed && digits == strconv.Itoa(i) {
-				return n.Items[i], after
-			}
-		}
-		return nil, ""
-	}
-	rest = rest[1:]
-	longest := -1
-	for i, pair := range n.Pairs {
-		key := pair.Key.Text
-		tail, ok := strings.CutPrefix(rest, key)
-		if ok && (tail == "" || tail[0] == '.' || tail[0] == '[' || tail[0] == ' ') && (longest < 0 || len(key) > len(n.Pairs[longest].Key.Text)) {
-			longest, after = i, tail
-		}
-	}
-	if longest < 0 {
-		return nil, ""
-	}
-	return n.Pairs[longest].Value, after
-}
-
-// givenBelow reports whether something stands at a path such as properties.size.
-func givenBelow(r *Resource, path string) bool {
-	top, _, _ := strings.Cut(path, ".")
-	node := propertyNode(r.Type, r.Properties.Node, top)
-	for rest := strings.TrimPrefix(path, top); node != nil && rest != ""; {
-		node, rest = step(node, rest)
-	}
-	return node != nil
 }

@@ -1,19 +1,45 @@
 package manifest
 
-import "github.com/ccm-push/ccm-push/inventory/yamlpos"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+)
 
 // foreignPlayKeys are keys of Ansible's plays, with what to write here.
 var foreignPlayKeys = map[string]string{
-	"vars":               "write data",
-	"remote_user":        "write -u USER, or connect: {user: USER} in the inventory",
-	"gather_facts":       "leave it out: the facts that are mentioned are asked for",
-	"connection":         "leave it out: the inventory says how a host is reached",
 	"any_errors_fatal":   "write max_fail_percentage: 0",
+	"become_exe":         "leave it out: become, become_user and become_method say it all",
+	"become_flags":       "leave it out: become, become_user and become_method say it all",
+	"check_mode":         "write noop: true at the resources, or run with --check",
+	"collections":        "leave it out: ccm-push --help lists the types, and resources/ beside the manifest may have more",
+	"connection":         "leave it out: the inventory says how a host is reached",
+	"debugger":           "leave it out: --check --diff and -v tell more",
+	"diff":               "run with --diff",
 	"environment":        "write it at each exec",
-	"vars_prompt":        "use -e",
+	"fact_path":          "leave it out: a host has facts of its own in /etc/choria/ccm/facts.d",
+	"force_handlers":     "leave it out: a refresh that is due is noted by the host, and done in a later run",
+	"gather_facts":       "leave it out: the facts that are mentioned are asked for",
+	"gather_subset":      "leave it out: the facts that are mentioned are asked for",
+	"gather_timeout":     "leave it out: the facts that are mentioned are asked for",
+	"ignore_errors":      "leave it out: other resources go on, unless ccm.fail_on_error is set",
+	"ignore_unreachable": "leave it out: other hosts go on, unless max_fail_percentage is set",
 	"module_defaults":    "write an entry called defaults into a list of resources",
-	"resources":          "write ccm: {resources: [...]}",
-	"resources_jet_file": "write ccm: {resources_jet_file: ...}",
+	"no_log":             "write sensitive: true at the resources",
+	"order":              "leave it out: hosts have the order of the inventory",
+	"port":               "write connect: {port: PORT} in the inventory",
+	"remote_user":        "write -u USER, or connect: {user: USER} in the inventory",
+	"run_once":           "write a play of its own for one host",
+	"sudo":               "write become: true",
+	"sudo_user":          "write become_user",
+	"throttle":           "write sema at the resources, or run with -f N",
+	"timeout":            "write timeout at the resources",
+	"user":               "write -u USER, or connect: {user: USER} in the inventory",
+	"vars":               "write data",
+	"vars_prompt":        "use -e",
+	"when":               "write control: {if: EXPRESSION} at the resources",
 }
 
 // foreignResourceKeys are keys of Ansible's tasks and of other tools, with what
@@ -48,13 +74,22 @@ var foreignResourceKeys = map[string]string{
 	"vars":          "write data at the play",
 }
 
-// withoutForeign reports the keys of a play that other tools have, and leaves
+// foreignHint says what to write in place of a key that a play does not have: one of
+// another tool, or one of the ccm section. It is "" for all others.
+func foreignHint(key string) string {
+	if slices.Contains(keys.OfCCM, key) {
+		return fmt.Sprintf("%s stands below ccm: write ccm: {%[1]s: ...}", key)
+	}
+	return foreignPlayKeys[key]
+}
+
+// withoutForeign reports the keys of a play that have a [foreignHint], and leaves
 // them out.
 func (l *loader) withoutForeign(n *yamlpos.Node) *yamlpos.Node {
 	kept := *n
 	kept.Pairs = nil
 	for _, pair := range n.Pairs {
-		if hint, foreign := foreignPlayKeys[pair.Key.Text]; foreign {
+		if hint := foreignHint(pair.Key.Text); hint != "" {
 			l.add(pair.Key.Errorf(hint, "unknown key %q", pair.Key.Text))
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/health"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
 )
 
 // healthValue compiles the expressions in the health checks of a resource, those in
@@ -117,7 +118,7 @@ func positionedHealth(n *yamlpos.Node, err error) error {
 		if value := n.Get(pe.Path); value != nil {
 			at = value
 		}
-		errs.Add(at.Errorf(pe.Hint, "%s", described(pe)))
+		errs.Add(at.Errorf(pe.Hint, "%s", property.Message(pe)))
 	}
 	return errs.Err()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/document"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -39,7 +40,7 @@ func Load(ctx context.Context, paths []string, registry modules.Registry, option
 
 // manifestIn gives the manifest.yaml in a folder; any other path as it is.
 func manifestIn(path string) string {
-	inside := filepath.Join(path, manifestFile)
+	inside := filepath.Join(path, archive.ManifestFile)
 	if info, err := os.Stat(inside); err == nil && info.Mode().IsRegular() {
 		return inside
 	}
@@ -125,13 +126,13 @@ type loader struct {
 	errs     yamlpos.Errors
 	warnings []string
 
-	nesting   *nesting        // nil where nothing can be applied
-	archives  *Archives       // that manifests may be in; nil unpacks none
-	runs      context.Context // of downloads, and of what documents evaluate
-	isNested  bool            // the file is a nested manifest
-	compiling bool            // it is read for a host
-	applied   []string        // the manifests that lead to the file by apply, itself the last
-	confined  enclosure
+	nesting   *nesting          // nil where nothing can be applied
+	archives  *archive.Unpacker // that manifests may be in; nil unpacks none
+	runs      context.Context   // of downloads, and of what documents evaluate
+	isNested  bool              // the file is a nested manifest
+	compiling bool              // it is read for a host
+	applied   []string          // the manifests that lead to the file by apply, itself the last
+	confined  archive.Enclosure
 
 	parameters *givenParameters // of configuration documents; nil if none are given
 
@@ -164,7 +165,7 @@ type Option func(*loader)
 
 // WithArchives lets nested manifests stand in archives, which are downloaded and
 // unpacked until archives is closed. Without it they are errors.
-func WithArchives(archives *Archives) Option {
+func WithArchives(archives *archive.Unpacker) Option {
 	return func(l *loader) { l.archives = archives }
 }
 

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -68,6 +69,65 @@ const (
 	some        = "ccm: {resources: [exec: [x: ]]}\n"
 	serialHint  = "\n  hint: write a number of hosts or a percentage: serial: [1, 10%, 100%]"
 )
+
+// foreignPlayHints are keys that a play does not have, and what is written instead.
+var foreignPlayHints = map[string]string{
+	"fail_on_error":      "fail_on_error stands below ccm: write ccm: {fail_on_error: ...}",
+	"pre_message":        "pre_message stands below ccm: write ccm: {pre_message: ...}",
+	"post_message":       "post_message stands below ccm: write ccm: {post_message: ...}",
+	"resources":          "resources stands below ccm: write ccm: {resources: ...}",
+	"resources_jet_file": "resources_jet_file stands below ccm: write ccm: {resources_jet_file: ...}",
+
+	"any_errors_fatal":   "write max_fail_percentage: 0",
+	"become_exe":         "leave it out: become, become_user and become_method say it all",
+	"become_flags":       "leave it out: become, become_user and become_method say it all",
+	"check_mode":         "write noop: true at the resources, or run with --check",
+	"collections":        "leave it out: ccm-push --help lists the types, and resources/ beside the manifest may have more",
+	"connection":         "leave it out: the inventory says how a host is reached",
+	"debugger":           "leave it out: --check --diff and -v tell more",
+	"diff":               "run with --diff",
+	"environment":        "write it at each exec",
+	"fact_path":          "leave it out: a host has facts of its own in /etc/choria/ccm/facts.d",
+	"force_handlers":     "leave it out: a refresh that is due is noted by the host, and done in a later run",
+	"gather_facts":       "leave it out: the facts that are mentioned are asked for",
+	"gather_subset":      "leave it out: the facts that are mentioned are asked for",
+	"gather_timeout":     "leave it out: the facts that are mentioned are asked for",
+	"ignore_errors":      "leave it out: other resources go on, unless ccm.fail_on_error is set",
+	"ignore_unreachable": "leave it out: other hosts go on, unless max_fail_percentage is set",
+	"module_defaults":    "write an entry called defaults into a list of resources",
+	"no_log":             "write sensitive: true at the resources",
+	"order":              "leave it out: hosts have the order of the inventory",
+	"port":               "write connect: {port: PORT} in the inventory",
+	"remote_user":        "write -u USER, or connect: {user: USER} in the inventory",
+	"run_once":           "write a play of its own for one host",
+	"sudo":               "write become: true",
+	"sudo_user":          "write become_user",
+	"throttle":           "write sema at the resources, or run with -f N",
+	"timeout":            "write timeout at the resources",
+	"user":               "write -u USER, or connect: {user: USER} in the inventory",
+	"vars":               "write data",
+	"vars_prompt":        "use -e",
+	"when":               "write control: {if: EXPRESSION} at the resources",
+}
+
+func TestForeignKeysOfAPlay(t *testing.T) {
+	for key, hint := range foreignPlayHints {
+		_, err := parse(key + ": true\n" + some)
+		require.EqualError(t, err, fmt.Sprintf("site.yaml:1:1: unknown key %q\n  hint: %s", key, hint))
+	}
+	for _, key := range []string{"tasks", "roles", "pre_tasks", "post_tasks", "handlers"} {
+		_, err := parse(key + ": []\n" + some)
+		require.EqualError(t, err, "site.yaml:1:1: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of "+key+"; see docs/from-ansible.md")
+	}
+	for _, key := range []string{"import_playbook", "ansible.builtin.import_playbook"} {
+		_, err := parse(key + ": other.yml\n")
+		require.EqualError(t, err, "site.yaml:1:1: this is a playbook of Ansible\n  hint: here a play has include: FILE in place of "+key+"; see docs/from-ansible.md")
+	}
+	for _, both := range []string{"become: true", "serial: 1", "max_fail_percentage: 5", "strategy: linear", "vars_files: []"} {
+		_, err := parse(both + "\n" + some)
+		require.NoError(t, err, both)
+	}
+}
 
 func TestWrongPlays(t *testing.T) {
 	for _, c := range wrongPlays {
@@ -177,6 +237,12 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b"}, []string{plays[0].Name, plays[1].Name})
 	require.Equal(t, dir, plays[0].Folder)
+
+	write("manifest.yaml", some)
+	plays, err = Load(t.Context(), []string{dir}, builtin.Types())
+	require.NoError(t, err, "a folder stands for the manifest.yaml in it")
+	require.Equal(t, dir, plays[0].Folder)
+	require.NoError(t, os.Remove(filepath.Join(dir, "manifest.yaml")))
 
 	wrong, worse := write("c.yaml", "x: 1\n"+some), write("d.yaml", "ccm: [\n")
 	missing := filepath.Join(dir, "missing.yaml")

@@ -3,13 +3,14 @@ package manifest
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -24,7 +25,7 @@ const (
 // it.
 type nesting struct {
 	registry modules.Registry
-	archives *Archives // nil unpacks none
+	archives *archive.Unpacker // nil unpacks none
 
 	mu    sync.Mutex // held while hosts are compiled for
 	known map[string]*nested
@@ -94,13 +95,13 @@ func (l *loader) inner(r *Resource) {
 	}
 	r.manifest = r.Name.Node.Text
 	l.add(r.CheckNested(nil))
-	checksum := propertyNode(r.Type, r.Properties.Node, "checksum")
+	checksum := r.properties().Get("checksum")
 	switch {
 	case r.Name.HasExpressions(), l.nesting == nil:
 		return
-	case IsURL(r.manifest): // from here on it is called by what may be shown
+	case archive.IsURL(r.manifest): // from here on it is called by what may be shown
 		shown := *r.Name.Node
-		shown.Text = ShownName(r.manifest)
+		shown.Text = archive.ShownName(r.manifest)
 		shown.Value = shown.Text
 		r.Name = Literal(&shown)
 	}
@@ -117,7 +118,7 @@ func (l *loader) inner(r *Resource) {
 // reported reports whether something is wrong with the name or the checksum of a
 // resource already: to read the manifest would only repeat that.
 func (l *loader) reported(r *Resource) bool {
-	nodes := []*yamlpos.Node{r.Name.Node, propertyNode(r.Type, r.Properties.Node, "checksum")}
+	nodes := []*yamlpos.Node{r.Name.Node, r.properties().Get("checksum")}
 	return slices.ContainsFunc(l.errs, func(e *yamlpos.Error) bool {
 		return slices.ContainsFunc(nodes, func(n *yamlpos.Node) bool {
 			return n != nil && e.File == n.File && e.Line == n.Line && e.Column == n.Column
@@ -147,7 +148,7 @@ func (l *loader) nested(ctx context.Context, at *yamlpos.Node, nest modules.Nest
 	x.known[from.key] = n
 	data, err := from.read(ctx, x.archives)
 	if err != nil {
-		n.err = at.Errorf(from.hint, "%v", err)
+		n.err = unreadable(at, err)
 		if ctx.Err() != nil { // another host may have more time
 			delete(x.known, from.key)
 		}
@@ -215,26 +216,16 @@ func (l *loader) nestedManifest(data []byte) *Play {
 	return nil
 }
 
-// nestedKeys are the keys of a nested manifest: those of a play that do not say
-// where and how it runs.
-type nestedKeys struct {
-	Data      any      `json:"data"`
-	VarsFiles []string `json:"vars_files"`
-	Hierarchy any      `json:"hierarchy"`
-	Overrides any      `json:"overrides"`
-	CCM       ccmKeys  `json:"ccm"`
-}
-
 func (l *loader) nestedPlay(n *yamlpos.Node) *Play {
 	if hint := ansibleHint(n); hint != "" {
 		l.add(n.Errorf(hint, "this is a playbook of Ansible"))
 		return nil
 	}
-	var keys nestedKeys
-	l.decode(l.withoutForeign(l.withoutPlayKeys(n)), &keys)
+	var k keys.Nested
+	l.decode(l.withoutForeign(l.withoutPlayKeys(n)), &k)
 	p := &Play{
 		Name: l.name, File: l.file, Folder: l.folder,
-		FailOnError: keys.CCM.FailOnError, Data: l.data(n),
+		FailOnError: k.CCM.FailOnError, Data: l.data(n),
 		registry: l.registry, nesting: l.nesting, applied: l.applied, confined: l.confined,
 	}
 	l.ccm(p, n)
@@ -254,7 +245,7 @@ func (l *loader) withoutPlayKeys(n *yamlpos.Node) *yamlpos.Node {
 		key := pair.Key.Text
 		hint := hints[key]
 		switch {
-		case slices.Contains(nestedNames, key), !slices.Contains(playNames, key):
+		case slices.Contains(keys.OfNested, key), !slices.Contains(keys.OfPlay, key):
 			return false
 		case hint == "":
 			hint = "write it at the play: a nested manifest runs as the play does that applies it"
@@ -403,7 +394,7 @@ func (r *Resource) CheckNested(data map[string]bool) error {
 	taint := templates.Taint{Data: data}
 	taint.Item = r.Each.FromHost(taint)
 	var errs yamlpos.Errors
-	checksum := propertyNode(r.Type, r.Properties.Node, "checksum")
+	checksum := r.properties().Get("checksum")
 	if r.Name.FromHost(taint) {
 		errs.Add(r.Name.Node.Errorf("choose with control, or use data of the inventory", "what a host sent may not name a manifest"))
 	}
@@ -434,7 +425,7 @@ func (r *Resource) checkDataKeys(data *yamlpos.Node, taint templates.Taint) erro
 // DataGiven is the data that the resource gives to its nested manifest; nil if it
 // gives none of its own.
 func (r *Resource) DataGiven() *yamlpos.Node {
-	return given(propertyNode(r.Type, r.Properties.Node, "data"))
+	return given(r.properties().Get("data"))
 }
 
 // NestedFromHost gives the keys of the data of the nested manifest that are made of
@@ -464,10 +455,3 @@ func (v Value) fromHost(n *yamlpos.Node, taint templates.Taint) bool {
 	return slices.ContainsFunc(n.Items, func(item *yamlpos.Node) bool { return v.fromHost(item, taint) }) ||
 		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return v.fromHost(p.Key, taint) || v.fromHost(p.Value, taint) })
 }
-
-// playNames and nestedNames are the keys of a play, and those that a nested
-// manifest may have.
-var (
-	playNames   = jsonNames(reflect.TypeFor[playKeys]())
-	nestedNames = jsonNames(reflect.TypeFor[nestedKeys]())
-)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
 )
 
 // child is a nested manifest of one resource.
@@ -250,7 +251,7 @@ func packed(t *testing.T, files map[string]string) ([]byte, string) {
 }
 
 // loadArchived reads a manifest with archives; errors are without the folder.
-func loadArchived(t *testing.T, dir, site string, archives *Archives) ([]*Play, string) {
+func loadArchived(t *testing.T, dir, site string, archives *archive.Unpacker) ([]*Play, string) {
 	path := filepath.Join(dir, "site.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(site), 0o600))
 	archives.Temp = t.TempDir()
@@ -299,8 +300,6 @@ func TestNestedArchives(t *testing.T) {
 	mux.Handle("/moved.tgz", http.RedirectHandler("/web.tar.gz", http.StatusFound))
 	mux.Handle("/away.tgz", http.RedirectHandler(other.URL+"/web.tar.gz", http.StatusFound))
 	mux.HandleFunc("/large.tgz", func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) })
-	defer func(before int64) { maxPacked.Bytes = before }(maxPacked.Bytes)
-	maxPacked.Bytes = 1 << 20
 	with := strings.Replace(server.URL, "://", "://ann:hunter2@", 1)
 	const changed = "\n  hint: somebody has changed it: look at what is in it before you write its new checksum"
 	zero := strings.Repeat("0", 64)
@@ -327,7 +326,7 @@ func TestNestedArchives(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asked = nil
-			plays, text := loadArchived(t, dir, "ccm: {resources: [apply: [{"+c.apply+"}]]}\n", &Archives{})
+			plays, text := loadArchived(t, dir, "ccm: {resources: [apply: [{"+c.apply+"}]]}\n", &archive.Unpacker{MaxDownload: 1 << 20})
 			require.Equal(t, c.want, strings.NewReplacer("site.yaml:1:28", "site.yaml:1:27").Replace(text))
 			require.Equal(t, c.asked, strings.Join(asked, ", "))
 			if c.want != "" {

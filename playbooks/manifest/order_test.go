@@ -5,11 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 )
 
@@ -111,73 +109,6 @@ func TestWrongOrders(t *testing.T) {
 			require.EqualError(t, err, c.want)
 		})
 	}
-}
-
-func TestDurations(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		"5": 5 * time.Second, "0": 0, "1.5": 1500 * time.Millisecond, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "250ms": 250 * time.Millisecond,
-	} {
-		got, err := parseSeconds(text)
-		require.NoError(t, err, text)
-		require.Equal(t, want, got, text)
-	}
-	for text, want := range map[string]string{
-		"": `"" is no duration`, "x": `"x" is no duration`, "-1s": "-1s is outside 0s-30d", "1e300": `"1e300" is no duration`, "NaN": `"NaN" is no duration`, "31d": "31d is outside 0s-30d",
-	} {
-		_, err := parseSeconds(text)
-		require.EqualError(t, err, want, text)
-	}
-}
-
-func FuzzSeconds(f *testing.F) {
-	for _, text := range []string{"5", "1.5s", "1d", "-1", "1e9", "inf", "0x1p4", "9999999999h"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		d, err := parseSeconds(text)
-		if err != nil {
-			return
-		}
-		require.GreaterOrEqual(t, d, time.Duration(0))
-		require.LessOrEqual(t, d, maxDuration)
-		again, err := parseSeconds(d.String())
-		require.NoError(t, err)
-		require.Equal(t, d, again)
-	})
-}
-
-// The name of what is received from ends where a resource is called so, even if a
-// value follows earlier or later.
-func TestSplitSent(t *testing.T) {
-	for _, c := range []struct{ text, exists, ref, key string }{
-		{"exec#token.stdout_trimmed", "exec#token", "exec#token", "stdout_trimmed"},
-		{"exec#token.stdout", "exec#token", "exec#token", "stdout"},
-		{"exec#a.stdout.stdout", "exec#a.stdout", "exec#a.stdout", "stdout"},
-		{"dsc#/etc/x.conf.state.port", "dsc#/etc/x.conf", "dsc#/etc/x.conf", "state.port"},
-		{"dsc#/etc/x.state.state.port", "dsc#/etc/x", "dsc#/etc/x", "state.state.port"},
-		{"dsc#/etc/x.state.state.port", "", "dsc#/etc/x.state", "state.port"},
-		{"exec#echo a.b.stdout", "", "exec#echo a.b", "stdout"},
-	} {
-		n := &yamlpos.Node{File: "site.yaml", Line: 1, Column: 1, Text: c.text}
-		ref, key, err := SplitSent(n, builtin.Types(), func(ref string) bool { return ref == c.exists })
-		require.NoError(t, err, c.text)
-		require.Equal(t, [2]string{c.ref, c.key}, [2]string{ref, key}, c.text)
-	}
-}
-
-func FuzzSplitSent(f *testing.F) {
-	f.Add("exec#token.stdout", "exec#token")
-	f.Add("file#a.state.b", "")
-	f.Add("dsc#a.state.b", "")
-	f.Fuzz(func(t *testing.T, text, exists string) {
-		n := &yamlpos.Node{File: "site.yaml", Text: text}
-		ref, key, err := SplitSent(n, builtin.Types(), func(ref string) bool { return ref == exists })
-		if err == nil {
-			require.Equal(t, text, ref+"."+key)
-			_, _, err = ParseReference(&yamlpos.Node{Text: ref})
-			require.NoError(t, err)
-		}
-	})
 }
 
 // What the including play says of the order counts before references are checked.

@@ -2,12 +2,15 @@ package manifest
 
 import (
 	"cmp"
-	"reflect"
+	"fmt"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/document"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -43,18 +46,18 @@ type Play struct {
 
 	registry  modules.Registry
 	nesting   *nesting
-	applied   []string   // the manifests that lead to a nested one, itself the last
-	confined  enclosure  // of a nested manifest in an archive
-	selection *Selection // of the resources that JetFile gives; nil: all
-	warnings  []string   // on the first play of a file
+	applied   []string          // the manifests that lead to a nested one, itself the last
+	confined  archive.Enclosure // of a nested manifest in an archive
+	selection *Selection        // of the resources that JetFile gives; nil: all
+	warnings  []string          // on the first play of a file
 }
 
 // Type finds a resource type by name.
 func (p *Play) Type(name string) (modules.Type, bool) { return p.registry.Lookup(name) }
 
-// SplitSent is that of the package, for the types of the play.
+// SplitSent is [reference.SplitValue], for the types of the play.
 func (p *Play) SplitSent(n *yamlpos.Node, exists func(ref string) bool) (ref, key string, err error) {
-	return SplitSent(n, p.registry, exists)
+	return reference.SplitValue(n, p.registry, exists)
 }
 
 // HostPattern is the play's own pattern: "all" if it has none.
@@ -65,36 +68,6 @@ func (p *Play) HostPattern() string {
 	return p.Hosts.Text
 }
 
-// playKeys are the keys of a play. They stand here for decoding; those whose
-// values are trees of their own are read from the node.
-type playKeys struct {
-	Name       string   `json:"name" doc:"shown in events and reports"`
-	Hosts      string   `json:"hosts" default:"all" hint:"write one pattern: hosts: web1,web2" doc:"pattern of the hosts it runs on"`
-	Become     *bool    `json:"become" doc:"run the host program as another user"`
-	BecomeUser string   `json:"become_user" default:"root" doc:"the user to become"`
-	Method     string   `json:"become_method" enum:"sudo,su,doas" default:"sudo" doc:"how to become it"`
-	Serial     any      `json:"serial" doc:"batch sizes: a number, a percentage, or a list of them, of which the last one repeats"`
-	MaxFail    *float64 `json:"max_fail_percentage" hint:"write the number alone: 5" doc:"when more than this share of a batch's hosts has failed, the run ends"`
-	Strategy   string   `json:"strategy" enum:"linear,graph" default:"linear" doc:"linear: resources run in the order written; graph: as they depend on each other, several at once"`
-	Parallel   int      `json:"parallel" doc:"how many resources of a host run at once with strategy graph: 1-64; default 4"`
-	Tags       []string `json:"tags" doc:"labels of the play and of all its resources"`
-	Remembered string   `json:"remembered_as" doc:"a name by which hosts remember the play, for resources with reverse; nobody else's manifests for these hosts may have the same, and it stays when the play is renamed"`
-	Data       any      `json:"data" doc:"values for expressions and templates"`
-	VarsFiles  []string `json:"vars_files" doc:"YAML files with more data, whose keys replace those of data"`
-	Hierarchy  any      `json:"hierarchy" doc:"which overrides apply to a host, and how they are merged"`
-	Overrides  any      `json:"overrides" doc:"values that replace data for hosts that the hierarchy matches"`
-	Include    string   `json:"include" doc:"a manifest file whose plays stand here, with what else this play says"`
-	CCM        ccmKeys  `json:"ccm" doc:"what shall be true of the hosts"`
-}
-
-type ccmKeys struct {
-	FailOnError bool   `json:"fail_on_error" doc:"stop at the first failed resource"`
-	PreMessage  string `json:"pre_message" doc:"shown before the first resource"`
-	PostMessage string `json:"post_message" doc:"shown when every resource of a host has succeeded"`
-	Resources   any    `json:"resources" doc:"the resources, in order"`
-	JetFile     string `json:"resources_jet_file" doc:"in place of resources: a Jet template beside the manifest that writes them, as YAML"`
-}
-
 // plays reads what stands in the place of one play: itself, or those that it
 // includes.
 func (l *loader) plays(n *yamlpos.Node) []*Play {
@@ -102,19 +75,19 @@ func (l *loader) plays(n *yamlpos.Node) []*Play {
 		l.add(n.Errorf(hint, "this is a playbook of Ansible"))
 		return nil
 	}
-	var keys playKeys
-	l.decode(l.withoutForeign(n), &keys)
+	var k keys.Play
+	l.decode(l.withoutForeign(n), &k)
 	p := &Play{
-		Name:         cmp.Or(keys.Name, l.name),
+		Name:         cmp.Or(k.Name, l.name),
 		File:         l.file,
 		Folder:       l.folder,
 		Hosts:        scalar(n.Get("hosts")),
-		Become:       keys.Become,
-		BecomeUser:   keys.BecomeUser,
-		BecomeMethod: keys.Method,
-		Tags:         keys.Tags,
-		FailOnError:  keys.CCM.FailOnError,
-		MaxFail:      l.percentage(given(n.Get("max_fail_percentage")), keys.MaxFail),
+		Become:       k.Become,
+		BecomeUser:   k.BecomeUser,
+		BecomeMethod: k.Method,
+		Tags:         k.Tags,
+		FailOnError:  k.CCM.FailOnError,
+		MaxFail:      l.percentage(given(n.Get("max_fail_percentage")), k.MaxFail),
 		Serial:       l.serial(given(n.Get("serial"))),
 		Data:         l.data(n),
 		registry:     l.registry,
@@ -124,7 +97,7 @@ func (l *loader) plays(n *yamlpos.Node) []*Play {
 		l.add(m.Errorf("write sudo, su or doas", "become_method %q is not known", m.Text))
 	}
 	l.checkTagTexts(n.Get("tags"))
-	l.strategy(p, n, &keys)
+	l.strategy(p, n, &k)
 	p.RememberedAs = l.rememberedAs(given(n.Get("remembered_as")))
 	l.remembered = given(n.Get("remembered_as")) != nil
 	if include := given(n.Get("include")); include != nil {
@@ -134,12 +107,21 @@ func (l *loader) plays(n *yamlpos.Node) []*Play {
 	return []*Play{p}
 }
 
+// ansiblePlays are keys that only a playbook of Ansible has, with what has the place of
+// each here.
+var ansiblePlays = []struct{ key, here string }{
+	{"tasks", resourcesHere}, {"roles", resourcesHere}, {"pre_tasks", resourcesHere}, {"post_tasks", resourcesHere}, {"handlers", resourcesHere},
+	{"import_playbook", "include: FILE"}, {"ansible.builtin.import_playbook", "include: FILE"},
+}
+
+const resourcesHere = "ccm: {resources: [...]}"
+
 // ansibleHint says what to write instead of a playbook of Ansible; "" if n is
 // none.
 func ansibleHint(n *yamlpos.Node) string {
-	for _, key := range []string{"tasks", "roles", "pre_tasks", "post_tasks", "handlers", "import_playbook"} {
-		if n.Get(key) != nil {
-			return "here a play has ccm: {resources: [...]} in place of " + key + "; see docs/from-ansible.md"
+	for _, a := range ansiblePlays {
+		if n.Get(a.key) != nil {
+			return fmt.Sprintf("here a play has %s in place of %s; see docs/from-ansible.md", a.here, a.key)
 		}
 	}
 	return ""
@@ -175,8 +157,7 @@ func (l *loader) ccm(p *Play, n *yamlpos.Node) {
 
 // hasUnknown reports whether a ccm section has keys that decoding has refused.
 func hasUnknown(ccm *yamlpos.Node) bool {
-	known := jsonNames(reflect.TypeFor[ccmKeys]())
-	return slices.ContainsFunc(ccm.Pairs, func(p yamlpos.Pair) bool { return !slices.Contains(known, p.Key.Text) })
+	return slices.ContainsFunc(ccm.Pairs, func(p yamlpos.Pair) bool { return !slices.Contains(keys.OfCCM, p.Key.Text) })
 }
 
 // literalText gives a scalar that no host is known for yet, so that it cannot

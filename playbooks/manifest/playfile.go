@@ -81,7 +81,7 @@ func (r *Resource) CheckDownload(from []string, data map[string]bool) error {
 	taint.Item = r.Each.FromHost(taint)
 	var errs yamlpos.Errors
 	for _, name := range from {
-		if n := propertyNode(r.Type, r.Properties.Node, name); n != nil && r.Properties.fromHost(n, taint) {
+		if n := r.properties().Get(name); n != nil && r.Properties.fromHost(n, taint) {
 			errs.Add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a' : 'b' }}", use data of the inventory, or let the host download it`,
 				"what a host sent may not choose what the controller downloads"))
 		}

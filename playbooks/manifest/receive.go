@@ -7,10 +7,10 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 )
-
-// stateKey is what the state of a resource is received by, of types that tell it.
-const stateKey = "state"
 
 // receives reads recv: what stands in it for this host becomes [Resource].Recv, for
 // others [Resource].Imports.
@@ -47,7 +47,7 @@ func (l *loader) receivable(r *Resource, key *yamlpos.Node) bool {
 	if !l.literalKey(key) {
 		return false
 	}
-	name := canonical(r.Type, key.Text)
+	name := property.Canonical(r.Type, key.Text)
 	top, _, nested := strings.Cut(name, ".") // into a property that is a map of anything
 	var field *modules.Field
 	for _, f := range modules.Fields(r.Type.New()) {
@@ -64,7 +64,7 @@ func (l *loader) receivable(r *Resource, key *yamlpos.Node) bool {
 		l.add(unknownKey(key, r.Type))
 	case field.PlayFile, field.PlayTree:
 		l.add(key.Errorf("receive what the file holds: content", "%s names a file of the play, which is read before any host has sent something", name))
-	case propertyNode(r.Type, r.Properties.Node, name) != nil, nested && givenBelow(r, name):
+	case r.properties().Get(name) != nil, nested && r.properties().Has(name):
 		l.add(key.Errorf("keep one of them", "%s is both given and received", name))
 	default:
 		return true
@@ -72,17 +72,11 @@ func (l *loader) receivable(r *Resource, key *yamlpos.Node) bool {
 	return false
 }
 
-// importKeys are those of a value of recv from another host.
-type importKeys struct {
-	Host string `json:"host" required:"true" doc:"the name of the other host in the inventory"`
-	From string `json:"from" required:"true" doc:"the resource there and its value: type#name.key"`
-}
-
 // imported reads what is received from another host.
-func (l *loader) imported(r *Resource, property string, n *yamlpos.Node) {
-	var keys importKeys
-	l.decode(n, &keys)
-	one := Import{Property: canonical(r.Type, property), Host: scalar(n.Get("host")), From: scalar(n.Get("from"))}
+func (l *loader) imported(r *Resource, name string, n *yamlpos.Node) {
+	var k keys.Import
+	l.decode(n, &k)
+	one := Import{Property: property.Canonical(r.Type, name), Host: scalar(n.Get("host")), From: scalar(n.Get("from"))}
 	for _, part := range []struct {
 		key  string
 		node *yamlpos.Node
@@ -99,7 +93,7 @@ func (l *loader) imported(r *Resource, property string, n *yamlpos.Node) {
 		}
 	}
 	var err error
-	one.Ref, one.Key, err = l.sent(one.From, func(string) bool { return false })
+	one.Ref, one.Key, err = reference.SplitValue(one.From, l.registry, func(string) bool { return false })
 	if l.add(err); err == nil {
 		r.Imports = append(r.Imports, one)
 	}
@@ -113,14 +107,15 @@ func (l *loader) exports(r *Resource, n *yamlpos.Node) {
 	}
 	known := map[string]bool{}
 	for _, item := range list.Items {
-		switch head, _, _ := strings.Cut(item.Text, "."); {
+		unknown := reference.CheckValue(l.registry, r.Type, item)
+		switch {
 		case item.Kind != yamlpos.Scalar:
 		case r.Applies():
 			l.add(item.Errorf("write it at the resources of that manifest", "a resource that applies a manifest has no values"))
 		case l.isOpen(item):
 			l.add(item.Errorf("", "what is exported cannot be an expression"))
-		case !slices.Contains(Sends(r.Type), head):
-			l.add(item.Errorf(knownValues(l.registry, r.Type), "type %s has no value %q", r.Type.Name, item.Text))
+		case unknown != nil:
+			l.add(unknown)
 		case known[item.Text]:
 			l.add(item.Errorf("", "%s is exported twice", item.Text))
 		default:
@@ -130,87 +125,8 @@ func (l *loader) exports(r *Resource, n *yamlpos.Node) {
 	}
 }
 
-// Sends names the values that others can receive from resources of a type, without
-// what dots lead to in them.
-func Sends(t modules.Type) []string {
-	var names []string
-	r := t.New()
-	if s, ok := r.(modules.Sender); ok {
-		names = slices.Clone(s.Sends())
-	}
-	if _, ok := r.(modules.Stater); ok {
-		names = append(names, stateKey)
-	}
-	return names
-}
-
-// knownValues says what can be received from resources of a type; if that is nothing,
-// which types have something.
-func knownValues(registry modules.Registry, t modules.Type) string {
-	if values := Sends(t); len(values) > 0 {
-		return "it has " + strings.Join(values, ", ")
-	}
-	var others []string
-	for _, other := range registry {
-		if values := Sends(other); len(values) > 0 {
-			others = append(others, other.Name+" has "+strings.Join(values, ", "))
-		}
-	}
-	return "type " + t.Name + " has no values; " + strings.Join(others, "; ")
-}
-
-// sent takes type#name.key apart, of which both name and key may have dots: the
-// name is the longest that exists, or, where none does, ends before the last dot
-// that a value of the type follows.
-func (l *loader) sent(n *yamlpos.Node, exists func(ref string) bool) (ref, key string, err error) {
-	return SplitSent(n, l.registry, exists)
-}
-
-// SplitSent takes a reference to a value apart: type#name.key. exists says whether a
-// resource is called so; where none is, the name ends before the last dot that is
-// followed by a value of the type.
-func SplitSent(n *yamlpos.Node, registry modules.Registry, exists func(ref string) bool) (ref, key string, err error) {
-	typeName, _, isRef := strings.Cut(n.Text, "#")
-	t, known := registry.Lookup(typeName)
-	switch {
-	case !isRef || typeName == "":
-		return "", "", n.Errorf("write type#name.key, as in exec#token.stdout", "%q names no value of a resource", n.Text)
-	case !known:
-		return "", "", unknownTypeIn(registry, n, typeName)
-	}
-	values := Sends(t)
-	for _, mustExist := range []bool{true, false} {
-		for dot := strings.LastIndexByte(n.Text, '.'); dot > len(typeName)+1; dot = strings.LastIndexByte(n.Text[:dot], '.') {
-			ref, key = n.Text[:dot], n.Text[dot+1:]
-			head, _, _ := strings.Cut(key, ".")
-			if slices.Contains(values, head) && (!mustExist || exists(ref)) {
-				return ref, key, nil
-			}
-		}
-	}
-	hint := knownValues(registry, t)
-	if len(values) > 0 {
-		hint = "write " + typeName + "#NAME." + values[0] + "; " + hint
-	}
-	return "", "", n.Errorf(hint, "%q names no value of a resource", n.Text)
-}
-
-func unknownTypeIn(registry modules.Registry, n *yamlpos.Node, name string) error {
-	hint, known := "ccm-push --help lists the types", registry.Names()
-	if strings.Contains(name, "/") {
-		hint = "a resource of DSC is called Owner/Thing or Owner.Group/Thing, a built-in one Ccm/File or file"
-		for _, one := range registry.Names() {
-			known = append(known, "Ccm/"+strings.ToUpper(one[:1])+one[1:])
-		}
-	}
-	if s := yamlpos.Suggest(name, known); s != "" {
-		hint = "did you mean " + s + "?"
-	}
-	return n.Errorf(hint, "unknown resource type %q", name)
-}
-
 // PropertyName gives the first spelling of a property.
-func (r *Resource) PropertyName(key string) string { return canonical(r.Type, key) }
+func (r *Resource) PropertyName(key string) string { return property.Canonical(r.Type, key) }
 
 // Received names the properties that the resource receives, from this host and
 // from others.
@@ -218,7 +134,7 @@ func (r *Resource) Received() []string {
 	var names []string
 	if r.Recv != nil {
 		for _, pair := range r.Recv.Node.Pairs {
-			names = append(names, canonical(r.Type, pair.Key.Text))
+			names = append(names, property.Canonical(r.Type, pair.Key.Text))
 		}
 	}
 	for _, one := range r.Imports {
@@ -272,12 +188,16 @@ func withOpen(n *yamlpos.Node, names []string) *yamlpos.Node {
 // come to. The error carries positions.
 func (r *Resource) CheckReceiving(node *yamlpos.Node, name string) error {
 	with := withOpen(node, r.Received())
-	j := judge{Resource: &Resource{Type: r.Type, Name: Literal(yamlpos.From(r.Name.Node, name)), Properties: Literal(with)}, broken: map[*yamlpos.Node]bool{}}
+	received := map[*yamlpos.Node]bool{}
 	for _, pair := range with.Pairs[len(node.Pairs):] {
-		j.broken[pair.Value] = true
+		received[pair.Value] = true
+	}
+	p := property.Partial{
+		Set:  property.Set{Type: r.Type, Name: yamlpos.From(r.Name.Node, name), Node: with},
+		Open: func(n *yamlpos.Node) bool { return received[n] },
 	}
 	var errs yamlpos.Errors
-	for _, pe := range j.certain() {
+	for _, pe := range p.Certain() {
 		errs.Add(Positioned(r, node, pe))
 	}
 	return errs.Err()

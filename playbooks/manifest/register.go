@@ -7,20 +7,8 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 )
-
-// A registration is an entry of register_when_stable: what CCM publishes to a
-// service registry. A push has none to publish to, so it is only checked.
-type registration struct {
-	Cluster     string            `json:"cluster" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the cluster of the service"`
-	Service     string            `json:"service" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the name of the service"`
-	Protocol    string            `json:"protocol" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the protocol it speaks"`
-	Address     string            `json:"address" required:"true" doc:"its IP address"`
-	Port        int               `json:"port" doc:"its port, 1-65535"`
-	Priority    int               `json:"priority" doc:"1-255"`
-	Annotations map[string]string `json:"annotations" doc:"free texts"`
-	TTL         string            `json:"ttl" pattern:"^(never|([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h|d|w|M|y))+)$" doc:"how long it lasts: a duration such as 30s, or never"`
-}
 
 // registrations checks the literal values of a list whose shape has been
 // decoded, and warns that it has no effect.
@@ -32,7 +20,7 @@ func (l *loader) registrations(n *yamlpos.Node) {
 		if entry.Kind != yamlpos.Map {
 			continue
 		}
-		for _, f := range modules.Fields(registration{}) {
+		for _, f := range modules.Fields(keys.Registration{}) {
 			value := given(entry.Get(f.Name))
 			switch {
 			case value == nil && f.Required:

@@ -6,6 +6,9 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -85,7 +88,7 @@ func (l *loader) resources(list *yamlpos.Node) []*Resource {
 }
 
 func (l *loader) unknownType(n *yamlpos.Node, name string) error {
-	return unknownTypeIn(l.registry, n, name)
+	return reference.UnknownType(l.registry, n, name)
 }
 
 // named reads the form in which the name is a property.
@@ -168,7 +171,7 @@ func (l *loader) checkDefaults(t modules.Type, defaults *yamlpos.Node) {
 	for _, part := range []struct {
 		node *yamlpos.Node
 		into any
-	}{{props, t.New()}, {common, &commonKeys{}}} {
+	}{{props, t.New()}, {common, &keys.Resource{}}} {
 		v := l.value(part.node)
 		l.decode(part.node, part.into, l.open(v))
 	}
@@ -186,10 +189,10 @@ func withDefaults(t modules.Type, entry yamlpos.Pair, defaults *yamlpos.Node) *y
 	}
 	merged := *body
 	merged.Pairs = slices.DeleteFunc(slices.Clone(body.Pairs), func(pair yamlpos.Pair) bool {
-		return given(pair.Value) == nil && propertyNode(t, defaults, canonical(t, pair.Key.Text)) != nil
+		return given(pair.Value) == nil && property.Get(t, defaults, property.Canonical(t, pair.Key.Text)) != nil
 	})
 	for _, pair := range defaults.Pairs {
-		if propertyNode(t, &merged, canonical(t, pair.Key.Text)) == nil {
+		if property.Get(t, &merged, property.Canonical(t, pair.Key.Text)) == nil {
 			merged.Pairs = append(merged.Pairs, pair)
 		}
 	}

@@ -167,19 +167,36 @@ func (s *Selection) start(plays []*Play) (play int, before []*Resource, err erro
 	var all []*Resource
 	hint := "--list-resources shows their names"
 	for i, p := range plays {
-		x := newIndex(p.Resources)
-		for j, r := range x.all {
-			if r.Type.Name == typeName && r.written(name) {
-				return i, x.all[:x.begins[j]], nil
-			}
+		if before, found := beforeWritten(p.Resources, typeName, name); found {
+			return i, before, nil
 		}
 		all = append(all, p.Resources...)
 		if p.JetFile != nil {
 			hint = "one that a template writes cannot be started at"
 		}
 	}
-	if meant := newIndex(all).suggestion(typeName, name); meant != "" {
+	if meant := newIndex(all, nil, false).Suggest(typeName, name); meant != "" {
 		hint = meant
 	}
 	return 0, nil, fmt.Errorf("--start-at %q: no resource is called that; %s", s.StartAt, hint)
+}
+
+// beforeWritten gives the resources of a list that run before the one that is written
+// so and before what it applies, those of nested manifests among them.
+func beforeWritten(list []*Resource, typeName, name string) (before []*Resource, found bool) {
+	for _, r := range list {
+		begin := len(before)
+		if r.Child != nil {
+			inner, found := beforeWritten(r.Child.Resources, typeName, name)
+			before = append(before, inner...)
+			if found {
+				return before, true
+			}
+		}
+		if r.Type.Name == typeName && r.written(name) {
+			return before[:begin], true
+		}
+		before = append(before, r)
+	}
+	return before, false
 }

@@ -45,7 +45,7 @@ func (r *Resource) usesTree() *treeUse {
 	modules.SetDefaults(res)
 	use := &treeUse{TreeUse: renderer.TreeUse(), at: r.Name.Node, literal: true}
 	for _, f := range modules.Fields(res) {
-		node := propertyNode(r.Type, r.Properties.Node, f.Name)
+		node := r.properties().Get(f.Name)
 		if node == nil {
 			continue
 		}
@@ -133,7 +133,7 @@ func (r *Resource) treePaths(files *templates.Files, taint templates.Taint) erro
 // treeTaint says in what a host has had a say as the templates of a folder see it:
 // a property may have taken the place of the data.
 func (r *Resource) treeTaint(use *treeUse, taint templates.Taint) templates.Taint {
-	node := propertyNode(r.Type, r.Properties.Node, use.Data)
+	node := r.properties().Get(use.Data)
 	if use.Data == "" || given(node) == nil || node.Kind == yamlpos.Map && len(node.Pairs) == 0 { // see modules.TreeRequest
 		return taint
 	}

@@ -1,0 +1,166 @@
+package exchange
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+)
+
+// A Run is plays and the hosts of each, as they are before any host is contacted.
+type Run struct {
+	Inventory *inventory.Inventory
+	Plays     []*manifest.Play
+	Hosts     [][]*inventory.Host // of each play; nil if they are not known
+	First     [][]*inventory.Host // those of them that begin first: a batch of each play
+	Limited   bool                // so --limit may have left a host out
+}
+
+// Check reports values that no host of a run could receive from others: those of
+// hosts that are not in it, or come too late. The errors have positions.
+func (r Run) Check() error {
+	c := check{Run: r}
+	for _, p := range r.Plays {
+		c.exporters = append(c.exporters, exportersOf(p))
+	}
+	for n, p := range r.Plays {
+		manifest.Walk(p.Resources, func(one *manifest.Resource, _ int) {
+			if one.Unselected {
+				return
+			}
+			for _, imp := range one.Imports {
+				c.errs.Add(c.one(n, one, imp))
+			}
+		})
+	}
+	return manifest.Distinct(c.errs)
+}
+
+type check struct {
+	Run
+	exporters []*exporters // by number of the play
+	errs      yamlpos.Errors
+}
+
+// one looks at one value that a resource of a play receives.
+func (c *check) one(play int, r *manifest.Resource, imp manifest.Import) error {
+	if c.Hosts != nil && c.Inventory.Host(imp.Host.Text) == nil {
+		return imp.Host.Errorf(c.suggestHost(imp.Host.Text), "no host of the inventory is called %q", imp.Host.Text)
+	}
+	from := play
+	for ; from >= 0; from-- {
+		if c.takesPart(from, imp.Host.Text) && c.exporters[from].may(imp.Ref, imp.Key) {
+			break
+		}
+	}
+	switch {
+	case from < 0:
+		return c.nowhere(play, imp)
+	case from == play:
+		return c.inTime(play, r, imp)
+	}
+	return nil
+}
+
+func (c *check) takesPart(play int, host string) bool {
+	return c.Hosts == nil || slices.ContainsFunc(c.Hosts[play], func(h *inventory.Host) bool { return h.Name == host })
+}
+
+func (c *check) suggestHost(name string) string {
+	var known []string
+	for _, h := range c.Inventory.Hosts() {
+		known = append(known, h.Name)
+	}
+	if s := yamlpos.Suggest(name, known); s != "" {
+		return "did you mean " + s + "?"
+	}
+	return ""
+}
+
+// nowhere says why nobody gives a value up to the play that receives it.
+func (c *check) nowhere(play int, imp manifest.Import) error {
+	for n, x := range c.exporters {
+		switch name := c.Plays[n].Name; {
+		case !x.may(imp.Ref, imp.Key):
+		case n > play:
+			return imp.From.Errorf("move the play that receives it behind that one", "%s gives %s only later, in play %q", imp.Ref, imp.Key, name)
+		default:
+			hint := "receive it from a host of that play"
+			if c.Limited {
+				hint += ", or have --limit let it in"
+			}
+			return imp.Host.Errorf(hint, "play %q, which has %s, does not run on %s", name, imp.Ref, imp.Host.Text)
+		}
+	}
+	var called []exporter
+	for _, x := range c.exporters {
+		called = append(called, x.called[imp.Ref]...)
+	}
+	switch {
+	case len(called) == 0:
+		return imp.From.Errorf("", "no resource is called %s", imp.Ref)
+	case called[0].Unselected:
+		return imp.From.Errorf("have the tags or --start-at let it in", "%s is not selected in this run", imp.Ref)
+	}
+	return imp.From.Errorf(fmt.Sprintf("write there export: [%s]", imp.Key), "%s, at %s, does not export %s", imp.Ref, called[0].Name.Node.Pos(), imp.Key)
+}
+
+// inTime checks that a resource which gives a value in the same play does so before
+// the one that receives it.
+func (c *check) inTime(play int, r *manifest.Resource, imp manifest.Import) error {
+	x := c.exporters[play]
+	if !x.isOpen(imp.Ref) {
+		givers := slices.DeleteFunc(slices.Clone(x.called[imp.Ref]), func(e exporter) bool { return e.Unselected || !e.exports(imp.Key) })
+		if first := givers[0]; first.number >= x.first[r] {
+			if circle := x.circle(r, first.Resource); circle != "" {
+				return imp.From.Errorf("remove one of these", "hosts would wait for each other in a circle: %s", circle)
+			}
+			return imp.From.Errorf("what another host gives stands before what receives it: move it up", "%s stands later, at %s", imp.Ref, first.Name.Node.Pos())
+		}
+	}
+	if !r.Unconditional() || c.Hosts == nil {
+		return nil
+	}
+	first := c.First[play] // the host that gives is in a batch of the play
+	if slices.ContainsFunc(first, func(h *inventory.Host) bool { return h.Name == imp.Host.Text }) {
+		return nil
+	}
+	return imp.Host.Errorf(fmt.Sprintf("put %s into a play before this one", imp.Ref),
+		"%s has its turn in a later batch than %s, so it cannot give it a value", imp.Host.Text, first[0].Name)
+}
+
+// circle gives the way from one resource over another one back to it, along what they
+// receive; "" if there is none.
+func (x *exporters) circle(r, over *manifest.Resource) string {
+	been := map[*manifest.Resource]bool{}
+	path := []string{shownRef(r), shownRef(over)}
+	var walk func(at *manifest.Resource) bool
+	walk = func(at *manifest.Resource) bool {
+		if been[at] {
+			return at == r
+		}
+		been[at] = true
+		for _, imp := range at.Imports {
+			for _, e := range x.called[imp.Ref] {
+				path = append(path, shownRef(e.Resource))
+				if e.Resource == r || walk(e.Resource) {
+					return true
+				}
+				path = path[:len(path)-1]
+			}
+		}
+		return false
+	}
+	if over == r {
+		return shownRef(r) + " → " + shownRef(r)
+	}
+	if !walk(over) {
+		return ""
+	}
+	return strings.Join(path, " → ")
+}
+
+func shownRef(r *manifest.Resource) string { return r.Type.Name + "#" + r.Name.Node.Text }

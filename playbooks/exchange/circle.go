@@ -1,0 +1,76 @@
+package exchange
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+)
+
+// A place is an entry of a host in the play at hand.
+type place struct {
+	host  string
+	index int
+}
+
+// circle tells whether the entry that a host waits for can be reached only after the
+// one that waits, and how. The entries of a host count as done one after the other:
+// with strategy graph some could be done earlier, but how many at once is bounded.
+func (t *Trade) circle(index int, imp catalog.Import, target int) string {
+	names := []string{fmt.Sprintf("a resource of %s waits for %s of %s", t.host, imp.Ref, imp.Host)}
+	been := map[place]bool{}
+	var walk func(at place) bool
+	walk = func(at place) bool {
+		if been[at] {
+			return false
+		}
+		been[at] = true
+		p := t.x.hosts[at.host].parts[t.play]
+		for _, i := range sortedUpTo(p.imports, at.index) {
+			for _, next := range p.imports[i] {
+				to, ok := t.x.pending(t.play, next)
+				if !ok {
+					continue
+				}
+				names = append(names, fmt.Sprintf("one of %s for %s of %s", at.host, next.Ref, next.Host))
+				if to.host == t.host && to.index >= index || walk(to) {
+					return true
+				}
+				names = names[:len(names)-1]
+			}
+		}
+		return false
+	}
+	if !walk(place{imp.Host, target}) {
+		return ""
+	}
+	return strings.Join(names, ", ")
+}
+
+// pending finds the entry of a play that a value will come from, if that is known and
+// it has not ended.
+func (x *Exchange) pending(play int, imp catalog.Import) (place, bool) {
+	t := x.hosts[imp.Host]
+	if t == nil || t.parts[play] == nil {
+		return place{}, false
+	}
+	p := t.parts[play]
+	if found := p.exports[imp.Ref]; len(found) == 1 && !p.entries[found[0]].done {
+		return place{imp.Host, found[0]}, true
+	}
+	return place{}, false
+}
+
+// sortedUpTo gives the keys up to one, in order.
+func sortedUpTo(imports map[int][]catalog.Import, last int) []int {
+	var all []int
+	for i := range imports {
+		if i <= last {
+			all = append(all, i)
+		}
+	}
+	slices.SortFunc(all, cmp.Compare[int])
+	return all
+}

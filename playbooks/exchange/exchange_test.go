@@ -1,0 +1,332 @@
+package exchange
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/queue"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newMarket makes the exchange of a manifest, all of whose hosts are due.
+func newMarket(t *testing.T, site string) *Exchange {
+	run := runOf(t, tradingHosts, site, "")
+	x := New(run.Plays, run.Hosts)
+	for n, hosts := range run.Hosts {
+		x.Due(n, names(hosts))
+	}
+	return x
+}
+
+func names(hosts []*inventory.Host) (list []string) {
+	for _, h := range hosts {
+		list = append(list, h.Name)
+	}
+	return list
+}
+
+// gives is a catalog of what exports stdout, and so on, and receives nothing.
+func gives(refs ...string) *catalog.Compiled {
+	c := &catalog.Compiled{Imports: map[int][]catalog.Import{}}
+	for _, ref := range refs {
+		typeName, name, _ := strings.Cut(ref, "#")
+		c.Catalog.Entries = append(c.Catalog.Entries, modules.Entry{Type: typeName, Name: name, Export: []string{"stdout"}})
+	}
+	return c
+}
+
+// receives adds a resource that receives a property from another host.
+func receives(c *catalog.Compiled, ref, host, from string) *catalog.Compiled {
+	typeName, name, _ := strings.Cut(ref, "#")
+	i := len(c.Catalog.Entries)
+	c.Catalog.Entries = append(c.Catalog.Entries, modules.Entry{Type: typeName, Name: name, Export: []string{"stdout"}})
+	c.Imports[i] = []catalog.Import{{Property: "cwd", Host: host, Ref: from, Key: "stdout"}}
+	return c
+}
+
+func sentResult(i int, value string) *modules.Result {
+	return &modules.Result{Index: i, Status: modules.Changed, Sent: map[string]json.RawMessage{"stdout": json.RawMessage(value)}}
+}
+
+const tradingSite = `
+- name: p
+  ccm:
+    resources:
+      - exec:
+          - token: {command: a, export: [stdout]}
+          - b: {command: b, export: [stdout], recv: {cwd: {host: app1, from: exec#token.stdout}}}
+`
+
+// TestGiven is how each way in which the giver can end is told to the receiver.
+func TestGiven(t *testing.T) {
+	none := func(err string) *modules.Given { return &modules.Given{Error: "receiving cwd: " + err} }
+	value := func(text string) *modules.Given {
+		return &modules.Given{Values: map[string]json.RawMessage{"cwd": json.RawMessage(text)}}
+	}
+	unknown := &modules.Given{Values: map[string]json.RawMessage{}, Unknown: true}
+	for _, c := range []struct {
+		name string
+		act  func(m *Exchange, c *catalog.Compiled) // the part of app1
+		want *modules.Given
+	}{
+		{"a value", func(m *Exchange, c *catalog.Compiled) {
+			m.Trade(0, "app1", c).Told(sentResult(0, `"{{ Facts }} \u001b[1m"`), &c.Catalog)
+		}, value(`"{{ Facts }} \u001b[1m"`)},
+		{"any JSON", func(m *Exchange, c *catalog.Compiled) {
+			m.Trade(0, "app1", c).Told(sentResult(0, `{"port":[1,null]}`), &c.Catalog)
+		}, value(`{"port":[1,null]}`)},
+		{"of a sensitive resource", func(m *Exchange, c *catalog.Compiled) {
+			c.Catalog.Entries[0].Sensitive = true
+			m.Trade(0, "app1", c).Told(sentResult(0, `1`), &c.Catalog)
+		}, &modules.Given{Values: map[string]json.RawMessage{"cwd": json.RawMessage("1")}, Sensitive: true}},
+		{"failed", func(m *Exchange, c *catalog.Compiled) {
+			m.Trade(0, "app1", c).Told(&modules.Result{Status: modules.Failed, Error: "what app1 says"}, &c.Catalog)
+		}, none("exec#token of app1 has failed, so there is no stdout")},
+		{"skipped", func(m *Exchange, c *catalog.Compiled) {
+			m.Trade(0, "app1", c).Told(&modules.Result{Status: modules.Skipped}, &c.Catalog)
+		}, none("exec#token of app1 was skipped, so there is no stdout")},
+		{"nothing to send", func(m *Exchange, c *catalog.Compiled) {
+			m.Trade(0, "app1", c).Told(&modules.Result{Status: modules.Stable}, &c.Catalog)
+		}, none("exec#token of app1 has sent no stdout: it did nothing now, and nothing is remembered of an earlier run; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way")},
+		{"too large", func(m *Exchange, c *catalog.Compiled) {
+			m.Trade(0, "app1", c).Told(sentResult(0, `"`+strings.Repeat("x", maxValue)+`"`), &c.Catalog)
+		}, none("stdout of exec#token of app1 is too large: it has 65538 bytes, and 64 KiB are allowed")},
+		{"too much", func(m *Exchange, c *catalog.Compiled) {
+			m.hosts["app1"].size = maxValues
+			m.Trade(0, "app1", c).Told(sentResult(0, `1`), &c.Catalog)
+		}, none("stdout of exec#token of app1 is too large: all values of that host together have more than 1024 KiB")},
+		{"foretold", func(m *Exchange, c *catalog.Compiled) {
+			c.Catalog.Check = true
+			m.Trade(0, "app1", c).Told(sentResult(0, `1`), &c.Catalog)
+		}, unknown},
+		{"foretold to be stable, and remembered", func(m *Exchange, c *catalog.Compiled) {
+			c.Catalog.Check = true
+			r := sentResult(0, `1`)
+			r.Status = modules.Stable
+			m.Trade(0, "app1", c).Told(r, &c.Catalog)
+		}, value("1")},
+		{"foretold to be stable, perhaps", func(m *Exchange, c *catalog.Compiled) {
+			c.Catalog.Check = true
+			r := sentResult(0, `1`)
+			r.Status, r.Uncertain = modules.Stable, true
+			m.Trade(0, "app1", c).Told(r, &c.Catalog)
+		}, unknown},
+		{"unreachable", func(m *Exchange, c *catalog.Compiled) { m.Over(0, "app1") },
+			none("app1 has failed, or its run has ended, before exec#token was done there: see what is said of it")},
+		{"lost on the way", func(m *Exchange, c *catalog.Compiled) {
+			m.Trade(0, "app1", c)
+			m.Over(0, "app1")
+		}, none("app1 has failed, or its run has ended, before exec#token was done there: see what is said of it")},
+		{"without the resource", func(m *Exchange, c *catalog.Compiled) {
+			c.Catalog.Entries[0].Name = "other"
+			m.Trade(0, "app1", c)
+		}, none("app1 has no resource that is called exec#token and exports stdout")},
+		{"with several", func(m *Exchange, c *catalog.Compiled) {
+			c.Catalog.Entries[1].Name = "token"
+			m.Trade(0, "app1", c)
+		}, none("exec#token means 2 resources of app1: name one of them")},
+		{"in a later batch", func(m *Exchange, c *catalog.Compiled) { m.hosts["app1"].parts[0].due = false },
+			none("app1 has its turn in a later batch of the play: put exec#token into a play before this one")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMarket(t, tradingSite)
+				web1 := m.Trade(0, "web1", receives(gives(), "exec#b", "app1", "exec#token"))
+				var given *modules.Given
+				var waiting sync.WaitGroup
+				if before := strings.Contains(c.name, "batch"); before {
+					c.act(m, nil)
+					waiting.Go(func() { given = web1.Need(t.Context(), 0) })
+				} else {
+					waiting.Go(func() { given = web1.Need(t.Context(), 0) })
+					synctest.Wait()
+					c.act(m, gives("exec#token", "exec#b"))
+				}
+				waiting.Wait()
+				require.Equal(t, c.want, given)
+			})
+		})
+	}
+}
+
+// TestCircleOnTheWay is one that only the catalogs show.
+func TestCircleOnTheWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMarket(t, tradingSite)
+		given := map[string]*modules.Given{}
+		var waiting sync.WaitGroup
+		var mu sync.Mutex
+		circle := []string{"app1", "web1", "app2"}
+		var trades []*Trade
+		for i, host := range circle { // each receives from the next one before it gives
+			c := receives(gives(), "exec#b", circle[(i+1)%3], "exec#token")
+			c.Catalog.Entries = append(c.Catalog.Entries, gives("exec#token").Catalog.Entries...)
+			trades = append(trades, m.Trade(0, host, c))
+		}
+		for i, host := range circle {
+			waiting.Go(func() {
+				got := trades[i].Need(t.Context(), 0)
+				mu.Lock()
+				defer mu.Unlock()
+				given[host] = got
+				m.Over(0, host) // what follows fails, whatever it is
+			})
+			synctest.Wait()
+		}
+		waiting.Wait() // a deadlock would fail the test
+		const gone = "receiving cwd: %s has failed, or its run has ended, before exec#token was done there: see what is said of it"
+		require.Equal(t, "receiving cwd: hosts wait for each other in a circle: a resource of app1 waits for exec#token of web1, one of web1 for exec#token of app2, one of app2 for exec#token of app1", given["app1"].Error)
+		require.Equal(t, fmt.Sprintf(gone, "app1"), given["app2"].Error)
+		require.Equal(t, fmt.Sprintf(gone, "app2"), given["web1"].Error)
+	})
+}
+
+// TestEarlierPlay is a value that is older than the play.
+func TestEarlierPlay(t *testing.T) {
+	m := newMarket(t, onePlay("a", "app1", "", token)+onePlay("b", "all", "", key))
+	c := gives("exec#token")
+	m.Trade(0, "app1", c).Told(sentResult(0, `"x"`), &c.Catalog)
+	m.Over(0, "app1")
+	got := m.Trade(1, "web1", receives(gives(), "exec#b", "app1", "exec#token")).Need(t.Context(), 0)
+	require.Equal(t, &modules.Given{Values: map[string]json.RawMessage{"cwd": json.RawMessage(`"x"`)}}, got)
+}
+
+func TestWaitingEndsWithTheCatalog(t *testing.T) {
+	m := newMarket(t, tradingSite)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got := m.Trade(0, "web1", receives(gives(), "exec#b", "app1", "exec#token")).Need(ctx, 0)
+	require.Equal(t, "receiving cwd: context canceled", got.Error)
+}
+
+func TestGiversFirst(t *testing.T) {
+	run := runOf(t, tradingHosts, onePlay("p", "all", "", token, strings.ReplaceAll(key, "app1", "web1")), "")
+	require.Equal(t, []string{"web1", "app1", "app2", "web2"}, names(GiversFirst(run.Plays[0], run.Inventory.Hosts())))
+}
+
+// TestWithoutTrade has plays of which none receives anything.
+func TestWithoutTrade(t *testing.T) {
+	run := runOf(t, tradingHosts, onePlay("p", "all", "", token), "")
+	x := New(run.Plays, run.Hosts)
+	require.Nil(t, x)
+	x.Serves(nil)
+	x.Alive(0, nil)
+	x.Due(0, []string{"web1"})
+	x.Over(0, "web1")
+	require.Nil(t, x.Trade(0, "web1", gives("exec#token")))
+}
+
+// TestNotAlive has a host that was lost in an earlier play.
+func TestNotAlive(t *testing.T) {
+	run := runOf(t, tradingHosts, tradingSite, "")
+	x := New(run.Plays, run.Hosts)
+	alive := slices.DeleteFunc(slices.Clone(run.Hosts[0]), func(h *inventory.Host) bool { return h.Name == "app1" })
+	x.Alive(0, alive)
+	x.Due(0, names(alive))
+	got := x.Trade(0, "web1", receives(gives(), "exec#b", "app1", "exec#token")).Need(t.Context(), 0)
+	require.Equal(t, "receiving cwd: app1 has failed, or its run has ended, before exec#token was done there: see what is said of it", got.Error)
+}
+
+// TestExchangeOfMany is a law: hosts that receive whatever from whomever, as many at
+// once as there are places, all come to their end, whoever dies on the way. Where
+// each receives only what stands earlier, and nobody dies, all get what they ask for.
+func TestExchangeOfMany(t *testing.T) {
+	for seed := range uint64(300) {
+		synctest.Test(t, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 7))
+			circles, deaths := seed%3 == 1, seed%3 == 2
+			hosts, resources := 2+rnd.IntN(6), 1+rnd.IntN(6)
+			m := manyMarket(t, hosts)
+			catalogs := map[string]*catalog.Compiled{}
+			dies := map[string]int{}
+			for h := range hosts {
+				name := fmt.Sprintf("h%d", h)
+				c := gives()
+				for k := range resources {
+					from := rnd.IntN(max(1, k))
+					if circles {
+						from = rnd.IntN(resources)
+					}
+					if k == 0 && !circles || rnd.IntN(2) == 0 {
+						c.Catalog.Entries = append(c.Catalog.Entries, gives(fmt.Sprintf("exec#r%d", k)).Catalog.Entries...)
+						continue
+					}
+					receives(c, fmt.Sprintf("exec#r%d", k), fmt.Sprintf("h%d", rnd.IntN(hosts)), fmt.Sprintf("exec#r%d", from))
+				}
+				catalogs[name] = c
+				dies[name] = resources
+				if deaths && rnd.IntN(2) == 0 {
+					dies[name] = rnd.IntN(resources)
+				}
+			}
+			var names []string
+			for h := range hosts {
+				names = append(names, fmt.Sprintf("h%d", h))
+			}
+			rnd.Shuffle(hosts, func(i, j int) { names[i], names[j] = names[j], names[i] })
+			var worked atomic.Int64
+			q := queue.New(names, func(name string) {
+				defer worked.Add(1)
+				defer m.Over(0, name)
+				c := catalogs[name]
+				trade := m.Trade(0, name, c)
+				for k := range resources {
+					if k == dies[name] {
+						return
+					}
+					status := modules.Changed
+					for _, imp := range c.Imports[k] {
+						given := trade.Need(t.Context(), k)
+						if given.Error != "" {
+							require.True(t, circles || deaths, given.Error)
+							status = modules.Failed
+							continue
+						}
+						require.JSONEq(t, fmt.Sprintf("%q", imp.Host+"/"+imp.Ref), string(given.Values["cwd"]))
+					}
+					r := sentResult(k, fmt.Sprintf("%q", name+"/exec#r"+fmt.Sprint(k)))
+					if r.Status = status; status == modules.Failed {
+						r.Sent = nil
+					}
+					trade.Told(r, &c.Catalog)
+				}
+			}, func() bool { return false })
+			m.Serves(q.Hurry)
+			q.Run(1 + rnd.IntN(3)) // a deadlock fails the test
+			require.EqualValues(t, hosts, worked.Load())
+		})
+	}
+}
+
+// manyMarket is an exchange of hosts called h0, h1, … that all may do the same.
+func manyMarket(t *testing.T, hosts int) *Exchange {
+	var list strings.Builder
+	list.WriteString("all:\n  hosts:\n")
+	for h := range hosts {
+		fmt.Fprintf(&list, "    h%d:\n", h)
+	}
+	var site strings.Builder
+	site.WriteString("ccm:\n  resources:\n    - exec:\n")
+	for k := range 6 {
+		fmt.Fprintf(&site, "        - r%d: {command: a, export: [stdout], recv: {cwd: {host: h0, from: exec#r0.stdout}}}\n", k)
+	}
+	run := runOf(t, list.String(), site.String(), "")
+	x := New(run.Plays, run.Hosts)
+	x.Due(0, names(run.Hosts[0]))
+	return x
+}

@@ -1,0 +1,86 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/session"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A phaseError is the failure of a host as a whole, with the phase of its
+// host_failed event and, once it had a catalog, what it has not told of that.
+type phaseError struct {
+	phase string
+	err   error
+	rest  events.Rest
+}
+
+func (e *phaseError) Error() string { return e.err.Error() }
+func (e *phaseError) Unwrap() error { return e.err }
+
+// unreported says which resource of a host that is lost was next, since nobody
+// knows what became of it.
+func unreported(r events.Rest) string {
+	switch r.NotReached {
+	case 0:
+		return "every resource had been reported"
+	case 1:
+		return fmt.Sprintf("nothing is known of %s, the last resource", r.Next)
+	}
+	return fmt.Sprintf("nothing is known of %s and what follows it: %d resources", r.Next, r.NotReached)
+}
+
+// phased names the phase of an error that ended a catalog; rest is what is missing
+// then.
+func phased(err error, rest events.Rest) error {
+	refused, isRefused := errors.AsType[session.Refused](err)
+	_, isBreach := errors.AsType[session.Breach](err)
+	late, isLate := errors.AsType[*session.Late](err)
+	switch {
+	case isRefused:
+		return &phaseError{refused.Phase, err, rest}
+	case isBreach:
+		return &phaseError{"protocol", err, rest}
+	case isLate && !late.Answered:
+		return &phaseError{"deadline", fmt.Errorf("%w; %s", err, unreported(rest)), rest}
+	case isLate:
+		return &phaseError{"deadline", err, rest}
+	case errors.Is(err, context.Canceled):
+		return &phaseError{"lost", errors.New("killed before it could say how it ended; " + unreported(rest)), rest}
+	}
+	return &phaseError{"lost", fmt.Errorf("%w; %s", err, unreported(rest)), rest}
+}
+
+// failure is the event for the error of a host.
+func failure(play, host string, err error) events.Event {
+	text, hint := err.Error(), ""
+	var he *transport.HostError
+	if errors.As(err, &he) {
+		text, hint = he.Cause(), he.Hint
+		if transport.Unreachable(err) {
+			u := events.Unreachable{Play: play, Host: host, Error: text, Hint: hint, UnknownKey: errors.Is(err, transport.ErrHostKeyUnknown)}
+			if he.Via != nil {
+				u.Via = he.Via.Host
+			}
+			return u
+		}
+	}
+	phase := "start"
+	var rest events.Rest
+	var pe *phaseError
+	switch {
+	case errors.As(err, &pe):
+		phase, rest = pe.phase, pe.rest
+		if refused, _ := errors.AsType[session.Refused](err); refused.Own {
+			hint = "another host of this inventory is the same machine and user, and this run is at work there: keep one of the names, or leave one out with --limit"
+		} else if refused.Locked {
+			hint = "--lock-timeout 10m waits for the other run to end"
+		}
+	case he != nil && (he.Op == "become" || he.Op == "install"):
+		phase = he.Op
+	}
+	return events.HostFailed{Play: play, Host: host, Phase: phase, Error: text, Hint: hint, Rest: rest}
+}

@@ -1,0 +1,111 @@
+package playbooks
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/outcome"
+	"github.com/ccm-push/ccm-push/playbooks/session"
+)
+
+// playOn compiles and applies the play. An error means that the host failed as a
+// whole; failed resources are only noted.
+func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) error {
+	program, compiled, left, err := f.ready(ctx, s, state)
+	if err != nil {
+		return err
+	}
+	trade := f.exchange.Trade(s.number, state.host.Name, compiled)
+	compiled.Catalog.Check = f.Options.Check
+	compiled.Catalog.Monitor = f.Options.Monitor
+	compiled.Catalog.Diff = f.Options.Diff
+	compiled.Catalog.Lock = f.lock()
+	tellOthers(&compiled.Catalog, state.plays)
+	var pending []events.Event // of results that have come together
+	flush := func() {
+		f.Events.Report(pending...)
+		pending = nil
+	}
+	tell := func(kind events.MessageKind, text string) {
+		pending = append(pending, events.Message{Play: s.play.Name, Host: state.host.Name, Kind: kind, Text: text})
+	}
+	if compiled.Pre != "" {
+		tell(events.Pre, compiled.Pre)
+		flush()
+	}
+	if f.interrupted(ctx) {
+		return &stoppedError{}
+	}
+	state.begun = true
+	compiled.Catalog.Earlier = state.unknownTo(program, f.Options.Check)
+	notes := outcome.NewMessages(compiled.Notes, func(kind events.MessageKind, text string) {
+		if kind == events.Pre || f.applies() {
+			tell(kind, text)
+		}
+	})
+	progress := outcome.NewProgress(&compiled.Catalog)
+	defer f.phase(&state.phases.Apply)()
+	whole, err := program.Apply(ctx, f.stop, session.Task{
+		Compiled: compiled, Semaphores: &f.semaphores, Trade: trade, Host: left,
+		Resource: cmp.Or(f.Options.Deadlines.Resource, defaultResourceTime),
+		Emit: func(r *modules.Result) {
+			progress.Note(r)
+			notes.Before(r)
+			pending = append(pending, outcome.Of(s.play.Name, state.host.Name, &compiled.Catalog, r))
+			notes.After(r)
+		},
+		Flush: flush,
+	})
+	if err != nil {
+		return phased(err, progress.Rest())
+	}
+	if state.failed = progress.Failed; progress.Would && f.Options.Check {
+		state.foretold = append(state.foretold, program)
+	}
+	if !whole {
+		return &stoppedError{progress.Rest()}
+	}
+	if f.applies() && !progress.Failed && compiled.Post != "" {
+		tell(events.Post, compiled.Post)
+		flush()
+	}
+	return nil
+}
+
+// ready gives the host program that suffices for a play, the catalog, and what is left
+// of the host's time for the play.
+func (f *fleet) ready(ctx context.Context, s *selection, state *hostState) (*hostProgram, *catalog.Compiled, session.HostTime, error) {
+	timed, done := f.hostTime(ctx)
+	defer done()
+	program, compiled, err := f.compiled(timed, s, state)
+	if err == nil && compiled.NeedsFull && !program.full {
+		program, err = f.upgrade(timed, s.play, state, program)
+	}
+	if err != nil {
+		return nil, nil, session.HostTime{}, late(timed, err)
+	}
+	end, _ := timed.Deadline() // it has one
+	return program, compiled, session.HostTime{Limit: f.Options.Deadlines.host(), Left: time.Until(end)}, nil
+}
+
+func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts map[string]any) (*catalog.Compiled, error) {
+	ctx, cancel := context.WithTimeout(ctx, compileTime)
+	defer cancel()
+	return c.Compile(ctx, catalog.Host{Name: h.Name, Facts: facts, Vars: h.Vars()})
+}
+
+// tellOthers tells a host which resources later plays have for it: what they look after
+// is not undone. plays are those still to come, the one of the catalog first.
+func tellOthers(c *modules.Catalog, plays []*selection) {
+	if c.Remember == nil {
+		return
+	}
+	for _, s := range plays[1:] {
+		c.Remember.Others = append(c.Remember.Others, s.play.LiteralRefs()...)
+	}
+}

@@ -1,0 +1,46 @@
+package keys
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Names of keys, as they are written.
+var (
+	OfPlay     = names(reflect.TypeFor[Play]())
+	OfCCM      = names(reflect.TypeFor[CCM]())
+	OfNested   = names(reflect.TypeFor[Nested]())
+	OfResource = names(reflect.TypeFor[Resource]())
+	OfMeta     = names(reflect.TypeFor[Meta]())
+)
+
+func names(t reflect.Type) []string {
+	var list []string
+	for f := range t.Fields() {
+		if f.Anonymous {
+			list = append(list, names(f.Type)...)
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		list = append(list, name)
+	}
+	return list
+}
+
+// Common reports whether a key means the same for a type as for every other. Those of
+// the graph and the engine give way to properties of a type that are called so.
+func Common(t modules.Type, key string) bool {
+	return slices.Contains(OfResource, key) && !(Yields(key) && isProperty(t, key))
+}
+
+// Yields reports whether a key that every type has gives way to a property.
+func Yields(key string) bool {
+	return slices.Contains(OfMeta, key) || slices.Contains([]string{"before", "notify", "recv", "export"}, key)
+}
+
+func isProperty(t modules.Type, key string) bool {
+	return slices.ContainsFunc(modules.Fields(t.New()), func(f modules.Field) bool { return f.Name == key || slices.Contains(f.Also, key) })
+}

@@ -1,0 +1,178 @@
+package property
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// maxVariants bounds how often one resource is validated while it is loaded.
+const maxVariants = 256
+
+// A Partial set is one of which not everything is known yet. An error is certain if it
+// is the same for every variant of what is open: each value of an enum, true and
+// false, or there and not there. So a type's verdict about one property may depend on
+// another's presence, enum or boolean; if it depends on more, it must say so about
+// both properties.
+type Partial struct {
+	Set
+	NameOpen bool                     // the name is not known
+	Open     func(*yamlpos.Node) bool // reports whether something in the map is not known
+}
+
+// Certain gives the errors that no variant is without.
+func (p Partial) Certain() []*modules.PropertyError {
+	axes := p.axes()
+	count := 1
+	for _, a := range axes {
+		if count *= len(a.samples); count > maxVariants {
+			return nil
+		}
+	}
+	var common []*modules.PropertyError
+	for i := range count {
+		found := p.validate(pick(axes, i))
+		if i == 0 {
+			common = slices.DeleteFunc(found, func(pe *modules.PropertyError) bool { return p.isOpen(pe.Path) })
+		} else {
+			common = slices.DeleteFunc(common, func(pe *modules.PropertyError) bool {
+				return !slices.ContainsFunc(found, func(other *modules.PropertyError) bool { return reflect.DeepEqual(pe, other) })
+			})
+		}
+		if len(common) == 0 {
+			return nil
+		}
+	}
+	return common
+}
+
+// isOpen reports whether an error is about something that is open itself.
+func (p Partial) isOpen(path string) bool {
+	property, _ := pathParts(path)
+	if property == "name" {
+		return p.NameOpen
+	}
+	node := p.Get(property)
+	if node == nil {
+		return false
+	}
+	if _, index := pathParts(path); index >= 0 && p.openBelow(p.at(path)) {
+		return true
+	}
+	return p.Open(node)
+}
+
+// openBelow reports whether an element, or any part of it, is not known yet.
+func (p Partial) openBelow(n *yamlpos.Node) bool {
+	return p.Open(n) || slices.ContainsFunc(n.Items, p.openBelow) ||
+		slices.ContainsFunc(n.Pairs, func(pair yamlpos.Pair) bool { return p.Open(pair.Key) || p.openBelow(pair.Value) })
+}
+
+// A variant is what the open properties could be; nil is not given.
+type variant map[string]any
+
+// An axis is an open property, and what it could be.
+type axis struct {
+	property string
+	samples  []any
+}
+
+func (p Partial) axes() []axis {
+	var axes []axis
+	for _, f := range modules.Fields(p.Type.New()) {
+		node := p.Get(f.Name)
+		if f.Name == "name" && p.NameOpen || f.Name != "name" && node != nil && p.Open(node) {
+			axes = append(axes, axis{f.Name, samples(f)})
+		}
+	}
+	return axes
+}
+
+// pick gives the i-th of all combinations.
+func pick(axes []axis, i int) variant {
+	of := make(variant, len(axes))
+	for _, a := range axes {
+		of[a.property] = a.samples[i%len(a.samples)]
+		i /= len(a.samples)
+	}
+	return of
+}
+
+// samples are values that stand for all that a property can be.
+func samples(f modules.Field) []any {
+	list := []any{nil}
+	switch kind := f.Type.Kind(); {
+	case len(f.Enum) > 0:
+		for _, value := range f.Enum {
+			list = append(list, value)
+		}
+	case kind == reflect.Bool:
+		list = append(list, true)
+	case kind == reflect.Int, kind == reflect.Int64:
+		list = append(list, 1)
+	case kind == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
+		list = append(list, []any{"x"}) // what is said of the element itself does not count
+	case kind == reflect.Slice, kind == reflect.Map:
+	default:
+		list = append(list, "x")
+	}
+	return list
+}
+
+// validate gives what is wrong with one variant.
+func (p Partial) validate(of variant) []*modules.PropertyError {
+	props := *p.Node
+	props.Pairs = nil
+	for _, pair := range p.Node.Pairs {
+		name := Canonical(p.Type, pair.Key.Text)
+		value, isOpen := of[name]
+		switch {
+		case !isOpen:
+			props.Pairs = append(props.Pairs, pair)
+		case value != nil:
+			props.Pairs = append(props.Pairs, yamlpos.Pair{Key: pair.Key, Value: yamlpos.From(pair.Value, value)})
+		}
+	}
+	res := p.Type.New()
+	// What does not fit has been reported, and counts as open.
+	_ = yamlpos.Decode(&props, res, yamlpos.Open(p.Open))
+	modules.SetName(res, p.Name.Text)
+	if name, isOpen := of["name"]; isOpen {
+		text, _ := name.(string)
+		modules.SetName(res, text)
+	}
+	modules.SetDefaults(res)
+	return modules.PropertyErrors(errors.Join(modules.CheckTags(res), res.Validate()))
+}
+
+// CheckTexts holds literal texts against their enum and pattern tags, one by one.
+func (p Partial) CheckTexts() error {
+	var errs yamlpos.Errors
+	for _, f := range modules.Fields(p.Type.New()) {
+		node := p.Get(f.Name)
+		if node == nil {
+			continue
+		}
+		check := func(path string, n *yamlpos.Node) {
+			if n.Kind != yamlpos.Scalar || n.Value == nil || n.Text == "" || p.Open(n) {
+				return
+			}
+			if err := f.CheckText(path, n.Text); err != nil {
+				errs.Add(p.Place(err))
+			}
+		}
+		switch {
+		case f.Type.Kind() == reflect.String:
+			check(f.Name, node)
+		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.String:
+			for i, item := range node.Items {
+				check(fmt.Sprintf("%s[%d]", f.Name, i), item)
+			}
+		}
+	}
+	return errs.Err()
+}

@@ -1,0 +1,205 @@
+package reference
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/graph"
+)
+
+// Check checks every literal reference. In the order written its target must stand
+// earlier; in a graph it may stand everywhere but in what the resource applies, or
+// around it. One that no literal name matches is left to the compilation per host if
+// names of its type depend on the host.
+func (x *Index) Check() error {
+	var errs yamlpos.Errors
+	for i, r := range x.all {
+		for _, list := range r.Lists {
+			for _, ref := range list.Refs {
+				errs.Add(x.listed(i, list.Order, ref))
+			}
+		}
+		for _, value := range r.Recv {
+			errs.Add(x.receives(i, value))
+		}
+	}
+	return errs.Err()
+}
+
+// listed checks one reference of a list of resource number i.
+func (x *Index) listed(i int, o Order, ref *yamlpos.Node) error {
+	if !o.Mirror {
+		return x.refer(i, ref)
+	}
+	check := x.later
+	if x.graph {
+		check = func(i int, ref *yamlpos.Node, _ Order) error { return x.anywhere(i, ref) }
+	}
+	if err := check(i, ref, o); err != nil || o.Kind != graph.Subscribe {
+		return err
+	}
+	return x.notified(ref)
+}
+
+// refer checks a reference to what comes before resource number i.
+func (x *Index) refer(i int, ref *yamlpos.Node) error {
+	if x.graph {
+		return x.anywhere(i, ref)
+	}
+	return x.earlier(i, ref)
+}
+
+// earlier checks a reference of resource number i to one that stands earlier.
+func (x *Index) earlier(i int, ref *yamlpos.Node) error {
+	typeName, name, err := x.parse(ref)
+	if err != nil {
+		return err
+	}
+	targets := x.called[ref.Text]
+	firstOpen, isOpen := x.firstOpen(typeName)
+	// Of its own elements, one of an each may refer to those before it.
+	self, isSelf := slices.BinarySearch(targets, i)
+	later := targets[self:]
+	if isSelf {
+		later = later[1:]
+	}
+	switch {
+	case len(targets) > 0 && targets[0] < x.begin(i), isOpen && firstOpen < x.begin(i):
+		return nil
+	case len(targets) > 0 && targets[0] < i:
+		return ref.Errorf("remove the reference: it runs as a part of this one", "%s belongs to what %s applies", ref.Text, x.all[i].Ref())
+	case isSelf && !x.all[i].Each:
+		return ref.Errorf("", "%s refers to itself", ref.Text)
+	case len(later) > 0 && x.begin(later[0]) <= i:
+		return ref.Errorf("remove the reference: it ends after all that it applies", "%s applies the manifest that this stands in", ref.Text)
+	case len(later) > 0:
+		return x.tooEarly(ref, i, later[0])
+	case isOpen && firstOpen == i:
+		return nil
+	}
+	return ref.Errorf(x.Suggest(typeName, name), "no resource is called %s", ref.Text)
+}
+
+// tooEarly is the error of a reference to a later resource. A circle is told of
+// at its first resource, and nowhere else.
+func (x *Index) tooEarly(ref *yamlpos.Node, i, later int) error {
+	if x.circles == nil {
+		x.circles = findCircles(x)
+	}
+	if x.circles.of[i] != x.circles.of[later] {
+		return ref.Errorf("resources run in the order written: move it up", "%s stands later, at %s", ref.Text, x.place(later, ref))
+	}
+	if x.circles.first(i) != i {
+		return nil
+	}
+	var names []string
+	for _, n := range x.circles.path(i, later) {
+		names = append(names, x.all[n].Ref())
+	}
+	const most = 8
+	if len(names) > most {
+		names = append(append(names[:most-2:most-2], "…"), names[len(names)-1])
+	}
+	return ref.Errorf("remove one of these references", "circular reference: %s", strings.Join(names, " → "))
+}
+
+// place is where resource number i stands, as seen from a reference.
+func (x *Index) place(i int, from *yamlpos.Node) string {
+	at := x.all[i].Name
+	if at.File != from.File {
+		return at.Pos()
+	}
+	return fmt.Sprintf("line %d", at.Line)
+}
+
+// anywhere checks a reference of resource number i of a graph: its target may stand
+// everywhere but in what the resource applies, or around it.
+func (x *Index) anywhere(i int, ref *yamlpos.Node) error {
+	typeName, name, err := x.parse(ref)
+	if err != nil {
+		return err
+	}
+	targets := x.called[ref.Text]
+	_, isOpen := x.firstOpen(typeName)
+	for _, target := range targets {
+		switch {
+		case target == i && len(targets) > 1:
+		case target == i:
+			return ref.Errorf("", "%s refers to itself", ref.Text)
+		case target >= x.begin(i) && target < i:
+			return ref.Errorf("remove the reference: it runs as a part of this one", "%s belongs to what %s applies", ref.Text, x.all[i].Ref())
+		case x.begin(target) <= i && i < target:
+			return ref.Errorf("remove the reference: it ends after all that it applies", "%s applies the manifest that this stands in", ref.Text)
+		}
+	}
+	if len(targets) > 0 || isOpen {
+		return nil
+	}
+	return ref.Errorf(x.Suggest(typeName, name), "no resource is called %s", ref.Text)
+}
+
+// later checks a reference of before or notify of resource number i, where
+// resources run in the order written: its target must stand later.
+func (x *Index) later(i int, ref *yamlpos.Node, o Order) error {
+	if err := x.anywhere(i, ref); err != nil {
+		return err
+	}
+	typeName, _, _ := Parse(ref)
+	targets := x.called[ref.Text]
+	_, isOpen := x.firstOpen(typeName)
+	if isOpen || slices.ContainsFunc(targets, func(target int) bool { return target > i }) {
+		return nil
+	}
+	return ref.Errorf(fmt.Sprintf("resources run in the order written: write %s: [%s] here, move this one up, or write strategy: graph at the play", o.Mirrored(), ref.Text),
+		"%s stands earlier, at %s", ref.Text, x.place(targets[0], ref))
+}
+
+// notified checks that what shall be refreshed can be.
+func (x *Index) notified(ref *yamlpos.Node) error {
+	typeName, _, err := Parse(ref)
+	t, ok := x.registry.Lookup(typeName)
+	if err != nil || !ok { // which is reported by itself
+		return nil
+	}
+	return CheckNotified(ref, t)
+}
+
+// CheckNotified is the error of notify for a resource whose type has no refresh.
+func CheckNotified(ref *yamlpos.Node, t modules.Type) error {
+	if _, ok := t.New().(modules.Refresher); ok {
+		return nil
+	}
+	return ref.Errorf("use before for the order", "type %s has no refresh, so it cannot be notified", t.Name)
+}
+
+// receives checks a value that resource number i receives.
+func (x *Index) receives(i int, value *yamlpos.Node) error {
+	name, key, err := SplitValue(value, x.registry, x.exists)
+	if err != nil {
+		return err
+	}
+	ref := *value
+	ref.Text = name
+	if err := x.refer(i, &ref); err != nil {
+		return err
+	}
+	var errs yamlpos.Errors
+	for _, target := range x.called[name] {
+		errs.Add(x.all[target].sends(value, key))
+	}
+	return errs.Err()
+}
+
+// sends is the error of receiving from a resource that sends nothing.
+func (r *Resource) sends(at *yamlpos.Node, key string) error {
+	switch {
+	case r.Applies:
+		return at.Errorf("receive from the resources of that manifest", "%s applies a manifest, and has no values of its own", r.Ref())
+	case r.Hidden:
+		return at.Errorf("remove hidden there", "%s is hidden, so that it sends no %s", r.Ref(), key)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package reference
+
+import (
+	"errors"
+
+	"github.com/ccm-push/ccm-push/playbooks/graph"
+)
+
+// CheckGraph reports resources that wait for each other in a graph, by what is
+// literal. The references themselves have been checked.
+func (x *Index) CheckGraph() error {
+	vertices := make([]graph.Vertex, len(x.all))
+	for i := range x.all {
+		vertices[i] = graph.Vertex{Ref: x.all[i].Ref(), Within: -1}
+	}
+	for i := range x.all { // the innermost comes first
+		for j := x.begin(i); j < i; j++ {
+			if vertices[j].Within < 0 {
+				vertices[j].Within = i
+			}
+		}
+	}
+	_, err := graph.New(vertices, x.edges())
+	if circle, ok := errors.AsType[*graph.CircleError](err); ok {
+		return Circular(circle)
+	}
+	return err
+}
+
+// edges are those of the literal references.
+func (x *Index) edges() []graph.Edge {
+	var all []graph.Edge
+	for i, r := range x.all {
+		all = append(all, x.received(i)...)
+		for _, list := range r.Lists {
+			for _, ref := range list.Refs {
+				for _, target := range x.called[ref.Text] {
+					if target == i {
+						continue
+					}
+					e := graph.Edge{From: target, To: i, Kind: list.Kind, Why: list.Key, At: ref}
+					if list.Mirror {
+						e.From, e.To = i, target
+					}
+					all = append(all, e)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// received are the edges of what resource number i receives.
+func (x *Index) received(i int) []graph.Edge {
+	var all []graph.Edge
+	for _, value := range x.all[i].Recv {
+		ref, _, _ := SplitValue(value, x.registry, x.exists)
+		for _, target := range x.called[ref] {
+			if target != i {
+				all = append(all, graph.Edge{From: target, To: i, Kind: graph.Receive, Why: "recv", At: value})
+			}
+		}
+	}
+	return all
+}
+
+// Circular is the error of resources that wait for each other, at the first place
+// where that is written.
+func Circular(circle *graph.CircleError) error {
+	for _, e := range circle.Edges {
+		if e.At != nil {
+			return e.At.Errorf("remove one of these", "%v", circle)
+		}
+	}
+	return circle
+}

@@ -1,0 +1,96 @@
+package reference
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// An Index finds resources by what is known of their names.
+type Index struct {
+	registry modules.Registry
+	graph    bool
+	all      []Resource
+	unknown  int                 // the first that applies what nobody knows; len(all) if there is none
+	called   map[string][]int    // type#name and type#alias → numbers, ascending
+	open     map[string]int      // type → the first whose names depend on the host
+	names    map[string][]string // type → what is known of the names
+	circles  *circles            // made with the first reference to a later one
+	hints    int                 // given so far
+}
+
+// maxHints bounds the suggestions of one index: each looks at all names.
+const maxHints = 20
+
+// NewIndex makes the index of resources in the order in which they run: what one
+// applies stands right before it. inGraph says that they run as they depend on each
+// other, and not in the order written.
+func NewIndex(all []Resource, registry modules.Registry, inGraph bool) *Index {
+	x := &Index{registry: registry, graph: inGraph, all: all, called: map[string][]int{}, open: map[string]int{}, names: map[string][]string{}}
+	x.unknown = len(all)
+	for i := range all {
+		r := &all[i]
+		if r.Unknown && x.unknown == len(all) {
+			x.unknown = i
+		}
+		if _, there := x.open[r.Type.Name]; !there && r.Open {
+			x.open[r.Type.Name] = i
+		}
+		for _, name := range r.Names {
+			ref := r.Type.Name + "#" + name
+			x.called[ref] = append(x.called[ref], i)
+			x.names[r.Type.Name] = append(x.names[r.Type.Name], name)
+		}
+	}
+	return x
+}
+
+// begin is where the scope of a resource begins: itself if it applies nothing.
+func (x *Index) begin(i int) int { return i - x.all[i].Within }
+
+// exists reports whether a resource is called so.
+func (x *Index) exists(ref string) bool { return x.called[ref] != nil }
+
+// firstOpen is the first resource that may have any name of a type.
+func (x *Index) firstOpen(typeName string) (first int, isOpen bool) {
+	first, isOpen = x.open[typeName]
+	if x.unknown < len(x.all) && (!isOpen || x.unknown < first) {
+		return x.unknown, true
+	}
+	return first, isOpen
+}
+
+// parse takes a reference apart, whose type is known.
+func (x *Index) parse(ref *yamlpos.Node) (typeName, name string, err error) {
+	typeName, name, err = Parse(ref)
+	if err != nil {
+		return "", "", err
+	}
+	if _, ok := x.registry.Lookup(typeName); !ok {
+		return "", "", UnknownType(x.registry, ref, typeName)
+	}
+	return typeName, name, nil
+}
+
+// Suggest asks about a resource that nobody is called: whether a similar name was
+// meant, or the same of another type; "" if nothing is similar, or when it has been
+// asked often.
+func (x *Index) Suggest(typeName, name string) string {
+	if x.hints++; x.hints > maxHints {
+		return ""
+	}
+	if s := yamlpos.Suggest(name, x.names[typeName]); s != "" {
+		return "did you mean " + typeName + "#" + s + "?"
+	}
+	var others []string // of the same name, such as Owner/Thing#name for dsc#name
+	for other, names := range x.names {
+		if slices.Contains(names, name) {
+			others = append(others, other)
+		}
+	}
+	if len(others) == 1 {
+		return "did you mean " + others[0] + "#" + name + "?"
+	}
+	return ""
+}

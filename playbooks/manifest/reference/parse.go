@@ -1,0 +1,32 @@
+package reference
+
+import (
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Parse takes type#name apart.
+func Parse(n *yamlpos.Node) (typeName, name string, err error) {
+	typeName, name, _ = strings.Cut(n.Text, "#")
+	if typeName == "" || name == "" {
+		return "", "", n.Errorf("write type#name, as in file#/etc/motd", "%q names no resource", n.Text)
+	}
+	return typeName, name, nil
+}
+
+// UnknownType is the error of a name that no type of the registry has.
+func UnknownType(registry modules.Registry, n *yamlpos.Node, name string) error {
+	hint, known := "ccm-push --help lists the types", registry.Names()
+	if strings.Contains(name, "/") {
+		hint = "a resource of DSC is called Owner/Thing or Owner.Group/Thing, a built-in one Ccm/File or file"
+		for _, one := range registry.Names() {
+			known = append(known, "Ccm/"+strings.ToUpper(one[:1])+one[1:])
+		}
+	}
+	if s := yamlpos.Suggest(name, known); s != "" {
+		hint = "did you mean " + s + "?"
+	}
+	return n.Errorf(hint, "unknown resource type %q", name)
+}

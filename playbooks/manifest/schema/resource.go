@@ -1,0 +1,199 @@
+package schema
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/health"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
+)
+
+// resourceSchema describes an item of the list: a map with one type.
+func resourceSchema(registry modules.Registry) *schema.Schema {
+	s := &schema.Schema{Type: schema.Types{schema.Object}, Others: false, MinKeys: 1, MaxKeys: 1}
+	for _, t := range registry {
+		ref := schema.Ref(t.Name)
+		ref.Description = t.Doc
+		s.Properties = append(s.Properties, schema.Property{Name: t.Name, Schema: ref})
+	}
+	return withFamilies(registry, s)
+}
+
+func controlSchema() *schema.Schema {
+	s := closed.Of(reflect.TypeFor[keys.Control]())
+	for _, p := range s.Properties {
+		p.Schema.Type = schema.Types{schema.String, schema.Boolean, schema.Null}
+		p.Schema.Not = &schema.Schema{Type: schema.Types{schema.String}, Pattern: delimiter}
+	}
+	return s
+}
+
+func referencesSchema(registry modules.Registry) *schema.Schema {
+	var names []string
+	for _, name := range registry.Names() {
+		names = append(names, regexp.QuoteMeta(name))
+	}
+	if hasFamily(registry) {
+		names = append(names, familyName)
+	}
+	return &schema.Schema{
+		Type:    schema.Types{schema.Array, schema.String, schema.Null},
+		Pattern: anExpression,
+		Items: &schema.Schema{
+			Type:    schema.Types{schema.String},
+			Pattern: "^(" + strings.Join(names, "|") + `)#[\s\S]|` + anExpression,
+		},
+	}
+}
+
+// propertiesOf names the definition of what stands below the name of a resource.
+func propertiesOf(t modules.Type) string { return t.Name + "Properties" }
+
+// typeSchema describes what stands below a type: a list in which each item has
+// one name, and maybe defaults, or one map with a name.
+func typeSchema(t modules.Type) *schema.Schema {
+	name := *open.Properties(reflect.TypeOf(t.New()).Elem()).Get("name")
+	name.MinLength = 1
+	key := &schema.Schema{MinLength: 1}
+	if name.Pattern != "" {
+		key.Pattern = "^defaults$|" + name.Pattern
+	}
+	name.Type = schema.Types{schema.String, schema.Number, schema.Boolean}
+	defaults := entrySchema(t)
+	defaults.Description = "properties of all others in this list that do not have their own"
+	return &schema.Schema{
+		Description: t.Doc,
+		Type:        schema.Types{schema.Array, schema.Object},
+		Items: &schema.Schema{
+			Type:       schema.Types{schema.Object},
+			Properties: schema.Properties{{Name: "defaults", Schema: defaults}},
+			Names:      key,
+			Others:     entrySchema(t),
+			MinKeys:    1,
+			MaxKeys:    1,
+		},
+		Contains:   schema.Not(&schema.Schema{Required: []string{"defaults"}}),
+		Properties: schema.Properties{{Name: "name", Schema: &name}},
+		Required:   schema.Required(reflect.TypeOf(t.New()).Elem()),
+		AllOf:      []*schema.Schema{schema.Ref(propertiesOf(t))},
+	}
+}
+
+func entrySchema(t modules.Type) *schema.Schema {
+	s := schema.Ref(propertiesOf(t))
+	s.Type = schema.Types{schema.Object, schema.Null}
+	return s
+}
+
+// propertiesSchema describes the properties of a type and the keys that every
+// type has. It does not say that they stand in a map, so that it applies where
+// a list may stand as well.
+func propertiesSchema(t modules.Type) *schema.Schema {
+	list := open.Properties(reflect.TypeOf(t.New()).Elem())
+	// Beside a name that is a key, this one has no meaning: anything goes.
+	*list.Get("name") = schema.Schema{Description: list.Get("name").Description}
+	for _, p := range commonSchemas(t) {
+		if keys.Common(t, p.Name) {
+			list = append(list, p)
+		}
+	}
+	return &schema.Schema{Properties: list, Others: false}
+}
+
+func commonSchemas(t modules.Type) schema.Properties {
+	list := open.Properties(reflect.TypeFor[keys.Resource]())
+	shape(list, "require", schema.Ref("references"))
+	shape(list, "subscribe", schema.Ref("references"))
+	if _, ok := t.New().(modules.Refresher); !ok {
+		*list.Get("subscribe") = schema.Schema{
+			Description: "type " + t.Name + " has no refresh; use require for the order",
+			Type:        schema.Types{schema.Null},
+		}
+	}
+	for _, key := range []string{"before", "notify"} {
+		shape(list, key, schema.Ref("references"))
+	}
+	metaSchemas(list, t)
+	shape(list, "control", schema.Ref("control"))
+	shape(list, "each", &schema.Schema{Type: schema.Types{schema.Array, schema.String, schema.Null}, Pattern: anExpression})
+	shape(list, "health_checks", healthSchema())
+	tags := closed.Properties(reflect.TypeFor[keys.Resource]()).Get("tags")
+	tags.Items.Not = expressions()
+	shape(list, "tags", tags)
+	entry := list.Get("register_when_stable").Items
+	entry.Required = schema.Required(reflect.TypeFor[keys.Registration]())
+	for name, most := range map[string]float64{"port": 65535, "priority": 255} {
+		number := schema.Between(1, most, schema.Integer, schema.String, schema.Null)
+		number.Pattern = anExpression
+		shape(entry.Properties, name, number)
+	}
+	return list
+}
+
+// metaSchemas describes the keys of [keys.Meta], and what is sent and
+// received.
+func metaSchemas(list schema.Properties, t modules.Type) {
+	retry := schema.Between(0, keys.MaxRetries, schema.Integer, schema.String, schema.Null)
+	retry.Pattern = anExpression
+	shape(list, "retry", retry)
+	limit := schema.Between(keys.LeastLimit, keys.MostLimit, schema.Number, schema.String, schema.Null)
+	limit.Pattern = anExpression
+	shape(list, "limit", limit)
+	for _, key := range []string{"delay", "timeout"} {
+		length := schema.From(0, schema.Number, schema.String, schema.Null)
+		length.Pattern = durationForm + "|" + anExpression
+		shape(list, key, length)
+	}
+	list.Get("sema").Items = &schema.Schema{Type: schema.Types{schema.String, schema.Boolean}, Pattern: keys.SemaphoreForm + "|" + anExpression}
+	imported := closed.Of(reflect.TypeFor[keys.Import]())
+	imported.Type, imported.Required = schema.Types{schema.Object}, schema.Required(reflect.TypeFor[keys.Import]())
+	shape(list, "recv", &schema.Schema{
+		Type:   schema.Types{schema.Object, schema.Null},
+		Others: &schema.Schema{AnyOf: []*schema.Schema{{Type: schema.Types{schema.String}, Pattern: "#|" + anExpression}, imported}},
+	})
+	var heads []string
+	for _, name := range reference.Sends(t) {
+		heads = append(heads, regexp.QuoteMeta(name))
+	}
+	if len(heads) > 0 {
+		shape(list, "export", &schema.Schema{
+			Type:  schema.Types{schema.Array, schema.Null},
+			Items: &schema.Schema{Type: schema.Types{schema.String}, Pattern: "^(" + strings.Join(heads, "|") + ")([.]|$)"},
+		})
+	} else {
+		*list.Get("export") = schema.Schema{
+			Description: "type " + t.Name + " has no values",
+			Type:        schema.Types{schema.Array, schema.Null},
+			Items:       schema.Not(&schema.Schema{}),
+		}
+	}
+	if _, applies := t.New().(modules.Nester); !applies {
+		return
+	}
+	for _, key := range append(slices.Clone(keys.OfMeta), "recv", "export") {
+		if key != "autoedge" {
+			*list.Get(key) = schema.Schema{Description: "has no meaning for what applies a manifest", Type: schema.Types{schema.Null}}
+		}
+	}
+	*list.Get("recv") = schema.Schema{Type: schema.Types{schema.Null, schema.Object}}
+}
+
+// durationForm is how durations are written, or numbers of seconds.
+const durationForm = `^[+]?[0-9.]+([eE][+-]?[0-9]+)?$|^[+]?([0-9.]+(ns|us|µs|μs|ms|s|m|h|d))+$|^[+-]?0$`
+
+// healthSchema describes a list of health checks.
+func healthSchema() *schema.Schema {
+	s := open.Properties(reflect.TypeFor[keys.Resource]()).Get("health_checks")
+	check := s.Items
+	tries := schema.Between(1, health.MaxTries, schema.Integer, schema.String, schema.Null)
+	tries.Pattern = anExpression
+	shape(check.Properties, "tries", tries)
+	check.Properties.Get("goss_rules").MinKeys = 1
+	check.Not = &schema.Schema{Type: schema.Types{schema.Object}, Required: []string{"command", "goss_rules"}}
+	return s
+}

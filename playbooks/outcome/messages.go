@@ -1,0 +1,61 @@
+package outcome
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// Messages tells those of nested manifests between the results of a
+// host: one before the first resource of its manifest that is not skipped, the
+// other after the last one if none has failed.
+type Messages struct {
+	next    []catalog.Note // of manifests that have not begun, in order
+	current []openNote     // of those that have, the outermost first
+	report  func(kind events.MessageKind, text string)
+}
+
+// NewMessages are those of the manifests of a catalog, in the order in which they begin.
+func NewMessages(next []catalog.Note, report func(kind events.MessageKind, text string)) *Messages {
+	return &Messages{next: next, report: report}
+}
+
+type openNote struct {
+	catalog.Note
+	begun bool
+}
+
+// Before is called ahead of a result being told.
+func (n *Messages) Before(r *modules.Result) {
+	for len(n.next) > 0 && n.next[0].First <= r.Index {
+		n.current = append(n.current, openNote{Note: n.next[0]})
+		n.next = n.next[1:]
+	}
+	n.current = slices.DeleteFunc(n.current, func(one openNote) bool { return one.Last < r.Index })
+	if r.Status == modules.Skipped {
+		return
+	}
+	for i := range n.current {
+		if one := &n.current[i]; !one.begun {
+			one.begun = true
+			n.tell(events.Pre, one.Pre)
+		}
+	}
+}
+
+// After is called when a result has been told.
+func (n *Messages) After(r *modules.Result) {
+	for _, one := range n.current {
+		if one.Last == r.Index && (r.Status == modules.Stable || r.Status == modules.Changed) {
+			n.tell(events.Post, one.Post)
+		}
+	}
+}
+
+func (n *Messages) tell(kind events.MessageKind, text string) {
+	if text != "" {
+		n.report(kind, text)
+	}
+}

@@ -1,0 +1,61 @@
+// Package outcome makes events of what a host reports about its catalog.
+package outcome
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// Of is the event for a result. What identifies the resource
+// comes from the catalog: a host has no say in it.
+func Of(play, host string, c *modules.Catalog, r *modules.Result) events.Result {
+	entry := &c.Entries[r.Index]
+	e := events.Result{
+		Play: play, Host: host,
+		Type: entry.Type, Name: entry.Name, Alias: entry.Alias,
+		Status:    events.Status(r.Status),
+		Check:     c.Check || entry.Check,
+		Refreshed: r.Refreshed,
+		Certain:   !r.Uncertain,
+		Because:   r.Because,
+		Message:   r.Message,
+		Error:     r.Error,
+		Changed:   changedHost(c, r),
+		Diff:      r.Diff,
+		Duration:  max(0, r.Duration),
+		Sensitive: entry.Sensitive,
+		ErrorKind: string(r.ErrorKind),
+		Tries:     r.Tries,
+		Left:      entry.Left,
+	}
+	if idle := c.Monitor || entry.Monitor; idle && len(entry.Health) == 0 && entry.Scope == nil && e.Status == events.Stable {
+		e.Status, e.Message = events.Skipped, "has no health checks, so nothing was looked at"
+	}
+	for _, n := range r.Messages {
+		e.Messages = append(e.Messages, events.Note{Level: n.Level, Text: n.Text})
+	}
+	for _, ch := range r.Changes {
+		e.Changes = append(e.Changes, events.Change(ch))
+	}
+	for i, v := range r.Health {
+		e.HealthChecks = append(e.HealthChecks, events.HealthCheck{
+			Name: entry.Health[i].Name, Status: string(v.Status), Tries: v.Tries, Output: v.Output,
+		})
+	}
+	tellState(&e, r.State)
+	if r.Exit != nil {
+		e.Command = &events.Command{Stdout: output(r.Exit.Stdout), Stderr: output(r.Exit.Stderr), ExitCode: r.Exit.Code}
+	}
+	return e
+}
+
+// output is what is kept of a stream, with a line about the rest.
+func output(o modules.Output) string {
+	if o.Dropped <= 0 {
+		return o.Text
+	}
+	return fmt.Sprintf("%s\n[%d more bytes were not kept]\n", strings.TrimSuffix(o.Text, "\n"), o.Dropped)
+}

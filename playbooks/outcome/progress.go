@@ -1,0 +1,74 @@
+package outcome
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// Progress is how far a host has got with a catalog.
+type Progress struct {
+	Failed bool // an entry has
+	Would  bool // an entry has changed, or would
+
+	catalog *modules.Catalog
+	told    []bool // by entry: it has a result
+	changed []bool // by entry: it has changed the host
+}
+
+// NewProgress is that of a host which has not begun.
+func NewProgress(c *modules.Catalog) *Progress {
+	return &Progress{catalog: c, told: make([]bool, len(c.Entries)), changed: make([]bool, len(c.Entries))}
+}
+
+// Note is told each result once.
+func (p *Progress) Note(r *modules.Result) {
+	p.grow()
+	p.told[r.Index], p.changed[r.Index] = true, changedHost(p.catalog, r)
+	p.Failed = p.Failed || r.Status == modules.Failed
+	p.Would = p.Would || r.Status == modules.Changed
+}
+
+// grow makes room for the entries that a host has added: see [modules.Left].
+func (p *Progress) grow() {
+	more := len(p.catalog.Entries) - len(p.told)
+	p.told, p.changed = append(p.told, make([]bool, more)...), append(p.changed, make([]bool, more)...)
+}
+
+// changedHost reports whether the host was changed, also if that did not help.
+func changedHost(c *modules.Catalog, r *modules.Result) bool {
+	if c.Check || c.Entries[r.Index].Check {
+		return false
+	}
+	return r.Status == modules.Changed || r.Status == modules.Failed && r.Done
+}
+
+// Rest is what is known of the entries without a result.
+func (p *Progress) Rest() events.Rest {
+	p.grow()
+	var rest events.Rest
+	for i := range p.catalog.Entries {
+		if p.told[i] {
+			continue
+		}
+		entry := &p.catalog.Entries[i]
+		if rest.NotReached++; rest.NotReached == 1 {
+			rest.Next = entry.Ref()
+		}
+		if !entry.Check && slices.ContainsFunc(entry.Subscribe, p.hasChanged) {
+			rest.RefreshDue = append(rest.RefreshDue, entry.Ref())
+		}
+	}
+	return rest
+}
+
+// hasChanged reports whether an entry, or one of the nested manifest that it stands
+// for, has changed the host.
+func (p *Progress) hasChanged(i int) bool {
+	scope := p.catalog.Entries[i].Scope
+	if scope == nil || p.told[i] {
+		return p.changed[i]
+	}
+	return slices.Contains(p.changed[i-scope.Entries:i], true)
+}

@@ -1,0 +1,172 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/hostfacts"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/playbooks/session"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A hostProgram is one that runs and has greeted.
+type hostProgram struct {
+	*session.Session
+	facts map[string]any // that it told of
+	full  bool           // it is the full one
+}
+
+// errNoFull is why a host cannot be given a play that an incomplete folder of host
+// programs does not suffice for.
+var errNoFull = errors.New("a resource needs the full host program, and this ccm-push has only lean ones: build it with make, or give a complete folder with --module-dir")
+
+// program gives the host program for the user that the play runs as: the one
+// that is kept, or a new one.
+func (f *fleet) program(ctx context.Context, play *manifest.Play, state *hostState) (*hostProgram, error) {
+	become, user := f.worker(play, state)
+	if state.dead() { // it had nothing to do when it died, so nothing is lost
+		state.close()
+	}
+	if kept := state.programs[user]; kept != nil {
+		return kept, nil
+	}
+	if state.client == nil {
+		client, err := f.connect(ctx, state)
+		if err != nil {
+			return nil, err
+		}
+		state.client = client
+	}
+	defer f.phase(&state.phases.Start)()
+	started, err := f.start(ctx, state.host.Name, state.client, become, collectors(state.plays), f.needsFull(state, user))
+	if err != nil {
+		return nil, err
+	}
+	if state.programs == nil {
+		state.programs = map[string]*hostProgram{}
+	}
+	state.programs[user] = started
+	return started, nil
+}
+
+// worker is who the host program runs as in a play, and how it gets there.
+func (f *fleet) worker(play *manifest.Play, state *hostState) (become *transport.Become, user string) {
+	if state.conn == nil {
+		conn := state.host.Connection()
+		state.conn = &conn
+	}
+	if become = f.Connect.Escalate(reach.Escalation{Become: play.Become, User: play.BecomeUser, Method: play.BecomeMethod}, *state.conn); become != nil {
+		return become, become.User
+	}
+	if state.login == "" {
+		state.login = f.Connect.Login(*state.conn)
+	}
+	return nil, state.login
+}
+
+// needsFull reports whether it is known that a play still to come, for which the
+// host program runs as that user, needs the full one. The others are found out
+// when they are compiled.
+func (f *fleet) needsFull(state *hostState, user string) bool {
+	return slices.ContainsFunc(state.plays, func(s *selection) bool {
+		if !s.compiler.NeedsFull() {
+			return false
+		}
+		_, of := f.worker(s.play, state)
+		return of == user
+	})
+}
+
+// upgrade ends the lean host program, so that it holds no lock, and starts the
+// full one on the same connection. The facts stay those that the play was
+// compiled with.
+func (f *fleet) upgrade(ctx context.Context, play *manifest.Play, state *hostState, lean *hostProgram) (*hostProgram, error) {
+	defer f.phase(&state.phases.Start)()
+	if err := lean.Finish(ctx); err != nil {
+		return nil, err
+	}
+	become, user := f.worker(play, state)
+	delete(state.programs, user)
+	full, err := f.start(ctx, state.host.Name, state.client, become, nil, true)
+	if err != nil {
+		return nil, err
+	}
+	full.facts = lean.facts
+	state.programs[user] = full
+	return full, nil
+}
+
+// connect dials a host unless the run shall end before that is done: there is no
+// resource yet to wait for.
+func (f *fleet) connect(ctx context.Context, state *hostState) (*transport.Client, error) {
+	defer f.phase(&state.phases.Connect)()
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-f.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	client, err := f.dial(ctx, state.host)
+	stopped := errors.Is(err, context.Canceled) && f.interrupted(ctx)
+	cancel()
+	watching.Wait()
+	if stopped {
+		return nil, &stoppedError{}
+	}
+	return client, err
+}
+
+func (r *Runner) dial(ctx context.Context, h *inventory.Host) (*transport.Client, error) {
+	target, err := r.target(h)
+	if err != nil {
+		return nil, err
+	}
+	return r.Dialer.Dial(ctx, target)
+}
+
+// start starts the lean or the full host program and takes its greeting apart.
+func (r *Runner) start(ctx context.Context, host string, client *transport.Client, become *transport.Become, collectors []string, full bool) (*hostProgram, error) {
+	builds := r.Builds
+	if full {
+		if builds = r.FullBuilds; len(builds) == 0 {
+			return nil, &phaseError{phase: "install", err: errNoFull}
+		}
+	}
+	nonce := r.NewNonce()
+	wanted := r.Options.Deadlines.wanted(collectors)
+	process, err := client.StartModule(ctx, transport.Start{
+		Nonce: nonce, Greeting: modules.Greeting(nonce), Facts: wanted, Builds: builds, Become: r.Options.Deadlines.escalated(become),
+		Timeout: r.Options.Deadlines.start(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	hello, err := modules.ParseHello(process.Hello())
+	if err != nil {
+		process.Close()
+		return nil, &phaseError{phase: "protocol", err: err}
+	}
+	if hello.Build != r.BuildID {
+		process.Close()
+		return nil, &phaseError{phase: "start", err: fmt.Errorf("the host runs build %.64q, this is %q", hello.Build, r.BuildID)}
+	}
+	facts, partial, err := hostfacts.Decode(hello.Facts)
+	if err != nil {
+		process.Close()
+		return nil, &phaseError{phase: "facts", err: err}
+	}
+	for _, p := range partial {
+		r.warn(fmt.Sprintf("%s: facts are incomplete: %.200q", host, p))
+	}
+	return &hostProgram{session.New(ctx, process, r.Now), facts, full}, nil
+}

@@ -1,0 +1,181 @@
+package semaphore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		specs []string
+		want  []Claim
+		err   string
+	}{
+		{nil, nil, ""},
+		{[]string{"db"}, []Claim{{"db", 1}}, ""},
+		{[]string{"web:3", "db"}, []Claim{{"db", 1}, {"web", 3}}, ""},
+		{[]string{"db:5", "db:2"}, []Claim{{"db", 2}}, ""},
+		{[]string{"db:0"}, nil, `semaphore "db:0": how many hosts may hold it at once is a number from 1 to 1000000`},
+		{[]string{"db:"}, nil, `semaphore "db:": how many hosts may hold it at once is a number from 1 to 1000000`},
+		{[]string{"db:x"}, nil, `semaphore "db:x": how many hosts may hold it at once is a number from 1 to 1000000`},
+		{[]string{"db:1000001"}, nil, `semaphore "db:1000001": how many hosts may hold it at once is a number from 1 to 1000000`},
+		{[]string{":2"}, nil, `semaphore ":2" has no name`},
+	} {
+		got, err := Parse(c.specs)
+		if c.err != "" {
+			require.EqualError(t, err, c.err)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, spec := range []string{"db", "db:2", ":", "a:b:c", "x:-1", "x:999999999999999999999"} {
+		f.Add(spec, "other:2")
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		claims, err := Parse([]string{a, b})
+		if err != nil {
+			return
+		}
+		var again []string
+		for _, c := range claims {
+			require.NotEmpty(t, c.name)
+			require.True(t, c.most >= 1 && c.most <= maxHolders)
+			again = append(again, fmt.Sprintf("%s:%d", c.name, c.most))
+		}
+		same, err := Parse(again)
+		require.NoError(t, err)
+		require.Equal(t, claims, same)
+	})
+}
+
+func claims(t *testing.T, specs ...string) []Claim {
+	list, err := Parse(specs)
+	require.NoError(t, err)
+	return list
+}
+
+func holds(turns ...*Turn) (all []bool) {
+	for _, one := range turns {
+		select {
+		case <-one.granted:
+			all = append(all, true)
+		default:
+			all = append(all, false)
+		}
+	}
+	return all
+}
+
+func TestOrder(t *testing.T) {
+	var s Set
+	two := claims(t, "db:2")
+	a, b, c, d, e := s.Ask(two), s.Ask(two), s.Ask(two), s.Ask(two), s.Ask(two)
+	require.Equal(t, []bool{true, true, false, false, false}, holds(a, b, c, d, e))
+	c.GiveBack() // while it waits
+	b.GiveBack()
+	require.Equal(t, []bool{true, true, false}, holds(a, d, e))
+	b.GiveBack() // twice is once
+	require.Equal(t, []bool{false}, holds(e))
+	a.GiveBack()
+	require.Equal(t, []bool{true}, holds(e))
+	d.GiveBack()
+	e.GiveBack()
+	require.Empty(t, s.byName, "what nobody holds is forgotten")
+}
+
+// TestSizes has turns that do not agree how many may hold it: each is right
+// for the time that it does.
+func TestSizes(t *testing.T) {
+	var s Set
+	one := s.Ask(claims(t, "db"))
+	three := s.Ask(claims(t, "db:3"))
+	require.Equal(t, []bool{true, false}, holds(one, three))
+	one.GiveBack()
+	more, alone := s.Ask(claims(t, "db:3")), s.Ask(claims(t, "db:1"))
+	last := s.Ask(claims(t, "db:3"))
+	require.Equal(t, []bool{true, true, false, false}, holds(three, more, alone, last), "nobody overtakes")
+	three.GiveBack()
+	more.GiveBack()
+	require.Equal(t, []bool{true, false}, holds(alone, last))
+	alone.GiveBack()
+	require.Equal(t, []bool{true}, holds(last))
+}
+
+// TestMany is a law: whoever asks for whatever, never do more hold a
+// semaphore than it lets in, and all come to their end.
+func TestMany(t *testing.T) {
+	for seed := range uint64(50) {
+		synctest.Test(t, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 0))
+			sizes := map[string]int{}
+			var names []string
+			for i := range 1 + rnd.IntN(5) {
+				name := fmt.Sprintf("s%d", i)
+				names, sizes[name] = append(names, name), 1+rnd.IntN(3)
+			}
+			var s Set
+			var mu sync.Mutex
+			inside := map[string]int{}
+			finished, killed := 0, 0
+			enter := func(list []Claim, n int) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, c := range list {
+					inside[c.name] += n
+					require.LessOrEqual(t, inside[c.name], c.most, c.name)
+				}
+			}
+			var hosts sync.WaitGroup
+			const n = 40
+			for range n {
+				var specs []string
+				for range 1 + rnd.IntN(3) {
+					name := names[rnd.IntN(len(names))]
+					specs = append(specs, fmt.Sprintf("%s:%d", name, sizes[name]))
+				}
+				list, err := Parse(specs)
+				require.NoError(t, err)
+				begin, work, dies := time.Duration(rnd.IntN(1000)), time.Duration(rnd.IntN(100)), rnd.IntN(4) == 0
+				patience := time.Duration(rnd.IntN(500))
+				hosts.Go(func() {
+					time.Sleep(begin)
+					one := s.Ask(list)
+					defer one.GiveBack()
+					var died <-chan time.Time
+					if dies {
+						died = time.After(patience)
+					}
+					select {
+					case <-one.granted:
+						enter(list, 1)
+						time.Sleep(work)
+						enter(list, -1)
+						mu.Lock()
+						finished++
+						mu.Unlock()
+					case <-died:
+						mu.Lock()
+						killed++
+						mu.Unlock()
+					}
+				})
+			}
+			hosts.Wait() // a deadlock would fail the test
+			require.Equal(t, n, finished+killed)
+			require.Empty(t, s.byName)
+		})
+	}
+}

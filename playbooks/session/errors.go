@@ -1,0 +1,73 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// errSilent is why a session ends when the host is not heard any more.
+var errSilent = fmt.Errorf("nothing was heard from the host for %v", modules.MaxSilence)
+
+// A Breach is one of the message vocabulary by the host, or of a bound. What it
+// wraps is not to be taken for an end of the connection.
+type Breach struct{ Err error }
+
+func (b Breach) Error() string { return b.Err.Error() }
+
+func breach(format string, args ...any) error {
+	return Breach{fmt.Errorf(format, args...)}
+}
+
+// A Refused error is why the host program will not work on a catalog.
+type Refused struct {
+	Phase  string // as an event tells it: lock, protocol or facts
+	Reason string // in the words of the host
+	Locked bool   // by a run
+	Own    bool   // which is this one, under another name of the host
+}
+
+func (e Refused) Error() string { return e.Reason }
+
+// refused is the error of a host that wants no catalog. lock is what was asked for.
+func refused(r *modules.Refused, lock *modules.Lock) error {
+	switch r.Phase {
+	case "lock", "protocol", "facts":
+		locked := r.Locked && r.Phase == "lock"
+		// The id of a run is in no other text; it decides only about the hint.
+		return Refused{r.Phase, r.Error, locked, locked && lock != nil && strings.Contains(r.Error, "run "+lock.Run+",")}
+	}
+	return breach("the host refuses the catalog in the phase %.64q", r.Phase)
+}
+
+// A Late error is what has taken too long.
+type Late struct {
+	What     string // a resource, "the host", …
+	Limit    time.Duration
+	Answered bool // the host has said how far it got
+}
+
+func (e *Late) Error() string {
+	return fmt.Sprintf("%s took longer than %s", e.What, brief(e.Limit))
+}
+
+// Overdue gives the deadline that has ended a context, if one has.
+func Overdue(ctx context.Context) *Late {
+	late, _ := errors.AsType[*Late](context.Cause(ctx))
+	return late
+}
+
+// brief writes 1h0m0s as 1h.
+func brief(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if n := len(text) - len(zero); n > 0 && text[n:] == zero {
+			text = text[:n+1]
+		}
+	}
+	return text
+}

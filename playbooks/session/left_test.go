@@ -1,0 +1,56 @@
+package session
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+)
+
+// TestWhatHostsMayUndo has what a host could say has left the manifest.
+func TestWhatHostsMayUndo(t *testing.T) {
+	left := func(names ...string) *modules.Left {
+		l := &modules.Left{}
+		for _, name := range names {
+			l.Entries = append(l.Entries, modules.LeftEntry{Type: "file", Name: name})
+		}
+		return l
+	}
+	whole := func() *modules.Remember { return &modules.Remember{As: "a", Whole: true, Kept: []string{"file#/kept"}} }
+	for _, test := range []struct {
+		name     string
+		remember *modules.Remember
+		told     bool // of all that the play has
+		say      []*modules.Left
+		want     string
+	}{
+		{"one thing", whole(), true, []*modules.Left{left("/b", "/c")}, ""},
+		{"a play that nobody remembers", nil, true, []*modules.Left{left("/b")}, "the host undoes what nobody has asked it to"},
+		{"not a whole run", &modules.Remember{As: "a"}, true, []*modules.Left{left("/b")}, "the host undoes what nobody has asked it to"},
+		{"twice", whole(), true, []*modules.Left{left("/b"), left("/c")}, "the host undoes what nobody has asked it to"},
+		{"too early", whole(), false, []*modules.Left{left("/b")}, "the host undoes something before it has reported 1 of its 1 resources"},
+		{"what the play has", whole(), true, []*modules.Left{left("/a")}, `the host undoes "file#/a", which the play has`},
+		{"what the play keeps", whole(), true, []*modules.Left{left("/b", "/kept")}, `the host undoes "file#/kept", which the play has`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			compiled := &catalog.Compiled{Catalog: modules.Catalog{Remember: test.remember, Entries: []modules.Entry{{Type: "file", Name: "/a"}}}}
+			a := &answers{Session: &Session{}, Task: Task{Compiled: compiled}, seen: []bool{test.told}}
+			var err error
+			for _, say := range test.say {
+				if err = a.leave(say); err != nil {
+					break
+				}
+			}
+			if test.want != "" {
+				require.EqualError(t, err, test.want)
+				require.ErrorAs(t, err, new(Breach))
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, 2, a.missing())
+			require.Equal(t, []modules.Entry{{Type: "file", Name: "/b", Left: true}, {Type: "file", Name: "/c", Left: true}}, compiled.Catalog.Entries[1:])
+		})
+	}
+}

@@ -1,0 +1,289 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/semaphore"
+)
+
+// A stage is a run of host programs in the hands of a test.
+type stage struct {
+	t          *testing.T
+	semaphores semaphore.Set
+	resource   time.Duration // how long a resource may take
+	host       HostTime
+	wg         sync.WaitGroup
+	mu         sync.Mutex
+	errs       map[string]error
+}
+
+// acts runs a catalog on a puppet that does as it is told by the test.
+func (s *stage) acts(ctx context.Context, name string, c *catalog.Compiled, act func(*puppet)) {
+	s.wg.Go(func() {
+		p := newPuppet()
+		sess := New(ctx, p, time.Now)
+		does := task(c)
+		does.Semaphores, does.Resource, does.Host = &s.semaphores, s.resource, s.host
+		var host sync.WaitGroup
+		host.Go(func() { act(p); p.cut() })
+		_, err := sess.Apply(ctx, nil, does)
+		s.mu.Lock()
+		s.errs[name] = err
+		s.mu.Unlock()
+		p.cut()
+		sess.Close()
+		host.Wait()
+	})
+}
+
+// staged has the hosts of a run act, and gives how each of them ended.
+func staged(t *testing.T, act func(*stage)) map[string]error {
+	errs := map[string]error{}
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{t: t, errs: errs}
+		act(s)
+		s.wg.Wait()
+		all := s.semaphores.Ask(claims(t, "db", "never"))
+		defer all.GiveBack()
+		select {
+		case <-all.Granted():
+		default:
+			require.Fail(t, "a semaphore is still held")
+		}
+	})
+	return errs
+}
+
+func claims(t *testing.T, specs ...string) []semaphore.Claim {
+	list, err := semaphore.Parse(specs)
+	require.NoError(t, err)
+	return list
+}
+
+// guarded is a catalog of resources that have semaphores.
+func guarded(sema ...string) *catalog.Compiled {
+	return &catalog.Compiled{Catalog: modules.Catalog{Entries: []modules.Entry{{Type: "exec", Name: "a", Sema: sema}, {Type: "exec", Name: "b"}}}}
+}
+
+// until answers pings until something else comes; nil if nothing will.
+func (p *puppet) until() *modules.Message {
+	for {
+		m, err := p.conn.Receive()
+		if err != nil {
+			return nil
+		}
+		if m.Ping == nil {
+			return m
+		}
+		p.conn.Send(&modules.Message{Pong: &modules.Empty{}})
+	}
+}
+
+// rest sends what ends a catalog of two resources.
+func (p *puppet) rest() {
+	p.conn.Send(&modules.Message{Result: &modules.Result{Index: 0}}, &modules.Message{Result: &modules.Result{Index: 1}}, &modules.Message{Done: &modules.Done{}})
+	io.Copy(io.Discard, p.in)
+}
+
+func TestTurns(t *testing.T) {
+	const n, most = 8, 2
+	var mu sync.Mutex
+	inside, peak := 0, 0
+	start := time.Now()
+	var took time.Duration
+	errs := staged(t, func(s *stage) {
+		start = time.Now()
+		s.resource, s.host = 90*time.Second, HostTime{Limit: 2 * time.Minute, Left: 2 * time.Minute}
+		for i := range n {
+			s.acts(s.t.Context(), fmt.Sprintf("web%d", i), guarded("db:2"), func(p *puppet) {
+				require.NotNil(t, p.until().Catalog)
+				p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+				m := p.until()
+				require.Equal(t, &modules.Granted{Index: 0}, m.Granted)
+				mu.Lock()
+				inside++
+				peak = max(peak, inside)
+				mu.Unlock()
+				p.works(time.Minute)
+				mu.Lock()
+				inside--
+				mu.Unlock()
+				if i%2 == 0 { // the others give it back with their result
+					p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0, Over: true}})
+				}
+				p.rest()
+			})
+		}
+		s.wg.Wait()
+		took = time.Since(start)
+	})
+	require.Equal(t, most, peak)
+	require.Len(t, errs, n)
+	for name, err := range errs {
+		require.NoError(t, err, name)
+	}
+	// Each waits for up to three others, which is more than a resource or a host may take.
+	require.Equal(t, n/most*time.Minute, took)
+}
+
+// works answers pings for a time.
+func (p *puppet) works(d time.Duration) {
+	for end := time.Now().Add(d); ; {
+		left := time.Until(end)
+		if left <= 0 {
+			return
+		}
+		if left < modules.PingInterval {
+			time.Sleep(left)
+			return
+		}
+		if m, err := p.conn.Receive(); err != nil || m.Ping == nil {
+			return
+		}
+		p.conn.Send(&modules.Message{Pong: &modules.Empty{}})
+	}
+}
+
+// TestTurnOfTheSilent is about hosts that hold what others wait for: never for longer
+// than their time.
+func TestTurnOfTheSilent(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		act  func(t *testing.T, p *puppet)
+		err  string
+		took time.Duration
+	}{
+		{"it works for ever", func(t *testing.T, p *puppet) {
+			for p.until() != nil {
+			}
+		}, "exec#a took longer than 1m", time.Minute + killGrace},
+		{"it waits for a second semaphore that it never gets", func(t *testing.T, p *puppet) {
+			p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 1}})
+			for p.until() != nil {
+			}
+		}, "exec#a took longer than 1m", time.Minute + killGrace},
+		{"it dies", func(t *testing.T, p *puppet) { p.works(10 * time.Second) }, "the connection was closed", 10 * time.Second},
+		{"it lies", func(t *testing.T, p *puppet) {
+			p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+			for p.until() != nil {
+			}
+		}, "the host asks for the semaphores of resource 0 twice", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var took time.Duration
+			errs := staged(t, func(s *stage) {
+				s.resource = time.Minute
+				first := guarded("db")
+				first.Catalog.Entries[1].Sema = []string{"never"}
+				never := s.semaphores.Ask(claims(t, "never"))
+				start := time.Now()
+				s.acts(s.t.Context(), "first", first, func(p *puppet) {
+					p.until()
+					p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+					require.NotNil(t, p.until().Granted)
+					c.act(t, p)
+				})
+				synctest.Wait()
+				s.acts(s.t.Context(), "second", guarded("db"), func(p *puppet) {
+					p.until()
+					p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+					require.NotNil(t, p.until().Granted)
+					took = time.Since(start)
+					p.rest()
+				})
+				s.wg.Wait()
+				never.GiveBack()
+			})
+			require.EqualError(t, errs["first"], c.err)
+			require.NoError(t, errs["second"])
+			require.Equal(t, c.took, took)
+		})
+	}
+}
+
+// TestHostTimeStandsStill has a host wait for another one and then work on for longer
+// than it may.
+func TestHostTimeStandsStill(t *testing.T) {
+	var took time.Duration
+	errs := staged(t, func(s *stage) {
+		s.host = HostTime{Limit: time.Hour, Left: 10 * time.Minute}
+		held := s.semaphores.Ask(claims(t, "db"))
+		start := time.Now()
+		s.acts(s.t.Context(), "web1", guarded("db"), func(p *puppet) {
+			p.until()
+			p.works(4 * time.Minute)
+			p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+			require.NotNil(t, p.until().Granted)
+			for p.until() != nil {
+			}
+		})
+		s.wg.Go(func() {
+			time.Sleep(5 * time.Hour)
+			held.GiveBack()
+		})
+		s.wg.Wait()
+		took = time.Since(start)
+	})
+	require.EqualError(t, errs["web1"], "the host took longer than 1h")
+	require.Equal(t, 5*time.Hour+6*time.Minute+killGrace, took)
+}
+
+// TestKilledWhileWaiting leaves nothing behind.
+func TestKilledWhileWaiting(t *testing.T) {
+	errs := staged(t, func(s *stage) {
+		ctx, kill := context.WithCancel(s.t.Context())
+		held := s.semaphores.Ask(claims(t, "db"))
+		s.acts(ctx, "web1", guarded("db"), func(p *puppet) {
+			p.until()
+			p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+			synctest.Wait()
+			kill()
+			require.NotNil(t, p.until().Kill)
+			p.conn.Send(&modules.Message{Done: &modules.Done{Stopped: true}})
+			p.until()
+		})
+		s.wg.Wait()
+		held.GiveBack()
+	})
+	require.NoError(t, errs["web1"])
+}
+
+func TestTurnBreaches(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		say  []*modules.Message
+		err  string
+	}{
+		{"of no resource", []*modules.Message{{Turn: &modules.Turn{Index: 2}}}, "the host asks for semaphores of resource 2, which has none"},
+		{"below zero", []*modules.Message{{Turn: &modules.Turn{Index: -1}}}, "the host asks for semaphores of resource -1, which has none"},
+		{"of one without", []*modules.Message{{Turn: &modules.Turn{Index: 1}}}, "the host asks for semaphores of resource 1, which has none"},
+		{"of one that is over", []*modules.Message{{Result: &modules.Result{Index: 0}}, {Turn: &modules.Turn{Index: 0}}}, "the host asks for semaphores of resource 0, which it has reported"},
+		{"values of one that receives none", []*modules.Message{{Need: &modules.Need{Index: 0}}}, "the host asks for values of resource 0, which receives none from other hosts"},
+		{"values of none", []*modules.Message{{Need: &modules.Need{Index: 7}}}, "the host asks for values of resource 7, which receives none from other hosts"},
+		{"a value that is no export", []*modules.Message{{Result: &modules.Result{Index: 1, Sent: map[string]json.RawMessage{"stdout": json.RawMessage(`"x"`)}}}},
+			`the host sends the value "stdout" of resource 1, which does not export it`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			errs := staged(t, func(s *stage) {
+				s.acts(s.t.Context(), "web1", guarded("db"), func(p *puppet) {
+					p.until()
+					p.conn.Send(c.say...)
+					for p.until() != nil {
+					}
+				})
+			})
+			require.EqualError(t, errs["web1"], c.err)
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package session
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+)
+
+// Bounds of the YAML that one session has the controller read.
+const (
+	maxParses     = 10_000
+	maxParseBytes = 8 << 20  // of all documents together
+	maxParsedJSON = 64 << 20 // bytes of all answers together: aliases make much of little
+	maxCopied     = 1 << 20  // values that aliases and merge keys of all documents copy together
+	maxParsesOpen = 256      // whose answers are not sent yet
+	maxParseError = 2 << 10  // bytes of what is wrong with one
+)
+
+// parses is the YAML of a host that the controller reads for it.
+type parses struct {
+	asked int
+	bytes int
+	work  catalog.YAMLWork
+
+	mu    sync.Mutex
+	ready []*modules.Message // answers that are not sent yet; all of them are sent together
+}
+
+// parse reads a YAML document of the host. What is wrong with it is an answer: only a
+// host that breaks a bound has failed.
+func (a *answers) parse(p *modules.Parse) error {
+	s := &a.parses
+	switch {
+	case p.ID <= 0:
+		return breach("the host asks for a YAML document to be read, number %d", p.ID)
+	case s.asked == maxParses:
+		return breach("the host asks for more than %d YAML documents to be read", maxParses)
+	case len(p.Text) > modules.MaxParse:
+		return breach("the host sends a YAML document of %d bytes, more than %d", len(p.Text), modules.MaxParse)
+	case s.bytes+len(p.Text) > maxParseBytes:
+		return breach("the host sends more than %d MiB of YAML documents", maxParseBytes>>20)
+	}
+	s.asked, s.bytes = s.asked+1, s.bytes+len(p.Text)
+	answer := &modules.Parsed{ID: p.ID}
+	text, err := s.work.JSONOfYAML("", []byte(p.Text))
+	switch {
+	case s.work.Copied > maxCopied:
+		return breach("the host sends YAML documents whose aliases and merge keys copy more than %d values", maxCopied)
+	case s.work.JSON > maxParsedJSON:
+		return breach("the host sends YAML documents that come to more than %d MiB as JSON", maxParsedJSON>>20)
+	}
+	if answer.JSON = text; err != nil {
+		answer.Error = clipped(err.Error(), maxParseError)
+	}
+	return a.answerParse(&modules.Message{Parsed: answer})
+}
+
+// answerParse has an answer sent. Those that come while the sender is busy share its
+// attention, so that a host that asks for many at once asks no faster than it may.
+func (a *answers) answerParse(m *modules.Message) error {
+	s := &a.parses
+	s.mu.Lock()
+	s.ready = append(s.ready, m)
+	waiting := len(s.ready)
+	s.mu.Unlock()
+	switch {
+	case waiting > maxParsesOpen:
+		return breach("the host asks faster than it takes answers")
+	case waiting > 1: // somebody has been told to send them
+		return nil
+	}
+	return a.queue(func() error {
+		s.mu.Lock()
+		all := s.ready
+		s.ready = nil
+		s.mu.Unlock()
+		return a.conn.Send(all...)
+	})
+}
+
+// clipped cuts a text to at most n bytes, not within a character.
+func clipped(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "")
+}

@@ -1,0 +1,241 @@
+// Package session is the conversation with one host program: catalogs go out, results
+// come in, and a host that breaks a bound or falls silent is given up.
+package session
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Program is the host program, running: a [transport.Process]. Closing the
+// connection it is on ends every wait.
+type Program interface {
+	Stdout() *bufio.Reader
+	Write([]byte) (int, error)
+	CloseWrite() error
+	Wait() error
+	Close() error
+}
+
+// A Session is the conversation with one host program. From the greeting on it
+// pings, so that either side notices when the other has died, also while nothing
+// is to be done.
+type Session struct {
+	program Program
+	conn    *modules.Conn
+
+	incoming chan []*modules.Message // results and what else belongs to a catalog
+	early    []*modules.Message      // what came behind the end of a catalog
+	outgoing chan func() error       // what the sender does next
+	pings    atomic.Int64            // not answered yet
+	asked    map[string]bool         // contents that the host has asked for
+	cancel   context.CancelFunc
+	work     sync.WaitGroup
+
+	waits  waits        // for other hosts
+	parses parses       // the YAML that it reads for the host
+	sent   atomic.Int64 // when a part of a content was last sent, in nanoseconds since 1970
+
+	once sync.Once
+	over chan struct{} // closed once err is set
+	err  error
+}
+
+const (
+	// killGrace is how long a killed host program has to report what it was doing.
+	killGrace = 2 * time.Second
+	// endingTime is how long a host whose output has ended may take to say why,
+	// and one that takes no more input to end its output.
+	endingTime = 2 * time.Second
+	// finishTime is how long a host program may take to end by itself.
+	finishTime = 30 * time.Second
+	// maxQueue is how much of what a host asks for may wait to be sent.
+	maxQueue = 16
+)
+
+// New takes over a started program that has greeted. It lives until the end of the
+// session and that of the connection, not that of ctx: this is for Apply to handle, so
+// that a killed host can still say how it ended.
+func New(ctx context.Context, p Program, now func() time.Time) *Session {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	heard := modules.Listen(p.Stdout(), now)
+	s := &Session{
+		program:  p,
+		conn:     modules.NewConn(bufio.NewReader(heard), p, modules.MaxFromHost),
+		incoming: make(chan []*modules.Message),
+		outgoing: make(chan func() error, maxQueue),
+		asked:    map[string]bool{},
+		cancel:   cancel,
+		over:     make(chan struct{}),
+	}
+	s.work.Go(func() { s.receive(ctx) })
+	s.work.Go(func() { s.send(ctx) })
+	s.work.Go(func() {
+		if heard.Silence(ctx) {
+			s.end(errSilent)
+		}
+	})
+	return s
+}
+
+// end ends the session for a reason: the first one counts.
+func (s *Session) end(err error) {
+	s.once.Do(func() {
+		s.err = err
+		close(s.over)
+		s.cancel()
+		s.program.Close()
+	})
+}
+
+// Over is closed once the session has ended.
+func (s *Session) Over() <-chan struct{} { return s.over }
+
+// Close ends the session and waits for what it has begun, for which the connection
+// has to be closed already.
+func (s *Session) Close() {
+	s.end(io.EOF)
+	s.work.Wait()
+}
+
+// Finish ends a host program that is not working on a catalog by the end of its
+// input, and waits until it has ended and freed what it held on the host.
+func (s *Session) Finish(ctx context.Context) error {
+	s.once.Do(func() {
+		s.err = io.EOF
+		close(s.over)
+		s.cancel()
+		s.program.CloseWrite() // if it fails, waiting will tell
+	})
+	ended := make(chan struct{})
+	s.work.Go(func() { // ends with the connection
+		s.program.Wait() // however it ends, it has
+		close(ended)
+	})
+	select {
+	case <-ended:
+		s.program.Close()
+		s.work.Wait()
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(finishTime):
+		return fmt.Errorf("the lean host program did not end within %v, so the full one cannot be started", finishTime)
+	}
+}
+
+// ending says how the host program ended that should not have.
+func (s *Session) ending() error {
+	ended := make(chan error, 1)
+	s.work.Go(func() { ended <- s.program.Wait() }) // ends with the connection
+	select {
+	case err := <-ended:
+		if err == nil {
+			err = errors.New("the host program ended by itself")
+		}
+		return err
+	case <-time.After(endingTime):
+		return errors.New("the host closed its output in the middle of the run")
+	}
+}
+
+// receive passes on what belongs to a catalog.
+func (s *Session) receive(ctx context.Context) {
+	for {
+		all, err := s.conn.ReceiveAll()
+		all, unasked := s.answered(all)
+		if len(all) > 0 {
+			select {
+			case s.incoming <- all:
+			case <-ctx.Done():
+				return
+			}
+		}
+		switch {
+		case unasked:
+			s.end(breach("the host answers a ping that was not sent"))
+			return
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			s.end(io.EOF)
+			return
+		case err != nil:
+			s.end(Breach{err})
+			return
+		}
+	}
+}
+
+// answered takes the answers to pings out of what a host says. One that answers
+// none is the last that is looked at.
+func (s *Session) answered(all []*modules.Message) (rest []*modules.Message, unasked bool) {
+	for _, m := range all {
+		switch {
+		case m.Pong == nil:
+			rest = append(rest, m)
+		case s.pings.Add(-1) < 0:
+			return rest, true
+		}
+	}
+	return rest, false
+}
+
+// send does what is asked for, in order, and pings in between.
+func (s *Session) send(ctx context.Context) {
+	ping := time.NewTicker(modules.PingInterval)
+	defer ping.Stop()
+	for {
+		var err error
+		select {
+		case do := <-s.outgoing:
+			err = do()
+		case <-ping.C:
+			err = s.ping()
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			s.deaf(ctx, err)
+			return
+		}
+	}
+}
+
+func (s *Session) ping() error {
+	s.pings.Add(1)
+	return s.conn.Send(&modules.Message{Ping: &modules.Empty{}})
+}
+
+// deaf ends the session because the host takes no more input. What it has said
+// before is heard first: it may have given the reason.
+func (s *Session) deaf(ctx context.Context, err error) {
+	select {
+	case <-time.After(endingTime):
+		s.end(err)
+	case <-ctx.Done():
+	}
+}
+
+// queue hands the sender something to do. It never waits for the network.
+func (s *Session) queue(do func() error) error {
+	select {
+	case s.outgoing <- do:
+		return nil
+	case <-s.over:
+		return s.err
+	default:
+		return breach("the host asks faster than it takes answers")
+	}
+}
+
+// urge sends a message past what is queued, between two chunks of a content.
+func (s *Session) urge(m *modules.Message) {
+	s.work.Go(func() { s.conn.Send(m) }) // if it fails, the receiver knows
+}

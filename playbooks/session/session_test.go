@@ -1,0 +1,181 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A puppet is a host program in the hands of a test.
+type puppet struct {
+	out  *io.PipeWriter // what it says
+	in   *io.PipeReader // what it hears
+	conn *modules.Conn
+
+	stdout *bufio.Reader
+	stdin  *io.PipeWriter
+	once   sync.Once
+	gone   chan struct{}
+}
+
+func newPuppet() *puppet {
+	heard, say := io.Pipe()
+	hear, sent := io.Pipe()
+	p := &puppet{out: say, in: hear, stdout: bufio.NewReader(heard), stdin: sent, gone: make(chan struct{})}
+	p.conn = modules.NewConn(bufio.NewReader(hear), say, modules.MaxFromController)
+	return p
+}
+
+func (p *puppet) Stdout() *bufio.Reader       { return p.stdout }
+func (p *puppet) Write(b []byte) (int, error) { return p.stdin.Write(b) }
+func (p *puppet) CloseWrite() error           { return p.stdin.Close() }
+func (p *puppet) Wait() error                 { <-p.gone; return errors.New("the connection was closed") }
+
+// Close gives it up, as a process does.
+func (p *puppet) Close() error {
+	p.stdin.Close()
+	return p.out.CloseWithError(io.EOF)
+}
+
+// cut ends the connection that it is on.
+func (p *puppet) cut() {
+	p.once.Do(func() { close(p.gone) })
+	p.in.Close()
+	p.Close()
+}
+
+// one is a catalog of a single resource.
+func one() *catalog.Compiled {
+	return &catalog.Compiled{Catalog: modules.Catalog{Entries: []modules.Entry{{Type: "exec", Name: "true"}}}}
+}
+
+// task is a catalog of whose results nobody wants to know.
+func task(c *catalog.Compiled) Task {
+	return Task{Compiled: c, Emit: func(*modules.Result) {}, Flush: func() {}}
+}
+
+// converse runs one catalog on a puppet and gives how that ended.
+func converse(t *testing.T, act func(*puppet)) (whole bool, err error) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPuppet()
+		s := New(t.Context(), p, time.Now)
+		var host sync.WaitGroup
+		host.Go(func() { act(p) })
+		whole, err = s.Apply(t.Context(), nil, task(one()))
+		p.cut()
+		s.Close()
+		host.Wait()
+	})
+	return whole, err
+}
+
+func TestSilence(t *testing.T) {
+	_, err := converse(t, func(p *puppet) { io.Copy(io.Discard, p.in) })
+	require.EqualError(t, err, "nothing was heard from the host for 1m0s")
+}
+
+func TestClosedOutput(t *testing.T) {
+	_, err := converse(t, func(p *puppet) {
+		p.out.Close()
+		io.Copy(io.Discard, p.in)
+	})
+	require.EqualError(t, err, "the host closed its output in the middle of the run")
+}
+
+// TestLongResource keeps silent for an hour, but for its pongs.
+func TestLongResource(t *testing.T) {
+	whole, err := converse(t, func(p *puppet) {
+		_, err := p.conn.Receive()
+		require.NoError(t, err)
+		for end := time.Now().Add(time.Hour); time.Now().Before(end); {
+			m, err := p.conn.Receive()
+			require.NoError(t, err)
+			require.NotNil(t, m.Ping)
+			require.NoError(t, p.conn.Send(&modules.Message{Pong: &modules.Empty{}}))
+		}
+		require.NoError(t, p.conn.Send(&modules.Message{Result: &modules.Result{}}, &modules.Message{Done: &modules.Done{}}))
+		io.Copy(io.Discard, p.in)
+	})
+	require.NoError(t, err)
+	require.True(t, whole)
+}
+
+// TestDeafHost takes no input any more; the reason it gave is heard.
+func TestDeafHost(t *testing.T) {
+	_, err := converse(t, func(p *puppet) {
+		_, err := p.conn.Receive()
+		require.NoError(t, err)
+		p.in.Close()
+		time.Sleep(modules.PingInterval + time.Second)
+		require.NoError(t, p.conn.Send(&modules.Message{Refused: &modules.Refused{Phase: "lock", Error: "taken"}}))
+	})
+	require.Equal(t, Refused{Phase: "lock", Reason: "taken"}, err)
+}
+
+// TestHostThatTakesNothing never reads: pings pile up and it is not heard.
+func TestHostThatTakesNothing(t *testing.T) {
+	_, err := converse(t, func(*puppet) {})
+	require.EqualError(t, err, "nothing was heard from the host for 1m0s")
+}
+
+// TestKillGrace is about a host that does not do as it is told.
+func TestKillGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, kill := context.WithCancel(t.Context())
+		p := newPuppet()
+		s := New(ctx, p, time.Now)
+		var host sync.WaitGroup
+		host.Go(func() {
+			p.conn.Receive()
+			kill()
+			m, err := p.conn.Receive()
+			require.NoError(t, err)
+			require.NotNil(t, m.Kill)
+			io.Copy(io.Discard, p.in)
+		})
+		start := time.Now()
+		_, err := s.Apply(ctx, nil, task(one()))
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, killGrace, time.Since(start))
+		p.cut()
+		s.work.Wait()
+		host.Wait()
+	})
+}
+
+// TestStoppedByRequest is a host that leaves out what it was told to.
+func TestStoppedByRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPuppet()
+		s := New(t.Context(), p, time.Now)
+		stop := make(chan struct{})
+		var host sync.WaitGroup
+		host.Go(func() {
+			p.conn.Receive()
+			close(stop)
+			m, err := p.conn.Receive()
+			require.NoError(t, err)
+			require.NotNil(t, m.Stop)
+			require.NoError(t, p.conn.Send(&modules.Message{Done: &modules.Done{Stopped: true}}))
+		})
+		whole, err := s.Apply(t.Context(), stop, task(one()))
+		require.NoError(t, err)
+		require.False(t, whole)
+		p.cut()
+		s.Close()
+		host.Wait()
+	})
+}

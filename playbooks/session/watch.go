@@ -1,0 +1,141 @@
+package session
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// NoDeadline is longer than any run.
+const NoDeadline = time.Duration(math.MaxInt64)
+
+// A resourceWatch notices that a host has told no result for too long. The zero
+// value never does.
+type resourceWatch struct {
+	limit time.Duration
+	timer *time.Timer
+	since time.Time
+	sent  *atomic.Int64 // when a part of a content was last sent, in nanoseconds since 1970
+	waits *waits        // while it waits for other hosts, nothing is late
+}
+
+// watch begins with the first resource of a catalog, for which the host may have to
+// wait for its lock.
+func (s *Session) watch(limit time.Duration, lock *modules.Lock) *resourceWatch {
+	w := &resourceWatch{limit: limit, sent: &s.sent, waits: &s.waits}
+	if w.limit == 0 || w.limit == NoDeadline {
+		return &resourceWatch{}
+	}
+	first := w.limit
+	if lock != nil {
+		first += lock.Wait
+	}
+	w.since = time.Now().Add(first - w.limit)
+	w.timer = time.NewTimer(first)
+	return w
+}
+
+// fired is ready when the time may be over.
+func (w *resourceWatch) fired() <-chan time.Time {
+	if w.timer == nil {
+		return nil
+	}
+	return w.timer.C
+}
+
+// told notes that there was a result.
+func (w *resourceWatch) told() {
+	if w.timer != nil {
+		w.since = time.Now()
+		w.timer.Reset(w.limit)
+	}
+}
+
+// over reports whether the time is over. If not, it is counted on.
+func (w *resourceWatch) over() bool {
+	since := w.since
+	if sent := time.Unix(0, w.sent.Load()); sent.After(since) {
+		since = sent
+	}
+	_, idle, woke := w.waits.idle()
+	if woke.After(since) {
+		since = woke
+	}
+	left := time.Until(since.Add(w.limit))
+	if idle {
+		left = w.limit
+	}
+	if left > 0 {
+		w.timer.Reset(left)
+	}
+	return left <= 0
+}
+
+func (w *resourceWatch) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// late is the deadline that the first resource without a result has missed.
+func (a *answers) late(limit time.Duration) *Late {
+	entries := a.Catalog.Entries
+	for i, seen := range a.seen {
+		if !seen {
+			return &Late{What: entries[i].Ref(), Limit: limit}
+		}
+	}
+	return &Late{What: "the end of the catalog", Limit: limit}
+}
+
+// HostTime is what a host has left of its time for a play; the zero value is any time.
+type HostTime struct{ Limit, Left time.Duration }
+
+func (h HostTime) late() *Late { return &Late{What: "the host", Limit: h.Limit} }
+
+// A hostWatch notices that this is over.
+type hostWatch struct {
+	left  time.Duration
+	began time.Time
+	idle  time.Duration // that had passed by then
+	timer *time.Timer   // nil if it never is
+	waits *waits
+}
+
+func watchHost(h HostTime, w *waits) *hostWatch {
+	if h.Limit == 0 {
+		return &hostWatch{}
+	}
+	idle, _, _ := w.idle()
+	return &hostWatch{left: h.Left, began: time.Now(), idle: idle, timer: time.NewTimer(h.Left), waits: w}
+}
+
+// fired is ready when the time may be over.
+func (h *hostWatch) fired() <-chan time.Time {
+	if h.timer == nil {
+		return nil
+	}
+	return h.timer.C
+}
+
+// over reports whether the time is over. If not, it is counted on.
+func (h *hostWatch) over() bool {
+	idle, now, _ := h.waits.idle()
+	left := h.left - (time.Since(h.began) - (idle - h.idle))
+	if left <= 0 && !now {
+		return true
+	}
+	h.timer.Reset(max(left, idleLook))
+	return false
+}
+
+func (h *hostWatch) stop() {
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+}
+
+// idleLook is how often a waiting host whose time is nearly over is looked at.
+const idleLook = time.Second
