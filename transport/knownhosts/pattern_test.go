@@ -61,7 +61,7 @@ func TestHostPatterns(t *testing.T) {
 func FuzzKnownHosts(f *testing.F) {
 	key := sshtest.NewKey(f, "ed25519").PublicKey()
 	text := strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
-	for _, names := range []string{"web1", "[web1]:2222", "*", "web?,!web2", "!web1,*", xknownhosts.HashHostname("web1"), xknownhosts.HashHostname("[web1]:2222"), "@revoked web1", "@cert-authority *", "|1|", "a[b", `a\*`, "[web1]:22", "[*]:2222"} {
+	for _, names := range []string{"web1", "[web1]:2222", "*", "web?,!web2", "!web1,*", xknownhosts.HashHostname("web1"), xknownhosts.HashHostname("[web1]:2222"), "@revoked web1", "@cert-authority *", "@", "|1|", "a[b", `a\*`, "[web1]:22", "[*]:2222"} {
 		f.Add(names, "web1", uint16(22))
 		f.Add(names, "web1", uint16(2222))
 	}
@@ -71,7 +71,12 @@ func FuzzKnownHosts(f *testing.F) {
 		}
 		addr := net.JoinHostPort(host, fmt.Sprint(port))
 		file := writeFile(t, names+" "+text+"\n")
-		err := open(t, file).Check(Host{Name: NormalName(addr), Principal: host}, key)
+		view, err := new(Store).Open(Files{Own: file, Read: []string{file}})
+		if err != nil {
+			require.True(t, strings.HasPrefix(strings.TrimSpace(names), "@"), "%v", err)
+			return // where we are the stricter ones
+		}
+		err = view.Check(Host{Name: NormalName(addr), Principal: host}, key)
 		callback, oracleErr := xknownhosts.New(file)
 		if oracleErr != nil {
 			return
