@@ -5,6 +5,7 @@ package e2e
 import (
 	"bufio"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -112,12 +113,20 @@ func answers(port int) bool {
 	return strings.HasPrefix(line, "SSH-")
 }
 
+// freePort gives a port of the loopback on which nobody listens. It is below those that
+// the kernel gives out: the tests of another package, which run beside these, could be
+// given one of those before sshd listens on it.
 func freePort(tb testing.TB) int {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(tb, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	for range 100 {
+		port := 10000 + rand.IntN(20000)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	tb.Fatal("no port of the loopback is free")
+	return 0
 }
 
 // inventory writes hosts.yaml, which leads to the server by way of a port.
