@@ -70,7 +70,7 @@ const (
 	serialHint  = "\n  hint: write a number of hosts or a percentage: serial: [1, 10%, 100%]"
 )
 
-// foreignPlayHints are keys that a play does not have, and what is written instead.
+// foreignPlayHints are some keys that a play does not have, and what is written instead.
 var foreignPlayHints = map[string]string{
 	"fail_on_error":      "fail_on_error stands below ccm: write ccm: {fail_on_error: ...}",
 	"pre_message":        "pre_message stands below ccm: write ccm: {pre_message: ...}",
@@ -78,36 +78,9 @@ var foreignPlayHints = map[string]string{
 	"resources":          "resources stands below ccm: write ccm: {resources: ...}",
 	"resources_jet_file": "resources_jet_file stands below ccm: write ccm: {resources_jet_file: ...}",
 
-	"any_errors_fatal":   "write max_fail_percentage: 0",
-	"become_exe":         "leave it out: become, become_user and become_method say it all",
-	"become_flags":       "leave it out: become, become_user and become_method say it all",
-	"check_mode":         "write noop: true at the resources, or run with --check",
-	"collections":        "leave it out: ccm-push --help lists the types, and resources/ beside the manifest may have more",
-	"connection":         "leave it out: the inventory says how a host is reached",
-	"debugger":           "leave it out: --check --diff and -v tell more",
-	"diff":               "run with --diff",
-	"environment":        "write it at each exec",
-	"fact_path":          "leave it out: a host has facts of its own in /etc/choria/ccm/facts.d",
-	"force_handlers":     "leave it out: a refresh that is due is noted by the host, and done in a later run",
-	"gather_facts":       "leave it out: the facts that are mentioned are asked for",
-	"gather_subset":      "leave it out: the facts that are mentioned are asked for",
-	"gather_timeout":     "leave it out: the facts that are mentioned are asked for",
-	"ignore_errors":      "leave it out: other resources go on, unless ccm.fail_on_error is set",
-	"ignore_unreachable": "leave it out: other hosts go on, unless max_fail_percentage is set",
-	"module_defaults":    "write an entry called defaults into a list of resources",
-	"no_log":             "write sensitive: true at the resources",
-	"order":              "leave it out: hosts have the order of the inventory",
-	"port":               "write connect: {port: PORT} in the inventory",
-	"remote_user":        "write -u USER, or connect: {user: USER} in the inventory",
-	"run_once":           "write a play of its own for one host",
-	"sudo":               "write become: true",
-	"sudo_user":          "write become_user",
-	"throttle":           "write sema at the resources, or run with -f N",
-	"timeout":            "write timeout at the resources",
-	"user":               "write -u USER, or connect: {user: USER} in the inventory",
-	"vars":               "write data",
-	"vars_prompt":        "use -e",
-	"when":               "write control: {if: EXPRESSION} at the resources",
+	"any_errors_fatal": "write max_fail_percentage: 0",
+	"port":             "write connect: {port: PORT} in the inventory",
+	"when":             "write control: {if: EXPRESSION} at the resources",
 }
 
 func TestForeignKeysOfAPlay(t *testing.T) {
