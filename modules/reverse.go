@@ -74,6 +74,11 @@ type LeftEntry struct {
 	Sensitive bool   `json:"sensitive,omitempty"`
 }
 
+// Valid reports whether a resource of that type and name can be remembered.
+func (e LeftEntry) Valid() bool {
+	return CheckLeftName(e.Type) == nil && !strings.Contains(e.Type, "#") && CheckLeftName(e.Name) == nil
+}
+
 // Bounds of what a host remembers.
 const (
 	MaxLeft     = 1000 // resources, of all plays together
@@ -91,7 +96,7 @@ func (l *Left) validate() error {
 	seen := map[LeftEntry]bool{}
 	for _, e := range l.Entries {
 		e.Sensitive = false
-		if CheckLeftName(e.Type) != nil || strings.Contains(e.Type, "#") || CheckLeftName(e.Name) != nil || seen[e] {
+		if !e.Valid() || seen[e] {
 			return fmt.Errorf("a resource that has left the manifest is named %.64q, %.64q", e.Type, e.Name)
 		}
 		seen[e] = true

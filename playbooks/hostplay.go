@@ -106,6 +106,6 @@ func tellOthers(c *modules.Catalog, plays []*selection) {
 		return
 	}
 	for _, s := range plays[1:] {
-		c.Remember.Others = append(c.Remember.Others, s.play.LiteralRefs()...)
+		c.Remember.Others = append(c.Remember.Others, s.refs()...)
 	}
 }

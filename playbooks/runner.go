@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/facts"
@@ -70,7 +71,8 @@ type selection struct {
 	play     *manifest.Play
 	compiler *catalog.Compiler
 	hosts    []*inventory.Host
-	begun    bool // a batch of it
+	refs     func() []string // of its resources, as type#name; made once
+	begun    bool            // a batch of it
 }
 
 // Select gives the hosts of each play, without contacting any. A limit may leave
@@ -154,7 +156,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	defer f.close()
 	var selections []*selection
 	for i, play := range r.Plays {
-		s := &selection{number: i, play: play, compiler: compilers[i], hosts: hostLists[i]}
+		s := &selection{number: i, play: play, compiler: compilers[i], hosts: hostLists[i], refs: sync.OnceValue(play.LiteralRefs)}
 		selections = append(selections, s)
 		f.expect(s)
 	}

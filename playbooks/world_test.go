@@ -190,12 +190,10 @@ var fakeBuild = sync.OnceValues(func() (transport.Build, error) {
 	zw := gzip.NewWriter(&packed)
 	zw.Write(program) // into memory: cannot fail
 	zw.Close()
-	sum, packedSum := sha256.Sum256(program), sha256.Sum256(packed.Bytes())
-	return transport.Build{
+	sum := sha256.Sum256(program)
+	return sent(builds.Build{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)),
-		Compressed:     func() ([]byte, error) { return packed.Bytes(), nil },
-		CompressedSize: int64(packed.Len()), CompressedSHA256: hex.EncodeToString(packedSum[:]),
-	}, nil
+	}.WithCompressed(packed.Bytes())), nil
 })
 
 // fake makes the world's hosts run the program in testdata/fake.

@@ -210,10 +210,10 @@ func (p *footprintPage) text() string {
 func forgotten(traces []transport.Trace) string {
 	text := ""
 	for _, t := range traces {
-		switch name := path.Base(t.Path); {
-		case name == "reversals.json", strings.HasSuffix(name, ".reversals.json"):
+		switch name := "." + path.Base(t.Path); {
+		case strings.HasSuffix(name, ".reversals.json"):
 			text += "  " + events.Line(t.Path) + ": without it, nothing is put back of what was there before resources with reverse\n"
-		case name == "refreshes.json", strings.HasSuffix(name, ".refreshes.json"):
+		case strings.HasSuffix(name, ".refreshes.json"):
 			text += "  " + events.Line(t.Path) + ": without it, refreshes that are still due are lost\n"
 		}
 	}

@@ -24,22 +24,16 @@ func (c *Cron) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	have, err := t.read(ctx, h)
-	if err != nil && c.userComes(h.Forecast) {
-		have, err = "", nil
-	}
+	have, err := c.text(ctx, h, t)
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	plan := modules.Plan{}
-	var e edit
-	if c.Ensure == absent {
-		e = edited(have, c.Name, nil)
+	plan, want := modules.Plan{}, c.wanted()
+	e := edited(have, c.Name, want)
+	if want == nil {
 		plan.Action, plan.Changes = removal(e)
 	} else {
-		want := c.job()
-		e = edited(have, c.Name, &want)
-		plan.Action, plan.Changes = update(e, want)
+		plan.Action, plan.Changes = update(e, *want)
 	}
 	if plan.Action == "" {
 		return modules.Plan{}, nil
@@ -50,6 +44,24 @@ func (c *Cron) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	plan.Effects = []modules.Effect{{Kind: crontabEffect, Key: t.key(), State: e.text}}
 	plan.Steps = steps{t, have, e.text}
 	return plan, nil
+}
+
+// wanted is the entry as it shall be; nil if it shall not be there.
+func (c *Cron) wanted() *job {
+	if c.Ensure == absent {
+		return nil
+	}
+	j := c.job()
+	return &j
+}
+
+// text is what the crontab holds: nothing, if its user is yet to be made.
+func (c *Cron) text(ctx context.Context, h modules.Host, t crontab) (string, error) {
+	text, err := t.read(ctx, h)
+	if err != nil && c.userComes(h.Forecast) {
+		return "", nil
+	}
+	return text, err
 }
 
 // userComes reports whether crontab may not know the user because an earlier

@@ -17,19 +17,11 @@ func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 	if err != nil {
 		return nil, err
 	}
-	before, err := t.read(ctx, h)
-	if err != nil && c.userComes(h.Forecast) {
-		before, err = "", nil
-	}
+	before, err := c.text(ctx, h, t)
 	if err != nil {
 		return nil, err
 	}
-	var want *job
-	if c.Ensure != absent {
-		j := c.job()
-		want = &j
-	}
-	e := edited(before, c.Name, want)
+	e := edited(before, c.Name, c.wanted())
 	if k, ok := kept.(*Cron); ok {
 		return nil, c.stillBack(k, t, before, e.text)
 	}
@@ -48,11 +40,7 @@ func (c *Cron) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 
 // stillBack makes sure that what is kept brings the same back after another change.
 func (c *Cron) stillBack(kept *Cron, t crontab, before, after string) error {
-	var was *job
-	if kept.Ensure != absent {
-		j := kept.job()
-		was = &j
-	}
+	was := kept.wanted()
 	if kept.User != c.User || edited(after, c.Name, was).text != edited(before, c.Name, was).text {
 		return modules.Refuse("what %s had of this entry could not be brought back after that, at its place; write a new entry, and let this one leave", t)
 	}

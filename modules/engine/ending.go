@@ -36,15 +36,6 @@ func (r *run) holdBack() (tell func() error) {
 	}
 }
 
-func (r *run) anyFailOnError() bool {
-	for i := range r.cat.Entries {
-		if s := r.cat.Entries[i].Scope; s != nil && s.FailOnError {
-			return true
-		}
-	}
-	return r.cat.FailOnError
-}
-
 // doubtEnding puts a result in doubt if its entry is in doubt, by why, or may be left out,
 // or may not, or if it follows from one of which that is so.
 func (r *run) doubtEnding(result *modules.Result, inDoubt map[int]string) {
@@ -58,8 +49,8 @@ func (r *run) doubtEnding(result *modules.Result, inDoubt map[int]string) {
 			because = cmp.Or(because, r.cat.Entries[j].Ref())
 		}
 	}
-	if unmet, _ := r.requirements(i); len(unmet) == 0 && r.anyFailOnError() {
-		because = cmp.Or(because, r.endsAtAnyTime(i))
+	if unmet, _ := r.requirements(i); because == "" && len(unmet) == 0 {
+		because = r.endsAtAnyTime(i)
 	}
 	if because == "" {
 		return
@@ -98,10 +89,11 @@ func (r *run) crossDoubt() map[int]string {
 // may fail as well: it may have its turn before whatever has failed.
 func (r *run) endsAtAnyTime(i int) string {
 	for scope := r.scopes.of[i]; ; scope = r.scopes.of[scope] {
-		for j := range r.results {
+		ends := r.failOnError(scope)
+		for j := 0; ends && j < len(r.results); j++ {
 			out := &r.results[j]
 			fails := out.status == modules.Failed || out.unmet
-			if j == i || r.scopes.of[j] != scope || !r.failOnError(scope) || !fails && out.doubt == "" {
+			if j == i || r.scopes.of[j] != scope || !fails && out.doubt == "" {
 				continue
 			}
 			if !r.comesAfter(j, i) && !(fails && r.comesAfter(i, j)) {

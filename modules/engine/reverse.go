@@ -221,10 +221,15 @@ func (r *run) here() map[string]bool {
 
 // forget drops what is remembered of resources that are there and say reverse no more.
 func (k *keeper) forget(here map[string]bool) error {
-	all := slices.DeleteFunc(slices.Clone(k.all), func(v reversal) bool {
+	return k.drop(func(v reversal) bool {
 		keeps, there := here[v.ref()]
 		return v.Play == k.play.As && there && !keeps
 	})
+}
+
+// drop takes notes out, and writes what is left if that are fewer.
+func (k *keeper) drop(is func(reversal) bool) error {
+	all := slices.DeleteFunc(slices.Clone(k.all), is)
 	if len(all) == len(k.all) {
 		return nil
 	}
@@ -462,8 +467,7 @@ func (r *run) undone(l *leaver, result *modules.Result) {
 	if !done || r.cat.Check {
 		return
 	}
-	all := slices.DeleteFunc(slices.Clone(r.kept.all), func(v reversal) bool { return v.of(l.Play, l.Type, l.Name) })
-	if err := r.kept.save(all); err != nil {
+	if err := r.kept.drop(func(v reversal) bool { return v.of(l.Play, l.Type, l.Name) }); err != nil {
 		text := clip(fmt.Sprintf("the next run will look at it again, since it could not be noted that it is done: %v", err), maxText)
 		result.Messages = append(result.Messages, modules.Note{Level: "warning", Text: text})
 	}

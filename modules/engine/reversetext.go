@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -58,8 +57,8 @@ func parseReversals(text []byte) ([]reversal, error) {
 	seen := map[[3]string]bool{}
 	for i, v := range all.Reversals {
 		key := [3]string{v.Play, v.Type, v.Name}
-		if modules.CheckRememberedAs(v.Play) != nil || v.Type == "" || strings.Contains(v.Type, "#") || modules.CheckLeftName(v.Type) != nil ||
-			modules.CheckLeftName(v.Name) != nil || len(v.Run) > maxDueText || len(v.Subject) > maxSubject || !bytes.HasPrefix(v.Properties, []byte("{")) || seen[key] {
+		if modules.CheckRememberedAs(v.Play) != nil || !(modules.LeftEntry{Type: v.Type, Name: v.Name}).Valid() ||
+			len(v.Run) > maxDueText || len(v.Subject) > maxSubject || !bytes.HasPrefix(v.Properties, []byte("{")) || seen[key] {
 			return nil, fmt.Errorf("resource %d is not valid", i+1)
 		}
 		seen[key] = true

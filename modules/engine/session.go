@@ -98,20 +98,20 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 	host.Contents, host.YAML = s.spool, s.receiver.yaml
 	host.Resources = s.folder(cat.Resources)
 	engine := &Engine{
-		Decode:   func(e *modules.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
-		Host:     host,
-		Now:      s.Now,
-		Prefetch: func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
-		Stop:     s.receiver.stopped,
-		Journal:  s.Journal,
-		Rules:    s.Rules,
-		Sent:     s.Sent,
-		Need:     s.receiver.need,
-		Turn:     s.receiver.turn,
-		memory:   s.memory,
+		Decode:    func(e *modules.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
+		Host:      host,
+		Now:       s.Now,
+		Prefetch:  func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
+		Stop:      s.receiver.stopped,
+		Journal:   s.Journal,
+		Rules:     s.Rules,
+		Sent:      s.Sent,
+		Reversals: s.Reversals,
+		Need:      s.receiver.need,
+		Turn:      s.receiver.turn,
+		memory:    s.memory,
 	}
 	out := &outbox{conn: s.conn}
-	engine.Reversals = s.Reversals
 	engine.Leaves = func(left *modules.Left) error { return out.put(&modules.Message{Left: left}) }
 	stopped, err := engine.Run(ctx, cat, func(result *modules.Result) error {
 		return out.put(&modules.Message{Result: result})

@@ -21,10 +21,7 @@ func (l *Line) editBlock(t *text) (edit, error) {
 		t.lines = slices.Delete(t.lines, first, last+1)
 		return edit{"removed the block", ensured(present, absent)}, nil
 	}
-	have := make([]string, 0, last-first)
-	for _, line := range t.lines[first+1 : last] {
-		have = append(have, line.text)
-	}
+	have := texts(t.lines[first+1 : last])
 	want := l.blockLines()
 	if slices.Equal(have, want) {
 		return edit{}, nil

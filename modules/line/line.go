@@ -1,6 +1,7 @@
 package line
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -62,12 +63,12 @@ func (l *Line) hasBlock() bool { return l.Block != "" || l.Marker != "" }
 // mark stands for BEGIN or END in a marker.
 const mark = "{mark}"
 
+// marker is what the lines around the block are made of.
+func (l *Line) marker() string { return cmp.Or(l.Marker, "# "+mark+" ccm-push "+l.Name) }
+
 // markers are the lines around the block.
 func (l *Line) markers() (begin, end string) {
-	marker := l.Marker
-	if marker == "" {
-		marker = "# " + mark + " ccm-push " + l.Name
-	}
+	marker := l.marker()
 	return strings.ReplaceAll(marker, mark, "BEGIN"), strings.ReplaceAll(marker, mark, "END")
 }
 

@@ -127,31 +127,19 @@ func (l *Line) candidates(was, is []textLine) []*Line {
 }
 
 func (l *Line) blockCandidates(base Line, was []textLine, gone []string, first int) []*Line {
-	base.Marker = l.Marker
-	if base.Marker == "" {
-		base.Marker = "# " + mark + " ccm-push " + l.Name
-	}
-	begin, end := l.markers()
+	base.Marker = l.marker()
+	begin, _ := l.markers()
 	removed, removedOrChanged := base, base
 	removed.Ensure = absent
-	inside := blockIn(texts(was), begin, end)
-	if len(inside) == 0 {
+	from, to, err := l.findBlock(&text{lines: was})
+	if err != nil || to-from < 2 { // there was none, or an empty one
 		return []*Line{&removed}
 	}
-	removedOrChanged.Block = strings.Join(inside, "\n")
+	removedOrChanged.Block = strings.Join(texts(was[from+1:to]), "\n")
 	if len(gone) > 0 && gone[0] != begin {
 		first = 0 // the markers stay
 	}
 	return append([]*Line{&removedOrChanged}, placed(removedOrChanged, was, first)...)
-}
-
-// blockIn gives the lines between two marker lines; none if there are none.
-func blockIn(lines []string, begin, end string) []string {
-	from, to := slices.Index(lines, begin), slices.Index(lines, end)
-	if from < 0 || to < from {
-		return nil
-	}
-	return lines[from+1 : to]
 }
 
 // placed are a resource that stands at each place that can be told of: the beginning,

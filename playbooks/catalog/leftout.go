@@ -38,6 +38,9 @@ func (w *bundleWalk) bringNamed() error {
 			if err != nil {
 				return err
 			}
+			if len(text) == 0 {
+				continue // it names nothing
+			}
 			if err := w.bringThose(text); err != nil {
 				return err
 			}
@@ -49,7 +52,7 @@ func (w *bundleWalk) bringNamed() error {
 
 // bringThose adds what a text names of that which is left out.
 func (w *bundleWalk) bringThose(text []byte) error {
-	rest := slices.Clone(w.left)
+	rest := w.left
 	w.left = nil
 	for _, l := range rest {
 		if !mentions(text, path.Base(l.name)) {
@@ -120,36 +123,39 @@ func withoutLeft(folder fs.FS, all []left) lessLeft {
 	return l
 }
 
-// hides reports whether a path is left out, or is below one that is.
-func (l lessLeft) hides(name string) bool {
-	for ; name != "." && name != "/"; name = path.Dir(name) {
-		if l.left[name] {
-			return true
+// hidden is the error for a path that is left out, or is below one that is.
+func (l lessLeft) hidden(op, name string) error {
+	if !fs.ValidPath(name) {
+		return nil // for the folder to refuse
+	}
+	for at := name; at != "."; at = path.Dir(at) {
+		if l.left[at] {
+			return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 		}
 	}
-	return false
+	return nil
 }
 
 // Open implements [fs.FS].
 func (l lessLeft) Open(name string) (fs.File, error) {
-	if fs.ValidPath(name) && l.hides(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	if err := l.hidden("open", name); err != nil {
+		return nil, err
 	}
 	return l.FS.Open(name)
 }
 
 // Stat implements [fs.StatFS].
 func (l lessLeft) Stat(name string) (fs.FileInfo, error) {
-	if fs.ValidPath(name) && l.hides(name) {
-		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	if err := l.hidden("stat", name); err != nil {
+		return nil, err
 	}
 	return fs.Stat(l.FS, name)
 }
 
 // ReadDir implements [fs.ReadDirFS].
 func (l lessLeft) ReadDir(name string) ([]fs.DirEntry, error) {
-	if fs.ValidPath(name) && l.hides(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	if err := l.hidden("open", name); err != nil {
+		return nil, err
 	}
 	all, err := fs.ReadDir(l.FS, name)
 	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return l.left[path.Join(name, e.Name())] }), err

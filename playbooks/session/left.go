@@ -1,10 +1,6 @@
 package session
 
-import (
-	"slices"
-
-	"github.com/ccm-push/ccm-push/modules"
-)
+import "github.com/ccm-push/ccm-push/modules"
 
 // leave adds to a catalog what the host says has left the manifest. It may say so once,
 // of a play that it was to remember, when it has told of all that the play has now; and
@@ -19,11 +15,14 @@ func (a *answers) leave(left *modules.Left) error {
 		return breach("the host undoes something before it has reported %d of its %d resources", a.missing(), len(a.seen))
 	}
 	here := map[string]bool{}
+	for _, ref := range m.Kept {
+		here[ref] = true
+	}
 	for i := range c.Entries {
 		here[c.Entries[i].Type+"#"+c.Entries[i].Name] = true
 	}
 	for _, e := range left.Entries {
-		if ref := e.Type + "#" + e.Name; here[ref] || slices.Contains(m.Kept, ref) {
+		if ref := e.Type + "#" + e.Name; here[ref] {
 			return breach("the host undoes %.64q, which the play has", ref)
 		}
 	}
