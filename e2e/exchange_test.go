@@ -87,6 +87,5 @@ func TestFleetExchange(t *testing.T) {
 	r.requireCode(t, 6)
 	e := outcomes(r.events(t))["exchange h002 file#/tmp/e2e-received"]
 	require.Equal(t, "failed", e.Status)
-	t.Logf("%s", e.Error)
 	require.Contains(t, e.Error, "h001")
 }

@@ -32,14 +32,14 @@ ccm:
             creates: /tmp/e2e-limited-done
             retry: 2
             limit: 2
-        - never: {command: echo no >&2; exit 1, creates: /tmp/e2e-never, retry: 2, delay: 1ms, tags: [hopeless]}
+        - never: {command: "echo no >&2; exit 1", creates: /tmp/e2e-never, retry: 2, delay: 1ms, tags: [hopeless]}
 `
 
 // TestFleetTries has resources be tried again on a real host, in a run that a check run
 // goes before and one that changes nothing follows.
 func TestFleetTries(t *testing.T) {
 	f := startFleet(t)
-	write(t, f.path("tries.yaml"), strings.Replace(triesSite, "command: echo no >&2; exit 1", `command: "echo no >&2; exit 1"`, 1))
+	write(t, f.path("tries.yaml"), triesSite)
 	run := func(code int, args ...string) map[string]event {
 		r := f.push(append([]string{"-i", "root.yaml", "-l", "h001", "--output", "json"}, append(args, "tries.yaml")...)...)
 		r.requireCode(t, code)

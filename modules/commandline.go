@@ -60,6 +60,12 @@ func (t Type) orAsk() string {
 	return fmt.Sprintf("; to ask: %s %s", t.Name, strings.Join(a.Queries(), ", "+t.Name+" "))
 }
 
+// HasProperty reports whether a property of the type is called so, in any spelling.
+func (t Type) HasProperty(key string) bool {
+	_, ok := t.field(key)
+	return ok
+}
+
 func (t Type) field(key string) (Field, bool) {
 	for _, f := range Fields(t.New()) {
 		if f.Name == key {

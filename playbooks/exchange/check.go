@@ -136,7 +136,7 @@ func (c *check) inTime(play int, r *manifest.Resource, imp manifest.Import) erro
 // receive; "" if there is none.
 func (x *exporters) circle(r, over *manifest.Resource) string {
 	been := map[*manifest.Resource]bool{}
-	path := []string{shownRef(r), shownRef(over)}
+	path := []string{r.Ref(), over.Ref()}
 	var walk func(at *manifest.Resource) bool
 	walk = func(at *manifest.Resource) bool {
 		if been[at] {
@@ -145,7 +145,7 @@ func (x *exporters) circle(r, over *manifest.Resource) string {
 		been[at] = true
 		for _, imp := range at.Imports {
 			for _, e := range x.called[imp.Ref] {
-				path = append(path, shownRef(e.Resource))
+				path = append(path, e.Resource.Ref())
 				if e.Resource == r || walk(e.Resource) {
 					return true
 				}
@@ -155,12 +155,10 @@ func (x *exporters) circle(r, over *manifest.Resource) string {
 		return false
 	}
 	if over == r {
-		return shownRef(r) + " → " + shownRef(r)
+		return r.Ref() + " → " + r.Ref()
 	}
 	if !walk(over) {
 		return ""
 	}
 	return strings.Join(path, " → ")
 }
-
-func shownRef(r *manifest.Resource) string { return r.Type.Name + "#" + r.Name.Node.Text }

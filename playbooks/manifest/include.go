@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 )
 
 // maxIncludes is how deep manifests may include each other.
@@ -15,7 +16,7 @@ const maxIncludes = 10
 // theirs, its data over theirs, and its tags beside theirs.
 func (l *loader) include(p *Play, n, path *yamlpos.Node) []*Play {
 	for _, pair := range n.Pairs {
-		if key := pair.Key.Text; slices.Contains([]string{"ccm", "hierarchy", "overrides", "remembered_as"}, key) {
+		if key := pair.Key.Text; slices.Contains(keys.NotBesideInclude, key) {
 			l.add(pair.Key.Errorf("write it into the included manifest", "%s cannot stand beside include", key))
 		}
 	}

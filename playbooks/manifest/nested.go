@@ -87,6 +87,21 @@ func walk(resources []*Resource, depth int, visit func(*Resource, int)) {
 	}
 }
 
+// flatten lists resources as [Walk] visits them, and how many right before each are what
+// it applies.
+func flatten(list []*Resource) (all []*Resource, within []int) {
+	for _, r := range list {
+		begin := len(all)
+		if r.Child != nil {
+			inner, counts := flatten(r.Child.Resources)
+			all, within = append(all, inner...), append(within, counts...)
+		}
+		n := len(all) - begin
+		all, within = append(all, r), append(within, n)
+	}
+	return all, within
+}
+
 // inner reads the manifest that a resource applies, unless that is known only per
 // host. The loader's file is the one that the resource stands in.
 func (l *loader) inner(r *Resource) {

@@ -33,7 +33,7 @@ func (l *loader) split(t modules.Type, name, body *yamlpos.Node) (props, common 
 			}
 		case keys.Common(t, key):
 			common.Pairs = append(common.Pairs, pair)
-		case property.Is(t, key):
+		case t.HasProperty(key):
 			props.Pairs = append(props.Pairs, pair)
 		default:
 			l.add(unknownKey(pair.Key, t))

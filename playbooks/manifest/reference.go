@@ -18,16 +18,11 @@ func (l *loader) references(all []*Resource) {
 // newIndex makes the index of a list of resources, and of the manifests that they
 // apply.
 func newIndex(list []*Resource, registry modules.Registry, inGraph bool) *reference.Index {
-	var all []reference.Resource
-	within := []int{0} // by depth: resources that stand there, of what is not at its end yet
-	Walk(list, func(r *Resource, depth int) {
-		for len(within) < depth+2 {
-			within = append(within, 0)
-		}
-		all = append(all, r.referred(within[depth+1]))
-		within[depth] += within[depth+1] + 1
-		within[depth+1] = 0
-	})
+	order, within := flatten(list)
+	all := make([]reference.Resource, len(order))
+	for i, r := range order {
+		all[i] = r.referred(within[i])
+	}
 	return reference.NewIndex(all, registry, inGraph)
 }
 

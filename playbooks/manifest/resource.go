@@ -46,6 +46,9 @@ type Resource struct {
 	conditional bool    // it stands in a manifest that not every host applies
 }
 
+// Ref is how the manifest calls the resource.
+func (r *Resource) Ref() string { return r.Type.Name + "#" + r.Name.Node.Text }
+
 // DependsOnHost reports whether the resource's names are known only per host.
 func (r *Resource) DependsOnHost() bool {
 	return r.Each != nil || r.Name.HasExpressions() || r.Alias != nil && r.Alias.HasExpressions()

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -73,7 +72,7 @@ func (p *Play) LiteralRefs() []string {
 	var refs []string
 	Walk(p.Resources, func(r *Resource, _ int) {
 		if !r.Name.HasExpressions() && !r.Unselected {
-			refs = append(refs, fmt.Sprintf("%s#%s", r.Type.Name, r.Name.Node.Text))
+			refs = append(refs, r.Ref())
 		}
 	})
 	return refs

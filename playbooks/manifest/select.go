@@ -167,8 +167,11 @@ func (s *Selection) start(plays []*Play) (play int, before []*Resource, err erro
 	var all []*Resource
 	hint := "--list-resources shows their names"
 	for i, p := range plays {
-		if before, found := beforeWritten(p.Resources, typeName, name); found {
-			return i, before, nil
+		order, within := flatten(p.Resources)
+		for j, r := range order {
+			if r.Type.Name == typeName && r.written(name) {
+				return i, order[:j-within[j]], nil
+			}
 		}
 		all = append(all, p.Resources...)
 		if p.JetFile != nil {
@@ -179,24 +182,4 @@ func (s *Selection) start(plays []*Play) (play int, before []*Resource, err erro
 		hint = meant
 	}
 	return 0, nil, fmt.Errorf("--start-at %q: no resource is called that; %s", s.StartAt, hint)
-}
-
-// beforeWritten gives the resources of a list that run before the one that is written
-// so and before what it applies, those of nested manifests among them.
-func beforeWritten(list []*Resource, typeName, name string) (before []*Resource, found bool) {
-	for _, r := range list {
-		begin := len(before)
-		if r.Child != nil {
-			inner, found := beforeWritten(r.Child.Resources, typeName, name)
-			before = append(before, inner...)
-			if found {
-				return before, true
-			}
-		}
-		if r.Type.Name == typeName && r.written(name) {
-			return before[:begin], true
-		}
-		before = append(before, r)
-	}
-	return before, false
 }

@@ -41,15 +41,14 @@ func targetOf(o Options, inv *inventory.Inventory, name string) (transport.Targe
 }
 
 func TestTarget(t *testing.T) {
-	inv, err := inventory.Parse("hosts.yaml", []byte(`
+	inv := parseInventory(t, `
 all:
   hosts:
     plain:
     web1: {connect: {address: 10.0.0.1, port: 2222, user: inv, private_key: ~/key, known_hosts: /kh}}
     far: {connect: {jump: "bastion,root@bastion:2200,me@10.0.0.9:2200,[::1]:23,::2"}}
     bastion: {connect: {address: 10.0.0.8, user: jumper}}
-`))
-	require.NoError(t, err)
+`)
 	me := Options{LocalUser: "me"}
 	for _, c := range []struct {
 		name, host string

@@ -33,14 +33,10 @@ func names(t reflect.Type) []string {
 // Common reports whether a key means the same for a type as for every other. Those of
 // the graph and the engine give way to properties of a type that are called so.
 func Common(t modules.Type, key string) bool {
-	return slices.Contains(OfResource, key) && !(Yields(key) && isProperty(t, key))
+	return slices.Contains(OfResource, key) && !(Yields(key) && t.HasProperty(key))
 }
 
 // Yields reports whether a key that every type has gives way to a property.
 func Yields(key string) bool {
 	return slices.Contains(OfMeta, key) || slices.Contains([]string{"before", "notify", "recv", "export"}, key)
-}
-
-func isProperty(t modules.Type, key string) bool {
-	return slices.ContainsFunc(modules.Fields(t.New()), func(f modules.Field) bool { return f.Name == key || slices.Contains(f.Also, key) })
 }

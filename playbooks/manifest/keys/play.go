@@ -43,3 +43,6 @@ type Nested struct {
 	Overrides any      `json:"overrides"`
 	CCM       CCM      `json:"ccm"`
 }
+
+// NotBesideInclude are keys of a play that one with include may not have.
+var NotBesideInclude = []string{"ccm", "hierarchy", "overrides", "remembered_as"}

@@ -27,6 +27,3 @@ func Names(t modules.Type) []string {
 	}
 	return names
 }
-
-// Is reports whether a type has a property of that name.
-func Is(t modules.Type, key string) bool { return slices.Contains(Names(t), key) }

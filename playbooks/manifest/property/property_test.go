@@ -2,6 +2,7 @@ package property
 
 import (
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -63,8 +64,8 @@ func TestSpellings(t *testing.T) {
 	require.Equal(t, "nobody", Canonical(file.Type, "nobody"))
 	require.Equal(t, "x", file.Get("content").Text)
 	require.Nil(t, file.Get("contents"), "it is asked for by its first spelling")
-	require.True(t, Is(file.Type, "contents"))
-	require.False(t, Is(file.Type, "require"))
+	require.True(t, file.Type.HasProperty("contents"))
+	require.False(t, file.Type.HasProperty("require"))
 }
 
 func TestCheckTexts(t *testing.T) {
@@ -90,14 +91,7 @@ func TestWhatIsCertainIsSo(t *testing.T) {
 	for range 2000 {
 		typeName := []string{"file", "exec"}[rng.IntN(2)]
 		text, opened := "{", map[string]bool{}
-		names := slices.Sorted(func(yield func(string) bool) {
-			for name := range pools[typeName] {
-				if !yield(name) {
-					return
-				}
-			}
-		})
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(pools[typeName])) {
 			if rng.IntN(2) == 0 {
 				continue
 			}

@@ -31,14 +31,16 @@ func (x *Index) Check() error {
 
 // listed checks one reference of a list of resource number i.
 func (x *Index) listed(i int, o Order, ref *yamlpos.Node) error {
-	if !o.Mirror {
+	var err error
+	switch {
+	case !o.Mirror:
 		return x.refer(i, ref)
+	case x.graph:
+		err = x.anywhere(i, ref)
+	default:
+		err = x.later(i, ref, o)
 	}
-	check := x.later
-	if x.graph {
-		check = func(i int, ref *yamlpos.Node, _ Order) error { return x.anywhere(i, ref) }
-	}
-	if err := check(i, ref, o); err != nil || o.Kind != graph.Subscribe {
+	if err != nil || o.Kind != graph.Subscribe {
 		return err
 	}
 	return x.notified(ref)

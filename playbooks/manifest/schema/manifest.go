@@ -88,7 +88,11 @@ func playSchema() *schema.Schema {
 	s.Properties.Get("include").Not = expressions()
 	s.Properties.Get("remembered_as").Not = expressions()
 	included := one("include", "ccm")
-	included.Names = schema.Not(&schema.Schema{Enum: []any{"ccm", "hierarchy", "overrides", "remembered_as"}})
+	var refused []any
+	for _, key := range keys.NotBesideInclude {
+		refused = append(refused, key)
+	}
+	included.Names = schema.Not(&schema.Schema{Enum: refused})
 	s.AnyOf = []*schema.Schema{one("ccm", "include"), included}
 	return s
 }
