@@ -10,7 +10,7 @@ TARGETS     ?=
 # Packages some of whose tests only root can run.
 ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/dsc ./modules/ral ./modules/system ./transport
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
-SIZE_LIMIT  ?= 2000000
+SIZE_LIMIT  ?= 2150000
 
 BUILDS = modules/builds/bin
 

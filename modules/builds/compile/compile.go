@@ -23,7 +23,6 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules/builds"
-	"github.com/ccm-push/ccm-push/modules/builds/tight"
 )
 
 // A Target is what a program is made for, in Go's names, and which of the two
@@ -180,29 +179,15 @@ func Build(ctx context.Context, pkg string, t Target, id string, level int) (bui
 		return builds.Build{}, err
 	}
 	sum := sha256.Sum256(program)
-	packed, err := t.pack(program, level)
+	packed, err := pack(program, level)
 	return builds.Build{
 		OS: t.OS, Arch: t.Arch, Full: t.Full, ID: id,
 		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)),
 	}.WithCompressed(packed), err
 }
 
-// pack compresses with a header that holds neither name nor time. The best level of
-// the lean programs, which nearly every host is sent, is better than that of
-// compress/gzip, and takes seconds.
-func (t Target) pack(b []byte, level int) ([]byte, error) {
-	if level == gzip.BestCompression && !t.Full {
-		packed := tight.Gzip(b)
-		zr, err := gzip.NewReader(bytes.NewReader(packed))
-		if err != nil {
-			return nil, err
-		}
-		back, err := io.ReadAll(zr) // hosts would find out, but late
-		if err == nil && !bytes.Equal(b, back) {
-			err = errors.New("it is not what was compressed")
-		}
-		return packed, err
-	}
+// pack compresses with a header that holds neither name nor time.
+func pack(b []byte, level int) ([]byte, error) {
 	var out bytes.Buffer
 	zw, err := gzip.NewWriterLevel(&out, level)
 	if err != nil {
