@@ -108,6 +108,9 @@ func (b *builder) item(ctx context.Context, item source.Item) error {
 
 // parse takes the text of a file, whatever its format.
 func (b *builder) parse(file string, data []byte) error {
+	if err := yamlpos.CheckVault(file, data); err != nil {
+		return err
+	}
 	switch source.FormatOf(file, data) {
 	case source.INI:
 		b.ini(file, data)

@@ -206,8 +206,23 @@ func TestConnectionsInVarFiles(t *testing.T) {
 	require.NotContains(t, string(inv.Encode()), "hunter2")
 }
 
+// encrypted is why a file is not read that ansible-vault has made.
+const encrypted = "the file is encrypted by ansible-vault\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables"
+
+func TestEncryptedInventories(t *testing.T) {
+	for name, path := range map[string]string{
+		"YAML": "hosts.yml", "INI": "hosts.ini", "JSON": "hosts.json", "without a suffix": "hosts", "in a folder": "all/hosts", "TOML": "hosts.toml",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := tree(t, files{path: "$ANSIBLE_VAULT;1.1;AES256\n3132\n"})
+			source, _, _ := strings.Cut(path, "/")
+			_, err := Load(t.Context(), below(dir, source), Options{})
+			require.EqualError(t, err, filepath.Join(dir, path)+":1:1: "+encrypted)
+		})
+	}
+}
+
 func TestVarFileErrors(t *testing.T) {
-	const encrypted = "the file is encrypted by ansible-vault, which is not read\n  hint: decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @FILE gives variables"
 	hosts := "web: {hosts: {h: }}"
 	for _, tt := range []struct {
 		name  string
@@ -215,7 +230,7 @@ func TestVarFileErrors(t *testing.T) {
 		want  string // DIR stands for the folder
 	}{
 		{"vault", files{"group_vars/web": "$ANSIBLE_VAULT;1.1;AES256\n3132\n"}, "DIR/group_vars/web:1:1: " + encrypted},
-		{"vault tag", files{"host_vars/h.yml": "x: !vault |\n  $ANSIBLE_VAULT;1.1\n"}, "DIR/host_vars/h.yml:1:4: tag !vault is not supported\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say)"},
+		{"vault tag", files{"host_vars/h.yml": "x: !vault |\n  $ANSIBLE_VAULT;1.1\n"}, "DIR/host_vars/h.yml:1:4: tag !vault is not supported\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables"},
 		{"list", files{"host_vars/h": "- a\n"}, "DIR/host_vars/h:1:1: a file of variables is a map, not a list\n  hint: write a map: name: value"},
 		{"two documents", files{"host_vars/h": "a: 1\n---\nb: 1\n"}, "DIR/host_vars/h:3:1: a file of variables is one document, not 2\n  hint: remove the --- between them"},
 		{"syntax", files{"host_vars/h": "a: [1\n"}, "DIR/host_vars/h:1: did not find expected ',' or ']'\n  hint: check the indentation of this line and the quotes and brackets before it"},

@@ -1,10 +1,6 @@
 package varfiles
 
-import (
-	"bytes"
-
-	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-)
+import "github.com/ccm-push/ccm-push/inventory/yamlpos"
 
 // Read gives the map that one of the files of [Listing.Find] holds. It is nil if
 // there is nothing in the file.
@@ -17,12 +13,6 @@ func (l Listing) Read(path string) (*yamlpos.Node, error) {
 }
 
 func parse(path string, data []byte) (*yamlpos.Node, error) {
-	if bytes.HasPrefix(data, []byte("$ANSIBLE_VAULT;")) {
-		return nil, &yamlpos.Error{
-			File: path, Line: 1, Column: 1, Msg: "the file is encrypted by ansible-vault, which is not read",
-			Hint: `decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {"db":{"vars":{"ansible_become_password":"…"}}} (from ansible-vault view, say), and -e @FILE gives variables`,
-		}
-	}
 	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"))
 	switch {
 	case err != nil:

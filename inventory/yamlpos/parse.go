@@ -21,10 +21,14 @@ const (
 // empty file has no documents. file is only used in positions.
 //
 // The error is [Errors]: one for a syntax error, or all duplicate keys, unknown
-// tags and keys that are no scalars. A file beyond the bounds is refused.
+// tags and keys that are no scalars. A file beyond the bounds is refused, and so is
+// one that is encrypted, see [CheckVault].
 func Parse(file string, data []byte, opts ...ParseOption) ([]*Node, error) {
 	if len(data) > maxSize {
 		return nil, Errors{{File: file, Msg: fmt.Sprintf("larger than %d MiB", maxSize>>20)}}
+	}
+	if err := CheckVault(file, data); err != nil {
+		return nil, Errors{err}
 	}
 	documents, syntax := decodeAll(data)
 	c := converter{file: file, anchors: map[*yaml.Node]*anchor{}}
@@ -43,6 +47,17 @@ func Parse(file string, data []byte, opts ...ParseOption) ([]*Node, error) {
 	}
 	return nodes, nil
 }
+
+// CheckVault refuses a file that ansible-vault has encrypted as a whole, whatever
+// format is below.
+func CheckVault(file string, data []byte) *Error {
+	if !bytes.HasPrefix(data, []byte("$ANSIBLE_VAULT;")) {
+		return nil
+	}
+	return &Error{File: file, Line: 1, Column: 1, Msg: "the file is encrypted by ansible-vault", Hint: vaultHint}
+}
+
+const vaultHint = `what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {"db":{"vars":{"ansible_become_password":"…"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables`
 
 // A ParseOption changes how [Parse] reads a file.
 type ParseOption func(*converter)

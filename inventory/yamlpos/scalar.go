@@ -67,7 +67,7 @@ func (c *converter) refuseTag(out *Node, n *yaml.Node) {
 	case "!!binary":
 		hint = "name a file instead, or write the text"
 	case "!vault":
-		hint = `what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {"db":{"vars":{"ansible_become_password":"…"}}} (from ansible-vault view, say)`
+		hint = vaultHint
 	default:
 		if secretKey().MatchString(c.keyText) {
 			c.errs.Add(out.Errorf("quote a text that begins with !", "this tag is not supported (and not shown: it may be a password)"))
