@@ -17,10 +17,10 @@ var codeFunctions = []*function{
 	}, kString),
 	pure("base64ToString", 1, 1, func(args []any) (any, error) { return fromBase64(args[0].(string)) }, kString),
 	pure("dataUri", 1, 1, func(args []any) (any, error) {
-		return "data:text/plain;charset=utf8;base64," + base64.StdEncoding.EncodeToString([]byte(args[0].(string))), nil
+		return "data:application/json;base64," + base64.StdEncoding.EncodeToString([]byte(args[0].(string))), nil
 	}, kString),
 	pure("dataUriToString", 1, 1, fromDataURI, kString),
-	pure("uri", 2, 2, func(args []any) (any, error) { return joinURI(args[0].(string), args[1].(string)), nil }, kString),
+	pure("uri", 2, 2, func(args []any) (any, error) { return resolveURI(args[0].(string), args[1].(string)) }, kString),
 	pure("uriComponent", 1, 1, func(args []any) (any, error) { return percentEncode(args[0].(string)), nil }, kString),
 	pure("uriComponentToString", 1, 1, func(args []any) (any, error) { return percentDecode(args[0].(string)) }, kString),
 }
@@ -64,30 +64,6 @@ func fromDataURI(args []any) (any, error) {
 		return nil, errors.New("the data URI is not in Base64")
 	}
 	return fromBase64(data)
-}
-
-// joinURI puts a relative URI in the place of what follows the last slash of base.
-func joinURI(base, relative string) string {
-	switch {
-	case base == "":
-		return relative
-	case relative == "":
-		return base
-	case strings.HasSuffix(base, "/"):
-		return base + strings.TrimPrefix(relative, "/")
-	}
-	host := 0
-	for _, prefix := range []string{"http://", "https://", "//"} {
-		if strings.HasPrefix(base, prefix) {
-			host = len(prefix)
-			break
-		}
-	}
-	slash := strings.LastIndexByte(base[host:], '/')
-	if slash < 0 {
-		return base + relative
-	}
-	return base[:host+slash+1] + strings.TrimPrefix(relative, "/")
 }
 
 // percentEncode writes all but the unreserved characters of RFC 3986 as %XX.

@@ -20,9 +20,9 @@ var listFunctions = []*function{
 		n, err := length(args)
 		return n == int64(0), err
 	}, kNull|kString|kArray|kObject)),
-	pure("contains", 2, 2, contains, kString|kArray|kObject, anything),
-	moving(pure("first", 1, 1, func(args []any) (any, error) { return end(args[0], true) }, kString|kArray)),
-	moving(pure("last", 1, 1, func(args []any) (any, error) { return end(args[0], false) }, kString|kArray)),
+	pure("contains", 2, 2, contains, kString|kArray|kObject, kString|kInt),
+	moving(pure("first", 1, 1, firstOf, kString|kArray)),
+	moving(pure("last", 1, 1, lastOf, kString|kArray)),
 	moving(pure("take", 2, 2, func(args []any) (any, error) { return cut(args, true), nil }, kString|kArray, kInt)),
 	moving(pure("skip", 2, 2, func(args []any) (any, error) { return cut(args, false), nil }, kString|kArray, kInt)),
 	pure("range", 2, 2, numbersFrom, kInt),
@@ -66,42 +66,49 @@ func length(args []any) (any, error) {
 	return int64(0), nil
 }
 
+// contains looks for an element, the name of a member, or a part of a string.
 func contains(args []any) (any, error) {
 	switch in := args[0].(type) {
 	case []any:
 		return slices.ContainsFunc(in, func(item any) bool { return equal(item, args[1]) }), nil
 	case map[string]any:
-		key, ok := text(args[1])
+		key, _ := text(args[1])
 		_, there := in[key]
-		return ok && there, nil
+		return there, nil
 	}
-	part, ok := text(args[1])
-	if !ok {
-		return nil, fmt.Errorf("a string cannot contain %s", Kind(args[1]))
-	}
+	part, _ := text(args[1])
 	return strings.Contains(args[0].(string), part), nil
 }
 
-// end is the first or the last element.
-func end(v any, first bool) (any, error) {
-	switch v := v.(type) {
+// firstOf is the first element. There must be one; [lastOf] does without, as in dsc.
+func firstOf(args []any) (any, error) {
+	switch v := args[0].(type) {
 	case []any:
-		switch {
-		case len(v) == 0:
+		if len(v) == 0 {
 			return nil, errors.New("the array is empty")
-		case first:
-			return v[0], nil
 		}
-		return v[len(v)-1], nil
+		return v[0], nil
 	case string:
 		if v == "" {
 			return nil, errors.New("the string is empty")
 		}
-		r, _ := utf8.DecodeLastRuneInString(v)
-		if first {
-			r, _ = utf8.DecodeRuneInString(v)
+		_, size := utf8.DecodeRuneInString(v)
+		return v[:size], nil
+	}
+	return nil, nil
+}
+
+// lastOf is the last element: null of an empty array, an empty string of an empty
+// string.
+func lastOf(args []any) (any, error) {
+	switch v := args[0].(type) {
+	case []any:
+		if len(v) > 0 {
+			return v[len(v)-1], nil
 		}
-		return string(r), nil
+	case string:
+		_, size := utf8.DecodeLastRuneInString(v)
+		return v[len(v)-size:], nil
 	}
 	return nil, nil
 }
