@@ -145,7 +145,7 @@ func (s *scope) parameterSource(name string, i *item) (any, *yamlpos.Node, error
 	if def == nil {
 		return nil, nil, i.key.Errorf("give it with --parameters FILE, or write a defaultValue", "parameter %q has no value", name)
 	}
-	names := &expr.Names{Parameter: s.parameter, Function: s.function, Now: s.opts.Now}
+	names := &expr.Names{Parameter: noParameter, Function: s.function, Now: s.opts.Now}
 	b, err := s.build(def, names)
 	if err != nil {
 		return nil, nil, err
@@ -154,6 +154,11 @@ func (s *scope) parameterSource(name string, i *item) (any, *yamlpos.Node, error
 		return nil, nil, def.Errorf("use the expression in a variable or a property", "the default of parameter %q depends on the host", name)
 	}
 	return b.value, def, nil
+}
+
+// noParameter is parameters() in a default, which dsc has refused since 3.3.
+func noParameter(string) (expr.Part, error) {
+	return expr.Part{}, &expr.Error{Msg: "parameters() cannot be used in the default of a parameter", Hint: "put the expression into a variable"}
 }
 
 // checkBounds refuses constraints that mean nothing for the type.
@@ -308,18 +313,44 @@ func (s *scope) defineFunction(name string, pair yamlpos.Pair) {
 	if s.functions[strings.ToLower(name)] != nil {
 		s.add(pair.Key.Errorf("", "function %s is defined twice", name))
 	}
-	f := &expr.Function{Name: name}
-	for _, p := range keys.Parameters {
-		f.Parameters = append(f.Parameters, p.Name)
+	output := typeOf{value, keys.Output.Type, "the output of " + name + "()"}
+	if err := output.known(member(pair.Value, "output", "type")); err != nil {
+		s.add(err)
+		return
 	}
-	f.Value = func(e *expr.Evaluator) (expr.Part, error) { return s.functionValue(e.Context(), e, value) }
+	f := &expr.Function{Name: name}
+	var parameters []typeOf
+	for i, p := range keys.Parameters {
+		at := member(pair.Value, "parameters").Items[i]
+		one := typeOf{at, p.Type, fmt.Sprintf("parameter %q of %s()", p.Name, name)}
+		if err := one.known(at.Get("type")); err != nil {
+			s.add(err)
+			return
+		}
+		f.Parameters, parameters = append(f.Parameters, p.Name), append(parameters, one)
+	}
+	f.Argument = func(i int, given expr.Part) (expr.Part, error) { return parameters[i].of(given) }
+	f.Value = func(e *expr.Evaluator) (expr.Part, error) {
+		p, err := s.functionValue(e.Context(), e, value)
+		if err != nil {
+			return p, err
+		}
+		if p, err = output.of(p); err != nil {
+			return p, &expr.Placed{Err: placed(value, err)}
+		}
+		return p, nil
+	}
 	s.functions[strings.ToLower(name)] = f
 	s.names = append(s.names, name)
 }
 
 func (s *scope) functionValue(ctx context.Context, e *expr.Evaluator, value *yamlpos.Node) (expr.Part, error) {
 	if !isExpression(value) {
-		return expr.Known(value.Any()), nil
+		v := value.Any()
+		if text, ok := v.(string); ok {
+			v = expr.Plain(text)
+		}
+		return expr.Known(v), nil
 	}
 	x, err := expr.Parse(value.Text)
 	if err == nil {
@@ -329,4 +360,40 @@ func (s *scope) functionValue(ctx context.Context, e *expr.Evaluator, value *yam
 		}
 	}
 	return expr.Part{}, &expr.Placed{Err: placed(value, err)}
+}
+
+// typeOf is what a document says of the type of a parameter or output of a function.
+type typeOf struct {
+	node *yamlpos.Node
+	name string // as written
+	what string // in errors
+}
+
+// known reports a type that there is not; at is where it stands.
+func (t typeOf) known(at *yamlpos.Node) error {
+	switch {
+	case at == nil:
+		return t.node.Errorf(typesHint, "%s has no type", t.what)
+	case parameterTypes[strings.ToLower(t.name)] == nil:
+		return at.Errorf(typesHint, "the type %q of %s is not known", t.name, t.what)
+	}
+	return nil
+}
+
+// of gives a value that must be of the type; that of a secure type is secure. What only
+// the host knows is taken as it is: a function does not exist there any more.
+func (t typeOf) of(p expr.Part) (expr.Part, error) {
+	v, known := p.Value()
+	if !known {
+		return p, nil
+	}
+	kind := strings.ToLower(t.name)
+	plain := expr.Revealed(v)
+	if !parameterTypes[kind](plain) {
+		return p, &expr.Error{Msg: fmt.Sprintf("%s must be of type %s, not %s", t.what, t.name, expr.Kind(plain))}
+	}
+	if strings.HasPrefix(kind, "secure") {
+		return expr.Known(expr.NewSecure(plain)), nil
+	}
+	return p, nil
 }

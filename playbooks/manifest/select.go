@@ -45,7 +45,9 @@ func (s Selection) Select(plays []*Play) ([]*Play, error) {
 			}
 		}
 		p.selection = &s
-		if s.mark(p, p.Resources) || p.JetFile != nil || p.RememberedAs != nil && s.all() {
+		// A document may come to no resources, by copies of which there are none.
+		whole := s.all() && (p.RememberedAs != nil || p.Configuration != nil)
+		if s.mark(p, p.Resources) || p.JetFile != nil || whole {
 			selected = append(selected, p)
 		}
 	}

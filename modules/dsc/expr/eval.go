@@ -29,7 +29,10 @@ type Names struct {
 type Function struct {
 	Name       string
 	Parameters []string
-	Value      func(*Evaluator) (Part, error)
+	// Argument gives the value of the parameter with that number, from what the function
+	// is called with; nil takes everything as it is.
+	Argument func(i int, given Part) (Part, error)
+	Value    func(*Evaluator) (Part, error)
 }
 
 // A Placed is an error that says itself where it stands.
@@ -567,6 +570,14 @@ func (e *Evaluator) callUser(n *call) (Part, error) {
 	args, err := e.args(n)
 	if err != nil {
 		return Part{}, err
+	}
+	for i := range args {
+		if f.Argument == nil {
+			break
+		}
+		if args[i], err = f.Argument(i, args[i]); err != nil {
+			return Part{}, err
+		}
 	}
 	inner := e.With(&Names{Parameter: func(name string) (Part, error) {
 		for i, known := range f.Parameters {
