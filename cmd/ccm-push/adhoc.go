@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 )
 
 // adHoc runs one resource from the command line on the hosts of a pattern.
@@ -91,35 +92,19 @@ func commandMistake(root *cobra.Command, args []string) error {
 // adHocMistake recognises a pattern and a word that is no resource type, which
 // would be told to be missing manifests.
 func (a *app) adHocMistake(args []string) error {
-	if len(args) < 2 || isFile(args[0]) || isFile(args[1]) || strings.ContainsAny(args[1], "./") {
+	if len(args) < 2 || isFile(args[0]) || isFile(args[1]) {
+		return nil
+	}
+	module, isModule := ansible.Find(args[1])
+	if !isModule && strings.ContainsAny(args[1], "./") {
 		return nil
 	}
 	hint := ""
-	if there := foreignModule(args[1]); there != "" {
-		hint = "; " + there
+	if isModule {
+		hint = "; " + module.AdHocHint()
 	} else if s := yamlpos.Suggest(args[1], a.registry.Names()); s != "" {
 		hint = "; did you mean " + s + "?"
 	}
 	return fmt.Errorf("%q is no resource type (there are %s) and %q no manifest%s",
 		args[1], strings.Join(a.registry.Names(), ", "), args[0], hint)
-}
-
-// foreignModule says what does the work of a module of Ansible that is often
-// called by hand; "" if it is not known.
-func foreignModule(name string) string {
-	switch name {
-	case "ping":
-		return "exec true logs in and runs a command: ccm-push PATTERN exec true"
-	case "shell", "command", "raw":
-		return "there is exec: ccm-push PATTERN exec COMMAND"
-	case "script":
-		return "there is exec, once the script is there as a file: ccm-push PATTERN exec COMMAND"
-	case "setup":
-		return "there is ccm-push facts PATTERN [PATH]"
-	case "copy":
-		return "there is file: ccm-push PATTERN file PATH ensure=present content=TEXT owner=USER group=GROUP mode=MODE"
-	case "debug":
-		return "there is ccm-push inventory explain HOST [KEY]"
-	}
-	return ""
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 )
 
 func (a *app) docCommand() *cobra.Command {
@@ -24,11 +26,27 @@ func (a *app) docCommand() *cobra.Command {
 			}
 			t, ok := a.registry.Lookup(args[0])
 			if !ok {
-				return fmt.Errorf("there is no resource type %q; there are %s", args[0], strings.Join(a.registry.Names(), ", "))
+				return a.noType(args[0])
 			}
 			return a.print(typeDoc(t))
 		},
 	}
+}
+
+// noType is the error of a name that no resource type has.
+func (a *app) noType(name string) error {
+	module, ok := ansible.Find(name)
+	switch near := yamlpos.Suggest(name, a.registry.Names()); {
+	case ok && module.Type != "":
+		return fmt.Errorf("%q is a module of Ansible; %s\n  hint: ccm-push doc %s", name, module.Hint(), module.Type)
+	case ok && module.AdHoc != "":
+		return fmt.Errorf("%q is a module of Ansible; in a manifest %s\n  hint: by hand: %s", name, module.Hint(), module.AdHocHint())
+	case ok:
+		return fmt.Errorf("%q is a module of Ansible; %s", name, module.AdHocHint())
+	case near != "":
+		return fmt.Errorf("there is no resource type %q; did you mean %s?", name, near)
+	}
+	return fmt.Errorf("there is no resource type %q; there are %s", name, strings.Join(a.registry.Names(), ", "))
 }
 
 // docWidth is where the lines of a documentation are broken, in characters.

@@ -5,8 +5,18 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 )
+
+// playbookKeys are keys that only a playbook of Ansible has, with what has the place of
+// each here.
+var playbookKeys = map[string]string{
+	"tasks": resourcesHere, "roles": resourcesHere, "pre_tasks": resourcesHere, "post_tasks": resourcesHere, "handlers": resourcesHere,
+	"import_playbook": "include: FILE", "ansible.builtin.import_playbook": "include: FILE",
+}
+
+const resourcesHere = "ccm: {resources: [...]}"
 
 // foreignPlayKeys are keys of Ansible's plays, with what to write here.
 var foreignPlayKeys = map[string]string{
@@ -80,7 +90,20 @@ func foreignHint(key string) string {
 	if slices.Contains(keys.OfCCM, key) {
 		return fmt.Sprintf("%s stands below ccm: write ccm: {%[1]s: ...}", key)
 	}
-	return foreignPlayKeys[key]
+	if here := playbookKeys[key]; here != "" {
+		return "write " + here
+	}
+	if hint := foreignPlayKeys[key]; hint != "" {
+		return hint
+	}
+	switch module, ok := ansible.Find(key); {
+	case !ok || slices.Contains(keys.OfPlay, key):
+		return ""
+	case module.Type == key:
+		return fmt.Sprintf("resources stand below ccm: write ccm: {resources: [%s: [...]]}", key)
+	default: // a file of tasks
+		return module.Hint()
+	}
 }
 
 // withoutForeign reports the keys of a play that have a [foreignHint], and leaves

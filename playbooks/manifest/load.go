@@ -235,9 +235,15 @@ func (l *loader) decode(n *yamlpos.Node, into any, opts ...yamlpos.Option) {
 }
 
 // Distinct gives the errors sorted, each once: a mistake in defaults is found
-// again in every resource that they are laid under. It is nil without errors.
+// again in every resource that they are laid under, and several may stand at one
+// place. It is nil without errors.
 func Distinct(errs yamlpos.Errors) error {
 	sorted, _ := errs.Err().(yamlpos.Errors)
-	sorted = slices.CompactFunc(sorted, func(a, b *yamlpos.Error) bool { return *a == *b })
+	seen := map[yamlpos.Error]bool{}
+	sorted = slices.DeleteFunc(sorted, func(e *yamlpos.Error) bool {
+		again := seen[*e]
+		seen[*e] = true
+		return again
+	})
 	return sorted.Err()
 }

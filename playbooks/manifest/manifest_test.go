@@ -34,6 +34,35 @@ var wrongPlays = []struct{ name, manifest, want string }{
 	{"unknown key of ccm", "ccm: {fail_on_eror: true, resources: [exec: [x: ]]}\n", "site.yaml:1:7: unknown key \"fail_on_eror\" in ccm (did you mean \"fail_on_error\"?)"},
 	{"a strategy of Ansible", "strategy: free\n" + some, "site.yaml:1:11: strategy \"free\" is not known\n  hint: write linear, for the order written, or graph"},
 	{"a playbook of Ansible", "- hosts: all\n  tasks: [{shell: x}]\n", "site.yaml:1:3: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/from-ansible.md"},
+	{"a playbook with many keys of Ansible", "- hosts: all\n  gather_facts: false\n  vars: {a: b}\n  roles: [x]\n  tasks: [{shell: x}]\n  handlers: []\n  nmae: x\n  serial: x\n  ccm: {resources: [copy: []]}\n" +
+		"- vars: {}\n  tasks: []\n",
+		`site.yaml:1:3: this is a playbook of Ansible
+  hint: here a play has ccm: {resources: [...]} in place of roles; see docs/from-ansible.md
+site.yaml:2:3: unknown key "gather_facts"
+  hint: leave it out: the facts that are mentioned are asked for
+site.yaml:3:3: unknown key "vars"
+  hint: write data
+site.yaml:5:3: unknown key "tasks"
+  hint: write ccm: {resources: [...]}
+site.yaml:6:3: unknown key "handlers"
+  hint: write ccm: {resources: [...]}
+site.yaml:7:3: unknown key "nmae" (did you mean "name"?)
+site.yaml:8:11: the text "x" is no batch size
+  hint: write a number of hosts or a percentage: serial: [1, 10%, 100%]
+site.yaml:9:21: "copy" is a module of Ansible
+  hint: there is file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]
+site.yaml:10:3: this is a playbook of Ansible
+  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/from-ansible.md
+site.yaml:10:3: unknown key "vars"
+  hint: write data`},
+	{"tasks without a play", "- name: nginx\n  apt: {name: nginx}\n- file: []\n", `site.yaml:1:3: there is no ccm section
+  hint: a play needs ccm: {resources: [...]}
+site.yaml:2:3: unknown key "apt"
+  hint: there is package: write - package: [nginx: {ensure: present}]
+site.yaml:3:3: unknown key "file"
+  hint: resources stand below ccm: write ccm: {resources: [file: [...]]}
+site.yaml:3:3: there is no ccm section
+  hint: a play needs ccm: {resources: [...]}`},
 	{"resources and a template", "ccm: {resources_jet_file: a.jet, resources: [exec: [x: ]]}\n", "site.yaml:1:27: resources_jet_file and resources cannot be used together\n  hint: keep one of them"},
 	{"a computed template", "ccm: {resources_jet_file: '{{ Facts.x }}'}\n", "site.yaml:1:27: resources_jet_file cannot be an expression" + chooseHint},
 	{"computed files", "vars_files: ['{{ Facts.x }}.yaml']\n" + some, "site.yaml:1:14: a file of vars_files cannot be an expression" + chooseHint},

@@ -232,11 +232,10 @@ func (l *loader) nestedManifest(data []byte) *Play {
 }
 
 func (l *loader) nestedPlay(n *yamlpos.Node) *Play {
-	if hint := ansibleHint(n); hint != "" {
-		l.add(n.Errorf(hint, "this is a playbook of Ansible"))
+	var k keys.Nested
+	if l.playbook(l.withoutPlayKeys(n), &k) {
 		return nil
 	}
-	var k keys.Nested
 	l.decode(l.withoutForeign(l.withoutPlayKeys(n)), &k)
 	p := &Play{
 		Name: l.name, File: l.file, Folder: l.folder,

@@ -71,11 +71,10 @@ func (p *Play) HostPattern() string {
 // plays reads what stands in the place of one play: itself, or those that it
 // includes.
 func (l *loader) plays(n *yamlpos.Node) []*Play {
-	if hint := ansibleHint(n); hint != "" {
-		l.add(n.Errorf(hint, "this is a playbook of Ansible"))
+	var k keys.Play
+	if l.playbook(n, &k) {
 		return nil
 	}
-	var k keys.Play
 	l.decode(l.withoutForeign(n), &k)
 	p := &Play{
 		Name:         cmp.Or(k.Name, l.name),
@@ -107,24 +106,24 @@ func (l *loader) plays(n *yamlpos.Node) []*Play {
 	return []*Play{p}
 }
 
-// ansiblePlays are keys that only a playbook of Ansible has, with what has the place of
-// each here.
-var ansiblePlays = []struct{ key, here string }{
-	{"tasks", resourcesHere}, {"roles", resourcesHere}, {"pre_tasks", resourcesHere}, {"post_tasks", resourcesHere}, {"handlers", resourcesHere},
-	{"import_playbook", "include: FILE"}, {"ansible.builtin.import_playbook", "include: FILE"},
-}
-
-const resourcesHere = "ccm: {resources: [...]}"
-
-// ansibleHint says what to write instead of a playbook of Ansible; "" if n is
-// none.
-func ansibleHint(n *yamlpos.Node) string {
-	for _, a := range ansiblePlays {
-		if n.Get(a.key) != nil {
-			return fmt.Sprintf("here a play has %s in place of %s; see docs/from-ansible.md", a.here, a.key)
-		}
+// playbook reports that n is a playbook of Ansible, with all else that is wrong with its
+// keys: nothing of it runs. It reports nothing, and is false, if n is none.
+func (l *loader) playbook(n *yamlpos.Node, into any) bool {
+	first := slices.IndexFunc(n.Pairs, func(p yamlpos.Pair) bool { return playbookKeys[p.Key.Text] != "" })
+	if first < 0 {
+		return false
 	}
-	return ""
+	key := n.Pairs[first].Key.Text
+	l.add(n.Errorf(fmt.Sprintf("here a play has %s in place of %s; see docs/from-ansible.md", playbookKeys[key], key), "this is a playbook of Ansible"))
+	rest := *n
+	rest.Pairs = slices.Delete(slices.Clone(n.Pairs), first, first+1)
+	l.decode(l.withoutForeign(&rest), into)
+	l.serial(given(n.Get("serial")))
+	l.checkTagTexts(n.Get("tags"))
+	if given(n.Get("ccm")) != nil {
+		l.ccm(&Play{}, n)
+	}
+	return true
 }
 
 // ccm reads the section that makes a play a manifest.

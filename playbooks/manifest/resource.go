@@ -6,6 +6,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
@@ -67,20 +68,17 @@ func (l *loader) resources(list *yamlpos.Node) []*Resource {
 			l.add(list.Errorf("", "reading the resources did not end in time: %v", context.Cause(l.ctx)))
 			return nil
 		}
-		if item.Kind != yamlpos.Map || len(item.Pairs) != 1 {
-			l.add(item.Errorf("write one resource type per list item: - file: [...]", "a list item must be a map with one resource type"))
-			continue
-		}
-		key, body := item.Pairs[0].Key, item.Pairs[0].Value
-		t, ok := l.registry.Lookup(key.Text)
 		switch {
-		case !l.literalKey(key):
-		case !ok:
-			l.add(l.unknownType(key, key.Text))
-		case body.Kind == yamlpos.Map:
-			all = append(all, l.named(t, body)...)
+		case l.task(item):
+		case item.Kind == yamlpos.Map && len(item.Pairs) == 1:
+			all = append(all, l.ofType(item.Pairs[0])...)
 		default:
-			all = append(all, l.list(t, key, body)...)
+			l.add(item.Errorf("write one resource type per list item: - file: [...]", "a list item must be a map with one resource type"))
+			for _, pair := range item.Pairs { // which may be wrong by themselves
+				if _, ok := l.registry.Lookup(pair.Key.Text); ok {
+					all = append(all, l.ofType(pair)...)
+				}
+			}
 		}
 	}
 	if !l.isNested { // what a nested one refers to may stand in those that apply it
@@ -88,6 +86,45 @@ func (l *loader) resources(list *yamlpos.Node) []*Resource {
 		l.references(all)
 	}
 	return all
+}
+
+// ofType reads the resources of one type.
+func (l *loader) ofType(item yamlpos.Pair) []*Resource {
+	key, body := item.Key, item.Value
+	t, ok := l.registry.Lookup(key.Text)
+	switch {
+	case !l.literalKey(key):
+		return nil
+	case !ok:
+		l.add(l.unknownType(key, key.Text))
+		return nil
+	case body.Kind == yamlpos.Map:
+		return l.named(t, body)
+	}
+	return l.list(t, key, body)
+}
+
+// task reports an item that is a task of Ansible: a module, and beside it keys that a list
+// of resources does not have.
+func (l *loader) task(item *yamlpos.Node) bool {
+	if item.Kind != yamlpos.Map || len(item.Pairs) < 2 {
+		return false
+	}
+	at := slices.IndexFunc(item.Pairs, func(p yamlpos.Pair) bool {
+		_, ok := ansible.Find(p.Key.Text)
+		return ok
+	})
+	others := func(p yamlpos.Pair) bool {
+		_, foreign := foreignResourceKeys[p.Key.Text]
+		return foreign || p.Key.Text == "name" || slices.Contains(keys.OfResource, p.Key.Text)
+	}
+	if at < 0 || !slices.ContainsFunc(item.Pairs, others) {
+		return false
+	}
+	key := item.Pairs[at].Key
+	module, _ := ansible.Find(key.Text)
+	l.add(key.Errorf(module.Hint(), "this is a task of Ansible: %s", key.Text))
+	return true
 }
 
 func (l *loader) unknownType(n *yamlpos.Node, name string) error {
@@ -124,19 +161,20 @@ func (l *loader) list(t modules.Type, key, body *yamlpos.Node) []*Resource {
 	}
 	var entries []yamlpos.Pair
 	var defaults *yamlpos.Node
+	before := len(l.errs)
 	for _, item := range body.Items {
-		switch err := l.entryForm(t, item); {
-		case err != nil:
-			l.add(err)
-		case item.Pairs[0].Key.Text != "defaults":
-			entries = append(entries, item.Pairs[0])
-		case defaults != nil:
-			l.add(item.Errorf("", "multiple defaults found in %s resource", t.Name))
-		default:
-			defaults = item.Pairs[0].Value
+		for _, entry := range l.entries(t, item) {
+			switch {
+			case entry.Key.Text != "defaults":
+				entries = append(entries, entry)
+			case defaults != nil:
+				l.add(item.Errorf("", "multiple defaults found in %s resource", t.Name))
+			default:
+				defaults = entry.Value
+			}
 		}
 	}
-	if len(entries) == 0 && len(l.errs) == 0 {
+	if len(entries) == 0 && len(l.errs) == before {
 		l.add(key.Errorf("write a list: - NAME: {...}", "%s has no resources", key.Text))
 	}
 	if given(defaults) != nil && defaults.Kind != yamlpos.Map {
@@ -151,18 +189,45 @@ func (l *loader) list(t modules.Type, key, body *yamlpos.Node) []*Resource {
 	return all
 }
 
-// entryForm checks that an item of a list is one name with properties.
-func (l *loader) entryForm(t modules.Type, item *yamlpos.Node) error {
-	switch {
-	case item.Kind != yamlpos.Map:
-		return item.Errorf("write - NAME: {...}", "%s is no map with a name and properties", item.Describe())
-	case len(item.Pairs) > 0 && item.Pairs[0].Key.Text == "name" && (len(item.Pairs) > 1 || item.Pairs[0].Value.Kind == yamlpos.Scalar):
-		return item.Errorf("the key is the name: - "+item.Pairs[0].Value.Text+": {...}", "the name of a %s is no property in a list", t.Name)
-	case len(item.Pairs) != 1:
-		return item.Errorf("start each resource with its own dash, and indent its properties below its name",
-			"multiple resource names found in %s resource", t.Name)
+// entries gives the names of an item of a list, with the properties below each. It
+// should be one name; of others the form is reported, and what they seem to mean is
+// given, so that all else that is wrong with them is reported too.
+func (l *loader) entries(t modules.Type, item *yamlpos.Node) []yamlpos.Pair {
+	if item.Kind != yamlpos.Map {
+		l.add(item.Errorf("write - NAME: {...}", "%s is no map with a name and properties", item.Describe()))
+		return nil
 	}
-	return nil
+	if len(item.Pairs) == 0 {
+		l.add(item.Errorf("write - NAME: {...}", "this %s resource has no name", t.Name))
+		return nil
+	}
+	first := item.Pairs[0]
+	rest := *item
+	rest.Pairs = item.Pairs[1:]
+	switch {
+	case first.Key.Text == "name" && (len(item.Pairs) > 1 || first.Value.Kind == yamlpos.Scalar):
+		l.add(item.Errorf("the key is the name: - "+first.Value.Text+": {...}", "name is no property where the resources of %s are a list", t.Name))
+		return []yamlpos.Pair{{Key: first.Value, Value: &rest}}
+	case given(first.Value) != nil && first.Value.Kind != yamlpos.Map && isPropertyKey(t, first.Key.Text):
+		l.add(item.Errorf("the name comes first, and its properties below it: - NAME: {"+first.Key.Text+": ...}", "this %s resource has no name", t.Name))
+		l.checkDefaults(t, item)
+		return nil
+	case len(item.Pairs) == 1:
+		return item.Pairs
+	}
+	l.add(item.Errorf("start each resource with its own dash, and indent its properties below its name",
+		"multiple resource names found in %s resource", t.Name))
+	if mapsOnly(&rest) && !isPropertyKey(t, rest.Pairs[0].Key.Text) {
+		return item.Pairs
+	}
+	return []yamlpos.Pair{{Key: first.Key, Value: &rest}}
+}
+
+// isPropertyKey reports whether a key is a property of the type, here or in Ansible, or
+// one that every type has.
+func isPropertyKey(t modules.Type, key string) bool {
+	_, foreign := foreignResourceKeys[key]
+	return foreign || keys.Common(t, key) || t.HasProperty(key)
 }
 
 // checkDefaults looks at defaults by themselves: an entry may not need them.

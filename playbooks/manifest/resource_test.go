@@ -18,7 +18,49 @@ func list(lines ...string) string {
 // wrongResources have errors in their resources.
 var wrongResources = []struct{ name, manifest, want string }{
 	{"scalar", list("- file"), "site.yaml:3:7: a list item must be a map with one resource type\n  hint: write one resource type per list item: - file: [...]"},
-	{"two types", list("- {file: [], exec: []}"), "site.yaml:3:7: a list item must be a map with one resource type\n  hint: write one resource type per list item: - file: [...]"},
+	{"two types", list("- {file: [], exec: [a: {shell: x}]}"), "site.yaml:3:7: a list item must be a map with one resource type\n  hint: write one resource type per list item: - file: [...]\n" +
+		"site.yaml:3:8: file has no resources\n  hint: write a list: - NAME: {...}\nsite.yaml:3:29: type exec has no property \"shell\"\n  hint: write provider: shell"},
+	{"errors behind the first of a list", list("- exec:", "  - name: ls", "    chdir: /tmp", "  - a: {comand: x}", "  - {}", "  - /srv: ", "    cwd: rel", "    shell: x", "  - command: ls", "    cmd: x", "  - b: {comand: x}", "    c: {retruns: x}", "- exec: []"), `site.yaml:4:9: name is no property where the resources of exec are a list
+  hint: the key is the name: - ls: {...}
+site.yaml:5:9: type exec has no property "chdir"
+  hint: write cwd
+site.yaml:6:13: type exec has no property "comand"
+  hint: did you mean command?
+site.yaml:7:9: this exec resource has no name
+  hint: write - NAME: {...}
+site.yaml:8:9: multiple resource names found in exec resource
+  hint: start each resource with its own dash, and indent its properties below its name
+site.yaml:9:14: cwd: "rel" is not an absolute path
+site.yaml:10:9: type exec has no property "shell"
+  hint: write provider: shell
+site.yaml:11:9: this exec resource has no name
+  hint: the name comes first, and its properties below it: - NAME: {command: ...}
+site.yaml:12:9: type exec has no property "cmd"
+  hint: write command
+site.yaml:13:9: multiple resource names found in exec resource
+  hint: start each resource with its own dash, and indent its properties below its name
+site.yaml:13:13: type exec has no property "comand"
+  hint: did you mean command?
+site.yaml:14:13: type exec has no property "retruns"
+  hint: did you mean returns?
+site.yaml:15:7: exec has no resources
+  hint: write a list: - NAME: {...}`},
+	{"what is wrong three times at one place", list("- file: [/tmp/own: {content: x}]"),
+		"site.yaml:3:14: owner cannot be empty\nsite.yaml:3:14: group cannot be empty\nsite.yaml:3:14: mode cannot be empty"},
+	{"a module of Ansible", list("- copy: [x: {}]", "- ansible.builtin.apt: {name: nginx}", "- exec: [a: {require: [apt#nginx]}]"),
+		`site.yaml:3:7: "copy" is a module of Ansible
+  hint: there is file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]
+site.yaml:4:7: "ansible.builtin.apt" is a module of Ansible
+  hint: there is package: write - package: [nginx: {ensure: present}]
+site.yaml:5:28: unknown resource type "apt"
+  hint: did you mean package#nginx?`},
+	{"tasks of Ansible", list("- name: nginx", "  apt: {name: nginx}", "- name: facts", "  set_fact: {a: b}", "- name: dir", "  file: {path: /srv}", "  notify: x"),
+		`site.yaml:4:7: this is a task of Ansible: apt
+  hint: there is package: write - package: [nginx: {ensure: present}]
+site.yaml:6:7: this is a task of Ansible: set_fact
+  hint: write data: {KEY: VALUE} at the play
+site.yaml:8:7: this is a task of Ansible: file
+  hint: there is file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]`},
 	{"unknown type", list("- flie: []"), "site.yaml:3:7: unknown resource type \"flie\"\n  hint: did you mean file?"},
 	{"quite unknown type", list("- firewall: []"), "site.yaml:3:7: unknown resource type \"firewall\"\n  hint: ccm-push --help lists the types"},
 	{"null", list("- file:"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 )
 
 // Parse takes type#name apart.
@@ -25,7 +26,14 @@ func UnknownType(registry modules.Registry, n *yamlpos.Node, name string) error 
 			known = append(known, "Ccm/"+strings.ToUpper(one[:1])+one[1:])
 		}
 	}
-	if s := yamlpos.Suggest(name, known); s != "" {
+	module, isModule := ansible.Find(name)
+	_, resource, isReference := strings.Cut(n.Text, "#")
+	switch s := yamlpos.Suggest(name, known); {
+	case isModule && isReference && module.Type != "":
+		hint = "did you mean " + module.Type + "#" + resource + "?"
+	case isModule && !isReference:
+		return n.Errorf(module.Hint(), "%q is a module of Ansible", name)
+	case s != "":
 		hint = "did you mean " + s + "?"
 	}
 	return n.Errorf(hint, "unknown resource type %q", name)

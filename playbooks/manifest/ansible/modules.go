@@ -1,0 +1,126 @@
+// Package ansible says what does the work of Ansible's modules here.
+package ansible
+
+import "strings"
+
+// A Module is what has the place of a module of Ansible.
+type Module struct {
+	Type  string // the resource type; "" if there is none
+	Write string // what to write into the resources of a manifest: "- package: [nginx: {…}]"; without a type a sentence
+	AdHoc string // the words after a pattern: "package nginx ensure=present"; without a type a sentence; "" if it is for manifests only
+}
+
+// Hint says what to write in a manifest in place of the module.
+func (m Module) Hint() string {
+	if m.Type == "" {
+		return m.Write
+	}
+	return "there is " + m.Type + ": write " + m.Write
+}
+
+// AdHocHint says what to call in place of the module.
+func (m Module) AdHocHint() string {
+	switch {
+	case m.AdHoc == "":
+		return "in a manifest " + m.Hint()
+	case m.Type == "":
+		return m.AdHoc
+	}
+	return "there is " + m.Type + ": ccm-push PATTERN " + m.AdHoc
+}
+
+// Find gives what has the place of a module, which may be called by its whole name, such
+// as ansible.builtin.copy.
+func Find(name string) (Module, bool) {
+	short := name
+	if parts := strings.Split(name, "."); len(parts) == 3 { // namespace.collection.module
+		short = parts[2]
+	}
+	m, ok := modules[short]
+	return m, ok
+}
+
+// Texts that several modules share.
+const (
+	packageWrite = "- package: [nginx: {ensure: present}]"
+	packageAdHoc = "package nginx ensure=present"
+	serviceWrite = "- service: [nginx: {ensure: running, enable: true}]"
+	serviceAdHoc = "service nginx ensure=running enable=true"
+	lineWrite    = `- line: [/etc/hosts: {regexp: '\sweb1$', line: "192.0.2.1 web1"}]`
+	lineAdHoc    = `line /etc/hosts line="192.0.2.1 web1"`
+	fetchWrite   = "- archive: [/opt/app.tar.gz: {url: \"https://example.net/app.tar.gz\", extract_parent: /opt, creates: /opt/app, owner: root, group: root}]"
+	fetchAdHoc   = "archive /opt/app.tar.gz url=https://example.net/app.tar.gz extract_parent=/opt creates=/opt/app owner=root group=root"
+
+	factsWrite = "leave it out: the facts that are mentioned are asked for"
+	factsAdHoc = "there is ccm-push facts PATTERN [PATH]"
+	pathsWrite = "leave it out: a resource looks before it changes something; to decide, write creates, onlyif or unless at an exec"
+)
+
+// modules are those of Ansible that are common in playbooks and on command lines.
+var modules = map[string]Module{
+	// The names of types here; as keys of a manifest they are found before.
+	"file":    {"file", `- file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]`, "file /srv/app ensure=directory owner=root group=root mode=0755"},
+	"package": {"package", packageWrite, packageAdHoc},
+	"service": {"service", serviceWrite, serviceAdHoc},
+	"user":    {"user", "- user: [deploy: {ensure: present}]", "user deploy ensure=present"},
+	"group":   {"group", "- group: [deploy: {ensure: present}]", "group deploy ensure=present"},
+	"cron":    {"cron", `- cron: [backup: {command: /usr/local/bin/backup, hour: "3", minute: "0"}]`, `cron backup command=/usr/local/bin/backup hour=3 minute=0`},
+
+	"apt": {"package", packageWrite, packageAdHoc}, "dnf": {"package", packageWrite, packageAdHoc}, "dnf5": {"package", packageWrite, packageAdHoc},
+	"yum": {"package", packageWrite, packageAdHoc}, "apk": {"package", packageWrite, packageAdHoc}, "zypper": {"package", packageWrite, packageAdHoc},
+	"pacman":  {"package", packageWrite, packageAdHoc},
+	"systemd": {"service", serviceWrite, serviceAdHoc}, "systemd_service": {"service", serviceWrite, serviceAdHoc}, "sysvinit": {"service", serviceWrite, serviceAdHoc},
+
+	"copy": {"file", `- file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]`,
+		"file PATH ensure=present content=TEXT owner=USER group=GROUP mode=MODE"},
+	"template": {"file", `- file: [/etc/motd: {content: "{{ jet('motd.jet') }}", owner: root, group: root, mode: "0644"}]`, ""},
+	"assemble": {"file", `- file: [/etc/motd: {content: "{{ jet('motd.jet') }}", owner: root, group: root, mode: "0644"}]`, ""},
+
+	"lineinfile": {"line", lineWrite, lineAdHoc}, "replace": {"line", lineWrite, lineAdHoc}, "ini_file": {"line", lineWrite, lineAdHoc},
+	"blockinfile": {"line", `- line: [/etc/hosts: {block: "192.0.2.1 web1"}]`, `line /etc/hosts block="192.0.2.1 web1"`},
+	"get_url":     {"archive", fetchWrite, fetchAdHoc}, "unarchive": {"archive", fetchWrite, fetchAdHoc},
+	"synchronize":    {"scaffold", "- scaffold: [/srv/app: {source: app}]", ""},
+	"authorized_key": {"user", `- user: [deploy: {ssh_keys: ["ssh-ed25519 AAAA… deploy"]}]`, `user deploy ssh_keys="ssh-ed25519 AAAA… deploy"`},
+
+	"command": {"exec", `- exec: [systemctl reload nginx: {}]`, "exec COMMAND"},
+	"shell":   {"exec", `- exec: ["echo $HOME > /tmp/home": {provider: shell}]`, "exec COMMAND"},
+	"raw":     {"exec", `- exec: [systemctl reload nginx: {}]`, "exec COMMAND"},
+	"script": {"exec", `- exec: [/usr/local/bin/setup: {creates: /opt/app}], with the script as a file above it`,
+		"exec /usr/local/bin/setup, once the script is there as a file"},
+	"git": {"exec", `- exec: ["git clone https://example.net/app.git /srv/app": {creates: /srv/app}]`, "exec git clone https://example.net/app.git /srv/app"},
+	"pip": {"exec", `- exec: [/opt/app/bin/pip install flask: {creates: /opt/app/bin/flask}]`, "exec /opt/app/bin/pip install flask"},
+
+	"apt_repository": {"file", `- file: [/etc/apt/sources.list.d/app.list: {source: app.list, owner: root, group: root, mode: "0644"}]`, ""},
+	"yum_repository": {"file", `- file: [/etc/yum.repos.d/app.repo: {source: app.repo, owner: root, group: root, mode: "0644"}]`, ""},
+	"apt_key":        {"file", `- file: [/etc/apt/keyrings/app.asc: {source: app.asc, owner: root, group: root, mode: "0644"}]`, ""},
+	"sysctl":         {"file", `- file: [/etc/sysctl.d/90-app.conf: {content: "vm.swappiness = 10\n", owner: root, group: root, mode: "0644"}], and an exec of sysctl --system that subscribes to it`, ""},
+	"hostname":       {"exec", `- exec: [hostnamectl set-hostname web1: {unless: grep -qx web1 /etc/hostname}]`, "exec hostnamectl set-hostname web1"},
+	"reboot":         {"", "there is none: a reboot ends the connection of a run", "there is exec, whose connection the reboot ends: ccm-push PATTERN exec reboot"},
+	"mount":          {"line", `- line: [/etc/fstab: {line: "/dev/sdb1 /data ext4 defaults 0 2"}], and an exec of mount /data that subscribes to it`, ""},
+
+	"ping":                {"", "leave it out: a host that cannot be reached is reported", "exec true logs in and runs a command: ccm-push PATTERN exec true"},
+	"wait_for_connection": {"", "leave it out: --connect-retries says how often a connection is tried again", "exec true logs in and runs a command: ccm-push PATTERN exec true"},
+	"setup":               {"", factsWrite, factsAdHoc}, "gather_facts": {"", factsWrite, factsAdHoc},
+	"package_facts": {"", pathsWrite, "there is exec: ccm-push PATTERN exec dpkg-query -W"}, "service_facts": {"", pathsWrite, "there is exec: ccm-push PATTERN exec systemctl list-units"},
+	"stat": {"", pathsWrite, "there is exec: ccm-push PATTERN exec stat PATH"}, "find": {"", pathsWrite, "there is exec: ccm-push PATTERN exec find PATH"},
+	"getent": {"", pathsWrite, "there is exec: ccm-push PATTERN exec getent passwd"}, "slurp": {"", pathsWrite, "there is exec: ccm-push PATTERN exec cat PATH"},
+	"fetch":         {"", "there is none: a run brings no files of hosts back", "there is exec, which prints a file: ccm-push PATTERN exec cat PATH"},
+	"debug":         {"", "leave it out; pre_message and post_message of ccm print a text, ccm-push render prints what a host would get", "there is ccm-push inventory explain HOST [KEY]"},
+	"set_fact":      {"", "write data: {KEY: VALUE} at the play", ""},
+	"include_vars":  {"", "write vars_files: [FILE] at the play", ""},
+	"include_tasks": {"apply", "- apply: [other.yaml: {}]", ""},
+	"import_tasks":  {"apply", "- apply: [other.yaml: {}]", ""},
+	"include_role":  {"apply", "- apply: [other.yaml: {}]", ""},
+	"import_role":   {"apply", "- apply: [other.yaml: {}]", ""},
+	"include":       {"apply", "- apply: [other.yaml: {}]", ""},
+	"fail":          {"", "write control: {if: EXPRESSION} at the resources that must not run", ""},
+	"assert":        {"", "write control: {if: EXPRESSION} at the resources, or health_checks", ""},
+	"wait_for":      {"", "write health_checks at the resource that it waits for, with tries and try_sleep", ""},
+	"uri":           {"", "write health_checks at a resource, or an exec of curl", "there is exec: ccm-push PATTERN exec curl -fsS URL"},
+	"meta":          {"", "leave it out: a resource that subscribes is refreshed in its place in the order", ""},
+	"pause":         {"", "write a play of its own: between two plays all hosts wait for each other", ""},
+	"add_host":      {"", "write the host into the inventory", ""},
+	"group_by":      {"", "write hierarchy and overrides at the play, which choose data by facts", ""},
+	"known_hosts":   {"line", `- line: [/etc/ssh/ssh_known_hosts: {line: "git.example.net ssh-ed25519 AAAA…", create: true, owner: root, group: root, mode: "0644"}]`, ""},
+	"modprobe":      {"exec", `- exec: [modprobe br_netfilter: {creates: /sys/module/br_netfilter}]`, "exec modprobe br_netfilter"},
+}
