@@ -63,7 +63,7 @@ func (in Inputs) Key(env *scope.Env) (key string, ok bool) {
 	if in.Volatile {
 		return "", false
 	}
-	p := printer{hash: sha256.New()}
+	p := printer{env: env, hash: sha256.New()}
 	p.part(env.Facts, env.Facts != nil, in.facts, in.allFacts)
 	p.part(env.Data, env.Data != nil, in.data, in.allData)
 	if in.item {
@@ -78,6 +78,7 @@ func (in Inputs) Key(env *scope.Env) (key string, ok bool) {
 
 // A printer writes values so that no two of them look the same.
 type printer struct {
+	env     *scope.Env
 	hash    hash.Hash
 	buf     []byte
 	strange bool // a value of a kind that there should not be
@@ -91,7 +92,7 @@ func (p *printer) part(root map[string]any, there bool, paths []string, all bool
 		return
 	}
 	for _, path := range paths {
-		value, depth, found := deepest(root, path)
+		value, depth, found := deepest(p.env, root, path)
 		p.number('p', uint64(depth))
 		p.bool(found)
 		p.value(value)
@@ -101,14 +102,14 @@ func (p *printer) part(root map[string]any, there bool, paths []string, all bool
 // deepest gives what lies at a path, or the last thing on the way to it that is
 // no map: the rest of the path may mean something in a list. depth is how many keys
 // led there.
-func deepest(root map[string]any, path string) (value any, depth int, found bool) {
+func deepest(env *scope.Env, root map[string]any, path string) (value any, depth int, found bool) {
 	value = root
 	for key := range strings.SplitSeq(path, ".") {
 		m, ok := value.(map[string]any)
 		if !ok {
 			return value, depth, true
 		}
-		if value, ok = m[key]; !ok {
+		if value, ok = env.Key(m, key); !ok {
 			// Perhaps a key has dots in it, or is a gjson query: then all of it counts.
 			return m, depth, false
 		}

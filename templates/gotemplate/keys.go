@@ -15,6 +15,7 @@ func (w *rewriter) argument(n parse.Node) (indirect bool) {
 		if w.inner > 0 {
 			return true
 		}
+		n.Ident = factKeys(n.Ident)
 		w.keys(n.Ident)
 	case *parse.DotNode:
 		w.rooted = true
@@ -27,6 +28,7 @@ func (w *rewriter) argument(n parse.Node) (indirect bool) {
 		if n.Ident[0] != "$" {
 			return true
 		}
+		n.Ident = append([]string{"$"}, factKeys(n.Ident[1:])...)
 		if w.keys(n.Ident[1:]); len(n.Ident) == 1 {
 			w.everything()
 		}
@@ -43,6 +45,15 @@ func (w *rewriter) argument(n parse.Node) (indirect bool) {
 func (w *rewriter) everything() {
 	w.reads.Anything()
 	w.flow.Anything()
+}
+
+// factKeys gives a path from the root with the keys that facts have here: text/template
+// reads maps itself, and knows nothing of names of fields.
+func factKeys(keys []string) []string {
+	if len(keys) == 0 || scope.RootNamed(keys[0]) != scope.FactsRoot {
+		return keys
+	}
+	return append([]string{keys[0]}, scope.FactKeys(keys[1:])...)
 }
 
 // keys notes a path from the root.

@@ -26,7 +26,7 @@ var Absent any = absentValue{}
 
 // Member is container[key]. path is how the source calls it, for the error.
 func (r *Run) Member(container, key any, how Access, path string) (any, error) {
-	value, err := lookIn(container, key, path)
+	value, err := r.lookIn(container, key, path)
 	switch {
 	case err == nil:
 		return value, nil
@@ -38,14 +38,14 @@ func (r *Run) Member(container, key any, how Access, path string) (any, error) {
 	return nil, err
 }
 
-func lookIn(container, key any, path string) (any, error) {
+func (r *Run) lookIn(container, key any, path string) (any, error) {
 	switch c := container.(type) {
 	case absentValue:
 		return Absent, nil
 	case nil:
 		return nil, diag.Faultf("%s: there is nothing to read it from (nil)", path).WithHint("%s", DefaultHint(path))
 	case map[string]any:
-		return mapElement(c, key, path)
+		return r.mapElement(c, key, path)
 	case string:
 		return nil, diag.Faultf("%s: a string has no keys", path)
 	}
@@ -55,12 +55,12 @@ func lookIn(container, key any, path string) (any, error) {
 	return otherElement(container, key, path)
 }
 
-func mapElement(m map[string]any, key any, path string) (any, error) {
+func (r *Run) mapElement(m map[string]any, key any, path string) (any, error) {
 	name, ok := key.(string)
 	if !ok {
 		return nil, diag.Faultf("%s: the key of a map must be a string, not %s", path, plain.Kind(key))
 	}
-	value, ok := m[name]
+	value, ok := r.Env.Key(m, name)
 	if !ok {
 		hint := DefaultHint(path)
 		if there := hints.Describe("it", m, name); there != "" {

@@ -29,6 +29,9 @@ type Env struct {
 	snapshotOnce sync.Once
 	snapshot     []byte
 	snapshotErr  error
+
+	structsOnce sync.Once
+	structs     map[uintptr]bool // the maps of Facts that are structs in CCM
 }
 
 // The names of the roots in expressions; lookup() has them in lower case.

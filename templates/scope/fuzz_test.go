@@ -32,7 +32,12 @@ func FuzzLookup(f *testing.F) {
 		}
 		snapshot, err := env.JSON()
 		require.NoError(t, err)
-		same, err := scope.FromResult(gjson.GetBytes(snapshot, path))
+		result := gjson.GetBytes(snapshot, path)
+		if !result.Exists() { // gjson does not know the names of fields
+			require.Regexp(t, `^facts\..*\.[A-Z]`, path)
+			return
+		}
+		same, err := scope.FromResult(result)
 		require.NoError(t, err)
 		value, err = plain.Copy(nil, value)
 		require.NoError(t, err)

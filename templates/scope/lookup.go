@@ -61,7 +61,7 @@ func (e *Env) walk(keys []string) (value any, found bool) {
 		return nil, false
 	}
 	for _, key := range keys[1:] {
-		if value, found = element(value, key); !found {
+		if value, found = e.element(value, key); !found {
 			return nil, false
 		}
 	}
@@ -69,11 +69,10 @@ func (e *Env) walk(keys []string) (value any, found bool) {
 }
 
 // element is one step of a path.
-func element(container any, key string) (any, bool) {
+func (e *Env) element(container any, key string) (any, bool) {
 	switch c := container.(type) {
 	case map[string]any:
-		value, ok := c[key]
-		return value, ok
+		return e.Key(c, key)
 	case []any:
 		i, err := strconv.ParseUint(key, 10, 31)
 		if err != nil || int(i) >= len(c) {
