@@ -136,11 +136,11 @@ func TestWarnings(t *testing.T) {
 - ccm:
     resources:
       - exec:
-          - a: {register_when_stable: [{cluster: c, service: s, protocol: tcp, address: "{{ Facts.ip }}", port: "{{ Data.port }}", ttl: never}]}
-          - b: {register_when_stable: [{cluster: c, service: s, protocol: tcp, address: "::1"}]}
+          - a: {register_when_stable: [{cluster: c, service: s, protocol: tcp, address: "{{ Facts.ip }}", port: "{{ Data.port }}", ttl: never, priority: 1}]}
+          - b: {register_when_stable: [{cluster: c, service: s, protocol: tcp, address: "::1", priority: 1}]}
 - include: a.yaml
 -- a.yaml --
-ccm: {resources: [exec: [a: {register_when_stable: [{cluster: c, service: s, protocol: tcp, address: 10.0.0.1}]}]]}
+ccm: {resources: [exec: [a: {register_when_stable: [{cluster: c, service: s, protocol: tcp, address: 10.0.0.1, priority: 1}]}]]}
 `)
 	require.Empty(t, text)
 	warnings := Warnings(plays)

@@ -93,6 +93,7 @@ site.yaml:6:106: registration is invalid: ttl "soon" is neither a duration such 
 site.yaml:7:17: registration is invalid: service is required
 site.yaml:7:17: registration is invalid: protocol is required
 site.yaml:7:17: registration is invalid: address is required
+site.yaml:7:17: registration is invalid: priority is required
 site.yaml:7:30: unknown key "adress" in register_when_stable[1] (did you mean "address"?)
 site.yaml:7:51: register_when_stable[1].port must be an integer, not the text "http"
 site.yaml:8:17: register_when_stable[2] must be a map, not the text "x"

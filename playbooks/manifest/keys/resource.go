@@ -45,7 +45,7 @@ type Registration struct {
 	Protocol    string            `json:"protocol" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the protocol it speaks"`
 	Address     string            `json:"address" required:"true" doc:"its IP address"`
 	Port        int               `json:"port" doc:"its port, 1-65535"`
-	Priority    int               `json:"priority" doc:"1-255"`
+	Priority    int               `json:"priority" required:"true" doc:"1-255"`
 	Annotations map[string]string `json:"annotations" doc:"free texts"`
 	TTL         string            `json:"ttl" pattern:"^(never|([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h|d|w|M|y))+)$" doc:"how long it lasts: a duration such as 30s, or never"`
 }
