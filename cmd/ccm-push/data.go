@@ -5,9 +5,29 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
+
+// givenFacts are those of --facts and, over them, of --fact, as in the documentation of CCM
+// (its program has it the other way round). The values of --fact are texts, and dots in a
+// key mean nothing.
+func givenFacts(path string, pairs []string) (map[string]any, error) {
+	facts, err := readFacts(path)
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			err = errors.Join(err, fmt.Errorf("--fact %q: write KEY=VALUE; --facts FILE takes facts with types and levels", pair))
+			continue
+		}
+		if facts == nil {
+			facts = map[string]any{}
+		}
+		facts[key] = value
+	}
+	return facts, err
+}
 
 // readFacts reads --facts; without it there are none.
 func readFacts(path string) (map[string]any, error) {

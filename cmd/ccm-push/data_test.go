@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -65,4 +67,34 @@ func FuzzJSON(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{"k": s}, plainMap(doc))
 	})
+}
+
+func TestGivenFacts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "facts.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("role: db\nport: 80\nsite: {dc: fra}\n"), 0o600))
+	for _, test := range []struct {
+		name, file string
+		pairs      []string
+		want       map[string]any
+		err        string
+	}{
+		{"none", "", nil, nil, ""},
+		{"texts", "", []string{"port=80", "a=b=c", "empty="}, map[string]any{"port": "80", "a": "b=c", "empty": ""}, ""},
+		{"dots mean nothing", "", []string{"site.dc=ber"}, map[string]any{"site.dc": "ber"}, ""},
+		{"over the file", file, []string{"role=web", "site=x"}, map[string]any{"role": "web", "port": int64(80), "site": "x"}, ""},
+		{"the last one wins", "", []string{"a=1", "a=2"}, map[string]any{"a": "2"}, ""},
+		{"no text, no key", "", []string{"role", "=x"}, nil,
+			"--fact \"role\": write KEY=VALUE; --facts FILE takes facts with types and levels\n" +
+				"--fact \"=x\": write KEY=VALUE; --facts FILE takes facts with types and levels"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			facts, err := givenFacts(test.file, test.pairs)
+			if test.err != "" {
+				require.EqualError(t, err, test.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, test.want, facts)
+		})
+	}
 }

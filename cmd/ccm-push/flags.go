@@ -32,7 +32,8 @@ type flags struct {
 	listResources  bool
 
 	check, diff  bool
-	extra        []string
+	extra, fact  []string
+	noReadEnv    bool
 	facts, hiera string
 	parameters   string
 	forks, keep  int
@@ -85,6 +86,8 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVarP(&f.diff, "diff", "D", false, "show changes of text as unified diffs")
 	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: key=value (with blanks: 'key=\"a b\"'), @file.yaml or a YAML map; may be repeated")
 	set.StringVar(&f.facts, "facts", "", "YAML or JSON file of facts, laid over those of every host")
+	set.StringArrayVar(&f.fact, "fact", nil, "one fact of every host, KEY=VALUE, over those of --facts; may be repeated")
+	set.BoolVar(&f.noReadEnv, "no-read-env", false, "leave out the file .env beside a manifest, which has more variables for Environ")
 	set.StringVar(&f.hiera, "hiera", "", "file or http(s) URL of data with a hierarchy of its own, merged over that of the manifests (default $CCM_HIERA_DATA)")
 	set.StringVar(&f.parameters, "parameters", "", "YAML or JSON file of parameters for a DSC configuration document")
 	set.IntVarP(&f.forks, "forks", "f", 64, "how many hosts are worked on at once")

@@ -258,12 +258,14 @@ func (a *app) keep() int {
 // for --hiera.
 func (a *app) catalogOptions() (catalog.Options, error) {
 	extra, extraErr := readExtra(a.flags.extra)
-	facts, factsErr := readFacts(a.flags.facts)
+	facts, factsErr := givenFacts(a.flags.facts, a.flags.fact)
 	environ := make(map[string]any, len(a.environ))
 	for name, value := range a.environ {
 		environ[name] = value
 	}
-	return catalog.Options{Environ: environ, Extra: extra, Facts: facts}, errors.Join(extraErr, factsErr)
+	return catalog.Options{
+		Environ: environ, EnvFile: a.words.adHoc == "" && !a.flags.noReadEnv, Extra: extra, Facts: facts,
+	}, errors.Join(extraErr, factsErr)
 }
 
 // runID names a run: when it began, and something that no other run has.

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,6 +40,7 @@ type Compiler struct {
 // Options are what a run adds to a play.
 type Options struct {
 	Environ map[string]any    // the controller's, for Environ in expressions
+	EnvFile bool              // whether .env beside the manifest has more of them
 	Extra   []templates.Layer // -e: over everything
 	Facts   map[string]any    // --facts: over those of every host
 	Hiera   *templates.Source // --hiera: over the play's data; nil if there is none
@@ -55,7 +57,10 @@ func New(play *manifest.Play, opts Options) (*Compiler, error) {
 		return nil, err
 	}
 	c.root = &site{play: play, files: folder.files, sources: folder.sources, tainted: map[string]bool{}, bundled: folder.sources.bundled}
-	if err := c.programs(play.Programs); err != nil {
+	if opts.EnvFile {
+		c.opts.Environ, err = withEnvFile(opts.Environ, folder.files)
+	}
+	if err := errors.Join(err, c.programs(play.Programs)); err != nil {
 		c.Close()
 		return nil, err
 	}
