@@ -63,7 +63,7 @@ func (a *app) varsFolders(manifests []string) ([]string, error) {
 	var folders []string
 	for _, path := range manifests {
 		folder := filepath.Dir(path)
-		if archive.Is(path) || slices.Contains(folders, folder) || !hasVars(folder) {
+		if archive.Is(path) || archive.IsURL(path) || slices.Contains(folders, folder) || !hasVars(folder) {
 			continue
 		}
 		if why := foreignFolder(folder); why != "" {

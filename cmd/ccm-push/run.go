@@ -63,20 +63,6 @@ func (a *app) load(ctx context.Context, paths []string) ([]*manifest.Play, error
 // read reads plays from files, folders and archives, which are unpacked until
 // the program ends. The end of ctx ends downloads.
 func (a *app) read(ctx context.Context, paths []string) ([]*manifest.Play, error) {
-	paths = slices.Clone(paths)
-	for i, path := range paths {
-		if !archive.Is(path) {
-			continue
-		}
-		folder, err := os.MkdirTemp("", "ccm-push-*")
-		if err != nil {
-			return nil, err
-		}
-		a.atEnd = append(a.atEnd, func() { os.RemoveAll(folder) })
-		if paths[i], err = archive.Unpack(path, folder); err != nil {
-			return nil, err
-		}
-	}
 	archives := &archive.Unpacker{}
 	a.atEnd = append(a.atEnd, func() { archives.Close() })
 	options := []manifest.Option{manifest.WithArchives(archives)}
@@ -105,7 +91,9 @@ func (a *app) manifestRunner(ctx context.Context, paths []string) (*playbooks.Ru
 		return nil, err
 	}
 	r.Plays = plays
-	r.Options.Manifests = paths
+	for _, path := range paths {
+		r.Options.Manifests = append(r.Options.Manifests, archive.ShownName(path))
+	}
 	r.Options.Catalog.Hiera = hiera
 	return r, nil
 }

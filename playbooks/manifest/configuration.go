@@ -71,11 +71,11 @@ func (l *loader) configuration(n *yamlpos.Node) []*Play {
 		l.add(err)
 		return nil
 	}
-	folder := l.folder
+	folder, shown := l.folder, filepath.Dir(l.file)
 	doc, err := document.Read(l.runs, n, document.Options{
 		Parameters: given, File: l.file, Now: time.Now, Type: l.documentType, Tells: l.tellsState,
 		Open: func(at *yamlpos.Node, base, path string) (*yamlpos.Node, string, error) {
-			return openBeside(folder, at, base, path)
+			return openBeside(folder, shown, at, base, path)
 		},
 	})
 	if err != nil {
@@ -131,8 +131,8 @@ func (l *loader) tellsState(typeName string) bool {
 }
 
 // openBeside reads a document that another one includes, from below the folder of
-// the outermost one.
-func openBeside(folder string, at *yamlpos.Node, base, path string) (*yamlpos.Node, string, error) {
+// the outermost one, which base calls shown.
+func openBeside(folder, shown string, at *yamlpos.Node, base, path string) (*yamlpos.Node, string, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, "", err
@@ -142,7 +142,7 @@ func openBeside(folder string, at *yamlpos.Node, base, path string) (*yamlpos.No
 		return nil, "", at.Errorf("give a path relative to the document", "%s is an absolute path", path)
 	}
 	whole := filepath.Join(filepath.Dir(base), path)
-	name, err := filepath.Rel(folder, whole)
+	name, err := filepath.Rel(shown, whole)
 	if err != nil {
 		return nil, "", at.Errorf("", "%v", err)
 	}

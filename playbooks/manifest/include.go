@@ -50,6 +50,7 @@ func (l *loader) enter(path *yamlpos.Node, over ordering) (*loader, bool) {
 	inner.nesting, inner.runs = l.nesting, l.runs
 	inner.ordered = over
 	inner.parameters = l.parameters
+	inner.file, inner.confined = l.confined.Call(inner.file), l.confined
 	inner.chain = append(slices.Clone(l.chain), l.file)
 	switch chain := strings.Join(append(slices.Clone(inner.chain), inner.file), " → "); {
 	case slices.Contains(inner.chain, inner.file):

@@ -16,21 +16,30 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// Load reads plays from manifest files, or folders with a manifest.yaml, in order. All errors of all files are
-// reported together, as yamlpos.Errors; the plays are then what could be read,
-// for somebody who looks for more errors, and not to be run.
+// Load reads plays from manifest files, or folders or archives with a manifest.yaml, in
+// order; an archive may be a URL. All errors of all files are reported together, as
+// yamlpos.Errors; the plays are then what could be read, for somebody who looks for more
+// errors, and not to be run.
 func Load(ctx context.Context, paths []string, registry modules.Registry, options ...Option) ([]*Play, error) {
 	var plays []*Play
 	var errs yamlpos.Errors
 	options = append(options, shared(registry))
+	var probe loader
+	for _, option := range options {
+		option(&probe)
+	}
 	for _, path := range paths {
-		path = manifestIn(path)
-		data, err := read(path, "manifest")
+		from, err := startingPoint(path)
 		if err != nil {
 			errs.Add(err)
 			continue
 		}
-		more, err := Parse(ctx, path, data, registry, options...)
+		data, err := from.read(ctx, probe.archives)
+		if err != nil {
+			errs.Add(err)
+			continue
+		}
+		more, err := playsOf(ctx, from, data, registry, options)
 		errs.Add(err)
 		plays = append(plays, more...)
 	}
@@ -85,13 +94,20 @@ func meant(path string) string {
 // documents of either. Files that the plays mention are looked for beside it.
 // With an error the plays are as [Load] says.
 func Parse(ctx context.Context, path string, data []byte, registry modules.Registry, options ...Option) ([]*Play, error) {
-	documents, err := yamlpos.Parse(path, data)
+	return playsOf(ctx, &origin{file: path, shown: path}, data, registry, append(options, shared(registry)))
+}
+
+func playsOf(ctx context.Context, from *origin, data []byte, registry modules.Registry, options []Option) ([]*Play, error) {
+	documents, err := yamlpos.Parse(from.shown, data)
 	if err != nil {
 		return nil, err
 	}
-	l := newLoader(path, registry)
+	l := newLoader(from.file, registry)
 	l.runs = ctx
-	for _, option := range append(options, shared(registry)) {
+	if from.shown != from.file { // it is in an archive
+		l.file, l.applied, l.confined = from.shown, []string{from.shown}, from.confined
+	}
+	for _, option := range options {
 		option(l)
 	}
 	plays := l.documents(documents)

@@ -12,9 +12,9 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/webpage"
 )
 
-// An origin is where a nested manifest comes from.
+// An origin is where a manifest comes from.
 type origin struct {
-	key      string // the same for the same manifest
+	key      string // the same for the same manifest, if it is nested
 	file     string // the manifest; "" if it is in an archive, until that is unpacked
 	shown    string // how positions call it
 	confined archive.Enclosure
@@ -50,6 +50,22 @@ func (l *loader) origin(at *yamlpos.Node, nest modules.Nest) (*origin, error) {
 		o.archive = archive.Source{Path: path, Checksum: nest.Checksum}
 	}
 	return o, nil
+}
+
+// startingPoint is where a manifest comes from that the command line names.
+func startingPoint(path string) (*origin, error) {
+	switch {
+	case archive.IsURL(path):
+		source, err := archive.ParseURL(path)
+		if err != nil {
+			return nil, err
+		}
+		return &origin{shown: source.Page.String() + "/" + archive.ManifestFile, archive: source}, nil
+	case archive.Is(path):
+		return &origin{shown: filepath.Join(path, archive.ManifestFile), archive: archive.Source{Path: path}}, nil
+	}
+	path = manifestIn(path)
+	return &origin{file: path, shown: path}, nil
 }
 
 // read gives the text of the manifest, and sets file and confined if it comes from

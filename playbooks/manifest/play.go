@@ -47,7 +47,7 @@ type Play struct {
 	registry  modules.Registry
 	nesting   *nesting
 	applied   []string          // the manifests that lead to a nested one, itself the last
-	confined  archive.Enclosure // of a nested manifest in an archive
+	confined  archive.Enclosure // of a manifest in an archive
 	selection *Selection        // of the resources that JetFile gives; nil: all
 	warnings  []string          // on the first play of a file
 }

@@ -55,10 +55,13 @@ func (p Page) String() string {
 }
 
 // InTheClear reports whether the password can be read on its way.
-func (p Page) InTheClear() bool {
+func (p Page) InTheClear() bool { return p.user != nil && p.Unprotected() }
+
+// Unprotected reports whether others on the way can read the page and change it.
+func (p Page) Unprotected() bool {
 	ip := net.ParseIP(p.url.Hostname())
 	local := p.url.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-	return p.user != nil && p.url.Scheme == "http" && !local
+	return p.url.Scheme == "http" && !local
 }
 
 // Read fetches the page.

@@ -27,21 +27,6 @@ func Is(path string) bool {
 	return strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".tgz")
 }
 
-// Unpack unpacks an archive into a folder that is empty, and gives the path of
-// the manifest.yaml in it. An archive holds files and folders and nothing else,
-// and no name leads out of it.
-func Unpack(archive, folder string) (string, error) {
-	f, err := os.Open(archive)
-	if err != nil {
-		return "", fmt.Errorf("reading a manifest: %w", err)
-	}
-	defer f.Close()
-	if err := unpackAll(f, archive, folder); err != nil {
-		return "", err
-	}
-	return filepath.Join(folder, ManifestFile), nil
-}
-
 // unpackAll unpacks what r reads; name is how errors call it.
 func unpackAll(r io.Reader, name, folder string) error {
 	root, err := os.OpenRoot(folder)

@@ -32,7 +32,8 @@ func unpacked(t *testing.T, entries ...tar.Header) (string, error) {
 	require.NoError(t, zipped.Close())
 	archive := filepath.Join(t.TempDir(), "site.tar.gz")
 	require.NoError(t, os.WriteFile(archive, packed.Bytes(), 0o600))
-	path, err := Unpack(archive, t.TempDir())
+	folder, err := (&Unpacker{Temp: t.TempDir()}).Unpack(t.Context(), Source{Path: archive})
+	path := filepath.Join(folder, ManifestFile)
 	if err != nil {
 		err = fmt.Errorf("%s", bytes.ReplaceAll([]byte(err.Error()), []byte(archive), []byte("A")))
 	}
@@ -72,7 +73,7 @@ func TestUnpackRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "file exists")
 	text := filepath.Join(t.TempDir(), "x.tgz")
 	require.NoError(t, os.WriteFile(text, []byte("no gzip"), 0o600))
-	_, err = Unpack(text, t.TempDir())
+	_, err = (&Unpacker{Temp: t.TempDir()}).Unpack(t.Context(), Source{Path: text})
 	require.EqualError(t, err, text+": unexpected EOF")
 }
 

@@ -1,6 +1,9 @@
 package archive
 
 import (
+	"errors"
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/playbooks/webpage"
@@ -19,4 +22,35 @@ func ShownName(name string) string {
 		return "URL"
 	}
 	return page.String()
+}
+
+// pin begins the checksum at the end of a URL.
+const pin = "#sha256="
+
+// ParseURL reads the URL of an archive, which may hold user and password and end in the
+// checksum: #sha256=HEX. What others could have changed on the way needs that. No error
+// shows a secret.
+func ParseURL(text string) (Source, error) {
+	address, sum, pinned := strings.Cut(text, pin)
+	switch scheme, _, _ := strings.Cut(text, "://"); strings.ToLower(scheme) {
+	case "http", "https":
+	case "obj":
+		return Source{}, errors.New("obj:// is a bucket of NATS, which is not supported: put the archive onto a web server, or give its file")
+	default:
+		return Source{}, fmt.Errorf("%q is no scheme that manifests are read from: there are https:// and http://, and paths", scheme)
+	}
+	page, err := webpage.Parse(address)
+	if err != nil {
+		return Source{}, fmt.Errorf("a manifest: %w", err)
+	}
+	sum = strings.ToLower(sum)
+	switch path, _, _ := strings.Cut(page.String(), "?"); {
+	case !Is(path):
+		return Source{}, fmt.Errorf("%s: a manifest on the web is a .tar.gz with %s in it", page, ManifestFile)
+	case pinned && !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(sum):
+		return Source{}, fmt.Errorf("%s: what follows %s is no checksum: write 64 hexadecimal digits, as sha256sum prints them", page, pin)
+	case !pinned && page.Unprotected():
+		return Source{}, fmt.Errorf("%s: others on the way could change what your hosts are to do: write https://, or the checksum behind it: %s…", page, pin)
+	}
+	return Source{Page: &page, Checksum: sum}, nil
 }
