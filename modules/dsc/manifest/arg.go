@@ -27,6 +27,8 @@ type Arg struct {
 	Text      string
 	Mandatory bool // of JSONInput: given also if there is no input
 	Quotes    bool // of ResourcePath: with " around it
+
+	unknown []string // what else stood in the object, while a manifest is read
 }
 
 // MarshalJSON writes the argument as manifests of DSC 3 have it.
@@ -83,7 +85,8 @@ func (a *Arg) options(object map[string]json.RawMessage) error {
 		case key == "includeQuotes" && a.Kind == ResourcePath:
 			into = &a.Quotes
 		default:
-			return fmt.Errorf("an argument with %s has no %q", a.Kind, key)
+			a.unknown = append(a.unknown, key)
+			continue
 		}
 		if err := json.Unmarshal(object[key], into); err != nil {
 			return fmt.Errorf("%s must be true or false, not %s", key, object[key])

@@ -27,7 +27,8 @@ var setFields = []string{"implementsPretest", "handlesExist", "return", "whatIfR
 
 var commonFields = []string{"executable", "args", "input", "requireSecurityContext"}
 
-// parseCurrent reads the dialect of DSC 3, in which unknown fields are refused.
+// parseCurrent reads the dialect of DSC 3. As there, unknown fields at the top are
+// refused, and those further in do not keep a resource from being used.
 func parseCurrent(doc json.RawMessage) (*Manifest, error) {
 	all, err := fields(doc, "", "$schema", "type", "version", "kind", "condition", "description", "tags", "metadata",
 		"deprecationMessage", "get", "set", "test", "delete", "export", "validate", "resolve", "whatIf", "schema",
@@ -36,13 +37,13 @@ func parseCurrent(doc json.RawMessage) (*Manifest, error) {
 		return nil, err
 	}
 	m := &Manifest{Dialect: Current, CaseSensitive: true}
-	r := &reader{all: all}
+	r := &reader{m: m, all: all}
 	m.schemaURI(r, "resource/manifest")
 	m.top(r)
 	for _, o := range operations {
 		*o.field(m) = r.operation(o.name, o.also)
 	}
-	m.Schema = r.schema("schema", "schema")
+	m.Schema = r.schema()
 	m.Adapter = r.adapter()
 	return m, r.err
 }
@@ -88,16 +89,10 @@ func (m *Manifest) top(r *reader) {
 
 // operation reads one operation; nil if it is not there.
 func (r *reader) operation(name string, also []string) *Operation {
-	raw := json.RawMessage{}
-	if !r.get(name, "an object", &raw) {
+	inner := r.inner(name, name, append(also[:len(also):len(also)], commonFields...)...)
+	if inner == nil {
 		return nil
 	}
-	all, err := fields(raw, name, append(also[:len(also):len(also)], commonFields...)...)
-	if err != nil {
-		r.fail(err)
-		return nil
-	}
-	inner := &reader{all: all, at: name}
 	o := &Operation{}
 	inner.program(o, name)
 	inner.oneOf("input", &o.Input, InputStdin, InputEnv)
@@ -109,7 +104,7 @@ func (r *reader) operation(name string, also []string) *Operation {
 	filtering := true
 	inner.flag("supportsFiltering", &filtering)
 	o.NoFiltering = !filtering
-	o.FilterSchema = inner.schema("schema", "schema")
+	o.FilterSchema = inner.schema()
 	r.fail(inner.err)
 	return o
 }
@@ -128,66 +123,77 @@ func (r *reader) program(o *Operation, name string) {
 		if err == nil {
 			err = a.check(name)
 		}
+		at := fmt.Sprintf("args[%d]%s", i, in(r.at))
 		if err != nil {
-			r.fail(fmt.Errorf("args[%d]%s: %w", i, in(r.at), err))
+			r.fail(fmt.Errorf("%s: %w", at, err))
 			return
 		}
+		for _, key := range a.unknown {
+			r.m.warn("unknown field %q in %s", key, at)
+		}
+		a.unknown = nil
 		o.Args = append(o.Args, a)
 	}
 }
 
 // schema reads a schema that is embedded or printed by a command.
-func (r *reader) schema(key, name string) *Schema {
-	raw := json.RawMessage{}
-	if !r.get(key, "an object", &raw) {
+func (r *reader) schema() *Schema {
+	inner := r.inner("schema", "schema", "embedded", "command")
+	if inner == nil {
 		return nil
 	}
-	all, err := fields(raw, key, "embedded", "command")
-	if err != nil {
-		r.fail(err)
-		return nil
+	s := &Schema{Embedded: inner.all["embedded"]}
+	if inner.all["command"] != nil {
+		s.Command = inner.command("command", "schema")
 	}
-	s := &Schema{Embedded: all["embedded"]}
-	if all["command"] != nil {
-		s.Command = (&reader{all: all, at: key}).command(r, "command", name)
-	}
+	r.fail(inner.err)
 	if r.err == nil && (s.Embedded == nil) == (s.Command == nil) {
-		r.fail(fmt.Errorf("%s must have either embedded or command", key))
+		r.fail(fmt.Errorf("schema must have either embedded or command"))
 	}
 	return s
 }
 
-// command reads an operation that is only a program.
-func (r *reader) command(outer *reader, key, name string) *Operation {
-	all, err := fields(r.all[key], r.at+"."+key, "executable", "args")
-	if err != nil {
-		outer.fail(err)
+// adaptedSchema reads the schema of an adapted resource, which may be written as those
+// of others or stand there by itself.
+func (r *reader) adaptedSchema() *Schema {
+	raw := json.RawMessage{}
+	if !r.get("schema", "an object", &raw) {
 		return nil
 	}
-	inner := &reader{all: all, at: r.at + "." + key}
+	all, err := object(raw, "schema")
+	if err != nil {
+		r.fail(err)
+		return nil
+	}
+	if all["embedded"] == nil && all["command"] == nil {
+		return &Schema{Embedded: raw}
+	}
+	return r.schema()
+}
+
+// command reads an operation that is only a program.
+func (r *reader) command(key, name string) *Operation {
+	inner := r.inner(key, r.at+"."+key, "executable", "args")
+	if inner == nil {
+		return nil
+	}
 	o := &Operation{}
 	inner.program(o, name)
-	outer.fail(inner.err)
+	r.fail(inner.err)
 	return o
 }
 
 // adapter reads how an adapter works.
 func (r *reader) adapter() *Adapter {
-	raw := json.RawMessage{}
-	if !r.get("adapter", "an object", &raw) {
+	inner := r.inner("adapter", "adapter", "list", "inputKind", "config")
+	if inner == nil {
 		return nil
 	}
-	all, err := fields(raw, "adapter", "list", "inputKind", "config")
-	if err != nil {
-		r.fail(err)
-		return nil
-	}
-	inner := &reader{all: all, at: "adapter"}
 	a := &Adapter{}
 	inner.oneOf("config", &a.InputKind, "full", "sequence", "single")
 	inner.oneOf("inputKind", &a.InputKind, "full", "sequence", "single")
-	if all["list"] != nil {
-		a.List = inner.command(inner, "list", "list")
+	if inner.all["list"] != nil {
+		a.List = inner.command("list", "list")
 	}
 	r.fail(inner.err)
 	if r.err == nil && a.InputKind == "" {
@@ -204,7 +210,7 @@ func parseAdapted(doc json.RawMessage) (*Manifest, error) {
 		return nil, err
 	}
 	m := &Manifest{Dialect: Current, CaseSensitive: true}
-	r := &reader{all: all}
+	r := &reader{m: m, all: all}
 	m.schemaURI(r, "adaptedresource/manifest")
 	m.top(r)
 	m.adapted(r)
@@ -217,7 +223,7 @@ func (m *Manifest) adapted(r *reader) {
 	r.text("path", &m.Path)
 	r.get("capabilities", "a list of texts", &m.Capabilities)
 	m.Content = r.all["content"]
-	m.Schema = r.schema("schema", "schema")
+	m.Schema = r.adaptedSchema()
 	if r.err == nil && !isTypeName(m.RequireAdapter) {
 		r.fail(fmt.Errorf("requireAdapter is %q, which is no type such as Owner/Thing", m.RequireAdapter))
 	}
@@ -234,7 +240,7 @@ func ParseListed(line json.RawMessage) (*Manifest, error) {
 	if s := all["schema"]; s != nil && s[0] != '{' {
 		delete(all, "schema")
 	}
-	r := &reader{all: all}
+	r := &reader{m: m, all: all}
 	m.top(r)
 	m.adapted(r)
 	if r.err != nil {

@@ -14,14 +14,14 @@ func parseAlpha(top map[string]json.RawMessage) (*Manifest, error) {
 	m := &Manifest{Dialect: Alpha, CaseSensitive: true}
 	m.unknown(top, "", "manifestVersion", "type", "version", "kind", "condition", "description", "tags", "metadata",
 		"deprecationMessage", "get", "set", "test", "delete", "export", "validate", "schema", "adapter", "exitCodes")
-	r := &reader{all: top}
+	r := &reader{m: m, all: top}
 	m.top(r)
 	for _, o := range operations {
 		if raw := top[o.name]; raw != nil && (o.name != "resolve" && o.name != "whatIf") {
-			*o.field(m) = m.alphaOperation(r, o.name, raw)
+			*o.field(m) = m.alphaOperation(r, o.name, o.also, raw)
 		}
 	}
-	m.Schema = r.schema("schema", "schema")
+	m.Schema = r.schema()
 	m.Adapter = r.adapter()
 	return m, r.err
 }
@@ -38,7 +38,7 @@ func (m *Manifest) unknown(all map[string]json.RawMessage, at string, known ...s
 
 // alphaOperation reads an operation of the alpha releases: preTest was the name of
 // implementsPretest, and without a word the properties went to standard input.
-func (m *Manifest) alphaOperation(r *reader, name string, raw json.RawMessage) *Operation {
+func (m *Manifest) alphaOperation(r *reader, name string, also []string, raw json.RawMessage) *Operation {
 	all, err := object(raw, name)
 	if err != nil {
 		r.fail(err)
@@ -48,30 +48,17 @@ func (m *Manifest) alphaOperation(r *reader, name string, raw json.RawMessage) *
 		all["implementsPretest"] = all["preTest"]
 	}
 	delete(all, "preTest")
-	i := slices.IndexFunc(operations, func(o struct {
-		name  string
-		field func(*Manifest) **Operation
-		also  []string
-	}) bool {
-		return o.name == name
-	})
-	m.unknown(all, name, append(slices.Clone(commonFields), operations[i].also...)...)
 	again, err := json.Marshal(all)
 	if err != nil {
 		r.fail(err)
 		return nil
 	}
-	o := (&reader{all: map[string]json.RawMessage{name: again}}).into(r, name, operations[i].also)
+	inner := &reader{m: m, all: map[string]json.RawMessage{name: again}}
+	o := inner.operation(name, also)
+	r.fail(inner.err)
 	if o != nil && name != "export" && !o.Takes() {
 		o.Input = InputStdin
 	}
-	return o
-}
-
-// into reads an operation and hands its error on.
-func (r *reader) into(outer *reader, name string, also []string) *Operation {
-	o := r.operation(name, also)
-	outer.fail(r.err)
 	return o
 }
 
@@ -84,7 +71,7 @@ func parseFirst(top map[string]json.RawMessage) (*Manifest, error) {
 		return nil, err
 	}
 	m.unknown(all, "dscresource", "name", "version", "description", "get", "set", "test", "requires", "exitCodes", "schema")
-	r := &reader{all: all, at: "dscresource"}
+	r := &reader{m: m, all: all, at: "dscresource"}
 	r.text("name", &m.Type)
 	r.text("version", &m.Version)
 	r.get("requires", "a list of objects", &m.Requires)
@@ -108,7 +95,7 @@ func (m *Manifest) firstOperation(r *reader, name string) *Operation {
 		r.fail(err)
 		return nil
 	}
-	inner := &reader{all: all, at: name}
+	inner := &reader{m: m, all: all, at: name}
 	switch kind := inner.kind(); {
 	case all["host"] != nil:
 		r.fail(fmt.Errorf("%s is for a program that is asked over gRPC, which is not supported", name))

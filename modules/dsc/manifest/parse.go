@@ -186,16 +186,12 @@ func fields(raw json.RawMessage, at string, known ...string) (map[string]json.Ra
 	if err != nil {
 		return nil, err
 	}
-	return all, only(all, at, known)
-}
-
-func only(all map[string]json.RawMessage, at string, known []string) error {
 	for _, key := range sorted(all) {
 		if !slices.Contains(known, key) {
-			return fmt.Errorf("unknown field %q%s", key, in(at))
+			return nil, fmt.Errorf("unknown field %q%s", key, in(at))
 		}
 	}
-	return nil
+	return all, nil
 }
 
 func in(at string) string {
@@ -209,9 +205,26 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 
 // A reader reads the fields of one object. The first error stays.
 type reader struct {
+	m   *Manifest // which is warned of what is not known
 	all map[string]json.RawMessage
 	at  string
 	err error
+}
+
+// inner reads the object in a field, of which fields that are not known are left out;
+// nil if it is not there, or no object. at is where it stands.
+func (r *reader) inner(key, at string, known ...string) *reader {
+	raw := json.RawMessage{}
+	if !r.get(key, "an object", &raw) {
+		return nil
+	}
+	all, err := object(raw, at)
+	if err != nil {
+		r.fail(err)
+		return nil
+	}
+	r.m.unknown(all, at, known...)
+	return &reader{m: r.m, all: all, at: at}
 }
 
 // get reads a field into a value of the kind that what says; one that is not there,

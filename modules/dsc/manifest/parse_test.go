@@ -141,7 +141,6 @@ func TestRejected(t *testing.T) {
 		{"bad kind", "", headA + `, "kind": "thing"`, `kind is "thing", which is none of resource, adapter, group, importer, exporter`},
 		{"operation is a text", "", headA + `, "get": "x"`, "get must be an object"},
 		{"no executable", "", headA + `, "get": {}`, "get has no executable"},
-		{"unknown in an operation", "", headA + `, "get": {"executable": "x", "return": "state"}`, `unknown field "return" in get`},
 		{"bad input", "", headA + `, "get": {"executable": "x", "input": "file"}`, `input in get is "file", which is none of stdin, env`},
 		{"bad security", "", headA + `, "get": {"executable": "x", "requireSecurityContext": "root"}`, `requireSecurityContext in get is "root", which is none of current, elevated, restricted`},
 		{"bad return", "", headA + `, "set": {"executable": "x", "return": "diff"}`, `return in set is "diff", which is none of state, stateAndDiff`},
@@ -149,7 +148,6 @@ func TestRejected(t *testing.T) {
 		{"arg is a number", "", headA + `, "get": {"executable": "x", "args": [1]}`, `args[0] in get: an argument is a text or an object such as {"jsonInputArg": "--input"}, not 1`},
 		{"arg is unknown", "", headA + `, "get": {"executable": "x", "args": [{"other": "y"}]}`, `args[0] in get: an argument is a text or an object such as {"jsonInputArg": "--input"}, not {"other": "y"}`},
 		{"arg is two", "", headA + `, "get": {"executable": "x", "args": [{"jsonInputArg": "a", "resourceTypeArg": "b"}]}`, `args[0] in get: an argument has both jsonInputArg and resourceTypeArg`},
-		{"mandatory elsewhere", "", headA + `, "get": {"executable": "x", "args": ["a", {"resourceTypeArg": "a", "mandatory": true}]}`, `args[1] in get: an argument with resourceTypeArg has no "mandatory"`},
 		{"mandatory is a text", "", headA + `, "get": {"executable": "x", "args": [{"jsonInputArg": "a", "mandatory": "yes"}]}`, `args[0] in get: mandatory must be true or false, not "yes"`},
 		{"whatIfArg in get", "", headA + `, "get": {"executable": "x", "args": [{"whatIfArg": "a"}]}`, `args[0] in get: whatIfArg has no meaning in get`},
 		{"input of a schema", "", headA + `, "schema": {"command": {"executable": "x", "args": [{"jsonInputArg": "a"}]}}`, `args[0] in schema.command: jsonInputArg has no meaning in schema`},
@@ -192,6 +190,52 @@ func TestWarnings(t *testing.T) {
 		`$schema is "https://example.com/x", which is not that of a DSC manifest`,
 		"version is the date 2024-02-01; a semantic version would tell what has changed",
 	}, all[0].Warnings)
+}
+
+// TestUnknownWithin: as DSC itself, fields further in that are not known do not keep a
+// resource from being used.
+func TestUnknownWithin(t *testing.T) {
+	for _, test := range []struct{ name, doc, want string }{
+		{"of another operation", `"export": {"executable": "x", "return": "state"}`, `unknown field "return" in export`},
+		{"of another dialect", `"set": {"executable": "x", "preTest": true}`, `unknown field "preTest" in set`},
+		{"of an argument", `"get": {"executable": "x", "args": ["a", {"resourceTypeArg": "a", "mandatory": true}]}`, `unknown field "mandatory" in args[1] in get`},
+		{"beside a schema", `"schema": {"embedded": {}, "version": 1}`, `unknown field "version" in schema`},
+		{"of the command of a schema", `"schema": {"command": {"executable": "x", "input": "stdin"}}`, `unknown field "input" in schema.command`},
+		{"of a filter", `"export": {"executable": "x", "schema": {"embedded": {}, "version": 1}}`, `unknown field "version" in schema`},
+		{"of an adapter", `"adapter": {"inputKind": "single", "list": {"executable": "x", "input": "stdin"}, "own": 1}`, `unknown field "own" in adapter, unknown field "input" in adapter.list`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			all, rejected := Parse("x.dsc.resource.json", json.RawMessage(`{`+headA+`, `+test.doc+`}`))
+			require.Empty(t, rejected)
+			require.Equal(t, test.want, strings.Join(all[0].Warnings, ", "))
+			for _, o := range []*Operation{all[0].Get, all[0].Set, all[0].Export} {
+				require.True(t, o == nil || o.Return == "" && !o.ImplementsPretest)
+			}
+		})
+	}
+}
+
+// TestSchemaOfAdapted: that of an adapted resource may stand there by itself.
+func TestSchemaOfAdapted(t *testing.T) {
+	const head = `{"$schema": "https://aka.ms/dsc/schemas/v3/bundled/adaptedresource/manifest.json", "type": "A/B", "version": "1.0.0", "requireAdapter": "C/D", "path": "x", "schema": `
+	for doc, want := range map[string]string{
+		`{"embedded": {"type": "object"}}`:            `{"type": "object"}`,
+		`{"type": "object", "$id": "x"}`:              `{"type": "object", "$id": "x"}`,
+		`{"properties": {"embedded": {"type": "x"}}}`: `{"properties": {"embedded": {"type": "x"}}}`,
+		`{}`:                              `{}`,
+		`{"embedded": {}, "command": {}}`: "schema has no executable",
+		`{"command": {"executable": "x"}, "other": 1}`: "",
+		`[]`: "schema must be an object",
+	} {
+		all, rejected := Parse("x.dsc.adaptedResource.json", json.RawMessage(head+doc+`}`))
+		if len(rejected) > 0 {
+			require.EqualError(t, rejected[0], want, doc)
+			continue
+		}
+		require.Equal(t, want, string(all[0].Schema.Embedded), doc)
+	}
+	_, rejected := Parse("x.dsc.resource.json", json.RawMessage(`{`+headA+`, "schema": {"type": "object"}}`))
+	require.EqualError(t, rejected[0], "schema must have either embedded or command")
 }
 
 // FuzzParse has every manifest that is accepted survive the way to a host.
