@@ -239,7 +239,7 @@ type Contents interface {
 
 // Reporter takes what a resource has to say besides its plan.
 type Reporter interface {
-	// Message adds a line for people: level is "info", "warning" or "error".
+	// Message adds a line for people at a level such as [LevelInfo].
 	Message(level, text string)
 	// Output records the exit of the command that is the resource.
 	Output(e Exit)

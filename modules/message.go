@@ -196,9 +196,19 @@ type Result struct {
 // more, and a controller takes no more.
 const MaxParts = 1000
 
+// The levels of notes. The last three are for whoever looks for a fault.
+const (
+	LevelError   = "error"
+	LevelWarning = "warning"
+	LevelInfo    = "info"
+	LevelVerbose = "verbose"
+	LevelDebug   = "debug"
+	LevelTrace   = "trace"
+)
+
 // A Note is a line that a resource had to say.
 type Note struct {
-	Level string `json:"level"` // info, warning, error
+	Level string `json:"level"` // such as [LevelInfo]
 	Text  string `json:"text"`
 }
 

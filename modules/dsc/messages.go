@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 )
 
@@ -12,9 +13,9 @@ type note struct{ level, text string }
 
 // The levels of messages.
 const (
-	info    = "info"
-	warning = "warning"
-	failing = "error"
+	info    = modules.LevelInfo
+	warning = modules.LevelWarning
+	failing = modules.LevelError
 )
 
 // spoken is what a program has written to its standard error, sorted out.
@@ -28,7 +29,8 @@ type spoken struct {
 var levels = map[string]string{
 	"error": failing, "err": failing, "fatal": failing, "critical": failing,
 	"warn": warning, "warning": warning,
-	"info": info, "information": info, "informational": info, "verbose": info, "debug": info, "trace": info,
+	"info": info, "information": info, "informational": info,
+	"verbose": modules.LevelVerbose, "debug": modules.LevelDebug, "trace": modules.LevelTrace,
 }
 
 // listen reads what a program has written to its standard error.

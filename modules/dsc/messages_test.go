@@ -20,12 +20,13 @@ func TestListen(t *testing.T) {
 	}{
 		{"tracing", `{"timestamp":"t","level":"WARN","fields":{"message":"disk is full"},"target":"x","line_number":7}`, manifest.Current, []note{{"warning", "disk is full"}}, nil, false},
 		{"short", `{"info": "read it"}`, manifest.Current, []note{{"info", "read it"}}, nil, false},
-		{"trace", `{"trace": "step 1"}`, manifest.Current, []note{{"info", "step 1"}}, nil, false},
+		{"trace", `{"trace": "step 1"}`, manifest.Current, []note{{"trace", "step 1"}}, nil, false},
+		{"debug, by tracing", `{"level":"DEBUG","fields":{"message":"step 2"}}`, manifest.Current, []note{{"debug", "step 2"}}, nil, false},
 		{"an error does not fail", `{"error": "oh"}`, manifest.Current, []note{{"error", "oh"}}, nil, false},
 		{"documented", `{"message": "careful", "level": "warning"}`, manifest.Current, []note{{"warning", "careful"}}, nil, false},
 		{"information", `{"message": "hi", "level": "Information"}`, manifest.Alpha, []note{{"info", "hi"}}, nil, false},
 		{"first design: error", `{"error": {"code": "1", "message": "Access Denied"}}`, manifest.First, []note{{"error", "Access Denied"}}, nil, true},
-		{"first design: verbose", `{"verbose": {"message": "set"}}`, manifest.First, []note{{"info", "set"}}, nil, false},
+		{"first design: verbose", `{"verbose": {"message": "set"}}`, manifest.First, []note{{"verbose", "set"}}, nil, false},
 		{"first design: warning", `{"warning": {"message": "odd"}}`, manifest.First, []note{{"warning", "odd"}}, nil, false},
 		{"first design: other JSON", `{"x": 1}`, manifest.First, []note{{"warning", `{"x": 1}`}}, nil, false},
 		{"an object, but not there", `{"error": {"message": "m"}}`, manifest.Current, []note{{"error", "m"}}, nil, false},
@@ -98,7 +99,7 @@ func FuzzListen(f *testing.F) {
 		}
 		s := listen(dialect, text)
 		for _, n := range s.notes {
-			require.Contains(t, []string{info, warning, failing}, n.level)
+			require.Contains(t, []string{failing, warning, info, "verbose", "debug", "trace"}, n.level)
 		}
 		require.LessOrEqual(t, len(s.notes)+len(s.plain), strings.Count(text, "\n")+1)
 	})

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"slices"
@@ -163,9 +164,10 @@ func (d *DSC) result(r Result) {
 		i = DSCInstance{Type: r.Type, Name: name}
 	}
 	h := d.host(r.Host)
-	levels := map[string]string{"info": "information", "warning": "warning", "error": "error"}
+	levels := map[string]string{"warning": "warning", "error": "error"}
 	for _, n := range r.Messages {
-		h.notes = append(h.notes, dscMessage{i.Name, i.Type, n.Text, levels[n.Level]})
+		level := cmp.Or(levels[n.Level], "information") // below which dsc has none here
+		h.notes = append(h.notes, dscMessage{i.Name, i.Type, n.Text, level})
 	}
 	if r.Check && !r.Certain {
 		text := "what is said of it may turn out otherwise"

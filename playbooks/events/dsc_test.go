@@ -63,6 +63,8 @@ func TestDSC(t *testing.T) {
 			`{` + dscHead + `,"results":[],"messages":[{"name":"x","type":"Owner/dsc","message":"skipped: its condition is false","level":"information"}],"hadErrors":false,"outputs":{"known":1}}`},
 		{"failed and skipped", []Event{result("x", func(r *Result) { r.Status, r.Error = Failed, "no\u009b" }), result("y", func(r *Result) { r.Status, r.Because = Skipped, "dsc#x" })},
 			`{` + dscHead + `,"results":[],"messages":[{"name":"x","type":"Owner/dsc","message":"no\u009b","level":"error"},{"name":"y","type":"Owner/dsc","message":"skipped: dsc#x","level":"information"}],"hadErrors":true,"outputs":{"known":1}}`},
+		{"levels", []Event{result("x", func(r *Result) { r.Messages = []Note{{"warning", "a"}, {"info", "b"}, {"trace", "c"}} })},
+			`{` + dscHead + `,"results":[{` + took + `,"name":"x","type":"Owner/dsc","result":{"beforeState":{"a":1},"afterState":{"a":1},"changedProperties":null}}],"messages":[{"name":"x","type":"Owner/dsc","message":"a","level":"warning"},{"name":"x","type":"Owner/dsc","message":"b","level":"information"},{"name":"x","type":"Owner/dsc","message":"c","level":"information"}],"hadErrors":false,"outputs":{"known":1}}`},
 		{"outputs", []Event{result("outputs", func(r *Result) { r.State.Before = json.RawMessage(`{"output":{"told":[2]}}`) })},
 			`{` + dscHead + `,"results":[],"messages":[],"hadErrors":false,"outputs":{"known":1,"told":[2]}}`},
 		{"secrets", []Event{result("x", func(r *Result) {

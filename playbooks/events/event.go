@@ -106,9 +106,23 @@ type ResourceState struct {
 
 // A Note is a line that a resource had to say.
 type Note struct {
-	Level string `json:"level"` // info, warning, error
+	Level string `json:"level"` // error, warning, info, verbose, debug, trace
 	Text  string `json:"text"`
 }
+
+// verbosity is how often -v has to be given before text shows the note.
+func (n Note) verbosity() int {
+	switch n.Level {
+	case "verbose":
+		return 1
+	case "debug", "trace":
+		return 2
+	}
+	return 0
+}
+
+// loud reports whether a note is a reason to look at a resource.
+func (n Note) loud() bool { return n.Level != "info" && n.verbosity() == 0 }
 
 // A Change is one property that differed, with both values as short texts.
 type Change struct {

@@ -39,7 +39,7 @@ func (t *Text) shows(r Result) bool {
 	case t.run.Monitor && len(r.HealthChecks) > 0:
 		return true
 	case r.Status == Stable:
-		return slices.ContainsFunc(r.Messages, func(n Note) bool { return n.Level != "info" })
+		return slices.ContainsFunc(r.Messages, Note.loud)
 	}
 	return true
 }
@@ -249,7 +249,10 @@ func value(s string) string {
 func (t *Text) notes(p *page, r Result) {
 	for _, n := range r.Messages {
 		c := plain
-		if n.Level != "info" {
+		switch {
+		case n.verbosity() > t.options.Verbose:
+			continue
+		case n.loud():
 			c = yellow
 		}
 		p.block(indent, n.Level+": "+n.Text, always(c))

@@ -39,6 +39,31 @@ func TestEvidenceIsShownOnce(t *testing.T) {
 	}
 }
 
+// What a resource says for whoever looks for a fault is shown to those.
+func TestLevels(t *testing.T) {
+	var notes []events.Note
+	for _, level := range []string{"error", "warning", "info", "verbose", "debug", "trace"} {
+		notes = append(notes, events.Note{Level: level, Text: "x"})
+	}
+	for _, test := range []struct {
+		status  events.Status
+		notes   []events.Note
+		verbose int
+		want    string
+	}{
+		{events.Changed, notes, 0, "web1  changed  dsc#x\n    error: x\n    warning: x\n    info: x\n"},
+		{events.Changed, notes, 1, "web1  changed  dsc#x  0ms\n    error: x\n    warning: x\n    info: x\n    verbose: x\n"},
+		{events.Changed, notes, 2, "web1  changed  dsc#x  0ms\n    error: x\n    warning: x\n    info: x\n    verbose: x\n    debug: x\n    trace: x\n"},
+		{events.Stable, notes[2:], 0, ""},
+		{events.Stable, notes[1:], 0, "web1  stable   dsc#x\n    warning: x\n    info: x\n"},
+	} {
+		var out bytes.Buffer
+		events.NewText(&out, events.TextOptions{Verbose: test.verbose}).Report(events.Result{
+			Host: "web1", Type: "dsc", Name: "x", Status: test.status, Certain: true, Messages: test.notes})
+		require.Equal(t, test.want, out.String())
+	}
+}
+
 // The errors of a connection begin with the step, and so does the line.
 func TestPhaseIsSaidOnce(t *testing.T) {
 	for _, test := range []struct {
