@@ -20,7 +20,7 @@ func (d *DSC) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	in.h = h
+	in.h, in.left = h, nil
 	if in.found.own != nil {
 		state, err := in.found.own.set(ctx, in)
 		in.report(reading{state: state})
@@ -44,6 +44,7 @@ func (in *instance) set(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	in.left = &r
 	in.report(r)
 	return nil
 }
@@ -54,13 +55,16 @@ func (in *instance) report(r reading) {
 }
 
 // Verify implements [modules.Verifier]: the instance is now as it shall be, as far as
-// anybody can tell. What set has printed counts for nothing here: a program that
-// prints what it was given would always be right.
+// anybody can tell. What set has printed counts for nothing here, unless the author
+// believes it: a program that prints what it was given would always be right.
 func (d *DSC) Verify(ctx context.Context, h modules.Host, p modules.Plan) error {
 	in := p.Steps.(*instance)
 	in.h = h
 	if in.found.own != nil || in.operation("test") == nil && in.operation("get") == nil {
 		return nil // which its exit code has told
+	}
+	if d.Retest != nil && !*d.Retest {
+		return in.believed(ctx)
 	}
 	v, err := in.test(ctx)
 	if err != nil {
@@ -80,4 +84,21 @@ func (d *DSC) Verify(ctx context.Context, h modules.Host, p modules.Plan) error 
 		text: strings.Join(reasons, ", "),
 		safe: plural(len(reasons), "a property is", "%d properties are") + " not as requested",
 	}
+}
+
+// believed takes the exit code of set or delete for the truth, and what set says of the
+// desired state. How the instance was left is asked for only if set has not told.
+func (in *instance) believed(ctx context.Context) error {
+	switch left := in.left; {
+	case left != nil && left.verdict != nil && !*left.verdict:
+		return failed("", "set of %s says that the instance is not in the desired state", in.found.as.Type)
+	case left != nil || in.operation("get") == nil:
+		return nil
+	}
+	r, err := in.get(ctx)
+	if err != nil {
+		return err
+	}
+	in.report(r)
+	return nil
 }

@@ -22,6 +22,7 @@ type DSC struct {
 	Version    string `json:"version,omitempty" doc:"which versions of the resource will do: a semantic version range, such as ^1.2"`
 	Adapter    string `json:"adapter,omitempty" doc:"type of the adapter that shall run it, if several could"`
 	Timeout    string `json:"timeout,omitempty" default:"5m" looks:"^[0-9.]+(ns|us|µs|μs|ms|s|m|h)([0-9.]+(ns|us|µs|μs|ms|s|m|h))*$" doc:"how long each call of the resource may take, such as 30s or 1h; then it is killed with all that it has started"`
+	Retest     *bool  `json:"verify,omitempty" doc:"whether the resource is tested again after it has changed something; false believes its set or delete; default: true"`
 	Properties Values `json:"properties,omitempty" doc:"the properties of the instance"`
 
 	// Candidates are the manifests of the play's folder resources/ that the type may

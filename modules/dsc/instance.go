@@ -26,7 +26,8 @@ type instance struct {
 	told    map[string]bool // messages
 	quirks  []string        // what was coerced in states
 
-	how action
+	how  action
+	left *reading // what set has printed; nil if that is nothing
 }
 
 // action is what Apply does.
