@@ -38,10 +38,22 @@ func main() {
 	// Installing this program needs a tight umask; the commands it runs expect
 	// the usual one. Files are created with modes that do not depend on it.
 	syscall.Umask(0o022)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// Signals are caught and not ignored: what a program ignores, its commands do too.
+	// Without this, a write to a closed pipe would kill it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), killers(os.Args[1:])...)
 	defer stop()
 	err := command(ctx, os.Args[1:], os.Stdin, os.Stdout)
 	os.Exit(status(err))
+}
+
+// killers are the signals that kill what runs. In a session a lost terminal is none: as
+// with a lost connection the input ends, and what runs is let end.
+func killers(args []string) []os.Signal {
+	if len(args) > 0 && args[0] == "serve" {
+		return []os.Signal{os.Interrupt, syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
 func status(err error) int {

@@ -123,7 +123,6 @@ func (r *receiver) answerPings(ctx context.Context) {
 		select {
 		case <-r.pings:
 			if err := r.conn.Send(&modules.Message{Pong: &modules.Empty{}}); err != nil {
-				r.end(err)
 				return
 			}
 		case <-ctx.Done():

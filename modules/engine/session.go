@@ -36,18 +36,21 @@ var errKilled = errors.New(modules.RunInterrupted)
 // errSilent says that the controller has not been heard for [modules.MaxSilence].
 var errSilent = errors.New("nothing was heard from the controller")
 
-// Serve works until the controller closes the input or falls silent; either
-// lets the resource that is running end first. A message `kill` ends it at once.
+// Serve works until the controller closes the input, cannot be written to or falls
+// silent; each lets the resources that are running end first. A message `kill` ends
+// them at once.
 // in must be positioned after hello.
 func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, kill := context.WithCancelCause(ctx)
 	heard := modules.Listen(in, s.Now)
-	conn := modules.NewConn(bufio.NewReader(heard), out, modules.MaxFromController)
+	toController := &output{Writer: out}
+	conn := modules.NewConn(bufio.NewReader(heard), toController, modules.MaxFromController)
 	sp := newSpool(s.SpoolDir, func(digests []string) error {
 		return conn.Send(&modules.Message{Want: &modules.Want{SHA256: digests}})
 	})
 	defer sp.Close()
 	r := newReceiver(conn, sp, kill)
+	toController.failed = r.end
 	// Not waited for: a read from standard input cannot be interrupted. It ends
 	// with the input or, at the latest, with the process.
 	go r.receive()
@@ -74,6 +77,20 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 			return ctx.Err()
 		}
 	}
+}
+
+// output is what the controller reads. It says when a write has failed.
+type output struct {
+	io.Writer
+	failed func(error)
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil {
+		o.failed(err)
+	}
+	return n, err
 }
 
 // serving is a session under way.

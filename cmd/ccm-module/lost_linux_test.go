@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
+)
+
+// served is the program with a session.
+type served struct {
+	t       *testing.T
+	program *exec.Cmd
+	conn    *modules.Conn
+	in      io.Closer
+	out     io.Closer
+	stderr  *bytes.Buffer
+}
+
+// serveReal starts the program, which greets.
+func serveReal(t *testing.T, program string) *served {
+	t.Helper()
+	s := &served{t: t, program: exec.Command(program, "serve", "N0NCE", "-"), stderr: new(bytes.Buffer)}
+	s.program.Stderr = s.stderr
+	in, err := s.program.StdinPipe()
+	require.NoError(t, err)
+	out, theirs, err := os.Pipe()
+	require.NoError(t, err)
+	s.program.Stdout = theirs
+	require.NoError(t, s.program.Start())
+	theirs.Close()
+	t.Cleanup(func() {
+		s.program.Process.Kill()
+		s.program.Wait()
+	})
+	reader := bufio.NewReader(out)
+	hello, err := reader.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, hello, "N0NCE")
+	s.in, s.out, s.conn = in, out, modules.NewConn(reader, in, modules.MaxFromHost)
+	return s
+}
+
+// hostProgram is the program in a folder of its own.
+func hostProgram(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	text, err := buildtest.Own(t)[0].Program()
+	require.NoError(t, err)
+	program := filepath.Join(dir, "ccm-module")
+	require.NoError(t, os.WriteFile(program, text, 0o700))
+	return program
+}
+
+// script is an exec that says when it begins and ends.
+func script(dir, name string, seconds int, require ...int) modules.Entry {
+	text := fmt.Sprintf("echo >%[1]s/%[2]s.begun; sleep %[3]d; echo >%[1]s/%[2]s.ended", dir, name, seconds)
+	properties, _ := json.Marshal(map[string]string{"name": name, "command": text, "provider": "shell"})
+	return modules.Entry{Type: "exec", Name: name, Properties: properties, Require: require}
+}
+
+// cutOff are three scripts at once, of which the first ends while others run, and two
+// that wait for them.
+func cutOff(dir string) *modules.Message {
+	return &modules.Message{Catalog: &modules.Catalog{
+		Parallel: 3,
+		Lock:     &modules.Lock{Holder: "ann@laptop", Run: "r1", Wait: time.Minute},
+		Entries:  []modules.Entry{script(dir, "short", 1), script(dir, "long", 2), script(dir, "other", 2), script(dir, "late", 0, 0), script(dir, "later", 0, 1)},
+	}}
+}
+
+// TestLostController cuts the connection while three resources run. They end, nothing
+// else begins, and the lock is held until then.
+func TestLostController(t *testing.T) {
+	program := hostProgram(t)
+	for _, test := range []struct {
+		name string
+		// atWrite says that the end is seen only when there is something to tell, so that
+		// what waits for that has begun.
+		atWrite bool
+		cut     func(*served)
+	}{
+		{"both ways", false, func(s *served) { s.in.Close(); s.out.Close() }},
+		{"what it reads", true, func(s *served) { s.out.Close() }},
+		{"and its terminal hangs up", false, func(s *served) {
+			require.NoError(s.t, s.program.Process.Signal(syscall.SIGHUP))
+			s.in.Close()
+			s.out.Close()
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			exists := func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
+			s := serveReal(t, program)
+			require.NoError(t, s.conn.Send(cutOff(dir)))
+			require.Eventually(t, func() bool { return exists("short.begun") && exists("long.begun") && exists("other.begun") }, time.Minute, time.Millisecond)
+			test.cut(s)
+			require.Eventually(t, func() bool { return exists("short.ended") }, time.Minute, time.Millisecond)
+
+			next := serveReal(t, program)
+			catalog := &modules.Catalog{Lock: &modules.Lock{Holder: "bob@desk", Run: "r2"}}
+			require.NoError(t, next.conn.Send(&modules.Message{Catalog: catalog}))
+			m, err := next.conn.Receive()
+			require.NoError(t, err)
+			require.NotNil(t, m.Refused, "the lock is free while long runs")
+			require.Contains(t, m.Refused.Error, "another run is at work on this host: ann@laptop, run r1, for ")
+			require.False(t, exists("long.ended"))
+
+			exit, ok := errors.AsType[*exec.ExitError](s.program.Wait())
+			require.True(t, ok)
+			require.Equal(t, 2, exit.ExitCode(), "%v", exit)
+			require.Contains(t, s.stderr.String(), "broken pipe")
+			require.True(t, exists("long.ended") && exists("other.ended"))
+			require.False(t, exists("late.begun") && !test.atWrite)
+			require.False(t, exists("later.begun"))
+
+			catalog.Lock.Wait = time.Minute // others of this machine may hold it
+			require.NoError(t, next.conn.Send(&modules.Message{Catalog: catalog}))
+			m, err = next.conn.Receive()
+			require.NoError(t, err)
+			require.NotNil(t, m.Done)
+		})
+	}
+}
+
+// TestCommandsIgnoreNoSignal has a command report which signals it ignores: what a
+// program ignores, its commands do too.
+func TestCommandsIgnoreNoSignal(t *testing.T) {
+	s := serveReal(t, hostProgram(t))
+	properties := []byte(`{"name":"signals","command":"grep Sig /proc/self/status"}`)
+	require.NoError(t, s.conn.Send(&modules.Message{Catalog: &modules.Catalog{Entries: []modules.Entry{{Type: "exec", Name: "signals", Properties: properties}}}}))
+	m, err := s.conn.Receive()
+	require.NoError(t, err)
+	require.NotNil(t, m.Result)
+	require.Empty(t, m.Result.Error)
+	ignored := false
+	for line := range strings.Lines(m.Result.Exit.Stdout.Text) {
+		if name, mask, _ := strings.Cut(line, ":\t"); name == "SigIgn" {
+			ignored = true
+			require.Equal(t, "0000000000000000\n", mask)
+		}
+	}
+	require.True(t, ignored, m.Result.Exit.Stdout.Text)
+}
+
+// TestRunIntoAClosedPipe is about a resource whose result nobody reads.
+func TestRunIntoAClosedPipe(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p := exec.CommandContext(ctx, hostProgram(t), "run")
+	p.Stdin = strings.NewReader(`{"type":"exec","properties":{"name":"true"}}`)
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+	p.Stdout = out
+	exit, ok := errors.AsType[*exec.ExitError](p.Run())
+	require.True(t, ok)
+	require.Equal(t, 2, exit.ExitCode(), "%v", exit)
+}
