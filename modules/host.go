@@ -195,7 +195,7 @@ var ErrTimeout = errors.New("timed out")
 type Command struct {
 	Argv    []string      // Argv[0] without a slash is looked up in Path
 	Dir     string        // working directory; "" is /
-	Env     []string      // K=V, added to PATH, LANG=C and LC_ALL=C
+	Env     []string      // K=V, added to PATH, LANG=C and LC_ALL=C, and in Run to what its host marks it with
 	Path    string        // colon list of absolute directories; "" is the default path
 	User    string        // run as this user (name or id) with its groups; "" is the own user
 	Timeout time.Duration // 0 means none

@@ -77,7 +77,7 @@ func failure(play, host string, err error) events.Event {
 		if refused, _ := errors.AsType[session.Refused](err); refused.Own {
 			hint = "another host of this inventory is the same machine and user, and this run is at work there: keep one of the names, or leave one out with --limit"
 		} else if refused.Locked {
-			hint = "--lock-timeout 10m waits for the other run to end"
+			hint = "--lock-timeout 10m waits for that to end"
 		}
 	case he != nil && (he.Op == "become" || he.Op == "install"):
 		phase = he.Op

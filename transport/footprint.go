@@ -20,7 +20,8 @@ import (
 // removes it if it is told to. As with [script] it is one text for every host. It
 // looks at directories only that belong to the user and are no links, from inside
 // them, so that nobody can put others in their place; rm(1) and find(1) follow no
-// links below them. Nothing is removed while another run holds its lock.
+// links below them. Nothing is removed while another run holds its lock, or has died and what
+// it had started works on.
 //
 // Its arguments are NONCE list or NONCE remove. Its answers are lines, of which
 // begin NONCE is the first and all others begin with a word and the nonce:
@@ -50,9 +51,15 @@ const traces = `set -f; n=$1; m=$2; ` + begins + `; IFS=; umask 077; echo begin 
 	// Of what plays have brought along it says only how large it is: that can be many files.
 	`show() { echo dir:$n:$d; find . -xdev -path ./resources/*/files -prune -exec stat $s $f {} + -o -exec stat $s $f {} + 2>/dev/null; ` +
 	`set +f; for l in ./resources/*/files; do test -d $l && echo tree:$n:$(du -sk $l 2>/dev/null); done; set -f; }; ` +
+	// works finds a command that a run which has died has left running: behind the first
+	// line of its lock file stand process ids, each with the first and the last moment at
+	// which that process can have been started (proc(5), starttime).
+	`works() { unset IFS; while read -r p a z x; do case $p in [1-9]*) ` +
+	`if test -e /proc/self/stat; then read -r x </proc/$p/stat && set -- ${x##*) } && test ${20} -ge $a && test ${20} -le $z; ` +
+	`else kill -0 $p; fi && { IFS=; return 0; };; esac; done <$1; IFS=; return 1; }; ` +
 	// taken asks for a lock without waiting. Where nothing can, a file that names a
 	// holder counts as held.
-	`taken() { if command -v flock >/dev/null; then flock -n $1 true && return 1; ` +
+	`taken() { works $1 && return 0; if command -v flock >/dev/null; then flock -n $1 true && return 1; ` +
 	`elif command -v lockf >/dev/null; then lockf -k -s -t 0 $1 true && return 1; else test -s $1 || return 1; fi; return 0; }; ` +
 	`locks() { set +f; for l in ./*.lock; do test -h $l && continue; test -f $l || continue; ` +
 	`taken $l 2>/dev/null && { b=1; printf %s held:$n:; head -c 1000 $l; echo; }; done; set -f; }; ` +

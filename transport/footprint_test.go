@@ -1,12 +1,15 @@
 package transport
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,6 +127,46 @@ func TestFootprintOfALockedHost(t *testing.T) {
 	for _, remove := range []bool{false, true} {
 		require.Equal(t, []Holder{{`ann A %s\`, "r1"}}, footprint(t, c, remove).Held)
 		require.FileExists(t, lock.Name())
+	}
+	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_UN))
+
+	if _, err := os.Stat("/proc/self/stat"); err == nil {
+		// What modules/system notes of a command. Its name is not taken for something else.
+		program, err := exec.LookPath("sleep")
+		require.NoError(t, err)
+		text, err := os.ReadFile(program)
+		require.NoError(t, err)
+		program = filepath.Join(home, "a ) R (b")
+		require.NoError(t, os.WriteFile(program, text, 0o700))
+		command := exec.Command(program, "60")
+		require.NoError(t, command.Start())
+		t.Cleanup(func() {
+			command.Process.Kill()
+			command.Wait()
+		})
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", command.Process.Pid))
+		require.NoError(t, err)
+		began, err := strconv.Atoi(strings.Fields(string(stat[bytes.LastIndexByte(stat, ')'):]))[20])
+		require.NoError(t, err)
+		end, err := lock.Seek(0, io.SeekEnd)
+		require.NoError(t, err)
+		for _, test := range []struct {
+			name        string
+			from, until int
+			held        int
+		}{
+			{"it was started then", began, began, 1},
+			{"it was started later", began - 9, began - 1, 0},
+			{"it was started before", began + 1, began + 9, 0},
+		} {
+			_, err = lock.WriteAt(fmt.Appendf(nil, "%-63s\n%-63s\n%-63s\n", "0 1 0", "", fmt.Sprintf("%d %d %d", command.Process.Pid, test.from, test.until)), end)
+			require.NoError(t, err)
+			require.Len(t, footprint(t, c, false).Held, test.held, test.name)
+			if test.held > 0 {
+				require.Equal(t, []Holder{{`ann A %s\`, "r1"}}, footprint(t, c, true).Held)
+				require.FileExists(t, lock.Name())
+			}
+		}
 	}
 	require.NoError(t, lock.Close())
 	require.Empty(t, footprint(t, c, true).Held)

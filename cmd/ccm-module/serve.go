@@ -37,6 +37,10 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if err != nil {
 		return err
 	}
+	lock, err := system.NewRunLock(dir)
+	if err != nil {
+		return err
+	}
 	journal, err := system.NewJournal(dir)
 	if err != nil {
 		return err
@@ -50,12 +54,10 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 		return err
 	}
 	session := &engine.Session{
-		Registry: builtin.Types(),
-		Host:     system.New(),
-		SpoolDir: dir,
-		Lock: func(ctx context.Context, l modules.Lock) (func(), error) {
-			return system.Lock(ctx, l, dir)
-		},
+		Registry:  builtin.Types(),
+		Host:      lock.Host(),
+		SpoolDir:  dir,
+		Lock:      lock.Take,
 		Journal:   journal,
 		Reversals: reversals,
 		Rules:     rules,

@@ -17,7 +17,10 @@ import (
 )
 
 // commands implements [modules.Commands].
-type commands struct{ accounts *accounts }
+type commands struct {
+	accounts *accounts
+	fence    *fence // notes what Run has started; nil notes nothing
+}
 
 // waitDelay is how long the output of an ended program is read on, if something
 // it started still holds it.
@@ -25,16 +28,16 @@ const waitDelay = 2 * time.Second
 
 // Probe implements [modules.Commands].
 func (c *commands) Probe(ctx context.Context, cmd modules.Command) (modules.Exit, error) {
-	return c.start(ctx, cmd)
+	return c.start(ctx, cmd, nil)
 }
 
 // Run implements [modules.Commands].
 func (c *commands) Run(ctx context.Context, cmd modules.Command) (modules.Exit, error) {
 	defer c.accounts.forget()
-	return c.start(ctx, cmd)
+	return c.start(ctx, cmd, c.fence)
 }
 
-func (c *commands) start(ctx context.Context, cmd modules.Command) (modules.Exit, error) {
+func (c *commands) start(ctx context.Context, cmd modules.Command, f *fence) (modules.Exit, error) {
 	if cmd.Dir == "" {
 		cmd.Dir = "/"
 	}
@@ -50,7 +53,7 @@ func (c *commands) start(ctx context.Context, cmd modules.Command) (modules.Exit
 	if err != nil {
 		return modules.Exit{}, err
 	}
-	return run(ctx, process, cmd)
+	return run(ctx, process, cmd, f)
 }
 
 // process prepares a program to be started, or says why it cannot be.
@@ -115,9 +118,14 @@ func killGroup(pid int) error {
 	return err
 }
 
-func run(ctx context.Context, p *exec.Cmd, cmd modules.Command) (modules.Exit, error) {
+func run(ctx context.Context, p *exec.Cmd, cmd modules.Command, f *fence) (modules.Exit, error) {
 	stdout, stderr := &output{onLine: cmd.OnLine, most: cmd.MaxOutput}, &output{most: cmd.MaxOutput}
 	p.Stdout, p.Stderr = stdout, stderr
+	noted, err := f.take(p)
+	if err != nil {
+		return modules.Exit{}, err
+	}
+	defer noted.ended()
 	began := time.Now()
 	if err := p.Start(); err != nil {
 		if ctx.Err() != nil {
@@ -125,7 +133,8 @@ func run(ctx context.Context, p *exec.Cmd, cmd modules.Command) (modules.Exit, e
 		}
 		return modules.Exit{}, &startError{fmt.Sprintf("%q cannot be started: %v", cmd.Argv[0], rooted.Cause(err)), err}
 	}
-	err := p.Wait()
+	noted.started(p.Process.Pid)
+	err = p.Wait()
 	stdout.end()
 	stderr.end()
 	exit := modules.Exit{
@@ -243,7 +252,7 @@ func (c *commands) idGroups(ctx context.Context, name string) string {
 
 // ask gives what a program that looks something up prints, or nothing.
 func (c *commands) ask(ctx context.Context, argv ...string) string {
-	exit, err := c.start(ctx, modules.Command{Argv: argv, Timeout: lookupTimeout})
+	exit, err := c.start(ctx, modules.Command{Argv: argv, Timeout: lookupTimeout}, nil)
 	if err != nil || exit.Code != 0 {
 		return ""
 	}

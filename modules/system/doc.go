@@ -11,13 +11,15 @@ import (
 
 // New gives the machine's files, accounts and commands. Contents, Report and
 // Forecast are for the caller to fill.
-func New() modules.Host {
-	c := &commands{}
+func New() modules.Host { return newHost(nil) }
+
+func newHost(f *fence) modules.Host {
+	c := &commands{fence: f}
 	a := &accounts{getent: c.getent, idGroups: c.idGroups}
 	c.accounts = a
-	f := &files{digests: digests{now: time.Now}, changed: a.forget}
+	onDisk := &files{digests: digests{now: time.Now}, changed: a.forget}
 	return modules.Host{
-		Files:    modules.Files{FileReader: f, FileRights: rights{}, FileWriter: f, DirectoryOpener: f},
+		Files:    modules.Files{FileReader: onDisk, FileRights: rights{}, FileWriter: onDisk, DirectoryOpener: onDisk},
 		Accounts: a,
 		Commands: c,
 		Private:  privateDir(),

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,23 +22,60 @@ type LockedError struct {
 	Holder string        // who and where; "" if the lock file does not say
 	Run    string        // run id
 	Age    time.Duration // since the lock was taken
+	// Running are commands of that run, if it has died and they have not ended.
+	Running []Orphan
+	Kill    string // what ends them
 }
 
+// An Orphan is a command whose run has died.
+type Orphan struct {
+	Name string // "" where the system does not tell
+	PID  int
+	Age  time.Duration // 0 where the system does not tell
+}
+
+// maxOrphans is how many of them an error names.
+const maxOrphans = 8
+
 func (e *LockedError) Error() string {
-	if e.Holder == "" {
+	switch {
+	case len(e.Running) > 0:
+		var names []string
+		for _, o := range e.Running[:min(len(e.Running), maxOrphans)] {
+			names = append(names, o.String())
+		}
+		if more := len(e.Running) - maxOrphans; more > 0 {
+			names = append(names, fmt.Sprintf("%d more", more))
+		}
+		return fmt.Sprintf("a run that has died left commands running on this host: %s, run %s, begun %v ago; there is still %s; to end that: %s",
+			e.Holder, e.Run, e.Age.Round(time.Second), strings.Join(names, ", "), e.Kill)
+	case e.Holder == "":
 		return modules.ErrLocked.Error()
 	}
 	return fmt.Sprintf("%v: %s, run %s, for %v", modules.ErrLocked, e.Holder, e.Run, e.Age.Round(time.Second))
 }
 
+func (o Orphan) String() string {
+	if o.Name == "" {
+		return fmt.Sprintf("pid %d", o.PID)
+	}
+	return fmt.Sprintf("%q (pid %d, for %v)", o.Name, o.PID, o.Age.Round(time.Second))
+}
+
 // Unwrap lets errors.Is find [modules.ErrLocked].
 func (e *LockedError) Unwrap() error { return modules.ErrLocked }
 
-// Lock takes the one lock that applying runs of this user on this host share,
-// waiting up to l.Wait for its holder. The lock file is in userDir, or for root
-// in a directory below /run that only root can change, so that nobody else can
-// keep root out. The kernel frees the lock of a process that has died.
-func Lock(ctx context.Context, l modules.Lock, userDir string) (unlock func(), err error) {
+// A RunLock is the one lock that applying runs of this user on this host share. It
+// counts as held for as long as a program runs that has taken it, and then for as long
+// as commands run that it was killed at.
+type RunLock struct {
+	dir, name string
+	fence     fence
+}
+
+// NewRunLock gives the lock. Its file is in userDir, or for root in a directory below
+// /run that only root can change, so that nobody else can keep root out.
+func NewRunLock(userDir string) (*RunLock, error) {
 	dir := userDir
 	if os.Geteuid() == 0 {
 		dir = rootLockDir()
@@ -47,9 +85,18 @@ func Lock(ctx context.Context, l modules.Lock, userDir string) (unlock func(), e
 		return nil, err
 	}
 	// A home directory may be shared by many hosts.
-	name := strings.ReplaceAll(host, "/", "_") + ".lock"
-	return lock(ctx, l, dir, name)
+	return &RunLock{dir: dir, name: strings.ReplaceAll(host, "/", "_") + ".lock"}, nil
 }
+
+// Take takes the lock, waiting up to l.Wait for its holder. The kernel frees the lock
+// of a process that has died.
+func (r *RunLock) Take(ctx context.Context, l modules.Lock) (unlock func(), err error) {
+	return lock(ctx, l, r.dir, r.name, &r.fence)
+}
+
+// Host is [New] for whoever takes the lock: what its commands may change is noted while
+// they run.
+func (r *RunLock) Host() modules.Host { return newHost(&r.fence) }
 
 func rootLockDir() string {
 	for _, run := range []string{"/run", "/var/run"} {
@@ -60,17 +107,19 @@ func rootLockDir() string {
 	return "/tmp/ccm-push-root"
 }
 
-// holder is what the lock file says, in JSON.
+// holder is what the first line of the lock file says, in JSON. The slots of a [fence]
+// are behind it.
 type holder struct {
 	Holder string    `json:"holder"`
 	Run    string    `json:"run"`
 	Since  time.Time `json:"since"`
+	Boot   string    `json:"boot"` // the start of the host in which slots mean something
 }
 
 // lockPoll is how often a lock that is taken is tried again.
 const lockPoll = 250 * time.Millisecond
 
-func lock(ctx context.Context, l modules.Lock, dir, name string) (unlock func(), err error) {
+func lock(ctx context.Context, l modules.Lock, dir, name string, f *fence) (unlock func(), err error) {
 	file, err := openLock(dir, name)
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock: %w", err)
@@ -78,17 +127,20 @@ func lock(ctx context.Context, l modules.Lock, dir, name string) (unlock func(),
 	ctx, cancel := context.WithTimeoutCause(ctx, l.Wait, modules.ErrLocked)
 	defer cancel()
 	if err := acquire(ctx, file); err != nil {
-		defer file.Close()
+		file.Close()
 		if errors.Is(err, modules.ErrLocked) {
-			return nil, describeHolder(file)
+			return nil, err
 		}
 		return nil, fmt.Errorf("taking the lock: %w", err)
 	}
-	if err := sign(file, holder{l.Holder, l.Run, time.Now()}); err != nil {
+	slots, err := sign(file, holder{l.Holder, l.Run, time.Now(), boot()})
+	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("signing the lock: %w", err)
 	}
+	f.hold(file, slots)
 	return func() {
+		f.release()
 		file.Truncate(0) // the name of a run that is over would only mislead
 		file.Close()
 	}, nil
@@ -126,40 +178,84 @@ func checkPrivate(dir string) error {
 	return nil
 }
 
-// acquire waits for the lock until ctx ends, and then returns its cause.
+// acquire waits for the lock until ctx ends. It then returns its cause or, if that is
+// [modules.ErrLocked], says who holds it.
 func acquire(ctx context.Context, file *os.File) error {
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		err := try(file)
+		if !errors.Is(err, modules.ErrLocked) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			if cause := context.Cause(ctx); !errors.Is(cause, modules.ErrLocked) {
+				return cause
+			}
+			return err
 		case <-time.After(lockPoll):
 		}
 	}
 }
 
-func sign(file *os.File, h holder) error {
-	text, err := json.Marshal(h)
+// try takes the lock, or says who holds it.
+func try(file *os.File) error {
+	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
+		return describeHolder(file)
+	}
 	if err != nil {
 		return err
 	}
-	if err := file.Truncate(0); err != nil {
+	// What stands there now is from somebody who has died.
+	h, notes, err := readNotes(file)
+	if err != nil {
 		return err
 	}
-	_, err = file.WriteAt(append(text, '\n'), 0)
-	return err
+	running := orphans(notes)
+	if len(running) == 0 {
+		return nil
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_UN); err != nil {
+		return err
+	}
+	locked := &LockedError{Holder: h.Holder, Run: h.Run, Age: time.Since(h.Since), Kill: killLine(running)}
+	for _, p := range running {
+		age := time.Duration(ticks()-p.start) * time.Second / ticksPerSecond
+		locked.Running = append(locked.Running, Orphan{p.name, p.pid, age})
+	}
+	return locked
 }
 
-// maxHolder bounds what is read from a lock file: 4 KiB.
+// sign writes who holds the lock, and gives where slots begin behind that.
+func sign(file *os.File, h holder) (slots int64, err error) {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return 0, err
+	}
+	if err := file.Truncate(0); err != nil {
+		return 0, err
+	}
+	slots = int64(len(text)/slotSize+1) * slotSize
+	_, err = file.WriteAt(padded(string(text), int(slots)), 0)
+	return slots, err
+}
+
+// parseHolder reads a lock file: who holds it, and the slots behind that.
+func parseHolder(text []byte) (h holder, slots []byte) {
+	line, slots, _ := bytes.Cut(text, []byte("\n"))
+	if json.Unmarshal(line, &h) != nil {
+		return holder{}, nil
+	}
+	return h, slots
+}
+
+// maxHolder bounds what is read of who holds a lock: 4 KiB.
 const maxHolder = 4 << 10
 
 func describeHolder(file *os.File) error {
 	text, err := io.ReadAll(io.NewSectionReader(file, 0, maxHolder))
-	var h holder
-	if err != nil || json.Unmarshal(text, &h) != nil {
+	h, _ := parseHolder(text)
+	if err != nil || h.Holder == "" {
 		return &LockedError{}
 	}
 	return &LockedError{Holder: h.Holder, Run: h.Run, Age: time.Since(h.Since)}

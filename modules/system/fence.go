@@ -1,0 +1,266 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// A fence notes in the lock file which commands are running, so that the next run
+// knows what this program has left running if it dies. A command has a slot there
+// from before it is started until it has ended. What is noted needs to survive the
+// program, not the host, so nothing is synced.
+type fence struct {
+	mu    sync.Mutex
+	file  *os.File // the lock file; nil while the lock is not held
+	start int64    // of the first slot
+	used  []bool   // slots
+	// unnoted, if set, is called between the start of a command and its note: tests die
+	// there.
+	unnoted func()
+}
+
+// slotSize is how many bytes a slot has: one is never on two pages, so that a write to
+// it is done or not when the program is killed.
+const slotSize = 64
+
+// marker is the variable by which a command is found that was started, but not noted
+// when the program died.
+const marker = "CCM_PUSH_COMMAND"
+
+// mark is the marker of the command in a slot. It is the same in every run, since what
+// commands make of their environment may be kept.
+func mark(slot int) string { return fmt.Sprintf("%s=%d.%d", marker, os.Geteuid(), slot) }
+
+// hold begins to note in a lock file that is held; slots begin at start.
+func (f *fence) hold(file *os.File, start int64) {
+	if f != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.file, f.start, f.used = file, start, nil
+	}
+}
+
+func (f *fence) release() { f.hold(nil, 0) }
+
+// A slot is the place of a command; nil notes nothing.
+type slot struct {
+	fence  *fence
+	number int
+	from   uint64 // when it was taken, in ticks since the start of the host
+}
+
+// take notes that a command is about to be started, and gives it the marker.
+func (f *fence) take(p *exec.Cmd) (*slot, error) {
+	if f == nil {
+		return nil, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil {
+		return nil, nil
+	}
+	number := slices.Index(f.used, false)
+	if number < 0 {
+		number = len(f.used)
+		f.used = append(f.used, false)
+	}
+	s := &slot{f, number, ticks()}
+	if err := s.write(note{from: s.from}.String()); err != nil {
+		return nil, fmt.Errorf("noting beside the lock what is started: %w", err)
+	}
+	f.used[number] = true
+	p.Env = append(p.Env, mark(number))
+	return s, nil
+}
+
+// started notes the process of the command. If that fails, the marker tells it.
+func (s *slot) started(pid int) {
+	if s == nil {
+		return
+	}
+	if s.fence.unnoted != nil {
+		s.fence.unnoted()
+	}
+	s.fence.mu.Lock()
+	defer s.fence.mu.Unlock()
+	_ = s.write(note{pid: pid, from: s.from, until: ticks()}.String())
+}
+
+// ended says that the command has ended, or was not started. If that fails, the next
+// run sees that there is no such process.
+func (s *slot) ended() {
+	if s == nil {
+		return
+	}
+	s.fence.mu.Lock()
+	defer s.fence.mu.Unlock()
+	_ = s.write("")
+	s.fence.used[s.number] = false
+}
+
+func (s *slot) write(text string) error {
+	if s.fence.file == nil {
+		return os.ErrClosed
+	}
+	_, err := s.fence.file.WriteAt(padded(text, slotSize), s.fence.start+int64(s.number)*slotSize)
+	return err
+}
+
+// padded is a line of size bytes.
+func padded(text string, size int) []byte { return fmt.Appendf(nil, "%-*s\n", size-1, text) }
+
+// A note is what a slot says.
+type note struct {
+	slot int
+	pid  int // of the command, which leads a session; 0 if it was only about to be started
+	// from and until are the first and the last moment at which it can have been
+	// started, in ticks since the start of the host; 0 where the system does not tell.
+	from, until uint64
+}
+
+func (n note) String() string { return fmt.Sprintf("%d %d %d", n.pid, n.from, n.until) }
+
+// maxNotes bounds what is read from a lock file: 1 MiB.
+const maxNotes = 1 << 20
+
+// readNotes gives the commands that are noted in a lock file, without those of another
+// start of the host.
+func readNotes(file *os.File) (holder, []note, error) {
+	text, err := io.ReadAll(io.NewSectionReader(file, 0, maxNotes))
+	if err != nil {
+		return holder{}, nil, err
+	}
+	h, slots := parseHolder(text)
+	if h.Boot != boot() {
+		return h, nil, nil
+	}
+	var notes []note
+	for i := 0; len(slots) >= slotSize; i++ {
+		n := note{slot: i}
+		if _, err := fmt.Sscanf(string(slots[:slotSize]), "%d %d %d", &n.pid, &n.from, &n.until); err == nil {
+			notes = append(notes, n)
+		}
+		slots = slots[slotSize:]
+	}
+	return h, notes, nil
+}
+
+// A process is one that runs on the host.
+type process struct {
+	pid     int
+	group   int
+	session int
+	start   uint64 // in ticks since the start of the host
+	name    string // its own idea of it; "" where the system does not tell
+	dead    bool   // nobody has asked yet how it ended
+}
+
+// orphans gives the processes of noted commands that run, one of each process group.
+func orphans(notes []note) []process {
+	if len(notes) == 0 {
+		return nil
+	}
+	all, ok := processes()
+	if !ok {
+		return orphanGroups(notes)
+	}
+	var found []process
+	for _, n := range notes {
+		for _, p := range ofCommand(all, n) {
+			if !slices.ContainsFunc(found, func(other process) bool { return other.group == p.group }) {
+				found = append(found, p)
+			}
+		}
+	}
+	return found
+}
+
+// orphanGroups is for systems that do not list processes: a group of that number
+// counts, whoever has made it.
+func orphanGroups(notes []note) []process {
+	var found []process
+	for _, n := range notes {
+		if n.pid > 1 && !errors.Is(syscall.Kill(-n.pid, 0), syscall.ESRCH) {
+			found = append(found, process{pid: n.pid, group: n.pid})
+		}
+	}
+	return found
+}
+
+// ofCommand gives the processes of a command that run: all of its session, since a
+// shell may have died at its broken output, and what it had started goes on.
+func ofCommand(all []process, n note) []process {
+	if n.pid == 0 {
+		leader, ok := unnoted(all, n)
+		if !ok {
+			return nil
+		}
+		n.pid, n.until = leader.pid, leader.start
+	}
+	var found []process
+	for _, p := range all {
+		// While a session has processes, its number is given to nobody else. Whoever has
+		// it and was started at another time shows that there are none.
+		if p.pid == n.pid && (p.start < n.from || p.start > n.until) {
+			return nil
+		}
+		if p.session == n.pid && !p.dead {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// unnoted finds the process of a command that was about to be started. The first with
+// the marker is the command itself, later ones can be daemons that it has started.
+func unnoted(all []process, n note) (leader process, ok bool) {
+	for _, p := range all {
+		if p.pid == p.session && p.start >= n.from && (!ok || p.start < leader.start) && marked(p.pid, n.slot) {
+			leader, ok = p, true
+		}
+	}
+	return leader, ok
+}
+
+// parseStat reads /proc/PID/stat (proc(5)). The name may hold anything, also spaces
+// and parentheses.
+func parseStat(text string) (p process, ok bool) {
+	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return process{}, false
+	}
+	fields := strings.Fields(text[end+1:])
+	if len(fields) < 20 {
+		return process{}, false
+	}
+	p.name, p.dead = text[open+1:end], fields[0] == "Z" || fields[0] == "X"
+	var errs [4]error
+	p.pid, errs[0] = strconv.Atoi(strings.TrimSpace(text[:open]))
+	p.group, errs[1] = strconv.Atoi(fields[2])
+	p.session, errs[2] = strconv.Atoi(fields[3])
+	p.start, errs[3] = strconv.ParseUint(fields[19], 10, 64)
+	return p, errs == [4]error{}
+}
+
+// hasMarker reports whether an environment, as /proc has it, is that of the command
+// in a slot.
+func hasMarker(environ []byte, number int) bool {
+	return slices.Contains(strings.Split(string(environ), "\x00"), mark(number))
+}
+
+// killLine is the command that ends the groups of processes.
+func killLine(all []process) string {
+	line := "kill --"
+	for _, p := range all {
+		line += " -" + strconv.Itoa(p.group)
+	}
+	return line
+}

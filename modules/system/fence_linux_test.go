@@ -1,0 +1,414 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// ann holds the lock in these tests.
+var ann = modules.Lock{Holder: "ann@laptop", Run: "r1"}
+
+// TestFencedProgram is what the tests below run as a process of its own: it takes the
+// lock and runs scripts, which it finds in its environment, until it is killed.
+func TestFencedProgram(t *testing.T) {
+	dir := os.Getenv("FENCE_DIR")
+	if dir == "" {
+		t.Skip("it is run by others")
+	}
+	f := &fence{}
+	unlock, err := lock(t.Context(), ann, dir, "l", f)
+	require.NoError(t, err)
+	if os.Getenv("FENCE_GAP") != "" {
+		n := 0
+		f.unnoted = func() {
+			if n++; n == 2 {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			}
+		}
+	}
+	host := newHost(f)
+	run := func(script string) {
+		_, err := host.Commands.Run(t.Context(), modules.Command{Argv: []string{"/bin/sh", "-c", script}, Dir: dir})
+		require.NoError(t, err)
+	}
+	run(os.Getenv("FENCE_FIRST"))
+	var work sync.WaitGroup
+	for range max(1, len(os.Getenv("FENCE_AT_ONCE"))) {
+		work.Go(func() {
+			for range max(1, 1000*len(os.Getenv("FENCE_AT_ONCE"))) {
+				run(os.Getenv("FENCE_THEN"))
+			}
+		})
+	}
+	work.Wait()
+	if os.Getenv("FENCE_UNLOCK") != "" {
+		unlock()
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "idle"), nil, 0o600))
+	time.Sleep(time.Hour)
+}
+
+// fenced is a program that is to be killed.
+type fenced struct {
+	t       *testing.T
+	dir     string
+	program *exec.Cmd
+}
+
+// startFenced runs a script to its end, and then another one.
+func startFenced(t *testing.T, first, then string, env ...string) *fenced {
+	t.Helper()
+	f := &fenced{t: t, dir: t.TempDir()}
+	require.NoError(t, os.Chmod(f.dir, 0o700))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	f.program = exec.Command(self, "-test.run=^TestFencedProgram$", "-test.count=1")
+	f.program.Env = append(os.Environ(), append(env, "FENCE_DIR="+f.dir, "FENCE_FIRST="+first, "FENCE_THEN="+then)...)
+	require.NoError(t, f.program.Start())
+	t.Cleanup(func() {
+		f.program.Process.Kill()
+		f.program.Wait()
+		for _, pid := range f.pids() {
+			_ = syscall.Kill(-pid, syscall.SIGKILL)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	return f
+}
+
+// kill waits for a file that a script writes, and kills the program.
+func (f *fenced) kill(file string) {
+	f.t.Helper()
+	require.Eventually(f.t, func() bool {
+		text, err := os.ReadFile(filepath.Join(f.dir, file))
+		return err == nil && (file == "idle" || strings.HasSuffix(string(text), "\n"))
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(f.t, f.program.Process.Kill())
+	f.died()
+}
+
+func (f *fenced) died() {
+	f.t.Helper()
+	exit, ok := errors.AsType[*exec.ExitError](f.program.Wait())
+	require.True(f.t, ok)
+	require.Equal(f.t, syscall.SIGKILL, exit.Sys().(syscall.WaitStatus).Signal())
+}
+
+// pids are what scripts have written of themselves.
+func (f *fenced) pids() []int {
+	var all []int
+	files, _ := filepath.Glob(filepath.Join(f.dir, "pid*"))
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		for word := range strings.FieldsSeq(string(text)) {
+			if pid, err := strconv.Atoi(word); err == nil && pid > 1 {
+				all = append(all, pid)
+			}
+		}
+	}
+	return all
+}
+
+func (f *fenced) pid(file string) int {
+	f.t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.dir, file))
+	require.NoError(f.t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(f.t, err)
+	return pid
+}
+
+// becomes waits until a process is a program.
+func (f *fenced) becomes(pid int, name string) {
+	f.t.Helper()
+	require.Eventually(f.t, func() bool {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		return string(text) == name+"\n"
+	}, 10*time.Second, time.Millisecond)
+}
+
+// next is a run after the program has died.
+func (f *fenced) next(wait time.Duration) error {
+	unlock, err := lock(f.t.Context(), modules.Lock{Holder: "bob@desk", Run: "r2", Wait: wait}, f.dir, "l", &fence{})
+	if err == nil {
+		unlock()
+	}
+	return err
+}
+
+// requireRefused is about a next run beside one command.
+func (f *fenced) requireRefused(err error, name string, pid, group int) {
+	f.t.Helper()
+	require.ErrorIs(f.t, err, modules.ErrLocked)
+	require.Equal(f.t, fmt.Sprintf(`a run that has died left commands running on this host: ann@laptop, run r1, begun Xs ago; `+
+		`there is still %q (pid %d, for Xs); to end that: kill -- -%d`, name, pid, group),
+		regexp.MustCompile(`\b\d+s`).ReplaceAllString(err.Error(), "Xs"))
+}
+
+// TestFence kills a program at a command, while what an earlier one has left in the
+// background runs.
+func TestFence(t *testing.T) {
+	f := startFenced(t, "sleep 60 >/dev/null 2>&1 & echo $! >pid-background", "echo $$ >pid; sleep 60; true")
+	f.kill("pid")
+	pid := f.pid("pid")
+	f.requireRefused(f.next(0), "sh", pid, pid)
+	f.requireRefused(f.next(lockPoll), "sh", pid, pid)
+	waited := make(chan error, 1)
+	go func() { waited <- f.next(time.Minute) }()
+	require.NoError(t, syscall.Kill(-pid, syscall.SIGKILL), "as the error says")
+	require.NoError(t, <-waited)
+	require.NoError(t, f.next(0), "what was left in the background does not count")
+	require.NoError(t, syscall.Kill(f.pid("pid-background"), 0))
+}
+
+// TestFenceOfAShellThatDied has a shell die at its broken output, while what it has
+// started works on.
+func TestFenceOfAShellThatDied(t *testing.T) {
+	f := startFenced(t, "true", "sleep 60 & echo $! >pid-child; echo $$ >pid; wait")
+	f.kill("pid")
+	pid, child := f.pid("pid"), f.pid("pid-child")
+	f.becomes(child, "sleep")
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	require.Eventually(t, func() bool { return !isAlive(pid) }, 10*time.Second, time.Millisecond)
+	f.requireRefused(f.next(0), "sleep", child, pid)
+	require.NoError(t, syscall.Kill(-pid, syscall.SIGKILL))
+	require.NoError(t, f.next(time.Minute))
+}
+
+// TestFenceBetweenStartAndNote kills a program when a command is running that it has
+// not noted. Nobody sees by its output that it is one.
+func TestFenceBetweenStartAndNote(t *testing.T) {
+	f := startFenced(t, "sleep 60 >/dev/null 2>&1 & echo $! >pid-background",
+		"echo $$ >pid; exec sleep 60 >/dev/null 2>&1 </dev/null", "FENCE_GAP=1")
+	f.died()
+	require.Eventually(t, func() bool { return len(f.pids()) == 2 }, 10*time.Second, time.Millisecond)
+	pid := f.pid("pid")
+	f.becomes(pid, "sleep")
+	_, notes := f.notes()
+	require.Len(t, notes, 1)
+	require.Zero(t, notes[0].pid, "it is not noted")
+	f.requireRefused(f.next(0), "sleep", pid, pid)
+	require.NoError(t, syscall.Kill(-pid, syscall.SIGKILL))
+	require.NoError(t, f.next(time.Minute))
+}
+
+// notes are what stands in the lock file.
+func (f *fenced) notes() (holder, []note) {
+	f.t.Helper()
+	file, err := os.Open(filepath.Join(f.dir, "l"))
+	require.NoError(f.t, err)
+	defer file.Close()
+	h, notes, err := readNotes(file)
+	require.NoError(f.t, err)
+	return h, notes
+}
+
+// TestFenceAfterANormalEnd has a program die when its commands have ended.
+func TestFenceAfterANormalEnd(t *testing.T) {
+	f := startFenced(t, "true", "sleep 60 >/dev/null 2>&1 & echo $! >pid-background")
+	f.kill("idle")
+	h, notes := f.notes()
+	require.Equal(t, "r1", h.Run)
+	require.Empty(t, notes)
+	require.NoError(t, f.next(0))
+	text, err := os.ReadFile(filepath.Join(f.dir, "l"))
+	require.NoError(t, err)
+	require.Empty(t, text)
+}
+
+// TestCommandsAfterTheLock has commands run when the lock is free: nothing is noted.
+func TestCommandsAfterTheLock(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	f := &fence{}
+	unlock, err := lock(t.Context(), ann, dir, "l", f)
+	require.NoError(t, err)
+	host := newHost(f)
+	env := modules.Command{Argv: []string{"env"}}
+	exit, err := host.Commands.Run(t.Context(), env)
+	require.NoError(t, err)
+	require.Contains(t, exit.Stdout.Text, "\n"+mark(0)+"\n")
+	exit, err = host.Commands.Probe(t.Context(), env)
+	require.NoError(t, err)
+	require.NotContains(t, exit.Stdout.Text, marker)
+	_, err = host.Commands.Run(t.Context(), modules.Command{Argv: []string{"/etc/hosts"}})
+	require.Error(t, err)
+	unlock()
+	exit, err = host.Commands.Run(t.Context(), env)
+	require.NoError(t, err)
+	require.NotContains(t, exit.Stdout.Text, marker)
+	text, err := os.ReadFile(filepath.Join(dir, "l"))
+	require.NoError(t, err)
+	require.Empty(t, text)
+}
+
+// TestFenceAgainstOthers is about notes that are not about what runs.
+func TestFenceAgainstOthers(t *testing.T) {
+	before := ticks()
+	p := exec.Command("sleep", "60")
+	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	p.Env = []string{mark(0)}
+	require.NoError(t, p.Start())
+	t.Cleanup(func() {
+		p.Process.Kill()
+		p.Wait()
+	})
+	after, pid := ticks(), p.Process.Pid
+	for _, test := range []struct {
+		name    string
+		note    note
+		boot    string
+		refused bool
+	}{
+		{"the command", note{pid: pid, from: before, until: after}, boot(), true},
+		{"its number was that of another process", note{pid: pid, from: before - 200, until: before - 100}, boot(), false},
+		{"its number is that of an older process", note{pid: pid, from: after + 100, until: after + 200}, boot(), false},
+		{"in another start of the host", note{pid: pid, from: before, until: after}, "another", false},
+		{"in a version without notes", note{pid: pid, from: before, until: after}, "", false},
+		{"about to be started", note{from: before}, boot(), true},
+		{"about to be started later", note{from: after + 100}, boot(), false},
+		{"about to be started in another slot", note{slot: 1, from: before}, boot(), false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f := &fenced{t: t, dir: t.TempDir()}
+			require.NoError(t, os.Chmod(f.dir, 0o700))
+			file, err := os.Create(filepath.Join(f.dir, "l"))
+			require.NoError(t, err)
+			defer file.Close()
+			start, err := sign(file, holder{ann.Holder, ann.Run, time.Now(), test.boot})
+			require.NoError(t, err)
+			_, err = file.WriteAt(padded(test.note.String(), slotSize), start+slotSize*int64(test.note.slot))
+			require.NoError(t, err)
+			if err = f.next(0); test.refused {
+				f.requireRefused(err, "sleep", pid, pid)
+			} else {
+				require.NoError(t, err)
+			}
+		})
+	}
+}
+
+// TestFenceAtAnyMoment kills programs at random moments while they start commands. Each
+// that runs then is named to the next run, which gets the lock when none does.
+func TestFenceAtAnyMoment(t *testing.T) {
+	seen := 0
+	for range 15 {
+		f := startFenced(t, "echo 0 >ready", "exec sleep 0.0$(($$ % 10))", "FENCE_AT_ONCE=xxx")
+		require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(f.dir, "ready")); return err == nil }, 10*time.Second, time.Millisecond)
+		time.Sleep(time.Duration(rand.IntN(60_000)) * time.Microsecond)
+		require.NoError(t, f.program.Process.Kill())
+		f.died()
+		// What runs is held, so that it can be looked at.
+		for _, pid := range f.commands() {
+			_ = syscall.Kill(-pid, syscall.SIGSTOP)
+		}
+		running := f.commands()
+		seen += len(running)
+		var err error
+		require.Eventually(t, func() bool { // what has not become another program yet holds the lock itself
+			err = f.next(0)
+			return err == nil || !strings.HasPrefix(err.Error(), modules.ErrLocked.Error())
+		}, 10*time.Second, time.Millisecond)
+		for _, pid := range running {
+			require.ErrorIs(t, err, modules.ErrLocked)
+			require.Contains(t, err.Error(), fmt.Sprintf("(pid %d,", pid))
+			require.Contains(t, err.Error(), fmt.Sprintf(" -%d", pid))
+		}
+		for _, pid := range running {
+			_ = syscall.Kill(-pid, syscall.SIGKILL)
+		}
+		require.NoError(t, f.next(time.Minute))
+	}
+	require.Positive(t, seen)
+}
+
+// commands are the processes that lead a session and work in the folder of the test,
+// but for those that have not become another program yet.
+func (f *fenced) commands() []int {
+	f.t.Helper()
+	self, err := os.Executable()
+	require.NoError(f.t, err)
+	all, ok := processes()
+	require.True(f.t, ok)
+	var found []int
+	for _, p := range all {
+		dir, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid))
+		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid))
+		if dir == f.dir && program != self && p.pid == p.session && !p.dead {
+			found = append(found, p.pid)
+		}
+	}
+	return found
+}
+
+// isAlive reports whether a process runs.
+func isAlive(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	p, ok := parseStat(string(text))
+	return err == nil && ok && !p.dead
+}
+
+func TestParseStat(t *testing.T) {
+	const rest = " 1 42 41 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 8812345 1000 1 2 3\n"
+	for _, test := range []struct {
+		name, text string
+		want       process
+		ok         bool
+	}{
+		{"a process", "43 (sleep) S" + rest, process{43, 42, 41, 8812345, "sleep", false}, true},
+		{"a name with parentheses", "43 (a) R 1 (b c) S" + rest, process{43, 42, 41, 8812345, "a) R 1 (b c", false}, true},
+		{"a zombie", "43 (sleep) Z" + rest, process{43, 42, 41, 8812345, "sleep", true}, true},
+		{"nothing", "", process{}, false},
+		{"no name", "43 S 1", process{}, false},
+		{"cut short", "43 (sleep) S 1 42 41", process{}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p, ok := parseStat(test.text)
+			require.Equal(t, test.ok, ok)
+			require.Equal(t, test.want, p)
+		})
+	}
+}
+
+// TestManyOrphans is about an error that would be too long.
+func TestManyOrphans(t *testing.T) {
+	e := &LockedError{Holder: "ann", Run: "r1", Age: time.Minute, Kill: "kill -- -2"}
+	for i := range 10 {
+		e.Running = append(e.Running, Orphan{"a\x1b", i + 2, time.Second})
+	}
+	require.Contains(t, e.Error(), `"a\x1b" (pid 9, for 1s), 2 more; to end that: kill -- -2`)
+	require.Equal(t, "pid 7", Orphan{PID: 7}.String())
+}
+
+func BenchmarkCommand(b *testing.B) {
+	dir := b.TempDir()
+	require.NoError(b, os.Chmod(dir, 0o700))
+	f := &fence{}
+	unlock, err := lock(context.Background(), ann, dir, "l", f)
+	require.NoError(b, err)
+	defer unlock()
+	for name, host := range map[string]modules.Host{"noted": newHost(f), "plain": New()} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				_, err := host.Commands.Run(context.Background(), modules.Command{Argv: []string{"/bin/true"}})
+				require.NoError(b, err)
+			}
+		})
+	}
+}
