@@ -18,6 +18,9 @@ const (
 	MaxFromController = 64 << 20
 )
 
+// ErrTooHeavy is returned for a message of a host that would take too much memory.
+var ErrTooHeavy = fmt.Errorf("message comes to more than %d MiB of memory", MaxWeight>>20)
+
 // compressed says whether the stream after hello is deflated. For a catalog of
 // 200 files BenchmarkCatalogWire counts a fifth of the bytes, which is what lets
 // it fit TCP's first window.
@@ -41,7 +44,8 @@ type Conn struct {
 }
 
 // NewConn makes a Conn of a stream whose hello line has been read or written.
-// maxLine bounds received lines: [MaxFromHost] or [MaxFromController].
+// maxLine bounds received lines: [MaxFromHost], which [MaxWeight] goes with, or
+// [MaxFromController].
 func NewConn(in *bufio.Reader, out io.Writer, maxLine int) *Conn {
 	c := &Conn{in: in, out: out, maxLine: maxLine}
 	if compressed {
@@ -92,6 +96,11 @@ func (c *Conn) Receive() (*Message, error) {
 	line, err := readLine(c.in, c.maxLine)
 	if err != nil {
 		return nil, err
+	}
+	if c.maxLine <= MaxFromHost && len(line) > weightless {
+		if weight, _ := Weigh(line); weight > MaxWeight {
+			return nil, ErrTooHeavy
+		}
 	}
 	m := new(Message)
 	if err := decodeStrict(line, m); err != nil {

@@ -55,7 +55,11 @@ func TestMisbehavingHosts(t *testing.T) {
 		{"exit", "lost", "exit status 3"},
 		{"clean exit", "lost", "the host program ended by itself"},
 		{"build", "start", `the host runs build "other", this is "fake"`},
-		{"facts", "facts", `fact "deep": is nested too deep`},
+		{"facts", "facts", "the host's facts are nested more than 64 levels deep"},
+		{"heavy facts", "facts", "the host's facts come to more than 16 MiB of memory"},
+		{"heavy fact files", "facts", "the host's facts files have more than 20000 lines and items together"},
+		{"heavy changes", "protocol", "message comes to more than 16 MiB of memory"},
+		{"heavy values", "protocol", "message comes to more than 16 MiB of memory"},
 		{"fact files", "facts", "a facts file of the host: /etc/facts.yaml:1"},
 		{"large fact files", "facts", "the host's facts files have more than 1024 KiB together"},
 	} {

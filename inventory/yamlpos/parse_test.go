@@ -270,6 +270,7 @@ func FuzzParse(f *testing.F) {
 			require.NotEmpty(t, err.Error())
 			return
 		}
+		requireItems(t, data)
 		for _, n := range nodes {
 			budget := 10_000
 			requireSound(t, n, &budget)
@@ -278,6 +279,36 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestItems has texts with as many values for an item as there can be.
+func TestItems(t *testing.T) {
+	for _, text := range []string{
+		"", "a", "[a: b, c: d, e: f]", "{a, b, c}", "[[[[[]]]]]", "- - - - a", "-\t-\ta", "? a\n? b", "? ? ? a", "a\u2028b: c\rd: e\u0085f: g",
+		"a: {b: {c: {d: }}}", "[? a, ? b: c]", "--- a\n--- b\n", "- a: b\n  c: d\n", "\"a\": [\"b\",{\"c\":1,\"d\":[]}]",
+	} {
+		requireItems(t, []byte(text))
+	}
+	require.Equal(t, 1, Items([]byte("a-b?c")), "no text is an item")
+	require.Equal(t, 7, Items([]byte("- a\n- [b, c]\n")))
+}
+
+// requireItems checks that YAML makes no more of a text than its items tell.
+func requireItems(t *testing.T, data []byte) {
+	documents, _ := decodeAll(data)
+	total := 0
+	var count func(n *yaml.Node)
+	count = func(n *yaml.Node) {
+		total++
+		for _, c := range n.Content {
+			count(c)
+		}
+	}
+	for _, d := range documents {
+		count(d)
+		total-- // what stands for the document
+	}
+	require.LessOrEqual(t, total, 3*Items(data), "%q", data)
 }
 
 func requireSound(t *testing.T, n *Node, budget *int) {

@@ -17,6 +17,10 @@ const maxYAMLJSON = 4 * modules.MaxParse
 // maxYAMLCopies bounds the values that aliases and merge keys of a document copy.
 const maxYAMLCopies = 100_000
 
+// maxYAMLItems bounds the lines and items of a document, of which YAML makes much more
+// than JSON, see [yamlpos.Items].
+const maxYAMLItems = 20_000
+
 var byteOrderMark = []byte("\ufeff")
 
 // JSONOfYAML reads a text of at most [modules.MaxParse] bytes that has one YAML
@@ -53,6 +57,9 @@ func (w *YAMLWork) JSONOfYAML(name string, text []byte) (json.RawMessage, error)
 func (w *YAMLWork) oneDocument(name string, text []byte) (*yamlpos.Node, error) {
 	if json.Valid(text) {
 		return jsonpos.Parse(name, text)
+	}
+	if yamlpos.Items(text) > maxYAMLItems {
+		return nil, &yamlpos.Error{File: name, Msg: fmt.Sprintf("the YAML document has more than %d lines and items", maxYAMLItems), Hint: "a longer one can be JSON"}
 	}
 	docs, err := yamlpos.Parse(name, text, yamlpos.MaxCopies(maxYAMLCopies, &w.Copied))
 	switch {

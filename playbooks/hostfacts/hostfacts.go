@@ -12,37 +12,55 @@ import (
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
 const (
-	maxFactsDepth = 64      // how deep facts may be nested
-	maxCustom     = 1 << 20 // bytes of all facts files of a host: YAML takes many times that to read
+	maxDepth  = 64      // how deep facts may be nested
+	maxCustom = 1 << 20 // bytes of all facts files of a host
+	// maxItems bounds the lines and items of all facts files of a host: to read YAML
+	// takes more than a kilobyte for each.
+	maxItems = 20_000
+	// maxCopied bounds the values that aliases and merge keys of all facts files of a
+	// host copy.
+	maxCopied = 100_000
+	// maxPartial bounds what a host may say it lacks: it has few collectors, and few
+	// facts files.
+	maxPartial = 200
 )
+
+// A report is a [facts.Report] whose facts are values.
+type report struct {
+	Facts   map[string]any     `json:"facts"`
+	Custom  []facts.CustomFile `json:"custom"`
+	Partial []string           `json:"partial"`
+}
 
 // Decode makes plain values of what a host reports about itself, with its
 // custom facts merged over the gathered ones; raw is a [facts.Report] as JSON. partial
 // says which could not be gathered.
 func Decode(raw json.RawMessage) (tree map[string]any, partial []string, err error) {
-	tree = map[string]any{}
 	if len(raw) == 0 {
-		return tree, nil, nil
+		return map[string]any{}, nil, nil
 	}
-	var report facts.Report
-	if err := json.Unmarshal(raw, &report); err != nil {
-		return nil, nil, fmt.Errorf("the host's facts are no JSON: %w", err)
+	told, err := read(raw)
+	if err != nil {
+		return nil, nil, err
 	}
-	for name, part := range report.Facts {
-		value, err := plain(part)
-		if err != nil {
+	tree = map[string]any{}
+	for name, part := range told.Facts {
+		if tree[name], err = plainValue(part); err != nil {
 			return nil, nil, fmt.Errorf("fact %.64q: %w", name, err)
 		}
-		tree[name] = value
 	}
-	size, copied := 0, 0
-	for _, file := range report.Custom {
+	size, items, copied := 0, 0, 0
+	for _, file := range told.Custom {
 		if size += len(file.Text); size > maxCustom {
 			return nil, nil, fmt.Errorf("the host's facts files have more than %d KiB together", maxCustom>>10)
+		}
+		if items += yamlpos.Items([]byte(file.Text)); items > maxItems {
+			return nil, nil, fmt.Errorf("the host's facts files have more than %d lines and items together", maxItems)
 		}
 		more, err := customFacts(file, &copied)
 		if err != nil {
@@ -50,17 +68,34 @@ func Decode(raw json.RawMessage) (tree map[string]any, partial []string, err err
 		}
 		tree = templates.DeepMerge(tree, more)
 	}
-	return tree, report.Partial, nil
+	return tree, told.Partial, nil
 }
 
-// maxCustomCopied bounds the values that aliases and merge keys of all facts files of a
-// host copy.
-const maxCustomCopied = 100_000
+// read decodes a report that is neither too large nor too deep to be decoded.
+func read(raw json.RawMessage) (told report, err error) {
+	const around = 2 // levels of the report, around the facts of a collector
+	weight, depth := modules.Weigh(raw)
+	switch {
+	case weight > modules.MaxWeight:
+		return told, fmt.Errorf("the host's facts come to more than %d MiB of memory", modules.MaxWeight>>20)
+	case depth > maxDepth+around:
+		return told, fmt.Errorf("the host's facts are nested more than %d levels deep", maxDepth)
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&told); err != nil {
+		return told, fmt.Errorf("the host's facts are no JSON: %w", err)
+	}
+	if len(told.Partial) > maxPartial {
+		return told, fmt.Errorf("the host says of more than %d facts that it lacks them", maxPartial)
+	}
+	return told, nil
+}
 
 // customFacts reads a facts file of the host. JSON is YAML. What it copies is added to
 // copied.
 func customFacts(file facts.CustomFile, copied *int) (map[string]any, error) {
-	docs, err := yamlpos.Parse(file.Path, []byte(file.Text), yamlpos.MaxCopies(maxCustomCopied-*copied, copied))
+	docs, err := yamlpos.Parse(file.Path, []byte(file.Text), yamlpos.MaxCopies(maxCopied-*copied, copied))
 	if err != nil {
 		return nil, fmt.Errorf("a facts file of the host: %w", err)
 	}
@@ -74,35 +109,20 @@ func customFacts(file facts.CustomFile, copied *int) (map[string]any, error) {
 	return tree, nil
 }
 
-var errTooDeep = errors.New("is nested too deep")
-
-// plain decodes JSON into map[string]any, []any, string, bool, int64, float64
-// and nil.
-func plain(raw json.RawMessage) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
-	}
-	return plainValue(v, 0)
-}
-
-func plainValue(v any, depth int) (any, error) {
-	if depth > maxFactsDepth {
-		return nil, errTooDeep
-	}
+// plainValue makes map[string]any, []any, string, bool, int64, float64 and nil of what
+// encoding/json has decoded, in place.
+func plainValue(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
 	case map[string]any:
 		for key, one := range v {
-			if v[key], err = plainValue(one, depth+1); err != nil {
+			if v[key], err = plainValue(one); err != nil {
 				return nil, err
 			}
 		}
 	case []any:
 		for i, one := range v {
-			if v[i], err = plainValue(one, depth+1); err != nil {
+			if v[i], err = plainValue(one); err != nil {
 				return nil, err
 			}
 		}

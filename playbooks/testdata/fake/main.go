@@ -28,6 +28,10 @@ func main() {
 		hello.Build = "other"
 	case "facts":
 		hello.Facts = json.RawMessage(`{"facts":{"deep":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}}`)
+	case "heavy facts":
+		hello.Facts = json.RawMessage(`{"facts":{"host":[` + strings.Repeat(`{"":1},`, 500_000) + `0]}}`)
+	case "heavy fact files":
+		hello.Facts = json.RawMessage(`{"custom":[{"path":"/etc/facts.yaml","text":"[` + strings.Repeat("1,", 500_000) + `]"}]}`)
 	case "fact files":
 		hello.Facts = json.RawMessage(`{"custom":[{"path":"/etc/facts.yaml","text":"a: ["}]}`)
 	case "large fact files":
@@ -82,6 +86,10 @@ func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
 		say(result(modules.Result{Status: "odd"}))
 	case "many changes":
 		say(result(modules.Result{Status: modules.Changed, Changes: make([]modules.Change, 2000)}))
+	case "heavy changes":
+		deflated(strings.NewReader(`{"result":{"i":0,"status":"changed","changes":[` + strings.Repeat(`{},`, 1_000_000) + "{}]}}\n"))
+	case "heavy values":
+		deflated(strings.NewReader(`{"result":{"i":0,"sent":{"a":[` + strings.Repeat(`{},`, 1_000_000) + "{}]}}}\n"))
 	case "unasked health":
 		say(result(modules.Result{Health: []modules.HealthVerdict{{Status: modules.HealthOK}}}))
 	case "foreign content":

@@ -1,0 +1,76 @@
+package modules_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+func repeated(open, one, end string, n int) string {
+	return open + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + end
+}
+
+func keys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"key%06d":%d,`, i, i)
+	}
+	return "{" + strings.TrimSuffix(b.String(), ",") + "}"
+}
+
+// TestWeigh holds the estimate against what decoded JSON takes: no less, and no more than
+// some times as much.
+func TestWeigh(t *testing.T) {
+	for name, text := range map[string]string{
+		"a map of many keys": keys(100_000),
+		"small maps":         repeated("[", `{"a":1}`, "]", 100_000),
+		"empty maps":         repeated("[", `{}`, "]", 100_000),
+		"lists":              repeated("[", `[1]`, "]", 100_000),
+		"numbers":            repeated("[", `123456`, "]", 200_000),
+		"booleans":           repeated("[", `true`, "]", 200_000),
+		"texts":              repeated("[", `"avx512"`, "]", 200_000),
+		"a long text":        `"` + strings.Repeat("x", 4<<20) + `"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			var v any
+			require.NoError(t, json.Unmarshal([]byte(text), &v))
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			runtime.KeepAlive(v)
+			taken := int(after.HeapAlloc) - int(before.HeapAlloc)
+			weight, _ := modules.Weigh([]byte(text))
+			require.Greater(t, weight, taken*9/10)
+			require.Less(t, weight, taken*9)
+		})
+	}
+}
+
+func TestWeighText(t *testing.T) {
+	for _, c := range []struct {
+		text          string
+		weight, depth int
+	}{
+		{``, 48, 0},
+		{`1`, 48, 0},
+		{`"[{,:"`, 48 + 5, 0},
+		{`"\"[{"`, 48 + 5, 0},
+		{`"\\"[`, 48 + 3 + 64, 1},
+		{`"[`, 48 + 2, 0},
+		{`"\`, 48 + 2, 0},
+		{`[[],[[]]]`, 48 + 4*64 + 48, 3},
+		{`{"a":{"b":1}}`, 48 + 2*(340+64+2), 2},
+		{`]]]`, 48, 0},
+	} {
+		weight, depth := modules.Weigh([]byte(c.text))
+		require.Equal(t, []int{c.weight, c.depth}, []int{weight, depth}, c.text)
+	}
+}
