@@ -29,12 +29,15 @@ type Fixture struct {
 //     (or Verify, for a type that has it);
 //   - an Apply that is cancelled, before it begins or in the middle of a
 //     content, leaves the old state or the new one and nothing besides;
+//   - in a check run in which the resource stands twice, what is certain comes true: the
+//     second one is predicted as the first one leaves the host;
 //   - what it tells of its state, and sends to others, is JSON;
 //   - what a [modules.Reverser] gives before Apply brings back what was there before.
 func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 	for _, f := range fixtures {
 		t.Run(f.Name, func(t *testing.T) {
 			before, after := f.run(t, typ)
+			t.Run("twice", func(t *testing.T) { f.twice(t, typ) })
 			if f.Action == "" {
 				return
 			}

@@ -51,7 +51,12 @@ func Foresees(t *testing.T, types modules.Registry, s Scenario) Tally {
 	if s.Want != nil {
 		require.Equal(t, s.Want, summaries(predicted))
 	}
-	real := s.runOn(t, types, root, false)
+	return comeTrue(t, predicted, s.runOn(t, types, root, false), s.String())
+}
+
+// comeTrue requires that every certain prediction has come true.
+func comeTrue(t *testing.T, predicted, real []*modules.Result, of string) Tally {
+	t.Helper()
 	tally := Tally{All: len(predicted)}
 	for i, p := range predicted {
 		if p.Uncertain {
@@ -61,7 +66,7 @@ func Foresees(t *testing.T, types modules.Registry, s Scenario) Tally {
 		if i >= len(real) {
 			t.Fatalf("step %d was predicted to be %q and is not reached", i, p.Status)
 		}
-		require.Equal(t, essence(p), essence(real[i]), "step %d of:\n%s", i, s)
+		require.Equal(t, essence(p), essence(real[i]), "step %d of:\n%s", i, of)
 	}
 	return tally
 }
@@ -80,13 +85,16 @@ func (s Scenario) String() string {
 
 func (s Scenario) runOn(t *testing.T, types modules.Registry, root string, check bool) []*modules.Result {
 	t.Helper()
-	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) { return types.Decode(e.Type, e.Properties) },
-		Host:   Host(),
-		Now:    time.Now,
-	}
+	decode := func(e *modules.Entry) (modules.Resource, error) { return types.Decode(e.Type, e.Properties) }
+	return carriedOut(t, decode, s.catalog(root, check))
+}
+
+// carriedOut gives the results of a catalog, which may be a check run.
+func carriedOut(t *testing.T, decode func(*modules.Entry) (modules.Resource, error), cat *modules.Catalog) []*modules.Result {
+	t.Helper()
+	e := &engine.Engine{Decode: decode, Host: Host(), Now: time.Now}
 	var results []*modules.Result
-	_, err := e.Run(t.Context(), s.catalog(root, check), func(r *modules.Result) error {
+	_, err := e.Run(t.Context(), cat, func(r *modules.Result) error {
 		results = append(results, r)
 		return context.Cause(t.Context())
 	})
