@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/ccm-push/ccm-push/weight"
 )
 
 // Bounds of one message line, without the bytes of a blob. What a host says is
@@ -19,7 +21,7 @@ const (
 )
 
 // ErrTooHeavy is returned for a message of a host that would take too much memory.
-var ErrTooHeavy = fmt.Errorf("message comes to more than %d MiB of memory", MaxWeight>>20)
+var ErrTooHeavy = fmt.Errorf("message comes to more than %d MiB of memory", weight.Max>>20)
 
 // compressed says whether the stream after hello is deflated. For a catalog of
 // 200 files BenchmarkCatalogWire counts a fifth of the bytes, which is what lets
@@ -44,7 +46,7 @@ type Conn struct {
 }
 
 // NewConn makes a Conn of a stream whose hello line has been read or written.
-// maxLine bounds received lines: [MaxFromHost], which [MaxWeight] goes with, or
+// maxLine bounds received lines: [MaxFromHost], which [weight.Max] goes with, or
 // [MaxFromController].
 func NewConn(in *bufio.Reader, out io.Writer, maxLine int) *Conn {
 	c := &Conn{in: in, out: out, maxLine: maxLine}
@@ -97,8 +99,8 @@ func (c *Conn) Receive() (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.maxLine <= MaxFromHost && len(line) > weightless {
-		if weight, _ := Weigh(line); weight > MaxWeight {
+	if c.maxLine <= MaxFromHost && len(line) > weight.Harmless {
+		if heavy, _ := weight.Of(line); heavy > weight.Max {
 			return nil, ErrTooHeavy
 		}
 	}

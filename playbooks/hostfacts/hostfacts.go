@@ -12,8 +12,8 @@ import (
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/templates"
+	"github.com/ccm-push/ccm-push/weight"
 )
 
 const (
@@ -74,10 +74,10 @@ func Decode(raw json.RawMessage) (tree map[string]any, partial []string, err err
 // read decodes a report that is neither too large nor too deep to be decoded.
 func read(raw json.RawMessage) (told report, err error) {
 	const around = 2 // levels of the report, around the facts of a collector
-	weight, depth := modules.Weigh(raw)
+	heavy, depth := weight.Of(raw)
 	switch {
-	case weight > modules.MaxWeight:
-		return told, fmt.Errorf("the host's facts come to more than %d MiB of memory", modules.MaxWeight>>20)
+	case heavy > weight.Max:
+		return told, fmt.Errorf("the host's facts come to more than %d MiB of memory", weight.Max>>20)
 	case depth > maxDepth+around:
 		return told, fmt.Errorf("the host's facts are nested more than %d levels deep", maxDepth)
 	}

@@ -1,4 +1,4 @@
-package modules_test
+package weight_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/weight"
 )
 
 func repeated(open, one, end string, n int) string {
@@ -24,9 +24,9 @@ func keys(n int) string {
 	return "{" + strings.TrimSuffix(b.String(), ",") + "}"
 }
 
-// TestWeigh holds the estimate against what decoded JSON takes: no less, and no more than
+// TestOf holds the estimate against what decoded JSON takes: no less, and no more than
 // some times as much.
-func TestWeigh(t *testing.T) {
+func TestOf(t *testing.T) {
 	for name, text := range map[string]string{
 		"a map of many keys": keys(100_000),
 		"small maps":         repeated("[", `{"a":1}`, "]", 100_000),
@@ -47,14 +47,14 @@ func TestWeigh(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			runtime.KeepAlive(v)
 			taken := int(after.HeapAlloc) - int(before.HeapAlloc)
-			weight, _ := modules.Weigh([]byte(text))
-			require.Greater(t, weight, taken*9/10)
-			require.Less(t, weight, taken*9)
+			estimate, _ := weight.Of([]byte(text))
+			require.Greater(t, estimate, taken*9/10)
+			require.Less(t, estimate, taken*9)
 		})
 	}
 }
 
-func TestWeighText(t *testing.T) {
+func TestOfText(t *testing.T) {
 	for _, c := range []struct {
 		text          string
 		weight, depth int
@@ -70,7 +70,7 @@ func TestWeighText(t *testing.T) {
 		{`{"a":{"b":1}}`, 48 + 2*(340+64+2), 2},
 		{`]]]`, 48, 0},
 	} {
-		weight, depth := modules.Weigh([]byte(c.text))
-		require.Equal(t, []int{c.weight, c.depth}, []int{weight, depth}, c.text)
+		bytes, depth := weight.Of([]byte(c.text))
+		require.Equal(t, []int{c.weight, c.depth}, []int{bytes, depth}, c.text)
 	}
 }

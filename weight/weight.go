@@ -1,14 +1,15 @@
-package modules
+// Package weight bounds what JSON of others takes in memory, before it is decoded. Its
+// length says little of that: an empty map has three bytes, and takes more than three
+// hundred.
+package weight
 
 import "bytes"
 
-// MaxWeight bounds what JSON of a host may come to in the controller, see [Weigh]. Its
-// length says little of that: an empty map has three bytes, and takes more than three
-// hundred in memory.
-const MaxWeight = 16 << 20
+// Max bounds what JSON of a host may come to in the controller, in bytes, see [Of].
+const Max = 16 << 20
 
-// weightless is how long JSON may be that cannot break the bound, in bytes.
-const weightless = MaxWeight * 3 / (mapWeight + itemWeight) &^ 0xfff
+// Harmless is how long JSON may be that cannot break the bound, in bytes.
+const Harmless = Max * 3 / (mapWeight + itemWeight) &^ 0xfff
 
 // What decoded JSON takes in memory, in bytes, on a 64-bit machine: as maps, lists and
 // texts in interfaces, with the room that maps and lists keep for more.
@@ -19,32 +20,32 @@ const (
 	keyWeight  = 64 // its place in a map
 )
 
-// Weigh estimates how many bytes JSON takes in memory once it is decoded into maps, lists
+// Of estimates how many bytes JSON takes in memory once it is decoded into maps, lists
 // and texts, and says how deep it is nested. The text need not be well formed.
-func Weigh(text []byte) (weight, depth int) {
+func Of(text []byte) (size, depth int) {
 	now := 0
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '"':
 			end := endOfString(text, i+1)
-			weight += end - i
+			size += end - i
 			i = end
 		case '{':
-			weight += mapWeight
+			size += mapWeight
 			now++
 		case '[':
-			weight += listWeight
+			size += listWeight
 			now++
 		case '}', ']':
 			now--
 		case ',':
-			weight += itemWeight
+			size += itemWeight
 		case ':':
-			weight += keyWeight
+			size += keyWeight
 		}
 		depth = max(depth, now)
 	}
-	return weight + itemWeight, depth
+	return size + itemWeight, depth
 }
 
 // endOfString is where the quote stands that ends a string, or the end of the text. from
