@@ -25,7 +25,8 @@ type Field struct {
 	Required bool
 	PlayFile bool // file tag: the name of a file of the play
 	PlayTree bool // file tag: the name of a folder of the play
-	Secret   bool // secret tag: shown to nobody
+	Secret   bool // secret tag "true": shown to nobody
+	URL      bool // secret tag "url": shown as [ShownURL] has it
 	Type     reflect.Type
 	index    []int
 }
@@ -58,6 +59,7 @@ func Fields(res any) []Field {
 			PlayFile: f.Tag.Get("file") == "play",
 			PlayTree: f.Tag.Get("file") == "tree",
 			Secret:   f.Tag.Get("secret") == "true",
+			URL:      f.Tag.Get("secret") == "url",
 			Type:     f.Type,
 			index:    f.Index,
 		}

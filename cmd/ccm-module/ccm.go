@@ -216,7 +216,7 @@ func (t *ccmTask) shown(fields []modules.Field, properties map[string]json.RawMe
 			continue
 		case f.Secret || t.entry.Sensitive && f.Name != "name" && f.Name != "ensure":
 			value, _ = json.Marshal(withheld)
-		case f.Name == "url": // it may hold a password
+		case f.URL:
 			var shown string
 			_ = json.Unmarshal(value, &shown)
 			value, _ = json.Marshal(modules.ShownURL(shown))

@@ -20,7 +20,8 @@ func (a *app) renderCommand() *cobra.Command {
 resolved data and resources of each play that runs on it, as YAML. With --facts
 FILE those stand for the facts of the host, and it is not contacted.
 
-What sensitive resources are given is withheld. The data is printed as it is.`,
+What sensitive resources are given is withheld, and of a URL what may be a secret.
+The data is printed as it is.`,
 		Args:              atLeast(2),
 		ValidArgsFunction: a.completeRender,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -24,7 +24,7 @@ import (
 type Archive struct {
 	Name          string            `json:"name" required:"true" looks:"^/" doc:"absolute path of the archive file; its ending is that of the url"`
 	Ensure        string            `json:"ensure,omitempty" enum:"present,absent" default:"present" doc:"present: it is downloaded and unpacked; absent: the archive file is not there (what was unpacked stays)"`
-	URL           string            `json:"url,omitempty" looks:"^https?://" doc:"http or https URL of the archive; required unless absent"`
+	URL           string            `json:"url,omitempty" secret:"url" looks:"^https?://" doc:"http or https URL of the archive; required unless absent"`
 	Headers       map[string]string `json:"headers,omitempty" secret:"true" doc:"headers of the request, such as Authorization; only the server of the url gets them"`
 	Username      string            `json:"username,omitempty" doc:"user for basic authentication"`
 	Password      string            `json:"password,omitempty" secret:"true" doc:"its password"`

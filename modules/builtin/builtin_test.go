@@ -2,6 +2,7 @@ package builtin_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,9 @@ func TestTypes(t *testing.T) {
 			spellings := map[string]bool{}
 			for _, f := range fields {
 				require.NotEmpty(t, f.Doc, "%s.%s has no documentation", typ.Name, f.Name)
+				if strings.Contains(f.Name, "url") {
+					require.True(t, f.URL, "%s.%s: a URL can hold a password: tag it secret:\"url\"", typ.Name, f.Name)
+				}
 				for _, name := range append(f.Also, f.Name) {
 					require.False(t, spellings[name], "%s.%s is there twice", typ.Name, name)
 					spellings[name] = true

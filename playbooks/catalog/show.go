@@ -229,6 +229,8 @@ func (w *writer) properties(body *yaml.Node, r RenderedResource) {
 		case f.Name == "name":
 		case given != nil && f.Secret:
 			w.put(body, f.Name, w.plain("[secret]"), w.comment(given.Pos()))
+		case given != nil && given.Any() != nil && f.URL:
+			w.put(body, f.Name, w.plain(modules.ShownURL(given.Text)), w.comment(given.Pos()))
 		case given != nil && given.Any() != nil:
 			w.put(body, f.Name, w.plain(expr.Redacted(asProperty(given, f.Type))), w.at(given, written))
 		case f.Default != "" && sent[f.Name] != nil:
