@@ -83,21 +83,33 @@ func (in *instance) exported(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	resources := make([]any, 0, len(states))
+	taken := map[string]int{} // names, with the number that the last one like it got
 	for i, state := range states {
-		resources = append(resources, in.exportedAs(i, state))
+		wanted := in.exportedName(i, state)
+		name := wanted
+		for taken[name] > 0 {
+			taken[wanted]++
+			name = fmt.Sprintf("%s (%d)", wanted, taken[wanted])
+		}
+		taken[name] = 1
+		resources = append(resources, in.exportedAs(name, state))
 	}
 	text, err := compact(map[string]any{"$schema": configurationSchema, "resources": resources})
 	return json.RawMessage(text), err
 }
 
+// exportedName is what the resource calls an instance, or a name with its number.
+func (in *instance) exportedName(i int, state map[string]any) string {
+	if name, named := state["_name"].(string); named && name != "" {
+		return name
+	}
+	_, thing, _ := strings.Cut(in.found.as.Type, "/")
+	return fmt.Sprintf("%s-%d", thing, i)
+}
+
 // exportedAs is one instance in a configuration document. Its texts are escaped, so
 // that none of them is read as an expression.
-func (in *instance) exportedAs(i int, state map[string]any) map[string]any {
-	_, thing, _ := strings.Cut(in.found.as.Type, "/")
-	name, named := state["_name"].(string)
-	if !named {
-		name = fmt.Sprintf("%s-%d", thing, i)
-	}
+func (in *instance) exportedAs(name string, state map[string]any) map[string]any {
 	properties := maps.Clone(state)
 	for _, key := range []string{"_name", "_securityContext", metadata, restartRequired, inDesiredState} {
 		delete(properties, key)
