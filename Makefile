@@ -8,7 +8,7 @@ BENCH       ?= .
 # Host programs to embed, such as linux/amd64; empty means all of them.
 TARGETS     ?=
 # Packages some of whose tests only root can run.
-ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/dsc ./modules/ral ./modules/system ./transport
+ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/archive ./modules/dsc ./modules/file ./modules/line ./modules/link ./modules/ral ./modules/rooted ./modules/scaffold ./modules/system ./transport
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
 SIZE_LIMIT  ?= 2150000
 
@@ -126,6 +126,12 @@ size: programs
 			if (target == "linux/amd64" && $$2 > limit + 0) large = 1 \
 		} \
 		END { if (large) { printf "linux/amd64 is larger than %d bytes\n", limit; exit 1 } }' $(BUILDS)/index.json
+
+# race-links: a user plants links while root works, for RACE per resource type; Linux, as root
+RACE ?= 60s
+.PHONY: race-links
+race-links:
+	CCM_RACE=$(RACE) $(GO) test -count 1 -timeout 60m -run 'TestPlanted$$' -v ./modules/...
 
 # fuzz: every fuzz target for FUZZTIME
 .PHONY: fuzz

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -269,6 +270,11 @@ func (h foreseenHost) List(name string) ([]string, error) {
 // MayReplace implements [modules.FileRights].
 func (h foreseenHost) MayReplace(name string) error {
 	dir, at, ok := h.consult(path.Dir(name), true)
+	if h.pending != "" {
+		if err := modules.MayFollow(h.plain, path.Dir(name), os.Geteuid()); err != nil {
+			return err
+		}
+	}
 	if !ok {
 		err := h.real.Files.MayReplace(path.Join(at, path.Base(name)))
 		h.denied(at, err)
@@ -280,7 +286,13 @@ func (h foreseenHost) MayReplace(name string) error {
 
 // MaySetAttributes implements [modules.FileRights].
 func (h foreseenHost) MaySetAttributes(name string, a modules.Attributes) error {
+	given := name
 	s, name, ok := h.consult(name, true)
+	if h.pending != "" {
+		if err := h.mayRelabel(given, name); err != nil {
+			return err
+		}
+	}
 	if !ok {
 		err := h.real.Files.MaySetAttributes(name, a)
 		h.denied(name, err)
@@ -290,6 +302,36 @@ func (h foreseenHost) MaySetAttributes(name string, a modules.Attributes) error 
 		a.GID = -1 // it is kept, even if it is a group that only root could give
 	}
 	return h.real.Files.MayCreate(a) // what was made or changed before is ours
+}
+
+// mayRelabel judges the links on the way to a path, and what is there, by its path as
+// given and by the one without links.
+func (h foreseenHost) mayRelabel(given, name string) error {
+	if err := modules.MayFollow(h.plain, path.Dir(given), os.Geteuid()); err != nil {
+		return err
+	}
+	dir, err := h.plain(path.Dir(name))
+	if err != nil {
+		return nil // which the file system will say
+	}
+	file, err := h.plain(name)
+	if err != nil {
+		return nil
+	}
+	return modules.Relabel(given, file, dir, os.Geteuid())
+}
+
+// plain describes a path without links as it is foreseen, and notes nothing: who asks
+// has consulted the whole path.
+func (f *forecast) plain(name string) (modules.FileInfo, error) {
+	s, ok := f.lookup(name)
+	switch {
+	case !ok:
+		return f.real.Files.Stat(name)
+	case s.Kind == modules.Absent:
+		return modules.FileInfo{}, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrNotExist}
+	}
+	return s.FileInfo, nil
 }
 
 // MayCreate implements [modules.FileRights].

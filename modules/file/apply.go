@@ -17,6 +17,12 @@ func (f *File) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 		return err
 	}
 	switch p.Steps {
+	case replaceLink:
+		if err := h.Files.Remove(ctx, f.Name, false); err != nil {
+			return err
+		}
+		// Once the link is gone, a run that ends leaves the directory.
+		return h.Files.MakeDir(context.WithoutCancel(ctx), f.Name, want)
 	case makeDirectory:
 		return h.Files.MakeDir(ctx, f.Name, want)
 	case setAttributes:

@@ -2,6 +2,8 @@ package file
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -16,6 +18,7 @@ const (
 	setAttributes
 	remove
 	removeTree
+	replaceLink
 )
 
 // found is what is at a path now.
@@ -124,6 +127,8 @@ func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modul
 
 func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
 	switch {
+	case at.Kind == modules.Directory && at.link:
+		return f.replaceLink(ctx, h, at, want)
 	case at.Kind == modules.Directory:
 		return f.compareAttributes(ctx, h, at, want)
 	case at.link || at.Kind != modules.Absent:
@@ -147,6 +152,31 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
 	return modules.Allowed(plan, h.Files.MayReplace(dirs[0]), h.Files.MayCreate(want))
+}
+
+// replaceLink compares the directory that a link leads to. If it differs, the link
+// becomes a directory of its own, as with CCM: what others see through the link is
+// theirs. Where somebody else may have put the link, it is only refused.
+func (f *File) replaceLink(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
+	compared := want
+	compared.Mode |= at.Mode &^ 0o777
+	changes := differences(ctx, h.Accounts, at, compared)
+	if len(changes) == 0 {
+		return modules.Plan{}, nil
+	}
+	dir, err := modules.Follow(h.Files, filepath.Dir(f.Name))
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if modules.OthersWrite(dir, os.Geteuid()) {
+		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to set attributes through it", f.Name)
+	}
+	return modules.Allowed(modules.Plan{
+		Action:  "replaced the link by a directory",
+		Changes: append([]modules.Change{{Property: "ensure", Have: "symlink", Want: directory}}, changes...),
+		Effects: []modules.Effect{effect(f.Name, modules.PathState{FileInfo: made(modules.Directory, want)})},
+		Steps:   replaceLink,
+	}, h.Files.MayReplace(f.Name), h.Files.MayCreate(want))
 }
 
 // missingParents lists the directories that have to be made first, topmost
@@ -204,6 +234,9 @@ func (f *File) create(h modules.Host, at found, want modules.Attributes) (module
 // compareContent compares a file with all that is wanted of it.
 func (f *File) compareContent(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
 	have, err := f.digest(h.Files, at)
+	if at.link && errors.Is(err, modules.ErrPlanted) {
+		have, err = "symlink", nil // it is replaced, wherever it leads
+	}
 	if err != nil {
 		return modules.Plan{}, err
 	}

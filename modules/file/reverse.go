@@ -3,9 +3,7 @@ package file
 import (
 	"context"
 	"io"
-	"io/fs"
 	"strconv"
-	"syscall"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -111,7 +109,7 @@ func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
 		return nil, modules.Barred(err)
 	}
 	defer r.Close()
-	if !sameOwner(r, at) {
+	if !modules.SameOwner(r, at.FileInfo) {
 		return nil, modules.Refuse("%s has just been exchanged by somebody else; run again", f.Name)
 	}
 	data, err := io.ReadAll(io.LimitReader(r, modules.MaxKept+1))
@@ -122,21 +120,6 @@ func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
 		data = []byte{} // which is a content, too
 	}
 	return data, err
-}
-
-// sameOwner reports whether an open file has the owner, group and mode that were seen
-// before. Who can put a link in its place meanwhile must not be given what it leads to.
-func sameOwner(r io.Reader, at found) bool {
-	opened, ok := r.(interface{ Stat() (fs.FileInfo, error) })
-	if !ok { // the text of a forecast
-		return true
-	}
-	info, err := opened.Stat()
-	if err != nil {
-		return false
-	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(st.Uid) == at.UID && int(st.Gid) == at.GID && info.Mode().Perm() == at.Mode.Perm()
 }
 
 func tooLarge(name string) error {

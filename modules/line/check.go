@@ -40,7 +40,7 @@ func (l *Line) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	case at.Kind != modules.Regular:
 		return modules.Plan{}, modules.Refuse("%s is a device, socket or pipe, not a file with lines", l.file())
 	}
-	have, err := l.read(h.Files)
+	have, err := l.read(h.Files, at)
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -59,12 +59,15 @@ func (l *Line) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 }
 
 // read gives a file whose lines can be told apart.
-func (l *Line) read(files modules.FileReader) (string, error) {
+func (l *Line) read(files modules.FileReader, at modules.FileInfo) (string, error) {
 	file, err := files.Open(l.file())
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
+	if !modules.SameOwner(file, at) {
+		return "", modules.Refuse("%s has just been exchanged by somebody else; run again", l.file())
+	}
 	b, err := io.ReadAll(io.LimitReader(file, maxSize+1))
 	switch {
 	case err != nil:

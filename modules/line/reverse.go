@@ -35,7 +35,12 @@ func (l *Line) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	case at.Links > 1:
 		return nil, modules.Refuse("%s has %d names (hard links), and only this one would be changed and come back", l.file(), at.Links)
 	}
-	before, err := l.read(h.Files)
+	if at.Kind == modules.Symlink {
+		if at, err = modules.Follow(h.Files, l.file()); err != nil {
+			return nil, modules.Barred(err)
+		}
+	}
+	before, err := l.read(h.Files, at)
 	if err != nil {
 		return nil, modules.Barred(err)
 	}

@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"os"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -95,7 +96,7 @@ func (l *Link) replace(files modules.Files, at modules.FileInfo) (modules.Plan, 
 func (l *Link) plan(files modules.Files, action string, at modules.FileInfo) (modules.Plan, error) {
 	plan := modules.Plan{
 		Action:  action,
-		Effects: l.will(modules.FileInfo{Kind: modules.Symlink, Target: l.Target}),
+		Effects: l.will(modules.FileInfo{Kind: modules.Symlink, Target: l.Target, UID: os.Geteuid()}),
 		Steps:   store,
 	}
 	have := at.Target

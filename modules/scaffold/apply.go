@@ -89,7 +89,7 @@ func (a *applying) makeDir(ctx context.Context, s *step) error {
 	if s.node == nil { // the target, with its parents
 		files = a.h.Files
 		for dir := s.name; dir != "/"; dir = path.Dir(dir) {
-			if _, err := a.h.Files.Stat(dir); err == nil {
+			if _, err := a.h.Files.Stat(dir); !modules.NotThere(err) {
 				break
 			}
 			a.dirs = slices.Insert(a.dirs, 0, dir)

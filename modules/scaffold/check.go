@@ -341,7 +341,7 @@ func (v *survey) link(n *modules.TreeNode, name string, at modules.FileInfo) err
 	if err := v.allowed(v.mayAdd(name)); err != nil {
 		return err
 	}
-	v.willBe(name, modules.FileInfo{Kind: modules.Symlink, Target: n.Target}, modules.Content{})
+	v.willBe(name, modules.FileInfo{Kind: modules.Symlink, Target: n.Target, UID: os.Geteuid()}, modules.Content{})
 	v.steps = append(v.steps, step{do: link, name: name, node: n})
 	v.change(n.Path, seen(at), "link to "+n.Target)
 	return nil

@@ -10,9 +10,8 @@ import (
 	"slices"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 // files implements [modules.FileReader] and [modules.FileWriter].
@@ -34,6 +33,9 @@ func (f *files) Stat(path string) (modules.FileInfo, error) {
 	described := describe(info)
 	if described.Kind == modules.Symlink {
 		described.Target, err = os.Readlink(path)
+		if errors.Is(err, syscall.EINVAL) { // it has just been exchanged
+			return f.Stat(path)
+		}
 	}
 	return described, err
 }
@@ -78,8 +80,7 @@ func openRegular(path string) (*os.File, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
-	// Without O_NONBLOCK, open itself waits for the other end of a pipe.
-	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	file, err := rooted.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -124,5 +125,5 @@ func (f *files) OpenDirectory(path string) (*os.Root, error) {
 		return nil, err
 	}
 	f.changed() // there is no telling what the caller will write
-	return os.OpenRoot(path)
+	return rooted.Directory(path)
 }

@@ -2,11 +2,7 @@
 
 package system
 
-import (
-	"path/filepath"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // inode is what was found at a path: a name in a directory that is held open.
 type inode struct {
@@ -15,25 +11,14 @@ type inode struct {
 	stat unix.Stat_t
 }
 
-// openInode finds what is at path. A symbolic link is ELOOP.
-func openInode(path string) (*inode, error) {
-	dir, err := unix.Open(filepath.Dir(path), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	n := &inode{dir: dir, name: filepath.Base(path)}
-	if n.name == "/" {
-		n.name = "."
-	}
-	err = unix.Fstatat(dir, n.name, &n.stat, unix.AT_SYMLINK_NOFOLLOW)
+// openInode finds what has a name in a directory, which stays open. A symbolic link is ELOOP.
+func openInode(dir int, name string) (*inode, error) {
+	n := &inode{dir: dir, name: name}
+	err := unix.Fstatat(dir, name, &n.stat, unix.AT_SYMLINK_NOFOLLOW)
 	if err == nil && n.stat.Mode&unix.S_IFMT == unix.S_IFLNK {
 		err = unix.ELOOP
 	}
-	if err != nil {
-		unix.Close(dir)
-		return nil, err
-	}
-	return n, nil
+	return n, err
 }
 
 func (n *inode) chown(uid, gid int) error {
@@ -44,4 +29,4 @@ func (n *inode) chmod(mode uint32) error {
 	return unix.Fchmodat(n.dir, n.name, mode, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-func (n *inode) close() { unix.Close(n.dir) }
+func (n *inode) close() {}

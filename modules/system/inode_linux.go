@@ -13,9 +13,9 @@ type inode struct {
 	stat unix.Stat_t
 }
 
-// openInode finds what is at path. A symbolic link is ELOOP.
-func openInode(path string) (*inode, error) {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+// openInode finds what has a name in a directory. A symbolic link is ELOOP.
+func openInode(dir int, name string) (*inode, error) {
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 // rights implements [modules.FileRights] for the ids that the process acts as.
@@ -37,6 +38,9 @@ func (rights) MayReplace(path string) error {
 		return err
 	}
 	dir := filepath.Dir(path)
+	if err := rooted.Judge(dir); err != nil {
+		return err
+	}
 	around, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -98,6 +102,9 @@ func (rights) MaySetAttributes(path string, a modules.Attributes) error {
 	if err := checkPath(path); err != nil {
 		return err
 	}
+	if err := mayRelabel(path); err != nil {
+		return err
+	}
 	info, err := os.Lstat(path)
 	if err != nil {
 		return ifThere(err)
@@ -116,6 +123,29 @@ func (rights) MaySetAttributes(path string, a modules.Attributes) error {
 		a.GID = -1 // no change, so it may be a group that the owner is not in
 	}
 	return mayGive(a)
+}
+
+// mayRelabel asks whether what is at path is what it seems to be. What cannot be
+// looked at is for others to report.
+func mayRelabel(path string) error {
+	place, err := rooted.Parent(path)
+	if err != nil {
+		if errors.Is(err, modules.ErrPlanted) {
+			return err
+		}
+		return nil
+	}
+	defer place.Close()
+	node, err := openInode(place.FD(), place.Name)
+	if err != nil {
+		return nil
+	}
+	defer node.close()
+	dir, err := place.Dir()
+	if err != nil {
+		return err
+	}
+	return modules.Relabel(path, rooted.Describe(&node.stat), dir, os.Geteuid())
 }
 
 // readOnlyMount is ST_RDONLY of Linux and MNT_RDONLY of the BSDs.

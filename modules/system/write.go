@@ -44,17 +44,27 @@ func (f *files) Write(ctx context.Context, path string, r io.Reader, a modules.A
 // openParent opens the directory that holds path. All that follows happens in
 // this directory, even if somebody exchanges its path for a link meanwhile.
 func (f *files) openParent(path string) (dir *os.Root, name string, err error) {
-	if err := checkPath(path); err != nil {
-		return nil, "", err
-	}
-	if f.within != "" {
-		return confinedParent(f.within, path)
-	}
-	if path == "/" {
+	if path == "/" && f.within == "" {
 		return nil, "", &fs.PathError{Op: "change", Path: path, Err: errRootDir}
 	}
-	dir, err = os.OpenRoot(filepath.Dir(path))
-	return dir, filepath.Base(path), err
+	place, err := f.place(path)
+	if err != nil {
+		return nil, "", err
+	}
+	defer place.Close()
+	dir, err = place.Root()
+	return dir, place.Name, err
+}
+
+// place finds path, through no link that somebody else may have planted.
+func (f *files) place(path string) (*rooted.Place, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	if f.within != "" {
+		return confinedPlace(f.within, path)
+	}
+	return rooted.Parent(path)
 }
 
 var errRootDir = errors.New("the root directory is never replaced or removed")
@@ -160,67 +170,87 @@ func (f *files) MakeDir(ctx context.Context, path string, a modules.Attributes) 
 	if err := errors.Join(ctx.Err(), checkPath(path)); err != nil {
 		return err
 	}
-	top, below, err := missing(path)
+	dir, name, below, err := f.missing(path)
 	if err != nil {
 		return at("mkdir", path, err)
 	}
-	dir, name, err := f.openParent(top)
-	if err != nil {
-		return err
-	}
 	defer dir.Close()
 	defer f.changed()
+	if _, err := dir.Lstat(name); err == nil {
+		return at("mkdir", path, syscall.EEXIST)
+	}
 	temp := tempName(name)
-	err = makeDirs(dir, temp, filepath.Join(temp, below), a)
+	err = makeDirs(dir, temp, below, a)
 	if err == nil {
 		err = dir.Rename(temp, name)
 	}
 	if err != nil {
 		return at("mkdir", path, errors.Join(rooted.Cause(err), rooted.Cause(dir.RemoveAll(temp))))
 	}
-	return at("sync the directory of", top, rooted.SyncDir(dir))
+	return at("sync the directory of", path, rooted.SyncDir(dir))
 }
 
-// missing splits a path at the topmost directory that is not there: below is
-// relative to top.
-func missing(path string) (top, below string, err error) {
-	if _, err := os.Lstat(path); err == nil {
-		return "", "", syscall.EEXIST
-	}
-	for top = path; ; top = filepath.Dir(top) {
-		info, err := os.Stat(filepath.Dir(top))
-		switch {
-		case err == nil && !info.IsDir():
-			return "", "", syscall.ENOTDIR
-		case err == nil:
-			below, err = filepath.Rel(top, path)
-			return top, below, err
-		case !errors.Is(err, fs.ErrNotExist):
-			return "", "", err
+// missing opens the directory in which the topmost missing one of a path is to be
+// made: name there, and below that the others.
+func (f *files) missing(path string) (dir *os.Root, name string, below []string, err error) {
+	for top := path; ; top = filepath.Dir(top) {
+		dir, name, err = f.openParent(top)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return dir, name, below, err
 		}
+		below = append([]string{filepath.Base(top)}, below...)
 	}
 }
 
-// makeDirs makes the directories from top down to bottom, which is top or below
-// it, and gives all of them the attributes.
-func makeDirs(dir *os.Root, top, bottom string, a modules.Attributes) error {
-	if err := dir.MkdirAll(bottom, 0o700); err != nil {
+// makeDirs makes a directory and others below it, and gives all of them the
+// attributes.
+func makeDirs(dir *os.Root, name string, below []string, a modules.Attributes) error {
+	if err := dir.Mkdir(name, 0o700); err != nil {
 		return err
 	}
-	// From the bottom up: a parent may get a mode that lets nobody through.
-	for at := bottom; ; at = filepath.Dir(at) {
-		if err := dressDir(dir, at, a); err != nil || at == top {
-			return err
-		}
+	made, err := dir.OpenRoot(name)
+	if err != nil {
+		return err
 	}
-}
-
-func dressDir(dir *os.Root, name string, a modules.Attributes) error {
-	d, err := dir.Open(name)
+	defer made.Close()
+	d, err := made.Open(".")
 	if err != nil {
 		return err
 	}
 	defer d.Close()
+	if err := justMade(d); err != nil {
+		return err
+	}
+	// From the bottom up: a parent may get a mode that lets nobody through.
+	if len(below) > 0 {
+		if err := makeDirs(made, below[0], below[1:], a); err != nil {
+			return err
+		}
+	}
+	return dressDir(d, a)
+}
+
+// justMade makes sure that a directory is the one that was made, as far as that
+// matters: somebody else may have put another one in its place. It is empty, and
+// nobody else can look into it.
+func justMade(d *os.File) error {
+	info, err := d.Stat()
+	if err != nil {
+		return err
+	}
+	names, err := d.Readdirnames(1)
+	if len(names) > 0 || info.Mode().Perm() != 0o700 || describe(info).UID != os.Geteuid() {
+		return errExchanged
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return err
+}
+
+var errExchanged = errors.New("somebody has just put something else in its place; run again")
+
+func dressDir(d *os.File, a modules.Attributes) error {
 	info, err := d.Stat()
 	if err != nil {
 		return err
@@ -237,26 +267,31 @@ func dressDir(dir *os.Root, name string, a modules.Attributes) error {
 // a directory keeps them (as with chmod of the GNU tools), since there they mean
 // inheritance and shared use rather than privilege.
 func (f *files) SetAttributes(ctx context.Context, path string, a modules.Attributes) error {
-	if err := errors.Join(ctx.Err(), checkPath(path)); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	node, err := openInode(path)
+	place, err := f.place(path)
+	if err != nil {
+		return err
+	}
+	defer place.Close()
+	node, err := openInode(place.FD(), place.Name)
 	if err != nil {
 		return at("set attributes of", path, err)
 	}
 	defer node.close()
+	dir, err := place.Dir()
+	if err == nil {
+		err = modules.Relabel(path, rooted.Describe(&node.stat), dir, os.Geteuid())
+	}
+	if err != nil {
+		return err
+	}
 	defer f.changed()
 	return at("set attributes of", path, setAttributes(node, a))
 }
 
-// owned is what has an owner and a mode, held fast.
-type owned interface {
-	mode() (bits uint32, directory bool)
-	chown(uid, gid int) error
-	chmod(mode uint32) error
-}
-
-func setAttributes(node owned, a modules.Attributes) error {
+func setAttributes(node *inode, a modules.Attributes) error {
 	have, directory := node.mode()
 	want := have
 	if !a.KeepMode {
@@ -302,8 +337,8 @@ func (f *files) Remove(ctx context.Context, path string, tree bool) error {
 
 // at names the whole path in an error; the os package knows it by a part only.
 func at(op, path string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, modules.ErrPlanted) {
+		return err
 	}
 	return &fs.PathError{Op: op, Path: path, Err: rooted.Cause(err)}
 }

@@ -188,9 +188,9 @@ func (s *skel) copy(from, to string, depth int) bool {
 	return false
 }
 
-// links foresees a symbolic link, whose owner and mode mean nothing.
+// links foresees a symbolic link, whose mode means nothing.
 func (s *skel) links(name, target string) {
-	link := modules.FileInfo{Kind: modules.Symlink, Target: target}
+	link := modules.FileInfo{Kind: modules.Symlink, Target: target, UID: s.owner.UID}
 	s.effects = append(s.effects, pathEffect(name, modules.PathState{FileInfo: link}))
 }
 

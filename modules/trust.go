@@ -1,0 +1,167 @@
+package modules
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strconv"
+	"syscall"
+)
+
+// A PassedLink is a symbolic link on the way to a path.
+type PassedLink struct {
+	Path   string // without links above its last element
+	Target string // as stored
+	UID    int
+	Dir    FileInfo // the directory that it is in
+}
+
+// OthersWrite reports whether somebody besides root and a user may write a directory,
+// by its owner and mode. The sticky bit changes nothing: it keeps nobody from adding
+// names.
+func OthersWrite(dir FileInfo, uid int) bool {
+	return dir.UID != 0 && dir.UID != uid || dir.Mode&0o022 != 0
+}
+
+// Judge tells a user whether to follow the link, which anybody may have planted who
+// may write its directory. With owned, what it leads to has to belong to the link's
+// own owner (see LeadsTo). The error is an [ErrPlanted].
+//
+// Links of root are not followed there, because who may write the directory can have
+// renamed them. A user who is not root follows links of its own.
+func (l PassedLink) Judge(uid int) (owned bool, err error) {
+	switch {
+	case !OthersWrite(l.Dir, uid), l.UID == uid && uid != 0:
+		return false, nil
+	case l.UID == 0:
+		return false, l.planted("links of root are not followed there", uid)
+	}
+	return true, nil
+}
+
+// LeadsTo refuses to follow the link to what somebody else than its owner has.
+func (l PassedLink) LeadsTo(owner, uid int) error {
+	if owner == l.UID {
+		return nil
+	}
+	return l.planted(fmt.Sprintf("what it leads to belongs to user %d", owner), uid)
+}
+
+func (l PassedLink) planted(why string, uid int) error {
+	return planted{fmt.Sprintf("%q is a link of user %d to %q, in a directory where %s may write (owner %d, mode %s): %s; "+
+		"write the path that it leads to, or put a directory in the place of the link",
+		l.Path, l.UID, l.Target, others(uid), l.Dir.UID, FormatMode(l.Dir.Mode), why)}
+}
+
+// Relabel refuses to change owner and mode of a file that has other names, in a
+// directory where somebody else may have given it this one.
+func Relabel(name string, file, dir FileInfo, uid int) error {
+	if file.Kind == Directory || file.Links < 2 || !OthersWrite(dir, uid) {
+		return nil
+	}
+	return planted{fmt.Sprintf("%q has %d names (hard links), and is in a directory where %s may write (owner %d, mode %s): "+
+		"its owner and mode are not changed, since it may be a file from elsewhere; remove it, or its other names",
+		name, file.Links, others(uid), dir.UID, FormatMode(dir.Mode))}
+}
+
+func others(uid int) string {
+	if uid == 0 {
+		return "others than root"
+	}
+	return "others than root and user " + strconv.Itoa(uid)
+}
+
+// ErrPlanted is what is refused because somebody else may have put it there, to lead
+// who acts astray. It is an fs.ErrPermission as well.
+var ErrPlanted error = planted{"planted by somebody else"}
+
+type planted struct{ text string }
+
+func (p planted) Error() string { return p.text }
+
+// Redacted implements [Redactor].
+func (p planted) Redacted() string { return p.text }
+
+// Is makes all of them [ErrPlanted].
+func (planted) Is(target error) bool { return target == ErrPlanted || target == fs.ErrPermission }
+
+// MayFollow judges every link on the way to name, its last element included, by what
+// stat says of single paths without links. It tells beforehand what the host itself
+// decides on opened directories. A path that ends in nothing is judged as far as it is
+// there.
+func MayFollow(stat func(path string) (FileInfo, error), name string, uid int) error {
+	type element struct {
+		name string
+		owns *PassedLink // what has been reached has to be its owner's
+	}
+	var rest []element
+	push := func(names []string, then ...element) {
+		var all []element
+		for _, n := range names {
+			all = append(all, element{name: n})
+		}
+		rest = append(append(all, then...), rest...)
+	}
+	push(elements(name))
+	at, info, links := "/", FileInfo{}, 0
+	info, err := stat(at)
+	for len(rest) > 0 && err == nil {
+		e := rest[0]
+		rest = rest[1:]
+		if e.owns != nil {
+			if err := e.owns.LeadsTo(info.UID, uid); err != nil {
+				return err
+			}
+			continue
+		}
+		dir := info
+		next := path.Join(at, e.name)
+		if info, err = stat(next); err != nil {
+			break
+		}
+		if info.Kind != Symlink {
+			at = next
+			continue
+		}
+		l := PassedLink{Path: next, Target: info.Target, UID: info.UID, Dir: dir}
+		owned, err := l.Judge(uid)
+		if err != nil {
+			return err
+		}
+		if links++; links > maxLinks {
+			return &fs.PathError{Op: "open", Path: name, Err: syscall.ELOOP}
+		}
+		var then []element
+		if owned {
+			then = []element{{owns: &l}}
+		}
+		push(elements(info.Target), then...)
+		info = dir
+		if path.IsAbs(l.Target) {
+			at = "/"
+			if info, err = stat(at); err != nil {
+				return err
+			}
+		}
+	}
+	if NotThere(err) {
+		return nil
+	}
+	return err
+}
+
+// SameOwner reports whether an open file has the owner, group and mode that were seen
+// before. Who can put a link in its place meanwhile must not be given what it leads to.
+func SameOwner(r io.Reader, seen FileInfo) bool {
+	opened, ok := r.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok { // the text of a forecast
+		return true
+	}
+	info, err := opened.Stat()
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == seen.UID && int(st.Gid) == seen.GID && info.Mode().Perm() == seen.Mode.Perm()
+}
