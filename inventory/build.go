@@ -244,7 +244,6 @@ func (b *builder) finish() (*Inventory, error) {
 	b.implicitLocalhost()
 	b.varFiles()
 	b.setMergeOrder()
-	b.checkJumps()
 	if err := b.errs.Err(); err != nil {
 		return nil, err
 	}

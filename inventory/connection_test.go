@@ -133,7 +133,7 @@ var connectionErrors = []struct{ name, text, want string }{
 	{"empty password", "all: {hosts: {h: {ansible_become_pass: \"\"}}}", "hosts.yml:1:40: ansible_become_pass is empty\n  hint: remove it, or leave the value away to take one away"},
 	{"password that is a number", "all: {connect: {password: 0123}}", "hosts.yml:1:27: password is not read as text, but as a number or a boolean that is written another way\n  hint: quote it, on a line of an INI inventory twice: '\"…\"'"},
 	{"password with a control character", "all: {connect: {become_password: \"hunter2\\n\"}}", "hosts.yml:1:34: become_password has a control character"},
-	{"password in the vault", "all: {connect: {become_password: !vault x}}", "hosts.yml:1:34: tag !vault is not supported\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables"},
+	{"password in the vault", "all: {connect: {become_password: !vault x}}", "hosts.yml:1:34: become_password is encrypted by ansible-vault\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables"},
 	{"key checking off", "all: {vars: {ansible_host_key_checking: false}}", "hosts.yml:1:41: ansible_host_key_checking false is not supported\n  hint: host keys are always verified: write accept-new to take the key of a new host, or trust it once"},
 	{"timeout", "all: {vars: {ansible_timeout: 0}}", `hosts.yml:1:31: ansible_timeout "0" is no number of seconds from 1 to a day`},
 
@@ -153,11 +153,19 @@ var connectionErrors = []struct{ name, text, want string }{
 	{"open quote", "all: {vars: {ansible_ssh_extra_args: \"-o 'Port=1\"}}", "hosts.yml:1:38: ansible_ssh_extra_args: a quote or a backslash is not closed\n  hint: quote as in a shell"},
 }
 
+// wrongWith is why an inventory is not read or, if it is, why there are hosts that
+// cannot be reached.
+func wrongWith(inv *Inventory, err error) error {
+	if err != nil {
+		return err
+	}
+	return inv.Refusals().Err()
+}
+
 func TestConnectionErrors(t *testing.T) {
 	for _, tt := range connectionErrors {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Parse("hosts.yml", []byte(tt.text))
-			require.EqualError(t, err, tt.want)
+			require.EqualError(t, wrongWith(Parse("hosts.yml", []byte(tt.text))), tt.want)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -20,10 +21,14 @@ func summary(inv *Inventory) string {
 	for _, h := range inv.hosts {
 		c := h.Connection()
 		c.Pos, c.Password, c.BecomePassword = nil, "", "" // Encode writes no passwords
+		delete(c.Refused, "password")
+		delete(c.Refused, "become_password")
+		refused := slices.Sorted(maps.Keys(c.Refused))
+		c.Refused = nil
 		for i := range c.Options {
 			c.Options[i].Pos = ""
 		}
-		fmt.Fprintf(&b, "%s %s %#v %+v\n", h.Name, groupNames(h.Groups), h.Vars(), c)
+		fmt.Fprintf(&b, "%s %s %#v %+v %q\n", h.Name, groupNames(h.Groups), h.Vars(), c, refused)
 	}
 	return b.String()
 }
@@ -67,6 +72,7 @@ func TestEncode(t *testing.T) {
 		"null args":         "all: {vars: {ansible_ssh_common_args: -p 1}, hosts: {h: {ansible_ssh_common_args: \"\"}}}",
 		"null priority":     "a: {vars: {ansible_group_priority: }, hosts: {h: }}",
 		"no hosts":          "a:",
+		"marked":            "all: {hosts: {h: {a: !unsafe '{{ x }}', b: [!vault \"x\\n\", !unsafe 5], connect: {user: !vault y, port: 0}}}}",
 		"only what exists":  "all:",
 	} {
 		t.Run(name, func(t *testing.T) { requireRoundTrip(t, load(t, text)) })

@@ -42,8 +42,7 @@ var jumpErrors = []struct{ name, text, want string }{
 func TestJumpErrors(t *testing.T) {
 	for _, tt := range jumpErrors {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Parse("hosts.yml", []byte(tt.text))
-			require.EqualError(t, err, tt.want)
+			require.EqualError(t, wrongWith(Parse("hosts.yml", []byte(tt.text))), tt.want)
 		})
 	}
 }
@@ -56,8 +55,7 @@ func TestJumpsThatAreGood(t *testing.T) {
 		"a whole way":                             "all: {hosts: {w: {connect: {jump: \"x,y\"}}, x: , y: }}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Parse("hosts.yml", []byte(text))
-			require.NoError(t, err)
+			require.NoError(t, wrongWith(Parse("hosts.yml", []byte(text))))
 		})
 	}
 }

@@ -10,12 +10,24 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// checkJumps finds the ways that lead nowhere: a jump host that is a group, or
-// has a jump host of its own. A name that the inventory does not know is an
-// address. What several hosts get from one place is reported once.
-func (b *builder) checkJumps() {
-	c := jumpCheck{builder: b, reported: map[*yamlpos.Node]bool{}, circles: map[string]bool{}}
-	for _, h := range b.inv.hosts {
+// Refusals are why what the inventory says about reaching hosts cannot be honoured,
+// wherever that stands and whether or not it counts for a host. Nobody is kept from
+// working on other hosts by them; [Connection.Refused] and [Inventory.CheckJumps] tell
+// of those that keep a host from being dialled.
+func (inv *Inventory) Refusals() yamlpos.Errors {
+	errs := inv.CheckJumps(inv.hosts...)
+	for _, p := range inv.places() {
+		errs = append(errs, p.Settings.Refused()...)
+	}
+	return errs
+}
+
+// CheckJumps finds routes to hosts that lead nowhere: a jump host that is a group, or
+// has a jump host of its own. A name that the inventory does not know is an address.
+// What several hosts get from one place is reported once.
+func (inv *Inventory) CheckJumps(hosts ...*Host) yamlpos.Errors {
+	c := jumpCheck{inv: inv, reported: map[*yamlpos.Node]bool{}, circles: map[string]bool{}}
+	for _, h := range hosts {
 		hops, at := c.hops(h)
 		for _, hop := range hops {
 			if !c.reported[at] {
@@ -23,15 +35,17 @@ func (b *builder) checkJumps() {
 			}
 		}
 	}
+	return c.errs
 }
 
 type jumpCheck struct {
-	*builder
+	inv      *Inventory
+	errs     yamlpos.Errors
 	reported map[*yamlpos.Node]bool
 	circles  map[string]bool // hosts of those that have been reported
 }
 
-// hop reports what is wrong with one hop of a way that is written at a place.
+// hop reports what is wrong with one hop of a route that is written at a place.
 func (c *jumpCheck) hop(hop Hop, at *yamlpos.Node) {
 	next := c.inv.hostOf[hop.Host]
 	further, _ := c.hops(next)

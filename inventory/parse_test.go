@@ -125,8 +125,8 @@ var shapeErrors = []struct{ name, text, want string }{
 	{"connect below vars, an alias", "web: {vars: &v {connect: {become: true}}}\ndb: {vars: {<<: *v}}\n", "hosts.yml:1:17: connect as a variable would say nothing about how hosts are reached" + connectBesideHint +
 		"\nhosts.yml:1:17: connect as a variable would say nothing about how hosts are reached" + connectBesideHint},
 	{"connect below vars, beside a real one", "web: {connect: {port: 22}, vars: {connect: {password: hunter2}}}\n", "hosts.yml:1:35: connect as a variable would say nothing about how hosts are reached" + connectBesideHint},
-	{"all at once", "web:\n  hots:\n  hosts:\n    a b:\n    h1: {connect: {port: 0}}\n",
-		"hosts.yml:2:3: unknown key \"hots\" (did you mean \"hosts\"?)\nhosts.yml:4:5: \"a b\" cannot be a host name" + badNameHint + "\nhosts.yml:5:26: port 0 is outside 1-65535"},
+	{"all at once", "web:\n  hots:\n  hosts:\n    a b:\n    h1: {connect: {prt: 0}}\n",
+		"hosts.yml:2:3: unknown key \"hots\" (did you mean \"hosts\"?)\nhosts.yml:4:5: \"a b\" cannot be a host name" + badNameHint + "\nhosts.yml:5:20: unknown key \"prt\" (did you mean \"port\"?)"},
 }
 
 const connectBesideHint = "\n  hint: connect: stands beside vars:, not in it; a variable of yours needs another name"

@@ -12,7 +12,8 @@ const (
 	hostPattern  = `^[0-9A-Za-z_.:%\[][0-9A-Za-z_.:%\[\]-]*$` // ranges and ports included
 )
 
-// Schema describes a YAML inventory. It refuses nothing that [Parse] accepts.
+// Schema describes a YAML inventory. It refuses nothing that [Parse] accepts, unless
+// hosts cannot be reached as it says, see [Inventory.Refusals].
 // What it cannot tell is left to Parse: ranges, cycles, arguments of ssh.
 func Schema() *schema.Schema {
 	return &schema.Schema{

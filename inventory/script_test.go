@@ -114,7 +114,7 @@ func TestScriptErrors(t *testing.T) {
 		{"a host fails", "#!/bin/sh\n[ $1 = --list ] && echo '{\"web\": [\"a\", \"b\"]}' && exit\n[ $2 = a ] || { echo no >&2; exit 1; }\n", "inv --host b: exit status 1: no"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := loadScript(t, tt.text)
+			err := wrongWith(loadScript(t, tt.text))
 			require.EqualError(t, err, tt.want)
 		})
 	}

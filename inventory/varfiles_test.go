@@ -230,19 +230,19 @@ func TestVarFileErrors(t *testing.T) {
 		want  string // DIR stands for the folder
 	}{
 		{"vault", files{"group_vars/web": "$ANSIBLE_VAULT;1.1;AES256\n3132\n"}, "DIR/group_vars/web:1:1: " + encrypted},
-		{"vault tag", files{"host_vars/h.yml": "x: !vault |\n  $ANSIBLE_VAULT;1.1\n"}, "DIR/host_vars/h.yml:1:4: tag !vault is not supported\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables"},
 		{"list", files{"host_vars/h": "- a\n"}, "DIR/host_vars/h:1:1: a file of variables is a map, not a list\n  hint: write a map: name: value"},
 		{"two documents", files{"host_vars/h": "a: 1\n---\nb: 1\n"}, "DIR/host_vars/h:3:1: a file of variables is one document, not 2\n  hint: remove the --- between them"},
 		{"syntax", files{"host_vars/h": "a: [1\n"}, "DIR/host_vars/h:1: did not find expected ',' or ']'\n  hint: check the indentation of this line and the quotes and brackets before it"},
-		{"connection", files{"host_vars/h": "ansible_port: x\n", "group_vars/all/c.yml": "connect: {prt: 1}"},
-			"DIR/group_vars/all/c.yml:1:11: unknown key \"prt\" (did you mean \"port\"?)\nDIR/host_vars/h:1:15: ansible_port \"x\" is no number"},
+		{"connection", files{"host_vars/h": "ansible_port: x\n", "group_vars/all/c.yml": "connect: {port: 0}"},
+			"DIR/group_vars/all/c.yml:1:17: port 0 is outside 1-65535\nDIR/host_vars/h:1:15: ansible_port \"x\" is no number"},
+		{"unknown key", files{"group_vars/all/c.yml": "connect: {prt: 1}"}, "DIR/group_vars/all/c.yml:1:11: unknown key \"prt\" (did you mean \"port\"?)"},
 		{"jump", files{"group_vars/web": "connect: {jump: h}\n"},
 			"DIR/group_vars/web:1:17: jump hosts lead in a circle: h -> h\n  hint: one of them has to be reached directly: write connect: {jump: none} at h"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.files["hosts.yml"] = hosts
 			dir := tree(t, tt.files)
-			_, err := Load(t.Context(), below(dir, "hosts.yml"), Options{})
+			err := wrongWith(Load(t.Context(), below(dir, "hosts.yml"), Options{}))
 			require.EqualError(t, err, strings.ReplaceAll(tt.want, "DIR", dir))
 		})
 	}

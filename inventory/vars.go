@@ -6,6 +6,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/connection"
 	"github.com/ccm-push/ccm-push/inventory/layers"
+	"github.com/ccm-push/ccm-push/inventory/python"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -17,9 +18,9 @@ func (b *builder) variables(said *layers.Content, n *yamlpos.Node) {
 	if len(n.Pairs) == 0 {
 		return
 	}
+	n = python.Marked(n)
 	said.Settings.Add(b.connections.Variables(n))
 	if n = n.Without(connection.IsSecretVariable); len(n.Pairs) > 0 {
-		b.notes.expressions(n)
 		said.Vars = append(said.Vars, n)
 	}
 }

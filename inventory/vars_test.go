@@ -192,14 +192,3 @@ func TestLimit(t *testing.T) {
 		})
 	}
 }
-
-func TestExpressionsInVariablesAreWarnedOf(t *testing.T) {
-	inv := load(t, "all:\n  vars: {a: x, b: {c: [\"{{ a }}\", \"{% if %}\"]}}\n  hosts: {h: {d: \"{{ a }}\"}}\n")
-	require.Equal(t, []string{"hosts.yml:2:24: a variable of the inventory is a value: {{ in it stays as it is, here and in 2 others; write the expression into the manifest's data"}, inv.Warnings())
-	require.Equal(t, "{{ a }}", inv.Host("h").Vars()["d"])
-
-	for vars, where := range map[string]string{`{a: "{{ b }}"}`: "", `{a: "{{ b }}", c: "{{ b }}"}`: ", here and in 1 other"} {
-		inv := load(t, "all: {vars: "+vars+"}\n")
-		require.Equal(t, []string{"hosts.yml:1:17: a variable of the inventory is a value: {{ in it stays as it is" + where + "; write the expression into the manifest's data"}, inv.Warnings())
-	}
-}

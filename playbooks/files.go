@@ -9,9 +9,24 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
 
+// CheckReach reports what the inventory says about reaching hosts that cannot be
+// honoured, each once with the hosts that it is about.
+func (r *Runner) CheckReach(hosts []*inventory.Host) error {
+	var refused byHosts
+	met := map[*inventory.Host]bool{}
+	for _, h := range hosts {
+		if !met[h] {
+			met[h] = true
+			refused.add(h, r.Connect.Refused(r.Inventory, h, h.Connection()))
+		}
+	}
+	return refused.err(0)
+}
+
 // CheckFiles finds out how hosts are reached, and reads the private keys and
 // known_hosts files that this takes. What is wrong with them or with ssh_config is
-// no host's fault: it is reported once, with the first place that names it.
+// no host's fault: it is reported once, with the first place that names it. Hosts of
+// which [Runner.CheckReach] tells are left to that.
 func (r *Runner) CheckFiles(hosts []*inventory.Host) error {
 	c := fileCheck{Runner: r, hosts: map[string]bool{}, files: map[string]bool{}}
 	for _, h := range hosts {
@@ -33,6 +48,9 @@ type fileCheck struct {
 // host checks the files for a host, and for those on the way to it.
 func (c *fileCheck) host(h *inventory.Host) {
 	conn := h.Connection()
+	if len(c.Connect.Refused(c.Inventory, h, conn)) > 0 {
+		return
+	}
 	c.becomePassword(conn)
 	target, err := c.Connect.Target(c.Inventory, h, conn)
 	if err != nil {

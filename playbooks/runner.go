@@ -137,10 +137,14 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	if err != nil {
 		return events.Summary{}, err
 	}
-	if err := r.Unlock(ctx, slices.Concat(hostLists...)); err != nil {
-		return events.Summary{}, err
+	hosts := slices.Concat(hostLists...)
+	reachErr := r.CheckReach(hosts)
+	if reachErr == nil { // otherwise nobody is asked for a passphrase
+		if err := r.Unlock(ctx, hosts); err != nil {
+			return events.Summary{}, err
+		}
 	}
-	filesErr := errors.Join(r.CheckFiles(slices.Concat(hostLists...)), r.checkImports(hostLists))
+	filesErr := errors.Join(reachErr, r.CheckFiles(hosts), r.checkImports(hostLists))
 	downloads := catalog.NewDownloads()
 	defer downloads.Close()
 	compilers, err := r.compilers(ctx, downloads)

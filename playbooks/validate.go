@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -24,6 +25,7 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 	var err error
 	if r.Inventory != nil {
 		hosts, err = r.Select()
+		err = errors.Join(err, r.CheckReach(slices.Concat(hosts...)))
 	}
 	compilers, compilersErr := r.compilers(ctx, nil)
 	defer func() {
@@ -62,22 +64,38 @@ func together(all ...error) error {
 // compileAll compiles a play for hosts and gives each error once, with those
 // that it is about unless that is all of them.
 func compileAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Host) error {
-	found := map[yamlpos.Error][]string{}
+	var found byHosts
 	for _, h := range hosts {
-		var errs yamlpos.Errors
 		_, err := compile(ctx, c, h, nil)
-		errs.Add(err)
-		for _, e := range errs {
-			found[*e] = append(found[*e], h.Name)
-		}
+		found.add(h, err)
+	}
+	return found.err(len(hosts))
+}
+
+// byHosts are errors with the hosts that each is about. The zero byHosts has none.
+type byHosts map[yamlpos.Error][]string
+
+func (b *byHosts) add(h *inventory.Host, err error) {
+	if *b == nil {
+		*b = byHosts{}
 	}
 	var errs yamlpos.Errors
-	for e, on := range found {
-		if len(on) < len(hosts) {
+	errs.Add(err)
+	for _, e := range errs {
+		(*b)[*e] = append((*b)[*e], h.Name)
+	}
+}
+
+// err names the hosts of each error, unless it is about all, of which there are so many.
+func (b byHosts) err(all int) error {
+	var errs yamlpos.Errors
+	for e, on := range b {
+		if len(on) != all {
 			e.Msg += onHosts(on)
 		}
 		errs.Add(&e)
 	}
+	slices.SortFunc(errs, func(a, b *yamlpos.Error) int { return strings.Compare(a.Msg, b.Msg) }) // of one place
 	return errs.Err()
 }
 
@@ -85,6 +103,7 @@ func compileAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Hos
 func onHosts(hosts []string) string {
 	const width = 60
 	slices.Sort(hosts)
+	hosts = slices.Compact(hosts)
 	pattern, more := events.Fold(hosts, width)
 	text := " (on " + pattern
 	if more > 0 {

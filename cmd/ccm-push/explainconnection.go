@@ -21,7 +21,8 @@ func (a *app) explainConnectionCommand() *cobra.Command {
 		Short: "print how hosts are reached, and where each setting is from; connects to none",
 		Long: `explain-connection prints each setting of the connection to a host, its value and
 where it is from: the command line, the inventory, ssh_config, or a default. The
-first of these that says something counts. Jump hosts follow, outermost first.
+first of these that says something counts. Jump hosts follow, outermost first. Of a
+host that cannot be reached as the inventory says, it prints why.
 Hosts that are reached alike are shown once; {host} then stands for their names.`,
 		Args:              atLeast(1),
 		ValidArgsFunction: a.completeTerm, // of each word
@@ -122,6 +123,9 @@ func reachedText(all []reach.Reached) string {
 func reachedSettings(one reach.Reached, name string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, e := range one.Refused {
+		fmt.Fprintf(w, "  refused\t%s\t%s\n", events.Line(e.Msg), events.Line(e.Pos()))
+	}
 	settingLines(w, "  ", one.Settings, func(text string) string { return strings.ReplaceAll(text, one.Host, name) })
 	for i, hop := range one.Jump {
 		fmt.Fprintf(w, "  %s %s\n", []string{"through", "then through"}[min(i, 1)], events.Line(hop.Host))
@@ -153,6 +157,14 @@ type reachedJSON struct {
 	Host     string        `json:"host"`
 	Settings []reasonJSON  `json:"settings"`
 	Jump     []reachedJSON `json:"jump,omitempty"`
+	Refused  []refusalJSON `json:"refused,omitempty"`
+}
+
+// refusalJSON is why a host is not reached.
+type refusalJSON struct {
+	Error  string `json:"error"`
+	Hint   string `json:"hint"`
+	Origin string `json:"origin"`
 }
 
 type reasonJSON struct {
@@ -162,7 +174,10 @@ type reasonJSON struct {
 }
 
 func toJSON(one reach.Reached) reachedJSON {
-	out := reachedJSON{Host: one.Host}
+	out := reachedJSON{Host: one.Host, Settings: []reasonJSON{}}
+	for _, e := range one.Refused {
+		out.Refused = append(out.Refused, refusalJSON{e.Msg, e.Hint, e.Pos()})
+	}
 	for _, s := range one.Settings {
 		out.Settings = append(out.Settings, reasonJSON(s))
 	}

@@ -18,8 +18,8 @@ func (a *app) lintCommand() *cobra.Command {
 value that Ansible (YAML 1.1) and ccm-push (YAML 1.2) read in different ways, or
 that both read as something else than it looks like: yes and on, octal numbers,
 numbers in base 60, dates, numbers with _ or an exponent, and numbers that lose digits,
-such as the version 1.10. It also names passwords
-that stand there in clear, and variables that Ansible sets itself.
+such as the version 1.10. It also names passwords that stand there in clear, variables
+that Ansible sets itself, and what keeps hosts from being reached.
 
 The exit status is 1 if there is anything to print.`,
 		Args: cobra.NoArgs,

@@ -115,6 +115,9 @@ func (a *app) credentials(ctx context.Context, r *playbooks.Runner, hosts []*inv
 	if err := a.addPasswords(ctx, r); err != nil {
 		return err
 	}
+	if err := r.CheckReach(hosts); err != nil {
+		return errors.Join(err, r.CheckFiles(hosts))
+	}
 	return errors.Join(r.Unlock(ctx, hosts), r.CheckFiles(hosts))
 }
 

@@ -44,6 +44,9 @@ func (a *app) sudoers(ctx context.Context, pattern string) error {
 		return err
 	}
 	defer r.Dialer.Close()
+	if err := r.CheckReach(hosts); err != nil { // of whom it might not be known who logs in
+		return err
+	}
 	var rules []string
 	users := map[string][]*inventory.Host{}
 	for _, h := range hosts {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/user"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/reach"
 )
 
 func (a *app) validateCommand() *cobra.Command {
@@ -36,12 +36,19 @@ func (a *app) validate(ctx context.Context, paths []string) error {
 	inv, invErr := a.inventoryIfAny(ctx, paths)
 	options, optionsErr := a.catalogOptions()
 	hiera, hieraErr := a.readHiera(ctx)
-	broken := errors.Join(playErr, invErr, optionsErr, hieraErr)
+	account, accountErr := user.Current()
+	if accountErr != nil {
+		return fmt.Errorf("finding out who runs this: %w", accountErr)
+	}
+	connect, connectErr := a.connect(account)
+	a.mentionPasswords(&connect)
+	connect.Warn = a.warn
+	broken := errors.Join(playErr, invErr, optionsErr, hieraErr, connectErr)
 	options.Hiera = hiera
 	r := &playbooks.Runner{
 		Inventory: inv,
 		Plays:     plays,
-		Connect:   reach.Options{Warn: a.warn},
+		Connect:   connect,
 		Options:   playbooks.Options{Limit: a.flags.limit, Catalog: options},
 	}
 	err := r.Validate(ctx, broken, a.flags.facts != "")

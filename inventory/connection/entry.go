@@ -11,8 +11,8 @@ type Entry struct {
 	Pos    string // file:line:column
 }
 
-// Entries gives one for each key that s speaks of. A setting that takes one away,
-// or is empty, has none but its own.
+// Entries gives one for each key that s speaks of. A setting that takes one away, is
+// empty or cannot be honoured has none but its own.
 func (s Setting) Entries() []Entry {
 	var list []Entry
 	for _, f := range s.fields {
@@ -24,11 +24,14 @@ func (s Setting) Entries() []Entry {
 	}
 	if key := s.key(); len(list) == 0 && key != "" {
 		list = []Entry{{Key: key, Name: s.name, Secret: IsSecretKey(key), Pos: s.at.Pos()}}
+		if len(s.refused) > 0 && !list[0].Secret {
+			list[0].Value = s.at.Any()
+		}
 	}
 	return list
 }
 
-// key is that of a setting which takes a value away.
+// key is that of a setting which has no fields; "" if it has none.
 func (s Setting) key() string {
 	switch s.rank {
 	case ansibleVar:

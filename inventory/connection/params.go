@@ -1,10 +1,13 @@
 package connection
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
 // Params are what an inventory says about reaching a host. Fields that it says
@@ -29,6 +32,11 @@ type Params struct {
 	// Pos has the position ("file:line:column") of every value that is set, under
 	// its key in a connect map, or "host_key_checking" and "connect_timeout".
 	Pos map[string]string
+	// Refused are why settings cannot be honoured, under the same keys, or the names
+	// of variables that have none. Unless something else is said in their place, the
+	// host must not be dialled: the fields are not what the inventory says. nil if
+	// there are none.
+	Refused map[string]yamlpos.Errors
 }
 
 // An Option is one that ssh would have got with -o, as ssh_config(5) has it.
@@ -36,6 +44,21 @@ type Option struct {
 	Name  string // as written
 	Value string
 	Pos   string // file:line:column
+}
+
+// refuse notes why a setting cannot be honoured, in place of what a lower one says.
+func (p *Params) refuse(s Setting) {
+	if len(s.refused) == 0 {
+		return
+	}
+	if p.Refused == nil {
+		p.Refused = map[string]yamlpos.Errors{}
+	}
+	key := s.key()
+	p.Refused[cmp.Or(key, s.name)] = s.refused
+	if key != "" {
+		p.Pos[key] = s.at.Pos()
+	}
 }
 
 // addOption takes an option of a higher layer than those before it.

@@ -7,10 +7,10 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A Reader reads what maps of an inventory say about connections. It goes on after
-// errors, so that all of them are reported.
+// A Reader reads what maps of an inventory say about connections. A value that cannot
+// be honoured is no error yet: see [Params.Refused].
 type Reader struct {
-	Errs *yamlpos.Errors
+	Errs *yamlpos.Errors // unknown keys below connect:
 	// Known are the variables beginning with ansible_ that somebody else reads.
 	Known []string
 	// Ignored is told of each variable that has no meaning here, and Misspelt of each
@@ -26,9 +26,7 @@ func (r Reader) Connect(n *yamlpos.Node) (list Settings) {
 			r.Errs.Add(unknownKey(p.Key))
 			continue
 		}
-		if s, ok := r.setting(connectMaps, p.Key.Text, p.Key.Text, p.Value); ok {
-			list.Add(Settings{s})
-		}
+		list.Add(Settings{setting(connectMaps, p.Key.Text, p.Key.Text, p.Value)})
 	}
 	return list
 }
@@ -48,22 +46,36 @@ func (r Reader) Variables(vars *yamlpos.Node) (list Settings) {
 func (r Reader) variable(key, value *yamlpos.Node) (Setting, bool) {
 	name := key.Text
 	if field := keyOf(name); field != "" {
-		return r.setting(ansibleVar, name, field, asVariable(value))
+		return setting(ansibleVar, name, field, asVariable(value)), true
 	}
 	switch {
 	case slices.Contains(r.Known, name):
 	case slices.Contains(argsVars, name):
-		return r.args(name, value)
+		return args(name, value), true
 	case slices.Contains(ignoredVars, name):
 		r.Ignored(key)
 	case slices.Contains(unsupportedVars, name):
-		r.Errs.Add(key.Errorf("remove it", "%s is not supported yet", name))
+		return unsupported(key, value), true
 	default:
 		if meant := yamlpos.Suggest(name, slices.Concat(keyVars, r.Known, argsVars)); meant != "" {
 			r.Misspelt(key, meant)
 		}
 	}
 	return Setting{}, false
+}
+
+// unsupported is a variable that cannot be honoured whatever it says, unless it says
+// nothing.
+func unsupported(key, value *yamlpos.Node) Setting {
+	s := Setting{name: key.Text, rank: ansibleVar, at: value}
+	if !saysNothing(value) {
+		s.refused.Add(key.Errorf("remove it", "%s is not supported yet", key.Text))
+	}
+	return s
+}
+
+func saysNothing(n *yamlpos.Node) bool {
+	return n.IsNull() || n.Kind == yamlpos.Scalar && n.Text == ""
 }
 
 // asVariable gives n the text that the value of a variable has: 0x10 is 16.
@@ -75,48 +87,45 @@ func asVariable(n *yamlpos.Node) *yamlpos.Node {
 }
 
 // args reads arguments that Ansible would give to ssh. They are never given to a
-// shell or to ssh: what is not understood is an error.
-func (r Reader) args(name string, n *yamlpos.Node) (Setting, bool) {
-	if n.IsNull() || n.Kind == yamlpos.Scalar && n.Text == "" {
-		return Setting{name: name, rank: sshArgs, at: n}, true
+// shell or to ssh: what is not understood is refused.
+func args(name string, n *yamlpos.Node) Setting {
+	s := Setting{name: name, rank: sshArgs, at: n}
+	if saysNothing(n) {
+		return s
 	}
 	texts, err := textsOf(name, n, false)
-	if err != nil {
-		r.Errs.Add(err)
-		return Setting{}, false
+	if err == nil {
+		s.fields, err = parseArgs(name, texts[0])
 	}
-	fields, err := parseArgs(name, texts[0])
-	if err != nil {
-		r.Errs.Add(positioned(n, err))
-		return Setting{}, false
-	}
-	return Setting{name, sshArgs, n, fields}, true
+	s.refuse(err)
+	return s
 }
 
 // setting reads the value n, written under name, of a key. Null is a setting too:
 // it takes away what a lower layer set under that name.
-func (r Reader) setting(k rank, name, key string, n *yamlpos.Node) (Setting, bool) {
-	if n.IsNull() {
-		return Setting{name: name, rank: k, at: n}, true
-	}
-	if IsSecretKey(key) {
-		return r.secret(k, name, key, n)
+func setting(k rank, name, key string, n *yamlpos.Node) Setting {
+	s := Setting{name: name, rank: k, at: n}
+	switch {
+	case n.IsNull():
+		return s
+	case IsSecretKey(key):
+		return secret(s, key)
 	}
 	texts, err := textsOf(name, n, k == connectMaps && (key == "private_key" || key == "known_hosts"))
-	if err != nil {
-		r.Errs.Add(err)
-		return Setting{}, false
+	if err == nil {
+		var f field
+		f, err = parseField(name, key, texts)
+		s.fields = []field{f}
 	}
-	f, err := parseField(name, key, texts)
-	if err != nil {
-		r.Errs.Add(positioned(n, err))
-		return Setting{}, false
-	}
-	return Setting{name, k, n, []field{f}}, true
+	s.refuse(err)
+	return s
 }
 
 // textsOf gives the text of a scalar, or those of a list where one may stand.
 func textsOf(name string, n *yamlpos.Node, list bool) ([]string, error) {
+	if n.Encrypted {
+		return nil, n.EncryptedErrorf("%s is encrypted by ansible-vault", name)
+	}
 	if n.Kind == yamlpos.Scalar {
 		return []string{n.Text}, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,17 +70,39 @@ func TestResolve(t *testing.T) {
 	}, shown)
 }
 
-func TestErrorsOfAReader(t *testing.T) {
+// TestRefusals: what cannot be honoured is told of only where it counts.
+func TestRefusals(t *testing.T) {
 	r, _ := reading()
-	r.Connect(parse(t, "{prt: 1, port: 0, become_password: [hunter2]}"))
-	r.Variables(parse(t, "{ansible_become_exe: /bin/x, ansible_ssh_args: -F}"))
-	require.EqualError(t, r.Errs.Err(), `f:1:2: unknown key "prt" (did you mean "port"?)
-f:1:2: ansible_become_exe is not supported yet
-  hint: remove it
-f:1:16: port 0 is outside 1-65535
-f:1:36: become_password must be a single value
-f:1:48: ansible_ssh_args: "-F" is not supported
-  hint: understood are -o, -J, -p, -i, -l, -C, -4, -6 and -q`)
+	low := r.Connect(parse(t, "{prt: 1, port: 0, become_password: [hunter2]}"))
+	low.Add(r.Variables(parse(t, "{ansible_become_exe: /bin/x, ansible_ssh_args: -F, ansible_sftp_extra_args: '', ansible_user: '{{ me }}'}")))
+	require.EqualError(t, r.Errs.Err(), `f:1:2: unknown key "prt" (did you mean "port"?)`)
+	const become, port, password, args, user = "f:1:2: ansible_become_exe is not supported yet\n  hint: remove it", "f:1:16: port 0 is outside 1-65535",
+		"f:1:36: become_password must be a single value", "f:1:48: ansible_ssh_args: \"-F\" is not supported\n  hint: understood are -o, -J, -p, -i, -l, -C, -4, -6 and -q",
+		"f:1:95: ansible_user cannot be an expression\n  hint: connection values are read before anything is evaluated: write the value itself"
+	require.EqualError(t, low.Refused().Err(), strings.Join([]string{become, port, password, args, user}, "\n"))
+
+	texts := func(p Params) map[string]string {
+		found := map[string]string{}
+		for key, errs := range p.Refused {
+			found[key] = errs.Error()
+		}
+		return found
+	}
+	p := Resolve("h", []Settings{low})
+	require.Equal(t, map[string]string{"ansible_become_exe": become, "port": port, "become_password": password, "ansible_ssh_args": args, "user": user}, texts(p))
+	require.Equal(t, map[string]string{"port": "f:1:16", "become_password": "f:1:36", "user": "f:1:95"}, p.Pos)
+	require.NotContains(t, fmt.Sprintf("%v %+v %#v %s", p, p, &p, p), "hunter2")
+
+	high := r.Variables(parse(t, "{ansible_become_exe: , ansible_ssh_args: -p 3, ansible_become_pass: x}"))
+	high.Add(r.Connect(parse(t, "{user: me}")))
+	p = Resolve("h", []Settings{low, high})
+	require.Empty(t, p.Refused)
+	require.Equal(t, []any{3, "me", "x"}, []any{p.Port, p.User, p.BecomePassword})
+
+	worse := r.Connect(parse(t, "{user: [a]}"))
+	p = Resolve("h", []Settings{low, high, worse})
+	require.Equal(t, map[string]string{"user": "f:1:8: user must be a single value, not a list"}, texts(p))
+	require.Equal(t, []Entry{{Key: "user", Name: "user", Value: []any{"a"}, Pos: "f:1:8"}}, worse[0].Entries())
 }
 
 // accountForm is what isAccount asks for.

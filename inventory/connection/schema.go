@@ -39,10 +39,9 @@ type connectDoc struct {
 // VariablesSchema describes the variables that have a meaning. All others are
 // free.
 func VariablesSchema() *schema.Schema {
-	unsupported := &schema.Schema{}
-	s := &schema.Schema{Names: schema.Not(unsupported)}
+	s := &schema.Schema{}
 	for _, name := range unsupportedVars {
-		unsupported.Enum = append(unsupported.Enum, name)
+		s.Properties = append(s.Properties, schema.Property{Name: name, Schema: &schema.Schema{Description: "is not supported", Enum: []any{"", nil}}})
 	}
 	for _, name := range keyVars {
 		key := keyOf(name)

@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -12,6 +13,20 @@ type Setting struct {
 	rank   rank
 	at     *yamlpos.Node
 	fields []field
+	// refused is why it cannot be honoured; it then has no fields.
+	refused yamlpos.Errors
+}
+
+// refuse notes why the setting cannot be honoured, unless err is nil.
+func (s *Setting) refuse(err error) {
+	if err == nil {
+		return
+	}
+	s.fields = nil
+	if p, ok := errors.AsType[*problem](err); ok {
+		err = positioned(s.at, p)
+	}
+	s.refused.Add(err)
 }
 
 // A rank orders the settings of one layer; the last one wins.
@@ -46,6 +61,7 @@ func (s *Settings) Add(more Settings) {
 func Resolve(host string, layers []Settings) Params {
 	p := Params{Address: host, Pos: map[string]string{}}
 	for _, s := range overlaid(layers) {
+		p.refuse(s)
 		for _, f := range s.fields {
 			if f.key == "" {
 				f.option.Pos = s.at.Pos()
@@ -54,9 +70,18 @@ func Resolve(host string, layers []Settings) Params {
 			}
 			f.set(&p)
 			p.Pos[f.key] = s.at.Pos()
+			delete(p.Refused, f.key)
 		}
 	}
 	return p
+}
+
+// Refused are why settings cannot be honoured, wherever they count.
+func (s Settings) Refused() (errs yamlpos.Errors) {
+	for _, one := range s {
+		errs = append(errs, one.refused...)
+	}
+	return errs
 }
 
 // overlaid lists what applies, lowest first. A setting of the same name replaces

@@ -48,7 +48,7 @@ func parseField(name, key string, texts []string) (field, error) {
 // checkLiteral refuses what no connection value can be.
 func checkLiteral(name, text string) error {
 	switch {
-	case strings.Contains(text, "{{"), strings.Contains(text, "${"):
+	case strings.Contains(text, "{{"), strings.Contains(text, "{%"), strings.Contains(text, "${"):
 		return problemf("connection values are read before anything is evaluated: write the value itself", "%s cannot be an expression", name)
 	case strings.TrimSpace(text) == "":
 		return problemf("", "%s is empty", name)

@@ -43,7 +43,18 @@ func (w *Writer) Value(n *yamlpos.Node) {
 	case yamlpos.List:
 		w.list(n, w.Value)
 	default:
+		w.tag(n)
 		w.WriteString(scalar(n.Value))
+	}
+}
+
+// tag writes the tag of Ansible's that a scalar had.
+func (w *Writer) tag(n *yamlpos.Node) {
+	switch {
+	case n.Plain:
+		w.WriteString("!unsafe ")
+	case n.Encrypted:
+		w.WriteString("!vault ")
 	}
 }
 
@@ -55,6 +66,7 @@ func (w *Writer) Text(n *yamlpos.Node) {
 	case n.IsNull():
 		w.WriteString("null")
 	default:
+		w.tag(n)
 		w.WriteString(Quote(n.Text))
 	}
 }

@@ -36,11 +36,12 @@ func (f Finding) String() string {
 
 // Lint reads the YAML files of an inventory, and finds every plain value that Ansible
 // (YAML 1.1) and we (YAML 1.2) read in different ways, or that both read as something
-// else than it looks like; passwords that stand there in clear; and variables that
-// Ansible sets itself. Findings are sorted by position.
+// else than it looks like; passwords that stand there in clear; variables that Ansible
+// sets itself; and what keeps hosts from being reached. Findings are sorted by position.
 func Lint(inv *inventory.Inventory) []Finding {
 	l := linter{}
 	l.inventory(inv)
+	l.refusals(inv)
 	for _, path := range files(inv) {
 		l.file(path)
 	}
@@ -121,6 +122,13 @@ func (l *linter) inventory(inv *inventory.Inventory) {
 	}
 }
 
+// refusals reports what keeps hosts from being reached.
+func (l *linter) refusals(inv *inventory.Inventory) {
+	for _, e := range inv.Refusals() {
+		l.found = append(l.found, Finding{File: e.File, Line: e.Line, Column: e.Column, Message: e.Msg, Hint: e.Hint})
+	}
+}
+
 func (l *linter) password(at, key string) {
 	file, line, column := splitPosition(at)
 	l.add(&yamlpos.Node{File: file, Line: line, Column: column}, Finding{
@@ -141,7 +149,7 @@ func (l *linter) file(path string) {
 	if err != nil {
 		return
 	}
-	documents, err := yamlpos.Parse(path, data)
+	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepEncrypted())
 	if err != nil || len(documents) != 1 || documents[0].Kind != yamlpos.Map {
 		return
 	}

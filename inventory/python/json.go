@@ -91,8 +91,24 @@ func (w *jsonWriter) node(n *yamlpos.Node, depth int) {
 	case yamlpos.List:
 		w.list(len(n.Items), depth, func(i int) { w.node(n.Items[i], depth+1) })
 	default:
-		w.WriteString(jsonScalar(n))
+		w.marked(n, depth)
 	}
+}
+
+// marked writes a scalar, within a map that says so if Ansible shall evaluate it in
+// another way than others.
+func (w *jsonWriter) marked(n *yamlpos.Node, depth int) {
+	key := ""
+	switch {
+	case n.Plain:
+		key = unsafeKey
+	case n.Encrypted:
+		key = vaultKey
+	default:
+		w.WriteString(jsonScalar(n))
+		return
+	}
+	w.entries('{', '}', 1, depth, func(int) { w.WriteString(jsonText(key) + ": " + jsonText(n.Text)) })
 }
 
 // compareKeys sorts keys as Python does: numbers by value, texts by code point.

@@ -13,7 +13,7 @@ func (l Listing) Read(path string) (*yamlpos.Node, error) {
 }
 
 func parse(path string, data []byte) (*yamlpos.Node, error) {
-	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"))
+	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepEncrypted())
 	switch {
 	case err != nil:
 		return nil, err

@@ -12,6 +12,9 @@ type converter struct {
 
 	keyText  string // the key whose value is converted
 	plainTag string // see [PlainTag]; "" is none
+	plain    int    // how many lists and maps with it stand around the value
+
+	keepEncrypted bool // see [KeepEncrypted]
 
 	copied     *int // see [MaxCopies]; nil does not count
 	mostCopied int
@@ -45,6 +48,10 @@ func (c *converter) node(n *yaml.Node, depth int) (_ *Node, height int) {
 	var a anchor
 	if n.Anchor != "" {
 		c.anchors[n] = &a
+	}
+	if c.isPlain(n) {
+		c.plain++
+		defer func() { c.plain-- }()
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -159,6 +166,9 @@ func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
 // comment are its own.
 func (c *converter) key(n *yaml.Node, depth int) *Node {
 	node, _ := c.node(n, depth)
+	if node.Encrypted {
+		c.refuseTag(node, n)
+	}
 	if n.Kind != yaml.AliasNode {
 		return node
 	}

@@ -19,7 +19,7 @@ type Error struct {
 // Error is "file:line:column: msg", with the hint on a line of its own.
 func (e *Error) Error() string {
 	s := e.Msg
-	if pos := position(e.File, e.Line, e.Column); pos != "" {
+	if pos := e.Pos(); pos != "" {
 		s = pos + ": " + s
 	}
 	if e.Hint != "" {
@@ -27,6 +27,9 @@ func (e *Error) Error() string {
 	}
 	return s
 }
+
+// Pos is "file:line:column", as far as they are known.
+func (e *Error) Pos() string { return position(e.File, e.Line, e.Column) }
 
 func position(file string, line, column int) string {
 	place := file

@@ -28,8 +28,11 @@ type Node struct {
 	// large for an int64 become a float64.
 	Value    any
 	Quoted   bool // in quotes, as a block, or tagged !!str: text whatever it looks like
-	Plain    bool // a scalar with the tag of [PlainTag]: text that nothing evaluates
+	Plain    bool // a text that has the tag of [PlainTag], or stands in what has it: nothing evaluates it
 	Computed bool // made by [From]: the result of an expression, not written in the file
+	// Encrypted is set where [KeepEncrypted] has kept what ansible-vault has made of a
+	// scalar: Text and Value are that.
+	Encrypted bool
 	// Comment is what stands above and beside the node as YAML comments, without
 	// the leading # and blank, lines joined by newlines. It is set on the items of
 	// lists and, for maps, on the keys.

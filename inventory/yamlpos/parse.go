@@ -63,9 +63,20 @@ const vaultHint = `what ansible-vault has encrypted is not read; decrypt it outs
 type ParseOption func(*converter)
 
 // PlainTag takes what has the tag for what it would be without it, but scalars for
-// text, whatever they look like: Ansible's !unsafe.
+// text, whatever they look like: Ansible's !unsafe. Texts in it are marked.
 func PlainTag(tag string) ParseOption {
 	return func(c *converter) { c.plainTag = tag }
+}
+
+// KeepEncrypted takes scalars with the tag !vault for what they hold, and marks them;
+// without it the tag is an error.
+func KeepEncrypted() ParseOption {
+	return func(c *converter) { c.keepEncrypted = true }
+}
+
+// EncryptedErrorf is Errorf for a value that ansible-vault has encrypted.
+func (n *Node) EncryptedErrorf(format string, args ...any) *Error {
+	return n.Errorf(vaultHint, format, args...)
 }
 
 // MaxCopies bounds how many values aliases and merge keys may copy, and adds them to

@@ -352,9 +352,12 @@ func TestRoundTripThroughYAML(t *testing.T) {
 }
 
 func TestPlainTag(t *testing.T) {
-	documents, err := Parse("f.yml", []byte("a: !unsafe 5\nb: !unsafe [1]\nc: !unsafe {d: \"{{ x }}\"}\n"), PlainTag("!unsafe"))
+	documents, err := Parse("f.yml", []byte("a: !unsafe 5\nb: !unsafe [1]\nc: !unsafe {d: \"{{ x }}\"}\ne: \"{{ x }}\"\n"), PlainTag("!unsafe"))
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"a": "5", "b": []any{int64(1)}, "c": map[string]any{"d": "{{ x }}"}}, documents[0].Any())
+	require.Equal(t, map[string]any{"a": "5", "b": []any{int64(1)}, "c": map[string]any{"d": "{{ x }}"}, "e": "{{ x }}"}, documents[0].Any())
+	require.True(t, documents[0].Get("c").Get("d").Plain)
+	require.False(t, IsTemplate(documents[0].Get("c").Get("d")))
+	require.True(t, IsTemplate(documents[0].Get("e")))
 	require.True(t, documents[0].Get("a").Quoted)
 	require.True(t, documents[0].Get("a").Plain)
 	require.False(t, documents[0].Get("b").Items[0].Plain)
@@ -362,4 +365,21 @@ func TestPlainTag(t *testing.T) {
 	require.EqualError(t, err, "f.yml:2:4: tag !other is not supported\n  hint: remove it")
 	_, err = Parse("f.yml", []byte("a: !unsafe 5\n"))
 	require.EqualError(t, err, "f.yml:1:4: tag !unsafe is not supported\n  hint: remove it")
+}
+
+func TestKeepEncrypted(t *testing.T) {
+	documents, err := Parse("f.yml", []byte("a: !vault |\n  $ANSIBLE_VAULT;1.1\nb: [!vault-encrypted x]\nc: y\n"), KeepEncrypted())
+	require.NoError(t, err)
+	root := documents[0]
+	require.Equal(t, map[string]any{"a": "$ANSIBLE_VAULT;1.1\n", "b": []any{"x"}, "c": "y"}, root.Any())
+	require.Equal(t, []bool{true, true, false}, []bool{root.Get("a").Encrypted, root.Get("b").Items[0].Encrypted, root.Get("c").Encrypted})
+	for text, want := range map[string]string{
+		"a: !vault [x]\n":  "f.yml:1:4: tag !vault is not supported\n  hint: " + vaultHint,
+		"!vault a: x\n":    "f.yml:1:1: tag !vault is not supported\n  hint: " + vaultHint,
+		"a: !vaulted x\n":  "f.yml:1:4: tag !vaulted is not supported\n  hint: remove it",
+		"a: !vault-id x\n": "f.yml:1:4: tag !vault-id is not supported\n  hint: remove it",
+	} {
+		_, err := Parse("f.yml", []byte(text), KeepEncrypted())
+		require.EqualError(t, err, want)
+	}
 }

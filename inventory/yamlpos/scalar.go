@@ -16,6 +16,7 @@ func (c *converter) scalar(out *Node, n *yaml.Node) {
 	out.Text, out.Value = n.Value, n.Value
 	switch n.Tag {
 	case "!!str", "!!merge", "!!timestamp":
+		out.Plain = c.plain > 0 && n.Tag == "!!str"
 		out.Quoted = n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0
 	case "!!null", "!!bool", "!!int", "!!float":
 		value, err := resolve(n)
@@ -25,13 +26,19 @@ func (c *converter) scalar(out *Node, n *yaml.Node) {
 		}
 		out.Value = value
 	default:
-		if c.isPlain(n) {
+		switch {
+		case c.isPlain(n):
 			out.Quoted, out.Plain = true, true
+			return
+		case c.keepEncrypted && isVault(n.Tag):
+			out.Quoted, out.Encrypted = true, true
 			return
 		}
 		c.refuseTag(out, n)
 	}
 }
+
+func isVault(tag string) bool { return tag == "!vault" || tag == "!vault-encrypted" }
 
 func (c *converter) isPlain(n *yaml.Node) bool { return c.plainTag != "" && n.Tag == c.plainTag }
 
@@ -63,10 +70,10 @@ var secretKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 func (c *converter) refuseTag(out *Node, n *yaml.Node) {
 	hint := "remove it"
-	switch n.Tag {
-	case "!!binary":
+	switch {
+	case n.Tag == "!!binary":
 		hint = "name a file instead, or write the text"
-	case "!vault":
+	case isVault(n.Tag):
 		hint = vaultHint
 	default:
 		if secretKey().MatchString(c.keyText) {

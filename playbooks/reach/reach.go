@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
@@ -19,6 +20,9 @@ type Reached struct {
 	Host     string // inventory name, or a jump host as it is written
 	Settings []Reason
 	Jump     []Reached // outermost first
+	// Refused are why it is not reached at all, sorted by position; there is then
+	// nothing else.
+	Refused yamlpos.Errors
 }
 
 // A Reason is a setting of a connection, and where it is from.

@@ -6,20 +6,29 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
 
 // Target says how to reach a host of the inventory. conn is what that says of the host.
-// The errors are of ssh_config or of the inventory: they are no host's fault.
+// The errors are of ssh_config or of the inventory, then those of [Options.Refused]:
+// they are no host's fault.
 func (o Options) Target(inv *inventory.Inventory, h *inventory.Host, conn inventory.Connection) (transport.Target, error) {
+	if err := o.Refused(inv, h, conn).Err(); err != nil {
+		return transport.Target{}, err
+	}
 	t, _, err := o.explained(inv, h, conn, false)
 	return t, err
 }
 
-// Explain says how a host of the inventory is reached, and why so.
+// Explain says how a host of the inventory is reached, and why so, or why it is not.
 func (o Options) Explain(inv *inventory.Inventory, h *inventory.Host) (Reached, error) {
-	_, reached, err := o.explained(inv, h, h.Connection(), true)
+	conn := h.Connection()
+	if refused := o.Refused(inv, h, conn).Err(); refused != nil {
+		return Reached{Host: h.Name, Refused: refused.(yamlpos.Errors)}, nil
+	}
+	_, reached, err := o.explained(inv, h, conn, true)
 	return reached, err
 }
 
