@@ -88,7 +88,7 @@ func TestFirstInPerl(t *testing.T) {
 	require.Equal(t, []modules.Change{{Property: "colour", Have: "null", Want: "Red"}}, plan.Changes)
 	require.NoError(t, b.run(d))
 	require.Equal(t, `{"colour":"Red"}`, b.kept("kept"))
-	require.Equal(t, []string{"warning: colours fade", "info: read " + b.root + "/kept"}, b.said)
+	require.Equal(t, []string{"warning: colours fade", "verbose: read " + b.root + "/kept"}, b.said)
 	plan, err = b.check(b.instance("Example/Colour", `{"file": "$ROOT/kept", "colour": "RED"}`))
 	require.NoError(t, err)
 	require.False(t, plan.Pending(), "case does not count")
