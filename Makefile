@@ -4,9 +4,14 @@ GO          ?= go
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK ?= v0.8.2
 FUZZTIME    ?= 20s
+FUZZ        ?= .
+ATTACK      ?= 60s
 BENCH       ?= .
 # Host programs to embed, such as linux/amd64; empty means all of them.
 TARGETS     ?=
+# Packages that start goroutines or share what others hold.
+CONCURRENT   = ./cmd/... ./playbooks/... ./transport/... ./modules/engine ./modules/system ./modules/ral ./modules/dsc \
+               ./modules/treestore ./modules/archive/... ./inventory/script ./inventory/source ./e2e/lag
 # Packages some of whose tests only root can run.
 ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/archive ./modules/dsc ./modules/file ./modules/line ./modules/link ./modules/ral ./modules/rooted ./modules/scaffold ./modules/system ./transport
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
@@ -31,13 +36,19 @@ demo: all
 	$(GO) run ./e2e/demo bin/ccm-push
 
 # test: all tests that an ordinary user can run; needs no `make` before it
+# With RACE=-race (needs a C compiler) those of packages with goroutines are watched for data races.
 .PHONY: test
 test:
-	$(GO) test ./...
+	$(GO) test $(RACE) $(CONCURRENT)
+	$(GO) test $(filter-out $(shell $(GO) list $(CONCURRENT)),$(shell $(GO) list ./...))
 
 # check: everything that must hold before a commit
 .PHONY: check
-check: fmt vet cross staticcheck tidy race reproducible
+check: lint race reproducible
+
+# lint: what is seen without running anything
+.PHONY: lint
+lint: fmt vet cross staticcheck tidy
 
 .PHONY: fmt
 fmt:
@@ -68,24 +79,23 @@ tidy:
 	$(GO) mod tidy -diff
 
 .PHONY: race
-race:
-	$(GO) test -race ./...
+race: RACE = -race
+race: test
 
-# reproducible: two builds in two folders with two caches are equal, byte for byte
+# reproducible: a build in another folder without a cache equals the one here, byte for byte
 .PHONY: reproducible
+reproducible: TARGETS = linux/amd64
 reproducible:
 	@dir=$$(mktemp -d) || exit 1; trap 'rm -rf "$$dir"' EXIT; \
-	for copy in one two/deeper; do \
+	for copy in here elsewhere/deeper; do \
 		mkdir -p "$$dir/$$copy" || exit 1; \
 		tar -cf - --exclude ./.git --exclude ./bin --exclude './$(BUILDS)/*.gz' --exclude ./$(BUILDS)/index.json . | \
 			tar -xf - -C "$$dir/$$copy" || exit 1; \
 	done; \
-	for copy in one two/deeper; do \
-		echo "reproducible: building in $$copy"; \
-		GOCACHE="$$dir/cache/$$copy" $(MAKE) -s -C "$$dir/$$copy" all VERSION=$(VERSION) TARGETS=linux/amd64 || exit 1; \
-	done; \
+	$(MAKE) -s -C "$$dir/here" all VERSION=$(VERSION) TARGETS=$(TARGETS) || exit 1; \
+	GOCACHE="$$dir/cache" $(MAKE) -s -C "$$dir/elsewhere/deeper" all VERSION=$(VERSION) TARGETS=$(TARGETS) || exit 1; \
 	for file in bin/ccm-push $(BUILDS)/ccm-module_linux_amd64.gz $(BUILDS)/ccm-module-full_linux_amd64.gz $(BUILDS)/index.json; do \
-		cmp "$$dir/one/$$file" "$$dir/two/deeper/$$file" || exit 1; \
+		cmp "$$dir/here/$$file" "$$dir/elsewhere/deeper/$$file" || exit 1; \
 	done; \
 	echo "reproducible: the builds are equal"
 
@@ -127,17 +137,16 @@ size: programs
 		} \
 		END { if (large) { printf "linux/amd64 is larger than %d bytes\n", limit; exit 1 } }' $(BUILDS)/index.json
 
-# race-links: a user plants links while root works, for RACE per resource type; Linux, as root
-RACE ?= 60s
+# race-links: a user plants links while root works, for ATTACK per resource type; Linux, as root
 .PHONY: race-links
 race-links:
-	CCM_RACE=$(RACE) $(GO) test -count 1 -timeout 60m -run 'TestPlanted$$' -v ./modules/...
+	CCM_RACE=$(ATTACK) $(GO) test -count 1 -timeout 60m -run 'TestPlanted$$' -v ./modules/...
 
-# fuzz: every fuzz target for FUZZTIME
+# fuzz: every fuzz target below FUZZ, a list of folders such as ./transport, for FUZZTIME
 .PHONY: fuzz
 fuzz:
 	@failed=; \
-	for target in $$(grep -ro --include '*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*_test.go:func |:|'); do \
+	for target in $$(grep -rso --include '*_test.go' '^func Fuzz[A-Za-z0-9_]*' $(FUZZ) | sed 's|/[^/]*_test.go:func |:|' | sort -u); do \
 		dir=$${target%:*}; name=$${target##*:}; \
 		echo "fuzz: $$dir $$name"; \
 		$(GO) test "$$dir" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) || failed="$$failed $$name"; \
