@@ -10,7 +10,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/ccm-push/ccm-push/weight"
+	"github.com/ccm-push/ccm-push/modules/weight"
 )
 
 // Bounds of one message line, without the bytes of a blob. What a host says is

@@ -28,8 +28,18 @@ func deps(t *testing.T, pkg string) []string { return list(t, "-deps", pkg) }
 // below picks the packages of a folder, by their full paths.
 func below(pkgs []string, folder string) []string {
 	return slices.DeleteFunc(slices.Clone(pkgs), func(pkg string) bool {
-		return pkg != folder && !strings.HasPrefix(pkg, folder+"/")
+		return pkg != folder && (!strings.HasPrefix(pkg, folder+"/") || slices.Contains(leaves, pkg))
 	})
+}
+
+// leaves are packages that any other may import, of both programs.
+var leaves = []string{module + "modules/weight"}
+
+// TestLeaves holds that they import nothing of this project.
+func TestLeaves(t *testing.T) {
+	for _, leaf := range leaves {
+		require.Equal(t, []string{leaf}, slices.DeleteFunc(deps(t, leaf), func(pkg string) bool { return !strings.HasPrefix(pkg, module) }))
+	}
 }
 
 // TestHostProgramIsSmall keeps out of it what only a controller needs.

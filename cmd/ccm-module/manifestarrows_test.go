@@ -11,11 +11,12 @@ import (
 func TestManifestArrows(t *testing.T) {
 	const root = module + "playbooks/manifest"
 	for name, may := range map[string][]string{
+		"ansible":   nil,
 		"archive":   nil,
 		"keys":      nil,
 		"property":  nil,
-		"reference": nil,
-		"schema":    {"keys", "reference"},
+		"reference": {"ansible"},
+		"schema":    {"ansible", "keys", "reference"},
 	} {
 		want := []string{root + "/" + name}
 		for _, other := range may {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/weight"
 	"github.com/ccm-push/ccm-push/templates"
-	"github.com/ccm-push/ccm-push/weight"
 )
 
 const (

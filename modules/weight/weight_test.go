@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/weight"
+	"github.com/ccm-push/ccm-push/modules/weight"
 )
 
 func repeated(open, one, end string, n int) string {
