@@ -113,7 +113,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	_ = root.RegisterFlagCompletionFunc("limit", a.completeTerm)
 	root.SetGlobalNormalizationFunc(flagAlias)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagHint(err) })
-	root.AddCommand(a.checkHealthCommand(), a.cleanCommand(), a.footprintCommand(), a.sudoersCommand(), a.docCommand(), a.explainConnectionCommand(), a.factsCommand(), a.graphCommand(), a.inventoryCommand(), a.renderCommand(), a.validateCommand(), a.schemaCommand(), a.trustCommand(), a.versionCommand())
+	root.AddCommand(a.checkHealthCommand(), a.cleanCommand(), a.footprintCommand(), a.sudoersCommand(), a.docCommand(), a.explainConnectionCommand(), a.factsCommand(), a.graphCommand(), a.inventoryCommand(), a.renderCommand(), a.validateCommand(), a.schemaCommand(), a.statusCommand(), a.trustCommand(), a.versionCommand())
 	return root
 }
 

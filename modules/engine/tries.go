@@ -126,13 +126,19 @@ func (r *run) free(i int) {
 func (r *run) query(ctx context.Context, i int, notes *notes) error {
 	entry := &r.cat.Entries[i]
 	q, ok := r.resources[i].(modules.Querier)
-	if !ok || !slices.Contains(q.Queries(), entry.Query) {
+	if entry.Query != modules.StatusQuery && (!ok || !slices.Contains(q.Queries(), entry.Query)) {
 		return modules.Refuse("type %s does not answer %q", entry.Type, entry.Query)
 	}
 	var answer json.RawMessage
 	var err error
 	seen := r.present(notes)
-	r.outside(i, func() { answer, err = q.Query(ctx, seen, entry.Query) })
+	r.outside(i, func() {
+		if entry.Query == modules.StatusQuery {
+			answer, err = modules.StatusOf(ctx, r.resources[i], seen)
+		} else {
+			answer, err = q.Query(ctx, seen, entry.Query)
+		}
+	})
 	if err != nil {
 		return err
 	}
