@@ -49,6 +49,9 @@ const (
 // Open opens the folder of a play. The caller closes it.
 func Open(dir string) (*Files, error) { return folder.Open(dir) }
 
+// FromHost says how a property gets what a file of the host holds.
+func FromHost(name string) string { return folder.FromHost(name) }
+
 // FolderName is how errors call the folder of a play.
 func FolderName(dir string) string { return folder.Name(dir) }
 

@@ -306,7 +306,7 @@ func TestContents(t *testing.T) {
 func TestSources(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"missing", "nope", "there is no file nope in DIR"},
-		{"absolute", "/etc/passwd", "/etc/passwd is an absolute path; give one relative to DIR"},
+		{"absolute", "/etc/passwd", "/etc/passwd is an absolute path; give one relative to DIR; a property receives what the host has there: exec: {name: read, command: cat /etc/passwd} before it, and recv: {content: exec#read.stdout}"},
 		{"a folder", "sub", "sub is not a file of the play's folder DIR: not a regular file"},
 		{"a pipe", "fifo", "fifo is not a file of the play's folder DIR: not a regular file"},
 		{"out of the folder", "../x", "../x is not a file of the play's folder DIR: path escapes from parent"},

@@ -164,7 +164,7 @@ func (s *sources) content(name string) (modules.Content, error) {
 
 func (s *sources) hash(name string) (modules.Content, error) {
 	if filepath.IsAbs(name) {
-		return modules.Content{}, fmt.Errorf("%s is an absolute path; give one relative to %s", name, s.folder)
+		return modules.Content{}, fmt.Errorf("%s is an absolute path; give one relative to %s; %s", name, s.folder, templates.FromHost(name))
 	}
 	f, size, err := s.open(name)
 	switch {

@@ -51,10 +51,16 @@ func (f *Files) Read(name string) ([]byte, error) {
 	}
 	if path.IsAbs(name) || filepath.IsAbs(name) {
 		return nil, diag.Faultf("%q is not below the folder of the play", name).
-			WithHint("write a path relative to %s", f.dir)
+			WithHint("write a path relative to %s; %s", f.dir, FromHost(name))
 	}
 	name = path.Clean(name)
 	return f.contents.get(name, func() ([]byte, error) { return f.ReadOnce(name) })
+}
+
+// FromHost says how a property gets what a file of the host holds, which no template can
+// read.
+func FromHost(name string) string {
+	return fmt.Sprintf("a property receives what the host has there: exec: {name: read, command: cat %s} before it, and recv: {content: exec#read.stdout}", name)
 }
 
 // ReadOnce is Read for a clean path below the folder, and does not keep the bytes.
