@@ -213,8 +213,8 @@ type Command struct {
 // DefaultPath is where programs are looked for (CCM's own list).
 const DefaultPath = "/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/bin:/usr/local/sbin"
 
-// An Exit is how a command ended. Of each stream the first MaxOutput bytes, or as
-// many as the command says, are kept and the rest is counted.
+// An Exit is how a command ended. Of each stream the beginning and the end are kept,
+// together MaxOutput bytes or as many as the command says, and the rest is counted.
 type Exit struct {
 	Code    int           `json:"code"` // 128+n when signal n ended it
 	Stdout  Output        `json:"stdout,omitzero"`
@@ -227,8 +227,8 @@ const MaxOutput = 64 << 10
 
 // Output is what a command wrote to one stream.
 type Output struct {
-	Text    string `json:"text,omitempty"`    // the first bytes, at most MaxOutput unless the command says more
-	Dropped int64  `json:"dropped,omitempty"` // bytes that were written beyond them
+	Text    string `json:"text,omitempty"`    // if bytes were dropped an excerpt, with a mark where they were: see package excerpt
+	Dropped int64  `json:"dropped,omitempty"` // bytes that are missing in Text
 }
 
 // Contents gives the bytes of a [Content]: at once when they are inline,

@@ -101,17 +101,9 @@ func (l *login) heardBanner(text string) error {
 		return fmt.Errorf("its banner is longer than %d KiB", maxBanner>>10)
 	}
 	if text = strings.TrimSpace(text); text != "" {
-		l.auth.banner = shortQuote(text)
+		l.auth.banner = quoteExcerpt(text)
 	}
 	return nil
-}
-
-// shortQuote quotes the beginning of what a host said.
-func shortQuote(text string) string {
-	if len(text) > maxQuoted {
-		return fmt.Sprintf("%q…", text[:maxQuoted])
-	}
-	return fmt.Sprintf("%q", text)
 }
 
 // remember keeps the key that has just let us in.

@@ -92,7 +92,7 @@ func Unreachable(err error) bool {
 type ExitError struct {
 	Code   int    // 0 if a signal ended it
 	Signal string // without SIG; "" if none did
-	Stderr string // the last 64 KiB of it
+	Stderr string // of more than 64 KiB the two ends
 }
 
 // Error shows the last line of standard error.

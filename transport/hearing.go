@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 const (
@@ -100,13 +103,13 @@ func (h *hearing) parse(line []byte) (answer, bool) {
 	return answer{}, false
 }
 
-// quotedNoise is the beginning of noise, fit for a message; "" without noise.
+// quotedNoise is an excerpt of noise, fit for a message; "" without noise.
 func quotedNoise(noise string) string {
 	if strings.TrimSpace(noise) == "" {
 		return ""
 	}
-	if len(noise) > maxQuoted {
-		return fmt.Sprintf("%q…", noise[:maxQuoted])
-	}
-	return fmt.Sprintf("%q", noise)
+	return quoteExcerpt(noise)
 }
+
+// quoteExcerpt quotes what a host or a program said, at length its two ends.
+func quoteExcerpt(text string) string { return strconv.Quote(excerpt.Of(text, maxQuoted)) }

@@ -36,8 +36,8 @@ func TestHearing(t *testing.T) {
 		{name: "nothing", err: "the output ended"},
 		{name: "blank lines", text: "\n\n \n", err: "the output ended"},
 		{name: "binary", text: "\x00\xff\x1b[2J", err: "the output ended", noise: `"\x00\xff\x1b[2J"`},
-		{name: "too much", text: strings.Repeat("x\n", maxNoise), err: "more than 64 KiB were printed before its greeting", noise: `"` + strings.Repeat(`x\n`, maxQuoted/2) + `"…`},
-		{name: "too long a line", text: strings.Repeat("x", 2*maxNoise) + testGreeting + "\n", err: "more than 64 KiB were printed before its greeting", noise: `"` + strings.Repeat(`x`, maxQuoted) + `"…`},
+		{name: "too much", text: strings.Repeat("x\n", maxNoise), err: "more than 64 KiB were printed before its greeting", noise: `"` + strings.Repeat(`x\n`, maxQuoted/4) + `[… 65338 bytes left out …]\n` + strings.Repeat(`x\n`, maxQuoted/4-1) + `x"`},
+		{name: "too long a line", text: strings.Repeat("x", 2*maxNoise) + testGreeting + "\n", err: "more than 64 KiB were printed before its greeting", noise: `"` + strings.Repeat(`x`, maxQuoted/2) + `[… 65337 bytes left out …]` + strings.Repeat(`x`, maxQuoted/2) + `"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, r := range []io.Reader{strings.NewReader(test.text), iotest.OneByteReader(strings.NewReader(test.text))} {

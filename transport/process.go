@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // A Process is the host program, running. Reading, writing and waiting may be
@@ -19,7 +21,7 @@ type Process struct {
 	run      *running
 	terminal bool
 	stdout   *bufio.Reader
-	stderr   *tail
+	stderr   *saying
 	heard    hearing
 	hello    []byte
 	tidy     func(string) string // leaves out of what was printed what is nobody's business
@@ -48,7 +50,7 @@ const readBuffer = 4 << 10
 // exec runs a command line on the host. watch gives what looks at everything that
 // comes where prompts come: standard error, or the terminal; nil looks at nothing.
 func (c *Client) exec(line string, terminal bool, watch func(*Process) io.Writer) (*Process, error) {
-	p := &Process{terminal: terminal, stderr: &tail{}, tidy: func(text string) string { return text }}
+	p := &Process{terminal: terminal, stderr: newSaying(), tidy: func(text string) string { return text }}
 	var stderr io.Writer = p.stderr
 	watcher := &lateWriter{ready: make(chan struct{})}
 	if watch != nil && !terminal {
@@ -160,8 +162,9 @@ func (p *Process) Hello() []byte { return p.hello }
 // the module not to block.
 func (p *Process) Stdout() *bufio.Reader { return p.stdout }
 
-// Stderr is the last 64 KiB of what the module and what started it wrote there,
-// without the password of the escalation, should anything have repeated that.
+// Stderr is what the module and what started it wrote there, or of more
+// than 64 KiB the two ends, without the password of the escalation, should anything have
+// repeated that.
 func (p *Process) Stderr() string { return p.tidy(p.stderr.String()) }
 
 // Write sends to the module's standard input. It blocks while the host takes
@@ -224,29 +227,27 @@ func withStderr(err error, stderr string) error {
 // maxStderr is how much of standard error is kept, in bytes.
 const maxStderr = 64 << 10
 
-// A tail keeps the end of what is written to it.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
+// A saying keeps an excerpt of what is written to it.
+type saying struct {
+	mu   sync.Mutex
+	kept excerpt.Writer
 }
 
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, b[max(0, len(b)-maxStderr):]...)
-	if over := len(t.buf) - maxStderr; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-	}
-	return len(b), nil
+func newSaying() *saying { return &saying{kept: excerpt.Writer{Most: maxStderr}} }
+
+func (s *saying) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept.Write(b)
 }
 
 // ReadFrom implements io.ReaderFrom, for io.Copy: a host that is silent on standard
 // error, as most are, shall not cost a large buffer.
-func (t *tail) ReadFrom(r io.Reader) (n int64, err error) {
+func (s *saying) ReadFrom(r io.Reader) (n int64, err error) {
 	buf := make([]byte, 1<<10)
 	for {
 		k, err := r.Read(buf)
-		t.Write(buf[:k])
+		s.Write(buf[:k])
 		n += int64(k)
 		switch {
 		case errors.Is(err, io.EOF):
@@ -257,8 +258,8 @@ func (t *tail) ReadFrom(r io.Reader) (n int64, err error) {
 	}
 }
 
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.buf)
+func (s *saying) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept.String()
 }

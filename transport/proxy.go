@@ -25,14 +25,14 @@ const (
 type proxyConn struct {
 	in, out *os.File // our ends of its standard output and input
 	cmd     *exec.Cmd
-	noise   tail
+	noise   *saying
 	close   sync.Once
 	ended   error // by itself or by us, once closed
 }
 
 // startProxy runs a command with the operator's shell, as ssh does.
 func startProxy(shell, command string) (net.Conn, error) {
-	p := &proxyConn{cmd: exec.Command(shell, "-c", "exec "+command)}
+	p := &proxyConn{cmd: exec.Command(shell, "-c", "exec "+command), noise: newSaying()}
 	theirIn, out, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func startProxy(shell, command string) (net.Conn, error) {
 	}
 	defer theirOut.Close()
 	p.in, p.out = in, out
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, &p.noise
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, p.noise
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.cmd.WaitDelay = proxyGrace // somebody else may hold its standard error
 	if err := p.cmd.Start(); err != nil {
@@ -112,7 +112,7 @@ func (p *proxyConn) explain() string {
 		parts = append(parts, fmt.Sprintf("the proxy command ended with exit status %d", exit.ExitCode()))
 	}
 	if said := strings.TrimSpace(p.noise.String()); said != "" {
-		parts = append(parts, fmt.Sprintf("it said %q", said[max(0, len(said)-maxQuoted):]))
+		parts = append(parts, "it said "+quoteExcerpt(said))
 	}
 	return cmp.Or(strings.Join(parts, ", "), "by way of a proxy command")
 }

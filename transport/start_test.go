@@ -202,7 +202,7 @@ func TestStartErrors(t *testing.T) {
 		{name: "drawing", shell: `printf '\033[2Jhi'; printf '\033]0;x\007' >&2; exit 3`, is: ErrNotModule,
 			err: "web1: start ADDR: the module did not answer: exit status 3: \\x1b]0;x\\a\n  hint: the login shell printed \"\\x1b[2Jhi\"; " + try},
 		{name: "endless noise", shell: "while echo noise; do :; done", is: ErrNotModule,
-			err: "web1: start ADDR: the module did not answer: more than 64 KiB were printed before its greeting\n  hint: the login shell printed \"" + strings.Repeat("noise\\n", 33) + "no\"…"},
+			err: "web1: start ADDR: the module did not answer: more than 64 KiB were printed before its greeting\n  hint: the login shell printed \"" + strings.Repeat("noise\\n", 16) + `[… 65346 bytes left out …]\n` + strings.Repeat("noise\\n", 15) + `noise"`},
 		{name: "endless greeting", shell: `printf '{"hello":{"nonce":"%s",' $n; while printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; do :; done`, is: ErrNotModule,
 			err: "web1: start ADDR: the module did not answer: its greeting is longer than 4 MiB"},
 		{name: "silent", shell: "exec sleep 1000", start: func(s *Start) { s.Timeout = shortTimeout }, is: ErrTimeout, err: "web1: start ADDR: timed out after 300ms\n  hint: " + try},
@@ -374,15 +374,19 @@ func TestClosingTheClientEndsEverything(t *testing.T) {
 }
 
 func TestStderrIsBounded(t *testing.T) {
-	var tl tail
+	s := newSaying()
+	s.Write([]byte("the beginning"))
 	for range 100 {
-		n, err := tl.Write(bytes.Repeat([]byte("x"), 1000))
+		n, err := s.Write(bytes.Repeat([]byte("x"), 1000))
 		require.NoError(t, err)
 		require.Equal(t, 1000, n)
 	}
-	tl.Write(append(bytes.Repeat([]byte("y"), 1<<20), "the end"...))
-	require.Len(t, tl.String(), maxStderr)
-	require.True(t, strings.HasSuffix(tl.String(), "ythe end"))
+	s.Write(append(bytes.Repeat([]byte("y"), 1<<20), "the end"...))
+	mark := fmt.Sprintf("x[… %d bytes left out …]y", 100_000+1<<20+len("the beginning"+"the end")-maxStderr)
+	require.Contains(t, s.String(), mark)
+	require.Len(t, s.String(), maxStderr+len(mark)-2)
+	require.True(t, strings.HasPrefix(s.String(), "the beginningx"))
+	require.True(t, strings.HasSuffix(s.String(), "ythe end"))
 }
 
 // TestSudo needs root, who may sudo to anybody without a password.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/pkg/sftp"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // cacheDir is where the script keeps builds, from the home directory.
@@ -130,10 +132,7 @@ func (c *Client) uploadError(err error) error {
 		}
 		text += ": the SFTP server has ended"
 	}
-	if len(text) > 2*maxQuoted {
-		text = text[:2*maxQuoted] + "…"
-	}
-	return fmt.Errorf("%w: gzip is missing on the host, and SFTP does not help: %s", errInstall, text)
+	return fmt.Errorf("%w: gzip is missing on the host, and SFTP does not help: %s", errInstall, excerpt.Of(text, 2*maxQuoted))
 }
 
 // A movingReader tells when it has been read from. With a bounded number of writes

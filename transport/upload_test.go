@@ -17,6 +17,7 @@ import (
 	"github.com/pkg/sftp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -265,7 +266,7 @@ func TestUploadErrors(t *testing.T) {
 		{name: "may not write", sftp: only(sftpOpen, func([]byte) []byte { return status(3, "no") }), is: errInstall,
 			err: gzip + ", and SFTP does not help: making .cache/ccm-push/." + fixedNonce + ": permission denied" + hint},
 		{name: "talks too much", sftp: only(sftpOpen, func([]byte) []byte { return status(4, "\x1b[2J"+strings.Repeat("no ", 1000)) }), is: errInstall,
-			err: gzip + ", and SFTP does not help: " + ("making .cache/ccm-push/." + fixedNonce + `: sftp: "\x1b[2J` + strings.Repeat("no ", 1000))[:2*maxQuoted] + "…" + hint},
+			err: gzip + ", and SFTP does not help: " + excerpt.Of("making .cache/ccm-push/."+fixedNonce+`: sftp: "\x1b[2J`+strings.Repeat("no ", 1000)+`" (SSH_FX_FAILURE)`, 2*maxQuoted) + hint},
 		{name: "opens nothing", sftp: only(sftpOpen, func([]byte) []byte { return status(0, "") }), is: errInstall,
 			err: gzip + ", and SFTP does not help: making .cache/ccm-push/." + fixedNonce + ": there is no answer to it" + hint},
 		{name: "a file that is there", sftp: only(sftpOpen, func([]byte) []byte { return status(4, "Failure") }), is: errInstall,

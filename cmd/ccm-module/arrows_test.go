@@ -33,7 +33,7 @@ func below(pkgs []string, folder string) []string {
 }
 
 // leaves are packages that any other may import, of both programs.
-var leaves = []string{module + "modules/weight"}
+var leaves = []string{module + "modules/excerpt", module + "modules/weight"}
 
 // TestLeaves holds that they import nothing of this project.
 func TestLeaves(t *testing.T) {

@@ -8,18 +8,19 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 	"unicode"
+
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // The bounds of a call.
 const (
 	defaultTimeout  = 30 * time.Second
 	defaultMaxBytes = 64 << 20
-	stderrKept      = 2 << 10 // bytes, the last ones
+	stderrKept      = 2 << 10 // bytes
 )
 
 // run starts the script without a shell, in a process group of its own that does
@@ -40,7 +41,7 @@ func (s Script) run(ctx context.Context, args []string) ([]byte, error) {
 	cmd.Cancel = killGroup
 	cmd.WaitDelay = 2 * time.Second
 	out := &bounded{limit: limit, full: func() { cancel(fmt.Errorf("prints more than %d MiB", limit>>20)) }}
-	var said tail
+	said := excerpt.Writer{Most: stderrKept}
 	cmd.Stdout, cmd.Stderr = out, &said
 	if err = cmd.Start(); err != nil {
 		err = notStarted(err)
@@ -52,7 +53,7 @@ func (s Script) run(ctx context.Context, args []string) ([]byte, error) {
 		err = cause
 	}
 	if err != nil {
-		return nil, errors.New(err.Error() + said.text())
+		return nil, errors.New(err.Error() + evidence(said.String()))
 	}
 	return out.data, nil
 }
@@ -83,21 +84,10 @@ func (w *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the end of what is written to it.
-type tail []byte
-
-func (t *tail) Write(p []byte) (int, error) {
-	*t = append(*t, p...)
-	if len(*t) > stderrKept {
-		*t = slices.Clone((*t)[len(*t)-stderrKept:])
-	}
-	return len(p), nil
-}
-
-// text is what was said, for an error: on one line, without what a terminal
+// evidence is what was said, for an error: on one line, without what a terminal
 // would obey.
-func (t tail) text() string {
-	said := strings.TrimSpace(strings.ToValidUTF8(string(t), "?"))
+func evidence(text string) string {
+	said := strings.TrimSpace(strings.ToValidUTF8(text, "?"))
 	if said == "" {
 		return ""
 	}

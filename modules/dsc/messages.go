@@ -6,6 +6,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // A note is a line that a resource has written to its standard error.
@@ -110,7 +111,7 @@ func (s spoken) evidence() (text string, rest spoken) {
 		text = strings.TrimSpace(strings.Join(errs, "; "))
 	}
 	if len(text) > most {
-		return "…" + strings.ToValidUTF8(text[len(text)-most:], ""), s
+		return excerpt.Of(text, most), s
 	}
 	return text, rest
 }

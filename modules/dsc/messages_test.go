@@ -45,7 +45,7 @@ func TestListen(t *testing.T) {
 
 func TestEvidence(t *testing.T) {
 	long := strings.Repeat("ä", 5000)
-	cut := "…" + strings.Repeat("ä", 1024)
+	cut := strings.Repeat("ä", 512) + "[… 7952 bytes left out …]" + strings.Repeat("ä", 512)
 	for _, test := range []struct {
 		stderr, want string
 		rest         spoken

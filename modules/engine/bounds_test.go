@@ -88,11 +88,12 @@ func TestResultsAreBounded(t *testing.T) {
 			})
 			require.NoError(t, err)
 			require.Contains(t, result.Messages[0].Text, "which refreshes are due cannot be read")
-			require.Equal(t, "further messages are left out", result.Messages[modules.MaxParts-2].Text)
-			if last := result.Messages[modules.MaxParts-1:]; test.fails != nil {
-				require.Equal(t, []modules.Note{{Level: "info", Text: "what has left the manifest (1) waits for a whole run, since this failure ends the play"}}, last)
+			require.LessOrEqual(t, len(result.Messages), modules.MaxParts)
+			require.Contains(t, result.Messages, modules.Note{Level: "warning", Text: "[… 1004 messages left out …]"})
+			if last := result.Messages[len(result.Messages)-1]; test.fails != nil {
+				require.Equal(t, modules.Note{Level: "info", Text: "what has left the manifest (1) waits for a whole run, since this failure ends the play"}, last)
 			} else {
-				require.Empty(t, last)
+				require.Equal(t, modules.Note{Level: "info", Text: "x"}, last)
 			}
 			require.Len(t, result.Changes, test.kept)
 			if last := result.Changes[test.kept-1]; test.others != "" {

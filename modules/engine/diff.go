@@ -14,6 +14,7 @@ import (
 	udiff "github.com/aymanbagabas/go-udiff"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // maxDiffInput is the size in bytes above which a text is not compared.
@@ -28,7 +29,7 @@ func unifiedDiffs(ctx context.Context, h modules.Host, texts []modules.TextChang
 	for _, t := range texts {
 		diff := unifiedDiff(ctx, h, t)
 		if room := maxDiff - all.Len(); len(diff) > room {
-			all.WriteString(clip(diff, room) + "\nthe rest of the diff is left out\n")
+			all.WriteString(excerpt.Of(diff, room))
 			break
 		}
 		all.WriteString(diff)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // An Engine takes catalogs through check, apply and verify on one host.
@@ -174,7 +175,7 @@ func (r *run) step(ctx context.Context, i int) (began bool, err error) {
 	result.Duration = r.Now().Sub(start)
 	if text := r.ledger.warning; text != "" {
 		r.ledger.warning = ""
-		result.Messages = append([]modules.Note{{Level: "warning", Text: clip(text, maxText)}}, result.Messages...)
+		result.Messages = append([]modules.Note{{Level: "warning", Text: excerpt.Of(text, maxText)}}, result.Messages...)
 	}
 	failed := result.Status == modules.Failed && !r.monitors(i)
 	if failed {
@@ -253,7 +254,7 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		r.leaveOut(i, result)
 	case len(unmet) > 0:
 		out.unmet = true
-		result.Status, result.Because = modules.Skipped, clip(strings.Join(unmet, ", "), maxText)
+		result.Status, result.Because = modules.Skipped, excerpt.Of(strings.Join(unmet, ", "), maxText)
 		result.Message = "skipped due to unmet requirement"
 	default:
 		notes := &notes{}
@@ -294,7 +295,7 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		early, err := r.healthy(ctx, i, result, notes, err)
 		r.free(i)
 		if err != nil {
-			result.Status, result.Error, result.Sent = modules.Failed, clip(err.Error(), maxText), nil
+			result.Status, result.Error, result.Sent = modules.Failed, excerpt.Of(err.Error(), maxText), nil
 			if result.Done = out.changed && !r.checked(i); !result.Done {
 				result.Message = ""
 			}
@@ -310,7 +311,7 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		if kinded, ok := errors.AsType[modules.Kinded](err); ok && result.Error != "" {
 			result.ErrorKind = kinded.Kind()
 		}
-		result.Messages, result.Exit, result.Changes = notes.list, notes.exit, bounded(result.Changes)
+		result.Messages, result.Exit, result.Changes = notes.list(), notes.exit, bounded(result.Changes)
 		if r.checked(i) && w.because != "" {
 			result.Uncertain, result.Because, out.doubt = true, w.because, w.because
 		}
@@ -331,7 +332,7 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 // leaveOut is the result of an entry whose manifest a failure has ended.
 func (r *run) leaveOut(i int, result *modules.Result) {
 	r.results[i].unmet = true
-	result.Status, result.Because = modules.Skipped, clip(r.endedBy(i), maxText)
+	result.Status, result.Because = modules.Skipped, excerpt.Of(r.endedBy(i), maxText)
 	result.Message = "skipped because its manifest has fail_on_error"
 }
 

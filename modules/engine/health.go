@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // Bounds of what health checks may say, in bytes.
@@ -71,7 +72,7 @@ func (r *run) healthy(ctx context.Context, i int, result *modules.Result, report
 		var verdict modules.HealthVerdict
 		var complaint *unhealthy
 		r.outside(i, func() { verdict, complaint = r.question(ctx, &checks[n]) })
-		verdict.Output = clip(verdict.Output, min(room, maxHealthOutput))
+		verdict.Output = excerpt.Of(verdict.Output, min(room, maxHealthOutput))
 		room -= len(verdict.Output)
 		result.Health = append(result.Health, verdict)
 		if complaint != nil {
@@ -187,7 +188,7 @@ func (r *run) pause(ctx context.Context, d time.Duration) bool {
 
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return clip(strings.TrimSpace(line), 500)
+	return excerpt.Of(strings.TrimSpace(line), 500)
 }
 
 // withholdHealth takes out of verdicts what commands have written.

@@ -84,7 +84,7 @@ func (r *run) prefetch(ctx context.Context) error {
 		case err != nil:
 		case plan.Pending():
 			wanted = append(wanted, r.opens(i, plan)...)
-		case len(notes.list) == 0 && notes.exit == nil:
+		case len(notes.list()) == 0 && notes.exit == nil:
 			r.looked.stable[i] = true
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // Bounds of what one resource may say, in bytes. JSON makes up to six of one;
@@ -23,25 +25,53 @@ const maxNotes = modules.MaxParts - 2
 
 // notes is the [modules.Reporter] of one resource.
 type notes struct {
-	list  []modules.Note
-	size  int
-	full  bool
-	exit  *modules.Exit
-	state modules.State
+	head, tail noteList // the first messages and the last
+	left       int      // those between
+	exit       *modules.Exit
+	state      modules.State
 }
 
 // Message implements [modules.Reporter].
 func (n *notes) Message(level, text string) {
-	text = clip(text, maxText)
-	n.size += len(text)
-	switch {
-	case n.full:
-	case n.size > maxAllNotes || len(n.list) == maxNotes-1:
-		n.full = true
-		n.list = append(n.list, modules.Note{Level: "warning", Text: "further messages are left out"})
-	default:
-		n.list = append(n.list, modules.Note{Level: level, Text: text})
+	note := modules.Note{Level: level, Text: excerpt.Of(text, maxText)}
+	if len(n.tail.notes) == 0 && n.head.takes(note) {
+		n.head.add(note)
+		return
 	}
+	for !n.tail.takes(note) {
+		n.tail.drop()
+		n.left++
+	}
+	n.tail.add(note)
+}
+
+// list is what the resource has said, with a mark where it was too much.
+func (n *notes) list() []modules.Note {
+	list := slices.Clip(n.head.notes)
+	if n.left > 0 {
+		list = append(list, modules.Note{Level: "warning", Text: excerpt.Mark(int64(n.left), "message")})
+	}
+	return append(list, n.tail.notes...)
+}
+
+// A noteList is as many notes as one end of those of a resource may have.
+type noteList struct {
+	notes []modules.Note
+	size  int // of their texts
+}
+
+func (l *noteList) takes(note modules.Note) bool {
+	return len(l.notes) < (maxNotes-1)/2 && l.size+len(note.Text) <= maxAllNotes/2
+}
+
+func (l *noteList) add(note modules.Note) {
+	l.notes = append(l.notes, note)
+	l.size += len(note.Text)
+}
+
+func (l *noteList) drop() {
+	l.size -= len(l.notes[0].Text)
+	l.notes = l.notes[1:]
 }
 
 // Output implements [modules.Reporter].
@@ -60,7 +90,7 @@ func (n *notes) State(s modules.State) {
 	}
 }
 
-// clip cuts text to at most n bytes, not within a character.
+// clip cuts a name to at most n bytes, not within a character.
 func clip(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -76,7 +106,7 @@ func bounded(changes []modules.Change) []modules.Change {
 	var kept []modules.Change
 	room := maxAllChanges
 	for i, c := range changes {
-		c = modules.Change{Property: clip(c.Property, maxText), Have: clip(c.Have, maxText), Want: clip(c.Want, maxText)}
+		c = modules.Change{Property: excerpt.Of(c.Property, maxText), Have: excerpt.Of(c.Have, maxText), Want: excerpt.Of(c.Want, maxText)}
 		room -= len(c.Property) + len(c.Have) + len(c.Want)
 		if left := len(changes) - i; room < 0 || left > 1 && i == modules.MaxParts-1 {
 			return append(kept, modules.Change{Property: "others", Have: fmt.Sprintf("%d more", left), Want: "changed"})
@@ -90,7 +120,7 @@ func bounded(changes []modules.Change) []modules.Change {
 // resources have not been carried out. text is as much of it as may be shown.
 func unforeseen(err error, text string) string {
 	if other, ok := errors.AsType[modules.NotYet](err); ok {
-		return clip("Would have asked for the state of "+string(other)+"; known after apply", maxText)
+		return excerpt.Of("Would have asked for the state of "+string(other)+"; known after apply", maxText)
 	}
 	return "cannot be foreseen: " + text
 }

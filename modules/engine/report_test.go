@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,14 +11,39 @@ import (
 )
 
 // TestNotesStayWithinWhatAControllerTakes: more would fail the host for a
-// resource that talks much.
+// resource that talks much. The last message is kept, and the number of those that are not.
 func TestNotesStayWithinWhatAControllerTakes(t *testing.T) {
-	for name, line := range map[string]string{"many": "x", "long": strings.Repeat("x", 10_000)} {
-		n := &notes{}
-		for range 5000 {
-			n.Message("info", line)
-		}
-		require.LessOrEqual(t, len(n.list), modules.MaxParts, name)
-		require.Equal(t, modules.Note{Level: "warning", Text: "further messages are left out"}, n.list[len(n.list)-1], name)
+	for _, c := range []struct {
+		name       string
+		line       string
+		said, left int
+	}{
+		{"few", "x", 3, 0},
+		{"as many as there may be", "x", (maxNotes - 1) / 2 * 2, 0},
+		{"one more", "x", (maxNotes-1)/2*2 + 1, 1},
+		{"many", "x", 5000, 5000 - (maxNotes-1)/2*2},
+		{"long", strings.Repeat("x", 10_000), 5000, 5000 - 2*5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := &notes{}
+			for i := range c.said {
+				n.Message("info", fmt.Sprint(i, " ", c.line))
+			}
+			list := n.list()
+			require.LessOrEqual(t, len(list), maxNotes)
+			require.True(t, strings.HasPrefix(list[0].Text, "0 "))
+			require.True(t, strings.HasPrefix(list[len(list)-1].Text, fmt.Sprint(c.said-1, " ")))
+			size, left := 0, 0
+			for _, note := range list {
+				size += len(note.Text)
+				if note.Level == "warning" {
+					_, err := fmt.Sscanf(note.Text, "[… %d message", &left)
+					require.NoError(t, err)
+					require.Equal(t, modules.Note{Level: "warning", Text: note.Text}, note)
+				}
+			}
+			require.LessOrEqual(t, size, maxAllNotes+64)
+			require.Equal(t, c.left, left)
+		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // A keeper knows what was there before the resources of a play were first applied.
@@ -460,7 +461,7 @@ func (r *run) undone(l *leaver, result *modules.Result) {
 		result.Message, result.Because = hasLeft+", and is not undone yet: "+l.kept, ""
 	case result.Status == modules.Changed: // who reports it says why
 	case result.Status == modules.Failed:
-		result.Error = clip(hasLeft+", and cannot be undone: "+result.Error+" (to keep what is there, put it back into the manifest without reverse)", maxText)
+		result.Error = excerpt.Of(hasLeft+", and cannot be undone: "+result.Error+" (to keep what is there, put it back into the manifest without reverse)", maxText)
 	case done:
 		result.Message = hasLeft + "; what was there before is there already"
 	}
@@ -468,7 +469,7 @@ func (r *run) undone(l *leaver, result *modules.Result) {
 		return
 	}
 	if err := r.kept.drop(func(v reversal) bool { return v.of(l.Play, l.Type, l.Name) }); err != nil {
-		text := clip(fmt.Sprintf("the next run will look at it again, since it could not be noted that it is done: %v", err), maxText)
+		text := excerpt.Of(fmt.Sprintf("the next run will look at it again, since it could not be noted that it is done: %v", err), maxText)
 		result.Messages = append(result.Messages, modules.Note{Level: "warning", Text: text})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // errBeforeTurn says that the run ends before an entry has had its turn.
@@ -33,7 +34,7 @@ func (r *run) tries(ctx context.Context, i int, result *modules.Result, notes *n
 		delete(r.ledger.failed, i)
 		err := r.act(ctx, i, result, notes, w)
 		if reason, ok := errors.AsType[modules.Unmanaged](err); ok && acted == nil {
-			result.Status, result.Message, err = modules.Skipped, clip(string(reason), maxText), nil
+			result.Status, result.Message, err = modules.Skipped, excerpt.Of(string(reason), maxText), nil
 		}
 		if acted != nil && result.Status == "" { // what is left of it counts
 			result.Status, result.Message, result.Refreshed = acted.Status, acted.Message, acted.Refreshed

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// maxEvidence is how many lines an error quotes.
-const maxEvidence = 4
+// maxEvidence is how many reasons an error names, and how many lines it quotes.
+const maxEvidence = 5
 
-// failure says what a program that has failed had to say: reasons that are known,
-// and the last lines of its standard error, those that are marked as errors if
-// there are any.
+// failure says what a program that has failed had to say: reasons that are known, and
+// lines of its standard error, those that are marked as errors if there are any.
 func failure(command string, exit modules.Exit, reasons []string) error {
 	var said, marked []string
 	for line := range strings.Lines(exit.Stderr.Text) {
@@ -30,8 +30,7 @@ func failure(command string, exit modules.Exit, reasons []string) error {
 	if len(marked) > 0 {
 		said = marked
 	}
-	said = said[max(0, len(said)-maxEvidence):]
-	said = slices.Concat(reasons[:min(len(reasons), maxEvidence)], said)
+	said = slices.Concat(excerpt.Lines(reasons, maxEvidence), excerpt.Lines(said, maxEvidence))
 	text := fmt.Sprintf("%s ended with exit code %d", command, exit.Code)
 	if len(said) > 0 {
 		text += ": " + strings.Join(said, "; ")

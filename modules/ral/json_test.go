@@ -338,11 +338,12 @@ func TestMuch(t *testing.T) {
 
 // TestMuchToSay has more lines than are reported.
 func TestMuchToSay(t *testing.T) {
-	dir := canned(t, "", map[string]string{"get": there, "get.err": "debug: x\n" + strings.Repeat("info: y\n", maxLogLines+1)})
+	dir := canned(t, "", map[string]string{"get": there, "get.err": "debug: x\ninfo: first\n" + strings.Repeat("info: y\n", maxLogLines) + "info: last\n"})
 	r := one(t, dir, `{"name":"n","type":"thing","properties":{"a":"1"}}`)
-	require.Len(t, r.Messages, maxLogLines+1)
-	require.Equal(t, "the provider wrote more to its standard error, which is left out", r.Messages[maxLogLines].Text)
-	require.Equal(t, "y", r.Messages[0].Text)
+	require.Len(t, r.Messages, maxLogLines)
+	require.Equal(t, "first", r.Messages[0].Text)
+	require.Equal(t, "[… 3 lines left out …]", r.Messages[(maxLogLines-1)/2].Text)
+	require.Equal(t, "last", r.Messages[maxLogLines-1].Text)
 }
 
 // TestEnvironment looks at what a provider is given.

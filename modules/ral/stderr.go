@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // levels are those of libral's log lines and what reports call them.
@@ -25,19 +26,14 @@ const maxLogLines = 100
 // log reports what a provider wrote to its standard error. What it has for
 // debugging is left out.
 func log(report modules.Reporter, stderr modules.Output) {
-	n := 0
+	var lines []string
 	for line := range strings.Lines(stderr.Text) {
-		level, text := logLine(line)
-		if text == "" || level == "debug" {
-			continue
+		if level, text := logLine(line); text != "" && level != "debug" {
+			lines = append(lines, line)
 		}
-		if n++; n > maxLogLines {
-			break
-		}
-		report.Message(level, text)
 	}
-	if n > maxLogLines || stderr.Dropped > 0 {
-		report.Message("warning", "the provider wrote more to its standard error, which is left out")
+	for _, line := range excerpt.Lines(lines, maxLogLines) {
+		report.Message(logLine(line))
 	}
 }
 

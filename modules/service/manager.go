@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // The values of provider.
@@ -114,9 +115,4 @@ func complaint(exit modules.Exit) string {
 // maxLine bounds a line of a host that goes into an error, in bytes.
 const maxLine = 300
 
-func clip(line string) string {
-	if len(line) <= maxLine {
-		return line
-	}
-	return strings.ToValidUTF8(line[:maxLine], "") + "…"
-}
+func clip(line string) string { return excerpt.Of(strings.ToValidUTF8(line, "\uFFFD"), maxLine) }

@@ -119,7 +119,7 @@ func killGroup(pid int) error {
 }
 
 func run(ctx context.Context, p *exec.Cmd, cmd modules.Command, f *fence) (modules.Exit, error) {
-	stdout, stderr := &output{onLine: cmd.OnLine, most: cmd.MaxOutput}, &output{most: cmd.MaxOutput}
+	stdout, stderr := newOutput(cmd.MaxOutput, cmd.OnLine), newOutput(cmd.MaxOutput, nil)
 	p.Stdout, p.Stderr = stdout, stderr
 	noted, err := f.take(p)
 	if err != nil {
@@ -139,8 +139,8 @@ func run(ctx context.Context, p *exec.Cmd, cmd modules.Command, f *fence) (modul
 	stderr.end()
 	exit := modules.Exit{
 		Code:    code(p.ProcessState),
-		Stdout:  stdout.kept(),
-		Stderr:  stderr.kept(),
+		Stdout:  stdout.output(),
+		Stderr:  stderr.output(),
 		Elapsed: time.Since(began),
 	}
 	return exit, abnormal(ctx, err, cmd)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 func start(t *testing.T, c modules.Command) (modules.Exit, error) {
@@ -115,10 +116,14 @@ func TestDaemonDoesNotHoldTheRun(t *testing.T) {
 }
 
 func TestOutputIsBounded(t *testing.T) {
-	exit, err := start(t, sh("head -c 100000 /dev/zero; head -c 10 /dev/zero >&2"))
+	exit, err := start(t, sh("echo begin; head -c 100000 /dev/zero; echo; echo the error; head -c 10 /dev/zero >&2"))
 	require.NoError(t, err)
-	require.Len(t, exit.Stdout.Text, modules.MaxOutput)
-	require.EqualValues(t, 100000-modules.MaxOutput, exit.Stdout.Dropped)
+	mark := excerpt.Mark(exit.Stdout.Dropped, "byte")
+	require.Len(t, exit.Stdout.Text, modules.MaxOutput+len(mark))
+	require.EqualValues(t, 100017-modules.MaxOutput, exit.Stdout.Dropped)
+	require.True(t, strings.HasPrefix(exit.Stdout.Text, "begin\n"))
+	require.Contains(t, exit.Stdout.Text, mark)
+	require.True(t, strings.HasSuffix(exit.Stdout.Text, "\x00\nthe error\n"))
 	require.Len(t, exit.Stderr.Text, 10)
 }
 
@@ -127,7 +132,7 @@ func TestOutputBoundOfACommand(t *testing.T) {
 	c.MaxOutput = 70_000
 	exit, err := start(t, c)
 	require.NoError(t, err)
-	require.Len(t, exit.Stdout.Text, 70_000)
+	require.Len(t, exit.Stdout.Text, 70_000+len(excerpt.Mark(30_000, "byte")))
 	require.EqualValues(t, 30_000, exit.Stdout.Dropped)
 	require.EqualValues(t, 1, exit.Stderr.Dropped)
 }
@@ -146,11 +151,11 @@ func TestOutputLines(t *testing.T) {
 		{"carriage returns", []string{"a\r\n", "b\r\n"}, []string{"a", "b"}},
 		{"empty lines", []string{"\n\n"}, []string{"", ""}},
 		{"as long as may be", []string{long, "\n"}, []string{long}},
-		{"too long", []string{long + "y", "zzz\nb\n"}, []string{long + "…", "b"}},
+		{"too long", []string{"b" + long + "y", "zze\nb\n"}, []string{"b" + long[:maxLine/2-1] + "[… 5 bytes left out …]" + long[:maxLine/2-4] + "yzze", "b"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var lines []string
-			o := output{onLine: func(line string) { lines = append(lines, line) }}
+			o := newOutput(0, func(line string) { lines = append(lines, line) })
 			for _, w := range test.writes {
 				n, err := o.Write([]byte(w))
 				require.NoError(t, err)
@@ -158,7 +163,7 @@ func TestOutputLines(t *testing.T) {
 			}
 			o.end()
 			require.Equal(t, test.want, lines)
-			require.Equal(t, strings.Join(test.writes, ""), o.kept().Text)
+			require.Equal(t, strings.Join(test.writes, ""), o.output().Text)
 		})
 	}
 }

@@ -3,29 +3,30 @@ package system
 import (
 	"bytes"
 	"cmp"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // maxLine is how many bytes of a line are passed on: 4 KiB.
 const maxLine = 4 << 10
 
-// output keeps the beginning of what a program writes, counts the rest, and
-// passes on the lines.
+// output keeps an excerpt of what a program writes, and passes on the lines.
 type output struct {
+	kept   excerpt.Writer
 	onLine func(line string) // may be nil
-	most   int               // bytes to keep; 0 means modules.MaxOutput
+	line   excerpt.Writer    // the unfinished one
+}
 
-	head    []byte
-	dropped int64
-	line    []byte // of the unfinished line, at most maxLine+1 bytes
+// newOutput keeps most bytes; 0 means [modules.MaxOutput].
+func newOutput(most int, onLine func(line string)) *output {
+	return &output{kept: excerpt.Writer{Most: cmp.Or(most, modules.MaxOutput)}, onLine: onLine, line: excerpt.Writer{Most: maxLine}}
 }
 
 // Write implements io.Writer. It takes everything.
 func (o *output) Write(p []byte) (int, error) {
-	keep := min(len(p), cmp.Or(o.most, modules.MaxOutput)-len(o.head))
-	o.head = append(o.head, p[:keep]...)
-	o.dropped += int64(len(p) - keep)
+	o.kept.Write(p)
 	if o.onLine != nil {
 		o.split(p)
 	}
@@ -35,7 +36,7 @@ func (o *output) Write(p []byte) (int, error) {
 func (o *output) split(p []byte) {
 	for {
 		part, rest, complete := bytes.Cut(p, []byte("\n"))
-		o.line = append(o.line, part[:min(len(part), maxLine+1-len(o.line))]...)
+		o.line.Write(part)
 		if !complete {
 			return
 		}
@@ -45,21 +46,19 @@ func (o *output) split(p []byte) {
 }
 
 func (o *output) pass() {
-	line := string(bytes.TrimSuffix(o.line, []byte("\r")))
-	if len(o.line) > maxLine {
-		line = string(o.line[:maxLine]) + "…"
-	}
-	o.line = o.line[:0]
-	o.onLine(line)
+	line := o.line.String()
+	o.line.Reset()
+	o.onLine(strings.TrimSuffix(line, "\r"))
 }
 
 // end passes on a last line that has no newline.
 func (o *output) end() {
-	if o.onLine != nil && len(o.line) > 0 {
+	if o.onLine != nil && o.line.Len() > 0 {
 		o.pass()
 	}
 }
 
-func (o *output) kept() modules.Output {
-	return modules.Output{Text: string(o.head), Dropped: o.dropped}
+func (o *output) output() modules.Output {
+	text, dropped := o.kept.Text()
+	return modules.Output{Text: text, Dropped: dropped}
 }

@@ -139,11 +139,14 @@ type HealthCheck struct {
 	Output string `json:"output"` // of the last one
 }
 
-// A Command is how the program of an exec resource ended.
+// A Command is how the program of an exec resource ended. Of long output the two ends
+// are kept, with a mark between them; so many bytes are missing there.
 type Command struct {
-	Stdout   string `json:"stdout"`
-	Stderr   string `json:"stderr"`
-	ExitCode int    `json:"exit_code"`
+	Stdout        string `json:"stdout"`
+	Stderr        string `json:"stderr"`
+	ExitCode      int    `json:"exit_code"`
+	StdoutDropped int64  `json:"stdout_dropped,omitempty"`
+	StderrDropped int64  `json:"stderr_dropped,omitempty"`
 }
 
 // MessageKind says where in a play a [Message] stands.

@@ -10,7 +10,7 @@ import (
 // TextOptions say what a [Text] shows. The zero value suits a file: changes and
 // failures, no colours.
 type TextOptions struct {
-	Verbose int  // 1 and more: also what is stable or skipped, values, whole output
+	Verbose int  // 1 and more: also what is stable or skipped, values, all that is kept of output
 	Diff    bool // show diffs and the values of changes
 	Color   bool // use colours; see [WantColor]
 	Width   int  // columns of the terminal; 0 means 80

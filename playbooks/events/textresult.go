@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // result writes one resource's line and what stands below it.
@@ -276,8 +278,17 @@ func (t *Text) failure(p *page, r Result) {
 		p.block(indent+"stdout | ", c.Stdout, always(plain))
 		p.block(indent+"stderr | ", c.Stderr, always(plain))
 	case r.Status == Failed:
-		p.block(indent+"stdout | ", tail(c.Stdout), always(plain))
-		p.block(indent+"stderr | ", tail(c.Stderr), always(plain))
+		stdout, allOut := someLines(c.Stdout)
+		stderr, allErr := someLines(c.Stderr)
+		p.block(indent+"stdout | ", stdout, always(plain))
+		p.block(indent+"stderr | ", stderr, always(plain))
+		switch {
+		case allOut && allErr:
+		case c.StdoutDropped+c.StderrDropped == 0:
+			p.block(indent, "(-v shows all of the output)", always(plain))
+		default:
+			p.block(indent, "(-v shows more of the output)", always(plain))
+		}
 	}
 }
 
@@ -297,23 +308,19 @@ func withoutEvidence(r Result) string {
 
 // The part of a failed command's output that is shown unasked.
 const (
-	tailLines = 10
-	tailBytes = 4 << 10
+	someLinesMost = 12
+	oneLineMost   = 500 // bytes
 )
 
-// tail is the end of an output, and says so if there was more.
-func tail(s string) string {
+// someLines are the first and the last lines of an output, and whether that is all.
+func someLines(s string) (some string, all bool) {
 	s = strings.TrimSuffix(s, "\n")
-	kept := s[max(0, len(s)-tailBytes):]
-	lines := strings.Split(kept, "\n")
-	if len(lines) > tailLines {
-		lines = lines[len(lines)-tailLines:]
+	lines := slices.Clone(excerpt.Lines(strings.Split(s, "\n"), someLinesMost))
+	for i, line := range lines {
+		lines[i] = excerpt.Of(line, oneLineMost)
 	}
-	kept = strings.Join(lines, "\n")
-	if len(kept) == len(s) {
-		return s
-	}
-	return "… (-v shows all)\n" + kept
+	some = strings.Join(lines, "\n")
+	return some, some == s
 }
 
 // output is the ad-hoc form: a heading and all that the command has written.

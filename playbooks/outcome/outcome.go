@@ -2,9 +2,6 @@
 package outcome
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
@@ -47,15 +44,11 @@ func Of(play, host string, c *modules.Catalog, r *modules.Result) events.Result 
 	}
 	tellState(&e, r.State)
 	if r.Exit != nil {
-		e.Command = &events.Command{Stdout: output(r.Exit.Stdout), Stderr: output(r.Exit.Stderr), ExitCode: r.Exit.Code}
+		out, err := r.Exit.Stdout, r.Exit.Stderr
+		e.Command = &events.Command{
+			Stdout: out.Text, Stderr: err.Text, ExitCode: r.Exit.Code,
+			StdoutDropped: max(0, out.Dropped), StderrDropped: max(0, err.Dropped),
+		}
 	}
 	return e
-}
-
-// output is what is kept of a stream, with a line about the rest.
-func output(o modules.Output) string {
-	if o.Dropped <= 0 {
-		return o.Text
-	}
-	return fmt.Sprintf("%s\n[%d more bytes were not kept]\n", strings.TrimSuffix(o.Text, "\n"), o.Dropped)
 }

@@ -38,9 +38,9 @@ func TestOf(t *testing.T) {
 		{"a time that runs backwards", func(_ *modules.Catalog, r *modules.Result) { r.Duration = -time.Second },
 			func(*events.Result) {}},
 		{"output that was not kept whole", func(_ *modules.Catalog, r *modules.Result) {
-			r.Exit = &modules.Exit{Code: 3, Stdout: modules.Output{Text: "a\n", Dropped: 7}, Stderr: modules.Output{Text: "b", Dropped: -1}}
+			r.Exit = &modules.Exit{Code: 3, Stdout: modules.Output{Text: "a[… 7 bytes left out …]\nz\n", Dropped: 7}, Stderr: modules.Output{Text: "b", Dropped: -1}}
 		}, func(e *events.Result) {
-			e.Command = &events.Command{Stdout: "a\n[7 more bytes were not kept]\n", Stderr: "b", ExitCode: 3}
+			e.Command = &events.Command{Stdout: "a[… 7 bytes left out …]\nz\n", Stderr: "b", ExitCode: 3, StdoutDropped: 7}
 		}},
 		{"a state", func(_ *modules.Catalog, r *modules.Result) {
 			r.State = &modules.State{Before: json.RawMessage("{\"a\":\"\xff\"}"), After: json.RawMessage("1")}
