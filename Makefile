@@ -13,7 +13,7 @@ TARGETS     ?=
 CONCURRENT   = ./cmd/... ./playbooks/... ./transport/... ./modules/engine ./modules/system ./modules/ral ./modules/dsc \
                ./modules/treestore ./modules/archive/... ./inventory/script ./inventory/source ./e2e/lag
 # Packages some of whose tests only root can run.
-ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/archive ./modules/dsc ./modules/file ./modules/line ./modules/link ./modules/ral ./modules/rooted ./modules/scaffold ./modules/system ./transport
+ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/archive ./modules/archive/unpack ./modules/dsc ./modules/file ./modules/line ./modules/link ./modules/ral ./modules/rooted ./modules/scaffold ./modules/system ./transport
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
 SIZE_LIMIT  ?= 2150000
 

@@ -27,8 +27,9 @@ type packed struct {
 type unpacker interface {
 	// Inspect reads all of it and counts entries, and the bytes of files.
 	Inspect(ctx context.Context) (entries int, bytes int64, err error)
-	// Extract unpacks it and counts the entries that are in place, the last one last.
-	Extract(ctx context.Context, into *os.Root, last string) (entries int, err error)
+	// Extract unpacks it and counts the entries that are in place, the last one last,
+	// after sync has had the others kept.
+	Extract(ctx context.Context, into *os.Root, last string, sync func(*os.Root) error) (entries int, err error)
 	// Top names some of what it has outside of any folder, once it is inspected.
 	Top() []string
 }
@@ -56,10 +57,7 @@ func (open opener) extract(ctx context.Context, a *Archive, h modules.Host, own 
 		return err
 	}
 	defer into.Close()
-	done, err := archive.Extract(ctx, into, a.marker())
-	if err == nil {
-		err = h.Files.Sync(into)
-	}
+	done, err := archive.Extract(ctx, into, a.marker(), h.Files.Sync)
 	if err != nil {
 		return fmt.Errorf("%w (%d of %d entries were extracted)", err, done, entries)
 	}

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // SyncDir makes the names in a directory last.
@@ -23,6 +25,22 @@ func SyncDir(dir *os.Root) error {
 		return nil // a file system whose directories need no sync
 	}
 	return err
+}
+
+// Link gives a file another name, in the same directory or another one. A symbolic link
+// is not followed.
+func Link(from *os.Root, name string, to *os.Root, as string) error {
+	old, err := from.Open(".")
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	next, err := to.Open(".")
+	if err != nil {
+		return err
+	}
+	defer next.Close()
+	return unix.Linkat(int(old.Fd()), name, int(next.Fd()), as, 0)
 }
 
 // UntilDone reads from In until Ctx ends.

@@ -9,8 +9,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path"
+	"runtime"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
@@ -49,16 +52,22 @@ func readable(err error) error {
 // Extract puts the contents into a directory. Files and links replace those that
 // are there, each as a whole; directories that are there are kept as they are. The
 // file or link named last is put in place after all others, so that it can tell
-// whether the archive has been unpacked; "" names none. It counts the entries that it
-// has put in place, also after an error. The archive must have been inspected.
-func (a *Archive) Extract(ctx context.Context, into *os.Root, last string) (entries int, err error) {
-	x := &extraction{into: into, last: last, made: map[string]bool{".": true}}
+// whether the archive has been unpacked; "" names none. sync, which is called for a
+// directory of each file system, has all others kept by then, so that after a power
+// failure it says so only if they are whole. It counts the entries that it has put in
+// place, also after an error. The archive must have been inspected.
+func (a *Archive) Extract(ctx context.Context, into *os.Root, last string, sync func(*os.Root) error) (entries int, err error) {
+	x := &extraction{into: into, last: last, made: map[string]bool{".": true}, disks: map[uint64]string{}}
+	defer x.close()
 	err = a.walk(ctx, x.put)
+	if err == nil {
+		err = x.sync(sync)
+	}
 	if err == nil && x.held != "" {
-		err = x.rename(x.held, x.last)
+		err = x.show()
 	}
 	if err != nil && x.held != "" {
-		err = errors.Join(err, ifThere(into.Remove(x.held)))
+		err = errors.Join(err, x.drop(x.held))
 	}
 	return x.entries, readable(err)
 }
@@ -66,9 +75,74 @@ func (a *Archive) Extract(ctx context.Context, into *os.Root, last string) (entr
 type extraction struct {
 	into    *os.Root
 	last    string
-	held    string          // the temporary name of last, once it has come
-	made    map[string]bool // directories that are there
+	held    string            // the temporary name of last, once it has come
+	made    map[string]bool   // directories that are there
+	disks   map[uint64]string // a directory of each file system that was written to
+	dir     *os.Root          // the directory of the latest entry, held open; may be nil
+	dirName string
 	entries int
+}
+
+// in opens a directory that is there, through no link that somebody else may have
+// planted, and gives the last element of the name. The directory is good until the next call.
+func (x *extraction) in(name string) (dir *os.Root, base string, err error) {
+	if above := path.Dir(name); x.dir == nil || x.dirName != above {
+		x.close()
+		if x.dir, err = rooted.Below(x.into, above); err != nil {
+			x.dir = nil
+			return nil, "", err
+		}
+		x.dirName = above
+		info, err := x.dir.Stat(".")
+		if err != nil {
+			return nil, "", err
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			x.disks[uint64(st.Dev)] = above
+		}
+	}
+	return x.dir, path.Base(name), nil
+}
+
+func (x *extraction) close() {
+	if x.dir != nil {
+		x.dir.Close()
+		x.dir = nil
+	}
+}
+
+func (x *extraction) sync(sync func(*os.Root) error) error {
+	for _, name := range x.disks {
+		dir, _, err := x.in(path.Join(name, "any"))
+		if err == nil {
+			err = sync(dir)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show puts the last one in place.
+func (x *extraction) show() error {
+	if err := x.rename(x.held, x.last); err != nil {
+		return err
+	}
+	dir, _, err := x.in(x.last)
+	if err != nil {
+		return err
+	}
+	return rooted.SyncDir(dir)
+}
+
+// drop removes what has a temporary name, if it is there.
+func (x *extraction) drop(name string) error {
+	dir, base, err := x.in(name)
+	if err != nil {
+		return err
+	}
+	return ifThere(dir.Remove(base))
 }
 
 func (x *extraction) put(e *entry, body io.Reader) error {
@@ -91,7 +165,7 @@ func (x *extraction) place(e *entry, body io.Reader) error {
 	err := x.make(e, temporary, body)
 	if err == nil && e.name == x.last {
 		if x.held != "" {
-			err = ifThere(x.into.Remove(x.held))
+			err = x.drop(x.held)
 		}
 		x.held = temporary
 		return err
@@ -100,7 +174,7 @@ func (x *extraction) place(e *entry, body io.Reader) error {
 		err = x.rename(temporary, e.name)
 	}
 	if err != nil {
-		err = errors.Join(err, ifThere(x.into.Remove(temporary)))
+		err = errors.Join(err, x.drop(temporary))
 	}
 	return err
 }
@@ -108,20 +182,28 @@ func (x *extraction) place(e *entry, body io.Reader) error {
 // rename puts what has been made in place. Of two names of one file it would
 // leave both.
 func (x *extraction) rename(temporary, name string) error {
-	if err := x.into.Rename(temporary, name); err != nil {
+	dir, base, err := x.in(name)
+	if err != nil {
 		return err
 	}
-	return ifThere(x.into.Remove(temporary))
+	if err := dir.Rename(path.Base(temporary), base); err != nil {
+		return err
+	}
+	return ifThere(dir.Remove(path.Base(temporary)))
 }
 
 func (x *extraction) make(e *entry, temporary string, body io.Reader) error {
-	switch e.kind {
-	case symlink:
-		return x.into.Symlink(e.target, temporary)
-	case hardlink:
-		return x.into.Link(x.present(e.target), temporary)
+	if e.kind == hardlink {
+		return x.link(x.present(e.target), temporary)
 	}
-	f, err := x.into.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+	dir, base, err := x.in(temporary)
+	if err != nil {
+		return err
+	}
+	if e.kind == symlink {
+		return dir.Symlink(e.target, base)
+	}
+	f, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}
@@ -132,11 +214,28 @@ func (x *extraction) make(e *entry, temporary string, body io.Reader) error {
 	if err == nil {
 		err = f.Chmod(e.mode)
 	}
-	err = errors.Join(err, f.Close())
 	if err == nil && e.modified.After(time.Unix(0, 0)) {
-		err = x.into.Chtimes(temporary, e.modified, e.modified)
+		at := unix.NsecToTimeval(e.modified.UnixNano())
+		err = unix.Futimes(int(f.Fd()), []unix.Timeval{at, at})
 	}
-	return err
+	if err == nil && runtime.GOOS != "linux" { // where sync does not wait
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// link gives a file a second name.
+func (x *extraction) link(target, name string) error {
+	from, err := rooted.Below(x.into, path.Dir(target))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	dir, base, err := x.in(name)
+	if err != nil {
+		return err
+	}
+	return rooted.Link(from, path.Base(target), dir, base)
 }
 
 // present is where an entry is now.
@@ -158,12 +257,12 @@ func (x *extraction) directory(name string, mode fs.FileMode) error {
 	// With its mode from the beginning: there may be something else by that name
 	// later, and chmod would follow a link. The umask is that of main, and takes away
 	// only what is not kept.
-	err := x.into.Mkdir(name, mode)
+	dir, base, err := x.in(name)
+	if err == nil {
+		err = dir.Mkdir(base, mode)
+	}
 	if errors.Is(err, fs.ErrExist) {
-		var info fs.FileInfo
-		if info, err = x.into.Stat(name); err == nil && !info.IsDir() {
-			err = syscall.ENOTDIR
-		}
+		_, _, err = x.in(path.Join(name, "any"))
 	}
 	x.made[name] = err == nil
 	return err
