@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"syscall"
 
@@ -32,9 +31,10 @@ const maxStem = 200
 func (p *private) stem() string { return "." + p.name[:min(len(p.name), maxStem)] + ".ccm-" }
 
 // create makes the file under a name of its own.
-func (p *private) create() error {
-	p.temporary = fmt.Sprintf("%s%016x", p.stem(), rand.Uint64())
-	return p.open(os.O_CREATE | os.O_EXCL)
+func (p *private) create() (err error) {
+	rooted.Sweep(p.dir)
+	p.file, p.temporary, err = rooted.CreateTemp(p.dir, p.name)
+	return err
 }
 
 func (p *private) open(flags int) (err error) {

@@ -10,7 +10,7 @@ import (
 
 // Within implements [modules.Confiner].
 func (f *files) Within(dir string) modules.FileWriter {
-	return &files{changed: f.changed, within: dir}
+	return &files{changed: f.changed, within: dir, swept: f.swept}
 }
 
 // confinedPlace finds path from the directory that a writer keeps to, through no link

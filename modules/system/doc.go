@@ -17,7 +17,7 @@ func newHost(f *fence) modules.Host {
 	c := &commands{fence: f}
 	a := &accounts{getent: c.getent, idGroups: c.idGroups}
 	c.accounts = a
-	onDisk := &files{digests: digests{now: time.Now}, changed: a.forget}
+	onDisk := &files{digests: digests{now: time.Now}, changed: a.forget, swept: new(swept)}
 	return modules.Host{
 		Files:    modules.Files{FileReader: onDisk, FileRights: rights{}, FileWriter: onDisk, DirectoryOpener: onDisk},
 		Accounts: a,

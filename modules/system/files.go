@@ -19,6 +19,7 @@ type files struct {
 	digests digests
 	changed func() // called after every change
 	within  string // the directory that all changes are below; "" is none
+	swept   *swept
 }
 
 // Stat implements [modules.FileReader].

@@ -3,6 +3,7 @@ package system
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,4 +32,27 @@ func TestOtherNames(t *testing.T) {
 	info, err := h.Files.Stat(filepath.Join(root, "shadow"))
 	require.NoError(t, err)
 	require.Equal(t, modules.FileInfo{Kind: modules.Regular, Mode: 0o600, Links: 2}, info)
+}
+
+// TestLeavings has the next writer remove what a killed one has left beside its file,
+// and nothing that belongs to others.
+func TestLeavings(t *testing.T) {
+	const hex = ".ccm-0123456789abcdef"
+	for what, write := range map[string]func(h modules.Host, dir string) error{
+		"file": func(h modules.Host, dir string) error {
+			return h.Files.Write(t.Context(), dir+"/f", strings.NewReader("x"), modules.Attributes{Mode: 0o644, UID: -1, GID: -1})
+		},
+		"directory": func(h modules.Host, dir string) error {
+			return h.Files.MakeDir(t.Context(), dir+"/f/g", modules.Attributes{Mode: 0o755, UID: -1, GID: -1})
+		},
+		"link": func(h modules.Host, dir string) error { return h.Files.Symlink(t.Context(), dir+"/f", "x") },
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(dir+"/.other"+hex, nil, 0o600))
+			require.NoError(t, os.MkdirAll(dir+"/.d"+hex+"/a", 0o700))
+			require.NoError(t, write(New(), dir))
+			require.Equal(t, []string{"f"}, names(t, dir))
+		})
+	}
 }

@@ -25,6 +25,7 @@ func (f *files) Symlink(ctx context.Context, path, target string) error {
 	if info, err := dir.Lstat(name); err == nil && info.IsDir() {
 		return at("link", path, syscall.EISDIR)
 	}
+	f.swept.sweep(dir)
 	temp, err := tempLink(dir, name, target)
 	if err == nil {
 		if err = dir.Rename(temp, name); err != nil {
@@ -40,7 +41,7 @@ func (f *files) Symlink(ctx context.Context, path, target string) error {
 // tempLink makes a link under a name that nothing has.
 func tempLink(dir *os.Root, name, target string) (string, error) {
 	for {
-		temp := tempName(name)
+		temp := rooted.TempName(name)
 		if err := dir.Symlink(target, temp); !errors.Is(err, fs.ErrExist) {
 			return temp, err
 		}

@@ -3,10 +3,8 @@ package system
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -27,16 +25,18 @@ func (f *files) Write(ctx context.Context, path string, r io.Reader, a modules.A
 	if err != nil {
 		return at("write", path, err)
 	}
-	temp, err := createTemp(dir, name)
+	f.swept.sweep(dir)
+	file, temp, err := rooted.CreateTemp(dir, name)
 	if err != nil {
 		return at("write", path, err)
 	}
-	err = fill(ctx, temp, r, a)
+	defer file.Close() // which keeps it locked until it has its name
+	err = fill(ctx, file, r, a)
 	if err == nil {
-		err = dir.Rename(temp.Name(), name)
+		err = dir.Rename(temp, name)
 	}
 	if err != nil {
-		return at("write", path, errors.Join(rooted.Cause(err), rooted.Cause(dir.Remove(temp.Name()))))
+		return at("write", path, errors.Join(rooted.Cause(err), rooted.Cause(dir.Remove(temp))))
 	}
 	return at("sync the directory of", path, rooted.SyncDir(dir))
 }
@@ -103,45 +103,11 @@ func forFile(dir *os.Root, name string, a modules.Attributes) (modules.Attribute
 	return a, nil
 }
 
-// maxTempStem keeps the name of a temporary file within the 255 bytes that file
-// systems allow.
-const maxTempStem = 200
-
-func tempName(name string) string {
-	if len(name) > maxTempStem {
-		name = name[:maxTempStem]
-	}
-	return fmt.Sprintf(".%s.ccm-%016x", name, rand.Uint64())
-}
-
-// tempFile is an open file whose Name is relative to its directory.
-type tempFile struct {
-	*os.File
-	name string
-}
-
-func (t *tempFile) Name() string { return t.name }
-
-// createTemp makes an empty file of mode 0600 that nobody has had a chance to
-// open. O_EXCL does not follow a link that waits at the name.
-func createTemp(dir *os.Root, name string) (*tempFile, error) {
-	for {
-		temp := tempName(name)
-		file, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
-		if err == nil {
-			return &tempFile{file, temp}, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-	}
-}
-
-// fill gives a temporary file its bytes and attributes, syncs and closes it.
-func fill(ctx context.Context, temp *tempFile, r io.Reader, a modules.Attributes) error {
+// fill gives a temporary file its bytes and attributes, and syncs it.
+func fill(ctx context.Context, temp *os.File, r io.Reader, a modules.Attributes) error {
 	_, err := io.Copy(temp, rooted.UntilDone{Ctx: ctx, In: r})
 	if err == nil {
-		err = dress(temp.File, a.Mode, a)
+		err = dress(temp, a.Mode, a)
 	}
 	if err == nil {
 		err = temp.Sync()
@@ -149,7 +115,7 @@ func fill(ctx context.Context, temp *tempFile, r io.Reader, a modules.Attributes
 	if err == nil {
 		err = ctx.Err()
 	}
-	return errors.Join(rooted.Cause(err), rooted.Cause(temp.Close()))
+	return rooted.Cause(err)
 }
 
 // dress gives what this process has just made its owner and its mode.
@@ -179,8 +145,12 @@ func (f *files) MakeDir(ctx context.Context, path string, a modules.Attributes) 
 	if _, err := dir.Lstat(name); err == nil {
 		return at("mkdir", path, syscall.EEXIST)
 	}
-	temp := tempName(name)
-	err = makeDirs(dir, temp, below, a)
+	f.swept.sweep(dir)
+	temp := rooted.TempName(name)
+	made, err := makeDirs(dir, temp, below, a)
+	if made != nil {
+		defer made.Close() // which keeps it locked until it has its name
+	}
 	if err == nil {
 		err = dir.Rename(temp, name)
 	}
@@ -203,31 +173,38 @@ func (f *files) missing(path string) (dir *os.Root, name string, below []string,
 }
 
 // makeDirs makes a directory and others below it, and gives all of them the
-// attributes.
-func makeDirs(dir *os.Root, name string, below []string, a modules.Attributes) error {
+// attributes. It gives the directory, open and locked, also with an error that came
+// after it was there.
+func makeDirs(dir *os.Root, name string, below []string, a modules.Attributes) (*os.File, error) {
 	if err := dir.Mkdir(name, 0o700); err != nil {
-		return err
+		return nil, err
 	}
 	made, err := dir.OpenRoot(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer made.Close()
 	d, err := made.Open(".")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer d.Close()
+	if !rooted.Lock(d) {
+		return d, errExchanged
+	}
 	if err := justMade(d); err != nil {
-		return err
+		return d, err
 	}
 	// From the bottom up: a parent may get a mode that lets nobody through.
 	if len(below) > 0 {
-		if err := makeDirs(made, below[0], below[1:], a); err != nil {
-			return err
+		inner, err := makeDirs(made, below[0], below[1:], a)
+		if inner != nil {
+			inner.Close()
+		}
+		if err != nil {
+			return d, err
 		}
 	}
-	return dressDir(d, a)
+	return d, dressDir(d, a)
 }
 
 // justMade makes sure that a directory is the one that was made, as far as that

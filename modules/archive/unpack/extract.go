@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path"
 	"runtime"
@@ -57,8 +56,8 @@ func readable(err error) error {
 // failure it says so only if they are whole. It counts the entries that it has put in
 // place, also after an error. The archive must have been inspected.
 func (a *Archive) Extract(ctx context.Context, into *os.Root, last string, sync func(*os.Root) error) (entries int, err error) {
-	x := &extraction{into: into, last: last, made: map[string]bool{".": true}, disks: map[uint64]string{}}
-	defer x.close()
+	x := &extraction{into: into, last: last, made: map[string]bool{".": true}, disks: map[uint64]string{}, swept: map[string]bool{}}
+	defer func() { x.close(); unlock(x.locked) }()
 	err = a.walk(ctx, x.put)
 	if err == nil {
 		err = x.sync(sync)
@@ -76,6 +75,8 @@ type extraction struct {
 	into    *os.Root
 	last    string
 	held    string            // the temporary name of last, once it has come
+	locked  *os.File          // that file, open, if it is one
+	swept   map[string]bool   // directories that were looked through for what killed runs have left
 	made    map[string]bool   // directories that are there
 	disks   map[uint64]string // a directory of each file system that was written to
 	dir     *os.Root          // the directory of the latest entry, held open; may be nil
@@ -99,6 +100,10 @@ func (x *extraction) in(name string) (dir *os.Root, base string, err error) {
 		}
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			x.disks[uint64(st.Dev)] = above
+		}
+		if !x.swept[above] {
+			x.swept[above] = true
+			rooted.Sweep(x.dir)
 		}
 	}
 	return x.dir, path.Base(name), nil
@@ -161,15 +166,18 @@ func (x *extraction) place(e *entry, body io.Reader) error {
 	if err := x.directory(path.Dir(e.name), defaultDirMode); err != nil {
 		return err
 	}
-	temporary := path.Join(path.Dir(e.name), fmt.Sprintf(".ccm-%016x", rand.Uint64()))
-	err := x.make(e, temporary, body)
+	temporary := path.Join(path.Dir(e.name), rooted.TempName(""))
+	locked, err := x.make(e, temporary, body)
 	if err == nil && e.name == x.last {
+		unlock(x.locked)
+		x.locked, locked = locked, nil
 		if x.held != "" {
 			err = x.drop(x.held)
 		}
 		x.held = temporary
 		return err
 	}
+	defer func() { unlock(locked) }()
 	if err == nil {
 		err = x.rename(temporary, e.name)
 	}
@@ -192,21 +200,30 @@ func (x *extraction) rename(temporary, name string) error {
 	return ifThere(dir.Remove(path.Base(temporary)))
 }
 
-func (x *extraction) make(e *entry, temporary string, body io.Reader) error {
+// unlock closes a file that has its name, or none any more.
+func unlock(file *os.File) {
+	if file != nil {
+		file.Close()
+	}
+}
+
+// make makes what an entry is. A file is given open, so that it stays locked.
+func (x *extraction) make(e *entry, temporary string, body io.Reader) (*os.File, error) {
 	if e.kind == hardlink {
-		return x.link(x.present(e.target), temporary)
+		return nil, x.link(x.present(e.target), temporary)
 	}
 	dir, base, err := x.in(temporary)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if e.kind == symlink {
-		return dir.Symlink(e.target, base)
+		return nil, dir.Symlink(e.target, base)
 	}
 	f, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	rooted.Lock(f)
 	n, err := io.Copy(f, body)
 	if err == nil && n != e.size {
 		err = fmt.Errorf("%d of %d bytes were there: %w", n, e.size, io.ErrUnexpectedEOF)
@@ -221,7 +238,7 @@ func (x *extraction) make(e *entry, temporary string, body io.Reader) error {
 	if err == nil && runtime.GOOS != "linux" { // where sync does not wait
 		err = f.Sync()
 	}
-	return errors.Join(err, f.Close())
+	return f, err
 }
 
 // link gives a file a second name.

@@ -1,0 +1,157 @@
+package rooted
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxStem keeps the name of a temporary file within the 255 bytes that file systems
+// allow.
+const maxStem = 200
+
+// TempName is a name for what will be called name once it is whole; "" is for what has
+// no name of its own yet.
+func TempName(name string) string {
+	if len(name) > maxStem {
+		name = name[:maxStem]
+	}
+	if name != "" {
+		name = "." + name
+	}
+	return fmt.Sprintf("%s.ccm-%016x", name, rand.Uint64())
+}
+
+var tempName = regexp.MustCompile(`^(\..+)?\.ccm-[0-9a-f]{16}$`)
+
+// CreateTemp makes an empty file of mode 0600 in a directory, that nobody has had a
+// chance to open. O_EXCL does not follow a link that waits at the name. It is locked as
+// long as it is open: then [Sweep] leaves it alone. Its name in the directory is given,
+// since its Name is that of the whole path.
+func CreateTemp(dir *os.Root, name string) (file *os.File, temp string, err error) {
+	for {
+		temp = TempName(name)
+		file, err = dir.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			continue
+		case err != nil:
+			return nil, "", err
+		}
+		if Lock(file) {
+			return file, temp, nil
+		}
+		file.Close() // it has been swept away before it was locked
+	}
+}
+
+// Lock locks what was made under a temporary name, and reports whether it is still
+// there. Where nothing can be locked, age alone protects it.
+func Lock(file *os.File) bool {
+	if errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) {
+		return false
+	}
+	var st unix.Stat_t
+	return unix.Fstat(int(file.Fd()), &st) == nil && st.Nlink > 0
+}
+
+// unlocked is how old has to be what cannot be locked before it counts as left behind.
+const unlocked = 24 * time.Hour
+
+// Sweep removes what killed runs have left under temporary names in a directory: files,
+// links, and directories with nothing but directories in them. It leaves alone what a
+// run that goes on holds locked, what belongs to others, and what it cannot tell. To root
+// nothing belongs to others: what root makes for a user has that owner before it has its
+// name. It is no error if that does not succeed.
+func Sweep(dir *os.Root) {
+	d, err := dir.Open(".")
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	for {
+		names, err := d.Readdirnames(1000)
+		for _, name := range names {
+			if tempName.MatchString(name) {
+				sweep(dir, name)
+			}
+		}
+		if err != nil || len(names) == 0 {
+			return
+		}
+	}
+}
+
+func sweep(dir *os.Root, name string) {
+	info, err := dir.Lstat(name)
+	if err != nil {
+		return
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if euid := os.Geteuid(); !ok || euid != 0 && int(st.Uid) != euid {
+		return
+	}
+	switch {
+	case info.Mode().Type() == fs.ModeSymlink: // has its real name within the moment
+		if time.Since(info.ModTime()) > unlocked {
+			_ = dir.Remove(name)
+		}
+		return
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return
+	}
+	file, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	opened, err := file.Stat()
+	if err != nil || !os.SameFile(opened, info) {
+		return
+	}
+	switch err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return
+	case err != nil && time.Since(info.ModTime()) < unlocked:
+		return
+	}
+	if info.IsDir() {
+		removeEmpty(dir, name, file)
+		return
+	}
+	_ = dir.Remove(name)
+}
+
+// removeEmpty removes a directory if all that is in it are such directories: it may be
+// one of somebody else that was given the name.
+func removeEmpty(dir *os.Root, name string, opened *os.File) {
+	names, err := opened.Readdirnames(2)
+	switch {
+	case len(names) > 1 || err != nil && !errors.Is(err, io.EOF):
+		return
+	case len(names) == 1:
+		below, err := dir.OpenRoot(name)
+		if err != nil {
+			return
+		}
+		defer below.Close()
+		inner, err := below.Open(names[0])
+		if err != nil {
+			return
+		}
+		defer inner.Close()
+		if info, err := inner.Stat(); err != nil || !info.IsDir() {
+			return
+		}
+		removeEmpty(below, names[0], inner)
+	}
+	_ = dir.Remove(name) // which fails where anything is left
+}
