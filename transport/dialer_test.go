@@ -17,7 +17,7 @@ import (
 // shortTimeout is for hosts that never answer.
 const shortTimeout = 300 * time.Millisecond
 
-var shortLimits = Limits{Dial: shortTimeout, Handshake: shortTimeout, Auth: shortTimeout}
+var shortLimits = Limits{Dial: shortTimeout, Handshake: shortTimeout, Auth: shortTimeout, Sign: shortTimeout}
 
 func TestHostsThatMisbehaveFailAlone(t *testing.T) {
 	for _, test := range []struct {

@@ -247,9 +247,10 @@ func (r recorder) PublicKey() ssh.PublicKey {
 	return r.offer.PublicKey()
 }
 
-func (r recorder) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
+func (r recorder) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (sig *ssh.Signature, err error) {
 	r.login.mu.Lock()
 	r.login.auth.signed = keyID(r.offer)
 	r.login.mu.Unlock()
-	return r.offer.SignWithAlgorithm(rand, data, algorithm)
+	r.login.phases.signing(func() { sig, err = r.offer.SignWithAlgorithm(rand, data, algorithm) })
+	return sig, err
 }

@@ -11,9 +11,10 @@ import (
 const (
 	defaultDialLimit      = 10 * time.Second
 	defaultHandshakeLimit = 10 * time.Second
-	// defaultAuthLimit leaves a person the time to confirm a signature; sshd itself
+	defaultAuthLimit      = 60 * time.Second
+	// defaultSignLimit leaves a person the time to confirm a signature; sshd itself
 	// gives up after two minutes (sshd_config, LoginGraceTime).
-	defaultAuthLimit = 60 * time.Second
+	defaultSignLimit = 60 * time.Second
 )
 
 // over lays l over lower: what is 0 in l is taken from there.
@@ -22,10 +23,11 @@ func (l Limits) over(lower Limits) Limits {
 		Dial:      cmp.Or(l.Dial, lower.Dial),
 		Handshake: cmp.Or(l.Handshake, lower.Handshake),
 		Auth:      cmp.Or(l.Auth, lower.Auth),
+		Sign:      cmp.Or(l.Sign, lower.Sign),
 	}
 }
 
-var defaultLimits = Limits{Dial: defaultDialLimit, Handshake: defaultHandshakeLimit, Auth: defaultAuthLimit}
+var defaultLimits = Limits{Dial: defaultDialLimit, Handshake: defaultHandshakeLimit, Auth: defaultAuthLimit, Sign: defaultSignLimit}
 
 func (d *Dialer) limits(t Target) Limits { return t.Limits.over(d.Limits).over(defaultLimits) }
 
@@ -49,6 +51,7 @@ type phases struct {
 
 	mu    sync.Mutex
 	op    string
+	began int // how many waits have begun: a timer that fires late is none of the present one's
 	timer *time.Timer
 }
 
@@ -60,28 +63,41 @@ func newPhases(ctx context.Context, l Limits) *phases {
 }
 
 // begin is enter with the lock held, or not needed yet.
-func (p *phases) begin(op string) {
-	limit := p.limits.of(op)
+func (p *phases) begin(op string) { p.beginFor(op, p.limits.of(op)) }
+
+func (p *phases) beginFor(op string, limit time.Duration) {
 	p.op = op
-	p.timer = time.AfterFunc(limit, func() { p.expire(op, limit) })
+	p.began++
+	began := p.began
+	p.timer = time.AfterFunc(limit, func() { p.expire(began, limit) })
 }
 
 // enter begins a phase. After the end of the context the phase stays the one that
 // it ended in.
-func (p *phases) enter(op string) {
+func (p *phases) enter(op string) { p.enterFor(op, p.limits.of(op)) }
+
+// signing does something for which the host waits, and a person perhaps has to do
+// something. The time that it takes is none of the host's.
+func (p *phases) signing(do func()) {
+	p.enterFor(opAuthenticate, p.limits.Sign)
+	do()
+	p.enter(opAuthenticate)
+}
+
+func (p *phases) enterFor(op string, limit time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
 		return
 	}
 	p.timer.Stop()
-	p.begin(op)
+	p.beginFor(op, limit)
 }
 
-func (p *phases) expire(op string, limit time.Duration) {
+func (p *phases) expire(began int, limit time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.op == op {
+	if p.began == began {
 		p.cancel(fmt.Errorf("%w after %s", ErrTimeout, limit))
 	}
 }

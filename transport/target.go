@@ -91,7 +91,8 @@ type Algorithms struct {
 type Limits struct {
 	Dial      time.Duration // until a TCP connection stands, for each attempt
 	Handshake time.Duration // until the keys are exchanged
-	Auth      time.Duration // until the host has let us in
+	Auth      time.Duration // until the host has let us in, without what Sign is for
+	Sign      time.Duration // while an agent signs, which may wait for a person to confirm it
 }
 
 // HostKeyPolicy says what becomes of a host whose key is not known.

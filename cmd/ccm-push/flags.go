@@ -100,7 +100,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringArrayVar(&f.privateKeys, "private-key", nil, "private key file; may be repeated (also: --key-file)")
 	set.StringArrayVar(&f.knownHosts, "known-hosts", nil, "known_hosts file instead of OpenSSH's; may be repeated")
 	set.StringVar(&f.hostKeyChecking, "host-key-checking", "", "what to do with an unknown host key: strict (default) or accept-new")
-	set.VarP(seconds{&f.timeout}, "timeout", "T", "for connecting and logging in (default: as the inventory or ssh_config says, or 10s)")
+	set.VarP(seconds{&f.timeout}, "timeout", "T", "how long connecting may take, and then logging in (default: for connecting as the inventory or ssh_config says, or 10s; for logging in 60s)")
 	set.IntVar(&f.connectRetries, "connect-retries", 2, "how often a connection is tried again that failed in a way that may pass; if given, after a timeout too")
 	f.passwords.register(set)
 	set.StringVarP(&f.sshConfig, "ssh-config", "F", "", "read this file, or none, instead of ~/.ssh/config and /etc/ssh/ssh_config")

@@ -20,7 +20,7 @@ type Params struct {
 	KnownHosts      []string      // files, as written
 	HostKeyChecking string        // "yes" or "accept-new"
 	Jump            []Hop         // hosts to go through, outermost first
-	ConnectTimeout  time.Duration // dial, handshake and login
+	ConnectTimeout  time.Duration // of dial and handshake
 	Become          bool          // escalate; Pos["become"] tells false from not set
 	BecomeUser      string
 	BecomeMethod    string // "sudo", "su" or "doas"

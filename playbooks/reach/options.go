@@ -22,7 +22,7 @@ type Options struct {
 	KnownHosts    []string
 	HostKeys      transport.HostKeyPolicy
 	HostKeysGiven bool             // by the command line, so that the inventory has no say
-	Timeout       time.Duration    // for connecting and logging in; 0 if the command line gave none
+	Timeout       time.Duration    // for connecting, and then for logging in; 0 if the command line gave none
 	Limits        transport.Limits // the same for each phase, over Timeout
 	Become        bool
 	BecomeUser    string

@@ -270,7 +270,9 @@ func (r *reach) times() {
 	const deadline = "command line: --deadline"
 	t.Limits.Dial = first(r, "dial_timeout", append([]from[time.Duration]{{r.Limits.Dial, deadline}}, all...)...)
 	t.Limits.Handshake = first(r, "handshake_timeout", append([]from[time.Duration]{{r.Limits.Handshake, deadline}}, all...)...)
-	t.Limits.Auth = first(r, "auth_timeout", from[time.Duration]{r.Limits.Auth, deadline})
+	// Other than -T, ConnectTimeout is none of the login's: so it is with ssh.
+	t.Limits.Auth = first(r, "auth_timeout", from[time.Duration]{r.Limits.Auth, deadline}, all[0])
+	t.Limits.Sign = r.Limits.Auth // -T is for hosts, not for who has to confirm a signature
 	t.Keepalive = first(r, "keepalive", from[time.Duration]{r.seconds(sshconfig.ServerAliveInterval), r.ssh.Origin(sshconfig.ServerAliveInterval)})
 	count, _ := strconv.Atoi(r.ssh.Text(sshconfig.ServerAliveCountMax))
 	t.KeepaliveCount = first(r, "keepalive_count", from[int]{count, r.ssh.Origin(sshconfig.ServerAliveCountMax)})

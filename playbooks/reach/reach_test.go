@@ -109,7 +109,7 @@ all:
 		{"ssh_config", "web1", me, web1},
 		{"the command line", "web1", given, from(func(t *transport.Target) {
 			t.User, t.PrivateKeys, t.PrivateKeysOptional, t.KnownHosts, t.GlobalKnownHosts = "cli", []string{"/cli"}, false, []string{"/cliknown"}, nil
-			t.HostKeys, t.Limits, t.Retries = transport.Strict, transport.Limits{Dial: 5 * time.Second, Handshake: time.Second}, 0
+			t.HostKeys, t.Limits, t.Retries = transport.Strict, transport.Limits{Dial: 5 * time.Second, Handshake: time.Second, Auth: 5 * time.Second}, 0
 		})},
 		{"the inventory", "web2", me, from(func(t *transport.Target) {
 			t.Host, t.Port, t.User, t.PrivateKeys, t.PrivateKeysOptional, t.KnownHosts, t.GlobalKnownHosts = "web2", 22, "inv", []string{"/inv"}, false, []string{"/invknown"}, nil
