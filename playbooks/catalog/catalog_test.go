@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -350,11 +351,32 @@ func TestBounds(t *testing.T) {
 		facts["many"].([]any)[i] = int64(i)
 	}
 	_, err := compiler(t, play("- exec: [\"{{ Item }}\": {each: \"{{ Facts.many }}\"}]"), nil, Options{}).Compile(t.Context(), Host{Facts: facts})
-	require.EqualError(t, err, "the catalog has grown beyond 100000 resources or 48 MiB")
+	require.EqualError(t, err, "site.yaml:4:35: each has 100002 elements, and a host may have 100000 resources")
 
 	big := map[string]string{"big": strings.Repeat("x", 10_000_000)}
 	_, err = compiler(t, play("- file: [\"/{{ Item }}\": {each: \"{{ 1..10 }}\", content: \"{{ Item }}{{ file('big') }}\", "+root+"}]"), big, Options{}).Compile(t.Context(), web1)
 	require.EqualError(t, err, "the catalog has grown beyond 100000 resources or 48 MiB")
+}
+
+// TestHugeEach has lists that are refused before resources, or nodes, are made of them.
+func TestHugeEach(t *testing.T) {
+	for _, c := range []struct{ each, err string }{
+		{"{{ 1..900000 }}", "site.yaml:4:35: each has 900000 elements, and a host may have 100000 resources"},
+		{"{{ Data.many }}", "site.yaml:4:35: each has 900000 elements, and a host may have 100000 resources"},
+	} {
+		many := make([]any, 900_000)
+		for i := range many {
+			many[i] = "x"
+		}
+		comp := compiler(t, play("- exec: [\"{{ Item }}\": {each: \""+c.each+"\"}]"), nil, Options{})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := comp.Compile(t.Context(), Host{Vars: map[string]any{"many": many}})
+		runtime.ReadMemStats(&after)
+		require.EqualError(t, err, c.err)
+		require.Less(t, (after.TotalAlloc-before.TotalAlloc)>>20, uint64(100), "MiB")
+		t.Logf("%d MiB", (after.TotalAlloc-before.TotalAlloc)>>20)
+	}
 }
 
 func TestCancelledCompilation(t *testing.T) {

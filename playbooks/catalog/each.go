@@ -2,8 +2,8 @@ package catalog
 
 import (
 	"context"
+	"fmt"
 
-	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -31,26 +31,28 @@ func (p *compilation) resource(ctx context.Context, r *manifest.Resource) {
 	}
 }
 
-// items resolves the list of an each.
-func (p *compilation) items(ctx context.Context, r *manifest.Resource) ([]*yamlpos.Node, error) {
-	list, err := r.Each.Resolve(ctx, p.at.env)
-	if err == nil && list.Kind != yamlpos.List {
-		err = list.Errorf("each takes a list", "each must be a list, not %s", list.Describe())
+// items resolves the list of an each. One that the catalog has no room for is refused
+// before anything is made of it.
+func (p *compilation) items(ctx context.Context, r *manifest.Resource) ([]any, error) {
+	list, err := r.Each.List(ctx, p.at.env)
+	if room := maxEntries - len(p.out.Catalog.Entries); err == nil && len(list) > room {
+		hint := ""
+		if room < maxEntries {
+			hint = fmt.Sprintf("%d stand before it", maxEntries-room)
+		}
+		err = r.Each.Node.Errorf(hint, "each has %d elements, and a host may have %d resources", len(list), maxEntries)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return list.Items, nil
+	return list, err
 }
 
 // elements compiles one entry per element. Their literal alias means them all.
-func (p *compilation) elements(ctx context.Context, r *manifest.Resource, items []*yamlpos.Node) {
+func (p *compilation) elements(ctx context.Context, r *manifest.Resource, items []any) {
 	var own []int
 	for _, item := range items {
 		if p.full() {
 			return
 		}
-		if i := p.entry(ctx, r, p.withItem(item.Any())); i >= 0 {
+		if i := p.entry(ctx, r, p.withItem(item)); i >= 0 {
 			own = append(own, i)
 		}
 	}

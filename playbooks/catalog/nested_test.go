@@ -139,7 +139,7 @@ var nestedWrong = []struct{ name, archive, want string }{
 	{"a file of another folder", "-- site.yaml --\nccm: {resources: [apply: [sub: ]]}\n-- x --\n-- sub/manifest.yaml --\nccm: {resources: [exec: [\"{{ file('../x') }}\": ]]}\n",
 		"sub/manifest.yaml:1:30: \"../x\" leads out of the folder sub\n  hint: a play reads files of its own folder only"},
 	{"too many", "-- site.yaml --\ndata: {l: '{{ 1..400 }}'}\nccm: {resources: [apply: [n.yaml: {each: '{{ Data.l }}'}]]}\n-- n.yaml --\nccm: {resources: [exec: ['{{ Item }}': {each: '{{ Data.l }}'}]]}\n",
-		"the catalog has grown beyond 100000 resources or 48 MiB"},
+		"n.yaml:1:47: each has 400 elements, and a host may have 100000 resources\n  hint: 99849 stand before it"},
 }
 
 func TestCompileNestedErrors(t *testing.T) {

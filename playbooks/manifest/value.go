@@ -105,6 +105,31 @@ func (v Value) Resolve(ctx context.Context, env *templates.Env) (*yamlpos.Node, 
 	return v.resolveKeys(ctx, env, resolved)
 }
 
+// List resolves a list to plain values, without positions: it may be long. An error says
+// what it is that is no list.
+func (v Value) List(ctx context.Context, env *templates.Env) ([]any, error) {
+	n := v.Node
+	if text := v.texts[n]; text != nil {
+		result, err := text.Eval(ctx, env)
+		if err != nil {
+			return nil, err
+		}
+		if list, ok := result.([]any); ok {
+			return list, nil
+		}
+		n = yamlpos.From(n, result)
+	} else {
+		var err error
+		if n, err = v.Resolve(ctx, env); err != nil {
+			return nil, err
+		}
+	}
+	if n.Kind != yamlpos.List {
+		return nil, n.Errorf("each takes a list", "each must be a list, not %s", n.Describe())
+	}
+	return n.Any().([]any), nil
+}
+
 // resolveKeys gives a copy in which the keys of maps are replaced too. Two that
 // come to the same are an error.
 func (v Value) resolveKeys(ctx context.Context, env *templates.Env, n *yamlpos.Node) (*yamlpos.Node, error) {
