@@ -46,13 +46,15 @@ var badHomes = []badHost{
 	},
 	{
 		name: "full", breaks: "mkdir -m 700 /home/deploy/.cache && mount -t tmpfs -o size=64k tmpfs /home/deploy/.cache && chown deploy /home/deploy/.cache && chmod 700 /home/deploy/.cache",
-		mends: "umount /home/deploy/.cache", code: 2,
-		want: failedAt("install", "no space left on the host (last tried \"/home/deploy/.cache/ccm-push\")\n    hint: about 10 MB are needed"),
+		mends: "umount /home/deploy/.cache", want: wellDone,
+	},
+	{
+		name: "all full", breaks: "for d in " + allPlaces + "; do mount -t tmpfs -o size=64k,mode=1777 tmpfs $d; done; chown deploy /home/deploy", mends: unmountAll,
+		code: 2, want: failedAt("install", "no space left on the host (last tried \"/tmp/ccm-push-1000\")\n    hint: about 10 MB are needed in ~/.cache/ccm-push, /var/tmp or /tmp"),
 	},
 	{
 		name: "full, for root by way of sudo", breaks: "mkdir -m 700 /root/.cache && mount -t tmpfs -o size=64k,mode=700 tmpfs /root/.cache",
-		mends: "umount /root/.cache", args: []string{"-b", "h001", "exec", "true"}, code: 2,
-		want: failedAt("install", "no space left on the host (last tried \"/root/.cache/ccm-push\")\n    hint: about 10 MB are needed"),
+		mends: "umount /root/.cache", args: []string{"-b", "h001", "exec", "echo hello"}, want: wellDone,
 	},
 	{
 		name: "a link to somebody else's", breaks: "ln -s /tmp /home/deploy/.cache", mends: "rm -f /home/deploy/.cache; rm -rf /tmp/ccm-push",

@@ -32,8 +32,8 @@ import (
 // [begun], on standard error. With again, what is cached does not count: it did not
 // start. With sent, the build has been put here without the script.
 //
-// When the build is cached, this starts two processes: uname and ls. Another ten
-// install it. After that all but the three builds that were last used are removed, and
+// When the build is cached, this starts two processes: uname and ls. Another
+// eleven install it. After that all but the three builds that were last used are removed, and
 // what earlier installations have left unfinished a day ago.
 const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + begins + `;; esac; ` +
 	// What this system is, in Go's words.
@@ -78,10 +78,14 @@ const script = `set -f; n=$1; f=$2; m=$3; shift 3; case $m in plain) ;; *) ` + b
 	`full() { case $e in *o?space*|*uota*) w=nospace;; *ead-only*) w=readonly;; esac; }; ` +
 	`stop() { rm -f $t $t.gz; echo fail $n $w $d; exit 1; }; ` +
 	// takes returns 0 if d can be made, belongs to us, and can hold and execute a
-	// file: an empty one, which is a script that does nothing. That becomes the build.
+	// file: an empty one, which is a script that does nothing. That becomes the build,
+	// for which there has to be room: what is sent is written twice, packed and not, and
+	// cannot be sent again to another directory.
 	`takes() { t=./.$n; test -d $d || e=$(LC_ALL=C mkdir -p $d 2>&1) || { full; return 1; }; own || return 1; ` +
 	`e=$( { : >$t; } 2>&1 ) || { full; return 1; }; ` +
-	`chmod 700 $t; e=$($t 2>&1) || { w=noexec; rm -f $t; return 1; }; }; ` +
+	`chmod 700 $t; e=$($t 2>&1) || { w=noexec; rm -f $t; return 1; }; ` +
+	`e=$( { LC_ALL=C head -c $((z*3/2)) /dev/zero >$t; } 2>&1 ); : >$t; ` +
+	`case $e in *o?space*|*uota*) full; rm -f $t; return 1;; esac; }; ` +
 	`x=; for d in $h/.cache/ccm-push /var/tmp/ccm-push-$u /tmp/ccm-push-$u; do takes && { x=$d; break; }; done; ` +
 	`test $x || stop; ` +
 	`command -v gzip >/dev/null || { rm -f $t; echo need $n $o $a nogzip $d; exit 0; }; ` +

@@ -222,7 +222,7 @@ var scriptTests = []struct {
 		require.Equal(p.t, "hello\n", p.run(modePlain, nil))
 		require.NotContains(p.t, p.stderr, begun(testNonce))
 	}},
-	{"starts twelve processes when it installs", func(p *place) {
+	{"starts thirteen processes when it installs", func(p *place) {
 		if filepath.Base(p.interpreter[0]) == "busybox" {
 			p.t.Skip("busybox has tools of its own")
 		}
@@ -238,7 +238,7 @@ var scriptTests = []struct {
 		p.install()
 		said, err := os.ReadFile(log)
 		require.NoError(p.t, err)
-		require.ElementsMatch(p.t, append(names, "ls"), strings.Fields(string(said)))
+		require.ElementsMatch(p.t, append(names, "ls", "head"), strings.Fields(string(said)))
 	}},
 	{"does with a head that cannot count bytes", func(p *place) {
 		if filepath.Base(p.interpreter[0]) == "busybox" {
@@ -406,16 +406,55 @@ var scriptTests = []struct {
 		mount(p.t, p.temps, "ro")
 		require.Equal(p.t, fmt.Sprintf("fail %s readonly %s/tmp/ccm-push-%d\n", testNonce, p.temps, os.Getuid()), p.run(modePlain, nil))
 	}},
-	{"leaves nothing on a full disk", func(p *place) {
+	{"goes elsewhere from a full disk", func(p *place) {
 		mount(p.t, p.home, "size=64k")
-		require.Equal(p.t, p.need()+"fail "+testNonce+" nospace "+p.cache()+"\n", p.run(modePlain, p.build.sent(p.t)))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modePlain, p.build.sent(p.t)))
 		p.requireFiles(p.cache())
+		p.requireFiles(p.second(), p.build.SHA256)
+		require.Equal(p.t, "hello\n", p.run(modePlain, nil), "the next start finds it")
+		mount(p.t, p.temps, "size=64k")
+		require.Equal(p.t, fmt.Sprintf("fail %s nospace %s/tmp/ccm-push-%d\n", testNonce, p.temps, os.Getuid()), p.run(modePlain, nil))
+		p.requireFiles(p.cache())
+	}},
+	{"goes elsewhere when there is room for a part only", func(p *place) {
+		mount(p.t, p.home, fmt.Sprintf("size=%d", p.build.Size))
+		require.Equal(p.t, p.need()+"hello\n", p.run(modePlain, p.build.sent(p.t)))
+		p.requireFiles(p.cache())
+		p.requireFiles(p.second(), p.build.SHA256)
+	}},
+	{"does not go where others could write from a full disk", func(p *place) {
+		full(p)
+		require.NoError(p.t, os.Mkdir(p.second(), 0o777))
+		require.NoError(p.t, os.Chmod(p.second(), 0o777))
+		require.NoError(p.t, os.MkdirAll(filepath.Join(p.temps, "tmp"), 0o700))
+		require.NoError(p.t, os.MkdirAll(filepath.Join(p.temps, "else"), 0o700))
+		third := filepath.Join(p.temps, fmt.Sprintf("tmp/ccm-push-%d", os.Getuid()))
+		require.NoError(p.t, os.Symlink(filepath.Join(p.temps, "else"), third))
+		require.Equal(p.t, fmt.Sprintf("fail %s nospace %s\n", testNonce, third), p.run(modePlain, nil))
+		p.requireFiles(p.second())
+		p.requireFiles(filepath.Join(p.temps, "else"))
+	}},
+	{"tries its directories one after the other while they are full", func(p *place) {
+		full(p)
+		require.Equal(p.t, p.need()+"hello\n", p.run(modePlain, p.build.sent(p.t)))
+		p.requireFiles(p.cache())
+		p.requireFiles(p.second(), p.build.SHA256)
 	}},
 	{"goes elsewhere from a disk that takes no file", func(p *place) {
 		mount(p.t, p.home, "nr_inodes=1")
 		require.Equal(p.t, p.need()+"hello\n", p.run(modePlain, p.build.sent(p.t)))
 		p.requireFiles(p.second(), p.build.SHA256)
 	}},
+}
+
+// full has a head that finds no room in the home directory, as anybody can have it.
+func full(p *place) {
+	real, err := exec.LookPath("head")
+	require.NoError(p.t, err)
+	bin := p.t.TempDir()
+	text := fmt.Sprintf("#!/bin/sh\ncase $PWD in */.cache/ccm-push) echo head: write error: No space left on device >&2; exit 1;; esac\nexec %s \"$@\"\n", real)
+	require.NoError(p.t, os.WriteFile(filepath.Join(bin, "head"), []byte(text), 0o755))
+	p.path = bin + ":" + p.path
 }
 
 // keepsThree has an installation clear away what others have left.

@@ -222,7 +222,7 @@ func TestStartErrors(t *testing.T) {
 		{name: "asks for ever", shell: "echo need $n linux amd64; cat >/dev/null & sleep 0; echo need $n linux amd64; wait", is: errInstall,
 			err: "web1: install ADDR: the module was not installed: the host asked for its build again"},
 		{name: "full", shell: "echo fail $n nospace /home/x/.cache/ccm-push", is: ErrNoSpace,
-			err: "web1: install ADDR: no space left on the host (last tried \"/home/x/.cache/ccm-push\")\n  hint: about 10 MB are needed"},
+			err: "web1: install ADDR: no space left on the host (last tried \"/home/x/.cache/ccm-push\")\n  hint: about 10 MB are needed in ~/.cache/ccm-push, /var/tmp or /tmp"},
 		{name: "noexec", shell: "echo fail $n noexec /tmp/x", is: errInstall,
 			err: "web1: install ADDR: the module was not installed: every directory that could hold it is mounted noexec (last tried \"/tmp/x\")\n  hint: make ~/.cache/ccm-push, /var/tmp or /tmp a place where programs can be executed"},
 		{name: "read-only", shell: "echo fail $n readonly /tmp/x", is: errInstall,

@@ -15,7 +15,7 @@ func (st *starter) refused(a answer) error {
 	var hint string
 	switch a.fail {
 	case failNoSpace:
-		err, hint = ErrNoSpace, "about 10 MB are needed"
+		err, hint = ErrNoSpace, "about 10 MB are needed in ~/.cache/ccm-push, /var/tmp or /tmp"
 	case failNoExec:
 		err = fmt.Errorf("%w: every directory that could hold it is mounted noexec", errInstall)
 		hint = "make ~/.cache/ccm-push, /var/tmp or /tmp a place where programs can be executed"

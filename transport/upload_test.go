@@ -22,7 +22,7 @@ import (
 )
 
 // withoutGzip gives commands a PATH on which is what the script needs, but gzip.
-func withoutGzip(t *testing.T) sshtest.Option {
+func withoutGzip(t *testing.T, and ...string) sshtest.Option {
 	t.Helper()
 	bin := t.TempDir()
 	for _, name := range []string{"uname", "ls", "id", "mkdir", "chmod", "rm", "mv", "head", "tee", "sha256sum", "find", "sleep"} {
@@ -30,7 +30,7 @@ func withoutGzip(t *testing.T) sshtest.Option {
 		require.NoError(t, err)
 		require.NoError(t, os.Symlink(path, filepath.Join(bin, name)))
 	}
-	return sshtest.Env("PATH=" + bin)
+	return sshtest.Env("PATH=" + strings.Join(append(and, bin), ":"))
 }
 
 func TestUpload(t *testing.T) {
@@ -349,12 +349,14 @@ func TestNoUpload(t *testing.T) {
 	})
 }
 
+// TestUploadToAFullDisk has a disk on which there was room when the script looked.
 func TestUploadToAFullDisk(t *testing.T) {
-	home := t.TempDir()
+	home, bin := t.TempDir(), t.TempDir()
 	mount(t, home, "size=640k")
-	srv := sshtest.Start(t, withoutGzip(t), sshtest.Home(home), openSSH(t))
-	_, err := connect(t, srv).StartModule(t.Context(), newStart(hello(t)))
-	require.EqualError(t, err, fmt.Sprintf("web1: install %s: no space left on the host (last tried %q)\n  hint: about 10 MB are needed", srv.Addr, filepath.Join(home, cacheDir)))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "head"), []byte("#!/bin/sh\n"), 0o755))
+	srv := sshtest.Start(t, withoutGzip(t, bin), sshtest.Home(home), openSSH(t))
+	_, err := connect(t, srv).StartModule(t.Context(), newStart(ownBuild(t)))
+	require.EqualError(t, err, fmt.Sprintf("web1: install %s: no space left on the host (last tried %q)\n  hint: about 10 MB are needed in ~/.cache/ccm-push, /var/tmp or /tmp", srv.Addr, filepath.Join(home, cacheDir)))
 	require.ErrorIs(t, err, ErrNoSpace)
 	left, err := os.ReadDir(filepath.Join(home, cacheDir))
 	require.NoError(t, err)
