@@ -67,6 +67,11 @@ func (r *Runner) playsOf(ctx context.Context, h *inventory.Host) ([]*selection, 
 			c.Close()
 		}
 	}
+	for _, p := range plays {
+		if err == nil {
+			err = r.checkVariables([]*catalog.Compiler{p.compiler}, [][]*inventory.Host{{h}})
+		}
+	}
 	if err == nil && len(plays) == 0 {
 		err = fmt.Errorf("no play selects host %s", h.Name)
 	}

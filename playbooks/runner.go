@@ -153,6 +153,9 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 			c.Close()
 		}
 	}()
+	if err == nil {
+		err = r.checkVariables(compilers, hostLists)
+	}
 	if err := errors.Join(filesErr, err); err != nil {
 		return events.Summary{}, err
 	}

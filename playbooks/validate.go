@@ -33,6 +33,9 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 			c.Close()
 		}
 	}()
+	if err == nil && compilersErr == nil {
+		err = r.checkVariables(compilers, hosts)
+	}
 	if err := together(broken, err, compilersErr, r.checkImports(hosts)); err != nil || !facts && r.Inventory == nil {
 		return err
 	}

@@ -33,8 +33,9 @@ type Compiler struct {
 
 	entries atomic.Int64 // of the last catalog, which the next one will be like
 
-	factPaths []string // that the play and what it applies can read
-	allFacts  bool     // when it cannot be known which
+	inputs    templates.Inputs // of the play and what it applies, but for its data
+	factPaths []string         // that the play and what it applies can read
+	allFacts  bool             // when it cannot be known which
 }
 
 // Options are what a run adds to a play.
@@ -70,10 +71,12 @@ func New(play *manifest.Play, opts Options) (*Compiler, error) {
 		maps.Copy(c.root.tainted, s.FromHost())
 	}
 	c.reads(play.Facts(folder.files))
+	c.inputs = play.Inputs(folder.files)
 	errs := yamlpos.Errors{}
 	errs.Add(c.root.checked())
 	err = c.eachSite(c.root, func(s *site) {
 		c.reads(s.play.Facts(s.files))
+		c.inputs.Add(s.play.Inputs(s.files))
 		c.reads(s.play.Data.Facts())
 		errs.Add(s.checked())
 	})
@@ -93,6 +96,10 @@ func (c *Compiler) reads(paths []string, all bool) {
 // Facts gives the paths of the facts that the play can read; all is set when
 // that cannot be known.
 func (c *Compiler) Facts() (paths []string, all bool) { return c.factPaths, c.allFacts }
+
+// ReadsData reports whether the play, or what it applies, can read what lies at a path
+// of the data, above it or below it.
+func (c *Compiler) ReadsData(path string) bool { return c.inputs.ReadsData(path) }
 
 // NeedsFull reports whether it is known of every host of the play that it needs
 // the full host program.

@@ -14,7 +14,7 @@ func (p *Play) Facts(files *templates.Files) (paths []string, all bool) {
 		paths, all = append(paths, more...), all || everything
 	}
 	if p.JetFile != nil {
-		collect(p.generatorFacts(files))
+		collect(p.generatorInputs(files).Facts())
 	}
 	values := []*Value{p.Pre, p.Post}
 	for _, r := range p.Resources {
@@ -23,7 +23,7 @@ func (p *Play) Facts(files *templates.Files) (paths []string, all bool) {
 		}
 		all = all || r.Applies() && r.Child == nil // nobody knows what that will read
 		values = append(values, r.values()...)
-		collect(r.treeFacts(files))
+		collect(r.treeInputs(files).Facts())
 		for _, e := range []*templates.Expr{r.If, r.Unless} {
 			if e != nil {
 				collect(e.Facts(files))

@@ -132,26 +132,26 @@ func (l *loader) literalKey(key *yamlpos.Node) bool {
 	return false
 }
 
-// generatorFacts gives the facts that the template can read. Those that the
-// resources read which it writes are not known yet.
-func (p *Play) generatorFacts(files *templates.Files) (paths []string, all bool) {
+// generatorInputs gives what the template can read, and the resources that it writes.
+func (p *Play) generatorInputs(files *templates.Files) (in templates.Inputs) {
 	source, err := files.Read(p.JetFile.Text)
 	if err != nil {
-		return nil, false // which CheckPaths reports
+		return in // which CheckPaths reports
 	}
 	template, err := templates.JetFile(files, p.JetFile.Text)
 	if err != nil {
-		return nil, false
+		return in
 	}
-	paths, all = template.Facts(files)
+	in = template.Reads().Inputs(files)
 	// The expressions in what it writes stand in its own text, unless that is of
 	// other templates too.
 	written, err := templates.Parse(string(source), templates.Position{})
 	if err != nil || othersText().Match(source) {
-		return nil, true
+		in.Anything()
+		return in
 	}
-	more, anything := written.Facts(files)
-	return append(paths, more...), all || anything
+	in.Add(written.Inputs(files))
+	return in
 }
 
 // othersText finds what brings the text of other templates into one.

@@ -11,3 +11,33 @@ func (v *Value) Inputs(files *templates.Files) templates.Inputs {
 	}
 	return all
 }
+
+// Inputs gives what the play's expressions can read, and the templates of its folder
+// that they name. What the data reads, and nested manifests, is not among them.
+func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
+	if p.JetFile != nil {
+		all.Add(p.generatorInputs(files))
+	}
+	values := []*Value{p.Pre, p.Post}
+	for _, r := range p.Resources {
+		if r.Unselected {
+			continue
+		}
+		if r.Applies() && r.Child == nil { // nobody knows what that will read
+			all.Anything()
+		}
+		values = append(values, r.values()...)
+		all.Add(r.treeInputs(files))
+		for _, e := range []*templates.Expr{r.If, r.Unless} {
+			if e != nil {
+				all.Add(e.Inputs(files))
+			}
+		}
+	}
+	for _, v := range values {
+		if v != nil {
+			all.Add(v.Inputs(files))
+		}
+	}
+	return all
+}

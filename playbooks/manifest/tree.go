@@ -100,20 +100,23 @@ func parts(err error) []error {
 	return all
 }
 
-// treeFacts gives the facts that the templates of a folder can read.
-func (r *Resource) treeFacts(files *templates.Files) (paths []string, all bool) {
+// treeInputs gives what the templates of a folder can read.
+func (r *Resource) treeInputs(files *templates.Files) (in templates.Inputs) {
 	use := r.usesTree()
 	switch {
 	case use == nil:
-		return nil, false
+		return in
 	case !use.literal:
-		return nil, use.Request.Source != "" || r.Properties.HasExpressions()
+		if use.Request.Source != "" || r.Properties.HasExpressions() {
+			in.Anything()
+		}
+		return in
 	}
 	tree, err := Templates(files, use.Request)
 	if err != nil {
-		return nil, false // which is reported, or nobody needs it
+		return in // which is reported, or nobody needs it
 	}
-	return tree.Facts()
+	return tree.Inputs()
 }
 
 // treePaths reports the paths in the templates of a folder that a host could

@@ -56,6 +56,25 @@ func (in *Inputs) Add(more Inputs) {
 	in.item, in.Volatile = in.item || more.item, in.Volatile || more.Volatile
 }
 
+// Anything makes these the inputs of what may read everything.
+func (in *Inputs) Anything() { in.allFacts, in.allData, in.item = true, true, true }
+
+// Facts gives the paths of the facts among the inputs, as [Reads.Result] does.
+func (in Inputs) Facts() (paths []string, all bool) {
+	if in.allFacts {
+		return nil, true
+	}
+	return in.facts, false
+}
+
+// ReadsData reports whether what lies at a path of the data, above it or below it is
+// among the inputs.
+func (in Inputs) ReadsData(path string) bool {
+	return in.allData || slices.ContainsFunc(in.data, func(read string) bool {
+		return strings.HasPrefix(read+".", path+".") || strings.HasPrefix(path+".", read+".")
+	})
+}
+
 // Key tells one set of values of the inputs from any other: a SHA-256 over them.
 // Environ is not in it, since it is the same for all hosts of a run. ok is false
 // where equal inputs need not give equal results.

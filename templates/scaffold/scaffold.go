@@ -197,14 +197,16 @@ func (l *loader) file(node *parsedNode, part bool) error {
 }
 
 // Facts tells which facts the templates can read; see [expression.Text.Facts].
-func (t *Tree) Facts() (paths []string, all bool) {
-	total := &dataflow.Reads{}
+func (t *Tree) Facts() (paths []string, all bool) { return t.Inputs().Facts() }
+
+// Inputs gives what the templates can read.
+func (t *Tree) Inputs() (total dataflow.Inputs) {
 	for _, n := range t.nodes {
 		if n.template != nil {
-			total.Add(n.template.Reads().Follow(t.files))
+			total.Add(n.template.Reads().Inputs(t.files))
 		}
 	}
-	return total.Result()
+	return total
 }
 
 // CheckPaths is that of [expression.Text.CheckPaths], for all templates.

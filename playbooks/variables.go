@@ -1,0 +1,115 @@
+package playbooks
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+)
+
+// checkVariables reports variables of the inventory that a play can read and that would
+// not be what their author means: Ansible evaluates them. hosts are those of each play.
+func (r *Runner) checkVariables(compilers []*catalog.Compiler, hosts [][]*inventory.Host) error {
+	if r.Inventory == nil || !hasUnevaluated(r.Inventory) {
+		return nil
+	}
+	var found byHosts
+	for i, c := range compilers {
+		for _, h := range hosts[i] {
+			found.add(h, r.unevaluated(c, h))
+		}
+	}
+	return found.err(0)
+}
+
+// hasUnevaluated is quick for the many inventories without such variables.
+func hasUnevaluated(inv *inventory.Inventory) bool {
+	for _, l := range inv.Layers() {
+		if !eachUnevaluated("", l.Node, func(string, *yamlpos.Node) bool { return false }) {
+			return true
+		}
+	}
+	return false
+}
+
+// unevaluated are those variables that count for a host. What -e sets is not from the
+// inventory.
+func (r *Runner) unevaluated(c *catalog.Compiler, h *inventory.Host) (errs yamlpos.Errors) {
+	values := map[string]*yamlpos.Node{}
+	for _, l := range h.WholeLayers() {
+		for _, p := range l.Node.Pairs {
+			values[p.Key.Text] = p.Value
+		}
+	}
+	for _, extra := range r.Options.Catalog.Extra {
+		for name := range extra.Values {
+			delete(values, name)
+		}
+	}
+	for name, value := range values {
+		eachUnevaluated(name, value, func(path string, n *yamlpos.Node) bool {
+			if c.ReadsData(path) {
+				errs.Add(unevaluatedError(path, n))
+			}
+			return true
+		})
+	}
+	return errs
+}
+
+// eachUnevaluated visits the texts in a variable that Ansible would evaluate or decrypt,
+// until visit returns false, as it does then. What stands in a list is visited
+// under the path of the list, and what has a key with a dot under that of its map.
+func eachUnevaluated(path string, n *yamlpos.Node, visit func(path string, n *yamlpos.Node) bool) bool {
+	if yamlpos.IsTemplate(n) || n.Encrypted {
+		return visit(path, n)
+	}
+	here := func(_ string, n *yamlpos.Node) bool { return visit(path, n) }
+	for _, item := range n.Items {
+		if !eachUnevaluated(path, item, here) {
+			return false
+		}
+	}
+	for _, p := range n.Pairs {
+		below, visitBelow := strings.TrimPrefix(path+"."+p.Key.Text, "."), visit
+		if strings.Contains(p.Key.Text, ".") {
+			below, visitBelow = path, here
+		}
+		if !eachUnevaluated(below, p.Value, visitBelow) {
+			return false
+		}
+	}
+	return true
+}
+
+// unevaluatedError does not show the text, which may be a secret, unless it is made of
+// names.
+func unevaluatedError(path string, n *yamlpos.Node) *yamlpos.Error {
+	if n.Encrypted {
+		return n.EncryptedErrorf("the variable %q is encrypted by ansible-vault", path)
+	}
+	hint := "write the value itself"
+	if text := inManifest(n.Text); text != "" {
+		hint += ", or in the manifest " + text + " in place of {{ Data." + path + " }}"
+	}
+	hint += "; a text that means itself is written !unsafe '…', in YAML"
+	return n.Errorf(hint, "the variable %q is an expression to Ansible, and nothing evaluates it here", path)
+}
+
+var (
+	ansibleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{\s*([A-Za-z_][\w.]*)\s*\}\}`) })
+	plainText   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w./:@ -]*$`) })
+)
+
+// inManifest is the expression as a manifest has it, if it is made of names of
+// variables and plain text; otherwise "".
+func inManifest(text string) string {
+	others := strings.Contains(text, "inventory_hostname") || strings.Contains(text, "Data.") // what no inventory sets
+	if others || !plainText().MatchString(ansibleName().ReplaceAllString(text, "")) {
+		return ""
+	}
+	return ansibleName().ReplaceAllString(text, "{{ Data.$1 }}")
+}
