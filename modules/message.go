@@ -190,6 +190,7 @@ type Result struct {
 	ErrorKind ErrorKind                  `json:"error_kind,omitempty"` // of Error, if that is known
 	Sent      map[string]json.RawMessage `json:"sent,omitempty"`       // what the entry exports
 	Tries     int                        `json:"tries,omitempty"`      // if it took more than one
+	Killed    bool                       `json:"killed,omitempty"`     // failed when it was told to kill what runs
 }
 
 // MaxParts bounds the changes and the notes of one result: the engine says no

@@ -274,8 +274,42 @@ func TestKill(t *testing.T) {
 	require.True(t, summary.Interrupted)
 	require.Len(t, lines, 4)
 	require.Contains(t, lines[1], " failed")
-	require.Equal(t, []string{"web1 interrupted in long: 2 not reached, due []", "web1 done: failed"}, lines[2:])
+	require.Equal(t, []string{"web1 interrupted in long: 2 not reached, due []", "web1 done: interrupted"}, lines[2:])
+	require.Equal(t, events.StateInterrupted, summary.Hosts["web1"].State)
+	require.Equal(t, events.HostTotals{Interrupted: 1}, summary.Totals.Hosts)
+	require.Equal(t, 1, summary.Totals.Resources.Failed)
 	require.Eventually(t, func() bool { return syscall.Kill(process, 0) == syscall.ESRCH }, 20*time.Second, 5*time.Millisecond, "nothing of it is left")
+}
+
+// TestKillAtTheLastResource is about a host that is done when it is interrupted: what was
+// killed there has not failed by itself.
+func TestKillAtTheLastResource(t *testing.T) {
+	hosts := servers(t, "web1")
+	w := newWorld(t, hosts, `ccm: {resources: [exec: [{"echo $$ > {{ Data.home }}/pid; sleep 60": {provider: shell}}]]}`)
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		pid(t, hosts["web1"].Home)
+	}()
+	summary, lines := w.interrupt(t, killed)
+	require.True(t, summary.Interrupted)
+	require.Contains(t, lines[1], " failed")
+	require.Equal(t, []string{"web1 done: interrupted"}, lines[2:])
+	require.Equal(t, events.HostTotals{Interrupted: 1}, summary.Totals.Hosts)
+}
+
+// TestKillAfterAFailure keeps apart what has failed before.
+func TestKillAfterAFailure(t *testing.T) {
+	hosts := servers(t, "web1")
+	w := newWorld(t, hosts, `ccm: {resources: [exec: [{"false": }, {"echo $$ > {{ Data.home }}/pid; sleep 60": {provider: shell}}]]}`)
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		pid(t, hosts["web1"].Home)
+	}()
+	summary, lines := w.interrupt(t, killed)
+	require.Equal(t, "web1 done: failed", lines[len(lines)-1])
+	require.Equal(t, events.HostTotals{Failed: 1}, summary.Totals.Hosts)
 }
 
 func TestContentsTravelOnce(t *testing.T) {

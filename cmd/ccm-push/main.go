@@ -49,11 +49,24 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	app := newApp(os.Stdin, os.Stdout, os.Stderr, os.Environ())
+	app := newApp(os.Stdin, newOutput(os.Stdout), newOutput(os.Stderr), os.Environ())
 	signals := make(chan os.Signal, 3)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, endings()...)
+	// A write to a closed pipe is an error then, and does not end the program. Ignored, the
+	// signal would be ignored by all that is started here.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := supervise(context.Background(), app, os.Args[1:], signals)
-	os.Exit(exitCode(err, os.Stderr))
+	os.Exit(exitCode(err, app.err))
+}
+
+// endings are the signals that end a run. That of a closed terminal is none where it was
+// ignored from the beginning, as with nohup.
+func endings() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
 }
 
 // exitCode picks the exit status of an error and says what has not been said.
@@ -78,7 +91,8 @@ func exitCode(err error, stderr io.Writer) int {
 
 // supervise executes a command line and turns signals into the ways to end it:
 // after the first one, hosts stop when the resource they are at is done; the
-// second kills that too; the third waits for nothing.
+// second kills that too; the third waits for nothing. A terminal that closes is told of by
+// the system and by shells, so that it only counts as the first.
 func supervise(ctx context.Context, a *app, argv []string, signals <-chan os.Signal) error {
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
@@ -86,11 +100,15 @@ func supervise(ctx context.Context, a *app, argv []string, signals <-chan os.Sig
 	a.stop = stop
 	ended := make(chan error, 1)
 	go func() { ended <- a.execute(ctx, argv) }()
-	for heard := 1; ; heard++ {
+	for heard := 0; ; {
 		select {
 		case err := <-ended:
 			return err
-		case <-signals:
+		case s := <-signals:
+			if heard > 0 && s == syscall.SIGHUP {
+				continue
+			}
+			heard++
 		}
 		switch heard {
 		case 1:

@@ -187,7 +187,7 @@ func (a *app) passwordText(ctx context.Context, path string) ([]byte, error) {
 	case mode.IsRegular() && mode.Perm()&0o111 != 0 && !trustedOwner(info):
 		return nil, errors.New("it is executable, and belongs to another user, who can change it")
 	case mode.IsRegular() && mode.Perm()&0o111 != 0:
-		return runPassword(ctx, path, a.err)
+		return runPassword(ctx, path, fileOf(a.err))
 	case mode.IsRegular() && mode.Perm()&0o077 != 0:
 		return nil, fmt.Errorf("its mode %04o lets others at it; chmod 600 %s", mode.Perm(), path)
 	}

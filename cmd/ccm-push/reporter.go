@@ -21,7 +21,7 @@ func (a *app) reporter(options events.TextOptions, plays ...*manifest.Play) even
 	options.Trust = a.trustCall
 	options.Verbose, options.Diff, options.Timing = a.flags.verbose, a.flags.diff, a.flags.timing
 	terminal := false
-	if f, ok := a.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := fileOf(a.out).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		terminal = true
 		options.Width, _, _ = term.GetSize(int(f.Fd())) // 0 if it does not say
 	}

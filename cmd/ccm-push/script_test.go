@@ -62,16 +62,9 @@ func scriptParams(t *testing.T) testscript.Params {
 	t.Cleanup(func() { syscall.Umask(mask) })
 	// Nor how long their names are: reports shorten them, and those of sockets are short.
 	t.Setenv("TMPDIR", "/tmp")
-	programs := t.TempDir()
+	programs := hostPrograms(t)
 	source, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	var entries []builds.Entry
-	for _, b := range buildtest.Both(t) {
-		entry, err := b.Write(programs)
-		require.NoError(t, err)
-		entries = append(entries, entry)
-	}
-	require.NoError(t, builds.WriteIndex(programs, entries))
 	return testscript.Params{
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
@@ -101,6 +94,20 @@ func scriptParams(t *testing.T) testscript.Params {
 			"webserve": webserve,
 		},
 	}
+}
+
+// hostPrograms is a folder for --module-dir.
+func hostPrograms(t *testing.T) string {
+	t.Helper()
+	programs := t.TempDir()
+	var entries []builds.Entry
+	for _, b := range buildtest.Both(t) {
+		entry, err := b.Write(programs)
+		require.NoError(t, err)
+		entries = append(entries, entry)
+	}
+	require.NoError(t, builds.WriteIndex(programs, entries))
+	return programs
 }
 
 // exits runs a command that must end with a status: exits 2 ccm-push ...

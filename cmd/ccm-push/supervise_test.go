@@ -29,6 +29,26 @@ func TestTheThirdSignalWaitsForNothing(t *testing.T) {
 		"ccm-push: killing what is running on the hosts\n", stderr.String())
 }
 
+// TestAClosedTerminalKillsNothing hears of it twice, as from a shell.
+func TestAClosedTerminalKillsNothing(t *testing.T) {
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	defer in.Close()
+	var stderr bytes.Buffer
+	a := newApp(strings.NewReader(""), new(bytes.Buffer), &stderr, nil)
+	signals := make(chan os.Signal)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- supervise(t.Context(), a, []string{"-i", "web1,", "--limit", fmt.Sprintf("@/dev/fd/%d", in.Fd()), "--list-hosts", "all"}, signals)
+	}()
+	for range 4 {
+		signals <- syscall.SIGHUP
+	}
+	out.Close()
+	<-ended
+	require.Equal(t, "ccm-push: stopping after the resources that are running; once more to kill them\n", stderr.String())
+}
+
 // TestTheFirstSignalEndsLoading is about an inventory that never comes: a pipe that
 // nobody opens for writing, one that nobody writes to, and a script that hangs.
 func TestTheFirstSignalEndsLoading(t *testing.T) {

@@ -295,6 +295,7 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		early, err := r.healthy(ctx, i, result, notes, err)
 		r.free(i)
 		if err != nil {
+			result.Killed = context.Cause(ctx) == errKilled
 			result.Status, result.Error, result.Sent = modules.Failed, excerpt.Of(err.Error(), maxText), nil
 			if result.Done = out.changed && !r.checked(i); !result.Done {
 				result.Message = ""

@@ -90,6 +90,7 @@ type Result struct {
 	Left bool `json:"left,omitempty"`
 
 	Duration time.Duration `json:"-"`
+	Killed   bool          `json:"-"` // failed because the run was interrupted
 	Command  *Command      `json:"-"` // of a resource that is a command: exec
 	// Sensitive makes a [Stream] withhold the diff, the output and both values of
 	// every change. Message, Messages and Error are left to the reporting side,

@@ -77,7 +77,11 @@ func (h *hostTally) add(r Result, check bool) {
 		if r.Changed {
 			h.FailedChanged++
 		}
-		h.worsen(StateFailed)
+		if r.Killed {
+			h.worsen(StateInterrupted)
+		} else {
+			h.worsen(StateFailed)
+		}
 	}
 	if !r.Certain {
 		h.uncertain++

@@ -26,6 +26,7 @@ func Of(play, host string, c *modules.Catalog, r *modules.Result) events.Result 
 		Sensitive: entry.Sensitive,
 		ErrorKind: string(r.ErrorKind),
 		Tries:     r.Tries,
+		Killed:    r.Killed,
 		Left:      entry.Left,
 	}
 	if idle := c.Monitor || entry.Monitor; idle && len(entry.Health) == 0 && entry.Scope == nil && e.Status == events.Stable {

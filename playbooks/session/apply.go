@@ -210,6 +210,7 @@ func (a *answers) result(r *modules.Result) error {
 	a.giveBack(r.Index)
 	if a.overdue != nil && r.Status == modules.Failed {
 		// The host only knows that it was told to kill, not that it was for the time.
+		r.Killed = false
 		r.Error = a.overdue.Error() + strings.TrimSuffix(": "+r.Error, ": "+modules.RunInterrupted)
 	}
 	a.Emit(r)
