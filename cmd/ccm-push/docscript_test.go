@@ -144,6 +144,7 @@ func (s *docScript) commands(b docBlock, output *docBlock) {
 		if output != nil && i == len(lines)-1 {
 			want = s.wanted(output.text)
 		}
+		line = strings.ReplaceAll(line, docFolder, "$WORK/web1") // for the shell, which knows it
 		s.line("prints %s '%s' '%s'", status, want, strings.ReplaceAll(line, "'", "''"))
 	}
 	s.pending = false
