@@ -1,0 +1,181 @@
+// Package printout reads the JSON that programs of others print, and quotes the line of
+// it that is not what was expected.
+package printout
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ccm-push/ccm-push/modules/excerpt"
+)
+
+// A Value is a JSON value that a program has printed; its numbers are [json.Number].
+type Value struct {
+	JSON any
+	At   int // the byte of the text that it begins with
+}
+
+// Values reads all JSON values in text. The error is a [*Fault].
+func Values(text string) ([]Value, error) {
+	d := decoder(text)
+	var all []Value
+	for {
+		v := Value{At: next(text, d)}
+		switch err := d.Decode(&v.JSON); err {
+		case nil:
+			all = append(all, v)
+		case io.EOF:
+			return all, nil
+		default:
+			return nil, fault(text, err)
+		}
+	}
+}
+
+// Decode reads one JSON value and nothing after it. The error is a [*Fault].
+func Decode(text string, into any) error {
+	d := decoder(text)
+	if err := d.Decode(into); err != nil {
+		return fault(text, err)
+	}
+	if at := next(text, d); at < len(text) {
+		return &Fault{text: text, at: at, kind: more}
+	}
+	return nil
+}
+
+func decoder(text string) *json.Decoder {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	return d
+}
+
+// next is where the next value begins.
+func next(text string, d *json.Decoder) int {
+	done := int(d.InputOffset())
+	return len(text) - len(strings.TrimLeft(text[done:], " \t\r\n"))
+}
+
+// A Fault is where a text is not what was expected of it.
+type Fault struct {
+	text string
+	at   int // byte
+	kind kind
+	err  error // of [encoding/json]; may be nil
+}
+
+type kind int
+
+const (
+	wrong kind = iota // no JSON
+	shape             // JSON of another kind
+	empty
+	early // it ends within a value
+	more  // something follows
+)
+
+func fault(text string, err error) *Fault {
+	f := &Fault{text: text, err: err}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		f.at = int(syntax.Offset) - 1
+	}
+	if other, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		f.kind, f.at = shape, int(other.Offset)-1
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		f.kind = empty
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		f.kind, f.at = early, len(strings.TrimRight(text, " \t\r\n"))-1
+	}
+	return f
+}
+
+// Unwrap gives the error of [encoding/json].
+func (f *Fault) Unwrap() error { return f.err }
+
+func (f *Fault) Error() string { return f.Hiding(func(s string) string { return s }) }
+
+// Hiding is the text of the error; hide takes out of a line what nobody may see, before
+// anything of it is cut.
+func (f *Fault) Hiding(hide func(string) string) string {
+	switch f.kind {
+	case empty:
+		return "it is empty"
+	case early:
+		return "it ends too early: " + Line(f.text, f.at, hide)
+	case more:
+		return "more follows: " + Line(f.text, f.at, hide)
+	case shape:
+		return Line(f.text, f.at, hide)
+	}
+	// A line with the beginning of a string or object before the fault was meant to be
+	// JSON. Others are texts such as "note: x", whose n might have been that of null.
+	number, line, column := find(f.text, f.at)
+	if before := line[:column]; strings.ContainsAny(before, `{"`) {
+		return fmt.Sprintf("line %d is wrong at column %d: %s", number, utf8.RuneCountInString(before)+1, quoteAt(line, column, hide))
+	}
+	return Line(f.text, f.at, hide)
+}
+
+// Line is "line 3 is …", with the number and a quotation of the line of text in which
+// the byte at stands. hide is as in [Fault.Hiding].
+func Line(text string, at int, hide func(string) string) string {
+	number, line, column := find(text, at)
+	return fmt.Sprintf("line %d is %s", number, quoteAt(line, column, hide))
+}
+
+// find gives the line with a byte, its number, and which of its bytes that is.
+func find(text string, at int) (number int, line string, column int) {
+	at = max(0, min(at, len(text)))
+	start := strings.LastIndexByte(text[:at], '\n') + 1
+	line, _, _ = strings.Cut(text[start:], "\n")
+	line = strings.TrimRight(line, "\r")
+	return strings.Count(text[:start], "\n") + 1, line, min(at-start, len(line))
+}
+
+// First is the first line of text that is not blank.
+func First(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(line)
+}
+
+// Last is the last line of text that is not blank.
+func Last(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}
+
+// maxQuote is how many bytes of a line are quoted.
+const maxQuote = 200
+
+// Quote puts the quotation marks around a line that read best, with escapes for what a
+// terminal would not show. Of a long one it gives an excerpt.
+func Quote(line string) string {
+	line = excerpt.Of(line, maxQuote)
+	plain := !strings.Contains(line, "`") && utf8.ValidString(line) &&
+		strings.IndexFunc(line, func(r rune) bool { return !strconv.IsPrint(r) }) < 0
+	if plain && strings.ContainsAny(line, `"\`) {
+		return "`" + line + "`"
+	}
+	return strconv.Quote(line)
+}
+
+// quoteAt quotes a line, or if that is long from a little before a byte on.
+func quoteAt(line string, column int, hide func(string) string) string {
+	shown := hide(line)
+	from := len(hide(line[:column])) - maxQuote/4
+	if len(shown) <= maxQuote || from <= 0 {
+		return Quote(strings.TrimSpace(shown))
+	}
+	from = min(from, len(shown))
+	for from < len(shown) && !utf8.RuneStart(shown[from]) {
+		from++
+	}
+	return Quote("…" + strings.TrimSpace(shown[from:]))
+}
