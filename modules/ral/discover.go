@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/printout"
 )
 
 // dataDirs are where libral's providers are on a host that names none itself: in
@@ -186,7 +187,11 @@ func (v *survey) metadata(ctx context.Context, p *provider, name string) (*metad
 	if failed != nil {
 		return nil, failed
 	}
-	return v.read(ctx, key, path.Base(stem), said)
+	m, err := v.read(ctx, key, path.Base(stem), said.Stdout.Text)
+	if first := printout.First(said.Stdout.Text); err != nil && first != "" {
+		err = fmt.Errorf("%w; what describe printed begins with %s", err, printout.Quote(first))
+	}
+	return m, err
 }
 
 // read makes metadata of a document, once per key.

@@ -73,8 +73,8 @@ func TestFind(t *testing.T) {
 			nil, `"type":"t"`, `failed: there is no provider of type "t"; ignored: ` +
 				"resources/a.prov: provider ?::a: describe could not be run: its interpreter \"/no/interpreter\" is not on the host; " +
 				"resources/b.prov: provider ?::b: describe ended with exit code 4: warn: w; " +
-				"resources/c.prov: its metadata: provider.type is a list, which it cannot be; " +
-				"resources/d.prov: its metadata: yaml: did not find expected node content"},
+				"resources/c.prov: its metadata: provider.type is a list, which it cannot be; what describe printed begins with \"provider: {type: [t]}\"; " +
+				"resources/d.prov: its metadata: yaml: did not find expected node content; what describe printed begins with \"}{\""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir, host := folder(t, test.play), realDir(t)

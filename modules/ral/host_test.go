@@ -164,7 +164,8 @@ func one(t *testing.T, dir, properties string) *modules.Result {
 	return of(t, dir, properties).results(t)[0]
 }
 
-// brief is a result in one line.
+// brief is a result in one line, without what is for whoever looks for a fault: see
+// TestAllThatWasPrinted.
 func brief(r *modules.Result) string {
 	var b strings.Builder
 	b.WriteString(string(r.Status))
@@ -181,6 +182,9 @@ func brief(r *modules.Result) string {
 		b.WriteString("\n  " + c.Property + ": " + c.Have + " -> " + c.Want)
 	}
 	for _, n := range r.Messages {
+		if n.Level == modules.LevelDebug {
+			continue
+		}
 		b.WriteString("\n  " + n.Level + ": " + n.Text)
 	}
 	return b.String()

@@ -5,10 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/printout"
 )
 
 // getJSON asks a provider that speaks JSON.
@@ -20,11 +21,12 @@ func (p *provider) getJSON(ctx context.Context, h modules.Host, names []string) 
 	if failed != nil {
 		return nil, failed
 	}
-	text, failed := p.call(ctx, h, h.Commands.Probe, "get", []string{"ral_action=get"}, question)
+	said, failed := p.call(ctx, h, h.Commands.Probe, "get", []string{"ral_action=get"}, question)
 	if failed != nil {
 		return nil, failed
 	}
-	return p.parseGet(text)
+	all, failed := p.parseGet(said.Stdout.Text)
+	return all, p.evidence(h.Report, "get", said, failed)
 }
 
 // setJSON has a provider that speaks JSON make changes.
@@ -42,11 +44,12 @@ func (p *provider) setJSON(ctx context.Context, h modules.Host, start starter, u
 	if failed != nil {
 		return nil, failed
 	}
-	text, failed := p.call(ctx, h, start, "set", []string{"ral_action=set"}, question)
+	said, failed := p.call(ctx, h, start, "set", []string{"ral_action=set"}, question)
 	if failed != nil {
 		return nil, failed
 	}
-	return p.parseSet(text, updates)
+	all, failed := p.parseSet(said.Stdout.Text, updates)
+	return all, p.evidence(h.Report, "set", said, failed)
 }
 
 func (p *provider) encode(action string, doc any) (string, *failure) {
@@ -70,57 +73,77 @@ type answer struct {
 // parseAnswer reads one JSON object and nothing after it.
 func (p *provider) parseAnswer(action, text string) (*answer, *failure) {
 	var a answer
-	if err := decode(text, &a); err != nil {
+	err := printout.Decode(text, &a)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = fmt.Errorf("%w: %w", shapeError(wrong), err)
+	}
+	if err != nil {
 		return nil, p.broken(action, "printed what is no answer: %v", err)
 	}
 	if len(a.Error) == 0 || string(a.Error) == "null" {
 		return &a, nil
 	}
 	var told any
-	if err := decode(string(a.Error), &told); err != nil {
+	if err := printout.Decode(string(a.Error), &told); err != nil {
 		return nil, p.broken(action, "printed what is no answer: %v", err)
 	}
 	return nil, p.parseError(told)
 }
 
-func decode(text string, into any) error {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(into); errors.Is(err, io.EOF) {
-		return errors.New("it is empty")
-	} else if err != nil {
-		return shapeError(err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("something follows the JSON object")
-	}
-	return nil
-}
-
 // parseError reads {"message": ..., "kind": ...}. A kind that is missing or not known
-// is a failure; the message may be a list.
+// is a failure; the message may be a list. A code, which some providers add, and a kind
+// that libral does not know are put behind the message.
 func (p *provider) parseError(told any) *failure {
 	doc, ok := told.(map[string]any)
 	if !ok {
-		message, _ := scalar(told)
-		return p.told(modules.ErrorFailed, message)
+		doc = map[string]any{"message": told}
 	}
-	kind := modules.ErrorFailed
-	switch k, _ := doc["kind"].(string); modules.ErrorKind(k) {
-	case modules.ErrorUnknown, modules.ErrorForbidden:
-		kind = modules.ErrorKind(k)
+	kind, word := modules.ErrorFailed, inText(doc["kind"])
+	var known []string
+	switch k := modules.ErrorKind(word); {
+	case k == modules.ErrorUnknown, k == modules.ErrorForbidden:
+		kind = k
+	case word != "" && k != modules.ErrorFailed:
+		known = append(known, "kind "+word)
 	}
-	message, _ := scalar(doc["message"])
-	if list, isList := doc["message"].([]any); isList {
-		var parts []string
-		for _, e := range list {
-			if s, ok := scalar(e); ok {
-				parts = append(parts, s)
-			}
-		}
-		message = strings.Join(parts, "; ")
+	if code := inText(doc["code"]); code != "" {
+		known = append(known, "code "+code)
+	}
+	message := inText(doc["message"])
+	if strings.TrimSpace(message) == "" {
+		return p.mute(kind, told)
+	}
+	if len(known) > 0 {
+		message += " (" + strings.Join(known, ", ") + ")"
 	}
 	return p.told(kind, message)
+}
+
+// written quotes a value as the provider has printed it, but for blanks and order.
+func written(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return inWords(v)
+	}
+	return printout.Quote(strings.TrimSpace(b.String()))
+}
+
+// inText gives the text of a single value, or of those in a list; "" if there is none.
+func inText(v any) string {
+	list, isList := v.([]any)
+	if !isList {
+		s, _ := scalar(v)
+		return s
+	}
+	var parts []string
+	for _, e := range list {
+		if s, ok := scalar(e); ok {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // parseGet reads the answer to get.
@@ -130,14 +153,14 @@ func (p *provider) parseGet(text string) (map[string]*entry, *failure) {
 		return nil, failed
 	}
 	if a.Resources == nil {
-		return nil, p.broken("get", "answered without resources")
+		return nil, p.broken("get", "answered without resources: %s", printout.Quote(printout.First(text)))
 	}
 	all := map[string]*entry{}
 	for i, told := range *a.Resources {
 		name, ok := scalar(told["name"])
 		switch {
 		case !ok || name == "":
-			return nil, p.broken("get", "answered with a resource without a name, the %d. of them", i+1)
+			return nil, p.broken("get", "answered with a resource without a name, the %d. of them: %s", i+1, written(told))
 		case all[name] != nil:
 			return nil, p.broken("get", "answered with resource %q twice", name)
 		}
@@ -158,14 +181,14 @@ func (p *provider) parseSet(text string, updates []update) (map[string]*report, 
 		return nil, failed
 	}
 	if a.Changes == nil && !a.Derive {
-		return nil, p.broken("set", "answered without changes")
+		return nil, p.broken("set", "answered without changes: %s", printout.Quote(printout.First(text)))
 	}
 	all := map[string]*report{}
 	if a.Changes != nil {
 		for i, told := range *a.Changes {
 			name, ok := scalar(told["name"])
 			if !ok || name == "" {
-				return nil, p.broken("set", "answered with a change without a name, the %d. of them", i+1)
+				return nil, p.broken("set", "answered with a change without a name, the %d. of them: %s", i+1, written(told))
 			}
 			if all[name] == nil {
 				all[name] = &report{changes: map[string]change{}}
@@ -194,7 +217,7 @@ func (p *provider) parseChange(r *report, told map[string]any) {
 		}
 		pair, ok := v.(map[string]any)
 		if _, has := pair["is"]; !ok || !has {
-			r.err = p.broken("set", "tells of %q neither is nor was", key)
+			r.err = p.broken("set", "tells of %q neither is nor was: %s", key, written(v))
 			return
 		}
 		is, err := a.read(pair["is"])

@@ -38,29 +38,30 @@ type entry struct {
 // starter is Probe or Run.
 type starter func(context.Context, modules.Command) (modules.Exit, error)
 
-// call runs the provider once and gives its standard output. Whatever it has to say
-// on the other one is reported, and any exit code but 0 discards all.
-func (p *provider) call(ctx context.Context, h modules.Host, start starter, action string, args []string, stdin string) (string, *failure) {
+// call runs the provider once. Whatever it has to say on standard error is reported, and
+// any exit code but 0 discards all that it printed on the other one.
+func (p *provider) call(ctx context.Context, h modules.Host, start starter, action string, args []string, stdin string) (modules.Exit, *failure) {
 	if len(stdin) > maxQuestion {
-		return "", p.broken(action, "would be asked with more than %d MiB", maxQuestion>>20)
+		return modules.Exit{}, p.broken(action, "would be asked with more than %d MiB", maxQuestion>>20)
 	}
 	c := command(ctx, h, append([]string{p.file}, args...))
 	c.Timeout, c.Stdin = p.limit, stdin
 	exit, err := start(ctx, c)
-	if err == nil && exit.Code != 0 {
-		var failed *failure
-		failed, exit.Stderr.Text = p.ended(action, exit)
-		log(h.Report, exit.Stderr)
-		return "", failed
+	said := exit.Stderr
+	var failed *failure
+	switch {
+	case err != nil:
+		failed = p.notRun(action, interpreter(h.Files, p.file, err))
+	case exit.Code != 0:
+		failed, said.Text = p.ended(action, exit)
+	case exit.Stdout.Dropped > 0:
+		failed = p.broken(action, "printed more than %d MiB", maxAnswer>>20)
 	}
-	log(h.Report, exit.Stderr)
-	if err != nil {
-		return "", p.notRun(action, interpreter(h.Files, p.file, err))
+	log(h.Report, said)
+	if failed != nil {
+		p.show(h.Report, action, exit.Stdout)
 	}
-	if exit.Stdout.Dropped > 0 {
-		return "", p.broken(action, "printed more than %d MiB", maxAnswer>>20)
-	}
-	return exit.Stdout.Text, nil
+	return exit, failed
 }
 
 // command prepares a provider to be started: without a shell, and with an environment

@@ -79,24 +79,25 @@ func argument(key, value string) string {
 // given.
 func (p *provider) getSimple(ctx context.Context, h modules.Host, names []string) (map[string]*entry, *failure) {
 	if len(names) == 0 || !p.does("find", "get") {
-		text, failed := p.call(ctx, h, h.Commands.Probe, "list", []string{"ral_action=list"}, "")
+		said, failed := p.call(ctx, h, h.Commands.Probe, "list", []string{"ral_action=list"}, "")
 		if failed != nil {
 			return nil, failed
 		}
-		return p.parseList(text)
+		all, failed := p.parseList(said.Stdout.Text)
+		return all, p.evidence(h.Report, "list", said, failed)
 	}
 	all := map[string]*entry{}
 	for _, name := range names {
 		if err := unfit(name); err != nil {
 			return nil, p.broken("find", "cannot be asked: the name %v", err)
 		}
-		text, failed := p.call(ctx, h, h.Commands.Probe, "find", []string{argument("name", name), "ral_action=find"}, "")
+		said, failed := p.call(ctx, h, h.Commands.Probe, "find", []string{argument("name", name), "ral_action=find"}, "")
 		if failed != nil {
 			return nil, failed
 		}
-		one, failed := p.parseFind(text, name)
+		one, failed := p.parseFind(said.Stdout.Text, name)
 		if failed != nil {
-			return nil, failed
+			return nil, p.evidence(h.Report, "find", said, failed)
 		}
 		all[name] = one
 	}
@@ -117,11 +118,12 @@ func (p *provider) setSimple(ctx context.Context, h modules.Host, start starter,
 	if noop {
 		args = append(args, argument("ral_noop", "true"))
 	}
-	text, failed := p.call(ctx, h, start, "update", append(args, "ral_action=update"), "")
+	said, failed := p.call(ctx, h, start, "update", append(args, "ral_action=update"), "")
 	if failed != nil {
 		return nil, failed
 	}
-	return p.parseUpdate(text, u)
+	one, failed := p.parseUpdate(said.Stdout.Text, u)
+	return one, p.evidence(h.Report, "update", said, failed)
 }
 
 // A field is a line "key: value".
@@ -146,7 +148,11 @@ func (p *provider) parseFields(action, text string, header bool) ([]field, *fail
 		case !found || f.key == "":
 			return nil, p.broken(action, "printed what is no answer: %q is not \"key: value\"", clipped(line))
 		case f.key == simpleError:
-			return nil, p.told(modules.ErrorFailed, simpleMessage(f.value, lines[i+1:]))
+			message := simpleMessage(f.value, lines[i+1:])
+			if message == "" {
+				return nil, p.mute(modules.ErrorFailed, nil)
+			}
+			return nil, p.told(modules.ErrorFailed, message)
 		}
 		fields = append(fields, f)
 	}

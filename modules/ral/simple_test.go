@@ -57,6 +57,7 @@ func TestParseFind(t *testing.T) {
 		{"unknown", "# simple\nname: n\nral_unknown: true\n", "", `provider t::p: there is no resource "n", and none can be made`},
 		{"an error", "# simple\nral_error: one\n two\nral_eom\nname: x\n", "", "provider t::p: one\ntwo"},
 		{"an error before all", "ral_error: one\nral_eom\n", "", "provider t::p: one"},
+		{"an error without a message", "# simple\nral_error:\nral_eom\n", "", "provider t::p: it tells of an error without a message"},
 		{"an error without an end", "# simple\nral_error: one\ntwo", "", "provider t::p: one\ntwo"},
 		{"no header", "name: n\n", "", `provider t::p: find printed what is no answer: it begins with "name: n", not with "# simple"`},
 		{"empty", "", "", `provider t::p: find printed what is no answer: it begins with "", not with "# simple"`},
