@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/printout"
 )
 
 // maxState bounds what an operation may print, in bytes: 2 MiB.
@@ -32,7 +34,6 @@ func (in *instance) what(c call) string { return c.name + " of " + in.found.as.T
 // call runs an operation. An exit code that is a failure is an error; that of a
 // verdict is none.
 func (in *instance) call(ctx context.Context, c call) (modules.Exit, error) {
-	what := in.what(c)
 	if err := in.allowed(c); err != nil {
 		return modules.Exit{}, err
 	}
@@ -45,26 +46,50 @@ func (in *instance) call(ctx context.Context, c call) (modules.Exit, error) {
 		run = in.h.Commands.Run
 	}
 	exit, err := run(ctx, command)
-	if err != nil {
-		in.said(listen(in.found.run.Dialect, exit.Stderr.Text))
-		return exit, notRun(what, err)
+	if err = in.judge(c, exit, err); err != nil {
+		in.show(c, exit)
 	}
-	heard := listen(in.found.run.Dialect, exit.Stderr.Text)
+	return exit, err
+}
+
+// judge tells what a program had to say, and whether it has failed. err is why it could
+// not be run.
+func (in *instance) judge(c call, exit modules.Exit, err error) error {
+	what, heard := in.what(c), listen(in.found.run.Dialect, exit.Stderr.Text)
+	if err != nil {
+		in.said(heard)
+		return notRun(what, err)
+	}
 	bad := exit.Code != 0 && !c.operation.Verdict || heard.fatal
 	if c.operation.Verdict && exit.Code != 0 && !heard.fatal {
 		bad = exit.Stdout.Text == ""
 	}
 	if bad {
-		return exit, in.meaning(what, exit.Code, heard)
+		return in.meaning(what, exit, heard)
 	}
 	in.said(heard)
-	switch {
+	switch text := exit.Stdout.Text; {
 	case exit.Stdout.Dropped > 0:
-		return exit, failed("", "%s has printed more than %d MiB", what, maxState>>20)
-	case !utf8.ValidString(exit.Stdout.Text):
-		return exit, failed("", "%s has printed what is not UTF-8", what)
+		return failed("", "%s has printed more than %d MiB", what, maxState>>20)
+	case !utf8.ValidString(text):
+		at := 0
+		for size := 0; at < len(text); at += size {
+			var r rune
+			if r, size = utf8.DecodeRuneInString(text[at:]); r == utf8.RuneError && size == 1 {
+				break
+			}
+		}
+		return failed(printout.Line(text, at, in.secrets.printed), "%s has printed what is not UTF-8", what)
 	}
-	return exit, nil
+	return nil
+}
+
+// show tells all that a call has printed that came to nothing, for whoever looks for
+// the fault.
+func (in *instance) show(c call, exit modules.Exit) {
+	if text := strings.TrimSpace(exit.Stdout.Text); text != "" {
+		in.h.Report.Message(modules.LevelDebug, in.what(c)+" printed:\n"+in.secrets.printed(text))
+	}
 }
 
 // allowed reports an operation that this user may not run, or that would show a
@@ -180,12 +205,14 @@ func (in *instance) warn(format string, args ...any) {
 }
 
 // meaning is the error of an exit code: what the manifest says of it, or else what
-// the program said; what of that is not in the error is told besides.
-func (in *instance) meaning(what string, code int, heard spoken) error {
-	evidence, rest := heard.evidence()
+// the program said, or at least printed; what of that is not in the error is told
+// besides.
+func (in *instance) meaning(what string, exit modules.Exit, heard spoken) error {
+	evidence, rest := heard.evidence(in.secrets.text)
 	in.said(rest)
+	code := exit.Code
 	if code == 0 { // the first design has errors without one
-		return failed(in.secrets.text(evidence), "%s has reported an error", what)
+		return failed(evidence, "%s has reported an error", what)
 	}
 	if codes := in.found.run.ExitCodes; !usual(codes) {
 		if text, ok := codes[strconv.Itoa(code)]; ok {
@@ -195,7 +222,10 @@ func (in *instance) meaning(what string, code int, heard spoken) error {
 			return failed(in.secrets.text(text), "%s has failed with exit code %d", what, code)
 		}
 	}
-	return failed(in.secrets.text(evidence), "%s has failed with exit code %d", what, code)
+	if last := printout.Last(exit.Stdout.Text); evidence == "" && last != "" {
+		evidence = "it printed " + printout.Quote(in.secrets.printed(last))
+	}
+	return failed(evidence, "%s has failed with exit code %d", what, code)
 }
 
 // usual reports whether meanings of exit codes say nothing: none, or those that a

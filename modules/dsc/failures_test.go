@@ -3,6 +3,7 @@ package dsc
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,11 +27,18 @@ func TestErrors(t *testing.T) {
 		{"an error without a plain line", thing("get", `"--ends", "1", "--says", "{\"error\": \"structured\"}"`, "") + "," + anySchema, "", "get of Test/Thing has failed with exit code 1: structured"},
 		{"a test that fails is no verdict", get + "," + thing("test", `"--ends", "1"`, `, "return": "state"`) + "," + anySchema, "", "test of Test/Thing has failed with exit code 1"},
 		{"nothing printed", thing("get", `"--silent"`, "") + "," + anySchema, "", "get of Test/Thing has printed nothing where a state was expected"},
-		{"no JSON", thing("get", `"--prints", "hello"`, "") + "," + anySchema, "", "get of Test/Thing has printed what is no JSON: invalid character 'h' looking for beginning of value"},
-		{"a list", thing("get", `"--prints", "[]"`, "") + "," + anySchema, "", "get of Test/Thing has printed a list where a state was expected"},
-		{"more than a state", thing("get", `"--prints", "{} {}"`, "") + "," + anySchema, "", "get of Test/Thing has printed more than a state"},
+		{"no JSON", thing("get", `"--prints", "hello"`, "") + "," + anySchema, "", `get of Test/Thing has printed what is no JSON: line 1 is "hello"`},
+		{"a line before the state", thing("get", `"--prints", "Warning: please upgrade\n{}"`, "") + "," + anySchema, "", `get of Test/Thing has printed what is no JSON: line 1 is "Warning: please upgrade"`},
+		{"a line after the state", thing("get", `"--prints", "{}\nDone."`, "") + "," + anySchema, "", `get of Test/Thing has printed what is no JSON: line 2 is "Done."`},
+		{"what a terminal would obey", thing("get", `"--prints", "\u001b[31mred"`, "") + "," + anySchema, "", `get of Test/Thing has printed what is no JSON: line 1 is "\x1b[31mred"`},
+		{"no UTF-8", `"get": {"executable": "printf", "args": ["{\n\\377"]},` + anySchema, "", `get of Test/Thing has printed what is not UTF-8: line 2 is "\xff"`},
+		{"an exit code, and text on standard output", `"get": {"executable": "./fails.sh"},` + anySchema, "", `get of Test/Thing has failed with exit code 2: it printed "Error: no such bus"`},
+		{"schema is no JSON", get + `, "schema": {"command": {"executable": "echo", "args": ["Warning: old"]}}`, "", `schema of Test/Thing has printed what is no JSON: line 1 is "Warning: old"`},
+		{"schema is nothing", get + `, "schema": {"command": {"executable": "true"}}`, "", "schema of Test/Thing has printed 0 JSON values where a schema was expected"},
+		{"a list", thing("get", `"--prints", "[]"`, "") + "," + anySchema, "", "get of Test/Thing has printed a list where a state was expected: line 1 is \"[]\""},
+		{"more than a state", thing("get", `"--prints", "{} {}"`, "") + "," + anySchema, "", "get of Test/Thing has printed more than a state: line 1 is \"{} {}\""},
 		{"no differences", get + "," + thing("test", "", `, "return": "stateAndDiff"`) + "," + anySchema, "", "test of Test/Thing has printed no list of properties after the state"},
-		{"differences that are none", get + "," + thing("test", `"--prints", "{}\n[1]"`, `, "return": "stateAndDiff"`) + "," + anySchema, "", "test of Test/Thing has printed a list where a list of properties was expected"},
+		{"differences that are none", get + "," + thing("test", `"--prints", "{}\n[1]"`, `, "return": "stateAndDiff"`) + "," + anySchema, "", "test of Test/Thing has printed a list where a list of properties was expected: line 2 is \"[1]\""},
 		{"a verdict that is none", thing("get", `"--also", "{\"_inDesiredState\": \"yes\"}"`, "") + "," + anySchema, "", "get of Test/Thing has given a text as _inDesiredState, which must be true or false"},
 		{"not there", `"get": {"executable": "no-such-program"},` + anySchema, "", `get of Test/Thing: "no-such-program" is not found in $PATH`},
 		{"no set", get + "," + anySchema, `{"file": "$ROOT/x", "size": 2}`, "Test/Thing is not in the desired state: _exist is false, not true; size is (none), not 2; and it has no set"},
@@ -38,7 +46,11 @@ func TestErrors(t *testing.T) {
 		{"no schema", get, "", "type: Test/Thing has neither a schema nor validate, so that nobody knows what it may be given"},
 		{"the schema is wrong", get + `, "schema": {"embedded": {"type": 7}}`, "", "type: Test/Thing: the schema cannot be used: "},
 		{"validate refuses", get + "," + thing("validate", "", ""), `{"file": "$ROOT/x", "size": 13}`, "Test/Thing says that the properties are not valid: 13 brings bad luck"},
-		{"validate says nothing", get + "," + thing("validate", `"--prints", "{}"`, ""), "", "validate of Test/Thing has not said whether the properties are valid"},
+		{"validate says nothing", get + "," + thing("validate", `"--prints", "{}"`, ""), "", "validate of Test/Thing has not said whether the properties are valid: line 1 is \"{}\""},
+		{"validate is no JSON", get + "," + thing("validate", `"--prints", "all is well"`, ""), "", `validate of Test/Thing has printed what is no JSON: line 1 is "all is well"`},
+		{"validate prints nothing", get + "," + thing("validate", `"--silent"`, ""), "", "validate of Test/Thing has printed nothing where one JSON object was expected"},
+		{"validate prints two", get + "," + thing("validate", `"--prints", "{}\n{\"valid\": true}"`, ""), "", "validate of Test/Thing has printed more than one JSON object: line 2 is `{\"valid\": true}`"},
+		{"validate gives no reason", get + "," + thing("validate", `"--prints", "{\"valid\": false, \"code\": 7}"`, ""), "", "Test/Thing says that the properties are not valid: it gives no reason: line 1 is `{\"valid\": false, \"code\": 7}`"},
 		{"the schema comes from a command", get + `, "schema": {"command": {"executable": "python3", "args": ["thing.py", "schema"]}}`, `{"size": "x"}`, `the properties are not what Test/Thing takes: properties lacks "file", which is required; properties.size must be integer, not string`},
 		{"a state against the schema", thing("get", `"--also", "{\"size\": []}"`, "") + `, "schema": {"embedded": {"properties": {"size": {"type": "integer"}}}}`, "", "get of Test/Thing has given a state that its schema does not allow: size must be integer, not array"},
 		{"an adapter", get + `, "adapter": {"inputKind": "single"},` + anySchema, "", "Test/Thing is an adapter, which runs resources and is none itself"},
@@ -49,6 +61,8 @@ func TestErrors(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t)
 			b.resource(test.members)
+			b.write("fails.sh", "#!/bin/sh\necho trying\necho 'Error: no such bus'\nexit 2\n")
+			require.NoError(t, os.Chmod(filepath.Join(b.resources, "fails.sh"), 0o700))
 			if test.properties == "" {
 				test.properties = `{"file": "$ROOT/x"}`
 			}

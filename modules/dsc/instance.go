@@ -156,7 +156,18 @@ func (in *instance) loadSchema(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		doc = json.RawMessage(exit.Stdout.Text)
+		values, err := printed(exit.Stdout.Text)
+		switch {
+		case err != nil:
+			err = in.notJSON(in.what(c), err)
+		case len(values) != 1:
+			err = failed("", "%s has printed %d JSON values where a schema was expected", in.what(c), len(values))
+		}
+		if err != nil {
+			in.show(c, exit)
+			return err
+		}
+		doc = json.RawMessage(withoutMark(exit.Stdout.Text))
 	}
 	compiled, err := schema.Compile(doc)
 	if err != nil {
@@ -225,20 +236,38 @@ func (in *instance) askValid(ctx context.Context, o *manifest.Operation) error {
 	if err != nil {
 		return err
 	}
-	values, err := printed(exit.Stdout.Text)
-	if err != nil || len(values) != 1 {
-		return failed("", "%s has not printed one JSON object", in.what(c))
+	err = in.validity(in.what(c), exit)
+	if err != nil {
+		in.show(c, exit)
 	}
-	answer, _ := values[0].(map[string]any)
+	return err
+}
+
+// validity reads what validate has printed.
+func (in *instance) validity(what string, exit modules.Exit) error {
+	values, err := printed(exit.Stdout.Text)
+	switch {
+	case err != nil:
+		return in.notJSON(what, err)
+	case len(values) == 0:
+		return failed("", "%s has printed nothing where one JSON object was expected", what)
+	case len(values) > 1:
+		return failed(in.line(exit, values[1]), "%s has printed more than one JSON object", what)
+	}
+	answer, _ := values[0].JSON.(map[string]any)
 	valid, ok := answer["valid"].(bool)
 	if !ok {
-		return failed("", "%s has not said whether the properties are valid", in.what(c))
+		return failed(in.line(exit, values[0]), "%s has not said whether the properties are valid", what)
 	}
 	if valid {
 		return nil
 	}
 	reason, _ := answer["reason"].(string)
-	return failed(in.secrets.text(reason), "%s says that the properties are not valid", in.found.as.Type)
+	reason = in.secrets.text(reason)
+	if strings.TrimSpace(reason) == "" {
+		reason = "it gives no reason: " + in.line(exit, values[0])
+	}
+	return failed(reason, "%s says that the properties are not valid", in.found.as.Type)
 }
 
 // absentWanted reports whether the instance shall not be there.

@@ -7,6 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
+	"github.com/ccm-push/ccm-push/modules/printout"
 )
 
 // A note is a line that a resource has written to its standard error.
@@ -43,12 +44,15 @@ func listen(dialect manifest.Dialect, stderr string) spoken {
 			continue
 		}
 		var object map[string]any
-		if !strings.HasPrefix(strings.TrimSpace(line), "{") || json.Unmarshal([]byte(line), &object) != nil {
+		if !strings.HasPrefix(strings.TrimSpace(line), "{") || printout.Decode(line, &object) != nil {
 			s.plain = append(s.plain, line)
 			continue
 		}
 		n, ok := structured(object)
-		_, nested := object["error"].(map[string]any)
+		told, nested := object["error"].(map[string]any)
+		if nested && !ok && dialect == manifest.First {
+			n, ok = note{failing, mute(told)}, true
+		}
 		switch {
 		case ok:
 			s.notes = append(s.notes, n)
@@ -87,15 +91,46 @@ func structured(object map[string]any) (note, bool) {
 			return note{level, value}, true
 		case map[string]any:
 			text, ok := value["message"].(string)
-			return note{level, text}, ok
+			if strings.TrimSpace(text) == "" {
+				return note{}, false
+			}
+			code, _ := code(value)
+			return note{level, text + code}, ok
 		}
 	}
 	return note{}, false
 }
 
+// mute is the text of an error without a message: what there is instead.
+func mute(told map[string]any) string {
+	if code, has := code(told); has && len(told) == 1 {
+		return "an error without a message" + code
+	}
+	instead, err := json.Marshal(told)
+	if err != nil {
+		return "an error without a message"
+	}
+	return "an error without a message: " + string(instead)
+}
+
+// code is what stands behind a message that has a code besides.
+func code(object map[string]any) (text string, has bool) {
+	switch code := object["code"].(type) {
+	case string:
+		text = code
+	case json.Number:
+		text = string(code)
+	}
+	if text == "" {
+		return "", false
+	}
+	return " (code " + text + ")", true
+}
+
 // evidence is what a failed program had to say about it: its plain lines, or else
-// its errors. rest is what else it said; all of it, if that was too long.
-func (s spoken) evidence() (text string, rest spoken) {
+// its errors. rest is what else it said; all of it, if that was too long. hide takes out
+// what nobody may see, before anything is cut.
+func (s spoken) evidence(hide func(string) string) (text string, rest spoken) {
 	const most = 2 << 10 // bytes
 	text, rest = strings.TrimSpace(strings.Join(s.plain, "\n")), spoken{notes: s.notes}
 	if text == "" {
@@ -110,7 +145,7 @@ func (s spoken) evidence() (text string, rest spoken) {
 		}
 		text = strings.TrimSpace(strings.Join(errs, "; "))
 	}
-	if len(text) > most {
+	if text = hide(text); len(text) > most {
 		return excerpt.Of(text, most), s
 	}
 	return text, rest

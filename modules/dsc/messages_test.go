@@ -25,7 +25,14 @@ func TestListen(t *testing.T) {
 		{"an error does not fail", `{"error": "oh"}`, manifest.Current, []note{{"error", "oh"}}, nil, false},
 		{"documented", `{"message": "careful", "level": "warning"}`, manifest.Current, []note{{"warning", "careful"}}, nil, false},
 		{"information", `{"message": "hi", "level": "Information"}`, manifest.Alpha, []note{{"info", "hi"}}, nil, false},
-		{"first design: error", `{"error": {"code": "1", "message": "Access Denied"}}`, manifest.First, []note{{"error", "Access Denied"}}, nil, true},
+		{"first design: error", `{"error": {"code": "1", "message": "Access Denied"}}`, manifest.First, []note{{"error", "Access Denied (code 1)"}}, nil, true},
+		{"first design: a number as code", `{"error": {"code": 2147942405, "message": "Access Denied"}}`, manifest.First, []note{{"error", "Access Denied (code 2147942405)"}}, nil, true},
+		{"first design: an error without a message", `{"error": {"code": 5}}`, manifest.First, []note{{"error", "an error without a message (code 5)"}}, nil, true},
+		{"first design: an empty message", `{"error": {"code": "5", "message": " "}}`, manifest.First, []note{{"error", `an error without a message: {"code":"5","message":" "}`}}, nil, true},
+		{"first design: an error with nothing", `{"error": {}}`, manifest.First, []note{{"error", "an error without a message: {}"}}, nil, true},
+		{"first design: a warning with a code", `{"warning": {"code": 9, "message": "odd"}}`, manifest.First, []note{{"warning", "odd (code 9)"}}, nil, false},
+		{"an object with a code", `{"error": {"code": 7, "message": "m"}}`, manifest.Current, []note{{"error", "m (code 7)"}}, nil, false},
+		{"an object without a message", `{"error": {"code": 7}}`, manifest.Current, nil, []string{`{"error": {"code": 7}}`}, false},
 		{"first design: verbose", `{"verbose": {"message": "set"}}`, manifest.First, []note{{"verbose", "set"}}, nil, false},
 		{"first design: warning", `{"warning": {"message": "odd"}}`, manifest.First, []note{{"warning", "odd"}}, nil, false},
 		{"first design: other JSON", `{"x": 1}`, manifest.First, []note{{"warning", `{"x": 1}`}}, nil, false},
@@ -55,7 +62,7 @@ func TestEvidence(t *testing.T) {
 		{"", "", spoken{}},
 		{long + "\n{\"info\": \"x\"}\n", cut, spoken{notes: []note{{info, "x"}}, plain: []string{long}}},
 	} {
-		text, rest := listen(manifest.Current, test.stderr).evidence()
+		text, rest := listen(manifest.Current, test.stderr).evidence(secrets{}.text)
 		require.Equal(t, test.want, text)
 		require.Equal(t, test.rest, rest)
 	}
@@ -88,6 +95,14 @@ func TestSaidOnce(t *testing.T) {
 		require.EqualError(t, err, test.want)
 		require.Equal(t, test.said, b.said)
 	}
+}
+
+// TestEvidenceHides takes secrets out before anything is cut.
+func TestEvidenceHides(t *testing.T) {
+	s := secrets{"hunter2"}
+	text, _ := listen(manifest.Current, strings.Repeat("x", 1020)+"hunter2"+strings.Repeat("x", 3000)).evidence(s.text)
+	require.NotContains(t, text, "hunt")
+	require.Contains(t, text, "<")
 }
 
 func FuzzListen(f *testing.F) {

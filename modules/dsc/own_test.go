@@ -93,7 +93,7 @@ func TestFirstInPerl(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, plan.Pending(), "case does not count")
 	_, err = b.check(b.instance("Example.Colour", `{"file": "$ROOT/kept", "colour": "broken"}`))
-	require.EqualError(t, err, "test of Example.Colour has reported an error: there is no such colour")
+	require.EqualError(t, err, "test of Example.Colour has reported an error: there is no such colour (code 7)")
 	require.NoError(t, b.run(b.instance("Example.Colour", `{"file": "$ROOT/kept", "_ensure": "absent"}`)))
 	require.Equal(t, "(absent)", b.kept("kept"))
 	require.NoError(t, b.run(b.instance("Example.Colour", `{"file": "$ROOT/kept", "_ensure": "absent"}`)))

@@ -151,21 +151,30 @@ func (in *instance) export(ctx context.Context) ([]map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	states, err := in.instances(in.what(c), exit, byUs)
+	if err != nil {
+		in.show(c, exit)
+	}
+	return states, err
+}
+
+// instances reads what an export has printed: with filter, those that fit the properties.
+func (in *instance) instances(what string, exit modules.Exit, filter bool) ([]map[string]any, error) {
 	values, err := printed(exit.Stdout.Text)
 	if err != nil {
-		return nil, failed(in.secrets.text(err.Error()), "%s has printed what is no JSON", in.what(c))
+		return nil, in.notJSON(what, err)
 	}
 	var states []map[string]any
 	for _, v := range values {
-		state, ok := v.(map[string]any)
+		state, ok := v.JSON.(map[string]any)
 		if !ok {
-			return nil, failed("", "%s has printed %s where an instance was expected", in.what(c), kindOf(v))
+			return nil, failed(in.line(exit, v), "%s has printed %s where an instance was expected", what, kindOf(v.JSON))
 		}
 		if in.schema != nil { // so that the document can be applied
 			coerced, _ := in.schema.Coerce(state)
 			state = coerced.(map[string]any)
 		}
-		if byUs {
+		if filter {
 			if state, ok = filtered(in.wanted, state); !ok {
 				continue
 			}

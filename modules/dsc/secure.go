@@ -143,6 +143,25 @@ func (s secrets) text(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
+// printed takes secrets out of what a program has printed and nobody has parsed. JSON
+// can write a text in many ways, so lines with escapes are not shown at all.
+func (s secrets) printed(text string) string {
+	if len(s) == 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, `\`) {
+			end := line[len(strings.TrimRight(line, "\r\n")):]
+			line = redactedValue + end
+		} else {
+			line = s.text(line)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
 // value takes secrets out of a value: those in their wrappers, and their texts
 // wherever else they stand.
 func (s secrets) value(v any) any {

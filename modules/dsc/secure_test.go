@@ -50,7 +50,27 @@ func TestSecretsStayInside(t *testing.T) {
 	require.EqualError(t, err, "get of Test/Thing has failed with exit code 1: no <secureValue>")
 	b.resource(thing("get", `"--prints", "{\"a\": \"hunter2-Krähe\""`, "") + "," + anySchema)
 	_, err = b.instance("Test/Thing", `{"file": "$ROOT/kept", "password": {"secureString": "`+secret+`"}}`).Check(t.Context(), b.checking())
-	require.EqualError(t, err, "get of Test/Thing has printed what is no JSON: unexpected EOF")
+	require.EqualError(t, err, "get of Test/Thing has printed what is no JSON: it ends too early: line 1 is `{\"a\": \"<secureValue>\"`")
+}
+
+// TestSecretsInWhatNobodyParses: what is quoted of a program's output, and all of it for
+// whoever looks for a fault, has no secrets, however they are written there.
+func TestSecretsInWhatNobodyParses(t *testing.T) {
+	needs(t, "python3")
+	for _, test := range []struct{ prints, err, said string }{
+		{"Warning: old\n{}", `line 1 is "Warning: old"`, "Warning: old\n{}"},
+		{"token hunter2-Krähe\n{}", `line 1 is "token <secureValue>"`, "token <secureValue>\n{}"},
+		{`{"a": "hunter2-Kr\u00e4he"` + "\nlast", `line 2 is "last"`, "<secureValue>\nlast"},
+		{`{"a": "hunter2-Kr\u00E4he" x`, `line 1 is wrong at column 28: "<secureValue>"`, "<secureValue>"},
+	} {
+		b := newBench(t)
+		prints, err := json.Marshal(test.prints)
+		require.NoError(t, err)
+		b.resource(thing("get", `"--prints", `+string(prints), "") + "," + anySchema)
+		_, err = b.instance("Test/Thing", `{"file": "$ROOT/x", "password": {"secureString": "hunter2-Krähe"}}`).Check(t.Context(), b.checking())
+		require.EqualError(t, err, "get of Test/Thing has printed what is no JSON: "+test.err)
+		require.Equal(t, []string{"debug: get of Test/Thing printed:\n" + test.said}, b.said)
+	}
 }
 
 // TestSecretsNeedStandardInput has every way in which others could see one refused,

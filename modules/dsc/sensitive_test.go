@@ -117,3 +117,49 @@ func TestSensitiveCommand(t *testing.T) {
 		b.catalog(false, entry)[0].Error)
 	require.NoFileExists(t, filepath.Join(b.root, "kept"))
 }
+
+// TestAllThatWasPrinted stands beside an error, for whoever looks for the fault, but for
+// that of a resource that is sensitive.
+func TestAllThatWasPrinted(t *testing.T) {
+	needs(t, "python3")
+	for _, test := range []struct {
+		name, get, err, safe string
+		said                 []modules.Note
+	}{
+		{"no state", thing("get", `"--prints", "Warning: s3cret\n{}", "--says", "trying"`, ""),
+			`get of Test/Thing has printed what is no JSON: line 1 is "Warning: s3cret"`, "get of Test/Thing has printed what is no JSON",
+			[]modules.Note{{Level: "info", Text: "trying"}, {Level: "debug", Text: "get of Test/Thing printed:\nWarning: s3cret\n{}"}}},
+		{"an exit code", `"get": {"executable": "sh", "args": ["-c", "echo one; echo s3cret; exit 3"], "input": "stdin"}`,
+			`get of Test/Thing has failed with exit code 3: it printed "s3cret"`, "get of Test/Thing has failed with exit code 3",
+			[]modules.Note{{Level: "debug", Text: "get of Test/Thing printed:\none\ns3cret"}}},
+		{"nothing to tell", thing("get", `"--ends", "3"`, ""), "get of Test/Thing has failed with exit code 3", "get of Test/Thing has failed with exit code 3", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t)
+			b.resource(test.get + "," + anySchema)
+			entry := b.entry("Test/Thing", `{"file": "$ROOT/kept"}`)
+			result := b.catalog(true, entry)[0]
+			require.Equal(t, test.err, result.Error)
+			require.Equal(t, test.said, result.Messages)
+			entry.Sensitive = true
+			result = b.catalog(true, entry)[0]
+			require.Equal(t, test.safe, result.Error)
+			require.Empty(t, result.Messages)
+		})
+	}
+}
+
+// TestExportOfNoInstances tells what was printed in their place.
+func TestExportOfNoInstances(t *testing.T) {
+	for text, want := range map[string]string{
+		"{}\n7\n":     "has printed a number where an instance was expected: line 2 is \"7\"",
+		"{}\nDone.\n": `has printed what is no JSON: line 2 is "Done."`,
+	} {
+		b := newBench(t)
+		b.write("lines", text)
+		b.resource(`"get": {"executable": "true"}, "export": {"executable": "cat", "args": ["lines"]},` + anySchema)
+		_, err := b.instance("Test/Thing", `{}`).Query(t.Context(), b.checking(), "export")
+		require.EqualError(t, err, "export of Test/Thing "+want)
+		require.Equal(t, []string{"debug: export of Test/Thing printed:\n" + text[:len(text)-1]}, b.said)
+	}
+}

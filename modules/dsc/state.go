@@ -3,14 +3,15 @@ package dsc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/dsc/schema"
+	"github.com/ccm-push/ccm-push/modules/printout"
 )
 
 // Members of a state that are no properties of the instance.
@@ -30,27 +31,38 @@ type reading struct {
 }
 
 // printed gives the JSON values that a program has printed.
-func printed(text string) ([]any, error) {
-	d := json.NewDecoder(strings.NewReader(strings.TrimPrefix(text, "\ufeff")))
-	d.UseNumber()
-	var all []any
-	for {
-		var v any
-		switch err := d.Decode(&v); err {
-		case nil:
-			all = append(all, v)
-		case io.EOF:
-			return all, nil
-		default:
-			return nil, err
-		}
+func printed(text string) ([]printout.Value, error) {
+	return printout.Values(withoutMark(text))
+}
+
+// withoutMark leaves out the byte order mark that some programs begin with.
+func withoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff") }
+
+// notJSON is what is told of an error of [printed].
+func (in *instance) notJSON(what string, err error) error {
+	evidence := err.Error()
+	if fault, ok := errors.AsType[*printout.Fault](err); ok {
+		evidence = fault.Hiding(in.secrets.printed)
 	}
+	return failed(evidence, "%s has printed what is no JSON", what)
+}
+
+// line quotes the line in which a value stands that a call has printed.
+func (in *instance) line(exit modules.Exit, v printout.Value) string {
+	return printout.Line(withoutMark(exit.Stdout.Text), v.At, in.secrets.printed)
 }
 
 // read takes apart what a call has printed, which is a state, and with diff the names
-// of the properties that differ.
+// of the properties that differ. If that cannot be done, all of it is told.
 func (in *instance) read(c call, exit modules.Exit, diff bool) (reading, error) {
-	what := in.what(c)
+	r, err := in.apart(in.what(c), exit, diff)
+	if err != nil {
+		in.show(c, exit)
+	}
+	return r, err
+}
+
+func (in *instance) apart(what string, exit modules.Exit, diff bool) (reading, error) {
 	values, err := printed(exit.Stdout.Text)
 	most := 1
 	if diff {
@@ -58,30 +70,30 @@ func (in *instance) read(c call, exit modules.Exit, diff bool) (reading, error) 
 	}
 	switch {
 	case err != nil:
-		return reading{}, failed(in.secrets.text(err.Error()), "%s has printed what is no JSON", what)
+		return reading{}, in.notJSON(what, err)
 	case len(values) == 0:
 		return reading{}, failed("", "%s has printed nothing where a state was expected", what)
 	case len(values) > most:
-		return reading{}, failed("", "%s has printed more than a state", what)
+		return reading{}, failed(in.line(exit, values[most]), "%s has printed more than a state", what)
 	case diff && len(values) < most:
 		return reading{}, failed("", "%s has printed no list of properties after the state", what)
 	}
-	state, ok := values[0].(map[string]any)
+	state, ok := values[0].JSON.(map[string]any)
 	if !ok {
-		return reading{}, failed("", "%s has printed %s where a state was expected", what, kindOf(values[0]))
+		return reading{}, failed(in.line(exit, values[0]), "%s has printed %s where a state was expected", what, kindOf(values[0].JSON))
 	}
 	r, err := in.reading(what, state)
 	if err != nil || !diff {
 		return r, err
 	}
-	list, ok := values[1].([]any)
+	list, ok := values[1].JSON.([]any)
 	for _, item := range list {
 		name, isText := item.(string)
 		ok = ok && isText
 		r.differ = append(r.differ, name)
 	}
 	if !ok {
-		return reading{}, failed("", "%s has printed %s where a list of properties was expected", what, kindOf(values[1]))
+		return reading{}, failed(in.line(exit, values[1]), "%s has printed %s where a list of properties was expected", what, kindOf(values[1].JSON))
 	}
 	return r, nil
 }
