@@ -169,20 +169,21 @@ const (
 
 // A Result is how one entry ended. A stable one is little more than its index.
 type Result struct {
-	Index     int           `json:"i"`
-	Status    Status        `json:"status,omitempty"` // "" is Stable
-	Check     bool          `json:"check,omitempty"`  // nothing was done
-	Refreshed bool          `json:"refreshed,omitempty"`
-	Uncertain bool          `json:"uncertain,omitempty"` // a prediction that an earlier resource may make wrong
-	Because   string        `json:"because,omitempty"`   // that resource; or what it was skipped for
-	Message   string        `json:"message,omitempty"`   // what was or would be done, or why nothing was
-	Messages  []Note        `json:"messages,omitempty"`
-	Error     string        `json:"error,omitempty"` // set when failed
-	Done      bool          `json:"done,omitempty"`  // failed after Message had been done: on a health check
-	Changes   []Change      `json:"changes,omitempty"`
-	Diff      string        `json:"diff,omitempty"`
-	Exit      *Exit         `json:"exit,omitempty"` // of a resource that is a command
-	Duration  time.Duration `json:"ns,omitempty"`
+	Index       int           `json:"i"`
+	Status      Status        `json:"status,omitempty"` // "" is Stable
+	Check       bool          `json:"check,omitempty"`  // nothing was done
+	Refreshed   bool          `json:"refreshed,omitempty"`
+	RefreshedBy []string      `json:"refreshed_by,omitempty"` // the resources whose change that followed, as [Entry.Ref] has them
+	Uncertain   bool          `json:"uncertain,omitempty"`    // a prediction that an earlier resource may make wrong
+	Because     string        `json:"because,omitempty"`      // that resource; or what it was skipped for
+	Message     string        `json:"message,omitempty"`      // what was or would be done, or why nothing was
+	Messages    []Note        `json:"messages,omitempty"`
+	Error       string        `json:"error,omitempty"` // set when failed
+	Done        bool          `json:"done,omitempty"`  // failed after Message had been done: on a health check
+	Changes     []Change      `json:"changes,omitempty"`
+	Diff        string        `json:"diff,omitempty"`
+	Exit        *Exit         `json:"exit,omitempty"` // of a resource that is a command
+	Duration    time.Duration `json:"ns,omitempty"`
 
 	Health []HealthVerdict `json:"health,omitempty"` // of the entry's health checks
 

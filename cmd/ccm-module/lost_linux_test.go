@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -153,7 +154,9 @@ func TestCommandsIgnoreNoSignal(t *testing.T) {
 	for line := range strings.Lines(m.Result.Exit.Stdout.Text) {
 		if name, mask, _ := strings.Cut(line, ":\t"); name == "SigIgn" {
 			ignored = true
-			require.Equal(t, "0000000000000000\n", mask)
+			bits, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+			require.NoError(t, err)
+			require.Zero(t, bits&(1<<31-1), "%s", mask) // those from 32 on are the C library's
 		}
 	}
 	require.True(t, ignored, m.Result.Exit.Stdout.Text)

@@ -185,7 +185,7 @@ func (r *run) settle(ctx context.Context, i int, before *trace, report *notes) e
 func (r *run) report(i int, done *settled, result *modules.Result, w *witness) error {
 	result.Status, result.Changes, result.Message = modules.Changed, done.plan.Changes, done.plan.Action
 	if done.err == nil {
-		r.record(i, done.plan, w)
+		r.record(i, r.cat.Entries[i].Ref(), done.plan, w)
 	}
 	return done.err
 }

@@ -71,6 +71,7 @@ func (r *run) crossDoubt() map[int]string {
 	all := make(entrySet, len(r.cat.Entries)/64+1)
 	for i := range r.cat.Entries {
 		j, ok := crossed[i]
+		crosses := ok
 		if !ok {
 			j, ok = r.before(i).firstIn(all)
 		}
@@ -78,7 +79,9 @@ func (r *run) crossDoubt() map[int]string {
 			continue
 		}
 		all.put(i)
-		inDoubt[i] = r.cat.Entries[j].Ref()
+		if inDoubt[i] = r.cat.Entries[j].Ref(); !crosses {
+			inDoubt[i] = r.blamed(j)
+		}
 		r.results[i].doubt = cmp.Or(r.results[i].doubt, inDoubt[i])
 	}
 	return inDoubt
@@ -97,7 +100,10 @@ func (r *run) endsAtAnyTime(i int) string {
 				continue
 			}
 			if !r.comesAfter(j, i) && !(fails && r.comesAfter(i, j)) {
-				return r.cat.Entries[j].Ref()
+				if fails {
+					return r.cat.Entries[j].Ref()
+				}
+				return r.blamed(j)
 			}
 		}
 		if scope == noScope {

@@ -223,6 +223,8 @@ type outcome struct {
 	unmet   bool   // skipped for a requirement
 	doubt   string // what its prediction depends on
 
+	triggers []string // the entries it was refreshed by
+
 	sent       map[string]json.RawMessage // values for others
 	unsent     error                      // why a value is not among those
 	unknown    bool                       // others are sent once it is applied
@@ -290,7 +292,7 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 			w.asInList()
 		}
 		if w.noted && !w.recorded { // it may turn out to act after all, nobody knows how
-			r.record(i, modules.Plan{Effects: []modules.Effect{modules.Anything}}, w)
+			r.record(i, w.because, modules.Plan{Effects: []modules.Effect{modules.Anything}}, w)
 		}
 		early, err := r.healthy(ctx, i, result, notes, err)
 		r.free(i)
@@ -351,10 +353,19 @@ func (r *run) requirements(i int) (unmet []string, doubt string) {
 			unmet = append(unmet, ref)
 		}
 		if out.doubt != "" && doubt == "" {
-			doubt = r.cat.Entries[j].Ref()
+			doubt = r.blamed(j)
 		}
 	}
 	return unmet, cmp.Or(doubt, r.mayBeEndedBy(i))
+}
+
+// blamed names what an entry depends on that depends on j, which is in doubt: j if it
+// would change something, or else what has put it in doubt.
+func (r *run) blamed(j int) string {
+	if out := &r.results[j]; out.status != modules.Changed {
+		return out.doubt
+	}
+	return r.cat.Entries[j].Ref()
 }
 
 // act checks and, in an applying run, applies and verifies: one try.
@@ -390,6 +401,9 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		return late(try, entry, err)
 	}
 	result.Status, result.Refreshed = modules.Changed, plan.Refreshed
+	if plan.Refreshed {
+		result.RefreshedBy = r.results[i].triggers
+	}
 	result.Changes = plan.Changes
 	if r.diff(i) {
 		r.outside(i, func() { result.Diff = unifiedDiffs(try, seen, plan.Texts) })
@@ -407,7 +421,7 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		if opaque(plan) {
 			w.note(entry.Ref()) // whether it succeeds is known only when it has run
 		}
-		r.record(i, plan, w)
+		r.record(i, r.cat.Entries[i].Ref(), plan, w)
 		return nil
 	}
 	defer r.unclaim(claimed)
@@ -418,7 +432,7 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 	if err := r.carryOut(try, i, plan, notes); err != nil {
 		return late(try, entry, err)
 	}
-	r.record(i, plan, w)
+	r.record(i, r.cat.Entries[i].Ref(), plan, w)
 	return nil
 }
 
@@ -472,32 +486,37 @@ func (r *run) foreseen(i int) *forecast {
 }
 
 // record adds a plan to the forecasts of those who shall see it. What has been
-// done already needs no forecast, except over plans that were only predicted.
-func (r *run) record(i int, plan modules.Plan, w *witness) {
+// done already needs no forecast, except over plans that were only predicted. blamed is
+// what predictions that rest on the plan depend on.
+func (r *run) record(i int, blamed string, plan modules.Plan, w *witness) {
 	w.recorded = true
 	if !r.checked(i) && r.would.pending == "" {
 		return
 	}
-	ref := r.cat.Entries[i].Ref()
 	plan.Effects = r.foreseen(i).settled(plan.Effects)
 	if r.cat.Check && !r.cat.Entries[i].Check {
-		r.will.record(i, ref, plan, w.because)
+		r.will.record(i, blamed, plan, w.because)
 	}
 	undone := r.would.undone
-	if r.would.record(i, ref, plan, w.because); !r.checked(i) {
+	if r.would.record(i, blamed, plan, w.because); !r.checked(i) {
 		r.would.undone = undone
 	}
 }
 
-// refresh lets a type react to what an earlier run has left to do, or to the first
-// changed entry it subscribes to. The change of a noop entry is none, except for
-// other noop entries.
+// refresh lets a type react to what an earlier run has left to do, or to the changed
+// entries it subscribes to, and notes which. The change of a noop entry is none, except
+// for other noop entries.
 func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.Plan, w *witness) (modules.Plan, error) {
+	triggers := &r.results[i].triggers
+	*triggers = nil
 	due, err := r.ledger.due(i)
 	if err != nil {
 		return plan, err
 	}
 	if due != nil {
+		if due.Changed != "" {
+			*triggers = []string{due.Changed}
+		}
 		plan, err := r.refreshed(ctx, i, h, plan)
 		if plan.Refreshed {
 			plan.Action += "; " + due.why()
@@ -509,15 +528,17 @@ func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.P
 		if r.cat.Entries[j].Check && !r.cat.Entries[i].Check {
 			continue
 		}
-		if out.doubt != "" {
-			w.note(r.cat.Entries[j].Ref())
+		if out.doubt != "" && len(*triggers) == 0 { // one that is certain is enough
+			w.note(r.blamed(j))
 		}
-		if !out.changed {
-			continue
+		if out.changed && len(*triggers) < modules.MaxParts {
+			*triggers = append(*triggers, clip(r.cat.Entries[j].Ref(), maxText))
 		}
-		return r.refreshed(ctx, i, h, plan)
 	}
-	return plan, nil
+	if len(*triggers) == 0 {
+		return plan, nil
+	}
+	return r.refreshed(ctx, i, h, plan)
 }
 
 // refreshed is the plan of an entry that reacts to another one.

@@ -42,6 +42,9 @@ func runEntries(t *testing.T, dir string, cat modules.Catalog) ([]modules.Result
 		r.Error = strings.ReplaceAll(r.Error, dir, "$")
 		r.Message = strings.ReplaceAll(r.Message, dir, "$")
 		r.Because = strings.ReplaceAll(r.Because, dir, "$")
+		for n := range r.RefreshedBy {
+			r.RefreshedBy[n] = strings.ReplaceAll(r.RefreshedBy[n], dir, "$")
+		}
 		r.Diff = strings.ReplaceAll(r.Diff, dir, "$")
 		results = append(results, *r)
 		return nil

@@ -88,7 +88,7 @@ func (r *run) mayBeEndedBy(i int) string {
 // doubted notes that the prediction of an entry is uncertain.
 func (r *run) doubted(i int) {
 	scope := r.scopes.of[i]
-	r.scopes.doubtful[scope] = cmp.Or(r.scopes.doubtful[scope], r.cat.Entries[i].Ref())
+	r.scopes.doubtful[scope] = cmp.Or(r.scopes.doubtful[scope], r.blamed(i))
 }
 
 // members gives the entries that belong to a scope and to no scope within it, in
@@ -112,7 +112,7 @@ func (r *run) sumUp(scope int, result *modules.Result, w *witness) error {
 		out := &r.results[j]
 		if r.cat.Entries[j].Check && !r.cat.Entries[scope].Check && out.status != modules.Failed {
 			if out.doubt != "" && r.graph() { // it may turn out to have failed
-				w.because = cmp.Or(w.because, r.cat.Entries[j].Ref())
+				w.because = cmp.Or(w.because, r.blamed(j))
 			}
 			continue
 		}
@@ -123,7 +123,7 @@ func (r *run) sumUp(scope int, result *modules.Result, w *witness) error {
 			changed++
 		}
 		if out.doubt != "" {
-			w.because = cmp.Or(w.because, r.cat.Entries[j].Ref())
+			w.because = cmp.Or(w.because, r.blamed(j))
 		}
 	}
 	if failed > 0 {

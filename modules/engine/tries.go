@@ -37,7 +37,8 @@ func (r *run) tries(ctx context.Context, i int, result *modules.Result, notes *n
 			result.Status, result.Message, err = modules.Skipped, excerpt.Of(string(reason), maxText), nil
 		}
 		if acted != nil && result.Status == "" { // what is left of it counts
-			result.Status, result.Message, result.Refreshed = acted.Status, acted.Message, acted.Refreshed
+			result.Status, result.Message = acted.Status, acted.Message
+			result.Refreshed, result.RefreshedBy = acted.Refreshed, acted.RefreshedBy
 			result.Changes, result.Diff = acted.Changes, acted.Diff
 		}
 		if try > 1 {

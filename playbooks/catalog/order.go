@@ -476,5 +476,8 @@ func (p *compilation) showLinear(explicit []graph.Edge) {
 	p.setTrades(vertices)
 	g, err := graph.New(vertices, edges)
 	p.errs.Add(err)
+	for i := range entries { // only now: here nobody takes turns
+		vertices[i].Name = entries[i].Type + "#" + entries[i].Name
+	}
 	p.shown.Graph = g
 }

@@ -57,19 +57,20 @@ const (
 // Result is how one resource ended on one host.
 type Result struct {
 	Stamp
-	Play      string `json:"play"`
-	Host      string `json:"host"`
-	Type      string `json:"type"`
-	Name      string `json:"name"`
-	Alias     string `json:"alias"`
-	Status    Status `json:"status"`
-	Check     bool   `json:"check"` // nothing was done: a check run, or noop
-	Refreshed bool   `json:"refreshed"`
-	Certain   bool   `json:"certain"` // false: a prediction that may turn out wrong
-	Because   string `json:"because"` // what it depends on if not certain, or what it was skipped for
-	Message   string `json:"message"`
-	Messages  []Note `json:"messages"`
-	Error     string `json:"error"` // set when failed
+	Play        string   `json:"play"`
+	Host        string   `json:"host"`
+	Type        string   `json:"type"`
+	Name        string   `json:"name"`
+	Alias       string   `json:"alias"`
+	Status      Status   `json:"status"`
+	Check       bool     `json:"check"` // nothing was done: a check run, or noop
+	Refreshed   bool     `json:"refreshed"`
+	RefreshedBy []string `json:"refreshed_by,omitempty"` // the resources whose change it followed
+	Certain     bool     `json:"certain"`                // false: a prediction that may turn out wrong
+	Because     string   `json:"because"`                // what it depends on if not certain, or what it was skipped for
+	Message     string   `json:"message"`
+	Messages    []Note   `json:"messages"`
+	Error       string   `json:"error"` // set when failed
 	// Changed says that the host was changed: by what Message says, also if the
 	// resource failed after that, on a health check.
 	Changed bool     `json:"changed"`

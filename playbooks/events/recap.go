@@ -145,12 +145,11 @@ type group struct {
 // maxGroups keeps the recap of a large fleet on one screen.
 const maxGroups = 8
 
-// recapGroups shows the hosts that are not ok or have changed. If there are too
+// recapGroups shows the hosts that are not ok or have changed; how many there are of each
+// stands in the last line. If there are too
 // many ways in which hosts ended, it shows the worst and most frequent ones,
 // worst last: that is what still stands on the screen.
 func (t *Text) recapGroups(p *page, s Summary, hosts []string) {
-	p.print(bold, hostTotalsText(s.Totals.Hosts))
-	p.newline()
 	groups := t.groups(s, hosts)
 	if rest := groups[min(maxGroups, len(groups)):]; len(rest) > 0 {
 		n := 0

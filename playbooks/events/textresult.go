@@ -105,9 +105,8 @@ func (t *Text) detail(r Result) string {
 	if r.Left && r.Status == Changed {
 		parts = append(parts, "it has left the manifest")
 	}
-	// Most actions say it themselves: "restarted via subscribe".
-	if r.Refreshed && !strings.Contains(r.Message, "via subscribe") {
-		parts = append(parts, refreshWord(r))
+	if because := refreshText(r); because != "" {
+		parts = append(parts, because)
 	}
 	if r.Tries > 1 {
 		parts = append(parts, fmt.Sprintf("%d tries", r.Tries))
@@ -168,11 +167,31 @@ func change(c Change) string {
 	return c.Property + " " + value(c.Have) + " -> " + value(c.Want)
 }
 
-func refreshWord(r Result) string {
-	if r.Check {
-		return "would refresh"
+// refreshText says that a resource was refreshed, and by what, as far as its message
+// does not: most say "restarted via subscribe", and of an earlier run what had changed.
+func refreshText(r Result) string {
+	if !r.Refreshed {
+		return ""
 	}
-	return "refreshed"
+	word := "refreshed"
+	if r.Check {
+		word = "would refresh"
+	}
+	said := strings.Contains(r.Message, "via subscribe")
+	if len(r.RefreshedBy) == 0 || strings.Contains(r.Message, r.RefreshedBy[0]) {
+		if said {
+			return ""
+		}
+		return word
+	}
+	by := shorten(r.RefreshedBy[0], 100)
+	if more := len(r.RefreshedBy) - 1; more > 0 {
+		by += fmt.Sprintf(" and %d more", more)
+	}
+	if said {
+		return "because of " + by
+	}
+	return word + " because of " + by
 }
 
 // values shows what properties were and shall be.

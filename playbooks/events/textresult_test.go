@@ -96,6 +96,9 @@ func TestResultLines(t *testing.T) {
 	}
 	check := func(r *events.Result) { r.Check = true }
 	refreshed := func(r *events.Result) { r.Refreshed = true }
+	by := func(refs ...string) func(r *events.Result) {
+		return func(r *events.Result) { r.Refreshed, r.RefreshedBy = true, refs }
+	}
 	unwell := func(r *events.Result) {
 		r.Changed, r.Error = true, `health check status "WARNING" (false): exit status 1`
 	}
@@ -108,6 +111,10 @@ func TestResultLines(t *testing.T) {
 		{"done", of(events.Changed, "downloaded. extracted"), "web1  changed  file#/x  downloaded. extracted\n"},
 		{"foretold", of(events.Changed, "Would have downloaded. Would have extracted", check), "web1  would change  file#/x  would have downloaded, extracted\n"},
 		{"foretold, with properties", of(events.Changed, "Would have updated the file", check, mode), "web1  would change  file#/x  would have updated the file: mode 0600 -> 0644\n"},
+		{"refreshed by one", of(events.Changed, "restarted via subscribe", by("file#/y")), "web1  changed  file#/x  restarted via subscribe; because of file#/y\n"},
+		{"refreshed by several", of(events.Changed, "reloaded", by("file#/y", "file#/z", "exec#w")), "web1  changed  file#/x  reloaded; refreshed because of file#/y and 2 more\n"},
+		{"refreshed after an earlier run", of(events.Changed, "restarted via subscribe; file#/y had changed in run r, which did not get to it", by("file#/y")),
+			"web1  changed  file#/x  restarted via subscribe; file#/y had changed in run r, which did not get to it\n"},
 		{"refreshed", of(events.Changed, "Refreshed by file#/y", refreshed), "web1  changed  file#/x  Refreshed by file#/y; refreshed\n"},
 		{"the action says so itself", of(events.Changed, "executed via subscribe; file#/y had changed in run 7", refreshed),
 			"web1  changed  file#/x  executed via subscribe; file#/y had changed in run 7\n"},

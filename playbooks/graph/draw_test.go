@@ -54,3 +54,25 @@ func FuzzDrawings(f *testing.F) {
 		}
 	})
 }
+
+// TestSharedAlias draws the elements of an each, which have one alias.
+func TestSharedAlias(t *testing.T) {
+	g, err := New([]Vertex{
+		{Ref: "file#confs", Name: "file#/etc/a.conf", Within: -1}, {Ref: "file#confs", Name: "file#/etc/b.conf", Within: -1},
+		{Ref: "service#web", Name: "service#nginx", Within: -1},
+	}, []Edge{{From: 0, To: 2, Kind: Subscribe, Why: "subscribe"}, {From: 1, To: 2, Kind: Subscribe, Why: "subscribe"}})
+	require.NoError(t, err)
+	d := &Drawing{Graph: g, Title: "web", InOrder: true}
+	require.Equal(t, `web: 3 resources, in the order written
+  file#/etc/a.conf
+  file#/etc/b.conf
+  service#web
+    after and refreshed by file#/etc/a.conf (subscribe)
+    after and refreshed by file#/etc/b.conf (subscribe)
+`, d.Text())
+	for _, drawn := range []string{d.DOT(), d.SVG()} {
+		require.Contains(t, drawn, "/etc/a.conf")
+		require.Contains(t, drawn, "/etc/b.conf")
+		require.NotContains(t, drawn, "confs")
+	}
+}

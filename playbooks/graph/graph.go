@@ -65,6 +65,8 @@ type Graph struct {
 	Dropped  []Edge // automatic ones that would have closed a circle
 	Order    []int  // the vertices, each after all that it depends on
 	Level    []int  // by vertex: 0 has nothing before it that it depends on
+
+	refs map[string]int // how many vertices have each, once it has been asked
 }
 
 // maxEdges bounds the automatic edges of one host.

@@ -52,7 +52,7 @@ func lay(g *Graph) *layout {
 	l := &layout{}
 	depth := 0
 	for i := range g.Vertices {
-		l.points = append(l.points, point{vertex: i, column: g.Level[i], width: boxWidth(&g.Vertices[i]), height: boxHeight})
+		l.points = append(l.points, point{vertex: i, column: g.Level[i], width: boxWidth(&g.Vertices[i], g.called(i)), height: boxHeight})
 		depth = max(depth, g.Level[i]+1)
 	}
 	l.columns = make([][]int, depth)
@@ -65,8 +65,8 @@ func lay(g *Graph) *layout {
 	return l
 }
 
-func boxWidth(v *Vertex) int {
-	kind, name := label(v)
+func boxWidth(v *Vertex, called string) int {
+	kind, name := label(v, called)
 	letters := max(utf8.RuneCountInString(kind), utf8.RuneCountInString(name))
 	return max(minBox, letters*letter+boxPadding)
 }

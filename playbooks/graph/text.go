@@ -81,7 +81,27 @@ func (g *Graph) ranks() []int {
 	return rank
 }
 
-func (g *Graph) name(i int) string { return printable.Line(g.Vertices[i].Ref) }
+// called is what people call a vertex: of several with one alias, such as the elements of
+// an each, their names.
+func (g *Graph) called(i int) string {
+	if v := &g.Vertices[i]; v.Name == "" || !g.shared(v.Ref) {
+		return v.Ref
+	}
+	return g.Vertices[i].Name
+}
+
+func (g *Graph) name(i int) string { return printable.Line(g.called(i)) }
+
+// shared reports whether several vertices have a reference.
+func (g *Graph) shared(ref string) bool {
+	if g.refs == nil {
+		g.refs = map[string]int{}
+		for i := range g.Vertices {
+			g.refs[g.Vertices[i].Ref]++
+		}
+	}
+	return g.refs[ref] > 1
+}
 
 // place says which manifest a vertex is of, if that is not the play itself.
 func (g *Graph) place(i int) string {

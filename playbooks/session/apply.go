@@ -189,8 +189,8 @@ func (a *answers) result(r *modules.Result) error {
 		return breach("the host reports resource %d of %d", r.Index, len(a.seen))
 	case a.seen[r.Index]:
 		return breach("the host reports resource %d twice", r.Index)
-	case len(r.Changes) > modules.MaxParts, len(r.Messages) > modules.MaxParts:
-		return breach("the host reports more than %d changes or notes of one resource", modules.MaxParts)
+	case len(r.Changes) > modules.MaxParts, len(r.Messages) > modules.MaxParts, len(r.RefreshedBy) > modules.MaxParts:
+		return breach("the host reports more than %d changes, notes or triggers of one resource", modules.MaxParts)
 	}
 	if err := errors.Join(a.health(r), checkState(r, a.Catalog.Entries[r.Index].Query != "")); err != nil {
 		return err

@@ -1,0 +1,105 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// TestBecauseNamesWhatIsPending: a prediction that rests on one that is uncertain, but
+// finds nothing to do, names what has made that uncertain.
+func TestBecauseNamesWhatIsPending(t *testing.T) {
+	changes := file("$/conf", `"mode":"0644","content":"x"`)
+	guarded := command("true", `"unless":"true"`) // stable, on the host as it is
+	for name, follows := range map[string]func(*modules.Entry){
+		"require":   func(e *modules.Entry) { e.Require = []int{1} },
+		"subscribe": func(e *modules.Entry) { e.Subscribe = []int{1} },
+	} {
+		for _, parallel := range []int{0, 4} {
+			last := with(file("$/other", `"mode":"0644","content":"x"`), follows)
+			if name == "subscribe" {
+				last = with(command("false", `"refreshonly":true`), follows)
+			}
+			guard := guarded
+			guard.Require = []int{0} // in a graph, doubt follows edges
+			results, _ := runEntries(t, t.TempDir(), clone(modules.Catalog{Check: true, Parallel: parallel, Entries: []modules.Entry{changes, guard, last}}))
+			require.Equal(t, modules.Status(""), results[1].Status, "%s", name)
+			for _, r := range results[1:] {
+				require.True(t, r.Uncertain, "%s: %d", name, r.Index)
+				require.Equal(t, "file#$/conf", r.Because, "%s: %d", name, r.Index)
+			}
+		}
+	}
+}
+
+// TestBecauseOfAnything has random catalogs: whatever a prediction depends on is
+// predicted to change something, or to fail. (Of two that make the same thing and may run
+// at once, only one is predicted to change it, and each depends on the other.)
+func TestBecauseOfAnything(t *testing.T) {
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 9))
+		cat := modules.Catalog{Check: true, Parallel: random.IntN(2)}
+		for i := range 3 + random.IntN(12) {
+			var e modules.Entry
+			switch random.IntN(4) {
+			case 0:
+				e = file(fmt.Sprintf("$/%d", random.IntN(4)), `"mode":"0644","content":"x"`)
+			case 1:
+				e = command("true", `"unless":"true"`)
+			case 2:
+				e = command("true", `"creates":"/"`)
+			default:
+				e = command("true", fmt.Sprintf(`"onlyif":"test -e $/%d"`, random.IntN(4)))
+			}
+			e.Alias = fmt.Sprint(i)
+			for j := range i {
+				switch random.IntN(6) {
+				case 0:
+					e.Require = append(e.Require, j)
+				case 1:
+					if e.Type == "exec" {
+						e.Subscribe = append(e.Subscribe, j)
+					}
+				}
+			}
+			cat.Entries = append(cat.Entries, e)
+		}
+		results, _ := runEntries(t, t.TempDir(), clone(cat))
+		pending := map[string]bool{}
+		for _, r := range results {
+			e := cat.Entries[r.Index]
+			pending[e.Ref()] = r.Status == modules.Changed || r.Status == modules.Failed
+		}
+		for _, r := range results {
+			if r.Uncertain && r.Status != modules.Skipped {
+				require.True(t, pending[r.Because], "seed %d: %d depends on %q\n%s", seed, r.Index, r.Because, told(cat, results))
+			}
+		}
+	}
+}
+
+// TestTriggers: a refreshed resource names what has refreshed it, in a check run too.
+func TestTriggers(t *testing.T) {
+	conf := func(path string) modules.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
+	reload := with(command("true", `"refreshonly":true`), func(e *modules.Entry) { e.Subscribe = []int{0, 1, 2} })
+	entries := []modules.Entry{conf("a"), command("true", `"creates":"/"`), with(conf("b"), func(e *modules.Entry) { e.Alias = "conf" }), reload}
+	for _, check := range []bool{true, false} {
+		results, _ := runEntries(t, t.TempDir(), clone(modules.Catalog{Check: check, Entries: entries}))
+		require.Equal(t, []string{"file#$/a", "file#conf"}, results[3].RefreshedBy)
+		require.Empty(t, results[0].RefreshedBy)
+	}
+}
+
+// told is what became of each entry.
+func told(cat modules.Catalog, results []modules.Result) string {
+	text := fmt.Sprintf("parallel %d\n", cat.Parallel)
+	for _, r := range results {
+		e := cat.Entries[r.Index]
+		text += fmt.Sprintf("%s: %s, requires %v, subscribes to %v: %s, because of %q\n", e.Ref(), e.Name, e.Require, e.Subscribe, brief([]modules.Result{r}), r.Because)
+	}
+	return text
+}
