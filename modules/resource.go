@@ -270,6 +270,12 @@ func PropertyErrors(err error) []*PropertyError {
 	return []*PropertyError{{Msg: err.Error()}}
 }
 
+// Warner is a resource that knows what in its properties is valid, and looks like a
+// mistake.
+type Warner interface {
+	Warnings() []*PropertyError
+}
+
 // A Type is an entry of the registry.
 type Type struct {
 	Name string          // as written in manifests: "file"

@@ -29,7 +29,7 @@ func TestMisbehavingHosts(t *testing.T) {
 		{"index below zero", "protocol", "the host reports resource -1 of 2"},
 		{"twice", "protocol", "the host reports resource 0 twice"},
 		{"status", "protocol", `the host reports the status "odd"`},
-		{"many changes", "protocol", "the host reports more than 1000 changes or notes of one resource"},
+		{"many changes", "protocol", "the host reports more than 1000 changes, notes or triggers of one resource"},
 		{"unasked health", "protocol", "the host reports 1 health checks of a resource that has 0"},
 		{"foreign content", "protocol", "the host asks for a content that is not its own: \"0000"},
 		{"want of nothing", "protocol", "the host asks for nothing"},

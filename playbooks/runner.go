@@ -9,6 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -41,6 +42,7 @@ type Options struct {
 	Check   bool
 	Monitor bool // run health checks and nothing else
 	Diff    bool
+	Strict  bool   // warnings about templates are errors
 	Forks   int    // hosts worked on at once; 0 means 64
 	Keep    int    // connections kept between plays; 0 means 256, negative none
 	Limit   string // a second pattern; "" limits nothing
@@ -213,6 +215,13 @@ func (r *Runner) compilers(ctx context.Context, downloads *catalog.Downloads) ([
 		}
 		all = append(all, c)
 		errs = append(errs, c.Foresee(ctx))
+		for _, w := range c.Warnings() {
+			if r.Options.Strict {
+				errs = append(errs, &yamlpos.Error{Msg: w})
+				continue
+			}
+			r.warn(w)
+		}
 	}
 	return all, errors.Join(errs...)
 }

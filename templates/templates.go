@@ -5,6 +5,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/expression"
 	"github.com/ccm-push/ccm-push/templates/folder"
+	"github.com/ccm-push/ccm-push/templates/hints"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/scaffold"
 	"github.com/ccm-push/ccm-push/templates/scope"
@@ -77,6 +78,18 @@ func HasExpr(s string) bool { return expression.HasExpr(s) }
 // Unclosed reports whether s holds a {{ that begins no expression: that is text,
 // and seldom meant so.
 func Unclosed(s string) bool { return expression.Unclosed(s) }
+
+// LeftoverStatement says that there are statements of Jinja in s, which are no part of
+// its expressions; "" if there are none.
+func LeftoverStatement(s string) string {
+	if l := hints.LeftoverStatement(expression.WithoutExpressions(s, " ")); l != nil {
+		return l.String()
+	}
+	return ""
+}
+
+// WithoutExpressions gives s with other in place of each expression.
+func WithoutExpressions(s, other string) string { return expression.WithoutExpressions(s, other) }
 
 // ParseJet parses a Jet template; see [jettemplate.Parse]. files may be nil.
 func ParseJet(text string, pos Position, delims Delims, files *Files) (*Template, error) {

@@ -110,7 +110,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	root.SetErr(a.err)
 	root.SetIn(a.in)
 	a.flags.register(root.PersistentFlags())
-	_ = root.RegisterFlagCompletionFunc("limit", a.completeTerm)
+	a.completeFlags(root)
 	root.SetGlobalNormalizationFunc(flagAlias)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagHint(err) })
 	root.AddCommand(a.checkHealthCommand(), a.cleanCommand(), a.footprintCommand(), a.sudoersCommand(), a.docCommand(), a.explainConnectionCommand(), a.factsCommand(), a.graphCommand(), a.inventoryCommand(), a.renderCommand(), a.validateCommand(), a.schemaCommand(), a.statusCommand(), a.trustCommand(), a.versionCommand())

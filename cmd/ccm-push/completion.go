@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +12,9 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/listing"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
 )
 
 const (
@@ -45,7 +50,104 @@ func (a *app) completeRoot(cmd *cobra.Command, args []string, word string) ([]st
 	case 1:
 		return completions("", word, a.registry.Names()), cobra.ShellCompDirectiveDefault
 	}
-	return nil, cobra.ShellCompDirectiveDefault
+	t, ok := a.registry.Lookup(args[1])
+	if !ok || len(args) == 2 { // more manifests, or the name
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	if _, command := t.New().(modules.Commander); command {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return completeProperty(t, word)
+}
+
+// completeProperty completes property=value of a resource on the command line.
+func completeProperty(t modules.Type, word string) ([]string, cobra.ShellCompDirective) {
+	written, _, hasValue := strings.Cut(word, "=")
+	var names []string
+	for _, f := range modules.Fields(t.New()) {
+		spellings := append([]string{f.Name}, f.Also...)
+		switch {
+		case f.Name == "name":
+		case !hasValue:
+			names = append(names, f.Name+"=")
+		case !slices.Contains(spellings, written):
+		case f.Type.Kind() == reflect.Bool:
+			names = append(names, written+"=true", written+"=false")
+		default:
+			for _, value := range f.Enum {
+				names = append(names, written+"="+value)
+			}
+		}
+	}
+	if !hasValue {
+		return completions("", word, names), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
+	if len(names) == 0 { // a path, perhaps
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return completions("", word, names), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeType completes the name of one resource type.
+func (a *app) completeType(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return completions("", word, a.registry.Names()), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeFlags has the values of flags completed.
+func (a *app) completeFlags(root *cobra.Command) {
+	values := func(names ...string) completer {
+		return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+			return completions("", word, names), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	for flag, complete := range map[string]completer{
+		"limit": a.completeTerm, "tags": a.completeTag, "skip-tags": a.completeTag, "start-at": a.completeResource,
+		"output": values("text", "json", "dsc-json"), "color": values("auto", "always", "never"),
+		"become-method": values("sudo", "su", "doas"), "host-key-checking": values("strict", "accept-new"),
+	} {
+		_ = root.RegisterFlagCompletionFunc(flag, complete)
+	}
+}
+
+// completeTag completes the last of several tags, with those of the manifests on the
+// command line.
+func (a *app) completeTag(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	var tags []string
+	for _, p := range a.completionPlays(cmd.Context(), args) {
+		tags = append(tags, p.Tags...)
+		manifest.Walk(p.Resources, func(r *manifest.Resource, _ int) { tags = append(tags, r.Tags...) })
+	}
+	slices.Sort(tags)
+	begin := strings.LastIndexByte(word, ',') + 1
+	return completions(word[:begin], word[begin:], slices.Compact(tags)), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeResource completes type#name, with the resources of the manifests on the
+// command line.
+func (a *app) completeResource(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	var refs []string
+	for _, p := range a.completionPlays(cmd.Context(), args) {
+		manifest.Walk(p.Resources, func(r *manifest.Resource, _ int) { refs = append(refs, r.Ref()) })
+	}
+	return completions("", word, refs), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completionPlays reads manifests for somebody who has pressed a key: as far as they
+// can be read, without a download, and it says nothing.
+func (a *app) completionPlays(ctx context.Context, words []string) []*manifest.Play {
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	var paths []string
+	for _, word := range words {
+		if info, err := os.Stat(word); err == nil && (info.Mode().IsRegular() && !archive.Is(word) || info.IsDir()) {
+			paths = append(paths, word)
+		}
+	}
+	plays, _ := manifest.Load(ctx, paths, a.registry) // what is wrong with them is for validate to say
+	return plays
 }
 
 // completeRender completes manifests and, behind them, the name of a host.

@@ -17,6 +17,8 @@ func (a *app) docCommand() *cobra.Command {
 		Use:   "doc [TYPE]",
 		Short: "print the properties of a resource type, or what types there are",
 		Args:  cobra.MaximumNArgs(1),
+
+		ValidArgsFunction: a.completeType,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := a.flags.textOnly("doc"); err != nil {
 				return err

@@ -26,6 +26,7 @@ type flags struct {
 	playbookDir                          string
 	allowScripts, allowLocalhost         bool
 	allowEmpty, allowClash, strict, deep bool
+	warningsAreErrors                    bool
 
 	tags, skipTags []string
 	startAt        string
@@ -84,6 +85,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.listResources, "list-resources", false, "print the plays' resources with their tags, and end (also: --list-tasks, --list-tags)")
 	set.BoolVarP(&f.check, "check", "C", false, "say what would change, and change nothing (also: --noop)")
 	set.BoolVarP(&f.diff, "diff", "D", false, "show changes of text as unified diffs")
+	set.BoolVar(&f.warningsAreErrors, "strict", false, "take warnings about manifests and templates for errors")
 	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: key=value (with blanks: 'key=\"a b\"'), @file.yaml or a YAML map; may be repeated")
 	set.StringVar(&f.facts, "facts", "", "YAML or JSON file of facts, laid over those of every host")
 	set.StringArrayVar(&f.fact, "fact", nil, "one fact of every host, KEY=VALUE, over those of --facts; may be repeated")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -54,10 +55,23 @@ func (a *app) load(ctx context.Context, paths []string) ([]*manifest.Play, error
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range manifest.Warnings(plays) {
-		a.warn(w)
+	if err := a.tellWarnings(plays); err != nil {
+		return nil, err
 	}
 	return a.flags.selection().Select(plays)
+}
+
+// tellWarnings shows what looks like a mistake in manifests; with --strict it is an error.
+func (a *app) tellWarnings(plays []*manifest.Play) error {
+	var errs yamlpos.Errors
+	for _, w := range manifest.Warnings(plays) {
+		if !a.flags.warningsAreErrors {
+			a.warn(w)
+			continue
+		}
+		errs.Add(&yamlpos.Error{Msg: w})
+	}
+	return errs.Err()
 }
 
 // read reads plays from files, folders and archives, which are unpacked until
@@ -167,7 +181,7 @@ func (a *app) runner(ctx context.Context, manifests ...string) (*playbooks.Runne
 		Dialer:    &transport.Dialer{Home: a.home(), AgentSocket: a.getenv("SSH_AUTH_SOCK"), Shell: a.getenv("SHELL"), Retries: a.flags.retries()},
 		Connect:   connect,
 		Options: playbooks.Options{
-			Run: runID(time.Now()), Check: a.flags.check, Diff: a.flags.diff,
+			Run: runID(time.Now()), Check: a.flags.check, Diff: a.flags.diff, Strict: a.flags.warningsAreErrors,
 			Forks: forks, Keep: keep, Limit: a.flags.limit,
 			Holder: holder(account), LockTimeout: a.flags.lockTimeout, Deadlines: a.flags.deadlines.working(), CompileFirst: a.flags.compileFirst,
 			Catalog: options, Version: version,

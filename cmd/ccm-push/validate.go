@@ -43,13 +43,17 @@ func (a *app) validate(ctx context.Context, paths []string) error {
 	connect, connectErr := a.connect(account)
 	a.mentionPasswords(&connect)
 	connect.Warn = a.warn
-	broken := errors.Join(playErr, invErr, optionsErr, hieraErr, connectErr)
+	var strictErr error
+	if a.flags.warningsAreErrors {
+		strictErr = a.tellWarnings(plays)
+	}
+	broken := errors.Join(playErr, strictErr, invErr, optionsErr, hieraErr, connectErr)
 	options.Hiera = hiera
 	r := &playbooks.Runner{
 		Inventory: inv,
 		Plays:     plays,
 		Connect:   connect,
-		Options:   playbooks.Options{Limit: a.flags.limit, Catalog: options},
+		Options:   playbooks.Options{Limit: a.flags.limit, Catalog: options, Strict: a.flags.warningsAreErrors},
 	}
 	err := r.Validate(ctx, broken, a.flags.facts != "")
 	if a.stopped() {
@@ -58,8 +62,8 @@ func (a *app) validate(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range manifest.Warnings(plays) {
-		a.warn(w)
+	if err := a.tellWarnings(plays); err != nil {
+		return err
 	}
 	return a.print(summary(plays) + "\n")
 }

@@ -6,10 +6,14 @@ import "strings"
 // by edit distance, at most two edits away (one for words of up to three
 // letters), whatever the case. It is "" if there is none.
 func Suggest(word string, known []string) string {
-	limit := 2
 	if len(word) <= 3 {
-		limit = 1
+		return SuggestWithin(word, known, 1)
 	}
+	return SuggestWithin(word, known, 2)
+}
+
+// SuggestWithin is [Suggest] with so many edits at most.
+func SuggestWithin(word string, known []string, limit int) string {
 	best, closest := "", limit+1
 	for _, k := range known {
 		if gap := len(k) - len(word); gap >= closest || -gap >= closest {

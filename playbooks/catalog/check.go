@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"slices"
+
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
@@ -27,4 +29,15 @@ func (c *Compiler) checkSite(s *site) error {
 		}
 	}
 	return manifest.Distinct(errs)
+}
+
+// Warnings are what in the templates of the play looks like a mistake, as far as they
+// have been read.
+func (c *Compiler) Warnings() []string {
+	var all []string
+	for _, f := range c.folders.open {
+		all = append(all, f.files.Warnings()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -93,7 +93,7 @@ func TestGeneratedErrors(t *testing.T) {
 		{"a file", "- file: [/x: {source: \"[[ Facts.os ]]\", owner: root, group: root, mode: '0600'}]",
 			where + ":1: what a host sent may not name a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
 		{"a missing key", "- exec: [\"[[ Facts.nope ]]\": ]", "r.jet:1:14: missing key \"Facts.nope\"\n  hint: it has cpus, evil, list, os; ask with isset(Facts.nope)"},
-		{"a reference", "- exec: [a: {require: [exec#b]}]", where + ":1:24: no resource is called exec#b\n  hint: did you mean exec#a?"},
+		{"a reference", "- exec: [aa: , a: {require: [exec#ab]}]", where + ":1:30: no resource is called exec#ab\n  hint: did you mean exec#aa?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := c.want

@@ -252,7 +252,7 @@ func (p *compilation) edges(l links, list manifest.OrderList, ref *yamlpos.Node)
 		}
 	}
 	if len(all) == 0 && earlier >= 0 {
-		p.errs.Add(ref.Errorf(fmt.Sprintf("resources run in the order written: write %s: [%s], or write strategy: graph at the play", list.Mirrored(), ref.Text),
+		p.errs.Add(ref.Errorf(fmt.Sprintf("resources run in the order written: move %s above it, or write strategy: graph at the play", p.out.Catalog.Entries[l.entry].Ref()),
 			"%s stands earlier", ref.Text))
 	}
 	return all

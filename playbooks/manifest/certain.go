@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 // checkProperties holds the properties against the type, as far as those that
@@ -21,6 +23,30 @@ func (l *loader) checkProperties(r *Resource) {
 		l.add(p.Place(pe))
 	}
 	l.checkPlayFiles(r)
+	l.checkWarnings(r)
+}
+
+// checkWarnings tells of properties that are valid and look like a mistake. What is
+// computed in a text counts as a word in it.
+func (l *loader) checkWarnings(r *Resource) {
+	res := r.Type.New()
+	w, ok := res.(modules.Warner)
+	if !ok {
+		return
+	}
+	shown := func(v Value, n *yamlpos.Node) (*yamlpos.Node, error) {
+		if v.Open(n) {
+			return yamlpos.From(n, templates.WithoutExpressions(n.Text, "x")), nil
+		}
+		return n, nil
+	}
+	props, _ := r.Properties.Node.Map(func(n *yamlpos.Node) (*yamlpos.Node, error) { return shown(r.Properties, n) })
+	name, _ := shown(r.Name, r.Name.Node)
+	_ = yamlpos.Decode(props, res) // what does not fit has been reported, or is not known
+	modules.SetName(res, name.Text)
+	for _, pe := range w.Warnings() {
+		l.warn(r.properties().At(pe.Path), pe.Path+": "+pe.Msg)
+	}
 }
 
 // open leaves alone what is not known yet.

@@ -52,36 +52,48 @@ var foreignPlayKeys = map[string]string{
 	"when":               "write control: {if: EXPRESSION} at the resources",
 }
 
+// A foreignKey is what to write in place of a key that resources do not have.
+type foreignKey struct {
+	here string // the property that takes its place; "" if every type has what the hint says
+	hint string
+}
+
 // foreignResourceKeys are keys of Ansible's tasks and of other tools, with what
 // to write here.
-var foreignResourceKeys = map[string]string{
-	"when":          "write control: {if: EXPRESSION}",
-	"loop":          "write each",
-	"with_items":    "write each",
-	"with_dict":     "write each, with toPairs(...)",
-	"state":         "write ensure",
-	"src":           "write source, or content with template(...)",
-	"dest":          "the key is the path: - /etc/motd: {...}",
-	"chdir":         "write cwd",
-	"cmd":           "write command",
-	"shell":         "write provider: shell",
-	"executable":    "write provider: shell for /bin/sh, or name the program in command",
-	"args":          "write the properties beside each other",
-	"register":      "write recv where the value is used, as in recv: {content: exec#token.stdout}; to decide, write onlyif, unless, creates or subscribe",
-	"changed_when":  "write onlyif, unless or creates",
-	"failed_when":   "write returns",
-	"ignore_errors": "leave it out: other resources go on, unless ccm.fail_on_error is set",
-	"no_log":        "write sensitive: true",
-	"check_mode":    "write noop: true",
-	"become":        "escalation is for a play; exec has user",
-	"become_user":   "escalation is for a play; exec has user",
-	"delegate_to":   "write a play of its own for that host",
-	"run_once":      "write a play of its own for one host",
-	"password":      "a user has password_hash: write a hash, as openssl passwd -6 prints it",
-	"retries":       "write retry",
-	"until":         "write retry",
-	"throttle":      "write sema",
-	"vars":          "write data at the play",
+var foreignResourceKeys = map[string]foreignKey{
+	"when":          {"", "write control: {if: EXPRESSION}"},
+	"loop":          {"", "write each"},
+	"with_items":    {"", "write each"},
+	"with_dict":     {"", "write each, with toPairs(...)"},
+	"state":         {"ensure", "write ensure"},
+	"src":           {"source", "write source, or content with template(...)"},
+	"dest":          {"owner", "the key is the path: - /etc/motd: {...}"},
+	"path":          {"owner", "the key is the path: - /etc/motd: {...}"},
+	"recurse":       {"", "leave it out: file is about one path; scaffold keeps a whole folder, with owner and group"},
+	"user":          {"owner", "write owner"},
+	"enabled":       {"enable", "write enable"},
+	"backup":        {"", "leave it out: with reverse: true, ccm-push keeps what was there"},
+	"chdir":         {"cwd", "write cwd"},
+	"removes":       {"onlyif", "write onlyif: test -e PATH"},
+	"cmd":           {"command", "write command"},
+	"shell":         {"cwd", "write provider: shell"},
+	"executable":    {"cwd", "write provider: shell for /bin/sh, or name the program in command"},
+	"args":          {"", "write the properties beside each other"},
+	"register":      {"", "write recv where the value is used, as in recv: {content: exec#token.stdout}; to decide, write onlyif, unless, creates or subscribe"},
+	"changed_when":  {"onlyif", "write onlyif, unless or creates"},
+	"failed_when":   {"returns", "write returns"},
+	"ignore_errors": {"", "leave it out: other resources go on, unless ccm.fail_on_error is set"},
+	"no_log":        {"", "write sensitive: true"},
+	"check_mode":    {"", "write noop: true"},
+	"become":        {"", "escalation is for a play; exec has user"},
+	"become_user":   {"", "escalation is for a play; exec has user"},
+	"delegate_to":   {"", "write a play of its own for that host"},
+	"run_once":      {"", "write a play of its own for one host"},
+	"password":      {"password_hash", "a user has password_hash: write a hash, as openssl passwd -6 prints it"},
+	"retries":       {"", "write retry"},
+	"until":         {"", "write retry"},
+	"throttle":      {"", "write sema"},
+	"vars":          {"", "write data at the play"},
 }
 
 // foreignHint says what to write in place of a key that a play does not have: one of

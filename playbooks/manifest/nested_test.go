@@ -98,7 +98,7 @@ func TestNestedReferences(t *testing.T) {
 		{"to what it applies", "[apply: [a.yaml: {require: [exec#inner]}]]", "[exec: [inner: ]]",
 			"site.yaml:1:46: exec#inner belongs to what apply#a.yaml applies\n  hint: remove the reference: it runs as a part of this one"},
 		{"to nothing", "[apply: [b.yaml: ]]", "[exec: [inner: {require: [exec#iner]}]]",
-			"a.yaml:1:44: no resource is called exec#iner\n  hint: did you mean exec#inner?"},
+			"a.yaml:1:44: no resource is called exec#iner"},
 		{"to nothing, while a manifest is not known", "[{apply: ['{{ Data.x }}': ]}, {exec: [x: {require: [exec#anything]}]}]", "[exec: [inner: ]]", ""},
 		{"to nothing, before that", "[{exec: [x: {require: [exec#anything]}]}, {apply: ['{{ Data.x }}': ]}]", "[exec: [inner: ]]",
 			"site.yaml:1:41: no resource is called exec#anything"},

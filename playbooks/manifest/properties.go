@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -36,7 +37,7 @@ func (l *loader) split(t modules.Type, name, body *yamlpos.Node) (props, common 
 		case t.HasProperty(key):
 			props.Pairs = append(props.Pairs, pair)
 		default:
-			l.add(unknownKey(pair.Key, t))
+			l.add(l.unknownKey(pair.Key, t))
 			unknown = append(unknown, pair.Key)
 		}
 	}
@@ -62,15 +63,38 @@ func (l *loader) guess(t modules.Type, props, written *yamlpos.Node) {
 	l.guessed[&value] = true
 }
 
-func unknownKey(key *yamlpos.Node, t modules.Type) error {
-	hint, foreign := foreignResourceKeys[key.Text]
-	if foreign {
-		return key.Errorf(hint, "type %s has no property %q", t.Name, key.Text)
+// unknownKey is the error of a key that a type does not have. What it says to write
+// instead can be written there.
+func (l *loader) unknownKey(key *yamlpos.Node, t modules.Type) error {
+	edits := 2
+	if len(key.Text) <= 5 { // a short word is near too many others: home and name, port and export
+		edits = 1
 	}
-	if s := yamlpos.Suggest(key.Text, append(property.Names(t), keys.OfResource...)); s != "" {
-		hint = "did you mean " + s + "?"
+	near := yamlpos.SuggestWithin(key.Text, append(property.Names(t), keys.OfResource...), edits)
+	foreign, isForeign := foreignResourceKeys[key.Text]
+	hint := ""
+	switch others := l.typesWith(key.Text); {
+	case isForeign && (foreign.here == "" || t.HasProperty(foreign.here)):
+		hint = foreign.hint
+	case near != "" && (len(others) == 0 && !isForeign || strings.HasPrefix(near, key.Text) || strings.HasPrefix(key.Text, near)):
+		hint = "did you mean " + near + "?"
+	case len(others) > 0: // a word of its own, and not a misspelled one
+		hint = key.Text + " is for " + strings.Join(others, ", ")
+	case isForeign:
+		hint = "the properties of " + t.Name + " are " + strings.Join(property.Names(t), ", ")
 	}
 	return key.Errorf(hint, "type %s has no property %q", t.Name, key.Text)
+}
+
+// typesWith names the types that have a property.
+func (l *loader) typesWith(key string) []string {
+	var names []string
+	for _, name := range l.registry.Names() {
+		if t, ok := l.registry.Lookup(name); ok && t.HasProperty(key) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // properties are those of the resource, as they are written.

@@ -61,7 +61,7 @@ func (l *loader) receivable(r *Resource, key *yamlpos.Node) bool {
 	case name == "name":
 		l.add(key.Errorf("", "the name of a resource cannot be received"))
 	case field == nil:
-		l.add(unknownKey(key, r.Type))
+		l.add(l.unknownKey(key, r.Type))
 	case field.PlayFile, field.PlayTree:
 		l.add(key.Errorf("receive what the file holds: content", "%s names a file of the play, which is read before any host has sent something", name))
 	case r.properties().Get(name) != nil, nested && r.properties().Has(name):

@@ -47,6 +47,29 @@ site.yaml:15:7: exec has no resources
   hint: write a list: - NAME: {...}`},
 	{"what is wrong three times at one place", list("- file: [/tmp/own: {content: x}]"),
 		"site.yaml:3:14: owner cannot be empty\nsite.yaml:3:14: group cannot be empty\nsite.yaml:3:14: mode cannot be empty"},
+	{"keys that are no misspelt ones", list("- file: [/a: {recurse: true, home: x, path: /a, "+root+"}]", "- exec: [a: {create: /x, mode: x, src: y}]", "- service: [b: {shell: x, chdir: /, enabled: true}]"),
+		`site.yaml:3:19: type file has no property "recurse"
+  hint: leave it out: file is about one path; scaffold keeps a whole folder, with owner and group
+site.yaml:3:34: type file has no property "home"
+  hint: home is for user
+site.yaml:3:43: type file has no property "path"
+  hint: the key is the path: - /etc/motd: {...}
+site.yaml:4:18: type exec has no property "create"
+  hint: did you mean creates?
+site.yaml:4:30: type exec has no property "mode"
+  hint: mode is for file, archive, line
+site.yaml:4:39: type exec has no property "src"
+  hint: the properties of exec are name, ensure, provider, command, cwd, environment, path, user, timeout, creates, onlyif, unless, refreshonly, refresh_only, returns, logoutput
+site.yaml:5:21: type service has no property "shell"
+  hint: shell is for user
+site.yaml:5:31: type service has no property "chdir"
+  hint: the properties of service are name, ensure, enable, masked, reload, provider, timeout
+site.yaml:5:41: type service has no property "enabled"
+  hint: write enable`},
+	{"notify at a later resource", list("- service: [cron: {}]", "- file: [/a: {"+root+", notify: [service#cron]}]"),
+		"site.yaml:4:68: service#cron stands earlier, at line 3\n  hint: resources run in the order written: move file#/a above it, or write strategy: graph at the play"},
+	{"notify of what has no refresh, misspelt", list("- file: [/a: {"+root+", notify: [group#ab]}]", "- group: [aa: {}]", "- exec: [a: {require: [exec#aa]}]"),
+		"site.yaml:3:68: no resource is called group#ab\nsite.yaml:5:28: no resource is called exec#aa\n  hint: did you mean group#aa?"},
 	{"a module of Ansible", list("- copy: [x: {}]", "- ansible.builtin.apt: {name: nginx}", "- exec: [a: {require: [apt#nginx]}]"),
 		`site.yaml:3:7: "copy" is a module of Ansible
   hint: there is file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]
@@ -148,7 +171,7 @@ site.yaml:9:20: a tag cannot be an expression
 			"site.yaml:5:39: exec#d stands later, at line 7\n  hint: resources run in the order written: move it up\nsite.yaml:5:47: no resource is called file#x\n" +
 			"site.yaml:5:55: unknown resource type \"exce\"\n  hint: did you mean exec?\nsite.yaml:5:63: no resource is called apply#ppp\n" +
 			"site.yaml:5:74: \"a\" names no resource" + refHint + "\nsite.yaml:5:77: \"exec#\" names no resource" + refHint + "\nsite.yaml:5:86: \"#a\" names no resource" + refHint + "\nsite.yaml:5:92: \"\" names no resource" + refHint +
-			"\nsite.yaml:6:35: no resource is called exec#seb\n  hint: did you mean exec#sea?\nsite.yaml:7:33: no resource is called exec#see\n  hint: did you mean exec#sea?"},
+			"\nsite.yaml:6:35: no resource is called exec#seb\nsite.yaml:7:33: no resource is called exec#see\n  hint: did you mean exec#sea?"},
 	{"a later open name is no hope", list("- exec:", "  - a: {require: [exec#reload]}", "  - \"{{ Data.x }}\":"), "site.yaml:4:23: no resource is called exec#reload"},
 	{"an open name of another type is no hope", list("- file: [\"{{ Data.x }}\": {"+root+"}]", "- exec: [a: {require: [exec#reload]}]"), "site.yaml:4:28: no resource is called exec#reload"},
 	{"a broken target is no second error", list("- exec:", "  - a: 5", "  - b: {require: [exec#a]}"), "site.yaml:4:12: the properties of exec must be a map, not the number 5\n  hint: write the properties below the name, one per line"},

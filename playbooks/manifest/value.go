@@ -35,6 +35,9 @@ func (l *loader) compile(n *yamlpos.Node, texts map[*yamlpos.Node]*templates.Tex
 	if templates.Unclosed(n.Text) {
 		l.warn(n, "this {{ is not closed, so that it is text")
 	}
+	if leftover := templates.LeftoverStatement(n.Text); leftover != "" {
+		l.warn(n, leftover+`, or {{ "{%" }} for what is meant so`)
+	}
 	if !l.isOpen(n) {
 		return
 	}

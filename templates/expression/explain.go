@@ -67,6 +67,9 @@ func (e *Expr) unknownName(name string) *diag.Fault {
 	if words, ok := hints.Foreign(name); ok && words.Expression != "" {
 		return f.WithHint("%s", words.Expression)
 	}
+	if f.Hint = hints.AnsibleVariable(name); f.Hint != "" {
+		return f
+	}
 	if f.Hint = hints.DidYouMean(append(scope.RootNames(), functionNames()...), name); f.Hint != "" {
 		return f
 	}

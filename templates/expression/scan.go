@@ -93,6 +93,19 @@ func Unclosed(s string) bool {
 	return false
 }
 
+// WithoutExpressions gives s with other in place of each expression.
+func WithoutExpressions(s, other string) string {
+	var b strings.Builder
+	for _, sp := range scan(s) {
+		if sp.expr {
+			b.WriteString(other)
+			continue
+		}
+		b.WriteString(sp.text)
+	}
+	return b.String()
+}
+
 // HasExpr reports whether s holds an expression.
 func HasExpr(s string) bool {
 	for _, sp := range scan(s) {

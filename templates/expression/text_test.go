@@ -171,6 +171,8 @@ func syntaxErrorCases() []errorCase {
 		{"é {{ a b }}", `site.yaml:7:19: unexpected Identifier("b") in the expression "a b"`},
 		{"{{ nope }}", "site.yaml:7:15: unknown name \"nope\" in the expression \"nope\"\n" +
 			"  hint: a value is Data.nope, Facts.… or lookup('data.nope'); a text needs quotes"},
+		{"{{ inventory_hostname }}", "site.yaml:7:15: unknown name \"inventory_hostname\" in the expression \"inventory_hostname\"\n" +
+			"  hint: the name in the inventory is not known to templates: Facts.host.info.hostname is what the host calls itself; or give it a variable there, under another name"},
 		{"{{ data.port }}", "site.yaml:7:15: unknown name \"data\" in the expression \"data.port\"\n  hint: did you mean \"Data\"?"},
 		{"{{ lokup('a') }}", "site.yaml:7:15: unknown name \"lokup\" in the expression \"lokup('a')\"\n  hint: did you mean \"lookup\"?"},
 		{"echo ${HOME}", "site.yaml:7:19: unknown name \"HOME\" in the expression \"HOME\"\n" +

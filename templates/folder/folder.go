@@ -29,6 +29,26 @@ type Files struct {
 
 	contents cache[[]byte]
 	kept     cache[any]
+
+	mu       sync.Mutex
+	warnings []string
+}
+
+// Warn notes what in a file looks like a mistake and need not be one.
+func (f *Files) Warn(name string, content []byte, offset int, text string) {
+	before := string(content[:offset])
+	line := strings.Count(before, "\n") + 1
+	column := offset - (strings.LastIndexByte(before, '\n') + 1) + 1
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.warnings = append(f.warnings, fmt.Sprintf("%s:%d:%d: %s", name, line, column, text))
+}
+
+// Warnings gives what has been noted so far.
+func (f *Files) Warnings() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.warnings)
 }
 
 // Open opens the folder dir. The caller closes it.

@@ -116,6 +116,9 @@ func undefined(name string, declared []string) *diag.Fault {
 	if f.Hint = hints.DidYouMean(names, name); f.Hint != "" {
 		return f
 	}
+	if f.Hint = hints.AnsibleVariable(name); f.Hint != "" {
+		return f
+	}
 	slices.Sort(names)
 	return f.WithHint("defined: %s", hints.ListNames(slices.Compact(names)))
 }

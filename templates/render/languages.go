@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -8,6 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/folder"
+	"github.com/ccm-push/ccm-push/templates/hints"
 )
 
 // A Source is a text with expressions or a template, parsed.
@@ -54,8 +56,17 @@ func JetFile(f *folder.Files, in Languages, name string, delims Delims) (*Templa
 	}
 	key := strings.Join([]string{"jet", path.Clean(name), delims.Left, delims.Right}, "\x00")
 	return folder.Keep(f, key, func() (*Template, error) {
+		warnOfJinja(f, name, content, delims)
 		return in.ParseJet(string(content), diag.WholeFile(name), delims, f, nil)
 	})
+}
+
+// warnOfJinja notes that a Jet template has what only Jinja knows.
+func warnOfJinja(f *folder.Files, name string, content []byte, delims Delims) {
+	left, right := cmp.Or(delims.Left, "[["), cmp.Or(delims.Right, "]]")
+	if l := hints.LeftoverInJet(string(content), left, right); l != nil {
+		f.Warn(name, content, l.Offset, l.String()+", or "+left+" `…` "+right+" around what is meant so")
+	}
 }
 
 // goFile gives a file in the language of text/template, parsed.
@@ -86,6 +97,7 @@ func ScaffoldTemplate(f *folder.Files, in Languages, s Scaffold, file string, pa
 		case s.Go:
 			return in.ParseGo(string(content), diag.WholeFile(file), s.Delims, &Part{s, part})
 		}
+		warnOfJinja(f, file, content, s.Delims)
 		return in.ParseJet(string(content), diag.WholeFile(file), s.Delims, f, &Part{s, part})
 	})
 }

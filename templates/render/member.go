@@ -63,7 +63,9 @@ func (r *Run) mapElement(m map[string]any, key any, path string) (any, error) {
 	value, ok := r.Env.Key(m, name)
 	if !ok {
 		hint := DefaultHint(path)
-		if there := hints.Describe("it", m, name); there != "" {
+		if elsewhere := hints.AnsibleVariable(name); elsewhere != "" {
+			hint = elsewhere
+		} else if there := hints.Describe("it", m, name); there != "" {
 			hint = there + "; " + hint
 		}
 		return nil, diag.Faultf("missing key %q", path).WithHint("%s", hint)

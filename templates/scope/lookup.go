@@ -132,7 +132,10 @@ func NoRoot(path string) *diag.Fault {
 // MissingKey says that path leads nowhere, with the keys that are there.
 func (e *Env) MissingKey(path string) error {
 	hint := "give a default with lookup(" + strconv.Quote(path) + ", …)"
-	if near := e.near(path); near != "" {
+	last := path[strings.LastIndexByte(path, '.')+1:]
+	if elsewhere := hints.AnsibleVariable(last); elsewhere != "" {
+		hint = elsewhere
+	} else if near := e.near(path); near != "" {
 		hint = near + "; " + hint
 	}
 	return diag.Faultf("missing key %q", path).WithHint("%s", hint)

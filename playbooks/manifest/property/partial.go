@@ -60,7 +60,7 @@ func (p Partial) isOpen(path string) bool {
 	if node == nil {
 		return false
 	}
-	if _, index := pathParts(path); index >= 0 && p.openBelow(p.at(path)) {
+	if _, index := pathParts(path); index >= 0 && p.openBelow(p.At(path)) {
 		return true
 	}
 	return p.Open(node)

@@ -37,9 +37,9 @@ func (s Set) Has(path string) bool {
 	return node != nil
 }
 
-// at gives the node of a property path, or the nearest one above it: in the end the
+// At gives the node of a property path, or the nearest one above it: in the end the
 // name of the resource.
-func (s Set) at(path string) *yamlpos.Node {
+func (s Set) At(path string) *yamlpos.Node {
 	property, index := pathParts(path)
 	node := s.Get(property)
 	switch {
@@ -58,7 +58,7 @@ func (s Set) at(path string) *yamlpos.Node {
 func (s Set) Place(err error) error {
 	var errs yamlpos.Errors
 	for _, pe := range modules.PropertyErrors(err) {
-		at, hint := s.at(pe.Path), pe.Hint
+		at, hint := s.At(pe.Path), pe.Hint
 		if key := keyOf(at, pe.Unknown); key != nil {
 			at = key
 			if s := yamlpos.Suggest(pe.Unknown, pe.Known); s != "" && hint == "" {

@@ -36,7 +36,7 @@ func (x *Index) listed(i int, o Order, ref *yamlpos.Node) error {
 	case !o.Mirror:
 		return x.refer(i, ref)
 	case x.graph:
-		err = x.anywhere(i, ref)
+		err = x.anywhere(i, ref, o)
 	default:
 		err = x.later(i, ref, o)
 	}
@@ -49,7 +49,7 @@ func (x *Index) listed(i int, o Order, ref *yamlpos.Node) error {
 // refer checks a reference to what comes before resource number i.
 func (x *Index) refer(i int, ref *yamlpos.Node) error {
 	if x.graph {
-		return x.anywhere(i, ref)
+		return x.anywhere(i, ref, Order{})
 	}
 	return x.earlier(i, ref)
 }
@@ -82,7 +82,8 @@ func (x *Index) earlier(i int, ref *yamlpos.Node) error {
 	case isOpen && firstOpen == i:
 		return nil
 	}
-	return ref.Errorf(x.Suggest(typeName, name), "no resource is called %s", ref.Text)
+	hint := x.suggest(typeName, name, func(target int) bool { return target != i })
+	return ref.Errorf(hint, "no resource is called %s", ref.Text)
 }
 
 // tooEarly is the error of a reference to a later resource. A circle is told of
@@ -118,8 +119,8 @@ func (x *Index) place(i int, from *yamlpos.Node) string {
 }
 
 // anywhere checks a reference of resource number i of a graph: its target may stand
-// everywhere but in what the resource applies, or around it.
-func (x *Index) anywhere(i int, ref *yamlpos.Node) error {
+// everywhere but in what the resource applies, or around it. A hint asks about what o can refer to.
+func (x *Index) anywhere(i int, ref *yamlpos.Node, o Order) error {
 	typeName, name, err := x.parse(ref)
 	if err != nil {
 		return err
@@ -140,13 +141,16 @@ func (x *Index) anywhere(i int, ref *yamlpos.Node) error {
 	if len(targets) > 0 || isOpen {
 		return nil
 	}
-	return ref.Errorf(x.Suggest(typeName, name), "no resource is called %s", ref.Text)
+	hint := x.suggest(typeName, name, func(target int) bool {
+		return target != i && (o.Key != Notify.Key || refreshes(x.all[target].Type))
+	})
+	return ref.Errorf(hint, "no resource is called %s", ref.Text)
 }
 
 // later checks a reference of before or notify of resource number i, where
 // resources run in the order written: its target must stand later.
 func (x *Index) later(i int, ref *yamlpos.Node, o Order) error {
-	if err := x.anywhere(i, ref); err != nil {
+	if err := x.anywhere(i, ref, o); err != nil {
 		return err
 	}
 	typeName, _, _ := Parse(ref)
@@ -155,7 +159,7 @@ func (x *Index) later(i int, ref *yamlpos.Node, o Order) error {
 	if isOpen || slices.ContainsFunc(targets, func(target int) bool { return target > i }) {
 		return nil
 	}
-	return ref.Errorf(fmt.Sprintf("resources run in the order written: write %s: [%s] here, move this one up, or write strategy: graph at the play", o.Mirrored(), ref.Text),
+	return ref.Errorf(fmt.Sprintf("resources run in the order written: move %s above it, or write strategy: graph at the play", x.all[i].Ref()),
 		"%s stands earlier, at %s", ref.Text, x.place(targets[0], ref))
 }
 
@@ -171,10 +175,15 @@ func (x *Index) notified(ref *yamlpos.Node) error {
 
 // CheckNotified is the error of notify for a resource whose type has no refresh.
 func CheckNotified(ref *yamlpos.Node, t modules.Type) error {
-	if _, ok := t.New().(modules.Refresher); ok {
+	if refreshes(t) {
 		return nil
 	}
 	return ref.Errorf("use before for the order", "type %s has no refresh, so it cannot be notified", t.Name)
+}
+
+func refreshes(t modules.Type) bool {
+	_, ok := t.New().(modules.Refresher)
+	return ok
 }
 
 // receives checks a value that resource number i receives.

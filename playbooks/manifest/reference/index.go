@@ -77,15 +77,22 @@ func (x *Index) parse(ref *yamlpos.Node) (typeName, name string, err error) {
 // meant, or the same of another type; "" if nothing is similar, or when it has been
 // asked often.
 func (x *Index) Suggest(typeName, name string) string {
+	return x.suggest(typeName, name, func(int) bool { return true })
+}
+
+// suggest is Suggest, about resources whose numbers fit.
+func (x *Index) suggest(typeName, name string, fits func(i int) bool) string {
 	if x.hints++; x.hints > maxHints {
 		return ""
 	}
-	if s := yamlpos.Suggest(name, x.names[typeName]); s != "" {
+	called := func(typeName, name string) bool { return slices.ContainsFunc(x.called[typeName+"#"+name], fits) }
+	known := slices.DeleteFunc(slices.Clone(x.names[typeName]), func(name string) bool { return !called(typeName, name) })
+	if s := yamlpos.Suggest(name, known); s != "" {
 		return "did you mean " + typeName + "#" + s + "?"
 	}
 	var others []string // of the same name, such as Owner/Thing#name for dsc#name
 	for other, names := range x.names {
-		if slices.Contains(names, name) {
+		if slices.Contains(names, name) && called(other, name) {
 			others = append(others, other)
 		}
 	}

@@ -39,11 +39,6 @@ var (
 	Notify    = Order{"notify", graph.Subscribe, true}
 )
 
-// Mirrored is the key at the other end that says the same.
-func (o Order) Mirrored() string {
-	return map[string]string{"before": "require", "notify": "subscribe"}[o.Key]
-}
-
 // A List is the references of a resource that say the same of the order.
 type List struct {
 	Order

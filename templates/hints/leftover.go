@@ -1,0 +1,165 @@
+package hints
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// A Leftover is Jinja in a text whose language does not know it, so that it would be
+// written as it stands.
+type Leftover struct {
+	Offset int    // of the first, in bytes
+	Found  string // the first, shortened
+	Write  string // what to write in its place
+	More   int    // how many there are behind it
+}
+
+// String says what was found, and what to do about it.
+func (l Leftover) String() string {
+	more := ""
+	if l.More > 0 {
+		more = fmt.Sprintf(", and %d more in this text", l.More)
+	}
+	return fmt.Sprintf("%s is Jinja, and is written as it stands%s; %s", l.Found, more, l.Write)
+}
+
+var (
+	// jinjaStatement is a statement, with its keyword and the rest of it.
+	jinjaStatement = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\{%[-+]?\s*(for|endfor|if|elif|else|endif|set|endset|include|import|from|macro|endmacro|call|filter|block|endblock|extends|raw|endraw|with|endwith|do|break|continue)\b([^\n]*?)[-+]?%\}`)
+	})
+	// jinjaValue is a value, perhaps with filters. Go templates, with . $ or a word and
+	// its arguments, and ${{ … }} of others look different.
+	jinjaValue = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:^|[^$\\])(\{\{-?\s*([A-Za-z_]\w*(?:\.\w+|\[[^\]\n]*\])*)\s*((?:\|[^\n{}]*?)?)-?\}\})`)
+	})
+	jinjaPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][\w.]*$`) })
+	jinjaLoop = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\w+)\s+in\s+(.*?)\s*$`) })
+)
+
+// goKeywords begin what is no value in a Go template.
+var goKeywords = map[string]bool{"end": true, "else": true, "break": true, "continue": true}
+
+// LeftoverStatement finds statements of Jinja, {% … %}; nil if there are none.
+func LeftoverStatement(text string) *Leftover {
+	all := jinjaStatement().FindAllStringSubmatchIndex(text, -1)
+	if len(all) == 0 {
+		return nil
+	}
+	m := all[0]
+	l := &Leftover{Offset: m[0], Found: short(text[m[0]:m[1]]), More: len(all) - 1}
+	l.Write = `write a template of its own: content: "{{ jet('FILE.jet') }}"`
+	return l
+}
+
+// LeftoverInJet finds statements and values of Jinja in a Jet template, outside of what
+// Jet knows, which stands between left and right; nil if there are none.
+func LeftoverInJet(text, left, right string) *Leftover {
+	text = withoutActions(withoutActions(text, left, right), "{*", "*}")
+	var first *Leftover
+	more := -1
+	add := func(from, to int, write string) {
+		if more++; first == nil || from < first.Offset {
+			first = &Leftover{Offset: from, Found: short(text[from:to]), Write: "write " + write}
+		}
+	}
+	for _, m := range jinjaStatement().FindAllStringSubmatchIndex(text, -1) {
+		add(m[0], m[1], left+" "+jetStatement(text[m[2]:m[3]], strings.TrimSpace(text[m[4]:m[5]]))+" "+right)
+	}
+	if left != "{{" {
+		for _, m := range jinjaValue().FindAllStringSubmatchIndex(text, -1) {
+			if name := text[m[4]:m[5]]; !goKeywords[name] {
+				add(m[2], m[3], left+" "+jetValue(name, text[m[6]:m[7]])+" "+right)
+			}
+		}
+	}
+	if first != nil {
+		first.More = more
+	}
+	return first
+}
+
+// withoutActions has blanks in place of what Jet knows, so that offsets stay.
+func withoutActions(text, left, right string) string {
+	b := []byte(text)
+	for at := 0; ; {
+		begin := strings.Index(text[at:], left)
+		if begin < 0 {
+			return string(b)
+		}
+		begin += at
+		end := strings.Index(text[begin:], right)
+		if end < 0 {
+			return string(b)
+		}
+		end += begin + len(right)
+		for i := begin; i < end; i++ {
+			if b[i] != '\n' {
+				b[i] = ' '
+			}
+		}
+		at = end
+	}
+}
+
+// jetStatement is a statement of Jinja as Jet has it.
+func jetStatement(keyword, rest string) string {
+	switch keyword {
+	case "for":
+		if m := jinjaLoop().FindStringSubmatch(rest); m != nil {
+			return "range _, " + m[1] + " := " + jetCondition(m[2])
+		}
+		return "range key, value := …"
+	case "if":
+		return "if " + jetCondition(rest)
+	case "elif":
+		return "else if " + jetCondition(rest)
+	case "else":
+		return "else"
+	case "set":
+		return strings.Replace(rest, "=", ":=", 1)
+	case "include":
+		return "include " + rest
+	}
+	return map[bool]string{true: "end", false: "…"}[strings.HasPrefix(keyword, "end")]
+}
+
+// jetValue is a value of Jinja as Jet has it.
+func jetValue(name, filters string) string {
+	filter := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(filters), "|"))
+	word, _, _ := strings.Cut(filter, "(")
+	if words, ok := Foreign(strings.TrimSpace(word)); ok && words.Jet != "" {
+		return strings.TrimPrefix(words.Jet, "write ")
+	}
+	return jetName(name)
+}
+
+// jetCondition is a condition, or a list, if it is no more than a variable.
+func jetCondition(s string) string {
+	if jinjaPath().MatchString(s) {
+		return jetName(s)
+	}
+	return "…"
+}
+
+// jetName is a variable as Jet sees it: the data has a root of its own.
+func jetName(s string) string {
+	if hint := AnsibleVariable(strings.SplitN(s, ".", 2)[0]); strings.HasPrefix(hint, "write Facts.") {
+		s, _, _ = strings.Cut(strings.TrimPrefix(hint, "write "), ",")
+		return s
+	}
+	if s == "item" || strings.HasPrefix(s, "item.") {
+		return "I" + s[1:]
+	}
+	return "Data." + s
+}
+
+func short(s string) string {
+	const most = 40
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
