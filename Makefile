@@ -15,7 +15,7 @@ CONCURRENT   = ./cmd/... ./playbooks/... ./transport/... ./modules/engine ./modu
 # Packages some of whose tests only root can run.
 ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/archive ./modules/archive/unpack ./modules/dsc ./modules/file ./modules/line ./modules/link ./modules/ral ./modules/rooted ./modules/scaffold ./modules/system ./transport
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
-SIZE_LIMIT  ?= 2150000
+SIZE_LIMIT  ?= 2200000
 
 BUILDS = modules/builds/bin
 
