@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // crontabEffect is the kind of effect whose key is a user id in decimal and whose
@@ -122,13 +123,10 @@ const maxEvidence = 500
 
 func (f *failure) Error() string {
 	evidence := strings.Join(strings.FieldsFunc(f.exit.Stderr.Text, func(r rune) bool { return r == '\n' }), "; ")
-	if len(evidence) > maxEvidence {
-		evidence = evidence[:maxEvidence] + "…"
-	}
 	if evidence == "" {
 		return f.Redacted()
 	}
-	return f.what + ": " + strings.ToValidUTF8(evidence, "\uFFFD")
+	return f.what + ": " + strings.ToValidUTF8(excerpt.Of(evidence, maxEvidence), "\uFFFD")
 }
 
 // Redacted implements [modules.Redactor].

@@ -9,8 +9,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// maxEvidence is how many reasons an error names, and how many lines it quotes.
-const maxEvidence = 5
+// maxLines is how many reasons an error names, and how many lines it quotes. Of zypper and
+// rpm the line that matters stands in the middle of nine.
+const maxLines = 9
 
 // failure says what a program that has failed had to say: reasons that are known, and
 // lines of its standard error, those that are marked as errors if there are any.
@@ -30,7 +31,7 @@ func failure(command string, exit modules.Exit, reasons []string) error {
 	if len(marked) > 0 {
 		said = marked
 	}
-	said = slices.Concat(excerpt.Lines(reasons, maxEvidence), excerpt.Lines(said, maxEvidence))
+	said = slices.Concat(excerpt.Lines(reasons, maxLines), excerpt.Lines(said, maxLines))
 	text := fmt.Sprintf("%s ended with exit code %d", command, exit.Code)
 	if len(said) > 0 {
 		text += ": " + strings.Join(said, "; ")
