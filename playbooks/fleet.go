@@ -42,19 +42,19 @@ func (f *fleet) expect(s *selection) {
 // play runs one play, batch after batch. It returns false when the run must end.
 func (f *fleet) play(ctx context.Context, s *selection) bool {
 	alive := slices.DeleteFunc(slices.Clone(s.hosts), func(h *inventory.Host) bool { return f.states[h.Name].failed })
-	f.exchange.Alive(s.number, alive)
+	f.exchange.PlayBegins(s.number, alive)
 	batches := batches(alive, s.play.Serial)
 	for i, batch := range batches {
 		if f.interrupted(ctx) {
 			return false
 		}
 		s.begun = true
-		f.exchange.Due(s.number, names(batch))
+		f.exchange.BatchBegins(s.number, names(batch))
 		f.Events.Report(events.PlayStart{Play: s.play.Name, Hosts: names(batch), Batch: i + 1, Batches: len(batches)})
 		if f.Options.CompileFirst && !f.compileFirst(ctx, s, batch) {
 			return false
 		}
-		f.each(ctx, exchange.GiversFirst(s.play, batch), func(state *hostState) { f.work(ctx, s, state) })
+		f.each(ctx, exchange.ExportersFirst(s.play, batch), func(state *hostState) { f.work(ctx, s, state) })
 		if f.tooManyFailed(s.play, batch) {
 			return false
 		}
@@ -65,9 +65,9 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 // each works on hosts in parallel and waits for all of them.
 func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, work func(*hostState)) {
 	q := queue.New(names(hosts), func(host string) { work(f.states[host]) }, func() bool { return f.interrupted(ctx) })
-	f.exchange.Serves(q.Hurry)
+	f.exchange.StartWith(q.StartNow)
 	q.Run(f.forks())
-	f.exchange.Serves(nil)
+	f.exchange.StartWith(nil)
 }
 
 // tooManyFailed decides whether a batch was bad enough to end the run. Without a

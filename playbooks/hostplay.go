@@ -20,7 +20,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	if err != nil {
 		return err
 	}
-	trade := f.exchange.Trade(s.number, state.host.Name, compiled)
+	participant := f.exchange.Join(s.number, state.host.Name, compiled)
 	compiled.Catalog.Check = f.Options.Check
 	compiled.Catalog.Monitor = f.Options.Monitor
 	compiled.Catalog.Diff = f.Options.Diff
@@ -51,7 +51,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	progress := outcome.NewProgress(&compiled.Catalog)
 	defer f.phase(&state.phases.Apply)()
 	whole, err := program.Apply(ctx, f.stop, session.Task{
-		Compiled: compiled, Semaphores: &f.semaphores, Trade: trade, Host: left,
+		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: left,
 		Resource: cmp.Or(f.Options.Deadlines.Resource, defaultResourceTime),
 		Emit: func(r *modules.Result) {
 			progress.Note(r)

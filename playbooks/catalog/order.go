@@ -176,7 +176,7 @@ func (p *compilation) order() {
 	}
 	vertices := p.ordering.vertices
 	setWithin(vertices, p.out.Catalog.Entries)
-	p.setTrades(vertices)
+	p.setExchanged(vertices)
 	g, err := graph.New(vertices, explicit)
 	if circle, ok := errors.AsType[*graph.CircleError](err); ok {
 		err = reference.Circular(circle)
@@ -440,8 +440,8 @@ func setWithin(vertices []graph.Vertex, entries []modules.Entry) {
 	}
 }
 
-// setTrades says what the vertices of a graph that is shown have to do with other hosts.
-func (p *compilation) setTrades(vertices []graph.Vertex) {
+// setExchanged gives the vertices of a graph that is shown their imports and exports.
+func (p *compilation) setExchanged(vertices []graph.Vertex) {
 	if p.shown == nil {
 		return
 	}
@@ -473,7 +473,7 @@ func (p *compilation) showLinear(explicit []graph.Edge) {
 		}
 	}
 	setWithin(vertices, entries)
-	p.setTrades(vertices)
+	p.setExchanged(vertices)
 	g, err := graph.New(vertices, edges)
 	p.errs.Add(err)
 	for i := range entries { // only now: here nobody takes turns

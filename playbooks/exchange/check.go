@@ -19,12 +19,12 @@ type Run struct {
 	Limited   bool                // so --limit may have left a host out
 }
 
-// Check reports values that no host of a run could receive from others: those of
-// hosts that are not in it, or come too late. The errors have positions.
+// Check reports imports that no run could satisfy: of hosts that are not in it, or that
+// come too late. The errors have positions.
 func (r Run) Check() error {
-	c := check{Run: r}
+	c := check{run: r}
 	for _, p := range r.Plays {
-		c.exporters = append(c.exporters, exportersOf(p))
+		c.exports = append(c.exports, exportsOf(p))
 	}
 	for n, p := range r.Plays {
 		manifest.Walk(p.Resources, func(one *manifest.Resource, _ int) {
@@ -32,7 +32,7 @@ func (r Run) Check() error {
 				return
 			}
 			for _, imp := range one.Imports {
-				c.errs.Add(c.one(n, one, imp))
+				c.errs.Add(c.importOf(n, one, imp))
 			}
 		})
 	}
@@ -40,25 +40,25 @@ func (r Run) Check() error {
 }
 
 type check struct {
-	Run
-	exporters []*exporters // by number of the play
-	errs      yamlpos.Errors
+	run     Run
+	exports []*exportIndex // by number of the play
+	errs    yamlpos.Errors
 }
 
-// one looks at one value that a resource of a play receives.
-func (c *check) one(play int, r *manifest.Resource, imp manifest.Import) error {
-	if c.Hosts != nil && c.Inventory.Host(imp.Host.Text) == nil {
+// importOf checks one value that a resource of a play imports.
+func (c *check) importOf(play int, r *manifest.Resource, imp manifest.Import) error {
+	if c.run.Hosts != nil && c.run.Inventory.Host(imp.Host.Text) == nil {
 		return imp.Host.Errorf(c.suggestHost(imp.Host.Text), "no host of the inventory is called %q", imp.Host.Text)
 	}
 	from := play
 	for ; from >= 0; from-- {
-		if c.takesPart(from, imp.Host.Text) && c.exporters[from].may(imp.Ref, imp.Key) {
+		if c.takesPart(from, imp.Host.Text) && c.exports[from].mayExport(imp.Ref, imp.Key) {
 			break
 		}
 	}
 	switch {
 	case from < 0:
-		return c.nowhere(play, imp)
+		return c.notExported(play, imp)
 	case from == play:
 		return c.inTime(play, r, imp)
 	}
@@ -66,12 +66,12 @@ func (c *check) one(play int, r *manifest.Resource, imp manifest.Import) error {
 }
 
 func (c *check) takesPart(play int, host string) bool {
-	return c.Hosts == nil || slices.ContainsFunc(c.Hosts[play], func(h *inventory.Host) bool { return h.Name == host })
+	return c.run.Hosts == nil || slices.ContainsFunc(c.run.Hosts[play], func(h *inventory.Host) bool { return h.Name == host })
 }
 
 func (c *check) suggestHost(name string) string {
 	var known []string
-	for _, h := range c.Inventory.Hosts() {
+	for _, h := range c.run.Inventory.Hosts() {
 		known = append(known, h.Name)
 	}
 	if s := yamlpos.Suggest(name, known); s != "" {
@@ -80,51 +80,51 @@ func (c *check) suggestHost(name string) string {
 	return ""
 }
 
-// nowhere says why nobody gives a value up to the play that receives it.
-func (c *check) nowhere(play int, imp manifest.Import) error {
-	for n, x := range c.exporters {
-		switch name := c.Plays[n].Name; {
-		case !x.may(imp.Ref, imp.Key):
+// notExported says why no host exports a value up to the play that imports it.
+func (c *check) notExported(play int, imp manifest.Import) error {
+	for n, x := range c.exports {
+		switch name := c.run.Plays[n].Name; {
+		case !x.mayExport(imp.Ref, imp.Key):
 		case n > play:
 			return imp.From.Errorf("move the play that receives it behind that one", "%s gives %s only later, in play %q", imp.Ref, imp.Key, name)
 		default:
 			hint := "receive it from a host of that play"
-			if c.Limited {
+			if c.run.Limited {
 				hint += ", or have --limit let it in"
 			}
 			return imp.Host.Errorf(hint, "play %q, which has %s, does not run on %s", name, imp.Ref, imp.Host.Text)
 		}
 	}
 	var called []exporter
-	for _, x := range c.exporters {
+	for _, x := range c.exports {
 		called = append(called, x.called[imp.Ref]...)
 	}
 	switch {
 	case len(called) == 0:
 		return imp.From.Errorf("", "no resource is called %s", imp.Ref)
-	case called[0].Unselected:
+	case called[0].resource.Unselected:
 		return imp.From.Errorf("have the tags or --start-at let it in", "%s is not selected in this run", imp.Ref)
 	}
-	return imp.From.Errorf(fmt.Sprintf("write there export: [%s]", imp.Key), "%s, at %s, does not export %s", imp.Ref, called[0].Name.Node.Pos(), imp.Key)
+	return imp.From.Errorf(fmt.Sprintf("write there export: [%s]", imp.Key), "%s, at %s, does not export %s", imp.Ref, called[0].resource.Name.Node.Pos(), imp.Key)
 }
 
-// inTime checks that a resource which gives a value in the same play does so before
-// the one that receives it.
+// inTime checks that a resource which exports a value runs before the one of the same
+// play that imports it.
 func (c *check) inTime(play int, r *manifest.Resource, imp manifest.Import) error {
-	x := c.exporters[play]
+	x := c.exports[play]
 	if !x.isOpen(imp.Ref) {
-		givers := slices.DeleteFunc(slices.Clone(x.called[imp.Ref]), func(e exporter) bool { return e.Unselected || !e.exports(imp.Key) })
-		if first := givers[0]; first.number >= x.first[r] {
-			if circle := x.circle(r, first.Resource); circle != "" {
+		found := slices.DeleteFunc(slices.Clone(x.called[imp.Ref]), func(e exporter) bool { return e.resource.Unselected || !e.exports(imp.Key) })
+		if first := found[0]; first.number >= x.number[r] {
+			if circle := x.circle(r, first.resource); circle != "" {
 				return imp.From.Errorf("remove one of these", "hosts would wait for each other in a circle: %s", circle)
 			}
-			return imp.From.Errorf("what another host gives stands before what receives it: move it up", "%s stands later, at %s", imp.Ref, first.Name.Node.Pos())
+			return imp.From.Errorf("what another host gives stands before what receives it: move it up", "%s stands later, at %s", imp.Ref, first.resource.Name.Node.Pos())
 		}
 	}
-	if !r.Unconditional() || c.Hosts == nil {
+	if !r.Unconditional() || c.run.Hosts == nil {
 		return nil
 	}
-	first := c.First[play] // the host that gives is in a batch of the play
+	first := c.run.First[play]
 	if slices.ContainsFunc(first, func(h *inventory.Host) bool { return h.Name == imp.Host.Text }) {
 		return nil
 	}
@@ -132,9 +132,9 @@ func (c *check) inTime(play int, r *manifest.Resource, imp manifest.Import) erro
 		"%s has its turn in a later batch than %s, so it cannot give it a value", imp.Host.Text, first[0].Name)
 }
 
-// circle gives the way from one resource over another one back to it, along what they
-// receive; "" if there is none.
-func (x *exporters) circle(r, over *manifest.Resource) string {
+// circle is the route from one resource over another one back to it, along what they
+// import; "" if there is none.
+func (x *exportIndex) circle(r, over *manifest.Resource) string {
 	been := map[*manifest.Resource]bool{}
 	path := []string{r.Ref(), over.Ref()}
 	var walk func(at *manifest.Resource) bool
@@ -145,8 +145,8 @@ func (x *exporters) circle(r, over *manifest.Resource) string {
 		been[at] = true
 		for _, imp := range at.Imports {
 			for _, e := range x.called[imp.Ref] {
-				path = append(path, e.Resource.Ref())
-				if e.Resource == r || walk(e.Resource) {
+				path = append(path, e.resource.Ref())
+				if e.resource == r || walk(e.resource) {
 					return true
 				}
 				path = path[:len(path)-1]

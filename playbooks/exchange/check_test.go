@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-const tradingHosts = `
+const fourHosts = `
 all:
   children:
     apps: {hosts: {app1: , app2: }}
@@ -64,7 +64,7 @@ func TestImportsThatCannotBe(t *testing.T) {
 		{"the same play", onePlay("p", "all", "", token, key), "", ""},
 		{"an earlier play", onePlay("a", "app1", "", token) + onePlay("b", "webs", "", key), "", ""},
 		{"the host that receives", onePlay("p", "app1", "", token, key), "", ""},
-		{"batches, the giver in the first", onePlay("p", "all", "  serial: 1\n", token, key), "", ""},
+		{"batches, the exporter in the first", onePlay("p", "all", "  serial: 1\n", token, key), "", ""},
 		{"no such host", onePlay("a", "app1", "", token) + onePlay("b", "webs", "", strings.ReplaceAll(key, "app1", "ap1")), "",
 			"site.yaml:12:87: no host of the inventory is called \"ap1\"\n  hint: did you mean app1?"},
 		{"a host that is not in that play", onePlay("a", "app2", "", token) + onePlay("b", "all", "", key), "",
@@ -101,7 +101,7 @@ func TestImportsThatCannotBe(t *testing.T) {
 			strings.Replace(key, "owner: root", `control: {if: "Data.x == 1"}, owner: root`, 1)), "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if err := runOf(t, tradingHosts, c.site, c.limit).Check(); c.err != "" {
+			if err := runOf(t, fourHosts, c.site, c.limit).Check(); c.err != "" {
 				require.EqualError(t, err, c.err)
 			} else {
 				require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestImportsWithoutInventory(t *testing.T) {
 }
 
 func TestImportOfWhatIsNotSelected(t *testing.T) {
-	run := runOf(t, tradingHosts, onePlay("p", "all", "", token, key), "")
+	run := runOf(t, fourHosts, onePlay("p", "all", "", token, key), "")
 	list := run.Plays[0].Resources
 	list[0].Unselected = true
 	require.EqualError(t, run.Check(), "site.yaml:8:99: exec#token is not selected in this run\n  hint: have the tags or --start-at let it in")

@@ -18,8 +18,8 @@ type place struct {
 // circle tells whether the entry that a host waits for can be reached only after the
 // one that waits, and how. The entries of a host count as done one after the other:
 // with strategy graph some could be done earlier, but how many at once is bounded.
-func (t *Trade) circle(index int, imp catalog.Import, target int) string {
-	names := []string{fmt.Sprintf("a resource of %s waits for %s of %s", t.host, imp.Ref, imp.Host)}
+func (p *Participant) circle(index int, imp catalog.Import, target int) string {
+	names := []string{fmt.Sprintf("a resource of %s waits for %s of %s", p.host, imp.Ref, imp.Host)}
 	been := map[place]bool{}
 	var walk func(at place) bool
 	walk = func(at place) bool {
@@ -27,15 +27,15 @@ func (t *Trade) circle(index int, imp catalog.Import, target int) string {
 			return false
 		}
 		been[at] = true
-		p := t.x.hosts[at.host].parts[t.play]
-		for _, i := range sortedUpTo(p.imports, at.index) {
-			for _, next := range p.imports[i] {
-				to, ok := t.x.pending(t.play, next)
+		its := p.x.hosts[at.host].plays[p.play]
+		for _, i := range sortedUpTo(its.imports, at.index) {
+			for _, next := range its.imports[i] {
+				to, ok := p.x.pending(p.play, next)
 				if !ok {
 					continue
 				}
 				names = append(names, fmt.Sprintf("one of %s for %s of %s", at.host, next.Ref, next.Host))
-				if to.host == t.host && to.index >= index || walk(to) {
+				if to.host == p.host && to.index >= index || walk(to) {
 					return true
 				}
 				names = names[:len(names)-1]
@@ -52,11 +52,11 @@ func (t *Trade) circle(index int, imp catalog.Import, target int) string {
 // pending finds the entry of a play that a value will come from, if that is known and
 // it has not ended.
 func (x *Exchange) pending(play int, imp catalog.Import) (place, bool) {
-	t := x.hosts[imp.Host]
-	if t == nil || t.parts[play] == nil {
+	from := x.hosts[imp.Host]
+	if from == nil || from.plays[play] == nil {
 		return place{}, false
 	}
-	p := t.parts[play]
+	p := from.plays[play]
 	if found := p.exports[imp.Ref]; len(found) == 1 && !p.entries[found[0]].done {
 		return place{imp.Host, found[0]}, true
 	}

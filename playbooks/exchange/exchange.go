@@ -1,5 +1,3 @@
-// Package exchange carries values from resources of one host to those of others: it
-// says before a run which of them could never come, and hands the others on during it.
 package exchange
 
 import (
@@ -13,44 +11,45 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// An Exchange carries values from resources of one host to those of others. It goes
-// by what the manifests say, and by the catalogs made of them: a host can give only
-// what it exports, and gets only what its own catalog receives. What a host has sent
-// is a value, handed on as the JSON that it is. Plays go by their numbers in the run.
-// Without any, as nil, it does nothing; it may be used by many goroutines at once.
+// An Exchange carries values between the hosts of a run. It goes by the manifests and by
+// the catalogs made of them: a host can export only what its manifest says, and gets only
+// what its own catalog imports. A value is handed on as the JSON that the host has sent.
+// Plays go by their numbers in the run.
+//
+// A nil Exchange does nothing. It may be used by many goroutines at once.
 type Exchange struct {
-	plays [][]*inventory.Host // the hosts of each
-	gives []*exporters        // of each play
+	plays   [][]*inventory.Host // the hosts of each
+	exports []*exportIndex      // of each play
 
 	mu    sync.Mutex
-	hosts map[string]*trader
-	hurry func(host string) // has a host of the batch begun at once
+	hosts map[string]*hostRecord
+	start func(host string) // begins a host of the batch at once; nil is nothing
 }
 
-// A trader is one host of the exchange.
-type trader struct {
-	parts   []*part // by number of the play; nil where it has none
-	size    int     // of the values that are kept, in bytes
-	changed chan struct{}
+// A hostRecord is what the exchange knows of one host.
+type hostRecord struct {
+	plays   []*hostPlay   // by number of the play; nil where the host has no part in it
+	size    int           // of the values that are kept, in bytes
+	changed chan struct{} // closed, and replaced, when something here changes
 }
 
-// A part is what one host does in one play.
-type part struct {
-	due     bool // its batch has begun
-	begun   bool // it has a catalog
-	over    bool
-	exports map[string][]int // the entries that a reference means, of those with exports
-	entries map[int]*export
-	imports map[int][]catalog.Import // what has not been answered
-	secret  map[int]bool             // entries that have been given what is sensitive
+// A hostPlay is what one host does in one play.
+type hostPlay struct {
+	batchBegun bool
+	compiled   bool // it has a catalog
+	over       bool
+	exports    map[string][]int // type#name and type#alias → the entries with exports
+	entries    map[int]*export
+	imports    map[int][]catalog.Import // what has not been answered
+	sensitive  map[int]bool             // entries that have received what is sensitive
 }
 
-// An export is an entry that gives values to other hosts, and how it ended.
+// An export is an entry whose values other hosts may import, and how it ended.
 type export struct {
 	ref       string
 	done      bool
 	status    modules.Status
-	foretold  bool // it was only predicted
+	predicted bool // in a check run: it was not carried out
 	certain   bool
 	sensitive bool
 	sent      map[string]json.RawMessage
@@ -64,71 +63,72 @@ const (
 )
 
 // New makes the exchange of plays and the hosts of each; nil if none of the plays
-// receives anything.
+// imports anything.
 func New(plays []*manifest.Play, hosts [][]*inventory.Host) *Exchange {
 	if !slices.ContainsFunc(plays, mayImport) {
 		return nil
 	}
-	x := &Exchange{plays: hosts, hosts: map[string]*trader{}}
+	x := &Exchange{plays: hosts, hosts: map[string]*hostRecord{}}
 	for n, p := range plays {
-		x.gives = append(x.gives, exportersOf(p))
+		x.exports = append(x.exports, exportsOf(p))
 		for _, h := range hosts[n] {
-			t := x.hosts[h.Name]
-			if t == nil {
-				t = &trader{parts: make([]*part, len(plays)), changed: make(chan struct{})}
-				x.hosts[h.Name] = t
+			record := x.hosts[h.Name]
+			if record == nil {
+				record = &hostRecord{plays: make([]*hostPlay, len(plays)), changed: make(chan struct{})}
+				x.hosts[h.Name] = record
 			}
-			t.parts[n] = &part{}
+			record.plays[n] = &hostPlay{}
 		}
 	}
 	return x
 }
 
-// Serves takes what has a host of the batch begun at once; nil is nothing.
-func (x *Exchange) Serves(hurry func(host string)) {
+// StartWith sets what begins a host of the current batch that others wait for, out of
+// turn; nil while there is no batch.
+func (x *Exchange) StartWith(start func(host string)) {
 	if x == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.hurry = hurry
+	x.start = start
 }
 
-// hasten has a host begun that others wait for.
-func (x *Exchange) hasten(host string) {
+// startHost begins a host that others wait for.
+func (x *Exchange) startHost(host string) {
 	x.mu.Lock()
-	hurry := x.hurry
+	start := x.start
 	x.mu.Unlock()
-	if hurry != nil {
-		hurry(host)
+	if start != nil {
+		start(host)
 	}
 }
 
-// Alive says which hosts are still there when a play begins: the others will not come.
-func (x *Exchange) Alive(play int, alive []*inventory.Host) {
-	if x == nil || len(alive) == len(x.plays[play]) {
+// PlayBegins says which hosts of a play remain when it begins. The others are over.
+func (x *Exchange) PlayBegins(play int, remaining []*inventory.Host) {
+	if x == nil || len(remaining) == len(x.plays[play]) {
 		return
 	}
-	left := map[*inventory.Host]bool{}
-	for _, h := range alive {
-		left[h] = true
+	remains := map[*inventory.Host]bool{}
+	for _, h := range remaining {
+		remains[h] = true
 	}
 	for _, h := range x.plays[play] {
-		if !left[h] {
+		if !remains[h] {
 			x.Over(play, h.Name)
 		}
 	}
 }
 
-// Due says that a batch of a play begins.
-func (x *Exchange) Due(play int, hosts []string) {
+// BatchBegins says that a batch of a play begins.
+func (x *Exchange) BatchBegins(play int, hosts []string) {
 	if x == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, h := range hosts {
-		x.hosts[h].parts[play].due = true
+		x.hosts[h].plays[play].batchBegun = true
 	}
 }
 
@@ -140,16 +140,16 @@ func (x *Exchange) Over(play int, hosts ...string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, h := range hosts {
-		t := x.hosts[h]
-		if p := t.parts[play]; !p.over {
+		record := x.hosts[h]
+		if p := record.plays[play]; !p.over {
 			p.over, p.imports = true, nil
-			t.tell()
+			record.wake()
 		}
 	}
 }
 
-// tell wakes those that wait for a host.
-func (t *trader) tell() {
-	close(t.changed)
-	t.changed = make(chan struct{})
+// wake has all that wait for a host look again.
+func (r *hostRecord) wake() {
+	close(r.changed)
+	r.changed = make(chan struct{})
 }

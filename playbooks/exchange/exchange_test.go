@@ -23,12 +23,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newMarket makes the exchange of a manifest, all of whose hosts are due.
-func newMarket(t *testing.T, site string) *Exchange {
-	run := runOf(t, tradingHosts, site, "")
+// newExchange makes the exchange of a manifest, all of whose hosts are due.
+func newExchange(t *testing.T, site string) *Exchange {
+	run := runOf(t, fourHosts, site, "")
 	x := New(run.Plays, run.Hosts)
 	for n, hosts := range run.Hosts {
-		x.Due(n, names(hosts))
+		x.BatchBegins(n, names(hosts))
 	}
 	return x
 }
@@ -40,8 +40,8 @@ func names(hosts []*inventory.Host) (list []string) {
 	return list
 }
 
-// gives is a catalog of what exports stdout, and so on, and receives nothing.
-func gives(refs ...string) *catalog.Compiled {
+// exporting is a catalog of what exports stdout, and so on, and receives nothing.
+func exporting(refs ...string) *catalog.Compiled {
 	c := &catalog.Compiled{Imports: map[int][]catalog.Import{}}
 	for _, ref := range refs {
 		typeName, name, _ := strings.Cut(ref, "#")
@@ -50,8 +50,8 @@ func gives(refs ...string) *catalog.Compiled {
 	return c
 }
 
-// receives adds a resource that receives a property from another host.
-func receives(c *catalog.Compiled, ref, host, from string) *catalog.Compiled {
+// importing adds a resource that receives a property from another host.
+func importing(c *catalog.Compiled, ref, host, from string) *catalog.Compiled {
 	typeName, name, _ := strings.Cut(ref, "#")
 	i := len(c.Catalog.Entries)
 	c.Catalog.Entries = append(c.Catalog.Entries, modules.Entry{Type: typeName, Name: name, Export: []string{"stdout"}})
@@ -63,7 +63,7 @@ func sentResult(i int, value string) *modules.Result {
 	return &modules.Result{Index: i, Status: modules.Changed, Sent: map[string]json.RawMessage{"stdout": json.RawMessage(value)}}
 }
 
-const tradingSite = `
+const oneImport = `
 - name: p
   ccm:
     resources:
@@ -72,8 +72,8 @@ const tradingSite = `
           - b: {command: b, export: [stdout], recv: {cwd: {host: app1, from: exec#token.stdout}}}
 `
 
-// TestGiven is how each way in which the giver can end is told to the receiver.
-func TestGiven(t *testing.T) {
+// TestImport is what an importer gets for each way in which the exporter can end.
+func TestImport(t *testing.T) {
 	none := func(err string) *modules.Given { return &modules.Given{Error: "receiving cwd: " + err} }
 	value := func(text string) *modules.Given {
 		return &modules.Given{Values: map[string]json.RawMessage{"cwd": json.RawMessage(text)}}
@@ -85,77 +85,77 @@ func TestGiven(t *testing.T) {
 		want *modules.Given
 	}{
 		{"a value", func(m *Exchange, c *catalog.Compiled) {
-			m.Trade(0, "app1", c).Told(sentResult(0, `"{{ Facts }} \u001b[1m"`), &c.Catalog)
+			m.Join(0, "app1", c).Export(sentResult(0, `"{{ Facts }} \u001b[1m"`), &c.Catalog)
 		}, value(`"{{ Facts }} \u001b[1m"`)},
 		{"any JSON", func(m *Exchange, c *catalog.Compiled) {
-			m.Trade(0, "app1", c).Told(sentResult(0, `{"port":[1,null]}`), &c.Catalog)
+			m.Join(0, "app1", c).Export(sentResult(0, `{"port":[1,null]}`), &c.Catalog)
 		}, value(`{"port":[1,null]}`)},
 		{"of a sensitive resource", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Entries[0].Sensitive = true
-			m.Trade(0, "app1", c).Told(sentResult(0, `1`), &c.Catalog)
+			m.Join(0, "app1", c).Export(sentResult(0, `1`), &c.Catalog)
 		}, &modules.Given{Values: map[string]json.RawMessage{"cwd": json.RawMessage("1")}, Sensitive: true}},
 		{"failed", func(m *Exchange, c *catalog.Compiled) {
-			m.Trade(0, "app1", c).Told(&modules.Result{Status: modules.Failed, Error: "what app1 says"}, &c.Catalog)
+			m.Join(0, "app1", c).Export(&modules.Result{Status: modules.Failed, Error: "what app1 says"}, &c.Catalog)
 		}, none("exec#token of app1 has failed, so there is no stdout")},
 		{"skipped", func(m *Exchange, c *catalog.Compiled) {
-			m.Trade(0, "app1", c).Told(&modules.Result{Status: modules.Skipped}, &c.Catalog)
+			m.Join(0, "app1", c).Export(&modules.Result{Status: modules.Skipped}, &c.Catalog)
 		}, none("exec#token of app1 was skipped, so there is no stdout")},
 		{"nothing to send", func(m *Exchange, c *catalog.Compiled) {
-			m.Trade(0, "app1", c).Told(&modules.Result{Status: modules.Stable}, &c.Catalog)
+			m.Join(0, "app1", c).Export(&modules.Result{Status: modules.Stable}, &c.Catalog)
 		}, none("exec#token of app1 has sent no stdout: it did nothing now, and nothing is remembered of an earlier run; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way")},
 		{"too large", func(m *Exchange, c *catalog.Compiled) {
-			m.Trade(0, "app1", c).Told(sentResult(0, `"`+strings.Repeat("x", maxValue)+`"`), &c.Catalog)
+			m.Join(0, "app1", c).Export(sentResult(0, `"`+strings.Repeat("x", maxValue)+`"`), &c.Catalog)
 		}, none("stdout of exec#token of app1 is too large: it has 65538 bytes, and 64 KiB are allowed")},
 		{"too much", func(m *Exchange, c *catalog.Compiled) {
 			m.hosts["app1"].size = maxValues
-			m.Trade(0, "app1", c).Told(sentResult(0, `1`), &c.Catalog)
+			m.Join(0, "app1", c).Export(sentResult(0, `1`), &c.Catalog)
 		}, none("stdout of exec#token of app1 is too large: all values of that host together have more than 1024 KiB")},
-		{"foretold", func(m *Exchange, c *catalog.Compiled) {
+		{"predicted", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Check = true
-			m.Trade(0, "app1", c).Told(sentResult(0, `1`), &c.Catalog)
+			m.Join(0, "app1", c).Export(sentResult(0, `1`), &c.Catalog)
 		}, unknown},
-		{"foretold to be stable, and remembered", func(m *Exchange, c *catalog.Compiled) {
+		{"predicted to be stable, and remembered", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Check = true
 			r := sentResult(0, `1`)
 			r.Status = modules.Stable
-			m.Trade(0, "app1", c).Told(r, &c.Catalog)
+			m.Join(0, "app1", c).Export(r, &c.Catalog)
 		}, value("1")},
-		{"foretold to be stable, perhaps", func(m *Exchange, c *catalog.Compiled) {
+		{"predicted to be stable, perhaps", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Check = true
 			r := sentResult(0, `1`)
 			r.Status, r.Uncertain = modules.Stable, true
-			m.Trade(0, "app1", c).Told(r, &c.Catalog)
+			m.Join(0, "app1", c).Export(r, &c.Catalog)
 		}, unknown},
 		{"unreachable", func(m *Exchange, c *catalog.Compiled) { m.Over(0, "app1") },
 			none("app1 has failed, or its run has ended, before exec#token was done there: see what is said of it")},
 		{"lost on the way", func(m *Exchange, c *catalog.Compiled) {
-			m.Trade(0, "app1", c)
+			m.Join(0, "app1", c)
 			m.Over(0, "app1")
 		}, none("app1 has failed, or its run has ended, before exec#token was done there: see what is said of it")},
 		{"without the resource", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Entries[0].Name = "other"
-			m.Trade(0, "app1", c)
+			m.Join(0, "app1", c)
 		}, none("app1 has no resource that is called exec#token and exports stdout")},
 		{"with several", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Entries[1].Name = "token"
-			m.Trade(0, "app1", c)
+			m.Join(0, "app1", c)
 		}, none("exec#token means 2 resources of app1: name one of them")},
-		{"in a later batch", func(m *Exchange, c *catalog.Compiled) { m.hosts["app1"].parts[0].due = false },
+		{"in a later batch", func(m *Exchange, c *catalog.Compiled) { m.hosts["app1"].plays[0].batchBegun = false },
 			none("app1 has its turn in a later batch of the play: put exec#token into a play before this one")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := newMarket(t, tradingSite)
-				web1 := m.Trade(0, "web1", receives(gives(), "exec#b", "app1", "exec#token"))
+				m := newExchange(t, oneImport)
+				web1 := m.Join(0, "web1", importing(exporting(), "exec#b", "app1", "exec#token"))
 				var given *modules.Given
 				var waiting sync.WaitGroup
 				if before := strings.Contains(c.name, "batch"); before {
 					c.act(m, nil)
-					waiting.Go(func() { given = web1.Need(t.Context(), 0) })
+					waiting.Go(func() { given = web1.Import(t.Context(), 0) })
 				} else {
-					waiting.Go(func() { given = web1.Need(t.Context(), 0) })
+					waiting.Go(func() { given = web1.Import(t.Context(), 0) })
 					synctest.Wait()
-					c.act(m, gives("exec#token", "exec#b"))
+					c.act(m, exporting("exec#token", "exec#b"))
 				}
 				waiting.Wait()
 				require.Equal(t, c.want, given)
@@ -164,23 +164,23 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-// TestCircleOnTheWay is one that only the catalogs show.
-func TestCircleOnTheWay(t *testing.T) {
+// TestCircleOfCatalogs is one that only the catalogs show.
+func TestCircleOfCatalogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMarket(t, tradingSite)
+		m := newExchange(t, oneImport)
 		given := map[string]*modules.Given{}
 		var waiting sync.WaitGroup
 		var mu sync.Mutex
 		circle := []string{"app1", "web1", "app2"}
-		var trades []*Trade
-		for i, host := range circle { // each receives from the next one before it gives
-			c := receives(gives(), "exec#b", circle[(i+1)%3], "exec#token")
-			c.Catalog.Entries = append(c.Catalog.Entries, gives("exec#token").Catalog.Entries...)
-			trades = append(trades, m.Trade(0, host, c))
+		var participants []*Participant
+		for i, host := range circle { // each receives from the next one before it exports
+			c := importing(exporting(), "exec#b", circle[(i+1)%3], "exec#token")
+			c.Catalog.Entries = append(c.Catalog.Entries, exporting("exec#token").Catalog.Entries...)
+			participants = append(participants, m.Join(0, host, c))
 		}
 		for i, host := range circle {
 			waiting.Go(func() {
-				got := trades[i].Need(t.Context(), 0)
+				got := participants[i].Import(t.Context(), 0)
 				mu.Lock()
 				defer mu.Unlock()
 				given[host] = got
@@ -198,47 +198,47 @@ func TestCircleOnTheWay(t *testing.T) {
 
 // TestEarlierPlay is a value that is older than the play.
 func TestEarlierPlay(t *testing.T) {
-	m := newMarket(t, onePlay("a", "app1", "", token)+onePlay("b", "all", "", key))
-	c := gives("exec#token")
-	m.Trade(0, "app1", c).Told(sentResult(0, `"x"`), &c.Catalog)
+	m := newExchange(t, onePlay("a", "app1", "", token)+onePlay("b", "all", "", key))
+	c := exporting("exec#token")
+	m.Join(0, "app1", c).Export(sentResult(0, `"x"`), &c.Catalog)
 	m.Over(0, "app1")
-	got := m.Trade(1, "web1", receives(gives(), "exec#b", "app1", "exec#token")).Need(t.Context(), 0)
+	got := m.Join(1, "web1", importing(exporting(), "exec#b", "app1", "exec#token")).Import(t.Context(), 0)
 	require.Equal(t, &modules.Given{Values: map[string]json.RawMessage{"cwd": json.RawMessage(`"x"`)}}, got)
 }
 
 func TestWaitingEndsWithTheCatalog(t *testing.T) {
-	m := newMarket(t, tradingSite)
+	m := newExchange(t, oneImport)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got := m.Trade(0, "web1", receives(gives(), "exec#b", "app1", "exec#token")).Need(ctx, 0)
+	got := m.Join(0, "web1", importing(exporting(), "exec#b", "app1", "exec#token")).Import(ctx, 0)
 	require.Equal(t, "receiving cwd: context canceled", got.Error)
 }
 
-func TestGiversFirst(t *testing.T) {
-	run := runOf(t, tradingHosts, onePlay("p", "all", "", token, strings.ReplaceAll(key, "app1", "web1")), "")
-	require.Equal(t, []string{"web1", "app1", "app2", "web2"}, names(GiversFirst(run.Plays[0], run.Inventory.Hosts())))
+func TestExportersFirst(t *testing.T) {
+	run := runOf(t, fourHosts, onePlay("p", "all", "", token, strings.ReplaceAll(key, "app1", "web1")), "")
+	require.Equal(t, []string{"web1", "app1", "app2", "web2"}, names(ExportersFirst(run.Plays[0], run.Inventory.Hosts())))
 }
 
-// TestWithoutTrade has plays of which none receives anything.
-func TestWithoutTrade(t *testing.T) {
-	run := runOf(t, tradingHosts, onePlay("p", "all", "", token), "")
+// TestNil has plays of which none receives anything.
+func TestNil(t *testing.T) {
+	run := runOf(t, fourHosts, onePlay("p", "all", "", token), "")
 	x := New(run.Plays, run.Hosts)
 	require.Nil(t, x)
-	x.Serves(nil)
-	x.Alive(0, nil)
-	x.Due(0, []string{"web1"})
+	x.StartWith(nil)
+	x.PlayBegins(0, nil)
+	x.BatchBegins(0, []string{"web1"})
 	x.Over(0, "web1")
-	require.Nil(t, x.Trade(0, "web1", gives("exec#token")))
+	require.Nil(t, x.Join(0, "web1", exporting("exec#token")))
 }
 
-// TestNotAlive has a host that was lost in an earlier play.
-func TestNotAlive(t *testing.T) {
-	run := runOf(t, tradingHosts, tradingSite, "")
+// TestLostEarlier has a host that was lost in an earlier play.
+func TestLostEarlier(t *testing.T) {
+	run := runOf(t, fourHosts, oneImport, "")
 	x := New(run.Plays, run.Hosts)
 	alive := slices.DeleteFunc(slices.Clone(run.Hosts[0]), func(h *inventory.Host) bool { return h.Name == "app1" })
-	x.Alive(0, alive)
-	x.Due(0, names(alive))
-	got := x.Trade(0, "web1", receives(gives(), "exec#b", "app1", "exec#token")).Need(t.Context(), 0)
+	x.PlayBegins(0, alive)
+	x.BatchBegins(0, names(alive))
+	got := x.Join(0, "web1", importing(exporting(), "exec#b", "app1", "exec#token")).Import(t.Context(), 0)
 	require.Equal(t, "receiving cwd: app1 has failed, or its run has ended, before exec#token was done there: see what is said of it", got.Error)
 }
 
@@ -251,22 +251,22 @@ func TestExchangeOfMany(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 7))
 			circles, deaths := seed%3 == 1, seed%3 == 2
 			hosts, resources := 2+rnd.IntN(6), 1+rnd.IntN(6)
-			m := manyMarket(t, hosts)
+			m := manyHosts(t, hosts)
 			catalogs := map[string]*catalog.Compiled{}
 			dies := map[string]int{}
 			for h := range hosts {
 				name := fmt.Sprintf("h%d", h)
-				c := gives()
+				c := exporting()
 				for k := range resources {
 					from := rnd.IntN(max(1, k))
 					if circles {
 						from = rnd.IntN(resources)
 					}
 					if k == 0 && !circles || rnd.IntN(2) == 0 {
-						c.Catalog.Entries = append(c.Catalog.Entries, gives(fmt.Sprintf("exec#r%d", k)).Catalog.Entries...)
+						c.Catalog.Entries = append(c.Catalog.Entries, exporting(fmt.Sprintf("exec#r%d", k)).Catalog.Entries...)
 						continue
 					}
-					receives(c, fmt.Sprintf("exec#r%d", k), fmt.Sprintf("h%d", rnd.IntN(hosts)), fmt.Sprintf("exec#r%d", from))
+					importing(c, fmt.Sprintf("exec#r%d", k), fmt.Sprintf("h%d", rnd.IntN(hosts)), fmt.Sprintf("exec#r%d", from))
 				}
 				catalogs[name] = c
 				dies[name] = resources
@@ -284,14 +284,14 @@ func TestExchangeOfMany(t *testing.T) {
 				defer worked.Add(1)
 				defer m.Over(0, name)
 				c := catalogs[name]
-				trade := m.Trade(0, name, c)
+				participant := m.Join(0, name, c)
 				for k := range resources {
 					if k == dies[name] {
 						return
 					}
 					status := modules.Changed
 					for _, imp := range c.Imports[k] {
-						given := trade.Need(t.Context(), k)
+						given := participant.Import(t.Context(), k)
 						if given.Error != "" {
 							require.True(t, circles || deaths, given.Error)
 							status = modules.Failed
@@ -303,18 +303,18 @@ func TestExchangeOfMany(t *testing.T) {
 					if r.Status = status; status == modules.Failed {
 						r.Sent = nil
 					}
-					trade.Told(r, &c.Catalog)
+					participant.Export(r, &c.Catalog)
 				}
 			}, func() bool { return false })
-			m.Serves(q.Hurry)
+			m.StartWith(q.StartNow)
 			q.Run(1 + rnd.IntN(3)) // a deadlock fails the test
 			require.EqualValues(t, hosts, worked.Load())
 		})
 	}
 }
 
-// manyMarket is an exchange of hosts called h0, h1, … that all may do the same.
-func manyMarket(t *testing.T, hosts int) *Exchange {
+// manyHosts is an exchange of hosts called h0, h1, … that all may do the same.
+func manyHosts(t *testing.T, hosts int) *Exchange {
 	var list strings.Builder
 	list.WriteString("all:\n  hosts:\n")
 	for h := range hosts {
@@ -327,6 +327,6 @@ func manyMarket(t *testing.T, hosts int) *Exchange {
 	}
 	run := runOf(t, list.String(), site.String(), "")
 	x := New(run.Plays, run.Hosts)
-	x.Due(0, names(run.Hosts[0]))
+	x.BatchBegins(0, names(run.Hosts[0]))
 	return x
 }

@@ -175,7 +175,7 @@ func (b *builder) automatic(candidates []Edge) (dropped []Edge) {
 		return nil
 	}
 	// Only what lies within a component can close a circle. All of that is taken out,
-	// and put back one by one where there is no way back.
+	// and put back one by one where no route leads back.
 	all := b.edges
 	b.edges, b.seen, b.next = nil, map[[2]int]int{}, make([][]lifted, len(b.vertices))
 	var doubtful []Edge
@@ -186,7 +186,7 @@ func (b *builder) automatic(candidates []Edge) (dropped []Edge) {
 			b.add(e)
 		}
 	}
-	search := &search{builder: b, of: of, been: make([]int, len(b.vertices)), left: maxSteps}
+	search := &search{builder: b, of: of, been: make([]int, len(b.vertices)), remaining: maxSteps}
 	for _, e := range doubtful {
 		a, z, _ := b.lift(e.From, e.To)
 		if search.reaches(z, a) {
@@ -201,13 +201,13 @@ func (b *builder) automatic(candidates []Edge) (dropped []Edge) {
 // maxSteps bounds the search for circles, in edges that are followed.
 const maxSteps = 50_000_000
 
-// search finds ways between vertices of one component.
+// search finds routes between vertices of one component.
 type search struct {
 	*builder
-	of    []int
-	been  []int // the number of the search that was last there
-	round int
-	left  int // steps; without any, every edge is taken for one that closes a circle
+	of        []int
+	been      []int // the number of the search that was last there
+	round     int
+	remaining int // steps; without any, every edge is taken for one that closes a circle
 }
 
 func (s *search) reaches(from, to int) bool {
@@ -217,11 +217,11 @@ func (s *search) reaches(from, to int) bool {
 	for len(stack) > 0 {
 		at := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		if at == to || s.left <= 0 {
+		if at == to || s.remaining <= 0 {
 			return true
 		}
 		for _, l := range s.next[at] {
-			s.left--
+			s.remaining--
 			if s.of[l.to] == s.of[from] && s.been[l.to] != s.round {
 				s.been[l.to] = s.round
 				stack = append(stack, l.to)

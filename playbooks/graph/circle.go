@@ -37,7 +37,7 @@ func (b *builder) circle() error {
 			continue
 		}
 		found := &CircleError{Refs: []string{b.vertices[i].Ref}}
-		for _, step := range b.wayBack(i, of) {
+		for _, step := range b.routeBack(i, of) {
 			found.Edges = append(found.Edges, b.edges[step.edge])
 			found.Refs = append(found.Refs, b.vertices[step.to].Ref)
 		}
@@ -46,8 +46,8 @@ func (b *builder) circle() error {
 	return nil
 }
 
-// wayBack is a shortest way from a vertex of a circle to itself.
-func (b *builder) wayBack(start int, of []int) []lifted {
+// routeBack is a shortest route from a vertex of a circle to itself.
+func (b *builder) routeBack(start int, of []int) []lifted {
 	type step struct {
 		lifted
 		from int // the step before; -1 is the start
@@ -71,11 +71,11 @@ func (b *builder) wayBack(start int, of []int) []lifted {
 	for i := 0; last < 0 && i < len(steps); i++ {
 		last = expand(steps[i].to, i)
 	}
-	var way []lifted
+	var route []lifted
 	for ; last >= 0; last = steps[last].from {
-		way = append([]lifted{steps[last].lifted}, way...)
+		route = append([]lifted{steps[last].lifted}, route...)
 	}
-	return way
+	return route
 }
 
 // components gives the strongly connected component of each vertex, and their sizes.

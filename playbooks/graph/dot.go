@@ -33,7 +33,7 @@ func (d *Drawing) DOT() string {
 		}
 		fmt.Fprintf(&b, "  n%d -> n%d [label=%s%s]\n", e.From, e.To, quoted(e.Why), style)
 	}
-	d.foreign(&b)
+	d.dotImports(&b)
 	b.WriteString("}\n")
 	return b.String()
 }

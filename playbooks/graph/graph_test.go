@@ -324,7 +324,7 @@ func TestOnlyWhatClosesACircleIsDropped(t *testing.T) {
 		require.NoError(t, err)
 		b := newBuilder(vertices)
 		b.explicit(g.Edges[:len(g.Edges)-turns(g)])
-		all := &search{builder: b, of: make([]int, len(vertices)), been: make([]int, len(vertices)), left: maxSteps}
+		all := &search{builder: b, of: make([]int, len(vertices)), been: make([]int, len(vertices)), remaining: maxSteps}
 		for _, e := range g.Dropped {
 			a, z, ok := b.lift(e.From, e.To)
 			require.True(t, ok)
@@ -345,7 +345,7 @@ func turns(g *Graph) int {
 	return n
 }
 
-// As many groups are made as there are packages on the longest way: none could do
+// As many groups are made as there are packages on the longest route: none could do
 // with fewer.
 func TestBatchesStandTogether(t *testing.T) {
 	for seed := range uint64(500) {

@@ -63,7 +63,7 @@ func (b *builder) sortLevel(members []int) []int {
 }
 
 // clusters puts those together that have the same batch and as many batches before
-// them on the longest way. There is no way between two of those, and putting all
+// them on the longest route. No route leads from one of those to another, and putting all
 // of them together closes no circle: along every edge that number grows by one for
 // each that has a batch, and never shrinks. They are numbered by their first
 // members.
@@ -91,7 +91,7 @@ func (b *builder) clusters(members []int) (all []cluster, of map[int]int) {
 	return all, of
 }
 
-// ranks counts, for each of the members, those with a batch on the longest way to
+// ranks counts, for each of the members, those with a batch on the longest route to
 // it, itself included.
 func (b *builder) ranks(members []int) map[int]int {
 	rank, waits := make(map[int]int, len(members)), make(map[int]int, len(members))
@@ -121,7 +121,7 @@ func (b *builder) ranks(members []int) map[int]int {
 	return rank
 }
 
-// levels counts the vertices before each on the longest way to it. What is within
+// levels counts the vertices before each on the longest route to it. What is within
 // a vertex comes before it, and after all that the vertex waits for.
 func (b *builder) levels(order []int) []int {
 	level := make([]int, len(b.vertices))

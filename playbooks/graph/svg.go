@@ -159,7 +159,7 @@ func (d *Drawing) box(b *strings.Builder, p point, whole bool) {
 		class += " trades"
 	}
 	kind, name := label(v, d.called(p.vertex))
-	title := strings.Join(append([]string{d.called(p.vertex) + d.place(p.vertex)}, v.trades(false)...), "; ")
+	title := strings.Join(append([]string{d.called(p.vertex) + d.place(p.vertex)}, v.exchanged(false)...), "; ")
 	fmt.Fprintf(b, `  <g><title>%s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, escaped(title), class, p.x, p.y-p.height/2, p.width, p.height)
 	fmt.Fprintf(b, `<text class="kind" x="%d" y="%d">%s</text><text x="%d" y="%d">%s</text></g>`+"\n",
 		p.x+boxPadding/2, p.y-4, escaped(kind), p.x+boxPadding/2, p.y+12, escaped(name))

@@ -60,7 +60,7 @@ func (d *Drawing) Text() string {
 			fmt.Fprintf(&b, "\n%d\n", last+1)
 		}
 		fmt.Fprintf(&b, "  %s%s\n", d.name(i), d.place(i))
-		for _, line := range d.Vertices[i].trades(false) {
+		for _, line := range d.Vertices[i].exchanged(false) {
 			b.WriteString("    " + line + "\n")
 		}
 		slices.SortFunc(before[i], func(x, y Edge) int { return cmp.Compare(rank[x.From], rank[y.From]) })
@@ -155,11 +155,11 @@ func (d *Drawing) Why(i int) string {
 		b.WriteString(", " + printable.Line(at.Pos()))
 	}
 	b.WriteByte('\n')
-	trades := d.Vertices[i].trades(true)
-	for _, line := range trades {
+	exchanged := d.Vertices[i].exchanged(true)
+	for _, line := range exchanged {
 		b.WriteString("  " + line + "\n")
 	}
-	none := len(trades) == 0
+	none := len(exchanged) == 0
 	for _, e := range d.Edges {
 		switch i {
 		case e.To:

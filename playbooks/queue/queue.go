@@ -26,7 +26,7 @@ func New(hosts []string, work func(host string), stop func() bool) *Queue {
 }
 
 // Run begins so many hosts and, whenever one is done, the next. It waits for all of
-// them, also for those that are begun by [Queue.Hurry].
+// them, also for those that are begun by [Queue.StartNow].
 func (q *Queue) Run(atOnce int) {
 	q.mu.Lock()
 	for range min(atOnce, len(q.waiting)) {
@@ -53,9 +53,9 @@ func (q *Queue) next() (host string, ok bool) {
 	return host, true
 }
 
-// Hurry begins a host now, if it has not been begun: another one waits for it, whose
+// StartNow begins a host now, if it has not been begun: another one waits for it, whose
 // place it takes. So nobody waits for a host that waits for a place.
-func (q *Queue) Hurry(host string) {
+func (q *Queue) StartNow(host string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.Index(q.waiting, host)

@@ -61,7 +61,7 @@ func TestStop(t *testing.T) {
 	q = New(hosts(3), func(host string) {
 		begun = append(begun, host)
 		stopped = true
-		q.Hurry("h2")
+		q.StartNow("h2")
 	}, func() bool { return stopped })
 	q.Run(1)
 	require.Equal(t, []string{"h0"}, begun)
@@ -77,11 +77,11 @@ func TestHurryOnce(t *testing.T) {
 		begun[host]++
 		mu.Unlock()
 		for _, one := range append(hosts(3), "other") {
-			q.Hurry(one)
+			q.StartNow(one)
 		}
 	}, never)
 	q.Run(1)
-	q.Hurry("h1")
+	q.StartNow("h1")
 	require.Equal(t, map[string]int{"h0": 1, "h1": 1, "h2": 1}, begun)
 }
 
@@ -108,7 +108,7 @@ func TestHurry(t *testing.T) {
 				defer close(ended[host])
 				if i := slices.Index(hosts(n), host); i+1 < n { // waits for the one that comes after it
 					next := fmt.Sprint("h", i+1)
-					q.Hurry(next)
+					q.StartNow(next)
 					<-ended[next]
 				}
 				count(1)

@@ -15,7 +15,7 @@ import (
 )
 
 // negotiation says which algorithms and ways to log in may be used.
-func (r *reach) negotiation() error {
+func (r *hostSettings) negotiation() error {
 	methods, err := r.methods()
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (r *reach) negotiation() error {
 		case len(names) == 0:
 			return &sshconfig.Error{At: at, Msg: fmt.Sprintf("%s %s leaves none that is supported", list.option, spec), Hint: "supported are " + strings.Join(list.defaults, ", ")}
 		case len(unknown) > 0 && r.ofUser(at):
-			r.warn(fmt.Sprintf("%s: %s: not supported, and left out: %s", at, list.option, strings.Join(unknown, ", ")))
+			r.opts.warn(fmt.Sprintf("%s: %s: not supported, and left out: %s", at, list.option, strings.Join(unknown, ", ")))
 		}
 		*list.into = names
 		if list.option == sshconfig.HostKeyAlgorithms {
@@ -45,12 +45,12 @@ func (r *reach) negotiation() error {
 
 // ofUser reports whether a place is not in the files that a distribution writes,
 // whose lists are made for OpenSSH.
-func (r *reach) ofUser(at string) bool {
+func (r *hostSettings) ofUser(at string) bool {
 	return !strings.HasPrefix(at, "/etc/ssh/") && !strings.HasPrefix(at, "/etc/crypto-policies/")
 }
 
 // methods are nil if ssh_config says nothing about them.
-func (r *reach) methods() ([]string, error) {
+func (r *hostSettings) methods() ([]string, error) {
 	known := []string{"publickey", "keyboard-interactive", "password"}
 	options := []sshconfig.Option{sshconfig.PubkeyAuthentication, sshconfig.KbdInteractiveAuthentication, sshconfig.PasswordAuthentication}
 	preferred := r.ssh.Text(sshconfig.PreferredAuthentications)

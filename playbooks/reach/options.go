@@ -1,6 +1,3 @@
-// Package reach says how a host of the inventory is reached, as whom, and why so: by
-// the command line, the inventory, ssh_config and the defaults, the first of which
-// that says something counts.
 package reach
 
 import (
@@ -27,8 +24,7 @@ type Options struct {
 	Become        bool
 	BecomeUser    string
 	BecomeMethod  string // "sudo", "su" or "doas"; "" leaves it to the play or the inventory
-	// Password logs in to the hosts themselves; what lies on the way to them is not
-	// told it. BecomePassword is for the escalation. nil leaves it to the inventory.
+	// Password logs in to the hosts themselves; jump hosts are not told it. BecomePassword is for the escalation. nil leaves it to the inventory.
 	Password, BecomePassword *transport.Secret
 	// Passphrase asks for the passphrase of a key file, again if what it gave was
 	// wrong; nil, as a function or an answer, leaves the file alone.

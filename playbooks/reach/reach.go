@@ -36,18 +36,19 @@ type Reason struct {
 
 const byDefault = "default"
 
-// A reach fills in how one host is reached. What comes first counts: the command
+// hostSettings fill in how one host is reached. What comes first counts: the command
 // line, the inventory, ssh_config, the default.
-type reach struct {
-	Options
+type hostSettings struct {
+	opts    Options
 	conn    inventory.Connection
 	ssh     *sshconfig.Settings
 	target  transport.Target
 	reasons *[]Reason // nil if nobody asks
 }
 
-// said is what the way says of a jump host itself, and where.
-type said struct {
+// A jump is a host on the route as the route names it: what stands there counts more
+// than all other settings of that host. at is the place that names it.
+type jump struct {
 	inventory.Hop
 	at string
 }
@@ -59,7 +60,7 @@ type from[T comparable] struct {
 }
 
 // first gives the first value that says something.
-func first[T comparable](r *reach, setting string, list ...from[T]) T {
+func first[T comparable](r *hostSettings, setting string, list ...from[T]) T {
 	var none T
 	for _, f := range list {
 		if f.value != none {
@@ -70,19 +71,19 @@ func first[T comparable](r *reach, setting string, list ...from[T]) T {
 	return none
 }
 
-func (r *reach) note(setting, origin string, values ...string) {
+func (r *hostSettings) note(setting, origin string, values ...string) {
 	if r.reasons != nil {
 		*r.reasons = append(*r.reasons, Reason{setting, values, origin})
 	}
 }
 
 // option gives the value of an option of ssh_config and where it is from.
-func (r *reach) option(o sshconfig.Option) from[string] {
+func (r *hostSettings) option(o sshconfig.Option) from[string] {
 	return from[string]{r.ssh.Text(o), r.ssh.Origin(o)}
 }
 
 // yes gives a flag of ssh_config, which is no by default.
-func (r *reach) yes(setting string, o sshconfig.Option) bool {
+func (r *hostSettings) yes(setting string, o sshconfig.Option) bool {
 	return first(r, setting, r.option(o)) == "yes"
 }
 
@@ -100,25 +101,24 @@ func (o Options) resolve(conn inventory.Connection, user string) (*sshconfig.Set
 	return config.Resolve(q)
 }
 
-// reach says how a host is reached but for the way to it. hop is what the way says
-// of a jump host itself, which counts most.
-func (o Options) reach(name string, conn inventory.Connection, hop said, reasons *[]Reason) (*reach, error) {
-	r := &reach{Options: o, conn: conn, reasons: reasons, target: transport.Target{Host: name, Local: conn.Local}}
+// settings are how a host is reached, but for the route to it.
+func (o Options) settings(name string, conn inventory.Connection, as jump, reasons *[]Reason) (*hostSettings, error) {
+	r := &hostSettings{opts: o, conn: conn, reasons: reasons, target: transport.Target{Host: name, Local: conn.Local}}
 	if conn.Local {
 		r.target.Address, r.target.User = conn.Address, o.LocalUser
 		r.note("connection", conn.Pos["connection"], "local")
 		return r, nil
 	}
 	asked := conn
-	asked.Port = cmp.Or(hop.Port, conn.Port)
+	asked.Port = cmp.Or(as.Port, conn.Port)
 	var err error
-	if r.ssh, err = o.resolve(asked, cmp.Or(hop.User, o.User, conn.User)); err != nil {
+	if r.ssh, err = o.resolve(asked, cmp.Or(as.User, o.User, conn.User)); err != nil {
 		return nil, err
 	}
 	for _, w := range r.ssh.Warnings() {
 		o.warn(w)
 	}
-	r.place(hop)
+	r.place(as)
 	r.keys()
 	r.hostKeys()
 	r.times()
@@ -126,16 +126,16 @@ func (o Options) reach(name string, conn inventory.Connection, hop said, reasons
 }
 
 // place says where the host is and who logs in.
-func (r *reach) place(hop said) {
+func (r *hostSettings) place(as jump) {
 	t, conn := &r.target, r.conn
 	t.Address = first(r, "address", r.option(sshconfig.HostName), from[string]{r.ssh.Host(), cmp.Or(conn.Pos["address"], byDefault)})
-	port := first(r, "port", from[string]{decimal(hop.Port), hop.at}, from[string]{decimal(conn.Port), conn.Pos["port"]},
+	port := first(r, "port", from[string]{decimal(as.Port), as.at}, from[string]{decimal(conn.Port), conn.Pos["port"]},
 		r.option(sshconfig.Port), from[string]{"22", byDefault})
-	if t.Port, _ = strconv.Atoi(port); t.Port == 22 && conn.Port == 0 && hop.Port == 0 {
+	if t.Port, _ = strconv.Atoi(port); t.Port == 22 && conn.Port == 0 && as.Port == 0 {
 		t.Port = 0 // so that a target has nothing but what differs from its defaults
 	}
-	t.User = first(r, "user", from[string]{hop.User, hop.at}, from[string]{r.User, "command line: -u"},
-		from[string]{conn.User, conn.Pos["user"]}, r.option(sshconfig.User), from[string]{r.LocalUser, byDefault})
+	t.User = first(r, "user", from[string]{as.User, as.at}, from[string]{r.opts.User, "command line: -u"},
+		from[string]{conn.User, conn.Pos["user"]}, r.option(sshconfig.User), from[string]{r.opts.LocalUser, byDefault})
 	if family := first(r, "address_family", r.option(sshconfig.AddressFamily)); family != "any" {
 		t.AddressFamily = family
 	}
@@ -150,11 +150,11 @@ func decimal(n int) string {
 }
 
 // keys say what is offered to the host.
-func (r *reach) keys() {
+func (r *hostSettings) keys() {
 	t := &r.target
 	switch files := r.ssh.Values(sshconfig.IdentityFile); {
-	case len(r.PrivateKeys) > 0:
-		t.PrivateKeys = r.PrivateKeys
+	case len(r.opts.PrivateKeys) > 0:
+		t.PrivateKeys = r.opts.PrivateKeys
 		r.note("private_key", "command line: --private-key", t.PrivateKeys...)
 	case len(r.conn.PrivateKeys) > 0:
 		t.PrivateKeys = r.conn.PrivateKeys
@@ -178,7 +178,7 @@ func (r *reach) keys() {
 }
 
 // noteEach notes values that may be from several places.
-func (r *reach) noteEach(setting string, o sshconfig.Option) {
+func (r *hostSettings) noteEach(setting string, o sshconfig.Option) {
 	if set := r.ssh.Setting(o); set != nil {
 		for i, v := range set.Values {
 			r.note(setting, set.Origins[i], v)
@@ -187,15 +187,15 @@ func (r *reach) noteEach(setting string, o sshconfig.Option) {
 }
 
 // hostKeys say how the host proves who it is.
-func (r *reach) hostKeys() {
+func (r *hostSettings) hostKeys() {
 	t := &r.target
 	r.knownHosts()
 	wanted := r.option(sshconfig.StrictHostKeyChecking)
 	switch wanted.value {
 	case "no":
-		r.warn(fmt.Sprintf("%s: StrictHostKeyChecking no has no effect: host keys are always verified", wanted.origin))
+		r.opts.warn(fmt.Sprintf("%s: StrictHostKeyChecking no has no effect: host keys are always verified", wanted.origin))
 		wanted.value = "yes"
-	case "ask": // there is nobody to ask during a run
+	case "ask": // a run asks no questions
 		wanted.value = "yes"
 	}
 	checking := first(r, "host_key_checking", r.givenChecking(), from[string]{r.conn.HostKeyChecking, r.conn.Pos["host_key_checking"]},
@@ -208,21 +208,21 @@ func (r *reach) hostKeys() {
 	t.RevokedHostKeys = first(r, "revoked_host_keys", r.option(sshconfig.RevokedHostKeys))
 }
 
-func (r *reach) givenChecking() from[string] {
+func (r *hostSettings) givenChecking() from[string] {
 	switch {
-	case !r.HostKeysGiven:
+	case !r.opts.HostKeysGiven:
 		return from[string]{}
-	case r.HostKeys == transport.AcceptNew:
+	case r.opts.HostKeys == transport.AcceptNew:
 		return from[string]{"accept-new", "command line: --host-key-checking"}
 	}
 	return from[string]{"yes", "command line: --host-key-checking"}
 }
 
-func (r *reach) knownHosts() {
+func (r *hostSettings) knownHosts() {
 	t := &r.target
 	switch {
-	case len(r.KnownHosts) > 0:
-		t.KnownHosts = r.KnownHosts
+	case len(r.opts.KnownHosts) > 0:
+		t.KnownHosts = r.opts.KnownHosts
 		r.note("known_hosts", "command line: --known-hosts", t.KnownHosts...)
 		return
 	case len(r.conn.KnownHosts) > 0:
@@ -236,7 +236,7 @@ func (r *reach) knownHosts() {
 		r.noteEach("known_hosts", sshconfig.UserKnownHostsFile)
 	} else {
 		if len(files) > 0 {
-			r.warn(fmt.Sprintf("%s: UserKnownHostsFile %s has no effect: host keys are always verified, with the default files", r.ssh.Origin(sshconfig.UserKnownHostsFile), files[0]))
+			r.opts.warn(fmt.Sprintf("%s: UserKnownHostsFile %s has no effect: host keys are always verified, with the default files", r.ssh.Origin(sshconfig.UserKnownHostsFile), files[0]))
 		}
 		r.note("known_hosts", byDefault, "~/.ssh/known_hosts")
 	}
@@ -261,27 +261,27 @@ func isNone(files []string) bool {
 }
 
 // times bound the waiting.
-func (r *reach) times() {
+func (r *hostSettings) times() {
 	t := &r.target
 	inventoryTime, sshTime := r.conn.ConnectTimeout, r.seconds(sshconfig.ConnectTimeout)
 	all := []from[time.Duration]{
-		{r.Timeout, "command line: --timeout"}, {inventoryTime, r.conn.Pos["connect_timeout"]}, {sshTime, r.ssh.Origin(sshconfig.ConnectTimeout)},
+		{r.opts.Timeout, "command line: --timeout"}, {inventoryTime, r.conn.Pos["connect_timeout"]}, {sshTime, r.ssh.Origin(sshconfig.ConnectTimeout)},
 	}
 	const deadline = "command line: --deadline"
-	t.Limits.Dial = first(r, "dial_timeout", append([]from[time.Duration]{{r.Limits.Dial, deadline}}, all...)...)
-	t.Limits.Handshake = first(r, "handshake_timeout", append([]from[time.Duration]{{r.Limits.Handshake, deadline}}, all...)...)
+	t.Limits.Dial = first(r, "dial_timeout", append([]from[time.Duration]{{r.opts.Limits.Dial, deadline}}, all...)...)
+	t.Limits.Handshake = first(r, "handshake_timeout", append([]from[time.Duration]{{r.opts.Limits.Handshake, deadline}}, all...)...)
 	// Other than -T, ConnectTimeout is none of the login's: so it is with ssh.
-	t.Limits.Auth = first(r, "auth_timeout", from[time.Duration]{r.Limits.Auth, deadline}, all[0])
-	t.Limits.Sign = r.Limits.Auth // -T is for hosts, not for who has to confirm a signature
+	t.Limits.Auth = first(r, "auth_timeout", from[time.Duration]{r.opts.Limits.Auth, deadline}, all[0])
+	t.Limits.Sign = r.opts.Limits.Auth // -T is for hosts, not for who has to confirm a signature
 	t.Keepalive = first(r, "keepalive", from[time.Duration]{r.seconds(sshconfig.ServerAliveInterval), r.ssh.Origin(sshconfig.ServerAliveInterval)})
 	count, _ := strconv.Atoi(r.ssh.Text(sshconfig.ServerAliveCountMax))
 	t.KeepaliveCount = first(r, "keepalive_count", from[int]{count, r.ssh.Origin(sshconfig.ServerAliveCountMax)})
-	if !r.RetriesGiven {
+	if !r.opts.RetriesGiven {
 		t.Retries = retries(first(r, "connection_attempts", r.option(sshconfig.ConnectionAttempts)))
 	}
 }
 
-func (r *reach) seconds(o sshconfig.Option) time.Duration {
+func (r *hostSettings) seconds(o sshconfig.Option) time.Duration {
 	n, _ := strconv.Atoi(r.ssh.Text(o)) // a number, or nothing
 	return time.Duration(n) * time.Second
 }
@@ -299,18 +299,18 @@ func retries(attempts string) int {
 }
 
 // becomes notes who the host program runs as, unless a play says otherwise.
-func (r *reach) becomes() {
+func (r *hostSettings) becomes() {
 	conn := r.conn
-	become := first(r, "become", from[bool]{r.Become, "command line: -b"}, from[bool]{conn.Become, conn.Pos["become"]})
+	become := first(r, "become", from[bool]{r.opts.Become, "command line: -b"}, from[bool]{conn.Become, conn.Pos["become"]})
 	if !become {
 		return
 	}
-	first(r, "become_user", from[string]{r.BecomeUser, "command line: --become-user"}, from[string]{conn.BecomeUser, conn.Pos["become_user"]}, from[string]{"root", byDefault})
-	first(r, "become_method", from[string]{r.BecomeMethod, "command line: --become-method"}, from[string]{conn.BecomeMethod, conn.Pos["become_method"]}, from[string]{"sudo", byDefault})
+	first(r, "become_user", from[string]{r.opts.BecomeUser, "command line: --become-user"}, from[string]{conn.BecomeUser, conn.Pos["become_user"]}, from[string]{"root", byDefault})
+	first(r, "become_method", from[string]{r.opts.BecomeMethod, "command line: --become-method"}, from[string]{conn.BecomeMethod, conn.Pos["become_method"]}, from[string]{"sudo", byDefault})
 	switch {
-	case r.BecomePassword != nil:
-		r.note("become_password", "command line: -K", fmt.Sprint(r.BecomePassword))
+	case r.opts.BecomePassword != nil:
+		r.note("become_password", "command line: -K", fmt.Sprint(r.opts.BecomePassword))
 	case conn.BecomePassword != "":
-		r.note("become_password", conn.Pos["become_password"], fmt.Sprint(r.PasswordToBecome(conn)))
+		r.note("become_password", conn.Pos["become_password"], fmt.Sprint(r.opts.PasswordToBecome(conn)))
 	}
 }

@@ -16,15 +16,15 @@ func (o Options) Refused(inv *inventory.Inventory, h *inventory.Host, conn inven
 		return errs
 	}
 	errs = append(errs, inv.CheckJumps(h)...)
-	for _, hop := range conn.Jump {
-		next := inv.Host(hop.Host)
+	for _, jump := range conn.Jump {
+		next := inv.Host(jump.Host)
 		if next == nil {
 			continue
 		}
-		for _, err := range refusals(next.Connection(), o.decidesOn(hop)) {
-			onTheWay := *err
-			onTheWay.Msg = "jump host " + next.Name + ": " + err.Msg
-			errs = append(errs, &onTheWay)
+		for _, err := range refusals(next.Connection(), o.decidesOn(jump)) {
+			ofJump := *err
+			ofJump.Msg = "jump host " + next.Name + ": " + err.Msg
+			errs = append(errs, &ofJump)
 		}
 	}
 	return errs
@@ -76,12 +76,12 @@ func (o Options) decides(key string) bool {
 	return false
 }
 
-// decidesOn is decides for a jump host: the password is not for it, and nobody becomes
-// another user there. What the hop says of itself counts most.
-func (o Options) decidesOn(hop inventory.Hop) func(key string) bool {
+// decidesOn is decides for a jump host: the password is not for it, and the host
+// program does not run there. What the route says of the jump host counts most.
+func (o Options) decidesOn(jump inventory.Hop) func(key string) bool {
 	return func(key string) bool {
 		switch {
-		case key == "user" && hop.User != "", key == "port" && hop.Port != 0:
+		case key == "user" && jump.User != "", key == "port" && jump.Port != 0:
 			return true
 		case key == "password":
 			return false

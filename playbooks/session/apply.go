@@ -17,10 +17,10 @@ import (
 // A Task is a catalog for a host, and what it may take.
 type Task struct {
 	*catalog.Compiled
-	Semaphores *semaphore.Set  // of the run
-	Trade      *exchange.Trade // what the play gives to other hosts and gets from them; nil if that is nothing
-	Resource   time.Duration   // how long a resource may take; 0 is any time
-	Host       HostTime        // what is left to the host of its time for the play
+	Semaphores *semaphore.Set        // of the run
+	Exchange   *exchange.Participant // in which the host exports and imports; nil if there is none
+	Resource   time.Duration         // how long a resource may take; 0 is any time
+	Host       HostTime              // what is left to the host of its time for the play
 	Emit       func(*modules.Result)
 	Flush      func()
 }

@@ -73,7 +73,7 @@ func (a *answers) giveAllBack() {
 // have sent it, or when it is known that they never will.
 func (a *answers) need(ctx context.Context, m *modules.Need) error {
 	switch {
-	case m.Index < 0 || m.Index >= len(a.seen) || len(a.Imports[m.Index]) == 0 || a.Trade == nil:
+	case m.Index < 0 || m.Index >= len(a.seen) || len(a.Imports[m.Index]) == 0 || a.Exchange == nil:
 		return breach("the host asks for values of resource %d, which receives none from other hosts", m.Index)
 	case a.seen[m.Index]:
 		return breach("the host asks for values of resource %d, which it has reported", m.Index)
@@ -83,10 +83,10 @@ func (a *answers) need(ctx context.Context, m *modules.Need) error {
 	a.needs[m.Index] = true
 	a.waits.note(1, 0)
 	ctx, cancel := context.WithCancel(ctx)
-	trade, ended := a.Trade, a.ended
+	participant, ended := a.Exchange, a.ended
 	a.work.Go(func() {
 		defer cancel()
-		given := trade.Need(ctx, m.Index)
+		given := participant.Import(ctx, m.Index)
 		a.waits.note(-1, 0)
 		a.answer(&modules.Message{Given: given}, ended)
 	})
@@ -104,7 +104,7 @@ func (a *answers) need(ctx context.Context, m *modules.Need) error {
 // sensitive itself, and so is what it gives to others.
 func (a *answers) handles(index int) bool {
 	entries := a.Catalog.Entries
-	return a.Trade != nil && a.Trade.Secret(index) ||
+	return a.Exchange != nil && a.Exchange.ImportedSensitive(index) ||
 		slices.ContainsFunc(entries[index].Receive, func(from modules.Receive) bool { return from.From >= 0 && entries[from.From].Sensitive })
 }
 
@@ -117,8 +117,8 @@ func (a *answers) sent(r *modules.Result) error {
 		}
 	}
 	entry.Sensitive = entry.Sensitive || a.handles(r.Index)
-	if a.Trade != nil {
-		a.Trade.Told(r, &a.Catalog)
+	if a.Exchange != nil {
+		a.Exchange.Export(r, &a.Catalog)
 	}
 	r.Sent = nil
 	return nil

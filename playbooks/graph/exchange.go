@@ -19,9 +19,9 @@ type Import struct {
 // source is who sends the value.
 func (i Import) source() string { return i.From + " of " + i.Host }
 
-// trades tells what a vertex has to do with other hosts, each on a line of its own,
-// for the terminal. With positions it says where values are received.
-func (v *Vertex) trades(positions bool) []string {
+// exchanged lists the imports and exports of a vertex, each on a line of its own, for the
+// terminal. With positions it says where values are received.
+func (v *Vertex) exchanged(positions bool) []string {
 	var lines []string
 	for _, one := range v.Imports {
 		line := "receives " + one.Property + " from " + one.source()
@@ -43,8 +43,8 @@ func (v *Vertex) exports() string {
 	return "exports " + strings.Join(v.Exports, ", ")
 }
 
-// foreign writes the resources of other hosts into a graph of DOT, and what they send.
-func (d *Drawing) foreign(b *strings.Builder) {
+// dotImports writes the resources of other hosts into a graph of DOT, and what they send.
+func (d *Drawing) dotImports(b *strings.Builder) {
 	known := map[string]int{}
 	for _, i := range d.Order {
 		for _, one := range d.Vertices[i].Imports {

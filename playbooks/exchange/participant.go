@@ -10,46 +10,48 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
-// A Trade is what one host gives and gets in one play. It may be used by many
+// A Participant is one host in one play: it exports and imports. It may be used by many
 // goroutines at once.
-type Trade struct {
+type Participant struct {
 	x    *Exchange
 	play int
 	host string
 }
 
-// Trade begins the part of a host in a play, now that its catalog is known; nil if it
-// neither gives nor gets anything that another one could see.
-func (x *Exchange) Trade(play int, host string, c *catalog.Compiled) *Trade {
+// Join begins the part of a host in a play, now that its catalog is known; nil if nothing
+// is exchanged in the run.
+func (x *Exchange) Join(play int, host string, c *catalog.Compiled) *Participant {
 	if x == nil {
 		return nil
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	t := x.hosts[host]
-	p := t.parts[play]
-	p.begun, p.exports, p.entries, p.secret = true, map[string][]int{}, map[int]*export{}, map[int]bool{}
+	record := x.hosts[host]
+	p := record.plays[play]
+	p.compiled, p.exports, p.entries, p.sensitive = true, map[string][]int{}, map[int]*export{}, map[int]bool{}
 	p.imports = make(map[int][]catalog.Import, len(c.Imports))
 	for i, list := range c.Imports {
 		p.imports[i] = list
 	}
 	for i := range c.Catalog.Entries {
 		if e := &c.Catalog.Entries[i]; len(e.Export) > 0 {
-			p.exported(i, e)
+			p.addExport(i, e)
 		}
 	}
-	gives := x.gives[play]
-	for i := range c.Catalog.Entries { // of those that control excludes, which export nothing
-		if e := &c.Catalog.Entries[i]; e.Excluded && gives.any(e) && p.exports[e.Ref()] == nil {
-			p.exported(i, e)
+	// Resources that control excludes export nothing, so importers of theirs fail when
+	// these entries end as skipped.
+	index := x.exports[play]
+	for i := range c.Catalog.Entries {
+		if e := &c.Catalog.Entries[i]; e.Excluded && index.exportsSome(e) && p.exports[e.Ref()] == nil {
+			p.addExport(i, e)
 		}
 	}
-	t.tell()
-	return &Trade{x: x, play: play, host: host}
+	record.wake()
+	return &Participant{x: x, play: play, host: host}
 }
 
-// exported notes the names of an entry that others can receive values of.
-func (p *part) exported(i int, e *modules.Entry) {
+// addExport notes an entry under the names by which others can import its values.
+func (p *hostPlay) addExport(i int, e *modules.Entry) {
 	p.entries[i] = &export{ref: e.Ref()}
 	for _, name := range slices.Compact([]string{e.Name, e.Alias}) {
 		if name != "" {
@@ -58,20 +60,23 @@ func (p *part) exported(i int, e *modules.Entry) {
 	}
 }
 
-// Told notes how an entry has ended.
-func (t *Trade) Told(r *modules.Result, c *modules.Catalog) {
-	t.x.mu.Lock()
-	defer t.x.mu.Unlock()
-	own := t.x.hosts[t.host]
-	p := own.parts[t.play]
-	delete(p.imports, r.Index)
-	e := p.entries[r.Index]
+// record and hostPlay are what the exchange keeps of the participant; its lock is held.
+func (p *Participant) record() *hostRecord { return p.x.hosts[p.host] }
+func (p *Participant) hostPlay() *hostPlay { return p.record().plays[p.play] }
+
+// Export notes how an entry has ended, with the values that it has sent for other hosts.
+func (p *Participant) Export(r *modules.Result, c *modules.Catalog) {
+	p.x.mu.Lock()
+	defer p.x.mu.Unlock()
+	own := p.record()
+	delete(p.hostPlay().imports, r.Index)
+	e := p.hostPlay().entries[r.Index]
 	if e == nil {
 		return
 	}
 	entry := &c.Entries[r.Index]
 	e.done, e.status, e.certain = true, r.Status, !r.Uncertain
-	e.foretold, e.sensitive = c.Check || entry.Check, entry.Sensitive
+	e.predicted, e.sensitive = c.Check || entry.Check, entry.Sensitive
 	e.sent, e.dropped = map[string]json.RawMessage{}, map[string]string{}
 	for key, value := range r.Sent {
 		switch {
@@ -84,17 +89,17 @@ func (t *Trade) Told(r *modules.Result, c *modules.Catalog) {
 			e.sent[key] = value
 		}
 	}
-	own.tell()
+	own.wake()
 }
 
-// Need gives what an entry receives. It waits for other hosts, and until ctx ends.
-func (t *Trade) Need(ctx context.Context, index int) *modules.Given {
+// Import gives what an entry receives. It waits for other hosts, and until ctx ends.
+func (p *Participant) Import(ctx context.Context, index int) *modules.Given {
 	given := &modules.Given{Index: index, Values: map[string]json.RawMessage{}}
-	t.x.mu.Lock()
-	imports := t.x.hosts[t.host].parts[t.play].imports[index]
-	t.x.mu.Unlock()
+	p.x.mu.Lock()
+	imports := p.hostPlay().imports[index]
+	p.x.mu.Unlock()
 	for _, imp := range imports {
-		got, err := t.receive(ctx, index, imp)
+		got, err := p.receive(ctx, index, imp)
 		switch {
 		case err != nil:
 			return &modules.Given{Index: index, Error: fmt.Sprintf("receiving %s: %v", imp.Property, err)}
@@ -105,29 +110,29 @@ func (t *Trade) Need(ctx context.Context, index int) *modules.Given {
 		}
 		given.Sensitive = given.Sensitive || got.sensitive
 	}
-	t.answered(index, given.Sensitive)
+	p.answered(index, given.Sensitive)
 	return given
 }
 
 // answered notes that an entry waits no more.
-func (t *Trade) answered(index int, sensitive bool) {
-	t.x.mu.Lock()
-	defer t.x.mu.Unlock()
-	p := t.x.hosts[t.host].parts[t.play]
-	delete(p.imports, index)
+func (p *Participant) answered(index int, sensitive bool) {
+	p.x.mu.Lock()
+	defer p.x.mu.Unlock()
+	own := p.hostPlay()
+	delete(own.imports, index)
 	if sensitive {
-		p.secret[index] = true
+		own.sensitive[index] = true
 	}
 }
 
-// Secret reports whether an entry has been given what is sensitive.
-func (t *Trade) Secret(index int) bool {
-	t.x.mu.Lock()
-	defer t.x.mu.Unlock()
-	return t.x.hosts[t.host].parts[t.play].secret[index]
+// ImportedSensitive reports whether an entry has received what is sensitive.
+func (p *Participant) ImportedSensitive(index int) bool {
+	p.x.mu.Lock()
+	defer p.x.mu.Unlock()
+	return p.hostPlay().sensitive[index]
 }
 
-// A received is one value, or that nobody can know it in a check run.
+// A received is one value; unknown is set if it cannot be known in a check run.
 type received struct {
 	value     json.RawMessage
 	unknown   bool
@@ -135,14 +140,14 @@ type received struct {
 }
 
 // receive waits for one value.
-func (t *Trade) receive(ctx context.Context, index int, imp catalog.Import) (received, error) {
+func (p *Participant) receive(ctx context.Context, index int, imp catalog.Import) (received, error) {
 	for {
-		got, changed, due, err := t.look(index, imp)
+		got, changed, startable, err := p.lookUp(index, imp)
 		if changed == nil {
 			return got, err
 		}
-		if due {
-			t.x.hasten(imp.Host)
+		if startable {
+			p.x.startHost(imp.Host)
 		}
 		select {
 		case <-changed:
@@ -152,44 +157,44 @@ func (t *Trade) receive(ctx context.Context, index int, imp catalog.Import) (rec
 	}
 }
 
-// look finds a value, or why there is none; or it gives what to wait for. due is set
-// if that is a host which could begin now.
-func (t *Trade) look(index int, imp catalog.Import) (got received, changed <-chan struct{}, due bool, err error) {
-	t.x.mu.Lock()
-	defer t.x.mu.Unlock()
-	from := t.x.hosts[imp.Host]
+// lookUp finds a value, or why there is none. If that is still open it gives what to wait
+// for; startable is set if that is a host which could begin now.
+func (p *Participant) lookUp(index int, imp catalog.Import) (got received, changed <-chan struct{}, startable bool, err error) {
+	p.x.mu.Lock()
+	defer p.x.mu.Unlock()
+	from := p.x.hosts[imp.Host]
 	if from == nil {
 		return got, nil, false, fmt.Errorf("%s is not in this run", imp.Host)
 	}
-	for n := t.play; n >= 0; n-- {
-		p := from.parts[n]
-		if p == nil || !t.x.gives[n].may(imp.Ref, imp.Key) {
+	for n := p.play; n >= 0; n-- {
+		its := from.plays[n]
+		if its == nil || !p.x.exports[n].mayExport(imp.Ref, imp.Key) {
 			continue
 		}
-		switch found := p.exports[imp.Ref]; {
+		switch found := its.exports[imp.Ref]; {
 		case len(found) > 1:
 			return got, nil, false, fmt.Errorf("%s means %d resources of %s: name one of them", imp.Ref, len(found), imp.Host)
-		case len(found) == 1 && p.entries[found[0]].done:
-			got, err = p.entries[found[0]].give(imp)
+		case len(found) == 1 && its.entries[found[0]].done:
+			got, err = its.entries[found[0]].value(imp)
 			return got, nil, false, err
-		case len(found) == 1 && !p.over:
-			if circle := t.circle(index, imp, found[0]); circle != "" {
+		case len(found) == 1 && !its.over:
+			if circle := p.circle(index, imp, found[0]); circle != "" {
 				return got, nil, false, fmt.Errorf("hosts wait for each other in a circle: %s", circle)
 			}
 			return got, from.changed, false, nil
-		case len(found) == 1, p.over && !p.begun:
+		case len(found) == 1, its.over && !its.compiled:
 			return got, nil, false, fmt.Errorf("%s has failed, or its run has ended, before %s was done there: see what is said of it", imp.Host, imp.Ref)
-		case !p.begun && !p.due:
+		case !its.compiled && !its.batchBegun:
 			return got, nil, false, fmt.Errorf("%s has its turn in a later batch of the play: put %s into a play before this one", imp.Host, imp.Ref)
-		case !p.begun:
+		case !its.compiled:
 			return got, from.changed, true, nil
 		}
 	}
 	return got, nil, false, fmt.Errorf("%s has no resource that is called %s and exports %s", imp.Host, imp.Ref, imp.Key)
 }
 
-// give gives a value of an entry that has ended.
-func (e *export) give(imp catalog.Import) (received, error) {
+// value is the value that an entry which has ended exports.
+func (e *export) value(imp catalog.Import) (received, error) {
 	got := received{sensitive: e.sensitive}
 	value, has := e.sent[imp.Key]
 	what := fmt.Sprintf("%s of %s", e.ref, imp.Host)
@@ -200,7 +205,7 @@ func (e *export) give(imp catalog.Import) (received, error) {
 		return got, fmt.Errorf("%s was skipped, so there is no %s", what, imp.Key)
 	case dropped:
 		return got, fmt.Errorf("%s of %s is too large: %s", imp.Key, what, why)
-	case e.foretold && (e.status == modules.Changed || !e.certain || !has):
+	case e.predicted && (e.status == modules.Changed || !e.certain || !has):
 		got.unknown = true
 	case !has:
 		return got, fmt.Errorf("%s has sent no %s: it did nothing now, and nothing is remembered of an earlier run; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way", what, imp.Key)

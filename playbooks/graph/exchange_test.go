@@ -8,8 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// TestTrades: what comes from other hosts and goes there is shown beside the resource.
-func TestTrades(t *testing.T) {
+// TestExchanged: what comes from other hosts and goes there is shown beside the resource.
+func TestExchanged(t *testing.T) {
 	vertices := flat("exec#token", "file#/etc/token", "file#/etc/other")
 	from := Import{Property: "content", Host: "db1", From: "exec#token.stdout", At: &yamlpos.Node{File: "site.yaml", Line: 7, Column: 20}}
 	vertices[0].Exports = []string{"stdout", "exit_code"}
