@@ -52,3 +52,8 @@ func (r *Runner) unlock(ctx context.Context, path string) error {
 	}
 	return fmt.Errorf("private key %s: %w", path, transport.ErrPassphrase)
 }
+
+// target says how a host of the inventory is reached.
+func (r *Runner) target(h *inventory.Host) (transport.Target, error) {
+	return r.Connect.Target(r.Inventory, h, h.Connection())
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,7 +23,7 @@ import (
 func ansibleTypes(t *testing.T) (literals *yamlpos.Node, read map[string]json.RawMessage) {
 	t.Helper()
 	file := filepath.Join("testdata/ansible/types.yaml")
-	text, err := readFile(file)
+	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	documents, err := yamlpos.Parse(file, text)
 	require.NoError(t, err)

@@ -63,10 +63,10 @@ func (a *app) explainConnection(ctx context.Context, patterns []string) error {
 // mentionPasswords lets the explanation say where passwords would be from: nobody
 // is asked for them.
 func (a *app) mentionPasswords(c *reach.Options) {
-	if p := &a.flags.passwords; p.ask || p.file != "" {
+	if a.flags.passwords.HasPassword() {
 		c.Password = transport.NewSecret(nil)
 	}
-	if p := &a.flags.passwords; p.askBecome || p.becomeFile != "" {
+	if a.flags.passwords.HasBecome() {
 		c.BecomePassword = transport.NewSecret(nil)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks/credentials"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/transport"
 )
@@ -51,7 +52,7 @@ type flags struct {
 	compileFirst     bool
 	newKnownHosts    bool // set by trust: a file of --known-hosts may be missing
 	connectRetries   int
-	passwords        passwordFlags
+	passwords        credentials.Sources
 	sshConfig        string
 	matchExec        bool
 	moduleDir        string
@@ -104,7 +105,7 @@ func (f *flags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.hostKeyChecking, "host-key-checking", "", "what to do with an unknown host key: strict (default) or accept-new")
 	set.VarP(seconds{&f.timeout}, "timeout", "T", "how long connecting may take, and then logging in (default: for connecting as the inventory or ssh_config says, or 10s; for logging in 60s)")
 	set.IntVar(&f.connectRetries, "connect-retries", 2, "how often a connection is tried again that failed in a way that may pass; if given, after a timeout too")
-	f.passwords.register(set)
+	registerPasswords(&f.passwords, set)
 	set.StringVarP(&f.sshConfig, "ssh-config", "F", "", "read this file, or none, instead of ~/.ssh/config and /etc/ssh/ssh_config")
 	set.BoolVar(&f.matchExec, "allow-match-exec", false, "run the commands of \"Match exec\" in ssh_config")
 	set.BoolVar(&f.compileFirst, "compile-first", false, "apply nothing until the resources of all hosts of a play, or of a batch, have been made ready without an error")
@@ -181,7 +182,7 @@ func (f *flags) validate() error {
 	case f.connectRetries < 0:
 		return fmt.Errorf("--connect-retries %d: at least 0", f.connectRetries)
 	}
-	if err := f.passwords.validate(); err != nil {
+	if err := f.passwords.Validate(); err != nil {
 		return err
 	}
 	for _, name := range append([]string{"limit"}, selecting...) {

@@ -37,6 +37,10 @@ const (
 	// usageStatus is the exit status when nothing was begun: wrong words, or
 	// files that make no sense.
 	usageStatus = 1
+	// These three are added up.
+	failedStatus      = 2
+	unreachableStatus = 4
+	changedStatus     = 8
 	// interruptedStatus is the one after Ctrl-C.
 	interruptedStatus = 130
 )

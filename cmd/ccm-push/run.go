@@ -17,6 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
@@ -95,7 +96,7 @@ func (a *app) read(ctx context.Context, paths []string) ([]*manifest.Play, error
 func (a *app) manifestRunner(ctx context.Context, paths []string) (*playbooks.Runner, error) {
 	waiting, end := a.untilStop(ctx)
 	plays, playErr := a.load(waiting, paths)
-	hiera, hieraErr := a.readHiera(waiting)
+	hiera, hieraErr := extravars.ReadHiera(waiting, a.flags.hiera, a.getenv(extravars.HieraVariable), a.warn)
 	end()
 	if a.stopped() {
 		return nil, exitStatus(interruptedStatus)
@@ -259,8 +260,8 @@ func (a *app) keep() int {
 // catalogOptions reads what the command line adds to the data of the plays, but
 // for --hiera.
 func (a *app) catalogOptions() (catalog.Options, error) {
-	extra, extraErr := readExtra(a.flags.extra)
-	facts, factsErr := givenFacts(a.flags.facts, a.flags.fact)
+	extra, extraErr := extravars.Read(a.flags.extra)
+	facts, factsErr := extravars.ReadFacts(a.flags.facts, a.flags.fact)
 	environ := make(map[string]any, len(a.environ))
 	for name, value := range a.environ {
 		environ[name] = value

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
@@ -35,7 +36,7 @@ func (a *app) validate(ctx context.Context, paths []string) error {
 	plays, playErr := a.read(ctx, paths)
 	inv, invErr := a.inventoryIfAny(ctx, paths)
 	options, optionsErr := a.catalogOptions()
-	hiera, hieraErr := a.readHiera(ctx)
+	hiera, hieraErr := extravars.ReadHiera(ctx, a.flags.hiera, a.getenv(extravars.HieraVariable), a.warn)
 	account, accountErr := user.Current()
 	if accountErr != nil {
 		return fmt.Errorf("finding out who runs this: %w", accountErr)

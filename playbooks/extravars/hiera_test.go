@@ -1,7 +1,8 @@
-package main
+package extravars
 
 import (
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -10,14 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-// hieraApp is the program with --hiera, or with the variable of that.
-func hieraApp(flag, variable string) (*app, *strings.Builder) {
-	var stderr strings.Builder
-	a := newApp(strings.NewReader(""), io.Discard, &stderr, []string{hieraVariable + "=" + variable})
-	a.flags.hiera = flag
-	return a, &stderr
-}
 
 func TestReadHiera(t *testing.T) {
 	s := newWebServer(t, httptest.NewServer)
@@ -58,9 +51,7 @@ func TestReadHiera(t *testing.T) {
 			dir + "/unknown.yaml:2:1: unknown key \"datum\"\n  hint: it has data, hierarchy and overrides"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a, stderr := hieraApp(c.flag, c.variable)
-			source, err := a.readHiera(t.Context())
-			require.Empty(t, stderr.String())
+			source, err := ReadHiera(t.Context(), c.flag, c.variable, func(text string) { require.Fail(t, text) })
 			if c.err != "" {
 				require.EqualError(t, err, c.err)
 				require.Nil(t, source)
@@ -81,16 +72,46 @@ func TestReadHiera(t *testing.T) {
 func TestReadHieraWarnsOfAnnotations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hiera.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("data:\n  a: 1 # @requires\n"), 0o644))
-	a, stderr := hieraApp(path, "")
-	_, err := a.readHiera(t.Context())
+	var warnings []string
+	_, err := ReadHiera(t.Context(), path, "", func(text string) { warnings = append(warnings, text) })
 	require.NoError(t, err)
-	require.Equal(t, "ccm-push: warning: "+path+":2:3: \"@requires\" is no annotation (did you mean \"@require\"?)\n", stderr.String())
+	require.Equal(t, []string{path + ":2:3: \"@requires\" is no annotation (did you mean \"@require\"?)"}, warnings)
 }
 
 func TestReadHieraWarnsOfAPasswordInTheClear(t *testing.T) {
-	a, stderr := hieraApp("http://ann:hunter2@0.0.0.0:1/x", "")
-	_, err := a.readHiera(t.Context())
+	var warnings []string
+	_, err := ReadHiera(t.Context(), "http://ann:hunter2@0.0.0.0:1/x", "", func(text string) { warnings = append(warnings, text) })
 	require.ErrorContains(t, err, "--hiera: reading http://0.0.0.0:1/x: ")
 	require.NotContains(t, err.Error(), "hunter2")
-	require.Equal(t, "ccm-push: warning: http://0.0.0.0:1/x: the password goes there unencrypted; use https://\n", stderr.String())
+	require.Equal(t, []string{"http://0.0.0.0:1/x: the password goes there unencrypted; use https://"}, warnings)
+}
+
+// A webServer answers with what its pages say.
+type webServer struct {
+	*httptest.Server
+	pages map[string]http.HandlerFunc
+}
+
+func newWebServer(t *testing.T, start func(http.Handler) *httptest.Server) *webServer {
+	s := &webServer{pages: map[string]http.HandlerFunc{}}
+	s.Server = start(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *webServer) serve(w http.ResponseWriter, r *http.Request) {
+	if page := s.pages[r.URL.Path]; page != nil {
+		page(w, r)
+		return
+	}
+	http.NotFound(w, r)
+}
+
+// with is the URL of a page with credentials in it.
+func (s *webServer) with(user, path string) string {
+	return strings.Replace(s.URL, "://", "://"+user, 1) + path
+}
+
+func text(s string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, s) }
 }

@@ -1,4 +1,4 @@
-package main
+package extravars
 
 import (
 	"fmt"
@@ -69,7 +69,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-func TestGivenFacts(t *testing.T) {
+func TestReadFacts(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "facts.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("role: db\nport: 80\nsite: {dc: fra}\n"), 0o600))
 	for _, test := range []struct {
@@ -88,7 +88,7 @@ func TestGivenFacts(t *testing.T) {
 				"--fact \"=x\": write KEY=VALUE; --facts FILE takes facts with types and levels"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			facts, err := givenFacts(test.file, test.pairs)
+			facts, err := ReadFacts(test.file, test.pairs)
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
 				return

@@ -1,4 +1,4 @@
-package main
+package extravars
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-func TestReadExtra(t *testing.T) {
+func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -63,7 +63,7 @@ func TestReadExtra(t *testing.T) {
 		{"two documents", []string{"@" + file("two.yaml", "a: 1\n---\nb: 2\n")}, nil, dir + "/two.yaml:3:1: only one document is expected"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := readExtra(test.args)
+			got, err := Read(test.args)
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
 				return
@@ -77,7 +77,7 @@ func TestReadExtra(t *testing.T) {
 func TestReadExtraKnowsWhereValuesStand(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("a: 1\nb: 1\nc: 1\n"), 0o644))
-	layers, err := readExtra([]string{"@" + path, "{b: 2}", "c=2"})
+	layers, err := Read([]string{"@" + path, "{b: 2}", "c=2"})
 	require.NoError(t, err)
 	for key, want := range map[string]string{"a": path + ":1:4", "b": "-e:1:5"} {
 		origins := templates.Origins(layers, []string{key})
@@ -88,23 +88,23 @@ func TestReadExtraKnowsWhereValuesStand(t *testing.T) {
 	require.Equal(t, []templates.Origin{{Layer: "-e"}}, templates.Origins(layers, []string{"c"}))
 }
 
-// FuzzReadExtra holds that a value in quotes comes out as it is, and that an
+// FuzzRead holds that a value in quotes comes out as it is, and that an
 // error shows nothing of a value.
-func FuzzReadExtra(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	for _, value := range []string{"", "a b", `"`, `'`, `\`, `\"`, `a\`, "\n", "=", "x=y z", "{{ x }}", "@file", "{a: 1}"} {
 		f.Add(value, "k="+value)
 	}
 	f.Fuzz(func(t *testing.T, value, arg string) {
 		for _, quote := range []string{`"`, `'`} {
 			quoted := quote + strings.NewReplacer(`\`, `\\`, quote, `\`+quote).Replace(value) + quote
-			layers, err := readExtra([]string{"a=1 k=" + quoted + " z=2"})
+			layers, err := Read([]string{"a=1 k=" + quoted + " z=2"})
 			require.NoError(t, err)
 			require.Equal(t, map[string]any{"a": "1", "k": value, "z": "2"}, templates.Merge(layers))
 		}
 		if strings.HasPrefix(arg, "@") || strings.HasPrefix(strings.TrimSpace(arg), "{") {
 			return
 		}
-		if _, err := readExtra([]string{"k=1hunter2 " + arg}); err != nil && !strings.Contains(arg, "hunter2") {
+		if _, err := Read([]string{"k=1hunter2 " + arg}); err != nil && !strings.Contains(arg, "hunter2") {
 			require.NotContains(t, err.Error(), "hunter2")
 		}
 	})
@@ -112,15 +112,13 @@ func FuzzReadExtra(f *testing.F) {
 
 func TestExtraShowsNoSecrets(t *testing.T) {
 	for _, arg := range []string{"{password: *s3cret}", "{password: !s3cret x}", "{a: [s3cret}"} {
-		_, err := readExtra([]string{arg})
+		_, err := Read([]string{arg})
 		require.Error(t, err, arg)
 		require.NotContains(t, err.Error(), "s3cret", arg)
 		require.Contains(t, err.Error(), "-e:1:")
 	}
-	a := newApp(nil, nil, nil, nil)
 	for _, from := range []string{"https:/u:s3cret@h/x", "u:s3cret@h/x"} {
-		a.flags.hiera = from
-		_, err := a.readHiera(t.Context())
+		_, err := ReadHiera(t.Context(), from, "", nil)
 		require.EqualError(t, err, "--hiera: it is no file, and a URL begins with https:// (it is not shown, as it may hold a password)")
 	}
 }

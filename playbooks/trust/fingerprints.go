@@ -1,4 +1,4 @@
-package main
+package trust
 
 import (
 	"encoding/base64"
@@ -19,17 +19,23 @@ import (
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
-// fingerprints are what somebody has found out on the hosts themselves, by their
-// names.
-type fingerprints map[string][]string // SHA256:…
+// Fingerprints are those of host keys that somebody has collected on the hosts themselves.
+type Fingerprints struct {
+	file  string
+	hosts fingerprints
+}
 
-// readFingerprints reads the file of --fingerprints.
-func readFingerprints(path string) (fingerprints, error) {
+// fingerprints are SHA256:…, by the names of their hosts.
+type fingerprints map[string][]string
+
+// ReadFingerprints reads a file of fingerprints or public keys, each with its host.
+func ReadFingerprints(path string) (*Fingerprints, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return parseFingerprints(path, string(text))
+	hosts, err := parseFingerprints(path, string(text))
+	return &Fingerprints{path, hosts}, err
 }
 
 // parseFingerprints reads lines of these forms, and reports all others:
@@ -181,7 +187,7 @@ func isMD5(word string) bool {
 	return len(word) == 47 && strings.Count(word, ":") == 15
 }
 
-// of gives what is known of a host by its name in the inventory and by that of
+// of gives the fingerprints of a host by its name in the inventory and by that of
 // known_hosts, which is its address unless it has an alias.
 func (f fingerprints) of(t transport.Target) []string {
 	var all []string

@@ -1,4 +1,4 @@
-package main
+package credentials
 
 import (
 	"context"
@@ -79,6 +79,6 @@ func TestPromptEndsWithTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := askOn(ctx, tty, "x: ")
-	require.Equal(t, exitStatus(interruptedStatus), err)
+	require.Equal(t, ErrInterrupted, err)
 	require.Equal(t, before, terminalState(t, tty))
 }

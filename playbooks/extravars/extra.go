@@ -1,4 +1,4 @@
-package main
+package extravars
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// readExtra reads the values of -e: key=value, whose value is a string, several
+// Read reads the values of -e: key=value, whose value is a string, several
 // of them, @FILE, or a map in YAML or JSON. The errors show no value.
-func readExtra(args []string) ([]templates.Layer, error) {
+func Read(args []string) ([]templates.Layer, error) {
 	var extra []templates.Layer
 	for _, arg := range args {
-		more, err := readExtraOne(arg)
+		more, err := readOne(arg)
 		if err != nil {
 			return nil, err
 		}
@@ -22,7 +22,7 @@ func readExtra(args []string) ([]templates.Layer, error) {
 	return extra, nil
 }
 
-func readExtraOne(arg string) (templates.Layer, error) {
+func readOne(arg string) (templates.Layer, error) {
 	path, isFile := strings.CutPrefix(arg, "@")
 	switch {
 	case isFile:
@@ -57,14 +57,6 @@ func unquotedError(err error) error {
 		safe.Add(e)
 	}
 	return safe.Err()
-}
-
-// plainMap is a document as plain values, nil for one that is not there.
-func plainMap(doc *yamlpos.Node) map[string]any {
-	if doc == nil {
-		return nil
-	}
-	return doc.Any().(map[string]any)
 }
 
 // assignments reads key=value, or several with blanks between them. As in

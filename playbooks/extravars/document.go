@@ -1,11 +1,50 @@
-package main
+package extravars
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
+
+func readFile(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if reason, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, fmt.Errorf("reading %s: %w", path, reason.Err)
+	}
+	return data, err
+}
+
+// parseDocument reads YAML or JSON of one document, a map. Nothing at all gives
+// nil.
+func parseDocument(name string, data []byte) (*yamlpos.Node, error) {
+	docs, err := yamlpos.Parse(name, yamlOfJSON(data))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(docs) == 0 || docs[0].Kind == yamlpos.Scalar && docs[0].Value == nil:
+		return nil, nil
+	case len(docs) > 1:
+		return nil, docs[1].Errorf("", "only one document is expected")
+	case docs[0].Kind != yamlpos.Map:
+		return nil, docs[0].Errorf("write key: value", "this is no map")
+	}
+	return docs[0], nil
+}
+
+// plainMap is a document as plain values, nil for one that is not there.
+func plainMap(doc *yamlpos.Node) map[string]any {
+	if doc == nil {
+		return nil
+	}
+	return doc.Any().(map[string]any)
+}
 
 // yamlOfJSON writes what yaml.v3 does not read in JSON in another way: \/ and
 // characters that are escaped as a pair of surrogates. Other text stays as it is.

@@ -1,4 +1,4 @@
-package main
+package extravars
 
 import (
 	"cmp"
@@ -6,40 +6,43 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/playbooks/webpage"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// hieraVariable names what --hiera is by default, as in CCM.
-const hieraVariable = "CCM_HIERA_DATA"
+// HieraVariable is the environment variable that names the document of --hiera by default,
+// as in CCM.
+const HieraVariable = "CCM_HIERA_DATA"
 
-// readHiera reads --hiera: a document with data, hierarchy and overrides of its
-// own, in a file or on the web. Without it there is none.
-func (a *app) readHiera(ctx context.Context) (*templates.Source, error) {
-	from := cmp.Or(a.flags.hiera, a.getenv(hieraVariable))
+// ReadHiera reads a document with data, hierarchy and overrides of its own, in a file or
+// on the web: the one of --hiera, or else that of [HieraVariable]. Without either there is
+// none.
+func ReadHiera(ctx context.Context, flag, variable string, warn func(string)) (*templates.Source, error) {
+	from := cmp.Or(flag, variable)
 	if from == "" {
 		return nil, nil
 	}
-	name, data, err := a.hieraData(ctx, from)
+	name, data, err := hieraData(ctx, from, warn)
 	switch {
-	case err != nil && a.flags.hiera == "":
-		return nil, fmt.Errorf("%w\n  hint: %s names it", err, hieraVariable)
+	case err != nil && flag == "":
+		return nil, fmt.Errorf("%w\n  hint: %s names it", err, HieraVariable)
 	case err != nil:
 		return nil, fmt.Errorf("--hiera: %w", err)
 	}
 	src, err := parseHiera(name, data)
 	if src != nil {
 		for _, w := range src.Warnings() {
-			a.warn(w)
+			warn(w)
 		}
 	}
 	return src, err
 }
 
 // hieraData reads a file or a URL; name is what positions call it.
-func (a *app) hieraData(ctx context.Context, from string) (name string, data []byte, err error) {
+func hieraData(ctx context.Context, from string, warn func(string)) (name string, data []byte, err error) {
 	scheme, _, isURL := strings.Cut(from, "://")
 	if !isURL {
 		user, _, hasAt := strings.Cut(from, "@")
@@ -61,7 +64,7 @@ func (a *app) hieraData(ctx context.Context, from string) (name string, data []b
 		return "", nil, err
 	}
 	if page.InTheClear() {
-		a.warn(fmt.Sprintf("%s: the password goes there unencrypted; use https://", page))
+		warn(fmt.Sprintf("%s: the password goes there unencrypted; use https://", page))
 	}
 	data, err = page.Read(ctx, http.DefaultTransport, webpage.Data)
 	return page.String(), data, err
@@ -86,4 +89,9 @@ func parseHiera(name string, data []byte) (*templates.Source, error) {
 		return nil, err
 	}
 	return &src, nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
 }

@@ -1,4 +1,4 @@
-package main
+package credentials
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -21,11 +21,11 @@ const terminalPath = "/dev/tty"
 // errNoTerminal is why nobody can be asked.
 var errNoTerminal = errors.New("there is no terminal to ask on")
 
-// askSecret asks a person on the terminal, without showing what is typed.
-func (a *app) askSecret(ctx context.Context, prompt string) (*transport.Secret, error) {
+// ask asks a person on the terminal, without showing what is typed.
+func ask(ctx context.Context, prompt string) (*transport.Secret, error) {
 	tty, err := os.OpenFile(terminalPath, os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%s%w; give a file instead (see --help)", events.Line(prompt), errNoTerminal)
+		return nil, fmt.Errorf("%s%w; give a file instead (see --help)", printable.Line(prompt), errNoTerminal)
 	}
 	defer tty.Close()
 	return askOn(ctx, tty, prompt)
@@ -35,18 +35,18 @@ func (a *app) askSecret(ctx context.Context, prompt string) (*transport.Secret, 
 func askOn(ctx context.Context, tty *os.File, prompt string) (*transport.Secret, error) {
 	restore, err := rawMode(tty)
 	if err != nil {
-		return nil, fmt.Errorf("%s%w: %w", events.Line(prompt), errNoTerminal, err)
+		return nil, fmt.Errorf("%s%w: %w", printable.Line(prompt), errNoTerminal, err)
 	}
 	defer restore()
 	defer context.AfterFunc(ctx, func() { tty.SetReadDeadline(time.Unix(1, 0)) })()
-	fmt.Fprint(tty, events.Line(prompt))
+	fmt.Fprint(tty, printable.Line(prompt))
 	line, err := readHidden(tty)
 	fmt.Fprint(tty, "\r\n")
-	if ctx.Err() != nil || errors.Is(err, errInterrupt) {
-		return nil, exitStatus(interruptedStatus)
+	if ctx.Err() != nil || errors.Is(err, ErrInterrupted) {
+		return nil, ErrInterrupted
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s%w", events.Line(prompt), err)
+		return nil, fmt.Errorf("%s%w", printable.Line(prompt), err)
 	}
 	return transport.NewSecret(line), nil
 }
@@ -74,17 +74,14 @@ const (
 	keyDelete    = 127
 )
 
-var (
-	errInterrupt = errors.New("interrupted")
-	errNoAnswer  = errors.New("there was no answer")
-)
+var errNoAnswer = errors.New("there was no answer")
 
 // readHidden reads a line byte by byte, so that what follows it is left for the
 // next question. It knows the keys that a terminal would handle itself.
 func readHidden(r io.Reader) ([]byte, error) {
 	var line []byte
 	key := make([]byte, 1)
-	for len(line) < maxPasswordFile {
+	for len(line) < maxPassword {
 		if _, err := io.ReadFull(r, key); err != nil {
 			return nil, errors.Join(errNoAnswer, withoutName(err))
 		}
@@ -92,7 +89,7 @@ func readHidden(r io.Reader) ([]byte, error) {
 		case '\r', '\n':
 			return line, nil
 		case keyInterrupt:
-			return nil, errInterrupt
+			return nil, ErrInterrupted
 		case keyEnd:
 			if len(line) == 0 {
 				return nil, errNoAnswer

@@ -1,4 +1,4 @@
-package main
+package trust
 
 import (
 	"crypto/ed25519"

@@ -1,4 +1,4 @@
-package main
+package credentials
 
 import (
 	"os"
@@ -15,11 +15,11 @@ func TestPasswordProgramOfAnotherUser(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "vault")
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\necho hunter2\n"), 0o700))
-	a := &app{}
-	text, err := a.passwordText(t.Context(), path)
+	var s Sources
+	text, err := s.text(t.Context(), path)
 	require.NoError(t, err)
 	require.Equal(t, "hunter2\n", string(text))
 	require.NoError(t, os.Chown(path, 65534, 65534))
-	_, err = a.passwordText(t.Context(), path)
+	_, err = s.text(t.Context(), path)
 	require.EqualError(t, err, "it is executable, and belongs to another user, who can change it")
 }

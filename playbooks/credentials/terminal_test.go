@@ -1,4 +1,4 @@
-package main
+package credentials
 
 import (
 	"io"
@@ -21,7 +21,7 @@ func TestReadHidden(t *testing.T) {
 		{"end of file", "\x04\n", "", "\n", "there was no answer"},
 		{"interrupt", "ab\x03\n", "", "\n", "interrupted"},
 		{"hang up", "ab", "", "", "there was no answer\nEOF"},
-		{"too long", strings.Repeat("a", maxPasswordFile) + "b\n", "", "b\n", "more than 64 KiB are no answer"},
+		{"too long", strings.Repeat("a", maxPassword) + "b\n", "", "b\n", "more than 64 KiB are no answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := strings.NewReader(test.keys)

@@ -1,0 +1,124 @@
+package credentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// Sources are where the secrets of a run come from.
+type Sources struct {
+	Ask, AskBecome                   bool // on the terminal
+	File, BecomeFile, PassphraseFile string
+
+	Home   string    // what ~/ stands for
+	Stderr io.Writer // of programs that print a password
+}
+
+// Validate refuses two sources for one secret.
+func (s Sources) Validate() error {
+	switch {
+	case s.Ask && s.File != "":
+		return errors.New("--ask-pass and --password-file: one of them is enough")
+	case s.AskBecome && s.BecomeFile != "":
+		return errors.New("--ask-become-pass and --become-password-file: one of them is enough")
+	}
+	return nil
+}
+
+// HasPassword reports whether there will be a password to log in with.
+func (s Sources) HasPassword() bool { return s.Ask || s.File != "" }
+
+// HasBecome reports whether there will be a password to become another user with.
+func (s Sources) HasBecome() bool { return s.AskBecome || s.BecomeFile != "" }
+
+// Credentials are the secrets of a run; nil if there is none.
+type Credentials struct {
+	Password *transport.Secret // to log in with
+	Become   *transport.Secret // to become another user with
+
+	passphrase *transport.Secret
+}
+
+// ErrInterrupted is why there is no answer: Ctrl-C, or the end of the context.
+var ErrInterrupted = errors.New("interrupted")
+
+// Read gets the secrets, each from its source.
+func (s Sources) Read(ctx context.Context) (*Credentials, error) {
+	c := &Credentials{}
+	var err error
+	if c.Password, err = s.password(ctx); err != nil {
+		return nil, err
+	}
+	if c.Become, err = s.become(ctx, c.Password); err != nil {
+		return nil, err
+	}
+	if c.Become != nil {
+		if err := transport.CheckBecomePassword(c.Become); err != nil {
+			return nil, err
+		}
+	}
+	if s.PassphraseFile != "" {
+		c.passphrase, err = s.read(ctx, "--key-passphrase-file", s.PassphraseFile)
+	}
+	return c, err
+}
+
+func (s Sources) password(ctx context.Context) (*transport.Secret, error) {
+	switch {
+	case s.File != "":
+		return s.read(ctx, "--password-file", s.File)
+	case s.Ask:
+		return askPassword(ctx, "SSH password: ")
+	}
+	return nil, nil
+}
+
+func (s Sources) become(ctx context.Context, password *transport.Secret) (*transport.Secret, error) {
+	switch {
+	case s.BecomeFile != "":
+		return s.read(ctx, "--become-password-file", s.BecomeFile)
+	case !s.AskBecome:
+		return nil, nil
+	case password == nil:
+		return askPassword(ctx, "BECOME password: ")
+	}
+	answer, err := ask(ctx, "BECOME password (empty: the SSH password): ")
+	if err == nil && len(answer.Reveal()) == 0 {
+		return password, nil
+	}
+	return answer, err
+}
+
+// askPassword asks for a password that cannot be empty.
+func askPassword(ctx context.Context, prompt string) (*transport.Secret, error) {
+	answer, err := ask(ctx, prompt)
+	if err == nil && len(answer.Reveal()) == 0 {
+		return nil, fmt.Errorf("%snone was given", prompt)
+	}
+	return answer, err
+}
+
+// Passphrase gives that of an encrypted key file; again says that the last one was wrong.
+// A file of passphrases is not asked twice. It is nil if nobody gives one, or if there is
+// no terminal.
+func (c *Credentials) Passphrase(ctx context.Context, path string, again bool) (*transport.Secret, error) {
+	switch {
+	case c.passphrase != nil && again:
+		return nil, fmt.Errorf("--key-passphrase-file: private key %s: %w", path, transport.ErrPassphrase)
+	case c.passphrase != nil:
+		return c.passphrase, nil
+	}
+	prompt := "passphrase of " + path + " (empty: do without): "
+	if again {
+		prompt = "that was wrong; " + prompt
+	}
+	answer, err := ask(ctx, prompt)
+	if errors.Is(err, errNoTerminal) || err == nil && len(answer.Reveal()) == 0 {
+		return nil, nil
+	}
+	return answer, err
+}

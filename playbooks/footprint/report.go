@@ -1,0 +1,154 @@
+package footprint
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/ccm-push/ccm-push/inventory/nodeset"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A Report gathers the answers of hosts; hosts with equal ones share theirs.
+type Report struct {
+	Clean   bool // it is about what is to be removed
+	Removes bool // and that is done; otherwise it says what would be
+	Found   bool // there was something on a host
+	Stuck   bool // something that was to be removed is still there
+	groups  []*group
+}
+
+type group struct {
+	hosts    []string
+	print    transport.Footprint
+	from, to []time.Duration // the ages of each trace, among the hosts
+}
+
+// Add takes the answer of a host, for one of its users.
+func (r *Report) Add(host string, f transport.Footprint) {
+	r.Found = r.Found || len(f.Traces) > 0
+	r.Stuck = r.Stuck || r.Removes && len(f.Held)+len(f.Left) > 0
+	for _, g := range r.groups {
+		if sameTraces(g.print, f) {
+			g.add(host, f)
+			return
+		}
+	}
+	g := &group{print: f, from: make([]time.Duration, len(f.Traces)), to: make([]time.Duration, len(f.Traces))}
+	for i, t := range f.Traces {
+		g.from[i], g.to[i] = f.Now.Sub(t.Modified), f.Now.Sub(t.Modified)
+	}
+	g.hosts = []string{host}
+	r.groups = append(r.groups, g)
+}
+
+func (g *group) add(host string, f transport.Footprint) {
+	g.hosts = append(g.hosts, host)
+	for i, t := range f.Traces {
+		age := f.Now.Sub(t.Modified)
+		g.from[i], g.to[i] = min(g.from[i], age), max(g.to[i], age)
+	}
+}
+
+// sameTraces reports whether two answers differ in nothing but ages.
+func sameTraces(a, b transport.Footprint) bool {
+	timeless := func(f transport.Footprint) string {
+		text := fmt.Sprintf("%q %q %q %q", f.User, f.Held, f.Skipped, f.Left)
+		for _, t := range f.Traces {
+			text += fmt.Sprintf(" %q %v %d %q %t", t.Path, t.Mode, t.Size, t.Owner, t.Whole)
+		}
+		return text
+	}
+	return timeless(a) == timeless(b)
+}
+
+// Text shows everything for people, in the order of the first host of each group.
+func (r *Report) Text() string {
+	var b strings.Builder
+	for _, g := range r.groups {
+		fmt.Fprintf(&b, "%s as %s: %s\n", nodeset.Fold(g.hosts), events.Line(g.print.User), r.verdict(g.print))
+		table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for i, t := range g.print.Traces {
+			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", events.Line(t.Path), sizeText(t), ages(g.from[i], g.to[i]), events.Line(t.Owner))
+		}
+		table.Flush() // a strings.Builder takes everything
+		if r.Clean && len(g.print.Held) == 0 {
+			b.WriteString(forgotten(g.print.Traces))
+		}
+		for _, s := range g.print.Skipped {
+			fmt.Fprintf(&b, "  %s: left alone, it is %s\n", events.Line(s.Path), skipReason(s))
+		}
+		for _, path := range g.print.Left {
+			fmt.Fprintf(&b, "  %s could not be removed\n", events.Line(path))
+		}
+	}
+	return b.String()
+}
+
+// forgotten says what no later run can do once files are gone. Those of users other than
+// root have the name of the host before theirs.
+func forgotten(traces []transport.Trace) string {
+	text := ""
+	for _, t := range traces {
+		switch name := "." + path.Base(t.Path); {
+		case strings.HasSuffix(name, ".reversals.json"):
+			text += "  " + events.Line(t.Path) + ": without it, nothing is put back of what was there before resources with reverse\n"
+		case strings.HasSuffix(name, ".refreshes.json"):
+			text += "  " + events.Line(t.Path) + ": without it, refreshes that are still due are lost\n"
+		}
+	}
+	return text
+}
+
+// verdict says what there was, and what has become of it.
+func (r *Report) verdict(f transport.Footprint) string {
+	if len(f.Traces) == 0 {
+		return "nothing"
+	}
+	files, size := 0, int64(0)
+	for _, t := range f.Traces {
+		switch {
+		case !t.Mode.IsDir():
+			files, size = files+1, size+t.Size
+		case t.Whole:
+			size += t.Size
+		}
+	}
+	what := strconv.Itoa(files) + " files"
+	if files == 1 {
+		what = "1 file"
+	}
+	what += ", " + bytesText(size)
+	switch {
+	case len(f.Held) > 0:
+		what += "; locked by " + holderText(f.Held[0])
+		if r.Removes {
+			what += ", so nothing is removed"
+		}
+	case r.Removes && len(f.Left) > 0:
+		what += ", not all removed"
+	case r.Removes:
+		what += ", removed"
+	case r.Clean:
+		what += ", would be removed"
+	}
+	return what
+}
+
+func holderText(h transport.Holder) string {
+	if h.Holder == "" {
+		return "another run"
+	}
+	return events.Line(h.Holder) + ", run " + events.Line(h.Run)
+}
+
+func skipReason(s transport.Skipped) string {
+	if s.Reason == "link" {
+		return "a link"
+	}
+	return "no directory of this user"
+}

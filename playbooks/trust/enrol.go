@@ -1,0 +1,147 @@
+package trust
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// Options say what becomes of the keys of unknown hosts. In the zero value a person who
+// reads Err is asked on In.
+type Options struct {
+	Unasked      bool          // keys are added without asking anybody
+	Check        bool          // nothing is added
+	Fingerprints *Fingerprints // collected by somebody: other keys are refused; nil compares nothing
+	JSON         bool          // Out gets one line of JSON for each host
+
+	In       io.Reader
+	Out, Err io.Writer
+	Warn     func(string)
+}
+
+// An Outcome is what has become of all hosts together.
+type Outcome struct {
+	Failed bool // a host was not reached, or is not what it should be, or was declined
+	New    bool // a host has become known, or would with Check unset
+}
+
+// Enrol asks hosts for their keys, and the unknown jump hosts on the route to them, and
+// makes the unknown ones known. The error wraps that of ctx when ctx has ended.
+func Enrol(ctx context.Context, f Fleet, hosts []*inventory.Host, o Options) (Outcome, error) {
+	e := &enrolment{fleet: f, options: o, warned: map[string]bool{}}
+	rounds, err := f.rounds(hosts)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if o.Unasked && o.Fingerprints == nil && !o.Check {
+		o.Warn("--yes trusts whoever answers now: nobody compares the fingerprints")
+	}
+	for _, round := range rounds {
+		f.scan(ctx, round)
+		if ctx.Err() != nil {
+			return Outcome{}, ctx.Err()
+		}
+		if err := e.settle(ctx, e.judge(round)); err != nil {
+			return Outcome{}, err
+		}
+	}
+	return e.outcome, nil
+}
+
+// An enrolment is one call of Enrol.
+type enrolment struct {
+	fleet   Fleet
+	options Options
+	asked   []*verdict      // of all rounds so far
+	warned  map[string]bool // sets of hosts, folded, of which was told that they show the same key
+	outcome Outcome
+}
+
+// judge decides what becomes of the hosts of a round.
+func (e *enrolment) judge(round []candidate) []*verdict {
+	var all []*verdict
+	for _, c := range round {
+		v := &verdict{candidate: c, state: stateNew, keys: c.scan.Keys}
+		switch {
+		case c.err != nil:
+			v.failed(c.err)
+		case c.scan.Known != "":
+			v.state, v.keys = stateKnown, nil
+		case e.options.Fingerprints != nil:
+			v.compare(e.options.Fingerprints)
+		}
+		e.outcome.Failed = e.outcome.Failed || v.state != stateNew && v.state != stateKnown
+		all = append(all, v)
+	}
+	e.asked = append(e.asked, all...)
+	return all
+}
+
+// settle shows the verdicts of a round, asks, and adds what may be added.
+func (e *enrolment) settle(ctx context.Context, verdicts []*verdict) error {
+	fresh := slices.DeleteFunc(slices.Clone(verdicts), func(v *verdict) bool { return v.state != stateNew })
+	e.outcome.New = e.outcome.New || len(fresh) > 0
+	if len(fresh) == 0 || e.options.Check {
+		if e.options.JSON {
+			return e.showJSON(verdicts)
+		}
+		return e.showText(verdicts)
+	}
+	asks := !e.options.Unasked
+	if asks || !e.options.JSON {
+		if err := e.showText(verdicts); err != nil {
+			return err
+		}
+	}
+	sure := true
+	if asks {
+		var err error
+		if sure, err = e.ask(ctx, fresh); err != nil {
+			return err
+		}
+	}
+	if sure {
+		e.add(ctx, fresh)
+	} else {
+		e.outcome.Failed = true
+		for _, v := range fresh {
+			v.state = stateDeclined
+		}
+	}
+	if e.options.JSON {
+		return e.showJSON(verdicts)
+	}
+	return e.showAdded(fresh)
+}
+
+// add writes the keys of hosts down.
+func (e *enrolment) add(ctx context.Context, fresh []*verdict) {
+	trusted := make([]transport.Trusted, len(fresh))
+	for i, v := range fresh {
+		trusted[i] = transport.Trusted{Target: v.target, Keys: v.keys}
+	}
+	for i, err := range e.fleet.Dialer.Trust(ctx, trusted) {
+		fresh[i].state = stateAdded
+		if err != nil {
+			e.outcome.Failed = true
+			fresh[i].failed(err)
+			if fresh[i].state == stateUnreachable {
+				fresh[i].state = stateFailed
+			}
+		}
+	}
+}
+
+// files are the known_hosts files that the keys of hosts go to, each once.
+func (e *enrolment) files(verdicts []*verdict) []string {
+	var files []string
+	for _, v := range verdicts {
+		if f := e.fleet.Dialer.TrustFile(v.target); !slices.Contains(files, f) {
+			files = append(files, f)
+		}
+	}
+	return files
+}

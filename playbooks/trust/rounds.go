@@ -1,0 +1,128 @@
+package trust
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A Fleet is the hosts of an inventory, and how they are reached.
+type Fleet struct {
+	Inventory *inventory.Inventory
+	Connect   reach.Options
+	Dialer    *transport.Dialer
+	Forks     int // hosts that are asked at once; at least 1
+}
+
+// target says how a host of the inventory is reached.
+func (f *Fleet) target(h *inventory.Host) (transport.Target, error) {
+	return f.Connect.Target(f.Inventory, h, h.Connection())
+}
+
+// Selectable is a host of the inventory that leads [Enrol] to a target: the target itself,
+// or for a jump host that the inventory lacks a host behind it.
+func (f *Fleet) Selectable(t transport.Target) string {
+	if f.Inventory.Host(t.Host) != nil {
+		return t.Host
+	}
+	for _, h := range f.Inventory.Hosts() {
+		if f.passes(h, t) {
+			return h.Name
+		}
+	}
+	return t.Host
+}
+
+// passes reports whether the route to a host leads over a jump host.
+func (f *Fleet) passes(h *inventory.Host, hop transport.Target) bool {
+	t, err := f.target(h)
+	return err == nil && slices.ContainsFunc(t.Jump, func(one transport.Target) bool {
+		return one.Host == hop.Host && one.KnownName() == hop.KnownName()
+	})
+}
+
+// A candidate is a host that is asked for its keys.
+type candidate struct {
+	target transport.Target
+	// jumpFor is a host behind this one, if this one was not selected itself but is an
+	// unknown jump host; "" otherwise.
+	jumpFor string
+
+	scan transport.Scan
+	err  error // why there is no scan; a [transport.HostError]
+}
+
+// rounds are the hosts whose keys may have to be trusted, in the order in which they can
+// be asked: those that are reached directly, those behind one jump host, and so on. A jump
+// host is logged in to, so its key must be trusted before those behind it are asked. An
+// unknown host counts in the first round that it belongs to.
+func (f *Fleet) rounds(hosts []*inventory.Host) ([][]candidate, error) {
+	r := rounds{dialer: f.Dialer, met: map[string]bool{}}
+	targets := make([]transport.Target, len(hosts))
+	for i, h := range hosts {
+		target, err := f.target(h)
+		if err != nil {
+			return nil, err
+		}
+		if target.Local {
+			continue // there is nobody to mistake it for
+		}
+		targets[i] = target
+		r.add(len(target.Jump), candidate{target: target})
+	}
+	for _, t := range targets {
+		for n, hop := range t.Jump {
+			hop.Jump = t.Jump[:n]
+			known, err := f.Dialer.IsKnown(hop)
+			if err != nil {
+				return nil, err
+			}
+			if !known {
+				r.add(n, candidate{target: hop, jumpFor: t.Host})
+			}
+		}
+	}
+	return r.list, nil
+}
+
+type rounds struct {
+	dialer *transport.Dialer
+	met    map[string]bool // by file and name in it
+	list   [][]candidate
+}
+
+// add takes each entry of a known_hosts file once.
+func (r *rounds) add(round int, one candidate) {
+	entry := r.dialer.TrustFile(one.target) + "\x00" + one.target.KnownName()
+	id := entry
+	if one.jumpFor == "" {
+		id += "\x00" + one.target.Host // two names for one host are both answered
+	} else if r.met[id] {
+		return
+	}
+	r.met[id], r.met[entry] = true, true
+	for len(r.list) <= round {
+		r.list = append(r.list, nil)
+	}
+	r.list[round] = append(r.list[round], one)
+}
+
+// scan asks the hosts of a round for their keys, and notes the answers.
+func (f *Fleet) scan(ctx context.Context, round []candidate) {
+	var g errgroup.Group
+	g.SetLimit(f.Forks)
+	for i := range round {
+		g.Go(func() error {
+			if round[i].err = ctx.Err(); round[i].err == nil {
+				round[i].scan, round[i].err = f.Dialer.Scan(ctx, round[i].target)
+			}
+			return nil
+		})
+	}
+	g.Wait()
+}
