@@ -179,6 +179,16 @@ func templatesArrows(t *testing.T) {
 	}
 }
 
+// TestEngineArrows keeps the packages below the engine apart: each knows the contracts only.
+func TestEngineArrows(t *testing.T) {
+	const root = module + "modules/engine"
+	parts := slices.DeleteFunc(list(t, root+"/..."), func(pkg string) bool { return pkg == root })
+	require.NotEmpty(t, parts)
+	for _, from := range parts {
+		require.ElementsMatch(t, []string{module + "modules", from}, below(deps(t, from), strings.TrimSuffix(module, "/")), from)
+	}
+}
+
 // TestResourceTypesStandAlone has each type of the registry know the contracts
 // only.
 func TestResourceTypesStandAlone(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
 // maxBatch bounds the members of a batch, and with them a command line.
@@ -182,10 +183,10 @@ func (r *run) settle(ctx context.Context, i int, before *trace, report *notes) e
 }
 
 // report tells what became of an entry that is settled.
-func (r *run) report(i int, done *settled, result *modules.Result, w *witness) error {
+func (r *run) report(i int, done *settled, result *modules.Result, p *forecast.Prediction) error {
 	result.Status, result.Changes, result.Message = modules.Changed, done.plan.Changes, done.plan.Action
 	if done.err == nil {
-		r.record(i, r.cat.Entries[i].Ref(), done.plan, w)
+		r.record(i, r.cat.Entries[i].Ref(), done.plan, p)
 	}
 	return done.err
 }

@@ -21,7 +21,7 @@ func (r *run) claimed(plan modules.Plan) []string {
 		case modules.UserEffect, modules.GroupEffect:
 			keys = append(keys, "accounts")
 		case modules.PathEffect:
-			keys = append(keys, r.will.canonical(e.Key, false), r.will.canonical(e.Key, true))
+			keys = append(keys, r.forecasts.Will.Canonical(e.Key, false), r.forecasts.Will.Canonical(e.Key, true))
 		default:
 			keys = append(keys, string(e.Kind)+" "+e.Key)
 		}

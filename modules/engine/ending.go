@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
 // A manifest that ends with its first failure does so at a moment that nobody knows, if
@@ -14,7 +15,7 @@ import (
 // holdBack collects results, if those that come later may put them in doubt. tell hands
 // them out.
 func (r *run) holdBack() (tell func() error) {
-	if !r.crosses() {
+	if !r.mayConflict() {
 		return func() error { return nil }
 	}
 	emit := r.emit
@@ -25,7 +26,7 @@ func (r *run) holdBack() (tell func() error) {
 	}
 	return func() error {
 		r.emit = emit
-		inDoubt := r.crossDoubt()
+		inDoubt := r.conflictDoubt()
 		for _, result := range held {
 			r.doubtEnding(result, inDoubt)
 			if err := emit(result); err != nil {
@@ -61,17 +62,36 @@ func (r *run) doubtEnding(result *modules.Result, inDoubt map[int]string) {
 	}
 }
 
-// crossDoubt says why entries are in doubt that others cross, and those behind them.
-func (r *run) crossDoubt() map[int]string {
+// mayConflict reports whether a check run is about a graph of which several are worked on
+// at once.
+func (r *run) mayConflict() bool { return r.cat.Check && r.graph() && r.cat.Parallel > 1 }
+
+// conflicts gives, by entry, one that was looked at later and may come first, and changes
+// what the entry has read.
+func (r *run) conflicts() map[int]int {
+	readers := make([]forecast.Reader, len(r.cat.Entries))
+	for i := range readers {
+		entry, out := &r.cat.Entries[i], &r.results[i]
+		readers[i] = forecast.Reader{
+			Entry: i, Reads: r.reads[i], Noop: entry.Check, Failed: out.status == modules.Failed,
+			Asked: len(entry.Health) > 0, Acts: out.changed && !out.unknown,
+		}
+	}
+	return r.forecasts.Would.Conflicts(readers, r.comesAfter)
+}
+
+// conflictDoubt says why entries are in doubt that others conflict with, and those behind
+// them.
+func (r *run) conflictDoubt() map[int]string {
 	inDoubt := map[int]string{}
-	crossed := r.crossings()
-	if len(crossed) == 0 {
+	conflicts := r.conflicts()
+	if len(conflicts) == 0 {
 		return inDoubt
 	}
 	all := make(entrySet, len(r.cat.Entries)/64+1)
 	for i := range r.cat.Entries {
-		j, ok := crossed[i]
-		crosses := ok
+		j, ok := conflicts[i]
+		itself := ok
 		if !ok {
 			j, ok = r.before(i).firstIn(all)
 		}
@@ -79,7 +99,7 @@ func (r *run) crossDoubt() map[int]string {
 			continue
 		}
 		all.put(i)
-		if inDoubt[i] = r.cat.Entries[j].Ref(); !crosses {
+		if inDoubt[i] = r.cat.Entries[j].Ref(); !itself {
 			inDoubt[i] = r.blamed(j)
 		}
 		r.results[i].doubt = cmp.Or(r.results[i].doubt, inDoubt[i])

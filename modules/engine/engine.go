@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
@@ -50,35 +51,22 @@ type Engine struct {
 
 // memory is what an engine hands to that of the next catalog of its session.
 type memory struct {
-	earlier  *forecasts // of the catalogs before, in a check run
-	distrust bool       // the journal was found damaged
-	states   *states    // as resources have reported them
-	sent     sentText   // what Sent holds; nil before it was asked
-	subjects []subject  // what resources were about
-}
-
-// forecasts are what plans so far come to.
-type forecasts struct {
-	will  *forecast // without those of noop entries
-	would *forecast // and with them: what noop entries see
-	// served are the notes of the journal that predicted refreshes would remove.
-	served map[dueKey]bool
+	forecasts forecast.Pair   // of the catalogs before, in a check run
+	served    map[dueKey]bool // the notes of the journal that predicted refreshes would remove
+	distrust  bool            // the journal was found damaged
+	states    *states         // as resources have reported them
+	sent      sentText        // what Sent holds; nil before it was asked
+	subjects  []subject       // what resources were about
 }
 
 // begin gives the forecasts that a catalog starts with: in a check run those of
 // the catalogs before it, since nothing of them has been carried out.
-func (e *Engine) begin(cat *modules.Catalog) *forecasts {
-	if !cat.Check || e.earlier == nil {
-		e.earlier = &forecasts{newForecast(e.Host), newForecast(e.Host), map[dueKey]bool{}}
+func (e *Engine) begin(cat *modules.Catalog) forecast.Pair {
+	if !cat.Check || e.served == nil {
+		e.forecasts, e.served = forecast.NewPair(e.Host), map[dueKey]bool{}
 	}
-	if cat.Earlier != "" {
-		anything := modules.Plan{Action: "changed something", Effects: []modules.Effect{modules.Anything}}
-		e.earlier.will.record(noScope, cat.Earlier, anything, "")
-		e.earlier.would.record(noScope, cat.Earlier, anything, "")
-	}
-	e.earlier.will.begin()
-	e.earlier.would.begin()
-	return e.earlier
+	e.forecasts.Begin(cat.Earlier)
+	return e.forecasts
 }
 
 // Run works on the entries of a catalog, in order or as many at once as it says, and
@@ -99,7 +87,7 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 		resources: make([]modules.Resource, len(cat.Entries)),
 		errs:      make([]error, len(cat.Entries)),
 		results:   make([]outcome, len(cat.Entries)),
-		looks:     make([]*looks, len(cat.Entries)),
+		reads:     make([]*forecast.ReadSet, len(cat.Entries)),
 		settled:   map[int]*settled{},
 		preloads:  preloads{},
 		looked:    looked{stable: map[int]bool{}},
@@ -193,7 +181,7 @@ func (r *run) step(ctx context.Context, i int) (began bool, err error) {
 // run is one catalog under way.
 type run struct {
 	*Engine
-	*forecasts
+	forecasts forecast.Pair
 	cat       *modules.Catalog
 	resources []modules.Resource
 	errs      []error // of decoding
@@ -205,10 +193,10 @@ type run struct {
 	looked    looked
 	scopes    scopes
 	emit      func(*modules.Result) error
-	held      map[int]func() // entries that hold semaphores, and what frees those
-	traffic   traffic        // what is sent and received
-	lineage   lineage        // see before; nil until it is needed
-	looks     []*looks       // of a check run that crosses
+	held      map[int]func()      // entries that hold semaphores, and what frees those
+	traffic   traffic             // what is sent and received
+	lineage   lineage             // see before; nil until it is needed
+	reads     []*forecast.ReadSet // of a check run whose entries may conflict
 
 	// Entries that are worked on at once take turns: whoever touches the run holds mu,
 	// and lets go of it while only the host is worked on; see outside.
@@ -260,19 +248,19 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		result.Message = "skipped due to unmet requirement"
 	default:
 		notes := &notes{}
-		w := &witness{because: doubt}
-		if r.crosses() && !entry.Left { // what has left comes after everything
-			w.looks = newLooks()
-			r.looks[i] = w.looks
+		p := &forecast.Prediction{Because: doubt}
+		if r.mayConflict() && !entry.Left { // what has left comes after everything
+			p.Reads = forecast.NewReadSet()
+			r.reads[i] = p.Reads
 		}
 		err := r.errs[i]
 		switch done := r.settled[i]; {
 		case done != nil:
-			notes, err = done.notes, r.report(i, done, result, w)
+			notes, err = done.notes, r.report(i, done, result, p)
 		case entry.Scope != nil:
-			err = r.sumUp(i, result, w)
+			err = r.sumUp(i, result, p)
 		case err == nil && !r.monitors(i):
-			err = r.tries(ctx, i, result, notes, w)
+			err = r.tries(ctx, i, result, notes, p)
 		}
 		if err == errBeforeTurn && r.endedBy(i) != "" {
 			r.free(i)
@@ -289,10 +277,10 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 			r.ledger.failed[i] = true
 		}
 		if err != nil { // what is missing may come with anything
-			w.asInList()
+			p.AsInList()
 		}
-		if w.noted && !w.recorded { // it may turn out to act after all, nobody knows how
-			r.record(i, w.because, modules.Plan{Effects: []modules.Effect{modules.Anything}}, w)
+		if p.Unrecorded() { // it may turn out to act after all, nobody knows how
+			r.record(i, p.Because, modules.Plan{Effects: []modules.Effect{modules.Anything}}, p)
 		}
 		early, err := r.healthy(ctx, i, result, notes, err)
 		r.free(i)
@@ -302,12 +290,12 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 			if result.Done = out.changed && !r.checked(i); !result.Done {
 				result.Message = ""
 			}
-			if ctx.Err() == nil && r.undecided(i, w) {
+			if ctx.Err() == nil && r.undecided(i, p) {
 				result.Status, result.Error, result.Message = modules.Changed, "", unforeseen(err, result.Error)
 				out.changed, out.unknown = true, true
 			}
 		} else {
-			w.because = cmp.Or(w.because, early)
+			p.Because = cmp.Or(p.Because, early)
 		}
 		r.tellState(i, result, notes)
 		r.states.foretell(r.cat.Entries[i].Ref(), r.checked(i) && out.changed && !(r.cat.Check && entry.Check))
@@ -315,8 +303,8 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 			result.ErrorKind = kinded.Kind()
 		}
 		result.Messages, result.Exit, result.Changes = notes.list(), notes.exit, bounded(result.Changes)
-		if r.checked(i) && w.because != "" {
-			result.Uncertain, result.Because, out.doubt = true, w.because, w.because
+		if r.checked(i) && p.Because != "" {
+			result.Uncertain, result.Because, out.doubt = true, p.Because, p.Because
 		}
 		if r.secret(i) {
 			withhold(result, err)
@@ -342,7 +330,7 @@ func (r *run) leaveOut(i int, result *modules.Result) {
 // undecided reports whether an error of a check run may be one only because
 // earlier resources have not been carried out. The prediction is then a change
 // that is uncertain: something will have to happen here.
-func (r *run) undecided(i int, w *witness) bool { return r.checked(i) && w.because != "" }
+func (r *run) undecided(i int, p *forecast.Prediction) bool { return r.checked(i) && p.Because != "" }
 
 // requirements finds the required entries that rule this one out, and what
 // makes it uncertain that they do not.
@@ -369,7 +357,7 @@ func (r *run) blamed(j int) string {
 }
 
 // act checks and, in an applying run, applies and verifies: one try.
-func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *notes, w *witness) error {
+func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *notes, p *forecast.Prediction) error {
 	entry := &r.cat.Entries[i]
 	try, end := timed(ctx, entry)
 	defer func() { end() }()
@@ -378,7 +366,7 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 	}
 	var claimed []string
 	since := r.clock()
-	plan, seen, err := r.look(try, i, notes, w)
+	plan, seen, err := r.look(try, i, notes, p)
 	for err == nil && plan.Pending() && !r.checked(i) {
 		if r.waitsForTurn(i) {
 			end()
@@ -395,7 +383,7 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		// Others may have been at work meanwhile, and their time is not that of this try.
 		try, end = timed(ctx, entry)
 		since = r.clock()
-		plan, seen, err = r.look(try, i, notes, w)
+		plan, seen, err = r.look(try, i, notes, p)
 	}
 	if err != nil || !plan.Pending() {
 		return late(try, entry, err)
@@ -419,9 +407,9 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		}
 		result.Message = plan.Foretold()
 		if opaque(plan) {
-			w.note(entry.Ref()) // whether it succeeds is known only when it has run
+			p.Doubt(entry.Ref()) // whether it succeeds is known only when it has run
 		}
-		r.record(i, r.cat.Entries[i].Ref(), plan, w)
+		r.record(i, r.cat.Entries[i].Ref(), plan, p)
 		return nil
 	}
 	defer r.unclaim(claimed)
@@ -432,24 +420,24 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 	if err := r.carryOut(try, i, plan, notes); err != nil {
 		return late(try, entry, err)
 	}
-	r.record(i, r.cat.Entries[i].Ref(), plan, w)
+	r.record(i, r.cat.Entries[i].Ref(), plan, p)
 	return nil
 }
 
 // look lets an entry compare itself with the host, which it is shown as seen.
-func (r *run) look(ctx context.Context, i int, notes *notes, w *witness) (plan modules.Plan, seen modules.Host, err error) {
+func (r *run) look(ctx context.Context, i int, notes *notes, p *forecast.Prediction) (plan modules.Plan, seen modules.Host, err error) {
 	check := r.checked(i)
 	seen = r.present(notes)
 	if check {
-		seen = r.foreseen(i).host(ctx, r.sight(i), w, notes)
-		seen.State = r.stateThen(w)
+		seen = r.forecast(i).Host(ctx, r.view(i), p, notes)
+		seen.State = r.stateThen(p)
 	}
-	seen.Preload = r.preload(ctx, i, w)
+	seen.Preload = r.preload(ctx, i, p)
 	if check || !r.looked.still(i) {
 		r.outside(i, func() { plan, err = r.resources[i].Check(ctx, seen) })
 	}
 	if err == nil {
-		plan, err = r.refresh(ctx, i, seen, plan, w)
+		plan, err = r.refresh(ctx, i, seen, plan, p)
 	}
 	return plan, seen, err
 }
@@ -476,37 +464,23 @@ func (r *run) apply(ctx context.Context, i int, plan modules.Plan, report module
 	return err
 }
 
-// foreseen is the forecast that an entry is checked against. A noop entry will
-// not be carried out, so only other noop entries see it.
-func (r *run) foreseen(i int) *forecast {
-	if r.cat.Entries[i].Check {
-		return r.would
-	}
-	return r.will
-}
+// forecast is what an entry is checked against.
+func (r *run) forecast(i int) *forecast.Forecast { return r.forecasts.For(r.cat.Entries[i].Check) }
 
-// record adds a plan to the forecasts of those who shall see it. What has been
-// done already needs no forecast, except over plans that were only predicted. blamed is
-// what predictions that rest on the plan depend on.
-func (r *run) record(i int, blamed string, plan modules.Plan, w *witness) {
-	w.recorded = true
-	if !r.checked(i) && r.would.pending == "" {
-		return
-	}
-	plan.Effects = r.foreseen(i).settled(plan.Effects)
-	if r.cat.Check && !r.cat.Entries[i].Check {
-		r.will.record(i, blamed, plan, w.because)
-	}
-	undone := r.would.undone
-	if r.would.record(i, blamed, plan, w.because); !r.checked(i) {
-		r.would.undone = undone
-	}
+// record adds a plan to the forecasts. because is what predictions that rest on the plan
+// depend on.
+func (r *run) record(i int, because string, plan modules.Plan, p *forecast.Prediction) {
+	p.Recorded()
+	r.forecasts.Record(forecast.Plan{
+		Entry: i, Ref: because, Effects: plan.Effects, Doubt: p.Because,
+		Noop: r.cat.Entries[i].Check, Applied: !r.checked(i),
+	})
 }
 
 // refresh lets a type react to what an earlier run has left to do, or to the changed
 // entries it subscribes to, and notes which. The change of a noop entry is none, except
 // for other noop entries.
-func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.Plan, w *witness) (modules.Plan, error) {
+func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.Plan, p *forecast.Prediction) (modules.Plan, error) {
 	triggers := &r.results[i].triggers
 	*triggers = nil
 	due, err := r.ledger.due(i)
@@ -529,7 +503,7 @@ func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.P
 			continue
 		}
 		if out.doubt != "" && len(*triggers) == 0 { // one that is certain is enough
-			w.note(r.blamed(j))
+			p.Doubt(r.blamed(j))
 		}
 		if out.changed && len(*triggers) < modules.MaxParts {
 			*triggers = append(*triggers, clip(r.cat.Entries[j].Ref(), maxText))

@@ -60,7 +60,7 @@ func (r *run) healthy(ctx context.Context, i int, result *modules.Result, report
 		return "", err
 	}
 	if r.checked(i) {
-		doubt = r.foreseen(i).pending
+		doubt = r.forecast(i).Pending()
 	}
 	if doubt != "" {
 		report.Message("info", notAsked(len(checks))+doubt)

@@ -42,7 +42,7 @@ type due struct {
 // openLedger reads the journal, if the catalog has use for it.
 func (r *run) openLedger() *ledger {
 	l := &ledger{
-		journal: r.Journal, cat: r.cat, now: r.Now, served: r.forecasts.served,
+		journal: r.Journal, cat: r.cat, now: r.Now, served: r.served,
 		keys: map[int]dueKey{}, waiting: map[int][]waiter{}, failed: map[int]bool{}, owed: map[int][]*due{},
 	}
 	if r.Journal == nil || r.cat.Monitor || !r.subscribers(l) {
@@ -350,7 +350,7 @@ func (r *run) serve(i int, report modules.Reporter) {
 	case !subscribes || r.cat.Entries[i].Monitor:
 	case r.cat.Check && !r.cat.Entries[i].Check:
 		for _, d := range r.ledger.owed[i] {
-			r.forecasts.served[d.key()] = true
+			r.served[d.key()] = true
 		}
 	case !r.checked(i):
 		changed := func(target int) bool { return r.results[target].changed }

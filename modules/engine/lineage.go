@@ -4,11 +4,12 @@ import (
 	"math/bits"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
 // In a play that is a graph, its author has said what depends on what. A check run takes
 // that at its word: what nobody knows of one entry puts those in doubt that come after it
-// along edges, and no others. What it does not take for granted is in foreseen.go.
+// along edges, and no others. What it does not take for granted is in package forecast.
 
 // maxLineage bounds the entries of a graph of which it is noted who comes before whom:
 // that takes memory with the square of their number, here 4 MiB. Check runs of larger
@@ -87,12 +88,12 @@ func (r *run) before(i int) entrySet {
 	return r.lineage[i]
 }
 
-// sight is what the entry i comes after, of all that is planned. What has left the
+// view is what the entry i comes after, of all that is planned. What has left the
 // manifest comes after everything.
-func (r *run) sight(i int) sight {
-	f := r.foreseen(i)
-	if f.pending == "" || !r.graph() || r.cat.Entries[i].Left {
-		return f.everything()
+func (r *run) view(i int) forecast.View {
+	f := r.forecast(i)
+	if f.Pending() == "" || !r.graph() || r.cat.Entries[i].Left {
+		return f.Everything()
 	}
-	return f.behind(r.before(i))
+	return f.Behind(r.before(i).has)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
 // preloads are what types have found out about their resources, by name of the
@@ -29,7 +30,7 @@ func (p preloads) drop() {
 
 // preload gives the Preload of the Host that the entry i is checked with; nil if
 // its type has found out nothing. In a check run w notes what puts it in doubt.
-func (r *run) preload(ctx context.Context, i int, w *witness) func(modules.EffectKind) any {
+func (r *run) preload(ctx context.Context, i int, p *forecast.Prediction) func(modules.EffectKind) any {
 	if _, ok := r.resources[i].(modules.Preloader); !ok {
 		return nil
 	}
@@ -58,7 +59,7 @@ func (r *run) preload(ctx context.Context, i int, w *witness) func(modules.Effec
 	answer := of.answer
 	return func(reads modules.EffectKind) any {
 		if r.checked(i) {
-			foreseenHost{forecast: r.foreseen(i), sees: r.sight(i), w: w}.probed(reads)
+			r.forecast(i).Probed(r.view(i), p, reads)
 		}
 		return answer
 	}

@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
 // receive puts what others have sent into the properties of an entry, and makes its
 // resource. In a check run, unknown says what would be done with values that nobody
 // knows yet.
-func (r *run) receive(ctx context.Context, i int, w *witness) (unknown string, err error) {
+func (r *run) receive(ctx context.Context, i int, p *forecast.Prediction) (unknown string, err error) {
 	entry := &r.cat.Entries[i]
 	if len(entry.Receive) == 0 {
 		return "", nil
@@ -41,7 +42,7 @@ func (r *run) receive(ctx context.Context, i int, w *witness) (unknown string, e
 		}
 		if !known {
 			unknown += ", " + from.Property + " from " + sender
-			w.note(sender)
+			p.Doubt(sender)
 			continue
 		}
 		if properties, err = with(properties, strings.Split(from.Property, "."), value); err != nil {

@@ -317,7 +317,7 @@ func (r *run) heir(h heirs, l *leaver) {
 func (r *run) thing(subject string) (thing, part string) {
 	thing, part, _ = strings.Cut(subject, "\n")
 	if path.IsAbs(thing) {
-		thing = r.will.canonical(thing, false)
+		thing = r.forecasts.Will.Canonical(thing, false)
 	}
 	return thing, part
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
 // scopes are the nested manifests of a catalog, by the numbers of their entries.
@@ -106,13 +107,13 @@ func (r *run) members(scope int) []int {
 // sumUp is the result of an entry that stands for a nested manifest: failed if a
 // resource of that has failed, changed if one has changed. What a noop resource
 // would have done counts for a noop entry only.
-func (r *run) sumUp(scope int, result *modules.Result, w *witness) error {
+func (r *run) sumUp(scope int, result *modules.Result, p *forecast.Prediction) error {
 	failed, changed, members := 0, 0, r.members(scope)
 	for _, j := range members {
 		out := &r.results[j]
 		if r.cat.Entries[j].Check && !r.cat.Entries[scope].Check && out.status != modules.Failed {
 			if out.doubt != "" && r.graph() { // it may turn out to have failed
-				w.because = cmp.Or(w.because, r.blamed(j))
+				p.Because = cmp.Or(p.Because, r.blamed(j))
 			}
 			continue
 		}
@@ -123,11 +124,11 @@ func (r *run) sumUp(scope int, result *modules.Result, w *witness) error {
 			changed++
 		}
 		if out.doubt != "" {
-			w.because = cmp.Or(w.because, r.blamed(j))
+			p.Because = cmp.Or(p.Because, r.blamed(j))
 		}
 	}
 	if failed > 0 {
-		w.because = "" // whatever becomes of the others
+		p.Because = "" // whatever becomes of the others
 		return modules.Refuse("child manifest had %d failed resources", failed)
 	}
 	if changed > 0 {

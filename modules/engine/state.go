@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
 // Bounds of what resources may report as their states, in bytes of JSON.
@@ -46,13 +47,13 @@ func (s *states) foretell(ref string, changed bool) {
 
 // stateThen is [modules.Host].State in a check run: the state of what would be changed
 // is not known before that is done.
-func (r *run) stateThen(w *witness) func(ref string) (modules.State, bool) {
+func (r *run) stateThen(p *forecast.Prediction) func(ref string) (modules.State, bool) {
 	return func(ref string) (modules.State, bool) {
 		r.states.mu.Lock()
 		foretold := r.states.foretold[ref]
 		r.states.mu.Unlock()
 		if foretold {
-			w.note(ref)
+			p.Doubt(ref)
 			return modules.State{}, false
 		}
 		return r.states.last(ref)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
@@ -20,8 +21,8 @@ var errTimeUp = errors.New("the time of the try is up")
 
 // tries has an entry try until it has succeeded, or has tried often enough. What is
 // only predicted, or asked, is tried once.
-func (r *run) tries(ctx context.Context, i int, result *modules.Result, notes *notes, w *witness) error {
-	if unknown, err := r.receive(ctx, i, w); err != nil {
+func (r *run) tries(ctx context.Context, i int, result *modules.Result, notes *notes, p *forecast.Prediction) error {
+	if unknown, err := r.receive(ctx, i, p); err != nil {
 		return err
 	} else if unknown != "" {
 		result.Status, result.Message = modules.Changed, unknown
@@ -32,7 +33,7 @@ func (r *run) tries(ctx context.Context, i int, result *modules.Result, notes *n
 	for try := 1; ; try++ {
 		began := r.Now()
 		delete(r.ledger.failed, i)
-		err := r.act(ctx, i, result, notes, w)
+		err := r.act(ctx, i, result, notes, p)
 		if reason, ok := errors.AsType[modules.Unmanaged](err); ok && acted == nil {
 			result.Status, result.Message, err = modules.Skipped, excerpt.Of(string(reason), maxText), nil
 		}

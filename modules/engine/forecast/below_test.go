@@ -1,4 +1,4 @@
-package engine
+package forecast
 
 import (
 	"testing"
@@ -37,12 +37,12 @@ func TestForecastBelow(t *testing.T) {
 		{"other things, above where they are kept", "/usr", func(h modules.Host) { h.Forecast.Lookup("package", "nginx") }, "archive#a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newForecast(system.New())
-			f.record(noScope, "archive#a", modules.Plan{Effects: []modules.Effect{below(tt.dir), link}}, "")
-			f.record(noScope, "file#known", modules.Plan{Effects: []modules.Effect{again}}, "")
-			w := &witness{}
-			tt.ask(f.host(t.Context(), f.everything(), w, modules.Discard{}))
-			require.Equal(t, tt.want, w.because)
+			f := New(system.New())
+			f.Record(Plan{Entry: -1, Ref: "archive#a", Effects: []modules.Effect{below(tt.dir), link}})
+			f.Record(Plan{Entry: -1, Ref: "file#known", Effects: []modules.Effect{again}})
+			p := &Prediction{}
+			tt.ask(f.Host(t.Context(), f.Everything(), p, modules.Discard{}))
+			require.Equal(t, tt.want, p.Because)
 		})
 	}
 }

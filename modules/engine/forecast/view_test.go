@@ -1,6 +1,7 @@
-package engine
+package forecast
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,9 +10,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
-// TestSight asks for one thing and another, as somebody of a graph who comes after some
+// TestView asks for one thing and another, as somebody of a graph who comes after some
 // of what is planned.
-func TestSight(t *testing.T) {
+func TestView(t *testing.T) {
 	unit := func(key string) modules.Effect { return modules.Effect{Kind: "unit", Key: key, State: key} }
 	at := func(path string) modules.Effect {
 		return modules.Effect{Kind: modules.PathEffect, Key: path, State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}}}
@@ -54,23 +55,20 @@ func TestSight(t *testing.T) {
 		{"anything: an account", []int{1}, func(h modules.Host) { h.Accounts.UserID(t.Context(), "root") }, "1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newForecast(system.New())
+			f := New(system.New())
 			for i := range len(plans) {
-				f.record(i, string(rune('0'+i)), modules.Plan{Effects: plans[i]}, "")
+				f.Record(Plan{Entry: i, Ref: string(rune('0' + i)), Effects: plans[i]})
 			}
-			before := make(entrySet, 1)
-			for _, i := range tt.before {
-				before.put(i)
-			}
-			w := &witness{}
-			tt.ask(f.host(t.Context(), f.behind(before), w, modules.Discard{}))
-			require.Equal(t, tt.want, w.because)
-			f.begin()
-			w = &witness{}
-			tt.ask(f.host(t.Context(), f.behind(entrySet{}), w, modules.Discard{}))
-			list := &witness{}
-			tt.ask(f.host(t.Context(), f.everything(), list, modules.Discard{}))
-			require.Equal(t, list.noted, w.noted, "in a later play all of it comes before")
+			before := func(entry int) bool { return slices.Contains(tt.before, entry) }
+			p := &Prediction{}
+			tt.ask(f.Host(t.Context(), f.Behind(before), p, modules.Discard{}))
+			require.Equal(t, tt.want, p.Because)
+			f.Begin()
+			p = &Prediction{}
+			tt.ask(f.Host(t.Context(), f.Behind(func(int) bool { return false }), p, modules.Discard{}))
+			list := &Prediction{}
+			tt.ask(f.Host(t.Context(), f.Everything(), list, modules.Discard{}))
+			require.Equal(t, list.doubted, p.doubted, "in a later play all of it comes before")
 		})
 	}
 }

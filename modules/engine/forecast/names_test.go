@@ -1,4 +1,4 @@
-package engine
+package forecast
 
 import (
 	"context"
@@ -18,33 +18,33 @@ func (nameless) GroupName(context.Context, int) string { return "?" }
 
 // TestForecastOfNames asks for the accounts that will have an id.
 func TestForecastOfNames(t *testing.T) {
-	f := newForecast(modules.Host{Accounts: nameless{}})
+	f := New(modules.Host{Accounts: nameless{}})
 	seven := 7
-	f.record(noScope, "user#app", modules.Plan{Effects: []modules.Effect{
+	f.Record(Plan{Entry: -1, Ref: "user#app", Effects: []modules.Effect{
 		{Kind: modules.UserEffect, Key: "app", State: modules.AccountState{Exists: true, ID: &seven}},
 		{Kind: modules.UserEffect, Key: "gone", State: modules.AccountState{}},
 		{Kind: modules.GroupEffect, Key: "apps", State: modules.AccountState{Exists: true, ID: &seven}},
-	}}, "exec#before")
-	w := &witness{}
-	accounts := f.host(t.Context(), f.everything(), w, modules.Discard{}).Accounts
+	}, Doubt: "exec#before"})
+	p := &Prediction{}
+	accounts := f.Host(t.Context(), f.Everything(), p, modules.Discard{}).Accounts
 	require.Equal(t, "?", accounts.UserName(t.Context(), 0))
-	require.Empty(t, w.because)
+	require.Empty(t, p.Because)
 	require.Equal(t, "app", accounts.UserName(t.Context(), 7))
-	require.Equal(t, "exec#before", w.because)
+	require.Equal(t, "exec#before", p.Because)
 	require.Equal(t, "apps", accounts.GroupName(t.Context(), 7))
 }
 
 // TestForecastOfPartialPaths asks for more than is known of a path.
 func TestForecastOfPartialPaths(t *testing.T) {
-	f := newForecast(modules.Host{Files: modules.Files{FileReader: emptyDisk{}}})
-	f.record(noScope, "user#app", modules.Plan{Effects: []modules.Effect{{
+	f := New(modules.Host{Files: modules.Files{FileReader: emptyDisk{}}})
+	f.Record(Plan{Entry: -1, Ref: "user#app", Effects: []modules.Effect{{
 		Kind: modules.PathEffect, Key: "/home", State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory}, Partial: true},
-	}}}, "")
-	w := &witness{}
-	info, err := f.host(t.Context(), f.everything(), w, modules.Discard{}).Files.Stat("/home")
+	}}})
+	p := &Prediction{}
+	info, err := f.Host(t.Context(), f.Everything(), p, modules.Discard{}).Files.Stat("/home")
 	require.NoError(t, err)
 	require.Equal(t, modules.Directory, info.Kind)
-	require.Equal(t, "user#app", w.because)
+	require.Equal(t, "user#app", p.Because)
 }
 
 // emptyDisk has nothing.

@@ -1,0 +1,168 @@
+package forecast
+
+import (
+	"path"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A check run goes through a graph in one order, and an applying run with several at once
+// in any order that the edges allow. So what an entry has read may be changed, in the
+// applying run, by an entry that the check run came to later. That is known at the end
+// only, when all plans are.
+
+// A Reader is an entry that has had its turn, and what it has read.
+type Reader struct {
+	Entry  int
+	Reads  *ReadSet // nil reads nothing
+	Noop   bool     // it sees what other noop entries would do
+	Failed bool
+	Asked  bool // by health checks, which may read anything
+	Acts   bool // it is known what it would change
+}
+
+// Conflicts gives, by reader, the first entry that was planned later, may come first, and
+// changes what the reader has read. comesAfter says whether i begins after j has ended.
+func (f *Forecast) Conflicts(readers []Reader, comesAfter func(i, j int) bool) map[int]int {
+	c := &conflicts{f: f, comesAfter: comesAfter, ways: map[pathRead][]string{}, found: map[int]int{}}
+	if len(f.plans) == 0 {
+		return c.found
+	}
+	c.planned = f.planned()
+	for i := range readers {
+		if readers[i].Reads != nil {
+			c.find(&readers[i])
+		}
+	}
+	return c.found
+}
+
+type conflicts struct {
+	f          *Forecast
+	planned    *planned
+	comesAfter func(i, j int) bool
+	ways       map[pathRead][]string
+	found      map[int]int
+}
+
+// planned are the plans that change something, by what that is.
+type planned struct {
+	paths  map[string][]*recorded // that matter for all that is below them too
+	attrs  map[string][]*recorded // that do not: directories that only get other attributes
+	names  map[string][]*recorded // by directory: what comes into it or goes
+	below  map[string][]*recorded // by directory: anything may change in it
+	things map[thing][]*recorded
+	opaque []*recorded
+	all    []*recorded
+}
+
+func (f *Forecast) planned() *planned {
+	all := &planned{paths: map[string][]*recorded{}, attrs: map[string][]*recorded{}, names: map[string][]*recorded{},
+		below: map[string][]*recorded{}, things: map[thing][]*recorded{}}
+	for i := range f.plans {
+		p := &f.plans[i]
+		all.all = append(all.all, p)
+		for _, e := range p.Effects {
+			switch e.Kind {
+			case modules.AnyEffect:
+				all.opaque = append(all.opaque, p)
+			case modules.BelowEffect:
+				all.below[e.Key] = append(all.below[e.Key], p)
+			case modules.PathEffect:
+				state := e.State.(modules.PathState)
+				into := all.paths
+				if state.Kind == modules.Directory && state.Mode&ownerMayEnter != 0 && !f.paths[e.Key].fresh {
+					into = all.attrs
+				}
+				into[e.Key] = append(into[e.Key], p)
+				all.names[path.Dir(e.Key)] = append(all.names[path.Dir(e.Key)], p)
+			default:
+				keys := []string{e.Key, ""}
+				if account, ok := e.State.(modules.AccountState); ok && account.ID != nil {
+					keys = append(keys, withID(*account.ID))
+				}
+				for _, key := range keys {
+					all.things[thing{e.Kind, key}] = append(all.things[thing{e.Kind, key}], p)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// find finds what may change what a reader has read.
+func (c *conflicts) find(r *Reader) {
+	writes := func(lists ...[]*recorded) { c.add(r, lists...) }
+	c.findPaths(r, writes)
+	for t := range r.Reads.things {
+		if t.kind == modules.AnyEffect {
+			writes(c.planned.opaque)
+			continue
+		}
+		writes(c.planned.things[t])
+		for dir, list := range c.planned.below {
+			if isKept(t.kind, dir) {
+				writes(list)
+			}
+		}
+	}
+	if r.Failed { // what it misses, anything may bring
+		writes(c.planned.opaque)
+		if r.Reads.probed || r.Asked {
+			writes(c.planned.all)
+		}
+	}
+	// What finds that done which another one does, and may as well come first, does it then.
+	if !r.Acts {
+		for j := range r.Reads.unordered {
+			c.note(j, r.Entry)
+		}
+	}
+}
+
+func (c *conflicts) findPaths(r *Reader, writes func(lists ...[]*recorded)) {
+	all := c.planned
+	for read := range r.Reads.paths {
+		if c.ways[read] == nil {
+			c.ways[read] = c.f.ways(read)
+		}
+		ways := c.ways[read]
+		for n, at := range ways {
+			if writes(all.paths[at], all.attrs[at]); read.names && n == len(ways)-1 {
+				writes(all.names[at], all.below[at])
+			}
+			for dir := at; dir != "/"; {
+				dir = path.Dir(dir)
+				if writes(all.paths[dir], all.below[dir]); r.Failed {
+					writes(all.attrs[dir])
+				}
+			}
+		}
+	}
+}
+
+// add notes the plans that come later in the check run and may come before the reader,
+// and that it sees.
+func (c *conflicts) add(r *Reader, lists ...[]*recorded) {
+	for _, list := range lists {
+		for _, p := range list {
+			if p.Entry > r.Entry && !c.comesAfter(p.Entry, r.Entry) && (r.Noop || !p.Noop) {
+				c.note(r.Entry, p.Entry)
+			}
+		}
+	}
+}
+
+func (c *conflicts) note(reader, writer int) {
+	if first, ok := c.found[reader]; !ok || writer < first {
+		c.found[reader] = writer
+	}
+}
+
+// ways gives all paths by which a read goes: those of the links that it follows, and
+// last where it ends.
+func (f *Forecast) ways(read pathRead) []string {
+	ways := []string{read.path}
+	end, _ := f.walk(read.path, read.follow, func(link string, _ origin) { ways = append(ways, link) })
+	return append(ways, end)
+}

@@ -1,0 +1,211 @@
+package forecast
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Forecast is what the recorded plans would have made of the host. Times are counted in
+// plans: the first one is recorded at 1.
+type Forecast struct {
+	real      modules.Host
+	paths     map[string]predictedPath
+	other     map[modules.EffectKind]map[string]predictedState
+	pending   string           // the first resource that would change something; "" is none
+	opaque    cause            // the latest resource with the effect Anything
+	unapplied cause            // the latest of those that has not been carried out
+	below     map[string]cause // by canonical directory: the latest resource that may change anything in it
+	clock     int
+
+	// Of the catalog under way, since a graph is one of its own:
+	plans         []recorded // in the order in which they were made
+	began         int        // the clock when it began
+	opaqueEarlier cause      // opaque, then
+}
+
+// A Plan is what an entry would do.
+type Plan struct {
+	Entry   int    // its index in the catalog under way
+	Ref     string // the resource, which predictions that rest on the plan depend on
+	Effects []modules.Effect
+	Doubt   string // what the plan depends on itself; "" says that it is certain
+	Noop    bool   // it is never carried out, so that only other noop entries see it
+	Applied bool   // it has been carried out, over plans that were only predicted
+}
+
+type recorded struct {
+	Plan
+	opaque bool
+}
+
+// A cause is a resource that makes predictions uncertain, and when it was planned.
+type cause struct {
+	ref string
+	at  int
+}
+
+// An origin is where a predicted state comes from.
+type origin struct {
+	ref   string // the resource
+	at    int    // when it was planned
+	doubt string // what its plan depends on, if it is uncertain
+}
+
+// predictedPath is the state a path will have.
+type predictedPath struct {
+	modules.PathState
+	origin
+	fresh bool // a directory that does not exist yet: nothing is in it but what is predicted
+}
+
+// predictedState is the state of anything else.
+type predictedState struct {
+	state any
+	origin
+}
+
+// New is the forecast before any plan, on top of the real host.
+func New(real modules.Host) *Forecast {
+	return &Forecast{real: real, paths: map[string]predictedPath{}, other: map[modules.EffectKind]map[string]predictedState{}, below: map[string]cause{}}
+}
+
+// Pending is the first resource that would change something; "" is none.
+func (f *Forecast) Pending() string { return f.pending }
+
+// Begin is told that another catalog begins, which comes after all that is planned.
+func (f *Forecast) Begin() {
+	f.plans, f.began, f.opaqueEarlier = nil, f.clock, f.opaque
+}
+
+// Settled gives the effects of a plan that was made on this forecast, with the
+// paths that they lead to in it.
+func (f *Forecast) Settled(effects []modules.Effect) []modules.Effect {
+	effects = slices.Clone(effects)
+	for i, e := range effects {
+		switch e.Kind {
+		case modules.PathEffect:
+			effects[i].Key = f.Canonical(e.Key, false)
+		case modules.BelowEffect:
+			effects[i].Key = f.Canonical(e.Key, true)
+		}
+	}
+	return effects
+}
+
+// Record adds a plan, whose effects are settled.
+func (f *Forecast) Record(p Plan) {
+	if f.pending == "" {
+		f.pending = p.Ref
+	}
+	f.clock++
+	opaque := false
+	from := origin{p.Ref, f.clock, p.Doubt}
+	for _, e := range p.Effects {
+		switch e.Kind {
+		case modules.AnyEffect:
+			opaque = true
+			f.opaque = cause{p.Ref, f.clock}
+			if !p.Applied {
+				f.unapplied = f.opaque
+			}
+		case modules.BelowEffect:
+			f.below[e.Key] = cause{p.Ref, f.clock}
+		case modules.PathEffect:
+			f.recordPath(e.Key, e.State.(modules.PathState), from)
+		default:
+			if f.other[e.Kind] == nil {
+				f.other[e.Kind] = map[string]predictedState{}
+			}
+			f.other[e.Kind][e.Key] = predictedState{e.State, from}
+		}
+	}
+	f.plans = append(f.plans, recorded{p, opaque})
+}
+
+func (f *Forecast) recordPath(name string, s modules.PathState, from origin) {
+	before, known := f.lookup(name)
+	if !known {
+		info, err := f.real.Files.Stat(name)
+		before.Kind = info.Kind
+		if err != nil {
+			before.Kind = modules.Absent
+		}
+	}
+	next := predictedPath{PathState: s, origin: from}
+	next.fresh = s.Kind == modules.Directory && (before.fresh || before.Kind != modules.Directory)
+	if s.Kind == modules.Absent {
+		for p := range f.paths {
+			if strings.HasPrefix(p, strings.TrimSuffix(name, "/")+"/") {
+				delete(f.paths, p)
+			}
+		}
+	}
+	f.paths[name] = next
+}
+
+// lookup finds what is predicted for a canonical path: by itself, or because of
+// a directory above it that will be new or gone.
+func (f *Forecast) lookup(name string) (predictedPath, bool) {
+	if s, ok := f.paths[name]; ok {
+		return s, true
+	}
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if s, ok := f.paths[dir]; ok && (s.Kind != modules.Directory || s.fresh) {
+			return predictedPath{PathState: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}}, origin: s.origin}, true
+		}
+		if dir == "/" || dir == "." {
+			return predictedPath{}, false
+		}
+	}
+}
+
+// Canonical follows the symbolic links of the directories of name, and of its
+// last element too if whole is set, so that one file has one key.
+func (f *Forecast) Canonical(name string, whole bool) string {
+	done, _ := f.walk(name, whole, func(string, origin) {})
+	return done
+}
+
+// walk is Canonical, and gives the latest cause of doubt about a directory that
+// the path leads into, by whatever links. through is told those links, and where they
+// are predicted from.
+func (f *Forecast) walk(name string, whole bool, through func(link string, from origin)) (done string, unsure cause) {
+	rest := strings.Split(strings.Trim(name, "/"), "/")
+	done = "/"
+	for links := 0; len(rest) > 0; {
+		if c := f.below[done]; c.at > unsure.at {
+			unsure = c
+		}
+		next := path.Join(done, rest[0])
+		rest = rest[1:]
+		if len(rest) == 0 && !whole {
+			return next, unsure
+		}
+		kind, target, from := f.link(next)
+		if kind != modules.Symlink || links == 40 { // as many as the kernel follows
+			done = next
+			continue
+		}
+		links++
+		through(next, from)
+		if path.IsAbs(target) {
+			done = "/"
+		}
+		rest = append(slices.DeleteFunc(strings.Split(target, "/"), func(s string) bool { return s == "" }), rest...)
+	}
+	return done, unsure
+}
+
+func (f *Forecast) link(name string) (kind modules.FileKind, target string, from origin) {
+	if s, ok := f.lookup(name); ok {
+		return s.Kind, s.Target, s.origin
+	}
+	info, err := f.real.Files.Stat(name)
+	if err != nil {
+		return modules.Absent, "", origin{}
+	}
+	return info.Kind, info.Target, origin{}
+}

@@ -1,0 +1,281 @@
+package forecast
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Host gives the Host as it will be, read-only, to whom v belongs to. What it reads, and
+// what it depends on, is noted in p.
+func (f *Forecast) Host(ctx context.Context, v View, p *Prediction, report modules.Reporter) modules.Host {
+	open := func(c modules.Content) (io.ReadCloser, error) { return f.real.Contents.Open(ctx, c) }
+	fh := predictedHost{f, v, p, open}
+	h := modules.ReadOnly(modules.Host{
+		Files:    modules.Files{FileReader: fh, FileRights: fh},
+		Accounts: predictedAccounts{f.real.Accounts, fh},
+		Commands: predictedCommands{f.real.Commands, fh},
+		Contents: f.real.Contents,
+		Private:  f.real.Private,
+
+		Resources: f.real.Resources,
+		YAML:      f.real.YAML,
+		State:     f.real.State,
+	})
+	h.Report, h.Forecast = report, fh
+	return h
+}
+
+type predictedHost struct {
+	*Forecast
+	view View
+	p    *Prediction
+	open func(modules.Content) (io.ReadCloser, error)
+}
+
+// consult finds what is predicted and notes what puts it in doubt.
+func (h predictedHost) consult(name string, whole bool) (predictedPath, string, bool) {
+	h.p.Reads.path(pathRead{path: name, follow: whole})
+	if h.pending == "" {
+		return predictedPath{}, name, false
+	}
+	name, unsure := h.walk(name, whole, func(_ string, from origin) { h.ordered(from) })
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		h.permits(h.paths[dir], modules.Directory, ownerMayEnter)
+	}
+	s, ok := h.lookup(name)
+	h.weigh(s.origin)
+	h.unordered(h.paths[name].origin)
+	if unsure.at > s.at {
+		h.p.Doubt(unsure.ref)
+	}
+	return s, name, ok
+}
+
+// What the owner of a file may do.
+const (
+	ownerMayRead  fs.FileMode = 0o400
+	ownerMayWrite fs.FileMode = 0o200
+	ownerMayEnter fs.FileMode = 0o100
+)
+
+// permits notes that something of that kind will have a mode without some rights
+// of its owner: whether they are needed depends on who acts, since root may all
+// the same.
+func (h predictedHost) permits(s predictedPath, kind modules.FileKind, rights fs.FileMode) {
+	if s.Kind == kind && s.Mode&rights != rights {
+		h.p.Doubt(s.ref)
+	}
+}
+
+// denied notes that the real host has denied something about name which may be
+// allowed once name, or a directory on the way to it, is as predicted.
+func (h predictedHost) denied(name string, err error) {
+	if !errors.Is(err, fs.ErrPermission) {
+		return
+	}
+	if s, ok := h.paths[name]; ok {
+		h.p.Doubt(s.ref)
+	}
+	if _, err := h.real.Files.Stat(name); !errors.Is(err, fs.ErrPermission) {
+		return // the directories are no obstacle
+	}
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		if s, ok := h.paths[dir]; ok {
+			h.p.Doubt(s.ref)
+		}
+	}
+}
+
+// Lookup implements [modules.Forecast].
+func (h predictedHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
+	switch kind {
+	case modules.PathEffect:
+		s, _, ok := h.consult(key, false)
+		return s.PathState, ok
+	case modules.AnyEffect:
+		h.p.Reads.thing(kind, "")
+		if h.unapplied.ref != "" {
+			h.p.Doubt(h.unapplied.ref)
+		}
+		return nil, false
+	}
+	s, ok := h.other[kind][key]
+	h.p.Reads.thing(kind, key)
+	h.weighKind(kind, s.origin)
+	h.unordered(s.origin)
+	return s.state, ok
+}
+
+// Stat implements [modules.FileReader].
+func (h predictedHost) Stat(name string) (modules.FileInfo, error) {
+	s, name, ok := h.consult(name, false)
+	if !ok {
+		info, err := h.real.Files.Stat(name)
+		h.denied(name, err)
+		return info, err
+	}
+	if s.Kind == modules.Absent {
+		return modules.FileInfo{}, h.absent("lstat", name)
+	}
+	if s.Partial {
+		h.p.Doubt(s.ref) // its owner and mode may matter
+	}
+	return s.FileInfo, nil
+}
+
+// absent is the error for a path that will not exist: ENOTDIR below a file.
+func (h predictedHost) absent(op, name string) error {
+	err := syscall.ENOENT
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		if s, ok := h.paths[dir]; ok && s.Kind != modules.Absent && s.Kind != modules.Directory {
+			err = syscall.ENOTDIR
+		}
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+// Digest implements [modules.FileReader].
+func (h predictedHost) Digest(name string) (string, error) {
+	s, name, ok := h.consult(name, true)
+	h.permits(s, modules.Regular, ownerMayRead)
+	switch {
+	case ok && s.Kind == modules.Absent:
+		return "", h.absent("open", name)
+	case ok && s.Kind == modules.Regular && !s.Content.IsZero():
+		return s.Content.SHA256(), nil
+	case ok && s.Partial:
+		return "", h.absent("open", name)
+	}
+	digest, err := h.real.Files.Digest(name)
+	h.denied(name, err)
+	return digest, err
+}
+
+// Open implements [modules.FileReader].
+func (h predictedHost) Open(name string) (io.ReadCloser, error) {
+	s, name, ok := h.consult(name, true)
+	h.permits(s, modules.Regular, ownerMayRead)
+	switch {
+	case ok && (s.Kind == modules.Absent || s.Partial):
+		return nil, h.absent("open", name)
+	case ok && s.Kind == modules.Regular && !s.Content.IsZero():
+		return h.open(s.Content)
+	}
+	file, err := h.real.Files.Open(name)
+	h.denied(name, err)
+	return file, err
+}
+
+// List implements [modules.FileReader].
+func (h predictedHost) List(name string) ([]string, error) {
+	h.p.Reads.path(pathRead{name, true, true})
+	s, name, ok := h.consult(name, true)
+	if c := h.below[name]; c.ref != "" {
+		h.p.Doubt(c.ref)
+	}
+	if ok && s.Kind == modules.Absent {
+		return nil, h.absent("open", name)
+	}
+	h.permits(s, modules.Directory, ownerMayRead)
+	var names []string
+	if !s.fresh {
+		var err error
+		if names, err = h.real.Files.List(name); err != nil {
+			h.denied(name, err)
+			return nil, err
+		}
+	}
+	for p, below := range h.paths {
+		if path.Dir(p) != name || p == name {
+			continue
+		}
+		h.weigh(below.origin)
+		base := path.Base(p)
+		at, found := slices.BinarySearch(names, base)
+		switch {
+		case below.Kind == modules.Absent && found:
+			names = slices.Delete(names, at, at+1)
+		case below.Kind != modules.Absent && !found:
+			names = slices.Insert(names, at, base)
+		}
+	}
+	return names, nil
+}
+
+// MayReplace implements [modules.FileRights].
+func (h predictedHost) MayReplace(name string) error {
+	dir, at, ok := h.consult(path.Dir(name), true)
+	if h.pending != "" {
+		if err := modules.MayFollow(h.plain, path.Dir(name), os.Geteuid()); err != nil {
+			return err
+		}
+	}
+	if !ok {
+		err := h.real.Files.MayReplace(path.Join(at, path.Base(name)))
+		h.denied(at, err)
+		return err
+	}
+	h.permits(dir, modules.Directory, ownerMayRead|ownerMayWrite|ownerMayEnter)
+	return nil
+}
+
+// MaySetAttributes implements [modules.FileRights].
+func (h predictedHost) MaySetAttributes(name string, a modules.Attributes) error {
+	given := name
+	s, name, ok := h.consult(name, true)
+	if h.pending != "" {
+		if err := h.mayRelabel(given, name); err != nil {
+			return err
+		}
+	}
+	if !ok {
+		err := h.real.Files.MaySetAttributes(name, a)
+		h.denied(name, err)
+		return err
+	}
+	if a.GID == s.GID {
+		a.GID = -1 // it is kept, even if it is a group that only root could give
+	}
+	return h.real.Files.MayCreate(a) // what was made or changed before is ours
+}
+
+// mayRelabel judges the links on the way to a path, and what is there, by its path as
+// given and by the one without links.
+func (h predictedHost) mayRelabel(given, name string) error {
+	if err := modules.MayFollow(h.plain, path.Dir(given), os.Geteuid()); err != nil {
+		return err
+	}
+	dir, err := h.plain(path.Dir(name))
+	if err != nil {
+		return nil // which the file system will say
+	}
+	file, err := h.plain(name)
+	if err != nil {
+		return nil
+	}
+	return modules.Relabel(given, file, dir, os.Geteuid())
+}
+
+// plain describes a path without links as it is predictedPath, and notes nothing: who asks
+// has consulted the whole path.
+func (f *Forecast) plain(name string) (modules.FileInfo, error) {
+	s, ok := f.lookup(name)
+	switch {
+	case !ok:
+		return f.real.Files.Stat(name)
+	case s.Kind == modules.Absent:
+		return modules.FileInfo{}, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrNotExist}
+	}
+	return s.FileInfo, nil
+}
+
+// MayCreate implements [modules.FileRights].
+func (h predictedHost) MayCreate(a modules.Attributes) error { return h.real.Files.MayCreate(a) }
