@@ -12,7 +12,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/schema"
-	"github.com/ccm-push/ccm-push/modules/dsc/synthetic"
 )
 
 // answers implements [expr.Environment]: what expressions ask the host.
@@ -93,7 +92,7 @@ func changedProperties(before, after json.RawMessage) []string {
 		m, _ := v.(map[string]any)
 		return m
 	}
-	return synthetic.Changed(object(before), object(after))
+	return changed(object(before), object(after))
 }
 
 // restartRequired reports whether one of the resources asks for a restart of that

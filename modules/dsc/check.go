@@ -9,7 +9,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
-	"github.com/ccm-push/ccm-push/modules/dsc/synthetic"
 )
 
 // Effect is the kind of what a program looks after: whatever it keeps, two of its calls
@@ -166,42 +165,13 @@ func (in *instance) askVerdict(ctx context.Context, o *manifest.Operation) (verd
 	return v, nil
 }
 
-// compare names the properties that are not as they shall be.
-func (in *instance) compare(actual map[string]any) []string {
-	wanted := maps.Clone(in.wanted)
-	delete(wanted, metadata)
-	rules := synthetic.Rules{
-		FoldCase: !in.found.run.CaseSensitive,
-		Skip: func(name string, value any) bool {
-			return isSecure(value) || in.schema.Property(name).WriteOnly || name == "_purge" || name == "_validation"
-		},
-		Default: func(name string) any { return in.schema.Property(name).Default },
-	}
-	if in.absentWanted() { // then the others do not count
-		if isFalse(actual["_exist"]) {
-			return nil
-		}
-		return []string{"_exist"}
-	}
-	if isAbsent(wanted["_ensure"]) && isAbsent(actual["_ensure"]) {
-		return nil
-	}
-	if _, given := wanted["_exist"]; !given {
-		wanted["_exist"] = true
-	}
-	if _, given := wanted["_ensure"]; !given && isAbsent(actual["_ensure"]) {
-		wanted["_ensure"] = "present"
-	}
-	return rules.Diff(wanted, map[string]any(actual))
-}
-
 // changes are what differs, in the words of reports.
 func (in *instance) changes(v verdict) []modules.Change {
 	var all []modules.Change
 	for _, name := range v.differ {
 		have, had := v.state[name]
 		want, given := in.wanted[name]
-		if !given && name == "_exist" {
+		if !given && name == exist {
 			want, given = true, true
 		}
 		c := modules.Change{Property: in.secrets.text(name), Have: in.shown(have, had), Want: in.shown(want, given)}

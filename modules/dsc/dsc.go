@@ -12,7 +12,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/dsc/schema"
-	"github.com/ccm-push/ccm-push/modules/dsc/versions"
 )
 
 // A DSC is one instance of a DSC resource.
@@ -151,7 +150,7 @@ func (d *DSC) Validate() error {
 	if d.Adapter != "" && !manifest.IsTypeName(d.Adapter) {
 		bad("adapter", "adapter %q is not of the form Owner/Thing", d.Adapter)
 	}
-	if _, err := versions.ParseRange(d.Version); err != nil {
+	if _, err := manifest.ParseRange(d.Version); err != nil {
 		bad("version", "version: %v", err)
 	}
 	if _, err := d.timeout(); err != nil {

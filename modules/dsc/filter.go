@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"strings"
-
-	"github.com/ccm-push/ccm-push/modules/dsc/synthetic"
 )
 
 // filtered holds an instance against a filter, for resources that export everything:
@@ -86,7 +84,7 @@ func fits(want, have any) bool {
 		}
 		return ok
 	case json.Number:
-		return len((synthetic.Rules{}).Diff(map[string]any{"n": want}, map[string]any{"n": have})) == 0
+		return len((rules{}).diff(map[string]any{"n": want}, map[string]any{"n": have})) == 0
 	}
 	return want == have
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
-	"github.com/ccm-push/ccm-push/modules/dsc/versions"
 )
 
 // found is a resource, ready to be run.
@@ -143,7 +142,7 @@ func (s *search) found(run, as located) *found {
 
 // fitting are the manifests of the type that will do, the newest first.
 func (s *search) fitting(ctx context.Context, all []located) ([]located, error) {
-	within, err := versions.ParseRange(s.Version)
+	within, err := manifest.ParseRange(s.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +152,7 @@ func (s *search) fitting(ctx context.Context, all []located) ([]located, error) 
 		if !l.Is(s.TypeName) || s.Adapter != "" && !strings.EqualFold(s.Adapter, l.RequireAdapter) {
 			continue
 		}
-		if v, err := versions.Parse(l.Version); err != nil || !within.Has(v) {
+		if v, err := manifest.ParseVersion(l.Version); err != nil || !within.Has(v) {
 			s.others = append(s.others, l.Version)
 			continue
 		}
@@ -172,8 +171,8 @@ func (s *search) fitting(ctx context.Context, all []located) ([]located, error) 
 
 // newer sorts the newer of two versions first.
 func newer(a, b string) int {
-	v, errA := versions.Parse(a)
-	w, errB := versions.Parse(b)
+	v, errA := manifest.ParseVersion(a)
+	w, errB := manifest.ParseVersion(b)
 	if errA != nil || errB != nil {
 		return strings.Compare(b, a)
 	}

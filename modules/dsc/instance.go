@@ -271,7 +271,7 @@ func (in *instance) validity(what string, exit modules.Exit) error {
 }
 
 // absentWanted reports whether the instance shall not be there.
-func (in *instance) absentWanted() bool { return isFalse(in.wanted["_exist"]) }
+func (in *instance) absentWanted() bool { return isFalse(in.wanted[exist]) }
 
 func isFalse(v any) bool {
 	b, ok := v.(bool)

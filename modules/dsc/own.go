@@ -16,7 +16,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
-	"github.com/ccm-push/ccm-push/modules/dsc/synthetic"
 )
 
 // An ownResource is one of those that DSC is released with and that documents count
@@ -94,7 +93,7 @@ func osInfo() *ownResource {
 		get: func(_ context.Context, in *instance) (map[string]any, error) { return system(in.h) },
 		differ: func(in *instance, state map[string]any) []string {
 			var names []string
-			for _, name := range (synthetic.Rules{}).Diff(in.wanted, state) {
+			for _, name := range (rules{}).diff(in.wanted, state) {
 				if name == "$id" || name == "version" && versionFits(in.wanted[name], state[name]) ||
 					name == "bitness" && fmt.Sprint(in.wanted[name]) == state[name] {
 					continue

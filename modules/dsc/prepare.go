@@ -16,7 +16,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/dsc/schema"
-	"github.com/ccm-push/ccm-push/modules/dsc/versions"
 )
 
 // Prepare implements [modules.Preparer]: the manifests of the play's folder that the
@@ -94,12 +93,12 @@ func (d *DSC) hasOwnCandidate() bool {
 // checkProperties holds the properties against the schema of the manifest that will be
 // taken. Where a condition or a command has a say, only the host can.
 func (d *DSC) checkProperties(src modules.Source) error {
-	within, err := versions.ParseRange(d.Version)
+	within, err := manifest.ParseRange(d.Version)
 	if err != nil {
 		return err
 	}
 	for _, c := range d.Candidates {
-		v, err := versions.Parse(c.Manifest.Version)
+		v, err := manifest.ParseVersion(c.Manifest.Version)
 		switch {
 		case err != nil || !c.Manifest.Is(d.TypeName) || !within.Has(v):
 			continue

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
-	"github.com/ccm-push/ccm-push/modules/dsc/synthetic"
 )
 
 // foresee asks a resource that can tell what its set or delete would do. Only one
@@ -38,7 +37,7 @@ func (in *instance) foresee(ctx context.Context, c call, v verdict, plan *module
 	}
 	names := r.differ
 	if returns != manifest.ReturnStateAndDiff {
-		names = synthetic.Changed(v.state, r.state)
+		names = changed(v.state, r.state)
 	}
 	if len(names) == 0 {
 		return nil

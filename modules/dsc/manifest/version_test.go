@@ -1,4 +1,4 @@
-package versions
+package manifest
 
 import (
 	"testing"
@@ -40,12 +40,12 @@ func TestRange(t *testing.T) {
 		r, err := ParseRange(test.text)
 		require.NoError(t, err, test.text)
 		for _, text := range test.in {
-			v, err := Parse(text)
+			v, err := ParseVersion(text)
 			require.NoError(t, err)
 			require.True(t, r.Has(v), "%s in %s", text, test.text)
 		}
 		for _, text := range test.out {
-			v, err := Parse(text)
+			v, err := ParseVersion(text)
 			require.NoError(t, err)
 			require.False(t, r.Has(v), "%s in %s", text, test.text)
 		}
@@ -65,9 +65,9 @@ func TestCompare(t *testing.T) {
 	ascending := []string{"2023-10-01", "2024-01-01", "0.9.0", "1.0.0-alpha", "1.0.0-beta", "1.0.0", "1.10.0", "2.0.0"}
 	for i, a := range ascending {
 		for j, b := range ascending {
-			v, err := Parse(a)
+			v, err := ParseVersion(a)
 			require.NoError(t, err)
-			w, err := Parse(b)
+			w, err := ParseVersion(b)
 			require.NoError(t, err)
 			switch c := v.Compare(w); {
 			case i < j:
@@ -80,7 +80,7 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "1", "1.0", "v1.0.0", "2024-13-01", "a"} {
-		_, err := Parse(bad)
+		_, err := ParseVersion(bad)
 		require.Error(t, err, bad)
 	}
 }
@@ -90,7 +90,7 @@ func FuzzRange(f *testing.F) {
 		f.Add(s, "1.2.3")
 	}
 	f.Fuzz(func(t *testing.T, text, version string) {
-		v, err := Parse(version)
+		v, err := ParseVersion(version)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package synthetic
+package dsc
 
 import (
 	"encoding/json"
@@ -59,19 +59,19 @@ func TestDiff(t *testing.T) {
 		{"no object", `{"b": 1, "a": 1}`, `[]`, []string{"a", "b"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			require.Equal(t, test.want, (Rules{}).Diff(object(t, test.wanted), decode(t, test.actual)))
+			require.Equal(t, test.want, (rules{}).diff(object(t, test.wanted), decode(t, test.actual)))
 		})
 	}
 }
 
 func TestRules(t *testing.T) {
-	fold := Rules{FoldCase: true}
-	require.Empty(t, fold.Diff(object(t, `{"a": "x", "b": {"c": ["Y"]}}`), decode(t, `{"a": "X", "b": {"c": ["y"]}}`)))
-	skip := Rules{Skip: func(name string, _ any) bool { return name == "secret" }}
-	require.Equal(t, []string{"a"}, skip.Diff(object(t, `{"a": 1, "secret": 2}`), decode(t, `{}`)))
-	def := Rules{Default: func(name string) any { return map[string]any{"a": json.Number("1")}[name] }}
-	require.Equal(t, []string{"b"}, def.Diff(object(t, `{"a": 1, "b": 1}`), decode(t, `{}`)))
-	require.Equal(t, []string{"a"}, def.Diff(object(t, `{"a": 2}`), decode(t, `{}`)))
+	fold := rules{foldCase: true}
+	require.Empty(t, fold.diff(object(t, `{"a": "x", "b": {"c": ["Y"]}}`), decode(t, `{"a": "X", "b": {"c": ["y"]}}`)))
+	skip := rules{skip: func(name string, _ any) bool { return name == "secret" }}
+	require.Equal(t, []string{"a"}, skip.diff(object(t, `{"a": 1, "secret": 2}`), decode(t, `{}`)))
+	def := rules{otherwise: func(name string) any { return map[string]any{"a": json.Number("1")}[name] }}
+	require.Equal(t, []string{"b"}, def.diff(object(t, `{"a": 1, "b": 1}`), decode(t, `{}`)))
+	require.Equal(t, []string{"a"}, def.diff(object(t, `{"a": 2}`), decode(t, `{}`)))
 }
 
 func TestChanged(t *testing.T) {
@@ -87,11 +87,11 @@ func TestChanged(t *testing.T) {
 		{"null and missing", `{"a": null}`, `{}`, []string{"a"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			require.Equal(t, test.want, Changed(object(t, test.before), object(t, test.after)))
-			require.Equal(t, test.want, Changed(object(t, test.after), object(t, test.before)), "the other way round")
+			require.Equal(t, test.want, changed(object(t, test.before), object(t, test.after)))
+			require.Equal(t, test.want, changed(object(t, test.after), object(t, test.before)), "the other way round")
 		})
 	}
-	require.Equal(t, []string{"a"}, Changed(nil, map[string]any{"a": 1}))
+	require.Equal(t, []string{"a"}, changed(nil, map[string]any{"a": 1}))
 }
 
 // random makes a value.
@@ -148,11 +148,11 @@ func TestLaws(t *testing.T) {
 			continue
 		}
 		other := shuffled(r, m).(map[string]any)
-		require.Empty(t, (Rules{}).Diff(m, other), "%v %v", m, other)
-		require.Empty(t, Changed(m, other), "%v %v", m, other)
+		require.Empty(t, (rules{}).diff(m, other), "%v %v", m, other)
+		require.Empty(t, changed(m, other), "%v %v", m, other)
 		other["more"] = 1
-		require.Empty(t, (Rules{}).Diff(m, other))
-		require.Equal(t, []string{"more"}, Changed(m, other))
+		require.Empty(t, (rules{}).diff(m, other))
+		require.Equal(t, []string{"more"}, changed(m, other))
 	}
 }
 
@@ -164,7 +164,7 @@ func TestManyEqual(t *testing.T) {
 	for i := range a {
 		a[i], b[i] = "x", "x"
 	}
-	require.Empty(t, (Rules{}).Diff(map[string]any{"l": a}, map[string]any{"l": b}))
+	require.Empty(t, (rules{}).diff(map[string]any{"l": a}, map[string]any{"l": b}))
 	b[many-1] = "y"
-	require.Equal(t, []string{"l"}, (Rules{}).Diff(map[string]any{"l": a}, map[string]any{"l": b}))
+	require.Equal(t, []string{"l"}, (rules{}).diff(map[string]any{"l": a}, map[string]any{"l": b}))
 }

@@ -1,7 +1,4 @@
-// Package synthetic compares how a DSC resource shall be with how it is, for
-// resources that cannot test by themselves. The rules are those of DSC 3, except
-// that lists are compared as multisets: [a, a, b] is not [b, b, a].
-package synthetic
+package dsc
 
 import (
 	"encoding/json"
@@ -12,26 +9,61 @@ import (
 	"strings"
 )
 
-// Rules say how texts and properties are compared. The zero Rules compare texts with
-// their case, and every property.
-type Rules struct {
-	FoldCase bool // texts that differ only in case are equal
-	// Skip leaves a property at the top out; nil leaves out none.
-	Skip func(name string, wanted any) bool
-	// Default is what a property at the top has that a state does not mention; nil if
-	// that is not known.
-	Default func(name string) any
+// exist is the property that says whether the instance is there at all. A state that
+// does not mention it is of one that is.
+const exist = "_exist"
+
+// compare names the properties that are not as they shall be.
+func (in *instance) compare(actual map[string]any) []string {
+	wanted := maps.Clone(in.wanted)
+	delete(wanted, metadata)
+	r := rules{
+		foldCase: !in.found.run.CaseSensitive,
+		skip: func(name string, value any) bool {
+			return isSecure(value) || in.schema.Property(name).WriteOnly || name == "_purge" || name == "_validation"
+		},
+		otherwise: func(name string) any { return in.schema.Property(name).Default },
+	}
+	if in.absentWanted() { // then the others do not count
+		if isFalse(actual[exist]) {
+			return nil
+		}
+		return []string{exist}
+	}
+	if isAbsent(wanted["_ensure"]) && isAbsent(actual["_ensure"]) {
+		return nil
+	}
+	if _, given := wanted[exist]; !given {
+		wanted[exist] = true
+	}
+	if _, given := wanted["_ensure"]; !given && isAbsent(actual["_ensure"]) {
+		wanted["_ensure"] = "present"
+	}
+	return r.diff(wanted, map[string]any(actual))
 }
 
-// Diff names the properties of wanted that are not so in actual, sorted. Values are
+// rules say how the properties of an instance are compared with a state, for resources
+// that cannot test by themselves. They are those of DSC 3, except that lists are
+// compared as multisets: [a, a, b] is not [b, b, a]. The zero rules compare texts with
+// their case, and every property.
+type rules struct {
+	foldCase bool // texts that differ only in case are equal
+	// skip leaves a property at the top out; nil leaves out none.
+	skip func(name string, wanted any) bool
+	// otherwise is what a property at the top has that a state does not mention; nil if
+	// that is not known.
+	otherwise func(name string) any
+}
+
+// diff names the properties of wanted that are not so in actual, sorted. Values are
 // JSON as encoding/json decodes it, with or without [json.Number]. What only actual
 // has does not count. If actual is no object, everything differs.
-func (r Rules) Diff(wanted map[string]any, actual any) []string {
+func (r rules) diff(wanted map[string]any, actual any) []string {
 	have, isObject := actual.(map[string]any)
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		want := wanted[name]
-		if r.Skip != nil && r.Skip(name, want) || isSchema(name, want) {
+		if r.skip != nil && r.skip(name, want) || isSchema(name, want) {
 			continue
 		}
 		if isObject && r.holds(name, want, have) {
@@ -48,14 +80,14 @@ func isSchema(name string, want any) bool {
 	return name == "$schema" && !object
 }
 
-func (r Rules) holds(name string, want any, actual map[string]any) bool {
+func (r rules) holds(name string, want any, actual map[string]any) bool {
 	have, given := actual[name]
 	switch {
 	case given:
 	case name == exist:
 		have = true
-	case r.Default != nil:
-		if have = r.Default(name); have == nil {
+	case r.otherwise != nil:
+		if have = r.otherwise(name); have == nil {
 			return false
 		}
 	default:
@@ -67,12 +99,9 @@ func (r Rules) holds(name string, want any, actual map[string]any) bool {
 	return r.covers(want, have)
 }
 
-// exist says whether the instance is there at all. What does not mention it is.
-const exist = "_exist"
-
 // covers reports whether have is what want says: objects may have more, lists have
 // the same elements in any order.
-func (r Rules) covers(want, have any) bool {
+func (r rules) covers(want, have any) bool {
 	switch want := want.(type) {
 	case map[string]any:
 		have, ok := have.(map[string]any)
@@ -82,21 +111,21 @@ func (r Rules) covers(want, have any) bool {
 		return ok && len(have) == len(want) && r.matches(want, have)
 	case string:
 		have, ok := have.(string)
-		return ok && (want == have || r.FoldCase && strings.EqualFold(want, have))
+		return ok && (want == have || r.foldCase && strings.EqualFold(want, have))
 	}
-	if a, ok := number(want); ok {
-		b, ok := number(have)
+	if a, ok := exactNumber(want); ok {
+		b, ok := exactNumber(have)
 		return ok && a.Cmp(b) == 0
 	}
 	return want == have // booleans and null
 }
 
-func (r Rules) subset(want, have map[string]any) bool {
+func (r rules) subset(want, have map[string]any) bool {
 	for name, value := range want {
 		if isSchema(name, value) {
 			continue
 		}
-		if !(Rules{FoldCase: r.FoldCase}).holds(name, value, have) {
+		if !(rules{foldCase: r.foldCase}).holds(name, value, have) {
 			return false
 		}
 	}
@@ -105,7 +134,7 @@ func (r Rules) subset(want, have map[string]any) bool {
 
 // matches finds for each wanted element one of its own: an augmenting path for each,
 // since an element may cover several.
-func (r Rules) matches(want, have []any) bool {
+func (r rules) matches(want, have []any) bool {
 	taken := make([]int, len(have)) // by element of have: 1 + the wanted one it is for
 	var place func(i int, tried []bool) bool
 	place = func(i int, tried []bool) bool {
@@ -135,9 +164,9 @@ func (r Rules) matches(want, have []any) bool {
 	return true
 }
 
-// number gives a number exactly, whatever Go made of it. Exponents that no state has
+// exactNumber gives a number exactly, whatever Go made of it. Exponents that no state has
 // in earnest are compared as texts, which is cheaper than their digits.
-func number(v any) (*big.Rat, bool) {
+func exactNumber(v any) (*big.Rat, bool) {
 	const most = 400 // characters, and the exponent of what they say
 	switch n := v.(type) {
 	case json.Number:
@@ -163,9 +192,9 @@ func mantissa(n string) string {
 	return n
 }
 
-// Changed names the properties at the top in which two states of a resource differ,
+// changed names the properties at the top in which two states of a resource differ,
 // sorted: in either direction, so that one which only lost something has changed too.
-func Changed(before, after map[string]any) []string {
+func changed(before, after map[string]any) []string {
 	all := maps.Clone(before)
 	if all == nil {
 		all = map[string]any{}
@@ -184,6 +213,6 @@ func Changed(before, after map[string]any) []string {
 
 // same compares both ways; the order of lists does not count.
 func same(a, b any) bool {
-	var r Rules
+	var r rules
 	return r.covers(a, b) && r.covers(b, a)
 }
