@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"runtime"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/schema"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // answers implements [expr.Environment]: what expressions ask the host.
@@ -47,7 +47,7 @@ func (a answers) Ask(ctx context.Context, function string, args []any) (any, err
 		}
 		return value, nil
 	case "tryWhich":
-		return a.which(ctx, text(0)), nil
+		return a.which(text(0)), nil
 	case "context":
 		return machine(), nil
 	}
@@ -122,16 +122,12 @@ func (a answers) restartRequired(kind, name string, refs []string) bool {
 }
 
 // which is the path of a program; nil if there is none.
-func (a answers) which(_ context.Context, name string) any {
+func (a answers) which(name string) any {
 	if strings.Contains(name, "/") || name == "" {
 		return nil
 	}
-	for _, dir := range strings.Split(safePath(a.h, a.env), ":") {
-		file := path.Join(dir, name)
-		info, err := modules.Follow(a.h.Files, file)
-		if err == nil && info.Kind == modules.Regular && info.Mode&0o111 != 0 {
-			return file
-		}
+	if file := process.Find(a.h.Files, strings.Split(safePath(a.h, a.env), ":"), name); file != "" {
+		return file
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // Apply implements [modules.Resource].
@@ -80,9 +81,9 @@ func (d *DSC) Verify(ctx context.Context, h modules.Host, p modules.Plan) error 
 	for _, c := range in.changes(v) {
 		reasons = append(reasons, fmt.Sprintf("%s mismatch: state=%s requested=%s", c.Property, cmp.Or(c.Have, nothing), cmp.Or(c.Want, nothing)))
 	}
-	return &failure{
-		text: strings.Join(reasons, ", "),
-		safe: plural(len(reasons), "a property is", "%d properties are") + " not as requested",
+	return &process.Failure{
+		Text: strings.Join(reasons, ", "),
+		Safe: plural(len(reasons), "a property is", "%d properties are") + " not as requested",
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
-	"github.com/ccm-push/ccm-push/modules/printout"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // maxState bounds what an operation may print, in bytes: 2 MiB.
@@ -79,7 +79,7 @@ func (in *instance) judge(c call, exit modules.Exit, err error) error {
 				break
 			}
 		}
-		return failed(printout.Line(text, at, in.secrets.printed), "%s has printed what is not UTF-8", what)
+		return failed(process.Line(text, at, in.secrets.HidePrinted), "%s has printed what is not UTF-8", what)
 	}
 	return nil
 }
@@ -87,9 +87,7 @@ func (in *instance) judge(c call, exit modules.Exit, err error) error {
 // show tells all that a call has printed that came to nothing, for whoever looks for
 // the fault.
 func (in *instance) show(c call, exit modules.Exit) {
-	if text := strings.TrimSpace(exit.Stdout.Text); text != "" {
-		in.h.Report.Message(modules.LevelDebug, in.what(c)+" printed:\n"+in.secrets.printed(text))
-	}
+	process.Show(in.h.Report, in.what(c), in.secrets.HidePrinted(strings.TrimSpace(exit.Stdout.Text)))
 }
 
 // allowed reports an operation that this user may not run, or that would show a
@@ -98,15 +96,29 @@ func (in *instance) allowed(c call) error {
 	root := os.Geteuid() == 0
 	switch {
 	case c.operation.Security == manifest.SecurityElevated && !root:
-		return &failure{
-			text: fmt.Sprintf("%s needs root; use become", in.what(c)),
-			safe: fmt.Sprintf("%s needs root; use become", in.what(c)), kind: modules.ErrorForbidden,
-		}
+		return needsRoot("%s needs root; use become", in.what(c))
 	case c.operation.Security == manifest.SecurityRestricted && root:
 		return failed("", "%s refuses to run as root", in.what(c))
 	}
 	_, err := in.exposed(c.operation, in.what(c), c.properties)
 	return err
+}
+
+// rightUser reports an instance whose document wants another user.
+func (d *DSC) rightUser() error {
+	switch root := os.Geteuid() == 0; {
+	case d.Security == string(manifest.SecurityElevated) && !root:
+		return needsRoot("the document says that %s needs root; use become", d.TypeName)
+	case d.Security == string(manifest.SecurityRestricted) && root:
+		return failed("", "the document says that %s must not run as root", d.TypeName)
+	}
+	return nil
+}
+
+func needsRoot(format, what string) error {
+	f := failed("", format, what)
+	f.Class = modules.ErrorForbidden
+	return f
 }
 
 // exposed reports a secret that an operation would take where others can see it, and the
@@ -138,11 +150,11 @@ func (in *instance) command(ctx context.Context, c call) (modules.Command, error
 	f := in.found
 	command := modules.Command{
 		Dir: f.dir, Path: f.path, Timeout: timeout, MaxOutput: maxState,
-		Env: []string{"DSC_TRACE_LEVEL=" + traceLevel}, User: in.self(ctx),
+		Env: []string{"DSC_TRACE_LEVEL=" + traceLevel}, User: process.Self(ctx, in.h),
 	}
 	about := about{typ: f.as.Type, version: f.as.Version, path: f.file, content: string(f.as.Content), whatIf: c.whatIf}
 	if c.properties != nil && (c.operation.Input == manifest.InputStdin || c.operation.Has(manifest.JSONInput)) {
-		if about.input, err = compact(c.properties); err != nil {
+		if about.input, err = process.JSON(c.properties); err != nil {
 			return command, err
 		}
 	}
@@ -170,20 +182,10 @@ func (in *instance) command(ctx context.Context, c call) (modules.Command, error
 	return command, nil
 }
 
-// self is the own user, whose HOME, USER and LOGNAME a program then has; "" if it is
-// in no directory of users.
-func (in *instance) self(ctx context.Context) string {
-	id := strconv.Itoa(os.Geteuid())
-	if in.h.Accounts == nil || in.h.Accounts.UserName(ctx, os.Geteuid()) == id {
-		return ""
-	}
-	return id
-}
-
 // said tells what a program had to say, each thing once.
 func (in *instance) said(s spoken) {
 	tell := func(level, text string) {
-		text = in.secrets.text(text)
+		text = in.secrets.Hide(text)
 		key := level + text
 		if in.told[key] {
 			return
@@ -208,7 +210,7 @@ func (in *instance) warn(format string, args ...any) {
 // the program said, or at least printed; what of that is not in the error is told
 // besides.
 func (in *instance) meaning(what string, exit modules.Exit, heard spoken) error {
-	evidence, rest := heard.evidence(in.secrets.text)
+	evidence, rest := heard.evidence(in.secrets.Hide)
 	in.said(rest)
 	code := exit.Code
 	if code == 0 { // the first design has errors without one
@@ -219,11 +221,11 @@ func (in *instance) meaning(what string, exit modules.Exit, heard spoken) error 
 			if evidence != "" {
 				in.said(spoken{notes: []note{{failing, evidence}}})
 			}
-			return failed(in.secrets.text(text), "%s has failed with exit code %d", what, code)
+			return failed(in.secrets.Hide(text), "%s has failed with exit code %d", what, code)
 		}
 	}
-	if last := printout.Last(exit.Stdout.Text); evidence == "" && last != "" {
-		evidence = "it printed " + printout.Quote(in.secrets.printed(last))
+	if last := process.Last(exit.Stdout.Text); evidence == "" && last != "" {
+		evidence = "it printed " + process.Quote(in.secrets.HidePrinted(last))
 	}
 	return failed(evidence, "%s has failed with exit code %d", what, code)
 }

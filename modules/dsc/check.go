@@ -9,6 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // Effect is the kind of what a program looks after: whatever it keeps, two of its calls
@@ -174,7 +175,7 @@ func (in *instance) changes(v verdict) []modules.Change {
 		if !given && name == exist {
 			want, given = true, true
 		}
-		c := modules.Change{Property: in.secrets.text(name), Have: in.shown(have, had), Want: in.shown(want, given)}
+		c := modules.Change{Property: in.secrets.Hide(name), Have: in.shown(have, had), Want: in.shown(want, given)}
 		all = append(all, c)
 	}
 	if len(all) == 0 && !v.blind {
@@ -234,8 +235,8 @@ func (in *instance) route(v verdict) (call, error) {
 }
 
 func (in *instance) notSettable(v verdict) error {
-	err := in.notAsserted(v).(*failure)
-	err.text += "; and it has no set"
-	err.safe += "; and it has no set"
+	err := in.notAsserted(v).(*process.Failure)
+	err.Text += "; and it has no set"
+	err.Safe += "; and it has no set"
 	return err
 }

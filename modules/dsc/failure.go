@@ -5,37 +5,15 @@ import (
 	"fmt"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// failure is why a resource could not be asked or changed.
-type failure struct {
-	text string // may hold parts of properties or of what a program printed
-	safe string // holds neither
-	err  error  // may be nil
-	kind modules.ErrorKind
-}
-
-func (f *failure) Error() string { return f.text }
-
-// Redacted implements [modules.Redactor].
-func (f *failure) Redacted() string { return f.safe }
-
-func (f *failure) Unwrap() error { return f.err }
-
-// Kind implements [modules.Kinded].
-func (f *failure) Kind() modules.ErrorKind {
-	if f.kind == "" {
-		return modules.ErrorFailed
-	}
-	return f.kind
-}
-
 // failed makes a failure whose evidence is shown only where everything may be.
-func failed(evidence, format string, args ...any) *failure {
+func failed(evidence, format string, args ...any) *process.Failure {
 	safe := fmt.Sprintf(format, args...)
-	f := &failure{text: safe, safe: safe}
+	f := &process.Failure{Text: safe, Safe: safe}
 	if evidence != "" {
-		f.text += ": " + evidence
+		f.Text += ": " + evidence
 	}
 	return f
 }
@@ -47,5 +25,5 @@ func notRun(what string, err error) error {
 	if errors.Is(err, modules.ErrTimeout) {
 		safe = what + " " + modules.ErrTimeout.Error()
 	}
-	return &failure{text: what + ": " + err.Error(), safe: safe, err: err}
+	return &process.Failure{Text: what + ": " + err.Error(), Safe: safe, Cause: err}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // found is a resource, ready to be run.
@@ -254,6 +255,35 @@ func manifestPath(env environ) []string {
 	return dirs
 }
 
+// safePath is [programPath] as far as it is [safe].
+func safePath(h modules.Host, env environ) string {
+	dirs, _ := safe(h, os.Geteuid(), strings.Split(programPath(env), ":"))
+	return strings.Join(dirs, ":")
+}
+
+// safe keeps the paths at which nobody else can put something; see [process.Safe].
+// Directories that every program of root trusts are the host's own affair. What is not
+// there is left out without an error.
+func safe(h modules.Host, uid int, paths []string) (kept []string, unsafe []error) {
+	if uid != 0 || h.Files.FileReader == nil {
+		return paths, nil
+	}
+	usual := strings.Split(modules.DefaultPath, ":")
+	for _, p := range paths {
+		var err error
+		if !slices.Contains(usual, p) {
+			err = process.Safe(h.Files, uid, p)
+		}
+		switch {
+		case err == nil:
+			kept = append(kept, p)
+		case !modules.NotThere(err):
+			unsafe = append(unsafe, err)
+		}
+	}
+	return kept, unsafe
+}
+
 // maxInstalled bounds the files that are read on a host.
 const maxInstalled = 1000
 
@@ -377,7 +407,7 @@ func (s *search) notFound() error {
 		reasons = append(reasons, "did not look where others can put something: "+err.Error())
 	}
 	text := fmt.Sprintf("there is no DSC resource %s%s; %s", s.TypeName, s.meant(), strings.Join(reasons, "; "))
-	return &failure{text: text, safe: text, kind: modules.ErrorUnknown}
+	return &process.Failure{Text: text, Safe: text, Class: modules.ErrorUnknown}
 }
 
 // meant is the name of a resource that there is, if the one that is missing is called

@@ -1,7 +1,6 @@
 package dsc
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,18 +8,8 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
-
-// compact is the JSON that a resource gets: one line, and characters as they are.
-func compact(v any) (string, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
-}
 
 // maxArgument is what Linux lets one argument or variable hold, with the byte at its
 // end: MAX_ARG_STRLEN.
@@ -103,7 +92,7 @@ func options(properties map[string]any) ([]string, error) {
 		value, ok := properties[name].(string)
 		if !ok {
 			var err error
-			if value, err = compact(properties[name]); err != nil {
+			if value, err = process.JSON(properties[name]); err != nil {
 				return nil, err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/dsc/schema"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // An instance is a resource and what it is wanted to be, on one host. It goes from
@@ -22,7 +23,7 @@ type instance struct {
 	found   *found
 	schema  *schema.Schema // nil if there is none
 	wanted  map[string]any // the properties, evaluated and coerced
-	secrets secrets
+	secrets process.Secrets
 	told    map[string]bool // messages
 	quirks  []string        // what was coerced in states
 
@@ -108,7 +109,7 @@ func (in *instance) usable(ctx context.Context) error {
 		if needs.ResourceType != "executable" {
 			continue
 		}
-		if (answers{h: in.h, env: os.Getenv}).which(ctx, needs.Resource) == nil {
+		if (answers{h: in.h, env: os.Getenv}).which(needs.Resource) == nil {
 			return modules.Refuse("%s needs the program %s, which is not on the host", f.as.Type, needs.Resource)
 		}
 	}
@@ -212,7 +213,7 @@ func (in *instance) validate(ctx context.Context) error {
 		errs = append(errs, below(f).Error())
 	}
 	if len(errs) > 0 {
-		return failed(in.secrets.text(strings.Join(errs, "; ")), "the properties are not what %s takes", in.found.as.Type)
+		return failed(in.secrets.Hide(strings.Join(errs, "; ")), "the properties are not what %s takes", in.found.as.Type)
 	}
 	return nil
 }
@@ -263,7 +264,7 @@ func (in *instance) validity(what string, exit modules.Exit) error {
 		return nil
 	}
 	reason, _ := answer["reason"].(string)
-	reason = in.secrets.text(reason)
+	reason = in.secrets.Hide(reason)
 	if strings.TrimSpace(reason) == "" {
 		reason = "it gives no reason: " + in.line(exit, values[0])
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
-	"github.com/ccm-push/ccm-push/modules/printout"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // listed asks the adapters for the resources that they can run, since no manifest has
@@ -52,7 +52,7 @@ func (s *search) list(ctx context.Context, adapter located) ([]located, error) {
 		}
 		m, err := manifest.ParseListed(json.RawMessage(withAdapter(line, adapter.Type)))
 		if err != nil {
-			s.reject(adapter.file, typeIn(line), modules.Refuse("its list has a line that cannot be used, %s: %w", printout.Quote(line), err))
+			s.reject(adapter.file, typeIn(line), modules.Refuse("its list has a line that cannot be used, %s: %w", process.Quote(line), err))
 			continue
 		}
 		if strings.EqualFold(m.RequireAdapter, adapter.Type) {

@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
-	"github.com/ccm-push/ccm-push/modules/printout"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // A note is a line that a resource has written to its standard error.
@@ -44,7 +44,7 @@ func listen(dialect manifest.Dialect, stderr string) spoken {
 			continue
 		}
 		var object map[string]any
-		if !strings.HasPrefix(strings.TrimSpace(line), "{") || printout.Decode(line, &object) != nil {
+		if !strings.HasPrefix(strings.TrimSpace(line), "{") || process.Decode(line, &object) != nil {
 			s.plain = append(s.plain, line)
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 func TestListen(t *testing.T) {
@@ -62,7 +63,7 @@ func TestEvidence(t *testing.T) {
 		{"", "", spoken{}},
 		{long + "\n{\"info\": \"x\"}\n", cut, spoken{notes: []note{{info, "x"}}, plain: []string{long}}},
 	} {
-		text, rest := listen(manifest.Current, test.stderr).evidence(secrets{}.text)
+		text, rest := listen(manifest.Current, test.stderr).evidence(process.Secrets{}.Hide)
 		require.Equal(t, test.want, text)
 		require.Equal(t, test.rest, rest)
 	}
@@ -99,8 +100,8 @@ func TestSaidOnce(t *testing.T) {
 
 // TestEvidenceHides takes secrets out before anything is cut.
 func TestEvidenceHides(t *testing.T) {
-	s := secrets{"hunter2"}
-	text, _ := listen(manifest.Current, strings.Repeat("x", 1020)+"hunter2"+strings.Repeat("x", 3000)).evidence(s.text)
+	s := process.Secrets{"hunter2"}
+	text, _ := listen(manifest.Current, strings.Repeat("x", 1020)+"hunter2"+strings.Repeat("x", 3000)).evidence(s.Hide)
 	require.NotContains(t, text, "hunt")
 	require.Contains(t, text, "<")
 }

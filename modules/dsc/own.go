@@ -16,6 +16,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // An ownResource is one of those that DSC is released with and that documents count
@@ -242,7 +243,7 @@ func runCommand(ctx context.Context, in *instance) (map[string]any, error) {
 		text, _ := arg.(string)
 		argv = append(argv, text)
 	}
-	exit, err := in.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout, Path: safePath(in.h, os.Getenv), User: in.self(ctx)})
+	exit, err := in.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout, Path: safePath(in.h, os.Getenv), User: process.Self(ctx, in.h)})
 	if err != nil {
 		return nil, notRun("the command", err)
 	}
@@ -254,16 +255,11 @@ func runCommand(ctx context.Context, in *instance) (map[string]any, error) {
 		}
 	}
 	if exit.Code != expected {
-		return nil, failed(lastLine(exit.Stderr.Text), "the command has ended with exit code %d, not %d", exit.Code, expected)
+		return nil, failed(process.Last(exit.Stderr.Text), "the command has ended with exit code %d, not %d", exit.Code, expected)
 	}
 	state := map[string]any{"executable": executable, "exitCode": json.Number(strconv.Itoa(exit.Code))}
 	if list != nil {
 		state["arguments"] = list
 	}
 	return state, nil
-}
-
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/dsc/schema"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // Prepare implements [modules.Preparer]: the manifests of the play's folder that the
@@ -142,7 +143,7 @@ func (d *DSC) checkAgainst(m *manifest.Manifest, src modules.Source) error {
 	var errs []error
 	for _, f := range s.Check(coerced) {
 		f = below(f)
-		wrong := modules.Errorf(f.Path, "%s", hidden.text(f.Error()))
+		wrong := modules.Errorf(f.Path, "%s", hidden.Hide(f.Error()))
 		if wrong.Unknown = f.Unknown; f.Unknown != "" {
 			wrong.Known = s.Known(f)
 		}
@@ -224,12 +225,12 @@ func readFile(folder fs.FS, name string, yaml func([]byte) (json.RawMessage, err
 
 // readDocument reads manifests as JSON. yaml is nil where nobody reads YAML.
 func readDocument(r io.Reader, isYAML bool, yaml func([]byte) (json.RawMessage, error)) (json.RawMessage, error) {
-	text, err := io.ReadAll(io.LimitReader(r, manifest.MaxSize+1))
+	text, err := process.ReadAtMost(r, manifest.MaxSize)
 	switch {
+	case errors.Is(err, process.ErrTooLong):
+		return nil, fmt.Errorf("it is larger than %d KiB", manifest.MaxSize>>10)
 	case err != nil:
 		return nil, cause(err)
-	case len(text) > manifest.MaxSize:
-		return nil, fmt.Errorf("it is larger than %d KiB", manifest.MaxSize>>10)
 	case !isYAML:
 		return text, nil
 	case yaml == nil:

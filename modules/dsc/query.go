@@ -3,12 +3,14 @@ package dsc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // Queries implements [modules.Querier].
@@ -64,10 +66,10 @@ func (in *instance) tested(ctx context.Context) (json.RawMessage, error) {
 	}
 	differ := make([]string, 0, len(v.differ))
 	for _, name := range v.differ {
-		differ = append(differ, in.secrets.text(name))
+		differ = append(differ, in.secrets.Hide(name))
 	}
-	text, err := compact(map[string]any{
-		"desiredState": in.secrets.object(in.wanted), "actualState": in.secrets.object(v.state),
+	text, err := process.JSON(map[string]any{
+		"desiredState": withholdState(in.secrets, in.wanted), "actualState": withholdState(in.secrets, v.state),
 		"inDesiredState": v.ok, "differingProperties": differ,
 	})
 	return json.RawMessage(text), err
@@ -94,7 +96,7 @@ func (in *instance) exported(ctx context.Context) (json.RawMessage, error) {
 		taken[name] = 1
 		resources = append(resources, in.exportedAs(name, state))
 	}
-	text, err := compact(map[string]any{"$schema": configurationSchema, "resources": resources})
+	text, err := process.JSON(map[string]any{"$schema": configurationSchema, "resources": resources})
 	return json.RawMessage(text), err
 }
 
@@ -116,7 +118,7 @@ func (in *instance) exportedAs(name string, state map[string]any) map[string]any
 	}
 	entry := map[string]any{
 		"type": in.found.as.Type, "name": escaped(name),
-		"properties": escaped(in.secrets.object(properties)),
+		"properties": escaped(withholdState(in.secrets, properties)),
 	}
 	if context, ok := state["_securityContext"].(string); ok {
 		entry["metadata"] = map[string]any{"Microsoft.DSC": map[string]any{"securityContext": context}}
@@ -183,3 +185,34 @@ func (in *instance) instances(what string, exit modules.Exit, filter bool) ([]ma
 	}
 	return states, nil
 }
+
+// QueryLine implements [modules.Asker]: get TYPE --input JSON --version RANGE --adapter
+// TYPE. Those that export take the input for a filter.
+func (d *DSC) QueryLine(query string, words []string, input func(string) (map[string]any, error)) ([]map[string]any, error) {
+	w, err := modules.TakeApart(words, []string{"input", "version", "adapter"})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(w.Rest) == 0:
+		return nil, errors.New("say which type, as in dsc " + query + " Owner/Thing")
+	case len(w.Rest) > 1:
+		return nil, fmt.Errorf("%q is one word too many: dsc %s TYPE [--input JSON|-] [--version RANGE] [--adapter TYPE]", w.Rest[1], query)
+	}
+	properties := map[string]any{"name": w.Rest[0], "type": w.Rest[0]}
+	for _, key := range []string{"version", "adapter"} {
+		if value, given := w.Options[key]; given {
+			properties[key] = value
+		}
+	}
+	if word, given := w.Options["input"]; given {
+		values, err := input(word)
+		if err != nil {
+			return nil, err
+		}
+		properties["properties"] = values
+	}
+	return []map[string]any{properties}, nil
+}
+
+// BringsPrograms implements [modules.Bringer].
+func (*DSC) BringsPrograms() {}

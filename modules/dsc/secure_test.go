@@ -16,13 +16,13 @@ func TestSecrets(t *testing.T) {
 	require.NoError(t, v.UnmarshalJSON([]byte(`{"a": {"secureString": "pass\"word"}, "b": [{"secureObject": {"pin": 4711, "deep": ["inner\nline"]}}], "c": "open", "d": {"secureString": "x", "more": 1}}`)))
 	s := secretsIn(map[string]any(v))
 	require.Equal(t, "a", firstSecret(map[string]any(v), ""))
-	require.Equal(t, "got <secureValue>, <secureValue>, <secureValue> and open", s.text(`got pass"word, pass\"word, 4711 and open`))
-	require.Equal(t, "<secureValue>", s.text("inner\nline"))
-	require.Equal(t, "<secureValue> of it", s.text("line of it"))
+	require.Equal(t, "got <secureValue>, <secureValue>, <secureValue> and open", s.Hide(`got pass"word, pass\"word, 4711 and open`))
+	require.Equal(t, "<secureValue>", s.Hide("inner\nline"))
+	require.Equal(t, "<secureValue> of it", s.Hide("line of it"))
 	require.Equal(t, map[string]any{
 		"a": "<secureValue>", "b": []any{"<secureValue>"}, "c": "open", "d": map[string]any{"secureString": "x", "more": json.Number("1")},
-	}, s.object(v))
-	require.Equal(t, "<secureValue>", s.value(json.Number("4711")))
+	}, withholdState(s, v))
+	require.Equal(t, "<secureValue>", withhold(s, json.Number("4711")))
 }
 
 // TestSecretsStayInside: whatever a resource does with a secret that it was given, it is
@@ -115,5 +115,5 @@ func TestNothingInheritsSecrets(t *testing.T) {
 // in their place.
 func TestSecretsWithinWhatHidesThem(t *testing.T) {
 	s := secretsIn(map[string]any{"key": map[string]any{"secureString": "se\ns\ne\ncure"}})
-	require.Equal(t, "<secureValue> <secureValue><secureValue>", s.text("se cures"))
+	require.Equal(t, "<secureValue> <secureValue><secureValue>", s.Hide("se cures"))
 }

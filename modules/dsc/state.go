@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/dsc/schema"
-	"github.com/ccm-push/ccm-push/modules/printout"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // Members of a state that are no properties of the instance.
@@ -31,8 +31,8 @@ type reading struct {
 }
 
 // printed gives the JSON values that a program has printed.
-func printed(text string) ([]printout.Value, error) {
-	return printout.Values(withoutMark(text))
+func printed(text string) ([]process.Value, error) {
+	return process.Values(withoutMark(text))
 }
 
 // withoutMark leaves out the byte order mark that some programs begin with.
@@ -41,15 +41,15 @@ func withoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff")
 // notJSON is what is told of an error of [printed].
 func (in *instance) notJSON(what string, err error) error {
 	evidence := err.Error()
-	if fault, ok := errors.AsType[*printout.Fault](err); ok {
-		evidence = fault.Hiding(in.secrets.printed)
+	if fault, ok := errors.AsType[*process.Fault](err); ok {
+		evidence = fault.Hiding(in.secrets.HidePrinted)
 	}
 	return failed(evidence, "%s has printed what is no JSON", what)
 }
 
 // line quotes the line in which a value stands that a call has printed.
-func (in *instance) line(exit modules.Exit, v printout.Value) string {
-	return printout.Line(withoutMark(exit.Stdout.Text), v.At, in.secrets.printed)
+func (in *instance) line(exit modules.Exit, v process.Value) string {
+	return process.Line(withoutMark(exit.Stdout.Text), v.At, in.secrets.HidePrinted)
 }
 
 // read takes apart what a call has printed, which is a state, and with diff the names
@@ -111,7 +111,7 @@ func (in *instance) reading(what string, state map[string]any) (reading, error) 
 	}
 	if list, ok := state[restartRequired].([]any); ok {
 		for _, item := range list {
-			b, err := json.Marshal(in.secrets.value(item))
+			b, err := json.Marshal(withhold(in.secrets, item))
 			if err != nil {
 				return r, err
 			}
@@ -134,7 +134,7 @@ func (in *instance) reading(what string, state map[string]any) (reading, error) 
 	}
 	r.state = coerced.(map[string]any)
 	if faults := in.without(what, r.state, in.schema.Check(coerced)); len(faults) > 0 {
-		return r, failed(in.secrets.text(sentence(faults)), "%s has given a state that its schema does not allow", what)
+		return r, failed(in.secrets.Hide(sentence(faults)), "%s has given a state that its schema does not allow", what)
 	}
 	delete(r.state, inDesiredState)
 	return r, nil
@@ -178,7 +178,7 @@ func (in *instance) document(state map[string]any) json.RawMessage {
 	if state == nil {
 		return nil
 	}
-	text, err := compact(in.secrets.object(state))
+	text, err := process.JSON(withholdState(in.secrets, state))
 	if err != nil {
 		return nil
 	}
@@ -191,11 +191,11 @@ func (in *instance) shown(v any, given bool) string {
 	if !given {
 		return ""
 	}
-	v = in.secrets.value(v)
+	v = withhold(in.secrets, v)
 	text, ok := v.(string)
 	if !ok {
 		var err error
-		if text, err = compact(v); err != nil {
+		if text, err = process.JSON(v); err != nil {
 			text = fmt.Sprint(v)
 		}
 	}

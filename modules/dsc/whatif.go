@@ -47,7 +47,7 @@ func (in *instance) foresee(ctx context.Context, c call, v verdict, plan *module
 		have, had := v.state[name]
 		will, has := r.state[name]
 		plan.Changes = append(plan.Changes, modules.Change{
-			Property: in.secrets.text(name), Have: in.shown(have, had), Want: in.shown(will, has),
+			Property: in.secrets.Hide(name), Have: in.shown(have, had), Want: in.shown(will, has),
 		})
 	}
 	return nil

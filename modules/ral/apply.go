@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // ending is what has become of a resource that was applied: Apply has asked the
@@ -167,10 +168,9 @@ func (t *task) verified(e *entry) (values, error) {
 	if len(reasons) == 0 {
 		return is, nil
 	}
-	return is, &failure{
-		text: "failed to reach desired state: " + strings.Join(reasons, ", "),
-		safe: "failed to reach desired state",
-		kind: modules.ErrorFailed,
+	return is, &process.Failure{
+		Text: "failed to reach desired state: " + strings.Join(reasons, ", "),
+		Safe: "failed to reach desired state",
 	}
 }
 

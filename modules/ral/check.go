@@ -89,7 +89,7 @@ func (p *provider) settle(e *entry, want values) (values, error) {
 	switch {
 	case e == nil:
 		e = &entry{values: p.missing(), untold: true}
-	case e.err != nil && e.err.kind == modules.ErrorUnknown && gone(want[ensure]):
+	case e.err != nil && e.err.Class == modules.ErrorUnknown && gone(want[ensure]):
 		return values{ensure: want[ensure]}, nil
 	case e.err != nil:
 		return nil, e.err

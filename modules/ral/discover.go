@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/printout"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // dataDirs are where libral's providers are on a host that names none itself: in
@@ -99,8 +99,8 @@ func (v *survey) ofHost(ctx context.Context) {
 // directory adds the providers of one directory, which need not be there.
 func (v *survey) directory(ctx context.Context, dir, source string) {
 	names, err := v.h.Files.List(dir)
-	if err == nil && os.Geteuid() == 0 { // else they bring root to run what they like
-		err = modules.OthersMayChange(v.h.Files, dir, 0)
+	if err == nil {
+		err = process.Safe(v.h.Files, os.Geteuid(), dir)
 	}
 	if err != nil {
 		if !modules.NotThere(err) {
@@ -157,19 +157,17 @@ func (v *survey) executable(name string) (string, error) {
 		return "", errors.New("not a file")
 	case info.Mode&0o111 == 0:
 		return "", errNotExecutable
-	case os.Geteuid() == 0:
-		return at, modules.OthersMayChange(v.h.Files, name, 0)
 	}
-	return at, nil
+	return at, process.Safe(v.h.Files, os.Geteuid(), name)
 }
 
 // metadata reads the file beside a provider, or asks the provider what it is if there
 // is none.
 func (v *survey) metadata(ctx context.Context, p *provider, name string) (*metadata, error) {
 	stem := strings.TrimSuffix(name, suffix)
-	text, err := readText(v.h.Files, stem+metaSuffix, modules.MaxParse)
+	text, err := process.ReadText(v.h.Files, stem+metaSuffix, modules.MaxParse)
 	switch {
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, process.ErrTooLong):
 		return nil, fmt.Errorf("its metadata have more than %d KiB", modules.MaxParse>>10)
 	case err == nil:
 		return v.read(ctx, "yaml\x00"+stem+"\x00"+text, path.Base(stem), text)
@@ -188,8 +186,8 @@ func (v *survey) metadata(ctx context.Context, p *provider, name string) (*metad
 		return nil, failed
 	}
 	m, err := v.read(ctx, key, path.Base(stem), said.Stdout.Text)
-	if first := printout.First(said.Stdout.Text); err != nil && first != "" {
-		err = fmt.Errorf("%w; what describe printed begins with %s", err, printout.Quote(first))
+	if first := process.First(said.Stdout.Text); err != nil && first != "" {
+		err = fmt.Errorf("%w; what describe printed begins with %s", err, process.Quote(first))
 	}
 	return m, err
 }

@@ -6,41 +6,28 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/printout"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // failure is an error of a provider, or about one.
 type failure struct {
-	text string // may hold what the provider has said
-	safe string // does not
-	kind modules.ErrorKind
-	err  error // may be nil
-	mute bool  // it is an error that the provider has told without a message
-
+	process.Failure
 	message string // that the provider has told
+	mute    bool   // the provider has told of an error without a message
 }
-
-func (f *failure) Error() string { return f.text }
-
-// Redacted implements [modules.Redactor].
-func (f *failure) Redacted() string { return f.safe }
-
-// Kind implements [modules.Kinded].
-func (f *failure) Kind() modules.ErrorKind { return f.kind }
-
-func (f *failure) Unwrap() error { return f.err }
 
 // told is an error that the provider itself has told: of an action, or of a resource
 // in it.
 func (p *provider) told(kind modules.ErrorKind, message string) *failure {
-	f := &failure{kind: kind, message: message}
-	f.safe = fmt.Sprintf("provider %s: %s", p.full(), kind)
-	f.text = fmt.Sprintf("provider %s: %s", p.full(), message)
+	become := ""
 	if kind == modules.ErrorForbidden {
-		f.text += "; use become"
-		f.safe += "; use become"
+		become = "; use become"
 	}
-	return f
+	return &failure{message: message, Failure: process.Failure{
+		Text:  fmt.Sprintf("provider %s: %s%s", p.full(), message, become),
+		Safe:  fmt.Sprintf("provider %s: %s%s", p.full(), kind, become),
+		Class: kind,
+	}}
 }
 
 // mute is an error that the provider has told without a message. What it has instead
@@ -57,20 +44,19 @@ func (p *provider) mute(kind modules.ErrorKind, instead any) *failure {
 
 // broken is an error of a provider that does not do what the convention asks for.
 func (p *provider) broken(action, format string, args ...any) *failure {
-	return &failure{
-		text: fmt.Sprintf("provider %s: %s %s", p.full(), action, fmt.Sprintf(format, args...)),
-		safe: fmt.Sprintf("provider %s: %s failed", p.full(), action),
-		kind: modules.ErrorFailed,
-	}
+	return &failure{Failure: process.Failure{
+		Text: fmt.Sprintf("provider %s: %s %s", p.full(), action, fmt.Sprintf(format, args...)),
+		Safe: fmt.Sprintf("provider %s: %s failed", p.full(), action),
+	}}
 }
 
 // notRun is about a provider that could not be started, or did not end by itself.
 func (p *provider) notRun(action string, err error) *failure {
 	f := p.broken(action, "could not be run: %v", err)
 	if errors.Is(err, modules.ErrTimeout) {
-		f.safe = fmt.Sprintf("provider %s: %s %v", p.full(), action, modules.ErrTimeout)
+		f.Safe = fmt.Sprintf("provider %s: %s %v", p.full(), action, modules.ErrTimeout)
 	}
-	f.err = err
+	f.Cause = err
 	return f
 }
 
@@ -83,18 +69,18 @@ func (p *provider) ended(action string, exit modules.Exit) (f *failure, rest str
 		code += fmt.Sprintf(" (signal %d)", signal)
 	}
 	f = p.broken(action, "%s", code)
-	f.safe = f.text
+	f.Safe = f.Text
 	said := strings.TrimSpace(exit.Stderr.Text)
 	last := strings.LastIndexByte(said, '\n') + 1
-	printed := printout.Last(exit.Stdout.Text)
+	printed := process.Last(exit.Stdout.Text)
 	switch complaint := p.complaint(exit.Stdout.Text); {
 	case complaint != "":
-		f.text += ": " + complaint
+		f.Text += ": " + complaint
 		return f, said
 	case said != "":
-		f.text += ": " + strings.TrimSpace(said[last:])
+		f.Text += ": " + strings.TrimSpace(said[last:])
 	case printed != "":
-		f.text += ": it printed " + printout.Quote(printed)
+		f.Text += ": it printed " + process.Quote(printed)
 	}
 	return f, said[:last]
 }
@@ -121,19 +107,15 @@ func (p *provider) evidence(report modules.Reporter, action string, said modules
 	if f == nil {
 		return nil
 	}
-	if last := printout.Last(said.Stderr.Text); f.mute && last != "" {
-		f.text += "; on standard error: " + printout.Quote(last)
+	if last := process.Last(said.Stderr.Text); f.mute && last != "" {
+		f.Text += "; on standard error: " + process.Quote(last)
 	}
-	p.show(report, action, said.Stdout)
+	process.Show(report, p.calls(action), said.Stdout.Text)
 	return f
 }
 
-// show reports what a call has printed that came to nothing.
-func (p *provider) show(report modules.Reporter, action string, printed modules.Output) {
-	if text := strings.TrimSpace(printed.Text); text != "" {
-		report.Message(modules.LevelDebug, fmt.Sprintf("%s of %s printed:\n%s", action, p.full(), text))
-	}
-}
+// calls names a call of the provider.
+func (p *provider) calls(action string) string { return action + " of " + p.full() }
 
 // refused is about properties that a provider would not take. They may be secret.
 func (p *provider) refused(err error) *failure {
@@ -141,10 +123,9 @@ func (p *provider) refused(err error) *failure {
 	for _, e := range modules.PropertyErrors(err) {
 		texts = append(texts, e.Error())
 	}
-	return &failure{
-		text: strings.Join(texts, "; "),
-		safe: fmt.Sprintf("the properties are not what provider %s takes", p.full()),
-		kind: modules.ErrorFailed,
-		err:  err,
-	}
+	return &failure{Failure: process.Failure{
+		Text:  strings.Join(texts, "; "),
+		Safe:  fmt.Sprintf("the properties are not what provider %s takes", p.full()),
+		Cause: err,
+	}}
 }

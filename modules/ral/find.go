@@ -3,11 +3,11 @@ package ral
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // find chooses the provider on the host: one that the play brings along, if there is
@@ -108,7 +108,7 @@ func (p *provider) unsuitable(files modules.FileReader) string {
 	}
 	for _, c := range p.Suitable.Commands {
 		name, unwanted := strings.CutPrefix(c, "not ")
-		switch found := onPath(files, name); {
+		switch found := process.Find(files, strings.Split(modules.DefaultPath, ":"), name) != ""; {
 		case found && unwanted:
 			return fmt.Sprintf("is for hosts without the command %q", name)
 		case !found && !unwanted:
@@ -116,16 +116,4 @@ func (p *provider) unsuitable(files modules.FileReader) string {
 		}
 	}
 	return ""
-}
-
-// onPath reports whether a provider would find a command.
-func onPath(files modules.FileReader, name string) bool {
-	dirs := strings.Split(modules.DefaultPath, ":")
-	if path.IsAbs(name) {
-		dirs = []string{""}
-	}
-	return slices.ContainsFunc(dirs, func(dir string) bool {
-		info, err := modules.Follow(files, path.Clean(dir+"/"+name))
-		return err == nil && info.Kind == modules.Regular && info.Mode&0o111 != 0
-	})
 }

@@ -1,7 +1,6 @@
 package ral
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/printout"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // getJSON asks a provider that speaks JSON.
@@ -53,13 +52,11 @@ func (p *provider) setJSON(ctx context.Context, h modules.Host, start starter, u
 }
 
 func (p *provider) encode(action string, doc any) (string, *failure) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(doc); err != nil {
+	text, err := process.JSON(doc)
+	if err != nil {
 		return "", p.broken(action, "cannot be asked: %v", err)
 	}
-	return b.String(), nil
+	return text + "\n", nil
 }
 
 // answer is what a provider prints, for get and for set.
@@ -73,7 +70,7 @@ type answer struct {
 // parseAnswer reads one JSON object and nothing after it.
 func (p *provider) parseAnswer(action, text string) (*answer, *failure) {
 	var a answer
-	err := printout.Decode(text, &a)
+	err := process.Decode(text, &a)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		err = fmt.Errorf("%w: %w", shapeError(wrong), err)
 	}
@@ -84,7 +81,7 @@ func (p *provider) parseAnswer(action, text string) (*answer, *failure) {
 		return &a, nil
 	}
 	var told any
-	if err := printout.Decode(string(a.Error), &told); err != nil {
+	if err := process.Decode(string(a.Error), &told); err != nil {
 		return nil, p.broken(action, "printed what is no answer: %v", err)
 	}
 	return nil, p.parseError(told)
@@ -121,13 +118,11 @@ func (p *provider) parseError(told any) *failure {
 
 // written quotes a value as the provider has printed it, but for blanks and order.
 func written(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := process.JSON(v)
+	if err != nil {
 		return inWords(v)
 	}
-	return printout.Quote(strings.TrimSpace(b.String()))
+	return process.Quote(text)
 }
 
 // inText gives the text of a single value, or of those in a list; "" if there is none.
@@ -153,7 +148,7 @@ func (p *provider) parseGet(text string) (map[string]*entry, *failure) {
 		return nil, failed
 	}
 	if a.Resources == nil {
-		return nil, p.broken("get", "answered without resources: %s", printout.Quote(printout.First(text)))
+		return nil, p.broken("get", "answered without resources: %s", process.Quote(process.First(text)))
 	}
 	all := map[string]*entry{}
 	for i, told := range *a.Resources {
@@ -181,7 +176,7 @@ func (p *provider) parseSet(text string, updates []update) (map[string]*report, 
 		return nil, failed
 	}
 	if a.Changes == nil && !a.Derive {
-		return nil, p.broken("set", "answered without changes: %s", printout.Quote(printout.First(text)))
+		return nil, p.broken("set", "answered without changes: %s", process.Quote(process.First(text)))
 	}
 	all := map[string]*report{}
 	if a.Changes != nil {

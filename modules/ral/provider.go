@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // A provider is an executable on the host, and what it says of itself.
@@ -59,7 +57,7 @@ func (p *provider) call(ctx context.Context, h modules.Host, start starter, acti
 	}
 	log(h.Report, said)
 	if failed != nil {
-		p.show(h.Report, action, exit.Stdout)
+		process.Show(h.Report, p.calls(action), exit.Stdout.Text)
 	}
 	return exit, failed
 }
@@ -72,10 +70,7 @@ func command(ctx context.Context, h modules.Host, argv []string) modules.Command
 		Env:       []string{"LANG=C.UTF-8", "LC_ALL=C.UTF-8"},
 		MaxOutput: maxAnswer,
 	}
-	id := strconv.Itoa(os.Geteuid())
-	if name := h.Accounts.UserName(ctx, os.Geteuid()); name != id {
-		c.User = name // for its home
-	} else {
+	if c.User = process.Self(ctx, h); c.User == "" {
 		c.Env = append(c.Env, "HOME=/")
 	}
 	return c
@@ -87,30 +82,14 @@ func interpreter(files modules.FileReader, file string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	text, openErr := readText(files, file, 512)
+	text, openErr := process.ReadText(files, file, 512)
 	line, _, _ := strings.Cut(text, "\n")
 	program, found := strings.CutPrefix(line, "#!")
 	words := strings.Fields(program)
-	if openErr != nil && !errors.Is(openErr, errTooLong) || !found || len(words) == 0 {
+	if openErr != nil && !errors.Is(openErr, process.ErrTooLong) || !found || len(words) == 0 {
 		return err
 	}
 	return fmt.Errorf("its interpreter %s is not on the host", quoted(words[0]))
-}
-
-var errTooLong = errors.New("it is too long")
-
-// readText reads the first most bytes of a file; a longer one is an error besides.
-func readText(files modules.FileReader, name string, most int) (string, error) {
-	r, err := files.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
-	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
-	if err == nil && len(text) > most {
-		return string(text[:most]), errTooLong
-	}
-	return string(text), err
 }
 
 // get asks for resources by name; for all that there are if there are no names. The

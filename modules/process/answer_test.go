@@ -1,4 +1,4 @@
-package printout_test
+package process_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules/printout"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 func TestDecode(t *testing.T) {
@@ -40,7 +40,7 @@ func TestDecode(t *testing.T) {
 				A any  `json:"a"`
 				B bool `json:"b"`
 			}
-			err := printout.Decode(c.text, &into)
+			err := process.Decode(c.text, &into)
 			if c.want == "" {
 				require.NoError(t, err)
 				return
@@ -51,16 +51,16 @@ func TestDecode(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	all, err := printout.Values(" {}\n[1]\n\n\"x\"")
+	all, err := process.Values(" {}\n[1]\n\n\"x\"")
 	require.NoError(t, err)
 	var at []int
 	for _, v := range all {
 		at = append(at, v.At)
 	}
 	require.Equal(t, []int{1, 4, 9}, at)
-	_, err = printout.Values("{}\n{}\nDone.\n{}\n")
+	_, err = process.Values("{}\n{}\nDone.\n{}\n")
 	require.EqualError(t, err, `line 3 is "Done."`)
-	all, err = printout.Values("\n")
+	all, err = process.Values("\n")
 	require.NoError(t, err)
 	require.Empty(t, all)
 }
@@ -74,7 +74,7 @@ func TestHiding(t *testing.T) {
 		`{"a": "` + strings.Repeat("x", 400) + `s3cret", ` + strings.Repeat(" ", 40) + "oh", "{} s3cret", `{"a": "s3cret`,
 	} {
 		var into map[string]any
-		f, ok := printout.Decode(text, &into).(*printout.Fault)
+		f, ok := process.Decode(text, &into).(*process.Fault)
 		require.True(t, ok)
 		require.NotContains(t, f.Hiding(hide), "s3")
 		require.NotContains(t, f.Hiding(hide), "cret")
@@ -88,7 +88,7 @@ func TestEnds(t *testing.T) {
 		"a":                   {"a", "a"},
 		"\r\n a \r\nb\n c \n": {"a", "c"},
 	} {
-		require.Equal(t, want, [2]string{printout.First(text), printout.Last(text)}, "%q", text)
+		require.Equal(t, want, [2]string{process.First(text), process.Last(text)}, "%q", text)
 	}
 }
 
@@ -100,11 +100,11 @@ func FuzzDecode(f *testing.F) {
 		var into struct {
 			A []string `json:"a"`
 		}
-		if err := printout.Decode(text, &into); err != nil {
+		if err := process.Decode(text, &into); err != nil {
 			require.Less(t, len(err.Error()), 1500)
 			require.True(t, utf8.ValidString(err.Error()))
 			require.NotContains(t, err.Error(), "\n")
 		}
-		_, _ = printout.Values(text)
+		_, _ = process.Values(text)
 	})
 }

@@ -1,0 +1,79 @@
+package process
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Hidden is what is shown in the place of a secret, as in DSC.
+const Hidden = "<secureValue>"
+
+// Secrets are texts that nobody may see, the longest first.
+type Secrets []string
+
+// SecretsOf gives the secrets of texts and numbers that are secret.
+func SecretsOf(texts []string, numbers []json.Number) Secrets {
+	found := map[string]bool{}
+	for _, text := range texts {
+		found[text] = true
+		found[withinJSON(text)] = true
+		for line := range strings.Lines(text) { // messages come by lines
+			found[strings.TrimRight(line, "\r\n")] = true
+		}
+	}
+	for _, n := range numbers {
+		found[string(n)] = true
+	}
+	delete(found, "")
+	all := slices.Collect(maps.Keys(found))
+	slices.SortFunc(all, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	return all
+}
+
+// withinJSON is how a text stands within JSON.
+func withinJSON(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return s
+	}
+	return strings.Trim(string(b), `"`)
+}
+
+// Hide takes secrets out of a text, all in one pass: what stands in the place of one may
+// have the letters of another.
+func (s Secrets) Hide(text string) string {
+	if len(s) == 0 {
+		return text
+	}
+	pairs := make([]string, 0, 2*len(s))
+	for _, secret := range s {
+		pairs = append(pairs, secret, Hidden)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// HidePrinted takes secrets out of what a program has printed and nobody has parsed. JSON
+// can write a text in many ways, so lines with escapes are not shown at all.
+func (s Secrets) HidePrinted(text string) string {
+	if len(s) == 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, `\`) {
+			end := line[len(strings.TrimRight(line, "\r\n")):]
+			line = Hidden + end
+		} else {
+			line = s.Hide(line)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
