@@ -11,7 +11,7 @@ BENCH       ?= .
 TARGETS     ?=
 # Packages that start goroutines or share what others hold.
 CONCURRENT   = ./cmd/... ./playbooks/... ./transport/... ./modules/engine ./modules/system ./modules/ral ./modules/dsc \
-               ./modules/treestore ./modules/archive/... ./inventory/script ./inventory/source ./e2e/lag
+               ./modules/treestore ./modules/archive/... ./inventory/source ./e2e/lag
 # Packages some of whose tests only root can run.
 ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/archive ./modules/archive/unpack ./modules/dsc ./modules/file ./modules/line ./modules/link ./modules/ral ./modules/rooted ./modules/scaffold ./modules/system ./transport
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.

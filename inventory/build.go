@@ -6,9 +6,8 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/connection"
-	"github.com/ccm-push/ccm-push/inventory/names"
-	"github.com/ccm-push/ccm-push/inventory/nodeset"
-	"github.com/ccm-push/ccm-push/inventory/varfiles"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
+	"github.com/ccm-push/ccm-push/inventory/source"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -22,7 +21,7 @@ type builder struct {
 	notes  notes
 
 	connections connection.Reader
-	folders     varfiles.Folders // low to high
+	folders     source.VarsFolders // low to high
 }
 
 type edge struct{ parent, child *Group }
@@ -74,7 +73,7 @@ var groupKeys = []string{"hosts", "children", "vars", "connect"}
 // groupBody takes a group and what is written below it. It gives nil if its
 // name cannot be one.
 func (b *builder) groupBody(key, body *yamlpos.Node) *Group {
-	if err := names.CheckGroup(key); err != nil {
+	if err := pattern.CheckGroupName(key); err != nil {
 		b.errs.Add(err)
 		return nil
 	}
@@ -147,7 +146,7 @@ func (b *builder) isMap(name string, n *yamlpos.Node) bool {
 }
 
 // maxHosts bounds the hosts that an inventory lists, repetitions counted.
-const maxHosts = nodeset.MaxNames
+const maxHosts = pattern.MaxNames
 
 // hosts takes one key below hosts:, which may stand for a range of hosts that
 // all get what is written below it.
@@ -164,7 +163,7 @@ func (b *builder) hosts(g *Group, key, body *yamlpos.Node) {
 	said := b.hostBody(key, port, body)
 	for _, name := range hosts {
 		h := b.host(name, key)
-		h.said.Add(said)
+		h.said.add(said)
 		b.member(g, h)
 	}
 }
@@ -189,10 +188,10 @@ func (b *builder) host(name string, at *yamlpos.Node) *Host {
 
 // hostNames reads a host key: a name or address with ranges, and maybe a port.
 func hostNames(key *yamlpos.Node) (hosts []string, port *yamlpos.Node, err error) {
-	if err := names.CheckText(key, "host"); err != nil {
+	if err := pattern.CheckNameIsText(key, "host"); err != nil {
 		return nil, nil, err
 	}
-	text, digits := names.SplitPort(key.Text)
+	text, digits := pattern.SplitPort(key.Text)
 	if digits != "" {
 		number, err := connection.ParsePort("port", digits)
 		if err != nil {
@@ -200,12 +199,12 @@ func hostNames(key *yamlpos.Node) (hosts []string, port *yamlpos.Node, err error
 		}
 		port = portVar(key, number)
 	}
-	hosts, err = nodeset.ExpandRanges(text, nodeset.HostRange)
-	if e, ok := errors.AsType[*nodeset.Error](err); ok {
+	hosts, err = pattern.ExpandRanges(text, pattern.HostRange)
+	if e, ok := errors.AsType[*pattern.TermError](err); ok {
 		return nil, nil, key.Errorf(e.Hint, "host %q: %s", key.Text, e.Msg)
 	}
 	for _, name := range hosts {
-		if err := names.CheckHost(key, name); err != nil {
+		if err := pattern.CheckHostName(key, name); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -20,11 +20,11 @@ func (h *Host) Connection() Connection {
 // high.
 func (h *Host) appendSettings(list []connection.Settings) []connection.Settings {
 	for _, p := range h.below.places {
-		list = append(list, p.Settings)
+		list = append(list, p.settings)
 	}
-	list = append(list, h.said.Settings)
+	list = append(list, h.said.settings)
 	for i := range h.files {
-		list = append(list, h.files[i].said.Settings)
+		list = append(list, h.files[i].said.settings)
 	}
 	return list
 }
@@ -32,8 +32,8 @@ func (h *Host) appendSettings(list []connection.Settings) []connection.Settings 
 // A Setting is one place that says something about the connection to a host.
 type Setting struct {
 	connection.Entry
-	Layer  string // whose it is, see [layers.Layer]
-	Source string // see [layers.Layer]
+	Layer  string // whose it is, see [Layer]
+	Source string // see [Layer]
 	Wins   bool   // it is what [Host.Connection] has
 }
 
@@ -43,9 +43,9 @@ func (h *Host) Settings() []Setting {
 	won := connection.WonIn(h.Connection())
 	var list []Setting
 	for _, p := range h.places() {
-		for _, s := range p.Settings {
+		for _, s := range p.settings {
 			for _, e := range s.Entries() {
-				list = append(list, Setting{Entry: e, Layer: p.Of(), Source: p.Source, Wins: won(e)})
+				list = append(list, Setting{Entry: e, Layer: p.of(), Source: p.source, Wins: won(e)})
 			}
 		}
 	}

@@ -6,8 +6,8 @@
 // and host_vars beside them. Everything that is wrong with them is reported at
 // once, with its position. [Inventory.Select] follows Ansible's patterns, names and
 // order included; where it differs, Ansible would have taken other machines than
-// the pattern says. nodeset.Fold writes lists of names so that a pattern can be made
-// of them again.
+// the pattern says. [pattern.Fold] writes lists of names so that a pattern can be
+// made of them again.
 //
 // Variables are values and are never evaluated here; [Host.Layers] tells where each
 // was set. A variable that concerns the connection (ansible_host and the like) is
@@ -21,4 +21,9 @@
 //	      hosts:
 //	        web[01:20]:
 //	        web21: {connect: {port: 2222}, rack: 7}
+//
+// Each package below knows one part: source what is read and from where, ansible the
+// texts of ansible-core, connection how a host is reached, pattern names and patterns.
+// Here is what they come to together. How an inventory is shown may not come in, that
+// is listing, nor may anything that connects to a host.
 package inventory

@@ -3,8 +3,6 @@ package inventory
 import (
 	"strings"
 
-	"github.com/ccm-push/ccm-push/inventory/flow"
-	"github.com/ccm-push/ccm-push/inventory/layers"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -41,19 +39,19 @@ func (inv *Inventory) Encode() []byte {
 	return e.Bytes()
 }
 
-type encoder struct{ flow.Writer }
+type encoder struct{ flowWriter }
 
 // open writes a name whose value follows on deeper lines, or is null.
 func (e *encoder) open(indent int, name string) {
-	e.WriteString(strings.Repeat("  ", indent) + flow.Quote(name) + ":\n")
+	e.WriteString(strings.Repeat("  ", indent) + quoteFlow(name) + ":\n")
 }
 
 // host writes a host with all that is below it, on one line.
 func (e *encoder) host(h *Host) {
-	e.WriteString("    " + flow.Quote(h.Name) + ": {")
-	vars := layers.Merged(h.said.Vars)
+	e.WriteString("    " + quoteFlow(h.Name) + ": {")
+	vars := mergePairs(h.said.vars)
 	e.Entries(vars, e.Value)
-	if connect := layers.Merged(h.said.Connects); len(connect) > 0 {
+	if connect := mergePairs(h.said.connects); len(connect) > 0 {
 		e.Separate(len(vars))
 		e.connect(connect)
 	}
@@ -79,7 +77,7 @@ func (e *encoder) hosts(g *Group) {
 
 // layer writes vars and connect of a group.
 func (e *encoder) layer(g *Group) {
-	vars := layers.Merged(g.said.Vars)
+	vars := mergePairs(g.said.vars)
 	if g.Priority != 1 {
 		vars = append(vars, yamlpos.Pair{Key: yamlpos.TextFrom("", priorityKey), Value: &yamlpos.Node{Value: int64(g.Priority)}})
 	}
@@ -88,7 +86,7 @@ func (e *encoder) layer(g *Group) {
 		e.Entries(vars, e.Value)
 		e.WriteString("}\n")
 	}
-	if connect := layers.Merged(g.said.Connects); len(connect) > 0 {
+	if connect := mergePairs(g.said.connects); len(connect) > 0 {
 		e.WriteString("  ")
 		e.connect(connect)
 		e.WriteString("\n")

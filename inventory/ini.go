@@ -1,14 +1,14 @@
 package inventory
 
 import (
-	"github.com/ccm-push/ccm-push/inventory/ini"
+	"github.com/ccm-push/ccm-push/inventory/ansible"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
 // ini takes an inventory in Ansible's INI format.
 func (b *builder) ini(file string, data []byte) {
 	r := iniReader{builder: b, group: b.group(ungrouped, nil), pending: map[string]*pendingGroup{}}
-	for line, err := range ini.Lines(file, data) {
+	for line, err := range ansible.INILines(file, data) {
 		if err != nil {
 			b.errs.Add(err)
 			continue
@@ -43,15 +43,15 @@ type edgeAt struct {
 	at     *yamlpos.Node
 }
 
-func (r *iniReader) line(l ini.Line) {
+func (r *iniReader) line(l ansible.INILine) {
 	switch l.Kind {
-	case ini.Hosts, ini.Children, ini.Vars:
+	case ansible.HostsSection, ansible.ChildrenSection, ansible.VarsSection:
 		r.section(l)
-	case ini.Child:
+	case ansible.ChildLine:
 		r.child(l.Name)
-	case ini.Variables:
+	case ansible.VarLine:
 		r.groupVars(r.group, l.Vars, connectNowhere)
-	case ini.Host:
+	case ansible.HostLine:
 		if l.Cut != nil {
 			r.notes.add(l.Cut, "a comment begins within a word, as in Ansible; quote a value that holds #")
 		}
@@ -59,14 +59,14 @@ func (r *iniReader) line(l ini.Line) {
 	}
 }
 
-func (r *iniReader) section(l ini.Line) {
+func (r *iniReader) section(l ansible.INILine) {
 	name := l.Name.Text
 	known := r.inv.groupOf[name] != nil
 	r.group = r.builder.group(name, l.Name)
 	switch waiting := r.pending[name]; {
-	case l.Kind == ini.Vars && !known:
+	case l.Kind == ansible.VarsSection && !known:
 		r.await(l.Name)
-	case l.Kind != ini.Vars && waiting != nil:
+	case l.Kind != ansible.VarsSection && waiting != nil:
 		delete(r.pending, name)
 		for _, e := range waiting.parents {
 			r.link(e.parent, r.group, e.at)

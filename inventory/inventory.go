@@ -3,7 +3,6 @@ package inventory
 import (
 	"slices"
 
-	"github.com/ccm-push/ccm-push/inventory/layers"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -35,12 +34,12 @@ type Host struct {
 	// name. The first is all. Hosts share the slice: do not change it.
 	Groups []*Group
 
-	said   layers.Content // of the inventories
-	files  []varFile      // of host_vars, by folder
-	below  *stack         // what is said of the groups
-	direct []*Group       // the groups that list the host
-	first  *yamlpos.Node  // where it is first named
-	index  int            // in Inventory.hosts
+	said   content       // of the inventories
+	files  []varFile     // of host_vars, by folder
+	below  *stack        // what is said of the groups
+	direct []*Group      // the groups that list the host
+	first  *yamlpos.Node // where it is first named
+	index  int           // in Inventory.hosts
 }
 
 // A Group is a set of hosts and of groups.
@@ -50,7 +49,7 @@ type Group struct {
 	Depth    int      // steps from all, on the longest way
 	Priority int      // ansible_group_priority: decides between groups of equal depth; 1 unless set
 
-	said    layers.Content
+	said    content
 	files   []varFile // of group_vars, by folder
 	hosts   []*Host   // that the group lists itself
 	parents []*Group

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/connection"
-	"github.com/ccm-push/ccm-push/inventory/layers"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -17,7 +16,7 @@ import (
 func (inv *Inventory) Refusals() yamlpos.Errors {
 	errs := inv.CheckJumps(inv.hosts...)
 	for _, p := range inv.places() {
-		errs = append(errs, p.Settings.Refused()...)
+		errs = append(errs, p.settings.Refused()...)
 	}
 	return errs
 }
@@ -107,7 +106,7 @@ func (c *jumpCheck) hops(h *Host) (hops []Hop, at *yamlpos.Node) {
 
 // hasJump is quick for the many hosts that are reached directly.
 func (h *Host) hasJump() bool {
-	return h.said.Settings.HasJump() ||
-		slices.ContainsFunc(h.below.places, func(p layers.Place) bool { return p.Settings.HasJump() }) ||
-		slices.ContainsFunc(h.files, func(f varFile) bool { return f.said.Settings.HasJump() })
+	return h.said.settings.HasJump() ||
+		slices.ContainsFunc(h.below.places, func(p place) bool { return p.settings.HasJump() }) ||
+		slices.ContainsFunc(h.files, func(f varFile) bool { return f.said.settings.HasJump() })
 }

@@ -9,9 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/ccm-push/ccm-push/inventory/script"
 	"github.com/ccm-push/ccm-push/inventory/source"
-	"github.com/ccm-push/ccm-push/inventory/varfiles"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -85,7 +83,7 @@ func (b *builder) load(ctx context.Context, path string) error {
 func (b *builder) folder(ctx context.Context, path string) {
 	f := source.Folder{
 		Path: path, Scripts: b.inv.options.AllowScripts,
-		Others: []string{varfiles.OfGroups, varfiles.OfHosts, "vars_plugins"},
+		Others: []string{source.GroupVars, source.HostVars, "vars_plugins"},
 	}
 	for item, err := range f.Items(ctx) {
 		if err == nil {
@@ -101,7 +99,7 @@ func (b *builder) item(ctx context.Context, item source.Item) error {
 		b.notes.add(yamlpos.TextFrom(item.Path, ""), "%s", item.Skipped)
 		return nil
 	case item.Script:
-		return b.script(ctx, script.Script{Path: item.Path})
+		return b.script(ctx, source.Script{Path: item.Path})
 	}
 	return b.parse(item.Path, item.Data)
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/ccm-push/ccm-push/inventory/names"
-	"github.com/ccm-push/ccm-push/inventory/script"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
+	"github.com/ccm-push/ccm-push/inventory/source"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -17,7 +17,7 @@ var scriptKeys = []string{"hosts", "children", "vars"}
 
 // script takes what a script prints. It is asked for the groups, and for each host
 // unless the answer has the variables of all hosts.
-func (b *builder) script(ctx context.Context, s script.Script) error {
+func (b *builder) script(ctx context.Context, s source.Script) error {
 	list, err := s.List(ctx)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (b *builder) scriptGroups(list *yamlpos.Node) []*yamlpos.Node {
 // scriptGroup takes one group: a map with hosts, children and vars, or a list of
 // hosts, or, as in old scripts, the variables of the one host that has its name.
 func (b *builder) scriptGroup(key, body *yamlpos.Node) (hosts []*yamlpos.Node) {
-	if err := names.CheckGroup(key); err != nil {
+	if err := pattern.CheckGroupName(key); err != nil {
 		b.errs.Add(err)
 		return nil
 	}
@@ -99,7 +99,7 @@ func (b *builder) scriptGroup(key, body *yamlpos.Node) (hosts []*yamlpos.Node) {
 
 func (b *builder) scriptChildren(g *Group, key, n *yamlpos.Node) {
 	for _, child := range b.listedNames(key, n) {
-		if err := names.CheckGroup(child); err != nil {
+		if err := pattern.CheckGroupName(child); err != nil {
 			b.errs.Add(err)
 			continue
 		}
@@ -110,11 +110,11 @@ func (b *builder) scriptChildren(g *Group, key, n *yamlpos.Node) {
 // scriptHosts takes a list of names, which are not expanded.
 func (b *builder) scriptHosts(g *Group, n *yamlpos.Node) (hosts []*yamlpos.Node) {
 	for _, key := range b.listedNames(yamlpos.TextFrom("", "hosts"), n) {
-		if err := names.CheckText(key, "host"); err != nil {
+		if err := pattern.CheckNameIsText(key, "host"); err != nil {
 			b.errs.Add(err)
 			continue
 		}
-		if err := names.CheckHost(key, key.Text); err != nil {
+		if err := pattern.CheckHostName(key, key.Text); err != nil {
 			b.errs.Add(err)
 			continue
 		}
@@ -172,5 +172,5 @@ func (b *builder) hostVarsOf(listed []*yamlpos.Node, hostvars *yamlpos.Node) {
 }
 
 func (b *builder) scriptHostVars(key, body *yamlpos.Node) {
-	b.host(key.Text, key).said.Add(b.hostBody(key, nil, body))
+	b.host(key.Text, key).said.add(b.hostBody(key, nil, body))
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/inventory/jsonpos"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -137,7 +136,7 @@ func FuzzScriptList(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		n, err := jsonpos.Parse("list", []byte(text))
+		n, err := yamlpos.ParseJSON("list", []byte(text))
 		if err != nil {
 			return
 		}

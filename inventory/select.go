@@ -44,6 +44,7 @@ func (inv *Inventory) selector() pattern.Selector {
 	s := pattern.Selector{
 		Hosts: hostNumbers{inv}, Groups: groupNumbers{inv},
 		Members:    func(group int) []int { return numbers(inv.groups[group].members()) },
+		LimitFile:  limitFile,
 		AllowEmpty: inv.options.AllowEmpty, Strict: inv.options.StrictPatterns,
 	}
 	if inv.local != nil {

@@ -1,28 +1,27 @@
 package inventory
 
 import (
-	"github.com/ccm-push/ccm-push/inventory/layers"
-	"github.com/ccm-push/ccm-push/inventory/varfiles"
+	"github.com/ccm-push/ccm-push/inventory/source"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
 // A varFile is what a file in group_vars or host_vars says.
 type varFile struct {
 	folder int // index in builder.folders
-	said   layers.Content
+	said   content
 }
 
 // varFiles reads what group_vars and host_vars have for the groups and hosts that
 // there are.
 func (b *builder) varFiles() {
 	for i, folder := range b.folders {
-		groups := b.openVars(folder, varfiles.OfGroups)
+		groups := b.openVars(folder, source.GroupVars)
 		for _, g := range b.inv.groups {
 			for _, vars := range b.varFilesOf(groups, g.Name) {
 				g.files = append(g.files, varFile{i, b.varFile(b.withoutPriority(vars))})
 			}
 		}
-		hosts := b.openVars(folder, varfiles.OfHosts)
+		hosts := b.openVars(folder, source.HostVars)
 		for _, h := range b.everyHost() {
 			for _, vars := range b.varFilesOf(hosts, h.Name) {
 				h.files = append(h.files, varFile{i, b.varFile(vars)})
@@ -31,7 +30,7 @@ func (b *builder) varFiles() {
 	}
 }
 
-func (b *builder) openVars(in varfiles.Folder, kind string) varfiles.Listing {
+func (b *builder) openVars(in source.VarsFolder, kind string) source.VarsListing {
 	list, err := in.Open(kind)
 	b.errs.Add(err)
 	if list.Skipped != "" {
@@ -41,7 +40,7 @@ func (b *builder) openVars(in varfiles.Folder, kind string) varfiles.Listing {
 }
 
 // varFilesOf reads the files of one group or host. What is wrong with any is noted.
-func (b *builder) varFilesOf(in varfiles.Listing, name string) (maps []*yamlpos.Node) {
+func (b *builder) varFilesOf(in source.VarsListing, name string) (maps []*yamlpos.Node) {
 	paths, err := in.Find(name)
 	b.errs.Add(err)
 	for _, path := range paths {
@@ -54,7 +53,7 @@ func (b *builder) varFilesOf(in varfiles.Listing, name string) (maps []*yamlpos.
 	return maps
 }
 
-func (b *builder) varFile(vars *yamlpos.Node) (said layers.Content) {
+func (b *builder) varFile(vars *yamlpos.Node) (said content) {
 	b.variablesAndConnect(&said, vars)
 	return said
 }

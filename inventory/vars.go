@@ -4,9 +4,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ccm-push/ccm-push/inventory/ansible"
 	"github.com/ccm-push/ccm-push/inventory/connection"
-	"github.com/ccm-push/ccm-push/inventory/layers"
-	"github.com/ccm-push/ccm-push/inventory/python"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -14,14 +13,14 @@ import (
 const priorityKey = "ansible_group_priority"
 
 // variables takes the variables that stand in the map n into said.
-func (b *builder) variables(said *layers.Content, n *yamlpos.Node) {
+func (b *builder) variables(said *content, n *yamlpos.Node) {
 	if len(n.Pairs) == 0 {
 		return
 	}
-	n = python.Marked(n)
-	said.Settings.Add(b.connections.Variables(n))
+	n = ansible.Marked(n)
+	said.settings.Add(b.connections.Variables(n))
 	if n = n.Without(connection.IsSecretVariable); len(n.Pairs) > 0 {
-		said.Vars = append(said.Vars, n)
+		said.vars = append(said.vars, n)
 	}
 }
 
@@ -77,7 +76,7 @@ func (b *builder) priority(n *yamlpos.Node) int {
 }
 
 // hostBody reads what is written below a host. port is what its key says.
-func (b *builder) hostBody(key, port, body *yamlpos.Node) (said layers.Content) {
+func (b *builder) hostBody(key, port, body *yamlpos.Node) (said content) {
 	if port != nil {
 		b.variables(&said, port)
 	}
@@ -94,7 +93,7 @@ func (b *builder) hostBody(key, port, body *yamlpos.Node) (said layers.Content) 
 
 // variablesAndConnect reads a map of variables, among which there may be a map
 // connect.
-func (b *builder) variablesAndConnect(said *layers.Content, body *yamlpos.Node) {
+func (b *builder) variablesAndConnect(said *content, body *yamlpos.Node) {
 	vars := body
 	if connect := body.Get("connect"); connect != nil {
 		vars = body.Without(func(key string) bool { return key == "connect" })
@@ -106,7 +105,7 @@ func (b *builder) variablesAndConnect(said *layers.Content, body *yamlpos.Node) 
 }
 
 // connect takes a map that stands below connect:.
-func (b *builder) connect(said *layers.Content, n *yamlpos.Node) {
-	said.Connects = append(said.Connects, n.Without(connection.IsSecretKey))
-	said.Settings.Add(b.connections.Connect(n))
+func (b *builder) connect(said *content, n *yamlpos.Node) {
+	said.connects = append(said.connects, n.Without(connection.IsSecretKey))
+	said.settings.Add(b.connections.Connect(n))
 }

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -160,7 +161,7 @@ func TestLoad(t *testing.T) {
 func TestLimit(t *testing.T) {
 	inv := load(t, fixture)
 	file := filepath.Join(t.TempDir(), "limit.txt")
-	require.NoError(t, os.WriteFile(file, []byte("web02\n\n# a comment\n db-b \n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("# some\nweb02 \n\n# a comment\n db-b \n"), 0o600))
 	for _, tt := range []struct{ pattern, limit, want, warning, err string }{
 		{pattern: "all", limit: "web01,db-a", want: "web01 db-a"},
 		{pattern: "all", limit: "db-a,web01", want: "web01 db-a"},
@@ -173,6 +174,7 @@ func TestLimit(t *testing.T) {
 		{pattern: "db", limit: "all[0]", err: `pattern "all[0]": the limit leaves no host of those selected
   hint: "all[0]": in a limit an index counts over the inventory, not over the hosts selected`},
 		{pattern: "web", limit: "@/absent/limit", err: `pattern "@/absent/limit": no such file: /absent/limit`},
+		{pattern: "web", limit: "@" + filepath.Dir(file), err: fmt.Sprintf("pattern %q: %s: is a folder, not a file", "@"+filepath.Dir(file), filepath.Dir(file))},
 	} {
 		t.Run(tt.pattern+" -l "+filepath.Base(tt.limit), func(t *testing.T) {
 			hosts, _, err := inv.Select(tt.pattern)

@@ -125,21 +125,14 @@ func TestArrows(t *testing.T) {
 // shows it.
 func inventoryArrows(t *testing.T) {
 	const root = module + "inventory"
-	parts := []string{"connection", "flow", "ini", "layers", "names", "pattern", "script", "source", "varfiles"}
-	texts := []string{"jsonpos", "nodeset", "printable", "python", "yamlpos", "yamlpos/schema"}
+	texts := []string{"ansible", "printable", "yamlpos", "yamlpos/schema"}
+	parts := []string{"connection", "pattern", "source"}
 	for name, may := range map[string][]string{
-		"nodeset": nil, "printable": nil,
-		"flow":       {"yamlpos"},
-		"jsonpos":    {"yamlpos"},
-		"python":     {"printable", "yamlpos"},
+		"printable":  nil,
+		"pattern":    {"yamlpos"},
+		"ansible":    {"pattern", "printable", "yamlpos"},
 		"source":     {"yamlpos"},
-		"script":     {"jsonpos", "yamlpos"},
-		"names":      {"nodeset", "yamlpos"},
-		"varfiles":   {"source", "yamlpos"},
-		"connection": {"names", "nodeset", "yamlpos", "yamlpos/schema"},
-		"layers":     {"connection", "names", "nodeset", "yamlpos", "yamlpos/schema"},
-		"ini":        {"names", "nodeset", "printable", "python", "yamlpos"},
-		"pattern":    {"names", "nodeset", "source", "yamlpos"},
+		"connection": {"pattern", "yamlpos", "yamlpos/schema"},
 		"listing":    slices.Concat([]string{""}, parts, texts),
 	} {
 		want := []string{root + "/" + name}

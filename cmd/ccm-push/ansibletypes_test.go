@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/inventory/python"
+	"github.com/ccm-push/ccm-push/inventory/ansible"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -42,8 +42,8 @@ func TestYAMLAsAnsible(t *testing.T) {
 	literals, read := ansibleTypes(t)
 	require.Greater(t, len(literals.Pairs), 130)
 	for _, p := range literals.Pairs {
-		kind, value := python.YAML(p.Value.Text)
-		if kind == python.YAMLDate { // which JSON has as text
+		kind, value := ansible.YAML(p.Value.Text)
+		if kind == ansible.YAMLDate { // which JSON has as text
 			require.Equal(t, byte('"'), read[p.Key.Text][0], p.Value.Text)
 			continue
 		}

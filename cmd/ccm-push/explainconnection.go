@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/inventory/nodeset"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
@@ -113,7 +113,7 @@ func reachedText(all []reach.Reached) string {
 		if len(names[alike]) == 1 {
 			text = alone[alike]
 		}
-		b.WriteString(events.Line(nodeset.Fold(names[alike])) + "\n" + text)
+		b.WriteString(events.Line(pattern.Fold(names[alike])) + "\n" + text)
 	}
 	return b.String()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/inventory/nodeset"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
 	"github.com/ccm-push/ccm-push/transport"
 )
 
@@ -35,11 +35,11 @@ good for is that sudo's log shows nothing else.`,
 }
 
 // sudoers prints a rule for each pair of users among the hosts of a pattern.
-func (a *app) sudoers(ctx context.Context, pattern string) error {
+func (a *app) sudoers(ctx context.Context, selection string) error {
 	if err := a.flags.textOnly("sudoers"); err != nil {
 		return err
 	}
-	r, hosts, err := a.runnerFor(ctx, pattern)
+	r, hosts, err := a.runnerFor(ctx, selection)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (a *app) sudoers(ctx context.Context, pattern string) error {
 		for _, h := range users[rule] {
 			names = append(names, h.Name)
 		}
-		fmt.Fprintf(&text, "# %s: for ccm-push %s. Whoever may run this is %s.\n%s\n", nodeset.Fold(names), version, asWhom(rule), rule)
+		fmt.Fprintf(&text, "# %s: for ccm-push %s. Whoever may run this is %s.\n%s\n", pattern.Fold(names), version, asWhom(rule), rule)
 	}
 	return a.print(text.String())
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ccm-push/ccm-push/inventory/names"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
 )
 
 // A Hop is a host on the way to another one.
@@ -62,9 +62,9 @@ func parseHop(name, text string) (Hop, error) {
 			return hop, err
 		}
 	}
-	host, port := names.SplitPort(rest)
+	host, port := pattern.SplitPort(rest)
 	hop.Host = host
-	if !names.IsHost(host) {
+	if !pattern.IsHostName(host) {
 		return hop, problemf(hopHint, "%s: %q is no host", name, rest)
 	}
 	if port == "" {

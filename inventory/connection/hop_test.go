@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/inventory/nodeset"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
 )
 
 // join writes hops as they are read.
@@ -58,7 +58,7 @@ func FuzzJump(f *testing.F) {
 			return
 		}
 		for _, hop := range hops {
-			require.True(t, nodeset.IsName(hop.Host), "%q", hop.Host)
+			require.True(t, pattern.IsName(hop.Host), "%q", hop.Host)
 			require.True(t, hop.Port >= 0 && hop.Port <= 65535)
 			require.NotContains(t, hop.User, " ")
 		}

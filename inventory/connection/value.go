@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/ccm-push/ccm-push/inventory/names"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -97,7 +97,7 @@ func parseValue(name, key string, texts []string) (func(*Params), error) {
 }
 
 func checkAddress(name, text string) error {
-	if !names.IsHost(text) {
+	if !pattern.IsHostName(text) {
 		return problemf("write a host name or an IP address; a port has a key of its own", "%s %q is no address", name, text)
 	}
 	return nil

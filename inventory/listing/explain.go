@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/ansible"
 	"github.com/ccm-push/ccm-push/inventory/printable"
-	"github.com/ccm-push/ccm-push/inventory/python"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -153,7 +153,7 @@ func jsonable(v any) any {
 		}
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return python.Float(v)
+			return ansible.Float(v)
 		}
 	}
 	return v

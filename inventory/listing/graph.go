@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/ansible"
 	"github.com/ccm-push/ccm-push/inventory/printable"
-	"github.com/ccm-push/ccm-push/inventory/python"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -67,8 +67,8 @@ func (w *grapher) host(h *inventory.Host, depth int) {
 	}
 }
 
-func (w *grapher) variables(vars python.Object, depth int) {
+func (w *grapher) variables(vars ansible.Object, depth int) {
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		w.line(depth, fmt.Sprintf("{%s = %s}", printable.Line(name), python.Str(vars[name].(*yamlpos.Node))))
+		w.line(depth, fmt.Sprintf("{%s = %s}", printable.Line(name), ansible.Str(vars[name].(*yamlpos.Node))))
 	}
 }

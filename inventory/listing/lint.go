@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/ansible"
 	"github.com/ccm-push/ccm-push/inventory/printable"
-	"github.com/ccm-push/ccm-push/inventory/python"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -159,9 +159,9 @@ func (l *linter) file(path string) {
 func (l *linter) node(n *yamlpos.Node) {
 	for _, p := range n.Pairs {
 		l.scalar(p.Key, "the key ")
-		kind, _ := python.YAML(p.Value.Text)
+		kind, _ := ansible.YAML(p.Value.Text)
 		switch {
-		case kind == python.YAMLBool && slices.Contains(booleans, p.Key.Text):
+		case kind == ansible.YAMLBool && slices.Contains(booleans, p.Key.Text):
 		case p.Value.Kind == yamlpos.Scalar && mayBePassword().MatchString(p.Key.Text): // which is not shown
 		default:
 			l.node(p.Value)
@@ -185,17 +185,17 @@ func (l *linter) scalar(n *yamlpos.Node, what string) {
 	if n.Quoted {
 		return
 	}
-	kind, value := python.YAML(n.Text)
-	here := python.Scalar(n)
+	kind, value := ansible.YAML(n.Text)
+	here := ansible.Scalar(n)
 	f := Finding{Text: n.Text, Ansible: value, Here: here, Hint: lintHint(kind, n)}
 	switch {
-	case kind == python.YAMLDate:
+	case kind == ansible.YAMLDate:
 		f.Message = fmt.Sprintf("%s%s is a date to Ansible, and text here", what, n.Text)
 	case value != here:
 		f.Message = fmt.Sprintf("%s%s is %s to Ansible, and %s here", what, n.Text, value, here)
-	case kind == python.YAMLInt && value != n.Text && n.Text != "+"+value:
+	case kind == ansible.YAMLInt && value != n.Text && n.Text != "+"+value:
 		f.Message = fmt.Sprintf("%s%s is the number %s", what, n.Text, value)
-	case kind == python.YAMLFloat && digits(n) != strings.TrimPrefix(n.Text, "+"):
+	case kind == ansible.YAMLFloat && digits(n) != strings.TrimPrefix(n.Text, "+"):
 		f.Message = fmt.Sprintf("%s%s is the number %s", what, n.Text, digits(n))
 		f.Hint = fmt.Sprintf("write %s, or '%s' for the text", digits(n), n.Text)
 	default:
@@ -221,15 +221,15 @@ func digits(n *yamlpos.Node) string {
 	return text
 }
 
-func lintHint(kind python.YAMLKind, n *yamlpos.Node) string {
+func lintHint(kind ansible.YAMLKind, n *yamlpos.Node) string {
 	quoted := "'" + n.Text + "'"
 	if strings.Contains(n.Text, "'") {
 		quoted = strconv.Quote(n.Text)
 	}
 	switch {
-	case kind == python.YAMLBool:
+	case kind == ansible.YAMLBool:
 		return fmt.Sprintf("write true or false, or %s", quoted)
-	case kind == python.YAMLBase60, kind == python.YAMLDate:
+	case kind == ansible.YAMLBase60, kind == ansible.YAMLDate:
 		return fmt.Sprintf("write %s", quoted)
 	}
 	return fmt.Sprintf("write the number in digits, or %s", quoted)

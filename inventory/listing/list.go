@@ -2,7 +2,7 @@ package listing
 
 import (
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/inventory/python"
+	"github.com/ccm-push/ccm-push/inventory/ansible"
 )
 
 // List prints groups and hosts as ansible-inventory --list does, with export as it
@@ -12,7 +12,7 @@ import (
 func List(inv *inventory.Inventory, hosts []*inventory.Host, export bool) (text string, withheld bool) {
 	v := variablesOf(inv)
 	wanted := make(map[*inventory.Host]bool, len(hosts))
-	hostvars := python.Object{}
+	hostvars := ansible.Object{}
 	for _, h := range hosts {
 		wanted[h] = true
 		vars := v.own("host " + h.Name)
@@ -23,7 +23,7 @@ func List(inv *inventory.Inventory, hosts []*inventory.Host, export bool) (text 
 			hostvars[h.Name] = vars
 		}
 	}
-	list := python.Object{"_meta": python.Object{"hostvars": hostvars}}
+	list := ansible.Object{"_meta": ansible.Object{"hostvars": hostvars}}
 	for _, g := range inv.Groups() {
 		body := listedGroup(g, wanted)
 		if vars := v.group(g); export && len(vars) > 0 {
@@ -33,7 +33,7 @@ func List(inv *inventory.Inventory, hosts []*inventory.Host, export bool) (text 
 			list[g.Name] = body
 		}
 	}
-	return python.JSON(list), v.withheld
+	return ansible.JSON(list), v.withheld
 }
 
 // HostVars prints the variables of a host as ansible-inventory --host does. withheld
@@ -41,11 +41,11 @@ func List(inv *inventory.Inventory, hosts []*inventory.Host, export bool) (text 
 func HostVars(h *inventory.Host) (text string, withheld bool) {
 	var v variables
 	vars := v.host(h)
-	return python.JSON(vars), v.withheld
+	return ansible.JSON(vars), v.withheld
 }
 
-func listedGroup(g *inventory.Group, wanted map[*inventory.Host]bool) python.Object {
-	body := python.Object{}
+func listedGroup(g *inventory.Group, wanted map[*inventory.Host]bool) ansible.Object {
+	body := ansible.Object{}
 	if hosts := ownHosts(g, wanted); len(hosts) > 0 {
 		body["hosts"] = hosts
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/inventory/nodeset"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
 	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
@@ -38,7 +38,7 @@ func TreeOf(inv *inventory.Inventory, hosts []*inventory.Host, sources []string)
 		w.wanted[h] = true
 	}
 	names := Names(hosts)
-	t := Tree{Sources: sources, Hosts: names, Folded: nodeset.Fold(names), Groups: []TreeGroup{}}
+	t := Tree{Sources: sources, Hosts: names, Folded: pattern.Fold(names), Groups: []TreeGroup{}}
 	for _, g := range inv.Groups() {
 		if w.shows(g) {
 			t.Groups = append(t.Groups, w.node(g))
@@ -92,7 +92,7 @@ func (t *treeWriter) members(hosts []*inventory.Host) []string {
 
 func (t *treeWriter) node(g *inventory.Group) TreeGroup {
 	in := t.members(g.Hosts())
-	node := TreeGroup{Name: g.Name, Children: []string{}, Priority: g.Priority, Depth: g.Depth, Hosts: in, Folded: nodeset.Fold(in)}
+	node := TreeGroup{Name: g.Name, Children: []string{}, Priority: g.Priority, Depth: g.Depth, Hosts: in, Folded: pattern.Fold(in)}
 	for _, child := range g.Children {
 		node.Children = append(node.Children, child.Name)
 	}
@@ -115,7 +115,7 @@ func (t *treeWriter) group(g *inventory.Group, depth int) {
 	}
 	t.written[g] = true
 	if own := ownHosts(g, t.wanted); len(own) > 0 {
-		t.WriteString(": " + nodeset.Fold(own))
+		t.WriteString(": " + pattern.Fold(own))
 	}
 	t.WriteByte('\n')
 	for _, child := range g.Children {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/inventory/python"
+	"github.com/ccm-push/ccm-push/inventory/ansible"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -26,10 +26,10 @@ func variablesOf(inv *inventory.Inventory) *variables {
 }
 
 // own are the variables that a group or a host sets itself.
-func (v *variables) own(name string) python.Object { return merged(v.layers[name]) }
+func (v *variables) own(name string) ansible.Object { return merged(v.layers[name]) }
 
 // group are the variables of a group, with its priority, which Ansible shows as one.
-func (v *variables) group(g *inventory.Group) python.Object {
+func (v *variables) group(g *inventory.Group) ansible.Object {
 	vars := v.own("group " + g.Name)
 	if g.Priority != 1 {
 		vars["ansible_group_priority"] = yamlpos.From(&yamlpos.Node{}, g.Priority)
@@ -39,7 +39,7 @@ func (v *variables) group(g *inventory.Group) python.Object {
 
 // host are the variables of a host, those of its groups among them. In the place of
 // its passwords, which are no variables, stands that there are some.
-func (v *variables) host(h *inventory.Host) python.Object {
+func (v *variables) host(h *inventory.Host) ansible.Object {
 	vars := merged(h.Layers())
 	set := h.Connection().Pos
 	for key, name := range map[string]string{"password": "ansible_password", "become_password": "ansible_become_password"} {
@@ -53,8 +53,8 @@ func (v *variables) host(h *inventory.Host) python.Object {
 
 // merged is what is left of layers when each has been laid over those below
 // it.
-func merged(layers []inventory.Layer) python.Object {
-	vars := python.Object{}
+func merged(layers []inventory.Layer) ansible.Object {
+	vars := ansible.Object{}
 	for _, l := range layers {
 		for _, p := range l.Node.Pairs {
 			below, _ := vars[p.Key.Text].(*yamlpos.Node)

@@ -1,4 +1,8 @@
-// Package pattern finds the hosts that patterns such as "web*:!canary" mean, as
-// Ansible has them. Hosts and groups are numbers here; what they are besides their
-// names is not its business.
+// Package pattern knows what hosts and groups may be called, and the ways to name
+// many of them: patterns such as "web*:!canary" ([Selector.Select]), the ranges of
+// Ansible's inventories, web[01:20] ([ExpandRanges]), and the node sets of
+// ClusterShell, web[1-3,7],db1 ([Fold] writes them, [Expand] reads them).
+//
+// Hosts and groups are numbers and names here. What else is known of them may not
+// come in, and no file is opened: a term @FILE of a limit is read by the inventory.
 package pattern

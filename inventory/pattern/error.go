@@ -34,25 +34,44 @@ func (e *Error) Unwrap() error {
 	return nil
 }
 
-// A termError says what is wrong with a term by itself.
-type termError struct{ msg, hint string }
+// A TermError says what is wrong with one term, or with a node set or range, by
+// itself. The caller knows where the text stands and adds that.
+type TermError struct {
+	Msg  string
+	Hint string // may be empty
+}
 
-func (e *termError) Error() string { return e.msg }
+func (e *TermError) Error() string {
+	if e.Hint == "" {
+		return e.Msg
+	}
+	return e.Msg + "\n  hint: " + e.Hint
+}
+
+func termErrorf(hint, format string, args ...any) error {
+	return &TermError{fmt.Sprintf(format, args...), hint}
+}
 
 // inTerm says which of several terms an error is about.
 func inTerm(terms []string, term string, err error) error {
-	te, ok := errors.AsType[*termError](err)
-	if !ok || len(terms) < 2 {
-		return err
+	if te, ok := errors.AsType[*TermError](err); ok && len(terms) > 1 {
+		return termErrorf(te.Hint, "%s: %s", term, te.Msg)
 	}
-	return &termError{fmt.Sprintf("%s: %s", term, te.msg), te.hint}
+	return err
 }
 
-// inPattern turns what is wrong with a term into an Error.
-func inPattern(pattern string, err error) error {
-	e := &Error{Pattern: pattern, Msg: err.Error()}
-	if te, ok := errors.AsType[*termError](err); ok {
-		e.Hint = te.hint
+// inNodeSet says which node set an error is about.
+func inNodeSet(text string, err error) error {
+	if te, ok := errors.AsType[*TermError](err); ok {
+		return termErrorf(te.Hint, "node set %q: %s", text, te.Msg)
 	}
-	return e
+	return err
+}
+
+// inPattern turns what is wrong with a term into an [Error].
+func inPattern(pattern string, err error) error {
+	if te, ok := errors.AsType[*TermError](err); ok {
+		return &Error{Pattern: pattern, Msg: te.Msg, Hint: te.Hint}
+	}
+	return &Error{Pattern: pattern, Msg: err.Error()}
 }

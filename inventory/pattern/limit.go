@@ -1,20 +1,15 @@
 package pattern
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
-
-	"github.com/ccm-push/ccm-push/inventory/source"
 )
 
 // Limit keeps those of hosts that a second pattern selects as well, in their
 // order. The pattern is taken on its own, so indexes count over the whole
-// inventory. A term @FILE stands for the terms in a file, one a line; empty
-// lines and lines that begin with # do not count.
+// inventory. A term @FILE stands for the terms in a file, see
+// [Selector.LimitFile].
 //
 // If nothing is left the error wraps [ErrNothing], or with [Selector.AllowEmpty]
 // there is a warning.
@@ -23,7 +18,7 @@ func (s Selector) Limit(hosts []int, pattern string) (left []int, warnings []str
 	if err != nil {
 		return nil, nil, err
 	}
-	if terms, err = withFiles(pattern, terms); err != nil {
+	if terms, err = s.withFiles(pattern, terms); err != nil {
 		return nil, nil, err
 	}
 	selected, warnings, err := s.terms(pattern, terms)
@@ -51,7 +46,8 @@ func indexWarnings(terms []string) (warnings []string) {
 	return warnings
 }
 
-func withFiles(pattern string, terms []string) ([]string, error) {
+// withFiles puts the lines of its file in the place of each term @FILE.
+func (s Selector) withFiles(pattern string, terms []string) ([]string, error) {
 	var all []string
 	for _, term := range terms {
 		path, isFile := strings.CutPrefix(term, "@")
@@ -59,37 +55,11 @@ func withFiles(pattern string, terms []string) ([]string, error) {
 			all = append(all, term)
 			continue
 		}
-		lines, err := limitFile(path)
+		lines, err := s.LimitFile(path)
 		if err != nil {
 			return nil, &Error{Pattern: pattern, Msg: err.Error()}
 		}
 		all = append(all, lines...)
 	}
 	return all, nil
-}
-
-func limitFile(path string) ([]string, error) {
-	f, err := os.Open(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("no such file: %s", path)
-	case err != nil:
-		return nil, source.Error(path, err)
-	}
-	defer f.Close()
-	data, err := source.ReadAll(f, path)
-	if err != nil {
-		return nil, err
-	}
-	if len(data) == source.MaxBytes {
-		return nil, fmt.Errorf("%s is larger than %d MiB", path, source.MaxBytes>>20)
-	}
-	var terms []string
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		if line != "" && line[0] != '#' {
-			terms = append(terms, line)
-		}
-	}
-	return terms, nil
 }

@@ -10,6 +10,9 @@ type Selector struct {
 	// if it is empty.
 	Local []int
 
+	// LimitFile gives the terms in the file of a term @FILE of a limit.
+	LimitFile func(path string) (terms []string, err error)
+
 	// AllowEmpty has a pattern that selects nothing come with a warning instead of an
 	// error.
 	AllowEmpty bool

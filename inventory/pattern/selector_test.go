@@ -3,8 +3,6 @@ package pattern
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -102,19 +100,23 @@ func TestLocal(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "limit")
-	require.NoError(t, os.WriteFile(file, []byte("# some\nweb02 \n\n db-a\n"), 0o600))
-	web, _, err := selector().Select("web")
+	s := selector()
+	s.LimitFile = func(path string) ([]string, error) {
+		if path != "dir/limit" {
+			return nil, errors.New("no such file: " + path)
+		}
+		return []string{"web02", "db-a"}, nil
+	}
+	web, _, err := s.Select("web")
 	require.NoError(t, err)
 	for _, tt := range []struct{ limit, want, err string }{
 		{limit: "dc1", want: "web01 web02"},
-		{limit: "@" + file, want: "web02"},
-		{limit: "@" + file + ".gone", err: "no such file: " + file + ".gone"},
-		{limit: "@" + filepath.Dir(file), err: filepath.Dir(file) + ": is a folder, not a file"},
+		{limit: "@dir/limit", want: "web02"},
+		{limit: "@dir/gone", err: "no such file: dir/gone"},
 		{limit: "db", err: "the limit leaves no host of those selected"},
 		{limit: "db[0]", err: "the limit leaves no host of those selected\n  hint: \"db[0]\": in a limit an index counts over the inventory, not over the hosts selected"},
 	} {
-		left, _, err := selector().Limit(web, tt.limit)
+		left, _, err := s.Limit(web, tt.limit)
 		if tt.err != "" {
 			require.EqualError(t, err, fmt.Sprintf("pattern %q: %s", tt.limit, tt.err))
 			continue

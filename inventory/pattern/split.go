@@ -6,9 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/ccm-push/ccm-push/inventory/names"
-	"github.com/ccm-push/ccm-push/inventory/nodeset"
 )
 
 // reserved are the terms that stand for recorded runs and cached facts.
@@ -89,9 +86,9 @@ func isAddress(s string) bool {
 	if !strings.Contains(s, ":") {
 		return false
 	}
-	host, port := names.SplitPort(s)
+	host, port := SplitPort(s)
 	host = rangesInAddress().ReplaceAllString(host, "$1")
-	if port != "" && nodeset.IsName(host) {
+	if port != "" && IsName(host) {
 		return true
 	}
 	_, err := netip.ParseAddr(host)

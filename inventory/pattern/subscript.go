@@ -38,9 +38,9 @@ func splitSubscript(term string) (base string, s *subscript, err error) {
 	case single != "":
 		return base, &subscript{first: indexOf(single)}, nil
 	case strings.HasPrefix(first+last, "-"), strings.HasPrefix(last, "-"):
-		return "", nil, &termError{"a slice has no negative ends", "write " + base + "[-1] for the last host, [x:] for all from x on"}
+		return "", nil, termErrorf("write "+base+"[-1] for the last host, [x:] for all from x on", "a slice has no negative ends")
 	case first == "" && last == "":
-		return "", nil, &termError{"the slice has no ends", "write " + base + " for all of it"}
+		return "", nil, termErrorf("write "+base+" for all of it", "the slice has no ends")
 	}
 	s = &subscript{slice: true, last: -1}
 	if first != "" {
@@ -78,10 +78,10 @@ func (s *subscript) of(hosts []int) ([]int, error) {
 		end = first + 1
 	}
 	if first < 0 || first >= len(hosts) {
-		return nil, &termError{"the index is past the end", counted(len(hosts))}
+		return nil, termErrorf(counted(len(hosts)), "the index is past the end")
 	}
 	if end <= first {
-		return nil, &termError{"the slice ends before it begins", ""}
+		return nil, termErrorf("", "the slice ends before it begins")
 	}
 	return hosts[first:end], nil
 }

@@ -1,15 +1,12 @@
 package pattern
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/ccm-push/ccm-push/inventory/names"
-	"github.com/ccm-push/ccm-push/inventory/nodeset"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -46,7 +43,7 @@ func (m *matcher) name(term string) ([]int, error) {
 	wild := strings.ContainsAny(term, "*?")
 	switch {
 	case wild && brackets.ranges > 0:
-		return nil, &termError{"a range and a wildcard do not go together", "write one term for each"}
+		return nil, termErrorf("write one term for each", "a range and a wildcard do not go together")
 	case !wild && brackets.sets == 0 && brackets.ranges+brackets.nodes > 0:
 		return m.expanded(term)
 	case wild || brackets.sets+brackets.nodes > 0:
@@ -90,7 +87,7 @@ func bracketsIn(term string) (b brackets) {
 		switch {
 		case rangeForm().MatchString(within):
 			b.ranges++
-		case nodeset.IsSet(within):
+		case IsNodeSet(within):
 			b.nodes++
 		default:
 			b.sets++
@@ -106,14 +103,14 @@ var rangeForm = sync.OnceValue(func() *regexp.Regexp {
 // expanded finds the hosts and groups that a term with ranges or node sets
 // names. Names that do not exist are a miss, also if others do.
 func (m *matcher) expanded(term string) ([]int, error) {
-	expanded, err := nodeset.ExpandRanges(term, func(spec string) ([]string, error) {
-		if nodeset.IsSet(spec) {
-			return nodeset.Set(spec)
+	expanded, err := ExpandRanges(term, func(spec string) ([]string, error) {
+		if IsNodeSet(spec) {
+			return NodeSet(spec)
 		}
-		return nodeset.HostRange(spec)
+		return HostRange(spec)
 	})
-	if e, ok := errors.AsType[*nodeset.Error](err); ok {
-		return nil, &termError{e.Msg, e.Hint}
+	if err != nil {
+		return nil, err
 	}
 	var hosts []int
 	var absent []string
@@ -142,8 +139,8 @@ func (m *matcher) regex(term, expr string) ([]int, error) {
 		re, err = regexp.Compile(`\A(?:` + expr + `)`)
 	}
 	if err != nil {
-		return nil, &termError{"not a regex: " + regexProblem(err),
-			"colons and commas outside brackets end a term; look-around and back-references do not exist"}
+		return nil, termErrorf("colons and commas outside brackets end a term; look-around and back-references do not exist",
+			"not a regex: %s", regexProblem(err))
 	}
 	return m.matching(term, re), nil
 }
@@ -156,7 +153,7 @@ func regexProblem(err error) string {
 func (m *matcher) glob(term string) ([]int, error) {
 	re, err := globRegex(term)
 	if err != nil {
-		return nil, &termError{"not a glob: " + regexProblem(err), ""}
+		return nil, termErrorf("", "not a glob: %s", regexProblem(err))
 	}
 	hosts := m.matching(term, re)
 	if last := trailingNodes().FindStringSubmatch(term); last != nil {
@@ -203,7 +200,7 @@ func (m *matcher) reason(term string) string {
 	if slices.Contains(LocalNames, term) {
 		return "this machine is only known if the inventory lists it, or with --allow-implicit-localhost"
 	}
-	if host, port := names.SplitPort(term); port != "" && isIn(m.Hosts, host) {
+	if host, port := SplitPort(term); port != "" && isIn(m.Hosts, host) {
 		return "leave the port away: it belongs into the inventory"
 	}
 	if at := strings.LastIndexByte(term, '['); at > 0 && isIn(m.Groups, term[:at]) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/ccm-push/ccm-push/inventory/jsonpos"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -56,7 +55,7 @@ func (w *YAMLWork) JSONOfYAML(name string, text []byte) (json.RawMessage, error)
 // oneDocument reads JSON by itself: yaml.v3 does not know all of its escapes.
 func (w *YAMLWork) oneDocument(name string, text []byte) (*yamlpos.Node, error) {
 	if json.Valid(text) {
-		return jsonpos.Parse(name, text)
+		return yamlpos.ParseJSON(name, text)
 	}
 	if yamlpos.Items(text) > maxYAMLItems {
 		return nil, &yamlpos.Error{File: name, Msg: fmt.Sprintf("the YAML document has more than %d lines and items", maxYAMLItems), Hint: "a longer one can be JSON"}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/inventory/nodeset"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
@@ -39,11 +39,11 @@ func TestFoldLaw(t *testing.T) {
 			hosts = append(hosts, fmt.Sprintf("%s%d", []string{"web", "db"}[r.IntN(2)], n))
 		}
 		width := r.IntN(200)
-		pattern, rest := events.Fold(hosts, width)
+		folded, rest := events.Fold(hosts, width)
 		shown := hosts[:len(hosts)-rest]
-		names, err := nodeset.Expand(pattern)
+		names, err := pattern.Expand(folded)
 		require.NoError(t, err)
 		require.ElementsMatch(t, shown, names)
-		require.True(t, utf8.RuneCountInString(pattern) <= width || len(shown) == 1, "%q in %d", pattern, width)
+		require.True(t, utf8.RuneCountInString(folded) <= width || len(shown) == 1, "%q in %d", folded, width)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/ccm-push/ccm-push/inventory/nodeset"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/transport"
 )
@@ -70,7 +70,7 @@ func sameTraces(a, b transport.Footprint) bool {
 func (r *Report) Text() string {
 	var b strings.Builder
 	for _, g := range r.groups {
-		fmt.Fprintf(&b, "%s as %s: %s\n", nodeset.Fold(g.hosts), events.Line(g.print.User), r.verdict(g.print))
+		fmt.Fprintf(&b, "%s as %s: %s\n", pattern.Fold(g.hosts), events.Line(g.print.User), r.verdict(g.print))
 		table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for i, t := range g.print.Traces {
 			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", events.Line(t.Path), sizeText(t), ages(g.from[i], g.to[i]), events.Line(t.Owner))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ccm-push/ccm-push/inventory/nodeset"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
 )
 
 // CommandLine is how a user has hosts trusted. It has the flags that say where the hosts
@@ -18,7 +18,7 @@ func CommandLine(inventories, knownHosts, hosts []string) string {
 	for _, path := range knownHosts {
 		words = append(words, "--known-hosts", shellWord(path))
 	}
-	return strings.Join(append(words, "trust", shellWord(nodeset.Fold(hosts))), " ")
+	return strings.Join(append(words, "trust", shellWord(pattern.Fold(hosts))), " ")
 }
 
 // shellWord quotes text for a shell if it needs that.

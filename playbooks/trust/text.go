@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/ccm-push/ccm-push/inventory/nodeset"
+	"github.com/ccm-push/ccm-push/inventory/pattern"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
@@ -63,7 +63,7 @@ const indent = "    "
 // write prints one group.
 func (g *group) write(b *strings.Builder) {
 	line := func(text string) { b.WriteString(events.Line(text) + "\n") }
-	head := nodeset.Fold(g.hosts) + "  " + string(g.state)
+	head := pattern.Fold(g.hosts) + "  " + string(g.state)
 	switch {
 	case g.why != "":
 		head += "  " + g.why
@@ -111,7 +111,7 @@ func (e *enrolment) clones() string {
 			places[v.target.KnownName()] = true
 			fresh = fresh || v.state == stateNew
 		}
-		if folded := nodeset.Fold(hosts); fresh && len(places) > 1 && !e.warned[folded] {
+		if folded := pattern.Fold(hosts); fresh && len(places) > 1 && !e.warned[folded] {
 			e.warned[folded] = true
 			fmt.Fprintf(&b, "warning: %s show the same %s: are they clones of one image? Each of them can pose as the others\n",
 				events.Line(folded), strings.ReplaceAll(key, " ", " key "))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/inventory/python"
+	inventoryansible "github.com/ccm-push/ccm-push/inventory/ansible"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
@@ -76,7 +76,7 @@ func TestHintsCanBeFollowed(t *testing.T) {
 }
 
 func split(t *testing.T, line string) (texts []string) {
-	words, _, problem := python.Words(line)
+	words, _, problem := inventoryansible.SplitWords(line)
 	require.Empty(t, problem)
 	for _, w := range words {
 		texts = append(texts, w.Text)

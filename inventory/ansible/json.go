@@ -1,0 +1,161 @@
+package ansible
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/printable"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// JSON writes a value as ansible-inventory does, which is
+// json.dumps(value, sort_keys=True, indent=4, ensure_ascii=False), with a newline.
+// It takes an [Object], a []string, a string or a *[yamlpos.Node]. Two things are
+// different, and to a reader of JSON the same or better: what could control a
+// terminal is escaped, and the floats that JSON has not are strings.
+func JSON(v any) string {
+	var w jsonWriter
+	w.value(v, 0)
+	w.WriteByte('\n')
+	return w.String()
+}
+
+// An Object is a JSON object, of what [JSON] takes.
+type Object map[string]any
+
+type jsonWriter struct{ strings.Builder }
+
+func (w *jsonWriter) value(v any, depth int) {
+	switch v := v.(type) {
+	case Object:
+		w.object(v, depth)
+	case []string:
+		w.list(len(v), depth, func(i int) { w.WriteString(jsonText(v[i])) })
+	case string:
+		w.WriteString(jsonText(v))
+	case *yamlpos.Node:
+		w.node(v, depth)
+	default:
+		panic("ansible: no JSON for this type")
+	}
+}
+
+func (w *jsonWriter) object(o Object, depth int) {
+	keys := make([]string, 0, len(o))
+	for key := range o {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	w.entries('{', '}', len(keys), depth, func(i int) {
+		w.WriteString(jsonText(keys[i]) + ": ")
+		w.value(o[keys[i]], depth+1)
+	})
+}
+
+func (w *jsonWriter) list(n, depth int, item func(int)) { w.entries('[', ']', n, depth, item) }
+
+// entries writes n entries on lines of their own between brackets.
+func (w *jsonWriter) entries(open, end byte, n, depth int, entry func(int)) {
+	w.WriteByte(open)
+	for i := range n {
+		if i > 0 {
+			w.WriteByte(',')
+		}
+		w.newline(depth + 1)
+		entry(i)
+	}
+	if n > 0 {
+		w.newline(depth)
+	}
+	w.WriteByte(end)
+}
+
+func (w *jsonWriter) newline(depth int) {
+	w.WriteByte('\n')
+	for range depth {
+		w.WriteString("    ")
+	}
+}
+
+func (w *jsonWriter) node(n *yamlpos.Node, depth int) {
+	switch n.Kind {
+	case yamlpos.Map:
+		pairs := slices.SortedStableFunc(slices.Values(n.Pairs), compareKeys)
+		w.entries('{', '}', len(pairs), depth, func(i int) {
+			w.WriteString(jsonText(pairs[i].Key.Text) + ": ")
+			w.node(pairs[i].Value, depth+1)
+		})
+	case yamlpos.List:
+		w.list(len(n.Items), depth, func(i int) { w.node(n.Items[i], depth+1) })
+	default:
+		w.marked(n, depth)
+	}
+}
+
+// marked writes a scalar, within a map that says so if Ansible shall evaluate it in
+// another way than others.
+func (w *jsonWriter) marked(n *yamlpos.Node, depth int) {
+	key := ""
+	switch {
+	case n.Plain:
+		key = unsafeKey
+	case n.Encrypted:
+		key = vaultKey
+	default:
+		w.WriteString(jsonScalar(n))
+		return
+	}
+	w.entries('{', '}', 1, depth, func(int) { w.WriteString(jsonText(key) + ": " + jsonText(n.Text)) })
+}
+
+// compareKeys sorts keys as Python does: numbers by value, texts by code point.
+// Where both stand in one map Python gives up; here the numbers come first.
+func compareKeys(a, b yamlpos.Pair) int {
+	return cmp.Or(cmp.Compare(keyNumber(a.Key), keyNumber(b.Key)), strings.Compare(a.Key.Text, b.Key.Text))
+}
+
+func keyNumber(key *yamlpos.Node) float64 {
+	switch v := key.Value.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.Inf(1)
+}
+
+// Scalar writes a scalar as json.dumps does; the floats that JSON has not are
+// Infinity, -Infinity and NaN.
+func Scalar(n *yamlpos.Node) string {
+	switch v := n.Value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return floatOf(n, v)
+	}
+	return jsonText(n.Text)
+}
+
+func jsonScalar(n *yamlpos.Node) string {
+	if v, isFloat := n.Value.(float64); isFloat && (math.IsNaN(v) || math.IsInf(v, 0)) {
+		return jsonText(floatOf(n, v))
+	}
+	return Scalar(n)
+}
+
+// jsonText quotes a text. What Python leaves as it is stays, unless a terminal
+// would do something else with it than show it.
+func jsonText(s string) string {
+	text, err := printable.JSON(s)
+	if err != nil { // there is nothing about a string that could not be encoded
+		panic(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,109 @@
+package ansible
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/ccm-push/ccm-push/inventory/printable"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// Str is what Python's str makes of a value: a text stays as it is, and
+// everything else is as in a program. What could control a terminal, or go on on
+// a line of its own, is escaped.
+func Str(n *yamlpos.Node) string {
+	if n.Kind == yamlpos.Scalar {
+		if _, isText := n.Value.(string); isText {
+			return oneLine(n.Text)
+		}
+	}
+	return printable.Line(repr(n))
+}
+
+// oneLine is [printable.Line] that leaves tabs as they are.
+func oneLine(text string) string {
+	parts := strings.Split(text, "\t")
+	for i, part := range parts {
+		parts[i] = printable.Line(part)
+	}
+	return strings.Join(parts, "\t")
+}
+
+// repr is what Python's repr makes of a value. Maps are in the order of the
+// file.
+func repr(n *yamlpos.Node) string {
+	switch n.Kind {
+	case yamlpos.Map:
+		entries := make([]string, len(n.Pairs))
+		for i, p := range n.Pairs {
+			entries[i] = repr(p.Key) + ": " + repr(p.Value)
+		}
+		return "{" + strings.Join(entries, ", ") + "}"
+	case yamlpos.List:
+		items := make([]string, len(n.Items))
+		for i, item := range n.Items {
+			items[i] = repr(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	return reprScalar(n)
+}
+
+func reprScalar(n *yamlpos.Node) string {
+	switch v := n.Value.(type) {
+	case nil:
+		return "None"
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return strings.ToLower(strings.TrimSuffix(floatOf(n, v), "inity")) // inf, -inf, nan
+		}
+		return floatOf(n, v)
+	}
+	return reprText(n.Text)
+}
+
+// reprText is repr of a str: in single quotes, or in double ones if only
+// those need no escape.
+func reprText(s string) string {
+	quote := '\''
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = '"'
+	}
+	var b strings.Builder
+	b.WriteRune(quote)
+	for _, r := range s {
+		b.WriteString(reprRune(r, quote))
+	}
+	b.WriteRune(quote)
+	return b.String()
+}
+
+func reprRune(r, quote rune) string {
+	switch {
+	case r == quote || r == '\\':
+		return `\` + string(r)
+	case r == '\n':
+		return `\n`
+	case r == '\r':
+		return `\r`
+	case r == '\t':
+		return `\t`
+	case r != ' ' && !unicode.IsPrint(r) && r < 0x100:
+		return fmt.Sprintf(`\x%02x`, r)
+	case r != ' ' && !unicode.IsPrint(r) && r < 0x10000:
+		return fmt.Sprintf(`\u%04x`, r)
+	case r != ' ' && !unicode.IsPrint(r):
+		return fmt.Sprintf(`\U%08x`, r)
+	}
+	return string(r)
+}

@@ -1,0 +1,123 @@
+package pattern
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Expand gives the names that a folded text stands for, each once and in the
+// order written: "web[1-3],db1", with steps ("web[1-9/2]"), several ranges
+// ("rack[1-2]node[01-20]") and the operators of ClusterShell, which apply from
+// left to right: a,b (both), a!b (without b), a&b (in both), a^b (in one of them).
+// It knows of no inventory: each name stands for itself.
+//
+// The error is [TermError], also for what would be more than [MaxNames], or a name that
+// no host can have.
+func Expand(text string) ([]string, error) {
+	var names nameSet
+	operator := byte(',')
+	rest := text
+	for {
+		end := strings.IndexAny(maskBrackets(rest), ",!&^")
+		item := rest
+		if end >= 0 {
+			item = rest[:end]
+		}
+		expanded, err := expandItem(strings.TrimSpace(item))
+		if err != nil {
+			return nil, inNodeSet(text, err)
+		}
+		names.apply(operator, expanded)
+		if len(names.order) > MaxNames {
+			return nil, inNodeSet(text, tooMany())
+		}
+		if end < 0 {
+			return names.order, nil
+		}
+		operator, rest = rest[end], rest[end+1:]
+	}
+}
+
+// maskBrackets gives s with what is in brackets made harmless, at equal length.
+func maskBrackets(s string) string {
+	return bracketForm().ReplaceAllStringFunc(s, func(in string) string { return strings.Repeat("_", len(in)) })
+}
+
+var bracketForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[^\]]*\]`) })
+
+func expandItem(item string) ([]string, error) {
+	if item == "" {
+		return nil, termErrorf("names stand between commas, as in web[1-3],db1", "a name is missing")
+	}
+	names, err := ExpandRanges(item, func(spec string) ([]string, error) {
+		if IsNodeSet(spec) || isDigits(spec) {
+			return NodeSet(spec)
+		}
+		return nil, termErrorf(setHint, "[%s] is no node set", spec)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if !IsName(name) {
+			return nil, termErrorf(nameHint, "%q cannot be a host name", name)
+		}
+	}
+	return names, nil
+}
+
+// A nameSet is names in the order in which they were first added.
+type nameSet struct {
+	order   []string
+	present map[string]bool
+}
+
+func (s *nameSet) apply(operator byte, names []string) {
+	if s.present == nil {
+		s.present = make(map[string]bool, len(names))
+	}
+	switch operator {
+	case ',':
+		s.add(names)
+	case '!':
+		s.keep(names, false)
+	case '&':
+		s.keep(names, true)
+	case '^':
+		var fresh []string
+		for _, name := range names {
+			if !s.present[name] {
+				fresh = append(fresh, name)
+			}
+		}
+		s.keep(names, false)
+		s.add(fresh)
+	}
+}
+
+func (s *nameSet) add(names []string) {
+	for _, name := range names {
+		if !s.present[name] {
+			s.present[name] = true
+			s.order = append(s.order, name)
+		}
+	}
+}
+
+// keep leaves what is among names, or what is not.
+func (s *nameSet) keep(names []string, among bool) {
+	in := make(map[string]bool, len(names))
+	for _, name := range names {
+		in[name] = true
+	}
+	kept := s.order[:0]
+	for _, name := range s.order {
+		if in[name] == among {
+			kept = append(kept, name)
+		} else {
+			delete(s.present, name)
+		}
+	}
+	s.order = kept
+}

@@ -1,0 +1,88 @@
+package pattern
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// MaxName is the longest name of a host or a group, in bytes: that of a DNS name.
+const MaxName = 253
+
+// nameHint says what [IsName] asks for.
+const nameHint = "letters, digits and _ . - are allowed, and a name does not begin with -"
+
+// IsName holds s to what host names, addresses and zones are made of: names end
+// up in file names, known_hosts files and on terminals.
+func IsName(s string) bool {
+	if s == "" || len(s) > MaxName || s[0] == '-' {
+		return false
+	}
+	solid := false // has a letter or digit, unlike ".."
+	for _, c := range []byte(s) {
+		switch {
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z':
+			solid = true
+		case strings.IndexByte("_.:%-", c) < 0:
+			return false
+		}
+	}
+	return solid
+}
+
+// CheckNameIsText refuses keys that YAML does not read as text, such as 12 or true. what
+// is what they would name: "host".
+func CheckNameIsText(key *yamlpos.Node, what string) error {
+	if _, text := key.Value.(string); !text {
+		hint := "quote it: \"" + key.Text + "\""
+		if key.Value == nil {
+			hint = "write a name"
+		}
+		return key.Errorf(hint, "%s name %s is read as %s", what, key.Text, kindOf(key))
+	}
+	return nil
+}
+
+func kindOf(n *yamlpos.Node) string {
+	switch n.Value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	}
+	return "a number"
+}
+
+// CheckGroupName refuses what cannot be the name of a group.
+func CheckGroupName(key *yamlpos.Node) error {
+	if err := CheckNameIsText(key, "group"); err != nil {
+		return err
+	}
+	if !IsName(key.Text) || strings.Contains(key.Text, ":") {
+		return key.Errorf(nameHint, "%q cannot be a group name", key.Text)
+	}
+	return nil
+}
+
+// CheckHostName accepts names and addresses. A colon makes sense in IPv6 addresses
+// only. key is where the name comes from, which may stand for others too.
+func CheckHostName(key *yamlpos.Node, name string) error {
+	switch {
+	case !IsName(name):
+		return key.Errorf(nameHint, "%q cannot be a host name", name)
+	case !IsHostName(name):
+		return key.Errorf("a colon stands in IPv6 addresses, or before a port from 1 to 65535", "%q cannot be a host name", name)
+	}
+	return nil
+}
+
+// IsHostName reports whether s is a name, or an address, without brackets and port.
+func IsHostName(s string) bool {
+	return IsName(s) && (!strings.Contains(s, ":") || isIPv6(s))
+}
+
+func isIPv6(s string) bool {
+	a, err := netip.ParseAddr(s)
+	return err == nil && a.Is6()
+}

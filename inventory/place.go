@@ -1,0 +1,111 @@
+package inventory
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/connection"
+	"github.com/ccm-push/ccm-push/inventory/source"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A content is what the inventories say about one group or host, or one file of
+// variables: variables, and how to connect. All inventories add to the same one,
+// later ones winning.
+type content struct {
+	vars     []*yamlpos.Node     // maps
+	connects []*yamlpos.Node     // maps
+	settings connection.Settings // what vars and connects say about the connection
+}
+
+// add lays more over what there is.
+func (c *content) add(more content) {
+	c.vars = append(c.vars, more.vars...)
+	c.connects = append(c.connects, more.connects...)
+	c.settings.Add(more.settings)
+}
+
+// A place is content with whose it is and where it comes from.
+type place struct {
+	kind, name string // "group" or "host", and which
+	source     string // see [Layer.Source]
+	*content
+}
+
+// of is whose the place is: "group web".
+func (p place) of() string { return p.kind + " " + p.name }
+
+// inInventory is the kind of places that are not files of variables, whose kinds
+// are the names of their folders.
+const inInventory = "inventory"
+
+func (g *Group) place(source string, said *content) place {
+	return place{kind: "group", name: g.Name, source: source, content: said}
+}
+
+// few is for how many places there is room without allocating; most hosts have no
+// more.
+const few = 8
+
+// A stack is what is said of the groups of a host, low to high. Hosts that the same
+// groups list share it.
+type stack struct {
+	places []place
+	deep   bool // see Options.MergeMaps
+}
+
+// places lists all that is said of the host, low to high.
+func (h *Host) places() []place { return h.appendPlaces(nil) }
+
+func (h *Host) appendPlaces(list []place) []place {
+	return h.appendOwn(append(list, h.below.places...))
+}
+
+// appendOwn adds what is said of the host itself.
+func (h *Host) appendOwn(list []place) []place {
+	list = append(list, place{kind: "host", name: h.Name, source: inInventory, content: &h.said})
+	for i := range h.files {
+		list = append(list, place{kind: "host", name: h.Name, source: source.HostVars, content: &h.files[i].said})
+	}
+	return list
+}
+
+// places lists all that is said, hosts after groups.
+func (inv *Inventory) places() []place {
+	var list []place
+	for _, g := range inv.groups {
+		list = append(list, g.place(inInventory, &g.said))
+		for i := range g.files {
+			list = append(list, g.place(source.GroupVars, &g.files[i].said))
+		}
+	}
+	for _, h := range inv.hosts {
+		list = h.appendOwn(list)
+	}
+	return list
+}
+
+// stackOf puts what is said of groups, which are in their merge order, one on the
+// other. Files count by folder before they count by group, and those of all come
+// before those of any other group, as Ansible has it.
+func stackOf(groups []*Group, folders int, deep bool) *stack {
+	s := &stack{deep: deep}
+	for _, g := range groups {
+		s.places = append(s.places, g.place(inInventory, &g.said))
+	}
+	all := slices.IndexFunc(groups, func(g *Group) bool { return g.Name == allGroup })
+	s.addFiles(groups[all:all+1], folders)
+	s.addFiles(slices.Concat(groups[:all], groups[all+1:]), folders)
+	return s
+}
+
+func (s *stack) addFiles(groups []*Group, folders int) {
+	for folder := range folders {
+		for _, g := range groups {
+			for i := range g.files {
+				if g.files[i].folder == folder {
+					s.places = append(s.places, g.place(source.GroupVars, &g.files[i].said))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// An Item is one file of an inventory.
+type Item struct {
+	Path string
+	Data []byte // what is in it
+	// Script is set if it is not to be read but to be run: it says by what (#!), or
+	// is executable and no text.
+	Script bool
+	// Skipped is why it was not read at all, where that is worth a warning.
+	Skipped string
+}
+
+// Named gives the file that the operator has named himself, which info describes:
+// if it is a script, he wants it run.
+func Named(ctx context.Context, path string, info fs.FileInfo) (Item, error) {
+	data, err := read(ctx, path, info)
+	if err != nil {
+		return Item{}, err
+	}
+	return Item{Path: path, Data: data, Script: isScript(data, info)}, nil
+}
+
+func isScript(data []byte, info fs.FileInfo) bool {
+	if bytes.HasPrefix(data, []byte("#!")) {
+		return true
+	}
+	return info.Mode().Perm()&0o111 != 0 && bytes.IndexByte(data[:min(len(data), 512)], 0) >= 0
+}
+
+// A Folder is one with inventories in it, and in the folders in it.
+type Folder struct {
+	Path string
+	// Scripts says that scripts in it may be run; without it they are errors.
+	Scripts bool
+	// Others are the names of files and folders that are none of its inventories,
+	// wherever below it.
+	Others []string
+}
+
+// Items gives the files in the order of their names, and what is wrong with any.
+func (f Folder) Items(ctx context.Context) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) { f.walk(ctx, f.Path, 0, yield) }
+}
+
+// maxDepth bounds folders in folders, of inventories and of variables, symbolic links followed.
+const maxDepth = 20
+
+// walk reports whether there is still somebody who wants more.
+func (f Folder) walk(ctx context.Context, dir string, depth int, yield func(Item, error) bool) bool {
+	if depth > maxDepth {
+		return yield(Item{}, &yamlpos.Error{File: dir, Msg: "folders are nested too deep", Hint: "does a symbolic link lead in a circle?"})
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return yield(Item{}, Error(dir, err))
+	}
+	found := false
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if why, skip := f.skips(e.Name()); skip {
+			if why != "" && !yield(Item{Path: path, Skipped: why}, nil) {
+				return false
+			}
+			continue
+		}
+		found = true
+		if !f.entry(ctx, path, depth, yield) {
+			return false
+		}
+	}
+	if !found && depth == 0 {
+		return yield(Item{}, &yamlpos.Error{File: dir, Msg: "there is no inventory in the folder", Hint: "what begins with . or ends in " + strings.Join(ignoredSuffixes, " ") + " is not read"})
+	}
+	return true
+}
+
+// ignoredSuffixes are those of files in a folder that are no inventory, as
+// Ansible has them (INVENTORY_IGNORE_EXTS).
+var ignoredSuffixes = []string{".pyc", ".pyo", ".swp", ".bak", "~", ".rpm", ".md", ".txt", ".rst", ".orig", ".ini", ".cfg", ".retry"}
+
+// skips reports whether a file is not read, and if that may surprise, why.
+func (f Folder) skips(name string) (why string, skip bool) {
+	if strings.HasPrefix(name, ".") || slices.Contains(f.Others, name) {
+		return "", true
+	}
+	skip = slices.ContainsFunc(ignoredSuffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+	if skip && strings.HasSuffix(name, ".ini") {
+		why = "is not read, as Ansible ignores .ini files in a folder; name it with -i, or rename it"
+	}
+	return why, skip
+}
+
+func (f Folder) entry(ctx context.Context, path string, depth int, yield func(Item, error) bool) bool {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return yield(Item{}, Error(path, err))
+	case info.IsDir():
+		return f.walk(ctx, path, depth+1, yield)
+	case !info.Mode().IsRegular(): // opening a pipe might wait for ever
+		return yield(Item{}, &yamlpos.Error{File: path, Msg: "is neither a file nor a folder"})
+	}
+	item, err := Named(ctx, path, info)
+	if err == nil && item.Script && !f.Scripts {
+		item, err = Item{}, &yamlpos.Error{
+			File: path, Msg: "is a script, and those in a folder are not run unasked",
+			Hint: "say --allow-inventory-scripts, or name it: -i " + path,
+		}
+	}
+	return yield(item, err)
+}
