@@ -35,9 +35,9 @@ const slotSize = 64
 // when the program died.
 const marker = "CCM_PUSH_COMMAND"
 
-// mark is the marker of the command in a slot. It is the same in every run, since what
-// commands make of their environment may be kept.
-func mark(slot int) string { return fmt.Sprintf("%s=%d.%d", marker, os.Geteuid(), slot) }
+// mark is the marker of the command in a slot of a lock file. It is the same in every run,
+// since what commands make of their environment may be kept.
+func mark(file *os.File, slot int) string { return fmt.Sprintf("%s=%s:%d", marker, file.Name(), slot) }
 
 // hold begins to note in a lock file that is held; slots begin at start.
 func (f *fence) hold(file *os.File, start int64) {
@@ -77,7 +77,7 @@ func (f *fence) take(p *exec.Cmd) (*slot, error) {
 		return nil, fmt.Errorf("noting beside the lock what is started: %w", err)
 	}
 	f.used[number] = true
-	p.Env = append(p.Env, mark(number))
+	p.Env = append(p.Env, mark(f.file, number))
 	return s, nil
 }
 
@@ -119,8 +119,8 @@ func padded(text string, size int) []byte { return fmt.Appendf(nil, "%-*s\n", si
 
 // A note is what a slot says.
 type note struct {
-	slot int
-	pid  int // of the command, which leads a session; 0 if it was only about to be started
+	mark string // of the command
+	pid  int    // of the command, which leads a session; 0 if it was only about to be started
 	// from and until are the first and the last moment at which it can have been
 	// started, in ticks since the start of the host; 0 where the system does not tell.
 	from, until uint64
@@ -144,7 +144,7 @@ func readNotes(file *os.File) (holder, []note, error) {
 	}
 	var notes []note
 	for i := 0; len(slots) >= slotSize; i++ {
-		n := note{slot: i}
+		n := note{mark: mark(file, i)}
 		if _, err := fmt.Sscanf(string(slots[:slotSize]), "%d %d %d", &n.pid, &n.from, &n.until); err == nil {
 			notes = append(notes, n)
 		}
@@ -220,10 +220,11 @@ func ofCommand(all []process, n note) []process {
 }
 
 // unnoted finds the process of a command that was about to be started. The first with
-// the marker is the command itself, later ones can be daemons that it has started.
+// the marker is the command itself, later ones can be daemons that it has started. One
+// that has died before it was noted is not found, and what it has left neither.
 func unnoted(all []process, n note) (leader process, ok bool) {
 	for _, p := range all {
-		if p.pid == p.session && p.start >= n.from && (!ok || p.start < leader.start) && marked(p.pid, n.slot) {
+		if p.pid == p.session && p.start >= n.from && (!ok || p.start < leader.start) && marked(p.pid, n.mark) {
 			leader, ok = p, true
 		}
 	}
@@ -250,10 +251,10 @@ func parseStat(text string) (p process, ok bool) {
 	return p, errs == [4]error{}
 }
 
-// hasMarker reports whether an environment, as /proc has it, is that of the command
-// in a slot.
-func hasMarker(environ []byte, number int) bool {
-	return slices.Contains(strings.Split(string(environ), "\x00"), mark(number))
+// hasMark reports whether an environment, as /proc has it, is that of the command with
+// a mark.
+func hasMark(environ []byte, mark string) bool {
+	return slices.Contains(strings.Split(string(environ), "\x00"), mark)
 }
 
 // killLine is the command that ends the groups of processes.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,13 +93,19 @@ func startFenced(t *testing.T, first, then string, env ...string) *fenced {
 	return f
 }
 
-// kill waits for a file that a script writes, and kills the program.
-func (f *fenced) kill(file string) {
+// written waits for a file that a script writes.
+func (f *fenced) written(file string) {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool {
 		text, err := os.ReadFile(filepath.Join(f.dir, file))
 		return err == nil && (file == "idle" || strings.HasSuffix(string(text), "\n"))
 	}, 10*time.Second, time.Millisecond)
+}
+
+// kill waits for a file that a script writes, and kills the program.
+func (f *fenced) kill(file string) {
+	f.t.Helper()
+	f.written(file)
 	require.NoError(f.t, f.program.Process.Kill())
 	f.died()
 }
@@ -181,8 +188,13 @@ func TestFence(t *testing.T) {
 // started works on.
 func TestFenceOfAShellThatDied(t *testing.T) {
 	f := startFenced(t, "true", "sleep 60 & echo $! >pid-child; echo $$ >pid; wait")
-	f.kill("pid")
+	f.written("pid")
 	pid, child := f.pid("pid"), f.pid("pid-child")
+	require.Eventually(t, func() bool { // the marker alone would tell only of a shell that lives
+		_, notes := f.notes()
+		return slices.ContainsFunc(notes, func(n note) bool { return n.pid == pid })
+	}, 10*time.Second, time.Millisecond)
+	f.kill("pid")
 	f.becomes(child, "sleep")
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	require.Eventually(t, func() bool { return !isAlive(pid) }, 10*time.Second, time.Millisecond)
@@ -243,7 +255,7 @@ func TestCommandsAfterTheLock(t *testing.T) {
 	env := modules.Command{Argv: []string{"env"}}
 	exit, err := host.Commands.Run(t.Context(), env)
 	require.NoError(t, err)
-	require.Contains(t, exit.Stdout.Text, "\n"+mark(0)+"\n")
+	require.Contains(t, exit.Stdout.Text, "\n"+marker+"="+dir+"/l:0\n")
 	exit, err = host.Commands.Probe(t.Context(), env)
 	require.NoError(t, err)
 	require.NotContains(t, exit.Stdout.Text, marker)
@@ -260,10 +272,12 @@ func TestCommandsAfterTheLock(t *testing.T) {
 
 // TestFenceAgainstOthers is about notes that are not about what runs.
 func TestFenceAgainstOthers(t *testing.T) {
+	f := &fenced{t: t, dir: t.TempDir()}
+	require.NoError(t, os.Chmod(f.dir, 0o700))
 	before := ticks()
 	p := exec.Command("sleep", "60")
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	p.Env = []string{mark(0)}
+	p.Env = []string{marker + "=" + f.dir + "/l:0"}
 	require.NoError(t, p.Start())
 	t.Cleanup(func() {
 		p.Process.Kill()
@@ -272,28 +286,28 @@ func TestFenceAgainstOthers(t *testing.T) {
 	after, pid := ticks(), p.Process.Pid
 	for _, test := range []struct {
 		name    string
+		slot    int
 		note    note
 		boot    string
 		refused bool
 	}{
-		{"the command", note{pid: pid, from: before, until: after}, boot(), true},
-		{"its number was that of another process", note{pid: pid, from: before - 200, until: before - 100}, boot(), false},
-		{"its number is that of an older process", note{pid: pid, from: after + 100, until: after + 200}, boot(), false},
-		{"in another start of the host", note{pid: pid, from: before, until: after}, "another", false},
-		{"in a version without notes", note{pid: pid, from: before, until: after}, "", false},
-		{"about to be started", note{from: before}, boot(), true},
-		{"about to be started later", note{from: after + 100}, boot(), false},
-		{"about to be started in another slot", note{slot: 1, from: before}, boot(), false},
+		{"the command", 0, note{pid: pid, from: before, until: after}, boot(), true},
+		{"its number was that of another process", 0, note{pid: pid, from: before - 200, until: before - 100}, boot(), false},
+		{"its number is that of an older process", 0, note{pid: pid, from: after + 100, until: after + 200}, boot(), false},
+		{"in another start of the host", 0, note{pid: pid, from: before, until: after}, "another", false},
+		{"in a version without notes", 0, note{pid: pid, from: before, until: after}, "", false},
+		{"about to be started", 0, note{from: before}, boot(), true},
+		{"about to be started later", 0, note{from: after + 100}, boot(), false},
+		{"about to be started in another slot", 1, note{from: before}, boot(), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := &fenced{t: t, dir: t.TempDir()}
-			require.NoError(t, os.Chmod(f.dir, 0o700))
+			f := &fenced{t: t, dir: f.dir}
 			file, err := os.Create(filepath.Join(f.dir, "l"))
 			require.NoError(t, err)
 			defer file.Close()
 			start, err := sign(file, holder{ann.Holder, ann.Run, time.Now(), test.boot})
 			require.NoError(t, err)
-			_, err = file.WriteAt(padded(test.note.String(), slotSize), start+slotSize*int64(test.note.slot))
+			_, err = file.WriteAt(padded(test.note.String(), slotSize), start+slotSize*int64(test.slot))
 			require.NoError(t, err)
 			if err = f.next(0); test.refused {
 				f.requireRefused(err, "sleep", pid, pid)
@@ -305,20 +319,23 @@ func TestFenceAgainstOthers(t *testing.T) {
 }
 
 // TestFenceAtAnyMoment kills programs at random moments while they start commands. Each
-// that runs then is named to the next run, which gets the lock when none does.
+// that runs then is named to the next run, which gets the lock when none does. On a busy
+// machine it may take more than a few until one does.
 func TestFenceAtAnyMoment(t *testing.T) {
 	seen := 0
-	for range 15 {
+	for round := 0; round < 15 || seen == 0 && round < 150; round++ {
 		f := startFenced(t, "echo 0 >ready", "exec sleep 0.0$(($$ % 10))", "FENCE_AT_ONCE=xxx")
 		require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(f.dir, "ready")); return err == nil }, 10*time.Second, time.Millisecond)
 		time.Sleep(time.Duration(rand.IntN(60_000)) * time.Microsecond)
 		require.NoError(t, f.program.Process.Kill())
 		f.died()
-		// What runs is held, so that it can be looked at.
-		for _, pid := range f.commands() {
+		// What runs is held, so that it can be looked at. A command that only now becomes
+		// another program is not, and may end before anybody looks.
+		held := f.commands()
+		for _, pid := range held {
 			_ = syscall.Kill(-pid, syscall.SIGSTOP)
 		}
-		running := f.commands()
+		running := slices.DeleteFunc(f.commands(), func(pid int) bool { return !slices.Contains(held, pid) })
 		seen += len(running)
 		var err error
 		require.Eventually(t, func() bool { // what has not become another program yet holds the lock itself

@@ -50,8 +50,8 @@ func processes() ([]process, bool) {
 	return all, len(all) > 0
 }
 
-// marked reports whether a process was started as the command in a slot.
-func marked(pid, slot int) bool {
+// marked reports whether a process was started as the command with a mark.
+func marked(pid int, mark string) bool {
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return err == nil && hasMarker(environ, slot)
+	return err == nil && hasMark(environ, mark)
 }
