@@ -41,7 +41,7 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if err != nil {
 		return err
 	}
-	journal, err := system.NewJournal(dir)
+	refreshes, err := system.NewJournal(dir)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 		Host:      lock.Host(),
 		SpoolDir:  dir,
 		Lock:      lock.Take,
-		Journal:   journal,
+		Refreshes: refreshes,
 		Reversals: reversals,
 		Rules:     rules,
 		Folders:   folders(dir),

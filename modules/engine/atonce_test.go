@@ -381,10 +381,10 @@ func TestNoRefreshIsLostAtOnce(t *testing.T) {
 			Decode: func(e *modules.Entry) (modules.Resource, error) {
 				return builtin.Types().Decode(e.Type, e.Properties)
 			},
-			Host:    host,
-			Now:     time.Now,
-			Journal: j,
-			Stop:    func() bool { return many.Load() >= int64(stopAfter) },
+			Host:      host,
+			Now:       time.Now,
+			Refreshes: j,
+			Stop:      func() bool { return many.Load() >= int64(stopAfter) },
 		}
 		stopped, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
 			many.Add(1)
@@ -428,7 +428,7 @@ func TestRetriedChangesAreNotLost(t *testing.T) {
 			with(command("echo x >> $/tries; test `wc -l < $/tries` -ge 2", `"unless":"test -e $/ran"`), func(e *modules.Entry) { e.Retry = 1 }),
 			with(command("touch $/ran", `"refreshonly":true`), func(e *modules.Entry) { e.Subscribe = []int{0} }),
 		}
-		results := play(t, dir, modules.Catalog{Parallel: parallel, Entries: entries}, func(e *engine.Engine) { e.Journal = j })
+		results := play(t, dir, modules.Catalog{Parallel: parallel, Entries: entries}, func(e *engine.Engine) { e.Refreshes = j })
 		require.Equal(t, "changed changed*", brief(results))
 		require.Empty(t, j.text)
 	}

@@ -14,22 +14,22 @@ const maxBatch = 100
 // settled is what became of an entry that had its turn together with an earlier
 // one: all that is left is to report it.
 type settled struct {
-	plan  modules.Plan
-	notes *notes
-	err   error
+	plan modules.Plan
+	said *said
+	err  error
 }
 
 // A member is an entry of a batch, with its plan and what its Check has told.
 type member struct {
 	index int
 	modules.Planned
-	notes   *notes
+	said    *said
 	claimed []string // see unclaim; nil for the first, whose caller has claimed what it is about
 }
 
 // carryOut applies and verifies the plan of an entry, and at once those of its
 // neighbours that can go with it.
-func (r *run) carryOut(ctx context.Context, i int, plan modules.Plan, report *notes) error {
+func (r *run) carryOut(ctx context.Context, i int, plan modules.Plan, report *said) error {
 	batch := r.batch(ctx, i, plan)
 	defer func() {
 		for _, m := range batch {
@@ -40,7 +40,7 @@ func (r *run) carryOut(ctx context.Context, i int, plan modules.Plan, report *no
 	for _, m := range batch {
 		indexes, planned = append(indexes, m.index), append(planned, m.Planned)
 	}
-	if len(batch) < 2 || r.ledger.announce(indexes) != nil { // one alone may have nobody to announce it to
+	if len(batch) < 2 || r.refreshes.Announce(indexes...) != nil { // one alone may have nobody to announce it to
 		return r.single(ctx, i, plan, report)
 	}
 	r.schedule.take(i, indexes[1:])
@@ -54,14 +54,14 @@ func (r *run) carryOut(ctx context.Context, i int, plan modules.Plan, report *no
 	err := r.settle(ctx, i, before[i], report)
 	for _, m := range batch[1:] {
 		j := m.index
-		r.settled[j] = &settled{plan: m.Plan, notes: m.notes, err: r.settle(ctx, j, before[j], m.notes)}
+		r.settled[j] = &settled{plan: m.Plan, said: m.said, err: r.settle(ctx, j, before[j], m.said)}
 	}
 	return err
 }
 
 // single announces, applies and verifies one plan.
-func (r *run) single(ctx context.Context, i int, plan modules.Plan, report *notes) error {
-	if err := r.ledger.announce([]int{i}); err != nil {
+func (r *run) single(ctx context.Context, i int, plan modules.Plan, report *said) error {
+	if err := r.refreshes.Announce(i); err != nil {
 		return err
 	}
 	before := r.trace(i, plan)
@@ -88,7 +88,7 @@ func (r *run) batch(ctx context.Context, i int, plan modules.Plan) []member {
 		if len(batch) == maxBatch {
 			break
 		}
-		told := new(notes)
+		told := new(said)
 		seen := r.present(told)
 		seen.Preload = r.preload(ctx, j, nil)
 		since := r.clock()
@@ -166,7 +166,7 @@ func (r *run) shareable(i, j int) bool {
 
 // settle verifies a member of a batch that has been applied. What is not as it
 // should be gets a turn of its own.
-func (r *run) settle(ctx context.Context, i int, before *trace, report *notes) error {
+func (r *run) settle(ctx context.Context, i int, before *trace, report *said) error {
 	var plan modules.Plan
 	var err error
 	r.outside(i, func() { plan, err = r.resources[i].Check(ctx, r.present(report)) })

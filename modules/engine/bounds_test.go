@@ -74,7 +74,7 @@ func TestResultsAreBounded(t *testing.T) {
 				},
 				Host:      system.New(),
 				Now:       time.Now,
-				Journal:   j,
+				Refreshes: j,
 				Reversals: &mortalJournal{m: &mortal{}, text: []byte(`{"reversals":[{"play":"p","type":"file","name":"/x","properties":{}}]}`)},
 			}
 			var result modules.Result

@@ -84,10 +84,10 @@ func (d *deadly) run(t *testing.T, cat modules.Catalog) []modules.Result {
 	host.Contents = modules.LocalContents{}
 	host.Files.FileWriter, host.Commands = deadlyFiles{host.Files.FileWriter, d}, deadlyCommands{host.Commands, d}
 	e := &engine.Engine{
-		Decode:  func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
-		Host:    host,
-		Now:     time.Now,
-		Journal: d,
+		Decode:    func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
+		Host:      host,
+		Now:       time.Now,
+		Refreshes: d,
 	}
 	var results []modules.Result
 	_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {

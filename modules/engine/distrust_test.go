@@ -20,10 +20,10 @@ func TestDistrustKeepsNotes(t *testing.T) {
 	host := system.New()
 	host.Contents = modules.LocalContents{}
 	e := &engine.Engine{
-		Decode:  func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
-		Host:    host,
-		Now:     func() time.Time { return time.Unix(0, 0) },
-		Journal: j,
+		Decode:    func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
+		Host:      host,
+		Now:       func() time.Time { return time.Unix(0, 0) },
+		Refreshes: j,
 	}
 	play := func(name string, noop bool) string {
 		reload := command("touch "+dir+"/"+name, `"refreshonly":true`)

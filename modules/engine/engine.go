@@ -13,6 +13,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
@@ -25,20 +26,20 @@ type Engine struct {
 	// Prefetch asks for contents that will be opened; nil if all are here.
 	Prefetch func(ctx context.Context, lacking []modules.Content) error
 
-	// Journal is where refreshes are noted that are due; nil notes none, so that a
+	// Refreshes is where refreshes are noted that are due; nil notes none, so that a
 	// run that ends early loses them.
-	Journal Journal
-
+	Refreshes notes.Store
 	// Reversals is where it is noted what was there before resources that can be undone;
 	// nil notes nothing, so that none of those is applied.
-	Reversals Journal
+	Reversals notes.Store
+	// Sent is where values are noted that resources have sent; nil notes none.
+	Sent notes.Store
 	// Leaves is told once which resources have left the manifest, before their results;
 	// nil tells nobody.
 	Leaves func(*modules.Left) error
 
 	Rules Rules // judges health checks that are rules of goss; nil cannot
 
-	Sent Memory // where values are kept that resources have sent; nil keeps none
 	// Need asks the controller for what an entry receives from other hosts; nil where
 	// there is none.
 	Need func(ctx context.Context, index int) (*modules.Given, error)
@@ -51,19 +52,18 @@ type Engine struct {
 
 // memory is what an engine hands to that of the next catalog of its session.
 type memory struct {
-	forecasts forecast.Pair   // of the catalogs before, in a check run
-	served    map[dueKey]bool // the notes of the journal that predicted refreshes would remove
-	distrust  bool            // the journal was found damaged
-	states    *states         // as resources have reported them
-	sent      sentText        // what Sent holds; nil before it was asked
-	subjects  []subject       // what resources were about
+	forecasts *forecast.Pair // of the catalogs before, in a check run
+	refreshes notes.Earlier  // what those mean for the notes of refreshes
+	states    *states        // as resources have reported them
+	sent      *notes.Sent    // what resources have sent
+	subjects  []subject      // what resources were about
 }
 
 // begin gives the forecasts that a catalog starts with: in a check run those of
 // the catalogs before it, since nothing of them has been carried out.
-func (e *Engine) begin(cat *modules.Catalog) forecast.Pair {
-	if !cat.Check || e.served == nil {
-		e.forecasts, e.served = forecast.NewPair(e.Host), map[dueKey]bool{}
+func (e *Engine) begin(cat *modules.Catalog) *forecast.Pair {
+	if !cat.Check || e.forecasts == nil {
+		e.forecasts = forecast.NewPair(e.Host)
 	}
 	e.forecasts.Begin(cat.Earlier)
 	return e.forecasts
@@ -77,6 +77,9 @@ func (e *Engine) begin(cat *modules.Catalog) forecast.Pair {
 func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modules.Result) error) (stopped bool, err error) {
 	if e.states == nil {
 		e.states = &states{of: map[string]modules.State{}}
+	}
+	if e.sent == nil {
+		e.sent = notes.NewSent(e.Sent)
 	}
 	e.Host.State = e.states.last
 	r := &run{
@@ -105,8 +108,7 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 	if err := r.prefetch(ctx); err != nil {
 		return false, err
 	}
-	r.ledger = r.openLedger()
-	r.kept = r.openKeeper()
+	r.openNotes()
 	if cat.Parallel > 1 && !cat.Check && !cat.Monitor {
 		stopped, err = r.atOnce(ctx)
 	} else {
@@ -161,8 +163,8 @@ func (r *run) step(ctx context.Context, i int) (began bool, err error) {
 		return false, nil
 	}
 	result.Duration = r.Now().Sub(start)
-	if text := r.ledger.warning; text != "" {
-		r.ledger.warning = ""
+	if text := r.warning; text != "" {
+		r.warning = ""
 		result.Messages = append([]modules.Note{{Level: "warning", Text: excerpt.Of(text, maxText)}}, result.Messages...)
 	}
 	failed := result.Status == modules.Failed && !r.monitors(i)
@@ -181,14 +183,15 @@ func (r *run) step(ctx context.Context, i int) (began bool, err error) {
 // run is one catalog under way.
 type run struct {
 	*Engine
-	forecasts forecast.Pair
+	forecasts *forecast.Pair
 	cat       *modules.Catalog
 	resources []modules.Resource
 	errs      []error // of decoding
 	results   []outcome
 	settled   map[int]*settled // by index: done already, together with an earlier entry
-	ledger    *ledger
-	kept      *keeper
+	refreshes *notes.Refreshes
+	reversals *notes.Reversals
+	warning   string   // about the said, for the next result
 	preloads  preloads // what types have found out about their entries
 	looked    looked
 	scopes    scopes
@@ -247,7 +250,7 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		result.Status, result.Because = modules.Skipped, excerpt.Of(strings.Join(unmet, ", "), maxText)
 		result.Message = "skipped due to unmet requirement"
 	default:
-		notes := &notes{}
+		said := &said{}
 		p := &forecast.Prediction{Because: doubt}
 		if r.mayConflict() && !entry.Left { // what has left comes after everything
 			p.Reads = forecast.NewReadSet()
@@ -256,11 +259,11 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		err := r.errs[i]
 		switch done := r.settled[i]; {
 		case done != nil:
-			notes, err = done.notes, r.report(i, done, result, p)
+			said, err = done.said, r.report(i, done, result, p)
 		case entry.Scope != nil:
 			err = r.sumUp(i, result, p)
 		case err == nil && !r.monitors(i):
-			err = r.tries(ctx, i, result, notes, p)
+			err = r.tries(ctx, i, result, said, p)
 		}
 		if err == errBeforeTurn && r.endedBy(i) != "" {
 			r.free(i)
@@ -271,10 +274,10 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 			return nil
 		}
 		if out.changed = err == nil && result.Status == modules.Changed; err == nil {
-			r.serve(i, notes)
-			r.send(ctx, i, result, notes)
+			r.serve(i, said)
+			r.send(ctx, i, result, said)
 		} else {
-			r.ledger.failed[i] = true
+			r.refreshes.Fails(i)
 		}
 		if err != nil { // what is missing may come with anything
 			p.AsInList()
@@ -282,7 +285,7 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		if p.Unrecorded() { // it may turn out to act after all, nobody knows how
 			r.record(i, p.Because, modules.Plan{Effects: []modules.Effect{modules.Anything}}, p)
 		}
-		early, err := r.healthy(ctx, i, result, notes, err)
+		early, err := r.healthy(ctx, i, result, said, err)
 		r.free(i)
 		if err != nil {
 			result.Killed = context.Cause(ctx) == errKilled
@@ -297,12 +300,12 @@ func (r *run) entry(ctx context.Context, i int) *modules.Result {
 		} else {
 			p.Because = cmp.Or(p.Because, early)
 		}
-		r.tellState(i, result, notes)
+		r.tellState(i, result, said)
 		r.states.foretell(r.cat.Entries[i].Ref(), r.checked(i) && out.changed && !(r.cat.Check && entry.Check))
 		if kinded, ok := errors.AsType[modules.Kinded](err); ok && result.Error != "" {
 			result.ErrorKind = kinded.Kind()
 		}
-		result.Messages, result.Exit, result.Changes = notes.list(), notes.exit, bounded(result.Changes)
+		result.Messages, result.Exit, result.Changes = said.list(), said.exit, bounded(result.Changes)
 		if r.checked(i) && p.Because != "" {
 			result.Uncertain, result.Because, out.doubt = true, p.Because, p.Because
 		}
@@ -357,16 +360,16 @@ func (r *run) blamed(j int) string {
 }
 
 // act checks and, in an applying run, applies and verifies: one try.
-func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *notes, p *forecast.Prediction) error {
+func (r *run) act(ctx context.Context, i int, result *modules.Result, said *said, p *forecast.Prediction) error {
 	entry := &r.cat.Entries[i]
 	try, end := timed(ctx, entry)
 	defer func() { end() }()
 	if entry.Query != "" {
-		return late(try, entry, r.query(try, i, notes))
+		return late(try, entry, r.query(try, i, said))
 	}
 	var claimed []string
 	since := r.clock()
-	plan, seen, err := r.look(try, i, notes, p)
+	plan, seen, err := r.look(try, i, said, p)
 	for err == nil && plan.Pending() && !r.checked(i) {
 		if r.waitsForTurn(i) {
 			end()
@@ -383,7 +386,7 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		// Others may have been at work meanwhile, and their time is not that of this try.
 		try, end = timed(ctx, entry)
 		since = r.clock()
-		plan, seen, err = r.look(try, i, notes, p)
+		plan, seen, err = r.look(try, i, said, p)
 	}
 	if err != nil || !plan.Pending() {
 		return late(try, entry, err)
@@ -398,11 +401,11 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 	}
 	if r.checked(i) {
 		if r.cat.Check && !entry.Check {
-			if err := r.ledger.foresee(i); err != nil {
+			if err := r.refreshes.MayAnnounce(i); err != nil {
 				return err
 			}
 		}
-		if err := r.keep(try, i, plan, seen); err != nil {
+		if err := r.noteReversal(try, i, plan, seen); err != nil {
 			return late(try, entry, err)
 		}
 		result.Message = plan.Foretold()
@@ -413,11 +416,11 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 		return nil
 	}
 	defer r.unclaim(claimed)
-	if err := r.keep(try, i, plan, seen); err != nil {
+	if err := r.noteReversal(try, i, plan, seen); err != nil {
 		return late(try, entry, err)
 	}
 	result.Message = plan.Action
-	if err := r.carryOut(try, i, plan, notes); err != nil {
+	if err := r.carryOut(try, i, plan, said); err != nil {
 		return late(try, entry, err)
 	}
 	r.record(i, r.cat.Entries[i].Ref(), plan, p)
@@ -425,11 +428,11 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, notes *not
 }
 
 // look lets an entry compare itself with the host, which it is shown as seen.
-func (r *run) look(ctx context.Context, i int, notes *notes, p *forecast.Prediction) (plan modules.Plan, seen modules.Host, err error) {
+func (r *run) look(ctx context.Context, i int, said *said, p *forecast.Prediction) (plan modules.Plan, seen modules.Host, err error) {
 	check := r.checked(i)
-	seen = r.present(notes)
+	seen = r.present(said)
 	if check {
-		seen = r.forecast(i).Host(ctx, r.view(i), p, notes)
+		seen = r.forecast(i).Host(ctx, r.view(i), p, said)
 		seen.State = r.stateThen(p)
 	}
 	seen.Preload = r.preload(ctx, i, p)
@@ -483,7 +486,7 @@ func (r *run) record(i int, because string, plan modules.Plan, p *forecast.Predi
 func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.Plan, p *forecast.Prediction) (modules.Plan, error) {
 	triggers := &r.results[i].triggers
 	*triggers = nil
-	due, err := r.ledger.due(i)
+	due, err := r.refreshes.Due(i)
 	if err != nil {
 		return plan, err
 	}
@@ -493,7 +496,7 @@ func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.P
 		}
 		plan, err := r.refreshed(ctx, i, h, plan)
 		if plan.Refreshed {
-			plan.Action += "; " + due.why()
+			plan.Action += "; " + due.Why()
 		}
 		return plan, err
 	}
@@ -506,7 +509,7 @@ func (r *run) refresh(ctx context.Context, i int, h modules.Host, plan modules.P
 			p.Doubt(r.blamed(j))
 		}
 		if out.changed && len(*triggers) < modules.MaxParts {
-			*triggers = append(*triggers, clip(r.cat.Entries[j].Ref(), maxText))
+			*triggers = append(*triggers, notes.Clip(r.cat.Entries[j].Ref(), maxText))
 		}
 	}
 	if len(*triggers) == 0 {

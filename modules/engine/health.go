@@ -54,7 +54,7 @@ func (a *alsoUnhealthy) Redacted() string { return redacted(a.error) + "\n" + a.
 // healthy asks the health checks of an entry that has had its turn, which ended
 // with err. In a check run nobody is asked while something is still to be done on
 // the host, which doubt names: the answer would be about another host.
-func (r *run) healthy(ctx context.Context, i int, result *modules.Result, report *notes, err error) (doubt string, _ error) {
+func (r *run) healthy(ctx context.Context, i int, result *modules.Result, report *said, err error) (doubt string, _ error) {
 	checks := r.cat.Entries[i].Health
 	if len(checks) == 0 || ctx.Err() != nil {
 		return "", err

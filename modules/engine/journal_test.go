@@ -123,9 +123,9 @@ func runMortal(t *testing.T, m *mortal, j *mortalJournal, cat modules.Catalog) (
 		Decode: func(e *modules.Entry) (modules.Resource, error) {
 			return builtin.Types().Decode(e.Type, e.Properties)
 		},
-		Host:    host,
-		Now:     func() time.Time { return time.Unix(0, 0) },
-		Journal: j,
+		Host:      host,
+		Now:       func() time.Time { return time.Unix(0, 0) },
+		Refreshes: j,
 	}
 	defer func() {
 		if got := recover(); got != nil {

@@ -74,8 +74,8 @@ func (r *run) prefetch(ctx context.Context) error {
 		if len(lacking) == 0 {
 			continue
 		}
-		notes := &notes{}
-		plan, err := res.Check(ctx, r.present(notes))
+		said := &said{}
+		plan, err := res.Check(ctx, r.present(said))
 		switch {
 		case err != nil && !r.checked(i):
 			// Most likely what it needs is not there yet, such as its directory. To ask
@@ -84,7 +84,7 @@ func (r *run) prefetch(ctx context.Context) error {
 		case err != nil:
 		case plan.Pending():
 			wanted = append(wanted, r.opens(i, plan)...)
-		case len(notes.list()) == 0 && notes.exit == nil:
+		case len(said.list()) == 0 && said.exit == nil:
 			r.looked.stable[i] = true
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
@@ -23,8 +22,8 @@ const (
 // warn of something before a resource has its say, and to tell what waits after it.
 const maxNotes = modules.MaxParts - 2
 
-// notes is the [modules.Reporter] of one resource.
-type notes struct {
+// said is what one resource has said: its [modules.Reporter].
+type said struct {
 	head, tail noteList // the first messages and the last
 	left       int      // those between
 	exit       *modules.Exit
@@ -32,26 +31,26 @@ type notes struct {
 }
 
 // Message implements [modules.Reporter].
-func (n *notes) Message(level, text string) {
+func (s *said) Message(level, text string) {
 	note := modules.Note{Level: level, Text: excerpt.Of(text, maxText)}
-	if len(n.tail.notes) == 0 && n.head.takes(note) {
-		n.head.add(note)
+	if len(s.tail.notes) == 0 && s.head.takes(note) {
+		s.head.add(note)
 		return
 	}
-	for !n.tail.takes(note) {
-		n.tail.drop()
-		n.left++
+	for !s.tail.takes(note) {
+		s.tail.drop()
+		s.left++
 	}
-	n.tail.add(note)
+	s.tail.add(note)
 }
 
 // list is what the resource has said, with a mark where it was too much.
-func (n *notes) list() []modules.Note {
-	list := slices.Clip(n.head.notes)
-	if n.left > 0 {
-		list = append(list, modules.Note{Level: "warning", Text: excerpt.Mark(int64(n.left), "message")})
+func (s *said) list() []modules.Note {
+	list := slices.Clip(s.head.notes)
+	if s.left > 0 {
+		list = append(list, modules.Note{Level: "warning", Text: excerpt.Mark(int64(s.left), "message")})
 	}
-	return append(list, n.tail.notes...)
+	return append(list, s.tail.notes...)
 }
 
 // A noteList is as many notes as one end of those of a resource may have.
@@ -75,30 +74,19 @@ func (l *noteList) drop() {
 }
 
 // Output implements [modules.Reporter].
-func (n *notes) Output(e modules.Exit) { n.exit = &e }
+func (s *said) Output(e modules.Exit) { s.exit = &e }
 
 // State implements [modules.Reporter].
-func (n *notes) State(s modules.State) {
-	if s.Before != nil {
-		n.state.Before = s.Before
+func (s *said) State(of modules.State) {
+	if of.Before != nil {
+		s.state.Before = of.Before
 	}
-	if s.After != nil {
-		n.state.After = s.After
+	if of.After != nil {
+		s.state.After = of.After
 	}
-	if s.Restart != nil {
-		n.state.Restart = s.Restart
+	if of.Restart != nil {
+		s.state.Restart = of.Restart
 	}
-}
-
-// clip cuts a name to at most n bytes, not within a character.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 // bounded gives as many changes as a result may tell, and the number of the others.

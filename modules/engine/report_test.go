@@ -25,7 +25,7 @@ func TestNotesStayWithinWhatAControllerTakes(t *testing.T) {
 		{"long", strings.Repeat("x", 10_000), 5000, 5000 - 2*5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := &notes{}
+			n := &said{}
 			for i := range c.said {
 				n.Message("info", fmt.Sprint(i, " ", c.line))
 			}

@@ -4,112 +4,32 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// A keeper knows what was there before the resources of a play were first applied.
-type keeper struct {
-	store Journal
-	play  *modules.Remember // nil if the catalog is of no play that is remembered
-	all   []reversal        // of all plays, in the order in which they were noted
-	err   error             // why nothing can be told or noted
-}
-
-// errNoStore is why nothing is remembered where no host is.
-var errNoStore = errors.New("nothing is remembered here")
-
-// openKeeper reads what is remembered, if the catalog has use for it.
-func (r *run) openKeeper() *keeper {
-	k := &keeper{store: r.Reversals, play: r.cat.Remember}
-	if k.play == nil || r.cat.Monitor {
-		return k
-	}
-	if k.err = modules.CheckRememberedAs(k.play.As); k.err == nil && k.store == nil {
-		k.err = errNoStore
-	}
-	if k.err != nil {
-		return k
-	}
-	text, err := k.store.Read()
-	if err == nil {
-		k.all, err = parseReversals(text)
-	}
-	if k.err = err; err != nil && r.ledger.warning == "" {
-		r.ledger.warning = fmt.Sprintf("what was there before cannot be read, so nothing is undone: %v", err)
-	}
-	return k
-}
-
-// find gives the index of what is remembered of a resource of the play; -1 is nothing.
-func (k *keeper) find(typ, name string) int {
-	return slices.IndexFunc(k.all, func(v reversal) bool { return v.of(k.play.As, typ, name) })
-}
-
-// save has the host remember all, or else leaves what it remembers as it was.
-func (k *keeper) save(all []reversal) error {
-	text, err := formatReversals(all)
-	if err == nil {
-		err = k.store.Replace(text)
-	}
-	if err == nil {
-		k.all = all
-	}
-	return err
-}
-
-// keep notes what is there before an entry that can be undone is applied for the first
-// time, and what it has left alone before. With an error, the entry must not be applied.
-func (r *run) keep(ctx context.Context, i int, plan modules.Plan, seen modules.Host) error {
-	entry, k := &r.cat.Entries[i], r.kept
+// noteReversal notes what is there before an entry that can be undone is applied for the
+// first time, and what it has left alone before. With an error, the entry must not be
+// applied.
+func (r *run) noteReversal(ctx context.Context, i int, plan modules.Plan, seen modules.Host) error {
+	entry := &r.cat.Entries[i]
 	if !entry.Reverse || plan.Refreshed && len(plan.Changes) == 0 {
 		return nil
 	}
-	if err := k.able(entry); err != nil {
+	if err := r.reversals.May(entry); err != nil {
 		return unkept(err)
 	}
 	v, err := r.reversal(ctx, i, seen)
 	if err != nil {
 		return unkept(err)
 	}
-	all, at := slices.Clone(k.all), k.find(entry.Type, entry.Name)
-	switch {
-	case at < 0 && v != nil:
-		all = append(all, *v)
-	case at >= 0 && v != nil:
-		all[at].Properties, all[at].Subject, all[at].Sensitive = v.Properties, v.Subject, all[at].Sensitive || v.Sensitive
-	case at >= 0 && r.secret(i) && !all[at].Sensitive:
-		all[at].Sensitive = true
-	default:
-		return nil
-	}
-	if !r.checked(i) {
-		return unkept(k.save(all))
-	}
-	if _, err := formatReversals(all); err != nil {
-		return unkept(err)
-	}
-	if r.cat.Check && !entry.Check {
-		k.all = all // as it will be
-	}
-	return unkept(k.store.MayWrite())
-}
-
-// able says why nothing could be noted of an entry.
-func (k *keeper) able(e *modules.Entry) error {
-	switch {
-	case k.play == nil:
-		return errors.New("the play has no name that the host could remember it by")
-	case k.err != nil:
-		return k.err
-	}
-	return modules.CheckLeftName(e.Name)
+	return unkept(r.reversals.Note(entry, v, r.secret(i)))
 }
 
 func unkept(err error) error {
@@ -121,29 +41,25 @@ func unkept(err error) error {
 
 // reversal asks an entry what brings back what is there, or was before it was first
 // applied; nil if that is noted already.
-func (r *run) reversal(ctx context.Context, i int, seen modules.Host) (*reversal, error) {
+func (r *run) reversal(ctx context.Context, i int, seen modules.Host) (*notes.Reversal, error) {
 	entry := &r.cat.Entries[i]
-	v := &reversal{Play: r.kept.play.As, Type: entry.Type, Name: entry.Name, Sensitive: r.secret(i), Time: r.Now().UTC()}
-	if r.cat.Lock != nil {
-		v.Run = clip(strings.ToValidUTF8(r.cat.Lock.Run, "\uFFFD"), maxDueText)
-	}
 	reverser, ok := r.resources[i].(modules.Reverser)
 	if !ok {
 		return nil, modules.Refuse("type %s cannot", entry.Type)
 	}
-	if v.Subject = reverser.Subject(); len(v.Subject) > maxSubject {
-		return nil, modules.Refuse("what it is about is too long to be remembered")
+	v, err := r.reversals.New(entry, reverser.Subject(), r.Now())
+	if err != nil {
+		return nil, err
 	}
-	v.Place = r.place(v.Subject)
-	var kept modules.Resource
-	var err error
-	if at := r.kept.find(entry.Type, entry.Name); at >= 0 {
-		if kept, err = r.Decode(&modules.Entry{Type: v.Type, Name: v.Name, Properties: r.kept.all[at].Properties}); err != nil {
+	v.Place, v.Sensitive = r.place(v.Subject), r.secret(i)
+	var earlier modules.Resource
+	if noted := r.reversals.Of(entry); noted != nil {
+		if earlier, err = r.Decode(&modules.Entry{Type: v.Type, Name: v.Name, Properties: noted.Properties}); err != nil {
 			return nil, err
 		}
 	}
 	var properties map[string]any
-	r.outside(i, func() { properties, err = reverser.Reversal(ctx, seen, kept) })
+	r.outside(i, func() { properties, err = reverser.Reversal(ctx, seen, earlier) })
 	if err != nil || properties == nil {
 		return nil, err
 	}
@@ -160,19 +76,24 @@ func (r *run) reversal(ctx context.Context, i int, seen modules.Host) (*reversal
 // reverse order in which it was changed.
 func (r *run) undo(ctx context.Context) (stopped bool, err error) {
 	r.noteSubjects()
-	if err := r.hide(); err != nil {
+	sensitive := map[string]bool{}
+	for i := range r.cat.Entries {
+		if e := &r.cat.Entries[i]; r.secret(i) {
+			sensitive[e.Type+"#"+e.Name] = true
+		}
+	}
+	if err := r.reversals.Hide(sensitive); err != nil {
 		return false, fmt.Errorf("noting that what was there before is sensitive: %w", err)
 	}
-	if !r.undoes() || r.scopes.ended[noScope] != "" {
+	if !r.reversals.Undoes() || r.scopes.ended[noScope] != "" {
 		return false, nil
 	}
-	here := r.here()
 	if !r.cat.Check {
-		if err := r.kept.forget(here); err != nil {
+		if err := r.reversals.Forget(); err != nil {
 			return false, fmt.Errorf("forgetting what is not to be undone any more: %w", err)
 		}
 	}
-	left := r.left(here)
+	left := r.left()
 	if len(left) == 0 {
 		return false, nil
 	}
@@ -187,85 +108,37 @@ func (r *run) undo(ctx context.Context) (stopped bool, err error) {
 	return r.putBack(ctx, left)
 }
 
-// undoes reports whether the catalog, if it comes to its end, undoes what has left.
-func (r *run) undoes() bool {
-	k := r.kept
-	return k.play != nil && k.play.Whole && k.err == nil && !r.cat.Monitor
-}
-
 // tellWaiting says with the failure of an entry that it ends the play, if that keeps
 // anything from being undone.
 func (r *run) tellWaiting(i int, result *modules.Result) {
-	if r.scopes.of[i] != noScope || !r.cat.FailOnError || r.scopes.ended[noScope] != "" || r.cat.Entries[i].Left || !r.undoes() {
+	if r.scopes.of[i] != noScope || !r.cat.FailOnError || r.scopes.ended[noScope] != "" || r.cat.Entries[i].Left || !r.reversals.Undoes() {
 		return
 	}
-	if n := len(r.gone(r.here())); n > 0 {
+	if n := len(r.reversals.Gone()); n > 0 {
 		text := fmt.Sprintf("what has left the manifest (%d) waits for a whole run, since this failure ends the play", n)
 		result.Messages = append(result.Messages, modules.Note{Level: "info", Text: text})
 	}
 }
 
-// here gives the resources that the play still has, as type#name, and whether one that
-// was applied can still be undone, or may not be applied now.
-func (r *run) here() map[string]bool {
-	here := map[string]bool{}
-	for _, ref := range r.kept.play.Kept {
-		here[ref] = true
-	}
-	for i := range r.cat.Entries {
-		e := &r.cat.Entries[i]
-		ref := e.Type + "#" + e.Name
-		here[ref] = here[ref] || e.Reverse || e.Excluded
-	}
-	return here
-}
-
-// forget drops what is remembered of resources that are there and say reverse no more.
-func (k *keeper) forget(here map[string]bool) error {
-	return k.drop(func(v reversal) bool {
-		keeps, there := here[v.ref()]
-		return v.Play == k.play.As && there && !keeps
-	})
-}
-
-// drop takes notes out, and writes what is left if that are fewer.
-func (k *keeper) drop(is func(reversal) bool) error {
-	all := slices.DeleteFunc(slices.Clone(k.all), is)
-	if len(all) == len(k.all) {
-		return nil
-	}
-	return k.save(all)
-}
-
 // A leaver is a resource that has left the manifest.
 type leaver struct {
-	reversal
+	notes.Reversal
 	kept   string // why it is not undone yet, if that is so
 	passed string // the resource that looks after it now, so that it is forgotten
 }
 
-// gone finds what has left the manifest, the last applied first.
-func (r *run) gone(here map[string]bool) []leaver {
-	var all []leaver
-	for _, v := range slices.Backward(r.kept.all) {
-		if _, there := here[v.ref()]; v.Play == r.kept.play.As && !there {
-			all = append(all, leaver{reversal: v})
-		}
-	}
-	return all
-}
-
-// left is what has [run.gone], with what becomes of it.
-func (r *run) left(here map[string]bool) []leaver {
-	all := r.gone(here)
-	if len(all) == 0 {
+// left is what has left the manifest, the last applied first, with what becomes of it.
+func (r *run) left() []leaver {
+	gone := r.reversals.Gone()
+	if len(gone) == 0 {
 		return nil
 	}
-	h := r.heirs()
-	for i := range all {
-		r.heir(h, &all[i])
+	h, left := r.heirs(), make([]leaver, len(gone))
+	for i := range gone {
+		left[i].Reversal = gone[i]
+		r.heir(h, &left[i])
 	}
-	return all
+	return left
 }
 
 // heirs are the resources of the session, by what they look after.
@@ -292,7 +165,7 @@ func (r *run) heirs() heirs {
 // heir finds who looks after a thing now that has left the manifest, or after something
 // in it, if that is to be removed.
 func (r *run) heir(h heirs, l *leaver) {
-	if slices.Contains(r.kept.play.Others, l.ref()) {
+	if slices.Contains(r.cat.Remember.Others, l.Ref()) {
 		l.passed = "a later play"
 		return
 	}
@@ -346,7 +219,7 @@ type subject struct{ subject, ref string }
 
 // noteSubjects remembers what the entries are about, for this catalog and those to come.
 func (r *run) noteSubjects() {
-	if r.Reversals == nil || r.cat.Monitor {
+	if r.Engine.Reversals == nil || r.cat.Monitor {
 		return
 	}
 	for i := range r.cat.Entries {
@@ -355,7 +228,7 @@ func (r *run) noteSubjects() {
 			continue
 		}
 		for _, one := range subjectsOf(r.resources[i]) {
-			r.memory.subjects = append(r.memory.subjects, subject{one, clip(e.Type+"#"+e.Name, maxDueText)})
+			r.memory.subjects = append(r.memory.subjects, subject{one, notes.Clip(e.Type+"#"+e.Name, 512)})
 		}
 	}
 }
@@ -368,30 +241,6 @@ func subjectsOf(res modules.Resource) []string {
 		return res.Subjects()
 	}
 	return nil
-}
-
-// hide notes what has become sensitive since it was remembered: no diff is shown of that.
-func (r *run) hide() error {
-	k := r.kept
-	if k.play == nil || k.err != nil || len(k.all) == 0 || r.cat.Monitor {
-		return nil
-	}
-	secret := map[string]bool{}
-	for i := range r.cat.Entries {
-		if e := &r.cat.Entries[i]; r.secret(i) {
-			secret[e.Type+"#"+e.Name] = true
-		}
-	}
-	all, news := slices.Clone(k.all), false
-	for i := range all {
-		if v := &all[i]; v.Play == k.play.As && !v.Sensitive && secret[v.ref()] {
-			v.Sensitive, news = true, true
-		}
-	}
-	if !news || r.cat.Check {
-		return nil
-	}
-	return k.save(all)
 }
 
 // told is what the controller hears of those that have left.
@@ -468,7 +317,7 @@ func (r *run) undone(l *leaver, result *modules.Result) {
 	if !done || r.cat.Check {
 		return
 	}
-	if err := r.kept.drop(func(v reversal) bool { return v.of(l.Play, l.Type, l.Name) }); err != nil {
+	if err := r.reversals.Drop(l.Reversal); err != nil {
 		text := excerpt.Of(fmt.Sprintf("the next run will look at it again, since it could not be noted that it is done: %v", err), maxText)
 		result.Messages = append(result.Messages, modules.Note{Level: "warning", Text: text})
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
 )
 
 // A Session serves the catalogs of one controller, one after the other.
@@ -18,14 +19,12 @@ type Session struct {
 	SpoolDir string       // for contents on their way; the module's own directory
 	// Lock takes the host's lock for an applying catalog and gives what frees it.
 	Lock func(ctx context.Context, l modules.Lock) (unlock func(), err error)
-	// Journal is where refreshes are noted that are due; nil notes none.
-	Journal Journal
-	// Reversals is where it is noted what was there before resources that can be undone;
-	// nil notes nothing.
-	Reversals Journal
-	Rules     Rules  // judges health checks that are rules of goss; nil cannot
-	Sent      Memory // where values are kept that resources have sent; nil keeps none
-	Now       func() time.Time
+	// Where notes are kept: of refreshes that are due, of what was there before resources
+	// that can be undone, and of values that resources have sent. nil notes nothing.
+	Refreshes, Reversals, Sent notes.Store
+
+	Rules Rules // judges health checks that are rules of goss; nil cannot
+	Now   func() time.Time
 	// Folders keeps the folders resources/ of plays; nil keeps none.
 	Folders Folders
 }
@@ -120,7 +119,7 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 		Now:       s.Now,
 		Prefetch:  func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
 		Stop:      s.receiver.stopped,
-		Journal:   s.Journal,
+		Refreshes: s.Refreshes,
 		Rules:     s.Rules,
 		Sent:      s.Sent,
 		Reversals: s.Reversals,

@@ -95,15 +95,15 @@ func (a after) State(s modules.State) { a.report.State(modules.State{After: s.La
 // tellState puts what an entry has reported as its state into its result, and keeps it
 // for others. A host's programs say what they like, so it is held against the bounds,
 // and against JSON.
-func (r *run) tellState(i int, result *modules.Result, notes *notes) {
-	s := notes.state
+func (r *run) tellState(i int, result *modules.Result, said *said) {
+	s := said.state
 	if s.Before == nil && s.After == nil && s.Restart == nil {
 		return
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
-		notes.Message("warning", "its state is left out: "+err.Error())
-		notes.state = modules.State{}
+		said.Message("warning", "its state is left out: "+err.Error())
+		said.state = modules.State{}
 		return
 	}
 	room := maxState
@@ -111,10 +111,10 @@ func (r *run) tellState(i int, result *modules.Result, notes *notes) {
 		room = maxAnswer
 	}
 	if !r.states.keep(r.cat.Entries[i].Ref(), s) {
-		notes.Message("warning", "its state is not kept for others: all together are too large")
+		said.Message("warning", "its state is not kept for others: all together are too large")
 	}
 	if len(text) > room {
-		notes.Message("warning", fmt.Sprintf("its state is left out: %d bytes of JSON are more than %d", len(text), room))
+		said.Message("warning", fmt.Sprintf("its state is left out: %d bytes of JSON are more than %d", len(text), room))
 		return
 	}
 	result.State = &s

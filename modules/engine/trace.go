@@ -17,7 +17,7 @@ type trace struct {
 
 // trace looks at what an entry is about to change, if anybody waits for that.
 func (r *run) trace(i int, plan modules.Plan) *trace {
-	if len(r.ledger.waiting[i]) == 0 || opaque(plan) || len(plan.Changes) == 0 {
+	if !r.refreshes.Awaited(i) || opaque(plan) || len(plan.Changes) == 0 {
 		return nil
 	}
 	t := &trace{plan: plan}
@@ -45,20 +45,8 @@ func (r *run) paths(plan modules.Plan) []string {
 // retract takes back what was announced for an entry that has failed, if the host
 // is provably as it was before. Otherwise it notes the failure.
 func (r *run) retract(ctx context.Context, i int, before *trace, report modules.Reporter) {
-	if len(r.ledger.waiting[i]) == 0 {
-		return
-	}
-	r.ledger.failed[i] = true
-	news := false
-	if r.untouched(ctx, i, before) {
-		news = r.ledger.forget(i)
-	} else {
-		news = r.ledger.fail(i)
-	}
-	if !news {
-		return
-	}
-	if err := r.ledger.save(); err != nil {
+	untouched := func() bool { return r.untouched(ctx, i, before) }
+	if err := r.refreshes.Retract(i, untouched); err != nil {
 		report.Message("warning", fmt.Sprintf("the next run may refresh more than needed: %v", err))
 	}
 }

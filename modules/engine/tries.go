@@ -21,7 +21,7 @@ var errTimeUp = errors.New("the time of the try is up")
 
 // tries has an entry try until it has succeeded, or has tried often enough. What is
 // only predicted, or asked, is tried once.
-func (r *run) tries(ctx context.Context, i int, result *modules.Result, notes *notes, p *forecast.Prediction) error {
+func (r *run) tries(ctx context.Context, i int, result *modules.Result, said *said, p *forecast.Prediction) error {
 	if unknown, err := r.receive(ctx, i, p); err != nil {
 		return err
 	} else if unknown != "" {
@@ -32,8 +32,8 @@ func (r *run) tries(ctx context.Context, i int, result *modules.Result, notes *n
 	var acted *modules.Result // the first try that may have changed the host and failed
 	for try := 1; ; try++ {
 		began := r.Now()
-		delete(r.ledger.failed, i)
-		err := r.act(ctx, i, result, notes, p)
+		r.refreshes.Begins(i)
+		err := r.act(ctx, i, result, said, p)
 		if reason, ok := errors.AsType[modules.Unmanaged](err); ok && acted == nil {
 			result.Status, result.Message, err = modules.Skipped, excerpt.Of(string(reason), maxText), nil
 		}
@@ -58,8 +58,8 @@ func (r *run) tries(ctx context.Context, i int, result *modules.Result, notes *n
 			return err
 		}
 		*result = modules.Result{Index: i}
-		notes.exit = nil
-		notes.Message("warning", fmt.Sprintf("try %d of %d failed: %v", try, entry.Retry+1, err))
+		said.exit = nil
+		said.Message("warning", fmt.Sprintf("try %d of %d failed: %v", try, entry.Retry+1, err))
 	}
 }
 
@@ -126,7 +126,7 @@ func (r *run) free(i int) {
 }
 
 // query asks an entry what it is to be asked.
-func (r *run) query(ctx context.Context, i int, notes *notes) error {
+func (r *run) query(ctx context.Context, i int, said *said) error {
 	entry := &r.cat.Entries[i]
 	q, ok := r.resources[i].(modules.Querier)
 	if entry.Query != modules.StatusQuery && (!ok || !slices.Contains(q.Queries(), entry.Query)) {
@@ -134,7 +134,7 @@ func (r *run) query(ctx context.Context, i int, notes *notes) error {
 	}
 	var answer json.RawMessage
 	var err error
-	seen := r.present(notes)
+	seen := r.present(said)
 	r.outside(i, func() {
 		if entry.Query == modules.StatusQuery {
 			answer, err = modules.StatusOf(ctx, r.resources[i], seen)
@@ -151,6 +151,6 @@ func (r *run) query(ctx context.Context, i int, notes *notes) error {
 	if len(answer) > maxAnswer {
 		return modules.Refuse("the answer has %d bytes of JSON, more than %d", len(answer), maxAnswer)
 	}
-	notes.State(modules.State{Before: answer})
+	said.State(modules.State{Before: answer})
 	return nil
 }

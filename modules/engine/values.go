@@ -56,7 +56,7 @@ func (r *run) secret(i int) bool { return r.traffic.secret[i] }
 
 // send notes what an entry that has ended well has for others, and hands the
 // controller what is meant for other hosts.
-func (r *run) send(ctx context.Context, i int, result *modules.Result, notes *notes) {
+func (r *run) send(ctx context.Context, i int, result *modules.Result, said *said) {
 	out, wanted := &r.results[i], r.traffic.wanted[i]
 	if len(wanted) == 0 || r.resources[i] == nil || r.monitors(i) {
 		return
@@ -65,26 +65,26 @@ func (r *run) send(ctx context.Context, i int, result *modules.Result, notes *no
 	sender, remembers := r.resources[i].(modules.Sender)
 	if out.unknown = r.checked(i) && result.Status == modules.Changed; !out.unknown {
 		if remembers {
-			seen := r.present(notes)
+			seen := r.present(said)
 			var values map[string]json.RawMessage
 			r.outside(i, func() { values, out.unsent = sender.Sent(ctx, seen) })
 			maps.Copy(out.sent, values)
 		}
-		if state := notes.state.Last(); state != nil {
+		if state := said.state.Last(); state != nil {
 			out.sent[stateKey] = state
 		}
 		maps.DeleteFunc(out.sent, func(key string, value json.RawMessage) bool { return !wanted[key] || !json.Valid(value) })
 	}
 	if remembers {
-		r.remember(i, notes)
+		r.keepSent(i, said)
 	}
 	if !out.unknown {
-		r.export(i, result, notes)
+		r.export(i, result, said)
 	}
 }
 
 // export hands the controller what is meant for other hosts.
-func (r *run) export(i int, result *modules.Result, notes *notes) {
+func (r *run) export(i int, result *modules.Result, said *said) {
 	room := maxAllValues
 	for _, key := range r.cat.Entries[i].Export {
 		value, err := r.value(i, key)
@@ -92,7 +92,7 @@ func (r *run) export(i int, result *modules.Result, notes *notes) {
 			err = fmt.Errorf("%d bytes of JSON are too large for other hosts", len(value))
 		}
 		if err != nil {
-			notes.Message("warning", fmt.Sprintf("%s is not sent: %v", key, err))
+			said.Message("warning", fmt.Sprintf("%s is not sent: %v", key, err))
 			continue
 		}
 		room -= len(value)

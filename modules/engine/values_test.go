@@ -23,13 +23,15 @@ import (
 // letItRun is what to do where an earlier run has left nothing.
 const letItRun = "; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way"
 
-// A shelf is a Memory that is kept between runs.
+// A shelf is a note store that is kept between runs.
 type shelf struct {
 	text  []byte
 	broke error
 }
 
-func (s *shelf) Read() ([]byte, error) { return s.text, s.broke }
+func (s *shelf) Read() ([]byte, error)     { return s.text, s.broke }
+func (s *shelf) MayWrite() error           { return s.broke }
+func (s *shelf) SetAside() (string, error) { return "", s.broke }
 func (s *shelf) Replace(text []byte) error {
 	s.text = text
 	return s.broke

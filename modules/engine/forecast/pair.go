@@ -10,10 +10,10 @@ type Pair struct {
 }
 
 // NewPair is the forecasts before any plan, on top of the real host.
-func NewPair(real modules.Host) Pair { return Pair{New(real), New(real)} }
+func NewPair(real modules.Host) *Pair { return &Pair{New(real), New(real)} }
 
 // For is the forecast that an entry is checked against.
-func (p Pair) For(noop bool) *Forecast {
+func (p *Pair) For(noop bool) *Forecast {
 	if noop {
 		return p.Would
 	}
@@ -22,7 +22,7 @@ func (p Pair) For(noop bool) *Forecast {
 
 // Begin is told that another catalog begins. earlier is a resource before it of which
 // nobody knows what it has done; "" is none.
-func (p Pair) Begin(earlier string) {
+func (p *Pair) Begin(earlier string) {
 	for _, f := range []*Forecast{p.Will, p.Would} {
 		if earlier != "" {
 			f.Record(Plan{Entry: -1, Ref: earlier, Effects: []modules.Effect{modules.Anything}})
@@ -33,7 +33,7 @@ func (p Pair) Begin(earlier string) {
 
 // Record adds a plan to the forecasts of those who shall see it. What has been applied
 // needs no forecast, except over plans that were only predicted.
-func (p Pair) Record(plan Plan) {
+func (p *Pair) Record(plan Plan) {
 	if plan.Applied && p.Would.pending == "" {
 		return
 	}

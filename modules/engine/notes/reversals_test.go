@@ -1,4 +1,4 @@
-package engine
+package notes
 
 import (
 	"encoding/json"
@@ -28,16 +28,16 @@ var badReversals = []struct{ name, text, want string }{
 
 func TestReversalsAreNotTrusted(t *testing.T) {
 	for _, test := range badReversals {
-		_, err := parseReversals([]byte(test.text))
+		err := parse([]byte(test.text), &reversalText{})
 		require.EqualError(t, err, test.want, test.name)
 	}
 }
 
 func TestReversalsAreBounded(t *testing.T) {
-	one := reversal{Play: "p", Type: "file", Name: "/a", Properties: json.RawMessage(`{"content":"` + strings.Repeat("x", maxReversals) + `"}`)}
-	_, err := formatReversals([]reversal{one})
+	one := Reversal{Play: "p", Type: "file", Name: "/a", Properties: json.RawMessage(`{"content":"` + strings.Repeat("x", maxText) + `"}`)}
+	_, err := formatReversals([]Reversal{one})
 	require.EqualError(t, err, "all that is remembered would have more than 1048576 bytes")
-	_, err = formatReversals(make([]reversal, modules.MaxLeft+1))
+	_, err = formatReversals(make([]Reversal, modules.MaxLeft+1))
 	require.EqualError(t, err, "it would be more than 1000 resources")
 }
 
@@ -47,14 +47,15 @@ func FuzzParseReversals(f *testing.F) {
 	}
 	f.Add([]byte(`{"reversals":[{"play":"acme/web","type":"file","name":"/a","sensitive":true,"run":"r","time":"2026-01-02T03:04:05Z","properties":{"name":"/a","ensure":"absent"}}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		all, err := parseReversals(text)
-		if err != nil {
+		var read, reread reversalText
+		if parse(text, &read) != nil {
 			return
 		}
+		all := read.Reversals
 		again, err := formatReversals(all)
 		require.NoError(t, err)
-		same, err := parseReversals(again)
-		require.NoError(t, err)
+		require.NoError(t, parse(again, &reread))
+		same := reread.Reversals
 		require.Len(t, same, len(all))
 		third, err := formatReversals(same)
 		require.NoError(t, err)

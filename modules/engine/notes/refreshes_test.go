@@ -1,7 +1,6 @@
-package engine
+package notes
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -10,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-var dueTexts = []struct{ name, text, want string }{
+var refreshTexts = []struct{ name, text, want string }{
 	{"nothing", "", ""},
 	{"empty", `{"refresh":[]}`, ""},
 	{"one", `{"refresh":[{"resource":"exec#a","changed":"file#/b","run":"r","time":"2026-01-02T03:04:05Z"}]}` + "\n", ""},
@@ -20,14 +19,14 @@ var dueTexts = []struct{ name, text, want string }{
 	{"more behind it", `{"refresh":[]}{}`, "something follows the JSON object"},
 	{"no resource", `{"refresh":[{"resource":"exec"}]}`, "note 1 is not valid"},
 	{"the same twice", `{"refresh":[{"resource":"exec#a"},{"resource":"exec#a"}]}`, "note 2 is not valid"},
-	{"a long name", `{"refresh":[{"resource":"exec#` + strings.Repeat("a", maxDueText) + `"}]}`, "note 1 is not valid"},
-	{"too many", `{"refresh":[` + strings.Repeat(`{},`, maxDue) + `{}]}`, "it has more than 10000 notes"},
+	{"a long name", `{"refresh":[{"resource":"exec#` + strings.Repeat("a", maxName) + `"}]}`, "note 1 is not valid"},
+	{"too many", `{"refresh":[` + strings.Repeat(`{},`, maxRefreshes) + `{}]}`, "it has more than 10000 notes"},
 }
 
-func TestParseDue(t *testing.T) {
-	for _, test := range dueTexts {
+func TestParseRefreshes(t *testing.T) {
+	for _, test := range refreshTexts {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := parseDue([]byte(test.text))
+			err := parse([]byte(test.text), &refreshText{})
 			if test.want == "" {
 				require.NoError(t, err)
 			} else {
@@ -37,31 +36,30 @@ func TestParseDue(t *testing.T) {
 	}
 }
 
-// FuzzParseDue reads what is where the journal should be.
-func FuzzParseDue(f *testing.F) {
-	for _, test := range dueTexts {
+// FuzzParseRefreshes reads what is where the notes should be.
+func FuzzParseRefreshes(f *testing.F) {
+	for _, test := range refreshTexts {
 		if len(test.text) < 1000 {
 			f.Add([]byte(test.text))
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		notes, err := parseDue(text)
-		if err != nil {
+		var all, same refreshText
+		if parse(text, &all) != nil {
 			return
 		}
-		require.LessOrEqual(t, len(notes), maxDue)
-		again, err := json.Marshal(dueText{notes})
+		require.LessOrEqual(t, len(all.Refresh), maxRefreshes)
+		again, err := format(&all)
 		require.NoError(t, err)
-		same, err := parseDue(again)
-		require.NoError(t, err)
-		require.Equal(t, len(notes), len(same))
+		require.NoError(t, parse(again, &same))
+		require.Equal(t, len(all.Refresh), len(same.Refresh))
 	})
 }
 
-func TestDueName(t *testing.T) {
+func TestResourceName(t *testing.T) {
 	script := strings.Repeat("echo ü; ", 1000)
-	a, b := dueName(&modules.Entry{Type: "exec", Name: script + "a"}), dueName(&modules.Entry{Type: "exec", Name: script + "b"})
+	a, b := resourceName(&modules.Entry{Type: "exec", Name: script + "a"}), resourceName(&modules.Entry{Type: "exec", Name: script + "b"})
 	require.NotEqual(t, a, b)
-	require.LessOrEqual(t, len(a), maxDueText)
-	require.Equal(t, "exec#ls", dueName(&modules.Entry{Type: "exec", Name: "ls", Alias: "x"}))
+	require.LessOrEqual(t, len(a), maxName)
+	require.Equal(t, "exec#ls", resourceName(&modules.Entry{Type: "exec", Name: "ls", Alias: "x"}))
 }

@@ -1,0 +1,11 @@
+// Package notes keeps what one run leaves on a host for the next: which refreshes are
+// due ([Refreshes]), what was there before resources that can be undone ([Reversals]),
+// and what resources have sent to others ([Sent]).
+//
+// Each kind is one JSON object in a [Store], read and written by the same two functions.
+// Nothing is trusted because it is where it should be. A note is written before the
+// change that it is about, so that a run that ends at any moment loses none.
+//
+// What does not come in: the host itself, except through a Store, and resources: whoever
+// takes a note says what is in it.
+package notes

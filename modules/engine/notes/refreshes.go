@@ -1,0 +1,400 @@
+package notes
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Earlier is what the earlier catalogs of a session mean for notes of refreshes.
+type Earlier struct {
+	predicted map[subscriber]bool // refreshes that would have been carried out by now, in a check run
+	distrust  bool                // the notes were found damaged
+}
+
+// Refreshes are the refreshes that are due while a catalog is worked on. Entries are named
+// by their index.
+type Refreshes struct {
+	store   Store
+	cat     *modules.Catalog
+	now     func() time.Time
+	earlier *Earlier
+	err     error              // why nothing can be told or noted
+	names   map[int]subscriber // of the entries that subscribe
+	waiting map[int][]waiter   // entry → who will act on its change
+	notes   []*note            // what the store holds, or shall hold once it is written
+	failed  map[int]bool       // entries that have failed
+	owed    map[int][]*note    // entry → what an earlier run has left for it
+}
+
+// A waiter is an entry that subscribes to a target: the entry that changes, or one
+// that stands for the nested manifest it belongs to.
+type waiter struct{ entry, target int }
+
+// A note is a refresh that is due, and where it comes from.
+type note struct {
+	Refresh
+	earlier bool        // an earlier run has left it
+	causes  map[int]int // entries of this catalog that will have changed something → their targets
+	saved   Refresh     // as the store has it; zero if it does not
+}
+
+// OpenRefreshes reads the notes, if the catalog has use for them. refreshes says of an
+// entry that subscribes whether it can be refreshed. warning is for the user.
+func OpenRefreshes(store Store, cat *modules.Catalog, earlier *Earlier, now func() time.Time, refreshes func(entry int) bool) (r *Refreshes, warning string) {
+	if !cat.Check || earlier.predicted == nil {
+		earlier.predicted = map[subscriber]bool{}
+	}
+	r = &Refreshes{
+		store: store, cat: cat, now: now, earlier: earlier,
+		names: map[int]subscriber{}, waiting: map[int][]waiter{}, failed: map[int]bool{}, owed: map[int][]*note{},
+	}
+	if store == nil || cat.Monitor || !r.findSubscribers(refreshes) {
+		return r, ""
+	}
+	var text refreshText
+	err := read(store, &text)
+	if err == nil {
+		for _, n := range text.Refresh {
+			r.notes = append(r.notes, &note{Refresh: n, earlier: true, causes: map[int]int{}, saved: n})
+		}
+	}
+	if err != nil || earlier.distrust {
+		warning = r.damaged(err)
+		earlier.distrust = true // what the store said of the catalogs to come is not known either
+	}
+	r.assign()
+	if earlier.distrust && !cat.Check && r.err == nil { // a run that ends now shall not make one forget
+		r.err = r.save()
+	}
+	return r, warning
+}
+
+// findSubscribers finds who waits for whom, and reports whether any entry does.
+func (r *Refreshes) findSubscribers(refreshes func(entry int) bool) bool {
+	called := map[string]int{}
+	for j := range r.cat.Entries {
+		entry := &r.cat.Entries[j]
+		if len(entry.Subscribe) == 0 || entry.Excluded || entry.Hidden || !refreshes(j) {
+			continue
+		}
+		name := resourceName(entry)
+		r.names[j] = subscriber{name, called[name]}
+		called[name]++
+		if entry.Check || entry.Monitor {
+			continue
+		}
+		for _, target := range entry.Subscribe {
+			first := target
+			if scope := r.cat.Entries[target].Scope; scope != nil {
+				first -= scope.Entries
+			}
+			for i := first; i <= target; i++ {
+				r.waiting[i] = append(r.waiting[i], waiter{j, target})
+			}
+		}
+	}
+	return len(r.names) > 0
+}
+
+// damaged sets aside notes that cannot be trusted, and adds notes for all who
+// subscribe: to refresh once more than needed does no harm that the next change
+// would not do, and what is not restarted runs on with what it once read. Without
+// an error they were set aside before an earlier catalog, whose notes stay.
+func (r *Refreshes) damaged(err error) (warning string) {
+	if err != nil {
+		var moved string
+		if r.cat.Check {
+			r.err = r.store.MayWrite()
+		} else if moved, r.err = r.store.SetAside(); r.err == nil {
+			moved = "; it is now " + moved
+		}
+		if r.err != nil {
+			r.err = unreadable(err, r.err)
+			return ""
+		}
+		warning = fmt.Sprintf("which refreshes are due cannot be read, so all that subscribe are refreshed: %v%s", err, moved)
+	}
+	for _, j := range slices.Sorted(maps.Keys(r.names)) {
+		if name := r.names[j]; r.find(name) == nil {
+			n := Refresh{Resource: name.resource, Nth: name.nth, Time: r.now().UTC()}
+			r.notes = append(r.notes, &note{Refresh: n, earlier: true, causes: map[int]int{}})
+		}
+	}
+	return warning
+}
+
+// unreadable is what is wrong with notes that cannot even be set aside.
+func unreadable(read, aside error) error {
+	if read.Error() == aside.Error() {
+		return fmt.Errorf("which refreshes are due cannot be read: %w", read)
+	}
+	return fmt.Errorf("which refreshes are due cannot be read: %w; %w", read, aside)
+}
+
+// assign finds the entries that are to serve the notes. Of several that are called
+// alike it is the same as in the run that wrote the note, if there are as many.
+func (r *Refreshes) assign() {
+	byName := map[string][]int{}
+	for _, j := range slices.Sorted(maps.Keys(r.names)) {
+		byName[r.names[j].resource] = append(byName[r.names[j].resource], j)
+	}
+	for _, n := range r.notes {
+		if entries := byName[n.Resource]; len(entries) > 0 && !r.earlier.predicted[n.subscriber()] {
+			j := entries[min(n.Nth, len(entries)-1)]
+			r.owed[j] = append(r.owed[j], n)
+		}
+	}
+}
+
+// Due gives what an earlier run has left for an entry to do; nil is nothing.
+func (r *Refreshes) Due(j int) (*Refresh, error) {
+	if _, subscribes := r.names[j]; subscribes && r.err != nil {
+		return nil, r.err
+	}
+	for _, n := range r.owed[j] {
+		if !r.failsAgain(n, j) {
+			return &n.Refresh, nil
+		}
+	}
+	return nil, nil
+}
+
+// Begins notes that an entry begins a try: nothing is known of its failure.
+func (r *Refreshes) Begins(i int) { delete(r.failed, i) }
+
+// Fails notes that an entry has failed.
+func (r *Refreshes) Fails(i int) { r.failed[i] = true }
+
+// failsAgain reports whether what a note of a failure is about has failed again.
+func (r *Refreshes) failsAgain(n *note, j int) bool {
+	for i := 0; n.Failed && i < j; i++ {
+		if r.failed[i] && r.ref(i) == n.Changed {
+			return true
+		}
+	}
+	return false
+}
+
+// ref is what a note calls the resource that has changed.
+func (r *Refreshes) ref(i int) string {
+	return Clip(strings.ToValidUTF8(r.cat.Entries[i].Ref(), "\uFFFD"), maxName)
+}
+
+// Awaited reports whether any entry is refreshed once this one has changed.
+func (r *Refreshes) Awaited(i int) bool { return len(r.waiting[i]) > 0 }
+
+// MayAnnounce tells whether Announce could do its work for an entry.
+func (r *Refreshes) MayAnnounce(i int) error {
+	if !r.Awaited(i) {
+		return nil
+	}
+	return unnoted(errors.Join(r.err, r.store.MayWrite()))
+}
+
+// Announce notes who is to be refreshed once these entries have been carried out. If
+// it fails, they must not be.
+func (r *Refreshes) Announce(entries ...int) error {
+	news := false
+	for _, i := range entries {
+		for _, w := range r.waiting[i] {
+			if r.err != nil {
+				return unnoted(r.err)
+			}
+			name := r.names[w.entry]
+			n := r.find(name)
+			if n == nil {
+				n = &note{Refresh: r.refresh(i, name), causes: map[int]int{}}
+				r.notes = append(r.notes, n)
+			}
+			n.causes[i] = w.target
+			news = r.settle(n) || news
+		}
+	}
+	if !news {
+		return nil
+	}
+	err := r.save()
+	if err != nil {
+		for _, i := range entries {
+			r.forget(i)
+		}
+	}
+	return unnoted(err)
+}
+
+func unnoted(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("not done, because it cannot be noted what is to be refreshed after it: %w", err)
+}
+
+// refresh is the note that a subscriber is to be refreshed because of an entry.
+func (r *Refreshes) refresh(i int, name subscriber) Refresh {
+	n := Refresh{Resource: name.resource, Nth: name.nth, Changed: r.ref(i), Time: r.now().UTC()}
+	if r.cat.Lock != nil {
+		n.Run = Clip(r.cat.Lock.Run, maxName)
+	}
+	return n
+}
+
+func (r *Refreshes) find(name subscriber) *note {
+	if i := slices.IndexFunc(r.notes, func(n *note) bool { return n.subscriber() == name }); i >= 0 {
+		return r.notes[i]
+	}
+	return nil
+}
+
+// Retract notes the failure of an entry that was announced. If the host is as it was
+// before, which untouched finds out, the announcement is taken back. After an error the
+// next run may refresh more than needed.
+func (r *Refreshes) Retract(i int, untouched func() bool) error {
+	if !r.Awaited(i) {
+		return nil
+	}
+	r.Fails(i)
+	var news bool
+	if untouched() {
+		news = r.forget(i)
+	} else {
+		news = r.settleAll(i)
+	}
+	if !news {
+		return nil
+	}
+	return r.save()
+}
+
+// forget takes back what was announced for an entry that turned out to change
+// nothing, and reports whether the notes have to be written.
+func (r *Refreshes) forget(i int) (news bool) {
+	for _, w := range r.waiting[i] {
+		if n := r.find(r.names[w.entry]); n != nil {
+			delete(n.causes, i)
+			news = r.settle(n) || news
+		}
+	}
+	return news
+}
+
+// settleAll settles the notes of all who wait for an entry.
+func (r *Refreshes) settleAll(i int) (news bool) {
+	for _, w := range r.waiting[i] {
+		if n := r.find(r.names[w.entry]); n != nil {
+			news = r.settle(n) || news
+		}
+	}
+	return news
+}
+
+// settle removes a note that nothing asks for any more, or has it name another
+// cause, and reports whether the notes have to be written.
+func (r *Refreshes) settle(n *note) bool {
+	switch {
+	case n.earlier: // stays until it is served
+	case len(n.causes) == 0:
+		r.notes = slices.DeleteFunc(r.notes, func(other *note) bool { return other == n })
+		return true
+	default:
+		i, failed := r.cause(n)
+		n.Refresh = r.refresh(i, n.subscriber())
+		n.Failed = failed
+	}
+	now := r.written(n)
+	return now.Changed != n.saved.Changed || now.Failed != n.saved.Failed
+}
+
+// cause is the first entry of this catalog that a note follows from: one that has
+// failed only if all have.
+func (r *Refreshes) cause(n *note) (i int, failed bool) {
+	causes := slices.Sorted(maps.Keys(n.causes))
+	first := slices.IndexFunc(causes, func(i int) bool { return !r.failed[i] })
+	return causes[max(0, first)], first < 0
+}
+
+// written is a note as the store shall have it: what is left of a failure, which
+// may fail again and then refreshes nobody, must not hide a change.
+func (r *Refreshes) written(n *note) Refresh {
+	if n.earlier && n.Failed && len(n.causes) > 0 {
+		if i, failed := r.cause(n); !failed {
+			return r.refresh(i, n.subscriber())
+		}
+	}
+	return n.Refresh
+}
+
+// Predict notes that a check run predicts that what is due for an entry is done.
+func (r *Refreshes) Predict(j int) {
+	if _, subscribes := r.names[j]; !subscribes {
+		return
+	}
+	for _, n := range r.owed[j] {
+		r.earlier.predicted[n.subscriber()] = true
+	}
+}
+
+// Serve removes what was due for an entry whose turn has ended well. A target that failed
+// has refreshed nobody, and may yet have changed something: what it is the cause of stays.
+func (r *Refreshes) Serve(j int, changed func(target int) bool) error {
+	name, subscribes := r.names[j]
+	if !subscribes || !r.serve(j, changed) {
+		return nil
+	}
+	if err := r.save(); err != nil {
+		return fmt.Errorf("the next run will refresh %s again, since it could not be noted that it is done: %w", name.resource, err)
+	}
+	return nil
+}
+
+// serve is Serve, and reports whether the notes have to be written.
+func (r *Refreshes) serve(j int, changed func(target int) bool) (news bool) {
+	var mine []*note
+	for _, n := range r.owed[j] {
+		if !r.failsAgain(n, j) {
+			n.earlier = false
+			mine = append(mine, n)
+		}
+	}
+	delete(r.owed, j)
+	if n := r.find(r.names[j]); n != nil {
+		maps.DeleteFunc(n.causes, func(_, target int) bool { return changed(target) })
+		if !slices.Contains(mine, n) {
+			mine = append(mine, n)
+		}
+	}
+	for _, n := range mine {
+		news = r.settle(n) || news
+	}
+	return news
+}
+
+// save writes the notes.
+func (r *Refreshes) save() error {
+	if len(r.notes) == 0 {
+		return r.store.Replace(nil)
+	}
+	if len(r.notes) > maxRefreshes {
+		return fmt.Errorf("%d refreshes are due already; run the manifests that they belong to", maxRefreshes)
+	}
+	var all refreshText
+	for _, n := range r.notes {
+		all.Refresh = append(all.Refresh, r.written(n))
+	}
+	text, err := format(&all)
+	if err != nil {
+		return err
+	}
+	if err := r.store.Replace(text); err != nil {
+		return err
+	}
+	for i, n := range r.notes {
+		n.saved = all.Refresh[i]
+	}
+	return nil
+}

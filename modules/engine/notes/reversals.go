@@ -1,0 +1,252 @@
+package notes
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// maxSubject bounds what a resource is about, in bytes.
+const maxSubject = 8 << 10
+
+// A Reversal is the note of what was there before a resource was first applied.
+type Reversal struct {
+	Play      string    `json:"play"` // as [modules.Remember] has it
+	Type      string    `json:"type"`
+	Name      string    `json:"name"`
+	Subject   string    `json:"subject"`         // what it was about, as [modules.Reverser] has it
+	Place     string    `json:"place,omitempty"` // the path of Subject, without symbolic links of directories
+	Sensitive bool      `json:"sensitive,omitempty"`
+	Run       string    `json:"run,omitempty"` // in which it was applied
+	Time      time.Time `json:"time,omitzero"`
+	// Properties are those of a resource of that type and name that brings it back.
+	Properties json.RawMessage `json:"properties"`
+}
+
+// Ref is how the resource was called.
+func (v *Reversal) Ref() string { return v.Type + "#" + v.Name }
+
+// of reports whether it is that of a resource.
+func (v *Reversal) of(play, typ, name string) bool {
+	return v.Play == play && v.Type == typ && v.Name == name
+}
+
+// reversalText is the document of reversals, in the order in which resources were applied.
+type reversalText struct {
+	Reversals []Reversal `json:"reversals"`
+}
+
+func (all *reversalText) valid() error {
+	if len(all.Reversals) > modules.MaxLeft {
+		return fmt.Errorf("it has more than %d resources", modules.MaxLeft)
+	}
+	seen := map[[3]string]bool{}
+	for i, v := range all.Reversals {
+		key := [3]string{v.Play, v.Type, v.Name}
+		if modules.CheckRememberedAs(v.Play) != nil || !(modules.LeftEntry{Type: v.Type, Name: v.Name}).Valid() ||
+			len(v.Run) > maxName || len(v.Subject) > maxSubject || !bytes.HasPrefix(v.Properties, []byte("{")) || seen[key] {
+			return fmt.Errorf("resource %d is not valid", i+1)
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+// formatReversals is the text of a document of reversals; nil if there are none.
+func formatReversals(all []Reversal) ([]byte, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	if len(all) > modules.MaxLeft {
+		return nil, fmt.Errorf("it would be more than %d resources", modules.MaxLeft)
+	}
+	text, err := format(&reversalText{all})
+	if err == nil && len(text) > maxText {
+		err = fmt.Errorf("all that is remembered would have more than %d bytes", maxText)
+	}
+	return text, err
+}
+
+// Reversals are what was there before the resources of plays were first applied.
+type Reversals struct {
+	store Store
+	cat   *modules.Catalog
+	all   []Reversal // of all plays, in the order in which they were noted
+	err   error      // why nothing can be told or noted
+}
+
+// errNoStore is why nothing is remembered where no host is.
+var errNoStore = errors.New("nothing is remembered here")
+
+// OpenReversals reads the notes, if the catalog has use for them. warning is for the user.
+func OpenReversals(store Store, cat *modules.Catalog) (r *Reversals, warning string) {
+	r = &Reversals{store: store, cat: cat}
+	if cat.Remember == nil || cat.Monitor {
+		return r, ""
+	}
+	if r.err = modules.CheckRememberedAs(cat.Remember.As); r.err == nil && store == nil {
+		r.err = errNoStore
+	}
+	if r.err != nil {
+		return r, ""
+	}
+	var text reversalText
+	if r.err = read(store, &text); r.err != nil {
+		return r, fmt.Sprintf("what was there before cannot be read, so nothing is undone: %v", r.err)
+	}
+	r.all = text.Reversals
+	return r, ""
+}
+
+// Undoes reports whether the catalog, if it comes to its end, undoes what has left the
+// manifest.
+func (r *Reversals) Undoes() bool {
+	return r.cat.Remember != nil && r.cat.Remember.Whole && r.err == nil && !r.cat.Monitor
+}
+
+// May says why nothing could be noted of an entry.
+func (r *Reversals) May(e *modules.Entry) error {
+	switch {
+	case r.cat.Remember == nil:
+		return errors.New("the play has no name that the host could remember it by")
+	case r.err != nil:
+		return r.err
+	}
+	return modules.CheckLeftName(e.Name)
+}
+
+// New is the note of an entry of the catalog, still without properties.
+func (r *Reversals) New(e *modules.Entry, subject string, now time.Time) (*Reversal, error) {
+	if len(subject) > maxSubject {
+		return nil, modules.Refuse("what it is about is too long to be remembered")
+	}
+	v := &Reversal{Play: r.cat.Remember.As, Type: e.Type, Name: e.Name, Subject: subject, Time: now.UTC()}
+	if r.cat.Lock != nil {
+		v.Run = Clip(strings.ToValidUTF8(r.cat.Lock.Run, "\uFFFD"), maxName)
+	}
+	return v, nil
+}
+
+// Of gives the note of an entry of the catalog; nil if there is none.
+func (r *Reversals) Of(e *modules.Entry) *Reversal {
+	if i := r.find(e); i >= 0 {
+		return &r.all[i]
+	}
+	return nil
+}
+
+func (r *Reversals) find(e *modules.Entry) int {
+	return slices.IndexFunc(r.all, func(v Reversal) bool { return v.of(r.cat.Remember.As, e.Type, e.Name) })
+}
+
+// Note adds what was there before an entry, or brings an earlier note of it up to date. v
+// is nil if all is noted but that it is sensitive, perhaps. What is only predicted is not
+// written, and seen by other entries unless it is that of a noop entry.
+func (r *Reversals) Note(e *modules.Entry, v *Reversal, sensitive bool) error {
+	all, at := slices.Clone(r.all), r.find(e)
+	switch {
+	case at < 0 && v != nil:
+		all = append(all, *v)
+	case at >= 0 && v != nil:
+		all[at].Properties, all[at].Subject, all[at].Sensitive = v.Properties, v.Subject, all[at].Sensitive || v.Sensitive
+	case at >= 0 && sensitive && !all[at].Sensitive:
+		all[at].Sensitive = true
+	default:
+		return nil
+	}
+	if !r.cat.Check && !e.Check {
+		return r.save(all)
+	}
+	if _, err := formatReversals(all); err != nil {
+		return err
+	}
+	if r.cat.Check && !e.Check {
+		r.all = all // as it will be
+	}
+	return r.store.MayWrite()
+}
+
+// Hide notes what has become sensitive since it was noted: no diff is shown of that.
+func (r *Reversals) Hide(sensitive map[string]bool) error {
+	if r.cat.Remember == nil || r.err != nil || len(r.all) == 0 || r.cat.Monitor {
+		return nil
+	}
+	all, news := slices.Clone(r.all), false
+	for i := range all {
+		if v := &all[i]; v.Play == r.cat.Remember.As && !v.Sensitive && sensitive[v.Ref()] {
+			v.Sensitive, news = true, true
+		}
+	}
+	if !news || r.cat.Check {
+		return nil
+	}
+	return r.save(all)
+}
+
+// here gives the resources that the play still has, as type#name, and whether one that
+// was applied can still be undone, or may not be applied now.
+func (r *Reversals) here() map[string]bool {
+	here := map[string]bool{}
+	for _, ref := range r.cat.Remember.Kept {
+		here[ref] = true
+	}
+	for i := range r.cat.Entries {
+		e := &r.cat.Entries[i]
+		ref := e.Type + "#" + e.Name
+		here[ref] = here[ref] || e.Reverse || e.Excluded
+	}
+	return here
+}
+
+// Gone gives the notes of what has left the manifest, the last applied first.
+func (r *Reversals) Gone() []Reversal {
+	here := r.here()
+	var all []Reversal
+	for _, v := range slices.Backward(r.all) {
+		if _, there := here[v.Ref()]; v.Play == r.cat.Remember.As && !there {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// Forget drops the notes of resources that are there and say reverse no more.
+func (r *Reversals) Forget() error {
+	here := r.here()
+	return r.drop(func(v Reversal) bool {
+		keeps, there := here[v.Ref()]
+		return v.Play == r.cat.Remember.As && there && !keeps
+	})
+}
+
+// Drop drops the note of a resource.
+func (r *Reversals) Drop(of Reversal) error {
+	return r.drop(func(v Reversal) bool { return v.of(of.Play, of.Type, of.Name) })
+}
+
+// drop takes notes out, and writes what is left if that are fewer.
+func (r *Reversals) drop(is func(Reversal) bool) error {
+	all := slices.DeleteFunc(slices.Clone(r.all), is)
+	if len(all) == len(r.all) {
+		return nil
+	}
+	return r.save(all)
+}
+
+// save has the host note all, or else leaves its notes as they were.
+func (r *Reversals) save(all []Reversal) error {
+	text, err := formatReversals(all)
+	if err == nil {
+		err = r.store.Replace(text)
+	}
+	if err == nil {
+		r.all = all
+	}
+	return err
+}
