@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -17,7 +18,7 @@ func TestAccountTypes(t *testing.T) {
 	if os.Getuid() != 0 {
 		unable(t, "changing accounts needs root")
 	}
-	cmd := exec.Command("go", "test", "-count", "1", "-v", "./modules/group", "./modules/user")
+	cmd := exec.Command("go", "test", "-count", "1", fmt.Sprintf("-short=%t", testing.Short()), "-v", "./modules/group", "./modules/user")
 	cmd.Dir = ".."
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))

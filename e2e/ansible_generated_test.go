@@ -15,10 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const (
-	generatedInventories = 40
-	patternsOfEach       = 5
-)
+const patternsOfEach = 5
 
 // TestGeneratedInventories writes inventories by chance, half of them as YAML and
 // half as INI, some with group_vars and host_vars, and holds what ccm-push says
@@ -26,7 +23,11 @@ const (
 func TestGeneratedInventories(t *testing.T) {
 	dir := t.TempDir()
 	var commands [][]string
-	for seed := range uint64(generatedInventories) {
+	inventories := uint64(40)
+	if testing.Short() {
+		inventories /= 10
+	}
+	for seed := range inventories {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 		folder := fmt.Sprintf("%03d", seed)
 		for name, text := range g.files() {

@@ -494,7 +494,7 @@ func TestFleetPackageOrders(t *testing.T) {
 			out, err = send.CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			said := f.tool("exec", host, "env", "TMPDIR=/tmp", "/run/e2e-pkg.test",
-				"-test.run", "TestOrdersAreThoseOfTheTools/"+name, "-test.v", "-pairs", "20000")
+				"-test.run", "TestOrdersAreThoseOfTheTools/"+name, "-test.v", "-pairs", "20000", fmt.Sprintf("-test.short=%t", testing.Short()))
 			require.Contains(t, said, "--- PASS: TestOrdersAreThoseOfTheTools/"+name, said)
 		})
 	}

@@ -77,7 +77,11 @@ func TestVarsAreTheLayersMerged(t *testing.T) {
 	for _, tt := range rangeVectors {
 		texts = append(texts, fmt.Sprintf("web: {hosts: {%q: {v: 1}}}", tt.key))
 	}
-	for seed := range uint64(200) {
+	seeds := uint64(200)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		texts = append(texts, randomInventory(rand.New(rand.NewPCG(seed, 1))))
 	}
 	for _, text := range texts {

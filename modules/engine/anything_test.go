@@ -112,7 +112,7 @@ func randomWork(random *rand.Rand) modules.Catalog {
 func TestAnythingAtOnce(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {
-		seeds = 50
+		seeds /= 10
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -395,7 +395,11 @@ func TestNoRefreshIsLostAtOnce(t *testing.T) {
 		return results, stopped
 	}
 	const never = 1 << 30
-	for seed := range uint64(12) {
+	seeds := uint64(12)
+	if testing.Short() {
+		seeds /= 4
+	}
+	for seed := range seeds {
 		for stop, stopped := 0, true; stopped; stop++ {
 			what := fmt.Sprintf("seed %d, stopped after %d", seed, stop)
 			f := makeFable(rand.New(rand.NewPCG(seed, 1)), t.TempDir())

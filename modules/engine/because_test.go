@@ -40,7 +40,11 @@ func TestBecauseNamesWhatIsPending(t *testing.T) {
 // predicted to change something, or to fail. (Of two that make the same thing and may run
 // at once, only one is predicted to change it, and each depends on the other.)
 func TestBecauseOfAnything(t *testing.T) {
-	for seed := range uint64(300) {
+	seeds := uint64(300)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 9))
 		cat := modules.Catalog{Check: true, Parallel: random.IntN(2)}
 		for i := range 3 + random.IntN(12) {

@@ -101,7 +101,11 @@ func (d *deadly) run(t *testing.T, cat modules.Catalog) []modules.Result {
 // TestNoRefreshIsLostByADeathAtOnce kills runs of entries at once at each of their steps.
 // The next run refreshes what the killed one did not; the third does nothing.
 func TestNoRefreshIsLostByADeathAtOnce(t *testing.T) {
-	for seed := range uint64(15) {
+	seeds := uint64(15)
+	if testing.Short() {
+		seeds /= 5
+	}
+	for seed := range seeds {
 		for _, after := range []bool{false, true} {
 			for dies, died := 1, true; died; dies++ {
 				what := fmt.Sprintf("seed %d, killed at step %d (after it: %v)", seed, dies, after)

@@ -237,7 +237,11 @@ func refreshed(results []modules.Result) (list []int) {
 // TestNoRefreshIsLost kills a run at each of its steps. The next run, foretold,
 // refreshes what the killed one did not, and nothing else; the third does nothing.
 func TestNoRefreshIsLost(t *testing.T) {
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		for _, after := range []bool{false, true} {
 			for dies, died := 1, true; died; dies++ {
 				f := makeFable(rand.New(rand.NewPCG(seed, 1)), t.TempDir())

@@ -395,7 +395,7 @@ func randomRealm(random *rand.Rand, dir string, loose bool) (cat modules.Catalog
 func TestWhatIsCertainComesTrue(t *testing.T) {
 	seeds := uint64(600)
 	if testing.Short() {
-		seeds = 100
+		seeds /= 10
 	}
 	inList, inGraph, all := 0, 0, 0
 	for seed := range seeds {
@@ -437,7 +437,7 @@ func TestWhatIsCertainComesTrue(t *testing.T) {
 func TestWhatIsCertainComesTrueInAnyOrder(t *testing.T) {
 	seeds, certain, all := uint64(150), 0, 0
 	if testing.Short() {
-		seeds = 100
+		seeds /= 10
 	}
 	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 11))

@@ -432,6 +432,9 @@ func TestManifestsComeAndGo(t *testing.T) {
 		},
 	}
 	seeds := 150
+	if testing.Short() {
+		seeds /= 10
+	}
 	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(uint64(seed), 7))
 		r := newRememberer(t)

@@ -116,7 +116,11 @@ func randomStep(g *rand.Rand) modtest.Step {
 // TestForeseesAtRandom has lines and files get into each other's way. All of it
 // can be known in advance.
 func TestForeseesAtRandom(t *testing.T) {
-	for seed := range uint64(300) {
+	seeds := uint64(300)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			g := rand.New(rand.NewPCG(seed, 0))
 			s := modtest.Scenario{Tree: []modtest.Node{{Path: "d", Dir: true}, {Path: "l", Link: pick(g, "a", "d/a")}}}

@@ -164,7 +164,11 @@ func randomScenario(g *rand.Rand) modtest.Scenario {
 // TestForeseesAtRandom has links and files get into each other's way. All of it
 // can be known in advance.
 func TestForeseesAtRandom(t *testing.T) {
-	for seed := range uint64(300) {
+	seeds := uint64(300)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		t.Run(filepath.Join("seed", fmt.Sprint(seed)), func(t *testing.T) {
 			tally := modtest.Foresees(t, types(), randomScenario(rand.New(rand.NewPCG(seed, 0))))
 			require.Equal(t, tally.All, tally.Certain)

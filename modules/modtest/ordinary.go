@@ -2,6 +2,7 @@ package modtest
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -46,7 +47,7 @@ func runAs(t *testing.T, id int) (out []byte, err error) {
 	require.NoError(t, os.WriteFile(program, text, 0o700))
 	require.NoError(t, errors.Join(os.Chown(program, id, id), os.Chown(home, id, id)))
 
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$", "-test.count=1")
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=^"+t.Name()+"$", "-test.count=1", fmt.Sprintf("-test.short=%t", testing.Short()))
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "TMPDIR="+home, "HOME="+home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(id), Gid: uint32(id)}}

@@ -155,7 +155,11 @@ func TestPathsThatAreTooLong(t *testing.T) {
 // left and planted in the target: apply makes it stable; purge leaves what was
 // rendered and nothing else; nothing outside is touched; absent removes the rest.
 func TestRandomTrees(t *testing.T) {
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { randomTrees(t, rand.New(rand.NewPCG(seed, 0))) })
 	}
 }

@@ -73,7 +73,11 @@ func TestForeseesGenerated(t *testing.T) { accountstest.Private(t, foreseesGener
 func foreseesGenerated(t *testing.T) {
 	types := modules.Registry{accountstest.Fresh(t, user.Type(), nil), accountstest.Fresh(t, group.Type(), nil), file.Type()}
 	var all modtest.Tally
-	for seed := range uint64(100) {
+	seeds := uint64(100)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			g := generator{rand.New(rand.NewPCG(seed, 0))}
 			s := modtest.Scenario{Steps: []modtest.Step{{Type: "group", Properties: `{"name":"root"}`}}}

@@ -360,7 +360,11 @@ func written(keys, refs []string) string {
 // resources are written into one file.
 func TestNestedIsFlattened(t *testing.T) {
 	deepest := 0
-	for seed := range uint64(150) {
+	seeds := uint64(150)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		n := &nestedTree{files: map[string]string{}}
 		n.manifest(rand.New(rand.NewPCG(seed, 1)), "site.yaml", 4, nil, nil)
 		archive := ""

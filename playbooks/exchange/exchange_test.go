@@ -246,7 +246,11 @@ func TestLostEarlier(t *testing.T) {
 // once as there are places, all come to their end, whoever dies on the way. Where
 // each receives only what stands earlier, and nobody dies, all get what they ask for.
 func TestExchangeOfMany(t *testing.T) {
-	for seed := range uint64(300) {
+	seeds := uint64(300)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 7))
 			circles, deaths := seed%3 == 1, seed%3 == 2

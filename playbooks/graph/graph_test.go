@@ -242,7 +242,11 @@ func random(r *rand.Rand, acyclic bool) ([]Vertex, []Edge) {
 // Laws of every graph: the order is one of all vertices, respects every edge, and
 // keeps what is within a vertex together, right before it.
 func TestOrderRespectsEveryEdge(t *testing.T) {
-	for seed := range uint64(3000) {
+	seeds := uint64(3000)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 7))
 		vertices, edges := random(r, seed%4 != 0)
 		g, err := New(vertices, edges)
@@ -282,7 +286,11 @@ func TestOrderRespectsEveryEdge(t *testing.T) {
 // The edges are the same in whatever order the resources are written, but for those
 // that only keep two apart.
 func TestEdgesDoNotDependOnTheOrderWritten(t *testing.T) {
-	for seed := range uint64(2000) {
+	seeds := uint64(2000)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 9))
 		vertices, edges := random(r, true)
 		for i := range vertices {

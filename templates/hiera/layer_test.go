@@ -104,7 +104,11 @@ func (s plainSource) merged() map[string]any {
 }
 
 func TestLayersOfRandomSources(t *testing.T) {
-	for seed := range uint64(500) {
+	seeds := uint64(500)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
 		s := randomSource(rand.New(rand.NewPCG(seed, 1)))
 		source := s.parse(t)
 		layers, err := source.Layers(t.Context(), nil)

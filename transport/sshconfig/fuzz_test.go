@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -46,19 +45,15 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// generated is how many configurations TestGeneratedParity makes up.
-var generated = func() int {
-	if n, err := strconv.Atoi(os.Getenv("SSHCONFIG_GENERATED")); err == nil {
-		return n
-	}
-	return 60
-}()
-
 // TestGeneratedParity holds configurations that are made up of likely parts against
-// the ssh of this machine. SSHCONFIG_GENERATED=5000 makes up more.
+// the ssh of this machine.
 func TestGeneratedParity(t *testing.T) {
 	needSSH(t)
 	defaults, all := liveDefaults(t), liveAlgorithms(t)
+	generated := 600
+	if testing.Short() {
+		generated /= 10
+	}
 	for seed := range generated {
 		r := rand.New(rand.NewPCG(uint64(seed), 0))
 		text := makeUp(r)

@@ -1,6 +1,7 @@
 package accountstest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,7 +32,7 @@ func Private(t *testing.T, test func(t *testing.T)) {
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	args := []string{"-test.run=^" + t.Name() + "$", "-test.count=1"}
+	args := []string{"-test.run=^" + t.Name() + "$", "-test.count=1", fmt.Sprintf("-test.short=%t", testing.Short())}
 	if testing.Verbose() {
 		args = append(args, "-test.v")
 	}
