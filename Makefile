@@ -3,47 +3,84 @@
 GO          ?= go
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK ?= v0.8.2
+# LONG=1 has random tests take all of their seeds. Without it they take about a tenth.
+LONG        ?=
+# FUZZ are the packages whose targets are fuzzed, each for FUZZTIME; after FUZZBUDGET seconds,
+# if there is one, no other target begins, and those that are left out are named.
+FUZZ        ?= ./...
 FUZZTIME    ?= 20s
-FUZZ        ?= .
+FUZZBUDGET  ?=
 ATTACK      ?= 60s
 BENCH       ?= .
 # Host programs to embed, such as linux/amd64; empty means all of them.
 TARGETS     ?=
-# Packages that start goroutines or share what others hold.
-CONCURRENT   = ./cmd/... ./playbooks/... ./transport/... ./modules/engine ./modules/system ./modules/ral ./modules/dsc \
-               ./modules/treestore ./modules/archive/... ./inventory/source ./e2e/lag
-# Packages some of whose tests only root can run.
-ROOT_TESTS   = ./cmd/ccm-push ./inventory ./modules/archive ./modules/archive/unpack ./modules/dsc ./modules/file ./modules/line ./modules/link ./modules/ral ./modules/rooted ./modules/scaffold ./modules/system ./transport
+
+empty        =
+space        = $(empty) $(empty)
+SHORT        = $(if $(LONG),,-short)
+# Packages that start goroutines, or whose tests do. The controller's own is tested plainly:
+# its scripts start a thousand programs, and each takes a quarter of a second longer when it is
+# watched for races. RACE_SCRIPTS are those of them that have it do things at once.
+CONCURRENT   = $(filter-out ./cmd/ccm-push,$(shell grep -rlE '^[[:space:]]+go [a-zA-Z_]|\.Go.func|errgroup|AfterFunc' \
+               --include='*.go' ./cmd ./e2e/lag ./facts ./inventory ./modules ./playbooks ./templates ./transport | sed 's|/[^/]*$$||' | sort -u))
+RACE_SCRIPTS = TestScripts/^(facts|graph|interrupt|passphrase|serial)$$|TestTheThirdSignalWaitsForNothing|TestAClosedTerminalKillsNothing|TestTheFirstSignalEndsLoading|TestPromptEndsWithTheRun
+# Tests that look at who runs them, as "PACKAGE NAME": root sees more of them than others do.
+# Those of user and group are run by the tests of e2e, in folders of their own.
+ROOT_TESTS   = $(shell find ./cmd ./inventory ./modules ./playbooks ./transport -name '*_test.go' ! -path './modules/user/*' ! -path './modules/group/*' -exec awk \
+               '/^func /{name = match($$0, /^func Test[A-Za-z0-9_]*/) ? substr($$0, 6, RLENGTH-5) : ""} \
+               name && /Gete?uid\(\)|skipUnlessRoot|Trapped/{dir = FILENAME; sub("/[^/]*$$", "", dir); print dir, name; name = ""}' {} +)
+ROOT_SCRIPTS = TestScripts/^(converge|footprint|resources|umask)$$
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
 SIZE_LIMIT  ?= 2200000
 
 BUILDS = modules/builds/bin
+# One set of flags, so that packages are compiled once for all programs of this machine.
+BUILD  = -trimpath -buildvcs=false
 
 # all: bin/ccm-push with the host programs in it
 .PHONY: all
 all: programs
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ccm-push ./cmd/ccm-push
+	CGO_ENABLED=0 $(GO) build $(BUILD) -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ccm-push ./cmd/ccm-push
 
 # programs: the host programs, where their sources have changed
 .PHONY: programs
 programs:
-	$(GO) run ./modules/builds/gen -out $(BUILDS) $(TARGETS)
+	CGO_ENABLED=0 $(GO) run $(BUILD) ./modules/builds/gen -out $(BUILDS) $(TARGETS)
 
 # demo: three SSH hosts in one process, driven by bin/ccm-push; no root, no sshd
 .PHONY: demo
 demo: TARGETS = $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)
 demo: all
-	$(GO) run ./e2e/demo bin/ccm-push
+	CGO_ENABLED=0 $(GO) run $(BUILD) ./e2e/demo bin/ccm-push
 
 # test: all tests that an ordinary user can run; needs no `make` before it
-# With RACE=-race (needs a C compiler) those of packages with goroutines are watched for data races.
 .PHONY: test
 test:
-	$(GO) test $(RACE) $(CONCURRENT)
-	$(GO) test $(filter-out $(shell $(GO) list $(CONCURRENT)),$(shell $(GO) list ./...))
+	$(GO) test $(SHORT) ./...
+
+# race: the same, but packages with goroutines are watched for data races; needs a C compiler
+.PHONY: race
+race:
+	@failed=; \
+	run() { echo "go test $$*"; $(GO) test $(SHORT) "$$@" || failed=yes; }; \
+	run -race $(CONCURRENT); \
+	run -race -run '$(RACE_SCRIPTS)' ./cmd/ccm-push; \
+	run $(filter-out $(shell $(GO) list $(CONCURRENT)),$(shell $(GO) list ./...)); \
+	test -z "$$failed"
+
+# race-all: all tests, and all of them watched for data races
+.PHONY: race-all
+race-all:
+	$(GO) test $(SHORT) -race -timeout 30m ./...
+
+# long: all tests, random ones with all of their seeds; as root also those on hosts
+.PHONY: long
+long: LONG = 1
+long: race root e2e
 
 # check: everything that must hold before a commit
 .PHONY: check
+check: TARGETS = linux/amd64
 check: lint race reproducible
 
 # lint: what is seen without running anything
@@ -78,13 +115,9 @@ staticcheck:
 tidy:
 	$(GO) mod tidy -diff
 
-.PHONY: race
-race: RACE = -race
-race: test
-
-# reproducible: a build in another folder without a cache equals the one here, byte for byte
+# reproducible: a build in another folder without a cache equals one with it, byte for byte
+# TARGETS says of which host programs; all of them take many minutes.
 .PHONY: reproducible
-reproducible: TARGETS = linux/amd64
 reproducible:
 	@dir=$$(mktemp -d) || exit 1; trap 'rm -rf "$$dir"' EXIT; \
 	for copy in here elsewhere/deeper; do \
@@ -92,12 +125,19 @@ reproducible:
 		tar -cf - --exclude ./.git --exclude ./bin --exclude './$(BUILDS)/*.gz' --exclude ./$(BUILDS)/index.json . | \
 			tar -xf - -C "$$dir/$$copy" || exit 1; \
 	done; \
-	$(MAKE) -s -C "$$dir/here" all VERSION=$(VERSION) TARGETS=$(TARGETS) || exit 1; \
-	GOCACHE="$$dir/cache" $(MAKE) -s -C "$$dir/elsewhere/deeper" all VERSION=$(VERSION) TARGETS=$(TARGETS) || exit 1; \
-	for file in bin/ccm-push $(BUILDS)/ccm-module_linux_amd64.gz $(BUILDS)/ccm-module-full_linux_amd64.gz $(BUILDS)/index.json; do \
+	$(MAKE) -s -C "$$dir/here" all VERSION=$(VERSION) TARGETS="$(TARGETS)" || exit 1; \
+	GOCACHE="$$dir/cache" $(MAKE) -s -C "$$dir/elsewhere/deeper" all VERSION=$(VERSION) TARGETS="$(TARGETS)" || exit 1; \
+	for file in $$(cd "$$dir/here" && ls bin/ccm-push $(BUILDS)/*.gz $(BUILDS)/index.json); do \
 		cmp "$$dir/here/$$file" "$$dir/elsewhere/deeper/$$file" || exit 1; \
 	done; \
 	echo "reproducible: the builds are equal"
+
+# root: the tests that root sees more of than others; Linux, as root
+.PHONY: root
+root:
+	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
+		echo "root: NOT RUN as root: that needs Linux and root; try: sudo make root" >&2; fi
+	$(GO) test $(SHORT) -count 1 -run '^($(subst $(space),|,$(sort $(filter Test%,$(ROOT_TESTS)))))$$|$(ROOT_SCRIPTS)' $(sort $(filter ./%,$(ROOT_TESTS)))
 
 # e2e: tests against real hosts; Linux, as root; see e2e/fleet/fleet --help
 # With -v, so that what could not be tested is seen, and what was measured.
@@ -105,7 +145,7 @@ reproducible:
 e2e:
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo "e2e: NOT RUN on hosts: that needs Linux and root; try: sudo make e2e" >&2; fi
-	$(GO) test -tags e2e -count 1 -timeout 40m -v ./e2e/... $(ROOT_TESTS)
+	$(GO) test $(SHORT) -tags e2e -count 1 -timeout 40m -v ./e2e/...
 
 # bench: benchmarks; BENCH selects them by name
 # The e2e tag adds whole runs: against a real sshd, on hosts of the fleet (as root), and
@@ -142,15 +182,26 @@ size: programs
 race-links:
 	CCM_RACE=$(ATTACK) $(GO) test -count 1 -timeout 60m -run 'TestPlanted$$' -v ./modules/...
 
-# fuzz: every fuzz target below FUZZ, a list of folders such as ./transport, for FUZZTIME
+# fuzz: the fuzz targets of the packages FUZZ, which may be patterns such as ./transport/...
+# A package's test program is made once for all of its targets.
 .PHONY: fuzz
 fuzz:
-	@failed=; \
-	for target in $$(grep -rso --include '*_test.go' '^func Fuzz[A-Za-z0-9_]*' $(FUZZ) | sed 's|/[^/]*_test.go:func |:|' | sort -u); do \
-		dir=$${target%:*}; name=$${target##*:}; \
-		echo "fuzz: $$dir $$name"; \
-		$(GO) test "$$dir" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) || failed="$$failed $$name"; \
-	done; \
+	@dir=$$(mktemp -d) || exit 1; trap 'rm -rf "$$dir"' EXIT; \
+	failed= ; left= ; ends=$$(( $$(date +%s) + $(or $(FUZZBUDGET),86400) )); \
+	cache=$$($(GO) env GOCACHE)/fuzz; \
+	$(GO) list -e -f '{{.ImportPath}} {{.Dir}}' $(FUZZ) >"$$dir/packages" || exit 1; \
+	while read -r package folder; do \
+		names=$$(cat "$$folder"/*_test.go 2>/dev/null | sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p'); \
+		rm -f "$$dir/tests"; \
+		for name in $$names; do \
+			if [ "$$(date +%s)" -ge $$ends ]; then left="$$left $$name"; continue; fi; \
+			echo "fuzz: $$package $$name"; \
+			[ -e "$$dir/tests" ] || $(GO) test -c -fuzz . -o "$$dir/tests" "$$package" || { failed="$$failed $$name"; continue; }; \
+			(cd "$$folder" && "$$dir/tests" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
+				-test.fuzzcachedir "$$cache/$$package") </dev/null || failed="$$failed $$name"; \
+		done; \
+	done <"$$dir/packages"; \
+	if [ -n "$$left" ]; then echo "fuzz: left out after $(FUZZBUDGET) s:$$left"; fi; \
 	if [ -n "$$failed" ]; then echo "fuzz: FAILED:$$failed; the inputs stand in testdata/fuzz" >&2; exit 1; fi
 
 # clean: remove what the other targets have built
@@ -162,4 +213,4 @@ clean:
 # help: this list
 .PHONY: help
 help:
-	@sed -n 's/^# \([a-z0-9]*\): /\1: /p' Makefile
+	@sed -n 's/^# \([a-z0-9-]*\): /\1: /p' Makefile
