@@ -21,6 +21,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // Bounds of what the controller holds for one host: while it is connected and in
@@ -129,7 +130,7 @@ func simRunner(tb testing.TB, dir string, reporter events.Reporter) *playbooks.R
 	tb.Cleanup(func() { r.Dialer.Close() })
 	for _, b := range programs {
 		if !b.Full {
-			r.Builds = append(r.Builds, transport.Build{
+			r.Builds = append(r.Builds, start.Build{
 				OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size,
 				Compressed: b.Compressed, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
 			})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // NoDeadline is longer than any run.
@@ -54,7 +55,7 @@ func (d Deadlines) host() time.Duration { return cmp.Or(d.Host, defaultHostTime)
 
 // escalated has a start that was given bound escalation as well, in which 2 minutes
 // to ask, and as many once there is the password, are else allowed.
-func (d Deadlines) escalated(b *transport.Become) *transport.Become {
+func (d Deadlines) escalated(b *start.Become) *start.Become {
 	if b == nil || d.Start == 0 {
 		return b
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // CheckReach reports what the inventory says about reaching hosts that cannot be
@@ -95,7 +96,7 @@ func (c *fileCheck) becomePassword(conn inventory.Connection) {
 	if c.Connect.BecomePassword != nil {
 		place = "command line: -K"
 	}
-	if err := transport.CheckBecomePassword(p); err != nil && !c.files[place] {
+	if err := start.CheckBecomePassword(p); err != nil && !c.files[place] {
 		c.files[place] = true
 		c.errs.Add(&yamlpos.Error{File: place, Msg: err.Error()})
 	}

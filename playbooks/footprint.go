@@ -6,14 +6,14 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // HostFootprint is what was ever left on a host.
 type HostFootprint struct {
 	Host  string
-	Users []transport.Footprint // of the login user, and of the one it becomes
-	Err   events.Event          // Unreachable or HostFailed: Users is not all of it
+	Users []start.Footprint // of the login user, and of the one it becomes
+	Err   events.Event      // Unreachable or HostFailed: Users is not all of it
 }
 
 // Footprints finds out what was ever left on hosts, and removes it if asked to. It
@@ -31,13 +31,13 @@ func (r *Runner) hostFootprint(ctx context.Context, h *inventory.Host, remove bo
 	}
 	defer client.Close()
 	conn := h.Connection()
-	users := []*transport.Become{nil}
+	users := []*start.Become{nil}
 	if b := r.Connect.Escalate(reach.Escalation{}, conn); b != nil && b.User != r.Connect.Login(conn) {
 		users = append(users, b)
 	}
 	for _, b := range users {
 		d := r.Options.Deadlines
-		f, err := client.Footprint(ctx, transport.FootprintRequest{Nonce: r.NewNonce(), Become: d.escalated(b), Remove: remove, Timeout: d.Start})
+		f, err := start.FootprintOf(ctx, client, start.FootprintRequest{Nonce: r.NewNonce(), Become: d.escalated(b), Remove: remove, Timeout: d.Start})
 		if err != nil {
 			answer.Err = failure("", h.Name, err)
 			return answer
@@ -49,7 +49,7 @@ func (r *Runner) hostFootprint(ctx context.Context, h *inventory.Host, remove bo
 
 // Escalation says who logs in to a host, and how it becomes whom: root by way of
 // sudo if nothing says otherwise.
-func (r *Runner) Escalation(h *inventory.Host) (login string, b *transport.Become) {
+func (r *Runner) Escalation(h *inventory.Host) (login string, b *start.Become) {
 	conn := h.Connection()
 	c := r.Connect
 	c.Become = true

@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // A hostProgram is one that runs and has greeted.
@@ -57,7 +58,7 @@ func (f *fleet) program(ctx context.Context, play *manifest.Play, state *hostSta
 }
 
 // worker is who the host program runs as in a play, and how it gets there.
-func (f *fleet) worker(play *manifest.Play, state *hostState) (become *transport.Become, user string) {
+func (f *fleet) worker(play *manifest.Play, state *hostState) (become *start.Become, user string) {
 	if state.conn == nil {
 		conn := state.host.Connection()
 		state.conn = &conn
@@ -135,7 +136,7 @@ func (r *Runner) dial(ctx context.Context, h *inventory.Host) (*transport.Client
 }
 
 // start starts the lean or the full host program and takes its greeting apart.
-func (r *Runner) start(ctx context.Context, host string, client *transport.Client, become *transport.Become, collectors []string, full bool) (*hostProgram, error) {
+func (r *Runner) start(ctx context.Context, host string, client *transport.Client, become *start.Become, collectors []string, full bool) (*hostProgram, error) {
 	builds := r.Builds
 	if full {
 		if builds = r.FullBuilds; len(builds) == 0 {
@@ -144,7 +145,7 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 	}
 	nonce := r.NewNonce()
 	wanted := r.Options.Deadlines.wanted(collectors)
-	process, err := client.StartModule(ctx, transport.Start{
+	process, err := start.Program(ctx, client, start.Request{
 		Nonce: nonce, Greeting: modules.Greeting(nonce), Facts: wanted, Builds: builds, Become: r.Options.Deadlines.escalated(become),
 		Timeout: r.Options.Deadlines.start(),
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // A Runner takes plays over a fleet.
@@ -24,9 +25,9 @@ type Runner struct {
 	Inventory  *inventory.Inventory
 	Plays      []*manifest.Play
 	Dialer     *transport.Dialer
-	Builds     []transport.Build // the lean host programs
-	FullBuilds []transport.Build // those for hosts with a resource that is a modules.FullBuilder
-	BuildID    string            // what every host program must greet with
+	Builds     []start.Build // the lean host programs
+	FullBuilds []start.Build // those for hosts with a resource that is a modules.FullBuilder
+	BuildID    string        // what every host program must greet with
 	Connect    reach.Options
 	Options    Options
 	Events     *events.Stream

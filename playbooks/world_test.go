@@ -29,6 +29,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -94,8 +95,8 @@ func (w *world) withFull(t *testing.T) {
 	}
 }
 
-func sent(b builds.Build) transport.Build {
-	return transport.Build{
+func sent(b builds.Build) start.Build {
+	return start.Build{
 		OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size,
 		Compressed: b.Compressed, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
 	}
@@ -170,21 +171,21 @@ func (r *recorder) failure(host string) (phase, text string) {
 }
 
 // fakeBuild is the program in testdata/fake, built once.
-var fakeBuild = sync.OnceValues(func() (transport.Build, error) {
+var fakeBuild = sync.OnceValues(func() (start.Build, error) {
 	dir, err := os.MkdirTemp("", "fake-")
 	if err != nil {
-		return transport.Build{}, err
+		return start.Build{}, err
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "fake")
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", file, "./testdata/fake")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return transport.Build{}, fmt.Errorf("%w: %s", err, out)
+		return start.Build{}, fmt.Errorf("%w: %s", err, out)
 	}
 	program, err := os.ReadFile(file)
 	if err != nil {
-		return transport.Build{}, err
+		return start.Build{}, err
 	}
 	var packed bytes.Buffer
 	zw := gzip.NewWriter(&packed)
@@ -201,6 +202,6 @@ func (w *world) fake(t *testing.T) *world {
 	t.Helper()
 	b, err := fakeBuild()
 	require.NoError(t, err)
-	w.Builds, w.BuildID = []transport.Build{b}, "fake"
+	w.Builds, w.BuildID = []start.Build{b}, "fake"
 	return w
 }

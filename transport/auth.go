@@ -2,13 +2,9 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"slices"
 	"strings"
-	"syscall"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -101,7 +97,7 @@ func (l *login) heardBanner(text string) error {
 		return fmt.Errorf("its banner is longer than %d KiB", maxBanner>>10)
 	}
 	if text = strings.TrimSpace(text); text != "" {
-		l.auth.banner = quoteExcerpt(text)
+		l.auth.banner = QuoteExcerpt(text)
 	}
 	return nil
 }
@@ -119,15 +115,15 @@ func (l *login) remember() {
 func (l *login) authError(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if isHangUp(err) {
-		return l.target.fail(opAuthenticate, hangUp(err), l.auth.said())
+	if IsHangUp(err) {
+		return l.target.Fail(OpAuthenticate, HangUpCause(err), l.auth.said())
 	}
-	if err = withoutHandshake(err); l.auth.isExpiry(err) {
-		hint := fmt.Sprintf("that of %s has expired: change it with %s", l.target.User, l.target.sshCommand())
-		return l.target.fail(opAuthenticate, fmt.Errorf("%w: the host wants a new password", ErrAuth), hint)
+	if err = WithoutHandshake(err); l.auth.isExpiry(err) {
+		hint := fmt.Sprintf("that of %s has expired: change it with %s", l.target.User, l.target.SSHCommand())
+		return l.target.Fail(OpAuthenticate, fmt.Errorf("%w: the host wants a new password", ErrAuth), hint)
 	}
 	err = fmt.Errorf("%w: %w", ErrAuth, err)
-	return l.target.fail(opAuthenticate, err, l.auth.hint(l.target))
+	return l.target.Fail(OpAuthenticate, err, l.auth.hint(l.target))
 }
 
 // hint says what was tried, and what to do about its failure.
@@ -174,29 +170,4 @@ func (a *authRecord) said() string {
 // uses reports whether a method may be tried.
 func (t Target) uses(method string) bool {
 	return t.Methods == nil || slices.Contains(t.Methods, method)
-}
-
-// isHangUp reports whether the connection ended, rather than was refused.
-func isHangUp(err error) bool {
-	_, isNet := errors.AsType[net.Error](err)
-	return isNet || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE)
-}
-
-// hangUp says in words what an end of file, or a reset, means. x/crypto closes
-// the connection itself when it cannot write, and may report that.
-func hangUp(err error) error {
-	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
-		if errors.Is(err, end) {
-			return errors.New("the host closed the connection")
-		}
-	}
-	return withoutHandshake(err)
-}
-
-// withoutHandshake drops what x/crypto puts before every error of a login.
-func withoutHandshake(err error) error {
-	if cause := errors.Unwrap(err); cause != nil && strings.HasPrefix(err.Error(), "ssh: handshake failed: ") {
-		return cause
-	}
-	return err
 }

@@ -46,7 +46,7 @@ func (c *bannerConn) read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if room := maxQuoted - len(c.said); room > 0 {
+	if room := MaxQuoted - len(c.said); room > 0 {
 		c.said = append(c.said, b[:min(n, room)]...)
 	}
 	return n, err

@@ -55,7 +55,7 @@ func TestBannerConnReadsAll(t *testing.T) {
 			require.NotZero(t, n)
 		}
 		require.Equal(t, string(said), string(got), "seed %d", seed)
-		require.Equal(t, string(said[:min(len(said), maxQuoted)]), string(c.said), "seed %d", seed)
+		require.Equal(t, string(said[:min(len(said), MaxQuoted)]), string(c.said), "seed %d", seed)
 	}
 }
 

@@ -48,8 +48,11 @@ func (c *Client) Close() error {
 	return err
 }
 
-// hangUp ends the connection and everything on it, without waiting.
-func (c *Client) hangUp() {
+// Target is what was dialled.
+func (c *Client) Target() Target { return c.target }
+
+// HangUp ends the connection and everything on it, without waiting.
+func (c *Client) HangUp() {
 	if c.local != nil {
 		c.local.kill()
 		return
@@ -66,6 +69,14 @@ func (c *Client) lost() error {
 		return *cause
 	}
 	return ErrLost
+}
+
+// orLost is err, or why the connection ended if that is what err says.
+func (c *Client) orLost(err error) error {
+	if IsHangUp(err) {
+		return c.lost()
+	}
+	return err
 }
 
 // keepalive asks the host for a sign of life until the connection ends.
@@ -93,8 +104,16 @@ func (c *Client) alive(patience time.Duration) bool {
 		c.ssh.Close()
 	})
 	defer dead.Stop()
-	_, _, err := c.ssh.SendRequest("keepalive@openssh.com", true, nil)
-	return err == nil
+	return c.Ping() == nil
+}
+
+// Ping waits for one sign of life of the host. The error wraps [ErrLost] when the
+// connection has ended.
+func (c *Client) Ping() error {
+	if _, _, err := c.ssh.SendRequest("keepalive@openssh.com", true, nil); err != nil {
+		return c.lost()
+	}
+	return nil
 }
 
 // dialThrough connects to addr from this host. The connection is a pipe of our

@@ -157,20 +157,20 @@ type login struct {
 // prepare reads what is needed from the controller's own files.
 func (l *login) prepare() error {
 	if l.target.User == "" {
-		return l.target.fail(opAuthenticate, errors.New("no user to log in as"), "set the user of the connection")
+		return l.target.Fail(OpAuthenticate, errors.New("no user to log in as"), "set the user of the connection")
 	}
 	if err := l.target.Algorithms.check(); err != nil {
-		return l.target.fail(opHandshake, err, "")
+		return l.target.Fail(OpHandshake, err, "")
 	}
 	var err error
 	if l.files, err = l.dialer.keys.forTarget(l.target, l.dialer.Home); err != nil {
-		return l.target.fail(opAuthenticate, err, hintOf(err))
+		return l.target.Fail(OpAuthenticate, err, hintOf(err))
 	}
 	if l.certificates, err = l.dialer.keys.certificates(l.target, l.files, l.dialer.Home); err != nil {
-		return l.target.fail(opAuthenticate, err, hintOf(err))
+		return l.target.Fail(OpAuthenticate, err, hintOf(err))
 	}
 	if l.known, err = l.dialer.openKnown(l.target); err != nil {
-		return l.target.fail(opHostKey, err, hintOf(err))
+		return l.target.Fail(OpHostKey, err, hintOf(err))
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (l *login) again() *login {
 }
 
 func (l *login) config(ctx context.Context) *ssh.ClientConfig {
-	l.phases.enter(opHandshake)
+	l.phases.enter(OpHandshake)
 	chosen := l.target.Algorithms
 	config := &ssh.ClientConfig{
 		User:              l.target.User,
@@ -192,7 +192,7 @@ func (l *login) config(ctx context.Context) *ssh.ClientConfig {
 				l.hostKey.Store(err)
 				return err
 			}
-			l.phases.enter(opAuthenticate)
+			l.phases.enter(OpAuthenticate)
 			return nil
 		},
 		AuthCallback:   func(a *ssh.ClientAuthContext) (ssh.AuthMethod, error) { return l.next(ctx, a), nil },
@@ -210,19 +210,19 @@ func (l *login) fail(ctx context.Context, err error) error {
 	op := l.phases.current()
 	if ctx.Err() != nil {
 		cause := context.Cause(ctx)
-		return l.target.fail(op, l.withProxy(cause), timeoutHint(op, cause))
+		return l.target.Fail(op, l.withProxy(cause), timeoutHint(op, cause))
 	}
 	switch op {
-	case opDial:
-		return l.target.fail(op, dialCause(err), l.target.dialHint(err))
-	case opAuthenticate:
+	case OpDial:
+		return l.target.Fail(op, dialCause(err), l.target.dialHint(err))
+	case OpAuthenticate:
 		return l.authError(err)
 	}
 	if said := l.banner.beforeVersion(); said != "" {
-		return l.target.fail(op, fmt.Errorf("%w: it first said %s", l.withProxy(hangUp(err)), said), noServerHint)
+		return l.target.Fail(op, fmt.Errorf("%w: it first said %s", l.withProxy(HangUpCause(err)), said), noServerHint)
 	}
 	if l.proxy() != nil {
-		return l.target.fail(op, l.withProxy(hangUp(err)), "")
+		return l.target.Fail(op, l.withProxy(HangUpCause(err)), "")
 	}
-	return l.target.fail(op, hangUp(err), handshakeHint(err))
+	return l.target.Fail(op, HangUpCause(err), handshakeHint(err))
 }

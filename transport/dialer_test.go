@@ -46,7 +46,7 @@ func TestHostsThatMisbehaveFailAlone(t *testing.T) {
 			if test.is != nil {
 				require.ErrorIs(t, err, test.is)
 			}
-			require.Equal(t, opHandshake, err.(*HostError).Op)
+			require.Equal(t, OpHandshake, err.(*HostError).Op)
 			d.Limits = Limits{}
 			require.NoError(t, dialOnce(t, d, targetOf(good)))
 		})
@@ -55,7 +55,7 @@ func TestHostsThatMisbehaveFailAlone(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	for op, want := range map[string]bool{
-		opDial: true, opHandshake: true, opHostKey: true, opAuthenticate: true, opBecome: false, opInstall: false, opStart: false,
+		OpDial: true, OpHandshake: true, OpHostKey: true, OpAuthenticate: true, OpBecome: false, OpInstall: false, OpStart: false,
 	} {
 		require.Equal(t, want, Unreachable(&HostError{Op: op}), op)
 	}
@@ -64,7 +64,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func TestControlCharactersOfAHostAreEscaped(t *testing.T) {
-	err := &HostError{Host: "web1", Op: opStart, Addr: "a:1", Err: &ExitError{Code: 2, Stderr: "one\ntwo \x1b[2J\u202e\n"}, Hint: "x\x07"}
+	err := &HostError{Host: "web1", Op: OpStart, Addr: "a:1", Err: &ExitError{Code: 2, Stderr: "one\ntwo \x1b[2J\u202e\n"}, Hint: "x\x07"}
 	require.EqualError(t, err, "web1: start a:1: exit status 2: two \\x1b[2J\\u202e\n  hint: x\\a")
 }
 

@@ -16,11 +16,11 @@ func timeoutHint(op string, cause error) string {
 	switch {
 	case !errors.Is(cause, ErrTimeout):
 		return ""
-	case op == opDial:
+	case op == OpDial:
 		return "is the address right, and does a firewall drop the packets?"
-	case op == opHandshake:
+	case op == OpHandshake:
 		return "something accepted the connection but does not speak SSH in time"
-	case op == opAuthenticate:
+	case op == OpAuthenticate:
 		return "the host is slow to let us in, or an agent waits for a person; allow more time to connect"
 	}
 	return ""
@@ -38,7 +38,7 @@ func (t Target) dialHint(err error) string {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Sprintf("nothing listens there: is sshd running, and is %d its port?", t.port())
 	case errors.Is(err, syscall.ETIMEDOUT):
-		return timeoutHint(opDial, ErrTimeout)
+		return timeoutHint(OpDial, ErrTimeout)
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "is the host up, and is there a way to its network from here?"
 	}
@@ -50,7 +50,7 @@ func handshakeHint(err error) string {
 	switch {
 	case disagreed:
 		return ""
-	case isHangUp(err):
+	case IsHangUp(err):
 		return "the log of its sshd says why: too many logins at once (sshd_config: MaxStartups), or an address that is not allowed"
 	}
 	return noServerHint

@@ -101,6 +101,6 @@ func TestServersThatAreNoSSH(t *testing.T) {
 func TestHandshakeHint(t *testing.T) {
 	reset := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	require.Equal(t, handshakeHint(io.EOF), handshakeHint(reset))
-	require.EqualError(t, hangUp(reset), "the host closed the connection")
+	require.EqualError(t, HangUpCause(reset), "the host closed the connection")
 	require.Empty(t, handshakeHint(fmt.Errorf("ssh: %w", &ssh.AlgorithmNegotiationError{})), "the error lists what each side has")
 }

@@ -5,35 +5,34 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
 // What went wrong, for decisions. Each is wrapped by a [HostError].
 var (
-	ErrHostKeyUnknown = knownhosts.ErrUnknown                   // passes once the key is trusted
-	ErrHostKeyChanged = knownhosts.ErrChanged                   // needs a person
-	ErrHostKeyRevoked = knownhosts.ErrRevoked                   // final
-	ErrAuth           = errors.New("authentication refused")    // the host answered; may pass once it is provisioned
-	ErrTimeout        = errors.New("timed out")                 // trying again may help
-	ErrLost           = errors.New("the connection was lost")   // trying again may help
-	ErrNoSpace        = errors.New("no space left on the host") // passes once there is room
-	ErrNoBuild        = errors.New("no build for this host")    // final for this program
-	ErrBecome         = errors.New("escalation refused")        // passes once the user may escalate
-	ErrNotModule      = errors.New("the module did not answer") // something else did, or nothing
-	errInstall        = errors.New("the module was not installed")
+	ErrHostKeyUnknown = knownhosts.ErrUnknown                      // passes once the key is trusted
+	ErrHostKeyChanged = knownhosts.ErrChanged                      // needs a person
+	ErrHostKeyRevoked = knownhosts.ErrRevoked                      // final
+	ErrAuth           = errors.New("authentication refused")       // the host answered; may pass once it is provisioned
+	ErrTimeout        = errors.New("timed out")                    // trying again may help
+	ErrLost           = errors.New("the connection was lost")      // trying again may help
+	ErrNoSpace        = errors.New("no space left on the host")    // passes once there is room
+	ErrNoBuild        = errors.New("no build for this host")       // final for this program
+	ErrBecome         = errors.New("escalation refused")           // passes once the user may escalate
+	ErrNotModule      = errors.New("the module did not answer")    // something else did, or nothing
+	ErrInstall        = errors.New("the module was not installed") // the host is to blame
 )
 
 // The steps a [HostError] can name.
 const (
-	opDial         = "dial"
-	opHandshake    = "handshake"
-	opHostKey      = "host key"
-	opAuthenticate = "authenticate"
-	opBecome       = "become"
-	opInstall      = "install"
-	opStart        = "start"
+	OpDial         = "dial"
+	OpHandshake    = "handshake"
+	OpHostKey      = "host key"
+	OpAuthenticate = "authenticate"
+	OpBecome       = "become"
+	OpInstall      = "install"
+	OpStart        = "start"
 )
 
 // A HostError says which host failed at which step, and why.
@@ -82,7 +81,7 @@ func Unreachable(err error) bool {
 		return false
 	}
 	switch e.Op {
-	case opDial, opHandshake, opHostKey, opAuthenticate:
+	case OpDial, OpHandshake, OpHostKey, OpAuthenticate:
 		return true
 	}
 	return false
@@ -101,32 +100,14 @@ func (e *ExitError) Error() string {
 	if e.Signal != "" {
 		s = "killed by signal " + e.Signal
 	}
-	if line := lastLine(e.Stderr); line != "" {
+	if line := LastLine(e.Stderr); line != "" {
 		s += ": " + printable(line)
 	}
 	return s
 }
 
-func lastLine(s string) string {
+// LastLine is the last line of s that is not blank.
+func LastLine(s string) string {
 	s = strings.TrimRight(s, "\r\n\t ")
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
-
-// printable escapes what could draw on a terminal.
-func printable(s string) string {
-	if strings.IndexFunc(s, unprintable) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unprintable(r) {
-			quoted := strconv.QuoteRuneToASCII(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-func unprintable(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }

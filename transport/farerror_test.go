@@ -34,7 +34,7 @@ func TestFarErrors(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			target := Target{Host: "web1", Address: "w", Port: 2222}
 			far := &farError{"gate", &ssh.OpenChannelError{Reason: test.reason, Message: test.said}}
-			err := target.fail(opDial, dialCause(far), target.dialHint(far))
+			err := target.Fail(OpDial, dialCause(far), target.dialHint(far))
 			require.EqualError(t, err, test.err)
 			require.ErrorAs(t, err, new(*ssh.OpenChannelError)) // which decides about retries
 		})

@@ -97,7 +97,7 @@ func (d *Dialer) CheckFiles(t Target) []*FileError {
 	}
 	if unusable != nil && !usable {
 		private := strings.TrimSuffix(unusable.path, ".pub")
-		hint := "start one, and give it the key: eval $(ssh-agent) && ssh-add " + shellWord(private)
+		hint := "start one, and give it the key: eval $(ssh-agent) && ssh-add " + ShellWord(private)
 		if private != unusable.path {
 			hint = "name the private one, " + private + "; or " + hint
 		}

@@ -71,7 +71,7 @@ func (d *Dialer) openKnown(t Target) (*knownhosts.View, error) {
 func (l *login) verify(ctx context.Context, key ssh.PublicKey) *HostError {
 	t := l.target
 	if l.scan != nil {
-		return t.fail(opHostKey, &shownKey{key}, "")
+		return t.Fail(OpHostKey, &shownKey{key}, "")
 	}
 	err := l.known.Check(t.known(), key)
 	if errors.Is(err, ErrHostKeyUnknown) && t.HostKeys == AcceptNew && !keys.IsCertificate(key.Type()) {
@@ -80,7 +80,7 @@ func (l *login) verify(ctx context.Context, key ssh.PublicKey) *HostError {
 	if err == nil {
 		return nil
 	}
-	return t.fail(opHostKey, err, l.hostKeyHint(err, key))
+	return t.Fail(OpHostKey, err, l.hostKeyHint(err, key))
 }
 
 func (l *login) hostKeyHint(err error, key ssh.PublicKey) string {
@@ -98,7 +98,7 @@ func (l *login) hostKeyHint(err error, key ssh.PublicKey) string {
 		return noOwnFile
 	}
 	line := l.target.known().Line(keys.Plain(key))
-	return fmt.Sprintf("compare the fingerprint, then trust it: echo '%s' >> %s", line, shellWord(l.known.Own()))
+	return fmt.Sprintf("compare the fingerprint, then trust it: echo '%s' >> %s", line, ShellWord(l.known.Own()))
 }
 
 // authority is where the authority for the host stands that a key has a certificate

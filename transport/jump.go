@@ -60,7 +60,7 @@ func (d *Dialer) jump(ctx context.Context, hops []Target) (*seat, error) {
 	if len(hops) == 0 {
 		return nil, nil
 	}
-	cancelled := func() error { return hops[len(hops)-1].fail(opDial, context.Cause(ctx), "") }
+	cancelled := func() error { return hops[len(hops)-1].Fail(OpDial, context.Cause(ctx), "") }
 	s, first, err := d.takeSeat(ctx, hops)
 	if err != nil {
 		return nil, err
@@ -283,7 +283,7 @@ func loginsOf(hops []Target) string {
 func throughJump(t Target, err error) error {
 	hop, ok := errors.AsType[*HostError](err)
 	if !ok {
-		return t.fail(opDial, err, "")
+		return t.Fail(OpDial, err, "")
 	}
 	hint := hop.Hint
 	if hop.Via != nil {
@@ -291,7 +291,7 @@ func throughJump(t Target, err error) error {
 	}
 	bare := *hop
 	bare.Hint = ""
-	e := t.fail(opDial, fmt.Errorf("jump host %w", &bare), hint)
+	e := t.Fail(OpDial, fmt.Errorf("jump host %w", &bare), hint)
 	e.Via = &bare
 	return e
 }

@@ -15,39 +15,6 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-func TestJumpHostsAreShared(t *testing.T) {
-	outer, inner := sshtest.Start(t), sshtest.Start(t)
-	first, second := targetOf(outer), targetOf(inner)
-	first.Host, second.Host = "outer", "inner"
-	d := &Dialer{}
-	defer d.Close()
-	var hosts sync.WaitGroup
-	for range 4 {
-		srv := sshtest.Start(t)
-		hosts.Go(func() {
-			target := targetOf(srv)
-			target.Jump = []Target{first, second}
-			c, err := d.Dial(t.Context(), target)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer c.Close()
-			p, err := c.StartModule(t.Context(), newStart(hello(t)))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			requireEcho(t, p)
-		})
-	}
-	hosts.Wait()
-	require.EqualValues(t, 1, outer.Stats().Connections)
-	require.EqualValues(t, 1, inner.Stats().Connections)
-	require.EqualValues(t, 1, outer.Stats().Forwards)
-	require.EqualValues(t, 4, inner.Stats().Forwards)
-}
-
 func TestJumpErrors(t *testing.T) {
 	srv, jump := sshtest.Start(t), sshtest.Start(t)
 	bastion := targetOf(jump)

@@ -126,7 +126,7 @@ func readKeyFile(path string) (keyFile, error) {
 	}
 	if exposed(info) && !isPublicKey(text) {
 		return keyFile{}, &FileError{
-			Setting: settingKeys, Path: path, Hint: "chmod 600 " + shellWord(path),
+			Setting: settingKeys, Path: path, Hint: "chmod 600 " + ShellWord(path),
 			Err: fmt.Errorf("its mode %04o lets others read it", info.Mode().Perm()),
 		}
 	}
@@ -172,7 +172,7 @@ func parseKeyFile(path string, text []byte) (keyFile, error) {
 		key.public, key.signer = signer.PublicKey(), signer
 		return key, nil
 	}
-	add := "add it to the agent (ssh-add " + shellWord(path) + ")"
+	add := "add it to the agent (ssh-add " + ShellWord(path) + ")"
 	if missing, ok := errors.AsType[*ssh.PassphraseMissingError](err); ok {
 		key.public = missing.PublicKey
 		if key.public == nil {

@@ -43,7 +43,7 @@ type localRun struct {
 // localDrain is how long standard error is waited for that a process has left open.
 const localDrain = 2 * time.Second
 
-func (s *localShell) run(line string, terminal bool, stderr io.Writer) (*running, error) {
+func (s *localShell) run(line string, terminal bool, stderr io.Writer) (*Command, error) {
 	r := &localRun{cmd: exec.Command("/bin/sh", "-c", "exec "+line), ended: make(chan struct{})}
 	r.cmd.Env, r.cmd.Dir, r.cmd.WaitDelay = s.env, "/", localDrain
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -73,7 +73,7 @@ func (s *localShell) run(line string, terminal bool, stderr io.Writer) (*running
 	}
 	s.running[r] = true
 	go s.await(r) // ends with the process, which ends with its input
-	return &running{in, out, r.wait, r.close}, nil
+	return &Command{in, out, r.wait, r.close}, nil
 }
 
 // pipes connects a process as sshd does without a terminal. Its output can be read
@@ -98,12 +98,12 @@ func (r *localRun) pipes(stderr io.Writer) (in io.WriteCloser, out io.Reader, th
 func (r *localRun) terminal(io.Writer) (in io.WriteCloser, out io.Reader, theirs []io.Closer, err error) {
 	ours, its, err := pty.Open()
 	if err != nil {
-		return nil, nil, nil, noTerminalError{err}
+		return nil, nil, nil, NoTerminalError{err}
 	}
 	if _, err := term.MakeRaw(int(its.Fd())); err != nil {
 		ours.Close()
 		its.Close()
-		return nil, nil, nil, noTerminalError{err}
+		return nil, nil, nil, NoTerminalError{err}
 	}
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = its, its, its
 	r.cmd.SysProcAttr.Setctty = true

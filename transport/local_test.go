@@ -2,101 +2,12 @@ package transport
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/user"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
-
-// local gives a Client for this machine, with a home directory of its own.
-func local(t *testing.T, env ...string) (c *Client, home string) {
-	t.Helper()
-	home = t.TempDir()
-	me, err := user.Current()
-	require.NoError(t, err)
-	d := &Dialer{LocalEnv: append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, env...)}
-	c, err = d.Dial(t.Context(), Target{Host: "me", User: me.Username, Local: true})
-	require.NoError(t, err)
-	t.Cleanup(func() { c.Close() })
-	return c, home
-}
-
-func TestLocalStart(t *testing.T) {
-	t.Setenv("CCM_PUSH_TEST_SECRET", "hunter2")
-	c, home := local(t)
-	for _, uploaded := range []bool{true, false} {
-		start := newStart(hello(t))
-		p, err := c.StartModule(t.Context(), start)
-		require.NoError(t, err)
-		require.Equal(t, uploaded, p.Uploaded)
-		require.Contains(t, string(p.Hello()), fmt.Sprintf(`"dir":%q,"uid":%d,"home":%q`, filepath.Join(home, ".cache/ccm-push"), os.Getuid(), home))
-		requireEcho(t, p)
-		require.NoError(t, p.Close())
-	}
-	select {
-	case <-c.Done():
-		t.Fatal("it has ended by itself")
-	default:
-	}
-	require.NoError(t, c.Close())
-	<-c.Done()
-	_, err := c.StartModule(t.Context(), newStart(hello(t)))
-	require.EqualError(t, err, "me: start local: file already closed")
-}
-
-func TestLocalExit(t *testing.T) {
-	c, _ := local(t)
-	start := newStart(hello(t))
-	start.Facts = "exit7"
-	p, err := c.StartModule(t.Context(), start)
-	require.NoError(t, err)
-	out, err := io.ReadAll(p.Stdout())
-	require.NoError(t, err)
-	require.Empty(t, out)
-	for range 2 {
-		require.Equal(t, &ExitError{Code: 7, Stderr: "hello on stderr\n"}, p.Wait())
-	}
-	require.NoError(t, p.Close())
-	require.NoError(t, p.Close())
-}
-
-// TestLocalEnd has a program that goes on until its input ends.
-func TestLocalEnd(t *testing.T) {
-	c, _ := local(t)
-	p, err := c.StartModule(t.Context(), newStart(hello(t)))
-	require.NoError(t, err)
-	require.NoError(t, c.Close())
-	_, err = io.ReadAll(p.Stdout())
-	require.NoError(t, err)
-	require.NoError(t, p.Wait(), "it was not killed")
-	_, err = p.Write([]byte("x"))
-	require.ErrorIs(t, err, os.ErrClosed)
-}
-
-func TestLocalErrors(t *testing.T) {
-	bin := t.TempDir()
-	write := func(text string) {
-		require.NoError(t, os.WriteFile(filepath.Join(bin, "uname"), []byte("#!/bin/sh\n"+text), 0o755))
-	}
-	c, _ := local(t, "PATH="+bin+":"+os.Getenv("PATH"))
-	write("echo Linux sparc64\n")
-	_, err := c.StartModule(t.Context(), newStart(hello(t)))
-	require.ErrorIs(t, err, ErrNoBuild)
-	write("kill -SEGV $PPID\n")
-	_, err = c.StartModule(t.Context(), newStart(hello(t)))
-	require.EqualError(t, err, "me: start local: the module did not answer: killed by signal SEGV")
-
-	write("exec sleep 1000\n")
-	start := newStart(hello(t))
-	start.Timeout = shortTimeout
-	_, err = c.StartModule(t.Context(), start)
-	require.EqualError(t, err, "me: start local: timed out after 300ms")
-	<-c.Done()
-}
 
 func TestWhatEndsReading(t *testing.T) {
 	for err, want := range map[error]error{os.ErrClosed: io.EOF, io.EOF: io.EOF, errors.ErrUnsupported: errors.ErrUnsupported} {

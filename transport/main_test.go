@@ -1,18 +1,8 @@
 package transport
 
 import (
-	"bytes"
-	"compress/gzip"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -25,51 +15,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// helloBuild is the program in testdata/hello, built once.
-var helloBuild = sync.OnceValues(func() (Build, error) {
-	dir, err := os.MkdirTemp("", "hello-")
-	if err != nil {
-		return Build{}, err
-	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "hello")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", file, "./testdata/hello")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return Build{}, fmt.Errorf("%w: %s", err, out)
-	}
-	program, err := os.ReadFile(file)
-	if err != nil {
-		return Build{}, err
-	}
-	return packBuild(program)
-})
-
-// packBuild makes a build for this system of a program.
-func packBuild(program []byte) (Build, error) {
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	if _, err := w.Write(program); err != nil {
-		return Build{}, err
-	}
-	if err := w.Close(); err != nil {
-		return Build{}, err
-	}
-	sum, packedSum := sha256.Sum256(program), sha256.Sum256(packed.Bytes())
-	return Build{
-		OS: runtime.GOOS, Arch: runtime.GOARCH,
-		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(program)), Compressed: here(packed.Bytes()),
-		CompressedSize: int64(packed.Len()), CompressedSHA256: hex.EncodeToString(packedSum[:]),
-	}, nil
-}
-
-func hello(t testing.TB) Build {
-	t.Helper()
-	b, err := helloBuild()
-	require.NoError(t, err)
-	return b
-}
 
 // targetOf is how to get into srv.
 func targetOf(srv *sshtest.Server) Target {
@@ -90,25 +35,6 @@ func connect(t testing.TB, srv *sshtest.Server) *Client {
 		d.Close()
 	})
 	return c
-}
-
-func newStart(builds ...Build) Start {
-	nonce := rand.Text()
-	return Start{Nonce: nonce, Greeting: fmt.Appendf(nil, `{"hello":{"nonce":%q,`, nonce), Facts: "-", Builds: builds}
-}
-
-// requireEcho holds a conversation with the hello program and lets it end.
-func requireEcho(t testing.TB, p *Process) {
-	t.Helper()
-	text := strings.Repeat("ping\n", 1000)
-	_, err := io.WriteString(p, text)
-	require.NoError(t, err)
-	require.NoError(t, p.CloseWrite())
-	out, err := io.ReadAll(p.Stdout())
-	require.NoError(t, err)
-	require.Equal(t, text, string(out))
-	require.NoError(t, p.Wait())
-	require.Equal(t, "hello on stderr\n", p.Stderr())
 }
 
 // wire is a connection in this process. Unlike the ends of a net.Pipe, both ends
@@ -137,23 +63,6 @@ func masked(err error, pairs ...string) string {
 		return ""
 	}
 	return strings.NewReplacer(pairs...).Replace(err.Error())
-}
-
-// here gives bytes that need not be fetched.
-func here(b []byte) func() ([]byte, error) { return func() ([]byte, error) { return b, nil } }
-
-// compressed is the program of a build in gzip.
-func (b Build) compressed(t testing.TB) []byte {
-	t.Helper()
-	packed, err := b.Compressed()
-	require.NoError(t, err)
-	return packed
-}
-
-// sent is what a script is sent that needs a build.
-func (b Build) sent(t testing.TB) []byte {
-	t.Helper()
-	return append([]byte(b.header()), b.compressed(t)...)
 }
 
 func newSigner(t testing.TB, keyType string) ssh.Signer { return sshtest.NewKey(t, keyType) }

@@ -44,11 +44,11 @@ func (l *login) answer(_, _ string, prompts []string, echo []bool) ([]string, er
 		return nil, nil
 	case len(prompts) > 1, echo[0]:
 		a.otherPrompts = len(prompts)
-		a.prompt = quoteExcerpt(strings.TrimSpace(prompts[0]))
+		a.prompt = QuoteExcerpt(strings.TrimSpace(prompts[0]))
 		return nil, errOtherPrompts
 	case a.passwordUsed:
 		a.askedAgain = true
-		a.prompt = quoteExcerpt(strings.TrimSpace(prompts[0]))
+		a.prompt = QuoteExcerpt(strings.TrimSpace(prompts[0]))
 		return nil, errAskedAgain
 	}
 	a.passwordUsed = true

@@ -213,7 +213,7 @@ func TestBannerOfAHostIsQuoted(t *testing.T) {
 	for _, test := range []struct{ name, banner, hint string }{
 		{"words", "  log in as \x1b[1mubuntu\n", `; the host said "log in as \x1b[1mubuntu"`},
 		{"none", "\n", ""},
-		{"long", strings.Repeat("b", 60<<10) + " no", `; the host said "` + strings.Repeat("b", maxQuoted/2) + "[… 61243 bytes left out …]" + strings.Repeat("b", maxQuoted/2-3) + ` no"`},
+		{"long", strings.Repeat("b", 60<<10) + " no", `; the host said "` + strings.Repeat("b", MaxQuoted/2) + "[… 61243 bytes left out …]" + strings.Repeat("b", MaxQuoted/2-3) + ` no"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			srv := sshtest.Start(t, sshtest.RejectAuth(), sshtest.Auth(func(c *ssh.ServerConfig) {

@@ -34,9 +34,9 @@ func (d *Dialer) limits(t Target) Limits { return t.Limits.over(d.Limits).over(d
 // of is the limit of a step of getting in.
 func (l Limits) of(op string) time.Duration {
 	switch op {
-	case opDial:
+	case OpDial:
 		return l.Dial
-	case opHandshake:
+	case OpHandshake:
 		return l.Handshake
 	}
 	return l.Auth
@@ -58,7 +58,7 @@ type phases struct {
 func newPhases(ctx context.Context, l Limits) *phases {
 	p := &phases{limits: l}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
-	p.begin(opDial)
+	p.begin(OpDial)
 	return p
 }
 
@@ -79,9 +79,9 @@ func (p *phases) enter(op string) { p.enterFor(op, p.limits.of(op)) }
 // signing does something for which the host waits, and a person perhaps has to do
 // something. The time that it takes is none of the host's.
 func (p *phases) signing(do func()) {
-	p.enterFor(opAuthenticate, p.limits.Sign)
+	p.enterFor(OpAuthenticate, p.limits.Sign)
 	do()
-	p.enter(opAuthenticate)
+	p.enter(OpAuthenticate)
 }
 
 func (p *phases) enterFor(op string, limit time.Duration) {

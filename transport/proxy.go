@@ -25,14 +25,14 @@ const (
 type proxyConn struct {
 	in, out *os.File // our ends of its standard output and input
 	cmd     *exec.Cmd
-	noise   *saying
+	noise   *Stderr
 	close   sync.Once
 	ended   error // by itself or by us, once closed
 }
 
 // startProxy runs a command with the operator's shell, as ssh does.
 func startProxy(shell, command string) (net.Conn, error) {
-	p := &proxyConn{cmd: exec.Command(shell, "-c", "exec "+command), noise: newSaying()}
+	p := &proxyConn{cmd: exec.Command(shell, "-c", "exec "+command), noise: NewStderr()}
 	theirIn, out, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (p *proxyConn) explain() string {
 		parts = append(parts, fmt.Sprintf("the proxy command ended with exit status %d", exit.ExitCode()))
 	}
 	if said := strings.TrimSpace(p.noise.String()); said != "" {
-		parts = append(parts, "it said "+quoteExcerpt(said))
+		parts = append(parts, "it said "+QuoteExcerpt(said))
 	}
 	return cmp.Or(strings.Join(parts, ", "), "by way of a proxy command")
 }

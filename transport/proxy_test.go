@@ -1,9 +1,7 @@
 package transport
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,22 +44,6 @@ func relay(t testing.TB, srv *sshtest.Server) string {
 		t.Skip("NOT TESTED: there is neither nc nor bash")
 	}
 	return fmt.Sprintf(`bash -c 'exec 3<>/dev/tcp/%s/%d; cat <&3 & exec cat >&3'`, srv.Host, srv.Port)
-}
-
-func TestProxyCommand(t *testing.T) {
-	srv := sshtest.Start(t)
-	target := targetOf(srv)
-	target.ProxyCommand = relay(t, srv)
-	d := &Dialer{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		t.Error("it was dialled besides")
-		return nil, net.ErrClosed
-	}}
-	c, err := d.Dial(t.Context(), target)
-	require.NoError(t, err)
-	p, err := c.StartModule(t.Context(), newStart(hello(t)))
-	require.NoError(t, err)
-	requireEcho(t, p)
-	require.NoError(t, c.Close())
 }
 
 // TestProxyCommandsEnd has commands that would stay, each with a child.

@@ -104,15 +104,15 @@ func (l *login) passing(err, final error) error {
 	}
 	op, timedOut := l.phases.current(), errors.Is(final, ErrTimeout)
 	switch {
-	case op == opAuthenticate:
+	case op == OpAuthenticate:
 		return final
 	case timedOut:
 		return passing{final, slow}
 	case l.phases.ctx.Err() != nil: // the run is over
 		return final
-	case op == opDial:
+	case op == OpDial:
 		return passingDial(err, final)
-	case !isHangUp(err):
+	case !IsHangUp(err):
 		return final
 	}
 	switch said := l.banner.beforeVersion(); {

@@ -38,7 +38,7 @@ var scannedTypes = [][]string{
 func (d *Dialer) Scan(ctx context.Context, t Target) (Scan, error) {
 	known, err := d.openKnown(t)
 	if err != nil {
-		return Scan{}, t.fail(opHostKey, err, hintOf(err))
+		return Scan{}, t.Fail(OpHostKey, err, hintOf(err))
 	}
 	s, lacking := Scan{}, error(nil)
 	certified, err := d.scanCertificate(ctx, t, known, &s)
@@ -64,7 +64,7 @@ func (d *Dialer) Scan(ctx context.Context, t Target) (Scan, error) {
 		s.Keys = []ssh.PublicKey{keys.Plain(certified)}
 	}
 	if s.Known, err = known.Judge(t.known(), s.Keys); err != nil {
-		return s, t.fail(opHostKey, err, trustHint(err))
+		return s, t.Fail(OpHostKey, err, trustHint(err))
 	}
 	return s, nil
 }
@@ -85,11 +85,11 @@ func (d *Dialer) scanCertificate(ctx context.Context, t Target, known *knownhost
 	}
 	cert, ok := key.(*ssh.Certificate)
 	if !ok {
-		return nil, t.fail(opHostKey, errors.New("no certificate was shown, though one was agreed on"), "")
+		return nil, t.Fail(OpHostKey, errors.New("no certificate was shown, though one was agreed on"), "")
 	}
 	where, err := known.Certified(t.known(), cert)
 	if errors.Is(err, ErrHostKeyRevoked) {
-		return nil, t.fail(opHostKey, err, "")
+		return nil, t.Fail(OpHostKey, err, "")
 	}
 	s.Known, s.Certificate = where, err
 	return key, nil
@@ -102,7 +102,7 @@ func (d *Dialer) scanKey(ctx context.Context, t Target, known *knownhosts.View, 
 	client, err := d.patiently(ctx, t, func() (*Client, error) { return d.try(ctx, l.again()) })
 	if err == nil { // cannot be: the callback for the host key is always called
 		client.Close()
-		return nil, t.fail(opHandshake, errors.New("no host key was shown"), "")
+		return nil, t.Fail(OpHandshake, errors.New("no host key was shown"), "")
 	}
 	if shown, ok := errors.AsType[*shownKey](err); ok {
 		return shown.key, nil
@@ -125,7 +125,7 @@ func lacksHostKey(err error) bool {
 func (d *Dialer) IsKnown(t Target) (bool, error) {
 	known, err := d.openKnown(t)
 	if err != nil {
-		return false, t.fail(opHostKey, err, hintOf(err))
+		return false, t.Fail(OpHostKey, err, hintOf(err))
 	}
 	return known.Knows(t.known()), nil
 }
@@ -151,7 +151,7 @@ func (d *Dialer) Trust(ctx context.Context, hosts []Trusted) []error {
 	errs := d.known.Trust(ctx, all)
 	for i, err := range errs {
 		if err != nil {
-			errs[i] = hosts[i].Target.fail(opHostKey, err, trustHint(err))
+			errs[i] = hosts[i].Target.Fail(OpHostKey, err, trustHint(err))
 		}
 	}
 	return errs

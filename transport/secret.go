@@ -3,6 +3,7 @@ package transport
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 )
 
 // A Secret is bytes that are never shown: however it is printed, logged or
@@ -14,6 +15,14 @@ func NewSecret(b []byte) *Secret { return &Secret{bytes: b} }
 
 // Reveal gives the bytes to whoever has to send them. They must not be changed.
 func (s *Secret) Reveal() []byte { return s.bytes }
+
+// WithheldFrom is text with s withheld wherever it stands there; nil withholds nothing.
+func (s *Secret) WithheldFrom(text string) string {
+	if s == nil {
+		return text
+	}
+	return strings.ReplaceAll(text, string(s.bytes), withheld)
+}
 
 const withheld = "(secret)"
 

@@ -119,21 +119,21 @@ func (t Target) addr() string {
 func (t Target) login() string { return t.User + "@" + t.addr() }
 
 // sshCommand is how a person gets there with ssh.
-func (t Target) sshCommand() string {
+func (t Target) SSHCommand() string {
 	if t.Local {
 		return "/bin/sh -c"
 	}
 	words := []string{"ssh"}
 	if len(t.Jump) > 0 {
-		words = append(words, "-J", shellWord(strings.ReplaceAll(loginsOf(t.Jump), " ", ",")))
+		words = append(words, "-J", ShellWord(strings.ReplaceAll(loginsOf(t.Jump), " ", ",")))
 	}
 	if t.port() != defaultPort {
 		words = append(words, "-p", strconv.Itoa(t.port()))
 	}
-	return strings.Join(append(words, shellWord(t.User+"@"+t.Address)), " ")
+	return strings.Join(append(words, ShellWord(t.User+"@"+t.Address)), " ")
 }
 
-func (t Target) fail(op string, err error, hint string) *HostError {
+func (t Target) Fail(op string, err error, hint string) *HostError {
 	return &HostError{Host: t.Host, Op: op, Addr: t.addr(), Err: err, Hint: hint}
 }
 

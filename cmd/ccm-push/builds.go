@@ -5,7 +5,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules/builds"
 	"github.com/ccm-push/ccm-push/playbooks"
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // loadBuilds gives the host programs of --module-dir, or the built-in ones.
@@ -27,7 +27,7 @@ func (a *app) addBuilds(r *playbooks.Runner) error {
 	}
 	r.BuildID = list[0].ID
 	for _, b := range list {
-		build := transport.Build{
+		build := start.Build{
 			OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size,
 			Compressed: b.Compressed, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
 		}

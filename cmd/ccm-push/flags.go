@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/credentials"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // flags are the options of the command line. Their letters are Ansible's.
@@ -173,8 +174,8 @@ func (f *flags) validate() error {
 		return fmt.Errorf("--output %q: there are text, json and dsc-json", f.output)
 	case f.color != "auto" && f.color != "always" && f.color != "never":
 		return fmt.Errorf("--color %q: there are auto, always and never", f.color)
-	case f.becomeMethod != "" && !slices.Contains(transport.Methods, f.becomeMethod):
-		return fmt.Errorf("--become-method %q: there are %s", f.becomeMethod, strings.Join(transport.Methods, ", "))
+	case f.becomeMethod != "" && !slices.Contains(start.Methods, f.becomeMethod):
+		return fmt.Errorf("--become-method %q: there are %s", f.becomeMethod, strings.Join(start.Methods, ", "))
 	case f.forks < 1:
 		return fmt.Errorf("--forks %d: at least 1", f.forks)
 	case f.keep < 0:

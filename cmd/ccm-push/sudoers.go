@@ -9,7 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/pattern"
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 func (a *app) sudoersCommand() *cobra.Command {
@@ -51,7 +51,7 @@ func (a *app) sudoers(ctx context.Context, selection string) error {
 	users := map[string][]*inventory.Host{}
 	for _, h := range hosts {
 		login, b := r.Escalation(h)
-		rule, err := transport.SudoersRule(login, b)
+		rule, err := start.SudoersRule(login, b)
 		if err != nil {
 			return fmt.Errorf("%s: %w", h.Name, err)
 		}

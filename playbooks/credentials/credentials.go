@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // Sources are where the secrets of a run come from.
@@ -57,7 +58,7 @@ func (s Sources) Read(ctx context.Context) (*Credentials, error) {
 		return nil, err
 	}
 	if c.Become != nil {
-		if err := transport.CheckBecomePassword(c.Become); err != nil {
+		if err := start.CheckBecomePassword(c.Become); err != nil {
 			return nil, err
 		}
 	}

@@ -4,11 +4,11 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // JSON is the answer of a host, for one of its users, without a newline.
-func (r *Report) JSON(host string, f transport.Footprint) ([]byte, error) {
+func (r *Report) JSON(host string, f start.Footprint) ([]byte, error) {
 	files := []map[string]any{}
 	for _, t := range f.Traces {
 		files = append(files, map[string]any{

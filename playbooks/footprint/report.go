@@ -10,7 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/pattern"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // A Report gathers the answers of hosts; hosts with equal ones share theirs.
@@ -24,12 +24,12 @@ type Report struct {
 
 type group struct {
 	hosts    []string
-	print    transport.Footprint
+	print    start.Footprint
 	from, to []time.Duration // the ages of each trace, among the hosts
 }
 
 // Add takes the answer of a host, for one of its users.
-func (r *Report) Add(host string, f transport.Footprint) {
+func (r *Report) Add(host string, f start.Footprint) {
 	r.Found = r.Found || len(f.Traces) > 0
 	r.Stuck = r.Stuck || r.Removes && len(f.Held)+len(f.Left) > 0
 	for _, g := range r.groups {
@@ -46,7 +46,7 @@ func (r *Report) Add(host string, f transport.Footprint) {
 	r.groups = append(r.groups, g)
 }
 
-func (g *group) add(host string, f transport.Footprint) {
+func (g *group) add(host string, f start.Footprint) {
 	g.hosts = append(g.hosts, host)
 	for i, t := range f.Traces {
 		age := f.Now.Sub(t.Modified)
@@ -55,8 +55,8 @@ func (g *group) add(host string, f transport.Footprint) {
 }
 
 // sameTraces reports whether two answers differ in nothing but ages.
-func sameTraces(a, b transport.Footprint) bool {
-	timeless := func(f transport.Footprint) string {
+func sameTraces(a, b start.Footprint) bool {
+	timeless := func(f start.Footprint) string {
 		text := fmt.Sprintf("%q %q %q %q", f.User, f.Held, f.Skipped, f.Left)
 		for _, t := range f.Traces {
 			text += fmt.Sprintf(" %q %v %d %q %t", t.Path, t.Mode, t.Size, t.Owner, t.Whole)
@@ -91,7 +91,7 @@ func (r *Report) Text() string {
 
 // forgotten says what no later run can do once files are gone. Those of users other than
 // root have the name of the host before theirs.
-func forgotten(traces []transport.Trace) string {
+func forgotten(traces []start.Trace) string {
 	text := ""
 	for _, t := range traces {
 		switch name := "." + path.Base(t.Path); {
@@ -105,7 +105,7 @@ func forgotten(traces []transport.Trace) string {
 }
 
 // verdict says what there was, and what has become of it.
-func (r *Report) verdict(f transport.Footprint) string {
+func (r *Report) verdict(f start.Footprint) string {
 	if len(f.Traces) == 0 {
 		return "nothing"
 	}
@@ -139,14 +139,14 @@ func (r *Report) verdict(f transport.Footprint) string {
 	return what
 }
 
-func holderText(h transport.Holder) string {
+func holderText(h start.Holder) string {
 	if h.Holder == "" {
 		return "another run"
 	}
 	return events.Line(h.Holder) + ", run " + events.Line(h.Run)
 }
 
-func skipReason(s transport.Skipped) string {
+func skipReason(s start.Skipped) string {
 	if s.Reason == "link" {
 		return "a link"
 	}

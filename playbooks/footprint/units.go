@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
-func sizeText(t transport.Trace) string {
+func sizeText(t start.Trace) string {
 	switch {
 	case t.Whole:
 		return bytesText(t.Size) + " in all"

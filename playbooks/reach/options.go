@@ -8,6 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // Options are what the command line says of all hosts, which wins over the inventory.
@@ -51,7 +52,7 @@ type Escalation struct {
 }
 
 // Escalate decides whether and as whom the host program runs; nil is as who logs in.
-func (o Options) Escalate(play Escalation, conn inventory.Connection) *transport.Become {
+func (o Options) Escalate(play Escalation, conn inventory.Connection) *start.Become {
 	wanted := o.Become || conn.Become
 	if play.Become != nil {
 		wanted = *play.Become || o.Become
@@ -59,7 +60,7 @@ func (o Options) Escalate(play Escalation, conn inventory.Connection) *transport
 	if !wanted {
 		return nil
 	}
-	return &transport.Become{
+	return &start.Become{
 		Method:   cmp.Or(o.BecomeMethod, play.Method, conn.BecomeMethod, "sudo"),
 		User:     cmp.Or(o.BecomeUser, play.User, conn.BecomeUser, "root"),
 		Password: o.PasswordToBecome(conn),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 func TestEscalate(t *testing.T) {
@@ -17,19 +18,19 @@ func TestEscalate(t *testing.T) {
 		connect Options
 		play    Escalation
 		conn    inventory.Connection
-		want    *transport.Become
+		want    *start.Become
 	}{
 		{"nobody wants it", Options{}, Escalation{}, inventory.Connection{}, nil},
-		{"the inventory", Options{}, Escalation{}, conn, &transport.Become{Method: "sudo", User: "inv"}},
+		{"the inventory", Options{}, Escalation{}, conn, &start.Become{Method: "sudo", User: "inv"}},
 		{"a play against the inventory", Options{}, Escalation{Become: &no}, conn, nil},
-		{"a play", Options{}, Escalation{Become: &yes}, inventory.Connection{}, &transport.Become{Method: "sudo", User: "root"}},
-		{"a play's user", Options{}, Escalation{User: "play"}, conn, &transport.Become{Method: "sudo", User: "play"}},
-		{"the command line", Options{Become: true, BecomeUser: "cli"}, Escalation{Become: &no, User: "play"}, conn, &transport.Become{Method: "sudo", User: "cli"}},
-		{"a play's method", Options{}, Escalation{Method: "su"}, inventory.Connection{Become: true, BecomeMethod: "doas"}, &transport.Become{Method: "su", User: "root"}},
-		{"the command line's method", Options{BecomeMethod: "doas"}, Escalation{Method: "su"}, conn, &transport.Become{Method: "doas", User: "inv"}},
-		{"the inventory's password", Options{}, Escalation{}, inventory.Connection{Become: true, BecomePassword: "i"}, &transport.Become{Method: "sudo", User: "root", Password: transport.NewSecret([]byte("i"))}},
+		{"a play", Options{}, Escalation{Become: &yes}, inventory.Connection{}, &start.Become{Method: "sudo", User: "root"}},
+		{"a play's user", Options{}, Escalation{User: "play"}, conn, &start.Become{Method: "sudo", User: "play"}},
+		{"the command line", Options{Become: true, BecomeUser: "cli"}, Escalation{Become: &no, User: "play"}, conn, &start.Become{Method: "sudo", User: "cli"}},
+		{"a play's method", Options{}, Escalation{Method: "su"}, inventory.Connection{Become: true, BecomeMethod: "doas"}, &start.Become{Method: "su", User: "root"}},
+		{"the command line's method", Options{BecomeMethod: "doas"}, Escalation{Method: "su"}, conn, &start.Become{Method: "doas", User: "inv"}},
+		{"the inventory's password", Options{}, Escalation{}, inventory.Connection{Become: true, BecomePassword: "i"}, &start.Become{Method: "sudo", User: "root", Password: transport.NewSecret([]byte("i"))}},
 		{"the command line's password", Options{BecomePassword: transport.NewSecret([]byte("c"))}, Escalation{}, inventory.Connection{Become: true, BecomePassword: "i"},
-			&transport.Become{Method: "sudo", User: "root", Password: transport.NewSecret([]byte("c"))}},
+			&start.Become{Method: "sudo", User: "root", Password: transport.NewSecret([]byte("c"))}},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, c.connect.Escalate(c.play, c.conn)) })
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A Program is the host program, running: a [transport.Process]. Closing the
+// A Program is the host program, running: a [start.Process]. Closing the
 // connection it is on ends every wait.
 type Program interface {
 	Stdout() *bufio.Reader

@@ -1,0 +1,108 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// A Command is a command line that runs in a login shell: that of a host, or /bin/sh on
+// the controller itself.
+type Command struct {
+	Stdin  io.WriteCloser
+	Stdout io.Reader
+	Wait   func() error // until it has ended: nil, an [ExitError] without Stderr, or [ErrLost]
+	Close  func() error // gives it up: its input and output end
+}
+
+// Run starts a command line. On a terminal, which changes no byte, it has no standard
+// error of its own. The error is a [NoTerminalError] if there is no terminal to be had.
+func (c *Client) Run(line string, terminal bool, stderr io.Writer) (*Command, error) {
+	if c.local != nil {
+		return c.local.run(line, terminal, stderr)
+	}
+	session, err := c.ssh.NewSession()
+	if err != nil {
+		return nil, fmt.Errorf("opening a session: %w", c.orLost(err))
+	}
+	if terminal {
+		if err := session.RequestPty("dumb", 24, 80, rawTerminal); err != nil {
+			session.Close()
+			return nil, NoTerminalError{c.orLost(err)}
+		}
+	}
+	command, err := c.connect(session)
+	if err == nil {
+		session.Stderr = stderr
+		err = session.Start(line)
+	}
+	if err != nil {
+		session.Close()
+		return nil, fmt.Errorf("running a command: %w", c.orLost(err))
+	}
+	return command, nil
+}
+
+// Subsystem starts a subsystem, such as sftp, in a session of its own, which ends when
+// its standard input is closed, or with c.
+func (c *Client) Subsystem(name string) (*Command, error) {
+	session, err := c.ssh.NewSession()
+	if err != nil {
+		return nil, err
+	}
+	command, err := c.connect(session)
+	if err == nil {
+		err = session.RequestSubsystem(name)
+	}
+	if err != nil {
+		session.Close()
+		return nil, err
+	}
+	return command, nil
+}
+
+func (c *Client) connect(session *ssh.Session) (*Command, error) {
+	stdin, err := session.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := session.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	wait := func() error { return c.exitError(session.Wait()) }
+	return &Command{stdin, stdout, wait, session.Close}, nil
+}
+
+// rawTerminal is a terminal that changes no byte in either direction and gives none
+// a meaning (RFC 4254, 8).
+var rawTerminal = ssh.TerminalModes{
+	ssh.ECHO: 0, ssh.ECHOE: 0, ssh.ECHOK: 0, ssh.ECHONL: 0, ssh.ECHOCTL: 0, ssh.ECHOKE: 0,
+	ssh.ICANON: 0, ssh.ISIG: 0, ssh.IEXTEN: 0, ssh.TOSTOP: 0, ssh.PENDIN: 0,
+	ssh.IGNPAR: 0, ssh.PARMRK: 0, ssh.INPCK: 0, ssh.ISTRIP: 0, ssh.INLCR: 0, ssh.IGNCR: 0, ssh.ICRNL: 0, ssh.IUCLC: 0,
+	ssh.IXON: 0, ssh.IXANY: 0, ssh.IXOFF: 0, ssh.IMAXBEL: 0,
+	ssh.OPOST: 0, ssh.OLCUC: 0, ssh.ONLCR: 0, ssh.OCRNL: 0, ssh.ONOCR: 0, ssh.ONLRET: 0,
+	ssh.CS8: 1, ssh.PARENB: 0,
+}
+
+// A NoTerminalError is that a host gives us no terminal.
+type NoTerminalError struct{ error }
+
+func (e NoTerminalError) Unwrap() error { return e.error }
+
+// exitError is how a process on the host ended, from what x/crypto says of that.
+func (c *Client) exitError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if exit, ok := errors.AsType[*ssh.ExitError](err); ok {
+		e := &ExitError{Code: exit.ExitStatus(), Signal: exit.Signal()}
+		if e.Signal != "" {
+			e.Code = 0
+		}
+		return e
+	}
+	return c.lost()
+}

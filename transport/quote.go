@@ -1,0 +1,34 @@
+package transport
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/ccm-push/ccm-push/modules/excerpt"
+)
+
+// MaxQuoted is how much of what a host says an error shows, in bytes.
+const MaxQuoted = 200
+
+// QuoteExcerpt quotes what a host or a program said, at length its two ends.
+func QuoteExcerpt(text string) string { return strconv.Quote(excerpt.Of(text, MaxQuoted)) }
+
+// printable escapes what could draw on a terminal.
+func printable(s string) string {
+	if strings.IndexFunc(s, unprintable) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unprintable(r) {
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) && r != ' ' }

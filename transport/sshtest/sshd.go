@@ -1,0 +1,120 @@
+package sshtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+)
+
+// An SSHD is OpenSSH's sshd, run for every connection over a socket pair: it needs no
+// port and no root.
+type SSHD struct {
+	Dial    func(ctx context.Context, network, addr string) (net.Conn, error)
+	Address string // what it is called in KnownHosts; nobody listens there
+	User    string
+	Home    string // of its sessions
+	KeyFile string // private key of the one who may log in
+
+	AuthorizedKeys, KnownHosts string // files
+}
+
+// StartSSHD gives an sshd for a test, which is skipped where there is none, and fails
+// if CI is set.
+func StartSSHD(tb testing.TB) *SSHD {
+	tb.Helper()
+	program := findSSHD(tb)
+	dir := tb.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	me, err := user.Current()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s := &SSHD{
+		Address: "real.example", User: me.Username, Home: at("home"), KeyFile: at("id"),
+		AuthorizedKeys: at("authorized_keys"), KnownHosts: at("known_hosts"),
+	}
+	hostKey, hostFile, err := newKey()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	clientKey, clientFile, err := newKey()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.Mkdir(s.Home, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	for path, text := range map[string][]byte{
+		at("host_key"):   hostFile,
+		s.KeyFile:        clientFile,
+		s.AuthorizedKeys: ssh.MarshalAuthorizedKey(clientKey.PublicKey()),
+		s.KnownHosts:     []byte(knownhosts.Line([]string{s.Address}, hostKey.PublicKey()) + "\n"),
+		at("sshd_config"): fmt.Appendf(nil, "HostKey %[1]s/host_key\nAuthorizedKeysFile %[1]s/authorized_keys\nStrictModes no\nUsePAM no\nPidFile none\n"+
+			"PermitRootLogin yes\nSetEnv HOME=%[2]s\nSubsystem sftp internal-sftp -d %[2]s\nLogLevel ERROR\n", dir, s.Home),
+	} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	s.Dial = func(context.Context, string, string) (net.Conn, error) {
+		return startSSHD(tb, program, "-i", "-e", "-f", at("sshd_config"))
+	}
+	return s
+}
+
+func findSSHD(tb testing.TB) string {
+	tb.Helper()
+	program, err := exec.LookPath("sshd")
+	if err != nil {
+		program = "/usr/sbin/sshd" // not on everybody's PATH
+		_, err = os.Stat(program)
+	}
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			tb.Fatal("sshd is not installed")
+		}
+		tb.Skip("NOT TESTED with a real sshd: it is not installed")
+	}
+	if os.Getuid() == 0 {
+		if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // where root's sshd separates privileges
+			tb.Fatal(err)
+		}
+	}
+	return program
+}
+
+func startSSHD(tb testing.TB, program string, args ...string) (net.Conn, error) {
+	syscall.ForkLock.RLock()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		syscall.ForkLock.RUnlock()
+		return nil, err
+	}
+	syscall.CloseOnExec(fds[0])
+	syscall.CloseOnExec(fds[1])
+	syscall.ForkLock.RUnlock()
+	ours, theirs := os.NewFile(uintptr(fds[0]), "client"), os.NewFile(uintptr(fds[1]), "sshd")
+	defer ours.Close()
+	defer theirs.Close()
+	cmd := exec.Command(program, args...)
+	var log bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, &log
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	tb.Cleanup(func() {
+		cmd.Wait()
+		tb.Logf("sshd: %s", log.String())
+	})
+	return net.FileConn(ours)
+}

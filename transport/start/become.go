@@ -1,0 +1,218 @@
+package start
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// Become is how to run as another user.
+type Become struct {
+	Method   string            // "sudo", also if empty, "su" or "doas"
+	User     string            // "" is root
+	Password *transport.Secret // asked for by the method: one's own, or for su that of User; nil has none
+	// Timeout is how long the method may take until it asks, and once it has the
+	// password: PAM may ask a directory that is far away. 0 means 2m.
+	Timeout time.Duration
+}
+
+const (
+	methodSudo = "sudo"
+	methodSu   = "su"
+	methodDoas = "doas"
+)
+
+// Methods are the ways to become another user.
+var Methods = []string{methodSudo, methodSu, methodDoas}
+
+const defaultBecomeTimeout = 2 * time.Minute
+
+func (b *Become) user() string { return cmp.Or(b.User, "root") }
+
+func (b *Become) method() string { return cmp.Or(b.Method, methodSudo) }
+
+func (b *Become) timeout() time.Duration { return cmp.Or(b.Timeout, defaultBecomeTimeout) }
+
+// validate refuses what no host could make sense of; nil is no escalation.
+func (b *Become) validate() error {
+	if b == nil {
+		return nil
+	}
+	switch b.method() {
+	case methodSudo, methodSu, methodDoas:
+	default:
+		return fmt.Errorf("escalation method %q is not known; there are %s", b.Method, strings.Join(Methods, ", "))
+	}
+	if b.Password == nil {
+		return nil
+	}
+	return CheckBecomePassword(b.Password)
+}
+
+// maxPassword is what PAM takes, with its end (PAM_MAX_RESP_SIZE), in bytes.
+const maxPassword = 511
+
+// CheckBecomePassword refuses a password that cannot be typed at a prompt: one that
+// is empty, longer than 511 bytes, or in which a line ends. The error shows nothing
+// of it.
+func CheckBecomePassword(s *transport.Secret) error {
+	switch b := s.Reveal(); {
+	case len(b) == 0:
+		return errors.New("the password for escalation is empty")
+	case len(b) > maxPassword:
+		return fmt.Errorf("the password for escalation is longer than %d bytes", maxPassword)
+	case bytes.ContainsAny(b, "\n\r\x00"):
+		return errors.New("the password for escalation has the end of a line in it")
+	}
+	return nil
+}
+
+// needsTerminal reports whether the method reads a password from nothing else.
+func (b *Become) needsTerminal() bool {
+	return b != nil && b.Password != nil && b.method() != methodSudo
+}
+
+// What a method says is read, where the words alone tell what happened; so it
+// shall not be translated. LANGUAGE concerns messages and nothing else, and stands
+// over LC_ALL (GNU gettext, 2.3).
+const untranslated = "/usr/bin/env LANGUAGE=C "
+
+// announce says on standard error that what follows is the method's, and becomes
+// it. The two words that it says make one only there: a shell that prints the
+// commands it runs does not say it too early. Before that it sees to it that nobody
+// writes to the terminal, as everybody can with wall(1): the session goes over it.
+const announce = `test -t 0 && chmod 600 $(tty); echo $0$1 >&2; shift; exec "$@"`
+
+const announced = "become-"
+
+// fresh runs a command without the environment of whoever has logged in, of whom su
+// and doas keep PATH and more. sudo has rules for that (sudoers(5), env_reset).
+const fresh = `exec /usr/bin/env -i HOME="$HOME" USER="$USER" LOGNAME="$LOGNAME" SHELL="$SHELL" ${LANG+"LANG=$LANG"} ` +
+	`PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/wrappers/bin:/run/current-system/sw/bin "$@"`
+
+// commandLine is what the login shell gets to run a constant script with args as
+// the user; as oneself if b is nil.
+func (b *Become) commandLine(nonce, script string, args []string) (string, error) {
+	line, err := shellLine(script, args)
+	if b == nil || err != nil {
+		return line, err
+	}
+	if err := plainWords([]string{nonce, b.user()}); err != nil {
+		return "", err
+	}
+	introduced := "/bin/sh -c '" + announce + "' " + announced + " " + nonce + " " + untranslated
+	refreshed := "/bin/sh -c '" + fresh + "' sh " + line
+	switch {
+	case b.method() == methodSu:
+		// Behind the user, since for some su a -c before it is another option. What
+		// follows is one word: the login shell of the user gets it.
+		return introduced + "su " + b.user() + " -c " + quoted(refreshed), nil
+	case b.method() == methodDoas && b.Password != nil:
+		return introduced + "doas -u " + b.user() + " -- " + refreshed, nil
+	case b.method() == methodDoas:
+		return untranslated + "doas -n -u " + b.user() + " -- " + refreshed, nil
+	case b.Password != nil:
+		return untranslated + "sudo -S -p " + sudoPrompt(nonce) + " -H -u " + b.user() + " -- " + line, nil
+	}
+	return untranslated + "sudo -n -H -u " + b.user() + " -- " + line, nil
+}
+
+// quoted makes one word of text for sh, csh and fish alike; it has no backslash,
+// newline or exclamation mark.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// sudoPrompt is how sudo is told its prompt, and sudoAsks what it prints then: %%
+// stands for %, so that a shell that prints its commands does not seem to ask.
+func sudoPrompt(nonce string) string { return nonce + "%%:" }
+
+func sudoAsks(nonce string) string { return nonce + "%:" }
+
+// refusal recognises what a method says when it does not start a program: said is
+// its standard error, or what came on the terminal; asked says that it had a
+// password to ask for. login is who has logged in.
+func (b *Become) refusal(exit *transport.ExitError, said string, asked bool, login string) (line, hint string) {
+	m := b.method()
+	for l := range strings.Lines(said) {
+		l = strings.TrimSpace(l)
+		switch {
+		case line != "": // the first one has the cause
+		case excuse().MatchString(l): // what sudo says before it asks again
+		case strings.HasPrefix(l, m+": "), m == methodSudo && (strings.Contains(l, "sudoers") || strings.HasPrefix(l, "Sorry, user")):
+			line = l
+		case exit.Code == 127 && strings.Contains(l, m):
+			return l, "install " + m + " on the host, or connect as " + b.user()
+		}
+	}
+	switch {
+	case line == "" && asked && exit.Code != 0:
+		line = cmp.Or(transport.LastLine(b.withoutPassword(said)), exit.Error()) // in words of its own
+	case line == "":
+		return "", ""
+	}
+	return line, b.refusalHint(line, login)
+}
+
+// withoutPassword is what a host has printed without the password, which an echo, or
+// a host that wants it in our logs, may have repeated.
+func (b *Become) withoutPassword(text string) string {
+	if b == nil {
+		return text
+	}
+	return b.Password.WithheldFrom(text)
+}
+
+// excuse is what sudo says of a wrong password when it will ask again.
+var excuse = pattern(`^Sorry, try again\.$`)
+
+var (
+	wrongPassword = pattern(`(?i)incorrect password|authentication fail|: Sorry$|no password was provided`)
+	noSuchUser    = pattern(`(?i)unknown user|does not exist`)
+	noPassword    = pattern(`(?i)password is required|authentication required|authorization required`)
+	noTerminal    = pattern(`(?i)must have a tty|must be a tty|must be run from a terminal|a tty is required|no tty present|a terminal is required`)
+)
+
+func (b *Become) refusalHint(line, login string) string {
+	as := b.user()
+	switch {
+	case noSuchUser().MatchString(line):
+		return "make the account " + as + " on the host, or name another become_user"
+	case wrongPassword().MatchString(line) && b.Password == nil:
+		return b.passwordHint(login)
+	case wrongPassword().MatchString(line):
+		return "is it the password of " + b.owner(login) + " on this host?"
+	case noPassword().MatchString(line) && b.Password == nil:
+		return b.passwordHint(login)
+	}
+	switch b.method() {
+	case methodSu:
+		return fmt.Sprintf("may %s use su, and can %s log in there (PAM, group wheel, its shell)?", login, as)
+	case methodDoas:
+		return fmt.Sprintf("let %s run commands as %s in doas.conf", login, as)
+	}
+	return fmt.Sprintf("let %s run commands as %s in sudoers; ccm-push sudoers prints a rule", login, as)
+}
+
+// owner is whose password the method asks for.
+func (b *Become) owner(login string) string {
+	if b.method() == methodSu {
+		return b.user()
+	}
+	return login
+}
+
+// passwordHint is for a method that asks although there is nothing to answer.
+func (b *Become) passwordHint(login string) string {
+	give := "give the password of " + b.owner(login) + " with -K or --become-password-file"
+	switch b.method() {
+	case methodSudo:
+		return give + ", or let " + login + " run commands as " + b.user() + " without one (sudoers: NOPASSWD)"
+	case methodDoas:
+		return give + ", or let " + login + " run commands as " + b.user() + " without one (doas.conf: nopass)"
+	}
+	return give
+}

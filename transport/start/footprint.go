@@ -1,0 +1,286 @@
+package start
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// footprintScript lists what was ever left on a host for the user that it runs as, and
+// removes it if it is told to. As with [script] it is one text for every host. It
+// looks at directories only that belong to the user and are no links, from inside
+// them, so that nobody can put others in their place; rm(1) and find(1) follow no
+// links below them. Nothing is removed while another run holds its lock, or has died and what
+// it had started works on.
+//
+// Its arguments are NONCE list or NONCE remove. Its answers are lines, of which
+// begin NONCE is the first and all others begin with a word and the nonce:
+//
+//	begin NONCE
+//	user:NONCE:NAME:SECONDS      who it runs as, and the time on the host
+//	dir:NONCE:PATH               what follows is below this directory
+//	item:NONCE:MODE:SIZE:SECONDS:OWNER:PATH   MODE is st_mode in hex
+//	tree:NONCE:SIZE PATH         what is below this directory is not listed; SIZE is in KiB
+//	held:NONCE:{…}               a lock file of the directory that is held, and what stands in it
+//	skip:NONCE:WORD:PATH         not looked at: it is a link, or of somebody else
+//	left:NONCE:PATH              it could not be removed
+//	done:NONCE
+const footprintScript = `set -f; n=$1; m=$2; ` + begins + `; IFS=; umask 077; echo begin $n; ` +
+	`u=$(id -u); echo user:$n:$(id -un):$(date +%s); h=${HOME:-/dev/null}; ` +
+	// The places, as the installation and the host program choose them.
+	`r=/run; test -d $r || r=/var/run; ` +
+	`set -- $h/.cache/ccm-push /var/tmp/ccm-push-$u /tmp/ccm-push-$u; ` +
+	`test $u -eq 0 && set -- $@ $r/ccm-push /var/lib/ccm-push /tmp/ccm-push-root; ` +
+	// enter goes into one that is ours. If that has another name then, somebody has
+	// just put a link in its place.
+	`enter() { cd /; test -h $d && { echo skip:$n:link:$d; return 1; }; test -e $d || return 1; ` +
+	`cd -P $d 2>/dev/null && test -O . && case ${PWD##*/} in ${d##*/}) ;; *) false;; esac || ` +
+	`{ cd /; echo skip:$n:owner:$d; return 1; }; }; ` +
+	// show lists what is in the directory: GNU and busybox have one stat, BSD another.
+	`s=-f; f=item:$n:%Xp:%z:%m:%Su:%N; stat -c %u / >/dev/null 2>&1 && { s=-c; f=item:$n:%f:%s:%Y:%U:%n; }; ` +
+	// Of what plays have brought along it says only how large it is: that can be many files.
+	`show() { echo dir:$n:$d; find . -xdev -path ./resources/*/files -prune -exec stat $s $f {} + -o -exec stat $s $f {} + 2>/dev/null; ` +
+	`set +f; for l in ./resources/*/files; do test -d $l && echo tree:$n:$(du -sk $l 2>/dev/null); done; set -f; }; ` +
+	// works finds a command that a run which has died has left running: behind the first
+	// line of its lock file stand process ids, each with the first and the last moment at
+	// which that process can have been started (proc(5), starttime).
+	`works() { unset IFS; while read -r p a z x; do case $p in [1-9]*) ` +
+	`if test -e /proc/self/stat; then read -r x </proc/$p/stat && set -- ${x##*) } && test ${20} -ge $a && test ${20} -le $z; ` +
+	`else kill -0 $p; fi && { IFS=; return 0; };; esac; done <$1; IFS=; return 1; }; ` +
+	// taken asks for a lock without waiting. Where nothing can, a file that names a
+	// holder counts as held.
+	`taken() { works $1 && return 0; if command -v flock >/dev/null; then flock -n $1 true && return 1; ` +
+	`elif command -v lockf >/dev/null; then lockf -k -s -t 0 $1 true && return 1; else test -s $1 || return 1; fi; return 0; }; ` +
+	`locks() { set +f; for l in ./*.lock; do test -h $l && continue; test -f $l || continue; ` +
+	`taken $l 2>/dev/null && { b=1; printf %s held:$n:; head -c 1000 $l; echo; }; done; set -f; }; ` +
+	`b=; for d do enter || continue; show; locks; done; ` +
+	`case $m$b in remove) for d do enter >/dev/null || continue; ` +
+	`find . -name . -o -exec rm -rf {} + -prune 2>/dev/null; cd /; rmdir $d 2>/dev/null || echo left:$n:$d; done;; esac; ` +
+	`echo done:$n`
+
+// A FootprintRequest asks for what was left on a host for one user.
+type FootprintRequest struct {
+	Nonce   string  // letters and digits; must differ for every request
+	Become  *Become // nil asks as the login user
+	Remove  bool    // all of it, unless a run is under way
+	Timeout time.Duration
+}
+
+// A Footprint is what was ever left on a host for one user, before it was removed.
+type Footprint struct {
+	User   string
+	Now    time.Time // on the host
+	Traces []Trace
+	// Held says by whom a lock is held that stops the removal; it is in the host's
+	// words.
+	Held    []Holder
+	Skipped []Skipped
+	Left    []string // directories that could not be removed
+}
+
+// A Trace is a file or directory. Path and owner are in the host's words.
+type Trace struct {
+	Path     string
+	Mode     fs.FileMode
+	Size     int64 // bytes
+	Modified time.Time
+	Owner    string
+	// Whole says that it is a directory whose size is that of all that is in it, which
+	// is not listed.
+	Whole bool
+}
+
+// A Holder is a run that holds a lock; "" if the lock does not say.
+type Holder struct {
+	Holder string `json:"holder"`
+	Run    string `json:"run"`
+}
+
+// A Skipped is a place that was not looked at.
+type Skipped struct{ Path, Reason string }
+
+// maxTraces bounds what a host may say about itself, in bytes: 1 MiB.
+const maxTraces = 1 << 20
+
+// FootprintOf finds what was ever left on the host, and removes it if asked to. Every
+// error is a [transport.HostError].
+func FootprintOf(ctx context.Context, c *transport.Client, r FootprintRequest) (Footprint, error) {
+	greeting := "begin " + r.Nonce
+	request := Request{Nonce: r.Nonce, Greeting: []byte(greeting), Become: r.Become, Timeout: r.Timeout}
+	if err := request.validate(); err != nil {
+		return Footprint{}, c.Target().Fail(transport.OpStart, err, "")
+	}
+	mode := "list"
+	if r.Remove {
+		mode = "remove"
+	}
+	line, err := r.Become.commandLine(r.Nonce, footprintScript, []string{r.Nonce, mode})
+	if err != nil {
+		return Footprint{}, c.Target().Fail(transport.OpStart, err, "")
+	}
+	st := newStarter(c, request)
+	var text []byte
+	err = st.untilIdle(ctx, func() (err error) {
+		text, err = st.whole(line)
+		return err
+	})
+	if err != nil {
+		return Footprint{}, err
+	}
+	f, err := parseFootprint(r.Nonce, text)
+	if err != nil {
+		return Footprint{}, c.Target().Fail(transport.OpStart, err, "")
+	}
+	return f, nil
+}
+
+// whole gives what a script says after its greeting.
+func (st *starter) whole(line string) ([]byte, error) {
+	p, _, err := st.execLine(line)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	text, err := io.ReadAll(io.LimitReader(movingReader{p.stdout, st.idle.progress}, maxTraces+1))
+	switch {
+	case err != nil:
+	case len(text) > maxTraces:
+		err = fmt.Errorf("the host says more than %d MiB of what was left there", maxTraces>>20)
+	default:
+		err = p.Wait()
+	}
+	if err != nil {
+		return nil, st.target().Fail(st.op, err, "")
+	}
+	return text, nil
+}
+
+var errCutShort = errors.New("the list of what was left on the host ends in the middle")
+
+// parseFootprint reads what the script says. What has no nonce is none of it: a
+// name may have the end of a line.
+func parseFootprint(nonce string, text []byte) (Footprint, error) {
+	var f Footprint
+	var dir string
+	trees := map[string]int64{}
+	done := false
+	for line := range strings.Lines(string(text)) {
+		kind, rest, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
+		rest, ours := strings.CutPrefix(rest, nonce)
+		if !ours {
+			continue
+		}
+		rest = strings.TrimPrefix(rest, ":")
+		var err error
+		switch kind {
+		case "user":
+			name, now, _ := strings.Cut(rest, ":")
+			f.User = name
+			f.Now, err = seconds(now)
+		case "dir":
+			dir = rest
+		case "item":
+			err = f.addTrace(dir, rest)
+		case "tree":
+			var path string
+			var size int64
+			path, size, err = treeSize(dir, rest)
+			trees[path] = size
+		case "held":
+			var h Holder
+			_ = json.Unmarshal([]byte(rest), &h) // a lock need not say who holds it
+			f.Held = append(f.Held, h)
+		case "skip":
+			reason, path, _ := strings.Cut(rest, ":")
+			f.Skipped = append(f.Skipped, Skipped{path, reason})
+		case "left":
+			f.Left = append(f.Left, rest)
+		case "done":
+			done = true
+		}
+		if err != nil {
+			return Footprint{}, fmt.Errorf("what was left on the host is told as %.100q: %w", line, err)
+		}
+	}
+	if !done {
+		return Footprint{}, errCutShort
+	}
+	for i := range f.Traces {
+		if t := &f.Traces[i]; t.Mode.IsDir() {
+			if size, whole := trees[t.Path]; whole {
+				t.Size, t.Whole = size, true
+			}
+		}
+	}
+	slices.SortFunc(f.Traces, func(a, b Trace) int { return cmp.Compare(a.Path, b.Path) })
+	return f, nil
+}
+
+func (f *Footprint) addTrace(dir, text string) error {
+	words := strings.SplitN(text, ":", 5)
+	if len(words) != 5 {
+		return errors.New("words are missing")
+	}
+	mode, err := strconv.ParseUint(words[0], 16, 32)
+	if err != nil {
+		return err
+	}
+	size, err := strconv.ParseInt(words[1], 10, 64)
+	if err != nil || size < 0 {
+		return fmt.Errorf("the size %q is no number", words[1])
+	}
+	modified, err := seconds(words[2])
+	if err != nil {
+		return err
+	}
+	f.Traces = append(f.Traces, Trace{Path: below(dir, words[4]), Mode: fileMode(uint32(mode)), Size: size, Modified: modified, Owner: words[3]})
+	return nil
+}
+
+// treeSize reads how large a directory is, in bytes, with all that is in it.
+func treeSize(dir, text string) (path string, size int64, err error) {
+	kib, name, _ := strings.Cut(text, "\t")
+	size, err = strconv.ParseInt(kib, 10, 64)
+	if err != nil || size < 0 || size > math.MaxInt64>>10 {
+		return "", 0, fmt.Errorf("the size %q is no number", kib)
+	}
+	return below(dir, name), size << 10, nil
+}
+
+// below is a path as find(1) gives it.
+func below(dir, name string) string {
+	return dir + "/" + strings.TrimPrefix(strings.TrimPrefix(name, "."), "/")
+}
+
+func seconds(text string) (time.Time, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Unix(n, 0), nil
+}
+
+// fileMode reads st_mode (POSIX, sys/stat.h; its values are the same everywhere).
+func fileMode(bits uint32) fs.FileMode {
+	mode := fs.FileMode(bits & 0o777)
+	switch bits & 0o170000 {
+	case 0o100000:
+		return mode
+	case 0o040000:
+		return mode | fs.ModeDir
+	case 0o120000:
+		return mode | fs.ModeSymlink
+	}
+	return mode | fs.ModeIrregular
+}

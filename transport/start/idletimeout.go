@@ -1,0 +1,72 @@
+package start
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// An idleTimeout ends a context when nothing has moved for a while.
+type idleTimeout struct {
+	limit atomic.Int64 // as a time.Duration
+	timer *time.Timer
+	end   context.CancelCauseFunc
+}
+
+// withIdleTimeout gives a context that ends with [transport.ErrTimeout] when nothing has
+// moved for the limit. The timeout must be stopped.
+func withIdleTimeout(ctx context.Context, limit time.Duration) (context.Context, *idleTimeout) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	t := &idleTimeout{end: cancel}
+	t.limit.Store(int64(limit))
+	t.timer = time.AfterFunc(limit, func() { cancel(fmt.Errorf("%w after %s", transport.ErrTimeout, time.Duration(t.limit.Load()))) })
+	return ctx, t
+}
+
+// progress begins the wait anew. It may be called from any goroutine.
+func (t *idleTimeout) progress() { t.timer.Reset(time.Duration(t.limit.Load())) }
+
+// allow is progress, and changes how long the next waits may take.
+func (t *idleTimeout) allow(limit time.Duration) {
+	t.limit.Store(int64(limit))
+	t.progress()
+}
+
+func (t *idleTimeout) stop() {
+	t.timer.Stop()
+	t.end(nil)
+}
+
+// writeChunk is how much is sent between two signs of progress, in bytes.
+const writeChunk = 32 << 10
+
+// write sends some text, and b behind it, in chunks, each of which is progress.
+func (t *idleTimeout) write(w io.Writer, header string, b []byte) error {
+	if _, err := io.WriteString(w, header); err != nil {
+		return err
+	}
+	for len(b) > 0 {
+		n, err := w.Write(b[:min(len(b), writeChunk)])
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+		t.progress()
+	}
+	return nil
+}
+
+// A movingReader makes each read progress.
+type movingReader struct {
+	r        io.Reader
+	progress func()
+}
+
+func (m movingReader) Read(b []byte) (int, error) {
+	m.progress()
+	return m.r.Read(b)
+}

@@ -1,0 +1,59 @@
+package start
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Build is the host program for one kind of system.
+type Build struct {
+	OS, Arch string // Go's names: linux, amd64
+	SHA256   string // of the program, in lower-case hex
+	Size     int64  // of the program, in bytes
+	// Compressed gives the program in gzip: CompressedSize bytes with the SHA-256
+	// CompressedSHA256, in lower-case hex. It is asked only when a host lacks the
+	// program, and may be asked by several goroutines at once.
+	Compressed       func() ([]byte, error)
+	CompressedSize   int64
+	CompressedSHA256 string
+}
+
+// header goes before the build to a script that waits for it.
+func (b Build) header() string { return fmt.Sprintf("%d %s\n", b.CompressedSize, b.CompressedSHA256) }
+
+// A Request says how to start the host program.
+type Request struct {
+	Nonce string // letters and digits; must differ for every start
+	// Greeting is how the module's first line begins. Whatever else the host
+	// prints before it is skipped.
+	Greeting []byte
+	Facts    string // an argument of the module: collector names separated by commas, or "-"
+	Builds   []Build
+	Become   *Become // nil runs it as the login user
+	// Timeout is how long the host may take until the greeting. The upload does
+	// not count, but must move within it. 0 means 30s.
+	Timeout time.Duration
+}
+
+const defaultStartTimeout = 30 * time.Second
+
+func (r Request) validate() error {
+	switch {
+	case !isNonce(r.Nonce):
+		return fmt.Errorf("nonce %q is not 8 to 64 letters and digits", r.Nonce)
+	case len(r.Greeting) == 0:
+		return errors.New("no greeting to wait for")
+	}
+	if err := r.Become.validate(); err != nil {
+		return err
+	}
+	for _, b := range r.Builds {
+		for _, sum := range []string{b.SHA256, b.CompressedSHA256} {
+			if !isDigest(sum) {
+				return fmt.Errorf("build %s/%s: %q is not a SHA-256 in hex", b.OS, b.Arch, sum)
+			}
+		}
+	}
+	return nil
+}
