@@ -18,7 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/start"
@@ -113,7 +113,7 @@ func simRunner(tb testing.TB, dir string, reporter events.Reporter) *playbooks.R
 	tb.Helper()
 	inv, err := inventory.Load(tb.Context(), []string{filepath.Join(dir, "hosts.yaml")}, inventory.Options{})
 	require.NoError(tb, err)
-	plays, err := manifest.Load(tb.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types())
+	plays, err := load.Files(tb.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types())
 	require.NoError(tb, err)
 	programs, err := builds.Load(moduleDir(tb))
 	require.NoError(tb, err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 // TestImportsOfRun has what only the whole run knows of values of other hosts: its
@@ -31,7 +31,7 @@ func TestImportsOfRun(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			inv, err := inventory.Parse("hosts.yaml", []byte("all: {hosts: {web1: , web2: , app1: }}"))
 			require.NoError(t, err)
-			plays, err := manifest.Parse(t.Context(), "site.yaml", []byte(c.site), builtin.Types())
+			plays, err := load.Parse(t.Context(), "site.yaml", []byte(c.site), builtin.Types())
 			require.NoError(t, err)
 			r := &Runner{Inventory: inv, Plays: plays, Options: Options{Limit: c.limit}}
 			hosts, err := r.Select()

@@ -26,7 +26,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 	"github.com/ccm-push/ccm-push/transport/start"
@@ -65,7 +65,7 @@ func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *worl
 	}
 	inv, err := inventory.Parse("hosts.yaml", []byte(list.String()))
 	require.NoError(t, err)
-	plays, err := manifest.Parse(t.Context(), filepath.Join(w.dir, "site.yaml"), []byte(text), builtin.Types())
+	plays, err := load.Parse(t.Context(), filepath.Join(w.dir, "site.yaml"), []byte(text), builtin.Types())
 	require.NoError(t, err)
 	tally := &events.Tally{}
 	w.Runner = &Runner{

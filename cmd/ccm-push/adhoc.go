@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 // adHoc runs one resource from the command line on the hosts of a pattern.
@@ -51,7 +52,7 @@ func (a *app) adHocPlay(pattern string, t modules.Type, query string) (*manifest
 	if err != nil {
 		return nil, err
 	}
-	return a.programs(manifest.AdHoc(pattern, t, properties))
+	return a.programs(load.AdHoc(pattern, t, properties))
 }
 
 // programs has a play bring along the folder of --resources.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 )
 
 // app is the program with what it talks to.
@@ -140,7 +140,7 @@ func (a *app) main(ctx context.Context, cmd *cobra.Command, args []string) error
 	switch {
 	case a.words.adHoc != "":
 		return a.adHoc(ctx, args[0])
-	case a.flags.listHosts && (a.words.forced || len(args) == 1 && !isFile(args[0]) && !archive.IsURL(args[0])):
+	case a.flags.listHosts && (a.words.forced || len(args) == 1 && !isFile(args[0]) && !source.IsURL(args[0])):
 		return a.listPattern(ctx, args)
 	case a.words.forced:
 		return fmt.Errorf("-- makes the next word a host pattern, as in -- PATTERN TYPE ARGUMENT...; the types are %s",

@@ -14,7 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/listing"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 )
 
 const (
@@ -142,11 +143,11 @@ func (a *app) completionPlays(ctx context.Context, words []string) []*manifest.P
 	defer cancel()
 	var paths []string
 	for _, word := range words {
-		if info, err := os.Stat(word); err == nil && (info.Mode().IsRegular() && !archive.Is(word) || info.IsDir()) {
+		if info, err := os.Stat(word); err == nil && (info.Mode().IsRegular() && !source.IsArchive(word) || info.IsDir()) {
 			paths = append(paths, word)
 		}
 	}
-	plays, _ := manifest.Load(ctx, paths, a.registry) // what is wrong with them is for validate to say
+	plays, _ := load.Files(ctx, paths, a.registry) // what is wrong with them is for validate to say
 	return plays
 }
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 )
 
 // loadInventory reads the inventory that the command line names, or the first
@@ -63,7 +63,7 @@ func (a *app) varsFolders(manifests []string) ([]string, error) {
 	var folders []string
 	for _, path := range manifests {
 		folder := filepath.Dir(path)
-		if archive.Is(path) || archive.IsURL(path) || slices.Contains(folders, folder) || !hasVars(folder) {
+		if source.IsArchive(path) || source.IsURL(path) || slices.Contains(folders, folder) || !hasVars(folder) {
 			continue
 		}
 		if why := foreignFolder(folder); why != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 // queryPlay is the play of an ad-hoc call that asks a query of a type: dsc get TYPE,
@@ -21,7 +22,7 @@ func (a *app) queryPlay(pattern string, t modules.Type, words []string) (*manife
 	if err != nil {
 		return nil, err
 	}
-	return manifest.AdHocQuery(pattern, t, words[0], all)
+	return load.AdHocQuery(pattern, t, words[0], all)
 }
 
 // readInput reads a map that an option takes: as it is, or - from standard input.

@@ -19,7 +19,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 )
@@ -78,13 +79,13 @@ func (a *app) tellWarnings(plays []*manifest.Play) error {
 // read reads plays from files, folders and archives, which are unpacked until
 // the program ends. The end of ctx ends downloads.
 func (a *app) read(ctx context.Context, paths []string) ([]*manifest.Play, error) {
-	archives := &archive.Unpacker{}
+	archives := &source.Unpacker{}
 	a.atEnd = append(a.atEnd, func() { archives.Close() })
-	options := []manifest.Option{manifest.WithArchives(archives)}
+	options := []load.Option{load.WithArchives(archives)}
 	if a.flags.parameters != "" {
-		options = append(options, manifest.WithParameters(a.flags.parameters))
+		options = append(options, load.WithParameters(a.flags.parameters))
 	}
-	plays, err := manifest.Load(ctx, paths, a.registry, options...)
+	plays, err := load.Files(ctx, paths, a.registry, options...)
 	isDocument := func(p *manifest.Play) bool { return p.Configuration != nil }
 	if err == nil && a.flags.parameters != "" && !slices.ContainsFunc(plays, isDocument) {
 		err = errors.New("--parameters: no file is a DSC configuration document; -e gives data to manifests")
@@ -107,7 +108,7 @@ func (a *app) manifestRunner(ctx context.Context, paths []string) (*playbooks.Ru
 	}
 	r.Plays = plays
 	for _, path := range paths {
-		r.Options.Manifests = append(r.Options.Manifests, archive.ShownName(path))
+		r.Options.Manifests = append(r.Options.Manifests, source.ShownName(path))
 	}
 	r.Options.Catalog.Hiera = hiera
 	return r, nil

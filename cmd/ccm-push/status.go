@@ -9,6 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -55,7 +56,7 @@ func (a *app) printStatus(ctx context.Context, pattern, kind string, words []str
 	if err != nil {
 		return err
 	}
-	play, err := manifest.AdHocQuery(pattern, t, modules.StatusQuery, []map[string]any{properties})
+	play, err := load.AdHocQuery(pattern, t, modules.StatusQuery, []map[string]any{properties})
 	if err != nil {
 		return err
 	}

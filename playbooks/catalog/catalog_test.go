@@ -17,7 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -31,7 +31,7 @@ func compiler(t testing.TB, text string, files map[string]string, opts Options) 
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	}
-	plays, err := manifest.Parse(t.Context(), "site.yaml", []byte(text), builtin.Types())
+	plays, err := load.Parse(t.Context(), "site.yaml", []byte(text), builtin.Types())
 	require.NoError(t, err)
 	plays[0].Folder = dir
 	c, err := New(plays[0], opts)
@@ -335,7 +335,7 @@ func TestMissingFilesAreFoundBeforeAnyHost(t *testing.T) {
         - /d: {source: nope-either, control: {if: "false"}, ` + root + `}`)
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "broken.templ"), []byte("{{ 1 + }}"), 0o600))
-	plays, err := manifest.Parse(t.Context(), filepath.Join(dir, "site.yaml"), []byte(text), builtin.Types())
+	plays, err := load.Parse(t.Context(), filepath.Join(dir, "site.yaml"), []byte(text), builtin.Types())
 	require.NoError(t, err)
 	_, err = New(plays[0], Options{})
 	require.Error(t, err)

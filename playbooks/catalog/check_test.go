@@ -9,6 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 func write(t *testing.T, dir, name, text string) {
@@ -47,7 +48,7 @@ ccm: {pre_message: "{{ file(Data.conf) }}", resources: [exec: [x: ]]}`,
 ccm: {resources: [exec: [x: {command: "{{ file(Data.conf) }} {{ Data.other }}"}]]}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			plays, err := manifest.Parse(t.Context(), "site.yaml", []byte(c.manifest), builtin.Types())
+			plays, err := load.Parse(t.Context(), "site.yaml", []byte(c.manifest), builtin.Types())
 			require.NoError(t, err)
 			plays[0].Folder = t.TempDir()
 			compiler, err := New(plays[0], Options{})
@@ -82,7 +83,7 @@ ccm: {resources: [exec: [x: ]]}
 // TestNotSelected leaves out what tags do not select, and what refers to it
 // still compiles.
 func TestNotSelected(t *testing.T) {
-	plays, err := manifest.Parse(t.Context(), "site.yaml", []byte(`ccm:
+	plays, err := load.Parse(t.Context(), "site.yaml", []byte(`ccm:
   resources:
     - exec: [a: {alias: x}, "{{ Data.nope }}": {alias: y}, b: ]
     - exec: [c: {tags: [only], require: [exec#a, exec#x, exec#y, "exec#{{ Facts.os }}", exec#b]}]

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 // promised finds the tokens in the properties of a catalog.
@@ -150,7 +150,7 @@ func TestHostsDoNotChooseDownloads(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			site := strings.Replace(play("- archive: [/a.zip: {"+test.properties+rest), "none: ", "none: , os: '{{ Facts.os }}'", 1)
-			plays, err := manifest.Parse(t.Context(), "site.yaml", []byte(site), builtin.Types())
+			plays, err := load.Parse(t.Context(), "site.yaml", []byte(site), builtin.Types())
 			require.NoError(t, err)
 			plays[0].Folder = t.TempDir()
 			c, err := New(plays[0], Options{})

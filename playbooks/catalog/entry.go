@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -101,7 +101,7 @@ func (p *compilation) exclude(ctx context.Context, r *manifest.Resource, env *te
 		p.notWhole()
 	}
 	if r.Applies() {
-		name = archive.ShownName(name)
+		name = source.ShownName(name)
 	}
 	p.leaveOutNest(r)
 	e := modules.Entry{Type: r.Type.Name, Name: name, Excluded: true}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 const generating = "data: {code: 80, paths: [/a, /b], secret: s3cret}\nccm: {resources_jet_file: r.jet}\n"
@@ -115,7 +115,7 @@ func TestTemplateOfResourcesIsCheckedBeforeAnyHost(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			plays, err := manifest.Parse(t.Context(), "site.yaml", []byte(generating), builtin.Types())
+			plays, err := load.Parse(t.Context(), "site.yaml", []byte(generating), builtin.Types())
 			require.NoError(t, err)
 			plays[0].Folder = dir
 			if c.template != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -162,7 +162,7 @@ func (p *compilation) nested(ctx context.Context, r *manifest.Resource, e module
 		p.unknownNest(r, e)
 		return -1
 	}
-	e.Name = archive.ShownName(e.Name)
+	e.Name = source.ShownName(e.Name)
 	inner, err := p.enter(ctx, r, e, ask, node)
 	if p.errs.Add(err); err != nil {
 		p.unknownNest(r, e)

@@ -17,7 +17,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -31,9 +32,9 @@ func nesting(t testing.TB, files string, opts Options) (*Compiler, string, error
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, f.Data, 0o600))
 	}
-	archives := &archive.Unpacker{Temp: t.TempDir()}
+	archives := &source.Unpacker{Temp: t.TempDir()}
 	t.Cleanup(func() { require.NoError(t, archives.Close()) })
-	plays, err := manifest.Load(t.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types(), manifest.WithArchives(archives))
+	plays, err := load.Files(t.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types(), load.WithArchives(archives))
 	require.NoError(t, err)
 	c, err := New(plays[0], opts)
 	if err == nil {
@@ -247,7 +248,7 @@ func TestNestedTags(t *testing.T) {
 		for _, f := range txtar.Parse([]byte(archive)).Files {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600))
 		}
-		plays, err := manifest.Load(t.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types())
+		plays, err := load.Files(t.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types())
 		require.NoError(t, err)
 		plays, err = c.s.Select(plays)
 		require.NoError(t, err)

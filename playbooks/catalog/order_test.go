@@ -15,7 +15,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 // ordered writes entries as text, with all that says when they run.
@@ -101,7 +101,7 @@ func compileIn(t testing.TB, text string, files map[string]string) *Compiler {
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	t.Chdir(dir)
-	plays, err := manifest.Load(t.Context(), []string{"site.yaml"}, builtin.Types())
+	plays, err := load.Files(t.Context(), []string{"site.yaml"}, builtin.Types())
 	require.NoError(t, err)
 	c, err := New(plays[0], Options{})
 	require.NoError(t, err)

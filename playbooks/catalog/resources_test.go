@@ -17,8 +17,8 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 )
 
 // A program is a resource that looks into the folder resources/ for a file of its
@@ -61,7 +61,7 @@ func withPrograms() modules.Registry {
 // have that bit.
 func programs(t testing.TB, dir string) (*Compiler, error) {
 	t.Helper()
-	plays, err := manifest.Load(t.Context(), []string{filepath.Join(dir, "site.yaml")}, withPrograms(), manifest.WithArchives(&archive.Unpacker{}))
+	plays, err := load.Files(t.Context(), []string{filepath.Join(dir, "site.yaml")}, withPrograms(), load.WithArchives(&source.Unpacker{}))
 	require.NoError(t, err)
 	c, err := New(plays[0], Options{})
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/scaffold"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 // treeOf gives the tree of the first entry.
@@ -77,7 +77,7 @@ func TestScaffoldModes(t *testing.T) {
 	}
 	require.NoError(t, os.Chmod(filepath.Join(dir, "tree/d"), 0o505))
 	require.NoError(t, os.Chmod(filepath.Join(dir, "tree"), 0o550))
-	plays, err := manifest.Parse(t.Context(), "site.yaml", []byte(play("- scaffold: [/t: {source: tree}]")), builtin.Types())
+	plays, err := load.Parse(t.Context(), "site.yaml", []byte(play("- scaffold: [/t: {source: tree}]")), builtin.Types())
 	require.NoError(t, err)
 	plays[0].Folder = dir
 	c, err := New(plays[0], Options{})
@@ -145,7 +145,7 @@ func TestScaffoldErrors(t *testing.T) {
 			dir := t.TempDir()
 			require.NoError(t, os.Mkdir(filepath.Join(dir, "tree"), 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "tree/f"), []byte(test.template), 0o644))
-			plays, err := manifest.Parse(t.Context(), "site.yaml", []byte(play("- scaffold: [/t: {"+test.properties+"}]")), builtin.Types())
+			plays, err := load.Parse(t.Context(), "site.yaml", []byte(play("- scaffold: [/t: {"+test.properties+"}]")), builtin.Types())
 			if test.name == "a source out of facts" {
 				require.ErrorContains(t, err, "site.yaml:4:31: what a host sent may not name a file of the play")
 				return

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 const fourHosts = `
@@ -38,7 +38,7 @@ func runOf(t *testing.T, hosts, site, limit string) Run {
 	t.Helper()
 	inv, err := inventory.Parse("hosts.yaml", []byte(hosts))
 	require.NoError(t, err)
-	plays, err := manifest.Parse(t.Context(), "site.yaml", []byte(site), builtin.Types())
+	plays, err := load.Parse(t.Context(), "site.yaml", []byte(site), builtin.Types())
 	require.NoError(t, err)
 	run := Run{Inventory: inv, Plays: plays, Limited: limit != ""}
 	for _, p := range plays {
@@ -112,7 +112,7 @@ func TestImportsThatCannotBe(t *testing.T) {
 
 // TestImportsWithoutInventory is what validate can say of a manifest alone.
 func TestImportsWithoutInventory(t *testing.T) {
-	list, err := manifest.Parse(t.Context(), "site.yaml", []byte(onePlay("p", "all", "", key, token)), builtin.Types())
+	list, err := load.Parse(t.Context(), "site.yaml", []byte(onePlay("p", "all", "", key, token)), builtin.Types())
 	require.NoError(t, err)
 	require.EqualError(t, Run{Plays: list}.Check(),
 		"site.yaml:6:99: exec#token stands later, at site.yaml:8:13\n  hint: what another host gives stands before what receives it: move it up")

@@ -1,12 +1,16 @@
-// Package manifest reads site.yaml: plays, and in them CCM manifests whose
-// values may be expressions.
+// Package manifest is plays: CCM manifests whose values may be expressions, and where they
+// run. A [Play] has resources, a [Resource] has values, a [Value] has expressions; what is
+// still open in them is resolved per host by package catalog.
 //
-// Everything that can be known without a host is checked here, for all of a
-// file at once: keys, shapes, literal values, the syntax of expressions, and
-// references between resources. What is left open is resolved per host by
-// package catalog.
+// Here is what can be asked of plays before any host is known: which resources a run is
+// about, which files and facts they read, what a host could choose that it may not. Plays
+// are read by package load, and within it
 //
-// Below it, none of which knows what a play is: keys has what may be written, property
-// what a type has and what is wrong with it for certain, reference who may refer to
-// whom, archive unpacks manifests, and schema describes them.
+//	source     finds and reads files, archives and pages
+//	resource   reads a list of resources, and checks what can be known without a host
+//
+// Both have what they need from packages that know no plays: keys (what may be written),
+// property (the properties of a type, and what is certainly wrong with them), reference
+// (type#name) and ansible (what to write in place of Ansible's words). Package schema
+// describes manifests as a JSON Schema. Nothing in here reads a file of YAML.
 package manifest

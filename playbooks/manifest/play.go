@@ -1,15 +1,12 @@
 package manifest
 
 import (
-	"cmp"
-	"fmt"
+	"context"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/document"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/archive"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -44,20 +41,52 @@ type Play struct {
 	// host, in place of Resources; nil if there is none. See [Play.Generate].
 	JetFile *yamlpos.Node
 
-	registry  modules.Registry
-	nesting   *nesting
-	applied   []string          // the manifests that lead to a nested one, itself the last
-	confined  archive.Enclosure // of a manifest in an archive
-	selection *Selection        // of the resources that JetFile gives; nil: all
-	warnings  []string          // on the first play of a file
+	Registry modules.Registry // the types that there are
+	PerHost  PerHost          // nil if nothing of the play depends on the host
+	Warnings []string         // of the file; on its first play
+
+	selection *Selection // of the resources that JetFile gives; nil: all
 }
 
+// A PerHost reads what of a play is known only for one host. Several hosts may ask at
+// once.
+type PerHost interface {
+	// Generate reads the resources that the play's JetFile writes.
+	Generate(ctx context.Context, p *Play, env *templates.Env) ([]*Resource, error)
+	// Nested reads the manifest that a resource of the play applies.
+	Nested(ctx context.Context, p *Play, r *Resource, at *yamlpos.Node, nest modules.Nest) (*Play, error)
+}
+
+// Warnings are what looks like a mistake in the files of the plays and need not
+// be one.
+func Warnings(plays []*Play) []string {
+	var all []string
+	for _, p := range plays {
+		for _, w := range p.Warnings { // a file may be included twice
+			if !slices.Contains(all, w) {
+				all = append(all, w)
+			}
+		}
+	}
+	return all
+}
+
+// Graph reports whether the resources of the play run in the order of what they
+// depend on, several at once, and not in the order in which they are written.
+func (p *Play) Graph() bool { return p.Strategy == Graph }
+
+// Strategies of a play.
+const (
+	Linear = "linear" // in the order written
+	Graph  = "graph"  // as they depend on each other
+)
+
 // Type finds a resource type by name.
-func (p *Play) Type(name string) (modules.Type, bool) { return p.registry.Lookup(name) }
+func (p *Play) Type(name string) (modules.Type, bool) { return p.Registry.Lookup(name) }
 
 // SplitSent is [reference.SplitValue], for the types of the play.
 func (p *Play) SplitSent(n *yamlpos.Node, exists func(ref string) bool) (ref, key string, err error) {
-	return reference.SplitValue(n, p.registry, exists)
+	return reference.SplitValue(n, p.Registry, exists)
 }
 
 // HostPattern is the play's own pattern: "all" if it has none.
@@ -68,140 +97,17 @@ func (p *Play) HostPattern() string {
 	return p.Hosts.Text
 }
 
-// plays reads what stands in the place of one play: itself, or those that it
-// includes.
-func (l *loader) plays(n *yamlpos.Node) []*Play {
-	var k keys.Play
-	if l.playbook(n, &k) {
-		return nil
-	}
-	l.decode(l.withoutForeign(n), &k)
-	p := &Play{
-		Name:         cmp.Or(k.Name, l.name),
-		File:         l.file,
-		Folder:       l.folder,
-		Hosts:        scalar(n.Get("hosts")),
-		Become:       k.Become,
-		BecomeUser:   k.BecomeUser,
-		BecomeMethod: k.Method,
-		Tags:         k.Tags,
-		FailOnError:  k.CCM.FailOnError,
-		MaxFail:      l.percentage(given(n.Get("max_fail_percentage")), k.MaxFail),
-		Serial:       l.serial(given(n.Get("serial"))),
-		Data:         l.data(n),
-		registry:     l.registry,
-		nesting:      l.nesting,
-	}
-	if m := given(n.Get("become_method")); m != nil && m.Kind == yamlpos.Scalar && !slices.Contains([]string{"sudo", "su", "doas"}, m.Text) {
-		l.add(m.Errorf("write sudo, su or doas", "become_method %q is not known", m.Text))
-	}
-	l.checkTagTexts(n.Get("tags"))
-	l.strategy(p, n, &k)
-	p.RememberedAs = l.rememberedAs(given(n.Get("remembered_as")))
-	l.remembered = given(n.Get("remembered_as")) != nil
-	if include := given(n.Get("include")); include != nil {
-		return l.include(p, n, include)
-	}
-	l.ccm(p, n)
-	return []*Play{p}
-}
+// Whole reports whether the run is about the whole play.
+func (p *Play) Whole() bool { return p.selection.all() }
 
-// playbook reports that n is a playbook of Ansible, with all else that is wrong with its
-// keys: nothing of it runs. It reports nothing, and is false, if n is none.
-func (l *loader) playbook(n *yamlpos.Node, into any) bool {
-	first := slices.IndexFunc(n.Pairs, func(p yamlpos.Pair) bool { return playbookKeys[p.Key.Text] != "" })
-	if first < 0 {
-		return false
-	}
-	key := n.Pairs[first].Key.Text
-	l.add(n.Errorf(fmt.Sprintf("here a play has %s in place of %s; see docs/from-ansible.md", playbookKeys[key], key), "this is a playbook of Ansible"))
-	rest := *n
-	rest.Pairs = slices.Delete(slices.Clone(n.Pairs), first, first+1)
-	l.decode(l.withoutForeign(&rest), into)
-	l.serial(given(n.Get("serial")))
-	l.checkTagTexts(n.Get("tags"))
-	if given(n.Get("ccm")) != nil {
-		l.ccm(&Play{}, n)
-	}
-	return true
-}
-
-// ccm reads the section that makes a play a manifest.
-func (l *loader) ccm(p *Play, n *yamlpos.Node) {
-	ccm := given(n.Get("ccm"))
-	if ccm == nil {
-		l.add(n.Errorf("a play needs ccm: {resources: [...]}", "there is no ccm section"))
-		return
-	}
-	if ccm.Kind != yamlpos.Map { // which decoding has reported
-		return
-	}
-	p.Pre, p.Post = l.message(ccm.Get("pre_message")), l.message(ccm.Get("post_message"))
-	resources, jetFile := given(ccm.Get("resources")), given(ccm.Get("resources_jet_file"))
-	switch {
-	case jetFile != nil && resources != nil:
-		l.add(jetFile.Errorf("keep one of them", "resources_jet_file and resources cannot be used together"))
-	case jetFile != nil:
-		p.JetFile = l.literalText("resources_jet_file", jetFile)
-	case resources == nil && hasUnknown(ccm): // perhaps that was meant
-	case resources != nil && resources.Kind == yamlpos.List && len(resources.Items) == 0 && l.remembered: // all that it had is undone
-	case resources == nil, resources.Kind == yamlpos.List && len(resources.Items) == 0:
-		l.add(cmp.Or(resources, ccm).Errorf("", "manifest must contain resources"))
-	case resources.Kind != yamlpos.List:
-		l.add(resources.Errorf("write a list: - file: [...]", "resources is not a list"))
-	default:
-		p.Resources = l.resources(resources)
-	}
-}
-
-// hasUnknown reports whether a ccm section has keys that decoding has refused.
-func hasUnknown(ccm *yamlpos.Node) bool {
-	return slices.ContainsFunc(ccm.Pairs, func(p yamlpos.Pair) bool { return !slices.Contains(keys.OfCCM, p.Key.Text) })
-}
-
-// literalText gives a scalar that no host is known for yet, so that it cannot
-// hold expressions; nil if it is wrong.
-func (l *loader) literalText(key string, n *yamlpos.Node) *yamlpos.Node {
-	switch {
-	case n.Kind != yamlpos.Scalar: // which decoding has reported
-		return nil
-	case l.isOpen(n):
-		l.add(n.Errorf("write a name: no host is known when it is read; hierarchy and overrides choose data by host, control chooses resources",
-			"%s cannot be an expression", key))
-		return nil
-	}
-	return n
-}
-
-// given is nil for what is null: that counts as not given.
-func given(n *yamlpos.Node) *yamlpos.Node {
-	if n == nil || n.Kind == yamlpos.Scalar && n.Value == nil {
-		return nil
-	}
-	return n
-}
-
-// scalar is nil for what is null, and for lists and maps, which decoding has
-// reported.
-func scalar(n *yamlpos.Node) *yamlpos.Node {
-	if n = given(n); n == nil || n.Kind != yamlpos.Scalar {
-		return nil
-	}
-	return n
-}
-
-func (l *loader) message(n *yamlpos.Node) *Value {
-	if given(n) == nil {
-		return nil
-	}
-	v := l.value(n)
-	return &v
-}
-
-// percentage checks the bounds of a share.
-func (l *loader) percentage(n *yamlpos.Node, share *float64) *float64 {
-	if share != nil && !(*share >= 0 && *share <= 100) { // so that .nan is refused too
-		l.add(n.Errorf("", "%s is outside 0-100", n.Text))
-	}
-	return share
+// LiteralRefs names the resources of the play, as type#name, as far as they are known
+// before any host is.
+func (p *Play) LiteralRefs() []string {
+	var refs []string
+	Walk(p.Resources, func(r *Resource, _ int) {
+		if !r.Name.HasExpressions() && !r.Unselected {
+			refs = append(refs, r.Ref())
+		}
+	})
+	return refs
 }

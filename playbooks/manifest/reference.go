@@ -6,18 +6,9 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 )
 
-// references checks every literal reference.
-func (l *loader) references(all []*Resource) {
-	x := newIndex(all, l.registry, l.graph)
-	l.add(x.Check())
-	if l.graph && len(l.errs) == 0 {
-		l.add(x.CheckGraph())
-	}
-}
-
-// newIndex makes the index of a list of resources, and of the manifests that they
+// NewIndex makes the index of a list of resources, and of the manifests that they
 // apply.
-func newIndex(list []*Resource, registry modules.Registry, inGraph bool) *reference.Index {
+func NewIndex(list []*Resource, registry modules.Registry, inGraph bool) *reference.Index {
 	order, within := flatten(list)
 	all := make([]reference.Resource, len(order))
 	for i, r := range order {

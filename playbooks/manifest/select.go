@@ -26,6 +26,11 @@ const (
 	tagUntagged = "untagged" // every resource without one
 )
 
+// all reports whether everything is selected, but for what asks not to be.
+func (s *Selection) all() bool {
+	return s == nil || len(s.Tags)+len(s.Skip) == 0 && s.StartAt == ""
+}
+
 // Select gives the plays with what is not selected marked, without the plays of
 // which nothing is left. A tag that nothing has is an error, as is a start that
 // is not there.
@@ -74,7 +79,7 @@ func (s *Selection) mark(p *Play, resources []*Resource) (some bool) {
 			r.Unselected = true
 		}
 		if r.Child != nil {
-			r.Child.tag(p, r)
+			r.Child.AppliedBy(p, r)
 		}
 		if r.Unselected && r.selectedWithin(s) {
 			r.Unselected, r.OnlyWithin = false, true
@@ -180,7 +185,7 @@ func (s *Selection) start(plays []*Play) (play int, before []*Resource, err erro
 			hint = "one that a template writes cannot be started at"
 		}
 	}
-	if meant := newIndex(all, nil, false).Suggest(typeName, name); meant != "" {
+	if meant := NewIndex(all, nil, false).Suggest(typeName, name); meant != "" {
 		hint = meant
 	}
 	return 0, nil, fmt.Errorf("--start-at %q: no resource is called that; %s", s.StartAt, hint)

@@ -1,10 +1,14 @@
-package manifest
+package manifest_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 const tagged = `
@@ -21,8 +25,8 @@ const tagged = `
 `
 
 // left lists what is left of the plays of a manifest, as play/name.
-func left(t *testing.T, manifest string, s Selection) (string, error) {
-	plays, err := parse(manifest)
+func left(t *testing.T, text string, s manifest.Selection) (string, error) {
+	plays, err := load.Parse(t.Context(), "site.yaml", []byte(text), builtin.Types())
 	require.NoError(t, err)
 	if plays, err = s.Select(plays); err != nil {
 		return "", err
@@ -40,33 +44,33 @@ func left(t *testing.T, manifest string, s Selection) (string, error) {
 
 func TestSelect(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		Selection
-		want string
+		name  string
+		parts manifest.Selection
+		want  string
 	}{
-		{"all but never", Selection{}, "one/a one/b two/c two/d two/e two/g"},
-		{"a tag", Selection{Tags: []string{"web"}}, "one/a two/e"},
-		{"the tag of a play", Selection{Tags: []string{"base"}}, "one/a one/b two/e"},
-		{"either", Selection{Tags: []string{"web", "slow"}}, "one/a two/c two/e"},
-		{"what is tagged never", Selection{Tags: []string{"debug"}}, "two/e two/f"},
-		{"never itself", Selection{Tags: []string{"never"}}, "two/e two/f"},
-		{"all", Selection{Tags: []string{"all"}}, "one/a one/b two/c two/d two/e two/g"},
-		{"tagged", Selection{Tags: []string{"tagged"}}, "one/a one/b two/c two/e"},
-		{"untagged", Selection{Tags: []string{"untagged"}}, "two/d two/e two/g"},
-		{"not a tag", Selection{Skip: []string{"web"}}, "one/b two/c two/d two/e two/g"},
-		{"not always", Selection{Skip: []string{"always"}}, "one/a one/b two/c two/d two/g"},
-		{"nothing but always", Selection{Skip: []string{"all"}}, "two/e"},
-		{"not tagged", Selection{Skip: []string{"tagged"}}, "two/d two/g"},
-		{"not untagged", Selection{Skip: []string{"untagged"}}, "one/a one/b two/c two/e"},
-		{"one but not the other", Selection{Tags: []string{"base"}, Skip: []string{"web"}}, "one/b two/e"},
-		{"from a resource on", Selection{StartAt: "exec#b"}, "one/b two/c two/d two/e two/g"},
-		{"from an alias on", Selection{StartAt: "exec#bee"}, "one/b two/c two/d two/e two/g"},
-		{"from a later play on", Selection{StartAt: "exec#d"}, "two/d two/e two/g"},
-		{"from a name as it is written on", Selection{StartAt: "exec#g {{ Data.x }}"}, "two/g"},
-		{"from there, with tags", Selection{StartAt: "exec#c", Tags: []string{"web", "db"}}, "two/c two/e"},
+		{"all but never", manifest.Selection{}, "one/a one/b two/c two/d two/e two/g"},
+		{"a tag", manifest.Selection{Tags: []string{"web"}}, "one/a two/e"},
+		{"the tag of a play", manifest.Selection{Tags: []string{"base"}}, "one/a one/b two/e"},
+		{"either", manifest.Selection{Tags: []string{"web", "slow"}}, "one/a two/c two/e"},
+		{"what is tagged never", manifest.Selection{Tags: []string{"debug"}}, "two/e two/f"},
+		{"never itself", manifest.Selection{Tags: []string{"never"}}, "two/e two/f"},
+		{"all", manifest.Selection{Tags: []string{"all"}}, "one/a one/b two/c two/d two/e two/g"},
+		{"tagged", manifest.Selection{Tags: []string{"tagged"}}, "one/a one/b two/c two/e"},
+		{"untagged", manifest.Selection{Tags: []string{"untagged"}}, "two/d two/e two/g"},
+		{"not a tag", manifest.Selection{Skip: []string{"web"}}, "one/b two/c two/d two/e two/g"},
+		{"not always", manifest.Selection{Skip: []string{"always"}}, "one/a one/b two/c two/d two/g"},
+		{"nothing but always", manifest.Selection{Skip: []string{"all"}}, "two/e"},
+		{"not tagged", manifest.Selection{Skip: []string{"tagged"}}, "two/d two/g"},
+		{"not untagged", manifest.Selection{Skip: []string{"untagged"}}, "one/a one/b two/c two/e"},
+		{"one but not the other", manifest.Selection{Tags: []string{"base"}, Skip: []string{"web"}}, "one/b two/e"},
+		{"from a resource on", manifest.Selection{StartAt: "exec#b"}, "one/b two/c two/d two/e two/g"},
+		{"from an alias on", manifest.Selection{StartAt: "exec#bee"}, "one/b two/c two/d two/e two/g"},
+		{"from a later play on", manifest.Selection{StartAt: "exec#d"}, "two/d two/e two/g"},
+		{"from a name as it is written on", manifest.Selection{StartAt: "exec#g {{ Data.x }}"}, "two/g"},
+		{"from there, with tags", manifest.Selection{StartAt: "exec#c", Tags: []string{"web", "db"}}, "two/c two/e"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := left(t, tagged, c.Selection)
+			got, err := left(t, tagged, c.parts)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
 		})
@@ -76,19 +80,19 @@ func TestSelect(t *testing.T) {
 func TestWrongSelections(t *testing.T) {
 	const none = "ccm: {resources: [exec: [x: ]]}"
 	for _, c := range []struct {
-		manifest string
-		Selection
-		want string
+		text  string
+		parts manifest.Selection
+		want  string
 	}{
-		{tagged, Selection{Tags: []string{"wbe"}}, `--tags "wbe": no play or resource has this tag; did you mean "web"?`},
-		{tagged, Selection{Skip: []string{"monitoring"}}, `--skip-tags "monitoring": no play or resource has this tag; there are always, base, db, debug, never, slow, web`},
-		{none, Selection{Tags: []string{"web"}}, `--tags "web": no play or resource has this tag; there are no tags`},
-		{none, Selection{Tags: []string{"tagged"}}, "nothing is selected: no resource is left by the tags"},
-		{tagged, Selection{StartAt: "exec#bea"}, `--start-at "exec#bea": no resource is called that; did you mean exec#bee?`},
-		{tagged, Selection{StartAt: "exec#gggggg"}, `--start-at "exec#gggggg": no resource is called that; --list-resources shows their names`},
-		{tagged, Selection{StartAt: "exec"}, `--start-at "exec": write type#name, as in file#/etc/motd`},
+		{tagged, manifest.Selection{Tags: []string{"wbe"}}, `--tags "wbe": no play or resource has this tag; did you mean "web"?`},
+		{tagged, manifest.Selection{Skip: []string{"monitoring"}}, `--skip-tags "monitoring": no play or resource has this tag; there are always, base, db, debug, never, slow, web`},
+		{none, manifest.Selection{Tags: []string{"web"}}, `--tags "web": no play or resource has this tag; there are no tags`},
+		{none, manifest.Selection{Tags: []string{"tagged"}}, "nothing is selected: no resource is left by the tags"},
+		{tagged, manifest.Selection{StartAt: "exec#bea"}, `--start-at "exec#bea": no resource is called that; did you mean exec#bee?`},
+		{tagged, manifest.Selection{StartAt: "exec#gggggg"}, `--start-at "exec#gggggg": no resource is called that; --list-resources shows their names`},
+		{tagged, manifest.Selection{StartAt: "exec"}, `--start-at "exec": write type#name, as in file#/etc/motd`},
 	} {
-		_, err := left(t, c.manifest, c.Selection)
+		_, err := left(t, c.text, c.parts)
 		require.EqualError(t, err, c.want)
 	}
 }

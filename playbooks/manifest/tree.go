@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -45,7 +46,7 @@ func (r *Resource) usesTree() *treeUse {
 	modules.SetDefaults(res)
 	use := &treeUse{TreeUse: renderer.TreeUse(), at: r.Name.Node, literal: true}
 	for _, f := range modules.Fields(res) {
-		node := r.properties().Get(f.Name)
+		node := r.PropertySet().Get(f.Name)
 		if node == nil {
 			continue
 		}
@@ -136,8 +137,8 @@ func (r *Resource) treePaths(files *templates.Files, taint templates.Taint) erro
 // treeTaint says in what a host has had a say as the templates of a folder see it:
 // a property may have taken the place of the data.
 func (r *Resource) treeTaint(use *treeUse, taint templates.Taint) templates.Taint {
-	node := r.properties().Get(use.Data)
-	if use.Data == "" || given(node) == nil || node.Kind == yamlpos.Map && len(node.Pairs) == 0 { // see modules.TreeRequest
+	node := r.PropertySet().Get(use.Data)
+	if use.Data == "" || keys.Given(node) == nil || node.Kind == yamlpos.Map && len(node.Pairs) == 0 { // see modules.TreeRequest
 		return taint
 	}
 	inside := templates.Taint{Item: taint.Item, Data: map[string]bool{}}

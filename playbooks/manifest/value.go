@@ -15,67 +15,6 @@ type Value struct {
 	keys  bool                              // keys of maps are among them
 }
 
-// value compiles the expressions in n.
-func (l *loader) value(n *yamlpos.Node) Value {
-	v := Value{Node: n, texts: map[*yamlpos.Node]*templates.Text{}}
-	l.compile(n, v.texts)
-	return v
-}
-
-func (l *loader) compile(n *yamlpos.Node, texts map[*yamlpos.Node]*templates.Text) {
-	for _, item := range n.Items {
-		l.compile(item, texts)
-	}
-	for _, pair := range n.Pairs {
-		l.compile(pair.Value, texts)
-	}
-	if n.Kind != yamlpos.Scalar || texts[n] != nil {
-		return
-	}
-	if templates.Unclosed(n.Text) {
-		l.warn(n, "this {{ is not closed, so that it is text")
-	}
-	if leftover := templates.LeftoverStatement(n.Text); leftover != "" {
-		l.warn(n, leftover+`, or {{ "{%" }} for what is meant so`)
-	}
-	if !l.isOpen(n) {
-		return
-	}
-	text := l.texts[n] // of defaults, which many resources share
-	if text == nil {
-		var err error
-		text, err = l.text(n)
-		l.add(err)
-		if err != nil {
-			text = &templates.Text{} // still an expression: there is no literal to check
-		}
-		l.texts[n] = text
-	}
-	texts[n] = text
-}
-
-// properties compiles the expressions in the properties of a resource. Those that
-// are maps may have them in their keys, too.
-func (l *loader) properties(n *yamlpos.Node) Value {
-	v := l.value(n)
-	before := len(v.texts)
-	for _, pair := range n.Pairs {
-		l.compileKeys(pair.Value, v.texts)
-	}
-	v.keys = len(v.texts) > before
-	return v
-}
-
-func (l *loader) compileKeys(n *yamlpos.Node, texts map[*yamlpos.Node]*templates.Text) {
-	for _, item := range n.Items {
-		l.compileKeys(item, texts)
-	}
-	for _, pair := range n.Pairs {
-		l.compile(pair.Key, texts)
-		l.compileKeys(pair.Value, texts)
-	}
-}
-
 // Literal is a value without expressions.
 func Literal(n *yamlpos.Node) Value { return Value{Node: n} }
 
@@ -197,4 +136,13 @@ func (v *Value) FromHost(taint templates.Taint) bool {
 		}
 	}
 	return false
+}
+
+// fromHost is FromHost for a part of the value, keys of maps included.
+func (v Value) fromHost(n *yamlpos.Node, taint templates.Taint) bool {
+	if text := v.texts[n]; text != nil && text.FromHost(taint) {
+		return true
+	}
+	return slices.ContainsFunc(n.Items, func(item *yamlpos.Node) bool { return v.fromHost(item, taint) }) ||
+		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return v.fromHost(p.Key, taint) || v.fromHost(p.Value, taint) })
 }

@@ -1,4 +1,3 @@
-// Package ansible says what does the work of Ansible's modules here.
 package ansible
 
 import "strings"

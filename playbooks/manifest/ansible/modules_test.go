@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 func TestFind(t *testing.T) {
@@ -55,7 +56,7 @@ func TestHintsCanBeFollowed(t *testing.T) {
 			written = strings.TrimSuffix(written, "]") + "]"
 			whole := m.Type != "apply" && !strings.Contains(written, "…") // neither a file nor a key has to be put in its place
 			if whole {
-				plays, err := manifest.Parse(context.Background(), "site.yaml", []byte(fmt.Sprintf("ccm:\n  resources:\n    %s\n", written)), builtin.Types())
+				plays, err := load.Parse(context.Background(), "site.yaml", []byte(fmt.Sprintf("ccm:\n  resources:\n    %s\n", written)), builtin.Types())
 				require.NoError(t, err)
 				require.Empty(t, manifest.Warnings(plays))
 				require.Equal(t, m.Type, plays[0].Resources[0].Type.Name)
@@ -68,7 +69,7 @@ func TestHintsCanBeFollowed(t *testing.T) {
 			properties, err := kind.Arguments(words[1:])
 			require.NoError(t, err)
 			if whole && !strings.Contains(m.AdHoc, "MODE") {
-				_, err = manifest.AdHoc("web", kind, properties)
+				_, err = load.AdHoc("web", kind, properties)
 				require.NoError(t, err)
 			}
 		})

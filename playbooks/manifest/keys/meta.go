@@ -1,5 +1,13 @@
 package keys
 
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
 // Bounds of [Meta].
 const (
 	MaxRetries    = 1000
@@ -22,4 +30,70 @@ type Meta struct {
 	Reverse   bool     `json:"reverse" doc:"put back what was there before, in the first whole run in which the manifest is without it; the play needs remembered_as"`
 	AutoEdge  *bool    `json:"autoedge" default:"true" doc:"take part in automatic edges, with strategy graph"`
 	AutoGroup *bool    `json:"autogroup" default:"true" doc:"be carried out together with others of its type, with strategy graph"`
+}
+
+var semaphoreForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(SemaphoreForm) })
+
+// CheckMeta compares the values of a map of these keys with their bounds. Values that
+// are open are not known yet, and wrong types are found by decoding.
+func CheckMeta(n *yamlpos.Node, open func(*yamlpos.Node) bool) error {
+	var errs yamlpos.Errors
+	for _, pair := range n.Pairs {
+		value := pair.Value
+		if value.Kind == yamlpos.Scalar && open(value) {
+			continue
+		}
+		switch pair.Key.Text {
+		case "retry":
+			if i, ok := value.Value.(int64); ok && (i < 0 || i > MaxRetries) {
+				errs.Add(value.Errorf("", "retry %d is outside 0-%d", i, MaxRetries))
+			}
+		case "limit":
+			errs.Add(checkLimit(value))
+		case "sema":
+			errs.Add(checkSemaphores(value, open))
+		}
+	}
+	if Given(n.Get("delay")) != nil && Given(n.Get("retry")) == nil {
+		errs.Add(n.Get("delay").Errorf("write retry as well", "delay is the time between tries, and there is no retry"))
+	}
+	return errs.Err()
+}
+
+func checkLimit(n *yamlpos.Node) error {
+	rate := 0.0
+	switch value := n.Value.(type) {
+	case int64:
+		rate = float64(value)
+	case float64:
+		rate = value
+	default:
+		return nil
+	}
+	if rate >= LeastLimit && rate <= MostLimit { // so that .nan is refused too
+		return nil
+	}
+	return n.Errorf("write how many tries there may be per second: limit: 0.5", "limit %s is outside one a day (0.00001158) to 1000000 a second", n.Text)
+}
+
+func checkSemaphores(list *yamlpos.Node, open func(*yamlpos.Node) bool) error {
+	var errs yamlpos.Errors
+	known := map[string]bool{}
+	if len(list.Items) > MaxSemaphores {
+		errs.Add(list.Errorf("", "more than %d semaphores", MaxSemaphores))
+	}
+	for _, item := range list.Items {
+		if item.Kind != yamlpos.Scalar || open(item) {
+			continue
+		}
+		name, _, _ := strings.Cut(item.Text, ":")
+		switch {
+		case item.Value == nil || !semaphoreForm().MatchString(item.Text):
+			errs.Add(item.Errorf("write a word of letters, digits, _, ., / and -, and perhaps how many hosts may hold it: database:2", "%q names no semaphore", item.Text))
+		case known[name]:
+			errs.Add(item.Errorf("", "the semaphore %s is named twice", name))
+		}
+		known[name] = true
+	}
+	return errs.Err()
 }

@@ -36,16 +36,3 @@ type Import struct {
 	Host string `json:"host" required:"true" doc:"the name of the other host in the inventory"`
 	From string `json:"from" required:"true" doc:"the resource there and its value: type#name.key"`
 }
-
-// Registration is the keys of an entry of register_when_stable: what CCM publishes to a
-// service registry. A push has none to publish to, so it is only checked.
-type Registration struct {
-	Cluster     string            `json:"cluster" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the cluster of the service"`
-	Service     string            `json:"service" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the name of the service"`
-	Protocol    string            `json:"protocol" required:"true" pattern:"^[a-zA-Z][a-zA-Z0-9_-]*$" doc:"the protocol it speaks"`
-	Address     string            `json:"address" required:"true" doc:"its IP address"`
-	Port        int               `json:"port" doc:"its port, 1-65535"`
-	Priority    int               `json:"priority" required:"true" doc:"1-255"`
-	Annotations map[string]string `json:"annotations" doc:"free texts"`
-	TTL         string            `json:"ttl" pattern:"^(never|([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h|d|w|M|y))+)$" doc:"how long it lasts: a duration such as 30s, or never"`
-}

@@ -22,6 +22,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/health"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -69,7 +70,7 @@ func TestCorpus(t *testing.T) {
 		Dir:     "testdata",
 		Checker: schematest.Compile(t, Of(builtin.Types())),
 		Decode: func(path string) error {
-			_, err := manifest.Load(t.Context(), []string{path}, builtin.Types())
+			_, err := load.Files(t.Context(), []string{path}, builtin.Types())
 			return err
 		},
 		Blind:  blind,
@@ -146,7 +147,7 @@ func TestSchemaAcceptsMutations(t *testing.T) {
 		data, err := os.ReadFile(paths[rng.IntN(len(paths))])
 		require.NoError(t, err)
 		mutated := schematest.Mutate(t, rng, data, words)
-		if _, err := manifest.Parse(t.Context(), "mutated.yaml", mutated, builtin.Types()); err == nil {
+		if _, err := load.Parse(t.Context(), "mutated.yaml", mutated, builtin.Types()); err == nil {
 			accepted++
 			require.NoError(t, checker.Check(mutated), "%s", mutated)
 		}
@@ -161,7 +162,7 @@ func TestSchemaAcceptsWhatIsFound(t *testing.T) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		isDocument := func(p *manifest.Play) bool { return p.Configuration != nil } // which has a schema of its own
-		if plays, err := manifest.Parse(t.Context(), path, data, builtin.Types()); err == nil && !slices.ContainsFunc(plays, isDocument) {
+		if plays, err := load.Parse(t.Context(), path, data, builtin.Types()); err == nil && !slices.ContainsFunc(plays, isDocument) {
 			accepted++
 			require.NoError(t, checker.Check(data), "%s", data)
 		}
@@ -260,7 +261,7 @@ func TestANewTypeIsDescribed(t *testing.T) {
 		list("- thing: [a: {url: https://x, date: {}}]"):      false,
 		list("- thing: [a: {url: https://x, subscribe: []}]"): false,
 	} {
-		_, err := manifest.Parse(t.Context(), "site.yaml", []byte(text), registry)
+		_, err := load.Parse(t.Context(), "site.yaml", []byte(text), registry)
 		require.Equal(t, good, err == nil, "%s%v", text, err)
 		require.Equal(t, good, checker.Check([]byte(text)) == nil, text)
 	}

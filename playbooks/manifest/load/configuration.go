@@ -1,0 +1,79 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/document"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/resource"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+)
+
+// configuration makes a play of a DSC configuration document.
+func (f *file) configuration(ctx context.Context, n *yamlpos.Node, over ordering) []*manifest.Play {
+	opts := document.Options{
+		File: f.at.Name(), Now: time.Now, Type: f.run.documentType, Tells: f.run.tellsState, Open: f.at.DocumentBelow,
+	}
+	var err error
+	if f.run.parameters != "" {
+		if opts.Parameters, err = source.ReadParameters(f.run.parameters); err != nil {
+			f.report.Add(err)
+			return nil
+		}
+	}
+	doc, err := document.Read(ctx, n, opts)
+	if err != nil {
+		f.report.Add(err)
+		return nil
+	}
+	p := &manifest.Play{
+		Name: f.at.Title(), File: f.at.Name(), Folder: f.at.Folder(), Configuration: doc,
+		Registry: f.run.registry, PerHost: perHost{f.run, f.at, f.applies},
+		Strategy: cmp.Or(over.strategy, manifest.Linear), Parallel: over.parallel,
+	}
+	if p.Graph() {
+		p.Parallel = cmp.Or(p.Parallel, defaultParallel)
+	}
+	reader := &resource.Reader{Registry: f.run.registry, Report: f.report, Values: f.values}
+	for _, instance := range doc.Instances {
+		p.Resources = append(p.Resources, reader.Instance(instance))
+	}
+	f.checkReferences(p.Resources, p.Graph())
+	return []*manifest.Play{p}
+}
+
+// documentType finds a type by its name in a document, whatever the case of what
+// comes before the slash.
+func (rn *run) documentType(name string) (entry string, builtIn bool, hint string, ok bool) {
+	t, ok := rn.registry.Lookup(name)
+	if !ok || !strings.Contains(name, "/") || t.Family != nil || manifest.Applies(t) {
+		hint := "a type is called Owner/Thing"
+		if owner, _, _ := strings.Cut(name, "/"); strings.EqualFold(owner, "Ccm") {
+			var known []string
+			for _, t := range rn.registry {
+				if t.Family == nil && !manifest.Applies(t) {
+					known = append(known, owner+"/"+strings.ToUpper(t.Name[:1])+t.Name[1:])
+				}
+			}
+			hint = "built-in types are " + strings.Join(known, ", ")
+		}
+		return name, false, hint, false
+	}
+	return t.Name, t.Below == "", "", true
+}
+
+// tellsState reports whether the resources of a type tell how they are: those that can
+// be asked do.
+func (rn *run) tellsState(typeName string) bool {
+	t, ok := rn.registry.Lookup(typeName)
+	if !ok { // which is reported by itself
+		return true
+	}
+	_, asked := t.New().(modules.Querier)
+	return asked
+}

@@ -1,0 +1,153 @@
+package load
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+)
+
+// load reads site.yaml from a folder with these files, and gives errors without
+// the folder.
+func load(t *testing.T, archive string) ([]*manifest.Play, string) {
+	dir := t.TempDir()
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		path := filepath.Join(dir, f.Name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, f.Data, 0o644))
+	}
+	plays, err := Files(t.Context(), []string{filepath.Join(dir, "site.yaml")}, builtin.Types())
+	if err != nil {
+		return nil, strings.ReplaceAll(err.Error(), dir+"/", "")
+	}
+	return plays, ""
+}
+
+const webManifest = `
+-- web/manifest.yaml --
+data: {port: 80}
+ccm: {resources: [exec: ["echo {{ Data.port }}": ]]}
+-- two.yaml --
+- name: one
+  hosts: db*
+  tags: [a]
+  ccm: {resources: [exec: [x: ]]}
+- name: two
+  ccm: {resources: [exec: [x: ]]}
+`
+
+func TestInclude(t *testing.T) {
+	plays, text := load(t, `
+-- site.yaml --
+- include: two.yaml
+  tags: [b]
+- name: web tier
+  hosts: web*
+  become: true
+  become_user: deploy
+  serial: 2
+  max_fail_percentage: 5
+  data: {port: 8080}
+  include: web/manifest.yaml
+`+webManifest)
+	require.Empty(t, text)
+	require.Len(t, plays, 3)
+	require.Equal(t, []string{"one", "two", "web tier"}, []string{plays[0].Name, plays[1].Name, plays[2].Name})
+	require.Equal(t, []string{"db*", "all", "web*"}, []string{plays[0].HostPattern(), plays[1].HostPattern(), plays[2].HostPattern()})
+	require.Equal(t, []string{"a", "b"}, plays[0].Tags)
+	require.Equal(t, []string{"b"}, plays[1].Tags)
+	web := plays[2]
+	require.Equal(t, "web", filepath.Base(web.Folder), "its files are beside it")
+	require.True(t, *web.Become)
+	require.Equal(t, "deploy", web.BecomeUser)
+	require.Equal(t, []manifest.BatchSize{{Count: 2}}, web.Serial)
+	require.Equal(t, 5.0, *web.MaxFail)
+	data, err := web.Data.Resolve(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"port": int64(80)}, data)
+	over, err := web.Over[0].Resolve(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"port": int64(8080)}, over)
+}
+
+func TestVarsFiles(t *testing.T) {
+	plays, text := load(t, `
+-- site.yaml --
+data: {a: 1, b: {x: 1}}
+vars_files: [vars/one.yaml, vars/empty.yaml, vars/two.yaml]
+ccm: {resources: [exec: [x: ]]}
+-- vars/one.yaml --
+b: {y: 2}
+c: 3
+-- vars/empty.yaml --
+-- vars/two.yaml --
+c: 4
+`)
+	require.Empty(t, text)
+	data, err := plays[0].Data.Resolve(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"a": int64(1), "b": map[string]any{"y": int64(2)}, "c": int64(4)}, data)
+}
+
+func TestWrongFiles(t *testing.T) {
+	for _, c := range []struct{ name, archive, want string }{
+		{"itself", "-- site.yaml --\ninclude: ./site.yaml\n", "site.yaml:1:10: circular include: site.yaml → site.yaml"},
+		{"a circle", "-- site.yaml --\n- include: a/b.yaml\n-- a/b.yaml --\ninclude: ../site.yaml\n",
+			"a/b.yaml:1:10: circular include: site.yaml → a/b.yaml → site.yaml"},
+		{"all errors of an included file", "-- site.yaml --\n- include: a.yaml\n- ccm: {resources: [exec: [x: {retruns: [1]}]]}\n-- a.yaml --\nnmae: x\nccm: {resources: []}\n",
+			"a.yaml:1:1: unknown key \"nmae\" (did you mean \"name\"?)\na.yaml:2:18: manifest must contain resources\n" +
+				"site.yaml:2:32: type exec has no property \"retruns\"\n  hint: did you mean returns?"},
+		{"one error of a file that is included twice", "-- site.yaml --\n- include: a.yaml\n- include: a.yaml\n-- a.yaml --\nccm: {resources: []}\n", "a.yaml:1:18: manifest must contain resources"},
+		{"a name for several plays", "-- site.yaml --\n- name: x\n  include: two.yaml\n" + webManifest,
+			"site.yaml:1:9: a name for the 2 plays of two.yaml\n  hint: leave it out: each has a name of its own"},
+		{"an empty file", "-- site.yaml --\ninclude: a.yaml\n-- a.yaml --\n", "a.yaml: the file is empty"},
+		{"vars that are a list", "-- site.yaml --\nvars_files: [a.yaml]\nccm: {resources: [exec: [x: ]]}\n-- a.yaml --\n- 1\n",
+			"a.yaml:1:1: a file of vars_files must be a map, not a list\n  hint: write key: value"},
+		{"vars in two documents", "-- site.yaml --\nvars_files: [a.yaml]\nccm: {resources: [exec: [x: ]]}\n-- a.yaml --\na: 1\n---\nb: 2\n",
+			"a.yaml:3:1: a file of vars_files has one document"},
+		{"vars that are no YAML", "-- site.yaml --\nvars_files: [a.yaml]\nccm: {resources: [exec: [x: ]]}\n-- a.yaml --\na: [\n",
+			"a.yaml:1: did not find expected node content\n  hint: check the indentation of this line and the quotes and brackets before it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, text := load(t, c.archive)
+			require.Equal(t, c.want, text)
+		})
+	}
+}
+
+func TestIncludesEnd(t *testing.T) {
+	archive := "-- site.yaml --\ninclude: b.yaml\n"
+	for c := 'b'; c < 'm'; c++ {
+		archive += "-- " + string(c) + ".yaml --\ninclude: " + string(c+1) + ".yaml\n"
+	}
+	_, text := load(t, archive+"-- m.yaml --\n"+some)
+	require.Equal(t, "k.yaml:1:10: manifests include each other more than 10 levels deep: "+
+		"site.yaml → b.yaml → c.yaml → d.yaml → e.yaml → f.yaml → g.yaml → h.yaml → i.yaml → j.yaml → k.yaml → l.yaml", text)
+}
+
+func TestWarnings(t *testing.T) {
+	plays, text := load(t, `
+-- site.yaml --
+- ccm:
+    resources:
+      - exec:
+          - a: {register_when_stable: [{cluster: c, service: s, protocol: tcp, address: "{{ Facts.ip }}", port: "{{ Data.port }}", ttl: never, priority: 1}]}
+          - b: {register_when_stable: [{cluster: c, service: s, protocol: tcp, address: "::1", priority: 1}]}
+- include: a.yaml
+-- a.yaml --
+ccm: {resources: [exec: [a: {register_when_stable: [{cluster: c, service: s, protocol: tcp, address: 10.0.0.1, priority: 1}]}]]}
+`)
+	require.Empty(t, text)
+	warnings := manifest.Warnings(plays)
+	require.Len(t, warnings, 2)
+	for i, at := range []string{"site.yaml:4:39", "a.yaml:1:52"} {
+		_, rest, _ := strings.Cut(warnings[i], plays[0].Folder+"/")
+		require.Equal(t, at+": register_when_stable is checked, and then ignored: a push has no registry to publish to", rest)
+	}
+}

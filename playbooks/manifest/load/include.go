@@ -1,0 +1,92 @@
+package load
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+)
+
+// maxIncludes is how deep manifests may include each other.
+const maxIncludes = 10
+
+// include reads the plays of another file. They keep their own folder; what the
+// including play says of hosts, escalation and batches stands in the place of
+// theirs, its data over theirs, and its tags beside theirs.
+func (f *file) include(ctx context.Context, p *manifest.Play, n, path *yamlpos.Node, over ordering) []*manifest.Play {
+	for _, pair := range n.Pairs {
+		if key := pair.Key.Text; slices.Contains(keys.NotBesideInclude, key) {
+			f.report.Add(pair.Key.Errorf("write it into the included manifest", "%s cannot stand beside include", key))
+		}
+	}
+	if f.values.LiteralText("include", path) == nil {
+		return nil
+	}
+	inner := f.run.file(f.at.Beside(path.Text), nil)
+	inner.includes = append(slices.Clone(f.includes), f.at.Name())
+	if err := inner.checkIncludes(path); err != nil {
+		f.report.Add(err)
+		return nil
+	}
+	documents, err := f.at.Documents(path, "manifest")
+	if err != nil {
+		f.report.Add(err)
+		return nil
+	}
+	plays := inner.documents(ctx, documents, over.overlaid(p, n))
+	f.report.Include(inner.report)
+	if keys.Given(n.Get("name")) != nil && len(plays) > 1 {
+		f.report.Add(n.Get("name").Errorf("leave it out: each has a name of its own", "a name for the %d plays of %s", len(plays), inner.at.Name()))
+	}
+	for _, one := range plays {
+		overlay(one, p, n)
+	}
+	return plays
+}
+
+// checkIncludes refuses a file that includes itself, and a chain that is too long. at is
+// the place that includes the file.
+func (f *file) checkIncludes(at *yamlpos.Node) error {
+	name := f.at.Name()
+	switch chain := strings.Join(append(slices.Clone(f.includes), name), " → "); {
+	case slices.Contains(f.includes, name):
+		return at.Errorf("", "circular include: %s", chain)
+	case len(f.includes) > maxIncludes:
+		return at.Errorf("", "manifests include each other more than %d levels deep: %s", maxIncludes, chain)
+	}
+	return nil
+}
+
+// overlaid is the ordering with what an including play says of it over it: that decides
+// which references are right, so it is known before they are read.
+func (over ordering) overlaid(p *manifest.Play, n *yamlpos.Node) ordering {
+	if keys.Given(n.Get("strategy")) != nil {
+		over.strategy = p.Strategy
+	}
+	if keys.Given(n.Get("parallel")) != nil {
+		over.parallel = p.Parallel
+	}
+	return over
+}
+
+// overlay lays what the including play says over an included one.
+func overlay(p, over *manifest.Play, n *yamlpos.Node) {
+	for key, set := range map[string]func(){
+		"name":                func() { p.Name = over.Name },
+		"hosts":               func() { p.Hosts = over.Hosts },
+		"become":              func() { p.Become = over.Become },
+		"become_user":         func() { p.BecomeUser = over.BecomeUser },
+		"become_method":       func() { p.BecomeMethod = over.BecomeMethod },
+		"serial":              func() { p.Serial = over.Serial },
+		"max_fail_percentage": func() { p.MaxFail = over.MaxFail },
+	} {
+		if keys.Given(n.Get(key)) != nil {
+			set()
+		}
+	}
+	p.Tags = append(slices.Clone(p.Tags), over.Tags...)
+	p.Over = append(p.Over, over.Data)
+}

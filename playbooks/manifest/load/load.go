@@ -1,0 +1,88 @@
+package load
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+)
+
+// Files reads plays from manifest files, or folders or archives with a manifest.yaml, in
+// order; an archive may be a URL. All errors of all files are reported together, as
+// yamlpos.Errors; the plays are then what could be read, for a caller that looks for more
+// errors, and not to be run.
+func Files(ctx context.Context, paths []string, registry modules.Registry, options ...Option) ([]*manifest.Play, error) {
+	var plays []*manifest.Play
+	var errs yamlpos.Errors
+	rn := newRun(registry, options)
+	for _, path := range paths {
+		origin, err := source.Start(path)
+		if err != nil {
+			errs.Add(err)
+			continue
+		}
+		at, data, err := origin.Read(ctx, rn.archives)
+		if err != nil {
+			errs.Add(err)
+			continue
+		}
+		more, err := rn.plays(ctx, at, origin.Name, data)
+		errs.Add(err)
+		plays = append(plays, more...)
+	}
+	errs.Add(onePlayEach(plays))
+	return plays, errs.Err()
+}
+
+// Parse reads the plays of one file: a CCM manifest, a list of plays, or several
+// documents of either. Files that the plays mention are looked for beside it.
+// With an error the plays are as [Files] says.
+func Parse(ctx context.Context, path string, data []byte, registry modules.Registry, options ...Option) ([]*manifest.Play, error) {
+	return newRun(registry, options).plays(ctx, source.File{Path: path}, path, data)
+}
+
+// An Option says more of how plays are read.
+type Option func(*run)
+
+// WithArchives lets manifests stand in archives, which are downloaded and unpacked until
+// archives is closed. Without it they are errors.
+func WithArchives(archives *source.Unpacker) Option {
+	return func(rn *run) { rn.archives = archives }
+}
+
+// WithParameters gives DSC configuration documents the values of a parameter file.
+func WithParameters(path string) Option {
+	return func(rn *run) { rn.parameters = path }
+}
+
+// A run is what all files share that are read together.
+type run struct {
+	registry   modules.Registry
+	archives   *source.Unpacker // nil unpacks none
+	parameters string           // a file with those of DSC documents; "" if there is none
+	nesting    nesting
+}
+
+func newRun(registry modules.Registry, options []Option) *run {
+	rn := &run{registry: registry, nesting: newNesting()}
+	for _, option := range options {
+		option(rn)
+	}
+	return rn
+}
+
+// plays reads those of a file. name is what positions call it: what the operator wrote.
+func (rn *run) plays(ctx context.Context, at source.File, name string, data []byte) ([]*manifest.Play, error) {
+	documents, err := yamlpos.Parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	f := rn.file(at, nil)
+	plays := f.documents(ctx, documents, ordering{})
+	if len(plays) > 0 {
+		plays[0].Warnings = f.report.Warnings
+	}
+	return plays, f.report.Err()
+}

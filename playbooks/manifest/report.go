@@ -1,0 +1,69 @@
+package manifest
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A Report is what was found while one file was read.
+type Report struct {
+	Errors   yamlpos.Errors
+	Warnings []string
+
+	once []string // the texts of [Report.WarnOnce]
+}
+
+// Add appends an error; nil is ignored.
+func (r *Report) Add(err error) { r.Errors.Add(err) }
+
+// Decode reads n into a struct, or reports what does not fit.
+func (r *Report) Decode(n *yamlpos.Node, into any, opts ...yamlpos.Option) {
+	r.Add(yamlpos.Decode(n, into, opts...))
+}
+
+// Warn tells of what looks like a mistake, once for each place: defaults are read with
+// each entry.
+func (r *Report) Warn(n *yamlpos.Node, text string) {
+	if w := n.Pos() + ": " + text; !slices.Contains(r.Warnings, w) {
+		r.Warnings = append(r.Warnings, w)
+	}
+}
+
+// WarnOnce tells of it at the first place only.
+func (r *Report) WarnOnce(n *yamlpos.Node, text string) {
+	if !slices.Contains(r.once, text) {
+		r.once = append(r.once, text)
+		r.Warn(n, text)
+	}
+}
+
+// Include appends what was found in another file.
+func (r *Report) Include(other *Report) {
+	r.Errors = append(r.Errors, other.Errors...)
+	r.Warnings = append(r.Warnings, other.Warnings...)
+}
+
+// HasErrorAt reports whether there is an error at the position of a node.
+func (r *Report) HasErrorAt(n *yamlpos.Node) bool {
+	return slices.ContainsFunc(r.Errors, func(e *yamlpos.Error) bool {
+		return e.File == n.File && e.Line == n.Line && e.Column == n.Column
+	})
+}
+
+// Err is nil without errors, else all of them as [Distinct] gives them.
+func (r *Report) Err() error { return Distinct(r.Errors) }
+
+// Distinct gives the errors sorted, each once: a mistake in defaults is found
+// again in every resource that they are laid under, and several may stand at one
+// place. It is nil without errors.
+func Distinct(errs yamlpos.Errors) error {
+	sorted, _ := errs.Err().(yamlpos.Errors)
+	seen := map[yamlpos.Error]bool{}
+	sorted = slices.DeleteFunc(sorted, func(e *yamlpos.Error) bool {
+		again := seen[*e]
+		seen[*e] = true
+		return again
+	})
+	return sorted.Err()
+}

@@ -1,0 +1,60 @@
+package resource
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+)
+
+// A Reader reads the resources of one manifest, and reports what is wrong with them.
+type Reader struct {
+	Registry   modules.Registry
+	Report     *manifest.Report
+	Values     *manifest.Compiler
+	Nested     bool                                      // another manifest applies this one
+	Remembered bool                                      // hosts remember the play
+	Apply      func(context.Context, *manifest.Resource) // reads the manifest that a resource applies; nil reads none
+}
+
+// one reads one resource, whose properties and other keys stand in body.
+func (rd *Reader) one(ctx context.Context, t modules.Type, name, body *yamlpos.Node) *manifest.Resource {
+	t, body = rd.member(t, body)
+	r := &manifest.Resource{Type: t, Name: rd.Values.Value(name)}
+	p, ok := rd.split(t, name, body)
+	if !ok {
+		r.Properties = rd.Values.Value(&yamlpos.Node{Kind: yamlpos.Map}) // reported; there is nothing more to say
+		return r
+	}
+	r.Properties = rd.Values.WithKeys(p.props, values(p.props)...) // properties that are maps may have expressions in their keys
+	rd.common(r, p.common)
+	rd.checkReceiving(r, p.guessed)
+	if r.Applies() && rd.Apply != nil {
+		rd.Apply(ctx, r)
+	}
+	return r
+}
+
+// values are those of a map.
+func values(n *yamlpos.Node) []*yamlpos.Node {
+	list := make([]*yamlpos.Node, len(n.Pairs))
+	for i, pair := range n.Pairs {
+		list[i] = pair.Value
+	}
+	return list
+}
+
+// Literal reads a resource of the command line or of a DSC document. It has a name and
+// properties, in which nothing is an expression, and no other keys.
+func (rd *Reader) Literal(t modules.Type, body *yamlpos.Node) (*manifest.Resource, bool) {
+	name := keys.Given(body.Get("name"))
+	if name == nil {
+		return nil, false
+	}
+	p, _ := rd.split(t, name, body)
+	r := &manifest.Resource{Type: t, Name: manifest.Literal(name), Properties: manifest.Literal(p.props)}
+	rd.checkProperties(r, p.guessed)
+	return r, true
+}

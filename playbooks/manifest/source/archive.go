@@ -1,0 +1,146 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks/webpage"
+)
+
+// Bounds of a download.
+const (
+	maxDownload  = 64 << 20 // bytes
+	downloadTime = time.Minute
+)
+
+// An Unpacker unpacks the archives that nested manifests stand in, into folders of
+// its own that last until Close.
+type Unpacker struct {
+	Transport   http.RoundTripper // nil is http.DefaultTransport
+	Temp        string            // where the folders are made; "" is the system's place
+	MaxDownload int64             // bytes of an archive that is downloaded; 0 is 64 MiB
+
+	mu      sync.Mutex
+	folders []string
+}
+
+// Close removes what was unpacked.
+func (u *Unpacker) Close() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var errs []error
+	for _, folder := range u.folders {
+		errs = append(errs, os.RemoveAll(folder))
+	}
+	u.folders = nil
+	return errors.Join(errs...)
+}
+
+func (u *Unpacker) folder() (string, error) {
+	folder, err := os.MkdirTemp(u.Temp, "ccm-push-*")
+	if err == nil {
+		u.mu.Lock()
+		u.folders = append(u.folders, folder)
+		u.mu.Unlock()
+	}
+	return folder, err
+}
+
+// An Archive is where an archive is.
+type Archive struct {
+	Path     string        // if Page is nil
+	Page     *webpage.Page // where it is downloaded from
+	Checksum string        // its SHA-256 in lower case hexadecimal digits; "" if it is not known
+}
+
+// name is how errors call it.
+func (s Archive) name() string {
+	if s.Page != nil {
+		return s.Page.String()
+	}
+	return s.Path
+}
+
+// A ChecksumError is about an archive that is not the one that was meant.
+type ChecksumError struct{ Name, Got, Want string }
+
+func (e *ChecksumError) Error() string {
+	return fmt.Sprintf("%s has the checksum %s, not %s", e.Name, e.Got, e.Want)
+}
+
+// Unpack gives a folder of its own with what is in an archive, manifest.yaml at its
+// top. The end of ctx ends a download. The error is a [*ChecksumError] if the
+// archive is another one.
+func (u *Unpacker) Unpack(ctx context.Context, s Archive) (folder string, err error) {
+	if folder, err = u.folder(); err != nil {
+		return "", err
+	}
+	packed, err := u.open(ctx, s, folder)
+	if err != nil {
+		return "", err
+	}
+	defer packed.Close()
+	if err := s.verify(packed); err != nil {
+		return "", err
+	}
+	return folder, unpackAll(packed, s.name(), folder)
+}
+
+// open gives the archive. One that is downloaded is a file without a name.
+func (u *Unpacker) open(ctx context.Context, s Archive, folder string) (*os.File, error) {
+	if s.Page == nil {
+		f, err := os.Open(s.Path)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%s: there is no such manifest", s.Path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading a manifest: %w", err)
+		}
+		return f, nil
+	}
+	f, err := os.CreateTemp(folder, "download-*")
+	if err != nil {
+		return nil, err
+	}
+	err = os.Remove(f.Name())
+	transport := u.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	if err == nil {
+		err = s.Page.CopyTo(ctx, transport, webpage.Limits{Time: downloadTime, Bytes: cmp.Or(u.MaxDownload, maxDownload)}, f)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// verify holds an archive against its checksum, before anything of it is looked at.
+func (s Archive) verify(packed *os.File) error {
+	if _, err := packed.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if s.Checksum == "" {
+		return nil
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, packed); err != nil {
+		return fmt.Errorf("%s: %w", s.name(), err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != s.Checksum {
+		return &ChecksumError{Name: s.name(), Got: got, Want: s.Checksum}
+	}
+	_, err := packed.Seek(0, io.SeekStart)
+	return err
+}

@@ -1,0 +1,105 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// A File is a file of YAML, on disk or unpacked from an archive.
+type File struct {
+	Path      string    // where it can be read
+	Enclosure Enclosure // of a file from an archive; the zero Enclosure for others
+}
+
+// Name is what errors and reports call the file.
+func (f File) Name() string { return f.Enclosure.Call(f.Path) }
+
+// Folder is where the files stand that the file names.
+func (f File) Folder() string { return filepath.Dir(f.Path) }
+
+// Title is the name of the file without folders and extension.
+func (f File) Title() string {
+	base := filepath.Base(f.Path)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// Beside gives the file of a name, which may be relative to the folder of f. The name of
+// a folder stands for the manifest.yaml in it. Whether f may name the file is for
+// [File.Allows].
+func (f File) Beside(name string) File {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(f.Folder(), name)
+	}
+	return File{Path: manifestIn(name), Enclosure: f.Enclosure}
+}
+
+// Allows is the error of a file outside of the archive that f stands in; at names it.
+func (f File) Allows(at *yamlpos.Node, other File) error {
+	if f.Enclosure.Has(other.Path) {
+		return nil
+	}
+	return at.Errorf("an archive holds all that its manifests need", "%q leads out of the archive %s", at.Text, f.Enclosure.Shown)
+}
+
+// Documents reads the YAML file that at names. kind is what it should be, for errors,
+// which have positions.
+func (f File) Documents(at *yamlpos.Node, kind string) ([]*yamlpos.Node, error) {
+	other := f.Beside(at.Text)
+	if err := f.Allows(at, other); err != nil {
+		return nil, err
+	}
+	data, err := read(other.Path, kind)
+	if err != nil {
+		return nil, at.Errorf("", "%v", err)
+	}
+	return yamlpos.Parse(other.Name(), data)
+}
+
+// manifestIn gives the manifest.yaml in a folder; any other path as it is.
+func manifestIn(path string) string {
+	inside := filepath.Join(path, ManifestFile)
+	if info, err := os.Stat(inside); err == nil && info.Mode().IsRegular() {
+		return inside
+	}
+	return path
+}
+
+// read reads a file, or says what to give instead; kind is what it should be.
+func read(path, kind string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("%s: there is no such %s%s", path, kind, didYouMean(path))
+	case err != nil:
+		return nil, fmt.Errorf("reading a %s: %w", kind, err)
+	case info.IsDir():
+		return nil, fmt.Errorf("%s: is a directory; give the %s in it, such as %s", path, kind, filepath.Join(path, "site.yaml"))
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading a %s: %w", kind, err)
+	}
+	return data, nil
+}
+
+// didYouMean asks about a file beside a path that leads nowhere: site.yaml for site.yml.
+func didYouMean(path string) string {
+	const most = 1000 // names; a hint is not worth more
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	defer folder.Close()
+	names, _ := folder.Readdirnames(most) // some are better than none
+	slices.Sort(names)
+	if name := yamlpos.Suggest(filepath.Base(path), names); name != "" {
+		return fmt.Sprintf("; did you mean %s?", filepath.Join(filepath.Dir(path), name))
+	}
+	return ""
+}

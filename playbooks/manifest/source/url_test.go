@@ -1,0 +1,34 @@
+package source
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseURL(t *testing.T) {
+	sum := strings.Repeat("0aB", 21) + "f"
+	for text, want := range map[string]struct{ shown, sum string }{
+		"https://ann:hunter2@example.org/web.tar.gz":              {"https://example.org/web.tar.gz", ""},
+		"https://example.org/web.tgz?token=hunter2#sha256=" + sum: {"https://example.org/web.tgz?…", strings.ToLower(sum)},
+		"http://example.org/web.tar.gz#sha256=" + sum:             {"http://example.org/web.tar.gz", strings.ToLower(sum)},
+		"http://127.0.0.1:8080/web.tar.gz":                        {"http://127.0.0.1:8080/web.tar.gz", ""},
+	} {
+		source, err := ParseURL(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want.shown, source.name())
+		require.Equal(t, want.sum, source.Checksum)
+	}
+	for text, want := range map[string]string{
+		"http://ann:hunter2@example.org/web.tar.gz":             "http://example.org/web.tar.gz: others on the way could change what your hosts are to do: write https://, or the checksum behind it: #sha256=…",
+		"https://ann:hunter2@example.org/site.yaml":             "https://example.org/site.yaml: a manifest on the web is a .tar.gz with manifest.yaml in it",
+		"https://ann:hunter2@example.org/site.tar.gz#sha256=12": "https://example.org/site.tar.gz: what follows #sha256= is no checksum: write 64 hexadecimal digits, as sha256sum prints them",
+		"https://ann:hun%ter2@example.org/site.tar.gz":          "a manifest: this is no valid URL: write https://host/path, with %XX for special characters in a password",
+		"obj://ann:hunter2@BUCKET/site.tar.gz":                  "obj:// is a bucket of NATS, which is not supported: put the archive onto a web server, or give its file",
+		"ftp://ann:hunter2@example.org/site.tar.gz":             `"ftp" is no scheme that manifests are read from: there are https:// and http://, and paths`,
+	} {
+		_, err := ParseURL(text)
+		require.EqualError(t, err, want)
+	}
+}
