@@ -7,29 +7,15 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 )
 
-// built is a part of a document with its expressions evaluated.
-type built struct {
-	node    *yamlpos.Node
-	part    *expr.Part // of an expression; else nil
-	items   []*built
-	pairs   []builtPair
-	value   any  // without parts
-	hasRest bool // something is left for the host
-}
-
-type builtPair struct {
-	key   *yamlpos.Node
-	value *built
-}
-
-// build evaluates the expressions in a node.
-func (s *scope) build(n *yamlpos.Node, names *expr.Names) (*built, error) {
+// build evaluates the expressions in a node. It gives the tree that [expr.Fold] gives:
+// a part stands wherever something is left for the host.
+func (s *scope) build(n *yamlpos.Node, names *expr.Names) (any, error) {
 	p := &problems{}
-	b := s.buildInto(n, names, p)
+	tree := s.fold(n, names, p)
 	if err := p.errs.Err(); err != nil || !p.reported {
-		return b, err
+		return tree, err
 	}
-	return b, errReported
+	return tree, errReported
 }
 
 // problems are the errors of one build.
@@ -46,99 +32,88 @@ func (p *problems) add(err error) {
 	p.errs.Add(err)
 }
 
-func (s *scope) buildInto(n *yamlpos.Node, names *expr.Names, errs *problems) *built {
-	b := &built{node: n}
-	switch {
-	case n.Kind == yamlpos.List:
+// fold is [expr.Fold] for what has a place in a file: in the order in which it is
+// written, so that dependencies are found in that, and with all errors.
+func (s *scope) fold(n *yamlpos.Node, names *expr.Names, errs *problems) any {
+	switch n.Kind {
+	case yamlpos.List:
 		list := []any{}
 		for _, item := range n.Items {
-			inner := s.buildInto(item, names, errs)
-			b.items, b.hasRest = append(b.items, inner), b.hasRest || inner.hasRest
-			list = append(list, inner.value)
+			list = append(list, s.fold(item, names, errs))
 		}
-		b.value = list
-	case n.Kind == yamlpos.Map:
+		return list
+	case yamlpos.Map:
 		m := map[string]any{}
 		for _, pair := range n.Pairs {
-			inner := s.buildInto(pair.Value, names, errs)
-			b.pairs, b.hasRest = append(b.pairs, builtPair{pair.Key, inner}), b.hasRest || inner.hasRest
-			m[pair.Key.Text] = inner.value
+			m[pair.Key.Text] = s.fold(pair.Value, names, errs)
 		}
-		b.value = expr.Secured(m)
-	case isExpression(n):
+		return expr.Secured(m)
+	}
+	text, ok := n.Value.(string)
+	if !ok {
+		return n.Value
+	}
+	v, err := expr.FoldText(text, func(string) (expr.Part, error) {
 		p, err := s.expression(n, names)
-		errs.add(err)
-		v, known := p.Value()
-		if expr.IsLambda(v) {
-			errs.add(n.Errorf("give it to map() or filter()", "the expression gives a lambda, which is no value"))
+		if v, _ := p.Value(); expr.IsLambda(v) {
+			return expr.Part{}, n.Errorf("give it to map() or filter()", "the expression gives a lambda, which is no value")
 		}
-		b.part, b.value, b.hasRest = &p, v, !known
-	default:
-		b.value = n.Value
-		if text, ok := n.Value.(string); ok {
-			b.value = expr.Plain(text)
+		return p, err
+	})
+	errs.add(err)
+	return v
+}
+
+// isSecure reports whether anything in a tree is secure, or may become so on the host.
+func isSecure(tree any) bool {
+	found := false
+	expr.Mapped(tree, func(v any) (any, bool) {
+		switch v := v.(type) {
+		case map[string]any:
+			_, wrapped := v["secureObject"] // with a part in it, or it would be secure already
+			found = found || wrapped && len(v) == 1
+		case []any:
+		default:
+			found = found || expr.IsSecure(v)
+		}
+		return nil, found
+	})
+	return found
+}
+
+// A writer gives the nodes of a tree, in which values have taken the place of the
+// expressions that it was made from. [expr.Sealer] has the one for a host.
+type writer struct {
+	value   func(any) any // what stands in the place of an expression
+	escapes bool          // strings keep theirs, since the host takes them out
+}
+
+var (
+	plain    = writer{value: expr.Wrapped}  // secure values stand in their objects
+	revealed = writer{value: expr.Revealed} // secure values are as they are
+)
+
+// write gives the node of a tree that was made from n.
+func (w writer) write(n *yamlpos.Node, tree any) *yamlpos.Node {
+	if _, secure := tree.(expr.Secure); secure || isExpression(n) {
+		return yamlpos.From(n, w.value(tree))
+	}
+	written := *n
+	written.Items, written.Pairs = nil, nil
+	switch v := tree.(type) {
+	case []any:
+		for i, item := range n.Items {
+			written.Items = append(written.Items, w.write(item, v[i]))
+		}
+	case map[string]any:
+		for _, pair := range n.Pairs {
+			written.Pairs = append(written.Pairs, yamlpos.Pair{Key: pair.Key, Value: w.write(pair.Value, v[pair.Key.Text])})
 		}
 	}
-	return b
-}
-
-// plain gives the node of what is known as a whole.
-func (b *built) plain() *yamlpos.Node {
-	if secure, ok := b.value.(expr.Secure); ok {
-		return yamlpos.From(b.node, expr.Wrapped(secure))
+	if text, ok := n.Value.(string); ok && !w.escapes && expr.Plain(text) != n.Text {
+		written.Text, written.Value = expr.Plain(text), expr.Plain(text)
 	}
-	switch {
-	case b.part != nil:
-		return yamlpos.From(b.node, expr.Wrapped(b.value))
-	case b.items != nil || b.pairs != nil:
-		return b.children((*built).plain)
-	}
-	if text, ok := b.value.(string); ok && text != b.node.Text {
-		n := *b.node
-		n.Text, n.Value = text, text
-		return &n
-	}
-	return b.node
-}
-
-// revealed gives the node of what is known, with secure values as they are.
-func (b *built) revealed() *yamlpos.Node {
-	if secure, ok := b.value.(expr.Secure); ok {
-		return yamlpos.From(b.node, expr.Revealed(secure))
-	}
-	switch {
-	case b.part != nil:
-		return yamlpos.From(b.node, expr.Revealed(b.value))
-	case b.items != nil || b.pairs != nil:
-		return b.children((*built).revealed)
-	}
-	return b.plain()
-}
-
-// sealed gives the node of what a host evaluates.
-func (b *built) sealed(s *expr.Sealer) *yamlpos.Node {
-	if secure, ok := b.value.(expr.Secure); ok && !b.hasRest {
-		return yamlpos.From(b.node, s.Value(secure))
-	}
-	switch {
-	case b.part != nil:
-		return yamlpos.From(b.node, s.Value(*b.part))
-	case b.items != nil || b.pairs != nil:
-		return b.children(func(b *built) *yamlpos.Node { return b.sealed(s) })
-	}
-	return b.node // the text of a literal has its escape already
-}
-
-func (b *built) children(of func(*built) *yamlpos.Node) *yamlpos.Node {
-	n := *b.node
-	n.Items, n.Pairs = nil, nil
-	for _, item := range b.items {
-		n.Items = append(n.Items, of(item))
-	}
-	for _, pair := range b.pairs {
-		n.Pairs = append(n.Pairs, yamlpos.Pair{Key: pair.key, Value: of(pair.value)})
-	}
-	return &n
+	return &written
 }
 
 // text gives the text of a node that must be known without a host: a name, a type.

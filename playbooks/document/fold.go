@@ -128,27 +128,27 @@ func (d *draft) properties() {
 		d.scope.add(n.Errorf("", "properties must be a map, not %s", n.Describe()))
 		return
 	}
-	b, err := d.scope.build(n, d.scope.exprNames(d.loop, d.resourceRef(n)))
+	tree, err := d.scope.build(n, d.scope.exprNames(d.loop, d.resourceRef(n)))
 	if err != nil {
 		d.scope.add(err)
 		return
 	}
-	d.seal(b)
+	d.seal(n, tree)
 }
 
-// seal makes the properties as they travel.
-func (d *draft) seal(b *built) {
-	d.Secure = b.hasSecure()
+// seal makes the properties as they travel, of a node and the tree made from it.
+func (d *draft) seal(n *yamlpos.Node, tree any) {
+	d.Secure = isSecure(tree)
 	if d.BuiltIn {
-		d.values(b)
+		d.values(n, tree)
 		return
 	}
-	if _, known := d.holds().Value(); known && !b.hasRest {
-		d.Properties = b.plain()
+	if _, known := d.holds().Value(); known && !expr.HasParts(tree) {
+		d.Properties = plain.write(n, tree)
 		return
 	}
 	sealer := expr.NewSealer()
-	d.Properties = b.sealed(sealer)
+	d.Properties = writer{value: sealer.Value, escapes: true}.write(n, tree)
 	sealer.Condition(d.holds())
 	var err error
 	if d.Scope, err = sealer.Scope(); err != nil {
@@ -159,43 +159,36 @@ func (d *draft) seal(b *built) {
 // values makes the properties of a built-in type, which evaluates nothing on the
 // host. A property that is the state of another resource, or a part of it, is
 // received.
-func (d *draft) values(b *built) {
+func (d *draft) values(n *yamlpos.Node, tree any) {
 	if _, known := d.holds().Value(); !known {
 		d.scope.add(d.Node.Errorf("decide by a parameter, or use a DSC resource", "the condition depends on the host, and %s evaluates nothing there", d.Type))
 	}
-	receives := &yamlpos.Node{File: b.node.File, Line: b.node.Line, Column: b.node.Column, Kind: yamlpos.Map}
-	kept := *b
-	kept.pairs = nil
-	for _, pair := range b.pairs {
-		if !pair.value.hasRest {
-			kept.pairs = append(kept.pairs, pair)
+	receives := &yamlpos.Node{File: n.File, Line: n.Line, Column: n.Column, Kind: yamlpos.Map}
+	kept := *n
+	kept.Pairs = nil
+	members, _ := tree.(map[string]any) // or all of them are secure
+	for _, pair := range n.Pairs {
+		value := members[pair.Key.Text]
+		if !expr.HasParts(value) {
+			kept.Pairs = append(kept.Pairs, pair)
 			continue
 		}
 		ref, key, ok := "", "", false
-		if pair.value.part != nil {
-			ref, key, ok = pair.value.part.Reference()
+		if part, whole := value.(expr.Part); whole {
+			ref, key, ok = part.Reference()
 		}
 		if !ok {
-			d.scope.add(pair.value.node.Errorf("take a whole property from reference(): \"[reference(resourceId('Owner/Thing', 'name')).member]\"",
-				"%s depends on the host, and %s evaluates nothing there", pair.key.Text, d.Type))
+			d.scope.add(pair.Value.Errorf("take a whole property from reference(): \"[reference(resourceId('Owner/Thing', 'name')).member]\"",
+				"%s depends on the host, and %s evaluates nothing there", pair.Key.Text, d.Type))
 			continue
 		}
 		from := strings.TrimSuffix(ref+".state."+key, ".")
-		receives.Pairs = append(receives.Pairs, yamlpos.Pair{Key: pair.key, Value: yamlpos.From(pair.value.node, from)})
+		receives.Pairs = append(receives.Pairs, yamlpos.Pair{Key: pair.Key, Value: yamlpos.From(pair.Value, from)})
 	}
 	if len(receives.Pairs) > 0 {
 		d.Receives = receives
 	}
-	d.Properties = kept.revealed()
-}
-
-// hasSecure reports whether anything in it is secure.
-func (b *built) hasSecure() bool {
-	if expr.IsSecure(b.value) || b.part != nil && b.part.IsSecure() {
-		return true
-	}
-	return slices.ContainsFunc(b.items, (*built).hasSecure) ||
-		slices.ContainsFunc(b.pairs, func(p builtPair) bool { return p.value.hasSecure() })
+	d.Properties = revealed.write(&kept, tree)
 }
 
 // outputs evaluates the outputs. Those that only the host can tell become one
@@ -211,25 +204,31 @@ func (s *scope) outputs(doc *Document) {
 	}
 	d := &draft{scope: s, body: n, needs: map[*draft]*yamlpos.Node{}, number: len(s.instances)}
 	d.Type, d.Entry, d.Name, d.Node, d.Output = outputsType, outputsType, outputsName, n, true
-	left := &built{node: n}
+	ofHost, trees := *n, map[string]any{} // the outputs that only the host can tell
+	ofHost.Pairs = nil
 	for _, pair := range n.Pairs {
-		if b := s.output(d, pair); b != nil {
-			doc.Outputs = append(doc.Outputs, pair.Key.Text)
-			if !b.hasRest {
-				doc.Known[pair.Key.Text] = expr.Wrapped(b.value)
-				continue
-			}
-			left.pairs, left.hasRest = append(left.pairs, builtPair{pair.Key, b}), true
+		tree, ok := s.output(d, pair)
+		if !ok {
+			continue
 		}
+		doc.Outputs = append(doc.Outputs, pair.Key.Text)
+		if !expr.HasParts(tree) {
+			doc.Known[pair.Key.Text] = expr.Wrapped(tree)
+			continue
+		}
+		ofHost.Pairs = append(ofHost.Pairs, yamlpos.Pair{Key: pair.Key, Value: pair.Value.Get("value")})
+		trees[pair.Key.Text] = tree
 	}
-	if !left.hasRest {
+	if len(trees) == 0 {
 		return
 	}
 	for s.byRef[d.Ref()] != nil {
 		d.Name += "'"
 	}
 	key := &yamlpos.Node{File: n.File, Line: n.Line, Column: n.Column, Text: "output", Value: "output"}
-	d.seal(&built{node: n, pairs: []builtPair{{key, left}}, hasRest: true})
+	all := *n
+	all.Pairs = []yamlpos.Pair{{Key: key, Value: &ofHost}}
+	d.seal(&all, map[string]any{"output": trees})
 	s.instances = append(s.instances, d)
 }
 
@@ -239,18 +238,18 @@ const (
 	outputsName = "outputs"
 )
 
-// output evaluates one output; nil if there is none.
-func (s *scope) output(d *draft, pair yamlpos.Pair) *built {
+// output evaluates one output, if there is one.
+func (s *scope) output(d *draft, pair yamlpos.Pair) (tree any, ok bool) {
 	var keys outputKeys
 	if pair.Value.Kind != yamlpos.Map || pair.Value.Get("value") == nil {
 		s.add(pair.Value.Errorf("write name: {type: string, value: ...}", "output %q has no value", pair.Key.Text))
-		return nil
+		return nil, false
 	}
 	s.add(yamlpos.Decode(pair.Value, &keys))
 	kind := strings.ToLower(keys.Type)
 	if at := pair.Value.Get("type"); at == nil || parameterTypes[kind] == nil {
 		s.add(pair.Value.Errorf(typesHint, "the type %q of output %q is not known", keys.Type, pair.Key.Text))
-		return nil
+		return nil, false
 	}
 	if at := pair.Value.Get("condition"); at != nil {
 		v := at.Value
@@ -264,17 +263,17 @@ func (s *scope) output(d *draft, pair yamlpos.Pair) *built {
 			s.add(at.Errorf("", "the condition of an output must be true or false, and known without a host"))
 		}
 		if !holds {
-			return nil
+			return nil, false
 		}
 	}
-	b, err := s.build(pair.Value.Get("value"), s.exprNames(nil, d.resourceRef(pair.Key)))
+	tree, err := s.build(pair.Value.Get("value"), s.exprNames(nil, d.resourceRef(pair.Key)))
 	s.add(err)
-	if err != nil || strings.HasPrefix(kind, "secure") || b.hasSecure() {
-		return nil // secure ones are shown to nobody
+	if err != nil || strings.HasPrefix(kind, "secure") || isSecure(tree) {
+		return nil, false // secure ones are shown to nobody
 	}
-	if !b.hasRest && !parameterTypes[kind](b.value) {
-		s.add(pair.Value.Errorf("", "output %q must be of type %s, and its value is %s", pair.Key.Text, keys.Type, expr.Kind(b.value)))
-		return nil
+	if !expr.HasParts(tree) && !parameterTypes[kind](tree) {
+		s.add(pair.Value.Errorf("", "output %q must be of type %s, and its value is %s", pair.Key.Text, keys.Type, expr.Kind(tree)))
+		return nil, false
 	}
-	return b
+	return tree, true
 }

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -146,14 +145,14 @@ func (s *scope) parameterSource(name string, i *item) (any, *yamlpos.Node, error
 		return nil, nil, i.key.Errorf("give it with --parameters FILE, or write a defaultValue", "parameter %q has no value", name)
 	}
 	names := &expr.Names{Parameter: noParameter, Function: s.function, Now: s.opts.Now}
-	b, err := s.build(def, names)
+	tree, err := s.build(def, names)
 	if err != nil {
 		return nil, nil, err
 	}
-	if b.hasRest {
+	if expr.HasParts(tree) {
 		return nil, nil, def.Errorf("use the expression in a variable or a property", "the default of parameter %q depends on the host", name)
 	}
-	return b.value, def, nil
+	return tree, def, nil
 }
 
 // noParameter is parameters() in a default, which dsc has refused since 3.3.
@@ -244,14 +243,14 @@ func (s *scope) variableValue(name string) (expr.Part, error) {
 		if isExpression(i.node) {
 			return s.expression(i.node, names)
 		}
-		b, err := s.build(i.node, names)
+		tree, err := s.build(i.node, names)
 		if err != nil {
 			return expr.Part{}, err
 		}
-		if b.hasRest {
+		if expr.HasParts(tree) {
 			return expr.Part{}, i.node.Errorf("make the whole variable one expression, with createObject() and createArray()", "a part of variable %q depends on the host", name)
 		}
-		return expr.Known(b.value), nil
+		return expr.Known(tree), nil
 	})
 }
 
@@ -331,7 +330,7 @@ func (s *scope) defineFunction(name string, pair yamlpos.Pair) {
 	}
 	f.Argument = func(i int, given expr.Part) (expr.Part, error) { return parameters[i].of(given) }
 	f.Value = func(e *expr.Evaluator) (expr.Part, error) {
-		p, err := s.functionValue(e.Context(), e, value)
+		p, err := functionValue(e, value)
 		if err != nil {
 			return p, err
 		}
@@ -344,7 +343,7 @@ func (s *scope) defineFunction(name string, pair yamlpos.Pair) {
 	s.names = append(s.names, name)
 }
 
-func (s *scope) functionValue(ctx context.Context, e *expr.Evaluator, value *yamlpos.Node) (expr.Part, error) {
+func functionValue(e *expr.Evaluator, value *yamlpos.Node) (expr.Part, error) {
 	if !isExpression(value) {
 		v := value.Any()
 		if text, ok := v.(string); ok {
@@ -352,14 +351,11 @@ func (s *scope) functionValue(ctx context.Context, e *expr.Evaluator, value *yam
 		}
 		return expr.Known(v), nil
 	}
-	x, err := expr.Parse(value.Text)
-	if err == nil {
-		var p expr.Part
-		if p, err = e.Eval(ctx, x); err == nil {
-			return p, nil
-		}
+	p, err := e.EvalText(e.Context(), value.Text)
+	if err != nil {
+		return expr.Part{}, &expr.Placed{Err: placed(value, err)}
 	}
-	return expr.Part{}, &expr.Placed{Err: placed(value, err)}
+	return p, nil
 }
 
 // typeOf is what a document says of the type of a parameter or output of a function.

@@ -287,13 +287,13 @@ func (s *scope) details(d *draft) {
 		s.add(metadata.Errorf("", "metadata must be a map, not %s", metadata.Describe()))
 		return
 	}
-	b, err := s.build(metadata, names)
+	tree, err := s.build(metadata, names)
 	s.add(err)
-	if b.hasRest || expr.IsSecure(b.value) {
+	if expr.HasParts(tree) || expr.IsSecure(tree) {
 		s.add(metadata.Errorf("", "metadata must be known without a host, and not be secure"))
 		return
 	}
-	if m, ok := b.value.(map[string]any); ok {
+	if m, ok := tree.(map[string]any); ok {
 		delete(m, "Microsoft.DSC")
 		if len(m) > 0 {
 			d.Metadata = m

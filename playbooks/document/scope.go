@@ -194,14 +194,11 @@ func (l lazy) circle(name string) string {
 
 // expression evaluates the text of a node that is an expression.
 func (s *scope) expression(n *yamlpos.Node, names *expr.Names) (expr.Part, error) {
-	x, err := expr.Parse(n.Text)
-	if err == nil {
-		var p expr.Part
-		if p, err = expr.NewEvaluator(names, nil).Eval(s.ctx, x); err == nil {
-			return p, nil
-		}
+	p, err := expr.NewEvaluator(names, nil).EvalText(s.ctx, n.Text)
+	if err != nil {
+		return expr.Part{}, placed(n, err)
 	}
-	return expr.Part{}, placed(n, err)
+	return p, nil
 }
 
 // placed gives an error its place in the file.

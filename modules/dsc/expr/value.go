@@ -111,6 +111,8 @@ func IsSecure(v any) bool {
 	switch v := v.(type) {
 	case Secure:
 		return true
+	case Part:
+		return v.IsSecure()
 	case []any:
 		return slices.ContainsFunc(v, IsSecure)
 	case map[string]any:

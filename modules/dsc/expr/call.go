@@ -1,0 +1,254 @@
+package expr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// call evaluates a call.
+func (e *Evaluator) call(n *call) (Part, error) {
+	if strings.Contains(n.name, ".") {
+		return e.callUser(n)
+	}
+	name := strings.ToLower(n.name)
+	f := functions[name]
+	if f == nil {
+		return Part{}, withHint(suggestion(n.name, functionNames()), "unknown function %q", n.name)
+	}
+	if err := f.checkCount(len(n.args)); err != nil {
+		return Part{}, err
+	}
+	if f.special != nil {
+		return f.special(e, n)
+	}
+	args, err := e.args(n)
+	if err != nil {
+		return Part{}, err
+	}
+	if f.names != nil {
+		return e.callNames(n, f, args)
+	}
+	if f.host {
+		return e.askHost(n, f, args)
+	}
+	if anyRest(args) {
+		return e.remaining(n, args)
+	}
+	v, err := e.apply(f, values(args))
+	return Part{value: v}, err
+}
+
+// callNames calls what the document defines; an argument that only the host knows
+// cannot choose it.
+func (e *Evaluator) callNames(n *call, f *function, args []Part) (Part, error) {
+	for i, a := range args {
+		if a.rest != nil {
+			return Part{}, withHint("", "what %s() is asked for depends on the host", f.name)
+		}
+		if IsSecure(a.value) {
+			return Part{}, fmt.Errorf("%s() is asked for by a secure value", f.name)
+		}
+		if err := f.checkKind(i, a.value); err != nil {
+			return Part{}, err
+		}
+	}
+	return f.names(e, n, values(args))
+}
+
+func (e *Evaluator) args(n *call) ([]Part, error) {
+	parts := make([]Part, len(n.args))
+	for i, arg := range n.args {
+		var err error
+		if parts[i], err = e.eval(arg); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+func anyRest(args []Part) bool {
+	return slices.ContainsFunc(args, func(a Part) bool { return a.rest != nil })
+}
+
+func values(parts []Part) []any {
+	all := make([]any, len(parts))
+	for i, p := range parts {
+		all[i] = p.value
+	}
+	return all
+}
+
+// apply calls a function with values. What it makes of a secure one is secure.
+func (e *Evaluator) apply(f *function, args []any) (any, error) {
+	if err := e.ctx.Err(); err != nil {
+		return nil, context.Cause(e.ctx)
+	}
+	for _, a := range args {
+		e.work.steps += lengthOf(a) / elementsPerStep
+	}
+	tainted := false
+	for i, a := range args {
+		_, whole := a.(Secure)
+		if f.moves && !whole || !IsSecure(a) {
+			continue
+		}
+		if f.holds && whole {
+			continue
+		}
+		tainted = true
+		args[i] = Revealed(a)
+	}
+	for i, a := range args {
+		if _, whole := a.(Secure); whole {
+			continue
+		}
+		if err := f.checkKind(i, a); err != nil {
+			return nil, err
+		}
+	}
+	v, err := f.do(e, args)
+	switch {
+	case err != nil && tainted:
+		return nil, fmt.Errorf("%s() fails; the details are withheld because a value is secure", f.name)
+	case err != nil:
+		return nil, fmt.Errorf("%s(): %w", f.name, err)
+	}
+	if !f.free {
+		if err := e.made(v); err != nil {
+			return nil, err
+		}
+	}
+	if tainted {
+		return NewSecure(v), nil
+	}
+	return v, nil
+}
+
+// elementsPerStep is how many elements of a list, or bytes of a text, that a function
+// may have to look at count as one step.
+const elementsPerStep = 256
+
+func lengthOf(v any) int {
+	switch v := v.(type) {
+	case Secure:
+		return lengthOf(v.Reveal())
+	case string:
+		return len(v)
+	case []any:
+		return len(v)
+	case map[string]any:
+		return len(v)
+	}
+	return 0
+}
+
+// made counts a value that a function has made. What it shares with others counts
+// each time: who writes it out, as join() does, makes it as large as that.
+func (e *Evaluator) made(v any) error {
+	if e.work.bytes += sizeOf(v, maxBytes); e.work.bytes > maxBytes {
+		return fmt.Errorf("the values of the expressions grow beyond %d MiB", maxBytes>>20)
+	}
+	return nil
+}
+
+// askHost calls a function that only the host can answer.
+func (e *Evaluator) askHost(n *call, f *function, args []Part) (Part, error) {
+	for i, a := range args {
+		if a.rest != nil {
+			continue
+		}
+		if IsSecure(a.value) {
+			return Part{}, fmt.Errorf("%s() cannot be asked about a secure value", f.name)
+		}
+		if err := f.checkKind(i, a.value); err != nil {
+			return Part{}, err
+		}
+	}
+	switch {
+	case e.host == nil:
+		return e.leave(n, f, args)
+	case anyRest(args):
+		return e.remaining(n, args)
+	}
+	answer, err := e.host.Ask(e.ctx, f.name, values(args))
+	if err != nil {
+		return Part{}, fmt.Errorf("%s(): %w", f.name, err)
+	}
+	return Part{value: Normal(answer)}, nil
+}
+
+// leave leaves a call to the host, which knows resources by other names.
+func (e *Evaluator) leave(n *call, f *function, args []Part) (Part, error) {
+	args = append([]Part(nil), args...)
+	switch f.name {
+	case "reference", "stateChanged":
+		if args[0].rest != nil {
+			return Part{}, fmt.Errorf("which resource %s() is about depends on the host", f.name)
+		}
+		if e.names.Resource == nil {
+			return Part{}, fmt.Errorf("%s() cannot be used here", f.name)
+		}
+		ref, err := e.names.Resource(args[0].value.(string))
+		if err != nil {
+			return Part{}, err
+		}
+		args[0].value = ref
+	case "restartRequired":
+		if e.names.Earlier == nil {
+			return Part{}, errors.New("restartRequired() cannot be used here")
+		}
+		if len(args) == 1 {
+			args = append(args, Part{value: ""})
+		}
+		for _, ref := range e.names.Earlier() {
+			args = append(args, Part{value: ref})
+		}
+	}
+	return e.remaining(n, args)
+}
+
+// maxCalls is how deep user functions may stand in each other's arguments and
+// values.
+const maxCalls = 16
+
+// callUser calls a function that the document defines.
+func (e *Evaluator) callUser(n *call) (Part, error) {
+	if e.names.Function == nil {
+		return Part{}, withHint("a function that a document defines sees its own parameters alone", "%s() cannot be called here", n.name)
+	}
+	f, err := e.names.Function(n.name)
+	if err != nil {
+		return Part{}, err
+	}
+	if len(n.args) != len(f.Parameters) {
+		return Part{}, fmt.Errorf("%s() takes %s, not %d", f.Name, plural(len(f.Parameters), "argument"), len(n.args))
+	}
+	if e.calls >= maxCalls {
+		return Part{}, fmt.Errorf("functions are called more than %d levels deep", maxCalls)
+	}
+	args, err := e.args(n)
+	if err != nil {
+		return Part{}, err
+	}
+	for i := range args {
+		if f.Argument == nil {
+			break
+		}
+		if args[i], err = f.Argument(i, args[i]); err != nil {
+			return Part{}, err
+		}
+	}
+	inner := e.With(&Names{Parameter: func(name string) (Part, error) {
+		for i, known := range f.Parameters {
+			if strings.EqualFold(known, name) {
+				return args[i], nil
+			}
+		}
+		return Part{}, withHint(suggestion(name, f.Parameters), "%s() has no parameter %q", f.Name, name)
+	}})
+	inner.calls++
+	return f.Value(inner)
+}

@@ -1,0 +1,105 @@
+package expr
+
+import "fmt"
+
+// Fold evaluates the strings of a tree of maps, lists and scalars that are
+// expressions, and takes the escapes out of the others. eval is called for each
+// expression. In the tree that it gives, a [Part] stands wherever something is left
+// for the host.
+func Fold(tree any, eval func(text string) (Part, error)) (any, error) {
+	switch v := tree.(type) {
+	case string:
+		return FoldText(v, eval)
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			var err error
+			if list[i], err = Fold(item, eval); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for _, key := range keys(v) {
+			var err error
+			if m[key], err = Fold(v[key], eval); err != nil {
+				return nil, err
+			}
+		}
+		return Secured(m), nil
+	}
+	return Normal(tree), nil
+}
+
+// FoldText is [Fold] for one string.
+func FoldText(text string, eval func(text string) (Part, error)) (any, error) {
+	if !Is(text) {
+		return Plain(text), nil
+	}
+	p, err := eval(text)
+	if err != nil || p.rest != nil {
+		return p, err
+	}
+	if l, ok := p.value.(*lambda); ok {
+		return nil, fmt.Errorf("the expression gives %s, which is no value", Kind(l))
+	}
+	return p.value, nil
+}
+
+// Secured gives the secure value that an object stands for, or the object. Its
+// members have been evaluated.
+func Secured(m map[string]any) any {
+	if len(m) != 1 {
+		return m
+	}
+	if inner, ok := m[secureString].(Secure); ok {
+		return inner
+	}
+	if inner, ok := m[secureObject].(Secure); ok {
+		return inner
+	}
+	if HasParts(m) {
+		return m
+	}
+	return Normal(m)
+}
+
+// HasParts reports whether something in a tree is left for the host.
+func HasParts(tree any) bool {
+	switch v := tree.(type) {
+	case Part:
+		return v.rest != nil
+	case []any:
+		for _, item := range v {
+			if HasParts(item) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if HasParts(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Wrapped is a value in the form of encoding/json, as it is sent: secure values are
+// objects with the member secureString or secureObject.
+func Wrapped(v any) any {
+	return Mapped(v, func(v any) (any, bool) {
+		switch v := v.(type) {
+		case Part:
+			return Wrapped(v.value), true
+		case Secure:
+			key := secureObject
+			if _, isText := v.Reveal().(string); isText {
+				key = secureString
+			}
+			return map[string]any{key: Revealed(v.Reveal())}, true
+		}
+		return nil, false
+	})
+}
