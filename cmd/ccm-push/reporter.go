@@ -16,7 +16,13 @@ func (a *app) reporter(options events.TextOptions, plays ...*manifest.Play) even
 		return events.NewJSON(a.out)
 	}
 	if a.flags.output == "dsc-json" {
-		return events.NewDSC(a.out, newDocuments(plays))
+		r := events.NewDSC(a.out)
+		for _, p := range plays {
+			if p.Configuration != nil {
+				r.Add(p.Name, p.Configuration)
+			}
+		}
+		return r
 	}
 	options.Trust = a.trustCall
 	options.Verbose, options.Diff, options.Timing = a.flags.verbose, a.flags.diff, a.flags.timing

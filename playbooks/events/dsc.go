@@ -4,45 +4,51 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks/dsc"
 )
-
-// A DSCInstance is what a result is about, in the words of a DSC configuration
-// document.
-type DSCInstance struct {
-	Type    string
-	Name    string
-	Desired json.RawMessage // its properties, without secrets; nil if they are not known
-	Outputs bool            // it is no instance: its state has the document's outputs
-}
-
-// A DSCSource tells what events cannot: about documents.
-type DSCSource interface {
-	// Instance gives the instance that a play's document has under an entry of the
-	// catalog.
-	Instance(play, entryType, name string) (DSCInstance, bool)
-	// Outputs gives the outputs that are known without a host.
-	Outputs() map[string]any
-}
 
 // DSC is a reporter that writes what dsc prints for a configuration, in one line per
 // host once the host is done: of its operation test in a check run, else of set. If
 // the run has several hosts, each line has the member host.
 type DSC struct {
-	out     sink
-	source  DSCSource
+	out sink
+	// Of the configuration documents among the plays.
+	instances map[dscKey]dscInstance
+	outputs   map[string]any // which are known without a host
+
 	several bool
 	check   bool
 	hosts   map[string]*dscHost
 	at      time.Time // of the last event
 }
 
+// A dscKey is how results call an instance.
+type dscKey struct{ play, entry, name string }
+
+// A dscInstance is what a result is about, in the words of the document.
+type dscInstance struct {
+	typ, name string
+	desired   json.RawMessage // without secrets; nil if it is not known
+	isOutput  bool            // it is no instance: its state has the document's outputs
+}
+
 // NewDSC makes a reporter that writes to w.
-func NewDSC(w io.Writer, source DSCSource) *DSC {
-	return &DSC{out: sink{w: w}, source: source, hosts: map[string]*dscHost{}}
+func NewDSC(w io.Writer) *DSC {
+	return &DSC{out: sink{w: w}, instances: map[dscKey]dscInstance{}, outputs: map[string]any{}, hosts: map[string]*dscHost{}}
+}
+
+// Add tells what the results of a play are about, which is a configuration document.
+func (d *DSC) Add(play string, document *dsc.Document) {
+	maps.Copy(d.outputs, document.Known)
+	for _, i := range document.Instances {
+		d.instances[dscKey{play, i.Entry, i.Name}] = dscInstance{i.Type, i.Name, i.Desired(), i.Output}
+	}
 }
 
 // dscHost is the line of one host, being made.
@@ -159,40 +165,40 @@ func (d *DSC) result(r Result) {
 	if r.Alias != "" {
 		name = r.Alias
 	}
-	i, ok := d.source.Instance(r.Play, r.Type, name)
+	i, ok := d.instances[dscKey{r.Play, r.Type, name}]
 	if !ok {
-		i = DSCInstance{Type: r.Type, Name: name}
+		i = dscInstance{typ: r.Type, name: name}
 	}
 	h := d.host(r.Host)
 	levels := map[string]string{"warning": "warning", "error": "error"}
 	for _, n := range r.Messages {
 		level := cmp.Or(levels[n.Level], "information") // below which dsc has none here
-		h.notes = append(h.notes, dscMessage{i.Name, i.Type, n.Text, level})
+		h.notes = append(h.notes, dscMessage{i.name, i.typ, n.Text, level})
 	}
 	if r.Check && !r.Certain {
 		text := "what is said of it may turn out otherwise"
 		if r.Because != "" {
 			text += ", because of " + r.Because
 		}
-		h.notes = append(h.notes, dscMessage{i.Name, i.Type, text, "information"})
+		h.notes = append(h.notes, dscMessage{i.name, i.typ, text, "information"})
 	}
 	h.restart = append(h.restart, r.Restart...)
 	switch {
 	case r.Status == Failed:
-		d.problem(r.Host, i.Type, i.Name, r.Error)
+		d.problem(r.Host, i.typ, i.name, r.Error)
 		return
 	case r.Status == Skipped:
 		text := "skipped"
 		if reason := strings.TrimSpace(r.Message + " " + r.Because); reason != "" {
 			text += ": " + reason
 		}
-		h.notes = append(h.notes, dscMessage{i.Name, i.Type, text, "information"})
+		h.notes = append(h.notes, dscMessage{i.name, i.typ, text, "information"})
 		return
-	case i.Outputs:
+	case i.isOutput:
 		h.output(r)
 		return
 	}
-	one := dscResult{Name: i.Name, Type: i.Type, Result: d.state(r, i)}
+	one := dscResult{Name: i.name, Type: i.typ, Result: d.state(r, i)}
 	one.Metadata.DSC.Duration = isoDuration(r.Duration)
 	h.results = append(h.results, one)
 }
@@ -202,13 +208,13 @@ func (h *dscHost) output(r Result) {
 	var state struct {
 		Output map[string]any `json:"output"`
 	}
-	if r.State != nil && json.Unmarshal(cmpRaw(r.State.After, r.State.Before), &state) == nil {
+	if r.State != nil && json.Unmarshal(firstOf(r.State.After, r.State.Before), &state) == nil {
 		h.outputs = state.Output
 	}
 }
 
-// cmpRaw is the first document that is there, or null.
-func cmpRaw(documents ...json.RawMessage) json.RawMessage {
+// firstOf is the first document that is there, or null.
+func firstOf(documents ...json.RawMessage) json.RawMessage {
 	for _, doc := range documents {
 		if len(doc) > 0 {
 			return doc
@@ -218,7 +224,7 @@ func cmpRaw(documents ...json.RawMessage) json.RawMessage {
 }
 
 // state is how a resource was found and left, as set or test tell it.
-func (d *DSC) state(r Result, i DSCInstance) any {
+func (d *DSC) state(r Result, i dscInstance) any {
 	var before, after json.RawMessage
 	if r.State != nil {
 		before, after = r.State.Before, r.State.After
@@ -235,12 +241,12 @@ func (d *DSC) state(r Result, i DSCInstance) any {
 		if changed == nil {
 			changed = []string{}
 		}
-		return dscTest{cmpRaw(i.Desired), cmpRaw(before), r.Status == Stable, changed}
+		return dscTest{firstOf(i.desired), firstOf(before), r.Status == Stable, changed}
 	}
 	if r.Status == Stable {
-		return dscSet{cmpRaw(before), cmpRaw(after, before), nil}
+		return dscSet{firstOf(before), firstOf(after, before), nil}
 	}
-	return dscSet{cmpRaw(before), cmpRaw(after), changed}
+	return dscSet{firstOf(before), firstOf(after), changed}
 }
 
 // line writes the line of a host that is done, and forgets the host.
@@ -258,13 +264,8 @@ func (d *DSC) line(host string) {
 	if d.check {
 		l.Metadata.DSC.Operation = "test"
 	}
-	outputs := map[string]any{}
-	for name, value := range d.source.Outputs() {
-		outputs[name] = value
-	}
-	for name, value := range h.outputs {
-		outputs[name] = value
-	}
+	outputs := maps.Clone(d.outputs)
+	maps.Copy(outputs, h.outputs)
 	if len(outputs) > 0 && !d.check {
 		l.Outputs = outputs
 	}

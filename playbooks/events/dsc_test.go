@@ -7,26 +7,31 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/dsc"
 )
 
 // toldDocument is a document for reports.
-type toldDocument struct{}
-
-func (toldDocument) Instance(play, entryType, name string) (DSCInstance, bool) {
-	if play != "app" {
-		return DSCInstance{}, false
+func toldDocument() *dsc.Document {
+	d := &dsc.Document{Known: map[string]any{"known": 1}}
+	properties := yamlpos.From(&yamlpos.Node{}, map[string]any{"want": 1})
+	for _, i := range [][2]string{{"dsc", "x"}, {"dsc", "y"}, {"dsc", "outputs"}, {"file", "x"}, {"file", "motd"}} {
+		d.Instances = append(d.Instances, &dsc.Instance{
+			Type: "Owner/" + i[0], Entry: i[0], Name: i[1], Properties: properties, Output: i[1] == "outputs",
+		})
 	}
-	return DSCInstance{Type: "Owner/" + entryType, Name: name, Desired: json.RawMessage(`{"want":1}`), Outputs: name == "outputs"}, true
+	return d
 }
-
-func (toldDocument) Outputs() map[string]any { return map[string]any{"known": 1} }
 
 // told is the time at which all of it happens.
 var told = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func dscLines(events ...Event) string {
 	var out bytes.Buffer
-	s := NewStream("run", func() time.Time { return told }, NewDSC(&out, toldDocument{}))
+	d := NewDSC(&out)
+	d.Add("app", toldDocument())
+	s := NewStream("run", func() time.Time { return told }, d)
 	for _, e := range events {
 		s.Report(e)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/playbooks/document"
+	"github.com/ccm-push/ccm-push/playbooks/dsc"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -36,7 +36,7 @@ type Play struct {
 	Resources    []*Resource
 	// Configuration is the DSC configuration document that the play is made of; nil if
 	// it is none.
-	Configuration *document.Document
+	Configuration *dsc.Document
 	// JetFile names a template of the folder that gives the resources of each
 	// host, in place of Resources; nil if there is none. See [Play.Generate].
 	JetFile *yamlpos.Node

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/playbooks/document"
+	"github.com/ccm-push/ccm-push/playbooks/dsc"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/resource"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
@@ -16,7 +16,7 @@ import (
 
 // configuration makes a play of a DSC configuration document.
 func (f *file) configuration(ctx context.Context, n *yamlpos.Node, over ordering) []*manifest.Play {
-	opts := document.Options{
+	opts := dsc.Options{
 		File: f.at.Name(), Now: time.Now, Type: f.run.documentType, Tells: f.run.tellsState, Open: f.at.DocumentBelow,
 	}
 	var err error
@@ -26,7 +26,7 @@ func (f *file) configuration(ctx context.Context, n *yamlpos.Node, over ordering
 			return nil
 		}
 	}
-	doc, err := document.Read(ctx, n, opts)
+	doc, err := dsc.Read(ctx, n, opts)
 	if err != nil {
 		f.report.Add(err)
 		return nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/playbooks/document"
+	"github.com/ccm-push/ccm-push/playbooks/dsc"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 )
@@ -48,7 +48,7 @@ func (f *file) documents(ctx context.Context, documents []*yamlpos.Node, over or
 // document reads a manifest or a list of plays. An empty document has none.
 func (f *file) document(ctx context.Context, doc *yamlpos.Node, over ordering) []*manifest.Play {
 	switch {
-	case document.Is(doc):
+	case dsc.Is(doc):
 		return f.configuration(ctx, doc, over)
 	case doc.Kind == yamlpos.Map:
 		return f.plays(ctx, doc, over)

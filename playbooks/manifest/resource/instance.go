@@ -5,14 +5,14 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/playbooks/document"
+	"github.com/ccm-push/ccm-push/playbooks/dsc"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
 // Instance makes a resource of an instance of a DSC document. Everything in it is a value.
-func (rd *Reader) Instance(i *document.Instance) *manifest.Resource {
+func (rd *Reader) Instance(i *dsc.Instance) *manifest.Resource {
 	t, ok := rd.Registry.Lookup(i.Type)
 	name := yamlpos.From(i.Node, i.Name)
 	r := &manifest.Resource{Type: t, Name: manifest.Literal(name), Require: required(i)}
@@ -39,7 +39,7 @@ func (rd *Reader) Instance(i *document.Instance) *manifest.Resource {
 }
 
 // required lists what an instance depends on; nil if that is nothing.
-func required(i *document.Instance) *manifest.Value {
+func required(i *dsc.Instance) *manifest.Value {
 	if len(i.Requires) == 0 {
 		return nil
 	}
@@ -53,7 +53,7 @@ func required(i *document.Instance) *manifest.Value {
 
 // builtIn makes the properties of a built-in type, and gives those that are guessed. The
 // name in the document is the alias if the type's own name is among the properties.
-func (rd *Reader) builtIn(r *manifest.Resource, i *document.Instance) (guessed map[*yamlpos.Node]bool) {
+func (rd *Reader) builtIn(r *manifest.Resource, i *dsc.Instance) (guessed map[*yamlpos.Node]bool) {
 	p, _ := rd.split(r.Type, nil, i.Properties)
 	for _, pair := range p.common.Pairs {
 		rd.Report.Add(pair.Key.Errorf("a document says it with dependsOn, condition and copy", "%s cannot stand in a document", pair.Key.Text))
@@ -78,7 +78,7 @@ func (rd *Reader) builtIn(r *manifest.Resource, i *document.Instance) (guessed m
 }
 
 // instanceProperties makes the properties of an instance of a DSC resource.
-func instanceProperties(t modules.Type, i *document.Instance) *yamlpos.Node {
+func instanceProperties(t modules.Type, i *dsc.Instance) *yamlpos.Node {
 	n := &yamlpos.Node{File: i.Properties.File, Line: i.Properties.Line, Column: i.Properties.Column, Kind: yamlpos.Map}
 	put := func(key string, value *yamlpos.Node) {
 		n.Pairs = append(n.Pairs, yamlpos.Pair{Key: yamlpos.From(i.Node, key), Value: value})

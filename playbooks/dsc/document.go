@@ -1,7 +1,8 @@
-package document
+package dsc
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -39,6 +40,19 @@ type Instance struct {
 
 // Ref is how the host knows the instance.
 func (i *Instance) Ref() string { return i.Entry + "#" + i.Name }
+
+// Desired gives the properties as JSON without what is secure; nil if they are not known.
+// What only the host can evaluate stays an expression.
+func (i *Instance) Desired() json.RawMessage {
+	if i.Properties == nil || i.Secure && i.BuiltIn {
+		return nil
+	}
+	b, err := json.Marshal(expr.Redacted(i.Properties.Any()))
+	if err != nil {
+		return nil
+	}
+	return b
+}
 
 // Options are what a document is read with.
 type Options struct {

@@ -1,0 +1,149 @@
+package dsc
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/dsc/expr"
+)
+
+// functionKeys are the keys of an entry of functions.
+type functionKeys struct {
+	Namespace string `json:"namespace"`
+	Members   any    `json:"members"`
+}
+
+type memberKeys struct {
+	Parameters []struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	} `json:"parameters"`
+	Output struct {
+		Type  string `json:"type"`
+		Value any    `json:"value"`
+	} `json:"output"`
+	Metadata any `json:"metadata"`
+}
+
+// readFunctions reads the functions that the document defines.
+func (s *scope) readFunctions() {
+	s.functions = map[string]*expr.Function{}
+	list := s.node.Get("functions")
+	if list == nil || list.Kind == yamlpos.Scalar && list.Value == nil {
+		return
+	}
+	if list.Kind != yamlpos.List {
+		s.add(list.Errorf("write - namespace: NAME", "functions must be a list, not %s", list.Describe()))
+		return
+	}
+	for _, n := range list.Items {
+		var keys functionKeys
+		s.add(yamlpos.Decode(n, &keys))
+		members := n.Get("members")
+		if keys.Namespace == "" || members == nil || members.Kind != yamlpos.Map {
+			s.add(n.Errorf("write namespace: NAME and members: {NAME: {parameters: [...], output: {...}}}", "functions need a namespace and members"))
+			continue
+		}
+		for _, pair := range members.Pairs {
+			s.defineFunction(keys.Namespace+"."+pair.Key.Text, pair)
+		}
+	}
+}
+
+func (s *scope) defineFunction(name string, pair yamlpos.Pair) {
+	var keys memberKeys
+	if pair.Value.Kind != yamlpos.Map {
+		s.add(pair.Value.Errorf("write output: {type: string, value: ...}", "function %s must be a map, not %s", name, pair.Value.Describe()))
+		return
+	}
+	s.add(yamlpos.Decode(pair.Value, &keys))
+	value := member(pair.Value, "output", "value")
+	if value == nil {
+		s.add(pair.Key.Errorf("write output: {type: string, value: ...}", "function %s has no output with a value", name))
+		return
+	}
+	if s.functions[strings.ToLower(name)] != nil {
+		s.add(pair.Key.Errorf("", "function %s is defined twice", name))
+	}
+	output := typeOf{value, keys.Output.Type, "the output of " + name + "()"}
+	if err := output.known(member(pair.Value, "output", "type")); err != nil {
+		s.add(err)
+		return
+	}
+	f := &expr.Function{Name: name}
+	var parameters []typeOf
+	for i, p := range keys.Parameters {
+		at := member(pair.Value, "parameters").Items[i]
+		one := typeOf{at, p.Type, fmt.Sprintf("parameter %q of %s()", p.Name, name)}
+		if err := one.known(at.Get("type")); err != nil {
+			s.add(err)
+			return
+		}
+		f.Parameters, parameters = append(f.Parameters, p.Name), append(parameters, one)
+	}
+	f.Argument = func(i int, given expr.Part) (expr.Part, error) { return parameters[i].of(given) }
+	f.Value = func(e *expr.Evaluator) (expr.Part, error) {
+		p, err := functionValue(e, value)
+		if err != nil {
+			return p, err
+		}
+		if p, err = output.of(p); err != nil {
+			return p, &expr.Placed{Err: placed(value, err)}
+		}
+		return p, nil
+	}
+	s.functions[strings.ToLower(name)] = f
+	s.names = append(s.names, name)
+}
+
+func functionValue(e *expr.Evaluator, value *yamlpos.Node) (expr.Part, error) {
+	if !isExpression(value) {
+		v := value.Any()
+		if text, ok := v.(string); ok {
+			v = expr.Plain(text)
+		}
+		return expr.Known(v), nil
+	}
+	p, err := e.EvalText(e.Context(), value.Text)
+	if err != nil {
+		return expr.Part{}, &expr.Placed{Err: placed(value, err)}
+	}
+	return p, nil
+}
+
+// typeOf is what a document says of the type of a parameter or output of a function.
+type typeOf struct {
+	node *yamlpos.Node
+	name string // as written
+	what string // in errors
+}
+
+// known reports a type that there is not; at is where it stands.
+func (t typeOf) known(at *yamlpos.Node) error {
+	switch {
+	case at == nil:
+		return t.node.Errorf(typesHint, "%s has no type", t.what)
+	case parameterTypes[strings.ToLower(t.name)] == nil:
+		return at.Errorf(typesHint, "the type %q of %s is not known", t.name, t.what)
+	}
+	return nil
+}
+
+// of gives a value that must be of the type; that of a secure type is secure. What only
+// the host knows is taken as it is: a function does not exist there any more.
+func (t typeOf) of(p expr.Part) (expr.Part, error) {
+	v, known := p.Value()
+	if !known {
+		return p, nil
+	}
+	kind := strings.ToLower(t.name)
+	plain := expr.Revealed(v)
+	if !parameterTypes[kind](plain) {
+		return p, &expr.Error{Msg: fmt.Sprintf("%s must be of type %s, not %s", t.what, t.name, expr.Kind(plain))}
+	}
+	if strings.HasPrefix(kind, "secure") {
+		return expr.Known(expr.NewSecure(plain)), nil
+	}
+	return p, nil
+}

@@ -1,0 +1,95 @@
+package dsc
+
+import (
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/dsc/expr"
+)
+
+// outputs evaluates the outputs. Those that only the host can tell become one
+// instance of Echo, which stands last.
+func (s *scope) outputs(doc *Document) {
+	n := s.node.Get("outputs")
+	if n == nil || n.Kind == yamlpos.Scalar && n.Value == nil {
+		return
+	}
+	if n.Kind != yamlpos.Map {
+		s.add(n.Errorf("write name: {type: string, value: ...}", "outputs must be a map, not %s", n.Describe()))
+		return
+	}
+	d := &draft{scope: s, body: n, needs: map[*draft]*yamlpos.Node{}, number: len(s.instances)}
+	d.Type, d.Entry, d.Name, d.Node, d.Output = outputsType, outputsType, outputsName, n, true
+	ofHost, trees := *n, map[string]any{} // the outputs that only the host can tell
+	ofHost.Pairs = nil
+	for _, pair := range n.Pairs {
+		tree, ok := s.output(d, pair)
+		if !ok {
+			continue
+		}
+		doc.Outputs = append(doc.Outputs, pair.Key.Text)
+		if !expr.HasParts(tree) {
+			doc.Known[pair.Key.Text] = expr.Wrapped(tree)
+			continue
+		}
+		ofHost.Pairs = append(ofHost.Pairs, yamlpos.Pair{Key: pair.Key, Value: pair.Value.Get("value")})
+		trees[pair.Key.Text] = tree
+	}
+	if len(trees) == 0 {
+		return
+	}
+	for s.byRef[d.Ref()] != nil {
+		d.Name += "'"
+	}
+	key := &yamlpos.Node{File: n.File, Line: n.Line, Column: n.Column, Text: "output", Value: "output"}
+	all := *n
+	all.Pairs = []yamlpos.Pair{{Key: key, Value: &ofHost}}
+	d.seal(&all, map[string]any{"output": trees})
+	s.instances = append(s.instances, d)
+}
+
+// The instance that gives the outputs that only the host can tell.
+const (
+	outputsType = "Microsoft.DSC.Debug/Echo"
+	outputsName = "outputs"
+)
+
+// output evaluates one output, if there is one.
+func (s *scope) output(d *draft, pair yamlpos.Pair) (tree any, ok bool) {
+	var keys outputKeys
+	if pair.Value.Kind != yamlpos.Map || pair.Value.Get("value") == nil {
+		s.add(pair.Value.Errorf("write name: {type: string, value: ...}", "output %q has no value", pair.Key.Text))
+		return nil, false
+	}
+	s.add(yamlpos.Decode(pair.Value, &keys))
+	kind := strings.ToLower(keys.Type)
+	if at := pair.Value.Get("type"); at == nil || parameterTypes[kind] == nil {
+		s.add(pair.Value.Errorf(typesHint, "the type %q of output %q is not known", keys.Type, pair.Key.Text))
+		return nil, false
+	}
+	if at := pair.Value.Get("condition"); at != nil {
+		v := at.Value
+		if isExpression(at) {
+			p, err := s.expression(at, s.exprNames(nil, nil))
+			s.add(err)
+			v, _ = p.Value()
+		}
+		holds, ok := v.(bool)
+		if !ok {
+			s.add(at.Errorf("", "the condition of an output must be true or false, and known without a host"))
+		}
+		if !holds {
+			return nil, false
+		}
+	}
+	tree, err := s.build(pair.Value.Get("value"), s.exprNames(nil, d.resourceRef(pair.Key)))
+	s.add(err)
+	if err != nil || strings.HasPrefix(kind, "secure") || isSecure(tree) {
+		return nil, false // secure ones are shown to nobody
+	}
+	if !expr.HasParts(tree) && !parameterTypes[kind](tree) {
+		s.add(pair.Value.Errorf("", "output %q must be of type %s, and its value is %s", pair.Key.Text, keys.Type, expr.Kind(tree)))
+		return nil, false
+	}
+	return tree, true
+}
