@@ -13,10 +13,10 @@ import (
 func (f *file) expand(all []*manifest.Resource) {
 	size := len(all)
 	for _, r := range all {
-		n := f.run.nesting.read[r.Child]
-		if n == nil {
+		if r.Child == nil { // as in all that templates write: hosts read those at once, without the lock
 			continue
 		}
+		n := f.run.nesting.read[r.Child]
 		deepest := append(slices.Clone(f.applies), f.run.nesting.deepest(n)...)
 		size += n.size
 		switch {
