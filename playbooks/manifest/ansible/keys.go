@@ -86,3 +86,6 @@ var TaskKeys = map[string]Key{
 	"throttle":      {"", "write sema"},
 	"vars":          {"", "write data at the play"},
 }
+
+// SharedKeys are keys that tasks of Ansible and resources here both have.
+var SharedKeys = []string{"name", "tags", "notify", "delay", "timeout"}

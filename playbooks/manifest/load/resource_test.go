@@ -84,6 +84,23 @@ site.yaml:6:7: this is a task of Ansible: set_fact
   hint: write data: {KEY: VALUE} at the play
 site.yaml:8:7: this is a task of Ansible: file
   hint: there is file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]`},
+	{"keys beside a type", list("- file: [/a: {"+root+"}]", "  require: [exec#x]", "- exec: [b: ]", "  tags: [x]", "  alias: y", "- service: {name: c}", "  before: [exec#b]", "- group: [d: {x: y}]", "  notify: [exec#b]"),
+		`site.yaml:4:7: require belongs inside a resource, not beside file
+  hint: write - file: [NAME: {require: ...}]
+site.yaml:6:7: tags belongs inside a resource, not beside exec
+  hint: write - exec: [NAME: {tags: ...}]
+site.yaml:7:7: alias belongs inside a resource, not beside exec
+  hint: write - exec: [NAME: {alias: ...}]
+site.yaml:9:7: before belongs inside a resource, not beside service
+  hint: write - service: {name: NAME, before: ...}
+site.yaml:10:19: type group has no property "x"
+site.yaml:11:7: notify belongs inside a resource, not beside group
+  hint: write - group: [NAME: {notify: ...}]`},
+	{"a task of Ansible without a name", list("- package: {name: nginx}", "  tags: [x]", "- file: {path: /srv}", "  when: x"),
+		`site.yaml:3:7: this is a task of Ansible: package
+  hint: there is package: write - package: [nginx: {ensure: present}]
+site.yaml:5:7: this is a task of Ansible: file
+  hint: there is file: write - file: [/srv/app: {ensure: directory, owner: root, group: root, mode: "0755"}]`},
 	{"unknown type", list("- flie: []"), "site.yaml:3:7: unknown resource type \"flie\"\n  hint: did you mean file?"},
 	{"quite unknown type", list("- firewall: []"), "site.yaml:3:7: unknown resource type \"firewall\"\n  hint: ccm-push --help lists the types"},
 	{"null", list("- file:"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},

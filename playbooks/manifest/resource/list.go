@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -22,7 +23,11 @@ func (rd *Reader) List(ctx context.Context, list *yamlpos.Node) []*manifest.Reso
 			rd.Report.Add(list.Errorf("", "reading the resources did not end in time: %v", context.Cause(ctx)))
 			return nil
 		}
+		only, misplaced := rd.onlyType(item)
 		switch {
+		case len(misplaced) > 0:
+			rd.reportBeside(only, misplaced)
+			all = append(all, rd.ofType(ctx, only)...)
 		case rd.task(item):
 		case item.Kind == yamlpos.Map && len(item.Pairs) == 1:
 			all = append(all, rd.ofType(ctx, item.Pairs[0])...)
@@ -52,6 +57,41 @@ func (rd *Reader) ofType(ctx context.Context, item yamlpos.Pair) []*manifest.Res
 		return rd.named(ctx, t, body)
 	}
 	return rd.list(ctx, t, key, body)
+}
+
+// onlyType finds the one resource type of an item, and keys beside it that belong into its
+// resources. There are none if the item may as well be a task of Ansible.
+func (rd *Reader) onlyType(item *yamlpos.Node) (only yamlpos.Pair, misplaced []*yamlpos.Node) {
+	certain := false // that it is no task
+	for _, pair := range item.Pairs {
+		key := pair.Key.Text
+		_, isType := rd.Registry.Lookup(key)
+		switch {
+		case slices.Contains(keys.OfResource, key):
+			misplaced = append(misplaced, pair.Key)
+			certain = certain || !slices.Contains(ansible.SharedKeys, key)
+		case isType && only.Key == nil:
+			only = pair
+			certain = certain || pair.Value.Kind == yamlpos.List
+		default:
+			return only, nil
+		}
+	}
+	if only.Key == nil || !certain {
+		return only, nil
+	}
+	return only, misplaced
+}
+
+// reportBeside reports keys that stand beside a type.
+func (rd *Reader) reportBeside(only yamlpos.Pair, misplaced []*yamlpos.Node) {
+	form := "[NAME: {%s: ...}]"
+	if only.Value.Kind == yamlpos.Map {
+		form = "{name: NAME, %s: ...}"
+	}
+	for _, key := range misplaced {
+		rd.Report.Add(key.Errorf(fmt.Sprintf("write - %s: "+form, only.Key.Text, key.Text), "%s belongs inside a resource, not beside %s", key.Text, only.Key.Text))
+	}
 }
 
 // task reports an item that is a task of Ansible: a module, and beside it keys that a list
