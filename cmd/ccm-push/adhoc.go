@@ -1,34 +1,33 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"strings"
 
-	"github.com/spf13/cobra"
-
-	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 // adHoc runs one resource from the command line on the hosts of a pattern.
-func (a *app) adHoc(ctx context.Context, pattern string) error {
-	t, _ := a.registry.Lookup(a.words.adHoc) // that is how it was found
-	if err := a.flags.wholly("an ad-hoc call"); err != nil {
+func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
+	t, _ := c.app.registry.Lookup(c.words.adHoc) // that is how it was found
+	if err := c.selection.refuse("an ad-hoc call"); err != nil {
 		return err
 	}
 	if _, nested := t.New().(modules.Nester); nested {
 		return fmt.Errorf("%s applies a manifest within another one, so it is for manifests only; to apply one to these hosts: ccm-push --limit %q MANIFEST", t.Name, pattern)
 	}
-	query := t.Query(a.words.rest)
-	play, playErr := a.adHocPlay(pattern, t, query)
-	r, err := a.runner(ctx)
+	query := t.Query(c.words.rest)
+	play, playErr := c.adHocPlay(pattern, t, query)
+	r, err := c.fleet.runner(ctx, purpose{adHoc: true})
 	if err := errors.Join(playErr, err); err != nil {
 		return err
 	}
@@ -38,74 +37,71 @@ func (a *app) adHoc(ctx context.Context, pattern string) error {
 	_, command := t.New().(modules.Commander)
 	r.Options.NoLock = command || query != ""
 	if query != "" {
-		return a.report(ctx, r, a.answers()...)
+		return c.fleet.run(ctx, r, &c.printer, c.printer.answers(r, c.fleet.trustCommand)...)
 	}
-	return a.run(ctx, r, events.TextOptions{AdHoc: command})
+	return c.fleet.run(ctx, r, &c.printer, c.printer.reporter(r, events.TextOptions{AdHoc: command, Trust: c.fleet.trustCommand}))
 }
 
-// adHocPlay is the play of the command line.
-func (a *app) adHocPlay(pattern string, t modules.Type, query string) (*manifest.Play, error) {
+// adHocPlay is the play of the command line, with the folder of --resources.
+func (c *commandLine) adHocPlay(pattern string, t modules.Type, query string) (*manifest.Play, error) {
+	var play *manifest.Play
+	var err error
 	if query != "" {
-		return a.programs(a.queryPlay(pattern, t, a.words.rest))
+		play, err = queryPlay(pattern, t, c.words.rest, c.app.in)
+	} else {
+		play, err = resourcePlay(pattern, t, c.words.rest)
 	}
-	properties, err := t.Arguments(a.words.rest)
-	if err != nil {
-		return nil, err
-	}
-	return a.programs(load.AdHoc(pattern, t, properties))
-}
-
-// programs has a play bring along the folder of --resources.
-func (a *app) programs(play *manifest.Play, err error) (*manifest.Play, error) {
-	if err != nil || a.flags.resources == "" {
+	folder := c.fleet.work.resources
+	if err != nil || folder == "" {
 		return play, err
 	}
-	if info, err := os.Stat(a.flags.resources); err != nil {
+	if info, err := os.Stat(folder); err != nil {
 		return nil, fmt.Errorf("--resources: %w", err)
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("--resources %s: it is no folder", a.flags.resources)
+		return nil, fmt.Errorf("--resources %s: it is no folder", folder)
 	}
-	play.Programs = a.flags.resources
+	play.Programs = folder
 	return play, nil
 }
 
-// commandMistake recognises a first word that may be meant as a subcommand, before
-// what is a manifest or near the name of one.
-func commandMistake(root *cobra.Command, args []string) error {
-	word := args[0]
-	if _, err := os.Stat(word); err == nil || strings.ContainsAny(word, "./") {
-		return nil
+// resourcePlay is the play of one resource.
+func resourcePlay(pattern string, t modules.Type, words []string) (*manifest.Play, error) {
+	properties, err := t.Arguments(words)
+	if err != nil {
+		return nil, err
 	}
-	var commands []string
-	for _, c := range root.Commands() {
-		commands = append(commands, c.Name())
-	}
-	meant := yamlpos.Suggest(word, commands)
-	switch {
-	case meant != "":
-		return fmt.Errorf("there is no command and no manifest %q; did you mean %s?", word, meant)
-	case len(args) > 1 && isFile(args[1]):
-		return fmt.Errorf("there is no command and no manifest %q; a manifest is applied without a command: ccm-push %s", word, strings.Join(args[1:], " "))
-	}
-	return nil
+	return load.AdHoc(pattern, t, properties)
 }
 
-// adHocMistake recognises a pattern and a word that is no resource type, which
-// would be told to be missing manifests.
-func (a *app) adHocMistake(args []string) error {
-	if len(args) < 2 || isFile(args[0]) || isFile(args[1]) {
-		return nil
+// queryPlay is the play of an ad-hoc call that asks a query of a type: dsc get TYPE,
+// ral list PROVIDER.
+func queryPlay(pattern string, t modules.Type, words []string, in io.Reader) (*manifest.Play, error) {
+	asker := t.New().(modules.Asker) // which has said that it knows the query
+	all, err := asker.QueryLine(words[0], words[1:], func(word string) (map[string]any, error) { return readInput(in, word) })
+	if err != nil {
+		return nil, err
 	}
-	module, isModule := ansible.Find(args[1])
-	if !isModule && strings.ContainsAny(args[1], "./") {
-		return nil
+	return load.AdHocQuery(pattern, t, words[0], all)
+}
+
+// readInput reads a map that an option takes: as it is, or - from standard input.
+func readInput(in io.Reader, word string) (map[string]any, error) {
+	text := []byte(word)
+	if word == "-" {
+		var err error
+		if text, err = io.ReadAll(io.LimitReader(in, modules.MaxParse+1)); err != nil {
+			return nil, fmt.Errorf("reading standard input: %w", err)
+		}
 	}
-	hint := ""
-	if isModule {
-		hint = "; " + module.AdHocHint()
-	} else if s := yamlpos.Suggest(args[1], a.registry.Names()); s != "" {
-		hint = "; did you mean " + s + "?"
+	document, err := catalog.JSONOfYAML("--input", text)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Errorf("%q is no resource type (there are %s) and %q no manifest%s",
-		args[1], strings.Join(a.registry.Names(), ", "), args[0], hint)
+	d := json.NewDecoder(bytes.NewReader(document))
+	d.UseNumber()
+	var values map[string]any
+	if err := d.Decode(&values); err != nil || values == nil {
+		return nil, errors.New(`--input: write a map, such as {"name": "value"}`)
+	}
+	return values, nil
 }

@@ -69,7 +69,7 @@ func list(text string) []string {
 func split(argv []string) words {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.SetNormalizeFunc(flagAlias)
-	new(flags).register(set)
+	newCommandLine(newApp(nil, nil, nil, nil)).register(set)
 	isCommand := func(s string) bool { return s == "facts" || s == "version" }
 	isType := func(s string) bool { return s == "exec" || s == "file" }
 	return splitArguments(argv, set, isCommand, isType)

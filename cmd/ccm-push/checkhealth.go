@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func (a *app) checkHealthCommand() *cobra.Command {
+func checkHealthCommand(p *plays, out *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check-health MANIFEST...",
 		Short: "run the health checks of manifests, and change nothing",
@@ -20,22 +20,23 @@ well. Resources without health checks are not looked at, and count as skipped.
 
 The exit status is 2 if a check is not OK.`,
 		Args: atLeast(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.checkHealth(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return p.checkHealth(cmd.Context(), out, args) },
 	}
 }
 
-func (a *app) checkHealth(ctx context.Context, paths []string) error {
+// checkHealth runs the health checks of manifests.
+func (p *plays) checkHealth(ctx context.Context, out *printer, paths []string) error {
 	switch {
-	case a.flags.check:
+	case p.fleet.mode.check:
 		return errors.New("cannot set healthcheck only and noop mode at the same time; leave --check out: check-health changes nothing")
-	case a.flags.listResources:
-		return a.manifests(ctx, paths)
+	case p.selection.list:
+		return p.apply(ctx, out, paths)
 	}
-	r, err := a.manifestRunner(ctx, paths)
+	r, err := p.runner(ctx, paths)
 	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
 	r.Options.Monitor = true
-	return a.run(ctx, r, events.TextOptions{})
+	return p.fleet.run(ctx, r, out, out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand}))
 }

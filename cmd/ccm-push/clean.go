@@ -2,7 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-func (a *app) cleanCommand() *cobra.Command {
+func cleanCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "clean PATTERN",
 		Short: "remove what ccm-push has left on hosts",
@@ -13,9 +13,9 @@ Nothing is removed while a run that changes things is under way there.
 With it goes the note of refreshes that an interrupted run still owes, and that of what
 was there before resources with reverse: nothing of that is put back any more.`,
 		Args:              onePattern,
-		ValidArgsFunction: a.completePattern,
+		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.footprints(cmd.Context(), args, true)
+			return printFootprints(cmd.Context(), f, p, args, true)
 		},
 	}
 }

@@ -29,29 +29,48 @@ const (
 type completer = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
 // completePattern completes the last term of the first word, a pattern.
-func (a *app) completePattern(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	return a.completeNth(cmd, 0, args, word, a.completeTerm)
+func (f *inventoryFlags) completePattern(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	return completeNth(cmd, 0, args, word, f.completeTerm)
 }
 
 // completeNth completes one of the words of a command.
-func (a *app) completeNth(cmd *cobra.Command, n int, args []string, word string, names completer) ([]string, cobra.ShellCompDirective) {
+func completeNth(cmd *cobra.Command, n int, args []string, word string, names completer) ([]string, cobra.ShellCompDirective) {
 	if len(args) != n {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return names(cmd, args, word)
 }
 
-// completeRoot completes what stands without a command: manifests, or a pattern
-// and a resource type.
-func (a *app) completeRoot(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	switch len(args) {
-	case 0:
-		names, _ := a.completeTerm(cmd, args, word)
+// completeRoot has completed what stands without a command, and the values of shared flags.
+func completeRoot(root *cobra.Command, types modules.Registry, f *inventoryFlags) {
+	root.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return completeArgument(types, args, word)
+		}
+		names, _ := f.completeTerm(cmd, args, word)
 		return names, cobra.ShellCompDirectiveDefault
-	case 1:
-		return completions("", word, a.registry.Names()), cobra.ShellCompDirectiveDefault
 	}
-	t, ok := a.registry.Lookup(args[1])
+	values := func(names ...string) completer {
+		return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+			return completions("", word, names), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	for flag, complete := range map[string]completer{
+		"limit": f.completeTerm, "tags": completeTag(types), "skip-tags": completeTag(types), "start-at": completeResource(types),
+		"output": values("text", "json", "dsc-json"), "color": values("auto", "always", "never"),
+		"become-method": values("sudo", "su", "doas"), "host-key-checking": values("strict", "accept-new"),
+	} {
+		_ = root.RegisterFlagCompletionFunc(flag, complete)
+	}
+}
+
+// completeArgument completes what follows the first word: manifests, or behind a pattern
+// a resource type and its properties.
+func completeArgument(types modules.Registry, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		return completions("", word, types.Names()), cobra.ShellCompDirectiveDefault
+	}
+	t, ok := types.Lookup(args[1])
 	if !ok || len(args) == 2 { // more manifests, or the name
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -90,55 +109,45 @@ func completeProperty(t modules.Type, word string) ([]string, cobra.ShellCompDir
 }
 
 // completeType completes the name of one resource type.
-func (a *app) completeType(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return completions("", word, a.registry.Names()), cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeFlags has the values of flags completed.
-func (a *app) completeFlags(root *cobra.Command) {
-	values := func(names ...string) completer {
-		return func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-			return completions("", word, names), cobra.ShellCompDirectiveNoFileComp
+func completeType(types modules.Registry) completer {
+	return func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-	}
-	for flag, complete := range map[string]completer{
-		"limit": a.completeTerm, "tags": a.completeTag, "skip-tags": a.completeTag, "start-at": a.completeResource,
-		"output": values("text", "json", "dsc-json"), "color": values("auto", "always", "never"),
-		"become-method": values("sudo", "su", "doas"), "host-key-checking": values("strict", "accept-new"),
-	} {
-		_ = root.RegisterFlagCompletionFunc(flag, complete)
+		return completions("", word, types.Names()), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // completeTag completes the last of several tags, with those of the manifests on the
 // command line.
-func (a *app) completeTag(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	var tags []string
-	for _, p := range a.completionPlays(cmd.Context(), args) {
-		tags = append(tags, p.Tags...)
-		manifest.Walk(p.Resources, func(r *manifest.Resource, _ int) { tags = append(tags, r.Tags...) })
+func completeTag(types modules.Registry) completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		var tags []string
+		for _, p := range completionPlays(cmd.Context(), types, args) {
+			tags = append(tags, p.Tags...)
+			manifest.Walk(p.Resources, func(r *manifest.Resource, _ int) { tags = append(tags, r.Tags...) })
+		}
+		slices.Sort(tags)
+		begin := strings.LastIndexByte(word, ',') + 1
+		return completions(word[:begin], word[begin:], slices.Compact(tags)), cobra.ShellCompDirectiveNoFileComp
 	}
-	slices.Sort(tags)
-	begin := strings.LastIndexByte(word, ',') + 1
-	return completions(word[:begin], word[begin:], slices.Compact(tags)), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeResource completes type#name, with the resources of the manifests on the
 // command line.
-func (a *app) completeResource(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	var refs []string
-	for _, p := range a.completionPlays(cmd.Context(), args) {
-		manifest.Walk(p.Resources, func(r *manifest.Resource, _ int) { refs = append(refs, r.Ref()) })
+func completeResource(types modules.Registry) completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		var refs []string
+		for _, p := range completionPlays(cmd.Context(), types, args) {
+			manifest.Walk(p.Resources, func(r *manifest.Resource, _ int) { refs = append(refs, r.Ref()) })
+		}
+		return completions("", word, refs), cobra.ShellCompDirectiveNoFileComp
 	}
-	return completions("", word, refs), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completionPlays reads manifests for somebody who has pressed a key: as far as they
 // can be read, without a download, and it says nothing.
-func (a *app) completionPlays(ctx context.Context, words []string) []*manifest.Play {
+func completionPlays(ctx context.Context, types modules.Registry, words []string) []*manifest.Play {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
 	var paths []string
@@ -147,22 +156,22 @@ func (a *app) completionPlays(ctx context.Context, words []string) []*manifest.P
 			paths = append(paths, word)
 		}
 	}
-	plays, _ := load.Files(ctx, paths, a.registry) // what is wrong with them is for validate to say
+	plays, _ := load.Files(ctx, paths, types) // what is wrong with them is for validate to say
 	return plays
 }
 
-// completeRender completes manifests and, behind them, the name of a host.
-func (a *app) completeRender(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+// completeLastHost completes manifests and, behind them, the name of a host.
+func (f *inventoryFlags) completeLastHost(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	names, _ := a.completeHost(cmd, args, word)
+	names, _ := f.completeHost(cmd, args, word)
 	return names, cobra.ShellCompDirectiveDefault
 }
 
 // completeTerm completes the last term of a pattern with groups and hosts.
-func (a *app) completeTerm(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	inv := a.completionInventory(cmd.Context())
+func (f *inventoryFlags) completeTerm(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	inv := f.completionInventory(cmd.Context())
 	if inv == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -176,8 +185,8 @@ func (a *app) completeTerm(cmd *cobra.Command, _ []string, word string) ([]strin
 }
 
 // completeHost completes the name of one host.
-func (a *app) completeHost(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	inv := a.completionInventory(cmd.Context())
+func (f *inventoryFlags) completeHost(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	inv := f.completionInventory(cmd.Context())
 	if inv == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -197,10 +206,10 @@ func completions(before, begun string, names []string) []string {
 // completionInventory reads the inventory for somebody who has pressed a key: it
 // runs no script and says nothing. It is nil if there is no inventory to be had
 // in that way.
-func (a *app) completionInventory(ctx context.Context) *inventory.Inventory {
+func (f *inventoryFlags) completionInventory(ctx context.Context) *inventory.Inventory {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
-	paths, err := a.inventoryPaths()
+	paths, err := f.sources()
 	if err != nil {
 		return nil
 	}
@@ -212,7 +221,7 @@ func (a *app) completionInventory(ctx context.Context) *inventory.Inventory {
 			readable = append(readable, path)
 		}
 	}
-	options := a.flags.inventoryOptions()
+	options := f.options
 	options.AllowScripts = false
 	inv, err := inventory.Load(ctx, readable, options)
 	if err != nil {

@@ -12,33 +12,33 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 )
 
-func (a *app) docCommand() *cobra.Command {
+func docCommand(types modules.Registry, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doc [TYPE]",
 		Short: "print the properties of a resource type, or what types there are",
 		Args:  cobra.MaximumNArgs(1),
 
-		ValidArgsFunction: a.completeType,
+		ValidArgsFunction: completeType(types),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := a.flags.textOnly("doc"); err != nil {
+			if err := p.textOnly("doc"); err != nil {
 				return err
 			}
 			if len(args) == 0 {
-				return a.print(typeList(a.registry))
+				return p.print(typeList(types))
 			}
-			t, ok := a.registry.Lookup(args[0])
+			t, ok := types.Lookup(args[0])
 			if !ok {
-				return a.noType(args[0])
+				return noType(types, args[0])
 			}
-			return a.print(typeDoc(t))
+			return p.print(typeDoc(t))
 		},
 	}
 }
 
 // noType is the error of a name that no resource type has.
-func (a *app) noType(name string) error {
+func noType(types modules.Registry, name string) error {
 	module, ok := ansible.Find(name)
-	switch near := yamlpos.Suggest(name, a.registry.Names()); {
+	switch near := yamlpos.Suggest(name, types.Names()); {
 	case ok && module.Type != "":
 		return fmt.Errorf("%q is a module of Ansible; %s\n  hint: ccm-push doc %s", name, module.Hint(), module.Type)
 	case ok && module.AdHoc != "":
@@ -48,7 +48,7 @@ func (a *app) noType(name string) error {
 	case near != "":
 		return fmt.Errorf("there is no resource type %q; did you mean %s?", name, near)
 	}
-	return fmt.Errorf("there is no resource type %q; there are %s", name, strings.Join(a.registry.Names(), ", "))
+	return fmt.Errorf("there is no resource type %q; there are %s", name, strings.Join(types.Names(), ", "))
 }
 
 // docWidth is where the lines of a documentation are broken, in characters.

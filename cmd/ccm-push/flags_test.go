@@ -98,17 +98,17 @@ func TestSeconds(t *testing.T) {
 }
 
 func TestFlagAliases(t *testing.T) {
-	a := newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil)
-	root := a.root()
+	c := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
+	root := c.root()
 	require.NoError(t, root.ParseFlags(list("--noop --key-file id_a --private-key id_b")))
-	require.True(t, a.flags.check)
-	require.Equal(t, list("id_a id_b"), a.flags.privateKeys)
+	require.True(t, c.fleet.mode.check)
+	require.Equal(t, list("id_a id_b"), c.fleet.connection.given.PrivateKeys)
 }
 
 // TestForeignFlags keeps the hints apart from the flags that there are.
 func TestForeignFlags(t *testing.T) {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
-	new(flags).register(set)
+	newCommandLine(newApp(nil, nil, nil, nil)).register(set)
 	set.VisitAll(func(f *pflag.Flag) {
 		require.Empty(t, foreign(f.Name), f.Name)
 		require.Empty(t, foreign(f.Shorthand), f.Shorthand)

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/footprint"
 )
 
-func (a *app) footprintCommand() *cobra.Command {
+func footprintCommand(f *fleet, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "footprint PATTERN",
 		Short: "list what ccm-push has left on hosts",
@@ -19,78 +19,75 @@ func (a *app) footprintCommand() *cobra.Command {
 login user, and with -b for the user that it becomes as well: host programs, locks,
 and what has to be remembered from one run to the next.`,
 		Args:              onePattern,
-		ValidArgsFunction: a.completePattern,
+		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.footprints(cmd.Context(), args, false)
+			return printFootprints(cmd.Context(), f, p, args, false)
 		},
 	}
 }
 
-// footprints lists what was left on the hosts of a pattern, and removes it if told
+// printFootprints lists what was left on the hosts of a pattern, and removes it if told
 // to and it is no check run.
-func (a *app) footprints(ctx context.Context, args []string, remove bool) error {
-	if a.flags.listHosts {
-		return a.listPattern(ctx, args)
+func printFootprints(ctx context.Context, f *fleet, p *printer, args []string, remove bool) error {
+	if f.inventory.listHosts {
+		return f.inventory.printHosts(ctx, p, args)
 	}
-	r, hosts, err := a.runnerFor(ctx, args[0])
+	r, hosts, err := f.runnerFor(ctx, args[0], purpose{})
 	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
-	if err := a.credentials(ctx, r, hosts); err != nil {
+	if err := f.unlock(ctx, r, hosts); err != nil {
 		return err
 	}
-	a.tellProblems(r)
-	ctx, end := a.untilStop(ctx)
+	p.tellProblems(r)
+	ctx, end := f.app.untilStop(ctx)
 	defer end()
-	report := &footprint.Report{Clean: remove, Removes: remove && !a.flags.check}
+	report := &footprint.Report{Clean: remove, Removes: remove && !f.mode.check}
 	var printErr error
-	r.Footprints(ctx, hosts, report.Removes, func(f playbooks.HostFootprint) {
+	r.Footprints(ctx, hosts, report.Removes, func(answer playbooks.HostFootprint) {
 		if ctx.Err() != nil {
 			return
 		}
-		if f.Err != nil {
-			r.Events.Report(f.Err)
+		if answer.Err != nil {
+			r.Events.Report(answer.Err)
 		}
-		printErr = errors.Join(printErr, a.footprint(report, f))
+		printErr = errors.Join(printErr, addFootprint(report, p, answer))
 	})
-	if a.flags.output == "text" {
-		printErr = errors.Join(printErr, a.print(report.Text()))
+	if !p.json() {
+		printErr = errors.Join(printErr, p.print(report.Text()))
 	}
 	if printErr != nil {
 		return printErr
 	}
-	return a.footprintStatus(report, r.Tally.Summary(ctx.Err() != nil))
+	return footprintStatus(report, r.Tally.Summary(ctx.Err() != nil), p.detailedExitCode)
 }
 
-// footprint takes the answer of a host, or prints it at once as JSON.
-func (a *app) footprint(report *footprint.Report, f playbooks.HostFootprint) error {
+// addFootprint takes the answer of a host, or prints it at once as JSON.
+func addFootprint(report *footprint.Report, p *printer, f playbooks.HostFootprint) error {
 	for _, u := range f.Users {
 		report.Add(f.Host, u)
-		if a.flags.output != "json" {
+		if !p.json() {
 			continue
 		}
 		line, err := report.JSON(f.Host, u)
-		if err := errors.Join(err, a.print(string(line)+"\n")); err != nil {
+		if err := errors.Join(err, p.print(string(line)+"\n")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) footprintStatus(report *footprint.Report, s events.Summary) error {
+func footprintStatus(report *footprint.Report, s events.Summary, detailed bool) error {
+	if s.Interrupted {
+		return exitStatus(interruptedStatus)
+	}
 	status := s.ExitStatus(false)
 	if report.Stuck && status&failedStatus == 0 {
 		status += failedStatus
 	}
-	if report.Found && report.Clean && a.flags.detailedExitCode {
+	if report.Found && report.Clean && detailed {
 		status += changedStatus
 	}
-	switch {
-	case s.Interrupted:
-		return exitStatus(interruptedStatus)
-	case status != 0:
-		return exitStatus(status)
-	}
-	return nil
+	return statusOf(status)
 }

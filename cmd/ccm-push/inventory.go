@@ -4,131 +4,229 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+	"github.com/ccm-push/ccm-push/inventory/listing"
 )
 
-// loadInventory reads the inventory that the command line names, or the first
-// default one that exists. Beside manifests stand variables of groups and hosts. The
-// first Ctrl-C ends it.
-func (a *app) loadInventory(ctx context.Context, manifests ...string) (*inventory.Inventory, error) {
-	paths, err := a.inventoryPaths()
+// listingFlags say what of the inventory is printed.
+type listingFlags struct {
+	list, graph, vars, export bool
+	host                      string
+}
+
+func inventoryCommand(f *inventoryFlags, p *printer) *cobra.Command {
+	var l listingFlags
+	c := &cobra.Command{
+		Use:   "inventory [PATTERN]",
+		Short: "print the inventory: a tree, or what ansible-inventory prints of it",
+		Long: `inventory prints the groups with the hosts in them, those of a pattern if one is
+given, and contacts no host. With --output json that is one JSON object.
+
+--list, --host and --graph print what ansible-inventory prints, so that a file
+with it serves other tools as an inventory. Passwords are not printed: in their
+place stands (secret).`,
+		Example: `  ccm-push inventory
+  ccm-push inventory 'web*:!canary'
+  ccm-push inventory --list
+  ccm-push inventory --host web1
+  ccm-push inventory --graph web --vars
+  ccm-push inventory explain web1 http_port
+  ccm-push inventory lint`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: f.completePattern,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("host") && l.host == "" { // a variable of a shell that is not set
+				return errors.New("--host is empty")
+			}
+			return printInventory(cmd.Context(), f, l, p, args)
+		},
+	}
+	set := c.Flags()
+	set.SortFlags = false
+	set.BoolVar(&l.list, "list", false, "print JSON of all groups and variables, as ansible-inventory does")
+	set.StringVar(&l.host, "host", "", "print JSON of the variables of this host")
+	set.BoolVar(&l.graph, "graph", false, "print the tree below all, or below the group that is named, as ansible-inventory does")
+	set.BoolVar(&l.vars, "vars", false, "with --graph: the variables too")
+	set.BoolVar(&l.export, "export", false, "with --list: variables at the group or host they are set for")
+	_ = c.RegisterFlagCompletionFunc("host", f.completeHost)
+	c.AddCommand(explainCommand(f, p), lintCommand(f, p))
+	return c
+}
+
+func printInventory(ctx context.Context, f *inventoryFlags, l listingFlags, p *printer, args []string) error {
+	if err := l.check(p.format, args); err != nil {
+		return err
+	}
+	inv, err := f.load(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	options := a.flags.inventoryOptions()
-	if options.Folders, err = a.varsFolders(manifests); err != nil {
-		return nil, err
+	if l.graph {
+		return printGroups(inv, f, l.vars, p, args)
 	}
-	waiting, end := a.untilStop(ctx)
-	inv, err := inventory.Load(waiting, paths, options)
-	end()
+	hosts, err := someHosts(inv, f, args)
+	if err != nil {
+		return err
+	}
 	switch {
-	case a.stopped():
-		return nil, exitStatus(interruptedStatus)
-	case err != nil:
-		return nil, err
+	case l.list:
+		text, withheld := listing.List(inv, hosts, l.export)
+		return printListing(p, text, withheld)
+	case l.host != "":
+		host, err := listing.FindHost(hosts, l.host)
+		if err != nil {
+			return err
+		}
+		text, withheld := listing.HostVars(host)
+		return printListing(p, text, withheld)
 	}
-	for _, w := range inv.Warnings() {
-		a.warn(w)
+	sources, err := f.sources()
+	if err != nil {
+		return err
 	}
-	return inv, nil
+	tree := listing.TreeOf(inv, hosts, sources)
+	if p.json() {
+		return printJSON(p, tree)
+	}
+	return p.print(tree.String())
 }
 
-// inventoryPaths are those of -i, or the default one.
-func (a *app) inventoryPaths() ([]string, error) {
-	if len(a.flags.inventory) > 0 {
-		return a.flags.inventory, nil
+// printGroups prints the tree below a group, as ansible-inventory does.
+func printGroups(inv *inventory.Inventory, f *inventoryFlags, vars bool, p *printer, args []string) error {
+	name := "all"
+	if len(args) > 0 {
+		name = args[0]
 	}
-	path, err := a.defaultInventory()
-	return []string{path}, err
+	top, err := listing.FindGroup(inv, name)
+	if err != nil {
+		return err
+	}
+	hosts, err := someHosts(inv, f, nil)
+	if err != nil {
+		return err
+	}
+	text, withheld := listing.Graph(inv, top, hosts, vars)
+	return printListing(p, text, withheld)
 }
 
-// varsFolders are the folders beside the plays whose group_vars and host_vars are
-// read: the one that is named, or those of the manifests. They are not looked for
-// in an archive, and where there are no manifests not in the working folder.
-func (a *app) varsFolders(manifests []string) ([]string, error) {
-	if folder := a.flags.playbookDir; folder != "" {
-		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("--playbook-dir %s: no such folder", folder)
-		}
-		return []string{folder}, nil
+// printListing prints what stands for the inventory, and says if there is something
+// that does not.
+func printListing(p *printer, text string, withheld bool) error {
+	if withheld {
+		p.app.say("note: passwords are not printed; " + listing.Withheld + " stands in their place")
 	}
-	var folders []string
-	for _, path := range manifests {
-		folder := filepath.Dir(path)
-		if source.IsArchive(path) || source.IsURL(path) || slices.Contains(folders, folder) || !hasVars(folder) {
-			continue
-		}
-		if why := foreignFolder(folder); why != "" {
-			return nil, fmt.Errorf("%s: its group_vars and host_vars are in a folder %s; if you trust it, say --playbook-dir %s", path, why, folder)
-		}
-		folders = append(folders, folder)
-	}
-	return folders, nil
+	return p.print(text)
 }
 
-func hasVars(folder string) bool {
-	for _, name := range []string{"group_vars", "host_vars"} {
-		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
-			return true
+// check refuses flags that contradict each other.
+func (l listingFlags) check(output string, args []string) error {
+	actions := 0
+	for _, given := range []bool{l.list, l.graph, l.host != ""} {
+		if given {
+			actions++
 		}
 	}
-	return false
-}
-
-func (a *app) defaultInventory() (string, error) {
-	if path := a.getenv("CCM_PUSH_INVENTORY"); path != "" {
-		return path, nil
-	}
-	const local = "hosts.yaml"
-	config := a.getenv("XDG_CONFIG_HOME")
-	if config == "" {
-		config = filepath.Join(a.getenv("HOME"), ".config")
-	}
-	looked := []string{local, filepath.Join(config, "ccm-push", "hosts.yaml"), "/etc/ccm-push/hosts.yaml"}
-	for _, path := range looked {
-		if !isFile(path) {
-			continue
-		}
-		if path == local {
-			return path, checkFolder(".")
-		}
-		return path, nil
-	}
-	return "", fmt.Errorf("%w: give one with -i, or make one of %s", errNoInventory, strings.Join(looked, ", "))
-}
-
-var errNoInventory = errors.New("there is no inventory")
-
-// checkFolder refuses to read an inventory unasked that somebody else may have
-// put where we happen to work.
-func checkFolder(dir string) error {
-	if why := foreignFolder(dir); why != "" {
-		return fmt.Errorf("hosts.yaml is in a folder %s; if you trust it, say -i hosts.yaml", why)
+	switch {
+	case actions > 1:
+		return errors.New("--list, --host and --graph print different things: give one of them")
+	case l.vars && !l.graph:
+		return errors.New("--vars adds to --graph; for the variables of a host there is --host")
+	case l.export && !l.list:
+		return errors.New("--export changes what --list prints")
+	case l.host != "" && len(args) > 0:
+		return fmt.Errorf("--host %s is one host; leave %q out", l.host, args[0])
+	case l.graph && output != "text":
+		return errors.New("--graph prints text; --list prints JSON")
 	}
 	return nil
 }
 
-// foreignFolder says who but its reader and root may have written what is in a
-// folder; "" if nobody.
-func foreignFolder(dir string) string {
-	info, err := os.Stat(dir)
+// someHosts are the hosts of a pattern, or all there are, within --limit.
+func someHosts(inv *inventory.Inventory, f *inventoryFlags, args []string) ([]*inventory.Host, error) {
+	if len(args) == 0 && f.limit == "" {
+		return inv.Hosts(), nil // none is no error here
+	}
+	pattern := "all"
+	if len(args) > 0 {
+		pattern = args[0]
+	}
+	return f.selectHosts(inv, pattern)
+}
+
+func explainCommand(f *inventoryFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain HOST [KEY]",
+		Short: "print every place that sets a variable of a host, and which of them wins",
+		Long: `explain prints each variable of a host, or the one that is named, with every place
+that sets it, lowest first; * marks the one that counts. What the inventory says
+about the connection comes last, under the names of connect:. A manifest's data
+stands below all of these, and -e above: ccm-push render --explain shows both.`,
+		Args: cobra.MatchAll(atLeast(1), cobra.MaximumNArgs(2)),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			return completeNth(cmd, 0, args, word, f.completeHost)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return printExplanation(cmd.Context(), f, p, args[0], strings.Join(args[1:], ""))
+		},
+	}
+}
+
+func printExplanation(ctx context.Context, f *inventoryFlags, p *printer, name, key string) error {
+	inv, err := f.load(ctx)
 	if err != nil {
-		return "that cannot be read: " + err.Error()
+		return err
 	}
-	owner := int(info.Sys().(*syscall.Stat_t).Uid)
-	switch {
-	case info.Mode()&0o002 != 0:
-		return "that every user can write to"
-	case owner != 0 && owner != os.Geteuid():
-		return "of another user"
+	host, err := listing.FindHost(inv.Hosts(), name)
+	if g := inv.Group(name); err != nil && g != nil {
+		return fmt.Errorf("%q is a group, and explain is about one host; ccm-push --list-hosts %s lists those in it", name, name)
 	}
-	return ""
+	if err != nil {
+		return err
+	}
+	found, err := listing.Explain(host, key)
+	if err != nil {
+		return err
+	}
+	if p.json() {
+		return printJSON(p, found...)
+	}
+	return p.print(listing.ExplanationText(found))
+}
+
+func lintCommand(f *inventoryFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "lint",
+		Short: "print what in the inventory is read in another way by other tools, or by people",
+		Long: `lint reads the inventory and its group_vars and host_vars, and prints every plain
+value that Ansible (YAML 1.1) and ccm-push (YAML 1.2) read in different ways, or
+that both read as something else than it looks like: yes and on, octal numbers,
+numbers in base 60, dates, numbers with _ or an exponent, and numbers that lose digits,
+such as the version 1.10. It also names passwords that stand there in clear, variables
+that Ansible sets itself, and what keeps hosts from being reached.
+
+The exit status is 1 if there is anything to print.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return printLint(cmd.Context(), f, p) },
+	}
+}
+
+func printLint(ctx context.Context, f *inventoryFlags, p *printer) error {
+	inv, err := f.load(ctx)
+	if err != nil {
+		return err
+	}
+	found := listing.Lint(inv)
+	if p.json() {
+		err = printJSON(p, found...)
+	} else {
+		err = p.print(listing.FindingsText(found))
+	}
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	return exitStatus(usageStatus)
 }

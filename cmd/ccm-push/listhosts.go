@@ -10,33 +10,28 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 )
 
-// listPattern prints the hosts of a pattern, one a line.
-func (a *app) listPattern(ctx context.Context, args []string) error {
+// printHosts prints the hosts of a pattern, one a line.
+func (f *inventoryFlags) printHosts(ctx context.Context, p *printer, args []string) error {
 	if len(args) != 1 {
 		return errors.New("--list-hosts takes one pattern, or manifests")
 	}
-	if err := a.flags.textOnly("--list-hosts"); err != nil {
+	if err := p.textOnly("--list-hosts"); err != nil {
 		return err
 	}
-	inv, err := a.loadInventory(ctx)
+	inv, err := f.load(ctx)
 	if err != nil {
 		return err
 	}
-	hosts, err := a.selectHosts(inv, args[0])
+	hosts, err := f.selectHosts(inv, args[0])
 	if err != nil {
 		return err
 	}
-	return a.print(hostLines(hosts, ""))
+	return p.print(hostLines(hosts, ""))
 }
 
-// selectHosts gives the hosts of a pattern within --limit.
-func (a *app) selectHosts(inv *inventory.Inventory, pattern string) ([]*inventory.Host, error) {
-	return playbooks.SelectHosts(inv, pattern, a.flags.limit, a.warn)
-}
-
-// listPlays prints the hosts of each play.
-func (a *app) listPlays(r *playbooks.Runner) error {
-	if err := a.flags.textOnly("--list-hosts"); err != nil {
+// printPlayHosts prints the hosts of each play.
+func printPlayHosts(r *playbooks.Runner, p *printer) error {
+	if err := p.textOnly("--list-hosts"); err != nil {
 		return err
 	}
 	lists, err := r.Select()
@@ -48,7 +43,7 @@ func (a *app) listPlays(r *playbooks.Runner) error {
 		fmt.Fprintf(&b, "play %q, hosts %q (%d):\n", r.Plays[i].Name, r.Plays[i].HostPattern(), len(hosts))
 		b.WriteString(hostLines(hosts, "  "))
 	}
-	return a.print(b.String())
+	return p.print(b.String())
 }
 
 func hostLines(hosts []*inventory.Host, indent string) string {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -10,12 +11,25 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-// listResources prints what the plays are about, with tags and positions. Names
-// that depend on the host are shown as they are written.
-func (a *app) listResources(plays []*manifest.Play) error {
-	if err := a.flags.textOnly("--list-resources"); err != nil {
+// printResources prints what the plays of manifests are about, with tags and positions.
+// Names that depend on the host are shown as they are written.
+func (p *plays) printResources(ctx context.Context, out *printer, paths []string) error {
+	waiting, end := p.fleet.app.untilStop(ctx)
+	list, err := p.load(waiting, paths)
+	end()
+	switch {
+	case p.fleet.app.stopped():
+		return exitStatus(interruptedStatus)
+	case err != nil:
 		return err
 	}
+	if err := out.textOnly("--list-resources"); err != nil {
+		return err
+	}
+	return out.print(resourceList(list))
+}
+
+func resourceList(plays []*manifest.Play) string {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, p := range plays {
@@ -25,10 +39,8 @@ func (a *app) listResources(plays []*manifest.Play) error {
 		}
 		listed(table, p.Resources, "  ")
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	return a.print(b.String())
+	table.Flush() // a strings.Builder takes everything
+	return b.String()
 }
 
 // listed prints a list of resources, and indented below one that applies a

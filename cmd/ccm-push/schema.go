@@ -8,10 +8,11 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
+	"github.com/ccm-push/ccm-push/modules"
 	manifestschema "github.com/ccm-push/ccm-push/playbooks/manifest/schema"
 )
 
-func (a *app) schemaCommand() *cobra.Command {
+func schemaCommand(types modules.Registry, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema manifest|inventory",
 		Short: "print the JSON Schema of manifests or inventories, for editors",
@@ -21,18 +22,18 @@ whatever is accepted here, the schema accepts.`,
 		Example: `  ccm-push schema manifest > manifest.schema.json
   ccm-push schema inventory > inventory.schema.json`,
 		ValidArgs: []string{"manifest", "inventory"},
-		RunE:      func(_ *cobra.Command, args []string) error { return a.schema(args) },
+		RunE:      func(_ *cobra.Command, args []string) error { return printSchema(types, p, args) },
 	}
 }
 
-func (a *app) schema(args []string) error {
+func printSchema(types modules.Registry, p *printer, args []string) error {
 	if len(args) != 1 {
 		return errors.New("say which schema: manifest or inventory")
 	}
 	var s *schema.Schema
 	switch args[0] {
 	case "manifest":
-		s = manifestschema.Of(a.registry)
+		s = manifestschema.Of(types)
 	case "inventory":
 		s = inventory.Schema()
 	default:
@@ -42,5 +43,5 @@ func (a *app) schema(args []string) error {
 	if err != nil {
 		return err
 	}
-	return a.print(string(text))
+	return p.print(string(text))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,9 +21,9 @@ import (
 // systemSSHConfig is where OpenSSH has what counts for all users.
 const systemSSHConfig = "/etc/ssh/ssh_config"
 
-// sshConfig reads ssh_config(5): the file that --ssh-config names, or the user's own
+// readSSHConfig reads ssh_config(5): the file that --ssh-config names, or the user's own
 // and that of the system.
-func (a *app) sshConfig(ctx context.Context, account *user.User) (*sshconfig.Config, error) {
+func (f *connectionFlags) readSSHConfig(ctx context.Context, account *user.User) (*sshconfig.Config, error) {
 	uid, err := strconv.Atoi(account.Uid)
 	if err != nil {
 		return nil, fmt.Errorf("the id of user %s: %w", account.Username, err)
@@ -31,14 +32,16 @@ func (a *app) sshConfig(ctx context.Context, account *user.User) (*sshconfig.Con
 	if err != nil {
 		host = "localhost"
 	}
+	a := f.app
 	env := sshconfig.Environment{
 		LocalUser: account.Username, UID: uid, Home: a.home(), LocalHost: host,
 		LookupEnv: func(name string) (string, bool) { value, ok := a.environ[name]; return value, ok },
 	}
-	if a.flags.matchExec {
-		env.Exec = func(command string) (bool, error) { return a.matchExec(ctx, command) }
+	if f.matchExec {
+		shell := cmp.Or(a.getenv("SHELL"), "/bin/sh")
+		env.Exec = func(command string) (bool, error) { return matchExec(ctx, shell, command) }
 	}
-	config, err := sshconfig.Load(env, a.sshConfigFiles()...)
+	config, err := sshconfig.Load(env, sshConfigFiles(f.sshConfig, a.home())...)
 	if err != nil {
 		return nil, positioned(err)
 	}
@@ -48,19 +51,20 @@ func (a *app) sshConfig(ctx context.Context, account *user.User) (*sshconfig.Con
 	return config, nil
 }
 
-func (a *app) sshConfigFiles() []sshconfig.File {
-	switch path := a.flags.sshConfig; {
-	case path == "none":
+// sshConfigFiles are the files to read: the one that is named, or the usual ones.
+func sshConfigFiles(named, home string) []sshconfig.File {
+	if named == "none" {
 		return nil
-	case path != "":
-		if rest, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(a.home(), rest)
+	}
+	if named != "" {
+		if rest, ok := strings.CutPrefix(named, "~/"); ok {
+			named = filepath.Join(home, rest)
 		}
-		return []sshconfig.File{{Path: path, User: true, Named: true}}
+		return []sshconfig.File{{Path: named, User: true, Named: true}}
 	}
 	files := []sshconfig.File{{Path: systemSSHConfig}}
-	if a.home() != "" {
-		files = append([]sshconfig.File{{Path: filepath.Join(a.home(), ".ssh", "config"), User: true}}, files...)
+	if home != "" {
+		files = append([]sshconfig.File{{Path: filepath.Join(home, ".ssh", "config"), User: true}}, files...)
 	}
 	return files
 }
@@ -86,13 +90,9 @@ const maxMatchExec = 10 * time.Second
 
 // matchExec runs a command of "Match exec" as ssh does, by the user's shell and
 // without a terminal, and reports whether its status is 0.
-func (a *app) matchExec(ctx context.Context, command string) (bool, error) {
+func matchExec(ctx context.Context, shell, command string) (bool, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxMatchExec, fmt.Errorf("it took longer than %s", maxMatchExec))
 	defer cancel()
-	shell := a.getenv("SHELL")
-	if shell == "" {
-		shell = "/bin/sh"
-	}
 	cmd := exec.CommandContext(ctx, shell, "-c", command)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -106,18 +106,4 @@ func (a *app) matchExec(ctx context.Context, command string) (bool, error) {
 		return err == nil, nil
 	}
 	return false, fmt.Errorf("%q: %w", command, err)
-}
-
-// warnOnce warns of what concerns many hosts alike.
-func (a *app) warnOnce(text string) {
-	a.warning.Lock()
-	defer a.warning.Unlock()
-	if a.warned[text] {
-		return
-	}
-	if a.warned == nil {
-		a.warned = map[string]bool{}
-	}
-	a.warned[text] = true
-	a.warn(text)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
-func (a *app) statusCommand() *cobra.Command {
+func statusCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command {
+	types := statusTypes(f.app.registry)
 	return &cobra.Command{
 		Use:   "status PATTERN TYPE NAME [PROPERTY=VALUE...]",
 		Short: "print how a resource is on hosts, such as a file, a package or a service",
@@ -21,22 +22,30 @@ answer of one host is printed as YAML; those of several are YAML documents, each
 behind the hosts that gave it. With --output json the answer stands in the event
 "result" of each host, as state.before.
 
-The types that can be asked: ` + strings.Join(a.statusTypes(), ", ") + ".",
+The types that can be asked: ` + strings.Join(types, ", ") + ".",
 		Example: `  ccm-push status web1 file /etc/motd
   ccm-push status 'web*' package nginx
   ccm-push -b --output json status all service ssh`,
-		Args:              atLeast(3),
-		ValidArgsFunction: a.completeStatus,
+		Args: atLeast(3),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return completions("", word, types), cobra.ShellCompDirectiveNoFileComp
+			}
+			return f.inventory.completePattern(cmd, args, word)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.printStatus(cmd.Context(), args[0], args[1], args[2:])
+			if err := chosen.refuse("status"); err != nil {
+				return err
+			}
+			return printStatus(cmd.Context(), f, p, args[0], args[1], args[2:])
 		},
 	}
 }
 
 // statusTypes names the types that can be asked.
-func (a *app) statusTypes() []string {
+func statusTypes(registry modules.Registry) []string {
 	var names []string
-	for _, t := range a.registry {
+	for _, t := range registry {
 		if t.TellsStatus() {
 			names = append(names, t.Name)
 		}
@@ -44,13 +53,10 @@ func (a *app) statusTypes() []string {
 	return names
 }
 
-func (a *app) printStatus(ctx context.Context, pattern, kind string, words []string) error {
-	if err := a.flags.wholly("status"); err != nil {
-		return err
-	}
-	t, ok := a.registry.Lookup(kind)
+func printStatus(ctx context.Context, f *fleet, p *printer, pattern, kind string, words []string) error {
+	t, ok := f.app.registry.Lookup(kind)
 	if !ok || !t.TellsStatus() {
-		return a.noStatus(t, kind, pattern)
+		return noStatus(t, kind, pattern, statusTypes(f.app.registry))
 	}
 	properties, err := t.StatusArguments(words)
 	if err != nil {
@@ -60,31 +66,23 @@ func (a *app) printStatus(ctx context.Context, pattern, kind string, words []str
 	if err != nil {
 		return err
 	}
-	r, err := a.runner(ctx)
+	r, err := f.runner(ctx, purpose{})
 	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
 	r.Plays = []*manifest.Play{play}
 	r.Options.NoLock = true
-	return a.report(ctx, r, a.answers()...)
+	return f.run(ctx, r, p, p.answers(r, f.trustCommand)...)
 }
 
 // noStatus says what else there is for a type that cannot be asked.
-func (a *app) noStatus(t modules.Type, kind, pattern string) error {
+func noStatus(t modules.Type, kind, pattern string, types []string) error {
 	if t.New == nil {
-		return fmt.Errorf("there is no resource type %q; %s can be asked", kind, strings.Join(a.statusTypes(), ", "))
+		return fmt.Errorf("there is no resource type %q; %s can be asked", kind, strings.Join(types, ", "))
 	}
 	if asker, ok := t.New().(modules.Asker); ok {
 		return fmt.Errorf("%s answers questions of its own: ccm-push %s %s %s …", kind, pattern, kind, asker.Queries()[0])
 	}
 	return fmt.Errorf("how a resource of type %s is depends on its properties; a check run compares them: ccm-push --check %s %s …", kind, pattern, kind)
-}
-
-// completeStatus completes the pattern and the type.
-func (a *app) completeStatus(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 1 {
-		return completions("", word, a.statusTypes()), cobra.ShellCompDirectiveNoFileComp
-	}
-	return a.completePattern(cmd, args, word)
 }

@@ -3,15 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/crypto/ssh"
-	"golang.org/x/term"
 
-	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/trust"
-	"github.com/ccm-push/ccm-push/transport"
 )
 
 // trustOptions are the flags of trust.
@@ -20,7 +15,7 @@ type trustOptions struct {
 	fingerprints string // path; "" is none
 }
 
-func (a *app) trustCommand() *cobra.Command {
+func trustCommand(f *fleet, p *printer) *cobra.Command {
 	var o trustOptions
 	c := &cobra.Command{
 		Use:   "trust PATTERN",
@@ -41,12 +36,12 @@ does that: only keys that the file has for their host are added. Its lines are s
 
 With --yes nobody is asked. Alone it trusts whoever answers now.`,
 		Args:              onePattern,
-		ValidArgsFunction: a.completePattern,
+		ValidArgsFunction: f.inventory.completePattern,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.flags.listHosts {
-				return a.listPattern(cmd.Context(), args)
+			if f.inventory.listHosts {
+				return f.inventory.printHosts(cmd.Context(), p, args)
 			}
-			return a.trust(cmd.Context(), args[0], o)
+			return enrol(cmd.Context(), f, p, args[0], o)
 		},
 	}
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "ask nobody")
@@ -57,73 +52,46 @@ With --yes nobody is asked. Alone it trusts whoever answers now.`,
 // errNobody is why trust does not begin.
 var errNobody = errors.New("there is no terminal to ask whether the keys are right: give the file of --fingerprints and --yes, or --yes alone to trust whoever answers now")
 
-// trust enrols the new ones among the hosts of a pattern.
-func (a *app) trust(ctx context.Context, pattern string, o trustOptions) error {
-	if !o.yes && !a.flags.check && !a.canAsk() {
+// enrol makes known the new ones among the hosts of a pattern.
+func enrol(ctx context.Context, f *fleet, p *printer, pattern string, o trustOptions) error {
+	a := f.app
+	if !o.yes && !f.mode.check && !a.canAsk() {
 		return errNobody
 	}
-	options := trust.Options{Unasked: o.yes, Check: a.flags.check, JSON: a.flags.output == "json", In: a.in, Out: a.out, Err: a.err, Warn: a.warn}
+	options := trust.Options{
+		Unasked: o.yes, Check: f.mode.check, JSON: p.json(),
+		In: a.in, Out: a.out, Err: a.err, Warn: a.warn,
+	}
 	if o.fingerprints != "" {
 		var err error
 		if options.Fingerprints, err = trust.ReadFingerprints(o.fingerprints); err != nil {
 			return err
 		}
 	}
-	a.flags.newKnownHosts = true
-	r, hosts, err := a.runnerFor(ctx, pattern)
+	r, hosts, err := f.runnerFor(ctx, pattern, purpose{newKnownHosts: true})
 	if err != nil {
 		return err
 	}
 	defer r.Dialer.Close()
-	if err := a.credentials(ctx, r, hosts); err != nil { // jump hosts are logged in to
+	if err := f.unlock(ctx, r, hosts); err != nil { // jump hosts are logged in to
 		return err
 	}
 	ctx, end := a.untilStop(ctx)
 	defer end()
-	outcome, err := trust.Enrol(ctx, fleetOf(r), hosts, options)
+	reached := trust.Fleet{Inventory: r.Inventory, Connect: r.Connect, Dialer: r.Dialer, Forks: r.Options.Forks}
+	outcome, err := trust.Enrol(ctx, reached, hosts, options)
 	if errors.Is(err, context.Canceled) {
 		return exitStatus(interruptedStatus)
 	}
 	if err != nil {
 		return err
 	}
-	return a.trustStatus(outcome)
-}
-
-func (a *app) trustStatus(o trust.Outcome) error {
 	status := 0
-	if o.Failed {
+	if outcome.Failed {
 		status += unreachableStatus
 	}
-	if o.New && a.flags.detailedExitCode {
+	if outcome.New && p.detailedExitCode {
 		status += changedStatus
 	}
-	if status == 0 {
-		return nil
-	}
-	return exitStatus(status)
-}
-
-// canAsk reports whether a person reads what we write and can answer.
-func (a *app) canAsk() bool {
-	f, ok := a.in.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// fleetOf is how a runner reaches hosts.
-func fleetOf(r *playbooks.Runner) trust.Fleet {
-	return trust.Fleet{Inventory: r.Inventory, Connect: r.Connect, Dialer: r.Dialer, Forks: r.Options.Forks}
-}
-
-// trustHint says how to trust the key of a host of a run.
-func (a *app) trustHint(r *playbooks.Runner) func(transport.Target, ssh.PublicKey) string {
-	return func(t transport.Target, _ ssh.PublicKey) string {
-		fleet := fleetOf(r)
-		return "compare the fingerprint with what the host's console shows, then trust it: " + a.trustCall([]string{fleet.Selectable(t)})
-	}
-}
-
-// trustCall is a command line that trusts hosts.
-func (a *app) trustCall(hosts []string) string {
-	return trust.CommandLine(a.flags.inventory, a.flags.knownHosts, hosts)
+	return statusOf(status)
 }

@@ -8,13 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
-	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
-func (a *app) validateCommand() *cobra.Command {
+func validateCommand(p *plays, out *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate MANIFEST...",
 		Short: "report everything that is wrong with manifests and the inventory, and contact no host",
@@ -23,61 +21,52 @@ one, the inventory, and reports all errors at once. What depends on the facts of
 a host is checked too if --facts FILE gives some: then each play is made ready
 for each of its hosts.`,
 		Args: atLeast(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.validate(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return p.validate(cmd.Context(), out, args) },
 	}
 }
 
-func (a *app) validate(ctx context.Context, paths []string) error {
-	if err := errors.Join(a.flags.wholly("validate"), a.flags.textOnly("validate")); err != nil {
+// validate reports all that is wrong with manifests and the inventory.
+func (p *plays) validate(ctx context.Context, out *printer, paths []string) error {
+	if err := errors.Join(p.selection.refuse("validate"), out.textOnly("validate")); err != nil {
 		return err
 	}
+	f, a := p.fleet, p.fleet.app
 	ctx, end := a.untilStop(ctx)
 	defer end()
-	plays, playErr := a.read(ctx, paths)
-	inv, invErr := a.inventoryIfAny(ctx, paths)
-	options, optionsErr := a.catalogOptions()
-	hiera, hieraErr := extravars.ReadHiera(ctx, a.flags.hiera, a.getenv(extravars.HieraVariable), a.warn)
+	list, playErr := p.read(ctx, paths)
+	inv, invErr := f.inventory.loadIfAny(ctx, paths)
+	options, optionsErr := f.variables.options(a.environ, true)
+	hiera, hieraErr := f.variables.readHiera(ctx, a)
 	account, accountErr := user.Current()
 	if accountErr != nil {
 		return fmt.Errorf("finding out who runs this: %w", accountErr)
 	}
-	connect, connectErr := a.connect(account)
-	a.mentionPasswords(&connect)
+	connect, connectErr := f.reach(account, false)
+	f.connection.mentionPasswords(&connect)
 	connect.Warn = a.warn
 	var strictErr error
-	if a.flags.warningsAreErrors {
-		strictErr = a.tellWarnings(plays)
+	if f.mode.strict {
+		strictErr = p.tellWarnings(list)
 	}
 	broken := errors.Join(playErr, strictErr, invErr, optionsErr, hieraErr, connectErr)
 	options.Hiera = hiera
 	r := &playbooks.Runner{
 		Inventory: inv,
-		Plays:     plays,
+		Plays:     list,
 		Connect:   connect,
-		Options:   playbooks.Options{Limit: a.flags.limit, Catalog: options, Strict: a.flags.warningsAreErrors},
+		Options:   playbooks.Options{Limit: f.inventory.limit, Catalog: options, Strict: f.mode.strict},
 	}
-	err := r.Validate(ctx, broken, a.flags.facts != "")
+	err := r.Validate(ctx, broken, f.variables.facts != "")
 	if a.stopped() {
 		return exitStatus(interruptedStatus)
 	}
 	if err != nil {
 		return err
 	}
-	if err := a.tellWarnings(plays); err != nil {
+	if err := p.tellWarnings(list); err != nil {
 		return err
 	}
-	return a.print(summary(plays) + "\n")
-}
-
-// inventoryIfAny reads the inventory, which need not exist unless it is named.
-func (a *app) inventoryIfAny(ctx context.Context, manifests []string) (*inventory.Inventory, error) {
-	if len(a.flags.inventory) == 0 {
-		_, err := a.defaultInventory()
-		if errors.Is(err, errNoInventory) {
-			return nil, nil
-		}
-	}
-	return a.loadInventory(ctx, manifests...)
+	return out.print(summary(list) + "\n")
 }
 
 // summary says what was found to be valid.

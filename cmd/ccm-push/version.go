@@ -6,16 +6,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(f *workFlags, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the version, and the host programs that it can send",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := a.flags.textOnly("version"); err != nil {
+			if err := p.textOnly("version"); err != nil {
 				return err
 			}
-			list, err := a.loadBuilds()
+			list, err := f.loadBuilds()
 			if err != nil {
 				return err
 			}
@@ -27,7 +27,7 @@ func (a *app) versionCommand() *cobra.Command {
 				}
 				text += fmt.Sprintf("%s/%s%s %s, %d bytes, build %s\n", b.OS, b.Arch, kind, b.SHA256[:16], b.Size, b.ID)
 			}
-			return a.print(text)
+			return p.print(text)
 		},
 	}
 }

@@ -234,3 +234,12 @@ func lintHint(kind ansible.YAMLKind, n *yamlpos.Node) string {
 	}
 	return fmt.Sprintf("write the number in digits, or %s", quoted)
 }
+
+// FindingsText shows findings, a line each.
+func FindingsText(found []Finding) string {
+	var b strings.Builder
+	for _, f := range found {
+		b.WriteString(printable.Block(f.String()) + "\n")
+	}
+	return b.String()
+}

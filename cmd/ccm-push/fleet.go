@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/playbooks/trust"
+	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/start"
+)
+
+// A fleet is the flags that a [playbooks.Runner] is made of: which hosts there are, how
+// they are reached, and how they are worked on.
+type fleet struct {
+	app        *app
+	inventory  inventoryFlags
+	mode       modeFlags
+	variables  variableFlags
+	pace       paceFlags
+	connection connectionFlags
+	work       workFlags
+}
+
+// A purpose is what a runner is wanted for.
+type purpose struct {
+	manifests     []string // beside which variables of hosts may stand
+	adHoc         bool     // there is no manifest that .env could stand beside
+	newKnownHosts bool     // known_hosts files may be missing
+}
+
+// runner gathers everything a run needs but the plays, the host programs, the passwords
+// and the reporters. Its dialer must be closed.
+func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error) {
+	inv, invErr := f.inventory.load(ctx, p.manifests...)
+	data, dataErr := f.variables.options(f.app.environ, !p.adHoc)
+	if err := errors.Join(invErr, dataErr); err != nil {
+		return nil, err
+	}
+	account, err := user.Current()
+	if err != nil {
+		return nil, fmt.Errorf("finding out who runs this: %w", err)
+	}
+	connect, err := f.reach(account, p.newKnownHosts)
+	config, configErr := f.connection.readSSHConfig(ctx, account)
+	if err := errors.Join(err, configErr); err != nil {
+		return nil, err
+	}
+	connect.SSH = config
+	forks, keep := f.pace.affordable(f.app.warn)
+	r := &playbooks.Runner{
+		Inventory: inv,
+		Dialer:    f.connection.dialer(account),
+		Connect:   connect,
+		Options: playbooks.Options{
+			Run: runID(time.Now()), Check: f.mode.check, Diff: f.mode.diff, Strict: f.mode.strict,
+			Forks: forks, Keep: keep, Limit: f.inventory.limit,
+			Holder: holder(account), LockTimeout: f.pace.lockTimeout, Deadlines: f.work.deadlines.working(), CompileFirst: f.work.compileFirst,
+			Catalog: data, Version: version,
+		},
+		Now:      time.Now,
+		NewNonce: rand.Text,
+	}
+	r.Dialer.TrustHint = func(t transport.Target, _ ssh.PublicKey) string {
+		hosts := trust.Fleet{Inventory: r.Inventory, Connect: r.Connect}
+		return "compare the fingerprint with what the host's console shows, then trust it: " + f.trustCommand([]string{hosts.Selectable(t)})
+	}
+	return r, nil
+}
+
+// reach is how hosts are reached, but for ssh_config.
+func (f *fleet) reach(account *user.User, newKnownHosts bool) (reach.Options, error) {
+	o, err := f.connection.options(account, newKnownHosts)
+	o.Limits = f.work.deadlines.limits()
+	return o, err
+}
+
+// trustCommand is a command line that trusts hosts of this inventory.
+func (f *fleet) trustCommand(hosts []string) string {
+	return trust.CommandLine(f.inventory.paths, f.connection.given.KnownHosts, hosts)
+}
+
+// runnerFor is a runner for a command that is about the hosts of a pattern.
+func (f *fleet) runnerFor(ctx context.Context, pattern string, p purpose) (*playbooks.Runner, []*inventory.Host, error) {
+	r, err := f.runner(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	hosts, err := f.inventory.selectHosts(r.Inventory, pattern)
+	return r, hosts, err
+}
+
+// addBuilds gives a runner the host programs it can send.
+func (f *fleet) addBuilds(r *playbooks.Runner) error {
+	list, err := f.work.loadBuilds()
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return errors.New("this ccm-push was built without the programs it sends to hosts: build it with make, or give a folder of them with --module-dir")
+	}
+	r.BuildID = list[0].ID
+	for _, b := range list {
+		build := start.Build{
+			OS: b.OS, Arch: b.Arch, SHA256: b.SHA256, Size: b.Size,
+			Compressed: b.Compressed, CompressedSize: b.CompressedSize, CompressedSHA256: b.CompressedSHA256,
+		}
+		if b.Full {
+			r.FullBuilds = append(r.FullBuilds, build)
+		} else {
+			r.Builds = append(r.Builds, build)
+		}
+	}
+	return nil
+}
+
+// unlock gives a runner what it takes to get into hosts, for a command that is about
+// these alone.
+func (f *fleet) unlock(ctx context.Context, r *playbooks.Runner, hosts []*inventory.Host) error {
+	if err := f.connection.addSecrets(ctx, &r.Connect); err != nil {
+		return err
+	}
+	if err := r.CheckReach(hosts); err != nil {
+		return errors.Join(err, r.CheckFiles(hosts))
+	}
+	return errors.Join(r.Unlock(ctx, hosts), r.CheckFiles(hosts))
+}
+
+// run takes the plays of a runner over the fleet, or lists their hosts.
+func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, to ...events.Reporter) error {
+	if f.inventory.listHosts {
+		return printPlayHosts(r, p)
+	}
+	if err := f.addBuilds(r); err != nil {
+		return err
+	}
+	if err := f.connection.addSecrets(ctx, &r.Connect); err != nil {
+		return err
+	}
+	r.Tally = &events.Tally{}
+	r.Events = events.NewStream(r.Options.Run, time.Now, append([]events.Reporter{r.Tally}, to...)...)
+	summary, err := r.Run(ctx, f.app.stop)
+	if err != nil {
+		return err
+	}
+	if err := r.Events.Err(); err != nil { // hosts have been worked on: this is not status 1
+		return unreported{err}
+	}
+	return p.status(summary)
+}
+
+// unreported is a run whose outcome could not be written.
+type unreported struct{ error }
+
+// ExitCode implements coder.
+func (unreported) ExitCode() int { return failedStatus }
+
+// runID names a run: when it began, and something that no other run has.
+func runID(now time.Time) string {
+	return now.UTC().Format("20060102T150405Z-") + strings.ToLower(rand.Text()[:6])
+}
+
+// holder says who runs this, for those who find the lock taken.
+func holder(account *user.User) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s@%s (pid %d)", account.Username, host, os.Getpid())
+}

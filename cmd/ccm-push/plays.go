@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+)
+
+// plays reads the plays of manifests, and makes runners of them.
+type plays struct {
+	fleet     *fleet
+	selection *selectionFlags
+	archives  *source.Unpacker // closed when the program ends
+}
+
+// read reads plays from files, folders and archives. The end of ctx ends downloads.
+func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, error) {
+	options := []load.Option{load.WithArchives(p.archives)}
+	parameters := p.fleet.variables.parameters
+	if parameters != "" {
+		options = append(options, load.WithParameters(parameters))
+	}
+	list, err := load.Files(ctx, paths, p.fleet.app.registry, options...)
+	isDocument := func(p *manifest.Play) bool { return p.Configuration != nil }
+	if err == nil && parameters != "" && !slices.ContainsFunc(list, isDocument) {
+		err = errors.New("--parameters: no file is a DSC configuration document; -e gives data to manifests")
+	}
+	return list, err
+}
+
+// load reads plays, and leaves in them what the run is about.
+func (p *plays) load(ctx context.Context, paths []string) ([]*manifest.Play, error) {
+	list, err := p.read(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.tellWarnings(list); err != nil {
+		return nil, err
+	}
+	return p.selection.selection.Select(list)
+}
+
+// tellWarnings shows what looks like a mistake in manifests; with --strict it is an error.
+func (p *plays) tellWarnings(list []*manifest.Play) error {
+	var errs yamlpos.Errors
+	for _, w := range manifest.Warnings(list) {
+		if !p.fleet.mode.strict {
+			p.fleet.app.warn(w)
+			continue
+		}
+		errs.Add(&yamlpos.Error{Msg: w})
+	}
+	return errs.Err()
+}
+
+// runner is the runner of the plays in files. What is wrong with any file, or with the
+// inventory, is reported together.
+func (p *plays) runner(ctx context.Context, paths []string) (*playbooks.Runner, error) {
+	a := p.fleet.app
+	waiting, end := a.untilStop(ctx)
+	list, playErr := p.load(waiting, paths)
+	hiera, hieraErr := p.fleet.variables.readHiera(waiting, a)
+	end()
+	if a.stopped() {
+		return nil, exitStatus(interruptedStatus)
+	}
+	r, err := p.fleet.runner(ctx, purpose{manifests: paths})
+	if err := errors.Join(playErr, hieraErr, err); err != nil {
+		return nil, err
+	}
+	r.Plays = list
+	for _, path := range paths {
+		r.Options.Manifests = append(r.Options.Manifests, source.ShownName(path))
+	}
+	r.Options.Catalog.Hiera = hiera
+	return r, nil
+}
+
+// apply runs manifest files, or lists their resources or hosts.
+func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
+	if p.fleet.work.resources != "" {
+		return errors.New("--resources is for ad-hoc calls: a manifest brings along the folder resources/ beside it")
+	}
+	if p.selection.list {
+		return p.printResources(ctx, out, paths)
+	}
+	r, err := p.runner(ctx, paths)
+	if err != nil {
+		return err
+	}
+	defer r.Dialer.Close()
+	return p.fleet.run(ctx, r, out, out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand}))
+}
+
+// render makes the plays of manifests ready for a host; command is the one that wants
+// them. The host is contacted unless --facts is given.
+func (p *plays) render(ctx context.Context, out *printer, command string, paths []string, name string) ([]playbooks.RenderedPlay, error) {
+	if err := out.textOnly(command); err != nil {
+		return nil, err
+	}
+	r, err := p.runner(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Dialer.Close()
+	host := r.Inventory.Host(name)
+	if host == nil {
+		return nil, fmt.Errorf("there is no host %q in the inventory; the last argument is the host to %s for", name, command)
+	}
+	contact := p.fleet.variables.facts == ""
+	if contact {
+		if err := p.fleet.addBuilds(r); err != nil {
+			return nil, err
+		}
+		if err := p.fleet.unlock(ctx, r, []*inventory.Host{host}); err != nil {
+			return nil, err
+		}
+	}
+	ctx, end := p.fleet.app.untilStop(ctx)
+	defer end()
+	rendered, err := r.Render(ctx, host, contact)
+	if failed, ok := errors.AsType[*playbooks.HostError](err); ok {
+		out.tellProblems(r)
+		r.Events.Report(failed.Event)
+		return nil, out.status(r.Tally.Summary(false))
+	}
+	return rendered, err
+}

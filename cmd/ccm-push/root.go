@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+)
+
+// A commandLine is one call of the program: its words, and the flags that several
+// commands share. A command gets those of them that it reads.
+type commandLine struct {
+	app       *app
+	words     words
+	fleet     fleet
+	selection selectionFlags
+	plays     plays
+	printer   printer
+}
+
+func newCommandLine(a *app) *commandLine {
+	c := &commandLine{app: a}
+	c.fleet.app, c.fleet.inventory.app, c.fleet.connection.app, c.printer.app = a, a, a, a
+	c.plays = plays{fleet: &c.fleet, selection: &c.selection, archives: &source.Unpacker{}}
+	return c
+}
+
+// register registers the shared flags, in the order in which --help shows them.
+func (c *commandLine) register(set *pflag.FlagSet) {
+	set.SortFlags = false
+	c.fleet.inventory.register(set)
+	c.selection.register(set)
+	c.fleet.mode.register(set)
+	c.fleet.variables.register(set)
+	c.fleet.pace.register(set)
+	c.fleet.connection.register(set)
+	c.fleet.work.register(set)
+	c.printer.register(set)
+}
+
+// validate checks what the types of the shared flags cannot say.
+func (c *commandLine) validate() error {
+	for _, check := range []func() error{
+		c.printer.validate, c.fleet.pace.validate, c.fleet.connection.validate, c.fleet.inventory.validate, c.selection.validate,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// execute takes the words apart and runs the command that they mean.
+func (c *commandLine) execute(ctx context.Context, argv []string) error {
+	root := c.root()
+	isType := func(s string) bool { return slices.Contains(c.app.registry.Names(), s) }
+	isCommand := func(s string) bool {
+		// cobra adds help, completion and its hidden helpers by itself.
+		return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == s }) ||
+			slices.Contains([]string{"help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, s)
+	}
+	c.words = splitArguments(argv, root.PersistentFlags(), isCommand, isType)
+	root.SetArgs(c.words.forCobra())
+	return root.ExecuteContext(ctx)
+}
+
+func (c *commandLine) root() *cobra.Command {
+	a, hosts, plays, p := c.app, &c.fleet, &c.plays, &c.printer
+	root := &cobra.Command{
+		Use:   "ccm-push [flags] MANIFEST...\n  ccm-push [flags] PATTERN TYPE ARGUMENT...",
+		Short: "drive a fleet to a desired state over SSH",
+		Long: `ccm-push drives a fleet to a desired state over plain SSH.
+
+It reads an inventory and manifests, asks each host for its facts, renders every
+template here, and hands each host a finished catalog. Nothing is installed on
+the hosts but one file in the cache of the user it runs as.
+
+Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
+		Example: `  ccm-push -i hosts.yaml site.yaml
+  ccm-push -i hosts.yaml --check --diff site.yaml
+  ccm-push 'web*' exec 'systemctl reload nginx'
+  ccm-push -i hosts.yaml --list-hosts 'web*:!web9'
+  ccm-push facts web1 host.info.platform
+  ccm-push inventory explain web1 http_port
+  ccm-push validate site.yaml
+  ccm-push render site.yaml web1 --explain
+  ccm-push graph site.yaml web1 --format svg`,
+		Version:       version,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return errors.Join(c.validate(), p.forRuns(cmd))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.main(cmd.Context(), cmd, args) },
+	}
+	root.SetVersionTemplate("ccm-push {{.Version}}\n")
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetIn(a.in)
+	c.register(root.PersistentFlags())
+	completeRoot(root, a.registry, &c.fleet.inventory)
+	root.SetGlobalNormalizationFunc(flagAlias)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagHint(err) })
+	root.AddCommand(
+		checkHealthCommand(plays, p), cleanCommand(hosts, p), footprintCommand(hosts, p), sudoersCommand(hosts, p),
+		docCommand(a.registry, p), explainConnectionCommand(hosts, p), factsCommand(hosts, p), graphCommand(plays, p),
+		inventoryCommand(&hosts.inventory, p), renderCommand(plays, p), validateCommand(plays, p), schemaCommand(a.registry, p),
+		statusCommand(hosts, &c.selection, p), trustCommand(hosts, p), versionCommand(&hosts.work, p),
+	)
+	return root
+}
+
+// main decides what a call without a subcommand means.
+func (c *commandLine) main(ctx context.Context, cmd *cobra.Command, args []string) error {
+	types := c.app.registry.Names()
+	switch {
+	case c.words.adHoc != "":
+		return c.adHoc(ctx, args[0])
+	case c.fleet.inventory.listHosts && (c.words.forced || len(args) == 1 && !isFile(args[0]) && !source.IsURL(args[0])):
+		return c.fleet.inventory.printHosts(ctx, &c.printer, args)
+	case c.words.forced:
+		return fmt.Errorf("-- makes the next word a host pattern, as in -- PATTERN TYPE ARGUMENT...; the types are %s", strings.Join(types, ", "))
+	case len(args) == 0 && len(c.words.flags) == 0:
+		return cmd.Help()
+	case len(args) == 0:
+		return errors.New("say what to do: MANIFEST... or PATTERN TYPE ARGUMENT...; see ccm-push --help")
+	}
+	if err := errors.Join(adHocMistake(args, types), commandMistake(cmd, args)); err != nil {
+		return err
+	}
+	return c.plays.apply(ctx, &c.printer, args)
+}
+
+// commandMistake recognises a first word that may be meant as a subcommand, before
+// what is a manifest or near the name of one.
+func commandMistake(root *cobra.Command, args []string) error {
+	word := args[0]
+	if _, err := os.Stat(word); err == nil || strings.ContainsAny(word, "./") {
+		return nil
+	}
+	var commands []string
+	for _, c := range root.Commands() {
+		commands = append(commands, c.Name())
+	}
+	meant := yamlpos.Suggest(word, commands)
+	switch {
+	case meant != "":
+		return fmt.Errorf("there is no command and no manifest %q; did you mean %s?", word, meant)
+	case len(args) > 1 && isFile(args[1]):
+		return fmt.Errorf("there is no command and no manifest %q; a manifest is applied without a command: ccm-push %s", word, strings.Join(args[1:], " "))
+	}
+	return nil
+}
+
+// adHocMistake recognises a pattern and a word that is no resource type, which
+// would be told to be missing manifests.
+func adHocMistake(args, types []string) error {
+	if len(args) < 2 || isFile(args[0]) || isFile(args[1]) {
+		return nil
+	}
+	module, isModule := ansible.Find(args[1])
+	if !isModule && strings.ContainsAny(args[1], "./") {
+		return nil
+	}
+	hint := ""
+	if isModule {
+		hint = "; " + module.AdHocHint()
+	} else if s := yamlpos.Suggest(args[1], types); s != "" {
+		hint = "; did you mean " + s + "?"
+	}
+	return fmt.Errorf("%q is no resource type (there are %s) and %q no manifest%s",
+		args[1], strings.Join(types, ", "), args[0], hint)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+// atLeast refuses fewer words than a command needs, and says which.
+func atLeast(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return fmt.Errorf("%s lacks an argument: %s %s", cmd.Name(), cmd.Parent().CommandPath(), cmd.Use)
+		}
+		return nil
+	}
+}
+
+// onePattern is for commands that take hosts and nothing else: several are one pattern.
+func onePattern(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s takes one PATTERN, and this is %d; join them: %q", cmd.Name(), len(args), strings.Join(args, ","))
+	}
+	return atLeast(1)(cmd, args)
+}

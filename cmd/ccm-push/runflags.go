@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ccm-push/ccm-push/modules/builds"
+)
+
+// modeFlags say how seriously a run is meant.
+type modeFlags struct {
+	check, diff bool
+	strict      bool // warnings are errors
+}
+
+func (f *modeFlags) register(set *pflag.FlagSet) {
+	set.BoolVarP(&f.check, "check", "C", false, "say what would change, and change nothing (also: --noop)")
+	set.BoolVarP(&f.diff, "diff", "D", false, "show changes of text as unified diffs")
+	set.BoolVar(&f.strict, "strict", false, "take warnings about manifests and templates for errors")
+}
+
+// paceFlags say how many hosts are worked on at once, and how long one is waited for.
+type paceFlags struct {
+	forks, keep int
+	lockTimeout time.Duration
+}
+
+func (f *paceFlags) register(set *pflag.FlagSet) {
+	set.IntVarP(&f.forks, "forks", "f", 64, "how many hosts are worked on at once")
+	set.IntVar(&f.keep, "keep", 256, "how many connections are kept open between plays")
+	set.Var(seconds{&f.lockTimeout}, "lock-timeout", "how long to wait on a host for another run to end")
+}
+
+func (f *paceFlags) validate() error {
+	switch {
+	case f.forks < 1:
+		return fmt.Errorf("--forks %d: at least 1", f.forks)
+	case f.keep < 0:
+		return fmt.Errorf("--keep %d: at least 0", f.keep)
+	}
+	return nil
+}
+
+// reservedFiles are what a run has open besides one connection per host.
+const reservedFiles = 64
+
+// affordable gives how many hosts may be worked on and how many connections kept,
+// of those that the flags ask for, so that together they do not need more open
+// files than the system allows this process: a host would then look unreachable.
+// No connection is -1, as a Runner has it.
+func (f *paceFlags) affordable(warn func(string)) (forks, keep int) {
+	forks, keep = f.forks, f.keep
+	if keep == 0 {
+		keep = -1
+	}
+	room := openFiles() - reservedFiles
+	if forks+max(keep, 0) <= room {
+		return forks, keep
+	}
+	affordable := min(forks, max(1, room))
+	if keep = min(keep, room-affordable); keep <= 0 {
+		keep = -1
+	}
+	if affordable < forks {
+		warn(fmt.Sprintf("this process may have %d files open, so %d hosts are worked on at once; raise ulimit -n for more", room+reservedFiles, affordable))
+	}
+	return affordable, keep
+}
+
+// openFiles is how many files this process may have open. Go raises the limit to
+// what it may be at most.
+func openFiles() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 1024
+	}
+	const enough = 1 << 20
+	return int(min(uint64(limit.Cur), enough))
+}
+
+// workFlags say how a host is worked on, and with what.
+type workFlags struct {
+	compileFirst bool
+	deadlines    deadlines
+	moduleDir    string // of host programs
+	resources    string // folder of programs for ad-hoc calls
+}
+
+func (f *workFlags) register(set *pflag.FlagSet) {
+	set.BoolVar(&f.compileFirst, "compile-first", false, "apply nothing until the resources of all hosts of a play, or of a batch, have been made ready without an error")
+	set.Var(&f.deadlines, "deadline", "how long a phase may take on a host, PHASE=DURATION, or PHASE=off (or 0) for none: dial (10s), handshake (10s), auth (60s), start (30s), facts (2s each), resource (1h), host (4h a play); may be repeated")
+	set.StringVar(&f.moduleDir, "module-dir", "", "host programs to send instead of the built-in ones")
+	set.StringVar(&f.resources, "resources", "", "for ad-hoc calls, the folder of programs that is sent in place of ./resources")
+}
+
+// loadBuilds gives the host programs of --module-dir, or the built-in ones.
+func (f *workFlags) loadBuilds() ([]builds.Build, error) {
+	if f.moduleDir != "" {
+		return builds.Load(f.moduleDir)
+	}
+	return builds.Embedded()
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/extravars"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// variableFlags are the data that the command line gives beside manifests.
+type variableFlags struct {
+	extra, fact  []string
+	facts, hiera string // files, of hiera also a URL
+	noReadEnv    bool
+	parameters   string // file for a configuration document
+}
+
+func (f *variableFlags) register(set *pflag.FlagSet) {
+	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: key=value (with blanks: 'key=\"a b\"'), @file.yaml or a YAML map; may be repeated")
+	set.StringVar(&f.facts, "facts", "", "YAML or JSON file of facts, laid over those of every host")
+	set.StringArrayVar(&f.fact, "fact", nil, "one fact of every host, KEY=VALUE, over those of --facts; may be repeated")
+	set.BoolVar(&f.noReadEnv, "no-read-env", false, "leave out the file .env beside a manifest, which has more variables for Environ")
+	set.StringVar(&f.hiera, "hiera", "", "file or http(s) URL of data with a hierarchy of its own, merged over that of the manifests (default $CCM_HIERA_DATA)")
+	set.StringVar(&f.parameters, "parameters", "", "YAML or JSON file of parameters for a DSC configuration document")
+}
+
+// options reads all but --hiera and --parameters. readEnv lets plays read the file .env.
+func (f *variableFlags) options(environ map[string]string, readEnv bool) (catalog.Options, error) {
+	extra, extraErr := extravars.Read(f.extra)
+	facts, factsErr := extravars.ReadFacts(f.facts, f.fact)
+	variables := make(map[string]any, len(environ))
+	for name, value := range environ {
+		variables[name] = value
+	}
+	return catalog.Options{Environ: variables, EnvFile: readEnv && !f.noReadEnv, Extra: extra, Facts: facts}, errors.Join(extraErr, factsErr)
+}
+
+// readHiera reads --hiera, or the document that the environment names.
+func (f *variableFlags) readHiera(ctx context.Context, a *app) (*templates.Source, error) {
+	return extravars.ReadHiera(ctx, f.hiera, a.getenv(extravars.HieraVariable), a.warn)
+}

@@ -1,0 +1,82 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// ErrNone is why an inventory is not found.
+var ErrNone = errors.New("there is no inventory")
+
+// Find gives the inventory that is read where none is named: that of the environment, or
+// the first default one that exists. An inventory in the working folder that others may
+// have put there is refused.
+func Find(getenv func(string) string) (string, error) {
+	if path := getenv("CCM_PUSH_INVENTORY"); path != "" {
+		return path, nil
+	}
+	const local = "hosts.yaml"
+	config := getenv("XDG_CONFIG_HOME")
+	if config == "" {
+		config = filepath.Join(getenv("HOME"), ".config")
+	}
+	looked := []string{local, filepath.Join(config, "ccm-push", "hosts.yaml"), "/etc/ccm-push/hosts.yaml"}
+	for _, path := range looked {
+		if info, err := os.Stat(path); err != nil || info.IsDir() {
+			continue
+		}
+		if why := foreignFolder("."); path == local && why != "" {
+			return path, fmt.Errorf("hosts.yaml is in a folder %s; if you trust it, say -i hosts.yaml", why)
+		}
+		return path, nil
+	}
+	return "", fmt.Errorf("%w: give one with -i, or make one of %s", ErrNone, strings.Join(looked, ", "))
+}
+
+// FoldersBeside gives the folders of manifests that have group_vars or host_vars, each
+// once. Folders that others can write to are refused.
+func FoldersBeside(manifests []string) ([]string, error) {
+	var folders []string
+	for _, path := range manifests {
+		folder := filepath.Dir(path)
+		if slices.Contains(folders, folder) || !hasVars(folder) {
+			continue
+		}
+		if why := foreignFolder(folder); why != "" {
+			return nil, fmt.Errorf("%s: its group_vars and host_vars are in a folder %s; if you trust it, say --playbook-dir %s", path, why, folder)
+		}
+		folders = append(folders, folder)
+	}
+	return folders, nil
+}
+
+func hasVars(folder string) bool {
+	for _, name := range []string{"group_vars", "host_vars"} {
+		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// foreignFolder says who but its reader and root may have written what is in a
+// folder; "" if there is no one.
+func foreignFolder(dir string) string {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "that cannot be read: " + err.Error()
+	}
+	owner := int(info.Sys().(*syscall.Stat_t).Uid)
+	switch {
+	case info.Mode()&0o002 != 0:
+		return "that every user can write to"
+	case owner != 0 && owner != os.Geteuid():
+		return "of another user"
+	}
+	return ""
+}
