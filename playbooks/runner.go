@@ -215,7 +215,7 @@ func (r *Runner) compilers(ctx context.Context, downloads *catalog.Downloads) ([
 			continue
 		}
 		all = append(all, c)
-		errs = append(errs, c.Foresee(ctx))
+		errs = append(errs, c.CheckLiteral(ctx))
 		for _, w := range c.Warnings() {
 			if r.Options.Strict {
 				errs = append(errs, &yamlpos.Error{Msg: w})

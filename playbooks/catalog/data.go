@@ -9,30 +9,43 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// dataSources are the sources of data of the manifests and of --hiera.
-func (c *Compiler) dataSources() []templates.Source {
-	sources := append([]templates.Source{c.root.play.Data}, c.root.play.Over...)
-	if c.opts.Hiera != nil {
-		sources = append(sources, *c.opts.Hiera)
+// topScope is the scope of the play itself, with the data of a host.
+func (c *Compiler) topScope(ctx context.Context, h Host) (*scope, error) {
+	facts := h.Facts
+	if len(c.opts.Facts) > 0 {
+		facts = templates.DeepMerge(facts, c.opts.Facts)
 	}
-	return sources
-}
-
-// layers are the data of a host, low to high.
-func (c *Compiler) layers(ctx context.Context, h Host) ([]templates.Layer, error) {
-	layers, err := c.root.play.Data.Layers(ctx, h.Facts)
+	layers, err := c.layers(ctx, h, facts)
 	if err != nil {
 		return nil, err
 	}
-	for _, over := range c.root.play.Over {
-		more, err := over.Layers(ctx, h.Facts)
+	data := templates.Merge(layers)
+	var errs yamlpos.Errors
+	for _, s := range c.dataSources() {
+		errs.Add(s.Check(data)) // against the annotations of the source
+	}
+	if err := manifest.Distinct(errs); err != nil {
+		return nil, err
+	}
+	env := &templates.Env{Facts: facts, Data: data, Environ: c.opts.Environ, Files: c.root.files}
+	return &scope{site: c.root, env: env, layers: layers}, nil
+}
+
+// layers are the data of a host, low to high.
+func (c *Compiler) layers(ctx context.Context, h Host, facts map[string]any) ([]templates.Layer, error) {
+	layers, err := c.play.Data.Layers(ctx, facts)
+	if err != nil {
+		return nil, err
+	}
+	for _, over := range c.play.Over {
+		more, err := over.Layers(ctx, facts)
 		if err != nil {
 			return nil, err
 		}
 		layers = append(layers, more...)
 	}
 	if c.opts.Hiera != nil {
-		more, err := c.opts.Hiera.Layers(ctx, h.Facts)
+		more, err := c.opts.Hiera.Layers(ctx, facts)
 		if err != nil {
 			return nil, err
 		}
@@ -46,11 +59,11 @@ func (c *Compiler) layers(ctx context.Context, h Host) ([]templates.Layer, error
 	return slices.Concat(layers, c.opts.Extra), nil
 }
 
-// checkData holds the merged data against the annotations of its sources.
-func (c *Compiler) checkData(data map[string]any) error {
-	var errs yamlpos.Errors
-	for _, s := range c.dataSources() {
-		errs.Add(s.Check(data))
+// dataSources are the sources of data of the play and of --hiera.
+func (c *Compiler) dataSources() []templates.Source {
+	sources := append([]templates.Source{c.play.Data}, c.play.Over...)
+	if c.opts.Hiera != nil {
+		sources = append(sources, *c.opts.Hiera)
 	}
-	return manifest.Distinct(errs)
+	return sources
 }

@@ -45,6 +45,9 @@ func (d *Downloads) Close() {
 	}
 }
 
+// noToken is what downloads are called where nothing is applied.
+var noToken = hex.EncodeToString(make([]byte, sha256.Size))
+
 // fetched is one download, once it has been asked for.
 type fetched struct {
 	token   string // what hosts call it: it says nothing about credentials
@@ -146,29 +149,4 @@ func (f *fetched) open() (io.ReadCloser, int64, error) {
 		return nil, 0, f.err
 	}
 	return io.NopCloser(io.NewSectionReader(f.file, 0, f.size)), f.size, nil
-}
-
-// download promises a file to the host. Nothing is got where nothing is applied.
-func (p *compilation) download(m *made, request modules.Download) (modules.Content, error) {
-	m.unfit = true // which download it is is the host's own
-	if p.opts.Downloads == nil {
-		var none [sha256.Size]byte
-		return modules.PromisedContent(hex.EncodeToString(none[:])), nil
-	}
-	f, err := p.opts.Downloads.promise(request)
-	if err != nil {
-		return modules.Content{}, err
-	}
-	m.downloads = with(m.downloads, f.token, f)
-	return modules.PromisedContent(f.token), nil
-}
-
-// Promised reports whether a content has to be waited for before it is opened.
-func (c Contents) Promised(digest string) bool { return c.downloads[digest] != nil }
-
-// Await waits until a promised content can be opened, or until ctx ends.
-func (c Contents) Await(ctx context.Context, digest string) {
-	if f := c.downloads[digest]; f != nil {
-		c.from.await(ctx, f)
-	}
 }

@@ -1,11 +1,9 @@
 package catalog
 
 import (
-	"encoding/json"
 	"maps"
 	"sync"
 
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -15,15 +13,15 @@ import (
 // trees; see [templates.Inputs].
 type memo struct {
 	mu     sync.Mutex
-	inputs map[*manifest.Resource]*reading
+	inputs map[*manifest.Resource]*readSet
 	// What was not asked for while young filled up is forgotten with old.
-	young, old map[memoKey]*made
+	young, old map[memoKey]*prepared
 	size       int64 // of young, in bytes
 }
 
-// A reading is what the properties of a resource read, and whether that has turned
+// A readSet is what the properties of a resource read, and whether that has turned
 // out to be the same for several hosts.
-type reading struct {
+type readSet struct {
 	inputs templates.Inputs
 	made   int // how often they were made
 	again  int // how often that was not needed
@@ -31,7 +29,7 @@ type reading struct {
 
 // isOwn reports whether nearly every host has properties of its own: to remember
 // them would cost memory and time for nothing.
-func (r *reading) isOwn() bool {
+func (r *readSet) isOwn() bool {
 	const trial = 256 // before that, nobody knows
 	return r.made >= trial && r.again < r.made/8
 }
@@ -45,19 +43,6 @@ type memoKey struct {
 	inputs   string
 }
 
-// A made is what the properties of a resource came to.
-type made struct {
-	properties json.RawMessage
-	texts      map[string][]byte
-	files      map[string]sourceFile
-	downloads  map[string]*fetched
-	size       int64              // of the texts, in bytes
-	bundle     *bundle            // that it asked for
-	related    []modules.Relation // in a graph
-	needsFull  bool
-	unfit      bool // there is more to it than this
-}
-
 // key gives the name of what the properties come to in env. ok is false where
 // that is not remembered.
 func (m *memo) key(r *manifest.Resource, name string, env *templates.Env) (key memoKey, ok bool) {
@@ -69,10 +54,10 @@ func (m *memo) key(r *manifest.Resource, name string, env *templates.Env) (key m
 		return key, false
 	}
 	if reads == nil {
-		reads = &reading{inputs: r.Properties.Inputs(env.Files)}
+		reads = &readSet{inputs: r.Properties.Inputs(env.Files)}
 		m.mu.Lock()
 		if m.inputs == nil {
-			m.inputs = map[*manifest.Resource]*reading{}
+			m.inputs = map[*manifest.Resource]*readSet{}
 		}
 		if m.inputs[r] == nil { // else another host was faster
 			m.inputs[r] = reads
@@ -84,7 +69,7 @@ func (m *memo) key(r *manifest.Resource, name string, env *templates.Env) (key m
 	return key, ok
 }
 
-func (m *memo) recall(key memoKey) *made {
+func (m *memo) recall(key memoKey) *prepared {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found := m.young[key]
@@ -98,7 +83,7 @@ func (m *memo) recall(key memoKey) *made {
 	return found
 }
 
-func (m *memo) remember(key memoKey, what *made) {
+func (m *memo) remember(key memoKey, what *prepared) {
 	if what.unfit {
 		return
 	}
@@ -114,35 +99,16 @@ func (m *memo) remember(key memoKey, what *made) {
 
 // forget drops what is remembered of a resource.
 func (m *memo) forget(r *manifest.Resource) {
-	of := func(key memoKey, _ *made) bool { return key.resource == r }
+	of := func(key memoKey, _ *prepared) bool { return key.resource == r }
 	maps.DeleteFunc(m.young, of)
 	maps.DeleteFunc(m.old, of)
 }
 
-func (m *memo) put(key memoKey, what *made) {
+func (m *memo) put(key memoKey, what *prepared) {
 	const overhead = 500 // bytes, of keys and maps
 	size := int64(overhead+len(what.properties)) + what.size
 	if m.size += size; m.young == nil || m.size > maxMemo {
-		m.young, m.old, m.size = map[memoKey]*made{}, m.young, size
+		m.young, m.old, m.size = map[memoKey]*prepared{}, m.young, size
 	}
 	m.young[key] = what
-}
-
-// take adds what was made, for this host or an equal one, to the catalog.
-func (p *compilation) take(what *made) {
-	c := &p.out.Contents
-	c.texts, c.files, c.downloads = merged(c.texts, what.texts), merged(c.files, what.files), merged(c.downloads, what.downloads)
-	c.from = p.opts.Downloads
-	p.size += what.size
-	p.ordering.related = what.related
-	p.bring(what.bundle)
-	p.out.NeedsFull = p.out.NeedsFull || what.needsFull
-}
-
-func merged[V any](into, from map[string]V) map[string]V {
-	if into == nil && len(from) > 0 {
-		into = map[string]V{}
-	}
-	maps.Copy(into, from)
-	return into
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
@@ -392,7 +393,7 @@ func TestNestedIsFlattened(t *testing.T) {
 
 func withoutDuplicates(entries []modules.Entry) []modules.Entry {
 	for i := range entries {
-		entries[i].Require = distinct(entries[i].Require)
+		entries[i].Require = graph.Distinct(entries[i].Require)
 	}
 	return entries
 }

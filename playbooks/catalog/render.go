@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"context"
-
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
@@ -24,8 +22,8 @@ type Rendered struct {
 
 // A RenderedResource is one entry of the catalog.
 type RenderedResource struct {
-	*manifest.Resource
-	Entry      modules.Entry
+	Resource   *manifest.Resource
+	Entry      modules.Entry // as the resource itself has it, without what others say of the order
 	Properties *yamlpos.Node // resolved; nil if control excludes it
 	Nested     *Nested       // nil if it applies no manifest
 }
@@ -35,16 +33,4 @@ type Nested struct {
 	Manifest string
 	Data     map[string]any
 	Layers   []templates.Layer // that Data was merged from, low to high
-}
-
-// Render is Compile for people to look at.
-func (c *Compiler) Render(ctx context.Context, h Host) (*Rendered, error) {
-	shown := &Rendered{}
-	compiled, err := c.compile(ctx, h.with(c.opts.Facts), shown)
-	if err != nil {
-		return nil, err
-	}
-	shown.Pre, shown.Post = compiled.Pre, compiled.Post
-	shown.Parallel = compiled.Catalog.Parallel
-	return shown, nil
 }

@@ -12,15 +12,16 @@ import (
 
 // tree renders a folder of templates for one host. Files that hold no expressions
 // are contents of the play's folder; the others are held until the host is done.
-func (p *compilation) tree(ctx context.Context, m *made, r *manifest.Resource, env *templates.Env, request modules.TreeRequest) (*modules.Tree, error) {
+func (p *preparation) tree(ctx context.Context, request modules.TreeRequest) (*modules.Tree, error) {
+	m := &p.made
 	m.unfit = true // what its templates read is not among the inputs of the resource
-	parsed, err := r.Tree(p.at.files, request, p.at.tainted)
+	parsed, err := p.resource.Tree(p.site.files, request, p.site.tainted)
 	if err != nil {
 		return nil, inTree(err)
 	}
 	bounds := manifest.TreeBounds()
-	bounds.Size = min(bounds.Size, max(0, maxSize-p.size))
-	nodes, err := parsed.Render(ctx, withData(env, request.Data), request.SkipEmpty, bounds)
+	bounds.Size = min(bounds.Size, p.room)
+	nodes, err := parsed.Render(ctx, withData(p.env, request.Data), request.SkipEmpty, bounds)
 	if err != nil {
 		return nil, inTree(err)
 	}
@@ -33,7 +34,7 @@ func (p *compilation) tree(ctx context.Context, m *made, r *manifest.Resource, e
 		case n.Target != "":
 		case n.Copy != "":
 			node.Mode |= ownerReads
-			node.Content, err = m.file(p.at.sources, n.Copy)
+			node.Content, err = m.file(p.site.sources, n.Copy)
 		default:
 			node.Mode |= ownerReads
 			node.Content = m.text(modules.TextContent(n.Text))

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	shellquote "github.com/kballard/go-shellquote"
 	"gopkg.in/yaml.v3"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -132,7 +133,7 @@ func (w *writer) origin(path []string) string {
 func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 	r := all[i]
 	body := w.mapping()
-	w.put(body, "name", w.plain(r.Entry.Name), w.at(r.Name.Node, r.Name.Node))
+	w.put(body, "name", w.plain(r.Entry.Name), w.at(r.Resource.Name.Node, r.Resource.Name.Node))
 	if r.Entry.Alias != "" {
 		w.put(body, "alias", w.plain(r.Entry.Alias), "")
 	}
@@ -187,7 +188,7 @@ func (w *writer) engine(body *yaml.Node, all []RenderedResource, r RenderedResou
 			w.put(recv, one.Property, w.plain(all[one.From].Entry.Ref()+"."+one.Key), "")
 		}
 	}
-	for _, one := range r.Imports {
+	for _, one := range r.Resource.Imports {
 		w.put(recv, one.Property, w.plain(map[string]string{"host": one.Host.Text, "from": one.From.Text}), "")
 	}
 	for _, one := range []struct {
@@ -223,7 +224,7 @@ func (w *writer) properties(body *yaml.Node, r RenderedResource) {
 	if err := json.Unmarshal(r.Entry.Properties, &sent); err != nil && w.err == nil {
 		w.err = fmt.Errorf("the properties of %s: %w", r.Entry.Ref(), err)
 	}
-	for _, f := range modules.Fields(r.Type.New()) {
+	for _, f := range modules.Fields(r.Resource.Type.New()) {
 		given, written := property(r, f)
 		switch {
 		case f.Name == "name":
@@ -250,7 +251,7 @@ func (n *Nested) before(count int) string {
 // nested writes what a resource says of the manifest that it applies, and the data
 // that this has.
 func (w *writer) nested(body *yaml.Node, r RenderedResource) {
-	for _, f := range modules.Fields(r.Type.New()) {
+	for _, f := range modules.Fields(r.Resource.Type.New()) {
 		given, written := property(r, f)
 		switch {
 		case f.Name == "name":
@@ -308,4 +309,30 @@ func (w *writer) comment(text string) string {
 		return ""
 	}
 	return text
+}
+
+// health writes the health checks of a resource, with their defaults.
+func (w *writer) health(body *yaml.Node, checks []modules.HealthCheck) {
+	if len(checks) == 0 {
+		return
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, c := range checks {
+		one := w.mapping()
+		if c.Rules == nil {
+			w.put(one, "command", w.plain(shellquote.Join(c.Argv...)), "")
+		} else {
+			var rules map[string]any
+			if err := json.Unmarshal(c.Rules, &rules); err != nil && w.err == nil {
+				w.err = err
+			}
+			w.put(one, "goss_rules", w.plain(rules), "")
+		}
+		w.put(one, "name", w.plain(c.Name), "")
+		w.put(one, "tries", w.plain(c.Tries), "")
+		w.put(one, "try_sleep", w.plain(c.TrySleep.String()), "")
+		w.put(one, "timeout", w.plain(c.Timeout.String()), "")
+		list.Content = append(list.Content, one)
+	}
+	w.put(body, "health_checks", list, "")
 }

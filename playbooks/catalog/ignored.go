@@ -11,26 +11,26 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Some of what lies in a folder resources/ is nobody's program: what git keeps, and what
-// editors put beside the files that they have open. It stays here, unless a manifest or
+// Some of what lies in a folder resources/ is no program: what git keeps, and what
+// editors put beside the files that they have open. It is ignored, unless a manifest or
 // a link of the folder names it.
 
-// leavesOut reports whether things of that name stay here.
-func leavesOut(base string) bool {
+// isIgnored reports whether things of that name stay here.
+func isIgnored(base string) bool {
 	return base == ".git" || strings.HasSuffix(base, "~") || strings.HasPrefix(base, ".#") || strings.HasSuffix(base, ".swp")
 }
 
-// left is something that is left out.
-type left struct {
+// An ignored thing stays on the controller unless something names it.
+type ignored struct {
 	name  string
 	kind  fs.FileMode
 	depth int
 }
 
-// bringNamed adds what is left out and is named all the same, until nothing of that is
+// addNamed adds what is ignored and named all the same, until nothing of that is
 // found any more: it may name others.
-func (w *bundleWalk) bringNamed() error {
-	for searched := 0; len(w.left) > 0 && searched < len(w.bundle.nodes); {
+func (w *bundleWalk) addNamed() error {
+	for searched := 0; len(w.ignored) > 0 && searched < len(w.bundle.nodes); {
 		news := w.bundle.nodes[searched:]
 		searched = len(w.bundle.nodes)
 		for _, n := range news {
@@ -41,7 +41,7 @@ func (w *bundleWalk) bringNamed() error {
 			if len(text) == 0 {
 				continue // it names nothing
 			}
-			if err := w.bringThose(text); err != nil {
+			if err := w.addIgnored(text); err != nil {
 				return err
 			}
 		}
@@ -50,13 +50,13 @@ func (w *bundleWalk) bringNamed() error {
 	return nil
 }
 
-// bringThose adds what a text names of that which is left out.
-func (w *bundleWalk) bringThose(text []byte) error {
-	rest := w.left
-	w.left = nil
+// addIgnored adds what a text names of what is ignored.
+func (w *bundleWalk) addIgnored(text []byte) error {
+	rest := w.ignored
+	w.ignored = nil
 	for _, l := range rest {
 		if !mentions(text, path.Base(l.name)) {
-			w.left = append(w.left, l)
+			w.ignored = append(w.ignored, l)
 		} else if err := w.entry(l.name, l.kind, l.depth); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (w *bundleWalk) names(n modules.TreeNode) ([]byte, error) {
 	default:
 		return nil, nil
 	}
-	f, size, err := w.open(path.Join(w.folder, n.Path))
+	f, size, err := w.sources.open(path.Join(w.folder, n.Path))
 	if err != nil {
 		return nil, nil // a directory that is called so
 	}
@@ -108,28 +108,28 @@ func ofName(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("._-~#", b) >= 0 || b >= 0x80
 }
 
-// lessLeft is a folder without what is left out of it: on the controller, types find in
-// it what they will find on a host.
-type lessLeft struct {
+// withoutIgnored is a folder without what is ignored in it: on the controller, types find
+// in it what they will find on a host.
+type withoutIgnored struct {
 	fs.FS
-	left map[string]bool
+	ignored map[string]bool
 }
 
-func withoutLeft(folder fs.FS, all []left) lessLeft {
-	l := lessLeft{folder, map[string]bool{}}
+func hideIgnored(folder fs.FS, all []ignored) withoutIgnored {
+	l := withoutIgnored{folder, map[string]bool{}}
 	for _, one := range all {
-		l.left[one.name] = true
+		l.ignored[one.name] = true
 	}
 	return l
 }
 
-// hidden is the error for a path that is left out, or is below one that is.
-func (l lessLeft) hidden(op, name string) error {
+// hidden is the error for a path that is ignored, or is below one that is.
+func (l withoutIgnored) hidden(op, name string) error {
 	if !fs.ValidPath(name) {
 		return nil // for the folder to refuse
 	}
 	for at := name; at != "."; at = path.Dir(at) {
-		if l.left[at] {
+		if l.ignored[at] {
 			return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 		}
 	}
@@ -137,7 +137,7 @@ func (l lessLeft) hidden(op, name string) error {
 }
 
 // Open implements [fs.FS].
-func (l lessLeft) Open(name string) (fs.File, error) {
+func (l withoutIgnored) Open(name string) (fs.File, error) {
 	if err := l.hidden("open", name); err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (l lessLeft) Open(name string) (fs.File, error) {
 }
 
 // Stat implements [fs.StatFS].
-func (l lessLeft) Stat(name string) (fs.FileInfo, error) {
+func (l withoutIgnored) Stat(name string) (fs.FileInfo, error) {
 	if err := l.hidden("stat", name); err != nil {
 		return nil, err
 	}
@@ -153,10 +153,10 @@ func (l lessLeft) Stat(name string) (fs.FileInfo, error) {
 }
 
 // ReadDir implements [fs.ReadDirFS].
-func (l lessLeft) ReadDir(name string) ([]fs.DirEntry, error) {
+func (l withoutIgnored) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := l.hidden("open", name); err != nil {
 		return nil, err
 	}
 	all, err := fs.ReadDir(l.FS, name)
-	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return l.left[path.Join(name, e.Name())] }), err
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return l.ignored[path.Join(name, e.Name())] }), err
 }

@@ -66,7 +66,7 @@ func programs(t testing.TB, dir string) (*Compiler, error) {
 	c, err := New(plays[0], Options{})
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
-	return c, c.Foresee(t.Context())
+	return c, c.CheckLiteral(t.Context())
 }
 
 // put writes files into a new folder. A text that begins with -> is a link.
@@ -259,9 +259,9 @@ func TestResourcesFolderThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// TestForesee finds before any host is contacted what is wrong with resources that are
+// TestCheckLiteral finds before any host is contacted what is wrong with resources that are
 // literal, and leaves those alone that a host may not need.
-func TestForesee(t *testing.T) {
+func TestCheckLiteral(t *testing.T) {
 	tests := []struct{ name, resource, want string }{
 		{"literal", uses("nothing"), `:3:17: name: resources/ has no "nothing"`},
 		{"its document", uses("broken"), ":3:17: 1:4: tag !x is not supported\n  hint: remove it"},

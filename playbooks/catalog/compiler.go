@@ -1,0 +1,132 @@
+package catalog
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// A Compiler makes the catalogs of one play. It may be used by many goroutines
+// at once.
+type Compiler struct {
+	play  *manifest.Play
+	opts  Options
+	root  *site // of the play
+	sites *sites
+	memo  memo
+	parts parts
+
+	entries atomic.Int64 // of the last catalog, which the next one will be like
+
+	inputs    templates.Inputs // of the play and what it applies, but for its data
+	factPaths []string         // that the play and what it applies can read
+	allFacts  bool             // when it cannot be known which
+}
+
+// Options are what a run adds to a play.
+type Options struct {
+	Environ map[string]any    // the controller's, for Environ in expressions
+	EnvFile bool              // whether .env beside the manifest has more of them
+	Extra   []templates.Layer // -e: over everything
+	Facts   map[string]any    // --facts: over those of every host
+	Hiera   *templates.Source // --hiera: over the play's data; nil if there is none
+	// Downloads gets what hosts are promised; nil where nothing is applied.
+	Downloads *Downloads
+}
+
+// New opens the play's folder. What every host would stumble over, a file or a
+// template that is not there, is an error here.
+func New(play *manifest.Play, opts Options) (*Compiler, error) {
+	c := &Compiler{play: play, opts: opts, sites: newSites(opts.Hiera)}
+	if err := c.open(); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// open opens the play's site and those that are known to be applied, and checks them.
+func (c *Compiler) open() (err error) {
+	folder, err := c.sites.folder(c.play.Folder)
+	if err != nil {
+		return err
+	}
+	tainted := map[string]bool{}
+	for _, s := range c.dataSources() {
+		maps.Copy(tainted, s.FromHost())
+	}
+	c.root = newSite(c.play, folder, tainted)
+	if c.opts.EnvFile {
+		c.opts.Environ, err = withEnvFile(c.opts.Environ, folder.files)
+	}
+	if err := errors.Join(err, c.takePrograms(c.play.Programs)); err != nil {
+		return err
+	}
+	for _, s := range c.dataSources() {
+		c.reads(s.Facts())
+	}
+	c.reads(c.play.Facts(folder.files))
+	c.inputs = c.play.Inputs(folder.files)
+	errs := yamlpos.Errors{}
+	errs.Add(c.root.checked())
+	err = c.sites.each(c.root, func(s *site) {
+		c.reads(s.play.Facts(s.files))
+		c.inputs.Add(s.play.Inputs(s.files))
+		c.reads(s.play.Data.Facts())
+		errs.Add(s.checked())
+	})
+	errs.Add(err)
+	return manifest.Distinct(errs)
+}
+
+// takePrograms has the play take another folder in the place of resources/; "" is none.
+func (c *Compiler) takePrograms(folder string) error {
+	if folder == "" {
+		return nil
+	}
+	from, err := c.sites.folder(folder)
+	if err != nil {
+		return err
+	}
+	c.root.bundled = sync.OnceValue(func() *bundle { return readBundle(from.sources, ".") })
+	return nil
+}
+
+// reads notes which facts are read.
+func (c *Compiler) reads(paths []string, all bool) {
+	c.factPaths, c.allFacts = append(c.factPaths, paths...), c.allFacts || all
+}
+
+// Facts gives the paths of the facts that the play can read; all is set when
+// that cannot be known.
+func (c *Compiler) Facts() (paths []string, all bool) { return c.factPaths, c.allFacts }
+
+// ReadsData reports whether the play, or what it applies, can read what lies at a path
+// of the data, above it or below it.
+func (c *Compiler) ReadsData(path string) bool { return c.inputs.ReadsData(path) }
+
+// NeedsFull reports whether it is known of every host of the play that it needs
+// the full host program.
+func (c *Compiler) NeedsFull() bool {
+	return slices.ContainsFunc(c.play.Resources, (*manifest.Resource).NeedsFull)
+}
+
+// Warnings are what in the templates of the play looks like a mistake, as far as they
+// have been read.
+func (c *Compiler) Warnings() []string {
+	var all []string
+	for _, f := range c.sites.open {
+		all = append(all, f.files.Warnings()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Close closes the play's folder, and those of the manifests that it applies.
+func (c *Compiler) Close() { c.sites.close() }

@@ -1,0 +1,301 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/graph"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// A draft is one host's catalog under way: its entries, and what the steps after
+// [Compiler.expand] need to know of them.
+type draft struct {
+	entries []modules.Entry
+	origins []origin // of the entries
+	names   names
+	notes   []Note
+
+	remember  *modules.Remember // what the host is to remember; nil is nothing
+	contents  Contents
+	bundles   []*bundle // folders resources/ that its resources asked for
+	needsFull bool
+}
+
+// An origin is where an entry is from, and what of it is not in the entry.
+type origin struct {
+	resource  *manifest.Resource
+	shared    bool        // another host had the same properties
+	refs      *references // nil if there are none that matter any more
+	batch     string      // see [graph.Vertex]
+	relations []modules.Relation
+	shown     *RenderedResource // nil unless somebody wants to see it
+}
+
+// Bounds of one host's catalog. A list that a host reports about itself, under
+// each, must not fill the controller's memory.
+const (
+	maxEntries = 100_000
+	maxSize    = 48 << 20 // bytes; the wire takes a catalog of 64 MiB
+	maxErrors  = 100
+)
+
+// A scope is the manifest whose resources are expanded, and what the resource that
+// applies it says of them all.
+type scope struct {
+	site   *site
+	env    *templates.Env
+	layers []templates.Layer  // that env.Data was merged from, low to high
+	by     *manifest.Resource // that applies it; nil for the play itself
+	denied bool               // it may not apply others
+
+	require                   []int
+	check, sensitive, monitor bool
+	noEdges                   bool // none of its resources takes part in automatic edges
+}
+
+// An expansion makes the entries of one host of a play's resources, in the order written:
+// those of a nested manifest right before that of the resource that applies it.
+type expansion struct {
+	*draft
+	compiler *Compiler
+	inGraph  bool // the play's strategy, which nested manifests share
+	show     bool // a person wants to see what comes of it
+	size     int64
+	errs     yamlpos.Errors
+}
+
+// expand makes the entries of all resources that are selected for a host.
+func (c *Compiler) expand(ctx context.Context, top *scope, show bool) (*draft, yamlpos.Errors) {
+	last := int(c.entries.Load())
+	d := &draft{
+		entries: slices.Grow([]modules.Entry(nil), last), origins: slices.Grow([]origin(nil), last),
+		names: newNames(last),
+	}
+	if p := c.play; p.RememberedAs != nil {
+		d.remember = &modules.Remember{As: p.RememberedAs.Text, Whole: p.Whole()}
+	}
+	x := &expansion{draft: d, compiler: c, inGraph: c.play.Graph(), show: show}
+	x.manifest(ctx, top)
+	return d, x.errs
+}
+
+// manifest expands the resources of a manifest, or those that its template writes for the
+// host.
+func (x *expansion) manifest(ctx context.Context, in *scope) {
+	resources := in.site.play.Resources
+	if in.site.play.JetFile != nil {
+		generated, err := in.site.play.Generate(ctx, in.env)
+		x.errs.Add(err)
+		for _, r := range generated {
+			x.errs.Add(r.CheckPaths(in.site.files, in.site.tainted))
+		}
+		resources = generated
+	}
+	for _, r := range resources {
+		x.resource(ctx, r, in)
+		if x.full() || in.by != nil && ctx.Err() != nil {
+			break
+		}
+	}
+}
+
+// full reports whether to go no further: with all those errors, or at a bound,
+// which is then one more of them.
+func (x *expansion) full() bool {
+	if len(x.errs) >= maxErrors {
+		return true
+	}
+	if len(x.entries) <= maxEntries && x.size <= maxSize {
+		return false
+	}
+	x.errs.Add(fmt.Errorf("the catalog has grown beyond %d resources or %d MiB", maxEntries, maxSize>>20))
+	return true
+}
+
+// resource expands one resource into its entries: one, or with each one per element.
+func (x *expansion) resource(ctx context.Context, r *manifest.Resource, in *scope) {
+	switch {
+	case r.Unselected:
+		x.leaveOut(r)
+	case r.Each == nil:
+		x.entry(ctx, r, in, in.env)
+	default:
+		x.each(ctx, r, in)
+	}
+}
+
+// entry makes the entry of a resource, or of one element of its each, and returns the
+// number of it; -1 if there is none. What control excludes is not looked at further.
+func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env) int {
+	before := len(x.errs)
+	switch ok, err := managed(ctx, r, env); {
+	case err != nil:
+		x.errs.Add(err)
+		return -1
+	case !ok:
+		return x.exclude(ctx, r, env)
+	}
+	e, own, err := evaluate(ctx, r, env)
+	x.errs.Add(err)
+	o := origin{resource: r}
+	o.refs, err = x.refer(ctx, r, env, &e)
+	x.errs.Add(err)
+	in.inherit(&e)
+	if e.Health, err = healthChecks(ctx, r, e.Sensitive, env); err != nil {
+		x.errs.Add(err)
+	}
+	switch {
+	case len(x.errs) > before && e.Name == "": // its properties would only repeat that
+		x.unknown(r, e)
+		return -1
+	case r.Applies():
+		return x.nested(ctx, r, in, env, e, o, own.AutoEdge && !in.noEdges)
+	}
+	p, err := x.properties(ctx, r, in, env, &e)
+	if x.errs.Add(err); len(x.errs) > before {
+		x.names.unknown(e.Type, e.Name, e.Alias)
+		return -1
+	}
+	x.take(p.made)
+	e.Properties, o.shared = p.made.properties, p.shared
+	if _, ok := r.Type.New().(modules.Batcher); ok && own.AutoGroup {
+		o.batch = r.Type.Name
+	}
+	if own.AutoEdge && !in.noEdges {
+		o.relations = p.made.related
+	}
+	return x.add(e, o, p.node, nil)
+}
+
+// managed decides control.
+func managed(ctx context.Context, r *manifest.Resource, env *templates.Env) (bool, error) {
+	if r.If != nil {
+		if ok, err := r.If.Bool(ctx, env); err != nil || !ok {
+			return false, err
+		}
+	}
+	if r.Unless != nil {
+		if not, err := r.Unless.Bool(ctx, env); err != nil || not {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// exclude adds the entry of a resource that control excludes, under its name and
+// alias if they can be told: they may need data that is not there.
+func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, env *templates.Env) int {
+	name, err := r.Name.Text(ctx, env)
+	if err != nil {
+		name = r.Name.Node.Text
+		x.notWhole()
+	}
+	if r.Applies() {
+		name = source.ShownName(name)
+	}
+	x.leaveOutNested(r)
+	e := modules.Entry{Type: r.Type.Name, Name: name, Excluded: true}
+	if r.Alias != nil {
+		e.Alias, _ = r.Alias.Text(ctx, env)
+	}
+	return x.add(e, origin{resource: r}, nil, nil)
+}
+
+// add adds an entry and returns its number. properties are as they were resolved, and
+// nested is the manifest that it applies; both are for people, and may be nil.
+func (x *expansion) add(e modules.Entry, o origin, properties *yamlpos.Node, nested *Nested) int {
+	i := len(x.entries)
+	if x.show {
+		o.shown = &RenderedResource{Resource: o.resource, Entry: e, Properties: properties, Nested: nested}
+	}
+	x.entries, x.origins = append(x.entries, e), append(x.origins, o)
+	x.names.add(&e, i)
+	const indexSize = 8 // bytes, of each reference
+	x.size += int64(len(e.Name) + len(e.Alias) + len(e.Properties) + indexSize*(len(e.Require)+len(e.Subscribe)))
+	for _, c := range e.Health {
+		for _, word := range c.Argv {
+			x.size += int64(len(word))
+		}
+		x.size += int64(len(c.Rules))
+		x.needsFull = x.needsFull || c.Rules != nil
+	}
+	return i
+}
+
+// take adds what was prepared, for this host or an equal one, to what the host may ask
+// for.
+func (x *expansion) take(made *prepared) {
+	c := &x.contents
+	c.texts, c.files, c.downloads = merged(c.texts, made.texts), merged(c.files, made.files), merged(c.downloads, made.downloads)
+	c.from = x.compiler.opts.Downloads
+	x.size += made.size
+	x.bundles = withBundle(x.bundles, made.bundle)
+	x.needsFull = x.needsFull || made.needsFull
+}
+
+func merged[V any](into, from map[string]V) map[string]V {
+	if into == nil && len(from) > 0 {
+		into = map[string]V{}
+	}
+	maps.Copy(into, from)
+	return into
+}
+
+// inherit gives an entry what is said of all resources of its manifest.
+func (in *scope) inherit(e *modules.Entry) {
+	if in.by == nil {
+		return
+	}
+	e.Require = graph.Distinct(slices.Concat(in.require, e.Require))
+	e.Check, e.Sensitive, e.Monitor = e.Check || in.check, e.Sensitive || in.sensitive, e.Monitor || in.monitor
+}
+
+// leaveOut notes the names of a resource that is not selected.
+func (x *expansion) leaveOut(r *manifest.Resource) {
+	if r.DependsOnHost() {
+		x.names.unknown(r.Type.Name, "", "")
+		x.notWhole()
+	}
+	for _, name := range r.LiteralNames() {
+		x.names.unknown(r.Type.Name, name, "")
+		if x.remember != nil {
+			x.remember.Kept = append(x.remember.Kept, r.Type.Name+"#"+name)
+		}
+	}
+	x.leaveOutNested(r)
+}
+
+// leaveOutNested notes the names of what a resource applies, which is not in the
+// catalog.
+func (x *expansion) leaveOutNested(r *manifest.Resource) {
+	if r.Unknown() {
+		x.names.anyUnknown = true
+		x.notWhole()
+	}
+	if r.Child != nil {
+		for _, one := range r.Child.Resources {
+			x.leaveOut(one)
+		}
+	}
+}
+
+// unknown notes that neither a resource nor what it applies is in the catalog.
+func (x *expansion) unknown(r *manifest.Resource, e modules.Entry) {
+	x.names.unknown(e.Type, e.Name, e.Alias)
+	x.leaveOutNested(r)
+}
+
+// notWhole notes that the play has resources which are in no entry, and of which it
+// cannot be said what they are called.
+func (x *expansion) notWhole() {
+	if x.remember != nil {
+		x.remember.Whole = false
+	}
+}

@@ -1,0 +1,69 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// CheckLiteral has resources that look into the folder resources/ say what is wrong with
+// them, as far as all that they are is literal and every host needs them: then it
+// is known before any host is contacted.
+func (c *Compiler) CheckLiteral(ctx context.Context) error {
+	l := literalCheck{downloads: c.opts.Downloads}
+	l.site(ctx, c.root)
+	l.errs.Add(c.sites.each(c.root, func(s *site) { l.site(ctx, s) }))
+	if len(l.errs) == 0 {
+		_, err := c.sites.union(l.bundles)
+		l.errs.Add(err)
+	}
+	return manifest.Distinct(l.errs)
+}
+
+// A literalCheck is what has been found in the sites so far.
+type literalCheck struct {
+	downloads *Downloads
+	bundles   []*bundle // that every host needs
+	errs      yamlpos.Errors
+}
+
+// site checks the resources of one manifest.
+func (l *literalCheck) site(ctx context.Context, s *site) {
+	env := &templates.Env{Files: s.files}
+	for _, r := range s.play.Resources {
+		if r.Unselected || !r.Unconditional() {
+			continue
+		}
+		if _, brings := r.Type.New().(modules.Bringer); brings && s.bundled() != nil {
+			if err := s.bundled().err; err != nil {
+				l.errs.Add(r.Name.Node.Errorf("", "%v", err))
+				continue
+			}
+			l.bundles = withBundle(l.bundles, s.bundled())
+		}
+		if r.Name.HasExpressions() || r.Properties.HasExpressions() || !preparesAlone(r) {
+			continue
+		}
+		sensitive := r.Sensitive != nil && !r.Sensitive.HasExpressions() && boolean(ctx, r.Sensitive, env, &l.errs)
+		p := preparation{resource: r, site: s, env: env, discreet: sensitive, downloads: l.downloads, room: maxSize}
+		made, err := p.prepare(ctx, r.Name.Node.Text, r.Properties.Node)
+		if l.errs.Add(err); err == nil {
+			l.bundles = withBundle(l.bundles, made.bundle)
+		}
+	}
+}
+
+// preparesAlone reports whether preparing a resource needs no host: what it has
+// rendered or downloaded is not wanted yet, and what it applies is looked at
+// by itself.
+func preparesAlone(r *manifest.Resource) bool {
+	res := r.Type.New()
+	_, prepares := res.(modules.Preparer)
+	_, renders := res.(modules.TreeRenderer)
+	_, downloads := res.(modules.Downloader)
+	_, nests := res.(modules.Nester)
+	return prepares && !renders && !downloads && !nests
+}

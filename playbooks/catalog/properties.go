@@ -1,0 +1,176 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// A resolved is what the properties of one entry came to.
+type resolved struct {
+	made   *prepared
+	node   *yamlpos.Node // as they were resolved; nil if they are shared
+	shared bool          // another host had the same
+}
+
+// A prepared is what the properties of a resource came to, with the contents that they
+// mention.
+type prepared struct {
+	properties json.RawMessage
+	texts      map[string][]byte
+	files      map[string]sourceFile
+	downloads  map[string]*fetched
+	size       int64              // of the texts, in bytes
+	bundle     *bundle            // that it asked for
+	related    []modules.Relation // in a graph
+	needsFull  bool
+	unfit      bool // for other hosts: there is more to it than this
+}
+
+// properties makes the properties of a resource, or finds what another host with equal
+// inputs has made of them. The errors of expressions hold no values; those about what
+// they gave are withheld if the resource is sensitive.
+func (x *expansion) properties(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e *modules.Entry) (resolved, error) {
+	memo := &x.compiler.memo
+	// Resources that a template has written are new for every host.
+	key, repeats := memoKey{}, !x.show && in.site.play.JetFile == nil
+	if repeats {
+		key, repeats = memo.key(r, e.Name, env)
+	}
+	if repeats {
+		if known := memo.recall(key); known != nil {
+			return resolved{made: known, shared: true}, nil
+		}
+	}
+	node, err := r.Properties.Resolve(ctx, env)
+	if err != nil {
+		return resolved{}, err
+	}
+	p := preparation{
+		resource: r, site: in.site, env: env, inGraph: x.inGraph,
+		downloads: x.compiler.opts.Downloads, room: max(0, maxSize-x.size),
+	}
+	made, err := p.prepare(ctx, e.Name, node)
+	switch {
+	case err != nil && e.Sensitive:
+		return resolved{}, withheld(err)
+	case err != nil:
+		return resolved{}, err
+	case repeats:
+		memo.remember(key, made)
+	}
+	return resolved{made: made, node: node}, nil
+}
+
+// A preparation makes the properties of one resource for one host.
+type preparation struct {
+	resource  *manifest.Resource
+	site      *site
+	env       *templates.Env
+	inGraph   bool
+	discreet  bool       // the resource is told that it is sensitive
+	downloads *Downloads // nil where nothing is applied
+	room      int64      // for rendered texts, in bytes
+	made      prepared
+}
+
+// prepare prepares and validates resolved properties and gives them as JSON.
+func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.Node) (*prepared, error) {
+	r, m := p.resource, &p.made
+	res := r.Type.New()
+	if err := yamlpos.Decode(node, res); err != nil {
+		return nil, err
+	}
+	modules.SetName(res, name)
+	modules.SetDefaults(res)
+	if from, ok := res.(modules.Downloader); ok { // now that all properties are known
+		if err := r.CheckDownload(from.Downloads(), p.site.tainted); err != nil {
+			return nil, err
+		}
+	}
+	tags := modules.CheckTags(res)
+	if d, ok := res.(modules.Discreet); ok && p.discreet {
+		d.Discreet()
+	}
+	var unprepared error
+	if preparer, ok := res.(modules.Preparer); ok {
+		unprepared = preparer.Prepare(ctx, p.source())
+	}
+	if m.bundle != nil && m.bundle.err != nil {
+		return nil, r.Name.Node.Errorf("", "%v", m.bundle.err)
+	}
+	if placed, ok := errors.AsType[*templates.Error](unprepared); ok { // stands in a template
+		return nil, placed
+	}
+	wrong := errors.Join(tags, unprepared, res.Validate())
+	if len(r.Received()) > 0 {
+		if err := r.CheckReceiving(node, name); err != nil {
+			return nil, err
+		}
+		wrong = unprepared
+	}
+	if wrong != nil {
+		return nil, manifest.Positioned(r, node, wrong)
+	}
+	if related, ok := res.(modules.Related); ok && p.inGraph {
+		m.related = related.Related()
+	}
+	full, ok := res.(modules.FullBuilder)
+	m.needsFull = ok && full.NeedsFull() || m.bundle != nil // which the lean one does not keep
+	b, err := json.Marshal(res)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Name.Node.Pos(), err)
+	}
+	m.properties = b
+	return m, nil
+}
+
+// source is what the resource can ask the controller for. What it is given becomes part
+// of what is prepared.
+func (p *preparation) source() modules.Source {
+	return modules.Source{
+		File: func(_ context.Context, name string) (modules.Content, error) {
+			return p.made.file(p.site.sources, name)
+		},
+		Text: func(_ context.Context, text modules.Content) (modules.Content, error) { return p.made.text(text), nil },
+		Tree: p.tree,
+		Download: func(_ context.Context, request modules.Download) (modules.Content, error) {
+			return p.download(request)
+		},
+		Resources: p.resources,
+		YAML:      p.site.yaml,
+		Memo:      p.site.remembered,
+		Partial:   len(p.resource.Received()) > 0 || p.resource.Query != "",
+	}
+}
+
+// resources is the folder resources/ of the resource's manifest; nil if there is none.
+func (p *preparation) resources() fs.FS {
+	b := p.site.bundled()
+	if b == nil {
+		return nil
+	}
+	p.made.bundle = b
+	return b.look
+}
+
+// download promises a file to the host. Nothing is got where nothing is applied.
+func (p *preparation) download(request modules.Download) (modules.Content, error) {
+	p.made.unfit = true // which download it is is the host's own
+	if p.downloads == nil {
+		return modules.PromisedContent(noToken), nil
+	}
+	f, err := p.downloads.promise(request)
+	if err != nil {
+		return modules.Content{}, err
+	}
+	p.made.downloads = with(p.made.downloads, f.token, f)
+	return modules.PromisedContent(f.token), nil
+}

@@ -1,0 +1,248 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/graph"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// references are those of one entry that are not in it yet.
+type references struct {
+	lists    []refList    // resolved once all entries are there
+	received []receiving  // likewise
+	resolved []graph.Edge // what has been resolved and is shown to people; To is not set
+}
+
+// A refList is what a resource says with one word of what it runs before or after.
+type refList struct {
+	order reference.Order
+	refs  []*yamlpos.Node
+}
+
+// A receiving is a property whose value comes from another resource of the host.
+type receiving struct {
+	property string
+	at       *yamlpos.Node // as it is written
+}
+
+// refer evaluates the references of a resource. Those that can only lead back, since
+// resources run in the order written, are resolved into e at once.
+func (x *expansion) refer(ctx context.Context, r *manifest.Resource, env *templates.Env, e *modules.Entry) (*references, error) {
+	var errs yamlpos.Errors
+	var open references
+	for _, list := range r.OrderLists() {
+		if list.Value == nil {
+			continue
+		}
+		refs, err := refTexts(ctx, list.Value, env)
+		errs.Add(err)
+		if list.Mirror || x.inGraph {
+			open.lists = append(open.lists, refList{list.Order, refs})
+			continue
+		}
+		into := &e.Require
+		if list.Kind == graph.Subscribe {
+			into = &e.Subscribe
+		}
+		for _, ref := range refs {
+			entries, err := x.names.find(ref)
+			errs.Add(err)
+			*into = append(*into, entries...)
+			for _, from := range entries {
+				if x.show {
+					open.resolved = append(open.resolved, graph.Edge{From: from, Kind: list.Kind, Why: list.Key, At: ref})
+				}
+			}
+		}
+	}
+	var err error
+	open.received, err = receivings(ctx, r, env)
+	errs.Add(err)
+	if len(open.lists)+len(open.received)+len(open.resolved) == 0 {
+		return nil, errs.Err()
+	}
+	kept := open // so that most resources take no memory for it
+	return &kept, errs.Err()
+}
+
+// refTexts resolves references to what they are written as. An expression that
+// gives "" or nil refers to nothing.
+func refTexts(ctx context.Context, v *manifest.Value, env *templates.Env) ([]*yamlpos.Node, error) {
+	list, err := v.Resolve(ctx, env)
+	var texts []string
+	if err == nil {
+		err = yamlpos.Decode(list, &texts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(list.Items), func(item *yamlpos.Node) bool { return item.Text == "" }), nil
+}
+
+// receivings are what a resource receives from others of its host.
+func receivings(ctx context.Context, r *manifest.Resource, env *templates.Env) ([]receiving, error) {
+	if r.Recv == nil {
+		return nil, nil
+	}
+	list, err := r.Recv.Resolve(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	var all []receiving
+	for _, pair := range list.Pairs {
+		all = append(all, receiving{property: r.PropertyName(pair.Key.Text), at: pair.Value})
+	}
+	return all, nil
+}
+
+// resolve makes edges of the references that are still open, and writes into the entries
+// of a draft what they receive. play knows the types of resources.
+func resolve(d *draft, play *manifest.Play) ([]graph.Edge, error) {
+	open := func(o origin) bool { return o.refs != nil && len(o.refs.lists)+len(o.refs.received) > 0 }
+	if !slices.ContainsFunc(d.origins, open) {
+		return nil, nil
+	}
+	r := resolver{entries: d.entries, called: calledSo(d.entries), names: &d.names, play: play}
+	var edges []graph.Edge
+	for i, o := range d.origins {
+		if o.refs == nil {
+			continue
+		}
+		for _, list := range o.refs.lists {
+			for _, ref := range list.refs {
+				edges = append(edges, r.edges(i, list.order, ref)...)
+			}
+		}
+		for _, one := range o.refs.received {
+			edges = append(edges, r.receive(i, one)...)
+		}
+	}
+	return edges, r.errs.Err()
+}
+
+// calledSo finds entries by type#name and type#alias.
+func calledSo(entries []modules.Entry) map[string][]int {
+	called := map[string][]int{}
+	for i := range entries {
+		e := &entries[i]
+		called[e.Type+"#"+e.Name] = append(called[e.Type+"#"+e.Name], i)
+		if e.Alias != "" && e.Alias != e.Name {
+			called[e.Type+"#"+e.Alias] = append(called[e.Type+"#"+e.Alias], i)
+		}
+	}
+	return called
+}
+
+// A resolver finds what references mean when all entries are there.
+type resolver struct {
+	entries []modules.Entry
+	called  map[string][]int
+	names   *names
+	play    *manifest.Play
+	errs    yamlpos.Errors
+}
+
+// find finds all entries that are called so. None is no error if what is called so is
+// not in the catalog.
+func (r *resolver) find(ref *yamlpos.Node) ([]int, error) {
+	if targets := r.called[ref.Text]; targets != nil {
+		return targets, nil
+	}
+	if _, err := r.names.find(ref); err != nil {
+		e := *err.(*yamlpos.Error)
+		if _, _, malformed := reference.Parse(ref); malformed == nil {
+			e.Msg = fmt.Sprintf("no resource is called %s on this host", ref.Text)
+		}
+		return nil, &e
+	}
+	return nil, nil
+}
+
+// edges are those of one reference of entry number i.
+func (r *resolver) edges(i int, order reference.Order, ref *yamlpos.Node) []graph.Edge {
+	targets, err := r.find(ref)
+	if err == nil && len(targets) > 0 && order.Mirror && order.Kind == graph.Subscribe {
+		if t, ok := r.play.Type(r.entries[targets[0]].Type); ok {
+			err = reference.CheckNotified(ref, t)
+		}
+	}
+	if err != nil {
+		r.errs.Add(err)
+		return nil
+	}
+	var all []graph.Edge
+	earlier := false
+	for _, target := range targets {
+		e := graph.Edge{From: target, To: i, Kind: order.Kind, Why: order.Key, At: ref}
+		if order.Mirror {
+			e.From, e.To = i, target
+		}
+		switch {
+		case r.contains(e.From, e.To), r.contains(e.To, e.From):
+			r.errs.Add(ref.Errorf("remove the reference", "%s and %s are parts of each other", ref.Text, r.entries[i].Ref()))
+		case e.From == e.To && len(targets) == 1:
+			r.errs.Add(ref.Errorf("", "%s refers to itself", ref.Text))
+		case e.From == e.To:
+		case !r.play.Graph() && e.From > e.To:
+			earlier = true
+		default:
+			all = append(all, e)
+		}
+	}
+	if len(all) == 0 && earlier {
+		r.errs.Add(ref.Errorf(fmt.Sprintf("resources run in the order written: move %s above it, or write strategy: graph at the play", r.entries[i].Ref()),
+			"%s stands earlier", ref.Text))
+	}
+	return all
+}
+
+// contains reports whether an entry is one of those that another one sums up.
+func (r *resolver) contains(outer, inner int) bool {
+	scope := r.entries[outer].Scope
+	return scope != nil && inner < outer && inner >= outer-scope.Entries
+}
+
+// receive resolves what entry number i receives from another one of this host.
+func (r *resolver) receive(i int, one receiving) []graph.Edge {
+	ref, key, err := r.play.SplitSent(one.at, func(ref string) bool { return r.called[ref] != nil })
+	if err != nil {
+		r.errs.Add(err)
+		return nil
+	}
+	name := *one.at
+	name.Text = ref
+	targets, err := r.find(&name)
+	targets = slices.DeleteFunc(slices.Clone(targets), func(k int) bool { return r.entries[k].Excluded })
+	if !r.play.Graph() { // the last one called so, as for require
+		targets = slices.DeleteFunc(targets, func(k int) bool { return k >= i })
+		targets = targets[max(0, len(targets)-1):]
+	}
+	switch {
+	case err != nil:
+	case len(targets) == 0:
+		err = one.at.Errorf("what is received must be sent in the same run, by an earlier resource where they run in the order written",
+			"%s is not there on this host, or is left out by control or tags", ref)
+	case len(targets) > 1:
+		err = one.at.Errorf("give the one that is meant an alias of its own", "%d resources are called %s", len(targets), ref)
+	case targets[0] == i:
+		err = one.at.Errorf("", "%s receives from itself", ref)
+	case r.entries[targets[0]].Scope != nil:
+		err = one.at.Errorf("receive from the resources of that manifest", "%s applies a manifest, and has no values of its own", ref)
+	case r.entries[targets[0]].Hidden:
+		err = one.at.Errorf("remove hidden there", "%s is hidden, so that it sends no %s", ref, key)
+	}
+	if err != nil {
+		r.errs.Add(err)
+		return nil
+	}
+	e := &r.entries[i]
+	e.Receive = append(e.Receive, modules.Receive{Property: one.property, From: targets[0], Key: key})
+	return []graph.Edge{{From: targets[0], To: i, Kind: graph.Receive, Why: "recv", At: one.at}}
+}

@@ -1,0 +1,111 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// sources reads and hashes the files of a play's folder, each once per run.
+type sources struct {
+	folder string
+	root   *os.Root
+
+	mu    sync.Mutex
+	known map[string]*hashed
+
+	bundled func() *bundle // its folder resources/; nil if there is none
+}
+
+type hashed struct {
+	once    sync.Once
+	content modules.Content
+	err     error
+}
+
+func openSources(folder string) (*sources, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	s := &sources{folder: folder, root: root, known: map[string]*hashed{}}
+	s.bundled = sync.OnceValue(func() *bundle { return readBundle(s, resourcesFolder) })
+	return s, nil
+}
+
+func (s *sources) close() { s.root.Close() }
+
+// content gives the content of a file, inline if it is small.
+func (s *sources) content(name string) (modules.Content, error) {
+	name = filepath.Clean(name)
+	s.mu.Lock()
+	h := s.known[name]
+	if h == nil {
+		h = &hashed{}
+		s.known[name] = h
+	}
+	s.mu.Unlock()
+	h.once.Do(func() { h.content, h.err = s.hash(name) })
+	return h.content, h.err
+}
+
+func (s *sources) hash(name string) (modules.Content, error) {
+	if filepath.IsAbs(name) {
+		return modules.Content{}, fmt.Errorf("%s is an absolute path; give one relative to %s; %s", name, s.folder, templates.FromHost(name))
+	}
+	f, size, err := s.open(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return modules.Content{}, fmt.Errorf("there is no file %s in %s", name, templates.FolderName(s.folder))
+	case err != nil:
+		return modules.Content{}, fmt.Errorf("%s is not a file of the play's folder %s: %w", name, s.folder, unwrapPath(err))
+	}
+	defer f.Close()
+	if size <= modules.InlineLimit {
+		b, err := io.ReadAll(io.LimitReader(f, modules.InlineLimit))
+		return modules.BytesContent(b), err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, f)
+	if err == nil && n <= modules.InlineLimit {
+		err = errFileChanged
+	}
+	return modules.HashedContent(hex.EncodeToString(sum.Sum(nil)), n), err
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// open opens a regular file of the folder and gives its size in bytes.
+func (s *sources) open(name string) (*os.File, int64, error) {
+	// Without O_NONBLOCK, opening a named pipe would wait for a writer.
+	f, err := s.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+func unwrapPath(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,103 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// SetWithin says which vertices stand for the manifests that others are of. Vertices and
+// entries have the same numbers.
+func SetWithin(vertices []Vertex, entries []modules.Entry) {
+	for i := range vertices {
+		vertices[i].Within = -1
+	}
+	for i := range entries { // the innermost comes first
+		scope := entries[i].Scope
+		if scope == nil {
+			continue
+		}
+		for j := i - 1; j >= i-scope.Entries; j-- {
+			if vertices[j].Within < 0 {
+				vertices[j].Within = i
+			}
+		}
+	}
+}
+
+// Depend writes edges into the entries that they lead to. What the entry of a nested
+// manifest waits for, each entry of that manifest waits for.
+func Depend(entries []modules.Entry, edges []Edge) {
+	touched := map[int]bool{}
+	for _, e := range edges {
+		first := e.To
+		if scope := entries[e.To].Scope; scope != nil {
+			first -= scope.Entries
+		}
+		for to := first; to <= e.To; to++ {
+			touched[to] = true
+			switch one := &entries[to]; e.Kind {
+			case Subscribe:
+				one.Subscribe = append(one.Subscribe, e.From)
+			case Turn:
+				one.After = append(one.After, e.From)
+			default:
+				one.Require = append(one.Require, e.From)
+			}
+		}
+	}
+	for i := range touched {
+		e := &entries[i]
+		e.Require, e.Subscribe, e.After = Distinct(e.Require), Distinct(e.Subscribe), Distinct(e.After)
+	}
+}
+
+// Distinct gives numbers each once, in the order of their first places.
+func Distinct(list []int) []int {
+	seen := make(map[int]bool, len(list))
+	var kept []int
+	for _, i := range list {
+		if !seen[i] {
+			seen[i] = true
+			kept = append(kept, i)
+		}
+	}
+	return kept
+}
+
+// Rearrange gives entries in the order of a graph, with their numbers in each other
+// changed to that. moved are the new numbers by the old ones.
+func Rearrange(entries []modules.Entry, order []int) (sorted []modules.Entry, moved []int) {
+	moved = make([]int, len(order))
+	for i, before := range order {
+		moved[before] = i
+	}
+	renumber := func(list []int) {
+		for k, i := range list {
+			list[k] = moved[i]
+		}
+		slices.Sort(list)
+	}
+	sorted = Permute(entries, order)
+	for i := range sorted {
+		e := &sorted[i]
+		renumber(e.Require)
+		renumber(e.Subscribe)
+		renumber(e.After)
+		for k := range e.Receive {
+			if from := &e.Receive[k].From; *from >= 0 {
+				*from = moved[*from]
+			}
+		}
+	}
+	return sorted, moved
+}
+
+// Permute gives a list in an order of its numbers.
+func Permute[V any](list []V, order []int) []V {
+	all := make([]V, len(order))
+	for i, before := range order {
+		all[i] = list[before]
+	}
+	return all
+}
