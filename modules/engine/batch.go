@@ -24,7 +24,7 @@ type member struct {
 	index int
 	modules.Planned
 	said    *said
-	claimed []string // see unclaim; nil for the first, whose caller has claimed what it is about
+	claimed []string // what it has claimed; nil for the first, whose caller has claimed what it is about
 }
 
 // carryOut applies and verifies the plan of an entry, and at once those of its
@@ -33,7 +33,7 @@ func (r *run) carryOut(ctx context.Context, i int, plan modules.Plan, report *sa
 	batch := r.batch(ctx, i, plan)
 	defer func() {
 		for _, m := range batch {
-			r.unclaim(m.claimed)
+			r.scheduler.Unclaim(m.claimed)
 		}
 	}()
 	indexes, planned := []int{}, []modules.Planned{}
@@ -43,14 +43,14 @@ func (r *run) carryOut(ctx context.Context, i int, plan modules.Plan, report *sa
 	if len(batch) < 2 || r.refreshes.Announce(indexes...) != nil { // one alone may have nobody to announce it to
 		return r.single(ctx, i, plan, report)
 	}
-	r.schedule.take(i, indexes[1:])
+	r.scheduler.Join(i, indexes[1:])
 	before := map[int]*trace{}
 	for _, m := range batch {
 		before[m.index] = r.trace(m.index, m.Plan)
 	}
 	h := r.acting(report)
 	// The error is of no use here: who is to blame is found out below.
-	r.changing(i, func() { _ = r.resources[i].(modules.Batcher).ApplyBatch(ctx, h, planned) })
+	r.changing(func() { _ = r.resources[i].(modules.Batcher).ApplyBatch(ctx, h, planned) })
 	err := r.settle(ctx, i, before[i], report)
 	for _, m := range batch[1:] {
 		j := m.index
@@ -91,19 +91,20 @@ func (r *run) batch(ctx context.Context, i int, plan modules.Plan) []member {
 		told := new(said)
 		seen := r.present(told)
 		seen.Preload = r.preload(ctx, j, nil)
-		since := r.clock()
+		since := r.scheduler.Clock()
 		var next modules.Plan
 		var err error
 		r.outside(j, func() { next, err = r.resources[j].Check(ctx, seen) })
 		goes := err == nil && next.Pending() && r.resources[j].(modules.Batcher).BatchKey(next) == key && !overlap(batch, next)
 		var claimed []string
 		if goes {
-			claimed, goes = r.claimNow(next, since)
+			claimed = r.things(next)
+			goes = r.scheduler.TryClaim(claimed, since)
 		}
 		switch {
 		case goes:
 			batch = append(batch, member{j, modules.Planned{Resource: r.resources[j], Plan: next}, told, claimed})
-		case r.schedule == nil: // those behind it come behind it
+		case r.scheduler == nil: // those behind it come behind it
 			return batch
 		}
 	}
@@ -113,8 +114,8 @@ func (r *run) batch(ctx context.Context, i int, plan modules.Plan) []member {
 // neighbours lists the entries that may go with i: those right behind it, or those
 // that are ready to run while i does.
 func (r *run) neighbours(i int) []int {
-	if r.schedule != nil {
-		ready := r.schedule.ready[r.cat.Entries[i].Type]
+	if r.scheduler != nil {
+		ready := r.scheduler.Ready(i)
 		ready = slices.Clone(ready[:min(len(ready), 10*maxBatch)])
 		return slices.DeleteFunc(ready, func(j int) bool { return !r.mayGoWith(i, j) })
 	}
@@ -151,7 +152,7 @@ func (r *run) mayGoWith(i, j int) bool {
 	if entry.Type != r.cat.Entries[i].Type || r.scopes.of[j] != r.scopes.of[i] || entry.Excluded || r.checked(j) || r.monitors(j) || r.errs[j] != nil || len(entry.Subscribe) > 0 || ownTurn(entry) || !r.shareable(i, j) {
 		return false
 	}
-	if r.schedule == nil && slices.ContainsFunc(entry.Require, func(k int) bool { return k >= i }) {
+	if r.scheduler == nil && slices.ContainsFunc(entry.Require, func(k int) bool { return k >= i }) {
 		return false
 	}
 	unmet, _ := r.requirements(j)

@@ -6,6 +6,6 @@
 // that cannot be known beforehand.
 //
 // An applying run works on the entries in their order or, if the catalog says so, on
-// several at once; see schedule. Values that resources send to others go through the
+// several at once; see package schedule. Values that resources send to others go through the
 // engine; see traffic.
 package engine

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
+	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 )
 
 // A manifest that ends with its first failure does so at a moment that nobody knows, if
@@ -45,7 +46,7 @@ func (r *run) doubtEnding(result *modules.Result, inDoubt map[int]string) {
 		return
 	}
 	because := inDoubt[i]
-	for j := range waitsFor(r.cat.Entries, i) {
+	for j := range schedule.Dependencies(r.cat.Entries, i) {
 		if inDoubt[j] != "" {
 			because = cmp.Or(because, r.cat.Entries[j].Ref())
 		}
@@ -88,17 +89,17 @@ func (r *run) conflictDoubt() map[int]string {
 	if len(conflicts) == 0 {
 		return inDoubt
 	}
-	all := make(entrySet, len(r.cat.Entries)/64+1)
+	all := schedule.NewSet(len(r.cat.Entries))
 	for i := range r.cat.Entries {
 		j, ok := conflicts[i]
 		itself := ok
 		if !ok {
-			j, ok = r.before(i).firstIn(all)
+			j, ok = r.before(i).FirstIn(all)
 		}
 		if e := &r.cat.Entries[i]; !ok || e.Excluded || e.Hidden {
 			continue
 		}
-		all.put(i)
+		all.Put(i)
 		if inDoubt[i] = r.cat.Entries[j].Ref(); !itself {
 			inDoubt[i] = r.blamed(j)
 		}
@@ -133,4 +134,4 @@ func (r *run) endsAtAnyTime(i int) string {
 }
 
 // comesAfter reports whether the entry i begins after j has ended.
-func (r *run) comesAfter(i, j int) bool { return j < i && r.before(i).has(j) }
+func (r *run) comesAfter(i, j int) bool { return j < i && r.before(i).Has(j) }

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
+	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
@@ -198,13 +198,13 @@ type run struct {
 	emit      func(*modules.Result) error
 	held      map[int]func()      // entries that hold semaphores, and what frees those
 	traffic   traffic             // what is sent and received
-	lineage   lineage             // see before; nil until it is needed
+	ancestors schedule.Ancestors  // see before; nil until they are needed
 	reads     []*forecast.ReadSet // of a check run whose entries may conflict
 
-	// Entries that are worked on at once take turns: whoever touches the run holds mu,
-	// and lets go of it while only the host is worked on; see outside.
-	mu       sync.Mutex
-	schedule *schedule // nil if they are worked on in order
+	// scheduler has entries worked on at once: whoever touches the run then holds its lock,
+	// and lets go of it while only the host is worked on; see outside. nil if they are
+	// worked on in order.
+	scheduler *schedule.Scheduler
 }
 
 // outcome is what later entries need to know of an earlier one.
@@ -338,7 +338,7 @@ func (r *run) undecided(i int, p *forecast.Prediction) bool { return r.checked(i
 // requirements finds the required entries that rule this one out, and what
 // makes it uncertain that they do not.
 func (r *run) requirements(i int) (unmet []string, doubt string) {
-	for j := range needs(&r.cat.Entries[i]) {
+	for j := range schedule.Requirements(&r.cat.Entries[i]) {
 		out := &r.results[j]
 		if ref := r.cat.Entries[j].Ref(); (out.status == modules.Failed || out.unmet) && !slices.Contains(unmet, ref) {
 			unmet = append(unmet, ref)
@@ -368,7 +368,7 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, said *said
 		return late(try, entry, r.query(try, i, said))
 	}
 	var claimed []string
-	since := r.clock()
+	since := r.scheduler.Clock()
 	plan, seen, err := r.look(try, i, said, p)
 	for err == nil && plan.Pending() && !r.checked(i) {
 		if r.waitsForTurn(i) {
@@ -377,15 +377,14 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, said *said
 				return err
 			}
 		} else {
-			var free bool
-			if claimed, free = r.claim(plan, since); free {
+			if claimed = r.things(plan); r.scheduler.Claim(claimed, since) {
 				break
 			}
 			end()
 		}
 		// Others may have been at work meanwhile, and their time is not that of this try.
 		try, end = timed(ctx, entry)
-		since = r.clock()
+		since = r.scheduler.Clock()
 		plan, seen, err = r.look(try, i, said, p)
 	}
 	if err != nil || !plan.Pending() {
@@ -415,7 +414,7 @@ func (r *run) act(ctx context.Context, i int, result *modules.Result, said *said
 		r.record(i, r.cat.Entries[i].Ref(), plan, p)
 		return nil
 	}
-	defer r.unclaim(claimed)
+	defer r.scheduler.Unclaim(claimed)
 	if err := r.noteReversal(try, i, plan, seen); err != nil {
 		return late(try, entry, err)
 	}
@@ -456,7 +455,7 @@ func (r *run) acting(report modules.Reporter) modules.Host {
 func (r *run) apply(ctx context.Context, i int, plan modules.Plan, report modules.Reporter) error {
 	res, h, left := r.resources[i], r.acting(report), r.present(after{report: report})
 	var err error
-	r.changing(i, func() {
+	r.changing(func() {
 		if err = res.Apply(ctx, h, plan); err != nil {
 			return
 		}

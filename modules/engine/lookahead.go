@@ -36,17 +36,15 @@ func (r *run) aboutToChange() {
 	r.looked.forget()
 }
 
-// changing has f change the host for the entry i. While it does, nothing that is found
+// changing has f change the host. While it does, nothing that is found
 // out holds for others: it may be half done.
-func (r *run) changing(i int, f func()) {
+func (r *run) changing(f func()) {
 	r.aboutToChange()
-	if r.schedule == nil {
+	if r.scheduler == nil {
 		f()
 		return
 	}
-	r.schedule.changing++
-	r.outside(i, f)
-	r.schedule.changing--
+	r.scheduler.Change(f)
 	r.aboutToChange()
 }
 

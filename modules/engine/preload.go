@@ -41,7 +41,7 @@ func (r *run) preload(ctx context.Context, i int, p *forecast.Prediction) func(m
 		r.preloads[name] = of
 	}
 	switch {
-	case r.schedule != nil && r.schedule.changing > 0:
+	case r.scheduler.Changing():
 		return nil // what others are changing is different in a moment
 	case of.singly:
 		of.singly = false

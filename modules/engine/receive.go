@@ -69,7 +69,7 @@ func (r *run) given(ctx context.Context, i int) (given *modules.Given, err error
 	if r.Need == nil {
 		return nil, modules.Refuse("%s comes from %s, which only a controller can ask", receive[at].Property, elsewhere(receive[at]))
 	}
-	r.aside(ctx, i, func() { given, err = r.Need(ctx, i) })
+	r.scheduler.Aside(i, func() { given, err = r.Need(ctx, i) })
 	switch {
 	case err != nil:
 		return nil, err

@@ -254,7 +254,7 @@ func told(left []leaver) *modules.Left {
 
 // putBack undoes those that have left, one after the other.
 func (r *run) putBack(ctx context.Context, left []leaver) (stopped bool, err error) {
-	r.schedule = nil
+	r.scheduler = nil
 	first := len(r.cat.Entries)
 	r.enter(left)
 	emit := r.emit

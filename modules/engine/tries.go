@@ -53,7 +53,7 @@ func (r *run) tries(ctx context.Context, i int, result *modules.Result, said *sa
 			acted = &before
 		}
 		goOn := false
-		r.aside(ctx, i, func() { goOn = r.pause(ctx, max(entry.Delay, spacing(entry)-r.Now().Sub(began))) })
+		r.scheduler.Aside(i, func() { goOn = r.pause(ctx, max(entry.Delay, spacing(entry)-r.Now().Sub(began))) })
 		if !goOn || r.begins(i) != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (r *run) begins(i int) error {
 func (r *run) awaitTurn(ctx context.Context, i int) error {
 	var over func()
 	var err error
-	r.aside(ctx, i, func() { over, err = r.Turn(ctx, i) })
+	r.scheduler.Aside(i, func() { over, err = r.Turn(ctx, i) })
 	if err == nil {
 		r.held[i] = over
 		r.aboutToChange()
