@@ -14,6 +14,7 @@ import (
 // here, in every language.
 func TestForeignFunctions(t *testing.T) {
 	const nats = " reads from NATS, which a push does not have\n  hint: write the values into the data of the inventory, or give a file with --hiera"
+	const random = " gives another text at every run, so that its resource never becomes stable\n  hint: "
 	const own = "a template sees the facts and data of its own host only"
 	for _, c := range []errorCase{
 		{"{{ registrations('a', 'b', 'c', 'd') }}", "site.yaml:7:15: registrations" + nats},
@@ -56,6 +57,13 @@ func TestForeignFunctions(t *testing.T) {
 		{`{{ "a" | kvGet "b" }}`, "motd.tmpl:1:10: kvGet" + nats},
 		{`{{ getHostByName "a" }}`, "motd.tmpl:1:4: getHostByName asks the network of the controller while a template is rendered\n" +
 			"  hint: write the address into the data, or read it from a fact of the host"},
+		{`{{ randInt 0 60 }}`, "motd.tmpl:1:4: randInt gives another number at every run, so that its resource never becomes stable\n" +
+			"  hint: write the number into the data; Go templates have one for each host: mod (adler32sum .facts.host.info.hostname) 60"},
+		{`{{ .data.x | default uuidv4 }}`, "motd.tmpl:1:22: uuidv4" + random + "make the text once and write it into the data"},
+		{`{{ if false }}{{ randAlphaNum 5 }}{{ end }}`, "motd.tmpl:1:18: randAlphaNum" + random + "make the text once and write it into the data"},
+		{`{{ "ab" | shuffle | upper }}`, "motd.tmpl:1:11: shuffle" + random + "make the text once and write it into the data"},
+		{`{{ encryptAES "key" "text" }}`, "motd.tmpl:1:4: encryptAES" + random + "encrypt the text once and write what it gives into the data"},
+		{`{{ htpasswd "a" "b" }}`, "motd.tmpl:1:4: htpasswd" + random + "make the hash once (htpasswd -nB NAME) and write it into the data"},
 		{`{{ derivePassword 1 "long" "a" "b" "c" }}`, "motd.tmpl:1:4: derivePassword computes for longer than a rendering may\n  hint: write the password into the data"},
 		{`{{ (genCA "a" 365).Cert }}`, "motd.tmpl:1:5: genCA makes a new key or certificate at every run, so that its resource never becomes stable\n" +
 			"  hint: make it once (openssl req -x509 …) and read it with file"},

@@ -19,6 +19,15 @@ func LeftOut(name string) *diag.Fault {
 	case "getHostByName":
 		return diag.Faultf("%s asks the network of the controller while a template is rendered", name).
 			WithHint("write the address into the data, or read it from a fact of the host")
+	case "randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "uuidv4", "shuffle":
+		return diag.Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
+			WithHint("make the text once and write it into the data")
+	case "randInt":
+		return diag.Faultf("%s gives another number at every run, so that its resource never becomes stable", name).
+			WithHint("write the number into the data; Go templates have one for each host: mod (adler32sum .facts.host.info.hostname) 60")
+	case "encryptAES":
+		return diag.Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
+			WithHint("encrypt the text once and write what it gives into the data")
 	case "bcrypt", "htpasswd":
 		return diag.Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
 			WithHint("make the hash once (htpasswd -nB NAME) and write it into the data")

@@ -103,8 +103,8 @@ func (c *Call) name() string {
 // Position is where the first argument of the call begins.
 func (c *Call) Position() diag.Position { return c.pos }
 
-// Volatile reports whether equal values need not give equal texts: Sprig has
-// chance, and a Go template hands its context around as a whole.
+// Volatile reports whether equal values need not give equal texts: Sprig has a
+// clock, and a Go template hands its context around as a whole.
 func (c *Call) Volatile() bool { return c.golang }
 
 // resolve gives the parsed source.

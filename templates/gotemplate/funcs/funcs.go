@@ -37,7 +37,7 @@ type Function struct {
 var All = sync.OnceValue(func() map[string]Function {
 	table := sprigFunctions()
 	for _, more := range []map[string]Function{
-		ownFunctions(), boundedTexts(), boundedLists(), mapFunctions(), jsonFunctions(), timeFunctions(), regexFunctions(), printFunctions(), randomFunctions(),
+		ownFunctions(), boundedTexts(), boundedLists(), mapFunctions(), jsonFunctions(), timeFunctions(), regexFunctions(), printFunctions(),
 	} {
 		for name, fn := range more {
 			table[name] = fn

@@ -31,8 +31,8 @@ import (
 //     integer. Lists and maps have no text: toJson writes them.
 //   - A key that is missing may be: .a.b | default "x"; see the rewriter of package gotemplate.
 //
-// now, ago, uuidv4, shuffle, encryptAES and rand… differ between two runs, so
-// that a resource with their text never becomes stable.
+// What is random, or makes a key, is left out: a resource with such a text never
+// becomes stable. now and ago, which give the time, are here.
 func sprigFunctions() map[string]Function {
 	table := map[string]Function{}
 	all := sprigs()
@@ -56,10 +56,10 @@ var sprigs = sync.OnceValue(sprig.TxtFuncMap)
 // sprigNames are the functions taken from Sprig, by their parameters.
 func sprigNames() map[string]string {
 	return map[string]string{
-		"": "hello uuidv4",
-		"s": "trim upper lower title untitle nospace initials swapcase shuffle snakecase camelcase kebabcase b64enc b32enc " +
+		"": "hello",
+		"s": "trim upper lower title untitle nospace initials swapcase snakecase camelcase kebabcase b64enc b32enc " +
 			"regexQuoteMeta sha1sum sha256sum sha512sum adler32sum base dir clean ext isAbs osBase osDir osClean osExt osIsAbs urlParse semver",
-		"ss":   "trimall trimAll trimSuffix trimPrefix contains hasPrefix hasSuffix encryptAES decryptAES semverCompare",
+		"ss":   "trimall trimAll trimSuffix trimPrefix contains hasPrefix hasSuffix decryptAES semverCompare",
 		"is":   "abbrev trunc",
 		"iis":  "abbrevboth substr",
 		"ssi":  "plural",
@@ -68,7 +68,6 @@ func sprigNames() map[string]string {
 		"n*":   "add addf",
 		"nn*":  "mul subf divf mulf biggest max min maxf minf",
 		"nif?": "round",
-		"ii":   "randInt",
 		"aa?":  "default",
 		"a":    "empty kindOf typeOf",
 		"a*":   "coalesce all any list tuple",

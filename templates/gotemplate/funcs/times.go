@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -93,22 +92,4 @@ func parsedDate(layout, s string) (any, error) {
 		return nil, diag.Faultf("toDate: the text is not a date of this layout").WithHint("a layout shows 2006-01-02 15:04:05")
 	}
 	return t, nil
-}
-
-// maxRandom bounds random texts, in characters or bytes.
-const maxRandom = 64 << 10
-
-func randomFunctions() map[string]Function {
-	table := map[string]Function{}
-	all := sprigs()
-	for name := range strings.FieldsSeq("randAlphaNum randAlpha randAscii randNumeric randBytes") {
-		random := sprigFunction(all[name], "i")
-		table[name] = Function{"i", func(g *Run, args []any) (any, error) {
-			if n := args[0].(int); n < 0 || n > maxRandom {
-				return nil, diag.Faultf("%s: a length outside 0-%d", name, maxRandom)
-			}
-			return random.call(g, args)
-		}}
-	}
-	return table
 }
