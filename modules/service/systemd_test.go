@@ -34,7 +34,7 @@ func onSystemd(t *testing.T) {
 
 // clean removes the units of these tests.
 const clean = `
-for u in $(systemctl list-units --all --plain --no-legend 'sv-*' | sed 's/ .*//'); do systemctl stop $u 2>/dev/null; done
+u=$(systemctl list-units --all --plain --no-legend 'sv-*' | sed 's/ .*//'); [ -z "$u" ] || systemctl stop $u 2>/dev/null
 rm -rf /etc/systemd/system/sv-* /etc/systemd/system/*.wants/sv-* /run/systemd/system/sv-* /run/systemd/system/*.wants/sv-* \
 	/usr/local/lib/systemd/system/sv-* /opt/sv-* /etc/init.d/sv-* /etc/rc?.d/*sv-* /run/sv-*
 mkdir -p /usr/local/lib/systemd/system
