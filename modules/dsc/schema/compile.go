@@ -16,6 +16,7 @@ const maxNested = 500
 // then the references of those that are ever applied.
 type compiler struct {
 	*Schema
+	keywords  map[string]keyword
 	nodes     map[uintptr]*node // by the map that each was decoded into
 	resources map[string]*resource
 	patterns  map[string]pattern
@@ -24,7 +25,7 @@ type compiler struct {
 }
 
 func compileRoot(s *Schema, doc any) (*node, error) {
-	c := &compiler{s, map[uintptr]*node{}, map[string]*resource{}, map[string]pattern{}, maxPatterns, nil}
+	c := &compiler{s, keywords(), map[uintptr]*node{}, map[string]*resource{}, map[string]pattern{}, maxPatterns, nil}
 	root := c.document(here, doc)
 	c.link(root)
 	if len(c.wrong) > 0 {
@@ -93,8 +94,8 @@ func identity(object map[string]any) uintptr { return reflect.ValueOf(object).Po
 func (c *compiler) object(n *node, object map[string]any) {
 	c.name(n, object)
 	for _, key := range sorted(object) {
-		if n.draft.knows(key) {
-			c.keyword(n, key, object[key], n.at.member(key))
+		if k := c.keywords[key]; k.in(n.draft) {
+			k.read(field{c, n, key, object[key], n.at.member(key)})
 		}
 	}
 	c.together(n, object)

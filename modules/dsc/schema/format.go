@@ -9,45 +9,32 @@ import (
 	"time"
 )
 
-// ofFormat reports whether a text has a format. Formats that are not known accept
-// everything, as does "regex": what is a pattern in ECMA-262 may be none here.
+// formats are those that are looked at. "regex" is none of them: what is a pattern in
+// ECMA-262 may be none here.
+var formats = [...]struct {
+	name string
+	is   func(string) bool
+}{
+	{"date", isDate}, {"time", isTime}, {"date-time", isDateTime}, {"duration", isDuration}, {"period", isPeriod},
+	{"email", isEmail}, {"hostname", isHostname}, {"ipv4", isIPv4}, {"ipv6", isIPv6},
+	{"uri", isURI}, {"iri", isURI}, {"uri-reference", isReference}, {"iri-reference", isReference}, {"uri-template", isTemplate},
+	{"uuid", isUUID}, {"json-pointer", isPointer}, {"relative-json-pointer", isRelativePointer}, {"semver", isSemver},
+}
+
+// ofFormat reports whether a text has a format. Those that are not known accept
+// everything.
 func ofFormat(format, text string) bool {
-	switch format {
-	case "date":
-		return isDate(text)
-	case "time":
-		return isTime(text)
-	case "date-time":
-		return isDateTime(text)
-	case "duration":
-		return isDuration(text)
-	case "period":
-		return isPeriod(text)
-	case "email":
-		return isEmail(text)
-	case "hostname":
-		return isHostname(text)
-	case "ipv4":
-		return isIPv4(text)
-	case "ipv6":
-		return isIPv6(text)
-	case "uri", "iri":
-		u, err := parseURI(text)
-		return err == nil && u.IsAbs()
-	case "uri-reference", "iri-reference":
-		return isReference(text)
-	case "uri-template":
-		return isTemplate(text)
-	case "uuid":
-		return isUUID(text)
-	case "json-pointer":
-		return isPointer(text)
-	case "relative-json-pointer":
-		return isRelativePointer(text)
-	case "semver":
-		return isSemver(text)
+	for _, f := range formats {
+		if f.name == format {
+			return f.is(text)
+		}
 	}
 	return true
+}
+
+func isURI(s string) bool {
+	u, err := parseURI(s)
+	return err == nil && u.IsAbs()
 }
 
 func isDate(s string) bool {

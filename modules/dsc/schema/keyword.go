@@ -7,11 +7,90 @@ import (
 	"sync"
 )
 
-// keyword reads one keyword, and refuses what it may not be. What each may be is in the
-// metaschemas of the drafts (json-schema.org).
-func (c *compiler) keyword(n *node, key string, v any, at *place) {
-	f := field{c, n, key, v, at}
-	_ = f.core() || f.applicator() || f.values() || f.annotation() // of others nothing is known
+// A keyword is what a schema may say of values.
+type keyword struct {
+	since, last draft       // which drafts know it; 0 is the first and the latest
+	read        func(field) // refuses what it may not be, which the metaschemas tell (json-schema.org)
+}
+
+// keywords are all that anything is known of.
+func keywords() map[string]keyword {
+	return map[string]keyword{
+		// What schemas are named by, and refer to each other with.
+		"$ref":             {read: func(f field) { f.n.ref = f.reference() }},
+		"$recursiveRef":    {since: draft2019, read: func(f field) { f.n.recursiveRef = f.reference() }},
+		"$dynamicRef":      {since: draft2020, read: func(f field) { f.n.dynamicRef = f.reference() }},
+		"$dynamicAnchor":   {since: draft2020, read: func(f field) { f.n.dynamicAnchor = f.anchor() }},
+		"$anchor":          {since: draft2019, read: func(f field) { f.anchor() }},
+		"$recursiveAnchor": {since: draft2019, read: field.recursiveAnchor},
+		"id":               {last: draft4, read: func(f field) { f.text() }},
+		"$id":              {since: draft6, read: field.id},
+		"$schema":          {read: field.metaschema},
+		"$vocabulary":      {since: draft2019, read: field.vocabulary},
+		"$defs":            {since: draft2019, read: func(f field) { f.named() }},
+		"definitions":      {read: func(f field) { f.named() }},
+
+		// What applies schemas.
+		"allOf":                 {read: func(f field) { f.n.allOf = f.list() }},
+		"anyOf":                 {read: func(f field) { f.n.anyOf = f.list() }},
+		"oneOf":                 {read: func(f field) { f.n.oneOf = f.list() }},
+		"not":                   {read: func(f field) { f.n.not = f.schema() }},
+		"if":                    {since: draft7, read: func(f field) { f.n.condition = f.schema() }},
+		"then":                  {since: draft7, read: func(f field) { f.n.then = f.schema() }},
+		"else":                  {since: draft7, read: func(f field) { f.n.els_ = f.schema() }},
+		"prefixItems":           {since: draft2020, read: func(f field) { f.n.prefix = f.list() }},
+		"items":                 {read: field.items},
+		"additionalItems":       {last: draft2019, read: func(f field) { f.n.additionalItems = f.schema() }},
+		"contains":              {since: draft6, read: func(f field) { f.n.contains = f.schema() }},
+		"unevaluatedItems":      {since: draft2019, read: func(f field) { f.n.unevaluatedItems = f.schema() }},
+		"properties":            {read: func(f field) { f.n.properties = f.named() }},
+		"patternProperties":     {read: func(f field) { f.n.patternProperties = f.byPattern() }},
+		"additionalProperties":  {read: func(f field) { f.n.additionalProperties = f.schema() }},
+		"propertyNames":         {since: draft6, read: func(f field) { f.n.propertyNames = f.schema() }},
+		"unevaluatedProperties": {since: draft2019, read: func(f field) { f.n.unevaluatedProperty = f.schema() }},
+		"dependentSchemas":      {since: draft2019, read: func(f field) { f.dependentSchemas(f.named()) }},
+		"dependencies":          {read: field.dependencies},
+
+		// What a value is held against by itself.
+		"type":              {read: func(f field) { f.n.types = f.types() }},
+		"const":             {since: draft6, read: func(f field) { f.n.equals = &f.v }},
+		"enum":              {read: func(f field) { f.n.isEnum, f.n.enum = true, f.choices() }},
+		"format":            {read: field.format},
+		"multipleOf":        {read: field.multipleOf},
+		"minimum":           {read: func(f field) { f.n.minimum = f.number() }},
+		"maximum":           {read: func(f field) { f.n.maximum = f.number() }},
+		"exclusiveMinimum":  {read: func(f field) { f.n.above = f.exclusive() }},
+		"exclusiveMaximum":  {read: func(f field) { f.n.below = f.exclusive() }},
+		"pattern":           {read: field.onePattern},
+		"uniqueItems":       {read: func(f field) { f.n.uniqueItems = f.flag() }},
+		"required":          {read: func(f field) { f.n.required = f.names(f.v, f.at) }},
+		"dependentRequired": {since: draft2019, read: field.dependentRequired},
+		"minLength":         {read: func(f field) { f.n.minLength = f.count() }},
+		"maxLength":         {read: func(f field) { f.n.maxLength = f.count() }},
+		"minItems":          {read: func(f field) { f.n.minItems = f.count() }},
+		"maxItems":          {read: func(f field) { f.n.maxItems = f.count() }},
+		"minContains":       {since: draft2019, read: func(f field) { f.n.minContains = f.count() }},
+		"maxContains":       {since: draft2019, read: func(f field) { f.n.maxContains = f.count() }},
+		"minProperties":     {read: func(f field) { f.n.minProperties = f.count() }},
+		"maxProperties":     {read: func(f field) { f.n.maxProperties = f.count() }},
+
+		// What is for people.
+		"title":            {read: func(f field) { f.text() }},
+		"description":      {read: func(f field) { f.text() }},
+		"$comment":         {since: draft7, read: func(f field) { f.text() }},
+		"contentEncoding":  {since: draft7, read: func(f field) { f.text() }},
+		"contentMediaType": {since: draft7, read: func(f field) { f.text() }},
+		"contentSchema":    {since: draft2019, read: func(f field) { f.schema() }},
+		"readOnly":         {since: draft7, read: func(f field) { f.flag() }},
+		"writeOnly":        {since: draft7, read: func(f field) { f.flag() }},
+		"deprecated":       {since: draft2019, read: func(f field) { f.flag() }},
+		"examples":         {since: draft7, read: func(f field) { f.array(false) }},
+	}
+}
+
+// in reports whether the keyword means something in a draft.
+func (k keyword) in(d draft) bool {
+	return k.read != nil && d >= k.since && (k.last == 0 || d <= k.last)
 }
 
 // A field is a keyword and what is written for it.
@@ -23,182 +102,52 @@ type field struct {
 	at  *place
 }
 
-// core reads what schemas are named by and refer to each other with.
-func (f field) core() bool {
-	switch f.key {
-	case "$ref":
-		f.n.ref = f.reference()
-	case "$recursiveRef":
-		f.n.recursiveRef = f.reference()
-	case "$dynamicRef":
-		f.n.dynamicRef = f.reference()
-	case "$dynamicAnchor":
-		f.n.dynamicAnchor = f.anchor()
-	case "$anchor":
+func (f field) recursiveAnchor() {
+	if f.n.draft == draft2020 { // where it is no more
 		f.anchor()
-	case "$recursiveAnchor":
-		if f.n.draft == draft2020 { // where it is no more
-			f.anchor()
-		} else {
-			f.flag()
-		}
-	case "id":
-		f.text()
-	case "$id":
-		if id, ok := f.uriReference(); ok && f.n.draft >= draft2019 && strings.Trim(after(id, "#"), "#") != "" {
-			f.refuse(f.at, "must have no fragment")
-		}
-	case "$schema":
-		if f.n.at == nil { // of the whole it may be anything, with a warning
-			f.text()
-		} else {
-			f.uri()
-		}
-	case "$vocabulary":
-		f.vocabulary()
-	case "$defs", "definitions":
-		f.named()
-	default:
-		return false
-	}
-	return true
-}
-
-// applicator reads what applies schemas.
-func (f field) applicator() bool {
-	n := f.n
-	switch f.key {
-	case "allOf":
-		n.allOf = f.list()
-	case "anyOf":
-		n.anyOf = f.list()
-	case "oneOf":
-		n.oneOf = f.list()
-	case "not":
-		n.not = f.schema()
-	case "if":
-		n.condition = f.schema()
-	case "then":
-		n.then = f.schema()
-	case "else":
-		n.els_ = f.schema()
-	case "prefixItems":
-		n.prefix = f.list()
-	case "items":
-		if _, ok := f.v.([]any); ok && n.draft < draft2020 {
-			n.prefix = f.list()
-		} else {
-			n.rest = f.schema()
-		}
-	case "additionalItems":
-		n.additionalItems = f.schema()
-	case "contains":
-		n.contains = f.schema()
-	case "unevaluatedItems":
-		n.unevaluatedItems = f.schema()
-	case "properties":
-		n.properties = f.named()
-	case "patternProperties":
-		n.patternProperties = f.byPattern()
-	case "additionalProperties":
-		n.additionalProperties = f.schema()
-	case "propertyNames":
-		n.propertyNames = f.schema()
-	case "unevaluatedProperties":
-		n.unevaluatedProperty = f.schema()
-	case "dependentSchemas":
-		f.dependentSchemas(f.named())
-	case "dependencies":
-		f.dependencies()
-	default:
-		return false
-	}
-	return true
-}
-
-// values reads what a value is held against by itself.
-func (f field) values() bool {
-	n := f.n
-	switch f.key {
-	case "type":
-		n.types = f.types()
-	case "const":
-		n.equals = &f.v
-	case "enum":
-		n.isEnum, n.enum = true, f.choices()
-	case "format":
-		if format, _ := f.text(); n.draft < draft2019 { // later ones only tell of it
-			n.format = format
-		}
-	case "multipleOf":
-		if n.multipleOf = f.number(); n.multipleOf != nil && n.multipleOf.sign() <= 0 {
-			f.refuse(f.at, "must be above 0")
-		}
-	case "minimum":
-		n.minimum = f.number()
-	case "maximum":
-		n.maximum = f.number()
-	case "exclusiveMinimum":
-		n.above = f.exclusive()
-	case "exclusiveMaximum":
-		n.below = f.exclusive()
-	case "pattern":
-		if text, ok := f.text(); ok {
-			p := f.pattern(text)
-			n.pattern = &p
-		}
-	case "uniqueItems":
-		n.uniqueItems = f.flag()
-	case "required":
-		n.required = f.names(f.v, f.at)
-	case "dependentRequired":
-		f.dependentRequired()
-	default:
-		return f.counts()
-	}
-	return true
-}
-
-func (f field) counts() bool {
-	n := f.n
-	switch f.key {
-	case "minLength":
-		n.minLength = f.count()
-	case "maxLength":
-		n.maxLength = f.count()
-	case "minItems":
-		n.minItems = f.count()
-	case "maxItems":
-		n.maxItems = f.count()
-	case "minContains":
-		n.minContains = f.count()
-	case "maxContains":
-		n.maxContains = f.count()
-	case "minProperties":
-		n.minProperties = f.count()
-	case "maxProperties":
-		n.maxProperties = f.count()
-	default:
-		return false
-	}
-	return true
-}
-
-// annotation reads what is for people.
-func (f field) annotation() bool {
-	switch f.key {
-	case "title", "description", "$comment", "contentEncoding", "contentMediaType":
-		f.text()
-	case "readOnly", "writeOnly", "deprecated":
+	} else {
 		f.flag()
-	case "examples":
-		f.array(false)
-	case "contentSchema":
-		f.schema()
-	default:
-		return false
 	}
-	return true
+}
+
+func (f field) id() {
+	if id, ok := f.uriReference(); ok && f.n.draft >= draft2019 && strings.Trim(after(id, "#"), "#") != "" {
+		f.refuse(f.at, "must have no fragment")
+	}
+}
+
+func (f field) metaschema() {
+	text, ok := f.text()
+	if ok && f.n.at != nil && !ofFormat("uri", text) { // of the whole it may be anything, with a warning
+		f.refuse(f.at, "must be a URI")
+	}
+}
+
+func (f field) items() {
+	if _, ok := f.v.([]any); ok && f.n.draft < draft2020 {
+		f.n.prefix = f.list()
+	} else {
+		f.n.rest = f.schema()
+	}
+}
+
+func (f field) format() {
+	if format, _ := f.text(); f.n.draft < draft2019 { // later drafts only tell of it
+		f.n.format = format
+	}
+}
+
+func (f field) multipleOf() {
+	if f.n.multipleOf = f.number(); f.n.multipleOf != nil && f.n.multipleOf.sign() <= 0 {
+		f.refuse(f.at, "must be above 0")
+	}
+}
+
+func (f field) onePattern() {
+	if text, ok := f.text(); ok {
+		p := f.pattern(text)
+		f.n.pattern = &p
+	}
 }
 
 // is refuses what is of another type.
@@ -404,12 +353,6 @@ func (f field) dependencies() {
 
 func (f field) dependentSchemas(all map[string]*node) {
 	f.n.dependentSchemas = append(f.n.dependentSchemas, all)
-}
-
-func (f field) uri() {
-	if text, ok := f.text(); ok && !ofFormat("uri", text) {
-		f.refuse(f.at, "must be a URI")
-	}
 }
 
 func (f field) uriReference() (string, bool) {
