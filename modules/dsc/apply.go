@@ -21,7 +21,7 @@ func (d *DSC) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	in.h, in.left = h, nil
+	in.h, in.setPrinted = h, nil
 	if in.found.own != nil {
 		state, err := in.found.own.set(ctx, in)
 		in.report(reading{state: state})
@@ -45,7 +45,7 @@ func (in *instance) set(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in.left = &r
+	in.setPrinted = &r
 	in.report(r)
 	return nil
 }
@@ -90,10 +90,10 @@ func (d *DSC) Verify(ctx context.Context, h modules.Host, p modules.Plan) error 
 // believed takes the exit code of set or delete for the truth, and what set says of the
 // desired state. How the instance was left is asked for only if set has not told.
 func (in *instance) believed(ctx context.Context) error {
-	switch left := in.left; {
-	case left != nil && left.verdict != nil && !*left.verdict:
+	switch printed := in.setPrinted; {
+	case printed != nil && printed.verdict != nil && !*printed.verdict:
 		return failed("", "set of %s says that the instance is not in the desired state", in.found.as.Type)
-	case left != nil || in.operation("get") == nil:
+	case printed != nil || in.operation("get") == nil:
 		return nil
 	}
 	r, err := in.get(ctx)

@@ -55,19 +55,19 @@ func (in *instance) call(ctx context.Context, c call) (modules.Exit, error) {
 // judge tells what a program had to say, and whether it has failed. err is why it could
 // not be run.
 func (in *instance) judge(c call, exit modules.Exit, err error) error {
-	what, heard := in.what(c), listen(in.found.run.Dialect, exit.Stderr.Text)
+	what, wrote := in.what(c), readMessages(in.found.run.Dialect, exit.Stderr.Text)
 	if err != nil {
-		in.said(heard)
+		in.tell(wrote)
 		return notRun(what, err)
 	}
-	bad := exit.Code != 0 && !c.operation.Verdict || heard.fatal
-	if c.operation.Verdict && exit.Code != 0 && !heard.fatal {
+	bad := exit.Code != 0 && !c.operation.Verdict || wrote.fatal
+	if c.operation.Verdict && exit.Code != 0 && !wrote.fatal {
 		bad = exit.Stdout.Text == ""
 	}
 	if bad {
-		return in.meaning(what, exit, heard)
+		return in.meaning(what, exit, wrote)
 	}
-	in.said(heard)
+	in.tell(wrote)
 	switch text := exit.Stdout.Text; {
 	case exit.Stdout.Dropped > 0:
 		return failed("", "%s has printed more than %d MiB", what, maxState>>20)
@@ -182,8 +182,8 @@ func (in *instance) command(ctx context.Context, c call) (modules.Command, error
 	return command, nil
 }
 
-// said tells what a program had to say, each thing once.
-func (in *instance) said(s spoken) {
+// tell reports what a program had to say, each thing once.
+func (in *instance) tell(s messages) {
 	tell := func(level, text string) {
 		text = in.secrets.Hide(text)
 		key := level + text
@@ -203,15 +203,15 @@ func (in *instance) said(s spoken) {
 
 // warn tells of something that is not as it should be, once.
 func (in *instance) warn(format string, args ...any) {
-	in.said(spoken{notes: []note{{warning, fmt.Sprintf(format, args...)}}})
+	in.tell(messages{notes: []note{{warning, fmt.Sprintf(format, args...)}}})
 }
 
 // meaning is the error of an exit code: what the manifest says of it, or else what
 // the program said, or at least printed; what of that is not in the error is told
 // besides.
-func (in *instance) meaning(what string, exit modules.Exit, heard spoken) error {
-	evidence, rest := heard.evidence(in.secrets.Hide)
-	in.said(rest)
+func (in *instance) meaning(what string, exit modules.Exit, wrote messages) error {
+	evidence, rest := wrote.evidence(in.secrets.Hide)
+	in.tell(rest)
 	code := exit.Code
 	if code == 0 { // the first design has errors without one
 		return failed(evidence, "%s has reported an error", what)
@@ -219,7 +219,7 @@ func (in *instance) meaning(what string, exit modules.Exit, heard spoken) error 
 	if codes := in.found.run.ExitCodes; !usual(codes) {
 		if text, ok := codes[strconv.Itoa(code)]; ok {
 			if evidence != "" {
-				in.said(spoken{notes: []note{{failing, evidence}}})
+				in.tell(messages{notes: []note{{failing, evidence}}})
 			}
 			return failed(in.secrets.Hide(text), "%s has failed with exit code %d", what, code)
 		}

@@ -22,7 +22,7 @@ type verdict struct {
 	ok     bool
 	state  map[string]any // how the instance is; nil if that is not known
 	differ []string       // properties, if it says which
-	blind  bool           // nobody can tell
+	blind  bool           // it cannot be told
 }
 
 // Check implements [modules.Resource].
@@ -63,7 +63,7 @@ func (in *instance) admit(v verdict) {
 		level = info
 	}
 	for _, quirk := range in.quirks {
-		in.said(spoken{notes: []note{{level, quirk}}})
+		in.tell(messages{notes: []note{{level, quirk}}})
 	}
 	in.quirks = nil
 }
@@ -205,7 +205,7 @@ func (in *instance) plan(ctx context.Context, v verdict) (modules.Plan, error) {
 	if err := in.allowed(c); err != nil {
 		return modules.Plan{}, err
 	}
-	return plan, in.foresee(ctx, c, v, &plan)
+	return plan, in.askWhatIf(ctx, c, v, &plan)
 }
 
 // route chooses the operation that brings the instance about.

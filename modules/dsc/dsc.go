@@ -43,7 +43,7 @@ type DSC struct {
 	Metadata Values `json:"metadata,omitempty" wire:"only"`
 
 	session  *session // of the type; nil if the instance was made without it
-	discreet bool     // nobody may see the properties
+	discreet bool     // the properties must not be shown
 }
 
 // A Candidate is a manifest of the play's folder resources/.

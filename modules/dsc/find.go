@@ -261,7 +261,7 @@ func safePath(h modules.Host, env environ) string {
 	return strings.Join(dirs, ":")
 }
 
-// safe keeps the paths at which nobody else can put something; see [process.Safe].
+// safe keeps the paths at which others cannot put something; see [process.Safe].
 // Directories that every program of root trusts are the host's own affair. What is not
 // there is left out without an error.
 func safe(h modules.Host, uid int, paths []string) (kept []string, unsafe []error) {

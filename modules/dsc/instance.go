@@ -27,8 +27,8 @@ type instance struct {
 	told    map[string]bool // messages
 	quirks  []string        // what was coerced in states
 
-	how  action
-	left *reading // what set has printed; nil if that is nothing
+	how        action
+	setPrinted *reading // nil if that was nothing
 }
 
 // action is what Apply does.
@@ -190,7 +190,7 @@ func (in *instance) addMetadata() {
 	}
 }
 
-// unknowable reports a resource of which nobody can tell what it may be given; as is
+// unknowable reports a resource that does not tell what it may be given; as is
 // what the instance is of, run whose operations are called. Adapted resources tell by
 // themselves, and the older dialects never had to.
 func unknowable(as, run *manifest.Manifest) error {

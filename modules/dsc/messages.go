@@ -20,8 +20,8 @@ const (
 	failing = modules.LevelError
 )
 
-// spoken is what a program has written to its standard error, sorted out.
-type spoken struct {
+// messages is what a program has written to its standard error, sorted out.
+type messages struct {
 	notes []note
 	plain []string // lines in no known form
 	fatal bool     // an error object of the first design: a failure whatever the exit code
@@ -35,9 +35,9 @@ var levels = map[string]string{
 	"verbose": modules.LevelVerbose, "debug": modules.LevelDebug, "trace": modules.LevelTrace,
 }
 
-// listen reads what a program has written to its standard error.
-func listen(dialect manifest.Dialect, stderr string) spoken {
-	var s spoken
+// readMessages reads what a program has written to its standard error.
+func readMessages(dialect manifest.Dialect, stderr string) messages {
+	var s messages
 	for line := range strings.Lines(stderr) {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.TrimSpace(line) == "" {
@@ -129,10 +129,10 @@ func code(object map[string]any) (text string, has bool) {
 
 // evidence is what a failed program had to say about it: its plain lines, or else
 // its errors. rest is what else it said; all of it, if that was too long. hide takes out
-// what nobody may see, before anything is cut.
-func (s spoken) evidence(hide func(string) string) (text string, rest spoken) {
+// secrets, before anything is cut.
+func (s messages) evidence(hide func(string) string) (text string, rest messages) {
 	const most = 2 << 10 // bytes
-	text, rest = strings.TrimSpace(strings.Join(s.plain, "\n")), spoken{notes: s.notes}
+	text, rest = strings.TrimSpace(strings.Join(s.plain, "\n")), messages{notes: s.notes}
 	if text == "" {
 		var errs []string
 		rest.notes = nil

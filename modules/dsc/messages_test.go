@@ -46,7 +46,7 @@ func TestListen(t *testing.T) {
 		{"blank", " \r", manifest.Current, nil, nil, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			require.Equal(t, spoken{test.notes, test.plain, test.fatal}, listen(test.dialect, test.line+"\n"))
+			require.Equal(t, messages{test.notes, test.plain, test.fatal}, readMessages(test.dialect, test.line+"\n"))
 		})
 	}
 }
@@ -56,14 +56,14 @@ func TestEvidence(t *testing.T) {
 	cut := strings.Repeat("ä", 512) + "[… 7952 bytes left out …]" + strings.Repeat("ä", 512)
 	for _, test := range []struct {
 		stderr, want string
-		rest         spoken
+		rest         messages
 	}{
-		{"a\n{\"error\": \"c\"}\nb\n", "a\nb", spoken{notes: []note{{failing, "c"}}}},
-		{"{\"error\": \"c\"}\n{\"info\": \"x\"}\n{\"error\": \"d\"}\n", "c; d", spoken{notes: []note{{info, "x"}}}},
-		{"", "", spoken{}},
-		{long + "\n{\"info\": \"x\"}\n", cut, spoken{notes: []note{{info, "x"}}, plain: []string{long}}},
+		{"a\n{\"error\": \"c\"}\nb\n", "a\nb", messages{notes: []note{{failing, "c"}}}},
+		{"{\"error\": \"c\"}\n{\"info\": \"x\"}\n{\"error\": \"d\"}\n", "c; d", messages{notes: []note{{info, "x"}}}},
+		{"", "", messages{}},
+		{long + "\n{\"info\": \"x\"}\n", cut, messages{notes: []note{{info, "x"}}, plain: []string{long}}},
 	} {
-		text, rest := listen(manifest.Current, test.stderr).evidence(process.Secrets{}.Hide)
+		text, rest := readMessages(manifest.Current, test.stderr).evidence(process.Secrets{}.Hide)
 		require.Equal(t, test.want, text)
 		require.Equal(t, test.rest, rest)
 	}
@@ -101,7 +101,7 @@ func TestSaidOnce(t *testing.T) {
 // TestEvidenceHides takes secrets out before anything is cut.
 func TestEvidenceHides(t *testing.T) {
 	s := process.Secrets{"hunter2"}
-	text, _ := listen(manifest.Current, strings.Repeat("x", 1020)+"hunter2"+strings.Repeat("x", 3000)).evidence(s.Hide)
+	text, _ := readMessages(manifest.Current, strings.Repeat("x", 1020)+"hunter2"+strings.Repeat("x", 3000)).evidence(s.Hide)
 	require.NotContains(t, text, "hunt")
 	require.Contains(t, text, "<")
 }
@@ -113,7 +113,7 @@ func FuzzListen(f *testing.F) {
 		if first {
 			dialect = manifest.First
 		}
-		s := listen(dialect, text)
+		s := readMessages(dialect, text)
 		for _, n := range s.notes {
 			require.Contains(t, []string{failing, warning, info, "verbose", "debug", "trace"}, n.level)
 		}

@@ -63,7 +63,7 @@ func (o *ownResource) test(ctx context.Context, in *instance) (verdict, error) {
 	return verdict{ok: len(differ) == 0, state: state, differ: differ}, nil
 }
 
-// allowed reports a command that would show others what nobody may see.
+// allowed reports a command that would show others what must not be shown.
 func (o *ownResource) allowed(in *instance) error {
 	if o.set == nil || !in.discreet {
 		return nil

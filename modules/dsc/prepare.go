@@ -55,8 +55,8 @@ type contents struct {
 	err      error
 }
 
-// maxNameless bounds the manifests that an instance takes along though nobody can
-// tell what type they are of: each of them may be the one that is missing.
+// maxNameless bounds the manifests that an instance takes along though it is
+// not known what type they are of: each of them may be the one that is missing.
 const maxNameless = 10
 
 // take keeps what the type may be of: its manifests, the newest first, and the
@@ -223,7 +223,7 @@ func readFile(folder fs.FS, name string, yaml func([]byte) (json.RawMessage, err
 	return readDocument(f, isYAML, yaml)
 }
 
-// readDocument reads manifests as JSON. yaml is nil where nobody reads YAML.
+// readDocument reads manifests as JSON. yaml is nil where YAML cannot be read.
 func readDocument(r io.Reader, isYAML bool, yaml func([]byte) (json.RawMessage, error)) (json.RawMessage, error) {
 	text, err := process.ReadAtMost(r, manifest.MaxSize)
 	switch {

@@ -35,7 +35,7 @@ func (s *session) yaml(ctx context.Context, h modules.Host, text string) (json.R
 		return d.json, d.err
 	}
 	d.json, d.err = h.YAML(ctx, text)
-	if ctx.Err() == nil { // else nobody knows whose error that is
+	if ctx.Err() == nil { // else the error may be that of the context
 		s.mu.Lock()
 		s.known[key] = d
 		s.mu.Unlock()

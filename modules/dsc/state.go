@@ -141,7 +141,7 @@ func (in *instance) reading(what string, state map[string]any) (reading, error) 
 }
 
 // without leaves properties out of a state that its schema does not know. They do no
-// harm, and resources are used to nobody looking. It gives the other faults.
+// harm, and resources are used to not being checked. It gives the other faults.
 func (in *instance) without(what string, state map[string]any, faults []schema.Fault) []schema.Fault {
 	var others []schema.Fault
 	for _, f := range faults {

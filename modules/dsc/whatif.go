@@ -8,9 +8,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 )
 
-// foresee asks a resource that can tell what its set or delete would do. Only one
+// askWhatIf asks a resource that can tell what its set or delete would do. Only one
 // that declares it is asked: any other could not be kept from doing it.
-func (in *instance) foresee(ctx context.Context, c call, v verdict, plan *modules.Plan) error {
+func (in *instance) askWhatIf(ctx context.Context, c call, v verdict, plan *modules.Plan) error {
 	c.changes, c.whatIf = false, true
 	switch {
 	case c.operation.Has(manifest.WhatIf):
@@ -31,7 +31,7 @@ func (in *instance) foresee(ctx context.Context, c call, v verdict, plan *module
 	if err != nil {
 		return err
 	}
-	in.foretold(r)
+	in.tellWhatIf(r)
 	if c.name == "delete" || v.state == nil || len(r.state) == 0 {
 		return nil
 	}
@@ -53,8 +53,8 @@ func (in *instance) foresee(ctx context.Context, c call, v verdict, plan *module
 	return nil
 }
 
-// foretold tells what the resource itself says about what it would do.
-func (in *instance) foretold(r reading) {
+// tellWhatIf tells what the resource itself says about what it would do.
+func (in *instance) tellWhatIf(r reading) {
 	var lines []any
 	switch said := r.meta["whatIf"].(type) {
 	case string:
@@ -64,7 +64,7 @@ func (in *instance) foretold(r reading) {
 	}
 	for _, line := range lines {
 		if text, ok := line.(string); ok {
-			in.said(spoken{notes: []note{{info, text}}})
+			in.tell(messages{notes: []note{{info, text}}})
 		}
 	}
 }

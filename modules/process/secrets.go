@@ -10,7 +10,7 @@ import (
 // Hidden is what is shown in the place of a secret, as in DSC.
 const Hidden = "<secureValue>"
 
-// Secrets are texts that nobody may see, the longest first.
+// Secrets are texts that must not be shown, the longest first.
 type Secrets []string
 
 // SecretsOf gives the secrets of texts and numbers that are secret.
@@ -59,7 +59,7 @@ func (s Secrets) Hide(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// HidePrinted takes secrets out of what a program has printed and nobody has parsed. JSON
+// HidePrinted takes secrets out of what a program has printed and was not parsed. JSON
 // can write a text in many ways, so lines with escapes are not shown at all.
 func (s Secrets) HidePrinted(text string) string {
 	if len(s) == 0 {

@@ -14,14 +14,14 @@ import (
 // ending is what has become of a resource that was applied: Apply has asked the
 // provider again, for all resources at once, so the next Check need not.
 type ending struct {
-	kept
+	recorded
 	after values // nil: not known
 	name  string
 	err   error
 }
 
 func (e *ending) tell(to modules.Reporter) error {
-	e.kept.tell(to)
+	e.recorded.tell(to)
 	if e.after != nil {
 		to.State(modules.State{After: e.after.state(e.name)})
 	}

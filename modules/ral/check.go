@@ -44,7 +44,7 @@ func (r *Ral) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	if !p.writes() {
 		return modules.Plan{}, modules.Refuse("provider %s can only read, and %s differs", p.full(), strings.Join(t.differing(), ", "))
 	}
-	if idle, err := t.foretell(ctx, h); err != nil || idle {
+	if idle, err := t.predict(ctx, h); err != nil || idle {
 		return modules.Plan{}, err
 	}
 	return t.plan(), nil
@@ -107,14 +107,14 @@ func (t *task) differing() []string {
 	})
 }
 
-// plan puts the update into words. Nobody knows what else the provider does.
+// plan puts the update into words. What else the provider does is not known.
 func (t *task) plan() modules.Plan {
 	is, should := t.update.is, t.update.should
 	plan := modules.Plan{
 		Action: t.action(),
 		Effects: []modules.Effect{
 			modules.Anything,
-			{Kind: Effect, Key: t.provider.effectKey(t.update.name), State: t.provider.foreseen(is, should)},
+			{Kind: Effect, Key: t.provider.effectKey(t.update.name), State: t.provider.predicted(is, should)},
 		},
 		Steps: t,
 	}
@@ -136,8 +136,8 @@ func (t *task) action() string {
 	return "set " + strings.Join(t.differing(), ", ") + through
 }
 
-// foreseen is the state once the update has been made.
-func (p *provider) foreseen(is, should values) values {
+// predicted is the state once the update has been made.
+func (p *provider) predicted(is, should values) values {
 	if gone(should[ensure]) {
 		return values{ensure: should[ensure]}
 	}
@@ -150,11 +150,11 @@ func (p *provider) foreseen(is, should values) values {
 	return after
 }
 
-// foretell asks a provider for which that is safe what it would do: in a check run,
+// predict asks a provider for which that is safe what it would do: in a check run,
 // whether it can; and at any time, whether there is something newer than what is
 // there. Other providers are not called, since there are some that do what they should
 // only talk about.
-func (t *task) foretell(ctx context.Context, h modules.Host) (idle bool, err error) {
+func (t *task) predict(ctx context.Context, h modules.Host) (idle bool, err error) {
 	newer := t.onlyLatest()
 	_, real := h.Forecast.(modules.NoForecast)
 	switch {
@@ -184,7 +184,7 @@ func (t *task) onlyLatest() bool {
 	return t.update.should[ensure] == latest && !gone(t.update.is[ensure]) && t.update.is[ensure] != nil && len(t.differing()) == 1
 }
 
-// others reports changes of resources that nobody has asked for.
+// others reports changes of resources that were not asked for.
 func others(to modules.Reporter, all map[string]*report, verb string, asked ...string) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if slices.Contains(asked, name) {

@@ -57,7 +57,7 @@ func (v *survey) ofPlay(ctx context.Context) error {
 	if err != nil || dir == "" {
 		return err
 	}
-	if p == nil { // nobody has prepared the resource
+	if p == nil { // the resource has not been prepared
 		v.directory(ctx, dir, "resources")
 		v.directory(ctx, path.Join(dir, providersDir), "resources/"+providersDir)
 		return nil

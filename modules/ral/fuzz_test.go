@@ -93,7 +93,7 @@ func FuzzShould(f *testing.F) {
 		for key, v := range should {
 			require.Equal(t, want[key], v)
 		}
-		require.Empty(t, p.should(want, p.foreseen(is, should)))
+		require.Empty(t, p.should(want, p.predicted(is, should)))
 		if len(should) > 0 {
 			require.NotEqual(t, []string{"w"}, (&task{provider: p, update: update{should: should}}).differing())
 		}

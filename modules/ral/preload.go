@@ -8,11 +8,11 @@ import (
 )
 
 // answers are what providers have told of many resources at once, by group.
-type answers map[string]*told
+type answers map[string]*preloaded
 
-// told is one answer.
-type told struct {
-	said    kept      // what the provider had to say besides
+// preloaded is one answer.
+type preloaded struct {
+	said    recorded  // what the provider had to say besides
 	once    sync.Once // the first to use the answer reports that, and several may at once
 	entries map[string]*entry
 	err     error
@@ -40,7 +40,7 @@ func (r *Ral) Preload(ctx context.Context, h modules.Host, all []modules.Resourc
 		if len(names) < 2 {
 			continue
 		}
-		t := &told{}
+		t := &preloaded{}
 		quiet := h
 		quiet.Report = &t.said
 		t.entries, t.err = of[group].get(ctx, quiet, unique(names))

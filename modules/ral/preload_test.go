@@ -14,10 +14,10 @@ import (
 // what the provider had to say besides is told by one of them.
 func TestAnswerForSeveralAtOnce(t *testing.T) {
 	p := &provider{metadata: &metadata{}}
-	of := &told{entries: map[string]*entry{"n": {}}}
+	of := &preloaded{entries: map[string]*entry{"n": {}}}
 	of.said.Message("warning", "w")
 	h := modules.Host{Preload: func(modules.EffectKind) any { return answers{p.group(): of} }}
-	reports, errs := make([]kept, 8), make([]error, 8)
+	reports, errs := make([]recorded, 8), make([]error, 8)
 	var group sync.WaitGroup
 	for i := range reports {
 		h := h

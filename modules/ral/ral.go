@@ -25,7 +25,7 @@ type Ral struct {
 
 	session  *session // of the type; nil if the resource was made without it
 	done     *ending  // what Apply has left for the next Check
-	discreet bool     // nobody may see the properties
+	discreet bool     // the properties must not be shown
 }
 
 // play is what the controller has found out about the providers that the play brings

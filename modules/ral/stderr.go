@@ -37,20 +37,20 @@ func log(report modules.Reporter, stderr modules.Output) {
 	}
 }
 
-// kept is a [modules.Reporter] that keeps messages for another one.
-type kept struct {
+// recorded is a [modules.Reporter] that keeps messages for another one.
+type recorded struct {
 	modules.Discard
 	notes []modules.Note
 }
 
 // Message implements [modules.Reporter].
-func (k *kept) Message(level, text string) {
+func (k *recorded) Message(level, text string) {
 	if len(k.notes) < modules.MaxParts {
 		k.notes = append(k.notes, modules.Note{Level: level, Text: text})
 	}
 }
 
-func (k *kept) tell(to modules.Reporter) {
+func (k *recorded) tell(to modules.Reporter) {
 	for _, n := range k.notes {
 		to.Message(n.Level, n.Text)
 	}

@@ -89,7 +89,7 @@ func (m *metadata) missing() values {
 }
 
 // should gives what has to be set so that is becomes want: nothing, or the attributes
-// that differ together with those that nobody can compare.
+// that differ together with those that cannot be compared.
 func (m *metadata) should(want, is values) values {
 	if gone(want[ensure]) {
 		if ensured(want[ensure], is[ensure]) {

@@ -85,7 +85,7 @@ func (s *scope) output(d *draft, pair yamlpos.Pair) (tree any, ok bool) {
 	tree, err := s.build(pair.Value.Get("value"), s.exprNames(nil, d.resourceRef(pair.Key)))
 	s.add(err)
 	if err != nil || strings.HasPrefix(kind, "secure") || isSecure(tree) {
-		return nil, false // secure ones are shown to nobody
+		return nil, false // secure ones are not shown
 	}
 	if !expr.HasParts(tree) && !parameterTypes[kind](tree) {
 		s.add(pair.Value.Errorf("", "output %q must be of type %s, and its value is %s", pair.Key.Text, keys.Type, expr.Kind(tree)))

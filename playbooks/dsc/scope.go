@@ -76,7 +76,7 @@ func (s *scope) read() {
 	s.variables = s.variableTable()
 	s.readFunctions()
 	for _, name := range s.parameters.names() {
-		s.parameterValue(name) // so that a mistake is told of even if nobody asks
+		s.parameterValue(name) // so that a mistake is told of even if it is not used
 	}
 	for _, name := range s.variables.names() {
 		s.variableValue(name)

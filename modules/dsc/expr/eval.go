@@ -31,7 +31,7 @@ const (
 type binding struct {
 	name  string
 	value any
-	free  bool // nobody knows the value yet
+	free  bool // the value is not known yet
 }
 
 // A lambda is the value of lambda().
@@ -125,7 +125,7 @@ func (e *Evaluator) member(n *member) (Part, error) {
 	case err != nil:
 		return Part{}, err
 	case of.rest != nil:
-		return e.left(&member{at: n.at, of: of.rest, name: n.name, rest: around(of.rest)})
+		return e.bounded(&member{at: n.at, of: of.rest, name: n.name, rest: around(of.rest)})
 	}
 	v, err := memberOf(of.value, n.name, isReference(n.of))
 	if err != nil {
@@ -178,7 +178,7 @@ func (e *Evaluator) index(n *index) (Part, error) {
 		if err != nil {
 			return Part{}, err
 		}
-		return e.left(&index{at: n.at, of: left[0], by: left[1], rest: around(left...)})
+		return e.bounded(&index{at: n.at, of: left[0], by: left[1], rest: around(left...)})
 	}
 	v, err := elementOf(of.value, by.value)
 	if err != nil {

@@ -230,7 +230,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// left are expressions of which something is left for the host: what, and what it
+// left are expressions of which something remains for the host: what, and what it
 // makes of it.
 var left = []struct{ text, sealed, values, want string }{
 	{"[reference(resourceId('A/B', 'c d')).port]", "[reference('ref A/B:c%20d').port]", "", `80`},

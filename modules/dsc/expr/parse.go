@@ -108,7 +108,7 @@ type (
 		of, by node
 		rest
 	}
-	// A rest is how large something is that is left for a host: in calls, accesses and
+	// A rest is how large something is that remains for a host: in calls, accesses and
 	// literals, and in how many of them stand within each other.
 	rest struct{ size, depth int }
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Part is what comes of an expression: a value, or what is left of it for the
+// A Part is what comes of an expression: a value, or what remains of it for the
 // host.
 type Part struct {
 	value any
@@ -48,7 +48,7 @@ func And(a, b Part) Part {
 	return Part{rest: &call{name: "and", args: []node{a.rest, b.rest}, rest: around(a.rest, b.rest)}}
 }
 
-// IsSecure reports whether a part is secure, or what is left of it holds something
+// IsSecure reports whether a part is secure, or what remains of it holds something
 // that is.
 func (p Part) IsSecure() bool {
 	if p.rest == nil {

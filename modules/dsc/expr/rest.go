@@ -2,25 +2,25 @@ package expr
 
 import "fmt"
 
-// remaining is a call that is left for the host.
+// remaining is a call that remains for the host.
 func (e *Evaluator) remaining(n *call, args []Part) (Part, error) {
 	left, err := e.toNodes(args...)
 	if err != nil {
 		return Part{}, err
 	}
-	return e.left(&call{at: n.at, name: n.name, args: left, rest: around(left...)})
+	return e.bounded(&call{at: n.at, name: n.name, args: left, rest: around(left...)})
 }
 
-// maxRest bounds what is left of one expression for a host, in calls, accesses and
+// maxRest bounds what remains of one expression for a host, in calls, accesses and
 // literals: it is a tree there, even if its parts are the same.
 const maxRest = 10_000
 
 // maxRestDepth leaves room below maxDepth for [And], one level per group around.
 const maxRestDepth = 80
 
-// left gives what is left for a host as a part. The host parses it within the bounds
+// bounded gives what remains for a host as a part. The host parses it within the bounds
 // of every expression.
-func (e *Evaluator) left(n node) (Part, error) {
+func (e *Evaluator) bounded(n node) (Part, error) {
 	switch r := restOf(n); {
 	case r.size > maxRest:
 		return Part{}, e.errorAt(n, fmt.Errorf("what depends on the host comes to more than %d calls", maxRest))
@@ -30,7 +30,7 @@ func (e *Evaluator) left(n node) (Part, error) {
 	return Part{rest: n}, nil
 }
 
-// restOf is how large a part of what is left for a host is.
+// restOf is how large a part of what remains for a host is.
 func restOf(n node) rest {
 	switch n := n.(type) {
 	case *call:
@@ -43,7 +43,7 @@ func restOf(n node) rest {
 	return rest{size: 1, depth: 1}
 }
 
-// around is how large something is with parts that are left for a host.
+// around is how large something is with parts that remain for a host.
 func around(parts ...node) rest {
 	sum := rest{size: 1}
 	for _, n := range parts {

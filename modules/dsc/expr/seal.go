@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Sealer writes properties for a host that evaluates what is left of them.
+// A Sealer writes properties for a host that evaluates what remains of them.
 type Sealer struct {
 	scope *Scope
 	known map[string]int // the JSON of a value → its number in the scope
@@ -21,7 +21,7 @@ func NewSealer() *Sealer { return &Sealer{scope: &Scope{}, known: map[string]int
 // properties.
 func (s *Sealer) Value(v any) any { return s.seal(v) }
 
-// Condition makes what is left of an expression the condition.
+// Condition makes what remains of an expression the condition.
 func (s *Sealer) Condition(p Part) {
 	if p.rest != nil {
 		s.scope.Condition = s.expression(p.rest)

@@ -1,7 +1,7 @@
 package expr
 
 // Seal gives all properties of a resource as they travel, and its condition if that
-// is left for the host. The scope is nil if nothing is.
+// remains for the host. The scope is nil if nothing is.
 func Seal(properties map[string]any, condition Part) (map[string]any, *Scope, error) {
 	if condition.rest == nil && !HasParts(properties) {
 		return Wrapped(properties).(map[string]any), nil, nil

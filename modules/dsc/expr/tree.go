@@ -65,7 +65,7 @@ func Secured(m map[string]any) any {
 	return Normal(m)
 }
 
-// HasParts reports whether something in a tree is left for the host.
+// HasParts reports whether something in a tree remains for the host.
 func HasParts(tree any) bool {
 	switch v := tree.(type) {
 	case Part:

@@ -7,13 +7,13 @@ import "encoding/json"
 // schema for one value, and takes less than a microsecond.
 const maxSteps = 5_000_000
 
-// A budget is what is left of them.
-type budget struct{ left int }
+// A budget is how many of them remain.
+type budget struct{ remaining int }
 
-// spend reports whether there was enough left.
+// spend reports whether that many remained.
 func (b *budget) spend(steps int) bool {
-	b.left = max(b.left-steps, -1)
-	return b.left >= 0
+	b.remaining = max(b.remaining-steps, -1)
+	return b.remaining >= 0
 }
 
 // spendEach spends steps on each of n: their product may be beyond an int.

@@ -29,7 +29,7 @@ type frame struct {
 	v     any
 	at    *place
 	scope *scope
-	seen  *marks // what has been evaluated; nil if nobody asks
+	seen  *marks // what has been evaluated; nil if it does not matter
 	out   *faults
 	ok    bool
 }
@@ -41,7 +41,7 @@ func (c check) apply(n *node, v any, at *place, in *scope, deeper int, seen *mar
 		s.value, s.levels = in.value+deeper, in.levels+1
 	}
 	if s.levels > maxScopes {
-		c.left = -1
+		c.remaining = -1
 	}
 	if !c.spend(1) {
 		return false
@@ -51,11 +51,11 @@ func (c check) apply(n *node, v any, at *place, in *scope, deeper int, seen *mar
 	}
 	f := &frame{check: c, n: n, v: v, at: at, scope: s, seen: seen, out: out, ok: true}
 	f.run()
-	return f.ok && c.left >= 0
+	return f.ok && c.remaining >= 0
 }
 
 // over reports that nothing more can change the answer, nor what is told of it.
-func (f *frame) over() bool { return !f.ok && f.out.full() || f.left < 0 }
+func (f *frame) over() bool { return !f.ok && f.out.full() || f.remaining < 0 }
 
 func (f *frame) fail(format string, args ...any) {
 	f.ok = false

@@ -172,7 +172,7 @@ func (f *frame) holds(v []any) {
 	n := f.n
 	var matched []int
 	for i, item := range v {
-		if f.left >= 0 && f.part(n.contains, item, f.at.element(i), nil) {
+		if f.remaining >= 0 && f.part(n.contains, item, f.at.element(i), nil) {
 			matched = append(matched, i)
 			if n.draft >= draft2020 {
 				f.seen.element(i)
@@ -190,7 +190,7 @@ func (f *frame) holds(v []any) {
 	}
 }
 
-// unevaluated looks at what no schema has, which nobody can tell of what does not fit
+// unevaluated looks at what no schema has, which cannot be told of what does not fit
 // anyway: a schema that does not has evaluated nothing.
 func (f *frame) unevaluated() {
 	n := f.n

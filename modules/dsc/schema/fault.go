@@ -34,7 +34,7 @@ func (s *Schema) Check(v any) []Fault {
 	c := check{&budget{maxSteps}}
 	out := &faults{most: maxFaults}
 	ok := c.apply(s.root, v, nil, nil, 0, nil, out)
-	if c.left < 0 {
+	if c.remaining < 0 {
 		return []Fault{{Msg: "cannot be held against the schema, which would take too long"}}
 	}
 	if ok {

@@ -72,7 +72,7 @@ func TestSpending(t *testing.T) {
 	for _, n := range []int{1, 1 << 10, 1 << 16, 1 << 20, math.MaxInt32} {
 		b := &budget{maxSteps}
 		require.Equal(t, int64(n)*int64(n) <= maxSteps, b.spendEach(n, n), n)
-		require.LessOrEqual(t, b.left, maxSteps-1)
+		require.LessOrEqual(t, b.remaining, maxSteps-1)
 	}
 }
 
