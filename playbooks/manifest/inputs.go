@@ -12,6 +12,12 @@ func (v *Value) Inputs(files *templates.Files) templates.Inputs {
 	return all
 }
 
+// Facts gives the paths of the facts among the [Play.Inputs]. all is set when they cannot
+// be known.
+func (p *Play) Facts(files *templates.Files) (paths []string, all bool) {
+	return p.Inputs(files).Facts()
+}
+
 // Inputs gives what the play's expressions can read, and the templates of its folder
 // that they name. What the data reads, and nested manifests, is not among them.
 func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
@@ -23,7 +29,7 @@ func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
 		if r.Unselected {
 			continue
 		}
-		if r.Applies() && r.Child == nil { // nobody knows what that will read
+		if r.Applies() && r.Child == nil { // what that reads is not known yet
 			all.Anything()
 		}
 		values = append(values, r.values()...)

@@ -68,7 +68,7 @@ func (r *Resource) written(name string) bool {
 }
 
 // mark marks the resources of a play that are not selected by their tags. One that
-// applies a manifest gives its tags to the resources of that, and is left over if
+// applies a manifest gives its tags to the resources of that, and stays selected if
 // any of them is. It reports whether there are any.
 func (s *Selection) mark(p *Play, resources []*Resource) (some bool) {
 	for _, r := range resources {

@@ -115,7 +115,7 @@ func (r *Resource) treeInputs(files *templates.Files) (in templates.Inputs) {
 	}
 	tree, err := Templates(files, use.Request)
 	if err != nil {
-		return in // which is reported, or nobody needs it
+		return in // which is reported, or no host needs it
 	}
 	return tree.Inputs()
 }

@@ -11,7 +11,8 @@
 //	                  nested manifests whose names are computed
 //	configuration.go  DSC configuration documents
 //
-// What stands in a list of resources is read by package resource, where files are and
-// what may name them by package source. Plays themselves, and all that can be asked of
-// them, are package manifest, which does not know this one.
+// A list of resources is read by package resource, files are found by package source; no
+// path is opened here. Plays themselves, and all that can be asked of them, are package
+// manifest, which does not import this one: what is read per host goes through
+// [manifest.PerHost].
 package load

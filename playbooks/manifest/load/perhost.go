@@ -25,9 +25,9 @@ func (h perHost) file() *file {
 	return h.run.file(h.at, h.applies[:len(h.applies)-1])
 }
 
-// An instanceKey is all that the copy of a manifest depends on which is applied
-// only per host. Who applies it is no part of it: a template writes that anew for
-// every host.
+// An instanceKey has all that the copy of a manifest depends on whose name is computed per
+// host. The resource that applies it is not a part: a template writes that anew for every
+// host.
 type instanceKey struct {
 	parent        *manifest.Play
 	of            *nested
@@ -108,7 +108,8 @@ func (h perHost) Generate(ctx context.Context, p *manifest.Play, env *templates.
 // thousand lines of YAML take seconds and gigabytes to read.
 const maxGenerated = 1 << 20
 
-// quoted adds to errors the line that they are about: nobody else sees that text.
+// quoted adds to errors the line that they are about: the text that a template has written
+// stands in no file.
 func quoted(m *templates.Marked, name string, err error) error {
 	var errs, all yamlpos.Errors
 	errs.Add(err)

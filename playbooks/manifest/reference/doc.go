@@ -3,7 +3,8 @@
 // one.
 //
 // An [Index] finds the resources of a play, and of the manifests that they apply, by
-// what is known of their names, and checks every literal reference: that somebody is
-// called so, that the order allows it, and that nobody waits for himself. What
-// depends on the host is left to the compilation per host.
+// what is known of their names, and checks every literal reference: that there is such a
+// resource, that the order allows it, and that no resource waits for itself. References
+// that depend on the host are checked when a host is compiled for. Plays do not come in
+// here: a [Resource] is what references need to know of one.
 package reference

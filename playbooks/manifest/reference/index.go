@@ -12,7 +12,7 @@ type Index struct {
 	registry modules.Registry
 	graph    bool
 	all      []Resource
-	unknown  int                 // the first that applies what nobody knows; len(all) if there is none
+	unknown  int                 // the first that applies a manifest which is not known yet; len(all) if there is none
 	called   map[string][]int    // type#name and type#alias → numbers, ascending
 	open     map[string]int      // type → the first whose names depend on the host
 	names    map[string][]string // type → what is known of the names
@@ -73,7 +73,7 @@ func (x *Index) parse(ref *yamlpos.Node) (typeName, name string, err error) {
 	return typeName, name, nil
 }
 
-// Suggest asks about a resource that nobody is called: whether a similar name was
+// Suggest asks about a name that no resource has: whether a similar name was
 // meant, or the same of another type; "" if nothing is similar, or when it has been
 // asked often.
 func (x *Index) Suggest(typeName, name string) string {

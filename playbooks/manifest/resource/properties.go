@@ -59,8 +59,8 @@ func without(n *yamlpos.Node) *yamlpos.Node {
 	return &empty
 }
 
-// guess takes a misspelled property as given with a value not known, so that
-// nobody is told that it is missing.
+// guess takes a misspelled property as given, with a value that is not known: it is not
+// reported as missing, too.
 func (p parts) guess(t modules.Type, written *yamlpos.Node) {
 	meant := yamlpos.Suggest(written.Text, property.Names(t))
 	if _, foreign := ansible.TaskKeys[written.Text]; foreign {

@@ -1,4 +1,4 @@
-// Package schema describes manifests as a JSON Schema, for editors. It is made of what
-// reads them, the keys and the types of resources, and refuses nothing that reading
-// accepts.
+// Package schema describes manifests as a JSON Schema, for editors. It is made of the same
+// tables as their reading, package keys and the types of resources, and refuses nothing
+// that reading accepts. No rule about manifests is written here first.
 package schema

@@ -18,7 +18,7 @@ func hasFamily(registry modules.Registry) bool {
 }
 
 // withFamilies lets an item of the list be of a type that only a family has. What its
-// properties may be, nobody can know here.
+// properties may be is not known here.
 func withFamilies(registry modules.Registry, s *schema.Schema) *schema.Schema {
 	i := slices.IndexFunc(registry, func(t modules.Type) bool { return t.Family != nil })
 	if i < 0 {
