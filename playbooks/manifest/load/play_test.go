@@ -277,3 +277,27 @@ func TestAdHoc(t *testing.T) {
 		require.EqualError(t, err, c.want)
 	}
 }
+
+func FuzzParse(f *testing.F) {
+	for _, c := range wrongPlays {
+		f.Add(c.manifest)
+	}
+	for _, c := range goodPlays {
+		f.Add(c.manifest)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		plays, err := parse(text)
+		if err != nil {
+			require.NotEmpty(t, err.Error())
+			return
+		}
+		for _, p := range plays {
+			p.Facts(nil)
+			p.HostPattern()
+			for _, r := range p.Resources {
+				require.NotNil(t, r.Name.Node)
+				require.NotNil(t, r.Properties.Node)
+			}
+		}
+	})
+}

@@ -1,11 +1,21 @@
-package load
+package resource_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
+
+// parse reads a manifest that is called site.yaml.
+func parse(text string) ([]*manifest.Play, error) {
+	return load.Parse(context.Background(), "site.yaml", []byte(text), builtin.Types())
+}
 
 // root completes a file, so that a case shows only what it is about.
 const root = "owner: root, group: root, mode: '0644'"
@@ -263,13 +273,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, "x", b.Alias.Node.Text)
 }
 
-func FuzzParse(f *testing.F) {
-	for _, c := range wrongPlays {
-		f.Add(c.manifest)
-	}
-	for _, c := range goodPlays {
-		f.Add(c.manifest)
-	}
+func FuzzList(f *testing.F) {
 	for _, c := range wrongResources {
 		f.Add(c.manifest)
 	}
