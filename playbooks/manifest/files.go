@@ -161,3 +161,21 @@ func (c *templateCheck) add(err error) {
 		c.errs.Add(err)
 	}
 }
+
+// CheckPaths reports a JetFile that is not there or wrong, and the files of the
+// play that a host could choose in it or in messages.
+func (p *Play) CheckPaths(files *templates.Files, data map[string]bool) error {
+	taint := templates.Taint{Data: data}
+	var errs yamlpos.Errors
+	errs.Add(p.Pre.CheckPaths(files, taint))
+	errs.Add(p.Post.CheckPaths(files, taint))
+	if p.JetFile != nil {
+		template, err := templates.JetFile(files, p.JetFile.Text)
+		if err != nil {
+			errs.Add(templates.Place(p.JetFile, err))
+		} else {
+			errs.Add(template.CheckPaths(files, taint))
+		}
+	}
+	return errs.Err()
+}

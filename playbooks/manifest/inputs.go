@@ -1,6 +1,11 @@
 package manifest
 
-import "github.com/ccm-push/ccm-push/templates"
+import (
+	"regexp"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/templates"
+)
 
 // Inputs gives what the expressions in the value can read, through the templates
 // that they name.
@@ -47,3 +52,30 @@ func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
 	}
 	return all
 }
+
+// generatorInputs gives what the template can read, and the resources that it writes.
+func (p *Play) generatorInputs(files *templates.Files) (in templates.Inputs) {
+	source, err := files.Read(p.JetFile.Text)
+	if err != nil {
+		return in // which CheckPaths reports
+	}
+	template, err := templates.JetFile(files, p.JetFile.Text)
+	if err != nil {
+		return in
+	}
+	in = template.Reads().Inputs(files)
+	// The expressions in what it writes stand in its own text, unless that is of
+	// other templates too.
+	written, err := templates.Parse(string(source), templates.Position{})
+	if err != nil || othersText().Match(source) {
+		in.Anything()
+		return in
+	}
+	in.Add(written.Inputs(files))
+	return in
+}
+
+// othersText finds what brings the text of other templates into one.
+var othersText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[\[-?\s*(include|import|extends|yield|block)\b|includeIfExists`)
+})

@@ -57,6 +57,18 @@ type PerHost interface {
 	Nested(ctx context.Context, p *Play, r *Resource, at *yamlpos.Node, nest modules.Nest) (*Play, error)
 }
 
+// Generate gives the resources that the play's JetFile writes for one host. What
+// the template prints are values: no part of them is read as YAML or as an
+// expression. Positions are those in the text that it has written.
+func (p *Play) Generate(ctx context.Context, env *templates.Env) ([]*Resource, error) {
+	resources, err := p.PerHost.Generate(ctx, p, env)
+	if err != nil {
+		return nil, err
+	}
+	p.selection.mark(p, resources)
+	return resources, nil
+}
+
 // Warnings are what looks like a mistake in the files of the plays and need not
 // be one.
 func Warnings(plays []*Play) []string {
@@ -110,4 +122,19 @@ func (p *Play) LiteralRefs() []string {
 		}
 	})
 	return refs
+}
+
+// A BatchSize is how many hosts a batch has: a number, or a share of the play's
+// hosts.
+type BatchSize struct {
+	Count   int
+	Percent float64 // used when Count is 0
+}
+
+// Of gives the size in hosts of n: at least 1.
+func (b BatchSize) Of(n int) int {
+	if b.Count > 0 {
+		return b.Count
+	}
+	return max(1, int(b.Percent/100*float64(n)))
 }

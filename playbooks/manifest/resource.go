@@ -5,6 +5,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -112,4 +113,19 @@ func (r *Resource) NeedsFull() bool {
 	modules.SetName(full, r.Name.Node.Text)
 	modules.SetDefaults(full)
 	return full.NeedsFull()
+}
+
+// hidden reports whether the resource is written as one that is never carried out.
+func (r *Resource) hidden() bool {
+	if r.Meta == nil {
+		return false
+	}
+	hidden := r.Meta.Node.Get("hidden")
+	return hidden != nil && hidden.Value == true
+}
+
+// hasRules reports whether a health check of the resource is made of rules of
+// goss, as far as it is written as one.
+func (r *Resource) hasRules() bool {
+	return r.Health != nil && slices.ContainsFunc(r.Health.Node.Items, func(n *yamlpos.Node) bool { return keys.Given(n.Get("goss_rules")) != nil })
 }

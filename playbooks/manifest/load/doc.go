@@ -4,7 +4,7 @@
 //
 //	load.go           Files and Parse: what all files of one run share
 //	file.go           one file: its documents, each a play or a list of them
-//	play.go           the keys of a play; include.go, data.go: files that it names
+//	play.go           the keys of a play; include.go: files that it names
 //	nested.go         manifests that resources apply, each read once
 //	instance.go       a copy of a nested manifest for each resource that applies it
 //	perhost.go        what is read for one host: templates that write resources, and

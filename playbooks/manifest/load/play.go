@@ -5,8 +5,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
@@ -147,11 +150,131 @@ func (f *file) serial(n *yamlpos.Node) []manifest.BatchSize {
 	}
 	var sizes []manifest.BatchSize
 	for _, item := range items {
-		size, ok := manifest.ParseBatchSize(item)
+		size, ok := batchSize(item)
 		if !ok {
 			f.report.Add(item.Errorf("write a number of hosts or a percentage: serial: [1, 10%, 100%]", "%s is no batch size", item.Describe()))
 		}
 		sizes = append(sizes, size)
 	}
 	return sizes
+}
+
+func batchSize(n *yamlpos.Node) (size manifest.BatchSize, ok bool) {
+	if n.Kind != yamlpos.Scalar {
+		return manifest.BatchSize{}, false
+	}
+	if share, isShare := strings.CutSuffix(n.Text, "%"); isShare {
+		percent, err := strconv.ParseFloat(share, 64)
+		return manifest.BatchSize{Percent: percent}, err == nil && percent > 0 && percent <= 100
+	}
+	count, err := strconv.Atoi(n.Text)
+	return manifest.BatchSize{Count: count}, err == nil && count > 0
+}
+
+// defaultParallel is how many resources of a host run at once in a graph that does
+// not say it.
+const defaultParallel = 4
+
+// strategy reads how the resources of a play are ordered. over is what the plays say
+// that include this one.
+func (f *file) strategy(p *manifest.Play, n *yamlpos.Node, k *keys.Play, over ordering) {
+	p.Strategy = k.Strategy
+	if s := keys.Given(n.Get("strategy")); s != nil && s.Kind == yamlpos.Scalar && !slices.Contains([]string{manifest.Linear, manifest.Graph}, s.Text) {
+		f.report.Add(s.Errorf("write linear, for the order written, or graph", "strategy %q is not known", s.Text))
+		p.Strategy = manifest.Graph // in which fewer references are wrong
+	}
+	if over.strategy != "" {
+		p.Strategy = over.strategy
+	}
+	p.Parallel = k.Parallel
+	parallel := keys.Given(n.Get("parallel"))
+	switch {
+	case parallel == nil:
+	case k.Parallel < 1 || k.Parallel > keys.MaxParallel:
+		if _, whole := parallel.Value.(int64); whole { // otherwise decoding has reported it
+			f.report.Add(parallel.Errorf("", "parallel %s is outside 1-%d", parallel.Text, keys.MaxParallel))
+		}
+	case !p.Graph() && keys.Given(n.Get("include")) == nil:
+		f.report.Add(parallel.Errorf("write strategy: graph as well", "parallel has no meaning for resources that run in the order written"))
+	}
+	if over.parallel != 0 {
+		p.Parallel = over.parallel
+	}
+	if p.Graph() && p.Parallel == 0 {
+		p.Parallel = defaultParallel
+	}
+}
+
+// An ordering is what an including play says of the order in the included ones.
+type ordering struct {
+	strategy string // "" is nothing
+	parallel int    // 0 is nothing
+}
+
+// rememberedAs reads the name of a play for its hosts. It is no expression: hosts compare
+// it with what they have kept.
+func (f *file) rememberedAs(n *yamlpos.Node) *yamlpos.Node {
+	if n == nil || f.values.LiteralText("remembered_as", n) == nil {
+		return nil
+	}
+	if err := modules.CheckRememberedAs(n.Text); err != nil {
+		f.report.Add(n.Errorf("write something like acme/web-base", "%v", err))
+	}
+	return n
+}
+
+// onePlayEach refuses plays that hosts would take for one another: each would undo what
+// the other one has.
+func onePlayEach(plays []*manifest.Play) error {
+	var errs yamlpos.Errors
+	first := map[string]*yamlpos.Node{}
+	for _, p := range plays {
+		n := p.RememberedAs
+		if n == nil {
+			continue
+		}
+		if other := first[n.Text]; other != nil {
+			errs.Add(n.Errorf("give each play a name of its own", "another play is remembered_as %s already: %s", n.Text, other.Pos()))
+			continue
+		}
+		first[n.Text] = n
+	}
+	return errs.Err()
+}
+
+// foreignHint says what to write in place of a key that a play does not have: one of
+// another tool, or one of the ccm section. It is "" for all others.
+func foreignHint(key string) string {
+	if slices.Contains(keys.OfCCM, key) {
+		return fmt.Sprintf("%s stands below ccm: write ccm: {%[1]s: ...}", key)
+	}
+	if here := ansible.PlaybookKeys[key]; here != "" {
+		return "write " + here
+	}
+	if hint := ansible.PlayKeys[key]; hint != "" {
+		return hint
+	}
+	switch module, ok := ansible.Find(key); {
+	case !ok || slices.Contains(keys.OfPlay, key):
+		return ""
+	case module.Type == key:
+		return fmt.Sprintf("resources stand below ccm: write ccm: {resources: [%s: [...]]}", key)
+	default: // a file of tasks
+		return module.Hint()
+	}
+}
+
+// withoutForeign reports the keys of a play that have a [foreignHint], and leaves
+// them out.
+func (f *file) withoutForeign(n *yamlpos.Node) *yamlpos.Node {
+	kept := *n
+	kept.Pairs = nil
+	for _, pair := range n.Pairs {
+		if hint := foreignHint(pair.Key.Text); hint != "" {
+			f.report.Add(pair.Key.Errorf(hint, "unknown key %q", pair.Key.Text))
+			continue
+		}
+		kept.Pairs = append(kept.Pairs, pair)
+	}
+	return &kept
 }

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -37,4 +38,75 @@ func UnknownType(registry modules.Registry, n *yamlpos.Node, name string) error 
 		hint = "did you mean " + s + "?"
 	}
 	return n.Errorf(hint, "unknown resource type %q", name)
+}
+
+// stateKey is what the state of a resource is received by, of types that tell it.
+const stateKey = "state"
+
+// Sends names the values that others can receive from resources of a type, without
+// what dots lead to in them.
+func Sends(t modules.Type) []string {
+	var names []string
+	r := t.New()
+	if s, ok := r.(modules.Sender); ok {
+		names = slices.Clone(s.Sends())
+	}
+	if _, ok := r.(modules.Stater); ok {
+		names = append(names, stateKey)
+	}
+	return names
+}
+
+// CheckValue is the error of a value, which n names, that resources of a type do not
+// have.
+func CheckValue(registry modules.Registry, t modules.Type, n *yamlpos.Node) error {
+	if head, _, _ := strings.Cut(n.Text, "."); slices.Contains(Sends(t), head) {
+		return nil
+	}
+	return n.Errorf(knownValues(registry, t), "type %s has no value %q", t.Name, n.Text)
+}
+
+// knownValues says what can be received from resources of a type; if that is nothing,
+// which types have something.
+func knownValues(registry modules.Registry, t modules.Type) string {
+	if values := Sends(t); len(values) > 0 {
+		return "it has " + strings.Join(values, ", ")
+	}
+	var others []string
+	for _, other := range registry {
+		if values := Sends(other); len(values) > 0 {
+			others = append(others, other.Name+" has "+strings.Join(values, ", "))
+		}
+	}
+	return "type " + t.Name + " has no values; " + strings.Join(others, "; ")
+}
+
+// SplitValue takes a reference to a value apart: type#name.key, of which both name and
+// key may have dots. exists says whether a resource is called so: the name is the
+// longest of which that is true; where none is, it ends before the last dot that is
+// followed by a value of the type.
+func SplitValue(n *yamlpos.Node, registry modules.Registry, exists func(ref string) bool) (ref, key string, err error) {
+	typeName, _, isRef := strings.Cut(n.Text, "#")
+	t, known := registry.Lookup(typeName)
+	switch {
+	case !isRef || typeName == "":
+		return "", "", n.Errorf("write type#name.key, as in exec#token.stdout", "%q names no value of a resource", n.Text)
+	case !known:
+		return "", "", UnknownType(registry, n, typeName)
+	}
+	values := Sends(t)
+	for _, mustExist := range []bool{true, false} {
+		for dot := strings.LastIndexByte(n.Text, '.'); dot > len(typeName)+1; dot = strings.LastIndexByte(n.Text[:dot], '.') {
+			ref, key = n.Text[:dot], n.Text[dot+1:]
+			head, _, _ := strings.Cut(key, ".")
+			if slices.Contains(values, head) && (!mustExist || exists(ref)) {
+				return ref, key, nil
+			}
+		}
+	}
+	hint := knownValues(registry, t)
+	if len(values) > 0 {
+		hint = "write " + typeName + "#NAME." + values[0] + "; " + hint
+	}
+	return "", "", n.Errorf(hint, "%q names no value of a resource", n.Text)
 }

@@ -2,13 +2,16 @@ package resource
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 // parts are what stands below the name of a resource.
@@ -107,4 +110,127 @@ func (rd *Reader) typesWith(key string) []string {
 		}
 	}
 	return names
+}
+
+// checkProperties checks the properties as far as those that are open allow: what is
+// wrong whatever they come to is reported now, the rest is found per host. Values that
+// are guessed count as open.
+func (rd *Reader) checkProperties(r *manifest.Resource, guessed map[*yamlpos.Node]bool) {
+	before := len(rd.Report.Errors)
+	rd.Report.Decode(r.Properties.Node, r.Type.New(), open(r.Properties, guessed))
+	p := property.Partial{Set: r.PropertySet(), NameOpen: r.Name.HasExpressions(), Open: r.Properties.Open}
+	rd.Report.Add(p.CheckTexts())
+	reported := broken(r.Properties.Node, rd.Report.Errors[before:])
+	p.Open = func(n *yamlpos.Node) bool { return r.Properties.Open(n) || reported[n] || guessed[n] }
+	for _, pe := range p.Certain() {
+		rd.Report.Add(p.Place(pe))
+	}
+	rd.Report.Add(r.CheckPlayFiles())
+	rd.checkWarnings(r)
+}
+
+// checkWarnings tells of properties that are valid and look like a mistake. What is
+// computed in a text counts as a word in it.
+func (rd *Reader) checkWarnings(r *manifest.Resource) {
+	res := r.Type.New()
+	w, ok := res.(modules.Warner)
+	if !ok {
+		return
+	}
+	shown := func(v manifest.Value, n *yamlpos.Node) (*yamlpos.Node, error) {
+		if v.Open(n) {
+			return yamlpos.From(n, templates.WithoutExpressions(n.Text, "x")), nil
+		}
+		return n, nil
+	}
+	props, _ := r.Properties.Node.Map(func(n *yamlpos.Node) (*yamlpos.Node, error) { return shown(r.Properties, n) })
+	name, _ := shown(r.Name, r.Name.Node)
+	_ = yamlpos.Decode(props, res) // what does not fit has been reported, or is not known
+	modules.SetName(res, name.Text)
+	for _, pe := range w.Warnings() {
+		rd.Report.Warn(r.PropertySet().At(pe.Path), pe.Path+": "+pe.Msg)
+	}
+}
+
+// open has decoding leave alone what is not known yet.
+func open(v manifest.Value, guessed map[*yamlpos.Node]bool) yamlpos.Option {
+	return yamlpos.Open(func(n *yamlpos.Node) bool { return v.Open(n) || guessed[n] })
+}
+
+// broken finds the nodes that are reported already: nothing follows from them.
+func broken(n *yamlpos.Node, errs yamlpos.Errors) map[*yamlpos.Node]bool {
+	found := map[*yamlpos.Node]bool{}
+	var walk func(*yamlpos.Node)
+	walk = func(n *yamlpos.Node) {
+		if slices.ContainsFunc(errs, func(e *yamlpos.Error) bool { return e.Line == n.Line && e.Column == n.Column }) {
+			found[n] = true
+		}
+		for _, item := range n.Items {
+			walk(item)
+		}
+	}
+	for _, pair := range n.Pairs {
+		walk(pair.Value)
+	}
+	return found
+}
+
+// gather is [Reader.split] for a type that has [modules.Type.Below]: all that stands
+// beside the keys that every type has goes into the one property for it. The node of that
+// has the position of the first.
+func (rd *Reader) gather(p parts, t modules.Type, name, body *yamlpos.Node) {
+	below := without(body)
+	for _, pair := range body.Pairs {
+		switch key := pair.Key.Text; {
+		case !rd.Values.LiteralKey(pair.Key):
+		case slices.Contains(keys.OfResource, key):
+			p.common.Pairs = append(p.common.Pairs, pair)
+		case key == "name" && pair.Value == name: // of a map that is no list
+		default:
+			below.Pairs = append(below.Pairs, pair)
+		}
+	}
+	if len(below.Pairs) > 0 {
+		key := *below.Pairs[0].Key
+		key.Text, key.Value = t.Below, t.Below
+		p.props.Pairs = []yamlpos.Pair{{Key: &key, Value: below}}
+	}
+}
+
+// member gives the type that a resource of one with a family really is, if its property
+// type names one that is known by itself, and what then stands below its name.
+func (rd *Reader) member(t modules.Type, body *yamlpos.Node) (modules.Type, *yamlpos.Node) {
+	if t.Family == nil || body.Kind != yamlpos.Map {
+		return t, body
+	}
+	named := keys.Given(body.Get("type"))
+	if named == nil || named.Kind != yamlpos.Scalar || rd.Values.IsOpen(named) {
+		return t, body
+	}
+	of, ok := t.Family(rd.Registry, named.Text)
+	if !ok || of.Below != "" {
+		return t, body
+	}
+	inner := *body
+	inner.Pairs = nil
+	for _, pair := range body.Pairs {
+		switch pair.Key.Text {
+		case "type":
+		case "properties":
+			switch value := keys.Given(pair.Value); {
+			case value == nil:
+			case value.Kind != yamlpos.Map:
+				rd.Report.Add(value.Errorf("write a map: key: value", "properties must be a map, not %s", value.Describe()))
+			default:
+				inner.Pairs = append(inner.Pairs, value.Pairs...)
+			}
+		default:
+			if !slices.Contains(keys.OfResource, pair.Key.Text) {
+				rd.Report.Add(pair.Key.Errorf("its properties stand below properties", "%s has no meaning for %s", pair.Key.Text, named.Text))
+				continue
+			}
+			inner.Pairs = append(inner.Pairs, pair)
+		}
+	}
+	return of, &inner
 }

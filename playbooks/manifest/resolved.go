@@ -1,0 +1,136 @@
+package manifest
+
+import (
+	"path"
+	"slices"
+	"time"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/health"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
+)
+
+// What stands in the keys of a resource for one host, when every expression in them has
+// been resolved.
+
+// A Meta is how the engine treats a resource, whatever its type.
+type Meta struct {
+	Retry     int
+	Delay     time.Duration
+	Timeout   time.Duration // of one try; 0 is any time
+	Limit     float64       // tries per second; 0 is any number
+	Sema      []string      // as written, NAME or NAME:N; sorted, each once
+	Hidden    bool
+	Reverse   bool
+	AutoEdge  bool
+	AutoGroup bool
+}
+
+// DecodeMeta reads resolved values: what [Resource.Meta] comes to for a host; nil
+// is the defaults.
+func DecodeMeta(n *yamlpos.Node) (Meta, error) {
+	m := Meta{AutoEdge: true, AutoGroup: true}
+	if n == nil {
+		return m, nil
+	}
+	var k keys.Meta
+	var errs yamlpos.Errors
+	errs.Add(yamlpos.Decode(n, &k))
+	errs.Add(keys.CheckMeta(n, func(*yamlpos.Node) bool { return false }))
+	m.Retry, m.Delay, m.Timeout, m.Limit = k.Retry, time.Duration(k.Delay), time.Duration(k.Timeout), k.Limit
+	m.Hidden, m.Reverse = k.Hidden, k.Reverse
+	if k.AutoEdge != nil {
+		m.AutoEdge = *k.AutoEdge
+	}
+	if k.AutoGroup != nil {
+		m.AutoGroup = *k.AutoGroup
+	}
+	m.Sema = slices.Sorted(slices.Values(k.Sema))
+	return m, errs.Err()
+}
+
+func TooManyHealthChecks(n *yamlpos.Node) error {
+	return n.Errorf("", "a resource has at most %d health checks, not %d", health.MaxChecks, len(n.Items))
+}
+
+// HealthChecks reads the health checks of a resource, with every expression
+// resolved. The arguments of a command are no part of its name if it is sensitive.
+func HealthChecks(n *yamlpos.Node, sensitive bool) ([]modules.HealthCheck, error) {
+	var checks []health.Check
+	if err := yamlpos.Decode(n, &checks); err != nil {
+		return nil, err
+	}
+	if len(checks) > health.MaxChecks {
+		return nil, TooManyHealthChecks(n)
+	}
+	var all []modules.HealthCheck
+	var errs yamlpos.Errors
+	for i := range checks {
+		h, err := CompileHealth(n.Items[i], &checks[i])
+		errs.Add(err)
+		if sensitive && checks[i].Name == "" && len(h.Argv) > 0 {
+			h.Name = path.Base(h.Argv[0])
+		}
+		all = append(all, h)
+	}
+	return all, errs.Err()
+}
+
+// CompileHealth makes one check, and errors with the positions of its properties.
+func CompileHealth(n *yamlpos.Node, c *health.Check) (modules.HealthCheck, error) {
+	var errs yamlpos.Errors
+	if err := modules.CheckTags(c); err != nil {
+		errs.Add(positionedHealth(n, err))
+	}
+	h, err := c.Compile()
+	errs.Add(positionedHealth(n, err))
+	return h, errs.Err()
+}
+
+func positionedHealth(n *yamlpos.Node, err error) error {
+	var errs yamlpos.Errors
+	for _, pe := range modules.PropertyErrors(err) {
+		at := n
+		if value := n.Get(pe.Path); value != nil {
+			at = value
+		}
+		errs.Add(at.Errorf(pe.Hint, "%s", property.Message(pe)))
+	}
+	return errs.Err()
+}
+
+// PropertyName gives the first spelling of a property.
+func (r *Resource) PropertyName(key string) string { return property.Canonical(r.Type, key) }
+
+// Received names the properties that the resource receives, from this host and
+// from others.
+func (r *Resource) Received() []string {
+	var names []string
+	if r.Recv != nil {
+		for _, pair := range r.Recv.Node.Pairs {
+			names = append(names, property.Canonical(r.Type, pair.Key.Text))
+		}
+	}
+	for _, one := range r.Imports {
+		names = append(names, one.Property)
+	}
+	return names
+}
+
+// CheckReceiving validates resolved properties of a resource called name, of which
+// those that are received are not known: it reports what is wrong whatever they
+// come to. The error carries positions.
+func (r *Resource) CheckReceiving(node *yamlpos.Node, name string) error {
+	with, unknown := property.WithUnknown(node, r.Received())
+	p := property.Partial{
+		Set:  property.Set{Type: r.Type, Name: yamlpos.From(r.Name.Node, name), Node: with},
+		Open: func(n *yamlpos.Node) bool { return unknown[n] },
+	}
+	var errs yamlpos.Errors
+	for _, pe := range p.Certain() {
+		errs.Add(Positioned(r, node, pe))
+	}
+	return errs.Err()
+}
