@@ -20,7 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
@@ -119,7 +119,7 @@ func simRunner(tb testing.TB, dir string, reporter events.Reporter) *playbooks.R
 	require.NoError(tb, err)
 	tally := &events.Tally{}
 	r := &playbooks.Runner{
-		Inventory: inv, Plays: plays, Dialer: &transport.Dialer{Home: dir}, BuildID: programs[0].ID,
+		Inventory: inv, Plays: plays, Dialer: &dial.Dialer{Home: dir}, BuildID: programs[0].ID,
 		Connect:  reach.Options{Warn: func(text string) { tb.Log(text) }},
 		Options:  playbooks.Options{Run: "run1", Holder: "tester"},
 		Tally:    tally,

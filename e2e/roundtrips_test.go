@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
 // A meter is a TCP proxy that counts the round trips that a client waits for: it
@@ -124,7 +125,7 @@ const slowLink = 50 * time.Millisecond
 // login connects and disconnects, as ccm-push does before and after its work.
 func (s *server) login(tb testing.TB, port int) {
 	tb.Helper()
-	d := &transport.Dialer{}
+	d := &dial.Dialer{}
 	defer d.Close()
 	c, err := d.Dial(tb.Context(), transport.Target{
 		Host: "web1", Address: "127.0.0.1", Port: port, User: s.user,

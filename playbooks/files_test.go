@@ -10,7 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
 
@@ -49,7 +49,7 @@ func TestCheckFiles(t *testing.T) {
 			require.NoError(t, err)
 			hosts, _, err := inv.Select("all:!dmz")
 			require.NoError(t, err)
-			r := &Runner{Inventory: inv, Dialer: &transport.Dialer{Home: home}, Connect: test.connect}
+			r := &Runner{Inventory: inv, Dialer: &dial.Dialer{Home: home}, Connect: test.connect}
 			err = r.CheckFiles(hosts)
 			if test.want == "" {
 				require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestRefusedOnce(t *testing.T) {
 	require.NoError(t, err)
 	inv, err := inventory.Parse("hosts.yaml", []byte("all:\n  hosts:\n    a[1:50]:\n"))
 	require.NoError(t, err)
-	r := &Runner{Inventory: inv, Connect: reach.Options{SSH: config}, Dialer: &transport.Dialer{}}
+	r := &Runner{Inventory: inv, Connect: reach.Options{SSH: config}, Dialer: &dial.Dialer{}}
 	require.EqualError(t, r.CheckFiles(inv.Hosts()), strings.ReplaceAll(`$FILE:1: unknown option "colour"
   hint: IgnoreUnknown colour above it would let it pass
 $FILE:2: unknown option "tint"

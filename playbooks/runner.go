@@ -16,7 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/exchange"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
@@ -24,7 +24,7 @@ import (
 type Runner struct {
 	Inventory  *inventory.Inventory
 	Plays      []*manifest.Play
-	Dialer     *transport.Dialer
+	Dialer     *dial.Dialer
 	Builds     []start.Build // the lean host programs
 	FullBuilds []start.Build // those for hosts with a resource that is a modules.FullBuilder
 	BuildID    string        // what every host program must greet with

@@ -27,7 +27,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
@@ -69,7 +69,7 @@ func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *worl
 	require.NoError(t, err)
 	tally := &events.Tally{}
 	w.Runner = &Runner{
-		Inventory: inv, Plays: plays, Dialer: &transport.Dialer{}, Tally: tally,
+		Inventory: inv, Plays: plays, Dialer: &dial.Dialer{}, Tally: tally,
 		// For root, all hosts on one machine have one lock.
 		Options:  Options{Run: "run1", Holder: "tester", NoLock: true},
 		Events:   events.NewStream("run1", time.Now, tally, w.recorded, events.NewText(w.text, events.TextOptions{Verbose: 1, Diff: true})),

@@ -24,16 +24,16 @@ type Client struct {
 	work   sync.WaitGroup
 }
 
-// newClient begins to ask the host for signs of life, at that interval; it is given
-// up when it has been silent for patience after that (as with ssh_config's
-// ServerAliveInterval and ServerAliveCountMax).
-func newClient(t Target, conn *ssh.Client, interval, patience time.Duration) *Client {
+// NewClient takes over an SSH connection to t. It asks the host for a sign of life at
+// each interval and gives it up when there was none for the idle timeout after that (as
+// with ssh_config's ServerAliveInterval and ServerAliveCountMax).
+func NewClient(t Target, conn *ssh.Client, interval, idleTimeout time.Duration) *Client {
 	c := &Client{target: t, ssh: conn, gone: make(chan struct{})}
 	c.work.Go(func() {
 		conn.Wait()
 		close(c.gone)
 	})
-	c.work.Go(func() { c.keepalive(interval, patience) })
+	c.work.Go(func() { c.keepalive(interval, idleTimeout) })
 	return c
 }
 
@@ -80,8 +80,8 @@ func (c *Client) orLost(err error) error {
 }
 
 // keepalive asks the host for a sign of life until the connection ends.
-func (c *Client) keepalive(interval, patience time.Duration) {
-	for c.sleep(interval) && c.alive(patience) {
+func (c *Client) keepalive(interval, idleTimeout time.Duration) {
+	for c.sleep(interval) && c.alive(idleTimeout) {
 	}
 }
 
@@ -97,9 +97,9 @@ func (c *Client) sleep(d time.Duration) bool {
 }
 
 // alive sends one request and closes the connection if no answer comes in time.
-func (c *Client) alive(patience time.Duration) bool {
-	dead := time.AfterFunc(patience, func() {
-		err := fmt.Errorf("%w: no answer to keepalives for %s", ErrLost, patience)
+func (c *Client) alive(idleTimeout time.Duration) bool {
+	dead := time.AfterFunc(idleTimeout, func() {
+		err := fmt.Errorf("%w: no answer to keepalives for %s", ErrLost, idleTimeout)
 		c.cause.Store(&err)
 		c.ssh.Close()
 	})
@@ -116,19 +116,17 @@ func (c *Client) Ping() error {
 	return nil
 }
 
-// dialThrough connects to addr from this host. The connection is a pipe of our
-// own, so that closing it ends every wait even if the jump host does not answer.
-func (c *Client) dialThrough(ctx context.Context, addr string) (net.Conn, error) {
+// DialThrough connects to addr from this host, which is a jump host then. The connection
+// is a pipe of our own, so that closing it ends every wait even if the jump host does not
+// answer. The error is an [ssh.OpenChannelError] if the host is well and has not connected,
+// and wraps [ErrLost] if it is not.
+func (c *Client) DialThrough(ctx context.Context, addr string) (net.Conn, error) {
 	far, err := c.ssh.DialContext(ctx, "tcp", addr)
-	rejected, isRejected := errors.AsType[*ssh.OpenChannelError](err)
-	if isRejected {
-		return nil, &farError{c.target.Host, rejected}
-	}
 	if err != nil {
-		if ctx.Err() == nil {
+		if _, rejected := errors.AsType[*ssh.OpenChannelError](err); !rejected && ctx.Err() == nil {
 			err = c.lost()
 		}
-		return nil, fmt.Errorf("jump host %s: %w", c.target.Host, err)
+		return nil, err
 	}
 	near, inner := net.Pipe()
 	ended := make(chan struct{})

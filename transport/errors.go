@@ -15,6 +15,7 @@ var (
 	ErrHostKeyChanged = knownhosts.ErrChanged                      // needs a person
 	ErrHostKeyRevoked = knownhosts.ErrRevoked                      // final
 	ErrAuth           = errors.New("authentication refused")       // the host answered; may pass once it is provisioned
+	ErrPassphrase     = errors.New("the passphrase is wrong")      // of a key file
 	ErrTimeout        = errors.New("timed out")                    // trying again may help
 	ErrLost           = errors.New("the connection was lost")      // trying again may help
 	ErrNoSpace        = errors.New("no space left on the host")    // passes once there is room

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/term"
 )
 
-// newLocal gives a Client for the controller itself. env is the environment of what
+// NewLocal gives a Client for the controller itself. env is the environment of what
 // runs there; nil is that of this process.
-func newLocal(t Target, env []string) *Client {
+func NewLocal(t Target, env []string) *Client {
 	c := &Client{target: t, gone: make(chan struct{})}
 	c.local = &localShell{env: env, gone: c.gone}
 	return c

@@ -33,7 +33,7 @@ type Target struct {
 	// IdentitiesOnly offers no key but those of PrivateKeys, or of the default
 	// files; the agent may still be what signs with them.
 	IdentitiesOnly bool
-	// Agent is the path of the agent's socket; "" means that of the Dialer, "none"
+	// Agent is the path of the agent's socket; "" means that of the dialer, "none"
 	// means no agent.
 	Agent string
 	// Password is for password and keyboard-interactive authentication; nil has
@@ -74,7 +74,7 @@ type Target struct {
 	// Retries is how often a dial that failed is repeated; 0 means that of the
 	// Dialer.
 	Retries int
-	Limits  Limits   // 0 in it means that of the Dialer
+	Limits  Limits   // 0 in it means that of the dialer
 	Jump    []Target // hops in order, outermost first; each is verified and authenticated itself
 }
 
@@ -106,41 +106,54 @@ const (
 
 const defaultPort = 22
 
-func (t Target) port() int { return cmp.Or(t.Port, defaultPort) }
+// TCPPort is the port that is dialled.
+func (t Target) TCPPort() int { return cmp.Or(t.Port, defaultPort) }
 
-func (t Target) addr() string {
+// Addr is the address and port that are dialled, for package net; "local" is the
+// controller itself.
+func (t Target) Addr() string {
 	if t.Local {
 		return "local"
 	}
-	return net.JoinHostPort(t.Address, strconv.Itoa(t.port()))
+	return net.JoinHostPort(t.Address, strconv.Itoa(t.TCPPort()))
 }
 
-// login names the account: user@address:port.
-func (t Target) login() string { return t.User + "@" + t.addr() }
+// Login names the account: user@address:port.
+func (t Target) Login() string { return t.User + "@" + t.Addr() }
 
-// sshCommand is how a person gets there with ssh.
+// SSHCommand is how a person gets there with ssh.
 func (t Target) SSHCommand() string {
 	if t.Local {
 		return "/bin/sh -c"
 	}
 	words := []string{"ssh"}
 	if len(t.Jump) > 0 {
-		words = append(words, "-J", ShellWord(strings.ReplaceAll(loginsOf(t.Jump), " ", ",")))
+		words = append(words, "-J", ShellWord(strings.ReplaceAll(LoginsOf(t.Jump), " ", ",")))
 	}
-	if t.port() != defaultPort {
-		words = append(words, "-p", strconv.Itoa(t.port()))
+	if t.TCPPort() != defaultPort {
+		words = append(words, "-p", strconv.Itoa(t.TCPPort()))
 	}
 	return strings.Join(append(words, ShellWord(t.User+"@"+t.Address)), " ")
 }
 
+// Fail is the error of a step for this host.
 func (t Target) Fail(op string, err error, hint string) *HostError {
-	return &HostError{Host: t.Host, Op: op, Addr: t.addr(), Err: err, Hint: hint}
+	return &HostError{Host: t.Host, Op: op, Addr: t.Addr(), Err: err, Hint: hint}
 }
 
-// expand replaces a leading ~/ by home.
-func expand(path, home string) string {
+// ExpandHome replaces a leading ~/ by home.
+func ExpandHome(path, home string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		return filepath.Join(home, rest)
 	}
 	return path
+}
+
+// LoginsOf names the accounts on a route, separated by blanks.
+func LoginsOf(hops []Target) string {
+	logins := make([]string, len(hops))
+	for i, h := range hops {
+		logins[i] = h.Login()
+	}
+	return strings.Join(logins, " ")
 }

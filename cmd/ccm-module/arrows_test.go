@@ -125,10 +125,12 @@ func TestArrows(t *testing.T) {
 	inventoryArrows(t)
 	templatesArrows(t)
 	for leaf, may := range map[string][]string{
-		"transport/keys":       {"transport/keys"},
-		"transport/knownhosts": {"transport/keys", "transport/knownhosts"},
+		"transport":            {"transport", "transport/knownhosts"},
+		"transport/auth":       {"transport", "transport/auth", "transport/knownhosts"},
+		"transport/dial":       {"transport", "transport/auth", "transport/dial", "transport/knownhosts"},
+		"transport/knownhosts": {"transport/knownhosts"},
 		"transport/sshconfig":  {"transport/sshconfig"},
-		"transport/start":      {"transport", "transport/keys", "transport/knownhosts", "transport/start"},
+		"transport/start":      {"transport", "transport/knownhosts", "transport/start"},
 	} {
 		for i := range may {
 			may[i] = module + may[i]

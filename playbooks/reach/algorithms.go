@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/transport"
-	"github.com/ccm-push/ccm-push/transport/keys"
+	"github.com/ccm-push/ccm-push/transport/knownhosts"
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
 )
 
@@ -109,7 +109,7 @@ var supported = sync.OnceValue(func() [5]algorithmList {
 func withCertificates(names []string) []string {
 	var all []string
 	for _, name := range names {
-		all = append(all, keys.CertificateAlgorithm(name), name)
+		all = append(all, knownhosts.CertificateAlgorithm(name), name)
 	}
 	return all
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
 // Options say what becomes of the keys of unknown hosts. In the zero value a person who
@@ -119,9 +119,9 @@ func (e *enrolment) settle(ctx context.Context, verdicts []*verdict) error {
 
 // add writes the keys of hosts down.
 func (e *enrolment) add(ctx context.Context, fresh []*verdict) {
-	trusted := make([]transport.Trusted, len(fresh))
+	trusted := make([]dial.Trusted, len(fresh))
 	for i, v := range fresh {
-		trusted[i] = transport.Trusted{Target: v.target, Keys: v.keys}
+		trusted[i] = dial.Trusted{Target: v.target, Keys: v.keys}
 	}
 	for i, err := range e.fleet.Dialer.Trust(ctx, trusted) {
 		fresh[i].state = stateAdded

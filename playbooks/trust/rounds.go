@@ -9,13 +9,14 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
 // A Fleet is the hosts of an inventory, and how they are reached.
 type Fleet struct {
 	Inventory *inventory.Inventory
 	Connect   reach.Options
-	Dialer    *transport.Dialer
+	Dialer    *dial.Dialer
 	Forks     int // hosts that are asked at once; at least 1
 }
 
@@ -53,7 +54,7 @@ type candidate struct {
 	// unknown jump host; "" otherwise.
 	jumpFor string
 
-	scan transport.Scan
+	scan dial.Scan
 	err  error // why there is no scan; a [transport.HostError]
 }
 
@@ -91,7 +92,7 @@ func (f *Fleet) rounds(hosts []*inventory.Host) ([][]candidate, error) {
 }
 
 type rounds struct {
-	dialer *transport.Dialer
+	dialer *dial.Dialer
 	met    map[string]bool // by file and name in it
 	list   [][]candidate
 }

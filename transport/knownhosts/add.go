@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/ssh"
-
-	"github.com/ccm-push/ccm-push/transport/keys"
 )
 
 // Accept adds an unknown key to the own file. That is locked and, if another process
@@ -17,7 +15,7 @@ import (
 func (v *View) Accept(ctx context.Context, h Host, key ssh.PublicKey) error {
 	own := v.files.Own
 	if own == "" {
-		return fmt.Errorf("%w: %s, and there is no file to add it to", ErrUnknown, keys.Fingerprint(key))
+		return fmt.Errorf("%w: %s, and there is no file to add it to", ErrUnknown, Fingerprint(key))
 	}
 	v.store.adding.Lock()
 	defer v.store.adding.Unlock()

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"golang.org/x/crypto/ssh"
-
-	"github.com/ccm-push/ccm-push/transport/keys"
 )
 
 // keyTypes lists key types as OpenSSH prefers them; the others that x/crypto
@@ -22,14 +20,14 @@ func (v *View) Algorithms(h Host) []string {
 	known, authorities, _ := v.about(h)
 	var plain, certs []string
 	for _, e := range known {
-		plain = append(plain, keys.Algorithms(e.key.Type())...)
+		plain = append(plain, SignatureAlgorithms(e.key.Type())...)
 	}
 	for _, t := range keyTypes {
-		plain = append(plain, keys.Algorithms(t)...)
+		plain = append(plain, SignatureAlgorithms(t)...)
 	}
 	supported := ssh.SupportedAlgorithms().HostKeys
 	for _, a := range supported {
-		if !keys.IsCertificate(a) {
+		if !IsCertificate(a) {
 			plain = append(plain, a)
 		} else if len(authorities) > 0 {
 			certs = append(certs, a)

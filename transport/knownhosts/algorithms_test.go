@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
 
-	"github.com/ccm-push/ccm-push/transport/keys"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -39,7 +38,7 @@ func TestAlgorithms(t *testing.T) {
 		view("h " + sshtest.PublicLine(rsaKey) + "\nH,x " + sshtest.PublicLine(ecdsaKey)).Algorithms(Host{Name: "h"})[:4])
 	withAuthority := view("@cert-authority *.example " + sshtest.PublicLine(rsaKey))
 	require.Equal(t, plain, withAuthority.Algorithms(Host{Name: "h"})[:6])
-	require.True(t, keys.IsCertificate(withAuthority.Algorithms(Host{Name: "h.example"})[0]))
+	require.True(t, IsCertificate(withAuthority.Algorithms(Host{Name: "h.example"})[0]))
 	for _, name := range []string{"h", "h.example"} {
 		algorithms := withAuthority.Algorithms(Host{Name: name})
 		require.NotContains(t, algorithms, ssh.KeyAlgoRSA)

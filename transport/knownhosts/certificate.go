@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
-
-	"github.com/ccm-push/ccm-push/transport/keys"
 )
 
 // HasAuthority reports whether the host may show a certificate.
@@ -39,7 +37,7 @@ func (v *View) Authority(h Host, cert *ssh.Certificate) string {
 }
 
 func signer(authorities []entry, cert *ssh.Certificate) string {
-	i := slices.IndexFunc(authorities, func(e entry) bool { return keys.Same(e.key, cert.SignatureKey) })
+	i := slices.IndexFunc(authorities, func(e entry) bool { return Same(e.key, cert.SignatureKey) })
 	if i < 0 {
 		return ""
 	}
@@ -52,7 +50,7 @@ func signer(authorities []entry, cert *ssh.Certificate) string {
 func checkCertificate(principal string, cert *ssh.Certificate, authorities []entry) error {
 	switch {
 	case !hasKey(authorities, cert.SignatureKey):
-		return fmt.Errorf("its certificate is signed by %s, which is no authority for it", keys.Fingerprint(cert.SignatureKey))
+		return fmt.Errorf("its certificate is signed by %s, which is no authority for it", Fingerprint(cert.SignatureKey))
 	case cert.CertType != ssh.HostCert:
 		return errors.New("its certificate is one for users")
 	case len(cert.ValidPrincipals) > 0 && !slices.Contains(cert.ValidPrincipals, principal):

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/ssh"
-
-	"github.com/ccm-push/ccm-push/transport/keys"
 )
 
 // What is wrong with the key of a host.
@@ -31,7 +29,7 @@ type ChangedError struct {
 
 // Error gives the fingerprint of the key and the lines.
 func (e *ChangedError) Error() string {
-	text := fmt.Sprintf("%v: %s is not the key in %s", ErrChanged, keys.Fingerprint(e.Key), strings.Join(e.Lines, ", "))
+	text := fmt.Sprintf("%v: %s is not the key in %s", ErrChanged, Fingerprint(e.Key), strings.Join(e.Lines, ", "))
 	if e.Also != nil {
 		text += fmt.Sprintf(", and %v", e.Also)
 	}

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/crypto/ssh"
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
 
-	"github.com/ccm-push/ccm-push/transport/keys"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -40,7 +39,7 @@ func TestLinesOfGrowingFile(t *testing.T) {
 		got, _, _ := grown.about(host)
 		require.Len(t, got, 1)
 		require.Equal(t, want[0].where(), got[0].where())
-		require.True(t, keys.Same(want[0].key, got[0].key))
+		require.True(t, Same(want[0].key, got[0].key))
 	}
 }
 

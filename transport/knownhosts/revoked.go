@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"golang.org/x/crypto/ssh"
-
-	"github.com/ccm-push/ccm-push/transport/keys"
 )
 
 // krlMagic begins a key revocation list (OpenSSH, PROTOCOL.krl).
@@ -32,7 +30,7 @@ func parseRevoked(path string, text []byte) ([]entry, error) {
 		if err != nil || len(options) > 0 {
 			return nil, refuse("write a public key as in a .pub file", "line %d is no public key", number)
 		}
-		entries = append(entries, entry{file: path, line: number, marker: revoked, key: keys.Plain(key)})
+		entries = append(entries, entry{file: path, line: number, marker: revoked, key: Plain(key)})
 	}
 	return entries, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
 
-	"github.com/ccm-push/ccm-push/transport/keys"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -36,7 +35,7 @@ func FuzzRevoked(f *testing.F) {
 		require.NoError(t, err)
 		require.Len(t, want, len(entries))
 		for i, e := range want {
-			require.True(t, keys.Same(e.key, entries[i].key))
+			require.True(t, Same(e.key, entries[i].key))
 		}
 	})
 }

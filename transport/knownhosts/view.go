@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/ssh"
-
-	"github.com/ccm-push/ccm-push/transport/keys"
 )
 
 // A View is what files say together. It stays up to date with what is added through
@@ -58,7 +56,7 @@ func (v *View) Check(h Host, key ssh.PublicKey) error {
 	if err := notRevoked(key, revokedKeys); err != nil {
 		return err
 	}
-	if hasKey(known, keys.Plain(key)) {
+	if hasKey(known, Plain(key)) {
 		return nil
 	}
 	var certErr error
@@ -71,21 +69,21 @@ func (v *View) Check(h Host, key ssh.PublicKey) error {
 	case len(known) > 0:
 		return &ChangedError{Key: key, Lines: places(known), Also: certErr}
 	case certErr != nil:
-		return fmt.Errorf("%w: %s: %w", ErrUnknown, keys.Fingerprint(key), certErr)
+		return fmt.Errorf("%w: %s: %w", ErrUnknown, Fingerprint(key), certErr)
 	}
-	return fmt.Errorf("%w: %s", ErrUnknown, keys.Fingerprint(key))
+	return fmt.Errorf("%w: %s", ErrUnknown, Fingerprint(key))
 }
 
 func hasKey(entries []entry, key ssh.PublicKey) bool {
-	return slices.ContainsFunc(entries, func(e entry) bool { return keys.Same(e.key, key) })
+	return slices.ContainsFunc(entries, func(e entry) bool { return Same(e.key, key) })
 }
 
 // notRevoked holds a key, and what has certified it, against the revoked ones.
 func notRevoked(key ssh.PublicKey, revokedKeys []entry) error {
 	cert, isCert := key.(*ssh.Certificate)
 	for _, e := range revokedKeys {
-		if keys.Same(e.key, keys.Plain(key)) || isCert && keys.Same(e.key, cert.SignatureKey) {
-			return fmt.Errorf("%w: %s in %s", ErrRevoked, keys.Fingerprint(e.key), e.where())
+		if Same(e.key, Plain(key)) || isCert && Same(e.key, cert.SignatureKey) {
+			return fmt.Errorf("%w: %s in %s", ErrRevoked, Fingerprint(e.key), e.where())
 		}
 	}
 	return nil
@@ -106,7 +104,7 @@ func (v *View) Judge(h Host, shown []ssh.PublicKey) (where string, err error) {
 		}
 	}
 	for _, e := range known {
-		if slices.ContainsFunc(shown, func(key ssh.PublicKey) bool { return keys.Same(e.key, key) }) {
+		if slices.ContainsFunc(shown, func(key ssh.PublicKey) bool { return Same(e.key, key) }) {
 			return e.where(), nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -103,7 +104,7 @@ func TestPasswordIsAskedFor(t *testing.T) {
 			} else if test.method != "sudo" {
 				t.Skipf("NOT TESTED: there are no terminals: %v", err)
 			}
-			d := &transport.Dialer{LocalEnv: []string{"HOME=" + home, "PATH=" + path}}
+			d := &dial.Dialer{LocalEnv: []string{"HOME=" + home, "PATH=" + path}}
 			c, err := d.Dial(t.Context(), transport.Target{Host: "me", User: "deploy", Local: true})
 			require.NoError(t, err)
 			defer c.Close()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -32,7 +32,7 @@ func BenchmarkStart(b *testing.B) {
 	for _, rtt := range []time.Duration{0, 10 * time.Millisecond, 50 * time.Millisecond} {
 		b.Run("rtt="+rtt.String(), func(b *testing.B) {
 			srv := sshtest.Start(b, sshtest.RTT(rtt))
-			d := &transport.Dialer{}
+			d := &dial.Dialer{}
 			defer d.Close()
 			run := func() {
 				c, err := d.Dial(b.Context(), targetOf(srv))

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -43,7 +44,7 @@ func skipWithoutTerminals(t *testing.T) {
 // localWith gives a Client for this machine that finds its programs in path.
 func localWith(t *testing.T, home, path string) *transport.Client {
 	t.Helper()
-	d := &transport.Dialer{LocalEnv: []string{"HOME=" + home, "PATH=" + path}}
+	d := &dial.Dialer{LocalEnv: []string{"HOME=" + home, "PATH=" + path}}
 	c, err := d.Dial(t.Context(), transport.Target{Host: "me", User: "deploy", Local: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })

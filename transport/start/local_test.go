@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 )
 
 // local gives a Client for this machine, with a home directory of its own.
@@ -19,7 +20,7 @@ func local(t *testing.T, env ...string) (c *transport.Client, home string) {
 	home = t.TempDir()
 	me, err := user.Current()
 	require.NoError(t, err)
-	d := &transport.Dialer{LocalEnv: append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, env...)}
+	d := &dial.Dialer{LocalEnv: append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, env...)}
 	c, err = d.Dial(t.Context(), transport.Target{Host: "me", User: me.Username, Local: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -85,7 +86,7 @@ func targetOf(srv *sshtest.Server) transport.Target {
 // connect opens a connection that ends with the test.
 func connect(t testing.TB, srv *sshtest.Server) *transport.Client {
 	t.Helper()
-	d := &transport.Dialer{}
+	d := &dial.Dialer{}
 	c, err := d.Dial(t.Context(), targetOf(srv))
 	require.NoError(t, err)
 	t.Cleanup(func() {

@@ -2,9 +2,7 @@ package start
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -12,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -21,7 +20,7 @@ func TestJumpHostsAreShared(t *testing.T) {
 	outer, inner := sshtest.Start(t), sshtest.Start(t)
 	first, second := targetOf(outer), targetOf(inner)
 	first.Host, second.Host = "outer", "inner"
-	d := &transport.Dialer{}
+	d := &dial.Dialer{}
 	defer d.Close()
 	var hosts sync.WaitGroup
 	for range 4 {
@@ -50,23 +49,11 @@ func TestJumpHostsAreShared(t *testing.T) {
 	require.EqualValues(t, 4, inner.Stats().Forwards)
 }
 
-// relay is a proxy command that needs no program but a shell with its tools.
-func relay(t testing.TB, srv *sshtest.Server) string {
-	t.Helper()
-	if _, err := exec.LookPath("nc"); err == nil {
-		return fmt.Sprintf("nc %s %d", srv.Host, srv.Port)
-	}
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("NOT TESTED: there is neither nc nor bash")
-	}
-	return fmt.Sprintf(`bash -c 'exec 3<>/dev/tcp/%s/%d; cat <&3 & exec cat >&3'`, srv.Host, srv.Port)
-}
-
 func TestProxyCommand(t *testing.T) {
 	srv := sshtest.Start(t)
 	target := targetOf(srv)
-	target.ProxyCommand = relay(t, srv)
-	d := &transport.Dialer{DialContext: func(context.Context, string, string) (net.Conn, error) {
+	target.ProxyCommand = srv.ProxyCommand(t)
+	d := &dial.Dialer{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		t.Error("it was dialled besides")
 		return nil, net.ErrClosed
 	}}
@@ -79,14 +66,14 @@ func TestProxyCommand(t *testing.T) {
 }
 
 // realSSHD is how to get into OpenSSH's own sshd.
-func realSSHD(t *testing.T) (d *transport.Dialer, target transport.Target, srv *sshtest.SSHD) {
+func realSSHD(t *testing.T) (d *dial.Dialer, target transport.Target, srv *sshtest.SSHD) {
 	t.Helper()
 	srv = sshtest.StartSSHD(t)
 	target = transport.Target{
 		Host: "web1", Address: srv.Address, User: srv.User,
 		PrivateKeys: []string{srv.KeyFile}, KnownHosts: []string{srv.KnownHosts},
 	}
-	return &transport.Dialer{DialContext: srv.Dial}, target, srv
+	return &dial.Dialer{DialContext: srv.Dial}, target, srv
 }
 
 func TestRealSSHD(t *testing.T) {

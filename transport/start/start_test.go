@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -312,7 +313,7 @@ func TestConnectionDiesInTheMiddle(t *testing.T) {
 	// the build is taken for the whole.
 	for cut := int64(100); cut < total; cut += total / 23 {
 		srv := sshtest.Start(t, sshtest.KillAfter(cut))
-		d := &transport.Dialer{}
+		d := &dial.Dialer{}
 		c, err := d.Dial(t.Context(), targetOf(srv))
 		if err != nil {
 			require.True(t, transport.Unreachable(err), err)

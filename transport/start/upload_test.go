@@ -19,6 +19,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -376,7 +377,7 @@ func TestUploadIsCut(t *testing.T) {
 	total := whole.Stats().Sent
 	for cut := int64(2000); cut < total; cut += total / 11 {
 		srv := sshtest.Start(t, env, sshtest.KillAfter(cut))
-		c, err := (&transport.Dialer{}).Dial(t.Context(), targetOf(srv))
+		c, err := (&dial.Dialer{}).Dial(t.Context(), targetOf(srv))
 		if err != nil {
 			continue
 		}

@@ -1,0 +1,114 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A userCert is a user certificate that was read from a file (ssh-keygen(1),
+// CERTIFICATES).
+type userCert struct {
+	name   string           // base name
+	cert   *ssh.Certificate // nil if the file is missing
+	named  bool             // the target names it
+	remark string           // what may be wrong with it
+}
+
+// certificates reads the files that t names, and those that lie beside its keys. Both
+// may be missing.
+func (k *keyFiles) certificates(t transport.Target, files []keyFile, home string) ([]userCert, error) {
+	var list []userCert
+	for _, path := range t.Certificates {
+		c, err := k.certificate(transport.ExpandHome(path, home))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // as with ssh
+			c = userCert{remark: "there is no " + filepath.Base(path)}
+		case err != nil:
+			return nil, err
+		}
+		c.named = true
+		list = append(list, c)
+	}
+	for _, f := range files {
+		if f.path == "" {
+			continue
+		}
+		c, err := k.certificate(f.path + "-cert.pub")
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		default:
+			list = append(list, c)
+		}
+	}
+	return list, nil
+}
+
+// certificate reads a file once.
+func (k *keyFiles) certificate(path string) (userCert, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, ok := k.certs[path]
+	if !ok {
+		r.cert, r.err = readCertificate(path)
+		if k.certs == nil {
+			k.certs = make(map[string]certificateResult)
+		}
+		k.certs[path] = r
+	}
+	return r.cert, r.err
+}
+
+type certificateResult struct {
+	cert userCert
+	err  error
+}
+
+func readCertificate(path string) (userCert, error) {
+	text, _, err := readSmall(path)
+	if err != nil {
+		return userCert{}, &transport.FileError{Setting: transport.SettingCertificate, Path: path, Err: err}
+	}
+	return parseCertificate(path, text, time.Now())
+}
+
+// parseCertificate reads one line as ssh-keygen -s writes it. One that is not
+// valid at this time is offered all the same: the host's clock counts.
+func parseCertificate(path string, text []byte, now time.Time) (userCert, error) {
+	fail := func(err error, hint string) (userCert, error) {
+		return userCert{}, &transport.FileError{Setting: transport.SettingCertificate, Path: path, Err: err, Hint: hint}
+	}
+	key, _, _, _, err := ssh.ParseAuthorizedKey(text)
+	if err != nil {
+		return fail(errors.New("it is no certificate"), "name a file as ssh-keygen -s writes it: KEY-cert.pub")
+	}
+	cert, ok := key.(*ssh.Certificate)
+	switch {
+	case !ok:
+		return fail(errors.New("it is a public key, and no certificate"), "name a file as ssh-keygen -s writes it: KEY-cert.pub")
+	case cert.CertType != ssh.UserCert:
+		return fail(errors.New("it is the certificate of a host, not of a user"), "sign the key without -h")
+	}
+	c := userCert{name: filepath.Base(path), cert: cert}
+	// The zero time and the last one mean for ever (PROTOCOL.certkeys).
+	at := uint64(now.Unix())
+	switch {
+	case cert.ValidBefore != ssh.CertTimeInfinity && at >= cert.ValidBefore:
+		c.remark = fmt.Sprintf("%s was valid until %s", c.name, certTime(cert.ValidBefore))
+	case at < cert.ValidAfter:
+		c.remark = fmt.Sprintf("%s is not valid before %s", c.name, certTime(cert.ValidAfter))
+	}
+	return c, nil
+}
+
+func certTime(seconds uint64) string {
+	return time.Unix(int64(min(seconds, 1<<40)), 0).UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,196 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// The authentication methods, by the names of RFC 4252 and RFC 4256.
+const (
+	methodPublicKey = "publickey"
+	methodKeyboard  = "keyboard-interactive"
+	methodPassword  = "password"
+)
+
+// defaultMethods is OpenSSH's order (ssh_config, PreferredAuthentications).
+var defaultMethods = []string{methodPublicKey, methodKeyboard, methodPassword}
+
+// A Login is one attempt to log in, and what happened during it. x/crypto/ssh calls its
+// methods from goroutines of its own.
+type Login struct {
+	*Credentials
+	signing func(sign func())
+
+	mu      sync.Mutex
+	allowed []string // methods the host accepts, if it said so
+	tried   []string // methods that are over: failed, or of no further use
+	partial int      // methods that the host was content with, asking for another
+	banner  string   // what the host said last before the login, quoted
+
+	arranged   bool        // the keys were put in order
+	candidates []candidate // keys to ask about, less those that have been accepted
+	held       int         // how many keys more there are than a host may be asked about
+	asked      []candidate // keys that the host was asked about
+	remarks    []string    // why keys are missing among them
+	signed     string      // id of the key that was used last
+
+	passwordUsed bool   // the host has seen the password
+	askedAgain   bool   // it asked once more after that
+	otherPrompts int    // prompts of the host that are not for a password alone
+	prompt       string // the first of them, quoted
+	rounds       int    // messages of the host that asked nothing
+}
+
+// Login is another attempt. signing is called for each signature, which a person may
+// have to confirm, and calls sign.
+func (c *Credentials) Login(signing func(sign func())) *Login {
+	return &Login{Credentials: c, signing: signing}
+}
+
+// Next picks what to try next, in the order of the target's methods; nil means
+// that nothing is left. No method is tried again once it has failed, unless the
+// host asks for another one as well (RFC 4252, 5.1: partial success).
+func (l *Login) Next(ctx context.Context, a *ssh.ClientAuthContext) ssh.AuthMethod {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.allowed = a.AllowedMethods
+	if len(a.PartialSuccessMethods) > l.partial {
+		l.partial = len(a.PartialSuccessMethods)
+		l.accepted(a.PartialSuccessMethods[l.partial-1])
+	}
+	methods := l.target.Methods
+	if methods == nil {
+		methods = defaultMethods
+	}
+	for _, m := range methods {
+		if !slices.Contains(a.AllowedMethods, m) || slices.Contains(l.tried, m) {
+			continue
+		}
+		l.tried = append(l.tried, m)
+		switch m {
+		case methodPublicKey:
+			return ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return l.signers(ctx), nil })
+		case methodKeyboard:
+			if l.hasPassword() {
+				return ssh.KeyboardInteractive(l.answer)
+			}
+		case methodPassword:
+			if l.hasPassword() {
+				return ssh.PasswordCallback(l.password)
+			}
+		}
+	}
+	return nil
+}
+
+// accepted notes that the host was content with a method and wants another one
+// besides. That may be a second key, but never the same one.
+func (l *Login) accepted(method string) {
+	if method == methodPublicKey {
+		l.candidates = slices.DeleteFunc(l.candidates, func(c candidate) bool { return c.id() == l.signed })
+		l.tried = slices.DeleteFunc(l.tried, func(m string) bool { return m == methodPublicKey })
+	}
+}
+
+// maxBanner is how much a host may say before the login, in bytes.
+const maxBanner = 64 << 10
+
+// Banner keeps the beginning of what the host says last before the login (RFC
+// 4252, 5.4): first comes what it says to everybody, and then why it refuses.
+func (l *Login) Banner(text string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(text) > maxBanner {
+		return fmt.Errorf("its banner is longer than %d KiB", maxBanner>>10)
+	}
+	if text = strings.TrimSpace(text); text != "" {
+		l.banner = transport.QuoteExcerpt(text)
+	}
+	return nil
+}
+
+// Done keeps the key that has just let us in: it is the first candidate for the next
+// host.
+func (l *Login) Done() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.signed != "" {
+		l.keyring.last.set(l.target.User, l.signed)
+	}
+}
+
+// Fail explains a login that the host ended.
+func (l *Login) Fail(err error) *transport.HostError {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if transport.IsHangUp(err) {
+		return l.target.Fail(transport.OpAuthenticate, transport.HangUpCause(err), l.said())
+	}
+	if err = transport.WithoutHandshake(err); l.isExpiry(err) {
+		hint := fmt.Sprintf("that of %s has expired: change it with %s", l.target.User, l.target.SSHCommand())
+		return l.target.Fail(transport.OpAuthenticate, fmt.Errorf("%w: the host wants a new password", transport.ErrAuth), hint)
+	}
+	err = fmt.Errorf("%w: %w", transport.ErrAuth, err)
+	return l.target.Fail(transport.OpAuthenticate, err, l.hint())
+}
+
+// hint says what was tried, and what to do about its failure.
+func (l *Login) hint() string {
+	t := l.target
+	var parts []string
+	switch {
+	case len(l.asked) > 0:
+		parts = append(parts, l.askedHint())
+	case l.allowed != nil && !slices.Contains(l.allowed, methodPublicKey):
+		if l.wantsPassword() {
+			break
+		}
+		parts = append(parts, fmt.Sprintf("the host takes no keys from %s, only %s", t.User, strings.Join(l.allowed, ", ")))
+	case t.Password == nil && l.uses(methodPublicKey):
+		parts = append(parts, "there was no key to offer as "+t.User+"; name one with private_key or add one to the agent")
+	}
+	parts = append(parts, l.passwordHints()...)
+	if t.Methods != nil {
+		parts = append(parts, "nothing but "+strings.Join(t.Methods, ", ")+" may be tried")
+	}
+	if said := l.said(); said != "" {
+		parts = append(parts, said)
+	}
+	return strings.Join(append(parts, l.remarks...), "; ")
+}
+
+// askedHint names the keys that the host was asked about.
+func (l *Login) askedHint() string {
+	names := make([]string, len(l.asked))
+	for i, c := range l.asked {
+		names[i] = c.name
+	}
+	next := "check authorized_keys on the host"
+	if more := len(l.candidates) - len(l.asked) + l.held; more > 0 && l.partial == 0 {
+		next = fmt.Sprintf("%d more were not offered, since a host allows only so many (sshd_config: MaxAuthTries): "+
+			"name the right key with private_key, or with IdentityFile and IdentitiesOnly in ssh_config", more)
+	}
+	return fmt.Sprintf("offered %s as %s; %s", strings.Join(names, ", "), l.target.User, next)
+}
+
+// said is what the host said last before the login; "" if nothing.
+func (l *Login) said() string {
+	if l.banner == "" {
+		return ""
+	}
+	return "the host said " + l.banner
+}
+
+// uses reports whether a method may be tried.
+func (c *Credentials) uses(method string) bool { return uses(c.target, method) }
+
+func uses(t transport.Target, method string) bool {
+	return t.Methods == nil || slices.Contains(t.Methods, method)
+}

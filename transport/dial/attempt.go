@@ -1,0 +1,159 @@
+package dial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/auth"
+	"github.com/ccm-push/ccm-push/transport/knownhosts"
+)
+
+// An attempt is one try to get into one host, from the first packet to the login.
+type attempt struct {
+	dialer      *Dialer
+	target      transport.Target
+	known       *knownhosts.View
+	credentials *auth.Credentials
+	scan        []string // host key algorithms to ask for instead of logging in; nil logs in
+
+	phases *phases
+	banner *bannerConn // nil until the host is dialled
+	login  *auth.Login
+	// x/crypto/ssh runs callbacks on goroutines of its own, which may still be
+	// running when the attempt is over.
+	hostKey atomic.Pointer[transport.HostError]
+}
+
+// prepare reads what is needed from the controller's own files.
+func (a *attempt) prepare() error {
+	t := a.target
+	if t.User == "" {
+		return t.Fail(transport.OpAuthenticate, errors.New("no user to log in as"), "set the user of the connection")
+	}
+	if err := checkAlgorithms(t.Algorithms); err != nil {
+		return t.Fail(transport.OpHandshake, err, "")
+	}
+	var err error
+	if a.credentials, err = a.dialer.keyring.Credentials(a.dialer.operator(), t); err != nil {
+		return err
+	}
+	if a.known, err = a.dialer.openKnown(t); err != nil {
+		return t.Fail(transport.OpHostKey, err, transport.HintOf(err))
+	}
+	return nil
+}
+
+// again is another attempt with the same files.
+func (a *attempt) again() *attempt {
+	return &attempt{dialer: a.dialer, target: a.target, known: a.known, credentials: a.credentials, scan: a.scan}
+}
+
+// try dials once.
+func (d *Dialer) try(ctx context.Context, a *attempt) (*transport.Client, error) {
+	t := a.target
+	// A jump host has limits of its own.
+	via, err := d.jump(ctx, t.Jump)
+	if err != nil {
+		return nil, throughJump(t, err)
+	}
+	ctx, a.phases = withPhases(ctx, d.limits(t))
+	defer a.phases.end()
+
+	// While the host is dialled the agent is asked, and the first time made ready what
+	// every login needs.
+	var meanwhile sync.WaitGroup
+	if socket := d.operator().AgentFor(t); socket != "" {
+		meanwhile.Go(func() { d.keyring.AskAgent(ctx, socket) })
+	}
+	if d.warm.CompareAndSwap(false, true) {
+		meanwhile.Go(warmUp)
+	}
+	defer meanwhile.Wait()
+	conn, err := d.connect(ctx, t, via)
+	if err != nil {
+		return nil, a.passing(ctx, err, a.fail(ctx, err))
+	}
+	// x/crypto/ssh takes no context, and a connection through a jump host has
+	// no deadlines: closing it ends every wait.
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	a.banner = &bannerConn{Conn: conn}
+	c, chans, reqs, err := ssh.NewClientConn(a.banner, t.Addr(), a.config(ctx))
+	if !stop() || err != nil {
+		conn.Close()
+		return nil, a.passing(ctx, err, a.fail(ctx, err))
+	}
+	a.login.Done()
+	interval := cmp.Or(t.Keepalive, d.Keepalive, defaultKeepalive)
+	count := cmp.Or(t.KeepaliveCount, d.KeepaliveCount, defaultKeepaliveCount)
+	return transport.NewClient(t, ssh.NewClient(c, chans, reqs), interval, time.Duration(count)*interval), nil
+}
+
+// connect gives the connection that SSH is to be spoken on.
+func (d *Dialer) connect(ctx context.Context, t transport.Target, via *seat) (net.Conn, error) {
+	switch {
+	case via != nil:
+		return via.dial(ctx, t.Addr())
+	case t.ProxyCommand != "":
+		return startProxy(cmp.Or(d.Shell, defaultShell), t.ProxyCommand)
+	case d.DialContext != nil:
+		return d.DialContext(ctx, network(t, "tcp"), t.Addr())
+	}
+	return d.dialTCP(ctx, t)
+}
+
+func (a *attempt) config(ctx context.Context) *ssh.ClientConfig {
+	a.phases.enter(ctx, transport.OpHandshake)
+	a.login = a.credentials.Login(func(sign func()) { a.phases.signing(ctx, sign) })
+	chosen := a.target.Algorithms
+	config := &ssh.ClientConfig{
+		User:              a.target.User,
+		ClientVersion:     clientVersion,
+		HostKeyAlgorithms: a.hostKeyAlgorithms(),
+		HostKeyCallback: func(_ string, _ net.Addr, key ssh.PublicKey) error {
+			if err := a.verify(ctx, key); err != nil {
+				a.hostKey.Store(err)
+				return err
+			}
+			a.phases.enter(ctx, transport.OpAuthenticate)
+			return nil
+		},
+		AuthCallback:   func(c *ssh.ClientAuthContext) (ssh.AuthMethod, error) { return a.login.Next(ctx, c), nil },
+		BannerCallback: a.login.Banner,
+	}
+	config.KeyExchanges, config.Ciphers, config.MACs = chosen.KeyExchanges, chosen.Ciphers, chosen.MACs
+	return config
+}
+
+// fail says at which step the attempt ended, and why.
+func (a *attempt) fail(ctx context.Context, err error) error {
+	if e := a.hostKey.Load(); e != nil {
+		return e
+	}
+	t, op := a.target, a.phases.current()
+	if ctx.Err() != nil {
+		cause := context.Cause(ctx)
+		return t.Fail(op, a.withProxy(cause), timeoutHint(op, cause))
+	}
+	switch op {
+	case transport.OpDial:
+		return t.Fail(op, dialCause(err), dialHint(t, err))
+	case transport.OpAuthenticate:
+		return a.login.Fail(err)
+	}
+	if said := a.banner.beforeVersion(); said != "" {
+		return t.Fail(op, fmt.Errorf("%w: it first said %s", a.withProxy(transport.HangUpCause(err)), said), noServerHint)
+	}
+	if a.proxy() != nil {
+		return t.Fail(op, a.withProxy(transport.HangUpCause(err)), "")
+	}
+	return t.Fail(op, transport.HangUpCause(err), handshakeHint(err))
+}

@@ -1,0 +1,77 @@
+package dial
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// What to do about a host that does not let us get as far as a login.
+
+func timeoutHint(op string, cause error) string {
+	switch {
+	case !errors.Is(cause, transport.ErrTimeout):
+		return ""
+	case op == transport.OpDial:
+		return "is the address right, and does a firewall drop the packets?"
+	case op == transport.OpHandshake:
+		return "something accepted the connection but does not speak SSH in time"
+	case op == transport.OpAuthenticate:
+		return "the host is slow to let us in, or an agent waits for a person; allow more time to connect"
+	}
+	return ""
+}
+
+// dialHint is empty where the error says it all.
+func dialHint(t transport.Target, err error) string {
+	dns, isDNS := errors.AsType[*net.DNSError](err)
+	far, isFar := errors.AsType[*behindJumpError](err)
+	switch {
+	case isFar:
+		return far.hint(t)
+	case isDNS && dns.IsNotFound:
+		return fmt.Sprintf("if %q is only what the inventory calls the host, say where it is: connect: {address: ...}", t.Address)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("nothing listens there: is sshd running, and is %d its port?", t.TCPPort())
+	case errors.Is(err, syscall.ETIMEDOUT):
+		return timeoutHint(transport.OpDial, transport.ErrTimeout)
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "is the host up, and is there a way to its network from here?"
+	}
+	return ""
+}
+
+func handshakeHint(err error) string {
+	_, disagreed := errors.AsType[*ssh.AlgorithmNegotiationError](err)
+	switch {
+	case disagreed:
+		return ""
+	case transport.IsHangUp(err):
+		return "the log of its sshd says why: too many logins at once (sshd_config: MaxStartups), or an address that is not allowed"
+	}
+	return noServerHint
+}
+
+const noServerHint = "is it an SSH server that listens there, and does it allow so many logins at once (sshd_config: MaxStartups)?"
+
+// dialCause leaves out the address, which a HostError has, and the system call.
+func dialCause(err error) error {
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+		err = e.Err
+	}
+	if e, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = e.Err
+	}
+	if e, ok := errors.AsType[*net.DNSError](err); ok && e.Server != "" {
+		return fmt.Errorf("%s (asked %s)", e.Err, e.Server)
+	} else if ok {
+		return errors.New(e.Err)
+	}
+	return err
+}

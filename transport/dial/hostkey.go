@@ -1,0 +1,100 @@
+package dial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/knownhosts"
+)
+
+// openKnown reads the files that count for t. The error is a [transport.FileError].
+func (d *Dialer) openKnown(t transport.Target) (*knownhosts.View, error) {
+	view, err := d.known.Open(t.KnownHostsFiles(d.Home))
+	if e, ok := errors.AsType[*knownhosts.FileError](err); ok {
+		setting := transport.SettingKnownHosts
+		if e.Revoked {
+			setting = transport.SettingRevoked
+		}
+		return nil, &transport.FileError{Setting: setting, Path: e.Path, Err: e.Err, Hint: e.Hint}
+	}
+	return view, err
+}
+
+// verify holds the key that the host has proven to own against known_hosts.
+func (a *attempt) verify(ctx context.Context, key ssh.PublicKey) *transport.HostError {
+	t := a.target
+	if a.scan != nil {
+		return t.Fail(transport.OpHostKey, &shownKey{key}, "")
+	}
+	err := a.known.Check(t.KnownHost(), key)
+	if errors.Is(err, transport.ErrHostKeyUnknown) && t.HostKeys == transport.AcceptNew && !knownhosts.IsCertificate(key.Type()) {
+		err = a.known.Accept(ctx, t.KnownHost(), key)
+	}
+	if err == nil {
+		return nil
+	}
+	return t.Fail(transport.OpHostKey, err, a.hostKeyHint(err, key))
+}
+
+func (a *attempt) hostKeyHint(err error, key ssh.PublicKey) string {
+	changed, ok := errors.AsType[*knownhosts.ChangedError](err)
+	switch {
+	case ok:
+		return changedHint(changed, "connect")
+	case !errors.Is(err, transport.ErrHostKeyUnknown):
+		return ""
+	case a.authority(key) != "":
+		return fmt.Sprintf("have its certificate signed anew for %s by the authority in %s; to trust the key by itself would go around that", a.target.KnownHost().Principal, a.authority(key))
+	case a.dialer.TrustHint != nil:
+		return a.dialer.TrustHint(a.target, knownhosts.Plain(key))
+	case a.known.Own() == "":
+		return noOwnFile
+	}
+	line := a.target.KnownHost().Line(knownhosts.Plain(key))
+	return fmt.Sprintf("compare the fingerprint, then trust it: echo '%s' >> %s", line, transport.ShellWord(a.known.Own()))
+}
+
+// authority is where the authority for the host stands that a key has a certificate
+// of, FILE:LINE, and "" without one.
+func (a *attempt) authority(key ssh.PublicKey) string {
+	cert, ok := key.(*ssh.Certificate)
+	if !ok {
+		return ""
+	}
+	return a.known.Authority(a.target.KnownHost(), cert)
+}
+
+const noOwnFile = "name a known_hosts file of your own, to which the key can be added"
+
+// changedHint says what to do about a key that has changed, before what is wanted can
+// be done again.
+func changedHint(e *knownhosts.ChangedError, wanted string) string {
+	return "if the host was set up anew, remove " + strings.Join(e.Lines, " and ") + " and " + wanted + " again; if not, someone else answers in its place"
+}
+
+// hostKeyAlgorithms are those asked for that are supported, or else those of the
+// keys that are known.
+func (a *attempt) hostKeyAlgorithms() []string {
+	if a.scan != nil {
+		return a.scan
+	}
+	known, wanted := a.known.Algorithms(a.target.KnownHost()), a.target.Algorithms.HostKeys
+	if wanted == nil {
+		return known
+	}
+	supported := slices.Concat(ssh.SupportedAlgorithms().HostKeys, ssh.InsecureAlgorithms().HostKeys)
+	wanted = slices.DeleteFunc(slices.Clone(wanted), func(name string) bool { return !slices.Contains(supported, name) })
+	if !a.target.Algorithms.HostKeysInAnyOrder {
+		return wanted
+	}
+	first := slices.DeleteFunc(known, func(name string) bool { return !slices.Contains(wanted, name) })
+	// Certificates are asked for only where first has them.
+	rest := slices.DeleteFunc(wanted, func(name string) bool { return knownhosts.IsCertificate(name) || slices.Contains(first, name) })
+	return slices.Concat(first, rest)
+}

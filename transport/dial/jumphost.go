@@ -1,0 +1,295 @@
+package dial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// maxSeats is how many hosts share one connection to a jump host. Measured with 400
+// logins through one jump host, 200 KB each, on two processors: 6.4 s with 25 on a
+// connection, 5.1 s with 100, 3.3 s with 200, 4.3 s with 400. The encryption of one
+// connection is the work of one processor on either side.
+const maxSeats = 200
+
+// A jumpTable shares the connections to jump hosts: for each route one that the
+// first host has dialled, and more when that is full.
+type jumpTable struct {
+	mu     sync.Mutex
+	routes map[string][]*route // by users and addresses, to find them quickly
+	closed bool
+	work   sync.WaitGroup
+}
+
+// A route is jump hosts, and the connections to the last of them. Hosts share it that
+// would trust the same keys on it and log in as the same: otherwise a host would use
+// a connection that was good enough for another one only.
+type route struct {
+	hops  []transport.Target
+	hosts []*jumpHost
+}
+
+// A jumpHost is a connection to a jump host. It is being dialled until ready is
+// closed.
+type jumpHost struct {
+	ready  chan struct{}
+	cancel context.CancelFunc
+	client *transport.Client
+	err    error
+	failed time.Time
+	seats  int // hosts that go through it; the table's lock guards it
+}
+
+// A seat is the place of one host on a connection to a jump host.
+type seat struct {
+	table *jumpTable
+	host  *jumpHost
+	leave sync.Once
+}
+
+var errDialerClosed = errors.New("the dialer is closed")
+
+// jump gives a place on a connection to the last of hops, nil without hops.
+func (d *Dialer) jump(ctx context.Context, hops []transport.Target) (*seat, error) {
+	if len(hops) == 0 {
+		return nil, nil
+	}
+	cancelled := func() error { return hops[len(hops)-1].Fail(transport.OpDial, context.Cause(ctx), "") }
+	s, first, err := d.takeSeat(ctx, hops)
+	if err != nil {
+		return nil, err
+	}
+	for s == nil { // everybody waits for the first login
+		select {
+		case <-first:
+		case <-ctx.Done():
+			return nil, cancelled()
+		}
+		if s, first, err = d.takeSeat(ctx, hops); err != nil {
+			return nil, err
+		}
+	}
+	select {
+	case <-s.host.ready:
+	case <-ctx.Done():
+		s.release()
+		return nil, cancelled()
+	}
+	if s.host.err == nil {
+		return s, nil
+	}
+	s.release()
+	if other := d.jumps.anySeat(hops); other != nil {
+		return other, nil // a full connection is better than none
+	}
+	return nil, s.host.err
+}
+
+// takeSeat finds a connection with room, or starts to dial one. The attempt
+// outlives ctx, since other hosts wait for it too. Without a seat there is a first
+// attempt to wait for: until a jump host has let us in there is no second one, so that
+// a wrong password is sent once, however many hosts are behind it.
+func (d *Dialer) takeSeat(ctx context.Context, hops []transport.Target) (s *seat, first <-chan struct{}, err error) {
+	t := &d.jumps
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, nil, errDialerClosed
+	}
+	r, remember := t.route(hops), d.limits(hops[len(hops)-1]).Dial
+	r.hosts = slices.DeleteFunc(r.hosts, func(j *jumpHost) bool { return !j.usable(remember) })
+	for _, j := range r.hosts {
+		if j.seats < maxSeats || j.refused() {
+			return t.seat(j), nil, nil
+		}
+	}
+	if len(r.hosts) > 0 && !slices.ContainsFunc(r.hosts, (*jumpHost).up) {
+		return nil, r.hosts[0].ready, nil
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	j := &jumpHost{ready: make(chan struct{}), cancel: cancel}
+	r.hosts = append(r.hosts, j)
+	t.work.Go(func() {
+		defer cancel()
+		defer close(j.ready)
+		last := len(hops) - 1
+		hop := hops[last]
+		hop.Jump = hops[:last]
+		j.client, j.err = d.Dial(ctx, hop)
+		j.failed = time.Now()
+	})
+	return t.seat(j), nil, nil
+}
+
+// route gives that of hops. The table must be locked.
+func (t *jumpTable) route(hops []transport.Target) *route {
+	if t.routes == nil {
+		t.routes = make(map[string][]*route)
+	}
+	logins := transport.LoginsOf(hops)
+	for _, r := range t.routes[logins] {
+		if slices.EqualFunc(r.hops, hops, sameIdentity) {
+			return r
+		}
+	}
+	r := &route{hops: slices.Clone(hops)}
+	t.routes[logins] = append(t.routes[logins], r)
+	return r
+}
+
+// sameIdentity reports whether nothing differs that decides who is at the other end of
+// a login, who we are there, and how it is protected. The inventory's name does not,
+// nor do limits of time; hops have no hops of their own.
+func sameIdentity(a, b transport.Target) bool {
+	for _, t := range []*transport.Target{&a, &b} {
+		t.Host, t.Port, t.Jump = "", t.TCPPort(), nil
+		t.Keepalive, t.KeepaliveCount, t.Retries, t.Limits = 0, 0, 0, transport.Limits{}
+	}
+	return reflect.DeepEqual(a, b) // the contents of passwords, too
+}
+
+// seat gives a place on j. The table must be locked.
+func (t *jumpTable) seat(j *jumpHost) *seat {
+	j.seats++
+	return &seat{table: t, host: j}
+}
+
+// anySeat gives a place on a connection that is up, however full; nil without one.
+func (t *jumpTable) anySeat(hops []transport.Target) *seat {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, j := range t.route(hops).hosts {
+		if j.up() {
+			return t.seat(j)
+		}
+	}
+	return nil
+}
+
+// release gives the place back.
+func (s *seat) release() {
+	s.leave.Do(func() {
+		s.table.mu.Lock()
+		defer s.table.mu.Unlock()
+		s.host.seats--
+	})
+}
+
+// dial connects to addr from the jump host. The place is given back when the
+// connection is closed.
+func (s *seat) dial(ctx context.Context, addr string) (net.Conn, error) {
+	jump := s.host.client
+	conn, err := jump.DialThrough(ctx, addr)
+	if err != nil {
+		s.release()
+		if rejected, ok := errors.AsType[*ssh.OpenChannelError](err); ok {
+			return nil, &behindJumpError{jump.Target().Host, rejected}
+		}
+		return nil, fmt.Errorf("jump host %s: %w", jump.Target().Host, err)
+	}
+	return &seatedConn{conn, s}, nil
+}
+
+// A seatedConn is a connection through a jump host.
+type seatedConn struct {
+	net.Conn
+	seat *seat
+}
+
+// Close implements [net.Conn].
+func (c *seatedConn) Close() error {
+	c.seat.release()
+	return c.Conn.Close()
+}
+
+// usable reports whether j need not be dialled again. A failure is remembered
+// for a while, so that a dead jump host costs its hosts one timeout and not one
+// for each batch of them. A login that was refused is never repeated: hundreds of
+// hosts would have the account locked, or us banned.
+func (j *jumpHost) usable(remember time.Duration) bool {
+	select {
+	case <-j.ready:
+	default:
+		return true
+	}
+	return j.up() || j.err != nil && (time.Since(j.failed) < remember || errors.Is(j.err, transport.ErrAuth))
+}
+
+// refused reports whether the attempt has failed.
+func (j *jumpHost) refused() bool {
+	select {
+	case <-j.ready:
+		return j.err != nil
+	default:
+		return false
+	}
+}
+
+// up reports whether there is a connection.
+func (j *jumpHost) up() bool {
+	select {
+	case <-j.ready:
+	default:
+		return false
+	}
+	if j.err != nil {
+		return false
+	}
+	select {
+	case <-j.client.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+func (t *jumpTable) close() error {
+	t.mu.Lock()
+	t.closed = true
+	var all []*jumpHost
+	for _, routes := range t.routes {
+		for _, r := range routes {
+			all = append(all, r.hosts...)
+		}
+	}
+	t.routes = nil
+	t.mu.Unlock()
+	for _, j := range all {
+		j.cancel()
+	}
+	t.work.Wait()
+	var errs []error
+	for _, j := range all {
+		if j.client != nil {
+			errs = append(errs, j.client.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// throughJump makes the failure of a jump host one of t, with the hint last. It is
+// the same for all hosts behind it: the first hop that failed is what counts.
+func throughJump(t transport.Target, err error) error {
+	hop, ok := errors.AsType[*transport.HostError](err)
+	if !ok {
+		return t.Fail(transport.OpDial, err, "")
+	}
+	hint := hop.Hint
+	if hop.Via != nil {
+		hop = hop.Via
+	}
+	bare := *hop
+	bare.Hint = ""
+	e := t.Fail(transport.OpDial, fmt.Errorf("jump host %w", &bare), hint)
+	e.Via = &bare
+	return e
+}

@@ -1,0 +1,160 @@
+package dial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// What may pass is dialled again, with a wait that doubles each time. What a host
+// has decided is not: a key or a password that it refuses, a host key that is not
+// the one we know. Nobody shall be locked out for a retry.
+//
+// An sshd that has too many logins under way (sshd_config, MaxStartups) closes
+// further connections before it says its version: old ones without a word, newer
+// ones with the name of the setting. A bastion does that to a fleet's worth of
+// logins, and there is room again as soon as some of them are through.
+const (
+	defaultRetries   = 2
+	crowdedRetries   = 5                      // at least, for a host that has no room
+	firstRetryWait   = 100 * time.Millisecond // doubled each time, give or take a half
+	longestRetryWait = 10 * time.Second
+)
+
+// A passing is a failure that may pass.
+type passing struct {
+	error
+	kind passingKind
+}
+
+func (p passing) Unwrap() error { return p.error }
+
+type passingKind int
+
+const (
+	quick   passingKind = iota // refused, reset: known at once
+	slow                       // waited for
+	crowded                    // the host has no room for one more login
+)
+
+// retry dials until it succeeds, fails for good, or has failed often enough.
+func (d *Dialer) retry(ctx context.Context, t transport.Target, dial func() (*transport.Client, error)) (*transport.Client, error) {
+	wait := firstRetryWait
+	for n := 1; ; n++ {
+		c, err := dial()
+		p, ok := errors.AsType[passing](err)
+		if !ok {
+			return c, err
+		}
+		if n > d.retries(t, p.kind) || !sleep(ctx, wait/2+rand.N(wait)) {
+			return nil, d.tries(t, p, n)
+		}
+		wait = min(2*wait, longestRetryWait)
+	}
+}
+
+// retries is how often a failure of that kind is dialled again.
+func (d *Dialer) retries(t transport.Target, kind passingKind) int {
+	n, asked := t.Retries, t.Retries != 0
+	if !asked {
+		n, asked = d.Retries, d.Retries != 0
+	}
+	switch {
+	case kind == crowded && n >= 0:
+		return max(n, crowdedRetries)
+	case asked:
+		return max(n, 0)
+	case kind == quick:
+		return defaultRetries
+	}
+	return 0
+}
+
+// tries says how often it was tried, if that is not what always happens.
+func (d *Dialer) tries(t transport.Target, p passing, n int) error {
+	if e, ok := errors.AsType[*transport.HostError](p.error); ok && n > 1 && (p.kind == crowded || t.Retries > 0 || d.Retries > 0) {
+		e.Err = fmt.Errorf("%w (%d times in a row)", e.Err, n)
+	}
+	return p.error
+}
+
+// sleep returns false if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// passing marks the failure of an attempt if it may pass. err is its cause.
+func (a *attempt) passing(ctx context.Context, err, final error) error {
+	if a.hostKey.Load() != nil {
+		return final
+	}
+	op, timedOut := a.phases.current(), errors.Is(final, transport.ErrTimeout)
+	switch {
+	case op == transport.OpAuthenticate:
+		return final
+	case timedOut:
+		return passing{final, slow}
+	case ctx.Err() != nil: // the run is over
+		return final
+	case op == transport.OpDial:
+		return passingDial(err, final)
+	case !transport.IsHangUp(err):
+		return final
+	}
+	switch said := a.banner.beforeVersion(); {
+	case a.proxy() != nil: // its command has ended, for whatever reason
+		return passing{final, slow}
+	case a.banner.silent(), strings.Contains(said, "MaxStartups"):
+		return passing{final, crowded}
+	case said == "": // it has said its version
+		return passing{final, slow}
+	}
+	return final
+}
+
+// passingDial knows which failures to dial may pass.
+func passingDial(err, final error) error {
+	dns, isDNS := errors.AsType[*net.DNSError](err)
+	rejected, isRejected := errors.AsType[*ssh.OpenChannelError](err)
+	switch {
+	case errors.Is(err, transport.ErrLost): // of the connection to the jump host
+		return passing{final, quick}
+	case isDNS && dns.IsNotFound:
+		return final
+	case isDNS && dns.IsTemporary && !dns.IsTimeout:
+		return passing{final, quick}
+	case isDNS:
+		return passing{final, slow}
+	case isRejected && rejected.Reason != ssh.ConnectionFailed:
+		return final
+	case isRejected:
+		return passing{final, slow}
+	}
+	for _, errno := range []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ENETUNREACH, syscall.EADDRNOTAVAIL} {
+		if errors.Is(err, errno) {
+			return passing{final, quick}
+		}
+	}
+	for _, errno := range []error{syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN} {
+		if errors.Is(err, errno) {
+			return passing{final, slow}
+		}
+	}
+	return final
+}

@@ -1,0 +1,121 @@
+package dial
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/transport"
+	"github.com/ccm-push/ccm-push/transport/knownhosts"
+)
+
+// A Scan is what a host has shown of its keys, each in a handshake of its own that
+// ended before any login.
+type Scan struct {
+	// Keys are the host's own, at most one of each type, as proven. They are
+	// without certificates.
+	Keys []ssh.PublicKey
+	// Known is the line that has one of them, or the authority that has certified
+	// one, FILE:LINE; "" if the host is new.
+	Known string
+	// Certificate is why the host's certificate proves nothing, although there is
+	// an authority for it; nil if that is not so.
+	Certificate error
+}
+
+// scannedTypes are the key types a host is asked for, one handshake each.
+var scannedTypes = [][]string{
+	{ssh.KeyAlgoED25519},
+	{ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521},
+	knownhosts.SignatureAlgorithms(ssh.KeyAlgoRSA),
+}
+
+// Scan asks a host for its keys, through its jump hosts, which are logged in to and
+// so must be known. Every error is a [transport.HostError]; one that wraps
+// [transport.ErrHostKeyChanged] or [transport.ErrHostKeyRevoked] comes with the keys that were shown.
+func (d *Dialer) Scan(ctx context.Context, t transport.Target) (Scan, error) {
+	known, err := d.openKnown(t)
+	if err != nil {
+		return Scan{}, t.Fail(transport.OpHostKey, err, transport.HintOf(err))
+	}
+	s, lacking := Scan{}, error(nil)
+	certified, err := d.scanCertificate(ctx, t, known, &s)
+	if err != nil || s.Known != "" {
+		return s, err
+	}
+	for _, algorithms := range scannedTypes {
+		key, err := d.scanKey(ctx, t, known, algorithms)
+		switch {
+		case lacksHostKey(err):
+			lacking = err
+			continue
+		case err != nil:
+			return Scan{}, err
+		}
+		s.Keys = append(s.Keys, knownhosts.Plain(key))
+	}
+	switch {
+	case len(s.Keys) > 0:
+	case certified == nil:
+		return s, lacking
+	default:
+		s.Keys = []ssh.PublicKey{knownhosts.Plain(certified)}
+	}
+	if s.Known, err = known.Judge(t.KnownHost(), s.Keys); err != nil {
+		return s, t.Fail(transport.OpHostKey, err, trustHint(err))
+	}
+	return s, nil
+}
+
+// scanCertificate asks for a certificate if there is an authority for the host, and
+// notes which one has signed it, or why it is of no use.
+func (d *Dialer) scanCertificate(ctx context.Context, t transport.Target, known *knownhosts.View, s *Scan) (ssh.PublicKey, error) {
+	if !known.HasAuthority(t.KnownHost()) {
+		return nil, nil
+	}
+	certificates := slices.DeleteFunc(known.Algorithms(t.KnownHost()), func(a string) bool { return !knownhosts.IsCertificate(a) })
+	key, err := d.scanKey(ctx, t, known, certificates)
+	switch {
+	case lacksHostKey(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	cert, ok := key.(*ssh.Certificate)
+	if !ok {
+		return nil, t.Fail(transport.OpHostKey, errors.New("no certificate was shown, though one was agreed on"), "")
+	}
+	where, err := known.Certified(t.KnownHost(), cert)
+	if errors.Is(err, transport.ErrHostKeyRevoked) {
+		return nil, t.Fail(transport.OpHostKey, err, "")
+	}
+	s.Known, s.Certificate = where, err
+	return key, nil
+}
+
+// scanKey does one handshake. Its error is a lacksHostKey if the host has no key
+// of these algorithms.
+func (d *Dialer) scanKey(ctx context.Context, t transport.Target, known *knownhosts.View, algorithms []string) (ssh.PublicKey, error) {
+	a := &attempt{dialer: d, target: t, known: known, scan: algorithms}
+	client, err := d.retry(ctx, t, func() (*transport.Client, error) { return d.try(ctx, a.again()) })
+	if err == nil { // cannot be: the callback for the host key is always called
+		client.Close()
+		return nil, t.Fail(transport.OpHandshake, errors.New("no host key was shown"), "")
+	}
+	if shown, ok := errors.AsType[*shownKey](err); ok {
+		return shown.key, nil
+	}
+	return nil, err
+}
+
+// A shownKey ends the handshake of a scan.
+type shownKey struct{ key ssh.PublicKey }
+
+func (*shownKey) Error() string { return "the scan is done" }
+
+func lacksHostKey(err error) bool {
+	disagreed, ok := errors.AsType[*ssh.AlgorithmNegotiationError](err)
+	return ok && disagreed.What == "host key"
+}

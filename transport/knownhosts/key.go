@@ -1,0 +1,58 @@
+package knownhosts
+
+import (
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// What can be said of public keys, and of certificates for them: which they are, and what
+// they sign with. Package auth asks it of the keys of users.
+
+// Plain is the key that a certificate is about; any other key is its own.
+func Plain(key ssh.PublicKey) ssh.PublicKey {
+	if cert, ok := key.(*ssh.Certificate); ok {
+		return cert.Key
+	}
+	return key
+}
+
+// Same reports whether two keys are one; a certificate is not the key that it is
+// about.
+func Same(a, b ssh.PublicKey) bool { return string(a.Marshal()) == string(b.Marshal()) }
+
+// Fingerprint is how people compare a key: its type, and SHA256:… as ssh-keygen -l
+// prints it. A certificate has that of its key.
+func Fingerprint(key ssh.PublicKey) string {
+	key = Plain(key)
+	return key.Type() + " " + ssh.FingerprintSHA256(key)
+}
+
+// SignatureAlgorithms are those that a type of plain key signs with, best first, and never
+// with SHA-1 (RFC 8332).
+func SignatureAlgorithms(keyType string) []string {
+	if keyType == ssh.KeyAlgoRSA {
+		return []string{ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256}
+	}
+	return []string{keyType}
+}
+
+// IsCertificate reports whether a type of key, or an algorithm, is of certificates.
+func IsCertificate(name string) bool { return strings.Contains(name, "-cert-v01@") }
+
+// The name of the algorithm of a certificate is made of that of its key.
+const certificateSuffix = "-cert-v01@openssh.com"
+
+// PlainAlgorithm is the algorithm of the key that a certificate is about.
+func PlainAlgorithm(name string) string {
+	plain, isCert := strings.CutSuffix(name, certificateSuffix)
+	if isCert && strings.HasPrefix(plain, "sk-") {
+		plain += "@openssh.com"
+	}
+	return plain
+}
+
+// CertificateAlgorithm is the opposite of [PlainAlgorithm].
+func CertificateAlgorithm(name string) string {
+	return strings.TrimSuffix(name, "@openssh.com") + certificateSuffix
+}
