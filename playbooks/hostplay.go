@@ -16,7 +16,7 @@ import (
 // playOn compiles and applies the play. An error means that the host failed as a
 // whole; failed resources are only noted.
 func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) error {
-	program, compiled, left, err := f.ready(ctx, s, state)
+	program, compiled, remaining, err := f.ready(ctx, s, state)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	progress := outcome.NewProgress(&compiled.Catalog)
 	defer f.phase(&state.phases.Apply)()
 	whole, err := program.Apply(ctx, f.stop, session.Task{
-		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: left,
+		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: remaining,
 		Resource: cmp.Or(f.Options.Deadlines.Resource, defaultResourceTime),
 		Emit: func(r *modules.Result) {
 			progress.Note(r)
@@ -90,7 +90,7 @@ func (f *fleet) ready(ctx context.Context, s *selection, state *hostState) (*hos
 		return nil, nil, session.HostTime{}, late(timed, err)
 	}
 	end, _ := timed.Deadline() // it has one
-	return program, compiled, session.HostTime{Limit: f.Options.Deadlines.host(), Left: time.Until(end)}, nil
+	return program, compiled, session.HostTime{Limit: f.Options.Deadlines.host(), Remaining: time.Until(end)}, nil
 }
 
 func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts map[string]any) (*catalog.Compiled, error) {

@@ -12,8 +12,8 @@ import (
 
 // want queues contents for sending, if all of them are the host's own and it
 // asks for the first time: it keeps what it gets as long as the session lasts.
-func (a *answers) want(ctx context.Context, digests []string) error {
-	contents := a.Contents
+func (c *catalogRun) want(ctx context.Context, digests []string) error {
+	contents := c.task.Compiled.Contents
 	if len(digests) == 0 {
 		return breach("the host asks for nothing")
 	}
@@ -21,15 +21,15 @@ func (a *answers) want(ctx context.Context, digests []string) error {
 		switch {
 		case !contents.Has(digest):
 			return breach("the host asks for a content that is not its own: %.64q", digest)
-		case a.asked[digest]:
+		case c.session.asked[digest]:
 			return breach("the host asks for the content %s twice", digest)
 		}
-		a.asked[digest] = true
+		c.session.asked[digest] = true
 	}
 	var ready []string
 	for _, digest := range digests {
 		if contents.Promised(digest) {
-			a.later(ctx, contents, digest)
+			c.session.later(ctx, contents, digest)
 		} else {
 			ready = append(ready, digest)
 		}
@@ -37,9 +37,9 @@ func (a *answers) want(ctx context.Context, digests []string) error {
 	if len(ready) == 0 {
 		return nil
 	}
-	return a.queue(func() error {
+	return c.session.queue(func() error {
 		for _, digest := range ready {
-			if err := a.stream(contents, digest); err != nil {
+			if err := c.session.stream(contents, digest); err != nil {
 				return err
 			}
 		}

@@ -104,7 +104,7 @@ func TestTurns(t *testing.T) {
 	var took time.Duration
 	errs := staged(t, func(s *stage) {
 		start = time.Now()
-		s.resource, s.host = 90*time.Second, HostTime{Limit: 2 * time.Minute, Left: 2 * time.Minute}
+		s.resource, s.host = 90*time.Second, HostTime{Limit: 2 * time.Minute, Remaining: 2 * time.Minute}
 		for i := range n {
 			s.acts(s.t.Context(), fmt.Sprintf("web%d", i), guarded("db:2"), func(p *puppet) {
 				require.NotNil(t, p.until().Catalog)
@@ -217,7 +217,7 @@ func TestTurnOfTheSilent(t *testing.T) {
 func TestHostTimeStandsStill(t *testing.T) {
 	var took time.Duration
 	errs := staged(t, func(s *stage) {
-		s.host = HostTime{Limit: time.Hour, Left: 10 * time.Minute}
+		s.host = HostTime{Limit: time.Hour, Remaining: 10 * time.Minute}
 		held := s.semaphores.Ask(claims(t, "db"))
 		start := time.Now()
 		s.acts(s.t.Context(), "web1", guarded("db"), func(p *puppet) {

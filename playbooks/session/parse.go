@@ -30,8 +30,8 @@ type parses struct {
 
 // parse reads a YAML document of the host. What is wrong with it is an answer: only a
 // host that breaks a bound has failed.
-func (a *answers) parse(p *modules.Parse) error {
-	s := &a.parses
+func (c *catalogRun) parse(p *modules.Parse) error {
+	s := &c.session.parses
 	switch {
 	case p.ID <= 0:
 		return breach("the host asks for a YAML document to be read, number %d", p.ID)
@@ -54,13 +54,13 @@ func (a *answers) parse(p *modules.Parse) error {
 	if answer.JSON = text; err != nil {
 		answer.Error = clipped(err.Error(), maxParseError)
 	}
-	return a.answerParse(&modules.Message{Parsed: answer})
+	return c.answerParse(&modules.Message{Parsed: answer})
 }
 
 // answerParse has an answer sent. Those that come while the sender is busy share its
 // attention, so that a host that asks for many at once asks no faster than it may.
-func (a *answers) answerParse(m *modules.Message) error {
-	s := &a.parses
+func (c *catalogRun) answerParse(m *modules.Message) error {
+	s := &c.session.parses
 	s.mu.Lock()
 	s.ready = append(s.ready, m)
 	waiting := len(s.ready)
@@ -71,12 +71,12 @@ func (a *answers) answerParse(m *modules.Message) error {
 	case waiting > 1: // somebody has been told to send them
 		return nil
 	}
-	return a.queue(func() error {
+	return c.session.queue(func() error {
 		s.mu.Lock()
 		all := s.ready
 		s.ready = nil
 		s.mu.Unlock()
-		return a.conn.Send(all...)
+		return c.session.conn.Send(all...)
 	})
 }
 

@@ -1,5 +1,3 @@
-// Package session is the conversation with one host program: catalogs go out, results
-// come in, and a host that breaks a bound or falls silent is given up.
 package session
 
 import (
@@ -202,7 +200,7 @@ func (s *Session) send(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			s.deaf(ctx, err)
+			s.endUnread(ctx, err)
 			return
 		}
 	}
@@ -213,9 +211,9 @@ func (s *Session) ping() error {
 	return s.conn.Send(&modules.Message{Ping: &modules.Empty{}})
 }
 
-// deaf ends the session because the host takes no more input. What it has said
-// before is heard first: it may have given the reason.
-func (s *Session) deaf(ctx context.Context, err error) {
+// endUnread ends the session because the host reads no more. What it has written before
+// is read first: it may say why.
+func (s *Session) endUnread(ctx context.Context, err error) {
 	select {
 	case <-time.After(endingTime):
 		s.end(err)
@@ -235,7 +233,7 @@ func (s *Session) queue(do func() error) error {
 	}
 }
 
-// urge sends a message past what is queued, between two chunks of a content.
-func (s *Session) urge(m *modules.Message) {
+// sendNow sends a message past what is queued, between two chunks of a content.
+func (s *Session) sendNow(m *modules.Message) {
 	s.work.Go(func() { s.conn.Send(m) }) // if it fails, the receiver knows
 }

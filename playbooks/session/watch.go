@@ -11,7 +11,7 @@ import (
 // NoDeadline is longer than any run.
 const NoDeadline = time.Duration(math.MaxInt64)
 
-// A resourceWatch notices that a host has told no result for too long. The zero
+// A resourceWatch notices that a host has reported no result for too long. The zero
 // value never does.
 type resourceWatch struct {
 	limit time.Duration
@@ -45,8 +45,8 @@ func (w *resourceWatch) fired() <-chan time.Time {
 	return w.timer.C
 }
 
-// told notes that there was a result.
-func (w *resourceWatch) told() {
+// restart notes that there was a result.
+func (w *resourceWatch) restart() {
 	if w.timer != nil {
 		w.since = time.Now()
 		w.timer.Reset(w.limit)
@@ -63,14 +63,14 @@ func (w *resourceWatch) over() bool {
 	if woke.After(since) {
 		since = woke
 	}
-	left := time.Until(since.Add(w.limit))
+	remaining := time.Until(since.Add(w.limit))
 	if idle {
-		left = w.limit
+		remaining = w.limit
 	}
-	if left > 0 {
-		w.timer.Reset(left)
+	if remaining > 0 {
+		w.timer.Reset(remaining)
 	}
-	return left <= 0
+	return remaining <= 0
 }
 
 func (w *resourceWatch) stop() {
@@ -80,9 +80,9 @@ func (w *resourceWatch) stop() {
 }
 
 // late is the deadline that the first resource without a result has missed.
-func (a *answers) late(limit time.Duration) *Late {
-	entries := a.Catalog.Entries
-	for i, seen := range a.seen {
+func (c *catalogRun) late(limit time.Duration) *Late {
+	entries := c.catalog.Entries
+	for i, seen := range c.reported {
 		if !seen {
 			return &Late{What: entries[i].Ref(), Limit: limit}
 		}
@@ -90,18 +90,19 @@ func (a *answers) late(limit time.Duration) *Late {
 	return &Late{What: "the end of the catalog", Limit: limit}
 }
 
-// HostTime is what a host has left of its time for a play; the zero value is any time.
-type HostTime struct{ Limit, Left time.Duration }
+// HostTime is the time of a host for a play, and what remains of it; the zero value is any
+// time.
+type HostTime struct{ Limit, Remaining time.Duration }
 
 func (h HostTime) late() *Late { return &Late{What: "the host", Limit: h.Limit} }
 
-// A hostWatch notices that this is over.
+// A hostWatch notices that a host has had its time.
 type hostWatch struct {
-	left  time.Duration
-	began time.Time
-	idle  time.Duration // that had passed by then
-	timer *time.Timer   // nil if it never is
-	waits *waits
+	remaining time.Duration // when it began
+	began     time.Time
+	idle      time.Duration // that had passed by then
+	timer     *time.Timer   // nil if there is no limit
+	waits     *waits
 }
 
 func watchHost(h HostTime, w *waits) *hostWatch {
@@ -109,7 +110,7 @@ func watchHost(h HostTime, w *waits) *hostWatch {
 		return &hostWatch{}
 	}
 	idle, _, _ := w.idle()
-	return &hostWatch{left: h.Left, began: time.Now(), idle: idle, timer: time.NewTimer(h.Left), waits: w}
+	return &hostWatch{remaining: h.Remaining, began: time.Now(), idle: idle, timer: time.NewTimer(h.Remaining), waits: w}
 }
 
 // fired is ready when the time may be over.
@@ -123,11 +124,11 @@ func (h *hostWatch) fired() <-chan time.Time {
 // over reports whether the time is over. If not, it is counted on.
 func (h *hostWatch) over() bool {
 	idle, now, _ := h.waits.idle()
-	left := h.left - (time.Since(h.began) - (idle - h.idle))
-	if left <= 0 && !now {
+	remaining := h.remaining - (time.Since(h.began) - (idle - h.idle))
+	if remaining <= 0 && !now {
 		return true
 	}
-	h.timer.Reset(max(left, idleLook))
+	h.timer.Reset(max(remaining, idleCheck))
 	return false
 }
 
@@ -137,5 +138,5 @@ func (h *hostWatch) stop() {
 	}
 }
 
-// idleLook is how often a waiting host whose time is nearly over is looked at.
-const idleLook = time.Second
+// idleCheck is how often a waiting host whose time is nearly over is checked.
+const idleCheck = time.Second

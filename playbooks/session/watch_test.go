@@ -162,7 +162,7 @@ func TestNoDeadline(t *testing.T) {
 	for _, limit := range []time.Duration{0, NoDeadline} {
 		w := (&Session{}).watch(limit, &modules.Lock{Wait: NoDeadline})
 		require.Nil(t, w.fired())
-		w.told()
+		w.restart()
 		w.stop()
 	}
 }

@@ -36,10 +36,11 @@ func TestWhatHostsMayUndo(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			compiled := &catalog.Compiled{Catalog: modules.Catalog{Remember: test.remember, Entries: []modules.Entry{{Type: "file", Name: "/a"}}}}
-			a := &answers{Session: &Session{}, Task: Task{Compiled: compiled}, seen: []bool{test.told}}
+			c := newCatalogRun(&Session{}, Task{Compiled: compiled})
+			c.reported[0] = test.told
 			var err error
 			for _, say := range test.say {
-				if err = a.leave(say); err != nil {
+				if err = c.remove(say); err != nil {
 					break
 				}
 			}
@@ -49,7 +50,7 @@ func TestWhatHostsMayUndo(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, 2, a.missing())
+			require.Equal(t, 2, c.missing())
 			require.Equal(t, []modules.Entry{{Type: "file", Name: "/b", Left: true}, {Type: "file", Name: "/c", Left: true}}, compiled.Catalog.Entries[1:])
 		})
 	}

@@ -1,0 +1,142 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/semaphore"
+)
+
+// A catalogRun is one catalog under way on a host: it handles what the host says of it.
+type catalogRun struct {
+	session  *Session
+	task     Task
+	catalog  *modules.Catalog        // of the task
+	reported []bool                  // by the number of the entry
+	results  int                     // so far
+	removed  bool                    // the host has said what has left the manifest
+	halted   bool                    // the host was told to stop
+	overdue  *Late                   // the deadline that has passed; nil if none has
+	ended    chan struct{}           // closed at the end of the catalog
+	turns    map[int]*semaphore.Turn // by the number of the entry that has asked for it
+	needs    map[int]bool            // by the number of the entry that has asked for values of other hosts
+}
+
+func newCatalogRun(s *Session, t Task) *catalogRun {
+	c := &t.Compiled.Catalog
+	return &catalogRun{
+		session: s, task: t, catalog: c, reported: make([]bool, len(c.Entries)),
+		turns: map[int]*semaphore.Turn{}, needs: map[int]bool{}, ended: make(chan struct{}),
+	}
+}
+
+func (c *catalogRun) missing() int {
+	n := 0
+	for _, seen := range c.reported {
+		if !seen {
+			n++
+		}
+	}
+	return n
+}
+
+// handleAll handles messages up to the end of the catalog. done is set when it is over.
+func (c *catalogRun) handleAll(ctx context.Context, all []*modules.Message) (done bool, err error) {
+	defer c.task.Flush()
+	for i, m := range all {
+		if done, err := c.handle(ctx, m); done || err != nil {
+			c.session.early = all[i+1:]
+			return done, err
+		}
+	}
+	return false, nil
+}
+
+// handle handles one message. done is set when the catalog is over.
+func (c *catalogRun) handle(ctx context.Context, m *modules.Message) (done bool, err error) {
+	switch {
+	case m.Result != nil:
+		return false, c.result(m.Result)
+	case m.Want != nil:
+		return false, c.want(ctx, m.Want.SHA256)
+	case m.Refused != nil:
+		return false, refused(m.Refused, c.catalog.Lock)
+	case m.Parse != nil:
+		return false, c.parse(m.Parse)
+	case m.Turn != nil:
+		return false, c.turn(m.Turn)
+	case m.Need != nil:
+		return false, c.need(ctx, m.Need)
+	case m.Left != nil:
+		return false, c.remove(m.Left)
+	case m.Done != nil:
+		return true, c.done(m.Done)
+	}
+	return false, breach("the host sent a message that only the controller sends")
+}
+
+// done checks that nothing was left out without a reason.
+func (c *catalogRun) done(d *modules.Done) error {
+	n := c.missing()
+	switch {
+	case n == 0, c.halted:
+		return nil
+	case d.Stopped: // by a signal, as when the host shuts down
+		return fmt.Errorf("the host program was stopped; %d of %d resources are not done", n, len(c.reported))
+	}
+	return breach("the host is done but has not reported %d of its %d resources", n, len(c.reported))
+}
+
+func (c *catalogRun) result(r *modules.Result) error {
+	switch {
+	case r.Index < 0 || r.Index >= len(c.reported):
+		return breach("the host reports resource %d of %d", r.Index, len(c.reported))
+	case c.reported[r.Index]:
+		return breach("the host reports resource %d twice", r.Index)
+	case len(r.Changes) > modules.MaxParts, len(r.Messages) > modules.MaxParts, len(r.RefreshedBy) > modules.MaxParts:
+		return breach("the host reports more than %d changes, notes or triggers of one resource", modules.MaxParts)
+	}
+	if err := errors.Join(c.health(r), checkState(r, c.catalog.Entries[r.Index].Query != "")); err != nil {
+		return err
+	}
+	switch r.Status {
+	case "":
+		r.Status = modules.Stable
+	case modules.Changed, modules.Skipped, modules.Failed:
+	default:
+		return breach("the host reports the status %.64q", r.Status)
+	}
+	if err := c.sent(r); err != nil {
+		return err
+	}
+	c.reported[r.Index] = true
+	c.results++
+	c.giveBack(r.Index)
+	if c.overdue != nil && r.Status == modules.Failed {
+		// The host only knows that it was told to kill, not that it was for the time.
+		r.Killed = false
+		r.Error = c.overdue.Error() + strings.TrimSuffix(": "+r.Error, ": "+modules.RunInterrupted)
+	}
+	c.task.Emit(r)
+	return nil
+}
+
+// health checks the verdicts of a result against the health checks that were
+// asked for.
+func (c *catalogRun) health(r *modules.Result) error {
+	asked := len(c.catalog.Entries[r.Index].Health)
+	if len(r.Health) > asked {
+		return breach("the host reports %d health checks of a resource that has %d", len(r.Health), asked)
+	}
+	for _, v := range r.Health {
+		switch v.Status {
+		case modules.HealthOK, modules.HealthWarning, modules.HealthCritical, modules.HealthUnknown:
+		default:
+			return breach("the host reports the answer %.64q to a health check", v.Status)
+		}
+	}
+	return nil
+}
