@@ -21,16 +21,16 @@ func (f *fleet) compileFirst(ctx context.Context, s *selection, hosts []*invento
 		}
 	}
 	if failed > 0 {
-		f.warn(fmt.Sprintf("play %q: %d of %d hosts could not be made ready; nothing was applied, and the run ends here", s.play.Name, failed, len(hosts)))
+		f.runner.warn(fmt.Sprintf("play %q: %d of %d hosts could not be made ready; nothing was applied, and the run ends here", s.play.Name, failed, len(hosts)))
 	}
 	return failed == 0
 }
 
 // makeReady makes the catalog of one host, and leaves it in its state.
 func (f *fleet) makeReady(ctx context.Context, s *selection, state *hostState) {
-	start := f.Now()
+	start := f.runner.Now()
 	f.take(state)
-	timed, done := f.hostTime(ctx)
+	timed, done := f.runner.hostTime(ctx)
 	_, compiled, err := f.compiled(timed, s, state)
 	err = late(timed, err)
 	done()
@@ -38,7 +38,7 @@ func (f *fleet) makeReady(ctx context.Context, s *selection, state *hostState) {
 		f.ended(ctx, s, state, start, err)
 		return
 	}
-	state.elapsed += f.Now().Sub(start)
+	state.elapsed += f.runner.Now().Sub(start)
 	state.compiled = compiled
 	f.leave(state)
 }

@@ -1,3 +1,15 @@
 // Package playbooks runs plays over a fleet: it connects to hosts, compiles and
 // sends each one its catalog, and turns what comes back into events.
+//
+// A [Runner] has what the command line gives; [Runner.Run] is a run from the selection of
+// hosts to the summary. Its way through:
+//
+//	runner.go    the run: checks, compilers, one play after the other
+//	fleet.go     a play: batches of hosts, so many at once
+//	host.go      a host: its state between plays, and how a play ends on it
+//	program.go   its connection, and the host program for a user
+//	hostplay.go  its catalog: compiled, applied, reported
+//
+// Validate, Render, Facts and Footprints do parts of that. What is about one matter is in
+// a package of its own below; flags, exit statuses and printing may not come in.
 package playbooks

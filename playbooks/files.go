@@ -26,10 +26,10 @@ func (r *Runner) CheckReach(hosts []*inventory.Host) error {
 
 // CheckFiles finds out how hosts are reached, and reads the private keys and
 // known_hosts files that this takes. What is wrong with them or with ssh_config is
-// no host's fault: it is reported once, with the first place that names it. Hosts of
-// which [Runner.CheckReach] tells are left to that.
+// no host's fault: it is reported once, with the first place that names it. Hosts that
+// [Runner.CheckReach] reports are not looked at.
 func (r *Runner) CheckFiles(hosts []*inventory.Host) error {
-	c := fileCheck{Runner: r, hosts: map[string]bool{}, files: map[string]bool{}}
+	c := fileCheck{runner: r, hosts: map[string]bool{}, files: map[string]bool{}}
 	for _, h := range hosts {
 		if !c.hosts[h.Name] {
 			c.hosts[h.Name] = true
@@ -40,26 +40,26 @@ func (r *Runner) CheckFiles(hosts []*inventory.Host) error {
 }
 
 type fileCheck struct {
-	*Runner
-	hosts map[string]bool // names of those that have been looked at
-	files map[string]bool // paths of those that have been reported, and other mistakes
-	errs  yamlpos.Errors
+	runner *Runner
+	hosts  map[string]bool // names of those that have been looked at
+	files  map[string]bool // paths of those that have been reported, and other mistakes
+	errs   yamlpos.Errors
 }
 
-// host checks the files for a host, and for those on the way to it.
+// host checks the files for a host, and for those on the route to it.
 func (c *fileCheck) host(h *inventory.Host) {
 	conn := h.Connection()
-	if len(c.Connect.Refused(c.Inventory, h, conn)) > 0 {
+	if len(c.runner.Connect.Refused(c.runner.Inventory, h, conn)) > 0 {
 		return
 	}
 	c.becomePassword(conn)
-	target, err := c.Connect.Target(c.Inventory, h, conn)
+	target, err := c.runner.Connect.Target(c.runner.Inventory, h, conn)
 	if err != nil {
 		c.config(err)
 		return
 	}
 	for i, t := range append(slices.Clip(target.Jump), target) {
-		for _, e := range c.Dialer.CheckFiles(t) {
+		for _, e := range c.runner.Dialer.CheckFiles(t) {
 			if !c.files[e.Path] {
 				c.files[e.Path] = true
 				c.errs.Add(&yamlpos.Error{File: c.namedAt(h, i, e), Msg: e.Error(), Hint: e.Hint})
@@ -88,12 +88,12 @@ func (c *fileCheck) config(err error) {
 
 // becomePassword reports a password that no prompt would take.
 func (c *fileCheck) becomePassword(conn inventory.Connection) {
-	p := c.Connect.PasswordToBecome(conn)
+	p := c.runner.Connect.PasswordToBecome(conn)
 	if p == nil {
 		return
 	}
 	place := conn.Pos["become_password"]
-	if c.Connect.BecomePassword != nil {
+	if c.runner.Connect.BecomePassword != nil {
 		place = "command line: -K"
 	}
 	if err := start.CheckBecomePassword(p); err != nil && !c.files[place] {
@@ -102,9 +102,9 @@ func (c *fileCheck) becomePassword(conn inventory.Connection) {
 	}
 }
 
-// namedAt is the place that names a file of the nth host on the way to h.
+// namedAt is the place that names a file of the nth host on the route to h.
 func (c *fileCheck) namedAt(h *inventory.Host, n int, e *transport.FileError) string {
-	reached, err := c.Connect.Explain(c.Inventory, h)
+	reached, err := c.runner.Connect.Explain(c.runner.Inventory, h)
 	if err != nil {
 		return ""
 	}

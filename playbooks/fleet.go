@@ -16,7 +16,7 @@ import (
 
 // A fleet is the hosts of a run under way.
 type fleet struct {
-	*Runner
+	runner *Runner
 	stop   <-chan struct{}
 	states map[string]*hostState
 
@@ -50,8 +50,8 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 		}
 		s.begun = true
 		f.exchange.BatchBegins(s.number, names(batch))
-		f.Events.Report(events.PlayStart{Play: s.play.Name, Hosts: names(batch), Batch: i + 1, Batches: len(batches)})
-		if f.Options.CompileFirst && !f.compileFirst(ctx, s, batch) {
+		f.runner.Events.Report(events.PlayStart{Play: s.play.Name, Hosts: names(batch), Batch: i + 1, Batches: len(batches)})
+		if f.runner.Options.CompileFirst && !f.compileFirst(ctx, s, batch) {
 			return false
 		}
 		f.each(ctx, exchange.ExportersFirst(s.play, batch), func(state *hostState) { f.work(ctx, s, state) })
@@ -66,7 +66,7 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, work func(*hostState)) {
 	q := queue.New(names(hosts), func(host string) { work(f.states[host]) }, func() bool { return f.interrupted(ctx) })
 	f.exchange.StartWith(q.StartNow)
-	q.Run(f.forks())
+	q.Run(f.runner.forks())
 	f.exchange.StartWith(nil)
 }
 
@@ -84,7 +84,7 @@ func (f *fleet) tooManyFailed(play *manifest.Play, batch []*inventory.Host) bool
 		tooMany = float64(failed)*100 > *play.MaxFail*float64(len(batch))
 	}
 	if tooMany {
-		f.warn(fmt.Sprintf("play %q: %d of %d hosts of a batch have failed; the run ends here", play.Name, failed, len(batch)))
+		f.runner.warn(fmt.Sprintf("play %q: %d of %d hosts of a batch have failed; the run ends here", play.Name, failed, len(batch)))
 	}
 	return tooMany
 }
@@ -127,7 +127,7 @@ func (f *fleet) interrupted(ctx context.Context) bool {
 func (f *fleet) hold() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.kept >= f.keep() {
+	if f.kept >= f.runner.keep() {
 		return false
 	}
 	f.kept++
@@ -143,13 +143,13 @@ func (f *fleet) unhold() {
 // finish says of the hosts that wait for a play which will not come that they
 // are done.
 func (f *fleet) finish(ctx context.Context) {
-	for _, h := range f.Inventory.Hosts() {
+	for _, h := range f.runner.Inventory.Hosts() {
 		state := f.states[h.Name]
 		if state == nil || !state.begun || state.done {
 			continue
 		}
 		if f.interrupted(ctx) && !state.interrupted && len(state.plays) > 0 {
-			f.Events.Report(events.Interrupted{Play: state.plays[0].play.Name, Host: h.Name})
+			f.runner.Events.Report(events.Interrupted{Play: state.plays[0].play.Name, Host: h.Name})
 		}
 		f.hostDone(state)
 	}
@@ -159,7 +159,7 @@ func (f *fleet) finish(ctx context.Context) {
 // inventory.
 func (f *fleet) notStarted() []string {
 	var list []string
-	for _, h := range f.Inventory.Hosts() {
+	for _, h := range f.runner.Inventory.Hosts() {
 		if state := f.states[h.Name]; state != nil && !state.begun {
 			list = append(list, h.Name)
 		}
@@ -180,7 +180,7 @@ func notRun(plays []*selection) []string {
 
 func (f *fleet) hostDone(state *hostState) {
 	state.done = true
-	f.Events.Report(f.Tally.HostDone(state.host.Name, state.elapsed, state.phases))
+	f.runner.Events.Report(f.runner.Tally.HostDone(state.host.Name, state.elapsed, state.phases))
 }
 
 // close closes what is still open.

@@ -20,7 +20,7 @@ type hostState struct {
 	begun  bool
 	done   bool
 	failed bool // it enters no further play
-	// interrupted says that it is told to have been.
+	// interrupted says that its interruption has been reported.
 	interrupted bool
 	held        bool // it has a place among the kept connections
 	elapsed     time.Duration
@@ -29,7 +29,7 @@ type hostState struct {
 	login       string                // who logs in; "" until it is asked for
 	client      *transport.Client
 	programs    map[string]*hostProgram // by the user that it runs as
-	foretold    []*hostProgram          // in a check run: those that have foretold a change
+	predicted   []*hostProgram          // in a check run: those that have predicted a change
 	compiled    *catalog.Compiled       // for the play that follows, if that was made ahead
 }
 
@@ -40,7 +40,7 @@ func (s *hostState) close() {
 		s.client.Close()
 	}
 	for _, one := range s.programs {
-		one.Close()
+		one.session.Close()
 	}
 	s.client, s.programs, s.conn = nil, nil, nil
 }
@@ -57,7 +57,7 @@ func (s *hostState) dead() bool {
 	}
 	for _, one := range s.programs {
 		select {
-		case <-one.Over():
+		case <-one.session.Over():
 			return true
 		default:
 		}
@@ -65,10 +65,10 @@ func (s *hostState) dead() bool {
 	return false
 }
 
-// unknownTo says what a host program does not know of that would have changed the
-// host in a check run: what another one foretold. "" is nothing.
-func (s *hostState) unknownTo(program *hostProgram, check bool) string {
-	if check && slices.ContainsFunc(s.foretold, func(other *hostProgram) bool { return other != program }) {
+// unpredicted says what would have changed the host in a check run without a host program
+// knowing of it: what another one has predicted. "" is nothing.
+func (s *hostState) unpredicted(program *hostProgram, check bool) string {
+	if check && slices.ContainsFunc(s.predicted, func(other *hostProgram) bool { return other != program }) {
 		return "an earlier play"
 	}
 	return ""
@@ -87,7 +87,7 @@ func (*stoppedError) Unwrap() error { return errStopped }
 // begun counts as not started; one that was killed without an answer has failed,
 // because nobody knows what it did.
 func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
-	start := f.Now()
+	start := f.runner.Now()
 	f.take(state)
 	f.ended(ctx, s, state, start, f.playOn(ctx, s, state))
 }
@@ -109,21 +109,21 @@ func (f *fleet) leave(state *hostState) {
 	}
 }
 
-// ended tells how a host that was worked on since start has ended a play.
+// ended reports how a host that was worked on since start has ended a play.
 func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start time.Time, err error) {
 	f.exchange.Over(s.number, state.host.Name)
 	state.plays = state.plays[1:]
-	state.elapsed += f.Now().Sub(start)
+	state.elapsed += f.runner.Now().Sub(start)
 	untouched := !state.begun && (errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled))
 	stopped, isStopped := errors.AsType[*stoppedError](err)
 	switch {
 	case err == nil, untouched:
 	case isStopped:
 		state.interrupted = true
-		f.Events.Report(events.Interrupted{Play: s.play.Name, Host: state.host.Name, Rest: stopped.rest})
+		f.runner.Events.Report(events.Interrupted{Play: s.play.Name, Host: state.host.Name, Rest: stopped.rest})
 	default:
 		state.failed, state.begun = true, true
-		f.Events.Report(failure(s.play.Name, state.host.Name, err))
+		f.runner.Events.Report(failure(s.play.Name, state.host.Name, err))
 	}
 	last := !untouched && (state.failed || len(state.plays) == 0)
 	if !last {
@@ -136,6 +136,6 @@ func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start
 
 // phase begins a phase; what it returns ends it and adds its time to spent.
 func (f *fleet) phase(spent *time.Duration) (ends func()) {
-	began := f.Now()
-	return func() { *spent += f.Now().Sub(began) }
+	began := f.runner.Now()
+	return func() { *spent += f.runner.Now().Sub(began) }
 }

@@ -21,14 +21,14 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		return err
 	}
 	participant := f.exchange.Join(s.number, state.host.Name, compiled)
-	compiled.Catalog.Check = f.Options.Check
-	compiled.Catalog.Monitor = f.Options.Monitor
-	compiled.Catalog.Diff = f.Options.Diff
-	compiled.Catalog.Lock = f.lock()
-	tellOthers(&compiled.Catalog, state.plays)
+	compiled.Catalog.Check = f.runner.Options.Check
+	compiled.Catalog.Monitor = f.runner.Options.Monitor
+	compiled.Catalog.Diff = f.runner.Options.Diff
+	compiled.Catalog.Lock = f.runner.lock()
+	addOthers(&compiled.Catalog, state.plays)
 	var pending []events.Event // of results that have come together
 	flush := func() {
-		f.Events.Report(pending...)
+		f.runner.Events.Report(pending...)
 		pending = nil
 	}
 	tell := func(kind events.MessageKind, text string) {
@@ -42,17 +42,17 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		return &stoppedError{}
 	}
 	state.begun = true
-	compiled.Catalog.Earlier = state.unknownTo(program, f.Options.Check)
+	compiled.Catalog.Earlier = state.unpredicted(program, f.runner.Options.Check)
 	notes := outcome.NewMessages(compiled.Notes, func(kind events.MessageKind, text string) {
-		if kind == events.Pre || f.applies() {
+		if kind == events.Pre || f.runner.applies() {
 			tell(kind, text)
 		}
 	})
 	progress := outcome.NewProgress(&compiled.Catalog)
 	defer f.phase(&state.phases.Apply)()
-	whole, err := program.Apply(ctx, f.stop, session.Task{
+	whole, err := program.session.Apply(ctx, f.stop, session.Task{
 		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: remaining,
-		Resource: cmp.Or(f.Options.Deadlines.Resource, defaultResourceTime),
+		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
 		Emit: func(r *modules.Result) {
 			progress.Note(r)
 			notes.Before(r)
@@ -64,23 +64,23 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	if err != nil {
 		return phased(err, progress.Rest())
 	}
-	if state.failed = progress.Failed; progress.Would && f.Options.Check {
-		state.foretold = append(state.foretold, program)
+	if state.failed = progress.Failed; progress.Would && f.runner.Options.Check {
+		state.predicted = append(state.predicted, program)
 	}
 	if !whole {
 		return &stoppedError{progress.Rest()}
 	}
-	if f.applies() && !progress.Failed && compiled.Post != "" {
+	if f.runner.applies() && !progress.Failed && compiled.Post != "" {
 		tell(events.Post, compiled.Post)
 		flush()
 	}
 	return nil
 }
 
-// ready gives the host program that suffices for a play, the catalog, and what is left
-// of the host's time for the play.
+// ready gives the host program that suffices for a play, the catalog, and what remains of
+// the host's time for the play.
 func (f *fleet) ready(ctx context.Context, s *selection, state *hostState) (*hostProgram, *catalog.Compiled, session.HostTime, error) {
-	timed, done := f.hostTime(ctx)
+	timed, done := f.runner.hostTime(ctx)
 	defer done()
 	program, compiled, err := f.compiled(timed, s, state)
 	if err == nil && compiled.NeedsFull && !program.full {
@@ -90,7 +90,7 @@ func (f *fleet) ready(ctx context.Context, s *selection, state *hostState) (*hos
 		return nil, nil, session.HostTime{}, late(timed, err)
 	}
 	end, _ := timed.Deadline() // it has one
-	return program, compiled, session.HostTime{Limit: f.Options.Deadlines.host(), Remaining: time.Until(end)}, nil
+	return program, compiled, session.HostTime{Limit: f.runner.Options.Deadlines.host(), Remaining: time.Until(end)}, nil
 }
 
 func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts map[string]any) (*catalog.Compiled, error) {
@@ -99,9 +99,9 @@ func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts 
 	return c.Compile(ctx, catalog.Host{Name: h.Name, Facts: facts, Vars: h.Vars()})
 }
 
-// tellOthers tells a host which resources later plays have for it: what they look after
-// is not undone. plays are those still to come, the one of the catalog first.
-func tellOthers(c *modules.Catalog, plays []*selection) {
+// addOthers adds to a catalog which resources later plays have for the host: what they
+// look after is not undone. plays are those still to come, the one of the catalog first.
+func addOthers(c *modules.Catalog, plays []*selection) {
 	if c.Remember == nil {
 		return
 	}

@@ -19,9 +19,9 @@ import (
 
 // A hostProgram is one that runs and has greeted.
 type hostProgram struct {
-	*session.Session
-	facts map[string]any // that it told of
-	full  bool           // it is the full one
+	session *session.Session
+	facts   map[string]any // that it has reported
+	full    bool           // it is the full one
 }
 
 // errNoFull is why a host cannot be given a play that an incomplete folder of host
@@ -46,7 +46,7 @@ func (f *fleet) program(ctx context.Context, play *manifest.Play, state *hostSta
 		state.client = client
 	}
 	defer f.phase(&state.phases.Start)()
-	started, err := f.start(ctx, state.host.Name, state.client, become, collectors(state.plays), f.needsFull(state, user))
+	started, err := f.runner.start(ctx, state.host.Name, state.client, become, collectors(state.plays), f.needsFull(state, user))
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +63,11 @@ func (f *fleet) worker(play *manifest.Play, state *hostState) (become *start.Bec
 		conn := state.host.Connection()
 		state.conn = &conn
 	}
-	if become = f.Connect.Escalate(reach.Escalation{Become: play.Become, User: play.BecomeUser, Method: play.BecomeMethod}, *state.conn); become != nil {
+	if become = f.runner.Connect.Escalate(reach.Escalation{Become: play.Become, User: play.BecomeUser, Method: play.BecomeMethod}, *state.conn); become != nil {
 		return become, become.User
 	}
 	if state.login == "" {
-		state.login = f.Connect.Login(*state.conn)
+		state.login = f.runner.Connect.Login(*state.conn)
 	}
 	return nil, state.login
 }
@@ -90,12 +90,12 @@ func (f *fleet) needsFull(state *hostState, user string) bool {
 // compiled with.
 func (f *fleet) upgrade(ctx context.Context, play *manifest.Play, state *hostState, lean *hostProgram) (*hostProgram, error) {
 	defer f.phase(&state.phases.Start)()
-	if err := lean.Finish(ctx); err != nil {
+	if err := lean.session.Finish(ctx); err != nil {
 		return nil, err
 	}
 	become, user := f.worker(play, state)
 	delete(state.programs, user)
-	full, err := f.start(ctx, state.host.Name, state.client, become, nil, true)
+	full, err := f.runner.start(ctx, state.host.Name, state.client, become, nil, true)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (f *fleet) connect(ctx context.Context, state *hostState) (*transport.Clien
 		case <-ctx.Done():
 		}
 	})
-	client, err := f.dial(ctx, state.host)
+	client, err := f.runner.dial(ctx, state.host)
 	stopped := errors.Is(err, context.Canceled) && f.interrupted(ctx)
 	cancel()
 	watching.Wait()

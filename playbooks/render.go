@@ -13,8 +13,8 @@ import (
 
 // A RenderedPlay is a play made ready for one host.
 type RenderedPlay struct {
-	*catalog.Rendered
-	Play string // its name
+	Play     string // its name
+	Rendered *catalog.Rendered
 }
 
 // A HostError is why a host could not be worked on, as the event that tells of
@@ -46,7 +46,7 @@ func (r *Runner) Render(ctx context.Context, h *inventory.Host, contact bool) ([
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, RenderedPlay{rendered, p.play.Name})
+		all = append(all, RenderedPlay{p.play.Name, rendered})
 	}
 	return all, nil
 }

@@ -142,7 +142,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	}
 	hosts := slices.Concat(hostLists...)
 	reachErr := r.CheckReach(hosts)
-	if reachErr == nil { // otherwise nobody is asked for a passphrase
+	if reachErr == nil { // otherwise no passphrase is asked for
 		if err := r.Unlock(ctx, hosts); err != nil {
 			return events.Summary{}, err
 		}
@@ -151,18 +151,14 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	downloads := catalog.NewDownloads()
 	defer downloads.Close()
 	compilers, err := r.compilers(ctx, downloads)
-	defer func() {
-		for _, c := range compilers {
-			c.Close()
-		}
-	}()
+	defer closeCompilers(compilers)
 	if err == nil {
 		err = r.checkVariables(compilers, hostLists)
 	}
 	if err := errors.Join(filesErr, err); err != nil {
 		return events.Summary{}, err
 	}
-	f := &fleet{Runner: r, stop: stop, states: map[string]*hostState{}}
+	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}}
 	defer f.close()
 	var selections []*selection
 	for i, play := range r.Plays {
@@ -225,6 +221,12 @@ func (r *Runner) compilers(ctx context.Context, downloads *catalog.Downloads) ([
 		}
 	}
 	return all, errors.Join(errs...)
+}
+
+func closeCompilers(all []*catalog.Compiler) {
+	for _, c := range all {
+		c.Close()
+	}
 }
 
 func (r *Runner) warn(text string) {

@@ -453,7 +453,7 @@ func TestKeptConnectionThatDiedIsDialledAgain(t *testing.T) {
 - {name: one, ccm: {resources: [{exec: ["true": {}]}]}}
 - {name: two, ccm: {resources: [{exec: ["true": {}]}]}}
 `)
-	f := &fleet{Runner: w.Runner, states: map[string]*hostState{}}
+	f := &fleet{runner: w.Runner, states: map[string]*hostState{}}
 	state := &hostState{host: w.Inventory.Host("web1")}
 	defer state.close()
 	first, err := f.program(t.Context(), w.Plays[0], state)

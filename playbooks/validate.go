@@ -28,11 +28,7 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 		err = errors.Join(err, r.CheckReach(slices.Concat(hosts...)))
 	}
 	compilers, compilersErr := r.compilers(ctx, nil)
-	defer func() {
-		for _, c := range compilers {
-			c.Close()
-		}
-	}()
+	defer closeCompilers(compilers)
 	if err == nil && compilersErr == nil {
 		err = r.checkVariables(compilers, hosts)
 	}

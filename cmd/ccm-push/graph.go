@@ -53,10 +53,10 @@ func printGraph(ctx context.Context, p *plays, out *printer, paths []string, nam
 	drawings := make([]*graph.Drawing, len(rendered))
 	for i, play := range rendered {
 		drawings[i] = &graph.Drawing{
-			Graph:    play.Graph,
+			Graph:    play.Rendered.Graph,
 			Title:    fmt.Sprintf("play %s on %s", play.Play, name),
-			InOrder:  play.Parallel == 0,
-			Parallel: play.Parallel,
+			InOrder:  play.Rendered.Parallel == 0,
+			Parallel: play.Rendered.Parallel,
 		}
 	}
 	switch {

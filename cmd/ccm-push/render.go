@@ -36,7 +36,7 @@ func printRendered(ctx context.Context, p *plays, out *printer, paths []string, 
 		return err
 	}
 	for _, play := range rendered {
-		text, err := play.YAML(fmt.Sprintf("play %s on %s", play.Play, name), explain)
+		text, err := play.Rendered.YAML(fmt.Sprintf("play %s on %s", play.Play, name), explain)
 		if err != nil {
 			return err
 		}

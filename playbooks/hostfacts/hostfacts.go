@@ -1,5 +1,3 @@
-// Package hostfacts reads what a host reports about itself. None of it is believed to be
-// small, shallow or well formed.
 package hostfacts
 
 import (

@@ -1,4 +1,3 @@
-// Package outcome makes events of what a host reports about its catalog.
 package outcome
 
 import (

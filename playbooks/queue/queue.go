@@ -1,5 +1,3 @@
-// Package queue works on many hosts, some of them at once, and lets one that others
-// wait for begin out of turn.
 package queue
 
 import (

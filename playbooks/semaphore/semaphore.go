@@ -1,5 +1,3 @@
-// Package semaphore holds the counting semaphores that hosts share during a run. Who
-// asks stands in line; nobody overtakes, and no two turns ever wait for each other.
 package semaphore
 
 import (
@@ -17,10 +15,10 @@ type Set struct {
 	byName map[string]*semaphore
 }
 
-// A semaphore is held by some turns, and others wait for it in the order in which
-// they have asked.
+// A semaphore is held by some turns, and others wait for it in the order of their
+// requests.
 type semaphore struct {
-	holders map[*Turn]int // with how many may hold it at once in the eyes of each
+	holders map[*Turn]int // with how many may hold it at once by the claim of each
 	queue   []*Turn
 }
 
@@ -28,12 +26,12 @@ type semaphore struct {
 // after the other in the order of their names, which is the same for all, so that no
 // two turns ever wait for each other.
 type Turn struct {
-	set     *Set
-	claims  []Claim
-	got     int           // how many of the claims, from the first one on, it holds
-	granted chan struct{} // closed once it holds all
-	gone    chan struct{} // closed once it is given back
-	over    bool
+	set      *Set
+	claims   []Claim
+	held     int           // how many of the claims, from the first one on, it holds
+	granted  chan struct{} // closed once it holds all
+	released chan struct{} // closed once it is released
+	over     bool
 }
 
 // A Claim is one semaphore of a turn: NAME:N in a manifest.
@@ -45,8 +43,8 @@ type Claim struct {
 // maxHolders bounds N of NAME:N.
 const maxHolders = 1_000_000
 
-// Parse reads claims as they stand in a manifest, and sorts them by name. A name that stands there
-// twice is taken once, for the smaller number.
+// Parse reads claims as they stand in a manifest, and sorts them by name. A name that
+// stands there twice is taken once, for the smaller number.
 func Parse(specs []string) ([]Claim, error) {
 	var all []Claim
 	for _, spec := range specs {
@@ -72,28 +70,27 @@ func Parse(specs []string) ([]Claim, error) {
 	return all, nil
 }
 
-// Ask stands in line for semaphores; claims are sorted as [Parse] gives them. The turn is to be given back, also if it is not
-// granted yet.
-func (s *Set) Ask(claims []Claim) *Turn {
+// Request queues for semaphores; claims are sorted as [Parse] gives them. The turn is to
+// be released, also if it is not granted yet.
+func (s *Set) Request(claims []Claim) *Turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := &Turn{set: s, claims: claims, granted: make(chan struct{}), gone: make(chan struct{})}
+	t := &Turn{set: s, claims: claims, granted: make(chan struct{}), released: make(chan struct{})}
 	t.advance()
 	return t
 }
 
-// advance takes what is free, up to the first semaphore that is not, and stands in
-// line for that.
+// advance takes what is free, up to the first semaphore that is not, and queues for that.
 func (t *Turn) advance() {
-	for t.got < len(t.claims) {
-		c := t.claims[t.got]
+	for t.held < len(t.claims) {
+		c := t.claims[t.held]
 		one := t.set.named(c.name)
 		if len(one.queue) > 0 || !one.admits(c.most) {
 			one.queue = append(one.queue, t)
 			return
 		}
 		one.holders[t] = c.most
-		t.got++
+		t.held++
 	}
 	close(t.granted)
 }
@@ -110,8 +107,8 @@ func (s *Set) named(name string) *semaphore {
 	return one
 }
 
-// admits reports whether one more may hold it, both in the eyes of that one and of
-// those that do.
+// admits reports whether one more may hold it, both by its claim and by those of the
+// holders.
 func (s *semaphore) admits(most int) bool {
 	for _, other := range s.holders {
 		most = min(most, other)
@@ -122,22 +119,21 @@ func (s *semaphore) admits(most int) bool {
 // Granted is closed once the turn holds all its semaphores.
 func (t *Turn) Granted() <-chan struct{} { return t.granted }
 
-// Gone is closed once the turn is given back.
-func (t *Turn) Gone() <-chan struct{} { return t.gone }
+// Released is closed once the turn is released.
+func (t *Turn) Released() <-chan struct{} { return t.released }
 
-// GiveBack ends a turn, whatever has become of it; to do so twice is once. Those that
-// wait come next.
-func (t *Turn) GiveBack() {
+// Release ends a turn, granted or not; to do so twice is once. Those that wait come next.
+func (t *Turn) Release() {
 	t.set.mu.Lock()
 	defer t.set.mu.Unlock()
 	if t.over {
 		return
 	}
 	t.over = true
-	close(t.gone)
-	for i, c := range t.claims[:min(t.got+1, len(t.claims))] {
+	close(t.released)
+	for i, c := range t.claims[:min(t.held+1, len(t.claims))] {
 		one := t.set.byName[c.name]
-		if i < t.got {
+		if i < t.held {
 			delete(one.holders, t)
 		} else {
 			one.queue = slices.DeleteFunc(one.queue, func(other *Turn) bool { return other == t })
@@ -146,17 +142,17 @@ func (t *Turn) GiveBack() {
 	}
 }
 
-// serve lets in those that wait, the first first, and forgets a semaphore that nobody
-// has to do with.
+// serve grants to those that wait, the first first, and forgets a semaphore that is not
+// held any more.
 func (s *Set) serve(name string, one *semaphore) {
 	for len(one.queue) > 0 {
 		first := one.queue[0]
-		if !one.admits(first.claims[first.got].most) {
+		if !one.admits(first.claims[first.held].most) {
 			return
 		}
 		one.queue = one.queue[1:]
-		one.holders[first] = first.claims[first.got].most
-		first.got++
+		one.holders[first] = first.claims[first.held].most
+		first.held++
 		first.advance()
 	}
 	if len(one.holders) == 0 && s.byName[name] == one {

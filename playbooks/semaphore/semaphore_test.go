@@ -82,17 +82,17 @@ func holds(turns ...*Turn) (all []bool) {
 func TestOrder(t *testing.T) {
 	var s Set
 	two := claims(t, "db:2")
-	a, b, c, d, e := s.Ask(two), s.Ask(two), s.Ask(two), s.Ask(two), s.Ask(two)
+	a, b, c, d, e := s.Request(two), s.Request(two), s.Request(two), s.Request(two), s.Request(two)
 	require.Equal(t, []bool{true, true, false, false, false}, holds(a, b, c, d, e))
-	c.GiveBack() // while it waits
-	b.GiveBack()
+	c.Release() // while it waits
+	b.Release()
 	require.Equal(t, []bool{true, true, false}, holds(a, d, e))
-	b.GiveBack() // twice is once
+	b.Release() // twice is once
 	require.Equal(t, []bool{false}, holds(e))
-	a.GiveBack()
+	a.Release()
 	require.Equal(t, []bool{true}, holds(e))
-	d.GiveBack()
-	e.GiveBack()
+	d.Release()
+	e.Release()
 	require.Empty(t, s.byName, "what nobody holds is forgotten")
 }
 
@@ -100,17 +100,17 @@ func TestOrder(t *testing.T) {
 // for the time that it does.
 func TestSizes(t *testing.T) {
 	var s Set
-	one := s.Ask(claims(t, "db"))
-	three := s.Ask(claims(t, "db:3"))
+	one := s.Request(claims(t, "db"))
+	three := s.Request(claims(t, "db:3"))
 	require.Equal(t, []bool{true, false}, holds(one, three))
-	one.GiveBack()
-	more, alone := s.Ask(claims(t, "db:3")), s.Ask(claims(t, "db:1"))
-	last := s.Ask(claims(t, "db:3"))
+	one.Release()
+	more, alone := s.Request(claims(t, "db:3")), s.Request(claims(t, "db:1"))
+	last := s.Request(claims(t, "db:3"))
 	require.Equal(t, []bool{true, true, false, false}, holds(three, more, alone, last), "nobody overtakes")
-	three.GiveBack()
-	more.GiveBack()
+	three.Release()
+	more.Release()
 	require.Equal(t, []bool{true, false}, holds(alone, last))
-	alone.GiveBack()
+	alone.Release()
 	require.Equal(t, []bool{true}, holds(last))
 }
 
@@ -152,8 +152,8 @@ func TestMany(t *testing.T) {
 				patience := time.Duration(rnd.IntN(500))
 				hosts.Go(func() {
 					time.Sleep(begin)
-					one := s.Ask(list)
-					defer one.GiveBack()
+					one := s.Request(list)
+					defer one.Release()
 					var died <-chan time.Time
 					if dies {
 						died = time.After(patience)

@@ -46,7 +46,7 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 	}
 	c := newCatalogRun(s, t)
 	defer close(c.ended)
-	defer c.giveAllBack()
+	defer c.releaseAll()
 	incoming := s.incoming
 	if early := s.early; len(early) > 0 {
 		s.early = nil

@@ -114,7 +114,7 @@ func (c *catalogRun) result(r *modules.Result) error {
 	}
 	c.reported[r.Index] = true
 	c.results++
-	c.giveBack(r.Index)
+	c.release(r.Index)
 	if c.overdue != nil && r.Status == modules.Failed {
 		// The host only knows that it was told to kill, not that it was for the time.
 		r.Killed = false

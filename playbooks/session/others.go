@@ -16,7 +16,7 @@ func (c *catalogRun) turn(m *modules.Turn) error {
 	case m.Index < 0 || m.Index >= len(entries) || len(entries[m.Index].Sema) == 0:
 		return breach("the host asks for semaphores of resource %d, which has none", m.Index)
 	case m.Over:
-		c.giveBack(m.Index)
+		c.release(m.Index)
 		return nil
 	case c.reported[m.Index]:
 		return breach("the host asks for semaphores of resource %d, which it has reported", m.Index)
@@ -27,19 +27,19 @@ func (c *catalogRun) turn(m *modules.Turn) error {
 	if err != nil {
 		return err
 	}
-	t := c.task.Semaphores.Ask(claims)
+	t := c.task.Semaphores.Request(claims)
 	c.turns[m.Index] = t
 	c.session.waits.note(1, 0)
 	c.session.work.Go(func() {
 		select {
 		case <-t.Granted():
-		case <-t.Gone():
+		case <-t.Released():
 			c.session.waits.note(-1, 0)
 			return
 		}
 		c.session.waits.note(-1, 1)
-		c.session.answer(&modules.Message{Granted: &modules.Granted{Index: m.Index}}, t.Gone())
-		<-t.Gone()
+		c.session.answer(&modules.Message{Granted: &modules.Granted{Index: m.Index}}, t.Released())
+		<-t.Released()
 		c.session.waits.note(0, -1)
 	})
 	return nil
@@ -54,18 +54,18 @@ func (s *Session) answer(m *modules.Message, gone <-chan struct{}) {
 	}
 }
 
-// giveBack ends the turn of an entry, if it has one.
-func (c *catalogRun) giveBack(index int) {
+// release ends the turn of an entry, if it has one.
+func (c *catalogRun) release(index int) {
 	if t := c.turns[index]; t != nil {
 		delete(c.turns, index)
-		t.GiveBack()
+		t.Release()
 	}
 }
 
-// giveAllBack ends the remaining turns when a host is done with a catalog, however it is.
-func (c *catalogRun) giveAllBack() {
+// releaseAll ends the remaining turns when a host is done with a catalog, however it is.
+func (c *catalogRun) releaseAll() {
 	for _, t := range c.turns {
-		t.GiveBack()
+		t.Release()
 	}
 }
 

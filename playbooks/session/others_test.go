@@ -54,8 +54,8 @@ func staged(t *testing.T, act func(*stage)) map[string]error {
 		s := &stage{t: t, errs: errs}
 		act(s)
 		s.wg.Wait()
-		all := s.semaphores.Ask(claims(t, "db", "never"))
-		defer all.GiveBack()
+		all := s.semaphores.Request(claims(t, "db", "never"))
+		defer all.Release()
 		select {
 		case <-all.Granted():
 		default:
@@ -186,7 +186,7 @@ func TestTurnOfTheSilent(t *testing.T) {
 				s.resource = time.Minute
 				first := guarded("db")
 				first.Catalog.Entries[1].Sema = []string{"never"}
-				never := s.semaphores.Ask(claims(t, "never"))
+				never := s.semaphores.Request(claims(t, "never"))
 				start := time.Now()
 				s.acts(s.t.Context(), "first", first, func(p *puppet) {
 					p.until()
@@ -203,7 +203,7 @@ func TestTurnOfTheSilent(t *testing.T) {
 					p.rest()
 				})
 				s.wg.Wait()
-				never.GiveBack()
+				never.Release()
 			})
 			require.EqualError(t, errs["first"], c.err)
 			require.NoError(t, errs["second"])
@@ -218,7 +218,7 @@ func TestHostTimeStandsStill(t *testing.T) {
 	var took time.Duration
 	errs := staged(t, func(s *stage) {
 		s.host = HostTime{Limit: time.Hour, Remaining: 10 * time.Minute}
-		held := s.semaphores.Ask(claims(t, "db"))
+		held := s.semaphores.Request(claims(t, "db"))
 		start := time.Now()
 		s.acts(s.t.Context(), "web1", guarded("db"), func(p *puppet) {
 			p.until()
@@ -230,7 +230,7 @@ func TestHostTimeStandsStill(t *testing.T) {
 		})
 		s.wg.Go(func() {
 			time.Sleep(5 * time.Hour)
-			held.GiveBack()
+			held.Release()
 		})
 		s.wg.Wait()
 		took = time.Since(start)
@@ -243,7 +243,7 @@ func TestHostTimeStandsStill(t *testing.T) {
 func TestKilledWhileWaiting(t *testing.T) {
 	errs := staged(t, func(s *stage) {
 		ctx, kill := context.WithCancel(s.t.Context())
-		held := s.semaphores.Ask(claims(t, "db"))
+		held := s.semaphores.Request(claims(t, "db"))
 		s.acts(ctx, "web1", guarded("db"), func(p *puppet) {
 			p.until()
 			p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
@@ -254,7 +254,7 @@ func TestKilledWhileWaiting(t *testing.T) {
 			p.until()
 		})
 		s.wg.Wait()
-		held.GiveBack()
+		held.Release()
 	})
 	require.NoError(t, errs["web1"])
 }

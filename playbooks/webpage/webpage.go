@@ -1,5 +1,3 @@
-// Package webpage reads what a URL leads to, and keeps its secrets: no text shows
-// a password, no redirect takes one to another server.
 package webpage
 
 import (
