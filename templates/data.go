@@ -1,8 +1,8 @@
 package templates
 
 import (
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/hiera"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 type (
@@ -15,9 +15,9 @@ type (
 	// Origin is where a value comes from.
 	Origin = hiera.Origin
 	// Taint says in what a host has had a say beside its facts.
-	Taint = dataflow.Taint
+	Taint = scope.Taint
 	// Inputs are the parts of an environment that something can read.
-	Inputs = dataflow.Inputs
+	Inputs = scope.Inputs
 )
 
 // ParseSource reads the parts of a source. Expressions in them see facts only.

@@ -13,23 +13,18 @@
 // of steps and by the depth to which templates may render each other. Errors
 // are [Error]; they name keys and types, never values.
 //
-// This package is the face of those below it. Each imports only what stands
-// above it here:
+// This package is the face of those below it, and has the folders of templates
+// ([LoadScaffold]). Each imports only what stands above it here:
 //
-//	diag         positions, errors that have one, faults that wait for one
-//	plain        plain values: copied, written as text, named by their kind
-//	hints        what an error tells to write instead
-//	folder       the files of a play
-//	scope        what can be seen: the roots, and paths below them
-//	dataflow     what is read, and where a value comes from
+//	diag         positions, errors that have one, what to write instead
+//	scope        what can be seen, what is read, where a value comes from; files; plain values
 //	render       one evaluation: bounds, calls between templates, shared functions
 //	expression   {{ … }}: parsed, checked, run; @validate
 //	jettemplate  Jet
 //	gotemplate   text/template; gotemplate/funcs: its functions, most of them Sprig's
 //	hiera        data: layers, hierarchies, overrides, annotations
-//	scaffold     folders of templates
 //
 // The three languages do not know each other. What one can call of another comes
 // through [github.com/ccm-push/ccm-push/templates/render.Languages], which is
-// filled here.
+// filled here. What a resource is, or a host beyond its facts, may not come in.
 package templates

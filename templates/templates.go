@@ -4,10 +4,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/expression"
-	"github.com/ccm-push/ccm-push/templates/folder"
-	"github.com/ccm-push/ccm-push/templates/hints"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scaffold"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
@@ -17,7 +14,7 @@ type (
 	// Error says where in a file something is wrong, what, and what to write instead.
 	Error = diag.Error
 	// Files is the folder of a play.
-	Files = folder.Files
+	Files = scope.Files
 	// Env is what the expressions of one host can see.
 	Env = scope.Env
 	// Text is a string that may hold expressions.
@@ -32,29 +29,23 @@ type (
 	Marked = render.Marked
 	// Scaffold is a folder of templates of one language.
 	Scaffold = render.Scaffold
-	// ScaffoldTree is such a folder, read and parsed.
-	ScaffoldTree = scaffold.Tree
-	// ScaffoldNode is one path that a scaffold comes to.
-	ScaffoldNode = scaffold.Node
-	// ScaffoldBounds are the bounds of a scaffold.
-	ScaffoldBounds = scaffold.Bounds
 )
 
 const (
 	// MaxOutput bounds one rendered text, in bytes.
 	MaxOutput = render.MaxOutput
 	// MaxFile bounds what is read from one file of a play, in bytes.
-	MaxFile = folder.MaxFile
+	MaxFile = scope.MaxFileBytes
 )
 
 // Open opens the folder of a play. The caller closes it.
-func Open(dir string) (*Files, error) { return folder.Open(dir) }
+func Open(dir string) (*Files, error) { return scope.OpenFiles(dir) }
 
 // FromHost says how a property gets what a file of the host holds.
-func FromHost(name string) string { return folder.FromHost(name) }
+func FromHost(name string) string { return scope.HostFileHint(name) }
 
 // FolderName is how errors call the folder of a play.
-func FolderName(dir string) string { return folder.Name(dir) }
+func FolderName(dir string) string { return scope.FolderName(dir) }
 
 // Parse parses a string; pos is the position of its first character. All
 // errors are [Error].
@@ -82,7 +73,7 @@ func Unclosed(s string) bool { return expression.Unclosed(s) }
 // LeftoverStatement says that there are statements of Jinja in s, which are no part of
 // its expressions; "" if there are none.
 func LeftoverStatement(s string) string {
-	if l := hints.LeftoverStatement(expression.WithoutExpressions(s, " ")); l != nil {
+	if l := diag.JinjaStatements(expression.WithoutExpressions(s, " ")); l != nil {
 		return l.String()
 	}
 	return ""
@@ -105,12 +96,6 @@ func ParseGo(text string, pos Position, delims Delims) (*Template, error) {
 // an error in the template itself has a position.
 func JetFile(files *Files, name string) (*Template, error) {
 	return render.JetFile(files, languages{}, name, Delims{})
-}
-
-// LoadScaffold reads a folder and parses the templates in it. Nothing is left out but
-// folders called _partials. The errors of all files are joined.
-func LoadScaffold(files *Files, s Scaffold, bounds ScaffoldBounds) (*ScaffoldTree, error) {
-	return scaffold.Load(files, s, bounds, languages{})
 }
 
 // Lookup finds a gjson path below the facts of a host, for a program that shows

@@ -171,20 +171,15 @@ func inventoryArrows(t *testing.T) {
 // tells of it, and the three languages apart.
 func templatesArrows(t *testing.T) {
 	const root, leaf = module + "templates/", module + "inventory/yamlpos"
-	ground := []string{"diag", "plain", "folder", "hints", "scope", "dataflow", "render"}
+	ground := []string{"diag", "scope", "render"}
 	for name, may := range map[string][]string{
 		"diag":        nil,
-		"plain":       ground[:1],
-		"folder":      ground[:1],
-		"hints":       ground[:2],
-		"scope":       ground[:4],
-		"dataflow":    ground[:5],
-		"render":      ground[:6],
+		"scope":       ground[:1],
+		"render":      ground[:2],
 		"expression":  ground,
 		"jettemplate": ground,
 		"gotemplate":  append(slices.Clone(ground), "gotemplate/funcs"),
 		"hiera":       append(slices.Clone(ground), "expression"),
-		"scaffold":    ground,
 	} {
 		want := []string{leaf, root + name}
 		for _, other := range may {

@@ -1,6 +1,3 @@
-// Package diag says what is wrong with a template, and where: positions, errors
-// that have one, and faults, errors that wait for one. No error holds a value of a
-// host or of the data.
 package diag
 
 import (

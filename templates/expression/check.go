@@ -16,8 +16,6 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/hints"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
@@ -110,12 +108,12 @@ func checkNames(n ast.Node, known map[string]bool) error {
 // checkFunctions are the functions of a check, without those of the expression
 // language.
 func checkFunctions() []string {
-	return slices.Concat(plain.SortedKeys(tests()), regexTests(), []string{"join", "replace", "string", "toJSON"})
+	return slices.Concat(scope.SortedKeys(tests()), regexTests(), []string{"join", "replace", "string", "toJSON"})
 }
 
 func unknownInCheck(name string) *diag.Fault {
 	f := diag.Faultf("unknown name %q", name)
-	if f.Hint = hints.DidYouMean(append(checkFunctions(), "value"), name); f.Hint == "" {
+	if f.Hint = diag.DidYouMean(append(checkFunctions(), "value"), name); f.Hint == "" {
 		f.Hint = "there is only value, and functions such as isInt(value)"
 	}
 	return f
@@ -147,7 +145,7 @@ func (c *Check) Holds(value string) (bool, error) {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		return false, diag.Faultf("expected a boolean, got %s", plain.Kind(v)).WithHint(`write a comparison, such as value == "y"`)
+		return false, diag.Faultf("expected a boolean, got %s", scope.KindName(v)).WithHint(`write a comparison, such as value == "y"`)
 	}
 	return b, nil
 }
@@ -157,7 +155,7 @@ func textTest(is func(string) bool) func(...any) (any, error) {
 	return func(args ...any) (any, error) {
 		s, ok := args[0].(string)
 		if !ok {
-			return nil, diag.Faultf("the test needs a string, not %s", plain.Kind(args[0]))
+			return nil, diag.Faultf("the test needs a string, not %s", scope.KindName(args[0]))
 		}
 		return is(s), nil
 	}

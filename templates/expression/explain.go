@@ -9,8 +9,6 @@ import (
 	"github.com/expr-lang/expr/file"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/hints"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
@@ -55,22 +53,22 @@ func (e *Expr) syntaxFault(msg string) *diag.Fault {
 		return e.unknownName(name)
 	}
 	msg, _, _ = strings.Cut(msg, "\n")
-	msg = strings.NewReplacer("unexpected token EOF", "unexpected end", "unexpected token ", "unexpected ").Replace(plain.TypeNames().Replace(msg))
-	return diag.Faultf("%s in the expression %q", msg, e.snippet()).WithHint("%s", hints.JinjaHint(e.source))
+	msg = strings.NewReplacer("unexpected token EOF", "unexpected end", "unexpected token ", "unexpected ").Replace(scope.TypeNames().Replace(msg))
+	return diag.Faultf("%s in the expression %q", msg, e.snippet()).WithHint("%s", diag.JinjaHint(e.source))
 }
 
 func (e *Expr) unknownName(name string) *diag.Fault {
-	if f := hints.LeftOut(name); f != nil {
+	if f := diag.RefusedFunction(name); f != nil {
 		return f
 	}
 	f := diag.Faultf("unknown name %q in the expression %q", name, e.snippet())
-	if words, ok := hints.Foreign(name); ok && words.Expression != "" {
+	if words, ok := diag.ForeignFunction(name); ok && words.Expression != "" {
 		return f.WithHint("%s", words.Expression)
 	}
-	if f.Hint = hints.AnsibleVariable(name); f.Hint != "" {
+	if f.Hint = diag.AnsibleVariable(name); f.Hint != "" {
 		return f
 	}
-	if f.Hint = hints.DidYouMean(append(scope.RootNames(), functionNames()...), name); f.Hint != "" {
+	if f.Hint = diag.DidYouMean(append(scope.RootNames(), functionNames()...), name); f.Hint != "" {
 		return f
 	}
 	whole := strings.TrimSpace(e.source)
@@ -104,7 +102,7 @@ var (
 // (int("…"), dates, JSON), so only what is known to be harmless is kept.
 func runtimeFault(msg string) *diag.Fault {
 	if m := conversion().FindStringSubmatch(msg); m != nil {
-		return diag.Faultf("found %s where %s is needed", plain.TypeNames().Replace(m[1]), plain.TypeNames().Replace(m[2]))
+		return diag.Faultf("found %s where %s is needed", scope.TypeNames().Replace(m[1]), scope.TypeNames().Replace(m[2]))
 	}
 	switch {
 	case strings.HasPrefix(msg, "memory budget exceeded"):
@@ -116,7 +114,7 @@ func runtimeFault(msg string) *diag.Fault {
 	case strings.HasPrefix(msg, "invalid operation: float("):
 		return diag.Faultf("the value is not a number")
 	case harmless().MatchString(msg):
-		return diag.Faultf("%s", plain.TypeNames().Replace(msg))
+		return diag.Faultf("%s", scope.TypeNames().Replace(msg))
 	}
 	return diag.Faultf("the expression cannot be evaluated with these values")
 }

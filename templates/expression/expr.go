@@ -7,10 +7,7 @@ import (
 
 	"github.com/expr-lang/expr/vm"
 
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/folder"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
@@ -20,9 +17,9 @@ type Expr struct {
 	source  string
 	origin  origin
 	program *vm.Program
-	reads   dataflow.Reads
-	flow    dataflow.Flow // of the value
-	kind    reflect.Type  // of the value, as far as it can be told; nil is unknown
+	reads   scope.Reads
+	flow    scope.Flow   // of the value
+	kind    reflect.Type // of the value, as far as it can be told; nil is unknown
 }
 
 // origin is where the source of an expression begins.
@@ -58,7 +55,7 @@ func (e *Expr) Bool(ctx context.Context, env *scope.Env) (bool, error) {
 	case bool:
 		return v, nil
 	}
-	return false, diag.At(e.start(), notBool(plain.Kind(v)))
+	return false, diag.At(e.start(), notBool(scope.KindName(v)))
 }
 
 // CheckBool reports an expression whose value can never be a condition.
@@ -66,7 +63,7 @@ func (e *Expr) CheckBool() error {
 	if e.kind == nil || e.kind.Kind() == reflect.Interface || e.kind.Kind() == reflect.Bool {
 		return nil
 	}
-	return diag.At(e.start(), notBool(plain.Kind(reflect.Zero(e.kind).Interface())))
+	return diag.At(e.start(), notBool(scope.KindName(reflect.Zero(e.kind).Interface())))
 }
 
 func notBool(kind string) *diag.Fault {
@@ -74,15 +71,15 @@ func notBool(kind string) *diag.Fault {
 }
 
 // Facts tells which facts the expression can read; see [Text.Facts].
-func (e *Expr) Facts(files *folder.Files) (paths []string, all bool) {
+func (e *Expr) Facts(files *scope.Files) (paths []string, all bool) {
 	return e.reads.Follow(files).Result()
 }
 
 // Check is that of [Text.Check].
-func (e *Expr) Check(files *folder.Files) error { return e.reads.Check(files) }
+func (e *Expr) Check(files *scope.Files) error { return e.reads.Check(files) }
 
 // CheckPaths is that of [Text.CheckPaths].
-func (e *Expr) CheckPaths(files *folder.Files, taint dataflow.Taint) error {
+func (e *Expr) CheckPaths(files *scope.Files, taint scope.Taint) error {
 	return e.reads.CheckPaths(files, taint)
 }
 
@@ -103,7 +100,7 @@ func (e *Expr) text(r *render.Run) (string, error) {
 	if v == nil && r.Lenient {
 		return "", nil
 	}
-	s, err := plain.Text(v)
+	s, err := scope.TextOf(v)
 	if err != nil {
 		return "", diag.At(e.start(), err)
 	}

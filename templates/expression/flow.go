@@ -5,12 +5,11 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // flowOf is the flow of an expression as it is written.
-func flowOf(n ast.Node) (f dataflow.Flow) {
+func flowOf(n ast.Node) (f scope.Flow) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
 		if scope.IsRoot(n.Value) {
@@ -20,7 +19,7 @@ func flowOf(n ast.Node) (f dataflow.Flow) {
 		}
 		return f
 	case *ast.PointerNode: // the element of a loop
-		return dataflow.Flow{Variables: []string{"#"}}
+		return scope.Flow{Variables: []string{"#"}}
 	case *ast.ChainNode, *ast.MemberNode:
 		if root, keys, _ := rootPath(n); root != "" {
 			f.Path(root, keys)
@@ -53,14 +52,14 @@ func isComparison(operator string) bool {
 		"startsWith", "endsWith", "and", "or", "&&", "||"}, operator)
 }
 
-func callOf(name string, args []ast.Node) dataflow.Flow {
+func callOf(name string, args []ast.Node) scope.Flow {
 	var path *string
-	flows := make([]dataflow.Flow, len(args))
+	flows := make([]scope.Flow, len(args))
 	for i, arg := range args {
 		if s, literal := arg.(*ast.StringNode); literal && i == 0 {
 			path = &s.Value
 		}
 		flows[i] = flowOf(arg)
 	}
-	return dataflow.CallFlow(name, path, flows)
+	return scope.CallFlow(name, path, flows)
 }

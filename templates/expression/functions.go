@@ -9,8 +9,8 @@ import (
 	"github.com/expr-lang/expr/builtin"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // The functions the rewriter puts into expressions. Their names cannot be
@@ -50,7 +50,7 @@ func functions() []*builtin.Function {
 		withRun(renderFunction, func(r *render.Run, args []any) (any, error) { return args[0].(*render.Call).Render(r) }),
 		textFunction("replace", render.ReplaceText),
 		textFunction("join", joinList),
-		textFunction("string", func(args []any) (any, error) { return plain.Text(args[0]) }),
+		textFunction("string", func(args []any) (any, error) { return scope.TextOf(args[0]) }),
 		mapFunction("keys", keyOf),
 		mapFunction("values", elementOf),
 		mapFunction("toPairs", pairOf),
@@ -108,8 +108,8 @@ func boundedValue(r *render.Run, args []any) (any, error) {
 
 // joinList is join(list[, separator]).
 func joinList(args []any) (any, error) {
-	if args[0] == nil || !plain.IsList(args[0]) {
-		return nil, diag.Faultf("join: needs a list, not %s", plain.Kind(args[0]))
+	if args[0] == nil || !scope.IsList(args[0]) {
+		return nil, diag.Faultf("join: needs a list, not %s", scope.KindName(args[0]))
 	}
 	separator := ""
 	if len(args) > 1 {
@@ -125,9 +125,9 @@ func joinList(args []any) (any, error) {
 		if i > 0 {
 			b.WriteString(separator)
 		}
-		s, err := plain.Text(list.Index(i).Interface())
+		s, err := scope.TextOf(list.Index(i).Interface())
 		if err != nil {
-			return nil, diag.Faultf("join: element %d is %s", i, plain.Kind(list.Index(i).Interface()))
+			return nil, diag.Faultf("join: element %d is %s", i, scope.KindName(list.Index(i).Interface()))
 		}
 		b.WriteString(s)
 		if b.Len() > render.MaxOutput {
@@ -139,7 +139,7 @@ func joinList(args []any) (any, error) {
 
 // jsonText writes a value as indented JSON, without escaping for HTML.
 func jsonText(r *render.Run, args []any) (any, error) {
-	value, err := plain.Copy(r, args[0])
+	value, err := scope.PlainCopy(r, args[0])
 	if err != nil {
 		return nil, err
 	}

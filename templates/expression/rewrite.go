@@ -3,7 +3,6 @@ package expression
 import (
 	"github.com/expr-lang/expr/ast"
 
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/scope"
@@ -241,9 +240,9 @@ func (w *rewriter) file(n *ast.CallNode, name string) ast.Node {
 	if len(n.Arguments) != 1 {
 		return w.fail(n, diag.Faultf("%s takes one path, not %d arguments", name, len(n.Arguments)))
 	}
-	path := dataflow.FilePath{At: w.expr.origin.at(byteOffset(w.expr.source, n.Location().From)), Flow: flowOf(n.Arguments[0])}
+	path := scope.FilePath{At: w.expr.origin.at(byteOffset(w.expr.source, n.Location().From)), Flow: flowOf(n.Arguments[0])}
 	if path.Flow.Facts {
-		return w.fail(n, dataflow.HostilePath(name))
+		return w.fail(n, scope.HostilePath(name))
 	}
 	w.expr.reads.Files = append(w.expr.reads.Files, path)
 	return hidden(n, fileFunction, w.rewrite(n.Arguments[0]))
@@ -259,7 +258,7 @@ func (w *rewriter) finish() error {
 			continue
 		}
 		if f.AddReads(&w.expr.reads); f.Facts && w.err == nil {
-			w.err = diag.At(paths[i].At, dataflow.HostilePath("file"))
+			w.err = diag.At(paths[i].At, scope.HostilePath("file"))
 		}
 	}
 	return w.err

@@ -1,10 +1,3 @@
-// Package expression has the expressions of manifests, `{{ … }}` and `${ … }`, in
-// the language of github.com/expr-lang/expr, and those of @validate. A missing key
-// is an error, all that makes texts longer is bounded, and every round of a loop is a
-// step of the run.
-//
-// A function is one line in functions (functions.go); one that reads what a host
-// sent, a file or another template also needs its case in the rewriter.
 package expression
 
 import (
@@ -12,10 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/folder"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
@@ -25,7 +15,7 @@ import (
 type Text struct {
 	parts []part
 	at    diag.Position
-	reads dataflow.Reads
+	reads scope.Reads
 }
 
 // A part is literal text, an expression, or a value in the place of one.
@@ -41,12 +31,12 @@ func (p part) text(r *render.Run) (string, error) {
 	case p.expr != nil:
 		return p.expr.text(r)
 	case p.constant != nil:
-		return plain.Text(p.constant.Value)
+		return scope.TextOf(p.constant.Value)
 	}
 	return p.literal, nil
 }
 
-func (p part) hostile(taint dataflow.Taint) bool {
+func (p part) hostile(taint scope.Taint) bool {
 	return p.expr != nil && p.expr.flow.Hostile(taint) || p.constant != nil && p.constant.Flow.Hostile(taint)
 }
 
@@ -71,20 +61,20 @@ func Parse(s string, pos diag.Position, in render.Languages) (*Text, error) {
 
 // FromHost reports whether the value can hold what a host sent: a fact that is
 // part of it, and not only one that a condition looks at.
-func (t *Text) FromHost(taint dataflow.Taint) bool {
+func (t *Text) FromHost(taint scope.Taint) bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool { return p.hostile(taint) })
 }
 
 // CheckPaths reports each file() of the text, and of the templates that it
 // renders, of which a host could choose the path.
-func (t *Text) CheckPaths(files *folder.Files, taint dataflow.Taint) error {
+func (t *Text) CheckPaths(files *scope.Files, taint scope.Taint) error {
 	return t.reads.CheckPaths(files, taint)
 }
 
 // Check reports what is wrong with the files that template() and jet() name in
 // the text: files are looked at now that rendering will need. A missing one is an
 // error that wraps fs.ErrNotExist.
-func (t *Text) Check(files *folder.Files) error { return t.reads.Check(files) }
+func (t *Text) Check(files *scope.Files) error { return t.reads.Check(files) }
 
 // Eval gives the value of a text that is exactly one expression, with its type:
 // a plain value (see [scope.Env]) of the caller's own. Any other text is rendered as
@@ -100,7 +90,7 @@ func (t *Text) Eval(ctx context.Context, env *scope.Env) (any, error) {
 // EvalIn is Eval in a run that has begun.
 func (t *Text) EvalIn(r *render.Run) (any, error) {
 	if len(t.parts) == 1 && t.parts[0].constant != nil {
-		v, err := plain.Copy(r, t.parts[0].constant.Value)
+		v, err := scope.PlainCopy(r, t.parts[0].constant.Value)
 		if err != nil {
 			return nil, diag.At(t.at, err)
 		}
@@ -114,7 +104,7 @@ func (t *Text) EvalIn(r *render.Run) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, err = plain.Copy(r, v); err != nil {
+	if v, err = scope.PlainCopy(r, v); err != nil {
 		return nil, diag.At(e.start(), err)
 	}
 	return v, nil
@@ -148,12 +138,12 @@ func (t *Text) RenderIn(r *render.Run) (string, error) {
 // Facts tells which facts the text can read: dotted paths such as
 // "host.info.os", sorted; all is true where that cannot be known. It follows
 // template() and jet() into the files of the play.
-func (t *Text) Facts(files *folder.Files) (paths []string, all bool) {
+func (t *Text) Facts(files *scope.Files) (paths []string, all bool) {
 	return t.reads.Follow(files).Result()
 }
 
 // Reads is what the text can read.
-func (t *Text) Reads() *dataflow.Reads { return &t.reads }
+func (t *Text) Reads() *scope.Reads { return &t.reads }
 
 // Literal is a text without expressions.
 func Literal(s string) *Text { return &Text{parts: []part{{literal: s}}} }
@@ -163,10 +153,10 @@ func Literal(s string) *Text { return &Text{parts: []part{{literal: s}}} }
 func (t *Text) Mentions(root string) bool { return t.reads.Roots[root] }
 
 // Inputs gives what the text can read, through the files of the play.
-func (t *Text) Inputs(files *folder.Files) dataflow.Inputs { return t.reads.Inputs(files) }
+func (t *Text) Inputs(files *scope.Files) scope.Inputs { return t.reads.Inputs(files) }
 
 // Inputs is that of [Text.Inputs].
-func (e *Expr) Inputs(files *folder.Files) dataflow.Inputs { return e.reads.Inputs(files) }
+func (e *Expr) Inputs(files *scope.Files) scope.Inputs { return e.reads.Inputs(files) }
 
 // HierarchyKey renders an entry of a hierarchy. It is empty if it has expressions and
 // all of them are.

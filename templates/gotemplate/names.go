@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"text/template/parse"
 
+	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/gotemplate/funcs"
-	"github.com/ccm-push/ccm-push/templates/hints"
-	"github.com/ccm-push/ccm-push/templates/plain"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // builtins are the functions of text/template itself that are left as they
@@ -21,7 +21,7 @@ func builtins() map[string]string {
 
 // functionNames are the functions that can be written in a Go template.
 func functionNames() []string {
-	names := append(plain.SortedKeys(funcs.All()), plain.SortedKeys(builtins())...)
+	names := append(scope.SortedKeys(funcs.All()), scope.SortedKeys(builtins())...)
 	return slices.DeleteFunc(names, func(name string) bool { return name[0] == '_' })
 }
 
@@ -51,12 +51,12 @@ func (w *rewriter) function(id *parse.IdentifierNode, n int) {
 	if own := funcs.ScaffoldParams(name); own != "" && w.template.scaffold != nil {
 		params, known = own, true
 	}
-	f := hints.LeftOut(name)
+	f := diag.RefusedFunction(name)
 	switch {
 	case known:
 		f = funcs.WrongCount(name, params, n)
 	case f == nil:
-		f = hints.NoSuchFunction(name, functionNames(), func(words hints.Words) string { return words.Golang })
+		f = diag.NoSuchFunction(name, functionNames(), func(words diag.Equivalent) string { return words.Golang })
 	}
 	if f != nil {
 		w.fail(id.Pos, f)

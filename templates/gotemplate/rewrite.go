@@ -5,7 +5,6 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/scope"
@@ -20,18 +19,18 @@ import (
 type rewriter struct {
 	template  *engine
 	languages render.Languages
-	reads     dataflow.Reads
-	flow      dataflow.Flow // of the pipe that is looked at
-	indirect  []filePath    // files whose path comes through a variable or the context
-	inner     int           // ranges and withs around: the context is not the root
-	defined   bool          // in a template of its own: nobody knows what its context is
-	rooted    bool          // the pipe that is looked at reads a context or a variable
-	err       error         // the first one
+	reads     scope.Reads
+	flow      scope.Flow // of the pipe that is looked at
+	indirect  []filePath // files whose path comes through a variable or the context
+	inner     int        // ranges and withs around: the context is not the root
+	defined   bool       // in a template of its own: nobody knows what its context is
+	rooted    bool       // the pipe that is looked at reads a context or a variable
+	err       error      // the first one
 }
 
 type filePath struct {
 	pos  parse.Pos
-	flow dataflow.Flow
+	flow scope.Flow
 }
 
 func (w *rewriter) fail(pos parse.Pos, f *diag.Fault) {
@@ -63,9 +62,9 @@ func (w *rewriter) finish() error {
 // from data.
 func (w *rewriter) path(p filePath) {
 	if p.flow.Facts {
-		w.fail(p.pos, dataflow.HostilePath("file"))
+		w.fail(p.pos, scope.HostilePath("file"))
 	}
-	w.reads.Files = append(w.reads.Files, dataflow.FilePath{At: w.position(p.pos), Flow: p.flow})
+	w.reads.Files = append(w.reads.Files, scope.FilePath{At: w.position(p.pos), Flow: p.flow})
 }
 
 func (w *rewriter) list(l *parse.ListNode) {
@@ -121,7 +120,7 @@ func (w *rewriter) templatePipe(p *parse.PipeNode) {
 // or the context.
 func (w *rewriter) pipe(p *parse.PipeNode) (indirect bool) {
 	outside, rooted := w.flow, w.rooted
-	w.flow, w.rooted = dataflow.Flow{}, false
+	w.flow, w.rooted = scope.Flow{}, false
 	reads := false
 	for i, cmd := range p.Cmds {
 		if w.keysPiped(p, i) {
@@ -131,7 +130,7 @@ func (w *rewriter) pipe(p *parse.PipeNode) (indirect bool) {
 		name := callee(cmd)
 		reads = reads || name == "file" || name == "readFile"
 		if tells(name) { // the value of the pipe is yes or no, whatever went in
-			w.flow, w.rooted, indirect = dataflow.Flow{}, false, false
+			w.flow, w.rooted, indirect = scope.Flow{}, false, false
 		}
 	}
 	switch path := (filePath{p.Pos, w.flow}); {

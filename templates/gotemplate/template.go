@@ -1,5 +1,3 @@
-// Package gotemplate has templates of Go's text/template, with the functions of
-// package funcs.
 package gotemplate
 
 import (
@@ -15,8 +13,8 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/gotemplate/funcs"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // engine is a template of Go's text/template, its trees rewritten so that
@@ -54,7 +52,7 @@ func Parse(text string, pos diag.Position, delims render.Delims, of *render.Part
 	}
 	g.parsed = template.New(templateName).Option("missingkey=error")
 	w := &rewriter{template: g, languages: in}
-	for _, name := range plain.SortedKeys(trees) {
+	for _, name := range scope.SortedKeys(trees) {
 		w.defined = name != templateName || of != nil && of.Part
 		w.list(trees[name].Root)
 		if _, err := g.parsed.AddParseTree(name, trees[name]); err != nil {
@@ -110,7 +108,7 @@ func printable(v any) (string, error) {
 	if s, ok := v.(*semver.Version); ok {
 		return s.Original(), nil
 	}
-	s, err := plain.Text(v)
+	s, err := scope.TextOf(v)
 	var f *diag.Fault
 	if errors.As(err, &f) {
 		f.Hint = "use range, join or toJson"
@@ -230,7 +228,7 @@ func runtimeFault(context, msg string) *diag.Fault {
 		return diag.Faultf("%s: there is no %q in it", context, m[1])
 	}
 	if harmless().MatchString(msg) {
-		return diag.Faultf("%s: %s", context, plain.TypeNames().Replace(msg))
+		return diag.Faultf("%s: %s", context, scope.TypeNames().Replace(msg))
 	}
 	if m := callFailed().FindStringSubmatch(msg); m != nil {
 		return diag.Faultf("%s: %s cannot be called with these values", context, m[1])

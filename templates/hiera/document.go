@@ -4,8 +4,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/expression"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A document is a tree of values whose strings may hold expressions.
@@ -69,7 +69,7 @@ func (d document) value(n *yamlpos.Node, r *render.Run, errs *yamlpos.Errors) an
 	}
 	text := d.texts[n]
 	if text == nil {
-		return plain.Whole(n.Value)
+		return scope.WholeNumber(n.Value)
 	}
 	v, err := text.EvalIn(r)
 	errs.Add(err)

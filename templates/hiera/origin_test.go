@@ -11,7 +11,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates"
 	"github.com/ccm-push/ccm-push/templates/hiera"
-	"github.com/ccm-push/ccm-push/templates/plain"
+	"github.com/ccm-push/ccm-push/templates/scope"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
@@ -48,7 +48,7 @@ func eachPath(v any, path []string, visit func(path []string, v any)) {
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for _, key := range plain.SortedKeys(v) {
+		for _, key := range scope.SortedKeys(v) {
 			eachPath(v[key], append(slices.Clone(path), key), visit)
 		}
 	case []any:

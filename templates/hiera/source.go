@@ -1,12 +1,9 @@
-// Package hiera has hierarchical data: layers that are laid over each other, of
-// which some are chosen by a hierarchy of keys, and what annotations demand of them.
 package hiera
 
 import (
 	"context"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/expression"
 	"github.com/ccm-push/ccm-push/templates/render"
@@ -23,7 +20,7 @@ type Source struct {
 	order       []*expression.Text
 	deep        bool // merge every section that is found, not just the first
 	annotations annotations
-	reads       dataflow.Reads
+	reads       scope.Reads
 }
 
 // Parts are what a source is read from. Each of them may be nil.

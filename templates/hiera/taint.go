@@ -4,11 +4,11 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/templates/dataflow"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // FromHost gives the keys of the data whose values are made of facts, for
-// [dataflow.Taint]. It does not matter whether something else replaces them for a host.
+// [scope.Taint]. It does not matter whether something else replaces them for a host.
 func (s Source) FromHost() map[string]bool {
 	keys := map[string]bool{}
 	documents := append(slices.Clone(s.files), s.data)
@@ -30,7 +30,7 @@ func (s Source) FromHost() map[string]bool {
 
 func (d document) fromHost(n *yamlpos.Node) bool {
 	if text := d.texts[n]; text != nil {
-		return text.FromHost(dataflow.Taint{})
+		return text.FromHost(scope.Taint{})
 	}
 	return slices.ContainsFunc(n.Items, d.fromHost) ||
 		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return d.fromHost(p.Value) })

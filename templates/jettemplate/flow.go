@@ -3,7 +3,6 @@ package jettemplate
 import (
 	"github.com/CloudyKit/jet/v6"
 
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
@@ -11,7 +10,7 @@ import (
 // by name, to tell whether what a host sent can reach a path. The context is
 // the variable ".".
 type flows struct {
-	sources map[string][]dataflow.Flow
+	sources map[string][]scope.Flow
 	paths   []filePath
 	printed []printedValue
 
@@ -20,13 +19,13 @@ type flows struct {
 }
 
 type filePath struct {
-	flow dataflow.Flow
+	flow scope.Flow
 	place
 }
 
 // printedValue is a value that is printed at a site.
 type printedValue struct {
-	flow dataflow.Flow
+	flow scope.Flow
 	site int
 }
 
@@ -35,7 +34,7 @@ func (f *flows) assign(name string, e jet.Expression) {
 		return
 	}
 	if f.sources == nil {
-		f.sources = map[string][]dataflow.Flow{}
+		f.sources = map[string][]scope.Flow{}
 	}
 	f.sources[name] = append(f.sources[name], flowOf(e))
 }
@@ -46,11 +45,11 @@ func (f *flows) path(e jet.Expression, at place) {
 }
 
 // resolve replaces the variables of a flow by what is assigned to them.
-func (f *flows) resolve(from dataflow.Flow) dataflow.Flow {
-	var total dataflow.Flow
+func (f *flows) resolve(from scope.Flow) scope.Flow {
+	var total scope.Flow
 	seen := map[string]bool{}
-	var follow func(dataflow.Flow)
-	follow = func(one dataflow.Flow) {
+	var follow func(scope.Flow)
+	follow = func(one scope.Flow) {
 		variables := one.Variables
 		one.Variables = nil
 		total.Add(one)
@@ -72,7 +71,7 @@ func (f *flows) resolve(from dataflow.Flow) dataflow.Flow {
 }
 
 // flowOf is the flow of an expression as it is written.
-func flowOf(e jet.Node) (f dataflow.Flow) {
+func flowOf(e jet.Node) (f scope.Flow) {
 	switch n := e.(type) {
 	case *jet.IdentifierNode, *jet.ChainNode, *jet.IndexExprNode:
 		root, keys, _ := rootPath(n)
@@ -116,31 +115,31 @@ func identOf(e jet.Node) string {
 }
 
 // baseFlow is the flow of what a variable, or a chain below one, holds.
-func baseFlow(e jet.Node) dataflow.Flow {
+func baseFlow(e jet.Node) scope.Flow {
 	switch n := e.(type) {
 	case *jet.IdentifierNode:
-		return dataflow.Flow{Variables: []string{n.Ident}}
+		return scope.Flow{Variables: []string{n.Ident}}
 	case *jet.ChainNode:
 		return flowOf(n.Node)
 	case *jet.IndexExprNode:
 		return flowOf(n.Base)
 	}
-	return dataflow.Flow{}
+	return scope.Flow{}
 }
 
 // callFlow is the flow of what a function gives.
-func callFlow(n *jet.CallExprNode) dataflow.Flow {
+func callFlow(n *jet.CallExprNode) scope.Flow {
 	name := ""
 	if callee, ok := n.BaseExpr.(*jet.IdentifierNode); ok {
 		name = callee.Ident
 	}
 	var path *string
-	flows := make([]dataflow.Flow, len(n.Exprs))
+	flows := make([]scope.Flow, len(n.Exprs))
 	for i, arg := range n.Exprs {
 		if s, literal := arg.(*jet.StringNode); literal && i == 0 {
 			path = &s.Text
 		}
 		flows[i] = flowOf(arg)
 	}
-	return dataflow.CallFlow(name, path, flows)
+	return scope.CallFlow(name, path, flows)
 }

@@ -10,9 +10,8 @@ import (
 	"text/template"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/hints"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // functionNames are the functions of Jet templates: Jet's own, without dump,
@@ -29,10 +28,10 @@ func isFunction(name string) bool { return slices.Contains(functionNames(), name
 
 // noFunction is an error for a call of a function that Jet does not have.
 func noFunction(name string) *diag.Fault {
-	if f := hints.LeftOut(name); f != nil {
+	if f := diag.RefusedFunction(name); f != nil {
 		return f
 	}
-	return hints.NoSuchFunction(name, functionNames(), func(words hints.Words) string { return words.Jet })
+	return diag.NoSuchFunction(name, functionNames(), func(words diag.Equivalent) string { return words.Jet })
 }
 
 // searchFunc is lookup of a path that is computed.
@@ -134,7 +133,7 @@ func newMap(args []any) (any, error) {
 	for i := 0; i < len(args); i += 2 {
 		key, ok := args[i].(string)
 		if !ok {
-			return nil, diag.Faultf("map: a key must be a string, not %s", plain.Kind(args[i]))
+			return nil, diag.Faultf("map: a key must be a string, not %s", scope.KindName(args[i]))
 		}
 		m[key] = args[i+1]
 	}
@@ -143,7 +142,7 @@ func newMap(args []any) (any, error) {
 
 // jsonText is compact JSON; writeJson ends its line.
 func jsonText(r *render.Run, name string, v any) (any, error) {
-	value, err := plain.Copy(r, v)
+	value, err := scope.PlainCopy(r, v)
 	if err != nil {
 		return nil, err
 	}
@@ -164,12 +163,12 @@ func length(v any) (any, error) {
 	case reflect.String, reflect.Slice, reflect.Array, reflect.Map:
 		return int64(rv.Len()), nil
 	}
-	return nil, diag.Faultf("len: %s has no length", plain.Kind(v))
+	return nil, diag.Faultf("len: %s has no length", scope.KindName(v))
 }
 
 func integerRange(r *render.Run, args []any) (any, error) {
-	from, ok1 := plain.Index(args[0])
-	to, ok2 := plain.Index(args[1])
+	from, ok1 := scope.ListIndex(args[0])
+	to, ok2 := scope.ListIndex(args[1])
 	if !ok1 || !ok2 {
 		return nil, diag.Faultf("ints: needs two integers")
 	}
@@ -181,7 +180,7 @@ func repeated(r *render.Run, args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, ok := plain.Index(args[1])
+	n, ok := scope.ListIndex(args[1])
 	if !ok || n < 0 {
 		return nil, diag.Faultf("repeat: needs a number of times")
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/CloudyKit/jet/v6"
 
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
@@ -16,7 +15,7 @@ import (
 // reads from the roots. Hosts with equal values get the same text of it, which is
 // then made once: a file with a host's name in its first line is mostly pieces.
 type piece struct {
-	inputs dataflow.Inputs
+	inputs scope.Inputs
 	off    bool // it is executed always
 
 	mu    sync.Mutex
@@ -77,7 +76,7 @@ func (p *piece) remember(key, text string) {
 // piece has a range executed only where its text is not known.
 func (w *rewriter) piece(n *jet.RangeNode) []jet.Node {
 	outer := w.reads
-	w.reads = dataflow.Reads{}
+	w.reads = scope.Reads{}
 	nodes := w.statement(n)
 	p := &piece{inputs: w.reads.Inputs(nil)}
 	usable := !w.reads.Roots[scope.EnvironRoot] && !p.inputs.Volatile // Environ is in no key

@@ -6,8 +6,8 @@ import (
 	"github.com/CloudyKit/jet/v6"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A ranger is what a Jet range goes over: the elements of a list, the entries
@@ -28,11 +28,11 @@ func newRanger(r *render.Run, over any) (*ranger, error) {
 	case nil:
 		return nil, diag.Faultf("cannot range over nil")
 	case map[string]any:
-		keys := plain.SortedKeys(v)
+		keys := scope.SortedKeys(v)
 		return &ranger{run: r, len: int64(len(keys)), at: func(i int64) (any, any) { return keys[i], v[keys[i]] }}, nil
 	}
-	if !plain.IsList(over) {
-		return nil, diag.Faultf("cannot range over %s", plain.Kind(over))
+	if !scope.IsList(over) {
+		return nil, diag.Faultf("cannot range over %s", scope.KindName(over))
 	}
 	list := reflect.ValueOf(over)
 	return &ranger{run: r, len: int64(list.Len()), at: func(i int64) (any, any) { return i, list.Index(int(i)).Interface() }}, nil

@@ -6,9 +6,7 @@ import (
 
 	"github.com/CloudyKit/jet/v6"
 
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/hints"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
@@ -44,7 +42,7 @@ type site struct {
 	call *render.Call // of template() and jet()
 	mark int          // what pairs the begin and the end of a try
 
-	flow dataflow.Flow // of a value that is printed
+	flow scope.Flow // of a value that is printed
 
 	piece *piece
 }
@@ -65,7 +63,7 @@ const (
 type rewriter struct {
 	loader   *loader
 	sites    []site
-	reads    dataflow.Reads
+	reads    scope.Reads
 	flows    flows
 	declared []string
 	used     []use // identifiers that must be declared somewhere
@@ -93,9 +91,9 @@ func (w *rewriter) finish() error {
 		}
 	}
 	for _, p := range w.flows.paths {
-		path := dataflow.FilePath{At: p.in(w.loader.units), Flow: w.flows.resolve(p.flow)}
+		path := scope.FilePath{At: p.in(w.loader.units), Flow: w.flows.resolve(p.flow)}
 		if path.Flow.Facts && w.err == nil {
-			w.err = diag.At(path.At, dataflow.HostilePath("file"))
+			w.err = diag.At(path.At, scope.HostilePath("file"))
 		}
 		w.reads.Files = append(w.reads.Files, path)
 	}
@@ -113,14 +111,14 @@ func (w *rewriter) finish() error {
 func undefined(name string, declared []string) *diag.Fault {
 	f := diag.Faultf("identifier %q is not defined", name)
 	names := append(scope.RootNames(), declared...)
-	if f.Hint = hints.DidYouMean(names, name); f.Hint != "" {
+	if f.Hint = diag.DidYouMean(names, name); f.Hint != "" {
 		return f
 	}
-	if f.Hint = hints.AnsibleVariable(name); f.Hint != "" {
+	if f.Hint = diag.AnsibleVariable(name); f.Hint != "" {
 		return f
 	}
 	slices.Sort(names)
-	return f.WithHint("defined: %s", hints.ListNames(slices.Compact(names)))
+	return f.WithHint("defined: %s", diag.ListNames(slices.Compact(names)))
 }
 
 func (w *rewriter) template(t *jet.Template) {

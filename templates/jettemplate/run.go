@@ -11,7 +11,6 @@ import (
 	"github.com/CloudyKit/jet/v6"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
@@ -308,7 +307,7 @@ func printable(v any) (string, error) {
 	case error: // of catch
 		return v.Error(), nil
 	}
-	s, err := plain.Text(v)
+	s, err := scope.TextOf(v)
 	var f *diag.Fault
 	if errors.As(err, &f) {
 		f.Hint = "use range, or json(…)"

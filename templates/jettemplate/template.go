@@ -1,6 +1,3 @@
-// Package jettemplate has Jet templates (github.com/CloudyKit/jet).
-//
-// A function is a name in functionNames and a case in callFunction (functions.go).
 package jettemplate
 
 import (
@@ -17,8 +14,8 @@ import (
 	"github.com/CloudyKit/jet/v6"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/folder"
 	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // engine is a Jet template with all that it extends, imports and includes,
@@ -44,7 +41,7 @@ type engine struct {
 // It differs from plain Jet: a missing key is an error, maps are ranged over in
 // the order of their keys, nothing is escaped, only scalars can be printed, and
 // a template neither changes its data nor includes what it computes.
-func Parse(text string, pos diag.Position, delims render.Delims, files *folder.Files, of *render.Part, in render.Languages) (t *render.Template, err error) {
+func Parse(text string, pos diag.Position, delims render.Delims, files *scope.Files, of *render.Part, in render.Languages) (t *render.Template, err error) {
 	if delims.Left == "" || delims.Right == "" {
 		delims = render.Delims{Left: render.JetLeft, Right: render.JetRight}
 	}
@@ -71,7 +68,7 @@ func Parse(text string, pos diag.Position, delims render.Delims, files *folder.F
 // is Jet's loader and its cache. Once loaded it does not change.
 type loader struct {
 	languages render.Languages
-	files     *folder.Files
+	files     *scope.Files
 	set       *jet.Set
 	main      string
 	units     map[string]render.Body
@@ -82,7 +79,7 @@ type loader struct {
 	scaffold  *render.Part // nil if the templates are of none
 }
 
-func newLoader(main render.Body, files *folder.Files, in render.Languages) *loader {
+func newLoader(main render.Body, files *scope.Files, in render.Languages) *loader {
 	l := &loader{
 		files:     files,
 		languages: in,

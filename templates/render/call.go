@@ -4,9 +4,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/folder"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A Call is a template() or jet() of some source, bound to what it
@@ -108,7 +107,7 @@ func (c *Call) Position() diag.Position { return c.pos }
 func (c *Call) Volatile() bool { return c.golang }
 
 // resolve gives the parsed source.
-func (c *Call) resolve(files *folder.Files) (Source, error) {
+func (c *Call) resolve(files *scope.Files) (Source, error) {
 	switch {
 	case c.file == "":
 		return c.literal, nil
@@ -123,7 +122,7 @@ func (c *Call) resolve(files *folder.Files) (Source, error) {
 }
 
 // Reads is what the source can read.
-func (c *Call) Reads(files *folder.Files) (*dataflow.Reads, error) {
+func (c *Call) Reads(files *scope.Files) (*scope.Reads, error) {
 	s, err := c.resolve(files)
 	if err != nil {
 		return nil, err

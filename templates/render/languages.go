@@ -6,10 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/folder"
-	"github.com/ccm-push/ccm-push/templates/hints"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A Source is a text with expressions or a template, parsed.
@@ -17,14 +15,14 @@ type Source interface {
 	// RenderIn gives its text in a run.
 	RenderIn(r *Run) (string, error)
 	// Reads is what it can read.
-	Reads() *dataflow.Reads
+	Reads() *scope.Reads
 }
 
 // Languages parse what one template can call of another. No engine knows the
 // others: whoever has them all hands them in.
 type Languages interface {
 	ParseText(text string, pos diag.Position) (Source, error)
-	ParseJet(text string, pos diag.Position, delims Delims, files *folder.Files, of *Part) (*Template, error)
+	ParseJet(text string, pos diag.Position, delims Delims, files *scope.Files, of *Part) (*Template, error)
 	ParseGo(text string, pos diag.Position, delims Delims, of *Part) (*Template, error)
 }
 
@@ -37,57 +35,57 @@ func parsed(t *Template, err error) (Source, error) {
 }
 
 // textFile gives a file of expression text, parsed.
-func textFile(f *folder.Files, in Languages, name string) (Source, error) {
+func textFile(f *scope.Files, in Languages, name string) (Source, error) {
 	content, err := f.Read(name)
 	if err != nil {
 		return nil, err
 	}
-	return folder.Keep(f, "text\x00"+path.Clean(name), func() (Source, error) {
+	return scope.KeepParsed(f, "text\x00"+path.Clean(name), func() (Source, error) {
 		return in.ParseText(string(content), diag.WholeFile(name))
 	})
 }
 
 // JetFile gives a file that is a Jet template, parsed. Only an error in the template
 // itself has a position.
-func JetFile(f *folder.Files, in Languages, name string, delims Delims) (*Template, error) {
+func JetFile(f *scope.Files, in Languages, name string, delims Delims) (*Template, error) {
 	content, err := f.Read(name)
 	if err != nil {
 		return nil, err
 	}
 	key := strings.Join([]string{"jet", path.Clean(name), delims.Left, delims.Right}, "\x00")
-	return folder.Keep(f, key, func() (*Template, error) {
+	return scope.KeepParsed(f, key, func() (*Template, error) {
 		warnOfJinja(f, name, content, delims)
 		return in.ParseJet(string(content), diag.WholeFile(name), delims, f, nil)
 	})
 }
 
 // warnOfJinja notes that a Jet template has what only Jinja knows.
-func warnOfJinja(f *folder.Files, name string, content []byte, delims Delims) {
+func warnOfJinja(f *scope.Files, name string, content []byte, delims Delims) {
 	left, right := cmp.Or(delims.Left, "[["), cmp.Or(delims.Right, "]]")
-	if l := hints.LeftoverInJet(string(content), left, right); l != nil {
+	if l := diag.JinjaInJet(string(content), left, right); l != nil {
 		f.Warn(name, content, l.Offset, l.String()+", or "+left+" `…` "+right+" around what is meant so")
 	}
 }
 
 // goFile gives a file in the language of text/template, parsed.
-func goFile(f *folder.Files, in Languages, name string) (*Template, error) {
+func goFile(f *scope.Files, in Languages, name string) (*Template, error) {
 	content, err := f.Read(name)
 	if err != nil {
 		return nil, err
 	}
-	return folder.Keep(f, "go\x00"+path.Clean(name), func() (*Template, error) {
+	return scope.KeepParsed(f, "go\x00"+path.Clean(name), func() (*Template, error) {
 		return in.ParseGo(string(content), diag.WholeFile(name), Delims{}, nil)
 	})
 }
 
 // ScaffoldTemplate gives a file of a scaffold, parsed; part says that another one
 // renders it.
-func ScaffoldTemplate(f *folder.Files, in Languages, s Scaffold, file string, part bool) (*Template, error) {
+func ScaffoldTemplate(f *scope.Files, in Languages, s Scaffold, file string, part bool) (*Template, error) {
 	key := "scaffold\x00" + s.Key() + "\x00" + file
 	if part {
 		key += "\x00part"
 	}
-	return folder.Keep(f, key, func() (*Template, error) {
+	return scope.KeepParsed(f, key, func() (*Template, error) {
 		content, err := f.ReadOnce(file)
 		switch {
 		case err != nil:

@@ -6,8 +6,7 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/hints"
-	"github.com/ccm-push/ccm-push/templates/plain"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // Access is how an access to a key treats a key that is not there.
@@ -49,7 +48,7 @@ func (r *Run) lookIn(container, key any, path string) (any, error) {
 	case string:
 		return nil, diag.Faultf("%s: a string has no keys", path)
 	}
-	if plain.IsList(container) {
+	if scope.IsList(container) {
 		return listElement(container, key, path)
 	}
 	return otherElement(container, key, path)
@@ -58,14 +57,14 @@ func (r *Run) lookIn(container, key any, path string) (any, error) {
 func (r *Run) mapElement(m map[string]any, key any, path string) (any, error) {
 	name, ok := key.(string)
 	if !ok {
-		return nil, diag.Faultf("%s: the key of a map must be a string, not %s", path, plain.Kind(key))
+		return nil, diag.Faultf("%s: the key of a map must be a string, not %s", path, scope.KindName(key))
 	}
 	value, ok := r.Env.Key(m, name)
 	if !ok {
 		hint := DefaultHint(path)
-		if elsewhere := hints.AnsibleVariable(name); elsewhere != "" {
+		if elsewhere := diag.AnsibleVariable(name); elsewhere != "" {
 			hint = elsewhere
-		} else if there := hints.Describe("it", m, name); there != "" {
+		} else if there := scope.DescribeKeys("it", m, name); there != "" {
 			hint = there + "; " + hint
 		}
 		return nil, diag.Faultf("missing key %q", path).WithHint("%s", hint)
@@ -74,9 +73,9 @@ func (r *Run) mapElement(m map[string]any, key any, path string) (any, error) {
 }
 
 func listElement(list, key any, path string) (any, error) {
-	i, ok := plain.Index(key)
+	i, ok := scope.ListIndex(key)
 	if !ok {
-		return nil, diag.Faultf("%s: the index of a list must be an integer, not %s", path, plain.Kind(key))
+		return nil, diag.Faultf("%s: the index of a list must be an integer, not %s", path, scope.KindName(key))
 	}
 	rv := reflect.ValueOf(list)
 	if i < 0 {
@@ -93,7 +92,7 @@ func listElement(list, key any, path string) (any, error) {
 func otherElement(container, key any, path string) (value any, err error) {
 	defer func() {
 		if recover() != nil {
-			err = diag.Faultf("%s: %s has no such key", path, plain.Kind(container))
+			err = diag.Faultf("%s: %s has no such key", path, scope.KindName(container))
 		}
 	}()
 	return runtime.Fetch(container, key), nil

@@ -4,9 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/ccm-push/ccm-push/templates/dataflow"
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/folder"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
@@ -37,12 +35,12 @@ func (b Body) Position(offset int) diag.Position { return b.At.Within(b.Text, of
 // Template is a parsed Jet or Go template, safe for concurrent use.
 type Template struct {
 	Engine Engine
-	reads  dataflow.Reads
+	reads  scope.Reads
 	at     diag.Position
 }
 
 // NewTemplate is for the engines. at is the position of the first character.
-func NewTemplate(e Engine, reads dataflow.Reads, at diag.Position) *Template {
+func NewTemplate(e Engine, reads scope.Reads, at diag.Position) *Template {
 	return &Template{Engine: e, reads: reads, at: at}
 }
 
@@ -91,16 +89,16 @@ func (t *Template) RenderIn(r *Run) (out string, err error) {
 }
 
 // Reads is what the template can read.
-func (t *Template) Reads() *dataflow.Reads { return &t.reads }
+func (t *Template) Reads() *scope.Reads { return &t.reads }
 
 // Facts tells which facts the template can read, as sorted paths.
-func (t *Template) Facts(files *folder.Files) (paths []string, all bool) {
+func (t *Template) Facts(files *scope.Files) (paths []string, all bool) {
 	return t.reads.Follow(files).Result()
 }
 
 // CheckPaths reports each file() of the template, and of those that it renders, of which
 // a host could choose the path.
-func (t *Template) CheckPaths(files *folder.Files, taint dataflow.Taint) error {
+func (t *Template) CheckPaths(files *scope.Files, taint scope.Taint) error {
 	return t.reads.CheckPaths(files, taint)
 }
 

@@ -1,5 +1,3 @@
-// Package scope is what the expressions of one host can see: the roots Facts, Data,
-// Environ and Item, and paths below them.
 package scope
 
 import (
@@ -10,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/folder"
 )
 
 // Env is what the expressions of one host can see. Values are plain:
@@ -24,7 +21,7 @@ type Env struct {
 	Environ map[string]any // texts
 	Item    any            // the element of `each`
 	HasItem bool           // whether there is one
-	Files   *folder.Files
+	Files   *Files
 
 	snapshotOnce sync.Once
 	snapshot     []byte

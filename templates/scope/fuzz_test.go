@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/scope"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
@@ -39,7 +38,7 @@ func FuzzLookup(f *testing.F) {
 		}
 		same, err := scope.FromResult(result)
 		require.NoError(t, err)
-		value, err = plain.Copy(nil, value)
+		value, err = scope.PlainCopy(nil, value)
 		require.NoError(t, err)
 		require.Equal(t, same, value, path)
 	})

@@ -2,6 +2,7 @@ package scope
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +10,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/hints"
-	"github.com/ccm-push/ccm-push/templates/plain"
 )
 
 // Lookup finds a gjson path (github.com/tidwall/gjson, SYNTAX.md) in the roots
@@ -65,7 +64,7 @@ func (e *Env) walk(keys []string) (value any, found bool) {
 			return nil, false
 		}
 	}
-	return plain.Whole(value), true
+	return WholeNumber(value), true
 }
 
 // element is one step of a path.
@@ -93,7 +92,7 @@ func fromResult(r gjson.Result) (any, error) {
 	case gjson.True, gjson.False:
 		return r.Bool(), nil
 	case gjson.Number:
-		return plain.Number(r.Raw)
+		return ParseNumber(r.Raw)
 	}
 	dec := json.NewDecoder(strings.NewReader(r.Raw))
 	dec.UseNumber()
@@ -101,7 +100,7 @@ func fromResult(r gjson.Result) (any, error) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, diag.Faultf("the path does not give one JSON value")
 	}
-	return plain.Copy(nil, v)
+	return PlainCopy(nil, v)
 }
 
 // NoRoot is the error for a path that begins with none of the roots; nil if it
@@ -133,7 +132,7 @@ func NoRoot(path string) *diag.Fault {
 func (e *Env) MissingKey(path string) error {
 	hint := "give a default with lookup(" + strconv.Quote(path) + ", …)"
 	last := path[strings.LastIndexByte(path, '.')+1:]
-	if elsewhere := hints.AnsibleVariable(last); elsewhere != "" {
+	if elsewhere := diag.AnsibleVariable(last); elsewhere != "" {
 		hint = elsewhere
 	} else if near := e.near(path); near != "" {
 		hint = near + "; " + hint
@@ -150,10 +149,32 @@ func (e *Env) near(path string) string {
 	}
 	for n := len(keys) - 1; n > 0; n-- {
 		if container, found := e.walk(keys[:n]); found {
-			return hints.Describe(strings.Join(keys[:n], "."), container, keys[n])
+			return DescribeKeys(strings.Join(keys[:n], "."), container, keys[n])
 		}
 	}
-	return hints.Describe("", e.roots(), keys[0])
+	return DescribeKeys("", e.roots(), keys[0])
+}
+
+// DescribeKeys is a hint for whoever asked container for key: the keys that it has. Values
+// are never shown.
+func DescribeKeys(where string, container any, key string) string {
+	if where == "" {
+		where = "this context"
+	}
+	switch c := container.(type) {
+	case map[string]any:
+		names := SortedKeys(c)
+		if hint := diag.DidYouMean(names, key); hint != "" {
+			return hint
+		}
+		if len(names) == 0 {
+			return where + " is empty"
+		}
+		return where + " has " + diag.ListNames(names)
+	case []any:
+		return fmt.Sprintf("%s is a list of %d", where, len(c))
+	}
+	return fmt.Sprintf("%s is %s", where, KindName(container))
 }
 
 // Fact finds a gjson path below the facts of a host, for a program that shows

@@ -15,8 +15,6 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/hints"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
@@ -195,7 +193,7 @@ func arguments(name, params string, args []any) ([]any, error) {
 	for i, arg := range args {
 		value, want := argument(letters[min(i, len(letters)-1)], arg)
 		if want != "" {
-			return nil, diag.Faultf("%s: argument %d must be %s, not %s", name, i+1, want, plain.Kind(arg))
+			return nil, diag.Faultf("%s: argument %d must be %s, not %s", name, i+1, want, scope.KindName(arg))
 		}
 		args[i] = value
 	}
@@ -206,7 +204,7 @@ func arguments(name, params string, args []any) ([]any, error) {
 func argument(kind byte, v any) (value any, want string) {
 	switch kind {
 	case 's':
-		s, err := plain.Text(v)
+		s, err := scope.TextOf(v)
 		return s, unless(err == nil, "a text")
 	case 'i':
 		i, ok := wholeInt(v)
@@ -215,13 +213,13 @@ func argument(kind byte, v any) (value any, want string) {
 		f, ok := floatOf(v)
 		return f, unless(ok, "a number")
 	case 'n':
-		_, err := plain.Text(v)
+		_, err := scope.TextOf(v)
 		return v, unless(err == nil, "a number")
 	case 'b':
 		_, ok := v.(bool)
 		return v, unless(ok, "a boolean")
 	case 'l':
-		return v, unless(v != nil && plain.IsList(v), "a list")
+		return v, unless(v != nil && scope.IsList(v), "a list")
 	case 'm':
 		_, ok := v.(map[string]any)
 		return v, unless(ok, "a map")
@@ -244,7 +242,7 @@ func wholeInt(v any) (int, bool) {
 	if _, isText := v.(string); isText {
 		return 0, false
 	}
-	return plain.Index(v)
+	return scope.ListIndex(v)
 }
 
 func floatOf(v any) (float64, bool) {
@@ -307,7 +305,7 @@ func MissingKey(key, chain string) *diag.Fault {
 		if slices.Contains(names, key) {
 			return diag.Faultf("%s is not available here", chain)
 		}
-		if near := hints.DidYouMean(names, key); near != "" {
+		if near := diag.DidYouMean(names, key); near != "" {
 			return f.WithHint("%s", near)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // boundedLists are the functions of lists whose work or result grows.
@@ -88,8 +88,8 @@ func (g *Run) has(args []any) (any, error) {
 	if args[1] == nil {
 		return false, nil
 	}
-	if !plain.IsList(args[1]) {
-		return nil, diag.Faultf("has: argument 2 must be a list, not %s", plain.Kind(args[1]))
+	if !scope.IsList(args[1]) {
+		return nil, diag.Faultf("has: argument 2 must be a list, not %s", scope.KindName(args[1]))
 	}
 	return g.holds("has", elements(args[1]), args[0])
 }
@@ -159,7 +159,7 @@ func sprigSequence(args []any) string {
 // texts are the texts of the elements of a list, without nil.
 func texts(name string, v any) ([]string, error) {
 	values := []any{v}
-	if v != nil && plain.IsList(v) {
+	if v != nil && scope.IsList(v) {
 		values = elements(v)
 	}
 	list := make([]string, 0, len(values))
@@ -167,9 +167,9 @@ func texts(name string, v any) ([]string, error) {
 		if value == nil {
 			continue
 		}
-		s, err := plain.Text(value)
+		s, err := scope.TextOf(value)
 		if err != nil {
-			return nil, diag.Faultf("%s: element %d is %s", name, i, plain.Kind(value))
+			return nil, diag.Faultf("%s: element %d is %s", name, i, scope.KindName(value))
 		}
 		list = append(list, s)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 const (
@@ -131,7 +131,7 @@ func regexFunctions() map[string]Function {
 			return p.ReplaceAllLiteralString(args[1].(string), args[2].(string)), nil
 		}},
 	}
-	for _, name := range plain.SortedKeys(table) {
+	for _, name := range scope.SortedKeys(table) {
 		table[must(name)] = table[name]
 	}
 	return table

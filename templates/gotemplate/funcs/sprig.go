@@ -8,12 +8,12 @@ import (
 	"github.com/Masterminds/sprig/v3"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/plain"
+	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // sprigFunctions are the functions of Sprig (github.com/Masterminds/sprig, the
 // library that CCM has in Go templates) that are called as they are. The rest is
-// ours under the same names, or left out ([hints.LeftOut]). The differences:
+// ours under the same names, or left out ([diag.RefusedFunction]). The differences:
 //
 //   - What a function makes is bounded: texts by [render.MaxOutput], lists by
 //     maxElements, and all of it by the steps and the deadline of the run.
@@ -113,7 +113,7 @@ func sprigArgument(fn reflect.Type, i int, arg any) reflect.Value {
 		return reflect.Zero(t)
 	}
 	if t.Kind() == reflect.String { // atoi, of a number
-		if s, err := plain.Text(arg); err == nil {
+		if s, err := scope.TextOf(arg); err == nil {
 			return reflect.ValueOf(s)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/Masterminds/sprig/v3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/gotemplate/funcs"
-	"github.com/ccm-push/ccm-push/templates/hints"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
@@ -19,7 +19,7 @@ type errorCase struct{ source, want string }
 func TestSprigIsWhole(t *testing.T) {
 	for name := range sprig.TxtFuncMap() {
 		_, here := funcs.All()[name]
-		require.NotEqual(t, here, hints.LeftOut(name) != nil, name)
+		require.NotEqual(t, here, diag.RefusedFunction(name) != nil, name)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/plain"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
@@ -93,9 +92,9 @@ func spaced(name string, args []any, write func(string) string) (any, error) {
 		if arg == nil {
 			continue
 		}
-		s, err := plain.Text(arg)
+		s, err := scope.TextOf(arg)
 		if err != nil {
-			return nil, diag.Faultf("%s: argument %d must be a text, not %s", name, i+1, plain.Kind(arg)).WithHint("toJson writes lists and maps")
+			return nil, diag.Faultf("%s: argument %d must be a text, not %s", name, i+1, scope.KindName(arg)).WithHint("toJson writes lists and maps")
 		}
 		b.WriteString(space + write(s))
 		space = " "

@@ -1,15 +1,10 @@
-// Package dataflow tells from a syntax tree what is read, and where a value comes
-// from: which facts a run must ask for, which hosts get the same text, and whether a
-// host has had a say in a path.
-package dataflow
+package scope
 
 import (
 	"errors"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/folder"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A Taint says in what a host has had a say beside its facts.
@@ -39,13 +34,13 @@ func (f *Flow) Add(more Flow) {
 // Path is the flow of what stands at a path below a root.
 func (f *Flow) Path(root string, keys []string) {
 	switch {
-	case root == scope.FactsRoot:
+	case root == FactsRoot:
 		f.Facts = true
-	case root == scope.ItemRoot:
+	case root == ItemRoot:
 		f.item = true
-	case root == scope.DataRoot && len(keys) == 0:
+	case root == DataRoot && len(keys) == 0:
 		f.allData = true
-	case root == scope.DataRoot:
+	case root == DataRoot:
 		f.data = append(f.data, keys[0])
 	}
 }
@@ -55,7 +50,7 @@ func (f *Flow) Anything() { f.Facts, f.item, f.allData = true, true, true }
 
 // Lookup is the flow of a gjson path, as far as it is plain keys.
 func (f *Flow) Lookup(path string) {
-	if root, keys, known := scope.LookupPath(path); known {
+	if root, keys, known := LookupPath(path); known {
 		f.Path(root, keys)
 	} else {
 		f.Anything()
@@ -68,8 +63,8 @@ func (f *Flow) AddReads(m *Reads) {
 		f.Anything()
 	}
 	f.Facts = f.Facts || m.readsFacts()
-	f.item = f.item || m.Roots[scope.ItemRoot]
-	f.allData = f.allData || m.Roots[scope.DataRoot]
+	f.item = f.item || m.Roots[ItemRoot]
+	f.allData = f.allData || m.Roots[DataRoot]
 }
 
 // Hostile reports whether the host has had a say in the value.
@@ -87,7 +82,7 @@ type FilePath struct {
 
 // CheckPaths reports the paths, also those in called templates, in which a host
 // has a say.
-func (m *Reads) CheckPaths(files *folder.Files, taint Taint) error {
+func (m *Reads) CheckPaths(files *Files, taint Taint) error {
 	var errs []error
 	check := func(m *Reads) {
 		for _, p := range m.Files {

@@ -1,4 +1,4 @@
-package dataflow
+package scope
 
 import (
 	"crypto/sha256"
@@ -7,10 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/ccm-push/ccm-push/templates/folder"
-	"github.com/ccm-push/ccm-push/templates/plain"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // Inputs are the parts of an environment that something can read. Two hosts that
@@ -24,7 +20,7 @@ type Inputs struct {
 }
 
 // Inputs is what can be read with all that is called; files may be nil.
-func (m *Reads) Inputs(files *folder.Files) Inputs {
+func (m *Reads) Inputs(files *Files) Inputs {
 	if files == nil && len(m.Calls) > 0 {
 		return Inputs{Volatile: true}
 	}
@@ -37,7 +33,7 @@ func (m *Reads) Inputs(files *folder.Files) Inputs {
 		data:     distinct(total.data),
 		allFacts: total.allFacts,
 		allData:  total.allData,
-		item:     total.Roots[scope.ItemRoot],
+		item:     total.Roots[ItemRoot],
 		Volatile: total.Volatile,
 	}
 }
@@ -78,11 +74,11 @@ func (in Inputs) ReadsData(path string) bool {
 // Key tells one set of values of the inputs from any other: a SHA-256 over them.
 // Environ is not in it, since it is the same for all hosts of a run. ok is false
 // where equal inputs need not give equal results.
-func (in Inputs) Key(env *scope.Env) (key string, ok bool) {
+func (in Inputs) Key(env *Env) (key string, ok bool) {
 	if in.Volatile {
 		return "", false
 	}
-	p := printer{env: env, hash: sha256.New()}
+	p := inputHash{env: env, hash: sha256.New()}
 	p.part(env.Facts, env.Facts != nil, in.facts, in.allFacts)
 	p.part(env.Data, env.Data != nil, in.data, in.allData)
 	if in.item {
@@ -95,33 +91,33 @@ func (in Inputs) Key(env *scope.Env) (key string, ok bool) {
 	return string(p.hash.Sum(nil)), true
 }
 
-// A printer writes values so that no two of them look the same.
-type printer struct {
-	env     *scope.Env
+// A inputHash writes values so that no two of them look the same.
+type inputHash struct {
+	env     *Env
 	hash    hash.Hash
 	buf     []byte
 	strange bool // a value of a kind that there should not be
 }
 
 // part writes what lies at paths below a root, or all of it.
-func (p *printer) part(root map[string]any, there bool, paths []string, all bool) {
+func (p *inputHash) part(root map[string]any, there bool, paths []string, all bool) {
 	p.bool(there)
 	if all {
 		p.value(root)
 		return
 	}
 	for _, path := range paths {
-		value, depth, found := deepest(p.env, root, path)
+		value, depth, found := deepestValue(p.env, root, path)
 		p.number('p', uint64(depth))
 		p.bool(found)
 		p.value(value)
 	}
 }
 
-// deepest gives what lies at a path, or the last thing on the way to it that is
+// deepestValue gives what lies at a path, or the last thing on the way to it that is
 // no map: the rest of the path may mean something in a list. depth is how many keys
 // led there.
-func deepest(env *scope.Env, root map[string]any, path string) (value any, depth int, found bool) {
+func deepestValue(env *Env, root map[string]any, path string) (value any, depth int, found bool) {
 	value = root
 	for key := range strings.SplitSeq(path, ".") {
 		m, ok := value.(map[string]any)
@@ -137,12 +133,12 @@ func deepest(env *scope.Env, root map[string]any, path string) (value any, depth
 	return value, depth, true
 }
 
-func (p *printer) number(kind byte, n uint64) {
+func (p *inputHash) number(kind byte, n uint64) {
 	p.buf = binary.BigEndian.AppendUint64(append(p.buf[:0], kind), n)
 	p.hash.Write(p.buf)
 }
 
-func (p *printer) bool(b bool) {
+func (p *inputHash) bool(b bool) {
 	if b {
 		p.number('b', 1)
 	} else {
@@ -150,13 +146,13 @@ func (p *printer) bool(b bool) {
 	}
 }
 
-func (p *printer) text(kind byte, s string) {
+func (p *inputHash) text(kind byte, s string) {
 	p.number(kind, uint64(len(s)))
 	p.buf = append(p.buf[:0], s...)
 	p.hash.Write(p.buf)
 }
 
-func (p *printer) value(v any) {
+func (p *inputHash) value(v any) {
 	switch v := v.(type) {
 	case nil:
 		p.number('n', 0)
@@ -177,7 +173,7 @@ func (p *printer) value(v any) {
 		}
 	case map[string]any:
 		p.number('m', uint64(len(v)))
-		for _, key := range plain.SortedKeys(v) {
+		for _, key := range SortedKeys(v) {
 			p.text('k', key)
 			p.value(v[key])
 		}

@@ -1,4 +1,4 @@
-package hints_test
+package diag_test
 
 import (
 	"regexp"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/templates"
-	"github.com/ccm-push/ccm-push/templates/hints"
+	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
 // factsOfLinux has what the collectors report, as far as hints name it.
@@ -31,7 +31,7 @@ func TestAnsibleVariablesCanBeRead(t *testing.T) {
 		"ansible_architecture", "ansible_kernel", "ansible_system", "ansible_virtualization_type", "ansible_memtotal_mb", "ansible_processor_vcpus",
 		"ansible_default_ipv4", "distribution_major_version", "os_family", "groups", "hostvars", "vars",
 	} {
-		hint := hints.AnsibleVariable(name)
+		hint := diag.AnsibleVariable(name)
 		require.NotEmpty(t, hint, name)
 		m := written.FindStringSubmatch(hint)
 		if m == nil {
@@ -44,5 +44,5 @@ func TestAnsibleVariablesCanBeRead(t *testing.T) {
 		require.NoError(t, err, hint)
 	}
 	require.Greater(t, followed, 10)
-	require.Empty(t, hints.AnsibleVariable("port"))
+	require.Empty(t, diag.AnsibleVariable("port"))
 }

@@ -1,5 +1,4 @@
-// Package folder reads the files of a play.
-package folder
+package scope
 
 import (
 	"errors"
@@ -16,8 +15,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// MaxFile bounds what is read from one file of a play, in bytes.
-const MaxFile = 16 << 20
+// MaxFileBytes bounds what is read from one file of a play, in bytes.
+const MaxFileBytes = 16 << 20
 
 // Files is the folder of a play: where templates and file() find their files,
 // and nothing outside of it, whatever symbolic links say. What is read or
@@ -51,8 +50,8 @@ func (f *Files) Warnings() []string {
 	return slices.Clone(f.warnings)
 }
 
-// Open opens the folder dir. The caller closes it.
-func Open(dir string) (*Files, error) {
+// OpenFiles opens the folder dir. The caller closes it.
+func OpenFiles(dir string) (*Files, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("opening the folder of the play: %w", err)
@@ -71,15 +70,15 @@ func (f *Files) Read(name string) ([]byte, error) {
 	}
 	if path.IsAbs(name) || filepath.IsAbs(name) {
 		return nil, diag.Faultf("%q is not below the folder of the play", name).
-			WithHint("write a path relative to %s; %s", f.dir, FromHost(name))
+			WithHint("write a path relative to %s; %s", f.dir, HostFileHint(name))
 	}
 	name = path.Clean(name)
 	return f.contents.get(name, func() ([]byte, error) { return f.ReadOnce(name) })
 }
 
-// FromHost says how a property gets what a file of the host holds, which no template can
+// HostFileHint says how a property gets what a file of the host holds, which no template can
 // read.
-func FromHost(name string) string {
+func HostFileHint(name string) string {
 	return fmt.Sprintf("a property receives what the host has there: exec: {name: read, command: cat %s} before it, and recv: {content: exec#read.stdout}", name)
 }
 
@@ -97,17 +96,17 @@ func (f *Files) ReadOnce(name string) ([]byte, error) {
 		return nil, f.explain(name, err)
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, MaxFile+1))
+	content, err := io.ReadAll(io.LimitReader(file, MaxFileBytes+1))
 	switch {
 	case err != nil:
 		return nil, f.explain(name, err)
-	case len(content) > MaxFile:
-		return nil, diag.Faultf("%q is larger than %d MiB", name, MaxFile>>20)
+	case len(content) > MaxFileBytes:
+		return nil, diag.Faultf("%q is larger than %d MiB", name, MaxFileBytes>>20)
 	}
 	return content, nil
 }
 
-// Dir is how the caller of [Open] called the folder.
+// Dir is how the caller of [OpenFiles] called the folder.
 func (f *Files) Dir() string { return f.dir }
 
 // Stat describes a path of the folder; links are followed.
@@ -137,8 +136,8 @@ func (f *Files) Entries(name string, n int) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// Name is how errors call the folder of a play.
-func Name(dir string) string {
+// FolderName is how errors call the folder of a play.
+func FolderName(dir string) string {
 	if dir == "." {
 		return "the folder of the manifest"
 	}
@@ -154,7 +153,7 @@ func (f *Files) explain(name string, err error) error {
 	e := &diag.Fault{Err: err}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.Msg = fmt.Sprintf("no file %q in %s", name, Name(f.dir))
+		e.Msg = fmt.Sprintf("no file %q in %s", name, FolderName(f.dir))
 	case err.Error() == "path escapes from parent": // os.Root has no sentinel for it
 		e.Msg = fmt.Sprintf("%q leads out of the folder %s", name, f.dir)
 		e.Hint = "a play reads files of its own folder only"
@@ -164,9 +163,9 @@ func (f *Files) explain(name string, err error) error {
 	return e
 }
 
-// Keep gives what makeIt has made for a key of f, such as a parsed file; an error
+// KeepParsed gives what makeIt has made for a key of f, such as a parsed file; an error
 // is kept too. A key always has the same V.
-func Keep[V any](f *Files, key string, makeIt func() (V, error)) (V, error) {
+func KeepParsed[V any](f *Files, key string, makeIt func() (V, error)) (V, error) {
 	v, err := f.kept.get(key, func() (any, error) { return makeIt() })
 	kept, _ := v.(V)
 	return kept, err
@@ -175,10 +174,10 @@ func Keep[V any](f *Files, key string, makeIt func() (V, error)) (V, error) {
 // A cache keeps what was made for a key, errors too. Each is made once.
 type cache[V any] struct {
 	mu      sync.Mutex
-	entries map[string]*entry[V]
+	entries map[string]*cacheEntry[V]
 }
 
-type entry[V any] struct {
+type cacheEntry[V any] struct {
 	once  sync.Once
 	value V
 	err   error
@@ -189,9 +188,9 @@ func (c *cache[V]) get(key string, makeIt func() (V, error)) (V, error) {
 	e, ok := c.entries[key]
 	if !ok {
 		if c.entries == nil {
-			c.entries = map[string]*entry[V]{}
+			c.entries = map[string]*cacheEntry[V]{}
 		}
-		e = &entry[V]{}
+		e = &cacheEntry[V]{}
 		c.entries[key] = e
 	}
 	c.mu.Unlock()

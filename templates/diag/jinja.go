@@ -1,4 +1,4 @@
-package hints
+package diag
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// A Leftover is Jinja in a text whose language does not know it, so that it would be
+// A JinjaLeftover is Jinja in a text whose language does not know it, so that it would be
 // written as it stands.
-type Leftover struct {
+type JinjaLeftover struct {
 	Offset int    // of the first, in bytes
 	Found  string // the first, shortened
 	Write  string // what to write in its place
@@ -17,7 +17,7 @@ type Leftover struct {
 }
 
 // String says what was found, and what to do about it.
-func (l Leftover) String() string {
+func (l JinjaLeftover) String() string {
 	more := ""
 	if l.More > 0 {
 		more = fmt.Sprintf(", and %d more in this text", l.More)
@@ -42,27 +42,27 @@ var (
 // goKeywords begin what is no value in a Go template.
 var goKeywords = map[string]bool{"end": true, "else": true, "break": true, "continue": true}
 
-// LeftoverStatement finds statements of Jinja, {% … %}; nil if there are none.
-func LeftoverStatement(text string) *Leftover {
+// JinjaStatements finds statements of Jinja, {% … %}; nil if there are none.
+func JinjaStatements(text string) *JinjaLeftover {
 	all := jinjaStatement().FindAllStringSubmatchIndex(text, -1)
 	if len(all) == 0 {
 		return nil
 	}
 	m := all[0]
-	l := &Leftover{Offset: m[0], Found: short(text[m[0]:m[1]]), More: len(all) - 1}
+	l := &JinjaLeftover{Offset: m[0], Found: shortened(text[m[0]:m[1]]), More: len(all) - 1}
 	l.Write = `write a template of its own: content: "{{ jet('FILE.jet') }}"`
 	return l
 }
 
-// LeftoverInJet finds statements and values of Jinja in a Jet template, outside of what
+// JinjaInJet finds statements and values of Jinja in a Jet template, outside of what
 // Jet knows, which stands between left and right; nil if there are none.
-func LeftoverInJet(text, left, right string) *Leftover {
+func JinjaInJet(text, left, right string) *JinjaLeftover {
 	text = withoutActions(withoutActions(text, left, right), "{*", "*}")
-	var first *Leftover
+	var first *JinjaLeftover
 	more := -1
 	add := func(from, to int, write string) {
 		if more++; first == nil || from < first.Offset {
-			first = &Leftover{Offset: from, Found: short(text[from:to]), Write: "write " + write}
+			first = &JinjaLeftover{Offset: from, Found: shortened(text[from:to]), Write: "write " + write}
 		}
 	}
 	for _, m := range jinjaStatement().FindAllStringSubmatchIndex(text, -1) {
@@ -130,7 +130,7 @@ func jetStatement(keyword, rest string) string {
 func jetValue(name, filters string) string {
 	filter := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(filters), "|"))
 	word, _, _ := strings.Cut(filter, "(")
-	if words, ok := Foreign(strings.TrimSpace(word)); ok && words.Jet != "" {
+	if words, ok := ForeignFunction(strings.TrimSpace(word)); ok && words.Jet != "" {
 		return strings.TrimPrefix(words.Jet, "write ")
 	}
 	return jetName(name)
@@ -156,7 +156,7 @@ func jetName(s string) string {
 	return "Data." + s
 }
 
-func short(s string) string {
+func shortened(s string) string {
 	const most = 40
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"

@@ -1,4 +1,4 @@
-package hints
+package diag
 
 import (
 	"testing"
@@ -36,12 +36,12 @@ func TestLeftoverInJet(t *testing.T) {
 		"{{- range .x }}":                                "",
 	} {
 		got := ""
-		if l := LeftoverInJet(text, "[[", "]]"); l != nil {
+		if l := JinjaInJet(text, "[[", "]]"); l != nil {
 			got = l.String()
 		}
 		require.Equal(t, want, got, text)
 	}
-	l := LeftoverInJet("a\n{{ x }}\n{% if x %}\n", "[[", "]]")
-	require.Equal(t, Leftover{Offset: 2, Found: "{{ x }}", Write: "write [[ Data.x ]]", More: 1}, *l)
-	require.Nil(t, LeftoverInJet("{{ x }}", "{{", "}}"), "these are Jet's own there")
+	l := JinjaInJet("a\n{{ x }}\n{% if x %}\n", "[[", "]]")
+	require.Equal(t, JinjaLeftover{Offset: 2, Found: "{{ x }}", Write: "write [[ Data.x ]]", More: 1}, *l)
+	require.Nil(t, JinjaInJet("{{ x }}", "{{", "}}"), "these are Jet's own there")
 }

@@ -1,4 +1,4 @@
-package folder_test
+package scope_test
 
 import (
 	"os"

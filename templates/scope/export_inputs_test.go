@@ -1,4 +1,4 @@
-package dataflow
+package scope
 
 // View is what Inputs hold, for the tests outside.
 type View struct {

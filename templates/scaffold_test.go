@@ -1,4 +1,4 @@
-package scaffold_test
+package templates_test
 
 import (
 	"context"
@@ -14,12 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/templates"
-	"github.com/ccm-push/ccm-push/templates/scaffold"
 )
 
 // scaffoldBounds are wide enough for most tests.
-func scaffoldBounds() scaffold.Bounds {
-	return scaffold.Bounds{
+func scaffoldBounds() templates.ScaffoldBounds {
+	return templates.ScaffoldBounds{
 		Nodes: 100,
 		Size:  1 << 20,
 		Path: func(name string) error {
@@ -71,7 +70,7 @@ func scaffoldEnv(f *templates.Files) *templates.Env {
 }
 
 // shown is a tree as text: "dir/", "file=text", "file<copy", "link->target".
-func shown(nodes []scaffold.Node) string {
+func shown(nodes []templates.ScaffoldNode) string {
 	var all []string
 	for _, n := range nodes {
 		switch {

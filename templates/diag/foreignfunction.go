@@ -1,59 +1,57 @@
-package hints
+package diag
 
 import (
 	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// LeftOut is the error for a function of CCM that is not here on purpose; nil
+// RefusedFunction is the error for a function of CCM that is not here on purpose; nil
 // for any other name.
-func LeftOut(name string) *diag.Fault {
+func RefusedFunction(name string) *Fault {
 	switch name {
 	case "registrations", "kvGet":
 		return noNATS(name)
 	case "render", "write":
-		return diag.Faultf("%s is a function of the templates of a scaffold", name)
+		return Faultf("%s is a function of the templates of a scaffold", name)
 	case "getHostByName":
-		return diag.Faultf("%s asks the network of the controller while a template is rendered", name).
+		return Faultf("%s asks the network of the controller while a template is rendered", name).
 			WithHint("write the address into the data, or read it from a fact of the host")
 	case "randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "uuidv4", "shuffle":
-		return diag.Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
+		return Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
 			WithHint("make the text once and write it into the data")
 	case "randInt":
-		return diag.Faultf("%s gives another number at every run, so that its resource never becomes stable", name).
+		return Faultf("%s gives another number at every run, so that its resource never becomes stable", name).
 			WithHint("write the number into the data; Go templates have one for each host: mod (adler32sum .facts.host.info.hostname) 60")
 	case "encryptAES":
-		return diag.Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
+		return Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
 			WithHint("encrypt the text once and write what it gives into the data")
 	case "bcrypt", "htpasswd":
-		return diag.Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
+		return Faultf("%s gives another text at every run, so that its resource never becomes stable", name).
 			WithHint("make the hash once (htpasswd -nB NAME) and write it into the data")
 	case "derivePassword":
-		return diag.Faultf("%s computes for longer than a rendering may", name).
+		return Faultf("%s computes for longer than a rendering may", name).
 			WithHint("write the password into the data")
 	case "genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey", "buildCustomCert":
-		return diag.Faultf("%s makes a new key or certificate at every run, so that its resource never becomes stable", name).
+		return Faultf("%s makes a new key or certificate at every run, so that its resource never becomes stable", name).
 			WithHint("make it once (openssl req -x509 …) and read it with file")
 	}
 	return nil
 }
 
 // noNATS is the error for functions that read what CCM keeps in NATS.
-func noNATS(name string) *diag.Fault {
-	return diag.Faultf("%s reads from NATS, which a push does not have", name).
+func noNATS(name string) *Fault {
+	return Faultf("%s reads from NATS, which a push does not have", name).
 		WithHint("write the values into the data of the inventory, or give a file with --hiera")
 }
 
-// Words are functions of Ansible, Jinja, Helm and Sprig under the names
+// Equivalent are functions of Ansible, Jinja, Helm and Sprig under the names
 // by which people look for them, with what to write in each language here.
-type Words struct{ Expression, Jet, Golang string }
+type Equivalent struct{ Expression, Jet, Golang string }
 
-// Foreign tells what stands for a function, filter or test of Jinja or Ansible.
-func Foreign(name string) (Words, bool) {
-	words, ok := map[string]Words{
+// ForeignFunction tells what stands for a function, filter or test of Jinja or Ansible.
+func ForeignFunction(name string) (Equivalent, bool) {
+	words, ok := map[string]Equivalent{
 		"default":         {`write Data.x ?? "…"`, `write lookup("data.x", "…")`, `write default "…"`},
 		"items":           {"write toPairs(…), or keys(…)", "write range key, value := …", "write range $key, $value := …"},
 		"dict2items":      {"write toPairs(…)", "write range key, value := …", "write range $key, $value := …"},
@@ -73,12 +71,12 @@ func Foreign(name string) (Words, bool) {
 		"ansible_facts":   {"write Facts.…", "write Facts.…", "write .Facts.…"},
 		"hostvars":        {"a template sees the facts and data of its own host only", "a template sees the facts and data of its own host only", "a template sees the facts and data of its own host only"},
 		"regexReplaceAll": {"Go templates have it (template(\"file.gotmpl\"))", "Go templates have it (template(\"file.gotmpl\"))", ""},
-	}[foreignName(name)]
+	}[foreignSpelling(name)]
 	return words, ok
 }
 
-// foreignName is one of several spellings.
-func foreignName(name string) string {
+// foreignSpelling is one of several spellings.
+func foreignSpelling(name string) string {
 	switch name {
 	case "d":
 		return "default"
@@ -123,16 +121,16 @@ func JinjaHint(source string) string {
 	if m == nil {
 		return ""
 	}
-	if words, ok := Foreign(m[1]); ok && words.Expression != "" {
+	if words, ok := ForeignFunction(m[1]); ok && words.Expression != "" {
 		return words.Expression
 	}
 	return "a filter is a function: … | " + m[1] + "()"
 }
 
 // NoSuchFunction is an error for a call of an unknown function.
-func NoSuchFunction(name string, known []string, word func(Words) string) *diag.Fault {
-	f := diag.Faultf("function %q is not defined", name)
-	if words, ok := Foreign(name); ok && word(words) != "" {
+func NoSuchFunction(name string, known []string, word func(Equivalent) string) *Fault {
+	f := Faultf("function %q is not defined", name)
+	if words, ok := ForeignFunction(name); ok && word(words) != "" {
 		return f.WithHint("%s", word(words))
 	}
 	if f.Hint = DidYouMean(known, name); f.Hint != "" {

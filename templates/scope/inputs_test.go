@@ -1,4 +1,4 @@
-package dataflow_test
+package scope_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/templates"
-	"github.com/ccm-push/ccm-push/templates/dataflow"
+	"github.com/ccm-push/ccm-push/templates/scope"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
@@ -19,23 +19,23 @@ func TestInputs(t *testing.T) {
 	})
 	for _, c := range []struct {
 		text string
-		want dataflow.View
+		want scope.View
 	}{
-		{"plain", dataflow.View{}},
-		{"{{ Data.a.b }} {{ Facts.x }}", dataflow.View{Data: []string{"a.b"}, Facts: []string{"x"}}},
-		{"{{ Data[Facts.x] }}", dataflow.View{AllData: true, Facts: []string{"x"}}},
-		{"{{ Data['a.b'].c }}{{ Facts['x'].y }}", dataflow.View{AllData: true, Facts: []string{"x.y"}}},
-		{"{{ Data.m['a.b'] }}", dataflow.View{Data: []string{"m"}}},
-		{"{{ let d = Data; d.a }}", dataflow.View{AllData: true}},
-		{"{{ toJSON(Facts) }}", dataflow.View{AllFacts: true}},
-		{"{{ lookup('data.list.0') }}", dataflow.View{Data: []string{"list.0"}}},
-		{"{{ lookup(Data.key) }}", dataflow.View{Data: []string{"key"}, AllData: true, AllFacts: true, Item: true}},
-		{"{{ map(Data.list, #.x) }}", dataflow.View{Data: []string{"list"}}},
-		{"{{ now() }}", dataflow.View{Volatile: true}},
-		{"{{ jet('a.jet') }}", dataflow.View{Data: []string{"port"}, Facts: []string{"os.name"}}},
-		{"{{ jet('all.jet') }}", dataflow.View{AllData: true}},
-		{"{{ template('b.gotmpl') }}", dataflow.View{Data: []string{"port"}, Volatile: true}},
-		{"{{ template('c.templ') }}", dataflow.View{Facts: []string{"os.name"}, Item: true}},
+		{"plain", scope.View{}},
+		{"{{ Data.a.b }} {{ Facts.x }}", scope.View{Data: []string{"a.b"}, Facts: []string{"x"}}},
+		{"{{ Data[Facts.x] }}", scope.View{AllData: true, Facts: []string{"x"}}},
+		{"{{ Data['a.b'].c }}{{ Facts['x'].y }}", scope.View{AllData: true, Facts: []string{"x.y"}}},
+		{"{{ Data.m['a.b'] }}", scope.View{Data: []string{"m"}}},
+		{"{{ let d = Data; d.a }}", scope.View{AllData: true}},
+		{"{{ toJSON(Facts) }}", scope.View{AllFacts: true}},
+		{"{{ lookup('data.list.0') }}", scope.View{Data: []string{"list.0"}}},
+		{"{{ lookup(Data.key) }}", scope.View{Data: []string{"key"}, AllData: true, AllFacts: true, Item: true}},
+		{"{{ map(Data.list, #.x) }}", scope.View{Data: []string{"list"}}},
+		{"{{ now() }}", scope.View{Volatile: true}},
+		{"{{ jet('a.jet') }}", scope.View{Data: []string{"port"}, Facts: []string{"os.name"}}},
+		{"{{ jet('all.jet') }}", scope.View{AllData: true}},
+		{"{{ template('b.gotmpl') }}", scope.View{Data: []string{"port"}, Volatile: true}},
+		{"{{ template('c.templ') }}", scope.View{Facts: []string{"os.name"}, Item: true}},
 	} {
 		text, err := templates.Parse(c.text, templates.Position{})
 		require.NoError(t, err, c.text)

@@ -1,7 +1,4 @@
-// Package plain is about plain values, which templates work with: map[string]any,
-// []any, string, bool, int64, float64 and nil. It makes them of others, writes them
-// as text and names their kinds.
-package plain
+package scope
 
 import (
 	"encoding/json"
@@ -9,13 +6,14 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// Kind names the type of a value in the language of manifests.
-func Kind(v any) string {
+// KindName names the type of a value in the language of manifests.
+func KindName(v any) string {
 	switch v.(type) {
 	case nil:
 		return "nil"
@@ -47,9 +45,9 @@ func Kind(v any) string {
 	return "a value of another kind"
 }
 
-// Text is the natural text of a scalar: whole numbers plain, other numbers in
+// TextOf is the natural text of a scalar: whole numbers plain, other numbers in
 // their shortest form, booleans as true and false.
-func Text(v any) (string, error) {
+func TextOf(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
 		return v, nil
@@ -72,7 +70,7 @@ func Text(v any) (string, error) {
 	case rv.CanFloat():
 		return floatText(rv.Float())
 	}
-	return "", diag.Faultf("%s in a text", Kind(v)).WithHint("use join(…) or toJSON(…)")
+	return "", diag.Faultf("%s in a text", KindName(v)).WithHint("use join(…) or toJSON(…)")
 }
 
 // floatText writes a number as JSON does.
@@ -91,8 +89,8 @@ func errNoNumber() error {
 	return diag.Faultf("the result is not a finite number").WithHint("look for a division by zero")
 }
 
-// Whole makes an int64 of a float without a fraction, if it fits.
-func Whole(v any) any {
+// WholeNumber makes an int64 of a float without a fraction, if it fits.
+func WholeNumber(v any) any {
 	if f, ok := v.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
 		return int64(f)
 	}
@@ -102,10 +100,10 @@ func Whole(v any) any {
 // A Counter bounds work: an error from Step ends it.
 type Counter interface{ Step() error }
 
-// Copy makes a plain value of what an expression gave: a copy that
+// PlainCopy makes a plain value of what an expression gave: a copy that
 // shares nothing with it. Numbers without a fraction become int64. r bounds the
 // work, and may be nil for values that are known to be small.
-func Copy(r Counter, v any) (any, error) {
+func PlainCopy(r Counter, v any) (any, error) {
 	if r != nil {
 		if err := r.Step(); err != nil {
 			return nil, err
@@ -115,11 +113,11 @@ func Copy(r Counter, v any) (any, error) {
 	case nil, string, bool, int64:
 		return v, nil
 	case json.Number:
-		return Number(string(v))
+		return ParseNumber(string(v))
 	case []byte:
 		return string(v), nil
 	case time.Time, time.Duration:
-		return Text(v)
+		return TextOf(v)
 	case map[string]any:
 		return plainMap(r, reflect.ValueOf(v))
 	case []any:
@@ -129,25 +127,25 @@ func Copy(r Counter, v any) (any, error) {
 	case rv.CanInt():
 		return rv.Int(), nil
 	case rv.CanUint():
-		return Number(strconv.FormatUint(rv.Uint(), 10))
+		return ParseNumber(strconv.FormatUint(rv.Uint(), 10))
 	case rv.CanFloat():
 		if f := rv.Float(); math.IsInf(f, 0) || math.IsNaN(f) {
 			return nil, errNoNumber()
 		}
-		return Whole(rv.Float()), nil
+		return WholeNumber(rv.Float()), nil
 	case rv.Kind() == reflect.Slice, rv.Kind() == reflect.Array:
 		return plainList(r, rv)
 	case rv.Kind() == reflect.Map:
 		return plainMap(r, rv)
 	}
-	return nil, diag.Faultf("the expression gives %s", Kind(v))
+	return nil, diag.Faultf("the expression gives %s", KindName(v))
 }
 
 func plainList(r Counter, rv reflect.Value) (any, error) {
 	list := make([]any, rv.Len())
 	for i := range list {
 		var err error
-		if list[i], err = Copy(r, rv.Index(i).Interface()); err != nil {
+		if list[i], err = PlainCopy(r, rv.Index(i).Interface()); err != nil {
 			return nil, err
 		}
 	}
@@ -157,19 +155,19 @@ func plainList(r Counter, rv reflect.Value) (any, error) {
 func plainMap(r Counter, rv reflect.Value) (any, error) {
 	m := make(map[string]any, rv.Len())
 	for it := rv.MapRange(); it.Next(); {
-		key, err := Text(it.Key().Interface())
+		key, err := TextOf(it.Key().Interface())
 		if err != nil {
-			return nil, diag.Faultf("a map with a key that is %s", Kind(it.Key().Interface()))
+			return nil, diag.Faultf("a map with a key that is %s", KindName(it.Key().Interface()))
 		}
-		if m[key], err = Copy(r, it.Value().Interface()); err != nil {
+		if m[key], err = PlainCopy(r, it.Value().Interface()); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
 }
 
-// Number reads a JSON number: an int64 where it is whole and fits, else a float64.
-func Number(raw string) (any, error) {
+// ParseNumber reads a JSON number: an int64 where it is whole and fits, else a float64.
+func ParseNumber(raw string) (any, error) {
 	if i, err := strconv.ParseInt(raw, 10, 64); err == nil {
 		return i, nil
 	}
@@ -177,7 +175,7 @@ func Number(raw string) (any, error) {
 	if err != nil {
 		return nil, diag.Faultf("a number is out of range")
 	}
-	return Whole(f), nil
+	return WholeNumber(f), nil
 }
 
 // IsList reports whether v, which is not nil, is a list of whatever type.
@@ -189,8 +187,8 @@ func IsList(v any) bool {
 	return kind == reflect.Slice || kind == reflect.Array
 }
 
-// Index gives the index of a list that key means, if it means one.
-func Index(key any) (int, bool) {
+// ListIndex gives the index of a list that key means, if it means one.
+func ListIndex(key any) (int, bool) {
 	if s, ok := key.(string); ok {
 		i, err := strconv.ParseUint(s, 10, 31) // Data.list.0
 		return int(i), err == nil
@@ -217,4 +215,13 @@ func SortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// TypeNames gives types the names that a manifest knows.
+func TypeNames() *strings.Replacer {
+	return strings.NewReplacer(
+		"map[string]interface {}", "map", "[]interface {}", "list", "interface {}", "any value",
+		"map[string]any", "map", "[]any", "list", "[]string", "list", "[]int", "list",
+		"float64", "number", "int64", "int", "<nil>", "nil", "time.Time", "time",
+	)
 }

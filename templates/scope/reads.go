@@ -1,4 +1,4 @@
-package dataflow
+package scope
 
 import (
 	"errors"
@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/folder"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // Reads is what an expression or a template can read, from its syntax tree.
@@ -29,7 +27,7 @@ type Call interface {
 	Key() string // tells it from others that are called; "" for one that nothing else can call
 	Position() diag.Position
 	Volatile() bool // whether it can give another text for the same values
-	Reads(files *folder.Files) (*Reads, error)
+	Reads(files *Files) (*Reads, error)
 }
 
 // Root notes that a root is named.
@@ -49,20 +47,20 @@ func (m *Reads) Path(root string, keys []string) {
 		keys = keys[:i]
 	}
 	switch path := strings.Join(keys, "."); {
-	case root == scope.FactsRoot && path == "":
+	case root == FactsRoot && path == "":
 		m.allFacts = true
-	case root == scope.FactsRoot:
+	case root == FactsRoot:
 		m.facts = append(m.facts, path)
-	case root == scope.DataRoot && path == "":
+	case root == DataRoot && path == "":
 		m.allData = true
-	case root == scope.DataRoot:
+	case root == DataRoot:
 		m.data = append(m.data, path)
 	}
 }
 
 // Lookup notes a read of a gjson path, as far as it is plain keys.
 func (m *Reads) Lookup(path string) {
-	switch root, keys, known := scope.LookupPath(path); {
+	switch root, keys, known := LookupPath(path); {
 	case !known:
 		m.Anything()
 	case root != "":
@@ -73,7 +71,7 @@ func (m *Reads) Lookup(path string) {
 // Anything notes a read of a path that is computed.
 func (m *Reads) Anything() {
 	m.allFacts, m.allData = true, true
-	for _, root := range scope.RootNames() {
+	for _, root := range RootNames() {
 		m.Root(root)
 	}
 }
@@ -90,11 +88,11 @@ func (m *Reads) Add(other *Reads) {
 	m.Files = append(m.Files, other.Files...)
 }
 
-func (m *Reads) readsFacts() bool { return m.Roots[scope.FactsRoot] || m.allFacts }
+func (m *Reads) readsFacts() bool { return m.Roots[FactsRoot] || m.allFacts }
 
 // Follow adds what the called templates can read, through their sources. A
 // template that cannot be read can be anything.
-func (m *Reads) Follow(files *folder.Files) *Reads {
+func (m *Reads) Follow(files *Files) *Reads {
 	total := &Reads{}
 	total.Add(m)
 	m.eachCalled(files, func(_ Call, called *Reads, err error) {
@@ -109,7 +107,7 @@ func (m *Reads) Follow(files *folder.Files) *Reads {
 
 // eachCalled visits what the called templates mention, and what those call in
 // turn, each file once. err says that a template cannot be read.
-func (m *Reads) eachCalled(files *folder.Files, visit func(call Call, called *Reads, err error)) {
+func (m *Reads) eachCalled(files *Files, visit func(call Call, called *Reads, err error)) {
 	seen := map[string]bool{}
 	var walk func(*Reads)
 	walk = func(m *Reads) {
@@ -139,7 +137,7 @@ func (m *Reads) Result() (paths []string, all bool) {
 }
 
 // Check parses all that is called. Each error has a position.
-func (m *Reads) Check(files *folder.Files) error {
+func (m *Reads) Check(files *Files) error {
 	var errs []error
 	m.eachCalled(files, func(call Call, _ *Reads, err error) {
 		if err != nil {

@@ -1,0 +1,13 @@
+// Package scope is what an evaluation for one host can see, and what it looks at:
+//
+//   - [Env] has the roots Facts, Data, Environ and Item, and finds paths below them.
+//   - [Files] is the folder of the play, which is never left.
+//   - [Reads] is what an expression or template can read, taken from its syntax tree:
+//     which facts a run must ask for, and by [Inputs] which hosts get the same text.
+//   - [Flow] is where a value can come from, and with [Taint] whether a host has had a
+//     say in it, as it may not have in a path.
+//   - Values are plain: map[string]any, []any, string, bool, int64, float64 and nil
+//     ([PlainCopy], [TextOf], [KindName]).
+//
+// What evaluates may not come in: no language is known here.
+package scope
