@@ -47,8 +47,8 @@ func (r *receiver) ask(ctx context.Context, q question, m *modules.Message, stop
 	}
 }
 
-// answered hands an answer to whoever waits for it. One that nobody waits for any more
-// was on its way when the run was stopped.
+// answered hands an answer to the question that waits for it. One that none waits for any
+// more was on its way when the run was stopped.
 func (r *receiver) answered(q question, m *modules.Message) {
 	r.askedMu.Lock()
 	defer r.askedMu.Unlock()

@@ -5,130 +5,141 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
 // maxBatch bounds the members of a batch, and with them a command line.
 const maxBatch = 100
 
-// settled is what became of an entry that had its turn together with an earlier
-// one: all that is left is to report it.
-type settled struct {
+// A joint is what became of a job in the turn of an earlier one: all that is left is to
+// report it.
+type joint struct {
 	plan modules.Plan
 	said *said
 	err  error
 }
 
-// A member is an entry of a batch, with its plan and what its Check has told.
+// A member is a job of a batch, with its plan and what its Check has told.
 type member struct {
-	index int
-	modules.Planned
-	said    *said
-	claimed []string // what it has claimed; nil for the first, whose caller has claimed what it is about
+	job     *job
+	plan    modules.Plan
+	claimed []string // nil for the first, whose try has claimed what it is about
 }
 
-// carryOut applies and verifies the plan of an entry, and at once those of its
-// neighbours that can go with it.
-func (r *run) carryOut(ctx context.Context, i int, plan modules.Plan, report *said) error {
-	batch := r.batch(ctx, i, plan)
-	defer func() {
-		for _, m := range batch {
-			r.scheduler.Unclaim(m.claimed)
-		}
-	}()
+// together applies and verifies the plans of a batch, of which the job is the first.
+func (j *job) together(ctx context.Context, batch []member) error {
+	r := j.run
 	indexes, planned := []int{}, []modules.Planned{}
 	for _, m := range batch {
-		indexes, planned = append(indexes, m.index), append(planned, m.Planned)
+		defer r.scheduler.Unclaim(m.claimed)
+		indexes = append(indexes, m.job.index)
+		planned = append(planned, modules.Planned{Resource: m.job.resource, Plan: m.plan})
 	}
-	if len(batch) < 2 || r.refreshes.Announce(indexes...) != nil { // one alone may have nobody to announce it to
-		return r.single(ctx, i, plan, report)
+	if r.refreshes.Announce(indexes...) != nil { // one alone may have no others to announce it to
+		return j.alone(ctx, batch[0].plan)
 	}
-	r.scheduler.Join(i, indexes[1:])
-	before := map[int]*trace{}
-	for _, m := range batch {
-		before[m.index] = r.trace(m.index, m.Plan)
+	r.scheduler.Join(j.index, indexes[1:])
+	before := make([]*trace, len(batch))
+	for n, m := range batch {
+		before[n] = m.job.trace(m.plan)
 	}
-	h := r.acting(report)
+	h := r.acting(j.said)
 	// The error is of no use here: who is to blame is found out below.
-	r.changing(func() { _ = r.resources[i].(modules.Batcher).ApplyBatch(ctx, h, planned) })
-	err := r.settle(ctx, i, before[i], report)
-	for _, m := range batch[1:] {
-		j := m.index
-		r.settled[j] = &settled{plan: m.Plan, said: m.said, err: r.settle(ctx, j, before[j], m.said)}
+	r.change(func() { _ = j.resource.(modules.Batcher).ApplyBatch(ctx, h, planned) })
+	err := j.verifyJoint(ctx, before[0])
+	for n, m := range batch[1:] {
+		m.job.joint = &joint{plan: m.plan, said: m.job.said, err: m.job.verifyJoint(ctx, before[n+1])}
 	}
 	return err
 }
 
-// single announces, applies and verifies one plan.
-func (r *run) single(ctx context.Context, i int, plan modules.Plan, report *said) error {
-	if err := r.refreshes.Announce(i); err != nil {
-		return err
-	}
-	before := r.trace(i, plan)
-	err := r.apply(ctx, i, plan, report)
-	if err != nil {
-		r.retract(ctx, i, before, report)
-	}
-	return err
-}
-
-// batch collects the entry i and others that can go with it: nothing may decide
-// about them that is not known yet.
-func (r *run) batch(ctx context.Context, i int, plan modules.Plan) []member {
-	first, ok := r.resources[i].(modules.Batcher)
-	if !ok || r.failOnError(r.scopes.of[i]) || plan.Refreshed || ownTurn(&r.cat.Entries[i]) {
+// batch collects the job and others that can go with it: nothing may decide about them
+// that is not known yet. nil if it goes alone.
+func (j *job) batch(ctx context.Context, plan modules.Plan) []member {
+	first, ok := j.resource.(modules.Batcher)
+	if !ok || j.scope.failOnError || plan.Refreshed || j.ownTurn() {
 		return nil
 	}
 	key := first.BatchKey(plan)
 	if key == "" {
 		return nil
 	}
-	batch := []member{{index: i, Planned: modules.Planned{Resource: r.resources[i], Plan: plan}}}
-	for _, j := range r.neighbours(i) {
+	r, batch := j.run, []member{{job: j, plan: plan}}
+	for _, next := range j.neighbours() {
 		if len(batch) == maxBatch {
 			break
 		}
-		told := new(said)
-		seen := r.present(told)
-		seen.Preload = r.preload(ctx, j, nil)
-		since := r.scheduler.Clock()
-		var next modules.Plan
-		var err error
-		r.outside(j, func() { next, err = r.resources[j].Check(ctx, seen) })
-		goes := err == nil && next.Pending() && r.resources[j].(modules.Batcher).BatchKey(next) == key && !overlap(batch, next)
-		var claimed []string
+		m, goes := next.join(ctx, batch, key)
 		if goes {
-			claimed = r.things(next)
-			goes = r.scheduler.TryClaim(claimed, since)
+			batch = append(batch, m)
+		} else if r.scheduler == nil { // those behind it come behind it
+			break
 		}
-		switch {
-		case goes:
-			batch = append(batch, member{j, modules.Planned{Resource: r.resources[j], Plan: next}, told, claimed})
-		case r.scheduler == nil: // those behind it come behind it
-			return batch
-		}
+	}
+	if len(batch) < 2 {
+		return nil
 	}
 	return batch
 }
 
-// neighbours lists the entries that may go with i: those right behind it, or those
-// that are ready to run while i does.
-func (r *run) neighbours(i int) []int {
-	if r.scheduler != nil {
-		ready := r.scheduler.Ready(i)
-		ready = slices.Clone(ready[:min(len(ready), 10*maxBatch)])
-		return slices.DeleteFunc(ready, func(j int) bool { return !r.mayGoWith(i, j) })
+// join checks the job, and reports whether it can go with a batch.
+func (j *job) join(ctx context.Context, batch []member, key string) (m member, goes bool) {
+	r := j.run
+	j.said = &said{}
+	seen := r.present(j.said)
+	seen.Preload = j.preload(ctx)
+	since := r.scheduler.Clock()
+	var plan modules.Plan
+	var err error
+	j.outside(func() { plan, err = j.resource.Check(ctx, seen) })
+	if err != nil || !plan.Pending() || j.resource.(modules.Batcher).BatchKey(plan) != key || overlap(batch, plan) {
+		return member{}, false
 	}
-	var list []int
-	for j := i + 1; j < len(r.cat.Entries) && len(list) < maxBatch && r.mayGoWith(i, j); j++ {
-		list = append(list, j)
+	claimed := r.things(plan)
+	return member{j, plan, claimed}, r.scheduler.TryClaim(claimed, since)
+}
+
+// neighbours lists the jobs that may go with this one: those right behind it, or those
+// that are ready to run while it does.
+func (j *job) neighbours() []*job {
+	r := j.run
+	var list []*job
+	if r.scheduler != nil {
+		ready := r.scheduler.Ready(j.index)
+		for _, i := range ready[:min(len(ready), 10*maxBatch)] {
+			if next := r.jobs[i]; j.mayTake(next) {
+				list = append(list, next)
+			}
+		}
+		return list
+	}
+	for _, next := range r.jobs[j.index+1:] {
+		if len(list) == maxBatch || !j.mayTake(next) {
+			break
+		}
+		list = append(list, next)
 	}
 	return list
 }
 
-// ownTurn reports whether an entry is worked on by itself whatever its type: it is
+// mayTake reports whether the next job would be checked and applied whatever becomes of
+// this one and those between them.
+func (j *job) mayTake(next *job) bool {
+	e := next.entry
+	if e.Type != j.entry.Type || next.scope != j.scope || e.Excluded || next.predicts() || next.monitors() || next.invalid != nil ||
+		len(e.Subscribe) > 0 || next.ownTurn() || next.secret != j.secret {
+		return false
+	}
+	if j.run.scheduler == nil && slices.ContainsFunc(e.Require, func(i int) bool { return i >= j.index }) {
+		return false
+	}
+	unmet, _ := next.requirements()
+	return len(unmet) == 0
+}
+
+// ownTurn reports whether the job is worked on by itself whatever its type: it is
 // tried again, waits, is asked, or has to do with what was there before.
-func ownTurn(e *modules.Entry) bool {
+func (j *job) ownTurn() bool {
+	e := j.entry
 	return e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Left
 }
 
@@ -140,54 +151,36 @@ func overlap(batch []member, plan modules.Plan) bool {
 	}
 	return slices.ContainsFunc(plan.Effects, func(e modules.Effect) bool {
 		return e.Kind != modules.AnyEffect && slices.ContainsFunc(batch, func(m member) bool {
-			return touches(m.Plan, e.Kind, e.Key)
+			return touches(m.plan, e.Kind, e.Key)
 		})
 	})
 }
 
-// mayGoWith reports whether the entry j would be checked and applied whatever
-// becomes of i and those between them.
-func (r *run) mayGoWith(i, j int) bool {
-	entry := &r.cat.Entries[j]
-	if entry.Type != r.cat.Entries[i].Type || r.scopes.of[j] != r.scopes.of[i] || entry.Excluded || r.checked(j) || r.monitors(j) || r.errs[j] != nil || len(entry.Subscribe) > 0 || ownTurn(entry) || !r.shareable(i, j) {
-		return false
-	}
-	if r.scheduler == nil && slices.ContainsFunc(entry.Require, func(k int) bool { return k >= i }) {
-		return false
-	}
-	unmet, _ := r.requirements(j)
-	return len(unmet) == 0
-}
-
-// shareable reports whether what a program says about two entries at once may be told
-// of either: not, if one of them is sensitive and the other is not.
-func (r *run) shareable(i, j int) bool {
-	return r.secret(i) == r.secret(j)
-}
-
-// settle verifies a member of a batch that has been applied. What is not as it
+// verifyJoint verifies a member of a batch that has been applied. What is not as it
 // should be gets a turn of its own.
-func (r *run) settle(ctx context.Context, i int, before *trace, report *said) error {
+func (j *job) verifyJoint(ctx context.Context, before *trace) error {
 	var plan modules.Plan
 	var err error
-	r.outside(i, func() { plan, err = r.resources[i].Check(ctx, r.present(report)) })
+	j.outside(func() { plan, err = j.resource.Check(ctx, j.run.present(j.said)) })
 	if err == nil && !plan.Pending() {
 		return nil
 	}
 	if err == nil {
-		err = r.apply(ctx, i, plan, report)
+		err = j.applyAndVerify(ctx, plan)
 	}
 	if err != nil {
-		r.retract(ctx, i, before, report)
+		j.retract(ctx, before)
 	}
 	return err
 }
 
-// report tells what became of an entry that is settled.
-func (r *run) report(i int, done *settled, result *modules.Result, p *forecast.Prediction) error {
-	result.Status, result.Changes, result.Message = modules.Changed, done.plan.Changes, done.plan.Action
+// reportJoint tells what became of a job in the turn of an earlier one.
+func (j *job) reportJoint() error {
+	done := j.joint
+	j.said = done.said
+	j.result.Status, j.result.Changes, j.result.Message = modules.Changed, done.plan.Changes, done.plan.Action
 	if done.err == nil {
-		r.record(i, r.cat.Entries[i].Ref(), done.plan, p)
+		j.record(j.entry.Ref(), done.plan)
 	}
 	return done.err
 }

@@ -23,9 +23,6 @@ const (
 // Rules judges the host by rules of goss.
 type Rules func(ctx context.Context, h modules.Host, rules json.RawMessage) (modules.Health, string, error)
 
-// monitors reports whether only the health checks of an entry run.
-func (r *run) monitors(i int) bool { return r.cat.Monitor || r.cat.Entries[i].Monitor }
-
 // unhealthy is the error of a resource whose health checks are not all OK.
 type unhealthy struct {
 	text string
@@ -51,30 +48,29 @@ func (a *alsoUnhealthy) Unwrap() []error { return []error{a.error, a.health} }
 // Redacted implements [modules.Redactor].
 func (a *alsoUnhealthy) Redacted() string { return redacted(a.error) + "\n" + a.health.safe }
 
-// healthy asks the health checks of an entry that has had its turn, which ended
-// with err. In a check run nobody is asked while something is still to be done on
-// the host, which doubt names: the answer would be about another host.
-func (r *run) healthy(ctx context.Context, i int, result *modules.Result, report *said, err error) (doubt string, _ error) {
-	checks := r.cat.Entries[i].Health
+// askHealth asks the health checks of the job, whose turn ended with err. In a check run
+// none is asked while something is still to be done on the host, which notAsked names:
+// the answer would be about another host.
+func (j *job) askHealth(ctx context.Context, err error) (notAsked string, _ error) {
+	checks := j.entry.Health
 	if len(checks) == 0 || ctx.Err() != nil {
 		return "", err
 	}
-	if r.checked(i) {
-		doubt = r.forecast(i).Pending()
-	}
-	if doubt != "" {
-		report.Message("info", notAsked(len(checks))+doubt)
-		return doubt, err
+	if j.predicts() {
+		if pending := j.forecast().Pending(); pending != "" {
+			j.said.Message("info", waiting(len(checks))+pending)
+			return pending, err
+		}
 	}
 	room := maxAllHealthOutput
 	var bad []*unhealthy
 	for n := range checks {
 		var verdict modules.HealthVerdict
 		var complaint *unhealthy
-		r.outside(i, func() { verdict, complaint = r.question(ctx, &checks[n]) })
+		j.outside(func() { verdict, complaint = j.run.question(ctx, &checks[n]) })
 		verdict.Output = excerpt.Of(verdict.Output, min(room, maxHealthOutput))
 		room -= len(verdict.Output)
-		result.Health = append(result.Health, verdict)
+		j.result.Health = append(j.result.Health, verdict)
 		if complaint != nil {
 			bad = append(bad, complaint)
 		}
@@ -89,8 +85,8 @@ func (r *run) healthy(ctx context.Context, i int, result *modules.Result, report
 	return "", all
 }
 
-// notAsked is said of health checks before the name of what they wait for.
-func notAsked(n int) string {
+// waiting is said of health checks before the name of what they wait for.
+func waiting(n int) string {
 	if n == 1 {
 		return "health check not asked: it waits for "
 	}
@@ -129,16 +125,16 @@ func (r *run) question(ctx context.Context, c *modules.HealthCheck) (modules.Hea
 	}
 }
 
-// answer asks once. What a command says when it is late nobody knows.
+// answer asks once. What a command that is late would have said is not known.
 func (r *run) answer(ctx context.Context, c *modules.HealthCheck) (modules.Health, string, error) {
 	host := r.present(modules.Discard{})
 	if c.Rules != nil {
-		if r.Rules == nil {
+		if r.engine.Rules == nil {
 			return "", "", errors.New("rules of goss need the full host program")
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
-		status, text, err := r.Rules(ctx, host, c.Rules)
+		status, text, err := r.engine.Rules(ctx, host, c.Rules)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return modules.HealthUnknown, unanswered(c), nil
 		}
@@ -164,13 +160,13 @@ func (r *run) answer(ctx context.Context, c *modules.HealthCheck) (modules.Healt
 
 func unanswered(c *modules.HealthCheck) string { return fmt.Sprintf("no answer within %v", c.Timeout) }
 
-// pausePoll is how often somebody who waits looks whether the run shall end.
+// pausePoll is how often a job that waits looks whether the run shall end.
 const pausePoll = 250 * time.Millisecond
 
 // pause waits between two tries. It reports false if the run shall end instead.
 func (r *run) pause(ctx context.Context, d time.Duration) bool {
 	for {
-		if ctx.Err() != nil || r.Stop != nil && r.Stop() {
+		if ctx.Err() != nil || r.stops() {
 			return false
 		}
 		if d <= 0 {

@@ -9,50 +9,52 @@ import (
 // for it.
 func (r *run) openNotes() {
 	refreshes := func(i int) bool {
-		_, ok := r.resources[i].(modules.Refresher)
-		return ok || r.errs[i] != nil || len(r.cat.Entries[i].Receive) > 0 // else it has an error of its own
+		j := r.jobs[i]
+		_, ok := j.resource.(modules.Refresher)
+		return ok || j.invalid != nil || len(j.entry.Receive) > 0 // else it has an error of its own
 	}
-	r.refreshes, r.warning = notes.OpenRefreshes(r.Refreshes, r.cat, &r.Engine.refreshes, r.Now, refreshes)
+	e := r.engine
+	r.refreshes, r.warning = notes.OpenRefreshes(e.Refreshes, r.cat, &r.history.refreshes, e.Now, refreshes)
 	var warning string
-	if r.reversals, warning = notes.OpenReversals(r.Reversals, r.cat); r.warning == "" {
+	if r.reversals, warning = notes.OpenReversals(e.Reversals, r.cat); r.warning == "" {
 		r.warning = warning
 	}
 }
 
-// serve notes that the turn of an entry has ended well.
-func (r *run) serve(i int, report modules.Reporter) {
+// serve notes that the turn of the job has ended well.
+func (j *job) serve() {
 	switch {
-	case r.cat.Entries[i].Monitor:
-	case r.cat.Check && !r.cat.Entries[i].Check:
-		r.refreshes.Predict(i)
-	case !r.checked(i):
-		if err := r.refreshes.Serve(i, func(target int) bool { return r.results[target].changed }); err != nil {
-			report.Message("warning", err.Error())
+	case j.entry.Monitor:
+	case j.mode == modePredict:
+		j.run.refreshes.Predict(j.index)
+	case j.mode == modeApply:
+		if err := j.run.refreshes.Serve(j.index, func(target int) bool { return j.run.jobs[target].changed }); err != nil {
+			j.said.Message("warning", err.Error())
 		}
 	}
 }
 
-// keepSent notes what an entry has sent, if it has run. If it has not, it gives what was
+// keepSent notes what the job has sent, if it has run. If it has not, it gives what was
 // noted of the last time.
-func (r *run) keepSent(i int, said *said) {
-	if err := r.sent.Open(); err != nil {
-		said.Message("warning", "what was sent in earlier runs cannot be read: "+err.Error())
+func (j *job) keepSent() {
+	kept := j.run.history.sent
+	if err := kept.Open(); err != nil {
+		j.said.Message("warning", "what was sent in earlier runs cannot be read: "+err.Error())
 	}
-	out := &r.results[i]
-	properties := out.properties
+	properties := j.properties
 	if properties == nil {
-		properties = r.cat.Entries[i].Properties
+		properties = j.entry.Properties
 	}
-	key := notes.SentKey(&r.cat.Entries[i], properties)
-	if out.changed && !r.checked(i) {
-		if err := r.sent.Note(key, out.sent, r.Now()); err != nil {
-			said.Message("warning", "what it has sent is not kept for runs in which it has nothing to do: "+err.Error())
+	key := notes.SentKey(j.entry, properties)
+	if j.changed && !j.predicts() {
+		if err := kept.Note(key, j.sent, j.run.engine.Now()); err != nil {
+			j.said.Message("warning", "what it has sent is not kept for runs in which it has nothing to do: "+err.Error())
 		}
 		return
 	}
-	for name, value := range r.sent.Last(key) {
-		if _, here := out.sent[name]; !here && r.traffic.wanted[i][name] {
-			out.sent[name] = value
+	for name, value := range kept.Last(key) {
+		if _, here := j.sent[name]; !here && j.wanted[name] {
+			j.sent[name] = value
 		}
 	}
 }

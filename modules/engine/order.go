@@ -1,39 +1,13 @@
 package engine
 
 import (
-	"context"
-
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 )
 
-// atOnce works on as many entries at once as the catalog says.
-func (r *run) atOnce(ctx context.Context) (stopped bool, err error) {
-	r.scheduler = schedule.New(r.cat.Entries, schedule.Work{
-		Parallel: r.cat.Parallel,
-		Alone: func(i int) bool {
-			_, batches := r.resources[i].(modules.Batcher)
-			return batches
-		},
-		Turn:        func(i int) (began bool, err error) { return r.step(ctx, i) },
-		Interrupted: func() bool { return r.interrupted(ctx) },
-	})
-	return r.scheduler.Run()
-}
-
-// outside has f work on the host for the entry i, while others touch the run. What is
-// only predicted is about the forecast, which they touch too.
-func (r *run) outside(i int, f func()) {
-	if r.checked(i) {
-		f()
-		return
-	}
-	r.scheduler.Outside(f)
-}
-
 // graph reports whether doubt follows edges. In a play that is a graph, its author has said
-// what depends on what. A check run takes that at its word: what nobody knows of one entry
+// what depends on what. A check run takes that at its word: what is not known of one entry
 // puts those in doubt that come after it along edges, and no others. What it does not take
 // for granted is in package forecast.
 func (r *run) graph() bool {
@@ -48,14 +22,17 @@ func (r *run) before(i int) schedule.Set {
 	return r.ancestors[i]
 }
 
-// view is what the entry i comes after, of all that is planned. What has left the
+// comesAfter reports whether the entry i begins after k has ended.
+func (r *run) comesAfter(i, k int) bool { return k < i && r.before(i).Has(k) }
+
+// view is what the job comes after, of all that is planned. What has left the
 // manifest comes after everything.
-func (r *run) view(i int) forecast.View {
-	f := r.forecast(i)
-	if f.Pending() == "" || !r.graph() || r.cat.Entries[i].Left {
+func (j *job) view() forecast.View {
+	f := j.forecast()
+	if f.Pending() == "" || !j.run.graph() || j.entry.Left {
 		return f.Everything()
 	}
-	return f.Behind(r.before(i).Has)
+	return f.Behind(j.run.before(j.index).Has)
 }
 
 // things gives what a plan is about, for others that are worked on at once. User and group

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
 // preloads are what types have found out about their resources, by name of the
@@ -28,20 +27,22 @@ func (p preloads) drop() {
 	}
 }
 
-// preload gives the Preload of the Host that the entry i is checked with; nil if
-// its type has found out nothing. In a check run w notes what puts it in doubt.
-func (r *run) preload(ctx context.Context, i int, p *forecast.Prediction) func(modules.EffectKind) any {
-	if _, ok := r.resources[i].(modules.Preloader); !ok {
+func (p preloads) of(typ string) *preload {
+	if p[typ] == nil {
+		p[typ] = &preload{}
+	}
+	return p[typ]
+}
+
+// preload gives the Preload of the Host that the job is checked with; nil if
+// its type has found out nothing.
+func (j *job) preload(ctx context.Context) func(modules.EffectKind) any {
+	if _, ok := j.resource.(modules.Preloader); !ok {
 		return nil
 	}
-	name := r.cat.Entries[i].Type
-	of := r.preloads[name]
-	if of == nil {
-		of = &preload{}
-		r.preloads[name] = of
-	}
+	of := j.run.preloads.of(j.entry.Type)
 	switch {
-	case r.scheduler.Changing():
+	case j.run.scheduler.Changing():
 		return nil // what others are changing is different in a moment
 	case of.singly:
 		of.singly = false
@@ -49,7 +50,7 @@ func (r *run) preload(ctx context.Context, i int, p *forecast.Prediction) func(m
 	case !of.asked:
 		of.asked = true
 		drops := of.drops
-		if answer := r.ask(ctx, i); of.drops == drops {
+		if answer := j.askAhead(ctx); of.drops == drops {
 			of.answer = answer
 		}
 	}
@@ -58,28 +59,28 @@ func (r *run) preload(ctx context.Context, i int, p *forecast.Prediction) func(m
 	}
 	answer := of.answer
 	return func(reads modules.EffectKind) any {
-		if r.checked(i) {
-			r.forecast(i).Probed(r.view(i), p, reads)
+		if j.predicts() {
+			j.forecast().Probed(j.view(), j.prediction, reads)
 		}
 		return answer
 	}
 }
 
-// ask lets a type ask about the entry i and those of its type that follow. One
+// askAhead lets a type ask about the job and those of its type that follow. One
 // alone can ask by itself, and what fails here is told by those it matters to.
-func (r *run) ask(ctx context.Context, i int) (answer any) {
+func (j *job) askAhead(ctx context.Context) (answer any) {
 	var all []modules.Resource
-	for j := i; j < len(r.resources); j++ {
-		if r.cat.Entries[j].Type == r.cat.Entries[i].Type && r.resources[j] != nil && r.errs[j] == nil && r.settled[j] == nil && r.shareable(i, j) {
-			all = append(all, r.resources[j])
+	for _, next := range j.run.jobs[j.index:] {
+		if next.entry.Type == j.entry.Type && next.resource != nil && next.invalid == nil && next.joint == nil && next.secret == j.secret {
+			all = append(all, next.resource)
 		}
 	}
 	if len(all) < 2 {
 		return nil
 	}
-	r.outside(i, func() {
+	j.outside(func() {
 		var err error
-		if answer, err = r.resources[i].(modules.Preloader).Preload(ctx, r.present(modules.Discard{}), all); err != nil {
+		if answer, err = j.resource.(modules.Preloader).Preload(ctx, j.run.present(modules.Discard{}), all); err != nil {
 			answer = nil
 		}
 	})

@@ -10,39 +10,28 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
-// receive puts what others have sent into the properties of an entry, and makes its
-// resource. In a check run, unknown says what would be done with values that nobody
-// knows yet.
-func (r *run) receive(ctx context.Context, i int, p *forecast.Prediction) (unknown string, err error) {
-	entry := &r.cat.Entries[i]
-	if len(entry.Receive) == 0 {
+// receive puts what others have sent into the properties of the job, and makes its
+// resource. In a check run, unknown says what would be done with values that are not
+// known yet.
+func (j *job) receive(ctx context.Context) (unknown string, err error) {
+	if len(j.entry.Receive) == 0 {
 		return "", nil
 	}
-	given, err := r.given(ctx, i)
+	given, err := j.given(ctx)
 	if err != nil {
 		return "", err
 	}
-	properties := entry.Properties
-	for _, from := range entry.Receive {
-		value, known := given.Values[from.Property]
-		sender := elsewhere(from)
-		if from.From >= 0 {
-			sender = r.cat.Entries[from.From].Ref()
-			r.traffic.secret[i] = r.traffic.secret[i] || r.traffic.secret[from.From] // it may have received it from another host
-			if known = !r.results[from.From].unknown || !r.checked(i); known {
-				if value, err = r.value(from.From, from.Key); err != nil {
-					return "", modules.Refuse("%s has not sent %s: %w", sender, from.Key, err)
-				}
-			}
-		} else if !known && !given.Unknown {
-			return "", modules.Refuse("%s was not sent by %s", from.Property, sender)
+	properties := j.entry.Properties
+	for _, from := range j.entry.Receive {
+		value, known, err := j.received(from, given)
+		if err != nil {
+			return "", err
 		}
 		if !known {
-			unknown += ", " + from.Property + " from " + sender
-			p.Doubt(sender)
+			unknown += ", " + from.Property + " from " + j.sender(from)
+			j.prediction.Doubt(j.sender(from))
 			continue
 		}
 		if properties, err = with(properties, strings.Split(from.Property, "."), value); err != nil {
@@ -52,38 +41,65 @@ func (r *run) receive(ctx context.Context, i int, p *forecast.Prediction) (unkno
 	if unknown != "" {
 		return "Would have received " + unknown[2:] + "; known after apply", nil
 	}
-	r.results[i].properties = properties
-	received := *entry
+	j.properties = properties
+	received := *j.entry
 	received.Properties = properties
-	r.resources[i], err = r.decode(i, &received)
-	return "", r.misfits(i, properties, err)
+	j.decode(&received)
+	err, j.invalid = j.misfits(properties, j.invalid), nil
+	return "", err
 }
 
-// given asks the controller for what an entry receives from other hosts.
-func (r *run) given(ctx context.Context, i int) (given *modules.Given, err error) {
-	receive := r.cat.Entries[i].Receive
-	at := slices.IndexFunc(receive, func(from modules.Receive) bool { return from.From < 0 })
+// received gives the value for one property. It is not known if its sender is only
+// predicted to run.
+func (j *job) received(from modules.Receive, given *modules.Given) (value json.RawMessage, known bool, err error) {
+	if from.From < 0 {
+		value, known = given.Values[from.Property]
+		if !known && !given.Unknown {
+			return nil, false, modules.Refuse("%s was not sent by %s", from.Property, j.sender(from))
+		}
+		return value, known, nil
+	}
+	sender := j.run.jobs[from.From]
+	j.secret = j.secret || sender.secret // it may have received it from another host
+	if sender.unknown && j.predicts() {
+		return nil, false, nil
+	}
+	if value, err = sender.value(from.Key); err != nil {
+		return nil, false, modules.Refuse("%s has not sent %s: %w", j.sender(from), from.Key, err)
+	}
+	return value, true, nil
+}
+
+// sender names who sends a value.
+func (j *job) sender(from modules.Receive) string {
+	if from.From >= 0 {
+		return j.run.jobs[from.From].entry.Ref()
+	}
+	return cmp.Or(from.Sender, "another host")
+}
+
+// given asks the controller for what the job receives from other hosts.
+func (j *job) given(ctx context.Context) (given *modules.Given, err error) {
+	at := slices.IndexFunc(j.entry.Receive, func(from modules.Receive) bool { return from.From < 0 })
 	if at < 0 {
 		return &modules.Given{}, nil
 	}
-	if r.Need == nil {
-		return nil, modules.Refuse("%s comes from %s, which only a controller can ask", receive[at].Property, elsewhere(receive[at]))
+	first, need := j.entry.Receive[at], j.run.engine.Need
+	if need == nil {
+		return nil, modules.Refuse("%s comes from %s, which only a controller can ask", first.Property, j.sender(first))
 	}
-	r.scheduler.Aside(i, func() { given, err = r.Need(ctx, i) })
+	j.run.scheduler.Aside(j.index, func() { given, err = need(ctx, j.index) })
 	switch {
 	case err != nil:
 		return nil, err
 	case given.Error != "":
 		return nil, modules.Refuse("%s", given.Error)
-	case given.Unknown && !r.checked(i):
-		return nil, modules.Refuse("%s was not sent by %s", receive[at].Property, elsewhere(receive[at]))
+	case given.Unknown && !j.predicts():
+		return nil, modules.Refuse("%s was not sent by %s", first.Property, j.sender(first))
 	}
-	r.traffic.secret[i] = r.traffic.secret[i] || given.Sensitive
-	return given, r.begins(i)
+	j.secret = j.secret || given.Sensitive
+	return given, j.begins()
 }
-
-// elsewhere names the sender of a value on another host.
-func elsewhere(from modules.Receive) string { return cmp.Or(from.Sender, "another host") }
 
 // with is a JSON object with a value at a path in it.
 func with(object json.RawMessage, path []string, value json.RawMessage) (json.RawMessage, error) {
@@ -109,16 +125,16 @@ func with(object json.RawMessage, path []string, value json.RawMessage) (json.Ra
 
 // misfits words the error of properties that were received: which one, and whose value
 // it is.
-func (r *run) misfits(i int, properties json.RawMessage, err error) error {
+func (j *job) misfits(properties json.RawMessage, err error) error {
 	if err == nil {
 		return nil
 	}
 	mismatch, ofType := errors.AsType[*json.UnmarshalTypeError](err)
 	problems := modules.PropertyErrors(err)
-	for _, from := range r.cat.Entries[i].Receive {
-		source := elsewhere(from) + " has sent"
+	for _, from := range j.entry.Receive {
+		source := j.sender(from) + " has sent"
 		if from.From >= 0 {
-			source = fmt.Sprintf("%s has sent as %s", r.cat.Entries[from.From].Ref(), from.Key)
+			source += " as " + from.Key
 		}
 		top, _, _ := strings.Cut(from.Property, ".")
 		kind := kindOf(properties, top)

@@ -104,9 +104,9 @@ func bounded(changes []modules.Change) []modules.Change {
 	return kept
 }
 
-// unforeseen words an error of a check run that may be one only because earlier
+// unpredictable words an error of a check run that may be one only because earlier
 // resources have not been carried out. text is as much of it as may be shown.
-func unforeseen(err error, text string) string {
+func unpredictable(err error, text string) string {
 	if other, ok := errors.AsType[modules.NotYet](err); ok {
 		return excerpt.Of("Would have asked for the state of "+string(other)+"; known after apply", maxText)
 	}
@@ -133,7 +133,7 @@ func withhold(result *modules.Result, err error) {
 	if result.Status == modules.Failed {
 		result.Error = safe
 	} else {
-		result.Message = unforeseen(err, safe)
+		result.Message = unpredictable(err, safe)
 	}
 }
 

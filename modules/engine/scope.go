@@ -5,136 +5,110 @@ import (
 	"fmt"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
-// scopes are the nested manifests of a catalog, by the numbers of their entries.
-// An entry that belongs to none is the play's own, below noScope.
-type scopes struct {
-	of       []int          // the innermost scope that an entry belongs to
-	ended    map[int]string // scopes, noScope for the play, that a failure has ended, and the entry that failed
-	doubtful map[int]string // by scope: its first uncertain entry, which may end it
+// A scope is a manifest of the catalog: the play's own, or a nested one.
+type scope struct {
+	outer       *scope // nil if it is the play's own
+	failOnError bool   // a failure ends it
+	members     []*job // without those of scopes in it
+	endedBy     string // the entry whose failure has ended it
+	doubtful    string // its first uncertain entry, which may end it
 }
 
-const noScope = -1
-
-// findScopes finds what belongs to which scope. A scope that begins before the
+// findScopes finds what belongs to which nested manifest. One that begins before the
 // catalog, or within another one, is an error.
-func findScopes(entries []modules.Entry) (scopes, error) {
-	s := scopes{of: make([]int, len(entries)), ended: map[int]string{}, doubtful: map[int]string{}}
-	for i := range s.of {
-		s.of[i] = noScope
-	}
-	for i := range entries {
-		scope := entries[i].Scope
-		if scope == nil {
+func (r *run) findScopes() error {
+	for i, j := range r.jobs {
+		of := j.entry.Scope
+		if of == nil {
 			continue
 		}
-		first := i - scope.Entries
-		for j := i - 1; j >= first && j >= 0; j-- {
-			s.of[j] = i
-			if inner := entries[j].Scope; inner != nil {
-				j -= inner.Entries
+		j.nested = &scope{outer: r.play, failOnError: of.FailOnError}
+		first := i - of.Entries
+		for n := i - 1; n >= first && n >= 0; n-- {
+			member := r.jobs[n]
+			member.scope = j.nested
+			if member.nested != nil {
+				member.nested.outer = j.nested
+				n -= member.entry.Scope.Entries
 			}
-			if j < first {
-				first = len(entries) // which nothing is
+			if n < first {
+				first = len(r.jobs) // which nothing is
 			}
 		}
-		if scope.Entries < 0 || first < 0 || first > i {
-			return s, fmt.Errorf("%s stands for %d resources that it cannot have", entries[i].Ref(), scope.Entries)
+		if of.Entries < 0 || first < 0 || first > i {
+			return fmt.Errorf("%s stands for %d resources that it cannot have", j.entry.Ref(), of.Entries)
 		}
 	}
-	return s, nil
-}
-
-// failOnError reports whether a failure ends a scope.
-func (r *run) failOnError(scope int) bool {
-	if scope == noScope {
-		return r.cat.FailOnError
+	for _, j := range r.jobs {
+		j.scope.members = append(j.scope.members, j)
 	}
-	return r.cat.Entries[scope].Scope.FailOnError
+	return nil
 }
 
-// endScope is told that an entry has failed, which ends the entry's own scope, if that
-// is to end.
-func (r *run) endScope(i int) {
-	if scope := r.scopes.of[i]; r.failOnError(scope) {
-		r.scopes.ended[scope] = cmp.Or(r.scopes.ended[scope], r.cat.Entries[i].Ref())
+// endScope is told that the job has failed, which ends its scope, if that is to end.
+func (j *job) endScope() {
+	if s := j.scope; s.failOnError {
+		s.endedBy = cmp.Or(s.endedBy, j.entry.Ref())
 	}
 }
 
-// endedBy names the entry whose failure has ended the play or a scope that i
-// belongs to; "" if none has.
-func (r *run) endedBy(i int) string {
-	for scope := r.scopes.of[i]; ; scope = r.scopes.of[scope] {
-		if ref := r.scopes.ended[scope]; ref != "" || scope == noScope {
-			return ref
+// ended names the entry whose failure has ended the scope, or one that it is in; "" if
+// none has.
+func (s *scope) ended() string {
+	for ; s != nil; s = s.outer {
+		if s.endedBy != "" {
+			return s.endedBy
 		}
 	}
+	return ""
 }
 
-// mayBeEndedBy names the first uncertain entry that, if it fails, ends a scope
-// that i belongs to; "" if there is none.
-func (r *run) mayBeEndedBy(i int) string {
-	for scope := r.scopes.of[i]; ; scope = r.scopes.of[scope] {
-		if ref := r.scopes.doubtful[scope]; ref != "" && r.failOnError(scope) {
-			return ref
-		}
-		if scope == noScope {
-			return ""
+// mayBeEndedBy names the first uncertain entry that, if it fails, ends the scope or one
+// that it is in; "" if there is none.
+func (s *scope) mayBeEndedBy() string {
+	for ; s != nil; s = s.outer {
+		if s.doubtful != "" && s.failOnError {
+			return s.doubtful
 		}
 	}
+	return ""
 }
 
-// doubted notes that the prediction of an entry is uncertain.
-func (r *run) doubted(i int) {
-	scope := r.scopes.of[i]
-	r.scopes.doubtful[scope] = cmp.Or(r.scopes.doubtful[scope], r.blamed(i))
-}
-
-// members gives the entries that belong to a scope and to no scope within it, in
-// order.
-func (r *run) members(scope int) []int {
-	var list []int
-	for j := scope - r.cat.Entries[scope].Scope.Entries; j < scope; j++ {
-		if r.scopes.of[j] == scope {
-			list = append(list, j)
-		}
-	}
-	return list
-}
-
-// sumUp is the result of an entry that stands for a nested manifest: failed if a
+// sumUp is the result of a job that stands for a nested manifest: failed if a
 // resource of that has failed, changed if one has changed. What a noop resource
 // would have done counts for a noop entry only.
-func (r *run) sumUp(scope int, result *modules.Result, p *forecast.Prediction) error {
-	failed, changed, members := 0, 0, r.members(scope)
-	for _, j := range members {
-		out := &r.results[j]
-		if r.cat.Entries[j].Check && !r.cat.Entries[scope].Check && out.status != modules.Failed {
-			if out.doubt != "" && r.graph() { // it may turn out to have failed
-				p.Because = cmp.Or(p.Because, r.blamed(j))
+func (j *job) sumUp() error {
+	failed, changed := 0, 0
+	doubt := func(member *job) {
+		if member.doubt != "" {
+			j.prediction.Because = cmp.Or(j.prediction.Because, member.blamed())
+		}
+	}
+	for _, member := range j.nested.members {
+		if !j.sees(member) && member.status != modules.Failed {
+			if j.run.graph() { // it may turn out to have failed
+				doubt(member)
 			}
 			continue
 		}
-		switch out.status {
+		switch member.status {
 		case modules.Failed:
 			failed++
 		case modules.Changed:
 			changed++
 		}
-		if out.doubt != "" {
-			p.Because = cmp.Or(p.Because, r.blamed(j))
-		}
+		doubt(member)
 	}
 	if failed > 0 {
-		p.Because = "" // whatever becomes of the others
+		j.prediction.Because = "" // whatever becomes of the others
 		return modules.Refuse("child manifest had %d failed resources", failed)
 	}
 	if changed > 0 {
-		result.Status, result.Message = modules.Changed, fmt.Sprintf("changed %d of %d resources", changed, len(members))
-		if r.checked(scope) {
-			result.Message = "Would have " + result.Message
+		j.result.Status, j.result.Message = modules.Changed, fmt.Sprintf("changed %d of %d resources", changed, len(j.nested.members))
+		if j.predicts() {
+			j.result.Message = "Would have " + j.result.Message
 		}
 	}
 	return nil

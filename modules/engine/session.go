@@ -62,7 +62,7 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 			r.end(errSilent)
 		}
 	})
-	serving := &serving{Session: s, conn: conn, spool: sp, receiver: r}
+	serving := &serving{Session: s, conn: conn, spool: sp, receiver: r, history: &history{}}
 	defer serving.unlock()
 	for {
 		select {
@@ -99,7 +99,7 @@ type serving struct {
 	spool    *spool
 	receiver *receiver
 	free     func() // gives the host's lock back; nil while it is not held
-	memory
+	history  *history
 }
 
 // catalog works on one catalog and says how it ended.
@@ -125,14 +125,13 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 		Reversals: s.Reversals,
 		Need:      s.receiver.need,
 		Turn:      s.receiver.turn,
-		memory:    s.memory,
+		history:   s.history,
 	}
 	out := &outbox{conn: s.conn}
 	engine.Leaves = func(left *modules.Left) error { return out.put(&modules.Message{Left: left}) }
 	stopped, err := engine.Run(ctx, cat, func(result *modules.Result) error {
 		return out.put(&modules.Message{Result: result})
 	})
-	s.memory = engine.memory
 	if err == nil {
 		err = out.put(&modules.Message{Done: &modules.Done{Stopped: stopped}})
 	}

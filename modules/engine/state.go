@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
 // Bounds of what resources may report as their states, in bytes of JSON.
@@ -23,7 +22,11 @@ type states struct {
 	of   map[string]modules.State // by [modules.Entry.Ref]
 	size int
 
-	foretold map[string]bool // those that would be changed, in a check run
+	predicted map[string]bool // those that would be changed, in a check run
+}
+
+func newStates() *states {
+	return &states{of: map[string]modules.State{}, predicted: map[string]bool{}}
 }
 
 // last is that of [modules.Host].State.
@@ -34,30 +37,26 @@ func (s *states) last(ref string) (modules.State, bool) {
 	return state, ok
 }
 
-// foretell notes whether a resource would be changed in this check run, so that
-// nobody knows its state then.
-func (s *states) foretell(ref string, changed bool) {
+// predict notes whether a resource would be changed in this check run, so that its state
+// is not known then.
+func (s *states) predict(ref string, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.foretold == nil {
-		s.foretold = map[string]bool{}
-	}
-	s.foretold[ref] = changed
+	s.predicted[ref] = changed
 }
 
-// stateThen is [modules.Host].State in a check run: the state of what would be changed
-// is not known before that is done.
-func (r *run) stateThen(p *forecast.Prediction) func(ref string) (modules.State, bool) {
-	return func(ref string) (modules.State, bool) {
-		r.states.mu.Lock()
-		foretold := r.states.foretold[ref]
-		r.states.mu.Unlock()
-		if foretold {
-			p.Doubt(ref)
-			return modules.State{}, false
-		}
-		return r.states.last(ref)
+// stateThen is [modules.Host].State in a check run: the state of what would be changed is not
+// known before that is done.
+func (j *job) stateThen(ref string) (modules.State, bool) {
+	s := j.run.history.states
+	s.mu.Lock()
+	predicted := s.predicted[ref]
+	s.mu.Unlock()
+	if predicted {
+		j.prediction.Doubt(ref)
+		return modules.State{}, false
 	}
+	return s.last(ref)
 }
 
 // keep reports whether there was room for a state.
@@ -92,30 +91,30 @@ func (after) Output(modules.Exit)    {}
 // State implements [modules.Reporter].
 func (a after) State(s modules.State) { a.report.State(modules.State{After: s.Last()}) }
 
-// tellState puts what an entry has reported as its state into its result, and keeps it
+// tellState puts what the job has reported as its state into its result, and keeps it
 // for others. A host's programs say what they like, so it is held against the bounds,
 // and against JSON.
-func (r *run) tellState(i int, result *modules.Result, said *said) {
-	s := said.state
+func (j *job) tellState() {
+	s := j.said.state
 	if s.Before == nil && s.After == nil && s.Restart == nil {
 		return
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
-		said.Message("warning", "its state is left out: "+err.Error())
-		said.state = modules.State{}
+		j.said.Message("warning", "its state is left out: "+err.Error())
+		j.said.state = modules.State{}
 		return
 	}
 	room := maxState
-	if r.cat.Entries[i].Query != "" {
+	if j.entry.Query != "" {
 		room = maxAnswer
 	}
-	if !r.states.keep(r.cat.Entries[i].Ref(), s) {
-		said.Message("warning", "its state is not kept for others: all together are too large")
+	if !j.run.history.states.keep(j.entry.Ref(), s) {
+		j.said.Message("warning", "its state is not kept for others: all together are too large")
 	}
 	if len(text) > room {
-		said.Message("warning", fmt.Sprintf("its state is left out: %d bytes of JSON are more than %d", len(text), room))
+		j.said.Message("warning", fmt.Sprintf("its state is left out: %d bytes of JSON are more than %d", len(text), room))
 		return
 	}
-	result.State = &s
+	j.result.State = &s
 }

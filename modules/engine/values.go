@@ -21,102 +21,92 @@ const (
 // stateKey is the key that every type sends whose resources report a state.
 const stateKey = "state"
 
-// traffic is what a catalog sends and receives.
-type traffic struct {
-	wanted map[int]map[string]bool // sender → keys, without what leads into their values
-	secret []bool                  // entries that are sensitive, or receive from one that is
-}
-
-func findTraffic(entries []modules.Entry) traffic {
-	t := traffic{wanted: map[int]map[string]bool{}, secret: make([]bool, len(entries))}
-	want := func(sender int, key string) {
-		if t.wanted[sender] == nil {
-			t.wanted[sender] = map[string]bool{}
-		}
-		key, _, _ = strings.Cut(key, ".")
-		t.wanted[sender][key] = true
-	}
-	for i := range entries {
-		t.secret[i] = entries[i].Sensitive
-		for _, from := range entries[i].Receive {
+// findValues finds which values are wanted of which job, and which jobs are secret since
+// they receive from one that is.
+func (r *run) findValues() {
+	for _, j := range r.jobs {
+		for _, from := range j.entry.Receive {
 			if from.From >= 0 {
-				want(from.From, from.Key)
-				t.secret[i] = t.secret[i] || t.secret[from.From]
+				sender := r.jobs[from.From]
+				sender.want(from.Key)
+				j.secret = j.secret || sender.secret
 			}
 		}
-		for _, key := range entries[i].Export {
-			want(i, key)
+		for _, key := range j.entry.Export {
+			j.want(key)
 		}
 	}
-	return t
 }
 
-// secret reports whether nothing of what an entry holds may be shown.
-func (r *run) secret(i int) bool { return r.traffic.secret[i] }
+func (j *job) want(key string) {
+	if j.wanted == nil {
+		j.wanted = map[string]bool{}
+	}
+	key, _, _ = strings.Cut(key, ".")
+	j.wanted[key] = true
+}
 
-// send notes what an entry that has ended well has for others, and hands the
+// send notes what the job, which has ended well, has for others, and hands the
 // controller what is meant for other hosts.
-func (r *run) send(ctx context.Context, i int, result *modules.Result, said *said) {
-	out, wanted := &r.results[i], r.traffic.wanted[i]
-	if len(wanted) == 0 || r.resources[i] == nil || r.monitors(i) {
+func (j *job) send(ctx context.Context) {
+	if len(j.wanted) == 0 || j.resource == nil || j.monitors() {
 		return
 	}
-	out.sent = map[string]json.RawMessage{}
-	sender, remembers := r.resources[i].(modules.Sender)
-	if out.unknown = r.checked(i) && result.Status == modules.Changed; !out.unknown {
-		if remembers {
-			seen := r.present(said)
+	j.sent = map[string]json.RawMessage{}
+	sender, keeps := j.resource.(modules.Sender)
+	if j.unknown = j.predicts() && j.result.Status == modules.Changed; !j.unknown {
+		if keeps {
+			seen := j.run.present(j.said)
 			var values map[string]json.RawMessage
-			r.outside(i, func() { values, out.unsent = sender.Sent(ctx, seen) })
-			maps.Copy(out.sent, values)
+			j.outside(func() { values, j.unsent = sender.Sent(ctx, seen) })
+			maps.Copy(j.sent, values)
 		}
-		if state := said.state.Last(); state != nil {
-			out.sent[stateKey] = state
+		if state := j.said.state.Last(); state != nil {
+			j.sent[stateKey] = state
 		}
-		maps.DeleteFunc(out.sent, func(key string, value json.RawMessage) bool { return !wanted[key] || !json.Valid(value) })
+		maps.DeleteFunc(j.sent, func(key string, value json.RawMessage) bool { return !j.wanted[key] || !json.Valid(value) })
 	}
-	if remembers {
-		r.keepSent(i, said)
+	if keeps {
+		j.keepSent()
 	}
-	if !out.unknown {
-		r.export(i, result, said)
+	if !j.unknown {
+		j.export()
 	}
 }
 
 // export hands the controller what is meant for other hosts.
-func (r *run) export(i int, result *modules.Result, said *said) {
+func (j *job) export() {
 	room := maxAllValues
-	for _, key := range r.cat.Entries[i].Export {
-		value, err := r.value(i, key)
+	for _, key := range j.entry.Export {
+		value, err := j.value(key)
 		if err == nil && len(value) > min(room, maxValue) {
 			err = fmt.Errorf("%d bytes of JSON are too large for other hosts", len(value))
 		}
 		if err != nil {
-			said.Message("warning", fmt.Sprintf("%s is not sent: %v", key, err))
+			j.said.Message("warning", fmt.Sprintf("%s is not sent: %v", key, err))
 			continue
 		}
 		room -= len(value)
-		if result.Sent == nil {
-			result.Sent = map[string]json.RawMessage{}
+		if j.result.Sent == nil {
+			j.result.Sent = map[string]json.RawMessage{}
 		}
-		result.Sent[key] = value
+		j.result.Sent[key] = value
 	}
 }
 
-// value gives what an entry has sent as key, or why there is no such value.
-func (r *run) value(i int, key string) (json.RawMessage, error) {
-	out := &r.results[i]
+// value gives what the job has sent as key, or why there is no such value.
+func (j *job) value(key string) (json.RawMessage, error) {
 	first, rest, deeper := strings.Cut(key, ".")
-	value, ok := out.sent[first]
+	value, ok := j.sent[first]
 	switch {
 	case ok:
-	case out.unsent != nil:
-		return nil, out.unsent
-	case out.status == modules.Skipped:
+	case j.unsent != nil:
+		return nil, j.unsent
+	case j.status == modules.Skipped:
 		return nil, errors.New("it was skipped")
 	case first == stateKey:
 		return nil, errors.New("it does not tell its state")
-	case out.changed && !r.checked(i):
+	case j.changed && !j.predicts():
 		return nil, errors.New("it has no such value, or one that is too long or no text")
 	default:
 		return nil, errors.New("it has never run here, or nobody received it then; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way")

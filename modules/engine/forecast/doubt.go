@@ -23,7 +23,7 @@ func (h predictedHost) weigh(from origin) {
 }
 
 // ordered notes that what was predicted by a plan may as well come later than whoever
-// asks: nobody has said which is first.
+// asks: no edge says which is first.
 func (h predictedHost) ordered(from origin) {
 	if from.ref != "" && !h.precedes(from.at, h.view) {
 		h.p.Doubt(from.ref)

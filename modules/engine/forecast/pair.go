@@ -21,7 +21,7 @@ func (p *Pair) For(noop bool) *Forecast {
 }
 
 // Begin is told that another catalog begins. earlier is a resource before it of which
-// nobody knows what it has done; "" is none.
+// it is not known what it has done; "" is none.
 func (p *Pair) Begin(earlier string) {
 	for _, f := range []*Forecast{p.Will, p.Would} {
 		if earlier != "" {

@@ -22,7 +22,7 @@ func (p *Prediction) Doubt(ref string) {
 func (p *Prediction) Recorded() { p.recorded = true }
 
 // Unrecorded reports whether answers were uncertain and no plan is in the forecast: the
-// entry may turn out to act, nobody knows how.
+// entry may turn out to act, in an unknown way.
 func (p *Prediction) Unrecorded() bool { return p.doubted && !p.recorded }
 
 // doubtInList notes on what an answer would depend in a list.

@@ -20,8 +20,8 @@ type Refresh struct {
 	// Changed is the resource that it follows from; "" if that is not known any more.
 	Changed string `json:"changed,omitempty"`
 	Run     string `json:"run,omitempty"` // in which that has changed
-	// Failed says that the change did, halfway perhaps: nobody is refreshed for it
-	// as long as it fails.
+	// Failed says that the change did, halfway perhaps: no subscriber is refreshed for
+	// it as long as it fails.
 	Failed bool      `json:"failed,omitempty"`
 	Time   time.Time `json:"time,omitzero"`
 }

@@ -319,7 +319,7 @@ func (r *Refreshes) cause(n *note) (i int, failed bool) {
 }
 
 // written is a note as the store shall have it: what is left of a failure, which
-// may fail again and then refreshes nobody, must not hide a change.
+// may fail again and then refreshes none, must not hide a change.
 func (r *Refreshes) written(n *note) Refresh {
 	if n.earlier && n.Failed && len(n.causes) > 0 {
 		if i, failed := r.cause(n); !failed {
@@ -340,7 +340,7 @@ func (r *Refreshes) Predict(j int) {
 }
 
 // Serve removes what was due for an entry whose turn has ended well. A target that failed
-// has refreshed nobody, and may yet have changed something: what it is the cause of stays.
+// has refreshed none, and may yet have changed something: what it is the cause of stays.
 func (r *Refreshes) Serve(j int, changed func(target int) bool) error {
 	name, subscribes := r.names[j]
 	if !subscribes || !r.serve(j, changed) {

@@ -34,9 +34,9 @@ func (s *Scheduler) Clock() int {
 	return s.claims.changes
 }
 
-// Claim waits until nobody is changing the things of keys. It reports false if somebody has
-// changed one of them since: then what was found out about them is out of date, and they
-// are not claimed.
+// Claim waits until the things of keys are not claimed by others. It reports false if one of
+// them was changed since: then what was found out about them is out of date, and they are
+// not claimed.
 func (s *Scheduler) Claim(keys []string, since int) bool {
 	if s == nil {
 		return true
@@ -47,7 +47,7 @@ func (s *Scheduler) Claim(keys []string, since int) bool {
 	return s.claims.take(keys, since)
 }
 
-// TryClaim is Claim for things that can as well be left alone if somebody is changing them.
+// TryClaim is Claim for things that can as well be left alone if others have claimed them.
 func (s *Scheduler) TryClaim(keys []string, since int) bool {
 	if s == nil {
 		return true

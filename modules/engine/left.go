@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
+)
+
+// A leaver is a resource that has left the manifest.
+type leaver struct {
+	notes.Reversal
+	kept   string // why it is not undone yet, if that is so
+	passed string // the resource that looks after it now, so that it is forgotten
+}
+
+// undo ends a catalog: what the play had and has no more is put back as it was, in the
+// reverse order in which it was changed.
+func (r *run) undo(ctx context.Context) (stopped bool, err error) {
+	r.noteSubjects()
+	sensitive := map[string]bool{}
+	for _, j := range r.jobs {
+		if j.secret {
+			sensitive[j.entry.Type+"#"+j.entry.Name] = true
+		}
+	}
+	if err := r.reversals.Hide(sensitive); err != nil {
+		return false, fmt.Errorf("noting that what was there before is sensitive: %w", err)
+	}
+	if !r.reversals.Undoes() || r.play.endedBy != "" {
+		return false, nil
+	}
+	if !r.cat.Check {
+		if err := r.reversals.Forget(); err != nil {
+			return false, fmt.Errorf("forgetting what is not to be undone any more: %w", err)
+		}
+	}
+	left := r.left()
+	if len(left) == 0 {
+		return false, nil
+	}
+	if r.interrupted(ctx) {
+		return true, nil
+	}
+	if r.engine.Leaves != nil {
+		if err := r.engine.Leaves(told(left)); err != nil {
+			return false, err
+		}
+	}
+	return r.putBack(ctx, left)
+}
+
+// tellWaiting says with the failure of the job that it ends the play, if that keeps
+// anything from being undone.
+func (j *job) tellWaiting() {
+	r := j.run
+	if j.scope != r.play || !r.play.failOnError || r.play.endedBy != "" || j.entry.Left || !r.reversals.Undoes() {
+		return
+	}
+	if n := len(r.reversals.Gone()); n > 0 {
+		text := fmt.Sprintf("what has left the manifest (%d) waits for a whole run, since this failure ends the play", n)
+		j.result.Messages = append(j.result.Messages, modules.Note{Level: "info", Text: text})
+	}
+}
+
+// left is what has left the manifest, the last applied first, with what becomes of it.
+func (r *run) left() []leaver {
+	gone := r.reversals.Gone()
+	if len(gone) == 0 {
+		return nil
+	}
+	h, left := r.heirs(), make([]leaver, len(gone))
+	for i := range gone {
+		left[i].Reversal = gone[i]
+		r.heir(h, &left[i])
+	}
+	return left
+}
+
+// heirs are the resources of the session, by what they look after.
+type heirs struct {
+	of    map[string][]subject // by the thing; their own subject is the part of it
+	below map[string]string    // by directory, one that is about something in it
+}
+
+func (r *run) heirs() heirs {
+	h := heirs{map[string][]subject{}, map[string]string{}}
+	for _, s := range r.history.subjects {
+		thing, part := r.thing(s.subject)
+		h.of[thing] = append(h.of[thing], subject{part, s.ref})
+		if !path.IsAbs(thing) {
+			continue
+		}
+		for dir := path.Dir(thing); dir != "/" && h.below[dir] == ""; dir = path.Dir(dir) {
+			h.below[dir] = s.ref
+		}
+	}
+	return h
+}
+
+// heir finds who looks after a thing now that has left the manifest, or after something
+// in it, if that is to be removed.
+func (r *run) heir(h heirs, l *leaver) {
+	if slices.Contains(r.cat.Remember.Others, l.Ref()) {
+		l.passed = "a later play"
+		return
+	}
+	var is struct {
+		Ensure string `json:"ensure"`
+	}
+	_ = json.Unmarshal(l.Properties, &is) // an object, which it is known to be
+	thing, part := r.thing(l.Subject)
+	for _, s := range h.of[thing] {
+		if s.subject == part || s.subject == "" || part == "" {
+			l.passed = s.ref
+			return
+		}
+	}
+	if in := h.below[thing]; in != "" && is.Ensure == "absent" {
+		l.kept = in + " is in it"
+	}
+}
+
+// moved refuses to undo something in another place than where it was done: who may
+// exchange a directory for a link must not have others write behind it what was theirs.
+func (r *run) moved(l *leaver) error {
+	if now := r.place(l.Subject); now != l.Place {
+		was, _, _ := strings.Cut(l.Subject, "\n")
+		return modules.Refuse("%s was %s when it was changed, and leads to %s now", was, cmp.Or(l.Place, "nowhere"), now)
+	}
+	return nil
+}
+
+// told is what the controller hears of those that have left.
+func told(left []leaver) *modules.Left {
+	m := &modules.Left{}
+	for _, l := range left {
+		m.Entries = append(m.Entries, modules.LeftEntry{Type: l.Type, Name: l.Name, Sensitive: l.Sensitive})
+	}
+	return m
+}
+
+// putBack undoes those that have left, one after the other, in jobs behind those of the
+// catalog. Those that are not undone are there to be told of, so they count as excluded.
+func (r *run) putBack(ctx context.Context, left []leaver) (stopped bool, err error) {
+	r.scheduler = nil
+	first := len(r.jobs)
+	for _, l := range left {
+		j := r.add(&modules.Entry{Type: l.Type, Name: l.Name, Properties: l.Properties, Sensitive: l.Sensitive, Left: true, Excluded: l.kept+l.passed != ""})
+		if !j.entry.Excluded {
+			j.decode(j.entry)
+		}
+	}
+	emit := r.emit
+	r.emit = func(result *modules.Result) error {
+		r.undone(&left[result.Index-first], result)
+		return emit(result)
+	}
+	for i, j := range r.jobs[first:] {
+		if r.interrupted(ctx) {
+			return true, nil
+		}
+		if j.resource != nil && j.invalid == nil {
+			j.invalid = r.moved(&left[i])
+		}
+		if began, err := r.step(ctx, j); err != nil || !began {
+			return !began, err
+		}
+	}
+	return false, nil
+}
+
+// hasLeft is why a resource has a result that the play does not have.
+const hasLeft = "it has left the manifest"
+
+// undone words the result of one that has left, and forgets it unless it failed.
+func (r *run) undone(l *leaver, result *modules.Result) {
+	done := result.Status == "" || result.Status == modules.Stable || result.Status == modules.Changed
+	switch {
+	case l.passed != "":
+		result.Message, result.Because, done = hasLeft+", and is not undone: "+l.passed+" looks after it now", "", true
+	case l.kept != "":
+		result.Message, result.Because = hasLeft+", and is not undone yet: "+l.kept, ""
+	case result.Status == modules.Changed: // who reports it says why
+	case result.Status == modules.Failed:
+		result.Error = excerpt.Of(hasLeft+", and cannot be undone: "+result.Error+" (to keep what is there, put it back into the manifest without reverse)", maxText)
+	case done:
+		result.Message = hasLeft + "; what was there before is there already"
+	}
+	if !done || r.cat.Check {
+		return
+	}
+	if err := r.reversals.Drop(l.Reversal); err != nil {
+		text := excerpt.Of(fmt.Sprintf("the next run will look at it again, since it could not be noted that it is done: %v", err), maxText)
+		result.Messages = append(result.Messages, modules.Note{Level: "warning", Text: text})
+	}
+}

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// prefetch takes a first look at the host, before the first job, and asks for the contents
+// that Apply will open, as far as they show.
+func (r *run) prefetch(ctx context.Context) error {
+	var wanted []modules.Content
+	for _, j := range r.jobs {
+		wanted = append(wanted, j.wants(ctx)...)
+	}
+	if len(wanted) == 0 || r.engine.Prefetch == nil {
+		return nil
+	}
+	return r.engine.Prefetch(ctx, wanted)
+}
+
+// wants gives the contents that the job will open, and notes whether it finds the host as
+// it shall be.
+func (j *job) wants(ctx context.Context) []modules.Content {
+	if j.resource == nil || j.invalid != nil || j.monitors() || j.predicts() && !j.diffs() {
+		return nil
+	}
+	lacking := modules.Lacking(j.resource)
+	if len(lacking) == 0 {
+		return nil
+	}
+	told := &said{}
+	plan, err := j.resource.Check(ctx, j.run.present(told))
+	switch {
+	case err != nil && j.predicts():
+		return nil
+	case err != nil:
+		// Most likely what it needs is not there yet, such as its directory. To ask
+		// later would cost a round trip for each.
+		return slices.DeleteFunc(lacking, modules.Content.Promised)
+	case plan.Pending():
+		return j.opens(plan)
+	case len(told.list()) == 0 && told.exit == nil:
+		j.stable, j.stableAt = true, j.run.changes.Load()
+	}
+	return nil
+}
+
+// opens lists what the engine will open for a plan that is not here yet.
+func (j *job) opens(plan modules.Plan) []modules.Content {
+	var list []modules.Content
+	if !j.predicts() {
+		list = plan.Needs
+	}
+	if j.diffs() {
+		list = slices.Clip(list)
+		for _, t := range plan.Texts {
+			list = append(list, t.Want)
+		}
+	}
+	var remote []modules.Content
+	for _, c := range list {
+		if _, here := c.Bytes(); !here && !c.IsZero() {
+			remote = append(remote, c)
+		}
+	}
+	return remote
+}
