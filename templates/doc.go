@@ -21,7 +21,7 @@
 //	render       one evaluation: bounds, calls between templates, shared functions
 //	expression   {{ … }}: parsed, checked, run; @validate
 //	jettemplate  Jet
-//	gotemplate   text/template; gotemplate/funcs: its functions, most of them Sprig's
+//	gotemplate   text/template, with functions of which most are Sprig's
 //	hiera        data: layers, hierarchies, overrides, annotations
 //
 // The three languages do not know each other. What one can call of another comes

@@ -178,7 +178,7 @@ func templatesArrows(t *testing.T) {
 		"render":      ground[:2],
 		"expression":  ground,
 		"jettemplate": ground,
-		"gotemplate":  append(slices.Clone(ground), "gotemplate/funcs"),
+		"gotemplate":  ground,
 		"hiera":       append(slices.Clone(ground), "expression"),
 	} {
 		want := []string{leaf, root + name}

@@ -6,7 +6,6 @@ import (
 	"text/template/parse"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/gotemplate/funcs"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
@@ -21,7 +20,7 @@ func builtins() map[string]string {
 
 // functionNames are the functions that can be written in a Go template.
 func functionNames() []string {
-	names := append(scope.SortedKeys(funcs.All()), scope.SortedKeys(builtins())...)
+	names := append(scope.SortedKeys(allFunctions()), scope.SortedKeys(builtins())...)
 	return slices.DeleteFunc(names, func(name string) bool { return name[0] == '_' })
 }
 
@@ -43,18 +42,18 @@ func (w *rewriter) callee(cmd *parse.CommandNode, piped bool) {
 func (w *rewriter) function(id *parse.IdentifierNode, n int) {
 	name := id.Ident
 	params, known := builtins()[name]
-	if fn, ok := funcs.All()[name]; ok && name[0] != '_' {
+	if fn, ok := allFunctions()[name]; ok && name[0] != '_' {
 		params, known = fn.Params, true
 		w.template.used = append(w.template.used, name)
-		w.template.changes = w.template.changes || funcs.ChangesMaps(name)
+		w.template.changes = w.template.changes || changesMaps(name)
 	}
-	if own := funcs.ScaffoldParams(name); own != "" && w.template.scaffold != nil {
+	if own := scaffoldParams(name); own != "" && w.template.scaffold != nil {
 		params, known = own, true
 	}
 	f := diag.RefusedFunction(name)
 	switch {
 	case known:
-		f = funcs.WrongCount(name, params, n)
+		f = wrongCount(name, params, n)
 	case f == nil:
 		f = diag.NoSuchFunction(name, functionNames(), func(words diag.Equivalent) string { return words.Golang })
 	}

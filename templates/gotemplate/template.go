@@ -12,7 +12,6 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/gotemplate/funcs"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
@@ -34,7 +33,7 @@ type engine struct {
 const templateName = "·"
 
 // Parse parses a template of Go's text/template with the functions lookup,
-// file, readFile and jet, and those of Sprig (package funcs tells how they
+// file, readFile and jet, and those of Sprig (sprig.go tells how they
 // differ); pos is the position of its first character. All errors are [diag.Error].
 //
 // It differs from plain text/template: a missing key is an error unless a
@@ -65,18 +64,18 @@ func Parse(text string, pos diag.Position, delims render.Delims, of *render.Part
 	return render.NewTemplate(g, w.reads, pos), nil
 }
 
-// The functions that the rewriter puts into Go templates.
+// The functions that the rewriter puts into Go templates. People cannot write them.
 const (
-	stepFunc  = "_ccm_step" // a round of a loop
-	textFunc  = "_ccm_text" // the text of a value
-	maybeFunc = funcs.Maybe
+	stepFunc  = "_ccm_step"  // a round of a loop
+	textFunc  = "_ccm_text"  // the text of a value
+	maybeFunc = "_ccm_maybe" // a value and keys below it, or nil
 )
 
 // functions are those that the template uses, for one run.
-func (g *engine) functions(r *funcs.Run) template.FuncMap {
+func (g *engine) functions(r *goRun) template.FuncMap {
 	table := make(template.FuncMap, len(g.used))
 	for _, name := range g.used {
-		if fn, ok := funcs.All()[name]; ok {
+		if fn, ok := allFunctions()[name]; ok {
 			table[name] = r.Bind(name, fn)
 		}
 	}
@@ -92,7 +91,7 @@ func (g *engine) functions(r *funcs.Run) template.FuncMap {
 	if g.scaffold == nil {
 		return table
 	}
-	table["write"] = r.Bind("write", funcs.Write())
+	table["write"] = r.Bind("write", writeFunction())
 	table["render"] = func(name string, context any) (any, error) {
 		call := g.calls[renderKey(name)]
 		if call == nil {
@@ -128,7 +127,7 @@ func (g *engine) Render(r *render.Run) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	state := &funcs.Run{Run: r, Literals: g.literals, Changes: g.changes}
+	state := &goRun{Run: r, Literals: g.literals, Changes: g.changes}
 	context, err := g.context(state)
 	if err != nil {
 		return "", diag.At(g.body.At, err)
@@ -143,7 +142,7 @@ func (g *engine) Render(r *render.Run) (string, error) {
 
 // context is the dot: the values, or what render gives a part of a scaffold. A
 // template that changes maps gets copies.
-func (g *engine) context(r *funcs.Run) (any, error) {
+func (g *engine) context(r *goRun) (any, error) {
 	const why = "a template that changes maps"
 	if of := g.scaffold; of != nil && of.Part {
 		context := r.Run.Dot
@@ -222,7 +221,7 @@ func (g *engine) position(line, column string) diag.Position {
 
 func runtimeFault(context, msg string) *diag.Fault {
 	if key, missing := strings.CutPrefix(msg, "map has no entry for key "); missing {
-		return funcs.MissingKey(strings.Trim(key, `"`), context)
+		return missingKey(strings.Trim(key, `"`), context)
 	}
 	if m := noField().FindStringSubmatch(msg); m != nil {
 		return diag.Faultf("%s: there is no %q in it", context, m[1])

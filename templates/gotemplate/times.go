@@ -1,4 +1,4 @@
-package funcs
+package gotemplate
 
 import (
 	"reflect"
@@ -13,28 +13,28 @@ import (
 
 // timeFunctions are those of time. Their zone is UTC where Sprig has that of the
 // machine: a text must not depend on which controller makes it.
-func timeFunctions() map[string]Function {
+func timeFunctions() map[string]function {
 	all := sprigs()
 	duration, round := sprigFunction(all["duration"], "a"), sprigFunction(all["durationRound"], "a")
 	const day = "2006-01-02"
-	table := map[string]Function{
-		"now": {"", func(*Run, []any) (any, error) { return time.Now().UTC(), nil }},
-		"ago": {"d", func(_ *Run, args []any) (any, error) {
+	table := map[string]function{
+		"now": {"", func(*goRun, []any) (any, error) { return time.Now().UTC(), nil }},
+		"ago": {"d", func(_ *goRun, args []any) (any, error) {
 			return time.Since(args[0].(time.Time)).Round(time.Second).String(), nil
 		}},
-		"date":     {"sd", func(_ *Run, args []any) (any, error) { return dated("date", args[0], args[1], "") }},
-		"htmlDate": {"d", func(_ *Run, args []any) (any, error) { return dated("htmlDate", day, args[0], "") }},
-		"dateInZone": {"sds", func(_ *Run, args []any) (any, error) {
+		"date":     {"sd", func(_ *goRun, args []any) (any, error) { return dated("date", args[0], args[1], "") }},
+		"htmlDate": {"d", func(_ *goRun, args []any) (any, error) { return dated("htmlDate", day, args[0], "") }},
+		"dateInZone": {"sds", func(_ *goRun, args []any) (any, error) {
 			return dated("dateInZone", args[0], args[1], args[2].(string))
 		}},
-		"htmlDateInZone": {"ds", func(_ *Run, args []any) (any, error) {
+		"htmlDateInZone": {"ds", func(_ *goRun, args []any) (any, error) {
 			return dated("htmlDateInZone", day, args[0], args[1].(string))
 		}},
-		"dateModify":    {"sd", func(_ *Run, args []any) (any, error) { return later(args[0].(string), args[1].(time.Time)) }},
-		"toDate":        {"ss", func(_ *Run, args []any) (any, error) { return parsedDate(args[0].(string), args[1].(string)) }},
-		"unixEpoch":     {"d", func(_ *Run, args []any) (any, error) { return strconv.FormatInt(args[0].(time.Time).Unix(), 10), nil }},
-		"duration":      {"a", func(g *Run, args []any) (any, error) { return duration.call(g, []any{sprigTime(args[0])}) }},
-		"durationRound": {"a", func(g *Run, args []any) (any, error) { return round.call(g, []any{sprigTime(args[0])}) }},
+		"dateModify":    {"sd", func(_ *goRun, args []any) (any, error) { return later(args[0].(string), args[1].(time.Time)) }},
+		"toDate":        {"ss", func(_ *goRun, args []any) (any, error) { return parsedDate(args[0].(string), args[1].(string)) }},
+		"unixEpoch":     {"d", func(_ *goRun, args []any) (any, error) { return strconv.FormatInt(args[0].(time.Time).Unix(), 10), nil }},
+		"duration":      {"a", func(g *goRun, args []any) (any, error) { return duration.call(g, []any{sprigTime(args[0])}) }},
+		"durationRound": {"a", func(g *goRun, args []any) (any, error) { return round.call(g, []any{sprigTime(args[0])}) }},
 	}
 	table["date_in_zone"] = table["dateInZone"]
 	table["mustDateModify"], table["date_modify"], table["must_date_modify"] = table["dateModify"], table["dateModify"], table["dateModify"]

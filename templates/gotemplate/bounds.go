@@ -1,4 +1,4 @@
-package funcs
+package gotemplate
 
 import (
 	"reflect"
@@ -47,7 +47,7 @@ type weigher struct {
 
 // weigh is an error if the values are too long or nested too deep together. The
 // work counts as steps.
-func (g *Run) weigh(name string, indent int, values ...any) error {
+func (g *goRun) weigh(name string, indent int, values ...any) error {
 	w := &weigher{name: name, indent: indent}
 	for _, v := range values {
 		if err := w.add(reflect.ValueOf(v), 0); err != nil {

@@ -1,10 +1,4 @@
-// Package funcs has the functions of Go templates: most are Sprig's
-// (github.com/Masterminds/sprig), bounded.
-//
-// A function is one line in one of the tables that [All] puts together: its name, the
-// kinds of its arguments, and what it does. Parser, checks of arguments, bounds,
-// hints and the hostile tests take it from there.
-package funcs
+package gotemplate
 
 import (
 	"errors"
@@ -19,22 +13,22 @@ import (
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
-// A Function is a function of Go templates. It is called with arguments of
-// the kinds it asks for, and what it gives is bounded.
-type Function struct {
-	// params has a letter for each argument: a anything, s a text (any scalar), i
+// A function of Go templates is called with arguments of the kinds it asks for, and
+// what it gives is bounded.
+type function struct {
+	// Params has a letter for each argument: a anything, s a text (any scalar), i
 	// an integer, f a number, n a scalar that Sprig makes a number of, b a
 	// boolean, l a list, m a map, d a time. A last "*" lets the one before stand
 	// any number of times, a last "?" lets it be absent.
 	Params string
-	call   func(g *Run, args []any) (any, error)
+	call   func(g *goRun, args []any) (any, error)
 }
 
-// All are all functions of Go templates but the language's own and those
+// allFunctions are all functions of Go templates but the language's own and those
 // that depend on the template.
-var All = sync.OnceValue(func() map[string]Function {
+var allFunctions = sync.OnceValue(func() map[string]function {
 	table := sprigFunctions()
-	for _, more := range []map[string]Function{
+	for _, more := range []map[string]function{
 		ownFunctions(), boundedTexts(), boundedLists(), mapFunctions(), jsonFunctions(), timeFunctions(), regexFunctions(), printFunctions(),
 	} {
 		for name, fn := range more {
@@ -46,26 +40,22 @@ var All = sync.OnceValue(func() map[string]Function {
 
 // ownFunctions are those beyond Sprig, and those that see the host or the
 // template.
-func ownFunctions() map[string]Function {
-	file := Function{"a", func(g *Run, args []any) (any, error) { return g.Run.File(args) }}
-	return map[string]Function{
-		"lookup":    {"aa?", (*Run).lookup},
+func ownFunctions() map[string]function {
+	file := function{"a", func(g *goRun, args []any) (any, error) { return g.Run.File(args) }}
+	return map[string]function{
+		"lookup":    {"aa?", (*goRun).lookup},
 		"file":      file,
 		"readFile":  file,
-		"env":       {"s", (*Run).environment},
-		"expandenv": {"s", (*Run).expandEnvironment},
-		"fail":      {"s", (*Run).fail},
-		Maybe:       {"as*", (*Run).maybe},
+		"env":       {"s", (*goRun).environment},
+		"expandenv": {"s", (*goRun).expandEnvironment},
+		"fail":      {"s", (*goRun).fail},
+		maybeFunc:   {"as*", (*goRun).maybe},
 	}
 }
 
-// Maybe is the name of the function that gives a value and keys below it,
-// or nil. It cannot be written in a template by people.
-const Maybe = "_ccm_maybe"
-
-// ScaffoldParams are the parameters of a function that only the templates of a
+// scaffoldParams are the parameters of a function that only the templates of a
 // scaffold have; "" for any other.
-func ScaffoldParams(name string) string {
+func scaffoldParams(name string) string {
 	switch name {
 	case "render":
 		return "sa"
@@ -75,13 +65,13 @@ func ScaffoldParams(name string) string {
 	return ""
 }
 
-// Write is write, which only the templates of a scaffold have.
-func Write() Function {
-	return Function{ScaffoldParams("write"), func(g *Run, args []any) (any, error) { return g.Run.Write(args) }}
+// writeFunction is write, which only the templates of a scaffold have.
+func writeFunction() function {
+	return function{scaffoldParams("write"), func(g *goRun, args []any) (any, error) { return g.Run.Write(args) }}
 }
 
-// A Run is one rendering of a Go template.
-type Run struct {
+// A goRun is one rendering of a Go template.
+type goRun struct {
 	*render.Run
 	Literals map[string]bool // literal texts of fail and lookup, which errors show
 	Changes  bool            // the template changes maps, and so gets copies of what it reads
@@ -90,13 +80,13 @@ type Run struct {
 }
 
 // Bind gives a function the form in which the engine calls it.
-func (g *Run) Bind(name string, fn Function) any {
+func (g *goRun) Bind(name string, fn function) any {
 	return func(args ...any) (any, error) { return g.invoke(name, fn, args) }
 }
 
 // lookup is that of all engines. A template that changes maps gets a copy. A path
 // is shown only if it is a literal: any other may hold what a host sent.
-func (g *Run) lookup(args []any) (any, error) {
+func (g *goRun) lookup(args []any) (any, error) {
 	v, err := g.Run.Lookup(args)
 	path, isText := args[0].(string)
 	switch {
@@ -110,7 +100,7 @@ func (g *Run) lookup(args []any) (any, error) {
 
 // invoke calls a function: arguments are checked, time and sizes counted. Errors
 // of Sprig may hold values, so they are not shown.
-func (g *Run) invoke(name string, fn Function, args []any) (out any, err error) {
+func (g *goRun) invoke(name string, fn function, args []any) (out any, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			out, err = nil, panicked(name, reason)
@@ -163,8 +153,8 @@ func arity(params string) (least, most int) {
 	return n, n
 }
 
-// WrongCount is an error if a function cannot take n arguments.
-func WrongCount(name, params string, n int) *diag.Fault {
+// wrongCount is an error if a function cannot take n arguments.
+func wrongCount(name, params string, n int) *diag.Fault {
 	least, most := arity(params)
 	switch {
 	case n >= least && (most < 0 || n <= most):
@@ -186,7 +176,7 @@ func count(n int, what string) string {
 
 // arguments are the arguments as the function asks for them.
 func arguments(name, params string, args []any) ([]any, error) {
-	if f := WrongCount(name, params, len(args)); f != nil {
+	if f := wrongCount(name, params, len(args)); f != nil {
 		return nil, f
 	}
 	letters := strings.TrimRight(params, "*?")
@@ -261,7 +251,7 @@ func floatOf(v any) (float64, bool) {
 
 // maybe follows keys down from a value; nil where one is missing. The names of
 // roots must be there.
-func (g *Run) maybe(args []any) (any, error) {
+func (g *goRun) maybe(args []any) (any, error) {
 	value := args[0]
 	for i, key := range args[1:] {
 		next, found := below(value, key.(string))
@@ -269,7 +259,7 @@ func (g *Run) maybe(args []any) (any, error) {
 		case found:
 			value = next
 		case i == 0 && sameMap(value, g.Dot):
-			return nil, MissingKey(key.(string), "."+key.(string))
+			return nil, missingKey(key.(string), "."+key.(string))
 		default:
 			return nil, nil
 		}
@@ -294,8 +284,8 @@ func below(value any, key string) (any, bool) {
 	return method.Call(nil)[0].Interface(), true
 }
 
-// MissingKey words a missing key of a chain; the first one is that of a root.
-func MissingKey(key, chain string) *diag.Fault {
+// missingKey words a missing key of a chain; the first one is that of a root.
+func missingKey(key, chain string) *diag.Fault {
 	f := diag.Faultf("missing key %q in %s", key, chain)
 	if first, _, _ := strings.Cut(strings.TrimLeft(chain, "$."), "."); first == key {
 		names := []string{"facts", "data", "environ", "item", scope.FactsRoot, scope.DataRoot, scope.EnvironRoot, scope.ItemRoot}
@@ -312,9 +302,9 @@ func MissingKey(key, chain string) *diag.Fault {
 	return f.WithHint(`give a default: %s | default "…"`, chain)
 }
 
-// ChangesMaps reports whether a function changes a map that it is given. A
+// changesMaps reports whether a function changes a map that it is given. A
 // template that calls one works on copies of what the host's run shares.
-func ChangesMaps(name string) bool {
+func changesMaps(name string) bool {
 	switch name {
 	case "set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite":
 		return true

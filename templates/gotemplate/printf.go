@@ -1,4 +1,4 @@
-package funcs
+package gotemplate
 
 import (
 	"fmt"
@@ -13,25 +13,25 @@ func jsText(args ...any) string    { return template.JSEscaper(args...) }
 func queryText(args ...any) string { return template.URLQueryEscaper(args...) }
 
 // printFunctions are the language's own, bounded.
-func printFunctions() map[string]Function {
-	table := map[string]Function{}
+func printFunctions() map[string]function {
+	table := map[string]function{}
 	for name, write := range map[string]func(...any) string{
 		"print": fmt.Sprint, "println": fmt.Sprintln, "html": htmlText, "js": jsText, "urlquery": queryText,
 	} {
-		table[name] = Function{"a*", func(g *Run, args []any) (any, error) {
+		table[name] = function{"a*", func(g *goRun, args []any) (any, error) {
 			if err := g.weigh(name, 0, args...); err != nil {
 				return nil, err
 			}
 			return write(args...), nil
 		}}
 	}
-	table["printf"] = Function{"sa*", (*Run).printf}
+	table["printf"] = function{"sa*", (*goRun).printf}
 	return table
 }
 
 // printf is that of fmt, unless its text would be too long: widths, and values
 // that are named several times, make it long.
-func (g *Run) printf(args []any) (any, error) {
+func (g *goRun) printf(args []any) (any, error) {
 	format := args[0].(string)
 	if err := g.weigh("printf", 0, args...); err != nil {
 		return nil, err

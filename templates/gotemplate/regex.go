@@ -1,4 +1,4 @@
-package funcs
+package gotemplate
 
 import (
 	"regexp"
@@ -29,7 +29,7 @@ type pattern struct {
 	size int // instructions
 }
 
-func (g *Run) pattern(name, source string) (*pattern, error) {
+func (g *goRun) pattern(name, source string) (*pattern, error) {
 	if p := g.patterns[source]; p != nil {
 		return p, nil
 	}
@@ -56,7 +56,7 @@ func (g *Run) pattern(name, source string) (*pattern, error) {
 }
 
 // search prepares a search in s, and counts its work.
-func (g *Run) search(name, source, s string) (*pattern, error) {
+func (g *goRun) search(name, source, s string) (*pattern, error) {
 	p, err := g.pattern(name, source)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (g *Run) search(name, source, s string) (*pattern, error) {
 // searchAll prepares a search for all matches of s. Those can take the square of
 // its length, and nothing stops them; a first walk over the matches, which the
 // deadline does stop, shows whether there is the time. It returns their number.
-func (g *Run) searchAll(name, source, s string) (p *pattern, matches int, err error) {
+func (g *goRun) searchAll(name, source, s string) (p *pattern, matches int, err error) {
 	if p, err = g.search(name, source, s); err != nil {
 		return nil, 0, err
 	}
@@ -86,44 +86,44 @@ func (g *Run) searchAll(name, source, s string) (p *pattern, matches int, err er
 	return p, matches, boundedCount(name, matches)
 }
 
-func regexFunctions() map[string]Function {
-	table := map[string]Function{
-		"regexMatch": {"ss", func(g *Run, args []any) (any, error) {
+func regexFunctions() map[string]function {
+	table := map[string]function{
+		"regexMatch": {"ss", func(g *goRun, args []any) (any, error) {
 			p, err := g.search("regexMatch", args[0].(string), args[1].(string))
 			if err != nil {
 				return nil, err
 			}
 			return p.MatchString(args[1].(string)), nil
 		}},
-		"regexFind": {"ss", func(g *Run, args []any) (any, error) {
+		"regexFind": {"ss", func(g *goRun, args []any) (any, error) {
 			p, err := g.search("regexFind", args[0].(string), args[1].(string))
 			if err != nil {
 				return nil, err
 			}
 			return p.FindString(args[1].(string)), nil
 		}},
-		"regexFindAll": {"ssi", func(g *Run, args []any) (any, error) {
+		"regexFindAll": {"ssi", func(g *goRun, args []any) (any, error) {
 			p, _, err := g.searchAll("regexFindAll", args[0].(string), args[1].(string))
 			if err != nil {
 				return nil, err
 			}
 			return p.FindAllString(args[1].(string), args[2].(int)), nil
 		}},
-		"regexSplit": {"ssi", func(g *Run, args []any) (any, error) {
+		"regexSplit": {"ssi", func(g *goRun, args []any) (any, error) {
 			p, _, err := g.searchAll("regexSplit", args[0].(string), args[1].(string))
 			if err != nil {
 				return nil, err
 			}
 			return p.Split(args[1].(string), args[2].(int)), nil
 		}},
-		"regexReplaceAll": {"sss", func(g *Run, args []any) (any, error) {
+		"regexReplaceAll": {"sss", func(g *goRun, args []any) (any, error) {
 			p, err := g.replacing("regexReplaceAll", args, strings.Count(args[2].(string), "$"))
 			if err != nil {
 				return nil, err
 			}
 			return p.ReplaceAllString(args[1].(string), args[2].(string)), nil
 		}},
-		"regexReplaceAllLiteral": {"sss", func(g *Run, args []any) (any, error) {
+		"regexReplaceAllLiteral": {"sss", func(g *goRun, args []any) (any, error) {
 			p, err := g.replacing("regexReplaceAllLiteral", args, 0)
 			if err != nil {
 				return nil, err
@@ -139,7 +139,7 @@ func regexFunctions() map[string]Function {
 
 // replacing prepares a replacement of pattern, text and replacement. references
 // is how often a replacement can name what was matched.
-func (g *Run) replacing(name string, args []any, references int) (*pattern, error) {
+func (g *goRun) replacing(name string, args []any, references int) (*pattern, error) {
 	s, replacement := args[1].(string), args[2].(string)
 	p, matches, err := g.searchAll(name, args[0].(string), s)
 	if err != nil {

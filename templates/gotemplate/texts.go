@@ -1,4 +1,4 @@
-package funcs
+package gotemplate
 
 import (
 	"encoding/base32"
@@ -14,40 +14,40 @@ import (
 
 // boundedTexts are the functions of texts whose result grows, or that tell less
 // in Sprig when they fail.
-func boundedTexts() map[string]Function {
+func boundedTexts() map[string]function {
 	wrap := sprigFunction(sprigs()["wrap"], "is")
 	wrapWith := sprigFunction(sprigs()["wrapWith"], "iss")
-	return map[string]Function{
-		"repeat": {"is", func(_ *Run, args []any) (any, error) { return repeated("repeat", args[1].(string), args[0].(int)) }},
-		"indent": {"is", func(_ *Run, args []any) (any, error) { return indented("indent", args) }},
-		"nindent": {"is", func(_ *Run, args []any) (any, error) {
+	return map[string]function{
+		"repeat": {"is", func(_ *goRun, args []any) (any, error) { return repeated("repeat", args[1].(string), args[0].(int)) }},
+		"indent": {"is", func(_ *goRun, args []any) (any, error) { return indented("indent", args) }},
+		"nindent": {"is", func(_ *goRun, args []any) (any, error) {
 			s, err := indented("nindent", args)
 			return "\n" + s, err
 		}},
-		"replace": {"sss", func(_ *Run, args []any) (any, error) { return render.ReplaceText([]any{args[2], args[0], args[1]}) }},
-		"wrap": {"is", func(g *Run, args []any) (any, error) {
+		"replace": {"sss", func(_ *goRun, args []any) (any, error) { return render.ReplaceText([]any{args[2], args[0], args[1]}) }},
+		"wrap": {"is", func(g *goRun, args []any) (any, error) {
 			if err := wrappable("wrap", args[0].(int), "\n", args[1].(string)); err != nil {
 				return nil, err
 			}
 			return wrap.call(g, args)
 		}},
-		"wrapWith": {"iss", func(g *Run, args []any) (any, error) {
+		"wrapWith": {"iss", func(g *goRun, args []any) (any, error) {
 			if err := wrappable("wrapWith", args[0].(int), args[1].(string), args[2].(string)); err != nil {
 				return nil, err
 			}
 			return wrapWith.call(g, args)
 		}},
-		"quote":     {"a*", func(_ *Run, args []any) (any, error) { return spaced("quote", args, strconv.Quote) }},
-		"squote":    {"a*", func(_ *Run, args []any) (any, error) { return spaced("squote", args, singleQuoted) }},
-		"cat":       {"a*", func(_ *Run, args []any) (any, error) { return spaced("cat", args, strings.Clone) }},
-		"toString":  {"s", func(_ *Run, args []any) (any, error) { return args[0], nil }},
-		"split":     {"ss", func(_ *Run, args []any) (any, error) { return splitMap("split", args[0], -1, args[1]) }},
-		"splitn":    {"sis", func(_ *Run, args []any) (any, error) { return splitMap("splitn", args[0], args[1].(int), args[2]) }},
-		"splitList": {"ss", func(_ *Run, args []any) (any, error) { return splitText("splitList", args[0], -1, args[1]) }},
-		"b64dec": {"s", func(_ *Run, args []any) (any, error) {
+		"quote":     {"a*", func(_ *goRun, args []any) (any, error) { return spaced("quote", args, strconv.Quote) }},
+		"squote":    {"a*", func(_ *goRun, args []any) (any, error) { return spaced("squote", args, singleQuoted) }},
+		"cat":       {"a*", func(_ *goRun, args []any) (any, error) { return spaced("cat", args, strings.Clone) }},
+		"toString":  {"s", func(_ *goRun, args []any) (any, error) { return args[0], nil }},
+		"split":     {"ss", func(_ *goRun, args []any) (any, error) { return splitMap("split", args[0], -1, args[1]) }},
+		"splitn":    {"sis", func(_ *goRun, args []any) (any, error) { return splitMap("splitn", args[0], args[1].(int), args[2]) }},
+		"splitList": {"ss", func(_ *goRun, args []any) (any, error) { return splitText("splitList", args[0], -1, args[1]) }},
+		"b64dec": {"s", func(_ *goRun, args []any) (any, error) {
 			return decoded("b64dec", "base64", base64.StdEncoding, args[0])
 		}},
-		"b32dec": {"s", func(_ *Run, args []any) (any, error) {
+		"b32dec": {"s", func(_ *goRun, args []any) (any, error) {
 			return decoded("b32dec", "base32", base32.StdEncoding, args[0])
 		}},
 	}
@@ -135,7 +135,7 @@ func decoded(name, what string, encoding interface{ DecodeString(string) ([]byte
 }
 
 // environment is a variable of [scope.Env].Environ; "" if it is not set.
-func (g *Run) environment(args []any) (any, error) {
+func (g *goRun) environment(args []any) (any, error) {
 	if _, err := g.Env.Need(scope.EnvironRoot); err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (g *Run) environment(args []any) (any, error) {
 }
 
 // expandEnvironment replaces $NAME and ${NAME}.
-func (g *Run) expandEnvironment(args []any) (any, error) {
+func (g *goRun) expandEnvironment(args []any) (any, error) {
 	if _, err := g.Env.Need(scope.EnvironRoot); err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (g *Run) expandEnvironment(args []any) (any, error) {
 
 // fail ends the rendering. Only a text that stands in the template is shown: any
 // other may hold what a host sent.
-func (g *Run) fail(args []any) (any, error) {
+func (g *goRun) fail(args []any) (any, error) {
 	if s := args[0].(string); g.Literals[s] {
 		return nil, diag.Faultf("%s", s)
 	}

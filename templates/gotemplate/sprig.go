@@ -1,4 +1,4 @@
-package funcs
+package gotemplate
 
 import (
 	"reflect"
@@ -29,12 +29,12 @@ import (
 //   - keys and values are in the order of the keys.
 //   - A scalar is a text wherever a text is needed, and any whole number an
 //     integer. Lists and maps have no text: toJson writes them.
-//   - A key that is missing may be: .a.b | default "x"; see the rewriter of package gotemplate.
+//   - A key that is missing may be: .a.b | default "x"; see the rewriter.
 //
 // What is random, or makes a key, is left out: a resource with such a text never
 // becomes stable. now and ago, which give the time, are here.
-func sprigFunctions() map[string]Function {
-	table := map[string]Function{}
+func sprigFunctions() map[string]function {
+	table := map[string]function{}
 	all := sprigs()
 	for params, names := range sprigNames() {
 		for name := range strings.FieldsSeq(names) {
@@ -89,9 +89,9 @@ func sprigNames() map[string]string {
 func must(name string) string { return "must" + strings.ToUpper(name[:1]) + name[1:] }
 
 // sprigFunction calls a function of Sprig with arguments of the kinds in params.
-func sprigFunction(fn any, params string) Function {
+func sprigFunction(fn any, params string) function {
 	rv := reflect.ValueOf(fn)
-	return Function{params, func(_ *Run, args []any) (any, error) {
+	return function{params, func(_ *goRun, args []any) (any, error) {
 		in := make([]reflect.Value, len(args))
 		for i, arg := range args {
 			in[i] = sprigArgument(rv.Type(), i, arg)
@@ -123,8 +123,8 @@ func sprigArgument(fn reflect.Type, i int, arg any) reflect.Value {
 // maxShort bounds the arguments of a function that takes its time, in bytes.
 const maxShort = 1 << 10
 
-func short(name string, fn Function) Function {
-	return Function{fn.Params, func(g *Run, args []any) (any, error) {
+func short(name string, fn function) function {
+	return function{fn.Params, func(g *goRun, args []any) (any, error) {
 		for i, arg := range args {
 			if len(arg.(string)) > maxShort {
 				return nil, diag.Faultf("%s: argument %d is longer than %d bytes", name, i+1, maxShort)

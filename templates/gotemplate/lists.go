@@ -1,4 +1,4 @@
-package funcs
+package gotemplate
 
 import (
 	"reflect"
@@ -11,23 +11,23 @@ import (
 )
 
 // boundedLists are the functions of lists whose work or result grows.
-func boundedLists() map[string]Function {
-	unique, without, has := Function{"l", (*Run).unique}, Function{"la*", (*Run).without}, Function{"aa", (*Run).has}
-	return map[string]Function{
+func boundedLists() map[string]function {
+	unique, without, has := function{"l", (*goRun).unique}, function{"la*", (*goRun).without}, function{"aa", (*goRun).has}
+	return map[string]function{
 		"uniq": unique, "mustUniq": unique,
 		"without": without, "mustWithout": without,
 		"has": has, "mustHas": has,
-		"deepEqual": {"aa", func(g *Run, args []any) (any, error) { return g.equal("deepEqual", args[0], args[1]) }},
-		"until": {"i", func(_ *Run, args []any) (any, error) {
+		"deepEqual": {"aa", func(g *goRun, args []any) (any, error) { return g.equal("deepEqual", args[0], args[1]) }},
+		"until": {"i", func(_ *goRun, args []any) (any, error) {
 			return countFrom("until", 0, args[0].(int), unitTo(0, args[0].(int)))
 		}},
-		"untilStep": {"iii", func(_ *Run, args []any) (any, error) {
+		"untilStep": {"iii", func(_ *goRun, args []any) (any, error) {
 			return countFrom("untilStep", args[0].(int), args[1].(int), args[2].(int))
 		}},
 		"seq":       {"i*", sequence},
-		"sortAlpha": {"l", func(_ *Run, args []any) (any, error) { return sorted(args[0]) }},
-		"toStrings": {"a", func(_ *Run, args []any) (any, error) { return texts("toStrings", args[0]) }},
-		"join":      {"sa", func(_ *Run, args []any) (any, error) { return joinTexts(args[0].(string), args[1]) }},
+		"sortAlpha": {"l", func(_ *goRun, args []any) (any, error) { return sorted(args[0]) }},
+		"toStrings": {"a", func(_ *goRun, args []any) (any, error) { return texts("toStrings", args[0]) }},
+		"join":      {"sa", func(_ *goRun, args []any) (any, error) { return joinTexts(args[0].(string), args[1]) }},
 	}
 }
 
@@ -41,7 +41,7 @@ func elements(list any) []any {
 }
 
 // equal is the comparison of Sprig: types matter.
-func (g *Run) equal(name string, a, b any) (bool, error) {
+func (g *goRun) equal(name string, a, b any) (bool, error) {
 	if err := g.weigh(name, 0, a, b); err != nil {
 		return false, err
 	}
@@ -49,7 +49,7 @@ func (g *Run) equal(name string, a, b any) (bool, error) {
 }
 
 // holds reports whether a list holds a value. Every comparison is a step.
-func (g *Run) holds(name string, list []any, value any) (bool, error) {
+func (g *goRun) holds(name string, list []any, value any) (bool, error) {
 	for _, element := range list {
 		if same, err := g.equal(name, value, element); same || err != nil {
 			return same, err
@@ -58,7 +58,7 @@ func (g *Run) holds(name string, list []any, value any) (bool, error) {
 	return false, nil
 }
 
-func (g *Run) unique(args []any) (any, error) {
+func (g *goRun) unique(args []any) (any, error) {
 	list := []any{}
 	for _, value := range elements(args[0]) {
 		switch known, err := g.holds("uniq", list, value); {
@@ -71,7 +71,7 @@ func (g *Run) unique(args []any) (any, error) {
 	return list, nil
 }
 
-func (g *Run) without(args []any) (any, error) {
+func (g *goRun) without(args []any) (any, error) {
 	list := []any{}
 	for _, value := range elements(args[0]) {
 		switch unwanted, err := g.holds("without", args[1:], value); {
@@ -84,7 +84,7 @@ func (g *Run) without(args []any) (any, error) {
 	return list, nil
 }
 
-func (g *Run) has(args []any) (any, error) {
+func (g *goRun) has(args []any) (any, error) {
 	if args[1] == nil {
 		return false, nil
 	}
@@ -124,7 +124,7 @@ func unitTo(start, stop int) int {
 }
 
 // sequence is seq as that of a shell: last; first, last; first, step, last.
-func sequence(_ *Run, args []any) (any, error) {
+func sequence(_ *goRun, args []any) (any, error) {
 	first, last := 1, 0
 	switch len(args) {
 	case 0:

@@ -1,4 +1,4 @@
-package funcs
+package gotemplate
 
 import (
 	"encoding/json"
@@ -9,30 +9,30 @@ import (
 	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
-func mapFunctions() map[string]Function {
-	table := map[string]Function{
+func mapFunctions() map[string]function {
+	table := map[string]function{
 		"dict": {"a*", newDict},
-		"set":  {"msa", (*Run).set},
-		"unset": {"ms", func(_ *Run, args []any) (any, error) {
+		"set":  {"msa", (*goRun).set},
+		"unset": {"ms", func(_ *goRun, args []any) (any, error) {
 			delete(args[0].(map[string]any), args[1].(string))
 			return args[0], nil
 		}},
-		"keys":   {"m*", func(_ *Run, args []any) (any, error) { return keysOf(args), nil }},
-		"values": {"m", func(_ *Run, args []any) (any, error) { return valuesOf(args[0].(map[string]any)), nil }},
+		"keys":   {"m*", func(_ *goRun, args []any) (any, error) { return keysOf(args), nil }},
+		"values": {"m", func(_ *goRun, args []any) (any, error) { return valuesOf(args[0].(map[string]any)), nil }},
 		"dig":    {"aaa*", dig},
 	}
 	for _, name := range []string{"merge", "mergeOverwrite"} {
 		merge := sprigFunction(sprigs()[must(name)], "mm*")
-		table[name] = Function{"mm*", func(g *Run, args []any) (any, error) { return g.merge(name, merge, args) }}
+		table[name] = function{"mm*", func(g *goRun, args []any) (any, error) { return g.merge(name, merge, args) }}
 		table[must(name)] = table[name]
 	}
-	table["deepCopy"] = Function{"a", func(g *Run, args []any) (any, error) { return g.Copied("deepCopy", args[0]) }}
+	table["deepCopy"] = function{"a", func(g *goRun, args []any) (any, error) { return g.Copied("deepCopy", args[0]) }}
 	table["mustDeepCopy"] = table["deepCopy"]
 	return table
 }
 
 // newDict has keys and values in turn; a last key alone has an empty text.
-func newDict(_ *Run, args []any) (any, error) {
+func newDict(_ *goRun, args []any) (any, error) {
 	m := make(map[string]any, len(args)/2)
 	for i := 0; i < len(args); i += 2 {
 		key, err := scope.TextOf(args[i])
@@ -49,7 +49,7 @@ func newDict(_ *Run, args []any) (any, error) {
 
 // set puts a value into a map, but never a map into itself: its text would have
 // no end.
-func (g *Run) set(args []any) (any, error) {
+func (g *goRun) set(args []any) (any, error) {
 	m := args[0].(map[string]any)
 	visited := map[uintptr]bool{}
 	if reaches(reflect.ValueOf(args[2]), reflect.ValueOf(m).Pointer(), visited) {
@@ -106,7 +106,7 @@ func valuesOf(m map[string]any) []any {
 
 // dig follows keys from map to map: dig "a" "b" default map. The default is for
 // a key that is missing on the way.
-func dig(_ *Run, args []any) (any, error) {
+func dig(_ *goRun, args []any) (any, error) {
 	keys, dflt, value := args[:len(args)-2], args[len(args)-2], args[len(args)-1]
 	for i, arg := range keys {
 		key, isText := arg.(string)
@@ -126,7 +126,7 @@ func dig(_ *Run, args []any) (any, error) {
 }
 
 // Copied is a copy whose maps and lists are its own.
-func (g *Run) Copied(name string, v any) (any, error) {
+func (g *goRun) Copied(name string, v any) (any, error) {
 	if err := g.weigh(name, 0, v); err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (g *Run) Copied(name string, v any) (any, error) {
 
 // merge changes its first map and takes copies of the others in, so that no map
 // gets into itself.
-func (g *Run) merge(name string, merge Function, args []any) (any, error) {
+func (g *goRun) merge(name string, merge function, args []any) (any, error) {
 	for i := range args[1:] {
 		var err error
 		if args[i+1], err = g.Copied(name, args[i+1]); err != nil {
@@ -145,14 +145,14 @@ func (g *Run) merge(name string, merge Function, args []any) (any, error) {
 	return merge.call(g, args)
 }
 
-func jsonFunctions() map[string]Function {
-	table := map[string]Function{
-		"fromJson": {"s", func(g *Run, args []any) (any, error) { return g.fromJSON(args[0].(string)) }},
-		"toJson":   {"a", func(g *Run, args []any) (any, error) { return g.toJSON("toJson", args[0], "", true) }},
-		"toPrettyJson": {"a", func(g *Run, args []any) (any, error) {
+func jsonFunctions() map[string]function {
+	table := map[string]function{
+		"fromJson": {"s", func(g *goRun, args []any) (any, error) { return g.fromJSON(args[0].(string)) }},
+		"toJson":   {"a", func(g *goRun, args []any) (any, error) { return g.toJSON("toJson", args[0], "", true) }},
+		"toPrettyJson": {"a", func(g *goRun, args []any) (any, error) {
 			return g.toJSON("toPrettyJson", args[0], "  ", true)
 		}},
-		"toRawJson": {"a", func(g *Run, args []any) (any, error) { return g.toJSON("toRawJson", args[0], "", false) }},
+		"toRawJson": {"a", func(g *goRun, args []any) (any, error) { return g.toJSON("toRawJson", args[0], "", false) }},
 	}
 	for _, name := range scope.SortedKeys(table) {
 		table[must(name)] = table[name]
@@ -161,7 +161,7 @@ func jsonFunctions() map[string]Function {
 }
 
 // fromJSON gives plain values, whole numbers as integers.
-func (g *Run) fromJSON(s string) (any, error) {
+func (g *goRun) fromJSON(s string) (any, error) {
 	dec := json.NewDecoder(strings.NewReader(s))
 	dec.UseNumber()
 	var v any
@@ -172,7 +172,7 @@ func (g *Run) fromJSON(s string) (any, error) {
 }
 
 // toJSON writes a value; html has <, > and & written as escapes.
-func (g *Run) toJSON(name string, v any, indent string, html bool) (any, error) {
+func (g *goRun) toJSON(name string, v any, indent string, html bool) (any, error) {
 	if err := g.weigh(name, len(indent), v); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package funcs_test
+package gotemplate_test
 
 import (
 	"testing"
@@ -7,18 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/gotemplate/funcs"
+	"github.com/ccm-push/ccm-push/templates/gotemplate"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
-
-// An errorCase is a source and what comes of it.
-type errorCase struct{ source, want string }
 
 // TestSprigIsWhole has every function of Sprig either here or left out with a
 // reason.
 func TestSprigIsWhole(t *testing.T) {
 	for name := range sprig.TxtFuncMap() {
-		_, here := funcs.All()[name]
+		_, here := gotemplate.AllFunctions()[name]
 		require.NotEqual(t, here, diag.RefusedFunction(name) != nil, name)
 	}
 }

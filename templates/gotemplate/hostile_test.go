@@ -1,4 +1,4 @@
-package funcs_test
+package gotemplate_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates"
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/gotemplate/funcs"
+	"github.com/ccm-push/ccm-push/templates/gotemplate"
 	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
@@ -44,12 +44,12 @@ func TestSprigHostile(t *testing.T) {
 	for i, v := range values {
 		facts[fmt.Sprintf("v%d", i)] = v
 	}
-	before := funcs.Cloned(facts)
-	for name, fn := range funcs.All() {
+	before := gotemplate.Cloned(facts)
+	for name, fn := range gotemplate.AllFunctions() {
 		if name[0] == '_' || name == "file" || name == "readFile" {
 			continue
 		}
-		least, most := funcs.Arity(fn.Params)
+		least, most := gotemplate.Arity(fn.Params)
 		if most < 0 {
 			most = least + 2
 		}
@@ -123,7 +123,7 @@ func callGo(t *testing.T, name string, args ...any) any {
 	t.Helper()
 	r, err := render.Begin(t.Context(), templatetest.Host(nil))
 	require.NoError(t, err)
-	out, err := (&funcs.Run{Run: r}).Invoke(name, args)
+	out, err := (&gotemplate.Run{Run: r}).Invoke(name, args)
 	require.NoError(t, err)
 	return out
 }
@@ -154,7 +154,7 @@ func TestExpandEnvironmentIsBounded(t *testing.T) {
 
 // FuzzSprig calls functions with hostile texts and numbers.
 func FuzzSprig(f *testing.F) {
-	names := slices.Sorted(maps.Keys(funcs.All()))
+	names := slices.Sorted(maps.Keys(gotemplate.AllFunctions()))
 	for i, payload := range templatetest.Payloads() {
 		f.Add(uint(i), payload, "2006", int64(i), 1.5)
 	}
@@ -167,9 +167,9 @@ func FuzzSprig(f *testing.F) {
 		for shift := range pool {
 			r, err := render.Begin(templatetest.Expiring(t.Context(), 1000), &templates.Env{Environ: map[string]any{a: b}, Facts: map[string]any{a: n}})
 			require.NoError(t, err)
-			g := &funcs.Run{Run: r, Dot: map[string]any{}}
-			least, most := funcs.Arity(funcs.All()[name].Params)
-			args := fitting(funcs.All()[name].Params, pool, shift, max(least, most))
+			g := &gotemplate.Run{Run: r, Dot: map[string]any{}}
+			least, most := gotemplate.Arity(gotemplate.AllFunctions()[name].Params)
+			args := fitting(gotemplate.AllFunctions()[name].Params, pool, shift, max(least, most))
 			out, err := g.Invoke(name, args)
 			if s, isText := out.(string); isText && err == nil {
 				require.LessOrEqual(t, len(s), templates.MaxOutput)
@@ -187,7 +187,7 @@ func fitting(params string, pool []any, shift, n int) []any {
 		args[i] = pool[(shift+i)%len(pool)]
 		for j := range pool {
 			v := pool[(shift+i+j)%len(pool)]
-			if _, want := funcs.Argument(letters[min(i, len(letters)-1)], v); want == "" {
+			if _, want := gotemplate.Argument(letters[min(i, len(letters)-1)], v); want == "" {
 				args[i] = v
 				break
 			}
