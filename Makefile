@@ -145,7 +145,7 @@ root:
 e2e:
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo "e2e: NOT RUN on hosts: that needs Linux and root; try: sudo make e2e" >&2; fi
-	$(GO) test $(SHORT) -tags e2e -count 1 -timeout 40m -v ./e2e/...
+	$(GO) test $(SHORT) -tags e2e -count 1 -parallel 4 -timeout 40m -v ./e2e/...
 
 # bench: benchmarks; BENCH selects them by name
 # The e2e tag adds whole runs: against a real sshd, on hosts of the fleet (as root), and

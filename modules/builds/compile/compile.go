@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ccm-push/ccm-push/modules/builds"
 )
 
@@ -105,18 +107,27 @@ const ldflags = "-s -w -buildid= -X main.build="
 // library. It does not depend on where those files are. The programs of one
 // controller have one id, so that it can tell its own from any other.
 func ID(ctx context.Context, pkg string, targets ...Target) (string, error) {
+	version, err := Own().run(ctx, "env", "GOVERSION")
+	if err != nil {
+		return "", err
+	}
+	listings, errs := make([][]byte, len(targets)), make([]error, len(targets))
+	var eg errgroup.Group
+	eg.SetLimit(runtime.NumCPU())
+	for i, t := range targets {
+		eg.Go(func() error {
+			listings[i], errs[i] = t.run(ctx, slices.Concat([]string{"list", "-deps", "-json=ImportPath,Standard,Dir,GoFiles,SFiles,HFiles,EmbedFiles"}, t.flags(), []string{pkg})...)
+			return nil
+		})
+	}
+	eg.Wait()
 	h := sha256.New()
-	for _, t := range targets {
-		version, err := t.run(ctx, "env", "GOVERSION")
-		if err != nil {
-			return "", err
-		}
-		listing, err := t.run(ctx, slices.Concat([]string{"list", "-deps", "-json=ImportPath,Standard,Dir,GoFiles,SFiles,HFiles,EmbedFiles"}, t.flags(), []string{pkg})...)
-		if err != nil {
-			return "", err
+	for i, t := range targets {
+		if errs[i] != nil {
+			return "", errs[i]
 		}
 		fmt.Fprintf(h, "%s%s %q %q\n", version, t, t.flags(), ldflags)
-		if err := hashPackages(h, listing); err != nil {
+		if err := hashPackages(h, listings[i]); err != nil {
 			return "", fmt.Errorf("build id of %s: %w", pkg, err)
 		}
 	}
