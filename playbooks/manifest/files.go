@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// CheckPlayFiles refuses names of files of the play that any host could choose: it
-// would be given what belongs to another one.
+// CheckPlayFiles refuses names of files of the play that facts of a host decide: a host
+// could choose a file that is meant for another one.
 func (r *Resource) CheckPlayFiles() error { return r.hostileFiles(templates.Taint{}) }
 
 // CheckPaths reports the files of the play that a host could choose by its facts,
@@ -73,9 +73,9 @@ func (r *Resource) hostileFiles(taint templates.Taint) error {
 	return errs.Err()
 }
 
-// CheckDownload reports what a host could choose of a download of the controller,
-// which would be a request from there, with credentials that are not the host's.
-// from are the properties that it is made of.
+// CheckDownload refuses properties of a download by the controller that facts of a host
+// decide: the controller would send a request of the host's choice, with credentials that
+// are not the host's. from names the properties of the request.
 func (r *Resource) CheckDownload(from []string, data map[string]bool) error {
 	taint := templates.Taint{Data: data}
 	taint.Item = r.Each.FromHost(taint)

@@ -53,7 +53,8 @@ func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
 	return all
 }
 
-// generatorInputs gives what the template can read, and the resources that it writes.
+// generatorInputs gives what the play's JetFile can read, and the expressions in the
+// resources that it writes.
 func (p *Play) generatorInputs(files *templates.Files) (in templates.Inputs) {
 	source, err := files.Read(p.JetFile.Text)
 	if err != nil {
@@ -75,7 +76,7 @@ func (p *Play) generatorInputs(files *templates.Files) (in templates.Inputs) {
 	return in
 }
 
-// othersText finds what brings the text of other templates into one.
+// othersText matches the statements by which a template takes in the text of others.
 var othersText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[\[-?\s*(include|import|extends|yield|block)\b|includeIfExists`)
 })

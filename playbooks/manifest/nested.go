@@ -45,8 +45,8 @@ func walk(resources []*Resource, depth int, visit func(*Resource, int)) {
 	}
 }
 
-// flatten lists resources as [Walk] visits them, and how many right before each are what
-// it applies.
+// flatten lists resources as [Walk] visits them. within says of each how many of those
+// right before it belong to the manifest that it applies.
 func flatten(list []*Resource) (all []*Resource, within []int) {
 	for _, r := range list {
 		begin := len(all)
@@ -81,14 +81,14 @@ func (p *Play) AppliedBy(parent *Play, by *Resource) {
 	p.selection.mark(p, p.Resources)
 }
 
-// Denied is the error of a resource that applies a manifest in one that may not;
-// by is what applies that.
+// Denied is the error of a resource that applies a manifest from within one that the
+// resource by has applied with allow_apply: false.
 func Denied(r, by *Resource) error {
 	return r.Name.Node.Errorf(by.Name.Node.Pos()+" applies this manifest with allow_apply: false", "apply resources are denied")
 }
 
-// CheckNested reports what is wrong with how the resource applies a manifest: what
-// a host sent may not choose that, nor all of its data at once.
+// CheckNested refuses what facts of a host may not decide about a nested manifest: which
+// one it is, its checksum, and all of its data at once.
 func (r *Resource) CheckNested(data map[string]bool) error {
 	if !r.Applies() {
 		return nil
@@ -111,8 +111,8 @@ func (r *Resource) CheckNested(data map[string]bool) error {
 	return errs.Err()
 }
 
-// checkDataKeys reports keys of the data of a nested manifest that keep it from
-// being known which of them are made of facts.
+// checkDataKeys refuses computed keys in the data of a nested manifest where facts have a
+// say: it must be known by name which keys are made of facts.
 func (r *Resource) checkDataKeys(data *yamlpos.Node, taint templates.Taint) error {
 	var errs yamlpos.Errors
 	for _, pair := range data.Pairs {
@@ -130,9 +130,9 @@ func (r *Resource) DataGiven() *yamlpos.Node {
 	return keys.Given(r.PropertySet().Get("data"))
 }
 
-// NestedFromHost gives the keys of the data of the nested manifest that are made of
-// facts, as far as that is not its own: data are those of the manifest that
-// applies it.
+// NestedFromHost gives the keys of the data of the nested manifest that are made of facts.
+// data are those keys of the manifest that applies it: they are the answer if the resource
+// gives no data of its own.
 func (r *Resource) NestedFromHost(data map[string]bool) map[string]bool {
 	own := r.DataGiven()
 	if own == nil {

@@ -65,8 +65,8 @@ func (r *Resource) values() []*Value {
 }
 
 // An Import is a property that a resource receives from a resource of another host.
-// Host and From are literal texts: which host tells what to which is for the manifest
-// to say, and no fact can lead a value to a host that it is not meant for.
+// Host and From are literal texts: only the manifest says which host gives a value to
+// which, so no fact can lead a value to a host that it is not meant for.
 type Import struct {
 	Property string        // of the receiver
 	Host     *yamlpos.Node // the name of the other host in the inventory

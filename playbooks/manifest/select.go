@@ -26,7 +26,7 @@ const (
 	tagUntagged = "untagged" // every resource without one
 )
 
-// all reports whether everything is selected, but for what asks not to be.
+// all reports whether everything is selected but what is tagged never.
 func (s *Selection) all() bool {
 	return s == nil || len(s.Tags)+len(s.Skip) == 0 && s.StartAt == ""
 }
@@ -98,7 +98,7 @@ func (r *Resource) selectedWithin(s *Selection) bool {
 	return r.Child != nil && slices.ContainsFunc(r.Child.Resources, func(one *Resource) bool { return !one.Unselected })
 }
 
-// has decides for the tags of one resource, those of its play among them.
+// has reports whether a resource with these tags is selected, those of its play among them.
 func (s *Selection) has(tags []string) bool {
 	if s == nil {
 		return true

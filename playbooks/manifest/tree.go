@@ -75,7 +75,7 @@ func (r *Resource) checkTree(files *templates.Files) error {
 	return placeAll(use.at, err)
 }
 
-// placeAll gives those of joined errors that have no position that of n.
+// placeAll gives each of joined errors the position of n, unless it has one.
 func placeAll(n *yamlpos.Node, err error) error {
 	var errs yamlpos.Errors
 	for _, e := range parts(err) {

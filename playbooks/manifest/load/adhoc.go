@@ -21,7 +21,7 @@ func AdHocQuery(pattern string, t modules.Type, query string, all []map[string]a
 	here := &yamlpos.Node{File: "command line"}
 	play := &manifest.Play{Name: "ad hoc", Folder: ".", Hosts: yamlpos.From(here, pattern)}
 	report := &manifest.Report{}
-	reader := &resource.Reader{Registry: modules.Registry{t}, Report: report, Values: manifest.NewCompiler(report, nil)}
+	reader := &resource.Reader{Registry: modules.Registry{t}, Report: report, Values: manifest.NewValueReader(report, nil)}
 	for _, properties := range all {
 		r, named := reader.Literal(t, yamlpos.From(here, properties))
 		if !named {

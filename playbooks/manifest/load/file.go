@@ -18,7 +18,7 @@ type file struct {
 	includes []string // the files that include this one, outermost first
 	applies  []string // the manifests that lead to this one by apply, outermost first, and itself
 	report   *manifest.Report
-	values   *manifest.Compiler
+	values   *manifest.ValueReader
 }
 
 // file is the reader of a file. applies are the manifests that lead to it by apply.
@@ -26,7 +26,7 @@ func (rn *run) file(at source.File, applies []string) *file {
 	report := &manifest.Report{}
 	return &file{
 		run: rn, at: at, applies: append(slices.Clone(applies), at.Name()),
-		report: report, values: manifest.NewCompiler(report, nil),
+		report: report, values: manifest.NewValueReader(report, nil),
 	}
 }
 

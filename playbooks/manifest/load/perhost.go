@@ -96,7 +96,7 @@ func (h perHost) Generate(ctx context.Context, p *manifest.Play, env *templates.
 		withoutColumns(doc, lines)
 	}
 	f := h.file()
-	f.values = manifest.NewCompiler(f.report, marked)
+	f.values = manifest.NewValueReader(f.report, marked)
 	resources := f.generated(ctx, p, documents)
 	if err := f.report.Err(); err != nil {
 		return nil, quoted(marked, name, err)

@@ -150,7 +150,7 @@ func (p Partial) validate(of variant) []*modules.PropertyError {
 	return modules.PropertyErrors(errors.Join(modules.CheckTags(res), res.Validate()))
 }
 
-// CheckTexts holds literal texts against their enum and pattern tags, one by one.
+// CheckTexts compares literal texts with their enum and pattern tags, one by one.
 func (p Partial) CheckTexts() error {
 	var errs yamlpos.Errors
 	for _, f := range modules.Fields(p.Type.New()) {

@@ -86,8 +86,8 @@ func (x *Index) earlier(i int, ref *yamlpos.Node) error {
 	return ref.Errorf(hint, "no resource is called %s", ref.Text)
 }
 
-// tooEarly is the error of a reference to a later resource. A circle is told of
-// at its first resource, and nowhere else.
+// tooEarly is the error of a reference to a later resource. A circle is reported
+// once, at its first resource.
 func (x *Index) tooEarly(ref *yamlpos.Node, i, later int) error {
 	if x.circles == nil {
 		x.circles = findCircles(x)
@@ -163,7 +163,7 @@ func (x *Index) later(i int, ref *yamlpos.Node, o Order) error {
 		"%s stands earlier, at %s", ref.Text, x.place(targets[0], ref))
 }
 
-// notified checks that what shall be refreshed can be.
+// notified checks that the type of a notified resource has a refresh.
 func (x *Index) notified(ref *yamlpos.Node) error {
 	typeName, _, err := Parse(ref)
 	t, ok := x.registry.Lookup(typeName)

@@ -40,11 +40,11 @@ func UnknownType(registry modules.Registry, n *yamlpos.Node, name string) error 
 	return n.Errorf(hint, "unknown resource type %q", name)
 }
 
-// stateKey is what the state of a resource is received by, of types that tell it.
+// stateKey is the key of the state of a resource, for types that report one.
 const stateKey = "state"
 
-// Sends names the values that others can receive from resources of a type, without
-// what dots lead to in them.
+// Sends names the values that others can receive from resources of a type. Parts of a
+// value, which are named behind a dot, are not listed.
 func Sends(t modules.Type) []string {
 	var names []string
 	r := t.New()

@@ -13,7 +13,7 @@ import (
 type Reader struct {
 	Registry   modules.Registry
 	Report     *manifest.Report
-	Values     *manifest.Compiler
+	Values     *manifest.ValueReader
 	Nested     bool                                      // another manifest applies this one
 	Remembered bool                                      // hosts remember the play
 	Apply      func(context.Context, *manifest.Resource) // reads the manifest that a resource applies; nil reads none

@@ -58,7 +58,7 @@ func (u *Unpacker) folder() (string, error) {
 	return folder, err
 }
 
-// An Archive is where an archive is.
+// An Archive is the place of an archive, and its checksum.
 type Archive struct {
 	Path     string        // if Page is nil
 	Page     *webpage.Page // where it is downloaded from
@@ -73,7 +73,7 @@ func (s Archive) name() string {
 	return s.Path
 }
 
-// A ChecksumError is about an archive that is not the one that was meant.
+// A ChecksumError is the error of an archive that has another checksum than required.
 type ChecksumError struct{ Name, Got, Want string }
 
 func (e *ChecksumError) Error() string {
@@ -129,7 +129,7 @@ func (u *Unpacker) open(ctx context.Context, s Archive, folder string) (*os.File
 	return f, nil
 }
 
-// verify holds an archive against its checksum, before anything of it is looked at.
+// verify compares an archive with its checksum, before anything of it is looked at.
 func (s Archive) verify(packed *os.File) error {
 	if _, err := packed.Seek(0, io.SeekStart); err != nil {
 		return err

@@ -3,9 +3,9 @@
 // manifests, vars_files and DSC documents. They stand on disk, in an archive (tar.gz with
 // manifest.yaml at the top, as CCM publishes them), or in an archive behind a URL.
 //
-// It was not the operator who wrote what is in an archive. So an archive is held against
-// its checksum before anything of it is looked at, no name leads out of its folder, and
-// an [Enclosure] says what its manifests may name.
+// Archives may come from others than the operator. So an archive is compared with its
+// checksum before anything of it is looked at, no name leads out of its folder, and an
+// [Enclosure] says what its manifests may name.
 //
 // What the YAML means does not come in here: no plays, no resources, no expressions.
 package source

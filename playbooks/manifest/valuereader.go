@@ -1,0 +1,174 @@
+package manifest
+
+import (
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// A ValueReader makes values of the nodes of one file: it compiles the expressions in them,
+// and refuses those that stand where no host is known yet.
+type ValueReader struct {
+	report *Report
+	marked *templates.Marked                 // the file was written by this template; else nil
+	known  map[*yamlpos.Node]*templates.Text // the expressions read so far
+}
+
+// NewValueReader makes the reader of the values of a file. What a template has written is marked with
+// the values that it printed: they count as expressions.
+func NewValueReader(report *Report, marked *templates.Marked) *ValueReader {
+	return &ValueReader{report: report, marked: marked, known: map[*yamlpos.Node]*templates.Text{}}
+}
+
+// Generated reports whether a template has written the file.
+func (vr *ValueReader) Generated() bool { return vr.marked != nil }
+
+// IsOpen reports whether a scalar holds an expression or, in a file that a template has
+// written, a value.
+func (vr *ValueReader) IsOpen(n *yamlpos.Node) bool {
+	return templates.HasExpr(n.Text) || vr.marked.Has(n.Text)
+}
+
+// Value compiles the expressions in n.
+func (vr *ValueReader) Value(n *yamlpos.Node) Value {
+	v := Value{Node: n, texts: map[*yamlpos.Node]*templates.Text{}}
+	vr.compile(n, v.texts)
+	return v
+}
+
+// Optional is the value of a key in a map; nil if it is not given.
+func (vr *ValueReader) Optional(n *yamlpos.Node, key string) *Value {
+	field := keys.Given(n.Get(key))
+	if field == nil {
+		return nil
+	}
+	v := vr.Value(field)
+	return &v
+}
+
+// WithKeys is [ValueReader.Value] where the keys of maps may hold expressions too, at any
+// depth of those parts of n.
+func (vr *ValueReader) WithKeys(n *yamlpos.Node, parts ...*yamlpos.Node) Value {
+	v := vr.Value(n)
+	before := len(v.texts)
+	for _, part := range parts {
+		vr.compileKeys(part, v.texts)
+	}
+	v.keys = len(v.texts) > before
+	return v
+}
+
+func (vr *ValueReader) compile(n *yamlpos.Node, texts map[*yamlpos.Node]*templates.Text) {
+	for _, item := range n.Items {
+		vr.compile(item, texts)
+	}
+	for _, pair := range n.Pairs {
+		vr.compile(pair.Value, texts)
+	}
+	if n.Kind != yamlpos.Scalar || texts[n] != nil {
+		return
+	}
+	if templates.Unclosed(n.Text) {
+		vr.report.Warn(n, "this {{ is not closed, so that it is text")
+	}
+	if leftover := templates.LeftoverStatement(n.Text); leftover != "" {
+		vr.report.Warn(n, leftover+`, or {{ "{%" }} for what is meant so`)
+	}
+	if !vr.IsOpen(n) {
+		return
+	}
+	text := vr.known[n] // of defaults, which many resources share
+	if text == nil {
+		var err error
+		if text, err = vr.parse(n); err != nil {
+			vr.report.Add(err)
+			text = &templates.Text{} // still an expression: there is no literal to check
+		}
+		vr.known[n] = text
+	}
+	texts[n] = text
+}
+
+func (vr *ValueReader) parse(n *yamlpos.Node) (*templates.Text, error) {
+	if vr.marked != nil {
+		return templates.ParseMarked(vr.marked, n.Text, templates.At(n), n.Quoted)
+	}
+	return templates.Parse(n.Text, templates.At(n))
+}
+
+func (vr *ValueReader) compileKeys(n *yamlpos.Node, texts map[*yamlpos.Node]*templates.Text) {
+	for _, item := range n.Items {
+		vr.compileKeys(item, texts)
+	}
+	for _, pair := range n.Pairs {
+		vr.compile(pair.Key, texts)
+		vr.compileKeys(pair.Value, texts)
+	}
+}
+
+// Condition compiles an expression without delimiters; nil if there is none, or if it is
+// wrong. key is where it stands.
+func (vr *ValueReader) Condition(key string, n *yamlpos.Node) *templates.Expr {
+	if n == nil || n.Kind != yamlpos.Scalar { // a wrong shape is reported by decoding
+		return nil
+	}
+	text := strings.TrimSpace(n.Text)
+	switch _, isText := n.Value.(string); {
+	case text == "":
+		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or leave it out`, "%s is empty", key))
+		return nil
+	case vr.marked.Has(text):
+		vr.report.Add(n.Errorf("let the expression read Data or Facts itself", "a printed value cannot be part of %s", key))
+		return nil
+	case strings.HasPrefix(text, "{{"), strings.HasPrefix(text, "${"):
+		vr.report.Add(n.Errorf(`write it bare: if: Data.role == "web"`, "%s is an expression already, without delimiters", key))
+		return nil
+	case !isText && text != "true" && text != "false":
+		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y"`, "%s must be true or false, not %s", key, n.Describe()))
+		return nil
+	}
+	e, err := templates.ParseExpr(n.Text, templates.At(n))
+	if err == nil {
+		err = e.CheckBool()
+	}
+	vr.report.Add(err)
+	return e
+}
+
+// LiteralKey reports a key that a template has printed a value into.
+func (vr *ValueReader) LiteralKey(key *yamlpos.Node) bool {
+	if !vr.marked.Has(key.Text) {
+		return true
+	}
+	vr.report.Add(key.Errorf("a template prints names and the values of properties; it writes the other keys itself",
+		"a printed value cannot be the key %q", strings.TrimSpace(vr.marked.Show(key.Text))))
+	return false
+}
+
+// LiteralText gives a scalar that is read while no host is known, so that it cannot hold
+// expressions; nil if it is wrong.
+func (vr *ValueReader) LiteralText(key string, n *yamlpos.Node) *yamlpos.Node {
+	switch {
+	case n.Kind != yamlpos.Scalar: // which decoding has reported
+		return nil
+	case vr.IsOpen(n):
+		vr.report.Add(n.Errorf("write a name: no host is known when it is read; hierarchy and overrides choose data by host, control chooses resources",
+			"%s cannot be an expression", key))
+		return nil
+	}
+	return n
+}
+
+// LiteralTags refuses expressions in tags, which are looked at before any host is.
+func (vr *ValueReader) LiteralTags(tags *yamlpos.Node) {
+	if tags == nil {
+		return
+	}
+	for _, item := range tags.Items {
+		if vr.IsOpen(item) {
+			vr.report.Add(item.Errorf("use control for what depends on the host", "a tag cannot be an expression"))
+		}
+	}
+}
