@@ -10,16 +10,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// carryOut applies and verifies a plan of the job, and at once those of its neighbours
-// that can go with it.
-func (j *job) carryOut(ctx context.Context, plan modules.Plan) error {
-	batch := j.batch(ctx, plan)
-	if batch == nil {
-		return j.alone(ctx, plan)
-	}
-	return j.together(ctx, batch)
-}
-
 // alone announces, applies and verifies one plan.
 func (j *job) alone(ctx context.Context, plan modules.Plan) error {
 	if err := j.run.refreshes.Announce(j.index); err != nil {

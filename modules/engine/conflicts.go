@@ -18,6 +18,12 @@ import (
 // at once.
 func (r *run) mayConflict() bool { return r.cat.Check && r.graph() && r.cat.Parallel > 1 }
 
+// A hindsight is what is known at the end of a check run only.
+type hindsight struct {
+	run     *run
+	inDoubt map[int]string // entries whose predictions are uncertain because of that, and why
+}
+
 // holdBack collects results, if those that come later may put them in doubt. tell hands
 // them out.
 func (r *run) holdBack() (tell func() error) {
@@ -32,9 +38,10 @@ func (r *run) holdBack() (tell func() error) {
 	}
 	return func() error {
 		r.emit = emit
-		inDoubt := r.conflictDoubt()
+		h := &hindsight{r, map[int]string{}}
+		h.doubtConflicts()
 		for _, j := range held {
-			j.doubtEnding(inDoubt)
+			h.doubtEnding(j)
 			if err := emit(j.result); err != nil {
 				return err
 			}
@@ -43,13 +50,11 @@ func (r *run) holdBack() (tell func() error) {
 	}
 }
 
-// conflictDoubt says why entries are in doubt that others conflict with, and those behind
-// them.
-func (r *run) conflictDoubt() map[int]string {
-	inDoubt := map[int]string{}
-	conflicts := r.conflicts()
+// doubtConflicts doubts entries that others conflict with, and those behind them.
+func (h *hindsight) doubtConflicts() {
+	r, conflicts := h.run, h.conflicts()
 	if len(conflicts) == 0 {
-		return inDoubt
+		return
 	}
 	all := schedule.NewSet(len(r.jobs))
 	for i, j := range r.jobs {
@@ -62,17 +67,17 @@ func (r *run) conflictDoubt() map[int]string {
 			continue
 		}
 		all.Put(i)
-		if inDoubt[i] = r.jobs[cause].entry.Ref(); !conflict {
-			inDoubt[i] = r.jobs[cause].blamed()
+		if h.inDoubt[i] = r.jobs[cause].entry.Ref(); !conflict {
+			h.inDoubt[i] = r.jobs[cause].blamed()
 		}
-		j.doubt = cmp.Or(j.doubt, inDoubt[i])
+		j.doubt = cmp.Or(j.doubt, h.inDoubt[i])
 	}
-	return inDoubt
 }
 
 // conflicts gives, by entry, one that was looked at later and may come first, and changes
 // what the entry has read.
-func (r *run) conflicts() map[int]int {
+func (h *hindsight) conflicts() map[int]int {
+	r := h.run
 	readers := make([]forecast.Reader, 0, len(r.jobs))
 	for _, j := range r.jobs {
 		if j.prediction != nil {
@@ -85,34 +90,34 @@ func (r *run) conflicts() map[int]int {
 	return r.forecasts.Would.Conflicts(readers, r.comesAfter)
 }
 
-// doubtEnding puts the result in doubt if the entry is in doubt, by why, or may be left
-// out, or may not, or if it follows from one of which that is so.
-func (j *job) doubtEnding(inDoubt map[int]string) {
+// doubtEnding puts the result of a job in doubt if the job is in doubt, or may be left out,
+// or may not, or if it follows from one of which that is so.
+func (h *hindsight) doubtEnding(j *job) {
 	if j.entry.Excluded || j.entry.Hidden {
 		return
 	}
-	because := inDoubt[j.index]
-	for i := range schedule.Dependencies(j.run.cat.Entries, j.index) {
-		if inDoubt[i] != "" {
-			because = cmp.Or(because, j.run.jobs[i].entry.Ref())
+	because := h.inDoubt[j.index]
+	for i := range schedule.Dependencies(h.run.cat.Entries, j.index) {
+		if h.inDoubt[i] != "" {
+			because = cmp.Or(because, h.run.jobs[i].entry.Ref())
 		}
 	}
 	if unmet, _ := j.requirements(); because == "" && len(unmet) == 0 {
-		because = j.endsAtAnyTime()
+		because = h.endsAtAnyTime(j)
 	}
 	if because == "" {
 		return
 	}
-	inDoubt[j.index] = because
+	h.inDoubt[j.index] = because
 	if !j.result.Uncertain {
 		j.result.Uncertain, j.result.Because = true, because
 	}
 }
 
-// endsAtAnyTime names an entry that fails or may fail, that ends a manifest with the job
-// in it then, and of which it is not known whether it has its turn before the job. What
+// endsAtAnyTime names an entry that fails or may fail, that ends a manifest with a job
+// in it then, and of which it is not known whether it has its turn before that job. What
 // has been left out may fail as well: it may have its turn before whatever has failed.
-func (j *job) endsAtAnyTime() string {
+func (h *hindsight) endsAtAnyTime(j *job) string {
 	for s := j.scope; s != nil; s = s.outer {
 		if !s.failOnError {
 			continue
@@ -122,7 +127,7 @@ func (j *job) endsAtAnyTime() string {
 			if other == j || !fails && other.doubt == "" {
 				continue
 			}
-			if !j.run.comesAfter(other.index, j.index) && !(fails && j.run.comesAfter(j.index, other.index)) {
+			if !h.run.comesAfter(other.index, j.index) && !(fails && h.run.comesAfter(j.index, other.index)) {
 				if fails {
 					return other.entry.Ref()
 				}

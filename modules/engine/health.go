@@ -62,12 +62,12 @@ func (j *job) askHealth(ctx context.Context, err error) (notAsked string, _ erro
 			return pending, err
 		}
 	}
-	room := maxAllHealthOutput
+	room, asker := maxAllHealthOutput, healthAsker{j.run.present(modules.Discard{}), j.run.engine.Rules, j.run.pause}
 	var bad []*unhealthy
 	for n := range checks {
 		var verdict modules.HealthVerdict
 		var complaint *unhealthy
-		j.outside(func() { verdict, complaint = j.run.question(ctx, &checks[n]) })
+		j.outside(func() { verdict, complaint = asker.ask(ctx, &checks[n]) })
 		verdict.Output = excerpt.Of(verdict.Output, min(room, maxHealthOutput))
 		room -= len(verdict.Output)
 		j.result.Health = append(j.result.Health, verdict)
@@ -101,12 +101,19 @@ func joined(bad []*unhealthy, text func(*unhealthy) string) string {
 	return strings.Join(all, "\n")
 }
 
-// question asks one health check until it is well, or has been asked often enough. A
+// A healthAsker asks health checks.
+type healthAsker struct {
+	host  modules.Host
+	rules Rules // nil cannot judge any
+	pause func(ctx context.Context, d time.Duration) bool
+}
+
+// ask asks one health check until it is well, or has been asked often enough. A
 // check that cannot be asked at all is not tried again.
-func (r *run) question(ctx context.Context, c *modules.HealthCheck) (modules.HealthVerdict, *unhealthy) {
+func (a healthAsker) ask(ctx context.Context, c *modules.HealthCheck) (modules.HealthVerdict, *unhealthy) {
 	for v := (modules.HealthVerdict{Tries: 1}); ; v.Tries++ {
 		var err error
-		v.Status, v.Output, err = r.answer(ctx, c)
+		v.Status, v.Output, err = a.once(ctx, c)
 		switch {
 		case err != nil:
 			v.Status, v.Output = modules.HealthUnknown, err.Error()
@@ -114,7 +121,7 @@ func (r *run) question(ctx context.Context, c *modules.HealthCheck) (modules.Hea
 			return v, &unhealthy{safe + ": " + err.Error(), safe}
 		case v.Status == modules.HealthOK:
 			return v, nil
-		case v.Tries >= c.Tries, !r.pause(ctx, c.TrySleep):
+		case v.Tries >= c.Tries, !a.pause(ctx, c.TrySleep):
 			safe := fmt.Sprintf("health check status %q (%s)", v.Status, c.Name)
 			text := safe
 			if said := firstLine(v.Output); said != "" {
@@ -125,22 +132,21 @@ func (r *run) question(ctx context.Context, c *modules.HealthCheck) (modules.Hea
 	}
 }
 
-// answer asks once. What a command that is late would have said is not known.
-func (r *run) answer(ctx context.Context, c *modules.HealthCheck) (modules.Health, string, error) {
-	host := r.present(modules.Discard{})
+// once asks once. What a command that is late would have said is not known.
+func (a healthAsker) once(ctx context.Context, c *modules.HealthCheck) (modules.Health, string, error) {
 	if c.Rules != nil {
-		if r.engine.Rules == nil {
+		if a.rules == nil {
 			return "", "", errors.New("rules of goss need the full host program")
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
-		status, text, err := r.engine.Rules(ctx, host, c.Rules)
+		status, text, err := a.rules(ctx, a.host, c.Rules)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return modules.HealthUnknown, unanswered(c), nil
 		}
 		return status, text, err
 	}
-	exit, err := host.Commands.Probe(ctx, modules.Command{Argv: c.Argv, Timeout: c.Timeout})
+	exit, err := a.host.Commands.Probe(ctx, modules.Command{Argv: c.Argv, Timeout: c.Timeout})
 	if errors.Is(err, modules.ErrTimeout) {
 		return modules.HealthUnknown, unanswered(c), nil
 	}
@@ -159,28 +165,6 @@ func (r *run) answer(ctx context.Context, c *modules.HealthCheck) (modules.Healt
 }
 
 func unanswered(c *modules.HealthCheck) string { return fmt.Sprintf("no answer within %v", c.Timeout) }
-
-// pausePoll is how often a job that waits looks whether the run shall end.
-const pausePoll = 250 * time.Millisecond
-
-// pause waits between two tries. It reports false if the run shall end instead.
-func (r *run) pause(ctx context.Context, d time.Duration) bool {
-	for {
-		if ctx.Err() != nil || r.stops() {
-			return false
-		}
-		if d <= 0 {
-			return true
-		}
-		timer := time.NewTimer(min(d, pausePoll))
-		select {
-		case <-timer.C:
-			d -= pausePoll
-		case <-ctx.Done():
-			timer.Stop()
-		}
-	}
-}
 
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

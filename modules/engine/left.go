@@ -21,8 +21,16 @@ type leaver struct {
 	passed string // the resource that looks after it now, so that it is forgotten
 }
 
-// undo ends a catalog: what the play had and has no more is put back as it was, in the
+// An undoing ends a run: what the play had and has no more is put back as it was, in the
 // reverse order in which it was changed.
+type undoing struct {
+	run   *run
+	left  []leaver             // the last applied first
+	heirs map[string][]subject // the resources of the session, by the thing they look after; their own subject is the part of it
+	below map[string]string    // by directory, a resource that is about something in it
+}
+
+// undo undoes what has left the manifest, if the catalog knows what that is.
 func (r *run) undo(ctx context.Context) (stopped bool, err error) {
 	r.noteSubjects()
 	sensitive := map[string]bool{}
@@ -42,19 +50,19 @@ func (r *run) undo(ctx context.Context) (stopped bool, err error) {
 			return false, fmt.Errorf("forgetting what is not to be undone any more: %w", err)
 		}
 	}
-	left := r.left()
-	if len(left) == 0 {
+	u := &undoing{run: r}
+	if u.find(); len(u.left) == 0 {
 		return false, nil
 	}
 	if r.interrupted(ctx) {
 		return true, nil
 	}
 	if r.engine.Leaves != nil {
-		if err := r.engine.Leaves(told(left)); err != nil {
+		if err := r.engine.Leaves(u.told()); err != nil {
 			return false, err
 		}
 	}
-	return r.putBack(ctx, left)
+	return u.putBack(ctx)
 }
 
 // tellWaiting says with the failure of the job that it ends the play, if that keeps
@@ -70,45 +78,38 @@ func (j *job) tellWaiting() {
 	}
 }
 
-// left is what has left the manifest, the last applied first, with what becomes of it.
-func (r *run) left() []leaver {
-	gone := r.reversals.Gone()
+// find finds what has left the manifest, and what becomes of it.
+func (u *undoing) find() {
+	gone := u.run.reversals.Gone()
 	if len(gone) == 0 {
-		return nil
+		return
 	}
-	h, left := r.heirs(), make([]leaver, len(gone))
-	for i := range gone {
-		left[i].Reversal = gone[i]
-		r.heir(h, &left[i])
+	u.findHeirs()
+	for _, v := range gone {
+		l := leaver{Reversal: v}
+		u.inherit(&l)
+		u.left = append(u.left, l)
 	}
-	return left
 }
 
-// heirs are the resources of the session, by what they look after.
-type heirs struct {
-	of    map[string][]subject // by the thing; their own subject is the part of it
-	below map[string]string    // by directory, one that is about something in it
-}
-
-func (r *run) heirs() heirs {
-	h := heirs{map[string][]subject{}, map[string]string{}}
-	for _, s := range r.history.subjects {
-		thing, part := r.thing(s.subject)
-		h.of[thing] = append(h.of[thing], subject{part, s.ref})
+func (u *undoing) findHeirs() {
+	u.heirs, u.below = map[string][]subject{}, map[string]string{}
+	for _, s := range u.run.history.subjects {
+		thing, part := u.run.thing(s.subject)
+		u.heirs[thing] = append(u.heirs[thing], subject{part, s.ref})
 		if !path.IsAbs(thing) {
 			continue
 		}
-		for dir := path.Dir(thing); dir != "/" && h.below[dir] == ""; dir = path.Dir(dir) {
-			h.below[dir] = s.ref
+		for dir := path.Dir(thing); dir != "/" && u.below[dir] == ""; dir = path.Dir(dir) {
+			u.below[dir] = s.ref
 		}
 	}
-	return h
 }
 
-// heir finds who looks after a thing now that has left the manifest, or after something
+// inherit finds who looks after a thing now that has left the manifest, or after something
 // in it, if that is to be removed.
-func (r *run) heir(h heirs, l *leaver) {
-	if slices.Contains(r.cat.Remember.Others, l.Ref()) {
+func (u *undoing) inherit(l *leaver) {
+	if slices.Contains(u.run.cat.Remember.Others, l.Ref()) {
 		l.passed = "a later play"
 		return
 	}
@@ -116,22 +117,22 @@ func (r *run) heir(h heirs, l *leaver) {
 		Ensure string `json:"ensure"`
 	}
 	_ = json.Unmarshal(l.Properties, &is) // an object, which it is known to be
-	thing, part := r.thing(l.Subject)
-	for _, s := range h.of[thing] {
+	thing, part := u.run.thing(l.Subject)
+	for _, s := range u.heirs[thing] {
 		if s.subject == part || s.subject == "" || part == "" {
 			l.passed = s.ref
 			return
 		}
 	}
-	if in := h.below[thing]; in != "" && is.Ensure == "absent" {
+	if in := u.below[thing]; in != "" && is.Ensure == "absent" {
 		l.kept = in + " is in it"
 	}
 }
 
 // moved refuses to undo something in another place than where it was done: who may
 // exchange a directory for a link must not have others write behind it what was theirs.
-func (r *run) moved(l *leaver) error {
-	if now := r.place(l.Subject); now != l.Place {
+func (u *undoing) moved(l *leaver) error {
+	if now := u.run.place(l.Subject); now != l.Place {
 		was, _, _ := strings.Cut(l.Subject, "\n")
 		return modules.Refuse("%s was %s when it was changed, and leads to %s now", was, cmp.Or(l.Place, "nowhere"), now)
 	}
@@ -139,20 +140,21 @@ func (r *run) moved(l *leaver) error {
 }
 
 // told is what the controller hears of those that have left.
-func told(left []leaver) *modules.Left {
+func (u *undoing) told() *modules.Left {
 	m := &modules.Left{}
-	for _, l := range left {
+	for _, l := range u.left {
 		m.Entries = append(m.Entries, modules.LeftEntry{Type: l.Type, Name: l.Name, Sensitive: l.Sensitive})
 	}
 	return m
 }
 
-// putBack undoes those that have left, one after the other, in jobs behind those of the
-// catalog. Those that are not undone are there to be told of, so they count as excluded.
-func (r *run) putBack(ctx context.Context, left []leaver) (stopped bool, err error) {
+// putBack undoes what has left, one after the other, in jobs behind those of the catalog.
+// What is not undone is there to be told of, so it counts as excluded.
+func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
+	r := u.run
 	r.scheduler = nil
 	first := len(r.jobs)
-	for _, l := range left {
+	for _, l := range u.left {
 		j := r.add(&modules.Entry{Type: l.Type, Name: l.Name, Properties: l.Properties, Sensitive: l.Sensitive, Left: true, Excluded: l.kept+l.passed != ""})
 		if !j.entry.Excluded {
 			j.decode(j.entry)
@@ -160,7 +162,7 @@ func (r *run) putBack(ctx context.Context, left []leaver) (stopped bool, err err
 	}
 	emit := r.emit
 	r.emit = func(result *modules.Result) error {
-		r.undone(&left[result.Index-first], result)
+		u.settle(&u.left[result.Index-first], result)
 		return emit(result)
 	}
 	for i, j := range r.jobs[first:] {
@@ -168,7 +170,7 @@ func (r *run) putBack(ctx context.Context, left []leaver) (stopped bool, err err
 			return true, nil
 		}
 		if j.resource != nil && j.invalid == nil {
-			j.invalid = r.moved(&left[i])
+			j.invalid = u.moved(&u.left[i])
 		}
 		if began, err := r.step(ctx, j); err != nil || !began {
 			return !began, err
@@ -180,8 +182,8 @@ func (r *run) putBack(ctx context.Context, left []leaver) (stopped bool, err err
 // hasLeft is why a resource has a result that the play does not have.
 const hasLeft = "it has left the manifest"
 
-// undone words the result of one that has left, and forgets it unless it failed.
-func (r *run) undone(l *leaver, result *modules.Result) {
+// settle words the result of one that has left, and forgets it unless it failed.
+func (u *undoing) settle(l *leaver, result *modules.Result) {
 	done := result.Status == "" || result.Status == modules.Stable || result.Status == modules.Changed
 	switch {
 	case l.passed != "":
@@ -194,10 +196,10 @@ func (r *run) undone(l *leaver, result *modules.Result) {
 	case done:
 		result.Message = hasLeft + "; what was there before is there already"
 	}
-	if !done || r.cat.Check {
+	if !done || u.run.cat.Check {
 		return
 	}
-	if err := r.reversals.Drop(l.Reversal); err != nil {
+	if err := u.run.reversals.Drop(l.Reversal); err != nil {
 		text := excerpt.Of(fmt.Sprintf("the next run will look at it again, since it could not be noted that it is done: %v", err), maxText)
 		result.Messages = append(result.Messages, modules.Note{Level: "warning", Text: text})
 	}

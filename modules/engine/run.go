@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
@@ -136,6 +137,28 @@ func (r *run) step(ctx context.Context, j *job) (began bool, err error) {
 		j.endScope()
 	}
 	return true, nil
+}
+
+// pausePoll is how often a job that waits looks whether the run shall end.
+const pausePoll = 250 * time.Millisecond
+
+// pause waits between two tries. It reports false if the run shall end instead.
+func (r *run) pause(ctx context.Context, d time.Duration) bool {
+	for {
+		if ctx.Err() != nil || r.stops() {
+			return false
+		}
+		if d <= 0 {
+			return true
+		}
+		timer := time.NewTimer(min(d, pausePoll))
+		select {
+		case <-timer.C:
+			d -= pausePoll
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
 }
 
 // present is the Host that Check sees in an applying run: the real one, as it is.
