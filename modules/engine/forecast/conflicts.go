@@ -92,24 +92,23 @@ func (f *Forecast) planned() *planned {
 
 // find finds what may change what a reader has read.
 func (c *conflicts) find(r *Reader) {
-	writes := func(lists ...[]*recorded) { c.add(r, lists...) }
-	c.findPaths(r, writes)
+	c.findPaths(r)
 	for t := range r.Reads.things {
 		if t.kind == modules.AnyEffect {
-			writes(c.planned.opaque)
+			c.add(r, c.planned.opaque)
 			continue
 		}
-		writes(c.planned.things[t])
+		c.add(r, c.planned.things[t])
 		for dir, list := range c.planned.below {
 			if isKept(t.kind, dir) {
-				writes(list)
+				c.add(r, list)
 			}
 		}
 	}
 	if r.Failed { // what it misses, anything may bring
-		writes(c.planned.opaque)
+		c.add(r, c.planned.opaque)
 		if r.Reads.probed || r.Asked {
-			writes(c.planned.all)
+			c.add(r, c.planned.all)
 		}
 	}
 	// What finds that done which another one does, and may as well come first, does it then.
@@ -120,7 +119,7 @@ func (c *conflicts) find(r *Reader) {
 	}
 }
 
-func (c *conflicts) findPaths(r *Reader, writes func(lists ...[]*recorded)) {
+func (c *conflicts) findPaths(r *Reader) {
 	all := c.planned
 	for read := range r.Reads.paths {
 		if c.ways[read] == nil {
@@ -128,13 +127,13 @@ func (c *conflicts) findPaths(r *Reader, writes func(lists ...[]*recorded)) {
 		}
 		ways := c.ways[read]
 		for n, at := range ways {
-			if writes(all.paths[at], all.attrs[at]); read.names && n == len(ways)-1 {
-				writes(all.names[at], all.below[at])
+			if c.add(r, all.paths[at], all.attrs[at]); read.names && n == len(ways)-1 {
+				c.add(r, all.names[at], all.below[at])
 			}
 			for dir := at; dir != "/"; {
 				dir = path.Dir(dir)
-				if writes(all.paths[dir], all.below[dir]); r.Failed {
-					writes(all.attrs[dir])
+				if c.add(r, all.paths[dir], all.below[dir]); r.Failed {
+					c.add(r, all.attrs[dir])
 				}
 			}
 		}
