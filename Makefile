@@ -23,7 +23,7 @@ SHORT        = $(if $(LONG),,-short)
 # watched for races. RACE_SCRIPTS are those of them that have it do things at once.
 CONCURRENT   = $(filter-out ./cmd/ccm-push,$(shell grep -rlE '^[[:space:]]+go [a-zA-Z_]|\.Go.func|errgroup|AfterFunc' \
                --include='*.go' ./cmd ./e2e/lag ./facts ./inventory ./modules ./playbooks ./templates ./transport | sed 's|/[^/]*$$||' | sort -u))
-RACE_SCRIPTS = TestScripts/^(facts|graph|interrupt|passphrase|serial)$$|TestTheThirdSignalWaitsForNothing|TestAClosedTerminalKillsNothing|TestTheFirstSignalEndsLoading|TestPromptEndsWithTheRun
+RACE_SCRIPTS = TestScripts/^(facts|graph|interrupt|passphrase|serial)$$|TestTheThirdSignalWaitsForNothing|TestAClosedTerminalKillsNothing|TestTheFirstSignalEndsLoading
 # Tests that look at who runs them, as "PACKAGE NAME": root sees more of them than others do.
 # Those of user and group are run by the tests of e2e, in folders of their own.
 ROOT_TESTS   = $(shell find ./cmd ./inventory ./modules ./playbooks ./transport -name '*_test.go' ! -path './modules/user/*' ! -path './modules/group/*' -exec awk \

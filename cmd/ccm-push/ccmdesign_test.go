@@ -15,6 +15,7 @@ import (
 // of files, commands and templates, each topic in a script with manifests of our
 // own.
 func TestCCMDesign(t *testing.T) {
+	t.Parallel()
 	params := scriptParams(t)
 	params.Dir, params.UpdateScripts = "testdata/ccmdesign", *update
 	params.Cmds["outcome"] = outcome

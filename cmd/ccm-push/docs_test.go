@@ -17,6 +17,7 @@ import (
 // TestDocs runs every example of the pages about the manifest language: the
 // blocks of a section are the files and commands of one script.
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	params := scriptParams(t)
 	params.Dir = t.TempDir()
 	for _, page := range []string{"manifest.md", "data.md", "templates.md", "inventory-commands.md", "dsc-documents.md"} {

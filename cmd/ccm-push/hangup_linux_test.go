@@ -22,9 +22,10 @@ type alone struct {
 }
 
 // pushAlone prepares a run on this machine of two resources and one between them: the
-// first one ends a second after a file is there.
+// first one ends a second after a file is there. Other tests go on in the meantime.
 func pushAlone(t *testing.T, between, line string) *alone {
 	t.Helper()
+	t.Parallel()
 	a := &alone{t: t, dir: t.TempDir()}
 	require.NoError(t, os.Mkdir(filepath.Join(a.dir, "home"), 0o700))
 	for name, text := range map[string]string{

@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -29,7 +31,29 @@ import (
 var update = flag.Bool("update", false, "write the expected output in testdata/script anew")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"ccm-push": scriptMain})
+	testscript.Main(tests{m}, map[string]func(){"ccm-push": scriptMain})
+}
+
+// tests are those of this package; scripts call the same binary as the program, which is
+// not to see what is set here.
+type tests struct{ *testing.M }
+
+// Run implements [testscript.TestingM].
+func (t tests) Run() int {
+	// It is not left to who runs the tests which modes the files of scripts have, nor how
+	// long their names are: reports shorten them, and those of sockets are short.
+	syscall.Umask(0o022)
+	os.Setenv("TMPDIR", "/tmp")
+	// Scripts wait for each other's programs more than they compute. Root's wait for one lock.
+	if os.Getuid() != 0 {
+		flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) // unless -parallel is given
+	}
+	var err error
+	if programsFolder, err = os.MkdirTemp("", "ccm-push"); err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(programsFolder)
+	return t.M.Run()
 }
 
 // scriptMain is the program as scripts call it. All hosts of a script are this
@@ -48,20 +72,15 @@ func scriptMain() {
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	params := scriptParams(t)
 	params.Dir, params.UpdateScripts = "testdata/script", *update
 	testscript.Run(t, params)
 }
 
-// scriptParams are what all scripts run with: the program, a host program for
-// this machine, and the commands that scripts have.
+// scriptParams are what all scripts run with: the program, host programs for this machine,
+// and the commands that scripts have.
 func scriptParams(t *testing.T) testscript.Params {
-	// It is not left to who runs the tests which modes the files of scripts have. This
-	// is no matter of TestMain, which is also where the program of scripts begins.
-	mask := syscall.Umask(0o022)
-	t.Cleanup(func() { syscall.Umask(mask) })
-	// Nor how long their names are: reports shorten them, and those of sockets are short.
-	t.Setenv("TMPDIR", "/tmp")
 	programs := hostPrograms(t)
 	source, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -96,18 +115,26 @@ func scriptParams(t *testing.T) testscript.Params {
 	}
 }
 
-// hostPrograms is a folder for --module-dir.
+// programsFolder has the host programs of all tests, for --module-dir, once they are written.
+var (
+	programsFolder string
+	writePrograms  sync.Once
+)
+
+// hostPrograms gives the folder for --module-dir. It is filled once.
 func hostPrograms(t *testing.T) string {
 	t.Helper()
-	programs := t.TempDir()
-	var entries []builds.Entry
-	for _, b := range buildtest.Both(t) {
-		entry, err := b.Write(programs)
-		require.NoError(t, err)
-		entries = append(entries, entry)
-	}
-	require.NoError(t, builds.WriteIndex(programs, entries))
-	return programs
+	list := buildtest.Both(t)
+	writePrograms.Do(func() {
+		var entries []builds.Entry
+		for _, b := range list {
+			entry, err := b.Write(programsFolder)
+			require.NoError(t, err)
+			entries = append(entries, entry)
+		}
+		require.NoError(t, builds.WriteIndex(programsFolder, entries))
+	})
+	return programsFolder
 }
 
 // exits runs a command that must end with a status: exits 2 ccm-push ...

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,18 +30,20 @@ func TestTheThirdSignalWaitsForNothing(t *testing.T) {
 		"ccm-push: killing what is running on the hosts\n", stderr.String())
 }
 
-// TestAClosedTerminalKillsNothing hears of it twice, as from a shell.
+// TestAClosedTerminalKillsNothing hears of it several times, as from a shell, while the
+// program reads a limit.
 func TestAClosedTerminalKillsNothing(t *testing.T) {
-	in, out, err := os.Pipe()
-	require.NoError(t, err)
-	defer in.Close()
+	limit := filepath.Join(t.TempDir(), "limit")
+	require.NoError(t, syscall.Mkfifo(limit, 0o600))
 	var stderr bytes.Buffer
 	a := newApp(strings.NewReader(""), new(bytes.Buffer), &stderr, nil)
 	signals := make(chan os.Signal)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- supervise(t.Context(), a, []string{"-i", "web1,", "--limit", fmt.Sprintf("@/dev/fd/%d", in.Fd()), "--list-hosts", "all"}, signals)
+		ended <- supervise(t.Context(), a, []string{"-i", "web1,", "--limit", "@" + limit, "--list-hosts", "all"}, signals)
 	}()
+	out, err := os.OpenFile(limit, os.O_WRONLY, 0) // once it is read
+	require.NoError(t, err)
 	for range 4 {
 		signals <- syscall.SIGHUP
 	}

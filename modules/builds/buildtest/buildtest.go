@@ -38,9 +38,12 @@ func Own(tb testing.TB) []builds.Build {
 	return []builds.Build{must(tb, lean)}
 }
 
-// Both builds the lean program and the full one.
+// Both builds the lean program and the full one, at once.
 func Both(tb testing.TB) []builds.Build {
 	tb.Helper()
+	var building sync.WaitGroup
+	building.Go(func() { full() })
+	defer building.Wait()
 	return append(Own(tb), must(tb, full))
 }
 
