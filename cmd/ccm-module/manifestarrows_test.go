@@ -1,28 +1,35 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestManifestArrows keeps what playbooks/manifest is made of below it and apart. What
-// reads manifests knows all of it but their schema, which is made without reading any.
+// TestManifestArrows keeps what playbooks/manifest is made of in one line: what may be
+// written and what is in it, then plays, then what reads their resources, then what reads
+// files. The schema of it all is made without reading any.
 func TestManifestArrows(t *testing.T) {
 	const root = module + "playbooks/manifest"
+	plays := []string{"", "ansible", "keys", "property", "reference"}
 	for name, may := range map[string][]string{
 		"ansible":   nil,
-		"archive":   nil,
 		"keys":      nil,
 		"property":  nil,
+		"source":    nil,
 		"reference": {"ansible"},
 		"schema":    {"ansible", "keys", "reference"},
+		"resource":  plays,
+		"load":      append(plays, "resource", "source"),
 	} {
 		want := []string{root + "/" + name}
 		for _, other := range may {
-			want = append(want, root+"/"+other)
+			want = append(want, strings.TrimSuffix(root+"/"+other, "/"))
 		}
 		require.ElementsMatch(t, want, below(deps(t, root+"/"+name), root), name)
 	}
-	require.NotContains(t, deps(t, root), root+"/schema")
+	for _, above := range []string{"load", "resource", "schema"} {
+		require.NotContains(t, deps(t, root), root+"/"+above)
+	}
 }

@@ -3,7 +3,7 @@ package footprint
 import (
 	"time"
 
-	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
@@ -32,5 +32,5 @@ func (r *Report) JSON(host string, f start.Footprint) ([]byte, error) {
 		}
 		line["skipped"] = skipped
 	}
-	return events.Encode(line)
+	return printable.JSON(line)
 }

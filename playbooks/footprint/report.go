@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/pattern"
-	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
@@ -70,20 +70,20 @@ func sameTraces(a, b start.Footprint) bool {
 func (r *Report) Text() string {
 	var b strings.Builder
 	for _, g := range r.groups {
-		fmt.Fprintf(&b, "%s as %s: %s\n", pattern.Fold(g.hosts), events.Line(g.print.User), r.verdict(g.print))
+		fmt.Fprintf(&b, "%s as %s: %s\n", pattern.Fold(g.hosts), printable.Line(g.print.User), r.verdict(g.print))
 		table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		for i, t := range g.print.Traces {
-			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", events.Line(t.Path), sizeText(t), ages(g.from[i], g.to[i]), events.Line(t.Owner))
+			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", printable.Line(t.Path), sizeText(t), ages(g.from[i], g.to[i]), printable.Line(t.Owner))
 		}
 		table.Flush() // a strings.Builder takes everything
 		if r.Clean && len(g.print.Held) == 0 {
 			b.WriteString(forgotten(g.print.Traces))
 		}
 		for _, s := range g.print.Skipped {
-			fmt.Fprintf(&b, "  %s: left alone, it is %s\n", events.Line(s.Path), skipReason(s))
+			fmt.Fprintf(&b, "  %s: left alone, it is %s\n", printable.Line(s.Path), skipReason(s))
 		}
 		for _, path := range g.print.Left {
-			fmt.Fprintf(&b, "  %s could not be removed\n", events.Line(path))
+			fmt.Fprintf(&b, "  %s could not be removed\n", printable.Line(path))
 		}
 	}
 	return b.String()
@@ -96,9 +96,9 @@ func forgotten(traces []start.Trace) string {
 	for _, t := range traces {
 		switch name := "." + path.Base(t.Path); {
 		case strings.HasSuffix(name, ".reversals.json"):
-			text += "  " + events.Line(t.Path) + ": without it, nothing is put back of what was there before resources with reverse\n"
+			text += "  " + printable.Line(t.Path) + ": without it, nothing is put back of what was there before resources with reverse\n"
 		case strings.HasSuffix(name, ".refreshes.json"):
-			text += "  " + events.Line(t.Path) + ": without it, refreshes that are still due are lost\n"
+			text += "  " + printable.Line(t.Path) + ": without it, refreshes that are still due are lost\n"
 		}
 	}
 	return text
@@ -143,7 +143,7 @@ func holderText(h start.Holder) string {
 	if h.Holder == "" {
 		return "another run"
 	}
-	return events.Line(h.Holder) + ", run " + events.Line(h.Run)
+	return printable.Line(h.Holder) + ", run " + printable.Line(h.Run)
 }
 
 func skipReason(s start.Skipped) string {

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
 // A hostJSON is a line of JSON about a host.
@@ -41,7 +41,7 @@ func (e *enrolment) showJSON(verdicts []*verdict) error {
 		if v.scan.Certificate != nil {
 			line.Warning = v.scan.Certificate.Error()
 		}
-		text, err := events.Encode(line)
+		text, err := printable.JSON(line)
 		if err == nil {
 			_, err = e.options.Out.Write(append(text, '\n'))
 		}

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/inventory/pattern"
-	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
 // showText prints a table with one line for each key, and hosts together that have
@@ -62,7 +62,7 @@ const indent = "    "
 
 // write prints one group.
 func (g *group) write(b *strings.Builder) {
-	line := func(text string) { b.WriteString(events.Line(text) + "\n") }
+	line := func(text string) { b.WriteString(printable.Line(text) + "\n") }
 	head := pattern.Fold(g.hosts) + "  " + string(g.state)
 	switch {
 	case g.why != "":
@@ -114,7 +114,7 @@ func (e *enrolment) clones() string {
 		if folded := pattern.Fold(hosts); fresh && len(places) > 1 && !e.warned[folded] {
 			e.warned[folded] = true
 			fmt.Fprintf(&b, "warning: %s show the same %s: are they clones of one image? Each of them can pose as the others\n",
-				events.Line(folded), strings.ReplaceAll(key, " ", " key "))
+				printable.Line(folded), strings.ReplaceAll(key, " ", " key "))
 		}
 	}
 	return b.String()
@@ -132,14 +132,14 @@ func (e *enrolment) showAdded(fresh []*verdict) error {
 			added = append(added, v)
 		case stateDeclined:
 		default:
-			b.WriteString(events.Line(fmt.Sprintf("%s  %s  %s", v.target.Host, v.state, v.why)) + "\n")
+			b.WriteString(printable.Line(fmt.Sprintf("%s  %s  %s", v.target.Host, v.state, v.why)) + "\n")
 			if v.hint != "" {
-				b.WriteString(events.Line(indent+"hint: "+v.hint) + "\n")
+				b.WriteString(printable.Line(indent+"hint: "+v.hint) + "\n")
 			}
 		}
 	}
 	if len(added) > 0 {
-		fmt.Fprintf(&b, "added %s of %s to %s\n", plural(n, "key"), plural(len(added), "host"), events.Line(strings.Join(e.files(added), ", ")))
+		fmt.Fprintf(&b, "added %s of %s to %s\n", plural(n, "key"), plural(len(added), "host"), printable.Line(strings.Join(e.files(added), ", ")))
 	} else {
 		b.WriteString("nothing was added\n")
 	}
