@@ -59,8 +59,8 @@ func listLayers(places []place, deep bool) []Layer {
 	return list
 }
 
-// wholeLayers is listLayers in which with deep each map has in it what the layers below have
-// under its name, every entry with its own position: a value then replaces those
+// wholeLayers is listLayers, but with deep each map already holds what the layers below
+// have under its name, every entry with its own position: a value then replaces those
 // below it whole.
 func wholeLayers(places []place, deep bool) []Layer {
 	list := listLayers(places, deep)
@@ -80,8 +80,8 @@ func wholeLayers(places []place, deep bool) []Layer {
 	return list
 }
 
-// mergeVars gives what the variables of places, low to high, come to: a later value
-// replaces an earlier one whole, or with deep, maps are merged. The map is fresh.
+// mergeVars merges the variables of places, low to high: a later value replaces an
+// earlier one whole, or with deep, maps are merged. The map is fresh.
 func mergeVars(places []place, deep bool) map[string]any {
 	latest := map[string]*yamlpos.Node{}
 	for _, p := range places {
@@ -102,8 +102,8 @@ func mergeVars(places []place, deep bool) map[string]any {
 	return vars
 }
 
-// over gives what a value comes to over one of a lower layer, which may be nil: two
-// maps are merged, entry by entry.
+// over lays a value over that of a lower layer, which may be nil. Two maps are merged
+// entry by entry, anything else is replaced.
 func over(below, above *yamlpos.Node) *yamlpos.Node {
 	if below == nil || below.Kind != yamlpos.Map || above.Kind != yamlpos.Map {
 		return above

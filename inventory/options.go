@@ -7,7 +7,7 @@ type Options struct {
 	// Folders are those of the manifests: what group_vars/ and host_vars/ in them
 	// say counts more than what stands beside the inventories, and in a later
 	// folder more than in an earlier one. Whoever names a folder vouches for it: it
-	// is for the caller not to name one that somebody else has made.
+	// is for the caller not to name one that another user has made.
 	Folders []string
 	// AllowScripts runs the scripts that stand in an inventory directory. One that
 	// is named itself is run without it. (--allow-inventory-scripts)

@@ -8,9 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A content is what the inventories say about one group or host, or one file of
-// variables: variables, and how to connect. All inventories add to the same one,
-// later ones winning.
+// A content is the variables and the connection settings that one group, host or file of
+// variables has. All inventories add to that of a group or host; later ones win.
 type content struct {
 	vars     []*yamlpos.Node     // maps
 	connects []*yamlpos.Node     // maps
@@ -24,14 +23,14 @@ func (c *content) add(more content) {
 	c.settings.Add(more.settings)
 }
 
-// A place is content with whose it is and where it comes from.
+// A place is content, with the group or host it belongs to and where it stands.
 type place struct {
 	kind, name string // "group" or "host", and which
 	source     string // see [Layer.Source]
 	*content
 }
 
-// of is whose the place is: "group web".
+// of names the group or host: "group web".
 func (p place) of() string { return p.kind + " " + p.name }
 
 // inInventory is the kind of places that are not files of variables, whose kinds
@@ -42,25 +41,24 @@ func (g *Group) place(source string, said *content) place {
 	return place{kind: "group", name: g.Name, source: source, content: said}
 }
 
-// few is for how many places there is room without allocating; most hosts have no
-// more.
+// few places of a host need no allocation; most hosts have no more.
 const few = 8
 
-// A stack is what is said of the groups of a host, low to high. Hosts that the same
-// groups list share it.
+// A stack is the content of the groups of a host, from low to high precedence. Hosts of
+// the same groups share it.
 type stack struct {
 	places []place
 	deep   bool // see Options.MergeMaps
 }
 
-// places lists all that is said of the host, low to high.
+// places lists all content that counts for the host, from low to high precedence.
 func (h *Host) places() []place { return h.appendPlaces(nil) }
 
 func (h *Host) appendPlaces(list []place) []place {
 	return h.appendOwn(append(list, h.below.places...))
 }
 
-// appendOwn adds what is said of the host itself.
+// appendOwn adds the content of the host itself.
 func (h *Host) appendOwn(list []place) []place {
 	list = append(list, place{kind: "host", name: h.Name, source: inInventory, content: &h.said})
 	for i := range h.files {
@@ -69,7 +67,7 @@ func (h *Host) appendOwn(list []place) []place {
 	return list
 }
 
-// places lists all that is said, hosts after groups.
+// places lists all content of the inventory, hosts after groups.
 func (inv *Inventory) places() []place {
 	var list []place
 	for _, g := range inv.groups {
@@ -84,8 +82,7 @@ func (inv *Inventory) places() []place {
 	return list
 }
 
-// stackOf puts what is said of groups, which are in their merge order, one on the
-// other. Files count by folder before they count by group, and those of all come
+// stackOf stacks the content of groups, which are in their merge order. Files count by folder before they count by group, and those of all come
 // before those of any other group, as Ansible has it.
 func stackOf(groups []*Group, folders int, deep bool) *stack {
 	s := &stack{deep: deep}

@@ -25,7 +25,7 @@ func (b *builder) variables(said *content, n *yamlpos.Node) {
 }
 
 // groupVars takes the variables of a group. connectHint is for a connect map that
-// stands among them, where it would be a variable that nobody reads.
+// stands among them, where it would be a variable without an effect.
 func (b *builder) groupVars(g *Group, n *yamlpos.Node, connectHint string) {
 	for _, p := range n.Pairs {
 		if p.Key.Text == "connect" {

@@ -1,4 +1,6 @@
 // Package connection reads what an inventory says about reaching a host: the map
-// below connect:, Ansible's variables such as ansible_port, and arguments of ssh. It
-// knows of no hosts and groups: [Resolve] is given what is said of one host.
+// below connect:, Ansible's variables such as ansible_port, and arguments of ssh.
+//
+// Hosts and groups may not come in: [Resolve] is given the settings of one host. Nor may
+// what dials: that is package transport.
 package connection

@@ -11,7 +11,7 @@ import (
 // be honoured is no error yet: see [Params.Refused].
 type Reader struct {
 	Errs *yamlpos.Errors // unknown keys below connect:
-	// Known are the variables beginning with ansible_ that somebody else reads.
+	// Known are the variables beginning with ansible_ that another package reads.
 	Known []string
 	// Ignored is told of each variable that has no meaning here, and Misspelt of each
 	// that was probably meant to be another one.

@@ -153,7 +153,7 @@ func checkKnownHosts(name string, files []string) error {
 
 func parseHostKeyChecking(name, text string) (string, error) {
 	switch strings.ToLower(text) {
-	case "yes", "true", "on", "ask": // there is nobody to ask during a run
+	case "yes", "true", "on", "ask": // a run asks no questions
 		return "yes", nil
 	case "accept-new":
 		return "accept-new", nil

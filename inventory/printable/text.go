@@ -1,5 +1,3 @@
-// Package printable makes texts from elsewhere safe to print: a terminal shows
-// what is in them and does not obey it.
 package printable
 
 import (

@@ -16,8 +16,8 @@ import (
 // than its own bound, which is below this one.
 const MaxBytes = 17 << 20
 
-// read reads what info describes. Nobody may ever write to it, if it is a pipe:
-// the end of ctx ends this too.
+// read reads what info describes. A pipe may never get a writer, so the end of ctx ends
+// this too.
 func read(ctx context.Context, path string, info fs.FileInfo) ([]byte, error) {
 	open := os.Open
 	if info.Mode()&fs.ModeNamedPipe != 0 {
@@ -34,7 +34,7 @@ func read(ctx context.Context, path string, info fs.FileInfo) ([]byte, error) {
 	return ReadAll(f, path)
 }
 
-// openPipe is os.Open, which waits for somebody who opens the pipe for writing.
+// openPipe is os.Open, which waits until a writer opens the pipe.
 func openPipe(ctx context.Context, path string) (*os.File, error) {
 	type answer struct {
 		f   *os.File

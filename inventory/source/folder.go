@@ -59,7 +59,7 @@ func (f Folder) Items(ctx context.Context) iter.Seq2[Item, error] {
 // maxDepth bounds folders in folders, of inventories and of variables, symbolic links followed.
 const maxDepth = 20
 
-// walk reports whether there is still somebody who wants more.
+// walk yields what is in dir, and is false once the caller wants no more.
 func (f Folder) walk(ctx context.Context, dir string, depth int, yield func(Item, error) bool) bool {
 	if depth > maxDepth {
 		return yield(Item{}, &yamlpos.Error{File: dir, Msg: "folders are nested too deep", Hint: "does a symbolic link lead in a circle?"})

@@ -83,9 +83,9 @@ func (f VarsFolder) list(path string, info fs.FileInfo) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// read takes a regular file only, and not one that somebody else has put there.
+// read takes a regular file only, and none that another user may have put there.
 func (f VarsFolder) read(path string) ([]byte, error) {
-	// Opening a pipe without O_NONBLOCK would wait for somebody to write to it.
+	// Opening a pipe without O_NONBLOCK would wait for a writer.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, Error(path, err)
@@ -108,7 +108,7 @@ func (f VarsFolder) read(path string) ([]byte, error) {
 	return data, nil
 }
 
-// check refuses what somebody else may have put beside an inventory or manifest
+// check refuses what another user may have put beside an inventory or manifest
 // that the operator has named. If everybody can write to the folder, as on file
 // systems without owners, the operator trusts everybody already.
 func (f VarsFolder) check(path string, info fs.FileInfo) error {

@@ -80,14 +80,14 @@ func (n *Node) EncryptedErrorf(format string, args ...any) *Error {
 }
 
 // MaxCopies bounds how many values aliases and merge keys may copy, and adds them to
-// copied: the work of reading a file that somebody else has written, beyond its length.
+// copied: the work of reading a file of another author, beyond its length.
 func MaxCopies(most int, copied *int) ParseOption {
 	return func(c *converter) { c.copied, c.mostCopied = copied, *copied+most }
 }
 
 // Items counts the lines of a text and what lists and maps in it separate: YAML makes at
 // most three values of each. It is for those who bound the work of reading a file that
-// somebody else has written before they read it.
+// others have written before they read it.
 func Items(data []byte) (n int) {
 	for i, c := range data {
 		switch c {

@@ -65,7 +65,7 @@ func (e *Expr) compile(in render.Languages) error {
 	return err
 }
 
-// configs are those that nobody uses at the moment: each notes types that it has
+// configs are those not in use at the moment: each notes types that it has
 // seen, so no two may share one, and to make one takes longer than most expressions.
 var configs = sync.Pool{New: func() any { return newConfig() }}
 

@@ -37,8 +37,8 @@ func sizes(values []any) (n int) {
 	return n
 }
 
-// A weigher estimates how long the text of a value is before somebody writes or
-// copies it: values can share parts, so that a small one is endless on paper.
+// A weigher estimates how long the text of a value is before it is written
+// or copied: values can share parts, so that a small one is endless on paper.
 type weigher struct {
 	name   string // of the function
 	indent int    // spaces a line of the text has per level

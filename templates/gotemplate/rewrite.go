@@ -23,7 +23,7 @@ type rewriter struct {
 	flow      scope.Flow // of the pipe that is looked at
 	indirect  []filePath // files whose path comes through a variable or the context
 	inner     int        // ranges and withs around: the context is not the root
-	defined   bool       // in a template of its own: nobody knows what its context is
+	defined   bool       // in a template of its own: its context is unknown
 	rooted    bool       // the pipe that is looked at reads a context or a variable
 	err       error      // the first one
 }
