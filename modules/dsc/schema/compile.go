@@ -16,7 +16,7 @@ const maxNested = 500
 // then the references of those that are ever applied.
 type compiler struct {
 	*Schema
-	keywords  map[string]keyword
+	keywords  []keyword
 	nodes     map[uintptr]*node // by the map that each was decoded into
 	resources map[string]*resource
 	patterns  map[string]pattern
@@ -94,8 +94,9 @@ func identity(object map[string]any) uintptr { return reflect.ValueOf(object).Po
 func (c *compiler) object(n *node, object map[string]any) {
 	c.name(n, object)
 	for _, key := range sorted(object) {
-		if k := c.keywords[key]; k.in(n.draft) {
-			k.read(field{c, n, key, object[key], n.at.member(key)})
+		at := slices.IndexFunc(c.keywords, func(k keyword) bool { return k.name == key && k.in(n.draft) })
+		if at >= 0 {
+			c.keywords[at].read(&field{c, n, key, object[key], n.at.member(key)})
 		}
 	}
 	c.together(n, object)
