@@ -129,6 +129,9 @@ func TestArrows(t *testing.T) {
 		"transport/auth":       {"transport", "transport/auth", "transport/knownhosts"},
 		"transport/dial":       {"transport", "transport/auth", "transport/dial", "transport/knownhosts"},
 		"transport/knownhosts": {"transport/knownhosts"},
+		"modules/dsc/expr":     {"modules/dsc/expr"},
+		"modules/dsc/manifest": {"modules/dsc/manifest"},
+		"modules/dsc/schema":   {"modules/dsc/schema"},
 		"transport/sshconfig":  {"transport/sshconfig"},
 		"transport/start":      {"transport", "transport/knownhosts", "transport/start"},
 	} {

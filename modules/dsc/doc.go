@@ -6,5 +6,12 @@
 // cannot test by themselves, reading messages and exit codes. Programs are started
 // with a list of arguments, never through a shell, in the folder of their manifest.
 //
+// The way of an instance: prepare.go on the controller; on the host find.go and
+// instance.go, check.go, apply.go. What its programs are given is in call.go and
+// input.go, what they print in state.go and messages.go.
+//
+// Configuration documents may not come in: playbooks/dsc reads them. What is not of DSC
+// but of any program that answers in JSON belongs to modules/process.
+//
 // https://learn.microsoft.com/powershell/dsc/reference/schemas/resource/manifest/root
 package dsc

@@ -116,31 +116,15 @@ func (in *instance) usable(ctx context.Context) error {
 	return nil
 }
 
-// operation gives an operation of the resource; nil if it has none.
+// operation gives an operation of the resource; nil if it has none. What an adapted
+// resource can do it may say itself.
 func (in *instance) operation(name string) *manifest.Operation {
-	m := in.found.run
-	if has := in.found.as.Capabilities; in.found.as.Adapted() && has != nil &&
-		!slices.ContainsFunc(has, func(s string) bool { return strings.EqualFold(s, name) }) &&
-		(name == "get" || name == "set" || name == "test" || name == "delete" || name == "export") {
+	has := in.found.as.Capabilities
+	said := in.found.as.Adapted() && has != nil && slices.Contains([]string{"get", "set", "test", "delete", "export"}, name)
+	if said && !slices.ContainsFunc(has, func(s string) bool { return strings.EqualFold(s, name) }) {
 		return nil
 	}
-	switch name {
-	case "get":
-		return m.Get
-	case "set":
-		return m.Set
-	case "test":
-		return m.Test
-	case "delete":
-		return m.Delete
-	case "export":
-		return m.Export
-	case "validate":
-		return m.Validate
-	case "whatIf":
-		return m.WhatIf
-	}
-	return nil
+	return in.found.run.Operation(name)
 }
 
 // loadSchema gets the schema of the instance: from the manifest, or from the command

@@ -154,14 +154,12 @@ func (d *DSC) checkAgainst(m *manifest.Manifest, src modules.Source) error {
 
 // exposes reports a secret that the resource would take where others can see it.
 func (d *DSC) exposes(m *manifest.Manifest, wanted map[string]any) error {
-	for _, o := range []struct {
-		name string
-		*manifest.Operation
-	}{{"get", m.Get}, {"test", m.Test}, {"set", m.Set}, {"validate", m.Validate}} {
-		if o.Operation == nil {
+	for _, name := range []string{"get", "test", "set", "validate"} {
+		o := m.Operation(name)
+		if o == nil {
 			continue
 		}
-		if path, err := d.exposed(o.Operation, o.name+" of "+m.Type, wanted); err != nil {
+		if path, err := d.exposed(o, name+" of "+m.Type, wanted); err != nil {
 			return modules.Errorf(path, "%v", err)
 		}
 	}

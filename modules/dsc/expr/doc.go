@@ -2,8 +2,8 @@
 // in square brackets, such as [concat('a', parameters('b'))].
 //
 // An expression is evaluated at two times. What a document says by itself, its
-// parameters, variables, user functions and loops, is folded where the document is
-// read. What only the host knows, such as the state of another resource, stays an
+// parameters, variables, user functions and loops, is evaluated where the document is
+// read (playbooks/dsc). What only the host knows, such as the state of another resource, stays an
 // expression, which travels with its [Scope] and is evaluated there, right before
 // the resource is checked. Values are values at both times: no result is ever read
 // as an expression.
@@ -13,5 +13,8 @@
 // functions in place of operators. Members of objects have no order here: functions
 // that list them do it by name.
 //
-// The package does no input or output, but through an [Environment].
+// Both times are here: tree.go evaluates the strings of a document or of properties,
+// eval.go and call.go one expression, seal.go writes what remains for the host, and
+// scope.go evaluates that there. Neither files nor YAML may come in; the package does no
+// input or output, but through an [Environment].
 package expr

@@ -23,6 +23,16 @@ var operations = []struct {
 	{"whatIf", func(m *Manifest) **Operation { return &m.WhatIf }, setFields},
 }
 
+// Operation gives an operation by its name; nil if the resource does not have it.
+func (m *Manifest) Operation(name string) *Operation {
+	for _, o := range operations {
+		if o.name == name {
+			return *o.field(m)
+		}
+	}
+	return nil
+}
+
 var setFields = []string{"implementsPretest", "handlesExist", "return", "whatIfReturns"}
 
 var commonFields = []string{"executable", "args", "input", "requireSecurityContext"}

@@ -4,4 +4,7 @@
 // Three dialects have been published. That of DSC 3 carries $schema; the alpha
 // releases of 2023 wrote manifestVersion in its place; the first design kept
 // everything below dscresource. All three become one [Manifest].
+//
+// Nothing of a host may come in: finding manifests and running what they describe is
+// for package dsc.
 package manifest

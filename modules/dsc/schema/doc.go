@@ -4,4 +4,8 @@
 // here, and any other reference that leads out of a schema accepts everything, with a
 // warning. Formats are looked at up to draft 7, as they were meant there; patterns are
 // those of Go. What a schema may take is bounded by steps, so that none stands still.
+//
+// A schema is compiled by compile.go, with the table of keyword.go, into the nodes of
+// node.go, which check.go holds values against. Nothing of DSC may come in but the
+// schemas in known.go.
 package schema
