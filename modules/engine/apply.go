@@ -25,12 +25,12 @@ func (j *job) alone(ctx context.Context, plan modules.Plan) error {
 
 // applyAndVerify applies a plan and verifies it.
 func (j *job) applyAndVerify(ctx context.Context, plan modules.Plan) (err error) {
-	h, left := j.run.acting(j.said), j.run.present(after{report: j.said})
+	h, readOnly := j.run.acting(j.said), j.run.present(after{report: j.said})
 	j.run.change(func() {
 		if err = j.resource.Apply(ctx, h, plan); err != nil {
 			return
 		}
-		if err = verify(ctx, j.resource, h, left, plan); err != nil {
+		if err = verify(ctx, j.resource, h, readOnly, plan); err != nil {
 			err = fmt.Errorf("failed to reach desired state: %w", err)
 		}
 	})
@@ -42,18 +42,18 @@ func verify(ctx context.Context, res modules.Resource, h, readOnly modules.Host,
 	if v, ok := res.(modules.Verifier); ok {
 		return v.Verify(ctx, h, plan)
 	}
-	left, err := res.Check(ctx, readOnly)
+	remaining, err := res.Check(ctx, readOnly)
 	if err != nil {
 		return err
 	}
-	if !left.Pending() {
+	if !remaining.Pending() {
 		return nil
 	}
-	if len(left.Changes) == 0 {
-		return errors.New("still to be " + left.Action)
+	if len(remaining.Changes) == 0 {
+		return errors.New("still to be " + remaining.Action)
 	}
 	var reasons []string
-	for _, c := range left.Changes {
+	for _, c := range remaining.Changes {
 		reasons = append(reasons, fmt.Sprintf("%s mismatch: state=%s requested=%s", c.Property, c.Have, c.Want))
 	}
 	return errors.New(strings.Join(reasons, ", "))

@@ -54,6 +54,6 @@ func TestCheckSeesEarlierPlays(t *testing.T) {
 	}
 	require.Equal(t, []string{"changed", "changed stable"}, catalogs(t, t.TempDir(), plays(true, "")...))
 	require.Equal(t, []string{"changed", "changed stable"}, catalogs(t, t.TempDir(), plays(false, "")...), "as it came to pass")
-	// Of what another session has foretold nothing is known.
+	// Of what another session has predicted nothing is known.
 	require.Equal(t, []string{"changed? changed?"}, catalogs(t, t.TempDir(), plays(true, "an earlier play")[1:]...))
 }

@@ -25,7 +25,7 @@ const maxNotes = modules.MaxParts - 2
 // said is what one resource has said: its [modules.Reporter].
 type said struct {
 	head, tail noteList // the first messages and the last
-	left       int      // those between
+	omitted    int      // how many of those between are not kept
 	exit       *modules.Exit
 	state      modules.State
 }
@@ -39,7 +39,7 @@ func (s *said) Message(level, text string) {
 	}
 	for !s.tail.takes(note) {
 		s.tail.drop()
-		s.left++
+		s.omitted++
 	}
 	s.tail.add(note)
 }
@@ -47,8 +47,8 @@ func (s *said) Message(level, text string) {
 // list is what the resource has said, with a mark where it was too much.
 func (s *said) list() []modules.Note {
 	list := slices.Clip(s.head.notes)
-	if s.left > 0 {
-		list = append(list, modules.Note{Level: "warning", Text: excerpt.Mark(int64(s.left), "message")})
+	if s.omitted > 0 {
+		list = append(list, modules.Note{Level: "warning", Text: excerpt.Mark(int64(s.omitted), "message")})
 	}
 	return append(list, s.tail.notes...)
 }
@@ -96,8 +96,8 @@ func bounded(changes []modules.Change) []modules.Change {
 	for i, c := range changes {
 		c = modules.Change{Property: excerpt.Of(c.Property, maxText), Have: excerpt.Of(c.Have, maxText), Want: excerpt.Of(c.Want, maxText)}
 		room -= len(c.Property) + len(c.Have) + len(c.Want)
-		if left := len(changes) - i; room < 0 || left > 1 && i == modules.MaxParts-1 {
-			return append(kept, modules.Change{Property: "others", Have: fmt.Sprintf("%d more", left), Want: "changed"})
+		if others := len(changes) - i; room < 0 || others > 1 && i == modules.MaxParts-1 {
+			return append(kept, modules.Change{Property: "others", Have: fmt.Sprintf("%d more", others), Want: "changed"})
 		}
 		kept = append(kept, c)
 	}

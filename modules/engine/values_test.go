@@ -323,7 +323,7 @@ func TestExport(t *testing.T) {
 	require.Equal(t, "state.port is not sent: 66562 bytes of JSON are too large for other hosts", r.Messages[0].Text)
 }
 
-func TestMemoryIsBounded(t *testing.T) {
+func TestSentIsBounded(t *testing.T) {
 	kept := &shelf{}
 	dir := t.TempDir()
 	for i := range 26 {
@@ -337,7 +337,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.NotContains(t, string(kept.text), "AAAA", "the oldest")
 }
 
-func TestDamagedMemory(t *testing.T) {
+func TestDamagedSent(t *testing.T) {
 	for _, text := range []string{"null", "[]", `{"a":1}`, "{"} {
 		kept := &shelf{text: []byte(text)}
 		dir := t.TempDir()

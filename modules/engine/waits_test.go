@@ -120,8 +120,8 @@ func TestReceiveFromWhatCannotBeForeseen(t *testing.T) {
 	require.Equal(t, "exec#token", results[2].Because)
 }
 
-// TestMemoryForgetsInOneGo has one large value take the place of very many small ones.
-func TestMemoryForgetsInOneGo(t *testing.T) {
+// TestSentForgetsInOneGo has one large value take the place of very many small ones.
+func TestSentForgetsInOneGo(t *testing.T) {
 	small := map[string]any{}
 	for i := range 8400 {
 		small[fmt.Sprintf("%064x", i)] = map[string]any{"time": time.Unix(int64(i), 0).UTC(), "values": map[string]any{"exit_code": 0}}

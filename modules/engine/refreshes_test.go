@@ -234,7 +234,7 @@ func refreshed(results []modules.Result) (list []int) {
 	return list
 }
 
-// TestNoRefreshIsLost kills a run at each of its steps. The next run, foretold,
+// TestNoRefreshIsLost kills a run at each of its steps. The next run, predicted,
 // refreshes what the killed one did not, and nothing else; the third does nothing.
 func TestNoRefreshIsLost(t *testing.T) {
 	seeds := uint64(60)
@@ -254,10 +254,10 @@ func TestNoRefreshIsLost(t *testing.T) {
 				m := &mortal{dies: dies, after: after}
 				_, died = runMortal(t, m, j, f.catalog(2, false))
 				first := f.ran(t)
-				foretold, _ := runMortal(t, &mortal{}, j, f.catalog(2, true))
+				predicted, _ := runMortal(t, &mortal{}, j, f.catalog(2, true))
 				second, _ := runMortal(t, &mortal{}, j, f.catalog(2, false))
-				require.Equal(t, brief(second), strings.ReplaceAll(brief(foretold), "?", ""), what)
-				require.Equal(t, refreshed(second), refreshed(foretold), what)
+				require.Equal(t, brief(second), strings.ReplaceAll(brief(predicted), "?", ""), what)
+				require.Equal(t, refreshed(second), refreshed(predicted), what)
 				total := f.ran(t)
 				for name, n := range first {
 					total[name] += n
