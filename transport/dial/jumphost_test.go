@@ -101,9 +101,10 @@ func TestJumpHostThatWasLostIsDialledAgain(t *testing.T) {
 
 func TestHostBehindJumpHostThatSaysNothing(t *testing.T) {
 	silent, jump := sshtest.Start(t, sshtest.Silent()), sshtest.Start(t)
-	d := &Dialer{Limits: shortLimits}
+	d := &Dialer{}
 	defer d.Close()
 	target := targetOf(silent)
+	target.Limits = shortLimits
 	target.Jump = []transport.Target{targetOf(jump)}
 	require.ErrorIs(t, dialOnce(t, d, target), transport.ErrTimeout)
 }
@@ -127,9 +128,9 @@ func TestJumpHostThatNeverClosesAChannel(t *testing.T) {
 	near, far := wire(t)
 	var server sync.WaitGroup
 	server.Go(func() { serveStuckChannels(far, signer) })
-	d := &Dialer{Limits: shortLimits, DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
+	d := &Dialer{DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}
 	jump := transport.Target{Host: "bastion", Address: "h", User: "u", KnownHosts: []string{writeFile(t, "h "+publicText(signer)+"\n")}}
-	err := dialOnce(t, d, transport.Target{Host: "web1", Address: "w", User: "u", Jump: []transport.Target{jump}})
+	err := dialOnce(t, d, transport.Target{Host: "web1", Address: "w", User: "u", Limits: shortLimits, Jump: []transport.Target{jump}})
 	require.EqualError(t, err, "web1: handshake w:22: timed out after 300ms\n  hint: something accepted the connection but does not speak SSH in time")
 	d.Close()
 	server.Wait()

@@ -1,11 +1,13 @@
 package dial
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,22 +21,41 @@ import (
 // TestProxyCommandsEnd has commands that would stay, each with a child.
 func TestProxyCommandsEnd(t *testing.T) {
 	srv := sshtest.Start(t)
-	for _, test := range []struct{ name, command string }{
-		{"a good one", "sh -c 'echo $$ >PID; sleep 1000 & echo $! >>PID; " + strings.ReplaceAll(srv.ProxyCommand(t), "'", `'\''`) + "; wait'"},
-		{"one that says nothing", "sh -c 'echo $$ >PID; sleep 1000 & echo $! >>PID; wait'"},
-		{"one that does not want to end", `sh -c 'trap "" TERM HUP; echo $$ >PID; sleep 1000 & echo $! >>PID; wait; wait'`},
+	for _, test := range []struct {
+		name, command string
+		good          bool
+	}{
+		{"a good one", "sh -c 'echo $$ >PID; sleep 1000 & echo $! >>PID; " + strings.ReplaceAll(srv.ProxyCommand(t), "'", `'\''`) + "; wait'", true},
+		{"one that says nothing", "sh -c 'echo $$ >PID; sleep 1000 & echo $! >>PID; wait'", false},
+		{"one that does not want to end", `sh -c 'trap "" TERM HUP; echo $$ >PID; sleep 1000 & echo $! >>PID; wait; wait'`, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			pids := filepath.Join(t.TempDir(), "pids")
 			target := targetOf(srv)
 			target.ProxyCommand = strings.ReplaceAll(test.command, "PID", pids)
-			c, err := (&Dialer{Limits: transport.Limits{Handshake: shortTimeout}}).Dial(t.Context(), target)
-			if err == nil {
-				c.Close()
+			ctx, cancel := context.WithCancel(t.Context())
+			var dialling sync.WaitGroup
+			dialling.Go(func() {
+				c, err := (&Dialer{}).Dial(ctx, target)
+				if (err == nil) != test.good {
+					t.Errorf("dialled: %v", err)
+				}
+				if err == nil {
+					c.Close()
+				}
+			})
+			var both []string
+			require.Eventually(t, func() bool {
+				text, _ := os.ReadFile(pids)
+				both = strings.Fields(string(text))
+				return len(both) == 2
+			}, time.Minute, 5*time.Millisecond)
+			if !test.good {
+				cancel()
 			}
-			text, err := os.ReadFile(pids)
-			require.NoError(t, err)
-			for _, pid := range strings.Fields(string(text)) {
+			dialling.Wait()
+			cancel()
+			for _, pid := range both {
 				n, err := strconv.Atoi(pid)
 				require.NoError(t, err)
 				require.Eventually(t, func() bool { return gone(n) }, 10*time.Second, 10*time.Millisecond, "process %d lives", n)
@@ -63,7 +84,10 @@ func TestProxyCommandErrors(t *testing.T) {
 		{"is silent", "", "sleep 1000", "web1: handshake w:22: timed out after 300ms (by way of a proxy command)\n  hint: something accepted the connection but does not speak SSH in time"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d := &Dialer{Shell: test.shell, Limits: shortLimits}
+			d := &Dialer{Shell: test.shell}
+			if strings.Contains(test.err, "timed out") { // nothing else shall be cut short
+				d.Limits = shortLimits
+			}
 			err := dialOnce(t, d, transport.Target{Host: "web1", Address: "w", User: "deploy", ProxyCommand: test.command})
 			text := err.Error()
 			if i := strings.Index(text, `/bin/sh: `); i >= 0 { // each shell has words of its own

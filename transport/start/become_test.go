@@ -165,10 +165,10 @@ func TestPasswordOverSSH(t *testing.T) {
 }
 
 func TestSlowPassword(t *testing.T) {
-	srv := sshtest.Start(t, shell(`printf %s "$n%:" >&2; exec sleep 1000`))
+	srv := sshtest.Start(t, shell(`printf %s "$n%:" >&2; read -r l; : >silent; exec sleep 1000`))
 	start := fixedStart()
-	start.Become = &Become{Password: transport.NewSecret([]byte("pw")), Timeout: shortTimeout}
-	_, err := Program(t.Context(), connect(t, srv), start)
+	start.Become = &Become{Password: transport.NewSecret([]byte("pw"))}
+	_, err := new(silence).startUntil(t, filepath.Join(srv.Home, "silent"), connect(t, srv), start)
 	require.EqualError(t, err, fmt.Sprintf("web1: become %s: timed out after 300ms: sudo has the password, and says nothing\n  hint: does PAM wait for a server that does not answer?", srv.Addr))
 	require.ErrorIs(t, err, transport.ErrTimeout)
 }

@@ -3,6 +3,7 @@ package start
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +15,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,4 +140,42 @@ func (b Build) compressed(t testing.TB) []byte {
 func (b Build) sent(t testing.TB) []byte {
 	t.Helper()
 	return append([]byte(b.header()), b.compressed(t)...)
+}
+
+// A silence is a start whose host falls silent somewhere: until then it has all the time
+// that it needs, however busy this machine is, and from then on it must move within
+// shortTimeout.
+type silence struct{ idle atomic.Pointer[idleTimeout] }
+
+// falls is called, from any goroutine, when the host has fallen silent.
+func (s *silence) falls() { s.idle.Load().allow(shortTimeout) }
+
+// start is [Program].
+func (s *silence) start(ctx context.Context, c *transport.Client, r Request) (p *Process, err error) {
+	st := newStarter(c, r)
+	err = st.untilIdle(ctx, func() (err error) {
+		s.idle.Store(st.idle)
+		p, err = st.run()
+		return err
+	})
+	return p, err
+}
+
+// startUntil is start for a host that falls silent when it has made a file.
+func (s *silence) startUntil(t *testing.T, file string, c *transport.Client, r Request) (p *Process, err error) {
+	t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p, err = s.start(t.Context(), c, r)
+	}()
+	require.Eventually(t, func() bool { return exists(file) }, time.Minute, 5*time.Millisecond)
+	for {
+		s.falls()
+		select {
+		case <-ended:
+			return p, err
+		case <-time.After(2 * shortTimeout): // the starter itself has allowed more meanwhile
+		}
+	}
 }

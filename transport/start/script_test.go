@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,12 +92,20 @@ func FuzzCommandLine(f *testing.F) {
 func interpreters(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
+	var commands []string
 	for _, argv := range [][]string{{"sh"}, {"dash"}, {"bash", "--posix"}, {"busybox", "sh"}, {"ksh93"}, {"zsh", "--emulate", "sh"}} {
 		path, err := exec.LookPath(argv[0])
 		if err != nil {
 			t.Logf("NOT TESTED with %s: it is not installed", argv[0])
 			continue
 		}
+		program, err := filepath.EvalSymlinks(path)
+		require.NoError(t, err)
+		command := strings.Join(append([]string{program}, argv[1:]...), " ")
+		if slices.Contains(commands, command) { // as dash often is sh
+			continue
+		}
+		commands = append(commands, command)
 		found[argv[0]] = append([]string{path}, argv[1:]...)
 	}
 	require.NotEmpty(t, found)

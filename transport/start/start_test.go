@@ -193,6 +193,7 @@ func TestStartErrors(t *testing.T) {
 		name  string
 		shell string
 		start func(*Request)
+		dumb  bool // falls silent once it has made the file silent
 		err   string
 		is    error
 	}{
@@ -208,13 +209,13 @@ func TestStartErrors(t *testing.T) {
 		{name: "endless greeting", shell: `printf '{"hello":{"nonce":"%s",' $n; while printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; do :; done`, is: transport.ErrNotModule,
 			err: "web1: start ADDR: the module did not answer: its greeting is longer than 4 MiB"},
 		{name: "silent", shell: "exec sleep 1000", start: func(s *Request) { s.Timeout = shortTimeout }, is: transport.ErrTimeout, err: "web1: start ADDR: timed out after 300ms\n  hint: " + try},
-		{name: "silent after noise", shell: "echo Hello; exec sleep 1000", start: func(s *Request) { s.Timeout = shortTimeout }, is: transport.ErrTimeout,
+		{name: "silent after noise", shell: "echo Hello; : >silent; exec sleep 1000", dumb: true, is: transport.ErrTimeout,
 			err: "web1: start ADDR: timed out after 300ms\n  hint: the login shell printed \"Hello\\n\"; " + try},
-		{name: "silent before su", shell: "echo Hello; exec sleep 1000", start: func(s *Request) { su(s); s.Become.Timeout = shortTimeout }, is: transport.ErrTimeout,
+		{name: "silent before su", shell: "echo Hello; : >silent; exec sleep 1000", start: su, dumb: true, is: transport.ErrTimeout,
 			err: "web1: start ADDR: timed out after 300ms\n  hint: the login shell printed \"Hello\\n\"; " + try},
 		{name: "nologin before su", shell: "echo This account is currently not available.; exit 1", start: su, is: transport.ErrNotModule,
 			err: "web1: start ADDR: the module did not answer: exit status 1\n  hint: the login shell printed \"This account is currently not available.\\n\"; " + try},
-		{name: "su is silent", shell: "echo become-$n >&2; echo Hello; exec sleep 1000", start: func(s *Request) { su(s); s.Become.Timeout = shortTimeout }, is: transport.ErrTimeout,
+		{name: "su is silent", shell: "echo become-$n >&2; echo Hello; : >silent; exec sleep 1000", start: su, dumb: true, is: transport.ErrTimeout,
 			err: "web1: start ADDR: timed out after 300ms\n  hint: the host printed \"Hello\\n\"; su asks for nothing: does PAM wait for a server that does not answer, or has root no shell that runs commands?"},
 		{name: "no shell to su to", shell: "echo become-$n >&2; exit 0", start: su, is: transport.ErrNotModule,
 			err: "web1: start ADDR: the module did not answer: exit status 0\n  hint: does root have a shell that runs commands? su needs one, sudo and doas do not"},
@@ -264,7 +265,13 @@ func TestStartErrors(t *testing.T) {
 			if test.start != nil {
 				test.start(&start)
 			}
-			p, err := Program(t.Context(), connect(t, srv), start)
+			var p *Process
+			var err error
+			if test.dumb {
+				p, err = new(silence).startUntil(t, filepath.Join(srv.Home, "silent"), connect(t, srv), start)
+			} else {
+				p, err = Program(t.Context(), connect(t, srv), start)
+			}
 			require.Nil(t, p)
 			require.EqualError(t, err, strings.NewReplacer("ADDR", srv.Addr, "PORT", strconv.Itoa(srv.Port)).Replace(test.err))
 			require.False(t, transport.Unreachable(err))

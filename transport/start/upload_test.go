@@ -250,7 +250,7 @@ func TestUploadErrors(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		sftp sshtest.Option
-		slow bool // ends only because nothing moves
+		dumb func(falls func()) sshtest.Option // ends only because nothing moves since it fell silent
 		err  string
 		is   error
 	}{
@@ -259,7 +259,9 @@ func TestUploadErrors(t *testing.T) {
 			err: gzip + ", and SFTP does not help: opening SFTP: error receiving version packet from server: server unexpectedly closed connection: unexpected EOF: the SFTP server has ended" + hint},
 		{name: "a shell that greets", sftp: sshtest.SFTP(func(_ string, c io.ReadWriteCloser) { hear(c); io.WriteString(c, "Welcome to web1\n") }), is: transport.ErrInstall,
 			err: gzip + ", and SFTP does not help: opening SFTP: error receiving version packet from server: packet too long" + hint},
-		{name: "silent", sftp: sshtest.SFTP(func(_ string, c io.ReadWriteCloser) { io.Copy(io.Discard, c) }), slow: true, is: transport.ErrTimeout, err: timeout},
+		{name: "silent", dumb: func(falls func()) sshtest.Option {
+			return sshtest.SFTP(func(_ string, c io.ReadWriteCloser) { falls(); io.Copy(io.Discard, c) })
+		}, is: transport.ErrTimeout, err: timeout},
 		{name: "endless version", sftp: sshtest.SFTP(func(_ string, c io.ReadWriteCloser) {
 			c.Write([]byte{0, 3, 0, 0, sftpVersion, 0, 0, 0, 3})
 			for _, err := c.Write(make([]byte, 1<<10)); err == nil; _, err = c.Write(make([]byte, 1<<10)) {
@@ -275,7 +277,9 @@ func TestUploadErrors(t *testing.T) {
 			err: gzip + ", and SFTP does not help: making .cache/ccm-push/." + fixedNonce + `: sftp: "Failure" (SSH_FX_FAILURE)` + hint},
 		{name: "does not write", sftp: only(sftpWrite, func([]byte) []byte { return status(4, "quota") }), is: transport.ErrInstall,
 			err: writing + `sftp: "quota" (SSH_FX_FAILURE)` + hint},
-		{name: "does not answer to writes", sftp: only(sftpWrite, func([]byte) []byte { return nil }), slow: true, is: transport.ErrTimeout, err: timeout},
+		{name: "does not answer to writes", dumb: func(falls func()) sshtest.Option {
+			return only(sftpWrite, func([]byte) []byte { falls(); return nil })
+		}, is: transport.ErrTimeout, err: timeout},
 		{name: "nothing, again and again", sftp: only(sftpRead, func([]byte) []byte { return text(sftpData, "") }), is: transport.ErrInstall,
 			err: writing + "it reads back with another SHA-256" + hint},
 		{name: "more than was asked for", sftp: only(sftpRead, func([]byte) []byte { return text(sftpData, strings.Repeat("x", 200<<10)) }), is: transport.ErrInstall,
@@ -292,7 +296,9 @@ func TestUploadErrors(t *testing.T) {
 			}
 			return agreeable(kind, body)
 		}).serve), is: transport.ErrInstall, err: gzip + ", and SFTP does not help: writing .cache/ccm-push/." + fixedNonce + ": the SFTP server makes no sense" + hint},
-		{name: "does not close", sftp: only(sftpClose, func([]byte) []byte { return nil }), slow: true, is: transport.ErrTimeout, err: timeout},
+		{name: "does not close", dumb: func(falls func()) sshtest.Option {
+			return only(sftpClose, func([]byte) []byte { falls(); return nil })
+		}, is: transport.ErrTimeout, err: timeout},
 		{name: "a link to somewhere else", is: transport.ErrInstall, err: elsewhere, sftp: swap(func(cached string) error {
 			if err := os.Rename(cached, cached+".elsewhere"); err != nil {
 				return err
@@ -304,12 +310,12 @@ func TestUploadErrors(t *testing.T) {
 		{name: "gone", is: transport.ErrInstall, err: elsewhere, sftp: swap(os.Remove)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			srv := sshtest.Start(t, withoutGzip(t), test.sftp)
-			start := fixedStart(b)
-			if test.slow {
-				start.Timeout = shortTimeout
+			var s silence
+			if test.dumb != nil {
+				test.sftp = test.dumb(s.falls)
 			}
-			p, err := Program(t.Context(), connect(t, srv), start)
+			srv := sshtest.Start(t, withoutGzip(t), test.sftp)
+			p, err := s.start(t.Context(), connect(t, srv), fixedStart(b))
 			require.Nil(t, p)
 			require.Equal(t, test.err, masked(err, srv.Addr, "ADDR"))
 			require.ErrorIs(t, err, test.is)
