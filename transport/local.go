@@ -111,7 +111,7 @@ func (r *localRun) terminal(io.Writer) (in io.WriteCloser, out io.Reader, theirs
 	return ours, localReader{ours}, []io.Closer{its}, nil
 }
 
-// A localReader ends when nobody has the terminal open any more, which Linux calls
+// A localReader ends when no process has the terminal open any more, which Linux calls
 // an error, and when it has been closed, as a channel of SSH does.
 type localReader struct{ io.Reader }
 

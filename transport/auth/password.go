@@ -8,6 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
+// The methods password and keyboard-interactive.
+
 // maxRounds is how often a host may send messages that ask nothing (RFC 4256,
 // 3.4) in one keyboard-interactive authentication.
 const maxRounds = 10

@@ -80,7 +80,7 @@ func (d *Dialer) try(ctx context.Context, a *attempt) (*transport.Client, error)
 	defer meanwhile.Wait()
 	conn, err := d.connect(ctx, t, via)
 	if err != nil {
-		return nil, a.passing(ctx, err, a.fail(ctx, err))
+		return nil, a.transient(ctx, err, a.fail(ctx, err))
 	}
 	// x/crypto/ssh takes no context, and a connection through a jump host has
 	// no deadlines: closing it ends every wait.
@@ -89,7 +89,7 @@ func (d *Dialer) try(ctx context.Context, a *attempt) (*transport.Client, error)
 	c, chans, reqs, err := ssh.NewClientConn(a.banner, t.Addr(), a.config(ctx))
 	if !stop() || err != nil {
 		conn.Close()
-		return nil, a.passing(ctx, err, a.fail(ctx, err))
+		return nil, a.transient(ctx, err, a.fail(ctx, err))
 	}
 	a.login.Done()
 	interval := cmp.Or(t.Keepalive, d.Keepalive, defaultKeepalive)

@@ -41,8 +41,8 @@ type Dialer struct {
 	// TrustHint says what to do about an unknown host key; nil gives the command
 	// that adds it to the first known_hosts file.
 	TrustHint func(transport.Target, ssh.PublicKey) string
-	// DialContext replaces the dialling of TCP; nil looks the name up and tries all
-	// its addresses, staggered.
+	// DialContext replaces the dialling of TCP; nil looks the name up and takes the
+	// fastest of its addresses.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Resolve replaces the looking up of names; nil uses [net.DefaultResolver].
 	// network is ip, ip4 or ip6.

@@ -14,6 +14,9 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
+// Happy Eyeballs (RFC 8305): the addresses of a host are looked up, put in order, and
+// dialled one after the other without waiting for the one before to fail.
+
 // attemptDelay is how long an address may take before the next one is tried too
 // (RFC 8305, 8: Connection Attempt Delay).
 const attemptDelay = 250 * time.Millisecond

@@ -49,7 +49,7 @@ func startProxy(shell, command string) (net.Conn, error) {
 	p.in, p.out = in, out
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, p.noise
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	p.cmd.WaitDelay = proxyGrace // somebody else may hold its standard error
+	p.cmd.WaitDelay = proxyGrace // a child may hold its standard error
 	if err := p.cmd.Start(); err != nil {
 		in.Close()
 		out.Close()

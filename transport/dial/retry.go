@@ -30,20 +30,20 @@ const (
 	longestRetryWait = 10 * time.Second
 )
 
-// A passing is a failure that may pass.
-type passing struct {
+// A transient failure may pass: it is dialled again.
+type transient struct {
 	error
-	kind passingKind
+	kind transientKind
 }
 
-func (p passing) Unwrap() error { return p.error }
+func (t transient) Unwrap() error { return t.error }
 
-type passingKind int
+type transientKind int
 
 const (
-	quick   passingKind = iota // refused, reset: known at once
-	slow                       // waited for
-	crowded                    // the host has no room for one more login
+	quick   transientKind = iota // refused, reset: known at once
+	slow                         // waited for
+	crowded                      // the host has no room for one more login
 )
 
 // retry dials until it succeeds, fails for good, or has failed often enough.
@@ -51,7 +51,7 @@ func (d *Dialer) retry(ctx context.Context, t transport.Target, dial func() (*tr
 	wait := firstRetryWait
 	for n := 1; ; n++ {
 		c, err := dial()
-		p, ok := errors.AsType[passing](err)
+		p, ok := errors.AsType[transient](err)
 		if !ok {
 			return c, err
 		}
@@ -63,7 +63,7 @@ func (d *Dialer) retry(ctx context.Context, t transport.Target, dial func() (*tr
 }
 
 // retries is how often a failure of that kind is dialled again.
-func (d *Dialer) retries(t transport.Target, kind passingKind) int {
+func (d *Dialer) retries(t transport.Target, kind transientKind) int {
 	n, asked := t.Retries, t.Retries != 0
 	if !asked {
 		n, asked = d.Retries, d.Retries != 0
@@ -80,7 +80,7 @@ func (d *Dialer) retries(t transport.Target, kind passingKind) int {
 }
 
 // tries says how often it was tried, if that is not what always happens.
-func (d *Dialer) tries(t transport.Target, p passing, n int) error {
+func (d *Dialer) tries(t transport.Target, p transient, n int) error {
 	if e, ok := errors.AsType[*transport.HostError](p.error); ok && n > 1 && (p.kind == crowded || t.Retries > 0 || d.Retries > 0) {
 		e.Err = fmt.Errorf("%w (%d times in a row)", e.Err, n)
 	}
@@ -99,8 +99,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// passing marks the failure of an attempt if it may pass. err is its cause.
-func (a *attempt) passing(ctx context.Context, err, final error) error {
+// transient marks the failure of an attempt if it may pass. err is its cause.
+func (a *attempt) transient(ctx context.Context, err, final error) error {
 	if a.hostKey.Load() != nil {
 		return final
 	}
@@ -109,51 +109,51 @@ func (a *attempt) passing(ctx context.Context, err, final error) error {
 	case op == transport.OpAuthenticate:
 		return final
 	case timedOut:
-		return passing{final, slow}
+		return transient{final, slow}
 	case ctx.Err() != nil: // the run is over
 		return final
 	case op == transport.OpDial:
-		return passingDial(err, final)
+		return transientDial(err, final)
 	case !transport.IsHangUp(err):
 		return final
 	}
 	switch said := a.banner.beforeVersion(); {
 	case a.proxy() != nil: // its command has ended, for whatever reason
-		return passing{final, slow}
+		return transient{final, slow}
 	case a.banner.silent(), strings.Contains(said, "MaxStartups"):
-		return passing{final, crowded}
+		return transient{final, crowded}
 	case said == "": // it has said its version
-		return passing{final, slow}
+		return transient{final, slow}
 	}
 	return final
 }
 
-// passingDial knows which failures to dial may pass.
-func passingDial(err, final error) error {
+// transientDial knows which failures to dial may pass.
+func transientDial(err, final error) error {
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	rejected, isRejected := errors.AsType[*ssh.OpenChannelError](err)
 	switch {
 	case errors.Is(err, transport.ErrLost): // of the connection to the jump host
-		return passing{final, quick}
+		return transient{final, quick}
 	case isDNS && dns.IsNotFound:
 		return final
 	case isDNS && dns.IsTemporary && !dns.IsTimeout:
-		return passing{final, quick}
+		return transient{final, quick}
 	case isDNS:
-		return passing{final, slow}
+		return transient{final, slow}
 	case isRejected && rejected.Reason != ssh.ConnectionFailed:
 		return final
 	case isRejected:
-		return passing{final, slow}
+		return transient{final, slow}
 	}
 	for _, errno := range []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ENETUNREACH, syscall.EADDRNOTAVAIL} {
 		if errors.Is(err, errno) {
-			return passing{final, quick}
+			return transient{final, quick}
 		}
 	}
 	for _, errno := range []error{syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN} {
 		if errors.Is(err, errno) {
-			return passing{final, slow}
+			return transient{final, slow}
 		}
 	}
 	return final

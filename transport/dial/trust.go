@@ -23,7 +23,7 @@ func (d *Dialer) IsKnown(t transport.Target) (bool, error) {
 // TrustFile is the file that keys of the host are added to; "" if there is none.
 func (d *Dialer) TrustFile(t transport.Target) string { return t.KnownHostsFiles(d.Home).Own }
 
-// Trusted is keys of a host that somebody vouches for.
+// Trusted are keys of a host that the operator vouches for.
 type Trusted struct {
 	Target transport.Target
 	Keys   []ssh.PublicKey

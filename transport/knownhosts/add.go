@@ -37,7 +37,7 @@ func (v *View) Accept(ctx context.Context, h Host, key ssh.PublicKey) error {
 	return v.store.added(own, f, line)
 }
 
-// Trusted is keys of a host that somebody vouches for.
+// Trusted are keys of a host that the operator vouches for.
 type Trusted struct {
 	Host  Host
 	Files Files

@@ -8,6 +8,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
+// Why a host program has not started, and what to do about it.
+
 // hintGzip is for a host that can neither unpack the program nor be given it unpacked.
 const hintGzip = "install gzip on the host"
 
@@ -113,8 +115,8 @@ func wantsTerminal(err error) bool {
 	return err != nil && errors.Is(err, transport.ErrBecome) && noTerminal().MatchString(err.Error())
 }
 
-// late explains why a host has not answered in time; cause may also be that nobody
-// waits any more.
+// late explains why a host has not answered in time; cause may also be that the run has
+// been stopped.
 func (st *starter) late(cause error) error {
 	t := st.target()
 	if !errors.Is(cause, transport.ErrTimeout) {

@@ -9,6 +9,9 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
+// One run of a script: the command line, the prompts of the escalation, and the first
+// answer.
+
 // exec runs the script and waits for its answer.
 func (st *starter) exec(mode string) (*Process, answer, error) {
 	line, err := commandLine(st.request, mode)

@@ -6,6 +6,8 @@ import (
 	"sync"
 )
 
+// What words look like that are told to a host, or told by it.
+
 // pattern gives a regular expression that is compiled when it is first needed: most
 // runs need none of them.
 func pattern(text string) func() *regexp.Regexp {
