@@ -21,8 +21,8 @@ type phaseError struct {
 func (e *phaseError) Error() string { return e.err.Error() }
 func (e *phaseError) Unwrap() error { return e.err }
 
-// unreported says which resource of a host that is lost was next, since nobody
-// knows what became of it.
+// unreported says which resource of a lost host was next: what became of that one is not
+// known.
 func unreported(r events.Rest) string {
 	switch r.NotReached {
 	case 0:

@@ -85,7 +85,7 @@ func (*stoppedError) Unwrap() error { return errStopped }
 
 // work takes one host through one play. One on which an interrupted run has not
 // begun counts as not started; one that was killed without an answer has failed,
-// because nobody knows what it did.
+// because it is not known what it did.
 func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
 	start := f.runner.Now()
 	f.take(state)

@@ -32,7 +32,7 @@ func (r *Runner) Sudoers(hosts []*inventory.Host) (string, error) {
 	return text.String(), nil
 }
 
-// runAs is the user that a rule lets somebody become.
+// runAs is the user whom a rule lets the login user become.
 func runAs(rule string) string {
 	_, rest, _ := strings.Cut(rule, "(")
 	user, _, _ := strings.Cut(rest, ")")

@@ -13,8 +13,8 @@ import (
 const maxPassphrases = 3
 
 // Unlock opens the encrypted key files that reaching hosts takes and that the agent
-// has no copy of, each once. It contacts no host. A file whose passphrase nobody
-// gives stays as it is: a host that wants it says so.
+// has no copy of, each once. It contacts no host. A file whose passphrase is
+// not given stays as it is: a host that wants it says so.
 func (r *Runner) Unlock(ctx context.Context, hosts []*inventory.Host) error {
 	if r.Connect.Passphrase == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 // each makes one entry per element of a list.
 func (x *expansion) each(ctx context.Context, r *manifest.Resource, in *scope) {
 	excluded := excludedWithoutItem(ctx, r, in.env)
-	items, err := elements(ctx, r, in.env, maxEntries-len(x.entries))
+	items, err := elements(ctx, r, in.env, maxEntries-len(x.draft.entries))
 	switch {
 	case err == nil:
 	case excluded: // the list may need data that is not there, and it is not needed
@@ -41,7 +41,7 @@ func (x *expansion) nameElements(r *manifest.Resource, own []int) {
 		aliases[r.Alias.Node.Text] = nil // also if there are no elements
 	}
 	for _, i := range own {
-		e := &x.entries[i]
+		e := &x.draft.entries[i]
 		if e.Alias != "" {
 			aliases[e.Alias] = append(aliases[e.Alias], i)
 		}
@@ -51,7 +51,7 @@ func (x *expansion) nameElements(r *manifest.Resource, own []int) {
 		names[e.Name] = names[e.Name] || !e.Excluded
 	}
 	for alias, entries := range aliases {
-		x.names.last[r.Type.Name+"#"+alias] = entries
+		x.draft.names.last[r.Type.Name+"#"+alias] = entries
 	}
 }
 

@@ -35,7 +35,7 @@ type origin struct {
 	refs      *references // nil if there are none that matter any more
 	batch     string      // see [graph.Vertex]
 	relations []modules.Relation
-	shown     *RenderedResource // nil unless somebody wants to see it
+	shown     *RenderedResource // nil unless the catalog is rendered for people
 }
 
 // Bounds of one host's catalog. A list that a host reports about itself, under
@@ -63,8 +63,8 @@ type scope struct {
 // An expansion makes the entries of one host of a play's resources, in the order written:
 // those of a nested manifest right before that of the resource that applies it.
 type expansion struct {
-	*draft
 	compiler *Compiler
+	draft    *draft
 	inGraph  bool // the play's strategy, which nested manifests share
 	show     bool // a person wants to see what comes of it
 	size     int64
@@ -81,7 +81,7 @@ func (c *Compiler) expand(ctx context.Context, top *scope, show bool) (*draft, y
 	if p := c.play; p.RememberedAs != nil {
 		d.remember = &modules.Remember{As: p.RememberedAs.Text, Whole: p.Whole()}
 	}
-	x := &expansion{draft: d, compiler: c, inGraph: c.play.Graph(), show: show}
+	x := &expansion{compiler: c, draft: d, inGraph: c.play.Graph(), show: show}
 	x.manifest(ctx, top)
 	return d, x.errs
 }
@@ -112,7 +112,7 @@ func (x *expansion) full() bool {
 	if len(x.errs) >= maxErrors {
 		return true
 	}
-	if len(x.entries) <= maxEntries && x.size <= maxSize {
+	if len(x.draft.entries) <= maxEntries && x.size <= maxSize {
 		return false
 	}
 	x.errs.Add(fmt.Errorf("the catalog has grown beyond %d resources or %d MiB", maxEntries, maxSize>>20))
@@ -160,7 +160,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	}
 	p, err := x.properties(ctx, r, in, env, &e)
 	if x.errs.Add(err); len(x.errs) > before {
-		x.names.unknown(e.Type, e.Name, e.Alias)
+		x.draft.names.unknown(e.Type, e.Name, e.Alias)
 		return -1
 	}
 	x.take(p.made)
@@ -211,12 +211,12 @@ func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, env *temp
 // add adds an entry and returns its number. properties are as they were resolved, and
 // nested is the manifest that it applies; both are for people, and may be nil.
 func (x *expansion) add(e modules.Entry, o origin, properties *yamlpos.Node, nested *Nested) int {
-	i := len(x.entries)
+	i := len(x.draft.entries)
 	if x.show {
 		o.shown = &RenderedResource{Resource: o.resource, Entry: e, Properties: properties, Nested: nested}
 	}
-	x.entries, x.origins = append(x.entries, e), append(x.origins, o)
-	x.names.add(&e, i)
+	x.draft.entries, x.draft.origins = append(x.draft.entries, e), append(x.draft.origins, o)
+	x.draft.names.add(&e, i)
 	const indexSize = 8 // bytes, of each reference
 	x.size += int64(len(e.Name) + len(e.Alias) + len(e.Properties) + indexSize*(len(e.Require)+len(e.Subscribe)))
 	for _, c := range e.Health {
@@ -224,7 +224,7 @@ func (x *expansion) add(e modules.Entry, o origin, properties *yamlpos.Node, nes
 			x.size += int64(len(word))
 		}
 		x.size += int64(len(c.Rules))
-		x.needsFull = x.needsFull || c.Rules != nil
+		x.draft.needsFull = x.draft.needsFull || c.Rules != nil
 	}
 	return i
 }
@@ -232,12 +232,12 @@ func (x *expansion) add(e modules.Entry, o origin, properties *yamlpos.Node, nes
 // take adds what was prepared, for this host or an equal one, to what the host may ask
 // for.
 func (x *expansion) take(made *prepared) {
-	c := &x.contents
+	c := &x.draft.contents
 	c.texts, c.files, c.downloads = merged(c.texts, made.texts), merged(c.files, made.files), merged(c.downloads, made.downloads)
 	c.from = x.compiler.opts.Downloads
 	x.size += made.size
-	x.bundles = withBundle(x.bundles, made.bundle)
-	x.needsFull = x.needsFull || made.needsFull
+	x.draft.bundles = withBundle(x.draft.bundles, made.bundle)
+	x.draft.needsFull = x.draft.needsFull || made.needsFull
 }
 
 func merged[V any](into, from map[string]V) map[string]V {
@@ -260,13 +260,13 @@ func (in *scope) inherit(e *modules.Entry) {
 // leaveOut notes the names of a resource that is not selected.
 func (x *expansion) leaveOut(r *manifest.Resource) {
 	if r.DependsOnHost() {
-		x.names.unknown(r.Type.Name, "", "")
+		x.draft.names.unknown(r.Type.Name, "", "")
 		x.notWhole()
 	}
 	for _, name := range r.LiteralNames() {
-		x.names.unknown(r.Type.Name, name, "")
-		if x.remember != nil {
-			x.remember.Kept = append(x.remember.Kept, r.Type.Name+"#"+name)
+		x.draft.names.unknown(r.Type.Name, name, "")
+		if x.draft.remember != nil {
+			x.draft.remember.Kept = append(x.draft.remember.Kept, r.Type.Name+"#"+name)
 		}
 	}
 	x.leaveOutNested(r)
@@ -276,7 +276,7 @@ func (x *expansion) leaveOut(r *manifest.Resource) {
 // catalog.
 func (x *expansion) leaveOutNested(r *manifest.Resource) {
 	if r.Unknown() {
-		x.names.anyUnknown = true
+		x.draft.names.anyUnknown = true
 		x.notWhole()
 	}
 	if r.Child != nil {
@@ -288,14 +288,14 @@ func (x *expansion) leaveOutNested(r *manifest.Resource) {
 
 // unknown notes that neither a resource nor what it applies is in the catalog.
 func (x *expansion) unknown(r *manifest.Resource, e modules.Entry) {
-	x.names.unknown(e.Type, e.Name, e.Alias)
+	x.draft.names.unknown(e.Type, e.Name, e.Alias)
 	x.leaveOutNested(r)
 }
 
 // notWhole notes that the play has resources which are in no entry, and of which it
 // cannot be said what they are called.
 func (x *expansion) notWhole() {
-	if x.remember != nil {
-		x.remember.Whole = false
+	if x.draft.remember != nil {
+		x.draft.remember.Whole = false
 	}
 }

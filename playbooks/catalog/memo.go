@@ -30,7 +30,7 @@ type readSet struct {
 // isOwn reports whether nearly every host has properties of its own: to remember
 // them would cost memory and time for nothing.
 func (r *readSet) isOwn() bool {
-	const trial = 256 // before that, nobody knows
+	const trial = 256 // before that, it is not known
 	return r.made >= trial && r.again < r.made/8
 }
 

@@ -35,22 +35,22 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 		return -1
 	}
 	inner.noEdges = !edges
-	first, note := len(x.entries), len(x.notes)
+	first, note := len(x.draft.entries), len(x.draft.notes)
 	pre, post := text(ctx, inner.site.play.Pre, inner.env, &x.errs), text(ctx, inner.site.play.Post, inner.env, &x.errs)
-	x.notes = append(x.notes, Note{First: first, Pre: pre, Post: post})
+	x.draft.notes = append(x.draft.notes, Note{First: first, Pre: pre, Post: post})
 	x.manifest(ctx, inner)
 	x.errs.Add(context.Cause(ctx))
 	if len(x.errs) > before {
-		x.names.unknown(e.Type, e.Name, e.Alias)
+		x.draft.names.unknown(e.Type, e.Name, e.Alias)
 		return -1
 	}
-	own := len(x.entries)
+	own := len(x.draft.entries)
 	if own == first && r.OnlyWithin {
-		x.notes = x.notes[:note]
+		x.draft.notes = x.draft.notes[:note]
 		x.leaveOut(r)
 		return -1
 	}
-	x.notes[note].Last = own
+	x.draft.notes[note].Last = own
 	e.Scope = &modules.Scope{Entries: own - first, FailOnError: inner.site.play.FailOnError}
 	return x.add(e, o, node, &Nested{Manifest: inner.site.play.File, Layers: inner.layers, Data: inner.env.Data})
 }

@@ -52,7 +52,7 @@ func (x *expansion) refer(ctx context.Context, r *manifest.Resource, env *templa
 			into = &e.Subscribe
 		}
 		for _, ref := range refs {
-			entries, err := x.names.find(ref)
+			entries, err := x.draft.names.find(ref)
 			errs.Add(err)
 			*into = append(*into, entries...)
 			for _, from := range entries {

@@ -5,7 +5,7 @@ package graph
 // long as there is one. It does not recurse: there may be 100,000.
 func Components(n int, next func(node, k int) (to int, ok bool)) (of, size []int) {
 	of = make([]int, n)
-	order, low := make([]int, n), make([]int, n) // order is 0 where nobody has been
+	order, low := make([]int, n), make([]int, n) // order is 0 for nodes that have not been visited
 	onStack := make([]bool, n)
 	var stack []int
 	type frame struct{ node, next int }

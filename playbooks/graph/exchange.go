@@ -13,7 +13,7 @@ type Import struct {
 	Property string
 	Host     string        // the name in the inventory
 	From     string        // there: "exec#token.stdout"
-	At       *yamlpos.Node // where it is written; nil if nobody knows
+	At       *yamlpos.Node // where it is written; nil if that is not known
 }
 
 // source is who sends the value.

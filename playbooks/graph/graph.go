@@ -11,7 +11,7 @@ import (
 // A Vertex is one resource.
 type Vertex struct {
 	Ref string        // type#name, or type#alias
-	At  *yamlpos.Node // where it is written; nil if nobody knows
+	At  *yamlpos.Node // where it is written; nil if that is not known
 	// Name is type#name; "" for one that is there under that name only to be referred
 	// to. Vertices of one name take turns.
 	Name string
@@ -47,7 +47,7 @@ type Edge struct {
 	Weak     bool          // automatic, by a name
 }
 
-// Automatic reports whether nobody has written the edge.
+// Automatic reports whether the edge is in no manifest.
 func (e *Edge) Automatic() bool { return e.Kind == Automatic || e.Kind == Turn }
 
 // Reason is what the edge is from, for people.

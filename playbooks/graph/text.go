@@ -174,13 +174,13 @@ func (d *Drawing) Why(i int) string {
 	if none {
 		b.WriteString("  depends on nothing, and nothing on it\n")
 	}
-	var left []Edge
+	var dropped []Edge
 	for _, e := range d.Dropped {
 		if e.From == i || e.To == i {
-			left = append(left, e)
+			dropped = append(dropped, e)
 		}
 	}
-	b.WriteString(d.dropped(left))
+	b.WriteString(d.dropped(dropped))
 	return b.String()
 }
 

@@ -52,7 +52,7 @@ func (q *Queue) next() (host string, ok bool) {
 }
 
 // StartNow begins a host now, if it has not been begun: another one waits for it, whose
-// place it takes. So nobody waits for a host that waits for a place.
+// place it takes. So no host waits for one that waits for a place.
 func (q *Queue) StartNow(host string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -115,7 +115,7 @@ func withCertificates(names []string) []string {
 }
 
 // assemble gives the algorithms of a list of ssh_config. What x/crypto counts as
-// insecure is used only if somebody names it: a wildcard does not mean it.
+// insecure is used only if it is named: a wildcard does not mean it.
 func (l algorithmList) assemble(spec string) (names, unknown []string) {
 	names, unknown = sshconfig.Assemble(spec, l.defaults, slices.Concat(l.defaults, l.weak))
 	named := strings.Split(strings.TrimLeft(spec, "+-^"), ",")

@@ -43,7 +43,7 @@ type hostSettings struct {
 	conn    inventory.Connection
 	ssh     *sshconfig.Settings
 	target  transport.Target
-	reasons *[]Reason // nil if nobody asks
+	reasons *[]Reason // nil unless they are wanted
 }
 
 // A jump is a host on the route as the route names it: what stands there counts more

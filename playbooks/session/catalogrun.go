@@ -78,7 +78,7 @@ func (c *catalogRun) handle(ctx context.Context, m *modules.Message) (done bool,
 	return false, breach("the host sent a message that only the controller sends")
 }
 
-// done checks that nothing was left out without a reason.
+// done checks that no resource is missing without a reason.
 func (c *catalogRun) done(d *modules.Done) error {
 	n := c.missing()
 	switch {

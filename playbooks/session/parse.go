@@ -68,7 +68,7 @@ func (c *catalogRun) answerParse(m *modules.Message) error {
 	switch {
 	case waiting > maxParsesOpen:
 		return breach("the host asks faster than it takes answers")
-	case waiting > 1: // somebody has been told to send them
+	case waiting > 1: // sending them is queued already
 		return nil
 	}
 	return c.session.queue(func() error {
