@@ -1,4 +1,3 @@
-// Command ccm-push drives a fleet to a desired state over SSH.
 package main
 
 import (

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
+)
+
+func docCommand(types modules.Registry, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doc [TYPE]",
+		Short: "print the properties of a resource type, or what types there are",
+		Args:  cobra.MaximumNArgs(1),
+
+		ValidArgsFunction: completeType(types),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := p.textOnly("doc"); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return p.print(typeList(types))
+			}
+			t, ok := types.Lookup(args[0])
+			if !ok {
+				return noType(types, args[0])
+			}
+			return p.print(typeDoc(t))
+		},
+	}
+}
+
+// noType is the error of a name that no resource type has.
+func noType(types modules.Registry, name string) error {
+	module, ok := ansible.Find(name)
+	switch near := yamlpos.Suggest(name, types.Names()); {
+	case ok && module.Type != "":
+		return fmt.Errorf("%q is a module of Ansible; %s\n  hint: ccm-push doc %s", name, module.Hint(), module.Type)
+	case ok && module.AdHoc != "":
+		return fmt.Errorf("%q is a module of Ansible; in a manifest %s\n  hint: by hand: %s", name, module.Hint(), module.AdHocHint())
+	case ok:
+		return fmt.Errorf("%q is a module of Ansible; %s", name, module.AdHocHint())
+	case near != "":
+		return fmt.Errorf("there is no resource type %q; did you mean %s?", name, near)
+	}
+	return fmt.Errorf("there is no resource type %q; there are %s", name, strings.Join(types.Names(), ", "))
+}
+
+// docWidth is where the lines of a documentation are broken, in characters.
+const docWidth = 90
+
+func typeList(types modules.Registry) string {
+	var b strings.Builder
+	indent := strings.Repeat(" ", 10)
+	for _, t := range types {
+		fmt.Fprintf(&b, "%-9s %s", t.Name, strings.TrimLeft(paragraph(indent+t.Doc, indent), " "))
+	}
+	return b.String()
+}
+
+func typeDoc(t modules.Type) string {
+	var b strings.Builder
+	b.WriteString(paragraph(t.Name+": "+t.Doc, ""))
+	for _, f := range modules.Fields(t.New()) {
+		fmt.Fprintf(&b, "\n  %s (%s)\n", strings.Join(append([]string{f.Name}, f.Also...), ", "), strings.Join(kinds(f), "; "))
+		b.WriteString(paragraph("    "+f.Doc, "    "))
+	}
+	return b.String()
+}
+
+// kinds says what a property takes.
+func kinds(f modules.Field) []string {
+	list := []string{kindName(f.Type)}
+	if len(f.Enum) > 0 {
+		list = []string{strings.Join(f.Enum, ", ")}
+	}
+	if f.Required {
+		list = append(list, "required")
+	}
+	if f.Default != "" {
+		list = append(list, "default "+f.Default)
+	}
+	if f.Secret {
+		list = append(list, "secret")
+	}
+	return list
+}
+
+func kindName(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "integer"
+	case reflect.Slice:
+		return "list of " + kindName(t.Elem()) + "s"
+	case reflect.Map:
+		return "map"
+	}
+	return "text"
+}
+
+// paragraph breaks a text into lines; all but the first begin with indent.
+func paragraph(text, indent string) string {
+	var b strings.Builder
+	line := len(text) - len(strings.TrimLeft(text, " "))
+	b.WriteString(text[:line])
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case line+1+len(word) > docWidth:
+			b.WriteString("\n" + indent)
+			line = len(indent)
+		default:
+			b.WriteByte(' ')
+			line++
+		}
+		b.WriteString(word)
+		line += len(word)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
