@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/crypto/ssh"
@@ -62,13 +63,44 @@ func PublicLine(s ssh.Signer) string {
 	return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
 }
 
-// WriteKey makes an ed25519 key and writes it to a private key file, encrypted if there is
-// a passphrase.
+// WriteKey writes a new ed25519 key to a private key file. With a passphrase the file is
+// encrypted, and the key is the same for each use of that passphrase: encrypting takes
+// long on purpose (bcrypt), and many seconds under the race detector.
 func WriteKey(tb testing.TB, path, passphrase string) ed25519.PrivateKey {
 	tb.Helper()
+	made, known := encryptedKeys.Load(passphrase)
+	if !known {
+		key, text, err := newKeyFile(passphrase)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		made = encryptedKey{key, text}
+		if passphrase != "" {
+			encryptedKeys.Store(passphrase, made)
+		}
+	}
+	k := made.(encryptedKey)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, k.text, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return k.key
+}
+
+// encryptedKeys are the keys of this process by passphrase.
+var encryptedKeys sync.Map
+
+type encryptedKey struct {
+	key  ed25519.PrivateKey
+	text []byte
+}
+
+func newKeyFile(passphrase string) (ed25519.PrivateKey, []byte, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		tb.Fatal(err)
+		return nil, nil, err
 	}
 	var block *pem.Block
 	if passphrase == "" {
@@ -77,13 +109,7 @@ func WriteKey(tb testing.TB, path, passphrase string) ed25519.PrivateKey {
 		block, err = ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte(passphrase))
 	}
 	if err != nil {
-		tb.Fatal(err)
+		return nil, nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	return key
+	return key, pem.EncodeToMemory(block), nil
 }
