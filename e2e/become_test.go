@@ -113,11 +113,11 @@ func TestFleetEscalations(t *testing.T) {
 	f := startFleet(t)
 	for _, shell := range []string{"/bin/sh", "/usr/bin/fish", "/bin/csh"} {
 		t.Run(shell[strings.LastIndex(shell, "/")+1:], func(t *testing.T) {
-			f := &fleet{t, f.dir}
+			f := f.in(t)
 			users := "deploy deploypw deployno app root"
 			f.set("for u in "+users+"; do usermod -s "+shell+" $u; done", "for u in "+users+"; do usermod -s /bin/bash $u; done")
 			for _, e := range escalations() {
-				t.Run(e.String(), func(t *testing.T) { require.Equal(t, e.want, e.run(&fleet{t, f.dir})) })
+				t.Run(e.String(), func(t *testing.T) { require.Equal(t, e.want, e.run(f.in(t))) })
 			}
 			f.clean()
 		})
@@ -134,7 +134,7 @@ func TestFleetPasswordBytes(t *testing.T) {
 		"control": "a\x01\x03\x04\x08\x11\x13\x15\x16\x17\x1a\x1c\x7fb\xff\xfe",
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &fleet{t, f.dir}
+			f := f.in(t)
 			f.setPassword("deploypw", password, "deploypw")
 			f.setPassword("root", password, "rootpw")
 			for _, e := range []escalation{
@@ -186,7 +186,7 @@ func TestFleetHardEscalation(t *testing.T) {
 		}, su, "the host gives us no terminal, which su wants: ssh: pty-req failed\n    hint: look for PermitTTY in sshd_config, and for no-pty or restrict in authorized_keys"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := &fleet{t, f.dir}
+			f := f.in(t)
 			f.set(test.set())
 			require.Equal(t, test.want, test.become.run(f))
 		})

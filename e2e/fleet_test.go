@@ -22,19 +22,42 @@ import (
 // hosts are those of the fleet that the tests use.
 var hosts = []string{"h001", "h002", "h003"}
 
-// A fleet is three hosts of e2e/fleet and a folder with a site for them.
+// A fleet is hosts of e2e/fleet, for a test alone, and a folder with a site for them.
 type fleet struct {
 	testing.TB
-	dir string
+	dir    string
+	number int // FLEET
 }
 
-// startFleet has three clean hosts. A fleet that is up stays up.
-func startFleet(t *testing.T) *fleet {
+// fleets are the numbers of those that no test uses. So many tests of hosts run at once, if
+// -parallel lets them: they wait more than they work.
+var fleets = func() chan int {
+	numbers := make(chan int, 4)
+	for n := range cap(numbers) {
+		numbers <- n
+	}
+	return numbers
+}()
+
+// leaseFleet gives a test a fleet until it ends; tests with another one run beside it.
+func leaseFleet(t *testing.T) *fleet {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		unable(t, "hosts need Linux and root")
 	}
-	f := &fleet{t, t.TempDir()}
+	t.Parallel()
+	f := &fleet{t, t.TempDir(), <-fleets}
+	t.Cleanup(func() { fleets <- f.number })
+	return f
+}
+
+// in is the same fleet in another test, such as one of its own.
+func (f *fleet) in(tb testing.TB) *fleet { return &fleet{tb, f.dir, f.number} }
+
+// startFleet has three clean hosts. A fleet that is up stays up.
+func startFleet(t *testing.T) *fleet {
+	t.Helper()
+	f := leaseFleet(t)
 	if strings.Count(f.tool("status"), "\tlight\tup\n") < len(hosts) {
 		f.tool("up", fmt.Sprint(len(hosts)))
 		t.Cleanup(func() { f.tool("down") })
@@ -49,9 +72,28 @@ func startFleet(t *testing.T) *fleet {
 
 func (f *fleet) path(name string) string { return filepath.Join(f.dir, name) }
 
+// address is one of its network: "0.11" is that of h001.
+func (f *fleet) address(host string) string { return fmt.Sprintf("10.%d.%s", 78+f.number, host) }
+
+func (f *fleet) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("fleet/fleet", args...)
+	cmd.Env = append(os.Environ(), fmt.Sprint("FLEET=", f.number))
+	return cmd
+}
+
 func (f *fleet) tool(args ...string) string {
 	f.Helper()
-	return output(f, "fleet/fleet", args...)
+	return outputOf(f, f.command(args...))
+}
+
+// send writes a program to a host, past SSH.
+func (f *fleet) send(host, program, to string) {
+	f.Helper()
+	text, err := os.ReadFile(program)
+	require.NoError(f, err)
+	cmd := f.command("exec", host, "sh", "-c", "cat >"+to+" && chmod 755 "+to)
+	cmd.Stdin = bytes.NewReader(text)
+	outputOf(f, cmd)
 }
 
 // sh runs a script as root on a host, past SSH.
@@ -62,7 +104,7 @@ func (f *fleet) sh(host, script string) string {
 
 // holds reports whether a condition of sh is true on a host.
 func (f *fleet) holds(host, condition string) bool {
-	return exec.Command("fleet/fleet", "exec", host, "sh", "-c", condition).Run() == nil
+	return f.command("exec", host, "sh", "-c", condition).Run() == nil
 }
 
 func (f *fleet) awaits(host, condition string) {
@@ -193,7 +235,7 @@ func TestFleetPartlyBroken(t *testing.T) {
   hosts:
     h002: {command: "false"}
     h003: {connect: {known_hosts: nobody}}
-    h250: {connect: {address: 10.78.250.250, private_key: `+key+`}}
+    h250: {connect: {address: `+f.address("250.250")+`, private_key: `+key+`}}
 `)
 	write(t, f.path("nobody"), "")
 	write(t, f.path("command.yaml"), `

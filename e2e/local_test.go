@@ -17,7 +17,7 @@ func TestFleetLocal(t *testing.T) {
 	for from, to := range map[string]string{programPath(t, "ccm-push"): "/tmp/e2e-push", moduleDir(t): "/tmp/e2e-mods"} {
 		archive, err := exec.Command("tar", "-C", filepath.Dir(from), "-c", filepath.Base(from)).Output()
 		require.NoError(t, err)
-		into := exec.Command("fleet/fleet", "exec", "h001", "sh", "-c", "cd /tmp && tar -x && mv "+filepath.Base(from)+" "+to)
+		into := f.command("exec", "h001", "sh", "-c", "cd /tmp && tar -x && mv "+filepath.Base(from)+" "+to)
 		into.Stdin = bytes.NewReader(archive)
 		out, err := into.CombinedOutput()
 		require.NoError(t, err, string(out))

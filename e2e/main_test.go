@@ -51,9 +51,13 @@ func programPath(tb testing.TB, name string) string {
 	return filepath.Join(dir, name)
 }
 
+var modulesMade sync.Mutex
+
 // moduleDir is a folder with the host programs of this machine.
 func moduleDir(tb testing.TB) string {
 	tb.Helper()
+	modulesMade.Lock()
+	defer modulesMade.Unlock()
 	dir := filepath.Join(programPath(tb, ""), "modules")
 	if _, err := os.Stat(filepath.Join(dir, builds.IndexFile)); err == nil {
 		return dir
@@ -121,7 +125,11 @@ func write(tb testing.TB, path, text string) {
 // output runs a program that must succeed.
 func output(tb testing.TB, name string, args ...string) string {
 	tb.Helper()
-	cmd := exec.Command(name, args...)
+	return outputOf(tb, exec.Command(name, args...))
+}
+
+func outputOf(tb testing.TB, cmd *exec.Cmd) string {
+	tb.Helper()
 	out, err := cmd.CombinedOutput()
 	require.NoError(tb, err, "%s: %s", cmd, out)
 	return string(out)

@@ -3,11 +3,9 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -79,10 +77,7 @@ apt-get -qq update`
 // startOther has a host of another kind than Debian. One that is up stays up.
 func startOther(t *testing.T, kind, host string) *fleet {
 	t.Helper()
-	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		unable(t, "hosts need Linux and root")
-	}
-	f := &fleet{t, t.TempDir()}
+	f := leaseFleet(t)
 	if !strings.Contains(f.tool("status"), "\t"+kind+"\tup\n") {
 		f.tool("up", "1", "--"+kind)
 		t.Cleanup(func() { f.tool("down", host) })
@@ -99,7 +94,7 @@ func dnfFamily(t *testing.T) *family {
 		restore:      "rm -rf /srv/e2e /etc/yum.repos.d/e2e.repo",
 		state:        "rpm -qa --qf '%{NAME} %{VERSION}-%{RELEASE}\\n' 'e2e-*' | sed 's/^e2e-//' | sort",
 		transactions: "dnf -q history list 2>/dev/null | grep -c '^ *[0-9]' || true",
-		install:      "dnf -q -y install",
+		install:      installRPM,
 		remove:       "rpm -e $(rpm -qa 'e2e-*') >/dev/null 2>&1 || true",
 		lock:         "echo 1 >/var/lib/dnf/rpmdb_lock.pid", // a process that lives
 		unlock:       "rm /var/lib/dnf/rpmdb_lock.pid",
@@ -144,19 +139,22 @@ add epoch 5.8 'Epoch: 2'
 createrepo_c -q repo
 `
 
+// installRPM takes NAME-VERSION-RELEASE.
+const installRPM = `file() { rpm -U --quiet --oldpackage "/srv/e2e/repo/$1.noarch.rpm"; }; file`
+
 const dnfSetup = `printf '%s\n' '[e2e]' 'name=e2e' 'baseurl=file:///srv/e2e/repo' 'gpgcheck=0' >/etc/yum.repos.d/e2e.repo
 dnf -q --refresh makecache`
 
 // zypperFamily has the same host without dnf, so that zypper is found.
 func zypperFamily(t *testing.T) *family {
 	f := &family{
-		fleet: startOther(t, "rpm", "r001"), host: "r001", pinned: "=", holder: "process ", trouble: "cannot start",
+		fleet: startOther(t, "rpm", "r001"), host: "r001", pinned: "-", holder: "process ", trouble: "cannot start",
 		version:      func(v string) string { return v + "-1" },
 		setup:        rpmRepository + zypperSetup,
 		restore:      "rm -rf /srv/e2e /etc/zypp/repos.d/e2e.repo /etc/zypp/locks; mv /usr/lib/hidden/dnf* /usr/bin/",
 		state:        "rpm -qa --qf '%{NAME} %{VERSION}-%{RELEASE}\\n' 'e2e-*' | sed 's/^e2e-//' | sort",
 		transactions: "grep -c 'zypper.*install.*--auto-agree' /var/log/zypp/history || true",
-		install:      "zypper -n -q install --oldpackage",
+		install:      installRPM,
 		// libsolv cannot bring its copy of a database up to date that has become empty.
 		remove: "rpm -e $(rpm -qa 'e2e-*') >/dev/null 2>&1; rm -rf /var/cache/zypp/solv/@System",
 		lock:   "echo 1 >/run/zypp.pid", // a process that lives
@@ -487,12 +485,7 @@ func TestFleetPackageOrders(t *testing.T) {
 			build.Env = append(os.Environ(), "CGO_ENABLED=0")
 			out, err := build.CombinedOutput()
 			require.NoError(t, err, "%s", out)
-			text, err := os.ReadFile(program)
-			require.NoError(t, err)
-			send := exec.Command("fleet/fleet", "exec", host, "sh", "-c", "cat >/run/e2e-pkg.test && chmod 755 /run/e2e-pkg.test")
-			send.Stdin = bytes.NewReader(text)
-			out, err = send.CombinedOutput()
-			require.NoError(t, err, "%s", out)
+			f.send(host, program, "/run/e2e-pkg.test")
 			said := f.tool("exec", host, "env", "TMPDIR=/tmp", "/run/e2e-pkg.test",
 				"-test.run", "TestOrdersAreThoseOfTheTools/"+name, "-test.v", "-pairs", "20000", fmt.Sprintf("-test.short=%t", testing.Short()))
 			require.Contains(t, said, "--- PASS: TestOrdersAreThoseOfTheTools/"+name, said)

@@ -49,7 +49,7 @@ func TestFleetNoRestartIsLost(t *testing.T) {
 		{"the connection is cut", "kill -9 $(ps -o ppid= -p $(cat /run/e2e-waits))"},
 	} {
 		t.Run(end.name, func(t *testing.T) {
-			f := &fleet{t, f.dir}
+			f := f.in(t)
 			before := invocation()
 			f.sh("s001", "rm -f /run/e2e-go /run/e2e-waits")
 			level := "level=" + strings.ReplaceAll(end.name, " ", "-")

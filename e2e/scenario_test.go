@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -107,9 +106,7 @@ dnf -q --refresh makecache`
 // stages are the hosts, one for each package manager. Those that are up stay up.
 func stages(t *testing.T) []*stage {
 	t.Helper()
-	if runtime.GOOS != "linux" || os.Getuid() != 0 {
-		unable(t, "hosts need Linux and root")
-	}
+	f := leaseFleet(t)
 	all := []*stage{
 		{
 			host: "s001", family: "apt", setup: aptSetup + aptWeb,
@@ -122,7 +119,7 @@ forget() { set -- /var/lib/dpkg/info/e2e-*.list; [ ! -e "$1" ] || dpkg --purge -
 		{
 			host: "rs001", family: "dnf", setup: rpmRepository + dnfSetup + dnfWeb,
 			functions: `packages() { rpm -qa | sort; }
-install() { dnf -q -y install "$1${2:+-$2}" >/tmp/e2e-install 2>&1 || { cat /tmp/e2e-install; return 1; }; }
+install() { rpm -U --quiet "$(ls /srv/e2e/repo/$1-${2:-[0-9]}*.rpm | sort -V | tail -n 1)" >/tmp/e2e-install 2>&1 || { cat /tmp/e2e-install; return 1; }; }
 forget() { p=$(rpm -qa 'e2e-*'); [ -z "$p" ] || rpm -e $p >/dev/null 2>&1; }
 `,
 			restore: "rm -rf /srv/e2e /etc/yum.repos.d/e2e.repo",
@@ -130,13 +127,13 @@ forget() { p=$(rpm -qa 'e2e-*'); [ -z "$p" ] || rpm -e $p >/dev/null 2>&1; }
 	}
 	for i, kind := range [][]string{{"--systemd"}, {"--systemd", "--rpm"}} {
 		s := all[i]
-		s.fleet = &fleet{t, t.TempDir()}
+		s.fleet = &fleet{t, t.TempDir(), f.number}
 		if !strings.Contains(s.tool("status"), s.host+"\t") {
 			s.tool(append([]string{"up", "1"}, kind...)...)
 			t.Cleanup(func() { s.tool("down", s.host) })
 		}
 	}
-	web := serveArchive(t)
+	web := serveArchive(f)
 	for _, s := range all {
 		s.web = web
 		s.awaits(s.host, "systemctl is-active multi-user.target")
@@ -150,9 +147,9 @@ forget() { p=$(rpm -qa 'e2e-*'); [ -z "$p" ] || rpm -e $p >/dev/null 2>&1; }
 }
 
 // serveArchive serves app.tar.gz, with a file "run", to the hosts of the fleet.
-func serveArchive(t *testing.T) (address string) {
+func serveArchive(t *fleet) (address string) {
 	t.Helper()
-	bridge, err := net.InterfaceByName("ccmpush0")
+	bridge, err := net.InterfaceByName(fmt.Sprint("ccmpush", t.number))
 	require.NoError(t, err)
 	addresses, err := bridge.Addrs()
 	require.NoError(t, err)
@@ -243,7 +240,7 @@ func (s *stage) play(t *testing.T, c scene, flags ...string) []foretold {
 // that was certain comes true; and a second one.
 func (s *stage) perform(t *testing.T, c scene) (certain, all int) {
 	t.Helper()
-	f := &fleet{t, s.dir}
+	f := s.in(t)
 	untouched := f.sh(s.host, s.functions+resetStage+strings.Join(append(c.before, ""), " || exit 1\n")+lookAtStage)
 	predicted := s.play(t, c, "--check")
 	require.Empty(t, differing(untouched, f.sh(s.host, s.functions+lookAtStage)), "the check run has changed something")
@@ -297,7 +294,6 @@ func TestFleetScenarios(t *testing.T) {
 	paths, err := filepath.Glob("testdata/scenarios/*.yaml")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(paths), 60)
-	moduleDir(t) // before there are several that want it
 	for _, s := range stages(t) {
 		t.Run(s.family, func(t *testing.T) {
 			t.Parallel()
@@ -322,7 +318,7 @@ func TestFleetScenarios(t *testing.T) {
 func TestFleetCCMRequests(t *testing.T) {
 	for _, s := range stages(t) {
 		t.Run(s.family, func(t *testing.T) {
-			f := &fleet{t, s.dir}
+			f := s.in(t)
 			f.sh(s.host, s.functions+resetStage+"rm -rf /root/.cache/ccm-push; install e2e-web\n")
 			s.play(t, scene{name: "template-then-restart"}) // which leaves the host program there
 			ask := func(kind, properties string) (answer ccmAnswer) {

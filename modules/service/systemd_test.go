@@ -204,6 +204,10 @@ func TestOnSystemdConverges(t *testing.T) {
 				Name: "converges", Properties: properties, Action: s.action, Changes: s.changes, Err: s.err, Past: s.past,
 			})
 			if s.err == "" {
+				sh(t, clean)
+				sh(t, s.setup)
+				_, err := carryOut(t, s.properties, false)
+				require.NoError(t, err)
 				plan, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
 				require.NoError(t, err)
 				require.Equal(t, s.again, plan.Action, "a second Check")
