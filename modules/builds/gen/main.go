@@ -146,9 +146,14 @@ func (g *generator) makeAll(ctx context.Context, targets []compile.Target) ([]bu
 	entries := make([]builds.Entry, len(targets))
 	eg, ctx := errgroup.WithContext(ctx) // one target that does not compile is enough
 	eg.SetLimit(parallel)
-	for i, t := range targets {
-		eg.Go(func() (err error) {
-			entries[i], err = g.make(ctx, t)
+	for i := range targets {
+		if targets[i].Full {
+			continue
+		}
+		eg.Go(func() (err error) { // the full program has the packages of the lean one, which are compiled by then
+			for k := i; k < len(targets) && k <= i+1 && err == nil; k++ {
+				entries[k], err = g.make(ctx, targets[k])
+			}
 			return err
 		})
 	}
