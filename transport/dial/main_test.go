@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/crypto/ssh"
 
@@ -23,19 +22,6 @@ func targetOf(srv *sshtest.Server) transport.Target {
 		Host: "web1", Address: srv.Host, Port: srv.Port, User: srv.User,
 		PrivateKeys: []string{srv.KeyFile}, KnownHosts: []string{srv.KnownHosts},
 	}
-}
-
-// connect opens a connection that ends with the test.
-func connect(t testing.TB, srv *sshtest.Server) *transport.Client {
-	t.Helper()
-	d := &Dialer{}
-	c, err := d.Dial(t.Context(), targetOf(srv))
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		c.Close()
-		d.Close()
-	})
-	return c
 }
 
 // wire is a connection in this process. Unlike the ends of a net.Pipe, both ends
