@@ -53,6 +53,31 @@ func CreateTemp(dir *os.Root, name string) (file *os.File, temp string, err erro
 	}
 }
 
+// CloseWritten closes a file that has been written. One that may be executed can be from then
+// on: a command that was started meanwhile has it open too, for a moment, and the kernel does
+// not execute what is open for writing (ETXTBSY, execve(2)). So this waits until the lock on
+// it, which they share, is gone. Without Linux's /proc it does not.
+func CloseWritten(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil || info.Mode()&0o111 == 0 {
+		return file.Close()
+	}
+	again, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+	if err != nil || unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		again.Close()
+		return file.Close()
+	}
+	defer again.Close()
+	if err := file.Close(); err != nil {
+		return err
+	}
+	for {
+		if !errors.Is(unix.Flock(int(again.Fd()), unix.LOCK_SH), unix.EINTR) {
+			return nil
+		}
+	}
+}
+
 // Lock locks what was made under a temporary name, and reports whether it is still
 // there. Where nothing can be locked, age alone protects it.
 func Lock(file *os.File) bool {

@@ -30,7 +30,7 @@ func (f *files) Write(ctx context.Context, path string, r io.Reader, a modules.A
 	if err != nil {
 		return at("write", path, err)
 	}
-	defer file.Close() // which keeps it locked until it has its name
+	defer rooted.CloseWritten(file) // open, it is locked until it has its name
 	err = fill(ctx, file, r, a)
 	if err == nil {
 		err = dir.Rename(temp, name)

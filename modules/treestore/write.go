@@ -52,5 +52,5 @@ func fill(ctx context.Context, root *os.Root, name string, mode fs.FileMode, r i
 	if err == nil {
 		err = f.Chmod(mode)
 	}
-	return rooted.Cause(errors.Join(err, f.Close()))
+	return rooted.Cause(errors.Join(err, rooted.CloseWritten(f)))
 }

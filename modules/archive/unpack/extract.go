@@ -203,7 +203,7 @@ func (x *extraction) rename(temporary, name string) error {
 // unlock closes a file that has its name, or none any more.
 func unlock(file *os.File) {
 	if file != nil {
-		file.Close()
+		rooted.CloseWritten(file)
 	}
 }
 
