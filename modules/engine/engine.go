@@ -58,7 +58,7 @@ func (h *history) predict(cat *modules.Catalog, host modules.Host) *forecast.Pai
 	if !cat.Check || h.forecasts == nil {
 		h.forecasts = forecast.NewPair(host)
 	}
-	h.forecasts.Begin(cat.Earlier)
+	h.forecasts.Begin(host, cat.Earlier)
 	return h.forecasts
 }
 

@@ -57,3 +57,34 @@ func TestCheckSeesEarlierPlays(t *testing.T) {
 	// Of what another session has predicted nothing is known.
 	require.Equal(t, []string{"changed? changed?"}, catalogs(t, t.TempDir(), plays(true, "an earlier play")[1:]...))
 }
+
+// A folderUser notes which folder resources/ it was given.
+type folderUser struct{ seen *[]string }
+
+func (f folderUser) Validate() error { return nil }
+
+func (f folderUser) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	dir, err := h.Resources(ctx)
+	*f.seen = append(*f.seen, dir)
+	return modules.Plan{Action: "used the folder"}, err
+}
+
+func (f folderUser) Apply(context.Context, modules.Host, modules.Plan) error { return nil }
+
+// TestCheckUsesTheFolderOfItsPlay has two plays with a folder resources/ each in one check
+// run.
+func TestCheckUsesTheFolderOfItsPlay(t *testing.T) {
+	var seen []string
+	e := &engine.Engine{
+		Decode: func(*modules.Entry) (modules.Resource, error) { return folderUser{&seen}, nil },
+		Host:   system.New(),
+		Now:    time.Now,
+	}
+	for _, folder := range []string{"first", "second"} {
+		e.Host.Resources = func(context.Context) (string, error) { return folder, nil }
+		cat := modules.Catalog{Check: true, Entries: []modules.Entry{{Type: "folder", Name: "x"}}}
+		_, err := e.Run(t.Context(), &cat, func(*modules.Result) error { return nil })
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"first", "second"}, seen)
+}

@@ -20,10 +20,12 @@ func (p *Pair) For(noop bool) *Forecast {
 	return p.Will
 }
 
-// Begin is told that another catalog begins. earlier is a resource before it of which
-// it is not known what it has done; "" is none.
-func (p *Pair) Begin(earlier string) {
+// Begin is told that another catalog begins, whose real host has the folder and the contents
+// of its own play. earlier is a resource before it of which it is not known what it has
+// done; "" is none.
+func (p *Pair) Begin(real modules.Host, earlier string) {
 	for _, f := range []*Forecast{p.Will, p.Would} {
+		f.real = real
 		if earlier != "" {
 			f.Record(Plan{Entry: -1, Ref: earlier, Effects: []modules.Effect{modules.Anything}})
 		}
