@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/facts/gather"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/engine/session"
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
@@ -53,7 +53,7 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if err != nil {
 		return err
 	}
-	session := &engine.Session{
+	session := &session.Session{
 		Registry:  builtin.Types(),
 		Host:      lock.Host(),
 		SpoolDir:  dir,

@@ -1,5 +1,5 @@
-// Package engine runs on a host: it takes catalogs through check, apply and
-// verify, and serves the session with the controller.
+// Package engine runs on a host: it takes catalogs through check, apply and verify.
+// Whoever has catalogs for it is package session, above it.
 //
 // [Engine.Run] makes a run of a catalog (run.go) with a job for each entry (job.go). A job
 // is brought to its result in one way, front to back: it is left out, or has its turn

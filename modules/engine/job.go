@@ -107,10 +107,10 @@ func (j *job) work(ctx context.Context) bool {
 			j.prediction.Reads = forecast.NewReadSet()
 		}
 		err := j.turn(ctx)
-		if err == errBeforeTurn && j.scope.ended() == "" {
+		if err == ErrBeforeTurn && j.scope.ended() == "" {
 			return false
 		}
-		if err == errBeforeTurn {
+		if err == ErrBeforeTurn {
 			j.release()
 			j.leaveOut()
 			break
@@ -185,7 +185,7 @@ func (j *job) settle(ctx context.Context, err error) {
 
 // fail is the result of a job that has failed.
 func (j *job) fail(ctx context.Context, err error) {
-	j.result.Killed = context.Cause(ctx) == errKilled
+	j.result.Killed = context.Cause(ctx) == ErrKilled
 	j.result.Status, j.result.Error, j.result.Sent = modules.Failed, excerpt.Of(err.Error(), maxText), nil
 	if j.result.Done = j.changed && !j.predicts(); !j.result.Done {
 		j.result.Message = ""

@@ -12,8 +12,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// errBeforeTurn says that the run ends before a job has had its turn.
-var errBeforeTurn = errors.New("the run ends before its turn")
+// ErrBeforeTurn says that the run ends before a job has had its turn. What [Engine].Need
+// and Turn return then.
+var ErrBeforeTurn = errors.New("the run ends before its turn")
+
+// ErrKilled is why commands of a killed run end: the cause of its context.
+var ErrKilled = errors.New(modules.RunInterrupted)
 
 // errTimeUp is why the context of a try ended.
 var errTimeUp = errors.New("the time of the try is up")
@@ -44,7 +48,7 @@ func (j *job) tries(ctx context.Context) error {
 		if try > 1 {
 			result.Tries = try
 		}
-		if err == nil || err == errBeforeTurn || j.predicts() || try > j.entry.Retry {
+		if err == nil || err == ErrBeforeTurn || j.predicts() || try > j.entry.Retry {
 			return err
 		}
 		if result.Status == modules.Changed && acted == nil {
@@ -182,11 +186,11 @@ func (j *job) waitsForTurn() bool {
 	return j.run.engine.Turn != nil && len(j.entry.Sema) > 0 && j.free == nil && !j.predicts()
 }
 
-// begins gives errBeforeTurn if the manifest of a job that has waited has ended
+// begins gives ErrBeforeTurn if the manifest of a job that has waited has ended
 // meanwhile.
 func (j *job) begins() error {
 	if j.scope.ended() != "" {
-		return errBeforeTurn
+		return ErrBeforeTurn
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/engine/session"
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
@@ -54,11 +54,11 @@ func serve() {
 	if err != nil {
 		os.Exit(1)
 	}
-	session := &engine.Session{
+	serving := &session.Session{
 		Registry: builtin.Types(), Host: system.New(), SpoolDir: filepath.Dir(self), Now: time.Now,
 		Lock: func(context.Context, modules.Lock) (func(), error) { return func() {}, nil },
 	}
-	session.Serve(context.Background(), os.Stdin, os.Stdout)
+	serving.Serve(context.Background(), os.Stdin, os.Stdout)
 }
 
 // misbehave breaks the rules in one way once it has its catalog.

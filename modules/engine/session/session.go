@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
 )
 
@@ -23,14 +24,11 @@ type Session struct {
 	// that can be undone, and of values that resources have sent. nil notes nothing.
 	Refreshes, Reversals, Sent notes.Store
 
-	Rules Rules // judges health checks that are rules of goss; nil cannot
+	Rules engine.Rules // judges health checks that are rules of goss; nil cannot
 	Now   func() time.Time
 	// Folders keeps the folders resources/ of plays; nil keeps none.
 	Folders Folders
 }
-
-// errKilled is why commands of a killed run end.
-var errKilled = errors.New(modules.RunInterrupted)
 
 // errSilent says that the controller has not been heard for [modules.MaxSilence].
 var errSilent = errors.New("nothing was heard from the controller")
@@ -62,7 +60,8 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 			r.end(errSilent)
 		}
 	})
-	serving := &serving{Session: s, conn: conn, spool: sp, receiver: r, history: &history{}}
+	serving := &serving{Session: s, conn: conn, spool: sp, receiver: r}
+	serving.engine = serving.newEngine()
 	defer serving.unlock()
 	for {
 		select {
@@ -99,7 +98,23 @@ type serving struct {
 	spool    *spool
 	receiver *receiver
 	free     func() // gives the host's lock back; nil while it is not held
-	history  *history
+	engine   *engine.Engine
+}
+
+// newEngine makes what works on all catalogs of the session, one after the other.
+func (s *serving) newEngine() *engine.Engine {
+	return &engine.Engine{
+		Decode:    func(e *modules.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
+		Now:       s.Now,
+		Prefetch:  func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
+		Stop:      s.receiver.stopped,
+		Refreshes: s.Refreshes,
+		Rules:     s.Rules,
+		Sent:      s.Sent,
+		Reversals: s.Reversals,
+		Need:      s.receiver.need,
+		Turn:      s.receiver.turn,
+	}
 }
 
 // catalog works on one catalog and says how it ended.
@@ -113,23 +128,10 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 	host := s.Host
 	host.Contents, host.YAML = s.spool, s.receiver.yaml
 	host.Resources = s.folder(cat.Resources)
-	engine := &Engine{
-		Decode:    func(e *modules.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
-		Host:      host,
-		Now:       s.Now,
-		Prefetch:  func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
-		Stop:      s.receiver.stopped,
-		Refreshes: s.Refreshes,
-		Rules:     s.Rules,
-		Sent:      s.Sent,
-		Reversals: s.Reversals,
-		Need:      s.receiver.need,
-		Turn:      s.receiver.turn,
-		history:   s.history,
-	}
+	s.engine.Host = host
 	out := &outbox{conn: s.conn}
-	engine.Leaves = func(left *modules.Left) error { return out.put(&modules.Message{Left: left}) }
-	stopped, err := engine.Run(ctx, cat, func(result *modules.Result) error {
+	s.engine.Leaves = func(left *modules.Left) error { return out.put(&modules.Message{Left: left}) }
+	stopped, err := s.engine.Run(ctx, cat, func(result *modules.Result) error {
 		return out.put(&modules.Message{Result: result})
 	})
 	if err == nil {
@@ -150,7 +152,7 @@ func (s *serving) lock(ctx context.Context, l *modules.Lock) error {
 	waiting.Go(func() {
 		select {
 		case <-s.receiver.stopping:
-			cancel(errKilled)
+			cancel(engine.ErrKilled)
 		case <-ctx.Done():
 		}
 	})

@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
 )
 
 // receiver reads what the controller sends. It waits neither for the engine nor
@@ -110,7 +111,7 @@ func (r *receiver) handle(m *modules.Message) error {
 		return nil
 	case m.Kill != nil:
 		r.stop()
-		r.kill(errKilled)
+		r.kill(engine.ErrKilled)
 		return nil
 	}
 	return errors.New("a message that only the host sends")

@@ -1,4 +1,4 @@
-package engine
+package session
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
 )
 
 // A question is what an answer of the controller belongs to.
@@ -23,7 +24,7 @@ const (
 )
 
 // ask sends a question and waits for the answer, however long that takes. stop is
-// closed when the answer is of no use any more: then the error is errBeforeTurn.
+// closed when the answer is of no use any more: then the error is engine.ErrBeforeTurn.
 func (r *receiver) ask(ctx context.Context, q question, m *modules.Message, stop <-chan struct{}) (*modules.Message, error) {
 	answer := make(chan *modules.Message, 1)
 	r.askedMu.Lock()
@@ -41,7 +42,7 @@ func (r *receiver) ask(ctx context.Context, q question, m *modules.Message, stop
 	case m := <-answer:
 		return m, nil
 	case <-stop:
-		return nil, errBeforeTurn
+		return nil, engine.ErrBeforeTurn
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

@@ -1,4 +1,4 @@
-package engine_test
+package session_test
 
 import (
 	"fmt"

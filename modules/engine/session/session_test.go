@@ -1,4 +1,4 @@
-package engine_test
+package session_test
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/engine/session"
 	"github.com/ccm-push/ccm-push/modules/system"
 )
 
@@ -42,7 +42,7 @@ func serveWith(t *testing.T, known modules.Registry) *controller {
 	outR, outW := io.Pipe()
 	c := &controller{t: t, input: inW, ended: make(chan error, 1), dir: t.TempDir()}
 	c.Conn = modules.NewConn(bufio.NewReader(outR), inW, modules.MaxFromHost)
-	s := &engine.Session{
+	s := &session.Session{
 		Registry: known, Host: system.New(), SpoolDir: c.dir, Now: time.Now,
 		Lock: func(ctx context.Context, l modules.Lock) (func(), error) {
 			if l.Wait > 0 { // another run holds it and does not end
