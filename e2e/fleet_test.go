@@ -370,7 +370,8 @@ func TestFleetHealsTheHostProgram(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f.clean()
 			f.push("-i", "root.yaml", "h001", "exec", "true").requireCode(t, 0)
-			f.sh("h001", "f=$(echo /root/.cache/ccm-push/[0-9a-f]*) && "+test.damage)
+			// Nobody can write to a program that is just ending.
+			f.sh("h001", "f=$(echo /root/.cache/ccm-push/[0-9a-f]*); n=0; until "+test.damage+"; do [ $((n += 1)) -lt 50 ] || exit 1; sleep 0.1; done")
 			f.push("-i", "root.yaml", "h001", "exec", "true").requireCode(t, 0)
 			f.push("-i", "root.yaml", "h001", "exec", "true").requireCode(t, 0)
 			require.Equal(t, "root 700\nroot 700\n", f.sh("h001", "stat -c '%U %a' "+test.then+" "+test.then+"/[0-9a-f]*"))
