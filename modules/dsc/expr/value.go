@@ -65,7 +65,33 @@ func Decode(b []byte) (any, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("text after the JSON document")
 	}
+	if err := checkNumbers(v); err != nil {
+		return nil, err
+	}
 	return Normal(v), nil
+}
+
+// checkNumbers refuses what no float64 can hold: it would be infinite, which JSON cannot say.
+func checkNumbers(v any) error {
+	switch v := v.(type) {
+	case json.Number:
+		if f, _ := v.Float64(); math.IsInf(f, 0) {
+			return fmt.Errorf("number %s is too large", v)
+		}
+	case []any:
+		for _, item := range v {
+			if err := checkNumbers(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if err := checkNumbers(item); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Normal gives a value as others make them, such as encoding/json, in the form of
