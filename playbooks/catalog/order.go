@@ -34,7 +34,7 @@ func orderGraph(d *draft, edges []graph.Edge, show bool) (*graph.Graph, error) {
 	for i := range vertices {
 		vertices[i] = vertex(&d.entries[i], &d.origins[i])
 	}
-	graph.SetWithin(vertices, d.entries)
+	graph.SetWithin(vertices, func(i int) int { return graph.FirstWithin(d.entries, i) })
 	if show {
 		setExchanged(vertices, d)
 	}
@@ -101,7 +101,7 @@ func linearGraph(d *draft, edges []graph.Edge) (*graph.Graph, error) {
 			edges = append(edges, graph.Edge{From: from, To: i, Kind: graph.Subscribe, Why: "subscribe"})
 		}
 	}
-	graph.SetWithin(vertices, d.entries)
+	graph.SetWithin(vertices, func(i int) int { return graph.FirstWithin(d.entries, i) })
 	setExchanged(vertices, d)
 	g, err := graph.New(vertices, edges)
 	if err != nil {

@@ -6,18 +6,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// SetWithin says which vertices stand for the manifests that others are of. Vertices and
-// entries have the same numbers.
-func SetWithin(vertices []Vertex, entries []modules.Entry) {
+// SetWithin says which vertices stand for the manifests that others are of: those from
+// first(i) to before i are within vertex i, in the innermost of such.
+func SetWithin(vertices []Vertex, first func(i int) int) {
 	for i := range vertices {
 		vertices[i].Within = -1
 	}
-	for i := range entries { // the innermost comes first
-		scope := entries[i].Scope
-		if scope == nil {
-			continue
-		}
-		for j := i - 1; j >= i-scope.Entries; j-- {
+	for i := range vertices { // the innermost comes first
+		for j := first(i); j < i; j++ {
 			if vertices[j].Within < 0 {
 				vertices[j].Within = i
 			}
@@ -25,16 +21,20 @@ func SetWithin(vertices []Vertex, entries []modules.Entry) {
 	}
 }
 
+// FirstWithin gives the first entry of the manifest that entry i stands for, or i itself.
+func FirstWithin(entries []modules.Entry, i int) int {
+	if scope := entries[i].Scope; scope != nil {
+		return i - scope.Entries
+	}
+	return i
+}
+
 // Depend writes edges into the entries that they lead to. What the entry of a nested
 // manifest waits for, each entry of that manifest waits for.
 func Depend(entries []modules.Entry, edges []Edge) {
 	touched := map[int]bool{}
 	for _, e := range edges {
-		first := e.To
-		if scope := entries[e.To].Scope; scope != nil {
-			first -= scope.Entries
-		}
-		for to := first; to <= e.To; to++ {
+		for to := FirstWithin(entries, e.To); to <= e.To; to++ {
 			touched[to] = true
 			switch one := &entries[to]; e.Kind {
 			case Subscribe:

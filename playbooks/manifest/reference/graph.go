@@ -12,15 +12,9 @@ import (
 func (x *Index) CheckGraph() error {
 	vertices := make([]graph.Vertex, len(x.all))
 	for i := range x.all {
-		vertices[i] = graph.Vertex{Ref: x.all[i].Ref(), Within: -1}
+		vertices[i] = graph.Vertex{Ref: x.all[i].Ref()}
 	}
-	for i := range x.all { // the innermost comes first
-		for j := x.begin(i); j < i; j++ {
-			if vertices[j].Within < 0 {
-				vertices[j].Within = i
-			}
-		}
-	}
+	graph.SetWithin(vertices, x.begin)
 	_, err := graph.New(vertices, x.edges())
 	if circle, ok := errors.AsType[*graph.CircleError](err); ok {
 		return Circular(circle)
