@@ -71,13 +71,14 @@ func (c *Compiler) open() (err error) {
 	for _, s := range c.dataSources() {
 		c.reads(s.Facts())
 	}
-	c.reads(c.play.Facts(folder.files))
 	c.inputs = c.play.Inputs(folder.files)
+	c.reads(c.inputs.Facts())
 	errs := yamlpos.Errors{}
 	errs.Add(c.root.checked())
 	err = c.sites.each(c.root, func(s *site) {
-		c.reads(s.play.Facts(s.files))
-		c.inputs.Add(s.play.Inputs(s.files))
+		inputs := s.play.Inputs(s.files)
+		c.reads(inputs.Facts())
+		c.inputs.Add(inputs)
 		c.reads(s.play.Data.Facts())
 		errs.Add(s.checked())
 	})
