@@ -1,11 +1,43 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
+
+// maxSteps bounds what holding a value against a schema may take: a schema can name
+// itself in ways that double the work with each level. A step is about a keyword of a
+// schema for one value, and takes less than a microsecond.
+const maxSteps = 5_000_000
+
+// A budget is how many of them remain.
+type budget struct{ remaining int }
+
+// spend reports whether that many remained.
+func (b *budget) spend(steps int) bool {
+	b.remaining = max(b.remaining-steps, -1)
+	return b.remaining >= 0
+}
+
+// spendEach spends steps on each of n: their product may be beyond an int.
+func (b *budget) spendEach(n, steps int) bool {
+	if steps > 0 && n > maxSteps/steps {
+		n, steps = 1, maxSteps+1
+	}
+	return b.spend(n * steps)
+}
+
+// number is [numberOf], which takes longer the longer the text of the number is.
+func (b *budget) number(v any) (number, bool) {
+	if text, ok := v.(json.Number); ok && !b.spend(len(text)/16) {
+		return number{}, false
+	}
+	return numberOf(v)
+}
 
 // maxScopes bounds how deep schemas are applied within each other.
 const maxScopes = 10_000
@@ -29,13 +61,13 @@ type frame struct {
 	v     any
 	at    *place
 	scope *scope
-	seen  *marks // what has been evaluated; nil if it does not matter
+	seen  marks // what has been evaluated; nil if it does not matter
 	out   *faults
 	ok    bool
 }
 
 // apply holds a value against a schema. Faults go to out; nil if only the answer counts.
-func (c check) apply(n *node, v any, at *place, in *scope, deeper int, seen *marks, out *faults) bool {
+func (c check) apply(n *node, v any, at *place, in *scope, deeper int, seen marks, out *faults) bool {
 	s := &scope{n: n, in: in}
 	if in != nil {
 		s.value, s.levels = in.value+deeper, in.levels+1
@@ -47,7 +79,7 @@ func (c check) apply(n *node, v any, at *place, in *scope, deeper int, seen *mar
 		return false
 	}
 	if seen == nil && n.asksForMarks() {
-		seen = &marks{}
+		seen = marks{}
 	}
 	f := &frame{check: c, n: n, v: v, at: at, scope: s, seen: seen, out: out, ok: true}
 	f.run()
@@ -70,13 +102,14 @@ func (f *frame) refuse(format string, args ...any) { f.fail("is not allowed: "+f
 // self holds the same value against another schema. What that has evaluated, this has
 // too, if it fits.
 func (f *frame) self(n *node, out *faults) bool {
-	var seen *marks
+	var seen marks
 	if f.seen != nil {
-		seen = &marks{}
+		seen = marks{}
 	}
 	ok := f.apply(n, f.v, f.at, f.scope, 0, seen, out)
 	if ok && seen != nil {
-		f.spend(f.seen.merge(seen))
+		f.spend(len(seen))
+		maps.Copy(f.seen, seen)
 	}
 	return ok
 }
@@ -126,7 +159,7 @@ func (f *frame) run() {
 		f.text(v)
 	default:
 		if kind == "number" {
-			f.bounds()
+			f.size()
 		}
 	}
 	if f.over() {
@@ -153,10 +186,10 @@ func (f *frame) plain(kind string) bool {
 	switch {
 	case n.types != nil && !f.ofType(kind):
 		f.fail("must be %s, not %s", strings.Join(n.types, " or "), kind)
-	case n.equals != nil && !f.equal(f.v, *n.equals):
-		f.fail("must be %s", listed([]any{*n.equals}))
-	case n.isEnum && !slices.ContainsFunc(n.enum, func(v any) bool { return f.equal(f.v, v) }):
-		f.fail("must be one of %s", listed(n.enum))
+	case n.equals != nil && !n.equals.has(f.v, f.budget):
+		f.fail("must be %s", listed(n.equals.list))
+	case n.enum != nil && !n.enum.has(f.v, f.budget):
+		f.fail("must be one of %s", listed(n.enum.list))
 	case n.format != "" && !f.ofFormat():
 		f.refuse("not a valid %s", n.format)
 	}
@@ -181,9 +214,9 @@ func (f *frame) ofFormat() bool {
 
 func (f *frame) text(v string) {
 	n := f.n
-	if n.minLength != nil || n.maxLength != nil {
+	if n.counts != nil {
 		f.spend(len(v) / 64)
-		f.within("Length", utf8.RuneCountInString(v), n.minLength, n.maxLength)
+		f.within("Length", utf8.RuneCountInString(v))
 	}
 	if n.pattern != nil && !n.pattern.matches(v, f.budget) {
 		f.fail("does not match %s", n.pattern.text)
@@ -191,37 +224,39 @@ func (f *frame) text(v string) {
 }
 
 // within looks at a length or a number of parts.
-func (f *frame) within(what string, got int, least, most *int) {
-	if least != nil && got < *least {
-		f.refuse("min%s: got %d, want %d", what, got, *least)
+func (f *frame) within(what string, got int) {
+	if least, ok := f.n.counts["min"+what]; ok && got < least {
+		f.refuse("min%s: got %d, want %d", what, got, least)
 	}
-	if most != nil && got > *most {
-		f.refuse("max%s: got %d, want %d", what, got, *most)
+	if most, ok := f.n.counts["max"+what]; ok && got > most {
+		f.refuse("max%s: got %d, want %d", what, got, most)
 	}
 }
 
-// bounds looks at how large a number is.
-func (f *frame) bounds() {
+// bounds are what a comparison of a number with its bound has to give.
+var bounds = [...]struct {
+	name string
+	fits func(int) bool
+}{
+	{"minimum", func(c int) bool { return c >= 0 }},
+	{"maximum", func(c int) bool { return c <= 0 }},
+	{"exclusiveMinimum", func(c int) bool { return c > 0 }},
+	{"exclusiveMaximum", func(c int) bool { return c < 0 }},
+}
+
+// size looks at how large a number is.
+func (f *frame) size() {
 	n := f.n
-	if n.minimum == nil && n.maximum == nil && n.above == nil && n.below == nil && n.multipleOf == nil {
+	if n.bounds == nil && n.multipleOf == nil {
 		return
 	}
 	got, ok := f.number(f.v)
 	if !ok {
 		return
 	}
-	for _, bound := range []struct {
-		name string
-		want *number
-		ok   func(int) bool
-	}{
-		{"minimum", n.minimum, func(c int) bool { return c >= 0 }},
-		{"maximum", n.maximum, func(c int) bool { return c <= 0 }},
-		{"exclusiveMinimum", n.above, func(c int) bool { return c > 0 }},
-		{"exclusiveMaximum", n.below, func(c int) bool { return c < 0 }},
-	} {
-		if bound.want != nil && !bound.ok(got.compare(*bound.want)) {
-			f.refuse("%s: got %v, want %s", bound.name, f.v, bound.want)
+	for _, b := range bounds {
+		if bound, ok := n.bounds[b.name]; ok && !b.fits(got.compare(bound)) {
+			f.refuse("%s: got %v, want %s", b.name, f.v, bound)
 		}
 	}
 	if n.multipleOf != nil && f.spendDivision(got, *n.multipleOf) && !got.multipleOf(*n.multipleOf) {
@@ -229,37 +264,21 @@ func (f *frame) bounds() {
 	}
 }
 
-// dynamic follows the references whose end depends on what is around.
+// dynamic follows a reference whose end depends on what is around.
 func (f *frame) dynamic() {
-	if r := f.n.recursiveRef; r != nil {
-		to := r.to
-		if to.res.recursive && to == to.res.root {
-			to = f.outermost(to, func(res *resource) *node {
-				if res.recursive {
-					return res.root
-				}
-				return nil
-			})
-		}
-		f.mustSelf(to)
+	r := f.n.dynamicRef
+	if r == nil {
+		return
 	}
-	if r := f.n.dynamicRef; r != nil {
-		to := r.to
-		if r.anchor != "" && to.dynamicAnchor == r.anchor {
-			to = f.outermost(to, func(res *resource) *node { return res.dynamic[r.anchor] })
-		}
-		f.mustSelf(to)
-	}
-}
-
-// outermost finds the last answer on the way out.
-func (f *frame) outermost(to *node, ask func(*resource) *node) *node {
-	for s := f.scope; s != nil && f.spend(1); s = s.in {
-		if n := ask(s.n.res); n != nil {
-			to = n
+	to := r.to
+	if r.anchor != "" && to.dynamicAnchor == r.anchor {
+		for s := f.scope; s != nil && f.spend(1); s = s.in { // the outermost has the last word
+			if n := s.n.res.dynamic[r.anchor]; n != nil {
+				to = n
+			}
 		}
 	}
-	return to
+	f.mustSelf(to)
 }
 
 func (f *frame) logic() {

@@ -6,48 +6,21 @@ import (
 	"slices"
 )
 
-// marks are the members and elements that schemas have evaluated.
-type marks struct {
-	members  map[string]bool
-	elements map[int]bool
-}
+// marks are the members and elements that schemas have evaluated, by name and by index.
+type marks map[any]bool
 
-func (m *marks) member(name string) {
-	if m == nil {
-		return
+// add marks one, if that is asked for.
+func (m marks) add(part any) {
+	if m != nil {
+		m[part] = true
 	}
-	if m.members == nil {
-		m.members = map[string]bool{}
-	}
-	m.members[name] = true
-}
-
-func (m *marks) element(i int) {
-	if m == nil {
-		return
-	}
-	if m.elements == nil {
-		m.elements = map[int]bool{}
-	}
-	m.elements[i] = true
-}
-
-// merge adds those of others, and tells how many they were.
-func (m *marks) merge(others *marks) int {
-	for name := range others.members {
-		m.member(name)
-	}
-	for i := range others.elements {
-		m.element(i)
-	}
-	return len(others.members) + len(others.elements)
 }
 
 func (n *node) asksForMarks() bool { return n.unevaluatedProperty != nil || n.unevaluatedItems != nil }
 
 func (f *frame) object(v map[string]any) {
 	n := f.n
-	f.within("Properties", len(v), n.minProperties, n.maxProperties)
+	f.within("Properties", len(v))
 	for _, name := range n.required {
 		if _, ok := v[name]; !ok {
 			f.fail("lacks %q, which is required", name)
@@ -84,7 +57,7 @@ func (f *frame) member(name string, v any) {
 		f.additional(n.additionalProperties, name, v)
 	}
 	if known {
-		f.seen.member(name)
+		f.seen.add(name)
 	}
 	if n.propertyNames != nil {
 		f.propertyName(name)
@@ -136,7 +109,7 @@ func (f *frame) dependents(v map[string]any) {
 
 func (f *frame) array(v []any) {
 	n := f.n
-	f.within("Items", len(v), n.minItems, n.maxItems)
+	f.within("Items", len(v))
 	if n.uniqueItems {
 		if first, second := f.twins(v); second > 0 {
 			f.refuse("items at %d and %d are equal", first, second)
@@ -160,7 +133,7 @@ func (f *frame) array(v []any) {
 		default:
 			f.mustPart(n.rest, item, f.at.element(i))
 		}
-		f.seen.element(i)
+		f.seen.add(i)
 	}
 	if n.contains != nil {
 		f.holds(v)
@@ -170,23 +143,23 @@ func (f *frame) array(v []any) {
 // holds counts the elements that contains asks for.
 func (f *frame) holds(v []any) {
 	n := f.n
-	var matched []int
+	matched := 0
 	for i, item := range v {
 		if f.remaining >= 0 && f.part(n.contains, item, f.at.element(i), nil) {
-			matched = append(matched, i)
-			if n.draft >= draft2020 {
-				f.seen.element(i)
+			matched++
+			if n.res.draft == draft2020 {
+				f.seen.add(i)
 			}
 		}
 	}
-	switch {
-	case n.minContains == nil && len(matched) == 0:
+	switch least, says := n.counts["minContains"]; {
+	case !says && matched == 0:
 		f.refuse("no items match contains schema")
-	case n.minContains != nil && len(matched) < *n.minContains:
-		f.refuse("min %d items required to match contains schema, but %d match", *n.minContains, len(matched))
+	case matched < least:
+		f.refuse("min %d items required to match contains schema, but %d match", least, matched)
 	}
-	if n.maxContains != nil && len(matched) > *n.maxContains {
-		f.refuse("max %d items required to match contains schema, but %d match", *n.maxContains, len(matched))
+	if most, says := n.counts["maxContains"]; says && matched > most {
+		f.refuse("max %d items required to match contains schema, but %d match", most, matched)
 	}
 }
 
@@ -199,17 +172,17 @@ func (f *frame) unevaluated() {
 	}
 	if v, ok := f.v.(map[string]any); ok && n.unevaluatedProperty != nil {
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if !f.seen.members[name] && !f.over() {
+			if !f.seen[name] && !f.over() {
 				f.additional(n.unevaluatedProperty, name, v[name])
-				f.seen.member(name)
+				f.seen.add(name)
 			}
 		}
 	}
 	if v, ok := f.v.([]any); ok && n.unevaluatedItems != nil {
 		for i, item := range v {
-			if !f.seen.elements[i] && !f.over() {
+			if !f.seen[i] && !f.over() {
 				f.mustPart(n.unevaluatedItems, item, f.at.element(i))
-				f.seen.element(i)
+				f.seen.add(i)
 			}
 		}
 	}

@@ -22,21 +22,22 @@ type compiler struct {
 	patterns  map[string]pattern
 	parts     int // how many those to come may have
 	wrong     []string
+	drafts    []string // the warnings about $schema, which may explain what is wrong
 }
 
 func compileRoot(s *Schema, doc any) (*node, error) {
-	c := &compiler{s, keywords(), map[uintptr]*node{}, map[string]*resource{}, map[string]pattern{}, maxPatterns, nil}
+	c := &compiler{s, keywords(), map[uintptr]*node{}, map[string]*resource{}, map[string]pattern{}, maxPatterns, nil, nil}
 	root := c.document(here, doc)
 	c.link(root)
 	if len(c.wrong) > 0 {
-		return nil, errors.New(strings.Join(c.wrong, "; "))
+		return nil, errors.New(strings.Join(append(c.wrong, c.drafts...), "; "))
 	}
 	return root, nil
 }
 
 // document reads a whole document.
 func (c *compiler) document(uri string, v any) *node {
-	res := &resource{id: uri, draft: latest, anchors: map[string]*node{}, dynamic: map[string]*node{}}
+	res := &resource{id: uri, draft: draft2020, anchors: map[string]*node{}, dynamic: map[string]*node{}}
 	c.resources[uri] = res
 	root := c.schema(v, nil, res)
 	if res.root == nil { // true or false, which have no keywords
@@ -61,12 +62,9 @@ func (c *compiler) refuse(at *place, format string, args ...any) {
 
 // schema reads what stands where a schema does.
 func (c *compiler) schema(v any, at *place, in *resource) *node {
-	n := &node{at: at, raw: v, res: in, draft: in.draft}
+	n := &node{at: at, raw: v, res: in}
 	switch v := v.(type) {
 	case bool:
-		if in.draft < draft6 {
-			c.refuse(at, "must be object, not boolean")
-		}
 		n.boolean = &v
 	case map[string]any:
 		if known := c.nodes[identity(v)]; known != nil {
@@ -79,11 +77,7 @@ func (c *compiler) schema(v any, at *place, in *resource) *node {
 		}
 		c.object(n, v)
 	default:
-		want := "object or boolean"
-		if in.draft < draft6 {
-			want = "object"
-		}
-		c.refuse(at, "must be %s, not %s", want, kindOf(v))
+		c.refuse(at, "must be object or boolean, not %s", kindOf(v))
 	}
 	return n
 }
@@ -94,7 +88,7 @@ func identity(object map[string]any) uintptr { return reflect.ValueOf(object).Po
 func (c *compiler) object(n *node, object map[string]any) {
 	c.name(n, object)
 	for _, key := range sorted(object) {
-		at := slices.IndexFunc(c.keywords, func(k keyword) bool { return k.name == key && k.in(n.draft) })
+		at := slices.IndexFunc(c.keywords, func(k keyword) bool { return k.name == key && k.in(n.res.draft) })
 		if at >= 0 {
 			c.keywords[at].read(&field{c, n, key, object[key], n.at.member(key)})
 		}
@@ -110,30 +104,12 @@ func (c *compiler) together(n *node, object map[string]any) {
 	if n.condition == nil || n.condition.is(true) {
 		n.els_ = nil
 	}
-	if n.draft == draft4 {
-		n.above, n.minimum = c.exclusive(n, object, "Minimum", n.minimum)
-		n.below, n.maximum = c.exclusive(n, object, "Maximum", n.maximum)
-	}
 	if _, ok := object["items"].([]any); ok { // without such a list it says nothing
 		n.rest = n.additionalItems
 	}
-	if n.draft < draft2019 && n.ref != nil { // its neighbours are not looked at
-		*n = node{at: n.at, raw: n.raw, res: n.res, draft: n.draft, ref: n.ref}
-		return
+	if n.res.draft == draft7 && n.ref != nil { // its neighbours are not looked at
+		*n = node{at: n.at, raw: n.raw, res: n.res, ref: n.ref}
 	}
-}
-
-// exclusive takes a bound of draft 4 apart, in which another keyword says whether it is
-// exclusive.
-func (c *compiler) exclusive(n *node, object map[string]any, name string, bound *number) (exclusive, inclusive *number) {
-	key := "exclusive" + name
-	if _, ok := object[key]; ok && bound == nil {
-		c.refuse(n.at.member(key), "needs %s", strings.ToLower(name))
-	}
-	if is, _ := object[key].(bool); is {
-		return bound, nil
-	}
-	return nil, bound
 }
 
 // link follows the references of n and of all that is applied along with it.

@@ -1,7 +1,7 @@
 package schema
 
 import (
-	"cmp"
+	"fmt"
 	"strings"
 )
 
@@ -9,35 +9,25 @@ import (
 type draft int
 
 const (
-	draft4    draft = 4
-	draft6    draft = 6
 	draft7    draft = 7
-	draft2019 draft = 2019 // 2019-09
 	draft2020 draft = 2020 // 2020-12
-
-	latest = draft2020
 )
 
-// drafts are those whose metaschemas are at json-schema.org.
-var drafts = map[string]draft{
-	"draft-04/schema": draft4, "draft-06/schema": draft6, "draft-07/schema": draft7,
-	"draft/2019-09/schema": draft2019, "draft/2020-12/schema": draft2020,
-}
-
-// draftOf tells which draft a $schema names.
-func draftOf(uri string) (draft, bool) {
-	_, rest, ok := strings.Cut(strings.TrimSuffix(uri, "#"), "://json-schema.org/")
-	if !ok || !strings.HasPrefix(uri, "http:") && !strings.HasPrefix(uri, "https:") {
-		return latest, false
+// draftOf tells which draft a $schema is read as, with a warning if it names another.
+func draftOf(uri string) (d draft, warning string) {
+	_, name, _ := strings.Cut(strings.TrimSuffix(uri, "#"), "://json-schema.org/")
+	if !strings.HasPrefix(uri, "http:") && !strings.HasPrefix(uri, "https:") {
+		name = ""
 	}
-	d, known := drafts[rest]
-	return cmp.Or(d, latest), known
-}
-
-// id is the keyword that names a schema.
-func (d draft) id() string {
-	if d == draft4 {
-		return "id"
+	switch name {
+	case "draft-07/schema":
+		return draft7, ""
+	case "draft/2020-12/schema":
+		return draft2020, ""
+	case "draft-04/schema", "draft-06/schema":
+		return draft7, fmt.Sprintf("the schema's $schema is %q; it is read as draft 7", uri)
+	case "draft/2019-09/schema":
+		return draft2020, fmt.Sprintf("the schema's $schema is %q; it is read as draft 2020-12", uri)
 	}
-	return "$id"
+	return draft2020, fmt.Sprintf("the schema's $schema is %q, which is not known; it is read as draft 2020-12", uri)
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,68 +26,48 @@ func kindOf(v any) string {
 	return "number"
 }
 
-// equal compares two values. Numbers are equal if they are the same number: 1 and 1.0.
-func (b *budget) equal(v, w any) bool {
-	if !b.spend(1) {
-		return false
-	}
-	switch v := v.(type) {
-	case nil:
-		return w == nil
-	case bool:
-		w, ok := w.(bool)
-		return ok && v == w
-	case string:
-		w, ok := w.(string)
-		return ok && b.spend(min(len(v), len(w))/64) && v == w
-	case []any:
-		w, ok := w.([]any)
-		if !ok || len(v) != len(w) {
-			return false
-		}
-		for i := range v {
-			if !b.equal(v[i], w[i]) {
-				return false
-			}
-		}
-		return true
-	case map[string]any:
-		w, ok := w.(map[string]any)
-		if !ok || len(v) != len(w) {
-			return false
-		}
-		for name := range v {
-			other, ok := w[name]
-			if !ok || !b.equal(v[name], other) {
-				return false
-			}
-		}
-		return true
-	}
-	if kindOf(w) != "number" {
-		return false
-	}
-	n, ok := b.number(v)
-	m, too := b.number(w)
-	return ok && too && n.compare(m) == 0
+// values are those that const and enum allow.
+type values struct {
+	list  []any
+	kinds map[string]bool // of the list, which spare writing out what is none of them
+	texts map[string]bool // of the list, as canonical writes them
 }
+
+func newValues(list []any) *values {
+	vs := &values{list, map[string]bool{}, map[string]bool{}}
+	all := &budget{math.MaxInt} // it takes no more than reading the schema did
+	for _, v := range list {
+		vs.kinds[kindOf(v)] = true
+		vs.texts[all.canonical(v)] = true
+	}
+	return vs
+}
+
+// has reports whether v is one of them.
+func (vs *values) has(v any, b *budget) bool { return vs.kinds[kindOf(v)] && vs.texts[b.canonical(v)] }
 
 // twins finds two elements that are equal; it is -1, -1 if all are different.
 func (b *budget) twins(list []any) (first, second int) {
 	seen := make(map[string]int, len(list))
 	for i, item := range list {
-		var text strings.Builder
-		b.canonical(&text, item)
-		if at, ok := seen[text.String()]; ok {
+		text := b.canonical(item)
+		if at, ok := seen[text]; ok {
 			return at, i
 		}
-		seen[text.String()] = i
+		seen[text] = i
 	}
 	return -1, -1
 }
 
-// canonical writes a value such that equal ones have equal texts.
-func (b *budget) canonical(text *strings.Builder, v any) {
+// canonical writes a value such that equal ones have equal texts. Numbers are equal if
+// they are the same number: 1 and 1.0.
+func (b *budget) canonical(v any) string {
+	var text strings.Builder
+	b.write(&text, v)
+	return text.String()
+}
+
+func (b *budget) write(text *strings.Builder, v any) {
 	if !b.spend(1) {
 		return
 	}
@@ -97,15 +78,15 @@ func (b *budget) canonical(text *strings.Builder, v any) {
 	case []any:
 		text.WriteByte('[')
 		for _, item := range v {
-			b.canonical(text, item)
+			b.write(text, item)
 			text.WriteByte(',')
 		}
 		text.WriteByte(']')
 	case map[string]any:
 		text.WriteByte('{')
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			b.canonical(text, name)
-			b.canonical(text, v[name])
+			b.write(text, name)
+			b.write(text, v[name])
 		}
 		text.WriteByte('}')
 	default:

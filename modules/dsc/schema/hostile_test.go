@@ -41,7 +41,7 @@ func TestHostile(t *testing.T) {
 		{"patterns", `{"allOf": [` + strings.Repeat(`{"pattern": "(a{0,30}){0,30}b"},`, 500) + `{}]}`, `"` + long + `"`, tooLong},
 		{"a long text", `{"allOf": [` + strings.Repeat(`{"pattern": "`+wide+`b"},`, 500) + `{}]}`, `"` + long + long + long + `"`, tooLong},
 		{"a number, again and again", `{"allOf": [` + strings.Repeat(`{"minimum": 1},`, 10_000) + `{}]}`, number, tooLong},
-		{"a number, of alternatives", `{"enum": [` + strings.Repeat(`1,`, 10_000) + `1]}`, number, tooLong},
+		{"a number, of alternatives", `{"enum": [` + strings.Repeat(`1,`, 10_000) + `1]}`, number, "must be one of " + strings.Repeat("1, ", 12) + "…"},
 		{"a number in a list", `{"allOf": [` + strings.Repeat(`{"uniqueItems": true},`, 10_000) + `{}]}`, "[" + number + "]", tooLong},
 		{"a number, of which nothing is asked", `{"allOf": [` + strings.Repeat(`{"enum": ["x"]}, {},`, 10_000) + `{}]}`, number, `must be one of "x"`},
 		{"a pattern too large", `{"pattern": "` + tooLarge + `"}`, `"b"`, ""},

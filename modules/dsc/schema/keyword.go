@@ -9,9 +9,9 @@ import (
 
 // A keyword is what a schema may say of values.
 type keyword struct {
-	name        string
-	since, last draft        // which drafts know it; 0 is the first and the latest
-	read        func(*field) // refuses what it may not be, which the metaschemas tell (json-schema.org)
+	name string
+	only draft        // which draft knows it; 0 is both
+	read func(*field) // refuses what it may not be, which the metaschemas tell (json-schema.org)
 }
 
 // keywords are all that anything is known of.
@@ -19,16 +19,13 @@ func keywords() []keyword {
 	return []keyword{
 		// What schemas are named by, and refer to each other with.
 		{name: "$ref", read: func(f *field) { f.n.ref = f.reference() }},
-		{name: "$recursiveRef", since: draft2019, read: func(f *field) { f.n.recursiveRef = f.reference() }},
-		{name: "$dynamicRef", since: draft2020, read: func(f *field) { f.n.dynamicRef = f.reference() }},
-		{name: "$dynamicAnchor", since: draft2020, read: func(f *field) { f.n.dynamicAnchor = f.anchor() }},
-		{name: "$anchor", since: draft2019, read: func(f *field) { f.anchor() }},
-		{name: "$recursiveAnchor", since: draft2019, read: (*field).recursiveAnchor},
-		{name: "id", last: draft4, read: func(f *field) { f.text() }},
-		{name: "$id", since: draft6, read: (*field).id},
+		{name: "$dynamicRef", only: draft2020, read: func(f *field) { f.n.dynamicRef = f.reference() }},
+		{name: "$dynamicAnchor", only: draft2020, read: func(f *field) { f.n.dynamicAnchor = f.anchor() }},
+		{name: "$anchor", only: draft2020, read: func(f *field) { f.anchor() }},
+		{name: "$id", read: (*field).id},
 		{name: "$schema", read: (*field).metaschema},
-		{name: "$vocabulary", since: draft2019, read: (*field).vocabulary},
-		{name: "$defs", since: draft2019, read: func(f *field) { f.named() }},
+		{name: "$vocabulary", only: draft2020, read: (*field).vocabulary},
+		{name: "$defs", only: draft2020, read: func(f *field) { f.named() }},
 		{name: "definitions", read: func(f *field) { f.named() }},
 
 		// What applies schemas.
@@ -36,62 +33,62 @@ func keywords() []keyword {
 		{name: "anyOf", read: func(f *field) { f.n.anyOf = f.list() }},
 		{name: "oneOf", read: func(f *field) { f.n.oneOf = f.list() }},
 		{name: "not", read: func(f *field) { f.n.not = f.schema() }},
-		{name: "if", since: draft7, read: func(f *field) { f.n.condition = f.schema() }},
-		{name: "then", since: draft7, read: func(f *field) { f.n.then = f.schema() }},
-		{name: "else", since: draft7, read: func(f *field) { f.n.els_ = f.schema() }},
-		{name: "prefixItems", since: draft2020, read: func(f *field) { f.n.prefix = f.list() }},
+		{name: "if", read: func(f *field) { f.n.condition = f.schema() }},
+		{name: "then", read: func(f *field) { f.n.then = f.schema() }},
+		{name: "else", read: func(f *field) { f.n.els_ = f.schema() }},
+		{name: "prefixItems", only: draft2020, read: func(f *field) { f.n.prefix = f.list() }},
 		{name: "items", read: (*field).items},
-		{name: "additionalItems", last: draft2019, read: func(f *field) { f.n.additionalItems = f.schema() }},
-		{name: "contains", since: draft6, read: func(f *field) { f.n.contains = f.schema() }},
-		{name: "unevaluatedItems", since: draft2019, read: func(f *field) { f.n.unevaluatedItems = f.schema() }},
+		{name: "additionalItems", only: draft7, read: func(f *field) { f.n.additionalItems = f.schema() }},
+		{name: "contains", read: func(f *field) { f.n.contains = f.schema() }},
+		{name: "unevaluatedItems", only: draft2020, read: func(f *field) { f.n.unevaluatedItems = f.schema() }},
 		{name: "properties", read: func(f *field) { f.n.properties = f.named() }},
 		{name: "patternProperties", read: func(f *field) { f.n.patternProperties = f.byPattern() }},
 		{name: "additionalProperties", read: func(f *field) { f.n.additionalProperties = f.schema() }},
-		{name: "propertyNames", since: draft6, read: func(f *field) { f.n.propertyNames = f.schema() }},
-		{name: "unevaluatedProperties", since: draft2019, read: func(f *field) { f.n.unevaluatedProperty = f.schema() }},
-		{name: "dependentSchemas", since: draft2019, read: func(f *field) { f.dependentSchemas(f.named()) }},
+		{name: "propertyNames", read: func(f *field) { f.n.propertyNames = f.schema() }},
+		{name: "unevaluatedProperties", only: draft2020, read: func(f *field) { f.n.unevaluatedProperty = f.schema() }},
+		{name: "dependentSchemas", only: draft2020, read: func(f *field) { f.dependentSchemas(f.named()) }},
 		{name: "dependencies", read: (*field).dependencies},
 
 		// What a value is held against by itself.
 		{name: "type", read: func(f *field) { f.n.types = f.types() }},
-		{name: "const", since: draft6, read: func(f *field) { f.n.equals = &f.v }},
-		{name: "enum", read: func(f *field) { f.n.isEnum, f.n.enum = true, f.choices() }},
+		{name: "const", read: func(f *field) { f.n.equals = newValues([]any{f.v}) }},
+		{name: "enum", read: func(f *field) { f.n.enum = newValues(f.choices()) }},
 		{name: "format", read: (*field).format},
-		{name: "multipleOf", read: (*field).multipleOf},
-		{name: "minimum", read: func(f *field) { f.n.minimum = f.number() }},
-		{name: "maximum", read: func(f *field) { f.n.maximum = f.number() }},
-		{name: "exclusiveMinimum", read: func(f *field) { f.n.above = f.exclusive() }},
-		{name: "exclusiveMaximum", read: func(f *field) { f.n.below = f.exclusive() }},
 		{name: "pattern", read: (*field).onePattern},
 		{name: "uniqueItems", read: func(f *field) { f.n.uniqueItems = f.flag() }},
 		{name: "required", read: func(f *field) { f.n.required = f.names(f.v, f.at) }},
-		{name: "dependentRequired", since: draft2019, read: (*field).dependentRequired},
-		{name: "minLength", read: func(f *field) { f.n.minLength = f.count() }},
-		{name: "maxLength", read: func(f *field) { f.n.maxLength = f.count() }},
-		{name: "minItems", read: func(f *field) { f.n.minItems = f.count() }},
-		{name: "maxItems", read: func(f *field) { f.n.maxItems = f.count() }},
-		{name: "minContains", since: draft2019, read: func(f *field) { f.n.minContains = f.count() }},
-		{name: "maxContains", since: draft2019, read: func(f *field) { f.n.maxContains = f.count() }},
-		{name: "minProperties", read: func(f *field) { f.n.minProperties = f.count() }},
-		{name: "maxProperties", read: func(f *field) { f.n.maxProperties = f.count() }},
+		{name: "dependentRequired", only: draft2020, read: (*field).dependentRequired},
+		{name: "multipleOf", read: (*field).multipleOf},
+		{name: "minimum", read: (*field).bound},
+		{name: "maximum", read: (*field).bound},
+		{name: "exclusiveMinimum", read: (*field).bound},
+		{name: "exclusiveMaximum", read: (*field).bound},
+		{name: "minLength", read: (*field).count},
+		{name: "maxLength", read: (*field).count},
+		{name: "minItems", read: (*field).count},
+		{name: "maxItems", read: (*field).count},
+		{name: "minContains", only: draft2020, read: (*field).count},
+		{name: "maxContains", only: draft2020, read: (*field).count},
+		{name: "minProperties", read: (*field).count},
+		{name: "maxProperties", read: (*field).count},
 
 		// What is for people.
 		{name: "title", read: func(f *field) { f.text() }},
 		{name: "description", read: func(f *field) { f.text() }},
-		{name: "$comment", since: draft7, read: func(f *field) { f.text() }},
-		{name: "contentEncoding", since: draft7, read: func(f *field) { f.text() }},
-		{name: "contentMediaType", since: draft7, read: func(f *field) { f.text() }},
-		{name: "contentSchema", since: draft2019, read: func(f *field) { f.schema() }},
-		{name: "readOnly", since: draft7, read: func(f *field) { f.flag() }},
-		{name: "writeOnly", since: draft7, read: func(f *field) { f.flag() }},
-		{name: "deprecated", since: draft2019, read: func(f *field) { f.flag() }},
-		{name: "examples", since: draft7, read: func(f *field) { f.array(false) }},
+		{name: "$comment", read: func(f *field) { f.text() }},
+		{name: "contentEncoding", read: func(f *field) { f.text() }},
+		{name: "contentMediaType", read: func(f *field) { f.text() }},
+		{name: "contentSchema", only: draft2020, read: func(f *field) { f.schema() }},
+		{name: "readOnly", read: func(f *field) { f.flag() }},
+		{name: "writeOnly", read: func(f *field) { f.flag() }},
+		{name: "deprecated", only: draft2020, read: func(f *field) { f.flag() }},
+		{name: "examples", read: func(f *field) { f.array(false) }},
 	}
 }
 
 // in reports whether the keyword means something in a draft.
 func (k keyword) in(d draft) bool {
-	return k.read != nil && d >= k.since && (k.last == 0 || d <= k.last)
+	return k.only == 0 || k.only == d
 }
 
 // A field is a keyword and what is written for it.
@@ -103,16 +100,8 @@ type field struct {
 	at  *place
 }
 
-func (f *field) recursiveAnchor() {
-	if f.n.draft == draft2020 { // where it is no more
-		f.anchor()
-	} else {
-		f.flag()
-	}
-}
-
 func (f *field) id() {
-	if id, ok := f.uriReference(); ok && f.n.draft >= draft2019 && strings.Trim(after(id, "#"), "#") != "" {
+	if id, ok := f.uriReference(); ok && f.n.res.draft == draft2020 && strings.Trim(after(id, "#"), "#") != "" {
 		f.refuse(f.at, "must have no fragment")
 	}
 }
@@ -125,7 +114,7 @@ func (f *field) metaschema() {
 }
 
 func (f *field) items() {
-	if _, ok := f.v.([]any); ok && f.n.draft < draft2020 {
+	if _, ok := f.v.([]any); ok && f.n.res.draft == draft7 {
 		f.n.prefix = f.list()
 	} else {
 		f.n.rest = f.schema()
@@ -133,15 +122,24 @@ func (f *field) items() {
 }
 
 func (f *field) format() {
-	if format, _ := f.text(); f.n.draft < draft2019 { // later drafts only tell of it
+	if format, _ := f.text(); f.n.res.draft == draft7 { // the later draft only tells of it
 		f.n.format = format
 	}
 }
 
 func (f *field) multipleOf() {
-	if f.n.multipleOf = f.number(); f.n.multipleOf != nil && f.n.multipleOf.sign() <= 0 {
+	n, ok := f.number()
+	if ok && n.sign() <= 0 {
 		f.refuse(f.at, "must be above 0")
 	}
+	f.n.multipleOf = &n
+}
+
+func (f *field) bound() {
+	if f.n.bounds == nil {
+		f.n.bounds = map[string]number{}
+	}
+	f.n.bounds[f.key], _ = f.number()
 }
 
 func (f *field) onePattern() {
@@ -170,33 +168,24 @@ func (f *field) flag() bool {
 	return is
 }
 
-func (f *field) number() *number {
+func (f *field) number() (number, bool) {
 	n, ok := numberOf(f.v)
-	if !f.is(ok, "number") {
-		return nil
-	}
-	return &n
+	return n, f.is(ok, "number")
 }
 
-// exclusive reads a bound. In draft 4 it is a flag, and the bound is elsewhere.
-func (f *field) exclusive() *number {
-	if f.n.draft == draft4 {
-		f.flag()
-		return nil
-	}
-	return f.number()
-}
-
-func (f *field) count() *int {
-	if !f.is(kindOf(f.v) == "number", "integer") {
-		return nil
-	}
-	most, ok := count(f.v)
-	if !ok {
+// count reads a limit of lengths and counts. One beyond all counts is the greatest.
+func (f *field) count() {
+	n, ok := numberOf(f.v)
+	switch {
+	case !f.is(ok, "integer"):
+		return
+	case !n.isWhole() || n.negative:
 		f.refuse(f.at, "must be a whole number from 0 on, not %v", f.v)
-		return nil
+		return
+	case f.n.counts == nil:
+		f.n.counts = map[string]int{}
 	}
-	return &most
+	f.n.counts[f.key] = n.count()
 }
 
 // array reads a list, which may have to have something in it.
@@ -214,13 +203,7 @@ func (f *field) object() map[string]any {
 	return object
 }
 
-// schema reads a schema. true and false came with draft 6, but for what is additional.
-func (f *field) schema() *node {
-	if b, ok := f.v.(bool); ok && f.n.draft == draft4 && strings.HasPrefix(f.key, "additional") {
-		return &node{at: f.at, res: f.n.res, draft: draft4, boolean: &b}
-	}
-	return f.compiler.schema(f.v, f.at, f.n.res)
-}
+func (f *field) schema() *node { return f.compiler.schema(f.v, f.at, f.n.res) }
 
 func (f *field) list() []*node {
 	var all []*node
@@ -294,8 +277,9 @@ func (f *field) types() []string {
 }
 
 func (f *field) choices() []any {
-	list := f.array(f.n.draft < draft2019)
-	if f.n.draft < draft2019 {
+	inSeven := f.n.res.draft == draft7
+	list := f.array(inSeven)
+	if inSeven {
 		f.distinct(list, f.at)
 	}
 	return list
@@ -311,7 +295,7 @@ func (f *field) distinct(list []any, at *place) {
 func (f *field) names(v any, at *place) []string {
 	g := *f
 	g.v, g.at = v, at
-	list := g.array(f.n.draft == draft4)
+	list := g.array(false)
 	var names []string
 	for i, v := range list {
 		name, ok := v.(string)
@@ -338,7 +322,7 @@ func (f *field) requires(name string, names []string) {
 	f.n.dependentRequired[name] = append(f.n.dependentRequired[name], names...)
 }
 
-// dependencies reads what later drafts have divided into two keywords.
+// dependencies reads what draft 2020-12 has divided into two keywords.
 func (f *field) dependencies() {
 	object := f.object()
 	schemas := map[string]*node{}
@@ -359,7 +343,7 @@ func (f *field) dependentSchemas(all map[string]*node) {
 
 func (f *field) uriReference() (string, bool) {
 	text, ok := f.text()
-	if ok && f.n.draft >= draft6 && !ofFormat("uri-reference", text) {
+	if ok && !ofFormat("uri-reference", text) {
 		f.refuse(f.at, "must be a URI, or lead to one")
 	}
 	return text, ok
@@ -373,19 +357,12 @@ func (f *field) reference() *reference {
 	return &reference{text: text, at: f.at}
 }
 
-// anchorNames are what an anchor may be called, in 2019-09 and since.
-var anchorNames = sync.OnceValues(func() (older, newer *regexp.Regexp) {
-	return regexp.MustCompile(`^[A-Za-z][-A-Za-z0-9.:_]*$`), regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._]*$`)
-})
+var anchorName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._]*$`) })
 
 func (f *field) anchor() string {
 	name, ok := f.text()
-	allowed, newer := anchorNames()
-	if f.n.draft >= draft2020 {
-		allowed = newer
-	}
-	if ok && !allowed.MatchString(name) {
-		f.refuse(f.at, "must match %s", allowed)
+	if ok && !anchorName().MatchString(name) {
+		f.refuse(f.at, "must match %s", anchorName())
 	}
 	return name
 }

@@ -12,32 +12,26 @@ type node struct {
 	at      *place
 	raw     any
 	res     *resource
-	draft   draft
 	boolean *bool
 	linked  bool
 
-	ref, recursiveRef, dynamicRef *reference
-	dynamicAnchor                 string
+	ref, dynamicRef *reference
+	dynamicAnchor   string
 
-	types  []string // in the order in which they are told
-	isEnum bool
-	enum   []any
-	equals *any // const
-	format string
+	types        []string // in the order in which they are told
+	equals, enum *values  // of const and enum
+	format       string
+	pattern      *pattern
+	counts       map[string]int    // minLength, maxItems and the like
+	bounds       map[string]number // minimum, exclusiveMaximum and the like
+	multipleOf   *number
 
-	multipleOf, minimum, maximum, above, below *number // above and below are the exclusive ones
+	uniqueItems                bool
+	prefix                     []*node // prefixItems; of draft 7 items, if that is a list
+	rest                       *node   // the elements after those
+	additionalItems            *node   // becomes rest
+	contains, unevaluatedItems *node
 
-	minLength, maxLength *int
-	pattern              *pattern
-
-	minItems, maxItems, minContains, maxContains *int
-	uniqueItems                                  bool
-	prefix                                       []*node // prefixItems; of older drafts items, if that is a list
-	rest                                         *node   // the elements after those
-	additionalItems                              *node   // becomes rest
-	contains, unevaluatedItems                   *node
-
-	minProperties, maxProperties                             *int
 	required                                                 []string
 	properties                                               map[string]*node
 	dependentSchemas                                         []map[string]*node // of dependencies and dependentSchemas
@@ -64,12 +58,11 @@ type reference struct {
 
 // A resource is a schema with a name of its own, and the base of the references in it.
 type resource struct {
-	id        string // an absolute URI without fragment
-	root      *node
-	draft     draft
-	anchors   map[string]*node
-	dynamic   map[string]*node // $dynamicAnchor
-	recursive bool             // $recursiveAnchor
+	id      string // an absolute URI without fragment
+	root    *node
+	draft   draft
+	anchors map[string]*node
+	dynamic map[string]*node // $dynamicAnchor
 }
 
 // is reports whether n is simply true, or simply false.
@@ -95,7 +88,7 @@ func (n *node) parts() []*node {
 
 func (n *node) references() []*reference {
 	var all []*reference
-	for _, r := range []*reference{n.ref, n.recursiveRef, n.dynamicRef} {
+	for _, r := range []*reference{n.ref, n.dynamicRef} {
 		if r != nil {
 			all = append(all, r)
 		}

@@ -121,16 +121,11 @@ func integer(digits string) *big.Int {
 	return n
 }
 
-// count reads a limit of lengths and counts, which is a whole number from 0 on. One
-// beyond all counts is the greatest.
-func count(v any) (int, bool) {
-	n, ok := numberOf(v)
-	if !ok || !n.isWhole() || n.negative {
-		return 0, false
-	}
+// count is a whole number from 0 on as one of Go's; those beyond all counts are the greatest.
+func (n number) count() int {
 	if int64(len(n.digits))+n.exp > 9 {
-		return math.MaxInt32, true
+		return math.MaxInt32
 	}
 	i, _ := strconv.Atoi("0" + n.digits + strings.Repeat("0", int(n.exp)))
-	return i, true
+	return i
 }

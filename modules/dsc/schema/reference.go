@@ -2,8 +2,10 @@ package schema
 
 import (
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // here is what a schema without a name is called.
@@ -13,19 +15,18 @@ const here = "dsc:///"
 // and can be found by its anchors.
 func (c *compiler) name(n *node, object map[string]any) {
 	isRoot := n.res.root == nil
-	d := n.res.draft
-	uri, says := object["$schema"].(string)
-	known := true
-	if says {
-		d, known = draftOf(uri)
+	d, warning := n.res.draft, ""
+	if uri, says := object["$schema"].(string); says {
+		d, warning = draftOf(uri)
 	}
 	id := idOf(object, d)
 	if id == "" && !isRoot { // then its $schema says nothing
-		d, known = n.res.draft, true
+		d, warning = n.res.draft, ""
 		id = idOf(object, d)
 	}
-	if !known {
-		c.warn("the schema's $schema is %q, which is not known; it is read as draft 2020-12", uri)
+	if warning != "" {
+		c.warn("%s", warning)
+		c.drafts = append(c.drafts, warning)
 	}
 	if isRoot {
 		n.res.root, n.res.draft = n, d
@@ -33,23 +34,22 @@ func (c *compiler) name(n *node, object map[string]any) {
 	if id != "" {
 		c.start(n, id, d, isRoot)
 	}
-	n.draft = n.res.draft
 	c.anchors(n, object)
 }
 
-// idOf is the name of a schema, without the fragment that is an anchor in older drafts.
+// idOf is the name of a schema, without the fragment that is an anchor in draft 7.
 func idOf(object map[string]any, d draft) string {
-	if _, ok := object["$ref"]; ok && d < draft2019 {
+	if _, ok := object["$ref"]; ok && d == draft7 {
 		return ""
 	}
-	id, _ := object[d.id()].(string)
+	id, _ := object["$id"].(string)
 	id, _, _ = strings.Cut(id, "#")
 	return id
 }
 
 // start begins a resource.
 func (c *compiler) start(n *node, id string, d draft, isRoot bool) {
-	at := n.at.member(d.id())
+	at := n.at.member("$id")
 	uri, _, err := join(n.res.id, id)
 	if err != nil {
 		c.refuse(at, "is no URI")
@@ -74,23 +74,20 @@ func (c *compiler) anchors(n *node, object map[string]any) {
 		}
 		n.res.anchors[name] = n
 	}
-	if n.draft < draft2019 {
-		id, _ := object[n.draft.id()].(string)
+	if n.res.draft == draft7 {
+		id, _ := object["$id"].(string)
 		_, name, err := join("", "#"+after(id, "#"))
 		if _, isRef := object["$ref"]; !isRef && err == nil && name != "" && name[0] != '/' {
-			add(n.draft.id(), name)
+			add("$id", name)
 		}
 		return
 	}
 	if name, ok := object["$anchor"].(string); ok {
 		add("$anchor", name)
 	}
-	if name, ok := object["$dynamicAnchor"].(string); ok && n.draft >= draft2020 {
+	if name, ok := object["$dynamicAnchor"].(string); ok {
 		add("$dynamicAnchor", name)
 		n.res.dynamic[name] = n
-	}
-	if is, _ := object["$recursiveAnchor"].(bool); is && n.res.root == n {
-		n.res.recursive = true
 	}
 }
 
@@ -208,4 +205,26 @@ func child(v any, step string) (any, bool) {
 		}
 	}
 	return nil, false
+}
+
+// property finds the schemas of common properties that DSC publishes.
+var property = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^https://(aka\.ms/dsc/schemas|raw\.githubusercontent\.com/PowerShell/DSC/[^/]+/schemas)/(.+/)?resource/properties/(exist|ensure|purge|inDesiredState)\.json$`)
+})
+
+// wellKnown gives the schema of a common property; nil if it is none.
+func wellKnown(url string) any {
+	m := property().FindStringSubmatch(url)
+	if m == nil {
+		return nil
+	}
+	switch m[3] {
+	case "ensure":
+		return map[string]any{"type": "string", "enum": []any{"Absent", "Present", "absent", "present"}}
+	case "purge":
+		return map[string]any{"type": []any{"boolean", "null"}, "writeOnly": true}
+	case "inDesiredState":
+		return map[string]any{"type": []any{"boolean", "null"}, "readOnly": true}
+	}
+	return map[string]any{"type": "boolean", "default": true}
 }

@@ -105,6 +105,7 @@ func TestProperty(t *testing.T) {
 	require.Equal(t, Property{}, (*Schema)(nil).Property("a"))
 }
 
+// TestDrafts: two are read as they are meant, and others as one of these, with a warning.
 func TestDrafts(t *testing.T) {
 	s := compile(t, `{"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"n": {"type": "integer"}}, "allOf": [{"properties": {"a": {"$ref": "#/$defs/n"}}}], "unevaluatedProperties": false}`)
 	require.Empty(t, s.Check(value(t, `{"a": 1}`)))
@@ -113,6 +114,14 @@ func TestDrafts(t *testing.T) {
 	s = compile(t, `{"$schema": "https://example.com/own", "type": "object"}`)
 	require.Equal(t, []string{`the schema's $schema is "https://example.com/own", which is not known; it is read as draft 2020-12`}, s.Warnings())
 	require.NotEmpty(t, s.Check(value(t, `1`)))
+	for older, read := range map[string]string{"http://json-schema.org/draft-04/schema#": "draft 7", "http://json-schema.org/draft-06/schema": "draft 7", "https://json-schema.org/draft/2019-09/schema": "draft 2020-12"} {
+		warning := fmt.Sprintf(`the schema's $schema is %q; it is read as %s`, older, read)
+		s = compile(t, `{"$schema": "`+older+`", "properties": {"a": {"const": 1}}, "$recursiveAnchor": true}`)
+		require.Equal(t, []string{warning}, s.Warnings())
+		require.NotEmpty(t, s.Check(value(t, `{"a": 2}`)))
+		_, err := Compile(json.RawMessage(`{"$schema": "` + older + `", "exclusiveMinimum": true, "minimum": 1}`))
+		require.EqualError(t, err, "the schema cannot be used: /exclusiveMinimum must be number, not boolean; "+warning)
+	}
 }
 
 // TestNothingIsFetched: what leads out of a schema is known here, or accepts anything.
