@@ -22,7 +22,7 @@ var position = regexp.MustCompile(`hosts\.yaml:4:[0-9]+:`)
 // with OpenSSH at the other end.
 func TestBadLogins(t *testing.T) {
 	s := startSSHD(t, "DenyUsers nobody\n")
-	s.keygen(t, "stranger", "-t", "ed25519")
+	s.keygen(t, "unauthorized", "-t", "ed25519")
 	s.keygen(t, "locked", "-t", "ed25519")
 	output(t, "ssh-keygen", "-q", "-p", "-P", "", "-N", "secret", "-f", s.path("locked"))
 	at := fmt.Sprintf("127.0.0.1:%d", s.port)
@@ -44,7 +44,7 @@ func TestBadLogins(t *testing.T) {
 		want string
 	}{
 		{name: "wrong user", port: s.port, key: "id", args: []string{"-u", "nobody"}, code: 4, want: refused("id", "nobody")},
-		{name: "a key that is not authorized", port: s.port, key: "stranger", code: 4, want: refused("stranger", s.user)},
+		{name: "a key that is not authorized", port: s.port, key: "unauthorized", code: 4, want: refused("unauthorized", s.user)},
 		{name: "an encrypted key", port: s.port, key: "locked", code: 1, want: "hosts.yaml:4:REST: private key DIR/locked: it is encrypted, and there is no agent to ask (SSH_AUTH_SOCK)\n" +
 			"  hint: start one, and give it the key: eval $(ssh-agent) && ssh-add DIR/locked\n"},
 		{name: "a key that is not there", port: s.port, key: "none", code: 1, want: "hosts.yaml:4:REST: private key DIR/none: no such file or directory\n"},

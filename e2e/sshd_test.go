@@ -199,8 +199,8 @@ func TestKeysOfRealSSHD(t *testing.T) {
 		require.Contains(t, r.stdout, "the host key is unknown")
 	})
 	t.Run("a key that is not authorized", func(t *testing.T) {
-		s.keygen(t, "stranger", "-t", "ed25519")
-		s.inventory(t, s.port, "stranger", "known_hosts")
+		s.keygen(t, "unauthorized", "-t", "ed25519")
+		s.inventory(t, s.port, "unauthorized", "known_hosts")
 		r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
 		r.requireCode(t, 4)
 		require.Contains(t, r.stdout, "authentication refused")

@@ -3,8 +3,12 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
@@ -111,4 +115,78 @@ func (e *ExitError) Error() string {
 func LastLine(s string) string {
 	s = strings.TrimRight(s, "\r\n\t ")
 	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// The settings of a [Target] that name files.
+const (
+	SettingPrivateKey  = "private_key"
+	SettingCertificate = "certificate"
+	SettingKnownHosts  = "known_hosts"
+	SettingRevoked     = "revoked_host_keys"
+)
+
+// A FileError is a file of the controller that a target names and that cannot
+// be used, whatever its host would say.
+type FileError struct {
+	Setting string // private_key, certificate, known_hosts or revoked_host_keys
+	Path    string
+	Err     error
+	Hint    string // what to do about it; may be empty
+}
+
+// Error is what is wrong, without the hint. Control characters are escaped.
+func (e *FileError) Error() string {
+	what := "private key"
+	switch e.Setting {
+	case SettingCertificate:
+		what = "certificate"
+	case SettingKnownHosts:
+		what = "known hosts"
+	case SettingRevoked:
+		what = "revoked host keys"
+	}
+	return printable(fmt.Sprintf("%s %s: %v", what, e.Path, e.Err))
+}
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// HintOf is what to do about a [FileError]; "" for any other error.
+func HintOf(err error) string {
+	if e, ok := errors.AsType[*FileError](err); ok {
+		return e.Hint
+	}
+	return ""
+}
+
+// WithoutPath is the cause of an error of package os.
+func WithoutPath(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// IsHangUp reports whether the connection ended, rather than was refused.
+func IsHangUp(err error) bool {
+	_, isNet := errors.AsType[net.Error](err)
+	return isNet || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE)
+}
+
+// HangUpCause says in words what an end of file, or a reset, means. x/crypto closes
+// the connection itself when it cannot write, and may report that.
+func HangUpCause(err error) error {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
+		if errors.Is(err, end) {
+			return errors.New("the host closed the connection")
+		}
+	}
+	return WithoutHandshake(err)
+}
+
+// WithoutHandshake drops what x/crypto puts before every error of a login.
+func WithoutHandshake(err error) error {
+	if cause := errors.Unwrap(err); cause != nil && strings.HasPrefix(err.Error(), "ssh: handshake failed: ") {
+		return cause
+	}
+	return err
 }

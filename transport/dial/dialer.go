@@ -2,6 +2,7 @@ package dial
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"net"
 	"net/netip"
@@ -106,4 +107,12 @@ func (d *Dialer) LockedKeys(ctx context.Context, t transport.Target) []string {
 // [transport.ErrPassphrase] if that is what is wrong.
 func (d *Dialer) Unlock(path string, passphrase *transport.Secret) error {
 	return d.keyring.Unlock(path, passphrase)
+}
+
+// warmUp computes what Ed25519 needs to sign and to verify: Go does that when it is
+// first used, which takes a millisecond or two, and nearly every login uses it. This
+// key serves for nothing else.
+func warmUp() {
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	ed25519.Verify(key.Public().(ed25519.PublicKey), nil, ed25519.Sign(key, nil))
 }

@@ -1,6 +1,9 @@
 package dial
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,5 +122,29 @@ func TestKnownNames(t *testing.T) {
 		{transport.Target{Address: "Web1", Port: 2222, HostKeyAlias: "Gate"}, knownhosts.Host{Name: "gate", Principal: "Gate"}},
 	} {
 		require.Equal(t, test.want, test.target.KnownHost())
+	}
+}
+
+// TestHostKeyOrder: a list that names host key algorithms is kept in its order,
+// unless it is said that it has none.
+func TestHostKeyOrder(t *testing.T) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	public, err := ssh.NewPublicKey(private.Public())
+	require.NoError(t, err)
+	target := transport.Target{Host: "web1", Address: "web1", User: "me"}
+	target.KnownHosts = []string{writeFile(t, target.KnownHost().Line(public)+"\n")}
+	list := []string{ssh.CertAlgoED25519v01, ssh.KeyAlgoED25519, ssh.KeyAlgoRSA, ssh.KeyAlgoECDSA256, "no-such-algorithm"}
+	for _, c := range []struct {
+		anyOrder bool
+		want     []string
+	}{
+		{false, []string{ssh.CertAlgoED25519v01, ssh.KeyAlgoED25519, ssh.KeyAlgoRSA, ssh.KeyAlgoECDSA256}},
+		{true, []string{ssh.KeyAlgoECDSA256, ssh.KeyAlgoED25519, ssh.KeyAlgoRSA}},
+	} {
+		target.Algorithms = transport.Algorithms{HostKeys: list, HostKeysInAnyOrder: c.anyOrder}
+		a := &attempt{dialer: &Dialer{}, target: target}
+		require.NoError(t, a.prepare())
+		require.Equal(t, c.want, a.hostKeyAlgorithms())
 	}
 }

@@ -39,12 +39,12 @@ func TestOtherHangUps(t *testing.T) {
 // somebody to be locked out.
 func TestRefusalsAreFinal(t *testing.T) {
 	srv := sshtest.Start(t)
-	refused, stranger := targetOf(srv), targetOf(srv)
+	refused, unknown := targetOf(srv), targetOf(srv)
 	refused.User = "nobody"
-	stranger.KnownHosts = []string{writeFile(t, "")}
+	unknown.KnownHosts = []string{writeFile(t, "")}
 	d := &Dialer{Retries: 5}
 	require.ErrorIs(t, dialOnce(t, d, refused), transport.ErrAuth)
-	require.ErrorIs(t, dialOnce(t, d, stranger), transport.ErrHostKeyUnknown)
+	require.ErrorIs(t, dialOnce(t, d, unknown), transport.ErrHostKeyUnknown)
 	require.Equal(t, int64(2), srv.Stats().Connections)
 }
 

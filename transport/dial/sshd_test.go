@@ -31,9 +31,9 @@ func TestRealSSHDRefuses(t *testing.T) {
 	require.ErrorIs(t, err, transport.ErrAuth)
 	require.Contains(t, err.Error(), "offered wrong as "+target.User)
 
-	stranger := target
-	stranger.KnownHosts = []string{filepath.Join(dir, "none")}
-	require.ErrorIs(t, dialOnce(t, d, stranger), transport.ErrHostKeyUnknown)
+	unknown := target
+	unknown.KnownHosts = []string{filepath.Join(dir, "none")}
+	require.ErrorIs(t, dialOnce(t, d, unknown), transport.ErrHostKeyUnknown)
 }
 
 func TestRealSSHDAsJumpHost(t *testing.T) {

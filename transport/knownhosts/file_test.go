@@ -2,10 +2,12 @@ package knownhosts
 
 import (
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,4 +81,18 @@ func TestIndexedLines(t *testing.T) {
 			require.Equal(t, places(want), places(indexed.about(name)), "%s in\n%s", name, text.String())
 		}
 	}
+}
+
+// TestOnlyFilesAreReplaced has what is no file in the place of one, as /dev/null may
+// be for root: another file in its place would be bad for the whole machine.
+func TestOnlyFilesAreReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	require.EqualError(t, appendWhole(f, "web1 ssh-ed25519 AAAA\n"), "it is no regular file")
+	info, err := os.Lstat(path)
+	require.NoError(t, err)
+	require.Equal(t, fs.ModeNamedPipe, info.Mode().Type())
 }

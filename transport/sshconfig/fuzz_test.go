@@ -57,10 +57,10 @@ func TestGeneratedParity(t *testing.T) {
 	for seed := range generated {
 		r := rand.New(rand.NewPCG(uint64(seed), 0))
 		text := makeUp(r)
-		a := asker{dir: t.TempDir(), env: Environment{LocalUser: liveUser(t).Username, Home: liveUser(t).HomeDir, LookupEnv: lookupEnv}, defaults: defaults, all: all}
-		require.NoError(t, os.WriteFile(filepath.Join(a.dir, "config"), []byte(text), 0o600))
+		d := dumper{dir: t.TempDir(), env: Environment{LocalUser: liveUser(t).Username, Home: liveUser(t).HomeDir, LookupEnv: lookupEnv}, defaults: defaults, all: all}
+		require.NoError(t, os.WriteFile(filepath.Join(d.dir, "config"), []byte(text), 0o600))
 		q := question{text: "web1", args: []string{"web1"}}
-		want, got := a.theirs(t, q), a.ours(t, q)
+		want, got := d.theirs(t, q), d.ours(t, q)
 		if strings.HasPrefix(want, noPlace) { // unknown options are told when all else is right
 			want, got = noPlace, asVague(noPlace, got)
 		}

@@ -27,9 +27,9 @@ type question struct {
 	args []string
 }
 
-// An asker answers questions in the form of ssh -G, one option a line, but for what
+// A dumper answers questions in the form of ssh -G, one option a line, but for what
 // differs between machines.
-type asker struct {
+type dumper struct {
 	dir      string // with the files of the archive
 	env      Environment
 	defaults map[string]string   // of all options
@@ -53,17 +53,19 @@ func TestRecordedParity(t *testing.T) {
 		archive, err := txtar.ParseFile(path)
 		require.NoError(t, err)
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			a := asker{dir: t.TempDir(), env: Environment{LocalUser: "operator", Home: "/home/operator", LookupEnv: lookupEnv}, defaults: defaults, all: all}
-			a.unpack(t, archive)
+			d := dumper{dir: t.TempDir(), env: Environment{LocalUser: "operator", Home: "/home/operator", LookupEnv: lookupEnv}, defaults: defaults, all: all}
+			d.unpack(t, archive)
 			for _, q := range questions(archive) {
-				want := recorded(t, archive, q.text, a.dir)
-				require.Equal(t, want, asVague(want, a.ours(t, q)), "ssh -G %s", q.text)
+				want := recorded(t, archive, q.text, d.dir, d.env)
+				require.Equal(t, want, asVague(want, d.ours(t, q)), "ssh -G %s", q.text)
 			}
 		})
 	}
 }
 
-// TestParity holds the corpus against the ssh of this machine.
+// TestParity holds the corpus against the ssh of this machine. Debian mends ssh without
+// changing its version: outside of CI, an answer that is not the recorded one is of such
+// an ssh, and not compared.
 func TestParity(t *testing.T) {
 	needSSH(t)
 	defaults, all := liveDefaults(t), liveAlgorithms(t)
@@ -76,13 +78,16 @@ func TestParity(t *testing.T) {
 		archive, err := txtar.ParseFile(path)
 		require.NoError(t, err)
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			a := asker{dir: t.TempDir(), env: Environment{LocalUser: me.Username, Home: me.HomeDir, LookupEnv: lookupEnv}, defaults: defaults, all: all}
-			a.unpack(t, archive)
+			d := dumper{dir: t.TempDir(), env: Environment{LocalUser: me.Username, Home: me.HomeDir, LookupEnv: lookupEnv}, defaults: defaults, all: all}
+			d.unpack(t, archive)
 			var answers []txtar.File
 			for _, q := range questions(archive) {
-				want := a.theirs(t, q)
-				require.Equal(t, want, asVague(want, a.ours(t, q)), "ssh -G %s", q.text)
-				answers = append(answers, txtar.File{Name: "answer " + q.text, Data: []byte(a.portable(want) + "\n")})
+				want := d.theirs(t, q)
+				if !*update && os.Getenv("CI") == "" && want != recorded(t, archive, q.text, d.dir, d.env) {
+					t.Skipf("NOT COMPARED: this ssh does not answer ssh -G %s as the recorded one did", q.text)
+				}
+				require.Equal(t, want, asVague(want, d.ours(t, q)), "ssh -G %s", q.text)
+				answers = append(answers, txtar.File{Name: "answer " + q.text, Data: []byte(d.portable(want) + "\n")})
 			}
 			if *update {
 				record(t, path, archive, answers)
@@ -129,13 +134,13 @@ func questions(archive *txtar.Archive) []question {
 
 // unpack writes the files. In them $DIR, $ME and $HOME_DIR stand for what differs,
 // and \r for itself.
-func (a *asker) unpack(t testing.TB, archive *txtar.Archive) {
+func (d *dumper) unpack(t testing.TB, archive *txtar.Archive) {
 	for _, f := range archive.Files {
 		if strings.HasPrefix(f.Name, "answer ") {
 			continue
 		}
-		text := strings.NewReplacer("$DIR", a.dir, "$ME", a.env.LocalUser, "$HOME_DIR", a.env.Home, `\r`, "\r", `\x00`, "\x00").Replace(string(f.Data))
-		path := filepath.Join(a.dir, f.Name)
+		text := strings.NewReplacer("$DIR", d.dir, "$ME", d.env.LocalUser, "$HOME_DIR", d.env.Home, `\r`, "\r", `\x00`, "\x00").Replace(string(f.Data))
+		path := filepath.Join(d.dir, f.Name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 		require.NoError(t, os.Chmod(path, 0o644))
@@ -143,17 +148,17 @@ func (a *asker) unpack(t testing.TB, archive *txtar.Archive) {
 }
 
 // portable replaces what differs between machines.
-func (a *asker) portable(answer string) string {
-	answer = strings.ReplaceAll(answer, a.dir, "$DIR")
-	answer = strings.ReplaceAll(answer, a.env.Home, "$HOME_DIR")
-	return regexp.MustCompile(`(?m)^user `+a.env.LocalUser+`$`).ReplaceAllString(answer, "user $$ME")
+func (d *dumper) portable(answer string) string {
+	answer = strings.ReplaceAll(answer, d.dir, "$DIR")
+	answer = strings.ReplaceAll(answer, d.env.Home, "$HOME_DIR")
+	return regexp.MustCompile(`(?m)^user `+d.env.LocalUser+`$`).ReplaceAllString(answer, "user $$ME")
 }
 
-func recorded(t testing.TB, archive *txtar.Archive, text, dir string) string {
+func recorded(t testing.TB, archive *txtar.Archive, text, dir string, env Environment) string {
 	for _, f := range archive.Files {
 		if f.Name == "answer "+text {
-			answer := strings.ReplaceAll(string(f.Data), "$HOME_DIR", "/home/operator")
-			answer = strings.ReplaceAll(answer, "user $ME\n", "user operator\n")
+			answer := strings.ReplaceAll(string(f.Data), "$HOME_DIR", env.Home)
+			answer = strings.ReplaceAll(answer, "user $ME\n", "user "+env.LocalUser+"\n")
 			return strings.TrimSuffix(strings.ReplaceAll(answer, "$DIR", dir), "\n")
 		}
 	}
@@ -169,8 +174,8 @@ func record(t testing.TB, path string, archive *txtar.Archive, answers []txtar.F
 
 // theirs is the answer of ssh, without what is as it is by default: an option a
 // line, or "error" with the places that ssh names.
-func (a *asker) theirs(t testing.TB, q question) string {
-	stdout, stderr, err := a.ssh(q)
+func (d *dumper) theirs(t testing.TB, q question) string {
+	stdout, stderr, err := d.ssh(q)
 	switch {
 	case strings.HasPrefix(stderr, "jumphost loop"):
 		return circle
@@ -181,15 +186,15 @@ func (a *asker) theirs(t testing.TB, q question) string {
 	var b strings.Builder
 	for _, o := range compared {
 		value := normal(o, lines[strings.ToLower(o.String())])
-		if o == HostName || o == User || o == Port || value != a.defaults[o.String()] {
+		if o == HostName || o == User || o == Port || value != d.defaults[o.String()] {
 			fmt.Fprintf(&b, "%s %s\n", strings.ToLower(o.String()), value)
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (a *asker) ssh(q question) (stdout, stderr string, err error) {
-	cmd := exec.Command("ssh", append([]string{"-T", "-G", "-F", filepath.Join(a.dir, "config")}, q.args...)...)
+func (d *dumper) ssh(q question) (stdout, stderr string, err error) {
+	cmd := exec.Command("ssh", append([]string{"-T", "-G", "-F", filepath.Join(d.dir, "config")}, q.args...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "SITE=north", "SHELL=/bin/sh"}
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -258,8 +263,8 @@ func normal(o Option, value string) string {
 }
 
 // ours is our answer in the same form.
-func (a *asker) ours(t testing.TB, q question) string {
-	c, err := Load(a.env, File{Path: filepath.Join(a.dir, "config"), User: true, Named: true})
+func (d *dumper) ours(t testing.TB, q question) string {
+	c, err := Load(d.env, File{Path: filepath.Join(d.dir, "config"), User: true, Named: true})
 	if err != nil {
 		return ourErrors(err)
 	}
@@ -273,7 +278,7 @@ func (a *asker) ours(t testing.TB, q question) string {
 	}
 	// ssh -G replaces the tokens in these alone.
 	known := *raw
-	expander := &tokens{env: a.env, host: raw.host, original: query.Host, login: raw.login, port: raw.port, alias: query.Host}
+	expander := &tokens{env: d.env, host: raw.host, original: query.Host, login: raw.login, port: raw.port, alias: query.Host}
 	if err := c.expandFiles(expander, &known, UserKnownHostsFile); err != nil {
 		return noPlace
 	}
@@ -287,8 +292,8 @@ func (a *asker) ours(t testing.TB, q question) string {
 	}
 	var b strings.Builder
 	for _, o := range compared {
-		value := a.dump(&known, o)
-		if o == HostName || o == User || o == Port || value != a.defaults[o.String()] {
+		value := d.dump(&known, o)
+		if o == HostName || o == User || o == Port || value != d.defaults[o.String()] {
 			fmt.Fprintf(&b, "%s %s\n", strings.ToLower(o.String()), value)
 		}
 	}
@@ -306,7 +311,7 @@ func ourErrors(err error) string {
 	return noPlace + strings.Join(slices.Compact(places), " ")
 }
 
-func (a *asker) dump(s *Settings, o Option) string {
+func (d *dumper) dump(s *Settings, o Option) string {
 	values := s.Values(o)
 	switch o {
 	case HostName:
@@ -330,12 +335,12 @@ func (a *asker) dump(s *Settings, o Option) string {
 		}
 	case Ciphers, KexAlgorithms, MACs, HostKeyAlgorithms, PubkeyAcceptedAlgorithms:
 		if values != nil {
-			names, _ := Assemble(values[0], strings.Split(a.defaults[o.String()], ","), a.all[o.String()])
+			names, _ := Assemble(values[0], strings.Split(d.defaults[o.String()], ","), d.all[o.String()])
 			return strings.Join(names, ",")
 		}
 	}
 	if values == nil {
-		return a.defaults[o.String()]
+		return d.defaults[o.String()]
 	}
 	return strings.Join(values, " ")
 }
@@ -368,7 +373,7 @@ func queryOf(t testing.TB, args []string) Query {
 const defaultsName = "testdata/defaults.txt"
 
 func liveDefaults(t testing.TB) map[string]string {
-	stdout, _, err := (&asker{dir: t.TempDir()}).bare()
+	stdout, _, err := (&dumper{dir: t.TempDir()}).bare()
 	require.NoError(t, err)
 	lines := parseDump(stdout)
 	defaults := map[string]string{}
@@ -378,11 +383,11 @@ func liveDefaults(t testing.TB) map[string]string {
 	return defaults
 }
 
-func (a *asker) bare() (stdout, stderr string, err error) {
-	if err := os.WriteFile(filepath.Join(a.dir, "config"), nil, 0o600); err != nil {
+func (d *dumper) bare() (stdout, stderr string, err error) {
+	if err := os.WriteFile(filepath.Join(d.dir, "config"), nil, 0o600); err != nil {
 		return "", "", err
 	}
-	return a.ssh(question{args: []string{"web1"}})
+	return d.ssh(question{args: []string{"web1"}})
 }
 
 func liveAlgorithms(t testing.TB) map[string][]string {

@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
@@ -171,4 +174,63 @@ func (s *Server) accept(ctx context.Context) {
 			s.serve(ctx, conn)
 		})
 	}
+}
+
+// ProxyCommand is a command whose standard input and output are a connection to s. It
+// needs no program but nc, or bash with its tools.
+func (s *Server) ProxyCommand(tb testing.TB) string {
+	tb.Helper()
+	if _, err := exec.LookPath("nc"); err == nil {
+		return fmt.Sprintf("nc %s %d", s.Host, s.Port)
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		tb.Skip("NOT TESTED: there is neither nc nor bash")
+	}
+	return fmt.Sprintf(`bash -c 'exec 3<>/dev/tcp/%s/%d; cat <&3 & exec cat >&3'`, s.Host, s.Port)
+}
+
+// delayed gives an end of conn that is d away: bytes take d in each direction,
+// however many are under way.
+func delayed(conn net.Conn, d time.Duration, work *sync.WaitGroup) net.Conn {
+	if d <= 0 {
+		return conn
+	}
+	near, far := net.Pipe()
+	work.Go(func() { carry(far, conn, d) })
+	work.Go(func() { carry(conn, far, d) })
+	return near
+}
+
+type parcel struct {
+	bytes []byte
+	due   time.Time
+}
+
+// carry copies from src to dst, each read after d, and then closes dst.
+func carry(dst io.WriteCloser, src io.Reader, d time.Duration) {
+	parcels := make(chan parcel, 4096)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		defer close(parcels)
+		for {
+			b := make([]byte, 32<<10)
+			n, err := src.Read(b)
+			if n > 0 {
+				parcels <- parcel{b[:n], time.Now().Add(d)}
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	failed := false
+	for p := range parcels {
+		time.Sleep(time.Until(p.due))
+		if _, err := dst.Write(p.bytes); err != nil && !failed {
+			failed = true
+			dst.Close() // makes the other direction end, and with it src
+		}
+	}
+	dst.Close()
+	reading.Wait()
 }

@@ -431,3 +431,12 @@ func removeBuild(b Build, dirs ...string) {
 		os.Remove(filepath.Join(d, b.SHA256))
 	}
 }
+
+func TestUploadMustMove(t *testing.T) {
+	ctx, idle := withIdleTimeout(t.Context(), time.Hour)
+	defer idle.stop()
+	var out bytes.Buffer
+	require.NoError(t, idle.write(&out, "head\n", bytes.Repeat([]byte("x"), 3*writeChunk+1)))
+	require.Equal(t, "head\n"+strings.Repeat("x", 3*writeChunk+1), out.String())
+	require.NoError(t, ctx.Err())
+}
