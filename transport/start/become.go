@@ -197,6 +197,15 @@ func (b *Become) refusalHint(line, login string) string {
 	return fmt.Sprintf("let %s run commands as %s in sudoers; ccm-push sudoers prints a rule", login, as)
 }
 
+// unanswered explains a prompt that there was no answer to: the password is wrong,
+// or there is none.
+func (b *Become) unanswered(prompts int, login string) (line, hint string) {
+	if prompts > 1 {
+		return b.method() + " asked for the password again", "is it the password of " + b.owner(login) + " on this host?"
+	}
+	return b.method() + " asks for a password", b.passwordHint(login)
+}
+
 // owner is whose password the method asks for.
 func (b *Become) owner(login string) string {
 	if b.method() == methodSu {

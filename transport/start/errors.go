@@ -10,11 +10,18 @@ import (
 
 // Why a host program has not started, and what to do about it.
 
+// fail is an error of the step that is going on.
+func (r *runner) fail(err error, hint string) error { return r.target.Fail(r.op, err, hint) }
+
+func (r *runner) failBecome(err error, hint string) error {
+	return r.target.Fail(transport.OpBecome, err, hint)
+}
+
 // hintGzip is for a host that can neither unpack the program nor be given it unpacked.
 const hintGzip = "install gzip on the host"
 
-// refused turns a fail line into an error.
-func (st *starter) refused(a answer) error {
+// refused turns a fail line of a host into an error.
+func refused(t transport.Target, a answer) error {
 	var err error
 	var hint string
 	switch a.fail {
@@ -41,73 +48,47 @@ func (st *starter) refused(a answer) error {
 	if a.dir != "" {
 		err = fmt.Errorf("%w (last tried %q)", err, a.dir)
 	}
-	return st.target().Fail(transport.OpInstall, err, hint)
+	return t.Fail(transport.OpInstall, err, hint)
 }
 
 // silent explains why nothing that we know was said: heard is the error of
 // reading it.
-func (st *starter) silent(p *Process, heard error) error {
-	t := st.target()
+func (r *runner) silent(p *Process, heard error) error {
 	if !errors.Is(heard, errEnded) {
-		return t.Fail(st.op, fmt.Errorf("%w: %w", transport.ErrNotModule, heard), st.noiseHint())
+		return r.fail(fmt.Errorf("%w: %w", transport.ErrNotModule, heard), r.noiseHint())
 	}
-	prompts, unanswered := st.responder.asked()
+	prompts, unanswered := r.responder.asked()
+	var err error
+	if !unanswered {
+		err = p.Wait() // until then standard error may have more to say
+		prompts, unanswered = r.responder.asked()
+	}
 	if unanswered {
-		return st.unanswered(p, prompts)
-	}
-	err := p.Wait() // until then standard error may have more to say
-	if prompts, unanswered = st.responder.asked(); unanswered {
-		return st.unanswered(p, prompts)
+		line, hint := r.become.unanswered(prompts, r.target.User)
+		return r.failBecome(fmt.Errorf("%w: %s", transport.ErrBecome, line), hint)
 	}
 	exit, _ := errors.AsType[*transport.ExitError](err)
-	if exit != nil && st.request.Become != nil {
-		said, refused := st.said(p)
-		exit.Stderr = st.tidy(said)
-		if line, hint := st.request.Become.refusal(exit, said, prompts > 0, t.User); refused && line != "" {
-			return t.Fail(transport.OpBecome, fmt.Errorf("%w: %s", transport.ErrBecome, line), hint)
+	if exit != nil && r.become != nil {
+		said, refused := p.said()
+		exit.Stderr = r.tidy(said)
+		if line, hint := r.become.refusal(exit, said, prompts > 0, r.target.User); refused && line != "" {
+			return r.failBecome(fmt.Errorf("%w: %s", transport.ErrBecome, line), hint)
 		}
 	}
 	if err == nil {
 		err = errors.New("exit status 0")
 	}
-	if st.again && st.op == transport.OpInstall {
-		return t.Fail(st.op, fmt.Errorf("%w, nor when it was sent again: %w", transport.ErrNotModule, err), st.silentHint(err))
+	if r.again && r.op == transport.OpInstall {
+		return r.fail(fmt.Errorf("%w, nor when it was sent again: %w", transport.ErrNotModule, err), r.silentHint(err))
 	}
-	return t.Fail(st.op, fmt.Errorf("%w: %w", transport.ErrNotModule, err), st.silentHint(err))
-}
-
-// unanswered explains a prompt that there was no answer to: the password is wrong,
-// or there is none.
-func (st *starter) unanswered(p *Process, prompts int) error {
-	b, t := st.request.Become, st.target()
-	if prompts > 1 {
-		err := fmt.Errorf("%w: %s asked for the password again", transport.ErrBecome, b.method())
-		return t.Fail(transport.OpBecome, err, "is it the password of "+b.owner(t.User)+" on this host?")
-	}
-	return t.Fail(transport.OpBecome, fmt.Errorf("%w: %s asks for a password", transport.ErrBecome, b.method()), b.passwordHint(t.User))
-}
-
-// said is what the method of escalation has printed, and whether it can be why that
-// has run nothing; or else it is what the script has printed.
-func (st *starter) said(p *Process) (text string, refused bool) {
-	text = p.stderr.String()
-	if st.terminal {
-		text = string(p.answers.noise)
-	}
-	if _, after, found := strings.Cut(text, begun(st.request.Nonce)); found {
-		return after, false
-	}
-	if _, after, found := strings.Cut(text, announced+st.request.Nonce); found {
-		text = after
-	}
-	return strings.ReplaceAll(text, sudoAsks(st.request.Nonce), "\n"), true
+	return r.fail(fmt.Errorf("%w: %w", transport.ErrNotModule, err), r.silentHint(err))
 }
 
 // tidy leaves out of what a host has printed what we had it print, and the password.
-func (st *starter) tidy(text string) string {
-	n := st.request.Nonce
+func (r *runner) tidy(text string) string {
+	n := r.nonce
 	text = strings.NewReplacer(begun(n)+"\n", "", announced+n+"\n", "", sudoAsks(n), "").Replace(text)
-	return st.request.Become.withoutPassword(text)
+	return r.become.withoutPassword(text)
 }
 
 // wantsTerminal recognises a method that does not even ask without a terminal.
@@ -117,31 +98,27 @@ func wantsTerminal(err error) bool {
 
 // late explains why a host has not answered in time; cause may also be that the run has
 // been stopped.
-func (st *starter) late(cause error) error {
-	t := st.target()
-	if !errors.Is(cause, transport.ErrTimeout) {
-		return t.Fail(st.op, cause, st.noiseHint())
-	}
-	b := st.request.Become
-	prompts, _ := st.responder.asked()
+func (r *runner) late(cause error) error {
+	starting := r.op == transport.OpStart
+	prompts, _ := r.responder.asked()
 	switch {
-	case b != nil && prompts > 0 && st.op == transport.OpStart:
-		return t.Fail(transport.OpBecome, fmt.Errorf("%w: %s has the password, and says nothing", cause, b.method()), "does PAM wait for a server that does not answer?")
-	case st.op == transport.OpStart && st.atSu():
-		return t.Fail(st.op, cause, st.afterNoise("su asks for nothing: does PAM wait for a server that does not answer, or has "+b.user()+" no shell that runs commands?"))
-	case st.op == transport.OpStart:
-		return t.Fail(st.op, cause, st.shellHint())
+	case !errors.Is(cause, transport.ErrTimeout), !starting:
+		return r.fail(cause, r.noiseHint())
+	case r.become != nil && prompts > 0:
+		return r.failBecome(fmt.Errorf("%w: %s has the password, and says nothing", cause, r.become.method()), "does PAM wait for a server that does not answer?")
+	case r.atSu():
+		return r.fail(cause, r.afterNoise("su asks for nothing: does PAM wait for a server that does not answer, or has "+r.become.user()+" no shell that runs commands?"))
 	}
-	return t.Fail(st.op, cause, st.noiseHint())
+	return r.fail(cause, r.shellHint())
 }
 
 // silentHint says where to look after a process that has said nothing.
-func (st *starter) silentHint(err error) string {
+func (r *runner) silentHint(err error) string {
 	exit, _ := errors.AsType[*transport.ExitError](err)
 	const notExecutable = 126 // as shells have it
 	switch {
 	case errors.Is(err, transport.ErrLost):
-		return st.noiseHint()
+		return r.noiseHint()
 	case exit != nil && exit.Code == notExecutable:
 		return "the host does not execute it: is its directory mounted noexec, or does a policy forbid it (SELinux, fapolicyd)?"
 	case exit != nil && exit.Signal == "KILL":
@@ -149,42 +126,42 @@ func (st *starter) silentHint(err error) string {
 	case exit != nil && exit.Signal != "":
 		return ""
 	}
-	return st.shellHint()
+	return r.shellHint()
 }
 
 // shellHint is for what seems to have ended before the module was reached.
-func (st *starter) shellHint() string {
-	if st.target().Local && st.request.Become == nil {
-		return st.noiseHint()
+func (r *runner) shellHint() string {
+	if r.target.Local && r.become == nil {
+		return r.noiseHint()
 	}
-	if st.atSu() {
-		return st.afterNoise("does " + st.request.Become.user() + " have a shell that runs commands? su needs one, sudo and doas do not")
+	if r.atSu() {
+		return r.afterNoise("does " + r.become.user() + " have a shell that runs commands? su needs one, sudo and doas do not")
 	}
-	try := "does the login get a shell that runs commands, or does sshd run something else (ForceCommand, command= in authorized_keys)? try: " + st.target().SSHCommand() + " echo ok"
-	return st.afterNoise(try)
+	try := "does the login get a shell that runs commands, or does sshd run something else (ForceCommand, command= in authorized_keys)? try: " + r.target.SSHCommand() + " echo ok"
+	return r.afterNoise(try)
 }
 
 // atSu reports whether su was run: what fails before it is up to the login shell.
-func (st *starter) atSu() bool {
-	b := st.request.Become
-	return b != nil && b.method() == methodSu && st.responder.reached()
+func (r *runner) atSu() bool {
+	b := r.become
+	return b != nil && b.method() == methodSu && r.responder.reached()
 }
 
 // afterNoise is a hint behind what the host has printed meanwhile.
-func (st *starter) afterNoise(hint string) string {
-	if noise := st.noiseHint(); noise != "" {
+func (r *runner) afterNoise(hint string) string {
+	if noise := r.noiseHint(); noise != "" {
 		return noise + "; " + hint
 	}
 	return hint
 }
 
-func (st *starter) noiseHint() string {
-	if st.noise == "" {
+func (r *runner) noiseHint() string {
+	if r.noise == "" {
 		return ""
 	}
 	who := "the login shell"
-	if st.atSu() {
+	if r.atSu() {
 		who = "the host" // it may be of su, or of what that runs
 	}
-	return who + " printed " + st.noise
+	return who + " printed " + r.noise
 }

@@ -129,10 +129,10 @@ func FootprintOf(ctx context.Context, c *transport.Client, r FootprintRequest) (
 	if err != nil {
 		return Footprint{}, c.Target().Fail(transport.OpStart, err, "")
 	}
-	st := newStarter(c, request)
+	scripts := newRunner(c, request)
 	var text []byte
-	err = st.untilIdle(ctx, func() (err error) {
-		text, err = st.whole(line)
+	err = scripts.untilIdle(ctx, func() (err error) {
+		text, err = scripts.output(line)
 		return err
 	})
 	if err != nil {
@@ -145,14 +145,14 @@ func FootprintOf(ctx context.Context, c *transport.Client, r FootprintRequest) (
 	return f, nil
 }
 
-// whole gives what a script says after its greeting.
-func (st *starter) whole(line string) ([]byte, error) {
-	p, _, err := st.execLine(line)
+// output gives what a script says after its greeting.
+func (r *runner) output(line string) ([]byte, error) {
+	p, _, err := r.run(line)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	text, err := io.ReadAll(io.LimitReader(movingReader{p.stdout, st.idle.progress}, maxTraces+1))
+	text, err := io.ReadAll(io.LimitReader(movingReader{p.stdout, r.idle.progress}, maxTraces+1))
 	switch {
 	case err != nil:
 	case len(text) > maxTraces:
@@ -161,7 +161,7 @@ func (st *starter) whole(line string) ([]byte, error) {
 		err = p.Wait()
 	}
 	if err != nil {
-		return nil, st.target().Fail(st.op, err, "")
+		return nil, r.fail(err, "")
 	}
 	return text, nil
 }

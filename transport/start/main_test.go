@@ -152,10 +152,10 @@ func (s *silence) falls() { s.idle.Load().allow(shortTimeout) }
 
 // start is [Program].
 func (s *silence) start(ctx context.Context, c *transport.Client, r Request) (p *Process, err error) {
-	st := newStarter(c, r)
-	err = st.untilIdle(ctx, func() (err error) {
-		s.idle.Store(st.idle)
-		p, err = st.run()
+	in := installer{newRunner(c, r), r}
+	err = in.runner.untilIdle(ctx, func() (err error) {
+		s.idle.Store(in.runner.idle)
+		p, err = in.start()
 		return err
 	})
 	return p, err
@@ -175,7 +175,7 @@ func (s *silence) startUntil(t *testing.T, file string, c *transport.Client, r R
 		select {
 		case <-ended:
 			return p, err
-		case <-time.After(2 * shortTimeout): // the starter itself has allowed more meanwhile
+		case <-time.After(2 * shortTimeout): // the runner itself has allowed more meanwhile
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/ccm-push/ccm-push/transport"
@@ -78,6 +79,23 @@ func (p *Process) Stdout() *bufio.Reader { return p.stdout }
 // than 64 KiB the two ends, without the password of the escalation, should anything have
 // repeated that.
 func (p *Process) Stderr() string { return p.tidy(p.stderr.String()) }
+
+// said is what the method of escalation has printed, and whether it can be why that
+// has run nothing; or else it is what the script has printed.
+func (p *Process) said() (text string, refused bool) {
+	text = p.stderr.String()
+	if p.terminal {
+		text = string(p.answers.noise)
+	}
+	n := p.answers.nonce
+	if _, after, found := strings.Cut(text, begun(n)); found {
+		return after, false
+	}
+	if _, after, found := strings.Cut(text, announced+n); found {
+		text = after
+	}
+	return strings.ReplaceAll(text, sudoAsks(n), "\n"), true
+}
 
 // Write sends to the program's standard input. It blocks while the host takes
 // nothing; closing the Client ends that.

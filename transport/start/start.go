@@ -1,7 +1,6 @@
 package start
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,10 +18,10 @@ func Program(ctx context.Context, c *transport.Client, r Request) (*Process, err
 	if err := r.validate(); err != nil {
 		return nil, c.Target().Fail(transport.OpStart, err, "")
 	}
-	st := newStarter(c, r)
+	in := installer{newRunner(c, r), r}
 	var process *Process
-	err := st.untilIdle(ctx, func() (err error) {
-		process, err = st.run()
+	err := in.runner.untilIdle(ctx, func() (err error) {
+		process, err = in.start()
 		return err
 	})
 	if err != nil {
@@ -31,66 +30,45 @@ func Program(ctx context.Context, c *transport.Client, r Request) (*Process, err
 	return process, nil
 }
 
-// A starter runs one script on a host: that of one [Program], or of one [FootprintOf].
-type starter struct {
-	client  *transport.Client
+// An installer starts the host program, and brings it to the host before if need be.
+type installer struct {
+	runner  *runner
 	request Request
-	idle    *idleTimeout
-	op      string // the step that is going on
-	again   bool   // what was cached did not start
-
-	// Of the process that runs:
-	terminal  bool             // the method of escalation reads from nothing else
-	responder *promptResponder // nil if nothing can be asked
-	noise     string           // what was printed before the greeting, quoted
 }
 
-func newStarter(c *transport.Client, r Request) *starter {
-	return &starter{client: c, request: r, op: transport.OpStart}
-}
-
-func (st *starter) target() transport.Target { return st.client.Target() }
-
-// untilIdle does something with the host, which must move.
-func (st *starter) untilIdle(ctx context.Context, do func() error) error {
-	ctx, st.idle = withIdleTimeout(ctx, st.limit())
-	defer st.idle.stop()
-	// Nothing on a channel can be waited for with a deadline: a host that keeps
-	// silent is only got rid of with its connection.
-	stop := context.AfterFunc(ctx, st.client.HangUp)
-	err := do()
-	if !stop() {
-		return st.late(context.Cause(ctx))
-	}
-	return err
-}
-
-func (st *starter) limit() time.Duration { return cmp.Or(st.request.Timeout, defaultStartTimeout) }
-
-func (st *starter) run() (*Process, error) {
+func (in *installer) start() (*Process, error) {
 	mode := modePlain
-	if st.request.Become != nil {
+	if in.request.Become != nil {
 		mode = modeBegin
 	}
-	p, a, err := st.exec(mode)
+	p, a, err := in.exec(mode)
 	if died(err) {
-		st.again = true
-		p, a, err = st.exec(modeAgain)
+		in.runner.again = true
+		p, a, err = in.exec(modeAgain)
 	}
 	if err != nil || a.hello != nil {
 		return p, err
 	}
-	build, err := st.build(a)
+	in.runner.op = transport.OpInstall
+	build, hint, err := chooseBuild(in.request.Builds, a)
 	if err != nil {
 		p.Close()
-		return nil, err
+		return nil, in.runner.fail(err, hint)
 	}
-	st.op = transport.OpInstall
 	if a.fail == failNoGzip {
 		p.Close()
-		return st.installUnpacked(a, build)
+		return in.installUnpacked(a, build)
 	}
-	return st.install(p, build)
+	return in.install(p, build)
+}
+
+// exec runs the script and waits for its answer.
+func (in *installer) exec(mode string) (*Process, answer, error) {
+	line, err := commandLine(in.request, mode)
+	if err != nil {
+		return nil, answer{}, in.runner.fail(err, "")
+	}
+	return in.runner.run(line)
 }
 
 // died reports whether a copy of the build has probably been started that is not
@@ -106,20 +84,20 @@ func died(err error) bool {
 // install sends the build to a script that waits for it. It goes over the standard
 // input of the script: nothing has to be opened for it, or to be asked for again, and
 // whoever the program is to run as has the only copy.
-func (st *starter) install(p *Process, b Build) (*Process, error) {
+func (in *installer) install(p *Process, b Build) (*Process, error) {
 	compressed, err := b.Compressed()
 	if err != nil {
 		p.Close()
-		return nil, st.target().Fail(transport.OpInstall, err, "")
+		return nil, in.runner.fail(err, "")
 	}
 	// A failed write is explained by what the script says, or by its exit.
-	_ = st.idle.write(p, b.header(), compressed)
+	_ = in.runner.idle.write(p, b.header(), compressed)
 	// A jump host may have taken what the host is still waiting for.
-	st.idle.allow(st.limit() * time.Duration(1+b.CompressedSize>>20))
-	a, err := st.listen(p)
+	in.runner.idle.allow(in.runner.limit * time.Duration(1+b.CompressedSize>>20))
+	a, err := in.runner.listen(p)
 	if err == nil && a.hello == nil {
 		p.Close()
-		err = st.target().Fail(transport.OpInstall, fmt.Errorf("%w: the host asked for its build again", transport.ErrInstall), "")
+		err = in.runner.fail(fmt.Errorf("%w: the host asked for its build again", transport.ErrInstall), "")
 	}
 	if err != nil {
 		return nil, err
@@ -131,44 +109,43 @@ func (st *starter) install(p *Process, b Build) (*Process, error) {
 // installUnpacked puts the build over SFTP onto a host that cannot unpack it, and runs
 // the script again. It is only for the login user: a copy of his could be swapped by
 // him before somebody else, such as root, executes it.
-func (st *starter) installUnpacked(a answer, b Build) (*Process, error) {
+func (in *installer) installUnpacked(a answer, b Build) (*Process, error) {
 	dir, known := uploadDir(a.dir)
-	if st.request.Become != nil || st.target().Local || !known {
-		return nil, st.refused(a)
+	if in.request.Become != nil || in.runner.target.Local || !known {
+		return nil, refused(in.runner.target, a)
 	}
-	err := upload(st.client, dir, b, st.request.Nonce, st.idle.progress)
+	err := upload(in.runner.client, dir, b, in.request.Nonce, in.runner.idle.progress)
 	switch {
 	case errors.Is(err, transport.ErrNoSpace):
-		return nil, st.refused(answer{fail: failNoSpace, dir: a.dir})
+		return nil, refused(in.runner.target, answer{fail: failNoSpace, dir: a.dir})
 	case errors.Is(err, transport.ErrInstall):
-		return nil, st.target().Fail(transport.OpInstall, err, hintGzip)
+		return nil, in.runner.fail(err, hintGzip)
 	case err != nil:
-		return nil, st.target().Fail(transport.OpInstall, err, "")
+		return nil, in.runner.fail(err, "")
 	}
-	st.idle.allow(st.limit())
-	p, a, err := st.exec(modeSent)
+	in.runner.idle.allow(in.runner.limit)
+	p, a, err := in.exec(modeSent)
 	if err != nil {
 		return nil, err
 	}
 	if a.hello == nil { // SFTP begins elsewhere, say
 		p.Close()
 		err := fmt.Errorf("%w: gzip is missing on the host, and what was sent by SFTP is not where the host looks for it", transport.ErrInstall)
-		return nil, st.target().Fail(transport.OpInstall, err, hintGzip)
+		return nil, in.runner.fail(err, hintGzip)
 	}
 	p.Uploaded = true
 	return p, nil
 }
 
-// build finds what the host needs.
-func (st *starter) build(a answer) (Build, error) {
+// chooseBuild finds what the host needs.
+func chooseBuild(builds []Build, a answer) (build Build, hint string, err error) {
 	var known []string
-	for _, b := range st.request.Builds {
+	for _, b := range builds {
 		if b.OS == a.os && b.Arch == a.arch {
-			return b, nil
+			return b, "", nil
 		}
 		known = append(known, b.OS+"/"+b.Arch)
 	}
 	slices.Sort(known)
-	err := fmt.Errorf("%w: it is %q", transport.ErrNoBuild, a.os+"/"+a.arch)
-	return Build{}, st.target().Fail(transport.OpInstall, err, "there are builds for "+strings.Join(known, ", "))
+	return Build{}, "there are builds for " + strings.Join(known, ", "), fmt.Errorf("%w: it is %q", transport.ErrNoBuild, a.os+"/"+a.arch)
 }
