@@ -15,10 +15,7 @@ import (
 )
 
 // answers implements [expr.Environment]: what expressions ask the host.
-type answers struct {
-	h   modules.Host
-	env environ
-}
+type answers struct{ h modules.Host }
 
 // Ask implements [expr.Environment].
 func (a answers) Ask(ctx context.Context, function string, args []any) (any, error) {
@@ -126,7 +123,7 @@ func (a answers) which(name string) any {
 	if strings.Contains(name, "/") || name == "" {
 		return nil
 	}
-	if file := process.Find(a.h.Files, strings.Split(safePath(a.h, a.env), ":"), name); file != "" {
+	if file := process.Find(a.h.Files, safePath(a.h), name); file != "" {
 		return file
 	}
 	return nil

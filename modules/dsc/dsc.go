@@ -1,7 +1,6 @@
 package dsc
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,18 +10,18 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
-	"github.com/ccm-push/ccm-push/modules/dsc/schema"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // A DSC is one instance of a DSC resource.
 type DSC struct {
-	Name       string `json:"name" required:"true" doc:"name of the instance, for references and reports"`
-	TypeName   string `json:"type" required:"true" doc:"fully qualified name of the DSC resource: Owner/Thing or Owner.Area/Thing"`
-	Version    string `json:"version,omitempty" doc:"which versions of the resource will do: a semantic version range, such as ^1.2"`
-	Adapter    string `json:"adapter,omitempty" doc:"type of the adapter that shall run it, if several could"`
-	Timeout    string `json:"timeout,omitempty" default:"5m" looks:"^[0-9.]+(ns|us|µs|μs|ms|s|m|h)([0-9.]+(ns|us|µs|μs|ms|s|m|h))*$" doc:"how long each call of the resource may take, such as 30s or 1h; then it is killed with all that it has started"`
-	Retest     *bool  `json:"verify,omitempty" doc:"whether the resource is tested again after it has changed something; false believes its set or delete; default: true"`
-	Properties Values `json:"properties,omitempty" doc:"the properties of the instance"`
+	Name       string             `json:"name" required:"true" doc:"name of the instance, for references and reports"`
+	TypeName   string             `json:"type" required:"true" doc:"fully qualified name of the DSC resource: Owner/Thing or Owner.Area/Thing"`
+	Version    string             `json:"version,omitempty" doc:"which versions of the resource will do: a semantic version range, such as ^1.2"`
+	Adapter    string             `json:"adapter,omitempty" doc:"type of the adapter that shall run it, if several could"`
+	Timeout    string             `json:"timeout,omitempty" default:"5m" looks:"^[0-9.]+(ns|us|µs|μs|ms|s|m|h)([0-9.]+(ns|us|µs|μs|ms|s|m|h))*$" doc:"how long each call of the resource may take, such as 30s or 1h; then it is killed with all that it has started"`
+	Retest     *bool              `json:"verify,omitempty" doc:"whether the resource is tested again after it has changed something; false believes its set or delete; default: true"`
+	Properties process.Properties `json:"properties,omitempty" doc:"the properties of the instance"`
 
 	// Candidates are the manifests of the play's folder resources/ that the type may
 	// be of, the newest version first, and the adapters there.
@@ -40,10 +39,12 @@ type DSC struct {
 	// documents: elevated is root, restricted is anybody else, "" is anyone.
 	Security string `json:"security,omitempty" wire:"only"`
 	// Metadata goes to resources that take _metadata.
-	Metadata Values `json:"metadata,omitempty" wire:"only"`
+	Metadata process.Properties `json:"metadata,omitempty" wire:"only"`
 
-	session  *session // of the type; nil if the instance was made without it
-	discreet bool     // the properties must not be shown
+	// parsed is the YAML that the controller has read for the instances of the host, each
+	// of which looks at all manifests there; by the sum of the text. It is that of the type.
+	parsed   *process.Memo[document]
+	discreet bool // the properties must not be shown
 }
 
 // A Candidate is a manifest of the play's folder resources/.
@@ -59,40 +60,16 @@ type Reject struct {
 	Reason string `json:"reason"`
 }
 
-// Values are the properties of an instance. Numbers keep their text.
-type Values map[string]any
-
-// UnmarshalJSON reads an object; its numbers are [json.Number].
-func (v *Values) UnmarshalJSON(b []byte) error {
-	value, err := schema.Value(b)
-	if err != nil {
-		return err
-	}
-	if value == nil {
-		*v = nil
-		return nil
-	}
-	object, ok := value.(map[string]any)
-	if !ok {
-		return errors.New("properties must be an object")
-	}
-	*v = object
-	return nil
-}
-
-// ExactNumbers has a controller keep the digits of numbers, too.
-func (Values) ExactNumbers() {}
-
 // plain gives the values as they come over the wire, wherever they are from.
-func (v Values) plain() (map[string]any, error) {
-	b, err := json.Marshal(map[string]any(v))
+func plain(v map[string]any) (map[string]any, error) {
+	b, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	again := Values{}
+	again := process.Properties{}
 	err = again.UnmarshalJSON(b)
 	if again == nil {
-		again = Values{}
+		again = process.Properties{}
 	}
 	return again, err
 }
@@ -100,18 +77,18 @@ func (v Values) plain() (map[string]any, error) {
 // Type is the entry of the registry. What its instances have the controller read for
 // them it reads once.
 func Type() modules.Type {
-	s := &session{known: map[[sha256.Size]byte]document{}}
+	parsed := &process.Memo[document]{}
 	return modules.Type{
 		Name:   "dsc",
 		Doc:    "Keeps an instance of a DSC v3 resource: an executable with a manifest, in the play's folder resources/ or on the host.",
-		New:    func() modules.Resource { return &DSC{session: s} },
-		Family: s.family,
+		New:    func() modules.Resource { return &DSC{parsed: parsed} },
+		Family: func(r modules.Registry, name string) (modules.Type, bool) { return family(r, name, parsed) },
 	}
 }
 
 // family gives the type of a DSC resource: what a manifest writes below its name are
 // the properties of the instance. Under Ccm/ stand the types of the registry itself.
-func (s *session) family(r modules.Registry, name string) (modules.Type, bool) {
+func family(r modules.Registry, name string, parsed *process.Memo[document]) (modules.Type, bool) {
 	owner, thing, _ := strings.Cut(name, "/")
 	if strings.EqualFold(owner, "Ccm") {
 		return r.Lookup(strings.ToLower(thing))
@@ -122,7 +99,7 @@ func (s *session) family(r modules.Registry, name string) (modules.Type, bool) {
 	return modules.Type{
 		Name:  name,
 		Doc:   "An instance of the DSC resource " + name + ".",
-		New:   func() modules.Resource { return &DSC{TypeName: name, session: s} },
+		New:   func() modules.Resource { return &DSC{TypeName: name, parsed: parsed} },
 		Below: "properties",
 	}, true
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // TestErrors has what resources can do wrong, and what is then said.
@@ -75,7 +76,7 @@ func TestErrors(t *testing.T) {
 				return
 			}
 			want := strings.ReplaceAll(test.want, "$RES", b.resources)
-			want = strings.ReplaceAll(want, "$PATH", safePath(b.host(), os.Getenv)+":"+b.resources)
+			want = strings.ReplaceAll(want, "$PATH", strings.Join(safePath(b.host()), ":")+":"+b.resources)
 			if strings.HasSuffix(want, ": ") {
 				require.ErrorContains(t, err, want)
 				return
@@ -190,7 +191,7 @@ func TestInputs(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	properties := Values{}
+	properties := process.Properties{}
 	require.NoError(t, properties.UnmarshalJSON([]byte(`{"s": "x y", "b": true, "n": 1.50, "none": null, "list": ["a", 2]}`)))
 	env, err := environment(properties)
 	require.NoError(t, err)
@@ -202,7 +203,7 @@ func TestEnvironment(t *testing.T) {
 		`{"a": "\u0000"}`: "the resource takes its properties from the environment, which cannot hold a",
 		`{"a": "` + strings.Repeat("x", maxArgument) + `"}`: "a is 131072 bytes, which is more than one argument or variable of a program can hold (128 KiB); only standard input takes more",
 	} {
-		properties := Values{}
+		properties := process.Properties{}
 		require.NoError(t, properties.UnmarshalJSON([]byte(text)))
 		_, err := environment(properties)
 		require.EqualError(t, err, want)

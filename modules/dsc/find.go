@@ -3,6 +3,7 @@ package dsc
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,6 @@ type located struct {
 type search struct {
 	*DSC
 	h       modules.Host
-	env     environ
 	rejects []Reject
 	others  []string // versions that are out of range
 	known   []string // types that there are
@@ -46,13 +46,10 @@ type search struct {
 	unsafe  []error  // why others are not looked into
 }
 
-// environ looks into the environment of the host program.
-type environ func(name string) string
-
 // find looks for the resource: in the play's folder, among those that need no
 // program, and on the host. The newest version that will do is taken.
 func (d *DSC) find(ctx context.Context, h modules.Host) (*found, error) {
-	s := &search{DSC: d, h: h, env: os.Getenv}
+	s := &search{DSC: d, h: h}
 	for _, r := range d.Rejected {
 		s.rejects = append(s.rejects, Reject{File: "resources/" + r.File, Type: r.Type, Reason: r.Reason})
 	}
@@ -125,7 +122,7 @@ func (s *search) choose(ctx context.Context, all []located) (*found, error) {
 
 // found puts a resource together.
 func (s *search) found(run, as located) *found {
-	dirs := strings.Split(safePath(s.h, s.env), ":")
+	dirs := safePath(s.h)
 	for _, l := range []located{run, as} {
 		if dir := path.Dir(l.file); !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
@@ -185,7 +182,7 @@ func (s *search) applies(ctx context.Context, l located) (bool, error) {
 	if l.Condition == "" {
 		return true, nil
 	}
-	ok, err := expr.Condition(ctx, l.Condition, answers{h: s.h, env: s.env})
+	ok, err := expr.Condition(ctx, l.Condition, answers{s.h})
 	if err != nil {
 		return false, modules.Refuse("%s: %w", l.file, err)
 	}
@@ -222,32 +219,27 @@ func (s *search) adapter(ctx context.Context, of located, beside []located) (*lo
 
 // programPath is where programs are looked for: what the host's PATH has besides the
 // usual directories comes last.
-func programPath(env environ) string {
-	if restricted := env("DSC_RESTRICTED_PATH"); restricted != "" {
-		return absolute(restricted)
+func programPath() []string {
+	if restricted := os.Getenv("DSC_RESTRICTED_PATH"); restricted != "" {
+		return process.Dirs(restricted)
 	}
 	dirs := strings.Split(modules.DefaultPath, ":")
-	for _, dir := range strings.Split(absolute(env("PATH")), ":") {
-		if dir != "" && !slices.Contains(dirs, dir) {
+	for _, dir := range process.Dirs(os.Getenv("PATH")) {
+		if !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}
-	return strings.Join(dirs, ":")
-}
-
-// absolute keeps the directories of a list that are absolute.
-func absolute(list string) string {
-	return strings.Join(slices.DeleteFunc(strings.Split(list, ":"), func(dir string) bool { return !path.IsAbs(dir) }), ":")
+	return dirs
 }
 
 // manifestPath is where manifests are looked for.
-func manifestPath(env environ) []string {
-	list := cmp.Or(env("DSC_RESTRICTED_PATH"), env("DSC_RESOURCE_PATH"))
-	if list = absolute(list); list == "" {
-		list = programPath(env)
+func manifestPath() []string {
+	list := process.Dirs(cmp.Or(os.Getenv("DSC_RESTRICTED_PATH"), os.Getenv("DSC_RESOURCE_PATH")))
+	if len(list) == 0 {
+		list = programPath()
 	}
 	var dirs []string
-	for _, dir := range strings.Split(list, ":") {
+	for _, dir := range list {
 		if dir = path.Clean(dir); !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
@@ -256,9 +248,9 @@ func manifestPath(env environ) []string {
 }
 
 // safePath is [programPath] as far as it is [safe].
-func safePath(h modules.Host, env environ) string {
-	dirs, _ := safe(h, os.Geteuid(), strings.Split(programPath(env), ":"))
-	return strings.Join(dirs, ":")
+func safePath(h modules.Host) []string {
+	dirs, _ := safe(h, os.Geteuid(), programPath())
+	return dirs
 }
 
 // safe keeps the paths at which others cannot put something; see [process.Safe].
@@ -297,7 +289,7 @@ func (s *search) installed(ctx context.Context) ([]located, error) {
 	var all []located
 	files := 0
 	var dirs []string
-	dirs, s.unsafe = safe(s.h, os.Geteuid(), manifestPath(s.env))
+	dirs, s.unsafe = safe(s.h, os.Geteuid(), manifestPath())
 	for _, dir := range dirs {
 		names, err := s.h.Files.List(dir)
 		if err != nil {
@@ -367,9 +359,28 @@ func (s *search) document(ctx context.Context, file string, isYAML bool) (json.R
 	defer r.Close()
 	var yaml func([]byte) (json.RawMessage, error)
 	if s.h.YAML != nil {
-		yaml = func(text []byte) (json.RawMessage, error) { return s.session.yaml(ctx, s.h, string(text)) }
+		yaml = func(text []byte) (json.RawMessage, error) { return s.parse(ctx, string(text)) }
 	}
 	return readDocument(r, isYAML, yaml)
+}
+
+// document is what a YAML text came to.
+type document struct {
+	json json.RawMessage
+	err  error
+}
+
+// parse gives a YAML document as JSON.
+func (s *search) parse(ctx context.Context, text string) (json.RawMessage, error) {
+	sum := sha256.Sum256([]byte(text))
+	d, known := s.parsed.Get(string(sum[:]))
+	if !known {
+		d.json, d.err = s.h.YAML(ctx, text)
+		if ctx.Err() == nil { // else the error may be that of the context
+			s.parsed.Put(string(sum[:]), d)
+		}
+	}
+	return d.json, d.err
 }
 
 // cause takes the path out of an error, where it is told already.

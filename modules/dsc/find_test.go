@@ -109,16 +109,18 @@ func filepathed(text, dir string) string { return os.Expand(text, func(string) s
 // TestSearchPath: DSC_RESTRICTED_PATH is the only place for both, DSC_RESOURCE_PATH is
 // one for manifests.
 func TestSearchPath(t *testing.T) {
-	vars := map[string]string{"PATH": "/usr/bin:relative:/opt/x::/bin"}
-	env := func(name string) string { return vars[name] }
-	require.Equal(t, modules.DefaultPath+":/opt/x", programPath(env))
-	require.Contains(t, manifestPath(env), "/opt/x")
-	vars["DSC_RESOURCE_PATH"] = "/a:/b/../c:b:/a"
-	require.Equal(t, []string{"/a", "/c"}, manifestPath(env))
-	require.Equal(t, modules.DefaultPath+":/opt/x", programPath(env))
-	vars["DSC_RESTRICTED_PATH"] = "/r"
-	require.Equal(t, []string{"/r"}, manifestPath(env))
-	require.Equal(t, "/r", programPath(env))
+	usual := append(strings.Split(modules.DefaultPath, ":"), "/opt/x")
+	t.Setenv("DSC_RESTRICTED_PATH", "")
+	t.Setenv("DSC_RESOURCE_PATH", "")
+	t.Setenv("PATH", "/usr/bin:relative:/opt/x::/bin")
+	require.Equal(t, usual, programPath())
+	require.Contains(t, manifestPath(), "/opt/x")
+	t.Setenv("DSC_RESOURCE_PATH", "/a:/b/../c:b:/a")
+	require.Equal(t, []string{"/a", "/c"}, manifestPath())
+	require.Equal(t, usual, programPath())
+	t.Setenv("DSC_RESTRICTED_PATH", "/r")
+	require.Equal(t, []string{"/r"}, manifestPath())
+	require.Equal(t, []string{"/r"}, programPath())
 }
 
 // TestAdapters has resources that an adapter runs: told of by a manifest, or by the

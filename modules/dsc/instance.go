@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -75,14 +74,14 @@ func (d *DSC) open(ctx context.Context, h modules.Host) (*instance, error) {
 // at all.
 func (in *instance) evaluate(ctx context.Context) (holds bool, err error) {
 	if in.Evaluate == nil {
-		in.wanted, err = in.Properties.plain()
+		in.wanted, err = plain(in.Properties)
 		return true, err
 	}
-	values, holds, err := in.Evaluate.Evaluate(ctx, answers{h: in.h, env: os.Getenv}, in.Properties)
+	values, holds, err := in.Evaluate.Evaluate(ctx, answers{in.h}, in.Properties)
 	if err != nil || !holds {
 		return holds, err
 	}
-	in.wanted, err = Values(values).plain()
+	in.wanted, err = plain(values)
 	return true, err
 }
 
@@ -109,7 +108,7 @@ func (in *instance) usable(ctx context.Context) error {
 		if needs.ResourceType != "executable" {
 			continue
 		}
-		if (answers{h: in.h, env: os.Getenv}).which(needs.Resource) == nil {
+		if (answers{in.h}).which(needs.Resource) == nil {
 			return modules.Refuse("%s needs the program %s, which is not on the host", f.as.Type, needs.Resource)
 		}
 	}

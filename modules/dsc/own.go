@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -243,7 +242,7 @@ func runCommand(ctx context.Context, in *instance) (map[string]any, error) {
 		text, _ := arg.(string)
 		argv = append(argv, text)
 	}
-	exit, err := in.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout, Path: safePath(in.h, os.Getenv), User: process.Self(ctx, in.h)})
+	exit, err := in.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout, Path: strings.Join(safePath(in.h), ":"), User: process.Self(ctx, in.h)})
 	if err != nil {
 		return nil, notRun("the command", err)
 	}

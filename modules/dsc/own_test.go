@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 func TestEcho(t *testing.T) {
@@ -169,7 +170,7 @@ func TestFilter(t *testing.T) {
 		{"types", `{"a": {}}`, `{"a": "x"}`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			filter, state := Values{}, Values{}
+			filter, state := process.Properties{}, process.Properties{}
 			require.NoError(t, filter.UnmarshalJSON([]byte(test.filter)))
 			require.NoError(t, state.UnmarshalJSON([]byte(test.state)))
 			kept, ok := filtered(filter, state)

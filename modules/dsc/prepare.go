@@ -118,7 +118,7 @@ type compiledSchema struct {
 }
 
 func (d *DSC) checkAgainst(m *manifest.Manifest, src modules.Source) error {
-	wanted, err := d.Properties.plain()
+	wanted, err := plain(d.Properties)
 	if err != nil {
 		return err
 	}
@@ -237,19 +237,15 @@ func readDocument(r io.Reader, isYAML bool, yaml func([]byte) (json.RawMessage, 
 	return yaml(text)
 }
 
-// typeOfFile guesses the type from a file that cannot be read as what it should be:
-// the words that say it may still be there.
+// typeOfFile guesses the type from a file that cannot be read as what it should be.
 func typeOfFile(folder fs.FS, name string) string {
 	text, err := fs.ReadFile(folder, name)
 	if err != nil || len(text) > manifest.MaxSize {
 		return ""
 	}
-	parts := strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune("\n,{}", r) })
-	for _, part := range parts {
-		key, value, ok := strings.Cut(part, ":")
-		value = strings.Trim(value, "\" \t\r'")
-		if ok && strings.Trim(key, "\" \t\r'") == "type" && manifest.IsTypeName(value) {
-			return value
+	for _, name := range process.Guess(string(text), "type") {
+		if manifest.IsTypeName(name) {
+			return name
 		}
 	}
 	return ""

@@ -7,32 +7,26 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // Related implements [modules.Related], for types whose last word says that others
 // look after the same: Apt is a package, as Ccm's own types are.
 func (d *DSC) Related() []modules.Relation {
 	last := d.TypeName[strings.LastIndexAny(d.TypeName, "/.")+1:]
-	name := d.text("name")
 	gone := d.Properties["_exist"] == false || d.text("ensure") == "absent"
-	verb := modules.Makes
-	if gone {
-		verb = modules.Removes
-	}
+	name := cmp.Or(d.text("name"), d.Name)
 	switch strings.ToLower(last) {
 	case "apt", "dnf", "yum", "package":
-		return modules.PackageRelations(cmp.Or(d.text("packageName"), name, d.Name), gone)
+		return process.Related("package", cmp.Or(d.text("packageName"), name), gone)
 	case "service", "systemd":
-		return modules.ServiceRelations(cmp.Or(name, d.Name))
+		return process.Related("service", name, gone)
 	case "user":
-		return []modules.Relation{{Verb: verb, Thing: modules.Thing{Kind: modules.ThingUser, Key: cmp.Or(d.text("userName"), name, d.Name)}}}
+		return process.Related("user", cmp.Or(d.text("userName"), name), gone)
 	case "group":
-		return []modules.Relation{{Verb: verb, Thing: modules.Thing{Kind: modules.ThingGroup, Key: cmp.Or(d.text("groupName"), name, d.Name)}}}
+		return process.Related("group", cmp.Or(d.text("groupName"), name), gone)
 	case "file", "directory":
-		path := cmp.Or(d.text("path"), d.text("destinationPath"), name, d.Name)
-		if strings.HasPrefix(path, "/") {
-			return []modules.Relation{{Verb: verb, Thing: modules.PathOf(path)}, modules.NeedsParent(path)}
-		}
+		return process.Related("file", cmp.Or(d.text("path"), d.text("destinationPath"), name), gone)
 	}
 	return nil
 }

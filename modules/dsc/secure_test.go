@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 func TestSecrets(t *testing.T) {
-	v := Values{}
+	v := process.Properties{}
 	require.NoError(t, v.UnmarshalJSON([]byte(`{"a": {"secureString": "pass\"word"}, "b": [{"secureObject": {"pin": 4711, "deep": ["inner\nline"]}}], "c": "open", "d": {"secureString": "x", "more": 1}}`)))
 	s := secretsIn(map[string]any(v))
 	require.Equal(t, "a", firstSecret(map[string]any(v), ""))

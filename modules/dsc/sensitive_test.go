@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/exec"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // catalog runs one on the host of the bench, the instances as they are prepared.
@@ -68,7 +69,7 @@ func TestSensitiveInput(t *testing.T) {
 			if test.want != "" {
 				require.NoFileExists(t, filepath.Join(b.root, "kept"))
 			}
-			d := &DSC{Name: "x", TypeName: "Test/Thing", Properties: Values{"name": "s3cret"}}
+			d := &DSC{Name: "x", TypeName: "Test/Thing", Properties: process.Properties{"name": "s3cret"}}
 			d.Discreet()
 			err := d.Prepare(t.Context(), b.source())
 			if test.want == "" {

@@ -4,12 +4,34 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"strconv"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
+
+// Properties are what a program is to look after, in the form of encoding/json. Numbers
+// keep their text.
+type Properties map[string]any
+
+// UnmarshalJSON reads an object; its numbers are [json.Number].
+func (p *Properties) UnmarshalJSON(b []byte) error {
+	var v any
+	if err := Decode(string(b), &v); err != nil {
+		return err
+	}
+	object, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return errors.New("properties must be an object")
+	}
+	*p = object
+	return nil
+}
+
+// ExactNumbers has a controller keep the digits of numbers, too.
+func (Properties) ExactNumbers() {}
 
 // Self is the own user, for [modules.Command]: a program that is started as that user has
 // its HOME, USER and LOGNAME. It is "" if the user is in no directory of users.
@@ -36,4 +58,27 @@ func Show(to modules.Reporter, what, text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		to.Message(modules.LevelDebug, what+" printed:\n"+text)
 	}
+}
+
+// A Failure is why a program could not do what it was asked for.
+type Failure struct {
+	Text  string // may hold parts of properties or of what the program printed
+	Safe  string // holds neither
+	Cause error  // may be nil
+	Class modules.ErrorKind
+}
+
+func (f *Failure) Error() string { return f.Text }
+
+// Redacted implements [modules.Redactor].
+func (f *Failure) Redacted() string { return f.Safe }
+
+func (f *Failure) Unwrap() error { return f.Cause }
+
+// Kind implements [modules.Kinded].
+func (f *Failure) Kind() modules.ErrorKind {
+	if f.Class == "" {
+		return modules.ErrorFailed
+	}
+	return f.Class
 }

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"io"
 	"path"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -55,4 +58,55 @@ func ReadAtMost(r io.Reader, most int) ([]byte, error) {
 		return text[:most], ErrTooLong
 	}
 	return text, err
+}
+
+// Dirs are the absolute ones of a list of directories with colons between.
+func Dirs(list string) []string {
+	return slices.DeleteFunc(strings.Split(list, ":"), func(dir string) bool { return !path.IsAbs(dir) })
+}
+
+// Guess gives what stands behind a key in a text that should be JSON or YAML and cannot
+// be read: the words that say what it is about may still be there.
+func Guess(text, key string) []string {
+	const around = "\"' \t\r-"
+	var all []string
+	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("\n,{}", c) }) {
+		if k, value, ok := strings.Cut(part, ":"); ok && strings.Trim(k, around) == key {
+			if value = strings.Trim(value, around); value != "" {
+				all = append(all, value)
+			}
+		}
+	}
+	return all
+}
+
+// A Memo keeps what has been found out about a host, by what it was made of, for as long
+// as the host program runs. A nil one keeps nothing.
+type Memo[V any] struct {
+	mu    sync.Mutex
+	known map[string]V
+}
+
+// Get gives what is known.
+func (m *Memo[V]) Get(key string) (v V, known bool) {
+	if m == nil {
+		return v, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, known = m.known[key]
+	return v, known
+}
+
+// Put keeps a value.
+func (m *Memo[V]) Put(key string, v V) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		m.known = map[string]V{}
+	}
+	m.known[key] = v
 }

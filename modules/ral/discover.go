@@ -29,22 +29,12 @@ const (
 	maxProviders = 500
 )
 
-// survey looks for providers on a host.
+// survey looks for providers on a host: those that the play brings along, or the host's.
 type survey struct {
 	r    *Ral
-	s    *session
 	h    modules.Host
 	all  []*provider // each full name once per directory
 	lost []string    // what was found and cannot be used, and why
-}
-
-// look finds the providers that the play brings along, or those of the host.
-func (r *Ral) survey(h modules.Host) *survey {
-	s := r.session
-	if s == nil {
-		s = newSession()
-	}
-	return &survey{r: r, s: s, h: h}
 }
 
 // ofPlay adds the providers of the play's folder resources/.
@@ -80,13 +70,7 @@ func (v *survey) ofPlay(ctx context.Context) error {
 
 // ofHost adds the providers in the data directories of the host.
 func (v *survey) ofHost(ctx context.Context) {
-	var dirs []string
-	for dir := range strings.SplitSeq(v.s.getenv(dataDirsVariable), ":") {
-		if path.IsAbs(dir) {
-			dirs = append(dirs, path.Clean(dir))
-		}
-	}
-	for _, dir := range append(dirs, dataDirs...) {
+	for _, dir := range append(process.Dirs(os.Getenv(dataDirsVariable)), dataDirs...) {
 		dir = path.Join(dir, providersDir)
 		before := slices.Clone(v.all)
 		v.directory(ctx, dir, dir)
@@ -177,7 +161,7 @@ func (v *survey) metadata(ctx context.Context, p *provider, name string) (*metad
 		return nil, err
 	}
 	key := "describe\x00" + p.file + "\x00" + digest
-	if m := v.s.recall(key); m != nil {
+	if m, known := v.r.described.Get(key); known {
 		return m, nil
 	}
 	p.metadata = &metadata{Type: "?", Name: path.Base(stem)} // for errors
@@ -194,7 +178,7 @@ func (v *survey) metadata(ctx context.Context, p *provider, name string) (*metad
 
 // read makes metadata of a document, once per key.
 func (v *survey) read(ctx context.Context, key, name, text string) (*metadata, error) {
-	if m := v.s.recall(key); m != nil {
+	if m, known := v.r.described.Get(key); known {
 		return m, nil
 	}
 	doc, err := v.parse(ctx, text)
@@ -206,7 +190,7 @@ func (v *survey) read(ctx context.Context, key, name, text string) (*metadata, e
 		return nil, fmt.Errorf("its metadata: %w", err)
 	}
 	if !m.Suitable.Never { // what is not suitable now may become so
-		v.s.remember(key, m)
+		v.r.described.Put(key, m)
 	}
 	return m, nil
 }

@@ -14,7 +14,7 @@ import (
 // any of those that the resource can mean, else one of the host; and among these the
 // one that is suitable.
 func (r *Ral) find(ctx context.Context, h modules.Host) (*provider, error) {
-	v := r.survey(h)
+	v := &survey{r: r, h: h}
 	if err := v.ofPlay(ctx); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // Prepare implements [modules.Preparer]: it looks which providers the play brings
@@ -89,20 +90,6 @@ type badMetadata struct {
 
 func (b badMetadata) Error() string { return b.err.Error() }
 
-// valuesOf gives what stands behind a key in a text that need not be YAML.
-func valuesOf(key, text string) []string {
-	const around = "\"' \t\r-"
-	var all []string
-	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("\n,{}", c) }) {
-		if k, value, ok := strings.Cut(part, ":"); ok && strings.Trim(k, around) == key {
-			if value = strings.Trim(value, around); value != "" {
-				all = append(all, value)
-			}
-		}
-	}
-	return all
-}
-
 // An offer is a provider of the play.
 type offer struct {
 	file     string
@@ -138,7 +125,7 @@ func readOffer(folder fs.FS, file string, yaml func([]byte) (json.RawMessage, er
 	var text []byte
 	wrong := func(err error) (offer, error) {
 		return offer{}, badMetadata{
-			types: valuesOf("type", string(text)), names: append(valuesOf("name", string(text)), path.Base(stem)),
+			types: process.Guess(string(text), "type"), names: append(process.Guess(string(text), "name"), path.Base(stem)),
 			err: modules.Errorf("", "resources/%s: %v", stem+metaSuffix, err),
 		}
 	}

@@ -79,7 +79,7 @@ func (p *provider) list(ctx context.Context, h modules.Host) (json.RawMessage, e
 // providers lists those of the play and then those of the host, whatever the resource
 // asks for.
 func (r *Ral) providers(ctx context.Context, h modules.Host) (json.RawMessage, error) {
-	v := r.survey(h)
+	v := &survey{r: r, h: h}
 	if r.Play != nil {
 		v.lost = slices.Clone(r.Play.Lost)
 	}

@@ -11,21 +11,24 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // A Ral is one resource of a provider.
 type Ral struct {
-	Name       string `json:"name" required:"true" doc:"what the provider calls the resource"`
-	TypeName   string `json:"type,omitempty" doc:"libral's type, such as service; may be left out where the provider says it"`
-	Provider   string `json:"provider,omitempty" doc:"name of the provider, or type::name; may be left out where only one is suitable"`
-	Properties Values `json:"properties,omitempty" doc:"the attributes that shall hold"`
-	Timeout    string `json:"timeout,omitempty" default:"10m" doc:"how long one call of the provider may take, such as 30s or 5m; then it is killed with all that it has started; 0 is any time"`
-	Verify     *bool  `json:"verify,omitempty" doc:"whether the provider is asked again after it has changed something; false believes what it says; default: true"`
-	Play       *play  `json:"play,omitempty" wire:"only"`
+	Name       string             `json:"name" required:"true" doc:"what the provider calls the resource"`
+	TypeName   string             `json:"type,omitempty" doc:"libral's type, such as service; may be left out where the provider says it"`
+	Provider   string             `json:"provider,omitempty" doc:"name of the provider, or type::name; may be left out where only one is suitable"`
+	Properties process.Properties `json:"properties,omitempty" doc:"the attributes that shall hold"`
+	Timeout    string             `json:"timeout,omitempty" default:"10m" doc:"how long one call of the provider may take, such as 30s or 5m; then it is killed with all that it has started; 0 is any time"`
+	Verify     *bool              `json:"verify,omitempty" doc:"whether the provider is asked again after it has changed something; false believes what it says; default: true"`
+	Play       *play              `json:"play,omitempty" wire:"only"`
 
-	session  *session // of the type; nil if the resource was made without it
-	done     *ending  // what Apply has left for the next Check
-	discreet bool     // the properties must not be shown
+	// described are the metadata of the host's providers, by what they were made of; it is
+	// that of the type.
+	described *process.Memo[*metadata]
+	done      *ending // what Apply has left for the next Check
+	discreet  bool    // the properties must not be shown
 }
 
 // play is what the controller has found out about the providers that the play brings
@@ -46,11 +49,11 @@ type found struct {
 // Type is the entry of the registry. What its resources find out about the providers
 // of a host they find out once.
 func Type() modules.Type {
-	s := newSession()
+	described := &process.Memo[*metadata]{}
 	return modules.Type{
 		Name: "ral",
 		Doc:  "Keeps a resource of a libral provider: an executable in the play's folder resources/ or on the host.",
-		New:  func() modules.Resource { return &Ral{session: s} },
+		New:  func() modules.Resource { return &Ral{described: described} },
 	}
 }
 

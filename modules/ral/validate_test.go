@@ -9,6 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // TestValidate refuses on the controller, before any host is touched.
@@ -207,7 +208,7 @@ func TestNumbersKeepTheirDigits(t *testing.T) {
 	require.NoError(t, yamlpos.Decode(docs[0], r))
 	require.NoError(t, r.Prepare(t.Context(), source(folder(t, nil))))
 	require.NoError(t, r.Validate())
-	want := Values{"version": "1.10", "list": []any{"2.0", "1e3"}, "big": "18446744073709551617", "n": "7", "text": "0.50", "on": true, "none": nil}
+	want := process.Properties{"version": "1.10", "list": []any{"2.0", "1e3"}, "big": "18446744073709551617", "n": "7", "text": "0.50", "on": true, "none": nil}
 	require.Equal(t, want, r.Properties)
 	require.Equal(t, want, wired(t, Type(), r).Properties)
 

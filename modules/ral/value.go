@@ -1,7 +1,6 @@
 package ral
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // values are those of a resource by attribute: strings, bools, []string, and nil for
@@ -124,22 +124,9 @@ func (v values) plus(over values) values {
 
 func quoted(s string) string { return strconv.Quote(s) }
 
-// Values are what a manifest wants of a resource, by attribute. Numbers keep their text.
-type Values map[string]any
-
-// UnmarshalJSON reads an object; its numbers are [json.Number].
-func (v *Values) UnmarshalJSON(b []byte) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	return d.Decode((*map[string]any)(v))
-}
-
-// ExactNumbers has a controller keep the digits of numbers, too.
-func (Values) ExactNumbers() {}
-
 // numbersAsText turns the numbers of a manifest into text, digit for digit: libral has
 // none.
-func numbersAsText(properties Values) {
+func numbersAsText(properties process.Properties) {
 	for key, v := range properties {
 		switch list := v.(type) {
 		case []any:
