@@ -10,6 +10,7 @@
 //	program.go   its connection, and the host program for a user
 //	hostplay.go  its catalog: compiled, applied, reported
 //
-// Validate, Render, Facts and Footprints do parts of that. What is about one matter is in
-// a package of its own below; flags, exit statuses and printing may not come in.
+// Validate, Render, Facts and Footprints do parts of that. What a host sends becomes values
+// and events here: decodefacts.go, result.go, nestedmessages.go, progress.go. What is about
+// one matter is in a package of its own below; flags and exit statuses may not come in.
 package playbooks

@@ -8,10 +8,8 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/exchange"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/queue"
-	"github.com/ccm-push/ccm-push/playbooks/semaphore"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
 // A fleet is the hosts of a run under way.
@@ -20,8 +18,8 @@ type fleet struct {
 	stop   <-chan struct{}
 	states map[string]*hostState
 
-	semaphores semaphore.Set
-	exchange   *exchange.Exchange // nil if no host receives anything from another one
+	semaphores share.Semaphores
+	exchange   *share.Exchange // nil if no host receives anything from another one
 
 	mu   sync.Mutex
 	kept int // connections that wait for a later play
@@ -54,7 +52,7 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 		if f.runner.Options.CompileFirst && !f.compileFirst(ctx, s, batch) {
 			return false
 		}
-		f.each(ctx, exchange.ExportersFirst(s.play, batch), func(state *hostState) { f.work(ctx, s, state) })
+		f.each(ctx, share.ExportersFirst(s.play, batch), func(state *hostState) { f.work(ctx, s, state) })
 		if f.tooManyFailed(s.play, batch) {
 			return false
 		}
@@ -64,7 +62,7 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 
 // each works on hosts in parallel and waits for all of them.
 func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, work func(*hostState)) {
-	q := queue.New(names(hosts), func(host string) { work(f.states[host]) }, func() bool { return f.interrupted(ctx) })
+	q := share.NewQueue(names(hosts), func(host string) { work(f.states[host]) }, func() bool { return f.interrupted(ctx) })
 	f.exchange.StartWith(q.StartNow)
 	q.Run(f.runner.forks())
 	f.exchange.StartWith(nil)

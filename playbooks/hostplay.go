@@ -9,7 +9,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/outcome"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 )
 
@@ -43,12 +42,12 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	}
 	state.begun = true
 	compiled.Catalog.Earlier = state.unpredicted(program, f.runner.Options.Check)
-	notes := outcome.NewMessages(compiled.Notes, func(kind events.MessageKind, text string) {
+	notes := newNestedMessages(compiled.Notes, func(kind events.MessageKind, text string) {
 		if kind == events.Pre || f.runner.applies() {
 			tell(kind, text)
 		}
 	})
-	progress := outcome.NewProgress(&compiled.Catalog)
+	progress := newCatalogProgress(&compiled.Catalog)
 	defer f.phase(&state.phases.Apply)()
 	whole, err := program.session.Apply(ctx, f.stop, session.Task{
 		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: remaining,
@@ -56,7 +55,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		Emit: func(r *modules.Result) {
 			progress.Note(r)
 			notes.Before(r)
-			pending = append(pending, outcome.Of(s.play.Name, state.host.Name, &compiled.Catalog, r))
+			pending = append(pending, resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, r))
 			notes.After(r)
 		},
 		Flush: flush,

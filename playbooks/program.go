@@ -9,7 +9,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/playbooks/hostfacts"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/session"
@@ -161,7 +160,7 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 		process.Close()
 		return nil, &phaseError{phase: "start", err: fmt.Errorf("the host runs build %.64q, this is %q", hello.Build, r.BuildID)}
 	}
-	facts, partial, err := hostfacts.Decode(hello.Facts)
+	facts, partial, err := decodeFacts(hello.Facts)
 	if err != nil {
 		process.Close()
 		return nil, &phaseError{phase: "facts", err: err}

@@ -13,9 +13,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/exchange"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
@@ -166,7 +166,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 		selections = append(selections, s)
 		f.expect(s)
 	}
-	f.exchange = exchange.New(r.Plays, hostLists)
+	f.exchange = share.NewExchange(r.Plays, hostLists)
 	r.Events.Report(events.RunStart{
 		Check: r.Options.Check, Diff: r.Options.Diff, Manifests: r.Options.Manifests,
 		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor,
@@ -186,7 +186,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 // checkImports reports values that no host could receive from another one. hosts are
 // those of each play; nil if they are not known.
 func (r *Runner) checkImports(hosts [][]*inventory.Host) error {
-	run := exchange.Run{Inventory: r.Inventory, Plays: r.Plays, Hosts: hosts, Limited: r.Options.Limit != ""}
+	run := share.Run{Inventory: r.Inventory, Plays: r.Plays, Hosts: hosts, Limited: r.Options.Limit != ""}
 	for n, list := range hosts {
 		first := list
 		if all := batches(list, r.Plays[n].Serial); len(all) > 0 {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
-	"github.com/ccm-push/ccm-push/playbooks/footprint"
 )
 
 func footprintCommand(f *fleet, p *printer) *cobra.Command {
@@ -43,7 +42,7 @@ func printFootprints(ctx context.Context, f *fleet, p *printer, args []string, r
 	p.tellProblems(r)
 	ctx, end := f.app.untilStop(ctx)
 	defer end()
-	report := &footprint.Report{Clean: remove, Removes: remove && !f.mode.check}
+	report := &playbooks.FootprintReport{Clean: remove, Removes: remove && !f.mode.check}
 	var printErr error
 	r.Footprints(ctx, hosts, report.Removes, func(answer playbooks.HostFootprint) {
 		if ctx.Err() != nil {
@@ -64,7 +63,7 @@ func printFootprints(ctx context.Context, f *fleet, p *printer, args []string, r
 }
 
 // addFootprint takes the answer of a host, or prints it at once as JSON.
-func addFootprint(report *footprint.Report, p *printer, f playbooks.HostFootprint) error {
+func addFootprint(report *playbooks.FootprintReport, p *printer, f playbooks.HostFootprint) error {
 	for _, u := range f.Users {
 		report.Add(f.Host, u)
 		if !p.json() {
@@ -78,7 +77,7 @@ func addFootprint(report *footprint.Report, p *printer, f playbooks.HostFootprin
 	return nil
 }
 
-func footprintStatus(report *footprint.Report, s events.Summary, detailed bool) error {
+func footprintStatus(report *playbooks.FootprintReport, s events.Summary, detailed bool) error {
 	if s.Interrupted {
 		return exitStatus(interruptedStatus)
 	}

@@ -8,17 +8,16 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
-	"github.com/ccm-push/ccm-push/playbooks/exchange"
-	"github.com/ccm-push/ccm-push/playbooks/semaphore"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
 // A Task is a catalog for a host, and what it may take.
 type Task struct {
 	Compiled   *catalog.Compiled
-	Semaphores *semaphore.Set        // of the run
-	Exchange   *exchange.Participant // in which the host exports and imports; nil if there is none
-	Resource   time.Duration         // how long a resource may take; 0 is any time
-	Host       HostTime              // the host's time for the play
+	Semaphores *share.Semaphores  // of the run
+	Exchange   *share.Participant // in which the host exports and imports; nil if there is none
+	Resource   time.Duration      // how long a resource may take; 0 is any time
+	Host       HostTime           // the host's time for the play
 	Emit       func(*modules.Result)
 	Flush      func()
 }

@@ -7,29 +7,29 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/playbooks/semaphore"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
 // A catalogRun is one catalog under way on a host: it handles what the host says of it.
 type catalogRun struct {
 	session  *Session
 	task     Task
-	catalog  *modules.Catalog        // of the task
-	reported []bool                  // by the number of the entry
-	results  int                     // so far
-	removed  bool                    // the host has said what has left the manifest
-	halted   bool                    // the host was told to stop
-	overdue  *Late                   // the deadline that has passed; nil if none has
-	ended    chan struct{}           // closed at the end of the catalog
-	turns    map[int]*semaphore.Turn // by the number of the entry that has asked for it
-	needs    map[int]bool            // by the number of the entry that has asked for values of other hosts
+	catalog  *modules.Catalog    // of the task
+	reported []bool              // by the number of the entry
+	results  int                 // so far
+	removed  bool                // the host has said what has left the manifest
+	halted   bool                // the host was told to stop
+	overdue  *Late               // the deadline that has passed; nil if none has
+	ended    chan struct{}       // closed at the end of the catalog
+	turns    map[int]*share.Turn // by the number of the entry that has asked for it
+	needs    map[int]bool        // by the number of the entry that has asked for values of other hosts
 }
 
 func newCatalogRun(s *Session, t Task) *catalogRun {
 	c := &t.Compiled.Catalog
 	return &catalogRun{
 		session: s, task: t, catalog: c, reported: make([]bool, len(c.Entries)),
-		turns: map[int]*semaphore.Turn{}, needs: map[int]bool{}, ended: make(chan struct{}),
+		turns: map[int]*share.Turn{}, needs: map[int]bool{}, ended: make(chan struct{}),
 	}
 }
 

@@ -6,5 +6,5 @@
 // carries one catalog through it. What a host says is checked here against what it was
 // asked; what becomes of a result is for the caller. How the host was reached and started,
 // other hosts, and the events of a run stay out: what hosts share is asked of a
-// [semaphore.Set] and an [exchange.Participant].
+// [share.Semaphores] and a [share.Participant].
 package session

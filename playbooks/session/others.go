@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/playbooks/semaphore"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
 // turn has an entry wait for its semaphores, or release them. The answer comes when it
@@ -23,7 +23,7 @@ func (c *catalogRun) turn(m *modules.Turn) error {
 	case c.turns[m.Index] != nil:
 		return breach("the host asks for the semaphores of resource %d twice", m.Index)
 	}
-	claims, err := semaphore.Parse(entries[m.Index].Sema)
+	claims, err := share.ParseSemaphores(entries[m.Index].Sema)
 	if err != nil {
 		return err
 	}

@@ -14,13 +14,13 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
-	"github.com/ccm-push/ccm-push/playbooks/semaphore"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
 // A stage is a run of host programs in the hands of a test.
 type stage struct {
 	t          *testing.T
-	semaphores semaphore.Set
+	semaphores share.Semaphores
 	resource   time.Duration // how long a resource may take
 	host       HostTime
 	wg         sync.WaitGroup
@@ -65,8 +65,8 @@ func staged(t *testing.T, act func(*stage)) map[string]error {
 	return errs
 }
 
-func claims(t *testing.T, specs ...string) []semaphore.Claim {
-	list, err := semaphore.Parse(specs)
+func claims(t *testing.T, specs ...string) []share.Claim {
+	list, err := share.ParseSemaphores(specs)
 	require.NoError(t, err)
 	return list
 }

@@ -1,6 +1,7 @@
-package hostfacts
+package playbooks
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -10,13 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/facts"
+	"github.com/ccm-push/ccm-push/facts/gather"
 )
 
 // copying copies 10,000 values.
 var copying = "a: &a [" + strings.Repeat("x,", 999) + "]\\nb: [" + strings.Repeat("*a,", 10) + "]"
 
-// reports are what hosts say about themselves.
-var reports = []struct {
+// factsReports are what hosts say about themselves.
+var factsReports = []struct {
 	name, report string
 	want         map[string]any
 	err          string
@@ -29,7 +31,7 @@ var reports = []struct {
 	{"no JSON", `{`, nil, "the host's facts are no JSON: unexpected EOF"},
 	{"too large a number", `{"facts":{"n":1e999}}`, nil, `fact "n": strconv.ParseFloat: parsing "1e999": value out of range`},
 	{"too deep", `{"facts":{"n":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}}`, nil, "the host's facts are nested more than 64 levels deep"},
-	{"as deep as may be", `{"facts":{"n":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}}`, map[string]any{"n": nested(64)}, ""},
+	{"as deep as may be", `{"facts":{"n":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}}`, map[string]any{"n": nestedLists(64)}, ""},
 	{"much that is missing", `{"partial":[` + strings.TrimSuffix(strings.Repeat(`"",`, 201), ",") + `]}`, nil, "the host says of more than 200 facts that it lacks them"},
 	{"custom facts that are no map", `{"custom":[{"path":"/f","text":"[1]"}]}`, nil, "/f:1:1: a facts file is a map"},
 	{"custom facts that are no YAML", `{"custom":[{"path":"/f","text":"a: *b"}]}`, nil, "a facts file of the host: /f:1:4: no anchor &b stands before *b\n  hint: quote a text that begins with *"},
@@ -37,7 +39,7 @@ var reports = []struct {
 		"a facts file of the host: /f:2:5: aliases and merge keys copy too many values\n  hint: an alias (*name) and a merge key (<<) count as often as they are used"},
 }
 
-func nested(depth int) any {
+func nestedLists(depth int) any {
 	list := []any{}
 	for range depth - 1 {
 		list = []any{list}
@@ -45,10 +47,10 @@ func nested(depth int) any {
 	return list
 }
 
-func TestDecode(t *testing.T) {
-	for _, c := range reports {
+func TestDecodeFacts(t *testing.T) {
+	for _, c := range factsReports {
 		t.Run(c.name, func(t *testing.T) {
-			got, _, err := Decode(json.RawMessage(c.report))
+			got, _, err := decodeFacts(json.RawMessage(c.report))
 			if c.err != "" {
 				require.EqualError(t, err, c.err)
 				return
@@ -59,9 +61,9 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestLargeReports has what fits the bytes that a host may send. None of it may take
+// TestLargeFactsReports has what fits the bytes that a host may send. None of it may take
 // much of the controller.
-func TestLargeReports(t *testing.T) {
+func TestLargeFactsReports(t *testing.T) {
 	const bytes = 4 << 20
 	const heavy, items = "the host's facts come to more than 16 MiB of memory", "the host's facts files have more than 20000 lines and items together"
 	many := func(open, one, end string, size int) string {
@@ -96,7 +98,7 @@ func TestLargeReports(t *testing.T) {
 			require.LessOrEqual(t, len(c.report), bytes*3/2)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, _, err := Decode(json.RawMessage(c.report))
+			_, _, err := decodeFacts(json.RawMessage(c.report))
 			runtime.ReadMemStats(&after)
 			require.EqualError(t, err, c.err)
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(most))
@@ -104,24 +106,74 @@ func TestLargeReports(t *testing.T) {
 	}
 }
 
-// TestLargeHost is one with 768 processors, each with its list of flags.
-func TestLargeHost(t *testing.T) {
-	report := reportOf(t, []string{facts.CPU}, 768)
-	tree, _, err := Decode(report)
+// TestFactsOfALargeHost is one with 768 processors, each with its list of flags.
+func TestFactsOfALargeHost(t *testing.T) {
+	report := factsReportOf(t, []string{facts.CPU}, 768)
+	tree, _, err := decodeFacts(report)
 	require.NoError(t, err)
 	require.Len(t, tree[facts.CPU].(map[string]any)["info"], 768)
 }
 
-func FuzzDecode(f *testing.F) {
-	for _, c := range reports {
+func FuzzDecodeFacts(f *testing.F) {
+	for _, c := range factsReports {
 		f.Add([]byte(c.report))
 	}
 	f.Fuzz(func(t *testing.T, report []byte) {
-		tree, _, err := Decode(report)
+		tree, _, err := decodeFacts(report)
 		if err != nil {
 			return
 		}
 		_, err = json.Marshal(tree)
 		require.NoError(t, err, "facts are plain values")
 	})
+}
+
+// BenchmarkDecodeFacts reads what this machine says of itself: of each kind, and with the
+// processors of a large one.
+func BenchmarkDecodeFacts(b *testing.B) {
+	for _, c := range []struct {
+		name       string
+		collectors []string
+		processors int
+	}{
+		{"host", []string{facts.Host}, 0},
+		{"all", facts.Names(), 0},
+		{"768 processors", []string{facts.CPU}, 768},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			report := factsReportOf(b, c.collectors, c.processors)
+			b.SetBytes(int64(len(report)))
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _, err := decodeFacts(report)
+				require.NoError(b, err)
+			}
+		})
+	}
+}
+
+// factsReportOf is the report of this machine, whose first processor stands for n if that
+// is not 0.
+func factsReportOf(t testing.TB, collectors []string, n int) json.RawMessage {
+	text, err := gather.Gather(context.Background(), collectors, gather.Options{})
+	require.NoError(t, err)
+	if n == 0 {
+		return text
+	}
+	var report facts.Report
+	require.NoError(t, json.Unmarshal(text, &report))
+	var cpu struct {
+		Info []json.RawMessage `json:"info"`
+	}
+	require.NoError(t, json.Unmarshal(report.Facts[facts.CPU], &cpu))
+	one := cpu.Info[0]
+	cpu.Info = nil
+	for range n {
+		cpu.Info = append(cpu.Info, one)
+	}
+	report.Facts[facts.CPU], err = json.Marshal(cpu)
+	require.NoError(t, err)
+	text, err = json.Marshal(report)
+	require.NoError(t, err)
+	return text
 }

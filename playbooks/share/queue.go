@@ -1,4 +1,4 @@
-package queue
+package share
 
 import (
 	"slices"
@@ -17,9 +17,9 @@ type Queue struct {
 	workers sync.WaitGroup
 }
 
-// New is a queue of hosts, in the order in which they begin. Each is worked on once,
+// NewQueue is a queue of hosts, in the order in which they begin. Each is worked on once,
 // but none begins any more when stop reports true.
-func New(hosts []string, work func(host string), stop func() bool) *Queue {
+func NewQueue(hosts []string, work func(host string), stop func() bool) *Queue {
 	return &Queue{work: work, stop: stop, waiting: hosts}
 }
 

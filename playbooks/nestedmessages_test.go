@@ -1,4 +1,4 @@
-package outcome
+package playbooks
 
 import (
 	"strings"
@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-func TestMessages(t *testing.T) {
+func TestNestedMessages(t *testing.T) {
 	one := []catalog.Note{{First: 1, Last: 3, Pre: "pre", Post: "post"}}
 	within := []catalog.Note{{First: 0, Last: 4, Pre: "outer", Post: "outer done"}, {First: 0, Last: 1, Pre: "inner", Post: "inner done"}, {First: 2, Last: 3, Pre: "next"}}
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestMessages(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var told []string
-			n := NewMessages(c.notes, func(_ events.MessageKind, text string) { told = append(told, text) })
+			n := newNestedMessages(c.notes, func(_ events.MessageKind, text string) { told = append(told, text) })
 			for i, letter := range c.statuses {
 				r := &modules.Result{Index: i, Status: map[rune]modules.Status{
 					's': modules.Stable, 'c': modules.Changed, 'k': modules.Skipped, 'f': modules.Failed,

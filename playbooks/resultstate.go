@@ -1,4 +1,4 @@
-package outcome
+package playbooks
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ const (
 	maxRestart    = 1 << 10 // bytes of one
 )
 
-// depth is how deep JSON is nested.
-func depth(text json.RawMessage) int {
+// jsonDepth is how deep JSON is nested.
+func jsonDepth(text json.RawMessage) int {
 	deepest, now, quoted := 0, 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -37,9 +37,9 @@ func depth(text json.RawMessage) int {
 	return deepest
 }
 
-// tellState puts the state that a host reports into an event. What is too much for
+// addState puts the state that a host reports into an event. What is too much for
 // those who read it is left out, with a note.
-func tellState(e *events.Result, s *modules.State) {
+func addState(e *events.Result, s *modules.State) {
 	if s == nil {
 		return
 	}
@@ -48,13 +48,13 @@ func tellState(e *events.Result, s *modules.State) {
 	}
 	switch {
 	case s.Before == nil && s.After == nil:
-	case max(depth(s.Before), depth(s.After)) > maxStateDepth:
+	case max(jsonDepth(s.Before), jsonDepth(s.After)) > maxStateDepth:
 		leaveOut(fmt.Sprintf("its state is left out: it is nested more than %d levels deep", maxStateDepth))
 	default:
 		e.State = &events.ResourceState{Before: wellFormed(s.Before), After: wellFormed(s.After)}
 	}
 	for _, what := range s.Restart {
-		if len(e.Restart) == maxRestarts || len(what) > maxRestart || depth(what) > maxStateDepth {
+		if len(e.Restart) == maxRestarts || len(what) > maxRestart || jsonDepth(what) > maxStateDepth {
 			leaveOut("what else it says has to be restarted is left out: it is too much")
 			break
 		}

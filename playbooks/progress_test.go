@@ -1,4 +1,4 @@
-package outcome
+package playbooks
 
 import (
 	"testing"
@@ -12,14 +12,14 @@ import (
 // TestWhatHasLeft is told of as what a host adds to its catalog.
 func TestWhatHasLeft(t *testing.T) {
 	c := &modules.Catalog{Entries: []modules.Entry{{Type: "file", Name: "/a"}}}
-	progress := NewProgress(c)
+	progress := newCatalogProgress(c)
 	for _, name := range []string{"/b", "/c"} {
 		c.Entries = append(c.Entries, modules.Entry{Type: "file", Name: name, Left: true})
 	}
 	progress.Note(&modules.Result{Index: 0})
 	require.Equal(t, events.Rest{NotReached: 2, Next: "file#/b"}, progress.Rest())
 	progress.Note(&modules.Result{Index: 2, Status: modules.Changed})
-	e := Of("p", "h", c, &modules.Result{Index: 2, Status: modules.Changed, Message: "removed the file"})
+	e := resultEvent("p", "h", c, &modules.Result{Index: 2, Status: modules.Changed, Message: "removed the file"})
 	require.True(t, e.Left && e.Changed)
 	require.Equal(t, "/c", e.Name)
 }

@@ -1,4 +1,4 @@
-package queue
+package share
 
 import (
 	"fmt"
@@ -9,10 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func never() bool { return false }
 
@@ -23,8 +20,8 @@ func hosts(n int) (names []string) {
 	return names
 }
 
-// TestRun works on each host once, in their order, as many at once as there are places.
-func TestRun(t *testing.T) {
+// TestQueue works on each host once, in their order, as many at once as there are places.
+func TestQueue(t *testing.T) {
 	for atOnce := 1; atOnce <= 5; atOnce++ {
 		synctest.Test(t, func(t *testing.T) {
 			var mu sync.Mutex
@@ -36,7 +33,7 @@ func TestRun(t *testing.T) {
 				working += d
 				peak = max(peak, working)
 			}
-			New(hosts(4), func(host string) {
+			NewQueue(hosts(4), func(host string) {
 				count(1)
 				mu.Lock()
 				begun = append(begun, host)
@@ -53,12 +50,12 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestStop begins no further host, neither in turn nor out of it.
-func TestStop(t *testing.T) {
+// TestQueueStops begins no further host, neither in turn nor out of it.
+func TestQueueStops(t *testing.T) {
 	stopped := false
 	var begun []string
 	var q *Queue
-	q = New(hosts(3), func(host string) {
+	q = NewQueue(hosts(3), func(host string) {
 		begun = append(begun, host)
 		stopped = true
 		q.StartNow("h2")
@@ -67,12 +64,12 @@ func TestStop(t *testing.T) {
 	require.Equal(t, []string{"h0"}, begun)
 }
 
-// TestHurryOnce is of hosts that are begun already, or not there, or come too late.
-func TestHurryOnce(t *testing.T) {
+// TestQueueStartsNowOnce is of hosts that are begun already, or not there, or come too late.
+func TestQueueStartsNowOnce(t *testing.T) {
 	var mu sync.Mutex
 	begun := map[string]int{}
 	var q *Queue
-	q = New(hosts(3), func(host string) {
+	q = NewQueue(hosts(3), func(host string) {
 		mu.Lock()
 		begun[host]++
 		mu.Unlock()
@@ -85,9 +82,9 @@ func TestHurryOnce(t *testing.T) {
 	require.Equal(t, map[string]int{"h0": 1, "h1": 1, "h2": 1}, begun)
 }
 
-// TestHurry has hosts that wait for others which have no place yet: with any number of
+// TestQueueStartsNow has hosts that wait for others which have no place yet: with any number of
 // places all come to their end.
-func TestHurry(t *testing.T) {
+func TestQueueStartsNow(t *testing.T) {
 	for forks := 1; forks <= 4; forks++ {
 		synctest.Test(t, func(t *testing.T) {
 			const n = 20
@@ -104,7 +101,7 @@ func TestHurry(t *testing.T) {
 				peak = max(peak, working)
 			}
 			var q *Queue
-			q = New(hosts(n), func(host string) {
+			q = NewQueue(hosts(n), func(host string) {
 				defer close(ended[host])
 				if i := slices.Index(hosts(n), host); i+1 < n { // waits for the one that comes after it
 					next := fmt.Sprint("h", i+1)

@@ -1,4 +1,4 @@
-package semaphore
+package share
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// A Set is all semaphores of a run, by name: all its hosts and plays have the same.
+// Semaphores are those of a run, by name: all its hosts and plays have the same.
 // The zero value is ready for use by many goroutines at once.
-type Set struct {
+type Semaphores struct {
 	mu     sync.Mutex
 	byName map[string]*semaphore
 }
@@ -26,7 +26,7 @@ type semaphore struct {
 // after the other in the order of their names, which is the same for all, so that no
 // two turns ever wait for each other.
 type Turn struct {
-	set      *Set
+	set      *Semaphores
 	claims   []Claim
 	held     int           // how many of the claims, from the first one on, it holds
 	granted  chan struct{} // closed once it holds all
@@ -43,9 +43,9 @@ type Claim struct {
 // maxHolders bounds N of NAME:N.
 const maxHolders = 1_000_000
 
-// Parse reads claims as they stand in a manifest, and sorts them by name. A name that
+// ParseSemaphores reads claims as they stand in a manifest, and sorts them by name. A name that
 // stands there twice is taken once, for the smaller number.
-func Parse(specs []string) ([]Claim, error) {
+func ParseSemaphores(specs []string) ([]Claim, error) {
 	var all []Claim
 	for _, spec := range specs {
 		name, number, counted := strings.Cut(spec, ":")
@@ -70,9 +70,9 @@ func Parse(specs []string) ([]Claim, error) {
 	return all, nil
 }
 
-// Request queues for semaphores; claims are sorted as [Parse] gives them. The turn is to
+// Request queues for semaphores; claims are sorted as [ParseSemaphores] gives them. The turn is to
 // be released, also if it is not granted yet.
-func (s *Set) Request(claims []Claim) *Turn {
+func (s *Semaphores) Request(claims []Claim) *Turn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := &Turn{set: s, claims: claims, granted: make(chan struct{}), released: make(chan struct{})}
@@ -95,7 +95,7 @@ func (t *Turn) advance() {
 	close(t.granted)
 }
 
-func (s *Set) named(name string) *semaphore {
+func (s *Semaphores) named(name string) *semaphore {
 	one := s.byName[name]
 	if one == nil {
 		one = &semaphore{holders: map[*Turn]int{}}
@@ -144,7 +144,7 @@ func (t *Turn) Release() {
 
 // serve grants to those that wait, the first first, and forgets a semaphore that is not
 // held any more.
-func (s *Set) serve(name string, one *semaphore) {
+func (s *Semaphores) serve(name string, one *semaphore) {
 	for len(one.queue) > 0 {
 		first := one.queue[0]
 		if !one.admits(first.claims[first.held].most) {

@@ -1,4 +1,4 @@
-package outcome
+package playbooks
 
 import (
 	"slices"
@@ -8,18 +8,18 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// Messages tells those of nested manifests between the results of a
+// nestedMessages tells those of nested manifests between the results of a
 // host: one before the first resource of its manifest that is not skipped, the
 // other after the last one if none has failed.
-type Messages struct {
+type nestedMessages struct {
 	next    []catalog.Note // of manifests that have not begun, in order
 	current []openNote     // of those that have, the outermost first
 	report  func(kind events.MessageKind, text string)
 }
 
-// NewMessages are those of the manifests of a catalog, in the order in which they begin.
-func NewMessages(next []catalog.Note, report func(kind events.MessageKind, text string)) *Messages {
-	return &Messages{next: next, report: report}
+// newNestedMessages are those of the manifests of a catalog, in the order in which they begin.
+func newNestedMessages(next []catalog.Note, report func(kind events.MessageKind, text string)) *nestedMessages {
+	return &nestedMessages{next: next, report: report}
 }
 
 type openNote struct {
@@ -28,7 +28,7 @@ type openNote struct {
 }
 
 // Before is called ahead of a result being told.
-func (n *Messages) Before(r *modules.Result) {
+func (n *nestedMessages) Before(r *modules.Result) {
 	for len(n.next) > 0 && n.next[0].First <= r.Index {
 		n.current = append(n.current, openNote{Note: n.next[0]})
 		n.next = n.next[1:]
@@ -46,7 +46,7 @@ func (n *Messages) Before(r *modules.Result) {
 }
 
 // After is called when a result has been told.
-func (n *Messages) After(r *modules.Result) {
+func (n *nestedMessages) After(r *modules.Result) {
 	for _, one := range n.current {
 		if one.Last == r.Index && (r.Status == modules.Stable || r.Status == modules.Changed) {
 			n.tell(events.Post, one.Post)
@@ -54,7 +54,7 @@ func (n *Messages) After(r *modules.Result) {
 	}
 }
 
-func (n *Messages) tell(kind events.MessageKind, text string) {
+func (n *nestedMessages) tell(kind events.MessageKind, text string) {
 	if text != "" {
 		n.report(kind, text)
 	}

@@ -1,4 +1,4 @@
-package exchange
+package share
 
 import (
 	"encoding/json"
@@ -62,9 +62,9 @@ const (
 	maxValues = 1 << 20  // all values of a host
 )
 
-// New makes the exchange of plays and the hosts of each; nil if none of the plays
+// NewExchange makes the exchange of plays and the hosts of each; nil if none of the plays
 // imports anything.
-func New(plays []*manifest.Play, hosts [][]*inventory.Host) *Exchange {
+func NewExchange(plays []*manifest.Play, hosts [][]*inventory.Host) *Exchange {
 	if !slices.ContainsFunc(plays, mayImport) {
 		return nil
 	}

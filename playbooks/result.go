@@ -1,13 +1,13 @@
-package outcome
+package playbooks
 
 import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// Of is the event for a result. What identifies the resource
+// resultEvent is the event for a result. What identifies the resource
 // comes from the catalog: a host has no say in it.
-func Of(play, host string, c *modules.Catalog, r *modules.Result) events.Result {
+func resultEvent(play, host string, c *modules.Catalog, r *modules.Result) events.Result {
 	entry := &c.Entries[r.Index]
 	e := events.Result{
 		Play: play, Host: host,
@@ -43,7 +43,7 @@ func Of(play, host string, c *modules.Catalog, r *modules.Result) events.Result 
 			Name: entry.Health[i].Name, Status: string(v.Status), Tries: v.Tries, Output: v.Output,
 		})
 	}
-	tellState(&e, r.State)
+	addState(&e, r.State)
 	if r.Exit != nil {
 		out, err := r.Exit.Stdout, r.Exit.Stderr
 		e.Command = &events.Command{

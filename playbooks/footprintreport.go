@@ -1,4 +1,4 @@
-package footprint
+package playbooks
 
 import (
 	"fmt"
@@ -14,22 +14,22 @@ import (
 )
 
 // A Report gathers the answers of hosts; hosts with equal ones share theirs.
-type Report struct {
+type FootprintReport struct {
 	Clean   bool // it is about what is to be removed
 	Removes bool // and that is done; otherwise it says what would be
 	Found   bool // there was something on a host
 	Stuck   bool // something that was to be removed is still there
-	groups  []*group
+	groups  []*footprintGroup
 }
 
-type group struct {
+type footprintGroup struct {
 	hosts    []string
 	print    start.Footprint
 	from, to []time.Duration // the ages of each trace, among the hosts
 }
 
 // Add takes the answer of a host, for one of its users.
-func (r *Report) Add(host string, f start.Footprint) {
+func (r *FootprintReport) Add(host string, f start.Footprint) {
 	r.Found = r.Found || len(f.Traces) > 0
 	r.Stuck = r.Stuck || r.Removes && len(f.Held)+len(f.Left) > 0
 	for _, g := range r.groups {
@@ -38,7 +38,7 @@ func (r *Report) Add(host string, f start.Footprint) {
 			return
 		}
 	}
-	g := &group{print: f, from: make([]time.Duration, len(f.Traces)), to: make([]time.Duration, len(f.Traces))}
+	g := &footprintGroup{print: f, from: make([]time.Duration, len(f.Traces)), to: make([]time.Duration, len(f.Traces))}
 	for i, t := range f.Traces {
 		g.from[i], g.to[i] = f.Now.Sub(t.Modified), f.Now.Sub(t.Modified)
 	}
@@ -46,7 +46,7 @@ func (r *Report) Add(host string, f start.Footprint) {
 	r.groups = append(r.groups, g)
 }
 
-func (g *group) add(host string, f start.Footprint) {
+func (g *footprintGroup) add(host string, f start.Footprint) {
 	g.hosts = append(g.hosts, host)
 	for i, t := range f.Traces {
 		age := f.Now.Sub(t.Modified)
@@ -67,7 +67,7 @@ func sameTraces(a, b start.Footprint) bool {
 }
 
 // Text shows everything for people, in the order of the first host of each group.
-func (r *Report) Text() string {
+func (r *FootprintReport) Text() string {
 	var b strings.Builder
 	for _, g := range r.groups {
 		fmt.Fprintf(&b, "%s as %s: %s\n", pattern.Fold(g.hosts), printable.Line(g.print.User), r.verdict(g.print))
@@ -105,7 +105,7 @@ func forgotten(traces []start.Trace) string {
 }
 
 // verdict says what there was, and what has become of it.
-func (r *Report) verdict(f start.Footprint) string {
+func (r *FootprintReport) verdict(f start.Footprint) string {
 	if len(f.Traces) == 0 {
 		return "nothing"
 	}
@@ -151,4 +151,74 @@ func skipReason(s start.Skipped) string {
 		return "a link"
 	}
 	return "no directory of this user"
+}
+
+// JSON is the answer of a host, for one of its users, without a newline.
+func (r *FootprintReport) JSON(host string, f start.Footprint) ([]byte, error) {
+	files := []map[string]any{}
+	for _, t := range f.Traces {
+		files = append(files, map[string]any{
+			"path": t.Path, "mode": t.Mode.String(), "size": t.Size, "owner": t.Owner, "modified": t.Modified.UTC().Format(time.RFC3339),
+		})
+	}
+	line := map[string]any{"host": host, "user": f.User, "files": files}
+	if r.Clean {
+		line["check"], line["removed"] = !r.Removes, r.Removes && len(f.Held) == 0 && len(f.Left) == 0
+	}
+	if len(f.Held) > 0 {
+		line["held"] = f.Held
+	}
+	if len(f.Left) > 0 {
+		line["left"] = f.Left
+	}
+	if len(f.Skipped) > 0 {
+		var skipped []map[string]string
+		for _, s := range f.Skipped {
+			skipped = append(skipped, map[string]string{"path": s.Path, "reason": skipReason(s)})
+		}
+		line["skipped"] = skipped
+	}
+	return printable.JSON(line)
+}
+
+func sizeText(t start.Trace) string {
+	switch {
+	case t.Whole:
+		return bytesText(t.Size) + " in all"
+	case t.Mode.IsDir():
+		return "-"
+	}
+	return bytesText(t.Size)
+}
+
+// bytesText is a number of bytes for people, in units of 1024.
+func bytesText(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+func ages(from, to time.Duration) string {
+	if ageText(from) == ageText(to) {
+		return ageText(from)
+	}
+	return ageText(from) + "-" + ageText(to)
+}
+
+// ageText is how long ago something was, in its largest unit.
+func ageText(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < day:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/day)
 }

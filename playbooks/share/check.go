@@ -1,4 +1,4 @@
-package exchange
+package share
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ type Run struct {
 // Check reports imports that no run could satisfy: of hosts that are not in it, or that
 // come too late. The errors have positions.
 func (r Run) Check() error {
-	c := check{run: r}
+	c := importCheck{run: r}
 	for _, p := range r.Plays {
 		c.exports = append(c.exports, exportsOf(p))
 	}
@@ -39,14 +39,14 @@ func (r Run) Check() error {
 	return manifest.Distinct(c.errs)
 }
 
-type check struct {
+type importCheck struct {
 	run     Run
 	exports []*exportIndex // by number of the play
 	errs    yamlpos.Errors
 }
 
 // importOf checks one value that a resource of a play imports.
-func (c *check) importOf(play int, r *manifest.Resource, imp manifest.Import) error {
+func (c *importCheck) importOf(play int, r *manifest.Resource, imp manifest.Import) error {
 	if c.run.Hosts != nil && c.run.Inventory.Host(imp.Host.Text) == nil {
 		return imp.Host.Errorf(c.suggestHost(imp.Host.Text), "no host of the inventory is called %q", imp.Host.Text)
 	}
@@ -65,11 +65,11 @@ func (c *check) importOf(play int, r *manifest.Resource, imp manifest.Import) er
 	return nil
 }
 
-func (c *check) takesPart(play int, host string) bool {
+func (c *importCheck) takesPart(play int, host string) bool {
 	return c.run.Hosts == nil || slices.ContainsFunc(c.run.Hosts[play], func(h *inventory.Host) bool { return h.Name == host })
 }
 
-func (c *check) suggestHost(name string) string {
+func (c *importCheck) suggestHost(name string) string {
 	var known []string
 	for _, h := range c.run.Inventory.Hosts() {
 		known = append(known, h.Name)
@@ -81,7 +81,7 @@ func (c *check) suggestHost(name string) string {
 }
 
 // notExported says why no host exports a value up to the play that imports it.
-func (c *check) notExported(play int, imp manifest.Import) error {
+func (c *importCheck) notExported(play int, imp manifest.Import) error {
 	for n, x := range c.exports {
 		switch name := c.run.Plays[n].Name; {
 		case !x.mayExport(imp.Ref, imp.Key):
@@ -110,7 +110,7 @@ func (c *check) notExported(play int, imp manifest.Import) error {
 
 // inTime checks that a resource which exports a value runs before the one of the same
 // play that imports it.
-func (c *check) inTime(play int, r *manifest.Resource, imp manifest.Import) error {
+func (c *importCheck) inTime(play int, r *manifest.Resource, imp manifest.Import) error {
 	x := c.exports[play]
 	if !x.isOpen(imp.Ref) {
 		found := slices.DeleteFunc(slices.Clone(x.called[imp.Ref]), func(e exporter) bool { return e.resource.Unselected || !e.exports(imp.Key) })

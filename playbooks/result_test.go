@@ -1,4 +1,4 @@
-package outcome
+package playbooks
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// TestOf is what the catalog says of a result, and what the host does.
-func TestOf(t *testing.T) {
+// TestResultEvent is what the catalog says of a result, and what the host does.
+func TestResultEvent(t *testing.T) {
 	deep := json.RawMessage(strings.Repeat("[", maxStateDepth+1) + strings.Repeat("]", maxStateDepth+1))
 	for _, c := range []struct {
 		name   string
@@ -64,7 +64,7 @@ func TestOf(t *testing.T) {
 			c.change(catalog, r)
 			want := events.Result{Play: "p", Host: "h", Type: "exec", Name: "a", Alias: "b", Status: events.Stable, Certain: true}
 			c.want(&want)
-			require.Equal(t, want, Of("p", "h", catalog, r))
+			require.Equal(t, want, resultEvent("p", "h", catalog, r))
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package hostfacts
+package playbooks
 
 import (
 	"bytes"
@@ -15,34 +15,34 @@ import (
 )
 
 const (
-	maxDepth  = 64      // how deep facts may be nested
-	maxCustom = 1 << 20 // bytes of all facts files of a host
-	// maxItems bounds the lines and items of all facts files of a host: to read YAML
+	maxFactsDepth  = 64      // how deep facts may be nested
+	maxCustomFacts = 1 << 20 // bytes of all facts files of a host
+	// maxCustomItems bounds the lines and items of all facts files of a host: to read YAML
 	// takes more than a kilobyte for each.
-	maxItems = 20_000
-	// maxCopied bounds the values that aliases and merge keys of all facts files of a
+	maxCustomItems = 20_000
+	// maxCustomCopied bounds the values that aliases and merge keys of all facts files of a
 	// host copy.
-	maxCopied = 100_000
-	// maxPartial bounds what a host may say it lacks: it has few collectors, and few
+	maxCustomCopied = 100_000
+	// maxPartialFacts bounds what a host may say it lacks: it has few collectors, and few
 	// facts files.
-	maxPartial = 200
+	maxPartialFacts = 200
 )
 
 // A report is a [facts.Report] whose facts are values.
-type report struct {
+type factsReport struct {
 	Facts   map[string]any     `json:"facts"`
 	Custom  []facts.CustomFile `json:"custom"`
 	Partial []string           `json:"partial"`
 }
 
-// Decode makes plain values of what a host reports about itself, with its
+// decodeFacts makes plain values of what a host reports about itself, with its
 // custom facts merged over the gathered ones; raw is a [facts.Report] as JSON. partial
 // says which could not be gathered.
-func Decode(raw json.RawMessage) (tree map[string]any, partial []string, err error) {
+func decodeFacts(raw json.RawMessage) (tree map[string]any, partial []string, err error) {
 	if len(raw) == 0 {
 		return map[string]any{}, nil, nil
 	}
-	told, err := read(raw)
+	told, err := readFactsReport(raw)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,11 +54,11 @@ func Decode(raw json.RawMessage) (tree map[string]any, partial []string, err err
 	}
 	size, items, copied := 0, 0, 0
 	for _, file := range told.Custom {
-		if size += len(file.Text); size > maxCustom {
-			return nil, nil, fmt.Errorf("the host's facts files have more than %d KiB together", maxCustom>>10)
+		if size += len(file.Text); size > maxCustomFacts {
+			return nil, nil, fmt.Errorf("the host's facts files have more than %d KiB together", maxCustomFacts>>10)
 		}
-		if items += yamlpos.Items([]byte(file.Text)); items > maxItems {
-			return nil, nil, fmt.Errorf("the host's facts files have more than %d lines and items together", maxItems)
+		if items += yamlpos.Items([]byte(file.Text)); items > maxCustomItems {
+			return nil, nil, fmt.Errorf("the host's facts files have more than %d lines and items together", maxCustomItems)
 		}
 		more, err := customFacts(file, &copied)
 		if err != nil {
@@ -69,23 +69,23 @@ func Decode(raw json.RawMessage) (tree map[string]any, partial []string, err err
 	return tree, told.Partial, nil
 }
 
-// read decodes a report that is neither too large nor too deep to be decoded.
-func read(raw json.RawMessage) (told report, err error) {
+// readFactsReport decodes a report that is neither too large nor too deep to be decoded.
+func readFactsReport(raw json.RawMessage) (told factsReport, err error) {
 	const around = 2 // levels of the report, around the facts of a collector
 	heavy, depth := weight.Of(raw)
 	switch {
 	case heavy > weight.Max:
 		return told, fmt.Errorf("the host's facts come to more than %d MiB of memory", weight.Max>>20)
-	case depth > maxDepth+around:
-		return told, fmt.Errorf("the host's facts are nested more than %d levels deep", maxDepth)
+	case depth > maxFactsDepth+around:
+		return told, fmt.Errorf("the host's facts are nested more than %d levels deep", maxFactsDepth)
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&told); err != nil {
 		return told, fmt.Errorf("the host's facts are no JSON: %w", err)
 	}
-	if len(told.Partial) > maxPartial {
-		return told, fmt.Errorf("the host says of more than %d facts that it lacks them", maxPartial)
+	if len(told.Partial) > maxPartialFacts {
+		return told, fmt.Errorf("the host says of more than %d facts that it lacks them", maxPartialFacts)
 	}
 	return told, nil
 }
@@ -93,7 +93,7 @@ func read(raw json.RawMessage) (told report, err error) {
 // customFacts reads a facts file of the host. JSON is YAML. What it copies is added to
 // copied.
 func customFacts(file facts.CustomFile, copied *int) (map[string]any, error) {
-	docs, err := yamlpos.Parse(file.Path, []byte(file.Text), yamlpos.MaxCopies(maxCopied-*copied, copied))
+	docs, err := yamlpos.Parse(file.Path, []byte(file.Text), yamlpos.MaxCopies(maxCustomCopied-*copied, copied))
 	if err != nil {
 		return nil, fmt.Errorf("a facts file of the host: %w", err)
 	}
@@ -125,12 +125,12 @@ func plainValue(v any) (any, error) {
 			}
 		}
 	case json.Number:
-		return number(v)
+		return plainNumber(v)
 	}
 	return v, nil
 }
 
-func number(n json.Number) (any, error) {
+func plainNumber(n json.Number) (any, error) {
 	if i, err := n.Int64(); err == nil && !strings.ContainsAny(n.String(), ".eE") {
 		return i, nil
 	}

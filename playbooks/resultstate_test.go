@@ -1,4 +1,4 @@
-package outcome
+package playbooks
 
 import (
 	"encoding/json"
@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzDepth holds how deep JSON is said to be nested against what is read of it.
-func FuzzDepth(f *testing.F) {
+// FuzzJSONDepth holds how deep JSON is said to be nested against what is read of it.
+func FuzzJSONDepth(f *testing.F) {
 	for _, s := range []string{`{"a":[1,{"b":"]}"}]}`, `"\\\"[["`, `[]`, `5`, `{"[":{}}`} {
 		f.Add(s)
 	}
@@ -17,20 +17,20 @@ func FuzzDepth(f *testing.F) {
 		if json.Unmarshal([]byte(text), &v) != nil {
 			return
 		}
-		require.GreaterOrEqual(t, depth(json.RawMessage(text)), levels(v), text) // of two equal keys one is lost
+		require.GreaterOrEqual(t, jsonDepth(json.RawMessage(text)), levelsOf(v), text) // of two equal keys one is lost
 	})
 }
 
-func levels(v any) int {
+func levelsOf(v any) int {
 	deepest := 0
 	switch v := v.(type) {
 	case map[string]any:
 		for _, one := range v {
-			deepest = max(deepest, levels(one))
+			deepest = max(deepest, levelsOf(one))
 		}
 	case []any:
 		for _, one := range v {
-			deepest = max(deepest, levels(one))
+			deepest = max(deepest, levelsOf(one))
 		}
 	default:
 		return 0

@@ -1,4 +1,4 @@
-package outcome
+package playbooks
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
-// Progress is how far a host has got with a catalog.
-type Progress struct {
+// catalogProgress is how far a host has got with a catalog.
+type catalogProgress struct {
 	Failed bool // an entry has
 	Would  bool // an entry has changed, or would
 
@@ -17,13 +17,13 @@ type Progress struct {
 	changed []bool // by entry: it has changed the host
 }
 
-// NewProgress is that of a host which has not begun.
-func NewProgress(c *modules.Catalog) *Progress {
-	return &Progress{catalog: c, told: make([]bool, len(c.Entries)), changed: make([]bool, len(c.Entries))}
+// newCatalogProgress is that of a host which has not begun.
+func newCatalogProgress(c *modules.Catalog) *catalogProgress {
+	return &catalogProgress{catalog: c, told: make([]bool, len(c.Entries)), changed: make([]bool, len(c.Entries))}
 }
 
 // Note is told each result once.
-func (p *Progress) Note(r *modules.Result) {
+func (p *catalogProgress) Note(r *modules.Result) {
 	p.grow()
 	p.told[r.Index], p.changed[r.Index] = true, changedHost(p.catalog, r)
 	p.Failed = p.Failed || r.Status == modules.Failed
@@ -31,7 +31,7 @@ func (p *Progress) Note(r *modules.Result) {
 }
 
 // grow makes room for the entries that a host has added: see [modules.Left].
-func (p *Progress) grow() {
+func (p *catalogProgress) grow() {
 	more := len(p.catalog.Entries) - len(p.told)
 	p.told, p.changed = append(p.told, make([]bool, more)...), append(p.changed, make([]bool, more)...)
 }
@@ -45,7 +45,7 @@ func changedHost(c *modules.Catalog, r *modules.Result) bool {
 }
 
 // Rest is what is known of the entries without a result.
-func (p *Progress) Rest() events.Rest {
+func (p *catalogProgress) Rest() events.Rest {
 	p.grow()
 	var rest events.Rest
 	for i := range p.catalog.Entries {
@@ -65,7 +65,7 @@ func (p *Progress) Rest() events.Rest {
 
 // hasChanged reports whether an entry, or one of the nested manifest that it stands
 // for, has changed the host.
-func (p *Progress) hasChanged(i int) bool {
+func (p *catalogProgress) hasChanged(i int) bool {
 	scope := p.catalog.Entries[i].Scope
 	if scope == nil || p.told[i] {
 		return p.changed[i]

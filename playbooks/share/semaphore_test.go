@@ -1,4 +1,4 @@
-package semaphore
+package share
 
 import (
 	"fmt"
@@ -9,12 +9,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func TestParse(t *testing.T) {
+func TestParseSemaphores(t *testing.T) {
 	for _, c := range []struct {
 		specs []string
 		want  []Claim
@@ -30,7 +27,7 @@ func TestParse(t *testing.T) {
 		{[]string{"db:1000001"}, nil, `semaphore "db:1000001": how many hosts may hold it at once is a number from 1 to 1000000`},
 		{[]string{":2"}, nil, `semaphore ":2" has no name`},
 	} {
-		got, err := Parse(c.specs)
+		got, err := ParseSemaphores(c.specs)
 		if c.err != "" {
 			require.EqualError(t, err, c.err)
 			continue
@@ -40,12 +37,12 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseSemaphores(f *testing.F) {
 	for _, spec := range []string{"db", "db:2", ":", "a:b:c", "x:-1", "x:999999999999999999999"} {
 		f.Add(spec, "other:2")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		claims, err := Parse([]string{a, b})
+		claims, err := ParseSemaphores([]string{a, b})
 		if err != nil {
 			return
 		}
@@ -55,14 +52,14 @@ func FuzzParse(f *testing.F) {
 			require.True(t, c.most >= 1 && c.most <= maxHolders)
 			again = append(again, fmt.Sprintf("%s:%d", c.name, c.most))
 		}
-		same, err := Parse(again)
+		same, err := ParseSemaphores(again)
 		require.NoError(t, err)
 		require.Equal(t, claims, same)
 	})
 }
 
 func claims(t *testing.T, specs ...string) []Claim {
-	list, err := Parse(specs)
+	list, err := ParseSemaphores(specs)
 	require.NoError(t, err)
 	return list
 }
@@ -79,8 +76,8 @@ func holds(turns ...*Turn) (all []bool) {
 	return all
 }
 
-func TestOrder(t *testing.T) {
-	var s Set
+func TestSemaphoresInOrder(t *testing.T) {
+	var s Semaphores
 	two := claims(t, "db:2")
 	a, b, c, d, e := s.Request(two), s.Request(two), s.Request(two), s.Request(two), s.Request(two)
 	require.Equal(t, []bool{true, true, false, false, false}, holds(a, b, c, d, e))
@@ -96,10 +93,10 @@ func TestOrder(t *testing.T) {
 	require.Empty(t, s.byName, "what nobody holds is forgotten")
 }
 
-// TestSizes has turns that do not agree how many may hold it: each is right
+// TestSizesOfSemaphores has turns that do not agree how many may hold it: each is right
 // for the time that it does.
-func TestSizes(t *testing.T) {
-	var s Set
+func TestSizesOfSemaphores(t *testing.T) {
+	var s Semaphores
 	one := s.Request(claims(t, "db"))
 	three := s.Request(claims(t, "db:3"))
 	require.Equal(t, []bool{true, false}, holds(one, three))
@@ -114,9 +111,9 @@ func TestSizes(t *testing.T) {
 	require.Equal(t, []bool{true}, holds(last))
 }
 
-// TestMany is a law: whoever asks for whatever, never do more hold a
+// TestManySemaphores is a law: whoever asks for whatever, never do more hold a
 // semaphore than it lets in, and all come to their end.
-func TestMany(t *testing.T) {
+func TestManySemaphores(t *testing.T) {
 	for seed := range uint64(50) {
 		synctest.Test(t, func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 0))
@@ -126,7 +123,7 @@ func TestMany(t *testing.T) {
 				name := fmt.Sprintf("s%d", i)
 				names, sizes[name] = append(names, name), 1+rnd.IntN(3)
 			}
-			var s Set
+			var s Semaphores
 			var mu sync.Mutex
 			inside := map[string]int{}
 			finished, killed := 0, 0
@@ -146,7 +143,7 @@ func TestMany(t *testing.T) {
 					name := names[rnd.IntN(len(names))]
 					specs = append(specs, fmt.Sprintf("%s:%d", name, sizes[name]))
 				}
-				list, err := Parse(specs)
+				list, err := ParseSemaphores(specs)
 				require.NoError(t, err)
 				begin, work, dies := time.Duration(rnd.IntN(1000)), time.Duration(rnd.IntN(100)), rnd.IntN(4) == 0
 				patience := time.Duration(rnd.IntN(500))

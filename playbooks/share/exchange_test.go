@@ -1,4 +1,4 @@
-package exchange
+package share
 
 import (
 	"context"
@@ -18,7 +18,6 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
-	"github.com/ccm-push/ccm-push/playbooks/queue"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // newExchange makes the exchange of a manifest, all of whose hosts are due.
 func newExchange(t *testing.T, site string) *Exchange {
 	run := runOf(t, fourHosts, site, "")
-	x := New(run.Plays, run.Hosts)
+	x := NewExchange(run.Plays, run.Hosts)
 	for n, hosts := range run.Hosts {
 		x.BatchBegins(n, names(hosts))
 	}
@@ -222,7 +221,7 @@ func TestExportersFirst(t *testing.T) {
 // TestNil has plays of which none receives anything.
 func TestNil(t *testing.T) {
 	run := runOf(t, fourHosts, onePlay("p", "all", "", token), "")
-	x := New(run.Plays, run.Hosts)
+	x := NewExchange(run.Plays, run.Hosts)
 	require.Nil(t, x)
 	x.StartWith(nil)
 	x.PlayBegins(0, nil)
@@ -234,7 +233,7 @@ func TestNil(t *testing.T) {
 // TestLostEarlier has a host that was lost in an earlier play.
 func TestLostEarlier(t *testing.T) {
 	run := runOf(t, fourHosts, oneImport, "")
-	x := New(run.Plays, run.Hosts)
+	x := NewExchange(run.Plays, run.Hosts)
 	alive := slices.DeleteFunc(slices.Clone(run.Hosts[0]), func(h *inventory.Host) bool { return h.Name == "app1" })
 	x.PlayBegins(0, alive)
 	x.BatchBegins(0, names(alive))
@@ -284,7 +283,7 @@ func TestExchangeOfMany(t *testing.T) {
 			}
 			rnd.Shuffle(hosts, func(i, j int) { names[i], names[j] = names[j], names[i] })
 			var worked atomic.Int64
-			q := queue.New(names, func(name string) {
+			q := NewQueue(names, func(name string) {
 				defer worked.Add(1)
 				defer m.Over(0, name)
 				c := catalogs[name]
@@ -330,7 +329,7 @@ func manyHosts(t *testing.T, hosts int) *Exchange {
 		fmt.Fprintf(&site, "        - r%d: {command: a, export: [stdout], recv: {cwd: {host: h0, from: exec#r0.stdout}}}\n", k)
 	}
 	run := runOf(t, list.String(), site.String(), "")
-	x := New(run.Plays, run.Hosts)
+	x := NewExchange(run.Plays, run.Hosts)
 	x.BatchBegins(0, names(run.Hosts[0]))
 	return x
 }
