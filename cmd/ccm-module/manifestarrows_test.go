@@ -12,11 +12,10 @@ import (
 // files. The schema of it all is made without reading any.
 func TestManifestArrows(t *testing.T) {
 	const root = module + "playbooks/manifest"
-	plays := []string{"", "ansible", "keys", "property", "reference"}
+	plays := []string{"", "ansible", "keys", "reference"}
 	for name, may := range map[string][]string{
 		"ansible":   nil,
 		"keys":      nil,
-		"property":  nil,
 		"source":    nil,
 		"reference": {"ansible"},
 		"schema":    {"ansible", "keys", "reference"},
@@ -29,7 +28,7 @@ func TestManifestArrows(t *testing.T) {
 		}
 		require.ElementsMatch(t, want, below(deps(t, root+"/"+name), root), name)
 	}
-	for _, above := range []string{"load", "resource", "schema"} {
+	for _, above := range []string{"load", "resource", "schema", "source"} {
 		require.NotContains(t, deps(t, root), root+"/"+above)
 	}
 }

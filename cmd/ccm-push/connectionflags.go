@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ccm-push/ccm-push/playbooks/credentials"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
@@ -25,7 +24,7 @@ type connectionFlags struct {
 	given           reach.Options // as far as flags say it word for word
 	hostKeyChecking string
 	retries         int
-	secrets         credentials.Sources
+	secrets         reach.SecretSources
 	sshConfig       string
 	matchExec       bool
 
@@ -163,7 +162,7 @@ func (f *connectionFlags) addSecrets(ctx context.Context, o *reach.Options) erro
 
 // interrupted gives Ctrl-C at a prompt its exit status.
 func interrupted(err error) error {
-	if errors.Is(err, credentials.ErrInterrupted) {
+	if errors.Is(err, reach.ErrInterrupted) {
 		return exitStatus(interruptedStatus)
 	}
 	return err

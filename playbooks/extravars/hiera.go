@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/ccm-push/ccm-push/playbooks/webpage"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -59,14 +59,14 @@ func hieraData(ctx context.Context, from string, warn func(string)) (name string
 	default:
 		return "", nil, fmt.Errorf("%q is no scheme that data is read from: there are http:// and https://, and paths of files", scheme)
 	}
-	page, err := webpage.Parse(from)
+	page, err := source.ParsePage(from)
 	if err != nil {
 		return "", nil, err
 	}
 	if page.InTheClear() {
 		warn(fmt.Sprintf("%s: the password goes there unencrypted; use https://", page))
 	}
-	data, err = page.Read(ctx, http.DefaultTransport, webpage.Data)
+	data, err = page.Read(ctx, http.DefaultTransport, source.DataLimits)
 	return page.String(), data, err
 }
 

@@ -10,7 +10,12 @@
 //	resource   reads a list of resources, and checks what can be known without a host
 //
 // Both have what they need from packages that know no plays: keys (what may be written),
-// property (the properties of a type, and what is certainly wrong with them), reference
-// (type#name) and ansible (what to write in place of Ansible's words). Package schema
-// describes manifests as a JSON Schema. Nothing in here reads a file of YAML.
+// reference (type#name) and ansible (what to write in place of Ansible's words). Package
+// schema describes manifests as a JSON Schema. Nothing in here reads a file of YAML.
+//
+// A way through: play.go, resource.go and value.go are what there is; propertyset.go and
+// partialset.go the properties of one resource, and what is certainly wrong with them;
+// select.go the resources that a run is about; nested.go the manifests in each other;
+// reference.go and resolved.go what compiling asks; inputs.go, files.go and tree.go what is
+// read, and by whose choice.
 package manifest

@@ -9,7 +9,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/health"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
 )
 
 // What stands in the keys of a resource for one host, when every expression in them has
@@ -96,13 +95,13 @@ func positionedHealth(n *yamlpos.Node, err error) error {
 		if value := n.Get(pe.Path); value != nil {
 			at = value
 		}
-		errs.Add(at.Errorf(pe.Hint, "%s", property.Message(pe)))
+		errs.Add(at.Errorf(pe.Hint, "%s", PropertyMessage(pe)))
 	}
 	return errs.Err()
 }
 
 // PropertyName gives the first spelling of a property.
-func (r *Resource) PropertyName(key string) string { return property.Canonical(r.Type, key) }
+func (r *Resource) PropertyName(key string) string { return CanonicalProperty(r.Type, key) }
 
 // Received names the properties that the resource receives, from this host and
 // from others.
@@ -110,7 +109,7 @@ func (r *Resource) Received() []string {
 	var names []string
 	if r.Recv != nil {
 		for _, pair := range r.Recv.Node.Pairs {
-			names = append(names, property.Canonical(r.Type, pair.Key.Text))
+			names = append(names, CanonicalProperty(r.Type, pair.Key.Text))
 		}
 	}
 	for _, one := range r.Imports {
@@ -123,10 +122,10 @@ func (r *Resource) Received() []string {
 // those that are received are not known: it reports what is wrong whatever they
 // come to. The error carries positions.
 func (r *Resource) CheckReceiving(node *yamlpos.Node, name string) error {
-	with, unknown := property.WithUnknown(node, r.Received())
-	p := property.Partial{
-		Set:  property.Set{Type: r.Type, Name: yamlpos.From(r.Name.Node, name), Node: with},
-		Open: func(n *yamlpos.Node) bool { return unknown[n] },
+	with, unknown := WithUnknown(node, r.Received())
+	p := PartialSet{
+		PropertySet: PropertySet{Type: r.Type, Name: yamlpos.From(r.Name.Node, name), Node: with},
+		Open:        func(n *yamlpos.Node) bool { return unknown[n] },
 	}
 	var errs yamlpos.Errors
 	for _, pe := range p.Certain() {

@@ -6,7 +6,6 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -76,14 +75,14 @@ type Import struct {
 }
 
 // PropertySet is the properties of the resource, as they are written.
-func (r *Resource) PropertySet() property.Set {
-	return property.Set{Type: r.Type, Name: r.Name.Node, Node: r.Properties.Node}
+func (r *Resource) PropertySet() PropertySet {
+	return PropertySet{Type: r.Type, Name: r.Name.Node, Node: r.Properties.Node}
 }
 
 // Positioned turns the property errors of a resource into errors with the
 // positions of the properties in props.
 func Positioned(r *Resource, props *yamlpos.Node, err error) error {
-	return property.Set{Type: r.Type, Name: r.Name.Node, Node: props}.Place(err)
+	return PropertySet{Type: r.Type, Name: r.Name.Node, Node: props}.Place(err)
 }
 
 // Unconditional reports whether every host needs what the resource names.

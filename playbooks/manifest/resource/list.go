@@ -10,7 +10,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 )
 
@@ -238,10 +237,10 @@ func withDefaults(t modules.Type, entry yamlpos.Pair, defaults *yamlpos.Node) *y
 	}
 	merged := *body
 	merged.Pairs = slices.DeleteFunc(slices.Clone(body.Pairs), func(pair yamlpos.Pair) bool {
-		return keys.Given(pair.Value) == nil && property.Get(t, defaults, property.Canonical(t, pair.Key.Text)) != nil
+		return keys.Given(pair.Value) == nil && manifest.GetProperty(t, defaults, manifest.CanonicalProperty(t, pair.Key.Text)) != nil
 	})
 	for _, pair := range defaults.Pairs {
-		if property.Get(t, &merged, property.Canonical(t, pair.Key.Text)) == nil {
+		if manifest.GetProperty(t, &merged, manifest.CanonicalProperty(t, pair.Key.Text)) == nil {
 			merged.Pairs = append(merged.Pairs, pair)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -65,11 +64,11 @@ func without(n *yamlpos.Node) *yamlpos.Node {
 // guess takes a misspelled property as given, with a value that is not known: it is not
 // reported as missing, too.
 func (p parts) guess(t modules.Type, written *yamlpos.Node) {
-	meant := yamlpos.Suggest(written.Text, property.Names(t))
+	meant := yamlpos.Suggest(written.Text, manifest.PropertyNames(t))
 	if _, foreign := ansible.TaskKeys[written.Text]; foreign {
 		return
 	}
-	if meant == "" || property.Get(t, p.props, property.Canonical(t, meant)) != nil {
+	if meant == "" || manifest.GetProperty(t, p.props, manifest.CanonicalProperty(t, meant)) != nil {
 		return
 	}
 	key, value := *written, *written
@@ -85,7 +84,7 @@ func (rd *Reader) unknownKey(key *yamlpos.Node, t modules.Type) error {
 	if len(key.Text) <= 5 { // a short word is near too many others: home and name, port and export
 		edits = 1
 	}
-	near := yamlpos.SuggestWithin(key.Text, append(property.Names(t), keys.OfResource...), edits)
+	near := yamlpos.SuggestWithin(key.Text, append(manifest.PropertyNames(t), keys.OfResource...), edits)
 	foreign, isForeign := ansible.TaskKeys[key.Text]
 	hint := ""
 	switch others := rd.typesWith(key.Text); {
@@ -96,7 +95,7 @@ func (rd *Reader) unknownKey(key *yamlpos.Node, t modules.Type) error {
 	case len(others) > 0: // a word of its own, and not a misspelled one
 		hint = key.Text + " is for " + strings.Join(others, ", ")
 	case isForeign:
-		hint = "the properties of " + t.Name + " are " + strings.Join(property.Names(t), ", ")
+		hint = "the properties of " + t.Name + " are " + strings.Join(manifest.PropertyNames(t), ", ")
 	}
 	return key.Errorf(hint, "type %s has no property %q", t.Name, key.Text)
 }
@@ -118,7 +117,7 @@ func (rd *Reader) typesWith(key string) []string {
 func (rd *Reader) checkProperties(r *manifest.Resource, guessed map[*yamlpos.Node]bool) {
 	before := len(rd.Report.Errors)
 	rd.Report.Decode(r.Properties.Node, r.Type.New(), open(r.Properties, guessed))
-	p := property.Partial{Set: r.PropertySet(), NameOpen: r.Name.HasExpressions(), Open: r.Properties.Open}
+	p := manifest.PartialSet{PropertySet: r.PropertySet(), NameOpen: r.Name.HasExpressions(), Open: r.Properties.Open}
 	rd.Report.Add(p.CheckTexts())
 	reported := broken(r.Properties.Node, rd.Report.Errors[before:])
 	p.Open = func(n *yamlpos.Node) bool { return r.Properties.Open(n) || reported[n] || guessed[n] }

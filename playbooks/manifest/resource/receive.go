@@ -10,7 +10,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/property"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 )
 
@@ -49,7 +48,7 @@ func (rd *Reader) receivable(r *manifest.Resource, key *yamlpos.Node) bool {
 	if !rd.Values.LiteralKey(key) {
 		return false
 	}
-	name := property.Canonical(r.Type, key.Text)
+	name := manifest.CanonicalProperty(r.Type, key.Text)
 	top, _, nested := strings.Cut(name, ".") // into a property that is a map of anything
 	var field *modules.Field
 	for _, f := range modules.Fields(r.Type.New()) {
@@ -78,7 +77,7 @@ func (rd *Reader) receivable(r *manifest.Resource, key *yamlpos.Node) bool {
 func (rd *Reader) imported(r *manifest.Resource, name string, n *yamlpos.Node) {
 	var k keys.Import
 	rd.Report.Decode(n, &k)
-	one := manifest.Import{Property: property.Canonical(r.Type, name), Host: keys.Scalar(n.Get("host")), From: keys.Scalar(n.Get("from"))}
+	one := manifest.Import{Property: manifest.CanonicalProperty(r.Type, name), Host: keys.Scalar(n.Get("host")), From: keys.Scalar(n.Get("from"))}
 	for _, part := range []struct {
 		key  string
 		node *yamlpos.Node
@@ -137,7 +136,7 @@ func (rd *Reader) checkReceiving(r *manifest.Resource, guessed map[*yamlpos.Node
 	}
 	with := *r
 	var unknown map[*yamlpos.Node]bool
-	with.Properties.Node, unknown = property.WithUnknown(r.Properties.Node, received)
+	with.Properties.Node, unknown = manifest.WithUnknown(r.Properties.Node, received)
 	maps.Copy(unknown, guessed)
 	rd.checkProperties(&with, unknown)
 	if from, ok := r.Type.New().(modules.Downloader); ok {

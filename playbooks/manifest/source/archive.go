@@ -15,8 +15,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/ccm-push/ccm-push/playbooks/webpage"
 )
 
 // Bounds of a download.
@@ -60,9 +58,9 @@ func (u *Unpacker) folder() (string, error) {
 
 // An Archive is the place of an archive, and its checksum.
 type Archive struct {
-	Path     string        // if Page is nil
-	Page     *webpage.Page // where it is downloaded from
-	Checksum string        // its SHA-256 in lower case hexadecimal digits; "" if it is not known
+	Path     string // if Page is nil
+	Page     *Page  // where it is downloaded from
+	Checksum string // its SHA-256 in lower case hexadecimal digits; "" if it is not known
 }
 
 // name is how errors call it.
@@ -120,7 +118,7 @@ func (u *Unpacker) open(ctx context.Context, s Archive, folder string) (*os.File
 		transport = http.DefaultTransport
 	}
 	if err == nil {
-		err = s.Page.CopyTo(ctx, transport, webpage.Limits{Time: downloadTime, Bytes: cmp.Or(u.MaxDownload, maxDownload)}, f)
+		err = s.Page.CopyTo(ctx, transport, PageLimits{Time: downloadTime, Bytes: cmp.Or(u.MaxDownload, maxDownload)}, f)
 	}
 	if err != nil {
 		f.Close()
@@ -179,7 +177,7 @@ func ShownName(name string) string {
 	if !IsURL(name) {
 		return name
 	}
-	page, err := webpage.Parse(name)
+	page, err := ParsePage(name)
 	if err != nil {
 		return "URL"
 	}
@@ -201,7 +199,7 @@ func ParseURL(text string) (Archive, error) {
 	default:
 		return Archive{}, fmt.Errorf("%q is no scheme that manifests are read from: there are https:// and http://, and paths", scheme)
 	}
-	page, err := webpage.Parse(address)
+	page, err := ParsePage(address)
 	if err != nil {
 		return Archive{}, fmt.Errorf("a manifest: %w", err)
 	}

@@ -7,5 +7,7 @@
 // checksum before anything of it is looked at, no name leads out of its folder, and an
 // [Enclosure] says what its manifests may name.
 //
+// What a URL leads to is a [Page]: errors and reports do not show its password.
+//
 // What the YAML means does not come in here: no plays, no resources, no expressions.
 package source

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/playbooks/webpage"
 )
 
 // An Origin is where a manifest is read from: a file, an archive on disk, or an archive
@@ -40,7 +39,7 @@ func Start(path string) (Origin, error) {
 // of its archive or "".
 func (f File) Nested(at *yamlpos.Node, manifest, checksum string) (Origin, error) {
 	if IsURL(manifest) {
-		page, err := webpage.Parse(manifest)
+		page, err := ParsePage(manifest)
 		if err != nil {
 			return Origin{}, at.Errorf("", "%v", err)
 		}

@@ -1,4 +1,4 @@
-package webpage
+package source
 
 import (
 	"bytes"
@@ -14,14 +14,14 @@ import (
 
 const maxRedirects = 5
 
-// Limits bound the reading of one page.
-type Limits struct {
+// PageLimits bound the reading of one page.
+type PageLimits struct {
 	Time  time.Duration // redirects included
 	Bytes int64
 }
 
-// Data is for pages that are read into memory: 16 MiB within 10 seconds.
-var Data = Limits{Time: 10 * time.Second, Bytes: 16 << 20}
+// DataLimits is for pages that are read into memory: 16 MiB within 10 seconds.
+var DataLimits = PageLimits{Time: 10 * time.Second, Bytes: 16 << 20}
 
 // A Page is what a URL leads to. Its String shows neither user and password nor
 // the values of a query, which can be secrets too.
@@ -30,9 +30,9 @@ type Page struct {
 	user *url.Userinfo
 }
 
-// Parse reads an http or https URL, which may hold user and password. The error
+// ParsePage reads an http or https URL, which may hold user and password. The error
 // shows nothing of it.
-func Parse(text string) (Page, error) {
+func ParsePage(text string) (Page, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" { // the text of err would show the password
 		return Page{}, errors.New("this is no valid URL: write https://host/path, with %XX for special characters in a password")
@@ -63,7 +63,7 @@ func (p Page) Unprotected() bool {
 }
 
 // Read fetches the page.
-func (p Page) Read(ctx context.Context, transport http.RoundTripper, limits Limits) ([]byte, error) {
+func (p Page) Read(ctx context.Context, transport http.RoundTripper, limits PageLimits) ([]byte, error) {
 	var page bytes.Buffer
 	if err := p.CopyTo(ctx, transport, limits, &page); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (p Page) Read(ctx context.Context, transport http.RoundTripper, limits Limi
 }
 
 // CopyTo writes the page to w. After an error a part of it may have been written.
-func (p Page) CopyTo(ctx context.Context, transport http.RoundTripper, limits Limits, w io.Writer) error {
+func (p Page) CopyTo(ctx context.Context, transport http.RoundTripper, limits PageLimits, w io.Writer) error {
 	tooLate := fmt.Errorf("no answer within %v", limits.Time)
 	ctx, cancel := context.WithTimeoutCause(ctx, limits.Time, tooLate)
 	defer cancel()

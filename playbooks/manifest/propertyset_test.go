@@ -1,4 +1,4 @@
-package property
+package manifest
 
 import (
 	"errors"
@@ -14,20 +14,20 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 )
 
-// set reads properties of a type from YAML; the name is at 9:9.
-func set(t testing.TB, typeName, props string) Set {
+// propertySet reads properties of a type from YAML; the name is at 9:9.
+func propertySet(t testing.TB, typeName, props string) PropertySet {
 	of, ok := builtin.Types().Lookup(typeName)
 	require.True(t, ok, typeName)
 	documents, err := yamlpos.Parse("site.yaml", []byte(props))
 	require.NoError(t, err)
-	return Set{Type: of, Name: &yamlpos.Node{File: "site.yaml", Line: 9, Column: 9, Text: "/a", Value: "/a"}, Node: documents[0]}
+	return PropertySet{Type: of, Name: &yamlpos.Node{File: "site.yaml", Line: 9, Column: 9, Text: "/a", Value: "/a"}, Node: documents[0]}
 }
 
 func TestPlace(t *testing.T) {
-	exec := set(t, "exec", "{environment: [A=1, B], command: x, returns: [0]}")
-	dsc := set(t, "dsc", "{type: A/B, properties: {user: {a.b: [x, {c: 1}]}, user.x: 2}}")
+	exec := propertySet(t, "exec", "{environment: [A=1, B], command: x, returns: [0]}")
+	dsc := propertySet(t, "dsc", "{type: A/B, properties: {user: {a.b: [x, {c: 1}]}, user.x: 2}}")
 	for _, c := range []struct {
-		of   Set
+		of   PropertySet
 		err  modules.PropertyError
 		want string
 	}{
@@ -49,7 +49,7 @@ func TestPlace(t *testing.T) {
 }
 
 func TestHas(t *testing.T) {
-	dsc := set(t, "dsc", "{type: A/B, properties: {user: {a.b: [x]}}}")
+	dsc := propertySet(t, "dsc", "{type: A/B, properties: {user: {a.b: [x]}}}")
 	for path, want := range map[string]bool{
 		"properties": true, "properties.user": true, "properties.user.a.b": true, "properties.user.a.b[0]": true,
 		"properties.user.a.b[1]": false, "properties.size": false, "version": false, "properties.user.a": false,
@@ -59,9 +59,9 @@ func TestHas(t *testing.T) {
 }
 
 func TestSpellings(t *testing.T) {
-	file := set(t, "file", "{contents: x, mode: '0644'}")
-	require.Equal(t, "content", Canonical(file.Type, "contents"))
-	require.Equal(t, "nobody", Canonical(file.Type, "nobody"))
+	file := propertySet(t, "file", "{contents: x, mode: '0644'}")
+	require.Equal(t, "content", CanonicalProperty(file.Type, "contents"))
+	require.Equal(t, "nobody", CanonicalProperty(file.Type, "nobody"))
 	require.Equal(t, "x", file.Get("content").Text)
 	require.Nil(t, file.Get("contents"), "it is asked for by its first spelling")
 	require.True(t, file.Type.HasProperty("contents"))
@@ -69,7 +69,7 @@ func TestSpellings(t *testing.T) {
 }
 
 func TestCheckTexts(t *testing.T) {
-	p := Partial{Set: set(t, "file", "{ensure: presnt, owner: root}"), Open: func(*yamlpos.Node) bool { return false }}
+	p := PartialSet{PropertySet: propertySet(t, "file", "{ensure: presnt, owner: root}"), Open: func(*yamlpos.Node) bool { return false }}
 	require.ErrorContains(t, p.CheckTexts(), "site.yaml:1:10: ensure")
 	p.Open = func(n *yamlpos.Node) bool { return n.Text == "presnt" }
 	require.NoError(t, p.CheckTexts())
@@ -99,11 +99,11 @@ func TestWhatIsCertainIsSo(t *testing.T) {
 			text += name + ": " + values[rng.IntN(len(values))] + ", "
 			opened[name] = rng.IntN(3) == 0 && len(values) != 2 // whose values are not those that are tried
 		}
-		s := set(t, typeName, text+"}")
-		certain := Partial{Set: s, Open: func(n *yamlpos.Node) bool {
+		s := propertySet(t, typeName, text+"}")
+		certain := PartialSet{PropertySet: s, Open: func(n *yamlpos.Node) bool {
 			return slices.ContainsFunc(s.Node.Pairs, func(pair yamlpos.Pair) bool { return pair.Value == n && opened[pair.Key.Text] })
 		}}.Certain()
-		closed := Partial{Set: s, Open: none}.Certain()
+		closed := PartialSet{PropertySet: s, Open: none}.Certain()
 		for _, pe := range certain {
 			found++
 			require.Contains(t, closed, pe, text)
@@ -117,7 +117,7 @@ func FuzzPlace(f *testing.F) {
 	for _, path := range []string{"", "name", "properties", "properties.user.a.b[0]", "properties[", "properties.[0]", "properties.user.a.b[99999999999999999999]", "[0]", "..", "properties ."} {
 		f.Add(path)
 	}
-	s := set(f, "dsc", "{type: A/B, properties: {user: {a.b: [x, {c: 1}]}, \"\": {\"[\": 1}}}")
+	s := propertySet(f, "dsc", "{type: A/B, properties: {user: {a.b: [x, {c: 1}]}, \"\": {\"[\": 1}}}")
 	f.Fuzz(func(t *testing.T, path string) {
 		s.Has(path)
 		e, ok := errors.AsType[*yamlpos.Error](s.Place(&modules.PropertyError{Path: path, Msg: "is wrong"}))

@@ -1,4 +1,4 @@
-package credentials
+package reach
 
 import (
 	"os"
@@ -15,7 +15,7 @@ func TestPasswordProgramOfAnotherUser(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "vault")
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\necho hunter2\n"), 0o700))
-	var s Sources
+	var s SecretSources
 	text, err := s.text(t.Context(), path)
 	require.NoError(t, err)
 	require.Equal(t, "hunter2\n", string(text))

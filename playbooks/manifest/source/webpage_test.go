@@ -1,4 +1,4 @@
-package webpage
+package source
 
 import (
 	"context"
@@ -67,9 +67,9 @@ func moved(to string) http.HandlerFunc {
 }
 
 func readPage(t *testing.T, transport http.RoundTripper, address string) (string, error) {
-	page, err := Parse(address)
+	page, err := ParsePage(address)
 	require.NoError(t, err)
-	data, err := page.Read(t.Context(), transport, Limits{time.Minute, Data.Bytes})
+	data, err := page.Read(t.Context(), transport, PageLimits{time.Minute, DataLimits.Bytes})
 	return string(data), err
 }
 
@@ -80,8 +80,8 @@ func TestPage(t *testing.T) {
 	other.pages["/back"] = moved(s.URL + "/data")
 	s.pages["/data"] = text("a: 1\n")
 	s.pages["/empty"] = text("")
-	s.pages["/max"] = text(strings.Repeat("x", int(Data.Bytes)))
-	s.pages["/large"] = text(strings.Repeat("x", int(Data.Bytes)+1))
+	s.pages["/max"] = text(strings.Repeat("x", int(DataLimits.Bytes)))
+	s.pages["/large"] = text(strings.Repeat("x", int(DataLimits.Bytes)+1))
 	s.pages["/created"] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }
 	s.pages["/forbidden"] = func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "hunter2", http.StatusUnauthorized)
@@ -141,7 +141,7 @@ func TestPage(t *testing.T) {
 	}
 	got, err := readPage(t, http.DefaultTransport, s.URL+"/max")
 	require.NoError(t, err)
-	require.Len(t, got, int(Data.Bytes))
+	require.Len(t, got, int(DataLimits.Bytes))
 }
 
 func TestPageEncrypted(t *testing.T) {
@@ -186,19 +186,19 @@ func TestPageEnds(t *testing.T) {
 		<-r.Context().Done()
 	}
 	for _, path := range []string{"/silent", "/slow"} {
-		page, err := Parse(s.with("ann:hunter2@", path))
+		page, err := ParsePage(s.with("ann:hunter2@", path))
 		require.NoError(t, err)
-		_, err = page.Read(t.Context(), http.DefaultTransport, Limits{50 * time.Millisecond, Data.Bytes})
+		_, err = page.Read(t.Context(), http.DefaultTransport, PageLimits{50 * time.Millisecond, DataLimits.Bytes})
 		require.EqualError(t, err, "reading "+s.URL+path+": no answer within 50ms")
 
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(errors.New("interrupted"))
-		_, err = page.Read(ctx, http.DefaultTransport, Limits{time.Minute, Data.Bytes})
+		_, err = page.Read(ctx, http.DefaultTransport, PageLimits{time.Minute, DataLimits.Bytes})
 		require.EqualError(t, err, "reading "+s.URL+path+": interrupted")
 	}
 }
 
-func TestParse(t *testing.T) {
+func TestParsePage(t *testing.T) {
 	const bad = "this is no valid URL: write https://host/path, with %XX for special characters in a password"
 	for _, c := range []struct {
 		url, shown string
@@ -222,7 +222,7 @@ func TestParse(t *testing.T) {
 		{"https://ann:hunter2@/x", "", false, bad},
 		{"https://h\x1b[2J/", "", false, bad},
 	} {
-		page, err := Parse(c.url)
+		page, err := ParsePage(c.url)
 		if c.err != "" {
 			require.EqualError(t, err, c.err, c.url)
 			continue
@@ -244,7 +244,7 @@ func FuzzPage(f *testing.F) {
 			return
 		}
 		user := url.UserPassword("hunter2-user", "hunter2 @/:").String()
-		page, err := Parse(scheme + "://" + user + "@" + rest)
+		page, err := ParsePage(scheme + "://" + user + "@" + rest)
 		if err != nil {
 			require.NotContains(t, err.Error(), "hunter2")
 			return

@@ -1,4 +1,4 @@
-package credentials
+package reach
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ const (
 
 // read reads the password in a file, or the one that a program prints. Bytes stay what
 // they are; a newline at the end is not one of them.
-func (s Sources) read(ctx context.Context, flag, path string) (*transport.Secret, error) {
+func (s SecretSources) read(ctx context.Context, flag, path string) (*transport.Secret, error) {
 	text, err := s.text(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", flag, path, err)
@@ -48,7 +48,7 @@ func (s Sources) read(ctx context.Context, flag, path string) (*transport.Secret
 }
 
 // text is what a file holds, or what it prints if it is a program.
-func (s Sources) text(ctx context.Context, path string) ([]byte, error) {
+func (s SecretSources) text(ctx context.Context, path string) ([]byte, error) {
 	if path == "-" {
 		return nil, errors.New("a name is wanted; /dev/stdin is one")
 	}
@@ -101,7 +101,7 @@ func runProgram(ctx context.Context, path string, stderr io.Writer) ([]byte, err
 		path = "./" + path
 	}
 	cmd := exec.CommandContext(ctx, path)
-	var out bounded
+	var out boundedOutput
 	cmd.Stdout, cmd.Stderr = &out, stderr
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
@@ -115,11 +115,11 @@ func runProgram(ctx context.Context, path string, stderr io.Writer) ([]byte, err
 	return out.b, nil
 }
 
-// bounded is the output of a program, no longer than a password may be.
-type bounded struct{ b []byte }
+// boundedOutput is the output of a program, no longer than a password may be.
+type boundedOutput struct{ b []byte }
 
 // Write implements [io.Writer].
-func (w *bounded) Write(b []byte) (int, error) {
+func (w *boundedOutput) Write(b []byte) (int, error) {
 	if w.b = append(w.b, b...); len(w.b) > maxPassword+2 {
 		return 0, syscall.EFBIG
 	}

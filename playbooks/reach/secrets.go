@@ -1,4 +1,4 @@
-package credentials
+package reach
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
-// Sources are where the secrets of a run come from.
-type Sources struct {
+// SecretSources are where the secrets of a run come from.
+type SecretSources struct {
 	Ask, AskBecome                   bool // on the terminal
 	File, BecomeFile, PassphraseFile string
 
@@ -20,7 +20,7 @@ type Sources struct {
 }
 
 // Validate refuses two sources for one secret.
-func (s Sources) Validate() error {
+func (s SecretSources) Validate() error {
 	switch {
 	case s.Ask && s.File != "":
 		return errors.New("--ask-pass and --password-file: one of them is enough")
@@ -31,13 +31,13 @@ func (s Sources) Validate() error {
 }
 
 // HasPassword reports whether there will be a password to log in with.
-func (s Sources) HasPassword() bool { return s.Ask || s.File != "" }
+func (s SecretSources) HasPassword() bool { return s.Ask || s.File != "" }
 
 // HasBecome reports whether there will be a password to become another user with.
-func (s Sources) HasBecome() bool { return s.AskBecome || s.BecomeFile != "" }
+func (s SecretSources) HasBecome() bool { return s.AskBecome || s.BecomeFile != "" }
 
-// Credentials are the secrets of a run; nil if there is none.
-type Credentials struct {
+// Secrets are the secrets of a run; nil if there is none.
+type Secrets struct {
 	Password *transport.Secret // to log in with
 	Become   *transport.Secret // to become another user with
 
@@ -48,8 +48,8 @@ type Credentials struct {
 var ErrInterrupted = errors.New("interrupted")
 
 // Read gets the secrets, each from its source.
-func (s Sources) Read(ctx context.Context) (*Credentials, error) {
-	c := &Credentials{}
+func (s SecretSources) Read(ctx context.Context) (*Secrets, error) {
+	c := &Secrets{}
 	var err error
 	if c.Password, err = s.password(ctx); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (s Sources) Read(ctx context.Context) (*Credentials, error) {
 	return c, err
 }
 
-func (s Sources) password(ctx context.Context) (*transport.Secret, error) {
+func (s SecretSources) password(ctx context.Context) (*transport.Secret, error) {
 	switch {
 	case s.File != "":
 		return s.read(ctx, "--password-file", s.File)
@@ -78,7 +78,7 @@ func (s Sources) password(ctx context.Context) (*transport.Secret, error) {
 	return nil, nil
 }
 
-func (s Sources) become(ctx context.Context, password *transport.Secret) (*transport.Secret, error) {
+func (s SecretSources) become(ctx context.Context, password *transport.Secret) (*transport.Secret, error) {
 	switch {
 	case s.BecomeFile != "":
 		return s.read(ctx, "--become-password-file", s.BecomeFile)
@@ -106,7 +106,7 @@ func askPassword(ctx context.Context, prompt string) (*transport.Secret, error) 
 // Passphrase gives that of an encrypted key file; again says that the last one was wrong.
 // A file of passphrases is not asked twice. It is nil if nobody gives one, or if there is
 // no terminal.
-func (c *Credentials) Passphrase(ctx context.Context, path string, again bool) (*transport.Secret, error) {
+func (c *Secrets) Passphrase(ctx context.Context, path string, again bool) (*transport.Secret, error) {
 	switch {
 	case c.passphrase != nil && again:
 		return nil, fmt.Errorf("--key-passphrase-file: private key %s: %w", path, transport.ErrPassphrase)

@@ -1,4 +1,4 @@
-package property
+package manifest
 
 import (
 	"errors"
@@ -19,14 +19,14 @@ const maxVariants = 256
 // false, or there and not there. So a type's verdict about one property may depend on
 // another's presence, enum or boolean; if it depends on more, it must say so about
 // both properties.
-type Partial struct {
-	Set
+type PartialSet struct {
+	PropertySet
 	NameOpen bool                     // the name is not known
 	Open     func(*yamlpos.Node) bool // reports whether something in the map is not known
 }
 
 // Certain gives the errors that no variant is without.
-func (p Partial) Certain() []*modules.PropertyError {
+func (p PartialSet) Certain() []*modules.PropertyError {
 	axes := p.axes()
 	count := 1
 	for _, a := range axes {
@@ -52,7 +52,7 @@ func (p Partial) Certain() []*modules.PropertyError {
 }
 
 // isOpen reports whether an error is about something that is open itself.
-func (p Partial) isOpen(path string) bool {
+func (p PartialSet) isOpen(path string) bool {
 	property, _ := pathParts(path)
 	if property == "name" {
 		return p.NameOpen
@@ -68,7 +68,7 @@ func (p Partial) isOpen(path string) bool {
 }
 
 // openBelow reports whether an element, or any part of it, is not known yet.
-func (p Partial) openBelow(n *yamlpos.Node) bool {
+func (p PartialSet) openBelow(n *yamlpos.Node) bool {
 	return p.Open(n) || slices.ContainsFunc(n.Items, p.openBelow) ||
 		slices.ContainsFunc(n.Pairs, func(pair yamlpos.Pair) bool { return p.Open(pair.Key) || p.openBelow(pair.Value) })
 }
@@ -82,7 +82,7 @@ type axis struct {
 	samples  []any
 }
 
-func (p Partial) axes() []axis {
+func (p PartialSet) axes() []axis {
 	var axes []axis
 	for _, f := range modules.Fields(p.Type.New()) {
 		node := p.Get(f.Name)
@@ -125,11 +125,11 @@ func samples(f modules.Field) []any {
 }
 
 // validate gives what is wrong with one variant.
-func (p Partial) validate(of variant) []*modules.PropertyError {
+func (p PartialSet) validate(of variant) []*modules.PropertyError {
 	props := *p.Node
 	props.Pairs = nil
 	for _, pair := range p.Node.Pairs {
-		name := Canonical(p.Type, pair.Key.Text)
+		name := CanonicalProperty(p.Type, pair.Key.Text)
 		value, isOpen := of[name]
 		switch {
 		case !isOpen:
@@ -151,7 +151,7 @@ func (p Partial) validate(of variant) []*modules.PropertyError {
 }
 
 // CheckTexts compares literal texts with their enum and pattern tags, one by one.
-func (p Partial) CheckTexts() error {
+func (p PartialSet) CheckTexts() error {
 	var errs yamlpos.Errors
 	for _, f := range modules.Fields(p.Type.New()) {
 		node := p.Get(f.Name)

@@ -1,4 +1,4 @@
-package property
+package manifest
 
 import (
 	"slices"
@@ -9,19 +9,19 @@ import (
 )
 
 // A Set is the properties of one resource.
-type Set struct {
+type PropertySet struct {
 	Type modules.Type
 	Name *yamlpos.Node // what the resource is called
 	Node *yamlpos.Node // a map of its properties, without the name
 }
 
-// Get gives the value of a property in either spelling; nil if it is not there.
-func (s Set) Get(property string) *yamlpos.Node { return Get(s.Type, s.Node, property) }
+// GetProperty gives the value of a property in either spelling; nil if it is not there.
+func (s PropertySet) Get(property string) *yamlpos.Node { return GetProperty(s.Type, s.Node, property) }
 
-// Get is [Set.Get] where there need not be a name: of defaults.
-func Get(t modules.Type, props *yamlpos.Node, property string) *yamlpos.Node {
+// GetProperty is [PropertySet.Get] where there need not be a name: of defaults.
+func GetProperty(t modules.Type, props *yamlpos.Node, property string) *yamlpos.Node {
 	for _, pair := range props.Pairs {
-		if Canonical(t, pair.Key.Text) == property {
+		if CanonicalProperty(t, pair.Key.Text) == property {
 			return pair.Value
 		}
 	}
@@ -29,7 +29,7 @@ func Get(t modules.Type, props *yamlpos.Node, property string) *yamlpos.Node {
 }
 
 // Has reports whether something stands at a path such as properties.size.
-func (s Set) Has(path string) bool {
+func (s PropertySet) Has(path string) bool {
 	top, _, _ := strings.Cut(path, ".")
 	node := s.Get(top)
 	for rest := strings.TrimPrefix(path, top); node != nil && rest != ""; {
@@ -40,7 +40,7 @@ func (s Set) Has(path string) bool {
 
 // At gives the node of a property path, or the nearest one above it: in the end the
 // name of the resource.
-func (s Set) At(path string) *yamlpos.Node {
+func (s PropertySet) At(path string) *yamlpos.Node {
 	property, index := pathParts(path)
 	node := s.Get(property)
 	switch {
@@ -56,7 +56,7 @@ func (s Set) At(path string) *yamlpos.Node {
 
 // Place turns the property errors in err into errors with the positions of the
 // properties. Others get that of the name.
-func (s Set) Place(err error) error {
+func (s PropertySet) Place(err error) error {
 	var errs yamlpos.Errors
 	for _, pe := range modules.PropertyErrors(err) {
 		at, hint := s.At(pe.Path), pe.Hint
@@ -66,7 +66,7 @@ func (s Set) Place(err error) error {
 				hint = "did you mean " + s + "?"
 			}
 		}
-		errs.Add(at.Errorf(hint, "%s", Message(pe)))
+		errs.Add(at.Errorf(hint, "%s", PropertyMessage(pe)))
 	}
 	return errs.Err()
 }
@@ -81,8 +81,8 @@ func keyOf(n *yamlpos.Node, name string) *yamlpos.Node {
 	return nil
 }
 
-// Message is what an error says, with the property in front unless it names it.
-func Message(pe *modules.PropertyError) string {
+// PropertyMessage is what an error says, with the property in front unless it names it.
+func PropertyMessage(pe *modules.PropertyError) string {
 	property, _ := pathParts(pe.Path)
 	if strings.Contains(pe.Msg, property) { // also without a property
 		return pe.Msg
@@ -90,8 +90,8 @@ func Message(pe *modules.PropertyError) string {
 	return pe.Path + ": " + pe.Msg
 }
 
-// Canonical gives the first spelling of a property.
-func Canonical(t modules.Type, key string) string {
+// CanonicalProperty gives the first spelling of a property.
+func CanonicalProperty(t modules.Type, key string) string {
 	if t.Below != "" && key != t.Below {
 		return t.Below + "." + key
 	}
@@ -103,8 +103,8 @@ func Canonical(t modules.Type, key string) string {
 	return key
 }
 
-// Names gives the names of the properties of a type, in all spellings.
-func Names(t modules.Type) []string {
+// PropertyNames gives the names of the properties of a type, in all spellings.
+func PropertyNames(t modules.Type) []string {
 	var names []string
 	for _, f := range modules.Fields(t.New()) {
 		names = append(append(names, f.Name), f.Also...)
