@@ -13,8 +13,10 @@
 // of steps and by the depth to which templates may render each other. Errors
 // are [Error]; they name keys and types, never values.
 //
-// This package is the face of those below it, and has the folders of templates
-// ([LoadScaffold]). Each imports only what stands above it here:
+// This package is the face of those below it, and has the folders of templates and the
+// data: layers that are laid over each other, of which a hierarchy of keys chooses some,
+// and what annotations demand of them. Whoever reads the parts of the data hands them in
+// ([Parts]). Each package below imports only what stands above it here:
 //
 //	diag         positions, errors that have one, what to write instead
 //	scope        what can be seen, what is read, where a value comes from; files; plain values
@@ -22,7 +24,6 @@
 //	expression   {{ … }}: parsed, checked, run; @validate
 //	jettemplate  Jet
 //	gotemplate   text/template, with functions of which most are Sprig's
-//	hiera        data: layers, hierarchies, overrides, annotations
 //
 // The three languages do not know each other. What one can call of another comes
 // through [github.com/ccm-push/ccm-push/templates/render.Languages], which is

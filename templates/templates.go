@@ -17,6 +17,10 @@ type (
 	Files = scope.Files
 	// Env is what the expressions of one host can see.
 	Env = scope.Env
+	// Taint says in what a host has had a say beside its facts.
+	Taint = scope.Taint
+	// Inputs are the parts of an environment that something can read.
+	Inputs = scope.Inputs
 	// Text is a string that may hold expressions.
 	Text = expression.Text
 	// Expr is one expression.

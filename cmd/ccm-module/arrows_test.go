@@ -182,7 +182,6 @@ func templatesArrows(t *testing.T) {
 		"expression":  ground,
 		"jettemplate": ground,
 		"gotemplate":  ground,
-		"hiera":       append(slices.Clone(ground), "expression"),
 	} {
 		want := []string{leaf, root + name}
 		for _, other := range may {

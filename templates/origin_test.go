@@ -1,4 +1,4 @@
-package hiera_test
+package templates_test
 
 import (
 	"math/rand/v2"
@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/templates"
-	"github.com/ccm-push/ccm-push/templates/hiera"
 	"github.com/ccm-push/ccm-push/templates/scope"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
@@ -70,7 +69,7 @@ func TestOriginsOfRandomLayers(t *testing.T) {
 				require.NotNil(t, l, "seed %d: %s: layer %q", seed, path, o.Layer)
 				if o.Node == nil {
 					require.Equal(t, "-e", o.Layer)
-					parts = append(parts, hiera.ValueAt(l.Values, path))
+					parts = append(parts, templates.ValueAt(l.Values, path))
 				} else {
 					require.Contains(t, nodesOf(l), o.Node, "seed %d: %s", seed, path)
 					parts = append(parts, o.Node.Any())
@@ -86,7 +85,7 @@ func nodesOf(l *templates.Layer) []any {
 	eachPath(l.Values, nil, func(path []string, _ any) {
 		n := l.Node
 		for _, key := range path {
-			n = hiera.NodeBelow(n, key)
+			n = templates.NodeBelow(n, key)
 		}
 		all = append(all, n)
 	})
@@ -98,7 +97,7 @@ func together(t *testing.T, parts []any) any {
 	require.NotEmpty(t, parts)
 	sum := map[string]any{"x": parts[0]}
 	for _, p := range parts[1:] {
-		require.True(t, hiera.Mergeable(sum["x"], p))
+		require.True(t, templates.Mergeable(sum["x"], p))
 		sum = templates.DeepMerge(sum, map[string]any{"x": p})
 	}
 	return sum["x"]

@@ -1,4 +1,4 @@
-package hiera_test
+package templates_test
 
 import (
 	"context"
@@ -12,9 +12,6 @@ import (
 	"github.com/ccm-push/ccm-push/templates/scope"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
-
-// An errorCase is a source and what comes of it.
-type errorCase struct{ source, want string }
 
 func linuxFacts() map[string]any {
 	return map[string]any{"os": "linux", "ver": int64(12), "zone": "eu", "blank": "", "list": []any{"a", int64(1)}}

@@ -1,4 +1,4 @@
-package hiera
+package templates
 
 import (
 	"fmt"

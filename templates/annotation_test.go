@@ -1,4 +1,4 @@
-package hiera_test
+package templates_test
 
 import (
 	"math"
