@@ -7,7 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/expression"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // annotations are what comments demand of data: @require and @validate above or
@@ -50,7 +50,7 @@ func (r rule) check(data map[string]any, errs *yamlpos.Errors) {
 	case nil, map[string]any, []any:
 		return
 	}
-	s, err := scope.TextOf(value)
+	s, err := render.TextOf(value)
 	if err != nil {
 		s = fmt.Sprint(value) // infinity and the like
 	}

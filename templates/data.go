@@ -8,7 +8,6 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/expression"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // Source is where data comes from: a map, files of more, and overrides of both
@@ -21,7 +20,7 @@ type Source struct {
 	order       []*expression.Text
 	deep        bool // merge every section that is found, not just the first
 	annotations annotations
-	reads       scope.Reads
+	reads       render.Reads
 }
 
 // Parts are what a source is read from. Each of them may be nil.
@@ -63,7 +62,7 @@ func (s Source) Layers(ctx context.Context, facts map[string]any) ([]Layer, erro
 	}
 	var errs yamlpos.Errors
 	var layers []Layer
-	r := render.New(ctx, &scope.Env{Facts: facts})
+	r := render.New(ctx, &render.Env{Facts: facts})
 	add := func(name string, d document, deep bool) {
 		if d.node != nil {
 			layers = append(layers, Layer{Name: name, Values: d.resolve(r, &errs), Node: d.node, Deep: deep})
@@ -192,7 +191,7 @@ func (d document) value(n *yamlpos.Node, r *render.Run, errs *yamlpos.Errors) an
 	}
 	text := d.texts[n]
 	if text == nil {
-		return scope.WholeNumber(n.Value)
+		return render.WholeNumber(n.Value)
 	}
 	v, err := text.EvalIn(r)
 	errs.Add(err)
@@ -200,7 +199,7 @@ func (d document) value(n *yamlpos.Node, r *render.Run, errs *yamlpos.Errors) an
 }
 
 // FromHost gives the keys of the data whose values are made of facts, for
-// [scope.Taint]. It does not matter whether something else replaces them for a host.
+// [Taint]. It does not matter whether something else replaces them for a host.
 func (s Source) FromHost() map[string]bool {
 	keys := map[string]bool{}
 	documents := append(slices.Clone(s.files), s.data)
@@ -222,7 +221,7 @@ func (s Source) FromHost() map[string]bool {
 
 func (d document) fromHost(n *yamlpos.Node) bool {
 	if text := d.texts[n]; text != nil {
-		return text.FromHost(scope.Taint{})
+		return text.FromHost(render.Taint{})
 	}
 	return slices.ContainsFunc(n.Items, d.fromHost) ||
 		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return d.fromHost(p.Value) })

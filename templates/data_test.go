@@ -9,7 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates"
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
@@ -149,15 +149,15 @@ func TestDeepMerge(t *testing.T) {
 
 func TestLookup(t *testing.T) {
 	facts := templatetest.Host(nil).Facts
-	got, err := scope.Fact(facts, "host.info.os")
+	got, err := render.Fact(facts, "host.info.os")
 	require.NoError(t, err)
 	require.Equal(t, "linux", got)
-	got, err = scope.Fact(facts, "network.interfaces.#.name")
+	got, err = render.Fact(facts, "network.interfaces.#.name")
 	require.NoError(t, err)
 	require.Equal(t, []any{"lo", "eth0"}, got)
-	_, err = scope.Fact(facts, "host.info.so")
+	_, err = render.Fact(facts, "host.info.so")
 	require.EqualError(t, err, "no such fact: host.info.so\n  hint: did you mean \"os\"?")
-	_, err = scope.Fact(facts, "nope")
+	_, err = render.Fact(facts, "nope")
 	require.EqualError(t, err, "no such fact: nope\n  hint: facts has host, network")
 }
 

@@ -19,8 +19,7 @@
 // ([Parts]). Each package below imports only what stands above it here:
 //
 //	diag         positions, errors that have one, what to write instead
-//	scope        what can be seen, what is read, where a value comes from; files; plain values
-//	render       one evaluation: bounds, calls between templates, shared functions
+//	render       one evaluation: what it sees, reads and may spend; calls between templates
 //	expression   {{ … }}: parsed, checked, run; @validate
 //	jettemplate  Jet
 //	gotemplate   text/template, with functions of which most are Sprig's

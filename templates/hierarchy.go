@@ -7,7 +7,6 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates/expression"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 func (p *sourceParser) hierarchy(n *yamlpos.Node) {
@@ -69,7 +68,7 @@ func (p *sourceParser) merge(n *yamlpos.Node) {
 // sections are the names of the overrides that the hierarchy leads to: all of
 // them with merge deep, otherwise the first.
 func (s Source) sections(ctx context.Context, facts map[string]any, errs *yamlpos.Errors) []string {
-	r := render.New(ctx, &scope.Env{Facts: facts})
+	r := render.New(ctx, &render.Env{Facts: facts})
 	r.Lenient = true
 	var found []string
 	for _, entry := range s.order {

@@ -10,7 +10,7 @@ import (
 // A Layer is data of one origin, resolved for one host.
 type Layer struct {
 	Name   string         // as people know it: "data", "group web", "-e"
-	Values map[string]any // plain values, see [scope.Env]
+	Values map[string]any // plain values, see [Env]
 	Node   *yamlpos.Node  // where they stand; nil if they stand in no file
 	Deep   bool           // merged by [DeepMerge]; otherwise its keys replace those below whole
 	From   []Layer        // what Values were merged from; nil if that is nothing but Node

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/templates"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
@@ -47,7 +47,7 @@ func eachPath(v any, path []string, visit func(path []string, v any)) {
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for _, key := range scope.SortedKeys(v) {
+		for _, key := range render.SortedKeys(v) {
 			eachPath(v[key], append(slices.Clone(path), key), visit)
 		}
 	case []any:

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // partialsFolder is the name of the folders whose files are only rendered by others.
@@ -37,7 +36,7 @@ func isStatic(s Scaffold, content []byte) bool {
 // hosts of a run.
 type ScaffoldTree struct {
 	Mode  fs.FileMode // of the folder, permission bits only
-	files *scope.Files
+	files *render.Files
 	nodes []parsedNode // directories before what is in them
 }
 
@@ -70,12 +69,12 @@ type ScaffoldBounds struct {
 
 // LoadScaffold reads a folder and parses the templates in it. Nothing is left out but
 // folders called _partials. The errors of all files are joined.
-func LoadScaffold(f *scope.Files, s Scaffold, bounds ScaffoldBounds) (*ScaffoldTree, error) {
+func LoadScaffold(f *render.Files, s Scaffold, bounds ScaffoldBounds) (*ScaffoldTree, error) {
 	if path.IsAbs(s.Folder) {
 		return nil, diag.Faultf("%q is not below the folder of the play", s.Folder).WithHint("write a path relative to %s", f.Dir())
 	}
 	s.Folder = path.Clean(s.Folder)
-	return scope.KeepParsed(f, "tree\x00"+s.Key(), func() (*ScaffoldTree, error) {
+	return render.KeepParsed(f, "tree\x00"+s.Key(), func() (*ScaffoldTree, error) {
 		l := &scaffoldLoader{scaffold: s, bounds: bounds, files: f, tree: &ScaffoldTree{files: f}}
 		return l.load()
 	})
@@ -84,7 +83,7 @@ func LoadScaffold(f *scope.Files, s Scaffold, bounds ScaffoldBounds) (*ScaffoldT
 type scaffoldLoader struct {
 	scaffold Scaffold
 	bounds   ScaffoldBounds
-	files    *scope.Files
+	files    *render.Files
 	tree     *ScaffoldTree
 	errs     []error
 }
@@ -93,7 +92,7 @@ func (l *scaffoldLoader) load() (*ScaffoldTree, error) {
 	info, err := l.files.Stat(l.scaffold.Folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, diag.Faultf("there is no folder %q in %s", l.scaffold.Folder, scope.FolderName(l.files.Dir())).WithCause(err)
+		return nil, diag.Faultf("there is no folder %q in %s", l.scaffold.Folder, render.FolderName(l.files.Dir())).WithCause(err)
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
@@ -193,7 +192,7 @@ func (l *scaffoldLoader) file(node *parsedNode, part bool) error {
 func (t *ScaffoldTree) Facts() (paths []string, all bool) { return t.Inputs().Facts() }
 
 // Inputs gives what the templates can read.
-func (t *ScaffoldTree) Inputs() (total scope.Inputs) {
+func (t *ScaffoldTree) Inputs() (total render.Inputs) {
 	for _, n := range t.nodes {
 		if n.template != nil {
 			total.Add(n.template.Reads().Inputs(t.files))
@@ -203,7 +202,7 @@ func (t *ScaffoldTree) Inputs() (total scope.Inputs) {
 }
 
 // CheckPaths is that of [Text.CheckPaths], for all templates.
-func (t *ScaffoldTree) CheckPaths(taint scope.Taint) error {
+func (t *ScaffoldTree) CheckPaths(taint render.Taint) error {
 	var errs []error
 	for _, n := range t.nodes {
 		if n.template != nil {

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // Render gives what the scaffold comes to for one host, directories before what
 // is in them. With skipEmpty, files of white space only are left out.
-func (t *ScaffoldTree) Render(ctx context.Context, env *scope.Env, skipEmpty bool, bounds ScaffoldBounds) ([]ScaffoldNode, error) {
+func (t *ScaffoldTree) Render(ctx context.Context, env *render.Env, skipEmpty bool, bounds ScaffoldBounds) ([]ScaffoldNode, error) {
 	out := &scaffoldRendering{bounds: bounds, skipEmpty: skipEmpty, kinds: map[string]scaffoldKind{}}
 	for _, n := range t.nodes {
 		out.kinds[n.Path] = n.kind()

@@ -5,7 +5,6 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/expression"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 type (
@@ -14,13 +13,13 @@ type (
 	// Error says where in a file something is wrong, what, and what to write instead.
 	Error = diag.Error
 	// Files is the folder of a play.
-	Files = scope.Files
+	Files = render.Files
 	// Env is what the expressions of one host can see.
-	Env = scope.Env
+	Env = render.Env
 	// Taint says in what a host has had a say beside its facts.
-	Taint = scope.Taint
+	Taint = render.Taint
 	// Inputs are the parts of an environment that something can read.
-	Inputs = scope.Inputs
+	Inputs = render.Inputs
 	// Text is a string that may hold expressions.
 	Text = expression.Text
 	// Expr is one expression.
@@ -39,17 +38,17 @@ const (
 	// MaxOutput bounds one rendered text, in bytes.
 	MaxOutput = render.MaxOutput
 	// MaxFile bounds what is read from one file of a play, in bytes.
-	MaxFile = scope.MaxFileBytes
+	MaxFile = render.MaxFileBytes
 )
 
 // Open opens the folder of a play. The caller closes it.
-func Open(dir string) (*Files, error) { return scope.OpenFiles(dir) }
+func Open(dir string) (*Files, error) { return render.OpenFiles(dir) }
 
 // FromHost says how a property gets what a file of the host holds.
-func FromHost(name string) string { return scope.HostFileHint(name) }
+func FromHost(name string) string { return render.HostFileHint(name) }
 
 // FolderName is how errors call the folder of a play.
-func FolderName(dir string) string { return scope.FolderName(dir) }
+func FolderName(dir string) string { return render.FolderName(dir) }
 
 // Parse parses a string; pos is the position of its first character. All
 // errors are [Error].
@@ -104,7 +103,7 @@ func JetFile(files *Files, name string) (*Template, error) {
 
 // Lookup finds a gjson path below the facts of a host, for a program that shows
 // them. The error lists the keys that are there instead.
-func Lookup(facts map[string]any, path string) (any, error) { return scope.Fact(facts, path) }
+func Lookup(facts map[string]any, path string) (any, error) { return render.Fact(facts, path) }
 
 // At is the position of the text of a scalar.
 func At(n *yamlpos.Node) Position { return diag.PositionOf(n) }

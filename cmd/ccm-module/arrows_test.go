@@ -174,11 +174,10 @@ func inventoryArrows(t *testing.T) {
 // tells of it, and the three languages apart.
 func templatesArrows(t *testing.T) {
 	const root, leaf = module + "templates/", module + "inventory/yamlpos"
-	ground := []string{"diag", "scope", "render"}
+	ground := []string{"diag", "render"}
 	for name, may := range map[string][]string{
 		"diag":        nil,
-		"scope":       ground[:1],
-		"render":      ground[:2],
+		"render":      ground[:1],
 		"expression":  ground,
 		"jettemplate": ground,
 		"gotemplate":  ground,

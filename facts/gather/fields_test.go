@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/templates"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // TestFields has every field that CCM's expressions can name lead to its fact here: those
@@ -33,7 +33,7 @@ func eachField(t *testing.T, path string, typ reflect.Type) {
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		require.NotEmpty(t, key, field.Name)
 		if strings.Contains(typ.PkgPath(), "gopsutil") { // ours are maps in CCM
-			require.Equal(t, key, scope.Field(field.Name), "%s.%s", typ, field.Name)
+			require.Equal(t, key, render.Field(field.Name), "%s.%s", typ, field.Name)
 			value, err := templates.Lookup(factsAt(path, key), path+"."+field.Name)
 			require.NoError(t, err)
 			require.Equal(t, "it", value)

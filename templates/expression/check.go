@@ -17,7 +17,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A Check is the expression of @validate. It is parsed once and safe for
@@ -108,7 +107,7 @@ func checkNames(n ast.Node, known map[string]bool) error {
 // checkFunctions are the functions of a check, without those of the expression
 // language.
 func checkFunctions() []string {
-	return slices.Concat(scope.SortedKeys(tests()), regexTests(), []string{"join", "replace", "string", "toJSON"})
+	return slices.Concat(render.SortedKeys(tests()), regexTests(), []string{"join", "replace", "string", "toJSON"})
 }
 
 func unknownInCheck(name string) *diag.Fault {
@@ -138,14 +137,14 @@ func checkPattern(n *ast.CallNode) *diag.Fault {
 
 // Holds runs the check on the text of a value.
 func (c *Check) Holds(value string) (bool, error) {
-	r := render.WithoutDeadline(&scope.Env{})
+	r := render.WithoutDeadline(&render.Env{})
 	v, err := vm.Run(c.expr.program, checkEnvironment{Value: value, Upper: value, Run: r})
 	if err = r.Final(err); err != nil {
 		return false, c.expr.explain(err)
 	}
 	b, ok := v.(bool)
 	if !ok {
-		return false, diag.Faultf("expected a boolean, got %s", scope.KindName(v)).WithHint(`write a comparison, such as value == "y"`)
+		return false, diag.Faultf("expected a boolean, got %s", render.KindName(v)).WithHint(`write a comparison, such as value == "y"`)
 	}
 	return b, nil
 }
@@ -155,7 +154,7 @@ func textTest(is func(string) bool) func(...any) (any, error) {
 	return func(args ...any) (any, error) {
 		s, ok := args[0].(string)
 		if !ok {
-			return nil, diag.Faultf("the test needs a string, not %s", scope.KindName(args[0]))
+			return nil, diag.Faultf("the test needs a string, not %s", render.KindName(args[0]))
 		}
 		return is(s), nil
 	}

@@ -6,6 +6,6 @@
 // A function is one line in functions (functions.go); one that reads what a host
 // sent, a file or another template also needs its case in the rewriter.
 //
-// What is not of the language may not come in: what a value of the host is stands in
-// package scope, how long an evaluation may take in package render.
+// What is not of the language may not come in: package render knows what a value of the
+// host is, and how long an evaluation may take.
 package expression

@@ -9,7 +9,7 @@ import (
 	"github.com/expr-lang/expr/file"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // explain turns an error of the engine into a [diag.Error]: its position in the
@@ -53,7 +53,7 @@ func (e *Expr) syntaxFault(msg string) *diag.Fault {
 		return e.unknownName(name)
 	}
 	msg, _, _ = strings.Cut(msg, "\n")
-	msg = strings.NewReplacer("unexpected token EOF", "unexpected end", "unexpected token ", "unexpected ").Replace(scope.TypeNames().Replace(msg))
+	msg = strings.NewReplacer("unexpected token EOF", "unexpected end", "unexpected token ", "unexpected ").Replace(render.TypeNames().Replace(msg))
 	return diag.Faultf("%s in the expression %q", msg, e.snippet()).WithHint("%s", diag.JinjaHint(e.source))
 }
 
@@ -68,7 +68,7 @@ func (e *Expr) unknownName(name string) *diag.Fault {
 	if f.Hint = diag.AnsibleVariable(name); f.Hint != "" {
 		return f
 	}
-	if f.Hint = diag.DidYouMean(append(scope.RootNames(), functionNames()...), name); f.Hint != "" {
+	if f.Hint = diag.DidYouMean(append(render.RootNames(), functionNames()...), name); f.Hint != "" {
 		return f
 	}
 	whole := strings.TrimSpace(e.source)
@@ -102,7 +102,7 @@ var (
 // (int("…"), dates, JSON), so only what is known to be harmless is kept.
 func runtimeFault(msg string) *diag.Fault {
 	if m := conversion().FindStringSubmatch(msg); m != nil {
-		return diag.Faultf("found %s where %s is needed", scope.TypeNames().Replace(m[1]), scope.TypeNames().Replace(m[2]))
+		return diag.Faultf("found %s where %s is needed", render.TypeNames().Replace(m[1]), render.TypeNames().Replace(m[2]))
 	}
 	switch {
 	case strings.HasPrefix(msg, "memory budget exceeded"):
@@ -114,7 +114,7 @@ func runtimeFault(msg string) *diag.Fault {
 	case strings.HasPrefix(msg, "invalid operation: float("):
 		return diag.Faultf("the value is not a number")
 	case harmless().MatchString(msg):
-		return diag.Faultf("%s", scope.TypeNames().Replace(msg))
+		return diag.Faultf("%s", render.TypeNames().Replace(msg))
 	}
 	return diag.Faultf("the expression cannot be evaluated with these values")
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // Expr is one expression. It is parsed once and safe for concurrent use.
@@ -17,8 +16,8 @@ type Expr struct {
 	source  string
 	origin  origin
 	program *vm.Program
-	reads   scope.Reads
-	flow    scope.Flow   // of the value
+	reads   render.Reads
+	flow    render.Flow  // of the value
 	kind    reflect.Type // of the value, as far as it can be told; nil is unknown
 }
 
@@ -40,7 +39,7 @@ func ParseExpr(s string, pos diag.Position, in render.Languages) (*Expr, error) 
 
 // Bool gives the value as a condition: nil counts as false, and anything else
 // but a boolean is an error.
-func (e *Expr) Bool(ctx context.Context, env *scope.Env) (bool, error) {
+func (e *Expr) Bool(ctx context.Context, env *render.Env) (bool, error) {
 	r, err := render.Begin(ctx, env)
 	if err != nil {
 		return false, diag.At(e.start(), err)
@@ -55,7 +54,7 @@ func (e *Expr) Bool(ctx context.Context, env *scope.Env) (bool, error) {
 	case bool:
 		return v, nil
 	}
-	return false, diag.At(e.start(), notBool(scope.KindName(v)))
+	return false, diag.At(e.start(), notBool(render.KindName(v)))
 }
 
 // CheckBool reports an expression whose value can never be a condition.
@@ -63,7 +62,7 @@ func (e *Expr) CheckBool() error {
 	if e.kind == nil || e.kind.Kind() == reflect.Interface || e.kind.Kind() == reflect.Bool {
 		return nil
 	}
-	return diag.At(e.start(), notBool(scope.KindName(reflect.Zero(e.kind).Interface())))
+	return diag.At(e.start(), notBool(render.KindName(reflect.Zero(e.kind).Interface())))
 }
 
 func notBool(kind string) *diag.Fault {
@@ -71,15 +70,15 @@ func notBool(kind string) *diag.Fault {
 }
 
 // Facts tells which facts the expression can read; see [Text.Facts].
-func (e *Expr) Facts(files *scope.Files) (paths []string, all bool) {
+func (e *Expr) Facts(files *render.Files) (paths []string, all bool) {
 	return e.reads.Follow(files).Result()
 }
 
 // Check is that of [Text.Check].
-func (e *Expr) Check(files *scope.Files) error { return e.reads.Check(files) }
+func (e *Expr) Check(files *render.Files) error { return e.reads.Check(files) }
 
 // CheckPaths is that of [Text.CheckPaths].
-func (e *Expr) CheckPaths(files *scope.Files, taint scope.Taint) error {
+func (e *Expr) CheckPaths(files *render.Files, taint render.Taint) error {
 	return e.reads.CheckPaths(files, taint)
 }
 
@@ -100,7 +99,7 @@ func (e *Expr) text(r *render.Run) (string, error) {
 	if v == nil && r.Lenient {
 		return "", nil
 	}
-	s, err := scope.TextOf(v)
+	s, err := render.TextOf(v)
 	if err != nil {
 		return "", diag.At(e.start(), err)
 	}

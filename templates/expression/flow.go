@@ -5,21 +5,21 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // flowOf is the flow of an expression as it is written.
-func flowOf(n ast.Node) (f scope.Flow) {
+func flowOf(n ast.Node) (f render.Flow) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
-		if scope.IsRoot(n.Value) {
+		if render.IsRoot(n.Value) {
 			f.Path(n.Value, nil)
 		} else {
 			f.Variables = []string{n.Value}
 		}
 		return f
 	case *ast.PointerNode: // the element of a loop
-		return scope.Flow{Variables: []string{"#"}}
+		return render.Flow{Variables: []string{"#"}}
 	case *ast.ChainNode, *ast.MemberNode:
 		if root, keys, _ := rootPath(n); root != "" {
 			f.Path(root, keys)
@@ -52,14 +52,14 @@ func isComparison(operator string) bool {
 		"startsWith", "endsWith", "and", "or", "&&", "||"}, operator)
 }
 
-func callOf(name string, args []ast.Node) scope.Flow {
+func callOf(name string, args []ast.Node) render.Flow {
 	var path *string
-	flows := make([]scope.Flow, len(args))
+	flows := make([]render.Flow, len(args))
 	for i, arg := range args {
 		if s, literal := arg.(*ast.StringNode); literal && i == 0 {
 			path = &s.Value
 		}
 		flows[i] = flowOf(arg)
 	}
-	return scope.CallFlow(name, path, flows)
+	return render.CallFlow(name, path, flows)
 }

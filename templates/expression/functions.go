@@ -10,7 +10,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // The functions the rewriter puts into expressions. Their names cannot be
@@ -50,7 +49,7 @@ func functions() []*builtin.Function {
 		withRun(renderFunction, func(r *render.Run, args []any) (any, error) { return args[0].(*render.Call).Render(r) }),
 		textFunction("replace", render.ReplaceText),
 		textFunction("join", joinList),
-		textFunction("string", func(args []any) (any, error) { return scope.TextOf(args[0]) }),
+		textFunction("string", func(args []any) (any, error) { return render.TextOf(args[0]) }),
 		mapFunction("keys", keyOf),
 		mapFunction("values", elementOf),
 		mapFunction("toPairs", pairOf),
@@ -108,8 +107,8 @@ func boundedValue(r *render.Run, args []any) (any, error) {
 
 // joinList is join(list[, separator]).
 func joinList(args []any) (any, error) {
-	if args[0] == nil || !scope.IsList(args[0]) {
-		return nil, diag.Faultf("join: needs a list, not %s", scope.KindName(args[0]))
+	if args[0] == nil || !render.IsList(args[0]) {
+		return nil, diag.Faultf("join: needs a list, not %s", render.KindName(args[0]))
 	}
 	separator := ""
 	if len(args) > 1 {
@@ -125,9 +124,9 @@ func joinList(args []any) (any, error) {
 		if i > 0 {
 			b.WriteString(separator)
 		}
-		s, err := scope.TextOf(list.Index(i).Interface())
+		s, err := render.TextOf(list.Index(i).Interface())
 		if err != nil {
-			return nil, diag.Faultf("join: element %d is %s", i, scope.KindName(list.Index(i).Interface()))
+			return nil, diag.Faultf("join: element %d is %s", i, render.KindName(list.Index(i).Interface()))
 		}
 		b.WriteString(s)
 		if b.Len() > render.MaxOutput {
@@ -139,7 +138,7 @@ func joinList(args []any) (any, error) {
 
 // jsonText writes a value as indented JSON, without escaping for HTML.
 func jsonText(r *render.Run, args []any) (any, error) {
-	value, err := scope.PlainCopy(r, args[0])
+	value, err := render.PlainCopy(r, args[0])
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/expr-lang/expr/builtin"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // mapFunction replaces a function of the language that makes a list of a map, in
@@ -23,7 +23,7 @@ func mapFunction(name string, element func(key, value reflect.Value) any) *built
 		Func: func(args ...any) (any, error) {
 			m := reflect.ValueOf(args[0])
 			if m.Kind() != reflect.Map {
-				return nil, diag.Faultf("%s: needs a map, not %s", name, scope.KindName(args[0]))
+				return nil, diag.Faultf("%s: needs a map, not %s", name, render.KindName(args[0]))
 			}
 			keys := m.MapKeys()
 			slices.SortFunc(keys, func(a, b reflect.Value) int { return compareKeys(a.Interface(), b.Interface()) })

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A rewriter checks a syntax tree, notes what it can read, and changes it:
@@ -56,7 +55,7 @@ func (w *rewriter) below(n ast.Node) ast.Node {
 
 func (w *rewriter) identifier(n *ast.IdentifierNode) ast.Node {
 	switch {
-	case scope.IsRoot(n.Value):
+	case render.IsRoot(n.Value):
 		w.expr.reads.Path(n.Value, nil)
 		return w.rootCall(n)
 	case n.Value == "$env":
@@ -92,7 +91,7 @@ func (w *rewriter) note(n ast.Node) {
 func rootPath(n ast.Node) (root string, keys []string, whole bool) {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
-		if scope.IsRoot(n.Value) {
+		if render.IsRoot(n.Value) {
 			return n.Value, nil, true
 		}
 	case *ast.ChainNode:
@@ -122,7 +121,7 @@ func (w *rewriter) spine(n ast.Node, how render.Access) ast.Node {
 	case *ast.ChainNode:
 		return w.spine(n.Node, how)
 	case *ast.IdentifierNode:
-		if scope.IsRoot(n.Value) { // noted already, with its keys
+		if render.IsRoot(n.Value) { // noted already, with its keys
 			return w.rootCall(n)
 		}
 	}
@@ -223,7 +222,7 @@ func (w *rewriter) lookup(n *ast.CallNode) ast.Node {
 	}
 	function := searchFunction
 	if path, ok := n.Arguments[0].(*ast.StringNode); ok {
-		if f := scope.NoRoot(path.Value); f != nil {
+		if f := render.NoRoot(path.Value); f != nil {
 			return w.fail(n, f)
 		}
 		w.expr.reads.Lookup(path.Value)
@@ -240,9 +239,9 @@ func (w *rewriter) file(n *ast.CallNode, name string) ast.Node {
 	if len(n.Arguments) != 1 {
 		return w.fail(n, diag.Faultf("%s takes one path, not %d arguments", name, len(n.Arguments)))
 	}
-	path := scope.FilePath{At: w.expr.origin.at(byteOffset(w.expr.source, n.Location().From)), Flow: flowOf(n.Arguments[0])}
+	path := render.FilePath{At: w.expr.origin.at(byteOffset(w.expr.source, n.Location().From)), Flow: flowOf(n.Arguments[0])}
 	if path.Flow.Facts {
-		return w.fail(n, scope.HostilePath(name))
+		return w.fail(n, render.HostilePath(name))
 	}
 	w.expr.reads.Files = append(w.expr.reads.Files, path)
 	return hidden(n, fileFunction, w.rewrite(n.Arguments[0]))
@@ -258,7 +257,7 @@ func (w *rewriter) finish() error {
 			continue
 		}
 		if f.AddReads(&w.expr.reads); f.Facts && w.err == nil {
-			w.err = diag.At(paths[i].At, scope.HostilePath("file"))
+			w.err = diag.At(paths[i].At, render.HostilePath("file"))
 		}
 	}
 	return w.err

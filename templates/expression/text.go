@@ -7,7 +7,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // Text is a string that may hold expressions, `{{ … }}` and `${ … }`. It is
@@ -15,7 +14,7 @@ import (
 type Text struct {
 	parts []part
 	at    diag.Position
-	reads scope.Reads
+	reads render.Reads
 }
 
 // A part is literal text, an expression, or a value in the place of one.
@@ -31,12 +30,12 @@ func (p part) text(r *render.Run) (string, error) {
 	case p.expr != nil:
 		return p.expr.text(r)
 	case p.constant != nil:
-		return scope.TextOf(p.constant.Value)
+		return render.TextOf(p.constant.Value)
 	}
 	return p.literal, nil
 }
 
-func (p part) hostile(taint scope.Taint) bool {
+func (p part) hostile(taint render.Taint) bool {
 	return p.expr != nil && p.expr.flow.Hostile(taint) || p.constant != nil && p.constant.Flow.Hostile(taint)
 }
 
@@ -61,25 +60,25 @@ func Parse(s string, pos diag.Position, in render.Languages) (*Text, error) {
 
 // FromHost reports whether the value can hold what a host sent: a fact that is
 // part of it, and not only one that a condition looks at.
-func (t *Text) FromHost(taint scope.Taint) bool {
+func (t *Text) FromHost(taint render.Taint) bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool { return p.hostile(taint) })
 }
 
 // CheckPaths reports each file() of the text, and of the templates that it
 // renders, of which a host could choose the path.
-func (t *Text) CheckPaths(files *scope.Files, taint scope.Taint) error {
+func (t *Text) CheckPaths(files *render.Files, taint render.Taint) error {
 	return t.reads.CheckPaths(files, taint)
 }
 
 // Check reports what is wrong with the files that template() and jet() name in
 // the text: files are looked at now that rendering will need. A missing one is an
 // error that wraps fs.ErrNotExist.
-func (t *Text) Check(files *scope.Files) error { return t.reads.Check(files) }
+func (t *Text) Check(files *render.Files) error { return t.reads.Check(files) }
 
 // Eval gives the value of a text that is exactly one expression, with its type:
-// a plain value (see [scope.Env]) of the caller's own. Any other text is rendered as
+// a plain value (see [render.Env]) of the caller's own. Any other text is rendered as
 // by [Text.String].
-func (t *Text) Eval(ctx context.Context, env *scope.Env) (any, error) {
+func (t *Text) Eval(ctx context.Context, env *render.Env) (any, error) {
 	r, err := render.Begin(ctx, env)
 	if err != nil {
 		return nil, diag.At(t.at, err)
@@ -90,7 +89,7 @@ func (t *Text) Eval(ctx context.Context, env *scope.Env) (any, error) {
 // EvalIn is Eval in a run that has begun.
 func (t *Text) EvalIn(r *render.Run) (any, error) {
 	if len(t.parts) == 1 && t.parts[0].constant != nil {
-		v, err := scope.PlainCopy(r, t.parts[0].constant.Value)
+		v, err := render.PlainCopy(r, t.parts[0].constant.Value)
 		if err != nil {
 			return nil, diag.At(t.at, err)
 		}
@@ -104,14 +103,14 @@ func (t *Text) EvalIn(r *render.Run) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, err = scope.PlainCopy(r, v); err != nil {
+	if v, err = render.PlainCopy(r, v); err != nil {
 		return nil, diag.At(e.start(), err)
 	}
 	return v, nil
 }
 
 // String renders the text. nil, lists and maps have no text and are errors.
-func (t *Text) String(ctx context.Context, env *scope.Env) (string, error) {
+func (t *Text) String(ctx context.Context, env *render.Env) (string, error) {
 	r, err := render.Begin(ctx, env)
 	if err != nil {
 		return "", diag.At(t.at, err)
@@ -138,12 +137,12 @@ func (t *Text) RenderIn(r *render.Run) (string, error) {
 // Facts tells which facts the text can read: dotted paths such as
 // "host.info.os", sorted; all is true where that cannot be known. It follows
 // template() and jet() into the files of the play.
-func (t *Text) Facts(files *scope.Files) (paths []string, all bool) {
+func (t *Text) Facts(files *render.Files) (paths []string, all bool) {
 	return t.reads.Follow(files).Result()
 }
 
 // Reads is what the text can read.
-func (t *Text) Reads() *scope.Reads { return &t.reads }
+func (t *Text) Reads() *render.Reads { return &t.reads }
 
 // Literal is a text without expressions.
 func Literal(s string) *Text { return &Text{parts: []part{{literal: s}}} }
@@ -153,10 +152,10 @@ func Literal(s string) *Text { return &Text{parts: []part{{literal: s}}} }
 func (t *Text) Mentions(root string) bool { return t.reads.Roots[root] }
 
 // Inputs gives what the text can read, through the files of the play.
-func (t *Text) Inputs(files *scope.Files) scope.Inputs { return t.reads.Inputs(files) }
+func (t *Text) Inputs(files *render.Files) render.Inputs { return t.reads.Inputs(files) }
 
 // Inputs is that of [Text.Inputs].
-func (e *Expr) Inputs(files *scope.Files) scope.Inputs { return e.reads.Inputs(files) }
+func (e *Expr) Inputs(files *render.Files) render.Inputs { return e.reads.Inputs(files) }
 
 // HierarchyKey renders an entry of a hierarchy. It is empty if it has expressions and
 // all of them are.

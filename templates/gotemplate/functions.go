@@ -10,7 +10,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A function of Go templates is called with arguments of the kinds it asks for, and
@@ -183,7 +182,7 @@ func arguments(name, params string, args []any) ([]any, error) {
 	for i, arg := range args {
 		value, want := argument(letters[min(i, len(letters)-1)], arg)
 		if want != "" {
-			return nil, diag.Faultf("%s: argument %d must be %s, not %s", name, i+1, want, scope.KindName(arg))
+			return nil, diag.Faultf("%s: argument %d must be %s, not %s", name, i+1, want, render.KindName(arg))
 		}
 		args[i] = value
 	}
@@ -194,7 +193,7 @@ func arguments(name, params string, args []any) ([]any, error) {
 func argument(kind byte, v any) (value any, want string) {
 	switch kind {
 	case 's':
-		s, err := scope.TextOf(v)
+		s, err := render.TextOf(v)
 		return s, unless(err == nil, "a text")
 	case 'i':
 		i, ok := wholeInt(v)
@@ -203,13 +202,13 @@ func argument(kind byte, v any) (value any, want string) {
 		f, ok := floatOf(v)
 		return f, unless(ok, "a number")
 	case 'n':
-		_, err := scope.TextOf(v)
+		_, err := render.TextOf(v)
 		return v, unless(err == nil, "a number")
 	case 'b':
 		_, ok := v.(bool)
 		return v, unless(ok, "a boolean")
 	case 'l':
-		return v, unless(v != nil && scope.IsList(v), "a list")
+		return v, unless(v != nil && render.IsList(v), "a list")
 	case 'm':
 		_, ok := v.(map[string]any)
 		return v, unless(ok, "a map")
@@ -232,7 +231,7 @@ func wholeInt(v any) (int, bool) {
 	if _, isText := v.(string); isText {
 		return 0, false
 	}
-	return scope.ListIndex(v)
+	return render.ListIndex(v)
 }
 
 func floatOf(v any) (float64, bool) {
@@ -288,7 +287,7 @@ func below(value any, key string) (any, bool) {
 func missingKey(key, chain string) *diag.Fault {
 	f := diag.Faultf("missing key %q in %s", key, chain)
 	if first, _, _ := strings.Cut(strings.TrimLeft(chain, "$."), "."); first == key {
-		names := []string{"facts", "data", "environ", "item", scope.FactsRoot, scope.DataRoot, scope.EnvironRoot, scope.ItemRoot}
+		names := []string{"facts", "data", "environ", "item", render.FactsRoot, render.DataRoot, render.EnvironRoot, render.ItemRoot}
 		if strings.ToLower(key) != key {
 			slices.Reverse(names)
 		}

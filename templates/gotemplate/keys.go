@@ -3,7 +3,7 @@ package gotemplate
 import (
 	"text/template/parse"
 
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // argument notes what an argument reads, and reports whether it is a variable or
@@ -50,18 +50,18 @@ func (w *rewriter) everything() {
 // factKeys gives a path from the root with the keys that facts have here: text/template
 // reads maps itself, and knows nothing of names of fields.
 func factKeys(keys []string) []string {
-	if len(keys) == 0 || scope.RootNamed(keys[0]) != scope.FactsRoot {
+	if len(keys) == 0 || render.RootNamed(keys[0]) != render.FactsRoot {
 		return keys
 	}
-	return append([]string{keys[0]}, scope.FactKeys(keys[1:])...)
+	return append([]string{keys[0]}, render.FactKeys(keys[1:])...)
 }
 
 // keys notes a path from the root.
 func (w *rewriter) keys(keys []string) {
 	w.rooted = true
-	if len(keys) > 0 && scope.RootNamed(keys[0]) != "" {
-		w.reads.Path(scope.RootNamed(keys[0]), keys[1:])
-		w.flow.Path(scope.RootNamed(keys[0]), keys[1:])
+	if len(keys) > 0 && render.RootNamed(keys[0]) != "" {
+		w.reads.Path(render.RootNamed(keys[0]), keys[1:])
+		w.flow.Path(render.RootNamed(keys[0]), keys[1:])
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // boundedLists are the functions of lists whose work or result grows.
@@ -88,8 +87,8 @@ func (g *goRun) has(args []any) (any, error) {
 	if args[1] == nil {
 		return false, nil
 	}
-	if !scope.IsList(args[1]) {
-		return nil, diag.Faultf("has: argument 2 must be a list, not %s", scope.KindName(args[1]))
+	if !render.IsList(args[1]) {
+		return nil, diag.Faultf("has: argument 2 must be a list, not %s", render.KindName(args[1]))
 	}
 	return g.holds("has", elements(args[1]), args[0])
 }
@@ -159,7 +158,7 @@ func sprigSequence(args []any) string {
 // texts are the texts of the elements of a list, without nil.
 func texts(name string, v any) ([]string, error) {
 	values := []any{v}
-	if v != nil && scope.IsList(v) {
+	if v != nil && render.IsList(v) {
 		values = elements(v)
 	}
 	list := make([]string, 0, len(values))
@@ -167,9 +166,9 @@ func texts(name string, v any) ([]string, error) {
 		if value == nil {
 			continue
 		}
-		s, err := scope.TextOf(value)
+		s, err := render.TextOf(value)
 		if err != nil {
-			return nil, diag.Faultf("%s: element %d is %s", name, i, scope.KindName(value))
+			return nil, diag.Faultf("%s: element %d is %s", name, i, render.KindName(value))
 		}
 		list = append(list, s)
 	}

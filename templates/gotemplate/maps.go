@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 func mapFunctions() map[string]function {
@@ -35,9 +35,9 @@ func mapFunctions() map[string]function {
 func newDict(_ *goRun, args []any) (any, error) {
 	m := make(map[string]any, len(args)/2)
 	for i := 0; i < len(args); i += 2 {
-		key, err := scope.TextOf(args[i])
+		key, err := render.TextOf(args[i])
 		if err != nil {
-			return nil, diag.Faultf("dict: argument %d, a key, must be a text, not %s", i+1, scope.KindName(args[i]))
+			return nil, diag.Faultf("dict: argument %d, a key, must be a text, not %s", i+1, render.KindName(args[i]))
 		}
 		m[key] = ""
 		if i+1 < len(args) {
@@ -91,14 +91,14 @@ func reaches(v reflect.Value, target uintptr, visited map[uintptr]bool) bool {
 func keysOf(maps []any) []string {
 	list := []string{}
 	for _, m := range maps {
-		list = append(list, scope.SortedKeys(m.(map[string]any))...)
+		list = append(list, render.SortedKeys(m.(map[string]any))...)
 	}
 	return list
 }
 
 func valuesOf(m map[string]any) []any {
 	list := make([]any, 0, len(m))
-	for _, key := range scope.SortedKeys(m) {
+	for _, key := range render.SortedKeys(m) {
 		list = append(list, m[key])
 	}
 	return list
@@ -111,11 +111,11 @@ func dig(_ *goRun, args []any) (any, error) {
 	for i, arg := range keys {
 		key, isText := arg.(string)
 		if !isText {
-			return nil, diag.Faultf("dig: argument %d, a key, must be a text, not %s", i+1, scope.KindName(arg))
+			return nil, diag.Faultf("dig: argument %d, a key, must be a text, not %s", i+1, render.KindName(arg))
 		}
 		m, isMap := value.(map[string]any)
 		if !isMap {
-			return nil, diag.Faultf("dig: key %d is looked up in %s, not in a map", i+1, scope.KindName(value))
+			return nil, diag.Faultf("dig: key %d is looked up in %s, not in a map", i+1, render.KindName(value))
 		}
 		found := false
 		if value, found = m[key]; !found {
@@ -154,7 +154,7 @@ func jsonFunctions() map[string]function {
 		}},
 		"toRawJson": {"a", func(g *goRun, args []any) (any, error) { return g.toJSON("toRawJson", args[0], "", false) }},
 	}
-	for _, name := range scope.SortedKeys(table) {
+	for _, name := range render.SortedKeys(table) {
 		table[must(name)] = table[name]
 	}
 	return table
@@ -168,7 +168,7 @@ func (g *goRun) fromJSON(s string) (any, error) {
 	if err := dec.Decode(&v); err != nil || dec.More() {
 		return nil, diag.Faultf("fromJson: the text is not one JSON value")
 	}
-	return scope.PlainCopy(g.Run, v)
+	return render.PlainCopy(g.Run, v)
 }
 
 // toJSON writes a value; html has <, > and & written as escapes.
@@ -176,7 +176,7 @@ func (g *goRun) toJSON(name string, v any, indent string, html bool) (any, error
 	if err := g.weigh(name, len(indent), v); err != nil {
 		return nil, err
 	}
-	value, err := scope.PlainCopy(g.Run, v)
+	value, err := render.PlainCopy(g.Run, v)
 	if err != nil {
 		return nil, err
 	}

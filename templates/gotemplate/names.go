@@ -6,7 +6,7 @@ import (
 	"text/template/parse"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // builtins are the functions of text/template itself that are left as they
@@ -20,7 +20,7 @@ func builtins() map[string]string {
 
 // functionNames are the functions that can be written in a Go template.
 func functionNames() []string {
-	names := append(scope.SortedKeys(allFunctions()), scope.SortedKeys(builtins())...)
+	names := append(render.SortedKeys(allFunctions()), render.SortedKeys(builtins())...)
 	return slices.DeleteFunc(names, func(name string) bool { return name[0] == '_' })
 }
 

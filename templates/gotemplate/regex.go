@@ -7,7 +7,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 const (
@@ -131,7 +130,7 @@ func regexFunctions() map[string]function {
 			return p.ReplaceAllLiteralString(args[1].(string), args[2].(string)), nil
 		}},
 	}
-	for _, name := range scope.SortedKeys(table) {
+	for _, name := range render.SortedKeys(table) {
 		table[must(name)] = table[name]
 	}
 	return table

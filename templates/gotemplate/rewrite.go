@@ -7,7 +7,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A rewriter checks the trees of a Go template, notes what they can read, and
@@ -19,18 +18,18 @@ import (
 type rewriter struct {
 	template  *engine
 	languages render.Languages
-	reads     scope.Reads
-	flow      scope.Flow // of the pipe that is looked at
-	indirect  []filePath // files whose path comes through a variable or the context
-	inner     int        // ranges and withs around: the context is not the root
-	defined   bool       // in a template of its own: its context is unknown
-	rooted    bool       // the pipe that is looked at reads a context or a variable
-	err       error      // the first one
+	reads     render.Reads
+	flow      render.Flow // of the pipe that is looked at
+	indirect  []filePath  // files whose path comes through a variable or the context
+	inner     int         // ranges and withs around: the context is not the root
+	defined   bool        // in a template of its own: its context is unknown
+	rooted    bool        // the pipe that is looked at reads a context or a variable
+	err       error       // the first one
 }
 
 type filePath struct {
 	pos  parse.Pos
-	flow scope.Flow
+	flow render.Flow
 }
 
 func (w *rewriter) fail(pos parse.Pos, f *diag.Fault) {
@@ -62,9 +61,9 @@ func (w *rewriter) finish() error {
 // from data.
 func (w *rewriter) path(p filePath) {
 	if p.flow.Facts {
-		w.fail(p.pos, scope.HostilePath("file"))
+		w.fail(p.pos, render.HostilePath("file"))
 	}
-	w.reads.Files = append(w.reads.Files, scope.FilePath{At: w.position(p.pos), Flow: p.flow})
+	w.reads.Files = append(w.reads.Files, render.FilePath{At: w.position(p.pos), Flow: p.flow})
 }
 
 func (w *rewriter) list(l *parse.ListNode) {
@@ -120,7 +119,7 @@ func (w *rewriter) templatePipe(p *parse.PipeNode) {
 // or the context.
 func (w *rewriter) pipe(p *parse.PipeNode) (indirect bool) {
 	outside, rooted := w.flow, w.rooted
-	w.flow, w.rooted = scope.Flow{}, false
+	w.flow, w.rooted = render.Flow{}, false
 	reads := false
 	for i, cmd := range p.Cmds {
 		if w.keysPiped(p, i) {
@@ -130,7 +129,7 @@ func (w *rewriter) pipe(p *parse.PipeNode) (indirect bool) {
 		name := callee(cmd)
 		reads = reads || name == "file" || name == "readFile"
 		if tells(name) { // the value of the pipe is yes or no, whatever went in
-			w.flow, w.rooted, indirect = scope.Flow{}, false, false
+			w.flow, w.rooted, indirect = render.Flow{}, false, false
 		}
 	}
 	switch path := (filePath{p.Pos, w.flow}); {
@@ -169,7 +168,7 @@ func (w *rewriter) command(cmd *parse.CommandNode, piped bool) (indirect bool) {
 	switch name := callee(cmd); name {
 	case "lookup":
 		if path, ok := literal(cmd, 1); ok {
-			if f := scope.NoRoot(path); f != nil {
+			if f := render.NoRoot(path); f != nil {
 				w.fail(cmd.Pos, f)
 			}
 			w.template.literals[path] = true
@@ -180,7 +179,7 @@ func (w *rewriter) command(cmd *parse.CommandNode, piped bool) (indirect bool) {
 			w.flow.Anything()
 		}
 	case "env", "expandenv":
-		w.reads.Root(scope.EnvironRoot)
+		w.reads.Root(render.EnvironRoot)
 	case "fail":
 		if s, ok := literal(cmd, 1); ok {
 			w.template.literals[s] = true

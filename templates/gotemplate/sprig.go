@@ -8,7 +8,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // sprigFunctions are the functions of Sprig (github.com/Masterminds/sprig, the
@@ -17,7 +17,7 @@ import (
 //
 //   - What a function makes is bounded: texts by [render.MaxOutput], lists by
 //     maxElements, and all of it by the steps and the deadline of the run.
-//   - Nothing of the controller's machine: env and expandenv see [scope.Env].Environ,
+//   - Nothing of the controller's machine: env and expandenv see [render.Env].Environ,
 //     the zone "Local" is UTC.
 //   - What fails is an error, with or without "must" in the name, and never a
 //     text about an error; wrong times and lists are errors too. Only what makes
@@ -113,7 +113,7 @@ func sprigArgument(fn reflect.Type, i int, arg any) reflect.Value {
 		return reflect.Zero(t)
 	}
 	if t.Kind() == reflect.String { // atoi, of a number
-		if s, err := scope.TextOf(arg); err == nil {
+		if s, err := render.TextOf(arg); err == nil {
 			return reflect.ValueOf(s)
 		}
 	}

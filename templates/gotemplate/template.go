@@ -13,7 +13,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // engine is a template of Go's text/template, its trees rewritten so that
@@ -51,7 +50,7 @@ func Parse(text string, pos diag.Position, delims render.Delims, of *render.Part
 	}
 	g.parsed = template.New(templateName).Option("missingkey=error")
 	w := &rewriter{template: g, languages: in}
-	for _, name := range scope.SortedKeys(trees) {
+	for _, name := range render.SortedKeys(trees) {
 		w.defined = name != templateName || of != nil && of.Part
 		w.list(trees[name].Root)
 		if _, err := g.parsed.AddParseTree(name, trees[name]); err != nil {
@@ -107,7 +106,7 @@ func printable(v any) (string, error) {
 	if s, ok := v.(*semver.Version); ok {
 		return s.Original(), nil
 	}
-	s, err := scope.TextOf(v)
+	s, err := render.TextOf(v)
 	var f *diag.Fault
 	if errors.As(err, &f) {
 		f.Hint = "use range, join or toJson"
@@ -227,7 +226,7 @@ func runtimeFault(context, msg string) *diag.Fault {
 		return diag.Faultf("%s: there is no %q in it", context, m[1])
 	}
 	if harmless().MatchString(msg) {
-		return diag.Faultf("%s: %s", context, scope.TypeNames().Replace(msg))
+		return diag.Faultf("%s: %s", context, render.TypeNames().Replace(msg))
 	}
 	if m := callFailed().FindStringSubmatch(msg); m != nil {
 		return diag.Faultf("%s: %s cannot be called with these values", context, m[1])

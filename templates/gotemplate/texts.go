@@ -9,7 +9,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // boundedTexts are the functions of texts whose result grows, or that tell less
@@ -92,9 +91,9 @@ func spaced(name string, args []any, write func(string) string) (any, error) {
 		if arg == nil {
 			continue
 		}
-		s, err := scope.TextOf(arg)
+		s, err := render.TextOf(arg)
 		if err != nil {
-			return nil, diag.Faultf("%s: argument %d must be a text, not %s", name, i+1, scope.KindName(arg)).WithHint("toJson writes lists and maps")
+			return nil, diag.Faultf("%s: argument %d must be a text, not %s", name, i+1, render.KindName(arg)).WithHint("toJson writes lists and maps")
 		}
 		b.WriteString(space + write(s))
 		space = " "
@@ -134,9 +133,9 @@ func decoded(name, what string, encoding interface{ DecodeString(string) ([]byte
 	return string(content), nil
 }
 
-// environment is a variable of [scope.Env].Environ; "" if it is not set.
+// environment is a variable of [render.Env].Environ; "" if it is not set.
 func (g *goRun) environment(args []any) (any, error) {
-	if _, err := g.Env.Need(scope.EnvironRoot); err != nil {
+	if _, err := g.Env.Need(render.EnvironRoot); err != nil {
 		return nil, err
 	}
 	value, _ := g.Env.Environ[args[0].(string)].(string)
@@ -145,7 +144,7 @@ func (g *goRun) environment(args []any) (any, error) {
 
 // expandEnvironment replaces $NAME and ${NAME}.
 func (g *goRun) expandEnvironment(args []any) (any, error) {
-	if _, err := g.Env.Need(scope.EnvironRoot); err != nil {
+	if _, err := g.Env.Need(render.EnvironRoot); err != nil {
 		return nil, err
 	}
 	left := render.MaxOutput

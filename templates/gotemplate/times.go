@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // timeFunctions are those of time. Their zone is UTC where Sprig has that of the
@@ -56,7 +56,7 @@ func sprigTime(v any) any {
 	if rv := reflect.ValueOf(v); rv.IsValid() && rv.CanInt() {
 		return rv.Int()
 	}
-	return scope.WholeNumber(v)
+	return render.WholeNumber(v)
 }
 
 var zoneName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][\w+-]*(/[\w+-]+)*$`) })

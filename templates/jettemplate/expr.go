@@ -5,7 +5,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // expr rewrites an expression.
@@ -61,7 +60,7 @@ func (w *rewriter) identifier(n *jet.IdentifierNode) jet.Expression {
 // use checks the use of an identifier, or has it checked when all is parsed.
 func (w *rewriter) use(n *jet.IdentifierNode) {
 	switch {
-	case n.Ident == ".", scope.RootNamed(n.Ident) != "":
+	case n.Ident == ".", render.RootNamed(n.Ident) != "":
 	case isFunction(n.Ident) && !w.isDeclared(n.Ident):
 		w.fail(n, diag.Faultf("%s is a function", n.Ident).WithHint("call it: %s(…)", n.Ident))
 	default:
@@ -98,7 +97,7 @@ func (w *rewriter) noteContext(n *jet.IdentifierNode) {
 func rootPath(e jet.Node) (root string, keys []string, whole bool) {
 	switch n := e.(type) {
 	case *jet.IdentifierNode:
-		return scope.RootNamed(n.Ident), nil, true
+		return render.RootNamed(n.Ident), nil, true
 	case *jet.ChainNode:
 		root, keys, whole = rootPath(n.Node)
 		if whole {
@@ -120,7 +119,7 @@ func rootPath(e jet.Node) (root string, keys []string, whole bool) {
 func (w *rewriter) spine(e jet.Expression) jet.Expression {
 	switch n := e.(type) {
 	case *jet.FieldNode: // of the context
-		if root := scope.RootNamed(n.Ident[0]); root != "" && w.loader.scaffold != nil {
+		if root := render.RootNamed(n.Ident[0]); root != "" && w.loader.scaffold != nil {
 			w.reads.Path(root, n.Ident[1:])
 		}
 		dot := &jet.IdentifierNode{NodeBase: base(n, jet.NodeIdentifier), Ident: "."}
@@ -210,7 +209,7 @@ func (w *rewriter) lookup(n *jet.CallExprNode) bool {
 	}
 	path, literal := n.Exprs[0].(*jet.StringNode)
 	if literal {
-		if f := scope.NoRoot(path.Text); f != nil {
+		if f := render.NoRoot(path.Text); f != nil {
 			w.fail(n, f)
 		}
 		w.reads.Lookup(path.Text)

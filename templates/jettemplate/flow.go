@@ -3,14 +3,14 @@ package jettemplate
 import (
 	"github.com/CloudyKit/jet/v6"
 
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // flows knows what is assigned to the variables of a set of Jet templates,
 // by name, to tell whether what a host sent can reach a path. The context is
 // the variable ".".
 type flows struct {
-	sources map[string][]scope.Flow
+	sources map[string][]render.Flow
 	paths   []filePath
 	printed []printedValue
 
@@ -19,13 +19,13 @@ type flows struct {
 }
 
 type filePath struct {
-	flow scope.Flow
+	flow render.Flow
 	place
 }
 
 // printedValue is a value that is printed at a site.
 type printedValue struct {
-	flow scope.Flow
+	flow render.Flow
 	site int
 }
 
@@ -34,7 +34,7 @@ func (f *flows) assign(name string, e jet.Expression) {
 		return
 	}
 	if f.sources == nil {
-		f.sources = map[string][]scope.Flow{}
+		f.sources = map[string][]render.Flow{}
 	}
 	f.sources[name] = append(f.sources[name], flowOf(e))
 }
@@ -45,11 +45,11 @@ func (f *flows) path(e jet.Expression, at place) {
 }
 
 // resolve replaces the variables of a flow by what is assigned to them.
-func (f *flows) resolve(from scope.Flow) scope.Flow {
-	var total scope.Flow
+func (f *flows) resolve(from render.Flow) render.Flow {
+	var total render.Flow
 	seen := map[string]bool{}
-	var follow func(scope.Flow)
-	follow = func(one scope.Flow) {
+	var follow func(render.Flow)
+	follow = func(one render.Flow) {
 		variables := one.Variables
 		one.Variables = nil
 		total.Add(one)
@@ -71,7 +71,7 @@ func (f *flows) resolve(from scope.Flow) scope.Flow {
 }
 
 // flowOf is the flow of an expression as it is written.
-func flowOf(e jet.Node) (f scope.Flow) {
+func flowOf(e jet.Node) (f render.Flow) {
 	switch n := e.(type) {
 	case *jet.IdentifierNode, *jet.ChainNode, *jet.IndexExprNode:
 		root, keys, _ := rootPath(n)
@@ -82,7 +82,7 @@ func flowOf(e jet.Node) (f scope.Flow) {
 		f.Variables = []string{identOf(n)} // it may stand before the root
 	case *jet.FieldNode:
 		f.Variables = []string{"."}
-		if root := scope.RootNamed(n.Ident[0]); root != "" { // of the context of a scaffold
+		if root := render.RootNamed(n.Ident[0]); root != "" { // of the context of a scaffold
 			f.Path(root, n.Ident[1:])
 		}
 	case *jet.SliceExprNode:
@@ -115,31 +115,31 @@ func identOf(e jet.Node) string {
 }
 
 // baseFlow is the flow of what a variable, or a chain below one, holds.
-func baseFlow(e jet.Node) scope.Flow {
+func baseFlow(e jet.Node) render.Flow {
 	switch n := e.(type) {
 	case *jet.IdentifierNode:
-		return scope.Flow{Variables: []string{n.Ident}}
+		return render.Flow{Variables: []string{n.Ident}}
 	case *jet.ChainNode:
 		return flowOf(n.Node)
 	case *jet.IndexExprNode:
 		return flowOf(n.Base)
 	}
-	return scope.Flow{}
+	return render.Flow{}
 }
 
 // callFlow is the flow of what a function gives.
-func callFlow(n *jet.CallExprNode) scope.Flow {
+func callFlow(n *jet.CallExprNode) render.Flow {
 	name := ""
 	if callee, ok := n.BaseExpr.(*jet.IdentifierNode); ok {
 		name = callee.Ident
 	}
 	var path *string
-	flows := make([]scope.Flow, len(n.Exprs))
+	flows := make([]render.Flow, len(n.Exprs))
 	for i, arg := range n.Exprs {
 		if s, literal := arg.(*jet.StringNode); literal && i == 0 {
 			path = &s.Text
 		}
 		flows[i] = flowOf(arg)
 	}
-	return scope.CallFlow(name, path, flows)
+	return render.CallFlow(name, path, flows)
 }

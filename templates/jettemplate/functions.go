@@ -11,7 +11,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // functionNames are the functions of Jet templates: Jet's own, without dump,
@@ -133,7 +132,7 @@ func newMap(args []any) (any, error) {
 	for i := 0; i < len(args); i += 2 {
 		key, ok := args[i].(string)
 		if !ok {
-			return nil, diag.Faultf("map: a key must be a string, not %s", scope.KindName(args[i]))
+			return nil, diag.Faultf("map: a key must be a string, not %s", render.KindName(args[i]))
 		}
 		m[key] = args[i+1]
 	}
@@ -142,7 +141,7 @@ func newMap(args []any) (any, error) {
 
 // jsonText is compact JSON; writeJson ends its line.
 func jsonText(r *render.Run, name string, v any) (any, error) {
-	value, err := scope.PlainCopy(r, v)
+	value, err := render.PlainCopy(r, v)
 	if err != nil {
 		return nil, err
 	}
@@ -163,12 +162,12 @@ func length(v any) (any, error) {
 	case reflect.String, reflect.Slice, reflect.Array, reflect.Map:
 		return int64(rv.Len()), nil
 	}
-	return nil, diag.Faultf("len: %s has no length", scope.KindName(v))
+	return nil, diag.Faultf("len: %s has no length", render.KindName(v))
 }
 
 func integerRange(r *render.Run, args []any) (any, error) {
-	from, ok1 := scope.ListIndex(args[0])
-	to, ok2 := scope.ListIndex(args[1])
+	from, ok1 := render.ListIndex(args[0])
+	to, ok2 := render.ListIndex(args[1])
 	if !ok1 || !ok2 {
 		return nil, diag.Faultf("ints: needs two integers")
 	}
@@ -180,7 +179,7 @@ func repeated(r *render.Run, args []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, ok := scope.ListIndex(args[1])
+	n, ok := render.ListIndex(args[1])
 	if !ok || n < 0 {
 		return nil, diag.Faultf("repeat: needs a number of times")
 	}

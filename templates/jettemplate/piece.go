@@ -8,14 +8,14 @@ import (
 
 	"github.com/CloudyKit/jet/v6"
 
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // A piece is a range of a template that depends on nothing but values that it
 // reads from the roots. Hosts with equal values get the same text of it, which is
 // then made once: a file with a host's name in its first line is mostly pieces.
 type piece struct {
-	inputs scope.Inputs
+	inputs render.Inputs
 	off    bool // it is executed always
 
 	mu    sync.Mutex
@@ -35,7 +35,7 @@ const (
 
 // recall gives the text for the values in env. key is "" where it is not to be
 // remembered.
-func (p *piece) recall(env *scope.Env) (text, key string, known bool) {
+func (p *piece) recall(env *render.Env) (text, key string, known bool) {
 	p.mu.Lock()
 	own := p.isOwn()
 	p.mu.Unlock()
@@ -76,10 +76,10 @@ func (p *piece) remember(key, text string) {
 // piece has a range executed only where its text is not known.
 func (w *rewriter) piece(n *jet.RangeNode) []jet.Node {
 	outer := w.reads
-	w.reads = scope.Reads{}
+	w.reads = render.Reads{}
 	nodes := w.statement(n)
 	p := &piece{inputs: w.reads.Inputs(nil)}
-	usable := !w.reads.Roots[scope.EnvironRoot] && !p.inputs.Volatile // Environ is in no key
+	usable := !w.reads.Roots[render.EnvironRoot] && !p.inputs.Volatile // Environ is in no key
 	outer.Add(&w.reads)
 	w.reads = outer
 	if !usable {
@@ -167,7 +167,7 @@ func (c *pieceCheck) expr(e jet.Expression) bool {
 	case *jet.StringNode, *jet.NumberNode, *jet.BoolNode, *jet.NilNode, *jet.UnderscoreNode:
 		return true
 	case *jet.IdentifierNode:
-		return scope.RootNamed(n.Ident) != "" || slices.Contains(c.declared, n.Ident)
+		return render.RootNamed(n.Ident) != "" || slices.Contains(c.declared, n.Ident)
 	case *jet.ChainNode:
 		of, ok := n.Node.(jet.Expression)
 		return ok && c.expr(of)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A ranger is what a Jet range goes over: the elements of a list, the entries
@@ -28,11 +27,11 @@ func newRanger(r *render.Run, over any) (*ranger, error) {
 	case nil:
 		return nil, diag.Faultf("cannot range over nil")
 	case map[string]any:
-		keys := scope.SortedKeys(v)
+		keys := render.SortedKeys(v)
 		return &ranger{run: r, len: int64(len(keys)), at: func(i int64) (any, any) { return keys[i], v[keys[i]] }}, nil
 	}
-	if !scope.IsList(over) {
-		return nil, diag.Faultf("cannot range over %s", scope.KindName(over))
+	if !render.IsList(over) {
+		return nil, diag.Faultf("cannot range over %s", render.KindName(over))
 	}
 	list := reflect.ValueOf(over)
 	return &ranger{run: r, len: int64(list.Len()), at: func(i int64) (any, any) { return i, list.Index(int(i)).Interface() }}, nil

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // hiddenPrefix begins the names of the functions that the rewriter puts into Jet
@@ -42,7 +41,7 @@ type site struct {
 	call *render.Call // of template() and jet()
 	mark int          // what pairs the begin and the end of a try
 
-	flow scope.Flow // of a value that is printed
+	flow render.Flow // of a value that is printed
 
 	piece *piece
 }
@@ -63,7 +62,7 @@ const (
 type rewriter struct {
 	loader   *loader
 	sites    []site
-	reads    scope.Reads
+	reads    render.Reads
 	flows    flows
 	declared []string
 	used     []use // identifiers that must be declared somewhere
@@ -91,13 +90,13 @@ func (w *rewriter) finish() error {
 		}
 	}
 	for _, p := range w.flows.paths {
-		path := scope.FilePath{At: p.in(w.loader.units), Flow: w.flows.resolve(p.flow)}
+		path := render.FilePath{At: p.in(w.loader.units), Flow: w.flows.resolve(p.flow)}
 		if path.Flow.Facts && w.err == nil {
-			w.err = diag.At(path.At, scope.HostilePath("file"))
+			w.err = diag.At(path.At, render.HostilePath("file"))
 		}
 		w.reads.Files = append(w.reads.Files, path)
 	}
-	if slices.ContainsFunc(w.declared, func(name string) bool { return scope.RootNamed(name) != "" }) {
+	if slices.ContainsFunc(w.declared, func(name string) bool { return render.RootNamed(name) != "" }) {
 		for _, p := range w.pieces { // what looks like a root may be a variable
 			p.off = true
 		}
@@ -110,7 +109,7 @@ func (w *rewriter) finish() error {
 
 func undefined(name string, declared []string) *diag.Fault {
 	f := diag.Faultf("identifier %q is not defined", name)
-	names := append(scope.RootNames(), declared...)
+	names := append(render.RootNames(), declared...)
 	if f.Hint = diag.DidYouMean(names, name); f.Hint != "" {
 		return f
 	}

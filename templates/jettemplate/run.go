@@ -12,7 +12,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // maxBlocks is how deep the blocks of a template may yield to each other.
@@ -48,7 +47,7 @@ func (t *engine) begin(r *render.Run) *execution {
 	}
 	x.Run, x.out = r, render.NewOutput(r)
 	x.out.Grow(int(t.longest.Load()))
-	for _, name := range scope.RootNames() {
+	for _, name := range render.RootNames() {
 		if value, ok := r.Env.Root(name); ok {
 			x.vars[name] = reflected(value)
 			x.vars[strings.ToLower(name)] = x.vars[name]
@@ -154,10 +153,10 @@ func (x *execution) explain(s *site, p any) error {
 	return diag.At(s.in(x.template.units), err)
 }
 
-func (s *site) fault(env *scope.Env, msg string) error {
+func (s *site) fault(env *render.Env, msg string) error {
 	switch {
 	case s.kind == identifierSite:
-		if _, err := env.Need(scope.RootNamed(s.text)); scope.RootNamed(s.text) != "" && err != nil {
+		if _, err := env.Need(render.RootNamed(s.text)); render.RootNamed(s.text) != "" && err != nil {
 			return err
 		}
 		return undefined(s.text, nil)
@@ -307,7 +306,7 @@ func printable(v any) (string, error) {
 	case error: // of catch
 		return v.Error(), nil
 	}
-	s, err := scope.TextOf(v)
+	s, err := render.TextOf(v)
 	var f *diag.Fault
 	if errors.As(err, &f) {
 		f.Hint = "use range, or json(…)"

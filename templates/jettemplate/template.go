@@ -15,7 +15,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // engine is a Jet template with all that it extends, imports and includes,
@@ -41,7 +40,7 @@ type engine struct {
 // It differs from plain Jet: a missing key is an error, maps are ranged over in
 // the order of their keys, nothing is escaped, only scalars can be printed, and
 // a template neither changes its data nor includes what it computes.
-func Parse(text string, pos diag.Position, delims render.Delims, files *scope.Files, of *render.Part, in render.Languages) (t *render.Template, err error) {
+func Parse(text string, pos diag.Position, delims render.Delims, files *render.Files, of *render.Part, in render.Languages) (t *render.Template, err error) {
 	if delims.Left == "" || delims.Right == "" {
 		delims = render.Delims{Left: render.JetLeft, Right: render.JetRight}
 	}
@@ -68,7 +67,7 @@ func Parse(text string, pos diag.Position, delims render.Delims, files *scope.Fi
 // is Jet's loader and its cache. Once loaded it does not change.
 type loader struct {
 	languages render.Languages
-	files     *scope.Files
+	files     *render.Files
 	set       *jet.Set
 	main      string
 	units     map[string]render.Body
@@ -79,7 +78,7 @@ type loader struct {
 	scaffold  *render.Part // nil if the templates are of none
 }
 
-func newLoader(main render.Body, files *scope.Files, in render.Languages) *loader {
+func newLoader(main render.Body, files *render.Files, in render.Languages) *loader {
 	l := &loader{
 		files:     files,
 		languages: in,

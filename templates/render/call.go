@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A Call is a template() or jet() of some source, bound to what it
@@ -80,8 +79,9 @@ func (c *Call) parse(function, source string) (err error) {
 	return err
 }
 
-// Key names the file of a call, so that none is followed twice.
-func (c *Call) Key() string {
+// key names the file of a call, so that none is followed twice. It is "" for a text, which
+// nothing else can call.
+func (c *Call) key() string {
 	if c.file == "" {
 		return ""
 	}
@@ -99,15 +99,12 @@ func (c *Call) name() string {
 	return c.pos.String()
 }
 
-// Position is where the first argument of the call begins.
-func (c *Call) Position() diag.Position { return c.pos }
-
-// Volatile reports whether equal values need not give equal texts: Sprig has a
+// volatile reports whether equal values need not give equal texts: Sprig has a
 // clock, and a Go template hands its context around as a whole.
-func (c *Call) Volatile() bool { return c.golang }
+func (c *Call) volatile() bool { return c.golang }
 
 // resolve gives the parsed source.
-func (c *Call) resolve(files *scope.Files) (Source, error) {
+func (c *Call) resolve(files *Files) (Source, error) {
 	switch {
 	case c.file == "":
 		return c.literal, nil
@@ -121,8 +118,8 @@ func (c *Call) resolve(files *scope.Files) (Source, error) {
 	return textFile(files, c.languages, c.file)
 }
 
-// Reads is what the source can read.
-func (c *Call) Reads(files *scope.Files) (*scope.Reads, error) {
+// reads is what the source can read.
+func (c *Call) reads(files *Files) (*Reads, error) {
 	s, err := c.resolve(files)
 	if err != nil {
 		return nil, err

@@ -4,14 +4,13 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // Lookup is lookup(path) and lookup(path, default).
 func (r *Run) Lookup(args []any) (any, error) {
 	path, ok := args[0].(string)
 	if !ok {
-		return nil, diag.Faultf("lookup: the path must be a string, not %s", scope.KindName(args[0]))
+		return nil, diag.Faultf("lookup: the path must be a string, not %s", KindName(args[0]))
 	}
 	if err := r.Step(); err != nil {
 		return nil, err
@@ -42,19 +41,19 @@ func (r *Run) LookupComputed(args []any) (any, error) {
 func (r *Run) File(args []any) (any, error) {
 	name, ok := args[0].(string)
 	if !ok {
-		return nil, diag.Faultf("file: the path must be a string, not %s", scope.KindName(args[0]))
+		return nil, diag.Faultf("file: the path must be a string, not %s", KindName(args[0]))
 	}
 	content, err := r.Env.Files.Read(name)
 	return string(content), err
 }
 
-// StringArgs gives the arguments of a function that takes texts; see [scope.TextOf].
+// StringArgs gives the arguments of a function that takes texts; see [TextOf].
 func StringArgs(function string, args []any) ([]string, error) {
 	list := make([]string, len(args))
 	for i, arg := range args {
-		s, err := scope.TextOf(arg)
+		s, err := TextOf(arg)
 		if err != nil {
-			return nil, diag.Faultf("%s: argument %d must be a string, not %s", function, i+1, scope.KindName(arg))
+			return nil, diag.Faultf("%s: argument %d must be a string, not %s", function, i+1, KindName(arg))
 		}
 		list[i] = s
 	}
@@ -69,9 +68,9 @@ func ReplaceText(args []any) (any, error) {
 	}
 	count := -1
 	if len(args) == 4 {
-		n, ok := scope.ListIndex(args[3])
+		n, ok := ListIndex(args[3])
 		if !ok {
-			return nil, diag.Faultf("replace: the count must be an integer, not %s", scope.KindName(args[3]))
+			return nil, diag.Faultf("replace: the count must be an integer, not %s", KindName(args[3]))
 		}
 		count = n
 	}

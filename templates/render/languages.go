@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // A Source is a text with expressions or a template, parsed.
@@ -15,14 +13,14 @@ type Source interface {
 	// RenderIn gives its text in a run.
 	RenderIn(r *Run) (string, error)
 	// Reads is what it can read.
-	Reads() *scope.Reads
+	Reads() *Reads
 }
 
 // Languages parse what one template can call of another. No engine knows the
 // others: whoever has them all hands them in.
 type Languages interface {
 	ParseText(text string, pos diag.Position) (Source, error)
-	ParseJet(text string, pos diag.Position, delims Delims, files *scope.Files, of *Part) (*Template, error)
+	ParseJet(text string, pos diag.Position, delims Delims, files *Files, of *Part) (*Template, error)
 	ParseGo(text string, pos diag.Position, delims Delims, of *Part) (*Template, error)
 }
 
@@ -35,32 +33,32 @@ func parsed(t *Template, err error) (Source, error) {
 }
 
 // textFile gives a file of expression text, parsed.
-func textFile(f *scope.Files, in Languages, name string) (Source, error) {
+func textFile(f *Files, in Languages, name string) (Source, error) {
 	content, err := f.Read(name)
 	if err != nil {
 		return nil, err
 	}
-	return scope.KeepParsed(f, "text\x00"+path.Clean(name), func() (Source, error) {
+	return KeepParsed(f, "text\x00"+path.Clean(name), func() (Source, error) {
 		return in.ParseText(string(content), diag.WholeFile(name))
 	})
 }
 
 // JetFile gives a file that is a Jet template, parsed. Only an error in the template
 // itself has a position.
-func JetFile(f *scope.Files, in Languages, name string, delims Delims) (*Template, error) {
+func JetFile(f *Files, in Languages, name string, delims Delims) (*Template, error) {
 	content, err := f.Read(name)
 	if err != nil {
 		return nil, err
 	}
 	key := strings.Join([]string{"jet", path.Clean(name), delims.Left, delims.Right}, "\x00")
-	return scope.KeepParsed(f, key, func() (*Template, error) {
+	return KeepParsed(f, key, func() (*Template, error) {
 		warnOfJinja(f, name, content, delims)
 		return in.ParseJet(string(content), diag.WholeFile(name), delims, f, nil)
 	})
 }
 
 // warnOfJinja notes that a Jet template has what only Jinja knows.
-func warnOfJinja(f *scope.Files, name string, content []byte, delims Delims) {
+func warnOfJinja(f *Files, name string, content []byte, delims Delims) {
 	left, right := cmp.Or(delims.Left, "[["), cmp.Or(delims.Right, "]]")
 	if l := diag.JinjaInJet(string(content), left, right); l != nil {
 		f.Warn(name, content, l.Offset, l.String()+", or "+left+" `…` "+right+" around what is meant so")
@@ -68,34 +66,12 @@ func warnOfJinja(f *scope.Files, name string, content []byte, delims Delims) {
 }
 
 // goFile gives a file in the language of text/template, parsed.
-func goFile(f *scope.Files, in Languages, name string) (*Template, error) {
+func goFile(f *Files, in Languages, name string) (*Template, error) {
 	content, err := f.Read(name)
 	if err != nil {
 		return nil, err
 	}
-	return scope.KeepParsed(f, "go\x00"+path.Clean(name), func() (*Template, error) {
+	return KeepParsed(f, "go\x00"+path.Clean(name), func() (*Template, error) {
 		return in.ParseGo(string(content), diag.WholeFile(name), Delims{}, nil)
-	})
-}
-
-// ScaffoldTemplate gives a file of a scaffold, parsed; part says that another one
-// renders it.
-func ScaffoldTemplate(f *scope.Files, in Languages, s Scaffold, file string, part bool) (*Template, error) {
-	key := "scaffold\x00" + s.Key() + "\x00" + file
-	if part {
-		key += "\x00part"
-	}
-	return scope.KeepParsed(f, key, func() (*Template, error) {
-		content, err := f.ReadOnce(file)
-		switch {
-		case err != nil:
-			return nil, err
-		case !utf8.Valid(content):
-			return nil, diag.Faultf("%q is not text, so that it cannot be rendered", file)
-		case s.Go:
-			return in.ParseGo(string(content), diag.WholeFile(file), s.Delims, &Part{s, part})
-		}
-		warnOfJinja(f, file, content, s.Delims)
-		return in.ParseJet(string(content), diag.WholeFile(file), s.Delims, f, &Part{s, part})
 	})
 }

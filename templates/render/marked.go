@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // Marked is a document that a Jet template has written, such as YAML, with a
@@ -21,7 +20,7 @@ type Marked struct {
 // A Constant is a value that stands in the place of an expression.
 type Constant struct {
 	Value any
-	Flow  scope.Flow
+	Flow  Flow
 }
 
 // MarkEdge stands around the number of a mark. It is no syntax of YAML, and no
@@ -29,8 +28,8 @@ type Constant struct {
 const MarkEdge = "·value·"
 
 // Mark keeps a value and gives what stands for it.
-func (m *Marked) Mark(r *Run, v any, from scope.Flow) (string, error) {
-	value, err := scope.PlainCopy(r, v)
+func (m *Marked) Mark(r *Run, v any, from Flow) (string, error) {
+	value, err := PlainCopy(r, v)
 	if err != nil {
 		return "", err
 	}

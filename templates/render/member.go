@@ -6,7 +6,6 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // Access is how an access to a key treats a key that is not there.
@@ -48,7 +47,7 @@ func (r *Run) lookIn(container, key any, path string) (any, error) {
 	case string:
 		return nil, diag.Faultf("%s: a string has no keys", path)
 	}
-	if scope.IsList(container) {
+	if IsList(container) {
 		return listElement(container, key, path)
 	}
 	return otherElement(container, key, path)
@@ -57,14 +56,14 @@ func (r *Run) lookIn(container, key any, path string) (any, error) {
 func (r *Run) mapElement(m map[string]any, key any, path string) (any, error) {
 	name, ok := key.(string)
 	if !ok {
-		return nil, diag.Faultf("%s: the key of a map must be a string, not %s", path, scope.KindName(key))
+		return nil, diag.Faultf("%s: the key of a map must be a string, not %s", path, KindName(key))
 	}
 	value, ok := r.Env.Key(m, name)
 	if !ok {
 		hint := DefaultHint(path)
 		if elsewhere := diag.AnsibleVariable(name); elsewhere != "" {
 			hint = elsewhere
-		} else if there := scope.DescribeKeys("it", m, name); there != "" {
+		} else if there := DescribeKeys("it", m, name); there != "" {
 			hint = there + "; " + hint
 		}
 		return nil, diag.Faultf("missing key %q", path).WithHint("%s", hint)
@@ -73,9 +72,9 @@ func (r *Run) mapElement(m map[string]any, key any, path string) (any, error) {
 }
 
 func listElement(list, key any, path string) (any, error) {
-	i, ok := scope.ListIndex(key)
+	i, ok := ListIndex(key)
 	if !ok {
-		return nil, diag.Faultf("%s: the index of a list must be an integer, not %s", path, scope.KindName(key))
+		return nil, diag.Faultf("%s: the index of a list must be an integer, not %s", path, KindName(key))
 	}
 	rv := reflect.ValueOf(list)
 	if i < 0 {
@@ -92,7 +91,7 @@ func listElement(list, key any, path string) (any, error) {
 func otherElement(container, key any, path string) (value any, err error) {
 	defer func() {
 		if recover() != nil {
-			err = diag.Faultf("%s: %s has no such key", path, scope.KindName(container))
+			err = diag.Faultf("%s: %s has no such key", path, KindName(container))
 		}
 	}()
 	return runtime.Fetch(container, key), nil

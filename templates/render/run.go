@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 const (
@@ -27,7 +26,7 @@ const (
 // for the time of the call.
 type Run struct {
 	ctx   context.Context // nil for an annotation, which only its steps bound
-	Env   *scope.Env
+	Env   *Env
 	steps int
 	Chain []string // the templates being rendered, outermost first
 	Dead  error    // what ended the run; templates cannot catch it
@@ -41,16 +40,16 @@ type Run struct {
 }
 
 // Begin begins an evaluation, unless its time is over.
-func Begin(ctx context.Context, env *scope.Env) (*Run, error) {
+func Begin(ctx context.Context, env *Env) (*Run, error) {
 	r := New(ctx, env)
 	return r, r.Alive()
 }
 
 // New begins an evaluation that looks at its deadline only later.
-func New(ctx context.Context, env *scope.Env) *Run { return &Run{ctx: ctx, Env: env} }
+func New(ctx context.Context, env *Env) *Run { return &Run{ctx: ctx, Env: env} }
 
 // WithoutDeadline begins an evaluation that only its steps bound.
-func WithoutDeadline(env *scope.Env) *Run { return &Run{Env: env} }
+func WithoutDeadline(env *Env) *Run { return &Run{Env: env} }
 
 // A Target takes the files that the templates of a scaffold write.
 type Target interface {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
-	"github.com/ccm-push/ccm-push/templates/scope"
 )
 
 // MaxTemplate bounds the source of a Jet or Go template, in bytes: their
@@ -35,12 +34,12 @@ func (b Body) Position(offset int) diag.Position { return b.At.Within(b.Text, of
 // Template is a parsed Jet or Go template, safe for concurrent use.
 type Template struct {
 	Engine Engine
-	reads  scope.Reads
+	reads  Reads
 	at     diag.Position
 }
 
 // NewTemplate is for the engines. at is the position of the first character.
-func NewTemplate(e Engine, reads scope.Reads, at diag.Position) *Template {
+func NewTemplate(e Engine, reads Reads, at diag.Position) *Template {
 	return &Template{Engine: e, reads: reads, at: at}
 }
 
@@ -52,7 +51,7 @@ type Engine interface {
 }
 
 // Render gives the text for one host, all of it or a [diag.Error].
-func (t *Template) Render(ctx context.Context, env *scope.Env) (string, error) {
+func (t *Template) Render(ctx context.Context, env *Env) (string, error) {
 	r, err := Begin(ctx, env)
 	if err != nil {
 		return "", diag.At(t.at, err)
@@ -61,7 +60,7 @@ func (t *Template) Render(ctx context.Context, env *scope.Env) (string, error) {
 }
 
 // RenderTo is Render of a file of a scaffold: what it writes goes to target.
-func (t *Template) RenderTo(ctx context.Context, env *scope.Env, to Target) (string, error) {
+func (t *Template) RenderTo(ctx context.Context, env *Env, to Target) (string, error) {
 	r, err := Begin(ctx, env)
 	if err != nil {
 		return "", diag.At(t.at, err)
@@ -89,16 +88,16 @@ func (t *Template) RenderIn(r *Run) (out string, err error) {
 }
 
 // Reads is what the template can read.
-func (t *Template) Reads() *scope.Reads { return &t.reads }
+func (t *Template) Reads() *Reads { return &t.reads }
 
 // Facts tells which facts the template can read, as sorted paths.
-func (t *Template) Facts(files *scope.Files) (paths []string, all bool) {
+func (t *Template) Facts(files *Files) (paths []string, all bool) {
 	return t.reads.Follow(files).Result()
 }
 
 // CheckPaths reports each file() of the template, and of those that it renders, of which
 // a host could choose the path.
-func (t *Template) CheckPaths(files *scope.Files, taint scope.Taint) error {
+func (t *Template) CheckPaths(files *Files, taint Taint) error {
 	return t.reads.CheckPaths(files, taint)
 }
 
@@ -156,7 +155,7 @@ func QuoteEnd(s string, from int) int {
 
 // RenderMarked renders a Jet template for one host as a document with marks.
 // What it prints may also be a list or a map. The error is a [diag.Error].
-func (t *Template) RenderMarked(ctx context.Context, env *scope.Env) (*Marked, error) {
+func (t *Template) RenderMarked(ctx context.Context, env *Env) (*Marked, error) {
 	r, err := Begin(ctx, env)
 	if err != nil {
 		return nil, diag.At(t.at, err)

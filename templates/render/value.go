@@ -1,4 +1,4 @@
-package scope
+package render
 
 import (
 	"encoding/json"
@@ -97,13 +97,10 @@ func WholeNumber(v any) any {
 	return v
 }
 
-// A Counter bounds work: an error from Step ends it.
-type Counter interface{ Step() error }
-
 // PlainCopy makes a plain value of what an expression gave: a copy that
 // shares nothing with it. Numbers without a fraction become int64. r bounds the
 // work, and may be nil for values that are known to be small.
-func PlainCopy(r Counter, v any) (any, error) {
+func PlainCopy(r *Run, v any) (any, error) {
 	if r != nil {
 		if err := r.Step(); err != nil {
 			return nil, err
@@ -141,7 +138,7 @@ func PlainCopy(r Counter, v any) (any, error) {
 	return nil, diag.Faultf("the expression gives %s", KindName(v))
 }
 
-func plainList(r Counter, rv reflect.Value) (any, error) {
+func plainList(r *Run, rv reflect.Value) (any, error) {
 	list := make([]any, rv.Len())
 	for i := range list {
 		var err error
@@ -152,7 +149,7 @@ func plainList(r Counter, rv reflect.Value) (any, error) {
 	return list, nil
 }
 
-func plainMap(r Counter, rv reflect.Value) (any, error) {
+func plainMap(r *Run, rv reflect.Value) (any, error) {
 	m := make(map[string]any, rv.Len())
 	for it := rv.MapRange(); it.Next(); {
 		key, err := TextOf(it.Key().Interface())

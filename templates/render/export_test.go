@@ -1,4 +1,10 @@
-package scope
+package render
+
+// For the tests outside.
+var (
+	PlainPath  = plainPath
+	FromResult = fromResult
+)
 
 // View is what Inputs hold, for the tests outside.
 type View struct {

@@ -1,4 +1,4 @@
-package scope_test
+package render_test
 
 import (
 	"os"

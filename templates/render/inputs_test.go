@@ -1,4 +1,4 @@
-package scope_test
+package render_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/templates"
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
@@ -19,23 +19,23 @@ func TestInputs(t *testing.T) {
 	})
 	for _, c := range []struct {
 		text string
-		want scope.View
+		want render.View
 	}{
-		{"plain", scope.View{}},
-		{"{{ Data.a.b }} {{ Facts.x }}", scope.View{Data: []string{"a.b"}, Facts: []string{"x"}}},
-		{"{{ Data[Facts.x] }}", scope.View{AllData: true, Facts: []string{"x"}}},
-		{"{{ Data['a.b'].c }}{{ Facts['x'].y }}", scope.View{AllData: true, Facts: []string{"x.y"}}},
-		{"{{ Data.m['a.b'] }}", scope.View{Data: []string{"m"}}},
-		{"{{ let d = Data; d.a }}", scope.View{AllData: true}},
-		{"{{ toJSON(Facts) }}", scope.View{AllFacts: true}},
-		{"{{ lookup('data.list.0') }}", scope.View{Data: []string{"list.0"}}},
-		{"{{ lookup(Data.key) }}", scope.View{Data: []string{"key"}, AllData: true, AllFacts: true, Item: true}},
-		{"{{ map(Data.list, #.x) }}", scope.View{Data: []string{"list"}}},
-		{"{{ now() }}", scope.View{Volatile: true}},
-		{"{{ jet('a.jet') }}", scope.View{Data: []string{"port"}, Facts: []string{"os.name"}}},
-		{"{{ jet('all.jet') }}", scope.View{AllData: true}},
-		{"{{ template('b.gotmpl') }}", scope.View{Data: []string{"port"}, Volatile: true}},
-		{"{{ template('c.templ') }}", scope.View{Facts: []string{"os.name"}, Item: true}},
+		{"plain", render.View{}},
+		{"{{ Data.a.b }} {{ Facts.x }}", render.View{Data: []string{"a.b"}, Facts: []string{"x"}}},
+		{"{{ Data[Facts.x] }}", render.View{AllData: true, Facts: []string{"x"}}},
+		{"{{ Data['a.b'].c }}{{ Facts['x'].y }}", render.View{AllData: true, Facts: []string{"x.y"}}},
+		{"{{ Data.m['a.b'] }}", render.View{Data: []string{"m"}}},
+		{"{{ let d = Data; d.a }}", render.View{AllData: true}},
+		{"{{ toJSON(Facts) }}", render.View{AllFacts: true}},
+		{"{{ lookup('data.list.0') }}", render.View{Data: []string{"list.0"}}},
+		{"{{ lookup(Data.key) }}", render.View{Data: []string{"key"}, AllData: true, AllFacts: true, Item: true}},
+		{"{{ map(Data.list, #.x) }}", render.View{Data: []string{"list"}}},
+		{"{{ now() }}", render.View{Volatile: true}},
+		{"{{ jet('a.jet') }}", render.View{Data: []string{"port"}, Facts: []string{"os.name"}}},
+		{"{{ jet('all.jet') }}", render.View{AllData: true}},
+		{"{{ template('b.gotmpl') }}", render.View{Data: []string{"port"}, Volatile: true}},
+		{"{{ template('c.templ') }}", render.View{Facts: []string{"os.name"}, Item: true}},
 	} {
 		text, err := templates.Parse(c.text, templates.Position{})
 		require.NoError(t, err, c.text)

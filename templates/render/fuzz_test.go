@@ -1,4 +1,4 @@
-package scope_test
+package render_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidwall/gjson"
 
-	"github.com/ccm-push/ccm-push/templates/scope"
+	"github.com/ccm-push/ccm-push/templates/render"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
@@ -26,7 +26,7 @@ func FuzzLookup(f *testing.F) {
 			require.Error(t, env.MissingKey(path))
 			return
 		}
-		if _, plainly := scope.PlainPath(path); !plainly {
+		if _, plainly := render.PlainPath(path); !plainly {
 			return
 		}
 		snapshot, err := env.JSON()
@@ -36,9 +36,9 @@ func FuzzLookup(f *testing.F) {
 			require.Regexp(t, `^facts\..*\.[A-Z]`, path)
 			return
 		}
-		same, err := scope.FromResult(result)
+		same, err := render.FromResult(result)
 		require.NoError(t, err)
-		value, err = scope.PlainCopy(nil, value)
+		value, err = render.PlainCopy(nil, value)
 		require.NoError(t, err)
 		require.Equal(t, same, value, path)
 	})

@@ -1,4 +1,4 @@
-package scope
+package render
 
 import (
 	"errors"
@@ -18,16 +18,8 @@ type Reads struct {
 	allData bool
 	// Volatile: a clock or chance has a say in the result.
 	Volatile bool
-	Calls    []Call     // template() and jet()
+	Calls    []*Call    // template() and jet()
 	Files    []FilePath // file()
-}
-
-// A Call is a template that another one, or an expression, renders.
-type Call interface {
-	Key() string // tells it from others that are called; "" for one that nothing else can call
-	Position() diag.Position
-	Volatile() bool // whether it can give another text for the same values
-	Reads(files *Files) (*Reads, error)
 }
 
 // Root notes that a root is named.
@@ -95,7 +87,7 @@ func (m *Reads) readsFacts() bool { return m.Roots[FactsRoot] || m.allFacts }
 func (m *Reads) Follow(files *Files) *Reads {
 	total := &Reads{}
 	total.Add(m)
-	m.eachCalled(files, func(_ Call, called *Reads, err error) {
+	m.eachCalled(files, func(_ *Call, called *Reads, err error) {
 		if err != nil {
 			total.Anything()
 			return
@@ -107,18 +99,18 @@ func (m *Reads) Follow(files *Files) *Reads {
 
 // eachCalled visits what the called templates mention, and what those call in
 // turn, each file once. err says that a template cannot be read.
-func (m *Reads) eachCalled(files *Files, visit func(call Call, called *Reads, err error)) {
+func (m *Reads) eachCalled(files *Files, visit func(call *Call, called *Reads, err error)) {
 	seen := map[string]bool{}
 	var walk func(*Reads)
 	walk = func(m *Reads) {
 		for _, call := range m.Calls {
-			if key := call.Key(); key != "" {
+			if key := call.key(); key != "" {
 				if seen[key] {
 					continue
 				}
 				seen[key] = true
 			}
-			called, err := call.Reads(files)
+			called, err := call.reads(files)
 			visit(call, called, err)
 			if err == nil {
 				walk(called)
@@ -139,9 +131,9 @@ func (m *Reads) Result() (paths []string, all bool) {
 // Check parses all that is called. Each error has a position.
 func (m *Reads) Check(files *Files) error {
 	var errs []error
-	m.eachCalled(files, func(call Call, _ *Reads, err error) {
+	m.eachCalled(files, func(call *Call, _ *Reads, err error) {
 		if err != nil {
-			errs = append(errs, diag.At(call.Position(), err))
+			errs = append(errs, diag.At(call.pos, err))
 		}
 	})
 	return errors.Join(errs...)

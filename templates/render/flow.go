@@ -1,4 +1,4 @@
-package scope
+package render
 
 import (
 	"errors"
@@ -92,7 +92,7 @@ func (m *Reads) CheckPaths(files *Files, taint Taint) error {
 		}
 	}
 	check(m)
-	m.eachCalled(files, func(_ Call, called *Reads, err error) {
+	m.eachCalled(files, func(_ *Call, called *Reads, err error) {
 		if err == nil {
 			check(called)
 		}

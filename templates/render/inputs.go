@@ -1,4 +1,4 @@
-package scope
+package render
 
 import (
 	"crypto/sha256"
@@ -25,8 +25,8 @@ func (m *Reads) Inputs(files *Files) Inputs {
 		return Inputs{Volatile: true}
 	}
 	total := m.Follow(files)
-	m.eachCalled(files, func(call Call, _ *Reads, _ error) {
-		total.Volatile = total.Volatile || call.Volatile()
+	m.eachCalled(files, func(call *Call, _ *Reads, _ error) {
+		total.Volatile = total.Volatile || call.volatile()
 	})
 	return Inputs{
 		facts:    distinct(total.facts),

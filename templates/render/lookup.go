@@ -1,4 +1,4 @@
-package scope
+package render
 
 import (
 	"encoding/json"

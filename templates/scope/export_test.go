@@ -1,7 +1,0 @@
-package scope
-
-// For the tests outside.
-var (
-	PlainPath  = plainPath
-	FromResult = fromResult
-)
