@@ -3,12 +3,10 @@ package templates_test
 import (
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/templates"
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
@@ -30,29 +28,6 @@ func TestFilesAreReadOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 	require.Equal(t, "8080 8080 [[ Data.port ]]", after)
-}
-
-func TestConcurrentUse(t *testing.T) {
-	files := templatetest.Open(t, templatetest.JetFolder())
-	source := "{{ jet('dir/inner.jet') }} {{ template('expr.templ') }} {{ lookup('data.users.#') }} {{ Environ.HOME }} {{ file('plain.txt') | len() }}"
-	text, err := templates.Parse(source, templatetest.Manifest)
-	require.NoError(t, err)
-	shared := templatetest.Host(files)
-	var wg sync.WaitGroup
-	results := make([]string, 16)
-	for i := range results {
-		wg.Go(func() {
-			env := shared
-			if i%2 == 0 {
-				env = templatetest.Host(files)
-			}
-			results[i], _ = text.String(t.Context(), env)
-		})
-	}
-	wg.Wait()
-	for _, got := range results {
-		require.Equal(t, "inner+other port 8080 2 /root 18", got)
-	}
 }
 
 func TestRecursion(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -84,25 +83,6 @@ func callHostile(t *testing.T, name string, n, shift int, facts map[string]any) 
 		}
 		require.LessOrEqual(t, len(out), templates.MaxOutput+100)
 	}
-}
-
-// TestSprigChangesCopies has templates that change maps run at the same time on
-// the same facts and data.
-func TestSprigChangesCopies(t *testing.T) {
-	env := templatetest.Host(nil)
-	tmpl, err := templates.ParseGo(`{{ $_ := set .data "name" .facts.host.info.os }}{{ $_ = unset .facts.host.info "os" }}{{ $_ = merge .data.nested (dict "new" 1) }}`+
-		`{{ range .data.users }}{{ $_ = set . "name" "x" }}{{ end }}{{ $_ = set (lookup "data.nested") "port" 1 }}{{ $_ = set $ "data" 1 }}`+
-		`{{ $_ = mergeOverwrite (index (lookup "data.users.#(id>1)#") 0) (dict "id" 5) }}{{ .Data.name }}{{ .Data.nested.new }}`, diag.WholeFile("x"), templates.Delims{})
-	require.NoError(t, err)
-	var wg sync.WaitGroup
-	outs := make([]string, 8)
-	for i := range outs {
-		wg.Go(func() { outs[i], _ = tmpl.Render(t.Context(), env) })
-	}
-	wg.Wait()
-	require.Equal(t, slices.Repeat([]string{"linux1"}, 8), outs)
-	require.Equal(t, templatetest.Host(nil).Facts, env.Facts)
-	require.Equal(t, templatetest.Host(nil).Data, env.Data)
 }
 
 // TestRegexAgreesWithSprig holds our searches against those of Sprig.

@@ -1,8 +1,6 @@
 package jettemplate_test
 
 import (
-	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,22 +9,12 @@ import (
 	"github.com/ccm-push/ccm-push/templates/templatetest"
 )
 
-// wrapped yields what it is given, fails after that if bad is set, and is executed
-// once without a content.
-const wrapped = `[[ block wrap(bad=false) ]]<[[ yield content ]][[ bad ? Data.missing : "" ]]>[[ end ]]`
-
-// failing end in the block, in which they have yielded what a host has for itself.
-var failing = map[string]string{
-	"failed": wrapped + `[[ if Data.filled ]][[ yield wrap(bad=true) content ]][[ Data.secret ]][[ end ]][[ end ]]`,
-	"caught": wrapped + `[[ if Data.filled ]][[ try ]][[ yield wrap(bad=true) content ]][[ Data.secret ]][[ end ]][[ end ]][[ end ]]`,
-}
-
 // A host whose template fails leaves nothing behind in what Jet uses again, for the
 // same template or another one.
 func TestNoContentOfAnotherHost(t *testing.T) {
-	other, err := templates.ParseJet(wrapped, templatetest.Manifest, templates.Delims{}, nil)
+	other, err := templates.ParseJet(templatetest.WrappedJet, templatetest.Manifest, templates.Delims{}, nil)
 	require.NoError(t, err)
-	for name, source := range failing {
+	for name, source := range templatetest.FailingJet() {
 		t.Run(name, func(t *testing.T) {
 			same, err := templates.ParseJet(source, templatetest.Manifest, templates.Delims{}, nil)
 			require.NoError(t, err)
@@ -40,34 +28,6 @@ func TestNoContentOfAnotherHost(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Hosts that are rendered at the same time share nothing.
-func TestHostsAtTheSameTime(t *testing.T) {
-	var all []*templates.Template
-	for _, source := range failing {
-		parsed, err := templates.ParseJet(source+`[[ x := Data.secret ]][[ x ]]`, templatetest.Manifest, templates.Delims{}, nil)
-		require.NoError(t, err)
-		all = append(all, parsed)
-	}
-	var hosts sync.WaitGroup
-	texts := make([]map[string]int, 8)
-	for n := range texts {
-		hosts.Go(func() {
-			texts[n] = map[string]int{}
-			secret := fmt.Sprint("of host ", n)
-			for i := range 300 {
-				out, err := all[i%len(all)].Render(t.Context(), &templates.Env{Data: map[string]any{"filled": i%3 == 0, "secret": secret}})
-				if err == nil {
-					texts[n][out]++
-				}
-			}
-		})
-	}
-	hosts.Wait()
-	for n, got := range texts {
-		require.Equal(t, map[string]int{fmt.Sprint("<>of host ", n): 250}, got)
 	}
 }
 

@@ -163,3 +163,16 @@ func RenderGo(tb testing.TB, source string, env *templates.Env) (string, error) 
 	}
 	return t.Render(tb.Context(), env)
 }
+
+// WrappedJet has a block that yields what it is given, fails after that if bad is set,
+// and is executed once without a content.
+const WrappedJet = `[[ block wrap(bad=false) ]]<[[ yield content ]][[ bad ? Data.missing : "" ]]>[[ end ]]`
+
+// FailingJet gives templates that end in the block of [WrappedJet], in which they have
+// yielded what a host has for itself.
+func FailingJet() map[string]string {
+	return map[string]string{
+		"failed": WrappedJet + `[[ if Data.filled ]][[ yield wrap(bad=true) content ]][[ Data.secret ]][[ end ]][[ end ]]`,
+		"caught": WrappedJet + `[[ if Data.filled ]][[ try ]][[ yield wrap(bad=true) content ]][[ Data.secret ]][[ end ]][[ end ]][[ end ]]`,
+	}
+}
