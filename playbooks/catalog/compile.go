@@ -91,7 +91,9 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 		Graph: ordered, Parallel: compiled.Catalog.Parallel,
 	}
 	for i := range d.origins {
-		rendered.Resources = append(rendered.Resources, *d.origins[i].shown)
+		shown := *d.origins[i].shown
+		shown.Entry.Receive = d.entries[i].Receive
+		rendered.Resources = append(rendered.Resources, shown)
 	}
 	return compiled, rendered, nil
 }

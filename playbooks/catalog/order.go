@@ -73,6 +73,11 @@ func (d *draft) rearrange(order []int) {
 		n.Last = moved[n.Last]
 		n.First = n.Last - d.entries[n.Last].Scope.Entries
 	}
+	for i := range d.origins {
+		if shown := d.origins[i].shown; shown != nil {
+			shown.renumber(moved)
+		}
+	}
 	slices.SortStableFunc(d.notes, func(a, b Note) int {
 		return cmp.Or(a.First-b.First, b.Last-a.Last) // the outer one before those within
 	})

@@ -193,3 +193,51 @@ func TestShuffledGraphsAreTheSame(t *testing.T) {
 		require.Equal(t, want, edges(seed), seed)
 	}
 }
+
+// TestRenderedOrder has what resources say of each other printed as they say it, with what
+// it comes to on the host. What is printed can be loaded, in the order in which it stands.
+func TestRenderedOrder(t *testing.T) {
+	for _, c := range []struct{ name, manifest, want string }{
+		{"in file order",
+			play("- exec: [a: {before: ['exec#{{ Data.names[1] }}'], notify: [exec#b, exec#c], export: [stdout]}, b: {refreshonly: true}, c: {subscribe: [exec#b], refreshonly: true}]",
+				"- file: [/x: {recv: {content: exec#a.stdout}, require: [exec#c], "+root+"}]"),
+			"exec#a before[exec#b] notify[exec#b exec#c]\nexec#b\nexec#c subscribe[exec#b]\nfile#/x require[exec#c] recv[content: exec#a.stdout]"},
+		{"in a graph",
+			graphPlay("- file: [/x: {recv: {content: exec#a.stdout}, require: [exec#all, exec#gone], "+root+"}]",
+				"- exec: [last: {subscribe: [file#/x], require: [exec#a]}, a: {before: [exec#last], notify: [exec#z]}, z: {refreshonly: true}, gone: {control: {if: 'false'}}]",
+				"- exec: ['{{ Item }}1': {alias: all, each: '{{ Data.names }}'}]"),
+			"exec#a before[exec#last] notify[exec#z]\nexec#z\nexec#gone\nexec#all\nexec#all\nfile#/x require[exec#all exec#gone] recv[content: exec#a.stdout]\nexec#last require[exec#a] subscribe[file#/x]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			shown, err := compileIn(t, c.manifest, nil).Render(t.Context(), web1)
+			require.NoError(t, err)
+			text, err := shown.YAML("title", false)
+			require.NoError(t, err)
+			plays, err := load.Parse(t.Context(), "printed.yaml", text, builtin.Types())
+			require.NoError(t, err, string(text))
+			var lines []string
+			for _, r := range plays[0].Resources {
+				line := r.Type.Name + "#" + r.Name.Node.Text
+				if r.Alias != nil {
+					line = r.Type.Name + "#" + r.Alias.Node.Text
+				}
+				for _, list := range r.OrderLists() {
+					if list.Value == nil {
+						continue
+					}
+					var refs []string
+					for _, ref := range list.Value.Node.Items {
+						refs = append(refs, ref.Text)
+					}
+					line += fmt.Sprintf(" %s%v", list.Key, refs)
+				}
+				if r.Recv != nil {
+					pair := r.Recv.Node.Pairs[0]
+					line += fmt.Sprintf(" recv[%s: %s]", pair.Key.Text, pair.Value.Text)
+				}
+				lines = append(lines, line)
+			}
+			require.Equal(t, c.want, strings.Join(lines, "\n"))
+		})
+	}
+}

@@ -117,7 +117,11 @@ func resolve(d *draft, play *manifest.Play) ([]graph.Edge, error) {
 		}
 		for _, list := range o.refs.lists {
 			for _, ref := range list.refs {
-				edges = append(edges, r.edges(i, list.order, ref)...)
+				found := r.edges(i, list.order, ref)
+				edges = append(edges, found...)
+				if o.shown != nil {
+					o.shown.refer(found)
+				}
 			}
 		}
 		for _, one := range o.refs.received {

@@ -5,6 +5,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -24,8 +25,36 @@ type Rendered struct {
 type RenderedResource struct {
 	Resource   *manifest.Resource
 	Entry      modules.Entry // as the resource itself has it, without what others say of the order
+	Before     []int         // the entries that its before names
+	Notify     []int         // and its notify
 	Properties *yamlpos.Node // resolved; nil if control excludes it
 	Nested     *Nested       // nil if it applies no manifest
+}
+
+// refer notes what the references of the resource have come to. Those of a play in file
+// order that lead back are in the entry already.
+func (r *RenderedResource) refer(edges []graph.Edge) {
+	for _, e := range edges {
+		switch e.Why {
+		case reference.Require.Key:
+			r.Entry.Require = append(r.Entry.Require, e.From)
+		case reference.Subscribe.Key:
+			r.Entry.Subscribe = append(r.Entry.Subscribe, e.From)
+		case reference.Before.Key:
+			r.Before = append(r.Before, e.To)
+		case reference.Notify.Key:
+			r.Notify = append(r.Notify, e.To)
+		}
+	}
+}
+
+// renumber follows the entries of a graph to their places in its order.
+func (r *RenderedResource) renumber(moved []int) {
+	for _, list := range [][]int{r.Entry.Require, r.Entry.Subscribe, r.Before, r.Notify} {
+		for k, i := range list {
+			list[k] = moved[i]
+		}
+	}
 }
 
 // Nested is the manifest that a resource applies.

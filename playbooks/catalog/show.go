@@ -139,6 +139,8 @@ func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 	}
 	w.references(body, "require", all, r.Entry.Require)
 	w.references(body, "subscribe", all, r.Entry.Subscribe)
+	w.references(body, "before", all, r.Before)
+	w.references(body, "notify", all, r.Notify)
 	w.engine(body, all, r)
 	if r.Entry.Check {
 		w.put(body, "noop", w.plain(true), "")
