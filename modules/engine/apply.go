@@ -10,27 +10,48 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// alone announces, applies and verifies one plan.
-func (j *job) alone(ctx context.Context, plan modules.Plan) error {
-	if err := j.run.refreshes.Announce(j.index); err != nil {
+// alone announces, applies and verifies the plan by itself.
+func (a *attempt) alone(ctx context.Context) error {
+	t, j := a.turn, a.turn.job
+	if err := t.run.refreshes.Announce(j.index); err != nil {
 		return err
 	}
-	before := j.trace(plan)
-	err := j.applyAndVerify(ctx, plan)
+	before := a.trace()
+	err := t.run.real.apply(ctx, j.resource, a.plan, t.said)
 	if err != nil {
-		j.retract(ctx, before)
+		a.retract(ctx, before)
 	}
 	return err
 }
 
-// applyAndVerify applies a plan and verifies it.
-func (j *job) applyAndVerify(ctx context.Context, plan modules.Plan) (err error) {
-	h, readOnly := j.run.acting(j.said), j.run.present(after{report: j.said})
-	j.run.change(func() {
-		if err = j.resource.Apply(ctx, h, plan); err != nil {
+// trace looks at what the plan is about to change, if any entry waits for that.
+func (a *attempt) trace() (t *trace) {
+	r := a.turn.run
+	if !r.refreshes.Awaited(a.turn.job.index) || opaque(a.plan) || len(a.plan.Changes) == 0 {
+		return nil
+	}
+	r.real.outside(func() { t = &trace{a.plan, r.real.paths(a.plan)} })
+	return t
+}
+
+// retract takes back what was announced for the job, which has failed, if the host
+// is provably as it was before. Otherwise it notes the failure.
+func (a *attempt) retract(ctx context.Context, before *trace) {
+	r, j := a.turn.run, a.turn.job
+	untouched := func() bool { return r.real.untouched(ctx, j.resource, before) }
+	if err := r.refreshes.Retract(j.index, untouched); err != nil {
+		a.turn.said.Message("warning", fmt.Sprintf("the next run may refresh more than needed: %v", err))
+	}
+}
+
+// apply applies a plan and verifies it.
+func (h *realHost) apply(ctx context.Context, res modules.Resource, plan modules.Plan, report modules.Reporter) (err error) {
+	host, readOnly := h.acting(report), h.present(after{report})
+	h.change(func() {
+		if err = res.Apply(ctx, host, plan); err != nil {
 			return
 		}
-		if err = verify(ctx, j.resource, h, readOnly, plan); err != nil {
+		if err = verify(ctx, res, host, readOnly, plan); err != nil {
 			err = fmt.Errorf("failed to reach desired state: %w", err)
 		}
 	})
@@ -66,51 +87,32 @@ type trace struct {
 	paths []string
 }
 
-// trace looks at what the job is about to change, if any entry waits for that.
-func (j *job) trace(plan modules.Plan) *trace {
-	if !j.run.refreshes.Awaited(j.index) || opaque(plan) || len(plan.Changes) == 0 {
-		return nil
-	}
-	t := &trace{plan: plan}
-	j.outside(func() { t.paths = j.run.paths(plan) })
-	return t
-}
-
 // paths describes all that is at the paths that a plan has effects on.
-func (r *run) paths(plan modules.Plan) []string {
+func (h *realHost) paths(plan modules.Plan) []string {
 	var all []string
 	for _, e := range plan.Effects {
 		if e.Kind != modules.PathEffect {
 			continue
 		}
-		info, err := r.host.Files.Stat(e.Key)
+		info, err := h.host.Files.Stat(e.Key)
 		digest := ""
 		if err == nil && info.Kind == modules.Regular {
-			digest, err = r.host.Files.Digest(e.Key)
+			digest, err = h.host.Files.Digest(e.Key)
 		}
 		all = append(all, fmt.Sprintln(e.Key, info, digest, err))
 	}
 	return all
 }
 
-// retract takes back what was announced for the job, which has failed, if the host
-// is provably as it was before. Otherwise it notes the failure.
-func (j *job) retract(ctx context.Context, before *trace) {
-	untouched := func() bool { return j.untouched(ctx, before) }
-	if err := j.run.refreshes.Retract(j.index, untouched); err != nil {
-		j.said.Message("warning", fmt.Sprintf("the next run may refresh more than needed: %v", err))
-	}
-}
-
-// untouched reports whether the host is as it was before the job failed.
-func (j *job) untouched(ctx context.Context, before *trace) (same bool) {
+// untouched reports whether the host is as it was before a resource failed.
+func (h *realHost) untouched(ctx context.Context, res modules.Resource, before *trace) (same bool) {
 	if before == nil {
 		return false
 	}
-	j.outside(func() {
-		plan, err := j.resource.Check(ctx, j.run.present(modules.Discard{}))
+	h.outside(func() {
+		plan, err := res.Check(ctx, h.present(modules.Discard{}))
 		same = err == nil && plan.Action == before.plan.Action && slices.Equal(plan.Changes, before.plan.Changes) &&
-			slices.Equal(j.run.paths(plan), before.paths)
+			slices.Equal(h.paths(plan), before.paths)
 	})
 	return same
 }

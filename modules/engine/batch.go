@@ -10,42 +10,29 @@ import (
 // maxBatch bounds the members of a batch, and with them a command line.
 const maxBatch = 100
 
-// A joint is what became of a job in the turn of an earlier one: all that is left is to
-// report it.
-type joint struct {
-	plan modules.Plan
-	said *said
-	err  error
-}
-
 // A batch is jobs that are applied together: the first one, which has its turn, and others
 // that can go with it, since nothing may decide about them that is not known yet.
 type batch struct {
+	run     *run
 	first   *job
-	key     string // as [modules.Batcher] has it
-	members []member
+	key     string     // as [modules.Batcher] has it
+	members []*attempt // that of the first one, which has claimed what it is about, and others
 }
 
-// A member is a job of a batch, with its plan.
-type member struct {
-	job     *job
-	plan    modules.Plan
-	claimed []string // nil for the first, whose try has claimed what it is about
-}
-
-// carryOut applies and verifies a plan of the job, and at once those of others that can
-// go with it.
-func (j *job) carryOut(ctx context.Context, plan modules.Plan) error {
+// carryOut applies and verifies the plan, and at once those of other jobs that can go
+// with it.
+func (a *attempt) carryOut(ctx context.Context) error {
+	r, j := a.turn.run, a.turn.job
 	first, ok := j.resource.(modules.Batcher)
-	if !ok || j.scope.failOnError || plan.Refreshed || j.ownTurn() {
-		return j.alone(ctx, plan)
+	if !ok || j.scope.failOnError || a.plan.Refreshed || j.ownTurn() {
+		return a.alone(ctx)
 	}
-	b := &batch{first: j, key: first.BatchKey(plan), members: []member{{job: j, plan: plan}}}
+	b := &batch{run: r, first: j, key: first.BatchKey(a.plan), members: []*attempt{a}}
 	if b.key != "" {
 		b.collect(ctx)
 	}
 	if len(b.members) < 2 {
-		return j.alone(ctx, plan)
+		return a.alone(ctx)
 	}
 	return b.carryOut(ctx)
 }
@@ -56,7 +43,7 @@ func (b *batch) collect(ctx context.Context) {
 		if len(b.members) == maxBatch {
 			return
 		}
-		if !b.take(ctx, next) && b.first.run.scheduler == nil { // those behind it come behind it
+		if !b.take(ctx, next) && b.run.real.scheduler == nil { // those behind it come behind it
 			return
 		}
 	}
@@ -65,18 +52,17 @@ func (b *batch) collect(ctx context.Context) {
 // candidates lists the jobs that may go with the first one: those right behind it, or
 // those that are ready to run while it does.
 func (b *batch) candidates() []*job {
-	r := b.first.run
 	var list []*job
-	if r.scheduler != nil {
-		ready := r.scheduler.Ready(b.first.index)
+	if scheduler := b.run.real.scheduler; scheduler != nil {
+		ready := scheduler.Ready(b.first.index)
 		for _, i := range ready[:min(len(ready), 10*maxBatch)] {
-			if next := r.jobs[i]; b.mayTake(next) {
+			if next := b.run.jobs[i]; b.mayTake(next) {
 				list = append(list, next)
 			}
 		}
 		return list
 	}
-	for _, next := range r.jobs[b.first.index+1:] {
+	for _, next := range b.run.jobs[b.first.index+1:] {
 		if len(list) == maxBatch || !b.mayTake(next) {
 			break
 		}
@@ -89,35 +75,33 @@ func (b *batch) candidates() []*job {
 // the first one and those between them.
 func (b *batch) mayTake(next *job) bool {
 	j, e := b.first, next.entry
-	if e.Type != j.entry.Type || next.scope != j.scope || e.Excluded || next.predicts() || next.monitors() || next.invalid != nil ||
+	if e.Type != j.entry.Type || next.scope != j.scope || e.Excluded || next.predicts() || next.monitors || next.invalid != nil ||
 		len(e.Subscribe) > 0 || next.ownTurn() || next.secret != j.secret {
 		return false
 	}
-	if j.run.scheduler == nil && slices.ContainsFunc(e.Require, func(i int) bool { return i >= j.index }) {
+	if b.run.real.scheduler == nil && slices.ContainsFunc(e.Require, func(i int) bool { return i >= j.index }) {
 		return false
 	}
-	unmet, _ := next.requirements()
+	unmet, _ := b.run.jobs.requirements(next)
 	return len(unmet) == 0
 }
 
 // take checks a job, and reports whether it goes with the batch.
 func (b *batch) take(ctx context.Context, j *job) bool {
-	r := j.run
-	j.said = &said{}
-	seen := r.present(j.said)
-	seen.Preload = j.preload(ctx)
-	since := r.scheduler.Clock()
-	var plan modules.Plan
+	r := b.run
+	a := &attempt{turn: r.newTurn(j)}
+	a.seen = r.real.present(a.turn.said)
+	a.seen.Preload = r.preload(ctx, j)
+	since := r.real.scheduler.Clock()
 	var err error
-	j.outside(func() { plan, err = j.resource.Check(ctx, seen) })
-	if err != nil || !plan.Pending() || j.resource.(modules.Batcher).BatchKey(plan) != b.key || b.overlaps(plan) {
+	r.real.outside(func() { a.plan, err = j.resource.Check(ctx, a.seen) })
+	if err != nil || !a.plan.Pending() || j.resource.(modules.Batcher).BatchKey(a.plan) != b.key || b.overlaps(a.plan) {
 		return false
 	}
-	claimed := r.things(plan)
-	if !r.scheduler.TryClaim(claimed, since) {
+	if a.claimed = r.things(a.plan); !r.real.scheduler.TryClaim(a.claimed, since) {
 		return false
 	}
-	b.members = append(b.members, member{j, plan, claimed})
+	b.members = append(b.members, a)
 	return true
 }
 
@@ -128,7 +112,7 @@ func (b *batch) overlaps(plan modules.Plan) bool {
 		return slices.ContainsFunc(p.Effects, func(e modules.Effect) bool { return e.Kind == kind && e.Key == key })
 	}
 	return slices.ContainsFunc(plan.Effects, func(e modules.Effect) bool {
-		return e.Kind != modules.AnyEffect && slices.ContainsFunc(b.members, func(m member) bool {
+		return e.Kind != modules.AnyEffect && slices.ContainsFunc(b.members, func(m *attempt) bool {
 			return touches(m.plan, e.Kind, e.Key)
 		})
 	})
@@ -136,64 +120,60 @@ func (b *batch) overlaps(plan modules.Plan) bool {
 
 // carryOut applies and verifies the plans of the batch.
 func (b *batch) carryOut(ctx context.Context) error {
-	j := b.first
-	r := j.run
+	real := b.run.real
+	first, others := b.members[0], b.members[1:]
 	indexes, planned := []int{}, []modules.Planned{}
-	for _, m := range b.members {
-		defer r.scheduler.Unclaim(m.claimed)
-		indexes = append(indexes, m.job.index)
-		planned = append(planned, modules.Planned{Resource: m.job.resource, Plan: m.plan})
+	for _, a := range b.members {
+		indexes = append(indexes, a.turn.job.index)
+		planned = append(planned, modules.Planned{Resource: a.turn.job.resource, Plan: a.plan})
 	}
-	if r.refreshes.Announce(indexes...) != nil { // one alone may have no others to announce it to
-		return j.alone(ctx, b.members[0].plan)
+	for _, a := range others {
+		defer real.scheduler.Unclaim(a.claimed)
 	}
-	r.scheduler.Join(j.index, indexes[1:])
+	if b.run.refreshes.Announce(indexes...) != nil { // one alone may have no others to announce it to
+		return first.alone(ctx)
+	}
+	real.scheduler.Join(b.first.index, indexes[1:])
 	before := make([]*trace, len(b.members))
-	for n, m := range b.members {
-		before[n] = m.job.trace(m.plan)
+	for n, a := range b.members {
+		before[n] = a.trace()
 	}
-	h := r.acting(j.said)
+	host := real.acting(first.turn.said)
 	// The error is of no use here: who is to blame is found out below.
-	r.change(func() { _ = j.resource.(modules.Batcher).ApplyBatch(ctx, h, planned) })
-	err := j.verifyJoint(ctx, before[0])
-	for n, m := range b.members[1:] {
-		m.job.joint = &joint{plan: m.plan, said: m.job.said, err: m.job.verifyJoint(ctx, before[n+1])}
+	real.change(func() { _ = b.first.resource.(modules.Batcher).ApplyBatch(ctx, host, planned) })
+	err := first.verifyJoint(ctx, before[0])
+	for n, a := range others {
+		a.turn.job.joint = &joint{plan: a.plan, said: a.turn.said, err: a.verifyJoint(ctx, before[n+1])}
 	}
 	return err
 }
 
-// ownTurn reports whether the job is worked on by itself whatever its type: it is
-// tried again, waits, is asked, or has to do with what was there before.
-func (j *job) ownTurn() bool {
-	e := j.entry
-	return e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Left
-}
-
 // verifyJoint verifies a member of a batch that has been applied. What is not as it
 // should be gets a turn of its own.
-func (j *job) verifyJoint(ctx context.Context, before *trace) error {
+func (a *attempt) verifyJoint(ctx context.Context, before *trace) error {
+	t, real, resource := a.turn, a.turn.run.real, a.turn.job.resource
 	var plan modules.Plan
 	var err error
-	j.outside(func() { plan, err = j.resource.Check(ctx, j.run.present(j.said)) })
+	real.outside(func() { plan, err = resource.Check(ctx, real.present(t.said)) })
 	if err == nil && !plan.Pending() {
 		return nil
 	}
 	if err == nil {
-		err = j.applyAndVerify(ctx, plan)
+		err = real.apply(ctx, resource, plan, t.said)
 	}
 	if err != nil {
-		j.retract(ctx, before)
+		a.retract(ctx, before)
 	}
 	return err
 }
 
 // reportJoint tells what became of a job in the turn of an earlier one.
-func (j *job) reportJoint() error {
-	done := j.joint
-	j.said = done.said
+func (t *turn) reportJoint() error {
+	j, done := t.job, t.job.joint
+	t.said = done.said
 	j.result.Status, j.result.Changes, j.result.Message = modules.Changed, done.plan.Changes, done.plan.Action
 	if done.err == nil {
-		j.record(j.entry.Ref(), done.plan)
+		t.run.forecasts.record(j, j.entry.Ref(), done.plan)
 	}
 	return done.err
 }

@@ -1,12 +1,30 @@
 // Package engine runs on a host: it takes catalogs through check, apply and verify.
 // Whoever has catalogs for it is package session, above it.
 //
-// [Engine.Run] makes a run of a catalog (run.go) with a job for each entry (job.go). A job
-// is brought to its result in one way, front to back: it is left out, or has its turn
-// (job.go), in which it tries (try.go): it checks (check.go), and then predicts or applies
-// what it has found, alone (apply.go) or in a batch (batch.go). Its result is settled with
-// the values that it sends (values.go) and its health checks (health.go). After the last
-// one, what has left the manifest is undone (left.go).
+// The way down, front to back:
+//
+//	loop.go       [Engine.Run]: a run of a catalog, one job after the other, or several at once
+//	prefetch.go   before the first job: the contents that will be opened
+//	hindsight.go  after the last one of a check run: what earlier predictions could not know
+//	left.go       after the last one: what has left the manifest is undone
+//	work.go       a job is left out, or has its turn, whose result is settled
+//	try.go        the attempts of a turn: each checks, and then predicts or applies
+//	check.go      what is to be done; preload.go: what its type has found out for many
+//	batch.go      what is applied together; apply.go: alone, and verified
+//	receive.go    values from others before; send.go: values for others after
+//	reverse.go    what was there before; health.go: health checks after
+//	scope.go      nested manifests
+//
+// and what they work on, each of which knows only those below it:
+//
+//	turn.go       a turn of a job, and an attempt
+//	run.go        a run: what its jobs share
+//	forecasts.go  what jobs make of the host, and what of that others see
+//	job.go        a job, and the manifest that it belongs to
+//	engine.go     what an engine is given, and what it knows of earlier catalogs
+//	host.go       the real host, shown or changed; state.go: states that resources report
+//	result.go     what is told of a job; report.go: what its resource has said; diff.go
+//	exports.go    the values that a job has for others
 //
 // A check run sees the host as earlier plans would have left it: package forecast
 // answers for what they would change, and notes when an answer depends on something

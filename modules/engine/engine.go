@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -43,6 +44,16 @@ type Engine struct {
 	history *history // nil before the first catalog
 }
 
+// Rules judges the host by rules of goss.
+type Rules func(ctx context.Context, h modules.Host, rules json.RawMessage) (modules.Health, string, error)
+
+// ErrBeforeTurn says that the run ends before a job has had its turn. What [Engine].Need
+// and Turn return then.
+var ErrBeforeTurn = errors.New("the run ends before its turn")
+
+// ErrKilled is why commands of a killed run end: the cause of its context.
+var ErrKilled = errors.New(modules.RunInterrupted)
+
 // A history is what is known of the earlier catalogs of a session.
 type history struct {
 	forecasts *forecast.Pair // what they would have made of the host, in a check run
@@ -50,6 +61,14 @@ type history struct {
 	states    *states        // as their resources have reported them
 	sent      *notes.Sent    // what their resources have sent
 	subjects  []subject      // what their resources were about
+}
+
+// A subject is what a resource of the session has looked after.
+type subject struct{ subject, ref string }
+
+// newHistory is that of a session in which no catalog has run.
+func newHistory(sent notes.Store) *history {
+	return &history{states: newStates(), sent: notes.NewSent(sent)}
 }
 
 // predict gives the forecasts that a catalog starts with: in a check run those of
@@ -60,31 +79,4 @@ func (h *history) predict(cat *modules.Catalog, host modules.Host) *forecast.Pai
 	}
 	h.forecasts.Begin(host, cat.Earlier)
 	return h.forecasts
-}
-
-// Run works on the entries of a catalog, in order or as many at once as it says, and
-// gives emit one result for each. In a check run, which is always in order, it sees
-// what the catalogs before it would have done. It ends early, with stopped set, when
-// Stop says so or ctx ends. After the first failure of a catalog with FailOnError (of
-// its own: a nested manifest is one of its resources) the rest is skipped.
-func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modules.Result) error) (stopped bool, err error) {
-	r, err := e.newRun(cat, emit)
-	if err != nil {
-		return false, err
-	}
-	if err := r.prefetch(ctx); err != nil {
-		return false, err
-	}
-	r.openNotes()
-	if cat.Parallel > 1 && !cat.Check && !cat.Monitor {
-		stopped, err = r.atOnce(ctx)
-	} else {
-		tell := r.holdBack()
-		stopped, err = r.inOrder(ctx)
-		err = errors.Join(err, tell())
-	}
-	if stopped || err != nil {
-		return stopped, err
-	}
-	return r.undo(ctx)
 }

@@ -3,10 +3,8 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +17,6 @@ const (
 	maxHealthOutput    = 4 << 10 // one check, as in Nagios
 	maxAllHealthOutput = 64 << 10
 )
-
-// Rules judges the host by rules of goss.
-type Rules func(ctx context.Context, h modules.Host, rules json.RawMessage) (modules.Health, string, error)
 
 // unhealthy is the error of a resource whose health checks are not all OK.
 type unhealthy struct {
@@ -51,23 +46,24 @@ func (a *alsoUnhealthy) Redacted() string { return redacted(a.error) + "\n" + a.
 // askHealth asks the health checks of the job, whose turn ended with err. In a check run
 // none is asked while something is still to be done on the host, which notAsked names:
 // the answer would be about another host.
-func (j *job) askHealth(ctx context.Context, err error) (notAsked string, _ error) {
+func (t *turn) askHealth(ctx context.Context, err error) (notAsked string, _ error) {
+	r, j := t.run, t.job
 	checks := j.entry.Health
 	if len(checks) == 0 || ctx.Err() != nil {
 		return "", err
 	}
 	if j.predicts() {
-		if pending := j.forecast().Pending(); pending != "" {
-			j.said.Message("info", waiting(len(checks))+pending)
+		if pending := r.forecasts.of(j).Pending(); pending != "" {
+			t.said.Message("info", waiting(len(checks))+pending)
 			return pending, err
 		}
 	}
-	room, asker := maxAllHealthOutput, healthAsker{j.run.present(modules.Discard{}), j.run.engine.Rules, j.run.pause}
+	room, asker := maxAllHealthOutput, healthAsker{r.real.present(modules.Discard{}), r.engine.Rules, r.pause}
 	var bad []*unhealthy
 	for n := range checks {
 		var verdict modules.HealthVerdict
 		var complaint *unhealthy
-		j.outside(func() { verdict, complaint = asker.ask(ctx, &checks[n]) })
+		t.outside(func() { verdict, complaint = asker.ask(ctx, &checks[n]) })
 		verdict.Output = excerpt.Of(verdict.Output, min(room, maxHealthOutput))
 		room -= len(verdict.Output)
 		j.result.Health = append(j.result.Health, verdict)
@@ -169,13 +165,4 @@ func unanswered(c *modules.HealthCheck) string { return fmt.Sprintf("no answer w
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return excerpt.Of(strings.TrimSpace(line), 500)
-}
-
-// withholdHealth takes out of verdicts what commands have written.
-func withholdHealth(verdicts []modules.HealthVerdict) []modules.HealthVerdict {
-	safe := slices.Clone(verdicts)
-	for i := range safe {
-		safe[i].Output = ""
-	}
-	return safe
 }

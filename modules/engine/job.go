@@ -2,50 +2,48 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"slices"
-	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/engine/schedule"
-	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// A job is one entry of a catalog on its way to its result.
+// A job is one entry of a catalog: what it is, and what others have to know of it once it
+// has had its turn.
 type job struct {
-	run    *run
-	index  int
-	entry  *modules.Entry
-	mode   mode
-	scope  *scope          // the manifest that it belongs to
-	nested *scope          // the manifest that it stands for; nil if it has a resource
-	wanted map[string]bool // keys of values that others want of it, without what leads into those
-	secret bool            // nothing of what it holds may be shown
+	index      int
+	entry      *modules.Entry
+	mode       mode
+	monitors   bool   // only its health checks run
+	showsTexts bool   // its result shows what changes in texts, unless it is secret
+	scope      *scope // the manifest that it belongs to
+	nested     *scope // the manifest that it stands for; nil if it has a resource
+	secret     bool   // nothing of what it holds may be shown
 
 	resource modules.Resource // nil if it has none, or not yet
 	invalid  error            // why its properties make no resource
 	stable   bool             // it was found as it shall be before the first job began
-	stableAt int64            // the run's count of changes then: as long as that stays, it is so still
+	stableAt int64            // the count of changes of the host then: as long as that stays, it is so still
+	joint    *joint           // what became of it in the turn of an earlier job; nil if it has its own
 
-	said       *said
-	prediction *forecast.Prediction
-	result     *modules.Result
-	joint      *joint // what became of it in the turn of an earlier job; nil if it has its own
-	free       func() // gives its semaphores back; nil if it holds none
+	// Its turn and what has come of it:
+	result     *result
+	prediction *forecast.Prediction // nil if it had no turn
+	status     modules.Status       // once it has its result
+	changed    bool                 // or would change, whatever became of it later
+	unmet      bool                 // skipped for a requirement
+	doubt      string               // what its prediction depends on
+	exports    exports
+}
 
-	// What later jobs need to know:
-	status     modules.Status             // once it has its result
-	changed    bool                       // or would change, whatever became of it later
-	unmet      bool                       // skipped for a requirement
-	doubt      string                     // what its prediction depends on
-	triggers   []string                   // the entries it was refreshed by
-	sent       map[string]json.RawMessage // values for others
-	unsent     error                      // why a value is not among those
-	unknown    bool                       // others are sent once it is applied
-	properties json.RawMessage            // with what it has received
+// A joint is what became of a job in the turn of an earlier one: all that is left is to
+// report it.
+type joint struct {
+	plan modules.Plan
+	said *said
+	err  error
 }
 
 // A mode is what is done about a job.
@@ -60,165 +58,17 @@ const (
 // predicts reports whether the job is only predicted.
 func (j *job) predicts() bool { return j.mode != modeApply }
 
-// monitors reports whether only the health checks of the job run.
-func (j *job) monitors() bool { return j.run.cat.Monitor || j.entry.Monitor }
-
 // diffs reports whether the result shows what changes in texts.
-func (j *job) diffs() bool { return j.run.cat.Diff && !j.secret }
+func (j *job) diffs() bool { return j.showsTexts && !j.secret }
 
 // sees reports whether what another job changes, or would change, counts for this one.
 func (j *job) sees(other *job) bool { return other.mode != modeNoop || j.mode == modeNoop }
 
-// stateOpen reports whether its state is not known to those that are predicted, since it
-// would be changed first. In a check run, a noop job is none that would.
-func (j *job) stateOpen() bool {
-	return j.changed && (j.mode == modePredict || j.mode == modeNoop && !j.run.cat.Check)
-}
-
-// decode makes the resource of the job, and tells it if nothing of it may be shown, or
-// if it undoes another one.
-func (j *job) decode(entry *modules.Entry) {
-	j.resource, j.invalid = j.run.engine.Decode(entry)
-	if d, ok := j.resource.(modules.Discreet); ok && j.secret {
-		d.Discreet()
-	}
-	if u, ok := j.resource.(modules.Undoer); ok && entry.Left {
-		u.Undo()
-	}
-}
-
-// work brings the job to its result. It reports false if the run is to end before its turn
-// has come.
-func (j *job) work(ctx context.Context) bool {
-	j.result = &modules.Result{Index: j.index}
-	switch unmet, doubt := j.requirements(); {
-	case j.entry.Excluded:
-		j.skip("excluded by control", "")
-	case j.entry.Hidden:
-		j.skip("hidden: defined, not run", "")
-	case j.joint == nil && j.scope.ended() != "":
-		j.leaveOut()
-	case len(unmet) > 0:
-		j.unmet = true
-		j.skip("skipped due to unmet requirement", strings.Join(unmet, ", "))
-	default:
-		j.said, j.prediction = &said{}, &forecast.Prediction{Because: doubt}
-		if j.run.mayConflict() && !j.entry.Left { // what has left comes after everything
-			j.prediction.Reads = forecast.NewReadSet()
-		}
-		err := j.turn(ctx)
-		if err == ErrBeforeTurn && j.scope.ended() == "" {
-			return false
-		}
-		if err == ErrBeforeTurn {
-			j.release()
-			j.leaveOut()
-			break
-		}
-		j.settle(ctx, err)
-	}
-	if ref := j.scope.mayBeEndedBy(); j.result.Status == modules.Skipped && j.predicts() && ref != "" {
-		j.result.Uncertain, j.result.Because = true, cmp.Or(j.result.Because, ref) // the run may have ended before
-	}
-	j.status = j.result.Status
-	if j.doubt != "" {
-		j.scope.doubtful = cmp.Or(j.scope.doubtful, j.blamed())
-	}
-	return true
-}
-
-func (j *job) skip(message, because string) {
-	j.result.Status, j.result.Message, j.result.Because = modules.Skipped, message, excerpt.Of(because, maxText)
-}
-
-// leaveOut is the result of a job whose manifest a failure has ended.
-func (j *job) leaveOut() {
-	j.unmet = true
-	j.skip("skipped because its manifest has fail_on_error", j.scope.ended())
-}
-
-// turn does the work of the job, up to its health checks.
-func (j *job) turn(ctx context.Context) error {
-	switch {
-	case j.joint != nil:
-		return j.reportJoint()
-	case j.nested != nil:
-		return j.sumUp()
-	case j.invalid != nil || j.monitors():
-		return j.invalid
-	}
-	return j.tries(ctx)
-}
-
-// settle makes the result of a job that has had its turn, which ended with err.
-func (j *job) settle(ctx context.Context, err error) {
-	if j.changed = err == nil && j.result.Status == modules.Changed; err == nil {
-		j.serve()
-		j.send(ctx)
-	} else {
-		j.run.refreshes.Fails(j.index)
-		j.prediction.AsInList() // what is missing may come with anything
-	}
-	if j.prediction.Unrecorded() { // it may turn out to act after all, in an unknown way
-		j.record(j.prediction.Because, modules.Plan{Effects: []modules.Effect{modules.Anything}})
-	}
-	notAsked, err := j.askHealth(ctx, err)
-	j.release()
-	switch {
-	case err == nil:
-		j.prediction.Because = cmp.Or(j.prediction.Because, notAsked)
-	case ctx.Err() == nil && j.mayNotFail():
-		j.openEnd(err)
-	default:
-		j.fail(ctx, err)
-	}
-	j.tellState()
-	j.run.history.states.predict(j.entry.Ref(), j.stateOpen())
-	j.result.Messages, j.result.Exit, j.result.Changes = j.said.list(), j.said.exit, bounded(j.result.Changes)
-	if because := j.prediction.Because; j.predicts() && because != "" {
-		j.result.Uncertain, j.result.Because, j.doubt = true, because, because
-	}
-	if j.secret {
-		withhold(j.result, err)
-	}
-}
-
-// fail is the result of a job that has failed.
-func (j *job) fail(ctx context.Context, err error) {
-	j.result.Killed = context.Cause(ctx) == ErrKilled
-	j.result.Status, j.result.Error, j.result.Sent = modules.Failed, excerpt.Of(err.Error(), maxText), nil
-	if j.result.Done = j.changed && !j.predicts(); !j.result.Done {
-		j.result.Message = ""
-	}
-	if kinded, ok := errors.AsType[modules.Kinded](err); ok && j.result.Error != "" {
-		j.result.ErrorKind = kinded.Kind()
-	}
-}
-
-// mayNotFail reports whether an error of a check run may be one only because earlier
-// resources have not been carried out.
-func (j *job) mayNotFail() bool { return j.predicts() && j.prediction.Because != "" }
-
-// openEnd is the result of a job that may not fail: a change that is uncertain, since
-// something will have to happen here.
-func (j *job) openEnd(err error) {
-	j.result.Status, j.result.Message, j.result.Sent = modules.Changed, unpredictable(err, excerpt.Of(err.Error(), maxText)), nil
-	j.changed, j.unknown = true, true
-}
-
-// requirements finds the required entries that rule this one out, and what
-// makes it uncertain that they do not.
-func (j *job) requirements() (unmet []string, doubt string) {
-	for i := range schedule.Requirements(j.entry) {
-		other := j.run.jobs[i]
-		if ref := other.entry.Ref(); (other.status == modules.Failed || other.unmet) && !slices.Contains(unmet, ref) {
-			unmet = append(unmet, ref)
-		}
-		if other.doubt != "" && doubt == "" {
-			doubt = other.blamed()
-		}
-	}
-	return unmet, cmp.Or(doubt, j.scope.mayBeEndedBy())
+// ownTurn reports whether the job is worked on by itself whatever its type: it is
+// tried again, waits, is asked, or has to do with what was there before.
+func (j *job) ownTurn() bool {
+	e := j.entry
+	return e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Left
 }
 
 // blamed names what those depend on that depend on this job, which is in doubt: itself if
@@ -230,12 +80,92 @@ func (j *job) blamed() string {
 	return j.entry.Ref()
 }
 
-// outside has f work on the host for the job, while others touch the run. What is
-// only predicted is about the forecast, which they touch too.
-func (j *job) outside(f func()) {
-	if j.predicts() {
-		f()
-		return
+// decode makes the resource of the job, and tells it if nothing of it may be shown, or
+// if it undoes another one.
+func (j *job) decode(decode func(*modules.Entry) (modules.Resource, error), entry *modules.Entry) {
+	j.resource, j.invalid = decode(entry)
+	if d, ok := j.resource.(modules.Discreet); ok && j.secret {
+		d.Discreet()
 	}
-	j.run.scheduler.Outside(f)
+	if u, ok := j.resource.(modules.Undoer); ok && entry.Left {
+		u.Undo()
+	}
+}
+
+// exported gives what the job has sent as key, or why there is no such value.
+func (j *job) exported(key string) (json.RawMessage, error) {
+	return j.exports.value(key, j.status == modules.Skipped, j.changed && !j.predicts())
+}
+
+// jobs are those of a run, by the index of their entries.
+type jobs []*job
+
+// requirements finds the required entries that rule a job out, and what makes it
+// uncertain that they do not.
+func (all jobs) requirements(j *job) (unmet []string, doubt string) {
+	for i := range schedule.Requirements(j.entry) {
+		other := all[i]
+		if ref := other.entry.Ref(); (other.status == modules.Failed || other.unmet) && !slices.Contains(unmet, ref) {
+			unmet = append(unmet, ref)
+		}
+		if other.doubt != "" && doubt == "" {
+			doubt = other.blamed()
+		}
+	}
+	return unmet, cmp.Or(doubt, j.scope.mayBeEndedBy())
+}
+
+// findExports finds which values are wanted of which job, and which jobs are secret since
+// they receive from one that is.
+func (all jobs) findExports() {
+	for _, j := range all {
+		for _, from := range j.entry.Receive {
+			if from.From >= 0 {
+				sender := all[from.From]
+				sender.exports.want(from.Key)
+				j.secret = j.secret || sender.secret
+			}
+		}
+		for _, key := range j.entry.Export {
+			j.exports.want(key)
+		}
+	}
+}
+
+// A scope is a manifest of the catalog: the play's own, or a nested one.
+type scope struct {
+	outer       *scope // nil if it is the play's own
+	failOnError bool   // a failure ends it
+	members     []*job // without those of scopes in it
+	endedBy     string // the entry whose failure has ended it
+	doubtful    string // its first uncertain entry, which may end it
+}
+
+// endWith is told that an entry has failed, which ends the scope, if that is to end.
+func (s *scope) endWith(ref string) {
+	if s.failOnError {
+		s.endedBy = cmp.Or(s.endedBy, ref)
+	}
+}
+
+// ended names the entry whose failure has ended the scope, or one that it is in; "" if
+// none has.
+func (s *scope) ended() string {
+	for ; s != nil; s = s.outer {
+		if s.endedBy != "" {
+			return s.endedBy
+		}
+	}
+	return ""
+}
+
+// mayBeEndedBy names the first uncertain entry that, if it fails, ends the scope or one
+// that it is in; "" if there is none.
+func (s *scope) mayBeEndedBy() string {
+	for ; s != nil; s = s.outer {
+		if s.doubtful != "" && s.failOnError {
+			return s.doubtful
+		}
+	}
+	return ""
 }

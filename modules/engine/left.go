@@ -14,6 +14,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
+// maxSubjectRef bounds the name of the resource of a subject, in bytes.
+const maxSubjectRef = 512
+
 // A leaver is a resource that has left the manifest.
 type leaver struct {
 	notes.Reversal
@@ -25,13 +28,15 @@ type leaver struct {
 // reverse order in which it was changed.
 type undoing struct {
 	run   *run
+	step  func(context.Context, *job) (began bool, err error)
 	left  []leaver             // the last applied first
 	heirs map[string][]subject // the resources of the session, by the thing they look after; their own subject is the part of it
 	below map[string]string    // by directory, a resource that is about something in it
 }
 
-// undo undoes what has left the manifest, if the catalog knows what that is.
-func (r *run) undo(ctx context.Context) (stopped bool, err error) {
+// undo undoes what has left the manifest, if the catalog knows what that is. step brings a
+// job to its result.
+func (r *run) undo(ctx context.Context, step func(context.Context, *job) (began bool, err error)) (stopped bool, err error) {
 	r.noteSubjects()
 	sensitive := map[string]bool{}
 	for _, j := range r.jobs {
@@ -50,7 +55,7 @@ func (r *run) undo(ctx context.Context) (stopped bool, err error) {
 			return false, fmt.Errorf("forgetting what is not to be undone any more: %w", err)
 		}
 	}
-	u := &undoing{run: r}
+	u := &undoing{run: r, step: step}
 	if u.find(); len(u.left) == 0 {
 		return false, nil
 	}
@@ -65,10 +70,34 @@ func (r *run) undo(ctx context.Context) (stopped bool, err error) {
 	return u.putBack(ctx)
 }
 
+// noteSubjects notes what the resources are about, for this catalog and those to come.
+func (r *run) noteSubjects() {
+	if r.engine.Reversals == nil || r.cat.Monitor {
+		return
+	}
+	for _, j := range r.jobs {
+		if j.invalid != nil || j.entry.Monitor || j.entry.Query != "" {
+			continue
+		}
+		for _, one := range subjectsOf(j.resource) {
+			r.history.subjects = append(r.history.subjects, subject{one, notes.Clip(j.entry.Type+"#"+j.entry.Name, maxSubjectRef)})
+		}
+	}
+}
+
+func subjectsOf(res modules.Resource) []string {
+	switch res := res.(type) {
+	case modules.Reverser:
+		return []string{res.Subject()}
+	case modules.Keeper:
+		return res.Subjects()
+	}
+	return nil
+}
+
 // tellWaiting says with the failure of the job that it ends the play, if that keeps
 // anything from being undone.
-func (j *job) tellWaiting() {
-	r := j.run
+func (r *run) tellWaiting(j *job) {
 	if j.scope != r.play || !r.play.failOnError || r.play.endedBy != "" || j.entry.Left || !r.reversals.Undoes() {
 		return
 	}
@@ -95,7 +124,7 @@ func (u *undoing) find() {
 func (u *undoing) findHeirs() {
 	u.heirs, u.below = map[string][]subject{}, map[string]string{}
 	for _, s := range u.run.history.subjects {
-		thing, part := u.run.thing(s.subject)
+		thing, part := u.run.forecasts.thing(s.subject)
 		u.heirs[thing] = append(u.heirs[thing], subject{part, s.ref})
 		if !path.IsAbs(thing) {
 			continue
@@ -117,7 +146,7 @@ func (u *undoing) inherit(l *leaver) {
 		Ensure string `json:"ensure"`
 	}
 	_ = json.Unmarshal(l.Properties, &is) // an object, which it is known to be
-	thing, part := u.run.thing(l.Subject)
+	thing, part := u.run.forecasts.thing(l.Subject)
 	for _, s := range u.heirs[thing] {
 		if s.subject == part || s.subject == "" || part == "" {
 			l.passed = s.ref
@@ -132,7 +161,7 @@ func (u *undoing) inherit(l *leaver) {
 // moved refuses to undo something in another place than where it was done: who may
 // exchange a directory for a link must not have others write behind it what was theirs.
 func (u *undoing) moved(l *leaver) error {
-	if now := u.run.place(l.Subject); now != l.Place {
+	if now := u.run.forecasts.place(l.Subject); now != l.Place {
 		was, _, _ := strings.Cut(l.Subject, "\n")
 		return modules.Refuse("%s was %s when it was changed, and leads to %s now", was, cmp.Or(l.Place, "nowhere"), now)
 	}
@@ -152,12 +181,12 @@ func (u *undoing) told() *modules.Left {
 // What is not undone is there to be told of, so it counts as excluded.
 func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
 	r := u.run
-	r.scheduler = nil
+	r.real.scheduler = nil
 	first := len(r.jobs)
 	for _, l := range u.left {
 		j := r.add(&modules.Entry{Type: l.Type, Name: l.Name, Properties: l.Properties, Sensitive: l.Sensitive, Left: true, Excluded: l.kept+l.passed != ""})
 		if !j.entry.Excluded {
-			j.decode(j.entry)
+			j.decode(r.engine.Decode, j.entry)
 		}
 	}
 	emit := r.emit
@@ -172,7 +201,7 @@ func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
 		if j.resource != nil && j.invalid == nil {
 			j.invalid = u.moved(&u.left[i])
 		}
-		if began, err := r.step(ctx, j); err != nil || !began {
+		if began, err := u.step(ctx, j); err != nil || !began {
 			return !began, err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func (r *run) prefetch(ctx context.Context) error {
 	var wanted []modules.Content
 	for _, j := range r.jobs {
-		wanted = append(wanted, j.wants(ctx)...)
+		wanted = append(wanted, j.wants(ctx, r.real)...)
 	}
 	if len(wanted) == 0 || r.engine.Prefetch == nil {
 		return nil
@@ -22,8 +22,8 @@ func (r *run) prefetch(ctx context.Context) error {
 
 // wants gives the contents that the job will open, and notes whether it finds the host as
 // it shall be.
-func (j *job) wants(ctx context.Context) []modules.Content {
-	if j.resource == nil || j.invalid != nil || j.monitors() || j.predicts() && !j.diffs() {
+func (j *job) wants(ctx context.Context, real *realHost) []modules.Content {
+	if j.resource == nil || j.invalid != nil || j.monitors || j.predicts() && !j.diffs() {
 		return nil
 	}
 	lacking := modules.Lacking(j.resource)
@@ -31,7 +31,7 @@ func (j *job) wants(ctx context.Context) []modules.Content {
 		return nil
 	}
 	told := &said{}
-	plan, err := j.resource.Check(ctx, j.run.present(told))
+	plan, err := j.resource.Check(ctx, real.present(told))
 	switch {
 	case err != nil && j.predicts():
 		return nil
@@ -42,7 +42,7 @@ func (j *job) wants(ctx context.Context) []modules.Content {
 	case plan.Pending():
 		return j.opens(plan)
 	case len(told.list()) == 0 && told.exit == nil:
-		j.stable, j.stableAt = true, j.run.changes.Load()
+		j.stable, j.stableAt = true, real.changes.Load()
 	}
 	return nil
 }

@@ -15,23 +15,25 @@ import (
 // receive puts what others have sent into the properties of the job, and makes its
 // resource. In a check run, unknown says what would be done with values that are not
 // known yet.
-func (j *job) receive(ctx context.Context) (unknown string, err error) {
+func (t *turn) receive(ctx context.Context) (unknown string, err error) {
+	j := t.job
 	if len(j.entry.Receive) == 0 {
 		return "", nil
 	}
-	given, err := j.given(ctx)
+	given, err := t.ask(ctx)
 	if err != nil {
 		return "", err
 	}
+	in := imports{j, t.run.jobs, given}
 	properties := j.entry.Properties
 	for _, from := range j.entry.Receive {
-		value, known, err := j.received(from, given)
+		value, known, err := in.value(from)
 		if err != nil {
 			return "", err
 		}
 		if !known {
-			unknown += ", " + from.Property + " from " + j.sender(from)
-			j.prediction.Doubt(j.sender(from))
+			unknown += ", " + from.Property + " from " + in.sender(from)
+			j.prediction.Doubt(in.sender(from))
 			continue
 		}
 		if properties, err = with(properties, strings.Split(from.Property, "."), value); err != nil {
@@ -41,64 +43,100 @@ func (j *job) receive(ctx context.Context) (unknown string, err error) {
 	if unknown != "" {
 		return "Would have received " + unknown[2:] + "; known after apply", nil
 	}
-	j.properties = properties
+	t.properties = properties
 	received := *j.entry
 	received.Properties = properties
-	j.decode(&received)
-	err, j.invalid = j.misfits(properties, j.invalid), nil
+	j.decode(t.run.engine.Decode, &received)
+	err, j.invalid = in.misfits(properties, j.invalid), nil
 	return "", err
 }
 
-// received gives the value for one property. It is not known if its sender is only
-// predicted to run.
-func (j *job) received(from modules.Receive, given *modules.Given) (value json.RawMessage, known bool, err error) {
-	if from.From < 0 {
-		value, known = given.Values[from.Property]
-		if !known && !given.Unknown {
-			return nil, false, modules.Refuse("%s was not sent by %s", from.Property, j.sender(from))
-		}
-		return value, known, nil
-	}
-	sender := j.run.jobs[from.From]
-	j.secret = j.secret || sender.secret // it may have received it from another host
-	if sender.unknown && j.predicts() {
-		return nil, false, nil
-	}
-	if value, err = sender.value(from.Key); err != nil {
-		return nil, false, modules.Refuse("%s has not sent %s: %w", j.sender(from), from.Key, err)
-	}
-	return value, true, nil
-}
-
-// sender names who sends a value.
-func (j *job) sender(from modules.Receive) string {
-	if from.From >= 0 {
-		return j.run.jobs[from.From].entry.Ref()
-	}
-	return cmp.Or(from.Sender, "another host")
-}
-
-// given asks the controller for what the job receives from other hosts.
-func (j *job) given(ctx context.Context) (given *modules.Given, err error) {
+// ask asks the controller for what the job receives from other hosts.
+func (t *turn) ask(ctx context.Context) (given *modules.Given, err error) {
+	j, need := t.job, t.run.engine.Need
 	at := slices.IndexFunc(j.entry.Receive, func(from modules.Receive) bool { return from.From < 0 })
 	if at < 0 {
 		return &modules.Given{}, nil
 	}
-	first, need := j.entry.Receive[at], j.run.engine.Need
+	first := j.entry.Receive[at]
+	sender := imports{job: j}.sender(first)
 	if need == nil {
-		return nil, modules.Refuse("%s comes from %s, which only a controller can ask", first.Property, j.sender(first))
+		return nil, modules.Refuse("%s comes from %s, which only a controller can ask", first.Property, sender)
 	}
-	j.run.scheduler.Aside(j.index, func() { given, err = need(ctx, j.index) })
+	t.run.real.scheduler.Aside(j.index, func() { given, err = need(ctx, j.index) })
 	switch {
 	case err != nil:
 		return nil, err
 	case given.Error != "":
 		return nil, modules.Refuse("%s", given.Error)
 	case given.Unknown && !j.predicts():
-		return nil, modules.Refuse("%s was not sent by %s", first.Property, j.sender(first))
+		return nil, modules.Refuse("%s was not sent by %s", first.Property, sender)
 	}
 	j.secret = j.secret || given.Sensitive
-	return given, j.begins()
+	return given, t.begins()
+}
+
+// imports are the values that a job receives.
+type imports struct {
+	job   *job
+	jobs  jobs           // among them those that send
+	given *modules.Given // what other hosts have sent
+}
+
+// value gives the value for one property. It is not known if its sender is only
+// predicted to run.
+func (in imports) value(from modules.Receive) (value json.RawMessage, known bool, err error) {
+	if from.From < 0 {
+		value, known = in.given.Values[from.Property]
+		if !known && !in.given.Unknown {
+			return nil, false, modules.Refuse("%s was not sent by %s", from.Property, in.sender(from))
+		}
+		return value, known, nil
+	}
+	sender := in.jobs[from.From]
+	in.job.secret = in.job.secret || sender.secret // it may have received it from another host
+	if sender.exports.unknown && in.job.predicts() {
+		return nil, false, nil
+	}
+	if value, err = sender.exported(from.Key); err != nil {
+		return nil, false, modules.Refuse("%s has not sent %s: %w", in.sender(from), from.Key, err)
+	}
+	return value, true, nil
+}
+
+// sender names who sends a value.
+func (in imports) sender(from modules.Receive) string {
+	if from.From >= 0 {
+		return in.jobs[from.From].entry.Ref()
+	}
+	return cmp.Or(from.Sender, "another host")
+}
+
+// misfits words the error of properties that were received: which one, and whose value
+// it is.
+func (in imports) misfits(properties json.RawMessage, err error) error {
+	if err == nil {
+		return nil
+	}
+	mismatch, ofType := errors.AsType[*json.UnmarshalTypeError](err)
+	problems := modules.PropertyErrors(err)
+	for _, from := range in.job.entry.Receive {
+		source := in.sender(from) + " has sent"
+		if from.From >= 0 {
+			source += " as " + from.Key
+		}
+		top, _, _ := strings.Cut(from.Property, ".")
+		kind := kindOf(properties, top)
+		if ofType && (mismatch.Field == top || mismatch.Field == "" && strings.HasPrefix(mismatch.Value, kind)) {
+			return modules.Refuse("%s cannot be the %s that %s", from.Property, kind, source)
+		}
+		for _, p := range problems {
+			if p.Path == top || strings.HasPrefix(p.Path, top+".") || strings.HasPrefix(p.Path, top+"[") {
+				return &misfit{text: fmt.Sprintf("%v; it is what %s", p, source), safe: fmt.Sprintf("%s cannot be what %s", from.Property, source)}
+			}
+		}
+	}
+	return err
 }
 
 // with is a JSON object with a value at a path in it.
@@ -121,33 +159,6 @@ func with(object json.RawMessage, path []string, value json.RawMessage) (json.Ra
 	}
 	members[path[0]] = inner
 	return json.Marshal(members)
-}
-
-// misfits words the error of properties that were received: which one, and whose value
-// it is.
-func (j *job) misfits(properties json.RawMessage, err error) error {
-	if err == nil {
-		return nil
-	}
-	mismatch, ofType := errors.AsType[*json.UnmarshalTypeError](err)
-	problems := modules.PropertyErrors(err)
-	for _, from := range j.entry.Receive {
-		source := j.sender(from) + " has sent"
-		if from.From >= 0 {
-			source += " as " + from.Key
-		}
-		top, _, _ := strings.Cut(from.Property, ".")
-		kind := kindOf(properties, top)
-		if ofType && (mismatch.Field == top || mismatch.Field == "" && strings.HasPrefix(mismatch.Value, kind)) {
-			return modules.Refuse("%s cannot be the %s that %s", from.Property, kind, source)
-		}
-		for _, p := range problems {
-			if p.Path == top || strings.HasPrefix(p.Path, top+".") || strings.HasPrefix(p.Path, top+"[") {
-				return &misfit{text: fmt.Sprintf("%v; it is what %s", p, source), safe: fmt.Sprintf("%s cannot be what %s", from.Property, source)}
-			}
-		}
-	}
-	return err
 }
 
 // misfit is the error of a value that a property cannot have.

@@ -1,9 +1,6 @@
 package engine
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -89,60 +86,12 @@ func (s *said) State(of modules.State) {
 	}
 }
 
-// bounded gives as many changes as a result may tell, and the number of the others.
-func bounded(changes []modules.Change) []modules.Change {
-	var kept []modules.Change
-	room := maxAllChanges
-	for i, c := range changes {
-		c = modules.Change{Property: excerpt.Of(c.Property, maxText), Have: excerpt.Of(c.Have, maxText), Want: excerpt.Of(c.Want, maxText)}
-		room -= len(c.Property) + len(c.Have) + len(c.Want)
-		if others := len(changes) - i; room < 0 || others > 1 && i == modules.MaxParts-1 {
-			return append(kept, modules.Change{Property: "others", Have: fmt.Sprintf("%d more", others), Want: "changed"})
-		}
-		kept = append(kept, c)
-	}
-	return kept
-}
+// after is the [modules.Reporter] of the Check that finds out whether Apply has
+// worked: what is so before anything was done is so after that.
+type after struct{ report modules.Reporter }
 
-// unpredictable words an error of a check run that may be one only because earlier
-// resources have not been carried out. text is as much of it as may be shown.
-func unpredictable(err error, text string) string {
-	if other, ok := errors.AsType[modules.NotYet](err); ok {
-		return excerpt.Of("Would have asked for the state of "+string(other)+"; known after apply", maxText)
-	}
-	return "cannot be foreseen: " + text
-}
+func (after) Message(string, string) {}
+func (after) Output(modules.Exit)    {}
 
-const withheld = "[sensitive]"
-
-// withhold takes everything out of a result that could show the contents of a
-// sensitive resource. err is where result.Error came from.
-func withhold(result *modules.Result, err error) {
-	for i := range result.Changes {
-		result.Changes[i].Have, result.Changes[i].Want = withheld, withheld
-	}
-	result.Diff, result.Messages, result.Health = "", nil, withholdHealth(result.Health)
-	result.State = nil
-	if result.Exit != nil {
-		result.Exit = &modules.Exit{Code: result.Exit.Code, Elapsed: result.Exit.Elapsed}
-	}
-	if err == nil {
-		return
-	}
-	safe := redacted(err)
-	if result.Status == modules.Failed {
-		result.Error = safe
-	} else {
-		result.Message = unpredictable(err, safe)
-	}
-}
-
-func redacted(err error) string {
-	if r, ok := errors.AsType[modules.Redactor](err); ok {
-		return r.Redacted()
-	}
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Error()
-	}
-	return "failed; the details are withheld because the resource is sensitive"
-}
+// State implements [modules.Reporter].
+func (a after) State(s modules.State) { a.report.State(modules.State{After: s.Last()}) }

@@ -7,15 +7,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// A scope is a manifest of the catalog: the play's own, or a nested one.
-type scope struct {
-	outer       *scope // nil if it is the play's own
-	failOnError bool   // a failure ends it
-	members     []*job // without those of scopes in it
-	endedBy     string // the entry whose failure has ended it
-	doubtful    string // its first uncertain entry, which may end it
-}
-
 // findScopes finds what belongs to which nested manifest. One that begins before the
 // catalog, or within another one, is an error.
 func (r *run) findScopes() error {
@@ -47,39 +38,11 @@ func (r *run) findScopes() error {
 	return nil
 }
 
-// endScope is told that the job has failed, which ends its scope, if that is to end.
-func (j *job) endScope() {
-	if s := j.scope; s.failOnError {
-		s.endedBy = cmp.Or(s.endedBy, j.entry.Ref())
-	}
-}
-
-// ended names the entry whose failure has ended the scope, or one that it is in; "" if
-// none has.
-func (s *scope) ended() string {
-	for ; s != nil; s = s.outer {
-		if s.endedBy != "" {
-			return s.endedBy
-		}
-	}
-	return ""
-}
-
-// mayBeEndedBy names the first uncertain entry that, if it fails, ends the scope or one
-// that it is in; "" if there is none.
-func (s *scope) mayBeEndedBy() string {
-	for ; s != nil; s = s.outer {
-		if s.doubtful != "" && s.failOnError {
-			return s.doubtful
-		}
-	}
-	return ""
-}
-
 // sumUp is the result of a job that stands for a nested manifest: failed if a
 // resource of that has failed, changed if one has changed. What a noop resource
 // would have done counts for a noop entry only.
-func (j *job) sumUp() error {
+func (t *turn) sumUp() error {
+	j := t.job
 	failed, changed := 0, 0
 	doubt := func(member *job) {
 		if member.doubt != "" {
@@ -88,7 +51,7 @@ func (j *job) sumUp() error {
 	}
 	for _, member := range j.nested.members {
 		if !j.sees(member) && member.status != modules.Failed {
-			if j.run.graph() { // it may turn out to have failed
+			if t.run.order.IsGraph() { // it may turn out to have failed
 				doubt(member)
 			}
 			continue

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 )
 
 // Bounds of what resources may report as their states, in bytes of JSON.
@@ -45,15 +46,14 @@ func (s *states) predict(ref string, changed bool) {
 	s.predicted[ref] = changed
 }
 
-// stateThen is [modules.Host].State in a check run: the state of what would be changed is not
-// known before that is done.
-func (j *job) stateThen(ref string) (modules.State, bool) {
-	s := j.run.history.states
+// then is [modules.Host].State in a check run: the state of what would be changed is not
+// known before that is done, which the prediction p depends on.
+func (s *states) then(ref string, p *forecast.Prediction) (modules.State, bool) {
 	s.mu.Lock()
 	predicted := s.predicted[ref]
 	s.mu.Unlock()
 	if predicted {
-		j.prediction.Doubt(ref)
+		p.Doubt(ref)
 		return modules.State{}, false
 	}
 	return s.last(ref)
@@ -81,40 +81,29 @@ func sizeOf(s modules.State) int {
 	return size
 }
 
-// after is the [modules.Reporter] of the Check that finds out whether Apply has
-// worked: what is so before anything was done is so after that.
-type after struct{ report modules.Reporter }
-
-func (after) Message(string, string) {}
-func (after) Output(modules.Exit)    {}
-
-// State implements [modules.Reporter].
-func (a after) State(s modules.State) { a.report.State(modules.State{After: s.Last()}) }
-
-// tellState puts what the job has reported as its state into its result, and keeps it
-// for others. A host's programs say what they like, so it is held against the bounds,
-// and against JSON.
-func (j *job) tellState() {
-	s := j.said.state
-	if s.Before == nil && s.After == nil && s.Restart == nil {
-		return
+// report gives what a resource has reported as its state for its result, and keeps it for
+// others. A host's programs say what they like, so it is held against the bounds, and
+// against JSON.
+func (s *states) report(e *modules.Entry, by *said) *modules.State {
+	state := by.state
+	if state.Before == nil && state.After == nil && state.Restart == nil {
+		return nil
 	}
-	text, err := json.Marshal(s)
+	text, err := json.Marshal(state)
 	if err != nil {
-		j.said.Message("warning", "its state is left out: "+err.Error())
-		j.said.state = modules.State{}
-		return
+		by.Message("warning", "its state is left out: "+err.Error())
+		return nil
 	}
 	room := maxState
-	if j.entry.Query != "" {
+	if e.Query != "" {
 		room = maxAnswer
 	}
-	if !j.run.history.states.keep(j.entry.Ref(), s) {
-		j.said.Message("warning", "its state is not kept for others: all together are too large")
+	if !s.keep(e.Ref(), state) {
+		by.Message("warning", "its state is not kept for others: all together are too large")
 	}
 	if len(text) > room {
-		j.said.Message("warning", fmt.Sprintf("its state is left out: %d bytes of JSON are more than %d", len(text), room))
-		return
+		by.Message("warning", fmt.Sprintf("its state is left out: %d bytes of JSON are more than %d", len(text), room))
+		return nil
 	}
-	j.result.State = &s
+	return &state
 }

@@ -47,17 +47,40 @@ func Dependencies(entries []modules.Entry, i int) iter.Seq[int] {
 	}
 }
 
-// MaxGraph bounds the entries of a graph whose [Ancestors] are found: that takes memory
+// An Order is that of the entries of one catalog.
+type Order struct {
+	cat       *modules.Catalog
+	ancestors []Set // by entry, those that it comes after; nil until they are needed
+}
+
+// NewOrder is the order of a catalog.
+func NewOrder(cat *modules.Catalog) *Order { return &Order{cat: cat} }
+
+// maxGraph bounds the entries of a graph whose ancestors are found: that takes memory
 // with the square of their number, here 4 MiB. Check runs of larger ones are taken for
 // lists, in which everything comes after all that stands before it.
-const MaxGraph = 8192
+const maxGraph = 8192
 
-// Ancestors are, by entry, those that it comes after along edges.
-type Ancestors []Set
+// IsGraph reports whether doubt follows edges. In a play that is a graph, its author has said
+// what depends on what. A check run takes that at its word: what is not known of one entry
+// puts those in doubt that come after it along edges, and no others. What it does not take
+// for granted is in package forecast.
+func (o *Order) IsGraph() bool { return o.cat.Parallel > 0 && len(o.cat.Entries) <= maxGraph }
 
-// FindAncestors follows the dependencies of all entries.
-func FindAncestors(entries []modules.Entry) Ancestors {
-	all := make(Ancestors, len(entries))
+// Before gives the entries that i comes after.
+func (o *Order) Before(i int) Set {
+	if o.ancestors == nil {
+		o.ancestors = findAncestors(o.cat.Entries)
+	}
+	return o.ancestors[i]
+}
+
+// ComesAfter reports whether the entry i begins after k has ended.
+func (o *Order) ComesAfter(i, k int) bool { return k < i && o.Before(i).Has(k) }
+
+// findAncestors gives, by entry, those that it comes after along edges.
+func findAncestors(entries []modules.Entry) []Set {
+	all := make([]Set, len(entries))
 	for i := range entries {
 		all[i] = NewSet(i)
 		for j := range Dependencies(entries, i) {

@@ -21,7 +21,7 @@ func TestAncestors(t *testing.T) {
 		6: {Scope: &modules.Scope{Entries: 2}},
 	}
 	want := [][]int{nil, {0}, {0, 1}, {0, 1}, {0, 1, 3}, nil, {0, 1, 3, 4, 5}}
-	all := FindAncestors(entries)
+	all := findAncestors(entries)
 	for i := range entries {
 		var found []int
 		for j := range entries {

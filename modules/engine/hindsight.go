@@ -14,10 +14,6 @@ import (
 // run only, as is what changes what others have read. So its results are held back until
 // then.
 
-// mayConflict reports whether a check run is about a graph of which several are worked on
-// at once.
-func (r *run) mayConflict() bool { return r.cat.Check && r.graph() && r.cat.Parallel > 1 }
-
 // A hindsight is what is known at the end of a check run only.
 type hindsight struct {
 	run     *run
@@ -42,7 +38,7 @@ func (r *run) holdBack() (tell func() error) {
 		h.doubtConflicts()
 		for _, j := range held {
 			h.doubtEnding(j)
-			if err := emit(j.result); err != nil {
+			if err := emit(j.result.told()); err != nil {
 				return err
 			}
 		}
@@ -61,7 +57,7 @@ func (h *hindsight) doubtConflicts() {
 		cause, conflict := conflicts[i]
 		ok := conflict
 		if !conflict {
-			cause, ok = r.before(i).FirstIn(all)
+			cause, ok = r.order.Before(i).FirstIn(all)
 		}
 		if !ok || j.entry.Excluded || j.entry.Hidden {
 			continue
@@ -83,11 +79,11 @@ func (h *hindsight) conflicts() map[int]int {
 		if j.prediction != nil {
 			readers = append(readers, forecast.Reader{
 				Entry: j.index, Reads: j.prediction.Reads, Noop: j.mode == modeNoop, Failed: j.status == modules.Failed,
-				Asked: len(j.entry.Health) > 0, Acts: j.changed && !j.unknown,
+				Asked: len(j.entry.Health) > 0, Acts: j.changed && !j.exports.unknown,
 			})
 		}
 	}
-	return r.forecasts.Would.Conflicts(readers, r.comesAfter)
+	return r.forecasts.pair.Would.Conflicts(readers, r.order.ComesAfter)
 }
 
 // doubtEnding puts the result of a job in doubt if the job is in doubt, or may be left out,
@@ -102,7 +98,7 @@ func (h *hindsight) doubtEnding(j *job) {
 			because = cmp.Or(because, h.run.jobs[i].entry.Ref())
 		}
 	}
-	if unmet, _ := j.requirements(); because == "" && len(unmet) == 0 {
+	if unmet, _ := h.run.jobs.requirements(j); because == "" && len(unmet) == 0 {
 		because = h.endsAtAnyTime(j)
 	}
 	if because == "" {
@@ -110,7 +106,7 @@ func (h *hindsight) doubtEnding(j *job) {
 	}
 	h.inDoubt[j.index] = because
 	if !j.result.Uncertain {
-		j.result.Uncertain, j.result.Because = true, because
+		j.result.doubt(because)
 	}
 }
 
@@ -127,7 +123,7 @@ func (h *hindsight) endsAtAnyTime(j *job) string {
 			if other == j || !fails && other.doubt == "" {
 				continue
 			}
-			if !h.run.comesAfter(other.index, j.index) && !(fails && h.run.comesAfter(j.index, other.index)) {
+			if !h.run.order.ComesAfter(other.index, j.index) && !(fails && h.run.order.ComesAfter(j.index, other.index)) {
 				if fails {
 					return other.entry.Ref()
 				}

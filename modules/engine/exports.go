@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// stateKey is the key that every type sends whose resources report a state.
+const stateKey = "state"
+
+// exports are the values that a job has for others.
+type exports struct {
+	wanted  map[string]bool            // the keys that others want, without what leads into those
+	sent    map[string]json.RawMessage // nil before it has run
+	unsent  error                      // why a value is not among those
+	unknown bool                       // others are sent once it is applied
+}
+
+// want notes that others want the value of a key.
+func (e *exports) want(key string) {
+	if e.wanted == nil {
+		e.wanted = map[string]bool{}
+	}
+	key, _, _ = strings.Cut(key, ".")
+	e.wanted[key] = true
+}
+
+// value gives what was sent as key, or why there is no such value: skipped and ran say what
+// became of the job.
+func (e *exports) value(key string, skipped, ran bool) (json.RawMessage, error) {
+	first, rest, deeper := strings.Cut(key, ".")
+	value, ok := e.sent[first]
+	switch {
+	case ok:
+	case e.unsent != nil:
+		return nil, e.unsent
+	case skipped:
+		return nil, errors.New("it was skipped")
+	case first == stateKey:
+		return nil, errors.New("it does not tell its state")
+	case ran:
+		return nil, errors.New("it has no such value, or one that is too long or no text")
+	default:
+		return nil, errors.New("it has never run here, or nobody received it then; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way")
+	}
+	for deeper {
+		var part string
+		part, rest, deeper = strings.Cut(rest, ".")
+		if value, ok = element(value, part); !ok {
+			return nil, fmt.Errorf("there is no %q in what it has sent", part)
+		}
+	}
+	return value, nil
+}
+
+// element gives the member of an object, or that of an array by its number.
+func element(value json.RawMessage, name string) (json.RawMessage, bool) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(value, &object) == nil {
+		value, ok := object[name]
+		return value, ok
+	}
+	var array []json.RawMessage
+	n, err := strconv.Atoi(name)
+	if err != nil || json.Unmarshal(value, &array) != nil || n < 0 || n >= len(array) {
+		return nil, false
+	}
+	return array[n], true
+}

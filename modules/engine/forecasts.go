@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
+	"github.com/ccm-push/ccm-push/modules/engine/schedule"
+)
+
+// forecasts say what the jobs of a run make of the host, and what of that a job sees.
+type forecasts struct {
+	pair  *forecast.Pair
+	order *schedule.Order
+}
+
+// of is what a job is checked against, if it is predicted.
+func (f *forecasts) of(j *job) *forecast.Forecast { return f.pair.For(j.mode == modeNoop) }
+
+// view is what a job comes after, of all that is planned. What has left the manifest comes
+// after everything.
+func (f *forecasts) view(j *job) forecast.View {
+	of := f.of(j)
+	if of.Pending() == "" || !f.order.IsGraph() || j.entry.Left {
+		return of.Everything()
+	}
+	return of.Behind(f.order.Before(j.index).Has)
+}
+
+// host is the Host that a job sees that is predicted.
+func (f *forecasts) host(ctx context.Context, j *job, report modules.Reporter) modules.Host {
+	return f.of(j).Host(ctx, f.view(j), j.prediction, report)
+}
+
+// probed is told that a job has learned what a program has said that reads such things.
+func (f *forecasts) probed(j *job, reads modules.EffectKind) {
+	f.of(j).Probed(f.view(j), j.prediction, reads)
+}
+
+// record adds the plan of a job. because is what predictions that rest on it depend on.
+func (f *forecasts) record(j *job, because string, plan modules.Plan) {
+	j.prediction.Recorded()
+	f.pair.Record(forecast.Plan{
+		Entry: j.index, Ref: because, Effects: plan.Effects, Doubt: j.prediction.Because,
+		Noop: j.mode == modeNoop, Applied: !j.predicts(),
+	})
+}
+
+// things gives what a plan is about. User and group databases are files that are read,
+// changed and written as a whole. A path stands for what it leads to, too: it can have
+// other names, by links.
+func (f *forecasts) things(plan modules.Plan) []string {
+	var keys []string
+	for _, e := range plan.Effects {
+		switch e.Kind {
+		case modules.AnyEffect, modules.BelowEffect:
+		case modules.UserEffect, modules.GroupEffect:
+			keys = append(keys, "accounts")
+		case modules.PathEffect:
+			keys = append(keys, f.pair.Will.Canonical(e.Key, false), f.pair.Will.Canonical(e.Key, true))
+		default:
+			keys = append(keys, string(e.Kind)+" "+e.Key)
+		}
+	}
+	return keys
+}
+
+// thing takes a subject apart: what it is about, and the part of that. A path is without
+// the symbolic links of its directories, so that one file has one name.
+func (f *forecasts) thing(subject string) (thing, part string) {
+	thing, part, _ = strings.Cut(subject, "\n")
+	if path.IsAbs(thing) {
+		thing = f.pair.Will.Canonical(thing, false)
+	}
+	return thing, part
+}
+
+// place is the path that a subject is about, without the symbolic links of its
+// directories; "" if it is about no path.
+func (f *forecasts) place(subject string) string {
+	if thing, _ := f.thing(subject); path.IsAbs(thing) {
+		return thing
+	}
+	return ""
+}

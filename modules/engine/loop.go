@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
+	"github.com/ccm-push/ccm-push/modules/engine/schedule"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
+)
+
+// Run works on the entries of a catalog, in order or as many at once as it says, and
+// gives emit one result for each. In a check run, which is always in order, it sees
+// what the catalogs before it would have done. It ends early, with stopped set, when
+// Stop says so or ctx ends. After the first failure of a catalog with FailOnError (of
+// its own: a nested manifest is one of its resources) the rest is skipped.
+func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modules.Result) error) (stopped bool, err error) {
+	r, err := e.newRun(cat, emit)
+	if err != nil {
+		return false, err
+	}
+	if err := r.prefetch(ctx); err != nil {
+		return false, err
+	}
+	r.openNotes()
+	if cat.Parallel > 1 && !cat.Check && !cat.Monitor {
+		stopped, err = r.atOnce(ctx)
+	} else {
+		tell := r.holdBack()
+		stopped, err = r.inOrder(ctx)
+		err = errors.Join(err, tell())
+	}
+	if stopped || err != nil {
+		return stopped, err
+	}
+	return r.undo(ctx, r.step)
+}
+
+// newRun makes the jobs of a catalog, with their resources as far as those are known.
+func (e *Engine) newRun(cat *modules.Catalog, emit func(*modules.Result) error) (*run, error) {
+	if e.history == nil {
+		e.history = newHistory(e.Sent)
+	}
+	real := newRealHost(e.Host, e.history.states.last)
+	order := schedule.NewOrder(cat)
+	r := &run{
+		engine: e, history: e.history, cat: cat, play: &scope{failOnError: cat.FailOnError}, emit: emit,
+		real: real, order: order, forecasts: &forecasts{e.history.predict(cat, real.host), order},
+	}
+	for i := range cat.Entries {
+		r.add(&cat.Entries[i])
+	}
+	if err := r.findScopes(); err != nil {
+		return nil, err
+	}
+	r.jobs.findExports()
+	for _, j := range r.jobs {
+		if entry := j.entry; !entry.Excluded && !entry.Hidden && entry.Scope == nil && len(entry.Receive) == 0 {
+			j.decode(e.Decode, entry)
+		}
+	}
+	return r, nil
+}
+
+// openNotes reads what earlier runs have noted on the host, as far as the catalog has use
+// for it.
+func (r *run) openNotes() {
+	refreshes := func(i int) bool {
+		j := r.jobs[i]
+		_, ok := j.resource.(modules.Refresher)
+		return ok || j.invalid != nil || len(j.entry.Receive) > 0 // else it has an error of its own
+	}
+	e := r.engine
+	r.refreshes, r.warning = notes.OpenRefreshes(e.Refreshes, r.cat, &r.history.refreshes, e.Now, refreshes)
+	var warning string
+	if r.reversals, warning = notes.OpenReversals(e.Reversals, r.cat); r.warning == "" {
+		r.warning = warning
+	}
+}
+
+// inOrder works on all jobs one after the other.
+func (r *run) inOrder(ctx context.Context) (stopped bool, err error) {
+	for _, j := range r.jobs {
+		if j.joint == nil && r.interrupted(ctx) {
+			return true, nil
+		}
+		if began, err := r.step(ctx, j); err != nil || !began {
+			return !began, err
+		}
+	}
+	return false, nil
+}
+
+// atOnce works on as many jobs at once as the catalog says.
+func (r *run) atOnce(ctx context.Context) (stopped bool, err error) {
+	r.real.scheduler = schedule.New(r.cat.Entries, schedule.Work{
+		Parallel: r.cat.Parallel,
+		Alone: func(i int) bool {
+			_, batches := r.jobs[i].resource.(modules.Batcher)
+			return batches
+		},
+		Turn:        func(i int) (began bool, err error) { return r.step(ctx, r.jobs[i]) },
+		Interrupted: func() bool { return r.interrupted(ctx) },
+	})
+	return r.real.scheduler.Run()
+}
+
+// step brings one job to its result and hands that out. began is false if the run
+// is to end before the turn of the job has come.
+func (r *run) step(ctx context.Context, j *job) (began bool, err error) {
+	start := r.engine.Now()
+	if !r.work(ctx, j) {
+		return false, nil
+	}
+	result := j.result
+	result.Duration = r.engine.Now().Sub(start)
+	if text := r.warning; text != "" {
+		r.warning = ""
+		result.Messages = append([]modules.Note{{Level: "warning", Text: excerpt.Of(text, maxText)}}, result.Messages...)
+	}
+	failed := result.Status == modules.Failed && !j.monitors
+	if failed {
+		r.tellWaiting(j)
+	}
+	if err := r.emit(result.told()); err != nil {
+		return true, err
+	}
+	if failed {
+		j.scope.endWith(j.entry.Ref())
+	}
+	return true, nil
+}

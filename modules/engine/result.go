@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
+)
+
+// A result is what is told of one job.
+type result modules.Result
+
+// told is the result as it goes out.
+func (r *result) told() *modules.Result { return (*modules.Result)(r) }
+
+// skip says that nothing was done about the job.
+func (r *result) skip(message, because string) {
+	r.Status, r.Message, r.Because = modules.Skipped, message, excerpt.Of(because, maxText)
+}
+
+// change says what a plan changes, whether or not that succeeds. triggers are the entries
+// that the resource was refreshed by.
+func (r *result) change(plan modules.Plan, triggers []string) {
+	r.Status, r.Refreshed, r.Changes = modules.Changed, plan.Refreshed, plan.Changes
+	if plan.Refreshed {
+		r.RefreshedBy = triggers
+	}
+}
+
+// changeAs says what another result says of a change.
+func (r *result) changeAs(other *result) {
+	r.Status, r.Message = other.Status, other.Message
+	r.Refreshed, r.RefreshedBy = other.Refreshed, other.RefreshedBy
+	r.Changes, r.Diff = other.Changes, other.Diff
+}
+
+// fail says that the job has failed. done says that something was changed all the same.
+func (r *result) fail(err error, killed, done bool) {
+	r.Status, r.Error, r.Sent = modules.Failed, excerpt.Of(err.Error(), maxText), nil
+	r.Killed, r.Done = killed, done
+	if !done {
+		r.Message = ""
+	}
+	if kinded, ok := errors.AsType[modules.Kinded](err); ok && r.Error != "" {
+		r.ErrorKind = kinded.Kind()
+	}
+}
+
+// openEnd says of an error that may be none in the run that follows that a change is
+// uncertain, since something will have to happen here.
+func (r *result) openEnd(err error) {
+	r.Status, r.Message, r.Sent = modules.Changed, unpredictable(err, excerpt.Of(err.Error(), maxText)), nil
+}
+
+// doubt says what the prediction depends on.
+func (r *result) doubt(because string) { r.Uncertain, r.Because = true, because }
+
+// tell adds what the resource has said.
+func (r *result) tell(s *said) {
+	r.Messages, r.Exit, r.Changes = s.list(), s.exit, bounded(r.Changes)
+}
+
+// bounded gives as many changes as a result may tell, and the number of the others.
+func bounded(changes []modules.Change) []modules.Change {
+	var kept []modules.Change
+	room := maxAllChanges
+	for i, c := range changes {
+		c = modules.Change{Property: excerpt.Of(c.Property, maxText), Have: excerpt.Of(c.Have, maxText), Want: excerpt.Of(c.Want, maxText)}
+		room -= len(c.Property) + len(c.Have) + len(c.Want)
+		if others := len(changes) - i; room < 0 || others > 1 && i == modules.MaxParts-1 {
+			return append(kept, modules.Change{Property: "others", Have: fmt.Sprintf("%d more", others), Want: "changed"})
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+// unpredictable words an error of a check run that may be one only because earlier
+// resources have not been carried out. text is as much of it as may be shown.
+func unpredictable(err error, text string) string {
+	if other, ok := errors.AsType[modules.NotYet](err); ok {
+		return excerpt.Of("Would have asked for the state of "+string(other)+"; known after apply", maxText)
+	}
+	return "cannot be foreseen: " + text
+}
+
+const withheld = "[sensitive]"
+
+// withhold takes everything out of the result that could show the contents of a
+// sensitive resource. err is where its error came from.
+func (r *result) withhold(err error) {
+	for i := range r.Changes {
+		r.Changes[i].Have, r.Changes[i].Want = withheld, withheld
+	}
+	r.Diff, r.Messages, r.State = "", nil, nil
+	r.Health = slices.Clone(r.Health)
+	for i := range r.Health {
+		r.Health[i].Output = "" // what a command has written
+	}
+	if r.Exit != nil {
+		r.Exit = &modules.Exit{Code: r.Exit.Code, Elapsed: r.Exit.Elapsed}
+	}
+	if err == nil {
+		return
+	}
+	safe := redacted(err)
+	if r.Status == modules.Failed {
+		r.Error = safe
+	} else {
+		r.Message = unpredictable(err, safe)
+	}
+}
+
+func redacted(err error) string {
+	if r, ok := errors.AsType[modules.Redactor](err); ok {
+		return r.Redacted()
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Error()
+	}
+	return "failed; the details are withheld because the resource is sensitive"
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A turn is the work on one job of a run.
+type turn struct {
+	run        *run
+	job        *job
+	said       *said
+	properties json.RawMessage // with what it has received; nil if it receives nothing
+	free       func()          // gives its semaphores back; nil if it holds none
+}
+
+func (r *run) newTurn(j *job) *turn { return &turn{run: r, job: j, said: &said{}} }
+
+// outside has f work on the host, while others touch the run.
+func (t *turn) outside(f func()) { t.run.outside(t.job, f) }
+
+// begins gives ErrBeforeTurn if the manifest of a job that has waited has ended
+// meanwhile.
+func (t *turn) begins() error {
+	if t.job.scope.ended() != "" {
+		return ErrBeforeTurn
+	}
+	return nil
+}
+
+// waits reports whether the job, which has something to do, has to wait for its
+// semaphores.
+func (t *turn) waits() bool {
+	return t.run.engine.Turn != nil && len(t.job.entry.Sema) > 0 && t.free == nil && !t.job.predicts()
+}
+
+// await waits for the semaphores of the job. What was found out about the host before may
+// be out of date then.
+func (t *turn) await(ctx context.Context) error {
+	var over func()
+	var err error
+	t.run.real.scheduler.Aside(t.job.index, func() { over, err = t.run.engine.Turn(ctx, t.job.index) })
+	if err == nil {
+		t.free = over
+		t.run.real.forget()
+		err = t.begins()
+	}
+	return err
+}
+
+// release gives the semaphores of the job back.
+func (t *turn) release() {
+	if over := t.free; over != nil {
+		t.free = nil
+		over()
+	}
+}
+
+// An attempt is one try of a turn: what its check has found to be done.
+type attempt struct {
+	turn     *turn
+	plan     modules.Plan
+	seen     modules.Host // as it was shown to the resource
+	triggers []string     // the entries that the resource was refreshed by
+	claimed  []string     // what the plan is about, while it is carried out
+}

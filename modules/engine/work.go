@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
+)
+
+// work brings a job to its result. It reports false if the run is to end before its turn
+// has come.
+func (r *run) work(ctx context.Context, j *job) bool {
+	j.result = &result{Index: j.index}
+	switch unmet, doubt := r.jobs.requirements(j); {
+	case j.entry.Excluded:
+		j.result.skip("excluded by control", "")
+	case j.entry.Hidden:
+		j.result.skip("hidden: defined, not run", "")
+	case j.joint == nil && j.scope.ended() != "":
+		j.leaveOut()
+	case len(unmet) > 0:
+		j.unmet = true
+		j.result.skip("skipped due to unmet requirement", strings.Join(unmet, ", "))
+	default:
+		j.prediction = &forecast.Prediction{Because: doubt}
+		if r.mayConflict() && !j.entry.Left { // what has left comes after everything
+			j.prediction.Reads = forecast.NewReadSet()
+		}
+		t := r.newTurn(j)
+		err := t.act(ctx)
+		if err == ErrBeforeTurn && j.scope.ended() == "" {
+			return false
+		}
+		if err == ErrBeforeTurn {
+			t.release()
+			j.leaveOut()
+			break
+		}
+		t.settle(ctx, err)
+	}
+	if ref := j.scope.mayBeEndedBy(); j.result.Status == modules.Skipped && j.predicts() && ref != "" {
+		j.result.doubt(cmp.Or(j.result.Because, ref)) // the run may have ended before
+	}
+	j.status = j.result.Status
+	if j.doubt != "" {
+		j.scope.doubtful = cmp.Or(j.scope.doubtful, j.blamed())
+	}
+	return true
+}
+
+// leaveOut is the result of a job whose manifest a failure has ended.
+func (j *job) leaveOut() {
+	j.unmet = true
+	j.result.skip("skipped because its manifest has fail_on_error", j.scope.ended())
+}
+
+// act does what is to be done about the job, up to its health checks.
+func (t *turn) act(ctx context.Context) error {
+	switch j := t.job; {
+	case j.joint != nil:
+		return t.reportJoint()
+	case j.nested != nil:
+		return t.sumUp()
+	case j.invalid != nil || j.monitors:
+		return j.invalid
+	}
+	if unknown, err := t.receive(ctx); err != nil {
+		return err
+	} else if unknown != "" {
+		t.job.result.Status, t.job.result.Message = modules.Changed, unknown
+		return nil
+	}
+	return t.tries(ctx)
+}
+
+// settle makes the result of a job that has had its turn, which ended with err.
+func (t *turn) settle(ctx context.Context, err error) {
+	j, r := t.job, t.run
+	if j.changed = err == nil && j.result.Status == modules.Changed; err == nil {
+		t.serve()
+		t.send(ctx)
+	} else {
+		r.refreshes.Fails(j.index)
+		j.prediction.AsInList() // what is missing may come with anything
+	}
+	if j.prediction.Unrecorded() { // it may turn out to act after all, in an unknown way
+		r.forecasts.record(j, j.prediction.Because, modules.Plan{Effects: []modules.Effect{modules.Anything}})
+	}
+	notAsked, err := t.askHealth(ctx, err)
+	t.release()
+	switch {
+	case err == nil:
+		j.prediction.Because = cmp.Or(j.prediction.Because, notAsked)
+	case ctx.Err() == nil && j.predicts() && j.prediction.Because != "": // it may be one only because nothing has been carried out
+		j.result.openEnd(err)
+		j.changed, j.exports.unknown = true, true
+	default:
+		j.result.fail(err, context.Cause(ctx) == ErrKilled, j.changed && !j.predicts())
+	}
+	j.result.State = r.history.states.report(j.entry, t.said)
+	r.history.states.predict(j.entry.Ref(), t.stateOpen())
+	j.result.tell(t.said)
+	if because := j.prediction.Because; j.predicts() && because != "" {
+		j.result.doubt(because)
+		j.doubt = because
+	}
+	if j.secret {
+		j.result.withhold(err)
+	}
+}
+
+// stateOpen reports whether the state of the job is not known to those that are predicted,
+// since it would be changed first. In a check run, a noop job is none that would.
+func (t *turn) stateOpen() bool {
+	j := t.job
+	return j.changed && (j.mode == modePredict || j.mode == modeNoop && !t.run.cat.Check)
+}
+
+// serve notes that the turn has ended well, for those who wait for refreshes.
+func (t *turn) serve() {
+	switch j, refreshes := t.job, t.run.refreshes; {
+	case j.entry.Monitor:
+	case j.mode == modePredict:
+		refreshes.Predict(j.index)
+	case j.mode == modeApply:
+		if err := refreshes.Serve(j.index, func(target int) bool { return t.run.jobs[target].changed }); err != nil {
+			t.said.Message("warning", err.Error())
+		}
+	}
+}
