@@ -21,14 +21,14 @@ func (d *DSC) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	in.h, in.setPrinted = h, nil
-	if in.found.own != nil {
-		state, err := in.found.own.set(ctx, in)
+	in.resource.h, in.setPrinted = h, nil // the host reports to this phase
+	if in.resource.own != nil {
+		state, err := in.resource.own.set(ctx, in)
 		in.report(reading{state: state})
 		return err
 	}
 	if in.how == actDelete {
-		_, err := in.call(ctx, call{name: "delete", operation: in.operation("delete"), properties: in.wanted, changes: true})
+		_, err := in.resource.call(ctx, call{name: "delete", operation: in.resource.operation("delete"), properties: in.wanted, changes: true})
 		return err
 	}
 	return in.set(ctx)
@@ -36,12 +36,12 @@ func (d *DSC) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 
 // set runs the set of the resource, and tells the state that it prints.
 func (in *instance) set(ctx context.Context) error {
-	c := call{name: "set", operation: in.operation("set"), properties: in.wanted, changes: true}
-	exit, err := in.call(ctx, c)
+	c := call{name: "set", operation: in.resource.operation("set"), properties: in.wanted, changes: true}
+	exit, err := in.resource.call(ctx, c)
 	if err != nil || c.operation.Return == "" {
 		return err
 	}
-	r, err := in.read(c, exit, c.operation.Return == manifest.ReturnStateAndDiff)
+	r, err := in.resource.read(c, exit, c.operation.Return == manifest.ReturnStateAndDiff)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (in *instance) set(ctx context.Context) error {
 
 // report tells how the instance was left.
 func (in *instance) report(r reading) {
-	in.h.Report.State(modules.State{After: in.document(r.state), Restart: r.restart})
+	in.resource.h.Report.State(modules.State{After: in.resource.document(r.state), Restart: r.restart})
 }
 
 // Verify implements [modules.Verifier]: the instance is now as it shall be, as far as
@@ -60,8 +60,8 @@ func (in *instance) report(r reading) {
 // believes it: a program that prints what it was given would always be right.
 func (d *DSC) Verify(ctx context.Context, h modules.Host, p modules.Plan) error {
 	in := p.Steps.(*instance)
-	in.h = h
-	if in.found.own != nil || in.operation("test") == nil && in.operation("get") == nil {
+	in.resource.h = h // which reports to this phase
+	if in.resource.own != nil || in.resource.operation("test") == nil && in.resource.operation("get") == nil {
 		return nil // which its exit code has told
 	}
 	if d.Retest != nil && !*d.Retest {
@@ -92,8 +92,8 @@ func (d *DSC) Verify(ctx context.Context, h modules.Host, p modules.Plan) error 
 func (in *instance) believed(ctx context.Context) error {
 	switch printed := in.setPrinted; {
 	case printed != nil && printed.verdict != nil && !*printed.verdict:
-		return failed("", "set of %s says that the instance is not in the desired state", in.found.as.Type)
-	case printed != nil || in.operation("get") == nil:
+		return failed("", "set of %s says that the instance is not in the desired state", in.resource.as.Type)
+	case printed != nil || in.resource.operation("get") == nil:
 		return nil
 	}
 	r, err := in.get(ctx)
@@ -102,4 +102,11 @@ func (in *instance) believed(ctx context.Context) error {
 	}
 	in.report(r)
 	return nil
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(many, n)
 }

@@ -2,6 +2,7 @@ package dsc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -29,35 +30,35 @@ type call struct {
 }
 
 // what is the call in messages.
-func (in *instance) what(c call) string { return c.name + " of " + in.found.as.Type }
+func (rs *resource) what(c call) string { return c.name + " of " + rs.as.Type }
 
 // call runs an operation. An exit code that is a failure is an error; that of a
 // verdict is none.
-func (in *instance) call(ctx context.Context, c call) (modules.Exit, error) {
-	if err := in.allowed(c); err != nil {
+func (rs *resource) call(ctx context.Context, c call) (modules.Exit, error) {
+	if err := rs.allowed(c); err != nil {
 		return modules.Exit{}, err
 	}
-	command, err := in.command(ctx, c)
+	command, err := rs.command(ctx, c)
 	if err != nil {
 		return modules.Exit{}, err
 	}
-	run := in.h.Commands.Probe
+	run := rs.h.Commands.Probe
 	if c.changes {
-		run = in.h.Commands.Run
+		run = rs.h.Commands.Run
 	}
 	exit, err := run(ctx, command)
-	if err = in.judge(c, exit, err); err != nil {
-		in.show(c, exit)
+	if err = rs.judge(c, exit, err); err != nil {
+		rs.show(c, exit)
 	}
 	return exit, err
 }
 
 // judge tells what a program had to say, and whether it has failed. err is why it could
 // not be run.
-func (in *instance) judge(c call, exit modules.Exit, err error) error {
-	what, wrote := in.what(c), readMessages(in.found.run.Dialect, exit.Stderr.Text)
+func (rs *resource) judge(c call, exit modules.Exit, err error) error {
+	what, wrote := rs.what(c), readMessages(rs.run.Dialect, exit.Stderr.Text)
 	if err != nil {
-		in.tell(wrote)
+		rs.tellAll(wrote)
 		return notRun(what, err)
 	}
 	bad := exit.Code != 0 && !c.operation.Verdict || wrote.fatal
@@ -65,9 +66,9 @@ func (in *instance) judge(c call, exit modules.Exit, err error) error {
 		bad = exit.Stdout.Text == ""
 	}
 	if bad {
-		return in.meaning(what, exit, wrote)
+		return rs.meaning(what, exit, wrote)
 	}
-	in.tell(wrote)
+	rs.tellAll(wrote)
 	switch text := exit.Stdout.Text; {
 	case exit.Stdout.Dropped > 0:
 		return failed("", "%s has printed more than %d MiB", what, maxState>>20)
@@ -79,28 +80,28 @@ func (in *instance) judge(c call, exit modules.Exit, err error) error {
 				break
 			}
 		}
-		return failed(process.Line(text, at, in.secrets.HidePrinted), "%s has printed what is not UTF-8", what)
+		return failed(process.Line(text, at, rs.secrets.HidePrinted), "%s has printed what is not UTF-8", what)
 	}
 	return nil
 }
 
 // show tells all that a call has printed that came to nothing, for whoever looks for
 // the fault.
-func (in *instance) show(c call, exit modules.Exit) {
-	process.Show(in.h.Report, in.what(c), in.secrets.HidePrinted(strings.TrimSpace(exit.Stdout.Text)))
+func (rs *resource) show(c call, exit modules.Exit) {
+	process.Show(rs.h.Report, rs.what(c), rs.secrets.HidePrinted(strings.TrimSpace(exit.Stdout.Text)))
 }
 
 // allowed reports an operation that this user may not run, or that would show a
 // secret to others.
-func (in *instance) allowed(c call) error {
+func (rs *resource) allowed(c call) error {
 	root := os.Geteuid() == 0
 	switch {
 	case c.operation.Security == manifest.SecurityElevated && !root:
-		return needsRoot("%s needs root; use become", in.what(c))
+		return needsRoot("%s needs root; use become", rs.what(c))
 	case c.operation.Security == manifest.SecurityRestricted && root:
-		return failed("", "%s refuses to run as root", in.what(c))
+		return failed("", "%s refuses to run as root", rs.what(c))
 	}
-	_, err := in.exposed(c.operation, in.what(c), c.properties)
+	_, err := exposed(c.operation, rs.what(c), c.properties, rs.discreet)
 	return err
 }
 
@@ -123,11 +124,11 @@ func needsRoot(format, what string) error {
 
 // exposed reports a secret that an operation would take where others can see it, and the
 // path of that; "" if all properties are secret.
-func (d *DSC) exposed(o *manifest.Operation, what string, properties map[string]any) (path string, err error) {
+func exposed(o *manifest.Operation, what string, properties map[string]any, discreet bool) (path string, err error) {
 	path = firstSecret(properties, "properties")
 	secret := path + " is secure"
 	switch {
-	case path == "" && (!d.discreet || len(properties) == 0):
+	case path == "" && (!discreet || len(properties) == 0):
 		return "", nil
 	case path == "":
 		secret = "the resource is sensitive"
@@ -142,21 +143,18 @@ func (d *DSC) exposed(o *manifest.Operation, what string, properties map[string]
 }
 
 // command prepares the program of a call.
-func (in *instance) command(ctx context.Context, c call) (modules.Command, error) {
-	timeout, err := in.timeout()
-	if err != nil {
-		return modules.Command{}, err
-	}
-	f := in.found
+func (rs *resource) command(ctx context.Context, c call) (modules.Command, error) {
 	command := modules.Command{
-		Dir: f.dir, Path: f.path, Timeout: timeout, MaxOutput: maxState,
-		Env: []string{"DSC_TRACE_LEVEL=" + traceLevel}, User: process.Self(ctx, in.h),
+		Dir: rs.dir, Path: rs.path, Timeout: rs.timeout, MaxOutput: maxState,
+		Env: []string{"DSC_TRACE_LEVEL=" + traceLevel}, User: process.Self(ctx, rs.h),
 	}
-	about := about{typ: f.as.Type, version: f.as.Version, path: f.file, content: string(f.as.Content), whatIf: c.whatIf}
+	about := about{typ: rs.as.Type, version: rs.as.Version, path: rs.file, content: string(rs.as.Content), whatIf: c.whatIf}
 	if c.properties != nil && (c.operation.Input == manifest.InputStdin || c.operation.Has(manifest.JSONInput)) {
-		if about.input, err = process.JSON(c.properties); err != nil {
+		input, err := process.JSON(c.properties)
+		if err != nil {
 			return command, err
 		}
+		about.input = input
 	}
 	args, err := about.arguments(c.operation.Args)
 	if err != nil {
@@ -182,50 +180,26 @@ func (in *instance) command(ctx context.Context, c call) (modules.Command, error
 	return command, nil
 }
 
-// tell reports what a program had to say, each thing once.
-func (in *instance) tell(s messages) {
-	tell := func(level, text string) {
-		text = in.secrets.Hide(text)
-		key := level + text
-		if in.told[key] {
-			return
-		}
-		in.told[key] = true
-		in.h.Report.Message(level, text)
-	}
-	for _, n := range s.notes {
-		tell(n.level, n.text)
-	}
-	for _, line := range s.plain {
-		tell(info, line)
-	}
-}
-
-// warn tells of something that is not as it should be, once.
-func (in *instance) warn(format string, args ...any) {
-	in.tell(messages{notes: []note{{warning, fmt.Sprintf(format, args...)}}})
-}
-
 // meaning is the error of an exit code: what the manifest says of it, or else what
 // the program said, or at least printed; what of that is not in the error is told
 // besides.
-func (in *instance) meaning(what string, exit modules.Exit, wrote messages) error {
-	evidence, rest := wrote.evidence(in.secrets.Hide)
-	in.tell(rest)
+func (rs *resource) meaning(what string, exit modules.Exit, wrote messages) error {
+	evidence, rest := wrote.evidence(rs.secrets.Hide)
+	rs.tellAll(rest)
 	code := exit.Code
 	if code == 0 { // the first design has errors without one
 		return failed(evidence, "%s has reported an error", what)
 	}
-	if codes := in.found.run.ExitCodes; !usual(codes) {
+	if codes := rs.run.ExitCodes; !usual(codes) {
 		if text, ok := codes[strconv.Itoa(code)]; ok {
 			if evidence != "" {
-				in.tell(messages{notes: []note{{failing, evidence}}})
+				rs.tell(failing, evidence)
 			}
-			return failed(in.secrets.Hide(text), "%s has failed with exit code %d", what, code)
+			return failed(rs.secrets.Hide(text), "%s has failed with exit code %d", what, code)
 		}
 	}
 	if last := process.Last(exit.Stdout.Text); evidence == "" && last != "" {
-		evidence = "it printed " + process.Quote(in.secrets.HidePrinted(last))
+		evidence = "it printed " + process.Quote(rs.secrets.HidePrinted(last))
 	}
 	return failed(evidence, "%s has failed with exit code %d", what, code)
 }
@@ -248,4 +222,24 @@ func isWordFor(text string, words ...string) bool {
 		}
 	}
 	return false
+}
+
+// failed makes a failure whose evidence is shown only where everything may be.
+func failed(evidence, format string, args ...any) *process.Failure {
+	safe := fmt.Sprintf(format, args...)
+	f := &process.Failure{Text: safe, Safe: safe}
+	if evidence != "" {
+		f.Text += ": " + evidence
+	}
+	return f
+}
+
+// notRun tells what became of a program that could not be started or did not end by
+// itself.
+func notRun(what string, err error) error {
+	safe := what + " could not be run"
+	if errors.Is(err, modules.ErrTimeout) {
+		safe = what + " " + modules.ErrTimeout.Error()
+	}
+	return &process.Failure{Text: what + ": " + err.Error(), Safe: safe, Cause: err}
 }

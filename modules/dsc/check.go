@@ -41,11 +41,11 @@ func (d *DSC) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if in.found.own == nil {
-		h.Forecast.Lookup(Effect, strings.ToLower(in.found.run.Type)) // what the type keeps may be one file
+	if in.resource.own == nil {
+		h.Forecast.Lookup(Effect, strings.ToLower(in.resource.run.Type)) // what the type keeps may be one file
 	}
-	in.admit(v)
-	h.Report.State(modules.State{Before: in.document(v.state)})
+	in.resource.admit(v)
+	h.Report.State(modules.State{Before: in.resource.document(v.state)})
 	switch {
 	case v.ok:
 		return modules.Plan{}, nil
@@ -57,15 +57,15 @@ func (d *DSC) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 
 // admit tells what was made of the states that the resource has printed: whoever
 // changes something with it shall know, whoever does not may look for it.
-func (in *instance) admit(v verdict) {
+func (rs *resource) admit(v verdict) {
 	level := warning
 	if v.ok {
 		level = info
 	}
-	for _, quirk := range in.quirks {
-		in.tell(messages{notes: []note{{level, quirk}}})
+	for _, quirk := range rs.quirks {
+		rs.tell(level, quirk)
 	}
-	in.quirks = nil
+	rs.quirks = nil
 }
 
 // nothing is what errors have in the place of a value that is not there.
@@ -77,22 +77,22 @@ func (in *instance) notAsserted(v verdict) error {
 	for _, c := range in.changes(v) {
 		texts = append(texts, c.Property+" is "+cmp.Or(c.Have, nothing)+", not "+cmp.Or(c.Want, nothing))
 	}
-	return failed(strings.Join(texts, "; "), "%s is not in the desired state", in.found.as.Type)
+	return failed(strings.Join(texts, "; "), "%s is not in the desired state", in.resource.as.Type)
 }
 
 // test finds out whether the instance is as it shall be, whatever the resource has
 // for that.
 func (in *instance) test(ctx context.Context) (verdict, error) {
-	if in.found.own != nil {
-		return in.found.own.test(ctx, in)
+	if in.resource.own != nil {
+		return in.resource.own.test(ctx, in)
 	}
-	o := in.operation("test")
+	o := in.resource.operation("test")
 	switch {
 	case o != nil && o.Verdict:
 		return in.askVerdict(ctx, o)
 	case o != nil:
 		return in.askTest(ctx, o)
-	case in.operation("get") == nil:
+	case in.resource.operation("get") == nil:
 		return verdict{blind: true}, nil
 	}
 	r, err := in.get(ctx)
@@ -116,18 +116,18 @@ func (in *instance) judged(r reading) verdict {
 // askTest runs the test of the resource.
 func (in *instance) askTest(ctx context.Context, o *manifest.Operation) (verdict, error) {
 	c := call{name: "test", operation: o, properties: in.wanted}
-	exit, err := in.call(ctx, c)
+	exit, err := in.resource.call(ctx, c)
 	if err != nil {
 		return verdict{}, err
 	}
 	if o.Return == "" {
-		if in.operation("get") == nil {
-			return verdict{}, failed("", "%s prints nothing that counts, and there is no get to compare with", in.what(c))
+		if in.resource.operation("get") == nil {
+			return verdict{}, failed("", "%s prints nothing that counts, and there is no get to compare with", in.resource.what(c))
 		}
 		r, err := in.get(ctx)
 		return in.judged(r), err
 	}
-	r, err := in.read(c, exit, o.Return == manifest.ReturnStateAndDiff)
+	r, err := in.resource.read(c, exit, o.Return == manifest.ReturnStateAndDiff)
 	if err != nil {
 		return verdict{}, err
 	}
@@ -145,20 +145,20 @@ func (in *instance) askTest(ctx context.Context, o *manifest.Operation) (verdict
 // prints the properties that differ as they are.
 func (in *instance) askVerdict(ctx context.Context, o *manifest.Operation) (verdict, error) {
 	c := call{name: "test", operation: o, properties: in.wanted}
-	exit, err := in.call(ctx, c)
+	exit, err := in.resource.call(ctx, c)
 	if err != nil {
 		return verdict{}, err
 	}
 	v := verdict{ok: exit.Code == 0}
 	if v.ok {
-		if in.operation("get") != nil { // so that reports know how it is
+		if in.resource.operation("get") != nil { // so that reports know how it is
 			r, err := in.get(ctx)
 			v.state = r.state
 			return v, err
 		}
 		return v, nil
 	}
-	r, err := in.read(c, exit, false)
+	r, err := in.resource.read(c, exit, false)
 	if err != nil {
 		return verdict{}, err
 	}
@@ -175,7 +175,7 @@ func (in *instance) changes(v verdict) []modules.Change {
 		if !given && name == exist {
 			want, given = true, true
 		}
-		c := modules.Change{Property: in.secrets.Hide(name), Have: in.shown(have, had), Want: in.shown(want, given)}
+		c := modules.Change{Property: in.resource.secrets.Hide(name), Have: in.resource.shown(have, had), Want: in.resource.shown(want, given)}
 		all = append(all, c)
 	}
 	if len(all) == 0 && !v.blind {
@@ -191,18 +191,18 @@ func (in *instance) plan(ctx context.Context, v verdict) (modules.Plan, error) {
 		return modules.Plan{}, err
 	}
 	plan := modules.Plan{
-		Action:  string(in.how) + " " + in.found.as.Type,
+		Action:  string(in.how) + " " + in.resource.as.Type,
 		Changes: in.changes(v),
-		Effects: []modules.Effect{modules.Anything, {Kind: Effect, Key: strings.ToLower(in.found.run.Type)}},
+		Effects: []modules.Effect{modules.Anything, {Kind: Effect, Key: strings.ToLower(in.resource.run.Type)}},
 		Steps:   in,
 	}
 	if in.how == actDelete {
-		plan.Action = "deleted " + in.found.as.Type
+		plan.Action = "deleted " + in.resource.as.Type
 	}
-	if in.found.own != nil {
-		return plan, in.found.own.allowed(in)
+	if in.resource.own != nil {
+		return plan, in.resource.own.allowed(in)
 	}
-	if err := in.allowed(c); err != nil {
+	if err := in.resource.allowed(c); err != nil {
 		return modules.Plan{}, err
 	}
 	return plan, in.askWhatIf(ctx, c, v, &plan)
@@ -210,15 +210,15 @@ func (in *instance) plan(ctx context.Context, v verdict) (modules.Plan, error) {
 
 // route chooses the operation that brings the instance about.
 func (in *instance) route(v verdict) (call, error) {
-	if in.found.own != nil {
-		if in.found.own.set == nil {
+	if in.resource.own != nil {
+		if in.resource.own.set == nil {
 			return call{}, in.notSettable(v)
 		}
 		in.how = actSet
 		return call{}, nil
 	}
-	set, del := in.operation("set"), in.operation("delete")
-	handles := set != nil && (set.HandlesExist || slices.ContainsFunc(in.found.as.Capabilities, func(s string) bool {
+	set, del := in.resource.operation("set"), in.resource.operation("delete")
+	handles := set != nil && (set.HandlesExist || slices.ContainsFunc(in.resource.as.Capabilities, func(s string) bool {
 		return strings.EqualFold(s, "setHandlesExist")
 	}))
 	switch {
@@ -226,7 +226,7 @@ func (in *instance) route(v verdict) (call, error) {
 		in.how = actDelete
 		return call{name: "delete", operation: del, properties: in.wanted, changes: true}, nil
 	case in.absentWanted() && !handles:
-		return call{}, modules.Refuse("%s has no delete, and its set does not handle _exist: false", in.found.as.Type)
+		return call{}, modules.Refuse("%s has no delete, and its set does not handle _exist: false", in.resource.as.Type)
 	case set == nil:
 		return call{}, in.notSettable(v)
 	}

@@ -13,16 +13,29 @@ import (
 // does not mention it is of one that is.
 const exist = "_exist"
 
+// absentWanted reports whether the instance shall not be there.
+func (in *instance) absentWanted() bool { return isFalse(in.wanted[exist]) }
+
+func isFalse(v any) bool {
+	b, ok := v.(bool)
+	return ok && !b
+}
+
+func isAbsent(v any) bool {
+	s, ok := v.(string)
+	return ok && strings.EqualFold(s, "absent")
+}
+
 // compare names the properties that are not as they shall be.
 func (in *instance) compare(actual map[string]any) []string {
 	wanted := maps.Clone(in.wanted)
 	delete(wanted, metadata)
 	r := rules{
-		foldCase: !in.found.run.CaseSensitive,
+		foldCase: !in.resource.run.CaseSensitive,
 		skip: func(name string, value any) bool {
-			return isSecure(value) || in.schema.Property(name).WriteOnly || name == "_purge" || name == "_validation"
+			return isSecure(value) || in.resource.schema.Property(name).WriteOnly || name == "_purge" || name == "_validation"
 		},
-		otherwise: func(name string) any { return in.schema.Property(name).Default },
+		otherwise: func(name string) any { return in.resource.schema.Property(name).Default },
 	}
 	if in.absentWanted() { // then the others do not count
 		if isFalse(actual[exist]) {

@@ -6,9 +6,10 @@
 // cannot test by themselves, reading messages and exit codes. Programs are started
 // with a list of arguments, never through a shell, in the folder of their manifest.
 //
-// The way of an instance: prepare.go on the controller; on the host find.go and
-// instance.go, check.go, apply.go. What its programs are given is in call.go and
-// input.go, what they print in state.go and messages.go.
+// The way of an instance: prepare.go on the controller; on the host instance.go opens it
+// with what find.go has found of the resource, check.go tests and plans, apply.go sets
+// and verifies. resource.go is what the instance is of; what its programs are given is in
+// call.go and input.go, what they print in state.go and messages.go.
 //
 // Configuration documents may not come in: playbooks/dsc reads them. What is not of DSC
 // but of any program that answers in JSON belongs to modules/process.

@@ -90,7 +90,7 @@ func osInfo() *ownResource {
 			"$id": {"type": "string"}, "family": {"enum": ["Linux", "macOS", "Windows"]}, "version": {"type": "string"},
 			"codename": {"type": "string"}, "edition": {"type": "string"},
 			"bitness": {"enum": ["32", "64", "unknown", 32, 64]}, "architecture": {"type": "string"}}}`),
-		get: func(_ context.Context, in *instance) (map[string]any, error) { return system(in.h) },
+		get: func(_ context.Context, in *instance) (map[string]any, error) { return system(in.resource.h) },
 		differ: func(in *instance, state map[string]any) []string {
 			var names []string
 			for _, name := range (rules{}).diff(in.wanted, state) {
@@ -242,11 +242,11 @@ func runCommand(ctx context.Context, in *instance) (map[string]any, error) {
 		text, _ := arg.(string)
 		argv = append(argv, text)
 	}
-	exit, err := in.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout, Path: strings.Join(safePath(in.h), ":"), User: process.Self(ctx, in.h)})
+	exit, err := in.resource.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout, Path: strings.Join(safePath(in.resource.h), ":"), User: process.Self(ctx, in.resource.h)})
 	if err != nil {
 		return nil, notRun("the command", err)
 	}
-	in.h.Report.Output(exit)
+	in.resource.h.Report.Output(exit)
 	expected := 0
 	if n, ok := in.wanted["exitCode"].(json.Number); ok {
 		if expected, err = strconv.Atoi(string(n)); err != nil {

@@ -31,7 +31,7 @@ func (d *DSC) Query(ctx context.Context, h modules.Host, query string) (json.Raw
 	switch query {
 	case "get":
 		state, err := in.state(ctx)
-		return in.document(state), err
+		return in.resource.document(state), err
 	case "test":
 		return in.tested(ctx)
 	case "export":
@@ -42,15 +42,15 @@ func (d *DSC) Query(ctx context.Context, h modules.Host, query string) (json.Raw
 
 // state is how the instance is.
 func (in *instance) state(ctx context.Context) (map[string]any, error) {
-	switch own := in.found.own; {
+	switch own := in.resource.own; {
 	case own != nil && own.get != nil:
 		return own.get(ctx, in)
-	case own != nil || in.operation("get") == nil:
-		return nil, modules.Refuse("%s has no get", in.found.as.Type)
+	case own != nil || in.resource.operation("get") == nil:
+		return nil, modules.Refuse("%s has no get", in.resource.as.Type)
 	}
 	r, err := in.get(ctx)
 	if err == nil && len(r.restart) > 0 {
-		in.h.Report.State(modules.State{Restart: r.restart})
+		in.resource.h.Report.State(modules.State{Restart: r.restart})
 	}
 	return r.state, err
 }
@@ -62,14 +62,14 @@ func (in *instance) tested(ctx context.Context) (json.RawMessage, error) {
 		return nil, err
 	}
 	if v.blind {
-		return nil, modules.Refuse("%s has neither test nor get", in.found.as.Type)
+		return nil, modules.Refuse("%s has neither test nor get", in.resource.as.Type)
 	}
 	differ := make([]string, 0, len(v.differ))
 	for _, name := range v.differ {
-		differ = append(differ, in.secrets.Hide(name))
+		differ = append(differ, in.resource.secrets.Hide(name))
 	}
 	text, err := process.JSON(map[string]any{
-		"desiredState": withholdState(in.secrets, in.wanted), "actualState": withholdState(in.secrets, v.state),
+		"desiredState": withholdState(in.resource.secrets, in.wanted), "actualState": withholdState(in.resource.secrets, v.state),
 		"inDesiredState": v.ok, "differingProperties": differ,
 	})
 	return json.RawMessage(text), err
@@ -87,38 +87,38 @@ func (in *instance) exported(ctx context.Context) (json.RawMessage, error) {
 	resources := make([]any, 0, len(states))
 	taken := map[string]int{} // names, with the number that the last one like it got
 	for i, state := range states {
-		wanted := in.exportedName(i, state)
+		wanted := in.resource.exportedName(i, state)
 		name := wanted
 		for taken[name] > 0 {
 			taken[wanted]++
 			name = fmt.Sprintf("%s (%d)", wanted, taken[wanted])
 		}
 		taken[name] = 1
-		resources = append(resources, in.exportedAs(name, state))
+		resources = append(resources, in.resource.exportedAs(name, state))
 	}
 	text, err := process.JSON(map[string]any{"$schema": configurationSchema, "resources": resources})
 	return json.RawMessage(text), err
 }
 
 // exportedName is what the resource calls an instance, or a name with its number.
-func (in *instance) exportedName(i int, state map[string]any) string {
+func (rs *resource) exportedName(i int, state map[string]any) string {
 	if name, named := state["_name"].(string); named && name != "" {
 		return name
 	}
-	_, thing, _ := strings.Cut(in.found.as.Type, "/")
+	_, thing, _ := strings.Cut(rs.as.Type, "/")
 	return fmt.Sprintf("%s-%d", thing, i)
 }
 
 // exportedAs is one instance in a configuration document. Its texts are escaped, so
 // that none of them is read as an expression.
-func (in *instance) exportedAs(name string, state map[string]any) map[string]any {
+func (rs *resource) exportedAs(name string, state map[string]any) map[string]any {
 	properties := maps.Clone(state)
 	for _, key := range []string{"_name", "_securityContext", metadata, restartRequired, inDesiredState} {
 		delete(properties, key)
 	}
 	entry := map[string]any{
-		"type": in.found.as.Type, "name": escaped(name),
-		"properties": escaped(withholdState(in.secrets, properties)),
+		"type": rs.as.Type, "name": escaped(name),
+		"properties": escaped(withholdState(rs.secrets, properties)),
 	}
 	if context, ok := state["_securityContext"].(string); ok {
 		entry["metadata"] = map[string]any{"Microsoft.DSC": map[string]any{"securityContext": context}}
@@ -136,8 +136,8 @@ func escaped(v any) any {
 
 // export asks for all instances that fit the properties, which are a filter.
 func (in *instance) export(ctx context.Context) ([]map[string]any, error) {
-	o := in.operation("export")
-	if in.found.own != nil || o == nil {
+	o := in.resource.operation("export")
+	if in.resource.own != nil || o == nil {
 		state, err := in.state(ctx)
 		if err != nil {
 			return nil, err
@@ -149,13 +149,13 @@ func (in *instance) export(ctx context.Context) ([]map[string]any, error) {
 	if len(in.wanted) > 0 && !byUs {
 		c.properties = in.wanted
 	}
-	exit, err := in.call(ctx, c)
+	exit, err := in.resource.call(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	states, err := in.instances(in.what(c), exit, byUs)
+	states, err := in.instances(in.resource.what(c), exit, byUs)
 	if err != nil {
-		in.show(c, exit)
+		in.resource.show(c, exit)
 	}
 	return states, err
 }
@@ -164,16 +164,16 @@ func (in *instance) export(ctx context.Context) ([]map[string]any, error) {
 func (in *instance) instances(what string, exit modules.Exit, filter bool) ([]map[string]any, error) {
 	values, err := printed(exit.Stdout.Text)
 	if err != nil {
-		return nil, in.notJSON(what, err)
+		return nil, in.resource.notJSON(what, err)
 	}
 	var states []map[string]any
 	for _, v := range values {
 		state, ok := v.JSON.(map[string]any)
 		if !ok {
-			return nil, failed(in.line(exit, v), "%s has printed %s where an instance was expected", what, kindOf(v.JSON))
+			return nil, failed(in.resource.line(exit, v), "%s has printed %s where an instance was expected", what, kindOf(v.JSON))
 		}
-		if in.schema != nil { // so that the document can be applied
-			coerced, _ := in.schema.Coerce(state)
+		if in.resource.schema != nil { // so that the document can be applied
+			coerced, _ := in.resource.schema.Coerce(state)
 			state = coerced.(map[string]any)
 		}
 		if filter {

@@ -84,10 +84,9 @@ func TestSensitiveInput(t *testing.T) {
 // TestSensitiveFirstDesign is about --name value.
 func TestSensitiveFirstDesign(t *testing.T) {
 	o := &manifest.Operation{Executable: "x", Input: manifest.InputArgs}
-	d := &DSC{discreet: true}
-	_, err := d.exposed(o, "set of X", map[string]any{"a": "b"})
+	_, err := exposed(o, "set of X", map[string]any{"a": "b"}, true)
 	require.EqualError(t, err, "the resource is sensitive, and set of X takes its input from its arguments, where others could see it; only standard input will do")
-	_, err = d.exposed(o, "set of X", nil)
+	_, err = exposed(o, "set of X", nil, true)
 	require.NoError(t, err)
 }
 

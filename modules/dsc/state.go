@@ -39,30 +39,30 @@ func printed(text string) ([]process.Value, error) {
 func withoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff") }
 
 // notJSON is what is told of an error of [printed].
-func (in *instance) notJSON(what string, err error) error {
+func (rs *resource) notJSON(what string, err error) error {
 	evidence := err.Error()
 	if fault, ok := errors.AsType[*process.Fault](err); ok {
-		evidence = fault.Hiding(in.secrets.HidePrinted)
+		evidence = fault.Hiding(rs.secrets.HidePrinted)
 	}
 	return failed(evidence, "%s has printed what is no JSON", what)
 }
 
 // line quotes the line in which a value stands that a call has printed.
-func (in *instance) line(exit modules.Exit, v process.Value) string {
-	return process.Line(withoutMark(exit.Stdout.Text), v.At, in.secrets.HidePrinted)
+func (rs *resource) line(exit modules.Exit, v process.Value) string {
+	return process.Line(withoutMark(exit.Stdout.Text), v.At, rs.secrets.HidePrinted)
 }
 
 // read takes apart what a call has printed, which is a state, and with diff the names
 // of the properties that differ. If that cannot be done, all of it is told.
-func (in *instance) read(c call, exit modules.Exit, diff bool) (reading, error) {
-	r, err := in.apart(in.what(c), exit, diff)
+func (rs *resource) read(c call, exit modules.Exit, diff bool) (reading, error) {
+	r, err := rs.apart(rs.what(c), exit, diff)
 	if err != nil {
-		in.show(c, exit)
+		rs.show(c, exit)
 	}
 	return r, err
 }
 
-func (in *instance) apart(what string, exit modules.Exit, diff bool) (reading, error) {
+func (rs *resource) apart(what string, exit modules.Exit, diff bool) (reading, error) {
 	values, err := printed(exit.Stdout.Text)
 	most := 1
 	if diff {
@@ -70,19 +70,19 @@ func (in *instance) apart(what string, exit modules.Exit, diff bool) (reading, e
 	}
 	switch {
 	case err != nil:
-		return reading{}, in.notJSON(what, err)
+		return reading{}, rs.notJSON(what, err)
 	case len(values) == 0:
 		return reading{}, failed("", "%s has printed nothing where a state was expected", what)
 	case len(values) > most:
-		return reading{}, failed(in.line(exit, values[most]), "%s has printed more than a state", what)
+		return reading{}, failed(rs.line(exit, values[most]), "%s has printed more than a state", what)
 	case diff && len(values) < most:
 		return reading{}, failed("", "%s has printed no list of properties after the state", what)
 	}
 	state, ok := values[0].JSON.(map[string]any)
 	if !ok {
-		return reading{}, failed(in.line(exit, values[0]), "%s has printed %s where a state was expected", what, kindOf(values[0].JSON))
+		return reading{}, failed(rs.line(exit, values[0]), "%s has printed %s where a state was expected", what, kindOf(values[0].JSON))
 	}
-	r, err := in.reading(what, state)
+	r, err := rs.reading(what, state)
 	if err != nil || !diff {
 		return r, err
 	}
@@ -93,13 +93,13 @@ func (in *instance) apart(what string, exit modules.Exit, diff bool) (reading, e
 		r.differ = append(r.differ, name)
 	}
 	if !ok {
-		return reading{}, failed(in.line(exit, values[1]), "%s has printed %s where a list of properties was expected", what, kindOf(values[1].JSON))
+		return reading{}, failed(rs.line(exit, values[1]), "%s has printed %s where a list of properties was expected", what, kindOf(values[1].JSON))
 	}
 	return r, nil
 }
 
 // reading takes a state apart and holds it against the schema.
-func (in *instance) reading(what string, state map[string]any) (reading, error) {
+func (rs *resource) reading(what string, state map[string]any) (reading, error) {
 	r := reading{}
 	state = maps.Clone(state)
 	if v, ok := state[inDesiredState]; ok && v != nil {
@@ -111,7 +111,7 @@ func (in *instance) reading(what string, state map[string]any) (reading, error) 
 	}
 	if list, ok := state[restartRequired].([]any); ok {
 		for _, item := range list {
-			b, err := json.Marshal(withhold(in.secrets, item))
+			b, err := json.Marshal(withhold(rs.secrets, item))
 			if err != nil {
 				return r, err
 			}
@@ -120,21 +120,21 @@ func (in *instance) reading(what string, state map[string]any) (reading, error) 
 	}
 	r.meta, _ = state[metadata].(map[string]any)
 	for _, name := range []string{inDesiredState, restartRequired, metadata} {
-		if !in.schema.Property(name).Declared || name != inDesiredState {
+		if !rs.schema.Property(name).Declared || name != inDesiredState {
 			delete(state, name)
 		}
 	}
-	if in.schema == nil || in.found.as.Kind != manifest.KindResource {
+	if rs.schema == nil || rs.as.Kind != manifest.KindResource {
 		r.state = state
 		return r, nil
 	}
-	coerced, warnings := in.schema.Coerce(state)
+	coerced, warnings := rs.schema.Coerce(state)
 	for _, w := range warnings {
-		in.quirks = append(in.quirks, what+": "+w)
+		rs.quirks = append(rs.quirks, what+": "+w)
 	}
 	r.state = coerced.(map[string]any)
-	if faults := in.without(what, r.state, in.schema.Check(coerced)); len(faults) > 0 {
-		return r, failed(in.secrets.Hide(sentence(faults)), "%s has given a state that its schema does not allow", what)
+	if faults := rs.without(what, r.state, rs.schema.Check(coerced)); len(faults) > 0 {
+		return r, failed(rs.secrets.Hide(sentence(faults)), "%s has given a state that its schema does not allow", what)
 	}
 	delete(r.state, inDesiredState)
 	return r, nil
@@ -142,7 +142,7 @@ func (in *instance) reading(what string, state map[string]any) (reading, error) 
 
 // without leaves properties out of a state that its schema does not know. They do no
 // harm, and resources are used to not being checked. It gives the other faults.
-func (in *instance) without(what string, state map[string]any, faults []schema.Fault) []schema.Fault {
+func (rs *resource) without(what string, state map[string]any, faults []schema.Fault) []schema.Fault {
 	var others []schema.Fault
 	for _, f := range faults {
 		if f.Path != "" || f.Unknown == "" {
@@ -150,7 +150,7 @@ func (in *instance) without(what string, state map[string]any, faults []schema.F
 			continue
 		}
 		delete(state, f.Unknown)
-		in.quirks = append(in.quirks, fmt.Sprintf("%s: the state %s; it is left out", what, f.Msg))
+		rs.quirks = append(rs.quirks, fmt.Sprintf("%s: the state %s; it is left out", what, f.Msg))
 	}
 	return others
 }
@@ -165,20 +165,20 @@ func sentence(faults []schema.Fault) string {
 
 // get asks how the instance is.
 func (in *instance) get(ctx context.Context) (reading, error) {
-	c := call{name: "get", operation: in.operation("get"), properties: in.wanted}
-	exit, err := in.call(ctx, c)
+	c := call{name: "get", operation: in.resource.operation("get"), properties: in.wanted}
+	exit, err := in.resource.call(ctx, c)
 	if err != nil {
 		return reading{}, err
 	}
-	return in.read(c, exit, false)
+	return in.resource.read(c, exit, false)
 }
 
 // document is a state as reports have it: JSON without secrets.
-func (in *instance) document(state map[string]any) json.RawMessage {
+func (rs *resource) document(state map[string]any) json.RawMessage {
 	if state == nil {
 		return nil
 	}
-	text, err := process.JSON(withholdState(in.secrets, state))
+	text, err := process.JSON(withholdState(rs.secrets, state))
 	if err != nil {
 		return nil
 	}
@@ -186,12 +186,12 @@ func (in *instance) document(state map[string]any) json.RawMessage {
 }
 
 // shown is a value in a change.
-func (in *instance) shown(v any, given bool) string {
+func (rs *resource) shown(v any, given bool) string {
 	const most = 200 // bytes
 	if !given {
 		return ""
 	}
-	v = withhold(in.secrets, v)
+	v = withhold(rs.secrets, v)
 	text, ok := v.(string)
 	if !ok {
 		var err error

@@ -14,12 +14,12 @@ func (in *instance) askWhatIf(ctx context.Context, c call, v verdict, plan *modu
 	c.changes, c.whatIf = false, true
 	switch {
 	case c.operation.Has(manifest.WhatIf):
-	case c.name == "set" && in.operation("whatIf") != nil:
-		c.name, c.operation = "whatIf", in.operation("whatIf")
+	case c.name == "set" && in.resource.operation("whatIf") != nil:
+		c.name, c.operation = "whatIf", in.resource.operation("whatIf")
 	default:
 		return nil
 	}
-	exit, err := in.call(ctx, c)
+	exit, err := in.resource.call(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -27,11 +27,11 @@ func (in *instance) askWhatIf(ctx context.Context, c call, v verdict, plan *modu
 	if values, err := printed(exit.Stdout.Text); returns == "" && c.name != "delete" || err == nil && len(values) == 0 {
 		return nil
 	}
-	r, err := in.read(c, exit, returns == manifest.ReturnStateAndDiff)
+	r, err := in.resource.read(c, exit, returns == manifest.ReturnStateAndDiff)
 	if err != nil {
 		return err
 	}
-	in.tellWhatIf(r)
+	in.resource.tellWhatIf(r)
 	if c.name == "delete" || v.state == nil || len(r.state) == 0 {
 		return nil
 	}
@@ -47,14 +47,14 @@ func (in *instance) askWhatIf(ctx context.Context, c call, v verdict, plan *modu
 		have, had := v.state[name]
 		will, has := r.state[name]
 		plan.Changes = append(plan.Changes, modules.Change{
-			Property: in.secrets.Hide(name), Have: in.shown(have, had), Want: in.shown(will, has),
+			Property: in.resource.secrets.Hide(name), Have: in.resource.shown(have, had), Want: in.resource.shown(will, has),
 		})
 	}
 	return nil
 }
 
 // tellWhatIf tells what the resource itself says about what it would do.
-func (in *instance) tellWhatIf(r reading) {
+func (rs *resource) tellWhatIf(r reading) {
 	var lines []any
 	switch said := r.meta["whatIf"].(type) {
 	case string:
@@ -64,7 +64,7 @@ func (in *instance) tellWhatIf(r reading) {
 	}
 	for _, line := range lines {
 		if text, ok := line.(string); ok {
-			in.tell(messages{notes: []note{{info, text}}})
+			rs.tell(info, text)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package dsc
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -10,9 +11,37 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
+// adapter finds the adapter of a resource beside it, or else on the host; nil if
+// there is none.
+func (s *search) adapter(ctx context.Context, of located, beside []located) (*located, error) {
+	look := func(all []located) (*located, error) {
+		var list []located
+		for _, l := range all {
+			if l.Is(of.RequireAdapter) && l.Adapter != nil {
+				list = append(list, l)
+			}
+		}
+		slices.SortStableFunc(list, func(a, b located) int { return newer(a.Version, b.Version) })
+		for i := range list {
+			if ok, err := s.applies(ctx, list[i]); ok || err != nil {
+				return &list[i], err
+			}
+		}
+		return nil, nil
+	}
+	if l, err := look(beside); l != nil || err != nil {
+		return l, err
+	}
+	installed, err := s.installed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return look(installed)
+}
+
 // listed asks the adapters for the resources that they can run, since no manifest has
 // told of the type; nil if none has it.
-func (s *search) listed(ctx context.Context, all []located) (*found, error) {
+func (s *search) listed(ctx context.Context, all []located) (*resource, error) {
 	for _, adapter := range all {
 		if adapter.Adapter == nil || adapter.Adapter.List == nil || s.Adapter != "" && !adapter.Is(s.Adapter) {
 			continue
@@ -32,7 +61,7 @@ func (s *search) listed(ctx context.Context, all []located) (*found, error) {
 			return nil, err
 		}
 		if len(fitting) > 0 {
-			return s.found(adapter, fitting[0]), nil
+			return s.found(adapter, fitting[0])
 		}
 	}
 	return nil, nil
@@ -40,8 +69,11 @@ func (s *search) listed(ctx context.Context, all []located) (*found, error) {
 
 // list runs the list of an adapter: one JSON object per line.
 func (s *search) list(ctx context.Context, adapter located) ([]located, error) {
-	in := &instance{DSC: s.DSC, h: s.h, told: map[string]bool{}, found: s.found(adapter, adapter)}
-	exit, err := in.call(ctx, call{name: "list", operation: adapter.Adapter.List})
+	rs, err := s.found(adapter, adapter)
+	if err != nil {
+		return nil, err
+	}
+	exit, err := rs.call(ctx, call{name: "list", operation: adapter.Adapter.List})
 	if err != nil {
 		return nil, err
 	}

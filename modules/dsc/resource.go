@@ -1,0 +1,145 @@
+package dsc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
+	"github.com/ccm-push/ccm-push/modules/dsc/schema"
+	"github.com/ccm-push/ccm-push/modules/process"
+)
+
+// A resource is what an instance is of, as it was found on the host. Its operations are
+// called, and what they print is read, whatever the instance is wanted to be.
+type resource struct {
+	h    modules.Host
+	run  *manifest.Manifest // whose operations are called: the adapter's if it is adapted
+	as   *manifest.Manifest // what the instance is of
+	own  *ownResource       // answers instead, if it is one of those that need no program
+	file string             // the manifest of as, on the host
+	dir  string             // of the manifest of run: the working directory
+	path string             // colon list of where its programs are looked for
+
+	schema   *schema.Schema // nil if there is none
+	timeout  time.Duration  // of each call
+	discreet bool           // what it is given must not be shown
+	secrets  process.Secrets
+	told     map[string]bool // messages
+	quirks   []string        // what was coerced in states
+}
+
+// usable reports a resource that cannot be run by itself, or lacks something here.
+func (rs *resource) usable() error {
+	for _, w := range rs.as.Warnings {
+		rs.warn("%s: %s", rs.file, w)
+	}
+	if rs.as.Deprecation != "" {
+		rs.warn("%s is deprecated: %s", rs.as.Type, rs.as.Deprecation)
+	}
+	switch {
+	case rs.own != nil:
+		return nil
+	case rs.as.Kind == manifest.KindAdapter:
+		return modules.Refuse("%s is an adapter, which runs resources and is none itself", rs.as.Type)
+	case rs.as.Kind != manifest.KindResource && rs.as.Kind != manifest.KindExporter:
+		return modules.Refuse("%s is of the kind %s, and only resources can be run", rs.as.Type, rs.as.Kind)
+	case rs.as.Adapted() && rs.run.Adapter.InputKind != "single":
+		return modules.Refuse("the adapter %s takes its input in the way called %q; only %q is supported", rs.run.Type, rs.run.Adapter.InputKind, "single")
+	}
+	for _, needs := range rs.as.Requires {
+		if needs.ResourceType != "executable" {
+			continue
+		}
+		if (answers{rs.h}).which(needs.Resource) == nil {
+			return modules.Refuse("%s needs the program %s, which is not on the host", rs.as.Type, needs.Resource)
+		}
+	}
+	return nil
+}
+
+// operation gives an operation of the resource; nil if it has none. What an adapted
+// resource can do it may say itself.
+func (rs *resource) operation(name string) *manifest.Operation {
+	has := rs.as.Capabilities
+	said := rs.as.Adapted() && has != nil && slices.Contains([]string{"get", "set", "test", "delete", "export"}, name)
+	if said && !slices.ContainsFunc(has, func(s string) bool { return strings.EqualFold(s, name) }) {
+		return nil
+	}
+	return rs.run.Operation(name)
+}
+
+// loadSchema gets the schema of the instance: from the manifest, or from the command
+// that prints it.
+func (rs *resource) loadSchema(ctx context.Context) error {
+	s := rs.as.Schema
+	if s == nil {
+		return nil
+	}
+	doc := s.Embedded
+	if s.Command != nil {
+		c := call{name: "schema", operation: s.Command}
+		exit, err := rs.call(ctx, c)
+		if err != nil {
+			return err
+		}
+		values, err := printed(exit.Stdout.Text)
+		switch {
+		case err != nil:
+			err = rs.notJSON(rs.what(c), err)
+		case len(values) != 1:
+			err = failed("", "%s has printed %d JSON values where a schema was expected", rs.what(c), len(values))
+		}
+		if err != nil {
+			rs.show(c, exit)
+			return err
+		}
+		doc = json.RawMessage(withoutMark(exit.Stdout.Text))
+	}
+	compiled, err := schema.Compile(doc)
+	if err != nil {
+		return modules.Refuse("%s: %w", rs.as.Type, err)
+	}
+	for _, w := range compiled.Warnings() {
+		rs.warn("%s: %s", rs.as.Type, w)
+	}
+	rs.schema = compiled
+	return nil
+}
+
+// unknowable reports a resource that does not tell what it may be given; as is
+// what the instance is of, run whose operations are called. Adapted resources tell by
+// themselves, and the older dialects never had to.
+func unknowable(as, run *manifest.Manifest) error {
+	if as.Adapted() || run.Dialect != manifest.Current || as.Schema != nil || run.Validate != nil {
+		return nil
+	}
+	return modules.Refuse("%s has neither a schema nor validate, so that nobody knows what it may be given", as.Type)
+}
+
+// tell reports what a program had to say, each thing once.
+func (rs *resource) tell(level, text string) {
+	text = rs.secrets.Hide(text)
+	key := level + text
+	if rs.told[key] {
+		return
+	}
+	rs.told[key] = true
+	rs.h.Report.Message(level, text)
+}
+
+func (rs *resource) tellAll(s messages) {
+	for _, n := range s.notes {
+		rs.tell(n.level, n.text)
+	}
+	for _, line := range s.plain {
+		rs.tell(info, line)
+	}
+}
+
+// warn tells of something that is not as it should be, once.
+func (rs *resource) warn(format string, args ...any) { rs.tell(warning, fmt.Sprintf(format, args...)) }
