@@ -127,7 +127,7 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	var w contentJSON
-	if err := decodeStrict(b, &w); err != nil {
+	if err := DecodeStrict(b, &w); err != nil {
 		return err
 	}
 	switch {
@@ -135,9 +135,9 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 		*c = TextContent(*w.Text)
 	case w.Data != nil:
 		*c = BytesContent(w.Data)
-	case isDigest(w.SHA256) && w.Size >= 0:
+	case IsDigest(w.SHA256) && w.Size >= 0:
 		*c = HashedContent(w.SHA256, w.Size)
-	case isDigest(w.Token):
+	case IsDigest(w.Token):
 		*c = PromisedContent(w.Token)
 	default:
 		return fmt.Errorf("content is neither text nor a SHA-256 with a size")

@@ -1,7 +1,7 @@
-// Package modules holds what a resource type is made of, and what controller and
-// host say to each other: the [Resource] contract, the [Host] a resource reads
-// and changes, and the [Message] vocabulary. What runs resources on a host is
-// package engine, below this one.
+// Package modules holds what a resource type is made of: the [Resource] contract, the
+// [Plan] that a type makes, the [Host] that it reads and changes, and further methods that
+// a type may have. What runs resources on a host is package engine, what controller and
+// host say to each other package wire, both below this one.
 //
 // A resource type is a folder below this one and a line in modules/builtin. Its
 // property struct is the resource. The tags of its fields are read by decoder,

@@ -31,12 +31,15 @@ type Host struct {
 	// YAML gives a YAML document, of at most [MaxParse] bytes, as JSON. The controller
 	// reads it; nil where there is none.
 	YAML func(ctx context.Context, text string) (json.RawMessage, error)
-	// State gives what an earlier resource of the session, by [Entry.Ref], has last
+	// State gives what an earlier resource of the session, by Entry.Ref of package wire, has last
 	// reported as its state.
 	State func(ref string) (State, bool)
 	// Preload is what [Host.Preloaded] asks; nil knows nothing.
 	Preload func(reads EffectKind) any
 }
+
+// MaxParse bounds a YAML document of a host, in bytes: 256 KiB.
+const MaxParse = 256 << 10
 
 // Preloaded gives what Preload of the type has returned (see [Preloader]), or nil.
 // reads is the kind of things that the answer is used for, with the meaning of
@@ -245,4 +248,20 @@ type Reporter interface {
 	Output(e Exit)
 	// State records how the resource is. Parts that are nil leave what was recorded.
 	State(s State)
+}
+
+// The levels of what a resource says. The last three are for whoever looks for a fault.
+const (
+	LevelError   = "error"
+	LevelWarning = "warning"
+	LevelInfo    = "info"
+	LevelVerbose = "verbose"
+	LevelDebug   = "debug"
+	LevelTrace   = "trace"
+)
+
+// A Note is a line that a resource had to say.
+type Note struct {
+	Level string `json:"level"` // such as [LevelInfo]
+	Text  string `json:"text"`
 }

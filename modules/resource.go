@@ -73,6 +73,10 @@ type Change struct {
 	Want     string `json:"want"`
 }
 
+// MaxParts bounds the changes, and the notes, of one resource: the engine says no more,
+// and a controller takes no more.
+const MaxParts = 1000
+
 // A TextChange names a text before and after: the file at Path as it is now
 // (nothing, if it is absent or Path is empty) and Want (nothing, if it is zero).
 type TextChange struct {
@@ -141,7 +145,7 @@ type Preloader interface {
 }
 
 // A Nester is a type whose resources stand for the resources of another manifest.
-// A controller puts those into the catalog, right before an entry with a [Scope];
+// A controller puts those into the catalog, right before an entry with a Scope;
 // no host ever checks or applies a Nester.
 type Nester interface {
 	Nest() Nest
@@ -331,7 +335,7 @@ func (r Registry) Decode(name string, properties json.RawMessage) (Resource, err
 		return nil, fmt.Errorf("unknown resource type %q (known: %s)", name, strings.Join(r.Names(), ", "))
 	}
 	res := t.New()
-	if err := decodeStrict(properties, res); err != nil {
+	if err := decodeResource(properties, res); err != nil {
 		return nil, err
 	}
 	SetDefaults(res)

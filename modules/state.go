@@ -40,7 +40,7 @@ type Kinded interface {
 }
 
 // Querier is a type whose resources answer questions beyond whether something
-// differs: "get", "export", "list". An [Entry] with a Query is asked and neither
+// differs: "get", "export", "list". An entry of a catalog with a Query is asked and neither
 // checked nor applied; the answer is the Before of its result's state.
 type Querier interface {
 	// Queries are the questions that the type knows.

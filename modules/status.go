@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// StatusQuery asks a [Describer] how its resource is now; see [Entry].Query.
+// StatusQuery asks a [Describer] how its resource is now.
 const StatusQuery = "status"
 
 // StatusOf is the answer of a resource to [StatusQuery]: its Ensure, and beside that the

@@ -157,20 +157,20 @@ func SetDefaults(res any) {
 	}
 }
 
-// decodeStrict reads one JSON value and refuses unknown keys and trailing text.
-// For a resource the spellings of its also tags are accepted as well.
-func decodeStrict(b []byte, into any) error {
-	err := decodeKnown(b, into)
+// decodeResource is DecodeStrict, and accepts the spellings of also tags.
+func decodeResource(b []byte, into Resource) error {
+	err := DecodeStrict(b, into)
 	if err == nil {
 		return nil
 	}
 	if renamed, ok := renameAlso(b, into); ok {
-		return decodeKnown(renamed, into)
+		return DecodeStrict(renamed, into)
 	}
 	return err
 }
 
-func decodeKnown(b []byte, into any) error {
+// DecodeStrict reads one JSON value, and refuses unknown keys and trailing text.
+func DecodeStrict(b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
@@ -182,10 +182,7 @@ func decodeKnown(b []byte, into any) error {
 	return nil
 }
 
-func renameAlso(b []byte, into any) (renamed []byte, ok bool) {
-	if _, isResource := into.(Resource); !isResource {
-		return nil, false
-	}
+func renameAlso(b []byte, into Resource) (renamed []byte, ok bool) {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(b, &m) != nil {
 		return nil, false
@@ -211,7 +208,8 @@ func renameAlso(b []byte, into any) (renamed []byte, ok bool) {
 // isText reports whether JSON can carry b as a string without loss.
 func isText(b []byte) bool { return utf8.Valid(b) }
 
-func isDigest(s string) bool {
+// IsDigest reports whether s is a SHA-256 in lower-case hex.
+func IsDigest(s string) bool {
 	if len(s) != 64 {
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/session"
@@ -52,7 +52,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	whole, err := program.session.Apply(ctx, f.stop, session.Task{
 		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: remaining,
 		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
-		Emit: func(r *modules.Result) {
+		Emit: func(r *wire.Result) {
 			progress.Note(r)
 			notes.Before(r)
 			pending = append(pending, resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, r))
@@ -100,7 +100,7 @@ func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts 
 
 // addOthers adds to a catalog which resources later plays have for the host: what they
 // look after is not undone. plays are those still to come, the one of the catalog first.
-func addOthers(c *modules.Catalog, plays []*selection) {
+func addOthers(c *wire.Catalog, plays []*selection) {
 	if c.Remember == nil {
 		return
 	}

@@ -3,7 +3,7 @@ package playbooks
 import (
 	"slices"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
@@ -28,13 +28,13 @@ type openNote struct {
 }
 
 // Before is called ahead of a result being told.
-func (n *nestedMessages) Before(r *modules.Result) {
+func (n *nestedMessages) Before(r *wire.Result) {
 	for len(n.next) > 0 && n.next[0].First <= r.Index {
 		n.current = append(n.current, openNote{Note: n.next[0]})
 		n.next = n.next[1:]
 	}
 	n.current = slices.DeleteFunc(n.current, func(one openNote) bool { return one.Last < r.Index })
-	if r.Status == modules.Skipped {
+	if r.Status == wire.Skipped {
 		return
 	}
 	for i := range n.current {
@@ -46,9 +46,9 @@ func (n *nestedMessages) Before(r *modules.Result) {
 }
 
 // After is called when a result has been told.
-func (n *nestedMessages) After(r *modules.Result) {
+func (n *nestedMessages) After(r *wire.Result) {
 	for _, one := range n.current {
-		if one.Last == r.Index && (r.Status == modules.Stable || r.Status == modules.Changed) {
+		if one.Last == r.Index && (r.Status == wire.Stable || r.Status == wire.Changed) {
 			n.tell(events.Post, one.Post)
 		}
 	}

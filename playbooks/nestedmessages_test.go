@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
@@ -33,8 +33,8 @@ func TestNestedMessages(t *testing.T) {
 			var told []string
 			n := newNestedMessages(c.notes, func(_ events.MessageKind, text string) { told = append(told, text) })
 			for i, letter := range c.statuses {
-				r := &modules.Result{Index: i, Status: map[rune]modules.Status{
-					's': modules.Stable, 'c': modules.Changed, 'k': modules.Skipped, 'f': modules.Failed,
+				r := &wire.Result{Index: i, Status: map[rune]wire.Status{
+					's': wire.Stable, 'c': wire.Changed, 'k': wire.Skipped, 'f': wire.Failed,
 				}[letter]}
 				n.Before(r)
 				told = append(told, string(letter))

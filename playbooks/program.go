@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/session"
@@ -145,13 +145,13 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 	nonce := r.NewNonce()
 	wanted := r.Options.Deadlines.wanted(collectors)
 	process, err := start.Program(ctx, client, start.Request{
-		Nonce: nonce, Greeting: modules.Greeting(nonce), Facts: wanted, Builds: builds, Become: r.Options.Deadlines.escalated(become),
+		Nonce: nonce, Greeting: wire.Greeting(nonce), Facts: wanted, Builds: builds, Become: r.Options.Deadlines.escalated(become),
 		Timeout: r.Options.Deadlines.start(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	hello, err := modules.ParseHello(process.Hello())
+	hello, err := wire.ParseHello(process.Hello())
 	if err != nil {
 		process.Close()
 		return nil, &phaseError{phase: "protocol", err: err}

@@ -3,7 +3,7 @@ package playbooks
 import (
 	"slices"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
@@ -12,36 +12,36 @@ type catalogProgress struct {
 	Failed bool // an entry has
 	Would  bool // an entry has changed, or would
 
-	catalog *modules.Catalog
+	catalog *wire.Catalog
 	told    []bool // by entry: it has a result
 	changed []bool // by entry: it has changed the host
 }
 
 // newCatalogProgress is that of a host which has not begun.
-func newCatalogProgress(c *modules.Catalog) *catalogProgress {
+func newCatalogProgress(c *wire.Catalog) *catalogProgress {
 	return &catalogProgress{catalog: c, told: make([]bool, len(c.Entries)), changed: make([]bool, len(c.Entries))}
 }
 
 // Note is told each result once.
-func (p *catalogProgress) Note(r *modules.Result) {
+func (p *catalogProgress) Note(r *wire.Result) {
 	p.grow()
 	p.told[r.Index], p.changed[r.Index] = true, changedHost(p.catalog, r)
-	p.Failed = p.Failed || r.Status == modules.Failed
-	p.Would = p.Would || r.Status == modules.Changed
+	p.Failed = p.Failed || r.Status == wire.Failed
+	p.Would = p.Would || r.Status == wire.Changed
 }
 
-// grow makes room for the entries that a host has added: see [modules.Left].
+// grow makes room for the entries that a host has added: see [wire.Reversals].
 func (p *catalogProgress) grow() {
 	more := len(p.catalog.Entries) - len(p.told)
 	p.told, p.changed = append(p.told, make([]bool, more)...), append(p.changed, make([]bool, more)...)
 }
 
 // changedHost reports whether the host was changed, also if that did not help.
-func changedHost(c *modules.Catalog, r *modules.Result) bool {
+func changedHost(c *wire.Catalog, r *wire.Result) bool {
 	if c.Check || c.Entries[r.Index].Check {
 		return false
 	}
-	return r.Status == modules.Changed || r.Status == modules.Failed && r.Done
+	return r.Status == wire.Changed || r.Status == wire.Failed && r.Done
 }
 
 // Rest is what is known of the entries without a result.

@@ -1,13 +1,13 @@
 package playbooks
 
 import (
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
 // resultEvent is the event for a result. What identifies the resource
 // comes from the catalog: a host has no say in it.
-func resultEvent(play, host string, c *modules.Catalog, r *modules.Result) events.Result {
+func resultEvent(play, host string, c *wire.Catalog, r *wire.Result) events.Result {
 	entry := &c.Entries[r.Index]
 	e := events.Result{
 		Play: play, Host: host,
@@ -27,7 +27,7 @@ func resultEvent(play, host string, c *modules.Catalog, r *modules.Result) event
 		ErrorKind:   string(r.ErrorKind),
 		Tries:       r.Tries,
 		Killed:      r.Killed,
-		Left:        entry.Left,
+		Left:        entry.Reversal,
 	}
 	if idle := c.Monitor || entry.Monitor; idle && len(entry.Health) == 0 && entry.Scope == nil && e.Status == events.Stable {
 		e.Status, e.Message = events.Skipped, "has no health checks, so nothing was looked at"

@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -264,9 +264,9 @@ func collectors(plays []*selection) []string {
 }
 
 // lock is what an applying catalog takes on the host.
-func (r *Runner) lock() *modules.Lock {
+func (r *Runner) lock() *wire.Lock {
 	if !r.applies() || r.Options.NoLock {
 		return nil
 	}
-	return &modules.Lock{Holder: r.Options.Holder, Run: r.Options.Run, Wait: r.Options.LockTimeout}
+	return &wire.Lock{Holder: r.Options.Holder, Run: r.Options.Run, Wait: r.Options.LockTimeout}
 }

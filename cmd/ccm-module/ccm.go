@@ -13,6 +13,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // The protocols of CCM's ensure API.
@@ -54,7 +55,7 @@ func ensure(ctx context.Context, input []byte, check bool, out io.Writer) error 
 
 // A ccmTask is a request that has been read.
 type ccmTask struct {
-	entry     modules.Entry
+	entry     wire.Entry
 	resource  modules.Resource
 	effective json.RawMessage // the properties as they are shown
 	ensure    string          // that was asked for
@@ -122,7 +123,7 @@ func onlyResource(text json.RawMessage) (map[string]json.RawMessage, error) {
 var inManifest = []string{"require", "subscribe", "control", "health_checks", "register_when_stable"}
 
 func newCCMTask(ctx context.Context, kind string, properties map[string]json.RawMessage) (*ccmTask, error) {
-	t := &ccmTask{entry: modules.Entry{Type: kind}}
+	t := &ccmTask{entry: wire.Entry{Type: kind}}
 	for _, name := range inManifest {
 		if value, given := properties[name]; given && !isEmpty(value) {
 			return nil, fmt.Errorf("invalid resource: %s needs a manifest: here is one resource alone, and no expressions", name)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // ccmResponse is what CCM's ensure API answers: one of Error and State is set.
@@ -110,7 +111,7 @@ func (t *ccmTask) event(ctx context.Context, check bool) (*ccmEvent, error) {
 	if _, ok := t.resource.(modules.Describer); !ok && check {
 		described.Ensure = t.foundEnsure(result)
 	}
-	failed, changed := result.Status == modules.Failed, result.Status == modules.Changed
+	failed, changed := result.Status == wire.Failed, result.Status == wire.Changed
 	event := &ccmEvent{
 		Protocol:          ccmEventProtocol,
 		EventID:           newKSUID(start),
@@ -144,7 +145,7 @@ func (t *ccmTask) event(ctx context.Context, check bool) (*ccmEvent, error) {
 }
 
 // status is the part of an event that is about the host.
-func (t *ccmTask) status(ctx context.Context, host modules.Host, event *ccmEvent, described modules.Description, result *modules.Result) *ccmStatus {
+func (t *ccmTask) status(ctx context.Context, host modules.Host, event *ccmEvent, described modules.Description, result *wire.Result) *ccmStatus {
 	s := &ccmStatus{
 		Timestamp:   time.Now().UTC(),
 		Protocol:    ccmProtocols + "resource." + t.entry.Type + ".state",
@@ -153,7 +154,7 @@ func (t *ccmTask) status(ctx context.Context, host modules.Host, event *ccmEvent
 		Ensure:      described.Ensure,
 		Changed:     event.Changed,
 		Refreshed:   event.Refreshed,
-		Stable:      result.Status == modules.Stable,
+		Stable:      result.Status == wire.Stable,
 		Noop:        event.Noop,
 		NoopMessage: event.NoopMessage,
 		description: described,
@@ -188,7 +189,7 @@ func (t *ccmTask) describe(ctx context.Context, host modules.Host) modules.Descr
 }
 
 // foundEnsure is what ensure was found to be in a check run.
-func (t *ccmTask) foundEnsure(result *modules.Result) string {
+func (t *ccmTask) foundEnsure(result *wire.Result) string {
 	for _, c := range result.Changes {
 		if c.Property == "ensure" && !t.entry.Sensitive {
 			return c.Have

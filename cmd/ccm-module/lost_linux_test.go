@@ -19,15 +19,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // served is the program with a session.
 type served struct {
 	t       *testing.T
 	program *exec.Cmd
-	conn    *modules.Conn
+	conn    *wire.Conn
 	in      io.Closer
 	out     io.Closer
 	stderr  *bytes.Buffer
@@ -53,7 +53,7 @@ func serveReal(t *testing.T, program string) *served {
 	hello, err := reader.ReadString('\n')
 	require.NoError(t, err)
 	require.Contains(t, hello, "N0NCE")
-	s.in, s.out, s.conn = in, out, modules.NewConn(reader, in, modules.MaxFromHost)
+	s.in, s.out, s.conn = in, out, wire.NewConn(reader, in, wire.MaxFromHost)
 	return s
 }
 
@@ -70,19 +70,19 @@ func hostProgram(t *testing.T) string {
 }
 
 // script is an exec that says when it begins and ends.
-func script(dir, name string, seconds int, require ...int) modules.Entry {
+func script(dir, name string, seconds int, require ...int) wire.Entry {
 	text := fmt.Sprintf("echo >%[1]s/%[2]s.begun; sleep %[3]d; echo >%[1]s/%[2]s.ended", dir, name, seconds)
 	properties, _ := json.Marshal(map[string]string{"name": name, "command": text, "provider": "shell"})
-	return modules.Entry{Type: "exec", Name: name, Properties: properties, Require: require}
+	return wire.Entry{Type: "exec", Name: name, Properties: properties, Require: require}
 }
 
 // cutOff are three scripts at once, of which the first ends while others run, and two
 // that wait for them.
-func cutOff(dir string) *modules.Message {
-	return &modules.Message{Catalog: &modules.Catalog{
+func cutOff(dir string) *wire.Message {
+	return &wire.Message{Catalog: &wire.Catalog{
 		Parallel: 3,
-		Lock:     &modules.Lock{Holder: "ann@laptop", Run: "r1", Wait: time.Minute},
-		Entries:  []modules.Entry{script(dir, "short", 1), script(dir, "long", 2), script(dir, "other", 2), script(dir, "late", 0, 0), script(dir, "later", 0, 1)},
+		Lock:     &wire.Lock{Holder: "ann@laptop", Run: "r1", Wait: time.Minute},
+		Entries:  []wire.Entry{script(dir, "short", 1), script(dir, "long", 2), script(dir, "other", 2), script(dir, "late", 0, 0), script(dir, "later", 0, 1)},
 	}}
 }
 
@@ -115,8 +115,8 @@ func TestLostController(t *testing.T) {
 			require.Eventually(t, func() bool { return exists("short.ended") }, time.Minute, time.Millisecond)
 
 			next := serveReal(t, program)
-			catalog := &modules.Catalog{Lock: &modules.Lock{Holder: "bob@desk", Run: "r2"}}
-			require.NoError(t, next.conn.Send(&modules.Message{Catalog: catalog}))
+			catalog := &wire.Catalog{Lock: &wire.Lock{Holder: "bob@desk", Run: "r2"}}
+			require.NoError(t, next.conn.Send(&wire.Message{Catalog: catalog}))
 			m, err := next.conn.Receive()
 			require.NoError(t, err)
 			require.NotNil(t, m.Refused, "the lock is free while long runs")
@@ -132,7 +132,7 @@ func TestLostController(t *testing.T) {
 			require.False(t, exists("later.begun"))
 
 			catalog.Lock.Wait = time.Minute // others of this machine may hold it
-			require.NoError(t, next.conn.Send(&modules.Message{Catalog: catalog}))
+			require.NoError(t, next.conn.Send(&wire.Message{Catalog: catalog}))
 			m, err = next.conn.Receive()
 			require.NoError(t, err)
 			require.NotNil(t, m.Done)
@@ -145,7 +145,7 @@ func TestLostController(t *testing.T) {
 func TestCommandsIgnoreNoSignal(t *testing.T) {
 	s := serveReal(t, hostProgram(t))
 	properties := []byte(`{"name":"signals","command":"grep Sig /proc/self/status"}`)
-	require.NoError(t, s.conn.Send(&modules.Message{Catalog: &modules.Catalog{Entries: []modules.Entry{{Type: "exec", Name: "signals", Properties: properties}}}}))
+	require.NoError(t, s.conn.Send(&wire.Message{Catalog: &wire.Catalog{Entries: []wire.Entry{{Type: "exec", Name: "signals", Properties: properties}}}}))
 	m, err := s.conn.Receive()
 	require.NoError(t, err)
 	require.NotNil(t, m.Result)

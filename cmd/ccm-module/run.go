@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // request is what run reads.
@@ -23,11 +24,11 @@ type request struct {
 
 // answer is what run prints: the result of a session in its own words.
 type answer struct {
-	Type            string         `json:"type"`
-	Name            string         `json:"name"`
-	Status          modules.Status `json:"status"`
-	Check           bool           `json:"check"`
-	*modules.Result                // its own status is hidden by the one above, which is never left out
+	Type         string      `json:"type"`
+	Name         string      `json:"name"`
+	Status       wire.Status `json:"status"`
+	Check        bool        `json:"check"`
+	*wire.Result             // its own status is hidden by the one above, which is never left out
 }
 
 // maxRequest bounds what run reads, in bytes.
@@ -63,21 +64,21 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	if err := json.NewEncoder(out).Encode(answer{entry.Type, entry.Name, r.Status, check, r}); err != nil {
 		return err
 	}
-	if r.Status == modules.Failed {
+	if r.Status == wire.Failed {
 		return exitError(2)
 	}
 	return nil
 }
 
 // runOne works on a catalog of one resource.
-func runOne(ctx context.Context, host modules.Host, entry modules.Entry, res modules.Resource, check bool) (*modules.Result, error) {
+func runOne(ctx context.Context, host modules.Host, entry wire.Entry, res modules.Resource, check bool) (*wire.Result, error) {
 	e := &engine.Engine{
-		Decode: func(*modules.Entry) (modules.Resource, error) { return res, nil },
+		Decode: func(*wire.Entry) (modules.Resource, error) { return res, nil },
 		Host:   host,
 		Now:    time.Now,
 	}
-	var result *modules.Result
-	_, err := e.Run(ctx, &modules.Catalog{Check: check, Entries: []modules.Entry{entry}}, func(r *modules.Result) error {
+	var result *wire.Result
+	_, err := e.Run(ctx, &wire.Catalog{Check: check, Entries: []wire.Entry{entry}}, func(r *wire.Result) error {
 		result = r
 		return nil
 	})
@@ -87,21 +88,21 @@ func runOne(ctx context.Context, host modules.Host, entry modules.Entry, res mod
 	case result == nil: // it was interrupted before it began
 		return nil, context.Cause(ctx)
 	case result.Status == "":
-		result.Status = modules.Stable
+		result.Status = wire.Stable
 	}
 	return result, nil
 }
 
 // readResource reads a resource and prepares it as a controller would, with
 // files from the working directory.
-func readResource(ctx context.Context, input []byte) (modules.Entry, modules.Resource, error) {
+func readResource(ctx context.Context, input []byte) (wire.Entry, modules.Resource, error) {
 	var req request
 	d := json.NewDecoder(bytes.NewReader(input))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&req); err != nil {
-		return modules.Entry{}, nil, fmt.Errorf(`reading the resource: %w (it looks like {"type":"file","properties":{"name":"/etc/motd",…}})`, err)
+		return wire.Entry{}, nil, fmt.Errorf(`reading the resource: %w (it looks like {"type":"file","properties":{"name":"/etc/motd",…}})`, err)
 	}
-	entry := modules.Entry{Type: req.Type}
+	entry := wire.Entry{Type: req.Type}
 	res, err := builtin.Types().Decode(req.Type, req.Properties)
 	if err != nil {
 		return entry, nil, err

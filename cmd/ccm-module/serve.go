@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/facts/gather"
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine/session"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // serve greets the controller and works on its catalogs.
@@ -30,7 +30,7 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if err != nil {
 		return err
 	}
-	if err := modules.WriteHello(out, &modules.Hello{Nonce: args[0], Build: build, Facts: report}); err != nil {
+	if err := wire.WriteHello(out, &wire.Hello{Nonce: args[0], Build: build, Facts: report}); err != nil {
 		return err
 	}
 	dir, err := ownDir()

@@ -31,8 +31,8 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builds"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // ports is how many ports the hosts share: a client's ports are used up after
@@ -217,17 +217,17 @@ func (f *fleet) program(channel ssh.Channel, command string) {
 	if len(words) < 2 {
 		return
 	}
-	if err := modules.WriteHello(channel, &modules.Hello{Nonce: words[1], Build: f.build, Facts: f.facts()}); err != nil {
+	if err := wire.WriteHello(channel, &wire.Hello{Nonce: words[1], Build: f.build, Facts: f.facts()}); err != nil {
 		return
 	}
-	conn := modules.NewConn(bufio.NewReader(channel), channel, modules.MaxFromController)
+	conn := wire.NewConn(bufio.NewReader(channel), channel, wire.MaxFromController)
 	for {
 		m, err := conn.Receive()
 		switch {
 		case err != nil:
 			return
 		case m.Ping != nil:
-			err = conn.Send(&modules.Message{Pong: &modules.Empty{}})
+			err = conn.Send(&wire.Message{Pong: &wire.Empty{}})
 		case m.Catalog != nil:
 			all := stable(m.Catalog)
 			if err = conn.Send(all[:len(all)-2]...); err == nil {
@@ -242,12 +242,12 @@ func (f *fleet) program(channel ssh.Channel, command string) {
 }
 
 // stable answers a catalog: nothing is to be done.
-func stable(c *modules.Catalog) []*modules.Message {
-	var all []*modules.Message
+func stable(c *wire.Catalog) []*wire.Message {
+	var all []*wire.Message
 	for i := range c.Entries {
-		all = append(all, &modules.Message{Result: &modules.Result{Index: i, Duration: 50 * time.Microsecond}})
+		all = append(all, &wire.Message{Result: &wire.Result{Index: i, Duration: 50 * time.Microsecond}})
 	}
-	return append(all, &modules.Message{Done: &modules.Done{}})
+	return append(all, &wire.Message{Done: &wire.Done{}})
 }
 
 // facts are those that one more host reports: no two are equal.

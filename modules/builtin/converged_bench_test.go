@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // BenchmarkConverged has the engine find a catalog of 1,000 files of 2 KB as they
@@ -23,7 +24,7 @@ func BenchmarkConverged(b *testing.B) {
 	dir := b.TempDir()
 	text := strings.Repeat("some configuration\n", 108)
 	hash := modules.TextContent(text).SHA256()
-	var c modules.Catalog
+	var c wire.Catalog
 	long := time.Now().Add(-time.Hour)
 	for i := range n {
 		path := filepath.Join(dir, fmt.Sprintf("f%d", i))
@@ -37,15 +38,15 @@ func BenchmarkConverged(b *testing.B) {
 			"name": path, "ensure": "present", "content": map[string]any{"sha256": hash, "size": len(text)},
 			"owner": fmt.Sprint(os.Getuid()), "group": fmt.Sprint(os.Getgid()), "mode": "0644",
 		})
-		c.Entries = append(c.Entries, modules.Entry{Type: "file", Name: path, Properties: properties})
+		c.Entries = append(c.Entries, wire.Entry{Type: "file", Name: path, Properties: properties})
 	}
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
+		Decode: func(e *wire.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
 		Host:   system.New(),
 		Now:    time.Now,
 	}
 	for b.Loop() {
-		_, err := e.Run(context.Background(), &c, func(r *modules.Result) error {
+		_, err := e.Run(context.Background(), &c, func(r *wire.Result) error {
 			if r.Status != "" {
 				b.Fatalf("%s: %+v", c.Entries[r.Index].Name, r)
 			}

@@ -11,15 +11,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // family makes catalogs of files, links, lines, scaffolds and commands that get
 // into each other's way on a few paths.
 type family struct {
 	*rand.Rand
-	catalog modules.Catalog
+	catalog wire.Catalog
 	shut    string // a mode for some directories; without a right of the owner much is uncertain
 }
 
@@ -44,12 +44,12 @@ func (p properties) owned(mode string) properties {
 	return p
 }
 
-func (g *family) add(kind string, p properties) *modules.Entry {
+func (g *family) add(kind string, p properties) *wire.Entry {
 	text, err := json.Marshal(p)
 	if err != nil {
 		panic(err) // of strings, numbers and booleans only
 	}
-	g.catalog.Entries = append(g.catalog.Entries, modules.Entry{Type: kind, Name: p["name"].(string), Properties: text})
+	g.catalog.Entries = append(g.catalog.Entries, wire.Entry{Type: kind, Name: p["name"].(string), Properties: text})
 	return &g.catalog.Entries[len(g.catalog.Entries)-1]
 }
 

@@ -18,12 +18,13 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A scenario is a catalog in one situation. Texts may use $ROOT.
 type scenario struct {
 	Tree    []modtest.Node
-	Catalog modules.Catalog
+	Catalog wire.Catalog
 
 	allKnown  bool // every prediction has to be certain
 	converges bool // nothing fails, and a second run changes nothing
@@ -76,9 +77,9 @@ func (s scenario) try(t *testing.T) (tally, error) {
 }
 
 // run gives the catalog to an engine on this machine.
-func (s scenario) run(t *testing.T, root string, check bool) []*modules.Result {
+func (s scenario) run(t *testing.T, root string, check bool) []*wire.Result {
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) {
+		Decode: func(e *wire.Entry) (modules.Resource, error) {
 			return builtin.Types().Decode(e.Type, e.Properties)
 		},
 		Host: modtest.Host(),
@@ -90,10 +91,10 @@ func (s scenario) run(t *testing.T, root string, check bool) []*modules.Result {
 		properties := &cat.Entries[i].Properties
 		*properties = bytes.ReplaceAll(*properties, []byte("$ROOT"), []byte(root))
 	}
-	var results []*modules.Result
-	_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+	var results []*wire.Result
+	_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 		if r.Status == "" {
-			r.Status = modules.Stable
+			r.Status = wire.Stable
 		}
 		results = append(results, r)
 		return context.Cause(t.Context())
@@ -105,7 +106,7 @@ func (s scenario) run(t *testing.T, root string, check bool) []*modules.Result {
 // compare holds what a check run was certain of against the run that followed:
 // the status, whether it was a refresh, what was done and the properties that
 // differed.
-func (s scenario) compare(predicted, real []*modules.Result) (tally, error) {
+func (s scenario) compare(predicted, real []*wire.Result) (tally, error) {
 	sum := tally{results: len(predicted)}
 	for i, p := range predicted {
 		if p.Uncertain {
@@ -126,13 +127,13 @@ func (s scenario) compare(predicted, real []*modules.Result) (tally, error) {
 }
 
 // essence is what a prediction has to get right.
-func essence(r *modules.Result) string {
+func essence(r *wire.Result) string {
 	var b strings.Builder
 	b.WriteString(string(r.Status))
 	if r.Refreshed {
 		b.WriteString(", refreshed")
 	}
-	if r.Status == modules.Changed {
+	if r.Status == wire.Changed {
 		fmt.Fprintf(&b, " (%s)", strings.TrimPrefix(r.Message, "Would have "))
 		for _, c := range r.Changes {
 			fmt.Fprintf(&b, ", %s %s -> %s", c.Property, strconv.Quote(c.Have), strconv.Quote(c.Want))
@@ -143,9 +144,9 @@ func essence(r *modules.Result) string {
 
 // settled requires that nothing has failed, and in a second run that nothing has
 // changed.
-func settled(real []*modules.Result, second bool) error {
+func settled(real []*wire.Result, second bool) error {
 	for i, r := range real {
-		if r.Status == modules.Failed || r.Status == modules.Skipped || second && r.Status == modules.Changed {
+		if r.Status == wire.Failed || r.Status == wire.Skipped || second && r.Status == wire.Changed {
 			return fmt.Errorf("entry %d is %s: %s%s", i, r.Status, r.Message, r.Error)
 		}
 	}

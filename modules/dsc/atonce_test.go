@@ -12,26 +12,27 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // graph runs instances, given by type, with nothing between them, and gives the results
 // by their index.
-func (b *bench) graph(types ...string) []*modules.Result {
+func (b *bench) graph(types ...string) []*wire.Result {
 	b.Helper()
 	registry := modules.Registry{Type()}
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) { return registry.Decode(e.Type, e.Properties) },
+		Decode: func(e *wire.Entry) (modules.Resource, error) { return registry.Decode(e.Type, e.Properties) },
 		Host:   b.host(), Now: time.Now,
 	}
-	cat := &modules.Catalog{Parallel: len(types)}
+	cat := &wire.Catalog{Parallel: len(types)}
 	for i, typ := range types {
 		d := b.instance(typ, `{"n": `+string(rune('0'+i))+`}`)
 		text, err := json.Marshal(d)
 		require.NoError(b, err)
-		cat.Entries = append(cat.Entries, modules.Entry{Type: "dsc", Name: string(rune('0' + i)), Properties: text})
+		cat.Entries = append(cat.Entries, wire.Entry{Type: "dsc", Name: string(rune('0' + i)), Properties: text})
 	}
-	all := make([]*modules.Result, len(types))
-	_, err := e.Run(b.Context(), cat, func(one *modules.Result) error {
+	all := make([]*wire.Result, len(types))
+	_, err := e.Run(b.Context(), cat, func(one *wire.Result) error {
 		all[one.Index] = one
 		return nil
 	})
@@ -54,7 +55,7 @@ func TestOneTypeTakesTurns(t *testing.T) {
 	b := newBench(t)
 	b.tool("Test/Alone", `mkdir "$ROOT/busy" || exit 1; sleep 0.1; rmdir "$ROOT/busy"`)
 	for _, result := range b.graph("Test/Alone", "test/alone", "Test/Alone", "Test/Alone") {
-		require.Equal(t, modules.Changed, result.Status, result.Error)
+		require.Equal(t, wire.Changed, result.Status, result.Error)
 	}
 }
 
@@ -65,6 +66,6 @@ func TestTypesRunAtOnce(t *testing.T) {
 	b.tool("Test/One", "MINE=one OTHER=two; "+meet)
 	b.tool("Test/Two", "MINE=two OTHER=one; "+meet)
 	for _, result := range b.graph("Test/One", "Test/Two") {
-		require.Equal(t, modules.Changed, result.Status, result.Error)
+		require.Equal(t, wire.Changed, result.Status, result.Error)
 	}
 }

@@ -13,18 +13,19 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/process"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // catalog runs one on the host of the bench, the instances as they are prepared.
-func (b *bench) catalog(check bool, entries ...modules.Entry) []*modules.Result {
+func (b *bench) catalog(check bool, entries ...wire.Entry) []*wire.Result {
 	b.Helper()
 	registry := modules.Registry{Type(), exec.Type()}
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) { return registry.Decode(e.Type, e.Properties) },
+		Decode: func(e *wire.Entry) (modules.Resource, error) { return registry.Decode(e.Type, e.Properties) },
 		Host:   b.host(), Now: time.Now,
 	}
-	var all []*modules.Result
-	_, err := e.Run(b.Context(), &modules.Catalog{Check: check, Entries: entries}, func(one *modules.Result) error {
+	var all []*wire.Result
+	_, err := e.Run(b.Context(), &wire.Catalog{Check: check, Entries: entries}, func(one *wire.Result) error {
 		all = append(all, one)
 		return nil
 	})
@@ -33,11 +34,11 @@ func (b *bench) catalog(check bool, entries ...modules.Entry) []*modules.Result 
 }
 
 // entry is that of an instance.
-func (b *bench) entry(typ, properties string) modules.Entry {
+func (b *bench) entry(typ, properties string) wire.Entry {
 	b.Helper()
 	text, err := json.Marshal(b.instance(typ, properties))
 	require.NoError(b, err)
-	return modules.Entry{Type: "dsc", Name: "x", Properties: text}
+	return wire.Entry{Type: "dsc", Name: "x", Properties: text}
 }
 
 // TestSensitiveInput: what nobody may see goes to standard input only.
@@ -64,7 +65,7 @@ func TestSensitiveInput(t *testing.T) {
 			for _, check := range []bool{true, false} {
 				result := b.catalog(check, entry)[0]
 				require.Equal(t, test.want, result.Error)
-				require.Equal(t, test.want == "", result.Status == modules.Changed)
+				require.Equal(t, test.want == "", result.Status == wire.Changed)
 			}
 			if test.want != "" {
 				require.NoFileExists(t, filepath.Join(b.root, "kept"))
@@ -96,9 +97,9 @@ func TestReceivedSecret(t *testing.T) {
 	b := newBench(t)
 	b.resource(thing("get", "", "") + `, "set": {"executable": "python3", "args": ["thing.py", "set", {"jsonInputArg": "--input"}]},` + anySchema)
 	receiver := b.entry("Test/Thing", `{"file": "$ROOT/kept"}`)
-	receiver.Receive = []modules.Receive{{Property: "properties.name", From: 0, Key: "stdout"}}
-	sender := modules.Entry{Type: "exec", Name: "echo s3cret", Properties: json.RawMessage(`{"name": "echo s3cret"}`)}
-	require.Equal(t, modules.Changed, b.catalog(false, sender, receiver)[1].Status)
+	receiver.Receive = []wire.Receive{{Property: "properties.name", From: 0, Key: "stdout"}}
+	sender := wire.Entry{Type: "exec", Name: "echo s3cret", Properties: json.RawMessage(`{"name": "echo s3cret"}`)}
+	require.Equal(t, wire.Changed, b.catalog(false, sender, receiver)[1].Status)
 	require.Contains(t, b.kept("kept"), "s3cret")
 
 	sender.Sensitive = true

@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A worker changes a thing, or fails, or both.
@@ -63,14 +64,14 @@ func (j *joiner) ApplyBatch(ctx context.Context, h modules.Host, batch []modules
 }
 
 // randomWork is a catalog with some of everything.
-func randomWork(random *rand.Rand) modules.Catalog {
-	cat := modules.Catalog{Parallel: 2 + random.IntN(4), FailOnError: random.IntN(4) == 0}
+func randomWork(random *rand.Rand) wire.Catalog {
+	cat := wire.Catalog{Parallel: 2 + random.IntN(4), FailOnError: random.IntN(4) == 0}
 	one := func(n int) bool { return random.IntN(n) == 0 }
 	free := 0 // the first entry that may get into a scope
 	for i := range 5 + random.IntN(30) {
 		if i > free && one(8) {
-			cat.Entries = append(cat.Entries, modules.Entry{Type: "apply", Name: fmt.Sprint(i),
-				Scope: &modules.Scope{Entries: 1 + random.IntN(i-free), FailOnError: one(2)}})
+			cat.Entries = append(cat.Entries, wire.Entry{Type: "apply", Name: fmt.Sprint(i),
+				Scope: &wire.Scope{Entries: 1 + random.IntN(i-free), FailOnError: one(2)}})
 			free = i + 1
 			continue
 		}
@@ -78,7 +79,7 @@ func randomWork(random *rand.Rand) modules.Catalog {
 		if one(6) {
 			w.Fails = 1 + random.IntN(3)
 		}
-		e := modules.Entry{Type: []string{"worker", "joiner"}[random.IntN(2)], Name: w.Name, Check: one(10), Hidden: one(20), Excluded: one(20), Sensitive: one(10)}
+		e := wire.Entry{Type: []string{"worker", "joiner"}[random.IntN(2)], Name: w.Name, Check: one(10), Hidden: one(20), Excluded: one(20), Sensitive: one(10)}
 		for range random.IntN(3) {
 			if i > 0 {
 				list := []*[]int{&e.Require, &e.Subscribe, &e.After}[random.IntN(3)]
@@ -95,10 +96,10 @@ func randomWork(random *rand.Rand) modules.Catalog {
 			e.Sema = []string{"s"}
 		}
 		if one(8) {
-			e.Receive = []modules.Receive{{Property: "name", From: -1}}
+			e.Receive = []wire.Receive{{Property: "name", From: -1}}
 		}
 		if one(8) {
-			e.Health = []modules.HealthCheck{{Name: "h", Rules: []byte(`{}`), Tries: 2, TrySleep: 30 * time.Millisecond, Timeout: time.Second}}
+			e.Health = []wire.HealthCheck{{Name: "h", Rules: []byte(`{}`), Tries: 2, TrySleep: 30 * time.Millisecond, Timeout: time.Second}}
 		}
 		e.Properties, _ = json.Marshal(&w)
 		cat.Entries = append(cat.Entries, e)
@@ -143,7 +144,7 @@ func anythingAtOnce(t *testing.T, random *rand.Rand) {
 	e := &engine.Engine{
 		Host: system.New(), Now: time.Now,
 		Stop: func() bool { return !time.Now().Before(stops) },
-		Decode: func(e *modules.Entry) (modules.Resource, error) {
+		Decode: func(e *wire.Entry) (modules.Resource, error) {
 			w := worker{at: at, clash: &clash}
 			if err := json.Unmarshal(e.Properties, &w); err != nil {
 				return nil, err
@@ -153,10 +154,10 @@ func anythingAtOnce(t *testing.T, random *rand.Rand) {
 			}
 			return &w, nil
 		},
-		Need: func(ctx context.Context, _ int) (*modules.Given, error) {
+		Need: func(ctx context.Context, _ int) (*wire.Imported, error) {
 			select {
 			case <-time.After(100 * time.Millisecond):
-				return &modules.Given{Sensitive: true, Values: map[string]json.RawMessage{"name": json.RawMessage(`"given"`)}}, nil
+				return &wire.Imported{Sensitive: true, Values: map[string]json.RawMessage{"name": json.RawMessage(`"given"`)}}, nil
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
 			}
@@ -170,16 +171,16 @@ func anythingAtOnce(t *testing.T, random *rand.Rand) {
 				return nil, context.Cause(ctx)
 			}
 		},
-		Rules: func(context.Context, modules.Host, json.RawMessage) (modules.Health, string, error) {
-			return modules.HealthOK, "", nil
+		Rules: func(context.Context, modules.Host, json.RawMessage) (wire.Health, string, error) {
+			return wire.HealthOK, "", nil
 		},
 	}
 	var order []int
 	failed := map[int]bool{}
-	stopped, err := e.Run(ctx, &cat, func(r *modules.Result) error {
+	stopped, err := e.Run(ctx, &cat, func(r *wire.Result) error {
 		order = append(order, r.Index)
-		failed[r.Index] = r.Status == modules.Failed || r.Message == "skipped due to unmet requirement"
-		if r.Status == modules.Changed || r.Status == "" {
+		failed[r.Index] = r.Status == wire.Failed || r.Message == "skipped due to unmet requirement"
+		if r.Status == wire.Changed || r.Status == "" {
 			for _, j := range cat.Entries[r.Index].Require {
 				require.False(t, failed[j], "%d is done without %d", r.Index, j)
 			}

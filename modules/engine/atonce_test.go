@@ -22,16 +22,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // randomGraph is a catalog of real files, directories and commands in $, each of which
 // depends on some before it. A command fails if what it depends on has not happened.
-func randomGraph(random *rand.Rand) modules.Catalog {
-	var cat modules.Catalog
+func randomGraph(random *rand.Rand) wire.Catalog {
+	var cat wire.Catalog
 	var dirs []int
 	made := map[int]string{} // entry → the path that is there after it
 	for i := range 5 + random.IntN(35) {
-		var e modules.Entry
+		var e wire.Entry
 		var require []int
 		for range random.IntN(4) {
 			if i > 0 {
@@ -79,7 +80,7 @@ func randomGraph(random *rand.Rand) modules.Catalog {
 }
 
 // clone is a catalog that can be run without the other one being changed.
-func clone(cat modules.Catalog) modules.Catalog {
+func clone(cat wire.Catalog) wire.Catalog {
 	cat.Entries = slices.Clone(cat.Entries)
 	return cat
 }
@@ -111,9 +112,9 @@ func snapshot(t *testing.T, dir string) map[string]string {
 }
 
 // words are the results in the order of the catalog, without what differs between runs.
-func words(results []modules.Result) []string {
+func words(results []wire.Result) []string {
 	results = slices.Clone(results)
-	slices.SortFunc(results, func(a, b modules.Result) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(results, func(a, b wire.Result) int { return cmp.Compare(a.Index, b.Index) })
 	var all []string
 	for _, r := range results {
 		if r.Exit != nil {
@@ -154,7 +155,7 @@ func TestResultsDoNotDependOnParallel(t *testing.T) {
 						require.Less(t, position[j], position[i], "%d needs %d", i, j)
 					}
 				}
-				actual := map[int]modules.Result{}
+				actual := map[int]wire.Result{}
 				for _, r := range results {
 					actual[r.Index] = r
 				}
@@ -166,7 +167,7 @@ func TestResultsDoNotDependOnParallel(t *testing.T) {
 				before, trees = append(before, words(results)), append(trees, snapshot(t, dir))
 				again, _ := runEntries(t, dir, clone(run))
 				for _, r := range again {
-					require.NotEqual(t, modules.Changed, r.Status, "%+v", r)
+					require.NotEqual(t, wire.Changed, r.Status, "%+v", r)
 				}
 			}
 			require.Equal(t, before[0], before[1])
@@ -229,11 +230,11 @@ func (g *guest) Apply(ctx context.Context, _ modules.Host, _ modules.Plan) error
 }
 
 // invite runs guests, of whom so many are expected at once.
-func invite(t *testing.T, expected int, cat modules.Catalog, change func(*engine.Engine)) (*party, []modules.Result, bool) {
+func invite(t *testing.T, expected int, cat wire.Catalog, change func(*engine.Engine)) (*party, []wire.Result, bool) {
 	t.Helper()
 	p := &party{expected: expected, all: make(chan struct{})}
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) {
+		Decode: func(e *wire.Entry) (modules.Resource, error) {
 			return &guest{Name: e.Name, party: p, Fail: strings.HasPrefix(e.Name, "bad")}, nil
 		},
 		Host: system.New(),
@@ -242,20 +243,20 @@ func invite(t *testing.T, expected int, cat modules.Catalog, change func(*engine
 	if change != nil {
 		change(e)
 	}
-	var results []modules.Result
-	stopped, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+	var results []wire.Result
+	stopped, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 		results = append(results, *r)
 		return nil
 	})
 	require.NoError(t, err)
-	slices.SortFunc(results, func(a, b modules.Result) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(results, func(a, b wire.Result) int { return cmp.Compare(a.Index, b.Index) })
 	return p, results, stopped
 }
 
-func guests(names ...string) modules.Catalog {
-	cat := modules.Catalog{Parallel: 3}
+func guests(names ...string) wire.Catalog {
+	cat := wire.Catalog{Parallel: 3}
 	for _, name := range names {
-		cat.Entries = append(cat.Entries, modules.Entry{Type: "guest", Name: name})
+		cat.Entries = append(cat.Entries, wire.Entry{Type: "guest", Name: name})
 	}
 	return cat
 }
@@ -312,7 +313,7 @@ func TestAtOnce(t *testing.T) {
 	})
 	t.Run("a nested manifest sums up when all of it has ended", func(t *testing.T) {
 		cat := guests("a", "b", "sum", "after")
-		cat.Entries[2].Scope, cat.Entries[3].Require = &modules.Scope{Entries: 2}, []int{2}
+		cat.Entries[2].Scope, cat.Entries[3].Require = &wire.Scope{Entries: 2}, []int{2}
 		p, results, _ := invite(t, 1, cat, nil)
 		require.Equal(t, "after", p.arrived[2])
 		require.Equal(t, "changed 2 of 2 resources", results[2].Message)
@@ -320,8 +321,8 @@ func TestAtOnce(t *testing.T) {
 }
 
 // decodeTo keeps the party of the resources.
-func decodeTo(decode func(*modules.Entry) (modules.Resource, error), p **party) func(*modules.Entry) (modules.Resource, error) {
-	return func(e *modules.Entry) (modules.Resource, error) {
+func decodeTo(decode func(*wire.Entry) (modules.Resource, error), p **party) func(*wire.Entry) (modules.Resource, error) {
+	return func(e *wire.Entry) (modules.Resource, error) {
 		res, err := decode(e)
 		*p = res.(*guest).party
 		return res, err
@@ -333,7 +334,7 @@ func TestBatchAtOnce(t *testing.T) {
 	var mu sync.Mutex
 	var log []string
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) {
+		Decode: func(e *wire.Entry) (modules.Resource, error) {
 			if e.Type == "guest" {
 				p := &party{expected: 1, all: make(chan struct{})}
 				return &guest{Name: e.Name, party: p}, nil
@@ -343,9 +344,9 @@ func TestBatchAtOnce(t *testing.T) {
 		Host: system.New(),
 		Now:  time.Now,
 	}
-	cat := modules.Catalog{Parallel: 4}
+	cat := wire.Catalog{Parallel: 4}
 	add := func(typ, name string, require ...int) {
-		cat.Entries = append(cat.Entries, modules.Entry{Type: typ, Name: name, Require: require})
+		cat.Entries = append(cat.Entries, wire.Entry{Type: typ, Name: name, Require: require})
 	}
 	add("part", "a")          // 0
 	add("guest", "x")         // 1
@@ -355,15 +356,15 @@ func TestBatchAtOnce(t *testing.T) {
 	add("part", "needy", 3)   // 5: is skipped
 	add("guest", "y", 0, 2)   // 6
 	add("part", "last", 0, 6) // 7
-	var results []modules.Result
-	_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+	var results []wire.Result
+	_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 		mu.Lock()
 		defer mu.Unlock()
 		results = append(results, *r)
 		return nil
 	})
 	require.NoError(t, err)
-	slices.SortFunc(results, func(a, b modules.Result) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(results, func(a, b wire.Result) int { return cmp.Compare(a.Index, b.Index) })
 	require.Equal(t, "changed changed changed failed changed skipped changed changed", brief(results))
 	require.Equal(t, "bad bad", results[3].Error)
 	require.Contains(t, log[0], "a+b+bad")
@@ -372,13 +373,13 @@ func TestBatchAtOnce(t *testing.T) {
 // TestNoRefreshIsLostAtOnce stops runs of entries at once after each number of results,
 // and lets another run go to its end.
 func TestNoRefreshIsLostAtOnce(t *testing.T) {
-	at := func(t *testing.T, j *mortalJournal, cat modules.Catalog, stopAfter int) (results []modules.Result, stopped bool) {
+	at := func(t *testing.T, j *mortalJournal, cat wire.Catalog, stopAfter int) (results []wire.Result, stopped bool) {
 		j.m, cat.Parallel = &mortal{}, 3
 		host := system.New()
 		host.Contents = modules.LocalContents{}
 		var many atomic.Int64
 		e := &engine.Engine{
-			Decode: func(e *modules.Entry) (modules.Resource, error) {
+			Decode: func(e *wire.Entry) (modules.Resource, error) {
 				return builtin.Types().Decode(e.Type, e.Properties)
 			},
 			Host:      host,
@@ -386,7 +387,7 @@ func TestNoRefreshIsLostAtOnce(t *testing.T) {
 			Refreshes: j,
 			Stop:      func() bool { return many.Load() >= int64(stopAfter) },
 		}
-		stopped, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+		stopped, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 			many.Add(1)
 			results = append(results, *r)
 			return nil
@@ -428,11 +429,11 @@ func TestRetriedChangesAreNotLost(t *testing.T) {
 	for _, parallel := range []int{0, 2} {
 		dir := t.TempDir()
 		j := &mortalJournal{m: &mortal{}}
-		entries := []modules.Entry{
-			with(command("echo x >> $/tries; test `wc -l < $/tries` -ge 2", `"unless":"test -e $/ran"`), func(e *modules.Entry) { e.Retry = 1 }),
-			with(command("touch $/ran", `"refreshonly":true`), func(e *modules.Entry) { e.Subscribe = []int{0} }),
+		entries := []wire.Entry{
+			with(command("echo x >> $/tries; test `wc -l < $/tries` -ge 2", `"unless":"test -e $/ran"`), func(e *wire.Entry) { e.Retry = 1 }),
+			with(command("touch $/ran", `"refreshonly":true`), func(e *wire.Entry) { e.Subscribe = []int{0} }),
 		}
-		results := play(t, dir, modules.Catalog{Parallel: parallel, Entries: entries}, func(e *engine.Engine) { e.Refreshes = j })
+		results := play(t, dir, wire.Catalog{Parallel: parallel, Entries: entries}, func(e *engine.Engine) { e.Refreshes = j })
 		require.Equal(t, "changed changed*", brief(results))
 		require.Empty(t, j.text)
 	}
@@ -443,11 +444,11 @@ func TestAtOnceOnOneThing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "lines")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
-	var cat modules.Catalog
+	var cat wire.Catalog
 	var want []string
 	for i := range 40 {
 		want = append(want, fmt.Sprintf("line %02d", i))
-		cat.Entries = append(cat.Entries, modules.Entry{Type: "line", Name: want[i],
+		cat.Entries = append(cat.Entries, wire.Entry{Type: "line", Name: want[i],
 			Properties: fmt.Appendf(nil, `{"name":%q,"path":%q,"line":%q}`, want[i], path, want[i])})
 	}
 	cat.Parallel = 8

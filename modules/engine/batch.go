@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // maxBatch bounds the members of a batch, and with them a command line.
@@ -171,7 +172,7 @@ func (a *attempt) verifyJoint(ctx context.Context, before *trace) error {
 func (t *turn) reportJoint() error {
 	j, done := t.job, t.job.joint
 	t.said = done.said
-	j.result.Status, j.result.Changes, j.result.Message = modules.Changed, done.plan.Changes, done.plan.Action
+	j.result.Status, j.result.Changes, j.result.Message = wire.Changed, done.plan.Changes, done.plan.Action
 	if done.err == nil {
 		t.run.forecasts.record(j, j.entry.Ref(), done.plan)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A part is a file that may be made together with others. A batch stops at the
@@ -66,47 +67,47 @@ func (p *part) ApplyBatch(ctx context.Context, h modules.Host, batch []modules.P
 }
 
 func TestBatch(t *testing.T) {
-	entry := func(p part, change ...func(*modules.Entry)) modules.Entry {
+	entry := func(p part, change ...func(*wire.Entry)) wire.Entry {
 		properties, _ := json.Marshal(p)
-		e := modules.Entry{Type: "part", Name: p.Name, Properties: properties}
+		e := wire.Entry{Type: "part", Name: p.Name, Properties: properties}
 		for _, c := range change {
 			c(&e)
 		}
 		return e
 	}
-	requires := func(i int) func(*modules.Entry) { return func(e *modules.Entry) { e.Require = []int{i} } }
-	subscribes := func(e *modules.Entry) { e.Subscribe = []int{0} }
-	excluded := func(e *modules.Entry) { e.Excluded = true }
-	noop := func(e *modules.Entry) { e.Check = true }
+	requires := func(i int) func(*wire.Entry) { return func(e *wire.Entry) { e.Require = []int{i} } }
+	subscribes := func(e *wire.Entry) { e.Subscribe = []int{0} }
+	excluded := func(e *wire.Entry) { e.Excluded = true }
+	noop := func(e *wire.Entry) { e.Check = true }
 	a, b, c, d := part{Name: "a", Kind: "k"}, part{Name: "b", Kind: "k"}, part{Name: "c", Kind: "k"}, part{Name: "d", Kind: "k"}
 	bad := part{Name: "bad", Kind: "k", Bad: true}
 	for _, test := range []struct {
 		name    string
-		entries []modules.Entry
-		catalog modules.Catalog
+		entries []wire.Entry
+		catalog wire.Catalog
 		there   []string // before
 		want    string
 		log     string
 	}{
-		{name: "neighbours", entries: []modules.Entry{entry(a), entry(b), entry(c)}, want: "changed changed changed", log: "a+b+c"},
-		{name: "one alone", entries: []modules.Entry{entry(a)}, want: "changed", log: "a"},
-		{name: "no key", entries: []modules.Entry{entry(part{Name: "a"}), entry(part{Name: "b"})}, want: "changed changed", log: "a b"},
-		{name: "two keys", entries: []modules.Entry{entry(a), entry(b), entry(part{Name: "e", Kind: "l"}), entry(c)}, want: "changed changed changed changed", log: "a+b e c"},
-		{name: "one that is there", entries: []modules.Entry{entry(a), entry(b), entry(c), entry(d)}, there: []string{"b"}, want: "changed stable changed changed", log: "a c+d"},
-		{name: "a bad one", entries: []modules.Entry{entry(a), entry(bad), entry(c), entry(d)}, want: "changed failed changed changed", log: "a+bad+c+d bad c d"},
-		{name: "the first is bad", entries: []modules.Entry{entry(bad), entry(c)}, want: "failed changed", log: "bad+c bad c"},
-		{name: "the same twice", entries: []modules.Entry{entry(a), entry(a), entry(b)}, want: "changed stable changed", log: "a b"},
-		{name: "it requires one of them", entries: []modules.Entry{entry(a), entry(b), entry(c, requires(1)), entry(d)}, want: "changed changed changed changed", log: "a+b c+d"},
-		{name: "its requirement is met", entries: []modules.Entry{entry(a), entry(part{Name: "e", Kind: "l"}), entry(b, requires(0)), entry(c, requires(0))}, want: "changed changed changed changed", log: "a e b+c"},
-		{name: "its requirement has failed", entries: []modules.Entry{entry(bad), entry(part{Name: "e", Kind: "l"}), entry(a), entry(b, requires(0)), entry(c)}, want: "failed changed changed skipped changed", log: "bad e a c"},
-		{name: "it subscribes", entries: []modules.Entry{entry(a), entry(b, subscribes)}, want: "changed failed", log: "a"},
-		{name: "excluded", entries: []modules.Entry{entry(a), entry(b, excluded), entry(c)}, want: "changed skipped changed", log: "a c"},
-		{name: "only predicted", entries: []modules.Entry{entry(a), entry(b, noop), entry(c)}, want: "changed changed changed", log: "a c"},
-		{name: "only its health checks", entries: []modules.Entry{entry(a), entry(b, func(e *modules.Entry) { e.Monitor = true }), entry(c)}, want: "changed stable changed", log: "a c"},
-		{name: "nothing goes on after a failure", catalog: modules.Catalog{FailOnError: true}, entries: []modules.Entry{entry(a), entry(bad), entry(c)}, want: "changed failed skipped", log: "a bad"},
-		{name: "across scopes", entries: []modules.Entry{entry(a), entry(b), nested(1), entry(c), entry(d)}, want: "changed changed changed changed changed", log: "a b c+d"},
-		{name: "within a scope that a failure ends", entries: []modules.Entry{entry(a), entry(bad), entry(c), nested(3, func(e *modules.Entry) { e.Scope.FailOnError = true })}, want: "changed failed skipped failed", log: "a bad"},
-		{name: "a check run", catalog: modules.Catalog{Check: true}, entries: []modules.Entry{entry(a), entry(b)}, want: "changed changed"},
+		{name: "neighbours", entries: []wire.Entry{entry(a), entry(b), entry(c)}, want: "changed changed changed", log: "a+b+c"},
+		{name: "one alone", entries: []wire.Entry{entry(a)}, want: "changed", log: "a"},
+		{name: "no key", entries: []wire.Entry{entry(part{Name: "a"}), entry(part{Name: "b"})}, want: "changed changed", log: "a b"},
+		{name: "two keys", entries: []wire.Entry{entry(a), entry(b), entry(part{Name: "e", Kind: "l"}), entry(c)}, want: "changed changed changed changed", log: "a+b e c"},
+		{name: "one that is there", entries: []wire.Entry{entry(a), entry(b), entry(c), entry(d)}, there: []string{"b"}, want: "changed stable changed changed", log: "a c+d"},
+		{name: "a bad one", entries: []wire.Entry{entry(a), entry(bad), entry(c), entry(d)}, want: "changed failed changed changed", log: "a+bad+c+d bad c d"},
+		{name: "the first is bad", entries: []wire.Entry{entry(bad), entry(c)}, want: "failed changed", log: "bad+c bad c"},
+		{name: "the same twice", entries: []wire.Entry{entry(a), entry(a), entry(b)}, want: "changed stable changed", log: "a b"},
+		{name: "it requires one of them", entries: []wire.Entry{entry(a), entry(b), entry(c, requires(1)), entry(d)}, want: "changed changed changed changed", log: "a+b c+d"},
+		{name: "its requirement is met", entries: []wire.Entry{entry(a), entry(part{Name: "e", Kind: "l"}), entry(b, requires(0)), entry(c, requires(0))}, want: "changed changed changed changed", log: "a e b+c"},
+		{name: "its requirement has failed", entries: []wire.Entry{entry(bad), entry(part{Name: "e", Kind: "l"}), entry(a), entry(b, requires(0)), entry(c)}, want: "failed changed changed skipped changed", log: "bad e a c"},
+		{name: "it subscribes", entries: []wire.Entry{entry(a), entry(b, subscribes)}, want: "changed failed", log: "a"},
+		{name: "excluded", entries: []wire.Entry{entry(a), entry(b, excluded), entry(c)}, want: "changed skipped changed", log: "a c"},
+		{name: "only predicted", entries: []wire.Entry{entry(a), entry(b, noop), entry(c)}, want: "changed changed changed", log: "a c"},
+		{name: "only its health checks", entries: []wire.Entry{entry(a), entry(b, func(e *wire.Entry) { e.Monitor = true }), entry(c)}, want: "changed stable changed", log: "a c"},
+		{name: "nothing goes on after a failure", catalog: wire.Catalog{FailOnError: true}, entries: []wire.Entry{entry(a), entry(bad), entry(c)}, want: "changed failed skipped", log: "a bad"},
+		{name: "across scopes", entries: []wire.Entry{entry(a), entry(b), nested(1), entry(c), entry(d)}, want: "changed changed changed changed changed", log: "a b c+d"},
+		{name: "within a scope that a failure ends", entries: []wire.Entry{entry(a), entry(bad), entry(c), nested(3, func(e *wire.Entry) { e.Scope.FailOnError = true })}, want: "changed failed skipped failed", log: "a bad"},
+		{name: "a check run", catalog: wire.Catalog{Check: true}, entries: []wire.Entry{entry(a), entry(b)}, want: "changed changed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -123,17 +124,17 @@ func TestBatch(t *testing.T) {
 }
 
 // runParts runs a catalog of parts in dir and notes what was applied.
-func runParts(t *testing.T, dir string, log *[]string, cat modules.Catalog, stop func() bool) []modules.Result {
+func runParts(t *testing.T, dir string, log *[]string, cat wire.Catalog, stop func() bool) []wire.Result {
 	t.Helper()
 	e := &engine.Engine{Host: system.New(), Now: time.Now, Stop: stop}
-	e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+	e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 		p := &part{log: log}
 		err := json.Unmarshal(entry.Properties, p)
 		p.Name = filepath.Join(dir, p.Name)
 		return p, err
 	}
-	var results []modules.Result
-	_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+	var results []wire.Result
+	_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 		results = append(results, *r)
 		return nil
 	})
@@ -144,22 +145,22 @@ func runParts(t *testing.T, dir string, log *[]string, cat modules.Catalog, stop
 // TestBatchIsReported looks at what is told of each member, when the run is
 // stopped after the batch.
 func TestBatchIsReported(t *testing.T) {
-	var entries []modules.Entry
+	var entries []wire.Entry
 	for _, properties := range []string{`{"Name":"a","Kind":"k"}`, `{"Name":"bad","Kind":"k","Bad":true}`, `{"Name":"c","Kind":"k"}`, `{"Name":"d","Kind":"l"}`} {
-		entries = append(entries, modules.Entry{Type: "part", Properties: json.RawMessage(properties)})
+		entries = append(entries, wire.Entry{Type: "part", Properties: json.RawMessage(properties)})
 	}
 	asked := 0
 	var log []string
-	results := runParts(t, t.TempDir(), &log, modules.Catalog{Entries: entries}, func() bool { asked++; return asked > 1 })
+	results := runParts(t, t.TempDir(), &log, wire.Catalog{Entries: entries}, func() bool { asked++; return asked > 1 })
 	require.Equal(t, "a+bad+c bad c", strings.Join(log, " "))
 	for i := range results {
 		require.Equal(t, i, results[i].Index)
 		results[i].Duration = 0
 	}
-	require.Equal(t, []modules.Result{
-		{Index: 0, Status: modules.Changed, Message: "made a", Messages: []modules.Note{{Level: "info", Text: "together"}}},
-		{Index: 1, Status: modules.Failed, Error: "bad bad"},
-		{Index: 2, Status: modules.Changed, Message: "made c"},
+	require.Equal(t, []wire.Result{
+		{Index: 0, Status: wire.Changed, Message: "made a", Messages: []modules.Note{{Level: "info", Text: "together"}}},
+		{Index: 1, Status: wire.Failed, Error: "bad bad"},
+		{Index: 2, Status: wire.Changed, Message: "made c"},
 	}, results)
 }
 
@@ -176,23 +177,23 @@ func (a asker) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 
 func TestProbesOfOneKind(t *testing.T) {
 	dir := t.TempDir()
-	made := modules.Entry{Type: "part", Properties: json.RawMessage(`{"Name":"a"}`)}
-	command := modules.Entry{Type: "exec", Properties: json.RawMessage(`{"name":"true"}`)}
+	made := wire.Entry{Type: "part", Properties: json.RawMessage(`{"Name":"a"}`)}
+	command := wire.Entry{Type: "exec", Properties: json.RawMessage(`{"name":"true"}`)}
 	for _, test := range []struct {
 		name  string
-		first []modules.Entry
+		first []wire.Entry
 		reads modules.EffectKind
 		want  string
 	}{
 		{"nothing is pending", nil, "", "stable"},
-		{"something is pending", []modules.Entry{made}, "", "changed stable?"},
-		{"something of another kind is pending", []modules.Entry{made}, "package", "changed stable"},
-		{"something of its kind is pending", []modules.Entry{made}, "part", "changed stable?"},
-		{"anything may happen", []modules.Entry{made, command}, "package", "changed changed? stable?"},
+		{"something is pending", []wire.Entry{made}, "", "changed stable?"},
+		{"something of another kind is pending", []wire.Entry{made}, "package", "changed stable"},
+		{"something of its kind is pending", []wire.Entry{made}, "part", "changed stable?"},
+		{"anything may happen", []wire.Entry{made, command}, "package", "changed changed? stable?"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e := &engine.Engine{Host: system.New(), Now: time.Now}
-			e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+			e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 				switch entry.Type {
 				case "part":
 					return &part{Name: filepath.Join(dir, "a")}, nil
@@ -201,8 +202,8 @@ func TestProbesOfOneKind(t *testing.T) {
 				}
 				return builtin.Types().Decode(entry.Type, entry.Properties)
 			}
-			var results []modules.Result
-			_, err := e.Run(t.Context(), &modules.Catalog{Check: true, Entries: append(test.first, modules.Entry{Type: "asker"})}, func(r *modules.Result) error {
+			var results []wire.Result
+			_, err := e.Run(t.Context(), &wire.Catalog{Check: true, Entries: append(test.first, wire.Entry{Type: "asker"})}, func(r *wire.Result) error {
 				results = append(results, *r)
 				return nil
 			})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // TestBecauseNamesWhatIsPending: a prediction that rests on one that is uncertain, but
@@ -15,9 +15,9 @@ import (
 func TestBecauseNamesWhatIsPending(t *testing.T) {
 	changes := file("$/conf", `"mode":"0644","content":"x"`)
 	guarded := command("true", `"unless":"true"`) // stable, on the host as it is
-	for name, follows := range map[string]func(*modules.Entry){
-		"require":   func(e *modules.Entry) { e.Require = []int{1} },
-		"subscribe": func(e *modules.Entry) { e.Subscribe = []int{1} },
+	for name, follows := range map[string]func(*wire.Entry){
+		"require":   func(e *wire.Entry) { e.Require = []int{1} },
+		"subscribe": func(e *wire.Entry) { e.Subscribe = []int{1} },
 	} {
 		for _, parallel := range []int{0, 4} {
 			last := with(file("$/other", `"mode":"0644","content":"x"`), follows)
@@ -26,8 +26,8 @@ func TestBecauseNamesWhatIsPending(t *testing.T) {
 			}
 			guard := guarded
 			guard.Require = []int{0} // in a graph, doubt follows edges
-			results, _ := runEntries(t, t.TempDir(), clone(modules.Catalog{Check: true, Parallel: parallel, Entries: []modules.Entry{changes, guard, last}}))
-			require.Equal(t, modules.Status(""), results[1].Status, "%s", name)
+			results, _ := runEntries(t, t.TempDir(), clone(wire.Catalog{Check: true, Parallel: parallel, Entries: []wire.Entry{changes, guard, last}}))
+			require.Equal(t, wire.Status(""), results[1].Status, "%s", name)
 			for _, r := range results[1:] {
 				require.True(t, r.Uncertain, "%s: %d", name, r.Index)
 				require.Equal(t, "file#$/conf", r.Because, "%s: %d", name, r.Index)
@@ -46,9 +46,9 @@ func TestBecauseOfAnything(t *testing.T) {
 	}
 	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 9))
-		cat := modules.Catalog{Check: true, Parallel: random.IntN(2)}
+		cat := wire.Catalog{Check: true, Parallel: random.IntN(2)}
 		for i := range 3 + random.IntN(12) {
-			var e modules.Entry
+			var e wire.Entry
 			switch random.IntN(4) {
 			case 0:
 				e = file(fmt.Sprintf("$/%d", random.IntN(4)), `"mode":"0644","content":"x"`)
@@ -76,10 +76,10 @@ func TestBecauseOfAnything(t *testing.T) {
 		pending := map[string]bool{}
 		for _, r := range results {
 			e := cat.Entries[r.Index]
-			pending[e.Ref()] = r.Status == modules.Changed || r.Status == modules.Failed
+			pending[e.Ref()] = r.Status == wire.Changed || r.Status == wire.Failed
 		}
 		for _, r := range results {
-			if r.Uncertain && r.Status != modules.Skipped {
+			if r.Uncertain && r.Status != wire.Skipped {
 				require.True(t, pending[r.Because], "seed %d: %d depends on %q\n%s", seed, r.Index, r.Because, told(cat, results))
 			}
 		}
@@ -88,22 +88,22 @@ func TestBecauseOfAnything(t *testing.T) {
 
 // TestTriggers: a refreshed resource names what has refreshed it, in a check run too.
 func TestTriggers(t *testing.T) {
-	conf := func(path string) modules.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
-	reload := with(command("true", `"refreshonly":true`), func(e *modules.Entry) { e.Subscribe = []int{0, 1, 2} })
-	entries := []modules.Entry{conf("a"), command("true", `"creates":"/"`), with(conf("b"), func(e *modules.Entry) { e.Alias = "conf" }), reload}
+	conf := func(path string) wire.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
+	reload := with(command("true", `"refreshonly":true`), func(e *wire.Entry) { e.Subscribe = []int{0, 1, 2} })
+	entries := []wire.Entry{conf("a"), command("true", `"creates":"/"`), with(conf("b"), func(e *wire.Entry) { e.Alias = "conf" }), reload}
 	for _, check := range []bool{true, false} {
-		results, _ := runEntries(t, t.TempDir(), clone(modules.Catalog{Check: check, Entries: entries}))
+		results, _ := runEntries(t, t.TempDir(), clone(wire.Catalog{Check: check, Entries: entries}))
 		require.Equal(t, []string{"file#$/a", "file#conf"}, results[3].RefreshedBy)
 		require.Empty(t, results[0].RefreshedBy)
 	}
 }
 
 // told is what became of each entry.
-func told(cat modules.Catalog, results []modules.Result) string {
+func told(cat wire.Catalog, results []wire.Result) string {
 	text := fmt.Sprintf("parallel %d\n", cat.Parallel)
 	for _, r := range results {
 		e := cat.Entries[r.Index]
-		text += fmt.Sprintf("%s: %s, requires %v, subscribes to %v: %s, because of %q\n", e.Ref(), e.Name, e.Require, e.Subscribe, brief([]modules.Result{r}), r.Because)
+		text += fmt.Sprintf("%s: %s, requires %v, subscribes to %v: %s, because of %q\n", e.Ref(), e.Name, e.Require, e.Subscribe, brief([]wire.Result{r}), r.Because)
 	}
 	return text
 }

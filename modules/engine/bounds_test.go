@@ -15,6 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A talker says and changes as much as it can.
@@ -69,7 +70,7 @@ func TestResultsAreBounded(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			j := &mortalJournal{m: &mortal{}, text: []byte("{")}
 			e := &engine.Engine{
-				Decode: func(*modules.Entry) (modules.Resource, error) {
+				Decode: func(*wire.Entry) (modules.Resource, error) {
 					return talker{test.changes, test.text, test.fails}, nil
 				},
 				Host:      system.New(),
@@ -77,10 +78,10 @@ func TestResultsAreBounded(t *testing.T) {
 				Refreshes: j,
 				Reversals: &mortalJournal{m: &mortal{}, text: []byte(`{"reversals":[{"play":"p","type":"file","name":"/x","properties":{}}]}`)},
 			}
-			var result modules.Result
-			as := &modules.Remember{As: "p", Whole: test.fails != nil}
-			cat := modules.Catalog{Check: test.check, FailOnError: true, Remember: as, Entries: []modules.Entry{{Type: "talker"}, {Type: "talker", Subscribe: []int{0}}}}
-			_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+			var result wire.Result
+			as := &wire.Remember{As: "p", Whole: test.fails != nil}
+			cat := wire.Catalog{Check: test.check, FailOnError: true, Remember: as, Entries: []wire.Entry{{Type: "talker"}, {Type: "talker", Subscribe: []int{0}}}}
+			_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 				if r.Index == 0 {
 					result = *r
 				}
@@ -99,9 +100,9 @@ func TestResultsAreBounded(t *testing.T) {
 			if last := result.Changes[test.kept-1]; test.others != "" {
 				require.Equal(t, modules.Change{Property: "others", Have: test.others, Want: "changed"}, last)
 			}
-			var wire bytes.Buffer
-			require.NoError(t, modules.NewConn(bufio.NewReader(&wire), &wire, 0).Send(&modules.Message{Result: &result}))
-			got, err := modules.NewConn(bufio.NewReader(&wire), nil, modules.MaxFromHost).Receive()
+			var stream bytes.Buffer
+			require.NoError(t, wire.NewConn(bufio.NewReader(&stream), &stream, 0).Send(&wire.Message{Result: &result}))
+			got, err := wire.NewConn(bufio.NewReader(&stream), nil, wire.MaxFromHost).Receive()
 			require.NoError(t, err)
 			require.Equal(t, fmt.Sprint(result.Changes), fmt.Sprint(got.Result.Changes))
 		})

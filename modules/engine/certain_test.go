@@ -21,54 +21,55 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // TestDoubtFollowsEdges has the same resources checked as a list and as a graph.
 func TestDoubtFollowsEdges(t *testing.T) {
-	anything := func() modules.Entry { return command("true", "") }
-	content := func(path string) modules.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
-	dir := func(path string) modules.Entry { return file("$/"+path, `"ensure":"directory","mode":"0755"`) }
-	requires := func(e modules.Entry, targets ...int) modules.Entry { e.Require = targets; return e }
-	after := func(e modules.Entry, targets ...int) modules.Entry { e.After = targets; return e }
-	noop := func(e modules.Entry) modules.Entry { e.Check = true; return e }
-	idle := func(more string) modules.Entry { return command("false # "+more, `"onlyif":"false"`) }
-	many := slices.Concat([]modules.Entry{anything(), idle("")}, slices.Repeat([]modules.Entry{{Type: "file", Excluded: true}}, 8191))
+	anything := func() wire.Entry { return command("true", "") }
+	content := func(path string) wire.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
+	dir := func(path string) wire.Entry { return file("$/"+path, `"ensure":"directory","mode":"0755"`) }
+	requires := func(e wire.Entry, targets ...int) wire.Entry { e.Require = targets; return e }
+	after := func(e wire.Entry, targets ...int) wire.Entry { e.After = targets; return e }
+	noop := func(e wire.Entry) wire.Entry { e.Check = true; return e }
+	idle := func(more string) wire.Entry { return command("false # "+more, `"onlyif":"false"`) }
+	many := slices.Concat([]wire.Entry{anything(), idle("")}, slices.Repeat([]wire.Entry{{Type: "file", Excluded: true}}, 8191))
 	skipped := strings.Repeat(" skipped", 8191)
 	for _, tt := range []struct {
 		name        string
-		entries     []modules.Entry
+		entries     []wire.Entry
 		list, graph string
 	}{
-		{"no edge leads there", []modules.Entry{anything(), content("a"), idle("")}, "changed? changed? stable?", "changed? changed stable"},
-		{"require", []modules.Entry{anything(), requires(content("a"), 0)}, "changed? changed?", "changed? changed?"},
-		{"only an order", []modules.Entry{anything(), after(content("a"), 0)}, "changed? changed?", "changed? changed?"},
-		{"subscribe", []modules.Entry{content("a"), with(idle(""), func(e *modules.Entry) { e.Subscribe = []int{0} }), after(content("b"), 1), content("c")},
+		{"no edge leads there", []wire.Entry{anything(), content("a"), idle("")}, "changed? changed? stable?", "changed? changed stable"},
+		{"require", []wire.Entry{anything(), requires(content("a"), 0)}, "changed? changed?", "changed? changed?"},
+		{"only an order", []wire.Entry{anything(), after(content("a"), 0)}, "changed? changed?", "changed? changed?"},
+		{"subscribe", []wire.Entry{content("a"), with(idle(""), func(e *wire.Entry) { e.Subscribe = []int{0} }), after(content("b"), 1), content("c")},
 			"changed changed*? changed? changed?", "changed changed*? changed? changed"},
-		{"by way of what is as it shall be", []modules.Entry{anything(), after(idle(""), 0), content("b"), requires(content("c"), 1)},
+		{"by way of what is as it shall be", []wire.Entry{anything(), after(idle(""), 0), content("b"), requires(content("c"), 1)},
 			"changed? stable? changed? changed?", "changed? stable? changed changed?"},
-		{"only what a guard may read", []modules.Entry{content("a"), requires(idle("1"), 0), idle("2")}, "changed stable? stable?", "changed stable? stable"},
-		{"what is missing may come with anything", []modules.Entry{command("mkdir -p $/d", ""), content("d/a")}, "changed? changed?", "changed? changed?"},
-		{"what is missing, and what follows from it", []modules.Entry{command("mkdir -p $/d", ""), content("d/a"), after(idle(""), 1), idle("2")},
+		{"only what a guard may read", []wire.Entry{content("a"), requires(idle("1"), 0), idle("2")}, "changed stable? stable?", "changed stable? stable"},
+		{"what is missing may come with anything", []wire.Entry{command("mkdir -p $/d", ""), content("d/a")}, "changed? changed?", "changed? changed?"},
+		{"what is missing, and what follows from it", []wire.Entry{command("mkdir -p $/d", ""), content("d/a"), after(idle(""), 1), idle("2")},
 			"changed? changed? stable? stable?", "changed? changed? stable? stable"},
-		{"an order that nobody has written", []modules.Entry{dir("d"), content("d/a")}, "changed changed", "changed changed?"},
-		{"an order that is written", []modules.Entry{dir("d"), requires(content("d/a"), 0)}, "changed changed", "changed changed"},
-		{"what a command is said to create", []modules.Entry{command("touch $/made", `"creates":"$/made"`), file("$/made", `"mode":"0600"`)}, "changed? changed?", "changed? changed?"},
-		{"through a link that may not be there yet", []modules.Entry{
+		{"an order that nobody has written", []wire.Entry{dir("d"), content("d/a")}, "changed changed", "changed changed?"},
+		{"an order that is written", []wire.Entry{dir("d"), requires(content("d/a"), 0)}, "changed changed", "changed changed"},
+		{"what a command is said to create", []wire.Entry{command("touch $/made", `"creates":"$/made"`), file("$/made", `"mode":"0600"`)}, "changed? changed?", "changed? changed?"},
+		{"through a link that may not be there yet", []wire.Entry{
 			dir("d"), requires(content("d/a"), 0),
 			{Type: "link", Name: "$/l", Properties: json.RawMessage(`{"name":"$/l","target":"$/d"}`), Require: []int{0}},
 			requires(content("l/a"), 1), requires(content("l/a"), 1, 2),
 		}, "changed changed changed stable stable", "changed changed changed stable? stable"},
-		{"noop", []modules.Entry{noop(anything()), content("a"), noop(content("b")), noop(requires(content("c"), 0)), requires(content("d"), 0)},
+		{"noop", []wire.Entry{noop(anything()), content("a"), noop(content("b")), noop(requires(content("c"), 0)), requires(content("d"), 0)},
 			"changed? changed changed? changed? changed?", "changed? changed changed changed? changed?"},
-		{"a nested manifest", []modules.Entry{anything(), content("a"), nested(2), content("b"), after(content("c"), 2)},
+		{"a nested manifest", []wire.Entry{anything(), content("a"), nested(2), content("b"), after(content("c"), 2)},
 			"changed? changed? changed? changed? changed?", "changed? changed changed? changed changed?"},
 		{"as many as can be told apart", many[:8192], "changed? stable?" + skipped[:len(skipped)-8], "changed? stable" + skipped[:len(skipped)-8]},
 		{"too many to tell apart", many, "changed? stable?" + skipped, "changed? stable?" + skipped},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, []string{tt.list}, catalogs(t, t.TempDir(), modules.Catalog{Check: true, Entries: slices.Clone(tt.entries)}), "list")
+			require.Equal(t, []string{tt.list}, catalogs(t, t.TempDir(), wire.Catalog{Check: true, Entries: slices.Clone(tt.entries)}), "list")
 			for _, parallel := range []int{1, 4} {
-				require.Equal(t, []string{tt.graph}, catalogs(t, t.TempDir(), modules.Catalog{Check: true, Parallel: parallel, Entries: slices.Clone(tt.entries)}), "graph")
+				require.Equal(t, []string{tt.graph}, catalogs(t, t.TempDir(), wire.Catalog{Check: true, Parallel: parallel, Entries: slices.Clone(tt.entries)}), "graph")
 			}
 		})
 	}
@@ -77,45 +78,45 @@ func TestDoubtFollowsEdges(t *testing.T) {
 // TestDoubtOfWhatIsCrossed: what has been looked at may have been changed by one further
 // down, if several are worked on at once.
 func TestDoubtOfWhatIsCrossed(t *testing.T) {
-	content := func(path string) modules.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
-	dir := func(path string) modules.Entry { return file("$/"+path, `"ensure":"directory","mode":"0755"`) }
-	gone := func(path string) modules.Entry {
-		return modules.Entry{Type: "file", Name: "$/" + path, Properties: json.RawMessage(`{"name":"$/` + path + `","ensure":"absent"}`)}
+	content := func(path string) wire.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
+	dir := func(path string) wire.Entry { return file("$/"+path, `"ensure":"directory","mode":"0755"`) }
+	gone := func(path string) wire.Entry {
+		return wire.Entry{Type: "file", Name: "$/" + path, Properties: json.RawMessage(`{"name":"$/` + path + `","ensure":"absent"}`)}
 	}
-	link := func(path, target string) modules.Entry {
-		return modules.Entry{Type: "link", Name: "$/" + path, Properties: json.RawMessage(`{"name":"$/` + path + `","target":"$/` + target + `"}`)}
+	link := func(path, target string) wire.Entry {
+		return wire.Entry{Type: "link", Name: "$/" + path, Properties: json.RawMessage(`{"name":"$/` + path + `","target":"$/` + target + `"}`)}
 	}
-	requires := func(e modules.Entry, targets ...int) modules.Entry { e.Require = targets; return e }
-	noop := func(e modules.Entry) modules.Entry { e.Check = true; return e }
+	requires := func(e wire.Entry, targets ...int) wire.Entry { e.Require = targets; return e }
+	noop := func(e wire.Entry) wire.Entry { e.Check = true; return e }
 	guarded := command("true", `"creates":"$/a"`)
 	for _, tt := range []struct {
 		name     string
-		entries  []modules.Entry
+		entries  []wire.Entry
 		one, two string // with so many at once
 		because  string // with two
 	}{
-		{"the directory comes later", []modules.Entry{content("d/a"), dir("d")}, "failed changed", "failed? changed", "file#$/d"},
-		{"the directory comes after it", []modules.Entry{content("d/a"), requires(dir("d"), 0)}, "failed skipped", "failed skipped", ""},
-		{"a directory that only gets another mode", []modules.Entry{content("old/in/b"), file("$/old", `"ensure":"directory","mode":"0700"`)}, "changed changed", "changed changed", ""},
-		{"what is behind it", []modules.Entry{gone("there"), requires(content("b"), 0), content("there"), content("c")},
+		{"the directory comes later", []wire.Entry{content("d/a"), dir("d")}, "failed changed", "failed? changed", "file#$/d"},
+		{"the directory comes after it", []wire.Entry{content("d/a"), requires(dir("d"), 0)}, "failed skipped", "failed skipped", ""},
+		{"a directory that only gets another mode", []wire.Entry{content("old/in/b"), file("$/old", `"ensure":"directory","mode":"0700"`)}, "changed changed", "changed changed", ""},
+		{"what is behind it", []wire.Entry{gone("there"), requires(content("b"), 0), content("there"), content("c")},
 			"changed changed changed? changed", "changed? changed? changed? changed", "file#$/there, file#$/there, file#$/there"},
-		{"by way of one that is left out", []modules.Entry{gone("there"), requires(with(content("b"), func(e *modules.Entry) { e.Hidden = true }), 0), requires(content("c"), 1), content("there")},
+		{"by way of one that is left out", []wire.Entry{gone("there"), requires(with(content("b"), func(e *wire.Entry) { e.Hidden = true }), 0), requires(content("c"), 1), content("there")},
 			"changed skipped changed changed?", "changed? skipped changed? changed?", "file#$/there, file#$/there, file#$/there"},
-		{"a guard", []modules.Entry{with(guarded, func(e *modules.Entry) {
+		{"a guard", []wire.Entry{with(guarded, func(e *wire.Entry) {
 			e.Properties = json.RawMessage(strings.ReplaceAll(string(e.Properties), "$/a", "$/there"))
 		}), gone("there")},
 			"stable changed", "stable? changed", "file#$/there"},
-		{"what is missing may come with anything", []modules.Entry{content("d/a"), command("mkdir $/d", "")}, "failed changed?", "failed? changed?", "exec#mkdir $/d, exec#mkdir $/d"},
-		{"through a link to be", []modules.Entry{gone("old/f"), gone("l/f"), link("l", "old")}, "stable stable changed", "stable stable? changed", "link#$/l"},
-		{"a noop resource", []modules.Entry{content("d/a"), noop(content("d/b")), noop(dir("d"))}, "failed failed changed", "failed failed? changed", "file#$/d"},
-		{"two make the same", []modules.Entry{content("a"), with(content("a"), func(e *modules.Entry) { e.Alias = "too" })}, "changed stable?", "changed? stable?", "file#too, file#$/a"},
+		{"what is missing may come with anything", []wire.Entry{content("d/a"), command("mkdir $/d", "")}, "failed changed?", "failed? changed?", "exec#mkdir $/d, exec#mkdir $/d"},
+		{"through a link to be", []wire.Entry{gone("old/f"), gone("l/f"), link("l", "old")}, "stable stable changed", "stable stable? changed", "link#$/l"},
+		{"a noop resource", []wire.Entry{content("d/a"), noop(content("d/b")), noop(dir("d"))}, "failed failed changed", "failed failed? changed", "file#$/d"},
+		{"two make the same", []wire.Entry{content("a"), with(content("a"), func(e *wire.Entry) { e.Alias = "too" })}, "changed stable?", "changed? stable?", "file#too, file#$/a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for n, want := range []string{tt.one, tt.two} {
 				root := t.TempDir()
 				require.NoError(t, os.MkdirAll(root+"/old/in", 0o755))
 				require.NoError(t, os.WriteFile(root+"/there", nil, 0o644))
-				results, _ := runEntries(t, root, clone(modules.Catalog{Check: true, Parallel: n + 1, Entries: tt.entries}))
+				results, _ := runEntries(t, root, clone(wire.Catalog{Check: true, Parallel: n + 1, Entries: tt.entries}))
 				require.Equal(t, want, brief(results), "%d at once", n+1)
 				var because []string
 				for _, r := range results {
@@ -147,44 +148,44 @@ func TestDoubtAcrossPlays(t *testing.T) {
 	for _, first := range []int{0, 4} {
 		for _, second := range []int{0, 4} {
 			require.Equal(t, []string{"changed? stable", "changed? stable?"}, catalogs(t, t.TempDir(),
-				modules.Catalog{Check: true, Parallel: max(first, 1), Entries: []modules.Entry{command("true", ""), command("false", `"onlyif":"false"`)}},
-				modules.Catalog{Check: true, Parallel: second, Entries: []modules.Entry{file("$/a", `"mode":"0644"`), command("false", `"onlyif":"false"`)}},
+				wire.Catalog{Check: true, Parallel: max(first, 1), Entries: []wire.Entry{command("true", ""), command("false", `"onlyif":"false"`)}},
+				wire.Catalog{Check: true, Parallel: second, Entries: []wire.Entry{file("$/a", `"mode":"0644"`), command("false", `"onlyif":"false"`)}},
 			))
 		}
 	}
-	require.Equal(t, []string{"changed? changed?"}, catalogs(t, t.TempDir(), modules.Catalog{Check: true, Parallel: 4, Earlier: "an earlier play",
-		Entries: []modules.Entry{file("$/a", `"mode":"0644"`), file("$/b", `"mode":"0644"`)}}))
+	require.Equal(t, []string{"changed? changed?"}, catalogs(t, t.TempDir(), wire.Catalog{Check: true, Parallel: 4, Earlier: "an earlier play",
+		Entries: []wire.Entry{file("$/a", `"mode":"0644"`), file("$/b", `"mode":"0644"`)}}))
 }
 
 // TestDoubtOfAnEnd: a failure ends a manifest whose resources are worked on at once when
 // nobody knows which of them have had their turn.
 func TestDoubtOfAnEnd(t *testing.T) {
-	content := func(path string, requires ...int) modules.Entry {
+	content := func(path string, requires ...int) wire.Entry {
 		e := file("$/"+path, `"mode":"0644","content":"x"`)
 		e.Require = requires
 		return e
 	}
 	fails := content("missing/a")
-	ends := func(e *modules.Entry) { e.Scope.FailOnError = true }
-	hidden := func(e *modules.Entry) { e.Hidden = true }
+	ends := func(e *wire.Entry) { e.Scope.FailOnError = true }
+	hidden := func(e *wire.Entry) { e.Hidden = true }
 	for _, tt := range []struct {
 		name    string
-		cat     modules.Catalog
+		cat     wire.Catalog
 		briefs  []string // with so many at once: 1, 2
 		because string   // of the uncertain ones, with 2
 	}{
-		{"all is well", modules.Catalog{FailOnError: true, Entries: []modules.Entry{content("a"), content("b")}}, []string{"changed changed", "changed changed"}, ""},
-		{"one fails", modules.Catalog{FailOnError: true, Entries: []modules.Entry{content("a"), fails, content("b")}},
+		{"all is well", wire.Catalog{FailOnError: true, Entries: []wire.Entry{content("a"), content("b")}}, []string{"changed changed", "changed changed"}, ""},
+		{"one fails", wire.Catalog{FailOnError: true, Entries: []wire.Entry{content("a"), fails, content("b")}},
 			[]string{"changed failed skipped", "changed? failed? skipped?"}, "file#$/missing/a, file#$/b, file#$/missing/a"},
-		{"what comes before it has had its turn", modules.Catalog{FailOnError: true, Entries: []modules.Entry{content("a"), content("missing/a", 0), content("b", 1)}},
+		{"what comes before it has had its turn", wire.Catalog{FailOnError: true, Entries: []wire.Entry{content("a"), content("missing/a", 0), content("b", 1)}},
 			[]string{"changed failed skipped", "changed failed skipped"}, ""},
-		{"one that may fail", modules.Catalog{FailOnError: true, Entries: []modules.Entry{content("a"), content("b", 0), command("true", "")}},
+		{"one that may fail", wire.Catalog{FailOnError: true, Entries: []wire.Entry{content("a"), content("b", 0), command("true", "")}},
 			[]string{"changed changed changed?", "changed? changed? changed?"}, "exec#true, file#$/a, exec#true"},
-		{"in a manifest of its own", modules.Catalog{Entries: []modules.Entry{content("a"), content("b"), fails, nested(2, ends), content("c", 1), content("d")}},
+		{"in a manifest of its own", wire.Catalog{Entries: []wire.Entry{content("a"), content("b"), fails, nested(2, ends), content("c", 1), content("d")}},
 			[]string{"changed changed failed failed changed changed", "changed changed? failed failed? changed? changed"}, "file#$/missing/a, file#$/b, file#$/b"},
-		{"around others", modules.Catalog{FailOnError: true, Entries: []modules.Entry{content("a"), nested(1), fails}},
+		{"around others", wire.Catalog{FailOnError: true, Entries: []wire.Entry{content("a"), nested(1), fails}},
 			[]string{"changed changed failed", "changed? changed? failed"}, "file#$/missing/a, file#$/a"},
-		{"what is left out anyhow", modules.Catalog{FailOnError: true, Entries: []modules.Entry{with(content("a"), hidden), {Type: "file", Name: "b", Excluded: true}, fails}},
+		{"what is left out anyhow", wire.Catalog{FailOnError: true, Entries: []wire.Entry{with(content("a"), hidden), {Type: "file", Name: "b", Excluded: true}, fails}},
 			[]string{"skipped skipped failed", "skipped skipped failed"}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -309,18 +310,18 @@ func (s *spell) Apply(context.Context, modules.Host, modules.Plan) error {
 // randomRealm is a graph of files and spells. What a spell touches in secret belongs to
 // those that come after it along edges. In a loose one files have to do with each other
 // though no edge says so; then spells keep to registers, and nothing is nested.
-func randomRealm(random *rand.Rand, dir string, loose bool) (cat modules.Catalog, at map[string]string) {
+func randomRealm(random *rand.Rand, dir string, loose bool) (cat wire.Catalog, at map[string]string) {
 	one := func(n int) bool { return random.IntN(n) == 0 }
 	cat.Parallel, cat.FailOnError, at = 1+random.IntN(5), one(5), map[string]string{}
 	things, after, dirs, free := map[int]string{}, map[int]map[int]bool{}, []int{}, 0
 	spells := map[int]*spell{}
 	for i := range 3 + random.IntN(15) {
-		var e modules.Entry
+		var e wire.Entry
 		var edges []int
 		thing := fmt.Sprintf("r%d", i)
 		switch kind := random.IntN(8); {
 		case !loose && i > free && one(8):
-			e = nested(1+random.IntN(i-free), func(e *modules.Entry) { e.Scope.FailOnError = one(2) })
+			e = nested(1+random.IntN(i-free), func(e *wire.Entry) { e.Scope.FailOnError = one(2) })
 			for j := i - e.Scope.Entries; j < i; j++ {
 				edges = append(edges, j)
 			}
@@ -352,7 +353,7 @@ func randomRealm(random *rand.Rand, dir string, loose bool) (cat modules.Catalog
 				at[thing] = []string{"", "1", "2", "/"}[random.IntN(4)]
 			}
 		default:
-			e = modules.Entry{Type: "spell", Name: thing}
+			e = wire.Entry{Type: "spell", Name: thing}
 			spells[i] = &spell{Key: thing, Coin: kind == 4, Fails: kind > 4 && one(5)}
 			at[thing] = []string{"0", "1", "1"}[random.IntN(3)]
 		}
@@ -401,7 +402,7 @@ func TestWhatIsCertainComesTrue(t *testing.T) {
 	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 7))
 		r := &realm{dir: t.TempDir()}
-		var cat modules.Catalog
+		var cat wire.Catalog
 		cat, r.at = randomRealm(random, r.dir, false)
 		r.begin()
 		list, graph := cat, cat
@@ -444,7 +445,7 @@ func TestWhatIsCertainComesTrueInAnyOrder(t *testing.T) {
 		r := &realm{dir: t.TempDir()}
 		cat, at := randomRealm(random, r.dir, true)
 		cat.Parallel = 2
-		again := func(cat modules.Catalog) []modules.Result {
+		again := func(cat wire.Catalog) []wire.Result {
 			require.NoError(t, os.RemoveAll(r.dir))
 			require.NoError(t, os.Mkdir(r.dir, 0o755))
 			r.at = maps.Clone(at)
@@ -474,7 +475,7 @@ func TestWhatIsCertainComesTrueInAnyOrder(t *testing.T) {
 
 // otherOrder gives a catalog in another order that its edges allow, as a list, and of each
 // entry where it was.
-func otherOrder(random *rand.Rand, cat modules.Catalog) (order []int, _ modules.Catalog) {
+func otherOrder(random *rand.Rand, cat wire.Catalog) (order []int, _ wire.Catalog) {
 	at := map[int]int{}
 	for len(order) < len(cat.Entries) {
 		i := random.IntN(len(cat.Entries))
@@ -503,19 +504,19 @@ func otherOrder(random *rand.Rand, cat modules.Catalog) (order []int, _ modules.
 
 // bolder reports whether a list may be surer of a catalog than is right for a graph: where
 // a failure ends something, and of nested manifests with noop resources.
-func bolder(cat modules.Catalog) bool {
-	nests := func(e modules.Entry) bool { return e.Scope != nil }
-	return cat.FailOnError || slices.ContainsFunc(cat.Entries, func(e modules.Entry) bool { return nests(e) && e.Scope.FailOnError }) ||
-		slices.ContainsFunc(cat.Entries, nests) && slices.ContainsFunc(cat.Entries, func(e modules.Entry) bool { return e.Check })
+func bolder(cat wire.Catalog) bool {
+	nests := func(e wire.Entry) bool { return e.Scope != nil }
+	return cat.FailOnError || slices.ContainsFunc(cat.Entries, func(e wire.Entry) bool { return nests(e) && e.Scope.FailOnError }) ||
+		slices.ContainsFunc(cat.Entries, nests) && slices.ContainsFunc(cat.Entries, func(e wire.Entry) bool { return e.Check })
 }
 
 // castAll gives the results of a catalog by entry.
-func castAll(t *testing.T, r *realm, cat modules.Catalog) []modules.Result {
+func castAll(t *testing.T, r *realm, cat wire.Catalog) []wire.Result {
 	t.Helper()
 	host := system.New()
 	host.Contents = modules.LocalContents{}
 	host.Commands = readsRealm{host.Commands, r}
-	e := &engine.Engine{Host: host, Now: time.Now, Decode: func(e *modules.Entry) (modules.Resource, error) {
+	e := &engine.Engine{Host: host, Now: time.Now, Decode: func(e *wire.Entry) (modules.Resource, error) {
 		if e.Type != "spell" {
 			return builtin.Types().Decode(e.Type, e.Properties)
 		}
@@ -523,8 +524,8 @@ func castAll(t *testing.T, r *realm, cat modules.Catalog) []modules.Result {
 		return s, json.Unmarshal(e.Properties, s)
 	}}
 	cat = clone(cat)
-	results := make([]modules.Result, len(cat.Entries))
-	_, err := e.Run(t.Context(), &cat, func(result *modules.Result) error {
+	results := make([]wire.Result, len(cat.Entries))
+	_, err := e.Run(t.Context(), &cat, func(result *wire.Result) error {
 		results[result.Index] = *result
 		return nil
 	})

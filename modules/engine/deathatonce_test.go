@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 var errDead = errors.New("the process is no more")
@@ -77,20 +78,20 @@ func (c deadlyCommands) Run(ctx context.Context, cmd modules.Command) (exit modu
 }
 
 // run works on a catalog, three entries at once, until it dies.
-func (d *deadly) run(t *testing.T, cat modules.Catalog) []modules.Result {
+func (d *deadly) run(t *testing.T, cat wire.Catalog) []wire.Result {
 	t.Helper()
 	cat.Parallel = 3
 	host := system.New()
 	host.Contents = modules.LocalContents{}
 	host.Files.FileWriter, host.Commands = deadlyFiles{host.Files.FileWriter, d}, deadlyCommands{host.Commands, d}
 	e := &engine.Engine{
-		Decode:    func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
+		Decode:    func(e *wire.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
 		Host:      host,
 		Now:       time.Now,
 		Refreshes: d,
 	}
-	var results []modules.Result
-	_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+	var results []wire.Result
+	_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 		results = append(results, *r)
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // TestDistrustKeepsNotes has a play leave a note after the journal was found
@@ -20,7 +21,7 @@ func TestDistrustKeepsNotes(t *testing.T) {
 	host := system.New()
 	host.Contents = modules.LocalContents{}
 	e := &engine.Engine{
-		Decode:    func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
+		Decode:    func(e *wire.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
 		Host:      host,
 		Now:       func() time.Time { return time.Unix(0, 0) },
 		Refreshes: j,
@@ -28,9 +29,9 @@ func TestDistrustKeepsNotes(t *testing.T) {
 	play := func(name string, noop bool) string {
 		reload := command("touch "+dir+"/"+name, `"refreshonly":true`)
 		reload.Subscribe, reload.Check = []int{0}, noop
-		var results []modules.Result
-		cat := modules.Catalog{Entries: []modules.Entry{file(dir+"/conf", `"mode":"0600","content":"x"`), reload}}
-		_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+		var results []wire.Result
+		cat := wire.Catalog{Entries: []wire.Entry{file(dir+"/conf", `"mode":"0600","content":"x"`), reload}}
+		_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 			results = append(results, *r)
 			return nil
 		})

@@ -9,14 +9,15 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // An Engine takes catalogs through check, apply and verify on one host.
 type Engine struct {
-	Decode func(*modules.Entry) (modules.Resource, error) // makes the resource of an entry
-	Host   modules.Host                                   // the real one; its Report and Forecast are not used
-	Now    func() time.Time                               // for durations
-	Stop   func() bool                                    // asked before each resource; true ends the catalog; nil never does
+	Decode func(*wire.Entry) (modules.Resource, error) // makes the resource of an entry
+	Host   modules.Host                                // the real one; its Report and Forecast are not used
+	Now    func() time.Time                            // for durations
+	Stop   func() bool                                 // asked before each resource; true ends the catalog; nil never does
 	// Prefetch asks for contents that will be opened; nil if all are here.
 	Prefetch func(ctx context.Context, lacking []modules.Content) error
 
@@ -30,13 +31,13 @@ type Engine struct {
 	Sent notes.Store
 	// Leaves is told once which resources have left the manifest, before their results;
 	// nil tells no one.
-	Leaves func(*modules.Left) error
+	Leaves func(*wire.Reversals) error
 
 	Rules Rules // judges health checks that are rules of goss; nil cannot
 
 	// Need asks the controller for what an entry receives from other hosts; nil where
 	// there is none.
-	Need func(ctx context.Context, index int) (*modules.Given, error)
+	Need func(ctx context.Context, index int) (*wire.Imported, error)
 	// Turn waits for the semaphores of an entry, and gives what frees them; nil where
 	// no other host is to wait.
 	Turn func(ctx context.Context, index int) (over func(), err error)
@@ -45,14 +46,14 @@ type Engine struct {
 }
 
 // Rules judges the host by rules of goss.
-type Rules func(ctx context.Context, h modules.Host, rules json.RawMessage) (modules.Health, string, error)
+type Rules func(ctx context.Context, h modules.Host, rules json.RawMessage) (wire.Health, string, error)
 
 // ErrBeforeTurn says that the run ends before a job has had its turn. What [Engine].Need
 // and Turn return then.
 var ErrBeforeTurn = errors.New("the run ends before its turn")
 
 // ErrKilled is why commands of a killed run end: the cause of its context.
-var ErrKilled = errors.New(modules.RunInterrupted)
+var ErrKilled = errors.New(wire.RunInterrupted)
 
 // A history is what is known of the earlier catalogs of a session.
 type history struct {
@@ -73,7 +74,7 @@ func newHistory(sent notes.Store) *history {
 
 // predict gives the forecasts that a catalog starts with: in a check run those of
 // the catalogs before it, since nothing of them has been carried out.
-func (h *history) predict(cat *modules.Catalog, host modules.Host) *forecast.Pair {
+func (h *history) predict(cat *wire.Catalog, host modules.Host) *forecast.Pair {
 	if !cat.Check || h.forecasts == nil {
 		h.forecasts = forecast.NewPair(host)
 	}

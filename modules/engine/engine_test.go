@@ -16,16 +16,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // run takes entries through a real engine on this machine. The names and
 // properties of files are relative to a folder that $ stands for.
-func runEntries(t *testing.T, dir string, cat modules.Catalog) ([]modules.Result, bool) {
+func runEntries(t *testing.T, dir string, cat wire.Catalog) ([]wire.Result, bool) {
 	t.Helper()
 	host := system.New()
 	host.Contents = modules.LocalContents{}
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) {
+		Decode: func(e *wire.Entry) (modules.Resource, error) {
 			return builtin.Types().Decode(e.Type, e.Properties)
 		},
 		Host: host,
@@ -36,8 +37,8 @@ func runEntries(t *testing.T, dir string, cat modules.Catalog) ([]modules.Result
 		e.Name = strings.ReplaceAll(e.Name, "$", dir)
 		e.Properties = json.RawMessage(strings.ReplaceAll(string(e.Properties), "$", dir))
 	}
-	var results []modules.Result
-	stopped, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+	var results []wire.Result
+	stopped, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 		r.Duration = 0
 		r.Error = strings.ReplaceAll(r.Error, dir, "$")
 		r.Message = strings.ReplaceAll(r.Message, dir, "$")
@@ -53,29 +54,29 @@ func runEntries(t *testing.T, dir string, cat modules.Catalog) ([]modules.Result
 	return results, stopped
 }
 
-func file(path, rest string) modules.Entry {
+func file(path, rest string) wire.Entry {
 	props := `{"name":"` + path + `","owner":"` + strconv.Itoa(os.Getuid()) + `","group":"` + strconv.Itoa(os.Getgid()) + `"`
 	if rest != "" {
 		props += "," + rest
 	}
-	return modules.Entry{Type: "file", Name: path, Properties: json.RawMessage(props + "}")}
+	return wire.Entry{Type: "file", Name: path, Properties: json.RawMessage(props + "}")}
 }
 
-func command(line, rest string) modules.Entry {
+func command(line, rest string) wire.Entry {
 	props := `{"name":"` + line + `","provider":"shell"`
 	if rest != "" {
 		props += "," + rest
 	}
-	return modules.Entry{Type: "exec", Name: line, Properties: json.RawMessage(props + "}")}
+	return wire.Entry{Type: "exec", Name: line, Properties: json.RawMessage(props + "}")}
 }
 
-func with(e modules.Entry, change func(*modules.Entry)) modules.Entry {
+func with(e wire.Entry, change func(*wire.Entry)) wire.Entry {
 	change(&e)
 	return e
 }
 
 // brief is a result in a word or two: "changed", "stable?" (uncertain), "changed*" (refreshed).
-func brief(results []modules.Result) string {
+func brief(results []wire.Result) string {
 	var words []string
 	for _, r := range results {
 		word := string(r.Status)
@@ -96,66 +97,66 @@ func brief(results []modules.Result) string {
 func TestEngine(t *testing.T) {
 	const mode = `"mode":"0644"`
 	text := func(s string) string { return mode + `,"content":"` + s + `"` }
-	require1 := func(e *modules.Entry) { e.Require = []int{0} }
-	subscribe1 := func(e *modules.Entry) { e.Subscribe = []int{0} }
-	noop := func(e *modules.Entry) { e.Check = true }
+	require1 := func(e *wire.Entry) { e.Require = []int{0} }
+	subscribe1 := func(e *wire.Entry) { e.Subscribe = []int{0} }
+	noop := func(e *wire.Entry) { e.Check = true }
 	for name, tc := range map[string]struct {
-		entries             []modules.Entry
+		entries             []wire.Entry
 		check, first, again string // brief results of a check run and two real ones
 	}{
 		"file": {
-			[]modules.Entry{file("$/a", text("x"))},
+			[]wire.Entry{file("$/a", text("x"))},
 			"changed", "changed", "stable",
 		},
 		"a file in a directory that is made before": {
-			[]modules.Entry{file("$/d", `"ensure":"directory","mode":"0755"`), file("$/d/a", text("x"))},
+			[]wire.Entry{file("$/d", `"ensure":"directory","mode":"0755"`), file("$/d/a", text("x"))},
 			"changed changed", "changed changed", "stable stable",
 		},
 		"a file in a directory that nobody makes": {
-			[]modules.Entry{file("$/d/a", text("x"))},
+			[]wire.Entry{file("$/d/a", text("x"))},
 			"failed", "failed", "failed",
 		},
 		"a file in a directory that a command may make": {
-			[]modules.Entry{command("mkdir -p $/d", ""), file("$/d/a", text("x"))},
+			[]wire.Entry{command("mkdir -p $/d", ""), file("$/d/a", text("x"))},
 			"changed? changed?", "changed changed", "changed stable",
 		},
 		"a requirement that fails": {
-			[]modules.Entry{file("$/d/a", text("x")), with(file("$/b", text("x")), require1), file("$/c", text("x"))},
+			[]wire.Entry{file("$/d/a", text("x")), with(file("$/b", text("x")), require1), file("$/c", text("x"))},
 			"failed skipped changed", "failed skipped changed", "failed skipped stable",
 		},
 		"a requirement whose success is not known": {
-			[]modules.Entry{command("false", ""), with(file("$/b", text("x")), require1)},
+			[]wire.Entry{command("false", ""), with(file("$/b", text("x")), require1)},
 			"changed? changed?", "failed skipped", "failed skipped",
 		},
 		"requirements chain": {
-			[]modules.Entry{
+			[]wire.Entry{
 				file("$/d/a", text("x")), with(file("$/b", text("x")), require1),
-				with(file("$/c", text("x")), func(e *modules.Entry) { e.Require = []int{1} }),
+				with(file("$/c", text("x")), func(e *wire.Entry) { e.Require = []int{1} }),
 			},
 			"failed skipped skipped", "failed skipped skipped", "failed skipped skipped",
 		},
 		"an excluded requirement is fine": {
-			[]modules.Entry{{Type: "file", Name: "x", Excluded: true}, with(file("$/b", text("x")), require1)},
+			[]wire.Entry{{Type: "file", Name: "x", Excluded: true}, with(file("$/b", text("x")), require1)},
 			"skipped changed", "skipped changed", "skipped stable",
 		},
 		"a refresh": {
-			[]modules.Entry{file("$/a", text("x")), with(command("touch $/b", `"refreshonly":true`), subscribe1)},
+			[]wire.Entry{file("$/a", text("x")), with(command("touch $/b", `"refreshonly":true`), subscribe1)},
 			"changed changed*?", "changed changed*", "stable stable",
 		},
 		"a refresh that is not needed": {
-			[]modules.Entry{file("$", `"ensure":"directory","mode":"0755"`), with(command("touch $/b", `"refreshonly":true`), subscribe1)},
+			[]wire.Entry{file("$", `"ensure":"directory","mode":"0755"`), with(command("touch $/b", `"refreshonly":true`), subscribe1)},
 			"stable stable", "stable stable", "stable stable",
 		},
 		"noop in a run that changes things": {
-			[]modules.Entry{
+			[]wire.Entry{
 				with(file("$/a", text("x")), noop),
 				with(command("touch $/b", `"refreshonly":true`), subscribe1),
-				with(command("touch $/c", `"refreshonly":true`), func(e *modules.Entry) { subscribe1(e); noop(e) }),
+				with(command("touch $/c", `"refreshonly":true`), func(e *wire.Entry) { subscribe1(e); noop(e) }),
 			},
 			"changed stable changed*?", "changed stable changed*?", "changed stable changed*?",
 		},
 		"noop entries see what real ones have done": {
-			[]modules.Entry{
+			[]wire.Entry{
 				with(file("$/d", `"ensure":"directory","mode":"0755"`), noop),
 				file("$/e", `"ensure":"directory","mode":"0755"`),
 				with(file("$/d/a", text("x")), noop),
@@ -164,7 +165,7 @@ func TestEngine(t *testing.T) {
 			"changed changed changed changed", "changed changed changed changed", "changed stable changed changed",
 		},
 		"what a noop entry would remove stays": {
-			[]modules.Entry{
+			[]wire.Entry{
 				file("$/d", `"ensure":"directory","mode":"0755"`),
 				with(file("$/d", `"ensure":"absent"`), noop),
 				file("$/d/a", text("x")),
@@ -172,19 +173,19 @@ func TestEngine(t *testing.T) {
 			"changed changed changed", "changed changed changed", "stable failed stable",
 		},
 		"removed and made again": {
-			[]modules.Entry{
+			[]wire.Entry{
 				file("$/d", `"ensure":"directory","mode":"0755"`), file("$/d/a", text("x")),
-				with(file("$/d", `"ensure":"absent","force":true`), func(e *modules.Entry) { e.Alias = "gone" }),
+				with(file("$/d", `"ensure":"absent","force":true`), func(e *wire.Entry) { e.Alias = "gone" }),
 				file("$/d/a", text("x")),
 			},
 			"changed changed changed failed", "changed changed changed failed", "changed changed changed failed",
 		},
 		"a guard behind a pending change": {
-			[]modules.Entry{file("$/a", text("x")), command("touch $/b", `"unless":"test -e $/a"`)},
+			[]wire.Entry{file("$/a", text("x")), command("touch $/b", `"unless":"test -e $/a"`)},
 			"changed changed?", "changed stable", "stable stable",
 		},
 		"what follows a command that may yet run": {
-			[]modules.Entry{
+			[]wire.Entry{
 				file("$/flag", text("x")), file("$/conf", text("x")),
 				command("rm $/conf", `"onlyif":"test -e $/flag"`),
 				file("$/conf", text("x")),
@@ -192,22 +193,22 @@ func TestEngine(t *testing.T) {
 			"changed changed stable? stable?", "changed changed changed changed", "stable stable changed changed",
 		},
 		"a path that a command creates": {
-			[]modules.Entry{command("touch $/b", `"creates":"$/b"`), command("false", `"creates":"$/b"`)},
+			[]wire.Entry{command("touch $/b", `"creates":"$/b"`), command("false", `"creates":"$/b"`)},
 			"changed? stable?", "changed stable", "stable stable",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			require.NoError(t, os.Chmod(dir, 0o755))
-			entries := func() []modules.Entry { return append([]modules.Entry(nil), tc.entries...) }
-			results, _ := runEntries(t, dir, modules.Catalog{Check: true, Entries: entries()})
+			entries := func() []wire.Entry { return append([]wire.Entry(nil), tc.entries...) }
+			results, _ := runEntries(t, dir, wire.Catalog{Check: true, Entries: entries()})
 			require.Equal(t, tc.check, brief(results), "check: %+v", results)
 			left, err := os.ReadDir(dir)
 			require.NoError(t, err)
 			require.Empty(t, left, "a check changes nothing")
-			results, _ = runEntries(t, dir, modules.Catalog{Entries: entries()})
+			results, _ = runEntries(t, dir, wire.Catalog{Entries: entries()})
 			require.Equal(t, tc.first, brief(results), "first: %+v", results)
-			results, _ = runEntries(t, dir, modules.Catalog{Entries: entries()})
+			results, _ = runEntries(t, dir, wire.Catalog{Entries: entries()})
 			require.Equal(t, tc.again, brief(results), "again: %+v", results)
 		})
 	}
@@ -217,11 +218,11 @@ func TestEngineFollowsLinksInTheForecast(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "real"), 0o755))
 	require.NoError(t, os.Symlink("real", filepath.Join(dir, "link")))
-	entries := []modules.Entry{
+	entries := []wire.Entry{
 		file("$/link/d", `"ensure":"directory","mode":"0755"`),
 		file("$/real/d/a", `"mode":"0644","content":"x"`),
 	}
-	results, _ := runEntries(t, dir, modules.Catalog{Check: true, Entries: entries})
+	results, _ := runEntries(t, dir, wire.Catalog{Check: true, Entries: entries})
 	require.Equal(t, "changed changed", brief(results), "%+v", results)
 }
 
@@ -229,7 +230,7 @@ func TestEngineDiff(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"), []byte("one\ntwo\n"), 0o644))
 	entry := file("$/a", `"mode":"0644","content":"one\n2\n"`)
-	results, _ := runEntries(t, dir, modules.Catalog{Check: true, Diff: true, Entries: []modules.Entry{entry}})
+	results, _ := runEntries(t, dir, wire.Catalog{Check: true, Diff: true, Entries: []wire.Entry{entry}})
 	require.Equal(t, "--- $/a\n+++ $/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n", results[0].Diff)
 	require.Equal(t, "Would have updated the file", results[0].Message)
 	require.Equal(t, []modules.Change{{
@@ -241,8 +242,8 @@ func TestEngineDiff(t *testing.T) {
 
 func TestEngineWithholdsWhatIsSensitive(t *testing.T) {
 	dir := t.TempDir()
-	secret := func(e modules.Entry) modules.Entry { e.Sensitive = true; return e }
-	cat := modules.Catalog{Diff: true, Entries: []modules.Entry{
+	secret := func(e wire.Entry) wire.Entry { e.Sensitive = true; return e }
+	cat := wire.Catalog{Diff: true, Entries: []wire.Entry{
 		secret(file("$/a", `"mode":"0600","content":"hunter2"`)),
 		secret(command("echo out-hunter2; echo err-hunter2 >&2; exit 3", "")),
 		secret(command("x", `"provider":"posix","command":"/no/such/hunter2"`)),
@@ -259,28 +260,28 @@ func TestEngineWithholdsWhatIsSensitive(t *testing.T) {
 
 func TestEngineStops(t *testing.T) {
 	dir := t.TempDir()
-	three := func() []modules.Entry {
-		return []modules.Entry{command("false", ""), file("$/b", `"mode":"0644"`), file("$/c", `"mode":"0644"`)}
+	three := func() []wire.Entry {
+		return []wire.Entry{command("false", ""), file("$/b", `"mode":"0644"`), file("$/c", `"mode":"0644"`)}
 	}
-	results, stopped := runEntries(t, dir, modules.Catalog{FailOnError: true, Entries: three()})
+	results, stopped := runEntries(t, dir, wire.Catalog{FailOnError: true, Entries: three()})
 	require.Equal(t, "failed skipped skipped", brief(results))
-	require.Equal(t, modules.Result{Index: 2, Status: modules.Skipped, Because: "exec#false", Message: "skipped because its manifest has fail_on_error"}, results[2])
+	require.Equal(t, wire.Result{Index: 2, Status: wire.Skipped, Because: "exec#false", Message: "skipped because its manifest has fail_on_error"}, results[2])
 	require.False(t, stopped)
 	// What a failure would keep from running is not certain.
-	results, _ = runEntries(t, dir, modules.Catalog{FailOnError: true, Check: true, Entries: three()})
+	results, _ = runEntries(t, dir, wire.Catalog{FailOnError: true, Check: true, Entries: three()})
 	require.Equal(t, "changed? changed? changed?", brief(results))
-	results, _ = runEntries(t, dir, modules.Catalog{FailOnError: true, Check: true, Entries: append(three(), modules.Entry{Type: "exec", Name: "no", Excluded: true})})
+	results, _ = runEntries(t, dir, wire.Catalog{FailOnError: true, Check: true, Entries: append(three(), wire.Entry{Type: "exec", Name: "no", Excluded: true})})
 	require.Equal(t, "changed? changed? changed? skipped?", brief(results))
 
 	n := 0
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
+		Decode: func(e *wire.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
 		Host:   system.New(), Now: time.Now,
 		Stop: func() bool { n++; return n > 1 },
 	}
 	got := 0
-	stopped, err := e.Run(context.Background(), &modules.Catalog{Entries: []modules.Entry{command("true", ""), command("true", "")}},
-		func(*modules.Result) error { got++; return nil })
+	stopped, err := e.Run(context.Background(), &wire.Catalog{Entries: []wire.Entry{command("true", ""), command("true", "")}},
+		func(*wire.Result) error { got++; return nil })
 	require.NoError(t, err)
 	require.True(t, stopped)
 	require.Equal(t, 1, got)

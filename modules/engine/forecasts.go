@@ -23,7 +23,7 @@ func (f *forecasts) of(j *job) *forecast.Forecast { return f.pair.For(j.mode == 
 // after everything.
 func (f *forecasts) view(j *job) forecast.View {
 	of := f.of(j)
-	if of.Pending() == "" || !f.order.IsGraph() || j.entry.Left {
+	if of.Pending() == "" || !f.order.IsGraph() || j.entry.Reversal {
 		return of.Everything()
 	}
 	return of.Behind(f.order.Before(j.index).Has)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // Bounds of what health checks may say, in bytes.
@@ -61,7 +62,7 @@ func (t *turn) askHealth(ctx context.Context, err error) (notAsked string, _ err
 	room, asker := maxAllHealthOutput, healthAsker{r.real.present(modules.Discard{}), r.engine.Rules, r.pause}
 	var bad []*unhealthy
 	for n := range checks {
-		var verdict modules.HealthVerdict
+		var verdict wire.HealthVerdict
 		var complaint *unhealthy
 		t.outside(func() { verdict, complaint = asker.ask(ctx, &checks[n]) })
 		verdict.Output = excerpt.Of(verdict.Output, min(room, maxHealthOutput))
@@ -106,16 +107,16 @@ type healthAsker struct {
 
 // ask asks one health check until it is well, or has been asked often enough. A
 // check that cannot be asked at all is not tried again.
-func (a healthAsker) ask(ctx context.Context, c *modules.HealthCheck) (modules.HealthVerdict, *unhealthy) {
-	for v := (modules.HealthVerdict{Tries: 1}); ; v.Tries++ {
+func (a healthAsker) ask(ctx context.Context, c *wire.HealthCheck) (wire.HealthVerdict, *unhealthy) {
+	for v := (wire.HealthVerdict{Tries: 1}); ; v.Tries++ {
 		var err error
 		v.Status, v.Output, err = a.once(ctx, c)
 		switch {
 		case err != nil:
-			v.Status, v.Output = modules.HealthUnknown, err.Error()
+			v.Status, v.Output = wire.HealthUnknown, err.Error()
 			safe := fmt.Sprintf("health check %q could not be run", c.Name)
 			return v, &unhealthy{safe + ": " + err.Error(), safe}
-		case v.Status == modules.HealthOK:
+		case v.Status == wire.HealthOK:
 			return v, nil
 		case v.Tries >= c.Tries, !a.pause(ctx, c.TrySleep):
 			safe := fmt.Sprintf("health check status %q (%s)", v.Status, c.Name)
@@ -129,7 +130,7 @@ func (a healthAsker) ask(ctx context.Context, c *modules.HealthCheck) (modules.H
 }
 
 // once asks once. What a command that is late would have said is not known.
-func (a healthAsker) once(ctx context.Context, c *modules.HealthCheck) (modules.Health, string, error) {
+func (a healthAsker) once(ctx context.Context, c *wire.HealthCheck) (wire.Health, string, error) {
 	if c.Rules != nil {
 		if a.rules == nil {
 			return "", "", errors.New("rules of goss need the full host program")
@@ -138,13 +139,13 @@ func (a healthAsker) once(ctx context.Context, c *modules.HealthCheck) (modules.
 		defer cancel()
 		status, text, err := a.rules(ctx, a.host, c.Rules)
 		if errors.Is(err, context.DeadlineExceeded) {
-			return modules.HealthUnknown, unanswered(c), nil
+			return wire.HealthUnknown, unanswered(c), nil
 		}
 		return status, text, err
 	}
 	exit, err := a.host.Commands.Probe(ctx, modules.Command{Argv: c.Argv, Timeout: c.Timeout})
 	if errors.Is(err, modules.ErrTimeout) {
-		return modules.HealthUnknown, unanswered(c), nil
+		return wire.HealthUnknown, unanswered(c), nil
 	}
 	if err != nil {
 		return "", "", err
@@ -153,14 +154,14 @@ func (a healthAsker) once(ctx context.Context, c *modules.HealthCheck) (modules.
 	if exit.Code != 0 { // "WARNING" alone would not say where that comes from
 		text = cmp.Or(text, fmt.Sprintf("exit status %d", exit.Code))
 	}
-	statuses := []modules.Health{modules.HealthOK, modules.HealthWarning, modules.HealthCritical}
+	statuses := []wire.Health{wire.HealthOK, wire.HealthWarning, wire.HealthCritical}
 	if exit.Code < len(statuses) {
 		return statuses[exit.Code], text, nil
 	}
-	return modules.HealthUnknown, text, nil
+	return wire.HealthUnknown, text, nil
 }
 
-func unanswered(c *modules.HealthCheck) string { return fmt.Sprintf("no answer within %v", c.Timeout) }
+func unanswered(c *wire.HealthCheck) string { return fmt.Sprintf("no answer within %v", c.Timeout) }
 
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

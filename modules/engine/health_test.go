@@ -14,19 +14,20 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-func ask(name, script string, tries int) modules.HealthCheck {
-	return modules.HealthCheck{Name: name, Argv: []string{"/bin/sh", "-c", script}, Tries: tries, Timeout: 10 * time.Second}
+func ask(name, script string, tries int) wire.HealthCheck {
+	return wire.HealthCheck{Name: name, Argv: []string{"/bin/sh", "-c", script}, Tries: tries, Timeout: 10 * time.Second}
 }
 
-func asked(e modules.Entry, checks ...modules.HealthCheck) modules.Entry {
+func asked(e wire.Entry, checks ...wire.HealthCheck) wire.Entry {
 	e.Health = checks
 	return e
 }
 
 // said is what a result tells of health checks.
-func said(r modules.Result) string {
+func said(r wire.Result) string {
 	var all []string
 	for _, v := range r.Health {
 		all = append(all, string(v.Status)+"/"+string(rune('0'+v.Tries))+" "+v.Output)
@@ -38,48 +39,48 @@ func TestHealth(t *testing.T) {
 	const text = `"mode":"0600","content":"x"`
 	ok, warn, crit := ask("a", "echo fine", 1), ask("b", "echo hot; echo more; exit 1", 1), ask("c", "echo down >&2; exit 2", 1)
 	odd, quiet := ask("d", "exit 77", 1), ask("e", "exit 2", 1)
-	missing := modules.HealthCheck{Name: "f", Argv: []string{"/no/such/plugin"}, Tries: 5, Timeout: time.Second}
-	require1 := func(e *modules.Entry) { e.Require = []int{0} }
-	subscribe1 := func(e *modules.Entry) { e.Subscribe = []int{0} }
+	missing := wire.HealthCheck{Name: "f", Argv: []string{"/no/such/plugin"}, Tries: 5, Timeout: time.Second}
+	require1 := func(e *wire.Entry) { e.Require = []int{0} }
+	subscribe1 := func(e *wire.Entry) { e.Subscribe = []int{0} }
 	react := with(command("touch $/ran", `"refreshonly":true`), subscribe1)
 	for _, test := range []struct {
 		name    string
-		entries []modules.Entry
-		cat     modules.Catalog
+		entries []wire.Entry
+		cat     wire.Catalog
 		want    string
 		said    string // of the first
 		err     string // of the first
 	}{
-		{name: "ok", entries: []modules.Entry{asked(file("$/a", text), ok)}, want: "changed", said: "OK/1 fine"},
-		{name: "a warning", entries: []modules.Entry{asked(file("$/a", text), ok, warn)}, want: "failed",
+		{name: "ok", entries: []wire.Entry{asked(file("$/a", text), ok)}, want: "changed", said: "OK/1 fine"},
+		{name: "a warning", entries: []wire.Entry{asked(file("$/a", text), ok, warn)}, want: "failed",
 			said: "OK/1 fine; WARNING/1 hot\nmore", err: `health check status "WARNING" (b): hot`},
-		{name: "all are asked", entries: []modules.Entry{asked(file("$/a", text), crit, odd, quiet)}, want: "failed",
+		{name: "all are asked", entries: []wire.Entry{asked(file("$/a", text), crit, odd, quiet)}, want: "failed",
 			said: "CRITICAL/1 down; UNKNOWN/1 exit status 77; CRITICAL/1 exit status 2",
 			err:  "health check status \"CRITICAL\" (c): down\nhealth check status \"UNKNOWN\" (d): exit status 77\nhealth check status \"CRITICAL\" (e): exit status 2"},
-		{name: "one that cannot be run is not tried again", entries: []modules.Entry{asked(file("$/a", text), missing)}, want: "failed",
+		{name: "one that cannot be run is not tried again", entries: []wire.Entry{asked(file("$/a", text), missing)}, want: "failed",
 			said: "UNKNOWN/1 \"/no/such/plugin\" cannot be started: no such file or directory", err: `health check "f" could not be run: "/no/such/plugin" cannot be started: no such file or directory`},
-		{name: "rules in the lean program", entries: []modules.Entry{asked(file("$/a", text), modules.HealthCheck{Name: "goss", Rules: json.RawMessage("{}"), Tries: 1})}, want: "failed",
+		{name: "rules in the lean program", entries: []wire.Entry{asked(file("$/a", text), wire.HealthCheck{Name: "goss", Rules: json.RawMessage("{}"), Tries: 1})}, want: "failed",
 			said: "UNKNOWN/1 rules of goss need the full host program", err: `health check "goss" could not be run: rules of goss need the full host program`},
-		{name: "the resource has failed before", entries: []modules.Entry{asked(command("exit 3", ""), ok, quiet)}, want: "failed",
+		{name: "the resource has failed before", entries: []wire.Entry{asked(command("exit 3", ""), ok, quiet)}, want: "failed",
 			said: "OK/1 fine; CRITICAL/1 exit status 2", err: "failed to reach desired state: exit code 3 not in allowed returns [0]\nhealth check status \"CRITICAL\" (e): exit status 2"},
-		{name: "what requires it is unmet, what subscribes is refreshed", entries: []modules.Entry{asked(file("$/a", text), quiet), with(file("$/b", text), require1), react},
+		{name: "what requires it is unmet, what subscribes is refreshed", entries: []wire.Entry{asked(file("$/a", text), quiet), with(file("$/b", text), require1), react},
 			want: "failed skipped changed*", said: "CRITICAL/1 exit status 2", err: `health check status "CRITICAL" (e): exit status 2`},
-		{name: "it ends the catalog", cat: modules.Catalog{FailOnError: true}, entries: []modules.Entry{asked(file("$/a", text), quiet), file("$/b", text)},
+		{name: "it ends the catalog", cat: wire.Catalog{FailOnError: true}, entries: []wire.Entry{asked(file("$/a", text), quiet), file("$/b", text)},
 			want: "failed skipped", said: "CRITICAL/1 exit status 2", err: `health check status "CRITICAL" (e): exit status 2`},
-		{name: "excluded", entries: []modules.Entry{{Type: "file", Excluded: true, Health: []modules.HealthCheck{quiet}}}, want: "skipped"},
-		{name: "the second try", entries: []modules.Entry{asked(command("true", `"onlyif":"false"`), ask("a", "test -e $/tried && exit; touch $/tried; exit 2", 3))}, want: "stable", said: "OK/2 "},
-		{name: "a check run with nothing to do", cat: modules.Catalog{Check: true}, entries: []modules.Entry{asked(command("true", `"onlyif":"false"`), quiet)},
+		{name: "excluded", entries: []wire.Entry{{Type: "file", Excluded: true, Health: []wire.HealthCheck{quiet}}}, want: "skipped"},
+		{name: "the second try", entries: []wire.Entry{asked(command("true", `"onlyif":"false"`), ask("a", "test -e $/tried && exit; touch $/tried; exit 2", 3))}, want: "stable", said: "OK/2 "},
+		{name: "a check run with nothing to do", cat: wire.Catalog{Check: true}, entries: []wire.Entry{asked(command("true", `"onlyif":"false"`), quiet)},
 			want: "failed", said: "CRITICAL/1 exit status 2", err: `health check status "CRITICAL" (e): exit status 2`},
-		{name: "a check run that would change something", cat: modules.Catalog{Check: true}, entries: []modules.Entry{asked(file("$/a", text), quiet, ok)}, want: "changed?"},
-		{name: "a noop resource", entries: []modules.Entry{with(asked(file("$/a", text), quiet), func(e *modules.Entry) { e.Check = true })}, want: "changed?"},
-		{name: "a check run that fails all the same", cat: modules.Catalog{Check: true}, entries: []modules.Entry{asked(file("$/no/a", text), ok)},
+		{name: "a check run that would change something", cat: wire.Catalog{Check: true}, entries: []wire.Entry{asked(file("$/a", text), quiet, ok)}, want: "changed?"},
+		{name: "a noop resource", entries: []wire.Entry{with(asked(file("$/a", text), quiet), func(e *wire.Entry) { e.Check = true })}, want: "changed?"},
+		{name: "a check run that fails all the same", cat: wire.Catalog{Check: true}, entries: []wire.Entry{asked(file("$/no/a", text), ok)},
 			want: "failed", said: "OK/1 fine", err: `"$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`},
-		{name: "monitor only", cat: modules.Catalog{Monitor: true, FailOnError: true}, entries: []modules.Entry{asked(file("$/a", text), quiet), with(asked(command("touch $/b", ""), ok), require1), asked(file("$/c", text), ok), file("$/d", text)},
+		{name: "monitor only", cat: wire.Catalog{Monitor: true, FailOnError: true}, entries: []wire.Entry{asked(file("$/a", text), quiet), with(asked(command("touch $/b", ""), ok), require1), asked(file("$/c", text), ok), file("$/d", text)},
 			want: "failed skipped stable stable", said: "CRITICAL/1 exit status 2", err: `health check status "CRITICAL" (e): exit status 2`},
-		{name: "a nested manifest that is only watched", entries: []modules.Entry{
-			with(asked(file("$/a", text), quiet), func(e *modules.Entry) { e.Monitor = true }),
-			with(file("$/b", text), func(e *modules.Entry) { e.Monitor = true }),
-			{Type: "apply", Name: "child", Scope: &modules.Scope{Entries: 2, FailOnError: true}}, file("$/c", text)},
+		{name: "a nested manifest that is only watched", entries: []wire.Entry{
+			with(asked(file("$/a", text), quiet), func(e *wire.Entry) { e.Monitor = true }),
+			with(file("$/b", text), func(e *wire.Entry) { e.Monitor = true }),
+			{Type: "apply", Name: "child", Scope: &wire.Scope{Entries: 2, FailOnError: true}}, file("$/c", text)},
 			want: "failed stable failed changed", said: "CRITICAL/1 exit status 2", err: `health check status "CRITICAL" (e): exit status 2`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -113,7 +114,7 @@ func TestHealthIsNotAskedEarly(t *testing.T) {
 	const text = `"mode":"0600","content":"x"`
 	dir := t.TempDir()
 	trap := ask("a", "touch "+dir+"/asked", 1)
-	results, _ := runEntries(t, dir, modules.Catalog{Check: true, Entries: []modules.Entry{
+	results, _ := runEntries(t, dir, wire.Catalog{Check: true, Entries: []wire.Entry{
 		asked(command("true", `"onlyif":"false"`), ask("b", "true", 1)),
 		asked(file("$/a", text), trap),
 		asked(command("true", `"onlyif":"false"`), trap, trap),
@@ -134,24 +135,24 @@ func TestUnhealthyAfterAChange(t *testing.T) {
 	const text = `"mode":"0600","content":"x"`
 	bad := ask("a", "exit 1", 1)
 	dir := t.TempDir()
-	run := func(cat modules.Catalog) modules.Result {
-		cat.Entries = []modules.Entry{asked(file("$/a", text), bad)}
+	run := func(cat wire.Catalog) wire.Result {
+		cat.Entries = []wire.Entry{asked(file("$/a", text), bad)}
 		results, _ := runEntries(t, dir, cat)
 		return results[0]
 	}
-	said := func(r modules.Result) []any { return []any{r.Status, r.Done, r.Message, r.Error} }
+	said := func(r wire.Result) []any { return []any{r.Status, r.Done, r.Message, r.Error} }
 	const err = `health check status "WARNING" (a): exit status 1`
-	require.Equal(t, []any{modules.Changed, false, "Would have created the file", ""}, said(run(modules.Catalog{Check: true})))
-	require.Equal(t, []any{modules.Failed, true, "created the file", err}, said(run(modules.Catalog{})))
-	require.Equal(t, []any{modules.Failed, false, "", err}, said(run(modules.Catalog{})), "stable, but for the check")
-	require.Equal(t, []any{modules.Failed, false, "", err}, said(run(modules.Catalog{Check: true})))
+	require.Equal(t, []any{wire.Changed, false, "Would have created the file", ""}, said(run(wire.Catalog{Check: true})))
+	require.Equal(t, []any{wire.Failed, true, "created the file", err}, said(run(wire.Catalog{})))
+	require.Equal(t, []any{wire.Failed, false, "", err}, said(run(wire.Catalog{})), "stable, but for the check")
+	require.Equal(t, []any{wire.Failed, false, "", err}, said(run(wire.Catalog{Check: true})))
 }
 
 // TestHealthOfWhatIsSensitive shows nothing that a check has written.
 func TestHealthOfWhatIsSensitive(t *testing.T) {
-	e := asked(command("echo hunter2; exit 3", ""), ask("spy", "echo hunter2; exit 2", 1), modules.HealthCheck{Name: "m", Argv: []string{"/no/hunter2"}, Tries: 1})
+	e := asked(command("echo hunter2; exit 3", ""), ask("spy", "echo hunter2; exit 2", 1), wire.HealthCheck{Name: "m", Argv: []string{"/no/hunter2"}, Tries: 1})
 	e.Sensitive = true
-	results, _ := runEntries(t, t.TempDir(), modules.Catalog{Entries: []modules.Entry{e}})
+	results, _ := runEntries(t, t.TempDir(), wire.Catalog{Entries: []wire.Entry{e}})
 	results[0].Exit = nil
 	text, err := json.Marshal(results)
 	require.NoError(t, err)
@@ -175,18 +176,18 @@ func (s *slow) Probe(_ context.Context, c modules.Command) (modules.Exit, error)
 
 // TestHealthIsTriedAgain has time stand still but for the waits.
 func TestHealthIsTriedAgain(t *testing.T) {
-	check := modules.HealthCheck{Name: "a", Argv: []string{"x"}, Tries: 4, TrySleep: 10 * time.Second, Timeout: time.Minute}
-	run := func(t *testing.T, stopAfter time.Duration) (modules.Result, time.Duration, int) {
+	check := wire.HealthCheck{Name: "a", Argv: []string{"x"}, Tries: 4, TrySleep: 10 * time.Second, Timeout: time.Minute}
+	run := func(t *testing.T, stopAfter time.Duration) (wire.Result, time.Duration, int) {
 		s := &slow{}
 		start := time.Now()
 		e := &engine.Engine{
 			Host:   modules.Host{Commands: s},
 			Now:    time.Now,
 			Stop:   func() bool { return time.Since(start) > stopAfter },
-			Decode: func(*modules.Entry) (modules.Resource, error) { return nil, errors.New("not looked at") },
+			Decode: func(*wire.Entry) (modules.Resource, error) { return nil, errors.New("not looked at") },
 		}
-		var result modules.Result
-		_, err := e.Run(t.Context(), &modules.Catalog{Monitor: true, Entries: []modules.Entry{{Type: "apply", Scope: &modules.Scope{}, Health: []modules.HealthCheck{check}}}}, func(r *modules.Result) error {
+		var result wire.Result
+		_, err := e.Run(t.Context(), &wire.Catalog{Monitor: true, Entries: []wire.Entry{{Type: "apply", Scope: &wire.Scope{}, Health: []wire.HealthCheck{check}}}}, func(r *wire.Result) error {
 			result = *r
 			return nil
 		})
@@ -207,11 +208,11 @@ func TestHealthIsTriedAgain(t *testing.T) {
 
 // TestHealthIsBounded has checks that write without end.
 func TestHealthIsBounded(t *testing.T) {
-	var checks []modules.HealthCheck
+	var checks []wire.HealthCheck
 	for range 100 {
 		checks = append(checks, ask("loud", "head -c 100000 /dev/zero | tr '\\0' x; exit 2", 1))
 	}
-	results, _ := runEntries(t, t.TempDir(), modules.Catalog{Entries: []modules.Entry{asked(command("true", ""), checks...)}})
+	results, _ := runEntries(t, t.TempDir(), wire.Catalog{Entries: []wire.Entry{asked(command("true", ""), checks...)}})
 	const mark = len("[… 100000 bytes left out …]")
 	total := 0
 	for _, v := range results[0].Health {

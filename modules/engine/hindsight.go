@@ -3,9 +3,9 @@ package engine
 import (
 	"cmp"
 
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/engine/schedule"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A manifest that ends with its first failure does so at a moment that is not known, if
@@ -28,7 +28,7 @@ func (r *run) holdBack() (tell func() error) {
 	}
 	emit := r.emit
 	var held []*job
-	r.emit = func(result *modules.Result) error {
+	r.emit = func(result *wire.Result) error {
 		held = append(held, r.jobs[result.Index])
 		return nil
 	}
@@ -78,7 +78,7 @@ func (h *hindsight) conflicts() map[int]int {
 	for _, j := range r.jobs {
 		if j.prediction != nil {
 			readers = append(readers, forecast.Reader{
-				Entry: j.index, Reads: j.prediction.Reads, Noop: j.mode == modeNoop, Failed: j.status == modules.Failed,
+				Entry: j.index, Reads: j.prediction.Reads, Noop: j.mode == modeNoop, Failed: j.status == wire.Failed,
 				Asked: len(j.entry.Health) > 0, Acts: j.changed && !j.exports.unknown,
 			})
 		}
@@ -119,7 +119,7 @@ func (h *hindsight) endsAtAnyTime(j *job) string {
 			continue
 		}
 		for _, other := range s.members {
-			fails := other.status == modules.Failed || other.unmet
+			fails := other.status == wire.Failed || other.unmet
 			if other == j || !fails && other.doubt == "" {
 				continue
 			}

@@ -8,13 +8,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
 	"github.com/ccm-push/ccm-push/modules/engine/schedule"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A job is one entry of a catalog: what it is, and what others have to know of it once it
 // has had its turn.
 type job struct {
 	index      int
-	entry      *modules.Entry
+	entry      *wire.Entry
 	mode       mode
 	monitors   bool   // only its health checks run
 	showsTexts bool   // its result shows what changes in texts, unless it is secret
@@ -31,7 +32,7 @@ type job struct {
 	// Its turn and what has come of it:
 	result     *result
 	prediction *forecast.Prediction // nil if it had no turn
-	status     modules.Status       // once it has its result
+	status     wire.Status          // once it has its result
 	changed    bool                 // or would change, whatever became of it later
 	unmet      bool                 // skipped for a requirement
 	doubt      string               // what its prediction depends on
@@ -68,13 +69,13 @@ func (j *job) sees(other *job) bool { return other.mode != modeNoop || j.mode ==
 // tried again, waits, is asked, or has to do with what was there before.
 func (j *job) ownTurn() bool {
 	e := j.entry
-	return e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Left
+	return e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Reversal
 }
 
 // blamed names what those depend on that depend on this job, which is in doubt: itself if
 // it would change something, or else what has put it in doubt.
 func (j *job) blamed() string {
-	if j.status != modules.Changed {
+	if j.status != wire.Changed {
 		return j.doubt
 	}
 	return j.entry.Ref()
@@ -82,19 +83,19 @@ func (j *job) blamed() string {
 
 // decode makes the resource of the job, and tells it if nothing of it may be shown, or
 // if it undoes another one.
-func (j *job) decode(decode func(*modules.Entry) (modules.Resource, error), entry *modules.Entry) {
+func (j *job) decode(decode func(*wire.Entry) (modules.Resource, error), entry *wire.Entry) {
 	j.resource, j.invalid = decode(entry)
 	if d, ok := j.resource.(modules.Discreet); ok && j.secret {
 		d.Discreet()
 	}
-	if u, ok := j.resource.(modules.Undoer); ok && entry.Left {
+	if u, ok := j.resource.(modules.Undoer); ok && entry.Reversal {
 		u.Undo()
 	}
 }
 
 // exported gives what the job has sent as key, or why there is no such value.
 func (j *job) exported(key string) (json.RawMessage, error) {
-	return j.exports.value(key, j.status == modules.Skipped, j.changed && !j.predicts())
+	return j.exports.value(key, j.status == wire.Skipped, j.changed && !j.predicts())
 }
 
 // jobs are those of a run, by the index of their entries.
@@ -105,7 +106,7 @@ type jobs []*job
 func (all jobs) requirements(j *job) (unmet []string, doubt string) {
 	for i := range schedule.Requirements(j.entry) {
 		other := all[i]
-		if ref := other.entry.Ref(); (other.status == modules.Failed || other.unmet) && !slices.Contains(unmet, ref) {
+		if ref := other.entry.Ref(); (other.status == wire.Failed || other.unmet) && !slices.Contains(unmet, ref) {
 			unmet = append(unmet, ref)
 		}
 		if other.doubt != "" && doubt == "" {

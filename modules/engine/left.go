@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // maxSubjectRef bounds the name of the resource of a subject, in bytes.
@@ -98,7 +99,7 @@ func subjectsOf(res modules.Resource) []string {
 // tellWaiting says with the failure of the job that it ends the play, if that keeps
 // anything from being undone.
 func (r *run) tellWaiting(j *job) {
-	if j.scope != r.play || !r.play.failOnError || r.play.endedBy != "" || j.entry.Left || !r.reversals.Undoes() {
+	if j.scope != r.play || !r.play.failOnError || r.play.endedBy != "" || j.entry.Reversal || !r.reversals.Undoes() {
 		return
 	}
 	if n := len(r.reversals.Gone()); n > 0 {
@@ -169,10 +170,10 @@ func (u *undoing) moved(l *leaver) error {
 }
 
 // told is what the controller hears of those that have left.
-func (u *undoing) told() *modules.Left {
-	m := &modules.Left{}
+func (u *undoing) told() *wire.Reversals {
+	m := &wire.Reversals{}
 	for _, l := range u.left {
-		m.Entries = append(m.Entries, modules.LeftEntry{Type: l.Type, Name: l.Name, Sensitive: l.Sensitive})
+		m.Entries = append(m.Entries, wire.Reversal{Type: l.Type, Name: l.Name, Sensitive: l.Sensitive})
 	}
 	return m
 }
@@ -184,13 +185,13 @@ func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
 	r.real.scheduler = nil
 	first := len(r.jobs)
 	for _, l := range u.left {
-		j := r.add(&modules.Entry{Type: l.Type, Name: l.Name, Properties: l.Properties, Sensitive: l.Sensitive, Left: true, Excluded: l.kept+l.passed != ""})
+		j := r.add(&wire.Entry{Type: l.Type, Name: l.Name, Properties: l.Properties, Sensitive: l.Sensitive, Reversal: true, Excluded: l.kept+l.passed != ""})
 		if !j.entry.Excluded {
 			j.decode(r.engine.Decode, j.entry)
 		}
 	}
 	emit := r.emit
-	r.emit = func(result *modules.Result) error {
+	r.emit = func(result *wire.Result) error {
 		u.settle(&u.left[result.Index-first], result)
 		return emit(result)
 	}
@@ -212,15 +213,15 @@ func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
 const hasLeft = "it has left the manifest"
 
 // settle words the result of one that has left, and forgets it unless it failed.
-func (u *undoing) settle(l *leaver, result *modules.Result) {
-	done := result.Status == "" || result.Status == modules.Stable || result.Status == modules.Changed
+func (u *undoing) settle(l *leaver, result *wire.Result) {
+	done := result.Status == "" || result.Status == wire.Stable || result.Status == wire.Changed
 	switch {
 	case l.passed != "":
 		result.Message, result.Because, done = hasLeft+", and is not undone: "+l.passed+" looks after it now", "", true
 	case l.kept != "":
 		result.Message, result.Because = hasLeft+", and is not undone yet: "+l.kept, ""
-	case result.Status == modules.Changed: // who reports it says why
-	case result.Status == modules.Failed:
+	case result.Status == wire.Changed: // who reports it says why
+	case result.Status == wire.Failed:
 		result.Error = excerpt.Of(hasLeft+", and cannot be undone: "+result.Error+" (to keep what is there, put it back into the manifest without reverse)", maxText)
 	case done:
 		result.Message = hasLeft + "; what was there before is there already"

@@ -8,6 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // Run works on the entries of a catalog, in order or as many at once as it says, and
@@ -15,7 +16,7 @@ import (
 // what the catalogs before it would have done. It ends early, with stopped set, when
 // Stop says so or ctx ends. After the first failure of a catalog with FailOnError (of
 // its own: a nested manifest is one of its resources) the rest is skipped.
-func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modules.Result) error) (stopped bool, err error) {
+func (e *Engine) Run(ctx context.Context, cat *wire.Catalog, emit func(*wire.Result) error) (stopped bool, err error) {
 	r, err := e.newRun(cat, emit)
 	if err != nil {
 		return false, err
@@ -38,7 +39,7 @@ func (e *Engine) Run(ctx context.Context, cat *modules.Catalog, emit func(*modul
 }
 
 // newRun makes the jobs of a catalog, with their resources as far as those are known.
-func (e *Engine) newRun(cat *modules.Catalog, emit func(*modules.Result) error) (*run, error) {
+func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error) (*run, error) {
 	if e.history == nil {
 		e.history = newHistory(e.Sent)
 	}
@@ -119,7 +120,7 @@ func (r *run) step(ctx context.Context, j *job) (began bool, err error) {
 		r.warning = ""
 		result.Messages = append([]modules.Note{{Level: "warning", Text: excerpt.Of(text, maxText)}}, result.Messages...)
 	}
-	failed := result.Status == modules.Failed && !j.monitors
+	failed := result.Status == wire.Failed && !j.monitors
 	if failed {
 		r.tellWaiting(j)
 	}

@@ -13,14 +13,15 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // catalogs takes several catalogs through one engine, as the plays of a session.
-func catalogs(t *testing.T, dir string, cats ...modules.Catalog) []string {
+func catalogs(t *testing.T, dir string, cats ...wire.Catalog) []string {
 	host := system.New()
 	host.Contents = modules.LocalContents{}
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) {
+		Decode: func(e *wire.Entry) (modules.Resource, error) {
 			return builtin.Types().Decode(e.Type, e.Properties)
 		},
 		Host: host,
@@ -32,8 +33,8 @@ func catalogs(t *testing.T, dir string, cats ...modules.Catalog) []string {
 			entry := &cat.Entries[i]
 			entry.Properties = json.RawMessage(strings.ReplaceAll(string(entry.Properties), "$", dir))
 		}
-		var results []modules.Result
-		_, err := e.Run(context.Background(), &cat, func(r *modules.Result) error {
+		var results []wire.Result
+		_, err := e.Run(context.Background(), &cat, func(r *wire.Result) error {
 			results = append(results, *r)
 			return nil
 		})
@@ -46,10 +47,10 @@ func catalogs(t *testing.T, dir string, cats ...modules.Catalog) []string {
 // TestCheckSeesEarlierPlays has the second play of a check run see what the first
 // would have done.
 func TestCheckSeesEarlierPlays(t *testing.T) {
-	plays := func(check bool, earlier string) []modules.Catalog {
-		return []modules.Catalog{
-			{Check: check, Entries: []modules.Entry{file("$/d", `"ensure":"directory","mode":"0755"`)}},
-			{Check: check, Earlier: earlier, Entries: []modules.Entry{file("$/d/f", `"content":"x","mode":"0644"`), file("$/d", `"ensure":"directory","mode":"0755"`)}},
+	plays := func(check bool, earlier string) []wire.Catalog {
+		return []wire.Catalog{
+			{Check: check, Entries: []wire.Entry{file("$/d", `"ensure":"directory","mode":"0755"`)}},
+			{Check: check, Earlier: earlier, Entries: []wire.Entry{file("$/d/f", `"content":"x","mode":"0644"`), file("$/d", `"ensure":"directory","mode":"0755"`)}},
 		}
 	}
 	require.Equal(t, []string{"changed", "changed stable"}, catalogs(t, t.TempDir(), plays(true, "")...))
@@ -76,14 +77,14 @@ func (f folderUser) Apply(context.Context, modules.Host, modules.Plan) error { r
 func TestCheckUsesTheFolderOfItsPlay(t *testing.T) {
 	var seen []string
 	e := &engine.Engine{
-		Decode: func(*modules.Entry) (modules.Resource, error) { return folderUser{&seen}, nil },
+		Decode: func(*wire.Entry) (modules.Resource, error) { return folderUser{&seen}, nil },
 		Host:   system.New(),
 		Now:    time.Now,
 	}
 	for _, folder := range []string{"first", "second"} {
 		e.Host.Resources = func(context.Context) (string, error) { return folder, nil }
-		cat := modules.Catalog{Check: true, Entries: []modules.Entry{{Type: "folder", Name: "x"}}}
-		_, err := e.Run(t.Context(), &cat, func(*modules.Result) error { return nil })
+		cat := wire.Catalog{Check: true, Entries: []wire.Entry{{Type: "folder", Name: "x"}}}
+		_, err := e.Run(t.Context(), &cat, func(*wire.Result) error { return nil })
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"first", "second"}, seen)

@@ -17,6 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // remote has contents that must have been asked for before they are opened.
@@ -59,10 +60,10 @@ func (c counted) Digest(path string) (string, error) {
 func large(i int) string { return strings.Repeat(fmt.Sprintf("line of %d\n", i), 100) }
 
 // look runs a catalog of a directory and files in it.
-func look(t *testing.T, dir string, more ...modules.Entry) (r *remote, digests int, results []modules.Result) {
+func look(t *testing.T, dir string, more ...wire.Entry) (r *remote, digests int, results []wire.Result) {
 	t.Helper()
 	r = &remote{t: t, texts: map[string]string{}}
-	entries := []modules.Entry{file(dir+"/d", `"ensure":"directory","mode":"0755"`)}
+	entries := []wire.Entry{file(dir+"/d", `"ensure":"directory","mode":"0755"`)}
 	for i := range 5 {
 		text := large(i)
 		hash := modules.TextContent(text).SHA256()
@@ -74,12 +75,12 @@ func look(t *testing.T, dir string, more ...modules.Entry) (r *remote, digests i
 	host.Contents = r
 	host.Files.FileReader = counted{host.Files.FileReader, &digests}
 	e := &engine.Engine{
-		Decode:   func(e *modules.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
+		Decode:   func(e *wire.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
 		Host:     host,
 		Now:      time.Now,
 		Prefetch: r.prefetch,
 	}
-	_, err := e.Run(t.Context(), &modules.Catalog{Entries: entries}, func(result *modules.Result) error {
+	_, err := e.Run(t.Context(), &wire.Catalog{Entries: entries}, func(result *wire.Result) error {
 		require.Empty(t, result.Error)
 		results = append(results, *result)
 		return nil

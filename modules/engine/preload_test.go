@@ -15,6 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A world is what things are asked about, and how.
@@ -74,11 +75,11 @@ func (t *thing) Preload(_ context.Context, h modules.Host, all []modules.Resourc
 
 // run runs a catalog in which "!" stands for a command that succeeds, and
 // anything else for a thing.
-func (w *world) run(t *testing.T, check, alone bool, names ...string) []modules.Result {
+func (w *world) run(t *testing.T, check, alone bool, names ...string) []wire.Result {
 	t.Helper()
 	host := system.New()
 	host.Contents = modules.LocalContents{}
-	e := &engine.Engine{Host: host, Now: time.Now, Decode: func(e *modules.Entry) (modules.Resource, error) {
+	e := &engine.Engine{Host: host, Now: time.Now, Decode: func(e *wire.Entry) (modules.Resource, error) {
 		if e.Type == "exec" {
 			return builtin.Types().Decode(e.Type, e.Properties)
 		}
@@ -88,16 +89,16 @@ func (w *world) run(t *testing.T, check, alone bool, names ...string) []modules.
 		}
 		return struct{ modules.Resource }{res}, nil // which hides Preload
 	}}
-	cat := &modules.Catalog{Check: check}
+	cat := &wire.Catalog{Check: check}
 	for _, name := range names {
-		entry := modules.Entry{Type: "thing", Name: name, Properties: json.RawMessage(fmt.Sprintf(`{"name":%q}`, name))}
+		entry := wire.Entry{Type: "thing", Name: name, Properties: json.RawMessage(fmt.Sprintf(`{"name":%q}`, name))}
 		if name == "!" {
 			entry = command("true", "")
 		}
 		cat.Entries = append(cat.Entries, entry)
 	}
-	var results []modules.Result
-	_, err := e.Run(t.Context(), cat, func(r *modules.Result) error {
+	var results []wire.Result
+	_, err := e.Run(t.Context(), cat, func(r *wire.Result) error {
 		r.Duration = 0
 		if r.Exit != nil {
 			r.Exit.Elapsed = 0

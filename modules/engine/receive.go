@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // receive puts what others have sent into the properties of the job, and makes its
@@ -52,11 +53,11 @@ func (t *turn) receive(ctx context.Context) (unknown string, err error) {
 }
 
 // ask asks the controller for what the job receives from other hosts.
-func (t *turn) ask(ctx context.Context) (given *modules.Given, err error) {
+func (t *turn) ask(ctx context.Context) (given *wire.Imported, err error) {
 	j, need := t.job, t.run.engine.Need
-	at := slices.IndexFunc(j.entry.Receive, func(from modules.Receive) bool { return from.From < 0 })
+	at := slices.IndexFunc(j.entry.Receive, func(from wire.Receive) bool { return from.From < 0 })
 	if at < 0 {
-		return &modules.Given{}, nil
+		return &wire.Imported{}, nil
 	}
 	first := j.entry.Receive[at]
 	sender := imports{job: j}.sender(first)
@@ -80,12 +81,12 @@ func (t *turn) ask(ctx context.Context) (given *modules.Given, err error) {
 type imports struct {
 	job   *job
 	jobs  jobs           // among them those that send
-	given *modules.Given // what other hosts have sent
+	given *wire.Imported // what other hosts have sent
 }
 
 // value gives the value for one property. It is not known if its sender is only
 // predicted to run.
-func (in imports) value(from modules.Receive) (value json.RawMessage, known bool, err error) {
+func (in imports) value(from wire.Receive) (value json.RawMessage, known bool, err error) {
 	if from.From < 0 {
 		value, known = in.given.Values[from.Property]
 		if !known && !in.given.Unknown {
@@ -105,7 +106,7 @@ func (in imports) value(from modules.Receive) (value json.RawMessage, known bool
 }
 
 // sender names who sends a value.
-func (in imports) sender(from modules.Receive) string {
+func (in imports) sender(from wire.Receive) string {
 	if from.From >= 0 {
 		return in.jobs[from.From].entry.Ref()
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // crash is what ends a run in the middle, as SIGKILL would.
@@ -112,7 +113,7 @@ func (j *mortalJournal) SetAside() (string, error) {
 }
 
 // runMortal takes a catalog through an engine that may die.
-func runMortal(t *testing.T, m *mortal, j *mortalJournal, cat modules.Catalog) (results []modules.Result, died bool) {
+func runMortal(t *testing.T, m *mortal, j *mortalJournal, cat wire.Catalog) (results []wire.Result, died bool) {
 	t.Helper()
 	j.m = m
 	host := system.New()
@@ -120,7 +121,7 @@ func runMortal(t *testing.T, m *mortal, j *mortalJournal, cat modules.Catalog) (
 	host.Files.FileWriter = mortalFiles{host.Files.FileWriter, m}
 	host.Commands = mortalCommands{host.Commands, m}
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) {
+		Decode: func(e *wire.Entry) (modules.Resource, error) {
 			return builtin.Types().Decode(e.Type, e.Properties)
 		},
 		Host:      host,
@@ -135,7 +136,7 @@ func runMortal(t *testing.T, m *mortal, j *mortalJournal, cat modules.Catalog) (
 			died = true
 		}
 	}()
-	_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+	_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 		results = append(results, *r)
 		return nil
 	})
@@ -147,7 +148,7 @@ func runMortal(t *testing.T, m *mortal, j *mortalJournal, cat modules.Catalog) (
 // folder of its own. Each command counts how often it has run.
 type fable struct {
 	dir     string
-	entries []modules.Entry
+	entries []wire.Entry
 	changes []bool // of files: in the new version
 }
 
@@ -155,7 +156,7 @@ func makeFable(rng *rand.Rand, dir string) *fable {
 	f := &fable{dir: dir}
 	for i := range 2 + rng.IntN(5) {
 		if i == 0 || rng.IntN(2) == 0 {
-			f.entries = append(f.entries, modules.Entry{Type: "file", Name: fmt.Sprintf("%s/f%d", dir, i)})
+			f.entries = append(f.entries, wire.Entry{Type: "file", Name: fmt.Sprintf("%s/f%d", dir, i)})
 			f.changes = append(f.changes, rng.IntN(2) == 0)
 			continue
 		}
@@ -179,8 +180,8 @@ func makeFable(rng *rand.Rand, dir string) *fable {
 }
 
 // catalog is the manifest before or after the change.
-func (f *fable) catalog(version int, check bool) modules.Catalog {
-	cat := modules.Catalog{Check: check, Lock: &modules.Lock{Run: fmt.Sprint("v", version)}}
+func (f *fable) catalog(version int, check bool) wire.Catalog {
+	cat := wire.Catalog{Check: check, Lock: &wire.Lock{Run: fmt.Sprint("v", version)}}
 	for i, e := range f.entries {
 		if e.Type == "file" {
 			text := "0"
@@ -225,7 +226,7 @@ func (f *fable) ran(t *testing.T) map[string]int {
 	return counts
 }
 
-func refreshed(results []modules.Result) (list []int) {
+func refreshed(results []wire.Result) (list []int) {
 	for _, r := range results {
 		if r.Refreshed {
 			list = append(list, r.Index)
@@ -286,9 +287,9 @@ func TestNoRefreshIsLost(t *testing.T) {
 // TestDue looks at what is noted, by whom and for whom, run by run.
 func TestDue(t *testing.T) {
 	const text = `"mode":"0600","content":"x"`
-	on := func(e modules.Entry, targets ...int) modules.Entry { e.Subscribe = targets; return e }
+	on := func(e wire.Entry, targets ...int) wire.Entry { e.Subscribe = targets; return e }
 	type step struct {
-		entries func(dir string) []modules.Entry
+		entries func(dir string) []wire.Entry
 		check   bool
 		fail    bool // of the catalog: fail_on_error
 		with    func(*mortal, *mortalJournal)
@@ -296,41 +297,41 @@ func TestDue(t *testing.T) {
 		says    string // of the results, as far as they say something worth it
 		due     string // what the journal holds then
 	}
-	conf := func(dir string) modules.Entry { return file(dir+"/conf", text) }
-	touch := func(dir string) modules.Entry {
-		return modules.Entry{Type: "exec", Name: "touch", Properties: []byte(`{"name":"touch","command":"touch ` + dir + `/ran","refreshonly":true}`)}
+	conf := func(dir string) wire.Entry { return file(dir+"/conf", text) }
+	touch := func(dir string) wire.Entry {
+		return wire.Entry{Type: "exec", Name: "touch", Properties: []byte(`{"name":"touch","command":"touch ` + dir + `/ran","refreshonly":true}`)}
 	}
-	flag := func(dir string) modules.Entry {
-		return modules.Entry{Type: "exec", Name: "flag", Properties: []byte(`{"name":"flag","command":"test -e ` + dir + `/flag"}`)}
+	flag := func(dir string) wire.Entry {
+		return wire.Entry{Type: "exec", Name: "flag", Properties: []byte(`{"name":"flag","command":"test -e ` + dir + `/flag"}`)}
 	}
-	pair := func(dir string) []modules.Entry { return []modules.Entry{conf(dir), on(touch(dir), 0)} }
-	unmet := func(dir string) []modules.Entry {
+	pair := func(dir string) []wire.Entry { return []wire.Entry{conf(dir), on(touch(dir), 0)} }
+	unmet := func(dir string) []wire.Entry {
 		e := on(touch(dir), 0)
 		e.Require = []int{1}
-		return []modules.Entry{conf(dir), flag(dir), e}
+		return []wire.Entry{conf(dir), flag(dir), e}
 	}
-	noop := func(dir string) []modules.Entry {
-		return []modules.Entry{conf(dir), with(on(touch(dir), 0), func(e *modules.Entry) { e.Check = true })}
+	noop := func(dir string) []wire.Entry {
+		return []wire.Entry{conf(dir), with(on(touch(dir), 0), func(e *wire.Entry) { e.Check = true })}
 	}
-	excluded := func(dir string) []modules.Entry {
-		return []modules.Entry{conf(dir), {Type: "exec", Name: "touch", Excluded: true}}
+	excluded := func(dir string) []wire.Entry {
+		return []wire.Entry{conf(dir), {Type: "exec", Name: "touch", Excluded: true}}
 	}
 	refuse := func(m *mortal, _ *mortalJournal) { m.refuse = errors.New("refused") }
 	owes := `{"refresh":[{"resource":"exec#touch","changed":"file#DIR/conf","run":"R","time":"1970-01-01T00:00:00Z"}]}`
 	says := "executed via subscribe; file#DIR/conf had changed in run R, which did not get to it"
-	failing := func(dir string) []modules.Entry {
-		return []modules.Entry{flag(dir), on(touch(dir), 0)}
+	failing := func(dir string) []wire.Entry {
+		return []wire.Entry{flag(dir), on(touch(dir), 0)}
 	}
 	failed := `{"refresh":[{"resource":"exec#touch","changed":"exec#flag","run":"R","failed":true,"time":"1970-01-01T00:00:00Z"}]}`
 	// A command that fails, a file, another command that fails, which the fourth
 	// requires or does not: that one subscribes to the first two.
-	mixed := func(require bool) func(dir string) []modules.Entry {
-		return func(dir string) []modules.Entry {
+	mixed := func(require bool) func(dir string) []wire.Entry {
+		return func(dir string) []wire.Entry {
 			e := on(touch(dir), 0, 1)
 			if require {
 				e.Require = []int{2}
 			}
-			return []modules.Entry{flag(dir), conf(dir), command("test -e "+dir+"/other", ""), e}
+			return []wire.Entry{flag(dir), conf(dir), command("test -e "+dir+"/other", ""), e}
 		}
 	}
 	for name, steps := range map[string][]step{
@@ -362,8 +363,8 @@ func TestDue(t *testing.T) {
 			{entries: failing, want: "failed stable", due: failed},
 			{entries: failing, check: true, want: "changed? changed*?", due: failed},
 			{entries: failing, want: "failed stable", due: failed}, // it is not refreshed every time
-			{entries: func(dir string) []modules.Entry {
-				return []modules.Entry{file(dir+"/flag", text), flag(dir), on(touch(dir), 1)}
+			{entries: func(dir string) []wire.Entry {
+				return []wire.Entry{file(dir+"/flag", text), flag(dir), on(touch(dir), 1)}
 			}, want: "changed changed changed*"},
 		},
 		"a failure hides no change": {
@@ -395,7 +396,7 @@ func TestDue(t *testing.T) {
 			{entries: pair, want: "changed changed*", says: "executed via subscribe"},
 		},
 		"nobody subscribes, so it does not matter": {
-			{entries: func(dir string) []modules.Entry { return []modules.Entry{conf(dir)} },
+			{entries: func(dir string) []wire.Entry { return []wire.Entry{conf(dir)} },
 				with: func(_ *mortal, j *mortalJournal) { j.readErr, j.full = errors.New("bad"), errors.New("disk full") }, want: "changed"},
 		},
 		"a damaged journal": {
@@ -421,7 +422,7 @@ func TestDue(t *testing.T) {
 				if s.with != nil {
 					s.with(m, j)
 				}
-				results, _ := runMortal(t, m, j, modules.Catalog{Check: s.check, FailOnError: s.fail, Entries: s.entries(dir), Lock: &modules.Lock{Run: "R"}})
+				results, _ := runMortal(t, m, j, wire.Catalog{Check: s.check, FailOnError: s.fail, Entries: s.entries(dir), Lock: &wire.Lock{Run: "R"}})
 				require.Equal(t, s.want, brief(results), "step %d: %+v", n, results)
 				require.Equal(t, s.due, strings.TrimSpace(strings.ReplaceAll(string(j.text), dir, "DIR")), "step %d", n)
 				if s.says != "" {
@@ -452,14 +453,14 @@ func TestNoRefreshIsLostBehindAFailure(t *testing.T) {
 			for dies, died := 1, true; died; dies++ {
 				dir := t.TempDir()
 				what := fmt.Sprintf("order %d, killed at step %d (after it: %v)", order, dies, after)
-				catalog := func(version int) modules.Catalog {
-					targets := []modules.Entry{
+				catalog := func(version int) wire.Catalog {
+					targets := []wire.Entry{
 						command("test -e "+dir+"/never", ""),
 						file(dir+"/conf", fmt.Sprintf(`"mode":"0600","content":"%d"`, version)),
 					}
 					reload := command("echo x >> "+dir+"/ran", `"refreshonly":true`)
 					reload.Subscribe = []int{0, 1}
-					return modules.Catalog{Entries: []modules.Entry{targets[order], targets[1-order], reload}, Lock: &modules.Lock{Run: "R"}}
+					return wire.Catalog{Entries: []wire.Entry{targets[order], targets[1-order], reload}, Lock: &wire.Lock{Run: "R"}}
 				}
 				ran := func() int {
 					text, _ := os.ReadFile(dir + "/ran")
@@ -490,10 +491,10 @@ func TestNoRefreshIsLostBehindAFailure(t *testing.T) {
 func TestDueCosts(t *testing.T) {
 	dir := t.TempDir()
 	j := &mortalJournal{}
-	alone := modules.Catalog{Entries: []modules.Entry{file(dir+"/a", `"mode":"0600"`)}}
+	alone := wire.Catalog{Entries: []wire.Entry{file(dir+"/a", `"mode":"0600"`)}}
 	runMortal(t, &mortal{}, j, alone)
 	require.Equal(t, 0, j.reads+j.writes)
-	var many modules.Catalog
+	var many wire.Catalog
 	for i := range 10 {
 		many.Entries = append(many.Entries, file(fmt.Sprint(dir, "/b", i), `"mode":"0600"`))
 	}
@@ -511,24 +512,24 @@ func TestDueCosts(t *testing.T) {
 // TestDueInNestedManifests has a resource subscribe to a nested manifest.
 func TestDueInNestedManifests(t *testing.T) {
 	dir := t.TempDir()
-	entries := func(fail bool) []modules.Entry {
+	entries := func(fail bool) []wire.Entry {
 		reload := command("touch "+dir+"/ran", `"refreshonly":true`)
 		reload.Subscribe = []int{2}
 		check := command("test -e "+dir+"/flag", "")
 		if !fail {
 			check = command("true", `"onlyif":"false"`)
 		}
-		return []modules.Entry{
+		return []wire.Entry{
 			file(dir+"/conf", `"mode":"0600","content":"x"`), check,
-			{Type: "apply", Name: "child.yaml", Scope: &modules.Scope{Entries: 2}},
+			{Type: "apply", Name: "child.yaml", Scope: &wire.Scope{Entries: 2}},
 			reload,
 		}
 	}
 	j := &mortalJournal{}
-	results, _ := runMortal(t, &mortal{}, j, modules.Catalog{Entries: entries(true)})
+	results, _ := runMortal(t, &mortal{}, j, wire.Catalog{Entries: entries(true)})
 	require.Equal(t, "changed failed failed stable", brief(results))
 	require.Contains(t, string(j.text), dir+"/conf")
-	results, _ = runMortal(t, &mortal{}, j, modules.Catalog{Entries: entries(false)})
+	results, _ = runMortal(t, &mortal{}, j, wire.Catalog{Entries: entries(false)})
 	require.Equal(t, "stable stable stable changed*", brief(results))
 	require.Empty(t, j.text)
 }

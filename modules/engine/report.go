@@ -8,7 +8,7 @@ import (
 )
 
 // Bounds of what one resource may say, in bytes. JSON makes up to six of one;
-// all together stay below [modules.MaxFromHost] even then.
+// all together stay below [wire.MaxFromHost] even then.
 const (
 	maxText       = 8 << 10 // one message, error or reason; one value of a change
 	maxAllNotes   = 96 << 10

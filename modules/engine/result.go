@@ -8,23 +8,24 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A result is what is told of one job.
-type result modules.Result
+type result wire.Result
 
 // told is the result as it goes out.
-func (r *result) told() *modules.Result { return (*modules.Result)(r) }
+func (r *result) told() *wire.Result { return (*wire.Result)(r) }
 
 // skip says that nothing was done about the job.
 func (r *result) skip(message, because string) {
-	r.Status, r.Message, r.Because = modules.Skipped, message, excerpt.Of(because, maxText)
+	r.Status, r.Message, r.Because = wire.Skipped, message, excerpt.Of(because, maxText)
 }
 
 // change says what a plan changes, whether or not that succeeds. triggers are the entries
 // that the resource was refreshed by.
 func (r *result) change(plan modules.Plan, triggers []string) {
-	r.Status, r.Refreshed, r.Changes = modules.Changed, plan.Refreshed, plan.Changes
+	r.Status, r.Refreshed, r.Changes = wire.Changed, plan.Refreshed, plan.Changes
 	if plan.Refreshed {
 		r.RefreshedBy = triggers
 	}
@@ -39,7 +40,7 @@ func (r *result) changeAs(other *result) {
 
 // fail says that the job has failed. done says that something was changed all the same.
 func (r *result) fail(err error, killed, done bool) {
-	r.Status, r.Error, r.Sent = modules.Failed, excerpt.Of(err.Error(), maxText), nil
+	r.Status, r.Error, r.Sent = wire.Failed, excerpt.Of(err.Error(), maxText), nil
 	r.Killed, r.Done = killed, done
 	if !done {
 		r.Message = ""
@@ -52,7 +53,7 @@ func (r *result) fail(err error, killed, done bool) {
 // openEnd says of an error that may be none in the run that follows that a change is
 // uncertain, since something will have to happen here.
 func (r *result) openEnd(err error) {
-	r.Status, r.Message, r.Sent = modules.Changed, unpredictable(err, excerpt.Of(err.Error(), maxText)), nil
+	r.Status, r.Message, r.Sent = wire.Changed, unpredictable(err, excerpt.Of(err.Error(), maxText)), nil
 }
 
 // doubt says what the prediction depends on.
@@ -107,7 +108,7 @@ func (r *result) withhold(err error) {
 		return
 	}
 	safe := redacted(err)
-	if r.Status == modules.Failed {
+	if r.Status == wire.Failed {
 		r.Error = safe
 	} else {
 		r.Message = unpredictable(err, safe)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // noteReversal notes what is there before a resource that can be undone is applied for the
@@ -48,7 +49,7 @@ func (a *attempt) reversal(ctx context.Context) (*notes.Reversal, error) {
 	v.Place, v.Sensitive = r.forecasts.place(v.Subject), j.secret
 	var earlier modules.Resource
 	if noted := r.reversals.Of(j.entry); noted != nil {
-		if earlier, err = r.engine.Decode(&modules.Entry{Type: v.Type, Name: v.Name, Properties: noted.Properties}); err != nil {
+		if earlier, err = r.engine.Decode(&wire.Entry{Type: v.Type, Name: v.Name, Properties: noted.Properties}); err != nil {
 			return nil, err
 		}
 	}
@@ -62,6 +63,6 @@ func (a *attempt) reversal(ctx context.Context) (*notes.Reversal, error) {
 		return nil, err
 	}
 	// What could not be read back would be of no use in the run that needs it.
-	_, err = r.engine.Decode(&modules.Entry{Type: v.Type, Name: v.Name, Properties: v.Properties})
+	_, err = r.engine.Decode(&wire.Entry{Type: v.Type, Name: v.Name, Properties: v.Properties})
 	return v, err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A rememberer is a host on which plays run one after the other, each run with an engine
@@ -42,7 +43,7 @@ func (r *rememberer) engine(m *mortal) *engine.Engine {
 	host.Contents = modules.LocalContents{}
 	host.Files.FileWriter = mortalFiles{host.Files.FileWriter, m}
 	return &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) {
+		Decode: func(e *wire.Entry) (modules.Resource, error) {
 			return builtin.Types().Decode(e.Type, e.Properties)
 		},
 		Host:      host,
@@ -52,12 +53,12 @@ func (r *rememberer) engine(m *mortal) *engine.Engine {
 }
 
 // whole is the catalog of a whole run of the play "p".
-func whole(entries ...modules.Entry) modules.Catalog {
-	return modules.Catalog{Remember: &modules.Remember{As: "p", Whole: true}, Entries: entries}
+func whole(entries ...wire.Entry) wire.Catalog {
+	return wire.Catalog{Remember: &wire.Remember{As: "p", Whole: true}, Entries: entries}
 }
 
 // reversed has entries say reverse.
-func reversed(entries ...modules.Entry) []modules.Entry {
+func reversed(entries ...wire.Entry) []wire.Entry {
 	for i := range entries {
 		entries[i].Reverse = true
 	}
@@ -65,14 +66,14 @@ func reversed(entries ...modules.Entry) []modules.Entry {
 }
 
 // run gives each result as "STATUS NAME: MESSAGE" or "STATUS NAME: ERROR".
-func (r *rememberer) run(cat modules.Catalog) []string {
+func (r *rememberer) run(cat wire.Catalog) []string {
 	r.t.Helper()
 	results, died := r.mortal(&mortal{}, cat)
 	require.False(r.t, died)
 	return results
 }
 
-func (r *rememberer) mortal(m *mortal, cat modules.Catalog) (results []string, died bool) {
+func (r *rememberer) mortal(m *mortal, cat wire.Catalog) (results []string, died bool) {
 	r.t.Helper()
 	defer func() {
 		if got := recover(); got != nil {
@@ -96,16 +97,16 @@ func (r *rememberer) mortal(m *mortal, cat modules.Catalog) (results []string, d
 	for i := range cat.Entries {
 		names = append(names, cat.Entries[i].Name)
 	}
-	e.Leaves = func(left *modules.Left) error {
+	e.Leaves = func(left *wire.Reversals) error {
 		for _, one := range left.Entries {
 			names = append(names, one.Name)
 		}
 		return nil
 	}
-	_, err := e.Run(r.t.Context(), &cat, func(result *modules.Result) error {
+	_, err := e.Run(r.t.Context(), &cat, func(result *wire.Result) error {
 		status := result.Status
 		if status == "" {
-			status = modules.Stable
+			status = wire.Stable
 		}
 		line := string(status) + " " + names[result.Index] // which panics if it was not announced
 		if text := result.Message + result.Error; text != "" {
@@ -134,7 +135,7 @@ func (r *rememberer) read(name string) string {
 	return string(text)
 }
 
-func text(path, content string) modules.Entry {
+func text(path, content string) wire.Entry {
 	return file(path, fmt.Sprintf(`"mode":"0600","content":%q`, content))
 }
 
@@ -186,48 +187,48 @@ func TestWhatIsNotUndone(t *testing.T) {
 	failing := file("$/no/where", `"mode":"0600","content":"x"`)
 	const waits = " [what has left the manifest (1) waits for a whole run, since this failure ends the play]"
 	for name, test := range map[string]struct {
-		next   modules.Catalog
+		next   wire.Catalog
 		want   []string
 		forget bool
 	}{
-		"not a whole run":         {modules.Catalog{Remember: &modules.Remember{As: "p"}, Entries: []modules.Entry{other}}, []string{"changed $/other: created the file"}, false},
-		"a play nobody remembers": {modules.Catalog{Entries: []modules.Entry{other}}, []string{"changed $/other: created the file"}, false},
-		"another play":            {modules.Catalog{Remember: &modules.Remember{As: "q", Whole: true}, Entries: []modules.Entry{other}}, []string{"changed $/other: created the file"}, false},
-		"health checks only": {modules.Catalog{Monitor: true, Remember: &modules.Remember{As: "p", Whole: true}, Entries: []modules.Entry{other}},
+		"not a whole run":         {wire.Catalog{Remember: &wire.Remember{As: "p"}, Entries: []wire.Entry{other}}, []string{"changed $/other: created the file"}, false},
+		"a play nobody remembers": {wire.Catalog{Entries: []wire.Entry{other}}, []string{"changed $/other: created the file"}, false},
+		"another play":            {wire.Catalog{Remember: &wire.Remember{As: "q", Whole: true}, Entries: []wire.Entry{other}}, []string{"changed $/other: created the file"}, false},
+		"health checks only": {wire.Catalog{Monitor: true, Remember: &wire.Remember{As: "p", Whole: true}, Entries: []wire.Entry{other}},
 			[]string{"stable $/other"}, false},
 		"a failure that ends the play": {
-			modules.Catalog{FailOnError: true, Remember: &modules.Remember{As: "p", Whole: true}, Entries: []modules.Entry{failing, other}},
+			wire.Catalog{FailOnError: true, Remember: &wire.Remember{As: "p", Whole: true}, Entries: []wire.Entry{failing, other}},
 			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)` + waits, "skipped $/other: skipped because its manifest has fail_on_error"}, false,
 		},
 		"a predicted failure that ends the play": {
-			modules.Catalog{FailOnError: true, Check: true, Remember: &modules.Remember{As: "p", Whole: true}, Entries: []modules.Entry{failing}},
+			wire.Catalog{FailOnError: true, Check: true, Remember: &wire.Remember{As: "p", Whole: true}, Entries: []wire.Entry{failing}},
 			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)` + waits}, false,
 		},
 		"a failure that ends the play after a part of it": {
-			modules.Catalog{FailOnError: true, Remember: &modules.Remember{As: "p"}, Entries: []modules.Entry{failing}},
+			wire.Catalog{FailOnError: true, Remember: &wire.Remember{As: "p"}, Entries: []wire.Entry{failing}},
 			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`}, false,
 		},
 		"a failure that ends the play, in which all is there": {
-			modules.Catalog{FailOnError: true, Remember: &modules.Remember{As: "p", Whole: true, Kept: []string{"file#$/a"}}, Entries: []modules.Entry{failing}},
+			wire.Catalog{FailOnError: true, Remember: &wire.Remember{As: "p", Whole: true, Kept: []string{"file#$/a"}}, Entries: []wire.Entry{failing}},
 			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`}, false,
 		},
 		"failures of several at once end the play": {
-			modules.Catalog{FailOnError: true, Parallel: 2, Remember: &modules.Remember{As: "p", Whole: true}, Entries: []modules.Entry{failing, command("false", "")}},
+			wire.Catalog{FailOnError: true, Parallel: 2, Remember: &wire.Remember{As: "p", Whole: true}, Entries: []wire.Entry{failing, command("false", "")}},
 			nil, false,
 		},
 		"a nested manifest whose failure ends the play": {
-			modules.Catalog{FailOnError: true, Remember: &modules.Remember{As: "p", Whole: true}, Entries: []modules.Entry{failing, {Type: "apply", Name: "child", Scope: &modules.Scope{Entries: 1, FailOnError: true}}}},
+			wire.Catalog{FailOnError: true, Remember: &wire.Remember{As: "p", Whole: true}, Entries: []wire.Entry{failing, {Type: "apply", Name: "child", Scope: &wire.Scope{Entries: 1, FailOnError: true}}}},
 			[]string{`failed $/no/where: "$/no" is not a directory: it does not exist (make it with a file resource, ensure: directory)`, "failed child: child manifest had 1 failed resources" + waits}, false,
 		},
-		"excluded by control": {whole(modules.Entry{Type: "file", Name: "$/a", Excluded: true}), []string{"skipped $/a: excluded by control"}, false},
-		"left out by a tag":   {modules.Catalog{Remember: &modules.Remember{As: "p", Whole: true, Kept: []string{"file#$/a"}}, Entries: []modules.Entry{other}}, []string{"changed $/other: created the file"}, false},
+		"excluded by control": {whole(wire.Entry{Type: "file", Name: "$/a", Excluded: true}), []string{"skipped $/a: excluded by control"}, false},
+		"left out by a tag":   {wire.Catalog{Remember: &wire.Remember{As: "p", Whole: true, Kept: []string{"file#$/a"}}, Entries: []wire.Entry{other}}, []string{"changed $/other: created the file"}, false},
 		"without reverse":     {whole(text("$/a", "mine")), []string{"stable $/a"}, true},
 		"a line of it is looked after": {
-			whole(modules.Entry{Type: "line", Name: "$/a", Properties: json.RawMessage(`{"name":"$/a","line":"mine"}`)}),
+			whole(wire.Entry{Type: "line", Name: "$/a", Properties: json.RawMessage(`{"name":"$/a","line":"mine"}`)}),
 			[]string{"stable $/a", "skipped $/a: it has left the manifest, and is not undone: line#$/a looks after it now"}, true,
 		},
 		"a later play has it": {
-			modules.Catalog{Remember: &modules.Remember{As: "p", Whole: true, Others: []string{"file#$/a"}}, Entries: []modules.Entry{other}},
+			wire.Catalog{Remember: &wire.Remember{As: "p", Whole: true, Others: []string{"file#$/a"}}, Entries: []wire.Entry{other}},
 			[]string{"changed $/other: created the file", "skipped $/a: it has left the manifest, and is not undone: a later play looks after it now"}, true,
 		},
 	} {
@@ -262,7 +263,7 @@ func TestWhatAnEarlierPlayLooksAfter(t *testing.T) {
 	r := newRememberer(t)
 	r.run(whole(reversed(text("$/a", "mine"))...))
 	r.one = r.engine(&mortal{})
-	require.Equal(t, []string{"stable $/a"}, r.run(modules.Catalog{Entries: []modules.Entry{text("$/a", "mine")}}))
+	require.Equal(t, []string{"stable $/a"}, r.run(wire.Catalog{Entries: []wire.Entry{text("$/a", "mine")}}))
 	require.Equal(t, []string{
 		"changed $/b: created the file",
 		"skipped $/a: it has left the manifest, and is not undone: file#$/a looks after it now",
@@ -291,7 +292,7 @@ func TestUndoneInReverse(t *testing.T) {
 	r.write("d/somebody's", "work")
 	ends := whole()
 	ends.FailOnError = true
-	for _, cat := range []modules.Catalog{whole(), ends} {
+	for _, cat := range []wire.Catalog{whole(), ends} {
 		require.Equal(t, []string{
 			"failed $/d: it has left the manifest, and cannot be undone: cannot remove $/d: directory is not empty; take out what is in it, and the next whole run removes it (to keep what is there, put it back into the manifest without reverse)",
 		}, r.run(cat))
@@ -314,7 +315,7 @@ func TestWhatCannotBeUndoneIsNotDone(t *testing.T) {
 	const because = "not done, because it could not be undone (reverse): "
 	for name, test := range map[string]struct {
 		build func(r *rememberer)
-		entry modules.Entry
+		entry wire.Entry
 		want  string
 	}{
 		"too large": {func(r *rememberer) { r.write("a", strings.Repeat("x", modules.MaxKept+1)) }, text("$/a", "x"),
@@ -327,14 +328,14 @@ func TestWhatCannotBeUndoneIsNotDone(t *testing.T) {
 			"$/a is a directory that is not empty"},
 		"parents":            {func(*rememberer) {}, file("$/a/b/c", `"ensure":"directory","mode":"0755"`), "$/a would be made as well, and would stay; write a resource of its own for it"},
 		"a type that cannot": {func(*rememberer) {}, command("touch $/a", ""), "type exec cannot"},
-		"a file of lines": {func(*rememberer) {}, modules.Entry{Type: "line", Name: "$/a", Properties: json.RawMessage(fmt.Sprintf(`{"name":"$/a","line":"x","create":true,"owner":"%d","group":"%d","mode":"0600"}`, os.Getuid(), os.Getgid()))},
+		"a file of lines": {func(*rememberer) {}, wire.Entry{Type: "line", Name: "$/a", Properties: json.RawMessage(fmt.Sprintf(`{"name":"$/a","line":"x","create":true,"owner":"%d","group":"%d","mode":"0600"}`, os.Getuid(), os.Getgid()))},
 			"$/a is not there, and a line resource cannot remove it again; make it with a file resource"},
 		"damaged":           {func(r *rememberer) { r.store.text = []byte("{") }, text("$/a", "x"), "unexpected EOF [what was there before cannot be read, so nothing is undone: unexpected EOF]"},
 		"not to be read":    {func(r *rememberer) { r.store.readErr = errors.New("no") }, text("$/a", "x"), "no [what was there before cannot be read, so nothing is undone: no]"},
 		"not to be written": {func(r *rememberer) { r.store.full = errors.New("the disk is full") }, text("$/a", "x"), "the disk is full"},
 		"no room": {func(r *rememberer) {
 			var all []string
-			for i := range modules.MaxLeft {
+			for i := range wire.MaxReversals {
 				all = append(all, fmt.Sprintf(`{"play":"q","type":"file","name":"/%d","properties":{}}`, i))
 			}
 			r.store.text = []byte(`{"reversals":[` + strings.Join(all, ",") + `]}`)
@@ -356,7 +357,7 @@ func TestWhatCannotBeUndoneIsNotDone(t *testing.T) {
 		})
 	}
 	r := newRememberer(t)
-	cat := modules.Catalog{Entries: reversed(text("$/a", "x"))}
+	cat := wire.Catalog{Entries: reversed(text("$/a", "x"))}
 	require.Equal(t, []string{"failed $/a: " + because + "the play has no name that the host could remember it by"}, r.run(cat))
 }
 
@@ -368,20 +369,20 @@ func TestSensitiveIsUndoneInSilence(t *testing.T) {
 	e.Sensitive = true
 	r.run(whole(reversed(e)...))
 	e2 := r.engine(&mortal{})
-	var told *modules.Left
-	e2.Leaves = func(left *modules.Left) error { told = left; return nil }
+	var told *wire.Reversals
+	e2.Leaves = func(left *wire.Reversals) error { told = left; return nil }
 	cat := whole()
 	cat.Diff = true
-	var got []modules.Result
-	_, err := e2.Run(t.Context(), &cat, func(result *modules.Result) error {
+	var got []wire.Result
+	_, err := e2.Run(t.Context(), &cat, func(result *wire.Result) error {
 		result.Duration = 0
 		got = append(got, *result)
 		return nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, &modules.Left{Entries: []modules.LeftEntry{{Type: "file", Name: r.dir + "/a", Sensitive: true}}}, told)
-	require.Equal(t, []modules.Result{{
-		Status: modules.Changed, Message: "updated the file",
+	require.Equal(t, &wire.Reversals{Entries: []wire.Reversal{{Type: "file", Name: r.dir + "/a", Sensitive: true}}}, told)
+	require.Equal(t, []wire.Result{{
+		Status: wire.Changed, Message: "updated the file",
 		Changes: []modules.Change{{Property: "content", Have: "[sensitive]", Want: "[sensitive]"}, {Property: "mode", Have: "[sensitive]", Want: "[sensitive]"}},
 	}}, got)
 	require.Equal(t, "old secret\n", r.read("a"))
@@ -418,17 +419,17 @@ func TestReverseOutlivesDeath(t *testing.T) {
 // TestManifestsComeAndGo takes a few paths through random manifests, and through a last
 // one that has none of them. Then the host is as it was in the beginning.
 func TestManifestsComeAndGo(t *testing.T) {
-	kinds := []func(rng *rand.Rand, path string) modules.Entry{
-		func(rng *rand.Rand, path string) modules.Entry { return text(path, fmt.Sprint(rng.IntN(3))) },
-		func(_ *rand.Rand, path string) modules.Entry { return file(path, `"ensure":"absent"`) },
-		func(rng *rand.Rand, path string) modules.Entry {
+	kinds := []func(rng *rand.Rand, path string) wire.Entry{
+		func(rng *rand.Rand, path string) wire.Entry { return text(path, fmt.Sprint(rng.IntN(3))) },
+		func(_ *rand.Rand, path string) wire.Entry { return file(path, `"ensure":"absent"`) },
+		func(rng *rand.Rand, path string) wire.Entry {
 			return file(path, fmt.Sprintf(`"mode":"06%d0"`, rng.IntN(5)))
 		},
-		func(rng *rand.Rand, path string) modules.Entry {
-			return modules.Entry{Type: "line", Name: path, Properties: json.RawMessage(fmt.Sprintf(`{"name":"%s","line":"line %d"}`, path, rng.IntN(2)))}
+		func(rng *rand.Rand, path string) wire.Entry {
+			return wire.Entry{Type: "line", Name: path, Properties: json.RawMessage(fmt.Sprintf(`{"name":"%s","line":"line %d"}`, path, rng.IntN(2)))}
 		},
-		func(rng *rand.Rand, path string) modules.Entry {
-			return modules.Entry{Type: "link", Name: path, Properties: json.RawMessage(fmt.Sprintf(`{"name":"%s","target":"%d"}`, path, rng.IntN(2)))}
+		func(rng *rand.Rand, path string) wire.Entry {
+			return wire.Entry{Type: "link", Name: path, Properties: json.RawMessage(fmt.Sprintf(`{"name":"%s","target":"%d"}`, path, rng.IntN(2)))}
 		},
 	}
 	seeds := 150
@@ -450,7 +451,7 @@ func TestManifestsComeAndGo(t *testing.T) {
 		}
 		before := modtest.State(t, r.dir)
 		for range 1 + rng.IntN(5) {
-			var entries []modules.Entry
+			var entries []wire.Entry
 			for _, name := range slices.Sorted(maps.Keys(sorts)) {
 				kind := sorts[name]
 				if kind == 0 {
@@ -476,12 +477,12 @@ func TestManifestsComeAndGo(t *testing.T) {
 func TestNothingIsUndoneElsewhere(t *testing.T) {
 	for name, test := range map[string]struct {
 		before string
-		entry  modules.Entry
+		entry  wire.Entry
 	}{
 		"a file that comes back": {"his own\n", text("$/his/a", "mine\n")},
 		"a file that goes":       {"", text("$/his/a", "mine\n")},
-		"a line":                 {"his own\n", modules.Entry{Type: "line", Name: "$/his/a", Properties: json.RawMessage(`{"name":"$/his/a","line":"mine","regexp":"own"}`)}},
-		"a link":                 {"", modules.Entry{Type: "link", Name: "$/his/a", Properties: json.RawMessage(`{"name":"$/his/a","target":"/mine"}`)}},
+		"a line":                 {"his own\n", wire.Entry{Type: "line", Name: "$/his/a", Properties: json.RawMessage(`{"name":"$/his/a","line":"mine","regexp":"own"}`)}},
+		"a link":                 {"", wire.Entry{Type: "link", Name: "$/his/a", Properties: json.RawMessage(`{"name":"$/his/a","target":"/mine"}`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRememberer(t)
@@ -542,7 +543,7 @@ func TestOtherNamesOfAThing(t *testing.T) {
 	require.Equal(t, []string{
 		"stable $/run",
 		"skipped $/run/a: it has left the manifest, and is not undone: scaffold#$/run looks after it now",
-	}, r.run(whole(modules.Entry{Type: "scaffold", Name: "$/run", Properties: json.RawMessage(tree)})))
+	}, r.run(whole(wire.Entry{Type: "scaffold", Name: "$/run", Properties: json.RawMessage(tree)})))
 	require.Equal(t, "mine", r.read("run/a"))
 }
 
@@ -559,14 +560,14 @@ func TestWhatBecomesSensitive(t *testing.T) {
 		cat.Remember.Whole = false
 		r.run(cat)
 		one := r.engine(&mortal{})
-		one.Leaves = func(left *modules.Left) error {
+		one.Leaves = func(left *wire.Reversals) error {
 			require.True(t, left.Entries[0].Sensitive)
 			return nil
 		}
 		cat = whole()
 		cat.Check, cat.Diff = true, true
 		results := 0
-		_, err := one.Run(t.Context(), &cat, func(result *modules.Result) error {
+		_, err := one.Run(t.Context(), &cat, func(result *wire.Result) error {
 			results++
 			require.Empty(t, result.Diff)
 			return nil

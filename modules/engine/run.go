@@ -7,6 +7,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/modules/engine/schedule"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A run is one catalog under way: a job for each entry, and what they share. Whoever
@@ -14,10 +15,10 @@ import (
 type run struct {
 	engine  *Engine
 	history *history
-	cat     *modules.Catalog
+	cat     *wire.Catalog
 	jobs    jobs   // those of the entries, and behind them those of what has left the manifest
 	play    *scope // the manifest that no other is in
-	emit    func(*modules.Result) error
+	emit    func(*wire.Result) error
 
 	real      *realHost
 	order     *schedule.Order
@@ -28,7 +29,7 @@ type run struct {
 }
 
 // add adds the job of an entry, in the play's own manifest.
-func (r *run) add(entry *modules.Entry) *job {
+func (r *run) add(entry *wire.Entry) *job {
 	j := &job{
 		index: len(r.jobs), entry: entry, scope: r.play, secret: entry.Sensitive,
 		monitors: r.cat.Monitor || entry.Monitor, showsTexts: r.cat.Diff,

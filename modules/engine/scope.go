@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // findScopes finds what belongs to which nested manifest. One that begins before the
@@ -50,16 +51,16 @@ func (t *turn) sumUp() error {
 		}
 	}
 	for _, member := range j.nested.members {
-		if !j.sees(member) && member.status != modules.Failed {
+		if !j.sees(member) && member.status != wire.Failed {
 			if t.run.order.IsGraph() { // it may turn out to have failed
 				doubt(member)
 			}
 			continue
 		}
 		switch member.status {
-		case modules.Failed:
+		case wire.Failed:
 			failed++
-		case modules.Changed:
+		case wire.Changed:
 			changed++
 		}
 		doubt(member)
@@ -69,7 +70,7 @@ func (t *turn) sumUp() error {
 		return modules.Refuse("child manifest had %d failed resources", failed)
 	}
 	if changed > 0 {
-		j.result.Status, j.result.Message = modules.Changed, fmt.Sprintf("changed %d of %d resources", changed, len(j.nested.members))
+		j.result.Status, j.result.Message = wire.Changed, fmt.Sprintf("changed %d of %d resources", changed, len(j.nested.members))
 		if j.predicts() {
 			j.result.Message = "Would have " + j.result.Message
 		}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // FuzzScopes takes catalogs of scopes alone through an engine: each byte is how
@@ -21,7 +21,7 @@ func FuzzScopes(f *testing.F) {
 		if len(scopes) > 200 {
 			return
 		}
-		var entries []modules.Entry
+		var entries []wire.Entry
 		open := []int{} // entries of scopes that nothing stands for yet
 		valid := true
 		for i, b := range scopes {
@@ -38,7 +38,7 @@ func FuzzScopes(f *testing.F) {
 		}
 		e := &engine.Engine{Host: system.New(), Now: time.Now}
 		results := 0
-		_, err := e.Run(t.Context(), &modules.Catalog{Entries: entries}, func(*modules.Result) error { results++; return nil })
+		_, err := e.Run(t.Context(), &wire.Catalog{Entries: entries}, func(*wire.Result) error { results++; return nil })
 		if !valid {
 			require.Error(t, err)
 			require.Zero(t, results)

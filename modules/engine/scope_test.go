@@ -5,14 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // nested stands for so many entries before it.
-func nested(entries int, change ...func(*modules.Entry)) modules.Entry {
-	e := modules.Entry{Type: "apply", Name: "n.yaml", Scope: &modules.Scope{Entries: entries}}
+func nested(entries int, change ...func(*wire.Entry)) wire.Entry {
+	e := wire.Entry{Type: "apply", Name: "n.yaml", Scope: &wire.Scope{Entries: entries}}
 	for _, c := range change {
 		c(&e)
 	}
@@ -20,60 +20,60 @@ func nested(entries int, change ...func(*modules.Entry)) modules.Entry {
 }
 
 func TestScopes(t *testing.T) {
-	content := func(path string) modules.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
-	fails := func() modules.Entry { return command("false", "") }
-	ends := func(e *modules.Entry) { e.Scope.FailOnError = true }
-	noop := func(e *modules.Entry) { e.Check = true }
-	after := func(targets ...int) func(*modules.Entry) {
-		return func(e *modules.Entry) { e.Require = targets }
+	content := func(path string) wire.Entry { return file("$/"+path, `"mode":"0644","content":"x"`) }
+	fails := func() wire.Entry { return command("false", "") }
+	ends := func(e *wire.Entry) { e.Scope.FailOnError = true }
+	noop := func(e *wire.Entry) { e.Check = true }
+	after := func(targets ...int) func(*wire.Entry) {
+		return func(e *wire.Entry) { e.Require = targets }
 	}
-	refreshed := func(by int) modules.Entry {
-		return with(command("echo", `"refreshonly":true`), func(e *modules.Entry) { e.Subscribe = []int{by} })
+	refreshed := func(by int) wire.Entry {
+		return with(command("echo", `"refreshonly":true`), func(e *wire.Entry) { e.Subscribe = []int{by} })
 	}
 	guarded := command("touch $/made", `"creates":"$/made"`)
-	uncertain := func() modules.Entry { return command("cat $/made", `"onlyif":"test -e $/made"`) }
+	uncertain := func() wire.Entry { return command("cat $/made", `"onlyif":"test -e $/made"`) }
 	for _, c := range []struct {
 		name                string
-		cat                 modules.Catalog
+		cat                 wire.Catalog
 		check, first, again string
 	}{
-		{"changed and stable", modules.Catalog{Entries: []modules.Entry{content("a"), content("b"), nested(2)}},
+		{"changed and stable", wire.Catalog{Entries: []wire.Entry{content("a"), content("b"), nested(2)}},
 			"changed changed changed", "changed changed changed", "stable stable stable"},
-		{"nothing in it", modules.Catalog{Entries: []modules.Entry{nested(0)}}, "stable", "stable", "stable"},
-		{"scopes in scopes", modules.Catalog{Entries: []modules.Entry{content("a"), nested(1), content("b"), nested(3), content("c")}},
+		{"nothing in it", wire.Catalog{Entries: []wire.Entry{nested(0)}}, "stable", "stable", "stable"},
+		{"scopes in scopes", wire.Catalog{Entries: []wire.Entry{content("a"), nested(1), content("b"), nested(3), content("c")}},
 			"changed changed changed changed changed", "changed changed changed changed changed", "stable stable stable stable stable"},
-		{"a failure deep inside", modules.Catalog{Entries: []modules.Entry{guarded, fails(), nested(1), content("b"), nested(4), content("c")}},
+		{"a failure deep inside", wire.Catalog{Entries: []wire.Entry{guarded, fails(), nested(1), content("b"), nested(4), content("c")}},
 			"changed? changed? changed? changed? changed? changed?", "changed failed failed changed failed changed", "stable failed failed stable failed stable"},
-		{"the scope ends, and nothing else", modules.Catalog{Entries: []modules.Entry{fails(), content("a"), nested(2, ends), content("b")}},
+		{"the scope ends, and nothing else", wire.Catalog{Entries: []wire.Entry{fails(), content("a"), nested(2, ends), content("b")}},
 			"changed? changed? changed? changed?", "failed skipped failed changed", "failed skipped failed stable"},
-		{"with the scopes in it", modules.Catalog{Entries: []modules.Entry{fails(), content("a"), nested(1), nested(3, ends), content("b")}},
+		{"with the scopes in it", wire.Catalog{Entries: []wire.Entry{fails(), content("a"), nested(1), nested(3, ends), content("b")}},
 			"changed? changed? changed? changed? changed?", "failed skipped skipped failed changed", "failed skipped skipped failed stable"},
-		{"a scope within ends, and then the one around it", modules.Catalog{Entries: []modules.Entry{content("a"), fails(), content("b"), nested(2, ends), content("c"), nested(5, ends), content("d")}},
+		{"a scope within ends, and then the one around it", wire.Catalog{Entries: []wire.Entry{content("a"), fails(), content("b"), nested(2, ends), content("c"), nested(5, ends), content("d")}},
 			"changed changed? changed? changed? changed? changed? changed?", "changed failed skipped failed skipped failed changed", "stable failed skipped failed skipped failed stable"},
-		{"a scope that goes on within one that ends", modules.Catalog{Entries: []modules.Entry{fails(), content("a"), nested(2), content("b"), nested(4, ends)}},
+		{"a scope that goes on within one that ends", wire.Catalog{Entries: []wire.Entry{fails(), content("a"), nested(2), content("b"), nested(4, ends)}},
 			"changed? changed? changed? changed? changed?", "failed changed failed skipped failed", "failed stable failed skipped failed"},
-		{"the play ends with the scope", modules.Catalog{FailOnError: true, Entries: []modules.Entry{fails(), content("a"), nested(2), content("b")}},
+		{"the play ends with the scope", wire.Catalog{FailOnError: true, Entries: []wire.Entry{fails(), content("a"), nested(2), content("b")}},
 			"changed? changed? changed? changed?", "failed changed failed skipped", "failed stable failed skipped"},
-		{"required", modules.Catalog{Entries: []modules.Entry{fails(), with(content("a"), after(0)), nested(1, after(0)), with(content("b"), after(2)), with(content("c"), after(1))}},
+		{"required", wire.Catalog{Entries: []wire.Entry{fails(), with(content("a"), after(0)), nested(1, after(0)), with(content("b"), after(2)), with(content("c"), after(1))}},
 			"changed? changed? changed? changed? changed?", "failed skipped skipped skipped skipped", "failed skipped skipped skipped skipped"},
-		{"what did not begin is not met", modules.Catalog{Entries: []modules.Entry{fails(), content("a"), nested(2, ends), with(content("b"), after(1))}},
+		{"what did not begin is not met", wire.Catalog{Entries: []wire.Entry{fails(), content("a"), nested(2, ends), with(content("b"), after(1))}},
 			"changed? changed? changed? changed?", "failed skipped failed skipped", "failed skipped failed skipped"},
-		{"subscribed", modules.Catalog{Entries: []modules.Entry{content("a"), nested(1), refreshed(1), refreshed(0)}},
+		{"subscribed", wire.Catalog{Entries: []wire.Entry{content("a"), nested(1), refreshed(1), refreshed(0)}},
 			"changed changed changed*? changed*?", "changed changed changed* changed*", "stable stable stable stable"},
-		{"excluded", modules.Catalog{Entries: []modules.Entry{with(content("a"), func(e *modules.Entry) { e.Excluded = true }), nested(1)}},
+		{"excluded", wire.Catalog{Entries: []wire.Entry{with(content("a"), func(e *wire.Entry) { e.Excluded = true }), nested(1)}},
 			"skipped stable", "skipped stable", "skipped stable"},
-		{"noop", modules.Catalog{Entries: []modules.Entry{with(content("a"), noop), nested(1, noop), refreshed(1)}},
+		{"noop", wire.Catalog{Entries: []wire.Entry{with(content("a"), noop), nested(1, noop), refreshed(1)}},
 			"changed changed stable", "changed changed stable", "changed changed stable"},
-		{"a noop resource in it", modules.Catalog{Entries: []modules.Entry{with(content("a"), noop), nested(1), refreshed(1)}},
+		{"a noop resource in it", wire.Catalog{Entries: []wire.Entry{with(content("a"), noop), nested(1), refreshed(1)}},
 			"changed stable stable", "changed stable stable", "changed stable stable"},
-		{"uncertain", modules.Catalog{Entries: []modules.Entry{guarded, content("a"), uncertain(), nested(2), with(content("b"), after(3))}},
+		{"uncertain", wire.Catalog{Entries: []wire.Entry{guarded, content("a"), uncertain(), nested(2), with(content("b"), after(3))}},
 			"changed? changed? stable? changed? changed?", "changed changed changed changed changed", "stable stable changed changed stable"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			run := func(check bool) string {
 				cat := c.cat
-				cat.Check, cat.Entries = check, append([]modules.Entry(nil), c.cat.Entries...)
+				cat.Check, cat.Entries = check, append([]wire.Entry(nil), c.cat.Entries...)
 				results, _ := runEntries(t, dir, cat)
 				return brief(results)
 			}
@@ -86,16 +86,16 @@ func TestScopes(t *testing.T) {
 
 func TestScopesTell(t *testing.T) {
 	dir := t.TempDir()
-	ends := func(e *modules.Entry) { e.Scope.FailOnError = true }
-	entries := func() []modules.Entry {
-		return []modules.Entry{
+	ends := func(e *wire.Entry) { e.Scope.FailOnError = true }
+	entries := func() []wire.Entry {
+		return []wire.Entry{
 			file("$/a", `"mode":"0644"`), file("$/b", `"mode":"0644"`), nested(2),
 			command("false", ""), file("$/c", `"mode":"0644"`), nested(2, ends),
 		}
 	}
-	results, _ := runEntries(t, dir, modules.Catalog{Check: true, Entries: entries()[:3]})
+	results, _ := runEntries(t, dir, wire.Catalog{Check: true, Entries: entries()[:3]})
 	require.Equal(t, "Would have changed 2 of 2 resources", results[2].Message)
-	results, _ = runEntries(t, dir, modules.Catalog{Entries: entries()})
+	results, _ = runEntries(t, dir, wire.Catalog{Entries: entries()})
 	require.Equal(t, "changed 2 of 2 resources", results[2].Message)
 	require.Equal(t, "exec#false", results[4].Because)
 	require.Equal(t, "skipped because its manifest has fail_on_error", results[4].Message)
@@ -103,12 +103,12 @@ func TestScopesTell(t *testing.T) {
 }
 
 func TestWrongScopes(t *testing.T) {
-	for _, entries := range [][]modules.Entry{
+	for _, entries := range [][]wire.Entry{
 		{nested(1)}, {nested(-1)}, {nested(1 << 62)},
 		{nested(0), nested(1), nested(1)}, // which begins within the one before
 	} {
 		e := &engine.Engine{Host: system.New()}
-		_, err := e.Run(t.Context(), &modules.Catalog{Entries: entries}, nil)
+		_, err := e.Run(t.Context(), &wire.Catalog{Entries: entries}, nil)
 		require.ErrorContains(t, err, "apply#n.yaml stands for")
 		require.ErrorContains(t, err, "resources that it cannot have")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // Bounds of what a result hands to the controller, in bytes of JSON.
@@ -25,7 +26,7 @@ func (t *turn) send(ctx context.Context) {
 	}
 	e.sent = map[string]json.RawMessage{}
 	sender, keeps := j.resource.(modules.Sender)
-	if e.unknown = j.predicts() && j.result.Status == modules.Changed; !e.unknown {
+	if e.unknown = j.predicts() && j.result.Status == wire.Changed; !e.unknown {
 		if keeps {
 			seen := t.run.real.present(t.said)
 			var values map[string]json.RawMessage

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // Bounds of what resources may report as their states, in bytes of JSON.
@@ -20,7 +21,7 @@ const (
 // while others report.
 type states struct {
 	mu   sync.Mutex
-	of   map[string]modules.State // by [modules.Entry.Ref]
+	of   map[string]modules.State // by [wire.Entry.Ref]
 	size int
 
 	predicted map[string]bool // those that would be changed, in a check run
@@ -84,7 +85,7 @@ func sizeOf(s modules.State) int {
 // report gives what a resource has reported as its state for its result, and keeps it for
 // others. A host's programs say what they like, so it is held against the bounds, and
 // against JSON.
-func (s *states) report(e *modules.Entry, by *said) *modules.State {
+func (s *states) report(e *wire.Entry, by *said) *modules.State {
 	state := by.state
 	if state.Before == nil && state.After == nil && state.Restart == nil {
 		return nil

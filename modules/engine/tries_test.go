@@ -16,32 +16,33 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // third is a command that works the third time.
 const third = "echo x >> $/tries; test `wc -l < $/tries` -ge 3"
 
 func TestRetry(t *testing.T) {
-	change := func(f func(*modules.Entry)) []modules.Entry { return []modules.Entry{with(command(third, ""), f)} }
+	change := func(f func(*wire.Entry)) []wire.Entry { return []wire.Entry{with(command(third, ""), f)} }
 	for _, test := range []struct {
 		name    string
-		entries []modules.Entry
+		entries []wire.Entry
 		check   bool
 		want    string // results, and how often the command ran
 		tries   int
 		err     string
 		notes   string
 	}{
-		{"not at all", change(func(*modules.Entry) {}), false, "failed x", 0, "failed to reach desired state: exit code 1 not in allowed returns [0]", ""},
-		{"not often enough", change(func(e *modules.Entry) { e.Retry = 1 }), false, "failed xx", 2, "failed to reach desired state: exit code 1 not in allowed returns [0]", "try 1 of 2 failed: failed to reach desired state: exit code 1 not in allowed returns [0]"},
-		{"often enough", change(func(e *modules.Entry) { e.Retry = 5 }), false, "changed xxx", 3, "", "try 2 of 6 failed: failed to reach desired state: exit code 1 not in allowed returns [0]"},
-		{"a secret", change(func(e *modules.Entry) { e.Retry, e.Sensitive = 5, true }), false, "changed xxx", 3, "", ""},
-		{"only predicted", change(func(e *modules.Entry) { e.Retry = 5 }), true, "changed? ", 0, "", ""},
-		{"what is undone is done", []modules.Entry{with(command("echo x >> $/tries; touch $/made; false", `"unless":"test -e $/made"`), func(e *modules.Entry) { e.Retry = 2 })}, false, "changed x", 2, "", "try 1 of 3 failed: failed to reach desired state: exit code 1 not in allowed returns [0]"},
+		{"not at all", change(func(*wire.Entry) {}), false, "failed x", 0, "failed to reach desired state: exit code 1 not in allowed returns [0]", ""},
+		{"not often enough", change(func(e *wire.Entry) { e.Retry = 1 }), false, "failed xx", 2, "failed to reach desired state: exit code 1 not in allowed returns [0]", "try 1 of 2 failed: failed to reach desired state: exit code 1 not in allowed returns [0]"},
+		{"often enough", change(func(e *wire.Entry) { e.Retry = 5 }), false, "changed xxx", 3, "", "try 2 of 6 failed: failed to reach desired state: exit code 1 not in allowed returns [0]"},
+		{"a secret", change(func(e *wire.Entry) { e.Retry, e.Sensitive = 5, true }), false, "changed xxx", 3, "", ""},
+		{"only predicted", change(func(e *wire.Entry) { e.Retry = 5 }), true, "changed? ", 0, "", ""},
+		{"what is undone is done", []wire.Entry{with(command("echo x >> $/tries; touch $/made; false", `"unless":"test -e $/made"`), func(e *wire.Entry) { e.Retry = 2 })}, false, "changed x", 2, "", "try 1 of 3 failed: failed to reach desired state: exit code 1 not in allowed returns [0]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			results := play(t, dir, modules.Catalog{Check: test.check, Entries: test.entries}, nil)
+			results := play(t, dir, wire.Catalog{Check: test.check, Entries: test.entries}, nil)
 			text, _ := os.ReadFile(filepath.Join(dir, "tries"))
 			require.Equal(t, test.want, brief(results)+" "+strings.ReplaceAll(string(text), "\n", ""))
 			require.Equal(t, test.tries, results[0].Tries)
@@ -57,11 +58,11 @@ func TestRetry(t *testing.T) {
 
 func TestRetryRefreshes(t *testing.T) {
 	dir := t.TempDir()
-	entries := []modules.Entry{
-		with(command("echo x >> $/tries; touch $/made; false", `"unless":"test -e $/made"`), func(e *modules.Entry) { e.Retry = 1 }),
-		with(command(strings.ReplaceAll(third, "tries", "more"), `"refreshonly":true`), func(e *modules.Entry) { e.Subscribe, e.Retry = []int{0}, 4 }),
+	entries := []wire.Entry{
+		with(command("echo x >> $/tries; touch $/made; false", `"unless":"test -e $/made"`), func(e *wire.Entry) { e.Retry = 1 }),
+		with(command(strings.ReplaceAll(third, "tries", "more"), `"refreshonly":true`), func(e *wire.Entry) { e.Subscribe, e.Retry = []int{0}, 4 }),
 	}
-	results := play(t, dir, modules.Catalog{Entries: entries}, nil)
+	results := play(t, dir, wire.Catalog{Entries: entries}, nil)
 	require.Equal(t, "changed changed*", brief(results))
 	require.Equal(t, 3, results[1].Tries)
 }
@@ -96,31 +97,31 @@ func (c *clumsy) Verify(context.Context, modules.Host, modules.Plan) error { ret
 func TestPauses(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		entry modules.Entry
+		entry wire.Entry
 		takes time.Duration
 		stop  time.Duration // when the run is stopped
 		want  []time.Duration
 		err   string
 	}{
-		{"none", modules.Entry{Retry: 3}, time.Second, 0, []time.Duration{0, time.Second, 2 * time.Second}, ""},
-		{"a delay", modules.Entry{Retry: 3, Delay: time.Minute}, time.Second, 0, []time.Duration{0, 61 * time.Second, 122 * time.Second}, ""},
-		{"a limit", modules.Entry{Retry: 3, Limit: 0.1}, time.Second, 0, []time.Duration{0, 10 * time.Second, 20 * time.Second}, ""},
-		{"a limit that is met anyway", modules.Entry{Retry: 3, Limit: 0.1}, time.Minute, 0, []time.Duration{0, time.Minute, 2 * time.Minute}, ""},
-		{"a timeout", modules.Entry{Retry: 1, Timeout: 5 * time.Second}, time.Minute, 0, []time.Duration{0, 5 * time.Second}, "timed out after 5s (timeout)"},
-		{"stop", modules.Entry{Retry: 3, Delay: time.Minute}, time.Second, 30 * time.Second, []time.Duration{0}, "fell"},
+		{"none", wire.Entry{Retry: 3}, time.Second, 0, []time.Duration{0, time.Second, 2 * time.Second}, ""},
+		{"a delay", wire.Entry{Retry: 3, Delay: time.Minute}, time.Second, 0, []time.Duration{0, 61 * time.Second, 122 * time.Second}, ""},
+		{"a limit", wire.Entry{Retry: 3, Limit: 0.1}, time.Second, 0, []time.Duration{0, 10 * time.Second, 20 * time.Second}, ""},
+		{"a limit that is met anyway", wire.Entry{Retry: 3, Limit: 0.1}, time.Minute, 0, []time.Duration{0, time.Minute, 2 * time.Minute}, ""},
+		{"a timeout", wire.Entry{Retry: 1, Timeout: 5 * time.Second}, time.Minute, 0, []time.Duration{0, 5 * time.Second}, "timed out after 5s (timeout)"},
+		{"stop", wire.Entry{Retry: 3, Delay: time.Minute}, time.Second, 30 * time.Second, []time.Duration{0}, "fell"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				res := &clumsy{fails: 2, takes: test.takes}
 				e := &engine.Engine{
-					Decode: func(*modules.Entry) (modules.Resource, error) { return res, nil },
+					Decode: func(*wire.Entry) (modules.Resource, error) { return res, nil },
 					Host:   system.New(),
 					Now:    time.Now,
 					Stop:   func() bool { return test.stop > 0 && time.Since(start) > test.stop },
 				}
 				test.entry.Type, test.entry.Name = "clumsy", "c"
-				_, err := e.Run(t.Context(), &modules.Catalog{Entries: []modules.Entry{test.entry}}, func(r *modules.Result) error {
+				_, err := e.Run(t.Context(), &wire.Catalog{Entries: []wire.Entry{test.entry}}, func(r *wire.Result) error {
 					require.Equal(t, test.err, r.Error)
 					return nil
 				})
@@ -144,7 +145,7 @@ func TestTimeoutEndsTheProcessGroup(t *testing.T) {
 	sensitive.Sensitive = true
 	guard := command("true", `"unless":"sleep 86400"`)
 	guard.Timeout = 50 * time.Millisecond
-	results := play(t, dir, modules.Catalog{Entries: []modules.Entry{entry, sensitive, guard}}, nil)
+	results := play(t, dir, wire.Catalog{Entries: []wire.Entry{entry, sensitive, guard}}, nil)
 	require.Equal(t, "failed failed failed", brief(results))
 	require.Equal(t, "timed out after 300ms (timeout)", results[0].Error)
 	require.Equal(t, "timed out after 300ms (timeout)", results[1].Error)
@@ -158,30 +159,30 @@ func TestTimeoutEndsTheProcessGroup(t *testing.T) {
 }
 
 func TestTurn(t *testing.T) {
-	sema := func(e *modules.Entry) { e.Sema = []string{"db"} }
+	sema := func(e *wire.Entry) { e.Sema = []string{"db"} }
 	for _, test := range []struct {
 		name    string
-		entries []modules.Entry
+		entries []wire.Entry
 		check   bool
 		during  string // what is made while the entry waits
 		err     error
 		want    string
 		log     string
 	}{
-		{"nothing to do", []modules.Entry{with(command("true", `"unless":"true"`), sema)}, false, "", nil, "stable", ""},
-		{"predicted", []modules.Entry{with(command("true", ""), sema)}, true, "", nil, "changed?", ""},
-		{"noop", []modules.Entry{with(command("true", ""), func(e *modules.Entry) { sema(e); e.Check = true })}, false, "", nil, "changed?", ""},
-		{"something to do", []modules.Entry{with(command("true", ""), sema)}, false, "", nil, "changed", "turn 0, over 0"},
-		{"failed", []modules.Entry{with(command("false", ""), sema)}, false, "", nil, "failed", "turn 0, over 0"},
-		{"held until it works", []modules.Entry{with(command(third, ""), func(e *modules.Entry) { sema(e); e.Retry = 3 })}, false, "", nil, "changed", "turn 0, over 0"},
-		{"done meanwhile", []modules.Entry{with(command("false", `"creates":"$/made"`), sema)}, false, "made", nil, "stable", "turn 0, over 0"},
-		{"stopped", []modules.Entry{command("true", ""), with(command("false", ""), sema), command("true", "")}, false, "", errors.New("gone"), "changed failed changed", "turn 1"},
+		{"nothing to do", []wire.Entry{with(command("true", `"unless":"true"`), sema)}, false, "", nil, "stable", ""},
+		{"predicted", []wire.Entry{with(command("true", ""), sema)}, true, "", nil, "changed?", ""},
+		{"noop", []wire.Entry{with(command("true", ""), func(e *wire.Entry) { sema(e); e.Check = true })}, false, "", nil, "changed?", ""},
+		{"something to do", []wire.Entry{with(command("true", ""), sema)}, false, "", nil, "changed", "turn 0, over 0"},
+		{"failed", []wire.Entry{with(command("false", ""), sema)}, false, "", nil, "failed", "turn 0, over 0"},
+		{"held until it works", []wire.Entry{with(command(third, ""), func(e *wire.Entry) { sema(e); e.Retry = 3 })}, false, "", nil, "changed", "turn 0, over 0"},
+		{"done meanwhile", []wire.Entry{with(command("false", `"creates":"$/made"`), sema)}, false, "made", nil, "stable", "turn 0, over 0"},
+		{"stopped", []wire.Entry{command("true", ""), with(command("false", ""), sema), command("true", "")}, false, "", errors.New("gone"), "changed failed changed", "turn 1"},
 	} {
 		for _, parallel := range []int{0, 1, 2} {
 			t.Run(test.name, func(t *testing.T) {
 				dir := t.TempDir()
 				var log []string
-				results := play(t, dir, modules.Catalog{Check: test.check, Parallel: parallel, Entries: test.entries}, func(e *engine.Engine) {
+				results := play(t, dir, wire.Catalog{Check: test.check, Parallel: parallel, Entries: test.entries}, func(e *engine.Engine) {
 					e.Turn = func(_ context.Context, index int) (func(), error) {
 						log = append(log, "turn "+string(rune('0'+index)))
 						if test.err != nil {
@@ -213,7 +214,7 @@ func TestAside(t *testing.T) {
 		held := make(chan struct{}, 1)
 		p, results, _ := invite(t, 1, cat, func(e *engine.Engine) {
 			decode := e.Decode
-			e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+			e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 				res, err := decode(entry)
 				if entry.Name == "d" {
 					return &opener{res.(*guest), free}, nil
@@ -243,25 +244,25 @@ func (o *opener) Apply(ctx context.Context, h modules.Host, p modules.Plan) erro
 }
 
 func TestHidden(t *testing.T) {
-	entries := []modules.Entry{
-		{Type: "file", Name: "$/not/valid", Hidden: true, Properties: json.RawMessage(`{"mode":"no"}`), Receive: []modules.Receive{{Property: "content", From: -1}}},
-		with(command("touch $/made", `"creates":"$/made"`), func(e *modules.Entry) { e.Require = []int{0} }),
+	entries := []wire.Entry{
+		{Type: "file", Name: "$/not/valid", Hidden: true, Properties: json.RawMessage(`{"mode":"no"}`), Receive: []wire.Receive{{Property: "content", From: -1}}},
+		with(command("touch $/made", `"creates":"$/made"`), func(e *wire.Entry) { e.Require = []int{0} }),
 	}
 	for _, parallel := range []int{0, 2} {
-		results := play(t, t.TempDir(), modules.Catalog{Parallel: parallel, Entries: entries}, nil)
+		results := play(t, t.TempDir(), wire.Catalog{Parallel: parallel, Entries: entries}, nil)
 		require.Equal(t, "skipped changed", brief(results))
 		require.Equal(t, "hidden: defined, not run", results[0].Message)
 	}
 }
 
 func TestQuery(t *testing.T) {
-	ask := func(e modules.Entry, query string) modules.Entry {
+	ask := func(e wire.Entry, query string) wire.Entry {
 		e.Query = query
 		return e
 	}
 	for _, test := range []struct {
 		name  string
-		entry modules.Entry
+		entry wire.Entry
 		state string
 		err   string
 	}{
@@ -272,11 +273,11 @@ func TestQuery(t *testing.T) {
 		{"no JSON", ask(gaugeOf(`"reply":"{"`), "get"), "", "json: error calling MarshalJSON for type json.RawMessage: unexpected end of JSON input"},
 		{"too large", ask(gaugeOf(`"reply":"\"`+strings.Repeat("<", 400_000)+`\""`), "get"), "", "the answer has 2400002 bytes of JSON, more than 2097152"},
 		{"as large as may be", ask(gaugeOf(`"reply":"\"`+strings.Repeat("x", 2_000_000)+`\""`), "get"), `"` + strings.Repeat("x", 2_000_000) + `"`, ""},
-		{"a secret", with(ask(gaugeOf(`"reply":"1"`), "get"), func(e *modules.Entry) { e.Sensitive = true }), "", ""},
+		{"a secret", with(ask(gaugeOf(`"reply":"1"`), "get"), func(e *wire.Entry) { e.Sensitive = true }), "", ""},
 	} {
 		for _, check := range []bool{false, true} {
 			t.Run(test.name, func(t *testing.T) {
-				r := play(t, t.TempDir(), modules.Catalog{Check: check, Entries: []modules.Entry{test.entry}}, nil)[0]
+				r := play(t, t.TempDir(), wire.Catalog{Check: check, Entries: []wire.Entry{test.entry}}, nil)[0]
 				require.Equal(t, test.err, r.Error)
 				if test.state == "" {
 					require.Nil(t, r.State)
@@ -344,10 +345,10 @@ func TestState(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			second := diarist{of: "diarist#1", Before: "0", After: "0"}
 			resources := map[string]*diarist{"1": &test.first, "2": &second}
-			results := play(t, t.TempDir(), modules.Catalog{Check: test.check, Entries: []modules.Entry{
+			results := play(t, t.TempDir(), wire.Catalog{Check: test.check, Entries: []wire.Entry{
 				{Type: "diarist", Name: "1", Sensitive: test.sensitive}, {Type: "diarist", Name: "2"},
 			}}, func(e *engine.Engine) {
-				e.Decode = func(e *modules.Entry) (modules.Resource, error) { return resources[e.Name], nil }
+				e.Decode = func(e *wire.Entry) (modules.Resource, error) { return resources[e.Name], nil }
 			})
 			b, err := json.Marshal(results[0].State)
 			require.NoError(t, err)
@@ -368,14 +369,14 @@ func TestState(t *testing.T) {
 func TestStatesAreBounded(t *testing.T) {
 	e := &engine.Engine{Host: system.New(), Now: time.Now}
 	var last *diarist
-	e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+	e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 		last = &diarist{of: "diarist#0", Before: `"` + strings.Repeat("x", 1<<20) + `"`, done: true}
 		last.After = last.Before
 		return last, nil
 	}
 	var notes []string
 	run := func(name string) {
-		_, err := e.Run(t.Context(), &modules.Catalog{Entries: []modules.Entry{{Type: "diarist", Name: name}}}, func(r *modules.Result) error {
+		_, err := e.Run(t.Context(), &wire.Catalog{Entries: []wire.Entry{{Type: "diarist", Name: name}}}, func(r *wire.Result) error {
 			for _, n := range r.Messages {
 				notes = append(notes, name+": "+n.Text)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // errTimeUp is why the context of a try ended.
@@ -25,7 +26,7 @@ func (t *turn) tries(ctx context.Context) error {
 		r.refreshes.Begins(j.index)
 		err := t.try(ctx)
 		if reason, ok := errors.AsType[modules.Unmanaged](err); ok && acted == nil {
-			j.result.Status, j.result.Message, err = modules.Skipped, excerpt.Of(string(reason), maxText), nil
+			j.result.Status, j.result.Message, err = wire.Skipped, excerpt.Of(string(reason), maxText), nil
 		}
 		if acted != nil && j.result.Status == "" { // what is left of it counts
 			j.result.changeAs(acted)
@@ -36,7 +37,7 @@ func (t *turn) tries(ctx context.Context) error {
 		if err == nil || err == ErrBeforeTurn || j.predicts() || try > j.entry.Retry {
 			return err
 		}
-		if j.result.Status == modules.Changed && acted == nil {
+		if j.result.Status == wire.Changed && acted == nil {
 			before := *j.result
 			acted = &before
 		}
@@ -53,7 +54,7 @@ func (t *turn) tries(ctx context.Context) error {
 
 // spacing is how long it takes at least from the beginning of a try to that of the
 // next one.
-func spacing(e *modules.Entry) time.Duration {
+func spacing(e *wire.Entry) time.Duration {
 	if e.Limit <= 0 {
 		return 0
 	}
@@ -61,7 +62,7 @@ func spacing(e *modules.Entry) time.Duration {
 }
 
 // timed bounds the time of a try.
-func timed(ctx context.Context, e *modules.Entry) (context.Context, context.CancelFunc) {
+func timed(ctx context.Context, e *wire.Entry) (context.Context, context.CancelFunc) {
 	if e.Timeout <= 0 {
 		return ctx, func() {}
 	}
@@ -69,7 +70,7 @@ func timed(ctx context.Context, e *modules.Entry) (context.Context, context.Canc
 }
 
 // late is the error of a try that has ended with err: its time was up, if it was.
-func late(try context.Context, e *modules.Entry, err error) error {
+func late(try context.Context, e *wire.Entry, err error) error {
 	if err != nil && context.Cause(try) == errTimeUp {
 		return modules.Refuse("timed out after %v (timeout)", e.Timeout)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // letItRun is what to do where an earlier run has left nothing.
@@ -82,13 +83,13 @@ func (g *gauge) Query(_ context.Context, _ modules.Host, query string) (json.Raw
 }
 
 // play runs entries with a memory. $ stands for dir.
-func play(t *testing.T, dir string, cat modules.Catalog, change func(*engine.Engine)) []modules.Result {
+func play(t *testing.T, dir string, cat wire.Catalog, change func(*engine.Engine)) []wire.Result {
 	t.Helper()
 	known := append(builtin.Types(), modules.Type{Name: "gauge", New: func() modules.Resource { return new(gauge) }})
 	host := system.New()
 	host.Contents = modules.LocalContents{}
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) { return known.Decode(e.Type, e.Properties) },
+		Decode: func(e *wire.Entry) (modules.Resource, error) { return known.Decode(e.Type, e.Properties) },
 		Host:   host,
 		Now:    time.Now,
 	}
@@ -101,8 +102,8 @@ func play(t *testing.T, dir string, cat modules.Catalog, change func(*engine.Eng
 		e.Name = strings.ReplaceAll(e.Name, "$", dir)
 		e.Properties = json.RawMessage(strings.ReplaceAll(string(e.Properties), "$", dir))
 	}
-	var results []modules.Result
-	_, err := e.Run(t.Context(), &cat, func(r *modules.Result) error {
+	var results []wire.Result
+	_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 		r.Duration = 0
 		for _, text := range []*string{&r.Error, &r.Message, &r.Because, &r.Diff} {
 			*text = strings.ReplaceAll(*text, dir, "$")
@@ -111,26 +112,26 @@ func play(t *testing.T, dir string, cat modules.Catalog, change func(*engine.Eng
 		return nil
 	})
 	require.NoError(t, err)
-	slices.SortFunc(results, func(a, b modules.Result) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(results, func(a, b wire.Result) int { return cmp.Compare(a.Index, b.Index) })
 	return results
 }
 
-func gaugeOf(properties string) modules.Entry {
-	return modules.Entry{Type: "gauge", Name: "g", Properties: json.RawMessage(`{"name":"g",` + properties + `}`)}
+func gaugeOf(properties string) wire.Entry {
+	return wire.Entry{Type: "gauge", Name: "g", Properties: json.RawMessage(`{"name":"g",` + properties + `}`)}
 }
 
-func receiving(e modules.Entry, list ...modules.Receive) modules.Entry {
+func receiving(e wire.Entry, list ...wire.Receive) wire.Entry {
 	e.Receive = list
 	return e
 }
 
 // token is a command that makes a token once, and a file that gets it.
-func token() modules.Catalog {
+func token() wire.Catalog {
 	make := command("echo t0ken; echo careful >&2; touch $/made", `"creates":"$/made"`)
 	make.Alias = "token"
-	return modules.Catalog{Entries: []modules.Entry{
+	return wire.Catalog{Entries: []wire.Entry{
 		make,
-		receiving(file("$/token", `"mode":"0600"`), modules.Receive{Property: "content", From: 0, Key: "stdout"}),
+		receiving(file("$/token", `"mode":"0600"`), wire.Receive{Property: "content", From: 0, Key: "stdout"}),
 	}}
 }
 
@@ -178,12 +179,12 @@ func TestReceive(t *testing.T) {
 }
 
 func TestReceiveValues(t *testing.T) {
-	from := func(property, key string) modules.Receive {
-		return modules.Receive{Property: property, From: 0, Key: key}
+	from := func(property, key string) wire.Receive {
+		return wire.Receive{Property: property, From: 0, Key: key}
 	}
 	into := gaugeOf(`"fine":true`)
-	say := func(change func(*modules.Entry)) modules.Entry {
-		return with(command(`printf 'a\n\n'; printf b >&2`, ""), func(e *modules.Entry) {
+	say := func(change func(*wire.Entry)) wire.Entry {
+		return with(command(`printf 'a\n\n'; printf b >&2`, ""), func(e *wire.Entry) {
 			e.Alias = "say"
 			if change != nil {
 				change(e)
@@ -192,44 +193,44 @@ func TestReceiveValues(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name    string
-		entries []modules.Entry
+		entries []wire.Entry
 		want    string // of the last: its state, its error
 	}{
-		{"as written", []modules.Entry{say(nil), receiving(into, from("port", "stdout"))}, `{"in":[{"x":true}],"into":null,"port":"a\n\n"}`},
-		{"trimmed", []modules.Entry{say(nil), receiving(into, from("port", "stdout_trimmed"))}, `{"in":[{"x":true}],"into":null,"port":"a"}`},
-		{"stderr", []modules.Entry{say(nil), receiving(into, from("port", "stderr"))}, `{"in":[{"x":true}],"into":null,"port":"b"}`},
-		{"both", []modules.Entry{say(nil), receiving(into, from("port", "output"))}, `{"in":[{"x":true}],"into":null,"port":"a\n\nb"}`},
-		{"the exit code", []modules.Entry{say(nil), receiving(into, from("port", "exit_code"))}, `{"in":[{"x":true}],"into":null,"port":0}`},
-		{"below a property", []modules.Entry{say(nil), receiving(into, from("into.a", "stderr"), from("into.b", "stdout_trimmed"))}, `{"in":[{"x":true}],"into":{"a":"b","b":"a"},"port":null}`},
-		{"a member of a state", []modules.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.port"))}, `{"in":[{"x":true}],"into":null,"port":80}`},
-		{"deep in a state that is new", []modules.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.in.0.x"))}, `{"in":[{"x":true}],"into":null,"port":true}`},
-		{"whole", []modules.Entry{gaugeOf(`"fine":true`), receiving(into, from("port", "state.in"))}, `{"in":[{"x":true}],"into":null,"port":[{"x":true}]}`},
+		{"as written", []wire.Entry{say(nil), receiving(into, from("port", "stdout"))}, `{"in":[{"x":true}],"into":null,"port":"a\n\n"}`},
+		{"trimmed", []wire.Entry{say(nil), receiving(into, from("port", "stdout_trimmed"))}, `{"in":[{"x":true}],"into":null,"port":"a"}`},
+		{"stderr", []wire.Entry{say(nil), receiving(into, from("port", "stderr"))}, `{"in":[{"x":true}],"into":null,"port":"b"}`},
+		{"both", []wire.Entry{say(nil), receiving(into, from("port", "output"))}, `{"in":[{"x":true}],"into":null,"port":"a\n\nb"}`},
+		{"the exit code", []wire.Entry{say(nil), receiving(into, from("port", "exit_code"))}, `{"in":[{"x":true}],"into":null,"port":0}`},
+		{"below a property", []wire.Entry{say(nil), receiving(into, from("into.a", "stderr"), from("into.b", "stdout_trimmed"))}, `{"in":[{"x":true}],"into":{"a":"b","b":"a"},"port":null}`},
+		{"a member of a state", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.port"))}, `{"in":[{"x":true}],"into":null,"port":80}`},
+		{"deep in a state that is new", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.in.0.x"))}, `{"in":[{"x":true}],"into":null,"port":true}`},
+		{"whole", []wire.Entry{gaugeOf(`"fine":true`), receiving(into, from("port", "state.in"))}, `{"in":[{"x":true}],"into":null,"port":[{"x":true}]}`},
 
-		{"no such member", []modules.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.in.1.x"))}, `gauge#g has not sent state.in.1.x: there is no "1" in what it has sent`},
-		{"no state", []modules.Entry{say(nil), receiving(into, from("port", "state.port"))}, `exec#say has not sent state.port: it does not tell its state`},
-		{"nothing of the kind", []modules.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "stdout"))}, `gauge#g has not sent stdout: it has no such value, or one that is too long or no text`},
-		{"too long", []modules.Entry{command("head -c 70000 /dev/zero", ""), receiving(into, from("port", "stdout"))}, `exec#head -c 70000 /dev/zero has not sent stdout: it has no such value, or one that is too long or no text`},
-		{"no text", []modules.Entry{command(`printf '\\377'`, ""), receiving(into, from("port", "stdout"))}, `exec#printf '\\377' has not sent stdout: it has no such value, or one that is too long or no text`},
-		{"excluded", []modules.Entry{with(say(nil), func(e *modules.Entry) { e.Excluded = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it was skipped`},
-		{"hidden", []modules.Entry{say(func(e *modules.Entry) { e.Hidden = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it was skipped`},
-		{"noop", []modules.Entry{say(func(e *modules.Entry) { e.Check = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it has never run here, or nobody received it then` + letItRun},
-		{"another type", []modules.Entry{say(nil), receiving(into, from("fine", "stdout"))}, `fine cannot be the string that exec#say has sent as stdout`},
-		{"another type for a content", []modules.Entry{say(nil), receiving(file("$/x", ""), from("content", "exit_code"))}, `content cannot be the number that exec#say has sent as exit_code`},
-		{"not valid", []modules.Entry{command("printf bad", ""), receiving(into, from("into.a", "stdout"))}, `into.a: "bad" is bad; it is what exec#printf bad has sent as stdout`},
-		{"not valid at all", []modules.Entry{say(nil), receiving(file("$/x", `"ensure":"present"`), from("mode", "stderr"))}, `mode: mode "b" is not an octal number (write an octal string such as mode: "0644"); it is what exec#say has sent as stderr`},
-		{"into no object", []modules.Entry{say(nil), receiving(gaugeOf(`"port":80`), from("port.a", "stderr"))}, `port.a cannot be received: what it would be in is no object`},
-		{"from a failure", []modules.Entry{command("exit 3", ""), receiving(into, from("port", "stdout"))}, ``},
-		{"from nowhere", []modules.Entry{say(nil), receiving(into, modules.Receive{Property: "port", From: -1})}, `port comes from another host, which only a controller can ask`},
+		{"no such member", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "state.in.1.x"))}, `gauge#g has not sent state.in.1.x: there is no "1" in what it has sent`},
+		{"no state", []wire.Entry{say(nil), receiving(into, from("port", "state.port"))}, `exec#say has not sent state.port: it does not tell its state`},
+		{"nothing of the kind", []wire.Entry{gaugeOf(`"port":80`), receiving(into, from("port", "stdout"))}, `gauge#g has not sent stdout: it has no such value, or one that is too long or no text`},
+		{"too long", []wire.Entry{command("head -c 70000 /dev/zero", ""), receiving(into, from("port", "stdout"))}, `exec#head -c 70000 /dev/zero has not sent stdout: it has no such value, or one that is too long or no text`},
+		{"no text", []wire.Entry{command(`printf '\\377'`, ""), receiving(into, from("port", "stdout"))}, `exec#printf '\\377' has not sent stdout: it has no such value, or one that is too long or no text`},
+		{"excluded", []wire.Entry{with(say(nil), func(e *wire.Entry) { e.Excluded = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it was skipped`},
+		{"hidden", []wire.Entry{say(func(e *wire.Entry) { e.Hidden = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it was skipped`},
+		{"noop", []wire.Entry{say(func(e *wire.Entry) { e.Check = true }), receiving(into, from("port", "stdout"))}, `exec#say has not sent stdout: it has never run here, or nobody received it then` + letItRun},
+		{"another type", []wire.Entry{say(nil), receiving(into, from("fine", "stdout"))}, `fine cannot be the string that exec#say has sent as stdout`},
+		{"another type for a content", []wire.Entry{say(nil), receiving(file("$/x", ""), from("content", "exit_code"))}, `content cannot be the number that exec#say has sent as exit_code`},
+		{"not valid", []wire.Entry{command("printf bad", ""), receiving(into, from("into.a", "stdout"))}, `into.a: "bad" is bad; it is what exec#printf bad has sent as stdout`},
+		{"not valid at all", []wire.Entry{say(nil), receiving(file("$/x", `"ensure":"present"`), from("mode", "stderr"))}, `mode: mode "b" is not an octal number (write an octal string such as mode: "0644"); it is what exec#say has sent as stderr`},
+		{"into no object", []wire.Entry{say(nil), receiving(gaugeOf(`"port":80`), from("port.a", "stderr"))}, `port.a cannot be received: what it would be in is no object`},
+		{"from a failure", []wire.Entry{command("exit 3", ""), receiving(into, from("port", "stdout"))}, ``},
+		{"from nowhere", []wire.Entry{say(nil), receiving(into, wire.Receive{Property: "port", From: -1})}, `port comes from another host, which only a controller can ask`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			results := play(t, t.TempDir(), modules.Catalog{Entries: test.entries}, func(e *engine.Engine) { e.Sent = &shelf{} })
+			results := play(t, t.TempDir(), wire.Catalog{Entries: test.entries}, func(e *engine.Engine) { e.Sent = &shelf{} })
 			last := results[len(results)-1]
 			switch {
 			case strings.HasPrefix(test.want, "{"):
 				require.Empty(t, last.Error)
 				require.JSONEq(t, test.want, string(last.State.Last()))
 			case test.want == "":
-				require.Equal(t, modules.Skipped, last.Status)
+				require.Equal(t, wire.Skipped, last.Status)
 			default:
 				require.Equal(t, test.want, last.Error)
 			}
@@ -256,31 +257,31 @@ func TestReceiveSecret(t *testing.T) {
 }
 
 func TestReceiveFromOtherHosts(t *testing.T) {
-	cat := modules.Catalog{Entries: []modules.Entry{receiving(gaugeOf(`"fine":true`), modules.Receive{Property: "port", From: -1})}}
+	cat := wire.Catalog{Entries: []wire.Entry{receiving(gaugeOf(`"fine":true`), wire.Receive{Property: "port", From: -1})}}
 	check := clone(cat)
 	check.Check = true
 	named := clone(check)
-	named.Entries[0].Receive = []modules.Receive{{Property: "port", From: -1, Key: "stdout", Sender: "exec#token of db1"}}
+	named.Entries[0].Receive = []wire.Receive{{Property: "port", From: -1, Key: "stdout", Sender: "exec#token of db1"}}
 	for _, test := range []struct {
 		name  string
-		cat   modules.Catalog
-		given modules.Given
+		cat   wire.Catalog
+		given wire.Imported
 		err   error
 		want  string
 	}{
-		{"a value", cat, modules.Given{Values: map[string]json.RawMessage{"port": json.RawMessage("81")}}, nil, `stable {"in":[{"x":true}],"into":null,"port":81}`},
-		{"a value in a check run", check, modules.Given{Values: map[string]json.RawMessage{"port": json.RawMessage("81")}}, nil, `stable {"in":[{"x":true}],"into":null,"port":81}`},
-		{"a secret", cat, modules.Given{Sensitive: true, Values: map[string]json.RawMessage{"port": json.RawMessage("81")}}, nil, `stable `},
-		{"nobody knows yet", check, modules.Given{Unknown: true}, nil, `changed? Would have received port from another host; known after apply`},
-		{"nobody knows yet, by name", named, modules.Given{Unknown: true}, nil, `changed? Would have received port from exec#token of db1; known after apply`},
-		{"nobody knows at all", cat, modules.Given{Unknown: true}, nil, `failed port was not sent by another host`},
-		{"nothing", cat, modules.Given{}, nil, `failed port was not sent by another host`},
-		{"an error", cat, modules.Given{Error: "web1 is unreachable"}, nil, `failed web1 is unreachable`},
-		{"the end", cat, modules.Given{}, errors.New("the run was interrupted"), `failed the run was interrupted`},
+		{"a value", cat, wire.Imported{Values: map[string]json.RawMessage{"port": json.RawMessage("81")}}, nil, `stable {"in":[{"x":true}],"into":null,"port":81}`},
+		{"a value in a check run", check, wire.Imported{Values: map[string]json.RawMessage{"port": json.RawMessage("81")}}, nil, `stable {"in":[{"x":true}],"into":null,"port":81}`},
+		{"a secret", cat, wire.Imported{Sensitive: true, Values: map[string]json.RawMessage{"port": json.RawMessage("81")}}, nil, `stable `},
+		{"nobody knows yet", check, wire.Imported{Unknown: true}, nil, `changed? Would have received port from another host; known after apply`},
+		{"nobody knows yet, by name", named, wire.Imported{Unknown: true}, nil, `changed? Would have received port from exec#token of db1; known after apply`},
+		{"nobody knows at all", cat, wire.Imported{Unknown: true}, nil, `failed port was not sent by another host`},
+		{"nothing", cat, wire.Imported{}, nil, `failed port was not sent by another host`},
+		{"an error", cat, wire.Imported{Error: "web1 is unreachable"}, nil, `failed web1 is unreachable`},
+		{"the end", cat, wire.Imported{}, errors.New("the run was interrupted"), `failed the run was interrupted`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			results := play(t, t.TempDir(), test.cat, func(e *engine.Engine) {
-				e.Need = func(_ context.Context, index int) (*modules.Given, error) {
+				e.Need = func(_ context.Context, index int) (*wire.Imported, error) {
 					require.Zero(t, index)
 					return &test.given, test.err
 				}
@@ -298,7 +299,7 @@ func TestReceiveFromOtherHosts(t *testing.T) {
 func TestExport(t *testing.T) {
 	entry := command("printf a", `"creates":"$/made"`)
 	entry.Export = []string{"stdout", "exit_code", "state"}
-	cat := modules.Catalog{Entries: []modules.Entry{entry}}
+	cat := wire.Catalog{Entries: []wire.Entry{entry}}
 	kept := &shelf{}
 	remember := func(e *engine.Engine) { e.Sent = kept }
 	dir := t.TempDir()
@@ -313,12 +314,12 @@ func TestExport(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "made"), nil, 0o600))
 	r = play(t, dir, check, remember)[0]
-	require.Equal(t, modules.Status(""), r.Status)
+	require.Equal(t, wire.Status(""), r.Status)
 	require.Equal(t, map[string]json.RawMessage{"stdout": json.RawMessage(`"a"`), "exit_code": json.RawMessage("0")}, r.Sent)
 
 	large := gaugeOf(`"port":"` + strings.Repeat("x", 65<<10) + `"`)
 	large.Export = []string{"state.port"}
-	r = play(t, dir, modules.Catalog{Entries: []modules.Entry{large}}, remember)[0]
+	r = play(t, dir, wire.Catalog{Entries: []wire.Entry{large}}, remember)[0]
 	require.Nil(t, r.Sent)
 	require.Equal(t, "state.port is not sent: 66562 bytes of JSON are too large for other hosts", r.Messages[0].Text)
 }
@@ -329,8 +330,8 @@ func TestSentIsBounded(t *testing.T) {
 	for i := range 26 {
 		entry := command("head -c 60000 /dev/zero | tr '\\\\0' "+string(rune('A'+i)), "")
 		entry.Export = []string{"stdout"}
-		r := play(t, dir, modules.Catalog{Entries: []modules.Entry{entry}}, func(e *engine.Engine) { e.Sent = kept })[0]
-		require.Equal(t, modules.Changed, r.Status, r.Error)
+		r := play(t, dir, wire.Catalog{Entries: []wire.Entry{entry}}, func(e *engine.Engine) { e.Sent = kept })[0]
+		require.Equal(t, wire.Changed, r.Status, r.Error)
 		require.Less(t, len(kept.text), 1<<20)
 		require.Contains(t, string(kept.text), strings.Repeat(string(rune('A'+i)), 60000))
 	}

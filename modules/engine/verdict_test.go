@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A decider ends its Check with an error.
@@ -33,25 +34,25 @@ func (d *decider) Check(_ context.Context, h modules.Host) (modules.Plan, error)
 func (d *decider) Apply(context.Context, modules.Host, modules.Plan) error { return nil }
 
 // decided runs entries whose resources are those.
-func decided(t *testing.T, cat modules.Catalog, resources ...modules.Resource) []modules.Result {
+func decided(t *testing.T, cat wire.Catalog, resources ...modules.Resource) []wire.Result {
 	t.Helper()
 	byName := map[string]modules.Resource{}
 	for i := range cat.Entries {
 		byName[cat.Entries[i].Name] = resources[i]
 	}
 	return play(t, t.TempDir(), cat, func(e *engine.Engine) {
-		e.Decode = func(e *modules.Entry) (modules.Resource, error) { return byName[e.Name], nil }
+		e.Decode = func(e *wire.Entry) (modules.Resource, error) { return byName[e.Name], nil }
 	})
 }
 
 // TestUnmanaged: a resource that is not wanted on the host is skipped and tried once,
 // and what depends on it runs.
 func TestUnmanaged(t *testing.T) {
-	for _, cat := range []modules.Catalog{{}, {Check: true}, {Parallel: 4}} {
+	for _, cat := range []wire.Catalog{{}, {Check: true}, {Parallel: 4}} {
 		first, second := &decider{err: modules.Unmanaged("its condition is false")}, &decider{}
-		cat.Entries = []modules.Entry{{Type: "decider", Name: "1", Retry: 3}, {Type: "decider", Name: "2", Require: []int{0}}}
+		cat.Entries = []wire.Entry{{Type: "decider", Name: "1", Retry: 3}, {Type: "decider", Name: "2", Require: []int{0}}}
 		results := decided(t, cat, first, second)
-		require.Equal(t, modules.Skipped, results[0].Status)
+		require.Equal(t, wire.Skipped, results[0].Status)
 		require.Equal(t, "its condition is false", results[0].Message)
 		require.Empty(t, results[0].Error)
 		require.Equal(t, 1, first.runs)
@@ -63,8 +64,8 @@ func TestUnmanaged(t *testing.T) {
 // TestNotYet: a check run does not take the state of what would be changed for the
 // state in which that is left.
 func TestNotYet(t *testing.T) {
-	cat := modules.Catalog{Entries: []modules.Entry{{Type: "diarist", Name: "1"}, {Type: "decider", Name: "2"}, {Type: "decider", Name: "3"}}}
-	run := func(check, sensitive bool, first *diarist) []modules.Result {
+	cat := wire.Catalog{Entries: []wire.Entry{{Type: "diarist", Name: "1"}, {Type: "decider", Name: "2"}, {Type: "decider", Name: "3"}}}
+	run := func(check, sensitive bool, first *diarist) []wire.Result {
 		cat := cat
 		cat.Check, cat.Entries[1].Sensitive = check, sensitive
 		return decided(t, cat, first, &decider{asks: "diarist#1"}, &decider{asks: "decider#2"})
@@ -73,7 +74,7 @@ func TestNotYet(t *testing.T) {
 		results := run(true, sensitive, &diarist{Before: "1", After: "2"})
 		for i, of := range []string{"diarist#1", "decider#2"} {
 			r := results[i+1]
-			require.Equal(t, modules.Changed, r.Status)
+			require.Equal(t, wire.Changed, r.Status)
 			require.Equal(t, "Would have asked for the state of "+of+"; known after apply", r.Message)
 			require.True(t, r.Uncertain)
 			require.Equal(t, of, r.Because)
@@ -83,7 +84,7 @@ func TestNotYet(t *testing.T) {
 	require.Empty(t, run(false, false, &diarist{Before: "1", After: "2"})[1].Status, "it is known once it is applied")
 	require.Empty(t, run(true, false, &diarist{After: "2", done: true})[1].Status, "nothing will change it")
 	silent := run(false, false, &diarist{Before: "1", After: "2"})[2]
-	require.Equal(t, modules.Failed, silent.Status)
+	require.Equal(t, wire.Failed, silent.Status)
 	require.Equal(t, "nothing is known yet of decider#2", silent.Error)
 
 	// A resource that only looks does not change what the others find.

@@ -18,6 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // TestAtOnceOnOneThingByLinks has resources write to one file that they call by
@@ -28,11 +29,11 @@ func TestAtOnceOnOneThingByLinks(t *testing.T) {
 	require.NoError(t, os.Symlink("real", filepath.Join(dir, "also")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "real", "lines"), nil, 0o600))
 	names := []string{"real/lines", "also/lines"}
-	var cat modules.Catalog
+	var cat wire.Catalog
 	var want []string
 	for i := range 60 {
 		want = append(want, fmt.Sprintf("line %02d", i))
-		cat.Entries = append(cat.Entries, modules.Entry{Type: "line", Name: want[i],
+		cat.Entries = append(cat.Entries, wire.Entry{Type: "line", Name: want[i],
 			Properties: fmt.Appendf(nil, `{"name":%q,"path":%q,"line":%q}`, want[i], dir+"/"+names[i%2], want[i])})
 	}
 	cat.Parallel = 8
@@ -75,18 +76,18 @@ func (s *dawdler) Apply(ctx context.Context, _ modules.Host, _ modules.Plan) err
 	}
 }
 
-func slowly(name string, takes, timeout time.Duration) modules.Entry {
+func slowly(name string, takes, timeout time.Duration) wire.Entry {
 	properties, _ := json.Marshal(dawdler{Name: name, Thing: "x", Takes: takes})
-	return modules.Entry{Type: "dawdler", Name: name, Properties: properties, Timeout: timeout}
+	return wire.Entry{Type: "dawdler", Name: name, Properties: properties, Timeout: timeout}
 }
 
 // runDawdlers runs entries of which all dawdle.
-func runDawdlers(t *testing.T, cat modules.Catalog, change func(*engine.Engine)) []modules.Result {
+func runDawdlers(t *testing.T, cat wire.Catalog, change func(*engine.Engine)) []wire.Result {
 	t.Helper()
 	return play(t, t.TempDir(), cat, func(e *engine.Engine) {
 		change(e)
 		e.Host = system.New()
-		e.Decode = func(e *modules.Entry) (modules.Resource, error) {
+		e.Decode = func(e *wire.Entry) (modules.Resource, error) {
 			s := new(dawdler)
 			return s, json.Unmarshal(e.Properties, s)
 		}
@@ -97,7 +98,7 @@ func runDawdlers(t *testing.T, cat modules.Catalog, change func(*engine.Engine))
 // that is at work on the same thing.
 func TestWaitingForOthersTakesNoTimeOfATry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		results := runDawdlers(t, modules.Catalog{Parallel: 2, Entries: []modules.Entry{
+		results := runDawdlers(t, wire.Catalog{Parallel: 2, Entries: []wire.Entry{
 			slowly("a", 10*time.Second, 15*time.Second), slowly("b", 10*time.Second, 15*time.Second),
 		}}, func(*engine.Engine) {})
 		require.Empty(t, results[1].Error)
@@ -108,12 +109,12 @@ func TestWaitingForOthersTakesNoTimeOfATry(t *testing.T) {
 // TestReceiveFromWhatCannotBeForeseen has a check run in which nobody can say whether the
 // sender will do anything.
 func TestReceiveFromWhatCannotBeForeseen(t *testing.T) {
-	entries := []modules.Entry{
+	entries := []wire.Entry{
 		command("mkdir $/made", `"creates":"$/made"`),
-		with(command("echo t0ken", `"cwd":"$/made/deep"`), func(e *modules.Entry) { e.Alias = "token" }),
-		receiving(file("$/token", `"mode":"0600"`), modules.Receive{Property: "content", From: 1, Key: "stdout"}),
+		with(command("echo t0ken", `"cwd":"$/made/deep"`), func(e *wire.Entry) { e.Alias = "token" }),
+		receiving(file("$/token", `"mode":"0600"`), wire.Receive{Property: "content", From: 1, Key: "stdout"}),
 	}
-	results := play(t, t.TempDir(), modules.Catalog{Check: true, Entries: entries}, nil)
+	results := play(t, t.TempDir(), wire.Catalog{Check: true, Entries: entries}, nil)
 	require.Equal(t, "changed? changed? changed?", brief(results))
 	require.Contains(t, results[1].Message, "cannot be foreseen: ")
 	require.Equal(t, "Would have received content from exec#token; known after apply", results[2].Message)
@@ -132,8 +133,8 @@ func TestSentForgetsInOneGo(t *testing.T) {
 	kept := &countingShelf{shelf: shelf{text: text}}
 	entry := command("head -c 60000 /dev/zero | tr '\\\\0' A", "")
 	entry.Export = []string{"stdout", "output"}
-	r := play(t, t.TempDir(), modules.Catalog{Entries: []modules.Entry{entry}}, func(e *engine.Engine) { e.Sent = kept })[0]
-	require.Equal(t, modules.Changed, r.Status, r.Error)
+	r := play(t, t.TempDir(), wire.Catalog{Entries: []wire.Entry{entry}}, func(e *engine.Engine) { e.Sent = kept })[0]
+	require.Equal(t, wire.Changed, r.Status, r.Error)
 	require.Equal(t, 1, kept.writes)
 	var left map[string]struct{ Time time.Time }
 	require.NoError(t, json.Unmarshal(kept.text, &left))
@@ -162,21 +163,21 @@ func TestWhoWaitsBeginsNothingInAPlayThatHasEnded(t *testing.T) {
 	const skipped = "skipped because its manifest has fail_on_error"
 	for _, test := range []struct {
 		name   string
-		change func(*modules.Entry)
+		change func(*wire.Entry)
 		want   string
 	}{
-		{"for a value of another host", func(e *modules.Entry) { e.Receive = []modules.Receive{{Property: "name", From: -1}} }, skipped},
-		{"for its semaphores", func(e *modules.Entry) { e.Sema = []string{"s"} }, skipped},
-		{"for its next try", func(e *modules.Entry) { e.Timeout, e.Retry, e.Delay = time.Microsecond, 3, time.Hour }, "timed out after 1µs (timeout)"},
+		{"for a value of another host", func(e *wire.Entry) { e.Receive = []wire.Receive{{Property: "name", From: -1}} }, skipped},
+		{"for its semaphores", func(e *wire.Entry) { e.Sema = []string{"s"} }, skipped},
+		{"for its next try", func(e *wire.Entry) { e.Timeout, e.Retry, e.Delay = time.Microsecond, 3, time.Hour }, "timed out after 1µs (timeout)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				cat := modules.Catalog{Parallel: 2, FailOnError: true, Entries: []modules.Entry{failing, with(waiting, test.change)}}
+				cat := wire.Catalog{Parallel: 2, FailOnError: true, Entries: []wire.Entry{failing, with(waiting, test.change)}}
 				freed := 0
 				results := runDawdlers(t, cat, func(e *engine.Engine) {
-					e.Need = func(context.Context, int) (*modules.Given, error) {
+					e.Need = func(context.Context, int) (*wire.Imported, error) {
 						time.Sleep(time.Minute)
-						return &modules.Given{Values: map[string]json.RawMessage{"name": json.RawMessage(`"late"`)}}, nil
+						return &wire.Imported{Values: map[string]json.RawMessage{"name": json.RawMessage(`"late"`)}}, nil
 					}
 					e.Turn = func(context.Context, int) (func(), error) {
 						time.Sleep(time.Minute)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // work brings a job to its result. It reports false if the run is to end before its turn
@@ -25,7 +26,7 @@ func (r *run) work(ctx context.Context, j *job) bool {
 		j.result.skip("skipped due to unmet requirement", strings.Join(unmet, ", "))
 	default:
 		j.prediction = &forecast.Prediction{Because: doubt}
-		if r.mayConflict() && !j.entry.Left { // what has left comes after everything
+		if r.mayConflict() && !j.entry.Reversal { // what has left comes after everything
 			j.prediction.Reads = forecast.NewReadSet()
 		}
 		t := r.newTurn(j)
@@ -40,7 +41,7 @@ func (r *run) work(ctx context.Context, j *job) bool {
 		}
 		t.settle(ctx, err)
 	}
-	if ref := j.scope.mayBeEndedBy(); j.result.Status == modules.Skipped && j.predicts() && ref != "" {
+	if ref := j.scope.mayBeEndedBy(); j.result.Status == wire.Skipped && j.predicts() && ref != "" {
 		j.result.doubt(cmp.Or(j.result.Because, ref)) // the run may have ended before
 	}
 	j.status = j.result.Status
@@ -69,7 +70,7 @@ func (t *turn) act(ctx context.Context) error {
 	if unknown, err := t.receive(ctx); err != nil {
 		return err
 	} else if unknown != "" {
-		t.job.result.Status, t.job.result.Message = modules.Changed, unknown
+		t.job.result.Status, t.job.result.Message = wire.Changed, unknown
 		return nil
 	}
 	return t.tries(ctx)
@@ -78,7 +79,7 @@ func (t *turn) act(ctx context.Context) error {
 // settle makes the result of a job that has had its turn, which ended with err.
 func (t *turn) settle(ctx context.Context, err error) {
 	j, r := t.job, t.run
-	if j.changed = err == nil && j.result.Status == modules.Changed; err == nil {
+	if j.changed = err == nil && j.result.Status == wire.Changed; err == nil {
 		t.serve()
 		t.send(ctx)
 	} else {

@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/file"
 	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // TestForeseesNothingOfWhatIsUnknown has a file that a command would make, with
@@ -28,20 +29,20 @@ func TestForeseesNothingOfWhatIsUnknown(t *testing.T) {
 		root := modtest.Root(t)
 		types := modules.Registry{exec.Type(), file.Type()}
 		e := &engine.Engine{Host: modtest.Host(), Now: time.Now}
-		e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+		e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 			return types.Decode(entry.Type, entry.Properties)
 		}
 		own := `"owner":"` + strconv.Itoa(os.Geteuid()) + `","group":"` + strconv.Itoa(os.Getegid()) + `",`
-		var last *modules.Result
-		_, err := e.Run(t.Context(), &modules.Catalog{Check: true, Entries: []modules.Entry{
+		var last *wire.Result
+		_, err := e.Run(t.Context(), &wire.Catalog{Check: true, Entries: []wire.Entry{
 			{Type: "exec", Name: "make", Properties: []byte(`{"name":"make","creates":"` + root + `/f"}`)},
 			{Type: "file", Name: "f", Properties: []byte(`{"name":"` + root + `/f",` + own + test.properties + `}`)},
-		}}, func(r *modules.Result) error {
+		}}, func(r *wire.Result) error {
 			last = r
 			return nil
 		})
 		require.NoError(t, err)
-		require.Equal(t, []any{modules.Changed, true, "exec#make", test.message}, []any{last.Status, last.Uncertain, last.Because, last.Message}, last.Error)
+		require.Equal(t, []any{wire.Changed, true, "exec#make", test.message}, []any{last.Status, last.Uncertain, last.Because, last.Message}, last.Error)
 		var changes []string
 		for _, c := range last.Changes {
 			changes = append(changes, c.Property+": "+c.Have+" -> "+c.Want)

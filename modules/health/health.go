@@ -12,6 +12,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/health/goss"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A Check is a health check as it is written: a command that answers as plugins
@@ -52,10 +53,10 @@ func (c *Check) Validate() error {
 }
 
 // Compile makes what is sent to a host.
-func (c *Check) Compile() (modules.HealthCheck, error) { return c.compile() }
+func (c *Check) Compile() (wire.HealthCheck, error) { return c.compile() }
 
-func (c *Check) compile() (modules.HealthCheck, error) {
-	h := modules.HealthCheck{Name: c.Name, Tries: 1}
+func (c *Check) compile() (wire.HealthCheck, error) {
+	h := wire.HealthCheck{Name: c.Name, Tries: 1}
 	var errs []error
 	add := func(err error) { errs = append(errs, err) }
 	add(c.question(&h))
@@ -81,7 +82,7 @@ func (c *Check) compile() (modules.HealthCheck, error) {
 }
 
 // question finds out what the check asks.
-func (c *Check) question(h *modules.HealthCheck) error {
+func (c *Check) question(h *wire.HealthCheck) error {
 	rules := c.GossRules != nil
 	switch {
 	case c.Command != "" && rules:
@@ -112,7 +113,7 @@ func (c *Check) question(h *modules.HealthCheck) error {
 	return nil
 }
 
-func (c *Check) rules(h *modules.HealthCheck) error {
+func (c *Check) rules(h *wire.HealthCheck) error {
 	if _, err := goss.Parse(c.GossRules); err != nil {
 		return gossErrors(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 func TestCompile(t *testing.T) {
@@ -15,19 +15,19 @@ func TestCompile(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		check Check
-		want  modules.HealthCheck
+		want  wire.HealthCheck
 	}{
-		{"a command", Check{Command: "/usr/lib/nagios/plugins/check_http -H 'web 1'  -u /x/y"}, modules.HealthCheck{
+		{"a command", Check{Command: "/usr/lib/nagios/plugins/check_http -H 'web 1'  -u /x/y"}, wire.HealthCheck{
 			Name: "check_http -H 'web 1' -u /x/y", Argv: []string{"/usr/lib/nagios/plugins/check_http", "-H", "web 1", "-u", "/x/y"},
 			Tries: 1, TrySleep: time.Second, Timeout: 30 * time.Second,
 		}},
-		{"as in CCM", Check{Command: "/bin/echo fine"}, modules.HealthCheck{
+		{"as in CCM", Check{Command: "/bin/echo fine"}, wire.HealthCheck{
 			Name: "echo fine", Argv: []string{"/bin/echo", "fine"}, Tries: 1, TrySleep: time.Second, Timeout: 30 * time.Second,
 		}},
-		{"all that can be said", Check{Command: "x", Name: "n", Format: "nagios", Tries: &three, TrySleep: "0", Timeout: "1m"}, modules.HealthCheck{
+		{"all that can be said", Check{Command: "x", Name: "n", Format: "nagios", Tries: &three, TrySleep: "0", Timeout: "1m"}, wire.HealthCheck{
 			Name: "n", Argv: []string{"x"}, Tries: 3, Timeout: time.Minute,
 		}},
-		{"rules", Check{GossRules: map[string]any{"port": map[string]any{"tcp:80": map[string]any{"listening": true}}}}, modules.HealthCheck{
+		{"rules", Check{GossRules: map[string]any{"port": map[string]any{"tcp:80": map[string]any{"listening": true}}}}, wire.HealthCheck{
 			Name: "goss", Rules: []byte(`{"port":{"tcp:80":{"listening":true}}}`), Tries: 1, TrySleep: time.Second, Timeout: 30 * time.Second,
 		}},
 	} {

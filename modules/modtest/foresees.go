@@ -12,6 +12,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A Step is an entry of a catalog in a test. Texts may use $ROOT, $UID and $GID.
@@ -55,7 +56,7 @@ func Foresees(t *testing.T, types modules.Registry, s Scenario) Tally {
 }
 
 // comeTrue requires that every certain prediction has come true.
-func comeTrue(t *testing.T, predicted, real []*modules.Result, of string) Tally {
+func comeTrue(t *testing.T, predicted, real []*wire.Result, of string) Tally {
 	t.Helper()
 	tally := Tally{All: len(predicted)}
 	for i, p := range predicted {
@@ -83,18 +84,18 @@ func (s Scenario) String() string {
 	return b.String()
 }
 
-func (s Scenario) runOn(t *testing.T, types modules.Registry, root string, check bool) []*modules.Result {
+func (s Scenario) runOn(t *testing.T, types modules.Registry, root string, check bool) []*wire.Result {
 	t.Helper()
-	decode := func(e *modules.Entry) (modules.Resource, error) { return types.Decode(e.Type, e.Properties) }
+	decode := func(e *wire.Entry) (modules.Resource, error) { return types.Decode(e.Type, e.Properties) }
 	return carriedOut(t, decode, s.catalog(root, check))
 }
 
 // carriedOut gives the results of a catalog, which may be a check run.
-func carriedOut(t *testing.T, decode func(*modules.Entry) (modules.Resource, error), cat *modules.Catalog) []*modules.Result {
+func carriedOut(t *testing.T, decode func(*wire.Entry) (modules.Resource, error), cat *wire.Catalog) []*wire.Result {
 	t.Helper()
 	e := &engine.Engine{Decode: decode, Host: Host(), Now: time.Now}
-	var results []*modules.Result
-	_, err := e.Run(t.Context(), cat, func(r *modules.Result) error {
+	var results []*wire.Result
+	_, err := e.Run(t.Context(), cat, func(r *wire.Result) error {
 		results = append(results, r)
 		return context.Cause(t.Context())
 	})
@@ -102,10 +103,10 @@ func carriedOut(t *testing.T, decode func(*modules.Entry) (modules.Resource, err
 	return results
 }
 
-func (s Scenario) catalog(root string, check bool) *modules.Catalog {
-	cat := &modules.Catalog{Check: check, FailOnError: s.FailOnError}
+func (s Scenario) catalog(root string, check bool) *wire.Catalog {
+	cat := &wire.Catalog{Check: check, FailOnError: s.FailOnError}
 	for _, step := range s.Steps {
-		cat.Entries = append(cat.Entries, modules.Entry{
+		cat.Entries = append(cat.Entries, wire.Entry{
 			Type:       step.Type,
 			Name:       step.Properties,
 			Properties: json.RawMessage(expand(step.Properties, root)),
@@ -118,7 +119,7 @@ func (s Scenario) catalog(root string, check bool) *modules.Catalog {
 }
 
 // summaries says in words how each result ended.
-func summaries(results []*modules.Result) []string {
+func summaries(results []*wire.Result) []string {
 	var all []string
 	for _, r := range results {
 		words := []string{string(status(r))}
@@ -133,24 +134,24 @@ func summaries(results []*modules.Result) []string {
 	return all
 }
 
-func status(r *modules.Result) modules.Status {
+func status(r *wire.Result) wire.Status {
 	if r.Status == "" {
-		return modules.Stable
+		return wire.Stable
 	}
 	return r.Status
 }
 
 // prediction is what of a result a check run has to get right.
 type prediction struct {
-	Status    modules.Status
+	Status    wire.Status
 	Refreshed bool
 	Message   string
 	Changes   []modules.Change
 }
 
-func essence(r *modules.Result) prediction {
+func essence(r *wire.Result) prediction {
 	p := prediction{Status: status(r), Refreshed: r.Refreshed}
-	if p.Status == modules.Changed {
+	if p.Status == wire.Changed {
 		p.Message = strings.ReplaceAll(strings.TrimPrefix(r.Message, "Would have "), ". Would have ", ". ")
 		p.Changes = r.Changes
 	}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A Trap is a resource of root in a directory of an ordinary user, $ROOT/home/conf,
@@ -124,7 +125,7 @@ func (p Trap) own(t *testing.T, typ modules.Type) {
 	p.link(t, root, "home/real", "conf")
 	types, s := p.scenario(typ)
 	for _, r := range s.runOn(t, types, root, false)[:1] {
-		require.Equal(t, modules.Changed, r.Status, r.Error)
+		require.Equal(t, wire.Changed, r.Status, r.Error)
 	}
 }
 

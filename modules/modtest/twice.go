@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // twice makes a check run of a catalog that has the resource twice, which must change
@@ -24,12 +25,12 @@ func (f *Fixture) twice(t *testing.T, typ modules.Type) {
 
 // both gives the results of two copies of the resource in one catalog. They are not
 // decoded one by one: the type of a test may begin its host anew then.
-func (f *Fixture) both(t *testing.T, typ modules.Type, res modules.Resource, root string, check bool) []*modules.Result {
-	entry := modules.Entry{Type: typ.Name, Name: f.Name, Properties: json.RawMessage(expand(f.Properties, root))}
-	decode := func(*modules.Entry) (modules.Resource, error) {
+func (f *Fixture) both(t *testing.T, typ modules.Type, res modules.Resource, root string, check bool) []*wire.Result {
+	entry := wire.Entry{Type: typ.Name, Name: f.Name, Properties: json.RawMessage(expand(f.Properties, root))}
+	decode := func(*wire.Entry) (modules.Resource, error) {
 		one := reflect.New(reflect.TypeOf(res).Elem())
 		one.Elem().Set(reflect.ValueOf(res).Elem())
 		return one.Interface().(modules.Resource), nil
 	}
-	return carriedOut(t, decode, &modules.Catalog{Check: check, Entries: []modules.Entry{entry, entry}})
+	return carriedOut(t, decode, &wire.Catalog{Check: check, Entries: []wire.Entry{entry, entry}})
 }

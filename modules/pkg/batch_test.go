@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/pkg"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // single hides that a resource can go with others.
@@ -41,7 +42,7 @@ func (c *counting) Run(ctx context.Context, cmd modules.Command) (modules.Exit, 
 type trial struct {
 	a       *archive
 	status  string // of dpkg, before
-	entries []modules.Entry
+	entries []wire.Entry
 	check   bool
 	strict  bool // fail_on_error
 	singly  bool
@@ -50,7 +51,7 @@ type trial struct {
 
 // An ending is what became of a trial.
 type ending struct {
-	results      []*modules.Result
+	results      []*wire.Result
 	transactions int
 	packages     string // name, version and status, line by line
 }
@@ -75,7 +76,7 @@ func (tr trial) run(t *testing.T) ending {
 	counter := &counting{Commands: h.Commands}
 	h.Commands = counter
 	e := &engine.Engine{Host: h, Now: time.Now, Stop: tr.stop}
-	e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+	e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 		res, err := modules.Registry{pkg.Type()}.Decode("package", entry.Properties)
 		if tr.singly {
 			res = single{res}
@@ -83,7 +84,7 @@ func (tr trial) run(t *testing.T) ending {
 		return res, err
 	}
 	var end ending
-	_, err := e.Run(t.Context(), &modules.Catalog{Check: tr.check, FailOnError: tr.strict, Entries: tr.entries}, func(r *modules.Result) error {
+	_, err := e.Run(t.Context(), &wire.Catalog{Check: tr.check, FailOnError: tr.strict, Entries: tr.entries}, func(r *wire.Result) error {
 		end.results = append(end.results, r)
 		return nil
 	})
@@ -101,17 +102,17 @@ func (a *archive) installed(t *testing.T, root string) string {
 }
 
 // entry is a package and its ensure; changes may be made to it.
-func entry(name, ensure string, change ...func(*modules.Entry)) modules.Entry {
+func entry(name, ensure string, change ...func(*wire.Entry)) wire.Entry {
 	properties, _ := json.Marshal(map[string]string{"name": name, "ensure": ensure})
-	e := modules.Entry{Type: "package", Name: name, Properties: properties}
+	e := wire.Entry{Type: "package", Name: name, Properties: properties}
 	for _, c := range change {
 		c(&e)
 	}
 	return e
 }
 
-func requires(i ...int) func(*modules.Entry) { return func(e *modules.Entry) { e.Require = i } }
-func noop(e *modules.Entry)                  { e.Check = true }
+func requires(i ...int) func(*wire.Entry) { return func(e *wire.Entry) { e.Require = i } }
+func noop(e *wire.Entry)                  { e.Check = true }
 
 func TestBatch(t *testing.T) {
 	a := newArchive(t)
@@ -127,34 +128,34 @@ func TestBatch(t *testing.T) {
 	}{
 		{
 			name:  "five in one",
-			trial: trial{entries: []modules.Entry{entry("demo", "1.1"), entry("epoch", "present"), entry("tool", "latest"), entry("left", "present"), entry("only", "1.0")}},
+			trial: trial{entries: []wire.Entry{entry("demo", "1.1"), entry("epoch", "present"), entry("tool", "latest"), entry("left", "present"), entry("only", "1.0")}},
 			want:  "changed changed changed changed changed", transactions: 1,
 			packages: "demo 1.1 installed\nepoch 1:1.0-1 installed\nleft 1.0 installed\nonly 1.0 installed\ntool 1.0 installed\n",
 		},
 		{
 			name:  "installing and upgrading are one action",
-			trial: trial{status: old, entries: []modules.Entry{entry("demo", "latest"), entry("left", "present")}},
+			trial: trial{status: old, entries: []wire.Entry{entry("demo", "latest"), entry("left", "present")}},
 			want:  "changed changed", transactions: 1, packages: "demo 2.0 installed\nleft 1.0 installed\ntool 1.0 installed\n",
 		},
 		{
 			name:  "removing is another",
-			trial: trial{status: old, entries: []modules.Entry{entry("demo", "absent"), entry("tool", "absent"), entry("left", "present"), entry("only", "present")}},
+			trial: trial{status: old, entries: []wire.Entry{entry("demo", "absent"), entry("tool", "absent"), entry("left", "present"), entry("only", "present")}},
 			want:  "changed changed changed changed", transactions: 2, packages: "left 1.0 installed\nonly 1.0 installed\n",
 		},
 		{
 			name:  "what is as it should be stands between",
-			trial: trial{status: old, entries: []modules.Entry{entry("left", "present"), entry("demo", "present"), entry("only", "present")}},
+			trial: trial{status: old, entries: []wire.Entry{entry("left", "present"), entry("demo", "present"), entry("only", "present")}},
 			want:  "changed stable changed", transactions: 2, packages: "demo 1.0 installed\nleft 1.0 installed\nonly 1.0 installed\ntool 1.0 installed\n",
 		},
 		{
 			name:  "a culprit is named, and the others are there",
-			trial: trial{entries: []modules.Entry{entry("demo", "1.0"), entry("tool", "present"), entry("broken", "present"), entry("left", "present"), entry("only", "present")}},
+			trial: trial{entries: []wire.Entry{entry("demo", "1.0"), entry("tool", "present"), entry("broken", "present"), entry("left", "present"), entry("only", "present")}},
 			want:  "changed changed failed changed changed", transactions: 2, errors: []string{broken},
 			packages: "broken 1.0 half-configured\ndemo 1.0 installed\nleft 1.0 installed\nonly 1.0 installed\ntool 1.0 installed\n",
 		},
 		{
 			name:  "one that is refused",
-			trial: trial{entries: []modules.Entry{entry("demo", "1.0"), entry("needy", "present"), entry("tool", "present")}},
+			trial: trial{entries: []wire.Entry{entry("demo", "1.0"), entry("needy", "present"), entry("tool", "present")}},
 			want:  "changed failed changed", transactions: 2,
 			errors: []string{"apt-get install needy=1.0 ended with exit code 100: needy : Depends: nosuch (>= 2) but it is not installable; " +
 				"Unable to correct problems, you have held broken packages."},
@@ -162,43 +163,43 @@ func TestBatch(t *testing.T) {
 		},
 		{
 			name:  "two that exclude each other",
-			trial: trial{entries: []modules.Entry{entry("left", "present"), entry("right", "present"), entry("tool", "present")}},
+			trial: trial{entries: []wire.Entry{entry("left", "present"), entry("right", "present"), entry("tool", "present")}},
 			want:  "changed changed changed", transactions: 4, packages: "right 1.0 installed\ntool 1.0 installed\n",
 		},
 		{
 			name:  "a dependency comes with the one before",
-			trial: trial{entries: []modules.Entry{entry("needs-demo", "present"), entry("demo", "present"), entry("tool", "present")}},
+			trial: trial{entries: []wire.Entry{entry("needs-demo", "present"), entry("demo", "present"), entry("tool", "present")}},
 			want:  "changed stable changed", transactions: 2, packages: "demo 2.0 installed\nneeds-demo 1.0 installed\ntool 1.0 installed\n",
 		},
 		{
 			name:  "the same package again",
-			trial: trial{entries: []modules.Entry{entry("demo", "1.0"), entry("demo", "2.0"), entry("demo", "present")}},
+			trial: trial{entries: []wire.Entry{entry("demo", "1.0"), entry("demo", "2.0"), entry("demo", "present")}},
 			want:  "changed changed stable", transactions: 2, packages: "demo 2.0 installed\n",
 		},
 		{
 			name:  "a requirement that fails",
-			trial: trial{entries: []modules.Entry{entry("broken", "present"), entry("demo", "1.0", requires(0)), entry("tool", "present", requires(1)), entry("left", "present")}},
+			trial: trial{entries: []wire.Entry{entry("broken", "present"), entry("demo", "1.0", requires(0)), entry("tool", "present", requires(1)), entry("left", "present")}},
 			want:  "failed skipped skipped changed", transactions: 2, errors: []string{broken},
 			packages: "broken 1.0 half-configured\nleft 1.0 installed\n",
 		},
 		{
 			name:  "a requirement that is met",
-			trial: trial{entries: []modules.Entry{entry("demo", "1.0"), entry("left", "present", requires(0)), entry("tool", "present", requires(0))}},
+			trial: trial{entries: []wire.Entry{entry("demo", "1.0"), entry("left", "present", requires(0)), entry("tool", "present", requires(0))}},
 			want:  "changed changed changed", transactions: 2, packages: "demo 1.0 installed\nleft 1.0 installed\ntool 1.0 installed\n",
 		},
 		{
 			name:  "the first failure ends the run",
-			trial: trial{strict: true, entries: []modules.Entry{entry("demo", "1.0"), entry("broken", "present"), entry("tool", "present")}},
+			trial: trial{strict: true, entries: []wire.Entry{entry("demo", "1.0"), entry("broken", "present"), entry("tool", "present")}},
 			want:  "changed failed skipped", transactions: 2, errors: []string{broken}, packages: "broken 1.0 half-configured\ndemo 1.0 installed\n",
 		},
 		{
 			name:  "one that is only predicted",
-			trial: trial{entries: []modules.Entry{entry("demo", "1.0"), entry("tool", "present", noop), entry("left", "present")}},
+			trial: trial{entries: []wire.Entry{entry("demo", "1.0"), entry("tool", "present", noop), entry("left", "present")}},
 			want:  "changed changed changed", transactions: 2, packages: "demo 1.0 installed\nleft 1.0 installed\n",
 		},
 		{
 			name:  "a check run",
-			trial: trial{check: true, status: old, entries: []modules.Entry{entry("left", "present"), entry("demo", "absent"), entry("demo", "absent")}},
+			trial: trial{check: true, status: old, entries: []wire.Entry{entry("left", "present"), entry("demo", "absent"), entry("demo", "absent")}},
 			want:  "changed changed stable", packages: "demo 1.0 installed\ntool 1.0 installed\n",
 		},
 	} {
@@ -226,7 +227,7 @@ func TestBatchIsReportedWhole(t *testing.T) {
 	end := trial{
 		a:       newArchive(t),
 		status:  has(ok, "left", "1.0", ""),
-		entries: []modules.Entry{entry("demo", "1.0"), entry("tool", "present"), entry("left", "absent")},
+		entries: []wire.Entry{entry("demo", "1.0"), entry("tool", "present"), entry("left", "absent")},
 		stop:    func() bool { asked++; return asked > 1 },
 	}.run(t)
 	require.Equal(t, "changed changed", end.brief())
@@ -269,7 +270,7 @@ func TestBatchChangesNoResult(t *testing.T) {
 	require.Greater(t, batched, catalogs/8, "hardly anything went together")
 }
 
-func names(entries []modules.Entry) string {
+func names(entries []wire.Entry) string {
 	var all []string
 	for _, e := range entries {
 		all = append(all, fmt.Sprintf("%s %v", e.Properties, e.Require))
@@ -277,7 +278,7 @@ func names(entries []modules.Entry) string {
 	return strings.Join(all, "\n")
 }
 
-func essence(results []*modules.Result) []string {
+func essence(results []*wire.Result) []string {
 	var all []string
 	for _, r := range results {
 		all = append(all, fmt.Sprint(r.Index, r.Status, r.Message, r.Because, r.Changes))

@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 	"github.com/ccm-push/ccm-push/modules/pkg"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // asking counts the questions to the package manager.
@@ -27,7 +28,7 @@ func (a *asking) Probe(ctx context.Context, c modules.Command) (modules.Exit, er
 
 // checked runs a catalog on a host with these packages, and gives its results and
 // the questions that it took.
-func (a *archive) checked(t *testing.T, status string, cat *modules.Catalog, singly bool) ([]modules.Result, [][]string) {
+func (a *archive) checked(t *testing.T, status string, cat *wire.Catalog, singly bool) ([]wire.Result, [][]string) {
 	t.Helper()
 	root := modtest.Root(t)
 	modtest.Build(t, root, dpkgTree(status))
@@ -35,15 +36,15 @@ func (a *archive) checked(t *testing.T, status string, cat *modules.Catalog, sin
 	asked := &asking{Commands: h.Commands}
 	h.Commands = asked
 	e := &engine.Engine{Host: h, Now: time.Now}
-	e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+	e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 		res, err := modules.Registry{pkg.Type()}.Decode("package", entry.Properties)
 		if singly {
 			res = single{res}
 		}
 		return res, err
 	}
-	var results []modules.Result
-	_, err := e.Run(t.Context(), cat, func(r *modules.Result) error {
+	var results []wire.Result
+	_, err := e.Run(t.Context(), cat, func(r *wire.Result) error {
 		r.Duration = 0
 		results = append(results, *r)
 		return nil
@@ -55,7 +56,7 @@ func (a *archive) checked(t *testing.T, status string, cat *modules.Catalog, sin
 func TestPreloadAsksOnce(t *testing.T) {
 	a := newArchive(t)
 	status := has(ok, "demo", "2.0", "") + has(ok, "tool", "1.0", "") + has(ok, "left", "1.0", "")
-	results, asked := a.checked(t, status, &modules.Catalog{Entries: []modules.Entry{
+	results, asked := a.checked(t, status, &wire.Catalog{Entries: []wire.Entry{
 		entry("demo", "latest"), entry("tool", "present"), entry("left", "latest"), entry("tool", "1.0"), entry("nosuch", "absent"),
 	}}, false)
 	require.Equal(t, "stable stable stable stable stable", ending{results: pointers(results)}.brief())
@@ -64,8 +65,8 @@ func TestPreloadAsksOnce(t *testing.T) {
 	require.Equal(t, []string{"apt-cache", "policy", "--", "demo", "left"}, asked[1])
 }
 
-func pointers(results []modules.Result) []*modules.Result {
-	var list []*modules.Result
+func pointers(results []wire.Result) []*wire.Result {
+	var list []*wire.Result
 	for i := range results {
 		list = append(list, &results[i])
 	}
@@ -89,7 +90,7 @@ func TestPreloadChangesNoPrediction(t *testing.T) {
 				status += has(pick(ok, ok, hold, "install ok half-configured"), p, pick("1.0", "2.0"), "")
 			}
 		}
-		cat := &modules.Catalog{Check: true}
+		cat := &wire.Catalog{Check: true}
 		for range 2 + r.IntN(6) {
 			cat.Entries = append(cat.Entries, entry(
 				pick("demo", "demo", "tool", "left", "right", "epoch", "mta", "solo", "nosuch", "multi:"+native(t), "needy"),

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // says is a provider in sh that says what it is, and reports one attribute.
@@ -85,7 +85,7 @@ func TestFind(t *testing.T) {
 			}
 			r := of(t, dir, `{"name":"n",`+test.properties+`,"properties":{"from":"x"}}`).checked().results(t)[0]
 			got := named(brief(r), map[string]string{"PLAY": dir, "HOST": host})
-			if r.Status == modules.Failed {
+			if r.Status == wire.Failed {
 				require.Equal(t, test.want, got)
 				return
 			}
@@ -145,7 +145,7 @@ func TestSuitableOnceItIsThere(t *testing.T) {
 	r := of(t, dir, `{"name":"n","type":"t","properties":{"from":"`+dir+`/a.prov"}}`)
 	text, err := json.Marshal(map[string]any{"name": "install", "command": "install -m 755 /dev/null " + tool, "creates": tool})
 	require.NoError(t, err)
-	r.entries = append([]modules.Entry{{Type: "exec", Name: "install", Properties: text}}, r.entries...)
+	r.entries = append([]wire.Entry{{Type: "exec", Name: "install", Properties: text}}, r.entries...)
 	predicted := r.checked().results(t)
 	require.Equal(t, "changed: cannot be foreseen: no provider of type \"t\" is suitable for this host: t::a (resources/a.prov) needs the command \""+tool+"\"", brief(predicted[1]))
 	require.True(t, predicted[1].Uncertain)

@@ -18,6 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // needs skips a test where a program is missing; where CI is set, it fails instead.
@@ -118,7 +119,7 @@ func wired(t *testing.T, typ modules.Type, r *Ral) *Ral {
 // a run is a catalog of ral resources on this machine.
 type run struct {
 	dir     string
-	entries []modules.Entry
+	entries []wire.Entry
 	check   bool
 }
 
@@ -131,25 +132,25 @@ func of(t *testing.T, dir string, properties ...string) run {
 		res := prepared(t, typ, dir, p)
 		text, err := json.Marshal(res)
 		require.NoError(t, err)
-		r.entries = append(r.entries, modules.Entry{Type: "ral", Name: res.Name, Properties: text})
+		r.entries = append(r.entries, wire.Entry{Type: "ral", Name: res.Name, Properties: text})
 	}
 	return r
 }
 
 func (r run) checked() run { r.check = true; return r }
 
-func (r run) results(t *testing.T) []*modules.Result {
+func (r run) results(t *testing.T) []*wire.Result {
 	t.Helper()
 	types := modules.Registry{Type(), exec.Type()}
 	e := &engine.Engine{
-		Decode: func(e *modules.Entry) (modules.Resource, error) { return types.Decode(e.Type, e.Properties) },
+		Decode: func(e *wire.Entry) (modules.Resource, error) { return types.Decode(e.Type, e.Properties) },
 		Host:   hostWith(r.dir),
 		Now:    time.Now,
 	}
-	var all []*modules.Result
-	_, err := e.Run(t.Context(), &modules.Catalog{Check: r.check, Entries: r.entries}, func(one *modules.Result) error {
+	var all []*wire.Result
+	_, err := e.Run(t.Context(), &wire.Catalog{Check: r.check, Entries: r.entries}, func(one *wire.Result) error {
 		if one.Status == "" {
-			one.Status = modules.Stable
+			one.Status = wire.Stable
 		}
 		all = append(all, one)
 		return nil
@@ -159,14 +160,14 @@ func (r run) results(t *testing.T) []*modules.Result {
 }
 
 // one runs a single resource.
-func one(t *testing.T, dir, properties string) *modules.Result {
+func one(t *testing.T, dir, properties string) *wire.Result {
 	t.Helper()
 	return of(t, dir, properties).results(t)[0]
 }
 
 // brief is a result in one line, without what is for whoever looks for a fault: see
 // TestAllThatWasPrinted.
-func brief(r *modules.Result) string {
+func brief(r *wire.Result) string {
 	var b strings.Builder
 	b.WriteString(string(r.Status))
 	if r.Message != "" {
@@ -190,7 +191,7 @@ func brief(r *modules.Result) string {
 	return b.String()
 }
 
-func briefs(all []*modules.Result) string {
+func briefs(all []*wire.Result) string {
 	var lines []string
 	for _, r := range all {
 		lines = append(lines, brief(r))

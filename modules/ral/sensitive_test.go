@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // TestSensitiveAttributes: what nobody may see goes to standard input only.
@@ -24,7 +24,7 @@ func TestSensitiveAttributes(t *testing.T) {
 	for _, r := range []run{r.checked(), r} {
 		all := r.results(t)
 		require.Equal(t, want, all[0].Error)
-		require.Equal(t, modules.Changed, all[1].Status, all[1].Error)
+		require.Equal(t, wire.Changed, all[1].Status, all[1].Error)
 	}
 	require.NotContains(t, read(t, dir, "conf.calls"), "s3cret")
 	require.NoFileExists(t, dir+"/conf/x")

@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 func services(properties ...string) []modtest.Step {
@@ -127,15 +128,15 @@ func TestOnSystemdForesees(t *testing.T) {
 func TestOnSystemdForeseesChanges(t *testing.T) {
 	onSystemd(t)
 	e := &engine.Engine{Host: modtest.Host(), Now: time.Now}
-	e.Decode = func(entry *modules.Entry) (modules.Resource, error) {
+	e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 		return builtin.Types().Decode(entry.Type, entry.Properties)
 	}
 	changes := func(check bool) (last []modules.Change) {
-		cat := &modules.Catalog{Check: check}
+		cat := &wire.Catalog{Check: check}
 		for _, s := range append([]modtest.Step{written(etc+"sv-a.service", `[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n`)}, services(`"name":"sv-a","enable":true`)...) {
-			cat.Entries = append(cat.Entries, modules.Entry{Type: s.Type, Name: s.Type, Properties: []byte(s.Properties)})
+			cat.Entries = append(cat.Entries, wire.Entry{Type: s.Type, Name: s.Type, Properties: []byte(s.Properties)})
 		}
-		_, err := e.Run(t.Context(), cat, func(r *modules.Result) error {
+		_, err := e.Run(t.Context(), cat, func(r *wire.Result) error {
 			require.Empty(t, r.Error)
 			last = r.Changes
 			return nil

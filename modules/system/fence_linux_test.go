@@ -20,10 +20,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // ann holds the lock in these tests.
-var ann = modules.Lock{Holder: "ann@laptop", Run: "r1"}
+var ann = wire.Lock{Holder: "ann@laptop", Run: "r1"}
 
 // TestFencedProgram is what the tests below run as a process of its own: it takes the
 // lock and runs scripts, which it finds in its environment, until it is killed.
@@ -152,7 +153,7 @@ func (f *fenced) becomes(pid int, name string) {
 
 // next is a run after the program has died.
 func (f *fenced) next(wait time.Duration) error {
-	unlock, err := lock(f.t.Context(), modules.Lock{Holder: "bob@desk", Run: "r2", Wait: wait}, f.dir, "l", &fence{})
+	unlock, err := lock(f.t.Context(), wire.Lock{Holder: "bob@desk", Run: "r2", Wait: wait}, f.dir, "l", &fence{})
 	if err == nil {
 		unlock()
 	}
@@ -162,7 +163,7 @@ func (f *fenced) next(wait time.Duration) error {
 // requireRefused is about a next run beside one command.
 func (f *fenced) requireRefused(err error, name string, pid, group int) {
 	f.t.Helper()
-	require.ErrorIs(f.t, err, modules.ErrLocked)
+	require.ErrorIs(f.t, err, wire.ErrLocked)
 	require.Equal(f.t, fmt.Sprintf(`a run that has died left commands running on this host: ann@laptop, run r1, begun Xs ago; `+
 		`there is still %q (pid %d, for Xs); to end that: kill -- -%d`, name, pid, group),
 		regexp.MustCompile(`\b\d+s`).ReplaceAllString(err.Error(), "Xs"))
@@ -340,10 +341,10 @@ func TestFenceAtAnyMoment(t *testing.T) {
 		var err error
 		require.Eventually(t, func() bool { // what has not become another program yet holds the lock itself
 			err = f.next(0)
-			return err == nil || !strings.HasPrefix(err.Error(), modules.ErrLocked.Error())
+			return err == nil || !strings.HasPrefix(err.Error(), wire.ErrLocked.Error())
 		}, 10*time.Second, time.Millisecond)
 		for _, pid := range running {
-			require.ErrorIs(t, err, modules.ErrLocked)
+			require.ErrorIs(t, err, wire.ErrLocked)
 			require.Contains(t, err.Error(), fmt.Sprintf("(pid %d,", pid))
 			require.Contains(t, err.Error(), fmt.Sprintf(" -%d", pid))
 		}

@@ -15,9 +15,10 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// LockedError describes the run that holds the lock. It wraps [modules.ErrLocked].
+// LockedError describes the run that holds the lock. It wraps [wire.ErrLocked].
 type LockedError struct {
 	Holder string        // who and where; "" if the lock file does not say
 	Run    string        // run id
@@ -50,9 +51,9 @@ func (e *LockedError) Error() string {
 		return fmt.Sprintf("a run that has died left commands running on this host: %s, run %s, begun %v ago; there is still %s; to end that: %s",
 			e.Holder, e.Run, e.Age.Round(time.Second), strings.Join(names, ", "), e.Kill)
 	case e.Holder == "":
-		return modules.ErrLocked.Error()
+		return wire.ErrLocked.Error()
 	}
-	return fmt.Sprintf("%v: %s, run %s, for %v", modules.ErrLocked, e.Holder, e.Run, e.Age.Round(time.Second))
+	return fmt.Sprintf("%v: %s, run %s, for %v", wire.ErrLocked, e.Holder, e.Run, e.Age.Round(time.Second))
 }
 
 func (o Orphan) String() string {
@@ -62,8 +63,8 @@ func (o Orphan) String() string {
 	return fmt.Sprintf("%q (pid %d, for %v)", o.Name, o.PID, o.Age.Round(time.Second))
 }
 
-// Unwrap lets errors.Is find [modules.ErrLocked].
-func (e *LockedError) Unwrap() error { return modules.ErrLocked }
+// Unwrap lets errors.Is find [wire.ErrLocked].
+func (e *LockedError) Unwrap() error { return wire.ErrLocked }
 
 // A RunLock is the one lock that applying runs of this user on this host share. It
 // counts as held for as long as a program runs that has taken it, and then for as long
@@ -90,7 +91,7 @@ func NewRunLock(userDir string) (*RunLock, error) {
 
 // Take takes the lock, waiting up to l.Wait for its holder. The kernel frees the lock
 // of a process that has died.
-func (r *RunLock) Take(ctx context.Context, l modules.Lock) (unlock func(), err error) {
+func (r *RunLock) Take(ctx context.Context, l wire.Lock) (unlock func(), err error) {
 	return lock(ctx, l, r.dir, r.name, &r.fence)
 }
 
@@ -119,16 +120,16 @@ type holder struct {
 // lockPoll is how often a lock that is taken is tried again.
 const lockPoll = 250 * time.Millisecond
 
-func lock(ctx context.Context, l modules.Lock, dir, name string, f *fence) (unlock func(), err error) {
+func lock(ctx context.Context, l wire.Lock, dir, name string, f *fence) (unlock func(), err error) {
 	file, err := openLock(dir, name)
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, l.Wait, modules.ErrLocked)
+	ctx, cancel := context.WithTimeoutCause(ctx, l.Wait, wire.ErrLocked)
 	defer cancel()
 	if err := acquire(ctx, file); err != nil {
 		file.Close()
-		if errors.Is(err, modules.ErrLocked) {
+		if errors.Is(err, wire.ErrLocked) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("taking the lock: %w", err)
@@ -179,16 +180,16 @@ func checkPrivate(dir string) error {
 }
 
 // acquire waits for the lock until ctx ends. It then returns its cause or, if that is
-// [modules.ErrLocked], says who holds it.
+// [wire.ErrLocked], says who holds it.
 func acquire(ctx context.Context, file *os.File) error {
 	for {
 		err := try(file)
-		if !errors.Is(err, modules.ErrLocked) {
+		if !errors.Is(err, wire.ErrLocked) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			if cause := context.Cause(ctx); !errors.Is(cause, modules.ErrLocked) {
+			if cause := context.Cause(ctx); !errors.Is(cause, wire.ErrLocked) {
 				return cause
 			}
 			return err

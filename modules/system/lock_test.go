@@ -11,23 +11,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 func TestLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ccm-push")
 	synctest.Test(t, func(t *testing.T) {
-		first := modules.Lock{Holder: "ann@laptop", Run: "r1"}
+		first := wire.Lock{Holder: "ann@laptop", Run: "r1"}
 		unlock, err := lock(t.Context(), first, dir, "h.lock", nil)
 		require.NoError(t, err)
 		time.Sleep(3*time.Minute + 12*time.Second)
 
-		_, err = lock(t.Context(), modules.Lock{Holder: "bob@desk", Run: "r2"}, dir, "h.lock", nil)
+		_, err = lock(t.Context(), wire.Lock{Holder: "bob@desk", Run: "r2"}, dir, "h.lock", nil)
 		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 3m12s")
-		require.ErrorIs(t, err, modules.ErrLocked)
+		require.ErrorIs(t, err, wire.ErrLocked)
 		require.Equal(t, &LockedError{Holder: "ann@laptop", Run: "r1", Age: 192 * time.Second}, err)
 
-		_, err = lock(t.Context(), modules.Lock{Wait: time.Minute}, dir, "h.lock", nil)
+		_, err = lock(t.Context(), wire.Lock{Wait: time.Minute}, dir, "h.lock", nil)
 		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 4m12s")
 
 		other, err := lock(t.Context(), first, dir, "another-host.lock", nil)
@@ -35,7 +35,7 @@ func TestLock(t *testing.T) {
 		other()
 
 		unlock()
-		unlock, err = lock(t.Context(), modules.Lock{Holder: "bob@desk", Run: "r2"}, dir, "h.lock", nil)
+		unlock, err = lock(t.Context(), wire.Lock{Holder: "bob@desk", Run: "r2"}, dir, "h.lock", nil)
 		require.NoError(t, err)
 		unlock()
 	})
@@ -51,11 +51,11 @@ func TestLockWaits(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
 	synctest.Test(t, func(t *testing.T) {
-		unlock, err := lock(t.Context(), modules.Lock{}, dir, "l", nil)
+		unlock, err := lock(t.Context(), wire.Lock{}, dir, "l", nil)
 		require.NoError(t, err)
 		taken := make(chan error, 1)
 		go func() {
-			unlock, err := lock(t.Context(), modules.Lock{Holder: "bob", Wait: time.Hour}, dir, "l", nil)
+			unlock, err := lock(t.Context(), wire.Lock{Holder: "bob", Wait: time.Hour}, dir, "l", nil)
 			if err == nil {
 				unlock()
 			}
@@ -70,23 +70,23 @@ func TestLockWaits(t *testing.T) {
 func TestLockCancelled(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
-	unlock, err := lock(t.Context(), modules.Lock{}, dir, "l", nil)
+	unlock, err := lock(t.Context(), wire.Lock{}, dir, "l", nil)
 	require.NoError(t, err)
 	defer unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = lock(ctx, modules.Lock{Wait: time.Hour}, dir, "l", nil)
+	_, err = lock(ctx, wire.Lock{Wait: time.Hour}, dir, "l", nil)
 	require.EqualError(t, err, "taking the lock: context canceled")
 }
 
 func TestLockOfAnUnknownHolder(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
-	unlock, err := lock(t.Context(), modules.Lock{}, dir, "l", nil)
+	unlock, err := lock(t.Context(), wire.Lock{}, dir, "l", nil)
 	require.NoError(t, err)
 	defer unlock()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "l"), []byte("{"), 0o600))
-	_, err = lock(t.Context(), modules.Lock{}, dir, "l", nil)
+	_, err = lock(t.Context(), wire.Lock{}, dir, "l", nil)
 	require.EqualError(t, err, "another run is at work on this host")
 }
 
@@ -97,14 +97,14 @@ func TestLockDirectory(t *testing.T) {
 	require.NoError(t, os.Chmod(open, 0o777))
 	link := filepath.Join(base, "link")
 	require.NoError(t, os.Symlink(t.TempDir(), link))
-	_, err := lock(t.Context(), modules.Lock{}, open, "l", nil)
+	_, err := lock(t.Context(), wire.Lock{}, open, "l", nil)
 	require.EqualError(t, err, "opening the lock: "+open+" has mode 0777: others can write to it")
-	_, err = lock(t.Context(), modules.Lock{}, link, "l", nil)
+	_, err = lock(t.Context(), wire.Lock{}, link, "l", nil)
 	require.EqualError(t, err, "opening the lock: check "+link+": not a directory")
 	private := filepath.Join(base, "private")
 	require.NoError(t, os.Mkdir(private, 0o700))
 	require.NoError(t, os.Symlink("/dev/null", filepath.Join(private, "l")))
-	_, err = lock(t.Context(), modules.Lock{}, private, "l", nil)
+	_, err = lock(t.Context(), wire.Lock{}, private, "l", nil)
 	require.Error(t, err)
 }
 

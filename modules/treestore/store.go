@@ -18,6 +18,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/rooted"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // Folder is what the directory of a store is called.
@@ -178,7 +179,7 @@ func put(ctx context.Context, root *os.Root, listing modules.Content, from Sourc
 
 // maxListing bounds the JSON of a tree, in bytes: each node has a path, a hash and a
 // few words, or a small content.
-const maxListing = modules.MaxFromController
+const maxListing = wire.MaxFromController
 
 // read gives a listing, as text and read.
 func read(ctx context.Context, listing modules.Content, from modules.Contents) (text []byte, tree *modules.Tree, err error) {

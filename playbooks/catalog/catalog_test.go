@@ -17,6 +17,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -57,7 +58,7 @@ func play(lines ...string) string {
 const root = "owner: root, group: root, mode: '0644'"
 
 // show writes entries as text: type#name(alias) and what they refer to.
-func show(entries []modules.Entry) string {
+func show(entries []wire.Entry) string {
 	var all []string
 	for _, e := range entries {
 		s := e.Type + "#" + e.Name

@@ -3,7 +3,7 @@ package catalog
 import (
 	"context"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
@@ -19,11 +19,11 @@ type Host struct {
 
 // Compiled is a play made ready for one host.
 type Compiled struct {
-	Catalog   modules.Catalog // Check, Diff and Lock are for the run to set
-	Pre, Post string          // messages; "" if there is none
-	Notes     []Note          // messages of nested manifests, in the order of their first entries
-	Contents  Contents        // what the host may ask for
-	NeedsFull bool            // the lean host program cannot carry it out
+	Catalog   wire.Catalog // Check, Diff and Lock are for the run to set
+	Pre, Post string       // messages; "" if there is none
+	Notes     []Note       // messages of nested manifests, in the order of their first entries
+	Contents  Contents     // what the host may ask for
+	NeedsFull bool         // the lean host program cannot carry it out
 	// Imports are, by the number of the entry, what it receives from other hosts: its
 	// Receives with From -1.
 	Imports map[int][]Import
@@ -102,7 +102,7 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 // all manifests; nil if no resource asked for it.
 func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 	out := &Compiled{
-		Catalog: modules.Catalog{Entries: d.entries, FailOnError: c.play.FailOnError, Remember: d.remember},
+		Catalog: wire.Catalog{Entries: d.entries, FailOnError: c.play.FailOnError, Remember: d.remember},
 		Notes:   d.notes, Contents: d.contents, NeedsFull: d.needsFull, parts: &c.parts,
 		common: make([]bool, len(d.entries)),
 	}

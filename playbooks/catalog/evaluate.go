@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
 // evaluate makes an entry of what every resource can say of itself; its references, its
 // health checks and its properties are not in it yet.
-func evaluate(ctx context.Context, r *manifest.Resource, env *templates.Env) (modules.Entry, manifest.Meta, error) {
+func evaluate(ctx context.Context, r *manifest.Resource, env *templates.Env) (wire.Entry, manifest.Meta, error) {
 	var errs yamlpos.Errors
-	e := modules.Entry{
+	e := wire.Entry{
 		Type:      r.Type.Name,
 		Name:      text(ctx, &r.Name, env, &errs),
 		Alias:     text(ctx, r.Alias, env, &errs),
@@ -26,7 +26,7 @@ func evaluate(ctx context.Context, r *manifest.Resource, env *templates.Env) (mo
 	e.Retry, e.Delay, e.Timeout, e.Limit, e.Sema = own.Retry, own.Delay, own.Timeout, own.Limit, own.Sema
 	e.Hidden, e.Reverse = own.Hidden, own.Reverse
 	for _, one := range r.Imports {
-		e.Receive = append(e.Receive, modules.Receive{Property: one.Property, From: -1, Key: one.Key, Sender: one.Ref + " of " + one.Host.Text})
+		e.Receive = append(e.Receive, wire.Receive{Property: one.Property, From: -1, Key: one.Key, Sender: one.Ref + " of " + one.Host.Text})
 	}
 	for _, key := range r.Exports {
 		e.Export = append(e.Export, key.Text)
@@ -72,7 +72,7 @@ func boolean(ctx context.Context, v *manifest.Value, env *templates.Env, errs *y
 
 // healthChecks resolves the health checks of a resource. Errors about what expressions
 // gave are withheld if it is sensitive.
-func healthChecks(ctx context.Context, r *manifest.Resource, sensitive bool, env *templates.Env) ([]modules.HealthCheck, error) {
+func healthChecks(ctx context.Context, r *manifest.Resource, sensitive bool, env *templates.Env) ([]wire.HealthCheck, error) {
 	if r.Health == nil {
 		return nil, nil
 	}

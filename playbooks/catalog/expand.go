@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
@@ -17,12 +18,12 @@ import (
 // A draft is one host's catalog under way: its entries, and what the steps after
 // [Compiler.expand] need to know of them.
 type draft struct {
-	entries []modules.Entry
+	entries []wire.Entry
 	origins []origin // of the entries
 	names   names
 	notes   []Note
 
-	remember  *modules.Remember // what the host is to remember; nil is nothing
+	remember  *wire.Remember // what the host is to remember; nil is nothing
 	contents  Contents
 	bundles   []*bundle // folders resources/ that its resources asked for
 	needsFull bool
@@ -75,11 +76,11 @@ type expansion struct {
 func (c *Compiler) expand(ctx context.Context, top *scope, show bool) (*draft, yamlpos.Errors) {
 	last := int(c.entries.Load())
 	d := &draft{
-		entries: slices.Grow([]modules.Entry(nil), last), origins: slices.Grow([]origin(nil), last),
+		entries: slices.Grow([]wire.Entry(nil), last), origins: slices.Grow([]origin(nil), last),
 		names: newNames(last),
 	}
 	if p := c.play; p.RememberedAs != nil {
-		d.remember = &modules.Remember{As: p.RememberedAs.Text, Whole: p.Whole()}
+		d.remember = &wire.Remember{As: p.RememberedAs.Text, Whole: p.Whole()}
 	}
 	x := &expansion{compiler: c, draft: d, inGraph: c.play.Graph(), show: show}
 	x.manifest(ctx, top)
@@ -201,7 +202,7 @@ func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, env *temp
 		name = source.ShownName(name)
 	}
 	x.leaveOutNested(r)
-	e := modules.Entry{Type: r.Type.Name, Name: name, Excluded: true}
+	e := wire.Entry{Type: r.Type.Name, Name: name, Excluded: true}
 	if r.Alias != nil {
 		e.Alias, _ = r.Alias.Text(ctx, env)
 	}
@@ -210,7 +211,7 @@ func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, env *temp
 
 // add adds an entry and returns its number. properties are as they were resolved, and
 // nested is the manifest that it applies; both are for people, and may be nil.
-func (x *expansion) add(e modules.Entry, o origin, properties *yamlpos.Node, nested *Nested) int {
+func (x *expansion) add(e wire.Entry, o origin, properties *yamlpos.Node, nested *Nested) int {
 	i := len(x.draft.entries)
 	if x.show {
 		o.shown = &RenderedResource{Resource: o.resource, Entry: e, Properties: properties, Nested: nested}
@@ -249,7 +250,7 @@ func merged[V any](into, from map[string]V) map[string]V {
 }
 
 // inherit gives an entry what is said of all resources of its manifest.
-func (in *scope) inherit(e *modules.Entry) {
+func (in *scope) inherit(e *wire.Entry) {
 	if in.by == nil {
 		return
 	}
@@ -287,7 +288,7 @@ func (x *expansion) leaveOutNested(r *manifest.Resource) {
 }
 
 // unknown notes that neither a resource nor what it applies is in the catalog.
-func (x *expansion) unknown(r *manifest.Resource, e modules.Entry) {
+func (x *expansion) unknown(r *manifest.Resource, e wire.Entry) {
 	x.draft.names.unknown(e.Type, e.Name, e.Alias)
 	x.leaveOutNested(r)
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 )
 
@@ -23,7 +23,7 @@ func newNames(count int) names {
 }
 
 // add notes the names of entry number i.
-func (n *names) add(e *modules.Entry, i int) {
+func (n *names) add(e *wire.Entry, i int) {
 	own := []int{i}
 	n.last[e.Type+"#"+e.Name] = own
 	if e.Alias != "" {

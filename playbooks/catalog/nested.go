@@ -6,6 +6,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/templates"
@@ -14,7 +15,7 @@ import (
 // nested expands a resource that applies a manifest: the entries of that, and then its
 // own, e. It returns the number of its own; -1 if it has none. edges says whether its
 // resources take part in automatic edges.
-func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e modules.Entry, o origin, edges bool) int {
+func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e wire.Entry, o origin, edges bool) int {
 	before := len(x.errs)
 	node, err := r.Properties.Resolve(ctx, env)
 	var ask modules.Nest
@@ -51,7 +52,7 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 		return -1
 	}
 	x.draft.notes[note].Last = own
-	e.Scope = &modules.Scope{Entries: own - first, FailOnError: inner.site.play.FailOnError}
+	e.Scope = &wire.Scope{Entries: own - first, FailOnError: inner.site.play.FailOnError}
 	return x.add(e, o, node, &Nested{Manifest: inner.site.play.File, Layers: inner.layers, Data: inner.env.Data})
 }
 
@@ -70,7 +71,7 @@ func nestOf(r *manifest.Resource, name string, node *yamlpos.Node) (modules.Nest
 }
 
 // enter is the scope of the manifest that a resource applies.
-func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, e modules.Entry, ask modules.Nest, node *yamlpos.Node) (*scope, error) {
+func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, e wire.Entry, ask modules.Nest, node *yamlpos.Node) (*scope, error) {
 	if in.denied {
 		return nil, manifest.Denied(r, in.by)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
@@ -45,7 +46,7 @@ func nesting(t testing.TB, files string, opts Options) (*Compiler, string, error
 }
 
 // showNested is show with the scopes.
-func showNested(entries []modules.Entry) string {
+func showNested(entries []wire.Entry) string {
 	lines := strings.Split(show(entries), "\n")
 	for i, e := range entries {
 		if e.Scope != nil {
@@ -391,7 +392,7 @@ func TestNestedIsFlattened(t *testing.T) {
 	require.Greater(t, deepest, 5)
 }
 
-func withoutDuplicates(entries []modules.Entry) []modules.Entry {
+func withoutDuplicates(entries []wire.Entry) []wire.Entry {
 	for i := range entries {
 		entries[i].Require = graph.Distinct(entries[i].Require)
 	}
@@ -400,8 +401,8 @@ func withoutDuplicates(entries []modules.Entry) []modules.Entry {
 
 // withoutScopes leaves out what applies manifests, and checks that each stands for
 // as many entries as it says.
-func withoutScopes(t *testing.T, entries []modules.Entry) []modules.Entry {
-	var kept []modules.Entry
+func withoutScopes(t *testing.T, entries []wire.Entry) []wire.Entry {
+	var kept []wire.Entry
 	number := map[int]int{}
 	for i, e := range entries {
 		if e.Scope != nil {

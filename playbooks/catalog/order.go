@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 )
@@ -51,7 +51,7 @@ func orderGraph(d *draft, edges []graph.Edge, show bool) (*graph.Graph, error) {
 }
 
 // vertex is that of an entry in a graph.
-func vertex(e *modules.Entry, o *origin) graph.Vertex {
+func vertex(e *wire.Entry, o *origin) graph.Vertex {
 	v := graph.Vertex{Ref: e.Ref(), At: o.resource.Name.Node}
 	if e.Excluded {
 		return v

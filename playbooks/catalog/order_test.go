@@ -13,13 +13,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
 
 // ordered writes entries as text, with all that says when they run.
-func ordered(entries []modules.Entry) string {
+func ordered(entries []wire.Entry) string {
 	var all []string
 	for i := range entries {
 		e := &entries[i]
@@ -142,13 +142,13 @@ func TestMeta(t *testing.T) {
 		"- file: [/b: {timeout: '{{ Data.n }}', recv: {content: {host: db1, from: exec#a.stdout}}, "+root+"}]"), nil, Options{}).Compile(t.Context(), web1)
 	require.NoError(t, err)
 	exec, file := got.Catalog.Entries[0], got.Catalog.Entries[1]
-	require.Equal(t, modules.Entry{
+	require.Equal(t, wire.Entry{
 		Type: "exec", Name: "a", Properties: exec.Properties, Retry: 3, Delay: 5 * time.Second, Limit: 0.5,
 		Sema: []string{"b:2", "z"}, Hidden: true, Export: []string{"stdout"},
 	}, exec)
 	require.Contains(t, string(exec.Properties), `"timeout":"7s"`, "a type's own timeout is that of the type")
 	require.Equal(t, 5*time.Second, file.Timeout)
-	require.Equal(t, []modules.Receive{{Property: "content", From: -1, Key: "stdout", Sender: "exec#a of db1"}}, file.Receive)
+	require.Equal(t, []wire.Receive{{Property: "content", From: -1, Key: "stdout", Sender: "exec#a of db1"}}, file.Receive)
 	require.Equal(t, map[int][]Import{1: {{Property: "content", Host: "db1", Ref: "exec#a", Key: "stdout"}}}, got.Imports)
 }
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/klauspost/compress/flate"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// Packet is the message that carries the catalog, as [modules.Conn] sends one: JSON
+// Packet is the message that carries the catalog, as [wire.Conn] sends one: JSON
 // in one deflate stream. What hosts have in common is compressed once for all of
 // them, which a stream allows: no match of such a part reaches out of it.
 func (c *Compiled) Packet() ([]byte, error) {
@@ -107,8 +107,8 @@ func (c *Compiled) length() int {
 // head is the message up to its first entry.
 func (c *Compiled) head() ([]byte, error) {
 	empty := c.Catalog
-	empty.Entries = []modules.Entry{}
-	line, err := json.Marshal(&modules.Message{Catalog: &empty})
+	empty.Entries = []wire.Entry{}
+	line, err := json.Marshal(&wire.Message{Catalog: &empty})
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (c *Compiled) head() ([]byte, error) {
 
 // appendEntry appends the JSON of an entry. Its properties are JSON already, and
 // the rest is written without reflection.
-func appendEntry(b []byte, e *modules.Entry) (line []byte, err error) {
+func appendEntry(b []byte, e *wire.Entry) (line []byte, err error) {
 	b = appendText(append(b, `{"type":`...), e.Type)
 	b = appendText(append(b, `,"name":`...), e.Name)
 	if e.Alias != "" {
@@ -138,7 +138,7 @@ func appendEntry(b []byte, e *modules.Entry) (line []byte, err error) {
 		{e.Sensitive, `,"sensitive":true`},
 		{e.Monitor, `,"monitor":true`},
 		{e.Reverse, `,"reverse":true`},
-		{e.Left, `,"left":true`},
+		{e.Reversal, `,"reversal":true`},
 	} {
 		if flag.set {
 			b = append(b, flag.text...)
@@ -161,14 +161,14 @@ func appendEntry(b []byte, e *modules.Entry) (line []byte, err error) {
 }
 
 // hasMore reports whether an entry has fields that few have.
-func hasMore(e *modules.Entry) bool {
+func hasMore(e *wire.Entry) bool {
 	return e.Query != "" || len(e.Receive)+len(e.Export)+len(e.Sema) > 0 ||
 		e.Retry != 0 || e.Delay != 0 || e.Timeout != 0 || e.Limit != 0 || e.Hidden
 }
 
 // appendMore appends those fields, and ends the entry.
-func appendMore(b []byte, e *modules.Entry) ([]byte, error) {
-	more, err := json.Marshal(&modules.Entry{
+func appendMore(b []byte, e *wire.Entry) ([]byte, error) {
+	more, err := json.Marshal(&wire.Entry{
 		Query: e.Query, Receive: e.Receive, Export: e.Export, Sema: e.Sema, Retry: e.Retry,
 		Delay: e.Delay, Timeout: e.Timeout, Limit: e.Limit, Hidden: e.Hidden,
 	})

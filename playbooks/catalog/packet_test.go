@@ -14,12 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // received is what a host makes of a packet.
-func received(t testing.TB, packet []byte) modules.Catalog {
+func received(t testing.TB, packet []byte) wire.Catalog {
 	t.Helper()
-	c := modules.NewConn(bufio.NewReader(bytes.NewReader(packet)), nil, modules.MaxFromController)
+	c := wire.NewConn(bufio.NewReader(bytes.NewReader(packet)), nil, wire.MaxFromController)
 	m, err := c.Receive()
 	require.NoError(t, err)
 	_, err = c.Receive()
@@ -41,7 +42,7 @@ func TestPacketsHoldTheCatalog(t *testing.T) {
 		compiled, err := c.Compile(t.Context(), randomHost(rng, i))
 		require.NoError(t, err)
 		compiled.Catalog.Check = i%2 == 0
-		compiled.Catalog.Lock = &modules.Lock{Holder: "me <&>", Run: fmt.Sprint(i), Wait: time.Duration(i)}
+		compiled.Catalog.Lock = &wire.Lock{Holder: "me <&>", Run: fmt.Sprint(i), Wait: time.Duration(i)}
 		packet, err := compiled.Packet()
 		require.NoError(t, err)
 		require.Equal(t, compiled.Catalog, received(t, packet))
@@ -97,8 +98,8 @@ func TestPacketsHoldEveryField(t *testing.T) {
 
 // Nor does a field of an entry need another one.
 func TestPacketsHoldEachFieldAlone(t *testing.T) {
-	for i := range reflect.TypeFor[modules.Entry]().NumField() {
-		c := &Compiled{Catalog: modules.Catalog{Entries: make([]modules.Entry, 1)}}
+	for i := range reflect.TypeFor[wire.Entry]().NumField() {
+		c := &Compiled{Catalog: wire.Catalog{Entries: make([]wire.Entry, 1)}}
 		full(reflect.ValueOf(&c.Catalog.Entries[0]).Elem().Field(i))
 		packet, err := c.Packet()
 		require.NoError(t, err)
@@ -109,7 +110,7 @@ func TestPacketsHoldEachFieldAlone(t *testing.T) {
 func TestEmptyPacket(t *testing.T) {
 	packet, err := (&Compiled{}).Packet()
 	require.NoError(t, err)
-	require.Equal(t, modules.Catalog{Entries: []modules.Entry{}}, received(t, packet))
+	require.Equal(t, wire.Catalog{Entries: []wire.Entry{}}, received(t, packet))
 }
 
 func FuzzEntry(f *testing.F) {
@@ -120,7 +121,7 @@ func FuzzEntry(f *testing.F) {
 		if json.Compact(&compact, []byte(properties)) != nil {
 			return
 		}
-		e := modules.Entry{
+		e := wire.Entry{
 			Type: kind, Name: name, Alias: alias, Properties: compact.Bytes(),
 			Excluded: flags&1 > 0, Check: flags&2 > 0, Sensitive: flags&4 > 0, Monitor: flags&8 > 0,
 		}
@@ -132,7 +133,7 @@ func FuzzEntry(f *testing.F) {
 		require.NotContains(t, string(line), "\n")
 		general, err := json.Marshal(&e)
 		require.NoError(t, err)
-		var want, got modules.Entry
+		var want, got wire.Entry
 		require.NoError(t, json.Unmarshal(general, &want))
 		require.NoError(t, json.Unmarshal(line, &got))
 		want.Properties, got.Properties = nil, nil // the general one escapes <, > and & in them
@@ -168,7 +169,7 @@ func BenchmarkPacket(b *testing.B) {
 					path := fmt.Sprintf("/etc/service-%d/server-%d.conf", i%7, i)
 					content, err := modules.TextContent(fmt.Sprintf("%1000d", i)).MarshalJSON()
 					require.NoError(b, err)
-					c.Catalog.Entries = append(c.Catalog.Entries, modules.Entry{Type: "file", Name: path, Properties: fmt.Appendf(nil,
+					c.Catalog.Entries = append(c.Catalog.Entries, wire.Entry{Type: "file", Name: path, Properties: fmt.Appendf(nil,
 						`{"name":%q,"ensure":"present","owner":"root","group":"root","mode":"0644","content":%s}`, path, content)})
 					c.common = append(c.common, of != "own" && i%30 < 27)
 				}

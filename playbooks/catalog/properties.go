@@ -9,6 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -37,7 +38,7 @@ type prepared struct {
 // properties makes the properties of a resource, or finds what another host with equal
 // inputs has made of them. The errors of expressions hold no values; those about what
 // they gave are withheld if the resource is sensitive.
-func (x *expansion) properties(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e *modules.Entry) (resolved, error) {
+func (x *expansion) properties(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e *wire.Entry) (resolved, error) {
 	memo := &x.compiler.memo
 	// Resources that a template has written are new for every host.
 	key, repeats := memoKey{}, !x.show && in.site.play.JetFile == nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
@@ -34,7 +34,7 @@ type receiving struct {
 
 // refer evaluates the references of a resource. Those that can only lead back, since
 // resources run in the order written, are resolved into e at once.
-func (x *expansion) refer(ctx context.Context, r *manifest.Resource, env *templates.Env, e *modules.Entry) (*references, error) {
+func (x *expansion) refer(ctx context.Context, r *manifest.Resource, env *templates.Env, e *wire.Entry) (*references, error) {
 	var errs yamlpos.Errors
 	var open references
 	for _, list := range r.OrderLists() {
@@ -132,7 +132,7 @@ func resolve(d *draft, play *manifest.Play) ([]graph.Edge, error) {
 }
 
 // calledSo finds entries by type#name and type#alias.
-func calledSo(entries []modules.Entry) map[string][]int {
+func calledSo(entries []wire.Entry) map[string][]int {
 	called := map[string][]int{}
 	for i := range entries {
 		e := &entries[i]
@@ -146,7 +146,7 @@ func calledSo(entries []modules.Entry) map[string][]int {
 
 // A resolver finds what references mean when all entries are there.
 type resolver struct {
-	entries []modules.Entry
+	entries []wire.Entry
 	called  map[string][]int
 	names   *names
 	play    *manifest.Play
@@ -247,6 +247,6 @@ func (r *resolver) receive(i int, one receiving) []graph.Edge {
 		return nil
 	}
 	e := &r.entries[i]
-	e.Receive = append(e.Receive, modules.Receive{Property: one.property, From: targets[0], Key: key})
+	e.Receive = append(e.Receive, wire.Receive{Property: one.property, From: targets[0], Key: key})
 	return []graph.Edge{{From: targets[0], To: i, Kind: graph.Receive, Why: "recv", At: one.at}}
 }

@@ -2,7 +2,7 @@ package catalog
 
 import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
@@ -24,7 +24,7 @@ type Rendered struct {
 // A RenderedResource is one entry of the catalog.
 type RenderedResource struct {
 	Resource   *manifest.Resource
-	Entry      modules.Entry // as the resource itself has it, without what others say of the order
+	Entry      wire.Entry    // as the resource itself has it, without what others say of the order
 	Before     []int         // the entries that its before names
 	Notify     []int         // and its notify
 	Properties *yamlpos.Node // resolved; nil if control excludes it

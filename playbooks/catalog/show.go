@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -314,7 +315,7 @@ func (w *writer) comment(text string) string {
 }
 
 // health writes the health checks of a resource, with their defaults.
-func (w *writer) health(body *yaml.Node, checks []modules.HealthCheck) {
+func (w *writer) health(body *yaml.Node, checks []wire.HealthCheck) {
 	if len(checks) == 0 {
 		return
 	}

@@ -3,7 +3,7 @@ package graph
 import (
 	"slices"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // SetWithin says which vertices stand for the manifests that others are of: those from
@@ -22,7 +22,7 @@ func SetWithin(vertices []Vertex, first func(i int) int) {
 }
 
 // FirstWithin gives the first entry of the manifest that entry i stands for, or i itself.
-func FirstWithin(entries []modules.Entry, i int) int {
+func FirstWithin(entries []wire.Entry, i int) int {
 	if scope := entries[i].Scope; scope != nil {
 		return i - scope.Entries
 	}
@@ -31,7 +31,7 @@ func FirstWithin(entries []modules.Entry, i int) int {
 
 // Depend writes edges into the entries that they lead to. What the entry of a nested
 // manifest waits for, each entry of that manifest waits for.
-func Depend(entries []modules.Entry, edges []Edge) {
+func Depend(entries []wire.Entry, edges []Edge) {
 	touched := map[int]bool{}
 	for _, e := range edges {
 		for to := FirstWithin(entries, e.To); to <= e.To; to++ {
@@ -67,7 +67,7 @@ func Distinct(list []int) []int {
 
 // Rearrange gives entries in the order of a graph, with their numbers in each other
 // changed to that. moved are the new numbers by the old ones.
-func Rearrange(entries []modules.Entry, order []int) (sorted []modules.Entry, moved []int) {
+func Rearrange(entries []wire.Entry, order []int) (sorted []wire.Entry, moved []int) {
 	moved = make([]int, len(order))
 	for i, before := range order {
 		moved[before] = i

@@ -8,6 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/health"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 )
 
@@ -56,7 +57,7 @@ func TooManyHealthChecks(n *yamlpos.Node) error {
 
 // HealthChecks reads the health checks of a resource, with every expression
 // resolved. The arguments of a command are no part of its name if it is sensitive.
-func HealthChecks(n *yamlpos.Node, sensitive bool) ([]modules.HealthCheck, error) {
+func HealthChecks(n *yamlpos.Node, sensitive bool) ([]wire.HealthCheck, error) {
 	var checks []health.Check
 	if err := yamlpos.Decode(n, &checks); err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func HealthChecks(n *yamlpos.Node, sensitive bool) ([]modules.HealthCheck, error
 	if len(checks) > health.MaxChecks {
 		return nil, TooManyHealthChecks(n)
 	}
-	var all []modules.HealthCheck
+	var all []wire.HealthCheck
 	var errs yamlpos.Errors
 	for i := range checks {
 		h, err := CompileHealth(n.Items[i], &checks[i])
@@ -78,7 +79,7 @@ func HealthChecks(n *yamlpos.Node, sensitive bool) ([]modules.HealthCheck, error
 }
 
 // CompileHealth makes one check, and errors with the positions of its properties.
-func CompileHealth(n *yamlpos.Node, c *health.Check) (modules.HealthCheck, error) {
+func CompileHealth(n *yamlpos.Node, c *health.Check) (wire.HealthCheck, error) {
 	var errs yamlpos.Errors
 	if err := modules.CheckTags(c); err != nil {
 		errs.Add(positionedHealth(n, err))

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
@@ -18,7 +18,7 @@ type Task struct {
 	Exchange   *share.Participant // in which the host exports and imports; nil if there is none
 	Resource   time.Duration      // how long a resource may take; 0 is any time
 	Host       HostTime           // the host's time for the play
-	Emit       func(*modules.Result)
+	Emit       func(*wire.Result)
 	Flush      func()
 }
 
@@ -49,7 +49,7 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 	incoming := s.incoming
 	if early := s.early; len(early) > 0 {
 		s.early = nil
-		incoming = make(chan []*modules.Message, 1)
+		incoming = make(chan []*wire.Message, 1)
 		incoming <- early
 	}
 	watch := s.watch(t.Resource, c.catalog.Lock)
@@ -61,7 +61,7 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 	kill := func() {
 		killed, c.halted = nil, true
 		grace = time.After(killGrace)
-		s.sendNow(&modules.Message{Kill: &modules.Empty{}})
+		s.sendNow(&wire.Message{Kill: &wire.Empty{}})
 	}
 	for {
 		select {
@@ -94,7 +94,7 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 			}
 		case <-stop:
 			stop, c.halted = nil, true
-			s.sendNow(&modules.Message{Stop: &modules.Empty{}})
+			s.sendNow(&wire.Message{Stop: &wire.Empty{}})
 		case <-killed:
 			c.overdue = Overdue(ctx)
 			kill()

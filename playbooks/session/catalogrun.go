@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
@@ -14,7 +15,7 @@ import (
 type catalogRun struct {
 	session  *Session
 	task     Task
-	catalog  *modules.Catalog    // of the task
+	catalog  *wire.Catalog       // of the task
 	reported []bool              // by the number of the entry
 	results  int                 // so far
 	removed  bool                // the host has said what has left the manifest
@@ -44,7 +45,7 @@ func (c *catalogRun) missing() int {
 }
 
 // handleAll handles messages up to the end of the catalog. done is set when it is over.
-func (c *catalogRun) handleAll(ctx context.Context, all []*modules.Message) (done bool, err error) {
+func (c *catalogRun) handleAll(ctx context.Context, all []*wire.Message) (done bool, err error) {
 	defer c.task.Flush()
 	for i, m := range all {
 		if done, err := c.handle(ctx, m); done || err != nil {
@@ -56,7 +57,7 @@ func (c *catalogRun) handleAll(ctx context.Context, all []*modules.Message) (don
 }
 
 // handle handles one message. done is set when the catalog is over.
-func (c *catalogRun) handle(ctx context.Context, m *modules.Message) (done bool, err error) {
+func (c *catalogRun) handle(ctx context.Context, m *wire.Message) (done bool, err error) {
 	switch {
 	case m.Result != nil:
 		return false, c.result(m.Result)
@@ -66,12 +67,12 @@ func (c *catalogRun) handle(ctx context.Context, m *modules.Message) (done bool,
 		return false, refused(m.Refused, c.catalog.Lock)
 	case m.Parse != nil:
 		return false, c.parse(m.Parse)
-	case m.Turn != nil:
-		return false, c.turn(m.Turn)
-	case m.Need != nil:
-		return false, c.need(ctx, m.Need)
-	case m.Left != nil:
-		return false, c.remove(m.Left)
+	case m.Semaphore != nil:
+		return false, c.turn(m.Semaphore)
+	case m.Import != nil:
+		return false, c.need(ctx, m.Import)
+	case m.Reversals != nil:
+		return false, c.remove(m.Reversals)
 	case m.Done != nil:
 		return true, c.done(m.Done)
 	}
@@ -79,7 +80,7 @@ func (c *catalogRun) handle(ctx context.Context, m *modules.Message) (done bool,
 }
 
 // done checks that no resource is missing without a reason.
-func (c *catalogRun) done(d *modules.Done) error {
+func (c *catalogRun) done(d *wire.Done) error {
 	n := c.missing()
 	switch {
 	case n == 0, c.halted:
@@ -90,7 +91,7 @@ func (c *catalogRun) done(d *modules.Done) error {
 	return breach("the host is done but has not reported %d of its %d resources", n, len(c.reported))
 }
 
-func (c *catalogRun) result(r *modules.Result) error {
+func (c *catalogRun) result(r *wire.Result) error {
 	switch {
 	case r.Index < 0 || r.Index >= len(c.reported):
 		return breach("the host reports resource %d of %d", r.Index, len(c.reported))
@@ -104,8 +105,8 @@ func (c *catalogRun) result(r *modules.Result) error {
 	}
 	switch r.Status {
 	case "":
-		r.Status = modules.Stable
-	case modules.Changed, modules.Skipped, modules.Failed:
+		r.Status = wire.Stable
+	case wire.Changed, wire.Skipped, wire.Failed:
 	default:
 		return breach("the host reports the status %.64q", r.Status)
 	}
@@ -115,10 +116,10 @@ func (c *catalogRun) result(r *modules.Result) error {
 	c.reported[r.Index] = true
 	c.results++
 	c.release(r.Index)
-	if c.overdue != nil && r.Status == modules.Failed {
+	if c.overdue != nil && r.Status == wire.Failed {
 		// The host only knows that it was told to kill, not that it was for the time.
 		r.Killed = false
-		r.Error = c.overdue.Error() + strings.TrimSuffix(": "+r.Error, ": "+modules.RunInterrupted)
+		r.Error = c.overdue.Error() + strings.TrimSuffix(": "+r.Error, ": "+wire.RunInterrupted)
 	}
 	c.task.Emit(r)
 	return nil
@@ -126,14 +127,14 @@ func (c *catalogRun) result(r *modules.Result) error {
 
 // health checks the verdicts of a result against the health checks that were
 // asked for.
-func (c *catalogRun) health(r *modules.Result) error {
+func (c *catalogRun) health(r *wire.Result) error {
 	asked := len(c.catalog.Entries[r.Index].Health)
 	if len(r.Health) > asked {
 		return breach("the host reports %d health checks of a resource that has %d", len(r.Health), asked)
 	}
 	for _, v := range r.Health {
 		switch v.Status {
-		case modules.HealthOK, modules.HealthWarning, modules.HealthCritical, modules.HealthUnknown:
+		case wire.HealthOK, wire.HealthWarning, wire.HealthCritical, wire.HealthUnknown:
 		default:
 			return breach("the host reports the answer %.64q to a health check", v.Status)
 		}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
@@ -76,11 +76,11 @@ func (s *Session) stream(contents catalog.Contents, digest string) error {
 		return s.conn.Send(gone(digest, err))
 	}
 	defer r.Close()
-	buf := make([]byte, modules.MaxChunk)
+	buf := make([]byte, wire.MaxChunk)
 	pinged := time.Now()
 	for offset := int64(0); ; {
 		// A content that takes minutes is no reason for the host to say anything.
-		if time.Since(pinged) >= modules.PingInterval {
+		if time.Since(pinged) >= wire.PingInterval {
 			pinged = time.Now()
 			if err := s.ping(); err != nil {
 				return err
@@ -90,8 +90,8 @@ func (s *Session) stream(contents catalog.Contents, digest string) error {
 		if err != nil {
 			return s.conn.Send(gone(digest, fmt.Errorf("the file changed during the run: %w", err)))
 		}
-		blob := &modules.Blob{SHA256: digest, Size: size, Offset: offset, Data: buf[:n]}
-		if err := s.conn.Send(&modules.Message{Blob: blob}); err != nil {
+		blob := &wire.Blob{SHA256: digest, Size: size, Offset: offset, Data: buf[:n]}
+		if err := s.conn.Send(&wire.Message{Blob: blob}); err != nil {
 			return err
 		}
 		s.sent.Store(time.Now().UnixNano())
@@ -101,6 +101,6 @@ func (s *Session) stream(contents catalog.Contents, digest string) error {
 	}
 }
 
-func gone(digest string, err error) *modules.Message {
-	return &modules.Message{Blob: &modules.Blob{SHA256: digest, Gone: err.Error()}}
+func gone(digest string, err error) *wire.Message {
+	return &wire.Message{Blob: &wire.Blob{SHA256: digest, Gone: err.Error()}}
 }

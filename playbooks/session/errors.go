@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // errSilent is why a session ends when the host is not heard any more.
-var errSilent = fmt.Errorf("nothing was heard from the host for %v", modules.MaxSilence)
+var errSilent = fmt.Errorf("nothing was heard from the host for %v", wire.IdleTimeout)
 
 // A Breach is one of the message vocabulary by the host, or of a bound. What it
 // wraps is not to be taken for an end of the connection.
@@ -34,7 +34,7 @@ type Refused struct {
 func (e Refused) Error() string { return e.Reason }
 
 // refused is the error of a host that wants no catalog. lock is what was asked for.
-func refused(r *modules.Refused, lock *modules.Lock) error {
+func refused(r *wire.Refused, lock *wire.Lock) error {
 	switch r.Phase {
 	case "lock", "protocol", "facts":
 		locked := r.Locked && r.Phase == "lock"

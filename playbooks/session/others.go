@@ -4,18 +4,18 @@ import (
 	"context"
 	"slices"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
 // turn has an entry wait for its semaphores, or release them. The answer comes when it
 // holds them all, which may take as long as other hosts do.
-func (c *catalogRun) turn(m *modules.Turn) error {
+func (c *catalogRun) turn(m *wire.Semaphore) error {
 	entries := c.catalog.Entries
 	switch {
 	case m.Index < 0 || m.Index >= len(entries) || len(entries[m.Index].Sema) == 0:
 		return breach("the host asks for semaphores of resource %d, which has none", m.Index)
-	case m.Over:
+	case m.Release:
 		c.release(m.Index)
 		return nil
 	case c.reported[m.Index]:
@@ -38,7 +38,7 @@ func (c *catalogRun) turn(m *modules.Turn) error {
 			return
 		}
 		c.session.waits.note(-1, 1)
-		c.session.answer(&modules.Message{Granted: &modules.Granted{Index: m.Index}}, t.Released())
+		c.session.answer(&wire.Message{Granted: &wire.Granted{Index: m.Index}}, t.Released())
 		<-t.Released()
 		c.session.waits.note(0, -1)
 	})
@@ -46,7 +46,7 @@ func (c *catalogRun) turn(m *modules.Turn) error {
 }
 
 // answer sends what the host has waited for, unless that is gone by then.
-func (s *Session) answer(m *modules.Message, gone <-chan struct{}) {
+func (s *Session) answer(m *wire.Message, gone <-chan struct{}) {
 	select {
 	case s.outgoing <- func() error { return s.conn.Send(m) }:
 	case <-gone:
@@ -71,7 +71,7 @@ func (c *catalogRun) releaseAll() {
 
 // need finds what an entry receives from other hosts. The answer comes when they
 // have sent it, or when it is known that they never will.
-func (c *catalogRun) need(ctx context.Context, m *modules.Need) error {
+func (c *catalogRun) need(ctx context.Context, m *wire.Import) error {
 	switch {
 	case m.Index < 0 || m.Index >= len(c.reported) || len(c.task.Compiled.Imports[m.Index]) == 0 || c.task.Exchange == nil:
 		return breach("the host asks for values of resource %d, which receives none from other hosts", m.Index)
@@ -88,7 +88,7 @@ func (c *catalogRun) need(ctx context.Context, m *modules.Need) error {
 		defer cancel()
 		given := participant.Import(ctx, m.Index)
 		c.session.waits.note(-1, 0)
-		c.session.answer(&modules.Message{Given: given}, ended)
+		c.session.answer(&wire.Message{Imported: given}, ended)
 	})
 	c.session.work.Go(func() {
 		select {
@@ -105,11 +105,11 @@ func (c *catalogRun) need(ctx context.Context, m *modules.Need) error {
 func (c *catalogRun) receivedSensitive(index int) bool {
 	entries := c.catalog.Entries
 	return c.task.Exchange != nil && c.task.Exchange.ImportedSensitive(index) ||
-		slices.ContainsFunc(entries[index].Receive, func(from modules.Receive) bool { return from.From >= 0 && entries[from.From].Sensitive })
+		slices.ContainsFunc(entries[index].Receive, func(from wire.Receive) bool { return from.From >= 0 && entries[from.From].Sensitive })
 }
 
 // sent moves what an entry exports from its result to the exchange.
-func (c *catalogRun) sent(r *modules.Result) error {
+func (c *catalogRun) sent(r *wire.Result) error {
 	entry := &c.catalog.Entries[r.Index]
 	for key := range r.Sent {
 		if !slices.Contains(entry.Export, key) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
@@ -73,11 +73,11 @@ func claims(t *testing.T, specs ...string) []share.Claim {
 
 // guarded is a catalog of resources that have semaphores.
 func guarded(sema ...string) *catalog.Compiled {
-	return &catalog.Compiled{Catalog: modules.Catalog{Entries: []modules.Entry{{Type: "exec", Name: "a", Sema: sema}, {Type: "exec", Name: "b"}}}}
+	return &catalog.Compiled{Catalog: wire.Catalog{Entries: []wire.Entry{{Type: "exec", Name: "a", Sema: sema}, {Type: "exec", Name: "b"}}}}
 }
 
 // until answers pings until something else comes; nil if nothing will.
-func (p *puppet) until() *modules.Message {
+func (p *puppet) until() *wire.Message {
 	for {
 		m, err := p.conn.Receive()
 		if err != nil {
@@ -86,13 +86,13 @@ func (p *puppet) until() *modules.Message {
 		if m.Ping == nil {
 			return m
 		}
-		p.conn.Send(&modules.Message{Pong: &modules.Empty{}})
+		p.conn.Send(&wire.Message{Pong: &wire.Empty{}})
 	}
 }
 
 // rest sends what ends a catalog of two resources.
 func (p *puppet) rest() {
-	p.conn.Send(&modules.Message{Result: &modules.Result{Index: 0}}, &modules.Message{Result: &modules.Result{Index: 1}}, &modules.Message{Done: &modules.Done{}})
+	p.conn.Send(&wire.Message{Result: &wire.Result{Index: 0}}, &wire.Message{Result: &wire.Result{Index: 1}}, &wire.Message{Done: &wire.Done{}})
 	io.Copy(io.Discard, p.in)
 }
 
@@ -108,9 +108,9 @@ func TestTurns(t *testing.T) {
 		for i := range n {
 			s.acts(s.t.Context(), fmt.Sprintf("web%d", i), guarded("db:2"), func(p *puppet) {
 				require.NotNil(t, p.until().Catalog)
-				p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+				p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: 0}})
 				m := p.until()
-				require.Equal(t, &modules.Granted{Index: 0}, m.Granted)
+				require.Equal(t, &wire.Granted{Index: 0}, m.Granted)
 				mu.Lock()
 				inside++
 				peak = max(peak, inside)
@@ -120,7 +120,7 @@ func TestTurns(t *testing.T) {
 				inside--
 				mu.Unlock()
 				if i%2 == 0 { // the others give it back with their result
-					p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0, Over: true}})
+					p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: 0, Release: true}})
 				}
 				p.rest()
 			})
@@ -144,14 +144,14 @@ func (p *puppet) works(d time.Duration) {
 		if left <= 0 {
 			return
 		}
-		if left < modules.PingInterval {
+		if left < wire.PingInterval {
 			time.Sleep(left)
 			return
 		}
 		if m, err := p.conn.Receive(); err != nil || m.Ping == nil {
 			return
 		}
-		p.conn.Send(&modules.Message{Pong: &modules.Empty{}})
+		p.conn.Send(&wire.Message{Pong: &wire.Empty{}})
 	}
 }
 
@@ -169,13 +169,13 @@ func TestTurnOfTheSilent(t *testing.T) {
 			}
 		}, "exec#a took longer than 1m", time.Minute + killGrace},
 		{"it waits for a second semaphore that it never gets", func(t *testing.T, p *puppet) {
-			p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 1}})
+			p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: 1}})
 			for p.until() != nil {
 			}
 		}, "exec#a took longer than 1m", time.Minute + killGrace},
 		{"it dies", func(t *testing.T, p *puppet) { p.works(10 * time.Second) }, "the connection was closed", 10 * time.Second},
 		{"it lies", func(t *testing.T, p *puppet) {
-			p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+			p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: 0}})
 			for p.until() != nil {
 			}
 		}, "the host asks for the semaphores of resource 0 twice", 0},
@@ -190,14 +190,14 @@ func TestTurnOfTheSilent(t *testing.T) {
 				start := time.Now()
 				s.acts(s.t.Context(), "first", first, func(p *puppet) {
 					p.until()
-					p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+					p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: 0}})
 					require.NotNil(t, p.until().Granted)
 					c.act(t, p)
 				})
 				synctest.Wait()
 				s.acts(s.t.Context(), "second", guarded("db"), func(p *puppet) {
 					p.until()
-					p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+					p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: 0}})
 					require.NotNil(t, p.until().Granted)
 					took = time.Since(start)
 					p.rest()
@@ -223,7 +223,7 @@ func TestHostTimeStandsStill(t *testing.T) {
 		s.acts(s.t.Context(), "web1", guarded("db"), func(p *puppet) {
 			p.until()
 			p.works(4 * time.Minute)
-			p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+			p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: 0}})
 			require.NotNil(t, p.until().Granted)
 			for p.until() != nil {
 			}
@@ -246,11 +246,11 @@ func TestKilledWhileWaiting(t *testing.T) {
 		held := s.semaphores.Request(claims(t, "db"))
 		s.acts(ctx, "web1", guarded("db"), func(p *puppet) {
 			p.until()
-			p.conn.Send(&modules.Message{Turn: &modules.Turn{Index: 0}})
+			p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: 0}})
 			synctest.Wait()
 			kill()
 			require.NotNil(t, p.until().Kill)
-			p.conn.Send(&modules.Message{Done: &modules.Done{Stopped: true}})
+			p.conn.Send(&wire.Message{Done: &wire.Done{Stopped: true}})
 			p.until()
 		})
 		s.wg.Wait()
@@ -262,16 +262,16 @@ func TestKilledWhileWaiting(t *testing.T) {
 func TestTurnBreaches(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		say  []*modules.Message
+		say  []*wire.Message
 		err  string
 	}{
-		{"of no resource", []*modules.Message{{Turn: &modules.Turn{Index: 2}}}, "the host asks for semaphores of resource 2, which has none"},
-		{"below zero", []*modules.Message{{Turn: &modules.Turn{Index: -1}}}, "the host asks for semaphores of resource -1, which has none"},
-		{"of one without", []*modules.Message{{Turn: &modules.Turn{Index: 1}}}, "the host asks for semaphores of resource 1, which has none"},
-		{"of one that is over", []*modules.Message{{Result: &modules.Result{Index: 0}}, {Turn: &modules.Turn{Index: 0}}}, "the host asks for semaphores of resource 0, which it has reported"},
-		{"values of one that receives none", []*modules.Message{{Need: &modules.Need{Index: 0}}}, "the host asks for values of resource 0, which receives none from other hosts"},
-		{"values of none", []*modules.Message{{Need: &modules.Need{Index: 7}}}, "the host asks for values of resource 7, which receives none from other hosts"},
-		{"a value that is no export", []*modules.Message{{Result: &modules.Result{Index: 1, Sent: map[string]json.RawMessage{"stdout": json.RawMessage(`"x"`)}}}},
+		{"of no resource", []*wire.Message{{Semaphore: &wire.Semaphore{Index: 2}}}, "the host asks for semaphores of resource 2, which has none"},
+		{"below zero", []*wire.Message{{Semaphore: &wire.Semaphore{Index: -1}}}, "the host asks for semaphores of resource -1, which has none"},
+		{"of one without", []*wire.Message{{Semaphore: &wire.Semaphore{Index: 1}}}, "the host asks for semaphores of resource 1, which has none"},
+		{"of one that is over", []*wire.Message{{Result: &wire.Result{Index: 0}}, {Semaphore: &wire.Semaphore{Index: 0}}}, "the host asks for semaphores of resource 0, which it has reported"},
+		{"values of one that receives none", []*wire.Message{{Import: &wire.Import{Index: 0}}}, "the host asks for values of resource 0, which receives none from other hosts"},
+		{"values of none", []*wire.Message{{Import: &wire.Import{Index: 7}}}, "the host asks for values of resource 7, which receives none from other hosts"},
+		{"a value that is no export", []*wire.Message{{Result: &wire.Result{Index: 1, Sent: map[string]json.RawMessage{"stdout": json.RawMessage(`"x"`)}}}},
 			`the host sends the value "stdout" of resource 1, which does not export it`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

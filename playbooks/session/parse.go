@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
@@ -25,12 +26,12 @@ type parses struct {
 	work  catalog.YAMLWork
 
 	mu    sync.Mutex
-	ready []*modules.Message // answers that are not sent yet; all of them are sent together
+	ready []*wire.Message // answers that are not sent yet; all of them are sent together
 }
 
 // parse reads a YAML document of the host. What is wrong with it is an answer: only a
 // host that breaks a bound has failed.
-func (c *catalogRun) parse(p *modules.Parse) error {
+func (c *catalogRun) parse(p *wire.Parse) error {
 	s := &c.session.parses
 	switch {
 	case p.ID <= 0:
@@ -43,7 +44,7 @@ func (c *catalogRun) parse(p *modules.Parse) error {
 		return breach("the host sends more than %d MiB of YAML documents", maxParseBytes>>20)
 	}
 	s.asked, s.bytes = s.asked+1, s.bytes+len(p.Text)
-	answer := &modules.Parsed{ID: p.ID}
+	answer := &wire.Parsed{ID: p.ID}
 	text, err := s.work.JSONOfYAML("", []byte(p.Text))
 	switch {
 	case s.work.Copied > maxCopied:
@@ -54,12 +55,12 @@ func (c *catalogRun) parse(p *modules.Parse) error {
 	if answer.JSON = text; err != nil {
 		answer.Error = clipped(err.Error(), maxParseError)
 	}
-	return c.answerParse(&modules.Message{Parsed: answer})
+	return c.answerParse(&wire.Message{Parsed: answer})
 }
 
 // answerParse has an answer sent. Those that come while the sender is busy share its
 // attention, so that a host that asks for many at once asks no faster than it may.
-func (c *catalogRun) answerParse(m *modules.Message) error {
+func (c *catalogRun) answerParse(m *wire.Message) error {
 	s := &c.session.parses
 	s.mu.Lock()
 	s.ready = append(s.ready, m)

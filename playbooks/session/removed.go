@@ -1,11 +1,11 @@
 package session
 
-import "github.com/ccm-push/ccm-push/modules"
+import "github.com/ccm-push/ccm-push/modules/wire"
 
 // remove adds to the catalog what the host says has left the manifest and is undone. The
 // host may say so once, of a play that it was to remember, when it has reported all that
 // the play has now; and it may name nothing of that.
-func (c *catalogRun) remove(left *modules.Left) error {
+func (c *catalogRun) remove(left *wire.Reversals) error {
 	m := c.catalog.Remember
 	switch {
 	case m == nil, !m.Whole, c.catalog.Monitor, c.removed:
@@ -27,7 +27,7 @@ func (c *catalogRun) remove(left *modules.Left) error {
 	}
 	c.removed = true
 	for _, e := range left.Entries {
-		c.catalog.Entries = append(c.catalog.Entries, modules.Entry{Type: e.Type, Name: e.Name, Sensitive: e.Sensitive, Left: true})
+		c.catalog.Entries = append(c.catalog.Entries, wire.Entry{Type: e.Type, Name: e.Name, Sensitive: e.Sensitive, Reversal: true})
 	}
 	c.reported = append(c.reported, make([]bool, len(left.Entries))...)
 	return nil

@@ -5,37 +5,37 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
 // TestWhatHostsMayUndo has what a host could say has left the manifest.
 func TestWhatHostsMayUndo(t *testing.T) {
-	left := func(names ...string) *modules.Left {
-		l := &modules.Left{}
+	left := func(names ...string) *wire.Reversals {
+		l := &wire.Reversals{}
 		for _, name := range names {
-			l.Entries = append(l.Entries, modules.LeftEntry{Type: "file", Name: name})
+			l.Entries = append(l.Entries, wire.Reversal{Type: "file", Name: name})
 		}
 		return l
 	}
-	whole := func() *modules.Remember { return &modules.Remember{As: "a", Whole: true, Kept: []string{"file#/kept"}} }
+	whole := func() *wire.Remember { return &wire.Remember{As: "a", Whole: true, Kept: []string{"file#/kept"}} }
 	for _, test := range []struct {
 		name     string
-		remember *modules.Remember
+		remember *wire.Remember
 		told     bool // of all that the play has
-		say      []*modules.Left
+		say      []*wire.Reversals
 		want     string
 	}{
-		{"one thing", whole(), true, []*modules.Left{left("/b", "/c")}, ""},
-		{"a play that nobody remembers", nil, true, []*modules.Left{left("/b")}, "the host undoes what nobody has asked it to"},
-		{"not a whole run", &modules.Remember{As: "a"}, true, []*modules.Left{left("/b")}, "the host undoes what nobody has asked it to"},
-		{"twice", whole(), true, []*modules.Left{left("/b"), left("/c")}, "the host undoes what nobody has asked it to"},
-		{"too early", whole(), false, []*modules.Left{left("/b")}, "the host undoes something before it has reported 1 of its 1 resources"},
-		{"what the play has", whole(), true, []*modules.Left{left("/a")}, `the host undoes "file#/a", which the play has`},
-		{"what the play keeps", whole(), true, []*modules.Left{left("/b", "/kept")}, `the host undoes "file#/kept", which the play has`},
+		{"one thing", whole(), true, []*wire.Reversals{left("/b", "/c")}, ""},
+		{"a play that nobody remembers", nil, true, []*wire.Reversals{left("/b")}, "the host undoes what nobody has asked it to"},
+		{"not a whole run", &wire.Remember{As: "a"}, true, []*wire.Reversals{left("/b")}, "the host undoes what nobody has asked it to"},
+		{"twice", whole(), true, []*wire.Reversals{left("/b"), left("/c")}, "the host undoes what nobody has asked it to"},
+		{"too early", whole(), false, []*wire.Reversals{left("/b")}, "the host undoes something before it has reported 1 of its 1 resources"},
+		{"what the play has", whole(), true, []*wire.Reversals{left("/a")}, `the host undoes "file#/a", which the play has`},
+		{"what the play keeps", whole(), true, []*wire.Reversals{left("/b", "/kept")}, `the host undoes "file#/kept", which the play has`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			compiled := &catalog.Compiled{Catalog: modules.Catalog{Remember: test.remember, Entries: []modules.Entry{{Type: "file", Name: "/a"}}}}
+			compiled := &catalog.Compiled{Catalog: wire.Catalog{Remember: test.remember, Entries: []wire.Entry{{Type: "file", Name: "/a"}}}}
 			c := newCatalogRun(&Session{}, Task{Compiled: compiled})
 			c.reported[0] = test.told
 			var err error
@@ -51,7 +51,7 @@ func TestWhatHostsMayUndo(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Equal(t, 2, c.missing())
-			require.Equal(t, []modules.Entry{{Type: "file", Name: "/b", Left: true}, {Type: "file", Name: "/c", Left: true}}, compiled.Catalog.Entries[1:])
+			require.Equal(t, []wire.Entry{{Type: "file", Name: "/b", Reversal: true}, {Type: "file", Name: "/c", Reversal: true}}, compiled.Catalog.Entries[1:])
 		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A Program is the host program, running: a [start.Process]. Closing the
@@ -28,13 +28,13 @@ type Program interface {
 // is to be done.
 type Session struct {
 	program Program
-	conn    *modules.Conn
+	conn    *wire.Conn
 
-	incoming chan []*modules.Message // results and what else belongs to a catalog
-	early    []*modules.Message      // what came behind the end of a catalog
-	outgoing chan func() error       // what the sender does next
-	pings    atomic.Int64            // not answered yet
-	asked    map[string]bool         // contents that the host has asked for
+	incoming chan []*wire.Message // results and what else belongs to a catalog
+	early    []*wire.Message      // what came behind the end of a catalog
+	outgoing chan func() error    // what the sender does next
+	pings    atomic.Int64         // not answered yet
+	asked    map[string]bool      // contents that the host has asked for
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
 
@@ -64,11 +64,11 @@ const (
 // that a killed host can still say how it ended.
 func New(ctx context.Context, p Program, now func() time.Time) *Session {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	heard := modules.Listen(p.Stdout(), now)
+	heard := wire.NewIdleReader(p.Stdout(), now)
 	s := &Session{
 		program:  p,
-		conn:     modules.NewConn(bufio.NewReader(heard), p, modules.MaxFromHost),
-		incoming: make(chan []*modules.Message),
+		conn:     wire.NewConn(bufio.NewReader(heard), p, wire.MaxFromHost),
+		incoming: make(chan []*wire.Message),
 		outgoing: make(chan func() error, maxQueue),
 		asked:    map[string]bool{},
 		cancel:   cancel,
@@ -77,7 +77,7 @@ func New(ctx context.Context, p Program, now func() time.Time) *Session {
 	s.work.Go(func() { s.receive(ctx) })
 	s.work.Go(func() { s.send(ctx) })
 	s.work.Go(func() {
-		if heard.Silence(ctx) {
+		if heard.TimedOut(ctx) {
 			s.end(errSilent)
 		}
 	})
@@ -173,7 +173,7 @@ func (s *Session) receive(ctx context.Context) {
 
 // answered takes the answers to pings out of what a host says. One that answers
 // none is the last that is looked at.
-func (s *Session) answered(all []*modules.Message) (rest []*modules.Message, unasked bool) {
+func (s *Session) answered(all []*wire.Message) (rest []*wire.Message, unasked bool) {
 	for _, m := range all {
 		switch {
 		case m.Pong == nil:
@@ -187,7 +187,7 @@ func (s *Session) answered(all []*modules.Message) (rest []*modules.Message, una
 
 // send does what is asked for, in order, and pings in between.
 func (s *Session) send(ctx context.Context) {
-	ping := time.NewTicker(modules.PingInterval)
+	ping := time.NewTicker(wire.PingInterval)
 	defer ping.Stop()
 	for {
 		var err error
@@ -208,7 +208,7 @@ func (s *Session) send(ctx context.Context) {
 
 func (s *Session) ping() error {
 	s.pings.Add(1)
-	return s.conn.Send(&modules.Message{Ping: &modules.Empty{}})
+	return s.conn.Send(&wire.Message{Ping: &wire.Empty{}})
 }
 
 // endUnread ends the session because the host reads no more. What it has written before
@@ -234,6 +234,6 @@ func (s *Session) queue(do func() error) error {
 }
 
 // sendNow sends a message past what is queued, between two chunks of a content.
-func (s *Session) sendNow(m *modules.Message) {
+func (s *Session) sendNow(m *wire.Message) {
 	s.work.Go(func() { s.conn.Send(m) }) // if it fails, the receiver knows
 }

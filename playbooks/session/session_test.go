@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type puppet struct {
 	out  *io.PipeWriter // what it says
 	in   *io.PipeReader // what it hears
-	conn *modules.Conn
+	conn *wire.Conn
 
 	stdout *bufio.Reader
 	stdin  *io.PipeWriter
@@ -35,7 +35,7 @@ func newPuppet() *puppet {
 	heard, say := io.Pipe()
 	hear, sent := io.Pipe()
 	p := &puppet{out: say, in: hear, stdout: bufio.NewReader(heard), stdin: sent, gone: make(chan struct{})}
-	p.conn = modules.NewConn(bufio.NewReader(hear), say, modules.MaxFromController)
+	p.conn = wire.NewConn(bufio.NewReader(hear), say, wire.MaxFromController)
 	return p
 }
 
@@ -59,12 +59,12 @@ func (p *puppet) cut() {
 
 // one is a catalog of a single resource.
 func one() *catalog.Compiled {
-	return &catalog.Compiled{Catalog: modules.Catalog{Entries: []modules.Entry{{Type: "exec", Name: "true"}}}}
+	return &catalog.Compiled{Catalog: wire.Catalog{Entries: []wire.Entry{{Type: "exec", Name: "true"}}}}
 }
 
 // task is a catalog of whose results nobody wants to know.
 func task(c *catalog.Compiled) Task {
-	return Task{Compiled: c, Emit: func(*modules.Result) {}, Flush: func() {}}
+	return Task{Compiled: c, Emit: func(*wire.Result) {}, Flush: func() {}}
 }
 
 // converse runs one catalog on a puppet and gives how that ended.
@@ -104,9 +104,9 @@ func TestLongResource(t *testing.T) {
 			m, err := p.conn.Receive()
 			require.NoError(t, err)
 			require.NotNil(t, m.Ping)
-			require.NoError(t, p.conn.Send(&modules.Message{Pong: &modules.Empty{}}))
+			require.NoError(t, p.conn.Send(&wire.Message{Pong: &wire.Empty{}}))
 		}
-		require.NoError(t, p.conn.Send(&modules.Message{Result: &modules.Result{}}, &modules.Message{Done: &modules.Done{}}))
+		require.NoError(t, p.conn.Send(&wire.Message{Result: &wire.Result{}}, &wire.Message{Done: &wire.Done{}}))
 		io.Copy(io.Discard, p.in)
 	})
 	require.NoError(t, err)
@@ -119,8 +119,8 @@ func TestDeafHost(t *testing.T) {
 		_, err := p.conn.Receive()
 		require.NoError(t, err)
 		p.in.Close()
-		time.Sleep(modules.PingInterval + time.Second)
-		require.NoError(t, p.conn.Send(&modules.Message{Refused: &modules.Refused{Phase: "lock", Error: "taken"}}))
+		time.Sleep(wire.PingInterval + time.Second)
+		require.NoError(t, p.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "lock", Error: "taken"}}))
 	})
 	require.Equal(t, Refused{Phase: "lock", Reason: "taken"}, err)
 }
@@ -169,7 +169,7 @@ func TestStoppedByRequest(t *testing.T) {
 			m, err := p.conn.Receive()
 			require.NoError(t, err)
 			require.NotNil(t, m.Stop)
-			require.NoError(t, p.conn.Send(&modules.Message{Done: &modules.Done{Stopped: true}}))
+			require.NoError(t, p.conn.Send(&wire.Message{Done: &wire.Done{Stopped: true}}))
 		})
 		whole, err := s.Apply(t.Context(), stop, task(one()))
 		require.NoError(t, err)

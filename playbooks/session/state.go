@@ -1,17 +1,20 @@
 package session
 
-import "github.com/ccm-push/ccm-push/modules"
+import (
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
 
 // Bounds of what a host may say of how a resource is.
 const (
 	maxState  = 256 << 10 // bytes of each of its parts
-	maxAnswer = modules.MaxFromHost
+	maxAnswer = wire.MaxFromHost
 	maxTries  = 1_000_000
 )
 
 // checkState holds against their bounds what a result says of the state of a resource
 // and of the way there. query says that the state is an answer, which may be longer.
-func checkState(r *modules.Result, query bool) error {
+func checkState(r *wire.Result, query bool) error {
 	switch r.ErrorKind {
 	case "", modules.ErrorUnknown, modules.ErrorForbidden, modules.ErrorFailed:
 	default:

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // NoDeadline is longer than any run.
@@ -23,7 +23,7 @@ type resourceWatch struct {
 
 // watch begins with the first resource of a catalog, for which the host may have to
 // wait for its lock.
-func (s *Session) watch(limit time.Duration, lock *modules.Lock) *resourceWatch {
+func (s *Session) watch(limit time.Duration, lock *wire.Lock) *resourceWatch {
 	w := &resourceWatch{limit: limit, sent: &s.sent, waits: &s.waits}
 	if w.limit == 0 || w.limit == NoDeadline {
 		return &resourceWatch{}

@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
 // three is a catalog of three resources.
 func three() *catalog.Compiled {
-	return &catalog.Compiled{Catalog: modules.Catalog{Entries: []modules.Entry{
+	return &catalog.Compiled{Catalog: wire.Catalog{Entries: []wire.Entry{
 		{Type: "exec", Name: "a"}, {Type: "exec", Name: "b"}, {Type: "exec", Name: "c", Alias: "last"}}}}
 }
 
@@ -35,7 +35,7 @@ func runTimed(t *testing.T, c *catalog.Compiled, act func(*puppet)) (r timedRun)
 		start := time.Now()
 		does := task(c)
 		does.Resource = time.Minute
-		does.Emit = func(one *modules.Result) {
+		does.Emit = func(one *wire.Result) {
 			r.results = append(r.results, c.Catalog.Entries[one.Index].Name+" "+string(one.Status)+" "+one.Error)
 		}
 		_, r.err = s.Apply(t.Context(), nil, does)
@@ -48,13 +48,13 @@ func runTimed(t *testing.T, c *catalog.Compiled, act func(*puppet)) (r timedRun)
 }
 
 // hears answers pings until something else comes, or until a time has passed.
-func (p *puppet) hears(t *testing.T, until time.Time) *modules.Message {
+func (p *puppet) hears(t *testing.T, until time.Time) *wire.Message {
 	for {
 		m, err := p.conn.Receive()
 		if err != nil || m.Ping == nil {
 			return m
 		}
-		p.conn.Send(&modules.Message{Pong: &modules.Empty{}})
+		p.conn.Send(&wire.Message{Pong: &wire.Empty{}})
 		if !until.IsZero() && !time.Now().Before(until) {
 			return nil
 		}
@@ -62,8 +62,8 @@ func (p *puppet) hears(t *testing.T, until time.Time) *modules.Message {
 }
 
 func TestResourceDeadline(t *testing.T) {
-	result := func(i int, status modules.Status, err string) *modules.Message {
-		return &modules.Message{Result: &modules.Result{Index: i, Status: status, Error: err}}
+	result := func(i int, status wire.Status, err string) *wire.Message {
+		return &wire.Message{Result: &wire.Result{Index: i, Status: status, Error: err}}
 	}
 	t.Run("a host that tells how it ended", func(t *testing.T) {
 		r := runTimed(t, three(), func(p *puppet) {
@@ -71,7 +71,7 @@ func TestResourceDeadline(t *testing.T) {
 			time.Sleep(50 * time.Second)
 			p.conn.Send(result(0, "", "")) // which begins the minute anew
 			require.NotNil(t, p.hears(t, time.Time{}).Kill)
-			p.conn.Send(result(1, modules.Failed, "killed"), &modules.Message{Done: &modules.Done{Stopped: true}})
+			p.conn.Send(result(1, wire.Failed, "killed"), &wire.Message{Done: &wire.Done{Stopped: true}})
 			io.Copy(io.Discard, p.in)
 		})
 		require.Equal(t, []string{"a stable ", "b failed exec#b took longer than 1m: killed"}, r.results)
@@ -83,7 +83,7 @@ func TestResourceDeadline(t *testing.T) {
 		r := runTimed(t, three(), func(p *puppet) {
 			require.NotNil(t, p.hears(t, time.Time{}).Catalog)
 			require.NotNil(t, p.hears(t, time.Time{}).Kill)
-			p.conn.Send(result(0, modules.Failed, `command: "a" was killed: the run was interrupted`), &modules.Message{Done: &modules.Done{Stopped: true}})
+			p.conn.Send(result(0, wire.Failed, `command: "a" was killed: the run was interrupted`), &wire.Message{Done: &wire.Done{Stopped: true}})
 			io.Copy(io.Discard, p.in)
 		})
 		require.Equal(t, []string{`a failed exec#a took longer than 1m: command: "a" was killed`}, r.results)
@@ -92,7 +92,7 @@ func TestResourceDeadline(t *testing.T) {
 		r := runTimed(t, three(), func(p *puppet) {
 			require.NotNil(t, p.hears(t, time.Time{}).Catalog)
 			require.NotNil(t, p.hears(t, time.Time{}).Kill)
-			p.conn.Send(result(0, modules.Failed, "the run was interrupted"), &modules.Message{Done: &modules.Done{Stopped: true}})
+			p.conn.Send(result(0, wire.Failed, "the run was interrupted"), &wire.Message{Done: &wire.Done{Stopped: true}})
 			io.Copy(io.Discard, p.in)
 		})
 		require.Equal(t, []string{"a failed exec#a took longer than 1m"}, r.results)
@@ -117,11 +117,11 @@ func TestResourceDeadline(t *testing.T) {
 	})
 	t.Run("waiting for the lock counts as its own time", func(t *testing.T) {
 		c := one()
-		c.Catalog.Lock = &modules.Lock{Wait: 10 * time.Minute}
+		c.Catalog.Lock = &wire.Lock{Wait: 10 * time.Minute}
 		r := runTimed(t, c, func(p *puppet) {
 			p.hears(t, time.Time{})
 			p.hears(t, time.Now().Add(10*time.Minute+50*time.Second))
-			p.conn.Send(result(0, "", ""), &modules.Message{Done: &modules.Done{}})
+			p.conn.Send(result(0, "", ""), &wire.Message{Done: &wire.Done{}})
 			io.Copy(io.Discard, p.in)
 		})
 		require.NoError(t, r.err)
@@ -133,7 +133,7 @@ func TestResourceDeadline(t *testing.T) {
 				p.hears(t, time.Now().Add(45*time.Second))
 				p.conn.Send(result(i, "", ""))
 			}
-			p.conn.Send(&modules.Message{Done: &modules.Done{}})
+			p.conn.Send(&wire.Message{Done: &wire.Done{}})
 			io.Copy(io.Discard, p.in)
 		})
 		require.NoError(t, r.err)
@@ -160,7 +160,7 @@ func TestWatchCountsOnAfterSending(t *testing.T) {
 
 func TestNoDeadline(t *testing.T) {
 	for _, limit := range []time.Duration{0, NoDeadline} {
-		w := (&Session{}).watch(limit, &modules.Lock{Wait: NoDeadline})
+		w := (&Session{}).watch(limit, &wire.Lock{Wait: NoDeadline})
 		require.Nil(t, w.fired())
 		w.restart()
 		w.stop()

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
@@ -48,7 +48,7 @@ type hostPlay struct {
 type export struct {
 	ref       string
 	done      bool
-	status    modules.Status
+	status    wire.Status
 	predicted bool // in a check run: it was not carried out
 	certain   bool
 	sensitive bool

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ccm-push/ccm-push/inventory"
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
@@ -44,7 +44,7 @@ func exporting(refs ...string) *catalog.Compiled {
 	c := &catalog.Compiled{Imports: map[int][]catalog.Import{}}
 	for _, ref := range refs {
 		typeName, name, _ := strings.Cut(ref, "#")
-		c.Catalog.Entries = append(c.Catalog.Entries, modules.Entry{Type: typeName, Name: name, Export: []string{"stdout"}})
+		c.Catalog.Entries = append(c.Catalog.Entries, wire.Entry{Type: typeName, Name: name, Export: []string{"stdout"}})
 	}
 	return c
 }
@@ -53,13 +53,13 @@ func exporting(refs ...string) *catalog.Compiled {
 func importing(c *catalog.Compiled, ref, host, from string) *catalog.Compiled {
 	typeName, name, _ := strings.Cut(ref, "#")
 	i := len(c.Catalog.Entries)
-	c.Catalog.Entries = append(c.Catalog.Entries, modules.Entry{Type: typeName, Name: name, Export: []string{"stdout"}})
+	c.Catalog.Entries = append(c.Catalog.Entries, wire.Entry{Type: typeName, Name: name, Export: []string{"stdout"}})
 	c.Imports[i] = []catalog.Import{{Property: "cwd", Host: host, Ref: from, Key: "stdout"}}
 	return c
 }
 
-func sentResult(i int, value string) *modules.Result {
-	return &modules.Result{Index: i, Status: modules.Changed, Sent: map[string]json.RawMessage{"stdout": json.RawMessage(value)}}
+func sentResult(i int, value string) *wire.Result {
+	return &wire.Result{Index: i, Status: wire.Changed, Sent: map[string]json.RawMessage{"stdout": json.RawMessage(value)}}
 }
 
 const oneImport = `
@@ -73,15 +73,15 @@ const oneImport = `
 
 // TestImport is what an importer gets for each way in which the exporter can end.
 func TestImport(t *testing.T) {
-	none := func(err string) *modules.Given { return &modules.Given{Error: "receiving cwd: " + err} }
-	value := func(text string) *modules.Given {
-		return &modules.Given{Values: map[string]json.RawMessage{"cwd": json.RawMessage(text)}}
+	none := func(err string) *wire.Imported { return &wire.Imported{Error: "receiving cwd: " + err} }
+	value := func(text string) *wire.Imported {
+		return &wire.Imported{Values: map[string]json.RawMessage{"cwd": json.RawMessage(text)}}
 	}
-	unknown := &modules.Given{Values: map[string]json.RawMessage{}, Unknown: true}
+	unknown := &wire.Imported{Values: map[string]json.RawMessage{}, Unknown: true}
 	for _, c := range []struct {
 		name string
 		act  func(m *Exchange, c *catalog.Compiled) // the part of app1
-		want *modules.Given
+		want *wire.Imported
 	}{
 		{"a value", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(sentResult(0, `"{{ Facts }} \u001b[1m"`), &c.Catalog)
@@ -92,15 +92,15 @@ func TestImport(t *testing.T) {
 		{"of a sensitive resource", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Entries[0].Sensitive = true
 			m.Join(0, "app1", c).Export(sentResult(0, `1`), &c.Catalog)
-		}, &modules.Given{Values: map[string]json.RawMessage{"cwd": json.RawMessage("1")}, Sensitive: true}},
+		}, &wire.Imported{Values: map[string]json.RawMessage{"cwd": json.RawMessage("1")}, Sensitive: true}},
 		{"failed", func(m *Exchange, c *catalog.Compiled) {
-			m.Join(0, "app1", c).Export(&modules.Result{Status: modules.Failed, Error: "what app1 says"}, &c.Catalog)
+			m.Join(0, "app1", c).Export(&wire.Result{Status: wire.Failed, Error: "what app1 says"}, &c.Catalog)
 		}, none("exec#token of app1 has failed, so there is no stdout")},
 		{"skipped", func(m *Exchange, c *catalog.Compiled) {
-			m.Join(0, "app1", c).Export(&modules.Result{Status: modules.Skipped}, &c.Catalog)
+			m.Join(0, "app1", c).Export(&wire.Result{Status: wire.Skipped}, &c.Catalog)
 		}, none("exec#token of app1 was skipped, so there is no stdout")},
 		{"nothing to send", func(m *Exchange, c *catalog.Compiled) {
-			m.Join(0, "app1", c).Export(&modules.Result{Status: modules.Stable}, &c.Catalog)
+			m.Join(0, "app1", c).Export(&wire.Result{Status: wire.Stable}, &c.Catalog)
 		}, none("exec#token of app1 has sent no stdout: it did nothing now, and nothing is remembered of an earlier run; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way")},
 		{"too large", func(m *Exchange, c *catalog.Compiled) {
 			m.Join(0, "app1", c).Export(sentResult(0, `"`+strings.Repeat("x", maxValue)+`"`), &c.Catalog)
@@ -116,13 +116,13 @@ func TestImport(t *testing.T) {
 		{"predicted to be stable, and remembered", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Check = true
 			r := sentResult(0, `1`)
-			r.Status = modules.Stable
+			r.Status = wire.Stable
 			m.Join(0, "app1", c).Export(r, &c.Catalog)
 		}, value("1")},
 		{"predicted to be stable, perhaps", func(m *Exchange, c *catalog.Compiled) {
 			c.Catalog.Check = true
 			r := sentResult(0, `1`)
-			r.Status, r.Uncertain = modules.Stable, true
+			r.Status, r.Uncertain = wire.Stable, true
 			m.Join(0, "app1", c).Export(r, &c.Catalog)
 		}, unknown},
 		{"unreachable", func(m *Exchange, c *catalog.Compiled) { m.Over(0, "app1") },
@@ -146,7 +146,7 @@ func TestImport(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := newExchange(t, oneImport)
 				web1 := m.Join(0, "web1", importing(exporting(), "exec#b", "app1", "exec#token"))
-				var given *modules.Given
+				var given *wire.Imported
 				var waiting sync.WaitGroup
 				if before := strings.Contains(c.name, "batch"); before {
 					c.act(m, nil)
@@ -167,7 +167,7 @@ func TestImport(t *testing.T) {
 func TestCircleOfCatalogs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newExchange(t, oneImport)
-		given := map[string]*modules.Given{}
+		given := map[string]*wire.Imported{}
 		var waiting sync.WaitGroup
 		var mu sync.Mutex
 		circle := []string{"app1", "web1", "app2"}
@@ -202,7 +202,7 @@ func TestEarlierPlay(t *testing.T) {
 	m.Join(0, "app1", c).Export(sentResult(0, `"x"`), &c.Catalog)
 	m.Over(0, "app1")
 	got := m.Join(1, "web1", importing(exporting(), "exec#b", "app1", "exec#token")).Import(t.Context(), 0)
-	require.Equal(t, &modules.Given{Values: map[string]json.RawMessage{"cwd": json.RawMessage(`"x"`)}}, got)
+	require.Equal(t, &wire.Imported{Values: map[string]json.RawMessage{"cwd": json.RawMessage(`"x"`)}}, got)
 }
 
 func TestWaitingEndsWithTheCatalog(t *testing.T) {
@@ -292,18 +292,18 @@ func TestExchangeOfMany(t *testing.T) {
 					if k == dies[name] {
 						return
 					}
-					status := modules.Changed
+					status := wire.Changed
 					for _, imp := range c.Imports[k] {
 						given := participant.Import(t.Context(), k)
 						if given.Error != "" {
 							require.True(t, circles || deaths, given.Error)
-							status = modules.Failed
+							status = wire.Failed
 							continue
 						}
 						require.JSONEq(t, fmt.Sprintf("%q", imp.Host+"/"+imp.Ref), string(given.Values["cwd"]))
 					}
 					r := sentResult(k, fmt.Sprintf("%q", name+"/exec#r"+fmt.Sprint(k)))
-					if r.Status = status; status == modules.Failed {
+					if r.Status = status; status == wire.Failed {
 						r.Sent = nil
 					}
 					participant.Export(r, &c.Catalog)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
@@ -47,7 +47,7 @@ func (x *exportIndex) mayExport(ref, key string) bool {
 }
 
 // exportsSome reports whether a resource that an entry may be of exports something.
-func (x *exportIndex) exportsSome(e *modules.Entry) bool {
+func (x *exportIndex) exportsSome(e *wire.Entry) bool {
 	return x.isOpen(e.Ref()) || slices.ContainsFunc(x.called[e.Ref()], func(e exporter) bool { return len(e.resource.Exports) > 0 })
 }
 

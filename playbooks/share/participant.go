@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 )
 
@@ -51,7 +51,7 @@ func (x *Exchange) Join(play int, host string, c *catalog.Compiled) *Participant
 }
 
 // addExport notes an entry under the names by which others can import its values.
-func (p *hostPlay) addExport(i int, e *modules.Entry) {
+func (p *hostPlay) addExport(i int, e *wire.Entry) {
 	p.entries[i] = &export{ref: e.Ref()}
 	for _, name := range slices.Compact([]string{e.Name, e.Alias}) {
 		if name != "" {
@@ -65,7 +65,7 @@ func (p *Participant) record() *hostRecord { return p.x.hosts[p.host] }
 func (p *Participant) hostPlay() *hostPlay { return p.record().plays[p.play] }
 
 // Export notes how an entry has ended, with the values that it has sent for other hosts.
-func (p *Participant) Export(r *modules.Result, c *modules.Catalog) {
+func (p *Participant) Export(r *wire.Result, c *wire.Catalog) {
 	p.x.mu.Lock()
 	defer p.x.mu.Unlock()
 	own := p.record()
@@ -93,8 +93,8 @@ func (p *Participant) Export(r *modules.Result, c *modules.Catalog) {
 }
 
 // Import gives what an entry receives. It waits for other hosts, and until ctx ends.
-func (p *Participant) Import(ctx context.Context, index int) *modules.Given {
-	given := &modules.Given{Index: index, Values: map[string]json.RawMessage{}}
+func (p *Participant) Import(ctx context.Context, index int) *wire.Imported {
+	given := &wire.Imported{Index: index, Values: map[string]json.RawMessage{}}
 	p.x.mu.Lock()
 	imports := p.hostPlay().imports[index]
 	p.x.mu.Unlock()
@@ -102,7 +102,7 @@ func (p *Participant) Import(ctx context.Context, index int) *modules.Given {
 		got, err := p.receive(ctx, index, imp)
 		switch {
 		case err != nil:
-			return &modules.Given{Index: index, Error: fmt.Sprintf("receiving %s: %v", imp.Property, err)}
+			return &wire.Imported{Index: index, Error: fmt.Sprintf("receiving %s: %v", imp.Property, err)}
 		case got.unknown:
 			given.Unknown = true
 		default:
@@ -199,13 +199,13 @@ func (e *export) value(imp catalog.Import) (received, error) {
 	value, has := e.sent[imp.Key]
 	what := fmt.Sprintf("%s of %s", e.ref, imp.Host)
 	switch why, dropped := e.dropped[imp.Key]; {
-	case e.status == modules.Failed:
+	case e.status == wire.Failed:
 		return got, fmt.Errorf("%s has failed, so there is no %s", what, imp.Key)
-	case e.status == modules.Skipped:
+	case e.status == wire.Skipped:
 		return got, fmt.Errorf("%s was skipped, so there is no %s", what, imp.Key)
 	case dropped:
 		return got, fmt.Errorf("%s of %s is too large: %s", imp.Key, what, why)
-	case e.predicted && (e.status == modules.Changed || !e.certain || !has):
+	case e.predicted && (e.status == wire.Changed || !e.certain || !has):
 		got.unknown = true
 	case !has:
 		return got, fmt.Errorf("%s has sent no %s: it did nothing now, and nothing is remembered of an earlier run; let it run once, by removing what its creates, onlyif or unless finds, or read the value in another way", what, imp.Key)

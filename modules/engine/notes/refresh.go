@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // maxRefreshes bounds the notes of refreshes that are due.
@@ -69,7 +69,7 @@ func (n Refresh) Why() string {
 }
 
 // resourceName is type#name, made short if it is long: a name can be a whole script.
-func resourceName(e *modules.Entry) string {
+func resourceName(e *wire.Entry) string {
 	name := strings.ToValidUTF8(e.Type+"#"+e.Name, "\uFFFD")
 	if len(name) <= maxName {
 		return name

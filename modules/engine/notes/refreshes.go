@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // Earlier is what the earlier catalogs of a session mean for notes of refreshes.
@@ -21,7 +21,7 @@ type Earlier struct {
 // by their index.
 type Refreshes struct {
 	store   Store
-	cat     *modules.Catalog
+	cat     *wire.Catalog
 	now     func() time.Time
 	earlier *Earlier
 	err     error              // why nothing can be told or noted
@@ -46,7 +46,7 @@ type note struct {
 
 // OpenRefreshes reads the notes, if the catalog has use for them. refreshes says of an
 // entry that subscribes whether it can be refreshed. warning is for the user.
-func OpenRefreshes(store Store, cat *modules.Catalog, earlier *Earlier, now func() time.Time, refreshes func(entry int) bool) (r *Refreshes, warning string) {
+func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() time.Time, refreshes func(entry int) bool) (r *Refreshes, warning string) {
 	if !cat.Check || earlier.predicted == nil {
 		earlier.predicted = map[subscriber]bool{}
 	}

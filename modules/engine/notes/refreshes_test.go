@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 var refreshTexts = []struct{ name, text, want string }{
@@ -58,8 +58,8 @@ func FuzzParseRefreshes(f *testing.F) {
 
 func TestResourceName(t *testing.T) {
 	script := strings.Repeat("echo ü; ", 1000)
-	a, b := resourceName(&modules.Entry{Type: "exec", Name: script + "a"}), resourceName(&modules.Entry{Type: "exec", Name: script + "b"})
+	a, b := resourceName(&wire.Entry{Type: "exec", Name: script + "a"}), resourceName(&wire.Entry{Type: "exec", Name: script + "b"})
 	require.NotEqual(t, a, b)
 	require.LessOrEqual(t, len(a), maxName)
-	require.Equal(t, "exec#ls", resourceName(&modules.Entry{Type: "exec", Name: "ls", Alias: "x"}))
+	require.Equal(t, "exec#ls", resourceName(&wire.Entry{Type: "exec", Name: "ls", Alias: "x"}))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // maxSubject bounds what a resource is about, in bytes.
@@ -17,7 +18,7 @@ const maxSubject = 8 << 10
 
 // A Reversal is the note of what was there before a resource was first applied.
 type Reversal struct {
-	Play      string    `json:"play"` // as [modules.Remember] has it
+	Play      string    `json:"play"` // as [wire.Remember] has it
 	Type      string    `json:"type"`
 	Name      string    `json:"name"`
 	Subject   string    `json:"subject"`         // what it was about, as [modules.Reverser] has it
@@ -43,13 +44,13 @@ type reversalText struct {
 }
 
 func (all *reversalText) valid() error {
-	if len(all.Reversals) > modules.MaxLeft {
-		return fmt.Errorf("it has more than %d resources", modules.MaxLeft)
+	if len(all.Reversals) > wire.MaxReversals {
+		return fmt.Errorf("it has more than %d resources", wire.MaxReversals)
 	}
 	seen := map[[3]string]bool{}
 	for i, v := range all.Reversals {
 		key := [3]string{v.Play, v.Type, v.Name}
-		if modules.CheckRememberedAs(v.Play) != nil || !(modules.LeftEntry{Type: v.Type, Name: v.Name}).Valid() ||
+		if wire.CheckRememberedAs(v.Play) != nil || !(wire.Reversal{Type: v.Type, Name: v.Name}).Valid() ||
 			len(v.Run) > maxName || len(v.Subject) > maxSubject || !bytes.HasPrefix(v.Properties, []byte("{")) || seen[key] {
 			return fmt.Errorf("resource %d is not valid", i+1)
 		}
@@ -63,8 +64,8 @@ func formatReversals(all []Reversal) ([]byte, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if len(all) > modules.MaxLeft {
-		return nil, fmt.Errorf("it would be more than %d resources", modules.MaxLeft)
+	if len(all) > wire.MaxReversals {
+		return nil, fmt.Errorf("it would be more than %d resources", wire.MaxReversals)
 	}
 	text, err := format(&reversalText{all})
 	if err == nil && len(text) > maxText {
@@ -76,7 +77,7 @@ func formatReversals(all []Reversal) ([]byte, error) {
 // Reversals are what was there before the resources of plays were first applied.
 type Reversals struct {
 	store Store
-	cat   *modules.Catalog
+	cat   *wire.Catalog
 	all   []Reversal // of all plays, in the order in which they were noted
 	err   error      // why nothing can be told or noted
 }
@@ -85,12 +86,12 @@ type Reversals struct {
 var errNoStore = errors.New("nothing is remembered here")
 
 // OpenReversals reads the notes, if the catalog has use for them. warning is for the user.
-func OpenReversals(store Store, cat *modules.Catalog) (r *Reversals, warning string) {
+func OpenReversals(store Store, cat *wire.Catalog) (r *Reversals, warning string) {
 	r = &Reversals{store: store, cat: cat}
 	if cat.Remember == nil || cat.Monitor {
 		return r, ""
 	}
-	if r.err = modules.CheckRememberedAs(cat.Remember.As); r.err == nil && store == nil {
+	if r.err = wire.CheckRememberedAs(cat.Remember.As); r.err == nil && store == nil {
 		r.err = errNoStore
 	}
 	if r.err != nil {
@@ -111,18 +112,18 @@ func (r *Reversals) Undoes() bool {
 }
 
 // May says why nothing could be noted of an entry.
-func (r *Reversals) May(e *modules.Entry) error {
+func (r *Reversals) May(e *wire.Entry) error {
 	switch {
 	case r.cat.Remember == nil:
 		return errors.New("the play has no name that the host could remember it by")
 	case r.err != nil:
 		return r.err
 	}
-	return modules.CheckLeftName(e.Name)
+	return wire.CheckReversalName(e.Name)
 }
 
 // New is the note of an entry of the catalog, still without properties.
-func (r *Reversals) New(e *modules.Entry, subject string, now time.Time) (*Reversal, error) {
+func (r *Reversals) New(e *wire.Entry, subject string, now time.Time) (*Reversal, error) {
 	if len(subject) > maxSubject {
 		return nil, modules.Refuse("what it is about is too long to be remembered")
 	}
@@ -134,21 +135,21 @@ func (r *Reversals) New(e *modules.Entry, subject string, now time.Time) (*Rever
 }
 
 // Of gives the note of an entry of the catalog; nil if there is none.
-func (r *Reversals) Of(e *modules.Entry) *Reversal {
+func (r *Reversals) Of(e *wire.Entry) *Reversal {
 	if i := r.find(e); i >= 0 {
 		return &r.all[i]
 	}
 	return nil
 }
 
-func (r *Reversals) find(e *modules.Entry) int {
+func (r *Reversals) find(e *wire.Entry) int {
 	return slices.IndexFunc(r.all, func(v Reversal) bool { return v.of(r.cat.Remember.As, e.Type, e.Name) })
 }
 
 // Note adds what was there before an entry, or brings an earlier note of it up to date. v
 // is nil if all is noted but that it is sensitive, perhaps. What is only predicted is not
 // written, and seen by other entries unless it is that of a noop entry.
-func (r *Reversals) Note(e *modules.Entry, v *Reversal, sensitive bool) error {
+func (r *Reversals) Note(e *wire.Entry, v *Reversal, sensitive bool) error {
 	all, at := slices.Clone(r.all), r.find(e)
 	switch {
 	case at < 0 && v != nil:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // badReversals are what a damaged or a forged file could hold.
@@ -23,7 +23,7 @@ var badReversals = []struct{ name, text, want string }{
 	{"no properties", `{"reversals":[{"play":"p","type":"file","name":"/a"}]}`, "resource 1 is not valid"},
 	{"properties that are none", `{"reversals":[{"play":"p","type":"file","name":"/a","properties":[]}]}`, "resource 1 is not valid"},
 	{"twice", `{"reversals":[{"play":"p","type":"file","name":"/a","properties":{}},{"play":"p","type":"file","name":"/a","properties":{}}]}`, "resource 2 is not valid"},
-	{"too many", `{"reversals":[` + strings.Repeat(`{},`, modules.MaxLeft) + `{}]}`, "it has more than 1000 resources"},
+	{"too many", `{"reversals":[` + strings.Repeat(`{},`, wire.MaxReversals) + `{}]}`, "it has more than 1000 resources"},
 }
 
 func TestReversalsAreNotTrusted(t *testing.T) {
@@ -37,7 +37,7 @@ func TestReversalsAreBounded(t *testing.T) {
 	one := Reversal{Play: "p", Type: "file", Name: "/a", Properties: json.RawMessage(`{"content":"` + strings.Repeat("x", maxText) + `"}`)}
 	_, err := formatReversals([]Reversal{one})
 	require.EqualError(t, err, "all that is remembered would have more than 1048576 bytes")
-	_, err = formatReversals(make([]Reversal, modules.MaxLeft+1))
+	_, err = formatReversals(make([]Reversal, wire.MaxReversals+1))
 	require.EqualError(t, err, "it would be more than 1000 resources")
 }
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // Sent is what resources have sent to others when they ran last, for runs in which they
@@ -36,7 +36,7 @@ func NewSent(store Store) *Sent { return &Sent{store: store} }
 
 // SentKey stands for a resource with all of its properties: what another one of that
 // name has sent is not meant.
-func SentKey(e *modules.Entry, properties json.RawMessage) string {
+func SentKey(e *wire.Entry, properties json.RawMessage) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %s", e.Type, e.Name, properties))
 	return hex.EncodeToString(sum[:])
 }

@@ -4,11 +4,11 @@ import (
 	"iter"
 	"math/bits"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // Requirements gives the entries that rule an entry out if they fail.
-func Requirements(e *modules.Entry) iter.Seq[int] {
+func Requirements(e *wire.Entry) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, j := range e.Require {
 			if !yield(j) {
@@ -24,7 +24,7 @@ func Requirements(e *modules.Entry) iter.Seq[int] {
 }
 
 // Dependencies gives the entries that i begins after, directly.
-func Dependencies(entries []modules.Entry, i int) iter.Seq[int] {
+func Dependencies(entries []wire.Entry, i int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		e := &entries[i]
 		for j := range Requirements(e) {
@@ -49,12 +49,12 @@ func Dependencies(entries []modules.Entry, i int) iter.Seq[int] {
 
 // An Order is that of the entries of one catalog.
 type Order struct {
-	cat       *modules.Catalog
+	cat       *wire.Catalog
 	ancestors []Set // by entry, those that it comes after; nil until they are needed
 }
 
 // NewOrder is the order of a catalog.
-func NewOrder(cat *modules.Catalog) *Order { return &Order{cat: cat} }
+func NewOrder(cat *wire.Catalog) *Order { return &Order{cat: cat} }
 
 // maxGraph bounds the entries of a graph whose ancestors are found: that takes memory
 // with the square of their number, here 4 MiB. Check runs of larger ones are taken for
@@ -79,7 +79,7 @@ func (o *Order) Before(i int) Set {
 func (o *Order) ComesAfter(i, k int) bool { return k < i && o.Before(i).Has(k) }
 
 // findAncestors gives, by entry, those that it comes after along edges.
-func findAncestors(entries []modules.Entry) []Set {
+func findAncestors(entries []wire.Entry) []Set {
 	all := make([]Set, len(entries))
 	for i := range entries {
 		all[i] = NewSet(i)

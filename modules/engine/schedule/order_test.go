@@ -6,19 +6,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // TestAncestors has an edge of each kind.
 func TestAncestors(t *testing.T) {
-	entries := []modules.Entry{
+	entries := []wire.Entry{
 		0: {},
 		1: {Require: []int{0}},
 		2: {Subscribe: []int{1}},
 		3: {After: []int{1}},
-		4: {Receive: []modules.Receive{{From: 3}, {From: -1}}},
+		4: {Receive: []wire.Receive{{From: 3}, {From: -1}}},
 		5: {},
-		6: {Scope: &modules.Scope{Entries: 2}},
+		6: {Scope: &wire.Scope{Entries: 2}},
 	}
 	want := [][]int{nil, {0}, {0, 1}, {0, 1}, {0, 1, 3}, nil, {0, 1, 3, 4, 5}}
 	all := findAncestors(entries)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // Work is what a [Scheduler] needs to know of those who do it.
@@ -26,7 +26,7 @@ type Work struct {
 // [Scheduler.Outside] and [Scheduler.Aside].
 type Scheduler struct {
 	mu       sync.Mutex
-	entries  []modules.Entry
+	entries  []wire.Entry
 	work     Work
 	workers  sync.WaitGroup
 	waits    []int            // entry → how many others it still waits for
@@ -46,7 +46,7 @@ type Scheduler struct {
 }
 
 // New finds out who waits for whom.
-func New(entries []modules.Entry, work Work) *Scheduler {
+func New(entries []wire.Entry, work Work) *Scheduler {
 	n := len(entries)
 	s := &Scheduler{entries: entries, work: work, waits: make([]int, n), behind: make([][]int, n),
 		ready: map[string][]int{}, with: map[int][]int{}, alone: map[string]bool{}, claims: newClaims()}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A question is what an answer of the controller belongs to.
@@ -25,8 +26,8 @@ const (
 
 // ask sends a question and waits for the answer, however long that takes. stop is
 // closed when the answer is of no use any more: then the error is engine.ErrBeforeTurn.
-func (r *receiver) ask(ctx context.Context, q question, m *modules.Message, stop <-chan struct{}) (*modules.Message, error) {
-	answer := make(chan *modules.Message, 1)
+func (r *receiver) ask(ctx context.Context, q question, m *wire.Message, stop <-chan struct{}) (*wire.Message, error) {
+	answer := make(chan *wire.Message, 1)
 	r.askedMu.Lock()
 	r.asked[q] = answer
 	r.askedMu.Unlock()
@@ -50,7 +51,7 @@ func (r *receiver) ask(ctx context.Context, q question, m *modules.Message, stop
 
 // answered hands an answer to the question that waits for it. One that none waits for any
 // more was on its way when the run was stopped.
-func (r *receiver) answered(q question, m *modules.Message) {
+func (r *receiver) answered(q question, m *wire.Message) {
 	r.askedMu.Lock()
 	defer r.askedMu.Unlock()
 	select {
@@ -60,21 +61,21 @@ func (r *receiver) answered(q question, m *modules.Message) {
 }
 
 // need asks for what an entry receives from other hosts.
-func (r *receiver) need(ctx context.Context, index int) (*modules.Given, error) {
-	m, err := r.ask(ctx, question{needing, index}, &modules.Message{Need: &modules.Need{Index: index}}, r.stopping)
+func (r *receiver) need(ctx context.Context, index int) (*wire.Imported, error) {
+	m, err := r.ask(ctx, question{needing, index}, &wire.Message{Import: &wire.Import{Index: index}}, r.stopping)
 	if err != nil {
 		return nil, err
 	}
-	return m.Given, nil
+	return m.Imported, nil
 }
 
 // turn waits for the semaphores of an entry, and gives what frees them.
 func (r *receiver) turn(ctx context.Context, index int) (over func(), err error) {
 	over = func() {
 		// Who cannot be told any more has lost the session, and knows by that.
-		_ = r.conn.Send(&modules.Message{Turn: &modules.Turn{Index: index, Over: true}})
+		_ = r.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: index, Release: true}})
 	}
-	if _, err := r.ask(ctx, question{turning, index}, &modules.Message{Turn: &modules.Turn{Index: index}}, r.stopping); err != nil {
+	if _, err := r.ask(ctx, question{turning, index}, &wire.Message{Semaphore: &wire.Semaphore{Index: index}}, r.stopping); err != nil {
 		over() // it may be granted at this moment
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (r *receiver) yaml(ctx context.Context, text string) (json.RawMessage, erro
 	r.parses++
 	id := r.parses
 	r.askedMu.Unlock()
-	m, err := r.ask(ctx, question{parsing, id}, &modules.Message{Parse: &modules.Parse{ID: id, Text: text}}, r.ended)
+	m, err := r.ask(ctx, question{parsing, id}, &wire.Message{Parse: &wire.Parse{ID: id, Text: text}}, r.ended)
 	switch {
 	case err != nil:
 		return nil, err

@@ -7,7 +7,7 @@ import (
 )
 
 // Folders keeps the folders resources/ of plays. It gives the directory of the one
-// with that listing (see [modules.Catalog]), whose files are opened with from, once
+// with that listing (see [wire.Catalog]), whose files are opened with from, once
 // they have been asked for with want.
 type Folders func(ctx context.Context, listing modules.Content, want func([]modules.Content) error, from modules.Contents) (dir string, err error)
 

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // outboxWait is how long a result may wait for others to travel with.
@@ -14,16 +14,16 @@ const outboxWait = 2 * time.Millisecond
 // a converged catalog take microseconds each, and would otherwise be a packet
 // each.
 type outbox struct {
-	conn *modules.Conn
+	conn *wire.Conn
 
 	mu      sync.Mutex
-	waiting []*modules.Message
+	waiting []*wire.Message
 	timer   *time.Timer
 	err     error // of the last sending
 }
 
 // put sends m soon. The error is that of an earlier message.
-func (o *outbox) put(m *modules.Message) error {
+func (o *outbox) put(m *wire.Message) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.waiting = append(o.waiting, m)

@@ -9,29 +9,29 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // TestSessionTakesWhatWasPromised has contents be asked for of which neither size
 // nor hash are known.
 func TestSessionTakesWhatWasPromised(t *testing.T) {
 	c := serve(t)
-	var entries []modules.Entry
+	var entries []wire.Entry
 	var tokens []string
 	for i, name := range []string{"empty", "large", "gone", "never"} {
 		token := strings.Repeat(fmt.Sprintf("%02x", i), 32)
 		tokens = append(tokens, token)
-		entries = append(entries, modules.Entry{Type: "archive", Name: name, Properties: fmt.Appendf(nil,
+		entries = append(entries, wire.Entry{Type: "archive", Name: name, Properties: fmt.Appendf(nil,
 			`{"name":%q,"url":"https://example.com/a.tar","owner":"%d","group":"%d","fetch":"controller","content":{"promised":%q}}`,
 			filepath.Join(c.dir, name+".tar"), os.Geteuid(), os.Getegid(), token)})
 	}
 	c.catalog(entries...)
 	require.Equal(t, tokens, c.next().Want.SHA256)
 	all := []byte(strings.Repeat("x", 100_000))
-	c.send(&modules.Message{Blob: &modules.Blob{SHA256: tokens[1], Size: 100_000, Data: all[:60_000]}})
-	c.send(&modules.Message{Blob: &modules.Blob{SHA256: tokens[0]}})
-	c.send(&modules.Message{Blob: &modules.Blob{SHA256: tokens[2], Gone: "the server is down"}})
-	c.send(&modules.Message{Blob: &modules.Blob{SHA256: tokens[1], Size: 100_000, Offset: 60_000, Data: all[60_000:]}})
+	c.send(&wire.Message{Blob: &wire.Blob{SHA256: tokens[1], Size: 100_000, Data: all[:60_000]}})
+	c.send(&wire.Message{Blob: &wire.Blob{SHA256: tokens[0]}})
+	c.send(&wire.Message{Blob: &wire.Blob{SHA256: tokens[2], Gone: "the server is down"}})
+	c.send(&wire.Message{Blob: &wire.Blob{SHA256: tokens[1], Size: 100_000, Offset: 60_000, Data: all[60_000:]}})
 	for i, want := range []string{"", "", "download failed: the server is down"} {
 		r := c.said().Result
 		require.Equal(t, i, r.Index)

@@ -6,22 +6,22 @@ import (
 	"io"
 	"sync"
 
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // receiver reads what the controller sends. It waits neither for the engine nor
 // for the controller to read, so that nothing delays kill.
 type receiver struct {
-	conn     *modules.Conn
+	conn     *wire.Conn
 	spool    *spool
 	kill     context.CancelCauseFunc
-	catalogs chan *modules.Catalog
+	catalogs chan *wire.Catalog
 	pings    chan struct{} // one that is to be answered; more than one needs one answer
 
 	askedMu sync.Mutex
-	parses  int                                // so many were asked for
-	asked   map[question]chan *modules.Message // questions to the controller that are not answered yet
+	parses  int                             // so many were asked for
+	asked   map[question]chan *wire.Message // questions to the controller that are not answered yet
 
 	stopOnce sync.Once
 	stopping chan struct{} // closed when no further resource shall be started
@@ -31,12 +31,12 @@ type receiver struct {
 	err     error
 }
 
-func newReceiver(conn *modules.Conn, sp *spool, kill context.CancelCauseFunc) *receiver {
+func newReceiver(conn *wire.Conn, sp *spool, kill context.CancelCauseFunc) *receiver {
 	return &receiver{
 		conn: conn, spool: sp, kill: kill,
-		catalogs: make(chan *modules.Catalog, 1),
+		catalogs: make(chan *wire.Catalog, 1),
 		pings:    make(chan struct{}, 1),
-		asked:    map[question]chan *modules.Message{},
+		asked:    map[question]chan *wire.Message{},
 		stopping: make(chan struct{}),
 		ended:    make(chan struct{}),
 	}
@@ -80,7 +80,7 @@ func (r *receiver) receive() {
 	}
 }
 
-func (r *receiver) handle(m *modules.Message) error {
+func (r *receiver) handle(m *wire.Message) error {
 	switch {
 	case m.Ping != nil:
 		select {
@@ -100,8 +100,8 @@ func (r *receiver) handle(m *modules.Message) error {
 	case m.Parsed != nil:
 		r.answered(question{parsing, m.Parsed.ID}, m)
 		return nil
-	case m.Given != nil:
-		r.answered(question{needing, m.Given.Index}, m)
+	case m.Imported != nil:
+		r.answered(question{needing, m.Imported.Index}, m)
 		return nil
 	case m.Granted != nil:
 		r.answered(question{turning, m.Granted.Index}, m)
@@ -123,7 +123,7 @@ func (r *receiver) answerPings(ctx context.Context) {
 	for {
 		select {
 		case <-r.pings:
-			if err := r.conn.Send(&modules.Message{Pong: &modules.Empty{}}); err != nil {
+			if err := r.conn.Send(&wire.Message{Pong: &wire.Empty{}}); err != nil {
 				return
 			}
 		case <-ctx.Done():

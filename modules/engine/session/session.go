@@ -11,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A Session serves the catalogs of one controller, one after the other.
@@ -19,7 +20,7 @@ type Session struct {
 	Host     modules.Host // Contents, Report and Forecast are filled in
 	SpoolDir string       // for contents on their way; the module's own directory
 	// Lock takes the host's lock for an applying catalog and gives what frees it.
-	Lock func(ctx context.Context, l modules.Lock) (unlock func(), err error)
+	Lock func(ctx context.Context, l wire.Lock) (unlock func(), err error)
 	// Where notes are kept: of refreshes that are due, of what was there before resources
 	// that can be undone, and of values that resources have sent. nil notes nothing.
 	Refreshes, Reversals, Sent notes.Store
@@ -30,7 +31,7 @@ type Session struct {
 	Folders Folders
 }
 
-// errSilent says that the controller has not been heard for [modules.MaxSilence].
+// errSilent says that the controller has not been heard for [wire.IdleTimeout].
 var errSilent = errors.New("nothing was heard from the controller")
 
 // Serve works until the controller closes the input, cannot be written to or falls
@@ -39,11 +40,11 @@ var errSilent = errors.New("nothing was heard from the controller")
 // in must be positioned after hello.
 func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, kill := context.WithCancelCause(ctx)
-	heard := modules.Listen(in, s.Now)
+	heard := wire.NewIdleReader(in, s.Now)
 	toController := &output{Writer: out}
-	conn := modules.NewConn(bufio.NewReader(heard), toController, modules.MaxFromController)
+	conn := wire.NewConn(bufio.NewReader(heard), toController, wire.MaxFromController)
 	sp := newSpool(s.SpoolDir, func(digests []string) error {
-		return conn.Send(&modules.Message{Want: &modules.Want{SHA256: digests}})
+		return conn.Send(&wire.Message{Want: &wire.Want{SHA256: digests}})
 	})
 	defer sp.Close()
 	r := newReceiver(conn, sp, kill)
@@ -56,7 +57,7 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	defer kill(nil)
 	work.Go(func() { r.answerPings(ctx) })
 	work.Go(func() {
-		if heard.Silence(ctx) {
+		if heard.TimedOut(ctx) {
 			r.end(errSilent)
 		}
 	})
@@ -94,7 +95,7 @@ func (o *output) Write(p []byte) (int, error) {
 // serving is a session under way.
 type serving struct {
 	*Session
-	conn     *modules.Conn
+	conn     *wire.Conn
 	spool    *spool
 	receiver *receiver
 	free     func() // gives the host's lock back; nil while it is not held
@@ -104,7 +105,7 @@ type serving struct {
 // newEngine makes what works on all catalogs of the session, one after the other.
 func (s *serving) newEngine() *engine.Engine {
 	return &engine.Engine{
-		Decode:    func(e *modules.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
+		Decode:    func(e *wire.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
 		Now:       s.Now,
 		Prefetch:  func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
 		Stop:      s.receiver.stopped,
@@ -118,24 +119,24 @@ func (s *serving) newEngine() *engine.Engine {
 }
 
 // catalog works on one catalog and says how it ended.
-func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
+func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	if err := s.lock(ctx, cat.Lock); err != nil {
 		if s.receiver.stopped() {
-			return s.conn.Send(&modules.Message{Done: &modules.Done{Stopped: true}})
+			return s.conn.Send(&wire.Message{Done: &wire.Done{Stopped: true}})
 		}
-		return s.conn.Send(&modules.Message{Refused: &modules.Refused{Phase: "lock", Error: err.Error(), Locked: errors.Is(err, modules.ErrLocked)}})
+		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "lock", Error: err.Error(), Locked: errors.Is(err, wire.ErrLocked)}})
 	}
 	host := s.Host
 	host.Contents, host.YAML = s.spool, s.receiver.yaml
 	host.Resources = s.folder(cat.Resources)
 	s.engine.Host = host
 	out := &outbox{conn: s.conn}
-	s.engine.Leaves = func(left *modules.Left) error { return out.put(&modules.Message{Left: left}) }
-	stopped, err := s.engine.Run(ctx, cat, func(result *modules.Result) error {
-		return out.put(&modules.Message{Result: result})
+	s.engine.Leaves = func(left *wire.Reversals) error { return out.put(&wire.Message{Reversals: left}) }
+	stopped, err := s.engine.Run(ctx, cat, func(result *wire.Result) error {
+		return out.put(&wire.Message{Result: result})
 	})
 	if err == nil {
-		err = out.put(&modules.Message{Done: &modules.Done{Stopped: stopped}})
+		err = out.put(&wire.Message{Done: &wire.Done{Stopped: stopped}})
 	}
 	return errors.Join(err, out.flush())
 }
@@ -143,7 +144,7 @@ func (s *serving) catalog(ctx context.Context, cat *modules.Catalog) error {
 // lock takes the host's lock, unless the catalog wants none or it is held
 // already: it is kept for the plays that follow. Waiting for it ends when the
 // controller says stop or is gone.
-func (s *serving) lock(ctx context.Context, l *modules.Lock) error {
+func (s *serving) lock(ctx context.Context, l *wire.Lock) error {
 	if l == nil || s.free != nil {
 		return nil
 	}

@@ -19,14 +19,15 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine/session"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // controller is the other end of a session that is being served.
 type controller struct {
 	t *testing.T
-	*modules.Conn
+	*wire.Conn
 	input io.Closer
-	inbox chan *modules.Message
+	inbox chan *wire.Message
 	ended chan error
 	dir   string
 }
@@ -41,10 +42,10 @@ func serveWith(t *testing.T, known modules.Registry) *controller {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	c := &controller{t: t, input: inW, ended: make(chan error, 1), dir: t.TempDir()}
-	c.Conn = modules.NewConn(bufio.NewReader(outR), inW, modules.MaxFromHost)
+	c.Conn = wire.NewConn(bufio.NewReader(outR), inW, wire.MaxFromHost)
 	s := &session.Session{
 		Registry: known, Host: system.New(), SpoolDir: c.dir, Now: time.Now,
-		Lock: func(ctx context.Context, l modules.Lock) (func(), error) {
+		Lock: func(ctx context.Context, l wire.Lock) (func(), error) {
 			if l.Wait > 0 { // another run holds it and does not end
 				<-ctx.Done()
 				return nil, context.Cause(ctx)
@@ -58,7 +59,7 @@ func serveWith(t *testing.T, known modules.Registry) *controller {
 		outW.Close()
 		inR.Close()
 	})
-	c.inbox = make(chan *modules.Message, 100)
+	c.inbox = make(chan *wire.Message, 100)
 	work.Go(func() {
 		defer close(c.inbox)
 		for {
@@ -77,12 +78,12 @@ func serveWith(t *testing.T, known modules.Registry) *controller {
 	return c
 }
 
-func (c *controller) send(m *modules.Message) {
+func (c *controller) send(m *wire.Message) {
 	c.t.Helper()
 	require.NoError(c.t, c.Send(m))
 }
 
-func (c *controller) next() *modules.Message {
+func (c *controller) next() *wire.Message {
 	c.t.Helper()
 	m, ok := <-c.inbox
 	require.True(c.t, ok, "the session has ended")
@@ -90,7 +91,7 @@ func (c *controller) next() *modules.Message {
 }
 
 // said is the next message but for pongs, which come when they come.
-func (c *controller) said() *modules.Message {
+func (c *controller) said() *wire.Message {
 	c.t.Helper()
 	m := c.next()
 	for m.Pong != nil {
@@ -99,15 +100,15 @@ func (c *controller) said() *modules.Message {
 	return m
 }
 
-func (c *controller) catalog(entries ...modules.Entry) {
+func (c *controller) catalog(entries ...wire.Entry) {
 	c.t.Helper()
-	c.send(&modules.Message{Catalog: &modules.Catalog{Entries: entries}})
+	c.send(&wire.Message{Catalog: &wire.Catalog{Entries: entries}})
 }
 
 func TestSessionAsksForContentsAtOnce(t *testing.T) {
 	c := serve(t)
 	big := func(s string) modules.Content { return modules.TextContent(strings.Repeat(s, 100_000)) }
-	var entries []modules.Entry
+	var entries []wire.Entry
 	for _, name := range []string{"a", "b", "a2"} {
 		path := filepath.Join(c.dir, name)
 		content := big(name[:1])
@@ -121,16 +122,16 @@ func TestSessionAsksForContentsAtOnce(t *testing.T) {
 	for _, content := range []modules.Content{big("a"), big("b")} {
 		all, _ := content.Bytes()
 		for offset := int64(0); offset < content.Size(); {
-			n := min(content.Size()-offset, modules.MaxChunk)
-			c.send(&modules.Message{Blob: &modules.Blob{SHA256: content.SHA256(), Size: content.Size(), Offset: offset, Data: all[offset : offset+n]}})
-			c.send(&modules.Message{Ping: &modules.Empty{}}) // any message may stand between chunks
+			n := min(content.Size()-offset, wire.MaxChunk)
+			c.send(&wire.Message{Blob: &wire.Blob{SHA256: content.SHA256(), Size: content.Size(), Offset: offset, Data: all[offset : offset+n]}})
+			c.send(&wire.Message{Ping: &wire.Empty{}}) // any message may stand between chunks
 			offset += n
 		}
 	}
 	statuses := 0
 	for m := c.next(); m.Done == nil; m = c.next() {
 		if m.Result != nil {
-			require.Equal(t, modules.Changed, m.Result.Status, m.Result.Error)
+			require.Equal(t, wire.Changed, m.Result.Status, m.Result.Error)
 			statuses++
 		}
 	}
@@ -151,11 +152,11 @@ func TestSessionAsksForContentsAtOnce(t *testing.T) {
 
 func TestSessionFailsOnlyTheResourceOfABadContent(t *testing.T) {
 	for name, tc := range map[string]struct {
-		blob modules.Blob
+		blob wire.Blob
 		want string
 	}{
-		"damaged": {modules.Blob{Size: 1000, Data: bytes.Repeat([]byte("x"), 1000)}, "arrived damaged"},
-		"gone":    {modules.Blob{Gone: "the file changed during the run"}, "the file changed during the run"},
+		"damaged": {wire.Blob{Size: 1000, Data: bytes.Repeat([]byte("x"), 1000)}, "arrived damaged"},
+		"gone":    {wire.Blob{Gone: "the file changed during the run"}, "the file changed during the run"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := serve(t)
@@ -164,11 +165,11 @@ func TestSessionFailsOnlyTheResourceOfABadContent(t *testing.T) {
 			require.NoError(t, err)
 			c.catalog(file(filepath.Join(c.dir, "a"), `"mode":"0644","content":`+string(json)), command("true", ""))
 			tc.blob.SHA256 = c.next().Want.SHA256[0]
-			c.send(&modules.Message{Blob: &tc.blob})
+			c.send(&wire.Message{Blob: &tc.blob})
 			r := c.next().Result
-			require.Equal(t, modules.Failed, r.Status)
+			require.Equal(t, wire.Failed, r.Status)
 			require.Contains(t, r.Error, tc.want)
-			require.Equal(t, modules.Changed, c.next().Result.Status)
+			require.Equal(t, wire.Changed, c.next().Result.Status)
 		})
 	}
 }
@@ -177,10 +178,10 @@ func TestSessionAnswersWhileAResourceRuns(t *testing.T) {
 	c := serve(t)
 	fifo := filepath.Join(c.dir, "go")
 	c.catalog(command("while ! test -e "+fifo+"; do sleep 0.01; done", ""))
-	c.send(&modules.Message{Ping: &modules.Empty{}})
+	c.send(&wire.Message{Ping: &wire.Empty{}})
 	require.NotNil(t, c.next().Pong)
 	require.NoError(t, os.WriteFile(fifo, nil, 0o600))
-	require.Equal(t, modules.Changed, c.next().Result.Status)
+	require.Equal(t, wire.Changed, c.next().Result.Status)
 	require.NotNil(t, c.next().Done)
 }
 
@@ -189,11 +190,11 @@ func TestSessionStopsAfterTheRunningResource(t *testing.T) {
 	started, release := filepath.Join(c.dir, "started"), filepath.Join(c.dir, "release")
 	c.catalog(command("touch "+started+"; while ! test -e "+release+"; do sleep 0.01; done", ""), command("true", ""))
 	require.Eventually(t, func() bool { _, err := os.Stat(started); return err == nil }, 10*time.Second, time.Millisecond)
-	c.send(&modules.Message{Stop: &modules.Empty{}})
-	c.send(&modules.Message{Ping: &modules.Empty{}}) // whose answer says that stop has been read
+	c.send(&wire.Message{Stop: &wire.Empty{}})
+	c.send(&wire.Message{Ping: &wire.Empty{}}) // whose answer says that stop has been read
 	require.NotNil(t, c.next().Pong)
 	require.NoError(t, os.WriteFile(release, nil, 0o600))
-	require.Equal(t, modules.Changed, c.next().Result.Status)
+	require.Equal(t, wire.Changed, c.next().Result.Status)
 	require.True(t, c.next().Done.Stopped)
 }
 
@@ -205,9 +206,9 @@ func TestSessionKillsTheProcessGroup(t *testing.T) {
 	require.Eventually(t, func() bool { _, err := os.Stat(pid); return err == nil }, 10*time.Second, time.Millisecond)
 	child, err := os.ReadFile(pid)
 	require.NoError(t, err)
-	c.send(&modules.Message{Kill: &modules.Empty{}})
+	c.send(&wire.Message{Kill: &wire.Empty{}})
 	r := c.next().Result
-	require.Equal(t, modules.Failed, r.Status)
+	require.Equal(t, wire.Failed, r.Status)
 	require.Eventually(t, func() bool {
 		_, err := os.Stat("/proc/" + strings.TrimSpace(string(child)) + "/cwd")
 		return err != nil
@@ -225,18 +226,18 @@ func TestSessionEndsWithItsInput(t *testing.T) {
 
 func TestSessionRefusesWhatAControllerDoesNotSend(t *testing.T) {
 	c := serve(t)
-	c.send(&modules.Message{Pong: &modules.Empty{}})
+	c.send(&wire.Message{Pong: &wire.Empty{}})
 	require.EqualError(t, <-c.ended, "a message that only the host sends")
 }
 
 func TestHearingNoticesSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		h := modules.Listen(r, time.Now)
+		h := wire.NewIdleReader(r, time.Now)
 		silent := make(chan time.Time, 1)
 		start := time.Now()
 		go func() {
-			if h.Silence(t.Context()) {
+			if h.TimedOut(t.Context()) {
 				silent <- time.Now()
 			}
 		}()
@@ -244,7 +245,7 @@ func TestHearingNoticesSilence(t *testing.T) {
 		reading.Go(func() { io.Copy(io.Discard, h) })
 		time.Sleep(50 * time.Second)
 		w.Write([]byte("x"))
-		require.Equal(t, 50*time.Second+modules.MaxSilence, (<-silent).Sub(start))
+		require.Equal(t, 50*time.Second+wire.IdleTimeout, (<-silent).Sub(start))
 		w.Close()
 		reading.Wait()
 	})
@@ -252,19 +253,19 @@ func TestHearingNoticesSilence(t *testing.T) {
 
 func TestHearingDoesNotBlameTheOtherSideForASlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := modules.Listen(strings.NewReader("x"), time.Now)
+		h := wire.NewIdleReader(strings.NewReader("x"), time.Now)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		require.False(t, h.Silence(ctx), "nobody reads")
+		require.False(t, h.TimedOut(ctx), "nobody reads")
 	})
 }
 
 func TestSessionWaitsForTheLockOnlyAsLongAsItIsWanted(t *testing.T) {
 	c := serve(t)
-	c.send(&modules.Message{Catalog: &modules.Catalog{
-		Lock:    &modules.Lock{Holder: "me", Wait: time.Hour},
-		Entries: []modules.Entry{command("true", "")},
+	c.send(&wire.Message{Catalog: &wire.Catalog{
+		Lock:    &wire.Lock{Holder: "me", Wait: time.Hour},
+		Entries: []wire.Entry{command("true", "")},
 	}})
-	c.send(&modules.Message{Stop: &modules.Empty{}})
+	c.send(&wire.Message{Stop: &wire.Empty{}})
 	require.True(t, c.next().Done.Stopped)
 }

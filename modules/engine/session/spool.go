@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A spool is where the contents that a controller sends wait to be used: one
@@ -89,7 +90,7 @@ func (s *spool) Open(ctx context.Context, c modules.Content) (io.ReadCloser, err
 
 // receive takes the next part of a content. An error means that the controller
 // broke the protocol or the disk is full.
-func (s *spool) receive(b *modules.Blob) error {
+func (s *spool) receive(b *wire.Blob) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	item := s.items[b.SHA256]

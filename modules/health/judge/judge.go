@@ -9,6 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/health/goss"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // errUnknown says that a thing has no such value: it does not exist, for example.
@@ -23,13 +24,13 @@ type finder func(attribute string) (any, error)
 // something is not, UNKNOWN if that cannot be told. The text says how many
 // expectations are met, and has a line for each one that is not. An error means that the rules are wrong,
 // or that ctx has ended.
-func Rules(ctx context.Context, h modules.Host, rules json.RawMessage) (modules.Health, string, error) {
+func Rules(ctx context.Context, h modules.Host, rules json.RawMessage) (wire.Health, string, error) {
 	all, err := goss.Decode(rules)
 	if err != nil {
 		return "", "", err
 	}
 	var lines []string
-	status, asked := modules.HealthOK, 0
+	status, asked := wire.HealthOK, 0
 	for _, rule := range all {
 		find, err := look(ctx, h, rule)
 		for _, attribute := range rule.Attributes() {
@@ -44,15 +45,15 @@ func Rules(ctx context.Context, h modules.Host, rules json.RawMessage) (modules.
 				return "", "", ctx.Err()
 			case errors.Is(at, errUnknown):
 				lines = append(lines, fmt.Sprintf("%s %q: %s: %v, not %s", rule.Kind, rule.Key, attribute, at, want))
-				status = modules.HealthCritical
+				status = wire.HealthCritical
 			case at != nil:
 				lines = append(lines, fmt.Sprintf("%s %q: %s: %v", rule.Kind, rule.Key, attribute, at))
-				if status == modules.HealthOK {
-					status = modules.HealthUnknown
+				if status == wire.HealthOK {
+					status = wire.HealthUnknown
 				}
 			case !want.Match(have):
 				lines = append(lines, fmt.Sprintf("%s %q: %s is %s, not %s", rule.Kind, rule.Key, attribute, shown(have), want))
-				status = modules.HealthCritical
+				status = wire.HealthCritical
 			}
 		}
 	}

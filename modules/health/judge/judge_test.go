@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // TestRules judges this machine.
@@ -53,28 +53,28 @@ func TestRules(t *testing.T) {
 	replace := strings.NewReplacer("DIR", dir, "ME", me.Username, "UID", me.Uid, "HOME", me.HomeDir, "PORT", fmt.Sprint(port), "PAGE", page.URL, "CLOSED", closed.URL, "COMM", strings.TrimSpace(string(comm)))
 	for _, test := range []struct {
 		name, rules string
-		status      modules.Health
+		status      wire.Health
 		text        string
 	}{
 		{"a file", `{"file":{"DIR/f":{"exists":true,"mode":"0640","size":12,"filetype":"file","contents":["hello","!there"],"uid":UID,"owner":"ME",
-			"sha256":"4a1e67f2fe1d1cc7b31d0ca2ec441da4778203a036a77da10344c85e24ff0f92"}}}`, modules.HealthOK, "8 of 8 expectations are met"},
-		{"a file that is otherwise", `{"file":{"DIR/f":{"mode":"0600","contents":["bye"]}}}`, modules.HealthCritical,
+			"sha256":"4a1e67f2fe1d1cc7b31d0ca2ec441da4778203a036a77da10344c85e24ff0f92"}}}`, wire.HealthOK, "8 of 8 expectations are met"},
+		{"a file that is otherwise", `{"file":{"DIR/f":{"mode":"0600","contents":["bye"]}}}`, wire.HealthCritical,
 			"0 of 2 expectations are met\n" + `file "DIR/f": contents is "hello\nworld\n", not lines with ["bye"]` + "\n" + `file "DIR/f": mode is "0640", not "0600"`},
-		{"no file", `{"file":{"DIR/x":{"exists":false}}}`, modules.HealthOK, "1 of 1 expectations are met"},
-		{"attributes of no file", `{"file":{"DIR/x":{"mode":"0644"}}}`, modules.HealthCritical, `file "DIR/x": mode: there is none, not "0644" (0 of 1 expectations are met)`},
-		{"a link", `{"file":{"DIR/l":{"filetype":"symlink","linked-to":"f","contents":["hello"]},"DIR/dangling":{"exists":true,"linked-to":"nowhere"}}}`, modules.HealthOK, "5 of 5 expectations are met"},
-		{"a command", `{"command":{"say":{"exec":"sh -c 'echo out; echo err >&2; exit 3'","exit-status":3,"stdout":["out"],"stderr":["/^err$/"]}}}`, modules.HealthOK, "3 of 3 expectations are met"},
-		{"a command that is not there", `{"command":{"/no/such":{"exit-status":0}}}`, modules.HealthUnknown, `command "/no/such": exit-status: "/no/such" cannot be started: no such file or directory (0 of 1 expectations are met)`},
-		{"a slow command", `{"command":{"sleep 60":{"exit-status":0,"timeout":1}}}`, modules.HealthUnknown, `command "sleep 60": exit-status: "sleep" timed out after 1ms and was killed (0 of 1 expectations are met)`},
-		{"a user", `{"user":{"ME":{"exists":true,"uid":UID,"home":"HOME"},"nobody-of-that-name":{"exists":false}}}`, modules.HealthOK, "4 of 4 expectations are met"},
-		{"a group", `{"group":{"root":{"exists":true,"gid":0},"nobodies":{"exists":false}}}`, modules.HealthOK, "3 of 3 expectations are met"},
-		{"a parameter of the kernel", `{"kernel-param":{"kernel.ostype":{"value":"Linux"}}}`, modules.HealthOK, "1 of 1 expectations are met"},
-		{"a process", `{"process":{"COMM":{"running":true},"no-such-program":{"running":false}}}`, modules.HealthOK, "2 of 2 expectations are met"},
-		{"a mount", `{"mount":{"/proc":{"exists":true,"filesystem":"proc","opts":{"contain-element":"rw"}},"DIR":{"exists":false}}}`, modules.HealthOK, "4 of 4 expectations are met"},
-		{"a port", `{"port":{"tcp:PORT":{"listening":true,"ip":["127.0.0.1"]}},"addr":{"tcp://127.0.0.1:PORT":{"reachable":true}}}`, modules.HealthOK, "3 of 3 expectations are met"},
-		{"a page", `{"http":{"PAGE":{"status":200,"body":["well"],"headers":["X-Test: GET"]},"PAGE/moved":{"status":302,"no-follow-redirects":true}}}`, modules.HealthOK, "4 of 4 expectations are met"},
-		{"an interface", `{"interface":{"lo":{"exists":true,"addrs":["127.0.0.1/8"],"mtu":{"gt":1000}},"nothing0":{"exists":false}}}`, modules.HealthOK, "4 of 4 expectations are met"},
-		{"a name", `{"dns":{"localhost":{"resolvable":true,"addrs":{"contain-element":"127.0.0.1"}}}}`, modules.HealthOK, "2 of 2 expectations are met"},
+		{"no file", `{"file":{"DIR/x":{"exists":false}}}`, wire.HealthOK, "1 of 1 expectations are met"},
+		{"attributes of no file", `{"file":{"DIR/x":{"mode":"0644"}}}`, wire.HealthCritical, `file "DIR/x": mode: there is none, not "0644" (0 of 1 expectations are met)`},
+		{"a link", `{"file":{"DIR/l":{"filetype":"symlink","linked-to":"f","contents":["hello"]},"DIR/dangling":{"exists":true,"linked-to":"nowhere"}}}`, wire.HealthOK, "5 of 5 expectations are met"},
+		{"a command", `{"command":{"say":{"exec":"sh -c 'echo out; echo err >&2; exit 3'","exit-status":3,"stdout":["out"],"stderr":["/^err$/"]}}}`, wire.HealthOK, "3 of 3 expectations are met"},
+		{"a command that is not there", `{"command":{"/no/such":{"exit-status":0}}}`, wire.HealthUnknown, `command "/no/such": exit-status: "/no/such" cannot be started: no such file or directory (0 of 1 expectations are met)`},
+		{"a slow command", `{"command":{"sleep 60":{"exit-status":0,"timeout":1}}}`, wire.HealthUnknown, `command "sleep 60": exit-status: "sleep" timed out after 1ms and was killed (0 of 1 expectations are met)`},
+		{"a user", `{"user":{"ME":{"exists":true,"uid":UID,"home":"HOME"},"nobody-of-that-name":{"exists":false}}}`, wire.HealthOK, "4 of 4 expectations are met"},
+		{"a group", `{"group":{"root":{"exists":true,"gid":0},"nobodies":{"exists":false}}}`, wire.HealthOK, "3 of 3 expectations are met"},
+		{"a parameter of the kernel", `{"kernel-param":{"kernel.ostype":{"value":"Linux"}}}`, wire.HealthOK, "1 of 1 expectations are met"},
+		{"a process", `{"process":{"COMM":{"running":true},"no-such-program":{"running":false}}}`, wire.HealthOK, "2 of 2 expectations are met"},
+		{"a mount", `{"mount":{"/proc":{"exists":true,"filesystem":"proc","opts":{"contain-element":"rw"}},"DIR":{"exists":false}}}`, wire.HealthOK, "4 of 4 expectations are met"},
+		{"a port", `{"port":{"tcp:PORT":{"listening":true,"ip":["127.0.0.1"]}},"addr":{"tcp://127.0.0.1:PORT":{"reachable":true}}}`, wire.HealthOK, "3 of 3 expectations are met"},
+		{"a page", `{"http":{"PAGE":{"status":200,"body":["well"],"headers":["X-Test: GET"]},"PAGE/moved":{"status":302,"no-follow-redirects":true}}}`, wire.HealthOK, "4 of 4 expectations are met"},
+		{"an interface", `{"interface":{"lo":{"exists":true,"addrs":["127.0.0.1/8"],"mtu":{"gt":1000}},"nothing0":{"exists":false}}}`, wire.HealthOK, "4 of 4 expectations are met"},
+		{"a name", `{"dns":{"localhost":{"resolvable":true,"addrs":{"contain-element":"127.0.0.1"}}}}`, wire.HealthOK, "2 of 2 expectations are met"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			status, text, err := Rules(t.Context(), h, json.RawMessage(replace.Replace(test.rules)))

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
-	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/ansible"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
@@ -217,7 +217,7 @@ func (f *file) rememberedAs(n *yamlpos.Node) *yamlpos.Node {
 	if n == nil || f.values.LiteralText("remembered_as", n) == nil {
 		return nil
 	}
-	if err := modules.CheckRememberedAs(n.Text); err != nil {
+	if err := wire.CheckRememberedAs(n.Text); err != nil {
 		f.report.Add(n.Errorf("write something like acme/web-base", "%v", err))
 	}
 	return n

@@ -18,11 +18,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine/session"
 	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 func main() {
 	fault := os.Getenv("FAKE")
-	hello := &modules.Hello{Nonce: os.Args[2], Build: "fake"}
+	hello := &wire.Hello{Nonce: os.Args[2], Build: "fake"}
 	switch fault {
 	case "build":
 		hello.Build = "other"
@@ -37,7 +38,7 @@ func main() {
 	case "large fact files":
 		hello.Facts = json.RawMessage(`{"custom":[{"path":"/etc/facts.yaml","text":"` + strings.Repeat("x", 2<<20) + `"}]}`)
 	}
-	if err := modules.WriteHello(os.Stdout, hello); err != nil {
+	if err := wire.WriteHello(os.Stdout, hello); err != nil {
 		os.Exit(1)
 	}
 	if fault == "" {
@@ -45,7 +46,7 @@ func main() {
 		return
 	}
 	in := bufio.NewReader(os.Stdin)
-	misbehave(fault, in, modules.NewConn(in, os.Stdout, modules.MaxFromController))
+	misbehave(fault, in, wire.NewConn(in, os.Stdout, wire.MaxFromController))
 }
 
 // serve is the honest one.
@@ -56,19 +57,19 @@ func serve() {
 	}
 	serving := &session.Session{
 		Registry: builtin.Types(), Host: system.New(), SpoolDir: filepath.Dir(self), Now: time.Now,
-		Lock: func(context.Context, modules.Lock) (func(), error) { return func() {}, nil },
+		Lock: func(context.Context, wire.Lock) (func(), error) { return func() {}, nil },
 	}
 	serving.Serve(context.Background(), os.Stdin, os.Stdout)
 }
 
 // misbehave breaks the rules in one way once it has its catalog.
-func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
+func misbehave(fault string, in *bufio.Reader, conn *wire.Conn) {
 	m, err := conn.Receive()
 	if err != nil || m.Catalog == nil {
 		os.Exit(1)
 	}
-	say := func(messages ...*modules.Message) { conn.Send(messages...) }
-	result := func(r modules.Result) *modules.Message { return &modules.Message{Result: &r} }
+	say := func(messages ...*wire.Message) { conn.Send(messages...) }
+	result := func(r wire.Result) *wire.Message { return &wire.Message{Result: &r} }
 	switch fault {
 	case "garbage":
 		fmt.Println("Segmentation fault")
@@ -77,44 +78,44 @@ func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
 	case "an endless line":
 		deflated(endless{})
 	case "index too large":
-		say(result(modules.Result{Index: 9}))
+		say(result(wire.Result{Index: 9}))
 	case "index below zero":
-		say(result(modules.Result{Index: -1}))
+		say(result(wire.Result{Index: -1}))
 	case "twice":
-		say(result(modules.Result{}), result(modules.Result{}))
+		say(result(wire.Result{}), result(wire.Result{}))
 	case "status":
-		say(result(modules.Result{Status: "odd"}))
+		say(result(wire.Result{Status: "odd"}))
 	case "many changes":
-		say(result(modules.Result{Status: modules.Changed, Changes: make([]modules.Change, 2000)}))
+		say(result(wire.Result{Status: wire.Changed, Changes: make([]modules.Change, 2000)}))
 	case "heavy changes":
 		deflated(strings.NewReader(`{"result":{"i":0,"status":"changed","changes":[` + strings.Repeat(`{},`, 1_000_000) + "{}]}}\n"))
 	case "heavy values":
 		deflated(strings.NewReader(`{"result":{"i":0,"sent":{"a":[` + strings.Repeat(`{},`, 1_000_000) + "{}]}}}\n"))
 	case "unasked health":
-		say(result(modules.Result{Health: []modules.HealthVerdict{{Status: modules.HealthOK}}}))
+		say(result(wire.Result{Health: []wire.HealthVerdict{{Status: wire.HealthOK}}}))
 	case "foreign content":
-		say(&modules.Message{Want: &modules.Want{SHA256: []string{strings.Repeat("0", 64)}}})
+		say(&wire.Message{Want: &wire.Want{SHA256: []string{strings.Repeat("0", 64)}}})
 	case "want of nothing":
-		say(&modules.Message{Want: &modules.Want{}})
+		say(&wire.Message{Want: &wire.Want{}})
 	case "want flood":
 		for {
-			say(&modules.Message{Want: &modules.Want{SHA256: []string{own(m.Catalog)}}})
+			say(&wire.Message{Want: &wire.Want{SHA256: []string{own(m.Catalog)}}})
 		}
 	case "pong flood":
 		for {
-			say(&modules.Message{Pong: &modules.Empty{}})
+			say(&wire.Message{Pong: &wire.Empty{}})
 		}
 	case "catalog":
-		say(&modules.Message{Catalog: m.Catalog})
+		say(&wire.Message{Catalog: m.Catalog})
 	case "done too early":
-		say(&modules.Message{Done: &modules.Done{}})
+		say(&wire.Message{Done: &wire.Done{}})
 	case "stopped":
-		say(&modules.Message{Done: &modules.Done{Stopped: true}})
+		say(&wire.Message{Done: &wire.Done{Stopped: true}})
 	case "lock":
-		say(&modules.Message{Refused: &modules.Refused{Phase: "lock", Error: "held by \x1b[31mmallory"}})
+		say(&wire.Message{Refused: &wire.Refused{Phase: "lock", Error: "held by \x1b[31mmallory"}})
 		return
 	case "refused":
-		say(&modules.Message{Refused: &modules.Refused{Phase: "\x1b[31m", Error: "no"}})
+		say(&wire.Message{Refused: &wire.Refused{Phase: "\x1b[31m", Error: "no"}})
 	case "exit":
 		fmt.Fprintln(os.Stderr, "out of \x1b[31mmemory")
 		os.Exit(3)
@@ -123,7 +124,7 @@ func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
 	case "YAML":
 		var notes []modules.Note
 		for i, text := range []string{"a: [1.50, x]", "a: !x b", "{\"a\": \"b\"}"} {
-			say(&modules.Message{Parse: &modules.Parse{ID: i + 1, Text: text}})
+			say(&wire.Message{Parse: &wire.Parse{ID: i + 1, Text: text}})
 			answer, err := conn.Receive()
 			if err != nil {
 				os.Exit(1)
@@ -131,21 +132,21 @@ func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
 			parsed, _ := json.Marshal(answer.Parsed)
 			notes = append(notes, modules.Note{Level: "info", Text: string(parsed)})
 		}
-		say(result(modules.Result{Messages: notes}), result(modules.Result{Index: 1}), &modules.Message{Done: &modules.Done{}})
+		say(result(wire.Result{Messages: notes}), result(wire.Result{Index: 1}), &wire.Message{Done: &wire.Done{}})
 	case "YAML flood":
 		for i := range 20_000 {
-			say(&modules.Message{Parse: &modules.Parse{ID: i + 1, Text: "a"}})
+			say(&wire.Message{Parse: &wire.Parse{ID: i + 1, Text: "a"}})
 		}
 	case "large YAML":
-		say(&modules.Message{Parse: &modules.Parse{ID: 1, Text: strings.Repeat("#", modules.MaxParse+1)}})
+		say(&wire.Message{Parse: &wire.Parse{ID: 1, Text: strings.Repeat("#", modules.MaxParse+1)}})
 	case "much YAML":
 		for i := range 1000 {
-			say(&modules.Message{Parse: &modules.Parse{ID: i + 1, Text: strings.Repeat("#", modules.MaxParse)}})
+			say(&wire.Message{Parse: &wire.Parse{ID: i + 1, Text: strings.Repeat("#", modules.MaxParse)}})
 		}
 	case "YAML that grows":
 		text := "a: &a " + strings.Repeat("x", 2000) + "\nb: [" + strings.Repeat("*a,", 500) + "]\n"
 		for i := range 100 {
-			say(&modules.Message{Parse: &modules.Parse{ID: i + 1, Text: text}})
+			say(&wire.Message{Parse: &wire.Parse{ID: i + 1, Text: text}})
 		}
 	case "YAML that copies":
 		text := strings.Repeat("{<<: ", 90) + "{"
@@ -154,32 +155,32 @@ func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
 		}
 		text += strings.Repeat("}", 91)
 		for i := range 100 {
-			say(&modules.Message{Parse: &modules.Parse{ID: i + 1, Text: text}})
+			say(&wire.Message{Parse: &wire.Parse{ID: i + 1, Text: text}})
 		}
 	case "YAML without a number":
-		say(&modules.Message{Parse: &modules.Parse{Text: "a"}})
+		say(&wire.Message{Parse: &wire.Parse{Text: "a"}})
 	case "answer":
-		say(&modules.Message{Parsed: &modules.Parsed{ID: 1}})
+		say(&wire.Message{Parsed: &wire.Parsed{ID: 1}})
 	case "large state":
-		say(result(modules.Result{State: &modules.State{After: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}))
+		say(result(wire.Result{State: &modules.State{After: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}))
 	case "large restart":
-		say(result(modules.Result{State: &modules.State{Restart: []json.RawMessage{json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}}))
+		say(result(wire.Result{State: &modules.State{Restart: []json.RawMessage{json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}}))
 	case "error kind":
-		say(result(modules.Result{ErrorKind: "\x1b[31modd"}))
+		say(result(wire.Result{ErrorKind: "\x1b[31modd"}))
 	case "left":
-		say(result(modules.Result{}), result(modules.Result{Index: 1}), &modules.Message{Left: &modules.Left{Entries: []modules.LeftEntry{{Type: "file", Name: "/etc/passwd"}}}})
+		say(result(wire.Result{}), result(wire.Result{Index: 1}), &wire.Message{Reversals: &wire.Reversals{Entries: []wire.Reversal{{Type: "file", Name: "/etc/passwd"}}}})
 	case "tries":
-		say(result(modules.Result{Tries: -1}))
+		say(result(wire.Result{Tries: -1}))
 	case "deep state":
 		deep := json.RawMessage(strings.Repeat("[", 200) + strings.Repeat("]", 200))
-		say(result(modules.Result{State: &modules.State{Before: deep, Restart: []json.RawMessage{deep}}}),
-			result(modules.Result{Index: 1, State: &modules.State{Before: json.RawMessage("{\"a\":\"\xff\u009b2J\"}"), Restart: make([]json.RawMessage, 100)}}),
-			&modules.Message{Done: &modules.Done{}})
+		say(result(wire.Result{State: &modules.State{Before: deep, Restart: []json.RawMessage{deep}}}),
+			result(wire.Result{Index: 1, State: &modules.State{Before: json.RawMessage("{\"a\":\"\xff\u009b2J\"}"), Restart: make([]json.RawMessage, 100)}}),
+			&wire.Message{Done: &wire.Done{}})
 	case "huge diff":
-		say(result(modules.Result{Status: modules.Changed, Diff: strings.Repeat("+x\n", 1<<19)}), result(modules.Result{Index: 1}), &modules.Message{Done: &modules.Done{}})
+		say(result(wire.Result{Status: wire.Changed, Diff: strings.Repeat("+x\n", 1<<19)}), result(wire.Result{Index: 1}), &wire.Message{Done: &wire.Done{}})
 	case "control characters":
-		say(result(modules.Result{Status: modules.Failed, Error: "\x1b[2Jboo", Message: "\x1b[2J", Because: "\x07", Messages: []modules.Note{{Level: "\x1b", Text: "\x1b[2J"}}}),
-			result(modules.Result{Index: 1}), &modules.Message{Done: &modules.Done{}})
+		say(result(wire.Result{Status: wire.Failed, Error: "\x1b[2Jboo", Message: "\x1b[2J", Because: "\x07", Messages: []modules.Note{{Level: "\x1b", Text: "\x1b[2J"}}}),
+			result(wire.Result{Index: 1}), &wire.Message{Done: &wire.Done{}})
 	}
 	for { // whatever happened, it stays until it is killed
 		io.Copy(io.Discard, in)
@@ -188,7 +189,7 @@ func misbehave(fault string, in *bufio.Reader, conn *modules.Conn) {
 }
 
 // own is the hash of the content that the second resource needs.
-func own(cat *modules.Catalog) string {
+func own(cat *wire.Catalog) string {
 	var properties struct{ Content modules.Content }
 	json.Unmarshal(cat.Entries[1].Properties, &properties)
 	return properties.Content.SHA256()

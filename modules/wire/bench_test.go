@@ -1,4 +1,4 @@
-package modules_test
+package wire_test
 
 import (
 	"bufio"
@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // bigCatalog is n files with hashed contents, as a play of configuration files
 // has them.
-func bigCatalog(n int) *modules.Message {
-	cat := &modules.Catalog{}
+func bigCatalog(n int) *wire.Message {
+	cat := &wire.Catalog{}
 	for i := range n {
 		content, err := modules.TextContent(fmt.Sprintf("%1000d", i)).MarshalJSON()
 		if err != nil {
@@ -21,9 +22,9 @@ func bigCatalog(n int) *modules.Message {
 		}
 		path := fmt.Sprintf("/etc/service-%d/server-%d.conf", i%7, i)
 		properties := fmt.Appendf(nil, `{"name":%q,"ensure":"present","owner":"root","group":"root","mode":"0644","content":%s}`, path, content)
-		cat.Entries = append(cat.Entries, modules.Entry{Type: "file", Name: path, Properties: properties})
+		cat.Entries = append(cat.Entries, wire.Entry{Type: "file", Name: path, Properties: properties})
 	}
-	return &modules.Message{Catalog: cat}
+	return &wire.Message{Catalog: cat}
 }
 
 // BenchmarkCatalogWire tells what sending a catalog costs, in time and bytes.
@@ -31,24 +32,24 @@ func BenchmarkCatalogWire(b *testing.B) {
 	for _, n := range []int{20, 200, 1000} {
 		b.Run(fmt.Sprintf("files=%d", n), func(b *testing.B) {
 			m := bigCatalog(n)
-			var wire bytes.Buffer
-			c := modules.NewConn(bufio.NewReader(&wire), &wire, modules.MaxFromController)
+			var stream bytes.Buffer
+			c := wire.NewConn(bufio.NewReader(&stream), &stream, wire.MaxFromController)
 			b.ReportAllocs()
 			for b.Loop() {
-				wire.Reset()
+				stream.Reset()
 				if err := c.Send(m); err != nil {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(wire.Len()), "wire-B")
-			b.ReportMetric(float64(plainSize(b, &wire)), "plain-B")
+			b.ReportMetric(float64(stream.Len()), "wire-B")
+			b.ReportMetric(float64(plainSize(b, &stream)), "plain-B")
 		})
 	}
 }
 
 // plainSize is how long the same messages are without compression.
-func plainSize(b *testing.B, wire *bytes.Buffer) int {
-	m, err := modules.NewConn(bufio.NewReader(wire), io.Discard, modules.MaxFromController).Receive()
+func plainSize(b *testing.B, stream *bytes.Buffer) int {
+	m, err := wire.NewConn(bufio.NewReader(stream), io.Discard, wire.MaxFromController).Receive()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -61,13 +62,13 @@ func plainSize(b *testing.B, wire *bytes.Buffer) int {
 
 // BenchmarkResultWire tells what a stable result costs on its way.
 func BenchmarkResultWire(b *testing.B) {
-	var wire bytes.Buffer
-	c := modules.NewConn(bufio.NewReader(&wire), &wire, modules.MaxFromHost)
+	var stream bytes.Buffer
+	c := wire.NewConn(bufio.NewReader(&stream), &stream, wire.MaxFromHost)
 	for b.Loop() {
-		wire.Reset()
-		if err := c.Send(&modules.Message{Result: &modules.Result{Index: 123, Duration: 4567}}); err != nil {
+		stream.Reset()
+		if err := c.Send(&wire.Message{Result: &wire.Result{Index: 123, Duration: 4567}}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(wire.Len()), "wire-B")
+	b.ReportMetric(float64(stream.Len()), "wire-B")
 }

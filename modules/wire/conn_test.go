@@ -1,4 +1,4 @@
-package modules
+package wire
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 func TestConnRoundTrip(t *testing.T) {
@@ -21,8 +23,8 @@ func TestConnRoundTrip(t *testing.T) {
 	data := bytes.Repeat([]byte("x\n{"), 1000)
 	sent := []*Message{
 		{Ping: &Empty{}},
-		{Result: &Result{Index: 3, Status: Changed, Changes: []Change{{"mode", "0644", "0600"}}}},
-		{Blob: &Blob{SHA256: TextContent("a").SHA256(), Size: 3000, Data: data}},
+		{Result: &Result{Index: 3, Status: Changed, Changes: []modules.Change{{Property: "mode", Have: "0644", Want: "0600"}}}},
+		{Blob: &Blob{SHA256: modules.TextContent("a").SHA256(), Size: 3000, Data: data}},
 		{Want: &Want{SHA256: []string{"a", "b"}}},
 		{Done: &Done{}},
 	}
@@ -78,7 +80,7 @@ func TestConnCutAnywhere(t *testing.T) {
 func FuzzReceive(f *testing.F) {
 	var buf bytes.Buffer
 	c := NewConn(bufio.NewReader(&buf), &buf, MaxFromHost)
-	c.Send(&Message{Result: &Result{Index: 1, Exit: &Exit{Code: 3}}})
+	c.Send(&Message{Result: &Result{Index: 1, Exit: &modules.Exit{Code: 3}}})
 	f.Add(buf.Bytes(), true)
 	f.Add([]byte(`{"ping":{}}`+"\n"), false)
 	f.Add([]byte(`{"blob":{"sha256":"`+strings.Repeat("a", 64)+`","size":3,"offset":0,"n":3}}`+"\nabc"), false)

@@ -1,4 +1,4 @@
-package modules
+package wire
 
 import (
 	"bufio"
@@ -10,6 +10,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/weight"
 )
 
@@ -105,7 +106,7 @@ func (c *Conn) Receive() (*Message, error) {
 		}
 	}
 	m := new(Message)
-	if err := decodeStrict(line, m); err != nil {
+	if err := modules.DecodeStrict(line, m); err != nil {
 		return nil, fmt.Errorf("reading a message: %w", err)
 	}
 	if err := m.validate(); err != nil {
@@ -152,7 +153,7 @@ func noEOF(err error) error {
 // ParseHello reads the hello line.
 func ParseHello(line []byte) (*Hello, error) {
 	var m Message
-	if err := decodeStrict(line, &m); err != nil {
+	if err := modules.DecodeStrict(line, &m); err != nil {
 		return nil, fmt.Errorf("reading hello: %w", err)
 	}
 	if err := m.validate(); err != nil || m.Hello == nil {

@@ -1,4 +1,4 @@
-package modules
+package wire
 
 import (
 	"fmt"
@@ -18,32 +18,32 @@ func TestCheckRememberedAs(t *testing.T) {
 	}
 }
 
-// TestLeftIsBounded has what a host could name.
-func TestLeftIsBounded(t *testing.T) {
-	entries := func(n int, typ, name string) *Left {
-		l := &Left{}
+// TestReversalsAreBounded has what a host could name.
+func TestReversalsAreBounded(t *testing.T) {
+	entries := func(n int, typ, name string) *Reversals {
+		l := &Reversals{}
 		for i := range n {
-			l.Entries = append(l.Entries, LeftEntry{Type: typ, Name: fmt.Sprintf(name, i)})
+			l.Entries = append(l.Entries, Reversal{Type: typ, Name: fmt.Sprintf(name, i)})
 		}
 		return l
 	}
 	for _, test := range []struct {
 		name string
-		left *Left
+		left *Reversals
 		want string
 	}{
-		{"as many as possible", entries(MaxLeft, "file", "/%d"), ""},
-		{"one more", entries(MaxLeft+1, "file", "/%d"), "1001 resources have left the manifest, and 1 to 1000 are possible"},
+		{"as many as possible", entries(MaxReversals, "file", "/%d"), ""},
+		{"one more", entries(MaxReversals+1, "file", "/%d"), "1001 resources have left the manifest, and 1 to 1000 are possible"},
 		{"none", entries(0, "file", "%d"), "0 resources have left the manifest, and 1 to 1000 are possible"},
 		{"twice", entries(2, "file", "%[2]s"), "a resource that has left the manifest is named \"file\", \"%!s(BADINDEX)\""},
 		{"a terminal's code", entries(1, "file", "%d\x1b[2J"), `a resource that has left the manifest is named "file", "0\x1b[2J"`},
 		{"not UTF-8", entries(1, "file", "%d\xff"), `a resource that has left the manifest is named "file", "0\xff"`},
 		{"no type", entries(1, "", "%d"), `a resource that has left the manifest is named "", "0"`},
 		{"another reference", entries(1, "file#a", "%d"), `a resource that has left the manifest is named "file#a", "0"`},
-		{"long", entries(1, "file", "%d"+strings.Repeat("x", MaxLeftName)), `a resource that has left the manifest is named "file", "0` + strings.Repeat("x", 63) + `"`},
+		{"long", entries(1, "file", "%d"+strings.Repeat("x", MaxReversalName)), `a resource that has left the manifest is named "file", "0` + strings.Repeat("x", 63) + `"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			err := (&Message{Left: test.left}).validate()
+			err := (&Message{Reversals: test.left}).validate()
 			if test.want == "" {
 				require.NoError(t, err)
 				return

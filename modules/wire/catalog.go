@@ -1,0 +1,157 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Catalog is what one play means for one host: finished resources in order.
+type Catalog struct {
+	Check       bool  `json:"check,omitempty"`   // predict, change nothing
+	Monitor     bool  `json:"monitor,omitempty"` // run health checks and nothing else
+	Diff        bool  `json:"diff,omitempty"`    // add unified diffs to results
+	FailOnError bool  `json:"fail_on_error,omitempty"`
+	Lock        *Lock `json:"lock,omitempty"` // taken before the first resource; nil takes none
+	// Earlier, in a check run, is what this session does not know of and would have
+	// changed the host: an earlier play that ran as another user. "" is nothing.
+	Earlier string `json:"earlier,omitempty"`
+	// Parallel is how many entries may be worked on at once in an applying run, if
+	// neither depends on the other through Require, Subscribe, After or Receive. 0 and 1 are
+	// one after the other, in their order, in which each stands behind all that it
+	// depends on. With any but 0 the entries are a graph: what a check run does not know
+	// of one puts those in doubt that depend on it, and no others.
+	Parallel int `json:"parallel,omitempty"`
+	// Resources is the folder of programs that the play brings along, see
+	// [modules.Host].Resources: the JSON of a [modules.Tree], whose hash is what the folder is called
+	// on the host. It is no content if no entry asked for the folder.
+	Resources modules.Content `json:"resources,omitzero"`
+	// Remember is what the host is to remember of the play for later runs; nil is nothing.
+	Remember *Remember `json:"remember,omitempty"`
+	Entries  []Entry   `json:"entries"`
+}
+
+// A Lock says who wants to be alone on the host.
+type Lock struct {
+	Holder string        `json:"holder"`         // who and where, for the error of the other one
+	Run    string        `json:"run"`            // run id
+	Wait   time.Duration `json:"wait,omitempty"` // how long to wait for another holder
+}
+
+// An Entry is one resource of a catalog. Require and Subscribe are indexes of
+// earlier entries.
+type Entry struct {
+	Type       string          `json:"type"`
+	Name       string          `json:"name"`
+	Alias      string          `json:"alias,omitempty"`
+	Properties json.RawMessage `json:"properties,omitempty"`
+	Require    []int           `json:"require,omitempty"`
+	Subscribe  []int           `json:"subscribe,omitempty"`
+	Excluded   bool            `json:"excluded,omitempty"` // by control; has no properties
+	Check      bool            `json:"check,omitempty"`    // noop: predict this one even in an applying run
+	Sensitive  bool            `json:"sensitive,omitempty"`
+	Monitor    bool            `json:"monitor,omitempty"` // only its health checks run
+	Health     []HealthCheck   `json:"health,omitempty"`
+	// Scope is set if the entry stands for a nested manifest. It has no properties
+	// then, and is neither checked nor applied: it sums up the entries of its scope.
+	Scope *Scope `json:"scope,omitempty"`
+
+	// After are earlier entries that end before this one begins, whatever comes of
+	// them: unlike Require, they do not keep it from running. It counts where entries
+	// run at once.
+	After []int `json:"after,omitempty"`
+
+	// Query asks a [modules.Querier] instead of checking and applying.
+	Query string `json:"query,omitempty"`
+	// Receive are properties whose values are known only on the way.
+	Receive []Receive `json:"receive,omitempty"`
+	// Export are the values of a [modules.Sender] that the result hands to the controller.
+	Export []string `json:"export,omitempty"`
+	// Sema are the semaphores that are held while the entry is applied, sorted.
+	Sema    []string      `json:"sema,omitempty"`
+	Retry   int           `json:"retry,omitempty"`   // how often it is tried again after a failure
+	Delay   time.Duration `json:"delay,omitempty"`   // before each of those
+	Timeout time.Duration `json:"timeout,omitempty"` // of one try; 0 is any time
+	Limit   float64       `json:"limit,omitempty"`   // tries per second at most; 0 is any number
+	Hidden  bool          `json:"hidden,omitempty"`  // defined, and not run; others may depend on it
+	Reverse bool          `json:"reverse,omitempty"` // what was there before is noted, see [Remember]
+
+	// Reversal says that the entry is none of the play's: its resource has left the
+	// manifest, and the host puts back what was there before. Either end adds such entries
+	// by itself, from the [Reversals].
+	Reversal bool `json:"reversal,omitempty"`
+}
+
+// A Receive fills one property of an entry with a value that another one sends.
+type Receive struct {
+	Property string `json:"property"`
+	// From is the index of an earlier entry; -1 leaves it to the controller, which is
+	// asked with a [Import].
+	From int    `json:"from"`
+	Key  string `json:"key,omitempty"` // of the value; dots lead into it: "state.port"
+	// Sender is who sends it, if From is -1, for people: "exec#token of db1".
+	Sender string `json:"sender,omitempty"`
+}
+
+// A HealthCheck is a question to the host that is asked after a resource has had
+// its turn. It has Argv, or Rules.
+type HealthCheck struct {
+	Name     string          `json:"name"`
+	Argv     []string        `json:"argv,omitempty"`  // of a command that answers as plugins of Nagios do
+	Rules    json.RawMessage `json:"rules,omitempty"` // of goss, as one JSON object; need the full host program
+	Tries    int             `json:"tries"`           // at most, until the answer is OK
+	TrySleep time.Duration   `json:"sleep,omitempty"` // between them
+	Timeout  time.Duration   `json:"timeout"`         // of each
+}
+
+// A Scope is the entries of a nested manifest: so many right before its own
+// entry. Scopes in it count with all of theirs.
+type Scope struct {
+	Entries     int  `json:"entries"`
+	FailOnError bool `json:"fail_on_error,omitempty"` // the rest of the scope is skipped after a failure in it
+}
+
+// Ref is how the entry is called: type#alias, or type#name without an alias.
+func (e *Entry) Ref() string {
+	if e.Alias != "" {
+		return e.Type + "#" + e.Alias
+	}
+	return e.Type + "#" + e.Name
+}
+
+// Remember says what a host remembers of a play: what was there before the resources
+// that say `reverse` were first applied.
+type Remember struct {
+	// As is the name of the play for its hosts, see [CheckRememberedAs].
+	As string `json:"as"`
+	// Whole says that Entries and Kept name every resource that the play has for the
+	// host, so that what is missing among them has left the manifest.
+	Whole bool `json:"whole,omitempty"`
+	// Kept are resources of the play, as type#name, that are not in the catalog and
+	// have not left the manifest either.
+	Kept []string `json:"kept,omitempty"`
+	// Others are resources, as type#name, of plays of the same run that come later on
+	// this host. What they look after is not undone.
+	Others []string `json:"others,omitempty"`
+}
+
+// MaxRememberedAs is how long the name of a play for its hosts may be, in bytes.
+const MaxRememberedAs = 128
+
+// CheckRememberedAs checks the name of a play for its hosts: words of letters, digits,
+// ., _ and -, with / between them.
+func CheckRememberedAs(name string) error {
+	good := len(name) <= MaxRememberedAs
+	for word := range strings.SplitSeq(name, "/") {
+		good = good && word != "" && !strings.ContainsFunc(word, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
+		})
+	}
+	if !good {
+		return fmt.Errorf("%.140q names no play: words of letters, digits, ., _ and - with / between them, at most %d bytes", name, MaxRememberedAs)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package wire
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"time"
+)
+
+// IdleTimeout is how long either side waits for a byte of the other before it
+// takes the other for dead; PingInterval is how often the controller pings.
+const (
+	IdleTimeout  = 60 * time.Second
+	PingInterval = 10 * time.Second
+)
+
+// An IdleReader is an input that knows for how long a Read has been waiting for bytes.
+// Any byte counts, so a long message is not idle time; nor is the time between Reads,
+// since a slow terminal holds up whoever reads.
+type IdleReader struct {
+	in    io.Reader
+	now   func() time.Time
+	begun time.Time
+	since atomic.Int64 // ns after begun at which the wait began; 0 if no Read waits
+}
+
+// NewIdleReader reads from in. Changes of the wall clock do not matter, as long as now
+// gives times with a monotonic reading.
+func NewIdleReader(in io.Reader, now func() time.Time) *IdleReader {
+	return &IdleReader{in: in, now: now, begun: now()}
+}
+
+func (r *IdleReader) elapsed() time.Duration { return r.now().Sub(r.begun) }
+
+// Read implements io.Reader.
+func (r *IdleReader) Read(p []byte) (int, error) {
+	r.since.Store(max(1, int64(r.elapsed())))
+	defer r.since.Store(0)
+	return r.in.Read(p)
+}
+
+// TimedOut waits until a Read has waited for [IdleTimeout], or until ctx ends:
+// then it returns false.
+func (r *IdleReader) TimedOut(ctx context.Context) bool {
+	for {
+		remaining := IdleTimeout
+		if since := r.since.Load(); since != 0 {
+			remaining -= r.elapsed() - time.Duration(since)
+		}
+		if remaining <= 0 {
+			return true
+		}
+		timer := time.NewTimer(remaining)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Message is one value of the stream between controller and host program.
+// Exactly one field is set. Both ends are the same build, so there are no
+// versions.
+type Message struct {
+	// Module to controller.
+	Hello     *Hello     `json:"hello,omitempty"` // first, as one plain line
+	Want      *Want      `json:"want,omitempty"`
+	Result    *Result    `json:"result,omitempty"` // exactly one per entry, in any order
+	Done      *Done      `json:"done,omitempty"`
+	Refused   *Refused   `json:"refused,omitempty"`
+	Pong      *Empty     `json:"pong,omitempty"`
+	Parse     *Parse     `json:"parse,omitempty"`     // answered by Parsed
+	Import    *Import    `json:"import,omitempty"`    // answered by Imported
+	Semaphore *Semaphore `json:"semaphore,omitempty"` // answered by Granted, unless it releases
+	Reversals *Reversals `json:"reversals,omitempty"` // at most once in a catalog, behind the results of its entries
+
+	// Controller to module.
+	Catalog  *Catalog  `json:"catalog,omitempty"`
+	Blob     *Blob     `json:"blob,omitempty"` // followed by N raw bytes
+	Ping     *Empty    `json:"ping,omitempty"`
+	Stop     *Empty    `json:"stop,omitempty"` // end after the resource that is running
+	Kill     *Empty    `json:"kill,omitempty"` // kill its process group and end
+	Parsed   *Parsed   `json:"parsed,omitempty"`
+	Imported *Imported `json:"imported,omitempty"`
+	Granted  *Granted  `json:"granted,omitempty"`
+}
+
+// Empty is a message without a content.
+type Empty struct{}
+
+// Hello is the first line of the module. Nonce comes first in the JSON, so that
+// [Greeting] can tell the line from what a login shell prints.
+type Hello struct {
+	Nonce string          `json:"nonce"`
+	Build string          `json:"build"`
+	Facts json.RawMessage `json:"facts,omitempty"` // what facts/gather returned
+}
+
+// Greeting is how the hello line that answers nonce begins.
+func Greeting(nonce string) []byte {
+	return fmt.Appendf(nil, `{"hello":{"nonce":%q,`, nonce)
+}
+
+// Want asks for contents by SHA-256. The controller answers only for those of
+// the host's own catalog.
+type Want struct {
+	SHA256 []string `json:"sha256"`
+}
+
+// A Blob is the header of a part of a content; N raw bytes follow it.
+type Blob struct {
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"` // of the whole content
+	Offset int64  `json:"offset"`
+	N      int    `json:"n"` // at most [MaxChunk]
+	// Gone says that the controller cannot read the content any more, and why.
+	Gone string `json:"gone,omitempty"`
+
+	Data []byte `json:"-"` // the raw bytes
+}
+
+// MaxChunk bounds the bytes after one Blob header: 64 KiB.
+const MaxChunk = 64 << 10
+
+// Done ends a catalog: every entry has had its result, or the run was stopped.
+type Done struct {
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// Refused says that the module will not work on the catalog at all.
+type Refused struct {
+	Phase string `json:"phase"` // lock, protocol, facts
+	Error string `json:"error"`
+	// Locked says that another run holds the lock, so that waiting helps.
+	Locked bool `json:"locked,omitempty"`
+}
+
+// Parse asks the controller to read a YAML document of the host's: host programs
+// know only JSON.
+type Parse struct {
+	ID   int    `json:"id"`   // from 1, another for each question of a session
+	Text string `json:"text"` // at most [modules.MaxParse] bytes
+}
+
+// Parsed answers a [Parse]: with the document as JSON, or with what is wrong.
+type Parsed struct {
+	ID    int             `json:"id"`
+	JSON  json.RawMessage `json:"json,omitempty"`
+	Error string          `json:"error,omitempty"`
+}
+
+// Import asks for the values that an entry receives from other hosts. The answer may take
+// as long as those do.
+type Import struct {
+	Index int `json:"i"`
+}
+
+// Imported answers an [Import]: values by property, or why there are none.
+type Imported struct {
+	Index  int                        `json:"i"`
+	Values map[string]json.RawMessage `json:"values,omitempty"`
+	// Unknown says that in a check run nobody can know the values.
+	Unknown bool `json:"unknown,omitempty"`
+	// Sensitive says that one of the values is of a sensitive resource, so that the
+	// entry is one too.
+	Sensitive bool   `json:"sensitive,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+// Semaphore asks for the semaphores of an entry, or releases them.
+type Semaphore struct {
+	Index   int  `json:"i"`
+	Release bool `json:"release,omitempty"`
+}
+
+// Granted says that an entry holds its semaphores.
+type Granted struct {
+	Index int `json:"i"`
+}
+
+// ErrLocked says that another run holds the lock of this host and user.
+var ErrLocked = errors.New("another run is at work on this host")
+
+// errNotOne is returned for a message with no field or several.
+var errNotOne = errors.New("a message has exactly one field")
+
+// validate checks that exactly one field is set, and bounds.
+func (m *Message) validate() error {
+	n := 0
+	for _, set := range []bool{
+		m.Hello != nil, m.Want != nil, m.Result != nil, m.Done != nil, m.Refused != nil, m.Pong != nil,
+		m.Catalog != nil, m.Blob != nil, m.Ping != nil, m.Stop != nil, m.Kill != nil,
+		m.Parse != nil, m.Parsed != nil, m.Import != nil, m.Imported != nil, m.Semaphore != nil, m.Granted != nil, m.Reversals != nil,
+	} {
+		if set {
+			n++
+		}
+	}
+	if n != 1 {
+		return errNotOne
+	}
+	if b := m.Blob; b != nil {
+		if !modules.IsDigest(b.SHA256) || b.Size < 0 || b.Offset < 0 || b.N < 0 || b.N > MaxChunk || b.Offset+int64(b.N) > b.Size {
+			return fmt.Errorf("blob header out of bounds")
+		}
+	}
+	return m.Reversals.validate()
+}

@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Status is how a resource ended.
+type Status string
+
+// RunInterrupted ends the error of a resource that was killed, whatever for: the host
+// program is not told why.
+const RunInterrupted = "the run was interrupted"
+
+// The statuses. The wire leaves Stable out.
+const (
+	Stable  Status = "stable"
+	Changed Status = "changed"
+	Skipped Status = "skipped"
+	Failed  Status = "failed"
+)
+
+// A Result is how one entry ended. A stable one is little more than its index.
+type Result struct {
+	Index       int              `json:"i"`
+	Status      Status           `json:"status,omitempty"` // "" is Stable
+	Check       bool             `json:"check,omitempty"`  // nothing was done
+	Refreshed   bool             `json:"refreshed,omitempty"`
+	RefreshedBy []string         `json:"refreshed_by,omitempty"` // the resources whose change that followed, as [Entry.Ref] has them
+	Uncertain   bool             `json:"uncertain,omitempty"`    // a prediction that an earlier resource may make wrong
+	Because     string           `json:"because,omitempty"`      // that resource; or what it was skipped for
+	Message     string           `json:"message,omitempty"`      // what was or would be done, or why nothing was
+	Messages    []modules.Note   `json:"messages,omitempty"`
+	Error       string           `json:"error,omitempty"` // set when failed
+	Done        bool             `json:"done,omitempty"`  // failed after Message had been done: on a health check
+	Changes     []modules.Change `json:"changes,omitempty"`
+	Diff        string           `json:"diff,omitempty"`
+	Exit        *modules.Exit    `json:"exit,omitempty"` // of a resource that is a command
+	Duration    time.Duration    `json:"ns,omitempty"`
+
+	Health []HealthVerdict `json:"health,omitempty"` // of the entry's health checks
+
+	State     *modules.State             `json:"state,omitempty"`
+	ErrorKind modules.ErrorKind          `json:"error_kind,omitempty"` // of Error, if that is known
+	Sent      map[string]json.RawMessage `json:"sent,omitempty"`       // what the entry exports
+	Tries     int                        `json:"tries,omitempty"`      // if it took more than one
+	Killed    bool                       `json:"killed,omitempty"`     // failed when it was told to kill what runs
+}
+
+// Health is an answer to a [HealthCheck].
+type Health string
+
+// The answers of health checks, in the words of Nagios.
+const (
+	HealthOK       Health = "OK"
+	HealthWarning  Health = "WARNING"
+	HealthCritical Health = "CRITICAL"
+	HealthUnknown  Health = "UNKNOWN"
+)
+
+// A HealthVerdict is what came of a health check. Those of a result stand in the
+// order of the entry's checks.
+type HealthVerdict struct {
+	Status Health `json:"status"`
+	Tries  int    `json:"tries"`            // that it took
+	Output string `json:"output,omitempty"` // of the last one
+}
