@@ -46,12 +46,3 @@ func (r *Runner) hostFootprint(ctx context.Context, h *inventory.Host, remove bo
 	}
 	return answer
 }
-
-// Escalation says who logs in to a host, and how it becomes whom: root by way of
-// sudo if nothing says otherwise.
-func (r *Runner) Escalation(h *inventory.Host) (login string, b *start.Become) {
-	conn := h.Connection()
-	c := r.Connect
-	c.Become = true
-	return c.Login(conn), c.Escalate(reach.Escalation{}, conn)
-}

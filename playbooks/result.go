@@ -1,6 +1,12 @@
 package playbooks
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
@@ -52,4 +58,64 @@ func resultEvent(play, host string, c *wire.Catalog, r *wire.Result) events.Resu
 		}
 	}
 	return e
+}
+
+// Bounds of what is told of how a resource is.
+const (
+	maxStateDepth = 100
+	maxRestarts   = 64
+	maxRestart    = 1 << 10 // bytes of one
+)
+
+// jsonDepth is how deep JSON is nested.
+func jsonDepth(text json.RawMessage) int {
+	deepest, now, quoted := 0, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			now++
+			deepest = max(deepest, now)
+		case c == '}', c == ']':
+			now--
+		}
+	}
+	return deepest
+}
+
+// addState puts the state that a host reports into an event. What is too much for
+// those who read it is left out, with a note.
+func addState(e *events.Result, s *modules.State) {
+	if s == nil {
+		return
+	}
+	leaveOut := func(what string) {
+		e.Messages = append(e.Messages, events.Note{Level: "warning", Text: what})
+	}
+	switch {
+	case s.Before == nil && s.After == nil:
+	case max(jsonDepth(s.Before), jsonDepth(s.After)) > maxStateDepth:
+		leaveOut(fmt.Sprintf("its state is left out: it is nested more than %d levels deep", maxStateDepth))
+	default:
+		e.State = &events.ResourceState{Before: wellFormed(s.Before), After: wellFormed(s.After)}
+	}
+	for _, what := range s.Restart {
+		if len(e.Restart) == maxRestarts || len(what) > maxRestart || jsonDepth(what) > maxStateDepth {
+			leaveOut("what else it says has to be restarted is left out: it is too much")
+			break
+		}
+		e.Restart = append(e.Restart, wellFormed(what))
+	}
+}
+
+// wellFormed is JSON whose texts are UTF-8: encoding/json takes others too.
+func wellFormed(text json.RawMessage) json.RawMessage {
+	if utf8.Valid(text) {
+		return text
+	}
+	return bytes.ToValidUTF8(text, []byte("\ufffd"))
 }

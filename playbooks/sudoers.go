@@ -6,6 +6,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/pattern"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
@@ -15,7 +16,7 @@ func (r *Runner) Sudoers(hosts []*inventory.Host) (string, error) {
 	var rules []string
 	names := map[string][]string{} // of hosts, by rule
 	for _, h := range hosts {
-		login, b := r.Escalation(h)
+		login, b := r.escalation(h)
 		rule, err := start.SudoersRule(login, b)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", h.Name, err)
@@ -37,4 +38,13 @@ func runAs(rule string) string {
 	_, rest, _ := strings.Cut(rule, "(")
 	user, _, _ := strings.Cut(rest, ")")
 	return user
+}
+
+// escalation says who logs in to a host, and how it becomes whom: root by way of
+// sudo if nothing says otherwise.
+func (r *Runner) escalation(h *inventory.Host) (login string, b *start.Become) {
+	conn := h.Connection()
+	c := r.Connect
+	c.Become = true
+	return c.Login(conn), c.Escalate(reach.Escalation{}, conn)
 }

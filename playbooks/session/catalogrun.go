@@ -141,3 +141,71 @@ func (c *catalogRun) health(r *wire.Result) error {
 	}
 	return nil
 }
+
+// remove adds to the catalog what the host says has left the manifest and is undone. The
+// host may say so once, of a play that it was to remember, when it has reported all that
+// the play has now; and it may name nothing of that.
+func (c *catalogRun) remove(left *wire.Reversals) error {
+	m := c.catalog.Remember
+	switch {
+	case m == nil, !m.Whole, c.catalog.Monitor, c.removed:
+		return breach("the host undoes what nobody has asked it to")
+	case c.missing() > 0:
+		return breach("the host undoes something before it has reported %d of its %d resources", c.missing(), len(c.reported))
+	}
+	here := map[string]bool{}
+	for _, ref := range m.Kept {
+		here[ref] = true
+	}
+	for i := range c.catalog.Entries {
+		here[c.catalog.Entries[i].Type+"#"+c.catalog.Entries[i].Name] = true
+	}
+	for _, e := range left.Entries {
+		if ref := e.Type + "#" + e.Name; here[ref] {
+			return breach("the host undoes %.64q, which the play has", ref)
+		}
+	}
+	c.removed = true
+	for _, e := range left.Entries {
+		c.catalog.Entries = append(c.catalog.Entries, wire.Entry{Type: e.Type, Name: e.Name, Sensitive: e.Sensitive, Reversal: true})
+	}
+	c.reported = append(c.reported, make([]bool, len(left.Entries))...)
+	return nil
+}
+
+// Bounds of what a host may say of how a resource is.
+const (
+	maxState  = 256 << 10 // bytes of each of its parts
+	maxAnswer = wire.MaxFromHost
+	maxTries  = 1_000_000
+)
+
+// checkState holds against their bounds what a result says of the state of a resource
+// and of the way there. query says that the state is an answer, which may be longer.
+func checkState(r *wire.Result, query bool) error {
+	switch r.ErrorKind {
+	case "", modules.ErrorUnknown, modules.ErrorForbidden, modules.ErrorFailed:
+	default:
+		return breach("the host reports the kind of error %.64q", r.ErrorKind)
+	}
+	if r.Tries < 0 || r.Tries > maxTries {
+		return breach("the host reports %d tries", r.Tries)
+	}
+	s := r.State
+	if s == nil {
+		return nil
+	}
+	most := maxState
+	if query {
+		most = maxAnswer
+	}
+	if len(s.Before) > most || len(s.After) > most {
+		return breach("the host reports a state of more than %d KiB", most>>10)
+	}
+	for _, what := range s.Restart {
+		if len(what) > most {
+			return breach("the host reports a thing to restart of more than %d KiB", most>>10)
+		}
+	}
+	return nil
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 )
 
@@ -39,4 +40,20 @@ func Common(t modules.Type, key string) bool {
 // Yields reports whether a key that every type has gives way to a property.
 func Yields(key string) bool {
 	return slices.Contains(OfMeta, key) || slices.Contains([]string{"before", "notify", "recv", "export"}, key)
+}
+
+// Given is nil for what is null: that counts as not given.
+func Given(n *yamlpos.Node) *yamlpos.Node {
+	if n == nil || n.Kind == yamlpos.Scalar && n.Value == nil {
+		return nil
+	}
+	return n
+}
+
+// Scalar is nil for what is not given, and for lists and maps, which decoding reports.
+func Scalar(n *yamlpos.Node) *yamlpos.Node {
+	if n = Given(n); n == nil || n.Kind != yamlpos.Scalar {
+		return nil
+	}
+	return n
 }
