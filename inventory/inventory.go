@@ -85,9 +85,15 @@ func (h *Host) Pos() string { return h.first.Pos() }
 // Hosts lists the hosts of the group: its own, then those of the groups in it,
 // level by level.
 func (g *Group) Hosts() []*Host {
-	var set hostSet
-	set.add(g.members())
-	return set.list
+	var seen []bool // by Host.index
+	return slices.DeleteFunc(g.members(), func(h *Host) bool {
+		if missing := h.index + 1 - len(seen); missing > 0 {
+			seen = append(seen, make([]bool, missing)...)
+		}
+		twice := seen[h.index]
+		seen[h.index] = true
+		return twice
+	})
 }
 
 // members is Hosts with a host as often as groups list it.

@@ -26,7 +26,17 @@ type Layer struct {
 // variable, nor is a password.
 func (h *Host) Vars() map[string]any {
 	var room [few]place
-	return mergeVars(h.appendPlaces(room[:0]), h.below.deep)
+	latest := map[string]*yamlpos.Node{}
+	for _, p := range h.appendPlaces(room[:0]) {
+		for _, n := range p.vars {
+			lay(n, latest, h.below.deep)
+		}
+	}
+	vars := make(map[string]any, len(latest))
+	for name, value := range latest {
+		vars[name] = value.Any()
+	}
+	return vars
 }
 
 // Layers are what [Host.Vars] merges, low to high: a value replaces those below
@@ -40,7 +50,23 @@ func (h *Host) Layers() []Layer { return listLayers(h.places(), h.below.deep) }
 // WholeLayers are Layers in which with [Options.MergeMaps] each map has in it what
 // the layers below have under its name, every entry with its own position: also
 // then a value replaces those below it whole.
-func (h *Host) WholeLayers() []Layer { return wholeLayers(h.places(), h.below.deep) }
+func (h *Host) WholeLayers() []Layer {
+	list := h.Layers()
+	if !h.below.deep {
+		return list
+	}
+	latest := map[string]*yamlpos.Node{}
+	for i, l := range list {
+		whole := *l.Node
+		whole.Pairs = slices.Clone(l.Node.Pairs)
+		for j, p := range whole.Pairs {
+			latest[p.Key.Text] = over(latest[p.Key.Text], p.Value)
+			whole.Pairs[j].Value = latest[p.Key.Text]
+		}
+		list[i].Node, list[i].Deep = &whole, false
+	}
+	return list
+}
 
 // Layers lists every layer of the inventory once as it is written, hosts after
 // groups.
@@ -59,47 +85,24 @@ func listLayers(places []place, deep bool) []Layer {
 	return list
 }
 
-// wholeLayers is listLayers, but with deep each map already holds what the layers below
-// have under its name, every entry with its own position: a value then replaces those
-// below it whole.
-func wholeLayers(places []place, deep bool) []Layer {
-	list := listLayers(places, deep)
-	if !deep {
-		return list
-	}
+// MergeLayers gives the variables that layers, low to high, come to.
+func MergeLayers(layers []Layer) map[string]*yamlpos.Node {
 	latest := map[string]*yamlpos.Node{}
-	for i, l := range list {
-		whole := *l.Node
-		whole.Pairs = slices.Clone(l.Node.Pairs)
-		for j, p := range whole.Pairs {
-			latest[p.Key.Text] = over(latest[p.Key.Text], p.Value)
-			whole.Pairs[j].Value = latest[p.Key.Text]
-		}
-		list[i].Node, list[i].Deep = &whole, false
+	for _, l := range layers {
+		lay(l.Node, latest, l.Deep)
 	}
-	return list
+	return latest
 }
 
-// mergeVars merges the variables of places, low to high: a later value replaces an
-// earlier one whole, or with deep, maps are merged. The map is fresh.
-func mergeVars(places []place, deep bool) map[string]any {
-	latest := map[string]*yamlpos.Node{}
-	for _, p := range places {
-		for _, n := range p.vars {
-			for _, pair := range n.Pairs {
-				value := pair.Value
-				if deep {
-					value = over(latest[pair.Key.Text], value)
-				}
-				latest[pair.Key.Text] = value
-			}
+// lay lays a map of variables over those of lower layers.
+func lay(n *yamlpos.Node, latest map[string]*yamlpos.Node, deep bool) {
+	for _, p := range n.Pairs {
+		value := p.Value
+		if deep {
+			value = over(latest[p.Key.Text], value)
 		}
+		latest[p.Key.Text] = value
 	}
-	vars := make(map[string]any, len(latest))
-	for name, value := range latest {
-		vars[name] = value.Any()
-	}
-	return vars
 }
 
 // over lays a value over that of a lower layer, which may be nil. Two maps are merged
@@ -123,23 +126,4 @@ func over(below, above *yamlpos.Node) *yamlpos.Node {
 		merged.Pairs[i] = yamlpos.Pair{Key: p.Key, Value: over(merged.Pairs[i].Value, p.Value)}
 	}
 	return &merged
-}
-
-// mergePairs gives the entries of several maps, each key where it first stands and
-// with its last value.
-func mergePairs(maps []*yamlpos.Node) []yamlpos.Pair {
-	var pairs []yamlpos.Pair
-	index := map[string]int{}
-	for _, m := range maps {
-		for _, p := range m.Pairs {
-			i, known := index[p.Key.Text]
-			if !known {
-				i = len(pairs)
-				index[p.Key.Text] = i
-				pairs = append(pairs, p)
-			}
-			pairs[i] = p
-		}
-	}
-	return pairs
 }

@@ -12,7 +12,7 @@ import (
 // variables has. All inventories add to that of a group or host; later ones win.
 type content struct {
 	vars     []*yamlpos.Node     // maps
-	connects []*yamlpos.Node     // maps
+	connects []*yamlpos.Node     // maps, without passwords; the tests write them again
 	settings connection.Settings // what vars and connects say about the connection
 }
 
@@ -82,8 +82,9 @@ func (inv *Inventory) places() []place {
 	return list
 }
 
-// stackOf stacks the content of groups, which are in their merge order. Files count by folder before they count by group, and those of all come
-// before those of any other group, as Ansible has it.
+// stackOf stacks the content of groups, which are in their merge order. Files count by
+// folder before they count by group, and those of all come before those of any other
+// group, as Ansible has it.
 func stackOf(groups []*Group, folders int, deep bool) *stack {
 	s := &stack{deep: deep}
 	for _, g := range groups {

@@ -1,6 +1,15 @@
 package inventory
 
-import "github.com/ccm-push/ccm-push/inventory/pattern"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/pattern"
+	"github.com/ccm-push/ccm-push/inventory/source"
+)
 
 // ErrNothing is wrapped by the error of a pattern that is understood but selects
 // no host.
@@ -99,4 +108,31 @@ func (n groupNumbers) Find(name string) (int, bool) {
 		return g.index, true
 	}
 	return 0, false
+}
+
+// limitFile reads the terms of a file for [Inventory.Limit].
+func limitFile(path string) ([]string, error) {
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("no such file: %s", path)
+	case err != nil:
+		return nil, source.Error(path, err)
+	}
+	defer f.Close()
+	data, err := source.ReadAll(f, path)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == source.MaxBytes {
+		return nil, fmt.Errorf("%s is larger than %d MiB", path, source.MaxBytes>>20)
+	}
+	var terms []string
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line != "" && line[0] != '#' {
+			terms = append(terms, line)
+		}
+	}
+	return terms, nil
 }

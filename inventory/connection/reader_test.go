@@ -2,6 +2,7 @@ package connection
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema"
 )
 
 // reading gives a reader, and what it has been told of.
@@ -129,4 +131,13 @@ func FuzzVariables(f *testing.F) {
 		}
 		require.True(t, p.Port >= 0 && p.Port <= 65535)
 	})
+}
+
+func TestKeysAreDescribed(t *testing.T) {
+	var names []string
+	for _, p := range (schema.Rules{}).Properties(reflect.TypeFor[connectDoc]()) {
+		require.NotEmpty(t, p.Schema.Description)
+		names = append(names, p.Name)
+	}
+	require.Equal(t, keys, names)
 }

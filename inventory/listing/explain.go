@@ -51,7 +51,7 @@ type Origin struct {
 func explanations(h *inventory.Host) []Explanation {
 	places := map[string][]Origin{}
 	layers := h.Layers()
-	vars := merged(layers)
+	vars := inventory.MergeLayers(layers)
 	for _, l := range layers {
 		for _, p := range l.Node.Pairs {
 			places[p.Key.Text] = append(places[p.Key.Text], Origin{p.Key.Pos(), l.Name, l.Source, p.Key.Text, jsonable(p.Value.Any()), false})
@@ -60,7 +60,7 @@ func explanations(h *inventory.Host) []Explanation {
 	var list []Explanation
 	for _, key := range slices.Sorted(maps.Keys(places)) {
 		places[key][len(places[key])-1].Wins = true
-		list = append(list, Explanation{h.Name, key, "variable", jsonable(vars[key].(*yamlpos.Node).Any()), places[key]})
+		list = append(list, Explanation{h.Name, key, "variable", jsonable(vars[key].Any()), places[key]})
 	}
 	return append(list, connectionExplanations(h)...)
 }

@@ -1,8 +1,15 @@
 package listing
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/ansible"
+	"github.com/ccm-push/ccm-push/inventory/printable"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
 // List prints groups and hosts as ansible-inventory --list does, with export as it
@@ -72,4 +79,65 @@ func ownHosts(g *inventory.Group, wanted map[*inventory.Host]bool) []string {
 		}
 	}
 	return names
+}
+
+// Graph prints a group and what is in it as ansible-inventory --graph does, with
+// vars as it does with --vars. Of the hosts only some may be asked for. withheld
+// says whether there are passwords among what is printed.
+func Graph(inv *inventory.Inventory, top *inventory.Group, hosts []*inventory.Host, vars bool) (text string, withheld bool) {
+	w := grapher{wanted: make(map[*inventory.Host]bool, len(hosts))}
+	for _, h := range hosts {
+		w.wanted[h] = true
+	}
+	if vars {
+		w.vars = variablesOf(inv)
+	}
+	w.group(top, 0)
+	return w.String(), vars && w.vars.withheld
+}
+
+// A grapher writes the tree below a group. A group in several others is written
+// out in each.
+type grapher struct {
+	strings.Builder
+	vars   *variables // nil: none are written
+	wanted map[*inventory.Host]bool
+}
+
+func (w *grapher) line(depth int, text string) {
+	if depth > 0 {
+		text = strings.Repeat("  |", depth) + "--" + text
+	}
+	w.WriteString(text + "\n")
+}
+
+func (w *grapher) group(g *inventory.Group, depth int) {
+	w.line(depth, "@"+g.Name+":")
+	for _, child := range g.Children {
+		w.group(child, depth+1)
+	}
+	if g.Name != "all" { // which lists every host only through the others
+		for _, h := range g.Own() {
+			w.host(h, depth+1)
+		}
+	}
+	if w.vars != nil {
+		w.variables(w.vars.group(g), depth+1)
+	}
+}
+
+func (w *grapher) host(h *inventory.Host, depth int) {
+	if !w.wanted[h] {
+		return
+	}
+	w.line(depth, h.Name)
+	if w.vars != nil {
+		w.variables(w.vars.host(h), depth+1)
+	}
+}
+
+func (w *grapher) variables(vars ansible.Object, depth int) {
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		w.line(depth, fmt.Sprintf("{%s = %s}", printable.Line(name), ansible.Str(vars[name].(*yamlpos.Node))))
+	}
 }

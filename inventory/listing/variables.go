@@ -1,8 +1,6 @@
 package listing
 
 import (
-	"slices"
-
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/ansible"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -51,34 +49,11 @@ func (v *variables) host(h *inventory.Host) ansible.Object {
 	return vars
 }
 
-// merged is what is left of layers when each has been laid over those below
-// it.
+// merged gives the variables that layers come to.
 func merged(layers []inventory.Layer) ansible.Object {
 	vars := ansible.Object{}
-	for _, l := range layers {
-		for _, p := range l.Node.Pairs {
-			below, _ := vars[p.Key.Text].(*yamlpos.Node)
-			vars[p.Key.Text] = laid(below, p.Value, l.Deep)
-		}
+	for name, value := range inventory.MergeLayers(layers) {
+		vars[name] = value
 	}
 	return vars
-}
-
-// laid gives what a value and a lower one come to: the value, unless both are
-// maps that are to be merged.
-func laid(below, value *yamlpos.Node, deep bool) *yamlpos.Node {
-	if !deep || below == nil || below.Kind != yamlpos.Map || value.Kind != yamlpos.Map {
-		return value
-	}
-	both := *value
-	both.Pairs = slices.Clone(below.Pairs)
-	for _, p := range value.Pairs {
-		i := slices.IndexFunc(both.Pairs, func(lower yamlpos.Pair) bool { return lower.Key.Text == p.Key.Text })
-		if i < 0 {
-			both.Pairs = append(both.Pairs, p)
-			continue
-		}
-		both.Pairs[i].Value = laid(both.Pairs[i].Value, p.Value, deep)
-	}
-	return &both
 }

@@ -1,6 +1,7 @@
 package pattern_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -75,5 +76,17 @@ func FuzzExpand(f *testing.F) {
 			require.NoError(t, err)
 		}
 		require.ElementsMatch(t, names, again)
+	})
+}
+
+// setForm is what IsSet asks for.
+var setForm = regexp.MustCompile(`^[0-9]+(?:[-,/][0-9]+)+$`)
+
+func FuzzIsSet(f *testing.F) {
+	for _, spec := range []string{"1", "1-3", "1,3-5", "1-10/2", "-1", "1-", "1--3", "", "a", "1,2a"} {
+		f.Add(spec)
+	}
+	f.Fuzz(func(t *testing.T, spec string) {
+		require.Equal(t, setForm.MatchString(spec), pattern.IsNodeSet(spec))
 	})
 }

@@ -2,13 +2,22 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // A Script is a program that prints an inventory.
@@ -69,4 +78,88 @@ func (s Script) json(ctx context.Context, args ...string) (*yamlpos.Node, error)
 		return nil, nil
 	}
 	return yamlpos.ParseJSON(call, out)
+}
+
+// The bounds of a call.
+const (
+	defaultTimeout  = 30 * time.Second
+	defaultMaxBytes = 64 << 20
+	stderrKept      = 2 << 10 // bytes
+)
+
+// run starts the script without a shell, in a process group of its own that does
+// not outlive it.
+func (s Script) run(ctx context.Context, args []string) ([]byte, error) {
+	path, err := filepath.Abs(s.Path) // a bare name would be looked for in PATH
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timeout, limit := cmp.Or(s.Timeout, defaultTimeout), cmp.Or(s.MaxBytes, defaultMaxBytes)
+	ctx, done := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("does not end within %s", timeout))
+	defer done()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	killGroup := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = killGroup
+	cmd.WaitDelay = 2 * time.Second
+	out := &bounded{limit: limit, full: func() { cancel(fmt.Errorf("prints more than %d MiB", limit>>20)) }}
+	said := excerpt.Writer{Most: stderrKept}
+	cmd.Stdout, cmd.Stderr = out, &said
+	if err = cmd.Start(); err != nil {
+		err = notStarted(err)
+	} else {
+		err = cmd.Wait()
+		_ = killGroup() // whatever it has left behind; mostly there is nothing
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if err != nil {
+		return nil, errors.New(err.Error() + evidence(said.String()))
+	}
+	return out.data, nil
+}
+
+func notStarted(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return errors.New("is a script that cannot be run: " + err.Error() + "; chmod +x makes it one that can, and without #! it would be read")
+	}
+	return errors.New("cannot be run: " + err.Error())
+}
+
+// bounded keeps what is written to it up to a limit, and then calls full.
+type bounded struct {
+	data  []byte
+	limit int
+	full  func()
+}
+
+func (w *bounded) Write(p []byte) (int, error) {
+	if len(w.data)+len(p) > w.limit {
+		w.full()
+		return 0, errors.New("too much")
+	}
+	w.data = append(w.data, p...)
+	return len(p), nil
+}
+
+// evidence is what was said, for an error: on one line, without what a terminal
+// would obey.
+func evidence(text string) string {
+	said := strings.TrimSpace(strings.ToValidUTF8(text, "?"))
+	if said == "" {
+		return ""
+	}
+	said = strings.ReplaceAll(said, "\n", " | ")
+	return ": " + strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, said)
 }

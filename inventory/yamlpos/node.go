@@ -3,6 +3,7 @@ package yamlpos
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Kind is the shape of a node.
@@ -173,4 +174,9 @@ func (n *Node) mapItems(f func(*Node) (*Node, error), errs *Errors) *Node {
 	changed := *n
 	changed.Items = items
 	return &changed
+}
+
+// IsTemplate reports whether n is a text that Ansible would evaluate.
+func IsTemplate(n *Node) bool {
+	return n.Kind == Scalar && !n.Plain && !n.Encrypted && (strings.Contains(n.Text, "{{") || strings.Contains(n.Text, "{%"))
 }
