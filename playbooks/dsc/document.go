@@ -98,12 +98,12 @@ func Is(n *yamlpos.Node) bool {
 
 // Read reads a document. The error is [yamlpos.Errors].
 func Read(ctx context.Context, n *yamlpos.Node, opts Options) (*Document, error) {
-	r := &reader{ctx: ctx, opts: opts, byRef: map[string]*Instance{}}
+	r := &reader{opts: opts, byRef: map[string]*Instance{}}
 	outer := r.scope(n, opts.Parameters, nil, opts.File)
-	outer.read()
-	r.fold()
+	outer.read(ctx)
+	r.fold(ctx)
 	doc := &Document{Known: map[string]any{}}
-	outer.outputs(doc)
+	outer.outputs(ctx, doc)
 	if len(r.errs) == 0 {
 		doc.Instances = r.sorted()
 	}

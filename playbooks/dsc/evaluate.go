@@ -1,17 +1,18 @@
 package dsc
 
 import (
+	"context"
 	"errors"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 )
 
-// build evaluates the expressions in a node. It gives the tree that [expr.Fold] gives:
+// build evaluates the expressions in a node. In the tree that it gives,
 // a part stands wherever something is left for the host.
-func (s *scope) build(n *yamlpos.Node, names *expr.Names) (any, error) {
+func (s *scope) build(ctx context.Context, n *yamlpos.Node, names *expr.Names) (any, error) {
 	p := &problems{}
-	tree := s.fold(n, names, p)
+	tree := s.fold(ctx, n, names, p)
 	if err := p.errs.Err(); err != nil || !p.reported {
 		return tree, err
 	}
@@ -32,20 +33,20 @@ func (p *problems) add(err error) {
 	p.errs.Add(err)
 }
 
-// fold is [expr.Fold] for what has a place in a file: in the order in which it is
-// written, so that dependencies are found in that, and with all errors.
-func (s *scope) fold(n *yamlpos.Node, names *expr.Names, errs *problems) any {
+// fold evaluates what has a place in a file, as [expr.Scope.Evaluate] does what has none:
+// in the order in which it is written, so that dependencies are found in that, and with all errors.
+func (s *scope) fold(ctx context.Context, n *yamlpos.Node, names *expr.Names, errs *problems) any {
 	switch n.Kind {
 	case yamlpos.List:
 		list := []any{}
 		for _, item := range n.Items {
-			list = append(list, s.fold(item, names, errs))
+			list = append(list, s.fold(ctx, item, names, errs))
 		}
 		return list
 	case yamlpos.Map:
 		m := map[string]any{}
 		for _, pair := range n.Pairs {
-			m[pair.Key.Text] = s.fold(pair.Value, names, errs)
+			m[pair.Key.Text] = s.fold(ctx, pair.Value, names, errs)
 		}
 		return expr.Secured(m)
 	}
@@ -54,7 +55,7 @@ func (s *scope) fold(n *yamlpos.Node, names *expr.Names, errs *problems) any {
 		return n.Value
 	}
 	v, err := expr.FoldText(text, func(string) (expr.Part, error) {
-		p, err := s.expression(n, names)
+		p, err := s.expression(ctx, n, names)
 		if v, _ := p.Value(); expr.IsLambda(v) {
 			return expr.Part{}, n.Errorf("give it to map() or filter()", "the expression gives a lambda, which is no value")
 		}
@@ -66,19 +67,11 @@ func (s *scope) fold(n *yamlpos.Node, names *expr.Names, errs *problems) any {
 
 // isSecure reports whether anything in a tree is secure, or may become so on the host.
 func isSecure(tree any) bool {
-	found := false
-	expr.Mapped(tree, func(v any) (any, bool) {
-		switch v := v.(type) {
-		case map[string]any:
-			_, wrapped := v["secureObject"] // with a part in it, or it would be secure already
-			found = found || wrapped && len(v) == 1
-		case []any:
-		default:
-			found = found || expr.IsSecure(v)
-		}
-		return nil, found
+	return expr.IsSecure(tree) || expr.Some(tree, func(v any) bool {
+		m, _ := v.(map[string]any)
+		_, wrapped := m["secureObject"] // with a part in it, or it would be secure already
+		return wrapped && len(m) == 1
 	})
-	return found
 }
 
 // A writer gives the nodes of a tree, in which values have taken the place of the
@@ -117,7 +110,7 @@ func (w writer) write(n *yamlpos.Node, tree any) *yamlpos.Node {
 }
 
 // text gives the text of a node that must be known without a host: a name, a type.
-func (s *scope) text(n *yamlpos.Node, what string, names *expr.Names) (string, bool) {
+func (s *scope) text(ctx context.Context, n *yamlpos.Node, what string, names *expr.Names) (string, bool) {
 	if n.Kind != yamlpos.Scalar || n.Value == nil {
 		s.add(n.Errorf("", "%s must be a string, not %s", what, n.Describe()))
 		return "", false
@@ -128,7 +121,7 @@ func (s *scope) text(n *yamlpos.Node, what string, names *expr.Names) (string, b
 		}
 		return n.Text, true // a number that looks like a name
 	}
-	p, err := s.expression(n, names)
+	p, err := s.expression(ctx, n, names)
 	if err != nil {
 		s.add(err)
 		return "", false

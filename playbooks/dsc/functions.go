@@ -1,6 +1,7 @@
 package dsc
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -30,7 +31,7 @@ type memberKeys struct {
 func (s *scope) readFunctions() {
 	s.functions = map[string]*expr.Function{}
 	list := s.node.Get("functions")
-	if list == nil || list.Kind == yamlpos.Scalar && list.Value == nil {
+	if list.IsNull() {
 		return
 	}
 	if list.Kind != yamlpos.List {
@@ -83,8 +84,8 @@ func (s *scope) defineFunction(name string, pair yamlpos.Pair) {
 		f.Parameters, parameters = append(f.Parameters, p.Name), append(parameters, one)
 	}
 	f.Argument = func(i int, given expr.Part) (expr.Part, error) { return parameters[i].of(given) }
-	f.Value = func(e *expr.Evaluator) (expr.Part, error) {
-		p, err := functionValue(e, value)
+	f.Value = func(ctx context.Context, e *expr.Evaluator) (expr.Part, error) {
+		p, err := functionValue(ctx, e, value)
 		if err != nil {
 			return p, err
 		}
@@ -97,7 +98,7 @@ func (s *scope) defineFunction(name string, pair yamlpos.Pair) {
 	s.names = append(s.names, name)
 }
 
-func functionValue(e *expr.Evaluator, value *yamlpos.Node) (expr.Part, error) {
+func functionValue(ctx context.Context, e *expr.Evaluator, value *yamlpos.Node) (expr.Part, error) {
 	if !isExpression(value) {
 		v := value.Any()
 		if text, ok := v.(string); ok {
@@ -105,7 +106,7 @@ func functionValue(e *expr.Evaluator, value *yamlpos.Node) (expr.Part, error) {
 		}
 		return expr.Known(v), nil
 	}
-	p, err := e.EvalText(e.Context(), value.Text)
+	p, err := e.Eval(ctx, value.Text)
 	if err != nil {
 		return expr.Part{}, &expr.Placed{Err: placed(value, err)}
 	}

@@ -2,6 +2,7 @@ package dsc
 
 import (
 	"container/heap"
+	"context"
 	"slices"
 	"strings"
 
@@ -24,17 +25,17 @@ func (d *draft) need(at *yamlpos.Node, others ...*draft) {
 }
 
 // dependencies reads dependsOn of what is either the resource or a group around it.
-func (d *draft) dependencies(of *draft) {
+func (d *draft) dependencies(ctx context.Context, of *draft) {
 	list, s := of.body.Get("dependsOn"), of.scope
 	switch {
-	case list == nil || list.Kind == yamlpos.Scalar && list.Value == nil:
+	case list.IsNull():
 		return
 	case list.Kind != yamlpos.List:
 		s.add(list.Errorf("write - \"[resourceId('Owner/Thing', 'name')]\"", "dependsOn must be a list, not %s", list.Describe()))
 		return
 	}
 	for _, item := range list.Items {
-		id, ok := s.text(item, "an entry of dependsOn", s.exprNames(of.loop, nil))
+		id, ok := s.text(ctx, item, "an entry of dependsOn", s.exprNames(ctx, of.loop, nil))
 		if !ok {
 			continue
 		}

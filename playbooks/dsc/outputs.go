@@ -1,6 +1,7 @@
 package dsc
 
 import (
+	"context"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -9,9 +10,9 @@ import (
 
 // outputs evaluates the outputs. Those that only the host can tell become one
 // instance of Echo, which stands last.
-func (s *scope) outputs(doc *Document) {
+func (s *scope) outputs(ctx context.Context, doc *Document) {
 	n := s.node.Get("outputs")
-	if n == nil || n.Kind == yamlpos.Scalar && n.Value == nil {
+	if n.IsNull() {
 		return
 	}
 	if n.Kind != yamlpos.Map {
@@ -23,7 +24,7 @@ func (s *scope) outputs(doc *Document) {
 	ofHost, trees := *n, map[string]any{} // the outputs that only the host can tell
 	ofHost.Pairs = nil
 	for _, pair := range n.Pairs {
-		tree, ok := s.output(d, pair)
+		tree, ok := s.output(ctx, d, pair)
 		if !ok {
 			continue
 		}
@@ -44,7 +45,7 @@ func (s *scope) outputs(doc *Document) {
 	key := &yamlpos.Node{File: n.File, Line: n.Line, Column: n.Column, Text: "output", Value: "output"}
 	all := *n
 	all.Pairs = []yamlpos.Pair{{Key: key, Value: &ofHost}}
-	d.seal(&all, map[string]any{"output": trees})
+	d.seal(ctx, &all, map[string]any{"output": trees})
 	s.instances = append(s.instances, d)
 }
 
@@ -55,7 +56,7 @@ const (
 )
 
 // output evaluates one output, if there is one.
-func (s *scope) output(d *draft, pair yamlpos.Pair) (tree any, ok bool) {
+func (s *scope) output(ctx context.Context, d *draft, pair yamlpos.Pair) (tree any, ok bool) {
 	var keys outputKeys
 	if pair.Value.Kind != yamlpos.Map || pair.Value.Get("value") == nil {
 		s.add(pair.Value.Errorf("write name: {type: string, value: ...}", "output %q has no value", pair.Key.Text))
@@ -70,7 +71,7 @@ func (s *scope) output(d *draft, pair yamlpos.Pair) (tree any, ok bool) {
 	if at := pair.Value.Get("condition"); at != nil {
 		v := at.Value
 		if isExpression(at) {
-			p, err := s.expression(at, s.exprNames(nil, nil))
+			p, err := s.expression(ctx, at, s.exprNames(ctx, nil, nil))
 			s.add(err)
 			v, _ = p.Value()
 		}
@@ -82,7 +83,7 @@ func (s *scope) output(d *draft, pair yamlpos.Pair) (tree any, ok bool) {
 			return nil, false
 		}
 	}
-	tree, err := s.build(pair.Value.Get("value"), s.exprNames(nil, d.resourceRef(pair.Key)))
+	tree, err := s.build(ctx, pair.Value.Get("value"), s.exprNames(ctx, nil, d.resourceRef(pair.Key)))
 	s.add(err)
 	if err != nil || strings.HasPrefix(kind, "secure") || isSecure(tree) {
 		return nil, false // secure ones are not shown

@@ -1,6 +1,7 @@
 package dsc
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 func (s *scope) table(key, hint string) lazy {
 	l := lazy{}
 	n := s.node.Get(key)
-	if n == nil || n.Kind == yamlpos.Scalar && n.Value == nil {
+	if n.IsNull() {
 		return l
 	}
 	if n.Kind != yamlpos.Map {
@@ -70,7 +71,7 @@ func (s *scope) givenParameters() []yamlpos.Pair {
 		}
 		n = inner
 	}
-	if n.Kind == yamlpos.Scalar && n.Value == nil {
+	if n.IsNull() {
 		return nil
 	}
 	if n.Kind != yamlpos.Map {
@@ -95,11 +96,11 @@ func (s *scope) givenValue(name string) *yamlpos.Node {
 	return nil
 }
 
-func (s *scope) parameterValue(name string) (expr.Part, error) {
-	return s.get("parameters", s.parameters, name, func(i *item) (expr.Part, error) { return s.readParameter(name, i) })
+func (s *scope) parameterValue(ctx context.Context, name string) (expr.Part, error) {
+	return s.get("parameters", s.parameters, name, func(i *item) (expr.Part, error) { return s.readParameter(ctx, name, i) })
 }
 
-func (s *scope) readParameter(name string, i *item) (expr.Part, error) {
+func (s *scope) readParameter(ctx context.Context, name string, i *item) (expr.Part, error) {
 	var keys parameterKeys
 	if i.node.Kind != yamlpos.Map {
 		return expr.Part{}, i.node.Errorf(typesHint, "parameter %q must be a map with a type, not %s", name, i.node.Describe())
@@ -118,7 +119,7 @@ func (s *scope) readParameter(name string, i *item) (expr.Part, error) {
 	if err := checkBounds(i.node, kind, &keys); err != nil {
 		return expr.Part{}, err
 	}
-	v, at, err := s.parameterSource(name, i)
+	v, at, err := s.parameterSource(ctx, name, i)
 	if err != nil {
 		return expr.Part{}, err
 	}
@@ -136,7 +137,7 @@ func (s *scope) readParameter(name string, i *item) (expr.Part, error) {
 }
 
 // parameterSource gives the value of a parameter and where it stands.
-func (s *scope) parameterSource(name string, i *item) (any, *yamlpos.Node, error) {
+func (s *scope) parameterSource(ctx context.Context, name string, i *item) (any, *yamlpos.Node, error) {
 	if given := s.givenValue(name); given != nil {
 		return expr.Normal(given.Any()), given, nil // a value: nothing in it is an expression
 	}
@@ -145,7 +146,7 @@ func (s *scope) parameterSource(name string, i *item) (any, *yamlpos.Node, error
 		return nil, nil, i.key.Errorf("give it with --parameters FILE, or write a defaultValue", "parameter %q has no value", name)
 	}
 	names := &expr.Names{Parameter: noParameter, Function: s.function, Now: s.opts.Now}
-	tree, err := s.build(def, names)
+	tree, err := s.build(ctx, def, names)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -237,13 +238,13 @@ func (s *scope) variableTable() lazy {
 	return l
 }
 
-func (s *scope) variableValue(name string) (expr.Part, error) {
+func (s *scope) variableValue(ctx context.Context, name string) (expr.Part, error) {
 	return s.get("variables", s.variables, name, func(i *item) (expr.Part, error) {
-		names := &expr.Names{Parameter: s.parameter, Variable: s.variable, Function: s.function}
+		names := &expr.Names{Parameter: s.parameter(ctx), Variable: s.variable(ctx), Function: s.function}
 		if isExpression(i.node) {
-			return s.expression(i.node, names)
+			return s.expression(ctx, i.node, names)
 		}
-		tree, err := s.build(i.node, names)
+		tree, err := s.build(ctx, i.node, names)
 		if err != nil {
 			return expr.Part{}, err
 		}

@@ -1,6 +1,7 @@
 package dsc
 
 import (
+	"context"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -8,60 +9,60 @@ import (
 )
 
 // fold evaluates the properties of all instances, now that all are known.
-func (r *reader) fold() {
+func (r *reader) fold(ctx context.Context) {
 	for _, d := range r.instances {
-		if r.ctx.Err() != nil {
-			r.add(r.ctx.Err())
+		if ctx.Err() != nil {
+			r.add(ctx.Err())
 			return
 		}
-		if holds, known := d.holds().Value(); known && holds == false {
+		if holds, known := d.holds(ctx).Value(); known && holds == false {
 			d.Excluded = true
 		}
-		d.dependencies(d)
+		d.dependencies(ctx, d)
 		for _, group := range d.around {
-			d.dependencies(group)
+			d.dependencies(ctx, group)
 			for _, other := range group.order { // what its condition asks about
 				d.need(group.needs[other], other)
 			}
 		}
 		if !d.Excluded {
-			d.properties()
+			d.properties(ctx)
 		}
 	}
 }
 
 // properties evaluates the properties.
-func (d *draft) properties() {
+func (d *draft) properties(ctx context.Context) {
 	n := d.body.Get("properties")
 	switch {
-	case n == nil || n.Kind == yamlpos.Scalar && n.Value == nil:
+	case n.IsNull():
 		n = &yamlpos.Node{File: d.Node.File, Line: d.Node.Line, Column: d.Node.Column, Kind: yamlpos.Map}
 	case n.Kind != yamlpos.Map:
 		d.scope.add(n.Errorf("", "properties must be a map, not %s", n.Describe()))
 		return
 	}
-	tree, err := d.scope.build(n, d.scope.exprNames(d.loop, d.resourceRef(n)))
+	tree, err := d.scope.build(ctx, n, d.scope.exprNames(ctx, d.loop, d.resourceRef(n)))
 	if err != nil {
 		d.scope.add(err)
 		return
 	}
-	d.seal(n, tree)
+	d.seal(ctx, n, tree)
 }
 
 // seal makes the properties as they travel, of a node and the tree made from it.
-func (d *draft) seal(n *yamlpos.Node, tree any) {
+func (d *draft) seal(ctx context.Context, n *yamlpos.Node, tree any) {
 	d.Secure = isSecure(tree)
 	if d.BuiltIn {
-		d.values(n, tree)
+		d.values(ctx, n, tree)
 		return
 	}
-	if _, known := d.holds().Value(); known && !expr.HasParts(tree) {
+	if _, known := d.holds(ctx).Value(); known && !expr.HasParts(tree) {
 		d.Properties = plain.write(n, tree)
 		return
 	}
 	sealer := expr.NewSealer()
 	d.Properties = writer{value: sealer.Value, escapes: true}.write(n, tree)
-	sealer.Condition(d.holds())
+	sealer.Condition(d.holds(ctx))
 	var err error
 	if d.Scope, err = sealer.Scope(); err != nil {
 		d.scope.add(d.Node.Errorf("", "%v", err))
@@ -71,8 +72,8 @@ func (d *draft) seal(n *yamlpos.Node, tree any) {
 // values makes the properties of a built-in type, which evaluates nothing on the
 // host. A property that is the state of another resource, or a part of it, is
 // received.
-func (d *draft) values(n *yamlpos.Node, tree any) {
-	if _, known := d.holds().Value(); !known {
+func (d *draft) values(ctx context.Context, n *yamlpos.Node, tree any) {
+	if _, known := d.holds(ctx).Value(); !known {
 		d.scope.add(d.Node.Errorf("decide by a parameter, or use a DSC resource", "the condition depends on the host, and %s evaluates nothing there", d.Type))
 	}
 	receives := &yamlpos.Node{File: n.File, Line: n.Line, Column: n.Column, Kind: yamlpos.Map}

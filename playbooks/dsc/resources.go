@@ -1,6 +1,7 @@
 package dsc
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -65,7 +66,7 @@ const (
 )
 
 // resource reads an entry of resources, with its copies.
-func (s *scope) resource(n *yamlpos.Node) {
+func (s *scope) resource(ctx context.Context, n *yamlpos.Node) {
 	if n.Kind != yamlpos.Map {
 		s.add(n.Errorf("write name: ..., type: Owner/Thing, properties: {...}", "a resource must be a map, not %s", n.Describe()))
 		return
@@ -76,23 +77,23 @@ func (s *scope) resource(n *yamlpos.Node) {
 		return
 	}
 	c := n.Get("copy")
-	if c == nil || c.Kind == yamlpos.Scalar && c.Value == nil {
-		s.instance(n, s.loop)
+	if c.IsNull() {
+		s.instance(ctx, n, s.loop)
 		return
 	}
-	name, count, ok := s.copies(c)
+	name, count, ok := s.copies(ctx, c)
 	if !ok {
 		return
 	}
 	for i := range count {
-		if before := len(s.errs); s.instance(n, &loop{name, i, s.loop}) && len(s.errs) > before {
+		if before := len(s.errs); s.instance(ctx, n, &loop{name, i, s.loop}) && len(s.errs) > before {
 			return // the others would only repeat that
 		}
 	}
 }
 
 // copies reads copy.
-func (s *scope) copies(n *yamlpos.Node) (name string, count int64, ok bool) {
+func (s *scope) copies(ctx context.Context, n *yamlpos.Node) (name string, count int64, ok bool) {
 	var keys copyKeys
 	before := len(s.errs)
 	if n.Kind != yamlpos.Map {
@@ -112,7 +113,7 @@ func (s *scope) copies(n *yamlpos.Node) (name string, count int64, ok bool) {
 	}
 	value := at.Value
 	if isExpression(at) {
-		p, err := s.expression(at, s.exprNames(s.loop, nil))
+		p, err := s.expression(ctx, at, s.exprNames(ctx, s.loop, nil))
 		if err != nil {
 			s.add(err)
 			return "", 0, false
@@ -134,13 +135,13 @@ func (s *scope) copies(n *yamlpos.Node) (name string, count int64, ok bool) {
 
 // instance reads one resource, or one pass of its copy. It reports whether it went
 // as far as its name.
-func (s *scope) instance(n *yamlpos.Node, l *loop) bool {
+func (s *scope) instance(ctx context.Context, n *yamlpos.Node, l *loop) bool {
 	if len(s.instances) >= maxInstances {
 		s.add(n.Errorf("", "the document comes to more than %d resources", maxInstances))
 		return true
 	}
-	names := s.exprNames(l, nil)
-	name, typeName := s.named(n, names)
+	names := s.exprNames(ctx, l, nil)
+	name, typeName := s.named(ctx, n, names)
 	if name == "" || typeName == "" {
 		return true
 	}
@@ -160,9 +161,9 @@ func (s *scope) instance(n *yamlpos.Node, l *loop) bool {
 	switch strings.ToLower(typeName) {
 	case groupType, assertionType, includeType:
 		d.isGroup = true
-		s.group(d, strings.ToLower(typeName))
+		s.group(ctx, d, strings.ToLower(typeName))
 	default:
-		s.single(d)
+		s.single(ctx, d)
 	}
 	return true
 }
@@ -172,7 +173,7 @@ func resourceID(typeName, name string) string {
 }
 
 // named reads the name and the type; "" are reported.
-func (s *scope) named(n *yamlpos.Node, names *expr.Names) (name, typeName string) {
+func (s *scope) named(ctx context.Context, n *yamlpos.Node, names *expr.Names) (name, typeName string) {
 	for _, part := range []struct {
 		key  string
 		into *string
@@ -182,7 +183,7 @@ func (s *scope) named(n *yamlpos.Node, names *expr.Names) (name, typeName string
 			s.add(n.Errorf("", "the resource has no %s", part.key))
 			continue
 		}
-		text, ok := s.text(at, "the "+part.key+" of a resource", names)
+		text, ok := s.text(ctx, at, "the "+part.key+" of a resource", names)
 		if ok && text == "" {
 			s.add(at.Errorf("", "the %s of a resource is empty", part.key))
 		}
@@ -193,24 +194,24 @@ func (s *scope) named(n *yamlpos.Node, names *expr.Names) (name, typeName string
 
 // holds is the condition of a resource, joined with those of what it stands in. It
 // is evaluated when all resources are known.
-func (d *draft) holds() expr.Part {
+func (d *draft) holds(ctx context.Context) expr.Part {
 	if d.hasCondition {
 		return d.condition
 	}
 	d.hasCondition, d.condition = true, expr.Known(true)
 	if len(d.around) > 0 {
-		d.condition = d.around[len(d.around)-1].holds()
+		d.condition = d.around[len(d.around)-1].holds(ctx)
 	}
 	at := d.body.Get("condition")
-	if d.Output || at == nil || at.Kind == yamlpos.Scalar && at.Value == nil {
+	if d.Output || at.IsNull() {
 		return d.condition
 	}
-	d.condition = expr.And(d.condition, d.ownCondition(at))
+	d.condition = expr.And(d.condition, d.ownCondition(ctx, at))
 	return d.condition
 }
 
 // ownCondition evaluates a condition. One that is wrong is reported, and holds.
-func (d *draft) ownCondition(at *yamlpos.Node) expr.Part {
+func (d *draft) ownCondition(ctx context.Context, at *yamlpos.Node) expr.Part {
 	s := d.scope
 	if !isExpression(at) {
 		if _, ok := at.Value.(bool); !ok || at.Kind != yamlpos.Scalar {
@@ -219,7 +220,7 @@ func (d *draft) ownCondition(at *yamlpos.Node) expr.Part {
 		}
 		return expr.Known(at.Value)
 	}
-	p, err := s.expression(at, s.exprNames(d.loop, d.resourceRef(at)))
+	p, err := s.expression(ctx, at, s.exprNames(ctx, d.loop, d.resourceRef(at)))
 	if err != nil {
 		s.add(err)
 		return expr.Known(true)
@@ -234,7 +235,7 @@ func (d *draft) ownCondition(at *yamlpos.Node) expr.Part {
 }
 
 // single adds an instance, under a name that no other has.
-func (s *scope) single(d *draft) {
+func (s *scope) single(ctx context.Context, d *draft) {
 	d.Entry = d.Type
 	if s.opts.Type != nil {
 		entry, builtIn, hint, ok := s.opts.Type(d.Type)
@@ -256,19 +257,19 @@ func (s *scope) single(d *draft) {
 	for _, g := range d.around {
 		g.within = append(g.within, d)
 	}
-	s.details(d)
+	s.details(ctx, d)
 }
 
 // details reads what a resource says besides its properties.
-func (s *scope) details(d *draft) {
-	names := s.exprNames(d.loop, nil)
+func (s *scope) details(ctx context.Context, d *draft) {
+	names := s.exprNames(ctx, d.loop, nil)
 	for _, key := range []string{"requireVersion", "apiVersion"} {
 		if at := d.body.Get(key); at != nil {
-			d.Version, _ = s.text(at, key, names)
+			d.Version, _ = s.text(ctx, at, key, names)
 		}
 	}
 	if at := member(d.body, "directives", "requireAdapter"); at != nil {
-		d.Adapter, _ = s.text(at, "requireAdapter", names)
+		d.Adapter, _ = s.text(ctx, at, "requireAdapter", names)
 	}
 	at := member(d.body, "directives", "securityContext")
 	if at == nil {
@@ -281,13 +282,13 @@ func (s *scope) details(d *draft) {
 	d.Security = s.checkSecurity(at, written, s.security)
 	metadata := d.body.Get("metadata")
 	switch {
-	case metadata == nil || metadata.Kind == yamlpos.Scalar && metadata.Value == nil:
+	case metadata.IsNull():
 		return
 	case metadata.Kind != yamlpos.Map:
 		s.add(metadata.Errorf("", "metadata must be a map, not %s", metadata.Describe()))
 		return
 	}
-	tree, err := s.build(metadata, names)
+	tree, err := s.build(ctx, metadata, names)
 	s.add(err)
 	if expr.HasParts(tree) || expr.IsSecure(tree) {
 		s.add(metadata.Errorf("", "metadata must be known without a host, and not be secure"))
@@ -302,7 +303,7 @@ func (s *scope) details(d *draft) {
 }
 
 // group reads what stands in a group, an assertion or an include.
-func (s *scope) group(d *draft, kind string) {
+func (s *scope) group(ctx context.Context, d *draft, kind string) {
 	properties := d.body.Get("properties")
 	if s.depth >= maxNesting {
 		s.add(d.Node.Errorf("", "groups and included documents stand in each other more than %d levels deep", maxNesting))
@@ -316,7 +317,7 @@ func (s *scope) group(d *draft, kind string) {
 	}
 	var inner *scope
 	if kind == includeType {
-		document, given, file, ok := s.included(d, properties)
+		document, given, file, ok := s.included(ctx, d, properties)
 		if !ok {
 			return
 		}
@@ -337,19 +338,19 @@ func (s *scope) group(d *draft, kind string) {
 		written = at.Text
 	}
 	inner.security = s.checkSecurity(at, written, s.security)
-	inner.read()
+	inner.read(ctx)
 }
 
 // included opens the document of an include, and its parameters.
-func (s *scope) included(d *draft, properties *yamlpos.Node) (document, given *yamlpos.Node, file string, ok bool) {
-	names := s.exprNames(d.loop, nil)
+func (s *scope) included(ctx context.Context, d *draft, properties *yamlpos.Node) (document, given *yamlpos.Node, file string, ok bool) {
+	names := s.exprNames(ctx, d.loop, nil)
 	for _, pair := range properties.Pairs {
 		if !slices.Contains([]string{"configurationFile", "configurationContent", "parametersFile", "parametersContent"}, pair.Key.Text) {
 			s.add(pair.Key.Errorf("write configurationFile and, if need be, parametersFile", "unknown key %q in an include", pair.Key.Text))
 			return nil, nil, "", false
 		}
 	}
-	document, file, ok = s.part(properties, "configuration", names)
+	document, file, ok = s.part(ctx, properties, "configuration", names)
 	if !ok {
 		return nil, nil, "", false
 	}
@@ -361,20 +362,20 @@ func (s *scope) included(d *draft, properties *yamlpos.Node) (document, given *y
 		s.add(properties.Errorf("", "the documents include each other: %s", strings.Join(append(append([]string{s.opts.File}, s.files...), file), " → ")))
 		return nil, nil, "", false
 	}
-	given, _, ok = s.part(properties, "parameters", names)
+	given, _, ok = s.part(ctx, properties, "parameters", names)
 	return document, given, file, ok
 }
 
 // part reads the file or the text of one half of an include; nil if there is
 // neither.
-func (s *scope) part(properties *yamlpos.Node, what string, names *expr.Names) (n *yamlpos.Node, file string, ok bool) {
+func (s *scope) part(ctx context.Context, properties *yamlpos.Node, what string, names *expr.Names) (n *yamlpos.Node, file string, ok bool) {
 	path, content := properties.Get(what+"File"), properties.Get(what+"Content")
 	switch {
 	case path != nil && content != nil:
 		s.add(content.Errorf("keep one of them", "%sFile and %sContent cannot be used together", what, what))
 		return nil, "", false
 	case path != nil:
-		name, ok := s.text(path, what+"File", names)
+		name, ok := s.text(ctx, path, what+"File", names)
 		if !ok {
 			return nil, "", false
 		}
@@ -386,7 +387,7 @@ func (s *scope) part(properties *yamlpos.Node, what string, names *expr.Names) (
 		s.add(err)
 		return n, file, err == nil
 	case content != nil:
-		text, ok := s.text(content, what+"Content", names)
+		text, ok := s.text(ctx, content, what+"Content", names)
 		if !ok {
 			return nil, "", false
 		}

@@ -13,7 +13,6 @@ import (
 
 // A reader reads a document and what it includes.
 type reader struct {
-	ctx       context.Context
 	opts      Options
 	instances []*draft // in the order written
 	byRef     map[string]*Instance
@@ -68,7 +67,7 @@ func (r *reader) scope(n, given *yamlpos.Node, parent *scope, file string) *scop
 }
 
 // read reads a document up to its resources, whose properties are not looked at yet.
-func (s *scope) read() {
+func (s *scope) read(ctx context.Context) {
 	var keys documentKeys
 	s.add(yamlpos.Decode(s.node, &keys))
 	s.directives(&keys)
@@ -76,20 +75,20 @@ func (s *scope) read() {
 	s.variables = s.variableTable()
 	s.readFunctions()
 	for _, name := range s.parameters.names() {
-		s.parameterValue(name) // so that a mistake is told of even if it is not used
+		s.parameterValue(ctx, name) // so that a mistake is told of even if it is not used
 	}
 	for _, name := range s.variables.names() {
-		s.variableValue(name)
+		s.variableValue(ctx, name)
 	}
 	list := s.node.Get("resources")
 	switch {
-	case list == nil || list.Kind == yamlpos.Scalar && list.Value == nil:
+	case list.IsNull():
 		s.add(s.node.Errorf("write resources: [{name: ..., type: Owner/Thing, properties: {...}}]", "the document has no resources"))
 	case list.Kind != yamlpos.List:
 		s.add(list.Errorf("write a list: - name: ...", "resources must be a list, not %s", list.Describe()))
 	default:
 		for _, item := range list.Items {
-			s.resource(item)
+			s.resource(ctx, item)
 		}
 	}
 }
@@ -193,8 +192,8 @@ func (l lazy) circle(name string) string {
 }
 
 // expression evaluates the text of a node that is an expression.
-func (s *scope) expression(n *yamlpos.Node, names *expr.Names) (expr.Part, error) {
-	p, err := expr.NewEvaluator(names, nil).EvalText(s.ctx, n.Text)
+func (s *scope) expression(ctx context.Context, n *yamlpos.Node, names *expr.Names) (expr.Part, error) {
+	p, err := expr.NewEvaluator(names, nil).Eval(ctx, n.Text)
 	if err != nil {
 		return expr.Part{}, placed(n, err)
 	}
@@ -233,29 +232,33 @@ func isExpression(n *yamlpos.Node) bool {
 }
 
 // names is what the expressions of resources can name.
-func (s *scope) exprNames(l *loop, resource func(id string) (string, error)) *expr.Names {
+func (s *scope) exprNames(ctx context.Context, l *loop, resource func(id string) (string, error)) *expr.Names {
 	return &expr.Names{
-		Parameter: s.parameter, Variable: s.variable, Function: s.function, CopyIndex: l.index(),
+		Parameter: s.parameter(ctx), Variable: s.variable(ctx), Function: s.function, CopyIndex: l.index(),
 		Resource: resource, Earlier: s.allRefs,
 	}
 }
 
-func (s *scope) parameter(name string) (expr.Part, error) {
-	for scope := s; scope != nil; scope = scope.parent {
-		if _, ok := scope.parameters[name]; ok {
-			return scope.parameterValue(name)
+func (s *scope) parameter(ctx context.Context) func(name string) (expr.Part, error) {
+	return func(name string) (expr.Part, error) {
+		for scope := s; scope != nil; scope = scope.parent {
+			if _, ok := scope.parameters[name]; ok {
+				return scope.parameterValue(ctx, name)
+			}
 		}
+		return expr.Part{}, unknown("parameter", name, s.parameters.names(), "declare it in parameters")
 	}
-	return expr.Part{}, unknown("parameter", name, s.parameters.names(), "declare it in parameters")
 }
 
-func (s *scope) variable(name string) (expr.Part, error) {
-	for scope := s; scope != nil; scope = scope.parent {
-		if _, ok := scope.variables[name]; ok {
-			return scope.variableValue(name)
+func (s *scope) variable(ctx context.Context) func(name string) (expr.Part, error) {
+	return func(name string) (expr.Part, error) {
+		for scope := s; scope != nil; scope = scope.parent {
+			if _, ok := scope.variables[name]; ok {
+				return scope.variableValue(ctx, name)
+			}
 		}
+		return expr.Part{}, unknown("variable", name, s.variables.names(), "define it in variables")
 	}
-	return expr.Part{}, unknown("variable", name, s.variables.names(), "define it in variables")
 }
 
 func (s *scope) function(name string) (*expr.Function, error) {

@@ -9,9 +9,9 @@ import (
 )
 
 // call evaluates a call.
-func (e *Evaluator) call(n *call) (Part, error) {
+func (e *Evaluator) call(ctx context.Context, n *call) (Part, error) {
 	if strings.Contains(n.name, ".") {
-		return e.callUser(n)
+		return e.callUser(ctx, n)
 	}
 	name := strings.ToLower(n.name)
 	f := functions[name]
@@ -22,28 +22,28 @@ func (e *Evaluator) call(n *call) (Part, error) {
 		return Part{}, err
 	}
 	if f.special != nil {
-		return f.special(e, n)
+		return f.special(ctx, e, n)
 	}
-	args, err := e.args(n)
+	args, err := e.args(ctx, n)
 	if err != nil {
 		return Part{}, err
 	}
 	if f.names != nil {
-		return e.callNames(n, f, args)
+		return e.callNames(ctx, n, f, args)
 	}
 	if f.host {
-		return e.askHost(n, f, args)
+		return e.askHost(ctx, n, f, args)
 	}
 	if anyRest(args) {
-		return e.remaining(n, args)
+		return e.remaining(ctx, n, args)
 	}
-	v, err := e.apply(f, values(args))
+	v, err := e.apply(ctx, f, values(args))
 	return Part{value: v}, err
 }
 
 // callNames calls what the document defines; an argument that only the host knows
 // cannot choose it.
-func (e *Evaluator) callNames(n *call, f *function, args []Part) (Part, error) {
+func (e *Evaluator) callNames(ctx context.Context, n *call, f *function, args []Part) (Part, error) {
 	for i, a := range args {
 		if a.rest != nil {
 			return Part{}, withHint("", "what %s() is asked for depends on the host", f.name)
@@ -58,11 +58,11 @@ func (e *Evaluator) callNames(n *call, f *function, args []Part) (Part, error) {
 	return f.names(e, n, values(args))
 }
 
-func (e *Evaluator) args(n *call) ([]Part, error) {
+func (e *Evaluator) args(ctx context.Context, n *call) ([]Part, error) {
 	parts := make([]Part, len(n.args))
 	for i, arg := range n.args {
 		var err error
-		if parts[i], err = e.eval(arg); err != nil {
+		if parts[i], err = e.eval(ctx, arg); err != nil {
 			return nil, err
 		}
 	}
@@ -82,9 +82,9 @@ func values(parts []Part) []any {
 }
 
 // apply calls a function with values. What it makes of a secure one is secure.
-func (e *Evaluator) apply(f *function, args []any) (any, error) {
-	if err := e.ctx.Err(); err != nil {
-		return nil, context.Cause(e.ctx)
+func (e *Evaluator) apply(ctx context.Context, f *function, args []any) (any, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
 	}
 	for _, a := range args {
 		e.work.steps += lengthOf(a) / elementsPerStep
@@ -155,7 +155,7 @@ func (e *Evaluator) made(v any) error {
 }
 
 // askHost calls a function that only the host can answer.
-func (e *Evaluator) askHost(n *call, f *function, args []Part) (Part, error) {
+func (e *Evaluator) askHost(ctx context.Context, n *call, f *function, args []Part) (Part, error) {
 	for i, a := range args {
 		if a.rest != nil {
 			continue
@@ -169,11 +169,11 @@ func (e *Evaluator) askHost(n *call, f *function, args []Part) (Part, error) {
 	}
 	switch {
 	case e.host == nil:
-		return e.leave(n, f, args)
+		return e.leave(ctx, n, f, args)
 	case anyRest(args):
-		return e.remaining(n, args)
+		return e.remaining(ctx, n, args)
 	}
-	answer, err := e.host.Ask(e.ctx, f.name, values(args))
+	answer, err := e.host.Ask(ctx, f.name, values(args))
 	if err != nil {
 		return Part{}, fmt.Errorf("%s(): %w", f.name, err)
 	}
@@ -181,7 +181,7 @@ func (e *Evaluator) askHost(n *call, f *function, args []Part) (Part, error) {
 }
 
 // leave leaves a call to the host, which knows resources by other names.
-func (e *Evaluator) leave(n *call, f *function, args []Part) (Part, error) {
+func (e *Evaluator) leave(ctx context.Context, n *call, f *function, args []Part) (Part, error) {
 	args = append([]Part(nil), args...)
 	switch f.name {
 	case "reference", "stateChanged":
@@ -207,7 +207,7 @@ func (e *Evaluator) leave(n *call, f *function, args []Part) (Part, error) {
 			args = append(args, Part{value: ref})
 		}
 	}
-	return e.remaining(n, args)
+	return e.remaining(ctx, n, args)
 }
 
 // maxCalls is how deep user functions may stand in each other's arguments and
@@ -215,7 +215,7 @@ func (e *Evaluator) leave(n *call, f *function, args []Part) (Part, error) {
 const maxCalls = 16
 
 // callUser calls a function that the document defines.
-func (e *Evaluator) callUser(n *call) (Part, error) {
+func (e *Evaluator) callUser(ctx context.Context, n *call) (Part, error) {
 	if e.names.Function == nil {
 		return Part{}, withHint("a function that a document defines sees its own parameters alone", "%s() cannot be called here", n.name)
 	}
@@ -229,7 +229,7 @@ func (e *Evaluator) callUser(n *call) (Part, error) {
 	if e.calls >= maxCalls {
 		return Part{}, fmt.Errorf("functions are called more than %d levels deep", maxCalls)
 	}
-	args, err := e.args(n)
+	args, err := e.args(ctx, n)
 	if err != nil {
 		return Part{}, err
 	}
@@ -250,5 +250,5 @@ func (e *Evaluator) callUser(n *call) (Part, error) {
 		return Part{}, withHint(suggestion(name, f.Parameters), "%s() has no parameter %q", f.Name, name)
 	}})
 	inner.calls++
-	return f.Value(inner)
+	return f.Value(ctx, inner)
 }

@@ -14,7 +14,8 @@
 // that list them do it by name.
 //
 // Both times are here: tree.go evaluates the strings of a document or of properties,
-// eval.go and call.go one expression, seal.go writes what remains for the host, and
-// scope.go evaluates that there. Neither files nor YAML may come in; the package does no
-// input or output, but through an [Environment].
+// eval.go and call.go one expression, with the functions that table.go lists; part.go is
+// what remains for the host, and scope.go writes that and evaluates it there. Neither
+// files nor YAML may come in; the package does no input or output, but through an
+// [Environment].
 package expr

@@ -9,7 +9,6 @@ import (
 
 // An Evaluator evaluates expressions, within bounds for all that it evaluates.
 type Evaluator struct {
-	ctx   context.Context // of one call of Eval
 	names *Names
 	host  Environment // nil leaves to the host what only it knows
 	text  string      // of the expression, for columns
@@ -55,16 +54,17 @@ func (e *Evaluator) With(names *Names) *Evaluator {
 	return &inner
 }
 
-// Eval evaluates an expression. The error is an [*Error], a [*Placed], or that of
-// ctx.
-func (e *Evaluator) Eval(ctx context.Context, x *Expr) (Part, error) {
+// Eval evaluates an expression, with its brackets. The error is an [*Error], a
+// [*Placed], or that of ctx.
+func (e *Evaluator) Eval(ctx context.Context, text string) (Part, error) {
+	root, err := parse(text)
+	if err != nil {
+		return Part{}, err
+	}
 	inner := *e
-	inner.ctx, inner.text = ctx, x.text
-	return inner.eval(x.root)
+	inner.text = text
+	return inner.eval(ctx, root)
 }
-
-// Context is that of the expression that calls a [Function].
-func (e *Evaluator) Context() context.Context { return e.ctx }
 
 func (e *Evaluator) errorAt(n node, err error) error {
 	if own, ok := errors.AsType[*Error](err); ok {
@@ -95,22 +95,22 @@ func withHint(hint, format string, args ...any) error {
 	return &hinted{fmt.Sprintf(format, args...), hint}
 }
 
-func (e *Evaluator) eval(n node) (Part, error) {
+func (e *Evaluator) eval(ctx context.Context, n node) (Part, error) {
 	if e.work.steps++; e.work.steps > maxSteps {
 		return Part{}, e.errorAt(n, fmt.Errorf("the expressions take more than %d steps", maxSteps))
 	}
-	if e.work.steps%1024 == 0 && e.ctx.Err() != nil {
-		return Part{}, context.Cause(e.ctx)
+	if e.work.steps%1024 == 0 && ctx.Err() != nil {
+		return Part{}, context.Cause(ctx)
 	}
 	switch n := n.(type) {
 	case *literal:
 		return Part{value: n.value}, nil
 	case *member:
-		return e.member(n)
+		return e.member(ctx, n)
 	case *index:
-		return e.index(n)
+		return e.index(ctx, n)
 	case *call:
-		p, err := e.call(n)
+		p, err := e.call(ctx, n)
 		if err != nil {
 			return Part{}, e.errorAt(n, err)
 		}
@@ -119,8 +119,8 @@ func (e *Evaluator) eval(n node) (Part, error) {
 	return Part{}, e.errorAt(n, errors.New("an expression of no kind"))
 }
 
-func (e *Evaluator) member(n *member) (Part, error) {
-	of, err := e.eval(n.of)
+func (e *Evaluator) member(ctx context.Context, n *member) (Part, error) {
+	of, err := e.eval(ctx, n.of)
 	switch {
 	case err != nil:
 		return Part{}, err
@@ -164,17 +164,17 @@ func memberOf(v any, name string, ofState bool) (any, error) {
 	return nil, fmt.Errorf("%s has no member %q", Kind(v), name)
 }
 
-func (e *Evaluator) index(n *index) (Part, error) {
-	of, err := e.eval(n.of)
+func (e *Evaluator) index(ctx context.Context, n *index) (Part, error) {
+	of, err := e.eval(ctx, n.of)
 	if err != nil {
 		return Part{}, err
 	}
-	by, err := e.eval(n.by)
+	by, err := e.eval(ctx, n.by)
 	if err != nil {
 		return Part{}, err
 	}
 	if of.rest != nil || by.rest != nil {
-		left, err := e.toNodes(of, by)
+		left, err := e.toNodes(ctx, of, by)
 		if err != nil {
 			return Part{}, err
 		}

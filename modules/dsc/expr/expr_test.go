@@ -35,12 +35,8 @@ func doc() *Names {
 		Variable:  func(string) (Part, error) { return Known("var"), nil },
 		CopyIndex: func(string) (int64, error) { return 3, nil },
 		Function: func(name string) (*Function, error) {
-			return &Function{Name: name, Parameters: []string{"who"}, Value: func(e *Evaluator) (Part, error) {
-				x, err := Parse("[concat('hi ', parameters('who'))]")
-				if err != nil {
-					return Part{}, err
-				}
-				return e.Eval(e.Context(), x)
+			return &Function{Name: name, Parameters: []string{"who"}, Value: func(ctx context.Context, e *Evaluator) (Part, error) {
+				return e.Eval(ctx, "[concat('hi ', parameters('who'))]")
 			}}, nil
 		},
 		Resource: func(id string) (string, error) { return "ref " + id, nil },
@@ -68,11 +64,7 @@ func (a answers) Ask(_ context.Context, function string, args []any) (any, error
 
 func evaluate(t testing.TB, names *Names, host Environment, text string) (Part, error) {
 	t.Helper()
-	x, err := Parse(text)
-	if err != nil {
-		return Part{}, err
-	}
-	return NewEvaluator(names, host).Eval(t.Context(), x)
+	return NewEvaluator(names, host).Eval(t.Context(), text)
 }
 
 // results are expressions and what they give, as JSON.
@@ -267,7 +259,7 @@ func TestLeftForTheHost(t *testing.T) {
 		require.NoError(t, err, c.text)
 		_, known := p.Value()
 		require.False(t, known, c.text)
-		sealed, scope, err := Seal(map[string]any{"p": p, "plain": "[[x"}, Part{value: true})
+		sealed, scope, err := seal(map[string]any{"p": p, "plain": "[[x"}, Part{value: true})
 		require.NoError(t, err)
 		require.Equal(t, c.sealed, sealed["p"])
 		b, err := json.Marshal(scope.Values)
@@ -299,7 +291,7 @@ func TestConditionOnTheHost(t *testing.T) {
 	} {
 		p, err := evaluate(t, doc(), nil, text)
 		require.NoError(t, err)
-		_, scope, err := Seal(nil, p)
+		_, scope, err := seal(nil, p)
 		require.NoError(t, err)
 		_, holds, err := scope.Evaluate(t.Context(), theHost, nil)
 		if strings.Contains(want, " ") {
@@ -352,7 +344,7 @@ func TestBounds(t *testing.T) {
 	require.EqualError(t, err, "column 2: the values of the expressions grow beyond 32 MiB")
 	_, err = evaluate(t, large, nil, "[filter(createArray(true, false), lambda('x', lambdaVariables('x')))]")
 	require.NoError(t, err)
-	_, err = Parse("[concat('" + strings.Repeat("x", maxText) + "')]")
+	_, err = parse("[concat('" + strings.Repeat("x", maxText) + "')]")
 	require.EqualError(t, err, "an expression is longer than 256 KiB")
 }
 
@@ -387,14 +379,14 @@ func TestRestIsNotTooDeep(t *testing.T) {
 	for range 16 { // groups
 		condition = And(condition, last)
 	}
-	sealed, scope, err := Seal(map[string]any{"p": last}, Part{value: true})
+	sealed, scope, err := seal(map[string]any{"p": last}, Part{value: true})
 	require.NoError(t, err)
 	got, _, err := scope.Evaluate(t.Context(), theHost, sealed)
 	require.NoError(t, err)
 	require.Equal(t, "/root"+strings.Repeat("x", 78), got["p"])
-	_, scope, err = Seal(nil, condition)
+	_, scope, err = seal(nil, condition)
 	require.NoError(t, err)
-	_, err = Parse(scope.Condition)
+	_, err = parse(scope.Condition)
 	require.NoError(t, err)
 }
 
@@ -408,9 +400,7 @@ func TestCauseIsKept(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	x, err := Parse("[concat('a', 'b')]")
-	require.NoError(t, err)
-	_, err = NewEvaluator(doc(), nil).Eval(ctx, x)
+	_, err := NewEvaluator(doc(), nil).Eval(ctx, "[concat('a', 'b')]")
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -420,4 +410,21 @@ func TestSecureIsNotPrinted(t *testing.T) {
 		require.NotContains(t, sprintf(verb, s), "s3cret")
 		require.NotContains(t, sprintf(verb, []any{s}), "s3cret")
 	}
+}
+
+func TestDecodeRefusesWhatIsTooLarge(t *testing.T) {
+	_, err := Decode([]byte(`{"a":[1,-1E1000]}`))
+	require.EqualError(t, err, "number -1E1000 is too large")
+}
+
+// seal gives all properties of a resource as they travel, and its condition if that
+// remains for the host. The scope is nil if nothing is.
+func seal(properties map[string]any, condition Part) (map[string]any, *Scope, error) {
+	if condition.rest == nil && !HasParts(properties) {
+		return Wrapped(properties).(map[string]any), nil, nil
+	}
+	s := NewSealer()
+	out := s.Value(properties).(map[string]any)
+	s.Condition(condition)
+	return out, s.scope, s.err
 }

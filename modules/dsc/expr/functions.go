@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,8 +18,8 @@ var documentFunctions = []*function{
 	{name: "copyIndex", min: 0, max: 2, kinds: []kind{kString | kInt, kInt}, names: copyIndex},
 	{name: "lambda", min: 2, max: 3, special: lambdaValue},
 	{name: "lambdaVariables", min: 1, max: 1, kinds: []kind{kString}, names: lambdaVariable},
-	{name: "map", min: 2, max: 2, special: func(e *Evaluator, n *call) (Part, error) { return each(e, n, mapped) }},
-	{name: "filter", min: 2, max: 2, special: func(e *Evaluator, n *call) (Part, error) { return each(e, n, filtered) }},
+	{name: "map", min: 2, max: 2, special: func(ctx context.Context, e *Evaluator, n *call) (Part, error) { return each(ctx, e, n, mapped) }},
+	{name: "filter", min: 2, max: 2, special: func(ctx context.Context, e *Evaluator, n *call) (Part, error) { return each(ctx, e, n, filtered) }},
 	{name: "utcNow", min: 0, max: 1, kinds: []kind{kString}, names: utcNow},
 	pure("resourceId", 2, 2, resourceID, kString),
 	{name: "secret", min: 1, max: 2, names: func(*Evaluator, *call, []any) (Part, error) {
@@ -135,28 +136,28 @@ var logicFunctions = []*function{
 
 // choose is if(). Only the branch that is chosen is evaluated; both, if that is left
 // to the host.
-func choose(e *Evaluator, n *call) (Part, error) {
-	condition, err := e.eval(n.args[0])
+func choose(ctx context.Context, e *Evaluator, n *call) (Part, error) {
+	condition, err := e.eval(ctx, n.args[0])
 	if err != nil {
 		return Part{}, err
 	}
 	if condition.rest != nil {
 		args := []Part{condition} // not again: ifs in conditions of ifs would double the work each
 		for _, arg := range n.args[1:] {
-			branch, err := e.eval(arg)
+			branch, err := e.eval(ctx, arg)
 			if err != nil {
 				return Part{}, err
 			}
 			args = append(args, branch)
 		}
-		return e.remaining(n, args)
+		return e.remaining(ctx, n, args)
 	}
 	switch chosen := condition.value.(type) {
 	case bool:
 		if chosen {
-			return e.eval(n.args[1])
+			return e.eval(ctx, n.args[1])
 		}
-		return e.eval(n.args[2])
+		return e.eval(ctx, n.args[2])
 	case Secure:
 		return Part{}, errors.New("if(): what decides is secure, and the choice would tell of it")
 	}

@@ -1,13 +1,14 @@
 package expr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 )
 
 // lambdaValue makes the value of lambda('x', body) and lambda('x', 'i', body).
-func lambdaValue(e *Evaluator, n *call) (Part, error) {
+func lambdaValue(_ context.Context, e *Evaluator, n *call) (Part, error) {
 	l := &lambda{at: n, body: n.args[len(n.args)-1], vars: slices.Clip(e.vars)}
 	for _, arg := range n.args[:len(n.args)-1] {
 		name, ok := arg.(*literal)
@@ -25,17 +26,17 @@ func lambdaValue(e *Evaluator, n *call) (Part, error) {
 
 // foldLambda gives a lambda as an expression in which what the document says is
 // known.
-func (e *Evaluator) foldLambda(l *lambda) (node, error) {
+func (e *Evaluator) foldLambda(ctx context.Context, l *lambda) (node, error) {
 	inner := *e
 	inner.vars = slices.Clip(l.vars)
 	for _, name := range l.params {
 		inner.vars = append(slices.Clip(inner.vars), binding{name: name, free: true})
 	}
-	body, err := inner.eval(l.body)
+	body, err := inner.eval(ctx, l.body)
 	if err != nil {
 		return nil, err
 	}
-	bodies, err := inner.toNodes(body)
+	bodies, err := inner.toNodes(ctx, body)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +65,8 @@ func lambdaVariable(e *Evaluator, n *call, args []any) (Part, error) {
 }
 
 // each evaluates map() and filter().
-func each(e *Evaluator, n *call, keep func(list []any, item any, result any) ([]any, error)) (Part, error) {
-	args, err := e.args(n)
+func each(ctx context.Context, e *Evaluator, n *call, keep func(list []any, item any, result any) ([]any, error)) (Part, error) {
+	args, err := e.args(ctx, n)
 	if err != nil {
 		return Part{}, err
 	}
@@ -74,7 +75,7 @@ func each(e *Evaluator, n *call, keep func(list []any, item any, result any) ([]
 		return Part{}, withHint("write lambda('item', ...)", "%s() takes a lambda, not %s", n.name, Kind(args[1].value))
 	}
 	if args[0].rest != nil {
-		return e.remaining(n, args)
+		return e.remaining(ctx, n, args)
 	}
 	array, secure := args[0].value, false
 	if s, ok := array.(Secure); ok {
@@ -90,12 +91,12 @@ func each(e *Evaluator, n *call, keep func(list []any, item any, result any) ([]
 		if secure {
 			given = NewSecure(item)
 		}
-		p, err := e.callLambda(l, given, int64(i))
+		p, err := e.callLambda(ctx, l, given, int64(i))
 		switch {
 		case err != nil:
 			return Part{}, err
 		case p.rest != nil:
-			return e.remaining(n, args)
+			return e.remaining(ctx, n, args)
 		}
 		before := len(out)
 		if out, err = keep(out, given, p.value); err != nil {
@@ -110,7 +111,7 @@ func each(e *Evaluator, n *call, keep func(list []any, item any, result any) ([]
 	return Part{value: out}, nil
 }
 
-func (e *Evaluator) callLambda(l *lambda, item any, i int64) (Part, error) {
+func (e *Evaluator) callLambda(ctx context.Context, l *lambda, item any, i int64) (Part, error) {
 	inner := *e
 	inner.vars = slices.Clip(l.vars)
 	for k, name := range l.params {
@@ -121,7 +122,7 @@ func (e *Evaluator) callLambda(l *lambda, item any, i int64) (Part, error) {
 			inner.vars = append(inner.vars, binding{name: name, value: i})
 		}
 	}
-	return inner.eval(l.body)
+	return inner.eval(ctx, l.body)
 }
 
 func mapped(list []any, _, result any) ([]any, error) {

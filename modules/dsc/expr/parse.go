@@ -52,23 +52,14 @@ func (e *Error) Error() string {
 	return s
 }
 
-// An Expr is a parsed expression.
-type Expr struct {
-	root node
-	text string
-}
-
-// String is the expression as it was written.
-func (e *Expr) String() string { return e.text }
-
 // Bounds of one expression.
 const (
 	maxText  = 256 << 10 // bytes
 	maxDepth = 100       // calls and accesses within each other
 )
 
-// Parse reads an expression with its brackets. The error is an [*Error].
-func Parse(text string) (*Expr, error) {
+// parse reads an expression with its brackets. The error is an [*Error].
+func parse(text string) (node, error) {
 	p := &parser{text: strings.TrimRight(text, " \t\r\n")} // a block of YAML ends with a newline
 	if len(text) > maxText {
 		return nil, &Error{Msg: fmt.Sprintf("an expression is longer than %d KiB", maxText>>10)}
@@ -76,11 +67,7 @@ func Parse(text string) (*Expr, error) {
 	if !utf8.ValidString(text) {
 		return nil, &Error{Msg: "an expression must be UTF-8"}
 	}
-	root, err := p.whole()
-	if err != nil {
-		return nil, err
-	}
-	return &Expr{root: root, text: p.text}, nil
+	return p.whole()
 }
 
 // A node is a part of an expression: a literal, a call, or an access.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // A Scope is what travels with properties that hold expressions: what these need of
@@ -40,7 +41,7 @@ func (s *Scope) Evaluate(ctx context.Context, env Environment, properties map[st
 	}
 	values = make(map[string]any, len(properties))
 	for _, key := range keys(properties) {
-		v, err := Fold(properties[key], func(text string) (Part, error) { return e.EvalText(ctx, text) })
+		v, err := fold(properties[key], func(text string) (Part, error) { return e.Eval(ctx, text) })
 		if err != nil {
 			return nil, false, fmt.Errorf("%s: %w", key, err)
 		}
@@ -64,17 +65,8 @@ func (s *Scope) parameters() func(name string) (Part, error) {
 	}
 }
 
-// EvalText evaluates the text of an expression; see [Evaluator.Eval].
-func (e *Evaluator) EvalText(ctx context.Context, text string) (Part, error) {
-	x, err := Parse(text)
-	if err != nil {
-		return Part{}, err
-	}
-	return e.Eval(ctx, x)
-}
-
 func (e *Evaluator) condition(ctx context.Context, text string) (bool, error) {
-	p, err := e.EvalText(ctx, text)
+	p, err := e.Eval(ctx, text)
 	if err != nil {
 		return false, fmt.Errorf("condition: %w", err)
 	}
@@ -85,4 +77,109 @@ func (e *Evaluator) condition(ctx context.Context, text string) (bool, error) {
 // resource's manifest, with no document around it. text is in brackets.
 func Condition(ctx context.Context, text string, env Environment) (bool, error) {
 	return NewEvaluator(&Names{}, env).condition(ctx, text)
+}
+
+// A Sealer writes properties for a host that evaluates what remains of them.
+type Sealer struct {
+	scope *Scope
+	known map[string]int // the JSON of a value → its number in the scope
+	size  int
+	err   error
+}
+
+// NewSealer makes a sealer for the properties of one resource.
+func NewSealer() *Sealer { return &Sealer{scope: &Scope{}, known: map[string]int{}} }
+
+// Condition makes what remains of an expression the condition.
+func (s *Sealer) Condition(p Part) {
+	if p.rest != nil {
+		s.scope.Condition = s.expression(p.rest)
+	}
+}
+
+// Scope gives what has to travel with the properties.
+func (s *Sealer) Scope() (*Scope, error) { return s.scope, s.err }
+
+// Value gives a part, or a value in the form of this package, as it stands in the
+// properties: strings are as in a document.
+func (s *Sealer) Value(tree any) any {
+	return Mapped(tree, func(v any) (any, bool) {
+		switch v := v.(type) {
+		case Part:
+			if v.rest == nil {
+				return s.Value(v.value), true
+			}
+			return s.expression(v.rest), true
+		case string:
+			return Escape(v), true
+		case Secure:
+			return "[" + s.literal(v) + "]", true
+		}
+		return nil, false
+	})
+}
+
+func (s *Sealer) expression(n node) string {
+	var b strings.Builder
+	b.WriteByte('[')
+	s.write(&b, n)
+	b.WriteByte(']')
+	if s.size += b.Len(); s.size > maxText && s.err == nil {
+		s.err = fmt.Errorf("what is left of the expressions for the host is longer than %d KiB", maxText>>10)
+	}
+	return b.String()
+}
+
+func (s *Sealer) write(b *strings.Builder, n node) {
+	if b.Len() > maxText {
+		return // expression reports it
+	}
+	switch n := n.(type) {
+	case *literal:
+		b.WriteString(s.literal(n.value))
+	case *call:
+		b.WriteString(n.name + "(")
+		for i, arg := range n.args {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			s.write(b, arg)
+		}
+		b.WriteByte(')')
+	case *member:
+		s.write(b, n.of)
+		b.WriteString("." + n.name)
+	case *index:
+		s.write(b, n.of)
+		b.WriteByte('[')
+		s.write(b, n.by)
+		b.WriteByte(']')
+	}
+}
+
+// literal writes a value: as a literal if the language has one for it, otherwise as
+// a parameter.
+func (s *Sealer) literal(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null()"
+	case bool:
+		return strconv.FormatBool(v) + "()"
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case string:
+		return "'" + strings.ReplaceAll(v, "'", "''") + "'"
+	}
+	value := Wrapped(v)
+	text, err := jsonText(value)
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	i, known := s.known[text]
+	if !known {
+		i = len(s.scope.Values)
+		s.known[text] = i
+		s.scope.Values = append(s.scope.Values, value)
+	}
+	return fmt.Sprintf("parameters('%d')", i)
 }

@@ -2,11 +2,11 @@ package expr
 
 import "fmt"
 
-// Fold evaluates the strings of a tree of maps, lists and scalars that are
+// fold evaluates the strings of a tree of maps, lists and scalars that are
 // expressions, and takes the escapes out of the others. eval is called for each
 // expression. In the tree that it gives, a [Part] stands wherever something is left
 // for the host.
-func Fold(tree any, eval func(text string) (Part, error)) (any, error) {
+func fold(tree any, eval func(text string) (Part, error)) (any, error) {
 	switch v := tree.(type) {
 	case string:
 		return FoldText(v, eval)
@@ -14,7 +14,7 @@ func Fold(tree any, eval func(text string) (Part, error)) (any, error) {
 		list := make([]any, len(v))
 		for i, item := range v {
 			var err error
-			if list[i], err = Fold(item, eval); err != nil {
+			if list[i], err = fold(item, eval); err != nil {
 				return nil, err
 			}
 		}
@@ -23,7 +23,7 @@ func Fold(tree any, eval func(text string) (Part, error)) (any, error) {
 		m := make(map[string]any, len(v))
 		for _, key := range keys(v) {
 			var err error
-			if m[key], err = Fold(v[key], eval); err != nil {
+			if m[key], err = fold(v[key], eval); err != nil {
 				return nil, err
 			}
 		}
@@ -32,7 +32,7 @@ func Fold(tree any, eval func(text string) (Part, error)) (any, error) {
 	return Normal(tree), nil
 }
 
-// FoldText is [Fold] for one string.
+// FoldText is fold for one string.
 func FoldText(text string, eval func(text string) (Part, error)) (any, error) {
 	if !Is(text) {
 		return Plain(text), nil
@@ -67,23 +67,7 @@ func Secured(m map[string]any) any {
 
 // HasParts reports whether something in a tree remains for the host.
 func HasParts(tree any) bool {
-	switch v := tree.(type) {
-	case Part:
-		return v.rest != nil
-	case []any:
-		for _, item := range v {
-			if HasParts(item) {
-				return true
-			}
-		}
-	case map[string]any:
-		for _, item := range v {
-			if HasParts(item) {
-				return true
-			}
-		}
-	}
-	return false
+	return Some(tree, func(v any) bool { p, ok := v.(Part); return ok && p.rest != nil })
 }
 
 // Wrapped is a value in the form of encoding/json, as it is sent: secure values are

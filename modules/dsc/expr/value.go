@@ -65,33 +65,16 @@ func Decode(b []byte) (any, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("text after the JSON document")
 	}
-	if err := checkNumbers(v); err != nil {
-		return nil, err
+	var large json.Number // no float64 holds it: it would be infinite, which JSON cannot say
+	if Some(v, func(v any) bool {
+		n, _ := v.(json.Number)
+		f, _ := n.Float64()
+		large = n
+		return math.IsInf(f, 0)
+	}) {
+		return nil, fmt.Errorf("number %s is too large", large)
 	}
 	return Normal(v), nil
-}
-
-// checkNumbers refuses what no float64 can hold: it would be infinite, which JSON cannot say.
-func checkNumbers(v any) error {
-	switch v := v.(type) {
-	case json.Number:
-		if f, _ := v.Float64(); math.IsInf(f, 0) {
-			return fmt.Errorf("number %s is too large", v)
-		}
-	case []any:
-		for _, item := range v {
-			if err := checkNumbers(item); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for _, item := range v {
-			if err := checkNumbers(item); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // Normal gives a value as others make them, such as encoding/json, in the form of
@@ -134,21 +117,11 @@ func Normal(v any) any {
 
 // IsSecure reports whether a value is secure, or has a part that is.
 func IsSecure(v any) bool {
-	switch v := v.(type) {
-	case Secure:
-		return true
-	case Part:
-		return v.IsSecure()
-	case []any:
-		return slices.ContainsFunc(v, IsSecure)
-	case map[string]any:
-		for _, item := range v {
-			if IsSecure(item) {
-				return true
-			}
-		}
-	}
-	return false
+	return Some(v, func(v any) bool {
+		_, secure := v.(Secure)
+		p, isPart := v.(Part)
+		return secure || isPart && p.IsSecure()
+	})
 }
 
 // Revealed gives a value with all its secure parts revealed.
@@ -183,6 +156,24 @@ func Mapped(v any, each func(v any) (any, bool)) any {
 		return object
 	}
 	return v
+}
+
+// Some reports whether a value, or any of those in its lists and objects, is such a one.
+func Some(v any, is func(v any) bool) bool {
+	if is(v) {
+		return true
+	}
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, func(item any) bool { return Some(item, is) })
+	case map[string]any:
+		for _, item := range v {
+			if Some(item, is) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Kind names what a value is, for an error: "a string".
@@ -305,22 +296,8 @@ const redaction = "<secureValue>"
 
 // Redacted gives a value in the form of encoding/json in which nothing is secure.
 func Redacted(v any) any {
-	switch v := Normal(v).(type) {
-	case Secure:
-		return redaction
-	case []any:
-		list := make([]any, len(v))
-		for i, item := range v {
-			list[i] = Redacted(item)
-		}
-		return list
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for key, item := range v {
-			m[key] = Redacted(item)
-		}
-		return m
-	default:
-		return v
-	}
+	return Mapped(Normal(v), func(v any) (any, bool) {
+		_, secure := v.(Secure)
+		return redaction, secure
+	})
 }
