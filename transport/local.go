@@ -105,6 +105,15 @@ func (r *localRun) terminal(io.Writer) (in io.WriteCloser, out io.Reader, theirs
 		its.Close()
 		return nil, nil, nil, NoTerminalError{err}
 	}
+	// Package pty has made it block: then closing it would not end a read that waits, and
+	// as long as that waits, neither does the process lose its terminal.
+	if ours.SetReadDeadline(time.Time{}) == nil {
+		if err := syscall.SetNonblock(int(ours.Fd()), true); err != nil {
+			ours.Close()
+			its.Close()
+			return nil, nil, nil, NoTerminalError{err}
+		}
+	}
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = its, its, its
 	r.cmd.SysProcAttr.Setctty = true
 	r.ends = []io.Closer{ours}
