@@ -4,6 +4,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/expression"
+	"github.com/ccm-push/ccm-push/templates/gotemplate"
+	"github.com/ccm-push/ccm-push/templates/jettemplate"
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
@@ -111,3 +113,24 @@ func At(n *yamlpos.Node) Position { return diag.PositionOf(n) }
 // Place gives an error of a file that n names the position of n, unless it has
 // one already.
 func Place(n *yamlpos.Node, err error) error { return diag.At(diag.PositionOf(n), err) }
+
+// languages hands each language what it can call of the others.
+type languages struct{}
+
+var _ render.Languages = languages{}
+
+func (languages) ParseText(text string, pos Position) (render.Source, error) {
+	t, err := expression.Parse(text, pos, languages{})
+	if err != nil {
+		return nil, err // and no Source that holds a nil pointer
+	}
+	return t, nil
+}
+
+func (languages) ParseJet(text string, pos Position, delims Delims, files *Files, of *render.Part) (*Template, error) {
+	return jettemplate.Parse(text, pos, delims, files, of, languages{})
+}
+
+func (languages) ParseGo(text string, pos Position, delims Delims, of *render.Part) (*Template, error) {
+	return gotemplate.Parse(text, pos, delims, of, languages{})
+}

@@ -1,7 +1,8 @@
 package expression
 
 import (
-	"encoding/json"
+	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func functions() []*builtin.Function {
 		mapFunction("values", elementOf),
 		mapFunction("toPairs", pairOf),
 		textFunction("toJSON", nil), // only its name: the rewriter calls the next one
-		withRun(jsonFunction, jsonText),
+		withRun(jsonFunction, func(r *render.Run, args []any) (any, error) { return r.JSONText("toJSON", args[0], "  ", false) }),
 	}
 }
 
@@ -136,18 +137,38 @@ func joinList(args []any) (any, error) {
 	return b.String(), nil
 }
 
-// jsonText writes a value as indented JSON, without escaping for HTML.
-func jsonText(r *render.Run, args []any) (any, error) {
-	value, err := render.PlainCopy(r, args[0])
-	if err != nil {
-		return nil, err
+// mapFunction replaces a function of the language that makes a list of a map, in
+// any order, by one that goes by the keys: a content must not differ from run to
+// run.
+func mapFunction(name string, element func(key, value reflect.Value) any) *builtin.Function {
+	return &builtin.Function{
+		Name:     name,
+		Validate: builtin.Builtins[builtin.Index[name]].Validate,
+		Func: func(args ...any) (any, error) {
+			m := reflect.ValueOf(args[0])
+			if m.Kind() != reflect.Map {
+				return nil, diag.Faultf("%s: needs a map, not %s", name, render.KindName(args[0]))
+			}
+			keys := m.MapKeys()
+			slices.SortFunc(keys, func(a, b reflect.Value) int { return compareKeys(a.Interface(), b.Interface()) })
+			list := make([]any, len(keys))
+			for i, key := range keys {
+				list[i] = element(key, m.MapIndex(key))
+			}
+			return list, nil
+		},
 	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(value); err != nil {
-		return nil, diag.Faultf("toJSON: the value cannot be written as JSON")
+}
+
+func pairOf(key, value reflect.Value) any    { return []any{key.Interface(), value.Interface()} }
+func keyOf(key, _ reflect.Value) any         { return key.Interface() }
+func elementOf(_, element reflect.Value) any { return element.Interface() }
+
+// compareKeys orders keys that are not always texts: those of groupBy are what it
+// groups by.
+func compareKeys(a, b any) int {
+	if x, y := reflect.ValueOf(a), reflect.ValueOf(b); x.CanInt() && y.CanInt() {
+		return cmp.Compare(x.Int(), y.Int())
 	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
 }

@@ -42,20 +42,47 @@ func (p part) hostile(taint render.Taint) bool {
 // Parse parses a string; pos is the position of its first character. All
 // errors are [diag.Error].
 func Parse(s string, pos diag.Position, in render.Languages) (*Text, error) {
+	return ParseMarked(nil, s, pos, false, in)
+}
+
+// ParseMarked parses a string of a document as [Parse] does, with the values in the
+// place of their marks; m is nil where there are none. A string that is exactly one mark
+// has the type of the value, unless it is quoted.
+func ParseMarked(m *render.Marked, s string, pos diag.Position, quoted bool, in render.Languages) (*Text, error) {
 	t := &Text{at: pos}
 	for _, sp := range scan(s) {
-		if !sp.expr {
+		switch {
+		case !sp.expr && m == nil:
 			t.parts = append(t.parts, part{literal: sp.text})
-			continue
+		case !sp.expr:
+			t.parts = append(t.parts, markedParts(m, sp.text)...)
+		case m.Has(sp.text):
+			return nil, diag.At(pos, diag.Faultf("a printed value cannot be part of the expression %q", m.Show(sp.text)).
+				WithHint("let the expression read Data or Facts itself"))
+		default:
+			e, err := compile(sp.text, origin{pos: pos, whole: s, offset: sp.offset}, in)
+			if err != nil {
+				return nil, err
+			}
+			t.parts = append(t.parts, part{expr: e})
+			t.reads.Add(&e.reads)
 		}
-		e, err := compile(sp.text, origin{pos: pos, whole: s, offset: sp.offset}, in)
-		if err != nil {
-			return nil, err
-		}
-		t.parts = append(t.parts, part{expr: e})
-		t.reads.Add(&e.reads)
+	}
+	if quoted && len(t.parts) == 1 && t.parts[0].constant != nil {
+		t.parts = append(t.parts, part{}) // more than a mark: a text
 	}
 	return t, nil
+}
+
+// markedParts parts literal text at its marks.
+func markedParts(m *render.Marked, s string) []part {
+	var parts []part
+	for text, value := range m.Split(s) {
+		if value != nil || text != "" {
+			parts = append(parts, part{literal: text, constant: value})
+		}
+	}
+	return parts
 }
 
 // FromHost reports whether the value can hold what a host sent: a fact that is

@@ -171,21 +171,10 @@ func (g *goRun) fromJSON(s string) (any, error) {
 	return render.PlainCopy(g.Run, v)
 }
 
-// toJSON writes a value; html has <, > and & written as escapes.
+// toJSON is [render.Run.JSONText], unless the text would be too long.
 func (g *goRun) toJSON(name string, v any, indent string, html bool) (any, error) {
 	if err := g.weigh(name, len(indent), v); err != nil {
 		return nil, err
 	}
-	value, err := render.PlainCopy(g.Run, v)
-	if err != nil {
-		return nil, err
-	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(html)
-	enc.SetIndent("", indent)
-	if err := enc.Encode(value); err != nil {
-		return nil, diag.Faultf("%s: the value cannot be written as JSON", name)
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	return g.JSONText(name, v, indent, html)
 }

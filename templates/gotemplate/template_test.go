@@ -157,3 +157,45 @@ func TestSprigCopiesWhereNeeded(t *testing.T) {
 		require.Equal(t, changes, gotemplate.ChangesMaps(tmpl), source)
 	}
 }
+
+func FuzzGo(f *testing.F) {
+	for _, c := range append(goCases(), goErrorCases()...) {
+		f.Add(c.source[:min(len(c.source), 100)], "x")
+	}
+	for _, payload := range templatetest.Payloads() {
+		f.Add("{{ .facts.evil }}", payload)
+		f.Add(payload, payload)
+	}
+	f.Fuzz(func(t *testing.T, source, value string) {
+		tmpl, err := templates.ParseGo(source, diag.WholeFile("fuzz.tmpl"), templates.Delims{})
+		if err != nil {
+			templatetest.CheckFuzzed(t, source, value, nil, err)
+			return
+		}
+		tmpl.Facts(nil)
+		out, err := tmpl.Render(templatetest.Expiring(t.Context(), 2000), templatetest.HostileHost(value))
+		templatetest.CheckFuzzed(t, source, value, out, err)
+	})
+}
+
+// BenchmarkGo renders a template for one host, parsed before: one of plain
+// text/template and one that uses functions of Sprig.
+func BenchmarkGo(b *testing.B) {
+	plain := `{{ range $u := .data.users }}{{ $u.name }}={{ $u.id }} {{ end }}on {{ .facts.host.info.os }} {{ lookup "data.port" }}` + "\n"
+	for name, source := range map[string]string{
+		"plain": plain,
+		"4KB":   strings.Repeat("# a comment of some length\n", 120) + strings.Repeat(plain, 8),
+	} {
+		b.Run(name, func(b *testing.B) {
+			t, err := templates.ParseGo(source, diag.WholeFile("bench.gotmpl"), templates.Delims{})
+			require.NoError(b, err)
+			env := templatetest.Host(nil)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := t.Render(b.Context(), env); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
@@ -84,6 +85,23 @@ func ReplaceText(args []any) (any, error) {
 // TooLong is the error for a function whose text would be longer than [MaxOutput].
 func TooLong(function string) error {
 	return diag.Faultf("%s: the text grows beyond %d MiB", function, MaxOutput>>20)
+}
+
+// JSONText writes a value as JSON; html has <, > and & written as escapes. A text for
+// indent puts each entry on a line of its own.
+func (r *Run) JSONText(function string, v any, indent string, html bool) (string, error) {
+	value, err := PlainCopy(r, v)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(value); err != nil {
+		return "", diag.Faultf("%s: the value cannot be written as JSON", function)
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
 // Write adds a file to the scaffold that is being rendered.

@@ -76,7 +76,7 @@ func (m *Marked) Split(s string) iter.Seq2[string, *Constant] {
 				if !yield(piece, nil) {
 					return
 				}
-			} else if n, err := strconv.Atoi(piece); err == nil && m != nil && n < len(m.values) {
+			} else if n, err := strconv.Atoi(piece); err == nil && n < len(m.values) {
 				if !yield("", &m.values[n]) {
 					return
 				}
