@@ -192,11 +192,13 @@ func templatesArrows(t *testing.T) {
 	}
 }
 
-// TestEngineArrows keeps the packages below the engine apart: each knows the contracts and messages only.
-// The session is above it.
+// TestEngineArrows keeps the packages below the engine apart: each knows the contracts and
+// messages only. The session, and what tests need, are above it.
 func TestEngineArrows(t *testing.T) {
 	const root = module + "modules/engine"
-	parts := slices.DeleteFunc(list(t, root+"/..."), func(pkg string) bool { return pkg == root || pkg == root+"/session" })
+	parts := slices.DeleteFunc(list(t, root+"/..."), func(pkg string) bool {
+		return pkg == root || pkg == root+"/session" || pkg == root+"/enginetest"
+	})
 	require.Contains(t, deps(t, root+"/session"), root)
 	require.NotEmpty(t, parts)
 	for _, from := range parts {
@@ -217,6 +219,52 @@ func TestResourceTypesStandAlone(t *testing.T) {
 			if from != to {
 				require.Empty(t, below(linked, to), "%s imports %s", from, to)
 			}
+		}
+	}
+}
+
+// TestManifestArrows keeps what playbooks/manifest is made of in one line: what may be
+// written and what is in it, then plays, then what reads their resources, then what reads
+// files. The schema of it all is made without reading any.
+func TestManifestArrows(t *testing.T) {
+	const root = module + "playbooks/manifest"
+	plays := []string{"", "ansible", "keys", "reference"}
+	for name, may := range map[string][]string{
+		"ansible":   nil,
+		"keys":      nil,
+		"source":    nil,
+		"reference": {"ansible"},
+		"schema":    {"ansible", "keys", "reference"},
+		"resource":  plays,
+		"load":      append(plays, "resource", "source"),
+	} {
+		want := []string{root + "/" + name}
+		for _, other := range may {
+			want = append(want, strings.TrimSuffix(root+"/"+other, "/"))
+		}
+		require.ElementsMatch(t, want, below(deps(t, root+"/"+name), root), name)
+	}
+	for _, above := range []string{"load", "resource", "schema", "source"} {
+		require.NotContains(t, deps(t, root), root+"/"+above)
+	}
+}
+
+// TestPlaybooksArrows keeps what playbooks is made of in one line: what hosts share and
+// the way to them know nothing of a run, the conversation with a host nothing of the
+// way to it, and none of them anything of the fleet.
+func TestPlaybooksArrows(t *testing.T) {
+	const root = module + "playbooks"
+	for name, never := range map[string][]string{
+		"share":     {"transport", "playbooks/events", "playbooks/reach", "playbooks/session"},
+		"reach":     {"facts", "modules", "playbooks/manifest", "playbooks/catalog", "playbooks/session", "playbooks/share", "templates"},
+		"session":   {"transport", "playbooks/events", "playbooks/reach"},
+		"trust":     {"facts", "modules", "playbooks/manifest", "playbooks/catalog", "playbooks/session", "playbooks/share", "templates"},
+		"extravars": {"facts", "modules", "transport", "playbooks/manifest/keys", "playbooks/catalog", "playbooks/session"},
+	} {
+		linked := deps(t, root+"/"+name)
+		require.NotContains(t, linked, root, "%s imports playbooks", name)
+		for _, to := range never {
+			require.Empty(t, below(linked, module+to), "playbooks/%s imports %s", name, to)
 		}
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"io"
 	"os"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/ccm-push/ccm-push/facts"
 	"github.com/ccm-push/ccm-push/facts/gather"
@@ -26,4 +29,23 @@ func gatherOptions() gather.Options {
 		config = "" // a user without a home has no facts of their own
 	}
 	return gather.Options{Dirs: gather.Dirs(config)}
+}
+
+// collectors reads the list of the command line: "-" is none. What follows @ is not
+// of it.
+func collectors(arg string) []string {
+	if arg, _, _ = strings.Cut(arg, "@"); arg == "-" {
+		return nil
+	}
+	return strings.Split(arg, ",")
+}
+
+// patient sets how many milliseconds each collector may take, if that stands behind
+// the list, after @.
+func patient(arg string, o gather.Options) gather.Options {
+	_, limit, _ := strings.Cut(arg, "@")
+	if ms, err := strconv.Atoi(limit); err == nil {
+		o.Timeout = time.Duration(ms) * time.Millisecond
+	}
+	return o
 }

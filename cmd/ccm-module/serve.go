@@ -5,8 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/facts/gather"
@@ -16,7 +14,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// serve greets the controller and works on its catalogs.
+// serve greets the controller and works on its catalogs: the session takes them in one after
+// the other, and has its engine run them (modules/engine/session, modules/engine).
 func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) != 2 {
 		return usageError("usage: ccm-module serve NONCE COLLECTORS")
@@ -26,65 +25,60 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if err := os.Chdir("/"); err != nil {
 		return err
 	}
-	report, err := gather.Gather(ctx, collectors(args[1]), patient(args[1], gatherOptions()))
+	if err := greet(ctx, args[0], args[1], out); err != nil {
+		return err
+	}
+	s, err := newSession()
 	if err != nil {
 		return err
 	}
-	if err := wire.WriteHello(out, &wire.Hello{Nonce: args[0], Build: build, Facts: report}); err != nil {
+	return s.Serve(ctx, in, out)
+}
+
+// greet says hello, with the facts that the controller wants.
+func greet(ctx context.Context, nonce, wanted string, out io.Writer) error {
+	report, err := gather.Gather(ctx, collectors(wanted), patient(wanted, gatherOptions()))
+	if err != nil {
 		return err
 	}
+	return wire.WriteHello(out, &wire.Hello{Nonce: nonce, Build: build, Facts: report})
+}
+
+// newSession makes a session on this host: its types, the lock of the host, and the notes
+// that are kept beside this program.
+func newSession() (*session.Session, error) {
 	dir, err := ownDir()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lock, err := system.NewRunLock(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	refreshes, err := system.NewJournal(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sent, err := system.NewSent(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	reversals, err := system.NewReversals(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	session := &session.Session{
+	return &session.Session{
 		Registry:  builtin.Types(),
 		Host:      lock.Host(),
 		SpoolDir:  dir,
 		Lock:      lock.Take,
 		Refreshes: refreshes,
 		Reversals: reversals,
+		Sent:      sent,
 		Rules:     rules,
 		Folders:   folders(dir),
-		Sent:      sent,
 		Now:       time.Now,
-	}
-	return session.Serve(ctx, in, out)
-}
-
-// collectors reads the list of the command line: "-" is none. What follows @ is not
-// of it.
-func collectors(arg string) []string {
-	if arg, _, _ = strings.Cut(arg, "@"); arg == "-" {
-		return nil
-	}
-	return strings.Split(arg, ",")
-}
-
-// patient sets how many milliseconds each collector may take, if that stands behind
-// the list, after @.
-func patient(arg string, o gather.Options) gather.Options {
-	_, limit, _ := strings.Cut(arg, "@")
-	if ms, err := strconv.Atoi(limit); err == nil {
-		o.Timeout = time.Duration(ms) * time.Millisecond
-	}
-	return o
+	}, nil
 }
 
 // ownDir is the folder of this program, which only its user can change.

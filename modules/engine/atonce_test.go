@@ -14,14 +14,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -233,22 +231,14 @@ func (g *guest) Apply(ctx context.Context, _ modules.Host, _ modules.Plan) error
 func invite(t *testing.T, expected int, cat wire.Catalog, change func(*engine.Engine)) (*party, []wire.Result, bool) {
 	t.Helper()
 	p := &party{expected: expected, all: make(chan struct{})}
-	e := &engine.Engine{
-		Decode: func(e *wire.Entry) (modules.Resource, error) {
-			return &guest{Name: e.Name, party: p, Fail: strings.HasPrefix(e.Name, "bad")}, nil
-		},
-		Host: system.New(),
-		Now:  time.Now,
+	e := enginetest.New()
+	e.Decode = func(e *wire.Entry) (modules.Resource, error) {
+		return &guest{Name: e.Name, party: p, Fail: strings.HasPrefix(e.Name, "bad")}, nil
 	}
 	if change != nil {
 		change(e)
 	}
-	var results []wire.Result
-	stopped, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
-		results = append(results, *r)
-		return nil
-	})
-	require.NoError(t, err)
+	results, stopped := enginetest.Run(t, e, "", cat)
 	slices.SortFunc(results, func(a, b wire.Result) int { return cmp.Compare(a.Index, b.Index) })
 	return p, results, stopped
 }
@@ -331,18 +321,14 @@ func decodeTo(decode func(*wire.Entry) (modules.Resource, error), p **party) fun
 
 func TestBatchAtOnce(t *testing.T) {
 	dir := t.TempDir()
-	var mu sync.Mutex
 	var log []string
-	e := &engine.Engine{
-		Decode: func(e *wire.Entry) (modules.Resource, error) {
-			if e.Type == "guest" {
-				p := &party{expected: 1, all: make(chan struct{})}
-				return &guest{Name: e.Name, party: p}, nil
-			}
-			return &part{Name: filepath.Join(dir, e.Name), Kind: "k", Bad: strings.HasPrefix(e.Name, "bad"), log: &log}, nil
-		},
-		Host: system.New(),
-		Now:  time.Now,
+	e := enginetest.New()
+	e.Decode = func(e *wire.Entry) (modules.Resource, error) {
+		if e.Type == "guest" {
+			p := &party{expected: 1, all: make(chan struct{})}
+			return &guest{Name: e.Name, party: p}, nil
+		}
+		return &part{Name: filepath.Join(dir, e.Name), Kind: "k", Bad: strings.HasPrefix(e.Name, "bad"), log: &log}, nil
 	}
 	cat := wire.Catalog{Parallel: 4}
 	add := func(typ, name string, require ...int) {
@@ -356,14 +342,7 @@ func TestBatchAtOnce(t *testing.T) {
 	add("part", "needy", 3)   // 5: is skipped
 	add("guest", "y", 0, 2)   // 6
 	add("part", "last", 0, 6) // 7
-	var results []wire.Result
-	_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
-		mu.Lock()
-		defer mu.Unlock()
-		results = append(results, *r)
-		return nil
-	})
-	require.NoError(t, err)
+	results, _ := enginetest.Run(t, e, "", cat)
 	slices.SortFunc(results, func(a, b wire.Result) int { return cmp.Compare(a.Index, b.Index) })
 	require.Equal(t, "changed changed changed failed changed skipped changed changed", brief(results))
 	require.Equal(t, "bad bad", results[3].Error)
@@ -375,18 +354,10 @@ func TestBatchAtOnce(t *testing.T) {
 func TestNoRefreshIsLostAtOnce(t *testing.T) {
 	at := func(t *testing.T, j *mortalJournal, cat wire.Catalog, stopAfter int) (results []wire.Result, stopped bool) {
 		j.m, cat.Parallel = &mortal{}, 3
-		host := system.New()
-		host.Contents = modules.LocalContents{}
 		var many atomic.Int64
-		e := &engine.Engine{
-			Decode: func(e *wire.Entry) (modules.Resource, error) {
-				return builtin.Types().Decode(e.Type, e.Properties)
-			},
-			Host:      host,
-			Now:       time.Now,
-			Refreshes: j,
-			Stop:      func() bool { return many.Load() >= int64(stopAfter) },
-		}
+		e := enginetest.New()
+		e.Refreshes = j
+		e.Stop = func() bool { return many.Load() >= int64(stopAfter) }
 		stopped, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
 			many.Add(1)
 			results = append(results, *r)

@@ -8,14 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -126,19 +123,15 @@ func TestBatch(t *testing.T) {
 // runParts runs a catalog of parts in dir and notes what was applied.
 func runParts(t *testing.T, dir string, log *[]string, cat wire.Catalog, stop func() bool) []wire.Result {
 	t.Helper()
-	e := &engine.Engine{Host: system.New(), Now: time.Now, Stop: stop}
+	e := enginetest.New()
+	e.Stop = stop
 	e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 		p := &part{log: log}
 		err := json.Unmarshal(entry.Properties, p)
 		p.Name = filepath.Join(dir, p.Name)
 		return p, err
 	}
-	var results []wire.Result
-	_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
-		results = append(results, *r)
-		return nil
-	})
-	require.NoError(t, err)
+	results, _ := enginetest.Run(t, e, "", cat)
 	return results
 }
 
@@ -192,7 +185,8 @@ func TestProbesOfOneKind(t *testing.T) {
 		{"anything may happen", []wire.Entry{made, command}, "package", "changed changed? stable?"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			e := &engine.Engine{Host: system.New(), Now: time.Now}
+			e := enginetest.New()
+			decode := e.Decode
 			e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 				switch entry.Type {
 				case "part":
@@ -200,14 +194,9 @@ func TestProbesOfOneKind(t *testing.T) {
 				case "asker":
 					return asker{reads: test.reads}, nil
 				}
-				return builtin.Types().Decode(entry.Type, entry.Properties)
+				return decode(entry)
 			}
-			var results []wire.Result
-			_, err := e.Run(t.Context(), &wire.Catalog{Check: true, Entries: append(test.first, wire.Entry{Type: "asker"})}, func(r *wire.Result) error {
-				results = append(results, *r)
-				return nil
-			})
-			require.NoError(t, err)
+			results, _ := enginetest.Run(t, e, "", wire.Catalog{Check: true, Entries: append(test.first, wire.Entry{Type: "asker"})})
 			require.Equal(t, test.want, brief(results))
 		})
 	}

@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -69,25 +67,16 @@ func TestResultsAreBounded(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			j := &mortalJournal{m: &mortal{}, text: []byte("{")}
-			e := &engine.Engine{
-				Decode: func(*wire.Entry) (modules.Resource, error) {
-					return talker{test.changes, test.text, test.fails}, nil
-				},
-				Host:      system.New(),
-				Now:       time.Now,
-				Refreshes: j,
-				Reversals: &mortalJournal{m: &mortal{}, text: []byte(`{"reversals":[{"play":"p","type":"file","name":"/x","properties":{}}]}`)},
+			e := enginetest.New()
+			e.Decode = func(*wire.Entry) (modules.Resource, error) {
+				return talker{test.changes, test.text, test.fails}, nil
 			}
-			var result wire.Result
+			e.Refreshes = j
+			e.Reversals = &mortalJournal{m: &mortal{}, text: []byte(`{"reversals":[{"play":"p","type":"file","name":"/x","properties":{}}]}`)}
 			as := &wire.Remember{As: "p", Whole: test.fails != nil}
 			cat := wire.Catalog{Check: test.check, FailOnError: true, Remember: as, Entries: []wire.Entry{{Type: "talker"}, {Type: "talker", Subscribe: []int{0}}}}
-			_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
-				if r.Index == 0 {
-					result = *r
-				}
-				return nil
-			})
-			require.NoError(t, err)
+			results, _ := enginetest.Run(t, e, "", cat)
+			result := results[0]
 			require.Contains(t, result.Messages[0].Text, "which refreshes are due cannot be read")
 			require.LessOrEqual(t, len(result.Messages), modules.MaxParts)
 			require.Contains(t, result.Messages, modules.Note{Level: "warning", Text: "[… 1004 messages left out …]"})

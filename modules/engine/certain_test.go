@@ -13,14 +13,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -513,22 +510,20 @@ func bolder(cat wire.Catalog) bool {
 // castAll gives the results of a catalog by entry.
 func castAll(t *testing.T, r *realm, cat wire.Catalog) []wire.Result {
 	t.Helper()
-	host := system.New()
-	host.Contents = modules.LocalContents{}
-	host.Commands = readsRealm{host.Commands, r}
-	e := &engine.Engine{Host: host, Now: time.Now, Decode: func(e *wire.Entry) (modules.Resource, error) {
+	e := enginetest.New()
+	e.Host.Commands = readsRealm{e.Host.Commands, r}
+	decode := e.Decode
+	e.Decode = func(e *wire.Entry) (modules.Resource, error) {
 		if e.Type != "spell" {
-			return builtin.Types().Decode(e.Type, e.Properties)
+			return decode(e)
 		}
 		s := &spell{realm: r}
 		return s, json.Unmarshal(e.Properties, s)
-	}}
-	cat = clone(cat)
+	}
+	told, _ := enginetest.Run(t, e, "", clone(cat))
 	results := make([]wire.Result, len(cat.Entries))
-	_, err := e.Run(t.Context(), &cat, func(result *wire.Result) error {
-		results[result.Index] = *result
-		return nil
-	})
-	require.NoError(t, err)
+	for _, result := range told {
+		results[result.Index] = result
+	}
 	return results
 }

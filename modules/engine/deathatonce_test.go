@@ -1,21 +1,15 @@
 package engine_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -32,7 +26,7 @@ type deadly struct {
 	text  []byte // of the journal
 }
 
-func (d *deadly) step(do func() error) error {
+func (d *deadly) step(_ string, do func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.steps++
@@ -49,53 +43,20 @@ func (d *deadly) MayWrite() error           { return nil }
 func (d *deadly) SetAside() (string, error) { return "", errors.New("there is no need") }
 
 func (d *deadly) Replace(text []byte) error {
-	return d.step(func() error {
+	return d.step("journal", func() error {
 		d.text = text
 		return nil
 	})
-}
-
-type deadlyFiles struct {
-	modules.FileWriter
-	d *deadly
-}
-
-func (f deadlyFiles) Write(ctx context.Context, path string, r io.Reader, a modules.Attributes) error {
-	return f.d.step(func() error { return f.FileWriter.Write(ctx, path, r, a) })
-}
-
-type deadlyCommands struct {
-	modules.Commands
-	d *deadly
-}
-
-func (c deadlyCommands) Run(ctx context.Context, cmd modules.Command) (exit modules.Exit, err error) {
-	err = c.d.step(func() error {
-		exit, err = c.Commands.Run(ctx, cmd)
-		return err
-	})
-	return exit, err
 }
 
 // run works on a catalog, three entries at once, until it dies.
 func (d *deadly) run(t *testing.T, cat wire.Catalog) []wire.Result {
 	t.Helper()
 	cat.Parallel = 3
-	host := system.New()
-	host.Contents = modules.LocalContents{}
-	host.Files.FileWriter, host.Commands = deadlyFiles{host.Files.FileWriter, d}, deadlyCommands{host.Commands, d}
-	e := &engine.Engine{
-		Decode:    func(e *wire.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
-		Host:      host,
-		Now:       time.Now,
-		Refreshes: d,
-	}
-	var results []wire.Result
-	_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
-		results = append(results, *r)
-		return nil
-	})
-	require.NoError(t, err)
+	e := enginetest.New()
+	e.Host = dying(e.Host, d)
+	e.Refreshes = d
+	results, _ := enginetest.Run(t, e, "", cat)
 	return results
 }
 

@@ -1,78 +1,25 @@
 package engine_test
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// run takes entries through a real engine on this machine. The names and
-// properties of files are relative to a folder that $ stands for.
-func runEntries(t *testing.T, dir string, cat wire.Catalog) ([]wire.Result, bool) {
+var file, command, with, receiving = enginetest.File, enginetest.Command, enginetest.With, enginetest.Receiving
+
+// runEntries takes entries through an engine on this machine. $ stands for dir.
+func runEntries(t *testing.T, dir string, cat wire.Catalog) (results []wire.Result, stopped bool) {
 	t.Helper()
-	host := system.New()
-	host.Contents = modules.LocalContents{}
-	e := &engine.Engine{
-		Decode: func(e *wire.Entry) (modules.Resource, error) {
-			return builtin.Types().Decode(e.Type, e.Properties)
-		},
-		Host: host,
-		Now:  time.Now,
-	}
-	for i := range cat.Entries {
-		e := &cat.Entries[i]
-		e.Name = strings.ReplaceAll(e.Name, "$", dir)
-		e.Properties = json.RawMessage(strings.ReplaceAll(string(e.Properties), "$", dir))
-	}
-	var results []wire.Result
-	stopped, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
-		r.Duration = 0
-		r.Error = strings.ReplaceAll(r.Error, dir, "$")
-		r.Message = strings.ReplaceAll(r.Message, dir, "$")
-		r.Because = strings.ReplaceAll(r.Because, dir, "$")
-		for n := range r.RefreshedBy {
-			r.RefreshedBy[n] = strings.ReplaceAll(r.RefreshedBy[n], dir, "$")
-		}
-		r.Diff = strings.ReplaceAll(r.Diff, dir, "$")
-		results = append(results, *r)
-		return nil
-	})
-	require.NoError(t, err)
-	return results, stopped
-}
-
-func file(path, rest string) wire.Entry {
-	props := `{"name":"` + path + `","owner":"` + strconv.Itoa(os.Getuid()) + `","group":"` + strconv.Itoa(os.Getgid()) + `"`
-	if rest != "" {
-		props += "," + rest
-	}
-	return wire.Entry{Type: "file", Name: path, Properties: json.RawMessage(props + "}")}
-}
-
-func command(line, rest string) wire.Entry {
-	props := `{"name":"` + line + `","provider":"shell"`
-	if rest != "" {
-		props += "," + rest
-	}
-	return wire.Entry{Type: "exec", Name: line, Properties: json.RawMessage(props + "}")}
-}
-
-func with(e wire.Entry, change func(*wire.Entry)) wire.Entry {
-	change(&e)
-	return e
+	return enginetest.Run(t, enginetest.New(), dir, enginetest.In(dir, cat))
 }
 
 // brief is a result in a word or two: "changed", "stable?" (uncertain), "changed*" (refreshed).
@@ -274,15 +221,9 @@ func TestEngineStops(t *testing.T) {
 	require.Equal(t, "changed? changed? changed? skipped?", brief(results))
 
 	n := 0
-	e := &engine.Engine{
-		Decode: func(e *wire.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
-		Host:   system.New(), Now: time.Now,
-		Stop: func() bool { n++; return n > 1 },
-	}
-	got := 0
-	stopped, err := e.Run(context.Background(), &wire.Catalog{Entries: []wire.Entry{command("true", ""), command("true", "")}},
-		func(*wire.Result) error { got++; return nil })
-	require.NoError(t, err)
+	e := enginetest.New()
+	e.Stop = func() bool { n++; return n > 1 }
+	results, stopped = enginetest.Run(t, e, dir, wire.Catalog{Entries: []wire.Entry{command("true", ""), command("true", "")}})
 	require.True(t, stopped)
-	require.Equal(t, 1, got)
+	require.Len(t, results, 1)
 }

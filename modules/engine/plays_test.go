@@ -2,43 +2,23 @@ package engine_test
 
 import (
 	"context"
-	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // catalogs takes several catalogs through one engine, as the plays of a session.
 func catalogs(t *testing.T, dir string, cats ...wire.Catalog) []string {
-	host := system.New()
-	host.Contents = modules.LocalContents{}
-	e := &engine.Engine{
-		Decode: func(e *wire.Entry) (modules.Resource, error) {
-			return builtin.Types().Decode(e.Type, e.Properties)
-		},
-		Host: host,
-		Now:  time.Now,
-	}
+	t.Helper()
+	e := enginetest.New()
 	var briefs []string
 	for _, cat := range cats {
-		for i := range cat.Entries {
-			entry := &cat.Entries[i]
-			entry.Properties = json.RawMessage(strings.ReplaceAll(string(entry.Properties), "$", dir))
-		}
-		var results []wire.Result
-		_, err := e.Run(context.Background(), &cat, func(r *wire.Result) error {
-			results = append(results, *r)
-			return nil
-		})
-		require.NoError(t, err)
+		results, _ := enginetest.Run(t, e, dir, enginetest.In(dir, cat))
 		briefs = append(briefs, brief(results))
 	}
 	return briefs
@@ -76,16 +56,34 @@ func (f folderUser) Apply(context.Context, modules.Host, modules.Plan) error { r
 // run.
 func TestCheckUsesTheFolderOfItsPlay(t *testing.T) {
 	var seen []string
-	e := &engine.Engine{
-		Decode: func(*wire.Entry) (modules.Resource, error) { return folderUser{&seen}, nil },
-		Host:   system.New(),
-		Now:    time.Now,
-	}
+	e := enginetest.New()
+	e.Decode = func(*wire.Entry) (modules.Resource, error) { return folderUser{&seen}, nil }
 	for _, folder := range []string{"first", "second"} {
 		e.Host.Resources = func(context.Context) (string, error) { return folder, nil }
-		cat := wire.Catalog{Check: true, Entries: []wire.Entry{{Type: "folder", Name: "x"}}}
-		_, err := e.Run(t.Context(), &cat, func(*wire.Result) error { return nil })
-		require.NoError(t, err)
+		enginetest.Run(t, e, "", wire.Catalog{Check: true, Entries: []wire.Entry{{Type: "folder", Name: "x"}}})
 	}
 	require.Equal(t, []string{"first", "second"}, seen)
+}
+
+// TestDistrustKeepsNotes has a play leave a note after the journal was found
+// damaged: the plays that follow do not forget it.
+func TestDistrustKeepsNotes(t *testing.T) {
+	dir := t.TempDir()
+	j := &mortalJournal{m: &mortal{}, text: []byte("{")}
+	e := enginetest.New()
+	e.Now = func() time.Time { return time.Unix(0, 0) }
+	e.Refreshes = j
+	play := func(name string, noop bool) string {
+		reload := command("touch "+dir+"/"+name, `"refreshonly":true`)
+		reload.Subscribe, reload.Check = []int{0}, noop
+		results, _ := enginetest.Run(t, e, dir, wire.Catalog{Entries: []wire.Entry{file(dir+"/conf", `"mode":"0600","content":"x"`), reload}})
+		return brief(results)
+	}
+	require.Equal(t, "changed changed*?", play("first", true))
+	require.Contains(t, string(j.text), "first")
+	require.Equal(t, "stable changed*", play("second", false))
+	require.NotContains(t, string(j.text), "second")
+	require.Contains(t, string(j.text), "first", "it was only predicted")
+	require.Equal(t, "stable changed*", play("first", false))
+	require.Empty(t, j.text)
 }

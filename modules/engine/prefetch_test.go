@@ -9,14 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -71,21 +68,14 @@ func look(t *testing.T, dir string, more ...wire.Entry) (r *remote, digests int,
 		entries = append(entries, file(fmt.Sprintf("%s/d/f%d", dir, i), fmt.Sprintf(`"ensure":"present","mode":"0644","content":{"sha256":%q,"size":%d}`, hash, len(text))))
 	}
 	entries = append(more, entries...)
-	host := system.New()
-	host.Contents = r
-	host.Files.FileReader = counted{host.Files.FileReader, &digests}
-	e := &engine.Engine{
-		Decode:   func(e *wire.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
-		Host:     host,
-		Now:      time.Now,
-		Prefetch: r.prefetch,
-	}
-	_, err := e.Run(t.Context(), &wire.Catalog{Entries: entries}, func(result *wire.Result) error {
+	e := enginetest.New()
+	e.Host.Contents = r
+	e.Host.Files.FileReader = counted{e.Host.Files.FileReader, &digests}
+	e.Prefetch = r.prefetch
+	results, _ = enginetest.Run(t, e, "", wire.Catalog{Entries: entries})
+	for _, result := range results {
 		require.Empty(t, result.Error)
-		results = append(results, *result)
-		return nil
-	})
-	require.NoError(t, err)
+	}
 	return r, digests, results
 }
 

@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -77,19 +74,19 @@ func (t *thing) Preload(_ context.Context, h modules.Host, all []modules.Resourc
 // anything else for a thing.
 func (w *world) run(t *testing.T, check, alone bool, names ...string) []wire.Result {
 	t.Helper()
-	host := system.New()
-	host.Contents = modules.LocalContents{}
-	e := &engine.Engine{Host: host, Now: time.Now, Decode: func(e *wire.Entry) (modules.Resource, error) {
-		if e.Type == "exec" {
-			return builtin.Types().Decode(e.Type, e.Properties)
+	e := enginetest.New()
+	decode := e.Decode
+	e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
+		if entry.Type == "exec" {
+			return decode(entry)
 		}
 		res := &thing{w: w}
-		if err := json.Unmarshal(e.Properties, res); err != nil || !alone {
+		if err := json.Unmarshal(entry.Properties, res); err != nil || !alone {
 			return res, err
 		}
 		return struct{ modules.Resource }{res}, nil // which hides Preload
-	}}
-	cat := &wire.Catalog{Check: check}
+	}
+	cat := wire.Catalog{Check: check}
 	for _, name := range names {
 		entry := wire.Entry{Type: "thing", Name: name, Properties: json.RawMessage(fmt.Sprintf(`{"name":%q}`, name))}
 		if name == "!" {
@@ -97,16 +94,12 @@ func (w *world) run(t *testing.T, check, alone bool, names ...string) []wire.Res
 		}
 		cat.Entries = append(cat.Entries, entry)
 	}
-	var results []wire.Result
-	_, err := e.Run(t.Context(), cat, func(r *wire.Result) error {
-		r.Duration = 0
+	results, _ := enginetest.Run(t, e, "", cat)
+	for _, r := range results {
 		if r.Exit != nil {
 			r.Exit.Elapsed = 0
 		}
-		results = append(results, *r)
-		return nil
-	})
-	require.NoError(t, err)
+	}
 	return results
 }
 

@@ -16,9 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/builtin"
-	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -38,6 +36,9 @@ type mortal struct {
 }
 
 func (m *mortal) step(what string, do func() error) error {
+	if what == "write" && m.refuse != nil {
+		return m.refuse
+	}
 	m.mu.Lock()
 	m.steps++
 	now := m.steps == m.dies
@@ -55,25 +56,33 @@ func (m *mortal) step(what string, do func() error) error {
 	return err
 }
 
-type mortalFiles struct {
+// steps is what does the steps of a run, or dies.
+type steps interface {
+	step(what string, do func() error) error
+}
+
+// dying is a host that changes only in steps.
+func dying(h modules.Host, by steps) modules.Host {
+	h.Files.FileWriter, h.Commands = dyingFiles{h.Files.FileWriter, by}, dyingCommands{h.Commands, by}
+	return h
+}
+
+type dyingFiles struct {
 	modules.FileWriter
-	m *mortal
+	by steps
 }
 
-func (f mortalFiles) Write(ctx context.Context, path string, r io.Reader, a modules.Attributes) error {
-	if f.m.refuse != nil {
-		return f.m.refuse
-	}
-	return f.m.step("write", func() error { return f.FileWriter.Write(ctx, path, r, a) })
+func (f dyingFiles) Write(ctx context.Context, path string, r io.Reader, a modules.Attributes) error {
+	return f.by.step("write", func() error { return f.FileWriter.Write(ctx, path, r, a) })
 }
 
-type mortalCommands struct {
+type dyingCommands struct {
 	modules.Commands
-	m *mortal
+	by steps
 }
 
-func (c mortalCommands) Run(ctx context.Context, cmd modules.Command) (exit modules.Exit, err error) {
-	err = c.m.step("run", func() error {
+func (c dyingCommands) Run(ctx context.Context, cmd modules.Command) (exit modules.Exit, err error) {
+	err = c.by.step("run", func() error {
 		exit, err = c.Commands.Run(ctx, cmd)
 		return err
 	})
@@ -116,18 +125,10 @@ func (j *mortalJournal) SetAside() (string, error) {
 func runMortal(t *testing.T, m *mortal, j *mortalJournal, cat wire.Catalog) (results []wire.Result, died bool) {
 	t.Helper()
 	j.m = m
-	host := system.New()
-	host.Contents = modules.LocalContents{}
-	host.Files.FileWriter = mortalFiles{host.Files.FileWriter, m}
-	host.Commands = mortalCommands{host.Commands, m}
-	e := &engine.Engine{
-		Decode: func(e *wire.Entry) (modules.Resource, error) {
-			return builtin.Types().Decode(e.Type, e.Properties)
-		},
-		Host:      host,
-		Now:       func() time.Time { return time.Unix(0, 0) },
-		Refreshes: j,
-	}
+	e := enginetest.New()
+	e.Host = dying(e.Host, m)
+	e.Now = func() time.Time { return time.Unix(0, 0) }
+	e.Refreshes = j
 	defer func() {
 		if got := recover(); got != nil {
 			if _, ok := got.(crash); !ok {

@@ -16,10 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/modtest"
-	"github.com/ccm-push/ccm-push/modules/system"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -39,17 +38,11 @@ func newRememberer(t *testing.T) *rememberer {
 // engine makes one for a host that may die.
 func (r *rememberer) engine(m *mortal) *engine.Engine {
 	r.store.m = m
-	host := system.New()
-	host.Contents = modules.LocalContents{}
-	host.Files.FileWriter = mortalFiles{host.Files.FileWriter, m}
-	return &engine.Engine{
-		Decode: func(e *wire.Entry) (modules.Resource, error) {
-			return builtin.Types().Decode(e.Type, e.Properties)
-		},
-		Host:      host,
-		Now:       func() time.Time { return time.Unix(0, 0) },
-		Reversals: r.store,
-	}
+	e := enginetest.New()
+	e.Host.Files.FileWriter = dyingFiles{e.Host.Files.FileWriter, m}
+	e.Now = func() time.Time { return time.Unix(0, 0) }
+	e.Reversals = r.store
+	return e
 }
 
 // whole is the catalog of a whole run of the play "p".
@@ -87,12 +80,7 @@ func (r *rememberer) mortal(m *mortal, cat wire.Catalog) (results []string, died
 	if e == nil {
 		e = r.engine(m)
 	}
-	cat.Entries = slices.Clone(cat.Entries)
-	for i := range cat.Entries {
-		entry := &cat.Entries[i]
-		entry.Name = strings.ReplaceAll(entry.Name, "$", r.dir)
-		entry.Properties = json.RawMessage(strings.ReplaceAll(string(entry.Properties), "$", r.dir))
-	}
+	cat = enginetest.In(r.dir, cat)
 	names := []string{}
 	for i := range cat.Entries {
 		names = append(names, cat.Entries[i].Name)
@@ -373,13 +361,7 @@ func TestSensitiveIsUndoneInSilence(t *testing.T) {
 	e2.Leaves = func(left *wire.Reversals) error { told = left; return nil }
 	cat := whole()
 	cat.Diff = true
-	var got []wire.Result
-	_, err := e2.Run(t.Context(), &cat, func(result *wire.Result) error {
-		result.Duration = 0
-		got = append(got, *result)
-		return nil
-	})
-	require.NoError(t, err)
+	got, _ := enginetest.Run(t, e2, "", cat)
 	require.Equal(t, &wire.Reversals{Entries: []wire.Reversal{{Type: "file", Name: r.dir + "/a", Sensitive: true}}}, told)
 	require.Equal(t, []wire.Result{{
 		Status: wire.Changed, Message: "updated the file",
@@ -566,13 +548,8 @@ func TestWhatBecomesSensitive(t *testing.T) {
 		}
 		cat = whole()
 		cat.Check, cat.Diff = true, true
-		results := 0
-		_, err := one.Run(t.Context(), &cat, func(result *wire.Result) error {
-			results++
-			require.Empty(t, result.Diff)
-			return nil
-		})
-		require.NoError(t, err)
-		require.Equal(t, 1, results)
+		results, _ := enginetest.Run(t, one, "", cat)
+		require.Len(t, results, 1)
+		require.Empty(t, results[0].Diff)
 	}
 }

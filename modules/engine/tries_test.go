@@ -15,7 +15,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -114,18 +114,12 @@ func TestPauses(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				res := &clumsy{fails: 2, takes: test.takes}
-				e := &engine.Engine{
-					Decode: func(*wire.Entry) (modules.Resource, error) { return res, nil },
-					Host:   system.New(),
-					Now:    time.Now,
-					Stop:   func() bool { return test.stop > 0 && time.Since(start) > test.stop },
-				}
+				e := enginetest.New()
+				e.Decode = func(*wire.Entry) (modules.Resource, error) { return res, nil }
+				e.Stop = func() bool { return test.stop > 0 && time.Since(start) > test.stop }
 				test.entry.Type, test.entry.Name = "clumsy", "c"
-				_, err := e.Run(t.Context(), &wire.Catalog{Entries: []wire.Entry{test.entry}}, func(r *wire.Result) error {
-					require.Equal(t, test.err, r.Error)
-					return nil
-				})
-				require.NoError(t, err)
+				results, _ := enginetest.Run(t, e, "", wire.Catalog{Entries: []wire.Entry{test.entry}})
+				require.Equal(t, test.err, results[0].Error)
 				var at []time.Duration
 				for _, when := range res.at {
 					at = append(at, when.Sub(start))
@@ -367,7 +361,7 @@ func TestState(t *testing.T) {
 }
 
 func TestStatesAreBounded(t *testing.T) {
-	e := &engine.Engine{Host: system.New(), Now: time.Now}
+	e := enginetest.New()
 	var last *diarist
 	e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
 		last = &diarist{of: "diarist#0", Before: `"` + strings.Repeat("x", 1<<20) + `"`, done: true}
@@ -376,13 +370,10 @@ func TestStatesAreBounded(t *testing.T) {
 	}
 	var notes []string
 	run := func(name string) {
-		_, err := e.Run(t.Context(), &wire.Catalog{Entries: []wire.Entry{{Type: "diarist", Name: name}}}, func(r *wire.Result) error {
-			for _, n := range r.Messages {
-				notes = append(notes, name+": "+n.Text)
-			}
-			return nil
-		})
-		require.NoError(t, err)
+		results, _ := enginetest.Run(t, e, "", wire.Catalog{Entries: []wire.Entry{{Type: "diarist", Name: name}}})
+		for _, n := range results[0].Messages {
+			notes = append(notes, name+": "+n.Text)
+		}
 	}
 	for i := range 9 {
 		run(string(rune('0' + i)))

@@ -10,14 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine"
-	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -85,44 +83,17 @@ func (g *gauge) Query(_ context.Context, _ modules.Host, query string) (json.Raw
 // play runs entries with a memory. $ stands for dir.
 func play(t *testing.T, dir string, cat wire.Catalog, change func(*engine.Engine)) []wire.Result {
 	t.Helper()
-	known := append(builtin.Types(), modules.Type{Name: "gauge", New: func() modules.Resource { return new(gauge) }})
-	host := system.New()
-	host.Contents = modules.LocalContents{}
-	e := &engine.Engine{
-		Decode: func(e *wire.Entry) (modules.Resource, error) { return known.Decode(e.Type, e.Properties) },
-		Host:   host,
-		Now:    time.Now,
-	}
+	e := enginetest.New(modules.Type{Name: "gauge", New: func() modules.Resource { return new(gauge) }})
 	if change != nil {
 		change(e)
 	}
-	cat = clone(cat)
-	for i := range cat.Entries {
-		e := &cat.Entries[i]
-		e.Name = strings.ReplaceAll(e.Name, "$", dir)
-		e.Properties = json.RawMessage(strings.ReplaceAll(string(e.Properties), "$", dir))
-	}
-	var results []wire.Result
-	_, err := e.Run(t.Context(), &cat, func(r *wire.Result) error {
-		r.Duration = 0
-		for _, text := range []*string{&r.Error, &r.Message, &r.Because, &r.Diff} {
-			*text = strings.ReplaceAll(*text, dir, "$")
-		}
-		results = append(results, *r)
-		return nil
-	})
-	require.NoError(t, err)
+	results, _ := enginetest.Run(t, e, dir, enginetest.In(dir, cat))
 	slices.SortFunc(results, func(a, b wire.Result) int { return cmp.Compare(a.Index, b.Index) })
 	return results
 }
 
 func gaugeOf(properties string) wire.Entry {
 	return wire.Entry{Type: "gauge", Name: "g", Properties: json.RawMessage(`{"name":"g",` + properties + `}`)}
-}
-
-func receiving(e wire.Entry, list ...wire.Receive) wire.Entry {
-	e.Receive = list
-	return e
 }
 
 // token is a command that makes a token once, and a file that gets it.

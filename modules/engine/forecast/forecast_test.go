@@ -2,11 +2,13 @@ package forecast
 
 import (
 	"context"
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/system"
 )
 
 // strangers knows no accounts.
@@ -62,3 +64,83 @@ func TestForecastOfATypesOwnKind(t *testing.T) {
 	state, _, because = lookup()
 	require.Equal(t, []any{"1.1", "file#key"}, []any{state, because}, "the plan itself was uncertain")
 }
+
+// TestForecastBelow has a directory in which anything may change, and paths that
+// do and do not lead into it.
+func TestForecastBelow(t *testing.T) {
+	below := func(dir string) modules.Effect { return modules.Effect{Kind: modules.BelowEffect, Key: dir} }
+	link := modules.Effect{Kind: modules.PathEffect, Key: "/srv/l", State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Symlink, Target: "/opt/app/x"}}}
+	again := modules.Effect{Kind: modules.PathEffect, Key: "/opt/app/known", State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Regular}}}
+	for _, tt := range []struct {
+		name string
+		dir  string
+		ask  func(h modules.Host)
+		want string
+	}{
+		{"in it", "/opt/app", func(h modules.Host) { h.Files.Stat("/opt/app/x/y") }, "archive#a"},
+		{"itself", "/opt/app", func(h modules.Host) { h.Files.Stat("/opt/app") }, ""},
+		{"beside it", "/opt/app", func(h modules.Host) { h.Files.Stat("/opt/apple") }, ""},
+		{"above it", "/opt/app", func(h modules.Host) { h.Files.Stat("/opt") }, ""},
+		{"what it holds", "/opt/app", func(h modules.Host) { h.Files.List("/opt/app") }, "archive#a"},
+		{"through a link", "/opt/app", func(h modules.Host) { h.Files.Digest("/srv/l/y") }, "archive#a"},
+		{"the link", "/opt/app", func(h modules.Host) { h.Files.Stat("/srv/l") }, ""},
+		{"planned later", "/opt/app", func(h modules.Host) { h.Files.Stat("/opt/app/known") }, ""},
+		{"an account", "/opt/app", func(h modules.Host) { h.Accounts.UserID(t.Context(), "root") }, ""},
+		{"an account, in /etc", "/etc", func(h modules.Host) { h.Accounts.UserID(t.Context(), "root") }, "archive#a"},
+		{"an account, in all of the disk", "/", func(h modules.Host) { h.Accounts.GroupID(t.Context(), "root") }, "archive#a"},
+		{"other things", "/opt/app", func(h modules.Host) { h.Forecast.Lookup("package", "nginx") }, ""},
+		{"other things, where they are kept", "/usr/lib/systemd", func(h modules.Host) { h.Forecast.Lookup("package", "nginx") }, "archive#a"},
+		{"other things, above where they are kept", "/usr", func(h modules.Host) { h.Forecast.Lookup("package", "nginx") }, "archive#a"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := New(system.New())
+			f.Record(Plan{Entry: -1, Ref: "archive#a", Effects: []modules.Effect{below(tt.dir), link}})
+			f.Record(Plan{Entry: -1, Ref: "file#known", Effects: []modules.Effect{again}})
+			p := &Prediction{}
+			tt.ask(f.Host(t.Context(), f.Everything(), p, modules.Discard{}))
+			require.Equal(t, tt.want, p.Because)
+		})
+	}
+}
+
+// nameless has no account for any id.
+type nameless struct{ modules.Accounts }
+
+func (nameless) UserName(context.Context, int) string  { return "?" }
+func (nameless) GroupName(context.Context, int) string { return "?" }
+
+// TestForecastOfNames asks for the accounts that will have an id.
+func TestForecastOfNames(t *testing.T) {
+	f := New(modules.Host{Accounts: nameless{}})
+	seven := 7
+	f.Record(Plan{Entry: -1, Ref: "user#app", Effects: []modules.Effect{
+		{Kind: modules.UserEffect, Key: "app", State: modules.AccountState{Exists: true, ID: &seven}},
+		{Kind: modules.UserEffect, Key: "gone", State: modules.AccountState{}},
+		{Kind: modules.GroupEffect, Key: "apps", State: modules.AccountState{Exists: true, ID: &seven}},
+	}, Doubt: "exec#before"})
+	p := &Prediction{}
+	accounts := f.Host(t.Context(), f.Everything(), p, modules.Discard{}).Accounts
+	require.Equal(t, "?", accounts.UserName(t.Context(), 0))
+	require.Empty(t, p.Because)
+	require.Equal(t, "app", accounts.UserName(t.Context(), 7))
+	require.Equal(t, "exec#before", p.Because)
+	require.Equal(t, "apps", accounts.GroupName(t.Context(), 7))
+}
+
+// TestForecastOfPartialPaths asks for more than is known of a path.
+func TestForecastOfPartialPaths(t *testing.T) {
+	f := New(modules.Host{Files: modules.Files{FileReader: emptyDisk{}}})
+	f.Record(Plan{Entry: -1, Ref: "user#app", Effects: []modules.Effect{{
+		Kind: modules.PathEffect, Key: "/home", State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Directory}, Partial: true},
+	}}})
+	p := &Prediction{}
+	info, err := f.Host(t.Context(), f.Everything(), p, modules.Discard{}).Files.Stat("/home")
+	require.NoError(t, err)
+	require.Equal(t, modules.Directory, info.Kind)
+	require.Equal(t, "user#app", p.Because)
+}
+
+// emptyDisk has nothing.
+type emptyDisk struct{ modules.FileReader }
+
+func (emptyDisk) Stat(string) (modules.FileInfo, error) { return modules.FileInfo{}, fs.ErrNotExist }

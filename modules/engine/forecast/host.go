@@ -2,7 +2,6 @@ package forecast
 
 import (
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -31,87 +30,6 @@ func (f *Forecast) Host(ctx context.Context, v View, p *Prediction, report modul
 	})
 	h.Report, h.Forecast = report, fh
 	return h
-}
-
-type predictedHost struct {
-	*Forecast
-	view View
-	p    *Prediction
-	open func(modules.Content) (io.ReadCloser, error)
-}
-
-// consult finds what is predicted and notes what puts it in doubt.
-func (h predictedHost) consult(name string, whole bool) (predictedPath, string, bool) {
-	h.p.Reads.path(pathRead{path: name, follow: whole})
-	if h.pending == "" {
-		return predictedPath{}, name, false
-	}
-	name, unsure := h.walk(name, whole, func(_ string, from origin) { h.ordered(from) })
-	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-		h.permits(h.paths[dir], modules.Directory, ownerMayEnter)
-	}
-	s, ok := h.lookup(name)
-	h.weigh(s.origin)
-	h.unordered(h.paths[name].origin)
-	if unsure.at > s.at {
-		h.p.Doubt(unsure.ref)
-	}
-	return s, name, ok
-}
-
-// What the owner of a file may do.
-const (
-	ownerMayRead  fs.FileMode = 0o400
-	ownerMayWrite fs.FileMode = 0o200
-	ownerMayEnter fs.FileMode = 0o100
-)
-
-// permits notes that something of that kind will have a mode without some rights
-// of its owner: whether they are needed depends on who acts, since root may all
-// the same.
-func (h predictedHost) permits(s predictedPath, kind modules.FileKind, rights fs.FileMode) {
-	if s.Kind == kind && s.Mode&rights != rights {
-		h.p.Doubt(s.ref)
-	}
-}
-
-// denied notes that the real host has denied something about name which may be
-// allowed once name, or a directory on the way to it, is as predicted.
-func (h predictedHost) denied(name string, err error) {
-	if !errors.Is(err, fs.ErrPermission) {
-		return
-	}
-	if s, ok := h.paths[name]; ok {
-		h.p.Doubt(s.ref)
-	}
-	if _, err := h.real.Files.Stat(name); !errors.Is(err, fs.ErrPermission) {
-		return // the directories are no obstacle
-	}
-	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-		if s, ok := h.paths[dir]; ok {
-			h.p.Doubt(s.ref)
-		}
-	}
-}
-
-// Lookup implements [modules.Forecast].
-func (h predictedHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
-	switch kind {
-	case modules.PathEffect:
-		s, _, ok := h.consult(key, false)
-		return s.PathState, ok
-	case modules.AnyEffect:
-		h.p.Reads.thing(kind, "")
-		if h.unapplied.ref != "" {
-			h.p.Doubt(h.unapplied.ref)
-		}
-		return nil, false
-	}
-	s, ok := h.other[kind][key]
-	h.p.Reads.thing(kind, key)
-	h.weighKind(kind, s.origin)
-	h.unordered(s.origin)
-	return s.state, ok
 }
 
 // Stat implements [modules.FileReader].
@@ -262,19 +180,6 @@ func (h predictedHost) mayRelabel(given, name string) error {
 		return nil
 	}
 	return modules.Relabel(given, file, dir, os.Geteuid())
-}
-
-// plain describes a path without links as it is predictedPath, and notes nothing: who asks
-// has consulted the whole path.
-func (f *Forecast) plain(name string) (modules.FileInfo, error) {
-	s, ok := f.lookup(name)
-	switch {
-	case !ok:
-		return f.real.Files.Stat(name)
-	case s.Kind == modules.Absent:
-		return modules.FileInfo{}, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrNotExist}
-	}
-	return s.FileInfo, nil
 }
 
 // MayCreate implements [modules.FileRights].

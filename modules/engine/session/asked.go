@@ -5,11 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
+
+// questions are those to the controller that are not answered yet. Whoever asks waits for
+// the answer, however long that takes.
+type questions struct {
+	conn     *wire.Conn
+	stopping <-chan struct{} // closed when no further resource shall be started
+	ended    <-chan struct{} // closed when no more answers will come
+
+	mu     sync.Mutex
+	parses int // so many were asked for
+	asked  map[question]chan *wire.Message
+}
 
 // A question is what an answer of the controller belongs to.
 type question struct {
@@ -24,19 +37,19 @@ const (
 	turning
 )
 
-// ask sends a question and waits for the answer, however long that takes. stop is
-// closed when the answer is of no use any more: then the error is engine.ErrBeforeTurn.
-func (r *receiver) ask(ctx context.Context, q question, m *wire.Message, stop <-chan struct{}) (*wire.Message, error) {
+// ask sends a question and waits for the answer. stop is closed when the answer is of no
+// use any more: then the error is engine.ErrBeforeTurn.
+func (q *questions) ask(ctx context.Context, about question, m *wire.Message, stop <-chan struct{}) (*wire.Message, error) {
 	answer := make(chan *wire.Message, 1)
-	r.askedMu.Lock()
-	r.asked[q] = answer
-	r.askedMu.Unlock()
+	q.mu.Lock()
+	q.asked[about] = answer
+	q.mu.Unlock()
 	defer func() {
-		r.askedMu.Lock()
-		defer r.askedMu.Unlock()
-		delete(r.asked, q)
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		delete(q.asked, about)
 	}()
-	if err := r.conn.Send(m); err != nil {
+	if err := q.conn.Send(m); err != nil {
 		return nil, err
 	}
 	select {
@@ -51,18 +64,18 @@ func (r *receiver) ask(ctx context.Context, q question, m *wire.Message, stop <-
 
 // answered hands an answer to the question that waits for it. One that none waits for any
 // more was on its way when the run was stopped.
-func (r *receiver) answered(q question, m *wire.Message) {
-	r.askedMu.Lock()
-	defer r.askedMu.Unlock()
+func (q *questions) answered(about question, m *wire.Message) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	select {
-	case r.asked[q] <- m:
+	case q.asked[about] <- m:
 	default:
 	}
 }
 
 // need asks for what an entry receives from other hosts.
-func (r *receiver) need(ctx context.Context, index int) (*wire.Imported, error) {
-	m, err := r.ask(ctx, question{needing, index}, &wire.Message{Import: &wire.Import{Index: index}}, r.stopping)
+func (q *questions) need(ctx context.Context, index int) (*wire.Imported, error) {
+	m, err := q.ask(ctx, question{needing, index}, &wire.Message{Import: &wire.Import{Index: index}}, q.stopping)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +83,12 @@ func (r *receiver) need(ctx context.Context, index int) (*wire.Imported, error) 
 }
 
 // turn waits for the semaphores of an entry, and gives what frees them.
-func (r *receiver) turn(ctx context.Context, index int) (over func(), err error) {
+func (q *questions) turn(ctx context.Context, index int) (over func(), err error) {
 	over = func() {
 		// Who cannot be told any more has lost the session, and knows by that.
-		_ = r.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: index, Release: true}})
+		_ = q.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: index, Release: true}})
 	}
-	if _, err := r.ask(ctx, question{turning, index}, &wire.Message{Semaphore: &wire.Semaphore{Index: index}}, r.stopping); err != nil {
+	if _, err := q.ask(ctx, question{turning, index}, &wire.Message{Semaphore: &wire.Semaphore{Index: index}}, q.stopping); err != nil {
 		over() // it may be granted at this moment
 		return nil, err
 	}
@@ -83,15 +96,15 @@ func (r *receiver) turn(ctx context.Context, index int) (over func(), err error)
 }
 
 // yaml is that of [modules.Host].
-func (r *receiver) yaml(ctx context.Context, text string) (json.RawMessage, error) {
+func (q *questions) yaml(ctx context.Context, text string) (json.RawMessage, error) {
 	if len(text) > modules.MaxParse {
 		return nil, fmt.Errorf("%d bytes of YAML are more than %d", len(text), modules.MaxParse)
 	}
-	r.askedMu.Lock()
-	r.parses++
-	id := r.parses
-	r.askedMu.Unlock()
-	m, err := r.ask(ctx, question{parsing, id}, &wire.Message{Parse: &wire.Parse{ID: id, Text: text}}, r.ended)
+	q.mu.Lock()
+	q.parses++
+	id := q.parses
+	q.mu.Unlock()
+	m, err := q.ask(ctx, question{parsing, id}, &wire.Message{Parse: &wire.Parse{ID: id, Text: text}}, q.ended)
 	switch {
 	case err != nil:
 		return nil, err

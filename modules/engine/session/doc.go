@@ -1,11 +1,9 @@
 // Package session serves the catalogs of one controller on a host, one after the other.
 //
-//	session.go   from hello to the end: a catalog comes in, results go out
+//	session.go   from hello to the end: a catalog comes in, results go out together
 //	receiver.go  what the controller sends, whenever it does
 //	asked.go     what the controller is asked for, and its answers
 //	spool.go     contents on their way to the host
-//	folder.go    the folder resources/ of a play
-//	outbox.go    results that go out together
 //
 // How a catalog is worked on is package engine, which knows nothing of connections. What
 // takes the lock and where notes are kept is handed in.

@@ -19,9 +19,7 @@ type receiver struct {
 	catalogs chan *wire.Catalog
 	pings    chan struct{} // one that is to be answered; more than one needs one answer
 
-	askedMu sync.Mutex
-	parses  int                             // so many were asked for
-	asked   map[question]chan *wire.Message // questions to the controller that are not answered yet
+	questions *questions
 
 	stopOnce sync.Once
 	stopping chan struct{} // closed when no further resource shall be started
@@ -32,14 +30,15 @@ type receiver struct {
 }
 
 func newReceiver(conn *wire.Conn, sp *spool, kill context.CancelCauseFunc) *receiver {
-	return &receiver{
+	r := &receiver{
 		conn: conn, spool: sp, kill: kill,
 		catalogs: make(chan *wire.Catalog, 1),
 		pings:    make(chan struct{}, 1),
-		asked:    map[question]chan *wire.Message{},
 		stopping: make(chan struct{}),
 		ended:    make(chan struct{}),
 	}
+	r.questions = &questions{conn: conn, stopping: r.stopping, ended: r.ended, asked: map[question]chan *wire.Message{}}
+	return r
 }
 
 // stop says that no further resource shall be started.
@@ -98,13 +97,13 @@ func (r *receiver) handle(m *wire.Message) error {
 			return errors.New("a catalog came before the one before it was begun")
 		}
 	case m.Parsed != nil:
-		r.answered(question{parsing, m.Parsed.ID}, m)
+		r.questions.answered(question{parsing, m.Parsed.ID}, m)
 		return nil
 	case m.Imported != nil:
-		r.answered(question{needing, m.Imported.Index}, m)
+		r.questions.answered(question{needing, m.Imported.Index}, m)
 		return nil
 	case m.Granted != nil:
-		r.answered(question{turning, m.Granted.Index}, m)
+		r.questions.answered(question{turning, m.Granted.Index}, m)
 		return nil
 	case m.Stop != nil:
 		r.stop()

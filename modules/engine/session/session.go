@@ -113,8 +113,8 @@ func (s *serving) newEngine() *engine.Engine {
 		Rules:     s.Rules,
 		Sent:      s.Sent,
 		Reversals: s.Reversals,
-		Need:      s.receiver.need,
-		Turn:      s.receiver.turn,
+		Need:      s.receiver.questions.need,
+		Turn:      s.receiver.questions.turn,
 	}
 }
 
@@ -127,7 +127,7 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "lock", Error: err.Error(), Locked: errors.Is(err, wire.ErrLocked)}})
 	}
 	host := s.Host
-	host.Contents, host.YAML = s.spool, s.receiver.yaml
+	host.Contents, host.YAML = s.spool, s.receiver.questions.yaml
 	host.Resources = s.folder(cat.Resources)
 	s.engine.Host = host
 	out := &outbox{conn: s.conn}
@@ -168,4 +168,60 @@ func (s *serving) unlock() {
 	if s.free != nil {
 		s.free()
 	}
+}
+
+// Folders keeps the folders resources/ of plays. It gives the directory of the one
+// with that listing (see [wire.Catalog]), whose files are opened with from, once
+// they have been asked for with want.
+type Folders func(ctx context.Context, listing modules.Content, want func([]modules.Content) error, from modules.Contents) (dir string, err error)
+
+// folder gives [modules.Host].Resources for a catalog.
+func (s *serving) folder(listing modules.Content) func(context.Context) (string, error) {
+	if s.Folders == nil {
+		return nil
+	}
+	return func(ctx context.Context) (string, error) {
+		if listing.IsZero() {
+			return "", nil
+		}
+		return s.Folders(ctx, listing, s.spool.want, s.spool)
+	}
+}
+
+// outboxWait is how long a result may wait for others to travel with.
+const outboxWait = 2 * time.Millisecond
+
+// An outbox sends results together that come at nearly the same time: those of
+// a converged catalog take microseconds each, and would otherwise be a packet
+// each.
+type outbox struct {
+	conn *wire.Conn
+
+	mu      sync.Mutex
+	waiting []*wire.Message
+	timer   *time.Timer
+	err     error // of the last sending
+}
+
+// put sends m soon. The error is that of an earlier message.
+func (o *outbox) put(m *wire.Message) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.waiting = append(o.waiting, m)
+	if len(o.waiting) == 1 {
+		o.timer = time.AfterFunc(outboxWait, func() { o.flush() })
+	}
+	return o.err
+}
+
+// flush sends what waits.
+func (o *outbox) flush() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.waiting) > 0 {
+		o.timer.Stop()
+		o.err = o.conn.Send(o.waiting...)
+		o.waiting = nil
+	}
+	return o.err
 }

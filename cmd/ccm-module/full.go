@@ -7,8 +7,12 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/session"
+	"github.com/ccm-push/ccm-push/modules/health/judge"
 	"github.com/ccm-push/ccm-push/modules/treestore"
 )
+
+// rules judges by rules of goss.
+var rules = judge.Rules
 
 // folders keeps the folders resources/ of plays beside this program.
 func folders(dir string) session.Folders {

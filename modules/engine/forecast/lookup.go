@@ -1,0 +1,169 @@
+package forecast
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A predictedHost answers one entry, and notes in its prediction what the answers depend on.
+type predictedHost struct {
+	*Forecast
+	view View
+	p    *Prediction
+	open func(modules.Content) (io.ReadCloser, error)
+}
+
+// consult finds what is predicted and notes what puts it in doubt.
+func (h predictedHost) consult(name string, whole bool) (predictedPath, string, bool) {
+	h.p.Reads.path(pathRead{path: name, follow: whole})
+	if h.pending == "" {
+		return predictedPath{}, name, false
+	}
+	name, unsure := h.walk(name, whole, func(_ string, from origin) { h.ordered(from) })
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		h.permits(h.paths[dir], modules.Directory, ownerMayEnter)
+	}
+	s, ok := h.lookup(name)
+	h.weigh(s.origin)
+	h.unordered(h.paths[name].origin)
+	if unsure.at > s.at {
+		h.p.Doubt(unsure.ref)
+	}
+	return s, name, ok
+}
+
+// What the owner of a file may do.
+const (
+	ownerMayRead  fs.FileMode = 0o400
+	ownerMayWrite fs.FileMode = 0o200
+	ownerMayEnter fs.FileMode = 0o100
+)
+
+// permits notes that something of that kind will have a mode without some rights
+// of its owner: whether they are needed depends on who acts, since root may all
+// the same.
+func (h predictedHost) permits(s predictedPath, kind modules.FileKind, rights fs.FileMode) {
+	if s.Kind == kind && s.Mode&rights != rights {
+		h.p.Doubt(s.ref)
+	}
+}
+
+// denied notes that the real host has denied something about name which may be
+// allowed once name, or a directory on the way to it, is as predicted.
+func (h predictedHost) denied(name string, err error) {
+	if !errors.Is(err, fs.ErrPermission) {
+		return
+	}
+	if s, ok := h.paths[name]; ok {
+		h.p.Doubt(s.ref)
+	}
+	if _, err := h.real.Files.Stat(name); !errors.Is(err, fs.ErrPermission) {
+		return // the directories are no obstacle
+	}
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		if s, ok := h.paths[dir]; ok {
+			h.p.Doubt(s.ref)
+		}
+	}
+}
+
+// Lookup implements [modules.Forecast].
+func (h predictedHost) Lookup(kind modules.EffectKind, key string) (any, bool) {
+	switch kind {
+	case modules.PathEffect:
+		s, _, ok := h.consult(key, false)
+		return s.PathState, ok
+	case modules.AnyEffect:
+		h.p.Reads.thing(kind, "")
+		if h.unapplied.ref != "" {
+			h.p.Doubt(h.unapplied.ref)
+		}
+		return nil, false
+	}
+	s, ok := h.other[kind][key]
+	h.p.Reads.thing(kind, key)
+	h.weighKind(kind, s.origin)
+	h.unordered(s.origin)
+	return s.state, ok
+}
+
+// plain describes a path without links as it is predicted, and notes nothing: who asks
+// has consulted the whole path.
+func (f *Forecast) plain(name string) (modules.FileInfo, error) {
+	s, ok := f.lookup(name)
+	switch {
+	case !ok:
+		return f.real.Files.Stat(name)
+	case s.Kind == modules.Absent:
+		return modules.FileInfo{}, &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrNotExist}
+	}
+	return s.FileInfo, nil
+}
+
+// weigh notes what puts a state in doubt: its own plan, or an opaque action
+// after it. What is not predicted at all comes from before every plan.
+func (h predictedHost) weigh(from origin) {
+	switch {
+	case h.view.opaque.at > from.at:
+		h.p.Doubt(h.view.opaque.ref)
+	case from.doubt != "":
+		h.p.Doubt(from.doubt)
+	}
+	if h.unapplied.at > from.at {
+		h.p.doubtInList(h.unapplied.ref)
+	}
+	h.ordered(from)
+}
+
+// ordered notes that what was predicted by a plan may as well come later than whoever
+// asks: no edge says which is first.
+func (h predictedHost) ordered(from origin) {
+	if from.ref != "" && !h.precedes(from.at, h.view) {
+		h.p.Doubt(from.ref)
+	}
+}
+
+// weighKind is weigh for what is no path, but is kept in files all the same.
+func (h predictedHost) weighKind(kind modules.EffectKind, from origin) {
+	h.weigh(from)
+	unsure := cause{at: from.at}
+	for dir, c := range h.below {
+		if c.at > unsure.at && isKept(kind, dir) {
+			unsure = c
+		}
+	}
+	if unsure.ref != "" {
+		h.p.Doubt(unsure.ref)
+	}
+}
+
+// unordered is told where a state comes from that was predicted for the very thing.
+func (h predictedHost) unordered(from origin) {
+	if h.p.Reads != nil && from.ref != "" && !h.precedes(from.at, h.view) {
+		h.p.Reads.unordered[h.plans[from.at-h.began-1].Entry] = true
+	}
+}
+
+// isKept reports whether what a system knows of a kind of things may be kept in a directory.
+func isKept(kind modules.EffectKind, dir string) bool {
+	return slices.ContainsFunc(keptIn(kind), func(kept string) bool { return inside(dir, kept) || inside(kept, dir) })
+}
+
+// keptIn lists where operating systems keep what they know of a kind of things.
+func keptIn(kind modules.EffectKind) []string {
+	if kind == modules.UserEffect || kind == modules.GroupEffect {
+		return []string{"/etc"}
+	}
+	return []string{"/etc", "/lib", "/run", "/usr/lib", "/usr/local/lib", "/var/lib"}
+}
+
+// inside reports whether a path is a directory or below it.
+func inside(name, dir string) bool {
+	return name == dir || dir == "/" || strings.HasPrefix(name, dir+"/")
+}
