@@ -11,6 +11,7 @@ import (
 // TestCompileFirst applies nothing on a good host while another one cannot be made
 // ready, for whatever reason.
 func TestCompileFirst(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		option sshtest.Option
@@ -34,6 +35,7 @@ func TestCompileFirst(t *testing.T) {
 }
 
 func TestCompileFirstOfHostsThatAreWell(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		keep        int
 		connections int64

@@ -63,6 +63,7 @@ func TestLate(t *testing.T) {
 
 // TestHostThatNeverFinishes hears, and does nothing.
 func TestHostThatNeverFinishes(t *testing.T) {
+	t.Parallel()
 	hosts := map[string]*sshtest.Server{"web2": sshtest.Start(t, sshtest.Env("FAKE=nothing"))}
 	w := newWorld(t, hosts, "ccm: {resources: [{exec: [{\"true\": }, {\"false\": }]}]}").fake(t)
 	w.Options.Deadlines.Resource = time.Second
@@ -73,6 +74,7 @@ func TestHostThatNeverFinishes(t *testing.T) {
 
 // TestHostTimeEndsWhatIsUnderWay ends a start, for which there is no other limit.
 func TestHostTimeEndsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
 	hosts := map[string]*sshtest.Server{"web1": sshtest.Start(t, sshtest.SilentAfterAuth())}
 	w := newWorld(t, hosts, "ccm: {resources: [{exec: [{\"true\": }]}]}").fake(t)
 	w.Options.Deadlines = Deadlines{Start: NoDeadline, Host: 3 * time.Second}
@@ -83,6 +85,7 @@ func TestHostTimeEndsWhatIsUnderWay(t *testing.T) {
 
 // TestStartTimeBoundsEscalation has a host that says nothing when it is to become root.
 func TestStartTimeBoundsEscalation(t *testing.T) {
+	t.Parallel()
 	hosts := map[string]*sshtest.Server{"web1": sshtest.Start(t, sshtest.Shell("/bin/sh", "-c", "exec sleep 1000"))}
 	w := newWorld(t, hosts, "ccm: {resources: [{exec: [{\"true\": }]}]}").fake(t)
 	w.Connect.Become = true

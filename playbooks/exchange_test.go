@@ -27,6 +27,7 @@ func (w *world) owned(more map[string]any) *world {
 
 // TestSemaphoreOnHosts has hosts that count how many of them are inside.
 func TestSemaphoreOnHosts(t *testing.T) {
+	t.Parallel()
 	shared := t.TempDir()
 	enter := filepath.Join(shared, "enter.sh")
 	require.NoError(t, os.WriteFile(enter, []byte(`set -e
@@ -112,6 +113,7 @@ func second(t *testing.T, w *world, homes map[string]any) string {
 }
 
 func TestValuesOfOtherHosts(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"linear", "graph"} {
 		for _, forks := range []int{1, 2, 8} {
 			t.Run(fmt.Sprint(name, forks), func(t *testing.T) {
@@ -132,6 +134,7 @@ func TestValuesOfOtherHosts(t *testing.T) {
 
 // TestForetoldValues is a check run: nobody knows what a command will print.
 func TestForetoldValues(t *testing.T) {
+	t.Parallel()
 	w, _ := newTrading(t, strategy("linear"))
 	w.Options.Check = true
 	require.Contains(t, w.run(t), "abe file#second changed")
@@ -148,6 +151,7 @@ func TestForetoldValues(t *testing.T) {
 
 // TestSecretOfAnotherHost stays one in whatever receives it.
 func TestSecretOfAnotherHost(t *testing.T) {
+	t.Parallel()
 	secret := strings.Replace(strategy("linear"), "export: [stdout]", "export: [stdout]\n              sensitive: true", 1)
 	w, homes := newTrading(t, secret)
 	w.Options.Diff = true
@@ -167,6 +171,7 @@ func TestSecretOfAnotherHost(t *testing.T) {
 // TestValuesThatNeverCome is the end of the giver, and what is said to those that
 // wait for it.
 func TestValuesThatNeverCome(t *testing.T) {
+	t.Parallel()
 	const gone = "receiving content: zed has failed, or its run has ended, before exec#token was done there: see what is said of it"
 	for _, c := range []struct {
 		name, site string
@@ -203,6 +208,7 @@ func TestValuesThatNeverCome(t *testing.T) {
 
 // TestGiverOfAnEarlierPlay has failed by the time of the play that needs it.
 func TestGiverOfAnEarlierPlay(t *testing.T) {
+	t.Parallel()
 	const site = `
 - name: one
   hosts: zed
@@ -220,6 +226,7 @@ func TestGiverOfAnEarlierPlay(t *testing.T) {
 
 // TestInterruptedWhileWaiting ends with the interruption, and kills nobody.
 func TestInterruptedWhileWaiting(t *testing.T) {
+	t.Parallel()
 	w, homes := newTrading(t, strings.Replace(strategy("linear"), `echo "token of {{ Data.home }}"`, "sh -c 'touch {{ Data.home }}/begun; until test -e {{ Data.home }}/go; do sleep 0.02; done'", 1))
 	stop := make(chan struct{})
 	ended := make(chan []string)

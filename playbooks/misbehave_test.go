@@ -1,6 +1,8 @@
 package playbooks
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,8 +12,8 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// twoResources is a play with a content that travels as a hash. Nobody but the
-// honest host carries it out.
+// twoResources is a play with a content that travels as a hash. Only the honest host
+// carries it out.
 const twoResources = `
 ccm:
   resources:
@@ -19,9 +21,11 @@ ccm:
     - file: ["{{ Data.home }}/large": {content: "{{ repeat('x', 1000) }}", owner: "{{ string(Data.owner) }}", group: "{{ string(Data.owner) }}", mode: "0600"}]
 `
 
-// TestMisbehavingHosts has each fail alone, in the phase that fits.
+// TestMisbehavingHosts has each fail alone, in the phase that fits, while an honest host is
+// in the same run.
 func TestMisbehavingHosts(t *testing.T) {
-	for _, c := range []struct{ fault, phase, want string }{
+	t.Parallel()
+	faults := []struct{ fault, phase, want string }{
 		{"garbage", "protocol", "flate: corrupt input"},
 		{"no JSON", "protocol", "reading a message: invalid character"},
 		{"an endless line", "protocol", "message is too long"},
@@ -41,7 +45,7 @@ func TestMisbehavingHosts(t *testing.T) {
 		{"lock", "lock", "held by"},
 		{"YAML flood", "protocol", "the host asks "},
 		{"large YAML", "protocol", "the host sends a YAML document of 262145 bytes, more than 262144"},
-		{"much YAML", "protocol", "the host "},
+		{"much YAML", "protocol", "the host sends more than 8 MiB of YAML documents"},
 		{"YAML that grows", "protocol", "the host sends YAML documents that come to more than 64 MiB as JSON"},
 		{"YAML that copies", "protocol", "the host sends YAML documents whose aliases and merge keys copy more than 1048576 values"},
 		{"YAML without a number", "protocol", "the host asks for a YAML document to be read, number 0"},
@@ -62,19 +66,29 @@ func TestMisbehavingHosts(t *testing.T) {
 		{"heavy values", "protocol", "message comes to more than 16 MiB of memory"},
 		{"fact files", "facts", "a facts file of the host: /etc/facts.yaml:1"},
 		{"large fact files", "facts", "the host's facts files have more than 1024 KiB together"},
-	} {
+	}
+	hosts := servers(t, "web1")
+	for _, c := range faults {
+		hosts[hostWith(c.fault)] = sshtest.Start(t, sshtest.Env("FAKE="+c.fault))
+	}
+	w := fakes(t, hosts)
+	w.Options.Forks = 4
+	lines := w.run(t)
+	honest := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !strings.HasPrefix(line, "web1 ") })
+	require.Equal(t, good[1:], honest, "the other hosts do not touch it")
+	require.NotContains(t, w.text.String(), "\x1b", "nothing draws on the terminal")
+	for _, c := range faults {
 		t.Run(c.fault, func(t *testing.T) {
-			t.Parallel()
-			w := misbehaving(t, c.fault)
-			lines := w.run(t)
-			require.Equal(t, good, lines[:len(good)], "the other host is not touched by it")
-			phase, text := w.recorded.failure("web2")
+			phase, text := w.recorded.failure(hostWith(c.fault))
 			require.Equal(t, c.phase, phase, text)
 			require.Contains(t, text, c.want)
-			require.NotContains(t, w.text.String(), "\x1b", "nothing draws on the terminal")
+			require.Contains(t, lines, hostWith(c.fault)+" done: failed")
 		})
 	}
 }
+
+// hostWith is what a host with a fault is called.
+func hostWith(fault string) string { return strings.ReplaceAll(fault, " ", "-") }
 
 var good = []string{"play site 1/1: web1 web2", "web1 exec#true changed", "web1 file#large changed", "web1 done: ok"}
 
@@ -82,6 +96,11 @@ var good = []string{"play site 1/1: web1 web2", "web1 exec#true changed", "web1 
 func misbehaving(t *testing.T, fault string) *world {
 	hosts := servers(t, "web1")
 	hosts["web2"] = sshtest.Start(t, sshtest.Env("FAKE="+fault))
+	return fakes(t, hosts)
+}
+
+// fakes is a world of hosts that run the program in testdata/fake.
+func fakes(t *testing.T, hosts map[string]*sshtest.Server) *world {
 	w := newWorld(t, hosts, twoResources).fake(t)
 	w.Options.Catalog.Extra = []templates.Layer{{Values: map[string]any{"owner": owner()}}}
 	return w
@@ -102,6 +121,7 @@ func TestControlCharacters(t *testing.T) {
 // TestHostThatNeverEnds is one that hears and does nothing: it is killed with
 // the run.
 func TestHostThatNeverEnds(t *testing.T) {
+	t.Parallel()
 	w := misbehaving(t, "nothing")
 	stopped := make(chan struct{})
 	w.recorded.watch = func(e events.Event) {

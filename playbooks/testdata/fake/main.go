@@ -141,7 +141,7 @@ func misbehave(fault string, in *bufio.Reader, conn *wire.Conn) {
 		say(&wire.Message{Parse: &wire.Parse{ID: 1, Text: strings.Repeat("#", modules.MaxParse+1)}})
 	case "much YAML":
 		for i := range 1000 {
-			say(&wire.Message{Parse: &wire.Parse{ID: i + 1, Text: strings.Repeat("#", modules.MaxParse)}})
+			say(&wire.Message{Parse: &wire.Parse{ID: i + 1, Text: strings.Repeat(" ", modules.MaxParse-1) + "1"}})
 		}
 	case "YAML that grows":
 		text := "a: &a " + strings.Repeat("x", 2000) + "\nb: [" + strings.Repeat("*a,", 500) + "]\n"
