@@ -70,7 +70,7 @@ func (r *reader) scope(n, given *yamlpos.Node, parent *scope, file string) *scop
 func (s *scope) read(ctx context.Context) {
 	var keys documentKeys
 	s.add(yamlpos.Decode(s.node, &keys))
-	s.directives(&keys)
+	s.directives()
 	s.parameters = s.parameterTable()
 	s.variables = s.variableTable()
 	s.readFunctions()
@@ -94,34 +94,32 @@ func (s *scope) read(ctx context.Context) {
 }
 
 // directives reads what the document says of how it is run.
-func (s *scope) directives(keys *documentKeys) {
-	n := s.node.Get("directives")
-	security := keys.Directives.Security
-	if security == "" { // as documents before 3.2 write it
-		n = member(s.node, "metadata", "Microsoft.DSC")
-		if at := member(n, "securityContext"); at != nil {
-			security = at.Text
-		}
+func (s *scope) directives() {
+	at := member(s.node, "directives", "securityContext")
+	if at == nil || at.Text == "" { // as documents before 3.2 write it
+		at = member(s.node, "metadata", "Microsoft.DSC", "securityContext")
 	}
-	s.security = s.checkSecurity(member(n, "securityContext"), security, s.security)
+	s.security = s.securityOf(at, s.security)
 	if at := member(s.node, "directives", "resourceDiscovery"); at != nil && !slices.Contains([]string{"preDeployment", "duringDeployment"}, at.Text) {
 		s.add(at.Errorf("write preDeployment or duringDeployment", "resourceDiscovery %q is not known", at.Text))
 	}
 }
 
-// checkSecurity gives which user the host program must be; "" is any.
-func (s *scope) checkSecurity(at *yamlpos.Node, written, around string) string {
-	switch strings.ToLower(written) {
+// securityOf gives which user the host program must be, as it is written at a node; "" is
+// any. Nothing written is what the document around says.
+func (s *scope) securityOf(at *yamlpos.Node, around string) string {
+	if at == nil {
+		return around
+	}
+	switch written := strings.ToLower(at.Text); written {
 	case "":
 		return around
 	case "current":
 		return ""
 	case "elevated", "restricted":
-		return strings.ToLower(written)
+		return written
 	}
-	if at != nil {
-		s.add(at.Errorf("write current, elevated or restricted", "securityContext %q is not known", written))
-	}
+	s.add(at.Errorf("write current, elevated or restricted", "securityContext %q is not known", at.Text))
 	return around
 }
 

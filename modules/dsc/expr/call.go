@@ -116,10 +116,8 @@ func (e *Evaluator) apply(ctx context.Context, f *function, args []any) (any, er
 	case err != nil:
 		return nil, fmt.Errorf("%s(): %w", f.name, err)
 	}
-	if !f.free {
-		if err := e.made(v); err != nil {
-			return nil, err
-		}
+	if err := e.made(v); err != nil {
+		return nil, err
 	}
 	if tainted {
 		return NewSecure(v), nil

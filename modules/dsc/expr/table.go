@@ -68,7 +68,6 @@ type function struct {
 
 	moves bool // it moves parts of its arguments without looking at them
 	holds bool // it moves arguments as a whole
-	free  bool // it makes no new value of any size
 }
 
 func (f *function) checkCount(n int) error {

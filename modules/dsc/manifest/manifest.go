@@ -82,33 +82,6 @@ func Like(typ, name string) bool {
 	return m.Is(name)
 }
 
-// Programs are the executables of all operations, each once.
-func (m *Manifest) Programs() []string {
-	var all []string
-	add := func(name string) {
-		for _, known := range all {
-			if known == name {
-				return
-			}
-		}
-		if name != "" {
-			all = append(all, name)
-		}
-	}
-	for _, o := range []*Operation{m.Get, m.Set, m.Test, m.Delete, m.Export, m.Validate, m.Resolve, m.WhatIf} {
-		if o != nil {
-			add(o.Executable)
-		}
-	}
-	if m.Schema != nil && m.Schema.Command != nil {
-		add(m.Schema.Command.Executable)
-	}
-	if m.Adapter != nil && m.Adapter.List != nil {
-		add(m.Adapter.List.Executable)
-	}
-	return all
-}
-
 // The ways in which an operation takes the properties of the instance, besides
 // [JSONInput] among its arguments.
 const (
