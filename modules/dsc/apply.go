@@ -55,9 +55,9 @@ func (in *instance) report(r reading) {
 	in.resource.h.Report.State(modules.State{After: in.resource.document(r.state), Restart: r.restart})
 }
 
-// Verify implements [modules.Verifier]: the instance is now as it shall be, as far as
-// anybody can tell. What set has printed counts for nothing here, unless the author
-// believes it: a program that prints what it was given would always be right.
+// Verify implements [modules.Verifier]: the instance is tested again. What set has printed
+// counts for nothing here, unless the author believes it (verify: false): a program that
+// prints what it was given would always be right.
 func (d *DSC) Verify(ctx context.Context, h modules.Host, p modules.Plan) error {
 	in := p.Steps.(*instance)
 	in.resource.h = h // which reports to this phase

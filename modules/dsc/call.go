@@ -32,8 +32,8 @@ type call struct {
 // what is the call in messages.
 func (rs *resource) what(c call) string { return c.name + " of " + rs.as.Type }
 
-// call runs an operation. An exit code that is a failure is an error; that of a
-// verdict is none.
+// call runs an operation. Its error says that it could not be run, or what its exit code
+// means; the exit code of a verdict is an answer and no error.
 func (rs *resource) call(ctx context.Context, c call) (modules.Exit, error) {
 	if err := rs.allowed(c); err != nil {
 		return modules.Exit{}, err
@@ -66,7 +66,7 @@ func (rs *resource) judge(c call, exit modules.Exit, err error) error {
 		bad = exit.Stdout.Text == ""
 	}
 	if bad {
-		return rs.meaning(what, exit, wrote)
+		return rs.exitError(what, exit, wrote)
 	}
 	rs.tellAll(wrote)
 	switch text := exit.Stdout.Text; {
@@ -125,7 +125,7 @@ func needsRoot(format, what string) error {
 // exposed reports a secret that an operation would take where others can see it, and the
 // path of that; "" if all properties are secret.
 func exposed(o *manifest.Operation, what string, properties map[string]any, discreet bool) (path string, err error) {
-	path = firstSecret(properties, "properties")
+	path = secretAt(properties, "properties")
 	secret := path + " is secure"
 	switch {
 	case path == "" && (!discreet || len(properties) == 0):
@@ -180,10 +180,10 @@ func (rs *resource) command(ctx context.Context, c call) (modules.Command, error
 	return command, nil
 }
 
-// meaning is the error of an exit code: what the manifest says of it, or else what
+// exitError is the error of an exit code: what the manifest says of it, or else what
 // the program said, or at least printed; what of that is not in the error is told
 // besides.
-func (rs *resource) meaning(what string, exit modules.Exit, wrote messages) error {
+func (rs *resource) exitError(what string, exit modules.Exit, wrote messages) error {
 	evidence, rest := wrote.evidence(rs.secrets.Hide)
 	rs.tellAll(rest)
 	code := exit.Code

@@ -19,10 +19,10 @@ const Effect modules.EffectKind = "dsc"
 
 // A verdict is what a test comes to.
 type verdict struct {
-	ok     bool
-	state  map[string]any // how the instance is; nil if that is not known
-	differ []string       // properties, if it says which
-	blind  bool           // it cannot be told
+	ok         bool
+	state      map[string]any // how the instance is; nil if that is not known
+	differ     []string       // properties, if it says which
+	untestable bool           // it cannot be told
 }
 
 // Check implements [modules.Resource].
@@ -44,7 +44,7 @@ func (d *DSC) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	if in.resource.own == nil {
 		h.Forecast.Lookup(Effect, strings.ToLower(in.resource.run.Type)) // what the type keeps may be one file
 	}
-	in.resource.admit(v)
+	in.resource.reportQuirks(v)
 	h.Report.State(modules.State{Before: in.resource.document(v.state)})
 	switch {
 	case v.ok:
@@ -55,9 +55,9 @@ func (d *DSC) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	return in.plan(ctx, v)
 }
 
-// admit tells what was made of the states that the resource has printed: whoever
-// changes something with it shall know, whoever does not may look for it.
-func (rs *resource) admit(v verdict) {
+// reportQuirks tells what was changed in the states that the resource has printed to make
+// them fit: as warnings if something will be changed on their grounds, else as information.
+func (rs *resource) reportQuirks(v verdict) {
 	level := warning
 	if v.ok {
 		level = info
@@ -89,22 +89,22 @@ func (in *instance) test(ctx context.Context) (verdict, error) {
 	o := in.resource.operation("test")
 	switch {
 	case o != nil && o.Verdict:
-		return in.askVerdict(ctx, o)
+		return in.runVerdictTest(ctx, o)
 	case o != nil:
-		return in.askTest(ctx, o)
+		return in.runTest(ctx, o)
 	case in.resource.operation("get") == nil:
-		return verdict{blind: true}, nil
+		return verdict{untestable: true}, nil
 	}
 	r, err := in.get(ctx)
 	if err != nil {
 		return verdict{}, err
 	}
-	return in.judged(r), nil
+	return in.verdictOf(r), nil
 }
 
-// judged compares a state with the properties. What the state itself says about that
+// verdictOf compares a state with the properties. What the state itself says about that
 // wins.
-func (in *instance) judged(r reading) verdict {
+func (in *instance) verdictOf(r reading) verdict {
 	differ := in.compare(r.state)
 	v := verdict{ok: len(differ) == 0, state: r.state, differ: differ}
 	if r.verdict != nil {
@@ -113,8 +113,8 @@ func (in *instance) judged(r reading) verdict {
 	return v
 }
 
-// askTest runs the test of the resource.
-func (in *instance) askTest(ctx context.Context, o *manifest.Operation) (verdict, error) {
+// runTest runs the test of the resource.
+func (in *instance) runTest(ctx context.Context, o *manifest.Operation) (verdict, error) {
 	c := call{name: "test", operation: o, properties: in.wanted}
 	exit, err := in.resource.call(ctx, c)
 	if err != nil {
@@ -125,13 +125,13 @@ func (in *instance) askTest(ctx context.Context, o *manifest.Operation) (verdict
 			return verdict{}, failed("", "%s prints nothing that counts, and there is no get to compare with", in.resource.what(c))
 		}
 		r, err := in.get(ctx)
-		return in.judged(r), err
+		return in.verdictOf(r), err
 	}
 	r, err := in.resource.read(c, exit, o.Return == manifest.ReturnStateAndDiff)
 	if err != nil {
 		return verdict{}, err
 	}
-	v := in.judged(r)
+	v := in.verdictOf(r)
 	if o.Return == manifest.ReturnStateAndDiff {
 		v.differ = slices.Sorted(slices.Values(r.differ))
 		if v.ok = len(v.differ) == 0; r.verdict != nil {
@@ -141,9 +141,9 @@ func (in *instance) askTest(ctx context.Context, o *manifest.Operation) (verdict
 	return v, nil
 }
 
-// askVerdict runs a test of the first design: its exit code is the answer, and it
+// runVerdictTest runs a test of the first design: its exit code is the answer, and it
 // prints the properties that differ as they are.
-func (in *instance) askVerdict(ctx context.Context, o *manifest.Operation) (verdict, error) {
+func (in *instance) runVerdictTest(ctx context.Context, o *manifest.Operation) (verdict, error) {
 	c := call{name: "test", operation: o, properties: in.wanted}
 	exit, err := in.resource.call(ctx, c)
 	if err != nil {
@@ -178,7 +178,7 @@ func (in *instance) changes(v verdict) []modules.Change {
 		c := modules.Change{Property: in.resource.secrets.Hide(name), Have: in.resource.shown(have, had), Want: in.resource.shown(want, given)}
 		all = append(all, c)
 	}
-	if len(all) == 0 && !v.blind {
+	if len(all) == 0 && !v.untestable {
 		all = append(all, modules.Change{Property: inDesiredState, Have: "false", Want: "true"})
 	}
 	return all
@@ -205,7 +205,7 @@ func (in *instance) plan(ctx context.Context, v verdict) (modules.Plan, error) {
 	if err := in.resource.allowed(c); err != nil {
 		return modules.Plan{}, err
 	}
-	return plan, in.askWhatIf(ctx, c, v, &plan)
+	return plan, in.whatIf(ctx, c, v, &plan)
 }
 
 // route chooses the operation that brings the instance about.

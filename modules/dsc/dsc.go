@@ -133,7 +133,7 @@ func (d *DSC) Validate() error {
 	if _, err := d.timeout(); err != nil {
 		errs = append(errs, err)
 	}
-	if err := wellFormed(map[string]any(d.Properties), "properties", 0); err != nil {
+	if err := validateValues(map[string]any(d.Properties), "properties", 0); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

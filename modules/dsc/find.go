@@ -183,7 +183,7 @@ func (s *search) applies(ctx context.Context, l located) (bool, error) {
 	return ok, nil
 }
 
-// notFound tells why there is no such resource, as well as can be told.
+// notFound is the error of a resource that was not found, with all reasons that are known.
 func (s *search) notFound() error {
 	var reasons []string
 	for _, r := range s.rejects {

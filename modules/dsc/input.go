@@ -85,7 +85,7 @@ func kindOf(v any) string {
 }
 
 // options gives the properties as --name value, in the order of their names, as the
-// first design has it. What is no scalar is written as JSON.
+// first design has it. Lists and objects are written as JSON.
 func options(properties map[string]any) ([]string, error) {
 	var args []string
 	for _, name := range slices.Sorted(maps.Keys(properties)) {

@@ -51,7 +51,7 @@ func readMessages(dialect manifest.Dialect, stderr string) messages {
 		n, ok := structured(object)
 		told, nested := object["error"].(map[string]any)
 		if nested && !ok && dialect == manifest.First {
-			n, ok = note{failing, mute(told)}, true
+			n, ok = note{failing, noMessage(told)}, true
 		}
 		switch {
 		case ok:
@@ -101,8 +101,8 @@ func structured(object map[string]any) (note, bool) {
 	return note{}, false
 }
 
-// mute is the text of an error without a message: what there is instead.
-func mute(told map[string]any) string {
+// noMessage is the text of an error without a message: what there is instead.
+func noMessage(told map[string]any) string {
 	if code, has := code(told); has && len(told) == 1 {
 		return "an error without a message" + code
 	}

@@ -49,7 +49,7 @@ func ownManifest(typ, version, schema string) *manifest.Manifest {
 // test compares the state.
 func (o *ownResource) test(ctx context.Context, in *instance) (verdict, error) {
 	if o.get == nil {
-		return verdict{blind: true}, nil
+		return verdict{untestable: true}, nil
 	}
 	state, err := o.get(ctx, in)
 	if err != nil {

@@ -111,7 +111,7 @@ func (d *DSC) checkProperties(src modules.Source) error {
 	return nil
 }
 
-// compiledSchema is a schema, or why it is none.
+// compiledSchema is a schema, or why it cannot be used.
 type compiledSchema struct {
 	*schema.Schema
 	err error

@@ -61,7 +61,7 @@ func (in *instance) tested(ctx context.Context) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.blind {
+	if v.untestable {
 		return nil, modules.Refuse("%s has neither test nor get", in.resource.as.Type)
 	}
 	differ := make([]string, 0, len(v.differ))

@@ -26,9 +26,9 @@ func isSecure(v any) bool {
 // maxNesting bounds how deep properties may be nested.
 const maxNesting = 64
 
-// wellFormed reports a secret that is none, and properties that no JSON parser would
-// take.
-func wellFormed(v any, path string, depth int) error {
+// validateValues reports a secret that is not written as one, and properties that are
+// nested too deep.
+func validateValues(v any, path string, depth int) error {
 	if depth > maxNesting {
 		return modules.Errorf("properties", "properties are nested deeper than %d", maxNesting)
 	}
@@ -40,13 +40,13 @@ func wellFormed(v any, path string, depth int) error {
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if err := wellFormed(v[key], path+"."+key, depth+1); err != nil {
+			if err := validateValues(v[key], path+"."+key, depth+1); err != nil {
 				return err
 			}
 		}
 	case []any:
 		for i := range v {
-			if err := wellFormed(v[i], fmt.Sprintf("%s[%d]", path, i), depth+1); err != nil {
+			if err := validateValues(v[i], fmt.Sprintf("%s[%d]", path, i), depth+1); err != nil {
 				return err
 			}
 		}
@@ -54,21 +54,21 @@ func wellFormed(v any, path string, depth int) error {
 	return nil
 }
 
-// firstSecret is the path of a secret among properties; "" if there is none.
-func firstSecret(v any, path string) string {
+// secretAt is the path of a secret among properties; "" if there is none.
+func secretAt(v any, path string) string {
 	if isSecure(v) {
 		return path
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if at := firstSecret(v[key], strings.TrimPrefix(path+"."+key, ".")); at != "" {
+			if at := secretAt(v[key], strings.TrimPrefix(path+"."+key, ".")); at != "" {
 				return at
 			}
 		}
 	case []any:
 		for i := range v {
-			if at := firstSecret(v[i], fmt.Sprintf("%s[%d]", path, i)); at != "" {
+			if at := secretAt(v[i], fmt.Sprintf("%s[%d]", path, i)); at != "" {
 				return at
 			}
 		}

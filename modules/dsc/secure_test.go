@@ -16,7 +16,7 @@ func TestSecrets(t *testing.T) {
 	v := process.Properties{}
 	require.NoError(t, v.UnmarshalJSON([]byte(`{"a": {"secureString": "pass\"word"}, "b": [{"secureObject": {"pin": 4711, "deep": ["inner\nline"]}}], "c": "open", "d": {"secureString": "x", "more": 1}}`)))
 	s := secretsIn(map[string]any(v))
-	require.Equal(t, "a", firstSecret(map[string]any(v), ""))
+	require.Equal(t, "a", secretAt(map[string]any(v), ""))
 	require.Equal(t, "got <secureValue>, <secureValue>, <secureValue> and open", s.Hide(`got pass"word, pass\"word, 4711 and open`))
 	require.Equal(t, "<secureValue>", s.Hide("inner\nline"))
 	require.Equal(t, "<secureValue> of it", s.Hide("line of it"))

@@ -14,7 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// Members of a state that are no properties of the instance.
+// Members of a state that are about it, and not properties of the instance.
 const (
 	inDesiredState  = "_inDesiredState"
 	restartRequired = "_restartRequired"
@@ -55,14 +55,14 @@ func (rs *resource) line(exit modules.Exit, v process.Value) string {
 // read takes apart what a call has printed, which is a state, and with diff the names
 // of the properties that differ. If that cannot be done, all of it is told.
 func (rs *resource) read(c call, exit modules.Exit, diff bool) (reading, error) {
-	r, err := rs.apart(rs.what(c), exit, diff)
+	r, err := rs.parseState(rs.what(c), exit, diff)
 	if err != nil {
 		rs.show(c, exit)
 	}
 	return r, err
 }
 
-func (rs *resource) apart(what string, exit modules.Exit, diff bool) (reading, error) {
+func (rs *resource) parseState(what string, exit modules.Exit, diff bool) (reading, error) {
 	values, err := printed(exit.Stdout.Text)
 	most := 1
 	if diff {
@@ -98,7 +98,8 @@ func (rs *resource) apart(what string, exit modules.Exit, diff bool) (reading, e
 	return r, nil
 }
 
-// reading takes a state apart and holds it against the schema.
+// reading separates what is about the state from its properties, and validates these
+// against the schema.
 func (rs *resource) reading(what string, state map[string]any) (reading, error) {
 	r := reading{}
 	state = maps.Clone(state)
@@ -133,16 +134,16 @@ func (rs *resource) reading(what string, state map[string]any) (reading, error) 
 		rs.quirks = append(rs.quirks, what+": "+w)
 	}
 	r.state = coerced.(map[string]any)
-	if faults := rs.without(what, r.state, rs.schema.Check(coerced)); len(faults) > 0 {
+	if faults := rs.dropUnknown(what, r.state, rs.schema.Check(coerced)); len(faults) > 0 {
 		return r, failed(rs.secrets.Hide(sentence(faults)), "%s has given a state that its schema does not allow", what)
 	}
 	delete(r.state, inDesiredState)
 	return r, nil
 }
 
-// without leaves properties out of a state that its schema does not know. They do no
+// dropUnknown leaves properties out of a state that its schema does not know. They do no
 // harm, and resources are used to not being checked. It gives the other faults.
-func (rs *resource) without(what string, state map[string]any, faults []schema.Fault) []schema.Fault {
+func (rs *resource) dropUnknown(what string, state map[string]any, faults []schema.Fault) []schema.Fault {
 	var others []schema.Fault
 	for _, f := range faults {
 		if f.Path != "" || f.Unknown == "" {

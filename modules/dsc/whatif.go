@@ -8,9 +8,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
 )
 
-// askWhatIf asks a resource that can tell what its set or delete would do. Only one
+// whatIf asks a resource that can tell what its set or delete would do. Only one
 // that declares it is asked: any other could not be kept from doing it.
-func (in *instance) askWhatIf(ctx context.Context, c call, v verdict, plan *modules.Plan) error {
+func (in *instance) whatIf(ctx context.Context, c call, v verdict, plan *modules.Plan) error {
 	c.changes, c.whatIf = false, true
 	switch {
 	case c.operation.Has(manifest.WhatIf):
@@ -31,7 +31,7 @@ func (in *instance) askWhatIf(ctx context.Context, c call, v verdict, plan *modu
 	if err != nil {
 		return err
 	}
-	in.resource.tellWhatIf(r)
+	in.resource.reportWhatIf(r)
 	if c.name == "delete" || v.state == nil || len(r.state) == 0 {
 		return nil
 	}
@@ -53,8 +53,8 @@ func (in *instance) askWhatIf(ctx context.Context, c call, v verdict, plan *modu
 	return nil
 }
 
-// tellWhatIf tells what the resource itself says about what it would do.
-func (rs *resource) tellWhatIf(r reading) {
+// reportWhatIf tells what the resource itself says about what it would do.
+func (rs *resource) reportWhatIf(r reading) {
 	var lines []any
 	switch said := r.meta["whatIf"].(type) {
 	case string:

@@ -11,17 +11,17 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// ending is what has become of a resource that was applied: Apply has asked the
+// applied is what has become of a resource that was applied: Apply has asked the
 // provider again, for all resources at once, so the next Check need not.
-type ending struct {
-	recorded
+type applied struct {
+	recorder
 	after values // nil: not known
 	name  string
 	err   error
 }
 
-func (e *ending) tell(to modules.Reporter) error {
-	e.recorded.tell(to)
+func (e *applied) tell(to modules.Reporter) error {
+	e.recorder.tell(to)
 	if e.after != nil {
 		to.State(modules.State{After: e.after.state(e.name)})
 	}
@@ -39,7 +39,7 @@ func (r *Ral) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
 		r.done = nil
 		return err
 	}
-	r.done = &ending{name: done.name}
+	r.done = &applied{name: done.name}
 	return nil
 }
 
@@ -64,7 +64,7 @@ func (r *Ral) ApplyBatch(ctx context.Context, h modules.Host, batch []modules.Pl
 	for _, planned := range batch {
 		t := planned.Plan.Steps.(*task)
 		tasks, updates = append(tasks, t), append(updates, t.update)
-		planned.Resource.(*Ral).done = &ending{name: t.update.name}
+		planned.Resource.(*Ral).done = &applied{name: t.update.name}
 	}
 	p := tasks[0].provider
 	all, err := p.set(ctx, h, updates, false)
@@ -74,8 +74,8 @@ func (r *Ral) ApplyBatch(ctx context.Context, h modules.Host, batch []modules.Pl
 		}
 		return err
 	}
-	others(h.Report, all, "changed", names(updates)...)
-	again := r.again(ctx, h, batch, all)
+	reportOthers(h.Report, all, "changed", names(updates)...)
+	again := r.askAgain(ctx, h, batch, all)
 	for i, planned := range batch {
 		one := planned.Resource.(*Ral)
 		one.conclude(tasks[i], all[tasks[i].update.name], again)
@@ -97,9 +97,9 @@ type reply struct {
 	err     error
 }
 
-// again asks the provider for the resources that are to be verified, and have not
+// askAgain asks the provider for the resources that are to be verified, and have not
 // failed already.
-func (r *Ral) again(ctx context.Context, h modules.Host, batch []modules.Planned, all map[string]*report) reply {
+func (r *Ral) askAgain(ctx context.Context, h modules.Host, batch []modules.Planned, all map[string]*report) reply {
 	var ask []string
 	for _, planned := range batch {
 		one := planned.Resource.(*Ral)
@@ -134,7 +134,7 @@ func (r *Ral) conclude(t *task, told *report, again reply) {
 		end.after, end.err = t.verified(again.entries[r.Name])
 	}
 	if told != nil {
-		t.besides(end, told)
+		t.reportFurther(end, told)
 	}
 }
 
@@ -154,7 +154,7 @@ func (t *task) believed(told *report) (values, error) {
 // not what was wanted.
 func (t *task) verified(e *entry) (values, error) {
 	p := t.provider
-	is, err := p.settle(e, t.want)
+	is, err := p.stateOf(e, t.want)
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +174,8 @@ func (t *task) verified(e *entry) (values, error) {
 	}
 }
 
-// besides reports what the provider says it has changed beyond what was asked for.
-func (t *task) besides(end *ending, told *report) {
+// reportFurther reports what the provider says it has changed beyond what was asked for.
+func (t *task) reportFurther(end *applied, told *report) {
 	for _, key := range slices.Sorted(maps.Keys(told.changes)) {
 		c := told.changes[key]
 		if want, asked := t.update.should[key]; asked && (equal(want, c.is) || key == ensure && ensured(want, c.is)) {

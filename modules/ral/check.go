@@ -32,7 +32,7 @@ func (r *Ral) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	is, err := r.look(ctx, h, p, want)
+	is, err := r.currentState(ctx, h, p, want)
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -67,9 +67,9 @@ func (r *Ral) resolve(ctx context.Context, h modules.Host) (*provider, values, e
 	return p, want, nil
 }
 
-// look gives the state of the resource: as earlier plans will leave it, as Preload has
+// currentState gives the state of the resource: as earlier plans will leave it, as Preload has
 // found it, or as the provider tells it now.
-func (r *Ral) look(ctx context.Context, h modules.Host, p *provider, want values) (values, error) {
+func (r *Ral) currentState(ctx context.Context, h modules.Host, p *provider, want values) (values, error) {
 	if state, ok := h.Forecast.Lookup(Effect, p.effectKey(r.Name)); ok {
 		return state.(values), nil
 	}
@@ -80,21 +80,21 @@ func (r *Ral) look(ctx context.Context, h modules.Host, p *provider, want values
 	if err != nil {
 		return nil, err
 	}
-	return p.settle(all[r.Name], want)
+	return p.stateOf(all[r.Name], want)
 }
 
-// settle gives the state that an entry tells of. What does not exist and cannot be
+// stateOf gives the state that an entry tells of. What does not exist and cannot be
 // made is absent, if that is all that is wanted of it.
-func (p *provider) settle(e *entry, want values) (values, error) {
+func (p *provider) stateOf(e *entry, want values) (values, error) {
 	switch {
 	case e == nil:
-		e = &entry{values: p.missing(), untold: true}
+		e = &entry{values: p.missing(), unmentioned: true}
 	case e.err != nil && e.err.Class == modules.ErrorUnknown && gone(want[ensure]):
 		return values{ensure: want[ensure]}, nil
 	case e.err != nil:
 		return nil, e.err
 	}
-	if e.untold && want[ensure] == purged {
+	if e.unmentioned && want[ensure] == purged {
 		return values{ensure: purged}, nil
 	}
 	return e.values, nil
@@ -169,7 +169,7 @@ func (t *task) predict(ctx context.Context, h modules.Host) (idle bool, err erro
 		return false, err
 	}
 	mine := all[t.update.name]
-	others(h.Report, all, "would change", t.update.name)
+	reportOthers(h.Report, all, "would change", t.update.name)
 	switch {
 	case mine == nil:
 		return newer, nil
@@ -184,8 +184,8 @@ func (t *task) onlyLatest() bool {
 	return t.update.should[ensure] == latest && !gone(t.update.is[ensure]) && t.update.is[ensure] != nil && len(t.differing()) == 1
 }
 
-// others reports changes of resources that were not asked for.
-func others(to modules.Reporter, all map[string]*report, verb string, asked ...string) {
+// reportOthers reports changes of resources that were not asked for.
+func reportOthers(to modules.Reporter, all map[string]*report, verb string, asked ...string) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if slices.Contains(asked, name) {
 			continue

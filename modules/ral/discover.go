@@ -31,10 +31,10 @@ const (
 
 // survey looks for providers on a host: those that the play brings along, or the host's.
 type survey struct {
-	r    *Ral
-	h    modules.Host
-	all  []*provider // each full name once per directory
-	lost []string    // what was found and cannot be used, and why
+	r       *Ral
+	h       modules.Host
+	all     []*provider // each full name once per directory
+	ignored []string    // what was found and cannot be used, and why
 }
 
 // ofPlay adds the providers of the play's folder resources/.
@@ -56,7 +56,7 @@ func (v *survey) ofPlay(ctx context.Context) error {
 		source := path.Join("resources", f.File)
 		file, err := v.executable(path.Join(dir, f.File))
 		if err != nil {
-			v.lose(source, err)
+			v.ignore(source, err)
 			continue
 		}
 		m := f.metadata
@@ -88,13 +88,13 @@ func (v *survey) directory(ctx context.Context, dir, source string) {
 	}
 	if err != nil {
 		if !modules.NotThere(err) {
-			v.lose(source, err)
+			v.ignore(source, err)
 		}
 		return
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, suffix) || name == suffix })
 	if len(names) > maxProviders {
-		v.lose(source, fmt.Errorf("there are more than %d providers", maxProviders))
+		v.ignore(source, fmt.Errorf("there are more than %d providers", maxProviders))
 		names = names[:maxProviders]
 	}
 	slices.Sort(names)
@@ -103,15 +103,15 @@ func (v *survey) directory(ctx context.Context, dir, source string) {
 	}
 }
 
-func (v *survey) lose(source string, err error) {
-	v.lost = append(v.lost, fmt.Sprintf("%s: %v", source, err))
+func (v *survey) ignore(source string, err error) {
+	v.ignored = append(v.ignored, fmt.Sprintf("%s: %v", source, err))
 }
 
 // file adds the provider in one file.
 func (v *survey) file(ctx context.Context, name, source string) {
 	file, err := v.executable(name)
 	if err != nil {
-		v.lose(source, err)
+		v.ignore(source, err)
 		return
 	}
 	p := &provider{file: file, source: source}
@@ -119,7 +119,7 @@ func (v *survey) file(ctx context.Context, name, source string) {
 		p.metadata, err = v.metadata(ctx, p, name)
 	}
 	if err != nil {
-		v.lose(source, err)
+		v.ignore(source, err)
 		return
 	}
 	v.all = append(v.all, p)

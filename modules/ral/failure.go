@@ -13,7 +13,7 @@ import (
 type failure struct {
 	process.Failure
 	message string // that the provider has told
-	mute    bool   // the provider has told of an error without a message
+	silent  bool   // the provider has told of an error without a message
 }
 
 // told is an error that the provider itself has told: of an action, or of a resource
@@ -30,15 +30,15 @@ func (p *provider) told(kind modules.ErrorKind, message string) *failure {
 	}}
 }
 
-// mute is an error that the provider has told without a message. What it has instead
+// silent is an error that the provider has told without a message. What it has instead
 // is quoted.
-func (p *provider) mute(kind modules.ErrorKind, instead any) *failure {
+func (p *provider) silent(kind modules.ErrorKind, instead any) *failure {
 	text := "it tells of an error without a message"
 	if instead != nil {
 		text += ": " + written(instead)
 	}
 	f := p.told(kind, text)
-	f.mute, f.message = true, ""
+	f.silent, f.message = true, ""
 	return f
 }
 
@@ -107,7 +107,7 @@ func (p *provider) evidence(report modules.Reporter, action string, said modules
 	if f == nil {
 		return nil
 	}
-	if last := process.Last(said.Stderr.Text); f.mute && last != "" {
+	if last := process.Last(said.Stderr.Text); f.silent && last != "" {
 		f.Text += "; on standard error: " + process.Quote(last)
 	}
 	process.Show(report, p.calls(action), said.Stdout.Text)

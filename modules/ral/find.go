@@ -10,9 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// find chooses the provider on the host: one that the play brings along, if there is
-// any of those that the resource can mean, else one of the host; and among these the
-// one that is suitable.
+// find chooses the provider: the suitable one of those that the resource can mean and the
+// play brings along; if the play brings none of these, of those on the host.
 func (r *Ral) find(ctx context.Context, h modules.Host) (*provider, error) {
 	v := &survey{r: r, h: h}
 	if err := v.ofPlay(ctx); err != nil {
@@ -34,8 +33,8 @@ func (r *Ral) find(ctx context.Context, h modules.Host) (*provider, error) {
 	return p, err
 }
 
-// matching gives the providers that the resource can mean: those that are called as it
-// says, or else those whose type is.
+// matching gives the providers that the resource can mean: those that have the name it
+// asks for, or else those that have the type.
 func (v *survey) matching() []*provider {
 	var list, called []*provider
 	for _, p := range v.all {
@@ -53,13 +52,13 @@ func (v *survey) matching() []*provider {
 	return list
 }
 
-// known lists what there is instead of what was asked for.
+// known lists, for an error, the providers that were found and those that were ignored.
 func (v *survey) known() string {
 	var names []string
-	lost := v.lost
+	ignored := v.ignored
 	if v.r.Play != nil {
 		names = append(names, v.r.Play.Others...)
-		lost = append(slices.Clone(v.r.Play.Lost), lost...)
+		ignored = append(slices.Clone(v.r.Play.Lost), ignored...)
 	}
 	for _, p := range v.all {
 		names = append(names, p.where())
@@ -68,8 +67,8 @@ func (v *survey) known() string {
 	if len(names) > 0 {
 		text = "; known: " + strings.Join(names, ", ")
 	}
-	if len(lost) > 0 {
-		text += "; ignored: " + strings.Join(lost, "; ")
+	if len(ignored) > 0 {
+		text += "; ignored: " + strings.Join(ignored, "; ")
 	}
 	return text
 }
@@ -77,7 +76,7 @@ func (v *survey) known() string {
 // where is the name of a provider and its file.
 func (p *provider) where() string { return fmt.Sprintf("%s (%s)", p.full(), p.source) }
 
-// suitable gives the one provider that the host has all for.
+// suitable gives the one provider whose requirements the host fulfils.
 func (r *Ral) suitable(files modules.FileReader, from []*provider) (*provider, error) {
 	var fit []*provider
 	var reasons []string

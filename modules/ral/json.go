@@ -108,7 +108,7 @@ func (p *provider) parseError(told any) *failure {
 	}
 	message := inText(doc["message"])
 	if strings.TrimSpace(message) == "" {
-		return p.mute(kind, told)
+		return p.silent(kind, told)
 	}
 	if len(known) > 0 {
 		message += " (" + strings.Join(known, ", ") + ")"

@@ -12,7 +12,7 @@ type answers map[string]*preloaded
 
 // preloaded is one answer.
 type preloaded struct {
-	said    recorded  // what the provider had to say besides
+	said    recorder  // what the provider had to say besides
 	once    sync.Once // the first to use the answer reports that, and several may at once
 	entries map[string]*entry
 	err     error

@@ -17,7 +17,7 @@ func TestAnswerForSeveralAtOnce(t *testing.T) {
 	of := &preloaded{entries: map[string]*entry{"n": {}}}
 	of.said.Message("warning", "w")
 	h := modules.Host{Preload: func(modules.EffectKind) any { return answers{p.group(): of} }}
-	reports, errs := make([]recorded, 8), make([]error, 8)
+	reports, errs := make([]recorder, 8), make([]error, 8)
 	var group sync.WaitGroup
 	for i := range reports {
 		h := h

@@ -27,7 +27,7 @@ func (r *Ral) Prepare(_ context.Context, src modules.Source) error {
 	}
 	known := src.Remember("ral providers", func() any { return readFolder(folder, src.YAML) }).(*contents)
 	p := &play{}
-	for _, o := range known.offers {
+	for _, o := range known.candidates {
 		switch {
 		case o.metadata == nil:
 			p.Undescribed = append(p.Undescribed, o.file)
@@ -76,13 +76,13 @@ func (r *Ral) mayMean(b badMetadata) bool {
 // contents are the providers in a folder resources/. They are read once, and change
 // no more.
 type contents struct {
-	offers []offer
-	bad    []badMetadata
-	err    error // of the folder itself
+	candidates []candidate
+	bad        []badMetadata
+	err        error // of the folder itself
 }
 
-// badMetadata cannot be used. Of which provider they are tell the words in them, and the
-// name of their file.
+// badMetadata cannot be used. types and names are guesses at the provider that they
+// describe, by the words in them and by the name of the file.
 type badMetadata struct {
 	types, names []string
 	err          error
@@ -90,8 +90,8 @@ type badMetadata struct {
 
 func (b badMetadata) Error() string { return b.err.Error() }
 
-// An offer is a provider of the play.
-type offer struct {
+// An candidate is a provider of the play.
+type candidate struct {
 	file     string
 	metadata *metadata // nil: it has to be asked what it is
 }
@@ -108,23 +108,23 @@ func readFolder(folder fs.FS, yaml func([]byte) (json.RawMessage, error)) *conte
 			if !strings.HasSuffix(f.Name(), suffix) || f.Name() == suffix || f.IsDir() {
 				continue
 			}
-			o, err := readOffer(folder, path.Join(dir, f.Name()), yaml)
+			o, err := readCandidate(folder, path.Join(dir, f.Name()), yaml)
 			if bad, ok := errors.AsType[badMetadata](err); ok {
 				c.bad = append(c.bad, bad)
 				continue
 			}
-			c.offers = append(c.offers, o)
+			c.candidates = append(c.candidates, o)
 		}
 	}
 	c.err = errors.Join(errs...)
 	return c
 }
 
-func readOffer(folder fs.FS, file string, yaml func([]byte) (json.RawMessage, error)) (offer, error) {
+func readCandidate(folder fs.FS, file string, yaml func([]byte) (json.RawMessage, error)) (candidate, error) {
 	stem := strings.TrimSuffix(file, suffix)
 	var text []byte
-	wrong := func(err error) (offer, error) {
-		return offer{}, badMetadata{
+	wrong := func(err error) (candidate, error) {
+		return candidate{}, badMetadata{
 			types: process.Guess(string(text), "type"), names: append(process.Guess(string(text), "name"), path.Base(stem)),
 			err: modules.Errorf("", "resources/%s: %v", stem+metaSuffix, err),
 		}
@@ -132,7 +132,7 @@ func readOffer(folder fs.FS, file string, yaml func([]byte) (json.RawMessage, er
 	text, err := fs.ReadFile(folder, stem+metaSuffix)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return offer{file: file}, nil
+		return candidate{file: file}, nil
 	case err == nil && len(text) > modules.MaxParse:
 		err = fmt.Errorf("it has more than %d KiB", modules.MaxParse>>10)
 	}
@@ -147,7 +147,7 @@ func readOffer(folder fs.FS, file string, yaml func([]byte) (json.RawMessage, er
 	if err != nil {
 		return wrong(err)
 	}
-	return offer{file, m}, nil
+	return candidate{file, m}, nil
 }
 
 // brief leaves out what is for people only.

@@ -28,9 +28,9 @@ const (
 
 // entry is what a provider says of one resource.
 type entry struct {
-	values values
-	err    *failure // of this resource alone
-	untold bool     // the provider has not mentioned it
+	values      values
+	err         *failure // of this resource alone
+	unmentioned bool     // the provider has not mentioned it
 }
 
 // starter is Probe or Run.
@@ -107,7 +107,7 @@ func (p *provider) get(ctx context.Context, h modules.Host, names []string) (map
 	}
 	for _, name := range names {
 		if all[name] == nil {
-			all[name] = &entry{values: p.missing(), untold: true}
+			all[name] = &entry{values: p.missing(), unmentioned: true}
 		}
 	}
 	return all, nil
@@ -177,7 +177,8 @@ func (p *provider) attributes(action string, told map[string]any) (values, *fail
 	return v, nil
 }
 
-// derived is what becomes of an update of which a provider says that all has gone well.
+// derived is the report on an update that the provider says to have made as it was asked
+// for (derive).
 func derived(u update) *report {
 	r := &report{changes: map[string]change{}}
 	if gone(u.should[ensure]) {

@@ -53,7 +53,7 @@ func (r *Ral) one(ctx context.Context, h modules.Host, p *provider) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	v, err := p.settle(all[r.Name], nil)
+	v, err := p.stateOf(all[r.Name], nil)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (p *provider) list(ctx context.Context, h modules.Host) (json.RawMessage, e
 func (r *Ral) providers(ctx context.Context, h modules.Host) (json.RawMessage, error) {
 	v := &survey{r: r, h: h}
 	if r.Play != nil {
-		v.lost = slices.Clone(r.Play.Lost)
+		v.ignored = slices.Clone(r.Play.Lost)
 	}
 	if err := v.ofPlay(ctx); err != nil {
 		return nil, err
@@ -91,8 +91,8 @@ func (r *Ral) providers(ctx context.Context, h modules.Host) (json.RawMessage, e
 	for _, p := range v.all {
 		list = append(list, p.described(h.Files))
 	}
-	for _, lost := range v.lost {
-		h.Report.Message("warning", "ignored: "+lost)
+	for _, ignored := range v.ignored {
+		h.Report.Message("warning", "ignored: "+ignored)
 	}
 	return json.Marshal(map[string]any{"providers": list})
 }

@@ -27,8 +27,8 @@ type Ral struct {
 	// described are the metadata of the host's providers, by what they were made of; it is
 	// that of the type.
 	described *process.Memo[*metadata]
-	done      *ending // what Apply has left for the next Check
-	discreet  bool    // the properties must not be shown
+	done      *applied // what Apply has left for the next Check
+	discreet  bool     // the properties must not be shown
 }
 
 // play is what the controller has found out about the providers that the play brings

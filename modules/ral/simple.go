@@ -150,7 +150,7 @@ func (p *provider) parseFields(action, text string, header bool) ([]field, *fail
 		case f.key == simpleError:
 			message := simpleMessage(f.value, lines[i+1:])
 			if message == "" {
-				return nil, p.mute(modules.ErrorFailed, nil)
+				return nil, p.silent(modules.ErrorFailed, nil)
 			}
 			return nil, p.told(modules.ErrorFailed, message)
 		}

@@ -37,20 +37,20 @@ func log(report modules.Reporter, stderr modules.Output) {
 	}
 }
 
-// recorded is a [modules.Reporter] that keeps messages for another one.
-type recorded struct {
+// recorder is a [modules.Reporter] that keeps messages for another one.
+type recorder struct {
 	modules.Discard
 	notes []modules.Note
 }
 
 // Message implements [modules.Reporter].
-func (k *recorded) Message(level, text string) {
+func (k *recorder) Message(level, text string) {
 	if len(k.notes) < modules.MaxParts {
 		k.notes = append(k.notes, modules.Note{Level: level, Text: text})
 	}
 }
 
-func (k *recorded) tell(to modules.Reporter) {
+func (k *recorder) tell(to modules.Reporter) {
 	for _, n := range k.notes {
 		to.Message(n.Level, n.Text)
 	}

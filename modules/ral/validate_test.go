@@ -94,7 +94,7 @@ func TestBadMetadataOfThePlay(t *testing.T) {
 	for _, test := range []struct {
 		text, typ, provider string
 		want                string // the error
-		lost                bool   // it is told of with others that are not used
+		ignored             bool   // it is told of with others that are not used
 	}{
 		{described, "t", "", noInvoke, false},
 		{described, "", "x", noInvoke, false},
@@ -121,7 +121,7 @@ func TestBadMetadataOfThePlay(t *testing.T) {
 		} else {
 			require.NoError(t, err, "%+v", test)
 		}
-		require.Equal(t, test.lost, len(r.Play.Lost) > 0, "%+v", test)
+		require.Equal(t, test.ignored, len(r.Play.Lost) > 0, "%+v", test)
 	}
 
 	dir := folder(t, map[string]string{"x.prov": "#!/bin/sh\n", "x.yaml": described})

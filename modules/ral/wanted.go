@@ -132,7 +132,7 @@ func ensured(want, is any) bool {
 	return want == is
 }
 
-// reached is ensured once it was set: what is there is the latest then.
+// reached is [metadata.should] after a set: the version that is there counts as the latest.
 func (m *metadata) reached(want, is values) values {
 	if want[ensure] == latest && is[ensure] != nil && !gone(is[ensure]) {
 		is = is.plus(values{ensure: latest})

@@ -174,7 +174,7 @@ func resolveURI(base, reference string) (string, error) {
 	return out.String(), nil
 }
 
-// wrongURI is the error of a text that is no URI.
+// wrongURI is the error of a text that cannot be read as a URI.
 func wrongURI(what, text string, err error) error {
 	if own, ok := errors.AsType[*url.Error](err); ok {
 		err = own.Err

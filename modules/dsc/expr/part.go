@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A Part is what comes of an expression: a value, or what remains of it for the
-// host.
+// A Part is the result of evaluating an expression: a value, or the part of the
+// expression that remains for the host.
 type Part struct {
 	value any
 	rest  node

@@ -145,7 +145,7 @@ type Schema struct {
 	Command  *Operation      `json:"command,omitempty"`
 }
 
-// An Adapter runs resources that are no executables.
+// An Adapter runs resources that are not executables themselves.
 type Adapter struct {
 	List      *Operation `json:"list"`      // prints them, one JSON object per line
 	InputKind string     `json:"inputKind"` // "single", "full" or "sequence"

@@ -113,7 +113,7 @@ func Parse(name string, doc json.RawMessage) (all []*Manifest, rejected []*Rejec
 	return all, rejected
 }
 
-// each takes a list apart; nothing if it is none.
+// each gives the elements of a list; none of what is no list.
 func each(raw json.RawMessage) []json.RawMessage {
 	var items []json.RawMessage
 	_ = json.Unmarshal(raw, &items)

@@ -137,7 +137,7 @@ func (r Range) names(v *semver.Version) bool {
 	return false
 }
 
-// checkVersion reports a version that is none.
+// checkVersion reports a version that cannot be read, and warns of a date.
 func (m *Manifest) checkVersion() error {
 	v, err := ParseVersion(m.Version)
 	if err != nil {

@@ -59,15 +59,15 @@ type frame struct {
 	check
 	n     *node
 	v     any
-	at    *place
+	at    *location
 	scope *scope
-	seen  marks // what has been evaluated; nil if it does not matter
+	seen  evaluated // what has been evaluated; nil if it does not matter
 	out   *faults
 	ok    bool
 }
 
 // apply holds a value against a schema. Faults go to out; nil if only the answer counts.
-func (c check) apply(n *node, v any, at *place, in *scope, deeper int, seen marks, out *faults) bool {
+func (c check) apply(n *node, v any, at *location, in *scope, deeper int, seen evaluated, out *faults) bool {
 	s := &scope{n: n, in: in}
 	if in != nil {
 		s.value, s.levels = in.value+deeper, in.levels+1
@@ -78,16 +78,16 @@ func (c check) apply(n *node, v any, at *place, in *scope, deeper int, seen mark
 	if !c.spend(1) {
 		return false
 	}
-	if seen == nil && n.asksForMarks() {
-		seen = marks{}
+	if seen == nil && n.tracksEvaluated() {
+		seen = evaluated{}
 	}
 	f := &frame{check: c, n: n, v: v, at: at, scope: s, seen: seen, out: out, ok: true}
 	f.run()
 	return f.ok && c.remaining >= 0
 }
 
-// over reports that nothing more can change the answer, nor what is told of it.
-func (f *frame) over() bool { return !f.ok && f.out.full() || f.remaining < 0 }
+// done reports that nothing more can change the answer, nor what is told of it.
+func (f *frame) done() bool { return !f.ok && f.out.full() || f.remaining < 0 }
 
 func (f *frame) fail(format string, args ...any) {
 	f.ok = false
@@ -96,15 +96,15 @@ func (f *frame) fail(format string, args ...any) {
 	}
 }
 
-// refuse is fail with the words for what is not worth words of its own.
+// refuse is [frame.fail] in the words of most keywords.
 func (f *frame) refuse(format string, args ...any) { f.fail("is not allowed: "+format, args...) }
 
-// self holds the same value against another schema. What that has evaluated, this has
-// too, if it fits.
-func (f *frame) self(n *node, out *faults) bool {
-	var seen marks
+// inPlace applies another schema to the same value. What that has evaluated counts as
+// evaluated here, too, if the value fits.
+func (f *frame) inPlace(n *node, out *faults) bool {
+	var seen evaluated
 	if f.seen != nil {
-		seen = marks{}
+		seen = evaluated{}
 	}
 	ok := f.apply(n, f.v, f.at, f.scope, 0, seen, out)
 	if ok && seen != nil {
@@ -114,19 +114,19 @@ func (f *frame) self(n *node, out *faults) bool {
 	return ok
 }
 
-func (f *frame) mustSelf(n *node) {
-	if !f.self(n, f.out) {
+func (f *frame) mustInPlace(n *node) {
+	if !f.inPlace(n, f.out) {
 		f.ok = false
 	}
 }
 
-// part holds a part of the value against a schema.
-func (f *frame) part(n *node, v any, at *place, out *faults) bool {
+// atChild applies a schema to a member or element of the value.
+func (f *frame) atChild(n *node, v any, at *location, out *faults) bool {
 	return f.apply(n, v, at, f.scope, 1, nil, out)
 }
 
-func (f *frame) mustPart(n *node, v any, at *place) {
-	if !f.part(n, v, at, f.out) {
+func (f *frame) mustAtChild(n *node, v any, at *location) {
+	if !f.atChild(n, v, at, f.out) {
 		f.ok = false
 	}
 }
@@ -144,11 +144,11 @@ func (f *frame) run() {
 		return
 	}
 	kind := kindOf(f.v)
-	if !f.plain(kind) {
+	if !f.typeAndValue(kind) {
 		return
 	}
 	if n.ref != nil {
-		f.mustSelf(n.ref.to)
+		f.mustInPlace(n.ref.to)
 	}
 	switch v := f.v.(type) {
 	case map[string]any:
@@ -159,14 +159,14 @@ func (f *frame) run() {
 		f.text(v)
 	default:
 		if kind == "number" {
-			f.size()
+			f.inBounds()
 		}
 	}
-	if f.over() {
+	if f.done() {
 		return
 	}
-	f.dynamic()
-	f.logic()
+	f.followDynamicRef()
+	f.applicators()
 	f.unevaluated()
 }
 
@@ -180,8 +180,9 @@ func (f *frame) inCircle() bool {
 	return false
 }
 
-// plain looks at what nothing else is told after.
-func (f *frame) plain(kind string) bool {
+// typeAndValue looks at the type and at what the whole value must be. Of one that is
+// wrong there nothing else is told.
+func (f *frame) typeAndValue(kind string) bool {
 	n := f.n
 	switch {
 	case n.types != nil && !f.ofType(kind):
@@ -216,15 +217,15 @@ func (f *frame) text(v string) {
 	n := f.n
 	if n.counts != nil {
 		f.spend(len(v) / 64)
-		f.within("Length", utf8.RuneCountInString(v))
+		f.inLimits("Length", utf8.RuneCountInString(v))
 	}
 	if n.pattern != nil && !n.pattern.matches(v, f.budget) {
 		f.fail("does not match %s", n.pattern.text)
 	}
 }
 
-// within looks at a length or a number of parts.
-func (f *frame) within(what string, got int) {
+// inLimits looks at a length or a number of parts.
+func (f *frame) inLimits(what string, got int) {
 	if least, ok := f.n.counts["min"+what]; ok && got < least {
 		f.refuse("min%s: got %d, want %d", what, got, least)
 	}
@@ -244,8 +245,8 @@ var bounds = [...]struct {
 	{"exclusiveMaximum", func(c int) bool { return c < 0 }},
 }
 
-// size looks at how large a number is.
-func (f *frame) size() {
+// inBounds looks at how large a number is.
+func (f *frame) inBounds() {
 	n := f.n
 	if n.bounds == nil && n.multipleOf == nil {
 		return
@@ -264,8 +265,8 @@ func (f *frame) size() {
 	}
 }
 
-// dynamic follows a reference whose end depends on what is around.
-func (f *frame) dynamic() {
+// followDynamicRef follows a reference whose end depends on what is around.
+func (f *frame) followDynamicRef() {
 	r := f.n.dynamicRef
 	if r == nil {
 		return
@@ -278,35 +279,35 @@ func (f *frame) dynamic() {
 			}
 		}
 	}
-	f.mustSelf(to)
+	f.mustInPlace(to)
 }
 
-func (f *frame) logic() {
+func (f *frame) applicators() {
 	n := f.n
-	if n.not != nil && f.self(n.not, nil) {
+	if n.not != nil && f.inPlace(n.not, nil) {
 		f.refuse("'not' failed")
 	}
 	for _, one := range n.allOf {
-		if f.over() {
+		if f.done() {
 			return
 		}
-		f.mustSelf(one)
+		f.mustInPlace(one)
 	}
-	if n.anyOf != nil && !f.over() {
+	if n.anyOf != nil && !f.done() {
 		f.alternatives(n.anyOf, f.seen == nil)
 	}
-	if n.oneOf != nil && !f.over() {
+	if n.oneOf != nil && !f.done() {
 		if fit := f.alternatives(n.oneOf, false); fit > 1 {
 			f.fail("fits more than one of the alternatives")
 		}
 	}
 	if n.condition != nil {
-		branch := n.els_
-		if f.self(n.condition, nil) {
+		branch := n.otherwise
+		if f.inPlace(n.condition, nil) {
 			branch = n.then
 		}
 		if branch != nil {
-			f.mustSelf(branch)
+			f.mustInPlace(branch)
 		}
 	}
 }
@@ -321,7 +322,7 @@ func (f *frame) alternatives(all []*node, first bool) (fit int) {
 		if !f.out.full() && fit == 0 && len(why) < most {
 			out = &faults{most: 1}
 		}
-		if f.self(one, out) {
+		if f.inPlace(one, out) {
 			if fit++; first {
 				return fit
 			}

@@ -24,7 +24,7 @@ func (s *Schema) Coerce(v any) (coerced any, warnings []string) {
 
 type coercion struct{ warnings []string }
 
-func (c *coercion) value(v any, n *node, at *place) any {
+func (c *coercion) value(v any, n *node, at *location) any {
 	if at.levels() > maxDepth {
 		return v
 	}
@@ -80,8 +80,8 @@ func (n *node) declared() []string {
 	return nil
 }
 
-// text turns a text into what is declared, unless texts are.
-func (c *coercion) text(v string, declared []string, at *place) any {
+// text turns a text into a value of a declared type, unless string is declared.
+func (c *coercion) text(v string, declared []string, at *location) any {
 	has := func(name string) bool { return slices.Contains(declared, name) }
 	var better any
 	switch {

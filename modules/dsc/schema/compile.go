@@ -47,7 +47,7 @@ func (c *compiler) document(uri string, v any) *node {
 }
 
 // refuse notes what is wrong with the document.
-func (c *compiler) refuse(at *place, format string, args ...any) {
+func (c *compiler) refuse(at *location, format string, args ...any) {
 	if len(c.wrong) >= maxFaults {
 		return
 	}
@@ -61,7 +61,7 @@ func (c *compiler) refuse(at *place, format string, args ...any) {
 }
 
 // schema reads what stands where a schema does.
-func (c *compiler) schema(v any, at *place, in *resource) *node {
+func (c *compiler) schema(v any, at *location, in *resource) *node {
 	n := &node{at: at, raw: v, res: in}
 	switch v := v.(type) {
 	case bool:
@@ -82,7 +82,7 @@ func (c *compiler) schema(v any, at *place, in *resource) *node {
 	return n
 }
 
-// identity tells the objects of a document apart, of which there are no copies.
+// identity tells the objects of a document apart: each is decoded into a map of its own.
 func identity(object map[string]any) uintptr { return reflect.ValueOf(object).Pointer() }
 
 func (c *compiler) object(n *node, object map[string]any) {
@@ -93,16 +93,16 @@ func (c *compiler) object(n *node, object map[string]any) {
 			c.keywords[at].read(&field{c, n, key, object[key], n.at.member(key)})
 		}
 	}
-	c.together(n, object)
+	c.reconcile(n, object)
 }
 
-// together does what depends on more than one keyword.
-func (c *compiler) together(n *node, object map[string]any) {
+// reconcile does what depends on more than one keyword.
+func (c *compiler) reconcile(n *node, object map[string]any) {
 	if n.condition == nil || n.condition.is(false) { // what is never applied may lead anywhere
 		n.then = nil
 	}
 	if n.condition == nil || n.condition.is(true) {
-		n.els_ = nil
+		n.otherwise = nil
 	}
 	if _, ok := object["items"].([]any); ok { // without such a list it says nothing
 		n.rest = n.additionalItems
@@ -126,7 +126,7 @@ func (c *compiler) link(n *node) {
 			r.to = c.target(n, r)
 			todo = append(todo, r.to)
 		}
-		todo = append(append(todo, n.parts()...), n.res.root)
+		todo = append(append(todo, n.subschemas()...), n.res.root)
 		if n == n.res.root {
 			todo = slices.AppendSeq(todo, maps.Values(n.res.dynamic))
 		}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// formats are those that are looked at. "regex" is none of them: what is a pattern in
-// ECMA-262 may be none here.
+// formats are those that are looked at. "regex" is left out: Go does not know all
+// patterns of ECMA-262.
 var formats = [...]struct {
 	name string
 	is   func(string) bool

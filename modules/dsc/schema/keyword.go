@@ -35,7 +35,7 @@ func keywords() []keyword {
 		{name: "not", read: func(f *field) { f.n.not = f.schema() }},
 		{name: "if", read: func(f *field) { f.n.condition = f.schema() }},
 		{name: "then", read: func(f *field) { f.n.then = f.schema() }},
-		{name: "else", read: func(f *field) { f.n.els_ = f.schema() }},
+		{name: "else", read: func(f *field) { f.n.otherwise = f.schema() }},
 		{name: "prefixItems", only: draft2020, read: func(f *field) { f.n.prefix = f.list() }},
 		{name: "items", read: (*field).items},
 		{name: "additionalItems", only: draft7, read: func(f *field) { f.n.additionalItems = f.schema() }},
@@ -97,7 +97,7 @@ type field struct {
 	n   *node
 	key string
 	v   any
-	at  *place
+	at  *location
 }
 
 func (f *field) id() {
@@ -285,14 +285,14 @@ func (f *field) choices() []any {
 	return list
 }
 
-func (f *field) distinct(list []any, at *place) {
-	if first, second := (&budget{maxSteps}).twins(list); second > 0 {
+func (f *field) distinct(list []any, at *location) {
+	if first, second := (&budget{maxSteps}).duplicates(list); second > 0 {
 		f.refuse(at, "has the elements %d and %d, which are equal", first, second)
 	}
 }
 
 // names reads a list of names of properties.
-func (f *field) names(v any, at *place) []string {
+func (f *field) names(v any, at *location) []string {
 	g := *f
 	g.v, g.at = v, at
 	list := g.array(false)

@@ -9,7 +9,7 @@ import (
 // A node is one schema of a document: an object of keywords, or true or false, which
 // accept everything and nothing. The zero of each keyword says that it is not there.
 type node struct {
-	at      *place
+	at      *location
 	raw     any
 	res     *resource
 	boolean *bool
@@ -39,8 +39,8 @@ type node struct {
 	patternProperties                                        []patternProperty
 	additionalProperties, propertyNames, unevaluatedProperty *node
 
-	allOf, anyOf, oneOf        []*node
-	not, condition, then, els_ *node
+	allOf, anyOf, oneOf             []*node
+	not, condition, then, otherwise *node
 }
 
 type patternProperty struct {
@@ -51,7 +51,7 @@ type patternProperty struct {
 // A reference leads from one schema to another.
 type reference struct {
 	text   string
-	at     *place
+	at     *location
 	to     *node
 	anchor string // the name in a $dynamicRef; "" if it has none
 }
@@ -68,11 +68,11 @@ type resource struct {
 // is reports whether n is simply true, or simply false.
 func (n *node) is(b bool) bool { return n.boolean != nil && *n.boolean == b }
 
-// parts are the schemas that are applied along with n, references aside.
-func (n *node) parts() []*node {
+// subschemas are those that are applied along with n, references aside.
+func (n *node) subschemas() []*node {
 	var all []*node
 	for _, list := range [][]*node{n.prefix, n.allOf, n.anyOf, n.oneOf,
-		{n.rest, n.contains, n.unevaluatedItems, n.additionalProperties, n.propertyNames, n.unevaluatedProperty, n.not, n.condition, n.then, n.els_}} {
+		{n.rest, n.contains, n.unevaluatedItems, n.additionalProperties, n.propertyNames, n.unevaluatedProperty, n.not, n.condition, n.then, n.otherwise}} {
 		all = append(all, list...)
 	}
 	for _, group := range append(n.dependentSchemas, n.properties) {
@@ -96,7 +96,8 @@ func (n *node) references() []*reference {
 	return all
 }
 
-// members gathers the names that n lists, and all that are about the same value.
+// members gathers the names of properties of n and of all schemas that are applied in
+// place.
 func (n *node) members(names map[string]bool, seen map[*node]bool) {
 	if n == nil || seen[n] {
 		return
@@ -105,7 +106,7 @@ func (n *node) members(names map[string]bool, seen map[*node]bool) {
 	for name := range n.properties {
 		names[name] = true
 	}
-	same := slices.Concat(n.allOf, n.anyOf, n.oneOf, []*node{n.condition, n.then, n.els_})
+	same := slices.Concat(n.allOf, n.anyOf, n.oneOf, []*node{n.condition, n.then, n.otherwise})
 	for _, group := range n.dependentSchemas {
 		same = slices.AppendSeq(same, maps.Values(group))
 	}

@@ -212,7 +212,7 @@ var property = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^https://(aka\.ms/dsc/schemas|raw\.githubusercontent\.com/PowerShell/DSC/[^/]+/schemas)/(.+/)?resource/properties/(exist|ensure|purge|inDesiredState)\.json$`)
 })
 
-// wellKnown gives the schema of a common property; nil if it is none.
+// wellKnown gives the schema of a common property; nil if the URL is another.
 func wellKnown(url string) any {
 	m := property().FindStringSubmatch(url)
 	if m == nil {

@@ -6,21 +6,23 @@ import (
 	"slices"
 )
 
-// marks are the members and elements that schemas have evaluated, by name and by index.
-type marks map[any]bool
+// evaluated are the members and elements that schemas have evaluated, by name and by index.
+type evaluated map[any]bool
 
 // add marks one, if that is asked for.
-func (m marks) add(part any) {
+func (m evaluated) add(part any) {
 	if m != nil {
 		m[part] = true
 	}
 }
 
-func (n *node) asksForMarks() bool { return n.unevaluatedProperty != nil || n.unevaluatedItems != nil }
+func (n *node) tracksEvaluated() bool {
+	return n.unevaluatedProperty != nil || n.unevaluatedItems != nil
+}
 
 func (f *frame) object(v map[string]any) {
 	n := f.n
-	f.within("Properties", len(v))
+	f.inLimits("Properties", len(v))
 	for _, name := range n.required {
 		if _, ok := v[name]; !ok {
 			f.fail("lacks %q, which is required", name)
@@ -33,7 +35,7 @@ func (f *frame) object(v map[string]any) {
 	}
 	f.spend(len(v))
 	for _, name := range slices.Sorted(maps.Keys(v)) {
-		if f.over() {
+		if f.done() {
 			return
 		}
 		f.member(name, v[name])
@@ -44,12 +46,12 @@ func (f *frame) member(name string, v any) {
 	n := f.n
 	one, known := n.properties[name]
 	if known {
-		f.mustPart(one, v, f.at.member(name))
+		f.mustAtChild(one, v, f.at.member(name))
 	}
 	for _, p := range n.patternProperties {
 		if f.spend(1) && p.matches(name, f.budget) {
 			known = true
-			f.mustPart(p.schema, v, f.at.member(name))
+			f.mustAtChild(p.schema, v, f.at.member(name))
 		}
 	}
 	if !known && n.additionalProperties != nil {
@@ -67,7 +69,7 @@ func (f *frame) member(name string, v any) {
 // additional looks at a member that has no schema of its own, but one for all such.
 func (f *frame) additional(n *node, name string, v any) {
 	if !n.is(false) {
-		f.mustPart(n, v, f.at.member(name))
+		f.mustAtChild(n, v, f.at.member(name))
 		return
 	}
 	f.ok = false
@@ -90,8 +92,8 @@ func (f *frame) propertyName(name string) {
 func (f *frame) dependents(v map[string]any) {
 	for _, group := range f.n.dependentSchemas {
 		for _, name := range sorted(group) {
-			if _, ok := v[name]; ok && !f.over() {
-				f.mustSelf(group[name])
+			if _, ok := v[name]; ok && !f.done() {
+				f.mustInPlace(group[name])
 			}
 		}
 	}
@@ -109,9 +111,9 @@ func (f *frame) dependents(v map[string]any) {
 
 func (f *frame) array(v []any) {
 	n := f.n
-	f.within("Items", len(v))
+	f.inLimits("Items", len(v))
 	if n.uniqueItems {
-		if first, second := f.twins(v); second > 0 {
+		if first, second := f.duplicates(v); second > 0 {
 			f.refuse("items at %d and %d are equal", first, second)
 		}
 	}
@@ -121,31 +123,31 @@ func (f *frame) array(v []any) {
 		last = listed
 	}
 	for i, item := range v[:last] {
-		if f.over() {
+		if f.done() {
 			return
 		}
 		switch {
 		case i < listed:
-			f.mustPart(n.prefix[i], item, f.at.element(i))
+			f.mustAtChild(n.prefix[i], item, f.at.element(i))
 		case n.additionalItems == n.rest && n.rest.is(false):
 			f.refuse("last %d additionalItem(s) not allowed", len(v)-listed)
 			return
 		default:
-			f.mustPart(n.rest, item, f.at.element(i))
+			f.mustAtChild(n.rest, item, f.at.element(i))
 		}
 		f.seen.add(i)
 	}
 	if n.contains != nil {
-		f.holds(v)
+		f.contains(v)
 	}
 }
 
-// holds counts the elements that contains asks for.
-func (f *frame) holds(v []any) {
+// contains counts the elements that contains asks for.
+func (f *frame) contains(v []any) {
 	n := f.n
 	matched := 0
 	for i, item := range v {
-		if f.remaining >= 0 && f.part(n.contains, item, f.at.element(i), nil) {
+		if f.remaining >= 0 && f.atChild(n.contains, item, f.at.element(i), nil) {
 			matched++
 			if n.res.draft == draft2020 {
 				f.seen.add(i)
@@ -163,8 +165,8 @@ func (f *frame) holds(v []any) {
 	}
 }
 
-// unevaluated looks at what no schema has, which cannot be told of what does not fit
-// anyway: a schema that does not has evaluated nothing.
+// unevaluated looks at the members and elements that no schema has evaluated. A value that
+// does not fit is left alone: nothing of it counts as evaluated.
 func (f *frame) unevaluated() {
 	n := f.n
 	if !f.ok {
@@ -172,7 +174,7 @@ func (f *frame) unevaluated() {
 	}
 	if v, ok := f.v.(map[string]any); ok && n.unevaluatedProperty != nil {
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if !f.seen[name] && !f.over() {
+			if !f.seen[name] && !f.done() {
 				f.additional(n.unevaluatedProperty, name, v[name])
 				f.seen.add(name)
 			}
@@ -180,8 +182,8 @@ func (f *frame) unevaluated() {
 	}
 	if v, ok := f.v.([]any); ok && n.unevaluatedItems != nil {
 		for i, item := range v {
-			if !f.seen[i] && !f.over() {
-				f.mustPart(n.unevaluatedItems, item, f.at.element(i))
+			if !f.seen[i] && !f.done() {
+				f.mustAtChild(n.unevaluatedItems, item, f.at.element(i))
 				f.seen.add(i)
 			}
 		}

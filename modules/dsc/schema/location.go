@@ -6,21 +6,23 @@ import (
 	"strings"
 )
 
-// A place is where something stands in a document, be it the schema or the value; nil
+// A location is where something stands in a document, be it the schema or the value; nil
 // is the whole of it.
-type place struct {
-	in        *place
+type location struct {
+	in        *location
 	step      string // the name of a member, the index of an element
 	isElement bool
 	depth     int
 }
 
-func (p *place) member(name string) *place { return &place{p, name, false, p.levels() + 1} }
+func (p *location) member(name string) *location { return &location{p, name, false, p.levels() + 1} }
 
-func (p *place) element(i int) *place { return &place{p, strconv.Itoa(i), true, p.levels() + 1} }
+func (p *location) element(i int) *location {
+	return &location{p, strconv.Itoa(i), true, p.levels() + 1}
+}
 
 // levels counts the steps that lead there.
-func (p *place) levels() int {
+func (p *location) levels() int {
 	if p == nil {
 		return 0
 	}
@@ -28,8 +30,8 @@ func (p *place) levels() int {
 }
 
 // trail are the places on the way there, with itself.
-func (p *place) trail() []*place {
-	var trail []*place
+func (p *location) trail() []*location {
+	var trail []*location
 	for ; p != nil; p = p.in {
 		trail = append(trail, p)
 	}
@@ -38,7 +40,7 @@ func (p *place) trail() []*place {
 }
 
 // pointer writes the place as a JSON pointer (RFC 6901).
-func (p *place) pointer() string {
+func (p *location) pointer() string {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	var b strings.Builder
 	for _, on := range p.trail() {
@@ -49,7 +51,7 @@ func (p *place) pointer() string {
 }
 
 // path writes the place in the way property errors do.
-func (p *place) path() string {
+func (p *location) path() string {
 	var b strings.Builder
 	for _, on := range p.trail() {
 		switch {

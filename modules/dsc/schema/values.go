@@ -29,7 +29,7 @@ func kindOf(v any) string {
 // values are those that const and enum allow.
 type values struct {
 	list  []any
-	kinds map[string]bool // of the list, which spare writing out what is none of them
+	kinds map[string]bool // of the list: a value of another kind need not be written out
 	texts map[string]bool // of the list, as canonical writes them
 }
 
@@ -46,8 +46,8 @@ func newValues(list []any) *values {
 // has reports whether v is one of them.
 func (vs *values) has(v any, b *budget) bool { return vs.kinds[kindOf(v)] && vs.texts[b.canonical(v)] }
 
-// twins finds two elements that are equal; it is -1, -1 if all are different.
-func (b *budget) twins(list []any) (first, second int) {
+// duplicates finds two elements that are equal; it is -1, -1 if all are different.
+func (b *budget) duplicates(list []any) (first, second int) {
 	seen := make(map[string]int, len(list))
 	for i, item := range list {
 		text := b.canonical(item)
