@@ -98,7 +98,7 @@ const (
 )
 
 var iniErrors = []struct{ name, text, want string }{
-	{"blank in a section", "[web servers]\na\n", `hosts.ini:1:1: "[web servers]" is no section` + sectionHint},
+	{"blank in a section", "[web servers]\na\n", `hosts.ini:1:1: "[web servers]" is not a section` + sectionHint},
 	{"unknown section", "[web:var]\nx=1\n", `hosts.ini:1:6: section "var" is unknown` + sectionsHint},
 	{"group name", "[web;]\n", `hosts.ini:1:2: "web;" cannot be a group name` + badNameHint},
 	{"open bracket", "[web\n", `hosts.ini:1:1: host "[web": [ without ]` + badRangeHint},
@@ -115,7 +115,7 @@ var iniErrors = []struct{ name, text, want string }{
 	{"range", "web[3:1]\n", `hosts.ini:1:1: host "web[3:1]": [3:1]: 3 is greater than 1` + badRangeHint},
 	{"port", "é ö=1\nh:0\n", "hosts.ini:1:1: \"é\" cannot be a host name" + badNameHint + "\nhosts.ini:2:1: host \"h:0\": port 0 is outside 1-65535"},
 	{"YAML in an INI file", "---\nall:\n", `hosts.ini:1:1: "---" cannot be a host name` + badNameHint + "\nhosts.ini:2:1: \"all:\" cannot be a host name\n  hint: a colon stands in IPv6 addresses, or before a port from 1 to 65535"},
-	{"connection value", "[a]\nh\n[a:vars]\n  ansible_port = x\n", `hosts.ini:4:18: ansible_port "x" is no number`},
+	{"connection value", "[a]\nh\n[a:vars]\n  ansible_port = x\n", `hosts.ini:4:18: ansible_port "x" is not a number`},
 	{"connection value on a host line", "h1 x=é\nh2  x=é   ansible_port=99999\n", "hosts.ini:2:24: ansible_port 99999 is outside 1-65535"},
 	{"connect as a variable", "[web]\n[web:vars]\nconnect={'user': 'x'}\n", "hosts.ini:3:1: connect as a variable would say nothing about how hosts are reached\n  hint: a group says it here with ansible_user, ansible_become and the like; a variable of yours needs another name"},
 	{"Jinja", "h ansible_host=\"{{ x }}\"\n", "hosts.ini:1:16: ansible_host cannot be an expression\n  hint: connection values are read before anything is evaluated: write the value itself"},

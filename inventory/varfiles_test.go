@@ -234,7 +234,7 @@ func TestVarFileErrors(t *testing.T) {
 		{"two documents", files{"host_vars/h": "a: 1\n---\nb: 1\n"}, "DIR/host_vars/h:3:1: a file of variables is one document, not 2\n  hint: remove the --- between them"},
 		{"syntax", files{"host_vars/h": "a: [1\n"}, "DIR/host_vars/h:1: did not find expected ',' or ']'\n  hint: check the indentation of this line and the quotes and brackets before it"},
 		{"connection", files{"host_vars/h": "ansible_port: x\n", "group_vars/all/c.yml": "connect: {port: 0}"},
-			"DIR/group_vars/all/c.yml:1:17: port 0 is outside 1-65535\nDIR/host_vars/h:1:15: ansible_port \"x\" is no number"},
+			"DIR/group_vars/all/c.yml:1:17: port 0 is outside 1-65535\nDIR/host_vars/h:1:15: ansible_port \"x\" is not a number"},
 		{"unknown key", files{"group_vars/all/c.yml": "connect: {prt: 1}"}, "DIR/group_vars/all/c.yml:1:11: unknown key \"prt\" (did you mean \"port\"?)"},
 		{"jump", files{"group_vars/web": "connect: {jump: h}\n"},
 			"DIR/group_vars/web:1:17: jump hosts lead in a circle: h -> h\n  hint: one of them has to be reached directly: write connect: {jump: none} at h"},
@@ -257,7 +257,7 @@ func TestVarFilesThatAreNone(t *testing.T) {
 		dir := tree(t, plain)
 		require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "host_vars/h"), 0o600))
 		_, err := load(t, dir)
-		require.EqualError(t, err, dir+"/host_vars/h: is no regular file")
+		require.EqualError(t, err, dir+"/host_vars/h: is not a regular file")
 	})
 	t.Run("a link that leads nowhere", func(t *testing.T) {
 		dir := tree(t, plain)
@@ -298,7 +298,7 @@ func TestVarFilesThatAreNone(t *testing.T) {
 		dir := tree(t, files{"hosts.yml": "web: {hosts: {h: }}", "group_vars": "x: 1"})
 		inv, err := load(t, dir)
 		require.NoError(t, err)
-		require.Equal(t, []string{dir + "/group_vars: is no folder, and is not read"}, inv.Warnings())
+		require.Equal(t, []string{dir + "/group_vars: is not a folder, and is not read"}, inv.Warnings())
 	})
 	t.Run("beside a list of hosts", func(t *testing.T) {
 		t.Chdir(tree(t, files{"group_vars/all": "x: 1"}))

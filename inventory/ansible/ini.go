@@ -99,7 +99,7 @@ func (r *iniReader) line(raw string) (l INILine, says bool, err error) {
 		}
 		if strings.HasSuffix(line, "]") {
 			r.bad = true
-			return l, false, r.at(raw, start).Errorf("write [group], [group:children] or [group:vars], without blanks", "%q is no section", line)
+			return l, false, r.at(raw, start).Errorf("write [group], [group:children] or [group:vars], without blanks", "%q is not a section", line)
 		}
 	}
 	switch {

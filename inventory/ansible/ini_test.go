@@ -60,7 +60,7 @@ func TestINILinesAfterErrors(t *testing.T) {
 		got = append(got, show(l))
 	}
 	require.Equal(t, []string{
-		`f:1:1: "[a b]" is no section`,
+		`f:1:1: "[a b]" is not a section`,
 		`f:3:2: "web;" cannot be a group name`,
 		`f:5:4: section "y" is unknown`,
 		"hosts f:8:2 ok",

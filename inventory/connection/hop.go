@@ -65,7 +65,7 @@ func parseHop(name, text string) (Hop, error) {
 	host, port := pattern.SplitPort(rest)
 	hop.Host = host
 	if !pattern.IsHostName(host) {
-		return hop, problemf(hopHint, "%s: %q is no host", name, rest)
+		return hop, problemf(hopHint, "%s: %q is not a host", name, rest)
 	}
 	if port == "" {
 		return hop, nil

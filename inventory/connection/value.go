@@ -98,7 +98,7 @@ func parseValue(name, key string, texts []string) (func(*Params), error) {
 
 func checkAddress(name, text string) error {
 	if !pattern.IsHostName(text) {
-		return problemf("write a host name or an IP address; a port has a key of its own", "%s %q is no address", name, text)
+		return problemf("write a host name or an IP address; a port has a key of its own", "%s %q is not an address", name, text)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func ParsePort(name, text string) (int, error) {
 	port, err := strconv.Atoi(text)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
-		return 0, problemf("", "%s %q is no number", name, text)
+		return 0, problemf("", "%s %q is not a number", name, text)
 	case port < 1 || port > 65535:
 		return 0, problemf("", "%s %s is outside 1-65535", name, text)
 	}
@@ -125,7 +125,7 @@ func checkWord(name, text string) error {
 
 func checkAccount(name, text string) error {
 	if !isAccount(text) {
-		return problemf("letters, digits and _ . @ + - are allowed", "%s %q is no account name", name, text)
+		return problemf("letters, digits and _ . @ + - are allowed", "%s %q is not an account name", name, text)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func parseHostKeyChecking(name, text string) (string, error) {
 func parseSeconds(name, text string) (time.Duration, error) {
 	seconds, err := strconv.Atoi(text)
 	if err != nil || seconds < 1 || seconds > 24*60*60 {
-		return 0, problemf("", "%s %q is no number of seconds from 1 to a day", name, text)
+		return 0, problemf("", "%s %q is not a number of seconds from 1 to a day", name, text)
 	}
 	return time.Duration(seconds) * time.Second, nil
 }

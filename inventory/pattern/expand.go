@@ -54,7 +54,7 @@ func expandItem(item string) ([]string, error) {
 		if IsNodeSet(spec) || isDigits(spec) {
 			return NodeSet(spec)
 		}
-		return nil, termErrorf(setHint, "[%s] is no node set", spec)
+		return nil, termErrorf(setHint, "[%s] is not a node set", spec)
 	})
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func nodeRange(spec, item string) ([]string, error) {
 	}
 	switch {
 	case !isDigits(begin) || !isDigits(end) || !isDigits(step) || atoi(step) < 1:
-		return nil, termErrorf(setHint, "[%s]: %q is no number or range of numbers", spec, item)
+		return nil, termErrorf(setHint, "[%s]: %q is not a number or a range of numbers", spec, item)
 	case len(begin) != len(end) && (isPadded(begin) || isPadded(end)):
 		return nil, termErrorf("write leading zeros at both ends or at none", "[%s]: %s and %s differ in width", spec, begin, end)
 	case atoi(begin) > atoi(end):

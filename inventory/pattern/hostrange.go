@@ -73,7 +73,7 @@ func HostRange(spec string) ([]string, error) {
 		if begin, end, ok := strings.Cut(spec, "-"); ok && isDigits(begin) && isDigits(end) {
 			hint = "write [" + begin + ":" + end + "]"
 		}
-		return nil, termErrorf(hint, "[%s] is no range", spec)
+		return nil, termErrorf(hint, "[%s] is not a range", spec)
 	}
 	if len(bounds) > 3 {
 		return nil, badRange(spec, "too many colons")
@@ -81,7 +81,7 @@ func HostRange(spec string) ([]string, error) {
 	step := 1
 	if len(bounds) == 3 {
 		if step = atoi(bounds[2]); step < 1 || !isDigits(bounds[2]) {
-			return nil, badRange(spec, "step %q is no number from 1 on", bounds[2])
+			return nil, badRange(spec, "step %q is not a number from 1 on", bounds[2])
 		}
 	}
 	begin, end := bounds[0], bounds[1]

@@ -59,7 +59,7 @@ func (f VarsFolder) Open(kind string) (VarsListing, error) {
 	case err != nil:
 		return l, Error(l.Path, err)
 	case !info.IsDir():
-		l.Skipped = "is no folder, and is not read"
+		l.Skipped = "is not a folder, and is not read"
 		return l, nil
 	}
 	entries, err := f.list(l.Path, info)
@@ -97,7 +97,7 @@ func (f VarsFolder) read(path string) ([]byte, error) {
 		return nil, Error(path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &yamlpos.Error{File: path, Msg: "is no regular file"}
+		return nil, &yamlpos.Error{File: path, Msg: "is not a regular file"}
 	}
 	if err := f.check(path, info); err != nil {
 		return nil, err

@@ -201,7 +201,7 @@ var parseErrors = []struct{ name, text, want string }{
 	{"vault", "a: !vault x\n", "f.yml:1:4: tag !vault is not supported\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables"},
 	{"a whole file in the vault", "$ANSIBLE_VAULT;1.1;AES256\n3132\n", "f.yml:1:1: the file is encrypted by ansible-vault\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables"},
 	{"custom tags", "a: !foo {b: !bar [c]}\n", "f.yml:1:4: tag !foo is not supported\n  hint: remove it\nf.yml:1:13: tag !bar is not supported\n  hint: remove it"},
-	{"wrong tag", "a: !!int x\n", `f.yml:1:4: "x" is no !!int`},
+	{"wrong tag", "a: !!int x\n", `f.yml:1:4: "x" is not !!int`},
 	{"tab", "a:\n\tb: 1\n", "f.yml:2:1: a tab is used for indentation\n  hint: indent with spaces"},
 	{"tab after blanks", "a:\n  b: 1\n \tc: 2\n", "f.yml:3:2: a tab is used for indentation\n  hint: indent with spaces"},
 	{"tab in the first line", "\ta: 1\n", "f.yml:1:1: a tab is used for indentation\n  hint: indent with spaces"},

@@ -21,7 +21,7 @@ func (c *converter) scalar(out *Node, n *yaml.Node) {
 	case "!!null", "!!bool", "!!int", "!!float":
 		value, err := resolve(n)
 		if err != nil {
-			c.errs.Add(out.Errorf("", "%q is no %s", n.Value, n.Tag))
+			c.errs.Add(out.Errorf("", "%q is not %s", n.Value, n.Tag))
 			return
 		}
 		out.Value = value

@@ -53,7 +53,7 @@ func TestRefused(t *testing.T) {
 		{"key", "hosts.yaml:9:41: ansible_ssh_private_key_file" + literal, ""},
 		{"known", "hosts.yaml:10:36: known_hosts without a file would verify nothing\n  hint: host keys are always verified: remove it and trust the host's key once", ""},
 		{"checking", "hosts.yaml:11:43: ansible_host_key_checking false is not supported\n  hint: host keys are always verified: write accept-new to take the key of a new host, or trust it once", ""},
-		{"timeout", "hosts.yaml:12:32: ansible_timeout \"soon\" is no number of seconds from 1 to a day", ""},
+		{"timeout", "hosts.yaml:12:32: ansible_timeout \"soon\" is not a number of seconds from 1 to a day", ""},
 		{"become", "hosts.yaml:13:30: ansible_become must be true or false, not \"maybe\"", ""},
 		{"method", "hosts.yaml:14:37: ansible_become_method \"pbrun\" is not supported\n  hint: write sudo, su or doas", ""},
 		{"user-too", "hosts.yaml:7:26: jump host user: ansible_user" + literal, ""},
