@@ -12,7 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A builder takes files into an inventory. It goes on after errors, so that all
+// A builder makes an inventory of files. It goes on after errors, so that all
 // of them are reported.
 type builder struct {
 	inv    *Inventory
@@ -71,8 +71,8 @@ func (b *builder) group(name string, at *yamlpos.Node) *Group {
 // groupKeys is what may stand below a group.
 var groupKeys = []string{"hosts", "children", "vars", "connect"}
 
-// groupBody takes a group and what is written below it. It gives nil if its
-// name cannot be one.
+// groupBody takes a group and what is written below it. It gives nil if the name is
+// not allowed.
 func (b *builder) groupBody(key, body *yamlpos.Node) *Group {
 	if err := pattern.CheckGroupName(key); err != nil {
 		b.errs.Add(err)
@@ -138,7 +138,7 @@ func (b *builder) members(key, n *yamlpos.Node) []yamlpos.Pair {
 	return nil
 }
 
-// isMap reports whether n is a map. Null is none, and anything else an error.
+// isMap reports whether n is a map. Anything but a map or null is an error.
 func (b *builder) isMap(name string, n *yamlpos.Node) bool {
 	if n.Kind != yamlpos.Map && !n.IsNull() {
 		b.errs.Add(n.Errorf("write a map: key: value", "%s must be a map, not %s", name, n.Describe()))
@@ -149,8 +149,8 @@ func (b *builder) isMap(name string, n *yamlpos.Node) bool {
 // maxHosts bounds the hosts that an inventory lists, repetitions counted.
 const maxHosts = pattern.MaxNames
 
-// hosts takes one key below hosts:, which may stand for a range of hosts that
-// all get what is written below it.
+// hosts takes one key below hosts:. It may be a range: then every host of the range gets
+// what is written below it.
 func (b *builder) hosts(g *Group, key, body *yamlpos.Node) {
 	hosts, port, err := hostNames(key)
 	if err != nil {
@@ -212,7 +212,7 @@ func hostNames(key *yamlpos.Node) (hosts []string, port *yamlpos.Node, err error
 	return hosts, port, nil
 }
 
-// portVar is the variable that a port in a host key stands for, as in Ansible.
+// portVar makes a port in a host key the variable ansible_port, as Ansible does.
 func portVar(key *yamlpos.Node, port int) *yamlpos.Node {
 	return yamlpos.From(key, map[string]any{"ansible_port": port})
 }
@@ -227,7 +227,7 @@ func (b *builder) link(parent, child *Group, at *yamlpos.Node) {
 	child.parents = append(child.parents, parent)
 }
 
-// finish puts the graph in order, or gives all errors there have been.
+// finish puts the graph in order. If there have been errors it gives all of them instead.
 func (b *builder) finish() (*Inventory, error) {
 	b.nameClashes()
 	for _, g := range b.inv.groups {

@@ -12,7 +12,7 @@ import (
 // What the inventory says about reaching a host.
 type (
 	Connection = connection.Params
-	Hop        = connection.Hop
+	JumpHost   = connection.JumpHost
 	Option     = connection.Option
 )
 
@@ -39,9 +39,9 @@ func (h *Host) appendSettings(list []connection.Settings) []connection.Settings 
 // A Setting is one place that says something about the connection to a host.
 type Setting struct {
 	connection.Entry
-	Layer  string // whose it is, see [Layer]
-	Source string // see [Layer]
-	Wins   bool   // it is what [Host.Connection] has
+	Layer  string // the group or host it belongs to, as in [Layer.Name]
+	Source string // as in [Layer.Source]
+	Wins   bool   // [Host.Connection] has this one
 }
 
 // Settings lists every place that says something about the connection, low to
@@ -59,10 +59,10 @@ func (h *Host) Settings() []Setting {
 	return list
 }
 
-// Refusals are why what the inventory says about reaching hosts cannot be honoured,
-// wherever that stands and whether or not it counts for a host. Nobody is kept from
-// working on other hosts by them; [Connection.Refused] and [Inventory.CheckJumps] tell
-// of those that keep a host from being dialled.
+// Refusals lists every setting of a connection that cannot be honoured, wherever it
+// stands and whether or not a host gets it. Other hosts can be worked on all the same:
+// [Connection.Refused] and [Inventory.CheckJumps] have what keeps one host from being
+// dialled.
 func (inv *Inventory) Refusals() yamlpos.Errors {
 	errs := inv.CheckJumps(inv.hosts...)
 	for _, p := range inv.places() {
@@ -73,14 +73,14 @@ func (inv *Inventory) Refusals() yamlpos.Errors {
 
 // CheckJumps finds routes to hosts that lead nowhere: a jump host that is a group, or
 // has a jump host of its own. A name that the inventory does not know is an address.
-// What several hosts get from one place is reported once.
+// A place that several hosts get their route from is reported once.
 func (inv *Inventory) CheckJumps(hosts ...*Host) yamlpos.Errors {
 	c := jumpCheck{inv: inv, reported: map[*yamlpos.Node]bool{}, circles: map[string]bool{}}
 	for _, h := range hosts {
-		hops, at := c.hops(h)
-		for _, hop := range hops {
+		jumps, at := c.jumps(h)
+		for _, jump := range jumps {
 			if !c.reported[at] {
-				c.hop(hop, at)
+				c.jump(jump, at)
 			}
 		}
 	}
@@ -91,26 +91,26 @@ type jumpCheck struct {
 	inv      *Inventory
 	errs     yamlpos.Errors
 	reported map[*yamlpos.Node]bool
-	circles  map[string]bool // hosts of those that have been reported
+	circles  map[string]bool // hosts of the circles that have been reported
 }
 
-// hop reports what is wrong with one hop of a route that is written at a place.
-func (c *jumpCheck) hop(hop Hop, at *yamlpos.Node) {
-	next := c.inv.hostOf[hop.Host]
-	further, _ := c.hops(next)
-	circle := c.circle(hop.Host)
+// jump reports what is wrong with one jump host of the route that is written at a place.
+func (c *jumpCheck) jump(jump JumpHost, at *yamlpos.Node) {
+	next := c.inv.hostOf[jump.Host]
+	further, _ := c.jumps(next)
+	circle := c.circle(jump.Host)
 	var err error
 	switch {
-	case next == nil && c.inv.groupOf[hop.Host] != nil:
-		err = at.Errorf("name one host of it", "jump: %q is a group", hop.Host)
-	case len(further) == 0, c.circles[hop.Host]:
+	case next == nil && c.inv.groupOf[jump.Host] != nil:
+		err = at.Errorf("name one host of it", "jump: %q is a group", jump.Host)
+	case len(further) == 0, c.circles[jump.Host]:
 		return
 	case circle != nil:
 		err = at.Errorf(fmt.Sprintf("one of them has to be reached directly: write connect: {jump: none} at %s", circle[len(circle)-1]),
 			"jump hosts lead in a circle: %s", strings.Join(circle, " -> "))
 	default:
-		err = at.Errorf(fmt.Sprintf("write the whole way, outermost first: jump: %s,%s", join(further), hop),
-			"jump host %s has a jump host of its own", hop.Host)
+		err = at.Errorf(fmt.Sprintf("write the whole route, outermost first: jump: %s,%s", join(further), jump),
+			"jump host %s has a jump host of its own", jump.Host)
 	}
 	c.errs.Add(err)
 	c.reported[at] = true
@@ -119,16 +119,16 @@ func (c *jumpCheck) hop(hop Hop, at *yamlpos.Node) {
 	}
 }
 
-func join(hops []Hop) string {
-	texts := make([]string, len(hops))
-	for i, hop := range hops {
-		texts[i] = hop.String()
+func join(jumps []JumpHost) string {
+	texts := make([]string, len(jumps))
+	for i, jump := range jumps {
+		texts[i] = jump.String()
 	}
 	return strings.Join(texts, ",")
 }
 
-// circle follows the outermost jump host of a host, then that of this one, and
-// so on. It gives the names from the first that comes twice on, nil if none does.
+// circle follows the outermost jump host of a host, then the outermost one of that, and
+// so on. It gives the names of the circle that this ends in; nil if it does not.
 func (c *jumpCheck) circle(name string) []string {
 	var path []string
 	seen := map[string]int{}
@@ -138,16 +138,16 @@ func (c *jumpCheck) circle(name string) []string {
 			return path[i:]
 		}
 		seen[name] = len(seen)
-		hops, _ := c.hops(c.inv.hostOf[name])
-		if len(hops) == 0 {
+		jumps, _ := c.jumps(c.inv.hostOf[name])
+		if len(jumps) == 0 {
 			return nil
 		}
-		name = hops[0].Host
+		name = jumps[0].Host
 	}
 }
 
-// hops gives the way to a host, and where it is written.
-func (c *jumpCheck) hops(h *Host) (hops []Hop, at *yamlpos.Node) {
+// jumps gives the route to a host, and where it is written.
+func (c *jumpCheck) jumps(h *Host) (jumps []JumpHost, at *yamlpos.Node) {
 	if h == nil || !h.hasJump() {
 		return nil, nil
 	}

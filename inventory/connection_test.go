@@ -21,7 +21,7 @@ all:
     h:
       connect: {address: 192.0.2.1, port: 2222, user: deploy, private_key: ~/.ssh/id, known_hosts: [a, b], jump: "me@gate:22", become: yes, become_user: app, become_method: sudo}
 `, Connection{Address: "192.0.2.1", Port: 2222, User: "deploy", PrivateKeys: []string{"~/.ssh/id"}, KnownHosts: []string{"a", "b"},
-			Jump: []Hop{{User: "me", Host: "gate", Port: 22}}, Become: true, BecomeUser: "app", BecomeMethod: "sudo"}},
+			Jump: []JumpHost{{User: "me", Host: "gate", Port: 22}}, Become: true, BecomeUser: "app", BecomeMethod: "sudo"}},
 		{"Ansible's variables", `
 all:
   hosts:
@@ -45,7 +45,7 @@ all:
       ansible_ssh_common_args: -o ControlMaster=auto -o ControlPersist=60s -o UserKnownHostsFile="a b" -oStrictHostKeyChecking=accept-new -o 'Port 2222' -J gate -o connecttimeout=5
       ansible_ssh_extra_args: -l deploy -i k1 -o IdentityFile=k2 -o User=late
 `, Connection{Address: "h", Port: 2222, User: "deploy", PrivateKeys: []string{"k1", "k2"}, KnownHosts: []string{"a", "b"},
-			HostKeyChecking: "accept-new", Jump: []Hop{{Host: "gate"}}, ConnectTimeout: 5 * time.Second}},
+			HostKeyChecking: "accept-new", Jump: []JumpHost{{Host: "gate"}}, ConnectTimeout: 5 * time.Second}},
 		{"variables win over arguments", "all: {hosts: {h: {ansible_port: 1, ansible_ssh_common_args: -p 2}}}", Connection{Address: "h", Port: 1}},
 		{"connect wins within a layer", "all: {hosts: {h: {connect: {port: 1}, ansible_port: 2}}}", Connection{Address: "h", Port: 1}},
 		{"a higher layer wins", `
@@ -172,19 +172,19 @@ func TestConnectionErrors(t *testing.T) {
 	}
 }
 
-const badHop = "\n  hint: write [user@]host[:port], several of them with commas, outermost first"
+const badJump = "\n  hint: write [user@]host[:port], several of them with commas, outermost first"
 
 var jumpErrors = []struct{ name, text, want string }{
 	{"port 0", "all: {connect: {jump: \"gate:0\"}}", "hosts.yml:1:23: jump: port 0 is outside 1-65535"},
 	{"port 70000", "all: {connect: {jump: \"a,gate:70000\"}}", "hosts.yml:1:23: jump: port 70000 is outside 1-65535"},
-	{"port name", "all: {connect: {jump: \"gate:ssh\"}}", "hosts.yml:1:23: jump: \"gate:ssh\" is not a host" + badHop},
-	{"no host", "all: {connect: {jump: \"a,,b\"}}", "hosts.yml:1:23: jump: \"\" is not a host" + badHop},
-	{"no host after the user", "all: {connect: {jump: me@}}", "hosts.yml:1:23: jump: \"\" is not a host" + badHop},
-	{"no user", "all: {connect: {jump: \"@gate\"}}", "hosts.yml:1:23: jump: \"@gate\" has no user before @" + badHop},
-	{"blank", "all: {connect: {jump: a b}}", "hosts.yml:1:23: jump: \"a b\" is not a host" + badHop},
-	{"option", "all: {connect: {jump: -oProxyCommand=x}}", "hosts.yml:1:23: jump: \"-oProxyCommand=x\" is not a host" + badHop},
+	{"port name", "all: {connect: {jump: \"gate:ssh\"}}", "hosts.yml:1:23: jump: \"gate:ssh\" is not a host" + badJump},
+	{"no host", "all: {connect: {jump: \"a,,b\"}}", "hosts.yml:1:23: jump: \"\" is not a host" + badJump},
+	{"no host after the user", "all: {connect: {jump: me@}}", "hosts.yml:1:23: jump: \"\" is not a host" + badJump},
+	{"no user", "all: {connect: {jump: \"@gate\"}}", "hosts.yml:1:23: jump: \"@gate\" has no user before @" + badJump},
+	{"blank", "all: {connect: {jump: a b}}", "hosts.yml:1:23: jump: \"a b\" is not a host" + badJump},
+	{"option", "all: {connect: {jump: -oProxyCommand=x}}", "hosts.yml:1:23: jump: \"-oProxyCommand=x\" is not a host" + badJump},
 	{"option as the user", "all: {connect: {jump: -x@gate}}", "hosts.yml:1:23: jump: user \"-x\" has a blank, or - in front"},
-	{"shell", "all: {connect: {jump: a;id}}", "hosts.yml:1:23: jump: \"a;id\" is not a host" + badHop},
+	{"shell", "all: {connect: {jump: a;id}}", "hosts.yml:1:23: jump: \"a;id\" is not a host" + badJump},
 	{"ProxyJump", "all: {vars: {ansible_ssh_common_args: -J gate:0}}", "hosts.yml:1:39: ansible_ssh_common_args: ProxyJump: port 0 is outside 1-65535"},
 	{"a group", "web: {hosts: {w: {connect: {jump: dmz}}}}\ndmz: {hosts: {gate: }}",
 		"hosts.yml:1:35: jump: \"dmz\" is a group\n  hint: name one host of it"},
@@ -195,13 +195,13 @@ var jumpErrors = []struct{ name, text, want string }{
 	{"each other", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: \"me@a:23\"}}\n",
 		"hosts.yml:3:25: jump hosts lead in a circle: b -> a -> b\n  hint: one of them has to be reached directly: write connect: {jump: none} at b"},
 	{"a way of its own", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: \"x,me@c:23\"}}\n    c:\n",
-		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole way, outermost first: jump: x,me@c:23,b"},
+		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: x,me@c:23,b"},
 	{"a way of its own, on the way", "all:\n  hosts:\n    a: {connect: {jump: \"c,me@b\"}}\n    b: {connect: {jump: c}}\n    c:\n",
-		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole way, outermost first: jump: c,me@b"},
+		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: c,me@b"},
 	{"a circle further on", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: c}}\n    c: {connect: {jump: b}}\n",
 		"hosts.yml:3:25: jump hosts lead in a circle: b -> c -> b\n  hint: one of them has to be reached directly: write connect: {jump: none} at b"},
 	{"two things", "all:\n  hosts:\n    a: {connect: {jump: b}}\n    b: {connect: {jump: c}}\n    c:\n    d: {connect: {jump: d}}\n",
-		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole way, outermost first: jump: c,b\n" +
+		"hosts.yml:3:25: jump host b has a jump host of its own\n  hint: write the whole route, outermost first: jump: c,b\n" +
 			"hosts.yml:6:25: jump hosts lead in a circle: d -> d\n  hint: one of them has to be reached directly: write connect: {jump: none} at d"},
 }
 

@@ -11,8 +11,8 @@
 //
 // Variables are values and are never evaluated here; [Host.Layers] tells where each
 // was set. A variable that concerns the connection (ansible_host and the like) is
-// read into [Connection], as is the map that hosts and groups may carry under the
-// key connect. Passwords are there only:
+// read into [Connection], as is the map that hosts and groups may have under the
+// key connect. [Connection] is also the only place of passwords.
 //
 //	all:
 //	  children:
@@ -24,6 +24,6 @@
 //
 // Each package below knows one part: source what is read and from where, ansible the
 // texts of ansible-core, connection how a host is reached, pattern names and patterns.
-// Here is what they come to together. How an inventory is shown may not come in, that
-// is listing, nor may anything that connects to a host.
+// This one builds hosts and groups of them. How an inventory is shown may not come in,
+// since package listing does that, nor may anything that connects to a host.
 package inventory

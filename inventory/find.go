@@ -13,9 +13,9 @@ import (
 // ErrNone is why an inventory is not found.
 var ErrNone = errors.New("there is no inventory")
 
-// Find gives the inventory that is read where none is named: that of the environment, or
-// the first default one that exists. An inventory in the working folder that others may
-// have put there is refused.
+// Find gives the inventory to read if none is named: the one that the environment names,
+// or the first default one that exists. One in the working folder is refused if another
+// user may have put it there.
 func Find(getenv func(string) string) (string, error) {
 	if path := getenv("CCM_PUSH_INVENTORY"); path != "" {
 		return path, nil
@@ -64,8 +64,8 @@ func hasVars(folder string) bool {
 	return false
 }
 
-// foreignFolder says who but its reader and root may have written what is in a
-// folder; "" if there is no one.
+// foreignFolder says which users besides its reader and root may have written what is
+// in a folder; "" if no other user may.
 func foreignFolder(dir string) string {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -48,7 +48,7 @@ func (b *builder) reportCycle(circle []*Group, again *Group) {
 	b.errs.Add(at.Errorf("remove one of these children", "groups contain each other: %s%s", names.String(), again.Name))
 }
 
-// setDepths gives every group the length of the longest way to it from all.
+// setDepths gives every group the length of the longest path to it from all.
 func setDepths(groups []*Group) {
 	known := map[*Group]bool{}
 	var depth func(g *Group) int
@@ -66,9 +66,8 @@ func setDepths(groups []*Group) {
 	}
 }
 
-// collectUngrouped makes ungrouped hold exactly the hosts that no group other
-// than all lists, whatever the files say. As with Ansible those come first that
-// the files put there themselves.
+// collectUngrouped makes ungrouped hold exactly the hosts that no group but all lists,
+// whatever the files say. As in Ansible, hosts that the files list there come first.
 func (b *builder) collectUngrouped() {
 	all, rest := b.inv.groupOf[allGroup], b.inv.groupOf[ungrouped]
 	isGrouped := func(h *Host) bool {
@@ -87,8 +86,8 @@ func (b *builder) collectUngrouped() {
 	}
 }
 
-// setMergeOrder fills Host.Groups and Host.below. Hosts that the same groups list
-// share them, so a large group costs no more than a small one.
+// setMergeOrder fills Host.Groups and Host.below. Hosts of the same groups share both,
+// so a large group costs no more than a small one.
 func (b *builder) setMergeOrder() {
 	type shared struct {
 		groups []*Group
@@ -111,8 +110,8 @@ func (b *builder) setMergeOrder() {
 	}
 }
 
-// mergeOrder lists groups and all groups these are in, so that the variables of
-// later ones replace those of earlier ones.
+// mergeOrder lists groups and all groups around them, in the order in which variables
+// of later ones replace those of earlier ones.
 func mergeOrder(direct []*Group) []*Group {
 	seen := map[*Group]bool{}
 	var list []*Group

@@ -25,13 +25,13 @@ func (b *builder) ini(file string, data []byte) {
 // An iniReader takes a file line by line.
 type iniReader struct {
 	*builder
-	group   *Group // whose section it is
+	group   *Group // of the section
 	pending map[string]*pendingGroup
-	waiting []string // the names of all that were ever pending, in order
+	waiting []string // the names of all groups that were ever pending, in order
 }
 
-// A pendingGroup is one that is named and has no section yet. As in Ansible the
-// order of groups is that of their sections.
+// A pendingGroup has been named and has no section yet. As in Ansible, groups are in the
+// order of their sections.
 type pendingGroup struct {
 	at      *yamlpos.Node // where it is first named
 	parents []edgeAt

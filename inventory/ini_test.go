@@ -86,7 +86,7 @@ ansible_ssh_common_args='-o ProxyJump=gate -o ServerAliveInterval=5'
 	c.Pos = nil
 	require.Equal(t, Connection{
 		Address: "192.0.2.1", Port: 2222, User: "deploy", Password: "#hunter2", Become: true, BecomePassword: "hun ter2",
-		Jump: []Hop{{Host: "gate"}}, Options: []Option{{Name: "ServerAliveInterval", Value: "5", Pos: "hosts.ini:5:25"}},
+		Jump: []JumpHost{{Host: "gate"}}, Options: []Option{{Name: "ServerAliveInterval", Value: "5", Pos: "hosts.ini:5:25"}},
 	}, c)
 	require.NotContains(t, fmt.Sprintf("%v %+v %#v %s", c, c, &c, c), "ter2")
 	require.NotContains(t, string(inv.Encode()), "ter2")

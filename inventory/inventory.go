@@ -29,14 +29,14 @@ const (
 // A Host is one machine.
 type Host struct {
 	Name string
-	// Groups are those the host is in, with the groups these are in, in the order
+	// Groups are the groups of the host and all groups around those, in the order
 	// in which their variables are merged: by depth, ansible_group_priority and
 	// name. The first is all. Hosts share the slice: do not change it.
 	Groups []*Group
 
-	said   content       // of the inventories
+	said   content       // what the inventories say of it
 	files  []varFile     // of host_vars, by folder
-	below  *stack        // what is said of the groups
+	below  *stack        // the content of its groups
 	direct []*Group      // the groups that list the host
 	first  *yamlpos.Node // where it is first named
 	index  int           // in Inventory.hosts
@@ -46,7 +46,7 @@ type Host struct {
 type Group struct {
 	Name     string
 	Children []*Group // in the order of the files
-	Depth    int      // steps from all, on the longest way
+	Depth    int      // steps from all, on the longest path
 	Priority int      // ansible_group_priority: decides between groups of equal depth; 1 unless set
 
 	said    content
@@ -76,7 +76,7 @@ func (inv *Inventory) Group(name string) *Group { return inv.groupOf[name] }
 // all and ungrouped before the others.
 func (inv *Inventory) Groups() []*Group { return slices.Clone(inv.groups) }
 
-// Warnings are what looks like a mistake in the files and need not be one.
+// Warnings name what looks like a mistake in the files but may be meant.
 func (inv *Inventory) Warnings() []string { return slices.Clone(inv.warnings) }
 
 // Pos is where the files first name the host: "file:line:column".
@@ -123,6 +123,6 @@ func closure(start *Group, next func(*Group) []*Group) []*Group {
 	return list
 }
 
-// Own lists the hosts that the group lists itself, in the order of the files;
-// those of ungrouped are all hosts that no other group than all lists.
+// Own lists the hosts that the group lists itself, in the order of the files. The group
+// ungrouped lists all hosts that no group but all lists.
 func (g *Group) Own() []*Host { return slices.Clone(g.hosts) }

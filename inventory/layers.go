@@ -9,14 +9,14 @@ import (
 // A Layer is variables that stand in one place of the files. Passwords are left
 // out of it.
 type Layer struct {
-	Name string        // whose they are: "group all", "group web", "host web1"
+	Name string        // the group or host: "group all", "group web", "host web1"
 	Node *yamlpos.Node // a map
-	File string        // that it stands in; Node.Line and the positions in it say where
+	File string        // the file of the map; Node.Line and the positions in it say where
 	// Source says what kind of place that is: "inventory", "group_vars" or
 	// "host_vars".
 	Source string
-	// Deep says that maps are merged: whoever lays layers one on the other has to
-	// merge the maps in them. [Host.WholeLayers] has done so.
+	// Deep says that maps are merged: laying this layer over others has to merge the
+	// maps in them, as [MergeLayers] does. [Host.WholeLayers] has done so.
 	Deep bool
 }
 
@@ -47,9 +47,9 @@ func (h *Host) Vars() map[string]any {
 // inventories say of the host; host_vars.
 func (h *Host) Layers() []Layer { return listLayers(h.places(), h.below.deep) }
 
-// WholeLayers are Layers in which with [Options.MergeMaps] each map has in it what
-// the layers below have under its name, every entry with its own position: also
-// then a value replaces those below it whole.
+// WholeLayers are Layers in which a value always replaces those below it whole. With
+// [Options.MergeMaps] each map already holds what the layers below have under its name,
+// every entry with its own position.
 func (h *Host) WholeLayers() []Layer {
 	list := h.Layers()
 	if !h.below.deep {

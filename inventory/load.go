@@ -49,7 +49,7 @@ func Load(ctx context.Context, paths []string, o Options) (*Inventory, error) {
 }
 
 // Parse reads one inventory in YAML or in Ansible's INI format. file is only used
-// in positions, and for the format: a name that ends in .ini says it.
+// in positions and to tell the format: a name that ends in .ini is INI.
 func Parse(file string, data []byte) (*Inventory, error) {
 	b := newBuilder(Options{})
 	b.errs.Add(b.parse(file, data))
@@ -147,19 +147,19 @@ func (b *builder) hostList(list string) {
 type Options struct {
 	// Folders are those of the manifests: what group_vars/ and host_vars/ in them
 	// say counts more than what stands beside the inventories, and in a later
-	// folder more than in an earlier one. Whoever names a folder vouches for it: it
-	// is for the caller not to name one that another user has made.
+	// folder more than in an earlier one. The caller vouches for the folders: it must
+	// not name one that another user has made.
 	Folders []string
-	// AllowScripts runs the scripts that stand in an inventory directory. One that
-	// is named itself is run without it. (--allow-inventory-scripts)
+	// AllowScripts runs the scripts in an inventory directory. A script that is named
+	// itself is run in any case. (--allow-inventory-scripts)
 	AllowScripts bool
 	// AllowNameClash makes it a warning that a host and a group have one name; a
 	// pattern then means the host. (--allow-name-clash)
 	AllowNameClash bool
-	// AllowEmpty has a pattern that selects nothing select nothing, instead of
-	// being an error; it comes with a warning. (--allow-empty)
+	// AllowEmpty makes it a warning instead of an error that a pattern selects
+	// nothing. (--allow-empty)
 	AllowEmpty bool
-	// AllowImplicitLocalhost has the patterns localhost, 127.0.0.1 and ::1 mean this
+	// AllowImplicitLocalhost lets the patterns localhost, 127.0.0.1 and ::1 mean this
 	// machine, without SSH, if the inventory does not list it. It is never part of
 	// all. (--allow-implicit-localhost)
 	AllowImplicitLocalhost bool

@@ -33,15 +33,15 @@ type place struct {
 // of names the group or host: "group web".
 func (p place) of() string { return p.kind + " " + p.name }
 
-// inInventory is the kind of places that are not files of variables, whose kinds
-// are the names of their folders.
+// inInventory is the source of places in the inventory itself. The source of a file of
+// variables is the name of its folder.
 const inInventory = "inventory"
 
 func (g *Group) place(source string, said *content) place {
 	return place{kind: "group", name: g.Name, source: source, content: said}
 }
 
-// few places of a host need no allocation; most hosts have no more.
+// few is up to how many places of a host need no allocation; most hosts have no more.
 const few = 8
 
 // A stack is the content of the groups of a host, from low to high precedence. Hosts of

@@ -15,8 +15,8 @@ const metaKey = "_meta"
 // scriptKeys is what may stand below a group.
 var scriptKeys = []string{"hosts", "children", "vars"}
 
-// script takes what a script prints. It is asked for the groups, and for each host
-// unless the answer has the variables of all hosts.
+// script takes what a script prints. The script is asked for the groups, and then for
+// each host, unless the first answer has the variables of all hosts.
 func (b *builder) script(ctx context.Context, s source.Script) error {
 	list, err := s.List(ctx)
 	if err != nil {
@@ -41,8 +41,8 @@ func (b *builder) script(ctx context.Context, s source.Script) error {
 	return nil
 }
 
-// scriptGroups takes the groups that a script prints, and gives the hosts in
-// them, each where it is first named.
+// scriptGroups takes the groups that a script prints. It gives their hosts, each where
+// it is first named.
 func (b *builder) scriptGroups(list *yamlpos.Node) []*yamlpos.Node {
 	var hosts []*yamlpos.Node
 	seen := map[string]bool{}

@@ -24,8 +24,8 @@ type PatternError = pattern.Error
 // web (a group or a host), web* (groups and hosts), ~web\d+ (a regex, anchored
 // at the start), web[0], web[-1], web[1:3] and web[2:] (by index), rack[1:9]-a
 // (a range of names), web[1-3,7] (a node set). &web keeps only hosts of web,
-// !web drops them; both apply after all other terms, of which there is all if
-// none is given. Other than with Ansible, an empty pattern is not all.
+// !web drops them; both apply after all other terms, and to all hosts if there are no
+// other terms. Unlike in Ansible, an empty pattern does not mean all.
 //
 // The warnings name the terms that match nothing, with a hint; they are an error
 // with [Options.StrictPatterns]. A pattern that selects nothing is an error that
@@ -40,15 +40,15 @@ func (inv *Inventory) Select(text string) (hosts []*Host, warnings []string, err
 // inventory. A term @FILE stands for the terms in a file, one a line; empty
 // lines and lines that begin with # do not count.
 //
-// If nothing is left the error wraps [ErrNothing], or with [Options.AllowEmpty]
+// If no host remains the error wraps [ErrNothing], or with [Options.AllowEmpty]
 // there is a warning.
-func (inv *Inventory) Limit(hosts []*Host, text string) (left []*Host, warnings []string, err error) {
-	kept, warnings, err := inv.selector().Limit(numbers(hosts), text)
-	return inv.numbered(kept), warnings, err
+func (inv *Inventory) Limit(hosts []*Host, text string) (kept []*Host, warnings []string, err error) {
+	selected, warnings, err := inv.selector().Limit(numbers(hosts), text)
+	return inv.numbered(selected), warnings, err
 }
 
-// selector is the fleet as patterns see it: hosts by their index, behind all of
-// which the implicit localhost comes.
+// selector is the fleet as patterns see it: hosts by their index. The implicit localhost
+// has the index behind all others.
 func (inv *Inventory) selector() pattern.Selector {
 	s := pattern.Selector{
 		Hosts: hostNumbers{inv}, Groups: groupNumbers{inv},
@@ -70,7 +70,7 @@ func numbers(hosts []*Host) []int {
 	return list
 }
 
-// numbered is numbers the other way round. It is nil of nil.
+// numbered gives the hosts of numbers; nil for nil.
 func (inv *Inventory) numbered(list []int) []*Host {
 	if list == nil {
 		return nil

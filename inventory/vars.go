@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// priorityKey is the variable that is a property of its group instead.
+// priorityKey is a variable that becomes a property of its group.
 const priorityKey = "ansible_group_priority"
 
 // variables takes the variables that stand in the map n into said.
@@ -44,9 +44,9 @@ const (
 	connectNowhere    = "a group says it here with ansible_user, ansible_become and the like; a variable of yours needs another name"
 )
 
-// connectVariable refuses a map with nothing but keys of a connect map, and warns of
-// one that has other keys too, {host: db, port: 5432} may well be a variable, or has
-// only keys that look misspelt.
+// connectVariable looks at a variable called connect. It refuses a map that has only keys
+// of a connect map. It warns of a map that has other keys too, since {host: db, port: 5432}
+// may well be a variable, and of one with only keys that look misspelt.
 func (b *builder) connectVariable(p yamlpos.Pair, hint string) {
 	known := func(p yamlpos.Pair) bool { return connection.IsKey(p.Key.Text) }
 	other := func(p yamlpos.Pair) bool { return !known(p) }
@@ -60,7 +60,7 @@ func (b *builder) connectVariable(p yamlpos.Pair, hint string) {
 	}
 }
 
-// withoutPriority leaves out what is a property of the group and no variable.
+// withoutPriority leaves out priorityKey, which is not a variable.
 func withoutPriority(vars *yamlpos.Node) *yamlpos.Node {
 	return vars.Without(func(key string) bool { return key == priorityKey })
 }
@@ -92,8 +92,7 @@ func (b *builder) hostBody(key, port, body *yamlpos.Node) (said content) {
 	return said
 }
 
-// variablesAndConnect reads a map of variables, among which there may be a map
-// connect.
+// variablesAndConnect reads a map of variables, which may have a map connect among them.
 func (b *builder) variablesAndConnect(said *content, body *yamlpos.Node) {
 	vars := body
 	if connect := body.Get("connect"); connect != nil {
@@ -117,8 +116,8 @@ type varFile struct {
 	said   content
 }
 
-// varFiles reads what group_vars and host_vars have for the groups and hosts that
-// there are.
+// varFiles reads what group_vars and host_vars have for the groups and hosts of the
+// inventory.
 func (b *builder) varFiles() {
 	for i, folder := range b.folders {
 		groups := b.openVars(folder, source.GroupVars)
@@ -145,7 +144,7 @@ func (b *builder) openVars(in source.VarsFolder, kind string) source.VarsListing
 	return list
 }
 
-// varFilesOf reads the files of one group or host. What is wrong with any is noted.
+// varFilesOf reads the files of one group or host, and notes what is wrong with them.
 func (b *builder) varFilesOf(in source.VarsListing, name string) (maps []*yamlpos.Node) {
 	paths, err := in.Find(name)
 	b.errs.Add(err)
@@ -164,8 +163,8 @@ func (b *builder) varFile(vars *yamlpos.Node) (said content) {
 	return said
 }
 
-// withoutPriority leaves out of a file of a group what counts nowhere but in an
-// inventory.
+// withoutPriority leaves priorityKey out of a file of a group: only an inventory can set
+// it.
 func (b *builder) withoutPriority(vars *yamlpos.Node) *yamlpos.Node {
 	if priority := vars.Get(priorityKey); priority != nil {
 		b.notes.add(priority, "%s only counts in an inventory, below vars:", priorityKey)

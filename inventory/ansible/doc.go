@@ -3,6 +3,6 @@
 // [SplitWords]), what PyYAML takes a scalar for ([YAML]), and the JSON of
 // ansible-inventory ([JSON], [Str], [Marked]).
 //
-// It works on texts and trees of yamlpos only. No file is opened here, and which hosts
-// and groups the texts come to may not come in.
+// It works on texts and trees of yamlpos only. No file is opened here, and hosts and
+// groups may not come in.
 package ansible

@@ -24,7 +24,7 @@ const (
 	VarLine                         // NAME=VALUE
 )
 
-// An INILine is one that says something.
+// An INILine is a line that is neither empty nor a comment.
 type INILine struct {
 	Kind LineKind
 	Name *yamlpos.Node // of the group or host; nil of a [VarLine]
@@ -38,8 +38,8 @@ type INILine struct {
 // maxINIBytes bounds a file, as yamlpos bounds those in YAML.
 const maxINIBytes = 16 << 20
 
-// INILines gives the lines of a file, which begins with a section of hosts that has no
-// name, and what is wrong with any of them. file is only used in positions.
+// INILines gives the lines of a file, and errors in the places of bad ones. The lines
+// before the first section are hosts of no group. file is only used in positions.
 func INILines(file string, data []byte) iter.Seq2[INILine, error] {
 	return func(yield func(INILine, error) bool) {
 		if len(data) > maxINIBytes {
@@ -58,15 +58,13 @@ func INILines(file string, data []byte) iter.Seq2[INILine, error] {
 	}
 }
 
-// A iniReader goes through a file line by line.
+// An iniReader goes through a file line by line.
 type iniReader struct {
-	file   string
-	number int    // of the line
-	group  string // whose section it is
-	// section is the kind of what it begins with; bad that of one which is not read,
-	// as something is wrong with that.
+	file    string
+	number  int    // of the line
+	group   string // of the section
 	section LineKind
-	bad     bool
+	bad     bool // something is wrong with the header: the section is not read
 }
 
 // at is a place in the line; offset counts bytes of raw.
@@ -81,7 +79,7 @@ func (r *iniReader) named(raw string, offset int, name string) *yamlpos.Node {
 	return n
 }
 
-// line reads one line. says is false if there is nothing in it.
+// line reads one line. says is false if it is empty or a comment.
 func (r *iniReader) line(raw string) (l INILine, says bool, err error) {
 	line := strings.TrimSpace(raw)
 	if line == "" || line[0] == '#' || line[0] == ';' {
@@ -115,7 +113,7 @@ func (r *iniReader) line(raw string) (l INILine, says bool, err error) {
 	return l, true, err
 }
 
-// oddByte finds what is in no line of text, and gives -1 if there is nothing.
+// oddByte finds a byte that text does not have; -1 if there is none.
 func oddByte(line string) int {
 	for i, c := range line {
 		if c < ' ' && c != '\t' || c >= 0x7f && c < 0xa0 || c == utf8.RuneError && !strings.HasPrefix(line[i:], "\ufffd") {

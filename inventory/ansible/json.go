@@ -14,8 +14,8 @@ import (
 // JSON writes a value as ansible-inventory does, which is
 // json.dumps(value, sort_keys=True, indent=4, ensure_ascii=False), with a newline.
 // It takes an [Object], a []string, a string or a *[yamlpos.Node]. Two things are
-// different, and to a reader of JSON the same or better: what could control a
-// terminal is escaped, and the floats that JSON has not are strings.
+// different: what could control a terminal is escaped, which means the same to a parser,
+// and infinity and NaN, which JSON does not have, are strings.
 func JSON(v any) string {
 	var w jsonWriter
 	w.value(v, 0)
@@ -95,8 +95,7 @@ func (w *jsonWriter) node(n *yamlpos.Node, depth int) {
 	}
 }
 
-// marked writes a scalar, within a map that says so if Ansible shall evaluate it in
-// another way than others.
+// marked writes a scalar. One with the tag !unsafe or !vault stands in a map that says so.
 func (w *jsonWriter) marked(n *yamlpos.Node, depth int) {
 	key := ""
 	switch {
@@ -127,8 +126,8 @@ func keyNumber(key *yamlpos.Node) float64 {
 	return math.Inf(1)
 }
 
-// Scalar writes a scalar as json.dumps does; the floats that JSON has not are
-// Infinity, -Infinity and NaN.
+// Scalar writes a scalar as json.dumps does, which has Infinity, -Infinity and NaN for
+// the floats that JSON does not have.
 func Scalar(n *yamlpos.Node) string {
 	switch v := n.Value.(type) {
 	case nil:
@@ -150,25 +149,24 @@ func jsonScalar(n *yamlpos.Node) string {
 	return Scalar(n)
 }
 
-// jsonText quotes a text. What Python leaves as it is stays, unless a terminal
-// would do something else with it than show it.
+// jsonText quotes a text. Like Python it leaves characters beyond ASCII as they are, but
+// not those that a terminal would obey.
 func jsonText(s string) string {
 	text, err := printable.JSON(s)
-	if err != nil { // there is nothing about a string that could not be encoded
+	if err != nil { // every string can be encoded
 		panic(err)
 	}
 	return string(text)
 }
 
-// What a text with the tag !unsafe, or !vault, is in Ansible's JSON: a map with this
-// key.
+// A text with the tag !unsafe or !vault is a map with one of these keys in Ansible's JSON.
 const (
 	unsafeKey = "__ansible_unsafe"
 	vaultKey  = "__ansible_vault"
 )
 
-// Marked gives n with the texts for which such maps stand, as Ansible reads JSON. It is
-// n itself if there are none.
+// Marked gives n with texts in the place of such maps, as Ansible reads JSON. It is n
+// itself if it has no such map.
 func Marked(n *yamlpos.Node) *yamlpos.Node {
 	if text := markedText(n); text != nil {
 		return text
@@ -198,7 +196,7 @@ func Marked(n *yamlpos.Node) *yamlpos.Node {
 	return n
 }
 
-// markedText is the text that a map stands for; nil if it is no such map.
+// markedText is the text that such a map stands for; nil for any other node.
 func markedText(n *yamlpos.Node) *yamlpos.Node {
 	if len(n.Pairs) != 1 || n.Pairs[0].Value.Kind != yamlpos.Scalar {
 		return nil

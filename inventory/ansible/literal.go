@@ -29,7 +29,7 @@ func Literal(at *yamlpos.Node, text string) *yamlpos.Node {
 // maxLiteralDepth bounds brackets in brackets.
 const maxLiteralDepth = 90
 
-// A literalParser reads one literal. Its methods give false for what is none.
+// A literalParser reads one literal. Its methods give false for any other text.
 type literalParser struct {
 	at    *yamlpos.Node
 	rest  string
@@ -125,7 +125,8 @@ func (p *literalParser) value() (*yamlpos.Node, bool) {
 	return p.word()
 }
 
-// items reads values up to a closing bracket; comma is whether one stood there.
+// items reads values up to a closing bracket; comma reports whether a comma stood
+// between or behind them.
 func (p *literalParser) items(closing string) (items []*yamlpos.Node, comma, ok bool) {
 	for !p.next(closing) {
 		item, ok := p.value()

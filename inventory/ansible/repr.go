@@ -12,9 +12,9 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Str is what Python's str makes of a value: a text stays as it is, and
-// everything else is as in a program. What could control a terminal, or go on on
-// a line of its own, is escaped.
+// Str is what Python's str makes of a value: a text stays as it is, and anything else is
+// written as in a program. What could control a terminal, or begin a new line, is
+// escaped.
 func Str(n *yamlpos.Node) string {
 	if n.Kind == yamlpos.Scalar {
 		if _, isText := n.Value.(string); isText {
@@ -109,7 +109,8 @@ func reprRune(r, quote rune) string {
 	return string(r)
 }
 
-// floatOf writes a number that is no int64, see [Float]. Integers are never rounded.
+// floatOf writes a number that does not fit into an int64, see [Float]. An integer keeps
+// all its digits.
 func floatOf(n *yamlpos.Node, v float64) string {
 	if !n.Computed && isInteger(n.Text) {
 		return strings.TrimPrefix(n.Text, "+")
@@ -118,8 +119,7 @@ func floatOf(n *yamlpos.Node, v float64) string {
 }
 
 // Float writes a number as repr does: shortest, and with an exponent from 1e16 on
-// and below 1e-4. Those that are none are Infinity, -Infinity and NaN, as json.dumps
-// has them.
+// and below 1e-4. Infinity, -Infinity and NaN are written as json.dumps does.
 func Float(v float64) string {
 	switch {
 	case math.IsNaN(v):

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// How PyYAML reads a plain scalar: by the rules of YAML 1.1, as its resolver has
-// them (its int, float, bool and timestamp). The texts that none of these match are
-// strings.
+// yaml11Forms are the rules by which PyYAML reads a plain scalar, those of YAML 1.1 as its
+// resolver has them (int, float, bool and timestamp). A text that matches none of them is
+// a string.
 type yaml11Forms struct{ boolean, null, float, integer, base60, instant *regexp.Regexp }
 
 var yaml11 = sync.OnceValue(func() yaml11Forms {
@@ -39,8 +39,8 @@ const (
 	YAMLDate   YAMLKind = "date"
 )
 
-// YAML gives the kind of a plain scalar and, as JSON, its value. That of
-// a date, and of a number that is too large, is its text.
+// YAML gives the kind of a plain scalar and, as JSON, its value. The value of a date, and
+// of a number that is too large, is its text.
 func YAML(text string) (YAMLKind, string) {
 	switch forms := yaml11(); {
 	case forms.null.MatchString(text):

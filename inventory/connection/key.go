@@ -29,8 +29,8 @@ func unknownKey(key *yamlpos.Node) error {
 	return key.Errorf("known keys: "+strings.Join(keys, ", "), "unknown key %q", key.Text)
 }
 
-// keyOf says which key of a connection an Ansible variable is, "" if it
-// is none. The old names with ssh in them still work in Ansible.
+// keyOf gives the key of a connection that an Ansible variable sets; "" if it sets none.
+// The old names with ssh in them still work in Ansible.
 func keyOf(variable string) string {
 	switch variable {
 	case "ansible_host", "ansible_ssh_host":
@@ -69,7 +69,7 @@ var (
 		"ansible_become_exe", "ansible_become_flags",
 		"ansible_ssh_executable", "ansible_scp_extra_args", "ansible_sftp_extra_args",
 	}
-	// keyVars are those that are keys below connect: too, each by its usual name.
+	// keyVars are the variables with a key below connect:, each by its usual name.
 	keyVars = []string{
 		"ansible_host", "ansible_port", "ansible_user", "ansible_ssh_private_key_file", "ansible_connection",
 		"ansible_become", "ansible_become_user", "ansible_become_method", "ansible_become_password", "ansible_password",
@@ -79,8 +79,8 @@ var (
 // IsSecretKey reports whether the value of a key below connect: is a secret.
 func IsSecretKey(key string) bool { return key == "password" || key == "become_password" }
 
-// IsSecretVariable reports whether an Ansible variable is a password. Such a
-// variable is read into [Params] and is then no variable any more.
+// IsSecretVariable reports whether an Ansible variable is a password. Passwords are read
+// into [Params] and left out of the variables.
 func IsSecretVariable(name string) bool {
 	return strings.HasPrefix(name, "ansible_") && IsSecretKey(keyOf(name))
 }

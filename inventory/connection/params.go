@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Params are what an inventory says about reaching a host. Fields that it says
-// nothing about are zero, but for Address.
+// Params are what an inventory says about reaching a host. A field is zero if the
+// inventory does not set it; Address is then the name of the host.
 type Params struct {
 	Address         string        // name or IP address to dial; the host's name unless set
 	Port            int           // 1 to 65535
@@ -19,27 +19,27 @@ type Params struct {
 	PrivateKeys     []string      // files, as written: ~ is not expanded
 	KnownHosts      []string      // files, as written
 	HostKeyChecking string        // "yes" or "accept-new"
-	Jump            []Hop         // hosts to go through, outermost first
+	Jump            []JumpHost    // hosts to go through, outermost first
 	ConnectTimeout  time.Duration // of dial and handshake
 	Become          bool          // escalate; Pos["become"] tells false from not set
 	BecomeUser      string
 	BecomeMethod    string // "sudo", "su" or "doas"
-	// Password and BecomePassword are secrets: they are no variables of the host,
-	// and nothing may show them.
+	// Password and BecomePassword are secrets: they are not among the variables of the
+	// host, and nothing may show them.
 	Password, BecomePassword string
 	Local                    bool     // the controller itself, without SSH
-	Options                  []Option // of ssh, which the other fields do not say
+	Options                  []Option // of ssh, for which there is no field
 	// Pos has the position ("file:line:column") of every value that is set, under
 	// its key in a connect map, or "host_key_checking" and "connect_timeout".
 	Pos map[string]string
-	// Refused are why settings cannot be honoured, under the same keys, or the names
-	// of variables that have none. Unless something else is said in their place, the
-	// host must not be dialled: the fields are not what the inventory says. nil if
-	// there are none.
+	// Refused says why settings cannot be honoured, under the same keys, or under the
+	// names of variables that have no key. Unless another source decides such a key, the
+	// host must not be dialled: the fields are not what the inventory says. It is nil if
+	// every setting can be honoured.
 	Refused map[string]yamlpos.Errors
 }
 
-// An Option is one that ssh would have got with -o, as ssh_config(5) has it.
+// An Option is an option of ssh, as ssh_config(5) has it.
 type Option struct {
 	Name  string // as written
 	Value string

@@ -13,7 +13,7 @@ type Reader struct {
 	Errs *yamlpos.Errors // unknown keys below connect:
 	// Known are the variables beginning with ansible_ that another package reads.
 	Known []string
-	// Ignored is told of each variable that has no meaning here, and Misspelt of each
+	// Ignored is called for each variable that has no meaning here, and Misspelt for each
 	// that was probably meant to be another one.
 	Ignored  func(key *yamlpos.Node)
 	Misspelt func(key *yamlpos.Node, meant string)
@@ -64,8 +64,7 @@ func (r Reader) variable(key, value *yamlpos.Node) (Setting, bool) {
 	return Setting{}, false
 }
 
-// unsupported is a variable that cannot be honoured whatever it says, unless it says
-// nothing.
+// unsupported is a variable that cannot be honoured unless it is empty.
 func unsupported(key, value *yamlpos.Node) Setting {
 	s := Setting{name: key.Text, rank: ansibleVar, at: value}
 	if !saysNothing(value) {
@@ -86,8 +85,8 @@ func asVariable(n *yamlpos.Node) *yamlpos.Node {
 	return yamlpos.From(n, n.Value)
 }
 
-// args reads arguments that Ansible would give to ssh. They are never given to a
-// shell or to ssh: what is not understood is refused.
+// args reads arguments that Ansible would give to ssh. Here they never reach a shell or
+// ssh: what is not understood is refused.
 func args(name string, n *yamlpos.Node) Setting {
 	s := Setting{name: name, rank: sshArgs, at: n}
 	if saysNothing(n) {

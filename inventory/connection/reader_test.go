@@ -43,17 +43,17 @@ func TestResolve(t *testing.T) {
 	layers := []Settings{low, high}
 	p := Resolve("h", layers)
 	require.Equal(t, Params{
-		Address: "192.0.2.1", Port: 3, User: "me", Jump: []Hop{{Host: "gate"}}, BecomePassword: "hunter2",
+		Address: "192.0.2.1", Port: 3, User: "me", Jump: []JumpHost{{Host: "gate"}}, BecomePassword: "hunter2",
 		Options: []Option{{"Compression", "yes", "f:1:27"}},
 		Pos:     map[string]string{"address": "f:1:66", "port": "f:1:27", "user": "f:1:8", "jump": "f:1:18", "become_password": "f:1:41"},
 	}, p)
 	require.NotContains(t, fmt.Sprintf("%v %+v %#v %s", p, p, &p, p), "hunter2")
 
-	hops, at := Jump(layers)
-	require.Equal(t, p.Jump, hops)
+	jumps, at := Jump(layers)
+	require.Equal(t, p.Jump, jumps)
 	require.Equal(t, "f:1:18", at.Pos())
-	hops, at = Jump([]Settings{high})
-	require.Nil(t, hops)
+	jumps, at = Jump([]Settings{high})
+	require.Nil(t, jumps)
 	require.Nil(t, at)
 	require.True(t, low.HasJump())
 	require.False(t, high.HasJump())

@@ -13,7 +13,7 @@ type Setting struct {
 	rank   rank
 	at     *yamlpos.Node
 	fields []field
-	// refused is why it cannot be honoured; it then has no fields.
+	// refused says why the setting cannot be honoured; there are no fields then.
 	refused yamlpos.Errors
 }
 
@@ -42,7 +42,7 @@ const (
 type field struct {
 	key string // in a connect map; "" of options
 	set func(*Params)
-	// option is what goes to Params.Options instead; its Pos is not set.
+	// option goes to Params.Options in place of a field; its Pos is not set.
 	option Option
 }
 
@@ -56,8 +56,8 @@ func (s *Settings) Add(more Settings) {
 	slices.SortStableFunc(*s, func(a, b Setting) int { return int(a.rank) - int(b.rank) })
 }
 
-// Resolve gives what the settings of layers, low to high, come to for a host of a
-// name.
+// Resolve gives what the settings of layers, low to high, come to. host is the name of
+// the host, which is its address unless a layer sets another.
 func Resolve(host string, layers []Settings) Params {
 	p := Params{Address: host, Pos: map[string]string{}}
 	for _, s := range overlaid(layers) {
@@ -76,7 +76,7 @@ func Resolve(host string, layers []Settings) Params {
 	return p
 }
 
-// Refused are why settings cannot be honoured, wherever they count.
+// Refused says why settings cannot be honoured, whether or not they count for a host.
 func (s Settings) Refused() (errs yamlpos.Errors) {
 	for _, one := range s {
 		errs = append(errs, one.refused...)
@@ -84,8 +84,8 @@ func (s Settings) Refused() (errs yamlpos.Errors) {
 	return errs
 }
 
-// overlaid lists what applies, lowest first. A setting of the same name replaces
-// the one of a lower layer whole, as variables do.
+// overlaid lists the settings that apply, lowest first. A setting replaces the one of
+// the same name in a lower layer whole, as variables do.
 func overlaid(layers []Settings) Settings {
 	var list Settings
 	for _, layer := range layers {
@@ -97,8 +97,8 @@ func overlaid(layers []Settings) Settings {
 	return list
 }
 
-// Jump gives [Params.Jump] alone, and where it is written: nil if nowhere.
-func Jump(layers []Settings) (hops []Hop, at *yamlpos.Node) {
+// Jump gives [Params.Jump] alone, and where it is written; at is nil if there is none.
+func Jump(layers []Settings) (jumps []JumpHost, at *yamlpos.Node) {
 	var p Params
 	for _, s := range overlaid(layers) {
 		for _, f := range s.fields {
@@ -119,19 +119,19 @@ func (s Settings) HasJump() bool {
 	})
 }
 
-// An Entry is what one place says of one key, to be shown.
+// An Entry is what one place says of one key, in the form in which it is shown.
 type Entry struct {
 	Key  string // in a connect map, or "-o " and the name of an option of ssh
 	Name string // as it is written: ansible_port, port
-	// Value is what is written there, for arguments of ssh all of them; nil for a
-	// password, and for a place that takes away what lower ones say.
+	// Value is what is written there: of arguments of ssh, all of them. It is nil for a
+	// password, and where a place takes away what lower ones say.
 	Value  any
 	Secret bool   // it is a password
 	Pos    string // file:line:column
 }
 
-// Entries gives one for each key that s speaks of. A setting that takes one away, is
-// empty or cannot be honoured has none but its own.
+// Entries gives an entry for each key that s sets. A setting that takes a value away, is
+// empty or cannot be honoured has an entry for its own key only.
 func (s Setting) Entries() []Entry {
 	var list []Entry
 	for _, f := range s.fields {
@@ -150,7 +150,7 @@ func (s Setting) Entries() []Entry {
 	return list
 }
 
-// key is that of a setting which has no fields; "" if it has none.
+// key is the key of a setting without fields; "" if the setting is about none.
 func (s Setting) key() string {
 	switch s.rank {
 	case ansibleVar:
@@ -168,10 +168,10 @@ func (f field) name() string {
 	return f.key
 }
 
-// optionName is what an [Entry] has for its key if that is an option of ssh.
+// optionName is the key of an [Entry] that is an option of ssh.
 func optionName(name string) string { return "-o " + name }
 
-// WonIn tells which entries p has come from.
+// WonIn reports whether p has its value from an entry.
 func WonIn(p Params) func(Entry) bool {
 	type place struct{ key, at string }
 	winning := make(map[place]bool, len(p.Pos)+len(p.Options))

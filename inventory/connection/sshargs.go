@@ -177,7 +177,7 @@ func passedOn(option string) bool {
 	return slices.ContainsFunc(optionNames, func(name string) bool { return strings.EqualFold(name, option) })
 }
 
-// repeats reports whether an option adds up, where of others the first counts.
+// repeats reports whether all values of an option count; of other options the first does.
 func repeats(option string) bool { return strings.EqualFold(option, "CertificateFile") }
 
 func optionField(name string, a argument) (field, error) {
@@ -189,8 +189,8 @@ func (f field) sameOption(other field) bool {
 	return strings.EqualFold(f.option.Name, other.option.Name)
 }
 
-// ignoredOption reports whether an option has nothing to say here: a run has one
-// connection per host anyway, and never forwards the agent.
+// ignoredOption reports whether an option makes no difference: a run has one connection
+// per host anyway, and never forwards the agent.
 func ignoredOption(a argument) bool {
 	switch strings.ToLower(a.option) {
 	case "controlmaster", "controlpath", "controlpersist":

@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// A problem is what is wrong with a text by itself. Whoever knows where the text
-// comes from adds the position.
+// A problem is what is wrong with a text by itself. The caller knows where the text
+// stands and adds the position.
 type problem struct{ msg, hint string }
 
 func (e *problem) Error() string { return e.msg }
@@ -76,8 +76,8 @@ func parseValue(name, key string, texts []string) (func(*Params), error) {
 		checking, err := parseHostKeyChecking(name, text)
 		return func(p *Params) { p.HostKeyChecking = checking }, err
 	case jumpKey:
-		hops, err := parseHops(name, text)
-		return func(p *Params) { p.Jump = slices.Clone(hops) }, err
+		jumps, err := parseJumps(name, text)
+		return func(p *Params) { p.Jump = slices.Clone(jumps) }, err
 	case "connect_timeout":
 		timeout, err := parseSeconds(name, text)
 		return func(p *Params) { p.ConnectTimeout = timeout }, err
@@ -204,8 +204,8 @@ func parseKind(name, text string) (local bool, err error) {
 	return false, problemf("write ssh or local", "%s %q is not supported", name, text)
 }
 
-// secret reads a password into s, which then has no more than its place; nor has an
-// error its text.
+// secret reads a password into s. Of what is written s keeps the position only, and no
+// error shows the text.
 func secret(s Setting, key string) Setting {
 	text := s.at.Text
 	err := checkSecret(s.name, s.at)

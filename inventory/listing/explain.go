@@ -14,10 +14,10 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// Explain tells of each variable of a host, or with a key of that one only, every
-// place that sets it; what the inventory says about the connection comes last. A key
-// may also be one of the connection, with or without connect. before it. It is an
-// error that nothing sets the key.
+// Explain lists, for each variable of a host, every place that sets it. What the inventory
+// says about the connection comes last. With a key it lists that variable only, or that
+// setting of the connection, whose key may be written with or without connect. before
+// it. A key that nothing sets is an error.
 func Explain(h *inventory.Host, key string) ([]Explanation, error) {
 	list := explanations(h)
 	if key == "" {
@@ -46,8 +46,7 @@ type Origin struct {
 	Wins     bool   `json:"wins"` // of maps that are merged, the last one
 }
 
-// explanations are those of all variables, sorted by name, and then of the
-// connection.
+// explanations explains all variables, sorted by name, and then the connection.
 func explanations(h *inventory.Host) []Explanation {
 	places := map[string][]Origin{}
 	layers := h.Layers()
@@ -65,8 +64,7 @@ func explanations(h *inventory.Host) []Explanation {
 	return append(list, connectionExplanations(h)...)
 }
 
-// connectionExplanations are the settings of the connection that the inventory
-// speaks of, with where; the others are not listed.
+// connectionExplanations explains the settings of the connection that the inventory has.
 func connectionExplanations(h *inventory.Host) []Explanation {
 	var list []Explanation
 	index := map[string]int{}
@@ -127,8 +125,8 @@ func ExplanationText(list []Explanation) string {
 	return b.String()
 }
 
-// layer says whose this is, if it stands in a file of its own, and of a setting
-// under which name.
+// layer names the group or host, then the kind of file unless it is the inventory, and
+// for a setting of the connection the name that it is written under.
 func (o Origin) layer(kind string) string {
 	text := o.Layer
 	if o.Source != "inventory" {
@@ -140,7 +138,7 @@ func (o Origin) layer(kind string) string {
 	return text
 }
 
-// jsonable puts texts into the place of the floats that JSON has not.
+// jsonable puts texts into the place of floats that JSON does not have.
 func jsonable(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -162,7 +160,7 @@ func jsonable(v any) any {
 // shown is a value on one line, as JSON.
 func shown(v any) string {
 	text, err := printable.JSON(v)
-	if err != nil { // not of what [jsonable] gives
+	if err != nil { // never of what [jsonable] gives
 		return printable.Line(fmt.Sprint(v))
 	}
 	return string(text)

@@ -23,8 +23,8 @@ func FindHost(hosts []*inventory.Host, name string) (*inventory.Host, error) {
 	return nil, fmt.Errorf("there is no host %q", name)
 }
 
-// meantHost finds a host of nearly that name, or else one of nearly that first label:
-// web04 may be meant to be web01.example.com.
+// meantHost finds a host with nearly that name, or else one whose first label is nearly
+// that: web04 may be meant to be web01.example.com.
 func meantHost(hosts []*inventory.Host, name string) string {
 	names := Names(hosts)
 	if meant := yamlpos.Suggest(name, names); meant != "" {

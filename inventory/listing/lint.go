@@ -34,10 +34,10 @@ func (f Finding) String() string {
 	return at.Errorf(f.Hint, "%s", f.Message).Error()
 }
 
-// Lint reads the YAML files of an inventory, and finds every plain value that Ansible
+// Lint reads the YAML files of an inventory. It finds every plain value that Ansible
 // (YAML 1.1) and we (YAML 1.2) read in different ways, or that both read as something
-// else than it looks like; passwords that stand there in clear; variables that Ansible
-// sets itself; and what keeps hosts from being reached. Findings are sorted by position.
+// other than it looks like; passwords in clear; variables that Ansible sets itself; and
+// what keeps hosts from being reached. Findings are sorted by position.
 func Lint(inv *inventory.Inventory) []Finding {
 	l := linter{}
 	l.inventory(inv)
@@ -51,7 +51,7 @@ func Lint(inv *inventory.Inventory) []Finding {
 	return slices.Compact(l.found)
 }
 
-// files are those that hosts and variables stand in.
+// files lists the files of hosts and variables.
 func files(inv *inventory.Inventory) []string {
 	var list []string
 	for _, h := range inv.Hosts() {
@@ -138,8 +138,8 @@ func (l *linter) password(at, key string) {
 	})
 }
 
-// file reports the literals of a YAML file. What is no YAML has no such traps,
-// and what does not parse was read by other rules.
+// file reports the literals of a YAML file. Other formats have no such traps, and a file
+// that does not parse was read by other rules.
 func (l *linter) file(path string) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 != 0 {
@@ -208,7 +208,7 @@ func (l *linter) scalar(n *yamlpos.Node, what string) {
 var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+-]?[0-9]+\.[0-9]+$`) })
 
 // digits writes a decimal number as it is when it is read and printed again: 1.10
-// is 1.1. What is none stays as it is.
+// is 1.1. Any other text stays as it is.
 func digits(n *yamlpos.Node) string {
 	number, isFloat := n.Value.(float64)
 	if !isFloat || !decimal().MatchString(n.Text) {

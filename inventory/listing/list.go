@@ -12,10 +12,10 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// List prints groups and hosts as ansible-inventory --list does, with export as it
-// does with --export: variables stand at the group or host they are set for. Of the
-// hosts only some may be asked for; the groups are all there. withheld says whether
-// there are passwords.
+// List prints groups and hosts as ansible-inventory --list does. With export it prints
+// them as --export does: variables stand at the group or host they are set for. hosts may
+// be some of the hosts only; all groups are printed. withheld says whether there are
+// passwords.
 func List(inv *inventory.Inventory, hosts []*inventory.Host, export bool) (text string, withheld bool) {
 	v := variablesOf(inv)
 	wanted := make(map[*inventory.Host]bool, len(hosts))
@@ -66,8 +66,8 @@ func listedGroup(g *inventory.Group, wanted map[*inventory.Host]bool) ansible.Ob
 	return body
 }
 
-// ownHosts names those of the wanted hosts that a group lists itself. Of all,
-// which holds every host, Ansible lists none.
+// ownHosts names the wanted hosts that a group lists itself. For all, which holds every
+// host, Ansible lists none.
 func ownHosts(g *inventory.Group, wanted map[*inventory.Host]bool) []string {
 	var names []string
 	if g.Name == "all" {
@@ -81,9 +81,9 @@ func ownHosts(g *inventory.Group, wanted map[*inventory.Host]bool) []string {
 	return names
 }
 
-// Graph prints a group and what is in it as ansible-inventory --graph does, with
-// vars as it does with --vars. Of the hosts only some may be asked for. withheld
-// says whether there are passwords among what is printed.
+// Graph prints a group and what is in it as ansible-inventory --graph does, with vars as
+// --vars does. hosts may be some of the hosts only. withheld says whether there are
+// passwords among what is printed.
 func Graph(inv *inventory.Inventory, top *inventory.Group, hosts []*inventory.Host, vars bool) (text string, withheld bool) {
 	w := grapher{wanted: make(map[*inventory.Host]bool, len(hosts))}
 	for _, h := range hosts {

@@ -30,8 +30,8 @@ type TreeGroup struct {
 	Folded   string   `json:"folded"`
 }
 
-// TreeOf gives the groups that some hosts are in; if they are all there are, every
-// group. sources is where the inventory is from.
+// TreeOf gives the groups of some hosts. If those are all hosts of the inventory, it gives
+// every group, empty ones too. sources is where the inventory is from.
 func TreeOf(inv *inventory.Inventory, hosts []*inventory.Host, sources []string) Tree {
 	w := &treeWriter{wanted: make(map[*inventory.Host]bool, len(hosts)), some: len(hosts) < len(inv.Hosts()), written: map[*inventory.Group]bool{}}
 	for _, h := range hosts {
@@ -74,7 +74,7 @@ func Names(hosts []*inventory.Host) []string {
 type treeWriter struct {
 	strings.Builder
 	wanted  map[*inventory.Host]bool
-	some    bool // of all hosts: groups without any of them are left out
+	some    bool // not all hosts are wanted: groups without a wanted one are left out
 	written map[*inventory.Group]bool
 }
 

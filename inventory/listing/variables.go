@@ -23,10 +23,10 @@ func variablesOf(inv *inventory.Inventory) *variables {
 	return v
 }
 
-// own are the variables that a group or a host sets itself.
+// own gives the variables that a group or a host sets itself, by its name as a layer.
 func (v *variables) own(name string) ansible.Object { return merged(v.layers[name]) }
 
-// group are the variables of a group, with its priority, which Ansible shows as one.
+// group gives the variables of a group, with its priority, which Ansible shows as one.
 func (v *variables) group(g *inventory.Group) ansible.Object {
 	vars := v.own("group " + g.Name)
 	if g.Priority != 1 {
@@ -35,8 +35,8 @@ func (v *variables) group(g *inventory.Group) ansible.Object {
 	return vars
 }
 
-// host are the variables of a host, those of its groups among them. In the place of
-// its passwords, which are no variables, stands that there are some.
+// host gives the variables of a host, with those of its groups. [Withheld] stands for its
+// passwords, which are not among the variables of an inventory.
 func (v *variables) host(h *inventory.Host) ansible.Object {
 	vars := merged(h.Layers())
 	set := h.Connection().Pos

@@ -3,6 +3,6 @@
 // Ansible's inventories, web[01:20] ([ExpandRanges]), and the node sets of
 // ClusterShell, web[1-3,7],db1 ([Fold] writes them, [Expand] reads them).
 //
-// Hosts and groups are numbers and names here. What else is known of them may not
-// come in, and no file is opened: a term @FILE of a limit is read by the inventory.
+// Hosts and groups are numbers and names here. Nothing else about them may come in, and
+// no file is opened: the inventory reads the file of a term @FILE.
 package pattern

@@ -34,8 +34,8 @@ func (e *Error) Unwrap() error {
 	return nil
 }
 
-// A TermError says what is wrong with one term, or with a node set or range, by
-// itself. The caller knows where the text stands and adds that.
+// A TermError says what is wrong with one term, node set or range by itself. The caller
+// knows where the text stands, and adds that.
 type TermError struct {
 	Msg  string
 	Hint string // may be empty

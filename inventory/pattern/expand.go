@@ -12,8 +12,8 @@ import (
 // left to right: a,b (both), a!b (without b), a&b (in both), a^b (in one of them).
 // It knows of no inventory: each name stands for itself.
 //
-// The error is [TermError], also for what would be more than [MaxNames], or a name that
-// no host can have.
+// The error is [TermError]. More than [MaxNames] names, and a name that no host can have,
+// are errors too.
 func Expand(text string) ([]string, error) {
 	var names nameSet
 	operator := byte(',')
@@ -39,7 +39,7 @@ func Expand(text string) ([]string, error) {
 	}
 }
 
-// maskBrackets gives s with what is in brackets made harmless, at equal length.
+// maskBrackets gives s with _ in place of all that is in brackets; the length stays.
 func maskBrackets(s string) string {
 	return bracketForm().ReplaceAllStringFunc(s, func(in string) string { return strings.Repeat("_", len(in)) })
 }
@@ -105,7 +105,7 @@ func (s *nameSet) add(names []string) {
 	}
 }
 
-// keep leaves what is among names, or what is not.
+// keep drops all but the names that are among those given, or all but the others.
 func (s *nameSet) keep(names []string, among bool) {
 	in := make(map[string]bool, len(names))
 	for _, name := range names {

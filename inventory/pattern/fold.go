@@ -60,7 +60,7 @@ type kind struct {
 	rows     []row    // of those with more
 }
 
-// A row is the numbers of one name, those behind the last one zero.
+// A row is the numbers of one name, filled up with zeros.
 type row [maxAxes]number
 
 // hole stands for a number in a skeleton. No name has it, and it sorts before

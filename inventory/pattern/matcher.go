@@ -8,7 +8,7 @@ type matcher struct {
 	misses []miss
 }
 
-// A miss is something that was asked for and is not there.
+// A miss is a term, or a name of one, that matches nothing.
 type miss struct{ msg, hint string }
 
 func (m miss) String() string {
@@ -35,8 +35,8 @@ func (m *matcher) nothing(pattern string) *Error {
 	return e
 }
 
-// combine joins what the plain terms mean, keeps what the & terms mean and
-// drops what the ! terms mean, whatever order they stand in.
+// combine joins the hosts of the plain terms, keeps those of the & terms and drops those
+// of the ! terms, whatever order the terms stand in.
 func (m *matcher) combine(terms []string) ([]int, error) {
 	plain, keep, drop := sortTerms(terms)
 	var selected set

@@ -13,8 +13,8 @@ const MaxName = 253
 // nameHint says what [IsName] asks for.
 const nameHint = "letters, digits and _ . - are allowed, and a name does not begin with -"
 
-// IsName holds s to what host names, addresses and zones are made of: names end
-// up in file names, known_hosts files and on terminals.
+// IsName reports whether s has only characters of host names, addresses and zones, since
+// names end up in file names, in known_hosts files and on terminals.
 func IsName(s string) bool {
 	if s == "" || len(s) > MaxName || s[0] == '-' {
 		return false
@@ -32,7 +32,7 @@ func IsName(s string) bool {
 }
 
 // CheckNameIsText refuses keys that YAML does not read as text, such as 12 or true. what
-// is what they would name: "host".
+// is the thing that they name, for the error: "host".
 func CheckNameIsText(key *yamlpos.Node, what string) error {
 	if _, text := key.Value.(string); !text {
 		hint := "quote it: \"" + key.Text + "\""
@@ -65,8 +65,8 @@ func CheckGroupName(key *yamlpos.Node) error {
 	return nil
 }
 
-// CheckHostName accepts names and addresses. A colon makes sense in IPv6 addresses
-// only. key is where the name comes from, which may stand for others too.
+// CheckHostName accepts names and addresses. Only IPv6 addresses have colons. name comes
+// from key, which may be a range of several names.
 func CheckHostName(key *yamlpos.Node, name string) error {
 	switch {
 	case !IsName(name):
@@ -116,8 +116,8 @@ func bracketed(s string) (address string, ok bool) {
 	return address, !strings.ContainsAny(address, "[]") && isIPv6(address)
 }
 
-// hasOpenColon reports whether host is empty, or has a colon that stands in no
-// brackets, or brackets that do not match: then what follows it is no port.
+// hasOpenColon reports whether host is empty, has a colon outside brackets, or brackets
+// that do not match: then the digits behind it are not a port.
 func hasOpenColon(host string) bool {
 	for rest := host; rest != ""; {
 		switch rest[0] {

@@ -12,17 +12,16 @@ type Selector struct {
 	// Members lists the hosts of a group, its own before those of the groups in it,
 	// with a host as often as groups list it.
 	Members func(group int) []int
-	// Local is the host that [LocalNames] mean if no host or group has the name; none
-	// if it is empty.
+	// Local is the host that [LocalNames] mean if no host or group has the name. If it is
+	// empty they mean no host.
 	Local []int
 
 	// LimitFile gives the terms in the file of a term @FILE of a limit.
 	LimitFile func(path string) (terms []string, err error)
 
-	// AllowEmpty has a pattern that selects nothing come with a warning instead of an
-	// error.
+	// AllowEmpty makes it a warning instead of an error that a pattern selects nothing.
 	AllowEmpty bool
-	// Strict makes it an error that a term matches nothing, also if others do.
+	// Strict makes it an error that a term matches nothing, even if other terms match.
 	Strict bool
 }
 
@@ -77,14 +76,13 @@ func (s Selector) none(err *Error) ([]int, []string, error) {
 	return nil, nil, err
 }
 
-// Limit keeps those of hosts that a second pattern selects as well, in their
-// order. The pattern is taken on its own, so indexes count over the whole
-// inventory. A term @FILE stands for the terms in a file, see
-// [Selector.LimitFile].
+// Limit keeps the hosts that a second pattern selects as well, in their order. The
+// pattern is evaluated on its own, so indexes count over the whole inventory. A term
+// @FILE stands for the terms in a file, see [Selector.LimitFile].
 //
-// If nothing is left the error wraps [ErrNothing], or with [Selector.AllowEmpty]
+// If no host remains the error wraps [ErrNothing], or with [Selector.AllowEmpty]
 // there is a warning.
-func (s Selector) Limit(hosts []int, pattern string) (left []int, warnings []string, err error) {
+func (s Selector) Limit(hosts []int, pattern string) (remaining []int, warnings []string, err error) {
 	terms, err := split(pattern)
 	if err != nil {
 		return nil, nil, err
@@ -98,14 +96,14 @@ func (s Selector) Limit(hosts []int, pattern string) (left []int, warnings []str
 	}
 	var kept set
 	kept.add(selected)
-	left = slices.DeleteFunc(slices.Clone(hosts), func(h int) bool { return !kept.has(h) })
+	remaining = slices.DeleteFunc(slices.Clone(hosts), func(h int) bool { return !kept.has(h) })
 	indexed := indexWarnings(terms)
-	if len(left) == 0 {
+	if len(remaining) == 0 {
 		return s.none(&Error{
 			Pattern: pattern, Msg: "the limit leaves no host of those selected", Hint: strings.Join(indexed, "\n  hint: "), nothing: true,
 		})
 	}
-	return left, append(warnings, indexed...), nil
+	return remaining, append(warnings, indexed...), nil
 }
 
 func indexWarnings(terms []string) (warnings []string) {

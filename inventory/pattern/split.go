@@ -13,7 +13,8 @@ var reserved = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[,:\s])[&!]?(@last|@run|fact):`)
 })
 
-// checkReserved is quick with the patterns that can have none in them.
+// checkReserved refuses patterns with reserved terms. Patterns that cannot have one are
+// passed without a search.
 func checkReserved(pattern string) error {
 	if !strings.Contains(pattern, "@") && !strings.Contains(pattern, "fact:") {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
-// term gives the hosts that a term without & or ! means. What it does not find
-// is noted as a miss.
+// term gives the hosts that a term without & or ! means. If it finds none it notes a
+// miss.
 func (m *matcher) term(term string) ([]int, error) {
 	if h, ok := m.Hosts.Find(term); ok {
 		return []int{h}, nil
@@ -59,7 +59,7 @@ func (m *matcher) name(term string) ([]int, error) {
 	return nil, nil
 }
 
-// exact looks a name up. If a host and a group have the same one, it is the host's.
+// exact looks a name up, among hosts first.
 func (m *matcher) exact(name string) (hosts []int, found bool) {
 	if h, ok := m.Hosts.Find(name); ok {
 		return []int{h}, true
@@ -101,7 +101,7 @@ var rangeForm = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // expanded finds the hosts and groups that a term with ranges or node sets
-// names. Names that do not exist are a miss, also if others do.
+// names. Names that do not exist are a miss, even if others exist.
 func (m *matcher) expanded(term string) ([]int, error) {
 	expanded, err := ExpandRanges(term, func(spec string) ([]string, error) {
 		if IsNodeSet(spec) {
@@ -217,8 +217,8 @@ func isIn(n Names, name string) bool {
 	return ok
 }
 
-// manyHosts is from how many on only those are suggested that begin alike: the
-// others would take longer to compare than to select.
+// manyHosts is the number of hosts above which only names with the same beginning are
+// suggested: comparing all of them would take longer than selecting.
 const manyHosts = 5_000
 
 func (m *matcher) suggest(term string) string {

@@ -28,7 +28,7 @@ func read(ctx context.Context, path string, info fs.FileInfo) ([]byte, error) {
 		return nil, Error(path, err)
 	}
 	defer f.Close()
-	// A file that takes no deadline does not have its reader wait.
+	// A file that takes no deadline does not make its reader wait.
 	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Now()) })
 	defer stop()
 	return ReadAll(f, path)
@@ -50,8 +50,8 @@ func openPipe(ctx context.Context, path string) (*os.File, error) {
 		return a.f, a.err
 	case <-ctx.Done():
 	}
-	// Nothing but a writer ends open(2). With O_RDWR we are one ourselves, whether or
-	// not the other has come to wait. If we may not write, it is left waiting.
+	// Nothing but a writer ends open(2). Opening with O_RDWR makes us a writer, whether or
+	// not the goroutine has begun to wait. If we may not write, it is left waiting.
 	if writer, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0); err == nil {
 		a := <-answers
 		writer.Close()
@@ -62,8 +62,8 @@ func openPipe(ctx context.Context, path string) (*os.File, error) {
 	return nil, context.Cause(ctx)
 }
 
-// ReadAll reads the rest of f, up to [MaxBytes], which is opened at path and must
-// not be a folder. The errors are those of [Error].
+// ReadAll reads the rest of f, up to [MaxBytes]. path is where f was opened; a folder is
+// an error. The errors are those of [Error].
 func ReadAll(f *os.File, path string) ([]byte, error) {
 	info, err := f.Stat()
 	switch {
@@ -79,9 +79,8 @@ func ReadAll(f *os.File, path string) ([]byte, error) {
 	return data, nil
 }
 
-// Error says that reading path ended with err, an error of package os: without the
-// path in it, which the position names already. That there is no such file it
-// leaves as it is.
+// Error says that reading path ended with err, an error of package os. It leaves out the
+// path in err, which the position names already. fs.ErrNotExist is left as it is.
 func Error(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return err

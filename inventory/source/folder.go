@@ -17,15 +17,15 @@ import (
 type Item struct {
 	Path string
 	Data []byte // what is in it
-	// Script is set if it is not to be read but to be run: it says by what (#!), or
-	// is executable and no text.
+	// Script says that the file is a program to run: it begins with #!, or is executable
+	// and binary.
 	Script bool
-	// Skipped is why it was not read at all, where that is worth a warning.
+	// Skipped says why the file was not read, where that is worth a warning.
 	Skipped string
 }
 
-// Named gives the file that the operator has named himself, which info describes:
-// if it is a script, he wants it run.
+// Named reads a file that the operator has named, and that info describes. If it is a
+// script, the operator wants it run.
 func Named(ctx context.Context, path string, info fs.FileInfo) (Item, error) {
 	data, err := read(ctx, path, info)
 	if err != nil {
@@ -46,12 +46,11 @@ type Folder struct {
 	Path string
 	// Scripts says that scripts in it may be run; without it they are errors.
 	Scripts bool
-	// Others are the names of files and folders that are none of its inventories,
-	// wherever below it.
+	// Others are names of files and folders, at any depth, that are not inventories.
 	Others []string
 }
 
-// Items gives the files in the order of their names, and what is wrong with any.
+// Items gives the files in the order of their names, and errors in their places.
 func (f Folder) Items(ctx context.Context) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) { f.walk(ctx, f.Path, 0, yield) }
 }
@@ -59,7 +58,7 @@ func (f Folder) Items(ctx context.Context) iter.Seq2[Item, error] {
 // maxDepth bounds folders in folders, of inventories and of variables, symbolic links followed.
 const maxDepth = 20
 
-// walk yields what is in dir, and is false once the caller wants no more.
+// walk yields what is in dir. It returns false once yield has.
 func (f Folder) walk(ctx context.Context, dir string, depth int, yield func(Item, error) bool) bool {
 	if depth > maxDepth {
 		return yield(Item{}, &yamlpos.Error{File: dir, Msg: "folders are nested too deep", Hint: "does a symbolic link lead in a circle?"})
@@ -88,8 +87,8 @@ func (f Folder) walk(ctx context.Context, dir string, depth int, yield func(Item
 	return true
 }
 
-// ignoredSuffixes are those of files in a folder that are no inventory, as
-// Ansible has them (INVENTORY_IGNORE_EXTS).
+// ignoredSuffixes end the names of files that are not read from a folder, as in Ansible
+// (INVENTORY_IGNORE_EXTS).
 var ignoredSuffixes = []string{".pyc", ".pyo", ".swp", ".bak", "~", ".rpm", ".md", ".txt", ".rst", ".orig", ".ini", ".cfg", ".retry"}
 
 // skips reports whether a file is not read, and if that may surprise, why.

@@ -14,7 +14,7 @@ type Format int
 const (
 	YAML Format = iota
 	INI
-	TOML // which is not read
+	TOML // recognized, and refused
 )
 
 var (
@@ -28,9 +28,9 @@ var (
 	})
 )
 
-// FormatOf finds out how a file is written. Its name says it, unless a section of
-// INI is what the file begins with. Without a telling name its first line that is
-// neither empty nor a comment says it: Ansible tries YAML first, and then INI.
+// FormatOf finds out how a file is written. Its extension tells, unless the file begins
+// with a section of INI. Without such an extension, the first line that is neither empty
+// nor a comment tells: Ansible tries YAML first, and then INI.
 func FormatOf(file string, data []byte) Format {
 	line := firstLine(data)
 	switch filepath.Ext(file) {
@@ -47,7 +47,7 @@ func FormatOf(file string, data []byte) Format {
 	if len(line) == 0 || yamlLine().Match(line) {
 		return YAML
 	}
-	if bytes.HasPrefix(line, []byte("- ")) { // of which YAML has more to say
+	if bytes.HasPrefix(line, []byte("- ")) { // the errors of YAML say more about it
 		return YAML
 	}
 	return INI

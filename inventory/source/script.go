@@ -44,8 +44,8 @@ func (s Script) List(ctx context.Context) (*yamlpos.Node, error) {
 	return list, nil
 }
 
-// An ScriptAnswer is what a script prints for one host, which may be nothing, or why it
-// did not.
+// A ScriptAnswer is what a script prints for one host, or why it failed. Vars is nil if
+// it prints nothing.
 type ScriptAnswer struct {
 	Vars *yamlpos.Node
 	Err  error
@@ -67,7 +67,7 @@ func (s Script) Hosts(ctx context.Context, hosts []string) []ScriptAnswer {
 	return answers
 }
 
-// json runs the script and reads what it prints; it is nil if that is nothing.
+// json runs the script and reads what it prints; nil if it prints nothing.
 func (s Script) json(ctx context.Context, args ...string) (*yamlpos.Node, error) {
 	out, err := s.run(ctx, args)
 	call := s.Path + " " + strings.Join(args, " ")
@@ -148,8 +148,8 @@ func (w *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// evidence is what was said, for an error: on one line, without what a terminal
-// would obey.
+// evidence is what the script wrote to standard error, for an error: on one line, without
+// what a terminal would obey.
 func evidence(text string) string {
 	said := strings.TrimSpace(strings.ToValidUTF8(text, "?"))
 	if said == "" {

@@ -22,19 +22,19 @@ const (
 // A VarsFolder may have group_vars and host_vars in it.
 type VarsFolder struct {
 	path  string
-	owner int // uid of what the operator named: the inventory, or the folder of a manifest
+	owner int // uid of what the operator named: an inventory, or the folder of a manifest
 }
 
-// VarsFolders are those to look for variables in; what is in later ones counts more.
+// VarsFolders are the folders to look for variables in; later ones count more.
 type VarsFolders []VarsFolder
 
-// Add takes a folder, which the operator vouches for by having named a file in it,
-// or itself. One that is there already moves up, so that each is read once and has
-// the last word it would have had.
+// Add takes a folder. The operator vouches for it by naming it or a file in it. A folder
+// that was added before moves to the end: it is read once, and counts as much as its last
+// mention.
 func (f *VarsFolders) Add(path, named string) {
 	info, err := os.Stat(named)
 	if err != nil {
-		return // there is nothing to find in it, or reading named tells of it
+		return // it is empty, or reading named reports the error
 	}
 	rest := slices.DeleteFunc(*f, func(known VarsFolder) bool { return sameFolder(known.path, path) })
 	*f = append(rest, VarsFolder{path: path, owner: ownerOf(info)})
@@ -84,7 +84,7 @@ func (f VarsFolder) list(path string, info fs.FileInfo) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// read takes a regular file only, and none that another user may have put there.
+// read reads a regular file, unless another user may have put it there.
 func (f VarsFolder) read(path string) ([]byte, error) {
 	// Opening a pipe without O_NONBLOCK would wait for a writer.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -109,9 +109,9 @@ func (f VarsFolder) read(path string) ([]byte, error) {
 	return data, nil
 }
 
-// check refuses what another user may have put beside an inventory or manifest
-// that the operator has named. If everybody can write to the folder, as on file
-// systems without owners, the operator trusts everybody already.
+// check refuses what another user may have put beside an inventory or manifest that the
+// operator has named. If every user can write to the folder, as on file systems without
+// owners, the operator trusts them all already.
 func (f VarsFolder) check(path string, info fs.FileInfo) error {
 	around, err := os.Stat(f.path)
 	if err != nil {
@@ -149,13 +149,13 @@ type VarsListing struct {
 	names map[string]bool // nil if there is no such folder
 }
 
-// varsSuffixes are those of files of variables, in the order in which they are looked
-// for.
+// varsSuffixes are the extensions of files of variables, in the order in which they are
+// looked for.
 var varsSuffixes = []string{"", ".yml", ".yaml", ".json"}
 
 // Find lists the files of a group or host: the first of NAME, NAME.yml, NAME.yaml
-// and NAME.json that exists, or what is in it if it is a folder. It gives those it
-// has found also if there is an error.
+// and NAME.json that exists, or what is in it if it is a folder. With an error it still
+// gives the files that it has found.
 func (l VarsListing) Find(name string) ([]string, error) {
 	for _, suffix := range varsSuffixes {
 		if !l.names[name+suffix] {
@@ -176,9 +176,9 @@ func (l VarsListing) Find(name string) ([]string, error) {
 	return nil, nil
 }
 
-// A varsWalker lists the files of variables in a folder and the folders in it, by name:
-// files without an extension or with one of those of YAML and JSON, and folders
-// without one, but nothing hidden and no backups.
+// A varsWalker lists the files of variables in a folder and the folders in it, by name.
+// Files may have an extension of YAML or JSON or none, folders may have none. Hidden
+// files and backups are left out.
 type varsWalker struct {
 	in    VarsFolder
 	found []string
@@ -213,8 +213,8 @@ func (w *varsWalker) walk(dir string, info fs.FileInfo, depth int) {
 	}
 }
 
-// Read gives the map that one of the files of [VarsListing.Find] holds. It is nil if
-// there is nothing in the file.
+// Read gives the map in a file that [VarsListing.Find] has listed; nil if the file is
+// empty.
 func (l VarsListing) Read(path string) (*yamlpos.Node, error) {
 	data, err := l.in.read(path)
 	if err != nil {

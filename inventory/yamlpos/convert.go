@@ -37,8 +37,8 @@ func (c *converter) document(d *yaml.Node) *Node {
 	return n
 }
 
-// node converts n, which stands in depth lists and maps, and says how many
-// levels are below it. It never returns nil.
+// node converts n, which stands within depth lists and maps, and counts the levels
+// below it. It never returns nil.
 func (c *converter) node(n *yaml.Node, depth int) (_ *Node, height int) {
 	if n.Kind == yaml.AliasNode {
 		return c.alias(n, depth)
@@ -73,7 +73,8 @@ func (c *converter) at(n *yaml.Node) *Node {
 	return &Node{File: c.file, Line: n.Line, Column: n.Column}
 }
 
-// within holds the tree against its bounds and reports only the first breach.
+// within reports whether the tree is within its bounds. The first breach is an error, and
+// the only one.
 func (c *converter) within(at *Node, depth int) bool {
 	switch {
 	case c.full:
@@ -87,7 +88,8 @@ func (c *converter) within(at *Node, depth int) bool {
 	return !c.full
 }
 
-// copies counts values that are taken from elsewhere, and reports whether they may be.
+// copies counts values that aliases and merge keys copy, and reports whether they are
+// within the bound.
 func (c *converter) copies(at *Node, values int) bool {
 	if c.copied == nil || c.full {
 		return !c.full

@@ -13,16 +13,16 @@ import (
 // An Option changes how [Decode] works.
 type Option func(*decoder)
 
-// Open leaves scalars open: where is reports true, the scalar is neither checked
-// nor set. It holds an expression that is resolved later, and may stand in place
-// of any type, lists, maps and structs included.
+// Open leaves scalars open for which is reports true: they are neither checked nor set.
+// Such a scalar holds an expression that is resolved later, and may stand in place of any
+// type, lists, maps and structs included.
 func Open(is func(*Node) bool) Option {
 	return func(d *decoder) { d.open = is }
 }
 
-// Literal has check called for every scalar that is set to a struct field or to
-// an element of a list in one, after its type was found right. path names the
-// value, as in "environment[2]". An error that has no position gets n's.
+// Literal calls check for every scalar that is set to a struct field or to an element of
+// a list in one, once its type is known to be right. path names the value, as in
+// "environment[2]". An error without a position gets that of n.
 func Literal(check func(f reflect.StructField, path string, n *Node) error) Option {
 	return func(d *decoder) { d.literal = check }
 }
@@ -71,7 +71,7 @@ type target struct {
 
 func (t target) element(i int) target { return target{fmt.Sprintf("%s[%d]", t.path, i), t.field} }
 
-// key is a value of a map: it belongs to no field.
+// key is the target of a value of a map, which belongs to no field.
 func (t target) key(name string) target { return target{path: join(t.path, name)} }
 
 func join(path, name string) string {
@@ -81,7 +81,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// hint is what the field says to write instead of a wrong shape.
+// hint is what the field's tag says to write instead of a wrong kind of value.
 func (t target) hint() string {
 	if t.field == nil {
 		return ""
@@ -200,8 +200,8 @@ func (d *decoder) mapping(n *Node, v reflect.Value, t target) {
 	v.Set(m)
 }
 
-// An Exact map of any has the digits of its numbers: those that neither int64 nor
-// float64 keep for certain are [json.Number].
+// An Exact map of any keeps all digits of its numbers: a number that may not fit into an
+// int64 or float64 is a [json.Number].
 type Exact interface{ ExactNumbers() }
 
 var exactType = reflect.TypeFor[Exact]()

@@ -42,7 +42,7 @@ func position(file string, line, column int) string {
 	return strings.TrimPrefix(place, ":") // a text may come from no file
 }
 
-// Errors is everything that is wrong with a file or several.
+// Errors is everything that is wrong with one file or several.
 type Errors []*Error
 
 // maxShown bounds the text of Errors; a broken file can have a million.

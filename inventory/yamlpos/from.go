@@ -10,10 +10,10 @@ import (
 	"strconv"
 )
 
-// From makes a node of a value that was computed at run time. It and everything
-// below it stand at the position of at and are marked Computed. It takes nil,
-// booleans, numbers, strings, and slices and maps of them; map keys are sorted.
-// Of anything else it takes the text that fmt prints.
+// From makes a node of a value that was computed at run time. The node and everything
+// below it stand at the position of at and are marked Computed. The value may be nil, a
+// boolean, a number, a string, or a slice or map of them; map keys are sorted. Anything
+// else becomes the text that fmt prints.
 func From(at *Node, v any) *Node { return computed(at, reflect.ValueOf(v)) }
 
 // TextFrom is a text that stands in no file but came from source, which errors name.
@@ -72,7 +72,8 @@ func computedScalar(v reflect.Value) (value any, text string) {
 	return text, text
 }
 
-// exactNumber gives a number as YAML is read; the text of the node has all its digits.
+// exactNumber gives the value that YAML has for a number; the text of its node keeps all
+// digits.
 func exactNumber(n json.Number) any {
 	if i, err := n.Int64(); err == nil {
 		return i

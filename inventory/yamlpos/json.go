@@ -14,9 +14,9 @@ import (
 )
 
 // JSON gives the tree as JSON of at most limit bytes: maps in the order of the file,
-// numbers with all their digits, dates as the texts they are written as. What JSON has
-// no number for (.inf, .nan) is an error, and so is a tree whose aliases make more
-// of it than limit.
+// numbers with all their digits, dates as they are written. Numbers that JSON does not
+// have (.inf, .nan) are an error, and so is a tree that grows beyond limit, by its aliases
+// for example.
 func (n *Node) JSON(limit int) (json.RawMessage, error) {
 	w := jsonWriter{limit: limit}
 	if err := w.node(n); err != nil {
@@ -124,15 +124,15 @@ func isJSONNumber(s string) bool {
 	return s != "" && (s[0] == '-' || '0' <= s[0] && s[0] <= '9') && json.Valid([]byte(s))
 }
 
-// The bounds of a text, besides its size, which is for the caller to bound.
+// The bounds of a text. The caller bounds its size.
 const (
 	maxJSONDepth  = 100
 	maxJSONValues = 4_000_000
 )
 
-// ParseJSON reads one value. file is only used in positions. A number is an int64 where
-// it can be one, and a float64 otherwise. A key that is there twice, text behind the
-// value, and what is nested too deep are errors, as [Error].
+// ParseJSON reads one value. file is only used in positions. A number is an int64 if it
+// fits, and a float64 otherwise. It is an [Error] if a key is given twice, if text follows
+// the value, or if values are nested too deep.
 func ParseJSON(file string, data []byte) (*Node, error) {
 	if !utf8.Valid(data) {
 		return nil, &Error{File: file, Msg: "is not UTF-8"}
@@ -162,7 +162,7 @@ type jsonReader struct {
 	values          int
 }
 
-// advance goes to where the next token begins.
+// advance goes to the beginning of the next token.
 func (r *jsonReader) advance() {
 	end := int(r.dec.InputOffset())
 	for r.at < len(r.data) {
@@ -231,7 +231,7 @@ func (r *jsonReader) fill(n *Node, token json.Token, depth int) error {
 	return nil
 }
 
-// jsonNumber is an int64 where it can be one, and a float64 otherwise.
+// jsonNumber is an int64 if the number fits, and a float64 otherwise.
 func jsonNumber(text string) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return i

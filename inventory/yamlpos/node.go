@@ -29,18 +29,17 @@ type Node struct {
 	// large for an int64 become a float64.
 	Value    any
 	Quoted   bool // in quotes, as a block, or tagged !!str: text whatever it looks like
-	Plain    bool // a text that has the tag of [PlainTag], or stands in what has it: nothing evaluates it
+	Plain    bool // a text with the tag of [PlainTag], or within a value that has it: it is never evaluated
 	Computed bool // made by [From]: the result of an expression, not written in the file
-	// Encrypted is set where [KeepEncrypted] has kept what ansible-vault has made of a
-	// scalar: Text and Value are that.
+	// Encrypted says that Text and Value are what ansible-vault has made of a scalar; see
+	// [KeepEncrypted].
 	Encrypted bool
 	// Comment is what stands above and beside the node as YAML comments, without
 	// the leading # and blank, lines joined by newlines. It is set on the items of
 	// lists and, for maps, on the keys.
 	Comment string
-	// Stray is what stands near the node as YAML comments and belongs to none:
-	// above it with a blank line between, or below it. Paragraphs are separated by
-	// blank lines.
+	// Stray are YAML comments near the node that belong to no node: above it with a blank
+	// line between, or below it. Paragraphs are separated by blank lines.
 	Stray string
 
 	Items []*Node // of lists
@@ -61,11 +60,11 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// IsNull reports whether n is null, or not there at all: nil.
+// IsNull reports whether n is null; n itself may be nil.
 func (n *Node) IsNull() bool { return n == nil || n.Kind == Scalar && n.Value == nil }
 
-// Without gives n, a map, without the entries whose keys drop names. It is n itself
-// if there are none.
+// Without gives n, a map, without the entries for whose keys drop reports true. It is n
+// itself if there are none.
 func (n *Node) Without(drop func(key string) bool) *Node {
 	isOut := func(p Pair) bool { return drop(p.Key.Text) }
 	if !slices.ContainsFunc(n.Pairs, isOut) {

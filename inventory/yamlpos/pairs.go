@@ -1,14 +1,14 @@
 package yamlpos
 
-// A pairSet collects the entries of a map. Merged entries give way to written
-// ones, and to ones merged before them.
+// A pairSet collects the entries of a map. A written entry replaces a merged one of the
+// same key, and of merged ones the first stays.
 type pairSet struct {
 	pairs  []Pair
 	merged map[string]bool // keys that came through <<
 	index  map[string]int  // of large sets
 }
 
-// largeSet is from where on looking keys up in a map is the faster way.
+// largeSet is the number of keys from which on a map finds them faster.
 const largeSet = 16
 
 func (s *pairSet) find(key string) int {

@@ -21,7 +21,7 @@ const (
 // empty file has no documents. file is only used in positions.
 //
 // The error is [Errors]: one for a syntax error, or all duplicate keys, unknown
-// tags and keys that are no scalars. A file beyond the bounds is refused, and so is
+// tags and keys that are lists or maps. A file beyond the bounds is refused, and so is
 // one that is encrypted, see [CheckVault].
 func Parse(file string, data []byte, opts ...ParseOption) ([]*Node, error) {
 	if len(data) > maxSize {
@@ -62,14 +62,15 @@ const vaultHint = `what ansible-vault has encrypted is not read; decrypt it outs
 // A ParseOption changes how [Parse] reads a file.
 type ParseOption func(*converter)
 
-// PlainTag takes what has the tag for what it would be without it, but scalars for
-// text, whatever they look like: Ansible's !unsafe. Texts in it are marked.
+// PlainTag accepts a tag, Ansible's !unsafe. A scalar with it is text, whatever it looks
+// like; lists and maps with it are what they are without. All texts in such a value are
+// marked as [Node.Plain].
 func PlainTag(tag string) ParseOption {
 	return func(c *converter) { c.plainTag = tag }
 }
 
-// KeepEncrypted takes scalars with the tag !vault for what they hold, and marks them;
-// without it the tag is an error.
+// KeepEncrypted accepts scalars with the tag !vault as they are, and marks them as
+// [Node.Encrypted]; without it the tag is an error.
 func KeepEncrypted() ParseOption {
 	return func(c *converter) { c.keepEncrypted = true }
 }
@@ -85,9 +86,9 @@ func MaxCopies(most int, copied *int) ParseOption {
 	return func(c *converter) { c.copied, c.mostCopied = copied, *copied+most }
 }
 
-// Items counts the lines of a text and what lists and maps in it separate: YAML makes at
-// most three values of each. It is for those who bound the work of reading a file that
-// others have written before they read it.
+// Items counts the lines of a text and the separators of lists and maps in it; YAML makes
+// at most three values of each. The caller can so bound the work of reading a file of
+// another author before it is read.
 func Items(data []byte) (n int) {
 	for i, c := range data {
 		switch c {

@@ -63,7 +63,7 @@ func (c *converter) checkTag(out *Node, n *yaml.Node, want string) {
 	}
 }
 
-// secretKeys is how keys end whose values may be passwords, which no error shows.
+// secretKeys matches the end of keys whose values may be passwords, which no error shows.
 const secretKeys = `(?i)pass(?:word|wd|phrase)?`
 
 var secretKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(secretKeys + `$`) })

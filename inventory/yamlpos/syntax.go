@@ -79,9 +79,8 @@ func hintFor(line, problem string) string {
 // searchable is the size in bytes up to which [lineOf] parses a file again.
 const searchable = 1 << 20
 
-// lineOf finds the line with a problem: the last of the shortest beginning of
-// the file that has it. This is the only way to get at it, since yaml.v3 tells
-// only where the block began in which it met the problem.
+// lineOf finds the line with a problem: the last line of the shortest beginning of the
+// file that has the problem. yaml.v3 itself tells only where the block around it begins.
 func lineOf(data []byte, problem string, otherwise int) int {
 	if len(data) > searchable {
 		return otherwise

@@ -49,7 +49,7 @@ type hostSettings struct {
 // A jump is a host on the route as the route names it: what stands there counts more
 // than all other settings of that host. at is the place that names it.
 type jump struct {
-	inventory.Hop
+	inventory.JumpHost
 	at string
 }
 

@@ -78,7 +78,7 @@ func (o Options) decides(key string) bool {
 
 // decidesOn is decides for a jump host: the password is not for it, and the host
 // program does not run there. What the route says of the jump host counts most.
-func (o Options) decidesOn(jump inventory.Hop) func(key string) bool {
+func (o Options) decidesOn(jump inventory.JumpHost) func(key string) bool {
 	return func(key string) bool {
 		switch {
 		case key == "user" && jump.User != "", key == "port" && jump.Port != 0:

@@ -34,7 +34,7 @@ func (o Options) Explain(inv *inventory.Inventory, h *inventory.Host) (Reached, 
 
 func (o Options) explained(inv *inventory.Inventory, h *inventory.Host, conn inventory.Connection, explain bool) (transport.Target, Reached, error) {
 	to := route{opts: o, inv: inv, explain: explain}
-	if err := to.add(h.Name, conn, jump{Hop: inventory.Hop{Host: h.Name}}, true); err != nil {
+	if err := to.add(h.Name, conn, jump{JumpHost: inventory.JumpHost{Host: h.Name}}, true); err != nil {
 		return transport.Target{}, Reached{}, err
 	}
 	last := len(to.targets) - 1
@@ -147,7 +147,7 @@ func (r *hostSettings) jumpAt() string {
 	return r.ssh.Origin(sshconfig.ProxyJump)
 }
 
-func jumpTexts(jumps []inventory.Hop) []string {
+func jumpTexts(jumps []inventory.JumpHost) []string {
 	texts := []string{}
 	for _, h := range jumps {
 		texts = append(texts, h.String())
@@ -171,7 +171,7 @@ func (to *route) addInventoryJump(as jump, outermost bool) error {
 // addSSHJump adds a jump host that ssh_config names. Neither the inventory nor -u says
 // anything of it: they are for the hosts.
 func (to *route) addSSHJump(hop sshconfig.Hop, at string, outermost bool) error {
-	next := inventory.Hop{User: hop.User, Host: hop.Host, Port: hop.Port}
+	next := inventory.JumpHost{User: hop.User, Host: hop.Host, Port: hop.Port}
 	bare := *to
 	bare.opts.User = ""
 	err := bare.add(next.Place(), inventory.Connection{Address: hop.Host}, jump{next, at}, outermost)
