@@ -95,7 +95,7 @@ func (x *expansion) manifest(ctx context.Context, in *scope) {
 		generated, err := in.site.play.Generate(ctx, in.env)
 		x.errs.Add(err)
 		for _, r := range generated {
-			x.errs.Add(r.CheckPaths(in.site.files, in.site.tainted))
+			x.errs.Add(r.Taint(in.site.tainted).CheckPaths(in.site.files))
 		}
 		resources = generated
 	}

@@ -92,7 +92,7 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	modules.SetName(res, name)
 	modules.SetDefaults(res)
 	if from, ok := res.(modules.Downloader); ok { // now that all properties are known
-		if err := r.CheckDownload(from.Downloads(), p.site.tainted); err != nil {
+		if err := r.Taint(p.site.tainted).CheckDownload(from.Downloads()); err != nil {
 			return nil, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func (p *preparation) tree(ctx context.Context, request modules.TreeRequest) (*modules.Tree, error) {
 	m := &p.made
 	m.unfit = true // what its templates read is not among the inputs of the resource
-	parsed, err := p.resource.Tree(p.site.files, request, p.site.tainted)
+	parsed, err := p.resource.Taint(p.site.tainted).Tree(p.site.files, request)
 	if err != nil {
 		return nil, inTree(err)
 	}

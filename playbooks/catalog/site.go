@@ -39,7 +39,7 @@ func (s *site) check() error {
 		if r.Unselected {
 			continue
 		}
-		errs.Add(r.CheckPaths(s.files, s.tainted))
+		errs.Add(r.Taint(s.tainted).CheckPaths(s.files))
 		errs.Add(r.CheckTemplates(s.files))
 		if !r.Unconditional() {
 			continue
@@ -117,7 +117,7 @@ func (all *sites) applied(parent *site, r *manifest.Resource, child *manifest.Pl
 	for _, source := range all.nestedSources(child, r) {
 		maps.Copy(tainted, source.FromHost())
 	}
-	maps.Copy(tainted, r.NestedFromHost(parent.tainted))
+	maps.Copy(tainted, r.Taint(parent.tainted).Nested())
 	key := siteKey{child, strings.Join(slices.Sorted(maps.Keys(tainted)), "\x00")}
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -17,5 +17,5 @@
 // partialset.go the properties of one resource, and what is certainly wrong with them;
 // select.go the resources that a run is about; nested.go the manifests in each other;
 // reference.go and resolved.go what compiling asks; inputs.go, files.go and tree.go what is
-// read, and by whose choice.
+// read; taint.go what of that a host could choose.
 package manifest

@@ -3,91 +3,11 @@ package manifest
 import (
 	"errors"
 	"io/fs"
-	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/templates"
 )
-
-// CheckPlayFiles refuses names of files of the play that facts of a host decide: a host
-// could choose a file that is meant for another one.
-func (r *Resource) CheckPlayFiles() error { return r.hostileFiles(templates.Taint{}) }
-
-// CheckPaths reports the files of the play that a host could choose by its facts,
-// in properties and in templates. data are the keys of the data that are made of
-// facts.
-func (r *Resource) CheckPaths(files *templates.Files, data map[string]bool) error {
-	taint := templates.Taint{Data: data}
-	taint.Item = r.Each.FromHost(taint)
-	var errs yamlpos.Errors
-	errs.Add(r.hostileFiles(taint))
-	errs.Add(r.treePaths(files, taint))
-	errs.Add(r.CheckNested(data))
-	if from, ok := r.Type.New().(modules.Downloader); ok {
-		_ = yamlpos.Decode(r.Properties.Node, from, yamlpos.Open(r.Properties.Open)) // what does not fit has been reported
-		errs.Add(r.CheckDownload(from.Downloads(), data))
-	}
-	for _, e := range []*templates.Expr{r.If, r.Unless} {
-		if e != nil {
-			errs.Add(e.CheckPaths(files, taint))
-		}
-	}
-	for _, v := range r.values() {
-		errs.Add(v.CheckPaths(files, taint))
-	}
-	return errs.Err()
-}
-
-// hostileFiles reports names of files of the play in properties.
-func (r *Resource) hostileFiles(taint templates.Taint) error {
-	taint.Item = taint.Item || r.Each.FromHost(taint)
-	var errs yamlpos.Errors
-	var check func(*yamlpos.Node)
-	check = func(n *yamlpos.Node) {
-		if n == nil {
-			return
-		}
-		for _, item := range n.Items {
-			check(item)
-		}
-		if text := r.Properties.texts[n]; text != nil && text.FromHost(taint) {
-			errs.Add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}", or use data of the inventory`,
-				"what a host sent may not name a file of the play"))
-		}
-	}
-	res := r.Type.New()
-	var reading []string // what else decides how files of the play are read
-	if renderer, ok := res.(modules.TreeRenderer); ok {
-		reading = renderer.TreeUse().From
-	}
-	for _, f := range modules.Fields(res) {
-		n := r.Properties.Node.Get(f.Name)
-		switch {
-		case f.PlayFile, f.PlayTree:
-			check(n)
-		case n != nil && slices.Contains(reading, f.Name) && r.Properties.fromHost(n, taint):
-			errs.Add(n.Errorf("use data of the inventory", "what a host sent may not decide how templates are read"))
-		}
-	}
-	return errs.Err()
-}
-
-// CheckDownload refuses properties of a download by the controller that facts of a host
-// decide: the controller would send a request of the host's choice, with credentials that
-// are not the host's. from names the properties of the request.
-func (r *Resource) CheckDownload(from []string, data map[string]bool) error {
-	taint := templates.Taint{Data: data}
-	taint.Item = r.Each.FromHost(taint)
-	var errs yamlpos.Errors
-	for _, name := range from {
-		if n := r.PropertySet().Get(name); n != nil && r.Properties.fromHost(n, taint) {
-			errs.Add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a' : 'b' }}", use data of the inventory, or let the host download it`,
-				"what a host sent may not choose what the controller downloads"))
-		}
-	}
-	return errs.Err()
-}
 
 // A PlayFile is the literal name of a file of the play.
 type PlayFile struct {

@@ -7,7 +7,6 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
-	"github.com/ccm-push/ccm-push/templates"
 )
 
 // Applies reports whether the resource stands for a nested manifest.
@@ -87,64 +86,8 @@ func Denied(r, by *Resource) error {
 	return r.Name.Node.Errorf(by.Name.Node.Pos()+" applies this manifest with allow_apply: false", "apply resources are denied")
 }
 
-// CheckNested refuses what facts of a host may not decide about a nested manifest: which
-// one it is, its checksum, and all of its data at once.
-func (r *Resource) CheckNested(data map[string]bool) error {
-	if !r.Applies() {
-		return nil
-	}
-	taint := templates.Taint{Data: data}
-	taint.Item = r.Each.FromHost(taint)
-	var errs yamlpos.Errors
-	checksum := r.PropertySet().Get("checksum")
-	if r.Name.FromHost(taint) {
-		errs.Add(r.Name.Node.Errorf("choose with control, or use data of the inventory", "what a host sent may not name a manifest"))
-	}
-	if checksum != nil && r.Properties.fromHost(checksum, taint) {
-		errs.Add(checksum.Errorf("", "what a host sent may not be the checksum of a manifest"))
-	}
-	if own := r.DataGiven(); own != nil && own.Kind != yamlpos.Map && r.Properties.fromHost(own, taint) {
-		errs.Add(own.Errorf("write a map: data: {key: \"{{ ... }}\"}", "what a host sent may not be the whole data of a manifest"))
-	} else if own != nil {
-		errs.Add(r.checkDataKeys(own, taint))
-	}
-	return errs.Err()
-}
-
-// checkDataKeys refuses computed keys in the data of a nested manifest where facts have a
-// say: it must be known by name which keys are made of facts.
-func (r *Resource) checkDataKeys(data *yamlpos.Node, taint templates.Taint) error {
-	var errs yamlpos.Errors
-	for _, pair := range data.Pairs {
-		if r.Properties.texts[pair.Key] != nil && (r.Properties.fromHost(pair.Key, taint) || r.Properties.fromHost(pair.Value, taint)) {
-			errs.Add(pair.Key.Errorf("write the key as it is: data: {key: \"{{ ... }}\"}",
-				"what a host sent may neither be a key of the data of a manifest, nor stand below one that is computed"))
-		}
-	}
-	return errs.Err()
-}
-
 // DataGiven is the data that the resource gives to its nested manifest; nil if it
 // gives none of its own.
 func (r *Resource) DataGiven() *yamlpos.Node {
 	return keys.Given(r.PropertySet().Get("data"))
-}
-
-// NestedFromHost gives the keys of the data of the nested manifest that are made of facts.
-// data are those keys of the manifest that applies it: they are the answer if the resource
-// gives no data of its own.
-func (r *Resource) NestedFromHost(data map[string]bool) map[string]bool {
-	own := r.DataGiven()
-	if own == nil {
-		return data
-	}
-	taint := templates.Taint{Data: data}
-	taint.Item = r.Each.FromHost(taint)
-	tainted := map[string]bool{}
-	for _, pair := range own.Pairs {
-		if r.Properties.fromHost(pair.Value, taint) {
-			tainted[pair.Key.Text] = true
-		}
-	}
-	return tainted
 }

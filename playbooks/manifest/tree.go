@@ -7,7 +7,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -118,58 +117,4 @@ func (r *Resource) treeInputs(files *templates.Files) (in templates.Inputs) {
 		return in // which is reported, or no host needs it
 	}
 	return tree.Inputs()
-}
-
-// treePaths reports the paths in the templates of a folder that a host could
-// choose.
-func (r *Resource) treePaths(files *templates.Files, taint templates.Taint) error {
-	use := r.usesTree()
-	if use == nil || !use.literal {
-		return nil
-	}
-	tree, err := Templates(files, use.Request)
-	if err != nil {
-		return nil // which is reported by checkTree
-	}
-	return tree.CheckPaths(r.treeTaint(use, taint))
-}
-
-// treeTaint says in what a host has had a say as the templates of a folder see it:
-// a property may have taken the place of the data.
-func (r *Resource) treeTaint(use *treeUse, taint templates.Taint) templates.Taint {
-	node := r.PropertySet().Get(use.Data)
-	if use.Data == "" || keys.Given(node) == nil || node.Kind == yamlpos.Map && len(node.Pairs) == 0 { // see modules.TreeRequest
-		return taint
-	}
-	inside := templates.Taint{Item: taint.Item, Data: map[string]bool{}}
-	if text := r.Properties.texts[node]; text != nil { // an expression that gives all of it, or nothing
-		inside.AllData = text.FromHost(taint)
-		inside.Data = taint.Data
-		return inside
-	}
-	for _, pair := range node.Pairs {
-		hostile := r.Properties.fromHost(pair.Value, taint)
-		key := r.Properties.texts[pair.Key]
-		if key != nil && (hostile || key.FromHost(taint)) {
-			inside.AllData = true
-		}
-		inside.Data[pair.Key.Text] = hostile
-	}
-	return inside
-}
-
-// Tree gives the folder of templates that a resource needs for one host. data are
-// the keys of the data that are made of facts.
-func (r *Resource) Tree(files *templates.Files, request modules.TreeRequest, data map[string]bool) (*templates.ScaffoldTree, error) {
-	tree, err := Templates(files, request)
-	if err != nil {
-		return nil, err
-	}
-	use := r.usesTree()
-	if use == nil || use.literal { // CheckPaths has looked at that
-		return tree, nil
-	}
-	taint := templates.Taint{Data: data}
-	taint.Item = r.Each.FromHost(taint)
-	return tree, tree.CheckPaths(r.treeTaint(use, taint))
 }

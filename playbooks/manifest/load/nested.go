@@ -46,7 +46,7 @@ type nested struct {
 // apply reads the manifest that a resource applies, unless that is known only per host.
 func (f *file) apply(ctx context.Context, r *manifest.Resource) {
 	r.Manifest = r.Name.Node.Text
-	f.report.Add(r.CheckNested(nil))
+	f.report.Add(r.Taint(nil).CheckNested())
 	checksum := r.PropertySet().Get("checksum")
 	switch {
 	case r.Name.HasExpressions():

@@ -124,7 +124,7 @@ func (rd *Reader) checkProperties(r *manifest.Resource, guessed map[*yamlpos.Nod
 	for _, pe := range p.Certain() {
 		rd.Report.Add(p.Place(pe))
 	}
-	rd.Report.Add(r.CheckPlayFiles())
+	rd.Report.Add(r.Taint(nil).CheckPlayFiles())
 	rd.checkWarnings(r)
 }
 

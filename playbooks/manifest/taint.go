@@ -1,0 +1,202 @@
+package manifest
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// A Taint is what hosts have a say in of a resource, by their facts. Its checks refuse what
+// a host could choose that it may not: files that are meant for another one, manifests, and
+// requests that the controller sends.
+type Taint struct {
+	resource *Resource
+	seen     templates.Taint // by the expressions and templates of the resource
+}
+
+// Taint gives that of the resource. data are the keys of the data that are made of facts.
+func (r *Resource) Taint(data map[string]bool) Taint {
+	seen := templates.Taint{Data: data}
+	seen.Item = r.Each.FromHost(seen)
+	return Taint{r, seen}
+}
+
+// fromHost reports whether any part of a node of the properties can hold what a host sent.
+func (t Taint) fromHost(n *yamlpos.Node) bool { return t.resource.Properties.fromHost(n, t.seen) }
+
+// CheckPaths reports the files of the play that a host could choose, in properties and in
+// templates, and what the other checks report.
+func (t Taint) CheckPaths(files *templates.Files) error {
+	r := t.resource
+	var errs yamlpos.Errors
+	errs.Add(t.CheckPlayFiles())
+	errs.Add(t.checkTree(files))
+	errs.Add(t.CheckNested())
+	if from, ok := r.Type.New().(modules.Downloader); ok {
+		_ = yamlpos.Decode(r.Properties.Node, from, yamlpos.Open(r.Properties.Open)) // what does not fit has been reported
+		errs.Add(t.CheckDownload(from.Downloads()))
+	}
+	for _, e := range []*templates.Expr{r.If, r.Unless} {
+		if e != nil {
+			errs.Add(e.CheckPaths(files, t.seen))
+		}
+	}
+	for _, v := range r.values() {
+		errs.Add(v.CheckPaths(files, t.seen))
+	}
+	return errs.Err()
+}
+
+// CheckPlayFiles refuses names of files of the play, in properties, that facts decide.
+func (t Taint) CheckPlayFiles() error {
+	properties := &t.resource.Properties
+	var errs yamlpos.Errors
+	var check func(*yamlpos.Node)
+	check = func(n *yamlpos.Node) {
+		if n == nil {
+			return
+		}
+		for _, item := range n.Items {
+			check(item)
+		}
+		if text := properties.texts[n]; text != nil && text.FromHost(t.seen) {
+			errs.Add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}", or use data of the inventory`,
+				"what a host sent may not name a file of the play"))
+		}
+	}
+	res := t.resource.Type.New()
+	var reading []string // what else decides how files of the play are read
+	if renderer, ok := res.(modules.TreeRenderer); ok {
+		reading = renderer.TreeUse().From
+	}
+	for _, f := range modules.Fields(res) {
+		n := properties.Node.Get(f.Name)
+		switch {
+		case f.PlayFile, f.PlayTree:
+			check(n)
+		case n != nil && slices.Contains(reading, f.Name) && t.fromHost(n):
+			errs.Add(n.Errorf("use data of the inventory", "what a host sent may not decide how templates are read"))
+		}
+	}
+	return errs.Err()
+}
+
+// CheckDownload refuses properties of a download by the controller that facts decide: the
+// controller would send a request of the host's choice, with credentials that are not the
+// host's. from names the properties of the request.
+func (t Taint) CheckDownload(from []string) error {
+	var errs yamlpos.Errors
+	for _, name := range from {
+		if n := t.resource.PropertySet().Get(name); n != nil && t.fromHost(n) {
+			errs.Add(n.Errorf(`choose among literals: "{{ Facts.x == 'y' ? 'a' : 'b' }}", use data of the inventory, or let the host download it`,
+				"what a host sent may not choose what the controller downloads"))
+		}
+	}
+	return errs.Err()
+}
+
+// CheckNested refuses what facts may not decide about a nested manifest: which one it is,
+// its checksum, and all of its data at once.
+func (t Taint) CheckNested() error {
+	r := t.resource
+	if !r.Applies() {
+		return nil
+	}
+	var errs yamlpos.Errors
+	checksum := r.PropertySet().Get("checksum")
+	if r.Name.FromHost(t.seen) {
+		errs.Add(r.Name.Node.Errorf("choose with control, or use data of the inventory", "what a host sent may not name a manifest"))
+	}
+	if checksum != nil && t.fromHost(checksum) {
+		errs.Add(checksum.Errorf("", "what a host sent may not be the checksum of a manifest"))
+	}
+	if own := r.DataGiven(); own != nil && own.Kind != yamlpos.Map && t.fromHost(own) {
+		errs.Add(own.Errorf("write a map: data: {key: \"{{ ... }}\"}", "what a host sent may not be the whole data of a manifest"))
+	} else if own != nil {
+		errs.Add(t.checkDataKeys(own))
+	}
+	return errs.Err()
+}
+
+// checkDataKeys refuses computed keys in the data of a nested manifest where facts have a
+// say: it must be known by name which keys are made of facts.
+func (t Taint) checkDataKeys(data *yamlpos.Node) error {
+	var errs yamlpos.Errors
+	for _, pair := range data.Pairs {
+		if t.resource.Properties.texts[pair.Key] != nil && (t.fromHost(pair.Key) || t.fromHost(pair.Value)) {
+			errs.Add(pair.Key.Errorf("write the key as it is: data: {key: \"{{ ... }}\"}",
+				"what a host sent may neither be a key of the data of a manifest, nor stand below one that is computed"))
+		}
+	}
+	return errs.Err()
+}
+
+// Nested gives the keys of the data of the nested manifest that are made of facts: those
+// of the manifest that applies it, if the resource gives no data of its own.
+func (t Taint) Nested() map[string]bool {
+	own := t.resource.DataGiven()
+	if own == nil {
+		return t.seen.Data
+	}
+	tainted := map[string]bool{}
+	for _, pair := range own.Pairs {
+		if t.fromHost(pair.Value) {
+			tainted[pair.Key.Text] = true
+		}
+	}
+	return tainted
+}
+
+// checkTree reports the paths in the templates of a folder that a host could choose.
+func (t Taint) checkTree(files *templates.Files) error {
+	use := t.resource.usesTree()
+	if use == nil || !use.literal {
+		return nil
+	}
+	tree, err := Templates(files, use.Request)
+	if err != nil {
+		return nil // which is reported by [Resource.CheckTemplates]
+	}
+	return tree.CheckPaths(t.ofTree(use))
+}
+
+// ofTree is what hosts have a say in as the templates of a folder see it: a property may
+// have taken the place of the data.
+func (t Taint) ofTree(use *treeUse) templates.Taint {
+	r := t.resource
+	node := r.PropertySet().Get(use.Data)
+	if use.Data == "" || keys.Given(node) == nil || node.Kind == yamlpos.Map && len(node.Pairs) == 0 { // see modules.TreeRequest
+		return t.seen
+	}
+	inside := templates.Taint{Item: t.seen.Item, Data: map[string]bool{}}
+	if text := r.Properties.texts[node]; text != nil { // an expression that gives all of it, or nothing
+		inside.AllData = text.FromHost(t.seen)
+		inside.Data = t.seen.Data
+		return inside
+	}
+	for _, pair := range node.Pairs {
+		hostile := t.fromHost(pair.Value)
+		key := r.Properties.texts[pair.Key]
+		if key != nil && (hostile || key.FromHost(t.seen)) {
+			inside.AllData = true
+		}
+		inside.Data[pair.Key.Text] = hostile
+	}
+	return inside
+}
+
+// Tree gives the folder of templates that the resource needs for one host.
+func (t Taint) Tree(files *templates.Files, request modules.TreeRequest) (*templates.ScaffoldTree, error) {
+	tree, err := Templates(files, request)
+	if err != nil {
+		return nil, err
+	}
+	use := t.resource.usesTree()
+	if use == nil || use.literal { // CheckPaths has looked at that
+		return tree, nil
+	}
+	return tree, tree.CheckPaths(t.ofTree(use))
+}
