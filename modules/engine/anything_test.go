@@ -154,7 +154,7 @@ func anythingAtOnce(t *testing.T, random *rand.Rand) {
 			}
 			return &w, nil
 		},
-		Need: func(ctx context.Context, _ int) (*wire.Imported, error) {
+		Import: func(ctx context.Context, _ int) (*wire.Imported, error) {
 			select {
 			case <-time.After(100 * time.Millisecond):
 				return &wire.Imported{Sensitive: true, Values: map[string]json.RawMessage{"name": json.RawMessage(`"given"`)}}, nil
@@ -162,7 +162,7 @@ func anythingAtOnce(t *testing.T, random *rand.Rand) {
 				return nil, context.Cause(ctx)
 			}
 		},
-		Turn: func(ctx context.Context, _ int) (func(), error) {
+		Semaphores: func(ctx context.Context, _ int) (func(), error) {
 			select {
 			case semaphore <- struct{}{}:
 				hold(1)

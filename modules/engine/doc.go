@@ -6,7 +6,7 @@
 //	loop.go       [Engine.Run]: a run of a catalog, one job after the other, or several at once
 //	prefetch.go   before the first job: the contents that will be opened
 //	hindsight.go  after the last one of a check run: what earlier predictions could not know
-//	left.go       after the last one: what has left the manifest is undone
+//	undo.go       after the last one: what has left the manifest is undone
 //	work.go       a job is left out, or has its turn, whose result is settled
 //	try.go        the attempts of a turn: each checks, and then predicts or applies
 //	check.go      what is to be done; preload.go: what its type has found out for many

@@ -29,18 +29,18 @@ type Engine struct {
 	Reversals notes.Store
 	// Sent is where values are noted that resources have sent; nil notes none.
 	Sent notes.Store
-	// Leaves is told once which resources have left the manifest, before their results;
-	// nil tells no one.
-	Leaves func(*wire.Reversals) error
+	// Undoes is told once which resources have left the manifest and are undone, before
+	// their results; nil tells no one.
+	Undoes func(*wire.Reversals) error
 
 	Rules Rules // judges health checks that are rules of goss; nil cannot
 
-	// Need asks the controller for what an entry receives from other hosts; nil where
+	// Import asks the controller for what an entry receives from other hosts; nil where
 	// there is none.
-	Need func(ctx context.Context, index int) (*wire.Imported, error)
-	// Turn waits for the semaphores of an entry, and gives what frees them; nil where
-	// no other host is to wait.
-	Turn func(ctx context.Context, index int) (over func(), err error)
+	Import func(ctx context.Context, index int) (*wire.Imported, error)
+	// Semaphores waits for those of an entry, and gives what releases them; nil where no
+	// other host is to wait.
+	Semaphores func(ctx context.Context, index int) (release func(), err error)
 
 	history *history // nil before the first catalog
 }
@@ -48,8 +48,8 @@ type Engine struct {
 // Rules judges the host by rules of goss.
 type Rules func(ctx context.Context, h modules.Host, rules json.RawMessage) (wire.Health, string, error)
 
-// ErrBeforeTurn says that the run ends before a job has had its turn. What [Engine].Need
-// and Turn return then.
+// ErrBeforeTurn says that the run ends before a job has had its turn. What [Engine].Import
+// and Semaphores return then.
 var ErrBeforeTurn = errors.New("the run ends before its turn")
 
 // ErrKilled is why commands of a killed run end: the cause of its context.

@@ -21,11 +21,11 @@ func (t *turn) receive(ctx context.Context) (unknown string, err error) {
 	if len(j.entry.Receive) == 0 {
 		return "", nil
 	}
-	given, err := t.ask(ctx)
+	others, err := t.askOthers(ctx)
 	if err != nil {
 		return "", err
 	}
-	in := imports{j, t.run.jobs, given}
+	in := imports{j, t.run.jobs, others}
 	properties := j.entry.Properties
 	for _, from := range j.entry.Receive {
 		value, known, err := in.value(from)
@@ -52,44 +52,44 @@ func (t *turn) receive(ctx context.Context) (unknown string, err error) {
 	return "", err
 }
 
-// ask asks the controller for what the job receives from other hosts.
-func (t *turn) ask(ctx context.Context) (given *wire.Imported, err error) {
-	j, need := t.job, t.run.engine.Need
+// askOthers asks the controller for what the job receives from other hosts.
+func (t *turn) askOthers(ctx context.Context) (others *wire.Imported, err error) {
+	j, ask := t.job, t.run.engine.Import
 	at := slices.IndexFunc(j.entry.Receive, func(from wire.Receive) bool { return from.From < 0 })
 	if at < 0 {
 		return &wire.Imported{}, nil
 	}
 	first := j.entry.Receive[at]
 	sender := imports{job: j}.sender(first)
-	if need == nil {
+	if ask == nil {
 		return nil, modules.Refuse("%s comes from %s, which only a controller can ask", first.Property, sender)
 	}
-	t.run.real.scheduler.Aside(j.index, func() { given, err = need(ctx, j.index) })
+	t.run.real.scheduler.Aside(j.index, func() { others, err = ask(ctx, j.index) })
 	switch {
 	case err != nil:
 		return nil, err
-	case given.Error != "":
-		return nil, modules.Refuse("%s", given.Error)
-	case given.Unknown && !j.predicts():
+	case others.Error != "":
+		return nil, modules.Refuse("%s", others.Error)
+	case others.Unknown && !j.predicts():
 		return nil, modules.Refuse("%s was not sent by %s", first.Property, sender)
 	}
-	j.secret = j.secret || given.Sensitive
-	return given, t.begins()
+	j.secret = j.secret || others.Sensitive
+	return others, t.begins()
 }
 
 // imports are the values that a job receives.
 type imports struct {
-	job   *job
-	jobs  jobs           // among them those that send
-	given *wire.Imported // what other hosts have sent
+	job    *job
+	jobs   jobs           // among them those that send
+	others *wire.Imported // what other hosts have sent
 }
 
 // value gives the value for one property. It is not known if its sender is only
 // predicted to run.
 func (in imports) value(from wire.Receive) (value json.RawMessage, known bool, err error) {
 	if from.From < 0 {
-		value, known = in.given.Values[from.Property]
-		if !known && !in.given.Unknown {
+		value, known = in.others.Values[from.Property]
+		if !known && !in.others.Unknown {
 			return nil, false, modules.Refuse("%s was not sent by %s", from.Property, in.sender(from))
 		}
 		return value, known, nil

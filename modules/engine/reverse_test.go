@@ -85,7 +85,7 @@ func (r *rememberer) mortal(m *mortal, cat wire.Catalog) (results []string, died
 	for i := range cat.Entries {
 		names = append(names, cat.Entries[i].Name)
 	}
-	e.Leaves = func(left *wire.Reversals) error {
+	e.Undoes = func(left *wire.Reversals) error {
 		for _, one := range left.Entries {
 			names = append(names, one.Name)
 		}
@@ -358,7 +358,7 @@ func TestSensitiveIsUndoneInSilence(t *testing.T) {
 	r.run(whole(reversed(e)...))
 	e2 := r.engine(&mortal{})
 	var told *wire.Reversals
-	e2.Leaves = func(left *wire.Reversals) error { told = left; return nil }
+	e2.Undoes = func(left *wire.Reversals) error { told = left; return nil }
 	cat := whole()
 	cat.Diff = true
 	got, _ := enginetest.Run(t, e2, "", cat)
@@ -542,7 +542,7 @@ func TestWhatBecomesSensitive(t *testing.T) {
 		cat.Remember.Whole = false
 		r.run(cat)
 		one := r.engine(&mortal{})
-		one.Leaves = func(left *wire.Reversals) error {
+		one.Undoes = func(left *wire.Reversals) error {
 			require.True(t, left.Entries[0].Sensitive)
 			return nil
 		}

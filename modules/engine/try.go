@@ -88,9 +88,9 @@ func (t *turn) try(ctx context.Context) error {
 	since, a := scheduler.Clock(), &attempt{turn: t}
 	err := a.check(try)
 	for err == nil && a.plan.Pending() && !j.predicts() {
-		if t.waits() {
+		if t.wantsSemaphores() {
 			end()
-			if err := t.await(ctx); err != nil {
+			if err := t.takeSemaphores(ctx); err != nil {
 				return err
 			}
 		} else {

@@ -30,20 +30,20 @@ func (t *turn) begins() error {
 	return nil
 }
 
-// waits reports whether the job, which has something to do, has to wait for its
+// wantsSemaphores reports whether the job, which has something to do, has to wait for its
 // semaphores.
-func (t *turn) waits() bool {
-	return t.run.engine.Turn != nil && len(t.job.entry.Sema) > 0 && t.free == nil && !t.job.predicts()
+func (t *turn) wantsSemaphores() bool {
+	return t.run.engine.Semaphores != nil && len(t.job.entry.Sema) > 0 && t.free == nil && !t.job.predicts()
 }
 
-// await waits for the semaphores of the job. What was found out about the host before may
+// takeSemaphores waits for those of the job. What was found out about the host before may
 // be out of date then.
-func (t *turn) await(ctx context.Context) error {
-	var over func()
+func (t *turn) takeSemaphores(ctx context.Context) error {
+	var release func()
 	var err error
-	t.run.real.scheduler.Aside(t.job.index, func() { over, err = t.run.engine.Turn(ctx, t.job.index) })
+	t.run.real.scheduler.Aside(t.job.index, func() { release, err = t.run.engine.Semaphores(ctx, t.job.index) })
 	if err == nil {
-		t.free = over
+		t.free = release
 		t.run.real.forget()
 		err = t.begins()
 	}
@@ -52,9 +52,9 @@ func (t *turn) await(ctx context.Context) error {
 
 // release gives the semaphores of the job back.
 func (t *turn) release() {
-	if over := t.free; over != nil {
+	if release := t.free; release != nil {
 		t.free = nil
-		over()
+		release()
 	}
 }
 

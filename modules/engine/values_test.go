@@ -252,7 +252,7 @@ func TestReceiveFromOtherHosts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			results := play(t, t.TempDir(), test.cat, func(e *engine.Engine) {
-				e.Need = func(_ context.Context, index int) (*wire.Imported, error) {
+				e.Import = func(_ context.Context, index int) (*wire.Imported, error) {
 					require.Zero(t, index)
 					return &test.given, test.err
 				}

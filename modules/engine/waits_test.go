@@ -175,11 +175,11 @@ func TestWhoWaitsBeginsNothingInAPlayThatHasEnded(t *testing.T) {
 				cat := wire.Catalog{Parallel: 2, FailOnError: true, Entries: []wire.Entry{failing, with(waiting, test.change)}}
 				freed := 0
 				results := runDawdlers(t, cat, func(e *engine.Engine) {
-					e.Need = func(context.Context, int) (*wire.Imported, error) {
+					e.Import = func(context.Context, int) (*wire.Imported, error) {
 						time.Sleep(time.Minute)
 						return &wire.Imported{Values: map[string]json.RawMessage{"name": json.RawMessage(`"late"`)}}, nil
 					}
-					e.Turn = func(context.Context, int) (func(), error) {
+					e.Semaphores = func(context.Context, int) (func(), error) {
 						time.Sleep(time.Minute)
 						return func() { freed++ }, nil
 					}

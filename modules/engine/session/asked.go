@@ -33,8 +33,8 @@ type question struct {
 // What the controller can be asked.
 const (
 	parsing byte = iota
-	needing
-	turning
+	importing
+	waiting
 )
 
 // ask sends a question and waits for the answer. stop is closed when the answer is of no
@@ -73,26 +73,26 @@ func (q *questions) answered(about question, m *wire.Message) {
 	}
 }
 
-// need asks for what an entry receives from other hosts.
-func (q *questions) need(ctx context.Context, index int) (*wire.Imported, error) {
-	m, err := q.ask(ctx, question{needing, index}, &wire.Message{Import: &wire.Import{Index: index}}, q.stopping)
+// imports asks for what an entry receives from other hosts.
+func (q *questions) imports(ctx context.Context, index int) (*wire.Imported, error) {
+	m, err := q.ask(ctx, question{importing, index}, &wire.Message{Import: &wire.Import{Index: index}}, q.stopping)
 	if err != nil {
 		return nil, err
 	}
 	return m.Imported, nil
 }
 
-// turn waits for the semaphores of an entry, and gives what frees them.
-func (q *questions) turn(ctx context.Context, index int) (over func(), err error) {
-	over = func() {
+// semaphores waits for the semaphores of an entry, and gives what releases them.
+func (q *questions) semaphores(ctx context.Context, index int) (release func(), err error) {
+	release = func() {
 		// Who cannot be told any more has lost the session, and knows by that.
 		_ = q.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: index, Release: true}})
 	}
-	if _, err := q.ask(ctx, question{turning, index}, &wire.Message{Semaphore: &wire.Semaphore{Index: index}}, q.stopping); err != nil {
-		over() // it may be granted at this moment
+	if _, err := q.ask(ctx, question{waiting, index}, &wire.Message{Semaphore: &wire.Semaphore{Index: index}}, q.stopping); err != nil {
+		release() // it may be granted at this moment
 		return nil, err
 	}
-	return over, nil
+	return release, nil
 }
 
 // yaml is that of [modules.Host].

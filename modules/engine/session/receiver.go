@@ -100,10 +100,10 @@ func (r *receiver) handle(m *wire.Message) error {
 		r.questions.answered(question{parsing, m.Parsed.ID}, m)
 		return nil
 	case m.Imported != nil:
-		r.questions.answered(question{needing, m.Imported.Index}, m)
+		r.questions.answered(question{importing, m.Imported.Index}, m)
 		return nil
 	case m.Granted != nil:
-		r.questions.answered(question{turning, m.Granted.Index}, m)
+		r.questions.answered(question{waiting, m.Granted.Index}, m)
 		return nil
 	case m.Stop != nil:
 		r.stop()

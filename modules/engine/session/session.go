@@ -105,16 +105,16 @@ type serving struct {
 // newEngine makes what works on all catalogs of the session, one after the other.
 func (s *serving) newEngine() *engine.Engine {
 	return &engine.Engine{
-		Decode:    func(e *wire.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
-		Now:       s.Now,
-		Prefetch:  func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
-		Stop:      s.receiver.stopped,
-		Refreshes: s.Refreshes,
-		Rules:     s.Rules,
-		Sent:      s.Sent,
-		Reversals: s.Reversals,
-		Need:      s.receiver.questions.need,
-		Turn:      s.receiver.questions.turn,
+		Decode:     func(e *wire.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
+		Now:        s.Now,
+		Prefetch:   func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
+		Stop:       s.receiver.stopped,
+		Refreshes:  s.Refreshes,
+		Rules:      s.Rules,
+		Sent:       s.Sent,
+		Reversals:  s.Reversals,
+		Import:     s.receiver.questions.imports,
+		Semaphores: s.receiver.questions.semaphores,
 	}
 }
 
@@ -131,7 +131,7 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	host.Resources = s.folder(cat.Resources)
 	s.engine.Host = host
 	out := &outbox{conn: s.conn}
-	s.engine.Leaves = func(left *wire.Reversals) error { return out.put(&wire.Message{Reversals: left}) }
+	s.engine.Undoes = func(all *wire.Reversals) error { return out.put(&wire.Message{Reversals: all}) }
 	stopped, err := s.engine.Run(ctx, cat, func(result *wire.Result) error {
 		return out.put(&wire.Message{Result: result})
 	})

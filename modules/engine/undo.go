@@ -18,21 +18,21 @@ import (
 // maxSubjectRef bounds the name of the resource of a subject, in bytes.
 const maxSubjectRef = 512
 
-// A leaver is a resource that has left the manifest.
-type leaver struct {
+// A reversal is that of a resource that has left the manifest.
+type reversal struct {
 	notes.Reversal
-	kept   string // why it is not undone yet, if that is so
-	passed string // the resource that looks after it now, so that it is forgotten
+	kept  string // why it is not undone yet, if that is so
+	owner string // the resource that looks after its thing now, so that it is forgotten
 }
 
 // An undoing ends a run: what the play had and has no more is put back as it was, in the
 // reverse order in which it was changed.
 type undoing struct {
-	run   *run
-	step  func(context.Context, *job) (began bool, err error)
-	left  []leaver             // the last applied first
-	heirs map[string][]subject // the resources of the session, by the thing they look after; their own subject is the part of it
-	below map[string]string    // by directory, a resource that is about something in it
+	run       *run
+	step      func(context.Context, *job) (began bool, err error)
+	reversals []reversal           // the last applied first
+	owners    map[string][]subject // the resources of the session, by the thing they look after; their own subject is the part of it
+	below     map[string]string    // by directory, a resource that is about something in it
 }
 
 // undo undoes what has left the manifest, if the catalog knows what that is. step brings a
@@ -57,14 +57,14 @@ func (r *run) undo(ctx context.Context, step func(context.Context, *job) (began 
 		}
 	}
 	u := &undoing{run: r, step: step}
-	if u.find(); len(u.left) == 0 {
+	if u.find(); len(u.reversals) == 0 {
 		return false, nil
 	}
 	if r.interrupted(ctx) {
 		return true, nil
 	}
-	if r.engine.Leaves != nil {
-		if err := r.engine.Leaves(u.told()); err != nil {
+	if r.engine.Undoes != nil {
+		if err := r.engine.Undoes(u.message()); err != nil {
 			return false, err
 		}
 	}
@@ -114,19 +114,19 @@ func (u *undoing) find() {
 	if len(gone) == 0 {
 		return
 	}
-	u.findHeirs()
-	for _, v := range gone {
-		l := leaver{Reversal: v}
-		u.inherit(&l)
-		u.left = append(u.left, l)
+	u.findOwners()
+	for _, noted := range gone {
+		v := reversal{Reversal: noted}
+		u.findOwner(&v)
+		u.reversals = append(u.reversals, v)
 	}
 }
 
-func (u *undoing) findHeirs() {
-	u.heirs, u.below = map[string][]subject{}, map[string]string{}
+func (u *undoing) findOwners() {
+	u.owners, u.below = map[string][]subject{}, map[string]string{}
 	for _, s := range u.run.history.subjects {
 		thing, part := u.run.forecasts.thing(s.subject)
-		u.heirs[thing] = append(u.heirs[thing], subject{part, s.ref})
+		u.owners[thing] = append(u.owners[thing], subject{part, s.ref})
 		if !path.IsAbs(thing) {
 			continue
 		}
@@ -136,44 +136,44 @@ func (u *undoing) findHeirs() {
 	}
 }
 
-// inherit finds who looks after a thing now that has left the manifest, or after something
+// findOwner finds who looks after a thing now that has left the manifest, or after something
 // in it, if that is to be removed.
-func (u *undoing) inherit(l *leaver) {
-	if slices.Contains(u.run.cat.Remember.Others, l.Ref()) {
-		l.passed = "a later play"
+func (u *undoing) findOwner(v *reversal) {
+	if slices.Contains(u.run.cat.Remember.Others, v.Ref()) {
+		v.owner = "a later play"
 		return
 	}
 	var is struct {
 		Ensure string `json:"ensure"`
 	}
-	_ = json.Unmarshal(l.Properties, &is) // an object, which it is known to be
-	thing, part := u.run.forecasts.thing(l.Subject)
-	for _, s := range u.heirs[thing] {
+	_ = json.Unmarshal(v.Properties, &is) // an object, which it is known to be
+	thing, part := u.run.forecasts.thing(v.Subject)
+	for _, s := range u.owners[thing] {
 		if s.subject == part || s.subject == "" || part == "" {
-			l.passed = s.ref
+			v.owner = s.ref
 			return
 		}
 	}
 	if in := u.below[thing]; in != "" && is.Ensure == "absent" {
-		l.kept = in + " is in it"
+		v.kept = in + " is in it"
 	}
 }
 
 // moved refuses to undo something in another place than where it was done: who may
 // exchange a directory for a link must not have others write behind it what was theirs.
-func (u *undoing) moved(l *leaver) error {
-	if now := u.run.forecasts.place(l.Subject); now != l.Place {
-		was, _, _ := strings.Cut(l.Subject, "\n")
-		return modules.Refuse("%s was %s when it was changed, and leads to %s now", was, cmp.Or(l.Place, "nowhere"), now)
+func (u *undoing) moved(v *reversal) error {
+	if now := u.run.forecasts.place(v.Subject); now != v.Place {
+		was, _, _ := strings.Cut(v.Subject, "\n")
+		return modules.Refuse("%s was %s when it was changed, and leads to %s now", was, cmp.Or(v.Place, "nowhere"), now)
 	}
 	return nil
 }
 
-// told is what the controller hears of those that have left.
-func (u *undoing) told() *wire.Reversals {
+// message names to the controller what has left the manifest.
+func (u *undoing) message() *wire.Reversals {
 	m := &wire.Reversals{}
-	for _, l := range u.left {
-		m.Entries = append(m.Entries, wire.Reversal{Type: l.Type, Name: l.Name, Sensitive: l.Sensitive})
+	for _, v := range u.reversals {
+		m.Entries = append(m.Entries, wire.Reversal{Type: v.Type, Name: v.Name, Sensitive: v.Sensitive})
 	}
 	return m
 }
@@ -184,15 +184,15 @@ func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
 	r := u.run
 	r.real.scheduler = nil
 	first := len(r.jobs)
-	for _, l := range u.left {
-		j := r.add(&wire.Entry{Type: l.Type, Name: l.Name, Properties: l.Properties, Sensitive: l.Sensitive, Reversal: true, Excluded: l.kept+l.passed != ""})
+	for _, v := range u.reversals {
+		j := r.add(&wire.Entry{Type: v.Type, Name: v.Name, Properties: v.Properties, Sensitive: v.Sensitive, Reversal: true, Excluded: v.kept+v.owner != ""})
 		if !j.entry.Excluded {
 			j.decode(r.engine.Decode, j.entry)
 		}
 	}
 	emit := r.emit
 	r.emit = func(result *wire.Result) error {
-		u.settle(&u.left[result.Index-first], result)
+		u.settle(&u.reversals[result.Index-first], result)
 		return emit(result)
 	}
 	for i, j := range r.jobs[first:] {
@@ -200,7 +200,7 @@ func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
 			return true, nil
 		}
 		if j.resource != nil && j.invalid == nil {
-			j.invalid = u.moved(&u.left[i])
+			j.invalid = u.moved(&u.reversals[i])
 		}
 		if began, err := u.step(ctx, j); err != nil || !began {
 			return !began, err
@@ -213,13 +213,13 @@ func (u *undoing) putBack(ctx context.Context) (stopped bool, err error) {
 const hasLeft = "it has left the manifest"
 
 // settle words the result of one that has left, and forgets it unless it failed.
-func (u *undoing) settle(l *leaver, result *wire.Result) {
+func (u *undoing) settle(v *reversal, result *wire.Result) {
 	done := result.Status == "" || result.Status == wire.Stable || result.Status == wire.Changed
 	switch {
-	case l.passed != "":
-		result.Message, result.Because, done = hasLeft+", and is not undone: "+l.passed+" looks after it now", "", true
-	case l.kept != "":
-		result.Message, result.Because = hasLeft+", and is not undone yet: "+l.kept, ""
+	case v.owner != "":
+		result.Message, result.Because, done = hasLeft+", and is not undone: "+v.owner+" looks after it now", "", true
+	case v.kept != "":
+		result.Message, result.Because = hasLeft+", and is not undone yet: "+v.kept, ""
 	case result.Status == wire.Changed: // who reports it says why
 	case result.Status == wire.Failed:
 		result.Error = excerpt.Of(hasLeft+", and cannot be undone: "+result.Error+" (to keep what is there, put it back into the manifest without reverse)", maxText)
@@ -229,7 +229,7 @@ func (u *undoing) settle(l *leaver, result *wire.Result) {
 	if !done || u.run.cat.Check {
 		return
 	}
-	if err := u.run.reversals.Drop(l.Reversal); err != nil {
+	if err := u.run.reversals.Drop(v.Reversal); err != nil {
 		text := excerpt.Of(fmt.Sprintf("the next run will look at it again, since it could not be noted that it is done: %v", err), maxText)
 		result.Messages = append(result.Messages, modules.Note{Level: "warning", Text: text})
 	}
