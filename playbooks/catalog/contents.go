@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
-
-	"github.com/ccm-push/ccm-push/modules"
 )
 
 // Contents are the contents of one host's catalog, by SHA-256: what the host may
@@ -70,35 +67,4 @@ func (c Contents) Await(ctx context.Context, digest string) {
 	if f := c.downloads[digest]; f != nil {
 		c.from.await(ctx, f)
 	}
-}
-
-// text is the content of a rendered text.
-func (m *prepared) text(c modules.Content) modules.Content {
-	b, here := c.Bytes()
-	if !here || c.Size() <= modules.InlineLimit {
-		return c
-	}
-	m.texts = with(m.texts, c.SHA256(), b)
-	m.size += c.Size()
-	return c.Hashed()
-}
-
-// file is the content of a file of the play.
-func (m *prepared) file(from *sources, name string) (modules.Content, error) {
-	c, err := from.content(name)
-	if err != nil {
-		return modules.Content{}, err
-	}
-	if _, here := c.Bytes(); !here {
-		m.files = with(m.files, c.SHA256(), sourceFile{from, filepath.Clean(name), c.Size()})
-	}
-	return c, nil
-}
-
-func with[V any](m map[string]V, key string, value V) map[string]V {
-	if m == nil {
-		m = map[string]V{}
-	}
-	m[key] = value
-	return m
 }

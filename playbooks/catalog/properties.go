@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -174,4 +175,35 @@ func (p *preparation) download(request modules.Download) (modules.Content, error
 	}
 	p.made.downloads = with(p.made.downloads, f.token, f)
 	return modules.PromisedContent(f.token), nil
+}
+
+// text is the content of a rendered text.
+func (m *prepared) text(c modules.Content) modules.Content {
+	b, here := c.Bytes()
+	if !here || c.Size() <= modules.InlineLimit {
+		return c
+	}
+	m.texts = with(m.texts, c.SHA256(), b)
+	m.size += c.Size()
+	return c.Hashed()
+}
+
+// file is the content of a file of the play.
+func (m *prepared) file(from *sources, name string) (modules.Content, error) {
+	c, err := from.content(name)
+	if err != nil {
+		return modules.Content{}, err
+	}
+	if _, here := c.Bytes(); !here {
+		m.files = with(m.files, c.SHA256(), sourceFile{from, filepath.Clean(name), c.Size()})
+	}
+	return c, nil
+}
+
+func with[V any](m map[string]V, key string, value V) map[string]V {
+	if m == nil {
+		m = map[string]V{}
+	}
+	m[key] = value
+	return m
 }
