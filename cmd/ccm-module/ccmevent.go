@@ -12,13 +12,6 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// ccmResponse is what CCM's ensure API answers: one of Error and State is set.
-type ccmResponse struct {
-	Protocol string    `json:"protocol"`
-	Error    string    `json:"error,omitempty"`
-	State    *ccmEvent `json:"state,omitempty"`
-}
-
 // ccmEvent is CCM's transaction event, with its fields in CCM's order.
 type ccmEvent struct {
 	Protocol          string          `json:"protocol"`

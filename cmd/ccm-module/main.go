@@ -12,27 +12,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
 )
-
-// build identifies the sources that the program was made from; the linker sets
-// it.
-var build = "dev"
-
-// usageError is a call with the wrong words.
-type usageError string
-
-func (e usageError) Error() string { return string(e) }
-
-// exitError ends the program with a status of its own. Its text has been said.
-type exitError int
-
-func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 func main() {
 	// Installing this program needs a tight umask; the commands it runs expect
@@ -54,22 +39,6 @@ func killers(args []string) []os.Signal {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}
 	}
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
-}
-
-func status(err error) int {
-	var code exitError
-	var usage usageError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &code):
-		return int(code)
-	case errors.As(err, &usage):
-		fmt.Fprintln(os.Stderr, "ccm-module:", err)
-		return 1
-	}
-	fmt.Fprintln(os.Stderr, "ccm-module:", err)
-	return 2
 }
 
 func command(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
