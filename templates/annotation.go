@@ -10,14 +10,14 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// annotations are what comments demand of data: @require and @validate above or
-// beside a key, as in CCM.
+// annotations are the demands on data that stand in comments: @require and @validate above
+// or beside a key, as in CCM.
 type annotations struct {
 	rules    []rule
 	warnings []string
 }
 
-// A rule is what the annotations of one key demand of its value.
+// A rule has the demands on the value of one key.
 type rule struct {
 	key      *yamlpos.Node
 	path     []string // of the key in the data
@@ -25,8 +25,8 @@ type rule struct {
 	checks   []*expression.Check
 }
 
-// Check holds data, as it was merged from everything, against the annotations of
-// the source. The error is [yamlpos.Errors] and never shows a value.
+// Check tests data, merged from all layers, against the annotations of the source. The
+// error is [yamlpos.Errors] and never shows a value.
 func (s Source) Check(data map[string]any) error {
 	var errs yamlpos.Errors
 	for _, r := range s.annotations.rules {
@@ -35,7 +35,7 @@ func (s Source) Check(data map[string]any) error {
 	return errs.Err()
 }
 
-// Warnings are the annotations that look like a mistake, each with its position.
+// Warnings name the annotations that look like a mistake, each with its position.
 func (s Source) Warnings() []string { return s.annotations.warnings }
 
 func (r rule) check(data map[string]any, errs *yamlpos.Errors) {
@@ -65,7 +65,7 @@ func (r rule) check(data map[string]any, errs *yamlpos.Errors) {
 	}
 }
 
-// failed is the error of an expression that is wrong, or cannot judge the value.
+// failed is the error of an expression that is wrong, or fails with the value.
 func (r rule) failed(source string, err error) error {
 	placed := diag.At(diag.PositionOf(r.key), err).(*diag.Error)
 	msg, _, _ := strings.Cut(placed.Msg, " in the expression ") // it is quoted anyway
@@ -91,7 +91,7 @@ func (r rule) hint() string {
 	return "set it in a file with -e @FILE or in the inventory"
 }
 
-// valueAt is nil if there is no such value.
+// valueAt gives the value at a path of keys; nil if there is none.
 func valueAt(data map[string]any, path []string) any {
 	var value any = data
 	for _, key := range path {
@@ -101,8 +101,8 @@ func valueAt(data map[string]any, path []string) any {
 	return value
 }
 
-// annotations reads the comments of all parts. Those of overrides and below
-// lists have no effect, as in CCM.
+// annotations reads the comments of all parts. As in CCM, annotations in overrides and
+// below lists have no effect.
 func (p *sourceParser) annotations(parts Parts) {
 	r := annotationReader{seen: map[*yamlpos.Node]bool{}, errs: &p.errs}
 	r.keys(p.source.data.node, nil, "")
@@ -121,8 +121,8 @@ type annotationReader struct {
 	errs  *yamlpos.Errors
 }
 
-// keys reads the comments of the keys of a map and below. inert says why they
-// have no effect; "" if they have one.
+// keys reads the comments of the keys of a map and below. inert says why annotations in
+// them have no effect; "" if they have one.
 func (a *annotationReader) keys(n *yamlpos.Node, path []string, inert string) {
 	if n == nil {
 		return
@@ -166,7 +166,7 @@ const (
 	validateTag = "@validate"
 )
 
-// annotation takes a line of a comment apart. The name is "" if it is none.
+// annotation splits a line of a comment. The name is "" if the line is not an annotation.
 func annotation(line string) (name, rest string) {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "@") {

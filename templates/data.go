@@ -10,9 +10,9 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// Source is where data comes from: a map, files of more, and overrides of both
-// that are chosen by a hierarchy of keys, which depend on the facts of a host.
-// The zero Source has no data.
+// Source is where data comes from: a map, files with more, and overrides of both. A
+// hierarchy of keys, which depend on the facts of a host, chooses the overrides. The zero
+// Source has no data.
 type Source struct {
 	data        document
 	files       []document
@@ -23,7 +23,7 @@ type Source struct {
 	reads       render.Reads
 }
 
-// Parts are what a source is read from. Each of them may be nil.
+// Parts are the parts that a source is read from. Each of them may be nil.
 type Parts struct {
 	Data      *yamlpos.Node   // a map
 	Files     []*yamlpos.Node // of vars_files, maps: their keys replace those of data, and later ones win
@@ -46,7 +46,7 @@ func ParseSource(parts Parts) (Source, error) {
 	return p.source, nil
 }
 
-// Facts tells which facts the source can read; see [expression.Text.Facts].
+// Facts lists the facts that the source can read; see [expression.Text.Facts].
 func (s Source) Facts() (paths []string, all bool) { return s.reads.Follow(nil).Result() }
 
 // Layers gives the data for a host with these facts, low to high: "data", a
@@ -198,8 +198,8 @@ func (d document) value(n *yamlpos.Node, r *render.Run, errs *yamlpos.Errors) an
 	return v
 }
 
-// FromHost gives the keys of the data whose values are made of facts, for
-// [Taint]. It does not matter whether something else replaces them for a host.
+// FromHost gives the keys of the data whose values are made of facts, for [Taint]. A key
+// is listed even if another layer replaces it for a host.
 func (s Source) FromHost() map[string]bool {
 	keys := map[string]bool{}
 	documents := append(slices.Clone(s.files), s.data)

@@ -65,8 +65,8 @@ func (p *sourceParser) merge(n *yamlpos.Node) {
 	}
 }
 
-// sections are the names of the overrides that the hierarchy leads to: all of
-// them with merge deep, otherwise the first.
+// sections names the overrides that the hierarchy leads to: with merge deep all of them,
+// otherwise the first.
 func (s Source) sections(ctx context.Context, facts map[string]any, errs *yamlpos.Errors) []string {
 	r := render.New(ctx, &render.Env{Facts: facts})
 	r.Lenient = true

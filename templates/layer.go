@@ -13,7 +13,7 @@ type Layer struct {
 	Values map[string]any // plain values, see [Env]
 	Node   *yamlpos.Node  // where they stand; nil if they stand in no file
 	Deep   bool           // merged by [DeepMerge]; otherwise its keys replace those below whole
-	From   []Layer        // what Values were merged from; nil if that is nothing but Node
+	From   []Layer        // the layers that Values were merged from; nil if Node has all of them
 }
 
 // Merge lays layers over each other, low to high. The map is fresh; what was not
@@ -30,9 +30,8 @@ func Merge(layers []Layer) map[string]any {
 	return data
 }
 
-// Stack makes one layer of several that belong together and are laid as a whole
-// over others, by [DeepMerge]. [Origins] still tells them apart: name stands in
-// front of theirs.
+// Stack makes one layer of several that belong together: [DeepMerge] lays it over others
+// as a whole. [Origins] still tells the layers apart, with name in front of their names.
 func Stack(name string, layers []Layer) Layer {
 	from := slices.Clone(layers)
 	for i := range from {

@@ -12,10 +12,10 @@ type Origin struct {
 	Node  *yamlpos.Node // nil when it stands in no file
 }
 
-// Origins tells who set the value at a path of [Merge]'s result: keys, and
-// indexes of lists. It is one layer, or several, low to high, for a list that was
-// concatenated and a map that was merged. A value that an expression gave stands
-// where the expression does. It is empty if there is no such value.
+// Origins lists the layers that set the value at a path of [Merge]'s result: keys, and
+// indexes of lists. A list that was concatenated and a map that was merged can have
+// several, low to high. A value that an expression gave has the position of the
+// expression. The list is empty if there is no such value.
 func Origins(layers []Layer, path []string) []Origin {
 	var found []claim
 	if len(path) == 0 {
@@ -33,8 +33,8 @@ func Origins(layers []Layer, path []string) []Origin {
 	return origins
 }
 
-// A claim is what a layer has at some path. Claims on one path are low to high,
-// and of several all are maps or all are lists.
+// A claim is what a layer has at some path. The claims on one path are in the order of
+// their layers, low to high. Several claims are all maps or all lists.
 type claim struct {
 	layer string
 	value any
@@ -110,8 +110,8 @@ func mergeable(a, b any) bool {
 	return false
 }
 
-// nodeBelow is the node of a key or an index: of what an expression gave, that of
-// the expression.
+// nodeBelow is the node of a key or an index. Below the result of an expression it is the
+// node of the expression.
 func nodeBelow(n *yamlpos.Node, key string) *yamlpos.Node {
 	if n == nil {
 		return nil

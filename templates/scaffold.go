@@ -14,8 +14,8 @@ import (
 // partialsFolder is the name of the folders whose files are only rendered by others.
 const partialsFolder = "_partials"
 
-// isStatic reports whether a file is copied as it is: it is no text, or nothing in
-// it is of the template language.
+// isStatic reports whether a file is copied as it is: because it is not text, or has none
+// of the delimiters of the templates.
 func isStatic(s Scaffold, content []byte) bool {
 	left := s.Delims.Left
 	switch {
@@ -67,8 +67,8 @@ type ScaffoldBounds struct {
 	Link  func(name, target string) error
 }
 
-// LoadScaffold reads a folder and parses the templates in it. Nothing is left out but
-// folders called _partials. The errors of all files are joined.
+// LoadScaffold reads a folder and parses the templates in it. Folders called _partials are
+// parsed too, but are not part of the result. The errors of all files are joined.
 func LoadScaffold(f *render.Files, s Scaffold, bounds ScaffoldBounds) (*ScaffoldTree, error) {
 	if path.IsAbs(s.Folder) {
 		return nil, diag.Faultf("%q is not below the folder of the play", s.Folder).WithHint("write a path relative to %s", f.Dir())
@@ -106,7 +106,7 @@ func (l *scaffoldLoader) load() (*ScaffoldTree, error) {
 	return l.tree, errors.Join(l.errs...)
 }
 
-// folder reads what is in a folder; parts says that it is one of partials.
+// folder reads what is in a folder; parts says that it holds partials.
 func (l *scaffoldLoader) folder(name string, parts bool) {
 	entries, err := l.entries(path.Join(l.scaffold.Folder, name))
 	if err != nil {
@@ -171,7 +171,7 @@ func (l *scaffoldLoader) entry(name string, entry fs.DirEntry, parts bool) {
 	}
 }
 
-// file reads and parses a file. One that is copied is not kept.
+// file reads and parses a file. The content of a file that is copied is not kept.
 func (l *scaffoldLoader) file(node *parsedNode, part bool) error {
 	file := path.Join(l.scaffold.Folder, node.Path)
 	content, err := l.files.ReadOnce(file)
@@ -188,7 +188,7 @@ func (l *scaffoldLoader) file(node *parsedNode, part bool) error {
 	return node.template.Reads().Check(l.files)
 }
 
-// Facts tells which facts the templates can read; see [Text.Facts].
+// Facts lists the facts that the templates can read; see [Text.Facts].
 func (t *ScaffoldTree) Facts() (paths []string, all bool) { return t.Inputs().Facts() }
 
 // Inputs gives what the templates can read.

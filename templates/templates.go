@@ -18,9 +18,9 @@ type (
 	Files = render.Files
 	// Env is what the expressions of one host can see.
 	Env = render.Env
-	// Taint says in what a host has had a say beside its facts.
+	// Taint says which values besides its facts a host has had a say in.
 	Taint = render.Taint
-	// Inputs are the parts of an environment that something can read.
+	// Inputs are the parts of an environment that a text can read.
 	Inputs = render.Inputs
 	// Text is a string that may hold expressions.
 	Text = expression.Text
@@ -71,12 +71,12 @@ func ParseMarked(m *Marked, s string, pos Position, quoted bool) (*Text, error) 
 // HasExpr reports whether s holds an expression.
 func HasExpr(s string) bool { return expression.HasExpr(s) }
 
-// Unclosed reports whether s holds a {{ that begins no expression: that is text,
-// and seldom meant so.
+// Unclosed reports whether s holds a {{ that does not begin an expression: it is text, and
+// seldom meant to be.
 func Unclosed(s string) bool { return expression.Unclosed(s) }
 
-// LeftoverStatement says that there are statements of Jinja in s, which are no part of
-// its expressions; "" if there are none.
+// LeftoverStatement says that there are statements of Jinja in s, outside its expressions;
+// "" if there are none.
 func LeftoverStatement(s string) string {
 	if l := diag.JinjaStatements(expression.WithoutExpressions(s, " ")); l != nil {
 		return l.String()
@@ -110,8 +110,7 @@ func Lookup(facts map[string]any, path string) (any, error) { return render.Fact
 // At is the position of the text of a scalar.
 func At(n *yamlpos.Node) Position { return diag.PositionOf(n) }
 
-// Place gives an error of a file that n names the position of n, unless it has
-// one already.
+// Place gives err the position of n, unless it has one already.
 func Place(n *yamlpos.Node, err error) error { return diag.At(diag.PositionOf(n), err) }
 
 // languages hands each language what it can call of the others.

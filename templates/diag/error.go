@@ -140,7 +140,7 @@ func (f *Fault) WithCause(err error) *Fault {
 // maxNames is how many names a hint lists.
 const maxNames = 8
 
-// DidYouMean is a hint for a name that is none of names; "" if none is close.
+// DidYouMean is a hint for a name that is not among names; "" if none of them is close.
 func DidYouMean(names []string, name string) string {
 	if near := yamlpos.Suggest(name, names); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

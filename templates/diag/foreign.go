@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// RefusedFunction is the error for a function of CCM that is not here on purpose; nil
-// for any other name.
+// RefusedFunction is the error for a function of CCM that is left out on purpose; nil for
+// any other name.
 func RefusedFunction(name string) *Fault {
 	switch name {
 	case "registrations", "kvGet":
@@ -49,7 +49,7 @@ func noNATS(name string) *Fault {
 // by which people look for them, with what to write in each language here.
 type Equivalent struct{ Expression, Jet, Golang string }
 
-// ForeignFunction tells what stands for a function, filter or test of Jinja or Ansible.
+// ForeignFunction says what to write for a function, filter or test of Jinja or Ansible.
 func ForeignFunction(name string) (Equivalent, bool) {
 	words, ok := map[string]Equivalent{
 		"default":         {`write Data.x ?? "…"`, `write lookup("data.x", "…")`, `write default "…"`},
@@ -75,7 +75,7 @@ func ForeignFunction(name string) (Equivalent, bool) {
 	return words, ok
 }
 
-// foreignSpelling is one of several spellings.
+// foreignSpelling gives the spelling that ForeignFunction knows of several.
 func foreignSpelling(name string) string {
 	switch name {
 	case "d":
@@ -111,8 +111,8 @@ var (
 	jinjaTest   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bis\s+(not\s+)?(defined|none|undefined)\b`) })
 )
 
-// JinjaHint tells what to write instead of Jinja's syntax in an expression that
-// cannot be parsed.
+// JinjaHint says what to write instead of Jinja's syntax in an expression that cannot be
+// parsed.
 func JinjaHint(source string) string {
 	if jinjaTest().MatchString(source) {
 		return `write … ?? "…" for a default, or "key" in Data`
@@ -142,7 +142,7 @@ func NoSuchFunction(name string, known []string, word func(Equivalent) string) *
 	return f.WithHint("functions: %s", strings.Join(known, ", "))
 }
 
-// AnsibleVariable tells what stands for a variable that Ansible sets by itself, with or
+// AnsibleVariable says what to write for a variable that Ansible sets by itself, with or
 // without ansible_ in front; "" for any other name.
 func AnsibleVariable(name string) string {
 	const ownHostOnly = "a template sees the facts and data of its own host only"

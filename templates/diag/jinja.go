@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// A JinjaLeftover is Jinja in a text whose language does not know it, so that it would be
-// written as it stands.
+// A JinjaLeftover is Jinja in a text of another language, which would write it as it
+// stands.
 type JinjaLeftover struct {
-	Offset int    // of the first, in bytes
-	Found  string // the first, shortened
+	Offset int    // of the first piece of Jinja, in bytes
+	Found  string // that piece, shortened
 	Write  string // what to write in its place
-	More   int    // how many there are behind it
+	More   int    // how many pieces follow
 }
 
 // String says what was found, and what to do about it.
@@ -39,7 +39,7 @@ var (
 	jinjaLoop = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\w+)\s+in\s+(.*?)\s*$`) })
 )
 
-// goKeywords begin what is no value in a Go template.
+// goKeywords are words in {{ }} that are statements of Go templates.
 var goKeywords = map[string]bool{"end": true, "else": true, "break": true, "continue": true}
 
 // JinjaStatements finds statements of Jinja, {% … %}; nil if there are none.
@@ -54,8 +54,8 @@ func JinjaStatements(text string) *JinjaLeftover {
 	return l
 }
 
-// JinjaInJet finds statements and values of Jinja in a Jet template, outside of what
-// Jet knows, which stands between left and right; nil if there are none.
+// JinjaInJet finds statements and values of Jinja in a Jet template, outside of the actions
+// of Jet between left and right; nil if there are none.
 func JinjaInJet(text, left, right string) *JinjaLeftover {
 	text = withoutActions(withoutActions(text, left, right), "{*", "*}")
 	var first *JinjaLeftover
@@ -81,7 +81,7 @@ func JinjaInJet(text, left, right string) *JinjaLeftover {
 	return first
 }
 
-// withoutActions has blanks in place of what Jet knows, so that offsets stay.
+// withoutActions puts blanks in place of the actions of Jet, so that offsets stay.
 func withoutActions(text, left, right string) string {
 	b := []byte(text)
 	for at := 0; ; {
@@ -136,7 +136,7 @@ func jetValue(name, filters string) string {
 	return jetName(name)
 }
 
-// jetCondition is a condition, or a list, if it is no more than a variable.
+// jetCondition is a condition or a list as Jet has it, if it is just a variable.
 func jetCondition(s string) string {
 	if jinjaPath().MatchString(s) {
 		return jetName(s)

@@ -62,7 +62,7 @@ func (c *Check) compile() error {
 	if _, err := checker.Check(tree, config); err != nil {
 		return err
 	}
-	config.Expect = reflect.Invalid // holds looks at what only a run can tell
+	config.Expect = reflect.Invalid // Holds checks the type that only a run can tell
 	c.expr.program, err = compiler.Compile(tree, config)
 	return err
 }
@@ -80,9 +80,8 @@ func checkConfig() *conf.Config {
 	return config
 }
 
-// checkNames refuses names that a check has not, among them those that other
-// expressions have, and patterns that are no regular expressions. known are the
-// names of variables.
+// checkNames refuses names that a check does not have, also those that other expressions
+// have, and patterns that are not regular expressions. known are the names of variables.
 func checkNames(n ast.Node, known map[string]bool) error {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:

@@ -116,9 +116,9 @@ func (e *Expr) text(r *render.Run) (string, error) {
 // once for each parenthesis.
 const MaxExpr = 16 << 10
 
-// environment is what an expression is compiled against and run with. Only Run is
-// read: the rewriter turns the roots into calls, so that one that does not
-// exist in a context is an error and not nil.
+// environment is what an expression is compiled against and run with. Only Run is read:
+// the rewriter turns the roots into calls, so that a root that does not exist in a context
+// is an error and not nil.
 type environment struct {
 	Facts, Data, Environ, Item any
 	Run                        *render.Run `expr:"·run"`
@@ -162,8 +162,8 @@ func (e *Expr) compile(in render.Languages) error {
 	return err
 }
 
-// configs are those not in use at the moment: each notes types that it has
-// seen, so no two may share one, and to make one takes longer than most expressions.
+// configs are the configurations not in use. Each notes types that it has seen, so two
+// expressions may not share one at a time; making one takes longer than most expressions.
 var configs = sync.Pool{New: func() any { return newConfig() }}
 
 func newConfig() *conf.Config {

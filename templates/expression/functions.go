@@ -137,9 +137,8 @@ func joinList(args []any) (any, error) {
 	return b.String(), nil
 }
 
-// mapFunction replaces a function of the language that makes a list of a map, in
-// any order, by one that goes by the keys: a content must not differ from run to
-// run.
+// mapFunction replaces a function of the language that makes a list of a map in any order
+// by one that sorts by the keys: a content must not differ from run to run.
 func mapFunction(name string, element func(key, value reflect.Value) any) *builtin.Function {
 	return &builtin.Function{
 		Name:     name,
@@ -164,8 +163,7 @@ func pairOf(key, value reflect.Value) any    { return []any{key.Interface(), val
 func keyOf(key, _ reflect.Value) any         { return key.Interface() }
 func elementOf(_, element reflect.Value) any { return element.Interface() }
 
-// compareKeys orders keys that are not always texts: those of groupBy are what it
-// groups by.
+// compareKeys orders keys, which are not always texts: groupBy makes keys of any values.
 func compareKeys(a, b any) int {
 	if x, y := reflect.ValueOf(a), reflect.ValueOf(b); x.CanInt() && y.CanInt() {
 		return cmp.Compare(x.Int(), y.Int())

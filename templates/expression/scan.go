@@ -82,8 +82,8 @@ func exprEnd(s string, from int, closing string) int {
 	return -1
 }
 
-// Unclosed reports whether s holds a {{ that begins no expression: that is text,
-// and seldom meant so.
+// Unclosed reports whether s holds a {{ that does not begin an expression: it is text, and
+// seldom meant to be.
 func Unclosed(s string) bool {
 	for _, sp := range scan(s) {
 		if !sp.expr && strings.Contains(sp.text, "{{") {

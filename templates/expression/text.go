@@ -85,21 +85,20 @@ func markedParts(m *render.Marked, s string) []part {
 	return parts
 }
 
-// FromHost reports whether the value can hold what a host sent: a fact that is
-// part of it, and not only one that a condition looks at.
+// FromHost reports whether the value can hold what a host sent. A fact counts if it is
+// part of the value, and not if only a condition looks at it.
 func (t *Text) FromHost(taint render.Taint) bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool { return p.hostile(taint) })
 }
 
-// CheckPaths reports each file() of the text, and of the templates that it
-// renders, of which a host could choose the path.
+// CheckPaths reports each file() whose path a host could choose, in the text and in the
+// templates that it renders.
 func (t *Text) CheckPaths(files *render.Files, taint render.Taint) error {
 	return t.reads.CheckPaths(files, taint)
 }
 
-// Check reports what is wrong with the files that template() and jet() name in
-// the text: files are looked at now that rendering will need. A missing one is an
-// error that wraps fs.ErrNotExist.
+// Check reports what is wrong with the files that template() and jet() name in the text,
+// before rendering needs them. The error for a missing file wraps fs.ErrNotExist.
 func (t *Text) Check(files *render.Files) error { return t.reads.Check(files) }
 
 // Eval gives the value of a text that is exactly one expression, with its type:
@@ -161,9 +160,9 @@ func (t *Text) RenderIn(r *render.Run) (string, error) {
 	return b.String(), nil
 }
 
-// Facts tells which facts the text can read: dotted paths such as
-// "host.info.os", sorted; all is true where that cannot be known. It follows
-// template() and jet() into the files of the play.
+// Facts lists the facts that the text can read: dotted paths such as "host.info.os",
+// sorted; all is true if that cannot be known. It follows template() and jet() into the
+// files of the play.
 func (t *Text) Facts(files *render.Files) (paths []string, all bool) {
 	return t.reads.Follow(files).Result()
 }
@@ -184,8 +183,8 @@ func (t *Text) Inputs(files *render.Files) render.Inputs { return t.reads.Inputs
 // Inputs is that of [Text.Inputs].
 func (e *Expr) Inputs(files *render.Files) render.Inputs { return e.reads.Inputs(files) }
 
-// HierarchyKey renders an entry of a hierarchy. It is empty if it has expressions and
-// all of them are.
+// HierarchyKey renders an entry of a hierarchy. empty says that the entry has expressions
+// and that all of them are empty.
 func (t *Text) HierarchyKey(r *render.Run) (key string, empty bool, err error) {
 	var b strings.Builder
 	expressions, filled := false, false

@@ -173,7 +173,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// arguments are the arguments as the function asks for them.
+// arguments converts arguments to the kinds that the function asks for.
 func arguments(name, params string, args []any) ([]any, error) {
 	if f := wrongCount(name, params, len(args)); f != nil {
 		return nil, f
@@ -189,7 +189,7 @@ func arguments(name, params string, args []any) ([]any, error) {
 	return args, nil
 }
 
-// argument is v as a kind of argument, or what is wanted instead.
+// argument gives v as a kind of argument. want says what is needed if v is another.
 func argument(kind byte, v any) (value any, want string) {
 	switch kind {
 	case 's':
@@ -248,8 +248,8 @@ func floatOf(v any) (float64, bool) {
 	return 0, false
 }
 
-// maybe follows keys down from a value; nil where one is missing. The names of
-// roots must be there.
+// maybe follows keys down from a value; it gives nil if one is missing. A missing root is
+// an error.
 func (g *goRun) maybe(args []any) (any, error) {
 	value := args[0]
 	for i, key := range args[1:] {
@@ -266,8 +266,8 @@ func (g *goRun) maybe(args []any) (any, error) {
 	return value, nil
 }
 
-// below is a key of a map, or what a method without arguments gives: of times
-// and versions.
+// below gives the value of a key of a map, or the result of a method without arguments,
+// which times and versions have.
 func below(value any, key string) (any, bool) {
 	if m, ok := value.(map[string]any); ok {
 		next, found := m[key]

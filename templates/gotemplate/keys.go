@@ -6,8 +6,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// argument notes what an argument reads, and reports whether it is a variable or
-// the context, or made of one.
+// argument notes what an argument reads. It reports whether the argument is a variable or
+// the context, or is made of one.
 func (w *rewriter) argument(n parse.Node) (indirect bool) {
 	switch n := n.(type) {
 	case *parse.FieldNode:
@@ -65,9 +65,9 @@ func (w *rewriter) keys(keys []string) {
 	}
 }
 
-// keysCommand notes a call of a function that takes keys of a map, where the map
-// stands at a path from the root and the keys are literal: the call reads no
-// more than that. It returns which argument the map is; 0 if there is none.
+// keysCommand notes a call of a function that takes keys of a map. If the map stands at a
+// path from the root and the keys are literals, the call reads no more than those keys. It
+// returns which argument the map is; 0 for any other call.
 func (w *rewriter) keysCommand(cmd *parse.CommandNode) (argument int) {
 	var path, keys []string
 	switch n := len(cmd.Args); {

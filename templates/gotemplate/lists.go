@@ -155,7 +155,7 @@ func sprigSequence(args []any) string {
 	return sprigs()["seq"].(func(...int) string)(numbers...)
 }
 
-// texts are the texts of the elements of a list, without nil.
+// texts gives the texts of the elements of a list, without nil.
 func texts(name string, v any) ([]string, error) {
 	values := []any{v}
 	if v != nil && render.IsList(v) {

@@ -62,8 +62,7 @@ func (w *rewriter) function(id *parse.IdentifierNode, n int) {
 	}
 }
 
-// defaulting reports whether a function has an answer to a value that is not
-// there.
+// defaulting reports whether a function accepts a value that is missing.
 func defaulting(name string) bool {
 	return name == "default" || name == "coalesce" || name == "empty" || name == "or"
 }
@@ -87,8 +86,8 @@ func (w *rewriter) defaults(p *parse.PipeNode) {
 	}
 }
 
-// maybeArguments lets the arguments of a defaulting function be missing, but for
-// the last resort: the default itself, and the last choice of or.
+// maybeArguments lets the arguments of a defaulting function be missing, except the last
+// resort: the default itself, and the last choice of or.
 func (w *rewriter) maybeArguments(cmd *parse.CommandNode, piped, defaulted bool) {
 	for i, arg := range cmd.Args[1:] {
 		last := cmd.Args[0].(*parse.IdentifierNode).Ident
@@ -102,7 +101,7 @@ func (w *rewriter) maybeArguments(cmd *parse.CommandNode, piped, defaulted bool)
 	}
 }
 
-// maybe is a call of goMaybe in place of a chain of keys; nil for anything else.
+// maybe is a call of maybeFunc in place of a chain of keys; nil for any other node.
 func (w *rewriter) maybe(n parse.Node) *parse.CommandNode {
 	var base parse.Node
 	var keys []string

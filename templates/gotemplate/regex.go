@@ -66,9 +66,9 @@ func (g *goRun) search(name, source, s string) (*pattern, error) {
 	return p, g.Spend(len(s) / bytesPerStep * p.size / 10)
 }
 
-// searchAll prepares a search for all matches of s. Those can take the square of
-// its length, and nothing stops them; a first walk over the matches, which the
-// deadline does stop, shows whether there is the time. It returns their number.
+// searchAll prepares a search for all matches in s, and counts them. Such a search can take
+// the square of the length of s, and nothing stops it. So a first walk over the matches,
+// which the deadline does stop, shows whether there is enough time.
 func (g *goRun) searchAll(name, source, s string) (p *pattern, matches int, err error) {
 	if p, err = g.search(name, source, s); err != nil {
 		return nil, 0, err

@@ -13,8 +13,8 @@ import (
 // puts our functions in.
 //
 // A chain of keys that a default follows may be missing: .a.b | default "x",
-// default "x" .a.b, and likewise with coalesce, empty and or. The first key
-// below the root of all must be there even so: it is a root.
+// default "x" .a.b, and likewise with coalesce, empty and or. Its first key must exist all
+// the same if it is one of the roots.
 type rewriter struct {
 	template  *engine
 	languages render.Languages
@@ -106,8 +106,8 @@ func (w *rewriter) branch(b *parse.BranchNode, inner int) {
 	w.list(b.ElseList)
 }
 
-// templatePipe is the context of a template that is called. To hand on one's own
-// reads nothing: the called template is looked at as if it had the root.
+// templatePipe looks at the context of a template that is called. To hand on the own
+// context reads nothing: the called template is looked at as if it had the root.
 func (w *rewriter) templatePipe(p *parse.PipeNode) {
 	if p == nil || len(p.Cmds) == 1 && len(p.Cmds[0].Args) == 1 && p.Cmds[0].Args[0].Type() == parse.NodeDot {
 		return
@@ -162,8 +162,7 @@ func tells(name string) bool {
 	return false
 }
 
-// command notes what a command reads and reports whether variables or a context
-// are part of that.
+// command notes what a command reads, and reports whether it reads variables or a context.
 func (w *rewriter) command(cmd *parse.CommandNode, piped bool) (indirect bool) {
 	switch name := callee(cmd); name {
 	case "lookup":

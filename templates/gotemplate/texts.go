@@ -13,8 +13,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// boundedTexts are the functions of texts whose result grows, or that tell less
-// in Sprig when they fail.
+// boundedTexts are the functions of texts whose result grows, or whose errors say less in
+// Sprig.
 func boundedTexts() map[string]function {
 	wrap := sprigFunction(sprigs()["wrap"], "is")
 	wrapWith := sprigFunction(sprigs()["wrapWith"], "iss")
@@ -85,7 +85,7 @@ func wrappable(name string, width int, separator, s string) error {
 
 func singleQuoted(s string) string { return "'" + s + "'" }
 
-// spaced are the texts of all arguments but nil, with spaces between.
+// spaced joins the texts of all arguments but nil with spaces.
 func spaced(name string, args []any, write func(string) string) (any, error) {
 	var b strings.Builder
 	space := ""

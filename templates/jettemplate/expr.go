@@ -43,7 +43,7 @@ func (w *rewriter) expr(e jet.Expression) jet.Expression {
 	return e
 }
 
-// operation rewrites both sides of n, and has it evaluated under our eyes.
+// operation rewrites both sides of n, and n itself as guarded does.
 func (w *rewriter) operation(n jet.Expression, left, right *jet.Expression) jet.Expression {
 	text := n.String()
 	*left, *right = w.expr(*left), w.expr(*right)
@@ -57,7 +57,7 @@ func (w *rewriter) identifier(n *jet.IdentifierNode) jet.Expression {
 	return guarded
 }
 
-// use checks the use of an identifier, or has it checked when all is parsed.
+// use checks the use of an identifier, or notes it for a check once all is parsed.
 func (w *rewriter) use(n *jet.IdentifierNode) {
 	switch {
 	case n.Ident == ".", render.RootNamed(n.Ident) != "":
@@ -189,12 +189,13 @@ func (w *rewriter) all(exprs []jet.Expression) []jet.Expression {
 	return list
 }
 
-// guarded has an expression evaluated under our eyes.
+// guarded puts an expression into a call of one of our functions, which reports what goes
+// wrong in it.
 func (w *rewriter) guarded(e jet.Expression, text string, kind siteKind) jet.Expression {
 	return w.hidden(e, atFunc, site{kind: kind, text: shorten(text)}, e)
 }
 
-// isset does not need what it asks about to be defined.
+// isset rewrites isset(), whose arguments need not be defined.
 func (w *rewriter) isset(n *jet.CallExprNode) jet.Expression {
 	used := len(w.used)
 	args := w.all(n.Exprs)

@@ -6,9 +6,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// flows knows what is assigned to the variables of a set of Jet templates,
-// by name, to tell whether what a host sent can reach a path. The context is
-// the variable ".".
+// flows has what is assigned to the variables of a set of Jet templates, by name: so it is
+// known whether what a host sent can reach a path. The context is the variable ".".
 type flows struct {
 	sources map[string][]render.Flow
 	paths   []filePath

@@ -11,9 +11,9 @@ import (
 	"github.com/ccm-push/ccm-push/templates/render"
 )
 
-// A piece is a range of a template that depends on nothing but values that it
-// reads from the roots. Hosts with equal values get the same text of it, which is
-// then made once: a file with a host's name in its first line is mostly pieces.
+// A piece is a range of a template whose text depends only on values that it reads from
+// the roots. For hosts with equal values the text is made once: a file with a host's name
+// in its first line is mostly pieces.
 type piece struct {
 	inputs render.Inputs
 	off    bool // it is executed always
@@ -28,13 +28,13 @@ type piece struct {
 const (
 	// maxPiece bounds what is remembered of one piece, in bytes.
 	maxPiece = 1 << 20
-	// pieceTrial is how often a piece is made before it counts that hardly any two
-	// hosts have the same values.
+	// pieceTrial is how often a piece is made before it is given up because hardly any
+	// two hosts have the same values.
 	pieceTrial = 256
 )
 
-// recall gives the text for the values in env. key is "" where it is not to be
-// remembered.
+// recall gives the text for the values in env, if it is known. key is "" if the text is
+// not to be remembered.
 func (p *piece) recall(env *render.Env) (text, key string, known bool) {
 	p.mu.Lock()
 	own := p.isOwn()
@@ -73,7 +73,7 @@ func (p *piece) remember(key, text string) {
 	p.texts[key] = strings.Clone(text) // not the whole output that it is a part of
 }
 
-// piece has a range executed only where its text is not known.
+// piece rewrites a range so that it is executed only if its text is not known.
 func (w *rewriter) piece(n *jet.RangeNode) []jet.Node {
 	outer := w.reads
 	w.reads = render.Reads{}
@@ -195,8 +195,8 @@ func (c *pieceCheck) expr(e jet.Expression) bool {
 	return false
 }
 
-// isPure reports whether a call depends on its arguments and what the tree tells
-// that it reads: not on files, and not on what other templates do.
+// isPure reports whether a call depends only on its arguments and on what the syntax tree
+// shows that it reads: not on files, and not on what other templates do.
 func isPure(function jet.Expression) bool {
 	n, ok := function.(*jet.IdentifierNode)
 	return ok && isFunction(n.Ident) &&

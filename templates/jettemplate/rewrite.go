@@ -56,9 +56,9 @@ const (
 	literalSite // text of the template itself
 )
 
-// A rewriter checks the trees of a set of Jet templates, notes what they can
-// read, and puts our functions in wherever Jet's own evaluation would be silent
-// or would show values.
+// A rewriter checks the trees of a set of Jet templates, notes what they can read, and
+// puts our functions in where Jet's own evaluation would report no error or would show
+// values.
 type rewriter struct {
 	loader   *loader
 	sites    []site
@@ -191,8 +191,8 @@ func (w *rewriter) statement(n jet.Node) []jet.Node {
 	return []jet.Node{n}
 }
 
-// printed rewrites an expression that is printed at a site. A variable is read under
-// the eyes of what prints it.
+// printed rewrites an expression that is printed at a site. A variable needs no site of
+// its own: the function that prints it reports its errors.
 func (w *rewriter) printed(e jet.Expression, at *site) jet.Expression {
 	n, ok := e.(*jet.IdentifierNode)
 	if !ok || n.Ident == "." {
@@ -237,8 +237,8 @@ func piped(args jet.CallArgs, value jet.Expression) []jet.Expression {
 	return exprs
 }
 
-// set rewrites an assignment. Only variables can be assigned to: what a template
-// is given belongs to the host's whole run.
+// set rewrites an assignment. Only variables can be assigned to: the values that a
+// template gets are shared by the host's whole run.
 func (w *rewriter) set(s *jet.SetNode, inRange bool) {
 	if s == nil {
 		return
@@ -282,8 +282,8 @@ func (w *rewriter) ranging(n *jet.RangeNode) {
 	w.list(n.ElseList)
 }
 
-// try marks where it begins and ends: a failure inside leaves templates and
-// blocks without passing their ends.
+// try puts marks where a try begins and ends, since a failure within it leaves templates
+// and blocks without passing their ends.
 func (w *rewriter) try(n *jet.TryNode) []jet.Node {
 	w.list(n.List)
 	pair := site{mark: len(w.sites)}
@@ -350,8 +350,7 @@ func (w *rewriter) sibling(from, name string) string {
 	return path.Join(path.Dir(from), name)
 }
 
-// load parses a template that is executed at run time, since then no file is
-// read any more.
+// load parses a template that is executed later, because no file is read at run time.
 func (w *rewriter) load(n jet.Node, name string) {
 	if w.err != nil {
 		return

@@ -33,7 +33,7 @@ type execution struct {
 	vars jet.VarMap
 }
 
-// A tryMark is how deep things were when a try began.
+// A tryMark has the depth of blocks and templates at which a try began.
 type tryMark struct {
 	mark, blocks, chain int
 }
@@ -56,7 +56,7 @@ func (t *engine) begin(r *render.Run) *execution {
 	return x
 }
 
-// end gives x back, with nothing in it that came from this execution.
+// end gives x back for later executions, with nothing of this one in it.
 func (x *execution) end() {
 	t, vars := x.template, x.vars
 	t.longest.Store(max(t.longest.Load(), int64(min(x.out.Len(), maxHint))))
@@ -126,8 +126,8 @@ func (x *execution) function(fn func(*site, jet.Arguments) (reflect.Value, error
 	}
 }
 
-// placed keeps the first position of what has ended the run: a try or isset may
-// catch it, and only the end of the run shows it.
+// placed keeps the first position of the error that has ended the run: a try or isset may
+// catch the error, and only the end of the run shows it.
 func (x *execution) placed(err error) error {
 	if x.Dead != nil && errors.Is(err, x.Dead) {
 		x.Dead = err
@@ -352,7 +352,7 @@ func (x *execution) try(s *site, _ jet.Arguments) (reflect.Value, error) {
 	return reflect.Value{}, nil
 }
 
-// caught goes back to how deep things were, and does not let a try hide that
+// caught goes back to the depth at which the try began. It does not let a try hide that
 // the run has ended.
 func (x *execution) caught(s *site, _ jet.Arguments) (reflect.Value, error) {
 	for n := len(x.tries) - 1; n >= 0; n-- {

@@ -110,8 +110,8 @@ func (l *loader) load() (*jet.Template, error) {
 
 // start is a template that includes the main one from a block with an empty content.
 // When an execution fails, Jet keeps the content of the block that it was in, with all
-// that it could see, and what it executes next would yield that where it is given
-// none: to another host (v6.3.3, eval.go, Runtime.recover). So none is left without.
+// values in scope. The next execution, for another host, would yield that content where
+// it has none of its own (v6.3.3, eval.go, Runtime.recover). So each has an empty one.
 func (l *loader) start() (*jet.Template, error) {
 	const name = "/·start"
 	t, err := l.set.Parse(name, "")
@@ -304,7 +304,7 @@ func unreflected(v reflect.Value) any {
 // recovered from.
 const maxOpeners = 1000
 
-// checkNesting refuses a source that could overflow the parser's stack.
+// checkNesting refuses a source that could overflow the stack of the parser.
 func checkNesting(unit render.Body) error {
 	if len(unit.Text) > render.MaxTemplate {
 		return diag.Faultf("a template of more than %d MiB", render.MaxTemplate>>20)

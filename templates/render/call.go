@@ -7,8 +7,8 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// A Call is a template() or jet() of some source, bound to what it
-// renders: a file of the play, or a text that stands in the source.
+// A Call is a template(), jet() or render() in some source, bound to what it renders: a
+// file of the play, or a text that stands in the source.
 type Call struct {
 	file   string // "" for a text
 	jet    bool
@@ -79,8 +79,8 @@ func (c *Call) parse(function, source string) (err error) {
 	return err
 }
 
-// key names the file of a call, so that none is followed twice. It is "" for a text, which
-// nothing else can call.
+// key names the file of a call, so that no file is followed twice. It is "" for a text,
+// which nothing else can call.
 func (c *Call) key() string {
 	if c.file == "" {
 		return ""
@@ -144,7 +144,7 @@ func (c *Call) RenderWith(r *Run, dot any) (any, error) {
 		return nil, err
 	}
 	defer leave()
-	// What it renders is a value of the document, which gets a mark as a whole.
+	// The rendered text is one value of the document, with one mark.
 	outer, outerDot := r.Marked, r.Dot
 	r.Marked, r.Dot = nil, dot
 	defer func() { r.Marked, r.Dot = outer, outerDot }()

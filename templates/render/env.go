@@ -20,7 +20,7 @@ type Env struct {
 	Data    map[string]any
 	Environ map[string]any // texts
 	Item    any            // the element of `each`
-	HasItem bool           // whether there is one
+	HasItem bool           // there is an item
 	Files   *Files
 
 	snapshotOnce sync.Once
@@ -116,7 +116,8 @@ func IsRoot(name string) bool {
 	return name == FactsRoot || name == DataRoot || name == EnvironRoot || name == ItemRoot
 }
 
-// RootNamed gives the name in expressions of a root; Jet has both spellings.
+// RootNamed gives the name that a root has in expressions, for either spelling of it: Jet
+// has both. It is "" for any other name.
 func RootNamed(name string) string {
 	for _, root := range RootNames() {
 		if name == root || name == strings.ToLower(root) {

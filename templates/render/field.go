@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// structFacts are the paths of the facts that are Go structs, or lists of such, in CCM.
-// Its expressions know their keys by the names of the fields only, OS for os; its
-// lookup() by those in JSON (choria-io/ccm, package facts).
+// structFacts are the paths of the facts that are Go structs in CCM, or lists of structs.
+// Expressions of CCM know their keys by the names of the fields only, OS for os; its
+// lookup() knows them by their names in JSON (choria-io/ccm, package facts).
 var structFacts = [][]string{
 	{"host", "info"},
 	{"network", "interfaces"},
@@ -21,8 +21,8 @@ var structFacts = [][]string{
 	{"memory", "swap", "devices"},
 }
 
-// Field gives the key in JSON of a field of gopsutil's structs: hostId of HostID. What is
-// no field stays as it is.
+// Field gives the key in JSON of a field of gopsutil's structs: hostId for HostID. Any
+// other name stays as it is.
 func Field(name string) string {
 	switch name {
 	case "OS", "CPU", "MTU":
@@ -48,8 +48,7 @@ func (e *Env) Key(m map[string]any, key string) (value any, found bool) {
 	return value, found
 }
 
-// FactKeys gives a path below the facts with the key in JSON in the place of the name of a
-// field.
+// FactKeys gives a path below the facts with keys in JSON in place of names of fields.
 func FactKeys(keys []string) []string {
 	for _, path := range structFacts {
 		if n := len(path); len(keys) > n && slices.Equal(keys[:n], path) && isFieldName(keys[n]) {

@@ -18,10 +18,9 @@ import (
 // MaxFileBytes bounds what is read from one file of a play, in bytes.
 const MaxFileBytes = 16 << 20
 
-// Files is the folder of a play: where templates and file() find their files,
-// and nothing outside of it, whatever symbolic links say. What is read or
-// parsed is kept, so that a file is the same for every host of a run. It is
-// safe for concurrent use.
+// Files is the folder of a play. Templates and file() find their files in it, and nothing
+// outside of it, wherever symbolic links lead. What has been read or parsed is kept, so
+// that a file is the same for every host of a run. It is safe for concurrent use.
 type Files struct {
 	dir  string
 	root *os.Root
@@ -33,7 +32,7 @@ type Files struct {
 	warnings []string
 }
 
-// Warn notes what in a file looks like a mistake and need not be one.
+// Warn notes what looks like a mistake in a file but may be meant.
 func (f *Files) Warn(name string, content []byte, offset int, text string) {
 	before := string(content[:offset])
 	line := strings.Count(before, "\n") + 1
@@ -76,15 +75,15 @@ func (f *Files) Read(name string) ([]byte, error) {
 	return f.contents.get(name, func() ([]byte, error) { return f.ReadOnce(name) })
 }
 
-// HostFileHint says how a property gets what a file of the host holds, which no template can
-// read.
+// HostFileHint says how a property gets the content of a file of the host, which no
+// template can read.
 func HostFileHint(name string) string {
 	return fmt.Sprintf("a property receives what the host has there: exec: {name: read, command: cat %s} before it, and recv: {content: exec#read.stdout}", name)
 }
 
 // ReadOnce is Read for a clean path below the folder, and does not keep the bytes.
 func (f *Files) ReadOnce(name string) ([]byte, error) {
-	// Before it is opened, which would wait for the other end of a pipe.
+	// It is looked at before it is opened: opening a pipe would wait for its other end.
 	switch info, err := f.root.Stat(filepath.FromSlash(name)); {
 	case err != nil:
 		return nil, f.explain(name, err)
@@ -106,7 +105,7 @@ func (f *Files) ReadOnce(name string) ([]byte, error) {
 	return content, nil
 }
 
-// Dir is how the caller of [OpenFiles] called the folder.
+// Dir is the folder as the caller of [OpenFiles] has named it.
 func (f *Files) Dir() string { return f.dir }
 
 // Stat describes a path of the folder; links are followed.
@@ -163,8 +162,8 @@ func (f *Files) explain(name string, err error) error {
 	return e
 }
 
-// KeepParsed gives what makeIt has made for a key of f, such as a parsed file; an error
-// is kept too. A key always has the same V.
+// KeepParsed gives what makeIt makes for a key of f, such as a parsed file, and calls it
+// once for each key. An error is kept too. A key always has the same V.
 func KeepParsed[V any](f *Files, key string, makeIt func() (V, error)) (V, error) {
 	v, err := f.kept.get(key, func() (any, error) { return makeIt() })
 	kept, _ := v.(V)

@@ -7,12 +7,11 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// A Taint says in what a host has had a say beside its facts.
+// A Taint says which values besides its facts a host has had a say in.
 type Taint struct {
-	Data map[string]bool // keys of the data that are made of facts
-	Item bool            // whether Item is
-	// AllData says that any key of the data may be.
-	AllData bool
+	Data    map[string]bool // keys of the data that are made of facts
+	Item    bool            // Item is made of facts
+	AllData bool            // any key of the data may be made of facts
 }
 
 // A Flow is where a value comes from, as far as a host may have a say in it.
@@ -24,14 +23,14 @@ type Flow struct {
 	Variables   []string
 }
 
-// Add makes f come from what more comes from, too.
+// Add adds all that another value comes from.
 func (f *Flow) Add(more Flow) {
 	f.Facts, f.item, f.allData = f.Facts || more.Facts, f.item || more.item, f.allData || more.allData
 	f.data = append(f.data, more.data...)
 	f.Variables = append(f.Variables, more.Variables...)
 }
 
-// Path is the flow of what stands at a path below a root.
+// Path adds what stands at a path below a root.
 func (f *Flow) Path(root string, keys []string) {
 	switch {
 	case root == FactsRoot:
@@ -45,10 +44,10 @@ func (f *Flow) Path(root string, keys []string) {
 	}
 }
 
-// Anything is the flow of what cannot be known.
+// Anything adds everything, for a value whose origin cannot be known.
 func (f *Flow) Anything() { f.Facts, f.item, f.allData = true, true, true }
 
-// Lookup is the flow of a gjson path, as far as it is plain keys.
+// Lookup adds what stands at a gjson path, as far as it is plain keys.
 func (f *Flow) Lookup(path string) {
 	if root, keys, known := LookupPath(path); known {
 		f.Path(root, keys)
@@ -57,7 +56,7 @@ func (f *Flow) Lookup(path string) {
 	}
 }
 
-// AddReads is the flow of a value that may come from all that was mentioned.
+// AddReads adds everything that m reads, for a value that may come from any of it.
 func (f *Flow) AddReads(m *Reads) {
 	if len(m.Calls) > 0 { // what a template renders can be anything
 		f.Anything()
@@ -74,7 +73,7 @@ func (f Flow) Hostile(taint Taint) bool {
 		slices.ContainsFunc(f.data, func(key string) bool { return taint.Data[key] })
 }
 
-// A FilePath is the path of a file(), which a host must not have a say in.
+// A FilePath is the path of a file(). A host must not have a say in it.
 type FilePath struct {
 	At   diag.Position
 	Flow Flow
@@ -106,8 +105,8 @@ func HostilePath(function string) *diag.Fault {
 		WithHint(`choose among literals: Facts.x == "y" ? "a.conf" : "b.conf"`)
 }
 
-// CallFlow is the flow of what a function gives, of the flows of its arguments.
-// path is the first of those if it is a literal. What a template renders can be
+// CallFlow is the flow of the result of a function whose arguments have the flows args.
+// path is the first argument if that is a literal. The text of a template can come from
 // anything.
 func CallFlow(name string, path *string, args []Flow) (f Flow) {
 	switch name {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Inputs are the parts of an environment that something can read. Two hosts that
-// agree in them get the same result, so that it need not be made twice.
+// Inputs are the parts of an environment that a text can read. Two hosts with equal inputs
+// get the same result, so that it need not be made twice.
 type Inputs struct {
 	facts, data []string // paths, sorted
 	allFacts    bool
@@ -19,7 +19,7 @@ type Inputs struct {
 	Volatile    bool // a clock or chance may have a say in the result
 }
 
-// Inputs is what can be read with all that is called; files may be nil.
+// Inputs is what can be read, also by the templates that are called; files may be nil.
 func (m *Reads) Inputs(files *Files) Inputs {
 	if files == nil && len(m.Calls) > 0 {
 		return Inputs{Volatile: true}
@@ -45,14 +45,14 @@ func distinct(list []string) []string {
 	return slices.Compact(list)
 }
 
-// Add makes these the inputs of two things that are read together.
+// Add adds the inputs of something else.
 func (in *Inputs) Add(more Inputs) {
 	in.facts, in.data = distinct(append(in.facts, more.facts...)), distinct(append(in.data, more.data...))
 	in.allFacts, in.allData = in.allFacts || more.allFacts, in.allData || more.allData
 	in.item, in.Volatile = in.item || more.item, in.Volatile || more.Volatile
 }
 
-// Anything makes these the inputs of what may read everything.
+// Anything adds everything.
 func (in *Inputs) Anything() { in.allFacts, in.allData, in.item = true, true, true }
 
 // Facts gives the paths of the facts among the inputs, as [Reads.Result] does.
@@ -91,12 +91,13 @@ func (in Inputs) Key(env *Env) (key string, ok bool) {
 	return string(p.hash.Sum(nil)), true
 }
 
-// A inputHash writes values so that no two of them look the same.
+// An inputHash hashes values. Each is written so that no two different values look the
+// same.
 type inputHash struct {
 	env     *Env
 	hash    hash.Hash
 	buf     []byte
-	strange bool // a value of a kind that there should not be
+	strange bool // a value is not plain
 }
 
 // part writes what lies at paths below a root, or all of it.

@@ -16,8 +16,8 @@ type Source interface {
 	Reads() *Reads
 }
 
-// Languages parse what one template can call of another. No engine knows the
-// others: whoever has them all hands them in.
+// Languages parse what one template can call of another. No engine knows the others: the
+// package that has them all hands them in.
 type Languages interface {
 	ParseText(text string, pos diag.Position) (Source, error)
 	ParseJet(text string, pos diag.Position, delims Delims, files *Files, of *Part) (*Template, error)

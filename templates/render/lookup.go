@@ -103,8 +103,8 @@ func fromResult(r gjson.Result) (any, error) {
 	return PlainCopy(nil, v)
 }
 
-// NoRoot is the error for a path that begins with none of the roots; nil if it
-// does, or if that cannot be told.
+// NoRoot is the error for a path that begins with none of the roots; nil if it begins with
+// one, or if that cannot be known.
 func NoRoot(path string) *diag.Fault {
 	root, _, known := LookupPath(path)
 	if !known || root != "" {
@@ -140,8 +140,7 @@ func (e *Env) MissingKey(path string) error {
 	return diag.Faultf("missing key %q", path).WithHint("%s", hint)
 }
 
-// near describes what is there where path, which leads nowhere, leaves the
-// values; "" if that cannot be known.
+// near describes the last value on a path that leads nowhere; "" if that cannot be known.
 func (e *Env) near(path string) string {
 	keys, isPlain := plainPath(path)
 	if !isPlain {
@@ -155,8 +154,8 @@ func (e *Env) near(path string) string {
 	return DescribeKeys("", e.roots(), keys[0])
 }
 
-// DescribeKeys is a hint for whoever asked container for key: the keys that it has. Values
-// are never shown.
+// DescribeKeys is a hint for a key that a container does not have: the keys that it has.
+// Values are never shown.
 func DescribeKeys(where string, container any, key string) string {
 	if where == "" {
 		where = "this context"

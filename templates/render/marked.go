@@ -8,10 +8,9 @@ import (
 	"github.com/ccm-push/ccm-push/templates/diag"
 )
 
-// Marked is a document that a Jet template has written, such as YAML, with a
-// mark in the place of each value that it printed. So a value is never read as
-// part of the document's syntax, nor as an expression: it is put in where the
-// document has been parsed.
+// Marked is a document that a Jet template has written, such as YAML, with a mark in the
+// place of each value that it printed. Values are put in once the document is parsed, so
+// that none is read as syntax of the document or as an expression.
 type Marked struct {
 	Text   string
 	values []Constant
@@ -23,8 +22,8 @@ type Constant struct {
 	Flow  Flow
 }
 
-// MarkEdge stands around the number of a mark. It is no syntax of YAML, and no
-// template may hold it.
+// MarkEdge stands around the number of a mark. It has no meaning in YAML, and no template
+// may hold it.
 const MarkEdge = "·value·"
 
 // Mark keeps a value and gives what stands for it.
@@ -56,7 +55,7 @@ func (m *Marked) Lines() map[int]bool {
 	return lines
 }
 
-// Show is s as people wrote it: marks become dots between delimiters.
+// Show is s as its author wrote it: marks become dots between delimiters.
 func (m *Marked) Show(s string) string {
 	var b strings.Builder
 	for i, piece := range strings.Split(s, MarkEdge) {

@@ -19,7 +19,8 @@ const (
 
 type absentValue struct{}
 
-// Absent is what an optional access gives within a chain. It never leaves it.
+// Absent stands for a missing key within a chain of optional accesses. It never leaves
+// the chain.
 var Absent any = absentValue{}
 
 // Member is container[key]. path is how the source calls it, for the error.

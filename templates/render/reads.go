@@ -14,12 +14,10 @@ type Reads struct {
 	facts    []string        // paths below the facts
 	allFacts bool            // any path below the facts
 	data     []string        // paths below the data
-	// allData is any path below the data.
-	allData bool
-	// Volatile: a clock or chance has a say in the result.
-	Volatile bool
-	Calls    []*Call    // template() and jet()
-	Files    []FilePath // file()
+	allData  bool            // any path below the data
+	Volatile bool            // a clock or chance has a say in the result
+	Calls    []*Call         // template() and jet()
+	Files    []FilePath      // file()
 }
 
 // Root notes that a root is named.
@@ -97,8 +95,8 @@ func (m *Reads) Follow(files *Files) *Reads {
 	return total
 }
 
-// eachCalled visits what the called templates mention, and what those call in
-// turn, each file once. err says that a template cannot be read.
+// eachCalled visits the called templates, and the templates that those call in turn, each
+// file once. err says that a template cannot be read.
 func (m *Reads) eachCalled(files *Files, visit func(call *Call, called *Reads, err error)) {
 	seen := map[string]bool{}
 	var walk func(*Reads)
@@ -120,7 +118,8 @@ func (m *Reads) eachCalled(files *Files, visit func(call *Call, called *Reads, e
 	walk(m)
 }
 
-// Result is what Facts returns: sorted paths, each once.
+// Result gives the facts that are read: sorted paths, each once. all says that any fact
+// may be read.
 func (m *Reads) Result() (paths []string, all bool) {
 	if m.allFacts {
 		return nil, true
@@ -128,7 +127,7 @@ func (m *Reads) Result() (paths []string, all bool) {
 	return distinct(m.facts), false
 }
 
-// Check parses all that is called. Each error has a position.
+// Check parses all templates that are called. Each error has a position.
 func (m *Reads) Check(files *Files) error {
 	var errs []error
 	m.eachCalled(files, func(call *Call, _ *Reads, err error) {

@@ -65,7 +65,8 @@ func (r *Run) Step() error {
 	return r.Alive()
 }
 
-// Alive is what ended the run, or ends it now: its deadline, or [MaxSteps].
+// Alive gives the error that has ended the run, or that ends it now because its deadline
+// or [MaxSteps] is reached; nil if it can go on.
 func (r *Run) Alive() error {
 	switch {
 	case r.Dead != nil:
@@ -78,7 +79,7 @@ func (r *Run) Alive() error {
 	return r.Dead
 }
 
-// Final is err, or what ended the run if err does not tell: a template may have
+// Final is err, or the error that ended the run if err is another one: a template may have
 // caught it.
 func (r *Run) Final(err error) error {
 	if r.Dead != nil && !errors.Is(err, r.Dead) {
@@ -95,7 +96,7 @@ func (r *Run) Fits(n int) error {
 	return r.Dead
 }
 
-// Enter begins a template and returns what ends it.
+// Enter begins a template; leave ends it.
 func (r *Run) Enter(name string) (leave func(), err error) {
 	if len(r.Chain) >= maxDepth {
 		chain := strings.Join(append(slices.Clone(r.Chain[max(0, len(r.Chain)-3):]), name), " → ")

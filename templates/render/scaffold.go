@@ -33,14 +33,14 @@ func (s Scaffold) below(name string) (string, bool) {
 	return path.Join(s.Folder, clean), true
 }
 
-// Part is a template of a scaffold: it has the functions render and write,
-// and its context is the root of the values or, of a part, whatever it is given.
+// Part is a template of a scaffold: it has the functions render and write. Its context is
+// the root of the values; the context of a partial is whatever render gives it.
 type Part struct {
 	Scaffold
 	Part bool
 }
 
-// Call binds a render() to the file that it names.
+// Call binds a render() to the file it names.
 func (s *Part) Call(name string, pos diag.Position, in Languages) (*Call, error) {
 	file, ok := s.below(name)
 	if !ok {

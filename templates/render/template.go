@@ -11,8 +11,8 @@ import (
 // parsers recurse.
 const MaxTemplate = 1 << 20
 
-// Delims are the delimiters of a template. Empty ones are those of the engine:
-// [[ ]] of Jet, {{ }} of Go.
+// Delims are the delimiters of a template. Empty ones stand for those of the engine: [[ ]]
+// of Jet, {{ }} of Go.
 type Delims struct{ Left, Right string }
 
 // The delimiters of Jet templates where none are given.
@@ -71,8 +71,8 @@ func (t *Template) RenderTo(ctx context.Context, env *Env, to Target) (string, e
 
 // RenderIn is Render in a run that has begun.
 func (t *Template) RenderIn(r *Run) (out string, err error) {
-	// The engines are driven by reflection and panic where they meet what their
-	// authors did not think of.
+	// The engines work by reflection, and panic on values that their authors did not
+	// expect.
 	defer func() {
 		if recover() != nil {
 			out, err = "", diag.At(t.at, diag.Faultf("the template cannot be rendered with these values"))
@@ -95,8 +95,8 @@ func (t *Template) Facts(files *Files) (paths []string, all bool) {
 	return t.reads.Follow(files).Result()
 }
 
-// CheckPaths reports each file() of the template, and of those that it renders, of which
-// a host could choose the path.
+// CheckPaths reports each file() whose path a host could choose, in the template and in
+// those that it renders.
 func (t *Template) CheckPaths(files *Files, taint Taint) error {
 	return t.reads.CheckPaths(files, taint)
 }

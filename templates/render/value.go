@@ -97,9 +97,9 @@ func WholeNumber(v any) any {
 	return v
 }
 
-// PlainCopy makes a plain value of what an expression gave: a copy that
-// shares nothing with it. Numbers without a fraction become int64. r bounds the
-// work, and may be nil for values that are known to be small.
+// PlainCopy makes a plain value of the result of an expression: a copy that shares nothing
+// with it. Numbers without a fraction become int64. r bounds the work, and may be nil for
+// values that are known to be small.
 func PlainCopy(r *Run, v any) (any, error) {
 	if r != nil {
 		if err := r.Step(); err != nil {
@@ -184,7 +184,7 @@ func IsList(v any) bool {
 	return kind == reflect.Slice || kind == reflect.Array
 }
 
-// ListIndex gives the index of a list that key means, if it means one.
+// ListIndex gives the index that key means; false if it does not mean one.
 func ListIndex(key any) (int, bool) {
 	if s, ok := key.(string); ok {
 		i, err := strconv.ParseUint(s, 10, 31) // Data.list.0
