@@ -3,6 +3,7 @@ package dsc
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ func filtered(filter, state map[string]any) (kept map[string]any, ok bool) {
 		if isList && hasList && allObjects(wanted) {
 			var some []any
 			for _, item := range list {
-				if fitsAny(wanted, item) {
+				if slices.ContainsFunc(wanted, func(want any) bool { return fits(want, item) }) {
 					some = append(some, item)
 				}
 			}
@@ -38,21 +39,7 @@ func filtered(filter, state map[string]any) (kept map[string]any, ok bool) {
 }
 
 func allObjects(list []any) bool {
-	for _, item := range list {
-		if _, ok := item.(map[string]any); !ok {
-			return false
-		}
-	}
-	return len(list) > 0
-}
-
-func fitsAny(wanted []any, have any) bool {
-	for _, want := range wanted {
-		if fits(want, have) {
-			return true
-		}
-	}
-	return false
+	return len(list) > 0 && !slices.ContainsFunc(list, func(item any) bool { _, ok := item.(map[string]any); return !ok })
 }
 
 // fits compares texts without case and with * for anything, objects as far as the
@@ -74,17 +61,13 @@ func fits(want, have any) bool {
 	case []any:
 		have, ok := have.([]any)
 		for _, value := range want {
-			found := false
-			for _, item := range have {
-				found = found || fits(value, item)
-			}
-			if !found {
+			if !slices.ContainsFunc(have, func(item any) bool { return fits(value, item) }) {
 				return false
 			}
 		}
 		return ok
 	case json.Number:
-		return len((rules{}).diff(map[string]any{"n": want}, map[string]any{"n": have})) == 0
+		return rules{}.covers(want, have)
 	}
 	return want == have
 }

@@ -85,10 +85,7 @@ func (in *instance) validate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err = rs.validity(rs.what(c), exit); err != nil {
-			rs.show(c, exit)
-		}
-		return err
+		return rs.parse(c, exit, rs.validity)
 	}
 	if rs.schema == nil {
 		return unknowable(rs.as, rs.run)
@@ -117,20 +114,17 @@ func below(f schema.Fault) schema.Fault {
 }
 
 // validity reads what validate has printed.
-func (rs *resource) validity(what string, exit modules.Exit) error {
-	values, err := printed(exit.Stdout.Text)
+func (rs *resource) validity(p printed) error {
 	switch {
-	case err != nil:
-		return rs.notJSON(what, err)
-	case len(values) == 0:
-		return failed("", "%s has printed nothing where one JSON object was expected", what)
-	case len(values) > 1:
-		return failed(rs.line(exit, values[1]), "%s has printed more than one JSON object", what)
+	case len(p.values) == 0:
+		return failed("", "%s has printed nothing where one JSON object was expected", p.what)
+	case len(p.values) > 1:
+		return failed(p.line(p.values[1]), "%s has printed more than one JSON object", p.what)
 	}
-	answer, _ := values[0].JSON.(map[string]any)
+	answer, _ := p.values[0].JSON.(map[string]any)
 	valid, ok := answer["valid"].(bool)
 	if !ok {
-		return failed(rs.line(exit, values[0]), "%s has not said whether the properties are valid", what)
+		return failed(p.line(p.values[0]), "%s has not said whether the properties are valid", p.what)
 	}
 	if valid {
 		return nil
@@ -138,7 +132,7 @@ func (rs *resource) validity(what string, exit modules.Exit) error {
 	reason, _ := answer["reason"].(string)
 	reason = rs.secrets.Hide(reason)
 	if strings.TrimSpace(reason) == "" {
-		reason = "it gives no reason: " + rs.line(exit, values[0])
+		reason = "it gives no reason: " + p.line(p.values[0])
 	}
 	return failed(reason, "%s says that the properties are not valid", rs.as.Type)
 }

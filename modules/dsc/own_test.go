@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 func TestEcho(t *testing.T) {
@@ -150,38 +149,6 @@ schema:
 
 	require.NoError(t, b.run(b.instance("Example.Sh/Line", `{"file": "$ROOT/kept", "_exist": false}`)))
 	require.Equal(t, "(absent)", b.kept("kept"))
-}
-
-func TestFilter(t *testing.T) {
-	for _, test := range []struct {
-		name, filter, state, want string
-	}{
-		{"text without case", `{"a": "X"}`, `{"a": "x", "b": 1}`, `{"a": "x", "b": 1}`},
-		{"pattern", `{"a": "*b*d"}`, `{"a": "abcd"}`, `{"a": "abcd"}`},
-		{"pattern that does not fit", `{"a": "b*"}`, `{"a": "abcd"}`, ""},
-		{"parts of a pattern do not overlap", `{"a": "ab*ba"}`, `{"a": "aba"}`, ""},
-		{"missing", `{"a": "*"}`, `{}`, ""},
-		{"number", `{"a": 1.0}`, `{"a": 1}`, `{"a": 1}`},
-		{"part of an object", `{"a": {"b": 1}}`, `{"a": {"b": 1, "c": 2}}`, `{"a": {"b": 1, "c": 2}}`},
-		{"plain list", `{"a": ["x"]}`, `{"a": ["y", "X"]}`, `{"a": ["y", "X"]}`},
-		{"plain list that lacks one", `{"a": ["x", "z"]}`, `{"a": ["y", "x"]}`, ""},
-		{"of a list of objects those that fit", `{"a": [{"n": 1}, {"n": 2}]}`, `{"a": [{"n": 1}, {"n": 2}, {"n": 3}]}`, `{"a": [{"n": 1}, {"n": 2}]}`},
-		{"null", `{"a": null}`, `{"a": null}`, `{"a": null}`},
-		{"types", `{"a": {}}`, `{"a": "x"}`, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			filter, state := process.Properties{}, process.Properties{}
-			require.NoError(t, filter.UnmarshalJSON([]byte(test.filter)))
-			require.NoError(t, state.UnmarshalJSON([]byte(test.state)))
-			kept, ok := filtered(filter, state)
-			require.Equal(t, test.want != "", ok)
-			if ok {
-				b, err := json.Marshal(kept)
-				require.NoError(t, err)
-				require.JSONEq(t, test.want, string(b))
-			}
-		})
-	}
 }
 
 // TestRestart has what a set asks to be restarted in the report, and what _metadata

@@ -153,24 +153,21 @@ func (in *instance) export(ctx context.Context) ([]map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	states, err := in.instances(in.resource.what(c), exit, byUs)
-	if err != nil {
-		in.resource.show(c, exit)
-	}
+	var states []map[string]any
+	err = in.resource.parse(c, exit, func(p printed) error {
+		states, err = in.instances(p, byUs)
+		return err
+	})
 	return states, err
 }
 
 // instances reads what an export has printed: with filter, those that fit the properties.
-func (in *instance) instances(what string, exit modules.Exit, filter bool) ([]map[string]any, error) {
-	values, err := printed(exit.Stdout.Text)
-	if err != nil {
-		return nil, in.resource.notJSON(what, err)
-	}
+func (in *instance) instances(p printed, filter bool) ([]map[string]any, error) {
 	var states []map[string]any
-	for _, v := range values {
+	for _, v := range p.values {
 		state, ok := v.JSON.(map[string]any)
 		if !ok {
-			return nil, failed(in.resource.line(exit, v), "%s has printed %s where an instance was expected", what, kindOf(v.JSON))
+			return nil, failed(p.line(v), "%s has printed %s where an instance was expected", p.what, kindOf(v.JSON))
 		}
 		if in.resource.schema != nil { // so that the document can be applied
 			coerced, _ := in.resource.schema.Coerce(state)

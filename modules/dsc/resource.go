@@ -87,18 +87,16 @@ func (rs *resource) loadSchema(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		values, err := printed(exit.Stdout.Text)
-		switch {
-		case err != nil:
-			err = rs.notJSON(rs.what(c), err)
-		case len(values) != 1:
-			err = failed("", "%s has printed %d JSON values where a schema was expected", rs.what(c), len(values))
-		}
+		err = rs.parse(c, exit, func(p printed) error {
+			if len(p.values) != 1 {
+				return failed("", "%s has printed %d JSON values where a schema was expected", p.what, len(p.values))
+			}
+			doc = json.RawMessage(p.text)
+			return nil
+		})
 		if err != nil {
-			rs.show(c, exit)
 			return err
 		}
-		doc = json.RawMessage(withoutMark(exit.Stdout.Text))
 	}
 	compiled, err := schema.Compile(doc)
 	if err != nil {

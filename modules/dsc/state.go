@@ -30,57 +30,63 @@ type reading struct {
 	meta    map[string]any    // _metadata
 }
 
-// printed gives the JSON values that a program has printed.
-func printed(text string) ([]process.Value, error) {
-	return process.Values(withoutMark(text))
+// printed is the JSON that a call has printed.
+type printed struct {
+	what   string // the call
+	text   string // without the byte order mark that some programs begin with
+	values []process.Value
+	hide   func(string) string
 }
 
-// withoutMark leaves out the byte order mark that some programs begin with.
-func withoutMark(text string) string { return strings.TrimPrefix(text, "\ufeff") }
+// line quotes the line in which a value stands.
+func (p printed) line(v process.Value) string { return process.Line(p.text, v.At, p.hide) }
 
-// notJSON is what is told of an error of [printed].
-func (rs *resource) notJSON(what string, err error) error {
-	evidence := err.Error()
-	if fault, ok := errors.AsType[*process.Fault](err); ok {
-		evidence = fault.Hiding(rs.secrets.HidePrinted)
+// parse reads what a call has printed. If that is no JSON, or not what read expects, all of
+// it is told.
+func (rs *resource) parse(c call, exit modules.Exit, read func(printed) error) error {
+	p := printed{what: rs.what(c), text: strings.TrimPrefix(exit.Stdout.Text, "\ufeff"), hide: rs.secrets.HidePrinted}
+	var err error
+	if p.values, err = process.Values(p.text); err == nil {
+		err = read(p)
+	} else {
+		evidence := err.Error()
+		if fault, ok := errors.AsType[*process.Fault](err); ok {
+			evidence = fault.Hiding(p.hide)
+		}
+		err = failed(evidence, "%s has printed what is no JSON", p.what)
 	}
-	return failed(evidence, "%s has printed what is no JSON", what)
-}
-
-// line quotes the line in which a value stands that a call has printed.
-func (rs *resource) line(exit modules.Exit, v process.Value) string {
-	return process.Line(withoutMark(exit.Stdout.Text), v.At, rs.secrets.HidePrinted)
-}
-
-// read takes apart what a call has printed, which is a state, and with diff the names
-// of the properties that differ. If that cannot be done, all of it is told.
-func (rs *resource) read(c call, exit modules.Exit, diff bool) (reading, error) {
-	r, err := rs.parseState(rs.what(c), exit, diff)
 	if err != nil {
 		rs.show(c, exit)
 	}
+	return err
+}
+
+// read takes apart what a call has printed, which is a state, and with diff the names
+// of the properties that differ.
+func (rs *resource) read(c call, exit modules.Exit, diff bool) (r reading, err error) {
+	err = rs.parse(c, exit, func(p printed) error {
+		r, err = rs.parseState(p, diff)
+		return err
+	})
 	return r, err
 }
 
-func (rs *resource) parseState(what string, exit modules.Exit, diff bool) (reading, error) {
-	values, err := printed(exit.Stdout.Text)
-	most := 1
+func (rs *resource) parseState(p printed, diff bool) (reading, error) {
+	values, what, most := p.values, p.what, 1
 	if diff {
 		most = 2
 	}
 	switch {
-	case err != nil:
-		return reading{}, rs.notJSON(what, err)
 	case len(values) == 0:
 		return reading{}, failed("", "%s has printed nothing where a state was expected", what)
 	case len(values) > most:
-		return reading{}, failed(rs.line(exit, values[most]), "%s has printed more than a state", what)
+		return reading{}, failed(p.line(values[most]), "%s has printed more than a state", what)
 	case diff && len(values) < most:
 		return reading{}, failed("", "%s has printed no list of properties after the state", what)
 	}
 	state, ok := values[0].JSON.(map[string]any)
 	if !ok {
-		return reading{}, failed(rs.line(exit, values[0]), "%s has printed %s where a state was expected", what, kindOf(values[0].JSON))
+		return reading{}, failed(p.line(values[0]), "%s has printed %s where a state was expected", what, kindOf(values[0].JSON))
 	}
 	r, err := rs.reading(what, state)
 	if err != nil || !diff {
@@ -93,7 +99,7 @@ func (rs *resource) parseState(what string, exit modules.Exit, diff bool) (readi
 		r.differ = append(r.differ, name)
 	}
 	if !ok {
-		return reading{}, failed(rs.line(exit, values[1]), "%s has printed %s where a list of properties was expected", what, kindOf(values[1].JSON))
+		return reading{}, failed(p.line(values[1]), "%s has printed %s where a list of properties was expected", what, kindOf(values[1].JSON))
 	}
 	return r, nil
 }
@@ -200,8 +206,5 @@ func (rs *resource) shown(v any, given bool) string {
 			text = fmt.Sprint(v)
 		}
 	}
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
+	return process.Clip(text, most)
 }

@@ -3,6 +3,7 @@ package dsc
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/dsc/manifest"
@@ -24,7 +25,7 @@ func (in *instance) whatIf(ctx context.Context, c call, v verdict, plan *modules
 		return err
 	}
 	returns := cmp.Or(c.operation.WhatIfReturns, c.operation.Return)
-	if values, err := printed(exit.Stdout.Text); returns == "" && c.name != "delete" || err == nil && len(values) == 0 {
+	if returns == "" && c.name != "delete" || strings.Trim(exit.Stdout.Text, "\ufeff \t\r\n") == "" {
 		return nil
 	}
 	r, err := in.resource.read(c, exit, returns == manifest.ReturnStateAndDiff)

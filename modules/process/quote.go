@@ -65,3 +65,11 @@ func quoteAt(line string, column int, hide func(string) string) string {
 	}
 	return Quote("…" + strings.TrimSpace(shown[from:]))
 }
+
+// Clip gives the beginning of a text that is longer than most bytes.
+func Clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/process"
 )
 
 // Words of the simple convention.
@@ -172,14 +173,7 @@ func simpleMessage(first string, more []string) string {
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }
 
-const maxClip = 80
-
-func clipped(s string) string {
-	if len(s) <= maxClip {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxClip], "") + "…"
-}
+func clipped(s string) string { return process.Clip(s, 80) }
 
 // parseList reads any number of resources, each of which begins with its name.
 func (p *provider) parseList(text string) (map[string]*entry, *failure) {

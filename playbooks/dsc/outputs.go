@@ -69,12 +69,8 @@ func (s *scope) output(ctx context.Context, d *draft, pair yamlpos.Pair) (tree a
 		return nil, false
 	}
 	if at := pair.Value.Get("condition"); at != nil {
-		v := at.Value
-		if isExpression(at) {
-			p, err := s.expression(ctx, at, s.exprNames(ctx, nil, nil))
-			s.add(err)
-			v, _ = p.Value()
-		}
+		v, err := s.build(ctx, at, s.exprNames(ctx, nil, nil))
+		s.add(err)
 		holds, ok := v.(bool)
 		if !ok {
 			s.add(at.Errorf("", "the condition of an output must be true or false, and known without a host"))

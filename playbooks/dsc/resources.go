@@ -110,19 +110,14 @@ func (s *scope) copies(ctx context.Context, n *yamlpos.Node) (name string, count
 		s.add(n.Errorf("write copy: {name: loop, count: 3}", "copy needs a name and a count"))
 		return "", 0, false
 	}
-	value := at.Value
-	if isExpression(at) {
-		p, err := s.expression(ctx, at, s.exprNames(ctx, s.loop, nil))
-		if err != nil {
-			s.add(err)
-			return "", 0, false
-		}
-		v, known := p.Value()
-		if !known || expr.IsSecure(v) {
-			s.add(at.Errorf("", "the count of copy must be known without a host, and not be secure"))
-			return "", 0, false
-		}
-		value = v
+	value, err := s.build(ctx, at, s.exprNames(ctx, s.loop, nil))
+	switch {
+	case err != nil:
+		s.add(err)
+		return "", 0, false
+	case expr.HasParts(value) || expr.IsSecure(value):
+		s.add(at.Errorf("", "the count of copy must be known without a host, and not be secure"))
+		return "", 0, false
 	}
 	count, isInt := value.(int64)
 	if !isInt || count < 0 || count > maxCopies {

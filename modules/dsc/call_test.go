@@ -2,6 +2,7 @@ package dsc
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,4 +35,20 @@ func TestContext(t *testing.T) {
 	_, err := b.instance("Test/Thing", `{"file": "$ROOT/x"}`).Query(context.WithValue(t.Context(), ofRun{}, true), h, "get")
 	require.NoError(t, err)
 	require.Positive(t, asked)
+}
+
+func TestRightUser(t *testing.T) {
+	root := os.Geteuid() == 0
+	for security, want := range map[string]map[bool]string{
+		"":           {},
+		"elevated":   {false: "the document says that A/B needs root; use become"},
+		"restricted": {true: "the document says that A/B must not run as root"},
+	} {
+		d := &DSC{TypeName: "A/B", Security: security}
+		if want[root] == "" {
+			require.NoError(t, d.rightUser(), security)
+		} else {
+			require.EqualError(t, d.rightUser(), want[root])
+		}
+	}
 }
