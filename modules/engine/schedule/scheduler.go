@@ -228,3 +228,41 @@ func (s *Scheduler) Aside(i int, f func()) {
 	s.back--
 	s.occupy(i)
 }
+
+// Clock counts the claims that have ended.
+func (s *Scheduler) Clock() int {
+	if s == nil {
+		return 0
+	}
+	return s.claims.changes
+}
+
+// Claim waits until the things of keys are not claimed by others. It reports false if one of
+// them was changed since: then what was found out about them is out of date, and they are
+// not claimed.
+func (s *Scheduler) Claim(keys []string, since int) bool {
+	if s == nil {
+		return true
+	}
+	for s.claims.busy(keys) {
+		s.changed.Wait()
+	}
+	return s.claims.take(keys, since)
+}
+
+// TryClaim is Claim for things that can as well be left alone if others have claimed them.
+func (s *Scheduler) TryClaim(keys []string, since int) bool {
+	if s == nil {
+		return true
+	}
+	return !s.claims.busy(keys) && s.claims.take(keys, since)
+}
+
+// Unclaim ends a claim.
+func (s *Scheduler) Unclaim(keys []string) {
+	if s == nil {
+		return
+	}
+	s.claims.end(keys)
+	s.changed.Broadcast()
+}
