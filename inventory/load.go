@@ -170,4 +170,7 @@ type Options struct {
 	// instead of replacing the lower one whole. Lists are replaced. It is what
 	// Ansible's hash_behaviour=merge does. (--merge-maps)
 	MergeMaps bool
+	// RecordedRun gives the hosts of a recorded run that ended in a state, for terms of
+	// limits such as @last:failed. nil knows no runs.
+	RecordedRun func(run, state string) (hosts []string, err error)
 }

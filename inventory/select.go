@@ -38,7 +38,8 @@ func (inv *Inventory) Select(text string) (hosts []*Host, warnings []string, err
 // Limit keeps those of hosts that a second pattern selects as well, in their
 // order. The pattern is taken on its own, so indexes count over the whole
 // inventory. A term @FILE stands for the terms in a file, one a line; empty
-// lines and lines that begin with # do not count.
+// lines and lines that begin with # do not count. One such as @last:failed stands for
+// hosts of a recorded run, see [Options.RecordedRun].
 //
 // If no host remains the error wraps [ErrNothing], or with [Options.AllowEmpty]
 // there is a warning.
@@ -54,6 +55,7 @@ func (inv *Inventory) selector() pattern.Selector {
 		Hosts: hostNumbers{inv}, Groups: groupNumbers{inv},
 		Members:    func(group int) []int { return numbers(inv.groups[group].members()) },
 		LimitFile:  limitFile,
+		LimitRun:   inv.options.RecordedRun,
 		AllowEmpty: inv.options.AllowEmpty, Strict: inv.options.StrictPatterns,
 	}
 	if inv.local != nil {

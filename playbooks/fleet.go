@@ -27,7 +27,7 @@ type fleet struct {
 
 // expect notes that a play needs its hosts.
 func (f *fleet) expect(s *selection) {
-	for _, h := range s.hosts {
+	for _, h := range without(s.hosts, s.done) {
 		state := f.states[h.Name]
 		if state == nil {
 			state = &hostState{host: h}
@@ -39,21 +39,25 @@ func (f *fleet) expect(s *selection) {
 
 // play runs one play, batch after batch. It returns false when the run must end.
 func (f *fleet) play(ctx context.Context, s *selection) bool {
-	alive := slices.DeleteFunc(slices.Clone(s.hosts), func(h *inventory.Host) bool { return f.states[h.Name].failed })
+	alive := slices.DeleteFunc(slices.Clone(s.hosts), func(h *inventory.Host) bool { return f.failed(h) })
 	f.exchange.PlayBegins(s.number, alive)
-	batches := batches(alive, s.play.Serial)
-	for i, batch := range batches {
+	batches := f.runner.batches(s.number, s.play, alive)
+	for i, whole := range batches {
+		batch := without(whole, s.done)
+		if len(batch) == 0 {
+			continue
+		}
 		if f.interrupted(ctx) {
 			return false
 		}
 		s.begun = true
 		f.exchange.BatchBegins(s.number, names(batch))
-		f.runner.Events.Report(events.PlayStart{Play: s.play.Name, Hosts: names(batch), Batch: i + 1, Batches: len(batches)})
+		f.runner.Events.Report(events.PlayStart{Play: s.play.Name, Number: s.number + 1, Hosts: names(batch), Batch: i + 1, Batches: len(batches)})
 		if f.runner.Options.CompileFirst && !f.compileFirst(ctx, s, batch) {
 			return false
 		}
 		f.each(ctx, share.ExportersFirst(s.play, batch), func(state *hostState) { f.work(ctx, s, state) })
-		if f.tooManyFailed(s.play, batch) {
+		if f.tooManyFailed(s.play, whole) {
 			return false
 		}
 	}
@@ -73,7 +77,7 @@ func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, work func(*ho
 func (f *fleet) tooManyFailed(play *manifest.Play, batch []*inventory.Host) bool {
 	failed := 0
 	for _, h := range batch {
-		if f.states[h.Name].failed {
+		if f.failed(h) {
 			failed++
 		}
 	}
@@ -87,20 +91,27 @@ func (f *fleet) tooManyFailed(play *manifest.Play, batch []*inventory.Host) bool
 	return tooMany
 }
 
+// failed reports whether a host enters no further play. One that is done with all of its
+// plays has no state.
+func (f *fleet) failed(h *inventory.Host) bool {
+	state := f.states[h.Name]
+	return state != nil && state.failed
+}
+
 // batches cuts hosts into batches of the given sizes, of which the last one
-// repeats. Without sizes all hosts are one batch.
-func batches(hosts []*inventory.Host, sizes []manifest.BatchSize) [][]*inventory.Host {
-	var all [][]*inventory.Host
+// repeats; percentages are of all. Without sizes the hosts are one batch.
+func batches(hosts, all []*inventory.Host, sizes []manifest.BatchSize) [][]*inventory.Host {
+	var list [][]*inventory.Host
 	rest := hosts
 	for i := 0; len(rest) > 0; i++ {
 		n := len(rest)
 		if len(sizes) > 0 {
-			n = min(n, sizes[min(i, len(sizes)-1)].Of(len(hosts)))
+			n = min(n, sizes[min(i, len(sizes)-1)].Of(len(all)))
 		}
-		all = append(all, rest[:n])
+		list = append(list, rest[:n])
 		rest = rest[n:]
 	}
-	return all
+	return list
 }
 
 func names(hosts []*inventory.Host) []string {
@@ -178,7 +189,9 @@ func notRun(plays []*selection) []string {
 
 func (f *fleet) hostDone(state *hostState) {
 	state.done = true
-	f.runner.Events.Report(f.runner.Tally.HostDone(state.host.Name, state.elapsed, state.phases))
+	done := f.runner.Tally.HostDone(state.host.Name, state.elapsed, state.phases)
+	done.PlaysNotRun = len(state.plays)
+	f.runner.Events.Report(done)
 }
 
 // close closes what is still open.

@@ -15,6 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/start"
@@ -47,9 +48,12 @@ type Options struct {
 	Forks   int    // hosts worked on at once; 0 means 64
 	Keep    int    // connections kept between plays; 0 means 256, negative none
 	Limit   string // a second pattern; "" limits nothing
-	Holder  string // who runs this, for the lock
-	NoLock  bool   // ad-hoc commands take no lock
-	Catalog catalog.Options
+	// Progress is how far a run got that this one goes on with, play by play; nil goes on
+	// with none.
+	Progress *record.Progress
+	Holder   string // who runs this, for the lock
+	NoLock   bool   // ad-hoc commands take no lock
+	Catalog  catalog.Options
 	// LockTimeout is how long a host waits for another run to end; 0 means not.
 	LockTimeout time.Duration
 	Deadlines   Deadlines
@@ -74,6 +78,7 @@ type selection struct {
 	play     *manifest.Play
 	compiler *catalog.Compiler
 	hosts    []*inventory.Host
+	done     map[string]bool // those that an earlier run, which is resumed, is done with
 	refs     func() []string // of its resources, as type#name; made once
 	begun    bool            // a batch of it
 }
@@ -83,8 +88,11 @@ type selection struct {
 func (r *Runner) Select() ([][]*inventory.Host, error) {
 	var all [][]*inventory.Host
 	var errs, emptied []error
-	for _, play := range r.Plays {
+	for i, play := range r.Plays {
 		hosts, err := SelectHosts(r.Inventory, play.HostPattern(), "", r.warn)
+		if err == nil {
+			hosts = r.recordedHosts(i, hosts)
+		}
 		if err != nil && play.Hosts != nil {
 			err = play.Hosts.Errorf("", "%v", err)
 		}
@@ -140,7 +148,8 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	if err != nil {
 		return events.Summary{}, err
 	}
-	hosts := slices.Concat(hostLists...)
+	done := r.done()
+	hosts := slices.Concat(remaining(hostLists, done)...)
 	reachErr := r.CheckReach(hosts)
 	if reachErr == nil { // otherwise no passphrase is asked for
 		if err := r.Unlock(ctx, hosts); err != nil {
@@ -162,14 +171,14 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	defer f.close()
 	var selections []*selection
 	for i, play := range r.Plays {
-		s := &selection{number: i, play: play, compiler: compilers[i], hosts: hostLists[i], refs: sync.OnceValue(play.LiteralRefs)}
+		s := &selection{number: i, play: play, compiler: compilers[i], hosts: hostLists[i], done: done[i], refs: sync.OnceValue(play.LiteralRefs)}
 		selections = append(selections, s)
 		f.expect(s)
 	}
 	f.exchange = share.NewExchange(r.Plays, hostLists)
 	r.Events.Report(events.RunStart{
 		Check: r.Options.Check, Diff: r.Options.Diff, Manifests: r.Options.Manifests,
-		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor,
+		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor, Plays: selected(r.Plays, hostLists),
 	})
 	for _, s := range selections {
 		if !f.play(ctx, s) {
@@ -183,13 +192,22 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	return summary, nil
 }
 
+// selected are the plays with the names of their hosts.
+func selected(plays []*manifest.Play, hosts [][]*inventory.Host) []events.SelectedPlay {
+	list := make([]events.SelectedPlay, len(plays))
+	for i, play := range plays {
+		list[i] = events.SelectedPlay{Name: play.Name, Hosts: names(hosts[i])}
+	}
+	return list
+}
+
 // checkImports reports values that no host could receive from another one. hosts are
 // those of each play; nil if they are not known.
 func (r *Runner) checkImports(hosts [][]*inventory.Host) error {
-	run := share.Run{Inventory: r.Inventory, Plays: r.Plays, Hosts: hosts, Limited: r.Options.Limit != ""}
+	run := share.Run{Inventory: r.Inventory, Plays: r.Plays, Hosts: hosts, Limited: r.Options.Limit != "" || r.Options.Progress != nil}
 	for n, list := range hosts {
 		first := list
-		if all := batches(list, r.Plays[n].Serial); len(all) > 0 {
+		if all := r.batches(n, r.Plays[n], list); len(all) > 0 {
 			first = all[0]
 		}
 		run.First = append(run.First, first)

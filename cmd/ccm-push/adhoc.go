@@ -39,7 +39,8 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	if query != "" {
 		return c.fleet.run(ctx, r, &c.printer, c.printer.answers(r, c.fleet.trustCommand)...)
 	}
-	return c.fleet.run(ctx, r, &c.printer, c.printer.reporter(r, events.TextOptions{AdHoc: command, Trust: c.fleet.trustCommand}))
+	to := []events.Reporter{c.printer.reporter(r, events.TextOptions{AdHoc: command, Trust: c.fleet.trustCommand})}
+	return c.fleet.run(ctx, r, &c.printer, append(to, c.fleet.recorder(r, adHocHeader(pattern, play, command))...)...)
 }
 
 // adHocPlay is the play of the command line, with the folder of --resources.

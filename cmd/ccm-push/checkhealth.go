@@ -5,8 +5,6 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
 func checkHealthCommand(p *plays, out *printer) *cobra.Command {
@@ -38,5 +36,5 @@ func (p *plays) checkHealth(ctx context.Context, out *printer, paths []string) e
 	}
 	defer r.Dialer.Close()
 	r.Options.Monitor = true
-	return p.fleet.run(ctx, r, out, out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand}))
+	return p.run(ctx, r, out, header("check-health", paths, r.Plays))
 }

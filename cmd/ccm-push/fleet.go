@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"strings"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -16,6 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/trust"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/start"
@@ -31,6 +31,7 @@ type fleet struct {
 	pace       paceFlags
 	connection connectionFlags
 	work       workFlags
+	record     recordFlags
 }
 
 // A purpose is what a runner is wanted for.
@@ -64,7 +65,7 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 		Dialer:    f.connection.dialer(account),
 		Connect:   connect,
 		Options: playbooks.Options{
-			Run: runID(time.Now()), Check: f.mode.check, Diff: f.mode.diff, Strict: f.mode.strict,
+			Run: record.NewID(time.Now()), Check: f.mode.check, Diff: f.mode.diff, Strict: f.mode.strict,
 			Forks: forks, Keep: keep, Limit: f.inventory.limit,
 			Holder: holder(account), LockTimeout: f.pace.lockTimeout, Deadlines: f.work.deadlines.working(), CompileFirst: f.work.compileFirst,
 			Catalog: data, Version: version,
@@ -165,11 +166,6 @@ type unreported struct{ error }
 
 // ExitCode implements coder.
 func (unreported) ExitCode() int { return failedStatus }
-
-// runID names a run: when it began, and something that no other run has.
-func runID(now time.Time) string {
-	return now.UTC().Format("20060102T150405Z-") + strings.ToLower(rand.Text()[:6])
-}
 
 // holder says who runs this, for those who find the lock taken.
 func holder(account *user.User) string {

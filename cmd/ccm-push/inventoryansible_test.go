@@ -49,13 +49,13 @@ var differences = map[string]difference{
 	},
 }
 
-// A record is a command line of Ansible's and what it has printed.
-type record struct{ command, text string }
+// A recordedCall is a command line of Ansible's and what it has printed.
+type recordedCall struct{ command, text string }
 
-func (r record) failed() bool { return strings.HasPrefix(r.text, "exit status") }
+func (r recordedCall) failed() bool { return strings.HasPrefix(r.text, "exit status") }
 
 // records reads testdata/ansible/recorded.txtar and goes to its folder.
-func records(t *testing.T) []record {
+func records(t *testing.T) []recordedCall {
 	t.Helper()
 	folder, err := filepath.Abs("testdata/ansible")
 	require.NoError(t, err)
@@ -63,9 +63,9 @@ func records(t *testing.T) []record {
 	require.NoError(t, err)
 	require.Greater(t, len(recorded.Files), 200)
 	t.Chdir(folder)
-	var list []record
+	var list []recordedCall
 	for _, f := range recorded.Files {
-		list = append(list, record{f.Name, string(f.Data)})
+		list = append(list, recordedCall{f.Name, string(f.Data)})
 	}
 	return list
 }

@@ -51,6 +51,7 @@ func (f *inventoryFlags) load(ctx context.Context, manifests ...string) (*invent
 		return nil, err
 	}
 	options := f.options
+	options.RecordedRun = f.app.recordedHosts
 	if options.Folders, err = f.varsFolders(manifests); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
 // plays reads the plays of manifests, and makes runners of them.
@@ -98,7 +99,13 @@ func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
 		return err
 	}
 	defer r.Dialer.Close()
-	return p.fleet.run(ctx, r, out, out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand}))
+	return p.run(ctx, r, out, header("apply", paths, r.Plays))
+}
+
+// run runs plays, prints what happens, and records it.
+func (p *plays) run(ctx context.Context, r *playbooks.Runner, out *printer, h record.Header) error {
+	to := []events.Reporter{out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand})}
+	return p.fleet.run(ctx, r, out, append(to, p.fleet.recorder(r, h)...)...)
 }
 
 // render makes the plays of manifests ready for a host; command is the one that wants

@@ -83,19 +83,25 @@ func printJSON[T any](p *printer, values ...T) error {
 // reporter prints a run of plays on standard output. options hold what sort of run
 // it is; the flags and the terminal say the rest.
 func (p *printer) reporter(r *playbooks.Runner, options events.TextOptions) events.Reporter {
-	switch p.format {
-	case "json":
-		return events.NewJSON(p.app.out)
-	case "dsc-json":
-		documents := events.NewDSC(p.app.out)
-		for _, play := range r.Plays {
-			if play.Configuration != nil {
-				documents.Add(play.Name, play.Configuration)
-			}
-		}
-		return documents
+	if p.format != "dsc-json" {
+		options.Diff = r.Options.Diff
+		return p.replayer(options)
 	}
-	options.Verbose, options.Diff, options.Timing = p.verbose, r.Options.Diff, p.timing
+	documents := events.NewDSC(p.app.out)
+	for _, play := range r.Plays {
+		if play.Configuration != nil {
+			documents.Add(play.Name, play.Configuration)
+		}
+	}
+	return documents
+}
+
+// replayer is a reporter for events that need not be those of a run under way.
+func (p *printer) replayer(options events.TextOptions) events.Reporter {
+	if p.json() {
+		return events.NewJSON(p.app.out)
+	}
+	options.Verbose, options.Timing = p.verbose, p.timing
 	terminal := false
 	if f, ok := fileOf(p.app.out).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		terminal = true

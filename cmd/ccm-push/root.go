@@ -44,6 +44,7 @@ func (c *commandLine) register(set *pflag.FlagSet) {
 	c.fleet.pace.register(set)
 	c.fleet.connection.register(set)
 	c.fleet.work.register(set)
+	c.fleet.record.register(set)
 	c.printer.register(set)
 }
 
@@ -93,7 +94,9 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
   ccm-push inventory explain web1 http_port
   ccm-push validate site.yaml
   ccm-push render site.yaml web1 --explain
-  ccm-push graph site.yaml web1 --format svg`,
+  ccm-push graph site.yaml web1 --format svg
+  ccm-push runs show last
+  ccm-push resume`,
 		Version:       version,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
@@ -114,7 +117,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	root.AddCommand(
 		checkHealthCommand(plays, p), cleanCommand(hosts, p), footprintCommand(hosts, p), sudoersCommand(hosts, p),
 		docCommand(a.registry, p), explainConnectionCommand(hosts, p), factsCommand(hosts, p), graphCommand(plays, p),
-		inventoryCommand(&hosts.inventory, p), renderCommand(plays, p), validateCommand(plays, p), schemaCommand(a.registry, p),
+		inventoryCommand(&hosts.inventory, p), renderCommand(plays, p), resumeCommand(plays, p), runsCommand(a, p), validateCommand(plays, p), schemaCommand(a.registry, p),
 		statusCommand(hosts, &c.selection, p), trustCommand(hosts, p), versionCommand(&hosts.work, p),
 	)
 	return root

@@ -18,6 +18,9 @@ type Selector struct {
 
 	// LimitFile gives the terms in the file of a term @FILE of a limit.
 	LimitFile func(path string) (terms []string, err error)
+	// LimitRun gives the hosts that a term @RUN:STATE of a limit stands for: those that
+	// ended in this state in a recorded run, which is an id or last. nil knows no runs.
+	LimitRun func(run, state string) (hosts []string, err error)
 
 	// AllowEmpty makes it a warning instead of an error that a pattern selects nothing.
 	AllowEmpty bool
@@ -42,6 +45,11 @@ func (s Selector) Select(pattern string) (hosts []int, warnings []string, err er
 	terms, err := split(pattern)
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, term := range terms {
+		if run, _, _ := strings.Cut(strings.TrimLeft(term, "&!"), ":"); recordedRun().MatchString(run) {
+			return nil, nil, &Error{Pattern: pattern, Msg: term + ": hosts of a recorded run can only limit a pattern", Hint: "write: all --limit " + term}
+		}
 	}
 	return s.terms(pattern, terms)
 }
@@ -78,7 +86,8 @@ func (s Selector) none(err *Error) ([]int, []string, error) {
 
 // Limit keeps the hosts that a second pattern selects as well, in their order. The
 // pattern is evaluated on its own, so indexes count over the whole inventory. A term
-// @FILE stands for the terms in a file, see [Selector.LimitFile].
+// @FILE stands for the terms in a file, see [Selector.LimitFile], and one such as
+// @last:failed for hosts of a recorded run, see [Selector.LimitRun].
 //
 // If no host remains the error wraps [ErrNothing], or with [Selector.AllowEmpty]
 // there is a warning.
@@ -87,8 +96,12 @@ func (s Selector) Limit(hosts []int, pattern string) (remaining []int, warnings 
 	if err != nil {
 		return nil, nil, err
 	}
+	named := len(terms) > 0
 	if terms, err = s.withFiles(pattern, terms); err != nil {
 		return nil, nil, err
+	}
+	if named && len(terms) == 0 { // there is no failed host, or a file is empty
+		return s.none(&Error{Pattern: pattern, Msg: "no host stands there", nothing: true})
 	}
 	selected, warnings, err := s.terms(pattern, terms)
 	if err != nil || len(selected) == 0 {
@@ -115,7 +128,8 @@ func indexWarnings(terms []string) (warnings []string) {
 	return warnings
 }
 
-// withFiles puts the lines of its file in the place of each term @FILE.
+// withFiles puts the lines of its file in the place of each term @FILE, and hosts in the
+// place of a recorded run.
 func (s Selector) withFiles(pattern string, terms []string) ([]string, error) {
 	var all []string
 	for _, term := range terms {
@@ -124,11 +138,19 @@ func (s Selector) withFiles(pattern string, terms []string) ([]string, error) {
 			all = append(all, term)
 			continue
 		}
-		lines, err := s.LimitFile(path)
+		lines, err := s.limitTerms(path)
 		if err != nil {
 			return nil, &Error{Pattern: pattern, Msg: err.Error()}
 		}
 		all = append(all, lines...)
 	}
 	return all, nil
+}
+
+func (s Selector) limitTerms(path string) ([]string, error) {
+	run, state, isRun := strings.Cut(path, ":")
+	if isRun && s.LimitRun != nil && recordedRun().MatchString("@"+run) {
+		return s.LimitRun(run, state)
+	}
+	return s.LimitFile(path)
 }

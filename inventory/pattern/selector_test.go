@@ -63,7 +63,7 @@ var vectors = []struct{ pattern, want, warning, err string }{
 	{pattern: "web[4]", err: "pattern \"web[4]\": the index is past the end\n  hint: there are 4 hosts, with the indexes 0 to 3"},
 	{pattern: "web[", err: `pattern "web[": [ without ]`},
 	{pattern: "web01:22", err: "pattern \"web01:22\": selects no host: \"web01:22\" matches no host or group\n  hint: leave the port away: it belongs into the inventory"},
-	{pattern: "&@run:3", err: `pattern "&@run:3": @run: is not supported yet`},
+	{pattern: "@last:failed", err: "pattern \"@last:failed\": @last:failed: hosts of a recorded run can only limit a pattern\n  hint: write: all --limit @last:failed"},
 	{pattern: "web fact:x=1", err: `pattern "web fact:x=1": fact: is not supported yet`},
 	{pattern: "~(", err: "pattern \"~(\": not a regex: missing closing ): `(`\n  hint: colons and commas outside brackets end a term; look-around and back-references do not exist"},
 }
@@ -107,9 +107,25 @@ func TestLimit(t *testing.T) {
 		}
 		return []string{"web02", "db-a"}, nil
 	}
+	s.LimitRun = func(run, state string) ([]string, error) {
+		switch run + " " + state {
+		case "last failed", "01K9ABCDEFGHJKMNPQRSTVWXYZ failed":
+			return []string{"web03", "db-a"}, nil
+		case "last changed":
+			return nil, nil
+		}
+		return nil, errors.New("no such state: " + state)
+	}
 	web, _, err := s.Select("web")
 	require.NoError(t, err)
 	for _, tt := range []struct{ limit, want, err string }{
+		{limit: "@last:failed", want: "web03"},
+		{limit: "web01:@last:failed", want: "web01 web03"},
+		{limit: "@last:failed,!web03,web02", want: "web02"},
+		{limit: "@01K9ABCDEFGHJKMNPQRSTVWXYZ:failed", want: "web03"},
+		{limit: "@last:changed", err: "no host stands there"},
+		{limit: "@last:odd", err: "no such state: odd"},
+		{limit: "@last", err: "no such file: last"},
 		{limit: "dc1", want: "web01 web02"},
 		{limit: "@dir/limit", want: "web02"},
 		{limit: "@dir/gone", err: "no such file: dir/gone"},

@@ -8,19 +8,22 @@ import (
 	"sync"
 )
 
-// reserved are the terms that stand for recorded runs and cached facts.
-var reserved = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[,:\s])[&!]?(@last|@run|fact):`)
+// fact is the beginning of terms that are kept for cached facts.
+const fact = "fact:"
+
+var factTerm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[,:\s])[&!]?` + fact) })
+
+// recordedRun is what a term about a recorded run begins with: @last or @RUN, the id of
+// a run. What has happened to hosts follows, as in @last:failed.
+var recordedRun = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^@(last|[0-9A-Za-z]{26})$`)
 })
 
 // checkReserved refuses patterns with reserved terms. Patterns that cannot have one are
 // passed without a search.
 func checkReserved(pattern string) error {
-	if !strings.Contains(pattern, "@") && !strings.Contains(pattern, "fact:") {
-		return nil
-	}
-	if m := reserved().FindStringSubmatch(pattern); m != nil {
-		return &Error{Pattern: pattern, Msg: m[1] + ": is not supported yet"}
+	if strings.Contains(pattern, fact) && factTerm().MatchString(pattern) {
+		return &Error{Pattern: pattern, Msg: fact + " is not supported yet"}
 	}
 	return nil
 }
@@ -44,7 +47,13 @@ func split(pattern string) ([]string, error) {
 		return nil, &Error{Pattern: pattern, Msg: "[ without ]"}
 	}
 	terms := pieces[:0]
-	for _, piece := range pieces {
+	for i := 0; i < len(pieces); i++ {
+		piece := pieces[i]
+		// The colon in @last:failed separates no terms.
+		if i+1 < len(pieces) && strings.HasPrefix(piece, "@") && recordedRun().MatchString(piece) {
+			i++
+			piece += ":" + pieces[i]
+		}
 		switch piece = strings.TrimSpace(piece); piece {
 		case "":
 		case "&", "!", "~", "&~", "!~":

@@ -31,6 +31,14 @@ type RunStart struct {
 	Version   string   `json:"version"`           // of ccm-push
 	Monitor   bool     `json:"monitor,omitempty"` // only health checks are run
 	Hosts     int      `json:"hosts"`             // how many the plays select together
+	// Plays are those of the run with the hosts they select, for the record of the run.
+	Plays []SelectedPlay `json:"-"`
+}
+
+// A SelectedPlay is a play, and the hosts that it selects in the order of the inventory.
+type SelectedPlay struct {
+	Name  string   `json:"name"`
+	Hosts []string `json:"hosts"`
 }
 
 // PlayStart begins a batch of a play. Its hosts stand in the order of the
@@ -39,6 +47,7 @@ type PlayStart struct {
 	Stamp
 	Play    string   `json:"play"`
 	Hosts   []string `json:"hosts"`   // of this batch
+	Number  int      `json:"number"`  // of the play in the run, from 1
 	Batch   int      `json:"batch"`   // from 1
 	Batches int      `json:"batches"` // at least 1
 }
@@ -91,8 +100,8 @@ type Result struct {
 	Left bool `json:"left,omitempty"`
 
 	Duration time.Duration `json:"-"`
-	Killed   bool          `json:"-"` // failed because the run was interrupted
-	Command  *Command      `json:"-"` // of a resource that is a command: exec
+	Killed   bool          `json:"killed,omitempty"` // failed because the run was interrupted
+	Command  *Command      `json:"-"`                // of a resource that is a command: exec
 	// Sensitive makes a [Stream] withhold the diff, the output and both values of
 	// every change. Message, Messages and Error are left to the reporting side,
 	// which alone knows what it has put there.
@@ -251,9 +260,11 @@ type HostDone struct {
 	Host  string `json:"host"`
 	State State  `json:"state"`
 	Counts
-	Uncertain int           `json:"uncertain"` // of the counted ones
-	Duration  time.Duration `json:"-"`
-	Phases    Phases        `json:"-"`
+	Uncertain int `json:"uncertain"` // of the counted ones
+	// PlaysNotRun are how many of its plays, the last ones, the host did not enter.
+	PlaysNotRun int           `json:"plays_not_run,omitempty"`
+	Duration    time.Duration `json:"-"`
+	Phases      Phases        `json:"-"`
 }
 
 // Phases are how long the steps of a host have taken, all plays together. What is
@@ -336,6 +347,25 @@ func (c *HealthCounts) add(status string) {
 	default:
 		c.Unknown++
 	}
+}
+
+// HostOf gives the host that an event is about; "" if it is about several.
+func HostOf(e Event) string {
+	switch e := e.(type) {
+	case Result:
+		return e.Host
+	case Message:
+		return e.Host
+	case Unreachable:
+		return e.Host
+	case HostFailed:
+		return e.Host
+	case Interrupted:
+		return e.Host
+	case HostDone:
+		return e.Host
+	}
+	return ""
 }
 
 func (RunStart) name() string    { return "run_start" }

@@ -85,7 +85,7 @@ const motdDiff = "--- /etc/motd\n+++ /etc/motd\n@@ -1 +1 @@\n-welcome\n+welcome 
 
 // scenes are runs that each reporter is shown.
 func scenes() []scene {
-	web := events.PlayStart{Play: "web tier", Hosts: []string{"web1", "web2", "web10"}, Batch: 1, Batches: 1}
+	web := events.PlayStart{Play: "web tier", Hosts: []string{"web1", "web2", "web10"}, Number: 1, Batch: 1, Batches: 1}
 	run := events.RunStart{Manifests: []string{"site.yaml"}, Version: "1.0", Hosts: 3, Diff: true}
 	check := run
 	check.Check = true
@@ -132,7 +132,7 @@ func scenes() []scene {
 		}},
 		{name: "check", events: []events.Event{
 			check,
-			events.PlayStart{Play: "web tier", Hosts: []string{"web1"}, Batch: 2, Batches: 3},
+			events.PlayStart{Play: "web tier", Hosts: []string{"web1"}, Number: 1, Batch: 2, Batches: 3},
 			with(file("web1", "/etc/motd", events.Changed, "content"), func(r *events.Result) { r.Check, r.Diff = true, motdDiff }),
 			with(result("web1", "package", "nginx", events.Changed), func(r *events.Result) {
 				r.Check, r.Message = true, "Would have installed nginx"
@@ -173,7 +173,7 @@ func hostile() scene {
 	a, block := attack, attack+"\n\tnext "+attack
 	return scene{name: "hostile", notStarted: []string{a}, notRun: []string{block}, events: []events.Event{
 		events.RunStart{Stamp: events.Stamp{Run: a}, Manifests: []string{a}, Version: a},
-		events.PlayStart{Play: a, Hosts: []string{a}, Batch: 1, Batches: 2},
+		events.PlayStart{Play: a, Hosts: []string{a}, Number: 1, Batch: 1, Batches: 2},
 		events.Message{Play: a, Host: a, Kind: events.MessageKind(a), Text: block},
 		events.Result{
 			Play: a, Host: a, Type: a, Name: block, Alias: a, Status: events.Changed, Because: block, Message: block,

@@ -11,7 +11,7 @@ func Example() {
 	tally := new(events.Tally)
 	stream := events.NewStream("r1", time.Now, tally, events.NewText(os.Stdout, events.TextOptions{}))
 
-	stream.Report(events.PlayStart{Play: "web tier", Hosts: []string{"web1"}, Batch: 1, Batches: 1})
+	stream.Report(events.PlayStart{Play: "web tier", Hosts: []string{"web1"}, Number: 1, Batch: 1, Batches: 1})
 	stream.Report(events.Result{
 		Host: "web1", Type: "file", Name: "/etc/motd", Status: events.Changed, Certain: true,
 		Changes: []events.Change{{Property: "content", Have: "sha256:…", Want: "sha256:…"}},

@@ -50,7 +50,7 @@ func TestJSONLines(t *testing.T) {
 				"web1": {State: events.StateOK, Counts: events.Counts{Stable: 28, Changed: 2}, Duration: 312 * time.Millisecond},
 			},
 		}, `{"event":"summary","time":"2026-01-02T03:04:05.678Z","run":"r1","check":false,"interrupted":false,"hosts":{"web1":{"state":"ok","stable":28,"changed":2,"skipped":0,"failed":0,"would_change":0,"failed_changed":0,"not_reached":0,"duration_ms":312},"web2":{"state":"unreachable","stable":0,"changed":0,"skipped":0,"failed":0,"would_change":0,"failed_changed":0,"not_reached":0,"duration_ms":0}},"totals":{"hosts":{"ok":0,"failed":0,"unreachable":0,"interrupted":0,"not_started":0},"resources":{"stable":0,"changed":0,"skipped":0,"failed":0,"would_change":0,"failed_changed":0,"not_reached":0,"uncertain":0}}}`},
-		{"empty lists", events.PlayStart{Stamp: at}, `{"event":"play_start","time":"2026-01-02T03:04:05.678Z","run":"r1","play":"","hosts":[],"batch":0,"batches":0}`},
+		{"empty lists", events.PlayStart{Stamp: at}, `{"event":"play_start","time":"2026-01-02T03:04:05.678Z","run":"r1","play":"","hosts":[],"number":0,"batch":0,"batches":0}`},
 		{"local time", events.HostDone{Stamp: events.Stamp{Time: at.Time.Truncate(time.Second).In(time.FixedZone("", 3600)), Run: "r1"}}, `{"event":"host_done","time":"2026-01-02T03:04:05.000Z","run":"r1","host":"","state":"","stable":0,"changed":0,"skipped":0,"failed":0,"would_change":0,"failed_changed":0,"not_reached":0,"uncertain":0,"duration_ms":0,"phases_ms":{"connect":0,"start":0,"compile":0,"apply":0}}`},
 	}
 	for _, tt := range tests {

@@ -10,7 +10,7 @@ import (
 // reflection. ok is false for any other.
 func appendResult(b []byte, e *Result) (line []byte, ok bool) {
 	if len(e.Messages) > 0 || len(e.Changes) > 0 || len(e.HealthChecks) > 0 || e.Command != nil ||
-		e.State != nil || len(e.Restart) > 0 || e.ErrorKind != "" || e.Tries != 0 || len(e.RefreshedBy) > 0 || e.Left {
+		e.State != nil || len(e.Restart) > 0 || e.ErrorKind != "" || e.Tries != 0 || len(e.RefreshedBy) > 0 || e.Left || e.Killed {
 		return b, false
 	}
 	b = append(b, `{"event":"result","time":"`...)

@@ -56,11 +56,12 @@ func (s *Stream) Report(all ...Event) {
 type severalReporter interface{ ReportAll([]Event) }
 
 // fill completes the stamp. It is called under the lock, so that the times of a
-// stream never go back.
+// stream never go back. They are whole milliseconds, as JSON has them: what is made of
+// a run is the same as what is made of its record.
 func (s *Stream) fill(e Event) Event {
 	st := e.stamp()
 	if st.Time.IsZero() {
-		st.Time = s.now()
+		st.Time = s.now().Truncate(time.Millisecond)
 	}
 	if st.Run == "" {
 		st.Run = s.run

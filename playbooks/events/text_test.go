@@ -44,7 +44,7 @@ func TestAdHocGolden(t *testing.T) {
 	}
 	s := scene{events: []events.Event{
 		events.RunStart{Hosts: 4},
-		events.PlayStart{Play: "ad hoc", Hosts: []string{"web1", "web2", "web3", "web4"}, Batch: 1, Batches: 1},
+		events.PlayStart{Play: "ad hoc", Hosts: []string{"web1", "web2", "web3", "web4"}, Number: 1, Batch: 1, Batches: 1},
 		command("web1", events.Command{Stdout: "up 3 days\n\n  load 0.1"}),
 		command("web2", events.Command{}),
 		command("web3", events.Command{Stdout: "half\n", Stderr: "broken\npipe\n", ExitCode: 3}),
@@ -84,7 +84,7 @@ func fleet() scene {
 	}
 	start := []events.Event{
 		events.RunStart{Hosts: 510},
-		events.PlayStart{Play: "all of them", Hosts: names, Batch: 1, Batches: 2},
+		events.PlayStart{Play: "all of them", Hosts: names, Number: 1, Batch: 1, Batches: 2},
 	}
 	return scene{events: append(start, rest...)}
 }

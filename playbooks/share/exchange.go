@@ -62,10 +62,13 @@ const (
 	maxValues = 1 << 20  // all values of a host
 )
 
+// Any reports whether a host may receive a value from another one in any of the plays.
+func Any(plays []*manifest.Play) bool { return slices.ContainsFunc(plays, mayImport) }
+
 // NewExchange makes the exchange of plays and the hosts of each; nil if none of the plays
 // imports anything.
 func NewExchange(plays []*manifest.Play, hosts [][]*inventory.Host) *Exchange {
-	if !slices.ContainsFunc(plays, mayImport) {
+	if !Any(plays) {
 		return nil
 	}
 	x := &Exchange{plays: hosts, hosts: map[string]*hostRecord{}}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+)
+
+// recordFlags say whether a run is recorded.
+type recordFlags struct {
+	none bool
+
+	set *pflag.FlagSet // all shared flags: those that are given are recorded
+}
+
+func (f *recordFlags) register(set *pflag.FlagSet) {
+	f.set = set
+	set.BoolVar(&f.none, "no-record", false, "keep no record of this run (see ccm-push runs --help)")
+}
+
+// withheldFlags have values that may be secrets. Of -e, @FILE is none.
+var withheldFlags = []string{"extra-vars", "fact"}
+
+// given are the shared flags of the command line, for the record.
+func (f *recordFlags) given() []record.Flag {
+	var flags []record.Flag
+	f.set.VisitAll(func(flag *pflag.Flag) { // Visit has only those that this very set has read
+		if !flag.Changed {
+			return
+		}
+		one := record.Flag{Name: flag.Name, Words: []string{flag.Value.String()}}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			one.Words = list.GetSlice()
+		}
+		if slices.Contains(withheldFlags, flag.Name) {
+			all := len(one.Words)
+			one.Words = slices.DeleteFunc(slices.Clone(one.Words), func(word string) bool { return !strings.HasPrefix(word, "@") })
+			one.Withheld = len(one.Words) < all
+		}
+		for i, word := range one.Words {
+			one.Words[i] = source.ShownName(word) // a URL may hold a password
+		}
+		flags = append(flags, one)
+	})
+	return flags
+}
+
+// recorder is the reporter that records a run; none with --no-record, or where there is no
+// place for it.
+func (f *fleet) recorder(r *playbooks.Runner, h record.Header) []events.Reporter {
+	if f.record.none {
+		return nil
+	}
+	store, err := record.In(f.app.getenv)
+	if err != nil {
+		f.app.warn("this run is not recorded: " + err.Error())
+		return nil
+	}
+	h.Run, h.Started, h.Version, h.PID = r.Options.Run, time.Now(), version, os.Getpid()
+	h.User, h.Host, _ = strings.Cut(account(r.Options.Holder), "@")
+	h.Check, h.Flags = r.Options.Check, f.record.given()
+	h.Directory, _ = os.Getwd() // "" if it has been removed: then nothing relative was read
+	return []events.Reporter{store.Recorder(h, f.app.warn)}
+}
+
+// account is the USER@HOST of who holds a lock.
+func account(holder string) string {
+	who, _, _ := strings.Cut(holder, " ")
+	return who
+}
+
+// header is what the record says of a run of manifests. It is made before the run begins,
+// so that it has the hashes of what was read.
+func header(command string, paths []string, plays []*manifest.Play) record.Header {
+	h := record.Header{Command: command}
+	var shown []string
+	seen := map[string]bool{}
+	for _, path := range paths {
+		name := source.ShownName(path)
+		h.Manifests = append(h.Manifests, record.Manifest{Path: name, SHA256: hashOf(path)})
+		shown, seen[path] = append(shown, name), true
+	}
+	for _, p := range plays {
+		if sum := hashOf(p.File); sum != "" && !seen[p.File] {
+			seen[p.File] = true
+			h.Files = append(h.Files, record.Manifest{Path: p.File, SHA256: sum})
+		}
+	}
+	h.What = strings.Join(shown, " ")
+	return h
+}
+
+// hashOf is the SHA-256 of a regular file, in hex; "" of anything else.
+func hashOf(path string) string {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// recordedHosts gives the hosts of a recorded run for a limit such as @last:failed.
+func (a *app) recordedHosts(run, state string) ([]string, error) {
+	store, err := record.In(a.getenv)
+	if err != nil {
+		return nil, err
+	}
+	r, err := store.Find(run)
+	if err != nil {
+		return nil, err
+	}
+	return r.Hosts(state)
+}
+
+// adHocHeader is what the record says of an ad-hoc call.
+func adHocHeader(pattern string, play *manifest.Play, output bool) record.Header {
+	h := record.Header{Command: "ad-hoc", AdHoc: output}
+	h.What = fmt.Sprintf("%s %s", pattern, strings.Join(play.LiteralRefs(), " "))
+	return h
+}

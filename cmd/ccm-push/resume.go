@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+)
+
+func resumeCommand(pl *plays, p *printer) *cobra.Command {
+	var replan bool
+	c := &cobra.Command{
+		Use:   "resume [RUN]",
+		Short: "go on with a run that was interrupted or killed, or in which hosts failed",
+		Long: `resume runs the manifests of a recorded run again, with the options and in the folder of
+that time, on those of its hosts that are not done: hosts that came through well are not
+touched. Batches (serial) go on where they were, and hosts that had failed count in theirs
+until they succeed. Without RUN it is the last run of manifests.
+
+Values of -e are not recorded: they have to be given again. Options that are given
+count over those of that time. If a manifest has changed since, resume says so and ends;
+--replan goes on with it as it is now.`,
+		Example: `  ccm-push resume
+  ccm-push resume last --replan
+  ccm-push resume 7k2m -e version=1.2.3`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run := ""
+			if len(args) > 0 {
+				run = args[0]
+			}
+			return pl.resume(cmd.Context(), p, cmd.Flags(), run, replan)
+		},
+	}
+	c.Flags().BoolVar(&replan, "replan", false, "go on although manifests have changed since")
+	return c
+}
+
+// resume goes on with a run.
+func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, name string, replan bool) error {
+	store, err := record.In(p.fleet.app.getenv)
+	if err != nil {
+		return err
+	}
+	run, err := findResumable(store, name)
+	if err != nil {
+		return err
+	}
+	progress, err := run.Progress(store)
+	if err != nil {
+		return err
+	}
+	if progress.Complete() {
+		return fmt.Errorf("there is nothing to resume: every host of run %s (%s) is done", run.Run, run.What)
+	}
+	if err := p.returnTo(run, set); err != nil {
+		return err
+	}
+	if changed := changedManifests(run); len(changed) > 0 && !replan {
+		return fmt.Errorf("since run %s there has changed %s\n  hint: look at it, then go on with it as it is now: ccm-push resume %s --replan",
+			run.Run, strings.Join(changed, ", "), run.Run)
+	}
+	var paths []string
+	for _, m := range run.Manifests {
+		paths = append(paths, m.Path)
+	}
+	r, err := p.runner(ctx, paths)
+	if err != nil {
+		return err
+	}
+	defer r.Dialer.Close()
+	var names []string
+	for _, play := range r.Plays {
+		names = append(names, play.Name)
+	}
+	r.Options.Progress = progress.For(names)
+	r.Options.Monitor = run.Command == "check-health"
+	h := header(run.Command, paths, r.Plays)
+	h.Resumes = run.Run
+	p.fleet.app.say(fmt.Sprintf("resuming run %s of %s: %s", run.Run, run.Started.Local().Format("2006-01-02 15:04:05"), events.Line(run.What)))
+	return p.run(ctx, r, out, h)
+}
+
+// findResumable gives the run with a name, or the last one of manifests.
+func findResumable(store record.Store, name string) (*record.Run, error) {
+	ofManifests := func(r *record.Run) bool { return len(r.Manifests) > 0 }
+	if name == "" {
+		return store.Last(ofManifests)
+	}
+	run, err := store.Find(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ofManifests(run):
+		return nil, fmt.Errorf("run %s was an ad-hoc call, which is not resumed: call it again with --limit @%s:failed", run.Run, run.Run)
+	}
+	if outcome := run.Outcome(); outcome == record.Running {
+		return nil, fmt.Errorf("run %s is still under way: %s@%s, pid %d", run.Run, run.User, run.Host, run.PID)
+	}
+	return run, nil
+}
+
+// returnTo gives the program the folder and the options of a run.
+func (p *plays) returnTo(run *record.Run, set *pflag.FlagSet) error {
+	var missing []string
+	for _, f := range run.Flags {
+		if f.Withheld && !set.Changed(f.Name) {
+			missing = append(missing, "--"+f.Name)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("run %s was given values with %s, which are not recorded: give them again", run.Run, strings.Join(missing, ", "))
+	}
+	if err := os.Chdir(run.Directory); err != nil {
+		return fmt.Errorf("the folder of run %s: %w", run.Run, err)
+	}
+	// What the limit selected is recorded host by host.
+	var names []string
+	for _, f := range run.Flags {
+		if f.Name != "limit" {
+			names = append(names, f.Name)
+		}
+	}
+	return applyFlags(set, run.Flags, names...)
+}
+
+// applyFlags gives flags the values that they had in a run, unless they are given now.
+func applyFlags(set *pflag.FlagSet, recorded []record.Flag, names ...string) error {
+	var errs []error
+	for _, f := range recorded {
+		flag := set.Lookup(f.Name)
+		if flag == nil || flag.Changed || !slices.Contains(names, f.Name) {
+			continue
+		}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			errs = append(errs, list.Replace(f.Words))
+			flag.Changed = true
+			continue
+		}
+		for _, word := range f.Words {
+			errs = append(errs, set.Set(f.Name, word))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// changedManifests names the files that are not as they were.
+func changedManifests(run *record.Run) []string {
+	var changed []string
+	for _, m := range slices.Concat(run.Manifests, run.Files) {
+		if m.SHA256 != "" && hashOf(m.Path) != m.SHA256 {
+			changed = append(changed, strconv.Quote(m.Path))
+		}
+	}
+	return changed
+}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+)
+
+func runsCommand(a *app, p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "runs",
+		Short: "list the runs that are recorded here, the newest first",
+		Long: `Every run is recorded as it happens, in a folder of its own below
+$XDG_STATE_HOME/ccm-push/runs (by default ~/.local/state/ccm-push/runs): what was run by
+whom, on which hosts, and every event. Values of -e, passwords, and what is sensitive are
+not recorded. --no-record keeps no record of a run.
+
+RUN is the id of a run, or four characters and more of its beginning or end, or last.
+--limit @RUN:STATE selects hosts by how they ended: ` + strings.Join(record.States, ", ") + ".",
+		Example: `  ccm-push runs
+  ccm-push runs show last
+  ccm-push runs show last --host web1
+  ccm-push runs diff 7k2m last
+  ccm-push --limit @last:failed site.yaml
+  ccm-push resume`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return printRuns(a, p) },
+	}
+	c.AddCommand(runsShowCommand(a, p), runsDiffCommand(a, p), runsPruneCommand(a, p))
+	return c
+}
+
+// A runLine is a run as --output json lists it.
+type runLine struct {
+	record.Header
+	Outcome record.Outcome `json:"outcome"`
+	Ended   *time.Time     `json:"ended,omitempty"`
+	Totals  events.Totals  `json:"totals"`
+}
+
+func printRuns(a *app, p *printer) error {
+	store, err := record.In(a.getenv)
+	if err != nil {
+		return err
+	}
+	runs, err := store.List()
+	var lines []runLine
+	for _, r := range runs {
+		line := runLine{Header: r.Header, Outcome: r.Outcome()}
+		line.Flags, line.Plays = nil, nil
+		if r.End != nil {
+			line.Ended = &r.End.Ended
+		}
+		var totalsErr error
+		line.Totals, totalsErr = r.Totals()
+		err = errors.Join(err, totalsErr)
+		lines = append(lines, line)
+	}
+	if p.json() {
+		return errors.Join(printJSON(p, lines...), err)
+	}
+	if len(lines) == 0 && err == nil {
+		return p.print("no run is recorded in " + events.Line(store.Folder) + "\n")
+	}
+	return errors.Join(printRunTable(p, lines), err)
+}
+
+func printRunTable(p *printer, lines []runLine) error {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "RUN\tWHEN\tWHO\tWHAT\tOUTCOME")
+	for _, l := range lines {
+		what := l.What
+		switch {
+		case l.Resumes != "":
+			what += " (resumes " + l.Resumes + ")"
+		case l.Check:
+			what += " (check)"
+		case l.Command == "check-health":
+			what += " (health checks)"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", l.Run, l.Started.Local().Format("2006-01-02 15:04:05"),
+			events.Line(l.User+"@"+l.Header.Host), events.Line(what), outcomeText(l))
+	}
+	table.Flush()
+	return p.print(b.String())
+}
+
+// outcomeText is "failed: 3 hosts, 1 failed; 5 resources changed".
+func outcomeText(l runLine) string {
+	h := l.Totals.Hosts
+	parts := []string{strconv.Itoa(h.Sum()+h.NotStarted) + " hosts"}
+	for _, count := range []struct {
+		n    int
+		what string
+	}{{h.Failed, "failed"}, {h.Unreachable, "unreachable"}, {h.Interrupted, "interrupted"}, {h.NotStarted, "not started"}} {
+		if count.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
+		}
+	}
+	if h.Sum()+h.NotStarted == 1 {
+		parts[0] = "1 host"
+	}
+	changed := "changed"
+	if l.Check {
+		changed = "would change"
+	}
+	r := l.Totals.Resources
+	return fmt.Sprintf("%s: %s; %d %s", l.Outcome, strings.Join(parts, ", "), r.Changed+r.FailedChanged, changed)
+}
+
+func runsShowCommand(a *app, p *printer) *cobra.Command {
+	var host string
+	c := &cobra.Command{
+		Use:   "show RUN",
+		Short: "print a recorded run again, as it was printed when it ran",
+		Long: `show prints what a run printed on standard output: with -v, --diff and --timing as they
+were given then, or as they are given now. With --output json it prints the events. A run
+under way is shown as far as it has got.`,
+		Args: atLeast(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("host") && host == "" {
+				return errors.New("--host is empty")
+			}
+			if len(args) > 1 {
+				return fmt.Errorf("runs show takes one RUN, and this is %d", len(args))
+			}
+			return showRun(a, p, cmd, args[0], host)
+		},
+	}
+	c.Flags().StringVar(&host, "host", "", "only what happened on this host")
+	return c
+}
+
+// showRun prints the events of a run once more.
+func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
+	if p.format == "dsc-json" {
+		return errors.New("--output dsc-json is for runs; runs show prints text or events")
+	}
+	store, err := record.In(a.getenv)
+	if err != nil {
+		return err
+	}
+	r, err := store.Find(name)
+	if err != nil {
+		return err
+	}
+	if host != "" && !r.Selected(host) {
+		return fmt.Errorf("run %s was not about a host %q", r.Run, host)
+	}
+	if err := applyFlags(cmd.Flags(), r.Flags, "verbose", "timing", "diff"); err != nil {
+		return err
+	}
+	reporter := p.replayer(events.TextOptions{AdHoc: r.AdHoc, Diff: cmd.Flag("diff").Value.String() == "true"})
+	for e, err := range r.EventsOf(host) {
+		if err != nil {
+			return err
+		}
+		reporter.Report(e)
+	}
+	return nil
+}
+
+func runsDiffCommand(a *app, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff A B",
+		Short: "print which hosts and resources ended differently in two recorded runs",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 2 {
+				return fmt.Errorf("runs diff takes two runs, and these are %d", len(args))
+			}
+			return atLeast(2)(cmd, args)
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return diffRuns(a, p, args[0], args[1]) },
+	}
+}
+
+func diffRuns(a *app, p *printer, nameA, nameB string) error {
+	store, err := record.In(a.getenv)
+	if err != nil {
+		return err
+	}
+	runA, errA := store.Find(nameA)
+	runB, errB := store.Find(nameB)
+	if err := errors.Join(errA, errB); err != nil {
+		return err
+	}
+	all, err := record.Diff(runA, runB)
+	if err != nil {
+		return err
+	}
+	if p.json() {
+		return printJSON(p, all...)
+	}
+	return p.print(diffText(all))
+}
+
+// diffText has a line per difference; what is the same for several hosts stands once,
+// behind all of them.
+func diffText(all []record.Difference) string {
+	if len(all) == 0 {
+		return "no difference\n"
+	}
+	hosts := map[record.Difference][]string{}
+	var order []record.Difference
+	for _, d := range all {
+		host := d.Host
+		d.Host = ""
+		if hosts[d] == nil {
+			order = append(order, d)
+		}
+		hosts[d] = append(hosts[d], host)
+	}
+	slices.SortStableFunc(order, func(x, y record.Difference) int { return len(hosts[y]) - len(hosts[x]) })
+	var b strings.Builder
+	for _, d := range order {
+		pattern, rest := events.Fold(hosts[d], 200)
+		if rest > 0 {
+			pattern += fmt.Sprintf(" and %d more", rest)
+		}
+		what := "host"
+		if d.Resource != "" {
+			what = d.Resource
+		}
+		fmt.Fprintf(&b, "%s  %s: %s -> %s\n", events.Line(pattern), events.Line(what), endText(d.A), endText(d.B))
+	}
+	return b.String()
+}
+
+func endText(end string) string {
+	if end == "" {
+		return "(not there)"
+	}
+	return events.Line(end)
+}
+
+func runsPruneCommand(a *app, p *printer) *cobra.Command {
+	days := int(record.DefaultLimits.Age.Hours() / 24)
+	megabytes := record.DefaultLimits.Bytes >> 20
+	c := &cobra.Command{
+		Use:   "prune",
+		Short: "remove recorded runs that are old, or more than there is room for",
+		Long: `prune removes the oldest runs beyond --days and --mib, but none that is under way.
+--check only says what it would remove. The limits that are the default are kept by the
+runs themselves, once a day.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if days < 0 || megabytes < 0 {
+				return errors.New("--days and --mib: at least 0, which is no limit")
+			}
+			store, err := record.In(a.getenv)
+			if err != nil {
+				return err
+			}
+			dry := cmd.Flag("check").Value.String() == "true"
+			limits := record.Limits{Age: time.Duration(days) * 24 * time.Hour, Bytes: megabytes << 20}
+			gone, err := store.Prune(limits, time.Now(), dry)
+			return errors.Join(printPruned(p, gone, dry), err)
+		},
+	}
+	c.Flags().IntVar(&days, "days", days, "how old a run may be; 0 is no limit")
+	c.Flags().Int64Var(&megabytes, "mib", megabytes, "how many MiB all runs may take; 0 is no limit")
+	return c
+}
+
+func printPruned(p *printer, gone []record.Pruned, dry bool) error {
+	if err := p.textOnly("runs prune"); err != nil {
+		return err
+	}
+	word := "removed"
+	if dry {
+		word = "would remove"
+	}
+	var b strings.Builder
+	var bytes int64
+	for _, r := range gone {
+		fmt.Fprintf(&b, "%s %s  %s\n", word, r.Header.Run, events.Line(r.What))
+		bytes += r.Bytes
+	}
+	fmt.Fprintf(&b, "%s: %d runs, %d KiB\n", word, len(gone), (bytes+1023)>>10)
+	return p.print(b.String())
+}

@@ -1,0 +1,72 @@
+package record
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// A Difference is a resource that ended differently on a host in two runs, or a host whose
+// own end differs: Resource is then "".
+type Difference struct {
+	Host     string
+	Resource string // type#name
+	A, B     string // how it ended; "" where there was none
+}
+
+// Diff compares what became of each host and resource in two runs.
+func Diff(a, b *Run) ([]Difference, error) {
+	endsA, err := ends(a)
+	if err != nil {
+		return nil, err
+	}
+	endsB, err := ends(b)
+	if err != nil {
+		return nil, err
+	}
+	var all []Difference
+	keys := maps.Clone(endsA)
+	maps.Copy(keys, endsB)
+	for key := range keys {
+		if endsA[key] != endsB[key] {
+			all = append(all, Difference{key.host, key.resource, endsA[key], endsB[key]})
+		}
+	}
+	slices.SortFunc(all, func(x, y Difference) int {
+		return cmp.Or(cmp.Compare(x.Host, y.Host), cmp.Compare(x.Resource, y.Resource))
+	})
+	return all, nil
+}
+
+type ended struct{ host, resource string }
+
+// ends gives the last end of each host and resource.
+func ends(r *Run) (map[ended]string, error) {
+	all := map[ended]string{}
+	tally := new(events.Tally)
+	for e, err := range r.Events() {
+		if err != nil {
+			return nil, err
+		}
+		tally.Report(e)
+		if result, ok := e.(events.Result); ok {
+			all[ended{result.Host, result.Type + "#" + result.Name}] = endOf(result)
+		}
+	}
+	for host, h := range tally.Summary(false).Hosts {
+		all[ended{host, ""}] = string(h.State)
+	}
+	return all, nil
+}
+
+func endOf(r events.Result) string {
+	switch {
+	case r.Status == events.Changed && r.Check:
+		return "would change"
+	case r.Status == events.Failed && r.Error != "":
+		return "failed: " + r.Error
+	}
+	return string(r.Status)
+}

@@ -1,0 +1,88 @@
+package record
+
+import (
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// format is that of the files of a run. What a newer ccm-push has written is left alone.
+const format = 1
+
+// A Header is what a run was about. Whoever starts the run fills it in, but for the fields
+// that say otherwise.
+type Header struct {
+	Format    int       `json:"format"` // filled in by the recorder
+	Run       string    `json:"run"`
+	Started   time.Time `json:"started"`
+	User      string    `json:"user"` // who ran it
+	Host      string    `json:"host"` // and where
+	PID       int       `json:"pid"`
+	Version   string    `json:"version"`   // of ccm-push
+	Directory string    `json:"directory"` // that relative paths begin in
+	Command   string    `json:"command"`   // apply, check-health or ad-hoc
+	What      string    `json:"what"`      // the manifests, or the resource of an ad-hoc call, for people
+	Check     bool      `json:"check,omitempty"`
+	// AdHoc says that the output of a command was the point, see [events.TextOptions].
+	AdHoc bool   `json:"ad_hoc,omitempty"`
+	Flags []Flag `json:"flags,omitempty"`
+	// Manifests are those of the command line, in its order; Files are others that plays
+	// were read from.
+	Manifests []Manifest `json:"manifests,omitempty"`
+	Files     []Manifest `json:"files,omitempty"`
+	// Resumes is the run that this one goes on with.
+	Resumes string `json:"resumes,omitempty"`
+	// Plays are filled in by the recorder.
+	Plays []events.SelectedPlay `json:"plays"`
+}
+
+// A Flag is an option that was given.
+type Flag struct {
+	Name  string   `json:"name"`
+	Words []string `json:"words,omitempty"` // its values
+	// Withheld says that it had values which are not recorded, since they may be secrets.
+	Withheld bool `json:"withheld,omitempty"`
+}
+
+// A Manifest is a file that plays were read from.
+type Manifest struct {
+	Path string `json:"path"` // as given; of a URL without user, password and query
+	// SHA256 is that of the file, in hex; "" of what is no file on this machine.
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// An End is how a run ended that was not killed.
+type End struct {
+	Ended       time.Time     `json:"ended"`
+	Interrupted bool          `json:"interrupted,omitempty"`
+	Totals      events.Totals `json:"totals"`
+}
+
+// An Outcome is a run's end in a word.
+type Outcome string
+
+// The outcomes of a run. Of several the worst counts.
+const (
+	OK          Outcome = "ok"
+	Failed      Outcome = "failed"
+	Unreachable Outcome = "unreachable" // hosts, and none failed
+	Interrupted Outcome = "interrupted" // by Ctrl-C or a signal
+	Incomplete  Outcome = "incomplete"  // hosts were not begun with, since too many had failed
+	Running     Outcome = "running"
+	Killed      Outcome = "killed" // the program ended before the run did
+)
+
+// Outcome is the end in a word.
+func (e End) Outcome() Outcome {
+	switch h := e.Totals.Hosts; {
+	case e.Interrupted:
+		return Interrupted
+	case h.Failed > 0 || e.Totals.Resources.Failed > 0:
+		return Failed
+	case h.Unreachable > 0:
+		return Unreachable
+	case h.NotStarted > 0:
+		return Incomplete
+	}
+	return OK
+}

@@ -1,0 +1,106 @@
+package record
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// States are those that hosts of a run can be asked for by, see [Run.Hosts].
+var States = []string{"ok", "failed", "unreachable", "interrupted", "changed", "notstarted"}
+
+// Hosts gives the hosts of the run that ended in one of [States], in the order of the
+// inventory. changed are those that were changed, or in a check run would be, however they
+// ended.
+func (r *Run) Hosts(state string) ([]string, error) {
+	if !slices.Contains(States, state) {
+		return nil, fmt.Errorf("%q is no state of a host; there are %s", state, strings.Join(States, ", "))
+	}
+	tally, err := r.Tally()
+	if err != nil {
+		return nil, err
+	}
+	summary := tally.Summary(false)
+	var hosts []string
+	for _, host := range r.selected() {
+		h, begun := summary.Hosts[host]
+		var meant bool
+		switch state {
+		case "notstarted":
+			meant = !begun
+		case "changed":
+			meant = h.Changed+h.FailedChanged > 0
+		default:
+			meant = begun && h.State == events.State(state)
+		}
+		if meant {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts, nil
+}
+
+// selected are the hosts of all plays, each once.
+func (r *Run) selected() []string {
+	var hosts []string
+	seen := map[string]bool{}
+	for _, p := range r.Plays {
+		for _, h := range p.Hosts {
+			if !seen[h] {
+				seen[h] = true
+				hosts = append(hosts, h)
+			}
+		}
+	}
+	return hosts
+}
+
+// Selected reports whether the run was about a host.
+func (r *Run) Selected(host string) bool { return slices.Contains(r.selected(), host) }
+
+// EventsOf gives the events of one host, as if the run had been about it alone; of all
+// hosts if it is "". An error is the last.
+func (r *Run) EventsOf(host string) iter.Seq2[events.Event, error] {
+	if host == "" {
+		return r.Events()
+	}
+	return func(yield func(events.Event, error) bool) {
+		tally := new(events.Tally)
+		for e, err := range r.Events() {
+			if err == nil {
+				var about bool
+				if e, about = onlyOf(host, e, tally); !about {
+					continue
+				}
+				tally.Report(e)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// onlyOf gives what of an event is about a host. tally has counted what was before.
+func onlyOf(host string, e events.Event, tally *events.Tally) (only events.Event, about bool) {
+	switch e := e.(type) {
+	case events.RunStart:
+		e.Hosts = 1
+		return e, true
+	case events.PlayStart:
+		about = slices.Contains(e.Hosts, host)
+		e.Hosts = []string{host}
+		return e, about
+	case events.Summary:
+		one := tally.Summary(e.Interrupted)
+		one.Stamp = e.Stamp
+		if slices.Contains(e.NotStarted, host) {
+			one.NotStarted = []string{host}
+		}
+		return one, true
+	}
+	return e, events.HostOf(e) == host
+}

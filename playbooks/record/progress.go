@@ -1,0 +1,165 @@
+package record
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// A Progress is how far a run got, for one that goes on with it.
+type Progress struct {
+	Plays []PlayProgress // as in the header
+}
+
+// A PlayProgress is how far a run got with a play.
+type PlayProgress struct {
+	events.SelectedPlay
+	// Batches are those that were begun, in their order.
+	Batches [][]string
+	// Done are the hosts that are known to have come through the play well.
+	Done map[string]bool
+}
+
+// Progress reads how far the run got, those included that it went on with.
+func (r *Run) Progress(s Store) (*Progress, error) {
+	p := &Progress{}
+	if r.Resumes != "" {
+		earlier, err := s.Find(r.Resumes)
+		if err != nil {
+			return nil, err
+		}
+		if p, err = earlier.Progress(s); err != nil {
+			return nil, err
+		}
+	}
+	for i, play := range r.Plays {
+		if i == len(p.Plays) {
+			p.Plays = append(p.Plays, PlayProgress{Done: map[string]bool{}})
+		}
+		if r.Resumes == "" {
+			p.Plays[i].SelectedPlay = play
+		}
+	}
+	tracker := newTracker(p)
+	for e, err := range r.Events() {
+		if err != nil {
+			return nil, err
+		}
+		tracker.event(e)
+	}
+	return p, nil
+}
+
+// A tracker follows a run from event to event. It believes that a host came through a play
+// only when something begins for which that was awaited, or when the host says so itself.
+type tracker struct {
+	progress *Progress
+	play     int             // that has begun; -1 before the first
+	batch    []string        // the hosts of the batch that has begun
+	trouble  map[string]bool // hosts that did not come through the play that has begun
+
+	plays map[string][]int // of each host
+}
+
+func newTracker(p *Progress) *tracker {
+	t := &tracker{progress: p, play: -1, trouble: map[string]bool{}, plays: map[string][]int{}}
+	for i, play := range p.Plays {
+		for _, host := range play.Hosts {
+			t.plays[host] = append(t.plays[host], i)
+		}
+	}
+	return t
+}
+
+func (t *tracker) event(e events.Event) {
+	switch e := e.(type) {
+	case events.PlayStart:
+		t.batchEnded()
+		t.begin(e)
+	case events.Result:
+		if e.Status == events.Failed {
+			t.trouble[e.Host] = true
+		}
+	case events.Unreachable:
+		t.trouble[e.Host] = true
+	case events.HostFailed:
+		t.trouble[e.Host] = true
+	case events.Interrupted:
+		t.trouble[e.Host] = true
+	case events.HostDone:
+		if e.State == events.StateOK {
+			t.done(e.Host, e.PlaysNotRun)
+		}
+	}
+}
+
+func (t *tracker) begin(e events.PlayStart) {
+	if number := e.Number - 1; number >= 0 && number < len(t.progress.Plays) {
+		if number != t.play {
+			t.play, t.trouble = number, map[string]bool{}
+		}
+		play := &t.progress.Plays[number]
+		for len(play.Batches) < e.Batch {
+			play.Batches = append(play.Batches, nil)
+		}
+		at := &play.Batches[e.Batch-1]
+		known := map[string]bool{}
+		for _, host := range *at {
+			known[host] = true
+		}
+		for _, host := range e.Hosts { // of one that is gone on with: those that remained
+			if !known[host] {
+				*at = append(*at, host)
+			}
+		}
+		t.batch = e.Hosts
+	}
+}
+
+// batchEnded is called when something has begun that awaits the end of the batch before.
+func (t *tracker) batchEnded() {
+	for _, host := range t.batch {
+		if !t.trouble[host] {
+			t.progress.Plays[t.play].Done[host] = true
+		}
+	}
+}
+
+// done notes that a host is through with its plays but for the last ones, which it did not
+// enter.
+func (t *tracker) done(host string, notRun int) {
+	its := t.plays[host]
+	for _, i := range its[:max(0, len(its)-notRun)] {
+		t.progress.Plays[i].Done[host] = true
+	}
+}
+
+// For gives the progress for plays that may have changed since: each has that of the play
+// with its name. A play that is new is for all hosts of the run.
+func (p *Progress) For(plays []string) *Progress {
+	var hosts []string
+	for _, play := range p.Plays {
+		hosts = append(hosts, play.Hosts...)
+	}
+	matched := &Progress{}
+	for _, name := range plays {
+		one := PlayProgress{SelectedPlay: events.SelectedPlay{Name: name, Hosts: hosts}}
+		if i := slices.IndexFunc(p.Plays, func(old PlayProgress) bool { return old.Name == name }); i >= 0 {
+			one = p.Plays[i]
+		}
+		matched.Plays = append(matched.Plays, one)
+	}
+	return matched
+}
+
+// Complete reports whether every host came through all of its plays.
+func (p *Progress) Complete() bool {
+	for _, play := range p.Plays {
+		for _, host := range play.Hosts {
+			if !play.Done[host] {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,368 @@
+package record
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+var began = time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
+
+func newStore(t *testing.T) Store { return Store{filepath.Join(t.TempDir(), "state", "runs")} }
+
+// fleet is a play of some hosts, in batches.
+func plays(hosts ...string) []events.SelectedPlay {
+	return []events.SelectedPlay{{Name: "web tier", Hosts: hosts}, {Name: "second", Hosts: hosts}}
+}
+
+// record records events as a run would, and gives the run.
+func (s Store) record(t *testing.T, h Header, all ...events.Event) *Run {
+	t.Helper()
+	if h.Run == "" {
+		h.Run = NewID(began)
+	}
+	h.Started = began
+	stream := events.NewStream(h.Run, func() time.Time { return began }, s.Recorder(h, func(text string) { t.Error(text) }))
+	stream.Report(all...)
+	r, err := s.Find(h.Run)
+	require.NoError(t, err)
+	return r
+}
+
+func result(host string, status events.Status) events.Result {
+	return events.Result{Play: "web tier", Host: host, Type: "file", Name: "/etc/motd", Status: status, Certain: true}
+}
+
+func TestID(t *testing.T) {
+	a, b, later := NewID(began), NewID(began), NewID(began.Add(time.Millisecond))
+	require.NotEqual(t, a, b)
+	require.Equal(t, a[:10], b[:10])
+	require.Less(t, a, later)
+	for _, id := range []string{a, b, later} {
+		require.True(t, IsID(id), id)
+	}
+	// The times are those of the specification's examples.
+	require.Equal(t, "01ARYZ6S41", NewID(time.UnixMilli(1469918176385))[:10])
+	require.Equal(t, "7ZZZZZZZZZ", NewID(time.UnixMilli(1<<48 - 1))[:10])
+	for _, text := range []string{"", "last", strings.Repeat("8", 26), strings.Repeat("U", 26), a[:25]} {
+		require.False(t, IsID(text), text)
+	}
+}
+
+// TestEveryByte holds that a run can be read wherever its controller was killed: what was
+// written whole is there, and it counts as killed.
+func TestEveryByte(t *testing.T) {
+	s := newStore(t)
+	r := s.record(t, Header{What: "site.yaml"},
+		events.RunStart{Hosts: 2, Plays: plays("web1", "web2")},
+		events.PlayStart{Play: "web tier", Number: 1, Batch: 1, Batches: 1, Hosts: []string{"web1", "web2"}},
+		result("web1", events.Changed), result("web2", events.Stable),
+	)
+	text, err := os.ReadFile(filepath.Join(r.folder, eventsFile))
+	require.NoError(t, err)
+	killed := newStore(t)
+	require.NoError(t, killed.make())
+	folder := filepath.Join(killed.Folder, r.Header.Run)
+	require.NoError(t, os.CopyFS(folder, os.DirFS(r.folder)))
+	for n := range len(text) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, eventsFile), text[:n], 0o600))
+		runs, err := killed.List()
+		require.NoError(t, err)
+		require.Len(t, runs, 1)
+		require.Equal(t, Killed, runs[0].Outcome())
+		count := 0
+		for _, err := range runs[0].Events() {
+			require.NoError(t, err)
+			count++
+		}
+		require.Equal(t, strings.Count(string(text[:n]), "\n"), count)
+		_, err = runs[0].Progress(killed)
+		require.NoError(t, err)
+	}
+	// The header appears whole or not at all.
+	require.NoError(t, os.Rename(filepath.Join(folder, headerFile), filepath.Join(folder, headerFile+".new")))
+	runs, err := killed.List()
+	require.NoError(t, err)
+	require.Empty(t, runs)
+}
+
+func TestOutcomes(t *testing.T) {
+	start := events.RunStart{Hosts: 1, Plays: plays("web1")}
+	host := func(h events.HostTotals) events.Summary { return events.Summary{Totals: events.Totals{Hosts: h}} }
+	for _, tt := range []struct {
+		want Outcome
+		last events.Event
+	}{
+		{Running, result("web1", events.Stable)},
+		{OK, host(events.HostTotals{OK: 1})},
+		{Failed, host(events.HostTotals{Failed: 1, Unreachable: 1})},
+		{Unreachable, host(events.HostTotals{Unreachable: 1})},
+		{Incomplete, host(events.HostTotals{OK: 1, NotStarted: 1})},
+		{Interrupted, events.Summary{Interrupted: true}},
+	} {
+		t.Run(string(tt.want), func(t *testing.T) {
+			require.Equal(t, tt.want, newStore(t).record(t, Header{}, start, tt.last).Outcome())
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	s := newStore(t)
+	_, err := s.Find("last")
+	require.ErrorIs(t, err, ErrNone)
+	for _, id := range []string{"01M843PF72P61R1TBNZ2E5J0Z3", "01M843PFA8B1Z764Q8H3ZZKVWQ", "01M943PFA8B1Z764Q8H3ZZKVZZ"} {
+		s.record(t, Header{Run: id}, events.RunStart{})
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(s.Folder, "notes"), 0o700))
+	for _, tt := range []struct{ name, want, err string }{
+		{name: "last", want: "01M943PFA8B1Z764Q8H3ZZKVZZ"},
+		{name: "01M843PF72P61R1TBNZ2E5J0Z3", want: "01M843PF72P61R1TBNZ2E5J0Z3"},
+		{name: "01m843pf72p61r1tbnz2e5j0z3", want: "01M843PF72P61R1TBNZ2E5J0Z3"},
+		{name: "zkvwq", want: "01M843PFA8B1Z764Q8H3ZZKVWQ"},
+		{name: "01M9", want: "01M943PFA8B1Z764Q8H3ZZKVZZ"},
+		{name: "01M8", err: "01M8 begins or ends the ids of 2 runs: 01M843PF72P61R1TBNZ2E5J0Z3, 01M843PFA8B1Z764Q8H3ZZKVWQ"},
+		{name: "VWQ", err: "there is no such run: VWQ\n  hint: ccm-push runs lists them; write last, an id, or four characters and more of its beginning or end"},
+		{name: "01M843PF72P61R1TBNZ2E5J0Z4", err: "there is no such run: 01M843PF72P61R1TBNZ2E5J0Z4"},
+		{name: "../../etc", err: "there is no such run: ../../etc\n  hint: ccm-push runs lists them; write last, an id, or four characters and more of its beginning or end"},
+	} {
+		r, err := s.Find(tt.name)
+		if tt.err != "" {
+			require.EqualError(t, err, tt.err)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, tt.want, r.Header.Run)
+	}
+}
+
+// TestNewerFormat leaves alone, and names, what a newer program has written.
+func TestNewerFormat(t *testing.T) {
+	s := newStore(t)
+	old := s.record(t, Header{Run: "01M843PF72P61R1TBNZ2E5J0Z3"}, events.RunStart{})
+	newer := s.record(t, Header{Run: "01M943PFA8B1Z764Q8H3ZZKVZZ", Version: "9.0"}, events.RunStart{})
+	path := filepath.Join(newer.folder, headerFile)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"format": 1`, `"format": 2`, 1)), 0o600))
+	runs, err := s.List()
+	require.EqualError(t, err, newer.folder+" was written by ccm-push 9.0 in format 2, of which this one knows nothing: use that")
+	require.Len(t, runs, 1)
+	require.Equal(t, old.Header.Run, runs[0].Header.Run)
+}
+
+func TestHosts(t *testing.T) {
+	failed := result("web2", events.Failed)
+	failed.Changed = true
+	r := newStore(t).record(t, Header{},
+		events.RunStart{Hosts: 4, Plays: plays("web1", "web2", "web3", "web4")},
+		result("web1", events.Changed), failed, events.Unreachable{Host: "web3"},
+	)
+	for state, want := range map[string][]string{
+		"ok": {"web1"}, "failed": {"web2"}, "unreachable": {"web3"}, "notstarted": {"web4"}, "changed": {"web1", "web2"}, "interrupted": nil,
+	} {
+		hosts, err := r.Hosts(state)
+		require.NoError(t, err)
+		require.Equal(t, want, hosts, state)
+	}
+	_, err := r.Hosts("odd")
+	require.EqualError(t, err, `"odd" is no state of a host; there are ok, failed, unreachable, interrupted, changed, notstarted`)
+}
+
+func TestDiff(t *testing.T) {
+	s := newStore(t)
+	start := events.RunStart{Hosts: 2, Plays: plays("web1", "web2")}
+	bad := result("web1", events.Failed)
+	bad.Error = "disk full"
+	a := s.record(t, Header{}, start, bad, result("web2", events.Stable))
+	b := s.record(t, Header{}, start, result("web1", events.Changed), result("web2", events.Stable), result("web3", events.Stable))
+	all, err := Diff(a, b)
+	require.NoError(t, err)
+	require.Equal(t, []Difference{
+		{"web1", "", "failed", "ok"},
+		{"web1", "file#/etc/motd", "failed: disk full", "changed"},
+		{"web3", "", "", "ok"},
+		{"web3", "file#/etc/motd", "", "stable"},
+	}, all)
+}
+
+func TestPrune(t *testing.T) {
+	s := newStore(t)
+	end := events.Summary{}
+	day := 24 * time.Hour
+	var ids []string
+	for days := range 5 {
+		id := NewID(began.Add(time.Duration(days) * day))
+		ids = append(ids, id)
+		h := Header{Run: id}
+		r := s.record(t, h, events.RunStart{}, end)
+		h.Started, h.Format = began.Add(time.Duration(days)*day), 1
+		require.NoError(t, writeJSON(r.folder, headerFile, h))
+	}
+	underWay := s.record(t, Header{Run: NewID(began.Add(-day))}, events.RunStart{})
+	left := func() (left []string) {
+		runs, err := s.List()
+		require.NoError(t, err)
+		for _, r := range runs {
+			left = append(left, r.Header.Run)
+		}
+		slices.Reverse(left)
+		return left
+	}
+	all := append([]string{underWay.Header.Run}, ids...)
+	now := began.Add(4 * day)
+	gone, err := s.Prune(Limits{Age: 2 * day}, now, true)
+	require.NoError(t, err)
+	require.Len(t, gone, 2)
+	require.Equal(t, all, left(), "a dry one removes nothing")
+	_, err = s.Prune(Limits{Age: 2 * day}, now, false)
+	require.NoError(t, err)
+	require.Equal(t, slices.Concat(all[:1], ids[2:]), left(), "but no run under way")
+	_, err = s.Prune(Limits{Bytes: 1}, now, false)
+	require.NoError(t, err)
+	require.Equal(t, all[:1], left())
+}
+
+// TestForeignState writes nothing where another user may have put links.
+func TestForeignState(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a folder away")
+	}
+	home := t.TempDir()
+	require.NoError(t, os.Chown(home, 12345, 12345))
+	var told string
+	s, err := In(func(name string) string { return map[string]string{"HOME": home}[name] })
+	require.NoError(t, err)
+	s.Recorder(Header{Run: NewID(began)}, func(text string) { told = text }).Report(events.RunStart{})
+	require.Contains(t, told, "belongs to the user with the id 12345, and this is 0")
+	entries, err := os.ReadDir(home)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+// TestFullDisk ends the record with one warning, and nothing else.
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full here")
+	}
+	s := newStore(t)
+	var told []string
+	r := s.Recorder(Header{Run: NewID(began)}, func(text string) { told = append(told, text) })
+	r.Report(events.RunStart{})
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	r.file.Close()
+	r.file, r.lines = full, events.NewJSON(full)
+	for range 3 {
+		r.Report(result("web1", events.Stable))
+	}
+	r.Report(events.Summary{})
+	require.Equal(t, []string{"the record of this run ends here: writing events: write /dev/full: no space left on device"}, told)
+}
+
+// TestProgress runs random fleets that are killed at a random event and resumed until they
+// are complete. A host counts as done with a play only if it came through well, and once all
+// is done every host has come through every play.
+func TestProgress(t *testing.T) {
+	for seed := range uint64(200) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(seed, 16))
+			s := newStore(t)
+			world := newWorld(random)
+			var last *Run
+			for range 200 {
+				var p *Progress
+				h := Header{Run: NewID(began)}
+				if last != nil {
+					var err error
+					p, err = last.Progress(s)
+					require.NoError(t, err)
+					for i, play := range p.Plays {
+						for host := range play.Done {
+							require.True(t, world.through[i][host], "%s is not through play %d", host, i)
+						}
+					}
+					if p.Complete() {
+						return
+					}
+					h.Resumes = last.Header.Run
+				}
+				last = s.record(t, h, world.run(p)...)
+			}
+			require.Fail(t, "it never got to the end")
+		})
+	}
+}
+
+// A world is a fleet of hosts that fail, now and then.
+type world struct {
+	random  *rand.Rand
+	plays   []events.SelectedPlay
+	through []map[string]bool // hosts that came through each play well
+}
+
+func newWorld(random *rand.Rand) *world {
+	w := &world{random: random}
+	var hosts []string
+	for i := range 1 + random.IntN(5) {
+		hosts = append(hosts, fmt.Sprint("web", i))
+	}
+	for i := range 1 + random.IntN(3) {
+		w.plays = append(w.plays, events.SelectedPlay{Name: fmt.Sprint("play", i), Hosts: hosts[:1+random.IntN(len(hosts))]})
+		w.through = append(w.through, map[string]bool{})
+	}
+	return w
+}
+
+// run gives the events of a run up to where it is killed.
+func (w *world) run(p *Progress) []events.Event {
+	all := []events.Event{events.RunStart{Plays: w.plays}}
+	failed := map[string]bool{}
+	remaining := map[string]int{} // plays of each host
+	done := func(play int, host string) bool { return p != nil && p.Plays[play].Done[host] }
+	for i, play := range w.plays {
+		for _, host := range play.Hosts {
+			if !done(i, host) {
+				remaining[host]++
+			}
+		}
+	}
+	hostDone := func(host string) {
+		state := events.StateOK
+		if failed[host] {
+			state = events.StateFailed
+		}
+		all = append(all, events.HostDone{Host: host, State: state, PlaysNotRun: remaining[host]})
+	}
+	kill := w.random.IntN(40)
+	for i, play := range w.plays {
+		for number, host := range play.Hosts { // a batch each
+			if failed[host] || done(i, host) {
+				continue
+			}
+			all = append(all, events.PlayStart{Play: play.Name, Number: i + 1, Batch: number + 1, Batches: len(play.Hosts), Hosts: []string{host}})
+			if kill--; kill < 0 {
+				return all
+			}
+			remaining[host]--
+			if failed[host] = w.random.IntN(5) == 0; failed[host] {
+				all = append(all, events.HostFailed{Play: play.Name, Host: host, Phase: "lost"})
+			} else {
+				w.through[i][host] = true
+			}
+			if failed[host] || remaining[host] == 0 {
+				hostDone(host)
+			}
+		}
+	}
+	return append(all, events.Summary{})
+}

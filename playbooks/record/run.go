@@ -1,0 +1,145 @@
+package record
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// A Run is one that has been recorded.
+type Run struct {
+	Header
+	End *End // nil if it has not ended, or was killed
+
+	folder string
+}
+
+// open reads what a run was and how it ended. The error wraps [fs.ErrNotExist] if there is
+// none, or only its beginning.
+func (s Store) open(id string) (*Run, error) {
+	r := &Run{folder: filepath.Join(s.Folder, id)}
+	if err := readJSON(r.folder, headerFile, &r.Header); err != nil {
+		return nil, err
+	}
+	if r.Format > format {
+		return nil, fmt.Errorf("%s was written by ccm-push %s in format %d, of which this one knows nothing: use that", r.folder, r.Version, r.Format)
+	}
+	var end End
+	switch err := readJSON(r.folder, endFile, &end); {
+	case err == nil:
+		r.End = &end
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	return r, nil
+}
+
+func readJSON(folder, name string, to any) error {
+	path := filepath.Join(folder, name)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("reading %s: %w", path, err)
+	}
+	return nil
+}
+
+// Outcome is how the run ended.
+func (r *Run) Outcome() Outcome {
+	switch {
+	case r.End != nil:
+		return r.End.Outcome()
+	case r.running():
+		return Running
+	}
+	return Killed
+}
+
+// running reports whether the recorder still holds its lock.
+func (r *Run) running() bool {
+	file, err := os.Open(filepath.Join(r.folder, eventsFile))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return errors.Is(syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
+// Lines gives the lines of the events, whole ones only: the last of a killed run may be
+// cut off. A line holds until the next one is asked for.
+func (r *Run) Lines() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		file, err := os.Open(filepath.Join(r.folder, eventsFile))
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer file.Close()
+		in := bufio.NewReaderSize(file, 64<<10)
+		for {
+			line, err := in.ReadBytes('\n')
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Events gives the events of the run, as far as it got. An error is the last.
+func (r *Run) Events() iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		number := 0
+		for line, err := range r.Lines() {
+			number++
+			var e events.Event
+			if err == nil {
+				e, err = events.Decode(line)
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("%s:%d: %w", filepath.Join(r.folder, eventsFile), number, err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Tally counts what happened in the run, also in one that has no end.
+func (r *Run) Tally() (*events.Tally, error) {
+	tally := new(events.Tally)
+	for e, err := range r.Events() {
+		if err != nil {
+			return nil, err
+		}
+		tally.Report(e)
+	}
+	return tally, nil
+}
+
+// Totals are those of the end, or what had happened until the run was killed.
+func (r *Run) Totals() (events.Totals, error) {
+	if r.End != nil {
+		return r.End.Totals, nil
+	}
+	tally, err := r.Tally()
+	if err != nil {
+		return events.Totals{}, err
+	}
+	return tally.Summary(false).Totals, nil
+}

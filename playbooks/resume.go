@@ -1,0 +1,72 @@
+package playbooks
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/share"
+)
+
+// recordedHosts keeps those hosts of a play that the run to be resumed had selected for it.
+func (r *Runner) recordedHosts(play int, hosts []*inventory.Host) []*inventory.Host {
+	p := r.Options.Progress
+	if p == nil {
+		return hosts
+	}
+	recorded := map[string]bool{}
+	for _, name := range p.Plays[play].Hosts {
+		recorded[name] = true
+	}
+	return slices.DeleteFunc(slices.Clone(hosts), func(h *inventory.Host) bool { return !recorded[h.Name] })
+}
+
+// done tells which hosts came through each play in the run that is resumed, so that they
+// are not touched again. Where hosts may send values to each other there is none: the
+// values have gone with the run.
+func (r *Runner) done() []map[string]bool {
+	done := make([]map[string]bool, len(r.Plays))
+	if r.Options.Progress == nil || share.Any(r.Plays) {
+		return done
+	}
+	for i := range done {
+		done[i] = r.Options.Progress.Plays[i].Done
+	}
+	return done
+}
+
+// remaining are the hosts of each play that are not done with it.
+func remaining(hosts [][]*inventory.Host, done []map[string]bool) [][]*inventory.Host {
+	list := make([][]*inventory.Host, len(hosts))
+	for i := range hosts {
+		list[i] = without(hosts[i], done[i])
+	}
+	return list
+}
+
+func without(hosts []*inventory.Host, done map[string]bool) []*inventory.Host {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h *inventory.Host) bool { return done[h.Name] })
+}
+
+// batches cuts hosts into the batches of a play. Those that the run to be resumed has begun
+// come first, as they were; after them the sizes go on where it had got to.
+func (r *Runner) batches(number int, play *manifest.Play, hosts []*inventory.Host) [][]*inventory.Host {
+	if r.Options.Progress == nil {
+		return batches(hosts, hosts, play.Serial)
+	}
+	var all [][]*inventory.Host
+	rest := hosts
+	for _, begun := range r.Options.Progress.Plays[number].Batches {
+		in := map[string]bool{}
+		for _, name := range begun {
+			in[name] = true
+		}
+		all = append(all, slices.DeleteFunc(slices.Clone(hosts), func(h *inventory.Host) bool { return !in[h.Name] }))
+		rest = without(rest, in)
+	}
+	sizes := play.Serial
+	if len(sizes) > 0 {
+		sizes = sizes[min(len(all), len(sizes)-1):]
+	}
+	return append(all, batches(rest, hosts, sizes)...)
+}
