@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -253,6 +255,27 @@ func TestMakeDir(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, fs.FileMode(0o755), info.Mode)
 	require.Equal(t, []string{"a", "f", "k", "l"}, names(t, dir))
+}
+
+// TestMakeDirTogether has programs make directories beside each other, each of which first
+// sweeps up what others may have left there.
+func TestMakeDirTogether(t *testing.T) {
+	dir := t.TempDir()
+	const programs, each = 8, 50
+	var all errgroup.Group
+	for p := range programs {
+		all.Go(func() error {
+			for i := range each {
+				path := filepath.Join(dir, fmt.Sprintf("%d-%d/below", p, i))
+				if err := newFiles().MakeDir(t.Context(), path, keepOwner(0o755)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, all.Wait())
+	require.Len(t, names(t, dir), programs*each)
 }
 
 func TestSetAttributes(t *testing.T) {

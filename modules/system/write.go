@@ -146,8 +146,7 @@ func (f *files) MakeDir(ctx context.Context, path string, a modules.Attributes) 
 		return at("mkdir", path, syscall.EEXIST)
 	}
 	f.swept.sweep(dir)
-	temp := rooted.TempName(name)
-	made, err := makeDirs(dir, temp, below, a)
+	temp, made, err := makeTempDirs(dir, name, below, a)
 	if made != nil {
 		defer made.Close() // which keeps it locked until it has its name
 	}
@@ -170,6 +169,25 @@ func (f *files) missing(path string) (dir *os.Root, name string, below []string,
 		}
 		below = append([]string{filepath.Base(top)}, below...)
 	}
+}
+
+// makeTempDirs is makeDirs under a temporary name, which it gives. Another program may
+// sweep the directory away before it is locked: then there is another one.
+func makeTempDirs(dir *os.Root, name string, below []string, a modules.Attributes) (temp string, made *os.File, err error) {
+	const tries = 100 // each is lost only to another sweep of the same moment
+	for range tries {
+		temp = rooted.TempName(name)
+		made, err = makeDirs(dir, temp, below, a)
+		if _, missing := dir.Lstat(temp); err == nil || !errors.Is(err, errExchanged) && missing == nil {
+			break
+		}
+		if made != nil {
+			made.Close()
+			made = nil
+		}
+		_ = dir.RemoveAll(temp)
+	}
+	return temp, made, err
 }
 
 // makeDirs makes a directory and others below it, and gives all of them the
