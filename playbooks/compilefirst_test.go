@@ -18,7 +18,7 @@ func TestCompileFirst(t *testing.T) {
 		want   []string
 	}{
 		{"facts that make no sense", sshtest.Env("FAKE=facts"), []string{"web2 failed in facts", "web2 done: failed"}},
-		{"nobody is let in", sshtest.RejectAuth(), []string{"web2 unreachable", "web2 done: unreachable"}},
+		{"no login is accepted", sshtest.RejectAuth(), []string{"web2 unreachable", "web2 done: unreachable"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			hosts := servers(t, "web1", "web3")

@@ -76,7 +76,7 @@ func (d Deadlines) wanted(collectors []string) string {
 	return fmt.Sprintf("%s@%d", strings.Join(collectors, ","), max(1, min(d.Facts, maxFactsTime).Milliseconds()))
 }
 
-// maxFactsTime is no limit for a collector.
+// maxFactsTime does not limit a collector.
 const maxFactsTime = 24 * time.Hour
 
 // hostTime gives a context that ends when a host has had its time for a play.

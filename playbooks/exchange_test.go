@@ -59,8 +59,8 @@ ccm:
 	require.Subset(t, []string{"1", "2"}, strings.Fields(string(counts)))
 }
 
-// trading is a chain over three hosts: each receives what the one before it has made.
-const trading = `
+// chainOfHosts is a manifest for three hosts: each receives what the one before it has made.
+const chainOfHosts = `
 - name: chain
   strategy: STRATEGY
   ccm:
@@ -92,9 +92,9 @@ const trading = `
               recv: {content: {host: mid, from: exec#again.stdout}}
 `
 
-// newTrading makes the hosts of the chain: the last of them stands first in the
+// newChain makes the hosts of the chain: the last of them stands first in the
 // inventory. zed may be given options.
-func newTrading(t *testing.T, site string, zed ...sshtest.Option) (w *world, homes map[string]any) {
+func newChain(t *testing.T, site string, zed ...sshtest.Option) (w *world, homes map[string]any) {
 	hosts := servers(t, "abe", "mid")
 	hosts["zed"] = sshtest.Start(t, zed...)
 	homes = map[string]any{}
@@ -104,7 +104,7 @@ func newTrading(t *testing.T, site string, zed ...sshtest.Option) (w *world, hom
 	return newWorld(t, hosts, site).owned(homes), homes
 }
 
-func strategy(name string) string { return strings.ReplaceAll(trading, "STRATEGY", name) }
+func strategy(name string) string { return strings.ReplaceAll(chainOfHosts, "STRATEGY", name) }
 
 func second(t *testing.T, w *world, homes map[string]any) string {
 	text, err := os.ReadFile(filepath.Join(homes["abe"].(string), "second"))
@@ -118,7 +118,7 @@ func TestValuesOfOtherHosts(t *testing.T) {
 		for _, forks := range []int{1, 2, 8} {
 			t.Run(fmt.Sprint(name, forks), func(t *testing.T) {
 				t.Parallel()
-				w, homes := newTrading(t, strategy(name))
+				w, homes := newChain(t, strategy(name))
 				w.Options.Forks = forks
 				lines := w.run(t)
 				require.Equal(t, fmt.Sprintf("token of %s\n", homes["zed"]), second(t, w, homes))
@@ -132,10 +132,10 @@ func TestValuesOfOtherHosts(t *testing.T) {
 	}
 }
 
-// TestForetoldValues is a check run: nobody knows what a command will print.
-func TestForetoldValues(t *testing.T) {
+// TestPredictedValues is a check run: it is not known what a command will print.
+func TestPredictedValues(t *testing.T) {
 	t.Parallel()
-	w, _ := newTrading(t, strategy("linear"))
+	w, _ := newChain(t, strategy("linear"))
 	w.Options.Check = true
 	require.Contains(t, w.run(t), "abe file#second changed")
 	for _, e := range w.recorded.list {
@@ -153,7 +153,7 @@ func TestForetoldValues(t *testing.T) {
 func TestSecretOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	secret := strings.Replace(strategy("linear"), "export: [stdout]", "export: [stdout]\n              sensitive: true", 1)
-	w, homes := newTrading(t, secret)
+	w, homes := newChain(t, secret)
 	w.Options.Diff = true
 	w.run(t)
 	require.Equal(t, fmt.Sprintf("token of %s\n", homes["zed"]), second(t, w, homes))
@@ -168,7 +168,7 @@ func TestSecretOfAnotherHost(t *testing.T) {
 	require.Equal(t, 6, shown)
 }
 
-// TestValuesThatNeverCome is the end of the giver, and what is said to those that
+// TestValuesThatNeverCome is the end of the host that exports, and what is said to those that
 // wait for it.
 func TestValuesThatNeverCome(t *testing.T) {
 	t.Parallel()
@@ -190,7 +190,7 @@ func TestValuesThatNeverCome(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w, _ := newTrading(t, c.site, c.zed...)
+			w, _ := newChain(t, c.site, c.zed...)
 			lines := w.run(t)
 			if c.err == "" {
 				require.Contains(t, lines, "zed failed in compile")
@@ -206,8 +206,8 @@ func TestValuesThatNeverCome(t *testing.T) {
 	}
 }
 
-// TestGiverOfAnEarlierPlay has failed by the time of the play that needs it.
-func TestGiverOfAnEarlierPlay(t *testing.T) {
+// TestExporterOfAnEarlierPlay has failed by the time of the play that needs it.
+func TestExporterOfAnEarlierPlay(t *testing.T) {
 	t.Parallel()
 	const site = `
 - name: one
@@ -217,17 +217,17 @@ func TestGiverOfAnEarlierPlay(t *testing.T) {
   hosts: abe
   ccm: {resources: [exec: [{"true": {recv: {cwd: {host: zed, from: exec#token.stdout}}}}]]}
 `
-	w, _ := newTrading(t, strings.Replace(site, "EXIT", "printf /", 1))
+	w, _ := newChain(t, strings.Replace(site, "EXIT", "printf /", 1))
 	require.Contains(t, w.run(t), "abe exec#true changed", w.text)
-	w, _ = newTrading(t, strings.Replace(site, "EXIT", "false", 1))
+	w, _ = newChain(t, strings.Replace(site, "EXIT", "false", 1))
 	require.Contains(t, w.run(t), "abe exec#true failed", w.text)
 	require.Contains(t, w.text.String(), "receiving cwd: exec#token of zed has failed, so there is no stdout")
 }
 
-// TestInterruptedWhileWaiting ends with the interruption, and kills nobody.
+// TestInterruptedWhileWaiting ends with the interruption, and kills no program.
 func TestInterruptedWhileWaiting(t *testing.T) {
 	t.Parallel()
-	w, homes := newTrading(t, strings.Replace(strategy("linear"), `echo "token of {{ Data.home }}"`, "sh -c 'touch {{ Data.home }}/begun; until test -e {{ Data.home }}/go; do sleep 0.02; done'", 1))
+	w, homes := newChain(t, strings.Replace(strategy("linear"), `echo "token of {{ Data.home }}"`, "sh -c 'touch {{ Data.home }}/begun; until test -e {{ Data.home }}/go; do sleep 0.02; done'", 1))
 	stop := make(chan struct{})
 	ended := make(chan []string)
 	waiting, interrupted := make(chan struct{}), 0

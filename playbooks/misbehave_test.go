@@ -54,7 +54,7 @@ func TestMisbehavingHosts(t *testing.T) {
 		{"large restart", "protocol", "the host reports a thing to restart of more than 256 KiB"},
 		{"error kind", "protocol", `the host reports the kind of error "\x1b[31modd"`},
 		{"tries", "protocol", "the host reports -1 tries"},
-		{"left", "protocol", "the host undoes what nobody has asked it to"},
+		{"left", "protocol", "the host undoes what it was not asked to"},
 		{"refused", "protocol", "the host refuses the catalog in the phase"},
 		{"exit", "lost", "exit status 3"},
 		{"clean exit", "lost", "the host program ended by itself"},
@@ -132,5 +132,5 @@ func TestHostThatNeverEnds(t *testing.T) {
 	summary, lines := w.interrupt(t, stopped)
 	require.True(t, summary.Interrupted)
 	require.Subset(t, lines, good)
-	require.NotContains(t, lines, "web2 done: ok", "nobody knows what it did")
+	require.NotContains(t, lines, "web2 done: ok", "it is not known what it did")
 }

@@ -65,7 +65,7 @@ func TestResourcesThatChange(t *testing.T) {
 	large := filepath.Join(w.dir, "resources/lib/large")
 	changes := make(chan error, 1)
 	w.recorded.watch = func(e events.Event) {
-		if _, ok := e.(events.RunStart); ok { // by then nobody has looked at it, but the play is read
+		if _, ok := e.(events.RunStart); ok { // by then it has not been looked at, but the play is read
 			changes <- os.Truncate(large, 1<<19)
 		}
 	}

@@ -61,8 +61,8 @@ func TestCheckApplyStable(t *testing.T) {
 		"web2 pre: hello true", "web2 file#dir changed", "web2 exec#touch made changed", "web2 post: bye", "web2 done: ok",
 	}
 	// What a play says when it is done is not said of what was not done.
-	foretold := slices.DeleteFunc(slices.Clone(changed), func(line string) bool { return strings.HasSuffix(line, "post: bye") })
-	require.Equal(t, foretold, w.run(t))
+	predicted := slices.DeleteFunc(slices.Clone(changed), func(line string) bool { return strings.HasSuffix(line, "post: bye") })
+	require.Equal(t, predicted, w.run(t))
 	require.NoFileExists(t, filepath.Join(hosts["web1"].Home, "made"))
 
 	w.Options.Check = false

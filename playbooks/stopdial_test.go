@@ -11,7 +11,7 @@ import (
 )
 
 // TestStopWhileDialling has a run that is stopped while a host does not answer: there
-// is no resource to wait for, so that nobody waits for the deadline either.
+// is no resource to wait for, so that nothing waits for the deadline either.
 func TestStopWhileDialling(t *testing.T) {
 	const plays = `
 - {name: one, ccm: {resources: [{exec: ["true": {}]}]}}

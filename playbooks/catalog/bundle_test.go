@@ -172,7 +172,7 @@ func TestResourcesFolderIsForThoseThatAsk(t *testing.T) {
 		name, manifest string
 		files          map[string]string
 	}{
-		{"nobody asks", manifestOf("    - exec: [other: {command: id}]\n"), map[string]string{"resources/tool": "#!"}},
+		{"without a resource that asks", manifestOf("    - exec: [other: {command: id}]\n"), map[string]string{"resources/tool": "#!"}},
 		{"there is none", manifestOf("    - program: [tool: {optional: true}]\n"), nil},
 		{"excluded", manifestOf("    - program: [tool: {control: {if: 'false'}}]\n"), map[string]string{"resources/tool": "#!"}},
 	} {

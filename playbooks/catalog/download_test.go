@@ -56,7 +56,7 @@ func TestDownloads(t *testing.T) {
 		all = append(all, compiled.Contents)
 	}
 	require.Len(t, tokens, 2, "equal requests are one, on all hosts")
-	require.Zero(t, asks.Load(), "nobody has asked yet")
+	require.Zero(t, asks.Load(), "there was no request yet")
 
 	var work sync.WaitGroup
 	for _, contents := range all {

@@ -11,7 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Some of what lies in a folder resources/ is no program: what git keeps, and what
+// Some of what lies in a folder resources/ is not a program: what git keeps, and what
 // editors put beside the files that they have open. It is ignored, unless a manifest or
 // a link of the folder names it.
 

@@ -9,7 +9,7 @@ import (
 )
 
 // names know what the entries so far are called, and what is called so and is not in the
-// catalog: to refer to that is no mistake, and leads to no entry.
+// catalog: a reference to that is right, and leads to no entry.
 type names struct {
 	last         map[string][]int // type#name and type#alias → the entries last called so; none: not in the catalog
 	unknownTypes map[string]bool  // types with resources that are not in the catalog, under names that are not known

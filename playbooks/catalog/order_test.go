@@ -112,7 +112,7 @@ func compileIn(t testing.TB, text string, files map[string]string) *Compiler {
 var wrongOrders = []struct{ name, manifest, want string }{
 	{"a circle by expressions", graphPlay("- exec: [a: {require: ['exec#{{ Data.names[1] }}']}, b: {require: [exec#a]}]"),
 		"site.yaml:5:72: these resources wait for each other: exec#a → exec#b (require, site.yaml:5:72) → exec#a (require, site.yaml:5:28)\n  hint: remove one of these"},
-	{"nobody", graphPlay("- exec: [a: {require: ['exec#{{ Facts.os }}']}]"), "site.yaml:5:28: no resource is called exec#linux on this host"},
+	{"a name that no resource has", graphPlay("- exec: [a: {require: ['exec#{{ Facts.os }}']}]"), "site.yaml:5:28: no resource is called exec#linux on this host"},
 	{"before what is earlier", play("- exec: [a: {}, b: {before: ['exec#{{ Data.names[0] }}']}]"),
 		"site.yaml:4:34: exec#a stands earlier\n  hint: resources run in the order written: move exec#b above it, or write strategy: graph at the play"},
 	{"notify what has no refresh", graphPlay("- exec: [a: {notify: ['{{ \"file\" }}#/b']}]", "- file: [/b: {"+root+"}]"),

@@ -153,7 +153,7 @@ type resolver struct {
 	errs    yamlpos.Errors
 }
 
-// find finds all entries that are called so. None is no error if what is called so is
+// find finds all entries that are called so. There may be none if what is called so is
 // not in the catalog.
 func (r *resolver) find(ref *yamlpos.Node) ([]int, error) {
 	if targets := r.called[ref.Text]; targets != nil {

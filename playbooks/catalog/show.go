@@ -21,7 +21,7 @@ import (
 )
 
 // YAML writes what the play comes to in the form of a manifest, for people: its
-// data, and its resources with their names as a property. It is no manifest to be
+// data, and its resources with their names as a property. It is not a manifest to be
 // run: a text that holds {{ would be an expression there. With explain, comments
 // say where each value comes from. What a sensitive resource was given is
 // withheld; the data is not.

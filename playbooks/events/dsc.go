@@ -35,7 +35,7 @@ type dscKey struct{ play, entry, name string }
 type dscInstance struct {
 	typ, name string
 	desired   json.RawMessage // without secrets; nil if it is not known
-	isOutput  bool            // it is no instance: its state has the document's outputs
+	isOutput  bool            // it is not an instance: its state has the document's outputs
 }
 
 // NewDSC makes a reporter that writes to w.

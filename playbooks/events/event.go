@@ -217,7 +217,7 @@ type Interrupted struct {
 type Rest struct {
 	// NotReached is how many they are; 0 also if the host had not begun with the
 	// play, so that they are not known. Next is the first of them: of a host that
-	// failed, nobody knows what became of it.
+	// failed, it is not known what became of it.
 	NotReached int    `json:"not_reached,omitempty"`
 	Next       string `json:"next,omitempty"`
 	// RefreshDue are those of them that subscribe to what has changed. The host has

@@ -48,7 +48,7 @@ const maxLines = 64 << 10
 func (j *JSON) Err() error { return j.out.err }
 
 // A sink writes until the first error, which it keeps: a run does not end
-// because nobody reads about it.
+// because its output is not read any more.
 type sink struct {
 	w   io.Writer
 	err error

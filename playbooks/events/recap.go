@@ -43,11 +43,11 @@ func (t *Text) summary(p *page, s Summary) {
 
 // trust says how to trust the keys of several hosts at once. Of one, the hint does.
 func (t *Text) trust(p *page) {
-	if t.options.Trust == nil || len(t.strangers) < 2 {
+	if t.options.Trust == nil || len(t.unknownHosts) < 2 {
 		return
 	}
-	p.print(yellow, "keys unknown: ", count(len(t.strangers), "host"))
-	p.print(plain, "; to compare and trust them: ", t.options.Trust(t.strangers))
+	p.print(yellow, "keys unknown: ", count(len(t.unknownHosts), "host"))
+	p.print(plain, "; to compare and trust them: ", t.options.Trust(t.unknownHosts))
 	p.newline()
 }
 

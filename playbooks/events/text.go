@@ -34,8 +34,8 @@ type Text struct {
 	cause map[string]string // why a host is not ok, in a few words
 	jumps map[string]bool   // errors of jump hosts that have been told
 
-	strangers []string // hosts that were not reached since a key is unknown
-	restarts  restarts
+	unknownHosts []string // that were not reached since a key of theirs is unknown
+	restarts     restarts
 }
 
 // NewText makes a reporter that writes to w.
@@ -176,7 +176,7 @@ func (t *Text) message(p *page, e Message) {
 // unreachable tells of a dead jump host once; the recap has all hosts behind it.
 func (t *Text) unreachable(p *page, e Unreachable) {
 	if e.UnknownKey {
-		t.strangers = append(t.strangers, e.Host)
+		t.unknownHosts = append(t.unknownHosts, e.Host)
 	}
 	if e.Via == "" {
 		t.blame(e.Host, mainCause(e.Error))

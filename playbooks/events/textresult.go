@@ -134,7 +134,7 @@ func whatChanged(r Result) string {
 	// An action of several parts says it of each.
 	const would = "Would have "
 	action := strings.ReplaceAll(r.Message, ". "+would, ", ")
-	if rest, foretold := strings.CutPrefix(action, would); foretold {
+	if rest, predicted := strings.CutPrefix(action, would); predicted {
 		action = "would have " + rest
 	}
 	action = shorten(action, 200)

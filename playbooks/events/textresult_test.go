@@ -109,8 +109,8 @@ func TestResultLines(t *testing.T) {
 		want string
 	}{
 		{"done", of(events.Changed, "downloaded. extracted"), "web1  changed  file#/x  downloaded. extracted\n"},
-		{"foretold", of(events.Changed, "Would have downloaded. Would have extracted", check), "web1  would change  file#/x  would have downloaded, extracted\n"},
-		{"foretold, with properties", of(events.Changed, "Would have updated the file", check, mode), "web1  would change  file#/x  would have updated the file: mode 0600 -> 0644\n"},
+		{"predicted", of(events.Changed, "Would have downloaded. Would have extracted", check), "web1  would change  file#/x  would have downloaded, extracted\n"},
+		{"predicted, with properties", of(events.Changed, "Would have updated the file", check, mode), "web1  would change  file#/x  would have updated the file: mode 0600 -> 0644\n"},
 		{"refreshed by one", of(events.Changed, "restarted via subscribe", by("file#/y")), "web1  changed  file#/x  restarted via subscribe; because of file#/y\n"},
 		{"refreshed by several", of(events.Changed, "reloaded", by("file#/y", "file#/z", "exec#w")), "web1  changed  file#/x  reloaded; refreshed because of file#/y and 2 more\n"},
 		{"refreshed after an earlier run", of(events.Changed, "restarted via subscribe; file#/y had changed in run r, which did not get to it", by("file#/y")),

@@ -33,7 +33,7 @@ func parseDocument(name string, data []byte) (*yamlpos.Node, error) {
 	case len(docs) > 1:
 		return nil, docs[1].Errorf("", "only one document is expected")
 	case docs[0].Kind != yamlpos.Map:
-		return nil, docs[0].Errorf("write key: value", "this is no map")
+		return nil, docs[0].Errorf("write key: value", "this is not a map")
 	}
 	return docs[0], nil
 }

@@ -53,7 +53,7 @@ func unquotedError(err error) error {
 	for _, e := range errs {
 		if strings.ContainsAny(e.Msg, "*&!") {
 			at := yamlpos.Node{File: e.File, Line: e.Line, Column: e.Column}
-			e = at.Errorf("look for what YAML gives a meaning: * & ! at the beginning of a value", "this is no YAML (it is not shown, as it may hold a secret)")
+			e = at.Errorf("look for what YAML gives a meaning: * & ! at the beginning of a value", "this is not YAML (it is not shown, as it may hold a secret)")
 		}
 		safe.Add(e)
 	}
@@ -76,7 +76,7 @@ func assignments(arg string) (map[string]any, error) {
 		case ok && key != "":
 			values[key], last = unquoted(value), key
 		case last != "":
-			return nil, fmt.Errorf("-e %s=…: what follows the blank is no key=value\n  hint: put a value with blanks in quotes: -e '%s=\"…\"'", last, last)
+			return nil, fmt.Errorf("-e %s=…: what follows the blank is not key=value\n  hint: put a value with blanks in quotes: -e '%s=\"…\"'", last, last)
 		case ok:
 			return nil, notAssignment("=…")
 		default:

@@ -26,7 +26,7 @@ func TestParseDocument(t *testing.T) {
 		{"YAML that is not JSON keeps its text", `a: '\/'`, map[string]any{"a": `\/`}, ""},
 		{"nothing", "# nothing\n", nil, ""},
 		{"null", "~", nil, ""},
-		{"no map", "- a\n", nil, "f:1:1: this is no map\n  hint: write key: value"},
+		{"no map", "- a\n", nil, "f:1:1: this is not a map\n  hint: write key: value"},
 		{"two documents", "a: 1\n---\nb: 2\n", nil, "f:3:1: only one document is expected"},
 		{"a key given twice", `{"a": 1, "a": 2}`, nil, `f:1:10: key "a" is given twice, first at line 1`},
 	} {

@@ -47,7 +47,7 @@ func hieraData(ctx context.Context, from string, warn func(string)) (name string
 	if !isURL {
 		user, _, hasAt := strings.Cut(from, "@")
 		if hasAt && strings.Contains(user, ":") && !isFile(from) {
-			return "", nil, errors.New("it is no file, and a URL begins with https:// (it is not shown, as it may hold a password)")
+			return "", nil, errors.New("it is not a file, and a URL begins with https:// (it is not shown, as it may hold a password)")
 		}
 		data, err = readFile(from)
 		return from, data, err
@@ -57,7 +57,7 @@ func hieraData(ctx context.Context, from string, warn func(string)) (name string
 	case "kv":
 		return "", nil, errors.New("kv:// is a bucket of NATS, which is not supported: export it to a file, or to a web server")
 	default:
-		return "", nil, fmt.Errorf("%q is no scheme that data is read from: there are http:// and https://, and paths of files", scheme)
+		return "", nil, fmt.Errorf("%q is not a scheme that data is read from: there are http:// and https://, and paths of files", scheme)
 	}
 	page, err := source.ParsePage(from)
 	if err != nil {

@@ -146,7 +146,7 @@ func TestAutomatic(t *testing.T) {
 			related("directory", modules.Relation{Verb: modules.Removes, Thing: modules.PathOf("/a")}),
 			related("file", modules.Relation{Verb: modules.Removes, Thing: modules.PathOf("/a/b")}, modules.LeavesParent("/a/b")),
 		}, nil, "file < directory (parent directory)", ""},
-		{"who removes is no maker", []Vertex{
+		{"who removes does not make", []Vertex{
 			related("gone", modules.Relation{Verb: modules.Removes, Thing: user}),
 			related("file", modules.Relation{Verb: modules.Needs, Thing: user, Why: "owner"}),
 		}, nil, "", ""},

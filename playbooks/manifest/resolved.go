@@ -56,7 +56,7 @@ func TooManyHealthChecks(n *yamlpos.Node) error {
 }
 
 // HealthChecks reads the health checks of a resource, with every expression
-// resolved. The arguments of a command are no part of its name if it is sensitive.
+// resolved. The arguments of a command are not part of its name if it is sensitive.
 func HealthChecks(n *yamlpos.Node, sensitive bool) ([]wire.HealthCheck, error) {
 	var checks []health.Check
 	if err := yamlpos.Decode(n, &checks); err != nil {

@@ -48,7 +48,7 @@ func (v Value) Resolve(ctx context.Context, env *templates.Env) (*yamlpos.Node, 
 }
 
 // List resolves a list to plain values, without positions: it may be long. An error says
-// what it is that is no list.
+// what stands there in place of a list.
 func (v Value) List(ctx context.Context, env *templates.Env) ([]any, error) {
 	n := v.Node
 	if text := v.texts[n]; text != nil {

@@ -131,7 +131,7 @@ func spelledOut(t transport.Target) transport.Target {
 	for _, hop := range jump {
 		t.Jump = append(t.Jump, spelledOut(hop))
 	}
-	if t.Local { // nobody logs in
+	if t.Local { // without a login
 		t.Address, t.User = "", ""
 	}
 	return t

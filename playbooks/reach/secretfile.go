@@ -37,7 +37,7 @@ func (s SecretSources) read(ctx context.Context, flag, path string) (*transport.
 	case len(text) == 0:
 		err = errors.New("there is no password in it")
 	case len(text) >= maxPassword:
-		err = fmt.Errorf("more than %d KiB are no password", maxPassword>>10)
+		err = fmt.Errorf("more than %d KiB are not a password", maxPassword>>10)
 	case bytes.ContainsAny(text, "\r\n"):
 		err = errors.New("there is more than one line in it")
 	}
@@ -77,7 +77,7 @@ func (s SecretSources) text(ctx context.Context, path string) ([]byte, error) {
 		return nil, withoutName(err)
 	}
 	defer f.Close()
-	// The end of ctx ends a read from a pipe that nobody writes to.
+	// The end of ctx ends a read from a pipe without a writer.
 	defer context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })()
 	text, err := io.ReadAll(io.LimitReader(f, maxPassword+2))
 	if ctx.Err() != nil {

@@ -104,7 +104,7 @@ func askPassword(ctx context.Context, prompt string) (*transport.Secret, error) 
 }
 
 // Passphrase gives that of an encrypted key file; again says that the last one was wrong.
-// A file of passphrases is not asked twice. It is nil if nobody gives one, or if there is
+// A file of passphrases is not asked twice. It is nil if none is given, or if there is
 // no terminal.
 func (c *Secrets) Passphrase(ctx context.Context, path string, again bool) (*transport.Secret, error) {
 	switch {

@@ -39,7 +39,7 @@ func TestReadHidden(t *testing.T) {
 		{"end of file", "\x04\n", "", "\n", "there was no answer"},
 		{"interrupt", "ab\x03\n", "", "\n", "interrupted"},
 		{"hang up", "ab", "", "", "there was no answer\nEOF"},
-		{"too long", strings.Repeat("a", maxPassword) + "b\n", "", "b\n", "more than 64 KiB are no answer"},
+		{"too long", strings.Repeat("a", maxPassword) + "b\n", "", "b\n", "more than 64 KiB are not an answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := strings.NewReader(test.keys)

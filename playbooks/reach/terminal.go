@@ -18,7 +18,7 @@ import (
 // terminalPath is the terminal of the process, wherever its input and output go.
 const terminalPath = "/dev/tty"
 
-// errNoTerminal is why nobody can be asked.
+// errNoTerminal is why no person can be asked.
 var errNoTerminal = errors.New("there is no terminal to ask on")
 
 // ask asks a person on the terminal, without showing what is typed.
@@ -104,5 +104,5 @@ func readHidden(r io.Reader) ([]byte, error) {
 			line = append(line, key[0])
 		}
 	}
-	return nil, errors.New("more than 64 KiB are no answer")
+	return nil, errors.New("more than 64 KiB are not an answer")
 }

@@ -72,7 +72,7 @@ func terminalState(t *testing.T, tty *os.File) *term.State {
 	return state
 }
 
-// TestPromptEndsWithTheRun has somebody send SIGTERM while nobody types.
+// TestPromptEndsWithTheRun has SIGTERM sent while nothing is typed.
 func TestPromptEndsWithTheRun(t *testing.T) {
 	_, tty := openTerminal(t)
 	before := terminalState(t, tty)

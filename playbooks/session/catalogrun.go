@@ -149,7 +149,7 @@ func (c *catalogRun) remove(left *wire.Reversals) error {
 	m := c.catalog.Remember
 	switch {
 	case m == nil, !m.Whole, c.catalog.Monitor, c.removed:
-		return breach("the host undoes what nobody has asked it to")
+		return breach("the host undoes what it was not asked to")
 	case c.missing() > 0:
 		return breach("the host undoes something before it has reported %d of its %d resources", c.missing(), len(c.reported))
 	}

@@ -79,7 +79,7 @@ func (s *Session) stream(contents catalog.Contents, digest string) error {
 	buf := make([]byte, wire.MaxChunk)
 	pinged := time.Now()
 	for offset := int64(0); ; {
-		// A content that takes minutes is no reason for the host to say anything.
+		// A host need not say anything during a content that takes minutes.
 		if time.Since(pinged) >= wire.PingInterval {
 			pinged = time.Now()
 			if err := s.ping(); err != nil {

@@ -27,9 +27,9 @@ func TestWhatHostsMayUndo(t *testing.T) {
 		want     string
 	}{
 		{"one thing", whole(), true, []*wire.Reversals{left("/b", "/c")}, ""},
-		{"a play that nobody remembers", nil, true, []*wire.Reversals{left("/b")}, "the host undoes what nobody has asked it to"},
-		{"not a whole run", &wire.Remember{As: "a"}, true, []*wire.Reversals{left("/b")}, "the host undoes what nobody has asked it to"},
-		{"twice", whole(), true, []*wire.Reversals{left("/b"), left("/c")}, "the host undoes what nobody has asked it to"},
+		{"a play that is not remembered", nil, true, []*wire.Reversals{left("/b")}, "the host undoes what it was not asked to"},
+		{"not a whole run", &wire.Remember{As: "a"}, true, []*wire.Reversals{left("/b")}, "the host undoes what it was not asked to"},
+		{"twice", whole(), true, []*wire.Reversals{left("/b"), left("/c")}, "the host undoes what it was not asked to"},
 		{"too early", whole(), false, []*wire.Reversals{left("/b")}, "the host undoes something before it has reported 1 of its 1 resources"},
 		{"what the play has", whole(), true, []*wire.Reversals{left("/a")}, `the host undoes "file#/a", which the play has`},
 		{"what the play keeps", whole(), true, []*wire.Reversals{left("/b", "/kept")}, `the host undoes "file#/kept", which the play has`},

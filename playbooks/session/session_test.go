@@ -62,7 +62,7 @@ func one() *catalog.Compiled {
 	return &catalog.Compiled{Catalog: wire.Catalog{Entries: []wire.Entry{{Type: "exec", Name: "true"}}}}
 }
 
-// task is a catalog of whose results nobody wants to know.
+// task is a catalog whose results are dropped.
 func task(c *catalog.Compiled) Task {
 	return Task{Compiled: c, Emit: func(*wire.Result) {}, Flush: func() {}}
 }

@@ -243,7 +243,7 @@ func TestLostEarlier(t *testing.T) {
 
 // TestExchangeOfMany is a law: hosts that receive whatever from whomever, as many at
 // once as there are places, all come to their end, whoever dies on the way. Where
-// each receives only what stands earlier, and nobody dies, all get what they ask for.
+// each receives only what stands earlier, and no host dies, all get what they ask for.
 func TestExchangeOfMany(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {

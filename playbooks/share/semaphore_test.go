@@ -90,7 +90,7 @@ func TestSemaphoresInOrder(t *testing.T) {
 	require.Equal(t, []bool{true}, holds(e))
 	d.Release()
 	e.Release()
-	require.Empty(t, s.byName, "what nobody holds is forgotten")
+	require.Empty(t, s.byName, "what is not held is forgotten")
 }
 
 // TestSizesOfSemaphores has turns that do not agree how many may hold it: each is right
@@ -103,7 +103,7 @@ func TestSizesOfSemaphores(t *testing.T) {
 	one.Release()
 	more, alone := s.Request(claims(t, "db:3")), s.Request(claims(t, "db:1"))
 	last := s.Request(claims(t, "db:3"))
-	require.Equal(t, []bool{true, true, false, false}, holds(three, more, alone, last), "nobody overtakes")
+	require.Equal(t, []bool{true, true, false, false}, holds(three, more, alone, last), "no turn overtakes")
 	three.Release()
 	more.Release()
 	require.Equal(t, []bool{true, false}, holds(alone, last))
@@ -146,14 +146,14 @@ func TestManySemaphores(t *testing.T) {
 				list, err := ParseSemaphores(specs)
 				require.NoError(t, err)
 				begin, work, dies := time.Duration(rnd.IntN(1000)), time.Duration(rnd.IntN(100)), rnd.IntN(4) == 0
-				patience := time.Duration(rnd.IntN(500))
+				timeout := time.Duration(rnd.IntN(500))
 				hosts.Go(func() {
 					time.Sleep(begin)
 					one := s.Request(list)
 					defer one.Release()
 					var died <-chan time.Time
 					if dies {
-						died = time.After(patience)
+						died = time.After(timeout)
 					}
 					select {
 					case <-one.granted:

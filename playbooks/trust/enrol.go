@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Unasked      bool          // keys are added without asking anybody
 	Check        bool          // nothing is added
-	Fingerprints *Fingerprints // collected by somebody: other keys are refused; nil compares nothing
+	Fingerprints *Fingerprints // collected beforehand: other keys are refused; nil compares nothing
 	JSON         bool          // Out gets one line of JSON for each host
 
 	In       io.Reader
@@ -40,7 +40,7 @@ func Enrol(ctx context.Context, f Fleet, hosts []*inventory.Host, o Options) (Ou
 		return Outcome{}, err
 	}
 	if o.Unasked && o.Fingerprints == nil && !o.Check {
-		o.Warn("--yes trusts whoever answers now: nobody compares the fingerprints")
+		o.Warn("--yes trusts whoever answers now: the fingerprints are not compared")
 	}
 	for _, round := range rounds {
 		f.scan(ctx, round)
@@ -164,7 +164,7 @@ func (e *enrolment) ask(ctx context.Context, fresh []*verdict) (sure bool, err e
 	}
 	fmt.Fprintf(e.options.Err, "%s will be trusted from now on (%s). [y/N] ", what, strings.Join(e.files(fresh), ", "))
 	answer := make(chan string, 1)
-	go func() { // ends with the program if nobody answers: a terminal cannot be given up
+	go func() { // ends with the program if there is no answer: a terminal cannot be given up
 		line, _ := bufio.NewReader(e.options.In).ReadString('\n')
 		answer <- strings.ToLower(strings.TrimSpace(line))
 	}()

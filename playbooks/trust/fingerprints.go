@@ -19,7 +19,7 @@ import (
 	"github.com/ccm-push/ccm-push/transport/knownhosts"
 )
 
-// Fingerprints are those of host keys that somebody has collected on the hosts themselves.
+// Fingerprints are those of host keys, collected beforehand on the hosts themselves.
 type Fingerprints struct {
 	file  string
 	hosts fingerprints
@@ -91,7 +91,7 @@ func parseFingerprint(words []string) (names []string, fingerprint string, err e
 	at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "SHA256:") })
 	switch {
 	case strings.HasPrefix(words[0], "@"):
-		return nil, "", &lineError{words[0] + " is no key of a host", "authorities and revoked keys belong into known_hosts itself"}
+		return nil, "", &lineError{words[0] + " is not a key of a host", "authorities and revoked keys belong into known_hosts itself"}
 	case at >= 0:
 		return namedFingerprint(words, at)
 	case len(words) >= 3:
@@ -170,7 +170,7 @@ func hostNames(text string) ([]string, error) {
 		}
 		_, err := netip.ParseAddr(host)
 		if err != nil && (!hostName().MatchString(host) || isNumber(host)) || !isNumber(port) {
-			return nil, &lineError{strconv.Quote(name) + " is no name of one host", "write each host's name"}
+			return nil, &lineError{strconv.Quote(name) + " is not the name of one host", "write each host's name"}
 		}
 		names = append(names, normal)
 	}

@@ -71,7 +71,7 @@ func (f *Fleet) rounds(hosts []*inventory.Host) ([][]candidate, error) {
 			return nil, err
 		}
 		if target.Local {
-			continue // there is nobody to mistake it for
+			continue // it cannot be mistaken for another host
 		}
 		targets[i] = target
 		r.add(len(target.Jump), candidate{target: target})

@@ -127,7 +127,7 @@ func parseSeconds(text string) (time.Duration, error) {
 	}
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%.40q is no duration", text)
+		return 0, fmt.Errorf("%.40q is not a duration", text)
 	case d < 0 || d > maxDuration/unit:
 		return 0, fmt.Errorf("%s is outside 0s-30d", text)
 	}

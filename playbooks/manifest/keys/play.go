@@ -16,7 +16,7 @@ type Play struct {
 	Strategy   string   `json:"strategy" enum:"linear,graph" default:"linear" doc:"linear: resources run in the order written; graph: as they depend on each other, several at once"`
 	Parallel   int      `json:"parallel" doc:"how many resources of a host run at once with strategy graph: 1-64; default 4"`
 	Tags       []string `json:"tags" doc:"labels of the play and of all its resources"`
-	Remembered string   `json:"remembered_as" doc:"a name by which hosts remember the play, for resources with reverse; nobody else's manifests for these hosts may have the same, and it stays when the play is renamed"`
+	Remembered string   `json:"remembered_as" doc:"a name by which hosts remember the play, for resources with reverse; no other manifests for these hosts may have the same, and it stays when the play is renamed"`
 	Data       any      `json:"data" doc:"values for expressions and templates"`
 	VarsFiles  []string `json:"vars_files" doc:"YAML files with more data, whose keys replace those of data"`
 	Hierarchy  any      `json:"hierarchy" doc:"which overrides apply to a host, and how they are merged"`

@@ -108,7 +108,7 @@ func checkRegistered(f modules.Field, n *yamlpos.Node) error {
 	return nil
 }
 
-// within checks an integer from 1. That it is no integer is reported by
+// within checks an integer from 1. That it is not an integer is reported by
 // decoding.
 func within(n *yamlpos.Node, most int64) error {
 	if i, ok := n.Value.(int64); ok && (i < 1 || i > most) {

@@ -16,7 +16,7 @@ func TestDurations(t *testing.T) {
 		require.Equal(t, want, got, text)
 	}
 	for text, want := range map[string]string{
-		"": `"" is no duration`, "x": `"x" is no duration`, "-1s": "-1s is outside 0s-30d", "1e300": `"1e300" is no duration`, "NaN": `"NaN" is no duration`, "31d": "31d is outside 0s-30d",
+		"": `"" is not a duration`, "x": `"x" is not a duration`, "-1s": "-1s is outside 0s-30d", "1e300": `"1e300" is not a duration`, "NaN": `"NaN" is not a duration`, "31d": "31d is outside 0s-30d",
 	} {
 		_, err := parseSeconds(text)
 		require.EqualError(t, err, want, text)

@@ -55,7 +55,7 @@ func (f *file) document(ctx context.Context, doc *yamlpos.Node, over ordering) [
 	case doc.Kind == yamlpos.List:
 		return f.list(ctx, doc.Items, over)
 	case doc.Value != nil:
-		f.report.Add(doc.Errorf("a manifest is a map with a ccm section, or a list of plays", "this is no manifest"))
+		f.report.Add(doc.Errorf("a manifest is a map with a ccm section, or a list of plays", "this is not a manifest"))
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (f *file) list(ctx context.Context, items []*yamlpos.Node, over ordering) [
 	var plays []*manifest.Play
 	for _, item := range items {
 		if item.Kind != yamlpos.Map {
-			f.report.Add(item.Errorf("a play is a map: - hosts: ...", "this is no play"))
+			f.report.Add(item.Errorf("a play is a map: - hosts: ...", "this is not a play"))
 			continue
 		}
 		plays = append(plays, f.plays(ctx, item, over)...)

@@ -148,9 +148,9 @@ func (f *file) nestedManifest(ctx context.Context, data []byte) *manifest.Play {
 	case len(documents) > 1:
 		f.report.Add(documents[1].Errorf("write an apply resource for each", "a nested manifest is one document"))
 	case documents[0].Kind == yamlpos.List:
-		f.report.Add(documents[0].Errorf("a play applies one manifest at a time; include takes a list of plays", "a nested manifest is no list of plays"))
+		f.report.Add(documents[0].Errorf("a play applies one manifest at a time; include takes a list of plays", "a nested manifest is not a list of plays"))
 	case documents[0].Kind != yamlpos.Map:
-		f.report.Add(documents[0].Errorf("a manifest is a map with a ccm section", "this is no manifest"))
+		f.report.Add(documents[0].Errorf("a manifest is a map with a ccm section", "this is not a manifest"))
 	default:
 		return f.nestedPlay(ctx, documents[0])
 	}

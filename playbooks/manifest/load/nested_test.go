@@ -34,8 +34,8 @@ func TestWrongNested(t *testing.T) {
 			"site.yaml:1:27: sub: is a directory; give the manifest in it, such as sub/site.yaml"},
 		{"empty", applies, "a.yaml: the file is empty"},
 		{"no YAML", applies + "a: [\n", "a.yaml:1: did not find expected node content\n  hint: check the indentation of this line and the quotes and brackets before it"},
-		{"a scalar", applies + "x\n", "a.yaml:1:1: this is no manifest\n  hint: a manifest is a map with a ccm section"},
-		{"a list of plays", applies + "- " + child, "a.yaml:1:1: a nested manifest is no list of plays\n  hint: a play applies one manifest at a time; include takes a list of plays"},
+		{"a scalar", applies + "x\n", "a.yaml:1:1: this is not a manifest\n  hint: a manifest is a map with a ccm section"},
+		{"a list of plays", applies + "- " + child, "a.yaml:1:1: a nested manifest is not a list of plays\n  hint: a play applies one manifest at a time; include takes a list of plays"},
 		{"two documents", applies + child + "---\n" + child, "a.yaml:3:1: a nested manifest is one document\n  hint: write an apply resource for each"},
 		{"a playbook of Ansible", applies + "tasks: []\n", "a.yaml:1:1: this is a playbook of Ansible\n  hint: here a play has ccm: {resources: [...]} in place of tasks; see docs/from-ansible.md"},
 		{"no ccm", applies + "data: {a: 1}\n", "a.yaml:1:1: there is no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
@@ -69,7 +69,7 @@ func TestWrongNested(t *testing.T) {
 			"site.yaml:1:57: what a host sent may not be the checksum of a manifest\nsite.yaml:1:80: what a host sent may not be the whole data of a manifest\n  hint: write a map: data: {key: \"{{ ... }}\"}"},
 		{"a key that a host sent", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {data: {'{{ Facts.x }}': y}}]]}\n-- a.yaml --\n" + child,
 			"site.yaml:1:43: what a host sent may neither be a key of the data of a manifest, nor stand below one that is computed\n  hint: write the key as it is: data: {key: \"{{ ... }}\"}"},
-		{"below a key that nobody knows", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {data: {'{{ Data.x }}': '{{ Facts.x }}', '{{ Data.y }}': z}}]]}\n-- a.yaml --\n" + child,
+		{"below a key that is not known", "-- site.yaml --\nccm: {resources: [apply: [a.yaml: {data: {'{{ Data.x }}': '{{ Facts.x }}', '{{ Data.y }}': z}}]]}\n-- a.yaml --\n" + child,
 			"site.yaml:1:43: what a host sent may neither be a key of the data of a manifest, nor stand below one that is computed\n  hint: write the key as it is: data: {key: \"{{ ... }}\"}"},
 		{"a subscription", "-- site.yaml --\nccm: {resources: [{exec: [x: ]}, {apply: [a.yaml: {subscribe: [exec#x]}]}]}\n-- a.yaml --\n" + child,
 			"site.yaml:1:63: type apply has no refresh, so it cannot subscribe\n  hint: use require for the order"},
@@ -302,7 +302,7 @@ func TestNestedArchives(t *testing.T) {
 	mux.Handle("/away.tgz", http.RedirectHandler(other.URL+"/web.tar.gz", http.StatusFound))
 	mux.HandleFunc("/large.tgz", func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) })
 	with := strings.Replace(server.URL, "://", "://ann:hunter2@", 1)
-	const changed = "\n  hint: somebody has changed it: look at what is in it before you write its new checksum"
+	const changed = "\n  hint: it has been changed: look at what is in it before you write its new checksum"
 	zero := strings.Repeat("0", 64)
 	for _, c := range []struct{ name, apply, asked, want string }{
 		{"a local one", "web.tar.gz: ", "", ""},

@@ -45,7 +45,7 @@ var wrongOrders = []struct{ name, manifest, want string }{
 		"site.yaml:3:19: retry 1001 is outside 0-1000\nsite.yaml:3:37: retry -1 is outside 0-1000\nsite.yaml:3:53: retry must be an integer, not the text \"x\""},
 	{"delay without retry", resourcesOf(byLine, "exec: [a: {delay: 1s}]"), "site.yaml:3:19: delay is the time between tries, and there is no retry\n  hint: write retry as well"},
 	{"delay", resourcesOf(byLine, "exec: [a: {retry: 1, delay: soon}, b: {retry: 1, delay: -1}, c: {retry: 1, delay: 31d}]"),
-		"site.yaml:3:29: delay: \"soon\" is no duration\nsite.yaml:3:57: delay: -1 is outside 0s-30d\nsite.yaml:3:83: delay: 31d is outside 0s-30d"},
+		"site.yaml:3:29: delay: \"soon\" is not a duration\nsite.yaml:3:57: delay: -1 is outside 0s-30d\nsite.yaml:3:83: delay: 31d is outside 0s-30d"},
 	{"timeout of a type without one", resourcesOf(byLine, "file: [/a: {timeout: [1], "+anOwner+"}]"), "site.yaml:3:22: timeout must be a single value, not a list"},
 	{"limit", resourcesOf(byLine, "exec: [a: {limit: 0}, b: {limit: .nan}, d: {limit: 1e-10}, e: {limit: 0.00001158}, c: {limit: often}]"),
 		"site.yaml:3:19: limit 0 is outside" + limitHint + "site.yaml:3:34: limit .nan is outside" + limitHint + "site.yaml:3:52: limit 1e-10 is outside" + limitHint +

@@ -152,7 +152,7 @@ func (f *file) serial(n *yamlpos.Node) []manifest.BatchSize {
 	for _, item := range items {
 		size, ok := batchSize(item)
 		if !ok {
-			f.report.Add(item.Errorf("write a number of hosts or a percentage: serial: [1, 10%, 100%]", "%s is no batch size", item.Describe()))
+			f.report.Add(item.Errorf("write a number of hosts or a percentage: serial: [1, 10%, 100%]", "%s is not a batch size", item.Describe()))
 		}
 		sizes = append(sizes, size)
 	}
@@ -211,7 +211,7 @@ type ordering struct {
 	parallel int    // 0 is nothing
 }
 
-// rememberedAs reads the name of a play for its hosts. It is no expression: hosts compare
+// rememberedAs reads the name of a play for its hosts. It is not an expression: hosts compare
 // it with what they have kept.
 func (f *file) rememberedAs(n *yamlpos.Node) *yamlpos.Node {
 	if n == nil || f.values.LiteralText("remembered_as", n) == nil {

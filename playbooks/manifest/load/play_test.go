@@ -22,8 +22,8 @@ func parse(text string) ([]*manifest.Play, error) {
 var wrongPlays = []struct{ name, manifest, want string }{
 	{"empty", "", "site.yaml: the file is empty"},
 	{"empty document", "---\n", "site.yaml: the file is empty"},
-	{"scalar", "hello", "site.yaml:1:1: this is no manifest\n  hint: a manifest is a map with a ccm section, or a list of plays"},
-	{"list of scalars", "[a]", "site.yaml:1:2: this is no play\n  hint: a play is a map: - hosts: ..."},
+	{"scalar", "hello", "site.yaml:1:1: this is not a manifest\n  hint: a manifest is a map with a ccm section, or a list of plays"},
+	{"list of scalars", "[a]", "site.yaml:1:2: this is not a play\n  hint: a play is a map: - hosts: ..."},
 	{"no ccm", "name: x\n", "site.yaml:1:1: there is no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
 	{"null ccm", "ccm:\n", "site.yaml:1:1: there is no ccm section\n  hint: a play needs ccm: {resources: [...]}"},
 	{"ccm is text", "ccm: x\n", "site.yaml:1:6: ccm must be a map, not the text \"x\"\n  hint: write a map: key: value"},
@@ -48,7 +48,7 @@ site.yaml:5:3: unknown key "tasks"
 site.yaml:6:3: unknown key "handlers"
   hint: write ccm: {resources: [...]}
 site.yaml:7:3: unknown key "nmae" (did you mean "name"?)
-site.yaml:8:11: the text "x" is no batch size
+site.yaml:8:11: the text "x" is not a batch size
   hint: write a number of hosts or a percentage: serial: [1, 10%, 100%]
 site.yaml:9:21: "copy" is a module of Ansible
   hint: there is file: write - file: [/etc/motd: {source: motd, owner: root, group: root, mode: "0644"}]
@@ -83,10 +83,10 @@ site.yaml:3:3: there is no ccm section
 	{"max_fail_percentage is no number", "max_fail_percentage: .nan\n" + some, "site.yaml:1:22: .nan is outside 0-100"},
 	{"max_fail_percentage with a sign", "max_fail_percentage: 5%\n" + some, "site.yaml:1:22: max_fail_percentage must be a number, not the text \"5%\"\n  hint: write the number alone: 5"},
 	{"serial", "serial: [0, -1, 1.5, 0%, 101%, nan%, {a: b}, x]\n" + some,
-		"site.yaml:1:10: the number 0 is no batch size" + serialHint + "\nsite.yaml:1:13: the number -1 is no batch size" + serialHint +
-			"\nsite.yaml:1:17: the number 1.5 is no batch size" + serialHint + "\nsite.yaml:1:22: the text \"0%\" is no batch size" + serialHint +
-			"\nsite.yaml:1:26: the text \"101%\" is no batch size" + serialHint + "\nsite.yaml:1:32: the text \"nan%\" is no batch size" + serialHint +
-			"\nsite.yaml:1:38: a map is no batch size" + serialHint + "\nsite.yaml:1:46: the text \"x\" is no batch size" + serialHint},
+		"site.yaml:1:10: the number 0 is not a batch size" + serialHint + "\nsite.yaml:1:13: the number -1 is not a batch size" + serialHint +
+			"\nsite.yaml:1:17: the number 1.5 is not a batch size" + serialHint + "\nsite.yaml:1:22: the text \"0%\" is not a batch size" + serialHint +
+			"\nsite.yaml:1:26: the text \"101%\" is not a batch size" + serialHint + "\nsite.yaml:1:32: the text \"nan%\" is not a batch size" + serialHint +
+			"\nsite.yaml:1:38: a map is not a batch size" + serialHint + "\nsite.yaml:1:46: the text \"x\" is not a batch size" + serialHint},
 	{"message", "ccm: {pre_message: [a], post_message: \"{{ 1 + }}\", resources: [exec: [x: ]]}\n",
 		"site.yaml:1:20: ccm.pre_message must be a single value, not a list\nsite.yaml:1:46: unexpected end in the expression \"1 +\""},
 	{"errors of several documents", "nmae: x\n" + some + "---\n- hots: x\n  " + some,

@@ -61,7 +61,7 @@ func (rd *Reader) ofType(ctx context.Context, item yamlpos.Pair) []*manifest.Res
 // onlyType finds the one resource type of an item, and keys beside it that belong into its
 // resources. There are none if the item may as well be a task of Ansible.
 func (rd *Reader) onlyType(item *yamlpos.Node) (only yamlpos.Pair, misplaced []*yamlpos.Node) {
-	certain := false // that it is no task
+	certain := false // that it is not a task
 	for _, pair := range item.Pairs {
 		key := pair.Key.Text
 		_, isType := rd.Registry.Lookup(key)
@@ -179,7 +179,7 @@ func (rd *Reader) list(ctx context.Context, t modules.Type, key, body *yamlpos.N
 // given, so that all else that is wrong with them is reported too.
 func (rd *Reader) entries(t modules.Type, item *yamlpos.Node) []yamlpos.Pair {
 	if item.Kind != yamlpos.Map {
-		rd.Report.Add(item.Errorf("write - NAME: {...}", "%s is no map with a name and properties", item.Describe()))
+		rd.Report.Add(item.Errorf("write - NAME: {...}", "%s is not a map with a name and properties", item.Describe()))
 		return nil
 	}
 	if len(item.Pairs) == 0 {
@@ -191,7 +191,7 @@ func (rd *Reader) entries(t modules.Type, item *yamlpos.Node) []yamlpos.Pair {
 	rest.Pairs = item.Pairs[1:]
 	switch {
 	case first.Key.Text == "name" && (len(item.Pairs) > 1 || first.Value.Kind == yamlpos.Scalar):
-		rd.Report.Add(item.Errorf("the key is the name: - "+first.Value.Text+": {...}", "name is no property where the resources of %s are a list", t.Name))
+		rd.Report.Add(item.Errorf("the key is the name: - "+first.Value.Text+": {...}", "name is not a property where the resources of %s are a list", t.Name))
 		return []yamlpos.Pair{{Key: first.Value, Value: &rest}}
 	case keys.Given(first.Value) != nil && first.Value.Kind != yamlpos.Map && isPropertyKey(t, first.Key.Text):
 		rd.Report.Add(item.Errorf("the name comes first, and its properties below it: - NAME: {"+first.Key.Text+": ...}", "this %s resource has no name", t.Name))

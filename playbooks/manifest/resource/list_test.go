@@ -30,7 +30,7 @@ var wrongResources = []struct{ name, manifest, want string }{
 	{"scalar", list("- file"), "site.yaml:3:7: a list item must be a map with one resource type\n  hint: write one resource type per list item: - file: [...]"},
 	{"two types", list("- {file: [], exec: [a: {shell: x}]}"), "site.yaml:3:7: a list item must be a map with one resource type\n  hint: write one resource type per list item: - file: [...]\n" +
 		"site.yaml:3:8: file has no resources\n  hint: write a list: - NAME: {...}\nsite.yaml:3:29: type exec has no property \"shell\"\n  hint: write provider: shell"},
-	{"errors behind the first of a list", list("- exec:", "  - name: ls", "    chdir: /tmp", "  - a: {comand: x}", "  - {}", "  - /srv: ", "    cwd: rel", "    shell: x", "  - command: ls", "    cmd: x", "  - b: {comand: x}", "    c: {retruns: x}", "- exec: []"), `site.yaml:4:9: name is no property where the resources of exec are a list
+	{"errors behind the first of a list", list("- exec:", "  - name: ls", "    chdir: /tmp", "  - a: {comand: x}", "  - {}", "  - /srv: ", "    cwd: rel", "    shell: x", "  - command: ls", "    cmd: x", "  - b: {comand: x}", "    c: {retruns: x}", "- exec: []"), `site.yaml:4:9: name is not a property where the resources of exec are a list
   hint: the key is the name: - ls: {...}
 site.yaml:5:9: type exec has no property "chdir"
   hint: write cwd
@@ -116,7 +116,7 @@ site.yaml:5:7: this is a task of Ansible: file
 	{"null", list("- file:"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
 	{"empty list", list("- file: []"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
 	{"only defaults", list("- file: [defaults: {owner: root}]"), "site.yaml:3:7: file has no resources\n  hint: write a list: - NAME: {...}"},
-	{"names without properties", list("- exec: [ls, {a: }]"), "site.yaml:3:14: the text \"ls\" is no map with a name and properties\n  hint: write - NAME: {...}"},
+	{"names without properties", list("- exec: [ls, {a: }]"), "site.yaml:3:14: the text \"ls\" is not a map with a name and properties\n  hint: write - NAME: {...}"},
 	{"two names in one entry", list("- exec: [{a: , b: }]"), "site.yaml:3:14: multiple resource names found in exec resource\n  hint: start each resource with its own dash, and indent its properties below its name"},
 	{"two defaults", list("- exec: [{defaults: {}}, {a: }, {defaults: {}}]"), "site.yaml:3:37: multiple defaults found in exec resource"},
 	{"defaults that are no map", list("- exec: [{defaults: x}, {a: }]"), "site.yaml:3:25: defaults must be a map, not the text \"x\"\n  hint: write properties: - defaults: {owner: root}"},

@@ -184,7 +184,7 @@ func (rd *Reader) gather(p parts, t modules.Type, name, body *yamlpos.Node) {
 		case !rd.Values.LiteralKey(pair.Key):
 		case slices.Contains(keys.OfResource, key):
 			p.common.Pairs = append(p.common.Pairs, pair)
-		case key == "name" && pair.Value == name: // of a map that is no list
+		case key == "name" && pair.Value == name: // of a map, not a list
 		default:
 			below.Pairs = append(below.Pairs, pair)
 		}

@@ -218,7 +218,7 @@ func propertyNamesOf(s *schema.Schema) []string {
 	return names
 }
 
-// TestEveryFreeFieldHasAShape finds fields of type any that nobody described.
+// TestEveryFreeFieldHasAShape finds fields of type any without a description.
 func TestEveryFreeFieldHasAShape(t *testing.T) {
 	s := Of(builtin.Types())
 	for name, def := range map[string]reflect.Type{

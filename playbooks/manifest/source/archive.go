@@ -197,7 +197,7 @@ func ParseURL(text string) (Archive, error) {
 	case "obj":
 		return Archive{}, errors.New("obj:// is a bucket of NATS, which is not supported: put the archive onto a web server, or give its file")
 	default:
-		return Archive{}, fmt.Errorf("%q is no scheme that manifests are read from: there are https:// and http://, and paths", scheme)
+		return Archive{}, fmt.Errorf("%q is not a scheme that manifests are read from: there are https:// and http://, and paths", scheme)
 	}
 	page, err := ParsePage(address)
 	if err != nil {
@@ -208,7 +208,7 @@ func ParseURL(text string) (Archive, error) {
 	case !IsArchive(path):
 		return Archive{}, fmt.Errorf("%s: a manifest on the web is a .tar.gz with %s in it", page, ManifestFile)
 	case pinned && !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(sum):
-		return Archive{}, fmt.Errorf("%s: what follows %s is no checksum: write 64 hexadecimal digits, as sha256sum prints them", page, pin)
+		return Archive{}, fmt.Errorf("%s: what follows %s is not a checksum: write 64 hexadecimal digits, as sha256sum prints them", page, pin)
 	case !pinned && page.Unprotected():
 		return Archive{}, fmt.Errorf("%s: others on the way could change what your hosts are to do: write https://, or the checksum behind it: %s…", page, pin)
 	}

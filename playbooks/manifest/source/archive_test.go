@@ -23,10 +23,10 @@ func TestParseURL(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://ann:hunter2@example.org/web.tar.gz":             "http://example.org/web.tar.gz: others on the way could change what your hosts are to do: write https://, or the checksum behind it: #sha256=…",
 		"https://ann:hunter2@example.org/site.yaml":             "https://example.org/site.yaml: a manifest on the web is a .tar.gz with manifest.yaml in it",
-		"https://ann:hunter2@example.org/site.tar.gz#sha256=12": "https://example.org/site.tar.gz: what follows #sha256= is no checksum: write 64 hexadecimal digits, as sha256sum prints them",
-		"https://ann:hun%ter2@example.org/site.tar.gz":          "a manifest: this is no valid URL: write https://host/path, with %XX for special characters in a password",
+		"https://ann:hunter2@example.org/site.tar.gz#sha256=12": "https://example.org/site.tar.gz: what follows #sha256= is not a checksum: write 64 hexadecimal digits, as sha256sum prints them",
+		"https://ann:hun%ter2@example.org/site.tar.gz":          "a manifest: this is not a valid URL: write https://host/path, with %XX for special characters in a password",
 		"obj://ann:hunter2@BUCKET/site.tar.gz":                  "obj:// is a bucket of NATS, which is not supported: put the archive onto a web server, or give its file",
-		"ftp://ann:hunter2@example.org/site.tar.gz":             `"ftp" is no scheme that manifests are read from: there are https:// and http://, and paths`,
+		"ftp://ann:hunter2@example.org/site.tar.gz":             `"ftp" is not a scheme that manifests are read from: there are https:// and http://, and paths`,
 	} {
 		_, err := ParseURL(text)
 		require.EqualError(t, err, want)

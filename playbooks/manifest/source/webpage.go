@@ -35,7 +35,7 @@ type Page struct {
 func ParsePage(text string) (Page, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" { // the text of err would show the password
-		return Page{}, errors.New("this is no valid URL: write https://host/path, with %XX for special characters in a password")
+		return Page{}, errors.New("this is not a valid URL: write https://host/path, with %XX for special characters in a password")
 	}
 	user := u.User
 	u.User = nil

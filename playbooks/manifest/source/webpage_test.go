@@ -124,7 +124,7 @@ func TestPage(t *testing.T) {
 		{"away and back", s.with("ann:hunter2@", "/away-and-back"), "a: 1\n", "/away-and-back ann:hunter2, /data : | /back :", ""},
 		{"with credentials of its own", s.with("ann:hunter2@", "/with-user"), "a: 1\n", "/with-user ann:hunter2, /data ann:hunter2", ""},
 		{"to a file", s.URL + "/file", "", "/file :", "reading " + s.URL + "/file: unsupported protocol scheme \"file\""},
-		{"nobody there", strings.Replace(dead.URL, "://", "://ann:hunter2@", 1), "", "",
+		{"no server", strings.Replace(dead.URL, "://", "://ann:hunter2@", 1), "", "",
 			"reading " + dead.URL + ": dial tcp " + strings.TrimPrefix(dead.URL, "http://") + ": connect: connection refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestPageEnds(t *testing.T) {
 }
 
 func TestParsePage(t *testing.T) {
-	const bad = "this is no valid URL: write https://host/path, with %XX for special characters in a password"
+	const bad = "this is not a valid URL: write https://host/path, with %XX for special characters in a password"
 	for _, c := range []struct {
 		url, shown string
 		clear      bool
