@@ -3,7 +3,8 @@
 GO          ?= go
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK ?= v0.8.2
-# LONG=1 has random tests take all of their seeds. Without it they take about a tenth.
+# LONG=1 has random tests take all of their seeds, and tests on hosts all combinations. Without
+# it they take about a tenth of the seeds, and of combinations some in which each part occurs.
 LONG        ?=
 # FUZZ are the packages whose targets are fuzzed, each for FUZZTIME; after FUZZBUDGET seconds,
 # if there is one, no other target begins, and those that are left out are named.
@@ -24,6 +25,8 @@ SHORT        = $(if $(LONG),,-short)
 CONCURRENT   = $(filter-out ./cmd/ccm-push,$(shell grep -rlE '^[[:space:]]+go [a-zA-Z_]|\.Go.func|errgroup|AfterFunc' \
                --include='*.go' ./cmd ./e2e/lag ./facts ./inventory ./modules ./playbooks ./templates ./transport | sed 's|/[^/]*$$||' | sort -u))
 RACE_SCRIPTS = TestScripts/^(facts|graph|interrupt|passphrase|serial)$$|TestTheThirdSignalWaitsForNothing|TestAClosedTerminalKillsNothing|TestTheFirstSignalEndsLoading
+# The packages whose tests take longest come first, so that none of them is alone at the end.
+SLOWEST      = ./playbooks ./cmd/ccm-push ./modules/pkg ./templates/gotemplate ./cmd/ccm-module ./transport/start ./modules/engine
 # Tests that look at who runs them, as "PACKAGE NAME": root sees more of them than others do.
 # Those of user and group are run by the tests of e2e, in folders of their own.
 ROOT_TESTS   = $(shell find ./cmd ./inventory ./modules ./playbooks ./transport -name '*_test.go' ! -path './modules/user/*' ! -path './modules/group/*' -exec awk \
@@ -60,7 +63,7 @@ demo: all
 # test: all tests that an ordinary user can run; needs no `make` before it
 .PHONY: test
 test:
-	$(GO) test $(SHORT) ./...
+	$(GO) test $(SHORT) $(SLOWEST) ./...
 
 # race: the same, but packages with goroutines are watched for data races; needs a C compiler
 .PHONY: race
@@ -68,10 +71,10 @@ race:
 	@failed=; \
 	run() { echo "$$*"; "$$@" || failed=yes; }; \
 	export CGO_ENABLED=1; \
-	run $(RACE) $(CONCURRENT); \
+	run $(RACE) $(filter $(SLOWEST),$(CONCURRENT)) $(CONCURRENT); \
 	run $(RACE) -run '$(RACE_SCRIPTS)' ./cmd/ccm-push; \
 	export CGO_ENABLED=0; \
-	run $(GO) test $(SHORT) -vet=off $(filter-out $(shell $(GO) list $(CONCURRENT)),$(shell $(GO) list ./...)); \
+	run $(GO) test $(SHORT) -vet=off $(filter-out $(CONCURRENT),$(SLOWEST)) $(filter-out $(shell $(GO) list $(CONCURRENT)),$(shell $(GO) list ./...)); \
 	test -z "$$failed"
 
 # race-all: all tests, and all of them watched for data races

@@ -21,6 +21,7 @@ const patternsOfEach = 5
 // half as INI, some with group_vars and host_vars, and holds what ccm-push says
 // of them against what Ansible says.
 func TestGeneratedInventories(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var commands [][]string
 	inventories := uint64(40)

@@ -22,6 +22,7 @@ const recordedFolder = "../cmd/ccm-push/testdata/ansible"
 
 // TestRecordedAnswers asks Ansible's own tools again.
 func TestRecordedAnswers(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(recordedFolder, "recorded.txtar")
 	recorded, err := txtar.ParseFile(file)
 	require.NoError(t, err)

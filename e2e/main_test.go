@@ -26,11 +26,9 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, name := range []string{"cmd/ccm-push", "e2e/lag", "e2e/floor", "e2e/simfleet"} {
-		build := exec.Command("go", "build", "-o", dir+"/", "github.com/ccm-push/ccm-push/"+name)
-		if out, err := build.CombinedOutput(); err != nil {
-			return dir, fmt.Errorf("building %s: %w\n%s", name, err, out)
-		}
+	build := exec.Command("go", "build", "-o", dir+"/", "../cmd/ccm-push", "./lag", "./floor", "./simfleet")
+	if out, err := build.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("building the programs under test: %w\n%s", err, out)
 	}
 	return dir, nil
 })

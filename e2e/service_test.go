@@ -236,6 +236,7 @@ run() { echo "{\"type\":\"service\",\"properties\":{$1}}" | /ccm-module run $2 |
 
 // TestServiceOnOpenRC runs the host program beside a real OpenRC.
 func TestServiceOnOpenRC(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		unable(t, "a root directory of its own needs root")
 	}
