@@ -2,7 +2,8 @@ package modules
 
 import (
 	"context"
-	"time"
+	"encoding/json"
+	"slices"
 )
 
 // Describer is a type that can say how its resource is on the host now, with more
@@ -26,8 +27,68 @@ type Description struct {
 	Inline bool
 }
 
-// FileTimes is a [FileReader] that also knows when something was last written to
-// a path, links followed. That of the real host does; nothing is foreseen of times.
-type FileTimes interface {
-	ModTime(path string) (time.Time, error)
+// StatusQuery asks a [Describer] how its resource is now.
+const StatusQuery = "status"
+
+// StatusOf is the answer of a resource to [StatusQuery]: its Ensure, and beside that the
+// fields of its State.
+func StatusOf(ctx context.Context, r Resource, h Host) (json.RawMessage, error) {
+	d, ok := r.(Describer)
+	if !ok {
+		return nil, Refuse("the type does not tell how its resources are")
+	}
+	found, err := d.Describe(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := json.Marshal(struct {
+		Ensure string `json:"ensure"`
+	}{found.Ensure})
+	if err != nil || found.State == nil {
+		return answer, err
+	}
+	state, err := json.Marshal(found.State)
+	if err != nil || string(state) == "{}" {
+		return answer, err
+	}
+	return slices.Concat(answer[:len(answer)-1], []byte(","), state[1:]), nil
+}
+
+// StatusArguments gives the properties of a resource that is asked for its status, from
+// words as [Type.Arguments] has them. One of which more than the name would have to be
+// known is asked as if it should be absent.
+func (t Type) StatusArguments(words []string) (map[string]any, error) {
+	properties, err := t.Arguments(words)
+	if err != nil || len(properties) > 1 || t.valid(properties) {
+		return properties, err
+	}
+	if gone := map[string]any{"name": properties["name"], "ensure": "absent"}; t.valid(gone) {
+		return gone, nil
+	}
+	return properties, nil
+}
+
+// TellsStatus reports whether the resources of a type can be asked for their status by
+// their names. What a command would do is no status.
+func (t Type) TellsStatus() bool {
+	r := t.New()
+	_, describes := r.(Describer)
+	if t.CommandLine != nil || !describes {
+		return false
+	}
+	return slices.ContainsFunc([]string{"name", "/name.tar"}, func(name string) bool {
+		properties, err := t.StatusArguments([]string{name})
+		return err == nil && t.valid(properties)
+	})
+}
+
+// valid reports whether a resource may have these properties.
+func (t Type) valid(properties map[string]any) bool {
+	r := t.New()
+	text, err := json.Marshal(properties)
+	if err != nil || json.Unmarshal(text, r) != nil {
+		return false
+	}
+	SetDefaults(r)
+	return CheckTags(r) == nil && r.Validate() == nil
 }

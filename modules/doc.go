@@ -3,6 +3,12 @@
 // a type may have. What runs resources on a host is package engine, what controller and
 // host say to each other package wire, both below this one.
 //
+// Read resource.go, host.go and registry.go first; they are all that a simple type needs.
+// A type does more by having one of the methods in optional.go (refresh, verify, preload,
+// batch), prepare.go (what the controller does for it), values.go (exports, states,
+// queries), reverse.go, describe.go or relation.go. What types share is in errors.go,
+// validate.go, path.go, trust.go (what others could have planted) and tree.go.
+//
 // A resource type is a folder below this one and a line in modules/builtin. Its
 // property struct is the resource. The tags of its fields are read by decoder,
 // schema, ad-hoc arguments and documentation alike:

@@ -97,6 +97,9 @@ type FileReader interface {
 	Open(path string) (io.ReadCloser, error)
 	// List gives the names in a directory, sorted.
 	List(path string) ([]string, error)
+	// ModTime is when something was last written to path, links followed. Nothing is
+	// predicted of times.
+	ModTime(path string) (time.Time, error)
 }
 
 // FileWriter changes files. Every call leaves the old state or the new one.
@@ -127,6 +130,10 @@ type DirectoryOpener interface {
 	// in it, whatever links are or come to be there. Allowed in Apply only; the
 	// caller closes it, and leaves no half-done thing behind in it.
 	OpenDirectory(path string) (*os.Root, error)
+	// Within gives a writer whose changes all happen below dir, whatever symbolic
+	// links lead out of it, also ones that are put there while it works. A path
+	// that is not below dir is an error. dir itself may be reached through links.
+	Within(dir string) FileWriter
 	// Sync has all that was written to the file system of a directory kept in spite
 	// of a power failure.
 	Sync(dir *os.Root) error

@@ -34,13 +34,14 @@ func (readOnlyFiles) SetAttributes(context.Context, string, Attributes) error   
 func (readOnlyFiles) Remove(context.Context, string, bool) error                 { return ErrReadOnly }
 
 func (readOnlyFiles) OpenDirectory(string) (*os.Root, error) { return nil, ErrReadOnly }
+func (readOnlyFiles) Within(string) FileWriter               { return readOnlyFiles{} }
 func (readOnlyFiles) Sync(*os.Root) error                    { return ErrReadOnly }
 
 type probeOnly struct{ Commands }
 
 func (probeOnly) Run(context.Context, Command) (Exit, error) { return Exit{}, ErrReadOnly }
 
-// NoForecast is the [Forecast] where nothing is foreseen.
+// NoForecast is the [Forecast] where nothing is predicted.
 type NoForecast struct{}
 
 // Lookup implements [Forecast].

@@ -1,8 +1,6 @@
 package modules
 
-import (
-	"context"
-)
+import "context"
 
 // Reverser is a type whose resources can be undone: when one that says `reverse` has
 // left the manifest, what was there before is put back.
@@ -21,14 +19,6 @@ type Reverser interface {
 	// one looks after: an absolute path, or a kind and a name: "user app". What is a part
 	// of a thing is written behind it, after a line feed: a line of a file.
 	Subject() string
-}
-
-// Undoer is a [Reverser] that tells what to write when something stands in its way, which
-// is of no use where nobody writes it any more.
-type Undoer interface {
-	// Undo says that the resource has left the manifest and brings back what was there
-	// before. It is called before all other calls.
-	Undo()
 }
 
 // Keeper is a type that is no [Reverser], and whose resources look after things that

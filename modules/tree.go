@@ -15,14 +15,6 @@ const (
 	MaxTreeSize  = 48 << 20 // bytes of all files together
 )
 
-// TreeRenderer is a [Preparer] that has a folder of the play rendered as a whole.
-// The controller looks at the templates before any host is contacted, as far as
-// the properties named are literal.
-type TreeRenderer interface {
-	// TreeUse is asked with zero values for properties that are not known yet.
-	TreeUse() TreeUse
-}
-
 // TreeUse says what a resource has rendered.
 type TreeUse struct {
 	Request TreeRequest // without Data

@@ -27,7 +27,7 @@ type Runner struct {
 	Plays      []*manifest.Play
 	Dialer     *dial.Dialer
 	Builds     []start.Build // the lean host programs
-	FullBuilds []start.Build // those for hosts with a resource that is a modules.FullBuilder
+	FullBuilds []start.Build // those for hosts with a resource that requires the full host program
 	BuildID    string        // what every host program must greet with
 	Connect    reach.Options
 	Options    Options

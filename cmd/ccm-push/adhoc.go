@@ -34,7 +34,7 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	defer r.Dialer.Close()
 	r.Plays = []*manifest.Play{play}
 	// The output of a command is the point, and it does not wait for other runs.
-	_, command := t.New().(modules.Commander)
+	command := t.CommandLine != nil
 	r.Options.NoLock = command || query != ""
 	if query != "" {
 		return c.fleet.run(ctx, r, &c.printer, c.printer.answers(r, c.fleet.trustCommand)...)
@@ -77,8 +77,7 @@ func resourcePlay(pattern string, t modules.Type, words []string) (*manifest.Pla
 // queryPlay is the play of an ad-hoc call that asks a query of a type: dsc get TYPE,
 // ral list PROVIDER.
 func queryPlay(pattern string, t modules.Type, words []string, in io.Reader) (*manifest.Play, error) {
-	asker := t.New().(modules.Asker) // which has said that it knows the query
-	all, err := asker.QueryLine(words[0], words[1:], func(word string) (map[string]any, error) { return readInput(in, word) })
+	all, err := t.QueryLine(words[0], words[1:], func(word string) (map[string]any, error) { return readInput(in, word) })
 	if err != nil {
 		return nil, err
 	}

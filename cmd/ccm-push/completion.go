@@ -74,7 +74,7 @@ func completeArgument(types modules.Registry, args []string, word string) ([]str
 	if !ok || len(args) == 2 { // more manifests, or the name
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	if _, command := t.New().(modules.Commander); command {
+	if t.CommandLine != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return completeProperty(t, word)

@@ -81,8 +81,8 @@ func noStatus(t modules.Type, kind, pattern string, types []string) error {
 	if t.New == nil {
 		return fmt.Errorf("there is no resource type %q; %s can be asked", kind, strings.Join(types, ", "))
 	}
-	if asker, ok := t.New().(modules.Asker); ok {
-		return fmt.Errorf("%s answers questions of its own: ccm-push %s %s %s …", kind, pattern, kind, asker.Queries()[0])
+	if queries := t.Queries(); len(queries) > 0 {
+		return fmt.Errorf("%s answers questions of its own: ccm-push %s %s %s …", kind, pattern, kind, queries[0])
 	}
 	return fmt.Errorf("how a resource of type %s is depends on its properties; a check run compares them: ccm-push --check %s %s …", kind, pattern, kind)
 }

@@ -63,18 +63,19 @@ func newType(t tools) modules.Type {
 	}
 }
 
-// NeedsFull implements [modules.FullBuilder]: the lean host program can neither
-// download nor unpack. It puts in place what the controller has downloaded.
-func (a *Archive) NeedsFull() bool {
-	return a.Ensure != absent && (a.Fetch != byController || a.ExtractParent != "")
-}
-
-// Downloads implements [modules.Downloader].
-func (a *Archive) Downloads() []string {
-	if a.Ensure == absent || a.Fetch != byController {
-		return nil
+// Requires implements [modules.Requirer]: the lean host program can neither download nor
+// unpack. It puts in place what the controller has downloaded.
+func (a *Archive) Requires() modules.Requirements {
+	if a.Ensure == absent {
+		return modules.Requirements{}
 	}
-	return []string{"url", "headers", "username", "password", "checksum", "max_size"}
+	if a.Fetch != byController {
+		return modules.Requirements{FullProgram: true}
+	}
+	return modules.Requirements{
+		FullProgram: a.ExtractParent != "",
+		Downloads:   []string{"url", "headers", "username", "password", "checksum", "max_size"},
+	}
 }
 
 // Prepare implements [modules.Preparer]: hosts are told only what they need. What

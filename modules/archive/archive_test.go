@@ -83,9 +83,9 @@ func TestNeedsFull(t *testing.T) {
 		`"url":"https://h/a.tar","fetch":"controller","extract_parent":"/opt"`: true,
 		`"ensure":"absent"`:                                                    false,
 	} {
-		require.Equal(t, want, decode(t, `{"name":"/tmp/a.tar","owner":"0","group":"0",`+properties+`}`).NeedsFull(), properties)
+		require.Equal(t, want, decode(t, `{"name":"/tmp/a.tar","owner":"0","group":"0",`+properties+`}`).Requires().FullProgram, properties)
 	}
-	require.True(t, (&archive.Archive{}).NeedsFull(), "when nothing is known")
+	require.True(t, (&archive.Archive{}).Requires().FullProgram, "when nothing is known")
 }
 
 // TestPrepare has hosts be told only what they need.

@@ -469,7 +469,7 @@ func TestForeseesOtherNames(t *testing.T) {
 // TestForetold has the parts of an action be told in CCM's words.
 func TestForetold(t *testing.T) {
 	plan := modules.Plan{Action: "downloaded. extracted. cleaned up"}
-	require.Equal(t, "Would have downloaded. Would have extracted. Would have cleaned up", plan.Foretold())
+	require.Equal(t, "Would have downloaded. Would have extracted. Would have cleaned up", plan.Predicted())
 }
 
 func TestWireForm(t *testing.T) {

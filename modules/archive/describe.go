@@ -42,10 +42,8 @@ func (a *Archive) Describe(ctx context.Context, h modules.Host) (modules.Descrip
 	if s.Checksum, err = h.Files.Digest(a.Name); err != nil {
 		return modules.Description{}, err
 	}
-	if times, ok := h.Files.FileReader.(modules.FileTimes); ok {
-		if s.MTime, err = times.ModTime(a.Name); err != nil {
-			return modules.Description{}, err
-		}
+	if s.MTime, err = h.Files.ModTime(a.Name); err != nil {
+		return modules.Description{}, err
 	}
 	return modules.Description{Ensure: present, Provider: provider, State: s}, nil
 }

@@ -83,6 +83,9 @@ func Type() modules.Type {
 		Doc:    "Keeps an instance of a DSC v3 resource: an executable with a manifest, in the play's folder resources/ or on the host.",
 		New:    func() modules.Resource { return &DSC{parsed: parsed} },
 		Family: func(r modules.Registry, name string) (modules.Type, bool) { return family(r, name, parsed) },
+
+		ReportsState: true,
+		QueryLine:    queryLine,
 	}
 }
 
@@ -101,17 +104,19 @@ func family(r modules.Registry, name string, parsed *process.Memo[document]) (mo
 		Doc:   "An instance of the DSC resource " + name + ".",
 		New:   func() modules.Resource { return &DSC{TypeName: name, parsed: parsed} },
 		Below: "properties",
+
+		ReportsState: true,
+		QueryLine:    queryLine,
 	}, true
 }
 
-// Discreet implements [modules.Discreet].
-func (d *DSC) Discreet() { d.discreet = true }
+// Inform implements [modules.Informed].
+func (d *DSC) Inform(c modules.Circumstances) { d.discreet = c.Sensitive }
 
-// NeedsFull implements [modules.FullBuilder].
-func (d *DSC) NeedsFull() bool { return true }
-
-// TellsState implements [modules.Stater].
-func (d *DSC) TellsState() {}
+// Requires implements [modules.Requirer].
+func (d *DSC) Requires() modules.Requirements {
+	return modules.Requirements{FullProgram: true, Resources: true}
+}
 
 // Validate implements [modules.Resource].
 func (d *DSC) Validate() error {

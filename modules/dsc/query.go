@@ -183,9 +183,9 @@ func (in *instance) instances(p printed, filter bool) ([]map[string]any, error) 
 	return states, nil
 }
 
-// QueryLine implements [modules.Asker]: get TYPE --input JSON --version RANGE --adapter
+// queryLine is for [modules.Type].QueryLine: get TYPE --input JSON --version RANGE --adapter
 // TYPE. Those that export take the input for a filter.
-func (d *DSC) QueryLine(query string, words []string, input func(string) (map[string]any, error)) ([]map[string]any, error) {
+func queryLine(query string, words []string, input func(string) (map[string]any, error)) ([]map[string]any, error) {
 	w, err := modules.TakeApart(words, []string{"input", "version", "adapter"})
 	switch {
 	case err != nil:
@@ -210,6 +210,3 @@ func (d *DSC) QueryLine(query string, words []string, input func(string) (map[st
 	}
 	return []map[string]any{properties}, nil
 }
-
-// BringsPrograms implements [modules.Bringer].
-func (*DSC) BringsPrograms() {}

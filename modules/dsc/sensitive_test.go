@@ -71,7 +71,7 @@ func TestSensitiveInput(t *testing.T) {
 				require.NoFileExists(t, filepath.Join(b.root, "kept"))
 			}
 			d := &DSC{Name: "x", TypeName: "Test/Thing", Properties: process.Properties{"name": "s3cret"}}
-			d.Discreet()
+			d.Inform(modules.Circumstances{Sensitive: true})
 			err := d.Prepare(t.Context(), b.source())
 			if test.want == "" {
 				require.NoError(t, err)

@@ -85,11 +85,8 @@ func (j *job) blamed() string {
 // if it undoes another one.
 func (j *job) decode(decode func(*wire.Entry) (modules.Resource, error), entry *wire.Entry) {
 	j.resource, j.invalid = decode(entry)
-	if d, ok := j.resource.(modules.Discreet); ok && j.secret {
-		d.Discreet()
-	}
-	if u, ok := j.resource.(modules.Undoer); ok && entry.Reversal {
-		u.Undo()
+	if t, ok := j.resource.(modules.Informed); ok {
+		t.Inform(modules.Circumstances{Sensitive: j.secret, Reversal: entry.Reversal})
 	}
 }
 

@@ -45,9 +45,15 @@ func (r *result) fail(err error, killed, done bool) {
 	if !done {
 		r.Message = ""
 	}
-	if kinded, ok := errors.AsType[modules.Kinded](err); ok && r.Error != "" {
-		r.ErrorKind = kinded.Kind()
+	if of, ok := errors.AsType[kindOfError](err); ok && r.Error != "" {
+		r.ErrorKind = of.Kind()
 	}
+}
+
+// A kindOfError is an error that says of what sort it is.
+type kindOfError interface {
+	error
+	Kind() modules.ErrorKind
 }
 
 // openEnd says of an error that may be none in the run that follows that a change is

@@ -126,7 +126,7 @@ func (a *attempt) predict(ctx context.Context) error {
 	if err := a.noteReversal(ctx); err != nil {
 		return err
 	}
-	j.result.Message = a.plan.Foretold()
+	j.result.Message = a.plan.Predicted()
 	if opaque(a.plan) {
 		j.prediction.Doubt(j.entry.Ref()) // whether it succeeds is known only when it has run
 	}

@@ -48,7 +48,8 @@ func Type() modules.Type {
 		Name: "exec",
 		Doc: "Runs a command, directly or through a shell, when its guards say that it has " +
 			"something to do or when a resource it subscribes to has changed.",
-		New: func() modules.Resource { return new(Exec) },
+		New:         func() modules.Resource { return new(Exec) },
+		CommandLine: commandLine,
 	}
 }
 

@@ -36,10 +36,8 @@ func (f *File) Describe(ctx context.Context, h modules.Host) (modules.Descriptio
 		}
 		s.Owner, s.Group = h.Accounts.UserName(ctx, at.UID), h.Accounts.GroupName(ctx, at.GID)
 		s.Mode, s.Size = modules.FormatMode(at.Mode), at.Size
-		if times, ok := h.Files.FileReader.(modules.FileTimes); ok {
-			if s.MTime, err = times.ModTime(f.Name); err != nil {
-				return modules.Description{}, err
-			}
+		if s.MTime, err = h.Files.ModTime(f.Name); err != nil {
+			return modules.Description{}, err
 		}
 	}
 	if at.Kind == modules.Regular {

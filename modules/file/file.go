@@ -26,7 +26,7 @@ type File struct {
 	Mode    string          `json:"mode,omitempty" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"permissions in octal, such as \"0644\"; directories get x wherever there is r or w; required unless absent"`
 	Force   bool            `json:"force,omitempty" doc:"with ensure absent: remove a directory with all that is in it"`
 
-	undoes bool // see Undo
+	undoes bool // see Tell
 }
 
 // The values of ensure.

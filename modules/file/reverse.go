@@ -11,8 +11,8 @@ import (
 // Subject implements [modules.Reverser].
 func (f *File) Subject() string { return f.Name }
 
-// Undo implements [modules.Undoer].
-func (f *File) Undo() { f.undoes = true }
+// Inform implements [modules.Informed].
+func (f *File) Inform(c modules.Circumstances) { f.undoes = c.Reversal }
 
 // Reversal implements [modules.Reverser]: it brings back content, owner, group and mode,
 // and nothing else that a file can have. A directory that was not there is removed only

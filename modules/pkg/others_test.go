@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -285,6 +286,7 @@ func TestWhichManager(t *testing.T) {
 func (programs) Digest(string) (string, error)      { panic("not asked for") }
 func (programs) Open(string) (io.ReadCloser, error) { panic("not asked for") }
 func (programs) List(string) ([]string, error)      { panic("not asked for") }
+func (programs) ModTime(string) (time.Time, error)  { panic("not asked for") }
 
 // A dialogue is what programs are expected to be run with, and what they say.
 type dialogue struct {

@@ -75,7 +75,7 @@ func (f *Failure) Redacted() string { return f.Safe }
 
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// Kind implements [modules.Kinded].
+// Kind is what the program has said of the error, for its result.
 func (f *Failure) Kind() modules.ErrorKind {
 	if f.Class == "" {
 		return modules.ErrorFailed

@@ -115,9 +115,9 @@ func (p *provider) described(files modules.FileReader) map[string]any {
 // everyProvider stands in the place of one where all are asked for.
 const everyProvider = "*"
 
-// QueryLine implements [modules.Asker]: list PROVIDER, get PROVIDER NAME..., providers.
+// queryLine is for [modules.Type].QueryLine: list PROVIDER, get PROVIDER NAME..., providers.
 // A provider may be called by its type, if that leaves only one.
-func (r *Ral) QueryLine(query string, words []string, _ func(string) (map[string]any, error)) ([]map[string]any, error) {
+func queryLine(query string, words []string, _ func(string) (map[string]any, error)) ([]map[string]any, error) {
 	w, err := modules.TakeApart(words, []string{"timeout"})
 	rest := w.Rest
 	switch {
@@ -148,6 +148,3 @@ func (r *Ral) QueryLine(query string, words []string, _ func(string) (map[string
 	}
 	return all, nil
 }
-
-// BringsPrograms implements [modules.Bringer].
-func (*Ral) BringsPrograms() {}

@@ -54,11 +54,14 @@ func Type() modules.Type {
 		Name: "ral",
 		Doc:  "Keeps a resource of a libral provider: an executable in the play's folder resources/ or on the host.",
 		New:  func() modules.Resource { return &Ral{described: described} },
+
+		ReportsState: true,
+		QueryLine:    queryLine,
 	}
 }
 
-// Discreet implements [modules.Discreet].
-func (r *Ral) Discreet() { r.discreet = true }
+// Inform implements [modules.Informed].
+func (r *Ral) Inform(c modules.Circumstances) { r.discreet = c.Sensitive }
 
 // exposed reports a provider that would get secrets where others can see them.
 func (r *Ral) exposed(m *metadata) error {
@@ -68,11 +71,10 @@ func (r *Ral) exposed(m *metadata) error {
 	return modules.Refuse("the resource is sensitive, and provider %s takes what it is given as arguments, where others could see it; only one with invoke: json takes it on standard input", m.full())
 }
 
-// NeedsFull implements [modules.FullBuilder].
-func (r *Ral) NeedsFull() bool { return true }
-
-// TellsState implements [modules.Stater].
-func (r *Ral) TellsState() {}
+// Requires implements [modules.Requirer].
+func (r *Ral) Requires() modules.Requirements {
+	return modules.Requirements{FullProgram: true, Resources: true}
+}
 
 // Names as they may stand in manifests and metadata.
 var (

@@ -245,7 +245,7 @@ func TestSensitiveAttributes(t *testing.T) {
 	for properties, want := range map[string]string{`"provider":"conf::conf","properties":{"text":"s3cret"}`: want, `"provider":"kv::python","properties":{"value":"s3cret"}`: ""} {
 		one := Type().New().(*Ral)
 		require.NoError(t, json.Unmarshal([]byte(`{"name":"x",`+properties+`}`), one))
-		one.Discreet()
+		one.Inform(modules.Circumstances{Sensitive: true})
 		require.NoError(t, one.Prepare(t.Context(), source(dir)))
 		if want == "" {
 			require.NoError(t, one.Validate())

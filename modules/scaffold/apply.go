@@ -21,12 +21,8 @@ func (s *Scaffold) Apply(ctx context.Context, h modules.Host, p modules.Plan) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	within, err := h.Files.Within(s.Name)
-	if err != nil {
-		return err
-	}
-	a := &applying{Scaffold: s, h: h, files: within}
-	err = a.steps(ctx, steps)
+	a := &applying{Scaffold: s, h: h, files: h.Files.Within(s.Name)}
+	err := a.steps(ctx, steps)
 	if err != nil {
 		a.undo(context.WithoutCancel(ctx))
 	}

@@ -52,14 +52,18 @@ func Type() modules.Type {
 	}
 }
 
-// TreeUse implements [modules.TreeRenderer].
-func (s *Scaffold) TreeUse() modules.TreeUse {
-	return modules.TreeUse{
-		Request: modules.TreeRequest{
-			Source: s.Source, Engine: s.Engine, Left: s.LeftDelimiter, Right: s.RightDelimiter, SkipEmpty: s.SkipEmpty,
-		},
-		From: []string{"source", "engine", "left_delimiter", "right_delimiter"},
-		Data: "data",
+// Requires implements [modules.Requirer].
+func (s *Scaffold) Requires() modules.Requirements {
+	return modules.Requirements{Tree: &modules.TreeUse{
+		Request: s.request(),
+		From:    []string{"source", "engine", "left_delimiter", "right_delimiter"},
+		Data:    "data",
+	}}
+}
+
+func (s *Scaffold) request() modules.TreeRequest {
+	return modules.TreeRequest{
+		Source: s.Source, Engine: s.Engine, Left: s.LeftDelimiter, Right: s.RightDelimiter, SkipEmpty: s.SkipEmpty,
 	}
 }
 
@@ -76,7 +80,7 @@ func (s *Scaffold) Prepare(ctx context.Context, src modules.Source) error {
 			Hint: `give the files that they come to, as "tree"`,
 		}
 	}
-	request := s.TreeUse().Request
+	request := s.request()
 	request.Data = s.Data
 	tree, err := src.Tree(ctx, request)
 	if err != nil {

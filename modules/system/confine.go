@@ -8,7 +8,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// Within implements [modules.Confiner].
+// Within implements [modules.DirectoryOpener].
 func (f *files) Within(dir string) modules.FileWriter {
 	return &files{changed: f.changed, within: dir, swept: f.swept}
 }

@@ -19,8 +19,7 @@ func TestWithin(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(real, "sub"), 0o755))
 	require.NoError(t, os.Symlink("real", filepath.Join(root, "top")))
 	top := filepath.Join(root, "top") // the directory itself may be behind a link
-	w, err := New().Files.Within(top)
-	require.NoError(t, err)
+	w := New().Files.Within(top)
 	own := modules.Attributes{Mode: 0o640, UID: -1, GID: -1}
 
 	require.NoError(t, w.Write(t.Context(), top+"/f", strings.NewReader("x"), own))
@@ -52,8 +51,7 @@ func TestWithinRefuses(t *testing.T) {
 	require.NoError(t, os.Symlink(out, filepath.Join(top, "away")))
 	require.NoError(t, os.Symlink("../../out", filepath.Join(top, "d/up")))
 	require.NoError(t, os.Symlink(out+"/f", filepath.Join(top, "link")))
-	w, err := New().Files.Within(top)
-	require.NoError(t, err)
+	w := New().Files.Within(top)
 	for name, want := range map[string]string{
 		out + "/f":         "change " + out + "/f: the path is not below the directory that is managed",
 		top:                "change " + top + ": the path is not below the directory that is managed",
@@ -83,9 +81,11 @@ func TestWithinRefuses(t *testing.T) {
 	require.Len(t, names, 1)
 }
 
-func TestWithinNeedsAWriterThatCan(t *testing.T) {
-	_, err := modules.ReadOnly(New()).Files.Within("/")
-	require.EqualError(t, err, "changes cannot be kept to a directory here")
+func TestWithinOfACheck(t *testing.T) {
+	top := t.TempDir()
+	w := modules.ReadOnly(New()).Files.Within(top)
+	require.ErrorIs(t, w.MakeDir(t.Context(), top+"/d", modules.Attributes{Mode: 0o755, UID: -1, GID: -1}), modules.ErrReadOnly)
+	require.NoDirExists(t, top+"/d")
 }
 
 // TestWithinFollowsNoLink has a link to another file of the directory be where one
@@ -94,9 +94,8 @@ func TestWithinFollowsNoLink(t *testing.T) {
 	top := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(top, "secret"), nil, 0o600))
 	require.NoError(t, os.Symlink("secret", filepath.Join(top, "f")))
-	w, err := New().Files.Within(top)
-	require.NoError(t, err)
-	err = w.SetAttributes(t.Context(), top+"/f", modules.Attributes{Mode: 0o644, UID: -1, GID: -1})
+	w := New().Files.Within(top)
+	err := w.SetAttributes(t.Context(), top+"/f", modules.Attributes{Mode: 0o644, UID: -1, GID: -1})
 	require.EqualError(t, err, "set attributes of "+top+"/f: too many levels of symbolic links")
 	info, err := os.Stat(filepath.Join(top, "secret"))
 	require.NoError(t, err)

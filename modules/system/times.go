@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ModTime implements [modules.FileTimes].
+// ModTime implements [modules.FileReader].
 func (f *files) ModTime(path string) (time.Time, error) {
 	if err := checkPath(path); err != nil {
 		return time.Time{}, err

@@ -37,7 +37,7 @@ func (l *literalCheck) site(ctx context.Context, s *site) {
 		if r.Unselected || !r.Unconditional() {
 			continue
 		}
-		if _, brings := r.Type.New().(modules.Bringer); brings && s.bundled() != nil {
+		if modules.RequirementsOf(r.Type.New()).Resources && s.bundled() != nil {
 			if err := s.bundled().err; err != nil {
 				l.errs.Add(r.Name.Node.Errorf("", "%v", err))
 				continue
@@ -62,8 +62,7 @@ func (l *literalCheck) site(ctx context.Context, s *site) {
 func preparesAlone(r *manifest.Resource) bool {
 	res := r.Type.New()
 	_, prepares := res.(modules.Preparer)
-	_, renders := res.(modules.TreeRenderer)
-	_, downloads := res.(modules.Downloader)
 	_, nests := res.(modules.Nester)
-	return prepares && !renders && !downloads && !nests
+	needs := r.Requirements()
+	return prepares && !nests && needs.Tree == nil && len(needs.Downloads) == 0
 }

@@ -92,14 +92,12 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	}
 	modules.SetName(res, name)
 	modules.SetDefaults(res)
-	if from, ok := res.(modules.Downloader); ok { // now that all properties are known
-		if err := r.Taint(p.site.tainted).CheckDownload(from.Downloads()); err != nil {
-			return nil, err
-		}
+	if err := r.Taint(p.site.tainted).CheckDownload(modules.RequirementsOf(res).Downloads); err != nil { // now that all properties are known
+		return nil, err
 	}
 	tags := modules.CheckTags(res)
-	if d, ok := res.(modules.Discreet); ok && p.discreet {
-		d.Discreet()
+	if t, ok := res.(modules.Informed); ok {
+		t.Inform(modules.Circumstances{Sensitive: p.discreet})
 	}
 	var unprepared error
 	if preparer, ok := res.(modules.Preparer); ok {
@@ -124,8 +122,7 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	if related, ok := res.(modules.Related); ok && p.inGraph {
 		m.related = related.Related()
 	}
-	full, ok := res.(modules.FullBuilder)
-	m.needsFull = ok && full.NeedsFull() || m.bundle != nil // which the lean one does not keep
+	m.needsFull = modules.RequirementsOf(res).FullProgram || m.bundle != nil // which the lean one does not keep
 	b, err := json.Marshal(res)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.Name.Node.Pos(), err)

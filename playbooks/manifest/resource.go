@@ -103,15 +103,21 @@ func (r *Resource) NeedsFull() bool {
 	if r.hasRules() {
 		return true
 	}
-	full, ok := r.Type.New().(modules.FullBuilder)
-	if !ok {
-		return false
+	return r.Requirements().FullProgram
+}
+
+// Requirements are what the resource takes besides its properties, as far as can be told
+// without a host: properties that are open count as not given.
+func (r *Resource) Requirements() modules.Requirements {
+	res := r.Type.New()
+	if _, ok := res.(modules.Requirer); !ok {
+		return modules.Requirements{}
 	}
 	// What does not fit has been reported.
-	_ = yamlpos.Decode(r.Properties.Node, full, yamlpos.Open(r.Properties.Open))
-	modules.SetName(full, r.Name.Node.Text)
-	modules.SetDefaults(full)
-	return full.NeedsFull()
+	_ = yamlpos.Decode(r.Properties.Node, res, yamlpos.Open(r.Properties.Open))
+	modules.SetName(res, r.Name.Node.Text)
+	modules.SetDefaults(res)
+	return modules.RequirementsOf(res)
 }
 
 // hidden reports whether the resource is written as one that is never carried out.

@@ -35,10 +35,7 @@ func (t Taint) CheckPaths(files *templates.Files) error {
 	errs.Add(t.CheckPlayFiles())
 	errs.Add(t.checkTree(files))
 	errs.Add(t.CheckNested())
-	if from, ok := r.Type.New().(modules.Downloader); ok {
-		_ = yamlpos.Decode(r.Properties.Node, from, yamlpos.Open(r.Properties.Open)) // what does not fit has been reported
-		errs.Add(t.CheckDownload(from.Downloads()))
-	}
+	errs.Add(t.CheckDownload(r.Requirements().Downloads))
 	for _, e := range []*templates.Expr{r.If, r.Unless} {
 		if e != nil {
 			errs.Add(e.CheckPaths(files, t.seen))
@@ -69,8 +66,8 @@ func (t Taint) CheckPlayFiles() error {
 	}
 	res := t.resource.Type.New()
 	var reading []string // what else decides how files of the play are read
-	if renderer, ok := res.(modules.TreeRenderer); ok {
-		reading = renderer.TreeUse().From
+	if tree := modules.RequirementsOf(res).Tree; tree != nil {
+		reading = tree.From
 	}
 	for _, f := range modules.Fields(res) {
 		n := properties.Node.Get(f.Name)

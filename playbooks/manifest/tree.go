@@ -36,14 +36,11 @@ type treeUse struct {
 // usesTree gives the folder of templates of a resource; nil if it has none.
 func (r *Resource) usesTree() *treeUse {
 	res := r.Type.New()
-	renderer, ok := res.(modules.TreeRenderer)
-	if !ok {
+	tree := r.Requirements().Tree
+	if tree == nil {
 		return nil
 	}
-	// What does not fit has been reported.
-	_ = yamlpos.Decode(r.Properties.Node, res, yamlpos.Open(r.Properties.Open))
-	modules.SetDefaults(res)
-	use := &treeUse{TreeUse: renderer.TreeUse(), at: r.Name.Node, literal: true}
+	use := &treeUse{TreeUse: *tree, at: r.Name.Node, literal: true}
 	for _, f := range modules.Fields(res) {
 		node := r.PropertySet().Get(f.Name)
 		if node == nil {

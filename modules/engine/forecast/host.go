@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -59,6 +60,9 @@ func (h predictedHost) absent(op, name string) error {
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
+
+// ModTime implements [modules.FileReader]. Nothing is predicted of times.
+func (h predictedHost) ModTime(name string) (time.Time, error) { return h.real.Files.ModTime(name) }
 
 // Digest implements [modules.FileReader].
 func (h predictedHost) Digest(name string) (string, error) {

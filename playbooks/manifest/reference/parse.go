@@ -47,11 +47,10 @@ const stateKey = "state"
 // value, which are named behind a dot, are not listed.
 func Sends(t modules.Type) []string {
 	var names []string
-	r := t.New()
-	if s, ok := r.(modules.Sender); ok {
+	if s, ok := t.New().(modules.Sender); ok {
 		names = slices.Clone(s.Sends())
 	}
-	if _, ok := r.(modules.Stater); ok {
+	if t.ReportsState {
 		names = append(names, stateKey)
 	}
 	return names

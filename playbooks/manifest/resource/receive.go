@@ -139,12 +139,9 @@ func (rd *Reader) checkReceiving(r *manifest.Resource, guessed map[*yamlpos.Node
 	with.Properties.Node, unknown = manifest.WithUnknown(r.Properties.Node, received)
 	maps.Copy(unknown, guessed)
 	rd.checkProperties(&with, unknown)
-	if from, ok := r.Type.New().(modules.Downloader); ok {
-		_ = yamlpos.Decode(r.Properties.Node, from, yamlpos.Open(r.Properties.Open)) // what does not fit has been reported
-		for _, name := range from.Downloads() {
-			if slices.Contains(received, name) {
-				rd.Report.Add(r.Name.Node.Errorf("let the host download it", "%s cannot be received: the controller needs it", name))
-			}
+	for _, name := range r.Requirements().Downloads {
+		if slices.Contains(received, name) {
+			rd.Report.Add(r.Name.Node.Errorf("let the host download it", "%s cannot be received: the controller needs it", name))
 		}
 	}
 }

@@ -2,25 +2,19 @@ package modules
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Commander is a type whose resources are commands. Ad hoc, all its arguments
-// are the command line; its output is what people want to see, and it does not
-// wait for other runs.
-type Commander interface {
-	// CommandLine gives the properties that the words of a command line mean.
-	CommandLine(words []string) (map[string]any, error)
-}
-
 // Arguments gives the properties that ad-hoc arguments mean: the name, then
-// property=value; or, for a [Commander], a command line.
+// property=value; or, if the type has a CommandLine, that.
 func (t Type) Arguments(words []string) (map[string]any, error) {
-	if c, ok := t.New().(Commander); ok {
-		return c.CommandLine(words)
+	if t.CommandLine != nil {
+		return t.CommandLine(words)
 	}
 	if len(words) > 0 && strings.HasPrefix(words[0], "-") {
 		return nil, fmt.Errorf("%q is no name: the flags of ccm-push go before the type, and ccm-push doc %s tells of it", words[0], t.Name)
@@ -53,11 +47,11 @@ func (t Type) Arguments(words []string) (map[string]any, error) {
 // orAsk tells of the queries of a type that has some: what begins with another word is
 // taken for a resource.
 func (t Type) orAsk() string {
-	a, ok := t.New().(Asker)
-	if !ok {
+	queries := t.Queries()
+	if len(queries) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; to ask: %s %s", t.Name, strings.Join(a.Queries(), ", "+t.Name+" "))
+	return fmt.Sprintf("; to ask: %s %s", t.Name, strings.Join(queries, ", "+t.Name+" "))
 }
 
 // HasProperty reports whether a property of the type is called so, in any spelling.
@@ -126,4 +120,55 @@ func (f Field) parse(text string) (any, error) {
 		return list, nil
 	}
 	return nil, fmt.Errorf("cannot be given on the command line; write a manifest")
+}
+
+// Queries are those of the resources of a type, if they can be asked from the command line.
+func (t Type) Queries() []string {
+	if q, ok := t.New().(Querier); ok && t.QueryLine != nil {
+		return q.Queries()
+	}
+	return nil
+}
+
+// Query gives the query that the words of an ad-hoc call begin with; "" if they begin
+// with none.
+func (t Type) Query(words []string) string {
+	if len(words) == 0 || !slices.Contains(t.Queries(), words[0]) {
+		return ""
+	}
+	return words[0]
+}
+
+// Words are the words of a command line, taken apart.
+type Words struct {
+	Rest    []string          // those that belong to no option
+	Options map[string]string // by name, without the dashes
+}
+
+// TakeApart finds the options of a command line, of which each has a value: --NAME
+// VALUE or --NAME=VALUE.
+func TakeApart(words, options []string) (Words, error) {
+	w := Words{Options: map[string]string{}}
+	for i := 0; i < len(words); i++ {
+		name, isOption := strings.CutPrefix(words[i], "--")
+		if !isOption {
+			w.Rest = append(w.Rest, words[i])
+			continue
+		}
+		name, value, given := strings.Cut(name, "=")
+		_, twice := w.Options[name]
+		switch {
+		case !slices.Contains(options, name):
+			return w, fmt.Errorf("there is no option --%s here; there are --%s, and the flags of ccm-push go before the pattern", name, strings.Join(options, ", --"))
+		case twice:
+			return w, fmt.Errorf("--%s is given twice", name)
+		case !given && i == len(words)-1:
+			return w, errors.New("--" + name + " lacks its value")
+		case !given:
+			i++
+			value = words[i]
+		}
+		w.Options[name] = value
+	}
+	return w, nil
 }

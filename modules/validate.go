@@ -3,9 +3,36 @@ package modules
 import (
 	"fmt"
 	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 )
+
+// ValidatePath holds the value of a property against what [Files] takes: absolute
+// and clean. The error is a [PropertyError]; an empty value is for others to
+// report.
+func ValidatePath(property, value string) error {
+	switch {
+	case value == "":
+		return nil
+	case strings.ContainsRune(value, 0):
+		return Errorf(property, "file path must not contain a NUL byte")
+	case path.Clean(value) != value:
+		return &PropertyError{Path: property, Msg: "file path must be canonical", Hint: "write " + path.Clean(value)}
+	case !path.IsAbs(value):
+		return Errorf(property, "file path must be absolute")
+	}
+	return nil
+}
+
+// ValidateLine holds the value of a property against what can stand on one line
+// of a file. The error is a [PropertyError].
+func ValidateLine(property, value string) error {
+	if strings.ContainsAny(value, "\x00\r\n") {
+		return Errorf(property, "%s must be one line, without NUL bytes", property)
+	}
+	return nil
+}
 
 const modeHint = `write an octal string such as mode: "0644"`
 

@@ -33,12 +33,6 @@ const (
 	ErrorFailed    ErrorKind = "failed"    // anything else
 )
 
-// Kinded is an error of a known kind.
-type Kinded interface {
-	error
-	Kind() ErrorKind
-}
-
 // Querier is a type whose resources answer questions beyond whether something
 // differs: "get", "export", "list". An entry of a catalog with a Query is asked and neither
 // checked nor applied; the answer is the Before of its result's state.
@@ -49,14 +43,8 @@ type Querier interface {
 	Query(ctx context.Context, h Host, query string) (json.RawMessage, error)
 }
 
-// Stater is a type whose resources tell their state, by [Reporter].State, so that others
-// can receive it and its members.
-type Stater interface {
-	TellsState()
-}
-
 // Sender is a type with values that other resources can receive, such as what a
-// command printed. What can be received of a [Stater] is its state.
+// command printed. Where [Type].ReportsState is set, its state can be received as well.
 type Sender interface {
 	// Sends names the values.
 	Sends() []string

@@ -1,0 +1,78 @@
+package modules
+
+import "context"
+
+// Refresher is a type that reacts when a resource it subscribes to has changed.
+// Only such types accept `subscribe`.
+type Refresher interface {
+	// Refresh turns p, which Check has just made, into a plan that also
+	// refreshes, and sets Refreshed if it does. It changes nothing on the host.
+	Refresh(ctx context.Context, h Host, p Plan) (Plan, error)
+}
+
+// Verifier is a type that knows better than a second Check whether its Apply
+// has worked. Verify is called after Apply instead of Check.
+type Verifier interface {
+	Verify(ctx context.Context, h Host, p Plan) error
+}
+
+// Preloader is a type that can find out with one question to the host what the
+// Checks of many resources would ask for one by one.
+type Preloader interface {
+	// Preload asks about all of them: resources of the receiver's type that are still
+	// to be checked, the receiver first. It changes nothing. Their Checks get what it
+	// returns from [Host.Preloaded], until something has been applied, and ask the
+	// host by themselves for what is missing there; so after an error, too.
+	Preload(ctx context.Context, h Host, all []Resource) (any, error)
+}
+
+// Batcher is a type that can carry out the plans of several resources in one go,
+// which is faster than one after the other. Results do not change by it: what a
+// batch has not brought about is applied again singly, so a batch may fail and
+// says nothing about its members. It may not be a [Verifier] as well.
+type Batcher interface {
+	// BatchKey is the same for plans that may go together; "" goes with none.
+	BatchKey(p Plan) string
+	// ApplyBatch carries out the plans of neighbours in a catalog, in their order,
+	// all of one type and with one key. The receiver is the first of them.
+	ApplyBatch(ctx context.Context, h Host, batch []Planned) error
+}
+
+// Planned is a resource with the plan that its Check has made.
+type Planned struct {
+	Resource Resource
+	Plan     Plan
+}
+
+// Informed is a type that does not go by the properties of its resources alone.
+type Informed interface {
+	// Inform is called before all other calls on a host, and on the controller before
+	// Prepare, with what is known there.
+	Inform(c Circumstances)
+}
+
+// Circumstances are what an [Informed] type learns of its resource.
+type Circumstances struct {
+	// Sensitive says that nothing of the resource may be seen: a type that hands values on
+	// to programs refuses places where other users could see them, such as arguments.
+	Sensitive bool
+	// Reversal says that the resource has left the manifest, and brings back what was there
+	// before: what to write in a manifest is then no advice.
+	Reversal bool
+}
+
+// A Nester is a type whose resources stand for the resources of another manifest.
+// A controller puts those into the catalog, right before an entry with a Scope;
+// no host ever checks or applies a Nester.
+type Nester interface {
+	Nest() Nest
+}
+
+// A Nest is what a [Nester] asks the controller for.
+type Nest struct {
+	Manifest string         // a path, or the URL of an archive
+	Checksum string         // SHA-256 of an archive, in lower-case hex; "" if none is given
+	Data     map[string]any // for the nested manifest; nil gives it all that its parent has
+	Monitor  bool           // only health checks
+	Deny     bool           // the nested manifest may not nest others
+}

@@ -1,0 +1,59 @@
+package modules
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A PropertyError says what is wrong with one property. The controller turns it
+// into file:line:column.
+type PropertyError struct {
+	Path string // the property, with dots and indexes below it: "environment[2]"; "" is the resource itself
+	Msg  string // lower case, values quoted with %q
+	Hint string // what to write instead; may be empty
+	// Unknown is a member of the property at Path that may not be there, if the error
+	// is about that, and Known are those that may.
+	Unknown string
+	Known   []string
+}
+
+func (e *PropertyError) Error() string {
+	s := e.Msg
+	if e.Path != "" {
+		s = e.Path + ": " + s
+	}
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+// Errorf makes a [PropertyError] without a hint.
+func Errorf(path, format string, args ...any) *PropertyError {
+	return &PropertyError{Path: path, Msg: fmt.Sprintf(format, args...)}
+}
+
+// PropertyErrors takes apart what Validate, Prepare or [CheckTags] returned. An
+// error that is no PropertyError becomes one about the whole resource.
+func PropertyErrors(err error) []*PropertyError {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []*PropertyError
+		for _, e := range joined.Unwrap() {
+			all = append(all, PropertyErrors(e)...)
+		}
+		return all
+	}
+	if pe, ok := errors.AsType[*PropertyError](err); ok {
+		return []*PropertyError{pe}
+	}
+	return []*PropertyError{{Msg: err.Error()}}
+}
+
+// Warner is a resource that knows what in its properties is valid, and looks like a
+// mistake.
+type Warner interface {
+	Warnings() []*PropertyError
+}

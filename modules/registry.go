@@ -1,0 +1,86 @@
+package modules
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Type is an entry of the registry.
+type Type struct {
+	Name string          // as written in manifests: "file"
+	Doc  string          // one paragraph for `ccm-push doc`
+	New  func() Resource // a pointer to zero properties
+	// Family, if set, gives types that nobody could list, by a name with a slash:
+	// those of programs of others. r is the registry that is asked.
+	Family func(r Registry, name string) (Type, bool)
+	// Below, if set, is the property in which everything stands that a manifest
+	// writes besides the keys that all types have.
+	Below string
+	// ReportsState says that the resources report their state, by [Reporter].State, so that
+	// others can receive it and its members.
+	ReportsState bool
+	// CommandLine, if set, gives the properties that the words of a command line mean: the
+	// resources are commands. Ad hoc, all arguments are the command line; what it prints is
+	// what people want to see, and it does not wait for other runs.
+	CommandLine func(words []string) (map[string]any, error)
+	// QueryLine, if set, has the resources, which are [Querier]s, be asked from the command
+	// line. It gives the properties of those that are asked, from the words that follow the
+	// query. input reads the argument of an option that takes a map: JSON or YAML, or - for
+	// standard input.
+	QueryLine func(query string, words []string, input func(word string) (map[string]any, error)) ([]map[string]any, error)
+}
+
+// A Registry lists the resource types a program knows. modules/builtin has the
+// only one.
+type Registry []Type
+
+// Lookup finds a type by name.
+func (r Registry) Lookup(name string) (Type, bool) {
+	i := slices.IndexFunc(r, func(t Type) bool { return t.Name == name })
+	if i >= 0 {
+		return r[i], true
+	}
+	if !strings.Contains(name, "/") {
+		return Type{}, false
+	}
+	for _, t := range r {
+		if t.Family == nil {
+			continue
+		}
+		if of, ok := t.Family(r, name); ok {
+			return of, true
+		}
+	}
+	return Type{}, false
+}
+
+// Names lists the types in the order of the registry.
+func (r Registry) Names() []string {
+	names := make([]string, len(r))
+	for i, t := range r {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// Decode makes a resource of type name from JSON properties. Unknown properties
+// are errors, defaults are filled in, tags and Validate are checked: nothing is
+// trusted because it came over the wire.
+func (r Registry) Decode(name string, properties json.RawMessage) (Resource, error) {
+	t, ok := r.Lookup(name)
+	if !ok {
+		return nil, fmt.Errorf("unknown resource type %q (known: %s)", name, strings.Join(r.Names(), ", "))
+	}
+	res := t.New()
+	if err := decodeResource(properties, res); err != nil {
+		return nil, err
+	}
+	SetDefaults(res)
+	if err := errors.Join(CheckTags(res), res.Validate()); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
