@@ -43,7 +43,7 @@ func (s *search) adapter(ctx context.Context, of located, beside []located) (*lo
 // told of the type; nil if none has it.
 func (s *search) listed(ctx context.Context, all []located) (*resource, error) {
 	for _, adapter := range all {
-		if adapter.Adapter == nil || adapter.Adapter.List == nil || s.Adapter != "" && !adapter.Is(s.Adapter) {
+		if adapter.Adapter == nil || adapter.Adapter.List == nil || s.d.Adapter != "" && !adapter.Is(s.d.Adapter) {
 			continue
 		}
 		if ok, err := s.applies(ctx, adapter); err != nil || !ok {

@@ -1,12 +1,11 @@
 package dsc
 
 import (
-	"encoding/json"
 	"maps"
-	"math/big"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/ccm-push/ccm-push/modules/dsc/schema"
 )
 
 // exist is the property that says whether the instance is there at all. A state that
@@ -126,9 +125,8 @@ func (r rules) covers(want, have any) bool {
 		have, ok := have.(string)
 		return ok && (want == have || r.foldCase && strings.EqualFold(want, have))
 	}
-	if a, ok := exactNumber(want); ok {
-		b, ok := exactNumber(have)
-		return ok && a.Cmp(b) == 0
+	if same, isNumber := schema.SameNumber(want, have); isNumber {
+		return same
 	}
 	return want == have // booleans and null
 }
@@ -175,34 +173,6 @@ func (r rules) matches(want, have []any) bool {
 		}
 	}
 	return true
-}
-
-// exactNumber gives a number exactly, whatever Go made of it. Exponents that no state has
-// in earnest are compared as texts, which is cheaper than their digits.
-func exactNumber(v any) (*big.Rat, bool) {
-	const most = 400 // characters, and the exponent of what they say
-	switch n := v.(type) {
-	case json.Number:
-		f, err := n.Float64()
-		if err != nil || len(n) > most || f == 0 && strings.ContainsAny(mantissa(string(n)), "123456789") {
-			return nil, false
-		}
-		return new(big.Rat).SetString(string(n))
-	case float64: // as it is written, which is what others wrote too
-		return new(big.Rat).SetString(strconv.FormatFloat(n, 'g', -1, 64))
-	case int:
-		return new(big.Rat).SetInt64(int64(n)), true
-	case int64:
-		return new(big.Rat).SetInt64(n), true
-	case uint64:
-		return new(big.Rat).SetUint64(n), true
-	}
-	return nil, false
-}
-
-func mantissa(n string) string {
-	n, _, _ = strings.Cut(strings.ToLower(n), "e")
-	return n
 }
 
 // changed names the properties at the top in which two states of a resource differ,

@@ -21,7 +21,7 @@ type located struct {
 
 // search finds manifests on a host.
 type search struct {
-	*DSC
+	d       *DSC
 	h       modules.Host
 	secrets process.Secrets // of the properties
 	rejects []Reject
@@ -35,7 +35,7 @@ type search struct {
 // find looks for the resource: in the play's folder, among those that need no
 // program, and on the host. The newest version that will do is taken.
 func (d *DSC) find(ctx context.Context, h modules.Host, secrets process.Secrets) (*resource, error) {
-	s := &search{DSC: d, h: h, secrets: secrets}
+	s := &search{d: d, h: h, secrets: secrets}
 	for _, r := range d.Rejected {
 		s.rejects = append(s.rejects, Reject{File: "resources/" + r.File, Type: r.Type, Reason: r.Reason})
 	}
@@ -64,7 +64,7 @@ func (d *DSC) find(ctx context.Context, h modules.Host, secrets process.Secrets)
 
 // bundled are the manifests of the play's folder that were sent with the instance.
 func (s *search) bundled(ctx context.Context) ([]located, error) {
-	if len(s.Candidates) == 0 {
+	if len(s.d.Candidates) == 0 {
 		return nil, nil
 	}
 	if s.h.Resources == nil {
@@ -78,7 +78,7 @@ func (s *search) bundled(ctx context.Context) ([]located, error) {
 		return nil, modules.Refuse("the folder resources/ has not come with the catalog")
 	}
 	var all []located
-	for _, c := range s.Candidates {
+	for _, c := range s.d.Candidates {
 		all = append(all, located{c.Manifest, path.Join(dir, path.Clean("/"+c.File))})
 	}
 	return all, nil
@@ -127,21 +127,21 @@ func (s *search) found(run, as located) (*resource, error) {
 // resource makes what was found ready to be called for the instance.
 func (s *search) resource(rs resource) (*resource, error) {
 	var err error
-	rs.h, rs.secrets, rs.discreet, rs.told = s.h, s.secrets, s.discreet, map[string]bool{}
-	rs.timeout, err = s.timeout()
+	rs.h, rs.secrets, rs.discreet, rs.told = s.h, s.secrets, s.d.discreet, map[string]bool{}
+	rs.timeout, err = s.d.timeout()
 	return &rs, err
 }
 
 // fitting are the manifests of the type that will do, the newest first.
 func (s *search) fitting(ctx context.Context, all []located) ([]located, error) {
-	within, err := manifest.ParseRange(s.Version)
+	within, err := manifest.ParseRange(s.d.Version)
 	if err != nil {
 		return nil, err
 	}
 	var list []located
 	for _, l := range all {
 		s.known = append(s.known, l.Type)
-		if !l.Is(s.TypeName) || s.Adapter != "" && !strings.EqualFold(s.Adapter, l.RequireAdapter) {
+		if !l.Is(s.d.TypeName) || s.d.Adapter != "" && !strings.EqualFold(s.d.Adapter, l.RequireAdapter) {
 			continue
 		}
 		if v, err := manifest.ParseVersion(l.Version); err != nil || !within.Has(v) {
@@ -187,9 +187,9 @@ func (s *search) applies(ctx context.Context, l located) (bool, error) {
 func (s *search) notFound() error {
 	var reasons []string
 	for _, r := range s.rejects {
-		if r.Type != "" && manifest.Like(r.Type, s.TypeName) ||
+		if r.Type != "" && manifest.Like(r.Type, s.d.TypeName) ||
 			r.Type == "" && !path.IsAbs(r.File) || // of the play's folder, where all are meant to be used
-			r.Type == "" && strings.Contains(strings.ToLower(path.Base(r.File)), strings.ToLower(path.Base(s.TypeName))) {
+			r.Type == "" && strings.Contains(strings.ToLower(path.Base(r.File)), strings.ToLower(path.Base(s.d.TypeName))) {
 			reasons = append(reasons, fmt.Sprintf("found %s, but: %s", r.File, r.Reason))
 		}
 	}
@@ -198,7 +198,7 @@ func (s *search) notFound() error {
 	}
 	if len(s.others) > 0 {
 		slices.Sort(s.others)
-		reasons = append(reasons, fmt.Sprintf("version %q excludes what there is: %s", s.Version, strings.Join(slices.Compact(s.others), ", ")))
+		reasons = append(reasons, fmt.Sprintf("version %q excludes what there is: %s", s.d.Version, strings.Join(slices.Compact(s.others), ", ")))
 	}
 	if len(reasons) == 0 {
 		reasons = append(reasons, "looked into resources/ beside the manifest")
@@ -209,15 +209,15 @@ func (s *search) notFound() error {
 	for _, err := range s.unsafe {
 		reasons = append(reasons, "did not look where others can put something: "+err.Error())
 	}
-	text := fmt.Sprintf("there is no DSC resource %s%s; %s", s.TypeName, s.meant(), strings.Join(reasons, "; "))
+	text := fmt.Sprintf("there is no DSC resource %s%s; %s", s.d.TypeName, s.meant(), strings.Join(reasons, "; "))
 	return &process.Failure{Text: text, Safe: text, Class: modules.ErrorUnknown}
 }
 
 // meant is the name of a resource that there is, if the one that is missing is called
 // almost so.
 func (s *search) meant() string {
-	near := expr.Nearest(s.TypeName, append(s.known, s.Near, osInfo().manifest.Type, echo().manifest.Type, runCommandOnSet().manifest.Type))
-	if near == "" || strings.EqualFold(near, s.TypeName) {
+	near := expr.Nearest(s.d.TypeName, append(s.known, s.d.Near, osInfo().manifest.Type, echo().manifest.Type, runCommandOnSet().manifest.Type))
+	if near == "" || strings.EqualFold(near, s.d.TypeName) {
 		return ""
 	}
 	return fmt.Sprintf(" (did you mean %s?)", near)

@@ -172,11 +172,11 @@ type document struct {
 // parse gives a YAML document as JSON.
 func (s *search) parse(ctx context.Context, text string) (json.RawMessage, error) {
 	sum := sha256.Sum256([]byte(text))
-	d, known := s.parsed.Get(string(sum[:]))
+	d, known := s.d.parsed.Get(string(sum[:]))
 	if !known {
 		d.json, d.err = s.h.YAML(ctx, text)
 		if ctx.Err() == nil { // else the error may be that of the context
-			s.parsed.Put(string(sum[:]), d)
+			s.d.parsed.Put(string(sum[:]), d)
 		}
 	}
 	return d.json, d.err

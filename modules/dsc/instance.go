@@ -12,7 +12,6 @@ import (
 // An instance is a resource and what it is wanted to be, on one host. It goes from
 // Check to Apply and Verify.
 type instance struct {
-	*DSC
 	resource *resource
 	wanted   map[string]any // the properties, evaluated and coerced
 
@@ -60,7 +59,7 @@ func (d *DSC) open(ctx context.Context, h modules.Host) (*instance, error) {
 	if len(meta) > 0 && rs.schema.Property(metadata).Declared {
 		wanted[metadata] = map[string]any(meta)
 	}
-	return &instance{DSC: d, resource: rs, wanted: wanted}, nil
+	return &instance{resource: rs, wanted: wanted}, nil
 }
 
 // evaluate gives the properties as values. It reports whether the instance is managed

@@ -64,7 +64,7 @@ func (o *ownResource) test(ctx context.Context, in *instance) (verdict, error) {
 
 // allowed reports a command that would show others what must not be shown.
 func (o *ownResource) allowed(in *instance) error {
-	if o.set == nil || !in.discreet {
+	if o.set == nil || !in.resource.discreet {
 		return nil
 	}
 	return failed("", "the resource is sensitive, and %s has what it is given among the arguments of a program, where others could see it; use a type that hands it to standard input", o.manifest.Type)
@@ -231,10 +231,6 @@ func runCommandOnSet() *ownResource {
 }
 
 func runCommand(ctx context.Context, in *instance) (map[string]any, error) {
-	timeout, err := in.timeout()
-	if err != nil {
-		return nil, err
-	}
 	executable, _ := in.wanted["executable"].(string)
 	argv := []string{executable}
 	list, _ := in.wanted["arguments"].([]any)
@@ -242,7 +238,7 @@ func runCommand(ctx context.Context, in *instance) (map[string]any, error) {
 		text, _ := arg.(string)
 		argv = append(argv, text)
 	}
-	exit, err := in.resource.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: timeout, Path: strings.Join(safePath(in.resource.h), ":"), User: process.Self(ctx, in.resource.h)})
+	exit, err := in.resource.h.Commands.Run(ctx, modules.Command{Argv: argv, Timeout: in.resource.timeout, Path: strings.Join(safePath(in.resource.h), ":"), User: process.Self(ctx, in.resource.h)})
 	if err != nil {
 		return nil, notRun("the command", err)
 	}

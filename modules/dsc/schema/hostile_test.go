@@ -91,6 +91,8 @@ func TestNumbers(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, test.want, a.compare(b), test)
 		require.Equal(t, -test.want, b.compare(a), test)
+		same, isNumber := SameNumber(json.Number(test.a), json.Number(test.b))
+		require.Equal(t, []bool{test.want == 0, true}, []bool{same, isNumber}, test)
 	}
 	for _, v := range []any{"1", nil, json.Number(""), json.Number("x"), json.Number("-")} {
 		_, ok := numberOf(v)

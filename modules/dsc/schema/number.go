@@ -31,6 +31,14 @@ func numberOf(v any) (n number, ok bool) {
 	return number{}, false
 }
 
+// SameNumber reports whether two values are the same number, exactly, and whether the
+// first is a number at all.
+func SameNumber(v, w any) (same, isNumber bool) {
+	n, isNumber := numberOf(v)
+	m, ok := numberOf(w)
+	return isNumber && ok && n.compare(m) == 0, isNumber
+}
+
 func parseNumber(text string) (n number, ok bool) {
 	rest, negative := strings.CutPrefix(text, "-")
 	mantissa := rest
