@@ -16,8 +16,8 @@ import (
 // NoDeadline is longer than any run.
 const NoDeadline = session.NoDeadline
 
-// Deadlines bound the phases of working on a host, but for those of getting in,
-// which are [transport.Limits]. 0 means the default, [NoDeadline] no limit.
+// Deadlines bound the phases of working on a host. Those of connecting are bounded by
+// [transport.Limits]. 0 means the default, [NoDeadline] no limit.
 type Deadlines struct {
 	// Start is how long the host program may take until it has greeted, which
 	// includes the facts; 0 means 30s, and for escalation 2m until it asks and 2m once
@@ -53,8 +53,8 @@ func (d Deadlines) start() time.Duration {
 // host is the time for a play.
 func (d Deadlines) host() time.Duration { return cmp.Or(d.Host, defaultHostTime) }
 
-// escalated has a start that was given bound escalation as well, in which 2 minutes
-// to ask, and as many once there is the password, are else allowed.
+// escalated bounds an escalation by Start, if that was given. Otherwise it may take 2
+// minutes until it asks, and 2 more once it has the password.
 func (d Deadlines) escalated(b *start.Become) *start.Become {
 	if b == nil || d.Start == 0 {
 		return b
@@ -85,7 +85,7 @@ func (r *Runner) hostTime(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeoutCause(ctx, limit, &session.Late{What: "the host", Limit: limit})
 }
 
-// late makes what the end of a host's time has led to a failure that says so. A
+// late replaces an error that the end of a host's time has caused by one that says so. A
 // host that was not even reached stays unreachable, and its error gives the cause.
 func late(ctx context.Context, err error) error {
 	cause := session.Overdue(ctx)

@@ -11,7 +11,7 @@ import (
 )
 
 // A phaseError is the failure of a host as a whole, with the phase of its
-// host_failed event and, once it had a catalog, what it has not told of that.
+// host_failed event and, once it had a catalog, the entries without a result.
 type phaseError struct {
 	phase string
 	err   error

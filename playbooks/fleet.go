@@ -149,8 +149,7 @@ func (f *fleet) unhold() {
 	f.kept--
 }
 
-// finish says of the hosts that wait for a play which will not come that they
-// are done.
+// finish reports hosts as done that have waited for a play which will not begin.
 func (f *fleet) finish(ctx context.Context) {
 	for _, h := range f.runner.Inventory.Hosts() {
 		state := f.states[h.Name]
@@ -164,7 +163,7 @@ func (f *fleet) finish(ctx context.Context) {
 	}
 }
 
-// notStarted gives the hosts that the run has ended before, in the order of the
+// notStarted gives the hosts that had not begun when the run ended, in the order of the
 // inventory.
 func (f *fleet) notStarted() []string {
 	var list []string

@@ -34,7 +34,7 @@ type hostState struct {
 }
 
 // close gives the host up. The connection goes first: only that ends a write to
-// a host that takes nothing.
+// a host that reads nothing.
 func (s *hostState) close() {
 	if s.client != nil {
 		s.client.Close()
@@ -65,8 +65,9 @@ func (s *hostState) dead() bool {
 	return false
 }
 
-// unpredicted says what would have changed the host in a check run without a host program
-// knowing of it: what another one has predicted. "" is nothing.
+// unpredicted names, in a check run, what may have changed the host by then and is in no
+// forecast of program: an earlier play, whose changes another host program has predicted.
+// It is "" if there is none.
 func (s *hostState) unpredicted(program *hostProgram, check bool) string {
 	if check && slices.ContainsFunc(s.predicted, func(other *hostProgram) bool { return other != program }) {
 		return "an earlier play"

@@ -23,8 +23,8 @@ type hostProgram struct {
 	full    bool           // it is the full one
 }
 
-// errNoFull is why a host cannot be given a play that an incomplete folder of host
-// programs does not suffice for.
+// errNoFull is the failure of a host that needs the full host program where the folder of
+// host programs lacks it.
 var errNoFull = errors.New("a resource needs the full host program, and this ccm-push has only lean ones: build it with make, or give a complete folder with --module-dir")
 
 // program gives the host program for the user that the play runs as: the one
@@ -56,7 +56,7 @@ func (f *fleet) program(ctx context.Context, play *manifest.Play, state *hostSta
 	return started, nil
 }
 
-// worker is who the host program runs as in a play, and how it gets there.
+// worker gives the user that the host program runs as in a play, and how it becomes that.
 func (f *fleet) worker(play *manifest.Play, state *hostState) (become *start.Become, user string) {
 	if state.conn == nil {
 		conn := state.host.Connection()

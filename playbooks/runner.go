@@ -48,13 +48,13 @@ type Options struct {
 	Forks   int    // hosts worked on at once; 0 means 64
 	Keep    int    // connections kept between plays; 0 means 256, negative none
 	Limit   string // a second pattern; "" limits nothing
-	// Progress is how far a run got that this one goes on with, play by play; nil goes on
-	// with none.
+	// Progress is how far the run got that this one resumes, play by play; nil resumes
+	// none.
 	Progress *record.Progress
 	Holder   string // who runs this, for the lock
 	NoLock   bool   // ad-hoc commands take no lock
 	Catalog  catalog.Options
-	// LockTimeout is how long a host waits for another run to end; 0 means not.
+	// LockTimeout is how long a host waits for another run to end; 0 does not wait.
 	LockTimeout time.Duration
 	Deadlines   Deadlines
 	// CompileFirst applies nothing on any host of a batch until the catalogs of all
@@ -124,8 +124,8 @@ func (r *Runner) limit(hosts []*inventory.Host) ([]*inventory.Host, error) {
 	return hosts, nil
 }
 
-// SelectHosts gives the hosts of a pattern that a second one, unless it is "",
-// selects too.
+// SelectHosts gives the hosts of a pattern that limit, a second one, selects too. A limit
+// of "" selects all.
 func SelectHosts(inv *inventory.Inventory, pattern, limit string, warn func(string)) ([]*inventory.Host, error) {
 	hosts, warnings, err := inv.Select(pattern)
 	if err == nil && limit != "" {

@@ -15,8 +15,8 @@ import (
 )
 
 // Validate reports all that can be wrong with the plays without contacting a
-// host. broken is what is known to be wrong with them already: they are then
-// only looked at. Otherwise a play is also made ready for each of its hosts, as
+// host. broken is what is known to be wrong with them already: then nothing is
+// compiled. Otherwise a play is also made ready for each of its hosts, as
 // far as that needs no facts, or with those of Options.Catalog if facts is set;
 // without an inventory that is one host without variables. Connect.Warn is told
 // of plays that were not made ready.
@@ -60,8 +60,8 @@ func together(all ...error) error {
 	return manifest.Distinct(errs)
 }
 
-// compileAll compiles a play for hosts and gives each error once, with those
-// that it is about unless that is all of them.
+// compileAll compiles a play for hosts and gives each error once, with the
+// hosts that it is about unless that is all of them.
 func compileAll(ctx context.Context, c *catalog.Compiler, hosts []*inventory.Host) error {
 	var found byHosts
 	for _, h := range hosts {

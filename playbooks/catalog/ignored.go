@@ -103,7 +103,7 @@ func mentions(text []byte, name string) bool {
 	}
 }
 
-// ofName reports whether a byte is one that names of files go on with.
+// ofName reports whether the name of a file may go on with a byte.
 func ofName(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || strings.IndexByte("._-~#", b) >= 0 || b >= 0x80
 }

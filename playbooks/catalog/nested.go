@@ -56,7 +56,8 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 	return x.add(e, o, node, &Nested{Manifest: inner.site.play.File, Layers: inner.layers, Data: inner.env.Data})
 }
 
-// nestOf is what a resource asks to be applied, once its properties are resolved.
+// nestOf gives the manifest that a resource applies, with what it says of it, once its
+// properties are resolved.
 func nestOf(r *manifest.Resource, name string, node *yamlpos.Node) (modules.Nest, error) {
 	res := r.Type.New()
 	if err := yamlpos.Decode(node, res); err != nil {

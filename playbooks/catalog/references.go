@@ -13,14 +13,14 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// references are those of one entry that are not in it yet.
+// references are what one entry says of others and what is not resolved in it yet.
 type references struct {
 	lists    []refList    // resolved once all entries are there
 	received []receiving  // likewise
 	resolved []graph.Edge // what has been resolved and is shown to people; To is not set
 }
 
-// A refList is what a resource says with one word of what it runs before or after.
+// A refList is one key of a resource, such as require or before, with its references.
 type refList struct {
 	order reference.Order
 	refs  []*yamlpos.Node

@@ -29,8 +29,8 @@ func JSONOfYAML(name string, text []byte) (json.RawMessage, error) {
 	return new(YAMLWork).JSONOfYAML(name, text)
 }
 
-// YAMLWork is what reading documents has taken beyond their lengths, also of those that
-// were refused: who asks for it often needs a bound on all of them together.
+// YAMLWork counts what reading documents has taken beyond their lengths, refused ones
+// included, for bounds on all of them together.
 type YAMLWork struct {
 	Copied int // values, by aliases and merge keys
 	JSON   int // bytes written

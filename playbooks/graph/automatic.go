@@ -57,7 +57,7 @@ func (h *holders) put(verb modules.Verb, i int) {
 	}
 }
 
-// found are those that a relation of vertex i is about, but for i itself.
+// found gives the vertices that a relation of vertex i is about, without i itself.
 func (t *things) found(i int, r modules.Relation) []int {
 	switch {
 	case r.Thing.Kind != modules.ThingPath || r.Reach == modules.There:
@@ -76,7 +76,7 @@ func (t *things) found(i int, r modules.Relation) []int {
 	return all
 }
 
-// at are those that look after exactly one thing, in the way that counts.
+// at gives the vertices that look after exactly one thing, as relation r counts it.
 func (t *things) at(i int, r modules.Relation, thing modules.Thing) []int {
 	h := t.of[thing]
 	if h == nil {

@@ -81,8 +81,8 @@ func (g *Graph) ranks() []int {
 	return rank
 }
 
-// called is what people call a vertex: of several with one alias, such as the elements of
-// an each, their names.
+// called gives what people call a vertex: its reference, or its name where several have
+// that reference, as the elements of an each with one alias do.
 func (g *Graph) called(i int) string {
 	if v := &g.Vertices[i]; v.Name == "" || !g.shared(v.Ref) {
 		return v.Ref
@@ -111,7 +111,7 @@ func (g *Graph) place(i int) string {
 	return ""
 }
 
-// verb is how the later end of an edge stands to the earlier one.
+// verb says of the later vertex of an edge what it does to the earlier one.
 func (e *Edge) verb() string {
 	switch e.Kind {
 	case Subscribe:
@@ -184,7 +184,7 @@ func (d *Drawing) Why(i int) string {
 	return b.String()
 }
 
-// mirrored is how the earlier end of an edge stands to the later one.
+// mirrored says of the earlier vertex of an edge what it does to the later one.
 func (e *Edge) mirrored() string {
 	switch e.Kind {
 	case Subscribe:

@@ -17,7 +17,8 @@ func NewIndex(list []*Resource, registry modules.Registry, inGraph bool) *refere
 	return reference.NewIndex(all, registry, inGraph)
 }
 
-// referred is what references need to know of a resource that applies so many.
+// referred gives what references need to know of the resource. within is how many
+// resources before it are what it applies.
 func (r *Resource) referred(within int) reference.Resource {
 	one := reference.Resource{
 		Type: r.Type, Name: r.Name.Node, Names: r.LiteralNames(), Within: within,

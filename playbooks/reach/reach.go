@@ -101,7 +101,7 @@ func (o Options) resolve(conn inventory.Connection, user string) (*sshconfig.Set
 	return config.Resolve(q)
 }
 
-// settings are how a host is reached, but for the route to it.
+// settings gives how a host is reached, without the route to it.
 func (o Options) settings(name string, conn inventory.Connection, as jump, reasons *[]Reason) (*hostSettings, error) {
 	r := &hostSettings{opts: o, conn: conn, reasons: reasons, target: transport.Target{Host: name, Local: conn.Local}}
 	if conn.Local {

@@ -30,8 +30,8 @@ func (o Options) Refused(inv *inventory.Inventory, h *inventory.Host, conn inven
 	return errs
 }
 
-// refusals are those of settings of which nothing decides instead, and which matter
-// for how the host is reached.
+// refusals gives the errors of settings that matter for how the host is reached, unless
+// something else decides in their place.
 func refusals(conn inventory.Connection, decided func(key string) bool) (errs yamlpos.Errors) {
 	for key, refused := range conn.Refused {
 		without := conn.Local && key != "connection" && !isEscalation(key) // SSH, which the setting is about

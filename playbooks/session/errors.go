@@ -13,8 +13,8 @@ import (
 // errSilent is why a session ends when the host is not heard any more.
 var errSilent = fmt.Errorf("nothing was heard from the host for %v", wire.IdleTimeout)
 
-// A Breach is one of the message vocabulary by the host, or of a bound. What it
-// wraps is not to be taken for an end of the connection.
+// A Breach is what a host has done against the vocabulary of messages, or against a bound.
+// The error that it wraps does not mean that the connection has ended.
 type Breach struct{ Err error }
 
 func (b Breach) Error() string { return b.Err.Error() }

@@ -126,8 +126,8 @@ func (c *catalogRun) sent(r *wire.Result) error {
 	return nil
 }
 
-// waits are those of one host for others, during one catalog. While it waits and
-// holds no semaphore itself, its time stands still: what takes long is then another
+// waits count the time that one host waits for others, during one catalog. While it waits
+// and holds no semaphore itself, its time stands still: what takes long is then another
 // host, which has a limit of its own. One that holds a semaphore has all its time
 // counted, or it could keep others waiting for as long as it likes.
 type waits struct {

@@ -130,7 +130,7 @@ func (s *Session) Finish(ctx context.Context) error {
 	}
 }
 
-// ending says how the host program ended that should not have.
+// ending is the error of a host program that has ended while it was needed.
 func (s *Session) ending() error {
 	ended := make(chan error, 1)
 	s.work.Go(func() { ended <- s.program.Wait() }) // ends with the connection

@@ -46,7 +46,7 @@ func (x *exportIndex) mayExport(ref, key string) bool {
 	return x.isOpen(ref) || slices.ContainsFunc(x.called[ref], func(e exporter) bool { return !e.resource.Unselected && e.exports(key) })
 }
 
-// exportsSome reports whether a resource that an entry may be of exports something.
+// exportsSome reports whether an entry may be of a resource that exports something.
 func (x *exportIndex) exportsSome(e *wire.Entry) bool {
 	return x.isOpen(e.Ref()) || slices.ContainsFunc(x.called[e.Ref()], func(e exporter) bool { return len(e.resource.Exports) > 0 })
 }
