@@ -22,7 +22,7 @@ func TestAccountTypes(t *testing.T) {
 	cmd.Dir = ".."
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
-	require.Contains(t, string(out), "--- PASS: TestForeseesGenerated (")
+	require.Contains(t, string(out), "--- PASS: TestPredictsGenerated (")
 	for line := range strings.Lines(string(out)) {
 		if strings.Contains(line, "NOT TESTED") || strings.Contains(line, "predictions were certain") {
 			t.Log(strings.TrimSpace(line))

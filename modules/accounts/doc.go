@@ -1,4 +1,4 @@
 // Package accounts reads the users and groups of a host for the types that
-// manage them: the files passwd(5), group(5) and shadow(5), what is foreseen of
+// manage them: the files passwd(5), group(5) and shadow(5), what is predicted of
 // them in a check run, and the programs that change them.
 package accounts

@@ -37,7 +37,7 @@ func Read(h modules.Host) (*Tables, error) {
 
 // User finds a local user.
 func (t *Tables) User(name string) (User, bool) {
-	if f, ok := t.foreseenUser(name); ok {
+	if f, ok := t.predictedUser(name); ok {
 		return f.User, f.Exists
 	}
 	i := slices.IndexFunc(t.users, func(u User) bool { return u.Name == name })
@@ -60,7 +60,7 @@ func (t *Tables) Users() []User {
 
 // Group finds a local group.
 func (t *Tables) Group(name string) (Group, bool) {
-	if f, ok := t.foreseenGroup(name); ok {
+	if f, ok := t.predictedGroup(name); ok {
 		return f.Group, f.Exists
 	}
 	i := slices.IndexFunc(t.groups, func(g Group) bool { return g.Name == name })
@@ -109,7 +109,7 @@ func (t *Tables) GroupWithID(gid int) (Group, bool) {
 // GroupsOf lists the local groups that name a user as a member, sorted.
 func (t *Tables) GroupsOf(user string) []string {
 	var names []string
-	if f, ok := t.foreseenUser(user); ok {
+	if f, ok := t.predictedUser(user); ok {
 		names = slices.Clone(f.Groups)
 	} else {
 		for _, g := range t.groups {
@@ -141,19 +141,19 @@ func (t *Tables) PrimaryOf(g Group) []string {
 }
 
 // isPrimary reports whether g is the primary group of u. A group whose id the
-// host will choose is known by those that are foreseen to have it.
+// host will choose is known by those that are predicted to have it.
 func (t *Tables) isPrimary(u User, g Group) bool {
 	if u.GID != Unknown || g.GID != Unknown {
 		return u.GID == g.GID
 	}
-	f, ok := t.foreseenUser(u.Name)
+	f, ok := t.predictedUser(u.Name)
 	return ok && f.Primary == g.Name
 }
 
 // Primary names the primary group of a user, by its id if it has no name.
 func (t *Tables) Primary(ctx context.Context, u User) string {
 	if u.GID == Unknown {
-		f, _ := t.foreseenUser(u.Name)
+		f, _ := t.predictedUser(u.Name)
 		return f.Primary
 	}
 	if g, ok := t.GroupWithID(u.GID); ok {
@@ -164,7 +164,7 @@ func (t *Tables) Primary(ctx context.Context, u User) string {
 
 // Shadow finds the entry of a local user in shadow(5), which only root may read.
 func (t *Tables) Shadow(u User) (Shadow, error) {
-	if f, ok := t.foreseenUser(u.Name); ok && f.Shadow != nil {
+	if f, ok := t.predictedUser(u.Name); ok && f.Shadow != nil {
 		return *f.Shadow, nil
 	}
 	text, err := read(t.h.Files, ShadowFile)

@@ -154,7 +154,7 @@ func (a *Archive) createsMissing(files modules.FileReader) (bool, error) {
 // compare holds the archive file against the checksum.
 func (a *Archive) compare(files modules.FileReader, have *found) error {
 	digest, err := files.Digest(a.Name)
-	if modules.NotThere(err) { // it is only foreseen, and nobody knows how it will be
+	if modules.NotThere(err) { // it is only predicted, and nobody knows how it will be
 		digest, err = "unknown", nil
 	}
 	if have.differs = digest != a.digest(); have.differs {

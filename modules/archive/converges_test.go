@@ -372,9 +372,9 @@ func TestContinuesOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// TestForesees has later resources of a check run see what an archive will have
+// TestPredicts has later resources of a check run see what an archive will have
 // brought about.
-func TestForesees(t *testing.T) {
+func TestPredicts(t *testing.T) {
 	s := newShop(t)
 	app := tarball(t, "bin/app", "x", "conf", "x")
 	s.files["/app.tar.gz"] = app
@@ -426,7 +426,7 @@ func TestForesees(t *testing.T) {
 			Want: []string{"changed", "stable"},
 		},
 	} {
-		t.Run(sc.Name, func(t *testing.T) { modtest.Foresees(t, types, sc) })
+		t.Run(sc.Name, func(t *testing.T) { modtest.Predicts(t, types, sc) })
 	}
 }
 
@@ -449,9 +449,9 @@ func TestCancelled(t *testing.T) {
 	require.Len(t, modtest.State(t, root), 1)
 }
 
-// TestForeseesOtherNames gives attributes to an archive that has two names: what
+// TestPredictsOtherNames gives attributes to an archive that has two names: what
 // becomes of the other one cannot be told by its path.
-func TestForeseesOtherNames(t *testing.T) {
+func TestPredictsOtherNames(t *testing.T) {
 	root := modtest.Root(t)
 	modtest.Build(t, root, []modtest.Node{{Path: "a.tar", Text: "x", Mode: 0o600}})
 	res := modtest.Decode(t, modules.Registry{archive.LeanType()}, "archive",
@@ -466,8 +466,8 @@ func TestForeseesOtherNames(t *testing.T) {
 	}
 }
 
-// TestForetold has the parts of an action be told in CCM's words.
-func TestForetold(t *testing.T) {
+// TestPredicted has the parts of an action be told in CCM's words.
+func TestPredicted(t *testing.T) {
 	plan := modules.Plan{Action: "downloaded. extracted. cleaned up"}
 	require.Equal(t, "Would have downloaded. Would have extracted. Would have cleaned up", plan.Predicted())
 }

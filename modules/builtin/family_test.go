@@ -263,12 +263,12 @@ func harmony(seed uint64) scenario {
 	return s
 }
 
-// TestFamilyIsForeseen runs 500 catalogs made at random, and some that have been
-// foreseen wrongly once, as somebody who is not
+// TestFamilyIsPredicted runs 500 catalogs made at random, and some that have been
+// predicted wrongly once, as somebody who is not
 // root: what a check run is certain of comes true.
-func TestFamilyIsForeseen(t *testing.T) { modtest.AsOrdinaryUser(t, familyIsForeseen) }
+func TestFamilyIsPredicted(t *testing.T) { modtest.AsOrdinaryUser(t, familyIsPredicted) }
 
-func familyIsForeseen(t *testing.T) {
+func familyIsPredicted(t *testing.T) {
 	var all tally
 	seeds := []uint64{4943, 5627, 6581, 6701, 6791} // a tree that replaces the link it is reached through
 	chance := uint64(500)

@@ -232,9 +232,9 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
-// TestForesees chains entries. What the crontab program would say after other
+// TestPredicts chains entries. What the crontab program would say after other
 // changes is not known, but what entries make of a crontab is.
-func TestForesees(t *testing.T) {
+func TestPredicts(t *testing.T) {
 	types := modules.Registry{localType(t), file.Type()}
 	entry := func(properties string) modtest.Step {
 		return modtest.Step{Type: "cron", Properties: `{"store":"$ROOT",` + properties + `}`}
@@ -270,6 +270,6 @@ func TestForesees(t *testing.T) {
 			Want:  []string{"failed"},
 		},
 	} {
-		t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, types, s) })
+		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types, s) })
 	}
 }

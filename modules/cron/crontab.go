@@ -68,7 +68,7 @@ func (t crontab) command(what, stdin string) modules.Command {
 
 // read gives the text of the crontab. It is empty where the user has none.
 func (t crontab) read(ctx context.Context, h modules.Host) (string, error) {
-	if text, foreseen := h.Forecast.Lookup(crontabEffect, t.key()); foreseen {
+	if text, predicted := h.Forecast.Lookup(crontabEffect, t.key()); predicted {
 		return text.(string), nil
 	}
 	exit, err := h.Commands.Probe(ctx, t.command("-l", ""))

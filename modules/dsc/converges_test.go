@@ -47,8 +47,8 @@ func TestConverges(t *testing.T) {
 	)
 }
 
-// TestForesees holds check runs against the runs that follow them.
-func TestForesees(t *testing.T) {
+// TestPredicts holds check runs against the runs that follow them.
+func TestPredicts(t *testing.T) {
 	needs(t, "python3")
 	b := newBench(t)
 	b.resource(thing("get", "", "") + "," + thing("set", "", "") + "," + anySchema)
@@ -56,7 +56,7 @@ func TestForesees(t *testing.T) {
 	step := func(file, size string) modtest.Step {
 		return modtest.Step{Type: "dsc", Properties: `{"name": "x", "type": "Test/Thing", "properties": {"file": "$ROOT/` + file + `", "size": ` + size + `}}`}
 	}
-	modtest.Foresees(t, modules.Registry{Type()}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{Type()}, modtest.Scenario{
 		Name:  "two changes around one that is right",
 		Tree:  []modtest.Node{{Path: "b", Text: `{"size": 1}`}},
 		Steps: []modtest.Step{step("b", "1"), step("a", "1"), step("b", "1"), step("a", "1")},

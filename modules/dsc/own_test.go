@@ -152,7 +152,7 @@ schema:
 }
 
 // TestRestart has what a set asks to be restarted in the report, and what _metadata
-// says of a foreseen change among the messages.
+// says of a predicted change among the messages.
 func TestRestart(t *testing.T) {
 	needs(t, "python3")
 	b := newBench(t)

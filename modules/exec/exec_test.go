@@ -231,7 +231,7 @@ func TestUser(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("%s\n%s daemon daemon\n", daemon.Uid, daemon.HomeDir), out)
 }
 
-// TestUserNeedsRoot is foreseen, also of a command that a refresh would run.
+// TestUserNeedsRoot is predicted, also of a command that a refresh would run.
 func TestUserNeedsRoot(t *testing.T) {
 	modtest.AsOrdinaryUser(t, func(t *testing.T) {
 		res := modtest.Decode(t, modules.Registry{exec.Type()}, "exec", `{"name":"true","user":"root"}`, "")

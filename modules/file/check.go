@@ -39,8 +39,8 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if foreseen, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok {
-		at.unknown = foreseen.(modules.PathState).Partial
+	if predicted, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok {
+		at.unknown = predicted.(modules.PathState).Partial
 	}
 	if f.Ensure == absent {
 		return f.checkAbsent(ctx, h, at)
@@ -283,8 +283,8 @@ func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, 
 	}
 	after := modules.PathState{FileInfo: made(at.Kind, want), Content: f.Content}
 	after.Size, after.Links = at.Size, at.Links
-	if foreseen, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok && f.Content.IsZero() {
-		after.Content = foreseen.(modules.PathState).Content
+	if predicted, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok && f.Content.IsZero() {
+		after.Content = predicted.(modules.PathState).Content
 	}
 	plan := modules.Plan{
 		Action:  "updated attributes",

@@ -56,10 +56,10 @@ func convergesWithBusybox(t *testing.T) {
 	)...)
 }
 
-// TestForesees has groups that get into each other's way.
-func TestForesees(t *testing.T) { accountstest.Private(t, foresees) }
+// TestPredicts has groups that get into each other's way.
+func TestPredicts(t *testing.T) { accountstest.Private(t, predicts) }
 
-func foresees(t *testing.T) {
+func predicts(t *testing.T) {
 	types := modules.Registry{accountstest.Fresh(t, group.Type(), nil)}
 	for _, s := range []modtest.Scenario{
 		{
@@ -83,7 +83,7 @@ func foresees(t *testing.T) {
 			Want:  []string{"changed", "changed"},
 		},
 	} {
-		t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, types, s) })
+		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types, s) })
 	}
 }
 

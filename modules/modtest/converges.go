@@ -25,7 +25,7 @@ type Fixture struct {
 
 // Converges holds a type against its contract in every situation:
 //   - Check changes nothing, not even a time, and finds what the fixture says;
-//   - Apply succeeds, all foreseen effects hold, and a second Check is content
+//   - Apply succeeds, all predicted effects hold, and a second Check is content
 //     (or Verify, for a type that has it);
 //   - an Apply that is cancelled, before it begins or in the middle of a
 //     content, leaves the old state or the new one and nothing besides;

@@ -35,10 +35,10 @@ func noop(s modtest.Step) modtest.Step {
 	return s
 }
 
-// TestForesees chains files and commands. A command that would run is always
+// TestPredicts chains files and commands. A command that would run is always
 // uncertain, since nobody knows whether it will succeed, and so is what rests
 // on it.
-func TestForesees(t *testing.T) {
+func TestPredicts(t *testing.T) {
 	old := modtest.Node{Path: "conf", Text: "old"}
 	for _, s := range []modtest.Scenario{
 		{
@@ -214,15 +214,15 @@ func TestForesees(t *testing.T) {
 			Want:  []string{"changed", "changed"},
 		},
 	} {
-		t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, builtin.Types(), s) })
+		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, builtin.Types(), s) })
 	}
 }
 
-// TestForeseesRefusals is about what an ordinary user may not do: a check run
+// TestPredictsRefusals is about what an ordinary user may not do: a check run
 // has to say so.
-func TestForeseesRefusals(t *testing.T) { modtest.AsOrdinaryUser(t, foreseesRefusals) }
+func TestPredictsRefusals(t *testing.T) { modtest.AsOrdinaryUser(t, predictsRefusals) }
 
-func foreseesRefusals(t *testing.T) {
+func predictsRefusals(t *testing.T) {
 	closed := modtest.Node{Path: "closed", Dir: true, Mode: 0o555}
 	inClosed := modtest.Node{Path: "closed/f", Text: "x"}
 	conf := modtest.Node{Path: "conf", Text: "old"}
@@ -327,6 +327,6 @@ func foreseesRefusals(t *testing.T) {
 			Want:  []string{"failed"},
 		},
 	} {
-		t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, builtin.Types(), s) })
+		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, builtin.Types(), s) })
 	}
 }

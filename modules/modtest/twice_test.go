@@ -47,7 +47,7 @@ func (s *setting) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 }
 
 func (s *setting) have(ctx context.Context, h modules.Host) (string, error) {
-	if value, foreseen := h.Forecast.Lookup(settingEffect, s.Name); foreseen && s.mistake == "" {
+	if value, predicted := h.Forecast.Lookup(settingEffect, s.Name); predicted && s.mistake == "" {
 		return value.(string), nil
 	}
 	if s.mistake == "asks the file" {
@@ -80,10 +80,10 @@ func settingConverges(t *testing.T, mistake string) {
 	)
 }
 
-// TestSettingForesees has the type without a mistake know what it will have done.
-func TestSettingForesees(t *testing.T) {
+// TestSettingPredicts has the type without a mistake know what it will have done.
+func TestSettingPredicts(t *testing.T) {
 	step := modtest.Step{Type: "setting", Properties: `{"name":"$ROOT/a","value":"1"}`}
-	modtest.Foresees(t, modules.Registry{settingType("")}, modtest.Scenario{
+	modtest.Predicts(t, modules.Registry{settingType("")}, modtest.Scenario{
 		Tree: []modtest.Node{{Path: "a", Text: "0"}}, Steps: []modtest.Step{step, step}, Want: []string{"changed", "stable"},
 	})
 }

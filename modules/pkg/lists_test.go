@@ -89,8 +89,8 @@ func TestListsAreFetchedOnce(t *testing.T) {
 		`check its name, and that one of its repositories is set up \(/etc/apt/sources\.list, /etc/apt/sources\.list\.d\)$`, err.Error())
 }
 
-// TestListsOfAForeseenSource has a repository that an earlier resource would set up.
-func TestListsOfAForeseenSource(t *testing.T) {
+// TestListsOfAPredictedSource has a repository that an earlier resource would set up.
+func TestListsOfAPredictedSource(t *testing.T) {
 	a := newArchive(t)
 	m := a.machine(t, "")
 	h := modules.ReadOnly(m.Host)

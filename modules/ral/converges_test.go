@@ -45,8 +45,8 @@ func TestConverges(t *testing.T) {
 	}...)
 }
 
-// TestForesees holds what a check run is certain of against the run that follows.
-func TestForesees(t *testing.T) {
+// TestPredicts holds what a check run is certain of against the run that follows.
+func TestPredicts(t *testing.T) {
 	needs(t, "python3")
 	host, err := filepath.Abs("testdata/host")
 	require.NoError(t, err)
@@ -67,6 +67,6 @@ func TestForesees(t *testing.T) {
 			Want:  []string{"changed uncertain", "stable uncertain", "stable uncertain"},
 		},
 	} {
-		t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, modules.Registry{Type()}, s) })
+		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, modules.Registry{Type()}, s) })
 	}
 }

@@ -354,7 +354,7 @@ func TestNoop(t *testing.T) {
 	})
 }
 
-// TestSameTwice foresees what a second resource of one thing finds.
+// TestSameTwice predicts what a second resource of one thing finds.
 func TestSameTwice(t *testing.T) {
 	needs(t, "python3")
 	dir := folder(t, nil)

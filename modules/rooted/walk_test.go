@@ -81,18 +81,18 @@ func TestLinks(t *testing.T) {
 				file = link
 			}
 
-			foretold := modules.MayFollow(stat, way, 0)
+			predicted := modules.MayFollow(stat, way, 0)
 			if tt.where == "" {
-				require.Equal(t, foretold, Judge(way))
+				require.Equal(t, predicted, Judge(way))
 			}
 			f, err := Open(file)
 			if tt.want != "" {
-				require.ErrorIs(t, foretold, modules.ErrPlanted)
-				require.ErrorContains(t, foretold, tt.want)
-				require.Equal(t, foretold, err)
+				require.ErrorIs(t, predicted, modules.ErrPlanted)
+				require.ErrorContains(t, predicted, tt.want)
+				require.Equal(t, predicted, err)
 				return
 			}
-			require.NoError(t, foretold)
+			require.NoError(t, predicted)
 			if tt.target != "" {
 				require.ErrorIs(t, err, fs.ErrNotExist)
 				return

@@ -168,15 +168,15 @@ func (s *Service) plan(h modules.Host, m manager, u unit, verbs []verb) (modules
 			State: modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Symlink, Target: "/dev/null"}},
 		})
 	}
-	if slices.ContainsFunc(verbs, unforeseeable) || m.uncertain(h) {
+	if slices.ContainsFunc(verbs, unpredictable) || m.uncertain(h) {
 		p.Effects = append(p.Effects, modules.Anything)
 	}
 	return modules.Allowed(p, m.refused(h, u, verbs))
 }
 
-// unforeseeable reports whether nobody can know what will come of a verb: what
+// unpredictable reports whether nobody can know what will come of a verb: what
 // programs do, or what is below a mask or in a unit file that is yet to be read.
-func unforeseeable(v verb) bool { return runsPrograms(v) || v == unmask || v == reread }
+func unpredictable(v verb) bool { return runsPrograms(v) || v == unmask || v == reread }
 
 // runsPrograms reports whether a verb makes the programs of a service do what
 // they do.

@@ -26,7 +26,7 @@ const (
 
 // look implements [manager].
 func (m openrc) look(ctx context.Context, h modules.Host, name string) (unit, error) {
-	before, last, changed := foreseen(h.Forecast, name)
+	before, last, changed := predicted(h.Forecast, name)
 	if changed && last {
 		return before, nil
 	}

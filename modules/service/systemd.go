@@ -21,7 +21,7 @@ func systemctl(args ...string) []string {
 // look implements [manager].
 func (m systemd) look(ctx context.Context, h modules.Host, name string) (unit, error) {
 	name = unitName(name)
-	before, last, changed := foreseen(h.Forecast, name)
+	before, last, changed := predicted(h.Forecast, name)
 	if changed && last {
 		return before, nil
 	}

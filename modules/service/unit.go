@@ -106,9 +106,9 @@ func (u unit) effects() []modules.Effect {
 	return list
 }
 
-// foreseen is the unit as earlier resources of a check run leave it. It is last
+// predicted is the unit as earlier resources of a check run leave it. It is last
 // if none of them has changed another unit since, which might have a say in it.
-func foreseen(f modules.Forecast, name string) (u unit, last, ok bool) {
+func predicted(f modules.Forecast, name string) (u unit, last, ok bool) {
 	state, ok := f.Lookup(unitEffect, name)
 	if !ok {
 		return unit{}, false, false

@@ -20,7 +20,7 @@ type draft struct {
 	defaults accounts.Defaults
 	tools    accounts.Tools
 	steps    []step
-	after    accounts.ForeseenUser
+	after    accounts.PredictedUser
 	isNew    bool // the user is made by this plan
 	newHome  bool // the home is made by this plan
 	account  bool // something other than files changes

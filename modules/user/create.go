@@ -26,7 +26,7 @@ func (d *draft) create(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.after = accounts.ForeseenUser{Exists: true, Primary: group.Name, Groups: groups}
+	d.after = accounts.PredictedUser{Exists: true, Primary: group.Name, Groups: groups}
 	d.after.User = accounts.User{Name: d.Name, UID: accounts.Unknown, GID: group.GID, Home: path.Join(d.defaults.Base, d.Name), Shell: d.defaults.Shell, Password: "x"}
 	if err := d.give(groups); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (d *draft) create(ctx context.Context) (err error) {
 	}
 	d.Effects = append(d.Effects, d.tables.UserEffects(d.after)...)
 	if d.newHome {
-		d.foreseeHome(d.tools == accounts.ShadowUtils)
+		d.predictHome(d.tools == accounts.ShadowUtils)
 	}
 	return d.keys(ctx)
 }

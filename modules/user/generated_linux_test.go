@@ -66,11 +66,11 @@ func (g generator) user(name, groupName string) string {
 	))
 }
 
-// TestForeseesGenerated runs catalogs made at random: what a check run is certain
+// TestPredictsGenerated runs catalogs made at random: what a check run is certain
 // of comes true.
-func TestForeseesGenerated(t *testing.T) { accountstest.Private(t, foreseesGenerated) }
+func TestPredictsGenerated(t *testing.T) { accountstest.Private(t, predictsGenerated) }
 
-func foreseesGenerated(t *testing.T) {
+func predictsGenerated(t *testing.T) {
 	types := modules.Registry{accountstest.Fresh(t, user.Type(), nil), accountstest.Fresh(t, group.Type(), nil), file.Type()}
 	var all modtest.Tally
 	seeds := uint64(100)
@@ -84,16 +84,16 @@ func foreseesGenerated(t *testing.T) {
 			for range 1 + g.IntN(8) {
 				s.Steps = append(s.Steps, g.step())
 			}
-			tally := modtest.Foresees(t, types, s)
+			tally := modtest.Predicts(t, types, s)
 			all.All, all.Certain = all.All+tally.All, all.Certain+tally.Certain
 		})
 	}
 	t.Logf("%d of %d predictions were certain", all.Certain, all.All)
 }
 
-func TestForeseesGeneratedWithBusybox(t *testing.T) {
+func TestPredictsGeneratedWithBusybox(t *testing.T) {
 	accountstest.Private(t, func(t *testing.T) {
 		accountstest.Busybox(t)
-		foreseesGenerated(t)
+		predictsGenerated(t)
 	})
 }

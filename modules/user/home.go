@@ -53,7 +53,7 @@ func (d *draft) homeOfOld() error {
 	}
 	d.newHome = true
 	d.differs("create_home", absent, present)
-	d.foreseeHome(false)
+	d.predictHome(false)
 	d.steps = append(d.steps, d.makeHome)
 	return nil
 }
@@ -109,17 +109,17 @@ func (d *draft) makeHome(ctx context.Context, h modules.Host) error {
 	return accounts.Run(ctx, h, modules.Command{Argv: []string{"cp", "-R", "--", d.defaults.Skel + "/.", d.after.Home}, User: d.Name})
 }
 
-// Bounds of what is foreseen of a new home: how many files, how deep, and bytes
-// of one. A home that begins with more is left unforeseen.
+// Bounds of what is predicted of a new home: how many files, how deep, and bytes
+// of one. A home that begins with more is left unpredicted.
 const (
 	maxSkelFiles = 100
 	maxSkelDepth = 8
 	maxSkelSize  = 64 << 10
 )
 
-// foreseeHome adds the effects of making the home, which are complete or say only
+// predictHome adds the effects of making the home, which are complete or say only
 // what will be there.
-func (d *draft) foreseeHome(complete bool) {
+func (d *draft) predictHome(complete bool) {
 	s := &skel{
 		files:   d.h.Files,
 		root:    d.defaults.Skel,
@@ -151,7 +151,7 @@ func (s *skel) add(name string, info modules.FileInfo, content modules.Content) 
 	s.effects = append(s.effects, pathEffect(name, modules.PathState{FileInfo: info, Content: content}))
 }
 
-// copies foresees a directory with all below it, and reports whether it could.
+// copies predicts a directory with all below it, and reports whether it could.
 func (s *skel) copies(from, to string, depth int) bool {
 	names, err := s.files.List(from)
 	if errors.Is(err, fs.ErrNotExist) && depth == 0 {
@@ -188,7 +188,7 @@ func (s *skel) copy(from, to string, depth int) bool {
 	return false
 }
 
-// links foresees a symbolic link, whose mode means nothing.
+// links predicts a symbolic link, whose mode means nothing.
 func (s *skel) links(name, target string) {
 	link := modules.FileInfo{Kind: modules.Symlink, Target: target, UID: s.owner.UID}
 	s.effects = append(s.effects, pathEffect(name, modules.PathState{FileInfo: link}))

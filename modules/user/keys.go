@@ -62,7 +62,7 @@ func (d *draft) writeKeys(f *keyFile, want []key) error {
 	if len(after) > maxKeyFile {
 		return modules.Refuse("ssh_keys: %s would have more than %d bytes", f.name, maxKeyFile)
 	}
-	d.foreseeKeys(f, after)
+	d.predictKeys(f, after)
 	exclusive := d.SSHKeysExclusive || f.present.Kind == modules.Absent
 	d.steps = append(d.steps, func(ctx context.Context, h modules.Host) error {
 		return d.storeKeys(ctx, h, f.name, want, exclusive)
@@ -160,8 +160,8 @@ func (d *draft) storeKeys(ctx context.Context, h modules.Host, name string, want
 	})
 }
 
-// foreseeKeys adds the effects of writing the keys.
-func (d *draft) foreseeKeys(f *keyFile, text string) {
+// predictKeys adds the effects of writing the keys.
+func (d *draft) predictKeys(f *keyFile, text string) {
 	s := &skel{owner: modules.FileInfo{UID: d.after.UID, GID: d.after.GID}}
 	inherits := f.inDir.Mode&fs.ModeSetgid != 0 || f.inDir.Kind == modules.Absent && d.setgidHome()
 	s.partial = d.after.UID == accounts.Unknown || d.after.GID == accounts.Unknown || inherits

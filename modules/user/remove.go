@@ -28,7 +28,7 @@ func (d *draft) remove(have accounts.User) error {
 		}
 	}
 	d.userdel(have)
-	d.Effects = append(d.Effects, d.tables.UserEffects(accounts.ForeseenUser{User: have})...)
+	d.Effects = append(d.Effects, d.tables.UserEffects(accounts.PredictedUser{User: have})...)
 	if g, ok := d.ownGroup(have); ok {
 		d.Effects = append(d.Effects, accounts.GroupEffects(g, false)...)
 	}

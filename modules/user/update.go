@@ -12,7 +12,7 @@ import (
 
 // update plans what differs of a user who is there.
 func (d *draft) update(ctx context.Context, have accounts.User) (err error) {
-	d.after = accounts.ForeseenUser{User: have, Exists: true, Primary: d.tables.Primary(ctx, have), Groups: d.tables.GroupsOf(have.Name)}
+	d.after = accounts.PredictedUser{User: have, Exists: true, Primary: d.tables.Primary(ctx, have), Groups: d.tables.GroupsOf(have.Name)}
 	ids, err := d.updateIDs(ctx, have)
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ func linkStep(properties string) modtest.Step {
 	return modtest.Step{Type: "link", Properties: "{" + properties + "}"}
 }
 
-// TestForesees has later resources go through links that are not there yet.
-func TestForesees(t *testing.T) {
+// TestPredicts has later resources go through links that are not there yet.
+func TestPredicts(t *testing.T) {
 	dir := modtest.Node{Path: "d", Dir: true}
 	for _, s := range []modtest.Scenario{
 		{
@@ -103,14 +103,14 @@ func TestForesees(t *testing.T) {
 			Want: []string{"failed", "changed", "changed"},
 		},
 	} {
-		t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, types(), s) })
+		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types(), s) })
 	}
 }
 
-// TestForeseesRefusals is about what an ordinary user may not do.
-func TestForeseesRefusals(t *testing.T) {
+// TestPredictsRefusals is about what an ordinary user may not do.
+func TestPredictsRefusals(t *testing.T) {
 	modtest.AsOrdinaryUser(t, func(t *testing.T) {
-		modtest.Foresees(t, types(), modtest.Scenario{
+		modtest.Predicts(t, types(), modtest.Scenario{
 			Tree: []modtest.Node{{Path: "d", Dir: true, Mode: 0o555}, {Path: "e", Dir: true}, {Path: "l", Link: "x"}, {Path: "closed", Dir: true, Mode: 0o555}},
 			Steps: []modtest.Step{
 				linkStep(`"name":"$ROOT/d/l","target":"x"`),
@@ -161,16 +161,16 @@ func randomScenario(g *rand.Rand) modtest.Scenario {
 	return s
 }
 
-// TestForeseesAtRandom has links and files get into each other's way. All of it
+// TestPredictsAtRandom has links and files get into each other's way. All of it
 // can be known in advance.
-func TestForeseesAtRandom(t *testing.T) {
+func TestPredictsAtRandom(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {
 		seeds /= 10
 	}
 	for seed := range seeds {
 		t.Run(filepath.Join("seed", fmt.Sprint(seed)), func(t *testing.T) {
-			tally := modtest.Foresees(t, types(), randomScenario(rand.New(rand.NewPCG(seed, 0))))
+			tally := modtest.Predicts(t, types(), randomScenario(rand.New(rand.NewPCG(seed, 0))))
 			require.Equal(t, tally.All, tally.Certain)
 		})
 	}

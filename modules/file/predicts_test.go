@@ -17,9 +17,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// TestForeseesNothingOfWhatIsUnknown has a file that a command would make, with
+// TestPredictsNothingOfWhatIsUnknown has a file that a command would make, with
 // whatever owner, mode and content.
-func TestForeseesNothingOfWhatIsUnknown(t *testing.T) {
+func TestPredictsNothingOfWhatIsUnknown(t *testing.T) {
 	for _, test := range []struct {
 		properties, message, changes string
 	}{

@@ -26,9 +26,9 @@ func written(path, content string) modtest.Step {
 	return modtest.Step{Type: "file", Properties: `{"name":"` + path + `","owner":"root","group":"root","mode":"0644","content":"` + content + `"}`}
 }
 
-// TestOnSystemdForesees has check runs on a real systemd: they change nothing, and
+// TestOnSystemdPredicts has check runs on a real systemd: they change nothing, and
 // what they are certain of comes true.
-func TestOnSystemdForesees(t *testing.T) {
+func TestOnSystemdPredicts(t *testing.T) {
 	onSystemd(t)
 	tally := modtest.Tally{}
 	subscribed := services(`"name":"sv-a"`)[0]
@@ -115,7 +115,7 @@ func TestOnSystemdForesees(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			sh(t, clean)
 			sh(t, s.setup)
-			one := modtest.Foresees(t, builtin.Types(), modtest.Scenario{Steps: s.steps, Want: s.want})
+			one := modtest.Predicts(t, builtin.Types(), modtest.Scenario{Steps: s.steps, Want: s.want})
 			tally.All, tally.Certain = tally.All+one.All, tally.Certain+one.Certain
 		})
 	}
@@ -123,9 +123,9 @@ func TestOnSystemdForesees(t *testing.T) {
 	require.Positive(t, tally.Certain)
 }
 
-// TestOnSystemdForeseesChanges has a new unit file: what is foreseen of its service
+// TestOnSystemdPredictsChanges has a new unit file: what is predicted of its service
 // is what then changes.
-func TestOnSystemdForeseesChanges(t *testing.T) {
+func TestOnSystemdPredictsChanges(t *testing.T) {
 	onSystemd(t)
 	e := &engine.Engine{Host: modtest.Host(), Now: time.Now}
 	e.Decode = func(entry *wire.Entry) (modules.Resource, error) {
@@ -144,9 +144,9 @@ func TestOnSystemdForeseesChanges(t *testing.T) {
 		require.NoError(t, err)
 		return last
 	}
-	foretold := changes(true)
-	require.NotEmpty(t, foretold)
-	require.Equal(t, changes(false), foretold)
+	predicted := changes(true)
+	require.NotEmpty(t, predicted)
+	require.Equal(t, changes(false), predicted)
 }
 
 // TestOnSystemdPreload asks for units of all kinds at once, and for each by itself.

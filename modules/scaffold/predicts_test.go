@@ -10,7 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/scaffold"
 )
 
-func TestForesees(t *testing.T) {
+func TestPredicts(t *testing.T) {
 	types := modules.Registry{scaffold.Type(), file.Type(), exec.Type()}
 	of := func(properties string) modtest.Step {
 		return modtest.Step{Type: "scaffold", Properties: `{"name":"$ROOT/t",` + properties + `}`}
@@ -56,19 +56,19 @@ func TestForesees(t *testing.T) {
 			Want:  []string{"failed", "changed", "changed"},
 		},
 		{
-			Name:  "post commands cannot be foreseen",
+			Name:  "post commands cannot be predicted",
 			Steps: []modtest.Step{of(`"post":[{"a":"chmod 0600"}],` + tree), of(tree)},
 			Want:  []string{"changed uncertain", "changed uncertain"},
 		},
 	} {
-		t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, types, s) })
+		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types, s) })
 	}
 }
 
-// TestForeseesRefusals is about what an ordinary user may not do.
-func TestForeseesRefusals(t *testing.T) { modtest.AsOrdinaryUser(t, foreseesRefusals) }
+// TestPredictsRefusals is about what an ordinary user may not do.
+func TestPredictsRefusals(t *testing.T) { modtest.AsOrdinaryUser(t, predictsRefusals) }
 
-func foreseesRefusals(t *testing.T) {
+func predictsRefusals(t *testing.T) {
 	types := modules.Registry{scaffold.Type()}
 	closed := modtest.Node{Path: "t", Dir: true, Mode: 0o555}
 	for name, properties := range map[string]string{
@@ -80,7 +80,7 @@ func foreseesRefusals(t *testing.T) {
 		"owner":  `"owner":"root","tree":{"mode":493,"nodes":[{"path":"f","mode":420,"content":"x"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			modtest.Foresees(t, types, modtest.Scenario{
+			modtest.Predicts(t, types, modtest.Scenario{
 				Tree:  []modtest.Node{closed, node("t/f", "x", 0o644)},
 				Steps: []modtest.Step{{Type: "scaffold", Properties: `{"name":"$ROOT/t",` + properties + `}`}},
 				Want:  []string{"failed"},

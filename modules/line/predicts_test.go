@@ -24,7 +24,7 @@ func lineStep(properties string) modtest.Step {
 	return modtest.Step{Type: "line", Properties: "{" + properties + "}"}
 }
 
-func TestForesees(t *testing.T) {
+func TestPredicts(t *testing.T) {
 	for _, s := range []modtest.Scenario{
 		{
 			Name: "a file, then lines in it, then the file as they left it",
@@ -68,14 +68,14 @@ func TestForesees(t *testing.T) {
 			Want: []string{"failed", "changed", "stable"},
 		},
 	} {
-		t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, types(), s) })
+		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types(), s) })
 	}
 }
 
-// TestForeseesRefusals is about what an ordinary user may not do.
-func TestForeseesRefusals(t *testing.T) {
+// TestPredictsRefusals is about what an ordinary user may not do.
+func TestPredictsRefusals(t *testing.T) {
 	modtest.AsOrdinaryUser(t, func(t *testing.T) {
-		modtest.Foresees(t, types(), modtest.Scenario{
+		modtest.Predicts(t, types(), modtest.Scenario{
 			Tree: []modtest.Node{{Path: "closed", Dir: true, Mode: 0o555}, {Path: "closed/f", Text: "a\n"}, {Path: "secret", Mode: 0o200}, {Path: "mine"}},
 			Steps: []modtest.Step{
 				lineStep(`"name":"$ROOT/closed/f","line":"x"`),
@@ -113,9 +113,9 @@ func randomStep(g *rand.Rand) modtest.Step {
 		path, pick(g, "present", "present", "absent"), pick(g, "", "BOF", "^y"), create, what))
 }
 
-// TestForeseesAtRandom has lines and files get into each other's way. All of it
+// TestPredictsAtRandom has lines and files get into each other's way. All of it
 // can be known in advance.
-func TestForeseesAtRandom(t *testing.T) {
+func TestPredictsAtRandom(t *testing.T) {
 	seeds := uint64(300)
 	if testing.Short() {
 		seeds /= 10
@@ -130,7 +130,7 @@ func TestForeseesAtRandom(t *testing.T) {
 			for range 2 + g.IntN(9) {
 				s.Steps = append(s.Steps, randomStep(g))
 			}
-			tally := modtest.Foresees(t, types(), s)
+			tally := modtest.Predicts(t, types(), s)
 			require.Equal(t, tally.All, tally.Certain)
 		})
 	}

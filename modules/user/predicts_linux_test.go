@@ -124,23 +124,23 @@ func scenarios() []modtest.Scenario {
 
 const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEEOGX6xGnshsMq9mlK8nWv1NyVHqIXcMQupHjJtBaJA ann@home"
 
-func TestForesees(t *testing.T) { accountstest.Private(t, foresees) }
+func TestPredicts(t *testing.T) { accountstest.Private(t, predicts) }
 
-func foresees(t *testing.T) {
+func predicts(t *testing.T) {
 	types := modules.Registry{accountstest.Fresh(t, user.Type(), nil), group.Type(), file.Type(), exec.Type()}
 	for _, s := range scenarios() {
-		t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, types, s) })
+		t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types, s) })
 	}
 }
 
-// TestForeseesWithBusybox makes no home that is known in all respects.
-func TestForeseesWithBusybox(t *testing.T) {
+// TestPredictsWithBusybox makes no home that is known in all respects.
+func TestPredictsWithBusybox(t *testing.T) {
 	accountstest.Private(t, func(t *testing.T) {
 		accountstest.Busybox(t)
 		types := modules.Registry{accountstest.Fresh(t, user.Type(), nil), group.Type(), file.Type(), exec.Type()}
 		for _, s := range scenarios() {
 			s.Want = nil
-			t.Run(s.Name, func(t *testing.T) { modtest.Foresees(t, types, s) })
+			t.Run(s.Name, func(t *testing.T) { modtest.Predicts(t, types, s) })
 		}
 	})
 }

@@ -9,15 +9,15 @@ import (
 
 // The kinds of effect that this package understands itself.
 const (
-	kindUser    modules.EffectKind = "accounts.user"    // key: name, state: ForeseenUser
-	kindGroup   modules.EffectKind = "accounts.group"   // key: name, state: foreseenGroup
+	kindUser    modules.EffectKind = "accounts.user"    // key: name, state: PredictedUser
+	kindGroup   modules.EffectKind = "accounts.group"   // key: name, state: predictedGroup
 	kindUID     modules.EffectKind = "accounts.uid"     // key: uid, state: name of the user who will have it
 	kindGID     modules.EffectKind = "accounts.gid"     // key: gid, state: name of the group that will have it
 	kindPrimary modules.EffectKind = "accounts.primary" // key: group, state: []string, users who will have it as their primary one
 )
 
-// A ForeseenUser is how a user will be.
-type ForeseenUser struct {
+// A PredictedUser is how a user will be.
+type PredictedUser struct {
 	User
 	Exists  bool
 	Primary string   // name of the primary group
@@ -25,26 +25,26 @@ type ForeseenUser struct {
 	Shadow  *Shadow  // nil if it stays as it is
 }
 
-type foreseenGroup struct {
+type predictedGroup struct {
 	Group
 	Exists bool
 }
 
-func (t *Tables) foreseenUser(name string) (ForeseenUser, bool) {
+func (t *Tables) predictedUser(name string) (PredictedUser, bool) {
 	state, ok := t.h.Forecast.Lookup(kindUser, name)
-	f, _ := state.(ForeseenUser)
+	f, _ := state.(PredictedUser)
 	return f, ok
 }
 
-func (t *Tables) foreseenGroup(name string) (foreseenGroup, bool) {
+func (t *Tables) predictedGroup(name string) (predictedGroup, bool) {
 	state, ok := t.h.Forecast.Lookup(kindGroup, name)
-	f, _ := state.(foreseenGroup)
+	f, _ := state.(predictedGroup)
 	return f, ok
 }
 
-// UserEffects foresee a user: for this package, and for whoever looks for an
+// UserEffects predict a user: for this package, and for whoever looks for an
 // owner.
-func (t *Tables) UserEffects(f ForeseenUser) []modules.Effect {
+func (t *Tables) UserEffects(f PredictedUser) []modules.Effect {
 	effects := []modules.Effect{
 		{Kind: kindUser, Key: f.Name, State: f},
 		{Kind: modules.UserEffect, Key: f.Name, State: account(f.Exists, f.UID)},
@@ -63,10 +63,10 @@ func (t *Tables) UserEffects(f ForeseenUser) []modules.Effect {
 	return effects
 }
 
-// GroupEffects foresee a group.
+// GroupEffects predict a group.
 func GroupEffects(g Group, exists bool) []modules.Effect {
 	effects := []modules.Effect{
-		{Kind: kindGroup, Key: g.Name, State: foreseenGroup{g, exists}},
+		{Kind: kindGroup, Key: g.Name, State: predictedGroup{g, exists}},
 		{Kind: modules.GroupEffect, Key: g.Name, State: account(exists, g.GID)},
 	}
 	if exists && g.GID != Unknown {

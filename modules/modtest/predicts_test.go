@@ -102,16 +102,16 @@ func (g generator) scenario() modtest.Scenario {
 	return s
 }
 
-// TestForeseesFiles runs catalogs of files made at random: nearly everything
+// TestPredictsFiles runs catalogs of files made at random: nearly everything
 // about a file can be known in advance, so nearly every prediction has to be
 // certain.
-func TestForeseesFiles(t *testing.T) { foreseesFiles(t, 0) }
+func TestPredictsFiles(t *testing.T) { predictsFiles(t, 0) }
 
-func TestForeseesFilesOfAnOrdinaryUser(t *testing.T) {
-	modtest.AsOrdinaryUser(t, func(t *testing.T) { foreseesFiles(t, 1000) })
+func TestPredictsFilesOfAnOrdinaryUser(t *testing.T) {
+	modtest.AsOrdinaryUser(t, func(t *testing.T) { predictsFiles(t, 1000) })
 }
 
-func foreseesFiles(t *testing.T, first uint64) {
+func predictsFiles(t *testing.T, first uint64) {
 	seeds := uint64(400)
 	if testing.Short() {
 		seeds /= 10
@@ -119,7 +119,7 @@ func foreseesFiles(t *testing.T, first uint64) {
 	for seed := first; seed < first+seeds; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			g := generator{rand.New(rand.NewPCG(seed, 0)), seed%4 == 0}
-			tally := modtest.Foresees(t, builtin.Types(), g.scenario())
+			tally := modtest.Predicts(t, builtin.Types(), g.scenario())
 			if !g.obscure {
 				require.Equal(t, tally.All, tally.Certain)
 			}

@@ -38,11 +38,11 @@ type Scenario struct {
 // A Tally counts predictions.
 type Tally struct{ All, Certain int }
 
-// Foresees makes a check run of the scenario, which must change nothing, and
+// Predicts makes a check run of the scenario, which must change nothing, and
 // then the real one, and requires that every certain prediction has come true:
 // status and refresh, and unless it fails also what was done and the properties
 // that differed.
-func Foresees(t *testing.T, types modules.Registry, s Scenario) Tally {
+func Predicts(t *testing.T, types modules.Registry, s Scenario) Tally {
 	t.Helper()
 	root := Root(t)
 	Build(t, root, s.Tree)
