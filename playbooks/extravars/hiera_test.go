@@ -13,11 +13,16 @@ import (
 )
 
 func TestReadHiera(t *testing.T) {
-	s := newWebServer(t, httptest.NewServer)
-	s.pages["/data"] = text("data: {a: web}\n")
-	s.pages["/json"] = text(`{"data": {"a": "web\/json"}}`)
-	s.pages["/bad"] = text("data: [1]\n")
-	s.pages["/nothing"] = text("")
+	pages := map[string]string{"/data": "data: {a: web}\n", "/json": `{"data": {"a": "web\/json"}}`, "/bad": "data: [1]\n", "/nothing": ""}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, there := pages[r.URL.Path]
+		if !there {
+			http.NotFound(w, r)
+		}
+		io.WriteString(w, page)
+	}))
+	defer s.Close()
+	withPassword := strings.Replace(s.URL, "://", "://ann:hunter2@", 1)
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -40,12 +45,12 @@ func TestReadHiera(t *testing.T) {
 		{"an empty page", s.URL + "/nothing", "", nil, ""},
 		{"no file", dir + "/none", "", nil, "--hiera: reading " + dir + "/none: no such file or directory"},
 		{"no file in the variable", "", dir + "/none", nil, "reading " + dir + "/none: no such file or directory\n  hint: CCM_HIERA_DATA names it"},
-		{"no page", s.with("ann:hunter2@", "/none"), "", nil, "--hiera: reading " + s.URL + "/none: the answer is 404 Not Found"},
-		{"no page in the variable", "", s.with("ann:hunter2@", "/none"), nil, "reading " + s.URL + "/none: the answer is 404 Not Found\n  hint: CCM_HIERA_DATA names it"},
+		{"no page", withPassword + "/none", "", nil, "--hiera: reading " + s.URL + "/none: the answer is 404 Not Found"},
+		{"no page in the variable", "", withPassword + "/none", nil, "reading " + s.URL + "/none: the answer is 404 Not Found\n  hint: CCM_HIERA_DATA names it"},
 		{"no URL", "https://ann:hunter2@/x", "", nil, "--hiera: this is not a valid URL: write https://host/path, with %XX for special characters in a password"},
 		{"NATS", "kv://ann:hunter2@BUCKET/key", "", nil, "--hiera: kv:// is a bucket of NATS, which is not supported: export it to a file, or to a web server"},
 		{"another scheme", "ftp://ann:hunter2@h/x", "", nil, "--hiera: \"ftp\" is not a scheme that data is read from: there are http:// and https://, and paths of files"},
-		{"an error in the page", s.with("ann:hunter2@", "/bad?token=hunter2"), "", nil, s.URL + "/bad?…:1:7: data must be a map, not a list\n  hint: write key: value"},
+		{"an error in the page", withPassword + "/bad?token=hunter2", "", nil, s.URL + "/bad?…:1:7: data must be a map, not a list\n  hint: write key: value"},
 		{"an error in the file", file("bad.yaml", "data: [1]\n"), "", nil, dir + "/bad.yaml:1:7: data must be a map, not a list\n  hint: write key: value"},
 		{"an unknown key", file("unknown.yaml", "data: {a: 1}\ndatum: {a: 2}\n"), "", nil,
 			dir + "/unknown.yaml:2:1: unknown key \"datum\"\n  hint: it has data, hierarchy and overrides"},
@@ -84,34 +89,4 @@ func TestReadHieraWarnsOfAPasswordInTheClear(t *testing.T) {
 	require.ErrorContains(t, err, "--hiera: reading http://0.0.0.0:1/x: ")
 	require.NotContains(t, err.Error(), "hunter2")
 	require.Equal(t, []string{"http://0.0.0.0:1/x: the password goes there unencrypted; use https://"}, warnings)
-}
-
-// A webServer answers with what its pages say.
-type webServer struct {
-	*httptest.Server
-	pages map[string]http.HandlerFunc
-}
-
-func newWebServer(t *testing.T, start func(http.Handler) *httptest.Server) *webServer {
-	s := &webServer{pages: map[string]http.HandlerFunc{}}
-	s.Server = start(http.HandlerFunc(s.serve))
-	t.Cleanup(s.Close)
-	return s
-}
-
-func (s *webServer) serve(w http.ResponseWriter, r *http.Request) {
-	if page := s.pages[r.URL.Path]; page != nil {
-		page(w, r)
-		return
-	}
-	http.NotFound(w, r)
-}
-
-// with is the URL of a page with credentials in it.
-func (s *webServer) with(user, path string) string {
-	return strings.Replace(s.URL, "://", "://"+user, 1) + path
-}
-
-func text(s string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, s) }
 }
