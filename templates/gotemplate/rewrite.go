@@ -32,9 +32,9 @@ type filePath struct {
 	flow render.Flow
 }
 
-func (w *rewriter) fail(pos parse.Pos, f *diag.Fault) {
+func (w *rewriter) fail(pos parse.Pos, err error) {
 	if w.err == nil {
-		w.err = diag.At(w.position(pos), f)
+		w.err = diag.At(w.position(pos), err)
 	}
 }
 
@@ -232,9 +232,7 @@ func (w *rewriter) renderPart(cmd *parse.CommandNode, piped bool) {
 	}
 	call, err := w.template.scaffold.Call(name, w.position(cmd.Pos), w.languages)
 	if err != nil {
-		if w.err == nil {
-			w.err = diag.At(w.position(cmd.Pos), err)
-		}
+		w.fail(cmd.Pos, err)
 		return
 	}
 	w.template.calls[renderKey(name)] = call

@@ -9,6 +9,9 @@ import (
 
 // expr rewrites an expression.
 func (w *rewriter) expr(e jet.Expression) jet.Expression {
+	if left, right := sides(e); left != nil {
+		return w.operation(e, left, right)
+	}
 	switch n := e.(type) {
 	case *jet.IdentifierNode:
 		w.noteContext(n)
@@ -23,16 +26,6 @@ func (w *rewriter) expr(e jet.Expression) jet.Expression {
 		text := n.String()
 		n.Base, n.Index, n.EndIndex = w.expr(n.Base), w.expr(n.Index), w.expr(n.EndIndex)
 		return w.guarded(n, text, otherSite)
-	case *jet.AdditiveExprNode:
-		return w.operation(n, &n.Left, &n.Right)
-	case *jet.MultiplicativeExprNode:
-		return w.operation(n, &n.Left, &n.Right)
-	case *jet.NumericComparativeExprNode:
-		return w.operation(n, &n.Left, &n.Right)
-	case *jet.ComparativeExprNode:
-		return w.operation(n, &n.Left, &n.Right)
-	case *jet.LogicalExprNode:
-		n.Left, n.Right = w.expr(n.Left), w.expr(n.Right)
 	case *jet.NotExprNode:
 		n.Expr = w.expr(n.Expr)
 	case *jet.TernaryExprNode:
@@ -43,8 +36,12 @@ func (w *rewriter) expr(e jet.Expression) jet.Expression {
 	return e
 }
 
-// operation rewrites both sides of n, and n itself as guarded does.
+// operation rewrites both sides of n, and n itself as guarded does unless it is logical.
 func (w *rewriter) operation(n jet.Expression, left, right *jet.Expression) jet.Expression {
+	if _, logical := n.(*jet.LogicalExprNode); logical {
+		*left, *right = w.expr(*left), w.expr(*right)
+		return n
+	}
 	text := n.String()
 	*left, *right = w.expr(*left), w.expr(*right)
 	return w.guarded(n, text, arithmeticSite)
@@ -265,9 +262,7 @@ func (w *rewriter) renderPart(n *jet.CallExprNode) jet.Expression {
 	}
 	call, err := w.loader.scaffold.Call(name.Text, w.position(n), w.loader.languages)
 	if err != nil {
-		if w.err == nil {
-			w.err = diag.At(w.position(n), err)
-		}
+		w.fail(n, err)
 		return n
 	}
 	w.reads.Calls = append(w.reads.Calls, call)

@@ -40,23 +40,35 @@ func start(n jet.Node) jet.Pos {
 		first = n.Base
 	case *jet.CallExprNode:
 		first = n.BaseExpr
-	case *jet.AdditiveExprNode:
-		first = n.Left
-	case *jet.MultiplicativeExprNode:
-		first = n.Left
-	case *jet.ComparativeExprNode:
-		first = n.Left
-	case *jet.NumericComparativeExprNode:
-		first = n.Left
-	case *jet.LogicalExprNode:
-		first = n.Left
 	case *jet.TernaryExprNode:
 		first = n.Boolean
+	default:
+		if left, _ := sides(n); left != nil && *left != nil { // not of -x
+			first = *left
+		}
 	}
 	if first == nil {
 		return n.Position()
 	}
 	return start(first)
+}
+
+// sides gives the operands of a binary operation; nil for any other node. The left one of
+// -x is nil.
+func sides(n jet.Node) (left, right *jet.Expression) {
+	switch n := n.(type) {
+	case *jet.AdditiveExprNode:
+		return &n.Left, &n.Right
+	case *jet.MultiplicativeExprNode:
+		return &n.Left, &n.Right
+	case *jet.NumericComparativeExprNode:
+		return &n.Left, &n.Right
+	case *jet.ComparativeExprNode:
+		return &n.Left, &n.Right
+	case *jet.LogicalExprNode:
+		return &n.Left, &n.Right
+	}
+	return nil, nil
 }
 
 func templatePath(n jet.Node) string { return nodeBase(n).TemplatePath }

@@ -161,6 +161,9 @@ func (c *pieceCheck) all(list []jet.Expression) bool {
 }
 
 func (c *pieceCheck) expr(e jet.Expression) bool {
+	if left, right := sides(e); left != nil {
+		return c.expr(*left) && c.expr(*right)
+	}
 	switch n := e.(type) {
 	case nil:
 		return true
@@ -175,16 +178,6 @@ func (c *pieceCheck) expr(e jet.Expression) bool {
 		return c.all([]jet.Expression{n.Base, n.Index})
 	case *jet.SliceExprNode:
 		return c.all([]jet.Expression{n.Base, n.Index, n.EndIndex})
-	case *jet.AdditiveExprNode:
-		return c.all([]jet.Expression{n.Left, n.Right})
-	case *jet.MultiplicativeExprNode:
-		return c.all([]jet.Expression{n.Left, n.Right})
-	case *jet.NumericComparativeExprNode:
-		return c.all([]jet.Expression{n.Left, n.Right})
-	case *jet.ComparativeExprNode:
-		return c.all([]jet.Expression{n.Left, n.Right})
-	case *jet.LogicalExprNode:
-		return c.all([]jet.Expression{n.Left, n.Right})
 	case *jet.NotExprNode:
 		return c.expr(n.Expr)
 	case *jet.TernaryExprNode:

@@ -76,9 +76,9 @@ type use struct {
 	place
 }
 
-func (w *rewriter) fail(n jet.Node, f *diag.Fault) {
+func (w *rewriter) fail(n jet.Node, err error) {
 	if w.err == nil {
-		w.err = diag.At(w.position(n), f)
+		w.err = diag.At(w.position(n), err)
 	}
 }
 
@@ -362,5 +362,5 @@ func (w *rewriter) load(n jet.Node, name string) {
 	if _, missing := w.loader.files.Read(relative(name)); missing != nil {
 		err = missing
 	}
-	w.err = diag.At(w.position(n), err)
+	w.fail(n, err)
 }
