@@ -78,7 +78,7 @@ type Target struct {
 	// Dialer.
 	Retries int
 	Limits  Limits   // 0 in it means that of the dialer
-	Jump    []Target // hops in order, outermost first; each is verified and authenticated itself
+	Jump    []Target // jump hosts in order, outermost first; each is verified and authenticated itself
 }
 
 // Algorithms restrict what is negotiated, in order of preference, by the names of
@@ -153,9 +153,9 @@ func ExpandHome(path, home string) string {
 }
 
 // LoginsOf names the accounts on a route, separated by blanks.
-func LoginsOf(hops []Target) string {
-	logins := make([]string, len(hops))
-	for i, h := range hops {
+func LoginsOf(jumpHosts []Target) string {
+	logins := make([]string, len(jumpHosts))
+	for i, h := range jumpHosts {
 		logins[i] = h.Login()
 	}
 	return strings.Join(logins, " ")

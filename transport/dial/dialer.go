@@ -27,7 +27,7 @@ type Dialer struct {
 	// LocalEnv is the environment of what runs on the controller itself, K=V; nil
 	// means that of this process.
 	LocalEnv []string
-	// Limits bound the phases of getting into each hop; 0 in it means 10s to dial,
+	// Limits bound the phases of getting into each host; 0 in it means 10s to dial,
 	// 10s for the handshake and 60s to authenticate.
 	Limits transport.Limits
 	// Retries is how often a dial is repeated that failed in a way that may pass;

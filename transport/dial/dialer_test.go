@@ -74,17 +74,17 @@ func TestControlCharactersOfAHostAreEscaped(t *testing.T) {
 }
 
 func TestKeepalive(t *testing.T) {
-	for _, deaf := range []bool{true, false} {
+	for _, silent := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			signer := newSigner(t, "")
 			var server sync.WaitGroup
 			near, far := wire(t)
-			server.Go(func() { servePipe(far, signer, deaf) })
+			server.Go(func() { servePipe(far, signer, silent) })
 			conn, chans, reqs, err := ssh.NewClientConn(near, "h:22", &ssh.ClientConfig{User: "u", HostKeyCallback: ssh.FixedHostKey(signer.PublicKey())})
 			require.NoError(t, err)
 			began := time.Now()
 			c := transport.NewClient(transport.Target{}, ssh.NewClient(conn, chans, reqs), 15*time.Second, 45*time.Second)
-			if deaf {
+			if silent {
 				<-c.Done()
 				require.Equal(t, time.Minute, time.Since(began))
 				require.EqualError(t, c.Ping(), "the connection was lost: no answer to keepalives for 45s")
@@ -103,7 +103,7 @@ func TestKeepalive(t *testing.T) {
 }
 
 // servePipe is a server for one connection, in the bubble of the test.
-func servePipe(conn net.Conn, key ssh.Signer, deaf bool) {
+func servePipe(conn net.Conn, key ssh.Signer, silent bool) {
 	config := &ssh.ServerConfig{NoClientAuth: true}
 	config.AddHostKey(key)
 	_, chans, reqs, err := ssh.NewServerConn(conn, config)
@@ -117,7 +117,7 @@ func servePipe(conn net.Conn, key ssh.Signer, deaf bool) {
 		}
 	})
 	for r := range reqs {
-		if !deaf {
+		if !silent {
 			r.Reply(false, nil)
 		}
 	}

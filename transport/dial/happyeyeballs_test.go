@@ -177,7 +177,7 @@ func TestBothFamilies(t *testing.T) {
 		return []netip.Addr{netip.MustParseAddr("127.0.0.2"), netip.MustParseAddr("127.0.0.1")}, nil
 	}
 	if dropsPackets(t, srv.Port) {
-		require.NoError(t, dialOnce(t, d, known("deaf")))
+		require.NoError(t, dialOnce(t, d, known("silent")))
 	}
 }
 

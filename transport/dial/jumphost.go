@@ -34,13 +34,13 @@ type jumpTable struct {
 // would trust the same keys on it and log in as the same: otherwise a host would use
 // a connection that was good enough for another one only.
 type route struct {
-	hops  []transport.Target
-	hosts []*jumpHost
+	jumpHosts []transport.Target
+	conns     []*jumpConn
 }
 
-// A jumpHost is a connection to a jump host. It is being dialled until ready is
+// A jumpConn is a connection to a jump host. It is being dialled until ready is
 // closed.
-type jumpHost struct {
+type jumpConn struct {
 	ready  chan struct{}
 	cancel context.CancelFunc
 	client *transport.Client
@@ -52,19 +52,19 @@ type jumpHost struct {
 // A seat is the place of one host on a connection to a jump host.
 type seat struct {
 	table *jumpTable
-	host  *jumpHost
+	conn  *jumpConn
 	leave sync.Once
 }
 
 var errDialerClosed = errors.New("the dialer is closed")
 
-// jump gives a place on a connection to the last of hops, nil without hops.
-func (d *Dialer) jump(ctx context.Context, hops []transport.Target) (*seat, error) {
-	if len(hops) == 0 {
+// jump gives a place on a connection to the last of jumpHosts, nil if there are none.
+func (d *Dialer) jump(ctx context.Context, jumpHosts []transport.Target) (*seat, error) {
+	if len(jumpHosts) == 0 {
 		return nil, nil
 	}
-	cancelled := func() error { return hops[len(hops)-1].Fail(transport.OpDial, context.Cause(ctx), "") }
-	s, first, err := d.takeSeat(ctx, hops)
+	cancelled := func() error { return jumpHosts[len(jumpHosts)-1].Fail(transport.OpDial, context.Cause(ctx), "") }
+	s, first, err := d.takeSeat(ctx, jumpHosts)
 	if err != nil {
 		return nil, err
 	}
@@ -74,81 +74,81 @@ func (d *Dialer) jump(ctx context.Context, hops []transport.Target) (*seat, erro
 		case <-ctx.Done():
 			return nil, cancelled()
 		}
-		if s, first, err = d.takeSeat(ctx, hops); err != nil {
+		if s, first, err = d.takeSeat(ctx, jumpHosts); err != nil {
 			return nil, err
 		}
 	}
 	select {
-	case <-s.host.ready:
+	case <-s.conn.ready:
 	case <-ctx.Done():
 		s.release()
 		return nil, cancelled()
 	}
-	if s.host.err == nil {
+	if s.conn.err == nil {
 		return s, nil
 	}
 	s.release()
-	if other := d.jumps.anySeat(hops); other != nil {
+	if other := d.jumps.anySeat(jumpHosts); other != nil {
 		return other, nil // a full connection is better than none
 	}
-	return nil, s.host.err
+	return nil, s.conn.err
 }
 
 // takeSeat finds a connection with room, or starts to dial one. The attempt
 // outlives ctx, since other hosts wait for it too. Without a seat there is a first
 // attempt to wait for: until a jump host has let us in there is no second one, so that
 // a wrong password is sent once, however many hosts are behind it.
-func (d *Dialer) takeSeat(ctx context.Context, hops []transport.Target) (s *seat, first <-chan struct{}, err error) {
+func (d *Dialer) takeSeat(ctx context.Context, jumpHosts []transport.Target) (s *seat, first <-chan struct{}, err error) {
 	t := &d.jumps
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return nil, nil, errDialerClosed
 	}
-	r, remember := t.route(hops), d.limits(hops[len(hops)-1]).Dial
-	r.hosts = slices.DeleteFunc(r.hosts, func(j *jumpHost) bool { return !j.usable(remember) })
-	for _, j := range r.hosts {
+	r, remember := t.route(jumpHosts), d.limits(jumpHosts[len(jumpHosts)-1]).Dial
+	r.conns = slices.DeleteFunc(r.conns, func(j *jumpConn) bool { return !j.usable(remember) })
+	for _, j := range r.conns {
 		if j.seats < maxSeats || j.refused() {
 			return t.seat(j), nil, nil
 		}
 	}
-	if len(r.hosts) > 0 && !slices.ContainsFunc(r.hosts, (*jumpHost).up) {
-		return nil, r.hosts[0].ready, nil
+	if len(r.conns) > 0 && !slices.ContainsFunc(r.conns, (*jumpConn).up) {
+		return nil, r.conns[0].ready, nil
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	j := &jumpHost{ready: make(chan struct{}), cancel: cancel}
-	r.hosts = append(r.hosts, j)
+	j := &jumpConn{ready: make(chan struct{}), cancel: cancel}
+	r.conns = append(r.conns, j)
 	t.work.Go(func() {
 		defer cancel()
 		defer close(j.ready)
-		last := len(hops) - 1
-		hop := hops[last]
-		hop.Jump = hops[:last]
-		j.client, j.err = d.Dial(ctx, hop)
+		n := len(jumpHosts) - 1
+		last := jumpHosts[n]
+		last.Jump = jumpHosts[:n]
+		j.client, j.err = d.Dial(ctx, last)
 		j.failed = time.Now()
 	})
 	return t.seat(j), nil, nil
 }
 
-// route gives that of hops. The table must be locked.
-func (t *jumpTable) route(hops []transport.Target) *route {
+// route gives that of jumpHosts. The table must be locked.
+func (t *jumpTable) route(jumpHosts []transport.Target) *route {
 	if t.routes == nil {
 		t.routes = make(map[string][]*route)
 	}
-	logins := transport.LoginsOf(hops)
+	logins := transport.LoginsOf(jumpHosts)
 	for _, r := range t.routes[logins] {
-		if slices.EqualFunc(r.hops, hops, sameIdentity) {
+		if slices.EqualFunc(r.jumpHosts, jumpHosts, sameIdentity) {
 			return r
 		}
 	}
-	r := &route{hops: slices.Clone(hops)}
+	r := &route{jumpHosts: slices.Clone(jumpHosts)}
 	t.routes[logins] = append(t.routes[logins], r)
 	return r
 }
 
 // sameIdentity reports whether nothing differs that decides who is at the other end of
 // a login, who we are there, and how it is protected. The inventory's name does not,
-// nor do limits of time; hops have no hops of their own.
+// nor do limits of time; jump hosts have none of their own.
 func sameIdentity(a, b transport.Target) bool {
 	for _, t := range []*transport.Target{&a, &b} {
 		t.Host, t.Port, t.Jump = "", t.TCPPort(), nil
@@ -158,16 +158,16 @@ func sameIdentity(a, b transport.Target) bool {
 }
 
 // seat gives a place on j. The table must be locked.
-func (t *jumpTable) seat(j *jumpHost) *seat {
+func (t *jumpTable) seat(j *jumpConn) *seat {
 	j.seats++
-	return &seat{table: t, host: j}
+	return &seat{table: t, conn: j}
 }
 
 // anySeat gives a place on a connection that is up, however full; nil without one.
-func (t *jumpTable) anySeat(hops []transport.Target) *seat {
+func (t *jumpTable) anySeat(jumpHosts []transport.Target) *seat {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, j := range t.route(hops).hosts {
+	for _, j := range t.route(jumpHosts).conns {
 		if j.up() {
 			return t.seat(j)
 		}
@@ -180,14 +180,14 @@ func (s *seat) release() {
 	s.leave.Do(func() {
 		s.table.mu.Lock()
 		defer s.table.mu.Unlock()
-		s.host.seats--
+		s.conn.seats--
 	})
 }
 
 // dial connects to addr from the jump host. The place is given back when the
 // connection is closed.
 func (s *seat) dial(ctx context.Context, addr string) (net.Conn, error) {
-	jump := s.host.client
+	jump := s.conn.client
 	conn, err := jump.DialThrough(ctx, addr)
 	if err != nil {
 		s.release()
@@ -215,7 +215,7 @@ func (c *seatedConn) Close() error {
 // for a while, so that a dead jump host costs its hosts one timeout and not one
 // for each batch of them. A login that was refused is never repeated: hundreds of
 // hosts would have the account locked, or us banned.
-func (j *jumpHost) usable(remember time.Duration) bool {
+func (j *jumpConn) usable(remember time.Duration) bool {
 	select {
 	case <-j.ready:
 	default:
@@ -225,7 +225,7 @@ func (j *jumpHost) usable(remember time.Duration) bool {
 }
 
 // refused reports whether the attempt has failed.
-func (j *jumpHost) refused() bool {
+func (j *jumpConn) refused() bool {
 	select {
 	case <-j.ready:
 		return j.err != nil
@@ -235,7 +235,7 @@ func (j *jumpHost) refused() bool {
 }
 
 // up reports whether there is a connection.
-func (j *jumpHost) up() bool {
+func (j *jumpConn) up() bool {
 	select {
 	case <-j.ready:
 	default:
@@ -255,10 +255,10 @@ func (j *jumpHost) up() bool {
 func (t *jumpTable) close() error {
 	t.mu.Lock()
 	t.closed = true
-	var all []*jumpHost
+	var all []*jumpConn
 	for _, routes := range t.routes {
 		for _, r := range routes {
-			all = append(all, r.hosts...)
+			all = append(all, r.conns...)
 		}
 	}
 	t.routes = nil
@@ -277,17 +277,17 @@ func (t *jumpTable) close() error {
 }
 
 // throughJump makes the failure of a jump host one of t, with the hint last. It is
-// the same for all hosts behind it: the first hop that failed is what counts.
+// the same for all hosts behind it: the first jump host that failed is what counts.
 func throughJump(t transport.Target, err error) error {
-	hop, ok := errors.AsType[*transport.HostError](err)
+	jumpHost, ok := errors.AsType[*transport.HostError](err)
 	if !ok {
 		return t.Fail(transport.OpDial, err, "")
 	}
-	hint := hop.Hint
-	if hop.Via != nil {
-		hop = hop.Via
+	hint := jumpHost.Hint
+	if jumpHost.Via != nil {
+		jumpHost = jumpHost.Via
 	}
-	bare := *hop
+	bare := *jumpHost
 	bare.Hint = ""
 	e := t.Fail(transport.OpDial, fmt.Errorf("jump host %w", &bare), hint)
 	e.Via = &bare

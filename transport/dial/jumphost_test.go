@@ -94,7 +94,7 @@ func TestJumpHostThatWasLostIsDialledAgain(t *testing.T) {
 	require.NoError(t, dialOnce(t, d, target))
 	via, err := d.jump(t.Context(), target.Jump)
 	require.NoError(t, err)
-	require.NoError(t, via.host.client.Close())
+	require.NoError(t, via.conn.client.Close())
 	require.NoError(t, dialOnce(t, d, target))
 	require.EqualValues(t, 2, jump.Stats().Connections)
 }
@@ -156,7 +156,7 @@ func serveStuckChannels(conn net.Conn, key ssh.Signer) {
 // TestFullJumpConnection has more hosts than share a connection.
 func TestFullJumpConnection(t *testing.T) {
 	jump := sshtest.Start(t)
-	hops := []transport.Target{targetOf(jump)}
+	jumpHosts := []transport.Target{targetOf(jump)}
 	dials := 0
 	d := &Dialer{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if dials++; dials > 2 {
@@ -165,11 +165,11 @@ func TestFullJumpConnection(t *testing.T) {
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
 	}}
 	defer d.Close()
-	seats := map[*jumpHost][]*seat{}
+	seats := map[*jumpConn][]*seat{}
 	for range 2*maxSeats + 50 { // the third connection fails
-		s, err := d.jump(t.Context(), hops)
+		s, err := d.jump(t.Context(), jumpHosts)
 		require.NoError(t, err)
-		seats[s.host] = append(seats[s.host], s)
+		seats[s.conn] = append(seats[s.conn], s)
 	}
 	require.Len(t, seats, 2)
 	require.Equal(t, 3, dials)
@@ -197,7 +197,7 @@ func TestSeatsAreGivenBack(t *testing.T) {
 	gone.Port, refused.User = 1, "nobody"
 	require.Error(t, dialOnce(t, d, gone))
 	require.Error(t, dialOnce(t, d, refused))
-	require.Zero(t, d.jumps.route(target.Jump).hosts[0].seats)
+	require.Zero(t, d.jumps.route(target.Jump).conns[0].seats)
 }
 
 // TestHostsBehindADeadJumpHostHaveOneError is what lets a report say it once.
@@ -208,9 +208,9 @@ func TestHostsBehindADeadJumpHostHaveOneError(t *testing.T) {
 	inner.Host = "inner"
 	d := &Dialer{}
 	defer d.Close()
-	for _, hops := range [][]transport.Target{{outer}, {outer, inner}} {
+	for _, jumpHosts := range [][]transport.Target{{outer}, {outer, inner}} {
 		for _, address := range []string{"10.0.0.1", "10.0.0.2"} {
-			err := dialOnce(t, d, transport.Target{Host: "web", Address: address, User: "u", Jump: hops})
+			err := dialOnce(t, d, transport.Target{Host: "web", Address: address, User: "u", Jump: jumpHosts})
 			require.EqualError(t, err, "web: jump host outer: dial 127.0.0.1:1: connection refused\n  hint: nothing listens there: is sshd running, and is 1 its port?")
 			require.Equal(t, "outer", err.(*transport.HostError).Via.Host)
 			require.True(t, transport.Unreachable(err))

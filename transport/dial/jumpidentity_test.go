@@ -55,7 +55,7 @@ func TestJumpHostsAreVerifiedForEachHost(t *testing.T) {
 	}
 }
 
-// TestInnerJumpHostsAreVerified has the same last hop behind an outer one that is
+// TestInnerJumpHostsAreVerified has the same last jump host behind an outer one that is
 // known in one way only.
 func TestInnerJumpHostsAreVerified(t *testing.T) {
 	outer, inner, srv := sshtest.Start(t), sshtest.Start(t), sshtest.Start(t)

@@ -24,14 +24,14 @@ func TestRefusedJumpLoginIsNotRepeated(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			gate := sshtest.Start(t)
-			hop := targetOf(gate)
-			test.change(&hop)
+			jumpHost := targetOf(gate)
+			test.change(&jumpHost)
 			srv := sshtest.Start(t)
 			d := &Dialer{Home: t.TempDir()}
 			defer d.Close()
 			for range 3 {
 				host := targetOf(srv)
-				host.Jump = []transport.Target{hop}
+				host.Jump = []transport.Target{jumpHost}
 				require.ErrorIs(t, dialOnce(t, d, host), transport.ErrAuth)
 				forgetful(d)
 			}
@@ -46,7 +46,7 @@ func forgetful(d *Dialer) {
 	defer d.jumps.mu.Unlock()
 	for _, routes := range d.jumps.routes {
 		for _, r := range routes {
-			for _, j := range r.hosts {
+			for _, j := range r.conns {
 				j.failed = time.Time{}
 			}
 		}
@@ -56,14 +56,14 @@ func forgetful(d *Dialer) {
 // TestCrowdAtARefusingJumpHost has more hosts at once than share a connection.
 func TestCrowdAtARefusingJumpHost(t *testing.T) {
 	gate := sshtest.Start(t)
-	hop := targetOf(gate)
-	hop.PrivateKeys, hop.Password = nil, secret("wrong")
+	jumpHost := targetOf(gate)
+	jumpHost.PrivateKeys, jumpHost.Password = nil, secret("wrong")
 	d := &Dialer{Home: t.TempDir()}
 	defer d.Close()
 	var crowd sync.WaitGroup
 	for range 2*maxSeats + 1 {
 		crowd.Go(func() {
-			_, err := d.jump(t.Context(), []transport.Target{hop})
+			_, err := d.jump(t.Context(), []transport.Target{jumpHost})
 			if !errors.Is(err, transport.ErrAuth) {
 				t.Error(err)
 			}

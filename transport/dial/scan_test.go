@@ -102,15 +102,15 @@ func TestScanThroughJumpHost(t *testing.T) {
 	gate, srv := sshtest.Start(t), sshtest.Start(t)
 	d := &Dialer{}
 	defer d.Close()
-	hop, target := targetOf(gate), targetOf(srv)
+	jumpHost, target := targetOf(gate), targetOf(srv)
 	target.KnownHosts = []string{writeFile(t, "")}
-	target.Jump = []transport.Target{hop}
+	target.Jump = []transport.Target{jumpHost}
 	s, err := d.Scan(t.Context(), target)
 	require.NoError(t, err)
 	require.Len(t, s.Keys, 1)
 
-	hop.Host, hop.KnownHosts = "gate", target.KnownHosts
-	target.Jump = []transport.Target{hop}
+	jumpHost.Host, jumpHost.KnownHosts = "gate", target.KnownHosts
+	target.Jump = []transport.Target{jumpHost}
 	other := &Dialer{TrustHint: func(t transport.Target, _ ssh.PublicKey) string { return "trust " + t.Host }}
 	defer other.Close()
 	_, err = other.Scan(t.Context(), target)
