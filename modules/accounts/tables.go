@@ -225,3 +225,7 @@ func (t *Tables) GroupElsewhere(ctx context.Context, name string) (bool, error) 
 	_, err := t.h.Accounts.GroupID(ctx, name)
 	return known(err)
 }
+
+// Table is what users and groups call the databases that they rewrite, which no
+// two may at once: /etc/passwd, /etc/group and their shadows.
+const Table = "accounts"

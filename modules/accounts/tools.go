@@ -78,3 +78,29 @@ func AddGroup(tools Tools, g Group, system bool) []string {
 	}
 	return append(argv, "--", g.Name)
 }
+
+// Allowed tells why the accounts of the host may not be changed, or nil.
+func Allowed(rights modules.FileRights) error {
+	if err := rights.MayReplace(PasswdFile); err != nil {
+		return modules.Refuse("%w", err)
+	}
+	return nil
+}
+
+// Process finds a process of a user: userdel and usermod refuse to remove or
+// renumber a user who has one. A host without /proc has none.
+func Process(files modules.FileReader, uid int) (pid string, ok bool) {
+	names, err := files.List("/proc")
+	if err != nil {
+		return "", false
+	}
+	for _, name := range names {
+		if _, number := ID(name); !number {
+			continue
+		}
+		if info, err := files.Stat(path.Join("/proc", name)); err == nil && info.UID == uid {
+			return name, true
+		}
+	}
+	return "", false
+}

@@ -7,9 +7,7 @@ import (
 	"os"
 
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/archive/decompress"
 	"github.com/ccm-push/ccm-push/modules/archive/download"
-	"github.com/ccm-push/ccm-push/modules/archive/format"
 	"github.com/ccm-push/ccm-push/modules/archive/unpack"
 )
 
@@ -20,7 +18,6 @@ func ownTools() tools {
 	open := func(p packed) unpacker {
 		return &unpack.Archive{
 			File: p.file, Size: p.size, Format: p.format, MaxSize: p.maxSize, MaxRatio: p.maxRatio,
-			Decompressors: unpack.Decompressors{format.TarXZ: decompress.XZ, format.TarZstd: decompress.Zstd},
 		}
 	}
 	return tools{fetch: getter(get).fetch, extract: opener(open).extract}

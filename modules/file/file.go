@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -107,4 +108,9 @@ func given(property, value string) error {
 		return modules.Errorf(property, "%s cannot be empty", property)
 	}
 	return nil
+}
+
+// directoryMode adds x for whoever has r or w: a directory is of no use without.
+func directoryMode(mode fs.FileMode) fs.FileMode {
+	return mode | (mode>>1|mode>>2)&0o111
 }

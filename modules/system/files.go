@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/rooted"
@@ -127,4 +128,16 @@ func (f *files) OpenDirectory(path string) (*os.Root, error) {
 	}
 	f.changed() // there is no telling what the caller will write
 	return rooted.Directory(path)
+}
+
+// ModTime implements [modules.FileReader].
+func (f *files) ModTime(path string) (time.Time, error) {
+	if err := checkPath(path); err != nil {
+		return time.Time{}, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
 }

@@ -4,28 +4,31 @@ import (
 	"compress/gzip"
 	"io"
 
+	"github.com/klauspost/compress/zstd"
+	"github.com/mikelolasagasti/xz"
+
 	"github.com/ccm-push/ccm-push/modules/archive/format"
 )
 
-// A Decompressor makes the reader of what a compressed stream holds.
-type Decompressor func(io.Reader) (io.ReadCloser, error)
+// What a stream may make its reader remember, in bytes: a stream names it itself.
+const (
+	maxDictionary = 64 << 20  // as xz -9 has it
+	maxWindow     = 128 << 20 // as zstd --ultra -22 has it; --long may want more
+)
 
-// Decompressors are those that a program has besides those of the standard
-// library, by format.
-type Decompressors map[format.Format]Decompressor
-
-func gunzip(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }
-
-func plain(r io.Reader) (io.ReadCloser, error) { return io.NopCloser(r), nil }
-
-// find gives the decompressor of a tar format.
-func (d Decompressors) find(f format.Format) (Decompressor, bool) {
-	switch f {
-	case format.Tar:
-		return plain, true
-	case format.TarGzip:
-		return gunzip, true
-	}
-	more, ok := d[f]
-	return more, ok
+// decompressors make the reader of what a stream of a tar format holds.
+var decompressors = map[format.Format]func(io.Reader) (io.ReadCloser, error){
+	format.Tar:     func(r io.Reader) (io.ReadCloser, error) { return io.NopCloser(r), nil },
+	format.TarGzip: func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) },
+	format.TarXZ: func(r io.Reader) (io.ReadCloser, error) {
+		x, err := xz.NewReader(r, maxDictionary)
+		return io.NopCloser(x), err
+	},
+	format.TarZstd: func(r io.Reader) (io.ReadCloser, error) {
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, err
+		}
+		return z.IOReadCloser(), nil
+	},
 }

@@ -23,8 +23,6 @@ type Archive struct {
 	// MaxRatio is how many times its own size may come out of it, beyond the first
 	// 64 MiB; 0 does not say.
 	MaxRatio int64
-	// Decompressors are those besides the standard library's.
-	Decompressors Decompressors
 
 	top []string
 }
@@ -82,7 +80,7 @@ func (g *gauge) Read(p []byte) (int, error) {
 }
 
 func (a *Archive) walkTar(ctx context.Context, visit func(e *entry, body io.Reader) error) error {
-	decompress, ok := a.Decompressors.find(a.Format)
+	decompress, ok := decompressors[a.Format]
 	if !ok {
 		return fmt.Errorf("this program does not read %s", a.Format)
 	}
