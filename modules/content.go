@@ -75,7 +75,7 @@ func (c *Content) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// SetString is UnmarshalText for a text that nobody will change.
+// SetString is UnmarshalText for a text that does not change any more.
 func (c *Content) SetString(text string) { *c = TextContent(text) }
 
 // LocalContents opens the contents that are here, where no controller is.

@@ -21,9 +21,9 @@ type Host struct {
 	Contents Contents
 	Report   Reporter
 	Forecast Forecast
-	// Private is a directory for what a type has to remember, such as what a command
-	// has made of a file. Whoever uses it makes it, for the own user alone, and looks
-	// whether it is that; "" is none.
+	// Private is a directory for what a type keeps between runs, such as what a command
+	// has made of a file. The type that uses it makes it, for the own user alone, and checks
+	// that it is; "" means that there is none.
 	Private string
 	// Resources gives the directory that the folder resources/ of the play has been
 	// put into, for this user alone; "" if the play has none, and nil where none can be.
@@ -257,7 +257,7 @@ type Reporter interface {
 	State(s State)
 }
 
-// The levels of what a resource says. The last three are for whoever looks for a fault.
+// The levels of what a resource says. The last three are for those who look for a fault.
 const (
 	LevelError   = "error"
 	LevelWarning = "warning"

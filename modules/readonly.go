@@ -8,7 +8,7 @@ import (
 
 // ReadOnly is h as Check sees it: what would change the host fails with
 // [ErrReadOnly]. It is put together part by part, so that a part that Host gets
-// later is missing here, and not open, until somebody has thought of it.
+// later is missing here, and not open, until it is added.
 func ReadOnly(h Host) Host {
 	return Host{
 		Files:    Files{h.Files.FileReader, h.Files.FileRights, readOnlyFiles{}, readOnlyFiles{}},
@@ -47,7 +47,7 @@ type NoForecast struct{}
 // Lookup implements [Forecast].
 func (NoForecast) Lookup(EffectKind, string) (any, bool) { return nil, false }
 
-// Discard is a [Reporter] that forgets.
+// Discard is a [Reporter] that keeps nothing.
 type Discard struct{}
 
 // Message implements [Reporter].

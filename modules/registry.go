@@ -13,8 +13,8 @@ type Type struct {
 	Name string          // as written in manifests: "file"
 	Doc  string          // one paragraph for `ccm-push doc`
 	New  func() Resource // a pointer to zero properties
-	// Family, if set, gives types that nobody could list, by a name with a slash:
-	// those of programs of others. r is the registry that is asked.
+	// Family, if set, gives types that cannot be listed, by a name with a slash: those of
+	// programs of others. r is the registry that is asked.
 	Family func(r Registry, name string) (Type, bool)
 	// Below, if set, is the property in which everything stands that a manifest
 	// writes besides the keys that all types have.

@@ -47,7 +47,7 @@ type Reach int
 // The reaches.
 const (
 	There   Reach = iota // exactly there
-	Nearest              // there or, if nobody looks after that, at the nearest directory above it
+	Nearest              // there or, if no resource looks after that, at the nearest directory above it
 	Within               // there and anywhere below it
 )
 
@@ -83,8 +83,8 @@ func LeavesParent(p string) Relation {
 	return Relation{Verb: Leaves, Thing: PathOf(path.Dir(p)), Reach: Nearest, Why: "parent directory"}
 }
 
-// NeedsOwner says that the accounts come first that something belongs to; "" is
-// nobody.
+// NeedsOwner says that the accounts come first that something belongs to; "" gives
+// none.
 func NeedsOwner(owner, group string) []Relation {
 	var all []Relation
 	if owner != "" {
@@ -96,8 +96,8 @@ func NeedsOwner(owner, group string) []Relation {
 	return all
 }
 
-// PackagePaths are the directories with a package's own settings and data: what is
-// at "" or below belongs, as a rule, to the package that follows in the path.
+// packagePaths are the directories with packages' own settings and data: what is below
+// one belongs, as a rule, to the package that the next element of the path names.
 var packagePaths = []string{"/etc", "/etc/default", "/etc/sysconfig", "/var/lib", "/var/log", "/usr/share", "/opt"}
 
 // NeedsPackageOf says that the package comes first that a path is likely to belong
@@ -193,7 +193,7 @@ func alsoCalled(name string) []string {
 // unitFolders are where the files of units are, of systemd and of others.
 var unitFolders = []string{"/etc/systemd/system", "/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
 
-// ServiceRelations are those of a service, whoever looks after it: it comes after
+// ServiceRelations are those of a service, of whichever type: it comes after
 // its unit file with the drop-ins, its package and its settings.
 func ServiceRelations(unit string) []Relation {
 	name := strings.TrimSuffix(unit, ".service")
@@ -251,7 +251,7 @@ var repositories = []string{
 	"/etc/zypp", "/etc/apk", "/etc/pacman.conf", "/etc/pacman.d",
 }
 
-// PackageRelations are those of a package, whoever looks after it: it comes after
+// PackageRelations are those of a package, of whichever type: it comes after
 // what says where packages are from.
 func PackageRelations(name string, gone bool) []Relation {
 	plain, _, _ := strings.Cut(name, ":") // libc6:i386

@@ -10,10 +10,10 @@ type Reverser interface {
 	// something to do, and before the Apply; it changes nothing. An error says why that
 	// could not be brought back, and keeps the resource from being applied.
 	//
-	// kept is nil, or what an earlier call came to, before another Apply: then what it
-	// brings back is what has to come back. nil says that it does so after this Apply,
-	// too. What is given in its place must do so before and after it, since nobody knows
-	// whether the run gets that far.
+	// kept is the resource that an earlier call gave, before another Apply, or nil. What it
+	// brings back is what has to come back. The answer nil says that kept still does so
+	// after this Apply. An answer that takes its place must do so before and after this
+	// Apply, since the run may end in between.
 	Reversal(ctx context.Context, h Host, kept Resource) (map[string]any, error)
 	// Subject names what the resource is about, so that nothing is undone that another
 	// one looks after: an absolute path, or a kind and a name: "user app". What is a part
@@ -21,10 +21,10 @@ type Reverser interface {
 	Subject() string
 }
 
-// Keeper is a type that is no [Reverser], and whose resources look after things that
-// others can have undone.
-type Keeper interface {
-	// Subjects name what the resource is about, like those of a [Reverser].
+// SubjectNamer is a type that is no [Reverser], and whose resources look after things
+// that reversals of others could undo.
+type SubjectNamer interface {
+	// Subjects name what the resource is about, as Subject of a [Reverser] does.
 	Subjects() []string
 }
 

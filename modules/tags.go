@@ -25,7 +25,7 @@ type Field struct {
 	Required bool
 	PlayFile bool // file tag: the name of a file of the play
 	PlayTree bool // file tag: the name of a folder of the play
-	Secret   bool // secret tag "true": shown to nobody
+	Secret   bool // secret tag "true": never shown
 	URL      bool // secret tag "url": shown as [ShownURL] has it
 	Type     reflect.Type
 	index    []int
@@ -34,7 +34,7 @@ type Field struct {
 var fieldCache sync.Map // reflect.Type of a struct → []Field
 
 // Fields lists the properties of a resource, in the order of its struct. A field
-// with the tag wire:"only" is none: Prepare sets it, and nobody can write it.
+// with the tag wire:"only" is none: Prepare sets it, and no manifest can.
 func Fields(res any) []Field {
 	t := reflect.TypeOf(res)
 	for t.Kind() == reflect.Pointer {

@@ -18,9 +18,9 @@ type PassedLink struct {
 	Dir    FileInfo // the directory that it is in
 }
 
-// OthersWrite reports whether somebody besides root and a user may write a directory,
-// by its owner and mode. The sticky bit changes nothing: it keeps nobody from adding
-// names.
+// OthersWrite reports whether users besides root and uid may write a directory,
+// by its owner and mode. The sticky bit changes nothing: names can be added all the
+// same.
 func OthersWrite(dir FileInfo, uid int) bool {
 	return dir.UID != 0 && dir.UID != uid || dir.Mode&0o022 != 0
 }
@@ -41,7 +41,7 @@ func (l PassedLink) Judge(uid int) (owned bool, err error) {
 	return true, nil
 }
 
-// LeadsTo refuses to follow the link to what somebody else than its owner has.
+// LeadsTo refuses to follow the link to what does not belong to its owner.
 func (l PassedLink) LeadsTo(owner, uid int) error {
 	if owner == l.UID {
 		return nil
@@ -56,7 +56,7 @@ func (l PassedLink) planted(why string, uid int) error {
 }
 
 // Relabel refuses to change owner and mode of a file that has other names, in a
-// directory where somebody else may have given it this one.
+// directory where another user may have given it this one.
 func Relabel(name string, file, dir FileInfo, uid int) error {
 	if file.Kind == Directory || file.Links < 2 || !OthersWrite(dir, uid) {
 		return nil
@@ -73,8 +73,8 @@ func others(uid int) string {
 	return "others than root and user " + strconv.Itoa(uid)
 }
 
-// ErrPlanted is what is refused because somebody else may have put it there, to lead
-// who acts astray. It is an fs.ErrPermission as well.
+// ErrPlanted is what is refused because another user may have put it there to redirect a
+// change. It is an fs.ErrPermission as well.
 var ErrPlanted error = planted{"planted by somebody else"}
 
 type planted struct{ text string }
@@ -172,8 +172,8 @@ func SameOwner(r io.Reader, seen FileInfo) bool {
 const firstGroup = 100
 
 // OthersMayChange says who, besides root and uid, could put something else at a path:
-// by what is there, by a directory above it or by a link on the way. nil is nobody. What
-// others could change is nothing for root to run.
+// by what is there, by a directory above it or by a link on the way. nil means that
+// only they can. What others could change is not for root to run.
 func OthersMayChange(files FileReader, name string, uid int) error {
 	at, passed, err := Resolve(files, name)
 	if err != nil {
@@ -193,7 +193,7 @@ func othersMayChange(files FileReader, name string, uid int) error {
 		if err != nil {
 			return err
 		}
-		// In a directory like /tmp everybody owns what is theirs.
+		// In a directory like /tmp users can replace only what is theirs.
 		sticky := at != name && info.Kind == Directory && info.Mode&fs.ModeSticky != 0
 		switch {
 		case !slices.Contains([]int{0, uid}, info.UID):

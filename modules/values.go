@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// A State is how a resource was found and left, as JSON documents in the words of
-// its type. A part that is nil is not known.
+// A State is a resource as it was found, and as it was left: JSON documents in the words
+// of its type. A part that is nil is not known.
 type State struct {
 	Before json.RawMessage `json:"before,omitempty"` // as Check found it; the answer to a query
 	After  json.RawMessage `json:"after,omitempty"`  // once it was applied
@@ -49,7 +49,7 @@ type Sender interface {
 	// Sends names the values.
 	Sends() []string
 	// Sent gives them as JSON, once the resource has had its turn and not failed. A
-	// resource that did nothing may have none: then the engine gives what it remembers
-	// of the last time.
+	// resource that did nothing may have none: then the engine gives those that the host
+	// has noted of the last time.
 	Sent(ctx context.Context, h Host) (map[string]json.RawMessage, error)
 }

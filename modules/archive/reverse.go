@@ -2,7 +2,7 @@ package archive
 
 import "slices"
 
-// Subjects implements [modules.Keeper].
+// Subjects implements [modules.SubjectNamer].
 func (a *Archive) Subjects() []string {
 	if a.Ensure == absent {
 		return []string{a.Name}

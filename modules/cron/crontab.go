@@ -17,8 +17,8 @@ import (
 // state is the text of that user's crontab.
 const crontabEffect modules.EffectKind = "crontab"
 
-// patience is how long the crontab program may take.
-const patience = time.Minute
+// crontabTimeout is how long the crontab program may take.
+const crontabTimeout = time.Minute
 
 // A crontab is that of one user.
 type crontab struct {
@@ -63,7 +63,7 @@ func (t crontab) command(what, stdin string) modules.Command {
 	if t.name != "" {
 		argv = append(argv, "-u", t.name)
 	}
-	return modules.Command{Argv: append(argv, what), Timeout: patience, Stdin: stdin}
+	return modules.Command{Argv: append(argv, what), Timeout: crontabTimeout, Stdin: stdin}
 }
 
 // read gives the text of the crontab. It is empty where the user has none.

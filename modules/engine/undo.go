@@ -90,7 +90,7 @@ func subjectsOf(res modules.Resource) []string {
 	switch res := res.(type) {
 	case modules.Reverser:
 		return []string{res.Subject()}
-	case modules.Keeper:
+	case modules.SubjectNamer:
 		return res.Subjects()
 	}
 	return nil

@@ -201,7 +201,7 @@ func (a apk) change(ctx context.Context, arguments ...string) error {
 		Env:    environment,
 		OnLine: func(line string) { said.line(line) },
 	}
-	exit, err := a.patiently(ctx, func() (modules.Exit, error) {
+	exit, err := a.untilUnlocked(ctx, func() (modules.Exit, error) {
 		said = apkOutput{}
 		return a.Run(ctx, command)
 	}, func(exit modules.Exit) (string, bool) {

@@ -141,7 +141,7 @@ func (a apt) change(ctx context.Context, arguments ...string) error {
 		Env:    environment,
 		OnLine: func(line string) { said.line(line) },
 	}
-	exit, err := a.patiently(ctx, func() (modules.Exit, error) {
+	exit, err := a.untilUnlocked(ctx, func() (modules.Exit, error) {
 		said = aptOutput{}
 		return a.Run(ctx, command)
 	}, func(exit modules.Exit) (string, bool) {

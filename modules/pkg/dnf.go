@@ -126,7 +126,7 @@ const dnfExitLocked = 200
 
 // unlocked runs dnf until it gets its locks.
 func (d dnf) unlocked(ctx context.Context, run func() (modules.Exit, error)) (modules.Exit, error) {
-	return d.patiently(ctx, run, func(exit modules.Exit) (string, bool) {
+	return d.untilUnlocked(ctx, run, func(exit modules.Exit) (string, bool) {
 		return dnfHolder(exit.Stderr.Text), exit.Code == dnfExitLocked
 	})
 }

@@ -218,15 +218,15 @@ func quote(s string) string { return strconv.Quote(s) }
 // words joins a list for an error.
 func words(list []string) string { return strings.Join(list, ", ") }
 
-// patiently runs a package manager that another process may have locked out, once
+// untilUnlocked runs a package manager that another process may have locked out, once
 // a second, until it gets its locks or the time for that is up. lockedOut says
 // whether that is why it has ended, and who holds the lock.
-func (a *access) patiently(
+func (a *access) untilUnlocked(
 	ctx context.Context,
 	run func() (modules.Exit, error),
 	lockedOut func(modules.Exit) (holder string, locked bool),
 ) (modules.Exit, error) {
-	patience, cancel := context.WithTimeout(ctx, a.lockWait)
+	waiting, cancel := context.WithTimeout(ctx, a.lockWait)
 	defer cancel()
 	for {
 		exit, err := run()
@@ -238,7 +238,7 @@ func (a *access) patiently(
 			return exit, nil
 		}
 		select {
-		case <-patience.Done():
+		case <-waiting.Done():
 			if ctx.Err() != nil {
 				return exit, context.Cause(ctx)
 			}

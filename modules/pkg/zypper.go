@@ -116,7 +116,7 @@ func (z zypper) run(
 		c.Argv = append(c.Argv, "--no-refresh")
 	}
 	c.Argv = append(c.Argv, command...)
-	return z.patiently(ctx, func() (modules.Exit, error) {
+	return z.untilUnlocked(ctx, func() (modules.Exit, error) {
 		*said = zypperOutput{info: said.info}
 		return start(ctx, c)
 	}, func(exit modules.Exit) (string, bool) {

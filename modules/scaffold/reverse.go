@@ -2,7 +2,7 @@ package scaffold
 
 import "path"
 
-// Subjects implements [modules.Keeper].
+// Subjects implements [modules.SubjectNamer].
 func (s *Scaffold) Subjects() []string {
 	all := []string{s.Name}
 	if s.Tree != nil {

@@ -16,7 +16,7 @@ const (
 
 // An IdleReader is an input that knows for how long a Read has been waiting for bytes.
 // Any byte counts, so a long message is not idle time; nor is the time between Reads,
-// since a slow terminal holds up whoever reads.
+// since a slow terminal holds up its reader.
 type IdleReader struct {
 	in    io.Reader
 	now   func() time.Time

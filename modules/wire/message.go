@@ -109,7 +109,7 @@ type Import struct {
 type Imported struct {
 	Index  int                        `json:"i"`
 	Values map[string]json.RawMessage `json:"values,omitempty"`
-	// Unknown says that in a check run nobody can know the values.
+	// Unknown says that in a check run the values cannot be known.
 	Unknown bool `json:"unknown,omitempty"`
 	// Sensitive says that one of the values is of a sensitive resource, so that the
 	// entry is one too.
