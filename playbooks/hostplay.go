@@ -24,6 +24,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	compiled.Catalog.Monitor = f.runner.Options.Monitor
 	compiled.Catalog.Diff = f.runner.Options.Diff
 	compiled.Catalog.Lock = f.runner.lock()
+	compiled.Catalog.Once = f.runner.once(s)
 	addOthers(&compiled.Catalog, state.plays)
 	var pending []events.Event // of results that have come together
 	flush := func() {
@@ -49,7 +50,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	})
 	progress := newCatalogProgress(&compiled.Catalog)
 	defer f.phase(&state.phases.Apply)()
-	whole, err := program.session.Apply(ctx, f.stop, session.Task{
+	program, whole, err := f.apply(ctx, s, state, program, session.Task{
 		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: remaining,
 		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
 		Emit: func(r *wire.Result) {
@@ -58,8 +59,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			pending = append(pending, resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, r))
 			notes.After(r)
 		},
-		Flush: flush,
-	})
+		Flush:  flush,
+		Untold: func(u *wire.Untold) { pending = append(pending, untold(s.play.Name, state.host.Name, u)) },
+	}, progress)
 	if err != nil {
 		return phased(err, progress.Rest())
 	}

@@ -30,6 +30,11 @@ var errNoFull = errors.New("a resource needs the full host program, and this ccm
 // program gives the host program for the user that the play runs as: the one
 // that is kept, or a new one.
 func (f *fleet) program(ctx context.Context, play *manifest.Play, state *hostState) (*hostProgram, error) {
+	return f.programLike(ctx, play, state, nil)
+}
+
+// programLike is program in the place of one that was lost, whose facts it has; nil is none.
+func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hostState, lost *hostProgram) (*hostProgram, error) {
 	become, user := f.worker(play, state)
 	if state.dead() { // it had nothing to do when it died, so nothing is lost
 		state.close()
@@ -45,9 +50,16 @@ func (f *fleet) program(ctx context.Context, play *manifest.Play, state *hostSta
 		state.client = client
 	}
 	defer f.phase(&state.phases.Start)()
-	started, err := f.runner.start(ctx, state.host.Name, state.client, become, collectors(state.plays), f.needsFull(state, user))
+	facts, full := collectors(state.plays), f.needsFull(state, user)
+	if lost != nil {
+		facts, full = nil, lost.full
+	}
+	started, err := f.runner.start(ctx, state.host.Name, state.client, become, facts, full)
 	if err != nil {
 		return nil, err
+	}
+	if lost != nil {
+		started.facts = lost.facts
 	}
 	if state.programs == nil {
 		state.programs = map[string]*hostProgram{}

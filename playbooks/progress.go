@@ -30,6 +30,28 @@ func (p *catalogProgress) Note(r *wire.Result) {
 	p.Would = p.Would || r.Status == wire.Changed
 }
 
+// count is how many entries have a result.
+func (p *catalogProgress) count() int {
+	n := 0
+	for _, told := range p.told {
+		if told {
+			n++
+		}
+	}
+	return n
+}
+
+// again tells which entries have a result, for a host that goes on with the catalog. What it
+// had added to that it adds again.
+func (p *catalogProgress) again() []bool {
+	own := len(p.catalog.Entries)
+	for own > 0 && p.catalog.Entries[own-1].Reversal {
+		own--
+	}
+	p.told, p.changed = p.told[:min(own, len(p.told))], p.changed[:min(own, len(p.changed))]
+	return slices.Clone(p.told)
+}
+
 // grow makes room for the entries that a host has added: see [wire.Reversals].
 func (p *catalogProgress) grow() {
 	more := len(p.catalog.Entries) - len(p.told)

@@ -54,6 +54,8 @@ type Options struct {
 	Holder   string // who runs this, for the lock
 	NoLock   bool   // ad-hoc commands take no lock
 	Catalog  catalog.Options
+	// Reconnect is how long a host is dialled again whose connection was lost; 0 does not.
+	Reconnect time.Duration
 	// LockTimeout is how long a host waits for another run to end; 0 does not wait.
 	LockTimeout time.Duration
 	Deadlines   Deadlines
@@ -287,4 +289,13 @@ func (r *Runner) lock() *wire.Lock {
 		return nil
 	}
 	return &wire.Lock{Holder: r.Options.Holder, Run: r.Options.Run, Wait: r.Options.LockTimeout}
+}
+
+// once is how a host recognises the catalog of a play if it comes again. What only asks, or
+// takes no lock to change something, is not kept.
+func (r *Runner) once(s *selection) *wire.Once {
+	if r.Options.Monitor || r.Options.NoLock {
+		return nil
+	}
+	return &wire.Once{Run: r.Options.Run, Play: s.number + 1}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"time"
 
@@ -67,17 +68,25 @@ func newSession() (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	results, err := system.NewLog(dir)
+	if err != nil {
+		return nil, err
+	}
+	superseded := make(chan os.Signal, 1)
+	signal.Notify(superseded, system.Supersede)
 	return &session.Session{
-		Registry:  builtin.Types(),
-		Host:      lock.Host(),
-		SpoolDir:  dir,
-		Lock:      lock.Take,
-		Refreshes: refreshes,
-		Reversals: reversals,
-		Sent:      sent,
-		Rules:     rules,
-		Folders:   folders(dir),
-		Now:       time.Now,
+		Registry:   builtin.Types(),
+		Host:       lock.Host(),
+		SpoolDir:   dir,
+		Lock:       lock.Take,
+		Refreshes:  refreshes,
+		Reversals:  reversals,
+		Sent:       sent,
+		Results:    results,
+		Superseded: superseded,
+		Rules:      rules,
+		Folders:    folders(dir),
+		Now:        time.Now,
 	}, nil
 }
 

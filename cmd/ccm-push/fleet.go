@@ -67,7 +67,7 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 		Options: playbooks.Options{
 			Run: record.NewID(time.Now()), Check: f.mode.check, Diff: f.mode.diff, Strict: f.mode.strict,
 			Forks: forks, Keep: keep, Limit: f.inventory.limit,
-			Holder: holder(account), LockTimeout: f.pace.lockTimeout, Deadlines: f.work.deadlines.working(), CompileFirst: f.work.compileFirst,
+			Holder: holder(account), LockTimeout: f.pace.lockTimeout, Reconnect: f.pace.reconnect, Deadlines: f.work.deadlines.working(), CompileFirst: f.work.compileFirst,
 			Catalog: data, Version: version,
 		},
 		Now:      time.Now,

@@ -26,11 +26,16 @@ func (f *modeFlags) register(set *pflag.FlagSet) {
 type paceFlags struct {
 	forks, keep int
 	lockTimeout time.Duration
+	reconnect   time.Duration
 }
+
+const defaultReconnect = 60 * time.Second
 
 func (f *paceFlags) register(set *pflag.FlagSet) {
 	set.IntVarP(&f.forks, "forks", "f", 64, "how many hosts are worked on at once")
 	set.IntVar(&f.keep, "keep", 256, "how many connections are kept open between plays")
+	f.reconnect = defaultReconnect
+	set.Var(seconds{&f.reconnect}, "reconnect", "how long to dial a host again whose connection was lost in the midst of a run, to go on where it was; 0 does not (default 60s)")
 	set.Var(seconds{&f.lockTimeout}, "lock-timeout", "how long to wait on a host for another run to end")
 }
 

@@ -29,6 +29,13 @@ type Engine struct {
 	Reversals notes.Store
 	// Sent is where values are noted that resources have sent; nil notes none.
 	Sent notes.Store
+	// Finished are the entries that have had their turn before, as far as the run of the
+	// catalog got whose connection was lost: by index. They are neither checked nor told
+	// again.
+	Finished map[int]*notes.Finished
+	// Keep is given what each entry came to, before that is told; nil keeps nothing. An
+	// error is a warning of the entry.
+	Keep func(*notes.Finished) error
 	// Undoes is told once which resources have left the manifest and are undone, before
 	// their results; nil tells no one.
 	Undoes func(*wire.Reversals) error
@@ -54,6 +61,10 @@ var ErrBeforeTurn = errors.New("the run ends before its turn")
 
 // ErrKilled is why commands of a killed run end: the cause of its context.
 var ErrKilled = errors.New(wire.RunInterrupted)
+
+// ErrCut says that a content did not come, since the connection was lost. An entry that has
+// failed for that has not had its turn for a run that goes on.
+var ErrCut = errors.New("the connection was lost before its content had come")
 
 // A history is what is known of the earlier catalogs of a session.
 type history struct {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/forecast"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
 	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -27,6 +28,7 @@ type job struct {
 	invalid  error            // why its properties make no resource
 	stable   bool             // it was found as it shall be before the first job began
 	stableAt int64            // the count of changes of the host then: as long as that stays, it is so still
+	finished *notes.Finished  // what it came to before the connection was lost; nil if it has its turn
 	joint    *joint           // what became of it in the turn of an earlier job; nil if it has its own
 
 	// Its turn and what has come of it:
@@ -69,7 +71,7 @@ func (j *job) sees(other *job) bool { return other.mode != modeNoop || j.mode ==
 // tried again, waits, is asked, or has to do with what was there before.
 func (j *job) ownTurn() bool {
 	e := j.entry
-	return e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Reversal
+	return j.finished != nil || e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Reversal
 }
 
 // blamed names what those depend on that depend on this job, which is in doubt: itself if

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -55,6 +56,7 @@ func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error) (*run,
 	if err := r.findScopes(); err != nil {
 		return nil, err
 	}
+	r.finishedBefore()
 	r.jobs.findExports()
 	for _, j := range r.jobs {
 		if entry := j.entry; !entry.Excluded && !entry.Hidden && entry.Scope == nil && len(entry.Receive) == 0 {
@@ -110,6 +112,10 @@ func (r *run) atOnce(ctx context.Context) (stopped bool, err error) {
 // step brings one job to its result and hands that out. began is false if the run
 // is to end before the turn of the job has come.
 func (r *run) step(ctx context.Context, j *job) (began bool, err error) {
+	if j.finished != nil {
+		r.recall(j)
+		return true, nil
+	}
 	start := r.engine.Now()
 	if !r.work(ctx, j) {
 		return false, nil
@@ -124,6 +130,7 @@ func (r *run) step(ctx context.Context, j *job) (began bool, err error) {
 	if failed {
 		r.tellWaiting(j)
 	}
+	r.keep(j)
 	if err := r.emit(result.told()); err != nil {
 		return true, err
 	}
@@ -131,4 +138,39 @@ func (r *run) step(ctx context.Context, j *job) (began bool, err error) {
 		j.scope.endWith(j.entry.Ref())
 	}
 	return true, nil
+}
+
+// keep has a result kept on the host, for the case that it cannot be told.
+func (r *run) keep(j *job) {
+	if r.engine.Keep == nil || j.entry.Reversal && j.result.Status == wire.Stable {
+		return
+	}
+	err := r.engine.Keep(&notes.Finished{
+		Result: j.result.told(), Type: j.entry.Type, Name: j.entry.Name, Sensitive: j.secret,
+		Changed: j.changed && !j.predicts(), Unmet: j.unmet, Sent: j.exports.sent,
+	})
+	if err != nil {
+		note := modules.Note{Level: "warning", Text: excerpt.Of("its result could not be kept on the host, where a lost connection would lose it: "+err.Error(), maxText)}
+		j.result.Messages = append(j.result.Messages, note)
+	}
+}
+
+// recall gives a job the state in which an earlier run of the catalog left it.
+func (r *run) recall(j *job) {
+	f := j.finished
+	j.result = (*result)(f.Result)
+	j.status, j.changed, j.unmet, j.exports.sent = cmp.Or(f.Result.Status, wire.Stable), f.Changed, f.Unmet, f.Sent
+	if j.status == wire.Failed {
+		r.refreshes.Fails(j.index)
+		if !j.monitors {
+			j.scope.endWith(j.entry.Ref())
+		}
+	}
+}
+
+// finishedBefore finds the entries that have had their turn in an earlier run of the catalog.
+func (r *run) finishedBefore() {
+	for i, f := range r.engine.Finished {
+		r.jobs[i].finished = f
+	}
 }

@@ -46,8 +46,53 @@ func newJournal(userDir, name string) (*Journal, error) {
 	return &Journal{userDir, strings.ReplaceAll(host, "/", "_") + "." + name}, nil
 }
 
-// maxJournal bounds a journal, in bytes: 1 MiB.
-const maxJournal = 1 << 20
+// A Log is a journal that grows line by line: what entries of runs came to that no
+// controller has acknowledged yet.
+type Log struct{ Journal }
+
+// NewLog gives the log of this user on this host, beside the journal.
+func NewLog(userDir string) (*Log, error) {
+	j, err := newJournal(userDir, "results.jsonl")
+	if err != nil {
+		return nil, err
+	}
+	return &Log{*j}, nil
+}
+
+// Append adds a line. A durable one is there also after a crash of the host.
+func (l *Log) Append(line []byte, durable bool) error {
+	if err := l.makeDir(); err != nil {
+		return err
+	}
+	dir, err := l.open()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, err := dir.OpenFile(l.name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(line)
+	if err == nil && durable {
+		err = errors.Join(f.Sync(), rooted.SyncDir(dir))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// maxJournal bounds a journal, and maxLog a log, in bytes.
+const (
+	maxJournal = 1 << 20
+	maxLog     = 16 << 20
+)
+
+// most is how large the file may be, in bytes.
+func (j *Journal) most() int64 {
+	if strings.HasSuffix(j.name, "results.jsonl") {
+		return maxLog
+	}
+	return maxJournal
+}
 
 func (j *Journal) path() string { return filepath.Join(j.dir, j.name) }
 
@@ -69,7 +114,7 @@ func (j *Journal) Read() ([]byte, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := checkJournal(j.path(), info); err != nil {
+	if err := checkJournal(j.path(), info, j.most()); err != nil {
 		return nil, err
 	}
 	f, err := dir.OpenFile(j.name, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
@@ -77,10 +122,10 @@ func (j *Journal) Read() ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxJournal))
+	return io.ReadAll(io.LimitReader(f, j.most()))
 }
 
-func checkJournal(path string, info fs.FileInfo) error {
+func checkJournal(path string, info fs.FileInfo, most int64) error {
 	switch f := describe(info); {
 	case f.Kind != modules.Regular:
 		return fmt.Errorf("%s is no regular file, but a %s", path, f.Kind)
@@ -88,8 +133,8 @@ func checkJournal(path string, info fs.FileInfo) error {
 		return fmt.Errorf("%s belongs to user %d, not to %d", path, f.UID, os.Geteuid())
 	case f.Mode&0o022 != 0:
 		return fmt.Errorf("%s has mode %04o: others can write to it", path, f.Mode.Perm())
-	case f.Size > maxJournal:
-		return fmt.Errorf("%s is larger than %d bytes", path, maxJournal)
+	case f.Size > most:
+		return fmt.Errorf("%s is larger than %d bytes", path, most)
 	}
 	return nil
 }
@@ -119,8 +164,8 @@ func (j *Journal) MayWrite() error {
 // Whatever happens, either the old text or the new one is there; once Replace has
 // returned nil, the new one is there also after a crash of the host.
 func (j *Journal) Replace(text []byte) error {
-	if len(text) > maxJournal {
-		return fmt.Errorf("%s would be larger than %d bytes", j.path(), maxJournal)
+	if int64(len(text)) > j.most() {
+		return fmt.Errorf("%s would be larger than %d bytes", j.path(), j.most())
 	}
 	if err := j.makeDir(); err != nil {
 		return err

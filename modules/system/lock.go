@@ -23,6 +23,7 @@ type LockedError struct {
 	Holder string        // who and where; "" if the lock file does not say
 	Run    string        // run id
 	Age    time.Duration // since the lock was taken
+	pid    int           // of the host program; 0 if the lock file does not say
 	// Running are commands of that run, if it has died and they have not ended.
 	Running []Orphan
 	Kill    string // what ends them
@@ -115,6 +116,7 @@ type holder struct {
 	Run    string    `json:"run"`
 	Since  time.Time `json:"since"`
 	Boot   string    `json:"boot"` // the start of the host in which slots mean something
+	PID    int       `json:"pid"`  // of the host program
 }
 
 // lockPoll is how often a lock that is taken is tried again.
@@ -125,16 +127,14 @@ func lock(ctx context.Context, l wire.Lock, dir, name string, f *fence) (unlock 
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, l.Wait, wire.ErrLocked)
-	defer cancel()
-	if err := acquire(ctx, file); err != nil {
+	if err := acquire(ctx, file, l); err != nil {
 		file.Close()
 		if errors.Is(err, wire.ErrLocked) {
 			return nil, err
 		}
 		return nil, fmt.Errorf("taking the lock: %w", err)
 	}
-	slots, err := sign(file, holder{l.Holder, l.Run, time.Now(), boot()})
+	slots, err := sign(file, holder{l.Holder, l.Run, time.Now(), boot(), os.Getpid()})
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("signing the lock: %w", err)
@@ -179,21 +179,34 @@ func checkPrivate(dir string) error {
 	return nil
 }
 
-// acquire waits for the lock until ctx ends. It then returns its cause or, if that is
-// [wire.ErrLocked], says who holds it.
-func acquire(ctx context.Context, file *os.File) error {
+// acquire waits for the lock until ctx ends, and then returns its cause; or as long as l
+// says, and then says who holds it. A program of the same run is one whose connection was
+// lost: it is told, and waited for however long what it is at takes.
+func acquire(ctx context.Context, file *os.File, l wire.Lock) error {
+	end := time.Now().Add(l.Wait)
+	told := 0
 	for {
 		err := try(file)
 		if !errors.Is(err, wire.ErrLocked) {
 			return err
 		}
+		locked, _ := errors.AsType[*LockedError](err)
+		again := l.Again && locked != nil && locked.Run == l.Run
+		if again && len(locked.Running) == 0 && locked.pid != told {
+			told = locked.pid
+			supersede(told)
+		}
+		wait := lockPoll
+		if left := time.Until(end); !again && left < wait {
+			wait = left
+		}
+		if wait <= 0 {
+			return err
+		}
 		select {
 		case <-ctx.Done():
-			if cause := context.Cause(ctx); !errors.Is(cause, wire.ErrLocked) {
-				return cause
-			}
-			return err
-		case <-time.After(lockPoll):
+			return context.Cause(ctx)
+		case <-time.After(wait):
 		}
 	}
 }
@@ -259,5 +272,18 @@ func describeHolder(file *os.File) error {
 	if err != nil || h.Holder == "" {
 		return &LockedError{}
 	}
-	return &LockedError{Holder: h.Holder, Run: h.Run, Age: time.Since(h.Since)}
+	return &LockedError{Holder: h.Holder, Run: h.Run, Age: time.Since(h.Since), pid: h.PID}
+}
+
+// Supersede is the signal by which a host program is told that its controller has come back
+// over another connection: it ends after what is running, as if its input had ended.
+const Supersede = syscall.SIGUSR1
+
+// supersede signals the host program that holds the lock, if it is one like this.
+func supersede(pid int) {
+	own, err := os.Executable()
+	theirs, theirsErr := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if pid > 0 && err == nil && theirsErr == nil && filepath.Base(strings.TrimSuffix(theirs, " (deleted)")) == filepath.Base(own) {
+		_ = syscall.Kill(pid, Supersede) // if it has ended, so much the better
+	}
 }

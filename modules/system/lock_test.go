@@ -25,7 +25,7 @@ func TestLock(t *testing.T) {
 		_, err = lock(t.Context(), wire.Lock{Holder: "bob@desk", Run: "r2"}, dir, "h.lock", nil)
 		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 3m12s")
 		require.ErrorIs(t, err, wire.ErrLocked)
-		require.Equal(t, &LockedError{Holder: "ann@laptop", Run: "r1", Age: 192 * time.Second}, err)
+		require.Equal(t, &LockedError{Holder: "ann@laptop", Run: "r1", Age: 192 * time.Second, pid: os.Getpid()}, err)
 
 		_, err = lock(t.Context(), wire.Lock{Wait: time.Minute}, dir, "h.lock", nil)
 		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 4m12s")
@@ -109,7 +109,7 @@ func TestLockDirectory(t *testing.T) {
 }
 
 func TestHolderIsJSON(t *testing.T) {
-	text, err := json.Marshal(holder{"ann", "r1", time.Unix(0, 0).UTC(), "b"})
+	text, err := json.Marshal(holder{"ann", "r1", time.Unix(0, 0).UTC(), "b", 0})
 	require.NoError(t, err)
-	require.JSONEq(t, `{"holder":"ann","run":"r1","since":"1970-01-01T00:00:00Z","boot":"b"}`, string(text))
+	require.JSONEq(t, `{"holder":"ann","run":"r1","since":"1970-01-01T00:00:00Z","boot":"b","pid":0}`, string(text))
 }

@@ -29,9 +29,19 @@ type Catalog struct {
 	// [modules.Host].Resources: the JSON of a [modules.Tree], whose hash is what the folder is called
 	// on the host. It is no content if no entry asked for the folder.
 	Resources modules.Content `json:"resources,omitzero"`
+	// Once is how the host recognises the catalog if it comes again; nil keeps no results
+	// of it.
+	Once *Once `json:"once,omitempty"`
 	// Remember is what the host is to remember of the play for later runs; nil is nothing.
 	Remember *Remember `json:"remember,omitempty"`
 	Entries  []Entry   `json:"entries"`
+}
+
+// Once says which catalog of which run this is. A host that has finished it, or a part of
+// it, answers with the results that it has kept, and does not do that part again.
+type Once struct {
+	Run  string `json:"run"`
+	Play int    `json:"play"` // from 1
 }
 
 // A Lock says who wants to be alone on the host.
@@ -39,6 +49,9 @@ type Lock struct {
 	Holder string        `json:"holder"`         // who and where, for the error of the other one
 	Run    string        `json:"run"`            // run id
 	Wait   time.Duration `json:"wait,omitempty"` // how long to wait for another holder
+	// Again says that the connection to a program of the same run was lost, which is
+	// waited for.
+	Again bool `json:"again,omitempty"`
 }
 
 // An Entry is one resource of a catalog. Require and Subscribe are indexes of

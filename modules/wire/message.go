@@ -23,6 +23,7 @@ type Message struct {
 	Import    *Import    `json:"import,omitempty"`    // answered by Imported
 	Semaphore *Semaphore `json:"semaphore,omitempty"` // answered by Granted, unless it releases
 	Reversals *Reversals `json:"reversals,omitempty"` // at most once in a catalog, behind the results of its entries
+	Untold    *Untold    `json:"untold,omitempty"`    // before the results of a catalog; acknowledged with Ack
 
 	// Controller to module.
 	Catalog  *Catalog  `json:"catalog,omitempty"`
@@ -33,6 +34,7 @@ type Message struct {
 	Parsed   *Parsed   `json:"parsed,omitempty"`
 	Imported *Imported `json:"imported,omitempty"`
 	Granted  *Granted  `json:"granted,omitempty"`
+	Ack      *Ack      `json:"ack,omitempty"`
 }
 
 // Empty is a message without a content.
@@ -141,6 +143,7 @@ func (m *Message) validate() error {
 		m.Hello != nil, m.Want != nil, m.Result != nil, m.Done != nil, m.Refused != nil, m.Pong != nil,
 		m.Catalog != nil, m.Blob != nil, m.Ping != nil, m.Stop != nil, m.Kill != nil,
 		m.Parse != nil, m.Parsed != nil, m.Import != nil, m.Imported != nil, m.Semaphore != nil, m.Granted != nil, m.Reversals != nil,
+		m.Untold != nil, m.Ack != nil,
 	} {
 		if set {
 			n++
@@ -154,5 +157,5 @@ func (m *Message) validate() error {
 			return fmt.Errorf("blob header out of bounds")
 		}
 	}
-	return m.Reversals.validate()
+	return errors.Join(m.Reversals.validate(), m.Untold.validate())
 }

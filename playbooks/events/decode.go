@@ -47,6 +47,12 @@ func decodeFields(name string, line []byte) (Event, error) {
 		return decode[HostFailed](line)
 	case "interrupted":
 		return decode[Interrupted](line)
+	case "reconnect":
+		f, err := decode[reconnectFields](line)
+		f.Reconnect.Duration = time.Duration(f.DurationMS)
+		return f.Reconnect, err
+	case "untold":
+		return decode[Untold](line)
 	case "host_done":
 		f, err := decode[hostDoneFields](line)
 		p := f.Phases

@@ -213,6 +213,41 @@ type Interrupted struct {
 	Rest
 }
 
+// Reconnect says that a connection was lost in the midst of a catalog, and that the host
+// goes on with that over another one.
+type Reconnect struct {
+	Stamp
+	Play  string `json:"play"`
+	Host  string `json:"host"`
+	Error string `json:"error"` // of the connection that was lost
+	// Reported is how many results had come before, and Remaining how many entries had none.
+	Reported  int           `json:"reported"`
+	Remaining int           `json:"remaining"`
+	Duration  time.Duration `json:"-"` // until there was another one
+}
+
+// Untold is what an earlier run has changed on a host, or failed at, and could not tell. It
+// is no part of the totals.
+type Untold struct {
+	Stamp
+	Play    string         `json:"play"` // of this run
+	Host    string         `json:"host"`
+	Earlier string         `json:"earlier"` // run id
+	Holder  string         `json:"holder"`  // who ran it, and where, in the words of the host
+	Since   time.Time      `json:"since"`   // when it began
+	Results []UntoldResult `json:"results"`
+	More    int            `json:"more,omitempty"` // results that are not among those
+}
+
+// An UntoldResult is how a resource had ended.
+type UntoldResult struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Status  Status `json:"status"` // changed or failed
+	Message string `json:"message,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
 // A Rest is what became of the resources of a play that have no result.
 type Rest struct {
 	// NotReached is how many they are; 0 also if the host had not begun with the
@@ -362,6 +397,10 @@ func HostOf(e Event) string {
 		return e.Host
 	case Interrupted:
 		return e.Host
+	case Reconnect:
+		return e.Host
+	case Untold:
+		return e.Host
 	case HostDone:
 		return e.Host
 	}
@@ -375,6 +414,8 @@ func (Message) name() string     { return "message" }
 func (Unreachable) name() string { return "unreachable" }
 func (HostFailed) name() string  { return "host_failed" }
 func (Interrupted) name() string { return "interrupted" }
+func (Reconnect) name() string   { return "reconnect" }
+func (Untold) name() string      { return "untold" }
 func (HostDone) name() string    { return "host_done" }
 func (Summary) name() string     { return "summary" }
 
@@ -385,5 +426,7 @@ func (e Message) stamped(s Stamp) Event     { e.Stamp = s; return e }
 func (e Unreachable) stamped(s Stamp) Event { e.Stamp = s; return e }
 func (e HostFailed) stamped(s Stamp) Event  { e.Stamp = s; return e }
 func (e Interrupted) stamped(s Stamp) Event { e.Stamp = s; return e }
+func (e Reconnect) stamped(s Stamp) Event   { e.Stamp = s; return e }
+func (e Untold) stamped(s Stamp) Event      { e.Stamp = s; return e }
 func (e HostDone) stamped(s Stamp) Event    { e.Stamp = s; return e }
 func (e Summary) stamped(s Stamp) Event     { e.Stamp = s; return e }

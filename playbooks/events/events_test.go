@@ -115,6 +115,20 @@ func scenes() []scene {
 			events.HostDone{Host: "web2", Duration: 1250 * time.Millisecond},
 			events.HostDone{Host: "web10", Duration: 63 * time.Second},
 		}},
+		{name: "reconnected", events: []events.Event{
+			run,
+			web,
+			file("web1", "/etc/motd", events.Changed, "content"),
+			events.Reconnect{Play: "web tier", Host: "web1", Error: "the connection was lost", Reported: 1, Remaining: 2, Duration: 1250 * time.Millisecond},
+			file("web1", "/etc/issue", events.Stable),
+			events.Untold{Play: "web tier", Host: "web2", Earlier: "r0", Holder: "ann@ctl (pid 7)", Since: newClock().now, More: 2, Results: []events.UntoldResult{
+				{Type: "file", Name: "/etc/motd", Status: events.Changed, Message: "updated the file"},
+				{Type: "exec", Name: "reload\nall", Status: events.Failed, Error: "exit code 1"},
+			}},
+			file("web2", "/etc/motd", events.Stable),
+			events.HostDone{Host: "web1", Duration: 312 * time.Millisecond},
+			events.HostDone{Host: "web2", Duration: 12 * time.Millisecond},
+		}},
 		{name: "failures", events: []events.Event{
 			run,
 			web,

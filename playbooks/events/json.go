@@ -105,6 +105,10 @@ type (
 		DurationMS milliseconds `json:"duration_ms"`
 		*Command
 	}
+	reconnectFields struct {
+		Reconnect
+		DurationMS milliseconds `json:"duration_ms"`
+	}
 	hostDoneFields struct {
 		HostDone
 		DurationMS milliseconds `json:"duration_ms"`
@@ -139,6 +143,11 @@ func fields(e Event) any {
 	case Result:
 		e.Messages, e.Changes = list(e.Messages), list(e.Changes)
 		return resultFields{e, milliseconds(e.Duration), e.Command}
+	case Reconnect:
+		return reconnectFields{e, milliseconds(e.Duration)}
+	case Untold:
+		e.Results = list(e.Results)
+		return e
 	case HostDone:
 		return hostDoneFields{e, milliseconds(e.Duration), phasesFields{
 			milliseconds(e.Phases.Connect), milliseconds(e.Phases.Start), milliseconds(e.Phases.Compile), milliseconds(e.Phases.Apply),

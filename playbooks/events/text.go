@@ -71,6 +71,10 @@ func (t *Text) Report(e Event) {
 	case Interrupted:
 		t.meet(e.Host)
 		t.interrupted(p, e)
+	case Reconnect:
+		t.reconnect(p, e)
+	case Untold:
+		t.untold(p, e)
 	case HostDone:
 		t.hostDone(p, e)
 	case Summary:
@@ -213,6 +217,38 @@ func (t *Text) interrupted(p *page, e Interrupted) {
 	}
 	p.newline()
 	t.refreshDue(p, e.Rest)
+}
+
+// reconnect says that a connection was lost, and what it was about.
+func (t *Text) reconnect(p *page, e Reconnect) {
+	t.meet(e.Host)
+	p.pad(plain, e.Host, t.column)
+	p.pad(yellow, "reconnected", t.statusColumn())
+	p.inline(plain, fmt.Sprintf("after %s; %s told before, %d to come: %s", short(e.Duration), count(e.Reported, "result"), e.Remaining, e.Error))
+}
+
+// untold says what an earlier run did on a host that nobody has heard of.
+func (t *Text) untold(p *page, e Untold) {
+	t.meet(e.Host)
+	p.pad(plain, e.Host, t.column)
+	p.pad(yellow, "untold", t.statusColumn())
+	n := len(e.Results) + e.More
+	p.inline(plain, fmt.Sprintf("run %s of %s, begun %s, did this and could not tell: %s", e.Earlier, e.Holder, e.Since.Local().Format("2006-01-02 15:04:05"), count(n, "result")))
+	for _, r := range e.Results {
+		of := yellow
+		text := string(r.Status) + "  " + r.Type + "#" + shorten(r.Name, 100)
+		if r.Message != "" {
+			text += "  " + shorten(r.Message, 200)
+		}
+		if r.Error != "" {
+			of = red
+			text += "  " + shorten(r.Error, 200)
+		}
+		p.block(indent, text, always(of))
+	}
+	if e.More > 0 {
+		p.block(indent, fmt.Sprintf("and %d more", e.More), always(yellow))
+	}
 }
 
 // notReached is "2 resources not reached: exec#a and what follows it".

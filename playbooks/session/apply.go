@@ -20,6 +20,10 @@ type Task struct {
 	Host       HostTime           // the host's time for the play
 	Emit       func(*wire.Result)
 	Flush      func()
+	Untold     func(*wire.Untold) // is given what earlier runs could not tell; nil asks for none
+	// Known are the entries, by index, whose results have come in an earlier session, the
+	// connection of which was lost: Emit is not given them again.
+	Known []bool
 }
 
 // Apply sends a catalog and gives Emit each result as it comes; after those that
@@ -36,6 +40,7 @@ func (s *Session) Apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 }
 
 func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whole bool, err error) {
+	c := newCatalogRun(s, t)
 	packet, err := t.Compiled.Packet()
 	if err != nil {
 		return false, err
@@ -43,7 +48,6 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 	if err := s.queue(func() error { return s.conn.SendPacket(packet) }); err != nil {
 		return false, err
 	}
-	c := newCatalogRun(s, t)
 	defer close(c.ended)
 	defer c.releaseAll()
 	incoming := s.incoming
@@ -78,6 +82,7 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 				c.overdue.Answered = true
 				return false, c.overdue
 			case done:
+				c.acknowledge()
 				return c.missing() == 0, nil
 			case c.results > before:
 				watch.restart()

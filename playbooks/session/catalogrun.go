@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -17,8 +19,10 @@ type catalogRun struct {
 	task     Task
 	catalog  *wire.Catalog       // of the task
 	reported []bool              // by the number of the entry
+	known    []bool              // the same, of an earlier session whose connection was lost: it may be told again
 	results  int                 // so far
 	removed  bool                // the host has said what has left the manifest
+	acks     []*wire.Message     // for what the host has told of earlier catalogs
 	halted   bool                // the host was told to stop
 	overdue  *Late               // the deadline that has passed; nil if none has
 	ended    chan struct{}       // closed at the end of the catalog
@@ -28,8 +32,10 @@ type catalogRun struct {
 
 func newCatalogRun(s *Session, t Task) *catalogRun {
 	c := &t.Compiled.Catalog
+	// What the host has undone is none of the play's: it says again what there is.
+	c.Entries = slices.DeleteFunc(c.Entries, func(e wire.Entry) bool { return e.Reversal })
 	return &catalogRun{
-		session: s, task: t, catalog: c, reported: make([]bool, len(c.Entries)),
+		session: s, task: t, catalog: c, reported: make([]bool, len(c.Entries)), known: t.Known,
 		turns: map[int]*share.Turn{}, needs: map[int]bool{}, ended: make(chan struct{}),
 	}
 }
@@ -73,6 +79,8 @@ func (c *catalogRun) handle(ctx context.Context, m *wire.Message) (done bool, er
 		return false, c.need(ctx, m.Import)
 	case m.Reversals != nil:
 		return false, c.remove(m.Reversals)
+	case m.Untold != nil:
+		return false, c.untold(m.Untold)
 	case m.Done != nil:
 		return true, c.done(m.Done)
 	}
@@ -116,6 +124,9 @@ func (c *catalogRun) result(r *wire.Result) error {
 	c.reported[r.Index] = true
 	c.results++
 	c.release(r.Index)
+	if r.Index < len(c.known) && c.known[r.Index] {
+		return nil
+	}
 	if c.overdue != nil && r.Status == wire.Failed {
 		// The host only knows that it was told to kill, not that it was for the time.
 		r.Killed = false
@@ -124,6 +135,44 @@ func (c *catalogRun) result(r *wire.Result) error {
 	c.task.Emit(r)
 	return nil
 }
+
+// untold hands on what an earlier run could not tell. It is acknowledged with the catalog.
+func (c *catalogRun) untold(u *wire.Untold) error {
+	if c.results > 0 || c.task.Untold == nil {
+		return breach("the host tells of an earlier run when nobody has asked it to")
+	}
+	if len(c.acks) == maxTold {
+		return breach("the host tells of more than %d earlier runs", maxTold)
+	}
+	c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: u.Run, Play: u.Play}})
+	c.task.Untold(u)
+	return nil
+}
+
+// acknowledge tells the host what of its results is known here. It waits until that is on its
+// way, since the connection may be closed next.
+func (c *catalogRun) acknowledge() {
+	if o := c.catalog.Once; o != nil && c.catalog.Lock != nil {
+		c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: o.Run, Play: o.Play}})
+	}
+	if len(c.acks) == 0 {
+		return
+	}
+	s := c.session
+	sent := make(chan struct{})
+	s.work.Go(func() {
+		s.conn.Send(c.acks...) // if it fails, the host tells it again
+		close(sent)
+	})
+	select {
+	case <-sent:
+	case <-s.over:
+	case <-time.After(endingTime):
+	}
+}
+
+// maxTold is how many earlier catalogs a host may tell of.
+const maxTold = 1000
 
 // health checks the verdicts of a result against the health checks that were
 // asked for.

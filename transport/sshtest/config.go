@@ -44,7 +44,10 @@ type Config struct {
 	Auth func(*ssh.ServerConfig)
 	// RejectAuth refuses every key.
 	RejectAuth bool
-	Drop       int64 // so many connections are closed at once, before any others are served
+	// Outlive has commands outlive their connection, as sshd does: their input ends, and
+	// nobody reads their output. They end with Close at the latest.
+	Outlive bool
+	Drop    int64 // so many connections are closed at once, before any others are served
 }
 
 // A Fault is a way to misbehave.
@@ -123,6 +126,9 @@ func HostKeys(keys ...ssh.Signer) Option { return func(c *Config) { c.HostKeys =
 func AuthorizedKeys(keys ...ssh.PublicKey) Option {
 	return func(c *Config) { c.AuthorizedKeys = append(c.AuthorizedKeys, keys...) }
 }
+
+// Outlive has commands outlive their connection, as sshd does.
+func Outlive() Option { return func(c *Config) { c.Outlive = true } }
 
 // Drop closes the first n connections without a word, as a crowded sshd does.
 func Drop(n int64) Option { return func(c *Config) { c.Drop = n } }

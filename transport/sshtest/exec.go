@@ -16,9 +16,25 @@ import (
 // grandchild may hold it open.
 const drain = 2 * time.Second
 
+// leave is how long a command may take to end when its connection is lost, in which its
+// input ends. sshd leaves it alone for ever.
+const leave = 2 * time.Second
+
 // exec runs a command as the login shell would, in a process group that is
-// killed with ctx, and reports how it ended.
-func (s *Server) exec(ctx context.Context, channel ssh.Channel, command string) {
+// killed with the server, or some time after the end of its connection, and reports how it
+// ended.
+func (s *Server) exec(server, connection context.Context, channel ssh.Channel, command string) {
+	ctx, cancel := context.WithCancel(server)
+	defer cancel()
+	if !s.config.Outlive {
+		defer context.AfterFunc(connection, func() {
+			select {
+			case <-time.After(leave):
+				cancel()
+			case <-ctx.Done():
+			}
+		})()
+	}
 	shell := s.config.Shell
 	if len(shell) == 0 {
 		shell = []string{"/bin/sh", "-c"}

@@ -35,6 +35,9 @@ type Server struct {
 	work     sync.WaitGroup
 	stats    counters
 	ownDir   string // to be removed
+
+	mu    sync.Mutex
+	conns []net.Conn // that have been accepted
 }
 
 // Start starts a server that ends with the test.
@@ -73,6 +76,16 @@ func (s *Server) Close() error {
 	s.listener.Close()
 	s.work.Wait()
 	return s.clean()
+}
+
+// Cut closes all connections, and goes on serving others.
+func (s *Server) Cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		conn.Close()
+	}
+	s.conns = nil
 }
 
 // Stats tells what clients have cost so far.
@@ -171,6 +184,9 @@ func (s *Server) accept(ctx context.Context) {
 		s.work.Go(func() {
 			defer conn.Close()
 			defer context.AfterFunc(ctx, func() { conn.Close() })()
+			s.mu.Lock()
+			s.conns = append(s.conns, conn)
+			s.mu.Unlock()
 			s.serve(ctx, conn)
 		})
 	}

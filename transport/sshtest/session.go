@@ -52,22 +52,21 @@ func (s *Server) open(ctx context.Context, c ssh.NewChannel) {
 	}
 }
 
-// session handles one session channel. Its process ends with it.
+// session handles one session channel, whose program may outlive it.
 func (s *Server) session(ctx context.Context, channel ssh.Channel, requests <-chan *ssh.Request) {
+	server := ctx
 	ctx, cancel := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	defer work.Wait()
 	defer cancel() // the requests end when the client or we have closed the channel
 	started := false
 	for r := range requests {
-		run := s.program(r)
+		run := s.program(server, r)
 		ok := run != nil && !started
 		if r.WantReply { // before the program can close the channel
 			r.Reply(ok || r.Type == "env", nil)
 		}
 		if ok {
 			started = true
-			work.Go(func() {
+			s.work.Go(func() {
 				defer channel.Close()
 				run(ctx, channel)
 			})
@@ -76,7 +75,7 @@ func (s *Server) session(ctx context.Context, channel ssh.Channel, requests <-ch
 }
 
 // program gives what a request asks to run, or nil.
-func (s *Server) program(r *ssh.Request) func(context.Context, ssh.Channel) {
+func (s *Server) program(server context.Context, r *ssh.Request) func(context.Context, ssh.Channel) {
 	var payload struct{ Text string }
 	if (r.Type != "exec" && r.Type != "subsystem") || ssh.Unmarshal(r.Payload, &payload) != nil {
 		return nil
@@ -84,7 +83,7 @@ func (s *Server) program(r *ssh.Request) func(context.Context, ssh.Channel) {
 	switch {
 	case r.Type == "exec":
 		s.stats.execs.Add(1)
-		return func(ctx context.Context, c ssh.Channel) { s.exec(ctx, c, payload.Text) }
+		return func(ctx context.Context, c ssh.Channel) { s.exec(server, ctx, c, payload.Text) }
 	case payload.Text == "sftp" && !s.config.NoSFTP:
 		return s.sftp
 	}

@@ -21,6 +21,8 @@ type receiver struct {
 
 	questions *questions
 
+	acknowledge func(wire.Ack) // told what the controller knows
+
 	stopOnce sync.Once
 	stopping chan struct{} // closed when no further resource shall be started
 
@@ -62,7 +64,7 @@ func (r *receiver) end(err error) {
 		}
 		r.stop()
 		close(r.ended)
-		r.spool.abandon(io.ErrUnexpectedEOF)
+		r.spool.abandon(engine.ErrCut)
 	})
 }
 
@@ -96,6 +98,9 @@ func (r *receiver) handle(m *wire.Message) error {
 		default:
 			return errors.New("a catalog came before the one before it was begun")
 		}
+	case m.Ack != nil:
+		r.acknowledge(*m.Ack)
+		return nil
 	case m.Parsed != nil:
 		r.questions.answered(question{parsing, m.Parsed.ID}, m)
 		return nil

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -25,6 +27,11 @@ type Session struct {
 	// that can be undone, and of values that resources have sent. nil notes nothing.
 	Refreshes, Reversals, Sent notes.Store
 
+	// Results is where results are kept that no controller has acknowledged; nil keeps none.
+	Results notes.Log
+	// Superseded is told when the controller has come back over another connection.
+	Superseded <-chan os.Signal
+
 	Rules engine.Rules // judges health checks that are rules of goss; nil cannot
 	Now   func() time.Time
 	// Folders keeps the folders resources/ of plays; nil keeps none.
@@ -33,6 +40,9 @@ type Session struct {
 
 // errSilent says that the controller has not been heard for [wire.IdleTimeout].
 var errSilent = errors.New("nothing was heard from the controller")
+
+// errSuperseded says that the connection is lost, since the controller has another one.
+var errSuperseded = errors.New("the controller has come back over another connection")
 
 // Serve works until the controller closes the input, cannot be written to or falls
 // silent; each lets the resources that are running end first. A message `kill` ends
@@ -49,6 +59,9 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	defer sp.Close()
 	r := newReceiver(conn, sp, kill)
 	toController.failed = r.end
+	serving := &serving{Session: s, conn: conn, spool: sp, receiver: r}
+	serving.engine = serving.newEngine()
+	r.acknowledge = func(ack wire.Ack) { serving.acknowledge(ctx, ack) }
 	// Not waited for: a read from standard input cannot be interrupted. It ends
 	// with the input or, at the latest, with the process.
 	go r.receive()
@@ -61,8 +74,13 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 			r.end(errSilent)
 		}
 	})
-	serving := &serving{Session: s, conn: conn, spool: sp, receiver: r}
-	serving.engine = serving.newEngine()
+	work.Go(func() {
+		select {
+		case <-s.Superseded:
+			r.end(errSuperseded)
+		case <-ctx.Done():
+		}
+	})
 	defer serving.unlock()
 	for {
 		select {
@@ -98,8 +116,11 @@ type serving struct {
 	conn     *wire.Conn
 	spool    *spool
 	receiver *receiver
-	free     func() // gives the host's lock back; nil while it is not held
+	free     func()      // gives the host's lock back; nil while it is not held
+	held     atomic.Bool // the lock
 	engine   *engine.Engine
+	results  notes.Results
+	opened   sync.Once // the results
 }
 
 // newEngine makes what works on all catalogs of the session, one after the other.
@@ -130,11 +151,20 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	host.Contents, host.YAML = s.spool, s.receiver.questions.yaml
 	host.Resources = s.folder(cat.Resources)
 	s.engine.Host = host
-	out := &outbox{conn: s.conn}
+	out := &outbox{conn: s.conn, ended: s.receiver.ended, keep: s.results.Flush}
+	ended, err := s.begin(ctx, cat, out)
+	if err != nil {
+		return err
+	}
+	if ended {
+		_ = s.results.End(false) // it has been noted
+		return errors.Join(out.put(&wire.Message{Done: &wire.Done{}}), out.flush())
+	}
 	s.engine.Undoes = func(all *wire.Reversals) error { return out.put(&wire.Message{Reversals: all}) }
 	stopped, err := s.engine.Run(ctx, cat, func(result *wire.Result) error {
 		return out.put(&wire.Message{Result: result})
 	})
+	_ = s.results.End(err == nil && !stopped) // without it, the end is found out again
 	if err == nil {
 		err = out.put(&wire.Message{Done: &wire.Done{Stopped: stopped}})
 	}
@@ -161,6 +191,7 @@ func (s *serving) lock(ctx context.Context, l *wire.Lock) error {
 	cancel(nil)
 	waiting.Wait()
 	s.free = free
+	s.held.Store(err == nil)
 	return err
 }
 
@@ -186,42 +217,4 @@ func (s *serving) folder(listing modules.Content) func(context.Context) (string,
 		}
 		return s.Folders(ctx, listing, s.spool.want, s.spool)
 	}
-}
-
-// outboxWait is how long a result may wait for others to travel with.
-const outboxWait = 2 * time.Millisecond
-
-// An outbox sends results together that come at nearly the same time: those of
-// a converged catalog take microseconds each, and would otherwise be a packet
-// each.
-type outbox struct {
-	conn *wire.Conn
-
-	mu      sync.Mutex
-	waiting []*wire.Message
-	timer   *time.Timer
-	err     error // of the last sending
-}
-
-// put sends m soon. The error is that of an earlier message.
-func (o *outbox) put(m *wire.Message) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.waiting = append(o.waiting, m)
-	if len(o.waiting) == 1 {
-		o.timer = time.AfterFunc(outboxWait, func() { o.flush() })
-	}
-	return o.err
-}
-
-// flush sends what waits.
-func (o *outbox) flush() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.waiting) > 0 {
-		o.timer.Stop()
-		o.err = o.conn.Send(o.waiting...)
-		o.waiting = nil
-	}
-	return o.err
 }

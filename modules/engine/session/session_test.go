@@ -305,5 +305,5 @@ func TestSessionTakesWhatWasPromised(t *testing.T) {
 		require.Len(t, b, size)
 	}
 	require.NoError(t, c.input.Close()) // the last one will not come
-	require.Equal(t, "download failed: unexpected EOF", c.said().Result.Error)
+	require.Equal(t, "download failed: the connection was lost before its content had come", c.said().Result.Error)
 }

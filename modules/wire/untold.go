@@ -1,0 +1,59 @@
+package wire
+
+import (
+	"fmt"
+	"time"
+)
+
+// Untold is what an earlier run has changed on the host, or failed at, and could not tell
+// anyone. The host keeps it until a controller has acknowledged it.
+type Untold struct {
+	Run     string         `json:"run"`
+	Play    int            `json:"play"`
+	Holder  string         `json:"holder"` // who ran it, and where
+	Since   time.Time      `json:"since"`  // when it began
+	Results []UntoldResult `json:"results"`
+	More    int            `json:"more,omitempty"` // results that are not among those
+}
+
+// An UntoldResult is how a resource ended that was changed, or has failed.
+type UntoldResult struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Status  Status `json:"status"`
+	Message string `json:"message,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// An Ack says that the controller has what the host has told of a catalog, or of the
+// untold results of one.
+type Ack struct {
+	Run  string `json:"run"`
+	Play int    `json:"play"`
+}
+
+// Bounds of an [Untold].
+const (
+	MaxUntold     = 500     // results
+	MaxUntoldText = 1 << 10 // bytes of each text
+)
+
+func (u *Untold) validate() error {
+	if u == nil {
+		return nil
+	}
+	if len(u.Results) > MaxUntold || u.More < 0 || len(u.Run) > MaxUntoldText || len(u.Holder) > MaxUntoldText {
+		return fmt.Errorf("what an earlier run could not tell is out of bounds")
+	}
+	for _, r := range u.Results {
+		for _, text := range []string{r.Type, r.Name, r.Message, r.Error} {
+			if len(text) > MaxUntoldText {
+				return fmt.Errorf("what an earlier run could not tell has a text of %d bytes", len(text))
+			}
+		}
+		if r.Status != Changed && r.Status != Failed {
+			return fmt.Errorf("what an earlier run could not tell has the status %.64q", r.Status)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,318 @@
+package playbooks
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport/dial"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// A cutter stands between controller and host, and does to the first connection what its
+// cut says, once so many bytes have gone one way.
+type cutter struct {
+	listener net.Listener
+	to       string
+	cut      func(client, server net.Conn)
+	after    int64
+	down     bool // bytes from the host count; else those to it
+
+	first atomic.Bool
+	done  chan struct{} // closed when the test ends
+	work  sync.WaitGroup
+	seen  [2]atomic.Int64 // bytes of the first connection: to the host, and from it
+}
+
+// between puts a cutter in front of a host. after < 0 cuts nothing.
+func between(t *testing.T, srv *sshtest.Server, after int64, down bool, cut func(client, server net.Conn)) *cutter {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	c := &cutter{listener: l, to: net.JoinHostPort(srv.Host, strconv.Itoa(srv.Port)), cut: cut, after: after, down: down, done: make(chan struct{})}
+	known, err := os.ReadFile(srv.KnownHosts)
+	require.NoError(t, err)
+	port := l.Addr().(*net.TCPAddr).Port
+	require.NoError(t, os.WriteFile(srv.KnownHosts, []byte(strings.ReplaceAll(string(known), "]:"+strconv.Itoa(srv.Port), "]:"+strconv.Itoa(port))), 0o600))
+	srv.Port = port
+	c.work.Go(c.accept)
+	t.Cleanup(func() {
+		close(c.done)
+		l.Close()
+		c.work.Wait()
+	})
+	return c
+}
+
+func (c *cutter) accept() {
+	for {
+		client, err := c.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", c.to)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		first := c.first.CompareAndSwap(false, true)
+		var once sync.Once
+		carry := func(dst, src net.Conn, way int, counts bool) {
+			defer dst.(*net.TCPConn).CloseWrite()
+			buf := make([]byte, 4096)
+			for {
+				n, err := src.Read(buf)
+				if first && counts && c.after >= 0 {
+					if left := c.after - c.seen[way].Load(); int64(n) > left {
+						dst.Write(buf[:max(0, left)])
+						once.Do(func() { c.cut(client, server) })
+						return
+					}
+				}
+				if first {
+					c.seen[way].Add(int64(n))
+				}
+				if _, werr := dst.Write(buf[:n]); err != nil || werr != nil {
+					return
+				}
+			}
+		}
+		c.work.Go(func() { carry(server, client, 0, !c.down) })
+		c.work.Go(func() { carry(client, server, 1, c.down) })
+		c.work.Go(func() {
+			<-c.done
+			client.Close()
+			server.Close()
+		})
+	}
+}
+
+func reset(client, server net.Conn) {
+	for _, conn := range []net.Conn{client, server} {
+		conn.(*net.TCPConn).SetLinger(0)
+		conn.Close()
+	}
+}
+
+// halfClosed leaves the host with a connection that nothing comes from: it finds out by the
+// next message, or by silence.
+func halfClosed(client, _ net.Conn) { client.Close() }
+
+// tenResources are files and commands, the last of which are refreshed. Each command notes
+// that it ran.
+const tenResources = `
+- name: site
+  data: {home: "{{ lookup('inventory.home') ?? '' }}"}
+  ccm:
+    resources:
+      - file:
+          - "{{ Data.home }}/a": {ensure: directory, mode: "0755"}
+          - "{{ Data.home }}/a/big": {content: "BIG", mode: "0644"}
+          - "{{ Data.home }}/a/c": {content: "c", mode: "0644"}
+      - exec:
+          - "echo one >> {{ Data.home }}/ran": {provider: shell}
+          - "echo two >> {{ Data.home }}/ran": {provider: shell}
+      - file:
+          - "{{ Data.home }}/a/d": {content: "d", mode: "0644"}
+      - exec:
+          - "echo three >> {{ Data.home }}/ran": {provider: shell, refreshonly: true, subscribe: ["file#{{ Data.home }}/a/d"]}
+          - "echo four >> {{ Data.home }}/ran": {provider: shell, refreshonly: true, subscribe: ["exec#echo two >> {{ Data.home }}/ran"]}
+      - file:
+          - "{{ Data.home }}/a/e": {content: "e", mode: "0644"}
+      - exec:
+          - "echo five >> {{ Data.home }}/ran": {provider: shell}
+`
+
+// converge runs ten resources on a host behind a cutter, and gives what was told of each, and
+// what ran.
+func converge(t *testing.T, after int64, down, graph bool, cut func(client, server net.Conn)) (w *world, c *cutter, told map[string]string, ran string) {
+	t.Helper()
+	srv := sshtest.Start(t, sshtest.Outlive())
+	home := filepath.Join(t.TempDir(), "home")
+	require.NoError(t, os.Mkdir(home, 0o755))
+	c = between(t, srv, after, down, cut)
+	text := strings.ReplaceAll(tenResources, "{{ lookup('inventory.home') ?? '' }}", home)
+	text = strings.ReplaceAll(text, "{{ Data.home }}", home)
+	text = strings.ReplaceAll(text, "BIG", strings.Repeat("0123456789", 5000))
+	text = strings.ReplaceAll(text, `mode: "0`, fmt.Sprintf(`owner: "%d", group: "%d", mode: "0`, os.Getuid(), os.Getgid()))
+	if graph {
+		text = strings.Replace(text, "  ccm:\n", "  strategy: graph\n  parallel: 4\n  ccm:\n", 1)
+	}
+	w = newWorld(t, map[string]*sshtest.Server{"web1": srv}, text)
+	w.Options.NoLock, w.Options.LockTimeout, w.Options.Reconnect = false, time.Minute, time.Minute
+	_, err := w.Run(t.Context(), nil)
+	require.NoError(t, err)
+	told = map[string]string{}
+	for _, e := range w.recorded.list {
+		if r, ok := e.(events.Result); ok {
+			ref := r.Type + "#" + strings.ReplaceAll(r.Name, home, "HOME")
+			require.Empty(t, told[ref], "%s is told twice:\n%s", ref, w.text)
+			told[ref] = string(r.Status) + " " + r.Error
+		}
+	}
+	b, err := os.ReadFile(filepath.Join(home, "ran"))
+	if err != nil {
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+	return w, c, told, string(b)
+}
+
+// TestReconnect cuts the connection of a run at places all over it, in each direction. What
+// is told is what an uncut run tells, nothing runs twice, and nothing is left over.
+func TestReconnect(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root's lock is that of the whole machine")
+	}
+	for _, graph := range []bool{false, true} {
+		_, uncut, want, wantRan := converge(t, -1, false, graph, nil)
+		require.Len(t, want, 10)
+		sorted := func(text string) []string {
+			lines := strings.Split(text, "\n")
+			return lines
+		}
+		for _, way := range []struct {
+			name string
+			down bool
+			all  int64
+		}{{"to the host", false, uncut.seen[0].Load()}, {"from the host", true, uncut.seen[1].Load()}} {
+			places := int64(12)
+			if testing.Short() {
+				places = 4
+			}
+			for i := range places {
+				// The handshake and the login are not what this is about.
+				after := way.all/4 + i*(way.all-way.all/4)/places
+				t.Run(fmt.Sprintf("graph=%v, %s, byte %d", graph, way.name, after), func(t *testing.T) {
+					t.Parallel()
+					w, _, told, ran := converge(t, after, way.down, graph, reset)
+					if len(told) == 0 { // the connection was cut before there was a catalog
+						return
+					}
+					require.Equal(t, want, told, w.text.String())
+					if !graph {
+						require.Equal(t, sorted(wantRan), sorted(ran), w.text.String())
+					} else {
+						require.ElementsMatch(t, sorted(wantRan), sorted(ran), w.text.String())
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestUntold loses a connection for good. What had been done by then is told by the next run,
+// a check run too, until one has acknowledged it; and it is no part of any totals.
+func TestUntold(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root's lock is that of the whole machine")
+	}
+	srv := sshtest.Start(t, sshtest.Outlive())
+	home := t.TempDir()
+	w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, fmt.Sprintf(`
+- name: site
+  ccm:
+    resources:
+      - exec:
+          - "echo one >> ran": {provider: shell, cwd: %[1]q}
+          - "touch cut; until test -e go; do sleep 0.02; done; echo two >> ran": {provider: shell, cwd: %[1]q}
+          - "echo three >> ran": {provider: shell, cwd: %[1]q}
+`, home))
+	w.Options.NoLock, w.Options.LockTimeout = false, time.Minute
+	var cutting sync.WaitGroup
+	cutting.Go(func() {
+		for {
+			if _, err := os.Stat(filepath.Join(home, "cut")); err == nil {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		w.Dialer.Close()
+		srv.Cut()
+		time.Sleep(200 * time.Millisecond)
+		os.WriteFile(filepath.Join(home, "go"), nil, 0o600)
+	})
+	first := w.run(t)
+	cutting.Wait()
+	require.Eventually(t, func() bool { // the program frees the lock when it has ended what it was at
+		locks, err := filepath.Glob(filepath.Join(srv.Home, ".cache/ccm-push/*.lock"))
+		require.NoError(t, err)
+		require.Len(t, locks, 1)
+		info, err := os.Stat(locks[0])
+		return err == nil && info.Size() == 0
+	}, 10*time.Second, 10*time.Millisecond)
+	require.Contains(t, strings.Join(first, "\n"), "lost", "the first run ends without the host")
+
+	untold := func(check bool) (all []events.Untold, results int) {
+		w.Options.Check, w.Options.Run = check, "run2"
+		w.Tally, w.Dialer = &events.Tally{}, &dial.Dialer{}
+		defer w.Dialer.Close()
+		w.Events = events.NewStream("run2", time.Now, w.Tally, w.recorded, events.NewText(w.text, events.TextOptions{}))
+		w.run(t)
+		for _, e := range w.recorded.list {
+			switch e := e.(type) {
+			case events.Untold:
+				all = append(all, e)
+			case events.Result:
+				results++
+			}
+		}
+		return all, results
+	}
+	all, results := untold(true)
+	require.Equal(t, 3, results)
+	require.Len(t, all, 1, w.text.String())
+	require.Equal(t, "run1", all[0].Earlier)
+	require.Equal(t, "tester", all[0].Holder)
+	require.Len(t, all[0].Results, 2, "the one that was told might not have arrived")
+	require.Equal(t, events.Changed, all[0].Results[1].Status)
+	all, _ = untold(false)
+	require.Empty(t, all, "it has been acknowledged: %s", w.text)
+	ran, err := os.ReadFile(filepath.Join(home, "ran"))
+	require.NoError(t, err)
+	require.Equal(t, "one\ntwo\none\ntwo\nthree\n", string(ran))
+	require.Eventually(t, func() bool { // what is acknowledged is forgotten when the run has ended
+		files, err := filepath.Glob(filepath.Join(srv.Home, ".cache/ccm-push/*results*"))
+		return err == nil && len(files) == 0
+	}, 10*time.Second, 10*time.Millisecond)
+}
+
+// TestKilledProgram ends the host program each time the same resource runs: the host gets so
+// many others, and then has failed.
+func TestKilledProgram(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root's lock is that of the whole machine")
+	}
+	srv := sshtest.Start(t, sshtest.Outlive())
+	home := t.TempDir()
+	text := `
+- name: site
+  ccm:
+    resources:
+      - exec:
+          - "echo one >> ran": {provider: shell, cwd: HOME}
+          - "echo killed >> ran; test $(grep -c killed ran) -gt TIMES || kill -9 $PPID": {provider: shell, cwd: HOME}
+          - "echo three >> ran": {provider: shell, cwd: HOME}
+`
+	for times, want := range map[int]string{
+		1:   "^one\n(killed\n){2}three\n$",
+		100: "^one\n(killed\n){3,8}$", // it begins to count anew when the host tells something
+	} {
+		require.NoError(t, os.RemoveAll(filepath.Join(home, "ran")))
+		w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, strings.NewReplacer("HOME", home, "TIMES", strconv.Itoa(times)).Replace(text))
+		w.Options.NoLock, w.Options.LockTimeout, w.Options.Reconnect = false, time.Minute, time.Minute
+		lines := strings.Join(w.run(t), "\n")
+		ran, err := os.ReadFile(filepath.Join(home, "ran"))
+		require.NoError(t, err)
+		require.Regexp(t, want, string(ran), lines)
+	}
+}
