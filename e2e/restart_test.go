@@ -53,7 +53,7 @@ func TestFleetNoRestartIsLost(t *testing.T) {
 			before := invocation()
 			f.sh("s001", "rm -f /run/e2e-go /run/e2e-waits")
 			level := "level=" + strings.ReplaceAll(end.name, " ", "-")
-			first := pushCommand(t, f.dir, "-i", "root.yaml", "-e", level, "site.yaml")
+			first := pushCommand(t, f.dir, "-i", "root.yaml", "-e", level, "--reconnect", "0", "site.yaml")
 			var said bytes.Buffer
 			first.Stdout, first.Stderr = &said, &said
 			require.NoError(t, first.Start())
@@ -67,11 +67,15 @@ func TestFleetNoRestartIsLost(t *testing.T) {
 			require.Equal(t, before, invocation(), "not restarted yet")
 
 			const why = "restarted via subscribe; file#conf had changed in run "
+			f.awaits("s001", "! pgrep -f 'serv[e] '") // the one whose connection was cut ends what it is at
 			foretold := f.push("-i", "root.yaml", "-e", level, "--check", "site.yaml")
 			foretold.requireCode(t, 0)
+			require.Regexp(t, `s001 +untold +run 01\w+ of .*, did this and could not tell: \d results?`, foretold.stdout)
+			require.Contains(t, foretold.stdout, "    changed  file#/etc/e2e/app.conf")
 			require.Contains(t, foretold.stdout, "would change  service#e2e-app  would have "+why)
 			second := f.push("-i", "root.yaml", "-e", level, "--lock-timeout", "20", "--output", "json", "site.yaml")
 			second.requireCode(t, 0)
+			require.NotContains(t, second.stdout, `"untold"`, "the check run has acknowledged it")
 			require.Contains(t, second.stdout, `"refreshed":true`)
 			require.Contains(t, second.stdout, why)
 			restarted := invocation()
@@ -82,6 +86,49 @@ func TestFleetNoRestartIsLost(t *testing.T) {
 			third.requireCode(t, 0)
 			require.Contains(t, third.stdout, "0 changed")
 			require.Equal(t, restarted, invocation())
+		})
+	}
+}
+
+// TestFleetReconnect ends connections and host programs between a change and the restart that
+// follows from it: the same run goes on, and restarts the service once.
+func TestFleetReconnect(t *testing.T) {
+	f := startServiceHost(t)
+	write(t, f.path("site.yaml"), restartSite)
+	invocation := func() string { return f.sh("s001", "systemctl show -p InvocationID --value e2e-app") }
+	f.sh("s001", "rm -rf /var/lib/ccm-push; touch /run/e2e-go")
+	f.push("-i", "root.yaml", "site.yaml").requireCode(t, 0)
+	for _, end := range []struct{ name, how string }{
+		{"the host program is killed", "kill -9 $(cat /run/e2e-waits)"},
+		{"the connection is cut", "kill -9 $(ps -o ppid= -p $(cat /run/e2e-waits))"},
+		{"sshd is restarted and the connection cut", "systemctl restart ssh sshd 2>/dev/null; kill -9 $(ps -o ppid= -p $(cat /run/e2e-waits))"},
+	} {
+		t.Run(end.name, func(t *testing.T) {
+			f := f.in(t)
+			before := invocation()
+			f.sh("s001", "rm -f /run/e2e-go /run/e2e-waits")
+			level := "level=again-" + strings.ReplaceAll(end.name, " ", "-")
+			run := pushCommand(t, f.dir, "-i", "root.yaml", "-e", level, "site.yaml")
+			var said bytes.Buffer
+			run.Stdout, run.Stderr = &said, &said
+			require.NoError(t, run.Start())
+			f.awaits("s001", "test -e /run/e2e-waits")
+			f.sh("s001", end.how)
+			f.awaits("s001", "sleep 1; pgrep -f 'serv[e] '") // another program has come, and waits
+			f.sh("s001", "touch /run/e2e-go")
+			require.NoError(t, run.Wait(), said.String())
+			require.Equal(t, 1, strings.Count(said.String(), "reconnected"), said.String())
+			require.Equal(t, 1, strings.Count(said.String(), "changed  file#/etc/e2e/app.conf"), said.String())
+			require.Equal(t, 1, strings.Count(said.String(), "changed  service#e2e-app  restarted via subscribe"), said.String())
+			restarted := invocation()
+			require.NotEqual(t, before, restarted)
+
+			second := f.push("-i", "root.yaml", "-e", level, "site.yaml")
+			second.requireCode(t, 0)
+			require.Contains(t, second.stdout, "0 changed")
+			require.NotContains(t, second.stdout, "untold")
+			require.Equal(t, restarted, invocation())
+			require.False(t, f.holds("s001", "test -e /var/lib/ccm-push/results.jsonl"))
 		})
 	}
 }

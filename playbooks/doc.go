@@ -9,6 +9,8 @@
 //	host.go      a host: its state between plays, and how a play ends on it
 //	program.go   its connection, and the host program for a user
 //	hostplay.go  its catalog: compiled, applied, reported
+//	reconnect.go the same catalog over another connection
+//	resume.go    what an earlier run, which is resumed, has done already
 //
 // Validate, Render, Facts and Footprints do parts of that. What a host sends becomes values
 // and events here: decodefacts.go, result.go, nestedmessages.go, progress.go. What is about

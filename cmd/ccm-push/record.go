@@ -45,14 +45,12 @@ func (f *recordFlags) given() []record.Flag {
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			one.Words = list.GetSlice()
 		}
-		if slices.Contains(withheldFlags, flag.Name) {
-			all := len(one.Words)
-			one.Words = slices.DeleteFunc(slices.Clone(one.Words), func(word string) bool { return !strings.HasPrefix(word, "@") })
-			one.Withheld = len(one.Words) < all
-		}
-		for i, word := range one.Words {
-			one.Words[i] = source.ShownName(word) // a URL may hold a password
-		}
+		secret := slices.Contains(withheldFlags, flag.Name)
+		all := len(one.Words)
+		one.Words = slices.DeleteFunc(slices.Clone(one.Words), func(word string) bool {
+			return secret && !strings.HasPrefix(word, "@") || source.ShownName(word) != word // a URL may hold a password
+		})
+		one.Withheld = len(one.Words) < all
 		flags = append(flags, one)
 	})
 	return flags
@@ -70,16 +68,11 @@ func (f *fleet) recorder(r *playbooks.Runner, h record.Header) []events.Reporter
 		return nil
 	}
 	h.Run, h.Started, h.Version, h.PID = r.Options.Run, time.Now(), version, os.Getpid()
-	h.User, h.Host, _ = strings.Cut(account(r.Options.Holder), "@")
+	who, _, _ := strings.Cut(r.Options.Holder, " ") // USER@HOST (pid PID)
+	h.User, h.Host, _ = strings.Cut(who, "@")
 	h.Check, h.Flags = r.Options.Check, f.record.given()
 	h.Directory, _ = os.Getwd() // "" if it has been removed: then nothing relative was read
 	return []events.Reporter{store.Recorder(h, f.app.warn)}
-}
-
-// account is the USER@HOST of who holds a lock.
-func account(holder string) string {
-	who, _, _ := strings.Cut(holder, " ")
-	return who
 }
 
 // header is what the record says of a run of manifests. It is made before the run begins,
@@ -90,7 +83,7 @@ func header(command string, paths []string, plays []*manifest.Play) record.Heade
 	seen := map[string]bool{}
 	for _, path := range paths {
 		name := source.ShownName(path)
-		h.Manifests = append(h.Manifests, record.Manifest{Path: name, SHA256: hashOf(path)})
+		h.Manifests = append(h.Manifests, record.Manifest{Path: name, SHA256: hashOf(path), Withheld: name != path})
 		shown, seen[path] = append(shown, name), true
 	}
 	for _, p := range plays {

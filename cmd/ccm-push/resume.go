@@ -120,6 +120,11 @@ func (p *plays) returnTo(run *record.Run, set *pflag.FlagSet) error {
 	if len(missing) > 0 {
 		return fmt.Errorf("run %s was given values with %s, which are not recorded: give them again", run.Run, strings.Join(missing, ", "))
 	}
+	for _, m := range run.Manifests {
+		if m.Withheld {
+			return fmt.Errorf("run %s was of the URL %s, which is not recorded whole: apply it again, with --limit @%s:notstarted for instance", run.Run, m.Path, run.Run)
+		}
+	}
 	if err := os.Chdir(run.Directory); err != nil {
 		return fmt.Errorf("the folder of run %s: %w", run.Run, err)
 	}

@@ -49,6 +49,8 @@ type Manifest struct {
 	Path string `json:"path"` // as given; of a URL without user, password and query
 	// SHA256 is that of the file, in hex; "" of what is no file on this machine.
 	SHA256 string `json:"sha256,omitempty"`
+	// Withheld says that the path is not whole, since the rest may be a secret.
+	Withheld bool `json:"withheld,omitempty"`
 }
 
 // An End is how a run ended that was not killed.

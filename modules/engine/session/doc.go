@@ -3,6 +3,8 @@
 //	session.go   from hello to the end: a catalog comes in, results go out together
 //	receiver.go  what the controller sends, whenever it does
 //	asked.go     what the controller is asked for, and its answers
+//	kept.go      results that no controller has acknowledged
+//	outbox.go    results on their way to the controller
 //	spool.go     contents on their way to the host
 //
 // How a catalog is worked on is package engine, which knows nothing of connections. What

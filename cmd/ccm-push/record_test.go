@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/record"
+)
+
+// TestRecordedFlags has whoever adds a flag decide whether its values may be recorded: they
+// stand in a file for months.
+func TestRecordedFlags(t *testing.T) {
+	recorded := strings.Fields(`inventory limit playbook-dir allow-inventory-scripts allow-implicit-localhost allow-name-clash
+		allow-empty strict-patterns merge-maps list-hosts tags skip-tags start-at list-resources check diff strict facts
+		no-read-env hiera parameters forks keep reconnect lock-timeout user become become-user become-method private-key
+		known-hosts host-key-checking timeout connect-retries ask-pass password-file ask-become-pass become-password-file
+		key-passphrase-file ssh-config allow-match-exec compile-first deadline module-dir resources no-record output color
+		verbose timing detailed-exitcode`)
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	newCommandLine(newApp(nil, nil, nil, nil)).register(set)
+	var names []string
+	set.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	require.ElementsMatch(t, append(recorded, withheldFlags...), names)
+}
+
+func TestGivenFlags(t *testing.T) {
+	c := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
+	root := c.root()
+	require.NoError(t, root.ParseFlags(list("-e password=hunter2 -e @vars.yaml --fact os=hunter2 -f 8 -vv -i a -i b --hiera https://ann:hunter2@ctl/data.yaml?token=hunter2")))
+	require.Equal(t, []record.Flag{
+		{Name: "inventory", Words: []string{"a", "b"}},
+		{Name: "extra-vars", Words: []string{"@vars.yaml"}, Withheld: true},
+		{Name: "fact", Words: []string{}, Withheld: true},
+		{Name: "hiera", Words: []string{}, Withheld: true},
+		{Name: "forks", Words: []string{"8"}},
+		{Name: "verbose", Words: []string{"2"}},
+	}, c.fleet.record.given())
+
+	// They are given to another command line, but for those that it has.
+	again := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil))
+	root = again.root()
+	require.NoError(t, root.ParseFlags(list("-i c")))
+	require.NoError(t, applyFlags(root.PersistentFlags(), c.fleet.record.given(), "inventory", "extra-vars", "forks", "verbose"))
+	require.Equal(t, []string{"c"}, again.fleet.inventory.paths)
+	require.Equal(t, []string{"@vars.yaml"}, again.fleet.variables.extra)
+	require.Equal(t, 8, again.fleet.pace.forks)
+	require.Equal(t, 2, again.printer.verbose)
+}
