@@ -94,6 +94,7 @@ ansible_ssh_common_args='-o ProxyJump=gate -o ServerAliveInterval=5'
 
 const (
 	sectionHint  = "\n  hint: write [group], [group:children] or [group:vars], without blanks"
+	sectionWords = "\n  hint: write [group], [group:children] or [group:vars]"
 	sectionsHint = "\n  hint: sections are [group], [group:children] and [group:vars]"
 )
 
@@ -101,7 +102,7 @@ var iniErrors = []struct{ name, text, want string }{
 	{"blank in a section", "[web servers]\na\n", `hosts.ini:1:1: "[web servers]" is not a section` + sectionHint},
 	{"unknown section", "[web:var]\nx=1\n", `hosts.ini:1:6: section "var" is unknown` + sectionsHint},
 	{"group name", "[web;]\n", `hosts.ini:1:2: "web;" cannot be a group name` + badNameHint},
-	{"open bracket", "[web\n", `hosts.ini:1:1: host "[web": [ without ]` + badRangeHint},
+	{"open section", "[web\na b\n", `hosts.ini:1:1: section "[web" has no ] at its end` + sectionWords},
 	{"undefined group", "[a:vars]\nx=1\n", "hosts.ini:1:2: there is no group a\n  hint: write [a] somewhere"},
 	{"undefined child", "[a:children]\n b\nc\n", "hosts.ini:2:2: there is no group b\n  hint: write [b] somewhere\nhosts.ini:3:1: there is no group c\n  hint: write [c] somewhere"},
 	{"two children on a line", "[a:children]\nb c\n", "hosts.ini:2:1: below [a:children] stand names of groups\n  hint: write one name on each line"},

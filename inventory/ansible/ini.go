@@ -95,7 +95,11 @@ func (r *iniReader) line(raw string) (l INILine, says bool, err error) {
 			r.bad = err != nil
 			return l, true, err
 		}
-		if strings.HasSuffix(line, "]") {
+		switch {
+		case !strings.Contains(line, "]"):
+			r.bad = true
+			return l, false, r.at(raw, start).Errorf("write [group], [group:children] or [group:vars]", "section %q has no ] at its end", line)
+		case strings.HasSuffix(line, "]"):
 			r.bad = true
 			return l, false, r.at(raw, start).Errorf("write [group], [group:children] or [group:vars], without blanks", "%q is not a section", line)
 		}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -172,12 +174,30 @@ func (d *decoder) list(n *Node, v reflect.Value, t target) {
 	v.Set(list)
 }
 
+// listHint shows a list of what has been written as one value; commas separate several.
 func listHint(n *Node) string {
-	if n.Kind == Scalar && n.Text == shortened(n.Text) {
+	switch {
+	case n.Kind != Scalar || n.Text == "" || n.Text != shortened(n.Text):
+		return "write a list: - value"
+	case plainItem().MatchString(n.Text):
 		return "write a list: - " + n.Text
+	case plainItems().MatchString(n.Text):
+		return "write a list: [" + strings.Join(strings.FieldsFunc(n.Text, isSeparator), ", ") + "]"
 	}
-	return "write a list: - value"
+	return "write a list: - " + strconv.Quote(n.Text)
 }
+
+func isSeparator(r rune) bool { return r == ',' || r == ' ' }
+
+// What needs no quotes in a list, and several such behind commas.
+var (
+	plainItem  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + plainForm + `( ` + plainForm + `)*$`) })
+	plainItems = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^` + plainForm + `(\s*,\s*` + plainForm + `)+\s*,?$`)
+	})
+)
+
+const plainForm = `[\pL\pN_./][\pL\pN_./=#@+-]*`
 
 func (d *decoder) mapping(n *Node, v reflect.Value, t target) {
 	if v.Type().Key().Kind() != reflect.String {

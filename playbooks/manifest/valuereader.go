@@ -166,7 +166,7 @@ func (vr *ValueReader) LiteralTags(tags *yamlpos.Node) {
 	if tags == nil {
 		return
 	}
-	for _, item := range tags.Items {
+	for _, item := range append([]*yamlpos.Node{tags}, tags.Items...) {
 		if vr.IsOpen(item) {
 			vr.report.Add(item.Errorf("use control for what depends on the host", "a tag cannot be an expression"))
 		}

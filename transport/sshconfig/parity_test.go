@@ -21,10 +21,12 @@ import (
 var update = flag.Bool("update", false, "record the answers of ssh -G in testdata/parity anew")
 
 // A question is a line such as "? web1 -l bob -p 22 -o Tag=x" at the head of an
-// archive: arguments of ssh -G.
+// archive: arguments of ssh -G. With ~ in place of ? it is one that releases of ssh answer
+// differently: the answer in the archive stands, and an ssh with another one is not compared.
 type question struct {
-	text string
-	args []string
+	text   string
+	args   []string
+	varies bool
 }
 
 // A dumper answers questions in the form of ssh -G, one option a line, but for what
@@ -83,6 +85,15 @@ func TestParity(t *testing.T) {
 			var answers []txtar.File
 			for _, q := range questions(archive) {
 				want := d.theirs(t, q)
+				if q.varies && want != recorded(t, archive, q.text, d.dir, d.env) {
+					t.Logf("NOT COMPARED: this ssh is one of those that answer ssh -G %s differently", q.text)
+					for _, f := range archive.Files {
+						if f.Name == "answer "+q.text {
+							answers = append(answers, f)
+						}
+					}
+					continue
+				}
 				if !*update && os.Getenv("CI") == "" && want != recorded(t, archive, q.text, d.dir, d.env) {
 					t.Skipf("NOT COMPARED: this ssh does not answer ssh -G %s as the recorded one did", q.text)
 				}
@@ -125,8 +136,9 @@ func lookupEnv(name string) (string, bool) {
 func questions(archive *txtar.Archive) []question {
 	var list []question
 	for line := range strings.Lines(string(archive.Comment)) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "? "); ok {
-			list = append(list, question{text, strings.Fields(text)})
+		mark, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if mark == "?" || mark == "~" {
+			list = append(list, question{text, strings.Fields(text), mark == "~"})
 		}
 	}
 	return list

@@ -146,6 +146,9 @@ func (b *Become) refusal(exit *transport.ExitError, said string, asked bool, log
 			line = l
 		case exit.Code == 127 && strings.Contains(l, m):
 			return l, "install " + m + " on the host, or connect as " + b.user()
+		case exit.Code == 126 && strings.Contains(l, "env: ") && strings.Contains(l, m):
+			// Also where it is missing, if a directory in PATH cannot be searched.
+			return l, "is " + m + " on the host, in a place where " + login + " may execute it? else connect as " + b.user()
 		}
 	}
 	switch {
