@@ -180,7 +180,7 @@ func (t Target) KnownHostsFiles(home string) knownhosts.Files {
 		files.Read = append(files.Read, ExpandHome(f, home))
 	}
 	if len(paths) > 0 {
-		files.Own = files.Read[0]
+		files.AddTo = files.Read[0]
 	}
 	files.Revoked = ExpandHome(t.RevokedHostKeys, home)
 	return files

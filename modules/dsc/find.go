@@ -46,7 +46,7 @@ func (d *DSC) find(ctx context.Context, h modules.Host, secrets process.Secrets)
 	if f, err := s.choose(ctx, bundled); f != nil || err != nil {
 		return f, err
 	}
-	if own := ownResourceOf(d.TypeName); own != nil && d.Adapter == "" {
+	if own := builtinResourceOf(d.TypeName); own != nil && d.Adapter == "" {
 		return s.resource(resource{own: own, as: own.manifest, run: own.manifest})
 	}
 	installed, err := s.installed(ctx)

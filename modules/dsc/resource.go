@@ -20,7 +20,7 @@ type resource struct {
 	h    modules.Host
 	run  *manifest.Manifest // whose operations are called: the adapter's if it is adapted
 	as   *manifest.Manifest // what the instance is of
-	own  *ownResource       // answers instead, if it is one of those that need no program
+	own  *builtinResource   // answers instead, if it is one of those that need no program
 	file string             // the manifest of as, on the host
 	dir  string             // of the manifest of run: the working directory
 	path string             // colon list of where its programs are looked for

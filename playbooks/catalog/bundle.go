@@ -85,7 +85,7 @@ func withBundle(all []*bundle, b *bundle) []*bundle {
 // union lays the folders resources/ of a play and of the manifests that it applies over
 // each other, once for all hosts; without any it is nil. What is in several of them has to
 // be the same.
-func (s *sites) union(all []*bundle) (*bundle, error) {
+func (s *loadedManifests) union(all []*bundle) (*bundle, error) {
 	switch len(all) {
 	case 0:
 		return nil, nil

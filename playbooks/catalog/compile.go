@@ -74,7 +74,7 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 			errs.Add(err)
 		}
 	}
-	all, err := c.sites.union(d.bundles)
+	all, err := c.manifests.union(d.bundles)
 	errs.Add(err)
 	pre, post := text(ctx, c.play.Pre, top.env, &errs), text(ctx, c.play.Post, top.env, &errs)
 	if err := manifest.Distinct(errs); err != nil {

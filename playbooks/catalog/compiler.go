@@ -15,12 +15,12 @@ import (
 // A Compiler makes the catalogs of one play. It may be used by many goroutines
 // at once.
 type Compiler struct {
-	play  *manifest.Play
-	opts  Options
-	root  *site // of the play
-	sites *sites
-	memo  memo
-	parts parts
+	play      *manifest.Play
+	opts      Options
+	root      *loadedManifest // of the play
+	manifests *loadedManifests
+	memo      memo
+	parts     parts
 
 	entries atomic.Int64 // of the last catalog, which the next one will be like
 
@@ -43,7 +43,7 @@ type Options struct {
 // New opens the play's folder. What every host would stumble over, a file or a
 // template that is not there, is an error here.
 func New(play *manifest.Play, opts Options) (*Compiler, error) {
-	c := &Compiler{play: play, opts: opts, sites: newSites(opts.Hiera)}
+	c := &Compiler{play: play, opts: opts, manifests: newLoadedManifests(opts.Hiera)}
 	if err := c.open(); err != nil {
 		c.Close()
 		return nil, err
@@ -51,9 +51,9 @@ func New(play *manifest.Play, opts Options) (*Compiler, error) {
 	return c, nil
 }
 
-// open opens the play's site and those that are known to be applied, and checks them.
+// open opens the play's manifest and those that are known to be applied, and checks them.
 func (c *Compiler) open() (err error) {
-	folder, err := c.sites.folder(c.play.Folder)
+	folder, err := c.manifests.folder(c.play.Folder)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (c *Compiler) open() (err error) {
 	for _, s := range c.dataSources() {
 		maps.Copy(tainted, s.FromHost())
 	}
-	c.root = newSite(c.play, folder, tainted)
+	c.root = newLoadedManifest(c.play, folder, tainted)
 	if c.opts.EnvFile {
 		c.opts.Environ, err = withEnvFile(c.opts.Environ, folder.files)
 	}
@@ -75,7 +75,7 @@ func (c *Compiler) open() (err error) {
 	c.reads(c.inputs.Facts())
 	errs := yamlpos.Errors{}
 	errs.Add(c.root.checked())
-	err = c.sites.each(c.root, func(s *site) {
+	err = c.manifests.each(c.root, func(s *loadedManifest) {
 		inputs := s.play.Inputs(s.files)
 		c.reads(inputs.Facts())
 		c.inputs.Add(inputs)
@@ -91,7 +91,7 @@ func (c *Compiler) takePrograms(folder string) error {
 	if folder == "" {
 		return nil
 	}
-	from, err := c.sites.folder(folder)
+	from, err := c.manifests.folder(folder)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (c *Compiler) NeedsFull() bool {
 // have been read.
 func (c *Compiler) Warnings() []string {
 	var all []string
-	for _, f := range c.sites.open {
+	for _, f := range c.manifests.open {
 		all = append(all, f.files.Warnings()...)
 	}
 	slices.Sort(all)
@@ -130,4 +130,4 @@ func (c *Compiler) Warnings() []string {
 }
 
 // Close closes the play's folder, and those of the manifests that it applies.
-func (c *Compiler) Close() { c.sites.close() }
+func (c *Compiler) Close() { c.manifests.close() }

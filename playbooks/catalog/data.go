@@ -33,7 +33,7 @@ func (c *Compiler) topScope(ctx context.Context, h Host) (*scope, error) {
 		return nil, err
 	}
 	env := &templates.Env{Facts: facts, Data: data, Environ: c.opts.Environ, Files: c.root.files}
-	return &scope{site: c.root, env: env, layers: layers}, nil
+	return &scope{manifest: c.root, env: env, layers: layers}, nil
 }
 
 // layers are the data of a host, low to high.

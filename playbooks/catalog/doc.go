@@ -5,7 +5,7 @@
 // Before any host, [New] opens the folders of a play:
 //
 //	compiler.go    what is found out once for all hosts
-//	site.go        the play and the manifests that it applies, each with its folder
+//	manifests.go   the play and the manifests that it applies, each with its folder
 //	sources.go     the files of a folder, each hashed once
 //	bundle.go      its folder resources/, which bundlewalk.go reads; ignored.go says what
 //	               of it stays behind

@@ -50,11 +50,11 @@ const (
 // A scope is the manifest whose resources are expanded, and what the resource that
 // applies it says of them all.
 type scope struct {
-	site   *site
-	env    *templates.Env
-	layers []templates.Layer  // that env.Data was merged from, low to high
-	by     *manifest.Resource // that applies it; nil for the play itself
-	denied bool               // it may not apply others
+	manifest *loadedManifest
+	env      *templates.Env
+	layers   []templates.Layer  // that env.Data was merged from, low to high
+	by       *manifest.Resource // that applies it; nil for the play itself
+	denied   bool               // it may not apply others
 
 	require                   []int
 	check, sensitive, monitor bool
@@ -90,12 +90,12 @@ func (c *Compiler) expand(ctx context.Context, top *scope, show bool) (*draft, y
 // manifest expands the resources of a manifest, or those that its template writes for the
 // host.
 func (x *expansion) manifest(ctx context.Context, in *scope) {
-	resources := in.site.play.Resources
-	if in.site.play.JetFile != nil {
-		generated, err := in.site.play.Generate(ctx, in.env)
+	resources := in.manifest.play.Resources
+	if in.manifest.play.JetFile != nil {
+		generated, err := in.manifest.play.Generate(ctx, in.env)
 		x.errs.Add(err)
 		for _, r := range generated {
-			x.errs.Add(r.Taint(in.site.tainted).CheckPaths(in.site.files))
+			x.errs.Add(r.Taint(in.manifest.tainted).CheckPaths(in.manifest.files))
 		}
 		resources = generated
 	}

@@ -14,24 +14,24 @@ import (
 // is known before any host is contacted.
 func (c *Compiler) CheckLiteral(ctx context.Context) error {
 	l := literalCheck{downloads: c.opts.Downloads}
-	l.site(ctx, c.root)
-	l.errs.Add(c.sites.each(c.root, func(s *site) { l.site(ctx, s) }))
+	l.manifest(ctx, c.root)
+	l.errs.Add(c.manifests.each(c.root, func(s *loadedManifest) { l.manifest(ctx, s) }))
 	if len(l.errs) == 0 {
-		_, err := c.sites.union(l.bundles)
+		_, err := c.manifests.union(l.bundles)
 		l.errs.Add(err)
 	}
 	return manifest.Distinct(l.errs)
 }
 
-// A literalCheck is what has been found in the sites so far.
+// A literalCheck is what has been found in the manifests so far.
 type literalCheck struct {
 	downloads *Downloads
 	bundles   []*bundle // that every host needs
 	errs      yamlpos.Errors
 }
 
-// site checks the resources of one manifest.
-func (l *literalCheck) site(ctx context.Context, s *site) {
+// manifest checks the resources of one manifest.
+func (l *literalCheck) manifest(ctx context.Context, s *loadedManifest) {
 	env := &templates.Env{Files: s.files}
 	for _, r := range s.play.Resources {
 		if r.Unselected || !r.Unconditional() {
@@ -48,7 +48,7 @@ func (l *literalCheck) site(ctx context.Context, s *site) {
 			continue
 		}
 		sensitive := r.Sensitive != nil && !r.Sensitive.HasExpressions() && boolean(ctx, r.Sensitive, env, &l.errs)
-		p := preparation{resource: r, site: s, env: env, discreet: sensitive, downloads: l.downloads, room: maxSize}
+		p := preparation{resource: r, manifest: s, env: env, discreet: sensitive, downloads: l.downloads, room: maxSize}
 		made, err := p.prepare(ctx, r.Name.Node.Text, r.Properties.Node)
 		if l.errs.Add(err); err == nil {
 			l.bundles = withBundle(l.bundles, made.bundle)

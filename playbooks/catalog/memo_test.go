@@ -175,7 +175,7 @@ func TestNestedManifestsOfHostsAreShared(t *testing.T) {
 				require.NoError(t, err)
 				require.Contains(t, string(compiled.Catalog.Entries[1].Properties), fmt.Sprint("echo os", i))
 			}
-			require.LessOrEqual(t, len(c.sites.nested), 2)
+			require.LessOrEqual(t, len(c.manifests.nested), 2)
 			require.LessOrEqual(t, len(c.memo.inputs), 2)
 		})
 	}

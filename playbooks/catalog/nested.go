@@ -37,7 +37,7 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 	}
 	inner.noEdges = !edges
 	first, note := len(x.draft.entries), len(x.draft.notes)
-	pre, post := text(ctx, inner.site.play.Pre, inner.env, &x.errs), text(ctx, inner.site.play.Post, inner.env, &x.errs)
+	pre, post := text(ctx, inner.manifest.play.Pre, inner.env, &x.errs), text(ctx, inner.manifest.play.Post, inner.env, &x.errs)
 	x.draft.notes = append(x.draft.notes, Note{First: first, Pre: pre, Post: post})
 	x.manifest(ctx, inner)
 	x.errs.Add(context.Cause(ctx))
@@ -52,8 +52,8 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 		return -1
 	}
 	x.draft.notes[note].Last = own
-	e.Scope = &wire.Scope{Entries: own - first, FailOnError: inner.site.play.FailOnError}
-	return x.add(e, o, node, &Nested{Manifest: inner.site.play.File, Layers: inner.layers, Data: inner.env.Data})
+	e.Scope = &wire.Scope{Entries: own - first, FailOnError: inner.manifest.play.FailOnError}
+	return x.add(e, o, node, &Nested{Manifest: inner.manifest.play.File, Layers: inner.layers, Data: inner.env.Data})
 }
 
 // nestOf gives the manifest that a resource applies, with what it says of it, once its
@@ -76,28 +76,28 @@ func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, 
 	if in.denied {
 		return nil, manifest.Denied(r, in.by)
 	}
-	child, err := in.site.play.Nested(ctx, r, r.Name.Node, ask)
+	child, err := in.manifest.play.Nested(ctx, r, r.Name.Node, ask)
 	if err != nil {
 		return nil, err
 	}
-	sites := x.compiler.sites
-	s, err := sites.applied(in.site, r, child)
+	manifests := x.compiler.manifests
+	s, err := manifests.applied(in.manifest, r, child)
 	if err == nil {
 		err = s.checked()
 	}
 	if err != nil {
 		return nil, err
 	}
-	layers, err := nestedLayers(ctx, child, in, sites.hiera, ask, r.DataGiven() != nil, node)
+	layers, err := nestedLayers(ctx, child, in, manifests.hiera, ask, r.DataGiven() != nil, node)
 	if err != nil {
 		return nil, err
 	}
 	data := templates.Merge(layers)
-	if err := checkNestedData(data, sites.nestedSources(child, r), r); err != nil {
+	if err := checkNestedData(data, manifests.nestedSources(child, r), r); err != nil {
 		return nil, err
 	}
 	return &scope{
-		site: s, by: r, denied: ask.Deny, layers: layers,
+		manifest: s, by: r, denied: ask.Deny, layers: layers,
 		env:     &templates.Env{Facts: in.env.Facts, Data: data, Environ: in.env.Environ, Files: s.files},
 		require: e.Require, check: e.Check, sensitive: e.Sensitive, monitor: e.Monitor || ask.Monitor,
 	}, nil

@@ -42,7 +42,7 @@ type prepared struct {
 func (x *expansion) properties(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e *wire.Entry) (resolved, error) {
 	memo := &x.compiler.memo
 	// Resources that a template has written are new for every host.
-	key, repeats := memoKey{}, !x.show && in.site.play.JetFile == nil
+	key, repeats := memoKey{}, !x.show && in.manifest.play.JetFile == nil
 	if repeats {
 		key, repeats = memo.key(r, e.Name, env)
 	}
@@ -56,7 +56,7 @@ func (x *expansion) properties(ctx context.Context, r *manifest.Resource, in *sc
 		return resolved{}, err
 	}
 	p := preparation{
-		resource: r, site: in.site, env: env, inGraph: x.inGraph,
+		resource: r, manifest: in.manifest, env: env, inGraph: x.inGraph,
 		downloads: x.compiler.opts.Downloads, room: max(0, maxSize-x.size),
 	}
 	made, err := p.prepare(ctx, e.Name, node)
@@ -74,7 +74,7 @@ func (x *expansion) properties(ctx context.Context, r *manifest.Resource, in *sc
 // A preparation makes the properties of one resource for one host.
 type preparation struct {
 	resource  *manifest.Resource
-	site      *site
+	manifest  *loadedManifest
 	env       *templates.Env
 	inGraph   bool
 	discreet  bool       // the resource is told that it is sensitive
@@ -92,7 +92,7 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	}
 	modules.SetName(res, name)
 	modules.SetDefaults(res)
-	if err := r.Taint(p.site.tainted).CheckDownload(modules.RequirementsOf(res).Downloads); err != nil { // now that all properties are known
+	if err := r.Taint(p.manifest.tainted).CheckDownload(modules.RequirementsOf(res).Downloads); err != nil { // now that all properties are known
 		return nil, err
 	}
 	tags := modules.CheckTags(res)
@@ -136,7 +136,7 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 func (p *preparation) source() modules.Source {
 	return modules.Source{
 		File: func(_ context.Context, name string) (modules.Content, error) {
-			return p.made.file(p.site.sources, name)
+			return p.made.file(p.manifest.sources, name)
 		},
 		Text: func(_ context.Context, text modules.Content) (modules.Content, error) { return p.made.text(text), nil },
 		Tree: p.tree,
@@ -144,15 +144,15 @@ func (p *preparation) source() modules.Source {
 			return p.download(request)
 		},
 		Resources: p.resources,
-		YAML:      p.site.yaml,
-		Memo:      p.site.remembered,
+		YAML:      p.manifest.yaml,
+		Memo:      p.manifest.remembered,
 		Partial:   len(p.resource.Received()) > 0 || p.resource.Query != "",
 	}
 }
 
 // resources is the folder resources/ of the resource's manifest; nil if there is none.
 func (p *preparation) resources() fs.FS {
-	b := p.site.bundled()
+	b := p.manifest.bundled()
 	if b == nil {
 		return nil
 	}

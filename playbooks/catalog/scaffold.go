@@ -15,7 +15,7 @@ import (
 func (p *preparation) tree(ctx context.Context, request modules.TreeRequest) (*modules.Tree, error) {
 	m := &p.made
 	m.unfit = true // what its templates read is not among the inputs of the resource
-	parsed, err := p.resource.Taint(p.site.tainted).Tree(p.site.files, request)
+	parsed, err := p.resource.Taint(p.manifest.tainted).Tree(p.manifest.files, request)
 	if err != nil {
 		return nil, inTree(err)
 	}
@@ -34,7 +34,7 @@ func (p *preparation) tree(ctx context.Context, request modules.TreeRequest) (*m
 		case n.Target != "":
 		case n.Copy != "":
 			node.Mode |= ownerReads
-			node.Content, err = m.file(p.site.sources, n.Copy)
+			node.Content, err = m.file(p.manifest.sources, n.Copy)
 		default:
 			node.Mode |= ownerReads
 			node.Content = m.text(modules.TextContent(n.Text))

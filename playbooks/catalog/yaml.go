@@ -74,12 +74,12 @@ func (w *YAMLWork) oneDocument(name string, text []byte) (*yamlpos.Node, error) 
 
 // yaml is [modules.Source].YAML: what it is asked are files of the play, and the same
 // for many hosts.
-func (s *site) yaml(text []byte) (json.RawMessage, error) {
+func (m *loadedManifest) yaml(text []byte) (json.RawMessage, error) {
 	type answer struct {
 		json json.RawMessage
 		err  error
 	}
-	a := s.remembered("YAML "+string(text), func() any {
+	a := m.remembered("YAML "+string(text), func() any {
 		document, err := JSONOfYAML("", text)
 		return answer{document, err}
 	}).(answer)

@@ -9,7 +9,7 @@ import (
 )
 
 // build evaluates the expressions in a node. In the tree that it gives,
-// a part stands wherever something is left for the host.
+// a result stands wherever something is left for the host.
 func (s *scope) build(ctx context.Context, n *yamlpos.Node, names *expr.Names) (any, error) {
 	p := &problems{}
 	tree := s.fold(ctx, n, names, p)
@@ -54,10 +54,10 @@ func (s *scope) fold(ctx context.Context, n *yamlpos.Node, names *expr.Names, er
 	if !ok {
 		return n.Value
 	}
-	v, err := expr.FoldText(text, func(string) (expr.Part, error) {
+	v, err := expr.FoldText(text, func(string) (expr.Result, error) {
 		p, err := s.expression(ctx, n, names)
 		if v, _ := p.Value(); expr.IsLambda(v) {
-			return expr.Part{}, n.Errorf("give it to map() or filter()", "the expression gives a lambda, which is no value")
+			return expr.Result{}, n.Errorf("give it to map() or filter()", "the expression gives a lambda, which is no value")
 		}
 		return p, err
 	})

@@ -83,8 +83,8 @@ func (s *scope) defineFunction(name string, pair yamlpos.Pair) {
 		}
 		f.Parameters, parameters = append(f.Parameters, p.Name), append(parameters, one)
 	}
-	f.Argument = func(i int, given expr.Part) (expr.Part, error) { return parameters[i].of(given) }
-	f.Value = func(ctx context.Context, e *expr.Evaluator) (expr.Part, error) {
+	f.Argument = func(i int, given expr.Result) (expr.Result, error) { return parameters[i].of(given) }
+	f.Value = func(ctx context.Context, e *expr.Evaluator) (expr.Result, error) {
 		p, err := functionValue(ctx, e, value)
 		if err != nil {
 			return p, err
@@ -98,7 +98,7 @@ func (s *scope) defineFunction(name string, pair yamlpos.Pair) {
 	s.names = append(s.names, name)
 }
 
-func functionValue(ctx context.Context, e *expr.Evaluator, value *yamlpos.Node) (expr.Part, error) {
+func functionValue(ctx context.Context, e *expr.Evaluator, value *yamlpos.Node) (expr.Result, error) {
 	if !isExpression(value) {
 		v := value.Any()
 		if text, ok := v.(string); ok {
@@ -108,7 +108,7 @@ func functionValue(ctx context.Context, e *expr.Evaluator, value *yamlpos.Node) 
 	}
 	p, err := e.Eval(ctx, value.Text)
 	if err != nil {
-		return expr.Part{}, &expr.Placed{Err: placed(value, err)}
+		return expr.Result{}, &expr.Placed{Err: placed(value, err)}
 	}
 	return p, nil
 }
@@ -133,7 +133,7 @@ func (t typeOf) known(at *yamlpos.Node) error {
 
 // of gives a value that must be of the type; that of a secure type is secure. What only
 // the host knows is taken as it is: a function does not exist there any more.
-func (t typeOf) of(p expr.Part) (expr.Part, error) {
+func (t typeOf) of(p expr.Result) (expr.Result, error) {
 	v, known := p.Value()
 	if !known {
 		return p, nil

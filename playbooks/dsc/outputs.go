@@ -29,7 +29,7 @@ func (s *scope) outputs(ctx context.Context, doc *Document) {
 			continue
 		}
 		doc.Outputs = append(doc.Outputs, pair.Key.Text)
-		if !expr.HasParts(tree) {
+		if !expr.HasResiduals(tree) {
 			doc.Known[pair.Key.Text] = expr.Wrapped(tree)
 			continue
 		}
@@ -84,7 +84,7 @@ func (s *scope) output(ctx context.Context, d *draft, pair yamlpos.Pair) (tree a
 	if err != nil || strings.HasPrefix(kind, "secure") || isSecure(tree) {
 		return nil, false // secure ones are not shown
 	}
-	if !expr.HasParts(tree) && !parameterTypes[kind](tree) {
+	if !expr.HasResiduals(tree) && !parameterTypes[kind](tree) {
 		s.add(pair.Value.Errorf("", "output %q must be of type %s, and its value is %s", pair.Key.Text, keys.Type, expr.Kind(tree)))
 		return nil, false
 	}

@@ -96,39 +96,39 @@ func (s *scope) givenValue(name string) *yamlpos.Node {
 	return nil
 }
 
-func (s *scope) parameterValue(ctx context.Context, name string) (expr.Part, error) {
-	return s.get("parameters", s.parameters, name, func(i *item) (expr.Part, error) { return s.readParameter(ctx, name, i) })
+func (s *scope) parameterValue(ctx context.Context, name string) (expr.Result, error) {
+	return s.get("parameters", s.parameters, name, func(i *item) (expr.Result, error) { return s.readParameter(ctx, name, i) })
 }
 
-func (s *scope) readParameter(ctx context.Context, name string, i *item) (expr.Part, error) {
+func (s *scope) readParameter(ctx context.Context, name string, i *item) (expr.Result, error) {
 	var keys parameterKeys
 	if i.node.Kind != yamlpos.Map {
-		return expr.Part{}, i.node.Errorf(typesHint, "parameter %q must be a map with a type, not %s", name, i.node.Describe())
+		return expr.Result{}, i.node.Errorf(typesHint, "parameter %q must be a map with a type, not %s", name, i.node.Describe())
 	}
 	if err := yamlpos.Decode(i.node, &keys); err != nil {
-		return expr.Part{}, err
+		return expr.Result{}, err
 	}
 	kind := strings.ToLower(keys.Type)
 	fits := parameterTypes[kind]
 	switch at := i.node.Get("type"); {
 	case at == nil:
-		return expr.Part{}, i.key.Errorf(typesHint, "parameter %q has no type", name)
+		return expr.Result{}, i.key.Errorf(typesHint, "parameter %q has no type", name)
 	case fits == nil:
-		return expr.Part{}, at.Errorf(typesHint, "the type %q of parameter %q is not known", keys.Type, name)
+		return expr.Result{}, at.Errorf(typesHint, "the type %q of parameter %q is not known", keys.Type, name)
 	}
 	if err := checkBounds(i.node, kind, &keys); err != nil {
-		return expr.Part{}, err
+		return expr.Result{}, err
 	}
 	v, at, err := s.parameterSource(ctx, name, i)
 	if err != nil {
-		return expr.Part{}, err
+		return expr.Result{}, err
 	}
 	secure := strings.HasPrefix(kind, "secure")
 	if secure || expr.IsSecure(v) {
 		v, secure = expr.Revealed(v), true
 	}
 	if err := s.checkParameter(name, kind, v, at, &keys, secure); err != nil {
-		return expr.Part{}, err
+		return expr.Result{}, err
 	}
 	if secure {
 		v = expr.NewSecure(v)
@@ -150,15 +150,15 @@ func (s *scope) parameterSource(ctx context.Context, name string, i *item) (any,
 	if err != nil {
 		return nil, nil, err
 	}
-	if expr.HasParts(tree) {
+	if expr.HasResiduals(tree) {
 		return nil, nil, def.Errorf("use the expression in a variable or a property", "the default of parameter %q depends on the host", name)
 	}
 	return tree, def, nil
 }
 
 // noParameter is parameters() in a default, which dsc has refused since 3.3.
-func noParameter(string) (expr.Part, error) {
-	return expr.Part{}, &expr.Error{Msg: "parameters() cannot be used in the default of a parameter", Hint: "put the expression into a variable"}
+func noParameter(string) (expr.Result, error) {
+	return expr.Result{}, &expr.Error{Msg: "parameters() cannot be used in the default of a parameter", Hint: "put the expression into a variable"}
 }
 
 // checkBounds refuses constraints that mean nothing for the type.
@@ -238,18 +238,18 @@ func (s *scope) variableTable() lazy {
 	return l
 }
 
-func (s *scope) variableValue(ctx context.Context, name string) (expr.Part, error) {
-	return s.get("variables", s.variables, name, func(i *item) (expr.Part, error) {
+func (s *scope) variableValue(ctx context.Context, name string) (expr.Result, error) {
+	return s.get("variables", s.variables, name, func(i *item) (expr.Result, error) {
 		names := &expr.Names{Parameter: s.parameter(ctx), Variable: s.variable(ctx), Function: s.function}
 		if isExpression(i.node) {
 			return s.expression(ctx, i.node, names)
 		}
 		tree, err := s.build(ctx, i.node, names)
 		if err != nil {
-			return expr.Part{}, err
+			return expr.Result{}, err
 		}
-		if expr.HasParts(tree) {
-			return expr.Part{}, i.node.Errorf("make the whole variable one expression, with createObject() and createArray()", "a part of variable %q depends on the host", name)
+		if expr.HasResiduals(tree) {
+			return expr.Result{}, i.node.Errorf("make the whole variable one expression, with createObject() and createArray()", "a part of variable %q depends on the host", name)
 		}
 		return expr.Known(tree), nil
 	})

@@ -56,7 +56,7 @@ func (d *draft) seal(ctx context.Context, n *yamlpos.Node, tree any) {
 		d.values(ctx, n, tree)
 		return
 	}
-	if _, known := d.holds(ctx).Value(); known && !expr.HasParts(tree) {
+	if _, known := d.holds(ctx).Value(); known && !expr.HasResiduals(tree) {
 		d.Properties = plain.write(n, tree)
 		return
 	}
@@ -82,13 +82,13 @@ func (d *draft) values(ctx context.Context, n *yamlpos.Node, tree any) {
 	members, _ := tree.(map[string]any) // or all of them are secure
 	for _, pair := range n.Pairs {
 		value := members[pair.Key.Text]
-		if !expr.HasParts(value) {
+		if !expr.HasResiduals(value) {
 			kept.Pairs = append(kept.Pairs, pair)
 			continue
 		}
 		ref, key, ok := "", "", false
-		if part, whole := value.(expr.Part); whole {
-			ref, key, ok = part.Reference()
+		if result, whole := value.(expr.Result); whole {
+			ref, key, ok = result.Reference()
 		}
 		if !ok {
 			d.scope.add(pair.Value.Errorf("take a whole property from reference(): \"[reference(resourceId('Owner/Thing', 'name')).member]\"",

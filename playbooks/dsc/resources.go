@@ -15,9 +15,9 @@ type draft struct {
 	Instance
 	scope     *scope
 	body      *yamlpos.Node
-	loop      *loop     // nil outside copy
-	condition expr.Part // see holds
-	within    []*draft  // of a group: what stands in it; the group itself is no instance
+	loop      *loop       // nil outside copy
+	condition expr.Result // see holds
+	within    []*draft    // of a group: what stands in it; the group itself is no instance
 	isGroup   bool
 	around    []*draft // the groups that it stands in
 	needs     map[*draft]*yamlpos.Node
@@ -115,7 +115,7 @@ func (s *scope) copies(ctx context.Context, n *yamlpos.Node) (name string, count
 	case err != nil:
 		s.add(err)
 		return "", 0, false
-	case expr.HasParts(value) || expr.IsSecure(value):
+	case expr.HasResiduals(value) || expr.IsSecure(value):
 		s.add(at.Errorf("", "the count of copy must be known without a host, and not be secure"))
 		return "", 0, false
 	}
@@ -188,7 +188,7 @@ func (s *scope) named(ctx context.Context, n *yamlpos.Node, names *expr.Names) (
 
 // holds is the condition of a resource, joined with those of what it stands in. It
 // is evaluated when all resources are known.
-func (d *draft) holds(ctx context.Context) expr.Part {
+func (d *draft) holds(ctx context.Context) expr.Result {
 	if d.hasCondition {
 		return d.condition
 	}
@@ -205,7 +205,7 @@ func (d *draft) holds(ctx context.Context) expr.Part {
 }
 
 // ownCondition evaluates a condition. One that is wrong is reported, and holds.
-func (d *draft) ownCondition(ctx context.Context, at *yamlpos.Node) expr.Part {
+func (d *draft) ownCondition(ctx context.Context, at *yamlpos.Node) expr.Result {
 	s := d.scope
 	if !isExpression(at) {
 		if _, ok := at.Value.(bool); !ok || at.Kind != yamlpos.Scalar {
@@ -280,7 +280,7 @@ func (s *scope) details(ctx context.Context, d *draft) {
 	}
 	tree, err := s.build(ctx, metadata, names)
 	s.add(err)
-	if expr.HasParts(tree) || expr.IsSecure(tree) {
+	if expr.HasResiduals(tree) || expr.IsSecure(tree) {
 		s.add(metadata.Errorf("", "metadata must be known without a host, and not be secure"))
 		return
 	}

@@ -140,7 +140,7 @@ type lazy map[string]*item
 type item struct {
 	key, node *yamlpos.Node
 	state     int // 0: not evaluated; 1: being evaluated; 2: done
-	part      expr.Part
+	result    expr.Result
 	err       error
 }
 
@@ -158,21 +158,21 @@ var errReported = errors.New("reported")
 
 // get evaluates an item once. chain are the items of its kind that are being
 // evaluated.
-func (s *scope) get(what string, l lazy, name string, evaluate func(*item) (expr.Part, error)) (expr.Part, error) {
+func (s *scope) get(what string, l lazy, name string, evaluate func(*item) (expr.Result, error)) (expr.Result, error) {
 	i := l[name]
 	switch i.state {
 	case 1:
-		return expr.Part{}, &expr.Placed{Err: i.key.Errorf("one of them needs a value that does not depend on the others", "circular %s: %s depends on itself through %s", what, name, l.circle(name))}
+		return expr.Result{}, &expr.Placed{Err: i.key.Errorf("one of them needs a value that does not depend on the others", "circular %s: %s depends on itself through %s", what, name, l.circle(name))}
 	case 0:
 		i.state = 1
-		i.part, i.err = evaluate(i)
+		i.result, i.err = evaluate(i)
 		i.state = 2
 		if i.err != nil {
 			s.add(i.err)
 			i.err = &expr.Placed{Err: errReported}
 		}
 	}
-	return i.part, i.err
+	return i.result, i.err
 }
 
 // circle names the others that are being evaluated.
@@ -190,10 +190,10 @@ func (l lazy) circle(name string) string {
 }
 
 // expression evaluates the text of a node that is an expression.
-func (s *scope) expression(ctx context.Context, n *yamlpos.Node, names *expr.Names) (expr.Part, error) {
+func (s *scope) expression(ctx context.Context, n *yamlpos.Node, names *expr.Names) (expr.Result, error) {
 	p, err := expr.NewEvaluator(names, nil).Eval(ctx, n.Text)
 	if err != nil {
-		return expr.Part{}, placed(n, err)
+		return expr.Result{}, placed(n, err)
 	}
 	return p, nil
 }
@@ -237,25 +237,25 @@ func (s *scope) exprNames(ctx context.Context, l *loop, resource func(id string)
 	}
 }
 
-func (s *scope) parameter(ctx context.Context) func(name string) (expr.Part, error) {
-	return func(name string) (expr.Part, error) {
+func (s *scope) parameter(ctx context.Context) func(name string) (expr.Result, error) {
+	return func(name string) (expr.Result, error) {
 		for scope := s; scope != nil; scope = scope.parent {
 			if _, ok := scope.parameters[name]; ok {
 				return scope.parameterValue(ctx, name)
 			}
 		}
-		return expr.Part{}, unknown("parameter", name, s.parameters.names(), "declare it in parameters")
+		return expr.Result{}, unknown("parameter", name, s.parameters.names(), "declare it in parameters")
 	}
 }
 
-func (s *scope) variable(ctx context.Context) func(name string) (expr.Part, error) {
-	return func(name string) (expr.Part, error) {
+func (s *scope) variable(ctx context.Context) func(name string) (expr.Result, error) {
+	return func(name string) (expr.Result, error) {
 		for scope := s; scope != nil; scope = scope.parent {
 			if _, ok := scope.variables[name]; ok {
 				return scope.variableValue(ctx, name)
 			}
 		}
-		return expr.Part{}, unknown("variable", name, s.variables.names(), "define it in variables")
+		return expr.Result{}, unknown("variable", name, s.variables.names(), "define it in variables")
 	}
 }
 

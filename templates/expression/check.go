@@ -138,7 +138,7 @@ func checkPattern(n *ast.CallNode) *diag.Fault {
 func (c *Check) Holds(value string) (bool, error) {
 	r := render.WithoutDeadline(&render.Env{})
 	v, err := vm.Run(c.expr.program, checkEnvironment{Value: value, Upper: value, Run: r})
-	if err = r.Final(err); err != nil {
+	if err = r.FinalErr(err); err != nil {
 		return false, c.expr.explain(err)
 	}
 	b, ok := v.(bool)

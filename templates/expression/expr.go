@@ -178,11 +178,11 @@ func newConfig() *conf.Config {
 
 // value runs the expression.
 func (e *Expr) value(r *render.Run) (any, error) {
-	if err := r.Alive(); err != nil {
+	if err := r.CheckDeadline(); err != nil {
 		return nil, diag.At(e.start(), err)
 	}
 	v, err := vm.Run(e.program, environment{Run: r})
-	if err = r.Final(err); err != nil {
+	if err = r.FinalErr(err); err != nil {
 		return nil, e.explain(err)
 	}
 	return v, nil

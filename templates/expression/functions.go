@@ -101,7 +101,7 @@ func presentValue(_ *render.Run, args []any) (any, error) {
 
 func boundedValue(r *render.Run, args []any) (any, error) {
 	if s, ok := args[0].(string); ok {
-		return s, r.Fits(len(s))
+		return s, r.CheckLength(len(s))
 	}
 	return args[0], nil
 }

@@ -152,7 +152,7 @@ func (t *Text) RenderIn(r *render.Run) (string, error) {
 		if err != nil {
 			return "", diag.At(t.at, err)
 		}
-		if err := r.Fits(b.Len() + len(s)); err != nil {
+		if err := r.CheckLength(b.Len() + len(s)); err != nil {
 			return "", diag.At(t.at, err)
 		}
 		b.WriteString(s)

@@ -419,7 +419,7 @@ func TestStepsEnd(t *testing.T) {
 	require.NoError(t, err)
 	r, err := render.Begin(t.Context(), templatetest.Host(nil))
 	require.NoError(t, err)
-	require.NoError(t, r.Spend(render.MaxSteps-1000))
+	require.NoError(t, r.AddSteps(render.MaxSteps-1000))
 	_, err = text.EvalIn(r)
 	require.EqualError(t, err, "site.yaml:7:39: rendering did not end within 20000000 steps\n  hint: look for a loop that does not end")
 }

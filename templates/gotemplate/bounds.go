@@ -54,7 +54,7 @@ func (g *goRun) weigh(name string, indent int, values ...any) error {
 			return err
 		}
 	}
-	return g.Spend(w.weight / bytesPerStep)
+	return g.AddSteps(w.weight / bytesPerStep)
 }
 
 func (w *weigher) add(v reflect.Value, depth int) error {

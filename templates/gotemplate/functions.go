@@ -105,7 +105,7 @@ func (g *goRun) invoke(name string, fn function, args []any) (out any, err error
 			out, err = nil, panicked(name, reason)
 		}
 	}()
-	if err := g.Spend(sizes(args)); err != nil {
+	if err := g.AddSteps(sizes(args)); err != nil {
 		return nil, err
 	}
 	if args, err = arguments(name, fn.Params, args); err != nil {
@@ -121,7 +121,7 @@ func (g *goRun) invoke(name string, fn function, args []any) (out any, err error
 	case isText && len(s) > render.MaxOutput:
 		return nil, render.TooLong(name)
 	}
-	return out, g.Spend(sizes([]any{out}))
+	return out, g.AddSteps(sizes([]any{out}))
 }
 
 func uncallable(name string) *diag.Fault {

@@ -56,7 +56,7 @@ func (g *goRun) set(args []any) (any, error) {
 		return nil, diag.Faultf("set: a map cannot hold itself").WithHint("set a copy: deepCopy")
 	}
 	m[args[1].(string)] = args[2]
-	return m, g.Spend(len(visited))
+	return m, g.AddSteps(len(visited))
 }
 
 // reaches reports whether the map target is a part of v.

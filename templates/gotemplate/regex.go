@@ -63,7 +63,7 @@ func (g *goRun) search(name, source, s string) (*pattern, error) {
 	if len(s) > maxPasses/p.size {
 		return nil, diag.Faultf("%s: the text is too long for this pattern", name)
 	}
-	return p, g.Spend(len(s) / bytesPerStep * p.size / 10)
+	return p, g.AddSteps(len(s) / bytesPerStep * p.size / 10)
 }
 
 // searchAll prepares a search for all matches in s, and counts them. Such a search can take
@@ -77,7 +77,7 @@ func (g *goRun) searchAll(name, source, s string) (p *pattern, matches int, err 
 		return p, len(s) + 1, nil
 	}
 	p.ReplaceAllStringFunc(s, func(string) string {
-		if matches++; g.Alive() != nil {
+		if matches++; g.CheckDeadline() != nil {
 			panic(g.Dead) // out of the walk; invoke gives it back
 		}
 		return ""

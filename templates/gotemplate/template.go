@@ -132,7 +132,7 @@ func (g *engine) Render(r *render.Run) (string, error) {
 		return "", diag.At(g.body.At, err)
 	}
 	out := render.NewOutput(r)
-	err = r.Final(t.Funcs(g.functions(state)).Execute(&out, context))
+	err = r.FinalErr(t.Funcs(g.functions(state)).Execute(&out, context))
 	if err != nil {
 		return "", g.explain(err)
 	}

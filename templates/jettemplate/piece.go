@@ -208,7 +208,7 @@ func (x *execution) known(s *site, a jet.Arguments) (reflect.Value, error) {
 		return reflect.ValueOf(true), nil
 	}
 	x.printed += len(text)
-	if err := x.Fits(x.printed); err != nil {
+	if err := x.CheckLength(x.printed); err != nil {
 		return reflect.Value{}, err
 	}
 	_, err := x.out.WriteString(text)

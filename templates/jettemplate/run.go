@@ -175,7 +175,7 @@ func (x *execution) at(s *site, a jet.Arguments) (reflect.Value, error) {
 	case !v.IsValid() && s.text == ".":
 		return v, diag.Faultf("there is no context here").WithHint("use Data, Facts or a variable")
 	case v.Kind() == reflect.String:
-		return v, x.Fits(v.Len())
+		return v, x.CheckLength(v.Len())
 	}
 	return v, nil
 }
@@ -263,7 +263,7 @@ func (x *execution) print(at *site, a jet.Arguments) (reflect.Value, error) {
 		return reflect.Value{}, err
 	}
 	x.printed += len(s)
-	if err := x.Fits(x.printed); err != nil {
+	if err := x.CheckLength(x.printed); err != nil {
 		return reflect.Value{}, err
 	}
 	_, err = io.WriteString(a.Runtime().Writer, s)
@@ -319,7 +319,7 @@ func printable(v any) (string, error) {
 
 // deeper evaluates an expression that executes a template.
 func (x *execution) deeper(s *site, a jet.Arguments) (reflect.Value, error) {
-	leave, err := x.Enter(s.text)
+	leave, err := x.EnterTemplate(s.text)
 	if err != nil {
 		return reflect.Value{}, err
 	}
@@ -329,7 +329,7 @@ func (x *execution) deeper(s *site, a jet.Arguments) (reflect.Value, error) {
 
 func (x *execution) enterSite(s *site, _ jet.Arguments) (reflect.Value, error) {
 	if s.kind != blockSite {
-		_, err := x.Enter(s.text)
+		_, err := x.EnterTemplate(s.text)
 		return reflect.Value{}, err
 	}
 	if x.blocks++; x.blocks > maxBlocks {
@@ -363,5 +363,5 @@ func (x *execution) caught(s *site, _ jet.Arguments) (reflect.Value, error) {
 			break
 		}
 	}
-	return reflect.Value{}, x.Alive()
+	return reflect.Value{}, x.CheckDeadline()
 }

@@ -231,7 +231,7 @@ func (t *engine) TakesMarks() bool { return !t.holdsMark }
 func (t *engine) Render(r *render.Run) (string, error) {
 	x := t.begin(r)
 	err := t.start.Execute(&x.out, x.vars, x.context())
-	if err = r.Final(err); err != nil {
+	if err = r.FinalErr(err); err != nil {
 		return "", t.explain(err)
 	}
 	text := x.out.String()

@@ -140,7 +140,7 @@ func (c *Call) RenderWith(r *Run, dot any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	leave, err := r.Enter(c.name())
+	leave, err := r.EnterTemplate(c.name())
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ type Run struct {
 // Begin begins an evaluation, unless its time is over.
 func Begin(ctx context.Context, env *Env) (*Run, error) {
 	r := New(ctx, env)
-	return r, r.Alive()
+	return r, r.CheckDeadline()
 }
 
 // New begins an evaluation that looks at its deadline only later.
@@ -62,12 +62,12 @@ func (r *Run) Step() error {
 	if r.steps%stepsPerCheck != 0 && r.Dead == nil {
 		return nil
 	}
-	return r.Alive()
+	return r.CheckDeadline()
 }
 
-// Alive gives the error that has ended the run, or that ends it now because its deadline
+// CheckDeadline gives the error that has ended the run, or that ends it now because its deadline
 // or [MaxSteps] is reached; nil if it can go on.
-func (r *Run) Alive() error {
+func (r *Run) CheckDeadline() error {
 	switch {
 	case r.Dead != nil:
 	case r.ctx != nil && r.ctx.Err() != nil:
@@ -79,25 +79,25 @@ func (r *Run) Alive() error {
 	return r.Dead
 }
 
-// Final is err, or the error that ended the run if err is another one: a template may have
+// FinalErr is err, or the error that ended the run if err is another one: a template may have
 // caught it.
-func (r *Run) Final(err error) error {
+func (r *Run) FinalErr(err error) error {
 	if r.Dead != nil && !errors.Is(err, r.Dead) {
 		return r.Dead
 	}
 	return err
 }
 
-// Fits is nil if a text of n bytes is not too long.
-func (r *Run) Fits(n int) error {
+// CheckLength is nil if a text of n bytes is not too long.
+func (r *Run) CheckLength(n int) error {
 	if n > MaxOutput && r.Dead == nil {
 		r.Dead = diag.Faultf("the text grows beyond %d MiB", MaxOutput>>20)
 	}
 	return r.Dead
 }
 
-// Enter begins a template; leave ends it.
-func (r *Run) Enter(name string) (leave func(), err error) {
+// EnterTemplate begins a template; leave ends it.
+func (r *Run) EnterTemplate(name string) (leave func(), err error) {
 	if len(r.Chain) >= maxDepth {
 		chain := strings.Join(append(slices.Clone(r.Chain[max(0, len(r.Chain)-3):]), name), " → ")
 		r.Dead = diag.Faultf("templates render each other more than %d levels deep: … %s", maxDepth, chain)
@@ -108,12 +108,12 @@ func (r *Run) Enter(name string) (leave func(), err error) {
 	return func() { r.Chain = r.Chain[:depth] }, nil
 }
 
-// Spend counts n steps at once.
-func (r *Run) Spend(n int) error {
+// AddSteps counts n steps at once.
+func (r *Run) AddSteps(n int) error {
 	before := r.steps
 	r.steps += 1 + n
 	if r.Dead == nil && before/stepsPerCheck == r.steps/stepsPerCheck {
 		return nil
 	}
-	return r.Alive()
+	return r.CheckDeadline()
 }

@@ -77,11 +77,11 @@ func (t *Template) RenderIn(r *Run) (out string, err error) {
 		if recover() != nil {
 			out, err = "", diag.At(t.at, diag.Faultf("the template cannot be rendered with these values"))
 		}
-		if err = r.Final(err); err != nil {
+		if err = r.FinalErr(err); err != nil {
 			out, err = "", diag.At(t.at, err)
 		}
 	}()
-	if err := r.Alive(); err != nil {
+	if err := r.CheckDeadline(); err != nil {
 		return "", err
 	}
 	return t.Engine.Render(r)
@@ -122,7 +122,7 @@ func (l *Output) String() string { return l.b.String() }
 
 // Write adds to the text, within the bounds of the run.
 func (l *Output) Write(p []byte) (int, error) {
-	if err := l.r.Fits(l.b.Len() + len(p)); err != nil {
+	if err := l.r.CheckLength(l.b.Len() + len(p)); err != nil {
 		return 0, err
 	}
 	l.b.Write(p)
@@ -131,7 +131,7 @@ func (l *Output) Write(p []byte) (int, error) {
 
 // WriteString is Write without a copy on the way.
 func (l *Output) WriteString(s string) (int, error) {
-	if err := l.r.Fits(l.b.Len() + len(s)); err != nil {
+	if err := l.r.CheckLength(l.b.Len() + len(s)); err != nil {
 		return 0, err
 	}
 	l.b.WriteString(s)

@@ -108,7 +108,7 @@ func distinct(candidates []candidate) []candidate {
 	}
 	for i, c := range candidates {
 		if count[c.name] > 1 {
-			candidates[i].name += " " + ssh.FingerprintSHA256(knownhosts.Plain(c.PublicKey()))
+			candidates[i].name += " " + ssh.FingerprintSHA256(knownhosts.PlainKey(c.PublicKey()))
 		}
 	}
 	return candidates

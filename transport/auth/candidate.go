@@ -24,7 +24,7 @@ func newCandidate(name string, s ssh.Signer) candidate {
 type sha2Signer struct{ ssh.Signer }
 
 func (s sha2Signer) Algorithms() []string {
-	return knownhosts.SignatureAlgorithms(knownhosts.Plain(s.PublicKey()).Type())
+	return knownhosts.SignatureAlgorithms(knownhosts.PlainKey(s.PublicKey()).Type())
 }
 
 func (s sha2Signer) SignWithAlgorithm(rand io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {

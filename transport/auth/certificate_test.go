@@ -42,7 +42,7 @@ func writeCertificate(t testing.TB, path string, cert *ssh.Certificate) {
 // takesCertificates makes a server that lets in whoever has one of the authority.
 func takesCertificates(authority ssh.PublicKey) sshtest.Option {
 	return sshtest.Auth(func(c *ssh.ServerConfig) {
-		checker := ssh.CertChecker{IsUserAuthority: func(k ssh.PublicKey) bool { return knownhosts.Same(k, authority) }}
+		checker := ssh.CertChecker{IsUserAuthority: func(k ssh.PublicKey) bool { return knownhosts.SameKey(k, authority) }}
 		c.PublicKeyCallback = func(conn ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
 			if _, ok := key.(*ssh.Certificate); !ok {
 				return nil, errors.New("a plain key")

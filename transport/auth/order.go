@@ -51,7 +51,7 @@ func (s sources) candidates() (list []candidate, remarks []string) {
 // fromFiles are the keys of files, each by the agent if the file itself cannot sign.
 func (s sources) fromFiles() (list []candidate, remarks []string) {
 	for _, f := range s.files {
-		inAgent := slices.IndexFunc(s.agent, func(c candidate) bool { return f.public != nil && knownhosts.Same(c.PublicKey(), f.public) })
+		inAgent := slices.IndexFunc(s.agent, func(c candidate) bool { return f.public != nil && knownhosts.SameKey(c.PublicKey(), f.public) })
 		switch {
 		case f.signer != nil:
 			list = append(list, newCandidate(f.name, f.signer))
@@ -68,7 +68,7 @@ func (s sources) fromFiles() (list []candidate, remarks []string) {
 // of the files.
 func (s sources) named(key ssh.PublicKey) bool {
 	return slices.ContainsFunc(s.files, func(f keyFile) bool {
-		return f.public != nil && knownhosts.Same(knownhosts.Plain(key), f.public)
+		return f.public != nil && knownhosts.SameKey(knownhosts.PlainKey(key), f.public)
 	})
 }
 
@@ -79,7 +79,7 @@ func (s sources) certified(signers []candidate) (list []candidate, remarks []str
 			remarks = append(remarks, c.remark)
 			continue
 		}
-		i := slices.IndexFunc(signers, func(key candidate) bool { return knownhosts.Same(key.PublicKey(), c.cert.Key) })
+		i := slices.IndexFunc(signers, func(key candidate) bool { return knownhosts.SameKey(key.PublicKey(), c.cert.Key) })
 		if i < 0 {
 			if c.named {
 				remarks = append(remarks, c.name+" is for a key that is not there: "+knownhosts.Fingerprint(c.cert.Key))

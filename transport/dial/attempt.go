@@ -98,7 +98,7 @@ func (d *Dialer) try(ctx context.Context, a *attempt) (*transport.Client, error)
 }
 
 // connect gives the connection that SSH is to be spoken on.
-func (d *Dialer) connect(ctx context.Context, t transport.Target, via *seat) (net.Conn, error) {
+func (d *Dialer) connect(ctx context.Context, t transport.Target, via *slot) (net.Conn, error) {
 	switch {
 	case via != nil:
 		return via.dial(ctx, t.Addr())

@@ -52,12 +52,12 @@ func (a *attempt) hostKeyHint(err error, key ssh.PublicKey) string {
 	case a.authority(key) != "":
 		return fmt.Sprintf("have its certificate signed anew for %s by the authority in %s; to trust the key by itself would go around that", a.target.KnownHost().Principal, a.authority(key))
 	case a.dialer.TrustHint != nil:
-		return a.dialer.TrustHint(a.target, knownhosts.Plain(key))
-	case a.known.Own() == "":
+		return a.dialer.TrustHint(a.target, knownhosts.PlainKey(key))
+	case a.known.AddTo() == "":
 		return noOwnFile
 	}
-	line := a.target.KnownHost().Line(knownhosts.Plain(key))
-	return fmt.Sprintf("compare the fingerprint, then trust it: echo '%s' >> %s", line, transport.ShellWord(a.known.Own()))
+	line := a.target.KnownHost().Line(knownhosts.PlainKey(key))
+	return fmt.Sprintf("compare the fingerprint, then trust it: echo '%s' >> %s", line, transport.ShellWord(a.known.AddTo()))
 }
 
 // authority is where the authority for the host stands that a key has a certificate

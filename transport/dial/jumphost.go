@@ -19,7 +19,7 @@ import (
 // logins through one jump host, 200 KB each, on two processors: 6.4 s with 25 on a
 // connection, 5.1 s with 100, 3.3 s with 200, 4.3 s with 400. The encryption of one
 // connection is the work of one processor on either side.
-const maxSeats = 200
+const maxSlots = 200
 
 // A jumpTable shares the connections to jump hosts: for each route one that the
 // first host has dialled, and more when that is full.
@@ -46,25 +46,25 @@ type jumpConn struct {
 	client *transport.Client
 	err    error
 	failed time.Time
-	seats  int // hosts that go through it; the table's lock guards it
+	users  int // hosts that go through it; the table's lock guards it
 }
 
-// A seat is the place of one host on a connection to a jump host.
-type seat struct {
+// A slot is the place of one host on a connection to a jump host.
+type slot struct {
 	table *jumpTable
 	conn  *jumpConn
-	leave sync.Once
+	once  sync.Once
 }
 
 var errDialerClosed = errors.New("the dialer is closed")
 
 // jump gives a place on a connection to the last of jumpHosts, nil if there are none.
-func (d *Dialer) jump(ctx context.Context, jumpHosts []transport.Target) (*seat, error) {
+func (d *Dialer) jump(ctx context.Context, jumpHosts []transport.Target) (*slot, error) {
 	if len(jumpHosts) == 0 {
 		return nil, nil
 	}
 	cancelled := func() error { return jumpHosts[len(jumpHosts)-1].Fail(transport.OpDial, context.Cause(ctx), "") }
-	s, first, err := d.takeSeat(ctx, jumpHosts)
+	s, first, err := d.takeSlot(ctx, jumpHosts)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (d *Dialer) jump(ctx context.Context, jumpHosts []transport.Target) (*seat,
 		case <-ctx.Done():
 			return nil, cancelled()
 		}
-		if s, first, err = d.takeSeat(ctx, jumpHosts); err != nil {
+		if s, first, err = d.takeSlot(ctx, jumpHosts); err != nil {
 			return nil, err
 		}
 	}
@@ -88,17 +88,17 @@ func (d *Dialer) jump(ctx context.Context, jumpHosts []transport.Target) (*seat,
 		return s, nil
 	}
 	s.release()
-	if other := d.jumps.anySeat(jumpHosts); other != nil {
+	if other := d.jumps.anySlot(jumpHosts); other != nil {
 		return other, nil // a full connection is better than none
 	}
 	return nil, s.conn.err
 }
 
-// takeSeat finds a connection with room, or starts to dial one. The attempt
-// outlives ctx, since other hosts wait for it too. Without a seat there is a first
+// takeSlot finds a connection with room, or starts to dial one. The attempt
+// outlives ctx, since other hosts wait for it too. Without a slot there is a first
 // attempt to wait for: until a jump host has let us in there is no second one, so that
 // a wrong password is sent once, however many hosts are behind it.
-func (d *Dialer) takeSeat(ctx context.Context, jumpHosts []transport.Target) (s *seat, first <-chan struct{}, err error) {
+func (d *Dialer) takeSlot(ctx context.Context, jumpHosts []transport.Target) (s *slot, first <-chan struct{}, err error) {
 	t := &d.jumps
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,8 +108,8 @@ func (d *Dialer) takeSeat(ctx context.Context, jumpHosts []transport.Target) (s 
 	r, remember := t.route(jumpHosts), d.limits(jumpHosts[len(jumpHosts)-1]).Dial
 	r.conns = slices.DeleteFunc(r.conns, func(j *jumpConn) bool { return !j.usable(remember) })
 	for _, j := range r.conns {
-		if j.seats < maxSeats || j.refused() {
-			return t.seat(j), nil, nil
+		if j.users < maxSlots || j.refused() {
+			return t.newSlot(j), nil, nil
 		}
 	}
 	if len(r.conns) > 0 && !slices.ContainsFunc(r.conns, (*jumpConn).up) {
@@ -127,7 +127,7 @@ func (d *Dialer) takeSeat(ctx context.Context, jumpHosts []transport.Target) (s 
 		j.client, j.err = d.Dial(ctx, last)
 		j.failed = time.Now()
 	})
-	return t.seat(j), nil, nil
+	return t.newSlot(j), nil, nil
 }
 
 // route gives that of jumpHosts. The table must be locked.
@@ -157,36 +157,36 @@ func sameIdentity(a, b transport.Target) bool {
 	return reflect.DeepEqual(a, b) // the contents of passwords, too
 }
 
-// seat gives a place on j. The table must be locked.
-func (t *jumpTable) seat(j *jumpConn) *seat {
-	j.seats++
-	return &seat{table: t, conn: j}
+// newSlot gives a place on j. The table must be locked.
+func (t *jumpTable) newSlot(j *jumpConn) *slot {
+	j.users++
+	return &slot{table: t, conn: j}
 }
 
-// anySeat gives a place on a connection that is up, however full; nil without one.
-func (t *jumpTable) anySeat(jumpHosts []transport.Target) *seat {
+// anySlot gives a place on a connection that is up, however full; nil without one.
+func (t *jumpTable) anySlot(jumpHosts []transport.Target) *slot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, j := range t.route(jumpHosts).conns {
 		if j.up() {
-			return t.seat(j)
+			return t.newSlot(j)
 		}
 	}
 	return nil
 }
 
 // release gives the place back.
-func (s *seat) release() {
-	s.leave.Do(func() {
+func (s *slot) release() {
+	s.once.Do(func() {
 		s.table.mu.Lock()
 		defer s.table.mu.Unlock()
-		s.conn.seats--
+		s.conn.users--
 	})
 }
 
 // dial connects to addr from the jump host. The place is given back when the
 // connection is closed.
-func (s *seat) dial(ctx context.Context, addr string) (net.Conn, error) {
+func (s *slot) dial(ctx context.Context, addr string) (net.Conn, error) {
 	jump := s.conn.client
 	conn, err := jump.DialThrough(ctx, addr)
 	if err != nil {
@@ -196,18 +196,18 @@ func (s *seat) dial(ctx context.Context, addr string) (net.Conn, error) {
 		}
 		return nil, fmt.Errorf("jump host %s: %w", jump.Target().Host, err)
 	}
-	return &seatedConn{conn, s}, nil
+	return &slotConn{conn, s}, nil
 }
 
-// A seatedConn is a connection through a jump host.
-type seatedConn struct {
+// A slotConn is a connection through a jump host.
+type slotConn struct {
 	net.Conn
-	seat *seat
+	slot *slot
 }
 
 // Close implements [net.Conn].
-func (c *seatedConn) Close() error {
-	c.seat.release()
+func (c *slotConn) Close() error {
+	c.slot.release()
 	return c.Conn.Close()
 }
 

@@ -165,23 +165,23 @@ func TestFullJumpConnection(t *testing.T) {
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
 	}}
 	defer d.Close()
-	seats := map[*jumpConn][]*seat{}
-	for range 2*maxSeats + 50 { // the third connection fails
+	slots := map[*jumpConn][]*slot{}
+	for range 2*maxSlots + 50 { // the third connection fails
 		s, err := d.jump(t.Context(), jumpHosts)
 		require.NoError(t, err)
-		seats[s.conn] = append(seats[s.conn], s)
+		slots[s.conn] = append(slots[s.conn], s)
 	}
-	require.Len(t, seats, 2)
+	require.Len(t, slots, 2)
 	require.Equal(t, 3, dials)
-	for _, list := range seats {
-		require.GreaterOrEqual(t, len(list), maxSeats)
+	for _, list := range slots {
+		require.GreaterOrEqual(t, len(list), maxSlots)
 		for _, s := range list {
 			s.release()
 			s.release()
 		}
 	}
-	for host := range seats {
-		require.Zero(t, host.seats)
+	for host := range slots {
+		require.Zero(t, host.users)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestSeatsAreGivenBack(t *testing.T) {
 	gone.Port, refused.User = 1, "nobody"
 	require.Error(t, dialOnce(t, d, gone))
 	require.Error(t, dialOnce(t, d, refused))
-	require.Zero(t, d.jumps.route(target.Jump).conns[0].seats)
+	require.Zero(t, d.jumps.route(target.Jump).conns[0].users)
 }
 
 // TestHostsBehindADeadJumpHostHaveOneError is what lets a report say it once.

@@ -61,7 +61,7 @@ func TestCrowdAtARefusingJumpHost(t *testing.T) {
 	d := &Dialer{Home: t.TempDir()}
 	defer d.Close()
 	var crowd sync.WaitGroup
-	for range 2*maxSeats + 1 {
+	for range 2*maxSlots + 1 {
 		crowd.Go(func() {
 			_, err := d.jump(t.Context(), []transport.Target{jumpHost})
 			if !errors.Is(err, transport.ErrAuth) {

@@ -54,14 +54,14 @@ func (d *Dialer) Scan(ctx context.Context, t transport.Target) (Scan, error) {
 		case err != nil:
 			return Scan{}, err
 		}
-		s.Keys = append(s.Keys, knownhosts.Plain(key))
+		s.Keys = append(s.Keys, knownhosts.PlainKey(key))
 	}
 	switch {
 	case len(s.Keys) > 0:
 	case certified == nil:
 		return s, lacking
 	default:
-		s.Keys = []ssh.PublicKey{knownhosts.Plain(certified)}
+		s.Keys = []ssh.PublicKey{knownhosts.PlainKey(certified)}
 	}
 	if s.Known, err = known.Judge(t.KnownHost(), s.Keys); err != nil {
 		return s, t.Fail(transport.OpHostKey, err, trustHint(err))
@@ -131,7 +131,7 @@ func (d *Dialer) IsKnown(t transport.Target) (bool, error) {
 }
 
 // TrustFile is the file that keys of the host are added to; "" if there is none.
-func (d *Dialer) TrustFile(t transport.Target) string { return t.KnownHostsFiles(d.Home).Own }
+func (d *Dialer) TrustFile(t transport.Target) string { return t.KnownHostsFiles(d.Home).AddTo }
 
 // Trusted are keys of a host that the operator vouches for.
 type Trusted struct {

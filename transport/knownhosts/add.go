@@ -13,7 +13,7 @@ import (
 // has changed it, read again first: if that one has added a different key, it counts.
 // The errors are those of [View.Check], and those of writing.
 func (v *View) Accept(ctx context.Context, h Host, key ssh.PublicKey) error {
-	own := v.files.Own
+	own := v.files.AddTo
 	if own == "" {
 		return fmt.Errorf("%w: %s, and there is no file to add it to", ErrUnknown, Fingerprint(key))
 	}
@@ -53,7 +53,7 @@ func (s *Store) Trust(ctx context.Context, hosts []Trusted) []error {
 	var files []string
 	byFile := map[string][]int{}
 	for i, h := range hosts {
-		own := h.Files.Own
+		own := h.Files.AddTo
 		if own == "" {
 			errs[i] = ErrNoFile
 			continue

@@ -11,7 +11,7 @@ import (
 
 // HasAuthority reports whether the host may show a certificate.
 func (v *View) HasAuthority(h Host) bool {
-	_, authorities, _ := v.about(h)
+	_, authorities, _ := v.linesFor(h)
 	return len(authorities) > 0
 }
 
@@ -19,7 +19,7 @@ func (v *View) HasAuthority(h Host) bool {
 // host, FILE:LINE, or why it proves nothing. The error wraps [ErrRevoked] if the key
 // is not to be used at all.
 func (v *View) Certified(h Host, cert *ssh.Certificate) (where string, err error) {
-	_, authorities, revokedKeys := v.about(h)
+	_, authorities, revokedKeys := v.linesFor(h)
 	if err := notRevoked(cert, revokedKeys); err != nil {
 		return "", err
 	}
@@ -32,12 +32,12 @@ func (v *View) Certified(h Host, cert *ssh.Certificate) (where string, err error
 // Authority gives the line of the authority for the host that a certificate names as
 // its signer, FILE:LINE, and "" if that is none. Nothing else of it is checked.
 func (v *View) Authority(h Host, cert *ssh.Certificate) string {
-	_, authorities, _ := v.about(h)
+	_, authorities, _ := v.linesFor(h)
 	return signer(authorities, cert)
 }
 
 func signer(authorities []entry, cert *ssh.Certificate) string {
-	i := slices.IndexFunc(authorities, func(e entry) bool { return Same(e.key, cert.SignatureKey) })
+	i := slices.IndexFunc(authorities, func(e entry) bool { return SameKey(e.key, cert.SignatureKey) })
 	if i < 0 {
 		return ""
 	}

@@ -56,8 +56,8 @@ func (p *parsed) add(info fs.FileInfo, entries []entry, count int) {
 	p.count += count
 }
 
-// about gives the lines for a name, in their order.
-func (p *parsed) about(name string) []entry {
+// linesFor gives the lines for a name, in their order.
+func (p *parsed) linesFor(name string) []entry {
 	at := slices.Clone(p.byName[name])
 	for _, i := range p.others {
 		if p.entries[i].matches(name) {
@@ -95,7 +95,7 @@ func parseRevoked(path string, text []byte) ([]entry, error) {
 		if err != nil || len(options) > 0 {
 			return nil, refuse("write a public key as in a .pub file", "line %d is no public key", number)
 		}
-		entries = append(entries, entry{file: path, line: number, marker: revoked, key: Plain(key)})
+		entries = append(entries, entry{file: path, line: number, marker: revoked, key: PlainKey(key)})
 	}
 	return entries, nil
 }

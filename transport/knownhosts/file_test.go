@@ -37,11 +37,11 @@ func TestLinesOfGrowingFile(t *testing.T) {
 	}
 	whole := open(t, file)
 	for _, host := range hosts {
-		want, _, _ := whole.about(host)
-		got, _, _ := grown.about(host)
+		want, _, _ := whole.linesFor(host)
+		got, _, _ := grown.linesFor(host)
 		require.Len(t, got, 1)
 		require.Equal(t, want[0].where(), got[0].where())
-		require.True(t, Same(want[0].key, got[0].key))
+		require.True(t, SameKey(want[0].key, got[0].key))
 	}
 }
 
@@ -78,7 +78,7 @@ func TestIndexedLines(t *testing.T) {
 					want = append(want, l)
 				}
 			}
-			require.Equal(t, places(want), places(indexed.about(name)), "%s in\n%s", name, text.String())
+			require.Equal(t, places(want), places(indexed.linesFor(name)), "%s in\n%s", name, text.String())
 		}
 	}
 }

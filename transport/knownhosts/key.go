@@ -11,22 +11,22 @@ import (
 // What can be said of public keys, and of certificates for them: which they are, and what
 // they sign with. Package auth asks it of the keys of users.
 
-// Plain is the key that a certificate is about; any other key is its own.
-func Plain(key ssh.PublicKey) ssh.PublicKey {
+// PlainKey is the key that a certificate is about; any other key is its own.
+func PlainKey(key ssh.PublicKey) ssh.PublicKey {
 	if cert, ok := key.(*ssh.Certificate); ok {
 		return cert.Key
 	}
 	return key
 }
 
-// Same reports whether two keys are one; a certificate is not the key that it is
+// SameKey reports whether two keys are one; a certificate is not the key that it is
 // about.
-func Same(a, b ssh.PublicKey) bool { return string(a.Marshal()) == string(b.Marshal()) }
+func SameKey(a, b ssh.PublicKey) bool { return string(a.Marshal()) == string(b.Marshal()) }
 
 // Fingerprint is how people compare a key: its type, and SHA256:… as ssh-keygen -l
 // prints it. A certificate has that of its key.
 func Fingerprint(key ssh.PublicKey) string {
-	key = Plain(key)
+	key = PlainKey(key)
 	return key.Type() + " " + ssh.FingerprintSHA256(key)
 }
 

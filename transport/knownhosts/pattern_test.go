@@ -71,7 +71,7 @@ func FuzzKnownHosts(f *testing.F) {
 		}
 		addr := net.JoinHostPort(host, fmt.Sprint(port))
 		file := writeFile(t, names+" "+text+"\n")
-		view, err := new(Store).Open(Files{Own: file, Read: []string{file}})
+		view, err := new(Store).Open(Files{AddTo: file, Read: []string{file}})
 		if err != nil {
 			require.True(t, strings.HasPrefix(strings.TrimSpace(names), "@"), "%v", err)
 			return // where we are the stricter ones

@@ -35,7 +35,7 @@ func FuzzRevoked(f *testing.F) {
 		require.NoError(t, err)
 		require.Len(t, want, len(entries))
 		for i, e := range want {
-			require.True(t, Same(e.key, entries[i].key))
+			require.True(t, SameKey(e.key, entries[i].key))
 		}
 	})
 }

@@ -21,7 +21,7 @@ type Store struct {
 
 // Files are those that count for a host.
 type Files struct {
-	Own string // keys are added to it; "" is none
+	AddTo string // keys are added to it; "" is none
 	// Read are known_hosts files in their order, Own among them. Those that do not
 	// exist are empty.
 	Read []string

@@ -16,12 +16,12 @@ type View struct {
 	revoked []entry // of the file of revoked keys
 }
 
-// Own is the file that keys are added to; "" is none.
-func (v *View) Own() string { return v.files.Own }
+// AddTo is the file that keys are added to; "" is none.
+func (v *View) AddTo() string { return v.files.AddTo }
 
-// about gives the lines for a host, and all revoked keys: whatever host a revoked
+// linesFor gives the lines for a host, and all revoked keys: whatever host a revoked
 // key was written down for, nobody should use it.
-func (v *View) about(h Host) (known, authorities, revokedKeys []entry) {
+func (v *View) linesFor(h Host) (known, authorities, revokedKeys []entry) {
 	name := strings.ToLower(h.Name)
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
@@ -31,7 +31,7 @@ func (v *View) about(h Host) (known, authorities, revokedKeys []entry) {
 		for _, i := range p.revoked {
 			revokedKeys = append(revokedKeys, p.entries[i])
 		}
-		for _, e := range p.about(name) {
+		for _, e := range p.linesFor(name) {
 			if e.marker == certAuthority {
 				authorities = append(authorities, e)
 			} else {
@@ -44,7 +44,7 @@ func (v *View) about(h Host) (known, authorities, revokedKeys []entry) {
 
 // Knows reports whether there is a key or an authority for the host.
 func (v *View) Knows(h Host) bool {
-	known, authorities, _ := v.about(h)
+	known, authorities, _ := v.linesFor(h)
 	return len(known)+len(authorities) > 0
 }
 
@@ -52,11 +52,11 @@ func (v *View) Knows(h Host) bool {
 // has signed it for this host, or if its key is known by itself. The error wraps
 // [ErrUnknown] or [ErrRevoked], or is a [ChangedError].
 func (v *View) Check(h Host, key ssh.PublicKey) error {
-	known, authorities, revokedKeys := v.about(h)
+	known, authorities, revokedKeys := v.linesFor(h)
 	if err := notRevoked(key, revokedKeys); err != nil {
 		return err
 	}
-	if hasKey(known, Plain(key)) {
+	if hasKey(known, PlainKey(key)) {
 		return nil
 	}
 	var certErr error
@@ -75,14 +75,14 @@ func (v *View) Check(h Host, key ssh.PublicKey) error {
 }
 
 func hasKey(entries []entry, key ssh.PublicKey) bool {
-	return slices.ContainsFunc(entries, func(e entry) bool { return Same(e.key, key) })
+	return slices.ContainsFunc(entries, func(e entry) bool { return SameKey(e.key, key) })
 }
 
 // notRevoked holds a key, and what has certified it, against the revoked ones.
 func notRevoked(key ssh.PublicKey, revokedKeys []entry) error {
 	cert, isCert := key.(*ssh.Certificate)
 	for _, e := range revokedKeys {
-		if Same(e.key, Plain(key)) || isCert && Same(e.key, cert.SignatureKey) {
+		if SameKey(e.key, PlainKey(key)) || isCert && SameKey(e.key, cert.SignatureKey) {
 			return fmt.Errorf("%w: %s in %s", ErrRevoked, Fingerprint(e.key), e.where())
 		}
 	}
@@ -94,7 +94,7 @@ func notRevoked(key ssh.PublicKey, revokedKeys []entry) error {
 // what makes it suspect, as Check does. A key of a type of which another one is known
 // is suspect also if the host has a known key besides.
 func (v *View) Judge(h Host, shown []ssh.PublicKey) (where string, err error) {
-	known, _, revokedKeys := v.about(h)
+	known, _, revokedKeys := v.linesFor(h)
 	for _, key := range shown {
 		if err := notRevoked(key, revokedKeys); err != nil {
 			return "", err
@@ -104,7 +104,7 @@ func (v *View) Judge(h Host, shown []ssh.PublicKey) (where string, err error) {
 		}
 	}
 	for _, e := range known {
-		if slices.ContainsFunc(shown, func(key ssh.PublicKey) bool { return Same(e.key, key) }) {
+		if slices.ContainsFunc(shown, func(key ssh.PublicKey) bool { return SameKey(e.key, key) }) {
 			return e.where(), nil
 		}
 	}
@@ -133,7 +133,7 @@ var keyTypes = []string{
 // type and then refuse it (golang/go#29286). Certificates are asked for only where an
 // authority is known for the host. SHA-1 signatures are never accepted.
 func (v *View) Algorithms(h Host) []string {
-	known, authorities, _ := v.about(h)
+	known, authorities, _ := v.linesFor(h)
 	var plain, certs []string
 	for _, e := range known {
 		plain = append(plain, SignatureAlgorithms(e.key.Type())...)

@@ -14,7 +14,7 @@ import (
 // open gives what a file says.
 func open(t testing.TB, file string) *View {
 	t.Helper()
-	v, err := new(Store).Open(Files{Own: file, Read: []string{file}})
+	v, err := new(Store).Open(Files{AddTo: file, Read: []string{file}})
 	require.NoError(t, err)
 	return v
 }

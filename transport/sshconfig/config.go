@@ -50,8 +50,8 @@ func (c *Config) index() {
 	}
 }
 
-// about lists the segments that may count for a host, in the order of the files.
-func (c *Config) about(host string) []int {
+// segmentsFor lists the segments that may count for a host, in the order of the files.
+func (c *Config) segmentsFor(host string) []int {
 	named := c.named[host]
 	if len(named) == 0 {
 		return c.others

@@ -76,7 +76,7 @@ func (c *Config) collect(q Query) (*Settings, error) {
 func (p *pass) walk() error {
 	active := false
 	var unknown []error
-	for _, i := range p.config.about(p.host) {
+	for _, i := range p.config.segmentsFor(p.host) {
 		seg := &p.config.segments[i]
 		b := seg.block
 		if seg.begins {

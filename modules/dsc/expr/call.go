@@ -9,24 +9,24 @@ import (
 )
 
 // call evaluates a call.
-func (e *Evaluator) call(ctx context.Context, n *call) (Part, error) {
+func (e *Evaluator) call(ctx context.Context, n *call) (Result, error) {
 	if strings.Contains(n.name, ".") {
 		return e.callUser(ctx, n)
 	}
 	name := strings.ToLower(n.name)
 	f := functions[name]
 	if f == nil {
-		return Part{}, withHint(suggestion(n.name, functionNames()), "unknown function %q", n.name)
+		return Result{}, withHint(suggestion(n.name, functionNames()), "unknown function %q", n.name)
 	}
 	if err := f.checkCount(len(n.args)); err != nil {
-		return Part{}, err
+		return Result{}, err
 	}
 	if f.special != nil {
 		return f.special(ctx, e, n)
 	}
 	args, err := e.args(ctx, n)
 	if err != nil {
-		return Part{}, err
+		return Result{}, err
 	}
 	if f.names != nil {
 		return e.callNames(ctx, n, f, args)
@@ -35,31 +35,31 @@ func (e *Evaluator) call(ctx context.Context, n *call) (Part, error) {
 		return e.askHost(ctx, n, f, args)
 	}
 	if anyRest(args) {
-		return e.remaining(ctx, n, args)
+		return e.residualCall(ctx, n, args)
 	}
 	v, err := e.apply(ctx, f, values(args))
-	return Part{value: v}, err
+	return Result{value: v}, err
 }
 
 // callNames calls what the document defines; an argument that only the host knows
 // cannot choose it.
-func (e *Evaluator) callNames(ctx context.Context, n *call, f *function, args []Part) (Part, error) {
+func (e *Evaluator) callNames(ctx context.Context, n *call, f *function, args []Result) (Result, error) {
 	for i, a := range args {
-		if a.rest != nil {
-			return Part{}, withHint("", "what %s() is asked for depends on the host", f.name)
+		if a.residual != nil {
+			return Result{}, withHint("", "what %s() is asked for depends on the host", f.name)
 		}
 		if IsSecure(a.value) {
-			return Part{}, fmt.Errorf("%s() is asked for by a secure value", f.name)
+			return Result{}, fmt.Errorf("%s() is asked for by a secure value", f.name)
 		}
 		if err := f.checkKind(i, a.value); err != nil {
-			return Part{}, err
+			return Result{}, err
 		}
 	}
 	return f.names(e, n, values(args))
 }
 
-func (e *Evaluator) args(ctx context.Context, n *call) ([]Part, error) {
-	parts := make([]Part, len(n.args))
+func (e *Evaluator) args(ctx context.Context, n *call) ([]Result, error) {
+	parts := make([]Result, len(n.args))
 	for i, arg := range n.args {
 		var err error
 		if parts[i], err = e.eval(ctx, arg); err != nil {
@@ -69,11 +69,11 @@ func (e *Evaluator) args(ctx context.Context, n *call) ([]Part, error) {
 	return parts, nil
 }
 
-func anyRest(args []Part) bool {
-	return slices.ContainsFunc(args, func(a Part) bool { return a.rest != nil })
+func anyRest(args []Result) bool {
+	return slices.ContainsFunc(args, func(a Result) bool { return a.residual != nil })
 }
 
-func values(parts []Part) []any {
+func values(parts []Result) []any {
 	all := make([]any, len(parts))
 	for i, p := range parts {
 		all[i] = p.value
@@ -153,59 +153,59 @@ func (e *Evaluator) made(v any) error {
 }
 
 // askHost calls a function that only the host can answer.
-func (e *Evaluator) askHost(ctx context.Context, n *call, f *function, args []Part) (Part, error) {
+func (e *Evaluator) askHost(ctx context.Context, n *call, f *function, args []Result) (Result, error) {
 	for i, a := range args {
-		if a.rest != nil {
+		if a.residual != nil {
 			continue
 		}
 		if IsSecure(a.value) {
-			return Part{}, fmt.Errorf("%s() cannot be asked about a secure value", f.name)
+			return Result{}, fmt.Errorf("%s() cannot be asked about a secure value", f.name)
 		}
 		if err := f.checkKind(i, a.value); err != nil {
-			return Part{}, err
+			return Result{}, err
 		}
 	}
 	switch {
 	case e.host == nil:
 		return e.leave(ctx, n, f, args)
 	case anyRest(args):
-		return e.remaining(ctx, n, args)
+		return e.residualCall(ctx, n, args)
 	}
 	answer, err := e.host.Ask(ctx, f.name, values(args))
 	if err != nil {
-		return Part{}, fmt.Errorf("%s(): %w", f.name, err)
+		return Result{}, fmt.Errorf("%s(): %w", f.name, err)
 	}
-	return Part{value: Normal(answer)}, nil
+	return Result{value: Normal(answer)}, nil
 }
 
 // leave leaves a call to the host, which knows resources by other names.
-func (e *Evaluator) leave(ctx context.Context, n *call, f *function, args []Part) (Part, error) {
-	args = append([]Part(nil), args...)
+func (e *Evaluator) leave(ctx context.Context, n *call, f *function, args []Result) (Result, error) {
+	args = append([]Result(nil), args...)
 	switch f.name {
 	case "reference", "stateChanged":
-		if args[0].rest != nil {
-			return Part{}, fmt.Errorf("which resource %s() is about depends on the host", f.name)
+		if args[0].residual != nil {
+			return Result{}, fmt.Errorf("which resource %s() is about depends on the host", f.name)
 		}
 		if e.names.Resource == nil {
-			return Part{}, fmt.Errorf("%s() cannot be used here", f.name)
+			return Result{}, fmt.Errorf("%s() cannot be used here", f.name)
 		}
 		ref, err := e.names.Resource(args[0].value.(string))
 		if err != nil {
-			return Part{}, err
+			return Result{}, err
 		}
 		args[0].value = ref
 	case "restartRequired":
 		if e.names.Earlier == nil {
-			return Part{}, errors.New("restartRequired() cannot be used here")
+			return Result{}, errors.New("restartRequired() cannot be used here")
 		}
 		if len(args) == 1 {
-			args = append(args, Part{value: ""})
+			args = append(args, Result{value: ""})
 		}
 		for _, ref := range e.names.Earlier() {
-			args = append(args, Part{value: ref})
+			args = append(args, Result{value: ref})
 		}
 	}
-	return e.remaining(ctx, n, args)
+	return e.residualCall(ctx, n, args)
 }
 
 // maxCalls is how deep user functions may stand in each other's arguments and
@@ -213,39 +213,39 @@ func (e *Evaluator) leave(ctx context.Context, n *call, f *function, args []Part
 const maxCalls = 16
 
 // callUser calls a function that the document defines.
-func (e *Evaluator) callUser(ctx context.Context, n *call) (Part, error) {
+func (e *Evaluator) callUser(ctx context.Context, n *call) (Result, error) {
 	if e.names.Function == nil {
-		return Part{}, withHint("a function that a document defines sees its own parameters alone", "%s() cannot be called here", n.name)
+		return Result{}, withHint("a function that a document defines sees its own parameters alone", "%s() cannot be called here", n.name)
 	}
 	f, err := e.names.Function(n.name)
 	if err != nil {
-		return Part{}, err
+		return Result{}, err
 	}
 	if len(n.args) != len(f.Parameters) {
-		return Part{}, fmt.Errorf("%s() takes %s, not %d", f.Name, plural(len(f.Parameters), "argument"), len(n.args))
+		return Result{}, fmt.Errorf("%s() takes %s, not %d", f.Name, plural(len(f.Parameters), "argument"), len(n.args))
 	}
 	if e.calls >= maxCalls {
-		return Part{}, fmt.Errorf("functions are called more than %d levels deep", maxCalls)
+		return Result{}, fmt.Errorf("functions are called more than %d levels deep", maxCalls)
 	}
 	args, err := e.args(ctx, n)
 	if err != nil {
-		return Part{}, err
+		return Result{}, err
 	}
 	for i := range args {
 		if f.Argument == nil {
 			break
 		}
 		if args[i], err = f.Argument(i, args[i]); err != nil {
-			return Part{}, err
+			return Result{}, err
 		}
 	}
-	inner := e.With(&Names{Parameter: func(name string) (Part, error) {
+	inner := e.With(&Names{Parameter: func(name string) (Result, error) {
 		for i, known := range f.Parameters {
 			if strings.EqualFold(known, name) {
 				return args[i], nil
 			}
 		}
-		return Part{}, withHint(suggestion(name, f.Parameters), "%s() has no parameter %q", f.Name, name)
+		return Result{}, withHint(suggestion(name, f.Parameters), "%s() has no parameter %q", f.Name, name)
 	}})
 	inner.calls++
 	return f.Value(ctx, inner)

@@ -14,7 +14,7 @@
 // that list them do it by name.
 //
 // Both times are here: tree.go evaluates the strings of a document or of properties,
-// eval.go and call.go one expression, with the functions that table.go lists; part.go is
+// eval.go and call.go one expression, with the functions that table.go lists; result.go is
 // what remains for the host, and scope.go writes that and evaluates it there. Neither
 // files nor YAML may come in; the package does no input or output, but through an
 // [Environment].

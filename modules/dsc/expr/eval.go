@@ -41,8 +41,8 @@ type lambda struct {
 	vars   []binding
 }
 
-// NewEvaluator makes an evaluator. Without a host, what only it knows is left in the
-// parts.
+// NewEvaluator makes an evaluator. Without a host, what only it knows stays in the
+// results.
 func NewEvaluator(names *Names, host Environment) *Evaluator {
 	return &Evaluator{names: names, host: host, work: &work{}}
 }
@@ -56,10 +56,10 @@ func (e *Evaluator) With(names *Names) *Evaluator {
 
 // Eval evaluates an expression, with its brackets. The error is an [*Error], a
 // [*Placed], or that of ctx.
-func (e *Evaluator) Eval(ctx context.Context, text string) (Part, error) {
+func (e *Evaluator) Eval(ctx context.Context, text string) (Result, error) {
 	root, err := parse(text)
 	if err != nil {
-		return Part{}, err
+		return Result{}, err
 	}
 	inner := *e
 	inner.text = text
@@ -95,16 +95,16 @@ func withHint(hint, format string, args ...any) error {
 	return &hinted{fmt.Sprintf(format, args...), hint}
 }
 
-func (e *Evaluator) eval(ctx context.Context, n node) (Part, error) {
+func (e *Evaluator) eval(ctx context.Context, n node) (Result, error) {
 	if e.work.steps++; e.work.steps > maxSteps {
-		return Part{}, e.errorAt(n, fmt.Errorf("the expressions take more than %d steps", maxSteps))
+		return Result{}, e.errorAt(n, fmt.Errorf("the expressions take more than %d steps", maxSteps))
 	}
 	if e.work.steps%1024 == 0 && ctx.Err() != nil {
-		return Part{}, context.Cause(ctx)
+		return Result{}, context.Cause(ctx)
 	}
 	switch n := n.(type) {
 	case *literal:
-		return Part{value: n.value}, nil
+		return Result{value: n.value}, nil
 	case *member:
 		return e.member(ctx, n)
 	case *index:
@@ -112,26 +112,26 @@ func (e *Evaluator) eval(ctx context.Context, n node) (Part, error) {
 	case *call:
 		p, err := e.call(ctx, n)
 		if err != nil {
-			return Part{}, e.errorAt(n, err)
+			return Result{}, e.errorAt(n, err)
 		}
 		return p, nil
 	}
-	return Part{}, e.errorAt(n, errors.New("an expression of no kind"))
+	return Result{}, e.errorAt(n, errors.New("an expression of no kind"))
 }
 
-func (e *Evaluator) member(ctx context.Context, n *member) (Part, error) {
+func (e *Evaluator) member(ctx context.Context, n *member) (Result, error) {
 	of, err := e.eval(ctx, n.of)
 	switch {
 	case err != nil:
-		return Part{}, err
-	case of.rest != nil:
-		return e.bounded(&member{at: n.at, of: of.rest, name: n.name, rest: around(of.rest)})
+		return Result{}, err
+	case of.residual != nil:
+		return e.bounded(&member{at: n.at, of: of.residual, name: n.name, residualSize: sizeAround(of.residual)})
 	}
 	v, err := memberOf(of.value, n.name, isReference(n.of))
 	if err != nil {
-		return Part{}, e.errorAt(n, err)
+		return Result{}, e.errorAt(n, err)
 	}
-	return Part{value: v}, nil
+	return Result{value: v}, nil
 }
 
 func isReference(n node) bool {
@@ -164,27 +164,27 @@ func memberOf(v any, name string, ofState bool) (any, error) {
 	return nil, fmt.Errorf("%s has no member %q", Kind(v), name)
 }
 
-func (e *Evaluator) index(ctx context.Context, n *index) (Part, error) {
+func (e *Evaluator) index(ctx context.Context, n *index) (Result, error) {
 	of, err := e.eval(ctx, n.of)
 	if err != nil {
-		return Part{}, err
+		return Result{}, err
 	}
 	by, err := e.eval(ctx, n.by)
 	if err != nil {
-		return Part{}, err
+		return Result{}, err
 	}
-	if of.rest != nil || by.rest != nil {
+	if of.residual != nil || by.residual != nil {
 		left, err := e.toNodes(ctx, of, by)
 		if err != nil {
-			return Part{}, err
+			return Result{}, err
 		}
-		return e.bounded(&index{at: n.at, of: left[0], by: left[1], rest: around(left...)})
+		return e.bounded(&index{at: n.at, of: left[0], by: left[1], residualSize: sizeAround(left...)})
 	}
 	v, err := elementOf(of.value, by.value)
 	if err != nil {
-		return Part{}, e.errorAt(n, err)
+		return Result{}, e.errorAt(n, err)
 	}
-	return Part{value: v}, nil
+	return Result{value: v}, nil
 }
 
 func elementOf(v, by any) (any, error) {

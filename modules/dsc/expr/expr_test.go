@@ -15,7 +15,7 @@ import (
 // doc is a document around an expression.
 func doc() *Names {
 	return &Names{
-		Parameter: func(name string) (Part, error) {
+		Parameter: func(name string) (Result, error) {
 			switch name {
 			case "word":
 				return Known("hello"), nil
@@ -30,12 +30,12 @@ func doc() *Names {
 			case "float":
 				return Known(1.5), nil
 			}
-			return Part{}, errors.New("there is no parameter " + name)
+			return Result{}, errors.New("there is no parameter " + name)
 		},
-		Variable:  func(string) (Part, error) { return Known("var"), nil },
+		Variable:  func(string) (Result, error) { return Known("var"), nil },
 		CopyIndex: func(string) (int64, error) { return 3, nil },
 		Function: func(name string) (*Function, error) {
-			return &Function{Name: name, Parameters: []string{"who"}, Value: func(ctx context.Context, e *Evaluator) (Part, error) {
+			return &Function{Name: name, Parameters: []string{"who"}, Value: func(ctx context.Context, e *Evaluator) (Result, error) {
 				return e.Eval(ctx, "[concat('hi ', parameters('who'))]")
 			}}, nil
 		},
@@ -62,7 +62,7 @@ func (a answers) Ask(_ context.Context, function string, args []any) (any, error
 	return v, nil
 }
 
-func evaluate(t testing.TB, names *Names, host Environment, text string) (Part, error) {
+func evaluate(t testing.TB, names *Names, host Environment, text string) (Result, error) {
 	t.Helper()
 	return NewEvaluator(names, host).Eval(t.Context(), text)
 }
@@ -259,7 +259,7 @@ func TestLeftForTheHost(t *testing.T) {
 		require.NoError(t, err, c.text)
 		_, known := p.Value()
 		require.False(t, known, c.text)
-		sealed, scope, err := seal(map[string]any{"p": p, "plain": "[[x"}, Part{value: true})
+		sealed, scope, err := seal(map[string]any{"p": p, "plain": "[[x"}, Result{value: true})
 		require.NoError(t, err)
 		require.Equal(t, c.sealed, sealed["p"])
 		b, err := json.Marshal(scope.Values)
@@ -324,7 +324,7 @@ func TestBounds(t *testing.T) {
 	_, err = evaluate(t, doc(), nil, "[map(range(0, 10000), lambda('x', format('"+strings.Repeat("x", 10_000)+"', 1)))]")
 	require.ErrorContains(t, err, "the values of the expressions grow beyond 32 MiB")
 	// Work that a single call does counts, too.
-	numbers := &Names{Variable: func(string) (Part, error) {
+	numbers := &Names{Variable: func(string) (Result, error) {
 		list, err := numbersFrom([]any{int64(0), int64(2000)})
 		return Known(list), err
 	}}
@@ -339,7 +339,7 @@ func TestBounds(t *testing.T) {
 	_, err = evaluate(t, doc(), nil, "["+nested+"]")
 	require.NoError(t, err)
 	// Values that are shared are small until somebody writes them out.
-	large := &Names{Variable: func(string) (Part, error) { return Known(strings.Repeat("x", 1<<20)), nil }}
+	large := &Names{Variable: func(string) (Result, error) { return Known(strings.Repeat("x", 1<<20)), nil }}
 	_, err = evaluate(t, large, nil, "[map(range(0, 10000), lambda('x', variables('large')))]")
 	require.EqualError(t, err, "column 2: the values of the expressions grow beyond 32 MiB")
 	_, err = evaluate(t, large, nil, "[filter(createArray(true, false), lambda('x', lambdaVariables('x')))]")
@@ -354,7 +354,7 @@ func TestRestIsBounded(t *testing.T) {
 	p, err := evaluate(t, doc(), nil, "[envvar('X')]")
 	require.NoError(t, err)
 	for range 60 {
-		names := &Names{Variable: func(string) (Part, error) { return p, nil }}
+		names := &Names{Variable: func(string) (Result, error) { return p, nil }}
 		if p, err = evaluate(t, names, nil, "[concat(variables('v'), variables('v'))]"); err != nil {
 			break
 		}
@@ -370,16 +370,16 @@ func TestRestIsNotTooDeep(t *testing.T) {
 	last := p
 	for err == nil {
 		last = p
-		names := &Names{Variable: func(string) (Part, error) { return last, nil }}
+		names := &Names{Variable: func(string) (Result, error) { return last, nil }}
 		p, err = evaluate(t, names, nil, "[concat(variables('v'), 'x')]")
 	}
 	require.EqualError(t, err, "column 2: what depends on the host comes to more than 80 calls within each other")
-	condition, err := evaluate(t, &Names{Variable: func(string) (Part, error) { return last, nil }}, nil, "[variables('v')]")
+	condition, err := evaluate(t, &Names{Variable: func(string) (Result, error) { return last, nil }}, nil, "[variables('v')]")
 	require.NoError(t, err)
 	for range 16 { // groups
 		condition = And(condition, last)
 	}
-	sealed, scope, err := seal(map[string]any{"p": last}, Part{value: true})
+	sealed, scope, err := seal(map[string]any{"p": last}, Result{value: true})
 	require.NoError(t, err)
 	got, _, err := scope.Evaluate(t.Context(), theHost, sealed)
 	require.NoError(t, err)
@@ -419,8 +419,8 @@ func TestDecodeRefusesWhatIsTooLarge(t *testing.T) {
 
 // seal gives all properties of a resource as they travel, and its condition if that
 // remains for the host. The scope is nil if nothing is.
-func seal(properties map[string]any, condition Part) (map[string]any, *Scope, error) {
-	if condition.rest == nil && !HasParts(properties) {
+func seal(properties map[string]any, condition Result) (map[string]any, *Scope, error) {
+	if condition.residual == nil && !HasResiduals(properties) {
 		return Wrapped(properties).(map[string]any), nil, nil
 	}
 	s := NewSealer()

@@ -119,7 +119,7 @@ func TestFolding(t *testing.T) {
 			require.NotContains(t, err.Error(), "s3cret", text)
 			continue // a branch that the host does not take is refused as well
 		}
-		sealed, scope, err := seal(map[string]any{"p": here}, Part{value: true})
+		sealed, scope, err := seal(map[string]any{"p": here}, Result{value: true})
 		require.NoError(t, err)
 		got := map[string]any{"p": nil}
 		if scope != nil {

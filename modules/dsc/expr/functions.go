@@ -9,24 +9,24 @@ import (
 
 // documentFunctions ask the document.
 var documentFunctions = []*function{
-	{name: "parameters", min: 1, max: 1, kinds: []kind{kString}, names: func(e *Evaluator, _ *call, args []any) (Part, error) {
+	{name: "parameters", min: 1, max: 1, kinds: []kind{kString}, names: func(e *Evaluator, _ *call, args []any) (Result, error) {
 		return lookUp("parameters", e.names.Parameter, args[0].(string))
 	}},
-	{name: "variables", min: 1, max: 1, kinds: []kind{kString}, names: func(e *Evaluator, _ *call, args []any) (Part, error) {
+	{name: "variables", min: 1, max: 1, kinds: []kind{kString}, names: func(e *Evaluator, _ *call, args []any) (Result, error) {
 		return lookUp("variables", e.names.Variable, args[0].(string))
 	}},
 	{name: "copyIndex", min: 0, max: 2, kinds: []kind{kString | kInt, kInt}, names: copyIndex},
 	{name: "lambda", min: 2, max: 3, special: lambdaValue},
 	{name: "lambdaVariables", min: 1, max: 1, kinds: []kind{kString}, names: lambdaVariable},
-	{name: "map", min: 2, max: 2, special: func(ctx context.Context, e *Evaluator, n *call) (Part, error) { return each(ctx, e, n, mapped) }},
-	{name: "filter", min: 2, max: 2, special: func(ctx context.Context, e *Evaluator, n *call) (Part, error) { return each(ctx, e, n, filtered) }},
+	{name: "map", min: 2, max: 2, special: func(ctx context.Context, e *Evaluator, n *call) (Result, error) { return each(ctx, e, n, mapped) }},
+	{name: "filter", min: 2, max: 2, special: func(ctx context.Context, e *Evaluator, n *call) (Result, error) { return each(ctx, e, n, filtered) }},
 	{name: "utcNow", min: 0, max: 1, kinds: []kind{kString}, names: utcNow},
 	pure("resourceId", 2, 2, resourceID, kString),
-	{name: "secret", min: 1, max: 2, names: func(*Evaluator, *call, []any) (Part, error) {
-		return Part{}, withHint("give it as a parameter of type secureString", "secret() has no vault here")
+	{name: "secret", min: 1, max: 2, names: func(*Evaluator, *call, []any) (Result, error) {
+		return Result{}, withHint("give it as a parameter of type secureString", "secret() has no vault here")
 	}},
-	{name: "stdout", min: 0, max: 0, names: func(*Evaluator, *call, []any) (Part, error) {
-		return Part{}, errors.New("stdout() has no meaning in a document")
+	{name: "stdout", min: 0, max: 0, names: func(*Evaluator, *call, []any) (Result, error) {
+		return Result{}, errors.New("stdout() has no meaning in a document")
 	}},
 }
 
@@ -44,18 +44,18 @@ var hostFunctions = []*function{
 	pure("path", 2, -1, joinPath, kString),
 }
 
-func lookUp(what string, in func(string) (Part, error), name string) (Part, error) {
+func lookUp(what string, in func(string) (Result, error), name string) (Result, error) {
 	if in == nil {
-		return Part{}, fmt.Errorf("%s() cannot be used here", what)
+		return Result{}, fmt.Errorf("%s() cannot be used here", what)
 	}
 	return in(name)
 }
 
 // copyIndex is copyIndex(), copyIndex(offset), copyIndex(loop) or
 // copyIndex(loop, offset).
-func copyIndex(e *Evaluator, _ *call, args []any) (Part, error) {
+func copyIndex(e *Evaluator, _ *call, args []any) (Result, error) {
 	if e.names.CopyIndex == nil {
-		return Part{}, errors.New("copyIndex() can be used in a resource with copy only")
+		return Result{}, errors.New("copyIndex() can be used in a resource with copy only")
 	}
 	loop, offset := "", int64(0)
 	for i, arg := range args {
@@ -64,19 +64,19 @@ func copyIndex(e *Evaluator, _ *call, args []any) (Part, error) {
 			loop = arg
 		case int64:
 			if i == 0 && len(args) == 2 {
-				return Part{}, errors.New("copyIndex(): the name of the loop comes first")
+				return Result{}, errors.New("copyIndex(): the name of the loop comes first")
 			}
 			offset = arg
 		}
 	}
 	if offset < 0 {
-		return Part{}, fmt.Errorf("copyIndex(): the offset %d is negative", offset)
+		return Result{}, fmt.Errorf("copyIndex(): the offset %d is negative", offset)
 	}
 	i, err := e.names.CopyIndex(loop)
 	if err != nil {
-		return Part{}, err
+		return Result{}, err
 	}
-	return Part{value: i + offset}, nil
+	return Result{value: i + offset}, nil
 }
 
 // resourceID names a resource: its type, a colon, and its name percent-encoded.
@@ -136,21 +136,21 @@ var logicFunctions = []*function{
 
 // choose is if(). Only the branch that is chosen is evaluated; both, if that is left
 // to the host.
-func choose(ctx context.Context, e *Evaluator, n *call) (Part, error) {
+func choose(ctx context.Context, e *Evaluator, n *call) (Result, error) {
 	condition, err := e.eval(ctx, n.args[0])
 	if err != nil {
-		return Part{}, err
+		return Result{}, err
 	}
-	if condition.rest != nil {
-		args := []Part{condition} // not again: ifs in conditions of ifs would double the work each
+	if condition.residual != nil {
+		args := []Result{condition} // not again: ifs in conditions of ifs would double the work each
 		for _, arg := range n.args[1:] {
 			branch, err := e.eval(ctx, arg)
 			if err != nil {
-				return Part{}, err
+				return Result{}, err
 			}
 			args = append(args, branch)
 		}
-		return e.remaining(ctx, n, args)
+		return e.residualCall(ctx, n, args)
 	}
 	switch chosen := condition.value.(type) {
 	case bool:
@@ -159,9 +159,9 @@ func choose(ctx context.Context, e *Evaluator, n *call) (Part, error) {
 		}
 		return e.eval(ctx, n.args[2])
 	case Secure:
-		return Part{}, errors.New("if(): what decides is secure, and the choice would tell of it")
+		return Result{}, errors.New("if(): what decides is secure, and the choice would tell of it")
 	}
-	return Part{}, fmt.Errorf("argument 1 of if() must be a boolean, not %s", Kind(condition.value))
+	return Result{}, fmt.Errorf("argument 1 of if() must be a boolean, not %s", Kind(condition.value))
 }
 
 func count(args []any, wanted bool) (n int) {

@@ -31,13 +31,13 @@ func FuzzParse(f *testing.F) {
 		if _, known := here.Value(); known {
 			return
 		}
-		sealed, scope, err := seal(map[string]any{"p": here}, Part{value: true})
+		sealed, scope, err := seal(map[string]any{"p": here}, Result{value: true})
 		if err != nil {
 			return
 		}
 		again, err := NewEvaluator(&Names{Parameter: scope.parameters(), Resource: func(id string) (string, error) { return id, nil }, Earlier: func() []string { return nil }}, nil).Eval(t.Context(), sealed["p"].(string))
 		require.NoError(t, err, sealed)
-		resealed, _, err := seal(map[string]any{"p": again}, Part{value: true})
+		resealed, _, err := seal(map[string]any{"p": again}, Result{value: true})
 		require.NoError(t, err)
 		require.Equal(t, sealed["p"], resealed["p"])
 	})
@@ -51,7 +51,7 @@ func FuzzEscape(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		require.False(t, Is(Escape(text)))
 		require.Equal(t, text, Plain(Escape(text)))
-		folded, err := fold(map[string]any{"a": []any{Escape(text)}}, func(string) (Part, error) { panic("evaluated") })
+		folded, err := fold(map[string]any{"a": []any{Escape(text)}}, func(string) (Result, error) { panic("evaluated") })
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{"a": []any{text}}, folded)
 		if !utf8.ValidString(text) {

@@ -8,7 +8,7 @@ import (
 )
 
 // lambdaValue makes the value of lambda('x', body) and lambda('x', 'i', body).
-func lambdaValue(_ context.Context, e *Evaluator, n *call) (Part, error) {
+func lambdaValue(_ context.Context, e *Evaluator, n *call) (Result, error) {
 	l := &lambda{at: n, body: n.args[len(n.args)-1], vars: slices.Clip(e.vars)}
 	for _, arg := range n.args[:len(n.args)-1] {
 		name, ok := arg.(*literal)
@@ -17,11 +17,11 @@ func lambdaValue(_ context.Context, e *Evaluator, n *call) (Part, error) {
 			text, isText = name.value.(string)
 		}
 		if !isText || text == "" {
-			return Part{}, withHint("write lambda('item', ...)", "the variables of a lambda are named by literal strings")
+			return Result{}, withHint("write lambda('item', ...)", "the variables of a lambda are named by literal strings")
 		}
 		l.params = append(l.params, text)
 	}
-	return Part{value: l}, nil
+	return Result{value: l}, nil
 }
 
 // foldLambda gives a lambda as an expression in which what the document says is
@@ -45,37 +45,37 @@ func (e *Evaluator) foldLambda(ctx context.Context, l *lambda) (node, error) {
 		left.args = append(left.args, &literal{value: name})
 	}
 	left.args = append(left.args, bodies...)
-	left.rest = around(left.args...)
+	left.residualSize = sizeAround(left.args...)
 	return left, nil
 }
 
 // lambdaVariable gives the value of a variable of a lambda.
-func lambdaVariable(e *Evaluator, n *call, args []any) (Part, error) {
+func lambdaVariable(e *Evaluator, n *call, args []any) (Result, error) {
 	name := args[0].(string)
 	for _, b := range slices.Backward(e.vars) {
 		if b.name != name {
 			continue
 		}
 		if b.free {
-			return Part{rest: &call{at: n.at, name: n.name, args: []node{&literal{value: name}}, rest: rest{size: 2, depth: 2}}}, nil
+			return Result{residual: &call{at: n.at, name: n.name, args: []node{&literal{value: name}}, residualSize: residualSize{size: 2, depth: 2}}}, nil
 		}
-		return Part{value: b.value}, nil
+		return Result{value: b.value}, nil
 	}
-	return Part{}, fmt.Errorf("no lambda around this has a variable %q", name)
+	return Result{}, fmt.Errorf("no lambda around this has a variable %q", name)
 }
 
 // each evaluates map() and filter().
-func each(ctx context.Context, e *Evaluator, n *call, keep func(list []any, item any, result any) ([]any, error)) (Part, error) {
+func each(ctx context.Context, e *Evaluator, n *call, keep func(list []any, item any, result any) ([]any, error)) (Result, error) {
 	args, err := e.args(ctx, n)
 	if err != nil {
-		return Part{}, err
+		return Result{}, err
 	}
 	l, ok := args[1].value.(*lambda)
 	if !ok {
-		return Part{}, withHint("write lambda('item', ...)", "%s() takes a lambda, not %s", n.name, Kind(args[1].value))
+		return Result{}, withHint("write lambda('item', ...)", "%s() takes a lambda, not %s", n.name, Kind(args[1].value))
 	}
-	if args[0].rest != nil {
-		return e.remaining(ctx, n, args)
+	if args[0].residual != nil {
+		return e.residualCall(ctx, n, args)
 	}
 	array, secure := args[0].value, false
 	if s, ok := array.(Secure); ok {
@@ -83,7 +83,7 @@ func each(ctx context.Context, e *Evaluator, n *call, keep func(list []any, item
 	}
 	list, ok := array.([]any)
 	if !ok {
-		return Part{}, fmt.Errorf("%s() takes an array, not %s", n.name, Kind(array))
+		return Result{}, fmt.Errorf("%s() takes an array, not %s", n.name, Kind(array))
 	}
 	out := []any{}
 	for i, item := range list {
@@ -94,24 +94,24 @@ func each(ctx context.Context, e *Evaluator, n *call, keep func(list []any, item
 		p, err := e.callLambda(ctx, l, given, int64(i))
 		switch {
 		case err != nil:
-			return Part{}, err
-		case p.rest != nil:
-			return e.remaining(ctx, n, args)
+			return Result{}, err
+		case p.residual != nil:
+			return e.residualCall(ctx, n, args)
 		}
 		before := len(out)
 		if out, err = keep(out, given, p.value); err != nil {
-			return Part{}, err
+			return Result{}, err
 		}
 		if len(out) > before {
 			if err := e.made(out[before]); err != nil {
-				return Part{}, err
+				return Result{}, err
 			}
 		}
 	}
-	return Part{value: out}, nil
+	return Result{value: out}, nil
 }
 
-func (e *Evaluator) callLambda(ctx context.Context, l *lambda, item any, i int64) (Part, error) {
+func (e *Evaluator) callLambda(ctx context.Context, l *lambda, item any, i int64) (Result, error) {
 	inner := *e
 	inner.vars = slices.Clip(l.vars)
 	for k, name := range l.params {

@@ -11,8 +11,8 @@ import (
 // is nil has nothing to give. An error that is no [Placed] is told with the column
 // of the call.
 type Names struct {
-	Parameter func(name string) (Part, error)
-	Variable  func(name string) (Part, error)
+	Parameter func(name string) (Result, error)
+	Variable  func(name string) (Result, error)
 	Function  func(name string) (*Function, error) // of the user, as namespace.name
 	CopyIndex func(loop string) (int64, error)     // "" is the innermost loop
 	// Resource gives how the host knows the resource with an id that resourceId() gives.
@@ -29,8 +29,8 @@ type Function struct {
 	Parameters []string
 	// Argument gives the value of the parameter with that number, from what the function
 	// is called with; nil takes everything as it is.
-	Argument func(i int, given Part) (Part, error)
-	Value    func(context.Context, *Evaluator) (Part, error)
+	Argument func(i int, given Result) (Result, error)
+	Value    func(context.Context, *Evaluator) (Result, error)
 }
 
 // A Placed is an error that says itself where it stands.

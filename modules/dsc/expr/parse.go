@@ -79,25 +79,25 @@ type (
 		value any
 	}
 	call struct {
-		at   int
-		name string // as written, with the namespace of a user function
-		args []node
-		rest // of what is left for a host
+		at           int
+		name         string // as written, with the namespace of a user function
+		args         []node
+		residualSize // of what is left for a host
 	}
 	member struct { // of.name
 		at   int
 		of   node
 		name string
-		rest
+		residualSize
 	}
 	index struct { // of[by]
 		at     int
 		of, by node
-		rest
+		residualSize
 	}
-	// A rest is how large something is that remains for a host: in calls, accesses and
+	// A residualSize is how large something is that remains for a host: in calls, accesses and
 	// literals, and in how many of them stand within each other.
-	rest struct{ size, depth int }
+	residualSize struct{ size, depth int }
 )
 
 func (n *literal) column() int { return n.at }

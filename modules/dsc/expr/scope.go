@@ -41,7 +41,7 @@ func (s *Scope) Evaluate(ctx context.Context, env Environment, properties map[st
 	}
 	values = make(map[string]any, len(properties))
 	for _, key := range keys(properties) {
-		v, err := fold(properties[key], func(text string) (Part, error) { return e.Eval(ctx, text) })
+		v, err := fold(properties[key], func(text string) (Result, error) { return e.Eval(ctx, text) })
 		if err != nil {
 			return nil, false, fmt.Errorf("%s: %w", key, err)
 		}
@@ -51,15 +51,15 @@ func (s *Scope) Evaluate(ctx context.Context, env Environment, properties map[st
 }
 
 // parameters gives the values, each made ready once.
-func (s *Scope) parameters() func(name string) (Part, error) {
-	parts := make([]Part, len(s.Values))
+func (s *Scope) parameters() func(name string) (Result, error) {
+	parts := make([]Result, len(s.Values))
 	for i, v := range s.Values {
 		parts[i] = Known(v)
 	}
-	return func(name string) (Part, error) {
+	return func(name string) (Result, error) {
 		i, err := strconv.Atoi(name)
 		if err != nil || i < 0 || i >= len(parts) {
-			return Part{}, fmt.Errorf("there is no parameter %q", name)
+			return Result{}, fmt.Errorf("there is no parameter %q", name)
 		}
 		return parts[i], nil
 	}
@@ -91,25 +91,25 @@ type Sealer struct {
 func NewSealer() *Sealer { return &Sealer{scope: &Scope{}, known: map[string]int{}} }
 
 // Condition makes what remains of an expression the condition.
-func (s *Sealer) Condition(p Part) {
-	if p.rest != nil {
-		s.scope.Condition = s.expression(p.rest)
+func (s *Sealer) Condition(p Result) {
+	if p.residual != nil {
+		s.scope.Condition = s.expression(p.residual)
 	}
 }
 
 // Scope gives what has to travel with the properties.
 func (s *Sealer) Scope() (*Scope, error) { return s.scope, s.err }
 
-// Value gives a part, or a value in the form of this package, as it stands in the
+// Value gives a result, or a value in the form of this package, as it stands in the
 // properties: strings are as in a document.
 func (s *Sealer) Value(tree any) any {
 	return Mapped(tree, func(v any) (any, bool) {
 		switch v := v.(type) {
-		case Part:
-			if v.rest == nil {
+		case Result:
+			if v.residual == nil {
 				return s.Value(v.value), true
 			}
-			return s.expression(v.rest), true
+			return s.expression(v.residual), true
 		case string:
 			return Escape(v), true
 		case Secure:

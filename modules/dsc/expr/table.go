@@ -61,9 +61,9 @@ type function struct {
 	min, max int    // arguments; max -1 is any number
 	kinds    []kind // of the arguments; the last one is that of all further ones
 
-	special func(context.Context, *Evaluator, *call) (Part, error) // looks at the arguments itself
-	names   func(*Evaluator, *call, []any) (Part, error)           // asks the document
-	host    bool                                                   // asks the host
+	special func(context.Context, *Evaluator, *call) (Result, error) // looks at the arguments itself
+	names   func(*Evaluator, *call, []any) (Result, error)           // asks the document
+	host    bool                                                     // asks the host
 	do      func(*Evaluator, []any) (any, error)
 
 	moves bool // it moves parts of its arguments without looking at them

@@ -176,15 +176,15 @@ func uniqueString(args []any) (any, error) {
 
 // utcNow gives the time, which only defaults of parameters may ask for: otherwise
 // no two checks would want the same.
-func utcNow(e *Evaluator, _ *call, args []any) (Part, error) {
+func utcNow(e *Evaluator, _ *call, args []any) (Result, error) {
 	if e.names.Now == nil {
-		return Part{}, withHint("take it from a parameter with such a default", "utcNow() can be used in the default of a parameter only")
+		return Result{}, withHint("take it from a parameter with such a default", "utcNow() can be used in the default of a parameter only")
 	}
 	now := e.names.Now().UTC()
 	if len(args) == 0 {
-		return Part{value: now.Format("2006-01-02T15:04:05.000000Z")}, nil
+		return Result{value: now.Format("2006-01-02T15:04:05.000000Z")}, nil
 	}
-	return Part{value: dotnetTime(now, args[0].(string))}, nil
+	return Result{value: dotnetTime(now, args[0].(string))}, nil
 }
 
 // dotnetTime formats a time by the parts of .NET's format that dsc knows. Other

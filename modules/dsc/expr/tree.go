@@ -4,9 +4,9 @@ import "fmt"
 
 // fold evaluates the strings of a tree of maps, lists and scalars that are
 // expressions, and takes the escapes out of the others. eval is called for each
-// expression. In the tree that it gives, a [Part] stands wherever something is left
+// expression. In the tree that it gives, a [Result] stands wherever something is left
 // for the host.
-func fold(tree any, eval func(text string) (Part, error)) (any, error) {
+func fold(tree any, eval func(text string) (Result, error)) (any, error) {
 	switch v := tree.(type) {
 	case string:
 		return FoldText(v, eval)
@@ -33,12 +33,12 @@ func fold(tree any, eval func(text string) (Part, error)) (any, error) {
 }
 
 // FoldText is fold for one string.
-func FoldText(text string, eval func(text string) (Part, error)) (any, error) {
+func FoldText(text string, eval func(text string) (Result, error)) (any, error) {
 	if !Is(text) {
 		return Plain(text), nil
 	}
 	p, err := eval(text)
-	if err != nil || p.rest != nil {
+	if err != nil || p.residual != nil {
 		return p, err
 	}
 	if l, ok := p.value.(*lambda); ok {
@@ -59,15 +59,15 @@ func Secured(m map[string]any) any {
 	if inner, ok := m[secureObject].(Secure); ok {
 		return inner
 	}
-	if HasParts(m) {
+	if HasResiduals(m) {
 		return m
 	}
 	return Normal(m)
 }
 
-// HasParts reports whether something in a tree remains for the host.
-func HasParts(tree any) bool {
-	return Some(tree, func(v any) bool { p, ok := v.(Part); return ok && p.rest != nil })
+// HasResiduals reports whether something in a tree remains for the host.
+func HasResiduals(tree any) bool {
+	return Some(tree, func(v any) bool { p, ok := v.(Result); return ok && p.residual != nil })
 }
 
 // Wrapped is a value in the form of encoding/json, as it is sent: secure values are
@@ -75,7 +75,7 @@ func HasParts(tree any) bool {
 func Wrapped(v any) any {
 	return Mapped(v, func(v any) (any, bool) {
 		switch v := v.(type) {
-		case Part:
+		case Result:
 			return Wrapped(v.value), true
 		case Secure:
 			key := secureObject

@@ -119,7 +119,7 @@ func Normal(v any) any {
 func IsSecure(v any) bool {
 	return Some(v, func(v any) bool {
 		_, secure := v.(Secure)
-		p, isPart := v.(Part)
+		p, isPart := v.(Result)
 		return secure || isPart && p.IsSecure()
 	})
 }

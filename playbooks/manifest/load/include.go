@@ -26,7 +26,7 @@ func (f *file) include(ctx context.Context, p *manifest.Play, n, path *yamlpos.N
 	if f.values.LiteralText("include", path) == nil {
 		return nil
 	}
-	inner := f.run.file(f.at.Beside(path.Text), nil)
+	inner := f.run.file(f.at.Resolve(path.Text), nil)
 	inner.includes = append(slices.Clone(f.includes), f.at.Name())
 	if err := inner.checkIncludes(path); err != nil {
 		f.report.Add(err)

@@ -20,7 +20,7 @@ func Files(ctx context.Context, paths []string, registry modules.Registry, optio
 	var errs yamlpos.Errors
 	rn := newRun(registry, options)
 	for _, path := range paths {
-		origin, err := source.Start(path)
+		origin, err := source.FindManifest(path)
 		if err != nil {
 			errs.Add(err)
 			continue

@@ -33,8 +33,8 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-func TestEnclosure(t *testing.T) {
-	e := Enclosure{Folder: "/tmp/x", Shown: "web.tgz"}
+func TestArchiveRoot(t *testing.T) {
+	e := ArchiveRoot{Folder: "/tmp/x", Shown: "web.tgz"}
 	for path, want := range map[string]struct {
 		has  bool
 		call string
@@ -47,11 +47,11 @@ func TestEnclosure(t *testing.T) {
 		"/etc/passwd":          {false, "web.tgz/../../etc/passwd"},
 		"relative":             {false, "relative"},
 	} {
-		require.Equal(t, want.has, e.Has(path), path)
-		require.Equal(t, want.call, e.Call(path), path)
+		require.Equal(t, want.has, e.Contains(path), path)
+		require.Equal(t, want.call, e.ShownPath(path), path)
 	}
-	require.True(t, Enclosure{}.Has("/etc/passwd"), "there is none")
-	require.Equal(t, "/etc/passwd", Enclosure{}.Call("/etc/./passwd"))
+	require.True(t, ArchiveRoot{}.Contains("/etc/passwd"), "there is none")
+	require.Equal(t, "/etc/passwd", ArchiveRoot{}.ShownPath("/etc/./passwd"))
 }
 
 func TestShownName(t *testing.T) {

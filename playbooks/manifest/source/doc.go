@@ -5,7 +5,7 @@
 //
 // Archives may come from others than the operator. So an archive is compared with its
 // checksum before anything of it is looked at, no name leads out of its folder, and an
-// [Enclosure] says what its manifests may name.
+// [ArchiveRoot] says what its manifests may name.
 //
 // What a URL leads to is a [Page]: errors and reports do not show its password.
 //

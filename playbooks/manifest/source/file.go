@@ -13,12 +13,12 @@ import (
 
 // A File is a file of YAML, on disk or unpacked from an archive.
 type File struct {
-	Path      string    // where it can be read
-	Enclosure Enclosure // of a file from an archive; the zero Enclosure for others
+	Path    string      // where it can be read
+	Archive ArchiveRoot // of a file from an archive; the zero ArchiveRoot for others
 }
 
 // Name is what errors and reports call the file.
-func (f File) Name() string { return f.Enclosure.Call(f.Path) }
+func (f File) Name() string { return f.Archive.ShownPath(f.Path) }
 
 // Folder is where the files stand that the file names.
 func (f File) Folder() string { return filepath.Dir(f.Path) }
@@ -29,29 +29,29 @@ func (f File) Title() string {
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// Beside gives the file of a name, which may be relative to the folder of f. The name of
+// Resolve gives the file of a name, which may be relative to the folder of f. The name of
 // a folder stands for the manifest.yaml in it. Whether f may name the file is for
-// [File.Allows].
-func (f File) Beside(name string) File {
+// [File.CheckInside].
+func (f File) Resolve(name string) File {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(f.Folder(), name)
 	}
-	return File{Path: manifestIn(name), Enclosure: f.Enclosure}
+	return File{Path: manifestIn(name), Archive: f.Archive}
 }
 
-// Allows is the error of a file outside of the archive that f stands in; at names it.
-func (f File) Allows(at *yamlpos.Node, other File) error {
-	if f.Enclosure.Has(other.Path) {
+// CheckInside is the error of a file outside of the archive that f stands in; at names it.
+func (f File) CheckInside(at *yamlpos.Node, other File) error {
+	if f.Archive.Contains(other.Path) {
 		return nil
 	}
-	return at.Errorf("an archive holds all that its manifests need", "%q leads out of the archive %s", at.Text, f.Enclosure.Shown)
+	return at.Errorf("an archive holds all that its manifests need", "%q leads out of the archive %s", at.Text, f.Archive.Shown)
 }
 
 // Documents reads the YAML file that at names. kind is what it should be, for errors,
 // which have positions.
 func (f File) Documents(at *yamlpos.Node, kind string) ([]*yamlpos.Node, error) {
-	other := f.Beside(at.Text)
-	if err := f.Allows(at, other); err != nil {
+	other := f.Resolve(at.Text)
+	if err := f.CheckInside(at, other); err != nil {
 		return nil, err
 	}
 	data, err := read(other.Path, kind)

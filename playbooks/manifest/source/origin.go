@@ -19,8 +19,8 @@ type Origin struct {
 	archive Archive // if file.Path is ""
 }
 
-// Start finds a manifest that the command line names.
-func Start(path string) (Origin, error) {
+// FindManifest finds a manifest that the command line names.
+func FindManifest(path string) (Origin, error) {
 	switch {
 	case IsURL(path):
 		archive, err := ParseURL(path)
@@ -48,8 +48,8 @@ func (f File) Nested(at *yamlpos.Node, manifest, checksum string) (Origin, error
 			archive: Archive{Page: &page, Checksum: checksum},
 		}, nil
 	}
-	other := f.Beside(manifest)
-	if err := f.Allows(at, other); err != nil {
+	other := f.Resolve(manifest)
+	if err := f.CheckInside(at, other); err != nil {
 		return Origin{}, err
 	}
 	if !IsArchive(other.Path) {
@@ -80,7 +80,7 @@ func (o Origin) Read(ctx context.Context, archives *Unpacker) (File, []byte, err
 			return f, nil, err
 		}
 		f.Path = filepath.Join(folder, ManifestFile)
-		f.Enclosure = Enclosure{Folder: folder, Shown: strings.TrimSuffix(o.Name, "/"+ManifestFile)}
+		f.Archive = ArchiveRoot{Folder: folder, Shown: strings.TrimSuffix(o.Name, "/"+ManifestFile)}
 	}
 	data, err := read(f.Path, "manifest")
 	return f, data, err

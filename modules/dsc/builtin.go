@@ -18,9 +18,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/process"
 )
 
-// An ownResource is one of those that DSC is released with and that documents count
+// A builtinResource is one of those that DSC is released with and that documents count
 // on. They are answered here, so that a host needs no program for them.
-type ownResource struct {
+type builtinResource struct {
 	manifest *manifest.Manifest
 	formerly string                                                          // what the first releases of DSC call it; may be empty
 	get      func(ctx context.Context, in *instance) (map[string]any, error) // nil: there is no state
@@ -28,9 +28,9 @@ type ownResource struct {
 	set      func(ctx context.Context, in *instance) (map[string]any, error) // nil: it only tells
 }
 
-// ownResourceOf finds one of them; nil if the type is another.
-func ownResourceOf(typeName string) *ownResource {
-	for _, o := range []*ownResource{osInfo(), echo(), runCommandOnSet()} {
+// builtinResourceOf finds one of them; nil if the type is another.
+func builtinResourceOf(typeName string) *builtinResource {
+	for _, o := range []*builtinResource{osInfo(), echo(), runCommandOnSet()} {
 		if o.manifest.Is(typeName) || strings.EqualFold(o.formerly, typeName) && o.formerly != "" {
 			return o
 		}
@@ -38,8 +38,8 @@ func ownResourceOf(typeName string) *ownResource {
 	return nil
 }
 
-// ownManifest describes one of them.
-func ownManifest(typ, version, schema string) *manifest.Manifest {
+// builtinManifest describes one of them.
+func builtinManifest(typ, version, schema string) *manifest.Manifest {
 	return &manifest.Manifest{
 		Dialect: manifest.Current, Type: typ, Version: version, Kind: manifest.KindResource, CaseSensitive: true,
 		Schema: &manifest.Schema{Embedded: json.RawMessage(schema)},
@@ -47,7 +47,7 @@ func ownManifest(typ, version, schema string) *manifest.Manifest {
 }
 
 // test compares the state.
-func (o *ownResource) test(ctx context.Context, in *instance) (verdict, error) {
+func (o *builtinResource) test(ctx context.Context, in *instance) (verdict, error) {
 	if o.get == nil {
 		return verdict{untestable: true}, nil
 	}
@@ -63,7 +63,7 @@ func (o *ownResource) test(ctx context.Context, in *instance) (verdict, error) {
 }
 
 // allowed reports a command that would show others what must not be shown.
-func (o *ownResource) allowed(in *instance) error {
+func (o *builtinResource) allowed(in *instance) error {
 	if o.set == nil || !in.resource.discreet {
 		return nil
 	}
@@ -71,10 +71,10 @@ func (o *ownResource) allowed(in *instance) error {
 }
 
 // echo gives back what it is given. It is always as it shall be.
-func echo() *ownResource {
-	return &ownResource{
+func echo() *builtinResource {
+	return &builtinResource{
 		formerly: "Test/Echo",
-		manifest: ownManifest("Microsoft.DSC.Debug/Echo", "1.0.0",
+		manifest: builtinManifest("Microsoft.DSC.Debug/Echo", "1.0.0",
 			`{"type": "object", "required": ["output"], "properties": {"output": {}, "showSecrets": {"type": "boolean"}}, "additionalProperties": false}`),
 		get: func(_ context.Context, in *instance) (map[string]any, error) {
 			return map[string]any{"output": in.wanted["output"]}, nil
@@ -84,9 +84,9 @@ func echo() *ownResource {
 }
 
 // osInfo tells of the operating system.
-func osInfo() *ownResource {
-	return &ownResource{
-		manifest: ownManifest("Microsoft/OSInfo", "1.0.0", `{"type": "object", "additionalProperties": false, "properties": {
+func osInfo() *builtinResource {
+	return &builtinResource{
+		manifest: builtinManifest("Microsoft/OSInfo", "1.0.0", `{"type": "object", "additionalProperties": false, "properties": {
 			"$id": {"type": "string"}, "family": {"enum": ["Linux", "macOS", "Windows"]}, "version": {"type": "string"},
 			"codename": {"type": "string"}, "edition": {"type": "string"},
 			"bitness": {"enum": ["32", "64", "unknown", 32, 64]}, "architecture": {"type": "string"}}}`),
@@ -221,9 +221,9 @@ func part(list []string, i int) (uint64, error) {
 }
 
 // runCommandOnSet runs a program each time.
-func runCommandOnSet() *ownResource {
-	return &ownResource{
-		manifest: ownManifest("Microsoft.DSC.Transitional/RunCommandOnSet", "1.0.0", `{"type": "object", "required": ["executable"],
+func runCommandOnSet() *builtinResource {
+	return &builtinResource{
+		manifest: builtinManifest("Microsoft.DSC.Transitional/RunCommandOnSet", "1.0.0", `{"type": "object", "required": ["executable"],
 			"additionalProperties": false, "properties": {"executable": {"type": "string", "minLength": 1},
 			"arguments": {"type": "array", "items": {"type": "string"}}, "exitCode": {"type": "integer"}}}`),
 		set: runCommand,

@@ -11,41 +11,41 @@ import (
 	"github.com/ccm-push/ccm-push/templates"
 )
 
-// A site is the play, or a manifest that it applies, with the folder that its
+// A loadedManifest is the play, or a manifest that it applies, with the folder that its
 // files are read from.
-type site struct {
+type loadedManifest struct {
 	play    *manifest.Play
 	files   *templates.Files
 	sources *sources
 	tainted map[string]bool // keys of the data that are made of facts
 	checked func() error    // what every host would stumble over, found out once
 	bundled func() *bundle  // the folder resources/; nil if there is none
-	memos   sync.Map        // see [site.remembered]
+	memos   sync.Map        // see [loadedManifest.remembered]
 }
 
-func newSite(play *manifest.Play, f *folder, tainted map[string]bool) *site {
-	s := &site{play: play, files: f.files, sources: f.sources, tainted: tainted, bundled: f.sources.bundled}
-	s.checked = sync.OnceValue(s.check)
-	return s
+func newLoadedManifest(play *manifest.Play, f *folder, tainted map[string]bool) *loadedManifest {
+	m := &loadedManifest{play: play, files: f.files, sources: f.sources, tainted: tainted, bundled: f.sources.bundled}
+	m.checked = sync.OnceValue(m.check)
+	return m
 }
 
 // check looks at the files that a manifest names: those that every host needs must be
 // there, and a host may choose none of them.
-func (s *site) check() error {
+func (m *loadedManifest) check() error {
 	var errs yamlpos.Errors
-	errs.Add(s.play.CheckPaths(s.files, s.tainted))
-	errs.Add(s.play.CheckTemplates(s.files))
-	for _, r := range s.play.Resources {
+	errs.Add(m.play.CheckPaths(m.files, m.tainted))
+	errs.Add(m.play.CheckTemplates(m.files))
+	for _, r := range m.play.Resources {
 		if r.Unselected {
 			continue
 		}
-		errs.Add(r.Taint(s.tainted).CheckPaths(s.files))
-		errs.Add(r.CheckTemplates(s.files))
+		errs.Add(r.Taint(m.tainted).CheckPaths(m.files))
+		errs.Add(r.CheckTemplates(m.files))
 		if !r.Unconditional() {
 			continue
 		}
 		for _, f := range r.PlayFiles() {
-			if _, err := s.sources.content(f.Name.Text); err != nil {
+			if _, err := m.sources.content(f.Name.Text); err != nil {
 				errs.Add(f.Name.Errorf("", "%s: %v", f.Property, err))
 			}
 		}
@@ -54,25 +54,25 @@ func (s *site) check() error {
 }
 
 // remembered is [modules.Source].Memo: what make gives for a key, made once.
-func (s *site) remembered(key string, make func() any) any {
-	once, _ := s.memos.LoadOrStore(key, sync.OnceValue(make))
+func (m *loadedManifest) remembered(key string, make func() any) any {
+	once, _ := m.memos.LoadOrStore(key, sync.OnceValue(make))
 	return once.(func() any)()
 }
 
-// sites are the manifests of a play, and the folders that they read from, each opened
-// once. They may be used by many goroutines at once, but for [sites.close].
-type sites struct {
+// loadedManifests are the manifests of a play, and the folders that they read from, each opened
+// once. They may be used by many goroutines at once, but for [loadedManifests.close].
+type loadedManifests struct {
 	hiera *templates.Source // --hiera; nil if there is none
 
 	mu     sync.Mutex
 	open   map[string]*folder // by path
-	nested map[siteKey]*site
-	unions map[string]*bundle // see [sites.union]
+	nested map[manifestKey]*loadedManifest
+	unions map[string]*bundle // see [loadedManifests.union]
 }
 
-// A siteKey is a nested manifest and the keys of its data that are made of facts:
-// of those that apply the same one, each says for itself which these are.
-type siteKey struct {
+// A manifestKey is a nested manifest and the keys of its data that are made of facts:
+// the resources that apply one manifest may differ in them.
+type manifestKey struct {
 	play    *manifest.Play
 	tainted string
 }
@@ -82,12 +82,12 @@ type folder struct {
 	sources *sources
 }
 
-func newSites(hiera *templates.Source) *sites {
-	return &sites{hiera: hiera, open: map[string]*folder{}, nested: map[siteKey]*site{}, unions: map[string]*bundle{}}
+func newLoadedManifests(hiera *templates.Source) *loadedManifests {
+	return &loadedManifests{hiera: hiera, open: map[string]*folder{}, nested: map[manifestKey]*loadedManifest{}, unions: map[string]*bundle{}}
 }
 
 // folder opens a folder. Once hosts are compiled for, the lock is held.
-func (all *sites) folder(path string) (*folder, error) {
+func (all *loadedManifests) folder(path string) (*folder, error) {
 	if known := all.open[path]; known != nil {
 		return known, nil
 	}
@@ -104,21 +104,21 @@ func (all *sites) folder(path string) (*folder, error) {
 	return all.open[path], nil
 }
 
-func (all *sites) close() {
+func (all *loadedManifests) close() {
 	for _, one := range all.open {
 		one.files.Close()
 		one.sources.close()
 	}
 }
 
-// applied is the site of a manifest that a resource of another one applies.
-func (all *sites) applied(parent *site, r *manifest.Resource, child *manifest.Play) (*site, error) {
+// applied gives a manifest that a resource of another one applies, loaded.
+func (all *loadedManifests) applied(parent *loadedManifest, r *manifest.Resource, child *manifest.Play) (*loadedManifest, error) {
 	tainted := map[string]bool{}
 	for _, source := range all.nestedSources(child, r) {
 		maps.Copy(tainted, source.FromHost())
 	}
 	maps.Copy(tainted, r.Taint(parent.tainted).Nested())
-	key := siteKey{child, strings.Join(slices.Sorted(maps.Keys(tainted)), "\x00")}
+	key := manifestKey{child, strings.Join(slices.Sorted(maps.Keys(tainted)), "\x00")}
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if known := all.nested[key]; known != nil {
@@ -128,14 +128,14 @@ func (all *sites) applied(parent *site, r *manifest.Resource, child *manifest.Pl
 	if err != nil {
 		return nil, err
 	}
-	s := newSite(child, folder, tainted)
-	all.nested[key] = s
-	return s, nil
+	m := newLoadedManifest(child, folder, tainted)
+	all.nested[key] = m
+	return m, nil
 }
 
 // nestedSources are the sources of data of a nested manifest, but for what the
 // resource that applies it gives.
-func (all *sites) nestedSources(child *manifest.Play, r *manifest.Resource) []templates.Source {
+func (all *loadedManifests) nestedSources(child *manifest.Play, r *manifest.Resource) []templates.Source {
 	sources := []templates.Source{child.Data}
 	if all.hiera != nil && r.DataGiven() != nil { // otherwise the parent's data has it
 		sources = append(sources, *all.hiera)
@@ -143,19 +143,19 @@ func (all *sites) nestedSources(child *manifest.Play, r *manifest.Resource) []te
 	return sources
 }
 
-// each visits the sites of the manifests that are applied below one, as far as
+// each visits the manifests that are applied below one, as far as
 // they are known before any host is.
-func (all *sites) each(parent *site, visit func(*site)) error {
+func (all *loadedManifests) each(parent *loadedManifest, visit func(*loadedManifest)) error {
 	for _, r := range parent.play.Resources {
 		if r.Child == nil || r.Unselected {
 			continue
 		}
-		s, err := all.applied(parent, r, r.Child)
+		m, err := all.applied(parent, r, r.Child)
 		if err != nil {
 			return err
 		}
-		visit(s)
-		if err := all.each(s, visit); err != nil {
+		visit(m)
+		if err := all.each(m, visit); err != nil {
 			return err
 		}
 	}
