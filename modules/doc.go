@@ -20,7 +20,10 @@
 //	enum      the only values, with commas
 //	pattern   a regular expression for text
 //	default   the value if none is given
-//	file      "play": it names a file of the play, so no fact may be part of it
+//	looks     a regular expression for the schema alone, where Validate has better words
+//	file      "play" or "tree": it names a file or folder of the play, so no fact may be part of it
+//	secret    "true": it is kept out of render; "url": a secret may be in that URL
+//	wire      "only": Prepare sets it and nobody writes it
 //	numbers   "refuse": a number that an expression gives is no text here
 //
 // The package is linked into the program that is sent to every host, so it

@@ -92,6 +92,54 @@ func asOnHost(work string) error {
 	})
 }
 
+var (
+	mapPath = regexp.MustCompile("`([a-z0-9_/-]+/[a-z0-9_./-]+|[a-z0-9_]+\\.go)`")
+	mapLine = regexp.MustCompile(`^( {0,4})([a-z][a-z0-9/-]*(?:, [a-z0-9]+)*)(?:, …)? {2,}\S`)
+)
+
+// TestArchitecturePaths keeps docs/architecture.md to files and folders that there are: those in
+// backquotes, of which a bare name stands beside the last one with a folder, and the tree.
+func TestArchitecturePaths(t *testing.T) {
+	text, err := os.ReadFile("../../docs/architecture.md")
+	require.NoError(t, err)
+	exists := func(path string) {
+		_, err := os.Stat(filepath.Join("../..", path))
+		require.NoError(t, err)
+	}
+	folder, paths := "", 0
+	for _, m := range mapPath.FindAllStringSubmatch(string(text), -1) {
+		path := m[1]
+		if !strings.Contains(path, "/") {
+			path = filepath.Join(folder, path)
+		}
+		exists(path)
+		paths++
+		if folder = path; strings.HasSuffix(path, ".go") {
+			folder = filepath.Dir(path)
+		}
+	}
+	require.Greater(t, paths, 30)
+	_, tree, _ := strings.Cut(string(text), "## The packages\n\n```\n")
+	tree, _, _ = strings.Cut(tree, "```")
+	above, packages := [3]string{}, 0
+	for line := range strings.Lines(tree) {
+		m := mapLine.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		depth := len(m[1]) / 2
+		for name := range strings.SplitSeq(m[2], ", ") {
+			above[depth] = name
+			if depth > 0 {
+				above[depth] = filepath.Join(above[depth-1], name)
+			}
+			exists(above[depth])
+			packages++
+		}
+	}
+	require.Greater(t, packages, 50)
+}
+
 // inventoryOf writes hosts.yaml with the hosts of an example where the servers of
 // the script are: inventory FILE.
 func inventoryOf(ts *testscript.TestScript, neg bool, args []string) {
