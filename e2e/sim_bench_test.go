@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,6 +49,43 @@ func benchSim(b *testing.B, n int) {
 	b.ReportMetric(per(median(ours, func(c cost) float64 { return float64(c.cpu) })), "cpu-ms/host")
 	b.ReportMetric(per(float64(simulated)/float64(len(ours))), "sim-cpu-ms/host")
 	b.ReportMetric(median(ours, func(c cost) float64 { return float64(c.rss) })/(1<<20), "rss-MB")
+}
+
+// BenchmarkRecord is what the record of a run costs its controller: runs with it and without
+// it take turns, so that both see the same machine.
+//
+//	cpu-ratio   processor time of the controller, with a record by without one; medians
+//	KB/run      size of a record
+func BenchmarkRecord(b *testing.B) {
+	const hosts = 50
+	require.NoError(b, raiseFileLimit())
+	dir := b.TempDir()
+	require.NoError(b, os.CopyFS(dir, os.DirFS("testdata/w30")))
+	startSim(b, dir, hosts)
+	state := b.TempDir()
+	run := func(flags ...string) cost {
+		cmd := pushCommand(b, dir, append(flags, "-i", "hosts.yaml", "site.yaml")...)
+		cmd.Env = append(cmd.Environ(), "XDG_STATE_HOME="+state)
+		return ran(b, cmd)
+	}
+	run()
+	var with, without []cost
+	for b.Loop() {
+		with, without = append(with, run()), append(without, run("--no-record"))
+	}
+	cpu := func(c cost) float64 { return float64(c.cpu) }
+	b.ReportMetric(median(with, cpu)/median(without, cpu), "cpu-ratio")
+	runs, err := os.ReadDir(filepath.Join(state, "ccm-push", "runs"))
+	require.NoError(b, err)
+	size := int64(0)
+	require.NoError(b, filepath.WalkDir(state, func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			info, infoErr := d.Info()
+			size, err = size+info.Size(), infoErr
+		}
+		return err
+	}))
+	b.ReportMetric(float64(size)/1024/float64(len(runs)), "KB/run")
 }
 
 // A sim is a simulated fleet that is running.

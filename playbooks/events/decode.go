@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Decode reads one line of what [JSON] writes. Of durations it has what the line has, whole
+// Decode reads one line of what [JSON] writes, which may lack the run. Of durations it has what the line has, whole
 // microseconds; of invalid UTF-8 and of withheld values, what stands in their place. An
 // event that this build does not know is an error.
 func Decode(line []byte) (Event, error) {

@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,8 +16,9 @@ import (
 func TestDecode(t *testing.T) {
 	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
-			var lines, text bytes.Buffer
-			s.play(events.NewJSON(&lines), events.NewText(&text, events.TextOptions{Verbose: 2, Diff: true, Timing: true}))
+			var lines, short, text bytes.Buffer
+			s.play(events.NewJSON(&lines), events.NewShortJSON(&short), events.NewText(&text, events.TextOptions{Verbose: 2, Diff: true, Timing: true}))
+			shortLines := bytes.Split(short.Bytes(), []byte("\n"))
 			var linesAgain, textAgain bytes.Buffer
 			js := events.NewJSON(&linesAgain)
 			page := events.NewText(&textAgain, events.TextOptions{Verbose: 2, Diff: true, Timing: true})
@@ -25,6 +27,10 @@ func TestDecode(t *testing.T) {
 				require.NoError(t, err)
 				js.Report(e)
 				page.Report(e)
+				same, err := events.Decode(shortLines[0])
+				require.NoError(t, err)
+				require.Equal(t, withoutRun(e), withoutRun(same))
+				shortLines = shortLines[1:]
 			}
 			// What was no UTF-8 is read as the character that stands for it.
 			require.Equal(t, strings.ReplaceAll(lines.String(), `\ufffd`, "\ufffd"), linesAgain.String())
@@ -33,6 +39,13 @@ func TestDecode(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withoutRun is an event as text for people shows it, who see no run but in the first.
+func withoutRun(e events.Event) string {
+	var line bytes.Buffer
+	events.NewJSON(&line).Report(e)
+	return regexp.MustCompile(`"run":"(?:[^"\\]|\\.)*"`).ReplaceAllString(line.String(), "")
 }
 
 func TestDecodeErrors(t *testing.T) {

@@ -384,6 +384,16 @@ func (c *HealthCounts) add(status string) {
 	}
 }
 
+// OfRun gives an event that lacks its run the id of one.
+func OfRun(e Event, run string) Event {
+	st := e.stamp()
+	if st.Run != "" {
+		return e
+	}
+	st.Run = run
+	return e.stamped(st)
+}
+
 // HostOf gives the host that an event is about; "" if it is about several.
 func HostOf(e Event) string {
 	switch e := e.(type) {

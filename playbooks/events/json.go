@@ -13,12 +13,16 @@ import (
 // Invalid UTF-8 becomes U+FFFD. Characters that could act on a terminal are
 // written as escapes, which mean the same to whoever parses them.
 type JSON struct {
-	out   sink
-	lines []byte // being made
+	out    sink
+	lines  []byte // being made
+	append func([]byte, *Result) (line []byte, ok bool)
 }
 
 // NewJSON makes a reporter that writes to w.
-func NewJSON(w io.Writer) *JSON { return &JSON{out: sink{w: w}} }
+func NewJSON(w io.Writer) *JSON { return &JSON{out: sink{w: w}, append: appendResult} }
+
+// NewShortJSON makes one whose lines are for [Decode] alone: most results are half as long.
+func NewShortJSON(w io.Writer) *JSON { return &JSON{out: sink{w: w}, append: appendShortResult} }
 
 // Report writes e.
 func (j *JSON) Report(e Event) { j.ReportAll([]Event{e}) }
@@ -29,7 +33,7 @@ func (j *JSON) ReportAll(all []Event) {
 	for _, e := range all {
 		r, ok := e.(Result)
 		if ok {
-			j.lines, ok = appendResult(j.lines, &r)
+			j.lines, ok = j.append(j.lines, &r)
 		}
 		if !ok {
 			j.lines = append(j.lines, jsonLine(e)...)

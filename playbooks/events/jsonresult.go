@@ -5,12 +5,17 @@ import (
 	"time"
 )
 
+// onlyTexts reports whether a result has nothing in it but texts and flags.
+func (r *Result) onlyTexts() bool {
+	return len(r.Messages) == 0 && len(r.Changes) == 0 && len(r.HealthChecks) == 0 && r.Command == nil &&
+		r.State == nil && len(r.Restart) == 0 && r.ErrorKind == "" && r.Tries == 0 && len(r.RefreshedBy) == 0 && !r.Left && !r.Killed
+}
+
 // appendResult appends the line of a result with nothing in it but texts and
 // flags, as nearly all are: byte for byte what [jsonLine] makes of it, without
 // reflection. ok is false for any other.
 func appendResult(b []byte, e *Result) (line []byte, ok bool) {
-	if len(e.Messages) > 0 || len(e.Changes) > 0 || len(e.HealthChecks) > 0 || e.Command != nil ||
-		e.State != nil || len(e.Restart) > 0 || e.ErrorKind != "" || e.Tries != 0 || len(e.RefreshedBy) > 0 || e.Left || e.Killed {
+	if !e.onlyTexts() {
 		return b, false
 	}
 	b = append(b, `{"event":"result","time":"`...)
@@ -33,6 +38,36 @@ func appendResult(b []byte, e *Result) (line []byte, ok bool) {
 	b = appendFlag(b, "changed", e.Changed)
 	b = append(b, `,"changes":[]`...)
 	b = appendText(b, "diff", e.Diff)
+	b = append(b, `,"duration_ms":`...)
+	b = appendMilliseconds(b, e.Duration)
+	return append(b, '}', '\n'), true
+}
+
+// appendShortResult appends the same line without the run and without what is empty or
+// false, for [Decode]: records are mostly such lines.
+func appendShortResult(b []byte, e *Result) (line []byte, ok bool) {
+	if !e.onlyTexts() {
+		return b, false
+	}
+	b = append(b, `{"event":"result","time":"`...)
+	b = e.Time.UTC().AppendFormat(b, timeLayout)
+	b = append(b, '"')
+	for _, text := range [...]struct{ key, value string }{
+		{"play", e.Play}, {"host", e.Host}, {"type", e.Type}, {"name", e.Name}, {"alias", e.Alias}, {"status", string(e.Status)},
+		{"because", e.Because}, {"message", e.Message}, {"error", e.Error}, {"diff", e.Diff},
+	} {
+		if text.value != "" {
+			b = appendText(b, text.key, text.value)
+		}
+	}
+	for _, flag := range [...]struct {
+		key string
+		set bool
+	}{{"check", e.Check}, {"refreshed", e.Refreshed}, {"certain", e.Certain}, {"changed", e.Changed}} {
+		if flag.set {
+			b = appendFlag(b, flag.key, true)
+		}
+	}
 	b = append(b, `,"duration_ms":`...)
 	b = appendMilliseconds(b, e.Duration)
 	return append(b, '}', '\n'), true

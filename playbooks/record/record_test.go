@@ -260,7 +260,7 @@ func TestFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	r.file.Close()
-	r.file, r.lines = full, events.NewJSON(full)
+	r.file, r.lines = full, events.NewShortJSON(full)
 	for range 3 {
 		r.Report(result("web1", events.Stable))
 	}

@@ -88,7 +88,7 @@ func (r *Recorder) begin(e events.RunStart) error {
 	if err != nil {
 		return err
 	}
-	r.file, r.lines = file, events.NewJSON(file)
+	r.file, r.lines = file, events.NewShortJSON(file)
 	// Where files cannot be locked, a run under way looks like a killed one.
 	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return writeJSON(r.folder, headerFile, h)

@@ -113,7 +113,7 @@ func (r *Run) Events() iter.Seq2[events.Event, error] {
 				yield(nil, fmt.Errorf("%s:%d: %w", filepath.Join(r.folder, eventsFile), number, err))
 				return
 			}
-			if !yield(e, nil) {
+			if !yield(events.OfRun(e, r.Header.Run), nil) {
 				return
 			}
 		}
