@@ -220,12 +220,12 @@ var patternErrors = []struct {
 	{"web01[99999999999999999999]", `pattern "web01[99999999999999999999]": the index is past the end
   hint: there is 1 host, with the index 0`, false},
 	{"web[3:1]", `pattern "web[3:1]": the slice ends before it begins`, false},
-	{"web[0:-1]", `pattern "web[0:-1]": a slice has no negative ends
+	{"web[0:-1]", `pattern "web[0:-1]": a slice [a:b] takes no negative numbers
   hint: write web[-1] for the last host, [x:] for all from x on`, false},
 	{"web[:]", `pattern "web[:]": the slice has no ends
   hint: write web for all of it`, false},
 	{"web[1", `pattern "web[1": [ without ]`, false},
-	{"web*[a:c]", `pattern "web*[a:c]": a range and a wildcard do not go together
+	{"web*[a:c]", `pattern "web*[a:c]": a range such as [1:3] and a wildcard cannot be in one term
   hint: write one term for each`, false},
 	{"db-[c:a]", `pattern "db-[c:a]": [c:a]: c comes after a
   hint: a range is written [begin:end] or [begin:end:step], as in web[01:20]`, false},

@@ -229,7 +229,7 @@ func checkSecret(name string, n *yamlpos.Node) error {
 	case n.Kind != yamlpos.Scalar:
 		return n.Errorf("", "%s must be a single value", name)
 	case n.Text == "":
-		return n.Errorf("remove it, or leave the value away to take one away", "%s is empty", name)
+		return n.Errorf("remove it, or write the key without a value to unset an inherited one", "%s is empty", name)
 	case yamlpos.IsTemplate(n):
 		return n.Errorf(`connection values are read before anything is evaluated; in YAML !unsafe before a password makes it mean itself, passwords can be asked for with -k and -K, and a second -i SCRIPT may print those of a group, such as {"db":{"vars":{"ansible_become_password":"…"}}} (from ansible-vault view, say)`, "%s cannot be an expression", name)
 	case strings.ContainsFunc(n.Text, unicode.IsControl):

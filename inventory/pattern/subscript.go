@@ -38,7 +38,7 @@ func splitSubscript(term string) (base string, s *subscript, err error) {
 	case single != "":
 		return base, &subscript{first: indexOf(single)}, nil
 	case strings.HasPrefix(first+last, "-"), strings.HasPrefix(last, "-"):
-		return "", nil, termErrorf("write "+base+"[-1] for the last host, [x:] for all from x on", "a slice has no negative ends")
+		return "", nil, termErrorf("write "+base+"[-1] for the last host, [x:] for all from x on", "a slice [a:b] takes no negative numbers")
 	case first == "" && last == "":
 		return "", nil, termErrorf("write "+base+" for all of it", "the slice has no ends")
 	}

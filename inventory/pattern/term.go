@@ -43,7 +43,7 @@ func (m *matcher) name(term string) ([]int, error) {
 	wild := strings.ContainsAny(term, "*?")
 	switch {
 	case wild && brackets.ranges > 0:
-		return nil, termErrorf("write one term for each", "a range and a wildcard do not go together")
+		return nil, termErrorf("write one term for each", "a range such as [1:3] and a wildcard cannot be in one term")
 	case !wild && brackets.sets == 0 && brackets.ranges+brackets.nodes > 0:
 		return m.expanded(term)
 	case wild || brackets.sets+brackets.nodes > 0:

@@ -137,8 +137,8 @@ func TestScaffoldErrors(t *testing.T) {
 		{"missing, known late", "source: \"{{ 'gone' }}\"", "", "", "site.yaml:4:31: source: there is no folder \"gone\" in DIR"},
 		{"a source out of facts", "source: \"{{ Facts.os }}\"", "", "", ""},
 		{"missing key", "source: tree", "x\n[[ Data.nope ]]", "", "tree/f:2:4: missing key \"Data.nope\"\n  hint: did you mean \"none\"?; ask with isset(Data.nope)"},
-		{"two keys of one name", "source: tree, data: {a: 1, \"{{ 'a' }}\": 2}", "x", "", "site.yaml:4:50: two keys come to \"a\""},
-		{"a key that comes to nothing", "source: tree, data: {\"{{ '' }}\": 2}", "x", "", "site.yaml:4:44: the key comes to nothing"},
+		{"two keys of one name", "source: tree, data: {a: 1, \"{{ 'a' }}\": 2}", "x", "", "site.yaml:4:50: two keys evaluate to \"a\""},
+		{"a key that comes to nothing", "source: tree, data: {\"{{ '' }}\": 2}", "x", "", "site.yaml:4:44: the key evaluates to an empty text"},
 		{"a command that comes to nothing", "source: tree, post: [{\"*\": \"{{ '' }}\"}]", "x", "", "site.yaml:4:44: post value for key \"*\" cannot be empty"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

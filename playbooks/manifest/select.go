@@ -57,7 +57,7 @@ func (s Selection) Select(plays []*Play) ([]*Play, error) {
 		}
 	}
 	if len(selected) == 0 && len(plays) > 0 {
-		return nil, fmt.Errorf("nothing is selected: no resource is left by the tags")
+		return nil, fmt.Errorf("nothing is selected: --tags and --skip-tags leave no resource")
 	}
 	return selected, nil
 }

@@ -94,9 +94,9 @@ func (v Value) resolveKeys(ctx context.Context, env *templates.Env, n *yamlpos.N
 			changed.Pairs[i].Key = yamlpos.From(pair.Key, key)
 		}
 		if key := changed.Pairs[i].Key; seen[key.Text] {
-			return nil, key.Errorf("", "two keys come to %q", key.Text)
+			return nil, key.Errorf("", "two keys evaluate to %q", key.Text)
 		} else if seen[key.Text] = true; key.Text == "" {
-			return nil, key.Errorf("", "the key comes to nothing")
+			return nil, key.Errorf("", "the key evaluates to an empty text")
 		}
 		if changed.Pairs[i].Value, err = v.resolveKeys(ctx, env, pair.Value); err != nil {
 			return nil, err

@@ -63,11 +63,11 @@ const maxPassword = 511
 func CheckBecomePassword(s *transport.Secret) error {
 	switch b := s.Reveal(); {
 	case len(b) == 0:
-		return errors.New("the password for escalation is empty")
+		return errors.New("the become password is empty")
 	case len(b) > maxPassword:
-		return fmt.Errorf("the password for escalation is longer than %d bytes", maxPassword)
+		return fmt.Errorf("the become password is longer than %d bytes", maxPassword)
 	case bytes.ContainsAny(b, "\n\r\x00"):
-		return errors.New("the password for escalation has the end of a line in it")
+		return errors.New("the become password has the end of a line in it")
 	}
 	return nil
 }

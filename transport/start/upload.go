@@ -62,7 +62,7 @@ func put(client *sftp.Client, dir string, b Build, nonce string, program io.Read
 	// goes on with nil: so do Stat and Remove.
 	defer func() {
 		if failed := recover(); failed != nil {
-			err = fmt.Errorf("writing %s: the SFTP server makes no sense", temp)
+			err = fmt.Errorf("writing %s: unexpected answer of the SFTP server", temp)
 		}
 	}()
 	f, err := client.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL)

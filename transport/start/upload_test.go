@@ -295,7 +295,7 @@ func TestUploadErrors(t *testing.T) {
 				return status(4, "no")
 			}
 			return agreeable(kind, body)
-		}).serve), is: transport.ErrInstall, err: gzip + ", and SFTP does not help: writing .cache/ccm-push/." + fixedNonce + ": the SFTP server makes no sense" + hint},
+		}).serve), is: transport.ErrInstall, err: gzip + ", and SFTP does not help: writing .cache/ccm-push/." + fixedNonce + ": unexpected answer of the SFTP server" + hint},
 		{name: "does not close", dumb: func(falls func()) sshtest.Option {
 			return only(sftpClose, func([]byte) []byte { falls(); return nil })
 		}, is: transport.ErrTimeout, err: timeout},
