@@ -16,25 +16,34 @@ import (
 // grandchild may hold it open.
 const drain = 2 * time.Second
 
-// leave is how long a command may take to end when its connection is lost, in which its
-// input ends. sshd leaves it alone for ever.
-const leave = 2 * time.Second
+// leave is how long a command may take to end when its connection is lost, or the server
+// closed: its input ends. sshd leaves it alone for ever.
+const leave = 500 * time.Millisecond
 
 // exec runs a command as the login shell would, in a process group that is
-// killed with the server, or some time after the end of its connection, and reports how it
-// ended.
-func (s *Server) exec(server, connection context.Context, channel ssh.Channel, command string) {
-	ctx, cancel := context.WithCancel(server)
+// killed some time after the end of its connection or of the server, and reports how it ended.
+func (s *Server) exec(connection context.Context, channel ssh.Channel, command string) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(connection))
 	defer cancel()
-	if !s.config.Outlive {
-		defer context.AfterFunc(connection, func() {
-			select {
-			case <-time.After(leave):
-				cancel()
-			case <-ctx.Done():
-			}
-		})()
+	over := connection.Done()
+	if s.config.Outlive {
+		over = nil
 	}
+	s.work.Go(func() {
+		defer cancel()
+		select {
+		case <-over:
+		case <-s.killed:
+			return
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(leave):
+		case <-s.killed:
+		case <-ctx.Done():
+		}
+	})
 	shell := s.config.Shell
 	if len(shell) == 0 {
 		shell = []string{"/bin/sh", "-c"}

@@ -36,6 +36,8 @@ type Server struct {
 	stats    counters
 	ownDir   string // to be removed
 
+	killed chan struct{} // closed when commands that are left are killed
+
 	mu    sync.Mutex
 	conns []net.Conn // that have been accepted
 }
@@ -61,6 +63,7 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 	if err := s.prepare(); err != nil {
 		return nil, errors.Join(err, s.clean())
 	}
+	s.killed = make(chan struct{})
 	ctx, s.cancel = context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { s.listener.Close() })
 	s.work.Go(func() {
@@ -74,7 +77,9 @@ func Serve(ctx context.Context, c Config) (*Server, error) {
 func (s *Server) Close() error {
 	s.cancel()
 	s.listener.Close()
+	late := time.AfterFunc(leave, func() { close(s.killed) })
 	s.work.Wait()
+	late.Stop()
 	return s.clean()
 }
 

@@ -54,12 +54,11 @@ func (s *Server) open(ctx context.Context, c ssh.NewChannel) {
 
 // session handles one session channel, whose program may outlive it.
 func (s *Server) session(ctx context.Context, channel ssh.Channel, requests <-chan *ssh.Request) {
-	server := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // the requests end when the client or we have closed the channel
 	started := false
 	for r := range requests {
-		run := s.program(server, r)
+		run := s.program(r)
 		ok := run != nil && !started
 		if r.WantReply { // before the program can close the channel
 			r.Reply(ok || r.Type == "env", nil)
@@ -75,7 +74,7 @@ func (s *Server) session(ctx context.Context, channel ssh.Channel, requests <-ch
 }
 
 // program gives what a request asks to run, or nil.
-func (s *Server) program(server context.Context, r *ssh.Request) func(context.Context, ssh.Channel) {
+func (s *Server) program(r *ssh.Request) func(context.Context, ssh.Channel) {
 	var payload struct{ Text string }
 	if (r.Type != "exec" && r.Type != "subsystem") || ssh.Unmarshal(r.Payload, &payload) != nil {
 		return nil
@@ -83,7 +82,7 @@ func (s *Server) program(server context.Context, r *ssh.Request) func(context.Co
 	switch {
 	case r.Type == "exec":
 		s.stats.execs.Add(1)
-		return func(ctx context.Context, c ssh.Channel) { s.exec(server, ctx, c, payload.Text) }
+		return func(ctx context.Context, c ssh.Channel) { s.exec(ctx, c, payload.Text) }
 	case payload.Text == "sftp" && !s.config.NoSFTP:
 		return s.sftp
 	}
