@@ -34,8 +34,9 @@ type Ack struct {
 
 // Bounds of an [Untold].
 const (
-	MaxUntold     = 500     // results
-	MaxUntoldText = 1 << 10 // bytes of each text
+	MaxUntold         = 200     // results
+	MaxUntoldText     = 1 << 10 // bytes of each text
+	MaxUntoldCatalogs = 20      // of which one catalog is told; others are told with the next one
 )
 
 func (u *Untold) validate() error {

@@ -141,8 +141,8 @@ func (c *catalogRun) untold(u *wire.Untold) error {
 	if c.results > 0 || c.task.Untold == nil {
 		return breach("the host tells of an earlier run when nobody has asked it to")
 	}
-	if len(c.acks) == maxTold {
-		return breach("the host tells of more than %d earlier runs", maxTold)
+	if len(c.acks) == wire.MaxUntoldCatalogs {
+		return breach("the host tells of more than %d catalogs of earlier runs", wire.MaxUntoldCatalogs)
 	}
 	c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: u.Run, Play: u.Play}})
 	c.task.Untold(u)
@@ -170,9 +170,6 @@ func (c *catalogRun) acknowledge() {
 	case <-time.After(endingTime):
 	}
 }
-
-// maxTold is how many earlier catalogs a host may tell of.
-const maxTold = 1000
 
 // health checks the verdicts of a result against the health checks that were
 // asked for.

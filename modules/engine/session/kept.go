@@ -72,10 +72,14 @@ func hashOf(cat *wire.Catalog) (string, error) {
 
 // tellUntold tells what earlier runs have changed and could not tell.
 func (s *serving) tellUntold(out *outbox) error {
+	told := 0
 	for _, u := range s.results.Untold() {
 		if len(u.Results) == 0 {
 			_ = s.results.Acknowledge(wire.Ack{Run: u.Run, Play: u.Play}) // or the next run does
 			continue
+		}
+		if told++; told > wire.MaxUntoldCatalogs {
+			break
 		}
 		if err := out.put(&wire.Message{Untold: u}); err != nil {
 			return err
