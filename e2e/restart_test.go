@@ -98,17 +98,24 @@ func TestFleetReconnect(t *testing.T) {
 	invocation := func() string { return f.sh("s001", "systemctl show -p InvocationID --value e2e-app") }
 	f.sh("s001", "rm -rf /var/lib/ccm-push; touch /run/e2e-go")
 	f.push("-i", "root.yaml", "site.yaml").requireCode(t, 0)
-	for _, end := range []struct{ name, how string }{
-		{"the host program is killed", "kill -9 $(cat /run/e2e-waits)"},
-		{"the connection is cut", "kill -9 $(ps -o ppid= -p $(cat /run/e2e-waits))"},
-		{"sshd is restarted and the connection cut", "systemctl restart ssh sshd 2>/dev/null; kill -9 $(ps -o ppid= -p $(cat /run/e2e-waits))"},
+	root, deploy := []string{"-i", "root.yaml"}, []string{"-i", "deploy.yaml", "-b"}
+	for _, end := range []struct {
+		name string
+		as   []string
+		how  string
+	}{
+		{"the host program is killed", root, "kill -9 $(cat /run/e2e-waits)"},
+		{"the connection is cut", root, "kill -9 $(ps -o ppid= -p $(cat /run/e2e-waits))"},
+		{"sshd is restarted and the connection cut", root, "systemctl restart ssh sshd 2>/dev/null; kill -9 $(ps -o ppid= -p $(cat /run/e2e-waits))"},
+		{"a login that became root is killed", deploy, "pkill -KILL -u deploy"},
+		{"a host program that became root is killed", deploy, "kill -9 $(cat /run/e2e-waits)"},
 	} {
 		t.Run(end.name, func(t *testing.T) {
 			f := f.in(t)
 			before := invocation()
 			f.sh("s001", "rm -f /run/e2e-go /run/e2e-waits")
 			level := "level=again-" + strings.ReplaceAll(end.name, " ", "-")
-			run := pushCommand(t, f.dir, "-i", "root.yaml", "-e", level, "site.yaml")
+			run := pushCommand(t, f.dir, append(end.as, "-e", level, "site.yaml")...)
 			var said bytes.Buffer
 			run.Stdout, run.Stderr = &said, &said
 			require.NoError(t, run.Start())
@@ -123,7 +130,7 @@ func TestFleetReconnect(t *testing.T) {
 			restarted := invocation()
 			require.NotEqual(t, before, restarted)
 
-			second := f.push("-i", "root.yaml", "-e", level, "site.yaml")
+			second := f.push(append(end.as, "-e", level, "site.yaml")...)
 			second.requireCode(t, 0)
 			require.Contains(t, second.stdout, "0 changed")
 			require.NotContains(t, second.stdout, "untold")
