@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
@@ -208,6 +209,64 @@ func TestReconnect(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReconnectBehindAJumpHost cuts the connection that leads to the hosts behind a jump host.
+func TestReconnectBehindAJumpHost(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root's lock is that of the whole machine")
+	}
+	gate, far := sshtest.Start(t), map[string]*sshtest.Server{"web1": sshtest.Start(t, sshtest.Outlive()), "web2": sshtest.Start(t, sshtest.Outlive())}
+	home := t.TempDir()
+	w := newWorld(t, map[string]*sshtest.Server{"gate": gate, "web1": far["web1"], "web2": far["web2"]}, fmt.Sprintf(`
+- name: site
+  hosts: web*
+  ccm:
+    resources:
+      - exec:
+          - "echo one >> {{ Data.home }}/ran": {provider: shell}
+          - "touch {{ Data.home }}/cut; until test -e %[1]s/go; do sleep 0.02; done; echo two >> {{ Data.home }}/ran": {provider: shell}
+          - "echo three >> {{ Data.home }}/ran": {provider: shell}
+`, home))
+	for _, name := range []string{"web1", "web2"} {
+		require.NoError(t, os.MkdirAll(far[name].Home, 0o755))
+	}
+	var list strings.Builder
+	list.WriteString("all:\n  hosts:\n")
+	for name, srv := range map[string]*sshtest.Server{"gate": gate, "web1": far["web1"], "web2": far["web2"]} {
+		jump := ""
+		if name != "gate" {
+			jump = ", jump: gate"
+		}
+		fmt.Fprintf(&list, "    %s: {home: %q, connect: {address: %q, port: %d, user: %s, private_key: %q, known_hosts: %q%s}}\n",
+			name, srv.Home, srv.Host, srv.Port, srv.User, srv.KeyFile, srv.KnownHosts, jump)
+	}
+	inv, err := inventory.Parse("hosts.yaml", []byte(list.String()))
+	require.NoError(t, err)
+	w.Inventory = inv
+	w.Options.NoLock, w.Options.LockTimeout, w.Options.Reconnect = false, time.Minute, time.Minute
+	var cutting sync.WaitGroup
+	cutting.Go(func() {
+		for _, srv := range far {
+			for {
+				if _, err := os.Stat(filepath.Join(srv.Home, "cut")); err == nil {
+					break
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		}
+		gate.Cut()
+		os.WriteFile(filepath.Join(home, "go"), nil, 0o600)
+	})
+	lines := strings.Join(w.run(t), "\n")
+	cutting.Wait()
+	for name, srv := range far {
+		ran, err := os.ReadFile(filepath.Join(srv.Home, "ran"))
+		require.NoError(t, err)
+		require.Equal(t, "one\ntwo\nthree\n", string(ran), "%s: %s", lines, w.text)
+		require.Contains(t, w.text.String(), name+"  reconnected  after")
+	}
+	require.Contains(t, w.text.String(), "2 hosts: 2 ok; 6 resources: 6 changed")
 }
 
 // TestUntold loses a connection for good. What had been done by then is told by the next run,
