@@ -105,10 +105,6 @@ func reset(client, server net.Conn) {
 	}
 }
 
-// halfClosed leaves the host with a connection that nothing comes from: it finds out by the
-// next message, or by silence.
-func halfClosed(client, _ net.Conn) { client.Close() }
-
 // tenResources are files and commands, the last of which are refreshed. Each command notes
 // that it ran.
 const tenResources = `
