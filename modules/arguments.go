@@ -145,9 +145,9 @@ type Words struct {
 	Options map[string]string // by name, without the dashes
 }
 
-// TakeApart finds the options of a command line, of which each has a value: --NAME
+// SplitOptions finds the options of a command line, of which each has a value: --NAME
 // VALUE or --NAME=VALUE.
-func TakeApart(words, options []string) (Words, error) {
+func SplitOptions(words, options []string) (Words, error) {
 	w := Words{Options: map[string]string{}}
 	for i := 0; i < len(words); i++ {
 		name, isOption := strings.CutPrefix(words[i], "--")

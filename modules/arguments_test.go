@@ -27,7 +27,7 @@ func TestTakeApart(t *testing.T) {
 		{"a --become", "", "", "there is no option --become here; there are --input, --version, and the flags of ccm-push go before the pattern"},
 	}
 	for _, tt := range tests {
-		got, err := modules.TakeApart(strings.Fields(tt.words), []string{"input", "version"})
+		got, err := modules.SplitOptions(strings.Fields(tt.words), []string{"input", "version"})
 		if tt.err != "" {
 			require.EqualError(t, err, tt.err, tt.words)
 			continue

@@ -147,8 +147,8 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 
 var contentType = reflect.TypeFor[Content]()
 
-// Lacking gives the contents among properties whose bytes are not here.
-func Lacking(res any) []Content {
+// MissingContents gives the contents among properties whose bytes are not here.
+func MissingContents(res any) []Content {
 	var lacking []Content
 	eachContent(reflect.ValueOf(res), func(c Content) {
 		if _, here := c.Bytes(); !here && !c.IsZero() {

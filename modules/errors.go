@@ -19,18 +19,18 @@ func (r refusal) Redacted() string { return r.Error() }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// Barred words an error of not being allowed to look, as a refusal that says what to
+// PermissionRefusal words an error of not being allowed to look, as a refusal that says what to
 // do. Any other one it returns as it is.
-func Barred(err error) error {
+func PermissionRefusal(err error) error {
 	if denied, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(denied, fs.ErrPermission) {
 		return Refuse("%w; use become", err)
 	}
 	return err
 }
 
-// Allowed gives a plan unless one of the rights it needs has been denied, which
+// PlanIfPermitted gives a plan unless one of the rights it needs has been denied, which
 // is a refusal too.
-func Allowed(plan Plan, rights ...error) (Plan, error) {
+func PlanIfPermitted(plan Plan, rights ...error) (Plan, error) {
 	if err := cmp.Or(rights...); err != nil {
 		return Plan{}, refusal{err}
 	}
@@ -44,17 +44,17 @@ type Redactor interface {
 	Redacted() string
 }
 
-// Unmanaged is the error of a Check that finds out that the resource is not wanted on
+// SkipError is the error of a Check that finds out that the resource is not wanted on
 // this host at all, such as by a condition that only the host can answer. The engine
 // reports it as skipped, for this reason; what depends on it runs all the same.
-type Unmanaged string
+type SkipError string
 
-func (u Unmanaged) Error() string { return string(u) }
+func (u SkipError) Error() string { return string(u) }
 
-// NotYet is the error of a Check that has to know how another resource was left, and
+// StateUnknownError is the error of a Check that has to know how another resource was left, and
 // cannot: its [Host].State is not known. In a check run in which that resource would
 // be changed, the engine reports that the checked one would be, too; otherwise it is
 // an error as any other. It holds the reference of the other one.
-type NotYet string
+type StateUnknownError string
 
-func (n NotYet) Error() string { return "nothing is known yet of " + string(n) }
+func (n StateUnknownError) Error() string { return "nothing is known yet of " + string(n) }

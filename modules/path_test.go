@@ -76,7 +76,7 @@ func TestRefuse(t *testing.T) {
 	var r modules.Redactor
 	require.ErrorAs(t, err, &r)
 	require.Equal(t, "x: permission denied", r.Redacted())
-	plan, err := modules.Allowed(modules.Plan{Action: "did it"}, nil, fs.ErrPermission, fs.ErrExist)
+	plan, err := modules.PlanIfPermitted(modules.Plan{Action: "did it"}, nil, fs.ErrPermission, fs.ErrExist)
 	require.EqualError(t, err, "permission denied")
 	require.Equal(t, modules.Plan{}, plan)
 }

@@ -30,7 +30,7 @@ func TestTreeWire(t *testing.T) {
 	for i, kind := range []modules.FileKind{modules.Directory, modules.Regular, modules.Regular, modules.Symlink} {
 		require.Equal(t, kind, again.Nodes[i].Kind())
 	}
-	require.NotEmpty(t, modules.Lacking(&again))
+	require.NotEmpty(t, modules.MissingContents(&again))
 }
 
 func TestTreeBounds(t *testing.T) {

@@ -25,13 +25,13 @@ func OthersWrite(dir FileInfo, uid int) bool {
 	return dir.UID != 0 && dir.UID != uid || dir.Mode&0o022 != 0
 }
 
-// Judge tells a user whether to follow the link, which anybody may have planted who
+// CheckFollow tells a user whether to follow the link, which anybody may have planted who
 // may write its directory. With owned, what it leads to has to belong to the link's
-// own owner (see LeadsTo). The error is an [ErrPlanted].
+// own owner (see CheckOwner). The error is an [ErrPlanted].
 //
 // Links of root are not followed there, because who may write the directory can have
 // renamed them. A user who is not root follows links of its own.
-func (l PassedLink) Judge(uid int) (owned bool, err error) {
+func (l PassedLink) CheckFollow(uid int) (owned bool, err error) {
 	switch {
 	case !OthersWrite(l.Dir, uid), l.UID == uid && uid != 0:
 		return false, nil
@@ -41,8 +41,8 @@ func (l PassedLink) Judge(uid int) (owned bool, err error) {
 	return true, nil
 }
 
-// LeadsTo refuses to follow the link to what does not belong to its owner.
-func (l PassedLink) LeadsTo(owner, uid int) error {
+// CheckOwner refuses to follow the link to what does not belong to its owner.
+func (l PassedLink) CheckOwner(owner, uid int) error {
 	if owner == l.UID {
 		return nil
 	}
@@ -111,7 +111,7 @@ func MayFollow(stat func(path string) (FileInfo, error), name string, uid int) e
 		e := rest[0]
 		rest = rest[1:]
 		if e.owns != nil {
-			if err := e.owns.LeadsTo(info.UID, uid); err != nil {
+			if err := e.owns.CheckOwner(info.UID, uid); err != nil {
 				return err
 			}
 			continue
@@ -126,7 +126,7 @@ func MayFollow(stat func(path string) (FileInfo, error), name string, uid int) e
 			continue
 		}
 		l := PassedLink{Path: next, Target: info.Target, UID: info.UID, Dir: dir}
-		owned, err := l.Judge(uid)
+		owned, err := l.CheckFollow(uid)
 		if err != nil {
 			return err
 		}

@@ -79,8 +79,8 @@ func AddGroup(tools Tools, g Group, system bool) []string {
 	return append(argv, "--", g.Name)
 }
 
-// Allowed tells why the accounts of the host may not be changed, or nil.
-func Allowed(rights modules.FileRights) error {
+// CheckPermitted tells why the accounts of the host may not be changed, or nil.
+func CheckPermitted(rights modules.FileRights) error {
 	if err := rights.MayReplace(PasswdFile); err != nil {
 		return modules.Refuse("%w", err)
 	}

@@ -49,7 +49,7 @@ func (a *Archive) obtainAndUse(ctx context.Context, h modules.Host, s *steps) (e
 		return err
 	}
 	defer dir.Close()
-	own := &private{dir: dir, name: path.Base(a.Name)}
+	own := &stagingFile{dir: dir, name: path.Base(a.Name)}
 	defer func() { err = errors.Join(err, own.discard()) }()
 	switch {
 	case s.obtain == fromHost:

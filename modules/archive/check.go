@@ -30,7 +30,7 @@ const (
 // Check implements [modules.Resource].
 func (a *Archive) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	plan, err := a.check(ctx, h)
-	return plan, modules.Barred(err)
+	return plan, modules.PermissionRefusal(err)
 }
 
 func (a *Archive) check(ctx context.Context, h modules.Host) (modules.Plan, error) {
@@ -61,7 +61,7 @@ func (a *Archive) checkAbsent(files modules.Files, at modules.FileInfo) (modules
 		Effects: []modules.Effect{a.gone()},
 		Steps:   &steps{remove: true},
 	}
-	return modules.Allowed(plan, files.MayReplace(a.Name))
+	return modules.PlanIfPermitted(plan, files.MayReplace(a.Name))
 }
 
 func (a *Archive) gone() modules.Effect {
@@ -137,7 +137,7 @@ func (a *Archive) checkLeftOver(files modules.Files, have found) (modules.Plan, 
 		Effects: []modules.Effect{a.gone()},
 		Steps:   &steps{cleanup: true},
 	}
-	return modules.Allowed(plan, files.MayReplace(a.Name))
+	return modules.PlanIfPermitted(plan, files.MayReplace(a.Name))
 }
 
 func (a *Archive) createsMissing(files modules.FileReader) (bool, error) {
@@ -236,7 +236,7 @@ func (a *Archive) plan(files modules.Files, s *steps, changes []modules.Change, 
 	if plan.Action == "" {
 		return modules.Plan{}, nil
 	}
-	return modules.Allowed(plan, rights...)
+	return modules.PlanIfPermitted(plan, rights...)
 }
 
 func (s *steps) action() string {
@@ -280,7 +280,7 @@ func (a *Archive) extracting(files modules.Files) ([]modules.Effect, error) {
 		right = files.MayReplace(missing)
 	}
 	if right != nil {
-		_, err := modules.Allowed(modules.Plan{}, right)
+		_, err := modules.PlanIfPermitted(modules.Plan{}, right)
 		return nil, err
 	}
 	effects = append(effects, modules.Effect{Kind: modules.BelowEffect, Key: a.ExtractParent})

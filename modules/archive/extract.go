@@ -38,7 +38,7 @@ type unpacker interface {
 type opener func(packed) unpacker
 
 // extract unpacks the archive, if there is nothing wrong with any of it.
-func (open opener) extract(ctx context.Context, a *Archive, h modules.Host, own *private) error {
+func (open opener) extract(ctx context.Context, a *Archive, h modules.Host, own *stagingFile) error {
 	size, err := own.size()
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ type part struct {
 }
 
 // fetch downloads the archive, and continues what an earlier run has begun.
-func (get getter) fetch(ctx context.Context, a *Archive, h modules.Host, own *private) error {
+func (get getter) fetch(ctx context.Context, a *Archive, h modules.Host, own *stagingFile) error {
 	d := a.download()
 	got, err := own.resume(d.URL)
 	if err != nil {
@@ -81,11 +81,11 @@ func hashed(url string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (p *private) partName() string { return p.stem() + "part" }
-func (p *private) memoName() string { return p.stem() + "etag" }
+func (p *stagingFile) partName() string { return p.stem() + "part" }
+func (p *stagingFile) memoName() string { return p.stem() + "etag" }
 
 // resume opens the part of the same download that is kept, or makes a new file.
-func (p *private) resume(url string) (part, error) {
+func (p *stagingFile) resume(url string) (part, error) {
 	m, ok := p.recall()
 	p.temporary = p.partName()
 	if ok && m.URL == hashed(url) && m.ETag != "" && p.open(0) == nil {
@@ -111,7 +111,7 @@ var errNotOurs = errors.New("somebody else can have written to it")
 
 // ours describes a file of that name, unless somebody else can have written to it
 // or the name is that of a link: a Root follows links whatever the flags say.
-func (p *private) ours(f *os.File, name string) (fs.FileInfo, error) {
+func (p *stagingFile) ours(f *os.File, name string) (fs.FileInfo, error) {
 	named, err := p.dir.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (p *private) ours(f *os.File, name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-func (p *private) recall() (m memo, ok bool) {
+func (p *stagingFile) recall() (m memo, ok bool) {
 	f, err := p.dir.OpenFile(p.memoName(), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return memo{}, false
@@ -141,7 +141,7 @@ func (p *private) recall() (m memo, ok bool) {
 }
 
 // remember keeps the file for the next run.
-func (p *private) remember(url string, got part) error {
+func (p *stagingFile) remember(url string, got part) error {
 	if p.temporary != p.partName() {
 		return fs.ErrExist
 	}
@@ -164,4 +164,4 @@ func (p *private) remember(url string, got part) error {
 }
 
 // forget removes what was said of a part.
-func (p *private) forget() { p.dir.Remove(p.memoName()) } // if it stays, it fits nothing
+func (p *stagingFile) forget() { p.dir.Remove(p.memoName()) } // if it stays, it fits nothing

@@ -20,7 +20,7 @@ func (a *Archive) served(err error) error {
 }
 
 // copyOwn copies the archive that is there: its owner may change it meanwhile.
-func (a *Archive) copyOwn(ctx context.Context, h modules.Host, own *private) error {
+func (a *Archive) copyOwn(ctx context.Context, h modules.Host, own *stagingFile) error {
 	r, err := h.Files.Open(a.Name)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (a *Archive) copyOwn(ctx context.Context, h modules.Host, own *private) err
 }
 
 // receive takes what the controller has downloaded.
-func (a *Archive) receive(ctx context.Context, h modules.Host, own *private) error {
+func (a *Archive) receive(ctx context.Context, h modules.Host, own *stagingFile) error {
 	r, err := h.Contents.Open(ctx, a.Content)
 	if err != nil {
 		return failed(err)
@@ -55,7 +55,7 @@ func (a *Archive) receive(ctx context.Context, h modules.Host, own *private) err
 }
 
 // verify holds the file against the checksum, if one is given.
-func (a *Archive) verify(ctx context.Context, own *private) error {
+func (a *Archive) verify(ctx context.Context, own *stagingFile) error {
 	if a.Checksum == "" {
 		return nil
 	}

@@ -58,7 +58,7 @@ func (a answers) state(ref string) (modules.State, error) {
 			return s, nil
 		}
 	}
-	return modules.State{}, modules.NotYet(ref)
+	return modules.State{}, modules.StateUnknownError(ref)
 }
 
 // reference is the state in which an earlier resource was left.

@@ -32,7 +32,7 @@ func (d *DSC) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	case err != nil:
 		return modules.Plan{}, err
 	case in == nil:
-		return modules.Plan{}, modules.Unmanaged("its condition is false")
+		return modules.Plan{}, modules.SkipError("its condition is false")
 	}
 	if err := in.validate(ctx); err != nil {
 		return modules.Plan{}, err

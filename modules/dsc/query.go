@@ -186,7 +186,7 @@ func (in *instance) instances(p printed, filter bool) ([]map[string]any, error) 
 // queryLine is for [modules.Type].QueryLine: get TYPE --input JSON --version RANGE --adapter
 // TYPE. Those that export take the input for a filter.
 func queryLine(query string, words []string, input func(string) (map[string]any, error)) ([]map[string]any, error) {
-	w, err := modules.TakeApart(words, []string{"input", "version", "adapter"})
+	w, err := modules.SplitOptions(words, []string{"input", "version", "adapter"})
 	switch {
 	case err != nil:
 		return nil, err

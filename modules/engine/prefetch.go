@@ -26,7 +26,7 @@ func (j *job) wants(ctx context.Context, real *realHost) []modules.Content {
 	if j.finished != nil || j.resource == nil || j.invalid != nil || j.monitors || j.predicts() && !j.diffs() {
 		return nil
 	}
-	lacking := modules.Lacking(j.resource)
+	lacking := modules.MissingContents(j.resource)
 	if len(lacking) == 0 {
 		return nil
 	}

@@ -88,7 +88,7 @@ func bounded(changes []modules.Change) []modules.Change {
 // unpredictable words an error of a check run that may be one only because earlier
 // resources have not been carried out. text is as much of it as may be shown.
 func unpredictable(err error, text string) string {
-	if other, ok := errors.AsType[modules.NotYet](err); ok {
+	if other, ok := errors.AsType[modules.StateUnknownError](err); ok {
 		return excerpt.Of("Would have asked for the state of "+string(other)+"; known after apply", maxText)
 	}
 	return "cannot be foreseen: " + text

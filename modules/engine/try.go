@@ -25,7 +25,7 @@ func (t *turn) tries(ctx context.Context) error {
 		began := r.engine.Now()
 		r.refreshes.Begins(j.index)
 		err := t.try(ctx)
-		if reason, ok := errors.AsType[modules.Unmanaged](err); ok && acted == nil {
+		if reason, ok := errors.AsType[modules.SkipError](err); ok && acted == nil {
 			j.result.Status, j.result.Message, err = wire.Skipped, excerpt.Of(string(reason), maxText), nil
 		}
 		if acted != nil && j.result.Status == "" { // what is left of it counts

@@ -26,7 +26,7 @@ func (d *decider) Check(_ context.Context, h modules.Host) (modules.Plan, error)
 		if _, known := h.State(d.asks); known {
 			return modules.Plan{}, nil
 		}
-		return modules.Plan{}, modules.NotYet(d.asks)
+		return modules.Plan{}, modules.StateUnknownError(d.asks)
 	}
 	return modules.Plan{}, d.err
 }
@@ -49,7 +49,7 @@ func decided(t *testing.T, cat wire.Catalog, resources ...modules.Resource) []wi
 // and what depends on it runs.
 func TestUnmanaged(t *testing.T) {
 	for _, cat := range []wire.Catalog{{}, {Check: true}, {Parallel: 4}} {
-		first, second := &decider{err: modules.Unmanaged("its condition is false")}, &decider{}
+		first, second := &decider{err: modules.SkipError("its condition is false")}, &decider{}
 		cat.Entries = []wire.Entry{{Type: "decider", Name: "1", Retry: 3}, {Type: "decider", Name: "2", Require: []int{0}}}
 		results := decided(t, cat, first, second)
 		require.Equal(t, wire.Skipped, results[0].Status)

@@ -31,7 +31,7 @@ type found struct {
 // Check implements [modules.Resource].
 func (f *File) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	plan, err := f.check(ctx, h)
-	return plan, modules.Barred(err)
+	return plan, modules.PermissionRefusal(err)
 }
 
 func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) {
@@ -103,11 +103,11 @@ func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modul
 	}
 	switch {
 	case at.link:
-		return modules.Allowed(plan, h.Files.MayReplace(f.Name))
+		return modules.PlanIfPermitted(plan, h.Files.MayReplace(f.Name))
 	case at.Kind == modules.Absent:
 		return modules.Plan{}, nil
 	case at.Kind != modules.Directory:
-		return modules.Allowed(plan, h.Files.MayReplace(f.Name))
+		return modules.PlanIfPermitted(plan, h.Files.MayReplace(f.Name))
 	}
 	names, err := h.Files.List(f.Name)
 	switch {
@@ -115,10 +115,10 @@ func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modul
 		return modules.Plan{}, err
 	case len(names) == 0:
 		plan.Action = "removed the directory"
-		return modules.Allowed(plan, h.Files.MayReplace(f.Name))
+		return modules.PlanIfPermitted(plan, h.Files.MayReplace(f.Name))
 	case f.Force:
 		plan.Action, plan.Steps = "recursively removed the directory", removeTree
-		return modules.Allowed(plan, mayRemoveTree(ctx, h.Files, f.Name))
+		return modules.PlanIfPermitted(plan, mayRemoveTree(ctx, h.Files, f.Name))
 	case f.undoes:
 		return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty; take out what is in it, and the next whole run removes it", f.Name)
 	}
@@ -151,7 +151,7 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 	if len(parents) > 0 && want.Mode&ownerMayEnter == 0 { // only root sees what it has made
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
-	return modules.Allowed(plan, h.Files.MayReplace(dirs[0]), h.Files.MayCreate(want))
+	return modules.PlanIfPermitted(plan, h.Files.MayReplace(dirs[0]), h.Files.MayCreate(want))
 }
 
 // replaceLink compares the directory that a link leads to. If it differs, the link
@@ -171,7 +171,7 @@ func (f *File) replaceLink(ctx context.Context, h modules.Host, at found, want m
 	if modules.OthersWrite(dir, os.Geteuid()) {
 		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to set attributes through it", f.Name)
 	}
-	return modules.Allowed(modules.Plan{
+	return modules.PlanIfPermitted(modules.Plan{
 		Action:  "replaced the link by a directory",
 		Changes: append([]modules.Change{{Property: "ensure", Have: "symlink", Want: directory}}, changes...),
 		Effects: []modules.Effect{effect(f.Name, modules.PathState{FileInfo: made(modules.Directory, want)})},
@@ -296,7 +296,7 @@ func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, 
 	if at.Links > 1 || f.hides(want) {
 		plan.Effects = append(plan.Effects, modules.Anything)
 	}
-	return modules.Allowed(plan, h.Files.MaySetAttributes(f.Name, want))
+	return modules.PlanIfPermitted(plan, h.Files.MaySetAttributes(f.Name, want))
 }
 
 // write is the plan of putting a file with this content at the path.

@@ -27,7 +27,7 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	at, err := look(h.Files, f.Name)
 	switch {
 	case err != nil:
-		return nil, modules.Barred(err)
+		return nil, modules.PermissionRefusal(err)
 	case at.link:
 		return nil, modules.Refuse("%s is a symlink, which a file resource cannot bring back; look after it with a link resource", f.Name)
 	case at.Kind == modules.Absent:
@@ -106,7 +106,7 @@ func (f *File) bytes(files modules.FileReader, at found) ([]byte, error) {
 	}
 	r, err := files.Open(f.Name)
 	if err != nil {
-		return nil, modules.Barred(err)
+		return nil, modules.PermissionRefusal(err)
 	}
 	defer r.Close()
 	if !modules.SameOwner(r, at.FileInfo) {

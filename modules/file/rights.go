@@ -10,7 +10,7 @@ import (
 
 // mayWrite gives a plan of writing the file if that is allowed.
 func (f *File) mayWrite(rights modules.FileRights, plan modules.Plan, want modules.Attributes) (modules.Plan, error) {
-	return modules.Allowed(plan, rights.MayReplace(f.Name), rights.MayCreate(want))
+	return modules.PlanIfPermitted(plan, rights.MayReplace(f.Name), rights.MayCreate(want))
 }
 
 // mayRemoveTree asks for every name in a tree whether it may be removed, since a

@@ -13,7 +13,7 @@ import (
 func (g *Group) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	tables, err := accounts.Read(h)
 	if err != nil {
-		return modules.Plan{}, modules.Barred(err)
+		return modules.Plan{}, modules.PermissionRefusal(err)
 	}
 	have, local := tables.Group(g.Name)
 	if !local {
@@ -135,7 +135,7 @@ func (g *Group) allowed(h modules.Host, plan modules.Plan, command func(accounts
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if err := accounts.Allowed(h.Files); err != nil {
+	if err := accounts.CheckPermitted(h.Files); err != nil {
 		return modules.Plan{}, err
 	}
 	plan.Steps = argv

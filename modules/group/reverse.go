@@ -18,7 +18,7 @@ func (g *Group) Reversal(_ context.Context, h modules.Host, kept modules.Resourc
 	}
 	tables, err := accounts.Read(h)
 	if err != nil {
-		return nil, modules.Barred(err)
+		return nil, modules.PermissionRefusal(err)
 	}
 	if _, there := tables.Group(g.Name); there {
 		return nil, modules.Refuse("group %q is there already, and only a new one can be undone", g.Name)

@@ -21,7 +21,7 @@ type steps struct {
 // Check implements [modules.Resource].
 func (l *Line) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	plan, err := l.check(ctx, h)
-	return plan, modules.Barred(err)
+	return plan, modules.PermissionRefusal(err)
 }
 
 func (l *Line) check(ctx context.Context, h modules.Host) (modules.Plan, error) {
@@ -146,5 +146,5 @@ func (l *Line) plan(h modules.Host, done edit, t *text, s steps) (modules.Plan, 
 		Needs:   []modules.Content{content},
 		Steps:   s,
 	}
-	return modules.Allowed(plan, h.Files.MayReplace(l.file()), h.Files.MayCreate(s.want))
+	return modules.PlanIfPermitted(plan, h.Files.MayReplace(l.file()), h.Files.MayCreate(s.want))
 }

@@ -29,7 +29,7 @@ func (l *Line) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	case modules.NotThere(err):
 		return nil, modules.Refuse("%s is not there, and a line resource cannot remove it again; make it with a file resource", l.file())
 	case err != nil:
-		return nil, modules.Barred(err)
+		return nil, modules.PermissionRefusal(err)
 	case at.Mode != at.Mode.Perm():
 		return nil, modules.Refuse("%s has mode %s, of which only the bits 0777 stay", l.file(), modules.FormatMode(at.Mode))
 	case at.Links > 1:
@@ -37,12 +37,12 @@ func (l *Line) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	}
 	if at.Kind == modules.Symlink {
 		if at, err = modules.Follow(h.Files, l.file()); err != nil {
-			return nil, modules.Barred(err)
+			return nil, modules.PermissionRefusal(err)
 		}
 	}
 	before, err := l.read(h.Files, at)
 	if err != nil {
-		return nil, modules.Barred(err)
+		return nil, modules.PermissionRefusal(err)
 	}
 	t := parse(before)
 	was := slices.Clone(t.lines)

@@ -22,7 +22,7 @@ const (
 // Check implements [modules.Resource].
 func (l *Link) Check(_ context.Context, h modules.Host) (modules.Plan, error) {
 	plan, err := l.check(h)
-	return plan, modules.Barred(err)
+	return plan, modules.PermissionRefusal(err)
 }
 
 func (l *Link) check(h modules.Host) (modules.Plan, error) {
@@ -50,7 +50,7 @@ func (l *Link) checkAbsent(files modules.Files, at modules.FileInfo) (modules.Pl
 			Effects: l.will(modules.FileInfo{Kind: modules.Absent}),
 			Steps:   remove,
 		}
-		return modules.Allowed(plan, files.MayReplace(l.Name))
+		return modules.PlanIfPermitted(plan, files.MayReplace(l.Name))
 	}
 	return modules.Plan{}, modules.Refuse("%s is %s; refusing to remove what is no link (a file resource with ensure: absent removes it)", l.Name, described(at))
 }
@@ -108,7 +108,7 @@ func (l *Link) plan(files modules.Files, action string, at modules.FileInfo) (mo
 		plan.Changes = []modules.Change{{Property: "ensure", Have: string(at.Kind), Want: present}}
 	}
 	plan.Changes = append(plan.Changes, modules.Change{Property: "target", Have: have, Want: l.Target})
-	return modules.Allowed(plan, l.checkWay(files), files.MayReplace(l.Name))
+	return modules.PlanIfPermitted(plan, l.checkWay(files), files.MayReplace(l.Name))
 }
 
 func (l *Link) will(info modules.FileInfo) []modules.Effect {

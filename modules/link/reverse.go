@@ -20,7 +20,7 @@ func (l *Link) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	case modules.NotThere(err):
 		return map[string]any{"ensure": absent}, nil
 	case err != nil:
-		return nil, modules.Barred(err)
+		return nil, modules.PermissionRefusal(err)
 	case at.Kind != modules.Symlink:
 		return nil, modules.Refuse("%s is %s, which a link resource cannot bring back", l.Name, described(at))
 	case !utf8.ValidString(at.Target):

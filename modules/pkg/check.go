@@ -33,7 +33,7 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 	if err := p.held(m, have, s); err != nil {
 		return modules.Plan{}, err
 	}
-	plan, err := modules.Allowed(p.plan(have, s), h.Files.MayReplace(m.database()))
+	plan, err := modules.PlanIfPermitted(p.plan(have, s), h.Files.MayReplace(m.database()))
 	if err != nil || s.fetch {
 		return plan, err
 	}

@@ -118,7 +118,7 @@ const everyProvider = "*"
 // queryLine is for [modules.Type].QueryLine: list PROVIDER, get PROVIDER NAME..., providers.
 // A provider may be called by its type, if that leaves only one.
 func queryLine(query string, words []string, _ func(string) (map[string]any, error)) ([]map[string]any, error) {
-	w, err := modules.TakeApart(words, []string{"timeout"})
+	w, err := modules.SplitOptions(words, []string{"timeout"})
 	rest := w.Rest
 	switch {
 	case err != nil:

@@ -205,7 +205,7 @@ func (w *walk) step(e element) error {
 		if err := unix.Fstat(w.at().fd, &st); err != nil {
 			return w.failed("stat", w.at().path, err)
 		}
-		return e.ends.LeadsTo(int(st.Uid), w.uid)
+		return e.ends.CheckOwner(int(st.Uid), w.uid)
 	case e.name == "..":
 		return w.up()
 	}
@@ -251,7 +251,7 @@ func (w *walk) follow(name string) error {
 		return w.failed("stat", w.at().path, err)
 	}
 	l := &modules.PassedLink{Path: full, Target: target, UID: int(st.Uid), Dir: Describe(&dir)}
-	owned, err := l.Judge(w.uid)
+	owned, err := l.CheckFollow(w.uid)
 	if err != nil {
 		return err
 	}
@@ -322,7 +322,7 @@ func (w *walk) ownedBy(fd int) error {
 		if err := unix.Fstat(fd, &st); err != nil {
 			return w.failed("stat", w.given, err)
 		}
-		if err := e.ends.LeadsTo(int(st.Uid), w.uid); err != nil {
+		if err := e.ends.CheckOwner(int(st.Uid), w.uid); err != nil {
 			return err
 		}
 	}

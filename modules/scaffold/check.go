@@ -264,7 +264,7 @@ func (v *survey) change(property, have, want string) {
 }
 
 func (v *survey) allowed(rights ...error) error {
-	_, err := modules.Allowed(modules.Plan{}, rights...)
+	_, err := modules.PlanIfPermitted(modules.Plan{}, rights...)
 	return err
 }
 
@@ -278,7 +278,7 @@ func (v *survey) look(name string) (modules.FileInfo, error) {
 	if modules.NotThere(err) {
 		return modules.FileInfo{Kind: modules.Absent}, nil
 	}
-	return at, modules.Barred(err)
+	return at, modules.PermissionRefusal(err)
 }
 
 // longestPath is from how many bytes on the kernel may refuse a path: PATH_MAX of
@@ -374,7 +374,7 @@ func (v *survey) file(ctx context.Context, n *modules.TreeNode, name string, at 
 	if at.Kind == modules.Regular {
 		sum, err := v.h.Files.Digest(name)
 		if err != nil {
-			return modules.Barred(err)
+			return modules.PermissionRefusal(err)
 		}
 		if known && sum == digest {
 			return v.compareAttributes(ctx, n, name, at, want)

@@ -39,7 +39,7 @@ func (p *purge) directory(name string) (empty bool, err error) {
 	}
 	names, err := p.h.Files.List(path.Join(p.Name, name))
 	if err != nil {
-		return false, modules.Barred(err)
+		return false, modules.PermissionRefusal(err)
 	}
 	if p.names += len(names); p.names > maxNames {
 		return false, modules.Refuse("there are more than %d names below %s; refusing to purge it", maxNames, p.Name)

@@ -171,7 +171,7 @@ func (s *Service) plan(h modules.Host, m manager, u unit, verbs []verb) (modules
 	if slices.ContainsFunc(verbs, unpredictable) || m.uncertain(h) {
 		p.Effects = append(p.Effects, modules.Anything)
 	}
-	return modules.Allowed(p, m.refused(h, u, verbs))
+	return modules.PlanIfPermitted(p, m.refused(h, u, verbs))
 }
 
 // unpredictable reports whether nobody can know what will come of a verb: what

@@ -19,7 +19,7 @@ import (
 // commands implements [modules.Commands].
 type commands struct {
 	accounts *accounts
-	fence    *fence // notes what Run has started; nil notes nothing
+	log      *commandLog // notes what Run has started; nil notes nothing
 }
 
 // waitDelay is how long the output of an ended program is read on, if something
@@ -34,10 +34,10 @@ func (c *commands) Probe(ctx context.Context, cmd modules.Command) (modules.Exit
 // Run implements [modules.Commands].
 func (c *commands) Run(ctx context.Context, cmd modules.Command) (modules.Exit, error) {
 	defer c.accounts.forget()
-	return c.start(ctx, cmd, c.fence)
+	return c.start(ctx, cmd, c.log)
 }
 
-func (c *commands) start(ctx context.Context, cmd modules.Command, f *fence) (modules.Exit, error) {
+func (c *commands) start(ctx context.Context, cmd modules.Command, f *commandLog) (modules.Exit, error) {
 	if cmd.Dir == "" {
 		cmd.Dir = "/"
 	}
@@ -118,7 +118,7 @@ func killGroup(pid int) error {
 	return err
 }
 
-func run(ctx context.Context, p *exec.Cmd, cmd modules.Command, f *fence) (modules.Exit, error) {
+func run(ctx context.Context, p *exec.Cmd, cmd modules.Command, f *commandLog) (modules.Exit, error) {
 	stdout, stderr := newOutput(cmd.MaxOutput, cmd.OnLine), newOutput(cmd.MaxOutput, nil)
 	p.Stdout, p.Stderr = stdout, stderr
 	noted, err := f.take(p)

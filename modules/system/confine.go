@@ -10,7 +10,7 @@ import (
 
 // Within implements [modules.DirectoryOpener].
 func (f *files) Within(dir string) modules.FileWriter {
-	return &files{changed: f.changed, within: dir, swept: f.swept}
+	return &files{changed: f.changed, within: dir, sweptDirs: f.sweptDirs}
 }
 
 // confinedPlace finds path from the directory that a writer keeps to, through no link

@@ -13,11 +13,11 @@ import (
 // Forecast are for the caller to fill.
 func New() modules.Host { return newHost(nil) }
 
-func newHost(f *fence) modules.Host {
-	c := &commands{fence: f}
+func newHost(f *commandLog) modules.Host {
+	c := &commands{log: f}
 	a := &accounts{getent: c.getent, idGroups: c.idGroups}
 	c.accounts = a
-	onDisk := &files{digests: digests{now: time.Now}, changed: a.forget, swept: new(swept)}
+	onDisk := &files{digests: digests{now: time.Now}, changed: a.forget, sweptDirs: new(sweptDirs)}
 	return modules.Host{
 		Files:    modules.Files{FileReader: onDisk, FileRights: rights{}, FileWriter: onDisk, DirectoryOpener: onDisk},
 		Accounts: a,

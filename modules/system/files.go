@@ -17,10 +17,10 @@ import (
 
 // files implements [modules.FileReader] and [modules.FileWriter].
 type files struct {
-	digests digests
-	changed func() // called after every change
-	within  string // the directory that all changes are below; "" is none
-	swept   *swept
+	digests   digests
+	changed   func() // called after every change
+	within    string // the directory that all changes are below; "" is none
+	sweptDirs *sweptDirs
 }
 
 // Stat implements [modules.FileReader].

@@ -72,7 +72,7 @@ func (e *LockedError) Unwrap() error { return wire.ErrLocked }
 // as commands run that it was killed at.
 type RunLock struct {
 	dir, name string
-	fence     fence
+	commands  commandLog
 }
 
 // NewRunLock gives the lock. Its file is in userDir, or for root in a directory below
@@ -93,12 +93,12 @@ func NewRunLock(userDir string) (*RunLock, error) {
 // Take takes the lock, waiting up to l.Wait for its holder. The kernel frees the lock
 // of a process that has died.
 func (r *RunLock) Take(ctx context.Context, l wire.Lock) (unlock func(), err error) {
-	return lock(ctx, l, r.dir, r.name, &r.fence)
+	return lock(ctx, l, r.dir, r.name, &r.commands)
 }
 
 // Host is [New] for whoever takes the lock: what its commands may change is noted while
 // they run.
-func (r *RunLock) Host() modules.Host { return newHost(&r.fence) }
+func (r *RunLock) Host() modules.Host { return newHost(&r.commands) }
 
 func rootLockDir() string {
 	for _, run := range []string{"/run", "/var/run"} {
@@ -109,7 +109,7 @@ func rootLockDir() string {
 	return "/tmp/ccm-push-root"
 }
 
-// holder is what the first line of the lock file says, in JSON. The slots of a [fence]
+// holder is what the first line of the lock file says, in JSON. The slots of a [commandLog]
 // are behind it.
 type holder struct {
 	Holder string    `json:"holder"`
@@ -122,7 +122,7 @@ type holder struct {
 // lockPoll is how often a lock that is taken is tried again.
 const lockPoll = 250 * time.Millisecond
 
-func lock(ctx context.Context, l wire.Lock, dir, name string, f *fence) (unlock func(), err error) {
+func lock(ctx context.Context, l wire.Lock, dir, name string, f *commandLog) (unlock func(), err error) {
 	file, err := openLock(dir, name)
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock: %w", err)

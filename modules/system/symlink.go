@@ -25,7 +25,7 @@ func (f *files) Symlink(ctx context.Context, path, target string) error {
 	if info, err := dir.Lstat(name); err == nil && info.IsDir() {
 		return at("link", path, syscall.EISDIR)
 	}
-	f.swept.sweep(dir)
+	f.sweptDirs.sweep(dir)
 	temp, err := tempLink(dir, name, target)
 	if err == nil {
 		if err = dir.Rename(temp, name); err != nil {

@@ -25,7 +25,7 @@ func (f *files) Write(ctx context.Context, path string, r io.Reader, a modules.A
 	if err != nil {
 		return at("write", path, err)
 	}
-	f.swept.sweep(dir)
+	f.sweptDirs.sweep(dir)
 	file, temp, err := rooted.CreateTemp(dir, name)
 	if err != nil {
 		return at("write", path, err)
@@ -145,7 +145,7 @@ func (f *files) MakeDir(ctx context.Context, path string, a modules.Attributes) 
 	if _, err := dir.Lstat(name); err == nil {
 		return at("mkdir", path, syscall.EEXIST)
 	}
-	f.swept.sweep(dir)
+	f.sweptDirs.sweep(dir)
 	temp, made, err := makeTempDirs(dir, name, below, a)
 	if made != nil {
 		defer made.Close() // which keeps it locked until it has its name

@@ -147,7 +147,7 @@ func put(ctx context.Context, root *os.Root, listing modules.Content, from Sourc
 		return err
 	}
 	if from.Want != nil {
-		if err := from.Want(modules.Lacking(tree)); err != nil {
+		if err := from.Want(modules.MissingContents(tree)); err != nil {
 			return err
 		}
 	}

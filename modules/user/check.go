@@ -30,7 +30,7 @@ type draft struct {
 func (u *User) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
 	d, err := u.draft(h)
 	if err != nil {
-		return modules.Plan{}, modules.Barred(err)
+		return modules.Plan{}, modules.PermissionRefusal(err)
 	}
 	have, local := d.tables.User(u.Name)
 	elsewhere, err := d.tables.UserElsewhere(ctx, u.Name)
@@ -47,7 +47,7 @@ func (u *User) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		err = d.create(ctx)
 	}
 	if err == nil && d.account {
-		err = accounts.Allowed(h.Files)
+		err = accounts.CheckPermitted(h.Files)
 	}
 	if err != nil || d.Action == "" {
 		return modules.Plan{}, err

@@ -19,7 +19,7 @@ func (u *User) Reversal(ctx context.Context, h modules.Host, kept modules.Resour
 	}
 	tables, err := accounts.Read(h)
 	if err != nil {
-		return nil, modules.Barred(err)
+		return nil, modules.PermissionRefusal(err)
 	}
 	_, there := tables.User(u.Name)
 	if !there {

@@ -157,7 +157,7 @@ func (d *draft) updateAccess(user accounts.User) (mods []string, hash string, er
 	}
 	have, err := d.tables.Shadow(user)
 	if err != nil {
-		return nil, "", modules.Barred(err)
+		return nil, "", modules.PermissionRefusal(err)
 	}
 	if days, _ := parseExpiry(d.Expires); d.Expires != "" && describeExpiry(days) != describeExpiry(have.Expires) {
 		d.differs("expires", describeExpiry(have.Expires), d.Expires)

@@ -8,14 +8,14 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// swept are the directories that were looked through for what killed runs have left
+// sweptDirs are the directories that were looked through for what killed runs have left
 // behind: each once, when something is first written there.
-type swept struct {
+type sweptDirs struct {
 	mu   sync.Mutex
 	seen map[[2]uint64]bool // by device and inode
 }
 
-func (s *swept) sweep(dir *os.Root) {
+func (s *sweptDirs) sweep(dir *os.Root) {
 	info, err := dir.Stat(".")
 	if s == nil || err != nil {
 		return

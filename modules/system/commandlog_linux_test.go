@@ -26,14 +26,14 @@ import (
 // ann holds the lock in these tests.
 var ann = wire.Lock{Holder: "ann@laptop", Run: "r1"}
 
-// TestFencedProgram is what the tests below run as a process of its own: it takes the
+// TestKilledProgram is what the tests below run as a process of its own: it takes the
 // lock and runs scripts, which it finds in its environment, until it is killed.
-func TestFencedProgram(t *testing.T) {
+func TestKilledProgram(t *testing.T) {
 	dir := os.Getenv("FENCE_DIR")
 	if dir == "" {
 		t.Skip("it is run by others")
 	}
-	f := &fence{}
+	f := &commandLog{}
 	unlock, err := lock(t.Context(), ann, dir, "l", f)
 	require.NoError(t, err)
 	if os.Getenv("FENCE_GAP") != "" {
@@ -66,21 +66,21 @@ func TestFencedProgram(t *testing.T) {
 	time.Sleep(time.Hour)
 }
 
-// fenced is a program that is to be killed.
-type fenced struct {
+// killedProgram is a program that is to be killed.
+type killedProgram struct {
 	t       *testing.T
 	dir     string
 	program *exec.Cmd
 }
 
-// startFenced runs a script to its end, and then another one.
-func startFenced(t *testing.T, first, then string, env ...string) *fenced {
+// startKilledProgram runs a script to its end, and then another one.
+func startKilledProgram(t *testing.T, first, then string, env ...string) *killedProgram {
 	t.Helper()
-	f := &fenced{t: t, dir: t.TempDir()}
+	f := &killedProgram{t: t, dir: t.TempDir()}
 	require.NoError(t, os.Chmod(f.dir, 0o700))
 	self, err := os.Executable()
 	require.NoError(t, err)
-	f.program = exec.Command(self, "-test.run=^TestFencedProgram$", "-test.count=1")
+	f.program = exec.Command(self, "-test.run=^TestKilledProgram$", "-test.count=1")
 	f.program.Env = append(os.Environ(), append(env, "FENCE_DIR="+f.dir, "FENCE_FIRST="+first, "FENCE_THEN="+then)...)
 	require.NoError(t, f.program.Start())
 	t.Cleanup(func() {
@@ -95,7 +95,7 @@ func startFenced(t *testing.T, first, then string, env ...string) *fenced {
 }
 
 // written waits for a file that a script writes.
-func (f *fenced) written(file string) {
+func (f *killedProgram) written(file string) {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool {
 		text, err := os.ReadFile(filepath.Join(f.dir, file))
@@ -104,14 +104,14 @@ func (f *fenced) written(file string) {
 }
 
 // kill waits for a file that a script writes, and kills the program.
-func (f *fenced) kill(file string) {
+func (f *killedProgram) kill(file string) {
 	f.t.Helper()
 	f.written(file)
 	require.NoError(f.t, f.program.Process.Kill())
 	f.died()
 }
 
-func (f *fenced) died() {
+func (f *killedProgram) died() {
 	f.t.Helper()
 	exit, ok := errors.AsType[*exec.ExitError](f.program.Wait())
 	require.True(f.t, ok)
@@ -119,7 +119,7 @@ func (f *fenced) died() {
 }
 
 // pids are what scripts have written of themselves.
-func (f *fenced) pids() []int {
+func (f *killedProgram) pids() []int {
 	var all []int
 	files, _ := filepath.Glob(filepath.Join(f.dir, "pid*"))
 	for _, file := range files {
@@ -133,7 +133,7 @@ func (f *fenced) pids() []int {
 	return all
 }
 
-func (f *fenced) pid(file string) int {
+func (f *killedProgram) pid(file string) int {
 	f.t.Helper()
 	text, err := os.ReadFile(filepath.Join(f.dir, file))
 	require.NoError(f.t, err)
@@ -143,7 +143,7 @@ func (f *fenced) pid(file string) int {
 }
 
 // becomes waits until a process is a program.
-func (f *fenced) becomes(pid int, name string) {
+func (f *killedProgram) becomes(pid int, name string) {
 	f.t.Helper()
 	require.Eventually(f.t, func() bool {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
@@ -152,8 +152,8 @@ func (f *fenced) becomes(pid int, name string) {
 }
 
 // next is a run after the program has died.
-func (f *fenced) next(wait time.Duration) error {
-	unlock, err := lock(f.t.Context(), wire.Lock{Holder: "bob@desk", Run: "r2", Wait: wait}, f.dir, "l", &fence{})
+func (f *killedProgram) next(wait time.Duration) error {
+	unlock, err := lock(f.t.Context(), wire.Lock{Holder: "bob@desk", Run: "r2", Wait: wait}, f.dir, "l", &commandLog{})
 	if err == nil {
 		unlock()
 	}
@@ -161,7 +161,7 @@ func (f *fenced) next(wait time.Duration) error {
 }
 
 // requireRefused is about a next run beside one command.
-func (f *fenced) requireRefused(err error, name string, pid, group int) {
+func (f *killedProgram) requireRefused(err error, name string, pid, group int) {
 	f.t.Helper()
 	require.ErrorIs(f.t, err, wire.ErrLocked)
 	require.Equal(f.t, fmt.Sprintf(`a run that has died left commands running on this host: ann@laptop, run r1, begun Xs ago; `+
@@ -169,10 +169,10 @@ func (f *fenced) requireRefused(err error, name string, pid, group int) {
 		regexp.MustCompile(`\b\d+s`).ReplaceAllString(err.Error(), "Xs"))
 }
 
-// TestFence kills a program at a command, while what an earlier one has left in the
+// TestCommandLog kills a program at a command, while what an earlier one has left in the
 // background runs.
-func TestFence(t *testing.T) {
-	f := startFenced(t, "sleep 60 >/dev/null 2>&1 & echo $! >pid-background", "echo $$ >pid; sleep 60; true")
+func TestCommandLog(t *testing.T) {
+	f := startKilledProgram(t, "sleep 60 >/dev/null 2>&1 & echo $! >pid-background", "echo $$ >pid; sleep 60; true")
 	f.kill("pid")
 	pid := f.pid("pid")
 	f.requireRefused(f.next(0), "sh", pid, pid)
@@ -185,10 +185,10 @@ func TestFence(t *testing.T) {
 	require.NoError(t, syscall.Kill(f.pid("pid-background"), 0))
 }
 
-// TestFenceOfAShellThatDied has a shell die at its broken output, while what it has
+// TestCommandLogOfAShellThatDied has a shell die at its broken output, while what it has
 // started works on.
-func TestFenceOfAShellThatDied(t *testing.T) {
-	f := startFenced(t, "true", "sleep 60 & echo $! >pid-child; echo $$ >pid; wait")
+func TestCommandLogOfAShellThatDied(t *testing.T) {
+	f := startKilledProgram(t, "true", "sleep 60 & echo $! >pid-child; echo $$ >pid; wait")
 	f.written("pid")
 	pid, child := f.pid("pid"), f.pid("pid-child")
 	require.Eventually(t, func() bool { // the marker alone would tell only of a shell that lives
@@ -204,10 +204,10 @@ func TestFenceOfAShellThatDied(t *testing.T) {
 	require.NoError(t, f.next(time.Minute))
 }
 
-// TestFenceBetweenStartAndNote kills a program when a command is running that it has
+// TestCommandLogBetweenStartAndNote kills a program when a command is running that it has
 // not noted. Nobody sees by its output that it is one.
-func TestFenceBetweenStartAndNote(t *testing.T) {
-	f := startFenced(t, "sleep 60 >/dev/null 2>&1 & echo $! >pid-background",
+func TestCommandLogBetweenStartAndNote(t *testing.T) {
+	f := startKilledProgram(t, "sleep 60 >/dev/null 2>&1 & echo $! >pid-background",
 		"echo $$ >pid; exec sleep 60 >/dev/null 2>&1 </dev/null", "FENCE_GAP=1")
 	f.died()
 	require.Eventually(t, func() bool { return len(f.pids()) == 2 }, 10*time.Second, time.Millisecond)
@@ -222,7 +222,7 @@ func TestFenceBetweenStartAndNote(t *testing.T) {
 }
 
 // notes are what stands in the lock file.
-func (f *fenced) notes() (holder, []note) {
+func (f *killedProgram) notes() (holder, []note) {
 	f.t.Helper()
 	file, err := os.Open(filepath.Join(f.dir, "l"))
 	require.NoError(f.t, err)
@@ -232,9 +232,9 @@ func (f *fenced) notes() (holder, []note) {
 	return h, notes
 }
 
-// TestFenceAfterANormalEnd has a program die when its commands have ended.
-func TestFenceAfterANormalEnd(t *testing.T) {
-	f := startFenced(t, "true", "sleep 60 >/dev/null 2>&1 & echo $! >pid-background")
+// TestCommandLogAfterANormalEnd has a program die when its commands have ended.
+func TestCommandLogAfterANormalEnd(t *testing.T) {
+	f := startKilledProgram(t, "true", "sleep 60 >/dev/null 2>&1 & echo $! >pid-background")
 	f.kill("idle")
 	h, notes := f.notes()
 	require.Equal(t, "r1", h.Run)
@@ -249,7 +249,7 @@ func TestFenceAfterANormalEnd(t *testing.T) {
 func TestCommandsAfterTheLock(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
-	f := &fence{}
+	f := &commandLog{}
 	unlock, err := lock(t.Context(), ann, dir, "l", f)
 	require.NoError(t, err)
 	host := newHost(f)
@@ -271,9 +271,9 @@ func TestCommandsAfterTheLock(t *testing.T) {
 	require.Empty(t, text)
 }
 
-// TestFenceAgainstOthers is about notes that are not about what runs.
-func TestFenceAgainstOthers(t *testing.T) {
-	f := &fenced{t: t, dir: t.TempDir()}
+// TestCommandLogAgainstOthers is about notes that are not about what runs.
+func TestCommandLogAgainstOthers(t *testing.T) {
+	f := &killedProgram{t: t, dir: t.TempDir()}
 	require.NoError(t, os.Chmod(f.dir, 0o700))
 	before := ticks()
 	p := exec.Command("sleep", "60")
@@ -302,7 +302,7 @@ func TestFenceAgainstOthers(t *testing.T) {
 		{"about to be started in another slot", 1, note{from: before}, boot(), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f := &fenced{t: t, dir: f.dir}
+			f := &killedProgram{t: t, dir: f.dir}
 			file, err := os.Create(filepath.Join(f.dir, "l"))
 			require.NoError(t, err)
 			defer file.Close()
@@ -319,13 +319,13 @@ func TestFenceAgainstOthers(t *testing.T) {
 	}
 }
 
-// TestFenceAtAnyMoment kills programs at random moments while they start commands. Each
+// TestCommandLogAtAnyMoment kills programs at random moments while they start commands. Each
 // that runs then is named to the next run, which gets the lock when none does. On a busy
 // machine it may take more than a few until one does.
-func TestFenceAtAnyMoment(t *testing.T) {
+func TestCommandLogAtAnyMoment(t *testing.T) {
 	seen := 0
 	for round := 0; round < 15 || seen == 0 && round < 150; round++ {
-		f := startFenced(t, "echo 0 >ready", "exec sleep 0.0$(($$ % 10))", "FENCE_AT_ONCE=xxx")
+		f := startKilledProgram(t, "echo 0 >ready", "exec sleep 0.0$(($$ % 10))", "FENCE_AT_ONCE=xxx")
 		require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(f.dir, "ready")); return err == nil }, 10*time.Second, time.Millisecond)
 		time.Sleep(time.Duration(rand.IntN(60_000)) * time.Microsecond)
 		require.NoError(t, f.program.Process.Kill())
@@ -358,7 +358,7 @@ func TestFenceAtAnyMoment(t *testing.T) {
 
 // commands are the processes that lead a session and work in the folder of the test,
 // but for those that have not become another program yet.
-func (f *fenced) commands() []int {
+func (f *killedProgram) commands() []int {
 	f.t.Helper()
 	self, err := os.Executable()
 	require.NoError(f.t, err)
@@ -417,7 +417,7 @@ func TestManyOrphans(t *testing.T) {
 func BenchmarkCommand(b *testing.B) {
 	dir := b.TempDir()
 	require.NoError(b, os.Chmod(dir, 0o700))
-	f := &fence{}
+	f := &commandLog{}
 	unlock, err := lock(context.Background(), ann, dir, "l", f)
 	require.NoError(b, err)
 	defer unlock()

@@ -15,9 +15,9 @@ import (
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
-// private is a file of mode 0600 beside the archive, which holds it until it has
+// A stagingFile is a file of mode 0600 beside the archive, which holds it until it has
 // been verified and unpacked.
-type private struct {
+type stagingFile struct {
 	dir       *os.Root
 	name      string // of the archive, in dir
 	file      *os.File
@@ -28,22 +28,22 @@ type private struct {
 // maxStem keeps a temporary name within the 255 bytes that file systems allow.
 const maxStem = 200
 
-func (p *private) stem() string { return "." + p.name[:min(len(p.name), maxStem)] + ".ccm-" }
+func (p *stagingFile) stem() string { return "." + p.name[:min(len(p.name), maxStem)] + ".ccm-" }
 
 // create makes the file under a name of its own.
-func (p *private) create() (err error) {
+func (p *stagingFile) create() (err error) {
 	rooted.Sweep(p.dir)
 	p.file, p.temporary, err = rooted.CreateTemp(p.dir, p.name)
 	return err
 }
 
-func (p *private) open(flags int) (err error) {
+func (p *stagingFile) open(flags int) (err error) {
 	p.file, err = p.dir.OpenFile(p.temporary, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|flags, 0o600)
 	return err
 }
 
 // discard ends the use of the file.
-func (p *private) discard() error {
+func (p *stagingFile) discard() error {
 	if p.file != nil {
 		p.file.Close()
 	}
@@ -57,7 +57,7 @@ func (p *private) discard() error {
 	return err
 }
 
-func (p *private) size() (int64, error) {
+func (p *stagingFile) size() (int64, error) {
 	info, err := p.file.Stat()
 	if err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ func (p *private) size() (int64, error) {
 }
 
 // fill copies r, up to a number of bytes.
-func (p *private) fill(ctx context.Context, r io.Reader, most int64) error {
+func (p *stagingFile) fill(ctx context.Context, r io.Reader, most int64) error {
 	n, err := io.Copy(p.file, io.LimitReader(rooted.UntilDone{Ctx: ctx, In: r}, most+1))
 	if err == nil && n > most {
 		err = fmt.Errorf("it is larger than %d MiB; raise max_size if that is right", most>>20)
@@ -75,7 +75,7 @@ func (p *private) fill(ctx context.Context, r io.Reader, most int64) error {
 }
 
 // digest is the SHA-256 of the file.
-func (p *private) digest(ctx context.Context) (string, error) {
+func (p *stagingFile) digest(ctx context.Context) (string, error) {
 	size, err := p.size()
 	if err != nil {
 		return "", err
@@ -86,7 +86,7 @@ func (p *private) digest(ctx context.Context) (string, error) {
 }
 
 // place makes the file the archive.
-func (p *private) place(ctx context.Context, a modules.Attributes) error {
+func (p *stagingFile) place(ctx context.Context, a modules.Attributes) error {
 	// chown before chmod: nobody but the new owner may gain the new mode.
 	err := errors.Join(ctx.Err(), p.file.Chown(a.UID, a.GID))
 	if err == nil {

@@ -13,11 +13,11 @@ import (
 	"syscall"
 )
 
-// A fence notes in the lock file which commands are running, so that the next run
+// A commandLog notes in the lock file which commands are running, so that the next run
 // knows what this program has left running if it dies. A command has a slot there
 // from before it is started until it has ended. What is noted needs to survive the
 // program, not the host, so nothing is synced.
-type fence struct {
+type commandLog struct {
 	mu    sync.Mutex
 	file  *os.File // the lock file; nil while the lock is not held
 	start int64    // of the first slot
@@ -40,7 +40,7 @@ const marker = "CCM_PUSH_COMMAND"
 func mark(file *os.File, slot int) string { return fmt.Sprintf("%s=%s:%d", marker, file.Name(), slot) }
 
 // hold begins to note in a lock file that is held; slots begin at start.
-func (f *fence) hold(file *os.File, start int64) {
+func (f *commandLog) hold(file *os.File, start int64) {
 	if f != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -48,17 +48,17 @@ func (f *fence) hold(file *os.File, start int64) {
 	}
 }
 
-func (f *fence) release() { f.hold(nil, 0) }
+func (f *commandLog) release() { f.hold(nil, 0) }
 
 // A slot is the place of a command; nil notes nothing.
 type slot struct {
-	fence  *fence
+	log    *commandLog
 	number int
 	from   uint64 // when it was taken, in ticks since the start of the host
 }
 
 // take notes that a command is about to be started, and gives it the marker.
-func (f *fence) take(p *exec.Cmd) (*slot, error) {
+func (f *commandLog) take(p *exec.Cmd) (*slot, error) {
 	if f == nil {
 		return nil, nil
 	}
@@ -86,11 +86,11 @@ func (s *slot) started(pid int) {
 	if s == nil {
 		return
 	}
-	if s.fence.unnoted != nil {
-		s.fence.unnoted()
+	if s.log.unnoted != nil {
+		s.log.unnoted()
 	}
-	s.fence.mu.Lock()
-	defer s.fence.mu.Unlock()
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
 	_ = s.write(note{pid: pid, from: s.from, until: ticks()}.String())
 }
 
@@ -100,17 +100,17 @@ func (s *slot) ended() {
 	if s == nil {
 		return
 	}
-	s.fence.mu.Lock()
-	defer s.fence.mu.Unlock()
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
 	_ = s.write("")
-	s.fence.used[s.number] = false
+	s.log.used[s.number] = false
 }
 
 func (s *slot) write(text string) error {
-	if s.fence.file == nil {
+	if s.log.file == nil {
 		return os.ErrClosed
 	}
-	_, err := s.fence.file.WriteAt(padded(text, slotSize), s.fence.start+int64(s.number)*slotSize)
+	_, err := s.log.file.WriteAt(padded(text, slotSize), s.log.start+int64(s.number)*slotSize)
 	return err
 }
 
