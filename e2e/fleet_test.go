@@ -358,7 +358,7 @@ func TestFleetHealsTheHostProgram(t *testing.T) {
 	f := startFleet(t)
 	for _, test := range []struct{ name, damage, then string }{
 		{"truncated", "truncate -s 1000 $f", "/root/.cache/ccm-push"},
-		{"empty", ": > $f", "/root/.cache/ccm-push"},
+		{"empty", "true > $f", "/root/.cache/ccm-push"},
 		// Of the right size, owner and mode: only its start shows that it is none.
 		{"of other bytes at its start", "dd if=/dev/zero of=$f bs=4096 count=16 conv=notrunc 2>&1", "/root/.cache/ccm-push"},
 		{"of other bytes in the middle", "dd if=/dev/zero of=$f bs=4096 seek=16 count=900 conv=notrunc 2>&1", "/root/.cache/ccm-push"},
@@ -370,7 +370,7 @@ func TestFleetHealsTheHostProgram(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f.clean()
 			f.push("-i", "root.yaml", "h001", "exec", "true").requireCode(t, 0)
-			// Nobody can write to a program that is just ending.
+			// Nobody can write to a program that is just ending. (In dash, : > would end the shell.)
 			f.sh("h001", "f=$(echo /root/.cache/ccm-push/[0-9a-f]*); n=0; until "+test.damage+"; do [ $((n += 1)) -lt 50 ] || exit 1; sleep 0.1; done")
 			f.push("-i", "root.yaml", "h001", "exec", "true").requireCode(t, 0)
 			f.push("-i", "root.yaml", "h001", "exec", "true").requireCode(t, 0)
