@@ -33,25 +33,34 @@ func unreported(r events.Rest) string {
 	return fmt.Sprintf("nothing is known of %s and what follows it: %d resources", r.Next, r.NotReached)
 }
 
-// phased names the phase of an error that ended a catalog; rest is what is missing
-// then.
+// phaseLost is that of a host whose connection, or whose program, has ended in mid-run.
+const phaseLost = "lost"
+
+// phaseOf names the phase of an error that ended a catalog.
+func phaseOf(err error) string {
+	if refused, ok := errors.AsType[session.Refused](err); ok {
+		return refused.Phase
+	}
+	if _, ok := errors.AsType[session.Breach](err); ok {
+		return "protocol"
+	}
+	if _, ok := errors.AsType[*session.Late](err); ok {
+		return "deadline"
+	}
+	return phaseLost
+}
+
+// phased is an error that ended a catalog, with its phase; rest is what is missing then.
 func phased(err error, rest events.Rest) error {
-	refused, isRefused := errors.AsType[session.Refused](err)
-	_, isBreach := errors.AsType[session.Breach](err)
+	phase := phaseOf(err)
 	late, isLate := errors.AsType[*session.Late](err)
 	switch {
-	case isRefused:
-		return &phaseError{refused.Phase, err, rest}
-	case isBreach:
-		return &phaseError{"protocol", err, rest}
-	case isLate && !late.Answered:
-		return &phaseError{"deadline", fmt.Errorf("%w; %s", err, unreported(rest)), rest}
-	case isLate:
-		return &phaseError{"deadline", err, rest}
-	case errors.Is(err, context.Canceled):
-		return &phaseError{"lost", errors.New("killed before it could say how it ended; " + unreported(rest)), rest}
+	case phase == phaseLost && errors.Is(err, context.Canceled):
+		err = errors.New("killed before it could say how it ended; " + unreported(rest))
+	case phase == phaseLost, phase == "deadline" && isLate && !late.Answered:
+		err = fmt.Errorf("%w; %s", err, unreported(rest))
 	}
-	return &phaseError{"lost", fmt.Errorf("%w; %s", err, unreported(rest)), rest}
+	return &phaseError{phase, err, rest}
 }
 
 // failure is the event for the error of a host.

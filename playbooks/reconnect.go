@@ -63,11 +63,8 @@ func (f *fleet) apply(ctx context.Context, s *selection, state *hostState, progr
 // lost, and can be gone on with: one that takes no lock is kept by no host, so that what it
 // does would be done again.
 func (f *fleet) mayReconnect(ctx context.Context, c *catalog.Compiled, err error) bool {
-	_, isRefused := errors.AsType[session.Refused](err)
-	_, isBreach := errors.AsType[session.Breach](err)
-	_, isLate := errors.AsType[*session.Late](err)
 	kept := c.Catalog.Lock != nil || c.Catalog.Check
-	return f.runner.Options.Reconnect > 0 && kept && !isRefused && !isBreach && !isLate && !f.interrupted(ctx)
+	return f.runner.Options.Reconnect > 0 && kept && phaseOf(err) == phaseLost && !f.interrupted(ctx)
 }
 
 // redial starts a host program over a new connection, with the facts of the one before. It is

@@ -20,6 +20,14 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
+// withOwnLock skips for root, whose lock is that of the whole machine: other tests hold it.
+func withOwnLock(t *testing.T) {
+	t.Helper()
+	if os.Getuid() == 0 {
+		t.Skip("NOT TESTED: root's lock is that of the whole machine; run this as an ordinary user")
+	}
+}
+
 // A cutter stands between controller and host, and does to the first connection what its
 // cut says, once so many bytes have gone one way.
 type cutter struct {
@@ -167,9 +175,7 @@ func converge(t *testing.T, after int64, down, graph bool, cut func(client, serv
 // TestReconnect cuts the connection of a run at places all over it, in each direction. What
 // is told is what an uncut run tells, nothing runs twice, and nothing is left over.
 func TestReconnect(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root's lock is that of the whole machine")
-	}
+	withOwnLock(t)
 	for _, graph := range []bool{false, true} {
 		_, uncut, want, wantRan := converge(t, -1, false, graph, nil)
 		require.Len(t, want, 10)
@@ -209,9 +215,7 @@ func TestReconnect(t *testing.T) {
 
 // TestReconnectBehindAJumpHost cuts the connection that leads to the hosts behind a jump host.
 func TestReconnectBehindAJumpHost(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root's lock is that of the whole machine")
-	}
+	withOwnLock(t)
 	gate, far := sshtest.Start(t), map[string]*sshtest.Server{"web1": sshtest.Start(t, sshtest.Outlive()), "web2": sshtest.Start(t, sshtest.Outlive())}
 	home := t.TempDir()
 	w := newWorld(t, map[string]*sshtest.Server{"gate": gate, "web1": far["web1"], "web2": far["web2"]}, fmt.Sprintf(`
@@ -268,9 +272,7 @@ func TestReconnectBehindAJumpHost(t *testing.T) {
 // TestUntold loses a connection for good. What had been done by then is told by the next run,
 // a check run too, until one has acknowledged it; and it is no part of any totals.
 func TestUntold(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root's lock is that of the whole machine")
-	}
+	withOwnLock(t)
 	srv := sshtest.Start(t, sshtest.Outlive())
 	home := t.TempDir()
 	w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, fmt.Sprintf(`
@@ -344,9 +346,7 @@ func TestUntold(t *testing.T) {
 // TestKilledProgram ends the host program each time the same resource runs: the host gets so
 // many others, and then has failed.
 func TestKilledProgram(t *testing.T) {
-	if os.Getuid() == 0 {
-		t.Skip("root's lock is that of the whole machine")
-	}
+	withOwnLock(t)
 	srv := sshtest.Start(t, sshtest.Outlive())
 	home := t.TempDir()
 	text := `

@@ -14,11 +14,15 @@ func (r *Runner) recordedHosts(play int, hosts []*inventory.Host) []*inventory.H
 	if p == nil {
 		return hosts
 	}
-	recorded := map[string]bool{}
-	for _, name := range p.Plays[play].Hosts {
-		recorded[name] = true
+	return among(hosts, setOf(p.Plays[play].Hosts))
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
 	}
-	return slices.DeleteFunc(slices.Clone(hosts), func(h *inventory.Host) bool { return !recorded[h.Name] })
+	return set
 }
 
 // done tells which hosts came through each play in the run that is resumed, so that they
@@ -44,8 +48,12 @@ func remaining(hosts [][]*inventory.Host, done []map[string]bool) [][]*inventory
 	return list
 }
 
-func without(hosts []*inventory.Host, done map[string]bool) []*inventory.Host {
-	return slices.DeleteFunc(slices.Clone(hosts), func(h *inventory.Host) bool { return done[h.Name] })
+func without(hosts []*inventory.Host, set map[string]bool) []*inventory.Host {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h *inventory.Host) bool { return set[h.Name] })
+}
+
+func among(hosts []*inventory.Host, set map[string]bool) []*inventory.Host {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h *inventory.Host) bool { return !set[h.Name] })
 }
 
 // batches cuts hosts into the batches of a play. Those that the run to be resumed has begun
@@ -57,12 +65,8 @@ func (r *Runner) batches(number int, play *manifest.Play, hosts []*inventory.Hos
 	var all [][]*inventory.Host
 	rest := hosts
 	for _, begun := range r.Options.Progress.Plays[number].Batches {
-		in := map[string]bool{}
-		for _, name := range begun {
-			in[name] = true
-		}
-		all = append(all, slices.DeleteFunc(slices.Clone(hosts), func(h *inventory.Host) bool { return !in[h.Name] }))
-		rest = without(rest, in)
+		in := setOf(begun)
+		all, rest = append(all, among(hosts, in)), without(rest, in)
 	}
 	sizes := play.Serial
 	if len(sizes) > 0 {

@@ -18,6 +18,7 @@ import (
 // It is what modules/engine keeps the refreshes in that are still due.
 type Journal struct {
 	dir, name string
+	most      int64 // how large the file may be, in bytes
 }
 
 // rootJournalDir outlives a restart of the host, as what is noted there has to.
@@ -25,25 +26,29 @@ const rootJournalDir = "/var/lib/ccm-push"
 
 // NewJournal gives the journal of this user on this host: in userDir, or for root
 // in /var/lib/ccm-push. Nothing is created before the first write.
-func NewJournal(userDir string) (*Journal, error) { return newJournal(userDir, "refreshes.json") }
+func NewJournal(userDir string) (*Journal, error) {
+	return newJournal(userDir, "refreshes.json", maxJournal)
+}
 
 // NewSent gives the file beside the journal for what resources have sent to others.
-func NewSent(userDir string) (*Journal, error) { return newJournal(userDir, "sent.json") }
+func NewSent(userDir string) (*Journal, error) { return newJournal(userDir, "sent.json", maxJournal) }
 
 // NewReversals gives the file beside the journal for what was there before resources
 // that can be undone.
-func NewReversals(userDir string) (*Journal, error) { return newJournal(userDir, "reversals.json") }
+func NewReversals(userDir string) (*Journal, error) {
+	return newJournal(userDir, "reversals.json", maxJournal)
+}
 
-func newJournal(userDir, name string) (*Journal, error) {
+func newJournal(userDir, name string, most int64) (*Journal, error) {
 	if os.Geteuid() == 0 {
-		return &Journal{rootJournalDir, name}, nil
+		return &Journal{rootJournalDir, name, most}, nil
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, err
 	}
 	// A home directory may be shared by many hosts.
-	return &Journal{userDir, strings.ReplaceAll(host, "/", "_") + "." + name}, nil
+	return &Journal{userDir, strings.ReplaceAll(host, "/", "_") + "." + name, most}, nil
 }
 
 // A Log is a journal that grows line by line: what entries of runs came to that no
@@ -52,7 +57,7 @@ type Log struct{ Journal }
 
 // NewLog gives the log of this user on this host, beside the journal.
 func NewLog(userDir string) (*Log, error) {
-	j, err := newJournal(userDir, "results.jsonl")
+	j, err := newJournal(userDir, "results.jsonl", maxLog)
 	if err != nil {
 		return nil, err
 	}
@@ -86,14 +91,6 @@ const (
 	maxLog     = 16 << 20
 )
 
-// most is how large the file may be, in bytes.
-func (j *Journal) most() int64 {
-	if strings.HasSuffix(j.name, "results.jsonl") {
-		return maxLog
-	}
-	return maxJournal
-}
-
 func (j *Journal) path() string { return filepath.Join(j.dir, j.name) }
 
 // Read gives what was last written; nil if there is nothing. A journal that others
@@ -114,7 +111,7 @@ func (j *Journal) Read() ([]byte, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := checkJournal(j.path(), info, j.most()); err != nil {
+	if err := checkJournal(j.path(), info, j.most); err != nil {
 		return nil, err
 	}
 	f, err := dir.OpenFile(j.name, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
@@ -122,7 +119,7 @@ func (j *Journal) Read() ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, j.most()))
+	return io.ReadAll(io.LimitReader(f, j.most))
 }
 
 func checkJournal(path string, info fs.FileInfo, most int64) error {
@@ -164,8 +161,8 @@ func (j *Journal) MayWrite() error {
 // Whatever happens, either the old text or the new one is there; once Replace has
 // returned nil, the new one is there also after a crash of the host.
 func (j *Journal) Replace(text []byte) error {
-	if int64(len(text)) > j.most() {
-		return fmt.Errorf("%s would be larger than %d bytes", j.path(), j.most())
+	if int64(len(text)) > j.most {
+		return fmt.Errorf("%s would be larger than %d bytes", j.path(), j.most)
 	}
 	if err := j.makeDir(); err != nil {
 		return err

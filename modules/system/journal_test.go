@@ -11,7 +11,7 @@ import (
 
 func TestJournal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "above", "ccm-push")
-	j := &Journal{dir, "refreshes.json"}
+	j := &Journal{dir, "refreshes.json", maxJournal}
 	text, err := j.Read()
 	require.NoError(t, err)
 	require.Nil(t, text)
@@ -62,7 +62,7 @@ func TestJournalIsNotTrusted(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			require.NoError(t, os.Chmod(dir, 0o700))
-			j := &Journal{dir, "refreshes.json"}
+			j := &Journal{dir, "refreshes.json", maxJournal}
 			test.put(t, j.path())
 			_, err := j.Read()
 			require.EqualError(t, err, strings.ReplaceAll(test.want, "PATH", j.path()))
@@ -80,7 +80,7 @@ func TestJournalIsNotTrusted(t *testing.T) {
 func TestJournalInAFolderOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o770))
-	j := &Journal{dir, "refreshes.json"}
+	j := &Journal{dir, "refreshes.json", maxJournal}
 	want := dir + " has mode 0770: others can write to it"
 	_, err := j.Read()
 	require.EqualError(t, err, want)
@@ -98,7 +98,7 @@ func TestJournalThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o500))
 	t.Cleanup(func() { os.Chmod(dir, 0o700) })
-	for _, j := range []*Journal{{dir, "refreshes.json"}, {filepath.Join(dir, "ccm-push"), "refreshes.json"}} {
+	for _, j := range []*Journal{{dir, "refreshes.json", maxJournal}, {filepath.Join(dir, "ccm-push"), "refreshes.json", maxJournal}} {
 		require.ErrorContains(t, j.MayWrite(), "may not write in")
 		require.Error(t, j.Replace([]byte("x")))
 	}

@@ -234,7 +234,7 @@ func TestPrune(t *testing.T) {
 // TestForeignState writes nothing where another user may have put links.
 func TestForeignState(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give a folder away")
+		t.Skip("NOT TESTED: only root can give a folder away")
 	}
 	home := t.TempDir()
 	require.NoError(t, os.Chown(home, 12345, 12345))
@@ -251,7 +251,7 @@ func TestForeignState(t *testing.T) {
 // TestFullDisk ends the record with one warning, and nothing else.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
-		t.Skip("there is no /dev/full here")
+		t.Skip("NOT TESTED: there is no /dev/full here")
 	}
 	s := newStore(t)
 	var told []string
