@@ -1,8 +1,10 @@
 # ccm-push. `make help` lists the targets. Needs Go, and GNU make 3.81 or later.
 
 GO          ?= go
-VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION     ?= $(shell git describe --tags --always --dirty --abbrev=10 2>/dev/null || echo dev)
 STATICCHECK ?= v0.8.2
+# What makes packages. Its configuration is .nfpm.yaml.
+NFPM        ?= $(GO) run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
 # LONG=1 has random tests take all of their seeds, and tests on hosts all combinations. Without
 # it they take about a tenth of the seeds, and of combinations some in which each part occurs.
 LONG        ?=
@@ -15,6 +17,16 @@ ATTACK      ?= 60s
 BENCH       ?= .
 # Host programs to embed, such as linux/amd64; empty means all of them.
 TARGETS     ?=
+# Systems that `make dist` makes ccm-push for: archives for all, packages for linux.
+PLATFORMS   ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+# Where `make install` installs to, below DESTDIR, and what it installs.
+PREFIX      ?= /usr/local
+DESTDIR     ?=
+PROGRAM     ?= bin/ccm-push
+# Debian's zsh has vendor-completions in place of site-functions.
+ZSH_FOLDER  ?= $(PREFIX)/share/zsh/site-functions
+# The time of everything in a release, in seconds since 1970: that of the commit.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 
 empty        =
 space        = $(empty) $(empty)
@@ -23,7 +35,7 @@ SHORT        = $(if $(LONG),,-short)
 # its scripts start a thousand programs, and each takes a quarter of a second longer when it is
 # watched for races. RACE_SCRIPTS are those of them that have it do things at once.
 CONCURRENT   = $(filter-out ./cmd/ccm-push,$(shell grep -rlE '^[[:space:]]+go [a-zA-Z_]|\.Go.func|errgroup|AfterFunc' \
-               --include='*.go' ./cmd ./e2e/lag ./facts ./inventory ./modules ./playbooks ./templates ./transport | sed 's|/[^/]*$$||' | sort -u))
+               --include='*.go' ./cmd ./e2e/faultproxy ./e2e/lag ./facts ./inventory ./modules ./playbooks ./templates ./transport | sed 's|/[^/]*$$||' | sort -u))
 RACE_SCRIPTS = TestScripts/^(facts|graph|interrupt|passphrase|serial)$$|TestTheThirdSignalWaitsForNothing|TestAClosedTerminalKillsNothing|TestTheFirstSignalEndsLoading
 # The packages whose tests take longest come first, so that none of them is alone at the end.
 SLOWEST      = ./playbooks ./cmd/ccm-push ./modules/pkg ./templates/gotemplate ./cmd/ccm-module ./transport/start ./modules/engine
@@ -34,25 +46,122 @@ ROOT_TESTS   = $(shell find ./cmd ./inventory ./modules ./playbooks ./transport 
                name && /Gete?uid\(\)|skipUnlessRoot|Trapped/{dir = FILENAME; sub("/[^/]*$$", "", dir); print dir, name; name = ""}' {} +)
 ROOT_SCRIPTS = TestScripts/^(converge|footprint|resources|umask)$$
 # The largest compressed lean linux/amd64 host program that `make size` accepts, in bytes.
-SIZE_LIMIT  ?= 2170000
+SIZE_LIMIT  ?= 2270000
 
 BUILDS = modules/builds/bin
 # One set of flags for programs, tests and what looks at sources, so that a package is compiled
 # once for all of them. It is without what only debuggers need: a tenth of the time.
 export GOFLAGS     += -trimpath -buildvcs=false -gcflags=all=-dwarf=false
 export CGO_ENABLED := 0
+LINK = -ldflags '-s -w -X main.version=$(VERSION)'
+# VERSION in the form that deb and rpm sort rightly: v1.2.0-rc1 is 1.2.0~rc1, before 1.2.0; five
+# commits behind v1.2.0 are 1.2.0+5.gHASH; without a tag it is 0.0.0~gitTIME.HASH. That of apk
+# has no place for hashes.
+RELEASE = $(shell echo '$(VERSION)' | sed -E -e 's/^v//' -e 's/-([0-9]+)-(g[0-9a-f]+)/+\1.\2/' -e '/\+/s/-dirty$$/.dirty/' \
+             -e 's/-dirty$$/+dirty/' -e 's/-/~/' -e 's/-/./g' \
+             -e '/^[0-9]+\.[0-9]+\.[0-9]+/!s/^/0.0.0~git'$$(date -u -d @$(SOURCE_DATE_EPOCH) +%Y%m%d%H%M%S 2>/dev/null)'./')
+APK_RELEASE = $(shell echo '$(RELEASE)' | sed -E -e 's/\+([0-9]+).*/_p\1/' -e 's/\+.*//' -e 's/(~git[0-9]+).*/\1/' \
+             -e 's/~([a-z]+)\.([0-9])/~\1\2/' -e 's/~/_/')
 # Tests that are watched for data races; the detector needs C. What vet says is said by lint.
 RACE = $(GO) test $(SHORT) -race -vet=off
 
 # all: bin/ccm-push with the host programs in it
 .PHONY: all
 all: programs
-	$(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ccm-push ./cmd/ccm-push
+	$(GO) build $(LINK) -o bin/ccm-push ./cmd/ccm-push
 
 # programs: the host programs, where their sources have changed
 .PHONY: programs
 programs:
 	$(GO) run ./modules/builds/gen -out $(BUILDS) $(TARGETS)
+
+# man: the man pages, in bin/man, dated by SOURCE_DATE_EPOCH if that is set
+# man1 has the commands, man7 the topics of help.
+.PHONY: man
+man:
+	rm -rf bin/man
+	GOOS= GOARCH= $(GO) run -ldflags '-X main.version=$(VERSION)' ./cmd/ccm-push man bin/man
+
+# reference: docs/reference, from the commands and their flags
+.PHONY: reference
+reference:
+	$(GO) test -count 1 -vet=off -run 'TestReference$$' ./cmd/ccm-push -update
+
+# licences: bin/LICENCES, with those of the modules that the programs are linked of
+.PHONY: licences
+licences:
+	@set -e; mkdir -p bin; { \
+		printf '== Go, %s\n\n' "$$($(GO) env GOVERSION)"; cat "$$($(GO) env GOROOT)/LICENSE"; \
+		for os in linux darwin freebsd; do \
+			GOOS=$$os $(GO) list -deps -tags full -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/...; \
+		done | sort -u | \
+		while read -r module version folder; do \
+			printf '\n== %s %s\n\n' "$$module" "$$version"; \
+			cat "$$folder"/LICEN[CS]E* || { echo "licences: $$module has none" >&2; exit 1; }; \
+			for notice in "$$folder"/NOTICE*; do [ ! -f "$$notice" ] || cat "$$notice"; done; \
+		done; \
+	} >bin/LICENCES
+
+# install: what `make` has built, its man pages, completions and docs, to PREFIX (/usr/local)
+.PHONY: install
+install:
+	@if [ ! -x bin/ccm-push ]; then echo "install: there is no bin/ccm-push; first run: make" >&2; exit 1; fi
+	@set -e; umask 022; prefix='$(DESTDIR)$(PREFIX)'; zsh='$(DESTDIR)$(ZSH_FOLDER)'; \
+	install -d "$$prefix/bin" "$$prefix/share/man" "$$prefix/share/bash-completion/completions" \
+		"$$prefix/share/fish/vendor_completions.d" "$$zsh" "$$prefix/share/doc/ccm-push/docs"; \
+	install -m 755 '$(PROGRAM)' "$$prefix/bin/ccm-push"; \
+	SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' bin/ccm-push man "$$prefix/share/man"; \
+	bin/ccm-push completion bash >"$$prefix/share/bash-completion/completions/ccm-push"; \
+	bin/ccm-push completion fish >"$$prefix/share/fish/vendor_completions.d/ccm-push.fish"; \
+	bin/ccm-push completion zsh >"$$zsh/_ccm-push"; \
+	install -m 644 README.md LICENSE $(wildcard bin/LICENCES) "$$prefix/share/doc/ccm-push"; \
+	cp -R docs/. "$$prefix/share/doc/ccm-push/docs"; \
+	chmod -R u=rwX,go=rX "$$prefix/share/doc/ccm-push"
+
+# uninstall: remove what install has installed
+.PHONY: uninstall
+uninstall:
+	rm -f '$(DESTDIR)$(PREFIX)/bin/ccm-push' '$(DESTDIR)$(ZSH_FOLDER)/_ccm-push' \
+		'$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ccm-push' \
+		'$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ccm-push.fish'
+	rm -f '$(DESTDIR)$(PREFIX)'/share/man/man[17]/ccm-push*.[17]
+	rm -rf '$(DESTDIR)$(PREFIX)/share/doc/ccm-push'
+
+# dist: a release in bin/dist: archives, packages (deb, rpm, apk), their checksums, an SBOM; Linux
+# It is the same wherever it is made of the same commit, from a clean clone, by the same Go.
+.PHONY: dist
+dist: all licences
+	@if [ -z '$(SOURCE_DATE_EPOCH)' ]; then echo "dist: there is no commit to take the time of; set SOURCE_DATE_EPOCH" >&2; exit 1; fi
+	@set -e; umask 022; export SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH); programs=; \
+	rm -rf bin/dist bin/stage; mkdir -p bin/dist; \
+	stage() { \
+		$(MAKE) -s install PROGRAM=$$program DESTDIR=bin/stage/$$1 PREFIX=$$2 ZSH_FOLDER=$$2/share/zsh/$$3; \
+		find bin/stage/$$1 -exec touch -d @$(SOURCE_DATE_EPOCH) {} +; \
+	}; \
+	for platform in $(PLATFORMS); do \
+		os=$${platform%/*} arch=$${platform#*/}; \
+		program=bin/stage/$$os-$$arch; programs="$$programs $$program"; \
+		GOOS=$$os GOARCH=$$arch $(GO) build $(LINK) -o $$program ./cmd/ccm-push; \
+		archive=ccm-push_$(RELEASE)_$${os}_$$arch; \
+		stage $$archive '' site-functions; \
+		tar -C bin/stage --format=ustar --sort=name --owner=0 --group=0 --numeric-owner -cf - $$archive | gzip -9n >bin/dist/$$archive.tar.gz; \
+		if [ $$os != linux ]; then continue; fi; \
+		for format in deb rpm apk; do \
+			case $$format in deb) zsh=vendor-completions ;; *) zsh=site-functions ;; esac; \
+			case $$format in apk) release=$(APK_RELEASE) ;; *) release=$(RELEASE) ;; esac; \
+			stage $$arch.$$format /usr $$zsh; \
+			ARCH=$$arch RELEASE=$$release TREE=bin/stage/$$arch.$$format \
+				$(NFPM) package --config .nfpm.yaml --packager $$format --target bin/dist >/dev/null; \
+		done; \
+	done; \
+	$(GO) run ./modules/builds/sbom -version $(RELEASE) -builds $(BUILDS) $$programs >bin/dist/ccm-push_$(RELEASE).cdx.json; \
+	rm -r bin/stage; \
+	cd bin/dist; sha256sum -- * >../SHA256SUMS; mv ../SHA256SUMS .; ls -l
+
+# dist-version: the version that VERSION is in packages, and the one in those of apk
+.PHONY: dist-version
+dist-version:
+	@echo '$(RELEASE) $(APK_RELEASE)'
 
 # demo: three SSH hosts in one process, driven by bin/ccm-push; no root, no sshd
 .PHONY: demo
@@ -90,6 +199,7 @@ long: race root e2e
 # check: everything that must hold before a commit
 .PHONY: check
 check: TARGETS = linux/amd64
+check: PLATFORMS = linux/amd64
 check: lint race reproducible
 
 # lint: what is seen without running anything
@@ -124,8 +234,8 @@ staticcheck:
 tidy:
 	$(GO) mod tidy -diff
 
-# reproducible: a build in another folder without a cache equals one with it, byte for byte
-# TARGETS says of which host programs; all of them take many minutes.
+# reproducible: a release made in another folder without a cache equals one with it, byte for byte; Linux
+# PLATFORMS and TARGETS say of which programs; all of them take many minutes.
 .PHONY: reproducible
 reproducible:
 	@dir=$$(mktemp -d) || exit 1; trap 'rm -rf "$$dir"' EXIT; \
@@ -134,12 +244,16 @@ reproducible:
 		tar -cf - --exclude ./.git --exclude ./bin --exclude './$(BUILDS)/*.gz' --exclude ./$(BUILDS)/index.json . | \
 			tar -xf - -C "$$dir/$$copy" || exit 1; \
 	done; \
-	$(MAKE) -s -C "$$dir/here" all VERSION=$(VERSION) TARGETS="$(TARGETS)" || exit 1; \
-	GOCACHE="$$dir/cache" $(MAKE) -s -C "$$dir/elsewhere/deeper" all VERSION=$(VERSION) TARGETS="$(TARGETS)" || exit 1; \
-	for file in $$(cd "$$dir/here" && ls bin/ccm-push $(BUILDS)/*.gz $(BUILDS)/index.json); do \
-		cmp "$$dir/here/$$file" "$$dir/elsewhere/deeper/$$file" || exit 1; \
+	dist() { $(MAKE) -s dist VERSION=$(VERSION) SOURCE_DATE_EPOCH=$(or $(SOURCE_DATE_EPOCH),0) \
+		TARGETS="$(TARGETS)" PLATFORMS="$(PLATFORMS)" "$$@" >/dev/null; }; \
+	dist -C "$$dir/here" || exit 1; \
+	cache=$$($(GO) env GOCACHE); \
+	GOCACHE="$$dir/cache" dist -C "$$dir/elsewhere/deeper" NFPM="GOCACHE=$$cache $(NFPM)" || exit 1; \
+	for folder in bin $(BUILDS); do \
+		diff -r "$$dir/here/$$folder" "$$dir/elsewhere/deeper/$$folder" || exit 1; \
 	done; \
-	echo "reproducible: the builds are equal"
+	cat "$$dir/here/bin/dist/SHA256SUMS"; \
+	echo "reproducible: the releases are equal"
 
 # root: the tests that root sees more of than others; Linux, as root
 .PHONY: root
@@ -147,6 +261,12 @@ root:
 	@if [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; then \
 		echo "root: NOT RUN as root: that needs Linux and root; try: sudo make root" >&2; fi
 	$(GO) test $(SHORT) -vet=off -count 1 -run '^($(subst $(space),|,$(sort $(filter Test%,$(ROOT_TESTS)))))$$|$(ROOT_SCRIPTS)' $(sort $(filter ./%,$(ROOT_TESTS)))
+
+# pictures: those of docs/pictures, of runs on forty real hosts; needs root, Debian, and gets tmux, aha and chromium
+.PHONY: pictures
+pictures: TARGETS = linux/amd64
+pictures: all
+	e2e/pictures/pictures
 
 # e2e: tests against real hosts; Linux, as root; see e2e/fleet/fleet --help
 # With -v, so that what could not be tested is seen, and what was measured.
@@ -190,6 +310,12 @@ size: programs
 .PHONY: race-links
 race-links:
 	CCM_RACE=$(ATTACK) $(GO) test -count 1 -timeout 60m -run 'TestPlanted$$' -v ./modules/...
+
+# faults: connections go wrong in every way at every place; Linux, as an ordinary user
+# It takes about 40 minutes on two cores. Other tests try some of them, which CCM_SEED chooses.
+.PHONY: faults
+faults:
+	CCM_FAULTS=all $(GO) test -count 1 -parallel 12 -timeout 90m -run 'TestFaults$$' -v ./playbooks
 
 # fuzz: the fuzz targets of the packages FUZZ, which may be patterns such as ./transport/...
 # A package's test program is made once for all of its targets.

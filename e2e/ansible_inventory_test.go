@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var updateAnswers = flag.Bool("update", false, "write what Ansible answers anew")
+var update = flag.Bool("update", false, "write anew what is recorded: Ansible's answers, the transcript of docs/tutorial.md")
 
 // recordedFolder has an inventory of every kind, and recorded.txtar, what Ansible
 // says about it. The tests of cmd/ccm-push compare that with what ccm-push says.
@@ -37,13 +37,13 @@ func TestRecordedAnswers(t *testing.T) {
 		if a.Code != 0 {
 			text = fmt.Sprintf("exit status %d\n", a.Code)
 		}
-		if *updateAnswers {
+		if *update {
 			recorded.Files[i].Data = []byte(text)
 			continue
 		}
 		require.Equal(t, string(recorded.Files[i].Data), text, recorded.Files[i].Name)
 	}
-	if *updateAnswers {
+	if *update {
 		require.NoError(t, os.WriteFile(file, txtar.Format(recorded), 0o644))
 	}
 }

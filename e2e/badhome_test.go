@@ -32,16 +32,16 @@ var badHomes = []badHost{
 	},
 	{
 		name: "missing, and nothing else writable", breaks: "mv /home/deploy /home/gone; chmod 755 /tmp /var/tmp", mends: "mv /home/gone /home/deploy; chmod 1777 /tmp /var/tmp",
-		code: 2, want: failedAt("install", "the module was not installed: no directory can hold it (last tried \"/tmp/ccm-push-1000\")\n"+needsDir),
+		code: 2, want: failedAt("install", "the host program was not installed: no directory can hold it (last tried \"/tmp/ccm-push-1000\")\n"+needsDir),
 	},
 	{
 		name: "all mounted noexec", breaks: "for d in " + allPlaces + "; do mount -t tmpfs -o noexec,mode=1777 tmpfs $d; done; chown deploy /home/deploy", mends: unmountAll,
-		code: 2, want: failedAt("install", "the module was not installed: every directory that could hold it is mounted noexec (last tried \"/tmp/ccm-push-1000\")\n"+
+		code: 2, want: failedAt("install", "the host program was not installed: every directory that could hold it is mounted noexec (last tried \"/tmp/ccm-push-1000\")\n"+
 			"    hint: make ~/.cache/ccm-push, /var/tmp or /tmp a place where programs can be executed"),
 	},
 	{
 		name: "all mounted read-only", breaks: "for d in " + allPlaces + "; do mount --bind $d $d && mount -o remount,ro,bind $d; done", mends: unmountAll,
-		code: 2, want: failedAt("install", "the module was not installed: no directory can hold it, and one is on a read-only file system (last tried \"/tmp/ccm-push-1000\")\n"+
+		code: 2, want: failedAt("install", "the host program was not installed: no directory can hold it, and one is on a read-only file system (last tried \"/tmp/ccm-push-1000\")\n"+
 			"    hint: ~/.cache/ccm-push, /var/tmp or /tmp must be a place where the user can write"),
 	},
 	{

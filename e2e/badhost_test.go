@@ -23,7 +23,8 @@ type badHost struct {
 
 // shown is the output without what differs from run to run.
 func (r run) shown() string {
-	return regexp.MustCompile(`\b[0-9.]+m?s\b`).ReplaceAllString(r.stdout, "TIME") + r.stderr
+	text := regexp.MustCompile(`(?m)^to go on: .*\n`).ReplaceAllString(r.stdout, "")
+	return regexp.MustCompile(`\b[0-9.]+m?s\b`).ReplaceAllString(text, "TIME") + r.stderr
 }
 
 // test breaks the host, runs ccm-push, and mends the host whatever comes of it.
@@ -66,19 +67,19 @@ var badShells = []badHost{
 	},
 	{
 		name: "a profile that exits", breaks: profile + "exit 0\nEND", mends: mendRC, code: 2,
-		want: failedAt("start", "the module did not answer: exit status 0\n    hint: "+tryShell),
+		want: failedAt("start", "the host program did not answer: exit status 0\n    hint: "+tryShell),
 	},
 	{
 		name: "a profile that prints and exits", breaks: profile + "echo 'closed until Monday'; exit 3\nEND", mends: mendRC, code: 2,
-		want: failedAt("start", "the module did not answer: exit status 3\n    hint: the login shell printed \"closed until Monday\\n\"; "+tryShell),
+		want: failedAt("start", "the host program did not answer: exit status 3\n    hint: the login shell printed \"closed until Monday\\n\"; "+tryShell),
 	},
 	{
 		name: "a profile that draws and exits", breaks: profile + "printf '\\033[2Jclosed\\n' >&2; exit 1\nEND", mends: mendRC, code: 2,
-		want: failedAt("start", "the module did not answer: exit status 1: \\x1b[2Jclosed\n    hint: "+tryShell),
+		want: failedAt("start", "the host program did not answer: exit status 1: \\x1b[2Jclosed\n    hint: "+tryShell),
 	},
 	{
 		name: "no login", breaks: "usermod -s /usr/sbin/nologin deploy", mends: "usermod -s /bin/bash deploy", code: 2,
-		want: failedAt("start", "the module did not answer: exit status 1\n    hint: the login shell printed \"This account is currently not available.\\n\"; "+tryShell),
+		want: failedAt("start", "the host program did not answer: exit status 1\n    hint: the login shell printed \"This account is currently not available.\\n\"; "+tryShell),
 	},
 	{
 		name: "a shell that is not there", breaks: "usermod -s /bin/gone deploy", mends: "usermod -s /bin/bash deploy", code: 4,

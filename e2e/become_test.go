@@ -61,7 +61,7 @@ func (e escalation) String() string {
 }
 
 func (e escalation) run(f *fleet) string {
-	args := []string{"-i", f.as(e.login), "-b", "--become-method", e.method, "--become-user", e.as}
+	args := []string{"-i", f.as(e.login), "-b", "--become-method", e.method, "--become-user", e.as, "--progress", "none"}
 	if e.password != "" {
 		args = append(args, "--become-password-file", f.password(e.password))
 	}

@@ -113,7 +113,7 @@ func TestAccountWithoutGzip(t *testing.T) {
 		s.inventory(t, s.port, "id", "known_hosts")
 		r := push(t, s.dir, "-i", "hosts.yaml", "web1", "exec", "true")
 		r.requireCode(t, 2)
-		require.Contains(t, r.stdout, "the module was not installed: gzip is missing on the host, and SFTP does not help: opening SFTP: ssh: subsystem request failed\n    hint: install gzip on the host\n")
+		require.Contains(t, r.stdout, "the host program was not installed: gzip is missing on the host, and SFTP does not help: opening SFTP: ssh: subsystem request failed\n    hint: install gzip on the host\n")
 	})
 }
 
@@ -143,17 +143,17 @@ func TestAccounts(t *testing.T) {
 		{name: "bash with aliases and options", shell: "/bin/bash", files: map[string]string{".bashrc": "shopt -s expand_aliases extglob failglob; set -o nounset; alias sh=false exec=false\ncd /tmp\n"}},
 		{name: "a profile that is not read", shell: "/bin/bash", files: map[string]string{".profile": "exit 7\n", ".bash_profile": "exit 7\n"}},
 		{name: "exit in .bashrc", shell: "/bin/bash", files: map[string]string{".bashrc": "echo closed; exit 7\n"},
-			want: "the module did not answer: exit status 7\n    hint: the login shell printed \"closed\\n\"; " + ask},
+			want: "the host program did not answer: exit status 7\n    hint: the login shell printed \"closed\\n\"; " + ask},
 		{name: "exec in .bashrc", shell: "/bin/bash", files: map[string]string{".bashrc": "exec true\n"},
-			want: "the module did not answer: exit status 0\n    hint: " + ask},
+			want: "the host program did not answer: exit status 0\n    hint: " + ask},
 		{name: "nologin", shell: "/usr/sbin/nologin",
-			want: "the module did not answer: exit status 1\n    hint: the login shell printed \"This account is currently not available.\\n\"; " + ask},
-		{name: "false", shell: "/bin/false", want: "the module did not answer: exit status 1\n    hint: " + ask},
-		{name: "true", shell: "/bin/true", want: "the module did not answer: exit status 0\n    hint: " + ask},
+			want: "the host program did not answer: exit status 1\n    hint: the login shell printed \"This account is currently not available.\\n\"; " + ask},
+		{name: "false", shell: "/bin/false", want: "the host program did not answer: exit status 1\n    hint: " + ask},
+		{name: "true", shell: "/bin/true", want: "the host program did not answer: exit status 0\n    hint: " + ask},
 		{name: "a menu", shell: "/bin/sh", key: `command="echo 1. Status; echo 2. Quit" `,
-			want: "the module did not answer: exit status 0\n    hint: the login shell printed \"1. Status\\n2. Quit\\n\"; " + ask},
+			want: "the host program did not answer: exit status 0\n    hint: the login shell printed \"1. Status\\n2. Quit\\n\"; " + ask},
 		{name: "internal-sftp only", shell: "/bin/sh", config: "ForceCommand internal-sftp\n",
-			want: "the module did not answer: exit status 1\n    hint: the login shell printed \"This service allows sftp connections only.\\n\"; " + ask},
+			want: "the host program did not answer: exit status 1\n    hint: the login shell printed \"This service allows sftp connections only.\\n\"; " + ask},
 		{name: "a wrapper that runs what it is given", shell: "/bin/sh", config: `ForceCommand exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"` + "\n"},
 		{name: "a wrapper that logs first", shell: "/bin/sh", key: `command="echo logged >&2; eval $SSH_ORIGINAL_COMMAND" `},
 	} {

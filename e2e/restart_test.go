@@ -53,7 +53,7 @@ func TestFleetNoRestartIsLost(t *testing.T) {
 			before := invocation()
 			f.sh("s001", "rm -f /run/e2e-go /run/e2e-waits")
 			level := "level=" + strings.ReplaceAll(end.name, " ", "-")
-			first := pushCommand(t, f.dir, "-i", "root.yaml", "-e", level, "--reconnect", "0", "site.yaml")
+			first := pushCommand(t, f.dir, "-i", "root.yaml", "-e", level, "--reconnect", "0", "--no-record", "site.yaml")
 			var said bytes.Buffer
 			first.Stdout, first.Stderr = &said, &said
 			require.NoError(t, first.Start())

@@ -154,7 +154,8 @@ func (s *server) behind(tb testing.TB, port int) {
 	s.inventory(tb, port, "id", "known_hosts")
 }
 
-// TestRoundTrips counts what a converged run costs on a slow link to a real sshd.
+// TestRoundTrips counts what a converged run costs on a slow link to a real sshd, with the
+// record of the run and the results that the host keeps until they are acknowledged.
 func TestRoundTrips(t *testing.T) {
 	s := startSSHD(t, "")
 	m := startMeter(t, slowLink, s.port)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,10 +53,12 @@ func benchSim(b *testing.B, n int) {
 }
 
 // BenchmarkRecord is what the record of a run costs its controller: runs with it and without
-// it take turns, so that both see the same machine.
+// it take turns, so that both see the same machine. One pair says little: -benchtime 200x.
 //
-//	cpu-ratio   processor time of the controller, with a record by without one; medians
-//	KB/run      size of a record
+//	cpu-ratio          processor time of the controller with a record by that without, of each
+//	                   pair; the median, with quartiles
+//	cpu-ms, cpu-plus-ms  that time without a record, and what a record adds to it: medians
+//	KB/run             size of a record
 func BenchmarkRecord(b *testing.B) {
 	const hosts = 50
 	require.NoError(b, raiseFileLimit())
@@ -69,12 +72,27 @@ func BenchmarkRecord(b *testing.B) {
 		return ran(b, cmd)
 	}
 	run()
-	var with, without []cost
+	var ratios, plus, without []float64
 	for b.Loop() {
-		with, without = append(with, run()), append(without, run("--no-record"))
+		var pair [2]float64 // without, with
+		for i := range pair {
+			if which := (i + len(ratios)) % 2; which == 1 { // each comes first as often
+				pair[which] = float64(run().cpu)
+			} else {
+				pair[which] = float64(run("--no-record").cpu)
+			}
+		}
+		ratios, plus, without = append(ratios, pair[1]/pair[0]), append(plus, pair[1]-pair[0]), append(without, pair[0])
 	}
-	cpu := func(c cost) float64 { return float64(c.cpu) }
-	b.ReportMetric(median(with, cpu)/median(without, cpu), "cpu-ratio")
+	quartile := func(values []float64, i int) float64 {
+		slices.Sort(values)
+		return values[len(values)*i/4]
+	}
+	b.ReportMetric(quartile(ratios, 2), "cpu-ratio")
+	b.ReportMetric(quartile(ratios, 1), "cpu-ratio-q1")
+	b.ReportMetric(quartile(ratios, 3), "cpu-ratio-q3")
+	b.ReportMetric(quartile(without, 2)/1e6, "cpu-ms")
+	b.ReportMetric(quartile(plus, 2)/1e6, "cpu-plus-ms")
 	runs, err := os.ReadDir(filepath.Join(state, "ccm-push", "runs"))
 	require.NoError(b, err)
 	size := int64(0)

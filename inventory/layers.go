@@ -39,6 +39,20 @@ func (h *Host) Vars() map[string]any {
 	return vars
 }
 
+// Secrets are the maps among what [Host.Vars] merges in which something is marked as
+// secret: see [yamlpos.Node.Secret].
+func (h *Host) Secrets() (maps []*yamlpos.Node) {
+	var room [few]place
+	for _, p := range h.appendPlaces(room[:0]) {
+		for _, n := range p.vars {
+			if n.Secret {
+				maps = append(maps, n)
+			}
+		}
+	}
+	return maps
+}
+
 // Layers are what [Host.Vars] merges, low to high: a value replaces those below
 // it whole. A group or host that stands in several places has a layer for each.
 // With [Options.MergeMaps] maps are merged instead, see [Layer].
@@ -112,6 +126,7 @@ func over(below, above *yamlpos.Node) *yamlpos.Node {
 		return above
 	}
 	merged := *above
+	merged.Secret = above.Secret || below.Secret
 	merged.Pairs = slices.Clone(below.Pairs)
 	index := make(map[string]int, len(merged.Pairs))
 	for i, p := range merged.Pairs {

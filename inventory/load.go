@@ -116,7 +116,7 @@ func (b *builder) parse(file string, data []byte) error {
 	case source.TOML:
 		return &yamlpos.Error{File: file, Msg: "TOML inventories are not supported", Hint: "write it as YAML: ansible-inventory -i " + file + " --list --yaml"}
 	}
-	documents, err := yamlpos.Parse(file, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepEncrypted()) // as Ansible writes it
+	documents, err := yamlpos.Parse(file, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepEncrypted(), yamlpos.Secrets()) // as Ansible writes it
 	switch {
 	case err != nil:
 		return err

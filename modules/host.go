@@ -31,6 +31,9 @@ type Host struct {
 	// YAML gives a YAML document, of at most [MaxParse] bytes, as JSON. The controller
 	// reads it; nil where there is none.
 	YAML func(ctx context.Context, text string) (json.RawMessage, error)
+	// Keep has what is at paths kept before an Apply changes them in another way than by a
+	// [FileWriter]; nil where nothing is kept.
+	Keep func(ctx context.Context, paths ...string)
 	// State gives what an earlier resource of the session, by Entry.Ref of package wire, has last
 	// reported as its state.
 	State func(ref string) (State, bool)
@@ -109,6 +112,13 @@ type FileWriter interface {
 	// owner and mode, synced and renamed over path, and the directory is synced.
 	// A symbolic link at path is replaced, not followed.
 	Write(ctx context.Context, path string, r io.Reader, a Attributes) error
+	// WriteIf is Write, but before the file is renamed, approve is told its temporary
+	// path, at which it is as it will be. It changes nothing of it; its error is returned,
+	// and leaves path as it was.
+	WriteIf(ctx context.Context, path string, r io.Reader, a Attributes, approve func(temp string) error) error
+	// Copy writes a regular file again, as to, with its owner, group and permission bits.
+	// It is for people: what takes a run back leaves it.
+	Copy(ctx context.Context, path, to string) error
 	// MakeDir creates a directory and its missing parents, all with these
 	// attributes. An existing directory is an error.
 	MakeDir(ctx context.Context, path string, a Attributes) error
@@ -166,7 +176,7 @@ type FileInfo struct {
 // Attributes are what a file or directory is given. Negative ids keep what the
 // file has (new files get those of the process).
 type Attributes struct {
-	Mode fs.FileMode // permission bits only
+	Mode fs.FileMode // permission bits only; setgid and sticky for a new directory
 	UID  int
 	GID  int
 	// KeepMode leaves the mode alone (new files get 0600, directories 0755).
@@ -216,6 +226,11 @@ type Command struct {
 	Reads EffectKind
 	// OnLine, if set, gets every line of standard output as it is written.
 	OnLine func(line string)
+	// OnErrorLine is the same of standard error.
+	OnErrorLine func(line string)
+	// Follow says that an operator may see the output as it comes: it shows no more than the
+	// result of the resource does.
+	Follow bool
 	// MaxOutput is how many bytes of each output stream are kept; 0 is [MaxOutput].
 	MaxOutput int
 }

@@ -16,6 +16,14 @@ type Verifier interface {
 	Verify(ctx context.Context, h Host, p Plan) error
 }
 
+// Recurrer is a type whose resources may have something to do although neither the manifest
+// nor the host has changed: a command that runs each time, the newest version of a package.
+// What the engine tells of their changes is that the manifest wants them.
+type Recurrer interface {
+	// Recurs reports whether a plan that Check has made may be such a one.
+	Recurs(p Plan) bool
+}
+
 // Preloader is a type that can find out with one question to the host what the
 // Checks of many resources would ask for one by one.
 type Preloader interface {

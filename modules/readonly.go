@@ -28,10 +28,14 @@ func ReadOnly(h Host) Host {
 type readOnlyFiles struct{}
 
 func (readOnlyFiles) Write(context.Context, string, io.Reader, Attributes) error { return ErrReadOnly }
-func (readOnlyFiles) MakeDir(context.Context, string, Attributes) error          { return ErrReadOnly }
-func (readOnlyFiles) Symlink(context.Context, string, string) error              { return ErrReadOnly }
-func (readOnlyFiles) SetAttributes(context.Context, string, Attributes) error    { return ErrReadOnly }
-func (readOnlyFiles) Remove(context.Context, string, bool) error                 { return ErrReadOnly }
+func (readOnlyFiles) WriteIf(context.Context, string, io.Reader, Attributes, func(string) error) error {
+	return ErrReadOnly
+}
+func (readOnlyFiles) Copy(context.Context, string, string) error              { return ErrReadOnly }
+func (readOnlyFiles) MakeDir(context.Context, string, Attributes) error       { return ErrReadOnly }
+func (readOnlyFiles) Symlink(context.Context, string, string) error           { return ErrReadOnly }
+func (readOnlyFiles) SetAttributes(context.Context, string, Attributes) error { return ErrReadOnly }
+func (readOnlyFiles) Remove(context.Context, string, bool) error              { return ErrReadOnly }
 
 func (readOnlyFiles) OpenDirectory(string) (*os.Root, error) { return nil, ErrReadOnly }
 func (readOnlyFiles) Within(string) FileWriter               { return readOnlyFiles{} }

@@ -43,6 +43,9 @@ type Plan struct {
 	// Needs are the contents that Apply will open, so that the engine can ask
 	// for all that a catalog lacks at once.
 	Needs []Content
+	// MayFail says that only Apply finds out whether the plan can be carried out, so that
+	// a prediction of it is uncertain.
+	MayFail bool
 	// Refreshed is set by [Refresher] when the plan acts on a subscription.
 	Refreshed bool
 	// Steps is the type's own note from Check to Apply. It never leaves the
@@ -117,6 +120,8 @@ type PathState struct {
 	// Partial says that only Kind will hold for sure and the rest is unknown: a
 	// file that a command is said to create.
 	Partial bool
+	// Stays says that undoing the run leaves it: a copy by [FileWriter.Copy].
+	Stays bool
 }
 
 // AccountState is how a user or group will be.

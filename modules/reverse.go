@@ -21,6 +21,13 @@ type Reverser interface {
 	Subject() string
 }
 
+// Lasting is a [Reverser] whose changes stay when a run is undone: they are named, with what
+// would bring back what was there.
+type Lasting interface {
+	// Lasts says why they stay.
+	Lasts() string
+}
+
 // SubjectNamer is a type that is no [Reverser], and whose resources look after things
 // that reversals of others could undo.
 type SubjectNamer interface {

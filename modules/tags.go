@@ -23,10 +23,11 @@ type Field struct {
 	Pattern  *regexp.Regexp
 	Default  string
 	Required bool
-	PlayFile bool // file tag: the name of a file of the play
-	PlayTree bool // file tag: the name of a folder of the play
-	Secret   bool // secret tag "true": never shown
-	URL      bool // secret tag "url": shown as [ShownURL] has it
+	With     string // with tag: the property without which it has no meaning
+	PlayFile bool   // file tag: the name of a file of the play
+	PlayTree bool   // file tag: the name of a folder of the play
+	Secret   bool   // secret tag "true": never shown
+	URL      bool   // secret tag "url": shown as [ShownURL] has it
 	Type     reflect.Type
 	index    []int
 }
@@ -56,6 +57,7 @@ func Fields(res any) []Field {
 			Enum:     splitList(f.Tag.Get("enum")),
 			Default:  f.Tag.Get("default"),
 			Required: f.Tag.Get("required") == "true",
+			With:     f.Tag.Get("with"),
 			PlayFile: f.Tag.Get("file") == "play",
 			PlayTree: f.Tag.Get("file") == "tree",
 			Secret:   f.Tag.Get("secret") == "true",

@@ -62,6 +62,21 @@ func ParseMode(text string) (fs.FileMode, error) {
 	return fs.FileMode(mode), nil
 }
 
+// FormatSize writes a number of bytes for people, in units of 1024.
+func FormatSize(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n == 1:
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
 // FormatMode writes all twelve bits in octal.
 func FormatMode(mode fs.FileMode) string {
 	bits := uint32(mode.Perm())

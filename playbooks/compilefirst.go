@@ -54,7 +54,8 @@ func (f *fleet) compiled(ctx context.Context, s *selection, state *hostState) (*
 		state.compiled = nil
 		return program, made, nil
 	}
-	defer f.phase(&state.phases.Compile)()
+	defer f.phase(state, "compile", &state.phases.Compile)()
+	state.activity.At("compiling")
 	made, err := compile(ctx, s.compiler, state.host, program.facts)
 	if err != nil {
 		return nil, nil, errors.Join(ctx.Err(), &phaseError{phase: "compile", err: err})

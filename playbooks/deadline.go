@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/start"
@@ -64,8 +65,18 @@ func (d Deadlines) escalated(b *start.Become) *start.Become {
 	return &bounded
 }
 
-// wanted is the argument of the host program that names the collectors and, unless
-// it is the default, how many milliseconds each may take.
+// wanted is the argument of the host program that names the collectors and, unless they are
+// the defaults, how many milliseconds each may take (host@1500) and the controller may be
+// silent (host:5000).
+func (o *Options) wanted(collectors []string) string {
+	arg := o.Deadlines.wanted(collectors)
+	if o.IdleTimeout == 0 || o.IdleTimeout == wire.IdleTimeout {
+		return arg
+	}
+	return fmt.Sprintf("%s:%d", arg, o.IdleTimeout.Milliseconds())
+}
+
+// wanted is the part of the argument that is about the collectors.
 func (d Deadlines) wanted(collectors []string) string {
 	switch {
 	case len(collectors) == 0:

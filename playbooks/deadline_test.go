@@ -31,6 +31,9 @@ func TestFactsDeadlineIsTheHosts(t *testing.T) {
 	require.Equal(t, "host,network@1500", Deadlines{Facts: 1500 * time.Millisecond}.wanted(names))
 	require.Equal(t, "host,network@1", Deadlines{Facts: 1}.wanted(names))
 	require.Equal(t, "host,network@86400000", Deadlines{Facts: NoDeadline}.wanted(names))
+	require.Equal(t, "host,network@1500:2500", (&Options{Deadlines: Deadlines{Facts: 1500 * time.Millisecond}, IdleTimeout: 2500 * time.Millisecond}).wanted(names))
+	require.Equal(t, "-:3600000", (&Options{IdleTimeout: time.Hour}).wanted(nil))
+	require.Equal(t, "-", (&Options{IdleTimeout: time.Minute}).wanted(nil))
 }
 
 // TestLate says at which step a host had no more time.

@@ -36,11 +36,11 @@ func (r *Runner) Facts(ctx context.Context, hosts []*inventory.Host, paths []str
 func (r *Runner) hostFacts(ctx context.Context, h *inventory.Host, collectors []string) HostFacts {
 	ctx, done := r.hostTime(ctx)
 	defer done()
-	client, err := r.dial(ctx, h)
+	client, err := r.dial(ctx, h, nil)
 	if err != nil {
 		return HostFacts{Host: h.Name, Err: failure("", h.Name, err)}
 	}
-	program, err := r.start(ctx, h.Name, client, r.Connect.Escalate(reach.Escalation{}, h.Connection()), collectors, false)
+	program, err := r.start(ctx, h.Name, client, r.Connect.Escalate(reach.Escalation{}, h.Connection()), collectors, false, nil)
 	state := &hostState{host: h, client: client}
 	defer state.close()
 	if err != nil {

@@ -91,5 +91,9 @@ func failure(play, host string, err error) events.Event {
 	case he != nil && (he.Op == "become" || he.Op == "install"):
 		phase = he.Op
 	}
-	return events.HostFailed{Play: play, Host: host, Phase: phase, Error: text, Hint: hint, Rest: rest}
+	failed := events.HostFailed{Play: play, Host: host, Phase: phase, Error: text, Hint: hint, Rest: rest}
+	if phase == "compile" {
+		failed.Cause = err
+	}
+	return failed
 }

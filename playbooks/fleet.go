@@ -17,6 +17,8 @@ type fleet struct {
 	runner *Runner
 	stop   <-chan struct{}
 	states map[string]*hostState
+	// followed are the hosts whose commands are told of as they write.
+	followed map[string]bool
 
 	semaphores share.Semaphores
 	exchange   *share.Exchange // nil if no host receives anything from another one
@@ -30,7 +32,7 @@ func (f *fleet) expect(s *selection) {
 	for _, h := range without(s.hosts, s.done) {
 		state := f.states[h.Name]
 		if state == nil {
-			state = &hostState{host: h}
+			state = &hostState{host: h, activity: f.runner.Activity.Host(h.Name)}
 			f.states[h.Name] = state
 		}
 		state.plays = append(state.plays, s)
@@ -47,7 +49,10 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 		if len(batch) == 0 {
 			continue
 		}
-		if f.interrupted(ctx) {
+		if !s.begun && !f.interrupted(ctx) {
+			f.otherFacts(ctx, s)
+		}
+		if f.interrupted(ctx) || !f.step(ctx, s, i, batches) {
 			return false
 		}
 		s.begun = true
@@ -188,8 +193,9 @@ func notRun(plays []*selection) []string {
 
 func (f *fleet) hostDone(state *hostState) {
 	state.done = true
+	state.activity.Done()
 	done := f.runner.Tally.HostDone(state.host.Name, state.elapsed, state.phases)
-	done.PlaysNotRun = len(state.plays)
+	done.PlaysNotRun, done.Steps = len(state.plays), state.steps
 	f.runner.Events.Report(done)
 }
 

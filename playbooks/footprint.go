@@ -2,10 +2,13 @@ package playbooks
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
+	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
@@ -22,9 +25,15 @@ func (r *Runner) Footprints(ctx context.Context, hosts []*inventory.Host, remove
 	askAll(r, hosts, func(h *inventory.Host) HostFootprint { return r.hostFootprint(ctx, h, remove) }, emit)
 }
 
+// How often a session is opened behind another one, and how long is waited in between.
+const (
+	sessionTries = 20
+	sessionPause = 100 * time.Millisecond
+)
+
 func (r *Runner) hostFootprint(ctx context.Context, h *inventory.Host, remove bool) HostFootprint {
 	answer := HostFootprint{Host: h.Name}
-	client, err := r.dial(ctx, h)
+	client, err := r.dial(ctx, h, nil)
 	if err != nil {
 		answer.Err = failure("", h.Name, err)
 		return answer
@@ -37,7 +46,14 @@ func (r *Runner) hostFootprint(ctx context.Context, h *inventory.Host, remove bo
 	}
 	for _, b := range users {
 		d := r.Options.Deadlines
-		f, err := start.FootprintOf(ctx, client, start.FootprintRequest{Nonce: r.NewNonce(), Become: d.escalated(b), Remove: remove, Timeout: d.Start})
+		var f start.Footprint
+		for try := range sessionTries {
+			f, err = start.FootprintOf(ctx, client, start.FootprintRequest{Nonce: r.NewNonce(), Become: d.escalated(b), Remove: remove, Timeout: d.Start})
+			if !errors.Is(err, transport.ErrNoSession) || len(answer.Users) == 0 || try == sessionTries-1 {
+				break
+			}
+			time.Sleep(sessionPause) // the one before has ended here, and there perhaps not yet (MaxSessions)
+		}
 		if err != nil {
 			answer.Err = failure("", h.Name, err)
 			return answer

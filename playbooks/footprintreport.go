@@ -97,8 +97,12 @@ func forgotten(traces []start.Trace) string {
 		switch name := "." + path.Base(t.Path); {
 		case strings.HasSuffix(name, ".reversals.json"):
 			text += "  " + printable.Line(t.Path) + ": without it, nothing is put back of what was there before resources with reverse\n"
+		case strings.HasSuffix(name, ".history"):
+			text += "  " + printable.Line(t.Path) + ": without it, no run that has changed something here can be undone\n"
 		case strings.HasSuffix(name, ".results.jsonl"):
 			text += "  " + printable.Line(t.Path) + ": without it, nobody learns what a run did whose connection was lost\n"
+		case strings.HasSuffix(name, ".applied.jsonl"):
+			text += "  " + printable.Line(t.Path) + ": without it, the next run takes for a change of the manifest what the host has drifted from it\n"
 		case strings.HasSuffix(name, ".refreshes.json"):
 			text += "  " + printable.Line(t.Path) + ": without it, refreshes that are still due are lost\n"
 		}

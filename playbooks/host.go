@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/transport"
@@ -25,12 +26,14 @@ type hostState struct {
 	held        bool // it has a place among the kept connections
 	elapsed     time.Duration
 	phases      events.Phases
+	steps       []events.Step         // of which the phases are the sums
 	conn        *inventory.Connection // what the inventory says; nil until it is asked for
 	login       string                // who logs in; "" until it is asked for
 	client      *transport.Client
 	programs    map[string]*hostProgram // by the user that it runs as
 	predicted   []*hostProgram          // in a check run: those that have predicted a change
 	compiled    *catalog.Compiled       // for the play that follows, if that was made ahead
+	activity    *activity.Host          // what it is at, for those who look on
 }
 
 // close gives the host up. The connection goes first: only that ends a write to
@@ -43,6 +46,17 @@ func (s *hostState) close() {
 		one.session.Close()
 	}
 	s.client, s.programs, s.conn = nil, nil, nil
+}
+
+// finishPrograms ends the host programs that are kept for later plays, which start others.
+func (s *hostState) finishPrograms(ctx context.Context) error {
+	for user, one := range s.programs {
+		if err := one.session.Finish(ctx); err != nil {
+			return err
+		}
+		delete(s.programs, user)
+	}
+	return nil
 }
 
 // dead reports whether what was kept from an earlier play has ended meanwhile.
@@ -93,16 +107,18 @@ func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
 	f.ended(ctx, s, state, start, f.playOn(ctx, s, state))
 }
 
-// take gives back the place of a host among the kept connections.
+// take begins to work on a host, and gives back its place among the kept connections.
 func (f *fleet) take(state *hostState) {
+	state.activity.Work()
 	if state.held {
 		state.held = false
 		f.unhold()
 	}
 }
 
-// leave keeps the connection of a host that is not done, if there is a place.
+// leave ends the work on a host that is not done, and keeps its connection, if there is a place.
 func (f *fleet) leave(state *hostState) {
+	state.activity.Rest()
 	if f.hold() {
 		state.held = true
 	} else {
@@ -124,7 +140,10 @@ func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start
 		f.runner.Events.Report(events.Interrupted{Play: s.play.Name, Host: state.host.Name, Rest: stopped.rest})
 	default:
 		state.failed, state.begun = true, true
-		f.runner.Events.Report(failure(s.play.Name, state.host.Name, err))
+		failed := failure(s.play.Name, state.host.Name, err)
+		_, unreachable := failed.(events.Unreachable)
+		state.activity.Lost(unreachable)
+		f.runner.Events.Report(failed)
 	}
 	last := !untouched && (state.failed || len(state.plays) == 0)
 	if !last {
@@ -135,8 +154,19 @@ func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start
 	f.hostDone(state)
 }
 
-// phase begins a phase; what it returns ends it and adds its time to spent.
-func (f *fleet) phase(spent *time.Duration) (ends func()) {
+// phase begins a phase of the play that the host is at; what it returns ends it and adds its time to spent.
+func (f *fleet) phase(state *hostState, name string, spent *time.Duration) (ends func()) {
 	began := f.runner.Now()
-	return func() { *spent += f.runner.Now().Sub(began) }
+	return func() { *spent += state.step(name, began, f.runner.Now()) }
+}
+
+// step notes a phase that is over, and gives its time. It is of no play where a host is only
+// asked for something.
+func (s *hostState) step(name string, began, ended time.Time) time.Duration {
+	one := events.Step{Phase: name, Began: began, Took: ended.Sub(began)}
+	if len(s.plays) > 0 {
+		one.Play = s.plays[0].number + 1
+	}
+	s.steps = append(s.steps, one)
+	return one.Took
 }

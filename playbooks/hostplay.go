@@ -9,6 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 )
 
@@ -23,9 +24,12 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	compiled.Catalog.Check = f.runner.Options.Check
 	compiled.Catalog.Monitor = f.runner.Options.Monitor
 	compiled.Catalog.Diff = f.runner.Options.Diff
+	compiled.Catalog.Follow = f.followed[state.host.Name]
 	compiled.Catalog.Lock = f.runner.lock()
 	compiled.Catalog.Once = f.runner.once(s)
 	addOthers(&compiled.Catalog, state.plays)
+	compiled.Catalog.Undo = undoOn(s.play, state.host.Name)
+	ask := f.runner.Step.asks(s, state.host.Name, &compiled.Catalog, f.runner.Options.Catalog.Mask)
 	var pending []events.Event // of results that have come together
 	flush := func() {
 		f.runner.Events.Report(pending...)
@@ -49,19 +53,40 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		}
 	})
 	progress := newCatalogProgress(&compiled.Catalog)
-	defer f.phase(&state.phases.Apply)()
-	program, whole, err := f.apply(ctx, s, state, program, session.Task{
+	state.at(progress)
+	defer f.phase(state, "apply", &state.phases.Apply)()
+	task := session.Task{
 		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: remaining,
 		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
 		Emit: func(r *wire.Result) {
 			progress.Note(r)
 			notes.Before(r)
-			pending = append(pending, resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, r))
+			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, r)
+			if e.Status == events.Failed {
+				e.Written = compiled.Written(r.Index)
+			}
+			pending = append(pending, e)
 			notes.After(r)
 		},
-		Flush:  flush,
-		Untold: func(u *wire.Untold) { pending = append(pending, untold(s.play.Name, state.host.Name, u)) },
-	}, progress)
+		Flush: func() {
+			flush()
+			state.at(progress)
+		},
+		Sync:   f.runner.Events.Sync,
+		Ask:    ask,
+		Locked: func(waits bool) { progress.locked = waits },
+		Untold: func(u *wire.Untold) {
+			if e, remains := f.untold(s, state.host.Name, u, progress); remains {
+				pending = append(pending, e)
+			}
+		},
+	}
+	if compiled.Catalog.Follow {
+		task.Output = func(o *wire.Output) {
+			pending = append(pending, outputEvent(s.play.Name, state.host.Name, &compiled.Catalog, o))
+		}
+	}
+	program, whole, err := f.apply(ctx, s, state, program, task, progress)
 	if err != nil {
 		return phased(err, progress.Rest())
 	}
@@ -97,7 +122,28 @@ func (f *fleet) ready(ctx context.Context, s *selection, state *hostState) (*hos
 func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts map[string]any) (*catalog.Compiled, error) {
 	ctx, cancel := context.WithTimeout(ctx, compileTime)
 	defer cancel()
-	return c.Compile(ctx, catalog.Host{Name: h.Name, Facts: facts, Vars: h.Vars()})
+	host := catalog.Host{Name: h.Name, Facts: facts, Secrets: h.Secrets()}
+	if c.Variables() == nil {
+		host.Vars = h.Vars()
+	} else {
+		host.Layers = layersOf(h)
+	}
+	compiled, err := c.Compile(ctx, host)
+	if err != nil && ctx.Err() == nil { // once more, with what says where the data is from
+		if _, explained := c.Compile(ctx, catalog.Host{Name: h.Name, Facts: facts, Layers: layersOf(h), Secrets: h.Secrets()}); explained != nil && ctx.Err() == nil {
+			err = explained
+		}
+	}
+	return compiled, err
+}
+
+// undoOn is what a play takes back on a host; nil is nothing.
+func undoOn(play *manifest.Play, host string) *wire.Undo {
+	u := play.Undo
+	if u == nil {
+		return nil
+	}
+	return &wire.Undo{Run: u.Run, Only: u.Only, Maybe: !u.Changed[host]}
 }
 
 // addOthers adds to a catalog which resources later plays have for the host: what they

@@ -53,6 +53,8 @@ func TestMisbehavingHosts(t *testing.T) {
 		{"large state", "protocol", "the host reports a state of more than 256 KiB"},
 		{"large restart", "protocol", "the host reports a thing to restart of more than 256 KiB"},
 		{"error kind", "protocol", `the host reports the kind of error "\x1b[31modd"`},
+		{"cause", "protocol", `the host reports the cause "\x1b[31modd"`},
+		{"cause of nothing", "protocol", "the host reports the cause drift of a resource that is stable"},
 		{"tries", "protocol", "the host reports -1 tries"},
 		{"left", "protocol", "the host undoes what it was not asked to"},
 		{"refused", "protocol", "the host refuses the catalog in the phase"},

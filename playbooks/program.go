@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -49,12 +51,21 @@ func (f *fleet) programLike(ctx context.Context, play *manifest.Play, state *hos
 		}
 		state.client = client
 	}
-	defer f.phase(&state.phases.Start)()
+	defer f.phase(state, "start", &state.phases.Start)()
+	state.activity.At("starting the host program")
 	facts, full := collectors(state.plays), f.needsFull(state, user)
 	if lost != nil {
 		facts, full = nil, lost.full
 	}
-	started, err := f.runner.start(ctx, state.host.Name, state.client, become, facts, full)
+	started, err := f.runner.start(ctx, state.host.Name, state.client, become, facts, full, state.activity.Sent)
+	if errors.Is(err, transport.ErrNoSession) && len(state.programs) > 0 { // sshd's MaxSessions
+		if err := state.finishPrograms(ctx); err != nil {
+			return nil, err
+		}
+		// When sshd counts the session as ended is not known; a new connection has none.
+		state.close()
+		return f.programLike(ctx, play, state, lost)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -100,13 +111,14 @@ func (f *fleet) needsFull(state *hostState, user string) bool {
 // full one on the same connection. The facts stay those that the play was
 // compiled with.
 func (f *fleet) upgrade(ctx context.Context, play *manifest.Play, state *hostState, lean *hostProgram) (*hostProgram, error) {
-	defer f.phase(&state.phases.Start)()
+	defer f.phase(state, "start", &state.phases.Start)()
 	if err := lean.session.Finish(ctx); err != nil {
 		return nil, err
 	}
 	become, user := f.worker(play, state)
 	delete(state.programs, user)
-	full, err := f.runner.start(ctx, state.host.Name, state.client, become, nil, true)
+	state.activity.At("starting the full host program")
+	full, err := f.runner.start(ctx, state.host.Name, state.client, become, nil, true, state.activity.Sent)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +130,7 @@ func (f *fleet) upgrade(ctx context.Context, play *manifest.Play, state *hostSta
 // connect dials a host unless the run shall end before that is done: there is no
 // resource yet to wait for.
 func (f *fleet) connect(ctx context.Context, state *hostState) (*transport.Client, error) {
-	defer f.phase(&state.phases.Connect)()
+	defer f.phase(state, "connect", &state.phases.Connect)()
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -128,7 +140,18 @@ func (f *fleet) connect(ctx context.Context, state *hostState) (*transport.Clien
 		case <-ctx.Done():
 		}
 	})
-	client, err := f.runner.dial(ctx, state.host)
+	state.activity.At("connecting")
+	var login atomic.Pointer[time.Time] // when it began; nil if it has not come to that
+	client, err := f.runner.dial(ctx, state.host, func(op string) {
+		state.activity.At(connecting(op))
+		if op == transport.OpAuthenticate {
+			now := f.runner.Now()
+			login.Store(&now)
+		}
+	})
+	if began := login.Load(); began != nil {
+		state.step("login", *began, f.runner.Now())
+	}
 	stopped := errors.Is(err, context.Canceled) && f.interrupted(ctx)
 	cancel()
 	watching.Wait()
@@ -138,16 +161,26 @@ func (f *fleet) connect(ctx context.Context, state *hostState) (*transport.Clien
 	return client, err
 }
 
-func (r *Runner) dial(ctx context.Context, h *inventory.Host) (*transport.Client, error) {
+// connecting says what a step of [Runner.dial] is, for those who look on; also one of a jump host.
+func connecting(op string) string {
+	if op == transport.OpAuthenticate {
+		return "logging in"
+	}
+	return "connecting"
+}
+
+// dial connects to a host. told is told of each step when it begins; nil is not.
+func (r *Runner) dial(ctx context.Context, h *inventory.Host, told func(op string)) (*transport.Client, error) {
 	target, err := r.target(h)
 	if err != nil {
 		return nil, err
 	}
-	return r.Dialer.Dial(ctx, target)
+	return r.Dialer.DialTold(ctx, target, told)
 }
 
-// start starts the lean or the full host program and takes its greeting apart.
-func (r *Runner) start(ctx context.Context, host string, client *transport.Client, become *start.Become, collectors []string, full bool) (*hostProgram, error) {
+// start starts the lean or the full host program and takes its greeting apart. sent, which
+// may be nil, is told how much of the program is on its way.
+func (r *Runner) start(ctx context.Context, host string, client *transport.Client, become *start.Become, collectors []string, full bool, sent func(n, size int64)) (*hostProgram, error) {
 	builds := r.Builds
 	if full {
 		if builds = r.FullBuilds; len(builds) == 0 {
@@ -155,10 +188,10 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 		}
 	}
 	nonce := r.NewNonce()
-	wanted := r.Options.Deadlines.wanted(collectors)
+	wanted := r.Options.wanted(collectors)
 	process, err := start.Program(ctx, client, start.Request{
 		Nonce: nonce, Greeting: wire.Greeting(nonce), Facts: wanted, Builds: builds, Become: r.Options.Deadlines.escalated(become),
-		Timeout: r.Options.Deadlines.start(),
+		Timeout: r.Options.Deadlines.start(), Sent: sent,
 	})
 	if err != nil {
 		return nil, err
@@ -180,5 +213,5 @@ func (r *Runner) start(ctx context.Context, host string, client *transport.Clien
 	for _, p := range partial {
 		r.warn(fmt.Sprintf("%s: facts are incomplete: %.200q", host, p))
 	}
-	return &hostProgram{session.New(ctx, process, r.Now), facts, full}, nil
+	return &hostProgram{session.New(ctx, process, r.Now, r.Options.IdleTimeout), facts, full}, nil
 }

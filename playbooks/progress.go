@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -15,6 +16,11 @@ type catalogProgress struct {
 	catalog *wire.Catalog
 	told    []bool // by entry: it has a result
 	changed []bool // by entry: it has changed the host
+	reached int    // entry: all before it have results
+	locked  bool   // the host waits for its lock
+	// worth are the results that changed the host or failed, without texts, and how often
+	// each has been told.
+	worth map[events.UntoldResult]int
 }
 
 // newCatalogProgress is that of a host which has not begun.
@@ -22,12 +28,42 @@ func newCatalogProgress(c *wire.Catalog) *catalogProgress {
 	return &catalogProgress{catalog: c, told: make([]bool, len(c.Entries)), changed: make([]bool, len(c.Entries))}
 }
 
-// Note is told each result once.
+// Note is told each result once, but for what is done again, see [session.Task].
 func (p *catalogProgress) Note(r *wire.Result) {
 	p.grow()
 	p.told[r.Index], p.changed[r.Index] = true, changedHost(p.catalog, r)
 	p.Failed = p.Failed || r.Status == wire.Failed
 	p.Would = p.Would || r.Status == wire.Changed
+	if entry := &p.catalog.Entries[r.Index]; !p.catalog.Check && !entry.Check && (r.Status == wire.Changed || r.Status == wire.Failed) {
+		if p.worth == nil {
+			p.worth = map[events.UntoldResult]int{}
+		}
+		p.worth[events.UntoldResult{Type: entry.Type, Name: entry.Name, Status: events.Status(r.Status)}]++
+	}
+}
+
+// next is the first entry without a result; nil if there is none.
+func (p *catalogProgress) next() *wire.Entry {
+	p.grow()
+	for p.reached < len(p.told) && p.told[p.reached] {
+		p.reached++
+	}
+	if p.reached == len(p.told) {
+		return nil
+	}
+	return &p.catalog.Entries[p.reached]
+}
+
+// at tells those who look on how far a host has got with a catalog.
+func (s *hostState) at(p *catalogProgress) {
+	s.activity.Came(p.Would, p.Failed)
+	if p.locked {
+		s.activity.At("waiting for the lock")
+	} else if entry := p.next(); entry != nil {
+		s.activity.AtResource(entry.Type, cmp.Or(entry.Alias, entry.Name))
+	} else {
+		s.activity.At("ending")
+	}
 }
 
 // count is how many entries have a result.
@@ -44,17 +80,21 @@ func (p *catalogProgress) count() int {
 // again tells which entries have a result, for a host that goes on with the catalog. What it
 // had added to that it adds again.
 func (p *catalogProgress) again() []bool {
+	if p.catalog.Undo != nil { // it names the same again
+		return slices.Clone(p.told)
+	}
 	own := len(p.catalog.Entries)
 	for own > 0 && p.catalog.Entries[own-1].Reversal {
 		own--
 	}
 	p.told, p.changed = p.told[:min(own, len(p.told))], p.changed[:min(own, len(p.changed))]
+	p.reached, p.locked = min(p.reached, len(p.told)), false
 	return slices.Clone(p.told)
 }
 
 // grow makes room for the entries that a host has added: see [wire.Reversals].
 func (p *catalogProgress) grow() {
-	more := len(p.catalog.Entries) - len(p.told)
+	more := max(0, len(p.catalog.Entries)-len(p.told))
 	p.told, p.changed = append(p.told, make([]bool, more)...), append(p.changed, make([]bool, more)...)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/session"
@@ -28,6 +27,7 @@ func (f *fleet) apply(ctx context.Context, s *selection, state *hostState, progr
 	end := time.Now().Add(t.Host.Remaining)
 	told, idle := 0, 0
 	for {
+		state.activity.Waits(program.session.Waits)
 		whole, err = program.session.Apply(ctx, f.stop, t)
 		if err == nil || !f.mayReconnect(ctx, t.Compiled, err) {
 			return program, whole, err
@@ -48,6 +48,7 @@ func (f *fleet) apply(ctx context.Context, s *selection, state *hostState, progr
 		}
 		program = fresh
 		t.Known = progress.again()
+		state.at(progress)
 		if lock := t.Compiled.Catalog.Lock; lock != nil {
 			lock.Again = true
 		}
@@ -71,6 +72,7 @@ func (f *fleet) mayReconnect(ctx context.Context, c *catalog.Compiled, err error
 // nil when the time for that is over, or with stopped when the run ends.
 func (f *fleet) redial(ctx context.Context, s *selection, state *hostState, lost *hostProgram) (fresh *hostProgram, stopped bool) {
 	state.close()
+	defer state.activity.Pin("reconnecting")()
 	end := time.Now().Add(f.runner.Options.Reconnect)
 	for wait := firstRedial; ; wait = min(2*wait, longestRedial) {
 		select {
@@ -93,13 +95,4 @@ func (f *fleet) redial(ctx context.Context, s *selection, state *hostState, lost
 		}
 		state.close()
 	}
-}
-
-// untold is the event for what an earlier run could not tell.
-func untold(play, host string, u *wire.Untold) events.Untold {
-	e := events.Untold{Play: play, Host: host, Earlier: u.Run, Holder: u.Holder, Since: u.Since, More: u.More}
-	for _, r := range u.Results {
-		e.Results = append(e.Results, events.UntoldResult{Type: r.Type, Name: r.Name, Status: events.Status(r.Status), Message: r.Message, Error: r.Error})
-	}
-	return e
 }

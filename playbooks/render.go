@@ -2,12 +2,17 @@ package playbooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/printable"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/explain"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -32,7 +37,57 @@ func (r *Runner) Render(ctx context.Context, h *inventory.Host, contact bool) ([
 	if err != nil {
 		return nil, err
 	}
-	host := catalog.Host{Name: h.Name, Layers: layersOf(h)}
+	return r.render(ctx, plays, h, contact)
+}
+
+// Explain is Render for what there is to say of the resources that are called ref, as
+// type#name or type#alias.
+func (r *Runner) Explain(ctx context.Context, h *inventory.Host, ref string, contact bool) ([]*explain.Explanation, error) {
+	plays, err := r.playsOf(ctx, h)
+	defer closeAll(plays)
+	if err != nil && !errors.Is(err, errNotSelected) {
+		return nil, err
+	}
+	rendered, err := r.render(ctx, plays, h, contact)
+	if err != nil {
+		return nil, err
+	}
+	var all []*explain.Explanation
+	var known []string
+	of := map[*manifest.Play]*catalog.Rendered{}
+	for i, one := range rendered {
+		for _, k := range explain.Find(one.Rendered, ref) {
+			e, err := explain.Of(ctx, plays[i].play, h.Name, one.Rendered, k)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, e)
+		}
+		of[plays[i].play] = one.Rendered
+		known = append(known, explain.Refs(one.Rendered)...)
+	}
+	if len(all) > 0 {
+		return all, nil
+	}
+	for _, p := range r.Plays { // why it is not in the run
+		if e := explain.Missing(ctx, p, h.Name, ref, of[p]); e != nil {
+			all = append(all, e)
+		}
+		known = append(known, p.LiteralRefs()...)
+	}
+	if len(all) > 0 {
+		return all, nil
+	}
+	hint := "ccm-push graph MANIFEST... " + h.Name + " shows all"
+	if meant := yamlpos.Suggest(ref, known); meant != "" {
+		hint = "did you mean " + meant + "?"
+	}
+	return nil, fmt.Errorf("no resource of %s is called %q; %s", h.Name, ref, printable.Line(hint))
+}
+
+// render makes opened plays ready for a host.
+func (r *Runner) render(ctx context.Context, plays []*selection, h *inventory.Host, contact bool) ([]RenderedPlay, error) {
+	host := catalog.Host{Name: h.Name, Layers: layersOf(h), Secrets: h.Secrets()}
 	if wanted := collectors(plays); contact && len(wanted) > 0 {
 		answer := r.hostFacts(ctx, h, wanted)
 		if answer.Err != nil {
@@ -42,6 +97,7 @@ func (r *Runner) Render(ctx context.Context, h *inventory.Host, contact bool) ([
 	}
 	var all []RenderedPlay
 	for _, p := range plays {
+		r.askOthers(ctx, p, contact)
 		rendered, err := p.compiler.Render(ctx, host)
 		if err != nil {
 			return nil, err
@@ -51,16 +107,22 @@ func (r *Runner) Render(ctx context.Context, h *inventory.Host, contact bool) ([
 	return all, nil
 }
 
-// playsOf opens the plays that select a host.
+var errNotSelected = errors.New("no play selects host")
+
+// playsOf opens the plays that select a host. The error wraps errNotSelected if there are none.
 func (r *Runner) playsOf(ctx context.Context, h *inventory.Host) ([]*selection, error) {
 	hosts, err := r.Select()
 	if err != nil {
 		return nil, err
 	}
-	all, err := r.compilers(ctx, nil)
+	values, err := r.inventoryValues(hosts)
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.compilers(ctx, values, nil)
 	var plays []*selection
 	for i, c := range all {
-		s := &selection{play: r.Plays[i], compiler: c}
+		s := &selection{play: r.Plays[i], compiler: c, values: values[i]}
 		if err == nil && slices.Contains(hosts[i], h) {
 			plays = append(plays, s)
 		} else {
@@ -73,7 +135,7 @@ func (r *Runner) playsOf(ctx context.Context, h *inventory.Host) ([]*selection, 
 		}
 	}
 	if err == nil && len(plays) == 0 {
-		err = fmt.Errorf("no play selects host %s", h.Name)
+		err = fmt.Errorf("%w %s", errNotSelected, h.Name)
 	}
 	return plays, err
 }

@@ -11,6 +11,19 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 )
 
+// outputEvent is the event for what a command has written.
+func outputEvent(play, host string, c *wire.Catalog, o *wire.Output) events.Output {
+	entry := &c.Entries[o.Index]
+	e := events.Output{
+		Play: play, Host: host, Type: entry.Type, Name: entry.Name, Alias: entry.Alias,
+		Stream: events.Stdout, Text: o.Text, Dropped: o.Dropped,
+	}
+	if o.Stderr {
+		e.Stream = events.Stderr
+	}
+	return e
+}
+
 // resultEvent is the event for a result. What identifies the resource
 // comes from the catalog: a host has no say in it.
 func resultEvent(play, host string, c *wire.Catalog, r *wire.Result) events.Result {
@@ -20,6 +33,7 @@ func resultEvent(play, host string, c *wire.Catalog, r *wire.Result) events.Resu
 		Type: entry.Type, Name: entry.Name, Alias: entry.Alias,
 		Status:      events.Status(r.Status),
 		Check:       c.Check || entry.Check,
+		Cause:       events.Cause(r.Cause),
 		Refreshed:   r.Refreshed,
 		RefreshedBy: r.RefreshedBy,
 		Certain:     !r.Uncertain,
@@ -33,7 +47,7 @@ func resultEvent(play, host string, c *wire.Catalog, r *wire.Result) events.Resu
 		ErrorKind:   string(r.ErrorKind),
 		Tries:       r.Tries,
 		Killed:      r.Killed,
-		Left:        entry.Reversal,
+		Left:        entry.Reversal && c.Undo == nil,
 	}
 	if idle := c.Monitor || entry.Monitor; idle && len(entry.Health) == 0 && entry.Scope == nil && e.Status == events.Stable {
 		e.Status, e.Message = events.Skipped, "has no health checks, so nothing was looked at"

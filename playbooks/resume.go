@@ -60,7 +60,7 @@ func among(hosts []*inventory.Host, set map[string]bool) []*inventory.Host {
 // come first, as they were; after them the sizes go on where it had got to.
 func (r *Runner) batches(number int, play *manifest.Play, hosts []*inventory.Host) [][]*inventory.Host {
 	if r.Options.Progress == nil {
-		return batches(hosts, hosts, play.Serial)
+		return r.Step.batches(batches(hosts, hosts, play.Serial))
 	}
 	var all [][]*inventory.Host
 	rest := hosts

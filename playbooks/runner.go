@@ -3,6 +3,7 @@ package playbooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -11,11 +12,13 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/start"
@@ -33,6 +36,9 @@ type Runner struct {
 	Options    Options
 	Events     *events.Stream
 	Tally      *events.Tally
+	Told       *record.Told      // by earlier runs; nil if that is not known
+	Activity   *activity.Tracker // is told what hosts are at; nil is not
+	Step       *Stepper          // asks before what the first host of each play does; nil asks nobody
 	Now        func() time.Time
 	NewNonce   func() string // unguessable, of letters and digits
 }
@@ -48,6 +54,8 @@ type Options struct {
 	Forks   int    // hosts worked on at once; 0 means 64
 	Keep    int    // connections kept between plays; 0 means 256, negative none
 	Limit   string // a second pattern; "" limits nothing
+	// Follow is the pattern of the hosts whose commands are told of as they write; "" is none.
+	Follow string
 	// Progress is how far the run got that this one resumes, play by play; nil resumes
 	// none.
 	Progress *record.Progress
@@ -56,6 +64,9 @@ type Options struct {
 	Catalog  catalog.Options
 	// Reconnect is how long a host is dialled again whose connection was lost; 0 does not.
 	Reconnect time.Duration
+	// IdleTimeout is how long a host, and the controller there, may be silent before the
+	// connection counts as lost; 0 means [wire.IdleTimeout].
+	IdleTimeout time.Duration
 	// LockTimeout is how long a host waits for another run to end; 0 does not wait.
 	LockTimeout time.Duration
 	Deadlines   Deadlines
@@ -79,10 +90,12 @@ type selection struct {
 	number   int // of the play in the run
 	play     *manifest.Play
 	compiler *catalog.Compiler
+	values   *inventoryValues
 	hosts    []*inventory.Host
 	done     map[string]bool // those that an earlier run, which is resumed, is done with
 	refs     func() []string // of its resources, as type#name; made once
 	begun    bool            // a batch of it
+	first    string          // the host that is asked about; "" is none
 }
 
 // Select gives the hosts of each play, without contacting any. A limit may leave
@@ -94,6 +107,9 @@ func (r *Runner) Select() ([][]*inventory.Host, error) {
 		hosts, err := SelectHosts(r.Inventory, play.HostPattern(), "", r.warn)
 		if err == nil {
 			hosts = r.recordedHosts(i, hosts)
+		}
+		if play.Undo != nil {
+			hosts = among(hosts, setOf(play.Undo.Hosts))
 		}
 		if err != nil && play.Hosts != nil {
 			err = play.Hosts.Errorf("", "%v", err)
@@ -126,6 +142,24 @@ func (r *Runner) limit(hosts []*inventory.Host) ([]*inventory.Host, error) {
 	return hosts, nil
 }
 
+// followed are the hosts of the plays whose commands are told of as they write, by name.
+func (r *Runner) followed(plays [][]*inventory.Host) (map[string]bool, error) {
+	if r.Options.Follow == "" {
+		return nil, nil
+	}
+	hosts, warnings, err := r.Inventory.Limit(slices.Concat(plays...), r.Options.Follow)
+	if errors.Is(err, inventory.ErrNothing) {
+		err = errors.New("it selects no host of this run")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--follow %s: %w", r.Options.Follow, err)
+	}
+	for _, w := range warnings {
+		r.warn(w)
+	}
+	return setOf(names(hosts)), nil
+}
+
 // SelectHosts gives the hosts of a pattern that limit, a second one, selects too. A limit
 // of "" selects all.
 func SelectHosts(inv *inventory.Inventory, pattern, limit string, warn func(string)) ([]*inventory.Host, error) {
@@ -150,8 +184,19 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	if err != nil {
 		return events.Summary{}, err
 	}
+	followed, err := r.followed(hostLists)
+	if err != nil {
+		return events.Summary{}, err
+	}
 	done := r.done()
+	values, err := r.inventoryValues(hostLists)
+	if err != nil {
+		return events.Summary{}, err
+	}
 	hosts := slices.Concat(remaining(hostLists, done)...)
+	for _, of := range values {
+		hosts = append(hosts, of.others...)
+	}
 	reachErr := r.CheckReach(hosts)
 	if reachErr == nil { // otherwise no passphrase is asked for
 		if err := r.Unlock(ctx, hosts); err != nil {
@@ -161,7 +206,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	filesErr := errors.Join(reachErr, r.CheckFiles(hosts), r.checkImports(hostLists))
 	downloads := catalog.NewDownloads()
 	defer downloads.Close()
-	compilers, err := r.compilers(ctx, downloads)
+	compilers, err := r.compilers(ctx, values, downloads)
 	defer closeCompilers(compilers)
 	if err == nil {
 		err = r.checkVariables(compilers, hostLists)
@@ -169,19 +214,22 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	if err := errors.Join(filesErr, err); err != nil {
 		return events.Summary{}, err
 	}
-	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}}
+	stop, stepped := r.Step.stopping(stop)
+	defer stepped()
+	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, followed: followed}
 	defer f.close()
 	var selections []*selection
 	for i, play := range r.Plays {
-		s := &selection{number: i, play: play, compiler: compilers[i], hosts: hostLists[i], done: done[i], refs: sync.OnceValue(play.LiteralRefs)}
+		s := &selection{number: i, play: play, compiler: compilers[i], values: values[i], hosts: hostLists[i], done: done[i], refs: sync.OnceValue(play.LiteralRefs)}
 		selections = append(selections, s)
 		f.expect(s)
 	}
 	f.exchange = share.NewExchange(r.Plays, hostLists)
 	r.Events.Report(events.RunStart{
 		Check: r.Options.Check, Diff: r.Options.Diff, Manifests: r.Options.Manifests,
-		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor, Plays: selected(r.Plays, hostLists),
+		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor, Plays: selected(r.Plays, hostLists), Undoes: r.undoes(),
 	})
+	r.Activity.Begin(len(f.states), r.Options.Check)
 	for _, s := range selections {
 		if !f.play(ctx, s) {
 			break
@@ -194,11 +242,37 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	return summary, nil
 }
 
+// addresses are where hosts are reached; nil if all names say that.
+func addresses(hosts []*inventory.Host) []string {
+	list, others := make([]string, len(hosts)), false
+	for i, h := range hosts {
+		if address := h.Connection().Address; address != h.Name {
+			list[i], others = address, true
+		}
+	}
+	if !others {
+		return nil
+	}
+	return list
+}
+
+// undoes is the run that the plays take back; "" is none.
+func (r *Runner) undoes() string {
+	for _, p := range r.Plays {
+		if p.Undo != nil {
+			return p.Undo.Run
+		}
+	}
+	return ""
+}
+
 // selected are the plays with the names of their hosts.
 func selected(plays []*manifest.Play, hosts [][]*inventory.Host) []events.SelectedPlay {
 	list := make([]events.SelectedPlay, len(plays))
 	for i, play := range plays {
-		list[i] = events.SelectedPlay{Name: play.Name, Hosts: names(hosts[i])}
+		list[i] = events.SelectedPlay{
+			Name: play.Name, Hosts: names(hosts[i]), Addresses: addresses(hosts[i]), Become: play.Become, BecomeUser: play.BecomeUser, BecomeMethod: play.BecomeMethod,
+		}
 	}
 	return list
 }
@@ -218,13 +292,17 @@ func (r *Runner) checkImports(hosts [][]*inventory.Host) error {
 }
 
 // compilers opens every play's folder, and reports what is wrong with any.
-// downloads gets what hosts shall have from web servers; nil gets nothing.
-func (r *Runner) compilers(ctx context.Context, downloads *catalog.Downloads) ([]*catalog.Compiler, error) {
+// values are what their expressions see of the inventory. downloads gets what hosts shall have from web servers; nil
+// gets nothing.
+func (r *Runner) compilers(ctx context.Context, values []*inventoryValues, downloads *catalog.Downloads) ([]*catalog.Compiler, error) {
 	opts := r.Options.Catalog
 	opts.Downloads = downloads
+	opts.InventorySecrets = r.maskInventory(opts.Mask)
 	var all []*catalog.Compiler
 	var errs []error
-	for _, play := range r.Plays {
+	opts.Variables = r.variables()
+	for i, play := range r.Plays {
+		opts.Inventory = values[i].of
 		c, err := catalog.New(play, opts)
 		if err != nil {
 			errs = append(errs, err)
@@ -241,6 +319,23 @@ func (r *Runner) compilers(ctx context.Context, downloads *catalog.Downloads) ([
 		}
 	}
 	return all, errors.Join(errs...)
+}
+
+// maskInventory tells the mask the secrets of all hosts, also of those that the run is not about,
+// since templates see them too. It reports whether there are any.
+func (r *Runner) maskInventory(mask *secret.Mask) (some bool) {
+	if r.Inventory == nil {
+		return false
+	}
+	for _, l := range r.Inventory.Layers() {
+		if l.Node.Secret {
+			var paths secret.Paths
+			paths.Marked(l.Node, nil)
+			paths.Each(l.Node.Any(), mask.Add)
+			some = true
+		}
+	}
+	return some
 }
 
 func closeCompilers(all []*catalog.Compiler) {

@@ -27,17 +27,20 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 		hosts, err = r.Select()
 		err = errors.Join(err, r.CheckReach(slices.Concat(hosts...)))
 	}
-	compilers, compilersErr := r.compilers(ctx, nil)
+	values, valuesErr := r.inventoryValues(hosts)
+	compilers, compilersErr := r.compilers(ctx, values, nil)
 	defer closeCompilers(compilers)
 	if err == nil && compilersErr == nil {
 		err = r.checkVariables(compilers, hosts)
 	}
-	if err := together(broken, err, compilersErr, r.checkImports(hosts)); err != nil || !facts && r.Inventory == nil {
+	if err := together(broken, err, valuesErr, compilersErr, r.checkImports(hosts)); err != nil || !facts && r.Inventory == nil {
 		return err
 	}
 	var errs []error
 	for i, c := range compilers {
-		if paths, all := c.Facts(); !facts && (all || len(paths) > 0) {
+		r.askOthers(ctx, &selection{play: r.Plays[i], compiler: c, values: values[i]}, false)
+		paths, all := c.Facts()
+		if !facts && (all || len(paths) > 0 || len(values[i].others) > 0) {
 			r.warn(fmt.Sprintf("play %q reads facts, so it was not made ready for hosts; give some with --facts FILE", r.Plays[i].Name))
 			continue
 		}

@@ -1,13 +1,12 @@
 package playbooks
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/templates"
 )
 
 // checkVariables reports variables of the inventory that a play can read and that would
@@ -23,6 +22,18 @@ func (r *Runner) checkVariables(compilers []*catalog.Compiler, hosts [][]*invent
 		}
 	}
 	return found.err(0)
+}
+
+// variables are the expressions in the variables of the inventory; nil if there are none.
+func (r *Runner) variables() *templates.Variables {
+	if r.Inventory == nil || !hasUnevaluated(r.Inventory) {
+		return nil
+	}
+	var maps []*yamlpos.Node
+	for _, l := range r.Inventory.Layers() {
+		maps = append(maps, l.Node)
+	}
+	return templates.ParseVariables(maps)
 }
 
 // hasUnevaluated is quick for the many inventories without such variables.
@@ -51,8 +62,8 @@ func (r *Runner) unevaluated(c *catalog.Compiler, h *inventory.Host) (errs yamlp
 	}
 	for name, value := range values {
 		eachUnevaluated(name, value, func(path string, n *yamlpos.Node) bool {
-			if c.ReadsData(path) {
-				errs.Add(unevaluatedError(path, n))
+			if !c.Variables().Understood(n) && c.ReadsData(path) {
+				errs.Add(notUnderstood(c.Variables(), path, n))
 			}
 			return true
 		})
@@ -85,31 +96,19 @@ func eachUnevaluated(path string, n *yamlpos.Node, visit func(path string, n *ya
 	return true
 }
 
-// unevaluatedError does not show the text, which may be a secret, unless it is made of
-// names.
+// notUnderstood is the error for a variable that is used, and that Ansible alone can evaluate.
+func notUnderstood(in *templates.Variables, path string, n *yamlpos.Node) *yamlpos.Error {
+	if n.Encrypted {
+		return unevaluatedError(path, n)
+	}
+	return templates.NotUnderstood(n, path, in.Why(n))
+}
+
+// unevaluatedError is the error for a variable that has no value here. It does not show the
+// text, which may be a secret.
 func unevaluatedError(path string, n *yamlpos.Node) *yamlpos.Error {
 	if n.Encrypted {
 		return n.EncryptedErrorf("the variable %q is encrypted by ansible-vault", path)
 	}
-	hint := "write the value itself"
-	if text := inManifest(n.Text); text != "" {
-		hint += ", or in the manifest " + text + " in place of {{ Data." + path + " }}"
-	}
-	hint += "; a text that means itself is written !unsafe '…', in YAML"
-	return n.Errorf(hint, "the variable %q is an expression to Ansible, and nothing evaluates it here", path)
-}
-
-var (
-	ansibleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{\s*([A-Za-z_][\w.]*)\s*\}\}`) })
-	plainText   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w./:@ -]*$`) })
-)
-
-// inManifest is the expression as a manifest has it, if it is made of names of
-// variables and plain text; otherwise "".
-func inManifest(text string) string {
-	others := strings.Contains(text, "inventory_hostname") || strings.Contains(text, "Data.") // what no inventory sets
-	if others || !plainText().MatchString(ansibleName().ReplaceAllString(text, "")) {
-		return ""
-	}
-	return ansibleName().ReplaceAllString(text, "{{ Data.$1 }}")
+	return n.Errorf("", "the variable %q is an expression to Ansible, and nothing evaluates it here", path)
 }

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema/schematest"
 	"github.com/ccm-push/ccm-push/modules/builds"
 	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
 	"github.com/ccm-push/ccm-push/modules/builtin"
@@ -55,7 +56,8 @@ func servers(t *testing.T, names ...string) map[string]*sshtest.Server {
 // newWorld makes a runner of a manifest with the real host program.
 func newWorld(t *testing.T, hosts map[string]*sshtest.Server, text string) *world {
 	t.Helper()
-	w := &world{dir: t.TempDir(), recorded: &recorder{}, text: &bytes.Buffer{}}
+	w := &world{dir: t.TempDir(), recorded: &recorder{schema: schematest.Compile(t, events.Schema())}, text: &bytes.Buffer{}}
+	t.Cleanup(func() { require.NoError(t, w.recorded.undocumented()) })
 	var list strings.Builder
 	list.WriteString("all:\n  hosts:\n")
 	for _, name := range slices.Sorted(maps.Keys(hosts)) {
@@ -116,11 +118,26 @@ type recorder struct {
 	mu    sync.Mutex
 	list  []events.Event
 	watch func(events.Event)
+
+	schema schematest.Checker // that every event is held against
+	wrong  error
+}
+
+// undocumented is the first event that is not as the schema of events has it.
+func (r *recorder) undocumented() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wrong
 }
 
 func (r *recorder) Report(e events.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var line bytes.Buffer
+	events.NewJSON(&line).Report(e)
+	if err := r.schema.CheckJSON(line.Bytes()); err != nil && r.wrong == nil {
+		r.wrong = fmt.Errorf("%s%w", line.Bytes(), err)
+	}
 	r.list = append(r.list, e)
 	if r.watch != nil {
 		r.watch(e)

@@ -27,10 +27,10 @@ type rule struct {
 
 // Check tests data, merged from all layers, against the annotations of the source. The
 // error is [yamlpos.Errors] and never shows a value.
-func (s Source) Check(data map[string]any) error {
+func (s Source) Check(data map[string]any, layers []Layer) error {
 	var errs yamlpos.Errors
 	for _, r := range s.annotations.rules {
-		r.check(data, &errs)
+		r.check(data, layers, &errs)
 	}
 	return errs.Err()
 }
@@ -38,7 +38,7 @@ func (s Source) Check(data map[string]any) error {
 // Warnings name the annotations that look like a mistake, each with its position.
 func (s Source) Warnings() []string { return s.annotations.warnings }
 
-func (r rule) check(data map[string]any, errs *yamlpos.Errors) {
+func (r rule) check(data map[string]any, layers []Layer, errs *yamlpos.Errors) {
 	value := valueAt(data, r.path)
 	if value == nil || value == "" {
 		if r.required {
@@ -58,18 +58,30 @@ func (r rule) check(data map[string]any, errs *yamlpos.Errors) {
 		holds, err := c.Holds(s)
 		switch {
 		case err != nil:
-			errs.Add(r.failed(c.Source, err))
+			errs.Add(r.failed(c.Source, err, layers))
 		case !holds:
-			errs.Add(r.key.Errorf(r.hint(), "key %q failed validation %q", r.name(), c.Source))
+			errs.Add(r.key.Errorf(r.hint(), "key %q failed validation %q%s", r.name(), c.Source, r.from(layers)))
 		}
 	}
 }
 
 // failed is the error of an expression that is wrong, or fails with the value.
-func (r rule) failed(source string, err error) error {
+func (r rule) failed(source string, err error, layers []Layer) error {
 	placed := diag.At(diag.PositionOf(r.key), err).(*diag.Error)
 	msg, _, _ := strings.Cut(placed.Msg, " in the expression ") // it is quoted anyway
-	return r.key.Errorf(placed.Hint, "key %q validation %q failed: %s", r.name(), source, strings.TrimSpace(msg))
+	return r.key.Errorf(placed.Hint, "key %q validation %q failed: %s%s", r.name(), source, strings.TrimSpace(msg), r.from(layers))
+}
+
+// from says from where the value is, unless it stands at the annotation.
+func (r rule) from(layers []Layer) string {
+	origins := Origins(layers, r.path)
+	if len(origins) == 0 {
+		return ""
+	}
+	if at := origins[len(origins)-1].Node; at == nil || at.File == r.key.File && at.Line == r.key.Line {
+		return ""
+	}
+	return WrittenAt(layers, r.name())
 }
 
 func (r rule) name() string { return strings.Join(r.path, ".") }
@@ -204,7 +216,7 @@ func (a *annotationReader) line(r *rule, line, inert string) {
 func (a *annotationReader) validate(r *rule, source string) {
 	c, err := expression.ParseCheck(source)
 	if err != nil {
-		a.errs.Add(r.failed(source, err))
+		a.errs.Add(r.failed(source, err, nil))
 		return
 	}
 	r.checks = append(r.checks, c)

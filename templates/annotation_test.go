@@ -71,12 +71,12 @@ func TestCheck(t *testing.T) {
 			source, err := templatetest.Source(t, c.source)
 			require.NoError(t, err)
 			require.Empty(t, source.Warnings())
-			layers, err := source.Layers(t.Context(), nil)
+			layers, err := source.Layers(t.Context(), nil, nil)
 			require.NoError(t, err)
 			data := templates.Merge(append(layers, templates.Layer{Values: c.over}))
-			err = source.Check(data)
+			err = source.Check(data, nil)
 			require.Equal(t, c.want, templatetest.ErrorText(err))
-			require.Equal(t, templatetest.ErrorText(err), templatetest.ErrorText(source.Check(data)), "a check changes nothing")
+			require.Equal(t, templatetest.ErrorText(err), templatetest.ErrorText(source.Check(data, nil)), "a check changes nothing")
 		})
 	}
 }
@@ -89,9 +89,9 @@ func TestCheckOfFiles(t *testing.T) {
 	require.NoError(t, err)
 	merged, err := source.Resolve(t.Context(), nil)
 	require.NoError(t, err)
-	require.EqualError(t, source.Check(merged), "vars.yaml:2:1: key \"a\" failed validation \"isInt(value)\"\n  hint: set it with -e a=... or in the inventory")
-	require.EqualError(t, source.Check(nil), "data.yaml:2:1: key \"a\" is required but has no value\n  hint: set it with -e a=... or in the inventory")
-	require.NoError(t, templates.Source{}.Check(nil))
+	require.EqualError(t, source.Check(merged, nil), "vars.yaml:2:1: key \"a\" failed validation \"isInt(value)\"\n  hint: set it with -e a=... or in the inventory")
+	require.EqualError(t, source.Check(nil, nil), "data.yaml:2:1: key \"a\" is required but has no value\n  hint: set it with -e a=... or in the inventory")
+	require.NoError(t, templates.Source{}.Check(nil, nil))
 }
 
 func badAnnotations() []errorCase {
@@ -189,7 +189,7 @@ func TestAnnotationWarnings(t *testing.T) {
 			source, err := templatetest.Source(t, c.source)
 			require.NoError(t, err)
 			require.Equal(t, c.want, strings.Join(source.Warnings(), "|"))
-			require.NoError(t, source.Check(nil))
+			require.NoError(t, source.Check(nil, nil))
 		})
 	}
 }
@@ -212,7 +212,7 @@ func FuzzAnnotation(f *testing.F) {
 			return
 		}
 		for _, path := range parsed.Annotated() {
-			err := parsed.Check(map[string]any{path[0]: value})
+			err := parsed.Check(map[string]any{path[0]: value}, nil)
 			templatetest.CheckFuzzed(t, source, value, nil, err)
 			if len(value) > 40 && !strings.Contains(source, value) {
 				require.NotContains(t, templatetest.ErrorText(err), value)

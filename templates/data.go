@@ -2,7 +2,10 @@ package templates
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates/diag"
@@ -31,7 +34,8 @@ type Parts struct {
 	Overrides *yamlpos.Node   // a map of maps
 }
 
-// ParseSource reads the parts of a source. Expressions in them see facts only.
+// ParseSource reads the parts of a source. Expressions in its values see the facts, the inventory and the
+// data of all sources together; those in the hierarchy see the facts and the inventory only.
 // The error is [yamlpos.Errors].
 func ParseSource(parts Parts) (Source, error) {
 	p := &sourceParser{}
@@ -49,30 +53,32 @@ func ParseSource(parts Parts) (Source, error) {
 // Facts lists the facts that the source can read; see [expression.Text.Facts].
 func (s Source) Facts() (paths []string, all bool) { return s.reads.Follow(nil).Result() }
 
+// Inputs is what the values of the source can read.
+func (s Source) Inputs() Inputs { return s.reads.WithoutFiles() }
+
 // Layers gives the data for a host with these facts, low to high: "data", a
 // layer for each of vars_files, and one for each section of overrides that the
 // hierarchy leads to. A key of the hierarchy of which every expression is empty
 // is skipped. With merge first only the first section that is found counts, and
 // its keys replace others whole; with deep every section is merged over what is
-// below it, in the order of the hierarchy. Values are the caller's own. The
-// error is [yamlpos.Errors].
-func (s Source) Layers(ctx context.Context, facts map[string]any) ([]Layer, error) {
+// below it, in the order of the hierarchy. Values are the caller's own; [Settle] evaluates
+// the expressions among them. The error is [yamlpos.Errors].
+func (s Source) Layers(ctx context.Context, facts map[string]any, inventory *Inventory) ([]Layer, error) {
 	if facts == nil {
 		facts = map[string]any{}
 	}
 	var errs yamlpos.Errors
 	var layers []Layer
-	r := render.New(ctx, &render.Env{Facts: facts})
 	add := func(name string, d document, deep bool) {
 		if d.node != nil {
-			layers = append(layers, Layer{Name: name, Values: d.resolve(r, &errs), Node: d.node, Deep: deep})
+			layers = append(layers, d.layer(name, deep))
 		}
 	}
 	add("data", s.data, false)
 	for _, f := range s.files {
 		add("vars_files "+f.node.File, f, false)
 	}
-	for _, key := range s.sections(ctx, facts, &errs) {
+	for _, key := range s.sections(ctx, facts, inventory, &errs) {
 		add("overrides "+key, s.overrides[key], s.deep)
 	}
 	if err := errs.Err(); err != nil {
@@ -81,18 +87,41 @@ func (s Source) Layers(ctx context.Context, facts map[string]any) ([]Layer, erro
 	return layers, nil
 }
 
-// Resolve is [Merge] of the layers of the source.
+// Resolve is [Settle] of the layers of the source.
 func (s Source) Resolve(ctx context.Context, facts map[string]any) (map[string]any, error) {
-	layers, err := s.Layers(ctx, facts)
+	layers, err := s.Layers(ctx, facts, nil)
 	if err != nil {
 		return nil, err
 	}
-	return Merge(layers), nil
+	return Settle(ctx, facts, nil, layers)
+}
+
+// ParseLayer reads the expressions in a layer of plain values: a source with that alone.
+// Unlike elsewhere a text is only an expression if it has {{ in it, for ${ stands in
+// passwords. The error is [yamlpos.Errors].
+func ParseLayer(l Layer) (Source, error) {
+	n := l.Node
+	if n == nil { // key=value
+		n = &yamlpos.Node{Kind: yamlpos.Map}
+		for _, key := range render.SortedKeys(l.Values) {
+			at := &yamlpos.Node{File: l.Name + " " + key, Line: 1, Column: 1}
+			n.Pairs = append(n.Pairs, yamlpos.Pair{Key: yamlpos.From(at, key), Value: yamlpos.From(at, l.Values[key])})
+		}
+	}
+	p := &sourceParser{only: "{{"}
+	d := p.document(n, l.Name)
+	d.origin = &l
+	p.source.data = d
+	if err := p.errs.Err(); err != nil {
+		return Source{}, err
+	}
+	return p.source, nil
 }
 
 type sourceParser struct {
 	source Source
 	errs   yamlpos.Errors
+	only   string // what an expression has in it
 }
 
 // given reports whether a part is there at all: null is not.
@@ -130,10 +159,19 @@ func (p *sourceParser) overrides(n *yamlpos.Node) {
 	}
 }
 
+// A written is a text that is evaluated for a host.
+type written interface {
+	Settle(r *render.Run) (any, error)
+	Reads() *render.Reads
+	FromHost(taint render.Taint) bool
+}
+
 // A document is a tree of values whose strings may hold expressions.
 type document struct {
-	node  *yamlpos.Node // a map; nil for none
-	texts map[*yamlpos.Node]*expression.Text
+	node   *yamlpos.Node // a map; nil for none
+	texts  map[*yamlpos.Node]written
+	unread func(path string) bool // of variables: no play can read what is there; nil if all is read
+	origin *Layer                 // that it was made of by [ParseLayer]; else nil
 }
 
 // document parses the expressions of a map; name is what an error calls it.
@@ -142,20 +180,22 @@ func (p *sourceParser) document(n *yamlpos.Node, name string) document {
 		p.errs.Add(n.Errorf("write key: value", "%s must be a map, not %s", name, n.Describe()))
 		return document{}
 	}
-	d := document{node: n, texts: map[*yamlpos.Node]*expression.Text{}}
+	d := document{node: n, texts: map[*yamlpos.Node]written{}}
 	p.parse(n, d.texts)
 	return d
 }
 
-func (p *sourceParser) parse(n *yamlpos.Node, texts map[*yamlpos.Node]*expression.Text) {
+func (p *sourceParser) parse(n *yamlpos.Node, texts map[*yamlpos.Node]written) {
 	for _, item := range n.Items {
 		p.parse(item, texts)
 	}
 	for _, pair := range n.Pairs {
 		p.parse(pair.Value, texts)
 	}
-	if s, ok := n.Value.(string); ok && texts[n] == nil && expression.HasExpr(s) {
-		texts[n] = p.text(n, s)
+	if s, ok := n.Value.(string); ok && texts[n] == nil && strings.Contains(s, p.only) && expression.HasExpr(s) && !n.Plain {
+		if text := p.text(n, s); text != nil {
+			texts[n] = text
+		}
 	}
 }
 
@@ -169,60 +209,79 @@ func (p *sourceParser) text(n *yamlpos.Node, s string) *expression.Text {
 	return t
 }
 
-// resolve gives the plain values of a document.
-func (d document) resolve(r *render.Run, errs *yamlpos.Errors) map[string]any {
-	return d.value(d.node, r, errs).(map[string]any)
+// layer gives the values of a document, for one host.
+func (d document) layer(name string, deep bool) Layer {
+	l := Layer{Name: name, Node: d.node, Deep: deep}
+	if d.origin != nil {
+		l = *d.origin
+	}
+	if l.Values == nil || len(d.texts) > 0 {
+		l.Values, l.pending = d.value(d.node, "").(map[string]any), len(d.texts) > 0
+	}
+	return l
 }
 
-func (d document) value(n *yamlpos.Node, r *render.Run, errs *yamlpos.Errors) any {
+func (d document) value(n *yamlpos.Node, path string) any {
+	below := func(key string) string { return strings.TrimPrefix(path+"."+key, ".") }
 	switch n.Kind {
 	case yamlpos.Map:
 		m := make(map[string]any, len(n.Pairs))
 		for _, pair := range n.Pairs {
-			m[pair.Key.Text] = d.value(pair.Value, r, errs)
+			m[pair.Key.Text] = d.value(pair.Value, below(pair.Key.Text))
 		}
 		return m
 	case yamlpos.List:
 		list := make([]any, len(n.Items))
 		for i, item := range n.Items {
-			list[i] = d.value(item, r, errs)
+			list[i] = d.value(item, below(strconv.Itoa(i)))
 		}
 		return list
 	}
-	text := d.texts[n]
-	if text == nil {
-		return render.WholeNumber(n.Value)
+	if text := d.texts[n]; text != nil {
+		return &deferred{text: text, node: n, path: path, unread: d.unread}
 	}
-	v, err := text.EvalIn(r)
-	errs.Add(err)
-	return v
+	return render.WholeNumber(n.Value)
 }
 
-// FromHost gives the keys of the data whose values are made of facts, for [Taint]. A key
-// is listed even if another layer replaces it for a host.
-func (s Source) FromHost() map[string]bool {
-	keys := map[string]bool{}
-	documents := append(slices.Clone(s.files), s.data)
-	for _, d := range s.overrides {
-		documents = append(documents, d)
+// KeysFromHost gives the keys of the data whose values are made of facts, for [Taint], where
+// sources lie over each other. known are keys that are so from elsewhere. A key is listed even
+// if another layer replaces it for a host.
+func KeysFromHost(known map[string]bool, sources ...Source) map[string]bool {
+	keys := maps.Clone(known)
+	if keys == nil {
+		keys = map[string]bool{}
 	}
-	for _, d := range documents {
-		if d.node == nil {
-			continue
-		}
-		for _, pair := range d.node.Pairs {
-			if d.fromHost(pair.Value) {
-				keys[pair.Key.Text] = true
-			}
+	for before := -1; before < len(keys); { // data that is made of such data is made of facts, too
+		before = len(keys)
+		for _, s := range sources {
+			s.fromHost(keys)
 		}
 	}
 	return keys
 }
 
-func (d document) fromHost(n *yamlpos.Node) bool {
-	if text := d.texts[n]; text != nil {
-		return text.FromHost(render.Taint{})
+// fromHost adds the keys that are made of facts, or of data of the keys.
+func (s Source) fromHost(keys map[string]bool) {
+	documents := append(slices.Clone(s.files), s.data)
+	for _, d := range s.overrides {
+		documents = append(documents, d)
 	}
-	return slices.ContainsFunc(n.Items, d.fromHost) ||
-		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return d.fromHost(p.Value) })
+	for _, d := range documents {
+		if d.node == nil || len(d.texts) == 0 {
+			continue
+		}
+		for _, pair := range d.node.Pairs {
+			if !keys[pair.Key.Text] && d.fromHost(pair.Value, render.Taint{Data: keys}) {
+				keys[pair.Key.Text] = true
+			}
+		}
+	}
+}
+
+func (d document) fromHost(n *yamlpos.Node, taint render.Taint) bool {
+	if text := d.texts[n]; text != nil {
+		return text.FromHost(taint)
+	}
+	return slices.ContainsFunc(n.Items, func(item *yamlpos.Node) bool { return d.fromHost(item, taint) }) ||
+		slices.ContainsFunc(n.Pairs, func(p yamlpos.Pair) bool { return d.fromHost(p.Value, taint) })
 }

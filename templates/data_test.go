@@ -91,9 +91,6 @@ func TestResolveErrors(t *testing.T) {
 		{"data: {a: '{{ Facts.nope }}', b: {c: [\"{{ lookup('facts.nope') }}\"]}}",
 			"data.yaml:1:21: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"?; give a default with Facts.nope ?? …\n" +
 				"data.yaml:1:43: missing key \"facts.nope\"\n  hint: did you mean \"zone\"?; give a default with lookup(\"facts.nope\", …)"},
-		{"data: {a: '{{ Data.b }}', b: 1}", "data.yaml:1:15: Data is not available here\n  hint: available: Facts"},
-		{"data: {a: \"{{ lookup('data.b') }}\", b: 1}", "data.yaml:1:15: missing key \"data.b\"\n" +
-			"  hint: this context has facts; give a default with lookup(\"data.b\", …)"},
 		{"data: {a: 'x{{ Facts.list }}'}", "data.yaml:1:16: a list in a text\n  hint: use join(…) or toJSON(…)"},
 		{"data: {a: \"{{ file('x') }}\"}", "data.yaml:1:15: no files can be read here"},
 		{"{hierarchy: {order: ['{{ Facts.list }}']}}", "data.yaml:1:26: a list in a text\n  hint: use join(…) or toJSON(…)"},

@@ -67,8 +67,8 @@ func (p *sourceParser) merge(n *yamlpos.Node) {
 
 // sections names the overrides that the hierarchy leads to: with merge deep all of them,
 // otherwise the first.
-func (s Source) sections(ctx context.Context, facts map[string]any, errs *yamlpos.Errors) []string {
-	r := render.New(ctx, &render.Env{Facts: facts})
+func (s Source) sections(ctx context.Context, facts map[string]any, inventory *Inventory, errs *yamlpos.Errors) []string {
+	r := render.New(ctx, &render.Env{Facts: facts, Inventory: inventory})
 	r.Lenient = true
 	var found []string
 	for _, entry := range s.order {

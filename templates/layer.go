@@ -4,8 +4,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/templates/render"
 )
 
 // A Layer is data of one origin, resolved for one host.
@@ -15,10 +17,42 @@ type Layer struct {
 	Node   *yamlpos.Node  // where they stand; nil if they stand in no file
 	Deep   bool           // merged by [DeepMerge]; otherwise its keys replace those below whole
 	From   []Layer        // the layers that Values were merged from; nil if Node has all of them
+
+	pending bool // there are expressions in Values, which [Settle] evaluates
+}
+
+// EachExpression visits the expressions in the values of a layer, with the keys that lead to
+// them, and indexes of lists, and what they can read.
+func (l Layer) EachExpression(visit func(path []string, reads Inputs)) {
+	if len(l.From) > 0 {
+		for _, from := range l.From {
+			from.EachExpression(visit)
+		}
+		return
+	}
+	if l.pending {
+		eachExpression(l.Values, nil, visit)
+	}
+}
+
+func eachExpression(v any, path []string, visit func(path []string, reads Inputs)) {
+	switch v := v.(type) {
+	case *deferred:
+		visit(path, v.text.Reads().WithoutFiles())
+	case map[string]any:
+		for _, key := range render.SortedKeys(v) {
+			eachExpression(v[key], append(slices.Clip(path), key), visit)
+		}
+	case []any:
+		for _, item := range v { // lists are joined, so an index may change
+			eachExpression(item, append(slices.Clip(path), "*"), visit)
+		}
+	}
 }
 
 // Merge lays layers over each other, low to high. The map is fresh; what was not
-// merged is shared with the layers.
+// merged is shared with the layers. Expressions among the values are left as they are: see
+// [Settle].
 func Merge(layers []Layer) map[string]any {
 	data := map[string]any{}
 	for _, l := range layers {
@@ -38,7 +72,8 @@ func Stack(name string, layers []Layer) Layer {
 	for i := range from {
 		from[i].Name = name + " " + from[i].Name
 	}
-	return Layer{Name: name, Values: Merge(layers), Deep: true, From: from}
+	pending := slices.ContainsFunc(layers, func(l Layer) bool { return l.pending })
+	return Layer{Name: name, Values: Merge(layers), Deep: true, From: from, pending: pending}
 }
 
 // DeepMerge lays over on top of base: maps are merged key by key, lists are
@@ -55,24 +90,47 @@ func DeepMerge(base, over map[string]any) map[string]any {
 }
 
 func mergeValue(base, over any) any {
+	_, pendingBase := base.(render.Pending)
 	switch over := over.(type) {
+	case render.Pending:
+		if pendingBase || isContainer(base) {
+			return &joint{base: base, over: over}
+		}
 	case map[string]any:
 		if base, ok := base.(map[string]any); ok {
 			return DeepMerge(base, over)
+		}
+		if pendingBase {
+			return &joint{base: base, over: over}
 		}
 	case []any:
 		if base, ok := base.([]any); ok {
 			list := make([]any, 0, len(base)+len(over))
 			return append(append(list, base...), over...)
 		}
+		if pendingBase {
+			return &joint{base: base, over: over}
+		}
 	}
 	return over
+}
+
+func isContainer(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
 }
 
 // An Origin is where a value comes from.
 type Origin struct {
 	Layer string
 	Node  *yamlpos.Node // nil when it stands in no file
+	// Expression is the text with expressions that gave the value, or what it stands in; ""
+	// if there was none.
+	Expression string
+	Reads      Inputs // of the expression
 }
 
 // Origins lists the layers that set the value at a path of [Merge]'s result: keys, and
@@ -91,9 +149,28 @@ func Origins(layers []Layer, path []string) []Origin {
 	}
 	origins := make([]Origin, len(found))
 	for i, c := range found {
-		origins[i] = Origin{c.layer, c.node}
+		origins[i] = Origin{Layer: c.layer, Node: c.node}
+		if c.made != nil {
+			origins[i].Expression, origins[i].Reads = c.made.node.Text, c.made.text.Reads().WithoutFiles()
+		}
 	}
 	return origins
+}
+
+// WrittenAt says for errors from where the values at paths of [Merge]'s result are:
+// "; port from groups/web.yaml:3:5". Those that stand in no file are left out.
+func WrittenAt(layers []Layer, paths ...string) string {
+	text := ""
+	for _, path := range paths {
+		origins := Origins(layers, strings.Split(path, "."))
+		if len(origins) == 0 {
+			continue
+		}
+		if last := origins[len(origins)-1]; last.Node != nil {
+			text += "; " + path + " from " + last.Node.Pos()
+		}
+	}
+	return text
 }
 
 // A claim is what a layer has at some path. The claims on one path are in the order of
@@ -102,6 +179,15 @@ type claim struct {
 	layer string
 	value any
 	node  *yamlpos.Node
+	made  *deferred // that gave the value; nil if it is as it is written
+}
+
+// newClaim is a claim on a value, with the result of an expression in its place.
+func newClaim(layer string, value any, node *yamlpos.Node, made *deferred) claim {
+	if d, is := value.(*deferred); is {
+		value, made = d.value, d
+	}
+	return claim{layer, value, node, made}
 }
 
 func whole(layers []Layer) []claim {
@@ -124,7 +210,7 @@ func topClaims(layers []Layer, key string) []claim {
 		if !has {
 			continue
 		}
-		over := []claim{{l.Name, value, nodeBelow(l.Node, key)}}
+		over := []claim{newClaim(l.Name, value, nodeBelow(l.Node, key), nil)}
 		if len(l.From) > 0 {
 			over = topClaims(l.From, key)
 		}
@@ -141,11 +227,11 @@ func claimsBelow(claims []claim, key string) []claim {
 		switch value := c.value.(type) {
 		case map[string]any:
 			if v, has := value[key]; has {
-				found = laidOver(found, []claim{{c.layer, v, nodeBelow(c.node, key)}}, true)
+				found = laidOver(found, []claim{newClaim(c.layer, v, nodeBelow(c.node, key), c.made)}, true)
 			}
 		case []any:
 			if err == nil && skip >= 0 && skip < len(value) {
-				return []claim{{c.layer, value[skip], nodeBelow(c.node, strconv.Itoa(skip))}}
+				return []claim{newClaim(c.layer, value[skip], nodeBelow(c.node, strconv.Itoa(skip)), c.made)}
 			}
 			skip -= len(value)
 		}

@@ -115,7 +115,7 @@ func TestLayersOfRandomSources(t *testing.T) {
 	for seed := range seeds {
 		s := randomSource(rand.New(rand.NewPCG(seed, 1)))
 		source := s.parse(t)
-		layers, err := source.Layers(t.Context(), nil)
+		layers, err := source.Layers(t.Context(), nil, nil)
 		require.NoError(t, err)
 		require.Equal(t, s.merged(), templates.Merge(layers), "seed %d", seed)
 		data, err := source.Resolve(t.Context(), nil)
@@ -138,25 +138,37 @@ overrides: {'os:linux': {l: [2]}, 'zone:eu': {l: [3]}, 'zone:': {a: wrong}, 'zon
 		Hierarchy: doc.Get("hierarchy"), Overrides: doc.Get("overrides")}
 	source, err := templates.ParseSource(parts)
 	require.NoError(t, err)
-	layers, err := source.Layers(t.Context(), linuxFacts())
+	layers, err := source.Layers(t.Context(), linuxFacts(), nil)
 	require.NoError(t, err)
-	require.Equal(t, []templates.Layer{
-		{Name: "data", Values: map[string]any{"a": int64(12), "l": []any{int64(1)}}, Node: doc.Get("data")},
-		{Name: "vars_files data.yaml", Values: map[string]any{"a": int64(2), "b": "linux"}, Node: doc.Get("file")},
-		{Name: "overrides os:linux", Values: map[string]any{"l": []any{int64(2)}}, Node: doc.Get("overrides").Get("os:linux"), Deep: true},
-		{Name: "overrides zone:eu", Values: map[string]any{"l": []any{int64(3)}}, Node: doc.Get("overrides").Get("zone:eu"), Deep: true},
-	}, layers)
-	require.Equal(t, map[string]any{"a": int64(2), "b": "linux", "l": []any{int64(1), int64(2), int64(3)}}, templates.Merge(layers))
+	type layer struct {
+		Name string
+		Node *yamlpos.Node
+		Deep bool
+	}
+	var got []layer
+	for _, l := range layers {
+		got = append(got, layer{l.Name, l.Node, l.Deep})
+	}
+	require.Equal(t, []layer{
+		{"data", doc.Get("data"), false},
+		{"vars_files data.yaml", doc.Get("file"), false},
+		{"overrides os:linux", doc.Get("overrides").Get("os:linux"), true},
+		{"overrides zone:eu", doc.Get("overrides").Get("zone:eu"), true},
+	}, got)
+	require.Equal(t, map[string]any{"l": []any{int64(2)}}, layers[2].Values)
+	data, err := templates.Settle(t.Context(), linuxFacts(), nil, layers)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"a": int64(2), "b": "linux", "l": []any{int64(1), int64(2), int64(3)}}, data)
 }
 
 func TestLayersErrors(t *testing.T) {
-	doc := templatetest.Document(t, "data: {a: '{{ Facts.nope }}'}\nfile: {b: '{{ Data.a }}'}\nlist: [1]\n")
+	doc := templatetest.Document(t, "data: {a: '{{ Facts.nope }}'}\nfile: {b: '{{ Data.a }}', c: '{{ Data.d }}'}\nlist: [1]\n")
 	source, err := templates.ParseSource(templates.Parts{Data: doc.Get("data"), Files: []*yamlpos.Node{doc.Get("file")}})
 	require.NoError(t, err)
-	layers, err := source.Layers(t.Context(), linuxFacts())
+	data, err := source.Resolve(t.Context(), linuxFacts())
 	require.EqualError(t, err, "data.yaml:1:21: missing key \"Facts.nope\"\n  hint: did you mean \"zone\"?; give a default with Facts.nope ?? …\n"+
-		"data.yaml:2:15: Data is not available here\n  hint: available: Facts")
-	require.Nil(t, layers)
+		"data.yaml:2:39: missing key \"Data.d\"\n  hint: did you mean \"a\"?; give a default with Data.d ?? …")
+	require.Nil(t, data)
 	_, err = templates.ParseSource(templates.Parts{Files: []*yamlpos.Node{doc.Get("list")}})
 	require.EqualError(t, err, "data.yaml:3:7: a file of vars_files must be a map, not a list\n  hint: write key: value")
 }
@@ -164,9 +176,9 @@ func TestLayersErrors(t *testing.T) {
 // randomLayers are those of a source, as they lie below some that other programs
 // of the same controller make.
 func randomLayers(t *testing.T, r *rand.Rand) []templates.Layer {
-	layers, err := randomSource(r).parse(t).Layers(t.Context(), nil)
+	layers, err := randomSource(r).parse(t).Layers(t.Context(), nil, nil)
 	require.NoError(t, err)
-	over, err := randomSource(r).parse(t).Layers(t.Context(), nil)
+	over, err := randomSource(r).parse(t).Layers(t.Context(), nil, nil)
 	require.NoError(t, err)
 	host := encoded(t, "hosts.yaml", randomMap(r, 3))
 	return append(layers, templates.Stack("--hiera", over),
@@ -265,9 +277,11 @@ hierarchy: {order: [default], merge: deep}
 `)
 	source, err := templates.ParseSource(templates.Parts{Data: doc.Get("data"), Hierarchy: doc.Get("hierarchy"), Overrides: doc.Get("overrides")})
 	require.NoError(t, err)
-	layers, err := source.Layers(t.Context(), linuxFacts())
+	layers, err := source.Layers(t.Context(), linuxFacts(), nil)
 	require.NoError(t, err)
 	layers = append(layers, templates.Stack("--hiera", layers[1:]), templates.Layer{Name: "-e", Values: map[string]any{"port": "8080"}})
+	_, err = templates.Settle(t.Context(), linuxFacts(), nil, layers)
+	require.NoError(t, err)
 	for _, c := range []struct{ path, want string }{
 		{"port", "-e"},
 		{"web.a", "data data.yaml:4:12"},

@@ -18,6 +18,12 @@ type (
 	Files = render.Files
 	// Env is what the expressions of one host can see.
 	Env = render.Env
+	// Inventory is what expressions see of the inventory and the run.
+	Inventory = render.Inventory
+	// Lazy is a map of values that is built when it is first asked for.
+	Lazy = render.Lazy
+	// Refused stands in the place of a value that cannot be used.
+	Refused = render.Refused
 	// Taint says which values besides its facts a host has had a say in.
 	Taint = render.Taint
 	// Inputs are the parts of an environment that a text can read.
@@ -45,6 +51,18 @@ const (
 
 // Open opens the folder of a play. The caller closes it.
 func Open(dir string) (*Files, error) { return render.OpenFiles(dir) }
+
+// FactsKey is where a host of Hosts has its facts.
+const FactsKey = render.FactsKey
+
+// NewLazy gives a map that build makes, once.
+func NewLazy(build func() map[string]any) *Lazy { return render.NewLazy(build) }
+
+// Unusable stands in the place of a value that cannot be used; the hint says what to do
+// about it.
+func Unusable(hint, format string, args ...any) Refused {
+	return Refused{Fault: diag.Faultf(format, args...).WithHint("%s", hint)}
+}
 
 // FromHost says how a property gets what a file of the host holds.
 func FromHost(name string) string { return render.HostFileHint(name) }

@@ -28,6 +28,9 @@ func (c *Client) Run(line string, terminal bool, stderr io.Writer) (*Command, er
 	}
 	session, err := c.ssh.NewSession()
 	if err != nil {
+		if _, rejected := errors.AsType[*ssh.OpenChannelError](err); rejected {
+			return nil, fmt.Errorf("opening a session: %w: %w", ErrNoSession, err)
+		}
 		return nil, fmt.Errorf("opening a session: %w", c.orLost(err))
 	}
 	if terminal {

@@ -15,18 +15,19 @@ import (
 
 // What went wrong, for decisions. Each is wrapped by a [HostError].
 var (
-	ErrHostKeyUnknown = knownhosts.ErrUnknown                      // passes once the key is trusted
-	ErrHostKeyChanged = knownhosts.ErrChanged                      // needs a person
-	ErrHostKeyRevoked = knownhosts.ErrRevoked                      // final
-	ErrAuth           = errors.New("authentication refused")       // the host answered; may pass once it is provisioned
-	ErrPassphrase     = errors.New("the passphrase is wrong")      // of a key file
-	ErrTimeout        = errors.New("timed out")                    // trying again may help
-	ErrLost           = errors.New("the connection was lost")      // trying again may help
-	ErrNoSpace        = errors.New("no space left on the host")    // passes once there is room
-	ErrNoBuild        = errors.New("no build for this host")       // final for this program
-	ErrBecome         = errors.New("escalation refused")           // passes once the user may escalate
-	ErrNotModule      = errors.New("the module did not answer")    // something else did, or nothing
-	ErrInstall        = errors.New("the module was not installed") // the host is to blame
+	ErrHostKeyUnknown = knownhosts.ErrUnknown                            // passes once the key is trusted
+	ErrHostKeyChanged = knownhosts.ErrChanged                            // needs a person
+	ErrHostKeyRevoked = knownhosts.ErrRevoked                            // final
+	ErrAuth           = errors.New("authentication refused")             // the host answered; may pass once it is provisioned
+	ErrPassphrase     = errors.New("the passphrase is wrong")            // of a key file
+	ErrTimeout        = errors.New("timed out")                          // trying again may help
+	ErrLost           = errors.New("the connection was lost")            // trying again may help
+	ErrNoSession      = errors.New("the host opens no further session")  // passes once another one of the connection has ended
+	ErrNoSpace        = errors.New("no space left on the host")          // passes once there is room
+	ErrNoBuild        = errors.New("no build for this host")             // final for this program
+	ErrBecome         = errors.New("escalation refused")                 // passes once the user may escalate
+	ErrNotModule      = errors.New("the host program did not answer")    // something else did, or nothing
+	ErrInstall        = errors.New("the host program was not installed") // the host is to blame
 )
 
 // The steps a [HostError] can name.

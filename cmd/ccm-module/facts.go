@@ -31,6 +31,17 @@ func gatherOptions() gather.Options {
 	return gather.Options{Dirs: gather.Dirs(config)}
 }
 
+// idleTimeout takes from the second argument of serve how many milliseconds the controller
+// may be silent, if that stands behind the rest, after a colon; 0 is the default.
+func idleTimeout(arg string) (rest string, idle time.Duration, err error) {
+	rest, text, given := strings.Cut(arg, ":")
+	if !given {
+		return rest, 0, nil
+	}
+	ms, err := strconv.ParseUint(text, 10, 31)
+	return rest, time.Duration(ms) * time.Millisecond, err
+}
+
 // collectors reads the list of the command line: "-" is none. What follows @ is not
 // of it.
 func collectors(arg string) []string {

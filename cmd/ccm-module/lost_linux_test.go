@@ -36,7 +36,13 @@ type served struct {
 // serveReal starts the program, which greets.
 func serveReal(t *testing.T, program string) *served {
 	t.Helper()
-	s := &served{t: t, program: exec.Command(program, "serve", "N0NCE", "-"), stderr: new(bytes.Buffer)}
+	return serveFor(t, program, "-")
+}
+
+// serveFor is serveReal with the argument that says what the controller wants.
+func serveFor(t *testing.T, program, wanted string) *served {
+	t.Helper()
+	s := &served{t: t, program: exec.Command(program, "serve", "N0NCE", wanted), stderr: new(bytes.Buffer)}
 	s.program.Stderr = s.stderr
 	in, err := s.program.StdinPipe()
 	require.NoError(t, err)
@@ -82,7 +88,7 @@ func cutOff(dir string) *wire.Message {
 	return &wire.Message{Catalog: &wire.Catalog{
 		Parallel: 3,
 		Lock:     &wire.Lock{Holder: "ann@laptop", Run: "r1", Wait: time.Minute},
-		Entries:  []wire.Entry{script(dir, "short", 1), script(dir, "long", 2), script(dir, "other", 2), script(dir, "late", 0, 0), script(dir, "later", 0, 1)},
+		Entries:  []wire.Entry{script(dir, "short", 1), script(dir, "long", 6), script(dir, "other", 6), script(dir, "late", 0, 0), script(dir, "later", 0, 1)},
 	}}
 }
 
@@ -119,6 +125,9 @@ func TestLostController(t *testing.T) {
 			require.NoError(t, next.conn.Send(&wire.Message{Catalog: catalog}))
 			m, err := next.conn.Receive()
 			require.NoError(t, err)
+			require.NotNil(t, m.Locked, "the lock is free while long runs")
+			m, err = next.conn.Receive()
+			require.NoError(t, err)
 			require.NotNil(t, m.Refused, "the lock is free while long runs")
 			require.Contains(t, m.Refused.Error, "another run is at work on this host: ann@laptop, run r1, for ")
 			require.False(t, exists("long.ended"))
@@ -138,6 +147,15 @@ func TestLostController(t *testing.T) {
 			require.NotNil(t, m.Done)
 		})
 	}
+}
+
+// TestSilentController tells the program how long the controller may be silent.
+func TestSilentController(t *testing.T) {
+	s := serveFor(t, hostProgram(t), "-:100")
+	exit, ok := errors.AsType[*exec.ExitError](s.program.Wait())
+	require.True(t, ok)
+	require.Equal(t, 2, exit.ExitCode(), "%v", exit)
+	require.Contains(t, s.stderr.String(), "nothing was heard from the controller")
 }
 
 // TestCommandsIgnoreNoSignal has a command report which signals it ignores: what a

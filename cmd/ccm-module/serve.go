@@ -26,13 +26,18 @@ func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 	if err := os.Chdir("/"); err != nil {
 		return err
 	}
-	if err := greet(ctx, args[0], args[1], out); err != nil {
+	wanted, idle, err := idleTimeout(args[1])
+	if err != nil {
+		return err
+	}
+	if err := greet(ctx, args[0], wanted, out); err != nil {
 		return err
 	}
 	s, err := newSession()
 	if err != nil {
 		return err
 	}
+	s.IdleTimeout = idle
 	return s.Serve(ctx, in, out)
 }
 
@@ -68,7 +73,15 @@ func newSession() (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	applied, err := system.NewApplied(dir)
+	if err != nil {
+		return nil, err
+	}
 	results, err := system.NewLog(dir)
+	if err != nil {
+		return nil, err
+	}
+	past, err := system.NewPast(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +95,9 @@ func newSession() (*session.Session, error) {
 		Refreshes:  refreshes,
 		Reversals:  reversals,
 		Sent:       sent,
+		Applied:    applied,
 		Results:    results,
+		Past:       past,
 		Superseded: superseded,
 		Rules:      rules,
 		Folders:    folders(dir),

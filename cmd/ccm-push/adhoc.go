@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
 // adHoc runs one resource from the command line on the hosts of a pattern.
@@ -37,10 +38,11 @@ func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	command := t.CommandLine != nil
 	r.Options.NoLock = command || query != ""
 	if query != "" {
-		return c.fleet.run(ctx, r, &c.printer, c.printer.answers(r, c.fleet.trustCommand)...)
+		return c.fleet.run(ctx, r, &c.printer, record.Header{}, c.printer.answers(r, c.fleet.trustCommand)...)
 	}
 	to := []events.Reporter{c.printer.reporter(r, events.TextOptions{AdHoc: command, Trust: c.fleet.trustCommand})}
-	return c.fleet.run(ctx, r, &c.printer, append(to, c.fleet.recorder(r, adHocHeader(pattern, play, command))...)...)
+	h := adHocHeader(pattern, play, command)
+	return c.fleet.run(ctx, r, &c.printer, h, append(to, c.fleet.recorder(r, h)...)...)
 }
 
 // adHocPlay is the play of the command line, with the folder of --resources.

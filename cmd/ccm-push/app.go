@@ -24,6 +24,7 @@ type app struct {
 
 	warning sync.Mutex
 	warned  map[string]bool // of what may concern many hosts
+	onWarn  func(string)    // takes warnings in place of standard error, unless it is nil
 }
 
 // newApp makes the program; environ has the form of [os.Environ].
@@ -50,7 +51,13 @@ func (a *app) home() string { return a.getenv("HOME") }
 // say tells the operator something that is no result.
 func (a *app) say(text string) { fmt.Fprintln(a.err, "ccm-push:", text) }
 
-func (a *app) warn(text string) { a.say("warning: " + text) }
+func (a *app) warn(text string) {
+	if a.onWarn != nil {
+		a.onWarn(text)
+		return
+	}
+	a.say("warning: " + text)
+}
 
 // warnOnce warns of what concerns many hosts alike.
 func (a *app) warnOnce(text string) {

@@ -27,6 +27,8 @@ func (p *plays) checkHealth(ctx context.Context, out *printer, paths []string) e
 	switch {
 	case p.fleet.mode.check:
 		return errors.New("cannot set healthcheck only and noop mode at the same time; leave --check out: check-health changes nothing")
+	case p.fleet.mode.step:
+		return errors.New("--step asks before something is done, and check-health does nothing")
 	case p.selection.list:
 		return p.apply(ctx, out, paths)
 	}

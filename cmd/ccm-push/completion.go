@@ -16,6 +16,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
 const (
@@ -41,6 +42,26 @@ func completeNth(cmd *cobra.Command, n int, args []string, word string, names co
 	return names(cmd, args, word)
 }
 
+// completeRun completes the id of a recorded run, as one of the first words of a command.
+func completeRun(a *app, words int) completer {
+	return func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		const newest = 30 // that a person would choose from
+		store, err := record.In(a.getenv)
+		if err != nil || len(args) >= words {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		runs, _ := store.List() // what cannot be read is no word
+		names := completions("", word, []string{"last"})
+		for _, r := range runs[:min(newest, len(runs))] {
+			if strings.HasPrefix(r.Run, strings.ToUpper(word)) {
+				about := r.Started.Local().Format("2006-01-02 15:04") + " " + shortWhat(r.What) + ", " + string(r.Outcome())
+				names = append(names, cobra.CompletionWithDesc(r.Run, about))
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
 // completeRoot has completed what stands without a command, and the values of shared flags.
 func completeRoot(root *cobra.Command, types modules.Registry, f *inventoryFlags) {
 	root.ValidArgsFunction = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -56,12 +77,21 @@ func completeRoot(root *cobra.Command, types modules.Registry, f *inventoryFlags
 		}
 	}
 	for flag, complete := range map[string]completer{
-		"limit": f.completeTerm, "tags": completeTag(types), "skip-tags": completeTag(types), "start-at": completeResource(types),
-		"output": values("text", "json", "dsc-json"), "color": values("auto", "always", "never"),
+		"limit": f.completeLimit, "follow": f.completeLimit, "tags": completeTag(types), "skip-tags": completeTag(types), "start-at": completeResource(types),
+		"output": completeOutput, "color": values("auto", "always", "never"), "fold": values("auto", "always", "never"),
+		"progress":      values(progressModes...),
 		"become-method": values("sudo", "su", "doas"), "host-key-checking": values("strict", "accept-new"),
 	} {
 		_ = root.RegisterFlagCompletionFunc(flag, complete)
 	}
+}
+
+func completeOutput(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	formats := []string{"text", "json", "dsc-json"}
+	if cmd.Name() == "validate" {
+		formats = []string{"text", "json", "github", "gitlab"}
+	}
+	return completions("", word, formats), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeArgument completes what follows the first word: manifests, or behind a pattern
@@ -167,6 +197,19 @@ func (f *inventoryFlags) completeLastHost(cmd *cobra.Command, args []string, wor
 	}
 	names, _ := f.completeHost(cmd, args, word)
 	return names, cobra.ShellCompDirectiveDefault
+}
+
+// completeLimit completes the last term of --limit, which may be hosts of the last run.
+func (f *inventoryFlags) completeLimit(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	begin := strings.LastIndexByte(word, ',') + 1
+	if !strings.HasPrefix(word[begin:], "@") {
+		return f.completeTerm(cmd, args, word)
+	}
+	var terms []string
+	for _, state := range record.States {
+		terms = append(terms, "@last:"+state)
+	}
+	return completions(word[:begin], word[begin:], terms), cobra.ShellCompDirectiveDefault // or a file
 }
 
 // completeTerm completes the last term of a pattern with groups and hosts.

@@ -34,22 +34,22 @@ type connectionFlags struct {
 func (f *connectionFlags) register(set *pflag.FlagSet) {
 	f.set = set
 	o, s := &f.given, &f.secrets
-	set.StringVarP(&o.User, "user", "u", "", "log in as this user")
+	set.StringVarP(&o.User, "user", "u", "", "log in as this `user`")
 	set.BoolVarP(&o.Become, "become", "b", false, "run as another user")
-	set.StringVar(&o.BecomeUser, "become-user", "", "the user to run as (default root)")
+	set.StringVar(&o.BecomeUser, "become-user", "", "the `user` to run as (default root)")
 	set.StringVar(&o.BecomeMethod, "become-method", "", "how to become it: sudo (default), su or doas")
-	set.StringArrayVar(&o.PrivateKeys, "private-key", nil, "private key file; may be repeated (also: --key-file)")
-	set.StringArrayVar(&o.KnownHosts, "known-hosts", nil, "known_hosts file instead of OpenSSH's; may be repeated")
+	set.StringArrayVar(&o.PrivateKeys, "private-key", nil, "private key `file`; may be repeated (also: --key-file)")
+	set.StringArrayVar(&o.KnownHosts, "known-hosts", nil, "known_hosts `file` instead of OpenSSH's; may be repeated")
 	set.StringVar(&f.hostKeyChecking, "host-key-checking", "", "what to do with an unknown host key: strict (default) or accept-new")
 	set.VarP(seconds{&o.Timeout}, "timeout", "T", "how long connecting may take, and then logging in (default: for connecting as the inventory or ssh_config says, or 10s; for logging in 60s)")
 	set.IntVar(&f.retries, "connect-retries", 2, "how often a connection is tried again that failed in a way that may pass; if given, after a timeout too")
 	// None of these takes a secret itself: arguments can be read by everybody.
 	set.BoolVarP(&s.Ask, "ask-pass", "k", false, "ask for the password to log in with")
-	set.StringVar(&s.File, "password-file", "", "file with the password to log in with, or a program that prints it (also: --connection-password-file, --conn-pass-file)")
+	set.StringVar(&s.File, "password-file", "", "`file` with the password to log in with, or a program that prints it (also: --connection-password-file, --conn-pass-file)")
 	set.BoolVarP(&s.AskBecome, "ask-become-pass", "K", false, "ask for the password to become another user with")
-	set.StringVar(&s.BecomeFile, "become-password-file", "", "file with the password to become another user with, or a program that prints it (also: --become-pass-file)")
-	set.StringVar(&s.PassphraseFile, "key-passphrase-file", "", "file with the passphrase of encrypted private keys, or a program that prints it")
-	set.StringVarP(&f.sshConfig, "ssh-config", "F", "", "read this file, or none, instead of ~/.ssh/config and /etc/ssh/ssh_config")
+	set.StringVar(&s.BecomeFile, "become-password-file", "", "`file` with the password to become another user with, or a program that prints it (also: --become-pass-file)")
+	set.StringVar(&s.PassphraseFile, "key-passphrase-file", "", "`file` with the passphrase of encrypted private keys, or a program that prints it")
+	set.StringVarP(&f.sshConfig, "ssh-config", "F", "", "read this `file`, or none, instead of ~/.ssh/config and /etc/ssh/ssh_config")
 	set.BoolVar(&f.matchExec, "allow-match-exec", false, "run the commands of \"Match exec\" in ssh_config")
 }
 

@@ -63,10 +63,22 @@ func foreign(name string) string {
 	switch name {
 	case "syntax-check":
 		return "there is ccm-push validate MANIFEST..."
-	case "step":
-		return "there is --start-at TYPE#NAME"
 	case "module-name", "m", "args", "a":
 		return "write the type and its arguments after the pattern: ccm-push PATTERN exec COMMAND"
+	case "module-path", "M":
+		return "resources/ beside the manifest may have types of its own"
+	case "background", "B", "poll", "P":
+		return "nothing runs in the background; timeout at a resource says how long it may take"
+	case "task-timeout":
+		return "write timeout at the resources"
+	case "force-handlers":
+		return "a refresh that is due is noted by the host, and done in a later run"
+	case "sudo", "s", "su", "S":
+		return "there is --become, with --become-method"
+	case "sudo-user", "U", "su-user", "R":
+		return "there is --become-user"
+	case "inventory-file":
+		return "there is --inventory"
 	case "yaml", "y", "toml":
 		return "there is ccm-push inventory --list, which prints JSON"
 	case "one-line", "tree":

@@ -29,10 +29,12 @@ func ansibleModule(name string) string {
 
 func TestWrongFlags(t *testing.T) {
 	for _, test := range []struct{ argv, want string }{
-		{"--output xml x", `--output "xml": there are text, json and dsc-json`},
+		{"--output xml x", `--output "xml": there are text, json and dsc-json, for validate also github and gitlab`},
 		{"--color maybe x", `--color "maybe": there are auto, always and never`},
 		{"--forks 0 x", `--forks 0: at least 1`},
 		{"--keep -1 x", `--keep -1: at least 0`},
+		{"--idle-timeout 1s x", `--idle-timeout 1s: 2s to 1h`},
+		{"--idle-timeout 2h x", `--idle-timeout 2h0m0s: 2s to 1h`},
 		{"--host-key-checking no x", `--host-key-checking no would accept any host; accept-new accepts hosts that are not known yet`},
 		{"--host-key-checking ask x", `--host-key-checking "ask": there are strict and accept-new`},
 		{"-T soon x", `invalid argument "soon" for "-T, --timeout" flag: write a number of seconds, or a duration such as 1m30s; see ccm-push --help`},
@@ -42,6 +44,15 @@ func TestWrongFlags(t *testing.T) {
 		{"-z x", `unknown shorthand flag: 'z' in -z; see ccm-push --help`},
 		{"x -i", `flag needs an argument: 'i' in -i; see ccm-push --help`},
 		{"--syntax-check x", `unknown flag: --syntax-check; there is ccm-push validate MANIFEST...`},
+		{"--step --check x", `--step asks before something is done, and --check does nothing: leave one of them out`},
+		{"--step web exec true", `--step asks on the terminal, and standard input is none`},
+		{"-a uptime x", `unknown shorthand flag: 'a' in -a; write the type and its arguments after the pattern: ccm-push PATTERN exec COMMAND`},
+		{"-M lib x", `unknown shorthand flag: 'M' in -M; resources/ beside the manifest may have types of its own`},
+		{"--force-handlers x", `unknown flag: --force-handlers; a refresh that is due is noted by the host, and done in a later run`},
+		{"--task-timeout 5 x", `unknown flag: --task-timeout; write timeout at the resources`},
+		{"--sudo x", `unknown flag: --sudo; there is --become, with --become-method`},
+		{"-U root x", `unknown shorthand flag: 'U' in -U; there is --become-user`},
+		{"--inventory-file hosts x", `unknown flag: --inventory-file; there is --inventory`},
 		{"--ask-become-pass --become-pass-file f x", `--ask-become-pass and --become-password-file: one of them is enough`},
 		{"-k --conn-pass-file f x", `--ask-pass and --password-file: one of them is enough`},
 		{"--connect-retries -1 x", `--connect-retries -1: at least 0`},
@@ -69,13 +80,16 @@ func TestWrongFlags(t *testing.T) {
 		{"facts", `facts lacks an argument: ccm-push facts PATTERN [PATH]`},
 		{"render site.yaml", `render lacks an argument: ccm-push render MANIFEST... HOST`},
 		{"validate", `validate lacks an argument: ccm-push validate MANIFEST...`},
-		{"--output json validate site.yaml", `--output json is for runs and facts; validate prints text`},
+		{"--output dsc-json validate site.yaml", `--output dsc-json is for runs; validate cannot print that`},
+		{"-o github site.yaml", `--output github is for validate; of a run there are --report FILE.md and --junit FILE`},
+		{"-o gitlab facts web", `--output gitlab is for validate; of a run there are --report FILE.md and --junit FILE`},
 		{"-o json render site.yaml web", `--output json is for runs and facts; render prints text`},
 		{"-o json --list-hosts web", `--output json is for runs and facts; --list-hosts prints text`},
 		{"-o json version", `--output json is for runs and facts; version prints text`},
 		{"-o json doc", `--output json is for runs and facts; doc prints text`},
+		{"--diff stat", `there is no command and no manifest "stat"; did you mean --diff=stat?`},
 		{"valdate site.yaml", `there is no command and no manifest "valdate"; did you mean validate?`},
-		{"facts --output xml web", `--output "xml": there are text, json and dsc-json`},
+		{"facts --output xml web", `--output "xml": there are text, json and dsc-json, for validate also github and gitlab`},
 		{"--list-hosts", `say what to do: MANIFEST... or PATTERN TYPE ARGUMENT...; see ccm-push --help`},
 		{"--list-hosts -- a b", `--list-hosts takes one pattern, or manifests`},
 		{"-- web", `-- makes the next word a host pattern, as in -- PATTERN TYPE ARGUMENT...; the types are ` + strings.Join(builtin.Types().Names(), ", ")},
@@ -103,6 +117,23 @@ func TestFlagAliases(t *testing.T) {
 	require.NoError(t, root.ParseFlags(list("--noop --key-file id_a --private-key id_b")))
 	require.True(t, c.fleet.mode.check)
 	require.Equal(t, list("id_a id_b"), c.fleet.connection.given.PrivateKeys)
+}
+
+// TestAnsibleFlags has flags that people know from Ansible, each of which works or says what
+// there is.
+func TestAnsibleFlags(t *testing.T) {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	set.SetNormalizeFunc(flagAlias)
+	newCommandLine(newApp(nil, nil, nil, nil)).register(set)
+	for _, name := range list("list-hosts list-tasks list-tags syntax-check ask-become-pass K ask-pass k become b become-user become-method " +
+		"start-at-task step module-name m args a connection c check C diff D forks f limit l tags t skip-tags user u extra-vars e inventory i " +
+		"private-key key-file timeout T verbose v one-line tree flush-cache force-handlers task-timeout vault-id vault-password-file") {
+		known := set.Lookup(name)
+		if len(name) == 1 {
+			known = set.ShorthandLookup(name)
+		}
+		require.True(t, known != nil || foreign(name) != "", name)
+	}
 }
 
 // TestForeignFlags keeps the hints apart from the flags that there are.

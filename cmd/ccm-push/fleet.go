@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"slices"
 	"time"
 
 	"golang.org/x/crypto/ssh"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/activity"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/record"
@@ -65,11 +67,13 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 		Dialer:    f.connection.dialer(account),
 		Connect:   connect,
 		Options: playbooks.Options{
-			Run: record.NewID(time.Now()), Check: f.mode.check, Diff: f.mode.diff, Strict: f.mode.strict,
+			Run: record.NewID(time.Now()), Check: f.mode.check, Diff: f.mode.diff != "", Strict: f.mode.strict,
 			Forks: forks, Keep: keep, Limit: f.inventory.limit,
-			Holder: holder(account), LockTimeout: f.pace.lockTimeout, Reconnect: f.pace.reconnect, Deadlines: f.work.deadlines.working(), CompileFirst: f.work.compileFirst,
+			Holder: holder(account), LockTimeout: f.pace.lockTimeout, Reconnect: f.pace.reconnect, IdleTimeout: f.pace.idleTimeout,
+			Deadlines: f.work.deadlines.working(), CompileFirst: f.work.compileFirst,
 			Catalog: data, Version: version,
 		},
+		Told:     f.told(),
 		Now:      time.Now,
 		NewNonce: rand.Text,
 	}
@@ -138,24 +142,42 @@ func (f *fleet) unlock(ctx context.Context, r *playbooks.Runner, hosts []*invent
 	return errors.Join(r.Unlock(ctx, hosts), r.CheckFiles(hosts))
 }
 
-// run takes the plays of a runner over the fleet, or lists their hosts.
-func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, to ...events.Reporter) error {
+// run takes the plays of a runner over the fleet, or lists their hosts. h says what run it is;
+// one that is not recorded has none.
+func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h record.Header, to ...events.Reporter) error {
 	if f.inventory.listHosts {
 		return printPlayHosts(r, p)
 	}
+	r.Step = f.stepper()
 	if err := f.addBuilds(r); err != nil {
 		return err
 	}
-	if err := f.connection.addSecrets(ctx, &r.Connect); err != nil {
-		return err
-	}
-	r.Tally = &events.Tally{}
-	r.Events = events.NewStream(r.Options.Run, time.Now, append([]events.Reporter{r.Tally}, to...)...)
-	summary, err := r.Run(ctx, f.app.stop)
+	files, closeFiles, err := p.reports.reporters()
 	if err != nil {
 		return err
 	}
-	if err := r.Events.Err(); err != nil { // hosts have been worked on: this is not status 1
+	if err := f.connection.addSecrets(ctx, &r.Connect); err != nil {
+		return errors.Join(err, closeFiles())
+	}
+	traces, closeTrace, err := p.reports.tracer(ctx, f.app)
+	if err != nil {
+		return errors.Join(err, closeFiles())
+	}
+	r.Options.Follow = p.follow
+	if p.stream {
+		r.Options.Follow = "all"
+	}
+	r.Tally = &events.Tally{}
+	r.Events = events.NewStream(r.Options.Run, time.Now, slices.Concat([]events.Reporter{r.Tally}, to, files, traces)...).WithMask(r.Options.Catalog.Mask)
+	r.Activity = &activity.Tracker{}
+	end := p.show(r.Activity, r.Step != nil, f.took(r, h))
+	summary, err := r.Run(ctx, f.app.stop)
+	shown := end(ctx)
+	closeErr := errors.Join(closeFiles(), closeTrace())
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(r.Events.Err(), shown, closeErr); err != nil { // hosts have been worked on: this is not status 1
 		return unreported{err}
 	}
 	return p.status(summary)

@@ -35,6 +35,7 @@ Graphviz; svg is a picture, of one play: choose it with --tags if there are seve
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, dot or svg")
 	c.Flags().StringVar(&why, "why", "", "tell of one resource only: `type#name`")
+	_ = c.RegisterFlagCompletionFunc("why", completeResource(p.fleet.app.registry))
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(graphFormats, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -40,6 +42,7 @@ func pushAlone(t *testing.T, between, line string) *alone {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(a.dir, name), []byte(text), 0o600))
 	}
+	t.Cleanup(a.rests)
 	a.cmd = exec.Command("/bin/sh", "-c", line)
 	a.cmd.Dir = a.dir
 	a.cmd.Env = append(os.Environ(), "HOME="+filepath.Join(a.dir, "home"), "MODULE_DIR="+hostPrograms(t))
@@ -49,6 +52,19 @@ func pushAlone(t *testing.T, between, line string) *alone {
 func (a *alone) exists(name string) bool {
 	_, err := os.Stat(filepath.Join(a.dir, name))
 	return err == nil
+}
+
+// rests waits until the host program has ended, which outlives a controller that is killed and
+// writes to the folder until then.
+func (a *alone) rests() {
+	require.Eventually(a.t, func() bool {
+		programs, err := filepath.Glob("/proc/[0-9]*/exe")
+		require.NoError(a.t, err)
+		return !slices.ContainsFunc(programs, func(exe string) bool {
+			path, _ := os.Readlink(exe) // of others, or of one that has just ended, nothing
+			return strings.HasPrefix(path, a.dir)
+		})
+	}, time.Minute, 20*time.Millisecond)
 }
 
 // awaits waits for a file.

@@ -48,7 +48,7 @@ place stands (secret).`,
 	set := c.Flags()
 	set.SortFlags = false
 	set.BoolVar(&l.list, "list", false, "print JSON of all groups and variables, as ansible-inventory does")
-	set.StringVar(&l.host, "host", "", "print JSON of the variables of this host")
+	set.StringVar(&l.host, "host", "", "print JSON of the variables of this `host`")
 	set.BoolVar(&l.graph, "graph", false, "print the tree below all, or below the group that is named, as ansible-inventory does")
 	set.BoolVar(&l.vars, "vars", false, "with --graph: the variables too")
 	set.BoolVar(&l.export, "export", false, "with --list: variables at the group or host they are set for")

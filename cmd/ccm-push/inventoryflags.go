@@ -29,9 +29,9 @@ type inventoryFlags struct {
 func (f *inventoryFlags) register(set *pflag.FlagSet) {
 	f.set = set
 	o := &f.options
-	set.StringArrayVarP(&f.paths, "inventory", "i", nil, "inventory file, or a list of hosts with a comma; may be repeated")
-	set.StringVarP(&f.limit, "limit", "l", "", "only hosts that this pattern selects too")
-	set.StringVar(&f.playbookDir, "playbook-dir", "", "the folder whose group_vars and host_vars count over those beside the inventory (default: the manifests')")
+	set.StringArrayVarP(&f.paths, "inventory", "i", nil, "inventory `file`, or a list of hosts with a comma; may be repeated")
+	set.StringVarP(&f.limit, "limit", "l", "", "only hosts that this `pattern` selects too")
+	set.StringVar(&f.playbookDir, "playbook-dir", "", "the `folder` whose group_vars and host_vars count over those beside the inventory (default: the manifests')")
 	set.BoolVar(&o.AllowScripts, "allow-inventory-scripts", false, "run the executables in an inventory folder")
 	set.BoolVar(&o.AllowImplicitLocalhost, "allow-implicit-localhost", false, "let the pattern localhost mean this machine though no inventory lists it")
 	set.BoolVar(&o.AllowNameClash, "allow-name-clash", false, "let a host and a group have the same name, which then means the host")

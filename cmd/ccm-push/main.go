@@ -59,6 +59,9 @@ func main() {
 	// signal would be ignored by all that is started here.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := supervise(context.Background(), app, os.Args[1:], signals)
+	for _, w := range []io.Writer{app.out, app.err} {
+		w.(*output).clear()
+	}
 	os.Exit(exitCode(err, app.err))
 }
 
@@ -82,7 +85,11 @@ func exitCode(err error, stderr io.Writer) int {
 	switch {
 	case said:
 	case positioned: // a line each, which editors and terminals find the place by
-		fmt.Fprintln(stderr, events.Block(err.Error())) // names in it may come from anywhere
+		text := err.Error()
+		if o, ok := stderr.(*output); ok && o.terminal {
+			text = withSource(err)
+		}
+		fmt.Fprintln(stderr, events.Block(text)) // names in it may come from anywhere
 	default:
 		fmt.Fprintln(stderr, "ccm-push:", events.Block(err.Error()))
 	}

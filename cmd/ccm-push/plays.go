@@ -104,41 +104,51 @@ func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
 
 // run runs plays, prints what happens, and records it.
 func (p *plays) run(ctx context.Context, r *playbooks.Runner, out *printer, h record.Header) error {
-	to := []events.Reporter{out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand})}
-	return p.fleet.run(ctx, r, out, append(to, p.fleet.recorder(r, h)...)...)
+	to := []events.Reporter{out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand, Recorded: !p.fleet.record.none, Again: withheld(p.fleet.given())})}
+	return p.fleet.run(ctx, r, out, h, append(to, p.fleet.recorder(r, h)...)...)
 }
 
 // render makes the plays of manifests ready for a host; command is the one that wants
-// them. The host is contacted unless --facts is given.
-func (p *plays) render(ctx context.Context, out *printer, command string, paths []string, name string) ([]playbooks.RenderedPlay, error) {
+// them.
+func (p *plays) render(ctx context.Context, out *printer, command string, paths []string, name string) (rendered []playbooks.RenderedPlay, err error) {
 	if err := out.textOnly(command); err != nil {
 		return nil, err
 	}
+	err = p.onHost(ctx, out, paths, name, func(ctx context.Context, r *playbooks.Runner, host *inventory.Host, contact bool) error {
+		if host == nil {
+			return fmt.Errorf("there is no host %q in the inventory; the last argument is the host to %s for", name, command)
+		}
+		rendered, err = r.Render(ctx, host, contact)
+		return err
+	})
+	return rendered, err
+}
+
+// onHost does something with the plays of manifests and one host, which is nil if there is
+// none with that name. The host is to be contacted unless --facts is given.
+func (p *plays) onHost(ctx context.Context, out *printer, paths []string, name string, do func(ctx context.Context, r *playbooks.Runner, host *inventory.Host, contact bool) error) error {
 	r, err := p.runner(ctx, paths)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer r.Dialer.Close()
 	host := r.Inventory.Host(name)
-	if host == nil {
-		return nil, fmt.Errorf("there is no host %q in the inventory; the last argument is the host to %s for", name, command)
-	}
-	contact := p.fleet.variables.facts == ""
+	contact := p.fleet.variables.facts == "" && host != nil
 	if contact {
 		if err := p.fleet.addBuilds(r); err != nil {
-			return nil, err
+			return err
 		}
 		if err := p.fleet.unlock(ctx, r, []*inventory.Host{host}); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	ctx, end := p.fleet.app.untilStop(ctx)
 	defer end()
-	rendered, err := r.Render(ctx, host, contact)
+	err = do(ctx, r, host, contact)
 	if failed, ok := errors.AsType[*playbooks.HostError](err); ok {
 		out.tellProblems(r)
 		r.Events.Report(failed.Event)
-		return nil, out.status(r.Tally.Summary(false))
+		return out.status(r.Tally.Summary(false))
 	}
-	return rendered, err
+	return err
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,33 +21,59 @@ import (
 // A printer prints what commands have to say, in the form that its flags ask for.
 type printer struct {
 	app              *app
-	format           string // text, json or dsc-json
+	format           string // text, json or dsc-json; of validate also github and gitlab
 	color            string
+	diff             *diffFlag
 	verbose          int
+	quiet            bool
+	fold             string // auto, always or never
 	timing           bool
+	follow           string // pattern of hosts
+	stream           bool   // all hosts of an ad-hoc call
+	progress         string
 	detailedExitCode bool
+	reports          reportFlags
 }
 
 func (p *printer) register(set *pflag.FlagSet) {
-	set.StringVarP(&p.format, "output", "o", "text", "text, json: one event per line, or dsc-json: what dsc prints of a configuration, one line per host")
+	set.StringVarP(&p.format, "output", "o", "text", "text, json: one event per line, or dsc-json: what dsc prints of a configuration, one line per host; validate also has github and gitlab")
 	set.StringVar(&p.color, "color", "auto", "auto, always or never")
 	set.CountVarP(&p.verbose, "verbose", "v", "also show what is stable or skipped")
+	set.BoolVarP(&p.quiet, "quiet", "q", false, "show failures and the totals alone")
+	set.StringVar(&p.fold, "fold", "auto", "tell what is equal on several hosts once, when a batch has ended: auto (from four hosts on), always or never")
 	set.BoolVar(&p.timing, "timing", false, "say of each host how long connecting, starting, compiling and applying took")
+	set.StringVar(&p.follow, "follow", "", "show what commands write on these `hosts` (a name or a pattern) as it comes, each line behind its host")
+	set.BoolVar(&p.stream, "stream", false, "show what commands write on all hosts as it comes, each line behind its host")
+	set.StringVar(&p.progress, "progress", "auto", "what hosts are at while a run goes on: live, below what is printed on a terminal; plain, a line on standard error every 30s; none; or auto, which is live on a terminal and else plain")
 	set.BoolVar(&p.detailedExitCode, "detailed-exitcode", false, "add 8 to the exit status if anything changed or would change")
+	p.reports.register(set)
 }
 
 func (p *printer) validate() error {
 	switch {
-	case p.format != "text" && p.format != "json" && p.format != "dsc-json":
-		return fmt.Errorf("--output %q: there are text, json and dsc-json", p.format)
+	case !slices.Contains([]string{"text", "json", "dsc-json", "github", "gitlab"}, p.format):
+		return fmt.Errorf("--output %q: there are text, json and dsc-json, for validate also github and gitlab", p.format)
+	case !slices.Contains(progressModes, p.progress):
+		return fmt.Errorf("--progress %q: there are auto, live, plain and none", p.progress)
 	case p.color != "auto" && p.color != "always" && p.color != "never":
 		return fmt.Errorf("--color %q: there are auto, always and never", p.color)
+	case p.fold != "auto" && p.fold != "always" && p.fold != "never":
+		return fmt.Errorf("--fold %q: there are auto, always and never", p.fold)
+	case p.follow != "" && p.stream:
+		return errors.New("--follow and --stream: one of them is enough")
+	case (p.follow != "" || p.stream) && p.format == "dsc-json":
+		return errors.New("--output dsc-json has no place for what commands write; --follow and --stream are for text and json")
+	case p.quiet && p.verbose > 0:
+		return errors.New("-q and -v: one of them is enough")
 	}
 	return nil
 }
 
-// forRuns reports --output dsc-json for a command that is no run.
+// forRuns reports an --output that a command does not have.
 func (p *printer) forRuns(cmd *cobra.Command) error {
+	if (p.format == "github" || p.format == "gitlab") && cmd.Name() != "validate" {
+		return fmt.Errorf("--output %s is for validate; of a run there are --report FILE.md and --junit FILE", p.format)
+	}
 	if p.format == "dsc-json" && cmd.HasParent() {
 		return fmt.Errorf("--output dsc-json is for runs; %s cannot print that", cmd.Name())
 	}
@@ -101,15 +129,20 @@ func (p *printer) replayer(options events.TextOptions) events.Reporter {
 	if p.json() {
 		return events.NewJSON(p.app.out)
 	}
-	options.Verbose, options.Timing = p.verbose, p.timing
+	options.Verbose, options.Quiet, options.Timing = p.verbose, p.quiet, p.timing
+	options.Fold = foldFrom[p.fold]
+	options.DiffStat = *p.diff == "stat"
 	terminal := false
 	if f, ok := fileOf(p.app.out).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		terminal = true
+		terminal, options.Source = true, withSource
 		options.Width, _, _ = term.GetSize(int(f.Fd())) // 0 if it does not say
 	}
 	options.Color = p.color == "always" || p.color == "auto" && events.WantColor(terminal, p.app.getenv)
 	return events.NewText(p.app.out, options)
 }
+
+// foldFrom is from how many hosts on outcomes are folded.
+var foldFrom = map[string]int{"auto": 4, "always": 1, "never": 0}
 
 // answers prints what hosts are asked for: the answers on standard output, and what is
 // wrong on standard error.

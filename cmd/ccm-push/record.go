@@ -14,6 +14,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/extravars"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/playbooks/record"
@@ -41,18 +42,34 @@ func (f *recordFlags) given() []record.Flag {
 		if !flag.Changed {
 			return
 		}
-		one := record.Flag{Name: flag.Name, Words: []string{flag.Value.String()}}
+		words := []string{flag.Value.String()}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			one.Words = list.GetSlice()
+			words = list.GetSlice()
 		}
-		secret := slices.Contains(withheldFlags, flag.Name)
-		all := len(one.Words)
-		one.Words = slices.DeleteFunc(slices.Clone(one.Words), func(word string) bool {
-			return secret && !strings.HasPrefix(word, "@") || source.ShownName(word) != word // a URL may hold a password
-		})
-		one.Withheld = len(one.Words) < all
-		flags = append(flags, one)
+		flags = append(flags, recordedFlag(flag.Name, words))
 	})
+	return flags
+}
+
+// recordedFlag is a flag without those of its values that may be secrets.
+func recordedFlag(name string, words []string) record.Flag {
+	secret := slices.Contains(withheldFlags, name)
+	kept := slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		return secret && !strings.HasPrefix(word, "@") || source.ShownName(word) != word // a URL may hold a password
+	})
+	return record.Flag{Name: name, Words: kept, Withheld: len(kept) < len(words)}
+}
+
+// given are the flags of a run, for the record, with what was found without them: where the run
+// is resumed or undone, the environment and the folders may name another inventory and other data.
+func (f *fleet) given() []record.Flag {
+	flags := f.record.given()
+	if paths, err := f.inventory.sources(); err == nil && len(f.inventory.paths) == 0 {
+		flags = append(flags, recordedFlag("inventory", paths))
+	}
+	if name := f.app.getenv(extravars.HieraVariable); name != "" && f.variables.hiera == "" {
+		flags = append(flags, recordedFlag("hiera", []string{name}))
+	}
 	return flags
 }
 
@@ -67,12 +84,39 @@ func (f *fleet) recorder(r *playbooks.Runner, h record.Header) []events.Reporter
 		f.app.warn("this run is not recorded: " + err.Error())
 		return nil
 	}
-	h.Run, h.Started, h.Version, h.PID = r.Options.Run, time.Now(), version, os.Getpid()
+	h = ofRunner(r, h)
+	h.Started, h.Version, h.PID = time.Now(), version, os.Getpid()
 	who, _, _ := strings.Cut(r.Options.Holder, " ") // USER@HOST (pid PID)
 	h.User, h.Host, _ = strings.Cut(who, "@")
-	h.Check, h.Flags = r.Options.Check, f.record.given()
-	h.Directory, _ = os.Getwd() // "" if it has been removed: then nothing relative was read
+	h.Flags = f.given()
 	return []events.Reporter{store.Recorder(h, f.app.warn)}
+}
+
+// ofRunner adds to a header which run it is, and where it was begun.
+func ofRunner(r *playbooks.Runner, h record.Header) record.Header {
+	h.Run, h.Check = r.Options.Run, r.Options.Check
+	h.Directory, _ = os.Getwd() // "" if it has been removed: then nothing relative was read
+	return h
+}
+
+// took gives what says how long the last run like this one took on so many hosts.
+func (f *fleet) took(r *playbooks.Runner, h record.Header) func(hosts int) time.Duration {
+	store, err := record.In(f.app.getenv)
+	if err != nil || h.Command == "" {
+		return nil
+	}
+	h = ofRunner(r, h)
+	h.Flags = f.given()
+	return func(hosts int) time.Duration { return store.Took(h, hosts) }
+}
+
+// told is what earlier runs have told, as far as it is recorded here.
+func (f *fleet) told() *record.Told {
+	store, err := record.In(f.app.getenv)
+	if err != nil {
+		return nil
+	}
+	return store.Told()
 }
 
 // header is what the record says of a run of manifests. It is made before the run begins,
@@ -115,15 +159,20 @@ func hashOf(path string) string {
 
 // recordedHosts gives the hosts of a recorded run for a limit such as @last:failed.
 func (a *app) recordedHosts(run, state string) ([]string, error) {
-	store, err := record.In(a.getenv)
-	if err != nil {
-		return nil, err
-	}
-	r, err := store.Find(run)
+	r, err := a.recordedRun(run)
 	if err != nil {
 		return nil, err
 	}
 	return r.Hosts(state)
+}
+
+// recordedRun gives the run with a name, see [record.Store.Find].
+func (a *app) recordedRun(name string) (*record.Run, error) {
+	store, err := record.In(a.getenv)
+	if err != nil {
+		return nil, err
+	}
+	return store.Find(name)
 }
 
 // adHocHeader is what the record says of an ad-hoc call.

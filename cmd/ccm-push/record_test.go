@@ -15,11 +15,11 @@ import (
 // stand in a file for months.
 func TestRecordedFlags(t *testing.T) {
 	recorded := strings.Fields(`inventory limit playbook-dir allow-inventory-scripts allow-implicit-localhost allow-name-clash
-		allow-empty strict-patterns merge-maps list-hosts tags skip-tags start-at list-resources check diff strict facts
-		no-read-env hiera parameters forks keep reconnect lock-timeout user become become-user become-method private-key
+		allow-empty strict-patterns merge-maps list-hosts tags skip-tags start-at list-resources check diff step strict facts
+		no-read-env hiera parameters forks keep reconnect idle-timeout lock-timeout user become become-user become-method private-key
 		known-hosts host-key-checking timeout connect-retries ask-pass password-file ask-become-pass become-password-file
 		key-passphrase-file ssh-config allow-match-exec compile-first deadline module-dir resources no-record output color
-		verbose timing detailed-exitcode`)
+		verbose quiet fold timing follow stream progress detailed-exitcode log junit report metrics trace`)
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	newCommandLine(newApp(nil, nil, nil, nil)).register(set)
 	var names []string

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,8 +31,12 @@ count over those of that time. If a manifest has changed since, resume says so a
 		Example: `  ccm-push resume
   ccm-push resume last --replan
   ccm-push resume 7k2m -e version=1.2.3`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeRun(pl.fleet.app, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if pl.fleet.mode.step {
+				return errors.New("--step is for whole runs: a run that is resumed goes on without asking")
+			}
 			run := ""
 			if len(args) > 0 {
 				run = args[0]
@@ -78,6 +81,13 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 		return err
 	}
 	defer r.Dialer.Close()
+	var hosts []string
+	for _, play := range run.Plays {
+		hosts = append(hosts, play.Hosts...)
+	}
+	if err := p.fleet.lookFor(r.Inventory, run, hosts, "resume"); err != nil {
+		return err
+	}
 	var names []string
 	for _, play := range r.Plays {
 		names = append(names, play.Name)
@@ -100,50 +110,68 @@ func findResumable(store record.Store, name string) (*record.Run, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case run.Undoes != "":
+		return nil, fmt.Errorf("run %s has undone another one, which is not resumed: what is undone stays so, ccm-push undo %s goes on", run.Run, run.Undoes)
 	case !ofManifests(run):
 		return nil, fmt.Errorf("run %s was an ad-hoc call, which is not resumed: call it again with --limit @%s:failed", run.Run, run.Run)
 	}
-	if outcome := run.Outcome(); outcome == record.Running {
-		return nil, fmt.Errorf("run %s is still under way: %s@%s, pid %d", run.Run, run.User, run.Host, run.PID)
+	return run, ended(run)
+}
+
+// ended reports a run that is still under way.
+func ended(run *record.Run) error {
+	if run.Outcome() == record.Running {
+		return fmt.Errorf("run %s is still under way: %s@%s, pid %d", run.Run, run.User, run.Host, run.PID)
 	}
-	return run, nil
+	return nil
 }
 
 // returnTo gives the program the folder and the options of a run.
 func (p *plays) returnTo(run *record.Run, set *pflag.FlagSet) error {
-	var missing []string
-	for _, f := range run.Flags {
-		if f.Withheld && !set.Changed(f.Name) {
-			missing = append(missing, "--"+f.Name)
-		}
-	}
-	if len(missing) > 0 {
-		return fmt.Errorf("run %s was given values with %s, which are not recorded: give them again", run.Run, strings.Join(missing, ", "))
+	// What the limit selected is recorded host by host; and nobody is asked again.
+	flags := slices.DeleteFunc(slices.Clone(run.Flags), func(f record.Flag) bool { return f.Name == "limit" || f.Name == "step" })
+	if err := givenAgain(run, flags, set); err != nil {
+		return err
 	}
 	for _, m := range run.Manifests {
 		if m.Withheld {
 			return fmt.Errorf("run %s was of the URL %s, which is not recorded whole: apply it again, with --limit @%s:notstarted for instance", run.Run, m.Path, run.Run)
 		}
 	}
-	if err := os.Chdir(run.Directory); err != nil {
-		return fmt.Errorf("the folder of run %s: %w", run.Run, err)
+	if err := changeTo(run, set); err != nil {
+		return err
 	}
-	// What the limit selected is recorded host by host.
-	var names []string
-	for _, f := range run.Flags {
-		if f.Name != "limit" {
-			names = append(names, f.Name)
-		}
-	}
-	return applyFlags(set, run.Flags, names...)
+	return applyFlags(set, flags)
 }
 
-// applyFlags gives flags the values that they had in a run, unless they are given now.
+// givenAgain reports flags of a run that had values which are not recorded, and that are not
+// given now.
+func givenAgain(run *record.Run, flags []record.Flag, set *pflag.FlagSet) error {
+	given := func(f record.Flag) bool { return set.Changed(f.Name) }
+	if missing := withheld(slices.DeleteFunc(slices.Clone(flags), given)); len(missing) > 0 {
+		return fmt.Errorf("run %s was given values with %s, which are not recorded: give them again", run.Run, strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// withheld names the flags with values that are not recorded.
+func withheld(flags []record.Flag) []string {
+	var names []string
+	for _, f := range flags {
+		if f.Withheld {
+			names = append(names, "--"+f.Name)
+		}
+	}
+	return names
+}
+
+// applyFlags gives flags the values that they had in a run, unless they are given now: those
+// with these names, or all.
 func applyFlags(set *pflag.FlagSet, recorded []record.Flag, names ...string) error {
 	var errs []error
 	for _, f := range recorded {
 		flag := set.Lookup(f.Name)
-		if flag == nil || flag.Changed || !slices.Contains(names, f.Name) {
+		if flag == nil || flag.Changed || len(names) > 0 && !slices.Contains(names, f.Name) {
 			continue
 		}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {

@@ -30,6 +30,7 @@ type commandLine struct {
 func newCommandLine(a *app) *commandLine {
 	c := &commandLine{app: a}
 	c.fleet.app, c.fleet.inventory.app, c.fleet.connection.app, c.printer.app = a, a, a, a
+	c.printer.diff = &c.fleet.mode.diff
 	c.plays = plays{fleet: &c.fleet, selection: &c.selection, archives: &source.Unpacker{}}
 	return c
 }
@@ -51,7 +52,7 @@ func (c *commandLine) register(set *pflag.FlagSet) {
 // validate checks what the types of the shared flags cannot say.
 func (c *commandLine) validate() error {
 	for _, check := range []func() error{
-		c.printer.validate, c.fleet.pace.validate, c.fleet.connection.validate, c.fleet.inventory.validate, c.selection.validate,
+		c.printer.validate, c.printer.reports.validate, c.fleet.pace.validate, c.fleet.validateStep, c.fleet.connection.validate, c.fleet.inventory.validate, c.selection.validate,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -65,9 +66,9 @@ func (c *commandLine) execute(ctx context.Context, argv []string) error {
 	root := c.root()
 	isType := func(s string) bool { return slices.Contains(c.app.registry.Names(), s) }
 	isCommand := func(s string) bool {
-		// cobra adds help, completion and its hidden helpers by itself.
-		return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == s }) ||
-			slices.Contains([]string{"help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, s)
+		// cobra adds its hidden helpers by itself. A topic is none: hosts may be called that.
+		return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == s && c.Runnable() }) ||
+			slices.Contains([]string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, s)
 	}
 	c.words = splitArguments(argv, root.PersistentFlags(), isCommand, isType)
 	root.SetArgs(c.words.forCobra())
@@ -95,14 +96,16 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
   ccm-push validate site.yaml
   ccm-push render site.yaml web1 --explain
   ccm-push graph site.yaml web1 --format svg
+  ccm-push explain site.yaml web1 file#/etc/motd
   ccm-push runs show last
-  ccm-push resume`,
+  ccm-push resume
+  ccm-push undo last --check`,
 		Version:       version,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return errors.Join(c.validate(), p.forRuns(cmd))
+			return errors.Join(c.validate(), p.forRuns(cmd), p.reports.forRuns(cmd))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return c.main(cmd.Context(), cmd, args) },
 	}
@@ -114,11 +117,33 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 	completeRoot(root, a.registry, &c.fleet.inventory)
 	root.SetGlobalNormalizationFunc(flagAlias)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagHint(err) })
+	root.SetUsageTemplate(usageTemplate(root, terminalWidth(a.out)))
+	root.SetHelpCommand(helpCommand())
+	root.AddCommand(topicCommands()...)
 	root.AddCommand(
-		checkHealthCommand(plays, p), cleanCommand(hosts, p), footprintCommand(hosts, p), sudoersCommand(hosts, p),
-		docCommand(a.registry, p), explainConnectionCommand(hosts, p), factsCommand(hosts, p), graphCommand(plays, p),
-		inventoryCommand(&hosts.inventory, p), renderCommand(plays, p), resumeCommand(plays, p), runsCommand(a, p), validateCommand(plays, p), schemaCommand(a.registry, p),
-		statusCommand(hosts, &c.selection, p), trustCommand(hosts, p), versionCommand(&hosts.work, p),
+		checkHealthCommand(plays, p),
+		cleanCommand(hosts, p),
+		completionCommand(p),
+		docCommand(a.registry, p),
+		explainResourceCommand(plays, p),
+		explainConnectionCommand(hosts, p),
+		factsCommand(hosts, p),
+		fmtCommand(&c.fleet.mode, p),
+		footprintCommand(hosts, p),
+		graphCommand(plays, p),
+		inventoryCommand(&hosts.inventory, p),
+		manCommand(a, p),
+		newCommand(a.registry, p),
+		renderCommand(plays, p),
+		resumeCommand(plays, p),
+		runsCommand(a, p),
+		schemaCommand(a.registry, p),
+		statusCommand(hosts, &c.selection, p),
+		sudoersCommand(hosts, p),
+		trustCommand(hosts, p),
+		undoCommand(hosts, &c.selection, p),
+		validateCommand(plays, p),
+		versionCommand(&hosts.work, p),
 	)
 	return root
 }
@@ -153,10 +178,16 @@ func commandMistake(root *cobra.Command, args []string) error {
 	}
 	var commands []string
 	for _, c := range root.Commands() {
-		commands = append(commands, c.Name())
+		if c.Runnable() {
+			commands = append(commands, c.Name())
+		}
 	}
 	meant := yamlpos.Suggest(word, commands)
 	switch {
+	case len(args) == 1 && slices.Contains(topics(root), word):
+		return fmt.Errorf("there is no command and no manifest %q; to read of that: ccm-push help %s", word, word)
+	case word == "stat" && root.Flag("diff").Changed:
+		return errors.New(`there is no command and no manifest "stat"; did you mean --diff=stat?`)
 	case meant != "":
 		return fmt.Errorf("there is no command and no manifest %q; did you mean %s?", word, meant)
 	case len(args) > 1 && isFile(args[1]):

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"syscall"
 	"time"
@@ -8,34 +9,74 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ccm-push/ccm-push/modules/builds"
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // modeFlags say how seriously a run is meant.
 type modeFlags struct {
-	check, diff bool
-	strict      bool // warnings are errors
+	check  bool
+	diff   diffFlag
+	strict bool // warnings are errors
+	step   bool // a person is asked before what the first host does
 }
 
 func (f *modeFlags) register(set *pflag.FlagSet) {
 	set.BoolVarP(&f.check, "check", "C", false, "say what would change, and change nothing (also: --noop)")
-	set.BoolVarP(&f.diff, "diff", "D", false, "show changes of text as unified diffs")
+	set.VarPF(&f.diff, "diff", "D", "show changes of text as unified diffs; --diff=stat how many lines they change").NoOptDefVal = "true"
+	set.BoolVar(&f.step, "step", false, "ask before each thing that the first host of a play does, and once before its other hosts do the same")
 	set.BoolVar(&f.strict, "strict", false, "take warnings about manifests and templates for errors")
 }
+
+// diffFlag is how changes of text are shown: false (not at all), true or stat.
+type diffFlag string
+
+// Set implements [pflag.Value].
+func (f *diffFlag) Set(text string) error {
+	switch text {
+	case "true", "stat":
+		*f = diffFlag(text)
+	case "false":
+		*f = ""
+	default:
+		return errors.New("write --diff, or --diff=stat")
+	}
+	return nil
+}
+
+// String implements [pflag.Value].
+func (f *diffFlag) String() string {
+	if *f == "" {
+		return "false"
+	}
+	return string(*f)
+}
+
+// Type implements [pflag.Value]: it can stand without a value.
+func (f *diffFlag) Type() string { return "bool" }
 
 // paceFlags say how many hosts are worked on at once, and how long one is waited for.
 type paceFlags struct {
 	forks, keep int
 	lockTimeout time.Duration
 	reconnect   time.Duration
+	idleTimeout time.Duration
 }
 
 const defaultReconnect = 60 * time.Second
+
+// The bounds of --idle-timeout. A host of which nothing is heard for less may only be busy.
+const (
+	shortestIdle = 2 * time.Second
+	longestIdle  = time.Hour
+)
 
 func (f *paceFlags) register(set *pflag.FlagSet) {
 	set.IntVarP(&f.forks, "forks", "f", 64, "how many hosts are worked on at once")
 	set.IntVar(&f.keep, "keep", 256, "how many connections are kept open between plays")
 	f.reconnect = defaultReconnect
-	set.Var(seconds{&f.reconnect}, "reconnect", "how long to dial a host again whose connection was lost in the midst of a run, to go on where it was; 0 does not (default 60s)")
+	set.Var(seconds{&f.reconnect}, "reconnect", "how long to dial a host again whose connection was lost in the midst of a run, to go on where it was; 0 does not")
+	f.idleTimeout = wire.IdleTimeout
+	set.Var(seconds{&f.idleTimeout}, "idle-timeout", "how long nothing may be heard from a host, or there from here, until the connection counts as lost, 2s to 1h")
 	set.Var(seconds{&f.lockTimeout}, "lock-timeout", "how long to wait on a host for another run to end")
 }
 
@@ -45,6 +86,8 @@ func (f *paceFlags) validate() error {
 		return fmt.Errorf("--forks %d: at least 1", f.forks)
 	case f.keep < 0:
 		return fmt.Errorf("--keep %d: at least 0", f.keep)
+	case f.idleTimeout < shortestIdle, f.idleTimeout > longestIdle:
+		return fmt.Errorf("--idle-timeout %v: 2s to 1h", f.idleTimeout)
 	}
 	return nil
 }
@@ -97,8 +140,8 @@ type workFlags struct {
 func (f *workFlags) register(set *pflag.FlagSet) {
 	set.BoolVar(&f.compileFirst, "compile-first", false, "apply nothing until the resources of all hosts of a play, or of a batch, have been made ready without an error")
 	set.Var(&f.deadlines, "deadline", "how long a phase may take on a host, PHASE=DURATION, or PHASE=off (or 0) for none: dial (10s), handshake (10s), auth (60s), start (30s), facts (2s each), resource (1h), host (4h a play); may be repeated")
-	set.StringVar(&f.moduleDir, "module-dir", "", "host programs to send instead of the built-in ones")
-	set.StringVar(&f.resources, "resources", "", "for ad-hoc calls, the folder of programs that is sent in place of ./resources")
+	set.StringVar(&f.moduleDir, "module-dir", "", "`folder` of host programs to send instead of the built-in ones")
+	set.StringVar(&f.resources, "resources", "", "for ad-hoc calls, the `folder` of programs that is sent in place of ./resources")
 }
 
 // loadBuilds gives the host programs of --module-dir, or the built-in ones.

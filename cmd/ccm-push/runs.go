@@ -35,7 +35,7 @@ RUN is the id of a run, or four characters and more of its beginning or end, or 
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return printRuns(a, p) },
 	}
-	c.AddCommand(runsShowCommand(a, p), runsDiffCommand(a, p), runsPruneCommand(a, p))
+	c.AddCommand(runsShowCommand(a, p), runsDiffCommand(a, p), runsReportCommand(a, p), runsPruneCommand(a, p))
 	return c
 }
 
@@ -79,10 +79,15 @@ func printRunTable(p *printer, lines []runLine) error {
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tWHEN\tWHO\tWHAT\tOUTCOME")
 	for _, l := range lines {
-		what := l.What
+		what := shortWhat(l.What)
 		switch {
 		case l.Resumes != "":
 			what += " (resumes " + l.Resumes + ")"
+		case l.Undoes != "":
+			what += " (" + l.Undoes + ")"
+			if l.Check {
+				what += " (check)"
+			}
 		case l.Check:
 			what += " (check)"
 		case l.Command == "check-health":
@@ -93,6 +98,17 @@ func printRunTable(p *printer, lines []runLine) error {
 	}
 	table.Flush()
 	return p.print(b.String())
+}
+
+// shortWhat is what a run was about in a list, one line for each: the command of an ad-hoc call can
+// be a whole script.
+func shortWhat(what string) string {
+	const most = 40
+	what = events.Line(what)
+	if runes := []rune(what); len(runes) > most {
+		what = string(runes[:most-1]) + "…"
+	}
+	return what
 }
 
 // outcomeText is "failed: 3 hosts, 1 failed; 5 resources changed".
@@ -115,14 +131,18 @@ func outcomeText(l runLine) string {
 		changed = "would change"
 	}
 	r := l.Totals.Resources
+	if r.Drift > 0 { // of r.Changed
+		changed += fmt.Sprintf(" (%d drift)", r.Drift)
+	}
 	return fmt.Sprintf("%s: %s; %d %s", l.Outcome, strings.Join(parts, ", "), r.Changed+r.FailedChanged, changed)
 }
 
 func runsShowCommand(a *app, p *printer) *cobra.Command {
 	var host string
 	c := &cobra.Command{
-		Use:   "show RUN",
-		Short: "print a recorded run again, as it was printed when it ran",
+		Use:               "show RUN",
+		ValidArgsFunction: completeRun(a, 1),
+		Short:             "print a recorded run again, as it was printed when it ran",
 		Long: `show prints what a run printed on standard output: with -v, --diff and --timing as they
 were given then, or as they are given now. With --output json it prints the events. A run
 under way is shown as far as it has got.`,
@@ -137,7 +157,7 @@ under way is shown as far as it has got.`,
 			return showRun(a, p, cmd, args[0], host)
 		},
 	}
-	c.Flags().StringVar(&host, "host", "", "only what happened on this host")
+	c.Flags().StringVar(&host, "host", "", "only what happened on this `host`")
 	return c
 }
 
@@ -146,11 +166,7 @@ func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
 	if p.format == "dsc-json" {
 		return errors.New("--output dsc-json is for runs; runs show prints text or events")
 	}
-	store, err := record.In(a.getenv)
-	if err != nil {
-		return err
-	}
-	r, err := store.Find(name)
+	r, err := a.recordedRun(name)
 	if err != nil {
 		return err
 	}
@@ -160,7 +176,7 @@ func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
 	if err := applyFlags(cmd.Flags(), r.Flags, "verbose", "timing", "diff"); err != nil {
 		return err
 	}
-	reporter := p.replayer(events.TextOptions{AdHoc: r.AdHoc, Diff: cmd.Flag("diff").Value.String() == "true"})
+	reporter := p.replayer(events.TextOptions{AdHoc: r.AdHoc, Recorded: true, Again: withheld(r.Flags), Diff: cmd.Flag("diff").Value.String() != "false"})
 	for e, err := range r.EventsOf(host) {
 		if err != nil {
 			return err
@@ -172,8 +188,9 @@ func showRun(a *app, p *printer, cmd *cobra.Command, name, host string) error {
 
 func runsDiffCommand(a *app, p *printer) *cobra.Command {
 	return &cobra.Command{
-		Use:   "diff A B",
-		Short: "print which hosts and resources ended differently in two recorded runs",
+		Use:               "diff A B",
+		ValidArgsFunction: completeRun(a, 2),
+		Short:             "print which hosts and resources ended differently in two recorded runs",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
 				return fmt.Errorf("runs diff takes two runs, and these are %d", len(args))

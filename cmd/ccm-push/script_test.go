@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
@@ -23,8 +25,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos/schema/schematest"
 	"github.com/ccm-push/ccm-push/modules/builds"
 	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
@@ -82,6 +86,7 @@ func TestScripts(t *testing.T) {
 // and the commands that scripts have.
 func scriptParams(t *testing.T) testscript.Params {
 	programs := hostPrograms(t)
+	checker := schematest.Compile(t, events.Schema())
 	source, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	return testscript.Params{
@@ -89,6 +94,11 @@ func scriptParams(t *testing.T) testscript.Params {
 		Setup: func(env *testscript.Env) error {
 			hosts := &scriptHosts{dir: env.WorkDir, servers: map[string]*sshtest.Server{}}
 			env.Defer(hosts.close)
+			env.Defer(func() {
+				if err := undocumented(checker, env.WorkDir); err != nil {
+					env.T().Fatal(err)
+				}
+			})
 			env.Values[hostsKey{}] = hosts
 			env.Setenv("MODULE_DIR", programs)
 			env.Setenv("SOURCE", source)
@@ -113,6 +123,39 @@ func scriptParams(t *testing.T) testscript.Params {
 			"webserve": webserve,
 		},
 	}
+}
+
+// undocumented finds the first event below a folder that is not as the schema of events has it:
+// in the records of all runs of a script, in logs, and in what scripts keep of standard output.
+func undocumented(checker schematest.Checker, dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrPermission): // a host may have such a folder
+			return fs.SkipDir
+		case err != nil || !entry.Type().IsRegular():
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.HasPrefix(text, []byte(`{"event":`)) {
+			return nil
+		}
+		recorded := entry.Name() == "events.jsonl"
+		for line := range bytes.Lines(text) {
+			e, decodeErr := events.Decode(line)
+			if !recorded && (decodeErr != nil || !bytes.HasPrefix(line, []byte(`{"event":`))) {
+				continue // a script has put something in place of what differs from run to run
+			}
+			if decodeErr == nil && recorded { // in records, what is empty is left out
+				var whole bytes.Buffer
+				events.NewJSON(&whole).Report(e)
+				line = whole.Bytes()
+			}
+			if err := errors.Join(decodeErr, checker.CheckJSON(line)); err != nil {
+				return fmt.Errorf("%s: %s%w", path, line, err)
+			}
+		}
+		return nil
+	})
 }
 
 // programsFolder has the host programs of all tests, for --module-dir, once they are written.
@@ -161,6 +204,7 @@ var volatile = []struct{ pattern, text string }{
 	{`"(connect|start|compile|apply)":[0-9.]+`, `"$1":0`},
 	{`127\.0\.0\.1:[0-9]+`, `ADDRESS`},
 	{`\[127\.0\.0\.1\]:[0-9]+`, `KNOWN_NAME`},
+	{`resume [0-9A-Z]{26}`, `resume RUN`},
 	{`ssh -p [0-9]+`, `ssh -p PORT`},
 	{`SHA256:[A-Za-z0-9+/]+`, `FINGERPRINT`},
 	{`\b[0-9.]+m?s\b`, `0s`},

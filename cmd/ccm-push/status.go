@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
+	"github.com/ccm-push/ccm-push/playbooks/record"
 )
 
 func statusCommand(f *fleet, chosen *selectionFlags, p *printer) *cobra.Command {
@@ -73,7 +74,7 @@ func printStatus(ctx context.Context, f *fleet, p *printer, pattern, kind string
 	defer r.Dialer.Close()
 	r.Plays = []*manifest.Play{play}
 	r.Options.NoLock = true
-	return f.run(ctx, r, p, p.answers(r, f.trustCommand)...)
+	return f.run(ctx, r, p, record.Header{}, p.answers(r, f.trustCommand)...)
 }
 
 // noStatus says what else there is for a type that cannot be asked.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -15,7 +16,7 @@ import (
 func docCommand(types modules.Registry, p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doc [TYPE]",
-		Short: "print the properties of a resource type, or what types there are",
+		Short: "print the properties of a resource type and examples, or what types there are",
 		Args:  cobra.MaximumNArgs(1),
 
 		ValidArgsFunction: completeType(types),
@@ -30,7 +31,8 @@ func docCommand(types modules.Registry, p *printer) *cobra.Command {
 			if !ok {
 				return noType(types, args[0])
 			}
-			return p.print(typeDoc(t))
+			text, err := typeDoc(t)
+			return errors.Join(err, p.print(text))
 		},
 	}
 }
@@ -63,14 +65,26 @@ func typeList(types modules.Registry) string {
 	return b.String()
 }
 
-func typeDoc(t modules.Type) string {
+func typeDoc(t modules.Type) (string, error) {
 	var b strings.Builder
 	b.WriteString(paragraph(t.Name+": "+t.Doc, ""))
 	for _, f := range modules.Fields(t.New()) {
-		fmt.Fprintf(&b, "\n  %s (%s)\n", strings.Join(append([]string{f.Name}, f.Also...), ", "), strings.Join(kinds(f), "; "))
+		head := fmt.Sprintf("  %s (%s)", strings.Join(append([]string{f.Name}, f.Also...), ", "), strings.Join(kinds(f), "; "))
+		b.WriteString("\n" + paragraph(head, "      "))
 		b.WriteString(paragraph("    "+f.Doc, "    "))
 	}
-	return b.String()
+	examples, err := t.Examples()
+	if err != nil || len(examples) == 0 {
+		return b.String(), err
+	}
+	b.WriteString("\nExamples\n")
+	for _, e := range examples {
+		b.WriteString("\n" + paragraph("  # "+e.Title, "  # "))
+		for line := range strings.Lines(e.Text) {
+			b.WriteString("  " + line)
+		}
+	}
+	return b.String(), nil
 }
 
 // kinds says what a property takes.

@@ -19,7 +19,14 @@ func validateCommand(p *plays, out *printer) *cobra.Command {
 		Long: `validate reads manifests, the files and templates that they name and, if there is
 one, the inventory, and reports all errors at once. What depends on the facts of
 a host is checked too if --facts FILE gives some: then each play is made ready
-for each of its hosts.`,
+for each of its hosts.
+
+With --output json it prints each error and warning as a JSON object on a line, with
+github as an annotation of a pull request, with gitlab all as a Code Quality report. The
+exit status is that of text: 1 if there are errors.`,
+		Example: `  ccm-push -i hosts.yaml validate site.yaml
+  ccm-push validate --output github site.yaml
+  ccm-push validate --output gitlab site.yaml > gl-code-quality-report.json`,
 		Args: atLeast(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.validate(cmd.Context(), out, args) },
 	}
@@ -27,9 +34,28 @@ for each of its hosts.`,
 
 // validate reports all that is wrong with manifests and the inventory.
 func (p *plays) validate(ctx context.Context, out *printer, paths []string) error {
-	if err := errors.Join(p.selection.refuse("validate"), out.textOnly("validate")); err != nil {
+	if err := p.selection.refuse("validate"); err != nil {
 		return err
 	}
+	printProblems, forPrograms := problemFormats[out.format]
+	if !forPrograms {
+		return p.check(ctx, out, paths)
+	}
+	var warnings []string
+	p.fleet.app.onWarn = func(text string) { warnings = append(warnings, text) }
+	err := p.check(ctx, out, paths)
+	if _, said := errors.AsType[exitStatus](err); said {
+		return err
+	}
+	printErr := printProblems(out, problemsOf(warnings, err))
+	if printErr == nil && err != nil {
+		return exitStatus(usageStatus)
+	}
+	return printErr
+}
+
+// check prints what was found to be valid, or returns all that is wrong.
+func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 	f, a := p.fleet, p.fleet.app
 	ctx, end := a.untilStop(ctx)
 	defer end()
@@ -54,7 +80,7 @@ func (p *plays) validate(ctx context.Context, out *printer, paths []string) erro
 		Inventory: inv,
 		Plays:     list,
 		Connect:   connect,
-		Options:   playbooks.Options{Limit: f.inventory.limit, Catalog: options, Strict: f.mode.strict},
+		Options:   playbooks.Options{Limit: f.inventory.limit, Catalog: options, Strict: f.mode.strict, Holder: holder(account)},
 	}
 	err := r.Validate(ctx, broken, f.variables.facts != "")
 	if a.stopped() {
@@ -65,6 +91,9 @@ func (p *plays) validate(ctx context.Context, out *printer, paths []string) erro
 	}
 	if err := p.tellWarnings(list); err != nil {
 		return err
+	}
+	if out.format != "text" {
+		return nil
 	}
 	return out.print(summary(list) + "\n")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -20,12 +21,12 @@ type variableFlags struct {
 }
 
 func (f *variableFlags) register(set *pflag.FlagSet) {
-	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: key=value (with blanks: 'key=\"a b\"'), @file.yaml or a YAML map; may be repeated")
-	set.StringVar(&f.facts, "facts", "", "YAML or JSON file of facts, laid over those of every host")
-	set.StringArrayVar(&f.fact, "fact", nil, "one fact of every host, KEY=VALUE, over those of --facts; may be repeated")
+	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: `key=value` (with blanks: 'key=\"a b\"'), @file.yaml or a YAML map; may be repeated")
+	set.StringVar(&f.facts, "facts", "", "YAML or JSON `file` of facts, laid over those of every host")
+	set.StringArrayVar(&f.fact, "fact", nil, "one fact of every host, `KEY=VALUE`, over those of --facts; may be repeated")
 	set.BoolVar(&f.noReadEnv, "no-read-env", false, "leave out the file .env beside a manifest, which has more variables for Environ")
-	set.StringVar(&f.hiera, "hiera", "", "file or http(s) URL of data with a hierarchy of its own, merged over that of the manifests (default $CCM_HIERA_DATA)")
-	set.StringVar(&f.parameters, "parameters", "", "YAML or JSON file of parameters for a DSC configuration document")
+	set.StringVar(&f.hiera, "hiera", "", "`file` or http(s) URL of data with a hierarchy of its own, merged over that of the manifests (default $CCM_HIERA_DATA)")
+	set.StringVar(&f.parameters, "parameters", "", "YAML or JSON `file` of parameters for a DSC configuration document")
 }
 
 // options reads all but --hiera and --parameters. readEnv lets plays read the file .env.
@@ -36,7 +37,7 @@ func (f *variableFlags) options(environ map[string]string, readEnv bool) (catalo
 	for name, value := range environ {
 		variables[name] = value
 	}
-	return catalog.Options{Environ: variables, EnvFile: readEnv && !f.noReadEnv, Extra: extra, Facts: facts}, errors.Join(extraErr, factsErr)
+	return catalog.Options{Environ: variables, EnvFile: readEnv && !f.noReadEnv, Extra: extra, Facts: facts, Mask: &secret.Mask{}}, errors.Join(extraErr, factsErr)
 }
 
 // readHiera reads --hiera, or the document that the environment names.

@@ -89,7 +89,12 @@ func asVariable(n *yamlpos.Node) *yamlpos.Node {
 // ssh: what is not understood is refused.
 func args(name string, n *yamlpos.Node) Setting {
 	s := Setting{name: name, rank: sshArgs, at: n}
-	if saysNothing(n) {
+	switch {
+	case saysNothing(n):
+		return s
+	case n.Secret:
+		s.refuse(notSecret(name, n))
+		s.at = n.Shown("[secret]")
 		return s
 	}
 	texts, err := textsOf(name, n, false)
@@ -109,6 +114,10 @@ func setting(k rank, name, key string, n *yamlpos.Node) Setting {
 		return s
 	case IsSecretKey(key):
 		return secret(s, key)
+	case n.Secret:
+		s.refuse(notSecret(name, n))
+		s.at = n.Shown("[secret]")
+		return s
 	}
 	texts, err := textsOf(name, n, k == connectMaps && (key == "private_key" || key == "known_hosts"))
 	if err == nil {
@@ -118,6 +127,11 @@ func setting(k rank, name, key string, n *yamlpos.Node) Setting {
 	}
 	s.refuse(err)
 	return s
+}
+
+// notSecret is the error for a setting that is marked as secret and would be shown.
+func notSecret(name string, n *yamlpos.Node) error {
+	return n.Errorf("remove !secret; of the connection only passwords are secrets", "%s cannot be a secret", name)
 }
 
 // textsOf gives the text of a scalar, or those of a list where one may stand.

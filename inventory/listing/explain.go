@@ -53,13 +53,13 @@ func explanations(h *inventory.Host) []Explanation {
 	vars := inventory.MergeLayers(layers)
 	for _, l := range layers {
 		for _, p := range l.Node.Pairs {
-			places[p.Key.Text] = append(places[p.Key.Text], Origin{p.Key.Pos(), l.Name, l.Source, p.Key.Text, jsonable(p.Value.Any()), false})
+			places[p.Key.Text] = append(places[p.Key.Text], Origin{p.Key.Pos(), l.Name, l.Source, p.Key.Text, jsonable(p.Value.Shown(secret).Any()), false})
 		}
 	}
 	var list []Explanation
 	for _, key := range slices.Sorted(maps.Keys(places)) {
 		places[key][len(places[key])-1].Wins = true
-		list = append(list, Explanation{h.Name, key, "variable", jsonable(vars[key].Any()), places[key]})
+		list = append(list, Explanation{h.Name, key, "variable", jsonable(vars[key].Shown(secret).Any()), places[key]})
 	}
 	return append(list, connectionExplanations(h)...)
 }

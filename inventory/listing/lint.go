@@ -149,7 +149,7 @@ func (l *linter) file(path string) {
 	if err != nil {
 		return
 	}
-	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepEncrypted())
+	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepEncrypted(), yamlpos.Secrets())
 	if err != nil || len(documents) != 1 || documents[0].Kind != yamlpos.Map {
 		return
 	}
@@ -170,7 +170,7 @@ func (l *linter) node(n *yamlpos.Node) {
 	for _, item := range n.Items {
 		l.node(item)
 	}
-	if n.Kind == yamlpos.Scalar {
+	if n.Kind == yamlpos.Scalar && !n.Secret {
 		l.scalar(n, "")
 	}
 }

@@ -145,6 +145,9 @@ func (w *grapher) variables(vars ansible.Object, depth int) {
 // Withheld stands in the place of a password.
 const Withheld = "(secret)"
 
+// secret stands in the place of a value that is marked as one.
+const secret = "[secret]"
+
 // variables are those of an inventory.
 type variables struct {
 	layers   map[string][]inventory.Layer // those of groups and hosts, under "group NAME" and "host NAME"
@@ -189,7 +192,7 @@ func (v *variables) host(h *inventory.Host) ansible.Object {
 func merged(layers []inventory.Layer) ansible.Object {
 	vars := ansible.Object{}
 	for name, value := range inventory.MergeLayers(layers) {
-		vars[name] = value
+		vars[name] = value.Shown(secret)
 	}
 	return vars
 }

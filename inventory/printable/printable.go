@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -96,3 +97,10 @@ func escapeJSON(b []byte) []byte {
 	}
 	return out
 }
+
+// secretWords are those by which names of secrets are known.
+var secretWords = regexp.MustCompile(`(?i)pass|secret|token|credential|private|!vault|key\b`)
+
+// MaySecret reports whether a line may hold a secret, by the names that are in it. It errs to
+// the safe side.
+func MaySecret(line string) bool { return secretWords.MatchString(line) }

@@ -224,7 +224,7 @@ func (l VarsListing) Read(path string) (*yamlpos.Node, error) {
 }
 
 func parseVars(path string, data []byte) (*yamlpos.Node, error) {
-	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepEncrypted())
+	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepEncrypted(), yamlpos.Secrets())
 	switch {
 	case err != nil:
 		return nil, err

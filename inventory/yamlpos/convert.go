@@ -1,6 +1,7 @@
 package yamlpos
 
 import (
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -19,6 +20,9 @@ type converter struct {
 	plain    int    // how many lists and maps with it stand around the value
 
 	keepEncrypted bool // see [KeepEncrypted]
+
+	secrets bool // see [Secrets]
+	secret  int  // how many lists and maps with the tag stand around the value
 
 	copied     *int // see [MaxCopies]; nil does not count
 	mostCopied int
@@ -57,6 +61,10 @@ func (c *converter) node(n *yaml.Node, depth int) (_ *Node, height int) {
 		c.plain++
 		defer func() { c.plain-- }()
 	}
+	if c.isSecret(n) {
+		c.secret++
+		defer func() { c.secret-- }()
+	}
 	switch n.Kind {
 	case yaml.MappingNode:
 		height = 1 + c.pairs(out, n, depth+1)
@@ -65,6 +73,9 @@ func (c *converter) node(n *yaml.Node, depth int) (_ *Node, height int) {
 	default:
 		c.scalar(out, n)
 	}
+	out.Secret = out.Kind == Scalar && c.secret > 0 ||
+		slices.ContainsFunc(out.Items, func(item *Node) bool { return item.Secret }) ||
+		slices.ContainsFunc(out.Pairs, func(p Pair) bool { return p.Value.Secret })
 	a = anchor{out, c.nodes - before, height}
 	return out, height
 }
@@ -172,13 +183,18 @@ func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
 // comment are its own.
 func (c *converter) key(n *yaml.Node, depth int) *Node {
 	node, _ := c.node(n, depth)
-	if node.Encrypted {
+	if node.Encrypted || c.isSecret(n) {
 		c.refuseTag(node, n)
 	}
 	if n.Kind != yaml.AliasNode {
+		node.Secret = false // what is in the map is
 		return node
 	}
+	if node.Secret {
+		c.errs.Add(c.at(n).Errorf("only values are", "a key cannot be a secret"))
+	}
 	key := *node
+	key.Secret = false
 	key.Line, key.Column = n.Line, n.Column
 	return &key
 }

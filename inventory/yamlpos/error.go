@@ -14,6 +14,7 @@ type Error struct {
 	Line, Column int
 	Msg          string // what was found
 	Hint         string // what to write instead; may be empty
+	Folder       string // that File stands in; "" is the one in which the program runs
 }
 
 // Error is "file:line:column: msg", with the hint on a line of its own.

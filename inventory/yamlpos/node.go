@@ -34,6 +34,9 @@ type Node struct {
 	// Encrypted says that Text and Value are what ansible-vault has made of a scalar; see
 	// [KeepEncrypted].
 	Encrypted bool
+	// Secret says that a scalar has the tag !secret, or stands in a list or map that has it;
+	// of a list or map, that there is such a scalar in it. See [Secrets].
+	Secret bool
 	// Comment is what stands above and beside the node as YAML comments, without
 	// the leading # and blank, lines joined by newlines. It is set on the items of
 	// lists and, for maps, on the keys.
@@ -178,4 +181,18 @@ func (n *Node) mapItems(f func(*Node) (*Node, error), errs *Errors) *Node {
 // IsTemplate reports whether n is a text that Ansible would evaluate.
 func IsTemplate(n *Node) bool {
 	return n.Kind == Scalar && !n.Plain && !n.Encrypted && (strings.Contains(n.Text, "{{") || strings.Contains(n.Text, "{%"))
+}
+
+// Shown gives n with text in the place of every scalar that is secret.
+func (n *Node) Shown(text string) *Node {
+	if !n.Secret {
+		return n
+	}
+	shown, _ := n.Map(func(one *Node) (*Node, error) { // which never fails
+		if one.Secret {
+			one = &Node{File: one.File, Line: one.Line, Column: one.Column, Text: text, Value: text, Quoted: true, Comment: one.Comment}
+		}
+		return one, nil
+	})
+	return shown
 }

@@ -75,6 +75,13 @@ func KeepEncrypted() ParseOption {
 	return func(c *converter) { c.keepEncrypted = true }
 }
 
+// Secrets accepts the tag !secret, and marks the scalars with it as [Node.Secret]: texts,
+// whatever they look like. Lists and maps with it are what they are without, and all
+// in them is marked. Without it the tag is an error.
+func Secrets() ParseOption {
+	return func(c *converter) { c.secrets = true }
+}
+
 // EncryptedErrorf is Errorf for a value that ansible-vault has encrypted.
 func (n *Node) EncryptedErrorf(format string, args ...any) *Error {
 	return n.Errorf(vaultHint, format, args...)

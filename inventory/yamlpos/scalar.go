@@ -16,7 +16,7 @@ func (c *converter) scalar(out *Node, n *yaml.Node) {
 	out.Text, out.Value = n.Value, n.Value
 	switch n.Tag {
 	case "!!str", "!!merge", "!!timestamp":
-		out.Plain = c.plain > 0 && n.Tag == "!!str"
+		out.Plain = c.plain+c.secret > 0 && n.Tag == "!!str"
 		out.Quoted = n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) != 0
 	case "!!null", "!!bool", "!!int", "!!float":
 		value, err := resolve(n)
@@ -30,6 +30,9 @@ func (c *converter) scalar(out *Node, n *yaml.Node) {
 		case c.isPlain(n):
 			out.Quoted, out.Plain = true, true
 			return
+		case c.isSecret(n):
+			out.Quoted, out.Plain = true, true
+			return
 		case c.keepEncrypted && isVault(n.Tag):
 			out.Quoted, out.Encrypted = true, true
 			return
@@ -41,6 +44,29 @@ func (c *converter) scalar(out *Node, n *yaml.Node) {
 func isVault(tag string) bool { return tag == "!vault" || tag == "!vault-encrypted" }
 
 func (c *converter) isPlain(n *yaml.Node) bool { return c.plainTag != "" && n.Tag == c.plainTag }
+
+func (c *converter) isSecret(n *yaml.Node) bool { return c.secrets && n.Tag == secretTag }
+
+const (
+	secretTag  = "!secret"
+	secretHint = "secrets stand in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory; name them from there: \"{{ Data.… }}\""
+)
+
+// RefuseSecrets adds an error for each secret in n, which stands where none may.
+func (n *Node) RefuseSecrets(errs *Errors) {
+	if !n.Secret {
+		return
+	}
+	if n.Kind == Scalar {
+		errs.Add(n.Errorf(secretHint, "!secret has no meaning here"))
+	}
+	for _, item := range n.Items {
+		item.RefuseSecrets(errs)
+	}
+	for _, p := range n.Pairs {
+		p.Value.RefuseSecrets(errs)
+	}
+}
 
 // resolve gives the value that yaml.v3 finds for a scalar of the core schema.
 func resolve(n *yaml.Node) (any, error) {
@@ -58,7 +84,7 @@ func resolve(n *yaml.Node) (any, error) {
 }
 
 func (c *converter) checkTag(out *Node, n *yaml.Node, want string) {
-	if n.Tag != want && !c.isPlain(n) {
+	if n.Tag != want && !c.isPlain(n) && !c.isSecret(n) {
 		c.refuseTag(out, n)
 	}
 }
@@ -75,6 +101,8 @@ func (c *converter) refuseTag(out *Node, n *yaml.Node) {
 		hint = "name a file instead, or write the text"
 	case isVault(n.Tag):
 		hint = vaultHint
+	case n.Tag == secretTag:
+		hint = secretHint
 	default:
 		if secretKey().MatchString(c.keyText) {
 			c.errs.Add(out.Errorf("quote a text that begins with !", "this tag is not supported (and not shown: it may be a password)"))
@@ -91,6 +119,9 @@ func (n *Node) Describe() string {
 		return "a map"
 	case List:
 		return "a list"
+	}
+	if n.Secret {
+		return "a secret"
 	}
 	switch n.Value.(type) {
 	case nil:

@@ -27,11 +27,7 @@ func (a *Archive) Apply(ctx context.Context, h modules.Host, p modules.Plan) err
 		}
 	}
 	if s.attributes {
-		want, err := a.attributes(ctx, h.Accounts)
-		if err != nil {
-			return err
-		}
-		if err := h.Files.SetAttributes(ctx, a.Name, want); err != nil {
+		if err := h.Files.SetAttributes(ctx, a.Name, s.want); err != nil {
 			return err
 		}
 	}
@@ -70,11 +66,7 @@ func (a *Archive) obtainAndUse(ctx context.Context, h modules.Host, s *steps) (e
 	if !s.place {
 		return nil
 	}
-	want, err := a.attributes(ctx, h.Accounts)
-	if err != nil {
-		return err
-	}
-	return own.place(ctx, want)
+	return own.place(ctx, s.want)
 }
 
 var errLean = errors.New("this is the lean host program, which neither downloads nor unpacks: use the full one (a ccm-module built with -tags full)")

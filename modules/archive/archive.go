@@ -32,8 +32,8 @@ type Archive struct {
 	ExtractParent string            `json:"extract_parent,omitempty" looks:"^/" doc:"directory to unpack into; it is made if it is missing"`
 	Creates       string            `json:"creates,omitempty" looks:"^/" doc:"path that is there once the archive has been unpacked; while it is missing, the archive is downloaded and unpacked"`
 	Cleanup       bool              `json:"cleanup,omitempty" doc:"remove the archive file when it has been unpacked; needs extract_parent and creates"`
-	Owner         string            `json:"owner,omitempty" doc:"name or id of the user that the archive file belongs to; required unless absent"`
-	Group         string            `json:"group,omitempty" doc:"name or id of its group; required unless absent"`
+	Owner         string            `json:"owner,omitempty" doc:"name or id of the user that the archive file belongs to; default: as it is, and for a new one the user the play works as"`
+	Group         string            `json:"group,omitempty" doc:"name or id of its group; the default is like that of owner"`
 	Mode          string            `json:"mode,omitempty" default:"0600" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"permissions of the archive file in octal"`
 	Fetch         string            `json:"fetch,omitempty" enum:"host,controller" default:"host" doc:"who downloads: the host itself, or the controller once for all hosts, which pushes it to those that need it"`
 	MaxSize       int               `json:"max_size,omitempty" doc:"how large the archive, and what is unpacked from it, may be, in MiB; default 4096, and then not more than 250 times the archive's size either"`
@@ -145,8 +145,7 @@ func (a *Archive) Validate() error {
 		errs = append(errs, modules.Errorf("name", "name must end in %s", format.Endings))
 	}
 	errs = append(errs, a.validateURL(), a.validateHeaders(), a.validateLogin(), a.validateChecksum(),
-		validatePlace("extract_parent", a.ExtractParent), validatePlace("creates", a.Creates), a.validateCleanup(),
-		given("owner", a.Owner), given("group", a.Group))
+		validatePlace("extract_parent", a.ExtractParent), validatePlace("creates", a.Creates), a.validateCleanup())
 	if a.Mode != "" {
 		_, err := modules.ParseMode(a.Mode)
 		errs = append(errs, err)
@@ -246,11 +245,4 @@ func validatePlace(property, value string) error {
 		return modules.Errorf(property, "%s path must be absolute", property)
 	}
 	return modules.ValidatePath(property, value)
-}
-
-func given(property, value string) error {
-	if value == "" {
-		return modules.Errorf(property, "%s cannot be empty", property)
-	}
-	return nil
 }

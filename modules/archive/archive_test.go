@@ -32,7 +32,7 @@ func TestValidate(t *testing.T) {
 		{"a user in the url", `"url":"https://u:p@example.com/a.tar.gz"`, ""},
 		{"absent needs nothing", `"ensure":"absent","owner":"","group":""`, ""},
 		{"absent, with any name", `"name":"/tmp/x","ensure":"absent"`, ""},
-		{"nothing", `"owner":"","group":""`, "url: url cannot be empty\nowner: owner cannot be empty\ngroup: group cannot be empty"},
+		{"nothing", `"owner":"","group":""`, "url: url cannot be empty"},
 		{"no scheme", `"url":"example.com/a.tar.gz"`, "url: url must be absolute (include scheme like http:// or https://)"},
 		{"no host", `"url":"https:///a.tar.gz"`, "url: url must be absolute (include scheme like http:// or https://)"},
 		{"another scheme", `"url":"ftp://example.com/a.tar.gz"`, "url: url has the scheme ftp, which is not supported (write http:// or https://)"},

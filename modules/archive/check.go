@@ -16,6 +16,7 @@ type steps struct {
 	place      bool // put what was obtained where the archive belongs
 	cleanup    bool // remove the archive
 	attributes bool // set those of the archive that is there
+	want       modules.Attributes
 }
 
 // origin is where Apply gets the archive from.
@@ -82,7 +83,7 @@ type found struct {
 }
 
 func (a *Archive) checkPresent(ctx context.Context, h modules.Host, at modules.FileInfo) (modules.Plan, error) {
-	want, err := a.attributes(ctx, h.Accounts)
+	want, err := a.attributes(ctx, h, at)
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -104,7 +105,7 @@ func (a *Archive) checkPresent(ctx context.Context, h modules.Host, at modules.F
 	if !have.there && !a.Cleanup {
 		have.changes = append(have.changes, modules.Change{Property: "ensure", Have: string(at.Kind), Want: present})
 	}
-	s := &steps{}
+	s := &steps{want: want}
 	switch verified := have.there && a.Checksum != "" && !have.differs; {
 	case !have.there, have.differs, have.missing && !verified:
 		s.obtain, s.place = fromServer, !a.Cleanup
@@ -114,9 +115,9 @@ func (a *Archive) checkPresent(ctx context.Context, h modules.Host, at modules.F
 	}
 	s.cleanup = a.Cleanup && have.there
 	if have.there && !a.Cleanup {
-		differences := differences(ctx, h.Accounts, at, want)
-		s.attributes = len(differences) > 0 && !s.place
-		have.changes = append(have.changes, differences...)
+		differs := a.differences(ctx, h.Accounts, at, want)
+		s.attributes = len(differs) > 0 && !s.place
+		have.changes = append(have.changes, differs...)
 	}
 	plan, err := a.plan(h.Files, s, have.changes, want)
 	if s.attributes && at.Links > 1 { // it changes under its other names too
@@ -163,29 +164,21 @@ func (a *Archive) compare(files modules.FileReader, have *found) error {
 	return err
 }
 
-// attributes resolves owner, group and mode of the archive file.
-func (a *Archive) attributes(ctx context.Context, accounts modules.Accounts) (modules.Attributes, error) {
-	mode, err := modules.ParseMode(a.Mode)
-	if err != nil {
-		return modules.Attributes{}, err
+// attributes are those that the archive file shall have.
+func (a *Archive) attributes(ctx context.Context, h modules.Host, at modules.FileInfo) (modules.Attributes, error) {
+	want := modules.NewAttributes(0o600, false)
+	if at.Kind == modules.Regular {
+		want = modules.KeptAttributes(h.Forecast, a.Name, at)
 	}
-	uid, err := accounts.UserID(ctx, a.Owner)
-	if err != nil {
-		return modules.Attributes{}, modules.Refuse("owner: %w", err)
-	}
-	gid, err := accounts.GroupID(ctx, a.Group)
-	if err != nil {
-		return modules.Attributes{}, modules.Refuse("group: %w", err)
-	}
-	return modules.Attributes{Mode: mode, UID: uid, GID: gid}, nil
+	return want.Given(ctx, h.Accounts, a.Owner, a.Group, a.Mode)
 }
 
-func differences(ctx context.Context, accounts modules.Accounts, at modules.FileInfo, want modules.Attributes) []modules.Change {
+func (a *Archive) differences(ctx context.Context, accounts modules.Accounts, at modules.FileInfo, want modules.Attributes) []modules.Change {
 	var changes []modules.Change
-	if at.UID != want.UID {
+	if a.Owner != "" && at.UID != want.UID {
 		changes = append(changes, modules.Change{Property: "owner", Have: accounts.UserName(ctx, at.UID), Want: accounts.UserName(ctx, want.UID)})
 	}
-	if at.GID != want.GID {
+	if a.Group != "" && at.GID != want.GID {
 		changes = append(changes, modules.Change{Property: "group", Have: accounts.GroupName(ctx, at.GID), Want: accounts.GroupName(ctx, want.GID)})
 	}
 	if at.Mode != want.Mode {

@@ -30,6 +30,8 @@ type unpacker interface {
 	// Extract unpacks it and counts the entries that are in place, the last one last,
 	// after sync has had the others kept.
 	Extract(ctx context.Context, into *os.Root, last string, sync func(*os.Root) error) (entries int, err error)
+	// Names are the paths that it has, once it is inspected.
+	Names() []string
 	// Top names some of what it has outside of any folder, once it is inspected.
 	Top() []string
 }
@@ -52,6 +54,7 @@ func (open opener) extract(ctx context.Context, a *Archive, h modules.Host, own 
 	if err != nil {
 		return fmt.Errorf("%w (nothing was extracted)", err)
 	}
+	a.keep(ctx, h, archive.Names())
 	into, err := openParent(ctx, h.Files, a.ExtractParent)
 	if err != nil {
 		return err
@@ -64,8 +67,20 @@ func (open opener) extract(ctx context.Context, a *Archive, h modules.Host, own 
 	if err := a.created(h.Files, archive.Top()); err != nil {
 		return err
 	}
-	h.Report.Message("info", fmt.Sprintf("extracted %s, %s", counted(entries, "entry", "entries"), inUnits(bytes)))
+	h.Report.Message("info", fmt.Sprintf("extracted %s, %s", counted(entries, "entry", "entries"), modules.FormatSize(bytes)))
 	return nil
+}
+
+// keep has what is there kept before it is replaced.
+func (a *Archive) keep(ctx context.Context, h modules.Host, names []string) {
+	if h.Keep == nil {
+		return
+	}
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = path.Join(a.ExtractParent, name)
+	}
+	h.Keep(ctx, all...)
 }
 
 // created reports that what the archive should have brought is not there, although
@@ -108,17 +123,4 @@ func counted(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
-}
-
-// inUnits writes a number of bytes for people.
-func inUnits(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

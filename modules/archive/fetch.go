@@ -53,7 +53,7 @@ func (get getter) fetch(ctx context.Context, a *Archive, h modules.Host, own *st
 		return nil
 	}
 	if got.ETag != "" && got.Size >= worthKeeping && own.remember(d.URL, got) == nil {
-		err = fmt.Errorf("%w; the first %s are kept, and the next run continues there", err, inUnits(got.Size))
+		err = fmt.Errorf("%w; the first %s are kept, and the next run continues there", err, modules.FormatSize(got.Size))
 	}
 	return failed(err)
 }
@@ -62,9 +62,9 @@ func (get getter) fetch(ctx context.Context, a *Archive, h modules.Host, own *st
 func report(to modules.Reporter, size, continued int64) {
 	switch {
 	case continued > 0:
-		to.Message("info", fmt.Sprintf("downloaded %s, of which %s had been kept", inUnits(size), inUnits(continued)))
+		to.Message("info", fmt.Sprintf("downloaded %s, of which %s had been kept", modules.FormatSize(size), modules.FormatSize(continued)))
 	case size >= worthKeeping:
-		to.Message("info", "downloaded "+inUnits(size))
+		to.Message("info", "downloaded "+modules.FormatSize(size))
 	}
 }
 

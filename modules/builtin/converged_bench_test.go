@@ -3,7 +3,9 @@ package builtin_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +26,7 @@ func BenchmarkConverged(b *testing.B) {
 	dir := b.TempDir()
 	text := strings.Repeat("some configuration\n", 108)
 	hash := modules.TextContent(text).SHA256()
-	var c wire.Catalog
+	c := wire.Catalog{Lock: &wire.Lock{Run: "benchmark"}}
 	long := time.Now().Add(-time.Hour)
 	for i := range n {
 		path := filepath.Join(dir, fmt.Sprintf("f%d", i))
@@ -44,6 +46,8 @@ func BenchmarkConverged(b *testing.B) {
 		Decode: func(e *wire.Entry) (modules.Resource, error) { return builtin.Types().Decode(e.Type, e.Properties) },
 		Host:   system.New(),
 		Now:    time.Now,
+
+		Applied: noteFile(filepath.Join(dir, "applied.jsonl")),
 	}
 	for b.Loop() {
 		_, err := e.Run(context.Background(), &c, func(r *wire.Result) error {
@@ -58,3 +62,17 @@ func BenchmarkConverged(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/resource")
 }
+
+// noteFile keeps notes in a file.
+type noteFile string
+
+func (f noteFile) Read() ([]byte, error) {
+	text, err := os.ReadFile(string(f))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return text, err
+}
+func (f noteFile) MayWrite() error           { return nil }
+func (f noteFile) Replace(text []byte) error { return os.WriteFile(string(f), text, 0o600) }
+func (f noteFile) SetAside() (string, error) { return "", nil }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/cron"
+	"github.com/ccm-push/ccm-push/modules/exec"
 	"github.com/ccm-push/ccm-push/modules/file"
 	"github.com/ccm-push/ccm-push/modules/modtest"
 )
@@ -232,10 +233,10 @@ func TestNewcomer(t *testing.T) {
 	}
 }
 
-// TestPredicts chains entries. What the crontab program would say after other
-// changes is not known, but what entries make of a crontab is.
+// TestPredicts chains entries. What the crontab program would say after a command is not
+// known, but what entries make of a crontab is.
 func TestPredicts(t *testing.T) {
-	types := modules.Registry{localType(t), file.Type()}
+	types := modules.Registry{localType(t), file.Type(), exec.Type()}
 	entry := func(properties string) modtest.Step {
 		return modtest.Step{Type: "cron", Properties: `{"store":"$ROOT",` + properties + `}`}
 	}
@@ -261,7 +262,15 @@ func TestPredicts(t *testing.T) {
 				entry(`"name":"b","command":"b"`),
 				entry(`"name":"b","command":"b"`),
 			},
-			Want: []string{"changed", "changed uncertain", "stable uncertain"},
+			Want: []string{"changed", "changed", "stable"},
+		},
+		{
+			Name: "after a command",
+			Steps: []modtest.Step{
+				{Type: "exec", Properties: `{"name":"true"}`},
+				entry(`"name":"b","command":"b"`),
+			},
+			Want: []string{"changed uncertain", "changed uncertain"},
 		},
 		{
 			Name:  "what crontab refuses",

@@ -71,7 +71,14 @@ func (t crontab) read(ctx context.Context, h modules.Host) (string, error) {
 	if text, predicted := h.Forecast.Lookup(crontabEffect, t.key()); predicted {
 		return text.(string), nil
 	}
-	exit, err := h.Commands.Probe(ctx, t.command("-l", ""))
+	list := t.command("-l", "")
+	list.Reads = crontabEffect
+	t.consult(ctx, h)
+	exit, err := h.Commands.Probe(ctx, list)
+	if err != nil || exit.Code != 0 && !isMissing(exit.Stderr.Text) {
+		list.Reads = "" // whatever is pending may mend it, such as a package
+		exit, err = h.Commands.Probe(ctx, list)
+	}
 	switch {
 	case err != nil:
 		return "", notRun(err)
@@ -83,6 +90,17 @@ func (t crontab) read(ctx context.Context, h modules.Host) (string, error) {
 		return "", modules.Refuse("%s is larger than %d KiB", t, modules.MaxOutput>>10)
 	}
 	return exit.Stdout.Text, nil
+}
+
+// consult looks at what else is predicted of the files of which crontab -l tells.
+func (t crontab) consult(ctx context.Context, h modules.Host) {
+	name := t.name
+	if name == "" {
+		name = h.Accounts.UserName(ctx, t.uid)
+	}
+	for _, p := range []string{"/etc/cron.allow", "/etc/cron.deny", "/var/spool/cron/" + name, "/var/spool/cron/crontabs/" + name} {
+		h.Forecast.Lookup(modules.PathEffect, p)
+	}
 }
 
 // isMissing reports whether crontab -l says that there is no crontab: in the

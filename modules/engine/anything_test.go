@@ -162,7 +162,7 @@ func anythingAtOnce(t *testing.T, random *rand.Rand) {
 				return nil, context.Cause(ctx)
 			}
 		},
-		Semaphores: func(ctx context.Context, _ int) (func(), error) {
+		Semaphores: func(ctx context.Context, _ int, _ string) (func(), error) {
 			select {
 			case semaphore <- struct{}{}:
 				hold(1)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/before"
 )
 
 // alone announces, applies and verifies the plan by itself.
@@ -16,8 +17,10 @@ func (a *attempt) alone(ctx context.Context) error {
 	if err := t.run.refreshes.Announce(j.index); err != nil {
 		return err
 	}
+	a.keepBefore(ctx)
 	before := a.trace()
-	err := t.run.real.apply(ctx, j.resource, a.plan, t.said)
+	err := t.apply(ctx, a.plan, a.keeper())
+	a.keepLeft(ctx, err != nil)
 	if err != nil {
 		a.retract(ctx, before)
 	}
@@ -44,9 +47,14 @@ func (a *attempt) retract(ctx context.Context, before *trace) {
 	}
 }
 
-// apply applies a plan and verifies it.
-func (h *realHost) apply(ctx context.Context, res modules.Resource, plan modules.Plan, report modules.Reporter) (err error) {
-	host, readOnly := h.acting(report), h.present(after{report})
+// apply applies a plan of the job's resource and verifies it. What was there before is kept by
+// keeper, unless that is nil.
+func (t *turn) apply(ctx context.Context, plan modules.Plan, keeper *before.Keeper) (err error) {
+	res, h := t.job.resource, t.run.real
+	host, readOnly := t.acting(), h.present(after{t.said})
+	if keeper != nil {
+		host.Files, host.Keep = keeper.Acting(), keeper.Keep
+	}
 	h.change(func() {
 		if err = res.Apply(ctx, host, plan); err != nil {
 			return

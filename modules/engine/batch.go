@@ -137,9 +137,10 @@ func (b *batch) carryOut(ctx context.Context) error {
 	real.scheduler.Join(b.first.index, indexes[1:])
 	before := make([]*trace, len(b.members))
 	for n, a := range b.members {
+		a.keepBefore(ctx)
 		before[n] = a.trace()
 	}
-	host := real.acting(first.turn.said)
+	host := first.turn.acting()
 	// The error is of no use here: who is to blame is found out below.
 	real.change(func() { _ = b.first.resource.(modules.Batcher).ApplyBatch(ctx, host, planned) })
 	err := first.verifyJoint(ctx, before[0])
@@ -157,11 +158,13 @@ func (a *attempt) verifyJoint(ctx context.Context, before *trace) error {
 	var err error
 	real.outside(func() { plan, err = resource.Check(ctx, real.present(t.said)) })
 	if err == nil && !plan.Pending() {
+		a.keepLeft(ctx, false)
 		return nil
 	}
 	if err == nil {
-		err = real.apply(ctx, resource, plan, t.said)
+		err = t.apply(ctx, plan, a.keeper())
 	}
+	a.keepLeft(ctx, err != nil)
 	if err != nil {
 		a.retract(ctx, before)
 	}
@@ -173,6 +176,7 @@ func (t *turn) reportJoint() error {
 	j, done := t.job, t.job.joint
 	t.said = done.said
 	j.result.Status, j.result.Changes, j.result.Message = wire.Changed, done.plan.Changes, done.plan.Action
+	j.result.Cause = (&attempt{turn: t, plan: done.plan, own: true}).cause()
 	if done.err == nil {
 		t.run.forecasts.record(j, j.entry.Ref(), done.plan)
 	}

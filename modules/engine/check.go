@@ -23,9 +23,13 @@ func (a *attempt) check(ctx context.Context) (err error) {
 	if stable := j.stable && j.stableAt == r.real.changes.Load(); j.predicts() || !stable {
 		t.outside(func() { a.plan, err = j.resource.Check(ctx, a.seen) })
 	}
+	if err == nil {
+		err = a.asLeft(ctx)
+	}
 	if err != nil {
 		return err
 	}
+	a.own = a.plan.Pending()
 	return a.refresh(ctx)
 }
 

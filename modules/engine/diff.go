@@ -37,14 +37,19 @@ func unifiedDiffs(ctx context.Context, h modules.Host, texts []modules.TextChang
 	return all.String()
 }
 
-// unifiedDiff shows a change of text, or says in one line why it does not.
+// unifiedDiff shows a change of text, or says in one line why it does not. What is no text, or
+// too large, is told in words.
 func unifiedDiff(ctx context.Context, h modules.Host, t modules.TextChange) string {
+	name := strings.Trim(strconv.Quote(t.Path), `"`) // one line, whatever the name
 	have, err := readText(func() (io.ReadCloser, error) {
 		if t.Path == "" {
 			return io.NopCloser(bytes.NewReader(nil)), nil
 		}
 		return h.Files.Open(t.Path)
 	})
+	if why, is := errors.AsType[noText](err); is {
+		return inWords(h, name, t, why)
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Sprintf("no diff: the text there is %v\n", err)
 	}
@@ -54,17 +59,40 @@ func unifiedDiff(ctx context.Context, h modules.Host, t modules.TextChange) stri
 		}
 		return h.Contents.Open(ctx, t.Want)
 	})
+	if why, is := errors.AsType[noText](err); is {
+		return inWords(h, name, t, why)
+	}
 	if err != nil {
 		return fmt.Sprintf("no diff: the new text is %v\n", err)
 	}
-	header := strings.Trim(strconv.Quote(t.Path), `"`) // one line, whatever the name
-	return udiff.Unified(header, header, have, want)
+	return udiff.Unified(name, name, have, want)
 }
 
-var (
-	errBinary   = errors.New("binary")
-	errTooLarge = fmt.Errorf("larger than %d bytes", maxDiffInput)
-)
+// inWords is "/usr/bin/x: binary, 12.0 KiB -> 14.0 KiB, sha256 2c26b46b68ff… -> fcde2b2edba5…".
+func inWords(h modules.Host, name string, t modules.TextChange, why noText) string {
+	const nothing = "nothing"
+	short := func(digest string) string { return digest[:min(12, len(digest))] + "…" }
+	haveSize, haveSum, wantSize, wantSum := nothing, nothing, nothing, nothing
+	if info, err := modules.Follow(h.Files, t.Path); err == nil {
+		haveSize, haveSum = modules.FormatSize(info.Size), "unknown"
+		if digest, err := h.Files.Digest(t.Path); err == nil {
+			haveSum = short(digest)
+		}
+	}
+	if !t.Want.IsZero() {
+		wantSize, wantSum = modules.FormatSize(t.Want.Size()), short(t.Want.SHA256())
+	}
+	return fmt.Sprintf("%s: %s, %s -> %s, sha256 %s -> %s\n", name, why, haveSize, wantSize, haveSum, wantSum)
+}
+
+// noText is why something is not compared line by line.
+type noText string
+
+func (n noText) Error() string { return string(n) }
+
+const errBinary = noText("binary")
+
+var errTooLarge = noText("larger than " + modules.FormatSize(maxDiffInput))
 
 func readText(open func() (io.ReadCloser, error)) (string, error) {
 	r, err := open()

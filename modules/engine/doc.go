@@ -10,7 +10,8 @@
 //	work.go       a job is left out, or has its turn, whose result is settled
 //	try.go        the attempts of a turn: each checks, and then predicts or applies
 //	check.go      what is to be done; preload.go: what its type has found out for many
-//	batch.go      what is applied together; apply.go: alone, and verified
+//	batch.go      what is applied together; apply.go: alone, and verified; follow.go: watched
+//	cause.go      why something is changed
 //	receive.go    values from others before; send.go: values for others after
 //	reverse.go    what was there before; health.go: health checks after
 //	scope.go      nested manifests

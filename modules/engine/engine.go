@@ -27,8 +27,14 @@ type Engine struct {
 	// Reversals is where it is noted what was there before resources that can be undone;
 	// nil notes nothing, so that none of those is applied.
 	Reversals notes.Store
+	// Past is where it is kept what was there before runs changed it; nil keeps nothing, so
+	// that no run can be undone.
+	Past notes.PastStore
 	// Sent is where values are noted that resources have sent; nil notes none.
 	Sent notes.Store
+	// Applied is where it is noted what runs have left as it was asked for, by which a change
+	// has its cause; nil notes nothing, and gives none.
+	Applied notes.Store
 	// Finished are the entries that have had their turn before, as far as the run of the
 	// catalog got whose connection was lost: by index. They are neither checked nor told
 	// again.
@@ -40,16 +46,21 @@ type Engine struct {
 	// their results; nil tells no one.
 	Undoes func(*wire.Reversals) error
 
+	// Follow is given each line that a command writes while a resource is applied; nil, and of
+	// sensitive resources, nobody is. It may be called by several goroutines.
+	Follow func(index int, stderr bool, line string)
+
 	Rules Rules // judges health checks that are rules of goss; nil cannot
 
 	// Import asks the controller for what an entry receives from other hosts; nil where
 	// there is none.
 	Import func(ctx context.Context, index int) (*wire.Imported, error)
 	// Semaphores waits for those of an entry, and gives what releases them; nil where no
-	// other host is to wait.
-	Semaphores func(ctx context.Context, index int) (release func(), err error)
+	// other host is to wait. would is what the entry is about to do.
+	Semaphores func(ctx context.Context, index int, would string) (release func(), err error)
 
 	history *history // nil before the first catalog
+	undone  []undone // by entry of the catalog, if that undoes a run
 }
 
 // Rules judges the host by rules of goss.
@@ -73,6 +84,8 @@ type history struct {
 	states    *states        // as their resources have reported them
 	sent      *notes.Sent    // what their resources have sent
 	subjects  []subject      // what their resources were about
+	intent    bool           // they have changed something since the manifest had changed, or would have
+	past      *notes.Past    // what was there before; nil before the first change
 }
 
 // A subject is what a resource of the session has looked after.

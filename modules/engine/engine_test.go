@@ -187,6 +187,29 @@ func TestEngineDiff(t *testing.T) {
 	}}, results[0].Changes)
 }
 
+// TestEngineTellsBinaryInWords has no diff of what is no text.
+func TestEngineTellsBinaryInWords(t *testing.T) {
+	dir := t.TempDir()
+	binary := strings.Repeat("\x00", 1500)
+	for name, text := range map[string]string{"a": binary, "b": "text\n", "d": strings.Repeat("x", 1<<20+1)} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	entries := []wire.Entry{
+		file("$/a", `"mode":"0644","content":"text\n"`),
+		file("$/b", `"mode":"0644","content":"\u0000"`),
+		file("$/c", `"mode":"0644","content":"\u0000"`),
+		file("$/d", `"mode":"0644","content":"x"`),
+	}
+	of := func(text string) string { return modules.TextContent(text).SHA256()[:12] + "…" }
+	for _, check := range []bool{true, false} {
+		results, _ := runEntries(t, dir, wire.Catalog{Check: check, Diff: true, Entries: entries})
+		require.Equal(t, "$/a: binary, 1.5 KiB -> 5 bytes, sha256 "+of(binary)+" -> "+of("text\n")+"\n", results[0].Diff)
+		require.Equal(t, "$/b: binary, 5 bytes -> 1 byte, sha256 "+of("text\n")+" -> "+of("\x00")+"\n", results[1].Diff)
+		require.Equal(t, "$/c: binary, nothing -> 1 byte, sha256 nothing -> "+of("\x00")+"\n", results[2].Diff)
+		require.Contains(t, results[3].Diff, "$/d: larger than 1.0 MiB, 1.0 MiB -> 1 byte, sha256 ")
+	}
+}
+
 func TestEngineWithholdsWhatIsSensitive(t *testing.T) {
 	dir := t.TempDir()
 	secret := func(e wire.Entry) wire.Entry { e.Sensitive = true; return e }

@@ -32,13 +32,6 @@ func (h *realHost) present(report modules.Reporter) modules.Host {
 	return seen
 }
 
-// acting is the Host that Apply is given.
-func (h *realHost) acting(report modules.Reporter) modules.Host {
-	given := h.host
-	given.Report, given.Forecast = report, modules.NoForecast{}
-	return given
-}
-
 // outside has f work on the host, while others touch the run.
 func (h *realHost) outside(f func()) { h.scheduler.Outside(f) }
 

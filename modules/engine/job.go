@@ -29,12 +29,14 @@ type job struct {
 	stable   bool             // it was found as it shall be before the first job began
 	stableAt int64            // the count of changes of the host then: as long as that stays, it is so still
 	finished *notes.Finished  // what it came to before the connection was lost; nil if it has its turn
+	undone   *undone          // what it takes back of an earlier run; nil if the play has it
 	joint    *joint           // what became of it in the turn of an earlier job; nil if it has its own
 
 	// Its turn and what has come of it:
 	result     *result
 	prediction *forecast.Prediction // nil if it had no turn
 	status     wire.Status          // once it has its result
+	intent     bool                 // it is changed since the manifest has changed, or would be
 	changed    bool                 // or would change, whatever became of it later
 	unmet      bool                 // skipped for a requirement
 	doubt      string               // what its prediction depends on

@@ -33,10 +33,11 @@ func (e *Engine) Run(ctx context.Context, cat *wire.Catalog, emit func(*wire.Res
 		stopped, err = r.inOrder(ctx)
 		err = errors.Join(err, tell())
 	}
-	if stopped || err != nil {
-		return stopped, err
+	if !stopped && err == nil {
+		stopped, err = r.undo(ctx, r.step)
 	}
-	return r.undo(ctx, r.step)
+	_ = r.applied.Close() // without it, the next run notes it
+	return stopped, err
 }
 
 // newRun makes the jobs of a catalog, with their resources as far as those are known.
@@ -44,14 +45,22 @@ func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error) (*run,
 	if e.history == nil {
 		e.history = newHistory(e.Sent)
 	}
-	real := newRealHost(e.Host, e.history.states.last)
+	host := e.Host
+	if e.undone != nil {
+		host.Contents = keptContents{e.Past}
+	}
+	real := newRealHost(host, e.history.states.last)
 	order := schedule.NewOrder(cat)
 	r := &run{
 		engine: e, history: e.history, cat: cat, play: &scope{failOnError: cat.FailOnError}, emit: emit,
-		real: real, order: order, forecasts: &forecasts{e.history.predict(cat, real.host), order},
+		earlierIntent: e.history.intent,
+		real:          real, order: order, forecasts: &forecasts{e.history.predict(cat, real.host), order},
 	}
 	for i := range cat.Entries {
 		r.add(&cat.Entries[i])
+	}
+	for i := range e.undone {
+		r.decodeUndone(r.jobs[i], &e.undone[i])
 	}
 	if err := r.findScopes(); err != nil {
 		return nil, err
@@ -59,7 +68,7 @@ func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error) (*run,
 	r.finishedBefore()
 	r.jobs.findExports()
 	for _, j := range r.jobs {
-		if entry := j.entry; !entry.Excluded && !entry.Hidden && entry.Scope == nil && len(entry.Receive) == 0 {
+		if entry := j.entry; j.undone == nil && !entry.Excluded && !entry.Hidden && entry.Scope == nil && len(entry.Receive) == 0 {
 			j.decode(e.Decode, entry)
 		}
 	}
@@ -80,6 +89,7 @@ func (r *run) openNotes() {
 	if r.reversals, warning = notes.OpenReversals(e.Reversals, r.cat); r.warning == "" {
 		r.warning = warning
 	}
+	r.applied = notes.NewApplied(e.Applied, r.cat)
 }
 
 // inOrder works on all jobs one after the other.
@@ -160,6 +170,7 @@ func (r *run) recall(j *job) {
 	f := j.finished
 	j.result = (*result)(f.Result)
 	j.status, j.changed, j.unmet, j.exports.sent = cmp.Or(f.Result.Status, wire.Stable), f.Changed, f.Unmet, f.Sent
+	r.recallCause(j)
 	if j.status == wire.Failed {
 		r.refreshes.Fails(j.index)
 		if !j.monitors {

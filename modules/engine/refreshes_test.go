@@ -76,6 +76,10 @@ func (f dyingFiles) Write(ctx context.Context, path string, r io.Reader, a modul
 	return f.by.step("write", func() error { return f.FileWriter.Write(ctx, path, r, a) })
 }
 
+func (f dyingFiles) WriteIf(ctx context.Context, path string, r io.Reader, a modules.Attributes, approve func(string) error) error {
+	return f.by.step("write", func() error { return f.FileWriter.WriteIf(ctx, path, r, a, approve) })
+}
+
 type dyingCommands struct {
 	modules.Commands
 	by steps

@@ -34,7 +34,7 @@ func (r *result) change(plan modules.Plan, triggers []string) {
 // changeAs says what another result says of a change.
 func (r *result) changeAs(other *result) {
 	r.Status, r.Message = other.Status, other.Message
-	r.Refreshed, r.RefreshedBy = other.Refreshed, other.RefreshedBy
+	r.Refreshed, r.RefreshedBy, r.Cause = other.Refreshed, other.RefreshedBy, other.Cause
 	r.Changes, r.Diff = other.Changes, other.Diff
 }
 
@@ -44,6 +44,9 @@ func (r *result) fail(err error, killed, done bool) {
 	r.Killed, r.Done = killed, done
 	if !done {
 		r.Message = ""
+	}
+	if !done && len(r.Changes) == 0 {
+		r.Cause = ""
 	}
 	if of, ok := errors.AsType[kindOfError](err); ok && r.Error != "" {
 		r.ErrorKind = of.Kind()

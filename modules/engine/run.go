@@ -25,7 +25,11 @@ type run struct {
 	forecasts *forecasts
 	refreshes *notes.Refreshes
 	reversals *notes.Reversals
-	warning   string // about the notes, for the next result
+	applied   *notes.Applied
+	undoing   *notes.Undoing // of a run that takes another one back; nil before it has
+	// earlierIntent is [history].intent before the first job.
+	earlierIntent bool
+	warning       string // about the notes, for the next result
 }
 
 // add adds the job of an entry, in the play's own manifest.

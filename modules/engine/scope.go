@@ -41,7 +41,7 @@ func (r *run) findScopes() error {
 
 // sumUp is the result of a job that stands for a nested manifest: failed if a
 // resource of that has failed, changed if one has changed. What a noop resource
-// would have done counts for a noop entry only.
+// would have done counts for a noop entry only. The cause is that of the first change.
 func (t *turn) sumUp() error {
 	j := t.job
 	failed, changed := 0, 0
@@ -62,6 +62,7 @@ func (t *turn) sumUp() error {
 			failed++
 		case wire.Changed:
 			changed++
+			j.result.Cause = cmp.Or(j.result.Cause, member.result.Cause)
 		}
 		doubt(member)
 	}

@@ -177,7 +177,7 @@ func TestTurn(t *testing.T) {
 				dir := t.TempDir()
 				var log []string
 				results := play(t, dir, wire.Catalog{Check: test.check, Parallel: parallel, Entries: test.entries}, func(e *engine.Engine) {
-					e.Semaphores = func(_ context.Context, index int) (func(), error) {
+					e.Semaphores = func(_ context.Context, index int, _ string) (func(), error) {
 						log = append(log, "turn "+string(rune('0'+index)))
 						if test.err != nil {
 							return nil, test.err
@@ -215,7 +215,7 @@ func TestAside(t *testing.T) {
 				}
 				return res, err
 			}
-			e.Semaphores = func(ctx context.Context, _ int) (func(), error) {
+			e.Semaphores = func(ctx context.Context, _ int, _ string) (func(), error) {
 				<-free
 				held <- struct{}{}
 				return func() { <-held }, nil

@@ -90,7 +90,7 @@ func (t *turn) try(ctx context.Context) error {
 	for err == nil && a.plan.Pending() && !j.predicts() {
 		if t.wantsSemaphores() {
 			end()
-			if err := t.takeSemaphores(ctx); err != nil {
+			if err := t.takeSemaphores(ctx, a.plan); err != nil {
 				return err
 			}
 		} else {
@@ -127,7 +127,7 @@ func (a *attempt) predict(ctx context.Context) error {
 		return err
 	}
 	j.result.Message = a.plan.Predicted()
-	if opaque(a.plan) {
+	if opaque(a.plan) || a.plan.MayFail {
 		j.prediction.Doubt(j.entry.Ref()) // whether it succeeds is known only when it has run
 	}
 	r.forecasts.record(j, j.entry.Ref(), a.plan)
@@ -154,6 +154,7 @@ func (a *attempt) apply(ctx context.Context) error {
 func (a *attempt) show(ctx context.Context) {
 	j := a.turn.job
 	j.result.change(a.plan, a.triggers)
+	j.result.Cause = a.cause()
 	if j.diffs() {
 		a.turn.outside(func() { j.result.Diff = unifiedDiffs(ctx, a.seen, a.plan.Texts) })
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // A turn is the work on one job of a run.
@@ -36,12 +37,16 @@ func (t *turn) wantsSemaphores() bool {
 	return t.run.engine.Semaphores != nil && len(t.job.entry.Sema) > 0 && t.free == nil && !t.job.predicts()
 }
 
-// takeSemaphores waits for those of the job. What was found out about the host before may
-// be out of date then.
-func (t *turn) takeSemaphores(ctx context.Context) error {
+// takeSemaphores waits for those of the job, which is about to carry out a plan. What was
+// found out about the host before may be out of date then.
+func (t *turn) takeSemaphores(ctx context.Context, plan modules.Plan) error {
 	var release func()
 	var err error
-	t.run.real.scheduler.Aside(t.job.index, func() { release, err = t.run.engine.Semaphores(ctx, t.job.index) })
+	would := ""
+	if !t.job.secret {
+		would = excerpt.Of(plan.Predicted(), maxText)
+	}
+	t.run.real.scheduler.Aside(t.job.index, func() { release, err = t.run.engine.Semaphores(ctx, t.job.index, would) })
 	if err == nil {
 		t.free = release
 		t.run.real.forget()
@@ -62,7 +67,9 @@ func (t *turn) release() {
 type attempt struct {
 	turn     *turn
 	plan     modules.Plan
+	own      bool         // the plan is due without a subscription
 	seen     modules.Host // as it was shown to the resource
 	triggers []string     // the entries that the resource was refreshed by
 	claimed  []string     // what the plan is about, while it is carried out
+	kept     *keep        // what was there before; nil if nothing is kept
 }

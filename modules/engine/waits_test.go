@@ -179,7 +179,7 @@ func TestWhoWaitsBeginsNothingInAPlayThatHasEnded(t *testing.T) {
 						time.Sleep(time.Minute)
 						return &wire.Imported{Values: map[string]json.RawMessage{"name": json.RawMessage(`"late"`)}}, nil
 					}
-					e.Semaphores = func(context.Context, int) (func(), error) {
+					e.Semaphores = func(context.Context, int, string) (func(), error) {
 						time.Sleep(time.Minute)
 						return func() { freed++ }, nil
 					}

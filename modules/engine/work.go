@@ -18,6 +18,8 @@ func (r *run) work(ctx context.Context, j *job) bool {
 	switch unmet, doubt := r.jobs.requirements(j); {
 	case j.entry.Excluded:
 		j.result.skip("excluded by control", "")
+	case j.undone.cannot() != "":
+		j.result.skip(j.undone.cannot(), "")
 	case j.entry.Hidden:
 		j.result.skip("hidden: defined, not run", "")
 	case j.joint == nil && j.scope.ended() != "":
@@ -82,6 +84,8 @@ func (t *turn) settle(ctx context.Context, err error) {
 	j, r := t.job, t.run
 	if j.changed = err == nil && j.result.Status == wire.Changed; err == nil {
 		t.serve()
+		t.noteLeft()
+		t.noteUndone()
 		t.send(ctx)
 	} else {
 		r.refreshes.Fails(j.index)

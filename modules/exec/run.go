@@ -62,6 +62,9 @@ func (e *Exec) Refresh(ctx context.Context, h modules.Host, _ modules.Plan) (mod
 	return plan, e.possible(ctx, h)
 }
 
+// Recurs implements [modules.Recurrer]: without guards, the command runs each time.
+func (e *Exec) Recurs(modules.Plan) bool { return e.Creates == "" && e.OnlyIf == "" && e.Unless == "" }
+
 func (e *Exec) plan(action string) modules.Plan {
 	effects := []modules.Effect{modules.Anything}
 	if e.Creates != "" {
@@ -154,6 +157,7 @@ func (e *Exec) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 	if err != nil {
 		return err
 	}
+	c.Follow = true
 	if e.LogOutput {
 		c.OnLine = func(line string) { h.Report.Message("info", line) }
 	}

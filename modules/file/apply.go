@@ -5,30 +5,27 @@ import (
 	"errors"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/approval"
 )
 
 // Apply implements [modules.Resource].
 func (f *File) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
-	if p.Steps == remove || p.Steps == removeTree {
-		return h.Files.Remove(ctx, f.Name, p.Steps == removeTree)
-	}
-	want, err := f.attributes(ctx, h.Accounts)
-	if err != nil {
-		return err
-	}
-	switch p.Steps {
+	s, _ := p.Steps.(steps)
+	switch s.do {
+	case remove, removeTree:
+		return h.Files.Remove(ctx, f.Name, s.do == removeTree)
 	case replaceLink:
 		if err := h.Files.Remove(ctx, f.Name, false); err != nil {
 			return err
 		}
 		// Once the link is gone, a run that ends leaves the directory.
-		return h.Files.MakeDir(context.WithoutCancel(ctx), f.Name, want)
+		return h.Files.MakeDir(context.WithoutCancel(ctx), f.Name, s.want)
 	case makeDirectory:
-		return h.Files.MakeDir(ctx, f.Name, want)
+		return h.Files.MakeDir(ctx, f.Name, s.want)
 	case setAttributes:
-		return h.Files.SetAttributes(ctx, f.Name, want)
+		return h.Files.SetAttributes(ctx, f.Name, s.want)
 	case write:
-		return f.writeContent(ctx, h, p, want)
+		return f.writeContent(ctx, h, p, s.want)
 	}
 	return errors.New("the plan is not one of a file")
 }
@@ -39,5 +36,10 @@ func (f *File) writeContent(ctx context.Context, h modules.Host, p modules.Plan,
 		return err
 	}
 	defer content.Close()
-	return h.Files.Write(ctx, f.Name, content, want)
+	return h.Files.WriteIf(ctx, f.Name, content, want, func(temp string) error {
+		if err := approval.Ask(ctx, h, f.Validation, temp, f.Name); err != nil {
+			return err
+		}
+		return f.keepOld(ctx, h)
+	})
 }

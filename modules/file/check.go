@@ -3,13 +3,19 @@ package file
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// step is what Apply has to do.
+// steps is what Apply has to do.
+type steps struct {
+	do   step
+	want modules.Attributes
+}
+
 type step int
 
 const (
@@ -45,7 +51,7 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if f.Ensure == absent {
 		return f.checkAbsent(ctx, h, at)
 	}
-	want, err := f.attributes(ctx, h.Accounts)
+	want, err := f.attributes(ctx, h, at.FileInfo)
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -58,7 +64,6 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 // look describes a path, links followed.
 func look(files modules.FileReader, name string) (found, error) {
 	info, err := files.Stat(name)
-	nothing := modules.FileInfo{Kind: modules.Absent}
 	switch {
 	case modules.NotThere(err):
 		return found{FileInfo: nothing}, nil
@@ -74,32 +79,36 @@ func look(files modules.FileReader, name string) (found, error) {
 	return found{FileInfo: info, link: true}, err
 }
 
-// attributes resolves owner, group and mode.
-func (f *File) attributes(ctx context.Context, accounts modules.Accounts) (modules.Attributes, error) {
-	mode, err := modules.ParseMode(f.Mode)
-	if err != nil {
-		return modules.Attributes{}, err
-	}
+// attributes are those that the path shall have where at is there now.
+func (f *File) attributes(ctx context.Context, h modules.Host, at modules.FileInfo) (modules.Attributes, error) {
+	fresh := fs.FileMode(0o644)
 	if f.Ensure == directory {
-		mode = directoryMode(mode)
+		fresh = 0o755
 	}
-	uid, err := accounts.UserID(ctx, f.Owner)
-	if err != nil {
-		return modules.Attributes{}, modules.Refuse("owner: %w", err)
+	want := modules.NewAttributes(fresh, f.discreet)
+	if at.Kind != modules.Absent {
+		want = modules.KeptAttributes(h.Forecast, f.Name, at)
 	}
-	gid, err := accounts.GroupID(ctx, f.Group)
-	if err != nil {
-		return modules.Attributes{}, modules.Refuse("group: %w", err)
+	mode := f.Mode
+	if f.symbolic() {
+		mode, want.Mode = "", changed(want.Mode, f.Mode, f.Ensure == directory)
 	}
-	return modules.Attributes{Mode: mode, UID: uid, GID: gid}, nil
+	want, err := want.Given(ctx, h.Accounts, f.Owner, f.Group, mode)
+	if f.Mode != "" && f.Ensure == directory {
+		want.Mode = directoryMode(want.Mode)
+	}
+	return want, err
 }
+
+// nothing is what a file or directory takes the place of that is new.
+var nothing = modules.FileInfo{Kind: modules.Absent}
 
 func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modules.Plan, error) {
 	plan := modules.Plan{
 		Action:  "removed the file",
 		Changes: []modules.Change{{Property: "ensure", Have: at.ensure(), Want: absent}},
 		Effects: []modules.Effect{effect(f.Name, modules.PathState{FileInfo: modules.FileInfo{Kind: modules.Absent}})},
-		Steps:   remove,
+		Steps:   steps{do: remove},
 	}
 	switch {
 	case at.link:
@@ -117,7 +126,7 @@ func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modul
 		plan.Action = "removed the directory"
 		return modules.PlanIfPermitted(plan, h.Files.MayReplace(f.Name))
 	case f.Force:
-		plan.Action, plan.Steps = "recursively removed the directory", removeTree
+		plan.Action, plan.Steps = "recursively removed the directory", steps{do: removeTree}
 		return modules.PlanIfPermitted(plan, mayRemoveTree(ctx, h.Files, f.Name))
 	case f.undoes:
 		return modules.Plan{}, modules.Refuse("cannot remove %s: directory is not empty; take out what is in it, and the next whole run removes it", f.Name)
@@ -141,7 +150,7 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 	plan := modules.Plan{
 		Action:  "created directory",
 		Changes: []modules.Change{{Property: "ensure", Have: absent, Want: directory}},
-		Steps:   makeDirectory,
+		Steps:   steps{makeDirectory, want},
 	}
 	dirs := append(parents, f.Name)
 	for _, dir := range dirs {
@@ -160,9 +169,12 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 func (f *File) replaceLink(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
 	compared := want
 	compared.Mode |= at.Mode &^ 0o777
-	changes := differences(ctx, h.Accounts, at, compared)
-	if len(changes) == 0 {
+	if len(f.differences(ctx, h.Accounts, at, compared)) == 0 {
 		return modules.Plan{}, nil
+	}
+	want, err := f.attributes(ctx, h, nothing)
+	if err != nil {
+		return modules.Plan{}, err
 	}
 	dir, err := modules.Follow(h.Files, filepath.Dir(f.Name))
 	if err != nil {
@@ -171,11 +183,12 @@ func (f *File) replaceLink(ctx context.Context, h modules.Host, at found, want m
 	if modules.OthersWrite(dir, os.Geteuid()) {
 		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to set attributes through it", f.Name)
 	}
+	changes := []modules.Change{{Property: "ensure", Have: "symlink", Want: directory}}
 	return modules.PlanIfPermitted(modules.Plan{
 		Action:  "replaced the link by a directory",
-		Changes: append([]modules.Change{{Property: "ensure", Have: "symlink", Want: directory}}, changes...),
+		Changes: append(changes, f.differences(ctx, h.Accounts, at, want)...),
 		Effects: []modules.Effect{effect(f.Name, modules.PathState{FileInfo: made(modules.Directory, want)})},
-		Steps:   replaceLink,
+		Steps:   steps{replaceLink, want},
 	}, h.Files.MayReplace(f.Name), h.Files.MayCreate(want))
 }
 
@@ -219,11 +232,11 @@ func (f *File) create(h modules.Host, at found, want modules.Attributes) (module
 		return modules.Plan{}, err
 	}
 	if f.Content.IsZero() {
-		plan := f.write("created an empty file with requested attributes", modules.TextContent(""), want)
+		plan := f.write("created an empty file with requested attributes", modules.TextContent(""), at, want)
 		plan.Changes = []modules.Change{{Property: "ensure", Have: at.ensure(), Want: present}}
 		return f.mayWrite(h.Files, plan, want)
 	}
-	plan := f.write("created the file", f.Content, want)
+	plan := f.write("created the file", f.Content, at, want)
 	plan.Changes = []modules.Change{
 		{Property: "ensure", Have: at.ensure(), Want: present},
 		{Property: "content", Have: absent, Want: sum(f.Content.SHA256())},
@@ -244,17 +257,25 @@ func (f *File) compareContent(ctx context.Context, h modules.Host, at found, wan
 	if have == right && !at.link {
 		return f.compareAttributes(ctx, h, at, want)
 	}
-	var changes []modules.Change
-	if have != right {
-		changes = append(changes, modules.Change{Property: "content", Have: have, Want: right})
-	}
-	changes = append(changes, differences(ctx, h.Accounts, at, want)...)
-	if len(changes) == 0 {
+	if have == right && len(f.differences(ctx, h.Accounts, at, want)) == 0 {
 		return modules.Plan{}, nil
 	}
-	plan := f.write("updated the file", f.Content, want)
+	if at.link { // whose file is another one, and stays
+		if want, err = f.attributes(ctx, h, nothing); err != nil {
+			return modules.Plan{}, err
+		}
+	}
+	want.Mode = want.Mode.Perm() // the other bits are lost with the old file
+	changes := f.differences(ctx, h.Accounts, at, want)
+	if have != right {
+		changes = append([]modules.Change{{Property: "content", Have: have, Want: right}}, changes...)
+	}
+	plan := f.write("updated the file", f.Content, at, want)
 	plan.Changes = changes
-	return f.mayWrite(h.Files, plan, want)
+	if plan, err = f.mayWrite(h.Files, plan, want); err != nil {
+		return plan, err
+	}
+	return f.mayKeepOld(h.Files, at, plan)
 }
 
 // unknown stands for what only an earlier resource will decide.
@@ -274,14 +295,18 @@ func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, 
 	if at.Kind == modules.Directory {
 		want.Mode |= at.Mode &^ 0o777
 	}
-	changes := differences(ctx, h.Accounts, at, want)
+	changes := f.differences(ctx, h.Accounts, at, want)
+	if len(changes) > 0 && at.Kind != modules.Directory && want.Mode != want.Mode.Perm() {
+		want.Mode = want.Mode.Perm() // what runs as its owner does not follow to another one
+		changes = f.differences(ctx, h.Accounts, at, want)
+	}
 	switch {
 	case len(changes) == 0:
 		return modules.Plan{}, nil
 	case at.link:
 		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to set attributes through it", f.Name)
 	}
-	after := modules.PathState{FileInfo: made(at.Kind, want), Content: f.Content}
+	after := modules.PathState{FileInfo: made(at.Kind, want), Content: f.Content, Partial: f.leavesOpen(at)}
 	after.Size, after.Links = at.Size, at.Links
 	if predicted, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok && f.Content.IsZero() {
 		after.Content = predicted.(modules.PathState).Content
@@ -290,7 +315,7 @@ func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, 
 		Action:  "updated attributes",
 		Changes: changes,
 		Effects: []modules.Effect{effect(f.Name, after)},
-		Steps:   setAttributes,
+		Steps:   steps{setAttributes, want},
 	}
 	// A file with other names, wherever they are, changes under these as well.
 	if at.Links > 1 || f.hides(want) {
@@ -300,15 +325,15 @@ func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, 
 }
 
 // write is the plan of putting a file with this content at the path.
-func (f *File) write(action string, content modules.Content, want modules.Attributes) modules.Plan {
-	after := modules.PathState{FileInfo: made(modules.Regular, want), Content: content}
+func (f *File) write(action string, content modules.Content, at found, want modules.Attributes) modules.Plan {
+	after := modules.PathState{FileInfo: made(modules.Regular, want), Content: content, Partial: f.leavesOpen(at)}
 	after.Size, after.Links = content.Size(), 1
 	plan := modules.Plan{
 		Action:  action,
 		Effects: []modules.Effect{effect(f.Name, after)},
 		Texts:   []modules.TextChange{{Path: f.Name, Want: content}},
 		Needs:   []modules.Content{content},
-		Steps:   write,
+		Steps:   steps{write, want},
 	}
 	if f.hides(want) {
 		plan.Effects = append(plan.Effects, modules.Anything)
@@ -316,19 +341,28 @@ func (f *File) write(action string, content modules.Content, want modules.Attrib
 	return plan
 }
 
-func differences(ctx context.Context, accounts modules.Accounts, at found, want modules.Attributes) []modules.Change {
+// leavesOpen reports whether nobody knows what the path has where nothing is given.
+func (f *File) leavesOpen(at found) bool {
+	return at.unknown && (f.Owner == "" || f.Group == "" || f.Mode == "" || f.symbolic())
+}
+
+func (f *File) differences(ctx context.Context, accounts modules.Accounts, at found, want modules.Attributes) []modules.Change {
 	var changes []modules.Change
-	compare := func(property string, same bool, have, want string) {
+	compare := func(property, given string, same bool, have, want string) {
 		switch {
-		case at.unknown:
+		case at.unknown && given != "":
 			changes = append(changes, modules.Change{Property: property, Have: unknown, Want: want})
-		case !same:
+		case !at.unknown && !same:
 			changes = append(changes, modules.Change{Property: property, Have: have, Want: want})
 		}
 	}
-	compare("owner", at.UID == want.UID, accounts.UserName(ctx, at.UID), accounts.UserName(ctx, want.UID))
-	compare("group", at.GID == want.GID, accounts.GroupName(ctx, at.GID), accounts.GroupName(ctx, want.GID))
-	compare("mode", at.Mode == want.Mode, modules.FormatMode(at.Mode), modules.FormatMode(want.Mode))
+	compare("owner", f.Owner, at.UID == want.UID, accounts.UserName(ctx, at.UID), accounts.UserName(ctx, want.UID))
+	compare("group", f.Group, at.GID == want.GID, accounts.GroupName(ctx, at.GID), accounts.GroupName(ctx, want.GID))
+	mode := modules.FormatMode(want.Mode)
+	if at.unknown && f.symbolic() {
+		mode = f.Mode
+	}
+	compare("mode", f.Mode, at.Mode == want.Mode, modules.FormatMode(at.Mode), mode)
 	return changes
 }
 

@@ -181,6 +181,62 @@ func TestConverges(t *testing.T) {
 			Properties: own(`"name":"$ROOT/l","mode":"0600"`),
 			Err:        "$ROOT/l is a symlink; refusing to set attributes through it",
 		},
+		// symbolic modes
+		{
+			Name: "symbolic, new", Properties: own(`"name":"$ROOT/f","mode":"u=rw,g=r,o=","content":"x"`),
+			Action: "created the file", Changes: created("x"),
+		},
+		{
+			Name: "symbolic, of what is there", Tree: []modtest.Node{{Path: "f", Text: "x", Mode: 0o664}},
+			Properties: own(`"name":"$ROOT/f","mode":"g-w,a+x"`),
+			Action:     "updated attributes", Changes: mode("0664", "0755"),
+		},
+		{
+			Name: "symbolic, with other content", Tree: []modtest.Node{{Path: "f", Text: "x", Mode: 0o660}},
+			Properties: own(`"name":"$ROOT/f","mode":"g-w","content":"y"`),
+			Action:     "updated the file", Changes: append(content("x", "y"), mode("0660", "0640")...),
+		},
+		{
+			Name: "symbolic, of a directory with setgid", Tree: []modtest.Node{{Path: "d", Dir: true, Mode: 0o775 | os.ModeSetgid}},
+			Properties: own(`"name":"$ROOT/d","ensure":"directory","mode":"o="`),
+			Action:     "updated attributes", Changes: mode("2775", "2770"),
+		},
+		{Name: "symbolic, and so already", Tree: []modtest.Node{{Path: "f", Text: "x", Mode: 0o640}}, Properties: own(`"name":"$ROOT/f","mode":"o-rwx,u+r"`)},
+		// what is not given
+		{
+			Name:       "new file, nothing given",
+			Properties: `{"name":"$ROOT/f","content":"x"}`,
+			Action:     "created the file", Changes: created("x"),
+		},
+		{
+			Name:       "new directories, nothing given",
+			Properties: `{"name":"$ROOT/a/b","ensure":"directory"}`,
+			Action:     "created directory", Changes: ensure("absent", "directory"),
+		},
+		{Name: "a file as it is", Tree: []modtest.Node{motd}, Properties: `{"name":"$ROOT/motd"}`},
+		{Name: "a directory as it is", Tree: []modtest.Node{{Path: "tmp", Dir: true, Mode: 0o640 | os.ModeSetgid}}, Properties: `{"name":"$ROOT/tmp","ensure":"directory"}`},
+		{Name: "a setuid file as it is", Tree: []modtest.Node{{Path: "su", Text: "x", Mode: 0o711 | os.ModeSetuid}}, Properties: `{"name":"$ROOT/su","content":"x"}`},
+		{
+			Name: "other content keeps the mode", Tree: []modtest.Node{{Path: "f", Text: "x", Mode: 0o604}},
+			Properties: `{"name":"$ROOT/f","content":"y"}`,
+			Action:     "updated the file", Changes: content("x", "y"),
+		},
+		{
+			Name: "other content of a setuid file", Tree: []modtest.Node{{Path: "su", Text: "x", Mode: 0o711 | os.ModeSetuid}},
+			Properties: `{"name":"$ROOT/su","content":"y"}`,
+			Action:     "updated the file", Changes: append(content("x", "y"), mode("4711", "0711")...),
+		},
+		{
+			Name: "one of three", Tree: []modtest.Node{{Path: "f", Text: "x", Mode: 0o604}},
+			Properties: `{"name":"$ROOT/f","mode":"0600"}`,
+			Action:     "updated attributes", Changes: mode("0604", "0600"),
+		},
+		{Name: "link to what should be there, nothing given", Tree: []modtest.Node{{Path: "f", Text: "x", Mode: 0o604}, {Path: "l", Link: "f"}}, Properties: `{"name":"$ROOT/l","content":"x"}`},
+		{
+			Name: "a link's place, not its file's mode", Tree: []modtest.Node{{Path: "f", Text: "x", Mode: 0o711 | os.ModeSetuid}, {Path: "l", Link: "f"}},
+			Properties: `{"name":"$ROOT/l","content":"y"}`,
+			Action:     "updated the file", Changes: append(content("x", "y"), mode("4711", "0644")...),
+		},
 		// directory
 		{
 			Name:       "new directory",

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/approval"
 )
 
 // A File is a path and what shall be there. It does what CCM's file resource
@@ -16,18 +17,22 @@ import (
 //     attributes instead of being written again, and rewriting is called so;
 //   - a symbolic link is removed by ensure absent, wherever it leads;
 //   - a symbolic link to a directory is never replaced by an empty directory;
-//   - what may not be looked at is an error, not absent.
+//   - what may not be looked at is an error, not absent;
+//   - owner, group and mode may be left out, unless the play is strict.
 type File struct {
 	Name    string          `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path without . or .. elements"`
 	Ensure  string          `json:"ensure,omitempty" enum:"present,absent,directory" default:"present" doc:"present: a file is there; directory: a directory, with its parents; absent: nothing"`
 	Content modules.Content `json:"content,omitzero" also:"contents" doc:"the whole content of the file; left out together with source, a file keeps what it holds and a new one is empty"`
 	Source  string          `json:"source,omitempty" file:"play" doc:"file beside the manifest whose bytes are the content; never rendered"`
-	Owner   string          `json:"owner,omitempty" doc:"name or id of the user it belongs to; required unless absent"`
-	Group   string          `json:"group,omitempty" doc:"name or id of its group; required unless absent"`
-	Mode    string          `json:"mode,omitempty" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"permissions in octal, such as \"0644\"; directories get x wherever there is r or w; required unless absent"`
-	Force   bool            `json:"force,omitempty" doc:"with ensure absent: remove a directory with all that is in it"`
+	Owner   string          `json:"owner,omitempty" doc:"name or id of the user it belongs to; default: as it is, and for what is new the user the play works as"`
+	Group   string          `json:"group,omitempty" doc:"name or id of its group; the default is like that of owner"`
+	Mode    string          `json:"mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]{3}|[ugoa]*([-+=][rwxX]*)+(,[ugoa]*([-+=][rwxX]*)+)*)$" doc:"permissions in octal, such as \"0644\", or what to change in them, such as \"u=rw,g=r,o=\" or \"g-w,a+X\"; directories get x wherever there is r or w; default: as it is, and for what is new 0644, of a directory 0755, without what others may if it is sensitive"`
+	Backup  bool            `json:"backup,omitempty" doc:"before other content is put in place, copy the file to NAME.HASH.YYYY-MM-DD@HH:MM:SS~ beside it: the beginning of its SHA-256, and when it was last written, in UTC"`
+	// Validation is called so since Validate is what a resource does.
+	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at a new content, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
+	Force      bool   `json:"force,omitempty" doc:"with ensure absent: remove a directory with all that is in it"`
 
-	undoes bool // see Tell
+	undoes, discreet bool // see Inform
 }
 
 // The values of ensure.
@@ -42,7 +47,7 @@ func Type() modules.Type {
 	return modules.Type{
 		Name: "file",
 		Doc: "Keeps a file or directory as described, or away. Content is compared by hash and " +
-			"written atomically; owner, group and mode are always given.",
+			"written atomically; of owner, group and mode, what is not given stays as it is.",
 		New: func() modules.Resource { return new(File) },
 	}
 }
@@ -71,18 +76,17 @@ func (f *File) Prepare(ctx context.Context, src modules.Source) (err error) {
 
 // Validate implements [modules.Resource].
 func (f *File) Validate() error {
-	errs := []error{f.validateName(), f.validateForce()}
+	errs := []error{f.validateName(), f.validateForce(), approval.Validate("validate", f.Validation)}
 	if !f.Content.IsZero() && f.Source != "" {
 		errs = append(errs, modules.Errorf("source", "'content' and 'source' are mutually exclusive"))
 	}
-	if f.Ensure != absent {
-		errs = append(errs, given("owner", f.Owner), given("group", f.Group), given("mode", f.Mode))
+	if f.Validation != "" && (f.Ensure == absent || f.Ensure == directory) {
+		errs = append(errs, modules.Errorf("validate", "'validate' is about the content of a file, and cannot stand with 'ensure: %s'", f.Ensure))
 	}
-	if f.Mode != "" {
-		_, err := modules.ParseMode(f.Mode)
-		errs = append(errs, err)
+	if f.Backup && (f.Ensure == absent || f.Ensure == directory) {
+		errs = append(errs, modules.Errorf("backup", "'backup' is about the content of a file, and cannot stand with 'ensure: %s'", f.Ensure))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, f.validateMode())...)
 }
 
 func (f *File) validateName() error {
@@ -101,13 +105,6 @@ func (f *File) validateForce() error {
 		ensure = present
 	}
 	return modules.Errorf("force", "'force: true' is only valid with 'ensure: absent', got 'ensure: %s'", ensure)
-}
-
-func given(property, value string) error {
-	if value == "" {
-		return modules.Errorf(property, "%s cannot be empty", property)
-	}
-	return nil
 }
 
 // directoryMode adds x for whoever has r or w: a directory is of no use without.

@@ -41,8 +41,8 @@ func TestValidate(t *testing.T) {
 		{"NUL", root(File{Name: "/a\x00"}), "name: file path must not contain a NUL byte"},
 		{"no root directory", File{Name: "/", Ensure: "absent", Force: true}, "ensure: the root directory cannot be absent"},
 		{"two sources", root(File{Name: "/a", Content: modules.TextContent(""), Source: "a"}), "source: 'content' and 'source' are mutually exclusive"},
-		{"nobody's", File{Name: "/a"}, "owner: owner cannot be empty\ngroup: group cannot be empty\nmode: mode cannot be empty"},
-		{"directory without a mode", File{Name: "/a", Ensure: "directory", Owner: "root", Group: "root"}, "mode: mode cannot be empty"},
+		{"nobody's", File{Name: "/a"}, ""},
+		{"directory without a mode", File{Name: "/a", Ensure: "directory", Owner: "root", Group: "root"}, ""},
 		{"force", root(File{Name: "/a", Force: true}), "force: 'force: true' is only valid with 'ensure: absent', got 'ensure: present'"},
 		{"force on a directory", root(File{Name: "/a", Ensure: "directory", Force: true}), "force: 'force: true' is only valid with 'ensure: absent', got 'ensure: directory'"},
 		{"mode", root(File{Name: "/a", Mode: "0888"}), `mode: mode "0888" has a digit outside 0-7 (write an octal string such as mode: "0644")`},
@@ -243,4 +243,35 @@ func TestFollow(t *testing.T) {
 func TestApplyTakesItsOwnPlansOnly(t *testing.T) {
 	f := File{Name: filepath.Join(t.TempDir(), "f"), Owner: "0", Group: "0", Mode: "0644"}
 	require.EqualError(t, f.Apply(t.Context(), modtest.Host(), modules.Plan{}), "the plan is not one of a file")
+}
+
+// TestNewIsTheActingUsers makes what nothing is said of, where the process may have any
+// umask.
+func TestNewIsTheActingUsers(t *testing.T) {
+	for _, test := range []struct {
+		ensure    string
+		sensitive bool
+		mode      fs.FileMode
+	}{
+		{present, false, 0o644}, {present, true, 0o600}, {directory, false, 0o755}, {directory, true, 0o700},
+	} {
+		dir := modtest.Root(t)
+		require.NoError(t, os.Chmod(dir, 0o755|fs.ModeSetgid))
+		f := File{Name: dir + "/new", Ensure: test.ensure}
+		f.Inform(modules.Circumstances{Sensitive: test.sensitive})
+		plan, err := f.Check(t.Context(), modtest.Host())
+		require.NoError(t, err)
+		require.NoError(t, f.Apply(t.Context(), modtest.Host(), plan))
+		info, err := modtest.Host().Files.Stat(f.Name)
+		require.NoError(t, err)
+		require.Equal(t, []any{test.mode, os.Geteuid(), os.Getegid()}, []any{info.Mode.Perm(), info.UID, info.GID}, test)
+	}
+}
+
+func TestStrict(t *testing.T) {
+	all := "owner: owner cannot be empty (the play is strict: write it here, or in defaults)\n" +
+		"group: group cannot be empty (the play is strict: write it here, or in defaults)\nmode: mode cannot be empty (the play is strict: write it here, or in defaults)"
+	require.EqualError(t, (&File{Name: "/a", Ensure: directory}).ValidateStrict(), all)
+	require.NoError(t, (&File{Name: "/a", Ensure: absent}).ValidateStrict())
+	require.NoError(t, (&File{Name: "/a", Owner: "0", Group: "0", Mode: "0644"}).ValidateStrict())
 }

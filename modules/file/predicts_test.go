@@ -23,6 +23,8 @@ func TestPredictsNothingOfWhatIsUnknown(t *testing.T) {
 	for _, test := range []struct {
 		properties, message, changes string
 	}{
+		{`"content":"x","owner":""`, "Would have updated the file", "content: unknown -> sha256:" + modules.TextContent("x").SHA256() + "; group: unknown -> US"},
+		{`"mode":"g-w"`, "Would have updated attributes", "owner: unknown -> ME; group: unknown -> US; mode: unknown -> g-w"},
 		{`"mode":"0755"`, "Would have updated attributes", "owner: unknown -> ME; group: unknown -> US; mode: unknown -> 0755"},
 		{`"mode":"0755","content":"x"`, "Would have updated the file", "content: unknown -> sha256:" + modules.TextContent("x").SHA256() + "; owner: unknown -> ME; group: unknown -> US; mode: unknown -> 0755"},
 	} {

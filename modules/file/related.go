@@ -2,7 +2,10 @@
 
 package file
 
-import "github.com/ccm-push/ccm-push/modules"
+import (
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/approval"
+)
 
 // Related implements [modules.Related].
 func (f *File) Related() []modules.Relation {
@@ -14,5 +17,6 @@ func (f *File) Related() []modules.Relation {
 	}
 	all := []modules.Relation{{Verb: modules.Makes, Thing: modules.PathOf(f.Name)}, modules.NeedsParent(f.Name)}
 	all = append(all, modules.NeedsOwner(f.Owner, f.Group)...)
+	all = append(all, approval.Needs(f.Validation)...)
 	return append(all, modules.NeedsPackageOf(f.Name)...)
 }

@@ -12,7 +12,7 @@ import (
 func (f *File) Subject() string { return f.Name }
 
 // Inform implements [modules.Informed].
-func (f *File) Inform(c modules.Circumstances) { f.undoes = c.Reversal }
+func (f *File) Inform(c modules.Circumstances) { f.undoes, f.discreet = c.Reversal, c.Sensitive }
 
 // Reversal implements [modules.Reverser]: it brings back content, owner, group and mode,
 // and nothing else that a file can have. A directory that was not there is removed only

@@ -6,11 +6,16 @@ import (
 	"path/filepath"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/approval"
 )
 
 // mayWrite gives a plan of writing the file if that is allowed.
-func (f *File) mayWrite(rights modules.FileRights, plan modules.Plan, want modules.Attributes) (modules.Plan, error) {
-	return modules.PlanIfPermitted(plan, rights.MayReplace(f.Name), rights.MayCreate(want))
+func (f *File) mayWrite(files modules.Files, plan modules.Plan, want modules.Attributes) (modules.Plan, error) {
+	plan, err := modules.PlanIfPermitted(plan, files.MayReplace(f.Name), files.MayCreate(want))
+	if err != nil {
+		return plan, err
+	}
+	return approval.Required(files, f.Name, f.Validation, plan)
 }
 
 // mayRemoveTree asks for every name in a tree whether it may be removed, since a

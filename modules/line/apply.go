@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/approval"
 )
 
 // Apply implements [modules.Resource].
@@ -21,7 +22,9 @@ func (l *Line) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 		return err
 	}
 	defer content.Close()
-	return h.Files.Write(ctx, l.file(), content, s.want)
+	return h.Files.WriteIf(ctx, l.file(), content, s.want, func(temp string) error {
+		return approval.Ask(ctx, h, l.Validation, temp, l.file())
+	})
 }
 
 // unchanged makes sure that nobody's work is lost who has written the file since

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/approval"
 )
 
 // maxSize is how large a file may be, before and after, in bytes.
@@ -91,12 +92,12 @@ func (l *Line) checkMissing(ctx context.Context, h modules.Host, link bool) (mod
 	case link:
 		return modules.Plan{}, modules.Refuse("%s is a symlink to nothing; refusing to make a file of it", l.file())
 	case !l.Create:
-		return modules.Plan{}, modules.Refuse("%s is not there (set 'create: true' with owner, group and mode, or make it with a file resource)", l.file())
+		return modules.Plan{}, modules.Refuse("%s is not there (set 'create: true', or make it with a file resource)", l.file())
 	}
 	if err := modules.InDirectory(h.Files, l.file()); err != nil {
 		return modules.Plan{}, err
 	}
-	want, err := l.attributes(ctx, h.Accounts)
+	want, err := modules.NewAttributes(0o644, l.discreet).Given(ctx, h.Accounts, l.Owner, l.Group, l.Mode)
 	if err != nil {
 		return modules.Plan{}, err
 	}
@@ -114,23 +115,6 @@ func (l *Line) checkMissing(ctx context.Context, h modules.Host, link bool) (mod
 	return plan, err
 }
 
-// attributes are those of a new file.
-func (l *Line) attributes(ctx context.Context, accounts modules.Accounts) (modules.Attributes, error) {
-	mode, err := modules.ParseMode(l.Mode)
-	if err != nil {
-		return modules.Attributes{}, err
-	}
-	uid, err := accounts.UserID(ctx, l.Owner)
-	if err != nil {
-		return modules.Attributes{}, modules.Refuse("owner: %w", err)
-	}
-	gid, err := accounts.GroupID(ctx, l.Group)
-	if err != nil {
-		return modules.Attributes{}, modules.Refuse("group: %w", err)
-	}
-	return modules.Attributes{Mode: mode, UID: uid, GID: gid}, nil
-}
-
 // plan is the plan of writing the file with its new text.
 func (l *Line) plan(h modules.Host, done edit, t *text, s steps) (modules.Plan, error) {
 	content := modules.TextContent(t.String())
@@ -146,5 +130,9 @@ func (l *Line) plan(h modules.Host, done edit, t *text, s steps) (modules.Plan, 
 		Needs:   []modules.Content{content},
 		Steps:   s,
 	}
-	return modules.PlanIfPermitted(plan, h.Files.MayReplace(l.file()), h.Files.MayCreate(s.want))
+	plan, err := modules.PlanIfPermitted(plan, h.Files.MayReplace(l.file()), h.Files.MayCreate(s.want))
+	if err != nil {
+		return plan, err
+	}
+	return approval.Required(h.Files, l.file(), l.Validation, plan)
 }

@@ -50,9 +50,18 @@ func TestConverges(t *testing.T) {
 			Action:     "added the block", Changes: ensure("absent", "present"),
 		},
 		{
+			Name: "approved", Tree: []modtest.Node{hosts},
+			Properties: `{"name":"$ROOT/hosts","line":"::1 localhost","validate":"grep -qx '::1 localhost' %s"}`,
+			Action:     "added the line", Changes: ensure("absent", "present"),
+		},
+		{
 			Name: "half a block", Tree: []modtest.Node{{Path: "f", Text: "# BEGIN ccm-push n\n"}},
 			Properties: `{"name":"n","path":"$ROOT/f","block":"a"}`,
 			Err:        `$ROOT/f:1: the block begins here and does not end (put the line "# END ccm-push n" where it ends)`,
+		},
+		{
+			Name: "a new file, and nothing said of it", Properties: `{"name":"$ROOT/new","line":"x","create":true}`,
+			Action: "created the file", Changes: ensure("absent", "present"),
 		},
 		{
 			Name: "a file with two names", Tree: []modtest.Node{hosts, {Path: "other", Same: "hosts"}},
@@ -68,7 +77,7 @@ func TestConverges(t *testing.T) {
 		{
 			Name:       "no file",
 			Properties: `{"name":"$ROOT/hosts","line":"x"}`,
-			Err:        "$ROOT/hosts is not there (set 'create: true' with owner, group and mode, or make it with a file resource)",
+			Err:        "$ROOT/hosts is not there (set 'create: true', or make it with a file resource)",
 		},
 		{Name: "no file and no line", Properties: `{"name":"$ROOT/hosts","ensure":"absent","line":"x"}`},
 		{Name: "no directory and no line", Properties: `{"name":"$ROOT/d/hosts","ensure":"absent","line":"x"}`},

@@ -28,9 +28,13 @@ type Line struct {
 	After  string `json:"after,omitempty" also:"insertafter" doc:"a new line or block goes below the last line that this regular expression matches, or to BOF, the beginning of the file, or EOF, its end; default, and where nothing matches: EOF"`
 	Before string `json:"before,omitempty" also:"insertbefore" doc:"likewise, above the last line that matches"`
 	Create bool   `json:"create,omitempty" doc:"make the file if it is missing; without it that is an error"`
-	Owner  string `json:"owner,omitempty" doc:"name or id of the user that a new file belongs to; an existing file keeps its own; required for create"`
-	Group  string `json:"group,omitempty" doc:"name or id of its group; required for create"`
-	Mode   string `json:"mode,omitempty" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"its permissions in octal, such as \"0644\"; required for create"`
+	Owner  string `json:"owner,omitempty" with:"create" doc:"name or id of the user that a new file belongs to; an existing file keeps its own; default: the user the play works as"`
+	Group  string `json:"group,omitempty" with:"create" doc:"name or id of its group; default: that of the user the play works as"`
+	Mode   string `json:"mode,omitempty" with:"create" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"its permissions in octal, such as \"0644\", which is the default, or 0600 if it is sensitive"`
+	// Validation is called so since Validate is what a resource does.
+	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at the changed file, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
+
+	discreet bool // nothing of it may be seen
 }
 
 // The values of ensure.
@@ -56,6 +60,9 @@ func (l *Line) file() string {
 	}
 	return l.Name
 }
+
+// Inform implements [modules.Informed].
+func (l *Line) Inform(c modules.Circumstances) { l.discreet = c.Sensitive }
 
 // hasBlock reports whether the resource is about a block, and not a line.
 func (l *Line) hasBlock() bool { return l.Block != "" || l.Marker != "" }

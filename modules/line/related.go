@@ -2,7 +2,10 @@
 
 package line
 
-import "github.com/ccm-push/ccm-push/modules"
+import (
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/approval"
+)
 
 // Related implements [modules.Related].
 func (l *Line) Related() []modules.Relation {
@@ -14,5 +17,6 @@ func (l *Line) Related() []modules.Relation {
 	if l.Create {
 		all = append(all, modules.NeedsOwner(l.Owner, l.Group)...)
 	}
+	all = append(all, approval.Needs(l.Validation)...)
 	return append(all, modules.NeedsPackageOf(l.file())...)
 }

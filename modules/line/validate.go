@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/approval"
 )
 
 // Validate implements [modules.Resource].
@@ -19,6 +20,7 @@ func (l *Line) Validate() error {
 		l.validateBlock(),
 		l.validatePlace(),
 		l.validateCreate(),
+		approval.Validate("validate", l.Validation),
 	)
 }
 
@@ -102,15 +104,11 @@ func compile(property, expression string) (*regexp.Regexp, error) {
 	return nil, invalid
 }
 
-// validateCreate asks for attributes where a file may have to be made, and only
-// there.
+// validateCreate refuses attributes where no file may be made.
 func (l *Line) validateCreate() error {
 	var errs []error
 	for _, p := range []struct{ property, value string }{{"owner", l.Owner}, {"group", l.Group}, {"mode", l.Mode}} {
-		switch {
-		case l.Create && p.value == "" && l.Ensure != absent:
-			errs = append(errs, modules.Errorf(p.property, "%s cannot be empty with 'create: true'", p.property))
-		case !l.Create && p.value != "":
+		if !l.Create && p.value != "" {
 			errs = append(errs, &modules.PropertyError{
 				Path: p.property,
 				Msg:  p.property + " is only valid with 'create: true'",

@@ -51,7 +51,7 @@ func TestValidate(t *testing.T) {
 		// create
 		{"create", Line{Name: "/a", Line: "x", Create: true, Owner: "root", Group: "0", Mode: "0644"}, ""},
 		{"create, absent", Line{Name: "/a", Line: "x", Create: true, Ensure: absent}, ""},
-		{"create what", Line{Name: "/a", Line: "x", Create: true}, "owner: owner cannot be empty with 'create: true'\ngroup: group cannot be empty with 'create: true'\nmode: mode cannot be empty with 'create: true'"},
+		{"create what", Line{Name: "/a", Line: "x", Create: true}, ""},
 		{"no create", Line{Name: "/a", Line: "x", Mode: "0644"}, "mode: mode is only valid with 'create: true' (a file that is there keeps its own; a file resource changes it)"},
 		{"mode", Line{Name: "/a", Line: "x", Create: true, Owner: "root", Group: "0", Mode: "0844"}, `mode: mode "0844" has a digit outside 0-7 (write an octal string such as mode: "0644")`},
 	} {

@@ -20,6 +20,7 @@ type Fixture struct {
 	Action     string // what Apply will do; "" if the resource is stable
 	Changes    []modules.Change
 	Err        string // of Check, instead of an action
+	Stays      string // pattern, see [path.Match], of paths below the root that stay when the rest is brought back: copies that were asked for
 	Past       bool   // no property asks for what was there before: a failure, a file that nobody has read yet
 }
 

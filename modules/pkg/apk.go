@@ -200,6 +200,7 @@ func (a apk) change(ctx context.Context, arguments ...string) error {
 		Argv:   append([]string{"apk"}, arguments...),
 		Env:    environment,
 		OnLine: func(line string) { said.line(line) },
+		Follow: true,
 	}
 	exit, err := a.untilUnlocked(ctx, func() (modules.Exit, error) {
 		said = apkOutput{}

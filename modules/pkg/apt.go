@@ -140,6 +140,7 @@ func (a apt) change(ctx context.Context, arguments ...string) error {
 		}, arguments...),
 		Env:    environment,
 		OnLine: func(line string) { said.line(line) },
+		Follow: true,
 	}
 	exit, err := a.untilUnlocked(ctx, func() (modules.Exit, error) {
 		said = aptOutput{}

@@ -3,6 +3,7 @@ package pkg
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -166,6 +167,12 @@ func (p *Package) held(m changer, have State, s *steps) error {
 		return nil
 	}
 	return modules.Refuse("%s is held at %s; to let it change, %s", p.Name, have.Version, m.release(p.Name))
+}
+
+// Recurs implements [modules.Recurrer]: what is the latest version changes by itself.
+func (p *Package) Recurs(plan modules.Plan) bool {
+	installs := func(c modules.Change) bool { return c.Property == "ensure" }
+	return p.Ensure == latest && !slices.ContainsFunc(plan.Changes, installs)
 }
 
 func (p *Package) item(s *steps) item { return item{p.Name, s.version, p.pinned()} }

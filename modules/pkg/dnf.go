@@ -107,6 +107,7 @@ func (d dnf) carryOut(ctx context.Context, t transaction) error {
 		Argv:   d.argv(append([]string{"-y"}, dnfArguments(t)...)...),
 		Env:    environment,
 		OnLine: func(line string) { said.line(line) },
+		Follow: true,
 	}
 	exit, err := d.unlocked(ctx, func() (modules.Exit, error) {
 		said = dnfOutput{}

@@ -304,7 +304,7 @@ func (p pacman) calls(ctx context.Context, t transaction) ([][]string, error) {
 func (p pacman) change(ctx context.Context, arguments ...string) error {
 	command := modules.Command{
 		Argv: append([]string{"pacman", "--noconfirm", "--noprogressbar", "--color", "never"}, arguments...),
-		Env:  environment,
+		Env:  environment, Follow: true,
 	}
 	exit, err := p.untilUnlocked(ctx, func() (modules.Exit, error) { return p.Run(ctx, command) }, func(exit modules.Exit) (string, bool) {
 		return "another process (if there is none, remove /var/lib/pacman/db.lck, which one has left behind)",

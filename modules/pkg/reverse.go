@@ -9,6 +9,9 @@ import (
 // Subject implements [modules.Reverser].
 func (p *Package) Subject() string { return "package " + p.Name }
 
+// Lasts implements [modules.Lasting].
+func (p *Package) Lasts() string { return "packages are neither downgraded nor removed" }
+
 // Reversal implements [modules.Reverser]: the package, at its version. What came with it
 // or went with it is left to the package manager. That the version can still be had
 // nobody can promise.

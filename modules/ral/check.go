@@ -200,3 +200,9 @@ func reportOthers(to modules.Reporter, all map[string]*report, verb string, aske
 		}
 	}
 }
+
+// Recurs implements [modules.Recurrer]: what is the latest version changes by itself.
+func (r *Ral) Recurs(plan modules.Plan) bool {
+	return r.Properties[ensure] == latest && len(plan.Changes) == 1 && plan.Changes[0].Property == ensure &&
+		plan.Changes[0].Have != shown(absent) && plan.Changes[0].Have != shown(purged)
+}

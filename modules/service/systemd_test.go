@@ -70,7 +70,7 @@ var (
 	oneshot   = unitFile(etc+"sv-o.service", "[Service]\nType=oneshot\nExecStart=/bin/touch /run/sv-ran", install)
 	unwanted  = unitFile(etc+"sv-o.service", "[Service]\nType=oneshot\nExecStart=/bin/touch /run/sv-ran")
 	remains   = unitFile(etc+"sv-o.service", "[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/true", install)
-	loops     = unitFile(etc+"sv-l.service", "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/false\nRestart=always\nRestartSec=100ms")
+	loops     = unitFile(etc+"sv-l.service", "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/false\nRestart=always\nRestartSec=5s")
 	looping   = loops + "systemctl start sv-l; until systemctl show -p SubState sv-l | grep auto-restart; do :; done"
 	timer     = unitFile(etc+"sv-a.timer", "[Timer]\nOnCalendar=daily", install) + plain
 	bad       = unitFile(etc+"sv-x.service", "[Service]", install)

@@ -119,7 +119,7 @@ func killGroup(pid int) error {
 }
 
 func run(ctx context.Context, p *exec.Cmd, cmd modules.Command, f *commandLog) (modules.Exit, error) {
-	stdout, stderr := newOutput(cmd.MaxOutput, cmd.OnLine), newOutput(cmd.MaxOutput, nil)
+	stdout, stderr := newOutput(cmd.MaxOutput, cmd.OnLine), newOutput(cmd.MaxOutput, cmd.OnErrorLine)
 	p.Stdout, p.Stderr = stdout, stderr
 	noted, err := f.take(p)
 	if err != nil {

@@ -39,6 +39,11 @@ func NewReversals(userDir string) (*Journal, error) {
 	return newJournal(userDir, "reversals.json", maxJournal)
 }
 
+// NewApplied gives the file beside the journal for what runs have left as it was asked for.
+func NewApplied(userDir string) (*Journal, error) {
+	return newJournal(userDir, "applied.jsonl", maxJournal)
+}
+
 func newJournal(userDir, name string, most int64) (*Journal, error) {
 	if os.Geteuid() == 0 {
 		return &Journal{rootJournalDir, name, most}, nil

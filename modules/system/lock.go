@@ -49,7 +49,7 @@ func (e *LockedError) Error() string {
 		if more := len(e.Running) - maxOrphans; more > 0 {
 			names = append(names, fmt.Sprintf("%d more", more))
 		}
-		return fmt.Sprintf("a run that has died left commands running on this host: %s, run %s, begun %v ago; there is still %s; to end that: %s",
+		return fmt.Sprintf("a run that has died left commands running on this host: %s, run %s, begun %v ago; there is still %s; to end that: %s (kill -s KILL, if it ignores that)",
 			e.Holder, e.Run, e.Age.Round(time.Second), strings.Join(names, ", "), e.Kill)
 	case e.Holder == "":
 		return wire.ErrLocked.Error()
@@ -119,7 +119,10 @@ type holder struct {
 	PID    int       `json:"pid"`  // of the host program
 }
 
-// lockPoll is how often a lock that is taken is tried again.
+// lockMoment is how long a run waits for the lock at least.
+const lockMoment = 2 * time.Second
+
+// lockPoll is how often a lock that is taken is tried again; in the beginning, more often.
 const lockPoll = 250 * time.Millisecond
 
 func lock(ctx context.Context, l wire.Lock, dir, name string, f *commandLog) (unlock func(), err error) {
@@ -181,9 +184,11 @@ func checkPrivate(dir string) error {
 
 // acquire waits for the lock until ctx ends, and then returns its cause; or as long as l
 // says, and then says who holds it. A program of the same run is one whose connection was
-// lost: it is told, and waited for however long what it is at takes.
+// lost: it is told, and waited for however long what it is at takes. A run waits a moment for
+// any holder, which may have ended but for this, and whoever reads what is kept waits for one
+// without a name, which is about to write it or is a check run that reads, too.
 func acquire(ctx context.Context, file *os.File, l wire.Lock) error {
-	end := time.Now().Add(l.Wait)
+	began := time.Now()
 	told := 0
 	for {
 		err := try(file)
@@ -191,12 +196,16 @@ func acquire(ctx context.Context, file *os.File, l wire.Lock) error {
 			return err
 		}
 		locked, _ := errors.AsType[*LockedError](err)
+		end := began.Add(l.Wait)
+		if l.Holder != "" || locked != nil && locked.Holder == "" {
+			end = began.Add(max(l.Wait, lockMoment))
+		}
 		again := l.Again && locked != nil && locked.Run == l.Run
 		if again && len(locked.Running) == 0 && locked.pid != told {
 			told = locked.pid
 			supersede(told)
 		}
-		wait := lockPoll
+		wait := min(lockPoll, 10*time.Millisecond+time.Since(began))
 		if left := time.Until(end); !again && left < wait {
 			wait = left
 		}
@@ -232,13 +241,16 @@ func try(file *os.File) error {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_UN); err != nil {
 		return err
 	}
-	locked := &LockedError{Holder: h.Holder, Run: h.Run, Age: time.Since(h.Since), Kill: killLine(running)}
+	locked := &LockedError{Holder: h.Holder, Run: h.Run, Age: since(h.Since), Kill: killLine(running)}
 	for _, p := range running {
 		age := time.Duration(ticks()-p.start) * time.Second / ticksPerSecond
 		locked.Running = append(locked.Running, Orphan{p.name, p.pid, age})
 	}
 	return locked
 }
+
+// since is how long ago something was, which a clock that was set back does not know.
+func since(t time.Time) time.Duration { return max(0, time.Since(t)) }
 
 // sign writes who holds the lock, and gives where slots begin behind that.
 func sign(file *os.File, h holder) (slots int64, err error) {
@@ -272,7 +284,7 @@ func describeHolder(file *os.File) error {
 	if err != nil || h.Holder == "" {
 		return &LockedError{}
 	}
-	return &LockedError{Holder: h.Holder, Run: h.Run, Age: time.Since(h.Since), pid: h.PID}
+	return &LockedError{Holder: h.Holder, Run: h.Run, Age: since(h.Since), pid: h.PID}
 }
 
 // Supersede is the signal by which a host program is told that its controller has come back

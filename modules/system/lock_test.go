@@ -23,12 +23,12 @@ func TestLock(t *testing.T) {
 		time.Sleep(3*time.Minute + 12*time.Second)
 
 		_, err = lock(t.Context(), wire.Lock{Holder: "bob@desk", Run: "r2"}, dir, "h.lock", nil)
-		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 3m12s")
+		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 3m14s")
 		require.ErrorIs(t, err, wire.ErrLocked)
-		require.Equal(t, &LockedError{Holder: "ann@laptop", Run: "r1", Age: 192 * time.Second, pid: os.Getpid()}, err)
+		require.Equal(t, &LockedError{Holder: "ann@laptop", Run: "r1", Age: 194 * time.Second, pid: os.Getpid()}, err)
 
 		_, err = lock(t.Context(), wire.Lock{Wait: time.Minute}, dir, "h.lock", nil)
-		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 4m12s")
+		require.EqualError(t, err, "another run is at work on this host: ann@laptop, run r1, for 4m14s")
 
 		other, err := lock(t.Context(), first, dir, "another-host.lock", nil)
 		require.NoError(t, err)
@@ -86,8 +86,56 @@ func TestLockOfAnUnknownHolder(t *testing.T) {
 	require.NoError(t, err)
 	defer unlock()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "l"), []byte("{"), 0o600))
-	_, err = lock(t.Context(), wire.Lock{}, dir, "l", nil)
-	require.EqualError(t, err, "another run is at work on this host")
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err = lock(t.Context(), wire.Lock{}, dir, "l", nil)
+		require.EqualError(t, err, "another run is at work on this host")
+		require.Equal(t, lockMoment, time.Since(began))
+	})
+}
+
+// TestLockWhenTheClockJumps has the clock of the host be set back and forth while a run holds
+// the lock: it is held, and its age is no less than nothing.
+func TestLockWhenTheClockJumps(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	unlock, err := lock(t.Context(), wire.Lock{Holder: "ann", Run: "r1"}, dir, "l", nil)
+	require.NoError(t, err)
+	defer unlock()
+	for jump, age := range map[time.Duration]string{24 * time.Hour: "24h0m0s", -24 * time.Hour: "0s"} {
+		text, err := json.Marshal(holder{Holder: "ann", Run: "r1", Since: time.Now().Add(-jump)})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "l"), append(text, '\n'), 0o600))
+		file, err := os.Open(filepath.Join(dir, "l"))
+		require.NoError(t, err)
+		err = acquire(t.Context(), file, wire.Lock{})
+		require.ErrorIs(t, err, wire.ErrLocked)
+		require.Contains(t, err.Error(), "run r1, for "+age)
+		require.NoError(t, file.Close())
+	}
+}
+
+// TestLockForAMoment has a check run hold the lock while it reads what is kept, and a run that
+// has just ended: one that does not wait for others goes on all the same. Another check run does
+// not wait for one that applies.
+func TestLockForAMoment(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	synctest.Test(t, func(t *testing.T) {
+		check, err := lock(t.Context(), wire.Lock{}, dir, "l", nil)
+		require.NoError(t, err)
+		time.AfterFunc(lockMoment/2, check)
+		apply, err := lock(t.Context(), wire.Lock{Holder: "bob@desk", Run: "r1"}, dir, "l", nil)
+		require.NoError(t, err)
+		began := time.Now()
+		_, err = lock(t.Context(), wire.Lock{}, dir, "l", nil)
+		require.ErrorIs(t, err, wire.ErrLocked)
+		require.Zero(t, time.Since(began))
+		time.AfterFunc(lockMoment/2, apply)
+		next, err := lock(t.Context(), wire.Lock{Holder: "bob@desk", Run: "r2"}, dir, "l", nil)
+		require.NoError(t, err)
+		next()
+	})
 }
 
 func TestLockDirectory(t *testing.T) {

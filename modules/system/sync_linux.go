@@ -9,6 +9,11 @@ import (
 // Sync implements [modules.DirectoryOpener].
 func (f *files) Sync(dir *os.Root) error {
 	defer f.changed()
+	return syncAll(dir)
+}
+
+// syncAll brings to the disk all that has been written to the file system of a directory.
+func syncAll(dir *os.Root) error {
 	d, err := dir.Open(".")
 	if err != nil {
 		return err

@@ -15,6 +15,11 @@ import (
 
 // Write implements [modules.FileWriter].
 func (f *files) Write(ctx context.Context, path string, r io.Reader, a modules.Attributes) error {
+	return f.WriteIf(ctx, path, r, a, nil)
+}
+
+// WriteIf implements [modules.FileWriter].
+func (f *files) WriteIf(ctx context.Context, path string, r io.Reader, a modules.Attributes, approve func(temp string) error) error {
 	dir, name, err := f.openParent(path)
 	if err != nil {
 		return err
@@ -32,6 +37,14 @@ func (f *files) Write(ctx context.Context, path string, r io.Reader, a modules.A
 	}
 	defer rooted.CloseWritten(file) // open, it is locked until it has its name
 	err = fill(ctx, file, r, a)
+	if err == nil && approve != nil {
+		if err := approved(dir, file, temp, approve); err != nil {
+			if left := dir.Remove(temp); !errors.Is(left, fs.ErrNotExist) {
+				err = errors.Join(err, rooted.Cause(left))
+			}
+			return err
+		}
+	}
 	if err == nil {
 		err = dir.Rename(temp, name)
 	}
@@ -40,6 +53,40 @@ func (f *files) Write(ctx context.Context, path string, r io.Reader, a modules.A
 	}
 	return at("sync the directory of", path, rooted.SyncDir(dir))
 }
+
+// Copy implements [modules.FileWriter].
+func (f *files) Copy(ctx context.Context, path, to string) error {
+	from, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	info, err := from.Stat()
+	if err != nil {
+		return at("copy", path, err)
+	}
+	old := describe(info)
+	return f.Write(ctx, to, from, modules.Attributes{Mode: old.Mode, UID: old.UID, GID: old.GID})
+}
+
+// approved asks whether a temporary file may get its name, and makes sure that it is still
+// what was written.
+func approved(dir *os.Root, file *os.File, temp string, approve func(string) error) error {
+	before, err := file.Stat()
+	if err == nil {
+		err = approve(filepath.Join(dir.Name(), temp))
+	}
+	if err != nil {
+		return err
+	}
+	after, err := dir.Lstat(temp)
+	if err != nil || !os.SameFile(before, after) || !after.ModTime().Equal(before.ModTime()) || after.Mode() != before.Mode() {
+		return errChecked
+	}
+	return nil
+}
+
+var errChecked = errors.New("validate has changed the file that it was to look at, or somebody else has")
 
 // openParent opens the directory that holds path. All that follows happens in
 // this directory, even if somebody exchanges its path for a link meanwhile.
@@ -250,7 +297,7 @@ func dressDir(d *os.File, a modules.Attributes) error {
 	if err != nil {
 		return err
 	}
-	mode := a.Mode.Perm()
+	mode := a.Mode & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)
 	if a.KeepMode {
 		mode = 0o755
 	}

@@ -14,6 +14,7 @@ type Catalog struct {
 	Check       bool  `json:"check,omitempty"`   // predict, change nothing
 	Monitor     bool  `json:"monitor,omitempty"` // run health checks and nothing else
 	Diff        bool  `json:"diff,omitempty"`    // add unified diffs to results
+	Follow      bool  `json:"follow,omitempty"`  // send the output of commands as it comes, see [Output]
 	FailOnError bool  `json:"fail_on_error,omitempty"`
 	Lock        *Lock `json:"lock,omitempty"` // taken before the first resource; nil takes none
 	// Earlier, in a check run, is what this session does not know of and would have
@@ -34,7 +35,10 @@ type Catalog struct {
 	Once *Once `json:"once,omitempty"`
 	// Remember is what the host is to remember of the play for later runs; nil is nothing.
 	Remember *Remember `json:"remember,omitempty"`
-	Entries  []Entry   `json:"entries"`
+	// Undo is the run whose changes are to be taken back. Then the host makes the entries, and
+	// names them with [Reversals] before their results; nil takes nothing back.
+	Undo    *Undo   `json:"undo,omitempty"`
+	Entries []Entry `json:"entries"`
 }
 
 // Once says which catalog of which run this is. A host that has finished it, or a part of
@@ -42,6 +46,15 @@ type Catalog struct {
 type Once struct {
 	Run  string `json:"run"`
 	Play int    `json:"play"` // from 1
+}
+
+// Undo says what is to be taken back of a run.
+type Undo struct {
+	Run  string   `json:"run"`
+	Only []string `json:"only,omitempty"` // resources, as type#name; none are all
+	// Maybe says that it is not known whether the run has changed anything here: if it has
+	// not, that is no error.
+	Maybe bool `json:"maybe,omitempty"`
 }
 
 // A Lock says who wants to be alone on the host.
@@ -91,10 +104,12 @@ type Entry struct {
 	Limit   float64       `json:"limit,omitempty"`   // tries per second at most; 0 is any number
 	Hidden  bool          `json:"hidden,omitempty"`  // defined, and not run; others may depend on it
 	Reverse bool          `json:"reverse,omitempty"` // what was there before is noted, see [Remember]
+	// NoHistory keeps nothing of what was there before, so that [Undo] cannot take it back.
+	NoHistory bool `json:"no_history,omitempty"`
 
 	// Reversal says that the entry is none of the play's: its resource has left the
-	// manifest, and the host puts back what was there before. Either end adds such entries
-	// by itself, from the [Reversals].
+	// manifest, or is that of an earlier run, and the host puts back what was there before.
+	// Either end adds such entries by itself, from the [Reversals].
 	Reversal bool `json:"reversal,omitempty"`
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"sync/atomic"
@@ -8,11 +9,17 @@ import (
 )
 
 // IdleTimeout is how long either side waits for a byte of the other before it
-// takes the other for dead; PingInterval is how often the controller pings.
-const (
-	IdleTimeout  = 60 * time.Second
-	PingInterval = 10 * time.Second
-)
+// takes the other for dead, unless the controller wants another time.
+const IdleTimeout = 60 * time.Second
+
+// pingInterval is how often the controller pings at least.
+const pingInterval = 10 * time.Second
+
+// PingInterval is how often the controller pings, for an idle timeout of which 0 means
+// [IdleTimeout]: one ping may come late without harm.
+func PingInterval(idle time.Duration) time.Duration {
+	return min(pingInterval, cmp.Or(idle, IdleTimeout)/3)
+}
 
 // An IdleReader is an input that knows for how long a Read has been waiting for bytes.
 // Any byte counts, so a long message is not idle time; nor is the time between Reads,
@@ -20,14 +27,16 @@ const (
 type IdleReader struct {
 	in    io.Reader
 	now   func() time.Time
+	limit time.Duration
 	begun time.Time
 	since atomic.Int64 // ns after begun at which the wait began; 0 if no Read waits
 }
 
-// NewIdleReader reads from in. Changes of the wall clock do not matter, as long as now
-// gives times with a monotonic reading.
-func NewIdleReader(in io.Reader, now func() time.Time) *IdleReader {
-	return &IdleReader{in: in, now: now, begun: now()}
+// NewIdleReader reads from in, for which a Read may wait until limit; 0 means [IdleTimeout].
+// Changes of the wall clock do not matter, as long as now gives times with a monotonic
+// reading.
+func NewIdleReader(in io.Reader, now func() time.Time, limit time.Duration) *IdleReader {
+	return &IdleReader{in: in, now: now, limit: cmp.Or(limit, IdleTimeout), begun: now()}
 }
 
 func (r *IdleReader) elapsed() time.Duration { return r.now().Sub(r.begun) }
@@ -39,11 +48,11 @@ func (r *IdleReader) Read(p []byte) (int, error) {
 	return r.in.Read(p)
 }
 
-// TimedOut waits until a Read has waited for [IdleTimeout], or until ctx ends:
+// TimedOut waits until a Read has waited for the limit, or until ctx ends:
 // then it returns false.
 func (r *IdleReader) TimedOut(ctx context.Context) bool {
 	for {
-		remaining := IdleTimeout
+		remaining := r.limit
 		if since := r.since.Load(); since != 0 {
 			remaining -= r.elapsed() - time.Duration(since)
 		}

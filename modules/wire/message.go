@@ -24,6 +24,8 @@ type Message struct {
 	Semaphore *Semaphore `json:"semaphore,omitempty"` // answered by Granted, unless it releases
 	Reversals *Reversals `json:"reversals,omitempty"` // at most once in a catalog, behind the results of its entries
 	Untold    *Untold    `json:"untold,omitempty"`    // before the results of a catalog; acknowledged with Ack
+	Locked    *Locked    `json:"locked,omitempty"`    // before these, when the lock is not free
+	Output    *Output    `json:"output,omitempty"`    // before the result of its entry, if the catalog asks for it
 
 	// Controller to module.
 	Catalog  *Catalog  `json:"catalog,omitempty"`
@@ -81,10 +83,15 @@ type Done struct {
 
 // Refused says that the module will not work on the catalog at all.
 type Refused struct {
-	Phase string `json:"phase"` // lock, protocol, facts
+	Phase string `json:"phase"` // lock, protocol, facts, undo
 	Error string `json:"error"`
 	// Locked says that another run holds the lock, so that waiting helps.
 	Locked bool `json:"locked,omitempty"`
+}
+
+// Locked says that the host waits for its lock, for those who look on, or that it has it then.
+type Locked struct {
+	Waits bool `json:"waits,omitempty"`
 }
 
 // Parse asks the controller to read a YAML document of the host's: host programs
@@ -123,6 +130,8 @@ type Imported struct {
 type Semaphore struct {
 	Index   int  `json:"i"`
 	Release bool `json:"release,omitempty"`
+	// Would is what the entry is about to do, for people; "" if it is sensitive.
+	Would string `json:"would,omitempty"`
 }
 
 // Granted says that an entry holds its semaphores.
@@ -143,7 +152,7 @@ func (m *Message) validate() error {
 		m.Hello != nil, m.Want != nil, m.Result != nil, m.Done != nil, m.Refused != nil, m.Pong != nil,
 		m.Catalog != nil, m.Blob != nil, m.Ping != nil, m.Stop != nil, m.Kill != nil,
 		m.Parse != nil, m.Parsed != nil, m.Import != nil, m.Imported != nil, m.Semaphore != nil, m.Granted != nil, m.Reversals != nil,
-		m.Untold != nil, m.Ack != nil,
+		m.Untold != nil, m.Ack != nil, m.Locked != nil, m.Output != nil,
 	} {
 		if set {
 			n++
@@ -157,5 +166,5 @@ func (m *Message) validate() error {
 			return fmt.Errorf("blob header out of bounds")
 		}
 	}
-	return errors.Join(m.Reversals.validate(), m.Untold.validate())
+	return errors.Join(m.Reversals.validate(), m.Untold.validate(), m.Output.validate())
 }

@@ -22,11 +22,24 @@ const (
 	Failed  Status = "failed"
 )
 
+// Cause is why a resource is changed.
+type Cause string
+
+// The causes. What host programs tell of a change that they do not know the cause of has
+// none.
+const (
+	Intent   Cause = "intent"   // the manifest asks for something else than the last time, or for a change each time
+	Drift    Cause = "drift"    // the host has changed since a run left the resource as the manifest asks for it
+	Notified Cause = "notified" // a subscription alone
+	Undone   Cause = "undo"     // a run is taken back
+)
+
 // A Result is how one entry ended. A stable one is little more than its index.
 type Result struct {
 	Index       int              `json:"i"`
 	Status      Status           `json:"status,omitempty"` // "" is Stable
 	Check       bool             `json:"check,omitempty"`  // nothing was done
+	Cause       Cause            `json:"cause,omitempty"`  // of a change, whether or not it succeeded
 	Refreshed   bool             `json:"refreshed,omitempty"`
 	RefreshedBy []string         `json:"refreshed_by,omitempty"` // the resources whose change that followed, as [Entry.Ref] has them
 	Uncertain   bool             `json:"uncertain,omitempty"`    // a prediction that an earlier resource may make wrong
@@ -46,6 +59,7 @@ type Result struct {
 	ErrorKind modules.ErrorKind          `json:"error_kind,omitempty"` // of Error, if that is known
 	Sent      map[string]json.RawMessage `json:"sent,omitempty"`       // what the entry exports
 	Tries     int                        `json:"tries,omitempty"`      // if it took more than one
+	Kept      bool                       `json:"kept,omitempty"`       // from an earlier session of this run, whose connection was lost
 	Killed    bool                       `json:"killed,omitempty"`     // failed when it was told to kill what runs
 }
 

@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Reversals name resources that have left the manifest, and that the host is going to undo:
-// they are counted as entries behind those of the catalog, and have a result each.
+// Reversals name resources that have left the manifest, or were changed by an earlier run (see
+// [Undo]), and that the host is going to undo: they are counted as entries behind those of the
+// catalog, and have a result each.
 type Reversals struct {
-	Entries []Reversal `json:"entries"` // at least one, at most [MaxReversals]
+	Entries []Reversal `json:"entries"` // at least one, at most [MaxUndone]
 }
 
-// A Reversal is a resource that has left the manifest.
+// A Reversal is a resource that is undone.
 type Reversal struct {
 	Type      string `json:"type"`
 	Name      string `json:"name"`
@@ -27,8 +28,9 @@ func (r Reversal) Valid() bool {
 
 // Bounds of what a host remembers.
 const (
-	MaxReversals    = 1000 // resources, of all plays together
-	MaxReversalName = 1024 // bytes of a name
+	MaxReversals    = 1000   // resources, of all plays together
+	MaxUndone       = 10_000 // changes of one run
+	MaxReversalName = 1024   // bytes of a name
 )
 
 // validate checks bounds, and that no name holds what a terminal obeys.
@@ -36,16 +38,13 @@ func (r *Reversals) validate() error {
 	if r == nil {
 		return nil
 	}
-	if len(r.Entries) == 0 || len(r.Entries) > MaxReversals {
-		return fmt.Errorf("%d resources have left the manifest, and 1 to %d are possible", len(r.Entries), MaxReversals)
+	if len(r.Entries) == 0 || len(r.Entries) > MaxUndone {
+		return fmt.Errorf("%d resources are undone, and 1 to %d are possible", len(r.Entries), MaxUndone)
 	}
-	seen := map[Reversal]bool{}
 	for _, e := range r.Entries {
-		e.Sensitive = false
-		if !e.Valid() || seen[e] {
-			return fmt.Errorf("a resource that has left the manifest is named %.64q, %.64q", e.Type, e.Name)
+		if !e.Valid() {
+			return fmt.Errorf("a resource that is undone is named %.64q, %.64q", e.Type, e.Name)
 		}
-		seen[e] = true
 	}
 	return nil
 }

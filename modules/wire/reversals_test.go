@@ -32,15 +32,14 @@ func TestReversalsAreBounded(t *testing.T) {
 		left *Reversals
 		want string
 	}{
-		{"as many as possible", entries(MaxReversals, "file", "/%d"), ""},
-		{"one more", entries(MaxReversals+1, "file", "/%d"), "1001 resources have left the manifest, and 1 to 1000 are possible"},
-		{"none", entries(0, "file", "%d"), "0 resources have left the manifest, and 1 to 1000 are possible"},
-		{"twice", entries(2, "file", "%[2]s"), "a resource that has left the manifest is named \"file\", \"%!s(BADINDEX)\""},
-		{"a terminal's code", entries(1, "file", "%d\x1b[2J"), `a resource that has left the manifest is named "file", "0\x1b[2J"`},
-		{"not UTF-8", entries(1, "file", "%d\xff"), `a resource that has left the manifest is named "file", "0\xff"`},
-		{"no type", entries(1, "", "%d"), `a resource that has left the manifest is named "", "0"`},
-		{"another reference", entries(1, "file#a", "%d"), `a resource that has left the manifest is named "file#a", "0"`},
-		{"long", entries(1, "file", "%d"+strings.Repeat("x", MaxReversalName)), `a resource that has left the manifest is named "file", "0` + strings.Repeat("x", 63) + `"`},
+		{"as many as possible", entries(MaxUndone, "file", "/%d"), ""},
+		{"one more", entries(MaxUndone+1, "file", "/%d"), "10001 resources are undone, and 1 to 10000 are possible"},
+		{"none", entries(0, "file", "%d"), "0 resources are undone, and 1 to 10000 are possible"},
+		{"a terminal's code", entries(1, "file", "%d\x1b[2J"), `a resource that is undone is named "file", "0\x1b[2J"`},
+		{"not UTF-8", entries(1, "file", "%d\xff"), `a resource that is undone is named "file", "0\xff"`},
+		{"no type", entries(1, "", "%d"), `a resource that is undone is named "", "0"`},
+		{"another reference", entries(1, "file#a", "%d"), `a resource that is undone is named "file#a", "0"`},
+		{"long", entries(1, "file", "%d"+strings.Repeat("x", MaxReversalName)), `a resource that is undone is named "file", "0` + strings.Repeat("x", 63) + `"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := (&Message{Reversals: test.left}).validate()

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -11,10 +12,11 @@ import (
 
 // A Host is what compilation knows of one host.
 type Host struct {
-	Name   string
-	Facts  map[string]any    // plain JSON values
-	Vars   map[string]any    // of the inventory, merged
-	Layers []templates.Layer // the same before merging, where values shall be explained; else nil
+	Name    string
+	Facts   map[string]any    // plain JSON values
+	Vars    map[string]any    // of the inventory, merged
+	Secrets []*yamlpos.Node   // the maps of Vars in which something is marked as secret
+	Layers  []templates.Layer // the same before merging, where values shall be explained; else nil
 }
 
 // Compiled is a play made ready for one host.
@@ -28,8 +30,17 @@ type Compiled struct {
 	// Receives with From -1.
 	Imports map[int][]Import
 
-	common []bool // by entry: another host had the same properties
-	parts  *parts // of the compiler
+	common  []bool          // by entry: another host had the same properties
+	written []*yamlpos.Node // by entry
+	parts   *parts          // of the compiler
+}
+
+// Written is where the resource of an entry is written; nil if it is in no manifest.
+func (c *Compiled) Written(entry int) *yamlpos.Node {
+	if entry >= len(c.written) {
+		return nil
+	}
+	return c.written[entry]
 }
 
 // An Import is a property that an entry receives from a resource of another host.
@@ -63,7 +74,7 @@ func (c *Compiler) Render(ctx context.Context, h Host) (*Rendered, error) {
 func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *Rendered, error) {
 	top, err := c.topScope(ctx, h)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, c.masked(err)
 	}
 	d, errs := c.expand(ctx, top, show)
 	var ordered *graph.Graph
@@ -76,9 +87,9 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 	}
 	all, err := c.manifests.union(d.bundles)
 	errs.Add(err)
-	pre, post := text(ctx, c.play.Pre, top.env, &errs), text(ctx, c.play.Post, top.env, &errs)
+	pre, post := top.messages(ctx, &errs)
 	if err := manifest.Distinct(errs); err != nil {
-		return nil, nil, err
+		return nil, nil, c.masked(err)
 	}
 	c.entries.Store(int64(len(d.entries)))
 	compiled := c.finish(d, all)
@@ -87,7 +98,7 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 		return compiled, nil, nil
 	}
 	rendered := &Rendered{
-		Data: top.env.Data, Layers: top.layers, Pre: pre, Post: post,
+		Data: top.env.Data, Layers: top.layers, Secrets: top.secrets, Given: c.opts.Facts, Pre: pre, Post: post,
 		Graph: ordered, Parallel: compiled.Catalog.Parallel,
 	}
 	for i := range d.origins {
@@ -104,7 +115,7 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 	out := &Compiled{
 		Catalog: wire.Catalog{Entries: d.entries, FailOnError: c.play.FailOnError, Remember: d.remember},
 		Notes:   d.notes, Contents: d.contents, NeedsFull: d.needsFull, parts: &c.parts,
-		common: make([]bool, len(d.entries)),
+		common: make([]bool, len(d.entries)), written: make([]*yamlpos.Node, len(d.entries)),
 	}
 	if c.play.Graph() {
 		out.Catalog.Parallel = c.play.Parallel
@@ -114,7 +125,8 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 	}
 	for i := range d.origins {
 		o := &d.origins[i]
-		out.common[i] = o.shared
+		d.entries[i].NoHistory = d.entries[i].NoHistory || c.play.NoHistory
+		out.common[i], out.written[i] = o.shared, o.resource.Name.Node
 		if len(o.resource.Imports) == 0 || d.entries[i].Excluded {
 			continue
 		}

@@ -2,13 +2,13 @@ package catalog
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -19,12 +19,14 @@ type Compiler struct {
 	opts      Options
 	root      *loadedManifest // of the play
 	manifests *loadedManifests
+	extra     []templates.Source // -e
 	memo      memo
 	parts     parts
+	uses      sync.Map // *manifest.Resource to *use, of resources that stand in files
 
 	entries atomic.Int64 // of the last catalog, which the next one will be like
 
-	inputs    templates.Inputs // of the play and what it applies, but for its data
+	inputs    templates.Inputs // of the play, its data, and what it applies
 	factPaths []string         // that the play and what it applies can read
 	allFacts  bool             // when it cannot be known which
 }
@@ -34,8 +36,16 @@ type Options struct {
 	Environ map[string]any    // the controller's, for Environ in expressions
 	EnvFile bool              // whether .env beside the manifest has more of them
 	Extra   []templates.Layer // -e: over everything
-	Facts   map[string]any    // --facts: over those of every host
-	Hiera   *templates.Source // --hiera: over the play's data; nil if there is none
+	// Inventory gives what expressions see of the inventory and the run when they are
+	// evaluated for a host; nil where there is no inventory.
+	Inventory func(host string) *templates.Inventory
+	// Variables are the expressions in the variables of the inventory; nil if there are none.
+	Variables *templates.Variables
+	Facts     map[string]any    // --facts: over those of every host
+	Hiera     *templates.Source // --hiera: over the play's data; nil if there is none
+	Mask      *secret.Mask      // learns the secrets of every host; nil for one of the compiler's own
+	// InventorySecrets says that a variable of any host is marked as secret.
+	InventorySecrets bool
 	// Downloads gets what hosts are promised; nil where nothing is applied.
 	Downloads *Downloads
 }
@@ -43,6 +53,9 @@ type Options struct {
 // New opens the play's folder. What every host would stumble over, a file or a
 // template that is not there, is an error here.
 func New(play *manifest.Play, opts Options) (*Compiler, error) {
+	if opts.Mask == nil {
+		opts.Mask = &secret.Mask{}
+	}
 	c := &Compiler{play: play, opts: opts, manifests: newLoadedManifests(opts.Hiera)}
 	if err := c.open(); err != nil {
 		c.Close()
@@ -57,22 +70,22 @@ func (c *Compiler) open() (err error) {
 	if err != nil {
 		return err
 	}
-	tainted := map[string]bool{}
-	for _, s := range c.dataSources() {
-		maps.Copy(tainted, s.FromHost())
+	if err := c.parseExtra(); err != nil {
+		return err
 	}
-	c.root = newLoadedManifest(c.play, folder, tainted)
+	c.root = newLoadedManifest(c.play, folder, templates.KeysFromHost(nil, append(c.dataSources(), c.opts.Variables.Sources()...)...))
 	if c.opts.EnvFile {
 		c.opts.Environ, err = withEnvFile(c.opts.Environ, folder.files)
 	}
 	if err := errors.Join(err, c.takePrograms(c.play.Programs)); err != nil {
 		return err
 	}
-	for _, s := range c.dataSources() {
-		c.reads(s.Facts())
-	}
 	c.inputs = c.play.Inputs(folder.files)
 	c.reads(c.inputs.Facts())
+	for _, s := range c.dataSources() {
+		c.reads(s.Facts())
+		c.inputs.Add(s.Inputs())
+	}
 	errs := yamlpos.Errors{}
 	errs.Add(c.root.checked())
 	err = c.manifests.each(c.root, func(s *loadedManifest) {
@@ -80,10 +93,23 @@ func (c *Compiler) open() (err error) {
 		c.reads(inputs.Facts())
 		c.inputs.Add(inputs)
 		c.reads(s.play.Data.Facts())
+		c.inputs.Add(s.play.Data.Inputs())
 		errs.Add(s.checked())
 	})
 	errs.Add(err)
+	c.opts.Variables.Follow(&c.inputs)
 	return manifest.Distinct(errs)
+}
+
+// parseExtra reads the expressions in the data of -e.
+func (c *Compiler) parseExtra() error {
+	var errs yamlpos.Errors
+	for _, l := range c.opts.Extra {
+		s, err := templates.ParseLayer(l)
+		errs.Add(err)
+		c.extra = append(c.extra, s)
+	}
+	return errs.Err()
 }
 
 // takePrograms has the play take another folder in the place of resources/; "" is none.
@@ -108,9 +134,17 @@ func (c *Compiler) reads(paths []string, all bool) {
 // that cannot be known.
 func (c *Compiler) Facts() (paths []string, all bool) { return c.factPaths, c.allFacts }
 
+// OtherFacts gives the paths of the facts of other hosts that the play can read, as
+// [Compiler.Facts] does.
+func (c *Compiler) OtherFacts() (paths []string, all bool) { return c.inputs.OtherFacts() }
+
 // ReadsData reports whether the play, or what it applies, can read what lies at a path
 // of the data, above it or below it.
 func (c *Compiler) ReadsData(path string) bool { return c.inputs.ReadsData(path) }
+
+// Variables are the expressions in the variables of the inventory; nil if there are none: then
+// hosts need no layers.
+func (c *Compiler) Variables() *templates.Variables { return c.opts.Variables }
 
 // NeedsFull reports whether it is known of every host of the play that it needs
 // the full host program.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -20,57 +19,78 @@ func (c *Compiler) topScope(ctx context.Context, h Host) (*scope, error) {
 	if len(c.opts.Facts) > 0 {
 		facts = templates.DeepMerge(facts, c.opts.Facts)
 	}
-	layers, err := c.layers(ctx, h, facts)
+	var inventory *templates.Inventory
+	if c.opts.Inventory != nil {
+		inventory = c.opts.Inventory(h.Name)
+	}
+	layers, err := c.layers(ctx, h, facts, inventory)
 	if err != nil {
 		return nil, err
 	}
-	data := templates.Merge(layers)
+	data, err := templates.Settle(ctx, facts, inventory, layers)
+	if err != nil {
+		return nil, err
+	}
 	var errs yamlpos.Errors
 	for _, s := range c.dataSources() {
-		errs.Add(s.Check(data)) // against the annotations of the source
+		errs.Add(s.Check(data, layers)) // against the annotations of the source
 	}
 	if err := manifest.Distinct(errs); err != nil {
 		return nil, err
 	}
-	env := &templates.Env{Facts: facts, Data: data, Environ: c.opts.Environ, Files: c.root.files}
-	return &scope{manifest: c.root, env: env, layers: layers}, nil
+	env := &templates.Env{Facts: facts, Data: data, Environ: c.opts.Environ, Files: c.root.files, Inventory: inventory}
+	in := &scope{manifest: c.root, env: env, layers: layers, secrets: marked(layers), inventorySecrets: c.opts.InventorySecrets}
+	in.ownSecrets.Add(ofInventory(h), "vars")
+	in.secrets.Add(ofInventory(h))
+	in.spread()
+	in.secrets.Each(data, c.opts.Mask.Add)
+	return in, nil
 }
 
 // layers are the data of a host, low to high.
-func (c *Compiler) layers(ctx context.Context, h Host, facts map[string]any) ([]templates.Layer, error) {
-	layers, err := c.play.Data.Layers(ctx, facts)
+func (c *Compiler) layers(ctx context.Context, h Host, facts map[string]any, inventory *templates.Inventory) ([]templates.Layer, error) {
+	layers, err := c.play.Data.Layers(ctx, facts, inventory)
 	if err != nil {
 		return nil, err
 	}
 	for _, over := range c.play.Over {
-		more, err := over.Layers(ctx, facts)
+		more, err := over.Layers(ctx, facts, inventory)
 		if err != nil {
 			return nil, err
 		}
 		layers = append(layers, more...)
 	}
 	if c.opts.Hiera != nil {
-		more, err := c.opts.Hiera.Layers(ctx, facts)
+		more, err := c.opts.Hiera.Layers(ctx, facts, inventory)
 		if err != nil {
 			return nil, err
 		}
 		layers = append(layers, templates.Stack("--hiera", more))
 	}
 	if h.Layers != nil {
-		layers = append(layers, h.Layers...)
+		for _, l := range h.Layers {
+			layers = append(layers, c.opts.Variables.Layer(l, c.ReadsData))
+		}
 	} else {
 		layers = append(layers, templates.Layer{Name: "inventory", Values: h.Vars})
 	}
-	return slices.Concat(layers, c.opts.Extra), nil
+	for _, extra := range c.extra {
+		more, err := extra.Layers(ctx, facts, inventory)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, more...)
+	}
+	return layers, nil
 }
 
-// dataSources are the sources of data of the play and of --hiera.
+// dataSources are the sources of data of the play, of --hiera and of -e.
 func (c *Compiler) dataSources() []templates.Source {
 	sources := append([]templates.Source{c.play.Data}, c.play.Over...)
 	if c.opts.Hiera != nil {
 		sources = append(sources, *c.opts.Hiera)
 	}
-	return sources
+	return append(sources, c.extra...)
 }
 
 // envFile has more variables of Environ, beside the manifest.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -42,4 +43,66 @@ func TestWithEnvFile(t *testing.T) {
 	defer outside.Close()
 	_, err = withEnvFile(environ, outside)
 	require.EqualError(t, err, `more variables for Environ: ".env" leads out of the folder `+linked+"\n  hint: --no-read-env leaves that file out")
+}
+
+// TestNestedDataOnData holds that the data of a nested manifest sees what it is given, and that
+// what an expression of the parent gave is not evaluated there.
+func TestNestedDataOnData(t *testing.T) {
+	files := `
+-- site.yaml --
+data: {host: db, port: '{{ Data.base + 80 }}', base: 8000, evil: "{{ Facts.evil }}"}
+ccm:
+  resources:
+    - apply:
+        - inner/given.yaml: {data: {host: "{{ Data.host }}:{{ Data.port }}", evil: "{{ Data.evil }}", text: "{{ '{{ Data.x }}' }}"}}
+        - inner/all.yaml: {}
+-- inner/given.yaml --
+data: {url: "http://{{ Data.host }}", host: none, all: "{{ Data.evil }} {{ Data.text }}", x: 1}
+ccm: {resources: [exec: ["{{ Data.url }} {{ Data.all }}": ]]}
+-- inner/all.yaml --
+data: {url: "http://{{ Data.host }}:{{ Data.port }}", host: none, port: "{{ Data.nope }}"}
+ccm: {resources: [exec: ["{{ Data.url }}": ]]}
+`
+	c, _, err := nesting(t, files, Options{})
+	require.NoError(t, err)
+	compiled, err := c.Compile(t.Context(), web1)
+	require.NoError(t, err)
+	require.Equal(t, "http://db:8080 {{ 7*7 }} {{ Data.x }}", compiled.Catalog.Entries[0].Name)
+	require.Equal(t, "http://db:8080", compiled.Catalog.Entries[2].Name)
+
+	_, _, err = nesting(t, `
+-- site.yaml --
+ccm: {resources: [apply: [inner.yaml: {data: {name: "{{ Facts.os }}"}}]]}
+-- inner.yaml --
+data: {path: "{{ Data.name }}.conf"}
+ccm: {resources: [file: [/a: {source: "{{ Data.path }}", `+root+`}]]}
+`, Options{})
+	require.ErrorContains(t, err, "inner.yaml:2:39: what a host sent may not name a file of the play")
+}
+
+// TestVariables holds that variables are evaluated in their own language, that one which
+// nobody reads stays a text, and that facts do not go through them to names of files.
+func TestVariables(t *testing.T) {
+	docs, err := yamlpos.Parse("hosts.yaml", []byte("url: 'http://{{ host | lower }}:{{ Data.port }}'\naddr: '{{ host | lower }}:{{ port | default(80) }}'\nhost: '{{ name }}'\nbad: '{{ 1 + 1 }}'\nfile: '{{ os }}.conf'\n"))
+	require.NoError(t, err)
+	vars := templates.ParseVariables(docs)
+	host := Host{Name: "web1", Facts: web1.Facts, Layers: []templates.Layer{{Name: "group all", Node: docs[0], Values: docs[0].Any().(map[string]any)}}}
+	compile := func(text string) (string, error) {
+		c := compiler(t, text, nil, Options{Variables: vars})
+		compiled, err := c.Compile(t.Context(), host)
+		if err != nil {
+			return "", err
+		}
+		return compiled.Catalog.Entries[0].Name, nil
+	}
+	name, err := compile("data: {name: DB, os: '{{ Facts.os }}'}\nccm: {resources: [exec: [\"{{ Data.addr }} {{ Data.file }}\": ]]}")
+	require.NoError(t, err)
+	require.Equal(t, "db:80 linux.conf", name)
+	_, err = compile("data: {name: DB}\nccm: {resources: [exec: [\"{{ Data.bad }}\": ]]}")
+	require.ErrorContains(t, err, `hosts.yaml:4:6: the variable is an expression to Ansible, and not understood here: "+"`)
+	_, err = compile("data: {name: '{{ Data.addr }}', os: x}\nccm: {resources: [exec: [\"{{ Data.addr }}\": ]]}")
+	require.ErrorContains(t, err, "data that is made of itself: addr (hosts.yaml:2:7) needs host (hosts.yaml:3:7) needs name (site.yaml:1:14) needs addr")
+
+	_, _, err = nesting(t, "\n-- site.yaml --\ndata: {os: '{{ Facts.os }}'}\nccm: {resources: [file: [/a: {source: \"{{ Data.file }}\", "+root+"}]]}\n", Options{Variables: vars})
+	require.ErrorContains(t, err, "site.yaml:2:39: what a host sent may not name a file of the play")
 }

@@ -3,8 +3,10 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -12,10 +14,13 @@ import (
 func (x *expansion) each(ctx context.Context, r *manifest.Resource, in *scope) {
 	excluded := excludedWithoutItem(ctx, r, in.env)
 	items, err := elements(ctx, r, in.env, maxEntries-len(x.draft.entries))
+	if err != nil && in.reads(r.Each.Inputs(in.env.Files), secret.Paths{}) {
+		err = withheld(err)
+	}
 	switch {
 	case err == nil:
 	case excluded: // the list may need data that is not there, and it is not needed
-		x.exclude(ctx, r, in.env)
+		x.exclude(ctx, r, in, in.env)
 		return
 	default:
 		x.errs.Add(err)
@@ -72,7 +77,7 @@ func elements(ctx context.Context, r *manifest.Resource, env *templates.Env, roo
 // withItem is the environment of one element of an each.
 func withItem(env *templates.Env, item any) *templates.Env {
 	return &templates.Env{
-		Facts: env.Facts, Data: env.Data, Environ: env.Environ, Files: env.Files,
+		Facts: env.Facts, Data: env.Data, Environ: env.Environ, Files: env.Files, Inventory: env.Inventory,
 		Item: item, HasItem: true,
 	}
 }
@@ -80,10 +85,8 @@ func withItem(env *templates.Env, item any) *templates.Env {
 // excludedWithoutItem decides control before the list of an each is looked at,
 // as far as control does not look at Item.
 func excludedWithoutItem(ctx context.Context, r *manifest.Resource, env *templates.Env) bool {
-	for _, e := range []*templates.Expr{r.If, r.Unless} {
-		if e != nil && e.Mentions("Item") {
-			return false
-		}
+	if slices.ContainsFunc(slices.Concat(r.If, r.Unless), func(e *templates.Expr) bool { return e.Mentions("Item") }) {
+		return false
 	}
 	ok, err := managed(ctx, r, env)
 	return !ok && err == nil

@@ -12,6 +12,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -50,11 +51,15 @@ const (
 // A scope is the manifest whose resources are expanded, and what the resource that
 // applies it says of them all.
 type scope struct {
-	manifest *loadedManifest
-	env      *templates.Env
-	layers   []templates.Layer  // that env.Data was merged from, low to high
-	by       *manifest.Resource // that applies it; nil for the play itself
-	denied   bool               // it may not apply others
+	manifest         *loadedManifest
+	env              *templates.Env
+	layers           []templates.Layer  // that env.Data was merged from, low to high
+	by               *manifest.Resource // that applies it; nil for the play itself
+	denied           bool               // it may not apply others
+	secrets          secret.Paths       // in env.Data
+	ownSecrets       secret.Paths       // the same in what the inventory says of the host
+	inventorySecrets bool               // there are some in what it says of others
+	revealed         bool               // its resources are written by a template that reads secrets
 
 	require                   []int
 	check, sensitive, monitor bool
@@ -92,8 +97,16 @@ func (c *Compiler) expand(ctx context.Context, top *scope, show bool) (*draft, y
 func (x *expansion) manifest(ctx context.Context, in *scope) {
 	resources := in.manifest.play.Resources
 	if in.manifest.play.JetFile != nil {
+		reads := in.hasSecrets() && in.reads(in.manifest.play.GeneratorInputs(in.env.Files), secret.Paths{})
 		generated, err := in.manifest.play.Generate(ctx, in.env)
+		if err != nil && reads {
+			err = withheld(err)
+		}
 		x.errs.Add(err)
+		if reads {
+			with := *in
+			with.revealed, in = true, &with
+		}
 		for _, r := range generated {
 			x.errs.Add(r.Taint(in.manifest.tainted).CheckPaths(in.manifest.files))
 		}
@@ -136,15 +149,27 @@ func (x *expansion) resource(ctx context.Context, r *manifest.Resource, in *scop
 // number of it; -1 if there is none. What control excludes is not looked at further.
 func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env) int {
 	before := len(x.errs)
+	defer func() {
+		in.hideShort(x.errs[before:])
+		in.whence(r, env, x.errs[before:])
+	}()
+	use := x.compiler.useOf(r, in, env)
+	if x.errs.Add(use.visible); use.visible != nil {
+		x.draft.names.anyUnknown = true
+		x.leaveOutNested(r)
+		return -1
+	}
 	switch ok, err := managed(ctx, r, env); {
 	case err != nil:
 		x.errs.Add(err)
 		return -1
 	case !ok:
-		return x.exclude(ctx, r, env)
+		return x.exclude(ctx, r, in, env)
 	}
 	e, own, err := evaluate(ctx, r, env)
 	x.errs.Add(err)
+	e.Sensitive = e.Sensitive || use.secret
+	x.errs.Add(x.checkShown(r, in, &e))
 	o := origin{resource: r}
 	o.refs, err = x.refer(ctx, r, env, &e)
 	x.errs.Add(err)
@@ -172,18 +197,19 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	if own.AutoEdge && !in.noEdges {
 		o.relations = p.made.related
 	}
-	return x.add(e, o, p.node, nil)
+	return x.add(e, o, RenderedResource{Properties: p.node, Env: env, Layers: in.layers, Secrets: in.secrets, Item: use.item})
 }
 
-// managed decides control.
+// managed decides control. What stands behind the first condition that decides is not
+// looked at.
 func managed(ctx context.Context, r *manifest.Resource, env *templates.Env) (bool, error) {
-	if r.If != nil {
-		if ok, err := r.If.Bool(ctx, env); err != nil || !ok {
+	for _, e := range r.If {
+		if ok, err := e.Bool(ctx, env); err != nil || !ok {
 			return false, err
 		}
 	}
-	if r.Unless != nil {
-		if not, err := r.Unless.Bool(ctx, env); err != nil || not {
+	for _, e := range r.Unless {
+		if not, err := e.Bool(ctx, env); err != nil || not {
 			return false, err
 		}
 	}
@@ -192,7 +218,7 @@ func managed(ctx context.Context, r *manifest.Resource, env *templates.Env) (boo
 
 // exclude adds the entry of a resource that control excludes, under its name and
 // alias if they can be told: they may need data that is not there.
-func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, env *templates.Env) int {
+func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env) int {
 	name, err := r.Name.Text(ctx, env)
 	if err != nil {
 		name = r.Name.Node.Text
@@ -206,15 +232,16 @@ func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, env *temp
 	if r.Alias != nil {
 		e.Alias, _ = r.Alias.Text(ctx, env)
 	}
-	return x.add(e, origin{resource: r}, nil, nil)
+	return x.add(e, origin{resource: r}, RenderedResource{Env: env, Layers: in.layers, Secrets: in.secrets, Item: in.itemSecrets(r, env)})
 }
 
-// add adds an entry and returns its number. properties are as they were resolved, and
-// nested is the manifest that it applies; both are for people, and may be nil.
-func (x *expansion) add(e wire.Entry, o origin, properties *yamlpos.Node, nested *Nested) int {
+// add adds an entry and returns its number. shown is what is known of it besides, for
+// people.
+func (x *expansion) add(e wire.Entry, o origin, shown RenderedResource) int {
 	i := len(x.draft.entries)
 	if x.show {
-		o.shown = &RenderedResource{Resource: o.resource, Entry: e, Properties: properties, Nested: nested}
+		shown.Resource, shown.Entry = o.resource, e
+		o.shown = &shown
 	}
 	x.draft.entries, x.draft.origins = append(x.draft.entries, e), append(x.draft.origins, o)
 	x.draft.names.add(&e, i)

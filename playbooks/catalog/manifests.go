@@ -113,11 +113,7 @@ func (all *loadedManifests) close() {
 
 // applied gives a manifest that a resource of another one applies, loaded.
 func (all *loadedManifests) applied(parent *loadedManifest, r *manifest.Resource, child *manifest.Play) (*loadedManifest, error) {
-	tainted := map[string]bool{}
-	for _, source := range all.nestedSources(child, r) {
-		maps.Copy(tainted, source.FromHost())
-	}
-	maps.Copy(tainted, r.Taint(parent.tainted).Nested())
+	tainted := templates.KeysFromHost(r.Taint(parent.tainted).Nested(), all.nestedSources(child, r)...)
 	key := manifestKey{child, strings.Join(slices.Sorted(maps.Keys(tainted)), "\x00")}
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -22,7 +23,7 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 	if err == nil {
 		ask, err = nestOf(r, e.Name, node)
 	}
-	if err != nil && e.Sensitive && node != nil {
+	if err != nil && node != nil && (e.Sensitive || in.reads(r.Properties.Inputs(env.Files), in.itemSecrets(r, env))) {
 		err = withheld(err)
 	}
 	if x.errs.Add(err); len(x.errs) > before {
@@ -30,14 +31,14 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 		return -1
 	}
 	e.Name = source.ShownName(e.Name)
-	inner, err := x.enter(ctx, r, in, e, ask, node)
+	inner, err := x.enter(ctx, r, in, env, e, ask, node)
 	if x.errs.Add(err); err != nil {
 		x.unknown(r, e)
 		return -1
 	}
 	inner.noEdges = !edges
 	first, note := len(x.draft.entries), len(x.draft.notes)
-	pre, post := text(ctx, inner.manifest.play.Pre, inner.env, &x.errs), text(ctx, inner.manifest.play.Post, inner.env, &x.errs)
+	pre, post := inner.messages(ctx, &x.errs)
 	x.draft.notes = append(x.draft.notes, Note{First: first, Pre: pre, Post: post})
 	x.manifest(ctx, inner)
 	x.errs.Add(context.Cause(ctx))
@@ -53,7 +54,10 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 	}
 	x.draft.notes[note].Last = own
 	e.Scope = &wire.Scope{Entries: own - first, FailOnError: inner.manifest.play.FailOnError}
-	return x.add(e, o, node, &Nested{Manifest: inner.manifest.play.File, Layers: inner.layers, Data: inner.env.Data})
+	return x.add(e, o, RenderedResource{
+		Properties: node, Env: env, Layers: in.layers, Secrets: in.secrets, Item: in.itemSecrets(r, env),
+		Nested: &Nested{Manifest: inner.manifest.play.File, Layers: inner.layers, Data: inner.env.Data, Secrets: inner.secrets},
+	})
 }
 
 // nestOf gives the manifest that a resource applies, with what it says of it, once its
@@ -72,7 +76,7 @@ func nestOf(r *manifest.Resource, name string, node *yamlpos.Node) (modules.Nest
 }
 
 // enter is the scope of the manifest that a resource applies.
-func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, e wire.Entry, ask modules.Nest, node *yamlpos.Node) (*scope, error) {
+func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e wire.Entry, ask modules.Nest, node *yamlpos.Node) (*scope, error) {
 	if in.denied {
 		return nil, manifest.Denied(r, in.by)
 	}
@@ -92,21 +96,35 @@ func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, 
 	if err != nil {
 		return nil, err
 	}
-	data := templates.Merge(layers)
-	if err := checkNestedData(data, manifests.nestedSources(child, r), r); err != nil {
+	data, err := templates.Settle(ctx, in.env.Facts, in.env.Inventory, layers)
+	if err != nil {
 		return nil, err
 	}
-	return &scope{
-		manifest: s, by: r, denied: ask.Deny, layers: layers,
-		env:     &templates.Env{Facts: in.env.Facts, Data: data, Environ: in.env.Environ, Files: s.files},
+	if err := checkNestedData(data, layers, manifests.nestedSources(child, r), r); err != nil {
+		return nil, err
+	}
+	inner := &scope{
+		manifest: s, by: r, denied: ask.Deny, layers: layers, secrets: marked(layers), ownSecrets: in.ownSecrets, inventorySecrets: in.inventorySecrets,
+		env:     &templates.Env{Facts: in.env.Facts, Data: data, Environ: in.env.Environ, Files: s.files, Inventory: in.env.Inventory},
 		require: e.Require, check: e.Check, sensitive: e.Sensitive, monitor: e.Monitor || ask.Monitor,
-	}, nil
+	}
+	if r.DataGiven() == nil {
+		inner.secrets.Add(in.secrets)
+	} else if item := in.itemSecrets(r, env); in.hasSecrets() || !item.None() {
+		inner.secrets.Marked(r.DataGiven(), func(n *yamlpos.Node) bool { return in.reads(r.Properties.InputsOfScalar(n, env.Files), item) })
+	}
+	if in.revealed {
+		inner.secrets = secret.Everything()
+	}
+	inner.spread()
+	inner.secrets.Each(data, x.compiler.opts.Mask.Add)
+	return inner, nil
 }
 
 // nestedLayers are the data of a nested manifest, low to high: its own, and over that
 // what the resource gives or, if that gives none, all that its parent has.
 func nestedLayers(ctx context.Context, child *manifest.Play, parent *scope, hiera *templates.Source, ask modules.Nest, given bool, node *yamlpos.Node) ([]templates.Layer, error) {
-	layers, err := child.Data.Layers(ctx, parent.env.Facts)
+	layers, err := child.Data.Layers(ctx, parent.env.Facts, parent.env.Inventory)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +135,7 @@ func nestedLayers(ctx context.Context, child *manifest.Play, parent *scope, hier
 		return append(layers, templates.Layer{Name: "parent", Values: parent.env.Data, Deep: true, From: parent.layers}), nil
 	}
 	if hiera != nil {
-		more, err := hiera.Layers(ctx, parent.env.Facts)
+		more, err := hiera.Layers(ctx, parent.env.Facts, parent.env.Inventory)
 		if err != nil {
 			return nil, err
 		}
@@ -128,10 +146,10 @@ func nestedLayers(ctx context.Context, child *manifest.Play, parent *scope, hier
 
 // checkNestedData holds the data of a nested manifest against the annotations of its
 // sources.
-func checkNestedData(data map[string]any, sources []templates.Source, by *manifest.Resource) error {
+func checkNestedData(data map[string]any, layers []templates.Layer, sources []templates.Source, by *manifest.Resource) error {
 	var errs yamlpos.Errors
 	for _, source := range sources {
-		errs.Add(source.Check(data))
+		errs.Add(source.Check(data, layers))
 	}
 	for i, e := range errs {
 		if by.DataGiven() != nil { // what the hints say of the inventory is of no use then

@@ -138,6 +138,7 @@ func appendEntry(b []byte, e *wire.Entry) (line []byte, err error) {
 		{e.Sensitive, `,"sensitive":true`},
 		{e.Monitor, `,"monitor":true`},
 		{e.Reverse, `,"reverse":true`},
+		{e.NoHistory, `,"no_history":true`},
 		{e.Reversal, `,"reversal":true`},
 	} {
 		if flag.set {

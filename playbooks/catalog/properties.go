@@ -109,7 +109,7 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	if placed, ok := errors.AsType[*templates.Error](unprepared); ok { // stands in a template
 		return nil, placed
 	}
-	wrong := errors.Join(tags, unprepared, res.Validate())
+	wrong := errors.Join(tags, unprepared, res.Validate(), r.ValidateStrict(res))
 	if len(r.Received()) > 0 {
 		if err := r.CheckReceiving(node, name); err != nil {
 			return nil, err

@@ -6,13 +6,16 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/graph"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
 // Rendered is a play made ready for one host, for people to look at.
 type Rendered struct {
 	Data      map[string]any
+	Secrets   secret.Paths      // in Data
 	Layers    []templates.Layer // that Data was merged from, low to high
+	Given     map[string]any    // facts of the command line, which stand for those of the host
 	Resources []RenderedResource
 	Pre, Post string // messages; "" if there is none
 	// Graph is what the resources wait for. Its vertices are as they are written, its
@@ -29,6 +32,11 @@ type RenderedResource struct {
 	Notify     []int         // and its notify
 	Properties *yamlpos.Node // resolved; nil if control excludes it
 	Nested     *Nested       // nil if it applies no manifest
+
+	Env     *templates.Env    // that its expressions have seen; its Files are open while the compiler is
+	Secrets secret.Paths      // in the data of Env
+	Item    secret.Paths      // the same in its Item
+	Layers  []templates.Layer // that the data of Env was merged from, low to high
 }
 
 // refer notes what the references of the resource have come to. Those of a play in file
@@ -61,5 +69,6 @@ func (r *RenderedResource) renumber(moved []int) {
 type Nested struct {
 	Manifest string
 	Data     map[string]any
+	Secrets  secret.Paths      // in Data
 	Layers   []templates.Layer // that Data was merged from, low to high
 }

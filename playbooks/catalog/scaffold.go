@@ -72,7 +72,7 @@ func withData(env *templates.Env, data map[string]any) *templates.Env {
 		return env
 	}
 	return &templates.Env{
-		Facts: env.Facts, Data: data, Environ: env.Environ, Files: env.Files,
+		Facts: env.Facts, Data: data, Environ: env.Environ, Files: env.Files, Inventory: env.Inventory,
 		Item: env.Item, HasItem: env.HasItem,
 	}
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
-	"github.com/ccm-push/ccm-push/modules/dsc/expr"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -24,7 +23,7 @@ import (
 // data, and its resources with their names as a property. It is not a manifest to be
 // run: a text that holds {{ would be an expression there. With explain, comments
 // say where each value comes from. What a sensitive resource was given is
-// withheld; the data is not.
+// withheld, and so are the secrets in the data.
 func (r *Rendered) YAML(title string, explain bool) ([]byte, error) {
 	w := &writer{layers: r.Layers, explain: explain}
 	ccm := w.mapping()
@@ -40,7 +39,7 @@ func (r *Rendered) YAML(title string, explain bool) ([]byte, error) {
 	}
 	w.put(ccm, "resources", list, "")
 	doc := w.mapping()
-	w.put(doc, "data", w.data(r.Data), "")
+	w.put(doc, "data", w.data(r.Secrets.Redacted(r.Data)), "")
 	w.put(doc, "ccm", ccm, "")
 	doc.HeadComment = title
 	if w.err != nil {
@@ -71,6 +70,9 @@ func (w *writer) plain(v any) *yaml.Node {
 	return n
 }
 
+// longestExpression is how long an expression may be that stands behind a place, in bytes.
+const longestExpression = 60
+
 // put adds an entry to a map, with a comment unless that is "".
 func (w *writer) put(m *yaml.Node, key string, value *yaml.Node, comment string) {
 	k := w.plain(key)
@@ -85,7 +87,7 @@ func (w *writer) put(m *yaml.Node, key string, value *yaml.Node, comment string)
 }
 
 // data writes the data with the origin of each value.
-func (w *writer) data(data map[string]any) *yaml.Node {
+func (w *writer) data(data any) *yaml.Node {
 	n := w.plain(data)
 	if w.explain {
 		w.origins(n, nil)
@@ -125,9 +127,41 @@ func (w *writer) origin(path []string) string {
 		if o.Node != nil {
 			name += ", " + o.Node.Pos()
 		}
+		name += madeBy(o)
 		names = append(names, name)
 	}
 	return strings.Join(names, "; ")
+}
+
+// madeBy says how an expression gave a value: the expression or, if that is long, what it
+// reads. The data has each of those too, with its own place and expression.
+func madeBy(o templates.Origin) string {
+	var none *templates.Marked
+	switch text := o.Expression; {
+	case text == "":
+		return ""
+	case len(text) <= longestExpression && !strings.Contains(text, "\n") && none.Show(text) == text:
+		return " " + text
+	}
+	paths, all := o.Reads.Data()
+	if all {
+		return ", made of all data"
+	}
+	var from []string
+	for _, path := range paths {
+		from = append(from, "Data."+path)
+	}
+	paths, all = o.Reads.Facts()
+	if all {
+		from = append(from, "all facts")
+	}
+	for _, path := range paths {
+		from = append(from, "Facts."+path)
+	}
+	if len(from) == 0 {
+		return ""
+	}
+	return ", made of " + strings.Join(from, ", ")
 }
 
 // resource writes one resource of the catalog.
@@ -207,6 +241,7 @@ func (w *writer) engine(body *yaml.Node, all []RenderedResource, r RenderedResou
 		{"sema", len(e.Sema) > 0, e.Sema},
 		{"hidden", e.Hidden, true},
 		{"reverse", e.Reverse, true},
+		{"history", e.NoHistory, false},
 	} {
 		if one.given {
 			w.put(body, one.key, w.plain(one.value), "")
@@ -219,27 +254,18 @@ func (w *writer) engine(body *yaml.Node, all []RenderedResource, r RenderedResou
 
 // properties writes what the resource was given, and its defaults.
 func (w *writer) properties(body *yaml.Node, r RenderedResource) {
-	var sent map[string]any
 	if r.Nested != nil {
 		w.nested(body, r)
 		return
 	}
-	if err := json.Unmarshal(r.Entry.Properties, &sent); err != nil && w.err == nil {
-		w.err = fmt.Errorf("the properties of %s: %w", r.Entry.Ref(), err)
-	}
-	for _, f := range modules.Fields(r.Resource.Type.New()) {
-		given, written := property(r, f)
-		switch {
-		case f.Name == "name":
-		case given != nil && f.Secret:
-			w.put(body, f.Name, w.plain("[secret]"), w.comment(given.Pos()))
-		case given != nil && given.Any() != nil && f.URL:
-			w.put(body, f.Name, w.plain(modules.ShownURL(given.Text)), w.comment(given.Pos()))
-		case given != nil && given.Any() != nil:
-			w.put(body, f.Name, w.plain(expr.Redacted(asProperty(given, f.Type))), w.at(given, written))
-		case f.Default != "" && sent[f.Name] != nil:
-			w.put(body, f.Name, w.plain(sent[f.Name]), w.comment("default"))
+	given, err := r.Given()
+	w.err = cmp.Or(w.err, err)
+	for _, p := range given {
+		comment := "default"
+		if p.At != nil {
+			comment = strings.TrimSpace(p.At.Pos() + " " + p.Expression(longestExpression))
 		}
+		w.put(body, p.Name, w.plain(p.Value), w.comment(comment))
 	}
 }
 
@@ -260,7 +286,7 @@ func (w *writer) nested(body *yaml.Node, r RenderedResource) {
 		case f.Name == "name":
 		case f.Type.Kind() == reflect.Map:
 			inner := &writer{layers: r.Nested.Layers, explain: w.explain}
-			w.put(body, f.Name, inner.data(r.Nested.Data), "")
+			w.put(body, f.Name, inner.data(r.Nested.Secrets.Redacted(r.Nested.Data)), "")
 			w.err = cmp.Or(w.err, inner.err)
 		case given != nil && given.Any() != nil:
 			w.put(body, f.Name, w.plain(asProperty(given, f.Type)), w.at(given, written))
@@ -268,43 +294,10 @@ func (w *writer) nested(body *yaml.Node, r RenderedResource) {
 	}
 }
 
-// property gives a property as it was resolved, and as it is written.
-func property(r RenderedResource, f modules.Field) (given, written *yamlpos.Node) {
-	for _, key := range append([]string{f.Name}, f.Also...) {
-		if given := r.Properties.Get(key); given != nil {
-			return given, r.Resource.Properties.Node.Get(key)
-		}
-	}
-	return nil, nil
-}
-
-// asProperty is the value as the property takes it: texts as they are written.
-func asProperty(n *yamlpos.Node, t reflect.Type) any {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch {
-	case n.Kind == yamlpos.Scalar && t.Kind() != reflect.Bool && t.Kind() != reflect.Int && t.Kind() != reflect.Interface:
-		return n.Text
-	case n.Kind == yamlpos.List && t.Kind() == reflect.Slice:
-		list := make([]any, len(n.Items))
-		for i, item := range n.Items {
-			list[i] = asProperty(item, t.Elem())
-		}
-		return list
-	}
-	return n.Any()
-}
-
 // at says where a value stands and, if it is short, which expression gave it.
 func (w *writer) at(n, written *yamlpos.Node) string {
-	const longest = 60
-	at := n.Pos()
-	var none *templates.Marked
-	if written != nil && none.Show(written.Text) == written.Text && templates.HasExpr(written.Text) && len(written.Text) <= longest && !strings.Contains(written.Text, "\n") {
-		at += " " + written.Text
-	}
-	return w.comment(at)
+	p := GivenProperty{At: n, Written: written}
+	return w.comment(strings.TrimSpace(n.Pos() + " " + p.Expression(longestExpression)))
 }
 
 func (w *writer) comment(text string) string {

@@ -61,6 +61,8 @@ func decodeFields(name string, line []byte) (Event, error) {
 			time.Duration(p.Connect), time.Duration(p.Start), time.Duration(p.Compile), time.Duration(p.Apply),
 		}
 		return f.HostDone, err
+	case "output":
+		return decode[Output](line)
 	case "summary":
 		f, err := decode[summaryFields](line)
 		f.Summary.Totals, f.Summary.Hosts = f.Totals, make(map[string]HostSummary, len(f.Hosts))

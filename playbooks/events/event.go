@@ -3,6 +3,8 @@ package events
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
 // An Event is one thing that happened in a run: one of the types of this file.
@@ -25,12 +27,13 @@ func (s Stamp) stamp() Stamp { return s }
 // host has been contacted.
 type RunStart struct {
 	Stamp
-	Check     bool     `json:"check"`
-	Diff      bool     `json:"diff"`
-	Manifests []string `json:"manifests"`         // as given; empty for an ad-hoc run
-	Version   string   `json:"version"`           // of ccm-push
-	Monitor   bool     `json:"monitor,omitempty"` // only health checks are run
-	Hosts     int      `json:"hosts"`             // how many the plays select together
+	Check     bool     `json:"check" doc:"nothing is changed"`
+	Diff      bool     `json:"diff" doc:"results have diffs"`
+	Manifests []string `json:"manifests" doc:"as given; empty for an ad-hoc run"`
+	Version   string   `json:"version" doc:"of ccm-push"`
+	Monitor   bool     `json:"monitor,omitempty" doc:"only health checks are run"`
+	Hosts     int      `json:"hosts" doc:"how many the plays select together"`
+	Undoes    string   `json:"undoes,omitempty" doc:"the run that this one takes back"`
 	// Plays are those of the run with the hosts they select, for the record of the run.
 	Plays []SelectedPlay `json:"-"`
 }
@@ -39,17 +42,23 @@ type RunStart struct {
 type SelectedPlay struct {
 	Name  string   `json:"name"`
 	Hosts []string `json:"hosts"`
+	// Addresses are where the hosts are reached, in their order; "" is what the name says.
+	Addresses []string `json:"addresses,omitempty"`
+	// Whether and whom the host program becomes in it, where the play says that itself.
+	Become       *bool  `json:"become,omitempty"`
+	BecomeUser   string `json:"become_user,omitempty"`
+	BecomeMethod string `json:"become_method,omitempty"`
 }
 
 // PlayStart begins a batch of a play. Its hosts stand in the order of the
 // inventory.
 type PlayStart struct {
 	Stamp
-	Play    string   `json:"play"`
-	Hosts   []string `json:"hosts"`   // of this batch
-	Number  int      `json:"number"`  // of the play in the run, from 1
-	Batch   int      `json:"batch"`   // from 1
-	Batches int      `json:"batches"` // at least 1
+	Play    string   `json:"play" doc:"its name"`
+	Hosts   []string `json:"hosts" doc:"of this batch, in the order of the inventory"`
+	Number  int      `json:"number" doc:"of the play in the run, from 1"`
+	Batch   int      `json:"batch" doc:"from 1"`
+	Batches int      `json:"batches" doc:"at least 1"`
 }
 
 // Status is how a resource ended.
@@ -63,62 +72,87 @@ const (
 	Failed  Status = "failed"
 )
 
+// Cause is why a resource is changed.
+type Cause string
+
+// The causes of a [Result].
+const (
+	Intent   Cause = "intent"   // the manifest asks for something else than before, or for a change each time
+	Drift    Cause = "drift"    // the host has changed since a run left the resource as the manifest asks for it
+	Notified Cause = "notified" // a subscription alone
+	Undone   Cause = "undo"     // a run is taken back
+)
+
 // Result is how one resource ended on one host.
 type Result struct {
 	Stamp
-	Play        string   `json:"play"`
-	Host        string   `json:"host"`
-	Type        string   `json:"type"`
-	Name        string   `json:"name"`
-	Alias       string   `json:"alias"`
-	Status      Status   `json:"status"`
-	Check       bool     `json:"check"` // nothing was done: a check run, or noop
-	Refreshed   bool     `json:"refreshed"`
-	RefreshedBy []string `json:"refreshed_by,omitempty"` // the resources whose change it followed
-	Certain     bool     `json:"certain"`                // false: a prediction that may turn out wrong
-	Because     string   `json:"because"`                // what it depends on if not certain, or what it was skipped for
-	Message     string   `json:"message"`
-	Messages    []Note   `json:"messages"`
-	Error       string   `json:"error"` // set when failed
-	// Changed says that the host was changed: by what Message says, also if the
-	// resource failed after that, on a health check.
-	Changed bool     `json:"changed"`
-	Changes []Change `json:"changes"`
-	Diff    string   `json:"diff"` // unified
-	// HealthChecks are those of the resource that have been asked, in the order of
-	// the manifest.
-	HealthChecks []HealthCheck `json:"health_checks,omitempty"`
-	// State is how the resource was found and left, if its type tells.
-	State *ResourceState `json:"state,omitempty"`
-	// Restart names what has to be restarted before the resource counts: objects such
-	// as {"service":"sshd"}.
-	Restart   []json.RawMessage `json:"restart,omitempty"`
-	ErrorKind string            `json:"error_kind,omitempty"` // unknown, forbidden or failed, if that is known of Error
-	Tries     int               `json:"tries,omitempty"`      // if it took more than one
-	// Left says that the resource has left the manifest, and was put back as it had been
-	// before. Type and Name are then what the host says.
-	Left bool `json:"left,omitempty"`
+	Play         string            `json:"play" doc:"name of the play"`
+	Host         string            `json:"host" doc:"where"`
+	Type         string            `json:"type" doc:"of the resource"`
+	Name         string            `json:"name" doc:"of the resource"`
+	Alias        string            `json:"alias" doc:"of the resource; empty if it has none"`
+	Status       Status            `json:"status" doc:"how it ended; in a check result changed is what would change" enum:"stable,changed,skipped,failed"`
+	Check        bool              `json:"check" doc:"nothing was done: the run was a check run, or the resource has noop"`
+	Refreshed    bool              `json:"refreshed" doc:"it acted because something it subscribes to changed"`
+	RefreshedBy  []string          `json:"refreshed_by,omitempty" doc:"the resources whose change it followed"`
+	Certain      bool              `json:"certain" doc:"false: a prediction that may turn out wrong"`
+	Because      string            `json:"because" doc:"the resource that it depends on if not certain, or what it was skipped for"`
+	Message      string            `json:"message" doc:"what was done, or would be"`
+	Messages     []Note            `json:"messages" doc:"what the resource has to say besides"`
+	Error        string            `json:"error" doc:"set when failed"`
+	Changed      bool              `json:"changed" doc:"the host was changed, also by one that failed afterwards, on a health check; not there in check results"`
+	Changes      []Change          `json:"changes" doc:"properties that differed"`
+	Diff         string            `json:"diff" doc:"unified, only with --diff"`
+	HealthChecks []HealthCheck     `json:"health_checks,omitempty" doc:"those that were asked, in the order of the manifest"`
+	State        *ResourceState    `json:"state,omitempty" doc:"how the resource was found and left, if its type tells"`
+	Restart      []json.RawMessage `json:"restart,omitempty" doc:"what has to be restarted before the resource counts"`
+	ErrorKind    string            `json:"error_kind,omitempty" doc:"what sort of failure error is, if that is known" enum:"unknown,forbidden,failed"`
+	Tries        int               `json:"tries,omitempty" doc:"if it took more than one"`
+	Left         bool              `json:"left,omitempty" doc:"the resource has left the manifest and is undone"`
+	Cause        Cause             `json:"cause,omitempty" doc:"why it is changed, or would be; not there if it is not known" enum:"intent,drift,notified,undo"`
 
 	Duration time.Duration `json:"-"`
-	Killed   bool          `json:"killed,omitempty"` // failed because the run was interrupted
-	Command  *Command      `json:"-"`                // of a resource that is a command: exec
+	Killed   bool          `json:"killed,omitempty" doc:"it failed because the run was interrupted"`
+	Command  *Command      `json:"-"` // of a resource that is a command: exec
 	// Sensitive makes a [Stream] withhold the diff, the output and both values of
 	// every change. Message, Messages and Error are left to the reporting side,
 	// which alone knows what it has put there.
 	Sensitive bool `json:"-"`
+	// Written is where the resource is written, of one that failed; nil if that is not known.
+	Written *yamlpos.Node `json:"-"`
 }
+
+// Output is what a command of a resource has written, while it runs: whole lines. The result,
+// which comes later, has all that is kept of it.
+type Output struct {
+	Stamp
+	Play    string `json:"play" doc:"name of the play"`
+	Host    string `json:"host" doc:"name of the host"`
+	Type    string `json:"type" doc:"type of the resource"`
+	Name    string `json:"name" doc:"name of the resource"`
+	Alias   string `json:"alias" doc:"its alias; empty if it has none"`
+	Stream  string `json:"stream" enum:"stdout,stderr" doc:"where the command has written it"`
+	Text    string `json:"text" doc:"whole lines"`
+	Dropped int    `json:"dropped,omitempty" doc:"how many lines behind it, of either stream, were too many to be sent"`
+}
+
+// The streams of an [Output].
+const (
+	Stdout = "stdout"
+	Stderr = "stderr"
+)
 
 // A ResourceState is how a resource was before and after its turn, as JSON documents
 // in the words of its type. A part that is nil is not known.
 type ResourceState struct {
-	Before json.RawMessage `json:"before,omitempty"`
-	After  json.RawMessage `json:"after,omitempty"`
+	Before json.RawMessage `json:"before,omitempty" doc:"as it was found, in the words of its type"`
+	After  json.RawMessage `json:"after,omitempty" doc:"as it was left, in the words of its type"`
 }
 
 // A Note is a line that a resource had to say.
 type Note struct {
-	Level string `json:"level"` // error, warning, info, verbose, debug, trace
-	Text  string `json:"text"`
+	Level string `json:"level" doc:"error, warning, info, verbose, debug or trace"`
+	Text  string `json:"text" doc:"what it says"`
 }
 
 // verbosity is how often -v has to be given before text shows the note.
@@ -137,27 +171,27 @@ func (n Note) loud() bool { return n.Level != "info" && n.verbosity() == 0 }
 
 // A Change is one property that differed, with both values as short texts.
 type Change struct {
-	Property string `json:"property"`
-	Have     string `json:"have"`
-	Want     string `json:"want"`
+	Property string `json:"property" doc:"its name"`
+	Have     string `json:"have" doc:"the value found; contents as sha256:…"`
+	Want     string `json:"want" doc:"the value that is to be; contents as sha256:…"`
 }
 
 // A HealthCheck is what came of a health check of a resource.
 type HealthCheck struct {
-	Name   string `json:"name"`
-	Status string `json:"status"` // OK, WARNING, CRITICAL, UNKNOWN
-	Tries  int    `json:"tries"`  // that it took
-	Output string `json:"output"` // of the last one
+	Name   string `json:"name" doc:"of the check"`
+	Status string `json:"status" doc:"its answer" enum:"OK,WARNING,CRITICAL,UNKNOWN"`
+	Tries  int    `json:"tries" doc:"how many it took"`
+	Output string `json:"output" doc:"of the last one"`
 }
 
 // A Command is how the program of an exec resource ended. Of long output the two ends
 // are kept, with a mark between them; so many bytes are missing there.
 type Command struct {
-	Stdout        string `json:"stdout"`
-	Stderr        string `json:"stderr"`
-	ExitCode      int    `json:"exit_code"`
-	StdoutDropped int64  `json:"stdout_dropped,omitempty"`
-	StderrDropped int64  `json:"stderr_dropped,omitempty"`
+	Stdout        string `json:"stdout" doc:"what it wrote; of much the beginning and the end"`
+	Stderr        string `json:"stderr" doc:"what it wrote; of much the beginning and the end"`
+	ExitCode      int    `json:"exit_code" doc:"of the program"`
+	StdoutDropped int64  `json:"stdout_dropped,omitempty" doc:"bytes that are not in stdout"`
+	StderrDropped int64  `json:"stderr_dropped,omitempty" doc:"bytes that are not in stderr"`
 }
 
 // MessageKind says where in a play a [Message] stands.
@@ -172,44 +206,43 @@ const (
 // Message is a text that a play has for people.
 type Message struct {
 	Stamp
-	Play string      `json:"play"`
-	Host string      `json:"host"` // empty if it is about the whole play
-	Kind MessageKind `json:"kind"`
-	Text string      `json:"text"`
+	Play string      `json:"play" doc:"name of the play"`
+	Host string      `json:"host" doc:"where; empty if it is about the whole play"`
+	Kind MessageKind `json:"kind" doc:"before the first resource, or after the last one" enum:"pre,post"`
+	Text string      `json:"text" doc:"for people"`
 }
 
 // Unreachable says that no session could be opened with a host: connect, host
 // key or authentication.
 type Unreachable struct {
 	Stamp
-	Play  string `json:"play"`
-	Host  string `json:"host"`
-	Error string `json:"error"`
-	Hint  string `json:"hint"` // what to do next; may be empty
-	// Via is the jump host that is to blame; Error and Hint are about it, and the
-	// same for all hosts behind it.
-	Via string `json:"via,omitempty"`
-	// UnknownKey says that known_hosts has no key of the host, or of the jump host.
-	UnknownKey bool `json:"unknown_key,omitempty"`
+	Play       string `json:"play" doc:"name of the play"`
+	Host       string `json:"host" doc:"where"`
+	Error      string `json:"error" doc:"what went wrong"`
+	Hint       string `json:"hint" doc:"what to do next; may be empty"`
+	Via        string `json:"via,omitempty" doc:"the jump host that is to blame, which error and hint are about"`
+	UnknownKey bool   `json:"unknown_key,omitempty" doc:"known_hosts has no key of the host, or of the jump host"`
 }
 
 // HostFailed says that a host failed as a whole. Phase is become, install,
 // start, facts, compile, lock, lost, protocol or deadline.
 type HostFailed struct {
 	Stamp
-	Play  string `json:"play"`
-	Host  string `json:"host"`
-	Phase string `json:"phase"`
-	Error string `json:"error"`
-	Hint  string `json:"hint"` // what to do next; may be empty
+	Play  string `json:"play" doc:"name of the play"`
+	Host  string `json:"host" doc:"where"`
+	Phase string `json:"phase" doc:"what it was at" enum:"become,install,start,facts,compile,lock,undo,lost,protocol,deadline"`
+	Error string `json:"error" doc:"what went wrong"`
+	Hint  string `json:"hint" doc:"what to do next; may be empty"`
 	Rest
+	// Cause is what Error is the text of, where that has places in files; else nil.
+	Cause error `json:"-"`
 }
 
 // Interrupted says that the run was interrupted before a host was done with a play.
 type Interrupted struct {
 	Stamp
-	Play string `json:"play"`
-	Host string `json:"host"`
+	Play string `json:"play" doc:"name of the play"`
+	Host string `json:"host" doc:"where"`
 	Rest
 }
 
@@ -217,12 +250,11 @@ type Interrupted struct {
 // goes on with that over another one.
 type Reconnect struct {
 	Stamp
-	Play  string `json:"play"`
-	Host  string `json:"host"`
-	Error string `json:"error"` // of the connection that was lost
-	// Reported is how many results had come before, and Remaining how many entries had none.
-	Reported  int           `json:"reported"`
-	Remaining int           `json:"remaining"`
+	Play      string        `json:"play" doc:"name of the play"`
+	Host      string        `json:"host" doc:"where"`
+	Error     string        `json:"error" doc:"of the connection that was lost"`
+	Reported  int           `json:"reported" doc:"how many results had come before"`
+	Remaining int           `json:"remaining" doc:"how many resources had none"`
 	Duration  time.Duration `json:"-"` // until there was another one
 }
 
@@ -230,34 +262,31 @@ type Reconnect struct {
 // is no part of the totals.
 type Untold struct {
 	Stamp
-	Play    string         `json:"play"` // of this run
-	Host    string         `json:"host"`
-	Earlier string         `json:"earlier"` // run id
-	Holder  string         `json:"holder"`  // who ran it, and where, in the words of the host
-	Since   time.Time      `json:"since"`   // when it began
-	Results []UntoldResult `json:"results"`
-	More    int            `json:"more,omitempty"` // results that are not among those
+	Play    string         `json:"play" doc:"of this run"`
+	Host    string         `json:"host" doc:"where"`
+	Earlier string         `json:"earlier" doc:"the id of the run that could not tell it"`
+	Holder  string         `json:"holder" doc:"who ran that, and where"`
+	Since   time.Time      `json:"since" doc:"when that began"`
+	Results []UntoldResult `json:"results" doc:"how resources had ended"`
+	More    int            `json:"more,omitempty" doc:"results that are not among those"`
 }
 
 // An UntoldResult is how a resource had ended.
 type UntoldResult struct {
-	Type    string `json:"type"`
-	Name    string `json:"name"`
-	Status  Status `json:"status"` // changed or failed
-	Message string `json:"message,omitempty"`
-	Error   string `json:"error,omitempty"`
+	Type    string `json:"type" doc:"of the resource"`
+	Name    string `json:"name" doc:"of the resource"`
+	Status  Status `json:"status" doc:"how it had ended" enum:"changed,failed"`
+	Message string `json:"message,omitempty" doc:"what was done"`
+	Error   string `json:"error,omitempty" doc:"set when failed"`
 }
 
 // A Rest is what became of the resources of a play that have no result.
 type Rest struct {
-	// NotReached is how many they are; 0 also if the host had not begun with the
-	// play, so that they are not known. Next is the first of them: of a host that
-	// failed, it is not known what became of it.
-	NotReached int    `json:"not_reached,omitempty"`
-	Next       string `json:"next,omitempty"`
-	// RefreshDue are those of them that subscribe to what has changed. The host has
-	// noted that, so the next run refreshes them.
-	RefreshDue []string `json:"refresh_due,omitempty"`
+	// NotReached is 0 also if the host had not begun with the play, so that they are not known. Of a
+	// host that failed, it is not known what became of Next.
+	NotReached int      `json:"not_reached,omitempty" doc:"how many resources have no result"`
+	Next       string   `json:"next,omitempty" doc:"the first of them"`
+	RefreshDue []string `json:"refresh_due,omitempty" doc:"those of them whose refresh the next run makes up for"`
 }
 
 // State is how a host ended.
@@ -273,16 +302,14 @@ const (
 
 // Counts are numbers of resources by status.
 type Counts struct {
-	Stable  int `json:"stable"`
-	Changed int `json:"changed"` // or would change, in a check run
-	Skipped int `json:"skipped"`
-	Failed  int `json:"failed"`
-	// WouldChange are resources with noop that would change, in a run that is no
-	// check run.
-	WouldChange int `json:"would_change"`
-	// FailedChanged are those of the failed ones that had changed the host.
-	FailedChanged int `json:"failed_changed"`
-	NotReached    int `json:"not_reached"` // see [Rest]
+	Stable        int `json:"stable" doc:"resources that are stable"`
+	Changed       int `json:"changed" doc:"resources that are changed; in a check run those that would change"`
+	Skipped       int `json:"skipped" doc:"resources that are skipped"`
+	Failed        int `json:"failed" doc:"resources that failed"`
+	WouldChange   int `json:"would_change" doc:"resources with noop that would change, in a run that is no check run"`
+	FailedChanged int `json:"failed_changed" doc:"those of failed that had changed the host before"`
+	NotReached    int `json:"not_reached" doc:"resources without a result"`
+	Drift         int `json:"drift,omitempty" doc:"those of changed whose cause is drift"`
 }
 
 // Sum is the number of results.
@@ -292,14 +319,22 @@ func (c Counts) Sum() int { return c.Stable + c.Changed + c.Skipped + c.Failed +
 // makes one.
 type HostDone struct {
 	Stamp
-	Host  string `json:"host"`
-	State State  `json:"state"`
+	Host  string `json:"host" doc:"which"`
+	State State  `json:"state" doc:"how it ended" enum:"ok,failed,unreachable,interrupted"`
 	Counts
-	Uncertain int `json:"uncertain"` // of the counted ones
-	// PlaysNotRun are how many of its plays, the last ones, the host did not enter.
-	PlaysNotRun int           `json:"plays_not_run,omitempty"`
+	Uncertain   int           `json:"uncertain" doc:"results that may turn out wrong"`
+	PlaysNotRun int           `json:"plays_not_run,omitempty" doc:"how many of its plays, the last ones, it did not enter"`
 	Duration    time.Duration `json:"-"`
 	Phases      Phases        `json:"-"`
+	Steps       []Step        `json:"-"` // the phases as they went, for traces; records have none
+}
+
+// A Step is a phase of a host in a play.
+type Step struct {
+	Phase string // connect, login (a part of it), start, compile or apply
+	Play  int    // number of the play in the run, from 1
+	Began time.Time
+	Took  time.Duration
 }
 
 // Phases are how long the steps of a host have taken, all plays together. What is
@@ -314,39 +349,37 @@ type Phases struct {
 // Summary is the last event. [Tally.Summary] makes one.
 type Summary struct {
 	Stamp
-	Check       bool `json:"check"`
-	Interrupted bool `json:"interrupted"`
-	// NotStarted are the hosts that the run ended before, and PlaysNotRun the plays
-	// that no host began. Whoever runs the plays fills them in.
-	NotStarted  []string               `json:"not_started,omitempty"`
-	PlaysNotRun []string               `json:"plays_not_run,omitempty"`
+	Check       bool `json:"check" doc:"nothing was changed"`
+	Interrupted bool `json:"interrupted" doc:"the run was interrupted"`
+	// NotStarted and PlaysNotRun are filled in by whoever runs the plays.
+	NotStarted  []string               `json:"not_started,omitempty" doc:"hosts that the run ended before"`
+	PlaysNotRun []string               `json:"plays_not_run,omitempty" doc:"plays that no host began"`
 	Hosts       map[string]HostSummary `json:"-"`
 	Totals      Totals                 `json:"-"`
 }
 
 // A HostSummary is how one host ended.
 type HostSummary struct {
-	State State `json:"state"`
+	State State `json:"state" doc:"how it ended" enum:"ok,failed,unreachable,interrupted"`
 	Counts
 	Duration time.Duration `json:"-"`
 }
 
 // Totals are the sums over all hosts.
 type Totals struct {
-	Hosts     HostTotals     `json:"hosts"`
-	Resources ResourceTotals `json:"resources"`
-	// CertainShare is the part of a check run's results that are certain, 0 to 1;
-	// nil if the run was no check run or had no results.
-	CertainShare *float64 `json:"certain_share,omitempty"`
+	Hosts     HostTotals     `json:"hosts" doc:"hosts by state"`
+	Resources ResourceTotals `json:"resources" doc:"resources by status"`
+	// CertainShare is nil if the run was no check run or had no results.
+	CertainShare *float64 `json:"certain_share,omitempty" doc:"the part of the results of a check run that are certain, 0 to 1"`
 }
 
 // HostTotals are numbers of hosts by state.
 type HostTotals struct {
-	OK          int `json:"ok"`
-	Failed      int `json:"failed"`
-	Unreachable int `json:"unreachable"`
-	Interrupted int `json:"interrupted"`
-	NotStarted  int `json:"not_started"` // the run ended before it came to them
+	OK          int `json:"ok" doc:"hosts"`
+	Failed      int `json:"failed" doc:"hosts that failed, or one of their resources did"`
+	Unreachable int `json:"unreachable" doc:"hosts that no session could be opened with"`
+	Interrupted int `json:"interrupted" doc:"hosts that were not done"`
+	NotStarted  int `json:"not_started" doc:"hosts that the run ended before"`
 }
 
 // Sum is the number of hosts that were worked on.
@@ -355,17 +388,16 @@ func (t HostTotals) Sum() int { return t.OK + t.Failed + t.Unreachable + t.Inter
 // ResourceTotals are numbers of resources over all hosts.
 type ResourceTotals struct {
 	Counts
-	Uncertain int `json:"uncertain"` // of the counted ones
-	// HealthChecks counts the health checks that were asked; nil if there was none.
-	HealthChecks *HealthCounts `json:"health_checks,omitempty"`
+	Uncertain    int           `json:"uncertain" doc:"results that may turn out wrong"`
+	HealthChecks *HealthCounts `json:"health_checks,omitempty" doc:"health checks by their answer, if any were asked"`
 }
 
 // HealthCounts are numbers of health checks by their answer.
 type HealthCounts struct {
-	OK       int `json:"ok"`
-	Warning  int `json:"warning"`
-	Critical int `json:"critical"`
-	Unknown  int `json:"unknown"`
+	OK       int `json:"ok" doc:"answers"`
+	Warning  int `json:"warning" doc:"answers"`
+	Critical int `json:"critical" doc:"answers"`
+	Unknown  int `json:"unknown" doc:"answers"`
 }
 
 // Sum is the number of health checks.
@@ -413,6 +445,8 @@ func HostOf(e Event) string {
 		return e.Host
 	case HostDone:
 		return e.Host
+	case Output:
+		return e.Host
 	}
 	return ""
 }
@@ -420,6 +454,7 @@ func HostOf(e Event) string {
 func (RunStart) name() string    { return "run_start" }
 func (PlayStart) name() string   { return "play_start" }
 func (Result) name() string      { return "result" }
+func (Output) name() string      { return "output" }
 func (Message) name() string     { return "message" }
 func (Unreachable) name() string { return "unreachable" }
 func (HostFailed) name() string  { return "host_failed" }
@@ -432,6 +467,7 @@ func (Summary) name() string     { return "summary" }
 func (e RunStart) stamped(s Stamp) Event    { e.Stamp = s; return e }
 func (e PlayStart) stamped(s Stamp) Event   { e.Stamp = s; return e }
 func (e Result) stamped(s Stamp) Event      { e.Stamp = s; return e }
+func (e Output) stamped(s Stamp) Event      { e.Stamp = s; return e }
 func (e Message) stamped(s Stamp) Event     { e.Stamp = s; return e }
 func (e Unreachable) stamped(s Stamp) Event { e.Stamp = s; return e }
 func (e HostFailed) stamped(s Stamp) Event  { e.Stamp = s; return e }

@@ -99,6 +99,7 @@ func scenes() []scene {
 				r.Diff = motdDiff
 				r.Changes[1] = events.Change{Property: "mode", Have: "0600", Want: "0644"}
 			}),
+			events.Output{Play: "web tier", Host: "web2", Type: "exec", Name: "systemctl reload nginx", Alias: "reload", Stream: events.Stdout, Text: "reloading\nreloaded\n", Dropped: 1},
 			with(result("web2", "exec", "systemctl reload nginx", events.Changed), func(r *events.Result) {
 				r.Alias, r.Refreshed, r.Message = "reload", true, "Refreshed by file#/etc/motd"
 				r.Command = &events.Command{Stdout: "reloaded\n"}
@@ -196,6 +197,7 @@ func hostile() scene {
 			Command: &events.Command{Stdout: block, Stderr: block},
 		},
 		events.Result{Host: a, Status: events.Failed, Error: block, Command: &events.Command{Stdout: block, Stderr: block}},
+		events.Output{Play: a, Host: a, Type: a, Name: block, Alias: a, Stream: events.Stderr, Text: block + "\n", Dropped: 2},
 		events.Unreachable{Play: a, Host: a, Error: block, Hint: block},
 		events.HostFailed{Play: a, Host: a, Phase: a, Error: block, Hint: block},
 		events.HostFailed{Play: a, Host: a, Phase: a, Rest: events.Rest{NotReached: 1, Next: block, RefreshDue: []string{block}}},

@@ -13,16 +13,17 @@ import (
 // Invalid UTF-8 becomes U+FFFD. Characters that could act on a terminal are
 // written as escapes, which mean the same to whoever parses them.
 type JSON struct {
-	out    sink
-	lines  []byte // being made
-	append func([]byte, *Result) (line []byte, ok bool)
+	out   sink
+	lines []byte // being made
+	short bool   // see [NewShortJSON]
+	at    clockText
 }
 
 // NewJSON makes a reporter that writes to w.
-func NewJSON(w io.Writer) *JSON { return &JSON{out: sink{w: w}, append: appendResult} }
+func NewJSON(w io.Writer) *JSON { return &JSON{out: sink{w: w}} }
 
 // NewShortJSON makes one whose lines are for [Decode] alone: most results are half as long.
-func NewShortJSON(w io.Writer) *JSON { return &JSON{out: sink{w: w}, append: appendShortResult} }
+func NewShortJSON(w io.Writer) *JSON { return &JSON{out: sink{w: w}, short: true} }
 
 // Report writes e.
 func (j *JSON) Report(e Event) { j.ReportAll([]Event{e}) }
@@ -31,17 +32,29 @@ func (j *JSON) Report(e Event) { j.ReportAll([]Event{e}) }
 func (j *JSON) ReportAll(all []Event) {
 	j.lines = j.lines[:0]
 	for _, e := range all {
-		r, ok := e.(Result)
-		if ok {
-			j.lines, ok = j.append(j.lines, &r)
-		}
-		if !ok {
-			j.lines = append(j.lines, jsonLine(e)...)
-		}
+		j.line(e)
 	}
 	j.out.write(j.lines)
 	if cap(j.lines) > maxLines {
 		j.lines = nil
+	}
+}
+
+// line adds the line of an event. Those of which there are many are made without reflection.
+func (j *JSON) line(e Event) {
+	quick := false
+	switch e := e.(type) {
+	case Result:
+		if j.short {
+			j.lines, quick = appendShortResult(j.lines, &e, &j.at)
+		} else {
+			j.lines, quick = appendResult(j.lines, &e, &j.at)
+		}
+	case HostDone:
+		j.lines, quick = appendHostDone(j.lines, &e, &j.at), true
+	}
+	if !quick {
+		j.lines = append(j.lines, jsonLine(e)...)
 	}
 }
 
@@ -69,6 +82,19 @@ func (s *sink) write(b []byte) {
 
 // timeLayout is RFC 3339 with exactly three decimals.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// A clockText remembers the text of a time: what comes together has the same one.
+type clockText struct {
+	time time.Time
+	text []byte // of time; nil before the first
+}
+
+func (c *clockText) append(b []byte, t time.Time) []byte {
+	if c.text == nil || t != c.time {
+		c.time, c.text = t, t.UTC().AppendFormat(c.text[:0], timeLayout)
+	}
+	return append(b, c.text...)
+}
 
 // jsonLine is the head that all events share, followed by the fields of e.
 func jsonLine(e Event) []byte {
@@ -106,32 +132,37 @@ func (d milliseconds) MarshalJSON() ([]byte, error) {
 type (
 	resultFields struct {
 		Result
-		DurationMS milliseconds `json:"duration_ms"`
+		DurationMS milliseconds `json:"duration_ms" doc:"how long it took"`
 		*Command
+	}
+	// A check result has no changed, which would say something else than its status.
+	checkFields struct {
+		resultFields
+		Changed *bool `json:"changed,omitempty"` // hides that of the result; always nil
 	}
 	reconnectFields struct {
 		Reconnect
-		DurationMS milliseconds `json:"duration_ms"`
+		DurationMS milliseconds `json:"duration_ms" doc:"until there was another connection"`
 	}
 	hostDoneFields struct {
 		HostDone
-		DurationMS milliseconds `json:"duration_ms"`
-		Phases     phasesFields `json:"phases_ms"`
+		DurationMS milliseconds `json:"duration_ms" doc:"how long it was worked on, waiting included"`
+		Phases     phasesFields `json:"phases_ms" doc:"of it"`
 	}
 	phasesFields struct {
-		Connect milliseconds `json:"connect"`
-		Start   milliseconds `json:"start"`
-		Compile milliseconds `json:"compile"`
-		Apply   milliseconds `json:"apply"`
+		Connect milliseconds `json:"connect" doc:"dial, verify, log in"`
+		Start   milliseconds `json:"start" doc:"the host program, until its facts are here"`
+		Compile milliseconds `json:"compile" doc:"the catalog"`
+		Apply   milliseconds `json:"apply" doc:"from the catalog to its last result"`
 	}
 	hostSummaryFields struct {
 		HostSummary
-		DurationMS milliseconds `json:"duration_ms"`
+		DurationMS milliseconds `json:"duration_ms" doc:"how long it was worked on, waiting included"`
 	}
 	summaryFields struct {
 		Summary
-		Hosts  map[string]hostSummaryFields `json:"hosts"`
-		Totals Totals                       `json:"totals"`
+		Hosts  map[string]hostSummaryFields `json:"hosts" doc:"each by its name"`
+		Totals Totals                       `json:"totals" doc:"sums over all hosts"`
 	}
 )
 
@@ -146,7 +177,11 @@ func fields(e Event) any {
 		return e
 	case Result:
 		e.Messages, e.Changes = list(e.Messages), list(e.Changes)
-		return resultFields{e, milliseconds(e.Duration), e.Command}
+		all := resultFields{e, milliseconds(e.Duration), e.Command}
+		if e.Check {
+			return checkFields{resultFields: all}
+		}
+		return all
 	case Reconnect:
 		return reconnectFields{e, milliseconds(e.Duration)}
 	case Untold:

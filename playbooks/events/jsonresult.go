@@ -14,12 +14,12 @@ func (r *Result) onlyTexts() bool {
 // appendResult appends the line of a result with nothing in it but texts and
 // flags, as nearly all are: byte for byte what [jsonLine] makes of it, without
 // reflection. ok is false for any other.
-func appendResult(b []byte, e *Result) (line []byte, ok bool) {
+func appendResult(b []byte, e *Result, at *clockText) (line []byte, ok bool) {
 	if !e.onlyTexts() {
 		return b, false
 	}
 	b = append(b, `{"event":"result","time":"`...)
-	b = e.Time.UTC().AppendFormat(b, timeLayout)
+	b = at.append(b, e.Time)
 	b = append(b, '"')
 	b = appendText(b, "run", e.Run)
 	b = appendText(b, "play", e.Play)
@@ -35,9 +35,14 @@ func appendResult(b []byte, e *Result) (line []byte, ok bool) {
 	b = appendText(b, "message", e.Message)
 	b = append(b, `,"messages":[]`...)
 	b = appendText(b, "error", e.Error)
-	b = appendFlag(b, "changed", e.Changed)
+	if !e.Check {
+		b = appendFlag(b, "changed", e.Changed)
+	}
 	b = append(b, `,"changes":[]`...)
 	b = appendText(b, "diff", e.Diff)
+	if e.Cause != "" {
+		b = appendText(b, "cause", string(e.Cause))
+	}
 	b = append(b, `,"duration_ms":`...)
 	b = appendMilliseconds(b, e.Duration)
 	return append(b, '}', '\n'), true
@@ -45,15 +50,15 @@ func appendResult(b []byte, e *Result) (line []byte, ok bool) {
 
 // appendShortResult appends the same line without the run and without what is empty or
 // false, for [Decode]: records are mostly such lines.
-func appendShortResult(b []byte, e *Result) (line []byte, ok bool) {
+func appendShortResult(b []byte, e *Result, at *clockText) (line []byte, ok bool) {
 	if !e.onlyTexts() {
 		return b, false
 	}
 	b = append(b, `{"event":"result","time":"`...)
-	b = e.Time.UTC().AppendFormat(b, timeLayout)
+	b = at.append(b, e.Time)
 	b = append(b, '"')
 	for _, text := range [...]struct{ key, value string }{
-		{"play", e.Play}, {"host", e.Host}, {"type", e.Type}, {"name", e.Name}, {"alias", e.Alias}, {"status", string(e.Status)},
+		{"play", e.Play}, {"host", e.Host}, {"type", e.Type}, {"name", e.Name}, {"alias", e.Alias}, {"status", string(e.Status)}, {"cause", string(e.Cause)},
 		{"because", e.Because}, {"message", e.Message}, {"error", e.Error}, {"diff", e.Diff},
 	} {
 		if text.value != "" {
@@ -71,6 +76,34 @@ func appendShortResult(b []byte, e *Result) (line []byte, ok bool) {
 	b = append(b, `,"duration_ms":`...)
 	b = appendMilliseconds(b, e.Duration)
 	return append(b, '}', '\n'), true
+}
+
+// appendHostDone appends the line of a host's end, byte for byte what [jsonLine] makes of it.
+func appendHostDone(b []byte, e *HostDone, at *clockText) []byte {
+	b = append(b, `{"event":"host_done","time":"`...)
+	b = at.append(b, e.Time)
+	b = append(b, '"')
+	b = appendText(b, "run", e.Run)
+	b = appendText(b, "host", e.Host)
+	b = appendText(b, "state", string(e.State))
+	for _, count := range [...]struct {
+		key string
+		n   int
+	}{
+		{"stable", e.Stable}, {"changed", e.Changed}, {"skipped", e.Skipped}, {"failed", e.Failed}, {"would_change", e.WouldChange},
+		{"failed_changed", e.FailedChanged}, {"not_reached", e.NotReached}, {"drift", e.Drift}, {"uncertain", e.Uncertain}, {"plays_not_run", e.PlaysNotRun},
+	} {
+		if count.n != 0 || count.key != "plays_not_run" && count.key != "drift" {
+			b = strconv.AppendInt(appendKey(b, count.key), int64(count.n), 10)
+		}
+	}
+	b = appendMilliseconds(appendKey(b, "duration_ms"), e.Duration)
+	b = append(b, `,"phases_ms":{"connect":`...)
+	b = appendMilliseconds(b, e.Phases.Connect)
+	b = appendMilliseconds(appendKey(b, "start"), e.Phases.Start)
+	b = appendMilliseconds(appendKey(b, "compile"), e.Phases.Compile)
+	b = appendMilliseconds(appendKey(b, "apply"), e.Phases.Apply)
+	return append(b, '}', '}', '\n')
 }
 
 func appendFlag(b []byte, key string, value bool) []byte {

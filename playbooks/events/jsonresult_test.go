@@ -27,9 +27,9 @@ func FuzzResultLine(f *testing.F) {
 			Stamp: Stamp{Time: time.UnixMilli(ms % 253402300800000), Run: text(0)},
 			Play:  text(1), Host: text(2), Type: text(3), Name: text(4), Alias: text(5), Status: Status(status),
 			Check: flag(6), Refreshed: flag(7), Certain: flag(0), Because: text(7), Message: text(6), Error: text(5),
-			Changed: flag(1), Diff: text(3), Duration: time.Duration(ns), Sensitive: flag(2),
+			Changed: flag(1), Cause: Cause(text(4)), Diff: text(3), Duration: time.Duration(ns), Sensitive: flag(2),
 		}
-		line, ok := appendResult([]byte("before\n"), &e)
+		line, ok := appendResult([]byte("before\n"), &e, new(clockText))
 		require.True(t, ok)
 		require.Equal(t, "before\n"+string(jsonLine(e)), string(line))
 	})
@@ -47,7 +47,7 @@ func TestResultLineLeavesListsToTheOther(t *testing.T) {
 		"tries":         {Tries: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			line, ok := appendResult(nil, &e)
+			line, ok := appendResult(nil, &e, new(clockText))
 			require.False(t, ok)
 			require.Empty(t, line)
 		})
@@ -86,7 +86,7 @@ func BenchmarkJSONResult(b *testing.B) {
 	b.ReportAllocs()
 	line := make([]byte, 0, 1024)
 	for b.Loop() {
-		appendResult(line, &e)
+		appendResult(line, &e, new(clockText))
 	}
 }
 
@@ -96,14 +96,26 @@ func TestResultLineHoldsEveryField(t *testing.T) {
 	kind := reflect.TypeFor[Result]()
 	quick := 0
 	for i := range kind.NumField() {
+		if kind.Field(i).Name == "Written" { // which stands in no line
+			continue
+		}
 		var e Result
 		fill(t, kind.Field(i).Name, reflect.ValueOf(&e).Elem().Field(i))
-		if line, ok := appendResult(nil, &e); ok {
+		if line, ok := appendResult(nil, &e, new(clockText)); ok {
 			require.Equal(t, string(jsonLine(e)), string(line), kind.Field(i).Name)
 			quick++
 		}
 	}
 	require.Greater(t, quick, 10)
+}
+
+// A host's end has all of its fields, in the words of encoding/json; so has an empty one.
+func TestHostDoneLine(t *testing.T) {
+	var full HostDone
+	fill(t, "HostDone", reflect.ValueOf(&full).Elem())
+	for _, e := range []HostDone{full, {}} {
+		require.Equal(t, string(jsonLine(e)), string(appendHostDone(nil, &e, new(clockText))))
+	}
 }
 
 // fill sets all that is in v.

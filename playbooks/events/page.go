@@ -41,6 +41,8 @@ func WantColor(terminal bool, getenv func(string) string) bool {
 type page struct {
 	b      strings.Builder
 	colors bool
+	adHoc  color // of the heading, if it is the output of an ad-hoc command
+	direct bool  // it is shown as it is, whatever is folded
 }
 
 // print adds text that stays on its line.
@@ -93,21 +95,6 @@ const indent = "    "
 
 // always is the colour function of a block in one colour.
 func always(c color) func(string) color { return func(string) color { return c } }
-
-// diffColor is the colour function of a unified diff.
-func diffColor(line string) color {
-	switch {
-	case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
-		return bold
-	case strings.HasPrefix(line, "@@"):
-		return cyan
-	case strings.HasPrefix(line, "+"):
-		return green
-	case strings.HasPrefix(line, "-"):
-		return red
-	}
-	return plain
-}
 
 // Line makes s harmless as a part of one line, see [printable.Line].
 func Line(s string) string { return printable.Line(s) }

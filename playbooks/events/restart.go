@@ -57,9 +57,9 @@ func restartText(object json.RawMessage) string {
 }
 
 // restart says in the recap what has to be restarted.
-func (t *Text) restart(p *page) {
-	for _, what := range t.restarts.what {
-		hosts := t.restarts.hosts[what]
+func (r *recap) restart(p *page) {
+	for _, what := range r.restarts.what {
+		hosts := r.restarts.hosts[what]
 		slices.Sort(hosts)
 		hosts = slices.Compact(hosts)
 		p.print(yellow, "restart required: ", what)
@@ -70,6 +70,6 @@ func (t *Text) restart(p *page) {
 		}
 		p.print(plain, fmt.Sprintf(" on %d hosts", len(hosts)))
 		p.newline()
-		t.names(p, hosts)
+		r.names(p, hosts)
 	}
 }

@@ -21,6 +21,13 @@ type Stream struct {
 	now       func() time.Time
 	mu        sync.Mutex
 	reporters []Reporter
+	mask      Mask
+}
+
+// A Mask takes secrets out of texts.
+type Mask interface {
+	Text(string) string
+	None() bool // no text would be changed
 }
 
 // NewStream makes the stream of one run. Events without a stamp get this run id
@@ -29,12 +36,22 @@ func NewStream(run string, now func() time.Time, reporters ...Reporter) *Stream 
 	return &Stream{run: run, now: now, reporters: reporters}
 }
 
+// WithMask takes out of all events that are reported from now on what the mask knows.
+func (s *Stream) WithMask(m Mask) *Stream {
+	s.mask = m
+	return s
+}
+
 // Report hands events to every reporter, those that stand together in one call
 // one after the other. It completes them in place.
 func (s *Stream) Report(all ...Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	masks := s.mask != nil && !s.mask.None()
 	for i, e := range all {
+		if masks {
+			e = masked(e, s.mask)
+		}
 		e = s.fill(e)
 		if r, ok := e.(Result); ok && r.Sensitive {
 			e = r.withheld()
@@ -54,6 +71,17 @@ func (s *Stream) Report(all ...Event) {
 
 // A severalReporter takes events together, because that is cheaper.
 type severalReporter interface{ ReportAll([]Event) }
+
+// Sync has reporters that delay what they write do so now.
+func (s *Stream) Sync() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.reporters {
+		if d, ok := r.(interface{ Sync() }); ok {
+			d.Sync()
+		}
+	}
+}
 
 // fill completes the stamp. It is called under the lock, so that the times of a
 // stream never go back. They are whole milliseconds, as JSON has them: what is made of

@@ -70,6 +70,9 @@ func (h *hostTally) add(r Result, check bool) {
 		h.WouldChange++
 	case r.Status == Changed:
 		h.Changed++
+		if r.Cause == Drift {
+			h.Drift++
+		}
 	case r.Status == Skipped:
 		h.Skipped++
 	case r.Status == Failed:
@@ -141,6 +144,7 @@ func (t *Totals) add(h *hostTally) {
 	t.Resources.Failed += h.Failed
 	t.Resources.WouldChange += h.WouldChange
 	t.Resources.FailedChanged += h.FailedChanged
+	t.Resources.Drift += h.Drift
 	t.Resources.NotReached += h.NotReached
 	t.Resources.Uncertain += h.uncertain
 }

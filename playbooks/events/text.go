@@ -1,21 +1,36 @@
 package events
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
 // TextOptions say what a [Text] shows. The zero value suits a file: changes and
 // failures, no colours.
 type TextOptions struct {
-	Verbose int  // 1 and more: also what is stable or skipped, values, all that is kept of output
-	Diff    bool // show diffs and the values of changes
-	Color   bool // use colours; see [WantColor]
-	Width   int  // columns of the terminal; 0 means 80
-	Timing  bool // show what the time of each host was spent on
-	AdHoc   bool // one resource from the command line: its output is the point
+	Verbose  int  // 1 and more: also what is stable or skipped, values, all that is kept of output
+	Diff     bool // show diffs and the values of changes
+	DiffStat bool // of diffs, show only how many lines they change
+	Color    bool // use colours; see [WantColor]
+	Width    int  // columns of the terminal; 0 means 80
+	Timing   bool // show what the time of each host was spent on
+	AdHoc    bool // one resource from the command line: its output is the point
+	Quiet    bool // failures and the totals alone
+	// Recorded says that the run can be gone on with by its id.
+	Recorded bool
+	// Again names flags that have to be given again then, since their values are not recorded.
+	Again []string
+	// Fold is from how many hosts on equal outcomes are told once, when a batch has ended;
+	// failures at once. 0 never does.
+	Fold int
+	// Source gives the text of an error with the lines of the files that it names; nil does not.
+	Source func(error) string
 	// Trust gives the command that trusts the keys of several hosts; nil has none.
 	Trust func(hosts []string) string
 }
@@ -24,18 +39,21 @@ type TextOptions struct {
 // line each that begins with the host, so that hosts may interleave; the
 // [Summary] ends it with a recap. Each event is one write.
 type Text struct {
-	out     sink
-	options TextOptions
-	run     RunStart
-	column  int // width of the hosts' column
+	setting
+	out       sink
+	results   resultLines
+	recap     recap
+	addresses map[string]string // of hosts, where names do not say them
+	jumps     map[string]bool   // errors of jump hosts that have been told
+}
 
-	hosts []string          // in the order they were first seen
-	seen  map[string]bool   // the same, as a set
-	cause map[string]string // why a host is not ok, in a few words
-	jumps map[string]bool   // errors of jump hosts that have been told
-
-	unknownHosts []string // that were not reached since a key of theirs is unknown
-	restarts     restarts
+// A setting is what lines depend on besides the event that they tell of.
+type setting struct {
+	options  TextOptions
+	run      RunStart
+	column   int             // width of the hosts' column
+	folding  *folding        // of the batch that runs; nil if outcomes are not folded
+	followed map[string]bool // hosts whose commands have been told of as they wrote
 }
 
 // NewText makes a reporter that writes to w.
@@ -43,7 +61,19 @@ func NewText(w io.Writer, o TextOptions) *Text {
 	if o.Width <= 0 {
 		o.Width = 80
 	}
-	return &Text{out: sink{w: w}, options: o, seen: make(map[string]bool), cause: make(map[string]string), jumps: make(map[string]bool)}
+	t := &Text{out: sink{w: w}, setting: setting{options: o, followed: make(map[string]bool)}, jumps: make(map[string]bool)}
+	t.results, t.recap = resultLines{&t.setting}, newRecap(&t.setting)
+	return t
+}
+
+// folds reports whether equal outcomes are told once.
+func (s *setting) folds() bool { return s.options.Fold > 0 && s.run.Hosts >= s.options.Fold }
+
+// who begins what is told of a host. Where outcomes are folded, that follows.
+func (s *setting) who(p *page, host string) {
+	if s.folding == nil {
+		p.pad(plain, host, s.column)
+	}
 }
 
 // Err is the first error of the writer; nothing was written after it.
@@ -52,6 +82,25 @@ func (t *Text) Err() error { return t.out.err }
 // Report writes e, if it is worth a person's attention.
 func (t *Text) Report(e Event) {
 	p := &page{colors: t.options.Color}
+	t.tell(p, e)
+	if host := HostOf(e); t.folding != nil && host != "" && !p.direct {
+		t.folding.collect(p, host, fails(e))
+	}
+	t.out.write([]byte(p.b.String()))
+}
+
+// fails reports whether an event is one that is shown at once.
+func fails(e Event) bool {
+	switch e := e.(type) {
+	case Result:
+		return e.Status == Failed
+	case Unreachable, HostFailed, Interrupted:
+		return true
+	}
+	return false
+}
+
+func (t *Text) tell(p *page, e Event) {
 	switch e := e.(type) {
 	case RunStart:
 		t.runStart(p, e)
@@ -61,15 +110,21 @@ func (t *Text) Report(e Event) {
 		t.result(p, e)
 	case Message:
 		t.message(p, e)
+	case Output:
+		t.written(p, e)
 	case Unreachable:
 		t.unreachable(p, e)
 	case HostFailed:
-		t.blame(e.Host, e.Phase)
+		t.recap.blame(e.Host, e.Phase)
 		// The errors of a connection begin with the step, which is the phase then.
-		t.hostProblem(p, e.Host, "failed", e.Phase+": "+strings.TrimPrefix(e.Error, e.Phase+" "), e.Hint)
+		text := e.Error
+		if e.Cause != nil && t.options.Source != nil {
+			text = t.options.Source(e.Cause)
+		}
+		t.hostProblem(p, e.Host, "failed", e.Phase+": "+strings.TrimPrefix(text, e.Phase+" "), e.Hint)
 		t.refreshDue(p, e.Rest)
 	case Interrupted:
-		t.meet(e.Host)
+		t.recap.meet(e.Host)
 		t.interrupted(p, e)
 	case Reconnect:
 		t.reconnect(p, e)
@@ -78,13 +133,19 @@ func (t *Text) Report(e Event) {
 	case HostDone:
 		t.hostDone(p, e)
 	case Summary:
-		t.summary(p, e)
+		t.unfold(p)
+		t.recap.summary(p, e)
 	}
-	t.out.write([]byte(p.b.String()))
 }
 
 func (t *Text) runStart(p *page, e RunStart) {
 	t.run = e
+	t.addresses = map[string]string{}
+	for _, play := range e.Plays {
+		for i, address := range play.Addresses {
+			t.addresses[play.Hosts[i]] = address
+		}
+	}
 	if t.options.Verbose == 0 {
 		return
 	}
@@ -100,12 +161,16 @@ func (t *Text) runStart(p *page, e RunStart) {
 const maxColumn = 24
 
 func (t *Text) playStart(p *page, e PlayStart) {
+	t.unfold(p)
 	t.column = 0
 	for _, h := range e.Hosts {
-		t.meet(h)
+		t.recap.meet(h)
 		t.column = min(maxColumn, max(t.column, utf8.RuneCountInString(Line(h))))
 	}
-	if t.options.AdHoc {
+	if t.folds() {
+		t.folding = newFolding(slices.Clone(e.Hosts), &t.setting, t.addresses)
+	}
+	if t.options.AdHoc || t.options.Quiet {
 		return
 	}
 	p.print(bold, "== ", e.Play)
@@ -122,33 +187,37 @@ func (t *Text) playStart(p *page, e PlayStart) {
 	p.newline()
 }
 
+// unfold tells what has been collected of a batch.
+func (t *Text) unfold(p *page) {
+	if batch := t.folding; batch != nil {
+		t.folding = nil
+		batch.unfold(p)
+	}
+}
+
 // hostDone says what the time of a host was spent on, if that is asked for.
 func (t *Text) hostDone(p *page, e HostDone) {
-	t.meet(e.Host)
-	if !t.options.Timing {
+	t.recap.meet(e.Host)
+	t.recap.note(e)
+	if !t.options.Timing || t.options.Quiet {
 		return
 	}
-	p.pad(plain, e.Host, t.column)
+	t.who(p, e.Host)
 	p.pad(plain, "timing", t.statusColumn())
 	p.print(plain, fmt.Sprintf("connect %s, start %s, compile %s, apply %s", short(e.Phases.Connect), short(e.Phases.Start),
 		short(e.Phases.Compile), short(e.Phases.Apply)))
 	p.newline()
 }
 
-// meet remembers the order in which hosts appear.
-func (t *Text) meet(host string) {
-	if !t.seen[host] {
-		t.seen[host] = true
-		t.hosts = append(t.hosts, host)
+// result tells of a resource, and remembers what the recap says of it.
+func (t *Text) result(p *page, r Result) {
+	t.recap.meet(r.Host)
+	t.recap.restarts.add(r)
+	t.recap.refreshed.add(r, cmp.Or(t.addresses[r.Host], r.Host))
+	if r.Status == Failed {
+		t.recap.blame(r.Host, reference(r))
 	}
-}
-
-// blame remembers why a host is not ok; the first reason counts.
-func (t *Text) blame(host, cause string) {
-	t.meet(host)
-	if t.cause[host] == "" {
-		t.cause[host] = shorten(cause, 60)
-	}
+	t.results.tell(p, r)
 }
 
 // mainCause is what hosts that suffer from the same thing have in common: what
@@ -169,36 +238,56 @@ func mainCause(err string) string {
 
 func (t *Text) message(p *page, e Message) {
 	if e.Host != "" {
-		t.meet(e.Host)
-		p.pad(plain, e.Host, t.column)
+		t.recap.meet(e.Host)
+		t.who(p, e.Host)
 	}
 	p.print(bold, "message")
 	p.print(plain, ": ")
 	p.inline(plain, e.Text)
 }
 
+// written shows at once what a command has written, each line behind its host.
+func (t *Text) written(p *page, e Output) {
+	p.direct = true
+	t.recap.meet(e.Host)
+	t.followed[e.Host] = true
+	host := &page{}
+	host.pad(plain, e.Host, t.column)
+	prefix, c := host.b.String(), plain
+	if e.Stream == Stderr {
+		prefix, c = prefix+"stderr ", yellow
+	}
+	p.block(prefix+"| ", e.Text, always(c))
+	if e.Dropped > 0 {
+		p.block(host.b.String()+"| ", excerpt.Mark(int64(e.Dropped), "line"), always(cyan))
+	}
+}
+
 // unreachable tells of a dead jump host once; the recap has all hosts behind it.
 func (t *Text) unreachable(p *page, e Unreachable) {
 	if e.UnknownKey {
-		t.unknownHosts = append(t.unknownHosts, e.Host)
+		t.recap.unknownHosts = append(t.recap.unknownHosts, e.Host)
 	}
 	if e.Via == "" {
-		t.blame(e.Host, mainCause(e.Error))
+		t.recap.blame(e.Host, mainCause(e.Error))
 		t.hostProblem(p, e.Host, "unreachable", e.Error, e.Hint)
 		return
 	}
 	who := "jump host " + e.Via
-	t.blame(e.Host, who)
+	t.recap.blame(e.Host, who)
 	if t.jumps[e.Error] {
 		return
 	}
 	t.jumps[e.Error] = true
+	batch := t.folding
+	t.folding, p.direct = nil, true // it is no host of the batch
+	defer func() { t.folding = batch }()
 	t.hostProblem(p, e.Via, "jump host", strings.TrimPrefix(e.Error, who+": ")+"; what lies behind it is unreachable", e.Hint)
 }
 
 // hostProblem says what is wrong with a host as a whole.
 func (t *Text) hostProblem(p *page, host, what, err, hint string) {
-	p.pad(plain, host, t.column)
+	t.who(p, host)
 	p.pad(red, what, t.statusColumn())
 	p.inline(red, strings.TrimPrefix(err, host+": ")) // errors of one host begin with its name
 	if hint != "" {
@@ -208,7 +297,7 @@ func (t *Text) hostProblem(p *page, host, what, err, hint string) {
 
 // interrupted says how far a host got with a play.
 func (t *Text) interrupted(p *page, e Interrupted) {
-	p.pad(plain, e.Host, t.column)
+	t.who(p, e.Host)
 	p.pad(yellow, "interrupted", t.statusColumn())
 	if e.NotReached == 0 {
 		p.print(plain, fmt.Sprintf("before play %q", e.Play))
@@ -221,16 +310,16 @@ func (t *Text) interrupted(p *page, e Interrupted) {
 
 // reconnect says that a connection was lost, and what it was about.
 func (t *Text) reconnect(p *page, e Reconnect) {
-	t.meet(e.Host)
-	p.pad(plain, e.Host, t.column)
+	t.recap.meet(e.Host)
+	t.who(p, e.Host)
 	p.pad(yellow, "reconnected", t.statusColumn())
 	p.inline(plain, fmt.Sprintf("after %s; %s told before, %d to come: %s", short(e.Duration), count(e.Reported, "result"), e.Remaining, e.Error))
 }
 
 // untold says what an earlier run did on a host that nobody has heard of.
 func (t *Text) untold(p *page, e Untold) {
-	t.meet(e.Host)
-	p.pad(plain, e.Host, t.column)
+	t.recap.meet(e.Host)
+	t.who(p, e.Host)
 	p.pad(yellow, "untold", t.statusColumn())
 	n := len(e.Results) + e.More
 	p.inline(plain, fmt.Sprintf("run %s of %s, begun %s, did this and could not tell: %s", e.Earlier, e.Holder, e.Since.Local().Format("2006-01-02 15:04:05"), count(n, "result")))

@@ -5,40 +5,39 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules/excerpt"
 )
 
-// result writes one resource's line and what stands below it.
-func (t *Text) result(p *page, r Result) {
-	t.meet(r.Host)
-	t.restarts.add(r)
-	if r.Status == Failed {
-		t.blame(r.Host, reference(r))
-	}
+// resultLines are the line of a resource's result and what stands below it.
+type resultLines struct{ *setting }
+
+// tell writes what there is to say about a result.
+func (l resultLines) tell(p *page, r Result) {
 	switch {
-	case t.options.AdHoc && r.Command != nil:
-		t.output(p, r)
-	case t.shows(r):
-		t.resultLine(p, r)
-		t.values(p, r)
-		t.state(p, r)
-		t.healthChecks(p, r)
-		t.notes(p, r)
-		t.failure(p, r)
-		if t.options.Diff {
-			p.block(indent, r.Diff, diffColor)
-		}
+	case l.options.AdHoc && r.Command != nil:
+		l.output(p, r)
+	case l.shows(r):
+		l.line(p, r)
+		l.healthChecks(p, r)
+		l.notes(p, r)
+		l.failure(p, r)
+		l.values(p, r)
+		l.diff(p, r)
+		l.state(p, r)
 	}
 }
 
 // shows reports whether a result is worth a line.
-func (t *Text) shows(r Result) bool {
+func (l resultLines) shows(r Result) bool {
 	switch {
-	case t.options.Verbose > 0, t.options.AdHoc:
+	case l.options.Quiet:
+		return r.Status == Failed
+	case l.options.Verbose > 0, l.options.AdHoc:
 		return true
 	case r.Status == Skipped:
-		return r.Because != ""
-	case t.run.Monitor && len(r.HealthChecks) > 0:
+		return r.Because != "" || l.run.Undoes != "" // what cannot be taken back is named
+	case l.run.Monitor && len(r.HealthChecks) > 0:
 		return true
 	case r.Status == Stable:
 		return slices.ContainsFunc(r.Messages, Note.loud)
@@ -46,22 +45,23 @@ func (t *Text) shows(r Result) bool {
 	return true
 }
 
-func (t *Text) resultLine(p *page, r Result) {
-	p.pad(plain, r.Host, t.column)
-	p.pad(statusColor(r.Status), statusWord(r), t.statusColumn())
+// line is the one that names the resource and what became of it.
+func (l resultLines) line(p *page, r Result) {
+	l.who(p, r.Host)
+	p.pad(statusColor(r.Status), statusWord(r), l.statusColumn())
 	p.print(plain, reference(r))
-	if d := t.detail(r); d != "" {
+	if d := detail(r); d != "" {
 		p.print(plain, "  ", d)
 	}
-	if t.options.Verbose > 0 {
+	if l.options.Verbose > 0 && l.folding == nil { // it differs from host to host
 		p.print(plain, "  ", short(r.Duration))
 	}
 	p.newline()
 }
 
 // statusColumn is as wide as the longest usual status.
-func (t *Text) statusColumn() int {
-	if t.run.Check {
+func (s *setting) statusColumn() int {
+	if s.run.Check {
 		return len("would change")
 	}
 	return len("changed")
@@ -97,13 +97,16 @@ func reference(r Result) string {
 }
 
 // detail is what there is to say about a result in a few words.
-func (t *Text) detail(r Result) string {
+func detail(r Result) string {
 	var parts []string
 	if what := whatChanged(r); what != "" {
 		parts = append(parts, what)
 	}
 	if r.Left && r.Status == Changed {
 		parts = append(parts, "it has left the manifest")
+	}
+	if r.Cause == Drift {
+		parts = append(parts, "drift")
 	}
 	if because := refreshText(r); because != "" {
 		parts = append(parts, because)
@@ -195,8 +198,8 @@ func refreshText(r Result) string {
 }
 
 // values shows what properties were and shall be.
-func (t *Text) values(p *page, r Result) {
-	if !t.options.Diff && t.options.Verbose == 0 {
+func (l resultLines) values(p *page, r Result) {
+	if !l.options.Diff && l.options.Verbose == 0 {
 		return
 	}
 	for _, c := range r.Changes {
@@ -210,12 +213,12 @@ func (t *Text) values(p *page, r Result) {
 
 // state shows how a resource was found and left to those who are curious, and all of it
 // to those who are very.
-func (t *Text) state(p *page, r Result) {
-	if t.options.Verbose == 0 || r.State == nil {
+func (l resultLines) state(p *page, r Result) {
+	if l.options.Verbose == 0 || r.State == nil {
 		return
 	}
 	before := r.State.Before
-	if t.options.Verbose == 1 && len(r.Changes) > 0 {
+	if l.options.Verbose == 1 && len(r.Changes) > 0 {
 		before = nil // the changes tell what counts of it
 	}
 	for _, part := range []struct {
@@ -226,7 +229,7 @@ func (t *Text) state(p *page, r Result) {
 			continue
 		}
 		text := string(part.text)
-		if t.options.Verbose == 1 {
+		if l.options.Verbose == 1 {
 			text = shorten(text, 200)
 		}
 		p.block(indent+part.name, text, always(plain))
@@ -236,10 +239,10 @@ func (t *Text) state(p *page, r Result) {
 // healthChecks shows what health checks have said, if the run is about them, if
 // the operator is curious, or if one that is not OK has said more than one line:
 // that line is in the error.
-func (t *Text) healthChecks(p *page, r Result) {
+func (l resultLines) healthChecks(p *page, r Result) {
 	for _, c := range r.HealthChecks {
 		bad := c.Status != "OK"
-		if !t.run.Monitor && t.options.Verbose == 0 && !(bad && strings.Contains(c.Output, "\n")) {
+		if !l.run.Monitor && l.options.Verbose == 0 && !(bad && strings.Contains(c.Output, "\n")) {
 			continue
 		}
 		text, of := c.Status+" "+c.Name, green
@@ -267,11 +270,11 @@ func value(s string) string {
 	return shorten(s, 80)
 }
 
-func (t *Text) notes(p *page, r Result) {
+func (l resultLines) notes(p *page, r Result) {
 	for _, n := range r.Messages {
 		c := plain
 		switch {
-		case n.verbosity() > t.options.Verbose:
+		case n.verbosity() > l.options.Verbose:
 			continue
 		case n.loud():
 			c = yellow
@@ -282,18 +285,21 @@ func (t *Text) notes(p *page, r Result) {
 
 // failure shows the error, and the output of a command that failed or that the
 // operator is curious about.
-func (t *Text) failure(p *page, r Result) {
-	if !t.run.Monitor || len(r.HealthChecks) == 0 { // which have said it
+func (l resultLines) failure(p *page, r Result) {
+	if !l.run.Monitor || len(r.HealthChecks) == 0 { // which have said it
 		text := withoutEvidence(r)
 		if r.ErrorKind != "" && r.ErrorKind != "failed" { // which is said already
 			text += " [" + r.ErrorKind + "]"
 		}
 		p.block(indent, text, always(red))
 	}
+	if at := r.Written; r.Status == Failed && at != nil && at.Line > 0 && l.options.Source != nil {
+		p.block(indent, l.options.Source(&yamlpos.Error{File: at.File, Line: at.Line, Column: at.Column, Msg: "written here"}), always(plain))
+	}
 	c := r.Command
 	switch {
 	case c == nil:
-	case t.options.Verbose > 0:
+	case l.options.Verbose > 0:
 		p.block(indent+"stdout | ", c.Stdout, always(plain))
 		p.block(indent+"stderr | ", c.Stderr, always(plain))
 	case r.Status == Failed:
@@ -343,15 +349,22 @@ func someLines(s string) (some string, all bool) {
 }
 
 // output is the ad-hoc form: a heading and all that the command has written.
-func (t *Text) output(p *page, r Result) {
+func (l resultLines) output(p *page, r Result) {
 	c := bold
 	if r.Status == Failed {
 		c = red
 	}
-	p.print(c, fmt.Sprintf("== %s: exit %d", r.Host, r.Command.ExitCode))
-	p.newline()
-	p.block("", r.Command.Stdout, always(plain))
-	p.block("stderr | ", r.Command.Stderr, always(yellow))
-	t.notes(p, r)
+	if l.folding != nil {
+		p.adHoc = c
+		p.b.WriteString(fmt.Sprintf(": exit %d\n", r.Command.ExitCode))
+	} else {
+		p.print(c, fmt.Sprintf("== %s: exit %d", r.Host, r.Command.ExitCode))
+		p.newline()
+	}
+	if !l.followed[r.Host] || l.options.Verbose > 0 { // else it has been shown
+		p.block("", r.Command.Stdout, always(plain))
+		p.block("stderr | ", r.Command.Stderr, always(yellow))
+	}
+	l.notes(p, r)
 	p.block(indent, withoutEvidence(r), always(red))
 }

@@ -64,6 +64,35 @@ func TestLevels(t *testing.T) {
 	}
 }
 
+// That somebody else has changed the host is said, and counted.
+func TestDriftIsSaid(t *testing.T) {
+	var out bytes.Buffer
+	text, tally := events.NewText(&out, events.TextOptions{}), new(events.Tally)
+	report := func(r events.Result) {
+		r.Host, r.Type, r.Certain = "web1", "file", true
+		text.Report(r)
+		tally.Report(r)
+	}
+	mode := []events.Change{{Property: "mode", Have: "0600", Want: "0644"}}
+	report(events.Result{Name: "/a", Status: events.Changed, Changed: true, Cause: events.Intent, Message: "updated the file", Changes: mode})
+	report(events.Result{Name: "/b", Status: events.Changed, Changed: true, Cause: events.Drift, Message: "updated the file", Changes: mode})
+	report(events.Result{Name: "/c", Status: events.Changed, Check: true, Cause: events.Drift, Message: "Would have updated the file"})
+	report(events.Result{Name: "/d", Status: events.Failed, Changed: true, Cause: events.Drift, Message: "updated the file", Error: "unwell"})
+	report(events.Result{Name: "/e", Status: events.Failed, Cause: events.Drift, Error: "disk full", Changes: mode})
+	text.Report(tally.Summary(false))
+	require.Equal(t, `web1  changed  file#/a  updated the file: mode 0600 -> 0644
+web1  changed  file#/b  updated the file: mode 0600 -> 0644; drift
+web1  would change  file#/c  would have updated the file; drift
+web1  failed   file#/d  updated the file; drift; but then it failed:
+    unwell
+web1  failed   file#/e  mode 0600 -> 0644; drift
+    disk full
+
+web1: 2 changed (1 drift), 0 stable, 1 would change, 2 failed (1 after a change) (failed: file#/d, 0ms)
+1 host: 0 ok, 1 failed; 5 resources: 2 changed (1 drift), 0 stable, 1 would change, 2 failed (1 after a change)
+`, out.String())
+}
+
 // The errors of a connection begin with the step, and so does the line.
 func TestPhaseIsSaidOnce(t *testing.T) {
 	for _, test := range []struct {

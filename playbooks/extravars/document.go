@@ -24,7 +24,7 @@ func readFile(path string) ([]byte, error) {
 // parseDocument reads YAML or JSON of one document, a map. Nothing at all gives
 // nil.
 func parseDocument(name string, data []byte) (*yamlpos.Node, error) {
-	docs, err := yamlpos.Parse(name, yamlOfJSON(data))
+	docs, err := yamlpos.Parse(name, yamlOfJSON(data), yamlpos.Secrets())
 	switch {
 	case err != nil:
 		return nil, err

@@ -95,7 +95,7 @@ func notAssignment(word string) error {
 
 const blanks = " \t\r\n"
 
-// splitAssignments splits at blanks outside quotes. Without blanks there is
+// splitAssignments splits at blanks outside quotes and expressions. Without blanks there is
 // nothing to split, and a single quote is one like any other character.
 func splitAssignments(arg string) ([]string, error) {
 	if !strings.ContainsAny(arg, blanks) {
@@ -115,6 +115,8 @@ func splitAssignments(arg string) ([]string, error) {
 			begin = i
 		}
 		switch end := quoteEnd(arg, i); {
+		case strings.HasPrefix(arg[i:], "{{") && strings.Contains(arg[i:], "}}"):
+			i += strings.Index(arg[i:], "}}") + 1
 		case end < 0:
 			key, _, _ := strings.Cut(arg[begin:i], "=")
 			return nil, fmt.Errorf("-e %s=…: a quote is not closed\n  hint: write such a value as YAML: -e '{%s: \"…\"}'", key, key)
@@ -190,6 +192,11 @@ func factsFile(path string) (map[string]any, error) {
 		return nil, err
 	}
 	doc, err := parseDocument(path, data)
+	if doc != nil {
+		var errs yamlpos.Errors
+		doc.RefuseSecrets(&errs)
+		err = errors.Join(err, errs.Err())
+	}
 	facts := plainMap(doc)
 	// One line of ccm-push facts --output json is {"host": …, "facts": …}.
 	if inner, ok := facts["facts"].(map[string]any); ok && len(facts) == 2 && facts["host"] != nil {

@@ -46,12 +46,12 @@ func (d *Drawing) cluster(b *strings.Builder, within map[int][]int, of int, inde
 			if exports := d.Vertices[i].exports(); exports != "" {
 				mark = ", color=blue, xlabel=" + quoted(exports)
 			}
-			fmt.Fprintf(b, "%sn%d [label=%s%s]\n", indent, i, quoted(d.called(i)), mark)
+			fmt.Fprintf(b, "%sn%d [label=%s%s]\n", indent, i, quoted(d.Called(i)), mark)
 			continue
 		}
-		fmt.Fprintf(b, "%ssubgraph cluster_%d {\n%s  label=%s\n", indent, i, indent, quoted(d.called(i)))
+		fmt.Fprintf(b, "%ssubgraph cluster_%d {\n%s  label=%s\n", indent, i, indent, quoted(d.Called(i)))
 		d.cluster(b, within, i, indent+"  ")
-		fmt.Fprintf(b, "%s  n%d [label=%s, style=bold]\n%s}\n", indent, i, quoted(d.called(i)), indent)
+		fmt.Fprintf(b, "%s  n%d [label=%s, style=bold]\n%s}\n", indent, i, quoted(d.Called(i)), indent)
 	}
 }
 

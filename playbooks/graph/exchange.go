@@ -19,9 +19,9 @@ type Import struct {
 // source is who sends the value.
 func (i Import) source() string { return i.From + " of " + i.Host }
 
-// exchanged lists the imports and exports of a vertex, each on a line of its own, for the
+// Exchanged lists the imports and exports of a vertex, each on a line of its own, for the
 // terminal. With positions it says where values are received.
-func (v *Vertex) exchanged(positions bool) []string {
+func (v *Vertex) Exchanged(positions bool) []string {
 	var lines []string
 	for _, one := range v.Imports {
 		line := "receives " + one.Property + " from " + one.source()

@@ -52,7 +52,7 @@ func lay(g *Graph) *layout {
 	l := &layout{}
 	depth := 0
 	for i := range g.Vertices {
-		l.points = append(l.points, point{vertex: i, column: g.Level[i], width: boxWidth(&g.Vertices[i], g.called(i)), height: boxHeight})
+		l.points = append(l.points, point{vertex: i, column: g.Level[i], width: boxWidth(&g.Vertices[i], g.Called(i)), height: boxHeight})
 		depth = max(depth, g.Level[i]+1)
 	}
 	l.columns = make([][]int, depth)

@@ -145,7 +145,7 @@ func (d *Drawing) line(b *strings.Builder, l *layout, one line) {
 		head = ""
 	}
 	fmt.Fprintf(b, `  <path class="edge%s" d="%s"%s><title>%s</title></path>`+"\n", class, path, head,
-		escaped(fmt.Sprintf("%s %s %s (%s)", d.called(e.To), e.verb(), d.called(e.From), e.Reason())))
+		escaped(fmt.Sprintf("%s %s %s (%s)", d.Called(e.To), e.Verb(), d.Called(e.From), e.Reason())))
 }
 
 // box draws a vertex; whole is one that stands for a manifest.
@@ -158,8 +158,8 @@ func (d *Drawing) box(b *strings.Builder, p point, whole bool) {
 	if len(v.Imports)+len(v.Exports) > 0 {
 		class += " trades"
 	}
-	kind, name := label(v, d.called(p.vertex))
-	title := strings.Join(append([]string{d.called(p.vertex) + d.place(p.vertex)}, v.exchanged(false)...), "; ")
+	kind, name := label(v, d.Called(p.vertex))
+	title := strings.Join(append([]string{d.Called(p.vertex) + d.place(p.vertex)}, v.Exchanged(false)...), "; ")
 	fmt.Fprintf(b, `  <g><title>%s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, escaped(title), class, p.x, p.y-p.height/2, p.width, p.height)
 	fmt.Fprintf(b, `<text class="kind" x="%d" y="%d">%s</text><text x="%d" y="%d">%s</text></g>`+"\n",
 		p.x+boxPadding/2, p.y-4, escaped(kind), p.x+boxPadding/2, p.y+12, escaped(name))

@@ -60,12 +60,12 @@ func (d *Drawing) Text() string {
 			fmt.Fprintf(&b, "\n%d\n", last+1)
 		}
 		fmt.Fprintf(&b, "  %s%s\n", d.name(i), d.place(i))
-		for _, line := range d.Vertices[i].exchanged(false) {
+		for _, line := range d.Vertices[i].Exchanged(false) {
 			b.WriteString("    " + line + "\n")
 		}
 		slices.SortFunc(before[i], func(x, y Edge) int { return cmp.Compare(rank[x.From], rank[y.From]) })
 		for _, e := range before[i] {
-			fmt.Fprintf(&b, "    %s %s (%s)\n", e.verb(), d.name(e.From), printable.Line(e.Reason()))
+			fmt.Fprintf(&b, "    %s %s (%s)\n", e.Verb(), d.name(e.From), printable.Line(e.Reason()))
 		}
 	}
 	b.WriteString(d.dropped(d.Dropped))
@@ -81,16 +81,16 @@ func (g *Graph) ranks() []int {
 	return rank
 }
 
-// called gives what people call a vertex: its reference, or its name where several have
+// Called gives what people call a vertex: its reference, or its name where several have
 // that reference, as the elements of an each with one alias do.
-func (g *Graph) called(i int) string {
+func (g *Graph) Called(i int) string {
 	if v := &g.Vertices[i]; v.Name == "" || !g.shared(v.Ref) {
 		return v.Ref
 	}
 	return g.Vertices[i].Name
 }
 
-func (g *Graph) name(i int) string { return printable.Line(g.called(i)) }
+func (g *Graph) name(i int) string { return printable.Line(g.Called(i)) }
 
 // shared reports whether several vertices have a reference.
 func (g *Graph) shared(ref string) bool {
@@ -111,8 +111,8 @@ func (g *Graph) place(i int) string {
 	return ""
 }
 
-// verb says of the later vertex of an edge what it does to the earlier one.
-func (e *Edge) verb() string {
+// Verb says of the later vertex of an edge what it does to the earlier one.
+func (e *Edge) Verb() string {
 	switch e.Kind {
 	case Subscribe:
 		return "after and refreshed by"
@@ -155,7 +155,7 @@ func (d *Drawing) Why(i int) string {
 		b.WriteString(", " + printable.Line(at.Pos()))
 	}
 	b.WriteByte('\n')
-	exchanged := d.Vertices[i].exchanged(true)
+	exchanged := d.Vertices[i].Exchanged(true)
 	for _, line := range exchanged {
 		b.WriteString("  " + line + "\n")
 	}
@@ -163,9 +163,9 @@ func (d *Drawing) Why(i int) string {
 	for _, e := range d.Edges {
 		switch i {
 		case e.To:
-			fmt.Fprintf(&b, "  %s %s (%s)\n", e.verb(), d.name(e.From), e.source())
+			fmt.Fprintf(&b, "  %s %s (%s)\n", e.Verb(), d.name(e.From), e.source())
 		case e.From:
-			fmt.Fprintf(&b, "  %s %s (%s)\n", e.mirrored(), d.name(e.To), e.source())
+			fmt.Fprintf(&b, "  %s %s (%s)\n", e.Mirrored(), d.name(e.To), e.source())
 		default:
 			continue
 		}
@@ -184,8 +184,8 @@ func (d *Drawing) Why(i int) string {
 	return b.String()
 }
 
-// mirrored says of the earlier vertex of an edge what it does to the later one.
-func (e *Edge) mirrored() string {
+// Mirrored says of the earlier vertex of an edge what it does to the later one.
+func (e *Edge) Mirrored() string {
 	switch e.Kind {
 	case Subscribe:
 		return "before, and refreshes"

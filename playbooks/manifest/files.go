@@ -32,10 +32,8 @@ func (r *Resource) PlayFiles() []PlayFile {
 // names. Those of a resource that not every host needs may be missing.
 func (r *Resource) CheckTemplates(files *templates.Files) error {
 	check := &templateCheck{files: files, mayMiss: !r.Unconditional()}
-	for _, e := range []*templates.Expr{r.If, r.Unless} {
-		if e != nil {
-			check.add(e.Check(files))
-		}
+	for _, e := range r.conditions() {
+		check.add(e.Check(files))
 	}
 	for _, v := range r.values() {
 		check.value(v)

@@ -2,8 +2,10 @@ package manifest
 
 import (
 	"regexp"
+	"slices"
 	"sync"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -15,6 +17,50 @@ func (v *Value) Inputs(files *templates.Files) templates.Inputs {
 		all.Add(text.Inputs(files))
 	}
 	return all
+}
+
+// InputsOf is Inputs for a part of the value, keys of maps included.
+func (v *Value) InputsOf(n *yamlpos.Node, files *templates.Files) (in templates.Inputs) {
+	if text := v.texts[n]; text != nil {
+		in.Add(text.Inputs(files))
+	}
+	for _, item := range n.Items {
+		in.Add(v.InputsOf(item, files))
+	}
+	for _, pair := range n.Pairs {
+		in.Add(v.InputsOf(pair.Key, files))
+		in.Add(v.InputsOf(pair.Value, files))
+	}
+	return in
+}
+
+// InputsAt is what the expression at a place can read, or the one that renders the template
+// that the place is in: then inTemplate is set. known is false if there is none.
+func (r *Resource) InputsAt(file string, line, column int, files *templates.Files) (in templates.Inputs, inTemplate, known bool) {
+	nearest := 0 // column of the text
+	for _, v := range r.values() {
+		if v == nil {
+			continue
+		}
+		for n := range v.texts {
+			switch reads := v.texts[n].Inputs(files); {
+			case n.File == file && n.Line == line && n.Column <= column && n.Column > nearest:
+				nearest, in, inTemplate, known = n.Column, reads, false, true
+			case nearest == 0 && slices.Contains(reads.Templates(), file):
+				in.Add(reads) // the one of several that has failed is not known
+				inTemplate, known = true, true
+			}
+		}
+	}
+	for _, e := range r.conditions() {
+		if at := e.At(); at.File == file && at.Line == line && at.Column <= column && at.Column > nearest {
+			nearest, in, inTemplate, known = at.Column, e.Inputs(files), false, true
+		}
+	}
+	if in.Item() && r.Each != nil {
+		in.Add(r.Each.Inputs(files))
+	}
+	return in, inTemplate, known
 }
 
 // Facts gives the paths of the facts among the [Play.Inputs]. all is set when they cannot
@@ -39,10 +85,8 @@ func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
 		}
 		values = append(values, r.values()...)
 		all.Add(r.treeInputs(files))
-		for _, e := range []*templates.Expr{r.If, r.Unless} {
-			if e != nil {
-				all.Add(e.Inputs(files))
-			}
+		for _, e := range r.conditions() {
+			all.Add(e.Inputs(files))
 		}
 	}
 	for _, v := range values {

@@ -147,7 +147,7 @@ func (p PartialSet) validate(of variant) []*modules.PropertyError {
 		modules.SetName(res, text)
 	}
 	modules.SetDefaults(res)
-	return modules.PropertyErrors(errors.Join(modules.CheckTags(res), res.Validate()))
+	return modules.PropertyErrors(errors.Join(modules.CheckTags(res), res.Validate(), validateStrict(res, p.Strict)))
 }
 
 // CheckTexts compares literal texts with their enum and pattern tags, one by one.

@@ -13,25 +13,30 @@ import (
 
 // A Play is a CCM manifest and where it runs.
 type Play struct {
-	Name         string // as written, or the file's name
-	File         string // that the resources stand in
-	Folder       string // the only one its files are read from
-	Programs     string // a folder that takes the place of resources/ in Folder; "" is that
+	Name         string          // as written, or the file's name
+	File         string          // that the resources stand in
+	Included     []*yamlpos.Node // where the file is included, outermost first; none if it was given
+	Folder       string          // the only one its files are read from
+	Programs     string          // a folder that takes the place of resources/ in Folder; "" is that
 	Hosts        *yamlpos.Node
 	Become       *bool // nil: as the inventory or the command line says
 	BecomeUser   string
 	BecomeMethod string
-	Serial       []BatchSize // empty: all hosts in one batch
-	MaxFail      *float64    // percent of a batch's hosts; nil: no limit
-	Strategy     string      // see [Play.Graph]
-	Parallel     int         // resources of a host at once, in a graph: 1-64
+	Serial       []BatchSize     // empty: all hosts in one batch
+	MaxFail      *float64        // percent of a batch's hosts; nil: no limit
+	HostFacts    []*yamlpos.Node // patterns of other hosts that are asked for their facts first
+	Strategy     string          // see [Play.Graph]
+	Parallel     int             // resources of a host at once, in a graph: 1-64
 	Tags         []string
 	// RememberedAs is the name of the play for its hosts, by which they know in later
 	// runs what it had them do; nil if they remember nothing.
 	RememberedAs *yamlpos.Node
 	Data         templates.Source
 	Over         []templates.Source // data of the plays that include this one, the nearest first
+	Defaults     *yamlpos.Node      // of resources, by type and of all; nil if there are none
+	Strict       bool               // see [modules.Strict]
 	FailOnError  bool
+	NoHistory    bool   // nothing is kept of what was there before
 	Pre, Post    *Value // messages; nil if there is none
 	Resources    []*Resource
 	// Configuration is the DSC configuration document that the play is made of; nil if
@@ -41,11 +46,25 @@ type Play struct {
 	// host, in place of Resources; nil if there is none. See [Play.Generate].
 	JetFile *yamlpos.Node
 
+	// Undo is what the play takes back of an earlier run, in place of Resources; nil of all
+	// other plays.
+	Undo *Undo
+
 	Registry modules.Registry // the types that there are
 	PerHost  PerHost          // nil if nothing of the play depends on the host
 	Warnings []string         // of the file; on its first play
 
 	selection *Selection // of the resources that JetFile gives; nil: all
+}
+
+// An Undo is what a play takes back of an earlier run.
+type Undo struct {
+	Run  string
+	Only []string // resources, as type#name; none are all
+	// Hosts are those of the play, and Changed those of which it is known that the run has
+	// changed them: on the others there may be nothing to take back.
+	Hosts   []string
+	Changed map[string]bool
 }
 
 // A PerHost reads what of a play is known only for one host. Several hosts may ask at

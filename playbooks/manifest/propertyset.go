@@ -10,9 +10,10 @@ import (
 
 // A Set is the properties of one resource.
 type PropertySet struct {
-	Type modules.Type
-	Name *yamlpos.Node // what the resource is called
-	Node *yamlpos.Node // a map of its properties, without the name
+	Type   modules.Type
+	Name   *yamlpos.Node // what the resource is called
+	Node   *yamlpos.Node // a map of its properties, without the name
+	Strict bool          // of a resource of a strict play
 }
 
 // GetProperty gives the value of a property in either spelling; nil if it is not there.

@@ -24,6 +24,7 @@ type Meta struct {
 	Sema      []string      // as written, NAME or NAME:N; sorted, each once
 	Hidden    bool
 	Reverse   bool
+	NoHistory bool
 	AutoEdge  bool
 	AutoGroup bool
 }
@@ -41,6 +42,7 @@ func DecodeMeta(n *yamlpos.Node) (Meta, error) {
 	errs.Add(keys.CheckMeta(n, func(*yamlpos.Node) bool { return false }))
 	m.Retry, m.Delay, m.Timeout, m.Limit = k.Retry, time.Duration(k.Delay), time.Duration(k.Timeout), k.Limit
 	m.Hidden, m.Reverse = k.Hidden, k.Reverse
+	m.NoHistory = k.History != nil && !*k.History
 	if k.AutoEdge != nil {
 		m.AutoEdge = *k.AutoEdge
 	}
@@ -125,7 +127,7 @@ func (r *Resource) Received() []string {
 func (r *Resource) CheckReceiving(node *yamlpos.Node, name string) error {
 	with, unknown := WithUnknown(node, r.Received())
 	p := PartialSet{
-		PropertySet: PropertySet{Type: r.Type, Name: yamlpos.From(r.Name.Node, name), Node: with},
+		PropertySet: PropertySet{Type: r.Type, Name: yamlpos.From(r.Name.Node, name), Node: with, Strict: r.Strict},
 		Open:        func(n *yamlpos.Node) bool { return unknown[n] },
 	}
 	var errs yamlpos.Errors

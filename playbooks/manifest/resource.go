@@ -14,24 +14,26 @@ import (
 type Resource struct {
 	Type       modules.Type
 	Name       Value
-	Alias      *Value          // nil if it has none
-	Require    *Value          // a list of references, type#name or type#alias; nil if not given
-	Subscribe  *Value          // the same
-	Before     *Value          // the same, of what comes later
-	Notify     *Value          // the same
-	Meta       *Value          // a map of the keys that come to a [Meta]; nil if none is given
-	Recv       *Value          // a map of properties to what sends them on this host: type#name.key; nil if none is received
-	If, Unless *templates.Expr // of control; nil if not given
-	Each       *Value          // a list; nil if it is a single resource
-	Noop       *Value          // a boolean
-	Sensitive  *Value          // a boolean
-	Health     *Value          // a list of health checks; nil if it has none
-	Query      string          // what it is asked instead of being checked and applied, ad hoc; "" usually
+	Alias      *Value            // nil if it has none
+	Require    *Value            // a list of references, type#name or type#alias; nil if not given
+	Subscribe  *Value            // the same
+	Before     *Value            // the same, of what comes later
+	Notify     *Value            // the same
+	Meta       *Value            // a map of the keys that come to a [Meta]; nil if none is given
+	Recv       *Value            // a map of properties to what sends them on this host: type#name.key; nil if none is received
+	If, Unless []*templates.Expr // of control: all of If, none of Unless
+	Each       *Value            // a list; nil if it is a single resource
+	Noop       *Value            // a boolean
+	Sensitive  *Value            // a boolean
+	Health     *Value            // a list of health checks; nil if it has none
+	Query      string            // what it is asked instead of being checked and applied, ad hoc; "" usually
 	Tags       []string
 	Imports    []Import        // what it receives from other hosts
 	Exports    []*yamlpos.Node // the keys of what it gives to other hosts: literal texts
+	Strict     bool            // properties with defaults that depend on the host must be given
 	Unselected bool            // the run is not about it: see [Selection]
 	Properties Value           // a map of the type's own properties, without the name
+	Defaults   *yamlpos.Node   // of its list and play, some of which are among its properties; nil if there are none
 	// Child is the manifest that the resource applies; nil if it applies none, or one
 	// that is known only per host. See [Play.Nested].
 	Child *Play
@@ -58,6 +60,9 @@ func (r *Resource) Open(n *yamlpos.Node) bool {
 	return slices.ContainsFunc(r.values(), func(v *Value) bool { return v != nil && v.Open(n) })
 }
 
+// conditions are all that control names.
+func (r *Resource) conditions() []*templates.Expr { return slices.Concat(r.If, r.Unless) }
+
 // values lists the parts that may hold expressions; those not given are nil.
 func (r *Resource) values() []*Value {
 	return []*Value{&r.Name, r.Alias, r.Require, r.Subscribe, r.Before, r.Notify, r.Meta, r.Recv, r.Each, r.Noop, r.Sensitive, r.Health, &r.Properties}
@@ -76,7 +81,17 @@ type Import struct {
 
 // PropertySet is the properties of the resource, as they are written.
 func (r *Resource) PropertySet() PropertySet {
-	return PropertySet{Type: r.Type, Name: r.Name.Node, Node: r.Properties.Node}
+	return PropertySet{Type: r.Type, Name: r.Name.Node, Node: r.Properties.Node, Strict: r.Strict}
+}
+
+// ValidateStrict is beside [modules.Resource.Validate] what a strict play asks for.
+func (r *Resource) ValidateStrict(res modules.Resource) error { return validateStrict(res, r.Strict) }
+
+func validateStrict(res modules.Resource, strict bool) error {
+	if s, ok := res.(modules.Strict); ok && strict {
+		return s.ValidateStrict()
+	}
+	return nil
 }
 
 // Positioned turns the property errors of a resource into errors with the
@@ -87,7 +102,7 @@ func Positioned(r *Resource, props *yamlpos.Node, err error) error {
 
 // Unconditional reports whether every host needs what the resource names.
 func (r *Resource) Unconditional() bool {
-	return r.If == nil && r.Unless == nil && r.Each == nil && !r.Conditional
+	return len(r.conditions()) == 0 && r.Each == nil && !r.Conditional
 }
 
 // NeedsFull reports whether a host that the play is for needs the full host

@@ -36,10 +36,8 @@ func (t Taint) CheckPaths(files *templates.Files) error {
 	errs.Add(t.checkTree(files))
 	errs.Add(t.CheckNested())
 	errs.Add(t.CheckDownload(r.Requirements().Downloads))
-	for _, e := range []*templates.Expr{r.If, r.Unless} {
-		if e != nil {
-			errs.Add(e.CheckPaths(files, t.seen))
-		}
+	for _, e := range r.conditions() {
+		errs.Add(e.CheckPaths(files, t.seen))
 	}
 	for _, v := range r.values() {
 		errs.Add(v.CheckPaths(files, t.seen))

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -108,33 +109,54 @@ func (vr *ValueReader) compileKeys(n *yamlpos.Node, texts map[*yamlpos.Node]*tem
 	}
 }
 
-// Condition compiles an expression without delimiters; nil if there is none, or if it is
-// wrong. key is where it stands.
-func (vr *ValueReader) Condition(key string, n *yamlpos.Node) *templates.Expr {
-	if n == nil || n.Kind != yamlpos.Scalar { // a wrong shape is reported by decoding
+// Conditions compiles one expression without delimiters, or a list of them. Those that are
+// wrong are left out. key is where they stand.
+func (vr *ValueReader) Conditions(key string, n *yamlpos.Node) []*templates.Expr {
+	switch {
+	case n == nil:
 		return nil
+	case n.Kind != yamlpos.List:
+		return vr.condition(nil, key, n)
+	case len(n.Items) == 0:
+		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or leave it out`, "%s is empty", key))
+	}
+	var all []*templates.Expr
+	for i, item := range n.Items {
+		all = vr.condition(all, fmt.Sprintf("%s[%d]", key, i), item)
+	}
+	return all
+}
+
+// condition appends one of the [ValueReader.Conditions].
+func (vr *ValueReader) condition(all []*templates.Expr, key string, n *yamlpos.Node) []*templates.Expr {
+	if n.Kind != yamlpos.Scalar {
+		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or a list of them`, "%s must be an expression, not %s", key, n.Describe()))
+		return all
 	}
 	text := strings.TrimSpace(n.Text)
 	switch _, isText := n.Value.(string); {
 	case text == "":
 		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y", or leave it out`, "%s is empty", key))
-		return nil
+		return all
 	case vr.marked.Has(text):
 		vr.report.Add(n.Errorf("let the expression read Data or Facts itself", "a printed value cannot be part of %s", key))
-		return nil
+		return all
 	case strings.HasPrefix(text, "{{"), strings.HasPrefix(text, "${"):
 		vr.report.Add(n.Errorf(`write it bare: if: Data.role == "web"`, "%s is an expression already, without delimiters", key))
-		return nil
+		return all
 	case !isText && text != "true" && text != "false":
 		vr.report.Add(n.Errorf(`write a comparison, such as Data.x == "y"`, "%s must be true or false, not %s", key, n.Describe()))
-		return nil
+		return all
 	}
 	e, err := templates.ParseExpr(n.Text, templates.At(n))
 	if err == nil {
 		err = e.CheckBool()
 	}
 	vr.report.Add(err)
-	return e
+	if e == nil {
+		return all
+	}
+	return append(all, e)
 }
 
 // LiteralKey reports a key that a template has printed a value into.

@@ -63,8 +63,12 @@ func ends(r *Run) (map[ended]string, error) {
 
 func endOf(r events.Result) string {
 	switch {
+	case r.Status == events.Changed && r.Check && r.Cause == events.Drift:
+		return "would change (drift)"
 	case r.Status == events.Changed && r.Check:
 		return "would change"
+	case r.Status == events.Changed && r.Cause == events.Drift:
+		return "changed (drift)"
 	case r.Status == events.Failed && r.Error != "":
 		return "failed: " + r.Error
 	}

@@ -20,7 +20,7 @@ type Header struct {
 	PID       int       `json:"pid"`
 	Version   string    `json:"version"`   // of ccm-push
 	Directory string    `json:"directory"` // that relative paths begin in
-	Command   string    `json:"command"`   // apply, check-health or ad-hoc
+	Command   string    `json:"command"`   // apply, check-health, undo or ad-hoc
 	What      string    `json:"what"`      // the manifests, or the resource of an ad-hoc call, for people
 	Check     bool      `json:"check,omitempty"`
 	// AdHoc says that the output of a command was the point, see [events.TextOptions].
@@ -32,6 +32,8 @@ type Header struct {
 	Files     []Manifest `json:"files,omitempty"`
 	// Resumes is the run that this one goes on with.
 	Resumes string `json:"resumes,omitempty"`
+	// Undoes is the run that this one takes back.
+	Undoes string `json:"undoes,omitempty"`
 	// Plays are filled in by the recorder.
 	Plays []events.SelectedPlay `json:"plays"`
 }

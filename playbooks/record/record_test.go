@@ -33,6 +33,7 @@ func (s Store) record(t *testing.T, h Header, all ...events.Event) *Run {
 	h.Started = began
 	stream := events.NewStream(h.Run, func() time.Time { return began }, s.Recorder(h, func(text string) { t.Error(text) }))
 	stream.Report(all...)
+	stream.Sync()
 	r, err := s.Find(h.Run)
 	require.NoError(t, err)
 	return r
@@ -231,6 +232,35 @@ func TestPrune(t *testing.T) {
 	require.Equal(t, all[:1], left())
 }
 
+// TestClockJumps has the clock of the controller be a day off, either way: each run is found,
+// the last one is that of the latest time, and none is removed before its time.
+func TestClockJumps(t *testing.T) {
+	s := newStore(t)
+	day := 24 * time.Hour
+	var ids []string
+	for _, jump := range []time.Duration{0, day, -day} {
+		ids = append(ids, NewID(began.Add(jump)))
+		r := s.record(t, Header{Run: ids[len(ids)-1]}, events.RunStart{}, result("web1", events.Changed), events.Summary{})
+		h := Header{Run: r.Run, Started: began.Add(jump), Format: 1}
+		require.NoError(t, writeJSON(r.folder, headerFile, h))
+	}
+	for _, now := range []time.Time{began.Add(-day), began, began.Add(day)} {
+		gone, err := s.Prune(Limits{Age: 3 * day}, now, false)
+		require.NoError(t, err)
+		require.Empty(t, gone)
+	}
+	for _, id := range ids {
+		r, err := s.Find(id)
+		require.NoError(t, err)
+		tally, err := r.Tally()
+		require.NoError(t, err)
+		require.Equal(t, 1, tally.Summary(false).Totals.Resources.Changed)
+	}
+	last, err := s.Find("last")
+	require.NoError(t, err)
+	require.Equal(t, ids[1], last.Run)
+}
+
 // TestForeignState writes nothing where another user may have put links.
 func TestForeignState(t *testing.T) {
 	if os.Geteuid() != 0 {
@@ -259,13 +289,14 @@ func TestFullDisk(t *testing.T) {
 	r.Report(events.RunStart{})
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
-	r.file.Close()
-	r.file, r.lines = full, events.NewShortJSON(full)
+	require.NoError(t, r.file.file.Close())
+	r.file.file = full
 	for range 3 {
 		r.Report(result("web1", events.Stable))
+		r.Sync()
 	}
 	r.Report(events.Summary{})
-	require.Equal(t, []string{"the record of this run ends here: writing events: write /dev/full: no space left on device"}, told)
+	require.Equal(t, []string{"the record of this run ends here: write /dev/full: no space left on device"}, told)
 }
 
 // TestProgress runs random fleets that are killed at a random event and resumed until they

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -25,7 +26,7 @@ type Recorder struct {
 	warn   func(string) // told once what cannot be written
 
 	folder string
-	file   *os.File // locked as long as the run goes on; nil before and after
+	file   *delayed // locked as long as the run goes on; nil before and after
 	lines  *events.JSON
 }
 
@@ -37,8 +38,12 @@ func (s Store) Recorder(h Header, warn func(string)) *Recorder {
 // Report records e.
 func (r *Recorder) Report(e events.Event) { r.ReportAll([]events.Event{e}) }
 
-// ReportAll records events in one write.
+// ReportAll records events, which are in the file a moment later. What commands write while
+// they run is left out: their results have it.
 func (r *Recorder) ReportAll(all []events.Event) {
+	if slices.ContainsFunc(all, isOutput) {
+		all = slices.DeleteFunc(slices.Clone(all), isOutput)
+	}
 	for _, e := range all {
 		if begin, ok := e.(events.RunStart); ok {
 			r.attempt(r.begin(begin))
@@ -56,6 +61,18 @@ func (r *Recorder) ReportAll(all []events.Event) {
 	}
 }
 
+func isOutput(e events.Event) bool {
+	_, is := e.(events.Output)
+	return is
+}
+
+// Sync writes what has been reported.
+func (r *Recorder) Sync() {
+	if r.file != nil {
+		r.attempt(r.file.Sync())
+	}
+}
+
 // attempt gives the record up at the first error. The run goes on.
 func (r *Recorder) attempt(err error) {
 	if err == nil {
@@ -68,7 +85,7 @@ func (r *Recorder) attempt(err error) {
 // close lets others see that nothing is written any more.
 func (r *Recorder) close() {
 	if r.file != nil {
-		r.file.Close()
+		_ = r.file.Close() // what it could tell is the error that it is closed for, if there is one
 		r.file = nil
 	}
 }
@@ -88,7 +105,8 @@ func (r *Recorder) begin(e events.RunStart) error {
 	if err != nil {
 		return err
 	}
-	r.file, r.lines = file, events.NewShortJSON(file)
+	r.file = &delayed{file: file}
+	r.lines = events.NewShortJSON(r.file)
 	// Where files cannot be locked, a run under way looks like a killed one.
 	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return writeJSON(r.folder, headerFile, h)
@@ -96,6 +114,10 @@ func (r *Recorder) begin(e events.RunStart) error {
 
 func (r *Recorder) end(e events.Summary) error {
 	defer r.close()
+	// The end comes last: a run that has one has all of its events.
+	if err := r.file.Sync(); err != nil {
+		return err
+	}
 	if err := writeJSON(r.folder, endFile, End{Ended: e.Time, Interrupted: e.Interrupted, Totals: e.Totals}); err != nil {
 		return err
 	}

@@ -113,6 +113,10 @@ func (r *Run) Events() iter.Seq2[events.Event, error] {
 				yield(nil, fmt.Errorf("%s:%d: %w", filepath.Join(r.folder, eventsFile), number, err))
 				return
 			}
+			if start, ok := e.(events.RunStart); ok {
+				start.Plays = r.Plays
+				e = start
+			}
 			if !yield(events.OfRun(e, r.Header.Run), nil) {
 				return
 			}

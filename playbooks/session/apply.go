@@ -20,9 +20,16 @@ type Task struct {
 	Host       HostTime           // the host's time for the play
 	Emit       func(*wire.Result)
 	Flush      func()
+	Sync       func()             // returns when what came is recorded: the host is told next that it may forget it
 	Untold     func(*wire.Untold) // is given what earlier runs could not tell; nil asks for none
+	Output     func(*wire.Output) // is given what commands write, as it comes; nil asks for none
+	// Ask asks a person before an entry that has a semaphore does what it would; false is no,
+	// and then the run is being stopped. Its context ends with the question. nil asks nobody.
+	Ask    func(ctx context.Context, e *wire.Entry, would string) bool
+	Locked func(waits bool) // is told that the host waits for its lock, and that it has it then; nil is not
 	// Known are the entries, by index, whose results have come in an earlier session, the
-	// connection of which was lost: Emit is not given them again.
+	// connection of which was lost: Emit is not given them again, unless the entry has had
+	// its turn again and has changed something, or failed.
 	Known []bool
 }
 

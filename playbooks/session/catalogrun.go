@@ -17,13 +17,17 @@ import (
 type catalogRun struct {
 	session  *Session
 	task     Task
-	catalog  *wire.Catalog       // of the task
-	reported []bool              // by the number of the entry
-	known    []bool              // the same, of an earlier session whose connection was lost: it may be told again
-	results  int                 // so far
-	removed  bool                // the host has said what has left the manifest
-	acks     []*wire.Message     // for what the host has told of earlier catalogs
-	halted   bool                // the host was told to stop
+	catalog  *wire.Catalog   // of the task
+	reported []bool          // by the number of the entry
+	known    []bool          // the same, of an earlier session whose connection was lost: it may be told again
+	results  int             // so far
+	worth    bool            // of them, one has changed something or failed, or an earlier run's has
+	removed  bool            // the host has said what has left the manifest
+	acks     []*wire.Message // for what the host has told of earlier catalogs
+	halted   bool            // the host was told to stop
+	written  int             // bytes of output that has come while commands run
+	began    time.Time
+	waits    int                 // how often the host has said that it waits for its lock, or does not
 	overdue  *Late               // the deadline that has passed; nil if none has
 	ended    chan struct{}       // closed at the end of the catalog
 	turns    map[int]*share.Turn // by the number of the entry that has asked for it
@@ -36,7 +40,7 @@ func newCatalogRun(s *Session, t Task) *catalogRun {
 	c.Entries = slices.DeleteFunc(c.Entries, func(e wire.Entry) bool { return e.Reversal })
 	return &catalogRun{
 		session: s, task: t, catalog: c, reported: make([]bool, len(c.Entries)), known: t.Known,
-		turns: map[int]*share.Turn{}, needs: map[int]bool{}, ended: make(chan struct{}),
+		began: time.Now(), turns: map[int]*share.Turn{}, needs: map[int]bool{}, ended: make(chan struct{}),
 	}
 }
 
@@ -69,12 +73,16 @@ func (c *catalogRun) handle(ctx context.Context, m *wire.Message) (done bool, er
 		return false, c.result(m.Result)
 	case m.Want != nil:
 		return false, c.want(ctx, m.Want.SHA256)
+	case m.Output != nil:
+		return false, c.output(m.Output)
+	case m.Locked != nil:
+		return false, c.locked(m.Locked.Waits)
 	case m.Refused != nil:
 		return false, refused(m.Refused, c.catalog.Lock)
 	case m.Parse != nil:
 		return false, c.parse(m.Parse)
 	case m.Semaphore != nil:
-		return false, c.turn(m.Semaphore)
+		return false, c.turn(ctx, m.Semaphore)
 	case m.Import != nil:
 		return false, c.need(ctx, m.Import)
 	case m.Reversals != nil:
@@ -85,6 +93,37 @@ func (c *catalogRun) handle(ctx context.Context, m *wire.Message) (done bool, er
 		return true, c.done(m.Done)
 	}
 	return false, breach("the host sent a message that only the controller sends")
+}
+
+// locked hands on whether the host waits for its lock. It says so once, and once that it has it.
+func (c *catalogRun) locked(waits bool) error {
+	if c.waits++; c.catalog.Lock == nil || c.results > 0 || waits != (c.waits == 1) || c.waits > 2 {
+		return breach("the host speaks of its lock out of turn")
+	}
+	if c.task.Locked != nil {
+		c.task.Locked(waits)
+	}
+	return nil
+}
+
+// output hands on what a command has written. A host keeps to a rate, since others are told of
+// too; whatever the network does to it, it does not come earlier.
+func (c *catalogRun) output(o *wire.Output) error {
+	switch {
+	case c.task.Output == nil:
+		return breach("the host sends the output of commands when nobody has asked for it")
+	case o.Index < 0 || o.Index >= len(c.reported) || c.reported[o.Index]:
+		return breach("the host sends the output of resource %d of %d, or after its result", o.Index, len(c.reported))
+	case c.catalog.Entries[o.Index].Sensitive:
+		return breach("the host sends the output of a resource that is sensitive")
+	}
+	c.written += len(o.Text) + max(1, strings.Count(o.Text, "\n"))*wire.OutputLine
+	const mostPerSecond = 2 * wire.MaxOutput
+	if float64(c.written) > mostPerSecond*(2+time.Since(c.began).Seconds()) {
+		return breach("the host sends more than %d KiB of output in a second", mostPerSecond>>10)
+	}
+	c.task.Output(o)
+	return nil
 }
 
 // done checks that no resource is missing without a reason.
@@ -118,13 +157,14 @@ func (c *catalogRun) result(r *wire.Result) error {
 	default:
 		return breach("the host reports the status %.64q", r.Status)
 	}
-	if err := c.sent(r); err != nil {
+	if err := errors.Join(checkCause(r), c.sent(r)); err != nil {
 		return err
 	}
 	c.reported[r.Index] = true
 	c.results++
+	c.worth = c.worth || r.Status == wire.Changed || r.Status == wire.Failed
 	c.release(r.Index)
-	if r.Index < len(c.known) && c.known[r.Index] {
+	if c.told(r) {
 		return nil
 	}
 	if c.overdue != nil && r.Status == wire.Failed {
@@ -136,6 +176,17 @@ func (c *catalogRun) result(r *wire.Result) error {
 	return nil
 }
 
+// told reports whether a result has come in an earlier session. An entry that has had its turn
+// again since, as when another run has applied in between, is told again if that has changed
+// the host or failed.
+func (c *catalogRun) told(r *wire.Result) bool {
+	if r.Index >= len(c.known) || !c.known[r.Index] {
+		return false
+	}
+	done := !c.catalog.Check && !c.catalog.Entries[r.Index].Check && !r.Kept
+	return !done || r.Status != wire.Changed && r.Status != wire.Failed
+}
+
 // untold hands on what an earlier run could not tell. It is acknowledged with the catalog.
 func (c *catalogRun) untold(u *wire.Untold) error {
 	if c.results > 0 || c.task.Untold == nil {
@@ -145,6 +196,7 @@ func (c *catalogRun) untold(u *wire.Untold) error {
 		return breach("the host tells of more than %d catalogs of earlier runs", wire.MaxUntoldCatalogs)
 	}
 	c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: u.Run, Play: u.Play}})
+	c.worth = true
 	c.task.Untold(u)
 	return nil
 }
@@ -157,6 +209,9 @@ func (c *catalogRun) acknowledge() {
 	}
 	if len(c.acks) == 0 {
 		return
+	}
+	if c.worth { // else the host would tell nothing of it
+		c.task.Sync()
 	}
 	s := c.session
 	sent := make(chan struct{})
@@ -188,14 +243,35 @@ func (c *catalogRun) health(r *wire.Result) error {
 	return nil
 }
 
-// remove adds to the catalog what the host says has left the manifest and is undone. The
-// host may say so once, of a play that it was to remember, when it has reported all that
-// the play has now; and it may name nothing of that.
+// remove adds to the catalog what the host says has left the manifest and is undone, or what
+// it takes back of an earlier run. The host may say so once.
 func (c *catalogRun) remove(left *wire.Reversals) error {
+	if c.removed {
+		return breach("the host says twice what it undoes")
+	}
+	if c.catalog.Undo == nil {
+		if err := c.mayRemove(left); err != nil {
+			return err
+		}
+	}
+	c.removed = true
+	for _, e := range left.Entries {
+		c.catalog.Entries = append(c.catalog.Entries, wire.Entry{Type: e.Type, Name: e.Name, Sensitive: e.Sensitive, Reversal: true})
+	}
+	c.reported = append(c.reported, make([]bool, len(left.Entries))...)
+	return nil
+}
+
+// mayRemove refuses what cannot have left the manifest: the host says it of a play that it was
+// to remember, when it has reported all that the play has now; and it may name nothing of that,
+// and nothing twice.
+func (c *catalogRun) mayRemove(left *wire.Reversals) error {
 	m := c.catalog.Remember
 	switch {
-	case m == nil, !m.Whole, c.catalog.Monitor, c.removed:
+	case m == nil, !m.Whole, c.catalog.Monitor:
 		return breach("the host undoes what it was not asked to")
+	case len(left.Entries) > wire.MaxReversals:
+		return breach("the host undoes %d resources, and remembers %d at most", len(left.Entries), wire.MaxReversals)
 	case c.missing() > 0:
 		return breach("the host undoes something before it has reported %d of its %d resources", c.missing(), len(c.reported))
 	}
@@ -208,15 +284,25 @@ func (c *catalogRun) remove(left *wire.Reversals) error {
 	}
 	for _, e := range left.Entries {
 		if ref := e.Type + "#" + e.Name; here[ref] {
-			return breach("the host undoes %.64q, which the play has", ref)
+			return breach("the host undoes %.64q, which the play has, or twice", ref)
 		}
+		here[e.Type+"#"+e.Name] = true
 	}
-	c.removed = true
-	for _, e := range left.Entries {
-		c.catalog.Entries = append(c.catalog.Entries, wire.Entry{Type: e.Type, Name: e.Name, Sensitive: e.Sensitive, Reversal: true})
-	}
-	c.reported = append(c.reported, make([]bool, len(left.Entries))...)
 	return nil
+}
+
+// checkCause checks the cause of a result. What was not changed has none.
+func checkCause(r *wire.Result) error {
+	switch r.Cause {
+	case "":
+		return nil
+	case wire.Intent, wire.Drift, wire.Notified, wire.Undone:
+		if r.Status == wire.Changed || r.Status == wire.Failed {
+			return nil
+		}
+		return breach("the host reports the cause %s of a resource that is %s", r.Cause, r.Status)
+	}
+	return breach("the host reports the cause %.64q", r.Cause)
 }
 
 // Bounds of what a host may say of how a resource is.

@@ -80,7 +80,7 @@ func (s *Session) stream(contents catalog.Contents, digest string) error {
 	pinged := time.Now()
 	for offset := int64(0); ; {
 		// A host need not say anything during a content that takes minutes.
-		if time.Since(pinged) >= wire.PingInterval {
+		if time.Since(pinged) >= s.interval {
 			pinged = time.Now()
 			if err := s.ping(); err != nil {
 				return err

@@ -10,8 +10,10 @@ import (
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
-// errSilent is why a session ends when the host is not heard any more.
-var errSilent = fmt.Errorf("nothing was heard from the host for %v", wire.IdleTimeout)
+// errSilent is why a session ends when the host is not heard for the idle timeout.
+func errSilent(idle time.Duration) error {
+	return fmt.Errorf("nothing was heard from the host for %s", brief(idle))
+}
 
 // A Breach is what a host has done against the vocabulary of messages, or against a bound.
 // The error that it wraps does not mean that the connection has ended.
@@ -25,7 +27,7 @@ func breach(format string, args ...any) error {
 
 // A Refused error is why the host program will not work on a catalog.
 type Refused struct {
-	Phase  string // as an event tells it: lock, protocol or facts
+	Phase  string // as an event tells it: lock, protocol, facts or undo
 	Reason string // in the words of the host
 	Locked bool   // by a run
 	Own    bool   // which is this one, under another name of the host
@@ -36,7 +38,7 @@ func (e Refused) Error() string { return e.Reason }
 // refused is the error of a host that wants no catalog. lock is what was asked for.
 func refused(r *wire.Refused, lock *wire.Lock) error {
 	switch r.Phase {
-	case "lock", "protocol", "facts":
+	case "lock", "protocol", "facts", "undo":
 		locked := r.Locked && r.Phase == "lock"
 		// The id of a run is in no other text; it decides only about the hint.
 		return Refused{r.Phase, r.Error, locked, locked && lock != nil && strings.Contains(r.Error, "run "+lock.Run+",")}

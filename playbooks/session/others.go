@@ -6,13 +6,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ccm-push/ccm-push/modules/excerpt"
 	"github.com/ccm-push/ccm-push/modules/wire"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
 // turn has an entry wait for its semaphores, or release them. The answer comes when it
 // holds them all, which may take as long as other hosts do.
-func (c *catalogRun) turn(m *wire.Semaphore) error {
+func (c *catalogRun) turn(ctx context.Context, m *wire.Semaphore) error {
 	entries := c.catalog.Entries
 	switch {
 	case m.Index < 0 || m.Index >= len(entries) || len(entries[m.Index].Sema) == 0:
@@ -32,10 +33,16 @@ func (c *catalogRun) turn(m *wire.Semaphore) error {
 	t := c.task.Semaphores.Request(claims)
 	c.turns[m.Index] = t
 	c.session.waits.note(1, 0)
+	ask := c.asking(ctx, t, m)
 	c.session.work.Go(func() {
 		select {
 		case <-t.Granted():
 		case <-t.Released():
+			c.session.waits.note(-1, 0)
+			return
+		}
+		if !ask() {
+			<-t.Released()
 			c.session.waits.note(-1, 0)
 			return
 		}
@@ -46,6 +53,31 @@ func (c *catalogRun) turn(m *wire.Semaphore) error {
 	})
 	return nil
 }
+
+// asking gives what asks a person about an entry, once it has its turn. What has come from
+// the host by now is told first.
+func (c *catalogRun) asking(ctx context.Context, t *share.Turn, m *wire.Semaphore) func() bool {
+	if c.task.Ask == nil {
+		return func() bool { return true }
+	}
+	c.task.Flush()
+	entry, would := &c.catalog.Entries[m.Index], excerpt.Of(m.Would, maxWould)
+	return func() bool {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		c.session.work.Go(func() {
+			select {
+			case <-t.Released():
+				cancel()
+			case <-ctx.Done():
+			}
+		})
+		return c.task.Ask(ctx, entry, would)
+	}
+}
+
+// maxWould bounds what a host says of what an entry would do, in bytes.
+const maxWould = 4 << 10
 
 // answer sends what the host has waited for, unless that is gone by then.
 func (s *Session) answer(m *wire.Message, gone <-chan struct{}) {
@@ -153,6 +185,13 @@ func (w *waits) note(asked, held int) {
 		w.total += now.Sub(w.since)
 		w.woke, w.since = now, time.Time{}
 	}
+}
+
+// Waits reports whether the host waits for others.
+func (s *Session) Waits() bool {
+	s.waits.mu.Lock()
+	defer s.waits.mu.Unlock()
+	return s.waits.asked > 0
 }
 
 // idle gives how long its time has stood still so far, whether it does now, and when

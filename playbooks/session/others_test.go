@@ -23,6 +23,8 @@ type stage struct {
 	semaphores share.Semaphores
 	resource   time.Duration // how long a resource may take
 	host       HostTime
+	ask        func(context.Context, *wire.Entry, string) bool
+	stop       chan struct{} // nil is never closed
 	wg         sync.WaitGroup
 	mu         sync.Mutex
 	errs       map[string]error
@@ -32,12 +34,13 @@ type stage struct {
 func (s *stage) acts(ctx context.Context, name string, c *catalog.Compiled, act func(*puppet)) {
 	s.wg.Go(func() {
 		p := newPuppet()
-		sess := New(ctx, p, time.Now)
+		sess := New(ctx, p, time.Now, 0)
 		does := task(c)
 		does.Semaphores, does.Resource, does.Host = &s.semaphores, s.resource, s.host
+		does.Ask = s.ask
 		var host sync.WaitGroup
 		host.Go(func() { act(p); p.cut() })
-		_, err := sess.Apply(ctx, nil, does)
+		_, err := sess.Apply(ctx, s.stop, does)
 		s.mu.Lock()
 		s.errs[name] = err
 		s.mu.Unlock()
@@ -96,6 +99,68 @@ func (p *puppet) rest() {
 	io.Copy(io.Discard, p.in)
 }
 
+// TestAsked has a person take longer than a resource and a host may: their time stands still.
+func TestAsked(t *testing.T) {
+	errs := staged(t, func(s *stage) {
+		s.resource, s.host = time.Minute, HostTime{Limit: 2 * time.Minute, Remaining: 2 * time.Minute}
+		s.ask = func(_ context.Context, e *wire.Entry, would string) bool {
+			require.Equal(t, "exec#a", e.Ref())
+			require.Equal(t, "Would have executed", would)
+			time.Sleep(5 * time.Hour)
+			return true
+		}
+		s.acts(s.t.Context(), "web1", guarded("db"), func(p *puppet) {
+			require.NotNil(t, p.until().Catalog)
+			p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Would: "Would have executed"}})
+			require.Equal(t, &wire.Granted{Index: 0}, p.until().Granted)
+			p.rest()
+		})
+		s.wg.Wait()
+	})
+	require.NoError(t, errs["web1"])
+}
+
+// TestAskedInVain has a question end with the connection of its host.
+func TestAskedInVain(t *testing.T) {
+	withdrawn := false
+	errs := staged(t, func(s *stage) {
+		asked := make(chan struct{})
+		s.ask = func(ctx context.Context, _ *wire.Entry, _ string) bool {
+			close(asked)
+			<-ctx.Done()
+			withdrawn = true
+			return false
+		}
+		s.acts(s.t.Context(), "web1", guarded("db"), func(p *puppet) {
+			require.NotNil(t, p.until().Catalog)
+			p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{}})
+			<-asked
+		})
+		s.wg.Wait()
+	})
+	require.Error(t, errs["web1"])
+	require.True(t, withdrawn)
+}
+
+// TestAskedAndStopped has a person stop the run: the host is told to stop, and gets no turn.
+func TestAskedAndStopped(t *testing.T) {
+	errs := staged(t, func(s *stage) {
+		s.stop = make(chan struct{})
+		s.ask = func(context.Context, *wire.Entry, string) bool {
+			close(s.stop)
+			return false
+		}
+		s.acts(s.t.Context(), "web1", guarded("db"), func(p *puppet) {
+			require.NotNil(t, p.until().Catalog)
+			p.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{}})
+			require.NotNil(t, p.until().Stop)
+			p.conn.Send(&wire.Message{Done: &wire.Done{Stopped: true}})
+		})
+		s.wg.Wait()
+	})
+	require.NoError(t, errs["web1"])
+}
+
 func TestTurns(t *testing.T) {
 	const n, most = 8, 2
 	var mu sync.Mutex
@@ -144,7 +209,7 @@ func (p *puppet) works(d time.Duration) {
 		if left <= 0 {
 			return
 		}
-		if left < wire.PingInterval {
+		if left < wire.PingInterval(0) {
 			time.Sleep(left)
 			return
 		}

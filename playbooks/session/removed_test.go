@@ -29,10 +29,11 @@ func TestWhatHostsMayUndo(t *testing.T) {
 		{"one thing", whole(), true, []*wire.Reversals{left("/b", "/c")}, ""},
 		{"a play that is not remembered", nil, true, []*wire.Reversals{left("/b")}, "the host undoes what it was not asked to"},
 		{"not a whole run", &wire.Remember{As: "a"}, true, []*wire.Reversals{left("/b")}, "the host undoes what it was not asked to"},
-		{"twice", whole(), true, []*wire.Reversals{left("/b"), left("/c")}, "the host undoes what it was not asked to"},
+		{"twice", whole(), true, []*wire.Reversals{left("/b"), left("/c")}, "the host says twice what it undoes"},
+		{"one thing twice", whole(), true, []*wire.Reversals{left("/b", "/b")}, `the host undoes "file#/b", which the play has, or twice`},
 		{"too early", whole(), false, []*wire.Reversals{left("/b")}, "the host undoes something before it has reported 1 of its 1 resources"},
-		{"what the play has", whole(), true, []*wire.Reversals{left("/a")}, `the host undoes "file#/a", which the play has`},
-		{"what the play keeps", whole(), true, []*wire.Reversals{left("/b", "/kept")}, `the host undoes "file#/kept", which the play has`},
+		{"what the play has", whole(), true, []*wire.Reversals{left("/a")}, `the host undoes "file#/a", which the play has, or twice`},
+		{"what the play keeps", whole(), true, []*wire.Reversals{left("/b", "/kept")}, `the host undoes "file#/kept", which the play has, or twice`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			compiled := &catalog.Compiled{Catalog: wire.Catalog{Remember: test.remember, Entries: []wire.Entry{{Type: "file", Name: "/a"}}}}

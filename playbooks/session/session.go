@@ -2,6 +2,7 @@ package session
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type Session struct {
 	incoming chan []*wire.Message // results and what else belongs to a catalog
 	early    []*wire.Message      // what came behind the end of a catalog
 	outgoing chan func() error    // what the sender does next
+	interval time.Duration        // of pings
 	pings    atomic.Int64         // not answered yet
 	asked    map[string]bool      // contents that the host has asked for
 	cancel   context.CancelFunc
@@ -61,16 +63,19 @@ const (
 
 // New takes over a started program that has greeted. It lives until the end of the
 // session and that of the connection, not that of ctx: this is for Apply to handle, so
-// that a killed host can still say how it ended.
-func New(ctx context.Context, p Program, now func() time.Time) *Session {
+// that a killed host can still say how it ended. It also ends when the host is silent for
+// the idle timeout; 0 means [wire.IdleTimeout].
+func New(ctx context.Context, p Program, now func() time.Time, idle time.Duration) *Session {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	heard := wire.NewIdleReader(p.Stdout(), now)
+	idle = cmp.Or(idle, wire.IdleTimeout)
+	heard := wire.NewIdleReader(p.Stdout(), now, idle)
 	s := &Session{
 		program:  p,
 		conn:     wire.NewConn(bufio.NewReader(heard), p, wire.MaxFromHost),
 		incoming: make(chan []*wire.Message),
 		outgoing: make(chan func() error, maxQueue),
 		asked:    map[string]bool{},
+		interval: wire.PingInterval(idle),
 		cancel:   cancel,
 		over:     make(chan struct{}),
 	}
@@ -78,7 +83,7 @@ func New(ctx context.Context, p Program, now func() time.Time) *Session {
 	s.work.Go(func() { s.send(ctx) })
 	s.work.Go(func() {
 		if heard.TimedOut(ctx) {
-			s.end(errSilent)
+			s.end(errSilent(idle))
 		}
 	})
 	return s
@@ -126,7 +131,7 @@ func (s *Session) Finish(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(finishTime):
-		return fmt.Errorf("the lean host program did not end within %v, so the full one cannot be started", finishTime)
+		return fmt.Errorf("the host program did not end within %v, so no other one can be started in its place", finishTime)
 	}
 }
 
@@ -187,7 +192,7 @@ func (s *Session) answered(all []*wire.Message) (rest []*wire.Message, unasked b
 
 // send does what is asked for, in order, and pings in between.
 func (s *Session) send(ctx context.Context) {
-	ping := time.NewTicker(wire.PingInterval)
+	ping := time.NewTicker(s.interval)
 	defer ping.Stop()
 	for {
 		var err error

@@ -64,17 +64,22 @@ func one() *catalog.Compiled {
 
 // task is a catalog whose results are dropped.
 func task(c *catalog.Compiled) Task {
-	return Task{Compiled: c, Emit: func(*wire.Result) {}, Flush: func() {}}
+	return Task{Compiled: c, Emit: func(*wire.Result) {}, Flush: func() {}, Sync: func() {}}
 }
 
 // converse runs one catalog on a puppet and gives how that ended.
 func converse(t *testing.T, act func(*puppet)) (whole bool, err error) {
+	return converseOn(t, task(one()), act)
+}
+
+// converseOn is converse on a task.
+func converseOn(t *testing.T, task Task, act func(*puppet)) (whole bool, err error) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPuppet()
-		s := New(t.Context(), p, time.Now)
+		s := New(t.Context(), p, time.Now, 0)
 		var host sync.WaitGroup
 		host.Go(func() { act(p) })
-		whole, err = s.Apply(t.Context(), nil, task(one()))
+		whole, err = s.Apply(t.Context(), nil, task)
 		p.cut()
 		s.Close()
 		host.Wait()
@@ -84,7 +89,33 @@ func converse(t *testing.T, act func(*puppet)) (whole bool, err error) {
 
 func TestSilence(t *testing.T) {
 	_, err := converse(t, func(p *puppet) { io.Copy(io.Discard, p.in) })
-	require.EqualError(t, err, "nothing was heard from the host for 1m0s")
+	require.EqualError(t, err, "nothing was heard from the host for 1m")
+}
+
+// TestIdleTimeout is one of another length, and pings come often enough for it.
+func TestIdleTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPuppet()
+		s := New(t.Context(), p, time.Now, 6*time.Second)
+		start, pings := time.Now(), 0
+		var host sync.WaitGroup
+		host.Go(func() {
+			for {
+				if m, err := p.conn.Receive(); err != nil {
+					return
+				} else if m.Ping != nil {
+					pings++
+				}
+			}
+		})
+		_, err := s.Apply(t.Context(), nil, task(one()))
+		require.EqualError(t, err, "nothing was heard from the host for 6s")
+		require.InDelta(t, 6*time.Second, time.Since(start), float64(time.Millisecond))
+		p.cut()
+		s.Close()
+		host.Wait()
+		require.GreaterOrEqual(t, pings, 2)
+	})
 }
 
 func TestClosedOutput(t *testing.T) {
@@ -119,7 +150,7 @@ func TestDeafHost(t *testing.T) {
 		_, err := p.conn.Receive()
 		require.NoError(t, err)
 		p.in.Close()
-		time.Sleep(wire.PingInterval + time.Second)
+		time.Sleep(wire.PingInterval(0) + time.Second)
 		require.NoError(t, p.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "lock", Error: "taken"}}))
 	})
 	require.Equal(t, Refused{Phase: "lock", Reason: "taken"}, err)
@@ -128,7 +159,7 @@ func TestDeafHost(t *testing.T) {
 // TestHostThatTakesNothing never reads: pings pile up and it is not heard.
 func TestHostThatTakesNothing(t *testing.T) {
 	_, err := converse(t, func(*puppet) {})
-	require.EqualError(t, err, "nothing was heard from the host for 1m0s")
+	require.EqualError(t, err, "nothing was heard from the host for 1m")
 }
 
 // TestKillGrace is about a host that does not do as it is told.
@@ -136,7 +167,7 @@ func TestKillGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, kill := context.WithCancel(t.Context())
 		p := newPuppet()
-		s := New(ctx, p, time.Now)
+		s := New(ctx, p, time.Now, 0)
 		var host sync.WaitGroup
 		host.Go(func() {
 			p.conn.Receive()
@@ -160,7 +191,7 @@ func TestKillGrace(t *testing.T) {
 func TestStoppedByRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPuppet()
-		s := New(t.Context(), p, time.Now)
+		s := New(t.Context(), p, time.Now, 0)
 		stop := make(chan struct{})
 		var host sync.WaitGroup
 		host.Go(func() {

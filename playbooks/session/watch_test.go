@@ -29,7 +29,7 @@ type timedRun struct {
 func runTimed(t *testing.T, c *catalog.Compiled, act func(*puppet)) (r timedRun) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPuppet()
-		s := New(t.Context(), p, time.Now)
+		s := New(t.Context(), p, time.Now, 0)
 		var host sync.WaitGroup
 		host.Go(func() { act(p) })
 		start := time.Now()

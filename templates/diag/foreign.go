@@ -69,7 +69,7 @@ func ForeignFunction(name string) (Equivalent, bool) {
 		"combine":         {"", "", "write merge, with the map that wins first"},
 		"include":         {`write template("file.templ")`, "", `write template "name" .`},
 		"ansible_facts":   {"write Facts.…", "write Facts.…", "write .Facts.…"},
-		"hostvars":        {"a template sees the facts and data of its own host only", "a template sees the facts and data of its own host only", "a template sees the facts and data of its own host only"},
+		"hostvars":        {"write Hosts[NAME]", "write Hosts[NAME]", "write index .Hosts NAME"},
 		"regexReplaceAll": {"Go templates have it (template(\"file.gotmpl\"))", "Go templates have it (template(\"file.gotmpl\"))", ""},
 	}[foreignSpelling(name)]
 	return words, ok
@@ -142,13 +142,36 @@ func NoSuchFunction(name string, known []string, word func(Equivalent) string) *
 	return f.WithHint("functions: %s", strings.Join(known, ", "))
 }
 
+// InInventory gives what an expression has in place of a variable by which Ansible tells of
+// its inventory and its run; "" for any other name.
+func InInventory(name string) string {
+	switch name {
+	case "inventory_hostname":
+		return "Host.name"
+	case "group_names":
+		return "Host.groups"
+	case "groups":
+		return "Groups"
+	case "hostvars":
+		return "Hosts"
+	case "play_hosts", "ansible_play_hosts", "ansible_play_hosts_all":
+		return "Play.hosts"
+	case "ansible_play_name":
+		return "Play.name"
+	case "ansible_check_mode":
+		return "Run.check"
+	}
+	return ""
+}
+
 // AnsibleVariable says what to write for a variable that Ansible sets by itself, with or
 // without ansible_ in front; "" for any other name.
 func AnsibleVariable(name string) string {
-	const ownHostOnly = "a template sees the facts and data of its own host only"
+	if value := InInventory(name); value != "" {
+		return "write " + value
+	}
 	return map[string]string{
-		"inventory_hostname":         "the name in the inventory is not known to templates: Facts.host.info.hostname is what the host calls itself; or give it a variable there, under another name",
-		"inventory_hostname_short":   "the name in the inventory is not known to templates: Facts.host.info.hostname is what the host calls itself; or give it a variable there, under another name",
+		"inventory_hostname_short":   `write split(Host.name, ".")[0]`,
 		"hostname":                   "write Facts.host.info.hostname",
 		"fqdn":                       "write Facts.host.info.hostname",
 		"nodename":                   "write Facts.host.info.hostname",
@@ -163,10 +186,6 @@ func AnsibleVariable(name string) string {
 		"memtotal_mb":                "write Facts.memory.virtual.total, which is in bytes",
 		"processor_vcpus":            "write len(Facts.cpu.info)",
 		"default_ipv4":               "write Facts.network.default_ipv4",
-		"groups":                     ownHostOnly,
-		"group_names":                ownHostOnly,
-		"hostvars":                   ownHostOnly,
-		"play_hosts":                 ownHostOnly,
 		"vars":                       "write Data",
 	}[strings.TrimPrefix(name, "ansible_")]
 }

@@ -35,7 +35,7 @@ var (
 	jinjaValue = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?:^|[^$\\])(\{\{-?\s*([A-Za-z_]\w*(?:\.\w+|\[[^\]\n]*\])*)\s*((?:\|[^\n{}]*?)?)-?\}\})`)
 	})
-	jinjaPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][\w.]*$`) })
+	jinjaPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_]\w*(?:\.\w+|\[[^\]\n]*\])*$`) })
 	jinjaLoop = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\w+)\s+in\s+(.*?)\s*$`) })
 )
 
@@ -146,7 +146,12 @@ func jetCondition(s string) string {
 
 // jetName is a variable as Jet sees it: the data has a root of its own.
 func jetName(s string) string {
-	if hint := AnsibleVariable(strings.SplitN(s, ".", 2)[0]); strings.HasPrefix(hint, "write Facts.") {
+	s = strings.ReplaceAll(s, "'", `"`)
+	first := s[:len(s)-len(strings.TrimLeft(s, wordCharacters))]
+	if value := InInventory(first); value != "" {
+		return value + s[len(first):]
+	}
+	if hint := AnsibleVariable(first); strings.HasPrefix(hint, "write Facts.") {
 		s, _, _ = strings.Cut(strings.TrimPrefix(hint, "write "), ",")
 		return s
 	}
@@ -155,6 +160,8 @@ func jetName(s string) string {
 	}
 	return "Data." + s
 }
+
+const wordCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 func shortened(s string) string {
 	const most = 40

@@ -68,14 +68,21 @@ func (e *Expr) unknownName(name string) *diag.Fault {
 	if f.Hint = diag.AnsibleVariable(name); f.Hint != "" {
 		return f
 	}
+	inShell := strings.TrimSpace(e.source) == name && strings.HasSuffix(e.origin.whole[:e.origin.offset], "${")
+	if inShell && strings.ToUpper(name) == name {
+		return f.WithHint("%s", shellHint(name))
+	}
 	if f.Hint = diag.DidYouMean(append(render.RootNames(), functionNames()...), name); f.Hint != "" {
 		return f
 	}
-	whole := strings.TrimSpace(e.source)
-	if whole == name && strings.HasSuffix(e.origin.whole[:e.origin.offset], "${") {
-		return f.WithHint("write a shell variable as $%s, or as ${ '${%s}' }", name, name)
+	if inShell {
+		return f.WithHint("%s", shellHint(name))
 	}
 	return f.WithHint("a value is Data.%s, Facts.… or lookup('data.%s'); a text needs quotes", name, name)
+}
+
+func shellHint(name string) string {
+	return "write a shell variable as $" + name + ", or as ${ '${" + name + "}' }"
 }
 
 // snippet is the expression, shortened.

@@ -91,6 +91,12 @@ func (e *Expr) CheckPaths(files *render.Files, taint render.Taint) error {
 // Mentions reports whether the expression can read a root; see [Text.Mentions].
 func (e *Expr) Mentions(root string) bool { return e.reads.Roots[root] }
 
+// String is the expression as it is written, without space around it.
+func (e *Expr) String() string { return strings.TrimSpace(e.source) }
+
+// At is where the expression begins.
+func (e *Expr) At() diag.Position { return e.start() }
+
 // start is the position of the first character that is not space.
 func (e *Expr) start() diag.Position {
 	return e.origin.at(len(e.source) - len(strings.TrimLeft(e.source, " \t\r\n")))
@@ -120,8 +126,10 @@ const MaxExpr = 16 << 10
 // the rewriter turns the roots into calls, so that a root that does not exist in a context
 // is an error and not nil.
 type environment struct {
-	Facts, Data, Environ, Item any
-	Run                        *render.Run `expr:"·run"`
+	Facts, Data, Environ, Item, Host, Groups, Hosts, Play any
+
+	RunRoot any         `expr:"Run"`
+	Run     *render.Run `expr:"·run"`
 }
 
 // compile parses, checks and rewrites an expression, and makes a program of it.

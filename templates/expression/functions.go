@@ -17,6 +17,7 @@ import (
 // written there. The first argument of all is the run.
 const (
 	rootFunction    = "·root"
+	baseFunction    = "·base" // a root that keys follow
 	memberFunction  = "·member"
 	presentFunction = "·present"
 	boundedFunction = "·bounded"
@@ -37,7 +38,8 @@ func isFunction(name string) bool { return slices.Contains(functionNames(), name
 // functions are all functions that replace or extend those of the language.
 func functions() []*builtin.Function {
 	return []*builtin.Function{
-		withRun(rootFunction, func(r *render.Run, args []any) (any, error) { return r.Env.Need(args[0].(string)) }),
+		withRun(rootFunction, func(r *render.Run, args []any) (any, error) { return r.Root(args[0].(string)) }),
+		withRun(baseFunction, func(r *render.Run, args []any) (any, error) { return r.Env.Need(args[0].(string)) }),
 		withRun(memberFunction, func(r *render.Run, args []any) (any, error) {
 			return r.Member(args[0], args[1], render.Access(args[2].(int)), args[3].(string))
 		}),

@@ -1,6 +1,8 @@
 package expression
 
 import (
+	"strings"
+
 	"github.com/expr-lang/expr/ast"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
@@ -57,17 +59,17 @@ func (w *rewriter) identifier(n *ast.IdentifierNode) ast.Node {
 	switch {
 	case render.IsRoot(n.Value):
 		w.expr.reads.Path(n.Value, nil)
-		return w.rootCall(n)
+		return w.rootCall(n, rootFunction)
 	case n.Value == "$env":
-		return w.fail(n, diag.Faultf("unknown name \"$env\"").WithHint("available: Facts, Data, Environ, Item"))
+		return w.fail(n, diag.Faultf("unknown name \"$env\"").WithHint("available: %s", strings.Join(render.RootNames(), ", ")))
 	case isFunction(n.Value):
 		return w.fail(n, diag.Faultf("%s is a function", n.Value).WithHint("call it: %s(…)", n.Value))
 	}
 	return n
 }
 
-func (w *rewriter) rootCall(n *ast.IdentifierNode) ast.Node {
-	return hidden(n, rootFunction, &ast.StringNode{Value: n.Value})
+func (w *rewriter) rootCall(n *ast.IdentifierNode, function string) ast.Node {
+	return hidden(n, function, &ast.StringNode{Value: n.Value})
 }
 
 // hidden is a call of one of our own functions in place of n; the run is its
@@ -86,6 +88,9 @@ func (w *rewriter) note(n ast.Node) {
 	}
 }
 
+// anyHost stands for a name of a host that is computed, in a path below Hosts.
+const anyHost = "*"
+
 // rootPath follows accesses down to a root. The keys end where one is computed;
 // whole says that none is.
 func rootPath(n ast.Node) (root string, keys []string, whole bool) {
@@ -99,6 +104,9 @@ func rootPath(n ast.Node) (root string, keys []string, whole bool) {
 	case *ast.MemberNode:
 		root, keys, whole = rootPath(n.Node)
 		key, literal := n.Property.(*ast.StringNode)
+		if whole && !literal && root == render.HostsRoot && len(keys) == 0 {
+			return root, []string{anyHost}, true
+		}
 		if !whole || !literal {
 			return root, keys, false
 		}
@@ -107,22 +115,23 @@ func rootPath(n ast.Node) (root string, keys []string, whole bool) {
 	return "", nil, false
 }
 
-// spine rewrites a chain of accesses down to what they start from.
+// spine rewrites a chain of accesses down to what they start from. All of them but the
+// last are [render.Inner].
 func (w *rewriter) spine(n ast.Node, how render.Access) ast.Node {
 	switch n := n.(type) {
 	case *ast.MemberNode:
 		path := &ast.StringNode{Value: pathText(n)}
 		step := how
-		if n.Optional && how == render.Strict {
-			step = render.Optional
+		if n.Optional && how&^render.Inner == render.Strict {
+			step |= render.Optional
 		}
-		base, key := w.spine(n.Node, how), w.rewrite(n.Property)
+		base, key := w.spine(n.Node, how|render.Inner), w.rewrite(n.Property)
 		return hidden(n, memberFunction, base, key, &ast.IntegerNode{Value: int(step)}, path)
 	case *ast.ChainNode:
 		return w.spine(n.Node, how)
 	case *ast.IdentifierNode:
 		if render.IsRoot(n.Value) { // noted already, with its keys
-			return w.rootCall(n)
+			return w.rootCall(n, baseFunction)
 		}
 	}
 	return w.rewrite(n)

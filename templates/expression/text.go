@@ -112,6 +112,19 @@ func (t *Text) Eval(ctx context.Context, env *render.Env) (any, error) {
 	return t.EvalIn(r)
 }
 
+// Settle is EvalIn for a text of the data: it sees the data that is being evaluated.
+func (t *Text) Settle(r *render.Run) (any, error) {
+	if len(t.reads.Calls) == 0 {
+		return t.EvalIn(r)
+	}
+	restore, err := r.WithPart(&t.reads) // templates know of no pending values
+	if err != nil {
+		return nil, diag.At(t.at, err)
+	}
+	defer restore()
+	return t.EvalIn(r)
+}
+
 // EvalIn is Eval in a run that has begun.
 func (t *Text) EvalIn(r *render.Run) (any, error) {
 	if len(t.parts) == 1 && t.parts[0].constant != nil {
@@ -173,8 +186,7 @@ func (t *Text) Reads() *render.Reads { return &t.reads }
 // Literal is a text without expressions.
 func Literal(s string) *Text { return &Text{parts: []part{{literal: s}}} }
 
-// Mentions reports whether the text itself can read a root: "Facts", "Data",
-// "Environ" or "Item". Templates that it renders are not looked at.
+// Mentions reports whether the text itself can read a root, such as "Facts". Templates that it renders are not looked at.
 func (t *Text) Mentions(root string) bool { return t.reads.Roots[root] }
 
 // Inputs gives what the text can read, through the files of the play.

@@ -287,12 +287,19 @@ func below(value any, key string) (any, bool) {
 func missingKey(key, chain string) *diag.Fault {
 	f := diag.Faultf("missing key %q in %s", key, chain)
 	if first, _, _ := strings.Cut(strings.TrimLeft(chain, "$."), "."); first == key {
-		names := []string{"facts", "data", "environ", "item", render.FactsRoot, render.DataRoot, render.EnvironRoot, render.ItemRoot}
-		if strings.ToLower(key) != key {
-			slices.Reverse(names)
+		var names, lower []string
+		for _, root := range render.RootNames() {
+			names, lower = append(names, root), append(lower, strings.ToLower(root))
 		}
+		if strings.ToLower(key) == key {
+			names, lower = lower, names
+		}
+		names = append(names, lower...)
 		if slices.Contains(names, key) {
 			return diag.Faultf("%s is not available here", chain)
+		}
+		if value := diag.InInventory(key); value != "" {
+			return f.WithHint("write .%s", value)
 		}
 		if near := diag.DidYouMean(names, key); near != "" {
 			return f.WithHint("%s", near)

@@ -1,6 +1,7 @@
 package gotemplate
 
 import (
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -94,7 +95,7 @@ func (g *goRun) has(args []any) (any, error) {
 }
 
 // maxCount bounds the numbers that can be counted to, so that no sum overflows.
-const maxCount = 1 << 40
+const maxCount = math.MaxInt / 4
 
 // countFrom is a list of integers from start to before stop.
 func countFrom(name string, start, stop, step int) (any, error) {

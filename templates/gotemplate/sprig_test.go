@@ -192,7 +192,7 @@ func sprigErrorCases() []errorCase {
 		{`{{ regexReplaceAll "(.*)" (repeat 100000 "x") (repeat 1000 "$1") }}`, long("regexReplaceAll")},
 		{`{{ until 99999999 }}`, at + "until: more than 1048576 elements"},
 		{`{{ untilStep -9999999999 9999999999 1 }}`, at + "untilStep: more than 1048576 elements"},
-		{`{{ untilStep 0 9223372036854775807 9223372036854775806 }}`, at + "untilStep: a number is beyond 1099511627776"},
+		{`{{ untilStep 0 9223372036854775807 9223372036854775806 }}`, at + "untilStep: a number is beyond 2305843009213693951"},
 		{`{{ seq 9999999 }}`, at + "seq: more than 1048576 elements"},
 		{`{{ seq 1 2 3 4 }}`, at + "seq takes at most 3 arguments, not 4"},
 		{`{{ splitList "" (repeat 2000000 "x") }}`, at + "splitList: more than 1048576 elements"},

@@ -154,7 +154,11 @@ func (g *engine) context(r *goRun) (any, error) {
 		r.Dot, _ = context.(map[string]any)
 		return context, nil
 	}
-	r.Dot = r.Env.Dot()
+	seen := g.roots
+	if g.scaffold != nil { // it may hand its context to parts
+		seen = render.AllRoots()
+	}
+	r.Dot = r.Env.Dot(seen)
 	for _, name := range r.Env.Available() {
 		if !g.changes || !g.roots[name] {
 			continue

@@ -1,6 +1,8 @@
 package jettemplate
 
 import (
+	"slices"
+
 	"github.com/CloudyKit/jet/v6"
 
 	"github.com/ccm-push/ccm-push/templates/diag"
@@ -76,7 +78,7 @@ func (w *rewriter) isDeclared(name string) bool {
 
 // note records the path that a chain of accesses reads.
 func (w *rewriter) note(e jet.Expression) {
-	if root, keys, _ := rootPath(e); root != "" {
+	if root, keys, _ := rootPath(e); root != "" && !slices.Contains(w.shadowed, identOf(e)) {
 		w.reads.Path(root, keys)
 	}
 }
@@ -88,6 +90,9 @@ func (w *rewriter) noteContext(n *jet.IdentifierNode) {
 		w.flows.rooted = true
 	}
 }
+
+// anyHost stands for a name of a host that is computed, in a path below Hosts.
+const anyHost = "*"
 
 // rootPath follows accesses down to a root. The keys end where one is
 // computed; whole says that none is.
@@ -104,6 +109,9 @@ func rootPath(e jet.Node) (root string, keys []string, whole bool) {
 	case *jet.IndexExprNode:
 		root, keys, whole = rootPath(n.Base)
 		key, literal := n.Index.(*jet.StringNode)
+		if whole && !literal && root == render.HostsRoot && len(keys) == 0 {
+			return root, []string{anyHost}, true
+		}
 		if !whole || !literal {
 			return root, keys, false
 		}

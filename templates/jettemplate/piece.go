@@ -16,7 +16,8 @@ import (
 // in its first line is mostly pieces.
 type piece struct {
 	inputs render.Inputs
-	off    bool // it is executed always
+	roots  map[string]bool // that it reads
+	off    bool            // it is executed always
 
 	mu    sync.Mutex
 	texts map[string]string // by the key of the inputs
@@ -78,7 +79,7 @@ func (w *rewriter) piece(n *jet.RangeNode) []jet.Node {
 	outer := w.reads
 	w.reads = render.Reads{}
 	nodes := w.statement(n)
-	p := &piece{inputs: w.reads.Inputs(nil)}
+	p := &piece{inputs: w.reads.Inputs(nil), roots: w.reads.Roots}
 	usable := !w.reads.Roots[render.EnvironRoot] && !p.inputs.Volatile // Environ is in no key
 	outer.Add(&w.reads)
 	w.reads = outer

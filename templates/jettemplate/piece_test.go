@@ -31,6 +31,10 @@ func TestWhatIsAPiece(t *testing.T) {
 		`[[ range i := Data.users ]][[ x := i ]][[ x ]][[ end ]]`:                                                      0,
 		`[[ data := Facts ]][[ range i := data.users ]][[ i ]][[ end ]]`:                                               0, // data is no root
 		`[[ range i := Data.users ]][[ data := i ]][[ end ]][[ range i := Data.users ]][[ data.x ]][[ end ]]`:          0,
+		`[[ range _, host := Data.hosts ]][[ host.name ]][[ end ]]`:                                                    1,
+		`[[ range _, name := groups.web ]][[ Hosts[name].ip ]][[ end ]]`:                                               1,
+		`[[ host := 1 ]][[ range i := Data.users ]][[ host.name ]][[ end ]]`:                                           0,
+		`[[ host := 1 ]][[ range i := Data.users ]][[ i ]][[ end ]]`:                                                   1,
 		`[[ range i := Data.users ]][[ Environ.HOME ]][[ end ]]`:                                                       0,
 		`[[ range i := Data.users ]][[ jet("[[ Item ]]") ]][[ end ]]`:                                                  0,
 		`[[ range i := Data.users ]][[ file("f") ]][[ end ]]`:                                                          0,

@@ -65,8 +65,9 @@ type rewriter struct {
 	reads    render.Reads
 	flows    flows
 	declared []string
-	used     []use // identifiers that must be declared somewhere
-	inner    int   // ranges around that set the context
+	used     []use    // identifiers that must be declared somewhere
+	inner    int      // ranges around that set the context
+	shadowed []string // variables of the ranges around, of which some are called as roots are
 	pieces   []*piece
 	err      error // the first one
 }
@@ -96,9 +97,10 @@ func (w *rewriter) finish() error {
 		}
 		w.reads.Files = append(w.reads.Files, path)
 	}
-	if slices.ContainsFunc(w.declared, func(name string) bool { return render.RootNamed(name) != "" }) {
+	for _, name := range w.declared {
+		root := render.RootNamed(name)
 		for _, p := range w.pieces { // what looks like a root may be a variable
-			p.off = true
+			p.off = p.off || p.roots[root]
 		}
 	}
 	for _, p := range w.flows.printed {
@@ -121,6 +123,7 @@ func undefined(name string, declared []string) *diag.Fault {
 }
 
 func (w *rewriter) template(t *jet.Template) {
+	defer w.unshadowed()()
 	if w.loader.scaffold != nil {
 		w.list(t.Root)
 		return
@@ -180,7 +183,7 @@ func (w *rewriter) statement(n jet.Node) []jet.Node {
 	case *jet.YieldNode:
 		w.parameters(n.Parameters)
 		n.Expression = w.context(n.Expression)
-		w.list(n.Content)
+		w.yielded(n.Content)
 	case *jet.BlockNode:
 		w.block(n)
 	case *jet.IncludeNode:
@@ -278,8 +281,30 @@ func (w *rewriter) ranging(n *jet.RangeNode) {
 		w.inner++
 		defer func() { w.inner-- }()
 	}
+	outer := w.shadowed
+	if n.Set != nil && n.Set.Let {
+		for _, left := range n.Set.Left {
+			if name, ok := left.(*jet.IdentifierNode); ok {
+				w.shadowed = append(slices.Clip(w.shadowed), name.Ident)
+			}
+		}
+	}
 	w.list(n.List)
+	w.shadowed = outer
 	w.list(n.ElseList)
+}
+
+// unshadowed begins what may be executed elsewhere than where it stands, so that the ranges
+// around say nothing of its variables; the result ends it.
+func (w *rewriter) unshadowed() (end func()) {
+	outer := w.shadowed
+	w.shadowed = nil
+	return func() { w.shadowed = outer }
+}
+
+func (w *rewriter) yielded(content *jet.ListNode) {
+	defer w.unshadowed()()
+	w.list(content)
 }
 
 // try puts marks where a try begins and ends, since a failure within it leaves templates
@@ -317,6 +342,7 @@ func (w *rewriter) context(e jet.Expression) jet.Expression {
 }
 
 func (w *rewriter) block(n *jet.BlockNode) {
+	defer w.unshadowed()()
 	w.parameters(n.Parameters)
 	n.Expression = w.context(n.Expression)
 	w.list(n.List)

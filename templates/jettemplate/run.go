@@ -47,11 +47,10 @@ func (t *engine) begin(r *render.Run) *execution {
 	}
 	x.Run, x.out = r, render.NewOutput(r)
 	x.out.Grow(int(t.longest.Load()))
-	for _, name := range render.RootNames() {
-		if value, ok := r.Env.Root(name); ok {
-			x.vars[name] = reflected(value)
-			x.vars[strings.ToLower(name)] = x.vars[name]
-		}
+	for _, name := range r.Env.Seen(t.roots) {
+		value, _ := r.Env.Root(name)
+		x.vars[name] = reflected(value)
+		x.vars[strings.ToLower(name)] = x.vars[name]
 	}
 	return x
 }
@@ -103,7 +102,7 @@ func (x *execution) context() any {
 	case of.Part:
 		return x.Dot
 	}
-	return x.Env.Dot()
+	return x.Env.Dot(render.AllRoots()) // it may be handed to parts
 }
 
 // function gives whatever goes wrong in fn the position of its site.

@@ -24,6 +24,7 @@ type engine struct {
 	main  string        // the path that Jet knows that by
 	sites []site
 	units map[string]render.Body // by the path that Jet knows them by
+	roots map[string]bool        // those that it can read
 
 	holdsMark bool // a mark of [render.Marked] stands in a source
 
@@ -56,7 +57,7 @@ func Parse(text string, pos diag.Position, delims render.Delims, files *render.F
 	if err != nil {
 		return nil, diag.At(pos, err)
 	}
-	engine := &engine{start: start, main: l.main, sites: l.rewriter.sites, units: l.units, scaffold: of}
+	engine := &engine{start: start, main: l.main, sites: l.rewriter.sites, units: l.units, roots: l.rewriter.reads.Roots, scaffold: of}
 	for _, u := range l.units {
 		engine.holdsMark = engine.holdsMark || strings.Contains(u.Text, render.MarkEdge)
 	}

@@ -2,7 +2,8 @@
 //
 // What it can see, and what it looks at:
 //
-//   - [Env] has the roots Facts, Data, Environ and Item, and finds paths below them.
+//   - [Env] has the roots Facts, Data, Environ, Item and those of an [Inventory], and finds
+//     paths below them.
 //   - [Files] is the folder of the play, which is never left.
 //   - [Reads] is what an expression or template can read, taken from its syntax tree:
 //     which facts a run must ask for, and by [Inputs] which hosts get the same text.

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -22,6 +21,10 @@ type Env struct {
 	Item    any            // the element of `each`
 	HasItem bool           // there is an item
 	Files   *Files
+	// Settling is set while the data is evaluated: then values in it can be [Pending].
+	Settling *Settling
+
+	Inventory *Inventory // nil where none is known
 
 	snapshotOnce sync.Once
 	snapshot     []byte
@@ -37,10 +40,17 @@ const (
 	DataRoot    = "Data"
 	EnvironRoot = "Environ"
 	ItemRoot    = "Item"
+	HostRoot    = "Host"
+	GroupsRoot  = "Groups"
+	HostsRoot   = "Hosts"
+	PlayRoot    = "Play"
+	RunRoot     = "Run"
 )
 
 // RootNames gives the names of all roots in expressions.
-func RootNames() []string { return []string{FactsRoot, DataRoot, EnvironRoot, ItemRoot} }
+func RootNames() []string {
+	return []string{FactsRoot, DataRoot, EnvironRoot, ItemRoot, HostRoot, GroupsRoot, HostsRoot, PlayRoot, RunRoot}
+}
 
 // Root gives the value of one of the roots, by its name in expressions.
 func (e *Env) Root(name string) (value any, available bool) {
@@ -54,7 +64,19 @@ func (e *Env) Root(name string) (value any, available bool) {
 	case ItemRoot:
 		return e.Item, e.HasItem
 	}
+	if lazy := e.Inventory.root(name); lazy != nil {
+		return lazy.Value(), true
+	}
 	return nil, false
+}
+
+// has reports whether there is a root, without building it.
+func (e *Env) has(name string) bool {
+	if IsInventoryRoot(name) {
+		return e.Inventory.root(name) != nil
+	}
+	_, ok := e.Root(name)
+	return ok
 }
 
 // Need is Root, or an error that says what there is instead.
@@ -63,8 +85,11 @@ func (e *Env) Need(name string) (any, error) {
 		return value, nil
 	}
 	f := diag.Faultf("%s is not available here", name)
-	if name == ItemRoot {
+	switch {
+	case name == ItemRoot:
 		f.Msg += ": there is an item only below each"
+	case IsInventoryRoot(name):
+		f.Msg += ": there is no inventory"
 	}
 	if there := e.Available(); len(there) > 0 {
 		f.Hint = "available: " + strings.Join(there, ", ")
@@ -74,47 +99,84 @@ func (e *Env) Need(name string) (any, error) {
 
 // Available gives the names of the roots that exist in this context.
 func (e *Env) Available() []string {
-	return slices.DeleteFunc(RootNames(), func(name string) bool {
-		_, ok := e.Root(name)
-		return !ok
-	})
+	return slices.DeleteFunc(RootNames(), func(name string) bool { return !e.has(name) })
 }
 
-// Dot has the available roots under both of their names.
-func (e *Env) Dot() map[string]any {
+// Seen are the available roots that a template can see which names those of read. The ones
+// of the inventory are built for a template that names them, and no other.
+func (e *Env) Seen(read map[string]bool) []string {
+	return slices.DeleteFunc(e.Available(), func(name string) bool { return IsInventoryRoot(name) && !read[name] })
+}
+
+// AllRoots names all roots, for [Env.Seen].
+func AllRoots() map[string]bool {
+	all := map[string]bool{}
+	for _, name := range RootNames() {
+		all[name] = true
+	}
+	return all
+}
+
+// Dot has the roots that are seen under both of their names.
+func (e *Env) Dot(read map[string]bool) map[string]any {
 	dot := map[string]any{}
-	for _, name := range e.Available() {
+	for _, name := range e.Seen(read) {
 		value, _ := e.Root(name)
 		dot[name], dot[strings.ToLower(name)] = value, value
 	}
 	return dot
 }
 
-// roots are the available roots under the names that lookup() uses.
-func (e *Env) roots() map[string]any {
-	roots := map[string]any{}
-	for _, name := range e.Available() {
-		roots[strings.ToLower(name)], _ = e.Root(name)
-	}
-	return roots
-}
-
-// JSON is the JSON text that gjson paths are applied to.
+// JSON is the JSON text that gjson paths are applied to: of the available roots, without
+// those of the inventory, under the names that lookup() uses.
 func (e *Env) JSON() ([]byte, error) {
 	e.snapshotOnce.Do(func() {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		e.snapshotErr = enc.Encode(e.roots())
-		e.snapshot = b.Bytes()
+		e.snapshot, e.snapshotErr = e.jsonWith(nil)
 	})
 	return e.snapshot, e.snapshotErr
 }
 
-// IsRoot reports whether name is that of a root in expressions.
-func IsRoot(name string) bool {
-	return name == FactsRoot || name == DataRoot || name == EnvironRoot || name == ItemRoot
+// jsonWith is JSON with roots of the inventory in it.
+func (e *Env) jsonWith(inventory map[string]bool) ([]byte, error) {
+	roots := map[string]any{}
+	for _, name := range e.Seen(inventory) {
+		if lazy := e.Inventory.root(name); lazy != nil {
+			text, err := lazy.json()
+			if err != nil {
+				return nil, err
+			}
+			roots[strings.ToLower(name)] = json.RawMessage(text)
+			continue
+		}
+		roots[strings.ToLower(name)], _ = e.Root(name)
+	}
+	return jsonOf(roots)
 }
+
+// jsonFor gives the JSON that a gjson path is to be applied to, and the path in it. The
+// inventory is in it only for a path that names it: it can be large, and of a path that
+// begins in it no other root matters.
+func (e *Env) jsonFor(path string) (snapshot []byte, inside string, err error) {
+	if root, keys, known := LookupPath(path); known && len(keys) > 0 && IsInventoryRoot(root) && e.has(root) {
+		snapshot, err = e.Inventory.root(root).json()
+		return snapshot, path[len(root)+1:], err
+	}
+	named := map[string]bool{}
+	for _, name := range inventoryRoots() {
+		if strings.Contains(path, strings.ToLower(name)) {
+			named[name] = true
+		}
+	}
+	if len(named) > 0 {
+		snapshot, err = e.jsonWith(named)
+		return snapshot, path, err
+	}
+	snapshot, err = e.JSON()
+	return snapshot, path, err
+}
+
+// IsRoot reports whether name is that of a root in expressions.
+func IsRoot(name string) bool { return slices.Contains(RootNames(), name) }
 
 // RootNamed gives the name that a root has in expressions, for either spelling of it: Jet
 // has both. It is "" for any other name.

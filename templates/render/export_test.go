@@ -8,10 +8,10 @@ var (
 
 // View is what Inputs hold, for the tests outside.
 type View struct {
-	Facts, Data                       []string
-	AllFacts, AllData, Item, Volatile bool
+	Facts, Data, Host, Shared                  []string
+	AllFacts, AllData, AllHost, Item, Volatile bool
 }
 
 func (in Inputs) View() View {
-	return View{in.facts, in.data, in.allFacts, in.allData, in.item, in.Volatile}
+	return View{in.facts, in.data, in.host, in.shared, in.allFacts, in.allData, in.allHost, in.item, in.Volatile}
 }

@@ -33,7 +33,7 @@ func (f *Flow) Add(more Flow) {
 // Path adds what stands at a path below a root.
 func (f *Flow) Path(root string, keys []string) {
 	switch {
-	case root == FactsRoot:
+	case root == FactsRoot, root == HostsRoot && factsOf(keys) != nil:
 		f.Facts = true
 	case root == ItemRoot:
 		f.item = true
@@ -42,6 +42,19 @@ func (f *Flow) Path(root string, keys []string) {
 	case root == DataRoot:
 		f.data = append(f.data, keys[0])
 	}
+}
+
+// factsOf gives the path below the facts of a host of Hosts to which keys may lead, perhaps
+// an empty one; nil if they lead elsewhere. What another host says of itself is trusted no
+// more than what a host says to its own play.
+func factsOf(keys []string) []string {
+	switch {
+	case len(keys) < 2:
+		return []string{}
+	case keys[1] == FactsKey:
+		return keys[2:]
+	}
+	return nil
 }
 
 // Anything adds everything, for a value whose origin cannot be known.
@@ -61,7 +74,7 @@ func (f *Flow) AddReads(m *Reads) {
 	if len(m.Calls) > 0 { // what a template renders can be anything
 		f.Anything()
 	}
-	f.Facts = f.Facts || m.readsFacts()
+	f.Facts = f.Facts || m.readsFacts() || m.allOthers || len(m.others) > 0
 	f.item = f.item || m.Roots[ItemRoot]
 	f.allData = f.allData || m.Roots[DataRoot]
 }

@@ -16,7 +16,7 @@ func (r *Run) Lookup(args []any) (any, error) {
 	if err := r.Step(); err != nil {
 		return nil, err
 	}
-	value, found, err := r.Env.Lookup(path)
+	value, found, err := r.find(path)
 	switch {
 	case err != nil || found:
 		return value, err

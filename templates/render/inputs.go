@@ -13,9 +13,17 @@ import (
 // get the same result, so that it need not be made twice.
 type Inputs struct {
 	facts, data []string // paths, sorted
+	host        []string // the same below what the inventory says of the host
+	templates   []string // the files of those that are called, sorted
+	shared      []string // roots that all hosts of a play see alike, sorted
 	allFacts    bool
 	allData     bool
+	allHost     bool
+	others      []string // paths below the facts of other hosts, sorted
+	allOthers   bool
 	item        bool
+	itemPaths   []string // sorted
+	allItem     bool
 	Volatile    bool // a clock or chance may have a say in the result
 }
 
@@ -25,16 +33,34 @@ func (m *Reads) Inputs(files *Files) Inputs {
 		return Inputs{Volatile: true}
 	}
 	total := m.Follow(files)
+	var called []string
 	m.eachCalled(files, func(call *Call, _ *Reads, _ error) {
 		total.Volatile = total.Volatile || call.volatile()
+		if call.file != "" {
+			called = append(called, call.file)
+		}
 	})
+	var shared []string
+	for _, root := range sharedRoots() {
+		if total.Roots[root] {
+			shared = append(shared, root)
+		}
+	}
 	return Inputs{
-		facts:    distinct(total.facts),
-		data:     distinct(total.data),
-		allFacts: total.allFacts,
-		allData:  total.allData,
-		item:     total.Roots[ItemRoot],
-		Volatile: total.Volatile,
+		templates: distinct(called),
+		facts:     distinct(total.facts),
+		data:      distinct(total.data),
+		host:      distinct(total.host),
+		shared:    distinct(shared),
+		allFacts:  total.allFacts,
+		allData:   total.allData,
+		allHost:   total.allHost,
+		others:    distinct(total.others),
+		allOthers: total.allOthers,
+		item:      total.Roots[ItemRoot],
+		itemPaths: distinct(total.item),
+		allItem:   total.allItem,
+		Volatile:  total.Volatile,
 	}
 }
 
@@ -48,12 +74,19 @@ func distinct(list []string) []string {
 // Add adds the inputs of something else.
 func (in *Inputs) Add(more Inputs) {
 	in.facts, in.data = distinct(append(in.facts, more.facts...)), distinct(append(in.data, more.data...))
-	in.allFacts, in.allData = in.allFacts || more.allFacts, in.allData || more.allData
+	in.host, in.shared = distinct(append(in.host, more.host...)), distinct(append(in.shared, more.shared...))
+	in.templates = distinct(append(in.templates, more.templates...))
+	in.allFacts, in.allData, in.allHost = in.allFacts || more.allFacts, in.allData || more.allData, in.allHost || more.allHost
+	in.others, in.allOthers = distinct(append(in.others, more.others...)), in.allOthers || more.allOthers
+	in.itemPaths, in.allItem = distinct(append(in.itemPaths, more.itemPaths...)), in.allItem || more.allItem
 	in.item, in.Volatile = in.item || more.item, in.Volatile || more.Volatile
 }
 
 // Anything adds everything.
-func (in *Inputs) Anything() { in.allFacts, in.allData, in.item = true, true, true }
+func (in *Inputs) Anything() {
+	in.allFacts, in.allData, in.allHost, in.allOthers, in.item, in.allItem = true, true, true, true, true, true
+	in.shared = distinct(sharedRoots())
+}
 
 // Facts gives the paths of the facts among the inputs, as [Reads.Result] does.
 func (in Inputs) Facts() (paths []string, all bool) {
@@ -62,6 +95,48 @@ func (in Inputs) Facts() (paths []string, all bool) {
 	}
 	return in.facts, false
 }
+
+// Data gives the paths of the data among the inputs, as [Inputs.Facts] does.
+func (in Inputs) Data() (paths []string, all bool) {
+	if in.allData {
+		return nil, true
+	}
+	return in.data, false
+}
+
+// OtherFacts gives the paths of the facts of other hosts among the inputs, as [Inputs.Facts]
+// does.
+func (in Inputs) OtherFacts() (paths []string, all bool) {
+	if in.allOthers {
+		return nil, true
+	}
+	return in.others, false
+}
+
+// Item reports whether the element of an each is among the inputs.
+func (in Inputs) Item() bool { return in.item }
+
+// Host gives the paths below what the inventory says of the host, as [Inputs.Facts] does.
+func (in Inputs) Host() (paths []string, all bool) {
+	if in.allHost {
+		return nil, true
+	}
+	return in.host, false
+}
+
+// OtherHosts reports whether what the inventory says of all hosts is among the inputs.
+func (in Inputs) OtherHosts() bool { return slices.Contains(in.shared, HostsRoot) }
+
+// ItemPaths gives the paths in that element, as [Inputs.Facts] does.
+func (in Inputs) ItemPaths() (paths []string, all bool) {
+	if in.allItem {
+		return nil, true
+	}
+	return in.itemPaths, false
+}
+
+// Templates gives the files of templates that are called.
+func (in Inputs) Templates() []string { return in.templates }
 
 // ReadsData reports whether what lies at a path of the data, above it or below it is
 // among the inputs.
@@ -84,6 +159,18 @@ func (in Inputs) Key(env *Env) (key string, ok bool) {
 	if in.item {
 		p.bool(env.HasItem)
 		p.value(env.Item)
+	}
+	if in.allHost || len(in.host) > 0 {
+		host, there := env.Root(HostRoot)
+		values, _ := host.(map[string]any)
+		p.part(values, there, in.host, in.allHost)
+	}
+	for _, root := range in.shared {
+		var number uint64
+		if lazy := env.Inventory.root(root); lazy != nil {
+			number = lazy.number
+		}
+		p.number('r', number)
 	}
 	if p.strange {
 		return "", false

@@ -12,11 +12,17 @@ import (
 
 func TestInputs(t *testing.T) {
 	files := templatetest.Open(t, map[string]string{
-		"a.jet":    `[[ Data.port ]] [[ lookup("facts.os.name") ]]`,
-		"all.jet":  `[[ range k, v := Data ]][[ k ]][[ end ]]`,
-		"b.gotmpl": `{{ .Data.port }}`,
-		"c.templ":  `{{ Facts.os.name }} {{ Item.x }}`,
+		"a.jet":       `[[ Data.port ]] [[ lookup("facts.os.name") ]]`,
+		"all.jet":     `[[ range k, v := Data ]][[ k ]][[ end ]]`,
+		"b.gotmpl":    `{{ .Data.port }}`,
+		"own.jet":     `[[ range _, host := Data.hosts ]][[ host.name ]][[ end ]]`,
+		"both.jet":    `[[ range _, host := Data.hosts ]][[ end ]][[ host.name ]]`,
+		"block.jet":   `[[ range _, host := Data.hosts ]][[ block b() ]][[ host.name ]][[ end ]][[ end ]][[ yield b() ]]`,
+		"include.jet": `[[ range _, host := Data.hosts ]][[ include "name.jet" ]][[ end ]]`,
+		"name.jet":    `[[ host.name ]]`,
+		"c.templ":     `{{ Facts.os.name }} {{ Item.x }}`,
 	})
+	shared := []string{"Groups", "Hosts", "Play", "Run"}
 	for _, c := range []struct {
 		text string
 		want render.View
@@ -29,7 +35,13 @@ func TestInputs(t *testing.T) {
 		{"{{ let d = Data; d.a }}", render.View{AllData: true}},
 		{"{{ toJSON(Facts) }}", render.View{AllFacts: true}},
 		{"{{ lookup('data.list.0') }}", render.View{Data: []string{"list.0"}}},
-		{"{{ lookup(Data.key) }}", render.View{Data: []string{"key"}, AllData: true, AllFacts: true, Item: true}},
+		{"{{ lookup(Data.key) }}", render.View{Data: []string{"key"}, Shared: shared, AllData: true, AllFacts: true, AllHost: true, Item: true}},
+		{"{{ Host.name }} {{ Host.vars.port }}", render.View{Host: []string{"name", "vars.port"}}},
+		{"{{ map(Groups.web, Hosts[#].ip) }}", render.View{Shared: []string{"Groups", "Hosts"}}},
+		{"{{ jet('own.jet') }}", render.View{Data: []string{"hosts"}}},
+		{"{{ jet('both.jet') }}", render.View{Data: []string{"hosts"}, Host: []string{"name"}}},
+		{"{{ jet('block.jet') }}", render.View{Data: []string{"hosts"}, Host: []string{"name"}}},
+		{"{{ jet('include.jet') }}", render.View{Data: []string{"hosts"}, Host: []string{"name"}}},
 		{"{{ map(Data.list, #.x) }}", render.View{Data: []string{"list"}}},
 		{"{{ now() }}", render.View{Volatile: true}},
 		{"{{ jet('a.jet') }}", render.View{Data: []string{"port"}, Facts: []string{"os.name"}}},

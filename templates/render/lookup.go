@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,17 +14,21 @@ import (
 )
 
 // Lookup finds a gjson path (github.com/tidwall/gjson, SYNTAX.md) in the roots
-// facts, data, environ and item. A key that is there is found even if it is null.
+// facts, data and so on. A key that is there is found even if it is null.
 func (e *Env) Lookup(path string) (value any, found bool, err error) {
 	if keys, plain := plainPath(path); plain {
 		value, found = e.walk(keys)
-		return value, found, nil
+		value, err = used(value)
+		return value, found, err
 	}
-	snapshot, err := e.JSON()
+	snapshot, inside, err := e.jsonFor(path)
+	if fault, refused := errors.AsType[*diag.Fault](err); refused {
+		return nil, false, fault
+	}
 	if err != nil {
 		return nil, false, diag.Faultf("lookup of %q: the values cannot be written as JSON", path)
 	}
-	result := gjson.GetBytes(snapshot, path)
+	result := gjson.GetBytes(snapshot, inside)
 	if !result.Exists() {
 		return nil, false, nil
 	}
@@ -111,14 +116,16 @@ func NoRoot(path string) *diag.Fault {
 		return nil
 	}
 	first, rest, _ := strings.Cut(path, ".")
-	f := diag.Faultf("lookup of %q: a path begins with facts, data, environ or item", path)
+	f := diag.Faultf("lookup of %q: a path begins with facts, data, environ, item, host, groups, hosts, play or run", path)
 	switch first {
 	case "env":
 		return f.WithHint("write Environ.NAME")
 	case "file":
 		return f.WithHint("write file(PATH)")
-	case "vars", "hostvars":
+	case "vars":
 		return f.WithHint("write Data.KEY")
+	case "hostvars":
+		return f.WithHint("write hosts.%s", rest)
 	case "template":
 		return f.WithHint("write template(FILE)")
 	}
@@ -151,7 +158,11 @@ func (e *Env) near(path string) string {
 			return DescribeKeys(strings.Join(keys[:n], "."), container, keys[n])
 		}
 	}
-	return DescribeKeys("", e.roots(), keys[0])
+	roots := map[string]any{}
+	for _, name := range e.Available() {
+		roots[strings.ToLower(name)] = nil
+	}
+	return DescribeKeys("", roots, keys[0])
 }
 
 // DescribeKeys is a hint for a key that a container does not have: the keys that it has.

@@ -15,6 +15,9 @@ const (
 	Strict   Access = iota // an error
 	Optional               // `?.`: nothing, and nothing for what follows in the chain
 	Fallback               // left of `??`: nothing, all along the chain
+
+	// Inner is set of a step of a chain that goes on: no more is read than the next key.
+	Inner Access = 1 << 4
 )
 
 type absentValue struct{}
@@ -26,10 +29,13 @@ var Absent any = absentValue{}
 // Member is container[key]. path is how the source calls it, for the error.
 func (r *Run) Member(container, key any, how Access, path string) (any, error) {
 	value, err := r.lookIn(container, key, path)
+	if refused, ok := value.(Refused); ok {
+		return nil, refused.Fault
+	}
 	switch {
 	case err == nil:
-		return value, nil
-	case how != Strict:
+		return r.settled(value, how&Inner == 0)
+	case how&^Inner != Strict:
 		return Absent, nil
 	case r.Lenient:
 		return nil, nil

@@ -15,13 +15,25 @@ type Reads struct {
 	allFacts bool            // any path below the facts
 	data     []string        // paths below the data
 	allData  bool            // any path below the data
-	Volatile bool            // a clock or chance has a say in the result
-	Calls    []*Call         // template() and jet()
-	Files    []FilePath      // file()
+	host     []string        // paths below what the inventory says of the host
+	allHost  bool            // any of those
+	item     []string        // paths below the item
+	allItem  bool            // any path below the item
+
+	others    []string   // paths below the facts of other hosts
+	allOthers bool       // any of those
+	Volatile  bool       // a clock or chance has a say in the result
+	Calls     []*Call    // template() and jet()
+	Files     []FilePath // file()
 }
 
-// Root notes that a root is named.
+// Root notes that a root is named, and that any of it may be read if it is the item.
 func (m *Reads) Root(name string) {
+	m.allItem = m.allItem || name == ItemRoot
+	m.root(name)
+}
+
+func (m *Reads) root(name string) {
 	if m.Roots == nil {
 		m.Roots = map[string]bool{}
 	}
@@ -31,7 +43,12 @@ func (m *Reads) Root(name string) {
 // Path notes a read of keys below a root. keys may end early, where the rest
 // cannot be known.
 func (m *Reads) Path(root string, keys []string) {
-	m.Root(root)
+	m.root(root)
+	if root == HostsRoot { // names of hosts may have dots
+		if keys = factsOf(keys); keys == nil {
+			return
+		}
+	}
 	// A key with a dot in it would look like two.
 	if i := slices.IndexFunc(keys, func(key string) bool { return strings.Contains(key, ".") }); i >= 0 {
 		keys = keys[:i]
@@ -45,6 +62,18 @@ func (m *Reads) Path(root string, keys []string) {
 		m.allData = true
 	case root == DataRoot:
 		m.data = append(m.data, path)
+	case root == HostRoot && path == "":
+		m.allHost = true
+	case root == HostRoot:
+		m.host = append(m.host, path)
+	case root == HostsRoot && path == "":
+		m.allOthers = true
+	case root == HostsRoot:
+		m.others = append(m.others, path)
+	case root == ItemRoot && path == "":
+		m.allItem = true
+	case root == ItemRoot:
+		m.item = append(m.item, path)
 	}
 }
 
@@ -60,7 +89,7 @@ func (m *Reads) Lookup(path string) {
 
 // Anything notes a read of a path that is computed.
 func (m *Reads) Anything() {
-	m.allFacts, m.allData = true, true
+	m.allFacts, m.allData, m.allHost, m.allOthers = true, true, true, true
 	for _, root := range RootNames() {
 		m.Root(root)
 	}
@@ -69,10 +98,12 @@ func (m *Reads) Anything() {
 // Add notes all that other has noted.
 func (m *Reads) Add(other *Reads) {
 	for root := range other.Roots {
-		m.Root(root)
+		m.root(root)
 	}
-	m.facts, m.data = append(m.facts, other.facts...), append(m.data, other.data...)
-	m.allFacts, m.allData = m.allFacts || other.allFacts, m.allData || other.allData
+	m.item, m.allItem = append(m.item, other.item...), m.allItem || other.allItem
+	m.facts, m.data, m.host = append(m.facts, other.facts...), append(m.data, other.data...), append(m.host, other.host...)
+	m.allFacts, m.allData, m.allHost = m.allFacts || other.allFacts, m.allData || other.allData, m.allHost || other.allHost
+	m.others, m.allOthers = append(m.others, other.others...), m.allOthers || other.allOthers
 	m.Volatile = m.Volatile || other.Volatile
 	m.Calls = append(m.Calls, other.Calls...)
 	m.Files = append(m.Files, other.Files...)

@@ -61,6 +61,8 @@ func TextOf(v any) (string, error) {
 		return v.Format(time.RFC3339), nil
 	case time.Duration:
 		return v.String(), nil
+	case Refused:
+		return "", v.Fault
 	}
 	switch rv := reflect.ValueOf(v); {
 	case rv.CanInt():
@@ -115,6 +117,8 @@ func PlainCopy(r *Run, v any) (any, error) {
 		return string(v), nil
 	case time.Time, time.Duration:
 		return TextOf(v)
+	case Refused:
+		return nil, v.Fault
 	case map[string]any:
 		return plainMap(r, reflect.ValueOf(v))
 	case []any:

@@ -23,7 +23,8 @@ type attempt struct {
 	target      transport.Target
 	known       *knownhosts.View
 	credentials *auth.Credentials
-	scan        []string // host key algorithms to ask for instead of logging in; nil logs in
+	scan        []string        // host key algorithms to ask for instead of logging in; nil logs in
+	told        func(op string) // when a step begins; nil is not told
 
 	phases *phases
 	banner *bannerConn // nil until the host is dialled
@@ -54,7 +55,7 @@ func (a *attempt) prepare() error {
 
 // again is another attempt with the same files.
 func (a *attempt) again() *attempt {
-	return &attempt{dialer: a.dialer, target: a.target, known: a.known, credentials: a.credentials, scan: a.scan}
+	return &attempt{dialer: a.dialer, target: a.target, known: a.known, credentials: a.credentials, scan: a.scan, told: a.told}
 }
 
 // try dials once.
@@ -65,7 +66,7 @@ func (d *Dialer) try(ctx context.Context, a *attempt) (*transport.Client, error)
 	if err != nil {
 		return nil, throughJump(t, err)
 	}
-	ctx, a.phases = withPhases(ctx, d.limits(t))
+	ctx, a.phases = withPhases(ctx, d.limits(t), a.told)
 	defer a.phases.end()
 
 	// While the host is dialled the agent is asked, and the first time made ready what

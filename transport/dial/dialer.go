@@ -66,10 +66,17 @@ const (
 // a cancelled ctx before anything was tried is a [transport.HostError] for which
 // [transport.Unreachable] holds. The Client must be closed by the caller.
 func (d *Dialer) Dial(ctx context.Context, t transport.Target) (*transport.Client, error) {
+	return d.DialTold(ctx, t, func(string) {})
+}
+
+// DialTold is [Dialer.Dial], and tells when a step begins: [transport.OpDial],
+// [transport.OpHandshake], [transport.OpAuthenticate], and the same once more when it is
+// repeated. told must be quick.
+func (d *Dialer) DialTold(ctx context.Context, t transport.Target, told func(op string)) (*transport.Client, error) {
 	if t.Local {
 		return transport.NewLocal(t, d.LocalEnv), nil
 	}
-	a := &attempt{dialer: d, target: t}
+	a := &attempt{dialer: d, target: t, told: told}
 	if err := a.prepare(); err != nil {
 		return nil, err
 	}

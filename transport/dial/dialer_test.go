@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -56,6 +57,21 @@ func TestHostsThatMisbehaveFailAlone(t *testing.T) {
 			require.NoError(t, dialOnce(t, d, targetOf(good)))
 		})
 	}
+}
+
+// TestDialTold is about who looks on while a host is dialled, once in vain and once with success.
+func TestDialTold(t *testing.T) {
+	var told []string
+	note := func(op string) { told = append(told, op) }
+	_, err := (&Dialer{}).DialTold(t.Context(), targetOf(sshtest.Start(t, sshtest.RejectAuth())), note)
+	require.Error(t, err)
+	c, err := (&Dialer{}).DialTold(t.Context(), targetOf(sshtest.Start(t)), note)
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	require.Equal(t, []string{
+		transport.OpDial, transport.OpHandshake, transport.OpAuthenticate,
+		transport.OpDial, transport.OpHandshake, transport.OpAuthenticate,
+	}, slices.Compact(told)) // a signature begins the last one anew
 }
 
 func TestUnreachable(t *testing.T) {

@@ -29,6 +29,7 @@ func (d *Dialer) limits(t transport.Target) transport.Limits {
 type phases struct {
 	cancel context.CancelCauseFunc
 	limits transport.Limits
+	told   func(op string) // nil is not told
 
 	mu    sync.Mutex
 	op    string
@@ -37,9 +38,9 @@ type phases struct {
 }
 
 // withPhases begins with dialling. The context ends when the phase that is under way
-// takes longer than it may. The phases must be ended.
-func withPhases(ctx context.Context, l transport.Limits) (context.Context, *phases) {
-	p := &phases{limits: l}
+// takes longer than it may. told, which may be nil, is told of each. The phases must be ended.
+func withPhases(ctx context.Context, l transport.Limits, told func(op string)) (context.Context, *phases) {
+	p := &phases{limits: l, told: told}
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	p.begin(transport.OpDial, l.Dial)
 	return ctx, p
@@ -59,6 +60,9 @@ func (p *phases) limit(op string) time.Duration {
 // begin starts the clock of a phase, with the lock held, or not needed yet.
 func (p *phases) begin(op string, limit time.Duration) {
 	p.op = op
+	if p.told != nil {
+		p.told(op)
+	}
 	p.began++
 	began := p.began
 	p.timer = time.AfterFunc(limit, func() { p.expire(began, limit) })

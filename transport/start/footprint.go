@@ -49,9 +49,10 @@ const footprintScript = `set -f; n=$1; m=$2; ` + begins + `; IFS=; umask 077; ec
 	`{ cd /; echo skip:$n:owner:$d; return 1; }; }; ` +
 	// show lists what is in the directory: GNU and busybox have one stat, BSD another.
 	`s=-f; f=item:$n:%Xp:%z:%m:%Su:%N; stat -c %u / >/dev/null 2>&1 && { s=-c; f=item:$n:%f:%s:%Y:%U:%n; }; ` +
-	// Of what plays have brought along it says only how large it is: that can be many files.
-	`show() { echo dir:$n:$d; find . -xdev -path ./resources/*/files -prune -exec stat $s $f {} + -o -exec stat $s $f {} + 2>/dev/null; ` +
-	`set +f; for l in ./resources/*/files; do test -d $l && echo tree:$n:$(du -sk $l 2>/dev/null); done; set -f; }; ` +
+	// Of what plays have brought along, and of contents that were there before runs, it says only
+	// how large it is: that can be many files.
+	`show() { echo dir:$n:$d; find . -xdev -path ./resources/*/files -prune -exec stat $s $f {} + -o -path ./*history/contents -prune -exec stat $s $f {} + -o -exec stat $s $f {} + 2>/dev/null; ` +
+	`set +f; for l in ./resources/*/files ./*history/contents; do test -d $l && echo tree:$n:$(du -sk $l 2>/dev/null); done; set -f; }; ` +
 	// works finds a command that a run which has died has left running: behind the first
 	// line of its lock file stand process ids, each with the first and the last moment at
 	// which that process can have been started (proc(5), starttime).

@@ -44,8 +44,11 @@ func (t *idleTimeout) stop() {
 // writeChunk is how much is sent between two signs of progress, in bytes.
 const writeChunk = 32 << 10
 
-// write sends some text, and b behind it, in chunks, each of which is progress.
-func (t *idleTimeout) write(w io.Writer, header string, b []byte) error {
+// write sends some text, and b behind it, in chunks, each of which is progress. sent is told
+// how much of b that is.
+func (t *idleTimeout) write(w io.Writer, header string, b []byte, sent func(n, size int64)) error {
+	size := int64(len(b))
+	sent(0, size)
 	if _, err := io.WriteString(w, header); err != nil {
 		return err
 	}
@@ -56,6 +59,7 @@ func (t *idleTimeout) write(w io.Writer, header string, b []byte) error {
 		}
 		b = b[n:]
 		t.progress()
+		sent(size-int64(len(b)), size)
 	}
 	return nil
 }

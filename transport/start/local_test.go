@@ -90,7 +90,7 @@ func TestLocalErrors(t *testing.T) {
 	require.ErrorIs(t, err, transport.ErrNoBuild)
 	write("kill -SEGV $PPID\n")
 	_, err = Program(t.Context(), c, newStart(hello(t)))
-	require.EqualError(t, err, "me: start local: the module did not answer: killed by signal SEGV")
+	require.EqualError(t, err, "me: start local: the host program did not answer: killed by signal SEGV")
 
 	write("exec sleep 1000\n")
 	start := newStart(hello(t))

@@ -37,6 +37,16 @@ type Request struct {
 	// Timeout is how long the host may take until the greeting. The upload does
 	// not count, but must move within it. 0 means 30s.
 	Timeout time.Duration
+	// Sent is told how many bytes of the program are on their way, of how many; it must be
+	// quick. nil is not told.
+	Sent func(n, size int64)
+}
+
+// sent tells of bytes on their way.
+func (r Request) sent(n, size int64) {
+	if r.Sent != nil {
+		r.Sent(n, size)
+	}
 }
 
 const defaultStartTimeout = 30 * time.Second

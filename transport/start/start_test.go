@@ -198,48 +198,48 @@ func TestStartErrors(t *testing.T) {
 		is    error
 	}{
 		{name: "nologin", shell: "echo This account is currently not available.; exit 1", is: transport.ErrNotModule,
-			err: "web1: start ADDR: the module did not answer: exit status 1\n  hint: the login shell printed \"This account is currently not available.\\n\"; " + try},
-		{name: "exit in a profile", shell: "exit 0", is: transport.ErrNotModule, err: "web1: start ADDR: the module did not answer: exit status 0\n  hint: " + try},
-		{name: "no shell", shell: "echo one >&2; echo sh: gone >&2; exit 127", is: transport.ErrNotModule, err: "web1: start ADDR: the module did not answer: exit status 127: sh: gone\n  hint: " + try},
-		{name: "killed", shell: "kill -9 $$", is: transport.ErrNotModule, err: "web1: start ADDR: the module did not answer: killed by signal KILL\n  hint: has the host run out of memory?"},
+			err: "web1: start ADDR: the host program did not answer: exit status 1\n  hint: the login shell printed \"This account is currently not available.\\n\"; " + try},
+		{name: "exit in a profile", shell: "exit 0", is: transport.ErrNotModule, err: "web1: start ADDR: the host program did not answer: exit status 0\n  hint: " + try},
+		{name: "no shell", shell: "echo one >&2; echo sh: gone >&2; exit 127", is: transport.ErrNotModule, err: "web1: start ADDR: the host program did not answer: exit status 127: sh: gone\n  hint: " + try},
+		{name: "killed", shell: "kill -9 $$", is: transport.ErrNotModule, err: "web1: start ADDR: the host program did not answer: killed by signal KILL\n  hint: has the host run out of memory?"},
 		{name: "drawing", shell: `printf '\033[2Jhi'; printf '\033]0;x\007' >&2; exit 3`, is: transport.ErrNotModule,
-			err: "web1: start ADDR: the module did not answer: exit status 3: \\x1b]0;x\\a\n  hint: the login shell printed \"\\x1b[2Jhi\"; " + try},
+			err: "web1: start ADDR: the host program did not answer: exit status 3: \\x1b]0;x\\a\n  hint: the login shell printed \"\\x1b[2Jhi\"; " + try},
 		{name: "endless noise", shell: "while echo noise; do :; done", is: transport.ErrNotModule,
-			err: "web1: start ADDR: the module did not answer: more than 64 KiB were printed before its greeting\n  hint: the login shell printed \"" + strings.Repeat("noise\\n", 16) + `[… 65346 bytes left out …]\n` + strings.Repeat("noise\\n", 15) + `noise"`},
+			err: "web1: start ADDR: the host program did not answer: more than 64 KiB were printed before its greeting\n  hint: the login shell printed \"" + strings.Repeat("noise\\n", 16) + `[… 65346 bytes left out …]\n` + strings.Repeat("noise\\n", 15) + `noise"`},
 		{name: "endless greeting", shell: `printf '{"hello":{"nonce":"%s",' $n; while printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; do :; done`, is: transport.ErrNotModule,
-			err: "web1: start ADDR: the module did not answer: its greeting is longer than 4 MiB"},
+			err: "web1: start ADDR: the host program did not answer: its greeting is longer than 4 MiB"},
 		{name: "silent", shell: "exec sleep 1000", start: func(s *Request) { s.Timeout = shortTimeout }, is: transport.ErrTimeout, err: "web1: start ADDR: timed out after 300ms\n  hint: " + try},
 		{name: "silent after noise", shell: "echo Hello; : >silent; exec sleep 1000", dumb: true, is: transport.ErrTimeout,
 			err: "web1: start ADDR: timed out after 300ms\n  hint: the login shell printed \"Hello\\n\"; " + try},
 		{name: "silent before su", shell: "echo Hello; : >silent; exec sleep 1000", start: su, dumb: true, is: transport.ErrTimeout,
 			err: "web1: start ADDR: timed out after 300ms\n  hint: the login shell printed \"Hello\\n\"; " + try},
 		{name: "nologin before su", shell: "echo This account is currently not available.; exit 1", start: su, is: transport.ErrNotModule,
-			err: "web1: start ADDR: the module did not answer: exit status 1\n  hint: the login shell printed \"This account is currently not available.\\n\"; " + try},
+			err: "web1: start ADDR: the host program did not answer: exit status 1\n  hint: the login shell printed \"This account is currently not available.\\n\"; " + try},
 		{name: "su is silent", shell: "echo become-$n >&2; echo Hello; : >silent; exec sleep 1000", start: su, dumb: true, is: transport.ErrTimeout,
 			err: "web1: start ADDR: timed out after 300ms\n  hint: the host printed \"Hello\\n\"; su asks for nothing: does PAM wait for a server that does not answer, or has root no shell that runs commands?"},
 		{name: "no shell to su to", shell: "echo become-$n >&2; exit 0", start: su, is: transport.ErrNotModule,
-			err: "web1: start ADDR: the module did not answer: exit status 0\n  hint: does root have a shell that runs commands? su needs one, sudo and doas do not"},
+			err: "web1: start ADDR: the host program did not answer: exit status 0\n  hint: does root have a shell that runs commands? su needs one, sudo and doas do not"},
 		{name: "takes no build", shell: "echo need $n linux amd64; exec sleep 1000", start: func(s *Request) { sudo(s); s.Timeout = shortTimeout }, is: transport.ErrTimeout, err: "web1: install ADDR: timed out after 300ms"},
 		{name: "another system", shell: "echo need $n OpenBSD sparc64", is: transport.ErrNoBuild,
 			err: "web1: install ADDR: no build for this host: it is \"OpenBSD/sparc64\"\n  hint: there are builds for linux/amd64, linux/arm64"},
 		{name: "asks for ever", shell: "echo need $n linux amd64; cat >/dev/null & sleep 0; echo need $n linux amd64; wait", is: transport.ErrInstall,
-			err: "web1: install ADDR: the module was not installed: the host asked for its build again"},
+			err: "web1: install ADDR: the host program was not installed: the host asked for its build again"},
 		{name: "full", shell: "echo fail $n nospace /home/x/.cache/ccm-push", is: transport.ErrNoSpace,
 			err: "web1: install ADDR: no space left on the host (last tried \"/home/x/.cache/ccm-push\")\n  hint: about 10 MB are needed in ~/.cache/ccm-push, /var/tmp or /tmp"},
 		{name: "noexec", shell: "echo fail $n noexec /tmp/x", is: transport.ErrInstall,
-			err: "web1: install ADDR: the module was not installed: every directory that could hold it is mounted noexec (last tried \"/tmp/x\")\n  hint: make ~/.cache/ccm-push, /var/tmp or /tmp a place where programs can be executed"},
+			err: "web1: install ADDR: the host program was not installed: every directory that could hold it is mounted noexec (last tried \"/tmp/x\")\n  hint: make ~/.cache/ccm-push, /var/tmp or /tmp a place where programs can be executed"},
 		{name: "read-only", shell: "echo fail $n readonly /tmp/x", is: transport.ErrInstall,
-			err: "web1: install ADDR: the module was not installed: no directory can hold it, and one is on a read-only file system (last tried \"/tmp/x\")\n  hint: ~/.cache/ccm-push, /var/tmp or /tmp must be a place where the user can write"},
+			err: "web1: install ADDR: the host program was not installed: no directory can hold it, and one is on a read-only file system (last tried \"/tmp/x\")\n  hint: ~/.cache/ccm-push, /var/tmp or /tmp must be a place where the user can write"},
 		{name: "does not execute", shell: "echo sh: 1: exec: /x: Permission denied >&2; exit 126", is: transport.ErrNotModule,
-			err: "web1: start ADDR: the module did not answer: exit status 126: sh: 1: exec: /x: Permission denied\n  hint: the host does not execute it: is its directory mounted noexec, or does a policy forbid it (SELinux, fapolicyd)?"},
+			err: "web1: start ADDR: the host program did not answer: exit status 126: sh: 1: exec: /x: Permission denied\n  hint: the host does not execute it: is its directory mounted noexec, or does a policy forbid it (SELinux, fapolicyd)?"},
 		{name: "does not execute what it was sent either", shell: "test -e once && echo need $n linux amd64; touch once; exit 126", is: transport.ErrNotModule,
-			err: "web1: install ADDR: the module did not answer, nor when it was sent again: exit status 126\n  hint: the host does not execute it: is its directory mounted noexec, or does a policy forbid it (SELinux, fapolicyd)?"},
-		{name: "crashes", shell: "kill -SEGV $$", is: transport.ErrNotModule, err: "web1: start ADDR: the module did not answer: killed by signal SEGV"},
-		{name: "no directory", shell: "echo fail $n nodir", is: transport.ErrInstall, err: "web1: install ADDR: the module was not installed: no directory can hold it" + noDir},
-		{name: "no gzip", shell: "echo fail $n nogzip", is: transport.ErrInstall, err: "web1: install ADDR: the module was not installed: gzip is missing on the host\n  hint: install gzip on the host"},
-		{name: "unpacking", shell: "echo fail $n unpack", is: transport.ErrInstall, err: "web1: install ADDR: the module was not installed: gzip could not unpack it"},
-		{name: "hash", shell: "echo fail $n hash", is: transport.ErrInstall, err: "web1: install ADDR: the module was not installed: what arrived has another SHA-256"},
-		{name: "another failure", shell: `printf 'fail %s \033[2J\n' $n`, is: transport.ErrInstall, err: "web1: install ADDR: the module was not installed: \"\\x1b[2J\""},
+			err: "web1: install ADDR: the host program did not answer, nor when it was sent again: exit status 126\n  hint: the host does not execute it: is its directory mounted noexec, or does a policy forbid it (SELinux, fapolicyd)?"},
+		{name: "crashes", shell: "kill -SEGV $$", is: transport.ErrNotModule, err: "web1: start ADDR: the host program did not answer: killed by signal SEGV"},
+		{name: "no directory", shell: "echo fail $n nodir", is: transport.ErrInstall, err: "web1: install ADDR: the host program was not installed: no directory can hold it" + noDir},
+		{name: "no gzip", shell: "echo fail $n nogzip", is: transport.ErrInstall, err: "web1: install ADDR: the host program was not installed: gzip is missing on the host\n  hint: install gzip on the host"},
+		{name: "unpacking", shell: "echo fail $n unpack", is: transport.ErrInstall, err: "web1: install ADDR: the host program was not installed: gzip could not unpack it"},
+		{name: "hash", shell: "echo fail $n hash", is: transport.ErrInstall, err: "web1: install ADDR: the host program was not installed: what arrived has another SHA-256"},
+		{name: "another failure", shell: `printf 'fail %s \033[2J\n' $n`, is: transport.ErrInstall, err: "web1: install ADDR: the host program was not installed: \"\\x1b[2J\""},
 		{name: "sudo wants a password", shell: "echo sudo: a password is required >&2; exit 1", start: sudo, is: transport.ErrBecome,
 			err: "web1: become ADDR: escalation refused: sudo: a password is required" + noPassword},
 		{name: "sudo to nobody there", shell: "echo sudo: unknown user root >&2; exit 1", start: sudo, is: transport.ErrBecome,
@@ -248,7 +248,7 @@ func TestStartErrors(t *testing.T) {
 			err: "web1: become ADDR: escalation refused: Sorry, user deploy is not allowed to execute /bin/sh as root on web1." + noRule},
 		{name: "no sudo", shell: "echo sh: 1: sudo: not found >&2; exit 127", start: sudo, is: transport.ErrBecome,
 			err: "web1: become ADDR: escalation refused: sh: 1: sudo: not found\n  hint: install sudo on the host, or connect as root"},
-		{name: "sudo is none of it", shell: "echo killed >&2; exit 2", start: sudo, is: transport.ErrNotModule, err: "web1: start ADDR: the module did not answer: exit status 2: killed\n  hint: " + try},
+		{name: "sudo is none of it", shell: "echo killed >&2; exit 2", start: sudo, is: transport.ErrNotModule, err: "web1: start ADDR: the host program did not answer: exit status 2: killed\n  hint: " + try},
 		{name: "method", shell: "exit 0", start: func(s *Request) { s.Become = &Become{Method: "pfexec"} }, err: `web1: start ADDR: escalation method "pfexec" is not known; there are sudo, su, doas`},
 		{name: "empty password", shell: "exit 0", start: func(s *Request) { s.Become = &Become{Password: transport.NewSecret(nil)} }, err: `web1: start ADDR: the become password is empty`},
 		{name: "password of two lines", shell: "exit 0", start: func(s *Request) { s.Become = &Become{Password: transport.NewSecret([]byte("a\nb"))} }, err: `web1: start ADDR: the become password has the end of a line in it`},
@@ -436,7 +436,12 @@ func TestUploadMustMove(t *testing.T) {
 	ctx, idle := withIdleTimeout(t.Context(), time.Hour)
 	defer idle.stop()
 	var out bytes.Buffer
-	require.NoError(t, idle.write(&out, "head\n", bytes.Repeat([]byte("x"), 3*writeChunk+1)))
+	var sent []int64
+	require.NoError(t, idle.write(&out, "head\n", bytes.Repeat([]byte("x"), 3*writeChunk+1), func(n, size int64) {
+		require.EqualValues(t, 3*writeChunk+1, size)
+		sent = append(sent, n)
+	}))
+	require.Equal(t, []int64{0, writeChunk, 2 * writeChunk, 3 * writeChunk, 3*writeChunk + 1}, sent)
 	require.Equal(t, "head\n"+strings.Repeat("x", 3*writeChunk+1), out.String())
 	require.NoError(t, ctx.Err())
 }

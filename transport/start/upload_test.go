@@ -94,7 +94,7 @@ func TestUploadInTheWay(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(srv.Home, cacheDir, b.SHA256), 0o700))
 	start := fixedStart(b)
 	_, err := Program(t.Context(), connect(t, srv), start)
-	require.EqualError(t, err, fmt.Sprintf("web1: install %s: the module was not installed: gzip is missing on the host, and SFTP does not help: "+
+	require.EqualError(t, err, fmt.Sprintf("web1: install %s: the host program was not installed: gzip is missing on the host, and SFTP does not help: "+
 		"writing .cache/ccm-push/.%s: sftp: \"Failure\" (SSH_FX_FAILURE)\n  hint: install gzip on the host", srv.Addr, fixedNonce))
 	left, err := os.ReadDir(filepath.Join(srv.Home, cacheDir))
 	require.NoError(t, err)
@@ -233,7 +233,7 @@ func honest(home string, channel io.ReadWriteCloser) {
 
 func TestUploadErrors(t *testing.T) {
 	b := hello(t)
-	const gzip = "web1: install ADDR: the module was not installed: gzip is missing on the host"
+	const gzip = "web1: install ADDR: the host program was not installed: gzip is missing on the host"
 	const hint = "\n  hint: install gzip on the host"
 	const writing = gzip + ", and SFTP does not help: writing .cache/ccm-push/." + fixedNonce + ": "
 	const timeout = "web1: install ADDR: timed out after 300ms"
@@ -326,7 +326,7 @@ func TestUploadErrors(t *testing.T) {
 
 // TestNoUpload has hosts without gzip that are not given the program over SFTP.
 func TestNoUpload(t *testing.T) {
-	const want = "web1: install ADDR: the module was not installed: gzip is missing on the host (last tried %q)\n  hint: install gzip on the host"
+	const want = "web1: install ADDR: the host program was not installed: gzip is missing on the host (last tried %q)\n  hint: install gzip on the host"
 	b := hello(t)
 	b.OS, b.Arch = "linux", "amd64"
 	for _, test := range []struct {
@@ -353,7 +353,7 @@ func TestNoUpload(t *testing.T) {
 		withoutGzip(t)(&env)
 		c, home := local(t, env.Env...)
 		_, err := Program(t.Context(), c, newStart(hello(t)))
-		require.EqualError(t, err, fmt.Sprintf("me: install local: the module was not installed: gzip is missing on the host (last tried %q)\n  hint: install gzip on the host", filepath.Join(home, cacheDir)))
+		require.EqualError(t, err, fmt.Sprintf("me: install local: the host program was not installed: gzip is missing on the host (last tried %q)\n  hint: install gzip on the host", filepath.Join(home, cacheDir)))
 	})
 }
 

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -36,7 +38,7 @@ func (a *Archive) Inspect(ctx context.Context) (entries int, bytes int64, err er
 		bytes += n
 		return nil
 	})
-	a.top = list.top()
+	a.top, a.names = list.top(), slices.Sorted(maps.Keys(list.kinds))
 	return entries, bytes, readable(err)
 }
 

@@ -24,7 +24,8 @@ type Archive struct {
 	// 64 MiB; 0 does not say.
 	MaxRatio int64
 
-	top []string
+	top   []string
+	names []string
 }
 
 // maxTop is how many names [Archive.Top] gives.
@@ -33,6 +34,9 @@ const maxTop = 5
 // Top names what the archive has outside of any folder, folders with a slash at
 // their end, once it is inspected. If that is much, the last name is "…".
 func (a *Archive) Top() []string { return a.top }
+
+// Names are the paths that the archive has, directories too, once it is inspected.
+func (a *Archive) Names() []string { return a.names }
 
 // freeSize is what may come out of the smallest archive, in bytes.
 const freeSize = 64 << 20

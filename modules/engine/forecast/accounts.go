@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/fnv"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -13,9 +14,13 @@ type predictedAccounts struct {
 	h predictedHost
 }
 
-// unknownID is what an account has that does not exist yet: the largest id that
-// an int holds everywhere, which hardly anybody has.
-const unknownID = 1<<31 - 1
+// placeholderID is what an account has for which the host will choose an id: one that hardly
+// anybody has (https://systemd.io/UIDS-GIDS), and that accounts of other names do not share.
+func placeholderID(name string) int {
+	hash := fnv.New32a()
+	hash.Write([]byte(name))
+	return 0x7fff_0000 + int(hash.Sum32()&0xffff)
+}
 
 // account answers for an account that the host itself does not have, and notes
 // that one may come into being before it is needed.
@@ -29,7 +34,7 @@ func (a predictedAccounts) account(kind modules.EffectKind, name string, id int,
 		return 0, fmt.Errorf("%s %q: %w", kind, name, modules.ErrNoAccount)
 	case account.ID == nil:
 		a.h.p.Doubt(a.h.other[kind][name].ref)
-		return unknownID, nil
+		return placeholderID(name), nil
 	}
 	return *account.ID, nil
 }
@@ -60,7 +65,11 @@ func (a predictedAccounts) GroupName(ctx context.Context, gid int) string {
 func (a predictedAccounts) name(kind modules.EffectKind, id int) string {
 	a.h.p.Reads.thing(kind, withID(id))
 	for name, s := range a.h.other[kind] {
-		if account, ok := s.state.(modules.AccountState); ok && account.Exists && account.ID != nil && *account.ID == id {
+		account, ok := s.state.(modules.AccountState)
+		if !ok || !account.Exists {
+			continue
+		}
+		if account.ID == nil && id == placeholderID(name) || account.ID != nil && id == *account.ID {
 			a.h.weighKind(kind, s.origin)
 			return name
 		}

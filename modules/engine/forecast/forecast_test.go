@@ -16,6 +16,7 @@ type strangers struct{ modules.Accounts }
 
 func (strangers) UserID(context.Context, string) (int, error)  { return 0, modules.ErrNoAccount }
 func (strangers) GroupID(context.Context, string) (int, error) { return 0, modules.ErrNoAccount }
+func (strangers) UserName(context.Context, int) string         { return "" }
 
 func TestForecastOfAccounts(t *testing.T) {
 	f := New(modules.Host{Accounts: strangers{}})
@@ -32,7 +33,7 @@ func TestForecastOfAccounts(t *testing.T) {
 		err     error
 		because string
 	}{
-		{"an id that the host will choose", func(h modules.Host) (int, error) { return h.Accounts.UserID(t.Context(), "app") }, unknownID, nil, "user#app"},
+		{"an id that the host will choose", func(h modules.Host) (int, error) { return h.Accounts.UserID(t.Context(), "app") }, placeholderID("app"), nil, "user#app"},
 		{"an id that is known", func(h modules.Host) (int, error) { return h.Accounts.UserID(t.Context(), "fixed") }, 7, nil, ""},
 		{"removed", func(h modules.Host) (int, error) { return h.Accounts.GroupID(t.Context(), "old") }, 0, modules.ErrNoAccount, ""},
 		{"never heard of", func(h modules.Host) (int, error) { return h.Accounts.UserID(t.Context(), "nobody") }, 0, modules.ErrNoAccount, ""},
@@ -43,6 +44,10 @@ func TestForecastOfAccounts(t *testing.T) {
 		require.Equal(t, tc.id, id, tc.name)
 		require.Equal(t, tc.because, p.Because, tc.name)
 	}
+	h := f.Host(t.Context(), f.Everything(), &Prediction{}, modules.Discard{})
+	require.Equal(t, "app", h.Accounts.UserName(t.Context(), placeholderID("app")), "it has its name before the host has chosen its id")
+	require.Equal(t, "fixed", h.Accounts.UserName(t.Context(), 7))
+	require.NotEqual(t, placeholderID("app"), placeholderID("web"))
 }
 
 func TestForecastOfATypesOwnKind(t *testing.T) {

@@ -2,6 +2,7 @@ package notes
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type Results struct {
 	size     int            // of the log, in bytes
 	pending  []byte         // lines that are not in the log yet
 	full     bool           // nothing more is added
+	failed   error          // why, until [Results.Finish] has said so
 }
 
 // A keptCatalog is the results of one catalog.
@@ -164,7 +166,9 @@ func (r *Results) Finish(f *Finished) error {
 		return nil
 	}
 	r.current.add(f)
-	return r.write(&resultsLine{Finished: f}, f.Changed)
+	err := r.write(&resultsLine{Finished: f}, f.Changed)
+	err, r.failed = cmp.Or(err, r.failed), nil
+	return err
 }
 
 // End says that the run is done with the catalog; whole that all of it has been finished.
@@ -216,7 +220,9 @@ func (r *Results) flush(durable bool) error {
 	}
 	err := r.log.Append(r.pending, durable)
 	r.pending = nil
-	r.full = r.full || err != nil // a gap would be taken for what has not been done
+	if err != nil {
+		r.full, r.failed = true, err // a gap would be taken for what has not been done
+	}
 	return err
 }
 

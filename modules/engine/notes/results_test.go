@@ -99,6 +99,30 @@ func TestResults(t *testing.T) {
 	require.Empty(t, l.text)
 }
 
+// TestResultsWhenTheClockJumps has the clock be a day off in each session of a run: it goes on
+// all the same, and another one is told what it could not.
+func TestResultsWhenTheClockJumps(t *testing.T) {
+	l := &memoryLog{}
+	once, day := wire.Once{Run: "r1", Play: 1}, 24*time.Hour
+	for i, jump := range []time.Duration{0, day, -day, 2 * day} {
+		r := &Results{}
+		require.NoError(t, r.Open(l))
+		finished, ended, err := r.Begin(once, "hash", "ann@ctl", since.Add(jump))
+		require.NoError(t, err)
+		require.Len(t, finished, i)
+		require.False(t, ended)
+		require.Empty(t, r.Untold())
+		require.NoError(t, r.Finish(finish(i, wire.Changed)))
+	}
+	r := &Results{}
+	require.NoError(t, r.Open(l))
+	_, _, err := r.Begin(wire.Once{Run: "r2", Play: 1}, "hash", "ann@ctl", since.Add(-day))
+	require.NoError(t, err)
+	require.Len(t, r.Untold(), 1)
+	require.Len(t, r.Untold()[0].Results, 4)
+	require.Equal(t, since, r.Untold()[0].Since)
+}
+
 // TestResultsInBetween has another run apply while one has lost its connection: all is then
 // checked again, and what had been done is told.
 func TestResultsInBetween(t *testing.T) {
@@ -153,6 +177,13 @@ func TestResultsThatCannotBeKept(t *testing.T) {
 	l.err = nil
 	require.NoError(t, r.Finish(finish(1, wire.Changed)))
 	require.Empty(t, l.text, "a gap would be taken for what has not been done")
+	r, _, _, _ = kept(t, l, wire.Once{Run: "r1", Play: 1})
+	require.NoError(t, r.Finish(finish(0, wire.Stable)))
+	l.err = disk
+	require.ErrorIs(t, r.Flush(), disk)
+	require.ErrorIs(t, r.Finish(finish(1, wire.Changed)), disk, "it is said at a resource")
+	require.NoError(t, r.Finish(finish(2, wire.Changed)), "once")
+	l.err = nil
 	big := finish(2, wire.Changed)
 	big.Result.Diff = strings.Repeat("x", maxResults)
 	r, _, _, _ = kept(t, l, wire.Once{Run: "r1", Play: 1})

@@ -83,12 +83,12 @@ func (q *questions) imports(ctx context.Context, index int) (*wire.Imported, err
 }
 
 // semaphores waits for the semaphores of an entry, and gives what releases them.
-func (q *questions) semaphores(ctx context.Context, index int) (release func(), err error) {
+func (q *questions) semaphores(ctx context.Context, index int, would string) (release func(), err error) {
 	release = func() {
 		// Who cannot be told any more has lost the session, and knows by that.
 		_ = q.conn.Send(&wire.Message{Semaphore: &wire.Semaphore{Index: index, Release: true}})
 	}
-	if _, err := q.ask(ctx, question{waiting, index}, &wire.Message{Semaphore: &wire.Semaphore{Index: index}}, q.stopping); err != nil {
+	if _, err := q.ask(ctx, question{waiting, index}, &wire.Message{Semaphore: &wire.Semaphore{Index: index, Would: would}}, q.stopping); err != nil {
 		release() // it may be granted at this moment
 		return nil, err
 	}

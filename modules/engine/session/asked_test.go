@@ -34,7 +34,7 @@ func TestSessionWaitsForItsTurn(t *testing.T) {
 	c := serve(t)
 	made := filepath.Join(c.dir, "made")
 	c.catalog(with(command("touch "+made, ""), func(e *wire.Entry) { e.Sema = []string{"db"} }))
-	require.Equal(t, &wire.Semaphore{Index: 0}, c.said().Semaphore)
+	require.Equal(t, &wire.Semaphore{Index: 0, Would: "Would have executed"}, c.said().Semaphore)
 	require.NoFileExists(t, made)
 	c.send(&wire.Message{Granted: &wire.Granted{Index: 0}})
 	require.Equal(t, &wire.Semaphore{Index: 0, Release: true}, c.said().Semaphore)

@@ -5,6 +5,7 @@
 //	asked.go     what the controller is asked for, and its answers
 //	kept.go      results that no controller has acknowledged
 //	outbox.go    results on their way to the controller
+//	follower.go  the output of commands on its way to the controller, while they run
 //	spool.go     contents on their way to the host
 //
 // How a catalog is worked on is package engine, which knows nothing of connections. What

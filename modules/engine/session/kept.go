@@ -47,7 +47,9 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 			continue
 		}
 		s.engine.Finished[f.Result.Index] = f
-		if err := out.put(&wire.Message{Result: f.Result}); err != nil {
+		told := *f.Result
+		told.Kept = true
+		if err := out.put(&wire.Message{Result: &told}); err != nil {
 			return false, err
 		}
 	}

@@ -38,6 +38,15 @@ func (o *outbox) put(m *wire.Message) error {
 	return o.err
 }
 
+// idle reports whether nothing is on its way.
+func (o *outbox) idle() bool {
+	idle := o.sending.TryLock()
+	if idle {
+		o.sending.Unlock()
+	}
+	return idle
+}
+
 // lastWords is how long a controller that sends nothing more may take to read the rest.
 const lastWords = time.Second
 

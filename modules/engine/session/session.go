@@ -26,19 +26,25 @@ type Session struct {
 	// Where notes are kept: of refreshes that are due, of what was there before resources
 	// that can be undone, and of values that resources have sent. nil notes nothing.
 	Refreshes, Reversals, Sent notes.Store
+	// Applied is where it is noted what runs have left as it was asked for; nil notes nothing.
+	Applied notes.Store
 
 	// Results is where results are kept that no controller has acknowledged; nil keeps none.
 	Results notes.Log
+	// Past is where it is kept what was there before runs changed it; nil keeps nothing.
+	Past notes.PastStore
 	// Superseded is told when the controller has come back over another connection.
 	Superseded <-chan os.Signal
 
 	Rules engine.Rules // judges health checks that are rules of goss; nil cannot
 	Now   func() time.Time
+	// IdleTimeout is how long the controller may be silent; 0 means [wire.IdleTimeout].
+	IdleTimeout time.Duration
 	// Folders keeps the folders resources/ of plays; nil keeps none.
 	Folders Folders
 }
 
-// errSilent says that the controller has not been heard for [wire.IdleTimeout].
+// errSilent says that the controller has not been heard for the idle timeout.
 var errSilent = errors.New("nothing was heard from the controller")
 
 // errSuperseded says that the connection is lost, since the controller has another one.
@@ -50,7 +56,7 @@ var errSuperseded = errors.New("the controller has come back over another connec
 // in must be positioned after hello.
 func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, kill := context.WithCancelCause(ctx)
-	heard := wire.NewIdleReader(in, s.Now)
+	heard := wire.NewIdleReader(in, s.Now, s.IdleTimeout)
 	toController := &output{Writer: out}
 	conn := wire.NewConn(bufio.NewReader(heard), toController, wire.MaxFromController)
 	sp := newSpool(s.SpoolDir, func(digests []string) error {
@@ -126,16 +132,17 @@ type serving struct {
 // newEngine makes what works on all catalogs of the session, one after the other.
 func (s *serving) newEngine() *engine.Engine {
 	return &engine.Engine{
-		Decode:     func(e *wire.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
-		Now:        s.Now,
-		Prefetch:   func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
-		Stop:       s.receiver.stopped,
-		Refreshes:  s.Refreshes,
-		Rules:      s.Rules,
-		Sent:       s.Sent,
-		Reversals:  s.Reversals,
-		Import:     s.receiver.questions.imports,
-		Semaphores: s.receiver.questions.semaphores,
+		Decode:    func(e *wire.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
+		Now:       s.Now,
+		Prefetch:  func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
+		Stop:      s.receiver.stopped,
+		Refreshes: s.Refreshes,
+		Rules:     s.Rules,
+		Sent:      s.Sent,
+		Reversals: s.Reversals,
+		Applied:   s.Applied,
+		Past:      s.Past,
+		Import:    s.receiver.questions.imports,
 	}
 }
 
@@ -152,6 +159,14 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	host.Resources = s.folder(cat.Resources)
 	s.engine.Host = host
 	out := &outbox{conn: s.conn, ended: s.receiver.ended, keep: s.results.Flush}
+	if err := s.engine.TakeBack(cat); err != nil {
+		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "undo", Error: err.Error()}})
+	}
+	if cat.Undo != nil && len(cat.Entries) > 0 {
+		if err := out.put(&wire.Message{Reversals: undone(cat)}); err != nil {
+			return err
+		}
+	}
 	ended, err := s.begin(ctx, cat, out)
 	if err != nil {
 		return err
@@ -160,8 +175,19 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 		_ = s.results.End(false) // it has been noted
 		return errors.Join(out.put(&wire.Message{Done: &wire.Done{}}), out.flush())
 	}
+	s.engine.Semaphores = func(ctx context.Context, index int, would string) (func(), error) {
+		if err := out.flush(); err != nil { // a person who is asked has seen what came before
+			return nil, err
+		}
+		return s.receiver.questions.semaphores(ctx, index, would)
+	}
 	s.engine.Undoes = func(all *wire.Reversals) error { return out.put(&wire.Message{Reversals: all}) }
+	follow := &follower{out: out, now: s.Now}
+	if s.engine.Follow = nil; cat.Follow {
+		s.engine.Follow = follow.line
+	}
 	stopped, err := s.engine.Run(ctx, cat, func(result *wire.Result) error {
+		follow.flush()
 		return out.put(&wire.Message{Result: result})
 	})
 	_ = s.results.End(err == nil && !stopped) // without it, the end is found out again
@@ -170,6 +196,19 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	}
 	return errors.Join(err, out.flush())
 }
+
+// undone names what a catalog takes back.
+func undone(cat *wire.Catalog) *wire.Reversals {
+	m := &wire.Reversals{}
+	for i := range cat.Entries {
+		e := &cat.Entries[i]
+		m.Entries = append(m.Entries, wire.Reversal{Type: e.Type, Name: e.Name, Sensitive: e.Sensitive})
+	}
+	return m
+}
+
+// lockTold is how long the lock is waited for before the controller is told that it is.
+const lockTold = 500 * time.Millisecond
 
 // lock takes the host's lock, unless the catalog wants none or it is held
 // already: it is kept for the plays that follow. Waiting for it ends when the
@@ -180,7 +219,16 @@ func (s *serving) lock(ctx context.Context, l *wire.Lock) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var waiting sync.WaitGroup
+	told := false
 	waiting.Go(func() {
+		select {
+		case <-time.After(lockTold):
+			told = true
+			_ = s.conn.Send(&wire.Message{Locked: &wire.Locked{Waits: true}}) // the catalog finds out
+		case <-ctx.Done():
+			return
+		case <-s.receiver.stopping:
+		}
 		select {
 		case <-s.receiver.stopping:
 			cancel(engine.ErrKilled)
@@ -192,6 +240,9 @@ func (s *serving) lock(ctx context.Context, l *wire.Lock) error {
 	waiting.Wait()
 	s.free = free
 	s.held.Store(err == nil)
+	if told && err == nil {
+		_ = s.conn.Send(&wire.Message{Locked: &wire.Locked{}})
+	}
 	return err
 }
 

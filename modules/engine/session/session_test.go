@@ -3,6 +3,7 @@ package session_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -50,6 +51,9 @@ func serveWith(t *testing.T, known modules.Registry) *controller {
 	s := &session.Session{
 		Registry: known, Host: system.New(), SpoolDir: c.dir, Now: time.Now,
 		Lock: func(ctx context.Context, l wire.Lock) (func(), error) {
+			if l.Wait < 0 { // another run holds it for that long
+				time.Sleep(-l.Wait)
+			}
 			if l.Wait > 0 { // another run holds it and does not end
 				<-ctx.Done()
 				return nil, context.Cause(ctx)
@@ -237,7 +241,7 @@ func TestSessionRefusesWhatAControllerDoesNotSend(t *testing.T) {
 func TestHearingNoticesSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		h := wire.NewIdleReader(r, time.Now)
+		h := wire.NewIdleReader(r, time.Now, 0)
 		silent := make(chan time.Time, 1)
 		start := time.Now()
 		go func() {
@@ -255,9 +259,36 @@ func TestHearingNoticesSilence(t *testing.T) {
 	})
 }
 
+// TestIdleTimeoutOfAnotherLength has pings come in time whatever the idle timeout is.
+func TestIdleTimeoutOfAnotherLength(t *testing.T) {
+	for _, idle := range []time.Duration{0, 2 * time.Second, wire.IdleTimeout, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			r, w := io.Pipe()
+			h := wire.NewIdleReader(r, time.Now, idle)
+			start := time.Now()
+			silent := make(chan time.Duration, 1)
+			go func() {
+				if h.TimedOut(t.Context()) {
+					silent <- time.Since(start)
+				}
+			}()
+			var reading sync.WaitGroup
+			reading.Go(func() { io.Copy(io.Discard, h) })
+			for range 5 {
+				time.Sleep(2 * wire.PingInterval(idle)) // one is lost, and another one a bit late
+				w.Write([]byte("x"))
+			}
+			heard := time.Since(start)
+			require.Equal(t, heard+cmp.Or(idle, wire.IdleTimeout), <-silent)
+			w.Close()
+			reading.Wait()
+		})
+	}
+}
+
 func TestHearingDoesNotBlameTheOtherSideForASlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := wire.NewIdleReader(strings.NewReader("x"), time.Now)
+		h := wire.NewIdleReader(strings.NewReader("x"), time.Now, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		require.False(t, h.TimedOut(ctx), "nobody reads")
@@ -270,8 +301,21 @@ func TestSessionWaitsForTheLockOnlyAsLongAsItIsWanted(t *testing.T) {
 		Lock:    &wire.Lock{Holder: "me", Wait: time.Hour},
 		Entries: []wire.Entry{command("true", "")},
 	}})
+	require.True(t, c.next().Locked.Waits)
 	c.send(&wire.Message{Stop: &wire.Empty{}})
 	require.True(t, c.next().Done.Stopped)
+}
+
+// TestSessionSaysThatItHasTheLock after it has waited for it.
+func TestSessionSaysThatItHasTheLock(t *testing.T) {
+	c := serve(t)
+	c.send(&wire.Message{Catalog: &wire.Catalog{
+		Lock:    &wire.Lock{Holder: "me", Wait: -time.Second},
+		Entries: []wire.Entry{command("true", "")},
+	}})
+	require.True(t, c.next().Locked.Waits)
+	require.False(t, c.next().Locked.Waits)
+	require.NotNil(t, c.next().Result)
 }
 
 // TestSessionTakesWhatWasPromised has contents be asked for of which neither size

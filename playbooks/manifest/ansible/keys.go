@@ -27,7 +27,8 @@ var PlayKeys = map[string]string{
 	"gather_timeout":     "leave it out: the facts that are mentioned are asked for",
 	"ignore_errors":      "leave it out: other resources go on, unless ccm.fail_on_error is set",
 	"ignore_unreachable": "leave it out: other hosts go on, unless max_fail_percentage is set",
-	"module_defaults":    "write an entry called defaults into a list of resources",
+	"module_defaults":    "write defaults: {TYPE: {...}}",
+	"max_fail":           "write max_fail_percentage",
 	"no_log":             "write sensitive: true at the resources",
 	"order":              "leave it out: hosts have the order of the inventory",
 	"port":               "write connect: {port: PORT} in the inventory",
@@ -63,7 +64,7 @@ var TaskKeys = map[string]Key{
 	"recurse":       {"", "leave it out: file is about one path; scaffold keeps a whole folder, with owner and group"},
 	"user":          {"owner", "write owner"},
 	"enabled":       {"enable", "write enable"},
-	"backup":        {"", "leave it out: with reverse: true, ccm-push keeps what was there"},
+	"backup":        {"", "file has it; elsewhere leave it out: ccm-push undo brings back what a run has changed"},
 	"chdir":         {"cwd", "write cwd"},
 	"removes":       {"onlyif", "write onlyif: test -e PATH"},
 	"cmd":           {"command", "write command"},
@@ -84,6 +85,9 @@ var TaskKeys = map[string]Key{
 	"retries":       {"", "write retry"},
 	"until":         {"", "write retry"},
 	"throttle":      {"", "write sema"},
+	"semaphore":     {"", "write sema"},
+	"semaphores":    {"", "write sema"},
+	"receive":       {"", "write recv"},
 	"vars":          {"", "write data at the play"},
 }
 

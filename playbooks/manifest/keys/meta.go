@@ -32,6 +32,7 @@ type Meta struct {
 	Sema      []string `json:"sema" doc:"semaphores to hold while something is changed: NAME or NAME:N, where N is how many hosts may hold it at once; default 1"`
 	Hidden    bool     `json:"hidden" doc:"define it, and do not run it; what depends on it runs"`
 	Reverse   bool     `json:"reverse" doc:"put back what was there before, in the first whole run in which the manifest is without it; the play needs remembered_as"`
+	History   *bool    `json:"history" default:"true" doc:"keep on the host what was there before it is changed, so that the run can be undone (ccm-push undo)"`
 	AutoEdge  *bool    `json:"autoedge" default:"true" doc:"take part in automatic edges, with strategy graph"`
 	AutoGroup *bool    `json:"autogroup" default:"true" doc:"be carried out together with others of its type, with strategy graph"`
 }

@@ -1,5 +1,7 @@
 package keys
 
+import "slices"
+
 // MaxParallel bounds how many resources of a host run at once.
 const MaxParallel = 64
 
@@ -13,10 +15,14 @@ type Play struct {
 	Method     string   `json:"become_method" enum:"sudo,su,doas" default:"sudo" doc:"how to become it"`
 	Serial     any      `json:"serial" doc:"batch sizes: a number, a percentage, or a list of them, of which the last one repeats"`
 	MaxFail    *float64 `json:"max_fail_percentage" hint:"write the number alone: 5" doc:"when more than this share of a batch's hosts has failed, the run ends"`
+	HostFacts  []string `json:"hostfacts" doc:"patterns of other hosts that are asked for their facts before the play begins: Hosts['db1'].facts"`
 	Strategy   string   `json:"strategy" enum:"linear,graph" default:"linear" doc:"linear: resources run in the order written; graph: as they depend on each other, several at once"`
 	Parallel   int      `json:"parallel" doc:"how many resources of a host run at once with strategy graph: 1-64; default 4"`
 	Tags       []string `json:"tags" doc:"labels of the play and of all its resources"`
 	Remembered string   `json:"remembered_as" doc:"a name by which hosts remember the play, for resources with reverse; no other manifests for these hosts may have the same, and it stays when the play is renamed"`
+	History    *bool    `json:"history" default:"true" doc:"keep on the hosts what was there before it is changed, so that the run can be undone (ccm-push undo)"`
+	Defaults   any      `json:"defaults" doc:"properties and keys of resources that do not have their own: those of a type below its name, and those of all types beside it"`
+	Strict     bool     `json:"strict" doc:"owner, group and mode must be given wherever a file or directory may be made"`
 	Data       any      `json:"data" doc:"values for expressions and templates"`
 	VarsFiles  []string `json:"vars_files" doc:"YAML files with more data, whose keys replace those of data"`
 	Hierarchy  any      `json:"hierarchy" doc:"which overrides apply to a host, and how they are merged"`
@@ -37,6 +43,8 @@ type CCM struct {
 // Nested is the keys of a nested manifest: those of a play that do not say where and
 // how it runs.
 type Nested struct {
+	Defaults  any      `json:"defaults"`
+	Strict    bool     `json:"strict"`
 	Data      any      `json:"data"`
 	VarsFiles []string `json:"vars_files"`
 	Hierarchy any      `json:"hierarchy"`
@@ -45,4 +53,11 @@ type Nested struct {
 }
 
 // NotBesideInclude are keys of a play that one with include may not have.
-var NotBesideInclude = []string{"ccm", "hierarchy", "overrides", "remembered_as"}
+var NotBesideInclude = []string{"ccm", "defaults", "hierarchy", "history", "overrides", "remembered_as", "strict"}
+
+// Defaults are the keys that defaults of a play may have for all types: what every type
+// has, and what says whose files are.
+var Defaults = []string{"control", "noop", "sensitive", "retry", "delay", "timeout", "limit", "sema", "history", "autoedge", "autogroup", "owner", "group", "mode"}
+
+// OfEveryDefault reports whether a key is one of [Defaults].
+func OfEveryDefault(key string) bool { return slices.Contains(Defaults, key) }

@@ -35,8 +35,8 @@ type Resource struct {
 
 // Control is the keys of control.
 type Control struct {
-	If     string `json:"if" doc:"an expression; the resource is managed when it is true"`
-	Unless string `json:"unless" doc:"an expression; the resource is not managed when it is true"`
+	If     any `json:"if" doc:"an expression, or a list of them; the resource is managed when all are true"`
+	Unless any `json:"unless" doc:"an expression, or a list of them; the resource is not managed when one of them is true"`
 }
 
 // Import is the keys of a value of recv from another host.

@@ -49,6 +49,11 @@ func (f *file) documents(ctx context.Context, documents []*yamlpos.Node, over or
 func (f *file) document(ctx context.Context, doc *yamlpos.Node, over ordering) []*manifest.Play {
 	switch {
 	case dsc.Is(doc):
+		var errs yamlpos.Errors
+		if doc.RefuseSecrets(&errs); len(errs) > 0 {
+			f.report.Add(errs.Err())
+			return nil
+		}
 		return f.configuration(ctx, doc, over)
 	case doc.Kind == yamlpos.Map:
 		return f.plays(ctx, doc, over)

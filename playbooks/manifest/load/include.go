@@ -44,6 +44,7 @@ func (f *file) include(ctx context.Context, p *manifest.Play, n, path *yamlpos.N
 	}
 	for _, one := range plays {
 		overlay(one, p, n)
+		one.Included = append([]*yamlpos.Node{path}, one.Included...)
 	}
 	return plays
 }
@@ -83,6 +84,7 @@ func overlay(p, over *manifest.Play, n *yamlpos.Node) {
 		"become_method":       func() { p.BecomeMethod = over.BecomeMethod },
 		"serial":              func() { p.Serial = over.Serial },
 		"max_fail_percentage": func() { p.MaxFail = over.MaxFail },
+		"hostfacts":           func() { p.HostFacts = over.HostFacts },
 	} {
 		if keys.Given(n.Get(key)) != nil {
 			set()

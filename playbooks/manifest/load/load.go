@@ -77,7 +77,7 @@ func newRun(registry modules.Registry, options []Option) *run {
 
 // plays reads those of a file. name is what positions call it: what the operator wrote.
 func (rn *run) plays(ctx context.Context, at source.File, name string, data []byte) ([]*manifest.Play, error) {
-	documents, err := yamlpos.Parse(name, data)
+	documents, err := yamlpos.Parse(name, data, yamlpos.Secrets())
 	if err != nil {
 		return nil, err
 	}

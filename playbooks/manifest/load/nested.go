@@ -136,7 +136,7 @@ func (x *nesting) measure(n *nested) {
 
 // nestedManifest reads the one manifest of a file; nil if there is none.
 func (f *file) nestedManifest(ctx context.Context, data []byte) *manifest.Play {
-	documents, err := yamlpos.Parse(f.at.Name(), data)
+	documents, err := yamlpos.Parse(f.at.Name(), data, yamlpos.Secrets())
 	if err != nil {
 		f.report.Add(err)
 		return nil
@@ -165,7 +165,7 @@ func (f *file) nestedPlay(ctx context.Context, n *yamlpos.Node) *manifest.Play {
 	f.report.Decode(f.withoutForeign(f.withoutPlayKeys(n)), &k)
 	p := &manifest.Play{
 		Name: f.at.Title(), File: f.at.Name(), Folder: f.at.Folder(),
-		FailOnError: k.CCM.FailOnError, Data: f.data(n),
+		FailOnError: k.CCM.FailOnError, Strict: k.Strict, Defaults: n.Get("defaults"), Data: f.data(n),
 		Registry: f.run.registry, PerHost: perHost{f.run, f.at, f.applies},
 	}
 	f.ccm(ctx, p, n)

@@ -45,7 +45,7 @@ func TestWrongNested(t *testing.T) {
 				"\na.yaml:4:1: serial cannot stand in a nested manifest" + playKey +
 				"\na.yaml:5:1: tags cannot stand in a nested manifest\n  hint: write tags at the resource that applies it, or at its resources\n" +
 				"a.yaml:6:1: include cannot stand in a nested manifest\n  hint: write an apply resource\n" +
-				"a.yaml:7:1: unknown key \"nmae\"\n  hint: known keys: data, vars_files, hierarchy, overrides, ccm"},
+				"a.yaml:7:1: unknown key \"nmae\"\n  hint: known keys: defaults, strict, data, vars_files, hierarchy, overrides, ccm"},
 		{"all errors of all files", "-- site.yaml --\nccm: {resources: [exec: [x: {retruns: [1]}], apply: [a.yaml: {dta: 1}]]}\n"[:0] +
 			"-- site.yaml --\nccm: {resources: [{exec: [x: {retruns: [1]}]}, {apply: [a.yaml: ]}, {apply: [a.yaml: ]}]}\n-- a.yaml --\nccm: {resources: [exec: [x: {commnad: y}]]}\n",
 			"a.yaml:1:30: type exec has no property \"commnad\"\n  hint: did you mean command?\nsite.yaml:1:31: type exec has no property \"retruns\"\n  hint: did you mean returns?"},

@@ -88,8 +88,8 @@ var wrongOrders = []struct{ name, manifest, want string }{
 		"site.yaml:3:36: host cannot be an expression\n  hint: write it as it is: no fact may lead a value to another host"},
 	{"export", resourcesOf(byLine, "exec: [a: {export: [stdot, stdout, stdout]}]"),
 		"site.yaml:3:21: type exec has no value \"stdot\"\n  hint: it has " + execValues + "\nsite.yaml:3:36: stdout is exported twice"},
-	{"what is wrong besides what is received", resourcesOf(byLine, "exec: [a: {}],\nfile: [/b: {recv: {content: exec#a.stdout}, owner: root, group: root}]"),
-		"site.yaml:4:8: mode cannot be empty"},
+	{"what is wrong besides what is received", "strict: true\n" + resourcesOf(byLine, "exec: [a: {}],\nfile: [/b: {recv: {content: exec#a.stdout}, owner: root, group: root}]"),
+		"site.yaml:5:8: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
 	{"recv of a manifest", resourcesOf(byLine, "exec: [a: {}],\napply: [x.yaml: {recv: {data: exec#a.stdout}, retry: 3}]"),
 		"site.yaml:4:9: x.yaml: there is no such manifest\nsite.yaml:4:25: a resource that applies a manifest receives nothing\n  hint: write it at the resources of that manifest\n" +
 			"site.yaml:4:47: retry has no meaning for a resource that applies a manifest\n  hint: write it at the resources of that manifest"},

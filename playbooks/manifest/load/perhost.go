@@ -162,7 +162,7 @@ func (f *file) generated(ctx context.Context, p *manifest.Play, documents []*yam
 	case list.Kind != yamlpos.List:
 		f.report.Add(list.Errorf("write a list: - file: [...]", "resources is not a list"))
 	default:
-		return f.resources(ctx, list, p.RememberedAs != nil, p.Graph())
+		return f.resources(ctx, p, list, p.RememberedAs != nil)
 	}
 	return nil
 }

@@ -20,6 +20,9 @@ import (
 // includes.
 func (f *file) plays(ctx context.Context, n *yamlpos.Node, over ordering) []*manifest.Play {
 	var k keys.Play
+	if !f.secretsInPlace(n) {
+		return nil
+	}
 	if f.playbook(ctx, n, &k) {
 		return nil
 	}
@@ -34,8 +37,12 @@ func (f *file) plays(ctx context.Context, n *yamlpos.Node, over ordering) []*man
 		BecomeMethod: k.Method,
 		Tags:         k.Tags,
 		FailOnError:  k.CCM.FailOnError,
+		Strict:       k.Strict,
+		Defaults:     n.Get("defaults"),
+		NoHistory:    k.History != nil && !*k.History,
 		MaxFail:      f.percentage(keys.Given(n.Get("max_fail_percentage")), k.MaxFail),
 		Serial:       f.serial(keys.Given(n.Get("serial"))),
+		HostFacts:    f.hostFacts(n.Get("hostfacts")),
 		Data:         f.data(n),
 		Registry:     f.run.registry,
 		PerHost:      perHost{f.run, f.at, f.applies},
@@ -51,6 +58,19 @@ func (f *file) plays(ctx context.Context, n *yamlpos.Node, over ordering) []*man
 	}
 	f.ccm(ctx, p, n)
 	return []*manifest.Play{p}
+}
+
+// secretsInPlace reports the secrets in a play outside of its data. If there are any nothing
+// else is read, since errors would quote them.
+func (f *file) secretsInPlace(n *yamlpos.Node) bool {
+	var errs yamlpos.Errors
+	for _, pair := range n.Pairs {
+		if pair.Key.Text != "data" && pair.Key.Text != "overrides" {
+			pair.Value.RefuseSecrets(&errs)
+		}
+	}
+	f.report.Add(errs.Err())
+	return len(errs) == 0
 }
 
 // playbook reports that n is a playbook of Ansible, with all else that is wrong with its
@@ -85,6 +105,7 @@ func (f *file) ccm(ctx context.Context, p *manifest.Play, n *yamlpos.Node) {
 	}
 	p.Pre, p.Post = f.values.Optional(ccm, "pre_message"), f.values.Optional(ccm, "post_message")
 	remembered := !f.isNested() && keys.Given(n.Get("remembered_as")) != nil
+	f.reader(p, remembered).CheckDefaults()
 	resources, jetFile := keys.Given(ccm.Get("resources")), keys.Given(ccm.Get("resources_jet_file"))
 	switch {
 	case jetFile != nil && resources != nil:
@@ -98,7 +119,7 @@ func (f *file) ccm(ctx context.Context, p *manifest.Play, n *yamlpos.Node) {
 	case resources.Kind != yamlpos.List:
 		f.report.Add(resources.Errorf("write a list: - file: [...]", "resources is not a list"))
 	default:
-		p.Resources = f.resources(ctx, resources, remembered, p.Graph())
+		p.Resources = f.resources(ctx, p, resources, remembered)
 	}
 }
 
@@ -107,16 +128,20 @@ func hasUnknown(ccm *yamlpos.Node) bool {
 	return slices.ContainsFunc(ccm.Pairs, func(p yamlpos.Pair) bool { return !slices.Contains(keys.OfCCM, p.Key.Text) })
 }
 
-// resources reads a list of resources, and the manifests that they apply.
-func (f *file) resources(ctx context.Context, list *yamlpos.Node, remembered, graph bool) []*manifest.Resource {
-	reader := &resource.Reader{
+// reader reads the resources of a play.
+func (f *file) reader(p *manifest.Play, remembered bool) *resource.Reader {
+	return &resource.Reader{
 		Registry: f.run.registry, Report: f.report, Values: f.values,
-		Nested: f.isNested(), Remembered: remembered, Apply: f.apply,
+		Nested: f.isNested(), Remembered: remembered, Strict: p.Strict, Defaults: p.Defaults, Apply: f.apply,
 	}
-	all := reader.List(ctx, list)
+}
+
+// resources reads a list of resources of a play, and the manifests that they apply.
+func (f *file) resources(ctx context.Context, p *manifest.Play, list *yamlpos.Node, remembered bool) []*manifest.Resource {
+	all := f.reader(p, remembered).List(ctx, list)
 	if !f.isNested() { // what a nested one refers to may stand in those that apply it
 		f.expand(all)
-		f.checkReferences(all, graph)
+		f.checkReferences(all, p.Graph())
 	}
 	return all
 }
@@ -129,6 +154,20 @@ func (f *file) checkReferences(all []*manifest.Resource, graph bool) {
 	if graph && len(f.report.Errors) == 0 {
 		f.report.Add(index.CheckGraph())
 	}
+}
+
+// hostFacts reads patterns of hosts.
+func (f *file) hostFacts(n *yamlpos.Node) []*yamlpos.Node {
+	if n = keys.Given(n); n == nil {
+		return nil
+	}
+	var patterns []*yamlpos.Node
+	for _, item := range n.Items {
+		if item.Kind == yamlpos.Scalar && f.values.LiteralText("a pattern of hostfacts", item) != nil {
+			patterns = append(patterns, item)
+		}
+	}
+	return patterns
 }
 
 // percentage checks the bounds of a share.

@@ -30,8 +30,8 @@ func (rd *Reader) common(r *manifest.Resource, n *yamlpos.Node) {
 	rd.receives(r, n)
 	rd.exports(r, n)
 	if control := n.Get("control"); control != nil {
-		r.If = rd.Values.Condition("control.if", keys.Given(control.Get("if")))
-		r.Unless = rd.Values.Condition("control.unless", keys.Given(control.Get("unless")))
+		r.If = rd.Values.Conditions("control.if", keys.Given(control.Get("if")))
+		r.Unless = rd.Values.Conditions("control.unless", keys.Given(control.Get("unless")))
 	}
 	rd.Values.LiteralTags(n.Get("tags"))
 	rd.checkEach(r.Each)

@@ -17,7 +17,8 @@ func (rd *Reader) Instance(i *dsc.Instance) *manifest.Resource {
 	name := yamlpos.From(i.Node, i.Name)
 	r := &manifest.Resource{Type: t, Name: manifest.Literal(name), Require: required(i)}
 	if i.Excluded {
-		r.If, _ = templates.ParseExpr("false", templates.At(i.Node))
+		never, _ := templates.ParseExpr("false", templates.At(i.Node))
+		r.If = []*templates.Expr{never}
 	}
 	if !ok || i.Properties == nil {
 		r.Properties = manifest.Literal(&yamlpos.Node{File: i.Node.File, Line: i.Node.Line, Column: i.Node.Column, Kind: yamlpos.Map})

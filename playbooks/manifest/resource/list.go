@@ -130,7 +130,10 @@ func (rd *Reader) named(ctx context.Context, t modules.Type, body *yamlpos.Node)
 		rd.Report.Add(name.Errorf("", "name must be a single value, not %s", name.Describe()))
 		return nil
 	}
-	return []*manifest.Resource{rd.one(ctx, t, name, body)}
+	defaults := rd.ofPlay(t)
+	r := rd.one(ctx, t, name, withPlay(t, yamlpos.Pair{Key: name, Value: body}, defaults))
+	r.Defaults = defaults
+	return []*manifest.Resource{r}
 }
 
 // mapsOnly reports whether every value of a map is one itself, or null.
@@ -167,9 +170,21 @@ func (rd *Reader) list(ctx context.Context, t modules.Type, key, body *yamlpos.N
 		defaults = nil
 	}
 	rd.checkDefaults(t, defaults)
+	ofPlay := rd.ofPlay(t)
+	both := defaults
+	switch {
+	case ofPlay != nil && keys.Given(defaults) != nil:
+		both = without(defaults)
+		both.Pairs = slices.Concat(defaults.Pairs, ofPlay.Pairs)
+	case ofPlay != nil:
+		both = ofPlay
+	}
 	var all []*manifest.Resource
 	for _, entry := range entries {
-		all = append(all, rd.one(ctx, t, entry.Key, withDefaults(t, entry, defaults)))
+		body := withDefaults(t, entry, defaults)
+		r := rd.one(ctx, t, entry.Key, withPlay(t, yamlpos.Pair{Key: entry.Key, Value: body}, ofPlay))
+		r.Defaults = both
+		all = append(all, r)
 	}
 	return all
 }

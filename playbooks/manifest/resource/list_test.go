@@ -55,8 +55,8 @@ site.yaml:14:13: type exec has no property "retruns"
   hint: did you mean returns?
 site.yaml:15:7: exec has no resources
   hint: write a list: - NAME: {...}`},
-	{"what is wrong three times at one place", list("- file: [/tmp/own: {content: x}]"),
-		"site.yaml:3:14: owner cannot be empty\nsite.yaml:3:14: group cannot be empty\nsite.yaml:3:14: mode cannot be empty"},
+	{"what is wrong three times at one place", "strict: true\n" + list("- file: [/tmp/own: {content: x}]"),
+		"site.yaml:4:14: owner cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: group cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
 	{"keys that are no misspelt ones", list("- file: [/a: {recurse: true, home: x, path: /a, "+root+"}]", "- exec: [a: {create: /x, mode: x, src: y}]", "- service: [b: {shell: x, chdir: /, enabled: true}]"),
 		`site.yaml:3:19: type file has no property "recurse"
   hint: leave it out: file is about one path; scaffold keeps a whole folder, with owner and group
@@ -164,7 +164,8 @@ site.yaml:9:20: a tag cannot be an expression
 		"site.yaml:5:20: control must be a map, not the text \"{{ Data.c }}\"\n  hint: write control: {if: Data.x == 'y'}\nsite.yaml:6:18: a tag cannot be an expression\n  hint: use control for what depends on the host\n" +
 			"site.yaml:7:27: control.if is an expression already, without delimiters\n  hint: write it bare: if: Data.role == \"web\"\nsite.yaml:7:51: control.unless must be true or false, not the number 5\n  hint: write a comparison, such as Data.x == \"y\"\n" +
 			"site.yaml:8:23: unknown key \"iff\" in control (did you mean \"if\"?)"},
-	{"shapes of control", list("- exec: [a: {control: {if: [x], unless: {}}}]"), "site.yaml:3:32: control.if must be a single value, not a list\nsite.yaml:3:45: control.unless must be a single value, not a map"},
+	{"shapes of control", list("- exec: [a: {control: {if: 5, unless: {}}}]"), "site.yaml:3:32: control.if must be true or false, not the number 5\n  hint: write a comparison, such as Data.x == \"y\"\nsite.yaml:3:43: control.unless must be an expression, not a map\n  hint: write a comparison, such as Data.x == \"y\", or a list of them"},
+	{"lists of control", list("- exec: [a: {control: {if: ['x', '{{ y }}', [z]], unless: []}}]"), "site.yaml:3:34: unknown name \"x\" in the expression \"x\"\n  hint: a value is Data.x, Facts.… or lookup('data.x'); a text needs quotes\nsite.yaml:3:38: control.if[1] is an expression already, without delimiters\n  hint: write it bare: if: Data.role == \"web\"\nsite.yaml:3:49: control.if[2] must be an expression, not a list\n  hint: write a comparison, such as Data.x == \"y\", or a list of them\nsite.yaml:3:63: control.unless is empty\n  hint: write a comparison, such as Data.x == \"y\", or leave it out"},
 	{"syntax of expressions", list("- file:", "  - \"/{{ Data. }}\": {content: \"{{ 1 + }}\", mode: \"{{ ) }}\", owner: root, group: root, alias: '{{ 2 + }}', control: {if: 'a =='}}"),
 		"site.yaml:4:19: unexpected end of expression in the expression \"Data.\"\nsite.yaml:4:42: unexpected end in the expression \"1 +\"\n" +
 			"site.yaml:4:58: unexpected Bracket(\")\") in the expression \")\"\nsite.yaml:4:105: unexpected end in the expression \"2 +\"\nsite.yaml:4:129: unexpected end in the expression \"a ==\""},
@@ -177,8 +178,8 @@ site.yaml:9:20: a tag cannot be an expression
 	{"an element from facts in the name of a source", list("- file: ['/{{ Item }}': {each: '{{ Facts.list }}', source: '{{ Item }}', " + root + "}]"),
 		"site.yaml:3:64: what a host sent may not name a file of the play\n  hint: choose among literals: \"{{ Facts.x == 'y' ? 'a.conf' : 'b.conf' }}\", or use data of the inventory"},
 	{"relative path", list("- file: [a: {" + root + "}]"), "site.yaml:3:14: name: file path must be absolute"},
-	{"missing properties", list("- file: [/a: ]"), "site.yaml:3:14: owner cannot be empty\nsite.yaml:3:14: group cannot be empty\nsite.yaml:3:14: mode cannot be empty"},
-	{"null properties are not given", list("- file: [/a: {owner: , group: , mode: }]"), "site.yaml:3:26: owner cannot be empty\nsite.yaml:3:35: group cannot be empty\nsite.yaml:3:43: mode cannot be empty"},
+	{"missing properties", "strict: true\n" + list("- file: [/a: ]"), "site.yaml:4:14: owner cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: group cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
+	{"null properties are not given", "strict: true\n" + list("- file: [/a: {owner: , group: , mode: }]"), "site.yaml:4:26: owner cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:35: group cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:43: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
 	{"both content and source", list("- file: [/a: {content: x, source: y, " + root + "}]"), "site.yaml:3:39: 'content' and 'source' are mutually exclusive"},
 	{"quotes", list("- exec: [\"echo 'a\": ]"), "site.yaml:3:14: name: unterminated single-quoted string\n  hint: close the quote, or put a backslash before it"},
 	{"an element of a list", list("- exec: [a: {environment: [A=1, B], returns: [0, 300]}]"), "site.yaml:3:37: invalid environment variable \"B\": missing '='" + "\nsite.yaml:3:54: returns[1]: exit code 300 is outside 0-255"},
@@ -191,7 +192,7 @@ site.yaml:9:20: a tag cannot be an expression
 	{"literals beside expressions", list("- file: [a: {content: \"{{ Data.x }}\", mode: '0999', owner: root, group: root}]"), "site.yaml:3:14: name: file path must be absolute\nsite.yaml:3:49: mode \"0999\" has a digit outside 0-7" + modeHint},
 	{"a literal below an open name", list("- file: [\"{{ Data.x }}\": {mode: '0999', owner: root, group: root}]"), "site.yaml:3:37: mode \"0999\" has a digit outside 0-7" + modeHint},
 	{"an element beside an open one", list("- exec: [a: {environment: [\"{{ Data.x }}\", B]}]"), "site.yaml:3:48: invalid environment variable \"B\": missing '='"},
-	{"missing whatever is open", list("- file: [/a: {content: \"{{ Data.x }}\", owner: root, group: root}]"), "site.yaml:3:14: mode cannot be empty"},
+	{"missing whatever is open", "strict: true\n" + list("- file: [/a: {content: \"{{ Data.x }}\", owner: root, group: root}]"), "site.yaml:4:14: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
 
 	{"references", list("- exec:", "  - a: {require: [exec#a]}", "  - b: {require: [exec#c, exec#a, exec#d, file#x, exce#a, apply#ppp, a, 'exec#', '#a', \"\"]}", "  - c: {alias: sea, require: [exec#seb]}", "  - d: {require: [exec#sea, exec#see]}"),
 		"site.yaml:4:23: exec#a refers to itself\nsite.yaml:5:23: exec#c stands later, at line 6\n  hint: resources run in the order written: move it up\n" +

@@ -16,13 +16,15 @@ type Reader struct {
 	Values     *manifest.ValueReader
 	Nested     bool                                      // another manifest applies this one
 	Remembered bool                                      // hosts remember the play
+	Strict     bool                                      // the play is
+	Defaults   *yamlpos.Node                             // of the play; nil if it has none
 	Apply      func(context.Context, *manifest.Resource) // reads the manifest that a resource applies; nil reads none
 }
 
 // one reads one resource, whose properties and other keys stand in body.
 func (rd *Reader) one(ctx context.Context, t modules.Type, name, body *yamlpos.Node) *manifest.Resource {
 	t, body = rd.member(t, body)
-	r := &manifest.Resource{Type: t, Name: rd.Values.Value(name)}
+	r := &manifest.Resource{Type: t, Name: rd.Values.Value(name), Strict: rd.Strict}
 	p, ok := rd.split(t, name, body)
 	if !ok {
 		r.Properties = rd.Values.Value(&yamlpos.Node{Kind: yamlpos.Map}) // reported; there is nothing more to say

@@ -35,6 +35,8 @@ var (
 // reading: references, the syntax of expressions, which properties go
 // together.
 func Of(registry modules.Registry) *schema.Schema {
+	play := playSchema()
+	shape(play.Properties, "defaults", playDefaultsSchema(registry))
 	s := &schema.Schema{
 		Dialect:     schema.Dialect,
 		ID:          "https://github.com/ccm-push/ccm-push/schema/manifest.json",
@@ -46,7 +48,7 @@ func Of(registry modules.Registry) *schema.Schema {
 			{Type: schema.Types{schema.Null}}, // nothing between two ---
 		},
 		Defs: schema.Properties{
-			{Name: "play", Schema: playSchema()},
+			{Name: "play", Schema: play},
 			{Name: "ccm", Schema: ccmSchema()},
 			{Name: "resource", Schema: resourceSchema(registry)},
 			{Name: "control", Schema: controlSchema()},
@@ -85,6 +87,7 @@ func playSchema() *schema.Schema {
 	shape(s.Properties, "ccm", schema.Ref("ccm"))
 	s.Properties.Get("tags").Items.Not = expressions()
 	s.Properties.Get("vars_files").Items.Not = expressions()
+	s.Properties.Get("hostfacts").Items.Not = expressions()
 	s.Properties.Get("include").Not = expressions()
 	s.Properties.Get("remembered_as").Not = expressions()
 	included := one("include", "ccm")

@@ -26,9 +26,12 @@ func resourceSchema(registry modules.Registry) *schema.Schema {
 
 func controlSchema() *schema.Schema {
 	s := closed.Of(reflect.TypeFor[keys.Control]())
+	bare := &schema.Schema{Type: schema.Types{schema.String}, Pattern: delimiter}
 	for _, p := range s.Properties {
-		p.Schema.Type = schema.Types{schema.String, schema.Boolean, schema.Null}
-		p.Schema.Not = &schema.Schema{Type: schema.Types{schema.String}, Pattern: delimiter}
+		p.Schema.Type = schema.Types{schema.String, schema.Boolean, schema.Array, schema.Null}
+		p.Schema.Not = bare
+		p.Schema.Items = &schema.Schema{Type: schema.Types{schema.String, schema.Boolean}, Not: bare}
+		p.Schema.MinItems = 1
 	}
 	return s
 }
@@ -233,5 +236,34 @@ func withFamilies(registry modules.Registry, s *schema.Schema) *schema.Schema {
 			MaxKeys: 1,
 		},
 	}
+	return s
+}
+
+// playDefaultsSchema describes the defaults of a play: those of types, and those of all.
+func playDefaultsSchema(registry modules.Registry) *schema.Schema {
+	s := orNull(schema.Object)
+	names := slices.Clone(keys.Defaults)
+	for _, key := range keys.Defaults {
+		for _, t := range registry {
+			if p := propertiesSchema(t).Properties; t.HasProperty("owner") && t.HasProperty("mode") {
+				s.Properties = append(s.Properties, schema.Property{Name: key, Schema: p.Get(key)})
+				break
+			}
+		}
+	}
+	for _, t := range registry {
+		names = append(names, regexp.QuoteMeta(t.Name))
+		if keys.OfEveryDefault(t.Name) { // either, or the type
+			either := s.Properties.Get(t.Name)
+			*either = schema.Schema{Description: either.Description, AnyOf: []*schema.Schema{{Type: schema.Types{schema.String, schema.Number, schema.Boolean, schema.Null}}, schema.Ref(propertiesOf(t))}}
+			continue
+		}
+		s.Properties = append(s.Properties, schema.Property{Name: t.Name, Schema: entrySchema(t)})
+	}
+	if hasFamily(registry) {
+		names = append(names, familyName)
+	}
+	s.Names = &schema.Schema{Pattern: "^(" + strings.Join(names, "|") + ")$"}
+	s.Others = orNull(schema.Object)
 	return s
 }

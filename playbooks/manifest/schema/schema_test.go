@@ -44,13 +44,13 @@ var blind = map[string][]string{
 	},
 	"durations":  {"exec-timeout-too-long", "exec-timeout-without-unit"},
 	"duplicates": {"defaults-twice", "resource-two-spellings"},
-	"quoting":    {"exec-quotes", "exec-quotes-in-a-guard"},
+	"quoting":    {"exec-quotes", "exec-quotes-in-a-guard", "file-validate-quotes"},
 	"how a value is written": {
 		"exec-returns-fraction-of-nothing", "exec-returns-huge", "file-force-quoted", "file-mode-digits-without-quotes",
 	},
 	"what goes together, or is required without defaults": {
 		"apply-url-without-checksum", "ccm-empty-resources", "file-content-and-source", "file-empty-owner", "file-force-without-absent", "file-root-absent",
-		"file-without-anything", "file-without-mode",
+		"file-validate-of-a-directory", "file-without-anything", "file-without-mode",
 	},
 	"what a type checks by itself": {"exec-blank-command", "exec-environment-null", "exec-returns-outside", "register-address"},
 	"YAML itself": {

@@ -58,7 +58,7 @@ func (f File) Documents(at *yamlpos.Node, kind string) ([]*yamlpos.Node, error) 
 	if err != nil {
 		return nil, at.Errorf("", "%v", err)
 	}
-	return yamlpos.Parse(other.Name(), data)
+	return yamlpos.Parse(other.Name(), data, yamlpos.Secrets())
 }
 
 // manifestIn gives the manifest.yaml in a folder; any other path as it is.

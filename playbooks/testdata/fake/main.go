@@ -165,6 +165,10 @@ func misbehave(fault string, in *bufio.Reader, conn *wire.Conn) {
 		say(result(wire.Result{State: &modules.State{After: json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}))
 	case "large restart":
 		say(result(wire.Result{State: &modules.State{Restart: []json.RawMessage{json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)}}}))
+	case "cause":
+		say(result(wire.Result{Status: wire.Changed, Cause: "\x1b[31modd"}))
+	case "cause of nothing":
+		say(result(wire.Result{Cause: wire.Drift}))
 	case "error kind":
 		say(result(wire.Result{ErrorKind: "\x1b[31modd"}))
 	case "left":

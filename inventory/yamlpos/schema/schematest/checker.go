@@ -53,6 +53,15 @@ func (c Checker) Check(data []byte) error {
 	return errors.Join(errs...)
 }
 
+// CheckJSON validates one JSON document.
+func (c Checker) CheckJSON(data []byte) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	return c.compiled.Validate(value)
+}
+
 // asJSON gives the value as it is read from JSON, which has no .nan and .inf.
 func asJSON(v any) (any, error) {
 	text, err := json.Marshal(v)

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/listing"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/explain"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+)
+
+func explainResourceCommand(p *plays, out *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain MANIFEST... HOST TYPE#NAME",
+		Short: "print why a host has a resource, where its properties are from, and when it was changed",
+		Long: `explain tells of one resource on one host: where it is written and what decides that it
+is in the run; each property with the place that gives it, and which data and facts
+it was made of; what it waits for, and what it is before; and what recorded runs have
+done with it. It asks the host for the facts that the manifests mention. With --facts
+FILE those stand for the facts of the host, and it is not contacted.
+
+What a sensitive resource was given is withheld, and values with the names of secrets.`,
+		Example: `  ccm-push explain site.yaml web1 file#/etc/motd
+  ccm-push explain site.yaml web1 service#nginx --facts facts.yaml -o json`,
+		Args:              atLeast(3),
+		ValidArgsFunction: p.completeExplained,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n := len(args)
+			return printExplained(cmd.Context(), p, out, args[:n-2], args[n-2], args[n-1])
+		},
+	}
+}
+
+func printExplained(ctx context.Context, p *plays, out *printer, paths []string, name, ref string) error {
+	if err := checkRef(p.fleet.app.registry, ref); err != nil {
+		return err
+	}
+	var all []*explain.Explanation
+	err := p.onHost(ctx, out, paths, name, func(ctx context.Context, r *playbooks.Runner, host *inventory.Host, contact bool) (err error) {
+		if host == nil {
+			_, err = listing.FindHost(r.Inventory.Hosts(), name)
+			return fmt.Errorf("%w; write explain MANIFEST... HOST TYPE#NAME", err)
+		}
+		all, err = r.Explain(ctx, host, ref, contact)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	store, storeErr := record.In(p.fleet.app.getenv)
+	for _, e := range all {
+		if storeErr == nil {
+			p.addPast(store, e)
+		}
+	}
+	if out.json() {
+		return printJSON(out, all...)
+	}
+	for i, e := range all {
+		text := e.Text()
+		if i > 0 {
+			text = "\n" + text
+		}
+		if err := out.print(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addPast adds what recorded runs have done with a resource.
+func (p *plays) addPast(store record.Store, e *explain.Explanation) {
+	typeName, name, _ := strings.Cut(e.Resource, "#")
+	last, change, err := store.Past(e.Host, typeName, name)
+	if err != nil {
+		p.fleet.app.warn("not all recorded runs can be read: " + err.Error())
+	}
+	e.LastRun, e.LastChange = pastOf(last), pastOf(change)
+}
+
+func pastOf(p *record.PastResult) *explain.Past {
+	if p == nil {
+		return nil
+	}
+	r := &p.Result
+	return &explain.Past{Run: p.Run, Started: p.Started, Play: r.Play, Status: r.Status, Cause: r.Cause, Error: r.Error, Changes: r.Changes}
+}
+
+// checkRef refuses what cannot be the name of a resource.
+func checkRef(types modules.Registry, ref string) error {
+	typeName, name, ok := strings.Cut(ref, "#")
+	if !ok || name == "" || typeName == "" {
+		return fmt.Errorf("%q is no resource; write explain MANIFEST... HOST TYPE#NAME, as in file#/etc/motd", ref)
+	}
+	if _, known := types.Lookup(typeName); known {
+		return nil
+	}
+	hint := "there are " + strings.Join(types.Names(), ", ")
+	if meant := yamlpos.Suggest(typeName, types.Names()); meant != "" {
+		hint = "did you mean " + meant + "?"
+	}
+	return fmt.Errorf("there is no resource type %q; %s", typeName, events.Line(hint))
+}
+
+// completeExplained completes manifests, a host, and behind that one of their resources.
+func (p *plays) completeExplained(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 1 {
+		inv := p.fleet.inventory.completionInventory(cmd.Context())
+		if last := len(args) - 1; inv != nil && inv.Host(args[last]) != nil {
+			return completeResource(p.fleet.app.registry)(cmd, args[:last], word)
+		}
+	}
+	return p.fleet.inventory.completeLastHost(cmd, args, word)
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos/layout"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+func fmtCommand(f *modeFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "fmt [FILE...]",
+		Short: "lay out YAML files: manifests, inventories, data",
+		Long: `fmt indents by two blanks, lists below their keys too, takes away blanks at the ends of
+lines, and leaves one empty line where there are more. It prints the names of the files that
+it has changed. Keys, quotes, comments, line breaks and texts with templates in them stay as
+they are: what comes out has the same characters besides blanks, and means the same, or the
+file is left alone and named. A file with anchors keeps its indentation.
+
+Without FILE these are the *.yaml and *.yml of this folder; - reads standard input and prints
+what comes out. --check changes nothing, and ends with status 8 if a file would be changed;
+--diff shows what changes.`,
+		Example: `  ccm-push fmt
+  ccm-push fmt --check --diff site.yaml group_vars/all.yaml`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := p.textOnly("fmt"); err != nil {
+				return err
+			}
+			if len(args) == 1 && args[0] == "-" {
+				return formatStream(p)
+			}
+			return formatFiles(f, p, args)
+		},
+	}
+}
+
+func formatStream(p *printer) error {
+	text, err := io.ReadAll(p.app.in)
+	if err != nil {
+		return err
+	}
+	after, err := layout.Format(text)
+	if err != nil {
+		return layoutError("standard input", err)
+	}
+	return p.print(string(after))
+}
+
+func formatFiles(f *modeFlags, p *printer, paths []string) error {
+	if len(paths) == 0 {
+		for _, pattern := range []string{"*.yaml", "*.yml"} {
+			found, _ := filepath.Glob(pattern) // the patterns are right
+			paths = append(paths, found...)
+		}
+	}
+	if len(paths) == 0 {
+		return errors.New("say which files to lay out: there is no *.yaml or *.yml here")
+	}
+	var wrong error
+	changed := false
+	for _, path := range paths {
+		differs, err := formatFile(f, p, path)
+		wrong = errors.Join(wrong, err)
+		changed = changed || differs
+	}
+	if wrong == nil && changed && f.check {
+		return exitStatus(changedStatus)
+	}
+	return wrong
+}
+
+// formatFile formats one file and reports whether that changes it.
+func formatFile(f *modeFlags, p *printer, path string) (changed bool, err error) {
+	before, err := os.ReadFile(path)
+	if err != nil {
+		return false, err
+	}
+	after, err := layout.Format(before)
+	switch {
+	case errors.Is(err, layout.ErrLeft):
+		p.app.warn(events.Line(path) + ": " + err.Error())
+		return false, nil
+	case err != nil:
+		return false, layoutError(path, err)
+	case string(after) == string(before):
+		return false, nil
+	}
+	text := events.Line(path) + "\n"
+	if f.diff == "true" {
+		text += events.Block(udiff.Unified(path, path, string(before), string(after)))
+	}
+	if !f.check {
+		err = replaceFile(path, after)
+	}
+	return true, errors.Join(err, p.print(text))
+}
+
+// replaceFile writes a file anew, whole or not at all; a link to it stays one.
+func replaceFile(path string, text []byte) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".ccm-push-fmt-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(text)
+	err = errors.Join(err, temp.Chmod(info.Mode().Perm()), temp.Sync(), temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+	}
+	return err
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+
+// layoutError says where a file is no YAML.
+func layoutError(path string, err error) error {
+	text := err.Error()
+	if m := yamlLine.FindStringSubmatch(text); m != nil {
+		return fmt.Errorf("%s:%s: %s", path, m[1], strings.TrimPrefix(text, m[0]))
+	}
+	return fmt.Errorf("%s: %s", path, strings.TrimPrefix(text, "yaml: "))
+}

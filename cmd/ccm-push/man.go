@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/manual"
+)
+
+func manCommand(a *app, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "man DIR",
+		Short: "write the man pages of all commands into a folder",
+		Long: `man writes a page for each command into DIR/man1, and one for each topic of help into
+DIR/man7. man finds them if DIR is one of its folders:
+
+  ccm-push man ~/.local/share/man
+  man ccm-push-validate
+
+Pages have the date of SOURCE_DATE_EPOCH (seconds since 1970), or none.`,
+		Args: atLeast(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.textOnly("man"); err != nil {
+				return err
+			}
+			if len(args) > 1 {
+				return fmt.Errorf("man takes one DIR, and this is %d", len(args))
+			}
+			date, err := sourceDate(a.getenv("SOURCE_DATE_EPOCH"))
+			if err != nil {
+				return err
+			}
+			return writeMan(manual.Pages(cmd.Root()), manual.Edition{Date: date, Version: version}, args[0])
+		},
+	}
+}
+
+// sourceDate is the day that SOURCE_DATE_EPOCH says (reproducible-builds.org); "" without it.
+func sourceDate(epoch string) (string, error) {
+	if epoch == "" {
+		return "", nil
+	}
+	seconds, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil || seconds < 0 {
+		return "", fmt.Errorf("SOURCE_DATE_EPOCH %q: write seconds since 1970", epoch)
+	}
+	return time.Unix(seconds, 0).UTC().Format(time.DateOnly), nil
+}
+
+func writeMan(pages []manual.Page, edition manual.Edition, dir string) error {
+	for _, page := range pages {
+		path := filepath.Join(dir, fmt.Sprintf("man%d", page.Section()), fmt.Sprintf("%s.%d", page.Name(), page.Section()))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(page.Man(edition)), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/manual"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+)
+
+// TestReference holds docs/reference against the program; `make reference` writes it anew.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	const dir = "../../docs/reference"
+	root := newCommandLine(newApp(nil, new(bytes.Buffer), new(bytes.Buffer), nil)).root()
+	want := map[string]string{}
+	for _, page := range manual.Pages(root) {
+		want[page.Name()+".md"] = page.Markdown()
+	}
+	for _, typ := range builtin.Types() {
+		want["type-"+typ.Name+".md"] = typePage(t, typ)
+	}
+	if *update {
+		require.NoError(t, os.RemoveAll(dir))
+		require.NoError(t, os.Mkdir(dir, 0o755))
+		for name, text := range want {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+		require.NoError(t, err)
+		require.Equal(t, want[entry.Name()], string(text), "%s: `make reference` writes it anew", entry.Name())
+		delete(want, entry.Name())
+	}
+	require.Empty(t, want, "`make reference` writes these")
+}
+
+// typePage is what docs/reference has of a resource type.
+func typePage(t *testing.T, typ modules.Type) string {
+	t.Helper()
+	var b strings.Builder
+	cell := strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`).Replace
+	fmt.Fprintf(&b, "# %s\n\n<!-- Made of the program by `make reference`. -->\n\n%s\n\n| property | | |\n|---|---|---|\n", typ.Name, typ.Doc)
+	for _, f := range modules.Fields(typ.New()) {
+		names := "`" + strings.Join(append([]string{f.Name}, f.Also...), "`, `") + "`"
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", names, cell(strings.Join(kinds(f), "; ")), cell(f.Doc))
+	}
+	examples, err := typ.Examples()
+	require.NoError(t, err)
+	for _, e := range examples {
+		fmt.Fprintf(&b, "\n%s\n\n```yaml\n%s```\n", e.Title, e.Text)
+	}
+	b.WriteString("\nSee also [the manifest language](../manifest.md).\n")
+	return b.String()
+}
+
+// TestManPages has every page be read by what man reads it with.
+func TestManPages(t *testing.T) {
+	t.Parallel()
+	groff, err := exec.LookPath("groff")
+	if err != nil && os.Getenv("CI") == "" {
+		t.Skip("there is no groff here (package groff-base)")
+	}
+	require.NoError(t, err)
+	dir := t.TempDir()
+	_, _, err = execute(t, []string{"SOURCE_DATE_EPOCH=1767312000"}, "man", dir)
+	require.NoError(t, err)
+	pages, err := filepath.Glob(filepath.Join(dir, "man[17]", "ccm-push*.[17]"))
+	require.NoError(t, err)
+	require.Greater(t, len(pages), 25)
+	for _, page := range pages {
+		out, err := exec.CommandContext(t.Context(), groff, "-man", "-Kutf8", "-ww", "-z", page).CombinedOutput()
+		require.NoError(t, err)
+		require.Empty(t, string(out), page)
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		require.Contains(t, string(text), `"2026-01-02" "ccm\-push dev"`)
+	}
+}
+
+func TestManRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		environ []string
+		argv    []string
+		want    string
+	}{
+		{nil, []string{"man"}, "man lacks an argument: ccm-push man DIR"},
+		{nil, []string{"man", dir, dir}, "man takes one DIR, and this is 2"},
+		{[]string{"SOURCE_DATE_EPOCH=today"}, []string{"man", dir}, `SOURCE_DATE_EPOCH "today": write seconds since 1970`},
+		{nil, []string{"-o", "json", "man", dir}, "--output json is for runs and facts; man prints text"},
+	} {
+		_, _, err := execute(t, test.environ, test.argv...)
+		require.EqualError(t, err, test.want)
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}

@@ -1,0 +1,157 @@
+package manual
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A Page is about one command, or one topic of help.
+type Page struct {
+	command *cobra.Command
+	// Topic says that the page is about no command.
+	Topic bool
+}
+
+// Pages are those of a program: its own, its commands' and those of its topics, which are
+// commands that do nothing.
+func Pages(root *cobra.Command) []Page {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	return pages(root)
+}
+
+func pages(c *cobra.Command) []Page {
+	list := []Page{{command: c, Topic: c.IsAdditionalHelpTopicCommand()}}
+	for _, sub := range subcommands(c) {
+		list = append(list, pages(sub)...)
+	}
+	return list
+}
+
+// subcommands are those that have pages.
+func subcommands(c *cobra.Command) []*cobra.Command {
+	return slices.DeleteFunc(slices.Clone(c.Commands()), func(sub *cobra.Command) bool {
+		return sub.Hidden || sub.Deprecated != "" || sub.Name() == "help"
+	})
+}
+
+// Name is that of the page, in one word.
+func (p Page) Name() string { return strings.ReplaceAll(p.command.CommandPath(), " ", "-") }
+
+// commands and topics are what stands below the command.
+func (p Page) commands() []Page { return p.below(false) }
+func (p Page) topics() []Page   { return p.below(true) }
+
+func (p Page) below(topics bool) []Page {
+	var list []Page
+	for _, sub := range subcommands(p.command) {
+		if sub.IsAdditionalHelpTopicCommand() == topics {
+			list = append(list, Page{command: sub, Topic: topics})
+		}
+	}
+	return list
+}
+
+// usage has a line for each way to call the command.
+func (p Page) usage() []string {
+	var lines []string
+	for line := range strings.Lines(p.command.UseLine()) {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return lines
+}
+
+// text is what the page says in words.
+func (p Page) text() string {
+	if p.command.Long != "" {
+		return p.command.Long
+	}
+	return strings.ToUpper(p.command.Short[:1]) + p.command.Short[1:] + "."
+}
+
+// A flag is one as people write it.
+type flag struct {
+	spellings []string // -C, --check
+	value     string   // what follows it: FILE; "" for nothing
+	usage     string
+}
+
+// flags are those of the command, without what it shares with others.
+func (p Page) flags() []flag {
+	var list []flag
+	p.command.InitDefaultHelpFlag()
+	p.command.InitDefaultVersionFlag()
+	p.command.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" && p.command.HasParent() {
+			return
+		}
+		shown := flag{}
+		shown.value, shown.usage = pflag.UnquoteUsage(f)
+		if f.NoOptDefVal != "" {
+			shown.value = ""
+		}
+		if f.Shorthand != "" {
+			shown.spellings = append(shown.spellings, "-"+f.Shorthand)
+		}
+		shown.spellings = append(shown.spellings, "--"+f.Name)
+		if hasDefault(f) {
+			shown.usage += " (default " + f.DefValue + ")"
+		}
+		list = append(list, shown)
+	})
+	return list
+}
+
+// hasDefault reports whether a flag has a default that is worth a word, and has not got it.
+func hasDefault(f *pflag.Flag) bool {
+	return !slices.Contains([]string{"", "0", "false", "[]", "0s"}, f.DefValue) && !strings.Contains(f.Usage, "(default")
+}
+
+// A block is a part of a text: a paragraph, or lines that are shown as they are.
+type block struct {
+	lines    []string
+	verbatim bool
+}
+
+// blocks takes a text apart. Lines that are shown as they are lose the blanks that all of them
+// begin with; empty ones between them belong to them.
+func blocks(text string) []block {
+	var list []block
+	empty := 0
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		if strings.TrimSpace(line) == "" {
+			empty++
+			continue
+		}
+		verbatim := line[0] == ' ' || line[0] == '\t'
+		last := len(list) - 1
+		if last >= 0 && list[last].verbatim == verbatim && (verbatim || empty == 0) {
+			list[last].lines = append(list[last].lines, slices.Repeat([]string{""}, empty)...)
+			list[last].lines = append(list[last].lines, line)
+		} else {
+			list = append(list, block{lines: []string{line}, verbatim: verbatim})
+		}
+		empty = 0
+	}
+	for _, b := range list {
+		if b.verbatim {
+			outdent(b.lines)
+		}
+	}
+	return list
+}
+
+func outdent(lines []string) {
+	margin := len(lines[0])
+	for _, line := range lines {
+		if line != "" {
+			margin = min(margin, len(line)-len(strings.TrimLeft(line, " \t")))
+		}
+	}
+	for i := range lines {
+		lines[i] = lines[i][min(margin, len(lines[i])):]
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/cmd/ccm-push/starter"
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+func newCommand(types modules.Registry, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "new project DIR|play FILE|type NAME",
+		Short: "write what a project, a manifest or a resource type begins with",
+		Long: `new project writes an inventory, a manifest, data and what else a project has into a
+folder. Put a host of your own into its hosts.yaml, and it can be applied. new play writes
+a manifest with one play.
+
+new type is for who works on ccm-push: in a checkout of its sources it writes the folder of
+a resource type that compiles and passes the tests of types. Make it yours from there; see
+docs/adding-a-resource-type.md.
+
+Nothing that exists is written over.`,
+		Example: `  ccm-push new project fleet
+  ccm-push new play web.yaml
+  ccm-push new type sysctl`,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			switch {
+			case len(args) == 0:
+				return completions("", word, []string{"project", "play", "type"}), cobra.ShellCompDirectiveNoFileComp
+			case len(args) > 1 || args[0] == "type":
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := p.textOnly("new"); err != nil {
+				return err
+			}
+			if len(args) != 2 {
+				return errors.New("say what, and where: new project DIR, new play FILE or new type NAME")
+			}
+			return writeStarter(types, p, args[0], args[1])
+		},
+	}
+}
+
+func writeStarter(types modules.Registry, p *printer, what, name string) error {
+	var paths []string
+	var err error
+	next := ""
+	switch what {
+	case "project":
+		paths, err = starter.Project(name)
+		next = fmt.Sprintf("put a host of your own into %s, and read %s", filepath.Join(name, "hosts.yaml"), filepath.Join(name, "README.md"))
+	case "play":
+		paths, err = starter.Play(name)
+		next = "ccm-push validate " + name
+	case "type":
+		if _, ok := types.Lookup(name); ok {
+			return fmt.Errorf("there is a resource type %q already; see ccm-push doc %s", name, name)
+		}
+		paths, err = starter.Type(".", name)
+		next = fmt.Sprintf("in modules/builtin/builtin.go import github.com/ccm-push/ccm-push/modules/%s and list %s.Type(); then go test ./modules/%s", name, name, name)
+	default:
+		return fmt.Errorf("there is no new %q: there are new project, new play and new type", what)
+	}
+	if err != nil {
+		return err
+	}
+	return p.print("wrote " + strings.Join(paths, "\nwrote ") + "\nnext: " + next + "\n")
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/report"
+)
+
+// reportFlags name the files that are written of a run, beside what is printed.
+type reportFlags struct {
+	log     string
+	junit   string
+	reports []string
+	metrics string
+	trace   string
+}
+
+func (f *reportFlags) register(set *pflag.FlagSet) {
+	set.StringVar(&f.log, "log", "", "append the events of the run to this `file`, as --output json prints them")
+	set.StringVar(&f.junit, "junit", "", "write this `file` of JUnit XML when the run has ended")
+	set.StringArrayVar(&f.reports, "report", nil, "write this `file` when the run has ended: FILE.md, for a comment on a pull request, or FILE.html, a page")
+	set.StringVar(&f.metrics, "metrics", "", "write this `file` of Prometheus metrics when the run has ended, for node_exporter: FILE.prom")
+	set.StringVar(&f.trace, "trace", "", "append the trace of the run to this `file`, as JSON lines of OTLP (OTEL_EXPORTER_OTLP_ENDPOINT names a collector)")
+}
+
+// forRuns reports flags for a command that is no run.
+func (f *reportFlags) forRuns(cmd *cobra.Command) error {
+	if !cmd.HasParent() || slices.Contains([]string{"resume", "undo", "check-health", "report"}, cmd.Name()) {
+		return nil
+	}
+	if f.any() {
+		return fmt.Errorf("--log, --junit, --report, --metrics and --trace are for runs; %s is none", cmd.CommandPath())
+	}
+	return nil
+}
+
+func (f *reportFlags) any() bool {
+	return f.log != "" || f.junit != "" || len(f.reports) > 0 || f.metrics != "" || f.trace != ""
+}
+
+func (f *reportFlags) validate() error {
+	for _, path := range f.reports {
+		if reportFormat(path) == nil {
+			return fmt.Errorf("--report %s: a name that ends with .md or .html says what to write", path)
+		}
+	}
+	if f.metrics != "" && filepath.Ext(f.metrics) != ".prom" {
+		return fmt.Errorf("--metrics %s: node_exporter reads files whose name ends with .prom", f.metrics)
+	}
+	return nil
+}
+
+// reportFormat is the format of a file by its name; nil if that tells none.
+func reportFormat(path string) report.Format {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".md", ".html":
+		return formats[ext[1:]]
+	}
+	return nil
+}
+
+// files are those that are written at the end; nil if there are none.
+func (f *reportFlags) files() *report.Files {
+	var files report.Files
+	if f.junit != "" {
+		files.Run.Stable = true
+		files.Files = append(files.Files, report.File{Path: f.junit, Format: (*report.Run).JUnit})
+	}
+	for _, path := range f.reports {
+		files.Files = append(files.Files, report.File{Path: path, Format: reportFormat(path)})
+	}
+	if f.metrics != "" {
+		files.Files = append(files.Files, report.File{Path: f.metrics, Format: report.Metrics(f.metrics)})
+	}
+	if len(files.Files) == 0 {
+		return nil
+	}
+	return &files
+}
+
+// reporters are what writes the files. The error says which could not be written. They are
+// closed when the run has ended.
+func (f *reportFlags) reporters() (to []events.Reporter, closeAll func() error, err error) {
+	closeAll = func() error { return nil }
+	if files := f.files(); files != nil {
+		if err := files.Check(); err != nil {
+			return nil, closeAll, err
+		}
+		to = append(to, files)
+	}
+	if f.log != "" {
+		file, err := appendTo(f.log, `{"event":`)
+		if err != nil {
+			return nil, closeAll, fmt.Errorf("--log cannot be written: %w", err)
+		}
+		to, closeAll = append(to, events.NewJSON(file)), file.Close
+	}
+	return to, closeAll, nil
+}
+
+// appendTo opens a file to append lines to it. What it holds begins as such a line does: an
+// inventory that is given by mistake is left as it is.
+func appendTo(path, line string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		if err := begins(path, line); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+}
+
+// begins reports a file that does not begin with a text.
+func begins(path, text string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	head := make([]byte, len(text))
+	if _, err := io.ReadFull(file, head); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	if string(head) != text {
+		return fmt.Errorf("%s is there and holds something else: its first line does not begin with %s", path, text)
+	}
+	return nil
+}
+
+func runsReportCommand(a *app, p *printer) *cobra.Command {
+	format := ""
+	c := &cobra.Command{
+		Use:               "report RUN",
+		ValidArgsFunction: completeRun(a, 1),
+		Short:             "write reports of a recorded run",
+		Long: `report writes of a recorded run what the same flags write of a run under way: --log,
+--junit, --report and --metrics. With --format it prints a report on standard output. Of a run under way
+or killed it tells how far it got.`,
+		Example: `  ccm-push runs report last --format md | gh pr comment 7 -F -
+  ccm-push runs report 7k2m --junit run.xml --report run.html`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("runs report takes one RUN, and this is %d", len(args))
+			}
+			return atLeast(1)(cmd, args)
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return reportRun(a, p, args[0], format) },
+	}
+	c.Flags().StringVar(&format, "format", "", "print this: "+formatNames)
+	_ = c.RegisterFlagCompletionFunc("format", func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		return completions("", word, slices.Sorted(maps.Keys(formats))), cobra.ShellCompDirectiveNoFileComp
+	})
+	return c
+}
+
+// formats are those of --format.
+var formats = map[string]report.Format{"md": (*report.Run).Markdown, "html": (*report.Run).HTML, "junit": (*report.Run).JUnit}
+
+const formatNames = "md, html or junit"
+
+// reportRun gives the events of a recorded run to the reporters of reports.
+func reportRun(a *app, p *printer, name, format string) error {
+	write, known := formats[format]
+	switch {
+	case p.reports.trace != "":
+		return errors.New("--trace is for runs: a record does not say when each phase began")
+	case format != "" && !known:
+		return fmt.Errorf("--format %q: there are %s", format, formatNames)
+	case format == "" && !p.reports.any():
+		return errors.New("say what to write: --format " + formatNames + ", or a file as of a run, such as --report FILE.html")
+	}
+	r, err := a.recordedRun(name)
+	if err != nil {
+		return err
+	}
+	to, closeAll, err := p.reports.reporters()
+	if err != nil {
+		return err
+	}
+	all := &report.Run{Stable: format == "junit"}
+	stream := events.NewStream(r.Run, time.Now, append(to, all)...)
+	for e, err := range r.Events() {
+		if err != nil {
+			return errors.Join(err, closeAll())
+		}
+		stream.Report(e)
+	}
+	for _, one := range to {
+		if files, ok := one.(*report.Files); ok && r.End == nil {
+			files.Write() // of a run that was killed, what it came to
+		}
+	}
+	if err := errors.Join(stream.Err(), closeAll()); err != nil || format == "" {
+		return err
+	}
+	return write(all, a.out)
+}

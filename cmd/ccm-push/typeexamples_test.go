@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/builtin"
+)
+
+// rootTypes need root and a host of their own; the tests of e2e apply their examples.
+var rootTypes = []string{"group", "user", "service", "package", "cron"}
+
+// TestTypeExamples runs the examples that types have: all are validated, and those that an
+// ordinary user can apply are, twice: the second time nothing is left to do.
+func TestTypeExamples(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.FileServer(http.Dir("../../modules/archive/examples")))
+	t.Cleanup(web.Close)
+	params := scriptParams(t)
+	params.Dir = t.TempDir()
+	folders := map[string]string{} // of the examples of a script
+	for _, typ := range builtin.Types() {
+		examples, err := typ.Examples()
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, len(examples), 2, "%s: examples are written in modules/…/examples, see modules.Exampled", typ.Name)
+		for _, e := range examples {
+			require.NotEmpty(t, e.Title, "%s: %s", typ.Name, e.Name)
+			require.Regexp(t, `(?m)^- `+typ.Name+`:`, e.Text, "%s: %s", typ.Name, e.Name)
+			name := typ.Name + "-" + strings.TrimSuffix(e.Name, ".yaml")
+			folders[name] = filepath.Join("../../modules", folderOf(typ), "examples")
+			script := exampleScript(e, !slices.Contains(rootTypes, typ.Name))
+			require.NoError(t, os.WriteFile(filepath.Join(params.Dir, name+".txtar"), []byte(script), 0o600))
+		}
+	}
+	setup := params.Setup
+	params.Setup = func(env *testscript.Env) error {
+		if err := setup(env); err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+		if err := os.CopyFS(env.WorkDir, os.DirFS(folders[name])); err != nil {
+			return err
+		}
+		return inPlace(env.WorkDir, web.URL)
+	}
+	testscript.Run(t, params)
+}
+
+// folderOf is the folder of a type below modules.
+func folderOf(t modules.Type) string {
+	if t.Name == "package" {
+		return "pkg"
+	}
+	return t.Name
+}
+
+// exampleScript is the script of an example.
+func exampleScript(e modules.Example, applied bool) string {
+	script := "sshhost web1\nmkdir web1/etc web1/opt web1/srv\nccm-push validate site.yaml\n"
+	if applied {
+		script += `ccm-push -i hosts.yaml --check site.yaml
+ccm-push -i hosts.yaml site.yaml
+exits 0 ccm-push -i hosts.yaml --detailed-exitcode site.yaml
+stdout ' 0 changed'
+`
+	}
+	return script + "\n-- site.yaml --\n" + exampleManifest(e)
+}
+
+// exampleManifest is a manifest of an example.
+func exampleManifest(e modules.Example) string {
+	text := "ccm:\n  resources:\n"
+	for line := range strings.Lines(e.Text) {
+		text += "    " + line
+	}
+	return text
+}
+
+var (
+	placeOf   = regexp.MustCompile(`(^|[\s"'\[({:=])/(etc|opt|srv)\b`)
+	rootOwner = regexp.MustCompile(`\b(owner|group): root\b`)
+)
+
+// inPlace puts folders of the host in the place of those of a system, whoever runs the tests in
+// that of root, and a server of the test in that of the web.
+func inPlace(work, web string) error {
+	host := filepath.Join(work, "web1")
+	ids := map[string]int{"owner": os.Getuid(), "group": os.Getgid()}
+	return filepath.WalkDir(work, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		changed := placeOf.ReplaceAllString(strings.ReplaceAll(string(text), "https://example.net", web), "${1}"+host+"/$2")
+		changed = rootOwner.ReplaceAllStringFunc(changed, func(property string) string {
+			key, _, _ := strings.Cut(property, ":")
+			return fmt.Sprintf("%s: \"%d\"", key, ids[key])
+		})
+		return os.WriteFile(path, []byte(changed), 0o644)
+	})
+}
+
+// TestTypeDocFits has the lines of a type's documentation end where they shall; examples are as
+// they are written.
+func TestTypeDocFits(t *testing.T) {
+	for _, typ := range builtin.Types() {
+		text, err := typeDoc(typ)
+		require.NoError(t, err)
+		text, _, _ = strings.Cut(text, "\nExamples\n")
+		for line := range strings.Lines(text) {
+			require.LessOrEqual(t, utf8.RuneCountInString(line), docWidth+1, line)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+)
+
+// TestFleetTutorial does what docs/tutorial.md says, on hosts with systemd and apt: files are
+// written, and each command prints what stands below it.
+func TestFleetTutorial(t *testing.T) {
+	f := startTutorialHosts(t)
+	page := filepath.Join("..", "docs", "tutorial.md")
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	parts := tutorialBlock.FindAllStringSubmatchIndex(string(text), -1)
+	require.NotEmpty(t, parts)
+	var out strings.Builder
+	end := 0
+	commands := 0
+	for _, at := range parts {
+		part := func(n int) string {
+			if at[2*n] < 0 {
+				return ""
+			}
+			return string(text[at[2*n]:at[2*n+1]])
+		}
+		out.Write(text[end:at[6]])
+		end = at[7]
+		if name := part(1); part(2) != "console" && name != "" {
+			write(t, f.path(name), f.here(part(3)))
+			out.WriteString(part(3))
+			continue
+		}
+		require.Equal(t, "console", part(2), "a block without a name that is not a console: %s", part(3))
+		for _, command := range regexp.MustCompile(`(?m)^\$ (.*)\n`).FindAllStringSubmatch(part(3), -1) {
+			commands++
+			printed := f.shell(command[1])
+			out.WriteString("$ " + command[1] + "\n" + printed)
+		}
+	}
+	out.Write(text[end:])
+	require.Greater(t, commands, 20)
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(out.String()), 0o644))
+	}
+	require.Equal(t, strings.Split(timeless(string(text)), "\n"), strings.Split(timeless(out.String()), "\n"), "go test -tags e2e -run TestFleetTutorial ./e2e -update")
+	require.FileExists(t, f.path("run.html"))
+}
+
+// tutorialBlock is a fenced block. A file's has its name before it.
+var tutorialBlock = regexp.MustCompile("(?m)(?:`([^`\\s]+)`:\n\n)?^```([a-z]*)\n((?s:.*?))^```$")
+
+// What differs from run to run; the page keeps what it says of these.
+var (
+	tookTime    = regexp.MustCompile(`\b(\d+m)?[\d.]+(ms|s)\b`)
+	runID       = regexp.MustCompile(`\b01[0-9A-Z]{24}\b`)
+	fingerprint = regexp.MustCompile(`SHA256:[A-Za-z0-9+/]{43}`)
+	clockTime   = regexp.MustCompile(`\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d( \[emerg\] \d+#\d+)?`)
+	debVersion  = regexp.MustCompile(`1\.22\.1-\S*?\+deb12u\d+`)
+	slowest     = regexp.MustCompile(`(?m)^slowest: .*\n`)
+)
+
+func timeless(text string) string {
+	text = slowest.ReplaceAllString(text, "")
+	for pattern, name := range map[*regexp.Regexp]string{tookTime: "TIME", runID: "RUN", fingerprint: "KEY", clockTime: "WHEN", debVersion: "VERSION"} {
+		text = pattern.ReplaceAllString(text, name)
+	}
+	return text
+}
+
+// startTutorialHosts has hosts with the names and packages of the page, and the folder of a
+// newcomer whose key they know.
+func startTutorialHosts(t *testing.T) *fleet {
+	t.Helper()
+	f := leaseFleet(t)
+	t.Cleanup(func() { f.tool("down") })
+	f.tool("down")
+	f.tool("up", "4", "--systemd")
+	home := f.path("home")
+	require.NoError(t, os.MkdirAll(filepath.Join(home, ".ssh"), 0o700))
+	key := regexp.MustCompile(`private_key: ([^,]*)`).FindStringSubmatch(f.tool("inventory"))[1]
+	text, err := os.ReadFile(key)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".ssh", "id_ed25519"), text, 0o600))
+	f.dir = f.path("site")
+	require.NoError(t, os.Mkdir(f.dir, 0o755))
+	f.serveDebs("s001", "nginx")
+	for i, host := range []string{"s001", "s002", "s003", "s004"} {
+		name := "web" + string(rune('1'+i))
+		if i > 0 {
+			f.serveDebs(host, "nginx")
+		}
+		f.awaits(host, "systemctl is-active multi-user.target")
+		f.sh(host, "hostname "+name+"; echo "+name+" >/etc/hostname; echo 'All rights reserved.' >/etc/motd")
+	}
+	return f
+}
+
+// serveDebs gives a host a repository of a package and what it lacks for it, which this
+// machine gets from its mirror.
+func (f *fleet) serveDebs(host, name string) {
+	f.Helper()
+	dir := f.path("../debs")
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		require.NoError(f, os.MkdirAll(filepath.Join(dir, "partial"), 0o755))
+		status := f.path("../status")
+		write(f, status, f.sh(host, "cat /var/lib/dpkg/status"))
+		outputOf(f, exec.Command("apt-get", "-qq", "update"))
+		outputOf(f, exec.Command("apt-get", "-qq", "-y", "-o", "Dir::State::status="+status, "-o", "Dir::Cache::archives="+dir,
+			"-o", "APT::Sandbox::User=root", "--no-install-recommends", "--download-only", "install", name))
+	}
+	debs, err := filepath.Glob(filepath.Join(dir, "*.deb"))
+	require.NoError(f, err)
+	require.NotEmpty(f, debs)
+	f.sh(host, "mkdir -p /srv/repo")
+	for _, deb := range debs {
+		f.send(host, deb, "/srv/repo/"+filepath.Base(deb))
+	}
+	f.sh(host, `cd /srv/repo
+for f in *.deb; do
+	dpkg-deb -f "$f"
+	printf 'Filename: ./%s\nSize: %s\nSHA256: %s\n\n' "$f" "$(stat -c %s "$f")" "$(sha256sum <"$f" | cut -d' ' -f1)"
+done >Packages
+echo 'deb [trusted=yes] copy:/srv/repo ./' >/etc/apt/sources.list
+apt-get -qq update`)
+}
+
+// here has the addresses of the hosts in place of those of the page.
+func (f *fleet) here(text string) string {
+	return strings.ReplaceAll(text, "192.0.2.1", f.address("1.1"))
+}
+
+// shell runs a command of the page in its folder and gives what it prints on a terminal,
+// where whoever is asked says yes.
+func (f *fleet) shell(line string) string {
+	f.Helper()
+	home := f.path("../home")
+	cmd := exec.Command("bash", "-c", fmt.Sprintf("ccm-push() { %s --module-dir %s \"$@\"; }; %s", programPath(f, "ccm-push"), moduleDir(f), line))
+	cmd.Dir = f.dir
+	cmd.Env = []string{"HOME=" + home, "USER=root", "TERM=dumb", "PATH=/usr/bin:/bin"}
+	terminal, err := pty.Start(cmd)
+	require.NoError(f, err)
+	defer terminal.Close()
+	if strings.HasPrefix(line, "ccm-push trust") {
+		_, err = terminal.WriteString("yes\n")
+		require.NoError(f, err)
+	}
+	printed, err := io.ReadAll(terminal)
+	if !errors.Is(err, syscall.EIO) { // which a terminal says whose programs have ended
+		require.NoError(f, err)
+	}
+	cmd.Wait()
+	text := strings.ReplaceAll(string(printed), "\r\n", "\n")
+	text = strings.ReplaceAll(text, home, "/home/you")
+	return strings.ReplaceAll(text, f.address("1.1"), "192.0.2.1")
+}

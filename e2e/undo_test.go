@@ -1,0 +1,118 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// undoSite changes something of every type that can be taken back, and something of those that
+// cannot.
+const undoSite = `
+- name: everything
+  hosts: s001
+  ccm:
+    resources:
+      - group: [{e2eg: {gid: 4711}}]
+      - user: [{e2eu: {uid: 4711, group: e2eg, shell: /bin/sh}}]
+      - file:
+          - defaults: {owner: root, group: root, mode: "0644"}
+          - /srv/e2e/new: {ensure: directory, mode: "0755"}
+          - /srv/e2e/new/f: {content: "new\n", owner: e2eu, group: e2eg}
+          - /srv/e2e/old: {content: "new\n"}
+          - /srv/e2e/whose: {owner: e2eu, group: e2eg, mode: "0600"}
+          - /srv/e2e/gone: {ensure: absent, force: true}
+          - /etc/systemd/system/e2e-app.service: {alias: unit, content: "[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n"}
+      - link: [{/srv/e2e/link: {target: /srv/e2e/new}}]
+      - line:
+          - two: {path: /srv/e2e/lines, line: two = 3, regexp: ^two}
+          - four: {path: /srv/e2e/lines, line: four}
+      - cron: [{job: {command: "true", minute: 5, user: deploy}}]
+      - scaffold: [{/srv/e2e/tree: {source: tree, purge: true}}]
+      - archive:
+          - /srv/e2e/app.tgz: {url: "%[1]s/app.tgz", username: deploy, password: s3cret, owner: root, group: root, extract_parent: /srv/e2e/app, creates: /srv/e2e/app/bin/app}
+      - exec: [{"echo reload >>/srv/e2e-reloads": {provider: shell, refresh_only: true, subscribe: [file#unit]}}]
+      - service:
+          - e2e-app: {ensure: running, enable: true, subscribe: [file#unit]}
+          - e2e-old: {ensure: stopped, enable: false}
+      - exec: [{"touch /srv/e2e-command": {creates: /srv/e2e-command}}]
+`
+
+// undoState is all that the site is about: it is the same again when it has been taken back.
+const undoState = `cd /srv/e2e && find . -printf '%p %y %m %u %g %l\n' | sort; find . -type f | sort | xargs sha256sum
+crontab -l -u deploy; getent passwd e2eu; getent group e2eg; ls /etc/systemd/system | grep e2e
+for u in e2e-app e2e-old; do systemctl is-active $u; systemctl is-enabled $u; done; :`
+
+// TestFleetUndo takes a run back on a host with a real systemd, real accounts and a real cron.
+func TestFleetUndo(t *testing.T) {
+	f := startServiceHost(t)
+	s := startStore(t, f.bridgeAddress(), false)
+	s.files["/app.tgz"] = gzipped(t, packApp(t, 1<<20))
+	write(t, f.path("site.yaml"), fmt.Sprintf(undoSite, s.URL))
+	write(t, f.path("tree/one"), "one\n")
+	write(t, f.path("tree/in/two"), "two\n")
+	for _, as := range [][]string{{"-i", "root.yaml"}, {"-i", "deploy.yaml", "-b"}} {
+		t.Run(strings.Join(as, " "), func(t *testing.T) {
+			f := f.in(t)
+			f.sh("s001", dropServices)
+			f.sh("s001", `rm -rf /var/lib/ccm-push /srv/e2e*; userdel e2eu; groupdel e2eg; set -e
+mkdir -p /srv/e2e/gone/deep /srv/e2e/tree/in /srv/e2e/app/bin; cd /srv/e2e; crontab -u deploy -r || :; echo '1 1 1 1 1 kept' | crontab -u deploy -
+echo old >old; chmod 640 old; chown deploy:deploy old; seq 100000 >gone/deep/large; ln -s large gone/deep/link; echo whose >whose
+printf 'one\ntwo = 2\nthree\n' >lines; ln -s /nowhere link; echo older >tree/one; echo purged >tree/purged; echo before >app/bin/app
+printf '[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n' >/etc/systemd/system/e2e-old.service
+systemctl daemon-reload; systemctl enable --now e2e-old`)
+			before := f.sh("s001", undoState)
+			f.push(append(as, "site.yaml")...).requireCode(t, 0)
+			after := f.sh("s001", undoState)
+			require.NotEqual(t, before, after)
+			require.Equal(t, "700 root\n", f.sh("s001", "stat -c '%a %U' /var/lib/ccm-push/history"))
+
+			foretold := f.push("undo", "--check", "--output", "json")
+			foretold.requireCode(t, 0)
+			require.Equal(t, after, f.sh("s001", undoState), "a check run has changed something")
+			r := f.push("undo", "--output", "json")
+			r.requireCode(t, 0)
+			require.Equal(t, before, f.sh("s001", undoState), r.stdout)
+			f.requireForetold(outcomes(foretold.events(t)), outcomes(r.events(t)))
+			require.Equal(t, "reload\nreload\n", f.sh("s001", "cat /srv/e2e-reloads"))
+			require.Equal(t, "", f.sh("s001", "cat /srv/e2e-command"), "what a command has made stays")
+			require.Contains(t, r.stdout, "left as it is: type exec does not tell what it changes")
+
+			r = f.push("undo", "last") // and forth again, but for the accounts: who had them is not known any more
+			r.requireCode(t, 0)
+			require.Contains(t, r.stdout, `left as it is: user "e2eu" is there already, and only a new one can be undone`)
+			require.Equal(t, withoutAccounts(after), withoutAccounts(f.sh("s001", undoState)))
+		})
+	}
+}
+
+func withoutAccounts(state string) string {
+	var lines []string
+	for line := range strings.Lines(state) {
+		if !strings.HasPrefix(line, "e2e") || !strings.Contains(line, ":") {
+			lines = append(lines, strings.NewReplacer("e2eu", "4711", "e2eg", "4711").Replace(line))
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// TestFleetUndoNamesPackages takes back a run that has installed a package: it is named, with
+// the call that would remove it.
+func TestFleetUndoNamesPackages(t *testing.T) {
+	f := aptFamily(t)
+	write(t, f.path("root.yaml"), f.tool("inventory"))
+	f.sh("h001", f.install+" e2e-demo=1.0")
+	write(t, f.path("site.yaml"), "{hosts: h001, ccm: {resources: [package: [e2e-demo: {ensure: latest}, e2e-left: ]]}}")
+	f.push("-i", "root.yaml", "site.yaml").requireCode(t, 0)
+	r := f.push("undo")
+	r.requireCode(t, 0)
+	for _, call := range []string{"package e2e-left ensure=absent", "package e2e-demo ensure=1.0"} {
+		require.Contains(t, r.stdout, "left as it is: packages are neither downgraded nor removed; the ad-hoc call that would: "+call)
+		f.push(append([]string{"-i", "root.yaml", "h001"}, strings.Fields(call)...)...).requireCode(t, 0)
+	}
+	require.Equal(t, "demo 1.0\n", strings.ReplaceAll(f.sh("h001", f.state), " installed", ""))
+}

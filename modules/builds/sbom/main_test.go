@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builds"
+	"github.com/ccm-push/ccm-push/modules/builds/compile"
+)
+
+// The program of a release is here the one that makes host programs, since it links a
+// module of others, and its host program says hello.
+func TestBill(t *testing.T) {
+	folder := t.TempDir()
+	hello, err := compile.Build(t.Context(), "../compile/testdata/hello", compile.Own(), "id", gzip.BestSpeed)
+	require.NoError(t, err)
+	entry, err := hello.Write(folder)
+	require.NoError(t, err)
+	require.NoError(t, builds.WriteIndex(folder, []builds.Entry{entry}))
+	program := filepath.Join(t.TempDir(), "gen")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../gen").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	var text bytes.Buffer
+	require.NoError(t, run(&text, "1.2.3", folder, []string{program}, "1795462000"))
+	var doc document
+	require.NoError(t, json.Unmarshal(text.Bytes(), &doc))
+	require.Equal(t, "2026-11-23T19:26:40Z", doc.Metadata.Timestamp)
+	require.Equal(t, component{Type: "application", Ref: "ccm-push", Name: "ccm-push", Version: "1.2.3"}, doc.Metadata.Component)
+
+	byRef := map[string]component{}
+	for _, c := range doc.Components {
+		require.NotContains(t, byRef, c.Ref)
+		byRef[c.Ref] = c
+	}
+	parts := map[string][]string{}
+	for _, d := range doc.Dependencies {
+		for _, part := range d.DependsOn {
+			require.Contains(t, byRef, part, "a part of %s", d.Ref)
+		}
+		parts[d.Ref] = d.DependsOn
+	}
+	system := "-" + hello.OS + "-" + hello.Arch
+	require.Equal(t, []string{"gen" + system}, parts["ccm-push"])
+	require.Equal(t, hello.SHA256, byRef["hello"+system+"-host"].Hashes[0].Content)
+	require.Len(t, parts["hello"+system+"-host"], 1, "the standard library")
+	sync := byRef[parts["gen"+system][slices.IndexFunc(parts["gen"+system], func(ref string) bool {
+		return strings.HasPrefix(ref, "pkg:golang/golang.org/x/sync@v")
+	})]]
+	sums, err := os.ReadFile("../../../go.sum")
+	require.NoError(t, err)
+	require.Contains(t, string(sums), sync.Name+" "+sync.Version+" "+sync.Properties[0].Value+"\n")
+	require.Contains(t, parts["gen"+system], "hello"+system+"-host")
+
+	var again bytes.Buffer
+	require.NoError(t, run(&again, "1.2.3", folder, []string{program}, "1795462000"))
+	require.Equal(t, text.String(), again.String())
+
+	require.EqualError(t, run(&again, "", folder, []string{program}, ""), "it takes -version and the programs of the release")
+	require.EqualError(t, run(&again, "1.2.3", folder, []string{"main.go"}, ""), "main.go: unrecognized file format")
+	require.EqualError(t, run(&again, "1.2.3", folder, []string{program, program}, ""), program+": there is another gen"+system)
+	require.EqualError(t, run(&again, "1.2.3", folder, []string{program}, "today"),
+		`SOURCE_DATE_EPOCH: strconv.ParseInt: parsing "today": invalid syntax`)
+}

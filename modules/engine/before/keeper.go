@@ -1,0 +1,241 @@
+package before
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// maxNodes bounds the paths that are kept of one resource.
+const maxNodes = 10_000
+
+// A Keeper keeps what is at paths before one resource changes them. It is for one goroutine.
+type Keeper struct {
+	Files    modules.Files // of the host
+	Contents Contents
+	// Note notes nodes, so that they outlive a crash of the host, with their contents.
+	Note func([]Node) error
+
+	nodes []Node
+	known map[string]bool
+	err   error
+}
+
+// Acting gives the files of the host with a writer that has the paths kept first.
+func (k *Keeper) Acting() modules.Files {
+	files := k.Files
+	files.FileWriter = keeping{k, files.FileWriter}
+	files.DirectoryOpener = opening{files.DirectoryOpener, k}
+	return files
+}
+
+// Err says why not all that was changed has been kept. Then none of it counts.
+func (k *Keeper) Err() error { return k.err }
+
+// Keep keeps what is at paths, unless it has done so already, and at those of the directories
+// above that are missing: they would be made. A failure is told by [Keeper.Err].
+func (k *Keeper) Keep(_ context.Context, paths ...string) {
+	if k.err != nil {
+		return
+	}
+	before := len(k.nodes)
+	for _, p := range paths {
+		if k.err = k.withParents(p); k.err != nil {
+			return
+		}
+	}
+	if fresh := k.nodes[before:]; len(fresh) > 0 {
+		k.err = k.Note(fresh)
+	}
+}
+
+func (k *Keeper) withParents(name string) error {
+	var missing []string
+	for dir := path.Dir(name); dir != "/" && !k.known[dir]; dir = path.Dir(dir) {
+		if _, err := k.Files.Stat(dir); !modules.NotThere(err) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	for i := len(missing) - 1; i >= 0; i-- {
+		if err := k.one(missing[i]); err != nil {
+			return err
+		}
+	}
+	return k.one(name)
+}
+
+// one keeps a path.
+func (k *Keeper) one(name string) error {
+	if k.known[name] {
+		return nil
+	}
+	if len(k.nodes) == maxNodes {
+		return modules.Refuse("it changes more than %d paths", maxNodes)
+	}
+	n, err := look(k.Files, name)
+	if err == nil {
+		err = k.content(&n)
+	}
+	if err != nil {
+		return err
+	}
+	if place := Place(k.Files, name); place != name {
+		n.Place = place
+	}
+	k.known[name] = true
+	k.nodes = append(k.nodes, n)
+	return nil
+}
+
+// content keeps that of a file, and says of what cannot be put back why.
+func (k *Keeper) content(n *Node) error {
+	switch {
+	case n.Kind == modules.Special:
+		n.Lost = "it was a device, socket or pipe"
+	case n.Kind != modules.Regular:
+	case n.Mode != n.Mode.Perm():
+		n.Lost = fmt.Sprintf("it had mode %s, and only the bits 0777 can be given", modules.FormatMode(n.Mode))
+	case n.Size > MaxContent:
+		n.Lost = fmt.Sprintf("it had more than the %d MiB that are kept of a file", MaxContent>>20)
+		return n.written(k.Files) // for those of which only the owner or mode is changed
+	default:
+		return k.put(n)
+	}
+	return nil
+}
+
+// put keeps the bytes of a file. Somebody may exchange it for another one meanwhile: what was
+// looked at counts.
+func (k *Keeper) put(n *Node) error {
+	r, err := k.Files.Open(n.Path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if !modules.SameOwner(r, n.info()) {
+		n.Lost = "somebody was just exchanging it"
+		return nil
+	}
+	var size int64
+	if n.SHA256, size, err = k.Contents.Put(io.LimitReader(r, MaxContent+1)); size != n.Size {
+		n.Lost = "it was just being written"
+	}
+	return err
+}
+
+// tree keeps a path and all that is below it.
+func (k *Keeper) tree(ctx context.Context, name string) {
+	var all []string
+	var walk func(name string) error
+	walk = func(name string) error {
+		if len(all) > maxNodes {
+			return modules.Refuse("it removes more than %d paths", maxNodes)
+		}
+		all = append(all, name)
+		at, err := k.Files.Stat(name)
+		if err != nil || at.Kind != modules.Directory {
+			return err
+		}
+		names, err := k.Files.List(name)
+		for _, below := range names {
+			if err == nil {
+				err = walk(path.Join(name, below))
+			}
+		}
+		return err
+	}
+	if err := walk(name); err != nil {
+		if k.err == nil && !modules.NotThere(err) {
+			k.err = err
+		}
+		return
+	}
+	k.Keep(ctx, all...)
+}
+
+// Known are paths that have been kept in an earlier try.
+func (k *Keeper) Known(nodes []Node) {
+	k.known = make(map[string]bool, len(nodes))
+	for i := range nodes {
+		k.known[nodes[i].Path] = true
+	}
+}
+
+// Look gives what is now at the paths of nodes.
+func Look(files modules.FileReader, nodes []Node) ([]Node, error) {
+	left := make([]Node, len(nodes))
+	for i := range nodes {
+		n, err := lookInto(files, nodes[i].Path)
+		if err != nil {
+			return nil, err
+		}
+		left[i] = n
+	}
+	return left, nil
+}
+
+// keeping is a writer that has paths kept before it changes them.
+type keeping struct {
+	k *Keeper
+	modules.FileWriter
+}
+
+// Write implements [modules.FileWriter].
+func (f keeping) Write(ctx context.Context, path string, r io.Reader, a modules.Attributes) error {
+	f.k.Keep(ctx, path)
+	return f.FileWriter.Write(ctx, path, r, a)
+}
+
+// WriteIf implements [modules.FileWriter].
+func (f keeping) WriteIf(ctx context.Context, path string, r io.Reader, a modules.Attributes, approve func(string) error) error {
+	f.k.Keep(ctx, path)
+	return f.FileWriter.WriteIf(ctx, path, r, a, approve)
+}
+
+// Copy implements [modules.FileWriter]. Copies are not kept, since nothing is lost by them.
+func (f keeping) Copy(ctx context.Context, path, to string) error {
+	return f.FileWriter.Copy(ctx, path, to)
+}
+
+// MakeDir implements [modules.FileWriter].
+func (f keeping) MakeDir(ctx context.Context, path string, a modules.Attributes) error {
+	f.k.Keep(ctx, path)
+	return f.FileWriter.MakeDir(ctx, path, a)
+}
+
+// Symlink implements [modules.FileWriter].
+func (f keeping) Symlink(ctx context.Context, path, target string) error {
+	f.k.Keep(ctx, path)
+	return f.FileWriter.Symlink(ctx, path, target)
+}
+
+// SetAttributes implements [modules.FileWriter].
+func (f keeping) SetAttributes(ctx context.Context, path string, a modules.Attributes) error {
+	f.k.Keep(ctx, path)
+	return f.FileWriter.SetAttributes(ctx, path, a)
+}
+
+// Remove implements [modules.FileWriter].
+func (f keeping) Remove(ctx context.Context, path string, tree bool) error {
+	if tree {
+		f.k.tree(ctx, path)
+	} else {
+		f.k.Keep(ctx, path)
+	}
+	return f.FileWriter.Remove(ctx, path, tree)
+}
+
+// opening has what writers of directories change kept.
+type opening struct {
+	modules.DirectoryOpener
+	k *Keeper
+}
+
+// Within implements [modules.DirectoryOpener].
+func (o opening) Within(dir string) modules.FileWriter {
+	return keeping{o.k, o.DirectoryOpener.Within(dir)}
+}

@@ -1,0 +1,144 @@
+package before
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Node is what is at a path, or was.
+type Node struct {
+	Path string `json:"path"`
+	// Place is the path without the symbolic links of its directories, if that differs.
+	Place  string           `json:"place,omitempty"`
+	Kind   modules.FileKind `json:"kind"`
+	Mode   fs.FileMode      `json:"mode,omitempty"`
+	UID    int              `json:"uid,omitempty"`
+	GID    int              `json:"gid,omitempty"`
+	Target string           `json:"target,omitempty"` // of a symbolic link
+	SHA256 string           `json:"sha256,omitempty"` // of a regular file
+	Size   int64            `json:"size,omitempty"`   // of a regular file, in bytes
+	// Written is when it was, in place of the hash of a file with more than MaxContent. It is
+	// Unix time in ns.
+	Written int64 `json:"written,omitempty"`
+	// Lost says why it cannot be put back.
+	Lost string `json:"lost,omitempty"`
+}
+
+// MarshalJSON implements [json.Marshaler]. Names that are no UTF-8 keep their bytes.
+func (n Node) MarshalJSON() ([]byte, error) {
+	type plain Node
+	for _, s := range []*string{&n.Path, &n.Place, &n.Target} {
+		if !utf8.ValidString(*s) {
+			*s = inHex + hex.EncodeToString([]byte(*s))
+		}
+	}
+	return json.Marshal(plain(n))
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *Node) UnmarshalJSON(text []byte) error {
+	type plain Node
+	if err := json.Unmarshal(text, (*plain)(n)); err != nil {
+		return err
+	}
+	for _, s := range []*string{&n.Path, &n.Place, &n.Target} {
+		if digits, ok := strings.CutPrefix(*s, inHex); ok {
+			name, err := hex.DecodeString(digits)
+			if err != nil {
+				return err
+			}
+			*s = string(name)
+		}
+	}
+	return nil
+}
+
+// inHex begins a name in hexadecimal digits. No path has it.
+const inHex = "\x00"
+
+// Place gives a path without the symbolic links of its directories, as far as those are there.
+func Place(files modules.FileReader, name string) string {
+	rest := path.Base(name)
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if at, _, err := modules.Resolve(files, dir); err == nil {
+			return path.Join(at, rest)
+		}
+		if dir == "/" {
+			return name
+		}
+		rest = path.Join(path.Base(dir), rest)
+	}
+}
+
+// Contents keep bytes by their hash. They may be used by many goroutines at once.
+type Contents interface {
+	// Put keeps what r gives, and says which hash that has, and how many bytes there were. It can
+	// be opened once it has been noted (see [Keeper.Note]).
+	Put(r io.Reader) (sha256 string, size int64, err error)
+	// Open gives the bytes with a hash.
+	Open(sha256 string) (io.ReadCloser, error)
+}
+
+// MaxContent bounds what is kept of one file, in bytes: 16 MiB.
+const MaxContent = 16 << 20
+
+// look describes a path, but for what a file holds. What is not there is [modules.Absent].
+func look(files modules.FileReader, name string) (Node, error) {
+	at, err := files.Stat(name)
+	switch {
+	case modules.NotThere(err):
+		return Node{Path: name, Kind: modules.Absent}, nil
+	case err != nil:
+		return Node{}, err
+	}
+	if at.Kind == modules.Symlink {
+		return Node{Path: name, Kind: at.Kind, Target: at.Target}, nil // its owner and mode mean nothing
+	}
+	n := Node{Path: name, Kind: at.Kind, Mode: at.Mode, UID: at.UID, GID: at.GID}
+	if at.Kind == modules.Regular {
+		n.Size = at.Size
+	}
+	return n, nil
+}
+
+// lookInto describes a path and what a file holds.
+func lookInto(files modules.FileReader, name string) (Node, error) {
+	n, err := look(files, name)
+	if err != nil || n.Kind != modules.Regular {
+		return n, err
+	}
+	if n.Size > MaxContent {
+		return n, n.written(files)
+	}
+	n.SHA256, err = files.Digest(name)
+	if modules.NotThere(err) { // it is only predicted, and nobody knows how it will be
+		n.SHA256, err = "", nil
+	}
+	return n, err
+}
+
+// written notes when a file was written, in place of its hash: that of a large one takes long.
+func (n *Node) written(files modules.FileReader) error {
+	at, err := files.ModTime(n.Path)
+	n.Written = at.UnixNano()
+	return err
+}
+
+// info is the node as it is predicted.
+func (n *Node) info() modules.FileInfo {
+	info := modules.FileInfo{Kind: n.Kind, Mode: n.Mode, UID: n.UID, GID: n.GID, Target: n.Target}
+	if n.Kind == modules.Regular {
+		info.Size, info.Links = n.Size, 1
+	}
+	return info
+}
+
+// content is that of a regular file.
+func (n *Node) content() modules.Content { return modules.HashedContent(n.SHA256, n.Size) }

@@ -1,0 +1,358 @@
+package before
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Restore is the resource that puts back what was at paths before another resource changed
+// them: of each what that one changed, and only what is still as it left it.
+type Restore struct {
+	Before, Left []Node // Left as it was afterwards, for the same paths
+	Partly       bool   // the last Check has found something that has to be left as it is
+}
+
+// Validate implements [modules.Resource].
+func (s *Restore) Validate() error {
+	if len(s.Before) != len(s.Left) {
+		return errors.New("it is not known how the run left what it changed")
+	}
+	return nil
+}
+
+// What can differ of a node.
+type aspect uint8
+
+const (
+	kind aspect = 1 << iota // also the target of a link
+	content
+	owner
+	group
+	mode
+)
+
+// differs gives what of two nodes is not the same. Of another kind, all is another one.
+func (n *Node) differs(other *Node) (a aspect) {
+	if n.Kind != other.Kind || n.Target != other.Target {
+		a |= kind
+	}
+	if n.SHA256 != other.SHA256 || n.Written != other.Written {
+		a |= content
+	}
+	if n.UID != other.UID {
+		a |= owner
+	}
+	if n.GID != other.GID {
+		a |= group
+	}
+	if n.Mode != other.Mode {
+		a |= mode
+	}
+	return a
+}
+
+// A step puts one path back.
+type step struct {
+	want, now  Node
+	differs    aspect // what of now is not as wanted
+	attributes modules.Attributes
+}
+
+// A restoring is a Check under way.
+type restoring struct {
+	*Restore
+	h     modules.Host
+	steps []step
+	left  []string // what is left as it is, and why
+	gone  map[string]bool
+}
+
+// Check implements [modules.Resource]. It refuses if there is nothing to be put back but what
+// has to be left as it is.
+func (s *Restore) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	c := &restoring{Restore: s, h: h, gone: map[string]bool{}}
+	for _, i := range s.fromBottom() {
+		if err := ctx.Err(); err != nil {
+			return modules.Plan{}, err
+		}
+		why, err := c.node(&s.Before[i], &s.Left[i])
+		if err != nil {
+			return modules.Plan{}, modules.PermissionRefusal(err)
+		}
+		if why != "" {
+			c.left = append(c.left, s.Before[i].Path+": "+why)
+		}
+	}
+	if s.Partly = len(c.left) > 0; s.Partly && len(c.steps) == 0 {
+		return modules.Plan{}, modules.Refuse("left as it is: %s", strings.Join(c.shown(), "; "))
+	}
+	for _, text := range c.shown() {
+		h.Report.Message(modules.LevelWarning, "left as it is: "+text)
+	}
+	return c.plan(ctx), nil
+}
+
+// fromBottom gives the indexes of the paths: what is in a directory comes before it.
+func (s *Restore) fromBottom() []int {
+	all := make([]int, len(s.Before))
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortFunc(all, func(a, b int) int { return strings.Compare(s.Before[b].Path, s.Before[a].Path) })
+	return all
+}
+
+// maxShown bounds what is named of what is left as it is.
+const maxShown = 20
+
+func (c *restoring) shown() []string {
+	if len(c.left) <= maxShown {
+		return c.left
+	}
+	return append(slices.Clone(c.left[:maxShown]), fmt.Sprintf("and %d more", len(c.left)-maxShown))
+}
+
+// node plans what is to be done at one path, or says why it is left as it is.
+func (c *restoring) node(was, left *Node) (why string, err error) {
+	changed := was.differs(left)
+	if changed == 0 {
+		return "", nil
+	}
+	now, err := lookInto(c.h.Files, was.Path)
+	if err != nil {
+		return "", err
+	}
+	differs := was.differs(&now) & changed
+	switch {
+	case differs == 0:
+		return "", nil
+	case left.differs(&now)&differs != 0 && !cut(was, left, &now):
+		return "it is not as the run left it: " + different(left, &now), nil
+	case was.Lost != "" && changed&(kind|content) != 0, was.Lost != "" && was.Mode != was.Mode.Perm():
+		return was.Lost, nil
+	}
+	if place, was := Place(c.h.Files, was.Path), orPath(was); place != was {
+		return fmt.Sprintf("it was %s when it was changed, and leads to %s now", was, place), nil
+	}
+	if differs&(owner|group|mode) != 0 && left.differs(&now)&content != 0 && c.exchanged(&now) {
+		return "it is not as the run left it, and somebody may have put another one in its place: " + different(left, &now), nil
+	}
+	if left.Kind == modules.Directory && now.Kind == modules.Directory && differs&kind != 0 {
+		if in, err := c.within(was.Path); err != nil || in != "" {
+			return in + " is in it", err
+		}
+	}
+	c.gone[was.Path] = was.Kind == modules.Absent
+	c.steps = append(c.steps, c.step(*was, now, differs))
+	return "", nil
+}
+
+// exchanged reports whether a file may be one from elsewhere, which others have given this name:
+// they must not get it for theirs.
+func (c *restoring) exchanged(now *Node) bool {
+	dir, err := c.h.Files.Stat(path.Dir(orPath(now)))
+	own := dir.UID == now.UID && dir.Mode&0o022 == 0
+	return err != nil || modules.OthersWrite(dir, os.Geteuid()) && !own
+}
+
+// cut reports whether a path is as an undo leaves it that is killed at the wrong moment: nothing
+// takes the place of a directory in one step, and no directory that of anything.
+func cut(was, left, now *Node) bool {
+	return now.Kind == modules.Absent && (was.Kind == modules.Directory) != (left.Kind == modules.Directory) &&
+		was.Kind != modules.Absent && left.Kind != modules.Absent
+}
+
+func orPath(n *Node) string {
+	if n.Place != "" {
+		return n.Place
+	}
+	return n.Path
+}
+
+// step is what is to be done at a path. What the run has not changed stays.
+func (c *restoring) step(want, now Node, differs aspect) step {
+	if differs&kind == 0 {
+		if differs&owner == 0 {
+			want.UID = now.UID
+		}
+		if differs&group == 0 {
+			want.GID = now.GID
+		}
+		if differs&mode == 0 {
+			want.Mode = now.Mode
+		}
+		if differs&content == 0 {
+			want.SHA256, want.Size, want.Written = now.SHA256, now.Size, now.Written
+		}
+	}
+	a := modules.Attributes{Mode: want.Mode.Perm(), UID: want.UID, GID: want.GID}
+	if want.Kind == modules.Directory {
+		a.Mode |= want.Mode & (fs.ModeSetgid | fs.ModeSticky) // without it, others could do more in there
+	}
+	return step{want, now, differs, a}
+}
+
+// within names something in a directory that will still be there.
+func (c *restoring) within(dir string) (string, error) {
+	names, err := c.h.Files.List(dir)
+	for _, name := range names {
+		if !c.gone[path.Join(dir, name)] {
+			return name, err
+		}
+	}
+	return "", err
+}
+
+// different says what of a node is not as the run left it.
+func different(left, now *Node) string {
+	switch a := left.differs(now); {
+	case left.Kind != now.Kind:
+		return fmt.Sprintf("ensure is %s, and was %s", now.Kind, left.Kind)
+	case left.Target != now.Target:
+		return fmt.Sprintf("it leads to %q, and led to %q", now.Target, left.Target)
+	case a&content != 0:
+		return "it has been written since"
+	case a&mode != 0:
+		return fmt.Sprintf("its mode is %s, and was %s", modules.FormatMode(now.Mode), modules.FormatMode(left.Mode))
+	}
+	return fmt.Sprintf("it belongs to %d:%d, and belonged to %d:%d", now.UID, now.GID, left.UID, left.GID)
+}
+
+func (c *restoring) plan(ctx context.Context) modules.Plan {
+	p := modules.Plan{Steps: c.steps}
+	removed := 0
+	for i := range c.steps {
+		s := &c.steps[i]
+		p.Changes = append(p.Changes, c.changes(ctx, s)...)
+		state := modules.PathState{FileInfo: s.want.info()}
+		if s.want.Kind == modules.Regular && s.want.SHA256 != "" {
+			state.Content = s.want.content()
+		}
+		p.Effects = append(p.Effects, modules.Effect{Kind: modules.PathEffect, Key: s.want.Path, State: state})
+		if s.want.Kind == modules.Absent {
+			removed++
+		}
+		if s.differs&(kind|content) != 0 && len(p.Texts) < modules.MaxParts {
+			if t := s.text(); t.Path != "" {
+				p.Texts = append(p.Texts, t)
+			}
+		}
+	}
+	switch n := len(c.steps); {
+	case n == 0:
+	case removed == n:
+		p.Action = "removed what the run had made"
+	case removed == 0:
+		p.Action = "put back what was there before the run"
+	default:
+		p.Action = fmt.Sprintf("put back what was there before the run, and removed what it had made (%d of %d)", removed, n)
+	}
+	return p
+}
+
+// text is the change of a text; without a path if it is none.
+func (s *step) text() (t modules.TextChange) {
+	if s.now.Kind == modules.Regular || s.want.Kind == modules.Regular {
+		t.Path = s.want.Path
+	}
+	if s.want.Kind == modules.Regular {
+		t.Want = s.want.content()
+	}
+	return t
+}
+
+// changes are what differs at one path.
+func (c *restoring) changes(ctx context.Context, s *step) []modules.Change {
+	now, prefix := &s.now, ""
+	if len(c.Before) > 1 {
+		prefix = s.want.Path + " "
+	}
+	var all []modules.Change
+	add := func(a aspect, property, have, want string) {
+		if s.differs&a != 0 && have != want {
+			all = append(all, modules.Change{Property: prefix + property, Have: have, Want: want})
+		}
+	}
+	add(kind, "ensure", string(now.Kind), string(s.want.Kind))
+	add(kind, "target", now.Target, s.want.Target)
+	if s.want.Kind == modules.Absent {
+		return all
+	}
+	add(content, "content", hashText(now.SHA256), hashText(s.want.SHA256))
+	add(owner, "owner", c.h.Accounts.UserName(ctx, now.UID), c.h.Accounts.UserName(ctx, s.want.UID))
+	add(group, "group", c.h.Accounts.GroupName(ctx, now.GID), c.h.Accounts.GroupName(ctx, s.want.GID))
+	add(mode, "mode", modules.FormatMode(now.Mode), modules.FormatMode(s.want.Mode))
+	return all
+}
+
+func hashText(sum string) string {
+	if sum == "" {
+		return "none"
+	}
+	return "sha256:" + sum
+}
+
+// Apply implements [modules.Resource]: first what is in the way is removed, from the bottom up,
+// then all is put back, from the top down. Files and links replace each other in one step.
+func (s *Restore) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	steps, ok := p.Steps.([]step)
+	if !ok {
+		return errors.New("the plan is not one that restores")
+	}
+	for i := range steps {
+		s := &steps[i]
+		if s.want.Kind == modules.Absent || s.now.Kind == modules.Directory && s.differs&kind != 0 || s.want.Kind == modules.Directory && s.now.Kind != modules.Directory {
+			if err := h.Files.Remove(ctx, s.want.Path, false); err != nil && !modules.NotThere(err) {
+				return err
+			}
+		}
+	}
+	for i := range slices.Backward(steps) {
+		if err := steps[i].restore(ctx, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *step) restore(ctx context.Context, h modules.Host) error {
+	switch {
+	case s.want.Kind == modules.Absent:
+		return nil
+	case s.want.Kind == modules.Symlink:
+		return h.Files.Symlink(ctx, s.want.Path, s.want.Target)
+	case s.want.Kind == modules.Directory && s.differs&kind != 0:
+		return h.Files.MakeDir(ctx, s.want.Path, s.attributes)
+	case s.differs&(kind|content) != 0:
+		from, err := h.Contents.Open(ctx, s.want.content())
+		if err != nil {
+			return fmt.Errorf("what was in it is not kept any more: %w", err)
+		}
+		defer from.Close()
+		return h.Files.Write(ctx, s.want.Path, from, s.attributes)
+	}
+	return h.Files.SetAttributes(ctx, s.want.Path, s.attributes)
+}
+
+// Verify implements [modules.Verifier]: what is left as it is need not be as it was.
+func (s *Restore) Verify(ctx context.Context, h modules.Host, p modules.Plan) error {
+	steps, _ := p.Steps.([]step)
+	for i := range steps {
+		now, err := lookInto(h.Files, steps[i].want.Path)
+		if err != nil {
+			return err
+		}
+		if steps[i].want.differs(&now)&steps[i].differs != 0 {
+			return fmt.Errorf("%s is not as it was: %s", now.Path, different(&steps[i].want, &now))
+		}
+	}
+	return nil
+}

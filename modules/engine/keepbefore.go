@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/before"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
+)
+
+// A keep is what is kept of an attempt, so that its run can be undone.
+type keep struct {
+	past   *notes.Past
+	change *notes.Change
+	keeper *before.Keeper // of the paths that it changes; nil if it has another reversal
+}
+
+// past is where it is kept what was there before; nil if the run keeps nothing.
+func (r *run) past() (*notes.Past, error) {
+	e, lock := r.engine, r.cat.Lock
+	if e.Past == nil || lock == nil || r.cat.Check || r.cat.Monitor {
+		return nil, nil
+	}
+	if r.history.past == nil {
+		past, err := notes.OpenPast(e.Past, lock, e.Now())
+		if err != nil {
+			return nil, err
+		}
+		r.history.past = past
+	}
+	return r.history.past, nil
+}
+
+// keepBefore keeps what is there before the plan is carried out. What cannot be kept does not
+// keep it from that: it is told.
+func (a *attempt) keepBefore(ctx context.Context) {
+	past, err := a.turn.run.past()
+	if err == nil && past != nil {
+		a.kept, err = a.keepIn(ctx, past)
+	}
+	if err != nil {
+		a.turn.said.Message("warning", fmt.Sprintf("it cannot be undone later, since what was there before could not be kept: %v", err))
+	}
+}
+
+func (a *attempt) keepIn(ctx context.Context, past *notes.Past) (*keep, error) {
+	r, j := a.turn.run, a.turn.job
+	c := notes.Change{Type: j.entry.Type, Name: j.entry.Name, Alias: j.entry.Alias, Sensitive: j.secret, Properties: a.turn.resolved()}
+	if once := r.cat.Once; once != nil {
+		c.Play = once.Play
+	}
+	if u := j.undone; u != nil && !u.refresh {
+		c.Undoes = &notes.Undoes{Run: r.cat.Undo.Run, Number: u.change.Number}
+	}
+	reversed, err := a.reversedBy(ctx, &c)
+	if err != nil {
+		return nil, err
+	}
+	noted, again, err := past.Begin(c, reversed)
+	if err != nil {
+		return nil, err
+	}
+	k := &keep{past: past, change: noted}
+	if again {
+		reversed = noted.Reversal != nil
+	}
+	if reversed || j.entry.NoHistory {
+		return k, nil
+	}
+	k.keeper = &before.Keeper{
+		Files: r.real.host.Files, Contents: r.engine.Past,
+		Note: func(nodes []before.Node) error { return past.Paths(noted, nodes) },
+	}
+	k.keeper.Known(noted.Before)
+	if !slices.ContainsFunc(a.plan.Effects, func(e modules.Effect) bool { return e.Kind == modules.AnyEffect }) {
+		// At once, which is cheaper than one after the other.
+		a.turn.outside(func() { k.keeper.Keep(ctx, paths(a.plan)...) })
+	}
+	return k, nil
+}
+
+// paths are those that a plan has effects on.
+func paths(plan modules.Plan) []string {
+	var all []string
+	for _, e := range plan.Effects {
+		if e.Kind == modules.PathEffect && !e.State.(modules.PathState).Stays {
+			all = append(all, e.Key)
+		}
+	}
+	return all
+}
+
+// onlyRefreshes reports whether the plan does nothing but refresh the resource, which has
+// nothing to be brought back.
+func (a *attempt) onlyRefreshes() bool { return a.plan.Refreshed && len(a.plan.Changes) == 0 }
+
+// reversedBy notes in a change what brings back what is there, unless that is done path by
+// path: it is of what is no path, or a part of a file.
+func (a *attempt) reversedBy(ctx context.Context, c *notes.Change) (reversed bool, err error) {
+	j := a.turn.job
+	reverser, ok := j.resource.(modules.Reverser)
+	switch {
+	case a.onlyRefreshes():
+		return true, nil
+	case j.entry.NoHistory:
+		c.Cannot = "nothing is kept of it (history: false)"
+		return false, nil
+	case !ok:
+		c.Cannot = "type " + j.entry.Type + " does not tell what it changes"
+		return false, nil
+	}
+	c.Subject = reverser.Subject()
+	if thing, part, _ := strings.Cut(c.Subject, "\n"); path.IsAbs(thing) && part == "" {
+		return false, nil
+	}
+	c.Place = a.place(c.Subject)
+	var properties map[string]any
+	a.turn.outside(func() { properties, err = reverser.Reversal(ctx, a.seen, nil) })
+	if err != nil {
+		c.Cannot = err.Error()
+		return false, nil
+	}
+	properties["name"] = j.entry.Name
+	text, err := json.Marshal(properties)
+	if err != nil {
+		return false, err
+	}
+	if lasting, ok := j.resource.(modules.Lasting); ok {
+		c.Cannot = lasting.Lasts() + "; the ad-hoc call that would: " + call(j.entry.Type, j.entry.Name, properties)
+		return true, nil
+	}
+	c.Reversal = text
+	return true, nil
+}
+
+// place is the path that a subject is about, without the symbolic links of its directories; ""
+// if it is about none.
+func (a *attempt) place(subject string) string {
+	thing, _, _ := strings.Cut(subject, "\n")
+	if !path.IsAbs(thing) {
+		return ""
+	}
+	return before.Place(a.seen.Files, thing)
+}
+
+// call is an ad-hoc call for a resource.
+func call(typ, name string, properties map[string]any) string {
+	return fmt.Sprintf("%s %s ensure=%v", typ, name, properties["ensure"])
+}
+
+// keeper is that of the attempt; nil if it has none.
+func (a *attempt) keeper() *before.Keeper {
+	if a.kept == nil {
+		return nil
+	}
+	return a.kept.keeper
+}
+
+// keepLeft notes how the plan has left the host. failed says that it has not been carried out
+// as it should.
+func (a *attempt) keepLeft(ctx context.Context, failed bool) {
+	k := a.kept
+	if k == nil {
+		return
+	}
+	var err error
+	a.turn.outside(func() { err = a.left(context.WithoutCancel(ctx), failed) })
+	if err != nil {
+		a.turn.said.Message("warning", fmt.Sprintf("it cannot be undone later: %v", err))
+	}
+}
+
+func (a *attempt) left(ctx context.Context, failed bool) (err error) {
+	k, left := a.kept, notes.Left{}
+	if a.plan.Refreshed {
+		left.RefreshedBy = a.triggers
+	}
+	switch {
+	case k.keeper != nil:
+		if err := k.keeper.Err(); err != nil {
+			return cmp.Or(k.past.Cannot(k.change, "not all that was there before could be kept: "+err.Error()), err)
+		}
+		if len(k.change.Before) > 0 {
+			if left.Paths, err = before.Look(k.keeper.Files, k.change.Before); err != nil {
+				return cmp.Or(k.past.Cannot(k.change, "it could not be seen how the run left it: "+err.Error()), err)
+			}
+			if k.change.Cannot != "" {
+				if err := k.past.Cannot(k.change, ""); err != nil {
+					return err
+				}
+			}
+		}
+	case failed && k.change.Reversal != nil:
+		plan, err := a.turn.job.resource.Check(ctx, a.turn.run.real.present(modules.Discard{}))
+		if err != nil {
+			return nil // it is not known how it is left
+		}
+		left.Changes = plan.Changes
+	}
+	return k.past.Leaves(k.change, left)
+}

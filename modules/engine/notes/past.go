@@ -1,0 +1,297 @@
+package notes
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/before"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// A PastStore is where a host keeps what was there before runs changed it: a log for each run,
+// and contents that they share. *system.Past is one. It may be used by many goroutines at once.
+type PastStore interface {
+	before.Contents
+	// Read gives the log of a run; nil if there is none.
+	Read(run string) ([]byte, error)
+	// Append adds lines to the log of a run. Durable ones, and the lines and contents before
+	// them, outlive a crash of the host. With the first ones of a run it may drop older runs.
+	Append(run string, lines []byte, durable bool) error
+}
+
+// A Past is what was there before a run changed it, kept so that the run can be undone.
+type Past struct {
+	mu      sync.Mutex
+	store   PastStore
+	header  pastHeader
+	changes []*Change
+	begun   bool
+	size    int // of the log, in bytes
+}
+
+// A Change is a resource that a run has changed, or refreshed.
+type Change struct {
+	Number    int    `json:"n"` // in the run
+	Play      int    `json:"play"`
+	Type      string `json:"type"`
+	Name      string `json:"name"`
+	Alias     string `json:"alias,omitempty"`
+	Sensitive bool   `json:"sensitive,omitempty"`
+	// Properties are those of the resource; Reversal those of one that brings back what was
+	// there, if it is not brought back path by path.
+	Properties json.RawMessage `json:"properties,omitempty"`
+	Reversal   json.RawMessage `json:"reversal,omitempty"`
+	Subject    string          `json:"subject,omitempty"` // and Place: as in [Reversal]
+	Place      string          `json:"place,omitempty"`
+	// Cannot says why it cannot be brought back; "" if it can, or was only refreshed.
+	Cannot string `json:"cannot,omitempty"`
+	// Before is what was at the paths that it has changed.
+	Before []before.Node `json:"-"`
+	// Undoes is the change of another run that this one takes back; nil if it does not.
+	Undoes *Undoes `json:"undoes,omitempty"`
+	// UndoneBy is the run that has taken it back; "" if none has, or that one was taken back too.
+	UndoneBy string `json:"-"`
+	// Left is how the run left it; nil if that is not known, since the program was killed.
+	Left *Left `json:"-"`
+}
+
+// Left is how a run left a resource.
+type Left struct {
+	// Changes are what was still to be changed; none if it had succeeded.
+	Changes []modules.Change `json:"changes,omitempty"`
+	Paths   []before.Node    `json:"paths,omitempty"` // those of Before
+	// RefreshedBy are the resources that it was refreshed by.
+	RefreshedBy []string `json:"refreshed_by,omitempty"`
+}
+
+// Ref is how the resource was called.
+func (c *Change) Ref() string {
+	if c.Alias != "" {
+		return c.Type + "#" + c.Alias
+	}
+	return c.Type + "#" + c.Name
+}
+
+// Is reports whether the resource is called so.
+func (c *Change) Is(ref string) bool { return ref == c.Ref() || ref == c.Type+"#"+c.Name }
+
+// pastFormat is that of the lines. What a newer host program has written is left alone.
+const pastFormat = 1
+
+// A pastLine is one line of the log, with one field set.
+type pastLine struct {
+	Begin  *pastHeader `json:"begin,omitempty"`
+	Change *Change     `json:"change,omitempty"`
+	Paths  *pastPaths  `json:"paths,omitempty"`
+	Left   *pastLeft   `json:"left,omitempty"`
+	Cannot *pastCannot `json:"cannot,omitempty"`
+	Undone *pastUndone `json:"undone,omitempty"`
+}
+
+type pastHeader struct {
+	Format int       `json:"format"`
+	Run    string    `json:"run"`
+	Holder string    `json:"holder"`
+	Since  time.Time `json:"since"`
+}
+
+type pastPaths struct {
+	Number int           `json:"n"`
+	Nodes  []before.Node `json:"nodes"`
+}
+
+type pastLeft struct {
+	Number int `json:"n"`
+	Left
+}
+
+type pastCannot struct {
+	Number int    `json:"n"`
+	Why    string `json:"why"`
+}
+
+// Bounds of the log of a run.
+const (
+	maxPast    = 8 << 20 // bytes
+	maxChanges = wire.MaxUndone
+)
+
+// CheckRun refuses what is no id of a run: letters and digits.
+func CheckRun(run string) error {
+	if run == "" || len(run) > 64 || strings.ContainsFunc(run, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return fmt.Errorf("%.70q is no id of a run", run)
+	}
+	return nil
+}
+
+// OpenPast goes on with what is kept of the run that a lock is taken for.
+func OpenPast(store PastStore, lock *wire.Lock, now time.Time) (*Past, error) {
+	p := &Past{store: store, header: pastHeader{pastFormat, lock.Run, Clip(strings.ToValidUTF8(lock.Holder, "\uFFFD"), maxName), now.UTC()}}
+	err := CheckRun(lock.Run)
+	if err == nil {
+		err = p.read()
+	}
+	return p, err
+}
+
+// ReadPast gives the changes of a run, in their order. There is nothing to undo without any.
+func ReadPast(store PastStore, run string) ([]*Change, error) {
+	p, err := readPast(store, run)
+	if err != nil {
+		return nil, err
+	}
+	return p.changes, nil
+}
+
+func readPast(store PastStore, run string) (*Past, error) {
+	p := &Past{store: store, header: pastHeader{Run: run}}
+	err := CheckRun(run)
+	if err == nil {
+		err = p.read()
+	}
+	return p, err
+}
+
+func (p *Past) read() error {
+	text, err := p.store.Read(p.header.Run)
+	if err != nil {
+		return err
+	}
+	p.begun, p.size = len(text) > 0, len(text)
+	known := map[pathOf]bool{}
+	for line := range bytes.Lines(text) {
+		if line[len(line)-1] != '\n' {
+			break // the program was killed as it wrote this
+		}
+		var l pastLine
+		err := json.Unmarshal(line, &l)
+		if err == nil {
+			err = p.add(&l, known)
+		}
+		if err != nil {
+			return fmt.Errorf("what is kept of run %s cannot be read: %w", p.header.Run, err)
+		}
+	}
+	return nil
+}
+
+// A pathOf is a path that a change has noted: the first that was noted of one counts.
+type pathOf struct {
+	number int
+	path   string
+}
+
+func (p *Past) add(l *pastLine, known map[pathOf]bool) error {
+	to := func(number int, add func(c *Change)) error {
+		if number < 1 || number > len(p.changes) {
+			return fmt.Errorf("there is no change %d", number)
+		}
+		add(p.changes[number-1])
+		return nil
+	}
+	switch {
+	case l.Begin != nil && l.Begin.Format > pastFormat:
+		return fmt.Errorf("a newer ccm-push has written it, in format %d", l.Begin.Format)
+	case l.Change != nil:
+		if l.Change.Number != len(p.changes)+1 || len(p.changes) == maxChanges {
+			return fmt.Errorf("change %d follows change %d", l.Change.Number, len(p.changes))
+		}
+		p.changes = append(p.changes, l.Change)
+	case l.Paths != nil:
+		return to(l.Paths.Number, func(c *Change) {
+			for _, n := range l.Paths.Nodes {
+				if at := (pathOf{c.Number, n.Path}); !known[at] {
+					known[at] = true
+					c.Before = append(c.Before, n)
+				}
+			}
+		})
+	case l.Left != nil:
+		return to(l.Left.Number, func(c *Change) { c.Left = &l.Left.Left })
+	case l.Cannot != nil:
+		return to(l.Cannot.Number, func(c *Change) { c.Cannot = l.Cannot.Why })
+	case l.Undone != nil:
+		return to(l.Undone.Number, func(c *Change) { c.UndoneBy = l.Undone.By })
+	}
+	return nil
+}
+
+// Begin notes that a resource is going to be changed, or gives the note of an earlier try. One
+// that is not durable waits for Paths to be that.
+func (p *Past) Begin(c Change, durable bool) (noted *Change, again bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, other := range slices.Backward(p.changes) {
+		if other.Play == c.Play && other.Type == c.Type && other.Name == c.Name {
+			return other, true, nil
+		}
+	}
+	if len(p.changes) == maxChanges {
+		return nil, false, fmt.Errorf("a run has more than %d changes", maxChanges)
+	}
+	c.Number = len(p.changes) + 1
+	if err := p.write(&pastLine{Change: &c}, durable); err != nil {
+		return nil, false, err
+	}
+	p.changes = append(p.changes, &c)
+	return &c, false, nil
+}
+
+// Paths notes what is at paths that a resource is going to change, and that are not noted yet.
+func (p *Past) Paths(c *Change, nodes []before.Node) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.Before = append(c.Before, nodes...)
+	return p.write(&pastLine{Paths: &pastPaths{c.Number, nodes}}, true)
+}
+
+// Leaves notes how a resource is left. If the host crashes right then, that is not known.
+func (p *Past) Leaves(c *Change, left Left) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.Left = &left
+	return p.write(&pastLine{Left: &pastLeft{c.Number, left}}, false)
+}
+
+// Cannot notes why a resource that was changed cannot be brought back.
+func (p *Past) Cannot(c *Change, why string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.Cannot = why
+	return p.write(&pastLine{Cannot: &pastCannot{c.Number, why}}, false)
+}
+
+// errPastFull says that nothing more is kept of a run.
+var errPastFull = errors.New("more than can be kept of a run")
+
+func (p *Past) write(l *pastLine, durable bool) error {
+	lines := []*pastLine{l}
+	if !p.begun {
+		lines = []*pastLine{{Begin: &p.header}, l}
+	}
+	var text []byte
+	for _, l := range lines {
+		line, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		text = append(append(text, line...), '\n')
+	}
+	if p.size+len(text) > maxPast {
+		return errPastFull
+	}
+	if err := p.store.Append(p.header.Run, text, durable); err != nil {
+		return err
+	}
+	p.begun, p.size = true, p.size+len(text)
+	return nil
+}

@@ -1,0 +1,244 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/before"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// An undone is what an entry of a catalog that undoes a run is about.
+type undone struct {
+	change  *notes.Change
+	refresh bool // it is refreshed again, and nothing else
+}
+
+// TakeBack makes the entries of a catalog that undoes a run (see [wire.Undo]): the last change
+// first, and behind all what is to be refreshed again. It is called before Run for every
+// catalog. An error says why nothing of the run can be undone.
+func (e *Engine) TakeBack(cat *wire.Catalog) error {
+	e.undone = nil
+	if cat.Undo == nil {
+		return nil
+	}
+	if e.Past == nil {
+		return errNothingKept
+	}
+	changes, err := notes.ReadPast(e.Past, cat.Undo.Run)
+	switch {
+	case err != nil:
+		return err
+	case len(changes) == 0 && cat.Undo.Maybe:
+		return nil
+	case len(changes) == 0:
+		return errNothingKept
+	}
+	b := &takingBack{cat: cat}
+	cat.Entries = nil
+	for _, c := range slices.Backward(changes) {
+		if cat.Lock != nil && c.UndoneBy == cat.Lock.Run { // it may not have told that
+			c.UndoneBy = ""
+		}
+		if b.meant(c) {
+			b.add(c)
+		}
+	}
+	if len(cat.Entries) == 0 && !cat.Undo.Maybe {
+		return fmt.Errorf("the run has changed nothing here of %s", strings.Join(cat.Undo.Only, ", "))
+	}
+	for _, c := range changes {
+		b.refresh(c)
+	}
+	e.undone = b.all
+	return nil
+}
+
+// errNothingKept is why a run cannot be undone.
+var errNothingKept = modules.Refuse("nothing is kept here of that run: it changed nothing here, or was told to keep nothing (history: false), or is too long ago")
+
+// A takingBack makes a catalog that undoes a run.
+type takingBack struct {
+	cat *wire.Catalog
+	all []undone // by entry
+}
+
+// meant reports whether a change is to be taken back.
+func (b *takingBack) meant(c *notes.Change) bool {
+	only := b.cat.Undo.Only
+	if c.Cannot == "" && c.Reversal == nil && len(c.Before) == 0 { // only refreshed
+		return false
+	}
+	return len(only) == 0 || slices.ContainsFunc(only, c.Is)
+}
+
+// add adds an entry that takes a change back.
+func (b *takingBack) add(c *notes.Change) {
+	e := b.entry(c)
+	e.Properties = c.Reversal
+	b.cat.Entries, b.all = append(b.cat.Entries, e), append(b.all, undone{change: c})
+}
+
+func (b *takingBack) entry(c *notes.Change) wire.Entry {
+	e := wire.Entry{Type: c.Type, Name: c.Name, Alias: c.Alias, Sensitive: c.Sensitive, Reversal: true}
+	if wire.CheckReversalName(e.Name) != nil { // the lines of a script, for one
+		quoted := strconv.QuoteToASCII(notes.Clip(e.Name, wire.MaxReversalName/8)) // \U0010ffff has ten bytes
+		e.Name = quoted[1 : len(quoted)-1]
+	}
+	return e
+}
+
+// refresh adds an entry that refreshes a resource again, if it was refreshed by what is taken
+// back now. One that is taken back itself is refreshed as it is then.
+func (b *takingBack) refresh(c *notes.Change) {
+	if c.Left == nil || len(c.Left.RefreshedBy) == 0 {
+		return
+	}
+	e := b.entry(c)
+	e.Properties = c.Properties
+	for i, other := range b.all {
+		same := other.change.Type == c.Type && other.change.Name == c.Name
+		switch {
+		case same && other.refresh:
+			return
+		case same && other.change.Reversal != nil:
+			e.Properties = other.change.Reversal
+		case slices.ContainsFunc(c.Left.RefreshedBy, other.change.Is):
+			e.Subscribe = append(e.Subscribe, i)
+		}
+	}
+	if len(e.Subscribe) > 0 {
+		b.cat.Entries, b.all = append(b.cat.Entries, e), append(b.all, undone{c, true})
+	}
+}
+
+// keptContents are those that were kept when they were changed.
+type keptContents struct{ before.Contents }
+
+// Open implements [modules.Contents].
+func (k keptContents) Open(ctx context.Context, c modules.Content) (io.ReadCloser, error) {
+	if _, here := c.Bytes(); here {
+		return modules.LocalContents{}.Open(ctx, c)
+	}
+	r, err := k.Contents.Open(c.SHA256())
+	if err != nil {
+		return nil, err
+	}
+	return &whole{r, sha256.New(), c.SHA256()}, nil
+}
+
+// A whole content is one whose bytes have the right hash, or it ends in an error.
+type whole struct {
+	io.ReadCloser
+	hash hash.Hash
+	want string
+}
+
+func (w *whole) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	w.hash.Write(p[:n])
+	if err == io.EOF && hex.EncodeToString(w.hash.Sum(nil)) != w.want {
+		err = errors.New("what was kept of it is damaged: it has another SHA-256")
+	}
+	return n, err
+}
+
+// decodeUndone makes the resource of a job that takes a change back.
+func (r *run) decodeUndone(j *job, u *undone) {
+	j.undone = u
+	switch c := u.change; {
+	case u.refresh:
+		j.decode(r.engine.Decode, j.entry)
+	case c.Cannot != "", c.UndoneBy != "":
+	case c.Left == nil:
+		j.invalid = modules.Refuse("left as it is: it is not known how the run left it, since its host program was killed (ccm-push resume goes on with that run)")
+	case c.Reversal != nil:
+		j.decode(r.engine.Decode, j.entry)
+	default:
+		restore := &before.Restore{Before: c.Before, Left: c.Left.Paths}
+		j.resource, j.invalid = restore, restore.Validate()
+	}
+}
+
+// cannot says why a change is not taken back; "" if it is.
+func (u *undone) cannot() string {
+	switch {
+	case u == nil || u.refresh:
+		return ""
+	case u.change.Cannot != "":
+		return "left as it is: " + u.change.Cannot
+	case u.change.UndoneBy != "":
+		return "run " + u.change.UndoneBy + " has taken it back already"
+	}
+	return ""
+}
+
+// noteUndone notes that a change has been taken back, so that it is not again: what is there then
+// may look like what the run had left. Without the note, that is looked at.
+func (t *turn) noteUndone() {
+	r, j := t.run, t.job
+	if j.undone == nil || j.undone.refresh || j.mode != modeApply || j.result.Status == wire.Skipped || r.cat.Lock == nil {
+		return
+	}
+	if s, ok := j.resource.(*before.Restore); ok && s.Partly {
+		return
+	}
+	if r.undoing == nil {
+		r.undoing = &notes.Undoing{Store: r.engine.Past, By: r.cat.Lock.Run}
+	}
+	_ = r.undoing.Undone(notes.Undoes{Run: r.cat.Undo.Run, Number: j.undone.change.Number})
+}
+
+// asLeft makes sure, before a change is taken back, that nobody has changed the resource since.
+func (a *attempt) asLeft(ctx context.Context) error {
+	r, j := a.turn.run, a.turn.job
+	switch u := j.undone; {
+	case u == nil:
+		return nil
+	case !a.plan.Pending():
+		if !u.refresh {
+			j.result.Message = "it is as it was before the run"
+		}
+		return nil
+	case u.refresh:
+		return modules.SkipError("is not refreshed again, since it is not as the run left it")
+	case u.change.Reversal == nil: // it looks at that itself
+		return nil
+	}
+	c := j.undone.change
+	if now := a.place(c.Subject); now != c.Place {
+		return modules.Refuse("left as it is: it was %s when it was changed, and leads to %s now", c.Place, now)
+	}
+	entry := *j.entry
+	entry.Properties = c.Properties
+	resource, err := r.engine.Decode(&entry)
+	if err != nil {
+		return err
+	}
+	var plan modules.Plan
+	a.turn.outside(func() { plan, err = resource.Check(ctx, a.seen) })
+	if err != nil {
+		return fmt.Errorf("left as it is: %w", err)
+	}
+	if slices.Equal(plan.Changes, c.Left.Changes) && plan.Pending() == (len(c.Left.Changes) > 0) {
+		return nil
+	}
+	what := "it is not as the run left it"
+	for _, change := range plan.Changes {
+		if !j.secret && !slices.Contains(c.Left.Changes, change) {
+			what += fmt.Sprintf(": %s is %s, and was %s", change.Property, change.Have, change.Want)
+			break
+		}
+	}
+	return modules.Refuse("left as it is: %s", what)
+}

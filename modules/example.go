@@ -1,0 +1,59 @@
+//go:build !host
+
+package modules
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Exampled is a type that shows what its resources are good for. It is asked on the
+// controller only, so a type's file for it has the build tag !host.
+type Exampled interface {
+	// Examples has a folder "examples". In it each *.yaml is a list of resources, as
+	// manifests have them, below a comment that says what it does. What they use of the
+	// manifest's folder stands beside them. Tests run each of them, below a folder in
+	// place of the root: paths in them begin with /etc, /opt or /srv.
+	Examples() fs.FS
+}
+
+// An Example is one of a type.
+type Example struct {
+	Name  string // of its file
+	Title string
+	Text  string // YAML, without the title
+}
+
+// Examples are those of the type, by the names of their files.
+func (t Type) Examples() ([]Example, error) {
+	r, ok := t.New().(Exampled)
+	if !ok {
+		return nil, nil
+	}
+	files := r.Examples()
+	names, err := fs.Glob(files, "examples/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	var list []Example
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		e := Example{Name: path.Base(name)}
+		var title []string
+		rest := string(text)
+		for strings.HasPrefix(rest, "#") {
+			var line string
+			line, rest, _ = strings.Cut(rest, "\n")
+			title = append(title, strings.TrimSpace(strings.TrimPrefix(line, "#")))
+		}
+		e.Title, e.Text = strings.Join(title, " "), rest
+		list = append(list, e)
+	}
+	return list, nil
+}

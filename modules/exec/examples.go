@@ -1,0 +1,14 @@
+//go:build !host
+
+package exec
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed examples/*.yaml
+var examples embed.FS
+
+// Examples implements [modules.Exampled].
+func (*Exec) Examples() fs.FS { return examples }

@@ -1,0 +1,144 @@
+//go:build unix
+
+package file_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/file"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+func TestValidatedConverges(t *testing.T) {
+	// The file has its mode by then, its directory ignores it, and its text is there.
+	const looks = `"validate":"sh -c 'test -n \"$(find \"$1\" -perm 640 -name \".*.*\")\" && grep -qx new \"$1\"' sh '%s'"`
+	modtest.Converges(t, file.Type(),
+		modtest.Fixture{
+			Name: "new", Properties: own(`"name":"$ROOT/a b","mode":"0640","content":"new\n",` + looks), Action: "created the file",
+			Changes: []modules.Change{{Property: "ensure", Have: "absent", Want: "present"}, {Property: "content", Have: "absent", Want: digest("new\n")}},
+		},
+		modtest.Fixture{
+			Name: "other content", Properties: own(`"name":"$ROOT/f","mode":"0640","content":"new\n",` + looks), Action: "updated the file",
+			Tree:    []modtest.Node{{Path: "f", Text: "old\n", Mode: 0o640}},
+			Changes: []modules.Change{{Property: "content", Have: digest("old\n"), Want: digest("new\n")}},
+		},
+		modtest.Fixture{
+			Name: "stable", Properties: own(`"name":"$ROOT/f","mode":"0640","content":"new\n","validate":"false %s"`),
+			Tree: []modtest.Node{{Path: "f", Text: "new\n", Mode: 0o640}},
+		},
+		modtest.Fixture{
+			Name: "mode only", Properties: own(`"name":"$ROOT/f","mode":"0640","content":"new\n","validate":"false %s"`), Action: "updated attributes",
+			Tree:    []modtest.Node{{Path: "f", Text: "new\n", Mode: 0o600}},
+			Changes: []modules.Change{{Property: "mode", Have: "0600", Want: "0640"}},
+		},
+	)
+}
+
+func TestValidateRefuses(t *testing.T) {
+	for _, test := range []struct {
+		name, validate, text, stdout, stderr string
+	}{
+		{"no", "sh -c 'echo out; echo \"$1:1: bad\" >&2; echo failed >&2; exit 3' sh %s", "validate ended with exit code 3, so the file was not put in place: $ROOT/d/f:1: bad", "out\n", "$ROOT/d/f:1: bad\nfailed\n"},
+		{"says nothing", "false %s", "validate ended with exit code 1, so the file was not put in place", "", ""},
+		{"killed", "sh -c 'kill -9 $$' sh %s", "validate ended with exit code 137, so the file was not put in place", "", ""},
+		{"not there", "no-such-program %s", `validate: "no-such-program" is not found in ` + modules.DefaultPath, "", ""},
+		{"writes", "sh -c 'echo x >\"$1\"; touch -t 200001010000 \"$1\"' sh %s", "validate has changed the file that it was to look at, or somebody else has", "", ""},
+		{"replaces", "sh -c 'rm \"$1\" && echo new >\"$1\"' sh %s", "validate has changed the file that it was to look at, or somebody else has", "", ""},
+		{"removes", "rm %s", "validate has changed the file that it was to look at, or somebody else has", "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := modtest.Root(t)
+			modtest.Build(t, root, []modtest.Node{{Path: "d", Dir: true}, {Path: "d/f", Text: "old\n"}})
+			before := modtest.State(t, root)
+			properties := map[string]any{}
+			require.NoError(t, json.Unmarshal([]byte(own(`"mode":"0640","content":"new\n"`)), &properties))
+			properties["name"], properties["validate"] = root+"/d/f", test.validate
+			text, err := json.Marshal(properties)
+			require.NoError(t, err)
+			entry := wire.Entry{Type: "file", Name: "f", Properties: text}
+
+			run := func(check bool) *wire.Result {
+				types := modules.Registry{file.Type()}
+				e := &engine.Engine{Host: modtest.Host(), Now: time.Now}
+				e.Decode = func(entry *wire.Entry) (modules.Resource, error) { return types.Decode(entry.Type, entry.Properties) }
+				var last *wire.Result
+				_, err := e.Run(t.Context(), &wire.Catalog{Check: check, Entries: []wire.Entry{entry}}, func(r *wire.Result) error { last = r; return nil })
+				require.NoError(t, err)
+				return last
+			}
+			predicted := run(true)
+			require.Equal(t, []any{wire.Changed, true, "file#f"}, []any{predicted.Status, predicted.Uncertain, predicted.Because})
+			require.Equal(t, before, modtest.State(t, root), "a check run asks nobody")
+
+			result := run(false)
+			require.Equal(t, wire.Failed, result.Status)
+			at := func(s string) string { return strings.ReplaceAll(s, "$ROOT", root) }
+			require.Equal(t, at(test.text), result.Error)
+			if test.stderr != "" {
+				require.Equal(t, []string{at(test.stdout), at(test.stderr)}, []string{result.Exit.Stdout.Text, result.Exit.Stderr.Text})
+			}
+			require.Equal(t, before, modtest.State(t, root), "the file is as it was, and nothing is beside it")
+		})
+	}
+}
+
+// TestValidateWhereOthersMayWrite has a directory in which somebody else could have the
+// command look at another file.
+func TestValidateWhereOthersMayWrite(t *testing.T) {
+	root := modtest.Root(t)
+	modtest.Build(t, root, []modtest.Node{{Path: "d", Dir: true, Mode: 0o777}})
+	res := modtest.Decode(t, modules.Registry{file.Type()}, "file", own(`"name":"$ROOT/d/f","mode":"0640","content":"new\n","validate":"true %s"`), root)
+	_, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+	require.EqualError(t, err, "validate: "+root+"/d/f could be exchanged while it is looked at: everybody can change "+root+"/d; work as the user that its directory belongs to")
+}
+
+const validatedEnv = "CCM_VALIDATED"
+
+// TestKilledWhileValidated has the program die while the command looks. What is left goes
+// with the next run.
+func TestKilledWhileValidated(t *testing.T) {
+	apply := func(root, validate string) error {
+		res := modtest.Decode(t, modules.Registry{file.Type()}, "file", own(`"name":"$ROOT/d/f","mode":"0640","content":"new\n","validate":"`+validate+`"`), root)
+		plan, err := res.Check(t.Context(), modules.ReadOnly(modtest.Host()))
+		require.NoError(t, err)
+		return res.Apply(t.Context(), modtest.Host(), plan)
+	}
+	if root := os.Getenv(validatedEnv); root != "" {
+		_ = apply(root, "cat $ROOT/begun %s")
+		return
+	}
+	root := modtest.Root(t)
+	modtest.Build(t, root, []modtest.Node{{Path: "d", Dir: true}, {Path: "d/f", Text: "old\n"}})
+	require.NoError(t, syscall.Mkfifo(root+"/begun", 0o600))
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWhileValidated$")
+	cmd.Env = append(os.Environ(), validatedEnv+"="+root)
+	require.NoError(t, cmd.Start())
+	begun, err := os.OpenFile(root+"/begun", os.O_WRONLY, 0) // which waits for cat
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	require.NoError(t, begun.Close())
+	left, err := filepath.Glob(root + "/d/.*")
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	text, err := os.ReadFile(root + "/d/f")
+	require.NoError(t, err)
+	require.Equal(t, "old\n", string(text))
+
+	require.NoError(t, apply(root, "grep -q new %s"))
+	names, err := os.ReadDir(root + "/d")
+	require.NoError(t, err)
+	require.Len(t, names, 1)
+}

@@ -1,0 +1,53 @@
+package system
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// BenchmarkResults is what it costs a host to keep the results of a catalog of 30 entries until
+// its controller has acknowledged them. None of it is a round trip: the controller is not
+// asked, and its acknowledgement is not waited for.
+//
+//	cpu-ms/run   processor time, of the user and of the kernel; the time besides is the disk's
+func BenchmarkResults(b *testing.B) {
+	for _, status := range []wire.Status{wire.Stable, wire.Changed} {
+		b.Run(string(status), func(b *testing.B) {
+			log := &Log{Journal{b.TempDir(), "results.jsonl", maxLog}}
+			once := wire.Once{Run: "01M843PF8V2YS87G1TEXT3XMJJ", Play: 1}
+			before := processorTime(b)
+			for b.Loop() {
+				var r notes.Results
+				require.NoError(b, r.Open(log))
+				_, _, err := r.Begin(once, "0123456789abcdef", "ops@ctl (pid 647)", time.Now())
+				require.NoError(b, err)
+				for i := range 30 {
+					require.NoError(b, r.Finish(&notes.Finished{
+						Result: &wire.Result{Index: i, Status: status, Duration: time.Millisecond},
+						Type:   "file", Name: fmt.Sprintf("/etc/app/%d.conf", i), Changed: status == wire.Changed,
+					}))
+					if i%10 == 9 { // results are told together
+						require.NoError(b, r.Flush())
+					}
+				}
+				require.NoError(b, r.End(true))
+				require.NoError(b, r.Acknowledge(wire.Ack(once)))
+			}
+			b.ReportMetric(float64(processorTime(b)-before)/1e6/float64(b.N), "cpu-ms/run")
+		})
+	}
+}
+
+// processorTime is what this process has taken.
+func processorTime(tb testing.TB) time.Duration {
+	var use syscall.Rusage
+	require.NoError(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &use))
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}

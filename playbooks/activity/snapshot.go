@@ -1,0 +1,94 @@
+package activity
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Snapshot is what hosts are at, at one moment.
+type Snapshot struct {
+	Begun   bool // else the rest is zero
+	Check   bool
+	Elapsed time.Duration // since the run began
+	// Hosts are all hosts of the run, of which some are done and others are worked on.
+	Hosts, Done, Working int
+	// Changed are those on which something has changed, or would; they may also have failed.
+	Changed, Failed, Unreachable int
+	// Longest are those that have been at one thing for the longest time, these first.
+	Longest []Working
+	// Ended are those that are done, in the order in which they were. It is not to be changed.
+	Ended []Ended
+}
+
+// An Ended is a host that is done.
+type Ended struct {
+	Host    string
+	State   EndState
+	Changed bool
+}
+
+// EndState is how a host has ended, in a word for people.
+type EndState string
+
+// The states.
+const (
+	EndedWell        EndState = "done"
+	EndedFailed      EndState = "failed"
+	EndedUnreachable EndState = "unreachable"
+)
+
+// MaxLongest is how many hosts a snapshot names.
+const MaxLongest = 3
+
+// A Working is a host that is worked on.
+type Working struct {
+	Host       string
+	What       string // it is at: a phase or, before a resource, its type
+	Resource   string // "" in a phase
+	For        time.Duration
+	Sent, Size int64 // bytes of the host program, if it is on its way
+	Waits      bool  // for other hosts
+}
+
+// Snapshot is how things stand. Of a nil Tracker nothing has begun.
+func (t *Tracker) Snapshot() Snapshot {
+	if t == nil {
+		return Snapshot{}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.began.IsZero() {
+		return Snapshot{}
+	}
+	now := time.Now()
+	s := Snapshot{
+		Begun: true, Check: t.check, Elapsed: now.Sub(t.began),
+		Hosts: t.hosts, Done: len(t.ended), Working: len(t.working), Changed: t.changed, Failed: t.failed, Unreachable: t.unreachable,
+		Ended: t.ended,
+	}
+	for _, h := range t.longest() {
+		w := Working{Host: h.name, What: h.what, Resource: h.resource, For: now.Sub(h.since), Sent: h.sent, Size: h.size}
+		w.Waits = h.resource != "" && h.waits != nil && h.waits()
+		s.Longest = append(s.Longest, w)
+	}
+	return s
+}
+
+// longest are a few of the hosts that are worked on; of equals those whose name comes first.
+func (t *Tracker) longest() []*Host {
+	var list []*Host
+	for h := range t.working {
+		i, _ := slices.BinarySearchFunc(list, h, func(a, b *Host) int {
+			if c := a.since.Compare(b.since); c != 0 {
+				return c
+			}
+			return strings.Compare(a.name, b.name)
+		})
+		if i < MaxLongest {
+			list = slices.Insert(list, i, h)
+			list = list[:min(len(list), MaxLongest)]
+		}
+	}
+	return list
+}

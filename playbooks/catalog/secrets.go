@@ -1,0 +1,205 @@
+package catalog
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// marked are the secrets that stand in layers of data.
+func marked(layers []templates.Layer) (paths secret.Paths) {
+	for _, l := range layers {
+		if len(l.From) > 0 {
+			paths.Add(marked(l.From))
+		} else {
+			paths.Marked(l.Node, nil)
+		}
+	}
+	return paths
+}
+
+// ofInventory are the secrets among the variables of a host.
+func ofInventory(h Host) (paths secret.Paths) {
+	for _, n := range h.Secrets {
+		paths.Marked(n, nil)
+	}
+	return paths
+}
+
+// spread adds the data that is made of secrets, or of such data.
+func (in *scope) spread() {
+	if !in.hasSecrets() {
+		return
+	}
+	for more := true; more; {
+		more = false
+		for _, l := range in.layers {
+			l.EachExpression(func(path []string, reads templates.Inputs) {
+				if in.secrets.Whole(path) || !in.reads(reads, secret.Paths{}) {
+					return
+				}
+				one := secret.Everything()
+				in.secrets.Add(one, path...)
+				more = true
+			})
+		}
+	}
+}
+
+// hasSecrets reports whether there is anything that an expression could read.
+func (in *scope) hasSecrets() bool { return !in.secrets.None() || in.inventorySecrets }
+
+// reads reports whether a secret is among what expressions can read. item are the secrets of
+// the element of an each.
+func (in *scope) reads(inputs templates.Inputs, item secret.Paths) bool {
+	if !in.hasSecrets() && item.None() {
+		return false
+	}
+	if in.inventorySecrets && inputs.OtherHosts() {
+		return true
+	}
+	if inputs.Volatile && in.env.Files == nil { // the templates that it calls cannot be looked at
+		return true
+	}
+	return in.secrets.ReadBy(inputs.Data()) || in.ownSecrets.ReadBy(inputs.Host()) || item.ReadBy(inputs.ItemPaths())
+}
+
+// A use is what a resource does with secrets.
+type use struct {
+	inputs  templates.Inputs // of its properties, and of its health checks
+	shown   []shownInputs
+	secret  bool         // it is given one
+	visible error        // it would show one
+	item    secret.Paths // in the element of its each
+}
+
+// shownInputs is what a part of a resource reads that people see, sensitive or not.
+type shownInputs struct {
+	at     *yamlpos.Node
+	inputs templates.Inputs
+}
+
+// useOf is what a resource does with the secrets of a host.
+func (c *Compiler) useOf(r *manifest.Resource, in *scope, env *templates.Env) (u use) {
+	u.secret = in.revealed
+	if !in.hasSecrets() {
+		return u
+	}
+	u.item = in.itemSecrets(r, env)
+	static := c.staticUse(r, in, env)
+	u.secret = u.secret || in.reads(static.inputs, u.item)
+	var errs yamlpos.Errors
+	for _, part := range static.shown {
+		if in.reads(part.inputs, u.item) {
+			errs.Add(part.at.Errorf("give secrets to properties and health checks; the rest of a resource is shown", "a secret would be shown here%s", in.secretRead(part.inputs)))
+		}
+	}
+	u.visible = errs.Err()
+	return u
+}
+
+// staticUse is what is the same for all hosts.
+func (c *Compiler) staticUse(r *manifest.Resource, in *scope, env *templates.Env) *use {
+	if known, ok := c.uses.Load(r); ok {
+		return known.(*use)
+	}
+	u := &use{inputs: r.GivenInputs(env.Files)}
+	for _, v := range r.Shown() {
+		if v.HasExpressions() {
+			u.shown = append(u.shown, shownInputs{v.Node, v.Inputs(env.Files)})
+		}
+	}
+	if in.manifest.play.JetFile == nil { // else it is of this host alone
+		c.uses.Store(r, u)
+	}
+	return u
+}
+
+// secretRead names the secrets among inputs, for an error.
+func (in *scope) secretRead(inputs templates.Inputs) string {
+	paths, _ := inputs.Data()
+	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool { return !in.secrets.ReadBy([]string{path}, false) })
+	if len(paths) == 0 {
+		return ""
+	}
+	return ": Data." + strings.Join(paths, ", Data.")
+}
+
+// plainData matches an expression that is a path of the data and nothing else.
+var plainData = regexp.MustCompile(`^\s*\{\{-?\s*Data((?:\.[A-Za-z_]\w*)+)\s*-?\}\}\s*$`)
+
+// itemSecrets are the secrets in an element of the resource's each. All of it is one if the
+// list is made of secrets, unless it just stands in the data.
+func (in *scope) itemSecrets(r *manifest.Resource, env *templates.Env) secret.Paths {
+	if !env.HasItem || r.Each == nil || !in.hasSecrets() || !in.reads(r.Each.Inputs(env.Files), secret.Paths{}) {
+		return secret.Paths{}
+	}
+	if path := plainData.FindStringSubmatch(r.Each.Node.Text); path != nil {
+		return in.secrets.Below(strings.Split(path[1][1:], ".")...).Element()
+	}
+	return secret.Everything()
+}
+
+// checkShown refuses names in which a secret stands that have been computed, by whatever way it
+// got there.
+func (x *expansion) checkShown(r *manifest.Resource, in *scope, e *wire.Entry) error {
+	if !in.hasSecrets() || !in.revealed && !r.Name.HasExpressions() && (r.Alias == nil || !r.Alias.HasExpressions()) {
+		return nil
+	}
+	for _, text := range append([]string{e.Name, e.Alias}, e.Sema...) {
+		if x.compiler.opts.Mask.Text(text) != text {
+			return r.Name.Node.Errorf("give secrets to properties and health checks; the rest of a resource is shown", "a secret stands in the name of the resource, or what else is shown of it")
+		}
+	}
+	return nil
+}
+
+// messages resolves the messages of a manifest. They are shown, so they hold no secrets.
+func (in *scope) messages(ctx context.Context, errs *yamlpos.Errors) (pre, post string) {
+	p := in.manifest.play
+	for _, v := range []*manifest.Value{p.Pre, p.Post} {
+		if v != nil && in.hasSecrets() && in.reads(v.Inputs(in.env.Files), secret.Paths{}) {
+			errs.Add(v.Node.Errorf("leave it out: a message is shown", "the message would show a secret%s", in.secretRead(v.Inputs(in.env.Files))))
+			return "", ""
+		}
+	}
+	return text(ctx, p.Pre, in.env, errs), text(ctx, p.Post, in.env, errs)
+}
+
+// hideShort withholds the errors in which a secret may stand that is too short for a mask: a path
+// that does not exist is quoted, for one.
+func (in *scope) hideShort(errs yamlpos.Errors) {
+	if len(errs) == 0 {
+		return
+	}
+	in.secrets.Each(in.env.Data, func(text string) {
+		for i, e := range errs {
+			if text != "" && len(text) < secret.Searchable && strings.Contains(e.Msg+e.Hint, text) {
+				at := yamlpos.Node{File: e.File, Line: e.Line, Column: e.Column}
+				errs[i] = at.Errorf("", "this is wrong; the details are withheld because a secret may stand in them")
+			}
+		}
+	})
+}
+
+// masked takes the secrets out of errors.
+func (c *Compiler) masked(err error) error {
+	if c.opts.Mask.None() {
+		return err
+	}
+	var errs, safe yamlpos.Errors
+	errs.Add(err)
+	for _, e := range errs {
+		one := *e
+		one.Msg, one.Hint = c.opts.Mask.Text(e.Msg), c.opts.Mask.Text(e.Hint)
+		safe.Add(&one)
+	}
+	return safe.Err()
+}

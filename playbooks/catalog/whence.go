@@ -1,0 +1,54 @@
+package catalog
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// maxWhence is how many values an error says of where they are from.
+const maxWhence = 3
+
+// whence adds to errors of a resource from where the data is that they can be about, and in
+// which folder the template stands that they are in.
+func (in *scope) whence(r *manifest.Resource, env *templates.Env, errs yamlpos.Errors) {
+	for i, e := range errs {
+		reads, inTemplate, known := r.InputsAt(e.File, e.Line, e.Column, env.Files)
+		if !known {
+			continue
+		}
+		more := *e
+		paths, _ := reads.Data()
+		if inTemplate {
+			more.Folder = in.manifest.play.Folder
+			paths = mentioned(paths, env.Files, e)
+		}
+		if slices.ContainsFunc(paths, func(path string) bool { return len(templates.Origins(in.layers, strings.Split(path, "."))) == 0 }) {
+			paths = nil // it is about what is missing, most likely
+		}
+		more.Msg += templates.WrittenAt(in.layers, paths[:min(len(paths), maxWhence)]...)
+		errs[i] = &more
+	}
+}
+
+// mentioned are those paths of the data of which the last key is in the line of an error.
+func mentioned(paths []string, files *templates.Files, e *yamlpos.Error) []string {
+	text, err := files.Read(e.File)
+	lines := bytes.Split(text, []byte("\n"))
+	if err != nil || e.Line < 1 || e.Line > len(lines) {
+		return nil
+	}
+	var found []string
+	for _, path := range paths {
+		key := path[strings.LastIndexByte(path, '.')+1:]
+		if asWord, err := regexp.Compile(`\b` + regexp.QuoteMeta(key) + `\b`); err == nil && asWord.Match(lines[e.Line-1]) {
+			found = append(found, path)
+		}
+	}
+	return found
+}

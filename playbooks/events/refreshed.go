@@ -1,0 +1,47 @@
+package events
+
+// refreshed are the resources that were refreshed, on how many hosts, and by what.
+type refreshed struct {
+	of []refresh
+}
+
+type refresh struct {
+	what, because string
+	hosts         int
+}
+
+// maxRefreshed bounds what is remembered and told of them.
+const maxRefreshed = 8
+
+func (all *refreshed) add(r Result, address string) {
+	if !r.Refreshed || r.Status != Changed {
+		return
+	}
+	one := refresh{what: r.Type + "#" + shorten(without(r.Name, r.Host, address), 100)}
+	if len(r.RefreshedBy) > 0 {
+		one.because = shorten(without(r.RefreshedBy[0], r.Host, address), 100)
+	}
+	for i := range all.of {
+		if known := &all.of[i]; known.what == one.what && known.because == one.because {
+			known.hosts++
+			return
+		}
+	}
+	if one.hosts = 1; len(all.of) < maxRefreshed {
+		all.of = append(all.of, one)
+	}
+}
+
+func (all *refreshed) tell(p *page, check bool) {
+	word := "refreshed: "
+	if check {
+		word = "would be refreshed: "
+	}
+	for _, one := range all.of {
+		p.print(plain, word, one.what, " on ", count(one.hosts, "host"))
+		if one.because != "" {
+			p.print(plain, ", because of ", one.because)
+		}
+		p.newline()
+	}
+}

@@ -1,0 +1,156 @@
+package playbooks
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// The keys of what expressions see of the inventory and the run: Host.name and so on.
+const (
+	nameKey   = "name"
+	groupsKey = "groups"
+	varsKey   = "vars"
+	hostsKey  = "hosts"
+	idKey     = "id"
+	checkKey  = "check"
+	userKey   = "user"
+)
+
+// inventoryValues are what the expressions of a play see of the inventory and the run.
+type inventoryValues struct {
+	of func(host string) *templates.Inventory // nil where there is no inventory
+
+	others []*inventory.Host // of which the play wants facts
+	facts  map[string]any    // of those, set before the first host of the play is compiled
+}
+
+// inventoryValues gives those of each play. hosts are the hosts of each. The inventory is built
+// once for all plays, where one asks.
+func (r *Runner) inventoryValues(hosts [][]*inventory.Host) ([]*inventoryValues, error) {
+	all := make([]*inventoryValues, len(r.Plays))
+	for i := range all {
+		all[i] = &inventoryValues{}
+	}
+	if r.Inventory == nil {
+		return all, nil
+	}
+	var errs yamlpos.Errors
+	groups := templates.NewLazy(func() map[string]any { return groupValues(r.Inventory) })
+	vars := templates.NewLazy(func() map[string]any { return hostsValues(r.Inventory) })
+	run := templates.NewLazy(r.runValues)
+	for i, play := range r.Plays {
+		var selected []*inventory.Host
+		if i < len(hosts) {
+			selected = hosts[i]
+		}
+		of := templates.NewLazy(func() map[string]any { return playValues(play, selected) })
+		values, with := all[i], vars
+		if play.HostFacts != nil {
+			var err error
+			values.others, err = r.otherHosts(play)
+			errs.Add(err)
+			with = templates.NewLazy(func() map[string]any { return withFacts(vars.Value(), values.facts) })
+		}
+		values.of = func(name string) *templates.Inventory {
+			host := templates.NewLazy(func() map[string]any { return hostValues(r.Inventory.Host(name)) })
+			return &templates.Inventory{Host: host, Groups: groups, Hosts: with, Play: of, Run: run}
+		}
+	}
+	return all, errs.Err()
+}
+
+func (r *Runner) runValues() map[string]any {
+	user, _, _ := strings.Cut(r.Options.Holder, "@") // USER@HOST (pid PID)
+	return map[string]any{idKey: r.Options.Run, checkKey: r.Options.Check, userKey: user}
+}
+
+func playValues(play *manifest.Play, hosts []*inventory.Host) map[string]any {
+	return map[string]any{nameKey: play.Name, hostsKey: plainTexts(names(hosts))}
+}
+
+// groupValues are the names of the hosts of each group, in the order of the inventory.
+func groupValues(inv *inventory.Inventory) map[string]any {
+	groups := map[string]any{}
+	for _, g := range inv.Groups() {
+		groups[g.Name] = plainTexts(names(g.Hosts()))
+	}
+	return groups
+}
+
+// hostValues is one host: its name, the groups that it is in but all, and its variables.
+func hostValues(h *inventory.Host) map[string]any {
+	var groups []string
+	for _, g := range h.Groups {
+		if g.Depth > 0 {
+			groups = append(groups, g.Name)
+		}
+	}
+	slices.Sort(groups)
+	return map[string]any{nameKey: h.Name, groupsKey: plainTexts(groups), varsKey: plainValues{}.ofHost(h)}
+}
+
+// hostsValues are the variables of every host. Hosts share what their groups say.
+func hostsValues(inv *inventory.Inventory) map[string]any {
+	hosts := map[string]any{}
+	shared := plainValues{}
+	for _, h := range inv.Hosts() {
+		hosts[h.Name] = shared.ofHost(h)
+	}
+	return hosts
+}
+
+func plainTexts(list []string) []any {
+	values := make([]any, len(list))
+	for i, s := range list {
+		values[i] = s
+	}
+	return values
+}
+
+// plainValues are the values of variables, by where they stand.
+type plainValues map[*yamlpos.Node]any
+
+// ofHost are the variables of a host, as inventory --host shows them.
+func (p plainValues) ofHost(h *inventory.Host) map[string]any {
+	vars := map[string]any{}
+	for name, n := range inventory.MergeLayers(h.Layers()) {
+		value, known := p[n]
+		if !known {
+			value = variableValue(name, n)
+			p[n] = value
+		}
+		vars[name] = value
+	}
+	return vars
+}
+
+// variableValue is the value of a variable, in which those that nothing evaluates here are
+// errors where they are used.
+func variableValue(path string, n *yamlpos.Node) any {
+	switch {
+	case n.Encrypted:
+		err := unevaluatedError(path, n)
+		return templates.Unusable(err.Hint, "%s: %s", n.Pos(), err.Msg)
+	case yamlpos.IsTemplate(n):
+		return templates.Unusable("write the value itself, or what it is made of where it is used; a text that means itself is written !unsafe '…', in YAML",
+			"%s: %s", n.Pos(), unevaluatedError(path, n).Msg)
+	case n.Kind == yamlpos.Map:
+		m := make(map[string]any, len(n.Pairs))
+		for _, p := range n.Pairs {
+			m[p.Key.Text] = variableValue(path+"."+p.Key.Text, p.Value)
+		}
+		return m
+	case n.Kind == yamlpos.List:
+		list := make([]any, len(n.Items))
+		for i, item := range n.Items {
+			list[i] = variableValue(path, item)
+		}
+		return list
+	}
+	return n.Any()
+}

@@ -1,0 +1,69 @@
+package record
+
+import (
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// longestDelay is how long a line waits for others to be written with: of a run that is
+	// killed, as much is missing at most.
+	longestDelay = 100 * time.Millisecond
+	// mostDelayed is how many bytes are written at once, whatever the time.
+	mostDelayed = 32 << 10
+)
+
+// A delayed file is written to in few large writes: of some 150 small ones each cost as much as
+// making thirty lines. An error is told by whatever is called next.
+type delayed struct {
+	mu      sync.Mutex
+	file    *os.File
+	pending []byte
+	timer   *time.Timer // runs while something is pending; nil before the first time
+	err     error       // the first of the file; nothing was written after it
+}
+
+// Write takes whole lines.
+func (d *delayed) Write(lines []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.pending) == 0 {
+		if d.timer == nil {
+			d.timer = time.AfterFunc(longestDelay, func() { _ = d.Sync() })
+		} else {
+			d.timer.Reset(longestDelay)
+		}
+	}
+	d.pending = append(d.pending, lines...)
+	if len(d.pending) >= mostDelayed {
+		d.flush()
+	}
+	return len(lines), d.err
+}
+
+// Sync writes what is pending.
+func (d *delayed) Sync() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.flush()
+	return d.err
+}
+
+func (d *delayed) flush() {
+	if len(d.pending) == 0 {
+		return
+	}
+	d.timer.Stop()
+	if d.err == nil {
+		_, d.err = d.file.Write(d.pending)
+	}
+	d.pending = d.pending[:0]
+}
+
+// Close writes what is pending, and closes the file.
+func (d *delayed) Close() error {
+	err := d.Sync()
+	d.file.Close() // it is not synced, so there is nothing that this could tell
+	return err
+}

@@ -1,0 +1,74 @@
+package record
+
+import (
+	"sync"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+// Told is what earlier runs have told, as far as their records are here. Its methods may be
+// called at any time; nil knows of none.
+type Told struct {
+	store Store
+	mu    sync.Mutex
+	runs  map[string]toldRun // by id
+}
+
+// maxTold is how many runs are read: hosts say which.
+const maxTold = 32
+
+// A toldRun is what one run has told; zero without a record.
+type toldRun struct {
+	plays   []string // their names
+	results map[toldOf]map[events.UntoldResult]int
+}
+
+type toldOf struct{ play, host string }
+
+// Told gives what the runs of the store have told.
+func (s Store) Told() *Told { return &Told{store: s, runs: map[string]toldRun{}} }
+
+// Of gives the changes and failures that a run has told of a host in a play, which counts
+// from 1, and how often each was told. They are without texts.
+func (t *Told) Of(run string, play int, host string) map[events.UntoldResult]int {
+	if t == nil || !IsID(run) {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, read := t.runs[run]; !read && len(t.runs) < maxTold {
+		t.runs[run] = t.store.told(run)
+	}
+	r := t.runs[run]
+	if play < 1 || play > len(r.plays) {
+		return nil
+	}
+	return r.results[toldOf{r.plays[play-1], host}]
+}
+
+// told reads a run, as far as that is possible.
+func (s Store) told(id string) toldRun {
+	run, err := s.open(id)
+	if err != nil {
+		return toldRun{}
+	}
+	told := toldRun{results: map[toldOf]map[events.UntoldResult]int{}}
+	for _, play := range run.Plays {
+		told.plays = append(told.plays, play.Name)
+	}
+	for e, err := range run.Events() {
+		if err != nil {
+			break
+		}
+		r, ok := e.(events.Result)
+		if !ok || r.Check || r.Status != events.Changed && r.Status != events.Failed {
+			continue
+		}
+		of := toldOf{r.Play, r.Host}
+		if told.results[of] == nil {
+			told.results[of] = map[events.UntoldResult]int{}
+		}
+		told.results[of][events.UntoldResult{Type: r.Type, Name: r.Name, Status: r.Status}]++
+	}
+	return told
+}

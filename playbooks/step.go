@@ -1,0 +1,199 @@
+package playbooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/printable"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
+)
+
+// A Stepper has a run asked for before each thing that the first host of a play does, and
+// once before its other hosts do the same. The host waits as it does for a semaphore. nil
+// asks nobody.
+type Stepper struct {
+	ask  func(ctx context.Context, question string) (answer string, err error)
+	quit chan struct{} // closed when the run is to end
+	end  func()        // closes it
+
+	mu   sync.Mutex // one question at a time
+	free *selection // of whose first host no more is asked
+}
+
+// NewStepper makes one that asks with ask, whose answer is a line. An error is no answer.
+func NewStepper(ask func(ctx context.Context, question string) (answer string, err error)) *Stepper {
+	quit := make(chan struct{})
+	return &Stepper{ask: ask, quit: quit, end: sync.OnceFunc(func() { close(quit) })}
+}
+
+// stopping adds the end that a person asks for to that of a run. done frees what it takes.
+func (s *Stepper) stopping(stop <-chan struct{}) (either <-chan struct{}, done func()) {
+	if s == nil {
+		return stop, func() {}
+	}
+	ended := make(chan struct{})
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-stop:
+			s.end()
+		case <-ended:
+		}
+	})
+	return s.quit, func() {
+		close(ended)
+		waiting.Wait()
+	}
+}
+
+// batches puts the first host of a play into a batch of its own.
+func (s *Stepper) batches(all [][]*inventory.Host) [][]*inventory.Host {
+	if s == nil || len(all) == 0 || len(all[0]) < 2 {
+		return all
+	}
+	return slices.Concat([][]*inventory.Host{all[0][:1], all[0][1:]}, all[1:])
+}
+
+// step has a play ask on its first host, and once before the others. It returns false if the
+// run is to end.
+func (f *fleet) step(ctx context.Context, s *selection, batch int, batches [][]*inventory.Host) bool {
+	switch {
+	case f.runner.Step == nil:
+		return true
+	case batch == 0:
+		s.first = batches[0][0].Name
+		return true
+	case batch > 1:
+		return true
+	}
+	others := 0
+	for _, hosts := range batches[1:] {
+		others += len(hosts)
+	}
+	ended := "is done"
+	if f.failed(batches[0][0]) {
+		ended = "has failed"
+	}
+	question := fmt.Sprintf("play %s: %s %s; go on with the other hosts (%d)? [y]es, [q]uit: ", s.play.Name, s.first, ended, others)
+	return f.runner.Step.others(ctx, question)
+}
+
+// stepSemaphore is what makes a host ask before each entry.
+const stepSemaphore = "--step"
+
+// asks prepares a catalog for a host that is asked about, and gives what asks; nil on other
+// hosts. Every entry that does something gets a semaphore. What has left the manifest has no
+// entry that could wait, so it is left for another run.
+func (s *Stepper) asks(of *selection, host string, c *wire.Catalog, mask *secret.Mask) func(context.Context, *wire.Entry, string) bool {
+	if s == nil || of.first != host {
+		return nil
+	}
+	for i := range c.Entries {
+		if e := &c.Entries[i]; e.Scope == nil && len(e.Sema) == 0 {
+			e.Sema = []string{stepSemaphore}
+		}
+	}
+	if c.Remember != nil {
+		partly := *c.Remember
+		partly.Whole = false
+		c.Remember = &partly
+	}
+	return func(ctx context.Context, e *wire.Entry, would string) bool {
+		if would == "" {
+			would = "would do something that is sensitive"
+		}
+		// The words of a host stay on one line: they could look like a question else.
+		would = printable.Line(mask.Text(would))
+		return s.resource(ctx, of, fmt.Sprintf("%s  %s  %s\n  do it? [y]es, [c]ontinue on this host without asking, [q]uit: ", printable.Line(host), printable.Line(named(e)), would))
+	}
+}
+
+// named is an entry as results name it.
+func named(e *wire.Entry) string {
+	if e.Alias != "" {
+		return e.Type + "#" + e.Name + " (" + e.Alias + ")"
+	}
+	return e.Ref()
+}
+
+// resource asks before something is done on the first host of a play.
+func (s *Stepper) resource(ctx context.Context, of *selection, question string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.free == of {
+		return true
+	}
+	answer := s.choose(ctx, question, "ycq")
+	if answer == 'c' {
+		s.free = of
+	}
+	return answer != 0
+}
+
+// others asks before the other hosts of a play do what the first one did.
+func (s *Stepper) others(ctx context.Context, question string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.choose(ctx, question, "yq") != 0
+}
+
+// choose asks until the answer is one of some letters, or the word that begins with it. q
+// ends the run, and so does no answer; both are 0, and so is the end of ctx.
+func (s *Stepper) choose(ctx context.Context, question, letters string) byte {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel()
+	watching.Go(func() {
+		select {
+		case <-s.quit:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	for ctx.Err() == nil && !s.ended() {
+		answer, err := s.ask(ctx, printable.Block(question))
+		if ctx.Err() != nil { // the question is withdrawn
+			break
+		}
+		letter := letterOf(answer)
+		switch {
+		case err != nil, letter == 'q':
+			s.end()
+			return 0
+		case strings.IndexByte(letters, letter) >= 0:
+			return letter
+		}
+		question = "  write one of " + strings.Join(strings.Split(letters, ""), ", ") + ": "
+		if letter == 'n' {
+			question = "  nothing can be left out here, but by --skip-tags; q stops the run\n" + question
+		}
+	}
+	return 0
+}
+
+// ended reports whether the run is to end.
+func (s *Stepper) ended() bool {
+	select {
+	case <-s.quit:
+		return true
+	default:
+		return false
+	}
+}
+
+// letterOf is the letter of an answer: it may be a word; 0 if it is none that is known.
+func letterOf(answer string) byte {
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	for _, word := range []string{"yes", "no", "continue", "quit"} {
+		if answer == word || answer == word[:1] {
+			return word[0]
+		}
+	}
+	return 0
+}

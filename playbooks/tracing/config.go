@@ -1,0 +1,135 @@
+package tracing
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A Config is what the environment says of traces, in the variables of OpenTelemetry
+// (https://opentelemetry.io/docs/specs/otel/protocol/exporter/).
+type Config struct {
+	Endpoint string // that requests are posted to; "" if none was asked for
+	headers  http.Header
+	resource []attribute
+	parent   parent
+}
+
+// A parent is the span that the run belongs to. The zero parent is none.
+type parent struct {
+	trace, span string // in hex
+	unsampled   bool   // nobody keeps the trace
+}
+
+// FromEnvironment reads the variables. What cannot be is an error, which names no value of a header;
+// then there is no endpoint. If none was asked for there is no error either.
+func FromEnvironment(getenv func(string) string) (Config, error) {
+	var c Config
+	pairs, err := listOf(getenv("OTEL_RESOURCE_ATTRIBUTES"))
+	if err != nil {
+		err = fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	if name := getenv("OTEL_SERVICE_NAME"); name != "" {
+		pairs = append(slices.DeleteFunc(pairs, func(p pair) bool { return p.key == "service.name" }), pair{"service.name", name})
+	}
+	if !slices.ContainsFunc(pairs, func(p pair) bool { return p.key == "service.name" }) {
+		pairs = append(pairs, pair{"service.name", "ccm-push"})
+	}
+	for _, p := range pairs {
+		c.resource = append(c.resource, text(p.key, p.value))
+	}
+	c.parent = parentOf(getenv("TRACEPARENT"))
+	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || getenv("OTEL_TRACES_EXPORTER") == "none" || c.parent.unsampled {
+		return c, nil
+	}
+	if collectorErr := c.collector(getenv); collectorErr != nil || c.Endpoint == "" {
+		return c, collectorErr
+	}
+	if err != nil {
+		c.Endpoint = ""
+	}
+	return c, err
+}
+
+// collector reads which one there is.
+func (c *Config) collector(getenv func(string) string) error {
+	first := func(names ...string) (name, value string) {
+		for _, name := range names {
+			if value := getenv(name); value != "" {
+				return name, value
+			}
+		}
+		return "", ""
+	}
+	name, endpoint := first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+	if endpoint == "" {
+		return nil
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%s is no URL that begins with http:// or https://", name) // it may hold a password
+	}
+	if name, protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol == "grpc" {
+		return fmt.Errorf("%s is grpc, and traces are sent over HTTP alone: give OTEL_EXPORTER_OTLP_TRACES_ENDPOINT one of HTTP (port 4318) and http/json here", name)
+	}
+	if name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // the base of several
+		u = u.JoinPath("v1/traces")
+	}
+	headersName, headers := first("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
+	pairs, err := listOf(headers)
+	if err != nil {
+		return fmt.Errorf("%s: %w", headersName, err)
+	}
+	c.headers = http.Header{}
+	for _, p := range pairs {
+		c.headers.Set(p.key, p.value)
+	}
+	c.Endpoint = u.String()
+	return nil
+}
+
+type pair struct{ key, value string }
+
+// errList does not quote the list, in which secrets may stand.
+var errList = errors.New("it is no list such as KEY=VALUE,KEY=VALUE, with %2C for a comma in a value")
+
+// listOf reads the form of W3C baggage.
+func listOf(list string) ([]pair, error) {
+	var pairs []pair
+	for one := range strings.SplitSeq(list, ",") {
+		if strings.TrimSpace(one) == "" {
+			continue
+		}
+		key, escaped, found := strings.Cut(one, "=")
+		value, err := url.PathUnescape(strings.TrimSpace(escaped))
+		key = strings.TrimSpace(key)
+		if !found || err != nil || key == "" || strings.ContainsAny(key+value, "\r\n\x00") {
+			return nil, errList
+		}
+		pairs = append(pairs, pair{key, value})
+	}
+	return pairs, nil
+}
+
+// parentOf reads what W3C calls traceparent: VERSION-TRACE-SPAN-FLAGS. What is none means that there
+// is no parent, as the specification wants it.
+func parentOf(s string) parent {
+	parts := strings.Split(s, "-")
+	if len(parts) < 4 || parts[0] == "ff" || parts[0] == "00" && len(parts) > 4 {
+		return parent{}
+	}
+	for i, length := range []int{2, 32, 16, 2} {
+		if _, err := hex.DecodeString(parts[i]); err != nil || len(parts[i]) != length || strings.ToLower(parts[i]) != parts[i] {
+			return parent{}
+		}
+	}
+	if strings.Trim(parts[1], "0") == "" || strings.Trim(parts[2], "0") == "" {
+		return parent{}
+	}
+	flags, _ := hex.DecodeString(parts[3])
+	return parent{parts[1], parts[2], flags[0]&1 == 0}
+}

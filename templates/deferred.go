@@ -1,0 +1,247 @@
+package templates
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/render"
+)
+
+const (
+	// maxLinks bounds how many values stand between one and the last that it is made of.
+	maxLinks = 200
+	// maxData bounds what all expressions of a host's data give together, in bytes as weigh
+	// counts them.
+	maxData = 64 << 20
+)
+
+// A deferred is a text of the data of one host that is evaluated once, when it is first
+// needed. What it gives is a value, and never evaluated again.
+type deferred struct {
+	text   written
+	node   *yamlpos.Node
+	path   string                 // in its layer
+	unread func(path string) bool // see [document]
+	links  int                    // of values that it is made of, the longest line of them
+
+	begun, done bool
+	value       any
+	err         error
+}
+
+// Settle implements [render.Pending].
+func (d *deferred) Settle(r *render.Run) (any, error) {
+	run := r.Env.Settling
+	switch {
+	case d.done:
+	case d.begun:
+		return nil, circle(run.Stack[slices.Index(run.Stack, render.Pending(d)):])
+	case len(run.Stack) > maxLinks:
+		return nil, d.tooDeep()
+	default:
+		d.begun = true
+		run.Stack = append(run.Stack, d)
+		d.value, d.err = d.evaluate(r)
+		run.Stack = run.Stack[:len(run.Stack)-1]
+		d.done = true
+	}
+	if len(run.Stack) > 0 {
+		by := run.Stack[len(run.Stack)-1].(*deferred)
+		by.links = max(by.links, d.links+1)
+	}
+	return d.value, d.err
+}
+
+func (d *deferred) evaluate(r *render.Run) (any, error) {
+	value, err := d.text.Settle(r)
+	if err != nil {
+		return nil, err
+	}
+	run := r.Env.Settling
+	switch run.Weight += weigh(value); {
+	case d.links > maxLinks:
+		return nil, d.tooDeep()
+	case run.Weight > maxData:
+		r.Dead = d.fault(diag.Faultf("the data of one host grows beyond %d MiB", maxData>>20))
+		return nil, r.Dead
+	}
+	return value, nil
+}
+
+// isUnread reports whether no play can read the value, so that what is wrong with it does not
+// matter.
+func (d *deferred) isUnread() bool { return d.unread != nil && d.unread(d.path) }
+
+func (d *deferred) fault(f *diag.Fault) error { return diag.At(diag.PositionOf(d.node), f) }
+
+func (d *deferred) tooDeep() error {
+	return d.fault(diag.Faultf("%q is made of data that is made of data, more than %d levels deep", d.path, maxLinks))
+}
+
+// circle is the error for values that need each other, each the next one and the last one the
+// first. It is the same wherever evaluation came upon them.
+func circle(links []render.Pending) error {
+	all := make([]*deferred, len(links))
+	for i, link := range links {
+		all[i] = link.(*deferred)
+	}
+	first := 0
+	for i, d := range all {
+		if comparePlaces(d, all[first]) < 0 {
+			first = i
+		}
+	}
+	all = slices.Concat(all[first:], all[:first])
+	text := make([]string, 0, len(all)+1)
+	for _, d := range all {
+		text = append(text, fmt.Sprintf("%s (%s)", d.path, d.node.Pos()))
+	}
+	if most := 2 * maxShownLinks; len(text) > most {
+		text = slices.Concat(text[:maxShownLinks], []string{fmt.Sprintf("%d more", len(text)-most)}, text[len(text)-maxShownLinks:])
+	}
+	line := strings.Join(append(text, all[0].path), " needs ")
+	return all[0].fault(diag.Faultf("data that is made of itself: %s", line).
+		WithHint("give one of them a value that does not need the others; -e and the inventory go over what is here"))
+}
+
+// maxShownLinks is how many links of a long circle are named at either end.
+const maxShownLinks = 10
+
+func comparePlaces(a, b *deferred) int {
+	errs := yamlpos.Errors{b.node.Errorf("", ""), a.node.Errorf("", "")}
+	if sorted := errs.Err().(yamlpos.Errors); sorted[0] == errs[0] {
+		return 1
+	}
+	return -1
+}
+
+// weigh is about how many bytes a plain value takes.
+func weigh(v any) int {
+	const each = 16
+	switch v := v.(type) {
+	case string:
+		return each + len(v)
+	case []any:
+		n := each
+		for _, item := range v {
+			n += weigh(item)
+		}
+		return n
+	case map[string]any:
+		n := each
+		for key, value := range v {
+			n += each + len(key) + weigh(value)
+		}
+		return n
+	}
+	return each
+}
+
+// A joint is a value over another one, of which one is pending: only then is it known whether
+// both are maps, or lists.
+type joint struct {
+	base, over any
+	merged     any
+	done       bool
+}
+
+// Settle implements [render.Pending].
+func (j *joint) Settle(r *render.Run) (any, error) {
+	if j.done {
+		return j.merged, nil
+	}
+	over, err := shallow(r, j.over)
+	if err != nil {
+		return nil, err
+	}
+	j.merged = over
+	switch over.(type) {
+	case map[string]any, []any:
+		base, err := shallow(r, j.base)
+		if err != nil {
+			return nil, err
+		}
+		j.merged = mergeValue(base, over)
+	}
+	j.done = true
+	return j.merged, nil
+}
+
+// shallow evaluates a value, and leaves what is in it.
+func shallow(r *render.Run, v any) (any, error) {
+	for {
+		p, pending := v.(render.Pending)
+		if !pending {
+			return v, nil
+		}
+		var err error
+		if v, err = p.Settle(r); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Settle merges layers, low to high, and evaluates the expressions among the values that
+// count. They see the facts, the inventory and the merged data; each is evaluated once, and what it gives is
+// never evaluated. The error is [yamlpos.Errors].
+func Settle(ctx context.Context, facts map[string]any, inventory *Inventory, layers []Layer) (map[string]any, error) {
+	data := Merge(layers)
+	if !slices.ContainsFunc(layers, func(l Layer) bool { return l.pending }) {
+		return data, nil
+	}
+	if facts == nil {
+		facts = map[string]any{}
+	}
+	r := render.New(ctx, &render.Env{Facts: facts, Data: data, Inventory: inventory, Settling: &render.Settling{}})
+	var errs yamlpos.Errors
+	settled := settler{r, &errs, map[string]bool{}}.value(data).(map[string]any)
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	return settled, nil
+}
+
+// A settler evaluates all of a value, and collects what is wrong.
+type settler struct {
+	run  *render.Run
+	errs *yamlpos.Errors
+	said map[string]bool // errors: all that is made of a value fails with it
+}
+
+func (s settler) value(v any) any {
+	switch v := v.(type) {
+	case render.Pending:
+		value, err := shallow(s.run, v)
+		if d, isText := v.(*deferred); isText && err != nil && s.run.Dead == nil && d.isUnread() {
+			return d.node.Value
+		}
+		if err != nil {
+			if ended := s.run.Dead != nil && len(*s.errs) > 0; !ended && !s.said[err.Error()] {
+				s.errs.Add(err)
+				s.said[err.Error()] = true
+			}
+			return nil
+		}
+		if _, isText := v.(*deferred); isText {
+			return value
+		}
+		return s.value(value)
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for _, key := range render.SortedKeys(v) {
+			m[key] = s.value(v[key])
+		}
+		return m
+	case []any:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = s.value(item)
+		}
+		return list
+	}
+	return v
+}

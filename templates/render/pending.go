@@ -1,0 +1,190 @@
+package render
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Pending stands in the data for a value that is evaluated when it is first read. What it
+// gives may hold others.
+type Pending interface {
+	Settle(r *Run) (any, error)
+}
+
+// A Settling is where the evaluation of the data of one host is.
+type Settling struct {
+	Stack  []Pending // each needs the next one
+	Weight int       // of what has been evaluated, about bytes
+}
+
+// Root gives the value of a root, all of it evaluated.
+func (r *Run) Root(name string) (any, error) {
+	value, err := r.Env.Need(name)
+	if err != nil || name != DataRoot {
+		return value, err
+	}
+	return r.settled(value, true)
+}
+
+// settled gives a value of the data, evaluated if it is pending; with whole, all in it is.
+func (r *Run) settled(v any, whole bool) (any, error) {
+	if r.Env.Settling == nil {
+		return v, nil
+	}
+	for {
+		p, pending := v.(Pending)
+		if !pending {
+			break
+		}
+		var err error
+		if v, err = p.Settle(r); err != nil {
+			return nil, err
+		}
+	}
+	if !whole {
+		return v, nil
+	}
+	return r.Settled(v)
+}
+
+// Settled evaluates all of a value of the data. It is v itself if nothing in it is pending.
+func (r *Run) Settled(v any) (any, error) {
+	if err := r.Step(); err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case Pending:
+		return r.settled(v, true)
+	case map[string]any:
+		if !hasPending(v) {
+			return v, nil
+		}
+		m := make(map[string]any, len(v))
+		for _, key := range SortedKeys(v) {
+			var err error
+			if m[key], err = r.Settled(v[key]); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	case []any:
+		if !hasPending(v) {
+			return v, nil
+		}
+		list := make([]any, len(v))
+		for i, item := range v {
+			var err error
+			if list[i], err = r.Settled(item); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	}
+	return v, nil
+}
+
+func hasPending(v any) bool {
+	switch v := v.(type) {
+	case Pending:
+		return true
+	case map[string]any:
+		for _, value := range v {
+			if hasPending(value) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasPending)
+	}
+	return false
+}
+
+// part gives the data with only what lies at paths, evaluated: for what reads values in its
+// own way, templates and queries. all is the data as a whole.
+func (r *Run) part(paths []string, all bool) (map[string]any, error) {
+	if all {
+		data, err := r.Settled(r.Env.Data)
+		if err != nil {
+			return nil, err
+		}
+		return data.(map[string]any), nil
+	}
+	data := map[string]any{}
+	var taken []string
+	for _, path := range distinct(paths) {
+		if slices.ContainsFunc(taken, func(above string) bool { return strings.HasPrefix(path, above+".") }) {
+			continue
+		}
+		end, err := r.take(data, strings.Split(path, "."))
+		if err != nil {
+			return nil, err
+		}
+		taken = append(taken, end)
+	}
+	return data, nil
+}
+
+// take puts what lies at keys into a map, at the same keys. It gives the path of it: of what
+// is on the way and no map, if there is such a thing.
+func (r *Run) take(into map[string]any, keys []string) (path string, err error) {
+	from := r.Env.Data
+	for i, key := range keys {
+		value, found := from[key]
+		if !found {
+			break
+		}
+		if value, err = r.settled(value, false); err != nil {
+			return "", err
+		}
+		below, isMap := value.(map[string]any)
+		if !isMap || i == len(keys)-1 {
+			into[key], err = r.Settled(value)
+			return strings.Join(keys[:i+1], "."), err
+		}
+		inner, _ := into[key].(map[string]any)
+		if inner == nil {
+			inner = map[string]any{}
+			into[key] = inner
+		}
+		from, into = below, inner
+	}
+	return strings.Join(keys, "."), nil
+}
+
+// WithPart has what follows see only those parts of the data that m reads, evaluated.
+// restore ends that.
+func (r *Run) WithPart(m *Reads) (restore func(), err error) {
+	total := m.Follow(nil)
+	data, err := r.part(total.data, total.allData)
+	if err != nil {
+		return nil, err
+	}
+	whole := r.Env
+	r.Env = &Env{Facts: whole.Facts, Data: data, Inventory: whole.Inventory}
+	return func() { r.Env = whole }, nil
+}
+
+// find is [Env.Lookup], also in data that is not evaluated yet.
+func (r *Run) find(path string) (value any, found bool, err error) {
+	if r.Env.Settling == nil {
+		return r.Env.Lookup(path)
+	}
+	part := &Env{Facts: r.Env.Facts, Data: map[string]any{}, Inventory: r.Env.Inventory}
+	switch root, keys, known := LookupPath(path); {
+	case !known, root == DataRoot && len(keys) == 0:
+		part.Data, err = r.part(nil, true)
+	case root == DataRoot:
+		part.Data, err = r.part([]string{strings.Join(keys, ".")}, false)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return part.Lookup(path)
+}
+
+// WithoutFiles is Inputs, without the files of a play: data has none.
+func (m *Reads) WithoutFiles() Inputs {
+	total := m.Follow(nil)
+	total.Calls = nil
+	return total.Inputs(nil)
+}
