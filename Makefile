@@ -276,6 +276,11 @@ e2e:
 		echo "e2e: NOT RUN on hosts: that needs Linux and root; try: sudo make e2e" >&2; fi
 	$(GO) test $(SHORT) -tags e2e -vet=off -count 1 -parallel 4 -timeout 40m -v ./e2e/...
 
+# alone: the test RUN of the package PACKAGE, or TestScripts/NAME, with nothing beside it
+.PHONY: alone
+alone:
+	$(GO) test $(SHORT) $(if $(findstring /e2e,$(PACKAGE)),-tags e2e) -vet=off -count 1 -parallel 1 -timeout 20m -run '^$(subst /,$$/^,$(RUN))$$' $(PACKAGE)
+
 # bench: benchmarks; BENCH selects them by name
 # The e2e tag adds whole runs: against a real sshd, on hosts of the fleet (as root), and
 # on simulated hosts. The peers have a target of their own.
