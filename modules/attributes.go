@@ -28,7 +28,7 @@ func KeptAttributes(forecast Forecast, path string, at FileInfo) Attributes {
 // leaves out, which is "", stays.
 func (a Attributes) Given(ctx context.Context, accounts Accounts, owner, group, mode string) (_ Attributes, err error) {
 	if mode != "" {
-		if a.Mode, err = ParseMode(mode); err != nil {
+		if a.Mode, a.Exact, err = ParseFullMode(mode); err != nil {
 			return a, err
 		}
 	}

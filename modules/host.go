@@ -176,9 +176,12 @@ type FileInfo struct {
 // Attributes are what a file or directory is given. Negative ids keep what the
 // file has (new files get those of the process).
 type Attributes struct {
-	Mode fs.FileMode // permission bits only; setgid and sticky for a new directory
+	Mode fs.FileMode // permission bits, setuid, setgid and sticky
 	UID  int
 	GID  int
+	// Exact says that Mode is also about setuid, setgid and sticky if it has none of them. Without
+	// it, a directory keeps those that it has, and a new one those that its parent hands on.
+	Exact bool
 	// KeepMode leaves the mode alone (new files get 0600, directories 0755).
 	KeepMode bool
 }

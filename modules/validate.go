@@ -39,28 +39,52 @@ const modeHint = `write an octal string such as mode: "0644"`
 // ParseMode reads permissions as they are written: three or four octal digits,
 // with or without the prefix 0o. The error is a [PropertyError] about "mode".
 func ParseMode(text string) (fs.FileMode, error) {
+	mode, _, err := parseMode(text, 4, 0o777)
+	return mode, err
+}
+
+// ParseFullMode is ParseMode with the setuid, setgid and sticky bits: 4755. exact says that the
+// mode is about them, as it also is with five digits: 00755 takes them from a directory (as
+// with chmod of the GNU tools).
+func ParseFullMode(text string) (mode fs.FileMode, exact bool, err error) {
+	return parseMode(text, 5, 0o7777)
+}
+
+func parseMode(text string, most int, highest uint64) (_ fs.FileMode, exact bool, err error) {
 	digits := text
 	if len(text) > 2 && strings.EqualFold(text[:2], "0o") {
 		digits = text[2:]
 	}
-	fail := func(format string) (fs.FileMode, error) {
-		return 0, &PropertyError{Path: "mode", Msg: fmt.Sprintf(format, text), Hint: modeHint}
+	fail := func(what string) (fs.FileMode, bool, error) {
+		return 0, false, &PropertyError{Path: "mode", Msg: fmt.Sprintf("mode %q %s", text, what), Hint: modeHint}
 	}
 	if strings.Trim(digits, "0123456789") != "" {
-		return fail("mode %q is not an octal number")
+		return fail("is not an octal number")
 	}
 	if strings.ContainsAny(digits, "89") {
-		return fail("mode %q has a digit outside 0-7")
+		return fail("has a digit outside 0-7")
 	}
-	if len(digits) < 3 || len(digits) > 4 {
-		return fail("mode %q does not have three or four digits")
+	if len(digits) < 3 || len(digits) > most {
+		return fail("does not have three or four digits")
 	}
-	mode, err := strconv.ParseUint(digits, 8, 16)
-	if err != nil || mode > 0o777 {
-		return fail("mode %q exceeds maximum value 0777")
+	bits, err := strconv.ParseUint(digits, 8, 16)
+	if err != nil || bits > highest {
+		return fail(fmt.Sprintf("exceeds maximum value %04o", highest))
 	}
-	return fs.FileMode(mode), nil
+	mode := fs.FileMode(bits & 0o777)
+	for bit, flag := range specialBits {
+		if uint32(bits)&bit != 0 {
+			mode |= flag
+		}
+	}
+	return mode, len(digits) == 5 || bits > 0o777, nil
 }
+
+// SpecialBits are those of a mode that are no permissions: of a file that is executed they say as
+// whom, of a directory whose what is made in it is and who may remove it.
+const SpecialBits = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+var specialBits = map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky}
 
 // FormatSize writes a number of bytes for people, in units of 1024.
 func FormatSize(n int64) string {
@@ -79,11 +103,16 @@ func FormatSize(n int64) string {
 
 // FormatMode writes all twelve bits in octal.
 func FormatMode(mode fs.FileMode) string {
+	return fmt.Sprintf("%04o", ModeBits(mode))
+}
+
+// ModeBits gives the bits of a mode as chmod(2) takes them.
+func ModeBits(mode fs.FileMode) uint32 {
 	bits := uint32(mode.Perm())
-	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+	for bit, flag := range specialBits {
 		if mode&flag != 0 {
 			bits |= bit
 		}
 	}
-	return fmt.Sprintf("%04o", bits)
+	return bits
 }

@@ -33,6 +33,31 @@ func notModes() map[string]string {
 	}
 }
 
+func TestParseFullMode(t *testing.T) {
+	for text, want := range modes() {
+		got, exact, err := modules.ParseFullMode(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+		require.False(t, exact, text)
+	}
+	for text, want := range map[string]string{
+		"4755": "4755", "0o2775": "2775", "1777": "1777", "7777": "7777", "00755": "0755", "02755": "2755",
+	} {
+		got, exact, err := modules.ParseFullMode(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, modules.FormatMode(got))
+		require.True(t, exact, text)
+	}
+	for text, want := range map[string]string{
+		"14755":  `mode "14755" exceeds maximum value 7777`,
+		"8755":   `mode "8755" has a digit outside 0-7`,
+		"004755": `mode "004755" does not have three or four digits`,
+	} {
+		_, _, err := modules.ParseFullMode(text)
+		require.ErrorContains(t, err, want)
+	}
+}
+
 func TestParseMode(t *testing.T) {
 	for text, want := range modes() {
 		got, err := modules.ParseMode(text)

@@ -180,6 +180,22 @@ func TestUndo(t *testing.T) {
 			require.NoError(u.t, os.Chmod(u.at("a/b"), 0o777|os.ModeSticky))
 		}, []wire.Entry{removed("$/a", `,"force":true`)}, nil, nil,
 			[]string{"changed file#$/a: put back what was there before the run"}, false},
+		{"a setuid file", func(u *undoer) {
+			u.write("f", "old")
+			require.NoError(u.t, os.Chmod(u.at("f"), 0o711|os.ModeSetuid))
+		}, []wire.Entry{text("$/f", "new")}, nil, nil,
+			[]string{"changed file#$/f: put back what was there before the run"}, false},
+		{"a setuid file that somebody else has written since", func(u *undoer) {
+			u.write("f", "old")
+			require.NoError(u.t, os.Chmod(u.at("f"), 0o711|os.ModeSetuid))
+		}, []wire.Entry{enginetest.File("$/f", `"mode":"0700"`)}, func(u *undoer) { u.write("f", "his") }, nil,
+			[]string{"failed file#$/f: left as it is: $/f: it may have been written since, and would run as its owner or group: it had mode 4711"}, true},
+		{"a setuid bit", func(u *undoer) { u.write("f", "old") },
+			[]wire.Entry{enginetest.File("$/f", `"mode":"4711"`)}, nil, nil,
+			[]string{"changed file#$/f: put back what was there before the run"}, false},
+		{"a setgid directory", func(u *undoer) { require.NoError(u.t, os.Mkdir(u.at("d"), 0o755)) },
+			[]wire.Entry{enginetest.File("$/d", `"ensure":"directory","mode":"2775"`)}, nil, nil,
+			[]string{"changed file#$/d: put back what was there before the run"}, false},
 		{"the mode of a large file", func(u *undoer) { u.write("f", ""); require.NoError(u.t, os.Truncate(u.at("f"), 17<<20)) },
 			[]wire.Entry{enginetest.File("$/f", `"mode":"0600"`)}, nil, nil,
 			[]string{"changed file#$/f: put back what was there before the run"}, false},

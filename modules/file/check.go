@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -92,12 +93,23 @@ func (f *File) attributes(ctx context.Context, h modules.Host, at modules.FileIn
 	mode := f.Mode
 	if f.symbolic() {
 		mode, want.Mode = "", changed(want.Mode, f.Mode, f.Ensure == directory)
+		want.Exact = strings.ContainsAny(f.Mode, "st")
 	}
 	want, err := want.Given(ctx, h.Accounts, f.Owner, f.Group, mode)
 	if f.Mode != "" && f.Ensure == directory {
 		want.Mode = directoryMode(want.Mode)
+		if !want.Exact {
+			want.Mode |= at.Mode & modules.SpecialBits
+		}
 	}
 	return want, err
+}
+
+// withoutSpecialBits is a file as far as another content or another owner takes over from it: what runs
+// as its owner is only what the mode says so of.
+func withoutSpecialBits(at modules.FileInfo) modules.FileInfo {
+	at.Mode &^= modules.SpecialBits
+	return at
 }
 
 // nothing is what a file or directory takes the place of that is new.
@@ -147,12 +159,19 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 	if err != nil {
 		return modules.Plan{}, err
 	}
+	dirs := append(parents, f.Name)
+	above, err := look(h.Files, filepath.Dir(dirs[0]))
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	if !want.Exact {
+		want.Mode |= above.Mode & fs.ModeSetgid // as mkdir(2) hands it on
+	}
 	plan := modules.Plan{
 		Action:  "created directory",
 		Changes: []modules.Change{{Property: "ensure", Have: absent, Want: directory}},
 		Steps:   steps{makeDirectory, want},
 	}
-	dirs := append(parents, f.Name)
 	for _, dir := range dirs {
 		plan.Effects = append(plan.Effects, effect(dir, modules.PathState{FileInfo: made(modules.Directory, want)}))
 	}
@@ -167,9 +186,7 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 // becomes a directory of its own, as with CCM: what others see through the link is
 // theirs. Where somebody else may have put the link, it is only refused.
 func (f *File) replaceLink(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
-	compared := want
-	compared.Mode |= at.Mode &^ 0o777
-	if len(f.differences(ctx, h.Accounts, at, compared)) == 0 {
+	if len(f.differences(ctx, h.Accounts, at, want)) == 0 {
 		return modules.Plan{}, nil
 	}
 	want, err := f.attributes(ctx, h, nothing)
@@ -260,12 +277,13 @@ func (f *File) compareContent(ctx context.Context, h modules.Host, at found, wan
 	if have == right && len(f.differences(ctx, h.Accounts, at, want)) == 0 {
 		return modules.Plan{}, nil
 	}
+	old := withoutSpecialBits(at.FileInfo)
 	if at.link { // whose file is another one, and stays
-		if want, err = f.attributes(ctx, h, nothing); err != nil {
-			return modules.Plan{}, err
-		}
+		old = nothing
 	}
-	want.Mode = want.Mode.Perm() // the other bits are lost with the old file
+	if want, err = f.attributes(ctx, h, old); err != nil {
+		return modules.Plan{}, err
+	}
 	changes := f.differences(ctx, h.Accounts, at, want)
 	if have != right {
 		changes = append([]modules.Change{{Property: "content", Have: have, Want: right}}, changes...)
@@ -292,14 +310,13 @@ func (f *File) digest(files modules.FileReader, at found) (string, error) {
 
 // compareAttributes compares owner, group and mode of what is there already.
 func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
-	if at.Kind == modules.Directory {
-		want.Mode |= at.Mode &^ 0o777
+	if at.Kind != modules.Directory && (want.UID != at.UID || want.GID != at.GID) {
+		var err error
+		if want, err = f.attributes(ctx, h, withoutSpecialBits(at.FileInfo)); err != nil {
+			return modules.Plan{}, err
+		}
 	}
 	changes := f.differences(ctx, h.Accounts, at, want)
-	if len(changes) > 0 && at.Kind != modules.Directory && want.Mode != want.Mode.Perm() {
-		want.Mode = want.Mode.Perm() // what runs as its owner does not follow to another one
-		changes = f.differences(ctx, h.Accounts, at, want)
-	}
 	switch {
 	case len(changes) == 0:
 		return modules.Plan{}, nil

@@ -271,6 +271,74 @@ func TestConverges(t *testing.T) {
 			Name: "sticky bit alone is no difference", Tree: []modtest.Node{{Path: "tmp", Dir: true, Mode: 0o777 | os.ModeSticky}},
 			Properties: own(`"name":"$ROOT/tmp","ensure":"directory","mode":"0777"`),
 		},
+		// setuid, setgid and sticky
+		{
+			Name: "new setuid file", Properties: own(`"name":"$ROOT/su","mode":"4755","content":"x"`),
+			Action: "created the file", Changes: created("x"),
+		},
+		{
+			Name: "new setuid file of somebody else", Properties: `{"name":"$ROOT/su","mode":"6711","content":"x","owner":"$UID","group":"$GID"}`,
+			Action: "created the file", Changes: created("x"),
+		},
+		{
+			Name: "setuid", Tree: []modtest.Node{{Path: "su", Text: "x", Mode: 0o755}},
+			Properties: own(`"name":"$ROOT/su","mode":"u+s"`),
+			Action:     "updated attributes", Changes: mode("0755", "4755"),
+		},
+		{
+			Name: "setuid stays with a new content if the mode says so", Tree: []modtest.Node{{Path: "su", Text: "x", Mode: 0o755 | os.ModeSetuid}},
+			Properties: own(`"name":"$ROOT/su","mode":"4755","content":"y"`),
+			Action:     "updated the file", Changes: content("x", "y"),
+		},
+		{
+			Name: "setuid stays with another permission", Tree: []modtest.Node{{Path: "su", Text: "x", Mode: 0o755 | os.ModeSetuid}},
+			Properties: own(`"name":"$ROOT/su","mode":"go-rwx"`),
+			Action:     "updated attributes", Changes: mode("4755", "4700"),
+		},
+		{
+			Name: "symbolic mode of a setuid file with a new content", Tree: []modtest.Node{{Path: "su", Text: "x", Mode: 0o755 | os.ModeSetuid}},
+			Properties: own(`"name":"$ROOT/su","mode":"go-r","content":"y"`),
+			Action:     "updated the file", Changes: append(content("x", "y"), mode("4755", "0711")...),
+		},
+		{
+			Name: "setuid is taken away by letter", Tree: []modtest.Node{{Path: "su", Text: "x", Mode: 0o755 | os.ModeSetuid}},
+			Properties: own(`"name":"$ROOT/su","mode":"u-s"`),
+			Action:     "updated attributes", Changes: mode("4755", "0755"),
+		},
+		{
+			Name: "new sticky directory", Properties: own(`"name":"$ROOT/d","ensure":"directory","mode":"1777"`),
+			Action: "created directory", Changes: ensure("absent", "directory"),
+		},
+		{
+			Name: "new sticky directory in one that hands on its group", Tree: []modtest.Node{{Path: "g", Dir: true, Mode: 0o755 | os.ModeSetgid}},
+			Properties: own(`"name":"$ROOT/g/d","ensure":"directory","mode":"1777"`),
+			Action:     "created directory", Changes: ensure("absent", "directory"),
+		},
+		{
+			Name: "new directory that does not hand on its group", Tree: []modtest.Node{{Path: "g", Dir: true, Mode: 0o755 | os.ModeSetgid}},
+			Properties: own(`"name":"$ROOT/g/d","ensure":"directory","mode":"g-s"`),
+			Action:     "created directory", Changes: ensure("absent", "directory"),
+		},
+		{
+			Name: "new directory in one that hands on its group", Tree: []modtest.Node{{Path: "g", Dir: true, Mode: 0o755 | os.ModeSetgid}},
+			Properties: own(`"name":"$ROOT/g/d","ensure":"directory","mode":"755"`),
+			Action:     "created directory", Changes: ensure("absent", "directory"),
+		},
+		{
+			Name: "setgid directory", Tree: []modtest.Node{dir},
+			Properties: own(`"name":"$ROOT/d","ensure":"directory","mode":"2775"`),
+			Action:     "updated attributes", Changes: mode("0755", "2775"),
+		},
+		{
+			Name: "setgid in place of sticky", Tree: []modtest.Node{{Path: "d", Dir: true, Mode: 0o777 | os.ModeSticky}},
+			Properties: own(`"name":"$ROOT/d","ensure":"directory","mode":"2777"`),
+			Action:     "updated attributes", Changes: mode("1777", "2777"),
+		},
+		{
+			Name: "none of them, by five digits", Tree: []modtest.Node{{Path: "d", Dir: true, Mode: 0o777 | os.ModeSticky}},
+			Properties: own(`"name":"$ROOT/d","ensure":"directory","mode":"00755"`),
+			Action:     "updated attributes", Changes: mode("1777", "0755"),
+		},
 		{
 			Name: "directory where a file is", Tree: []modtest.Node{motd},
 			Properties: own(`"name":"$ROOT/motd","ensure":"directory","mode":"0755"`),

@@ -12,7 +12,7 @@ import (
 // A File is a path and what shall be there. It does what CCM's file resource
 // does, except that on purpose:
 //   - a mode may be written "644", "0644" or "0o644";
-//   - a directory keeps setgid and sticky bits, which a mode cannot write;
+//   - a mode may set setuid, setgid and sticky bits, and a directory keeps them if it does not;
 //   - a file whose content is right and whose owner or mode is wrong gets new
 //     attributes instead of being written again, and rewriting is called so;
 //   - a symbolic link is removed by ensure absent, wherever it leads;
@@ -26,7 +26,7 @@ type File struct {
 	Source  string          `json:"source,omitempty" file:"play" doc:"file beside the manifest whose bytes are the content; never rendered"`
 	Owner   string          `json:"owner,omitempty" doc:"name or id of the user it belongs to; default: as it is, and for what is new the user the play works as"`
 	Group   string          `json:"group,omitempty" doc:"name or id of its group; the default is like that of owner"`
-	Mode    string          `json:"mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]{3}|[ugoa]*([-+=][rwxX]*)+(,[ugoa]*([-+=][rwxX]*)+)*)$" doc:"permissions in octal, such as \"0644\", or what to change in them, such as \"u=rw,g=r,o=\" or \"g-w,a+X\"; directories get x wherever there is r or w; default: as it is, and for what is new 0644, of a directory 0755, without what others may if it is sensitive"`
+	Mode    string          `json:"mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"permissions in octal, such as \"0644\", or what to change in them, such as \"u=rw,g=r,o=\" or \"g-w,a+X\"; setuid, setgid and sticky as in \"4755\", \"g+s\" or \"+t\"; directories get x wherever there is r or w; default: as it is, and for what is new 0644, of a directory 0755, without what others may if it is sensitive"`
 	Backup  bool            `json:"backup,omitempty" doc:"before other content is put in place, copy the file to NAME.HASH.YYYY-MM-DD@HH:MM:SS~ beside it: the beginning of its SHA-256, and when it was last written, in UTC"`
 	// Validation is called so since Validate is what a resource does.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at a new content, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`

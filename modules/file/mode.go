@@ -12,9 +12,9 @@ import (
 // operators are what only a symbolic mode has.
 const operators = "+-="
 
-// symbolicMode is a mode as chmod(1) has it, without s, t and the copying of another class:
-// what comes out is the same when it is applied again.
-var symbolicMode = regexp.MustCompile(`^[ugoa]*([-+=][rwxX]*)+(,[ugoa]*([-+=][rwxX]*)+)*$`)
+// symbolicMode is a mode as chmod(1) has it, without the copying of another class: what comes
+// out is the same when it is applied again.
+var symbolicMode = regexp.MustCompile(`^[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*$`)
 
 // symbolic reports whether the mode says what to change in the one that there is.
 func (f *File) symbolic() bool { return strings.ContainsAny(f.Mode, operators) }
@@ -24,18 +24,22 @@ func (f *File) validateMode() (err error) {
 	case f.symbolic() && !symbolicMode.MatchString(f.Mode):
 		return &modules.PropertyError{
 			Path: "mode", Msg: fmt.Sprintf("mode %q is neither octal nor symbolic", f.Mode),
-			Hint: `write it as in mode: "0640" or mode: "u=rw,g=r,o=", with the letters u, g, o, a and r, w, x, X`,
+			Hint: `write it as in mode: "0640" or mode: "u=rw,g=r,o=", with the letters u, g, o, a and r, w, x, X, s, t`,
 		}
 	case f.Mode != "" && !f.symbolic():
-		_, err = modules.ParseMode(f.Mode)
+		_, _, err = modules.ParseFullMode(f.Mode)
 	}
 	return err
 }
 
-var classes = map[rune]fs.FileMode{'u': 0o700, 'g': 0o070, 'o': 0o007, 'a': 0o777}
+var classes = map[rune]fs.FileMode{
+	'u': 0o700 | fs.ModeSetuid, 'g': 0o070 | fs.ModeSetgid, 'o': 0o007 | fs.ModeSticky, 'a': 0o777 | modules.SpecialBits,
+}
+
+var letters = map[rune]fs.FileMode{'r': 0o444, 'w': 0o222, 'x': 0o111, 's': fs.ModeSetuid | fs.ModeSetgid, 't': fs.ModeSticky}
 
 // changed gives mode as a valid symbolic one changes it. Without a class it is about all,
-// whatever umask there is.
+// whatever umask there is. A directory keeps those of the bits s and t that are not named.
 func changed(mode fs.FileMode, symbolic string, directory bool) fs.FileMode {
 	for clause := range strings.SplitSeq(symbolic, ",") {
 		at := strings.IndexAny(clause, operators)
@@ -53,14 +57,10 @@ func changed(mode fs.FileMode, symbolic string, directory bool) fs.FileMode {
 			}
 			var bits fs.FileMode
 			for _, c := range rest[1:end] {
-				switch {
-				case c == 'r':
-					bits |= 0o444
-				case c == 'w':
-					bits |= 0o222
-				case c == 'x' || directory || mode&0o111 != 0: // else X
-					bits |= 0o111
+				if c == 'X' && (directory || mode&0o111 != 0) {
+					c = 'x'
 				}
+				bits |= letters[c]
 			}
 			bits &= who
 			switch rest[0] {
@@ -69,13 +69,11 @@ func changed(mode fs.FileMode, symbolic string, directory bool) fs.FileMode {
 			case '-':
 				mode &^= bits
 			case '=':
-				mode = mode&^who | bits
-				if who&0o700 != 0 {
-					mode &^= fs.ModeSetuid
+				cleared := who
+				if directory {
+					cleared = who.Perm()
 				}
-				if who&0o070 != 0 {
-					mode &^= fs.ModeSetgid
-				}
+				mode = mode&^cleared | bits
 			}
 			rest = rest[end:]
 		}

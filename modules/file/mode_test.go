@@ -5,10 +5,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
 )
 
 func TestSymbolicModes(t *testing.T) {
@@ -23,18 +25,26 @@ func TestSymbolicModes(t *testing.T) {
 		{"a=rX", 0o640, 0o444, 0o555},
 		{"a=rX", 0o100, 0o555, 0o555},
 		{"ug+rw-x", 0o111, 0o661, 0o661},
-		{"u=", 0o4755 | fs.ModeSetuid, 0o055, 0o055},
+		{"u=", 0o755 | fs.ModeSetuid, 0o055, 0o055 | fs.ModeSetuid},
 		{"u+w", 0o555 | fs.ModeSetuid, 0o755 | fs.ModeSetuid, 0o755 | fs.ModeSetuid},
-		{"g=r", 0o775 | fs.ModeSetgid, 0o745, 0o745},
+		{"g=r", 0o775 | fs.ModeSetgid, 0o745, 0o745 | fs.ModeSetgid},
+		{"u+s", 0o755, 0o755 | fs.ModeSetuid, 0o755 | fs.ModeSetuid},
+		{"o+s,u+t", 0o755, 0o755, 0o755},
+		{"+t", 0o777, 0o777 | fs.ModeSticky, 0o777 | fs.ModeSticky},
+		{"a+s", 0o755, 0o755 | fs.ModeSetuid | fs.ModeSetgid, 0o755 | fs.ModeSetuid | fs.ModeSetgid},
+		{"ug-s,-t", 0o755 | modules.SpecialBits, 0o755, 0o755},
+		{"g=rxs", 0o700 | fs.ModeSetuid, 0o750 | fs.ModeSetuid | fs.ModeSetgid, 0o750 | fs.ModeSetuid | fs.ModeSetgid},
+		{"u=rw-s", 0o755 | fs.ModeSetuid, 0o655, 0o655},
 	} {
-		mode := test.mode & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid)
+		mode := test.mode
 		require.Equal(t, test.want, changed(mode, test.symbolic, false), test.symbolic)
 		require.Equal(t, test.dir, changed(mode, test.symbolic, true), test.symbolic)
 		require.Equal(t, test.want, changed(changed(mode, test.symbolic, false), test.symbolic, false), "%s again", test.symbolic)
 	}
 }
 
-// TestSymbolicModesAreThoseOfChmod has chmod(1) change files and directories, too.
+// TestSymbolicModesAreThoseOfChmod has chmod(1) change files and directories, too. There is one
+// difference: o= leaves a directory its sticky bit, which keeps others from removing what is in it.
 func TestSymbolicModesAreThoseOfChmod(t *testing.T) {
 	chmod, err := exec.LookPath("chmod")
 	if err != nil && os.Getenv("CI") == "" {
@@ -51,20 +61,29 @@ func TestSymbolicModesAreThoseOfChmod(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(dir+"/f", nil, 0o600))
 	require.NoError(t, os.Mkdir(dir+"/d", 0o700))
-	for range 60 {
-		symbolic := pick("ugoa", 1) + pick("+-=", 1)[:1] + pick("rwxX", 0)
+	for range 200 {
+		symbolic := pick("ugoa", 1) + pick("+-=", 1)[:1] + pick("rwxXst", 0)
 		for range rng.IntN(3) {
-			symbolic += "," + pick("ugo", 1) + pick("+-=", 1)[:1] + pick("rwxX", 0)
+			symbolic += "," + pick("ugo", 1) + pick("+-=", 1)[:1] + pick("rwxXst", 0)
 		}
 		require.NoError(t, (&File{Name: "/f", Mode: symbolic}).Validate(), symbolic)
 		for _, name := range []string{"f", "d"} {
 			mode := fs.FileMode(rng.IntN(0o1000))
+			for _, special := range []fs.FileMode{fs.ModeSetuid, fs.ModeSetgid, fs.ModeSticky} {
+				if rng.IntN(4) == 0 {
+					mode |= special
+				}
+			}
 			require.NoError(t, os.Chmod(dir+"/"+name, mode))
 			out, err := exec.CommandContext(t.Context(), chmod, "--", symbolic, dir+"/"+name).CombinedOutput()
 			require.NoError(t, err, "%s: %s", symbolic, out)
 			info, err := os.Stat(dir + "/" + name)
 			require.NoError(t, err)
-			require.Equal(t, info.Mode().Perm(), changed(mode, symbolic, name == "d"), "%s of %s, which was %s", symbolic, name, strconv.FormatUint(uint64(mode), 8))
+			got, want := changed(mode, symbolic, name == "d"), info.Mode()&^fs.ModeDir
+			if name == "d" && strings.ContainsRune(symbolic, '=') {
+				got, want = got&^fs.ModeSticky, want&^fs.ModeSticky
+			}
+			require.Equal(t, modules.FormatMode(want), modules.FormatMode(got), "%s of %s, which was %s", symbolic, name, modules.FormatMode(mode))
 		}
 	}
 }

@@ -34,18 +34,16 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 		return f.none(h.Files)
 	case at.Kind == modules.Directory:
 		err = f.sameDirectory(h.Files, at)
-	case at.Mode != at.Mode.Perm():
-		err = modules.Refuse("%s has mode %s, and only the bits 0777 can be brought back", f.Name, modules.FormatMode(at.Mode))
 	}
 	if err != nil {
 		return nil, err
 	}
 	properties := map[string]any{
-		"ensure": present, "owner": strconv.Itoa(at.UID), "group": strconv.Itoa(at.GID), "mode": modules.FormatMode(at.Mode.Perm()),
+		"ensure": present, "owner": strconv.Itoa(at.UID), "group": strconv.Itoa(at.GID), "mode": modules.FormatMode(at.Mode),
 	}
 	switch {
 	case at.Kind == modules.Directory:
-		properties["ensure"] = directory
+		properties["ensure"], properties["mode"] = directory, "0"+modules.FormatMode(at.Mode) // exactly that
 	case whole:
 		data, err := f.bytes(h.Files, at)
 		if err != nil {
@@ -88,8 +86,6 @@ func (f *File) sameDirectory(files modules.FileReader, at found) error {
 		return err
 	case len(names) > 0:
 		return modules.Refuse("%s is a directory that is not empty", f.Name)
-	case at.Mode != at.Mode.Perm():
-		return modules.Refuse("%s has mode %s, and only the bits 0777 can be brought back", f.Name, modules.FormatMode(at.Mode))
 	}
 	return nil
 }

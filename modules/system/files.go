@@ -47,7 +47,7 @@ func describe(info fs.FileInfo) modules.FileInfo {
 	st := info.Sys().(*syscall.Stat_t)
 	described := modules.FileInfo{
 		Kind: kind(info.Mode()),
-		Mode: info.Mode() & (fs.ModePerm | specialBits),
+		Mode: info.Mode() & (fs.ModePerm | modules.SpecialBits),
 		UID:  int(st.Uid),
 		GID:  int(st.Gid),
 	}
@@ -57,9 +57,6 @@ func describe(info fs.FileInfo) modules.FileInfo {
 	}
 	return described
 }
-
-// specialBits are the mode bits that a manifest cannot write.
-const specialBits = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 func kind(mode fs.FileMode) modules.FileKind {
 	switch mode.Type() {

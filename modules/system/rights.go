@@ -119,7 +119,11 @@ func (rights) MaySetAttributes(path string, a modules.Attributes) error {
 		return readOnly(path)
 	case !owns(info):
 		return deny("%q belongs to user %d, so user %d may not change its owner or mode; use become", path, have.UID, os.Geteuid())
-	case a.GID == have.GID:
+	case a.GID < 0 || a.GID == have.GID:
+		if have.Mode&fs.ModeSetgid == 0 && a.Mode&fs.ModeSetgid != 0 {
+			a.GID = have.GID
+			break
+		}
 		a.GID = -1 // no change, so it may be a group that the owner is not in
 	}
 	return mayGive(a)

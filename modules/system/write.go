@@ -36,6 +36,9 @@ func (f *files) WriteIf(ctx context.Context, path string, r io.Reader, a modules
 		return at("write", path, err)
 	}
 	defer rooted.CloseWritten(file) // open, it is locked until it has its name
+	// What runs as its owner is so only once it is approved.
+	special := a.Mode &^ 0o777
+	a.Mode = a.Mode.Perm()
 	err = fill(ctx, file, r, a)
 	if err == nil && approve != nil {
 		if err := approved(dir, file, temp, approve); err != nil {
@@ -44,6 +47,9 @@ func (f *files) WriteIf(ctx context.Context, path string, r io.Reader, a modules
 			}
 			return err
 		}
+	}
+	if err == nil && special != 0 {
+		err = errors.Join(file.Chmod(a.Mode|special), file.Sync())
 	}
 	if err == nil {
 		err = dir.Rename(temp, name)
@@ -66,7 +72,7 @@ func (f *files) Copy(ctx context.Context, path, to string) error {
 		return at("copy", path, err)
 	}
 	old := describe(info)
-	return f.Write(ctx, to, from, modules.Attributes{Mode: old.Mode, UID: old.UID, GID: old.GID})
+	return f.Write(ctx, to, from, modules.Attributes{Mode: old.Mode.Perm(), UID: old.UID, GID: old.GID})
 }
 
 // approved asks whether a temporary file may get its name, and makes sure that it is still
@@ -130,7 +136,6 @@ func forFile(dir *os.Root, name string, a modules.Attributes) (modules.Attribute
 	case !info.Mode().IsRegular():
 		info = nil
 	}
-	a.Mode = a.Mode.Perm()
 	if a.KeepMode {
 		a.Mode = 0o600
 	}
@@ -297,17 +302,20 @@ func dressDir(d *os.File, a modules.Attributes) error {
 	if err != nil {
 		return err
 	}
-	mode := a.Mode & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)
+	mode := a.Mode
 	if a.KeepMode {
 		mode = 0o755
 	}
-	return dress(d, mode|info.Mode()&specialBits, a)
+	if !a.Exact {
+		mode |= info.Mode() & modules.SpecialBits
+	}
+	return dress(d, mode, a)
 }
 
-// SetAttributes implements [modules.FileWriter]. Modes have permission bits
-// only: a regular file loses its setuid, setgid and sticky bits with a new mode,
-// a directory keeps them (as with chmod of the GNU tools), since there they mean
-// inheritance and shared use rather than privilege.
+// SetAttributes implements [modules.FileWriter]. A mode without setuid, setgid and sticky bits
+// takes them from a regular file; a directory keeps them (as with chmod of the GNU tools),
+// unless the mode is exact, since there they mean inheritance and shared use rather than
+// privilege.
 func (f *files) SetAttributes(ctx context.Context, path string, a modules.Attributes) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -337,15 +345,19 @@ func setAttributes(node *inode, a modules.Attributes) error {
 	have, directory := node.mode()
 	want := have
 	if !a.KeepMode {
-		want = uint32(a.Mode.Perm())
-		if directory {
+		want = modules.ModeBits(a.Mode)
+		if directory && !a.Exact {
 			want |= have &^ 0o777
 		}
 	}
-	if a.UID >= 0 || a.GID >= 0 {
+	if node.differs(a) {
 		// Between the two calls no class of users may have a right that it has
-		// neither before nor after.
-		if both := have & want; both != have {
+		// neither before nor after, and no program runs as somebody it should not.
+		both := have & want
+		if !directory {
+			both &= 0o777
+		}
+		if both != have {
 			if err := node.chmod(both); err != nil {
 				return err
 			}
@@ -356,6 +368,11 @@ func setAttributes(node *inode, a modules.Attributes) error {
 	}
 	// Also when the mode is unchanged: chown clears bits that are to be kept.
 	return node.chmod(want)
+}
+
+// differs reports whether a has another owner or another group.
+func (n *inode) differs(a modules.Attributes) bool {
+	return a.UID >= 0 && a.UID != int(n.stat.Uid) || a.GID >= 0 && a.GID != int(n.stat.Gid)
 }
 
 // Remove implements [modules.FileWriter]. A tree is taken away piece by piece:

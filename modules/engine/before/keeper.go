@@ -97,8 +97,6 @@ func (k *Keeper) content(n *Node) error {
 	case n.Kind == modules.Special:
 		n.Lost = "it was a device, socket or pipe"
 	case n.Kind != modules.Regular:
-	case n.Mode != n.Mode.Perm():
-		n.Lost = fmt.Sprintf("it had mode %s, and only the bits 0777 can be given", modules.FormatMode(n.Mode))
 	case n.Size > MaxContent:
 		n.Lost = fmt.Sprintf("it had more than the %d MiB that are kept of a file", MaxContent>>20)
 		return n.written(k.Files) // for those of which only the owner or mode is changed

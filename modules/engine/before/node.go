@@ -140,5 +140,11 @@ func (n *Node) info() modules.FileInfo {
 	return info
 }
 
+// runsAsOwner reports whether the node is a file that runs as its owner or its group, whoever
+// executes it.
+func (n *Node) runsAsOwner() bool {
+	return n.Kind == modules.Regular && n.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0
+}
+
 // content is that of a regular file.
 func (n *Node) content() modules.Content { return modules.HashedContent(n.SHA256, n.Size) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -136,8 +135,10 @@ func (c *restoring) node(was, left *Node) (why string, err error) {
 		return "", nil
 	case left.differs(&now)&differs != 0 && !cut(was, left, &now):
 		return "it is not as the run left it: " + different(left, &now), nil
-	case was.Lost != "" && changed&(kind|content) != 0, was.Lost != "" && was.Mode != was.Mode.Perm():
+	case was.Lost != "" && changed&(kind|content) != 0:
 		return was.Lost, nil
+	case was.runsAsOwner() && (left.differs(&now)&content != 0 || left.Written != 0):
+		return "it may have been written since, and would run as its owner or group: it had mode " + modules.FormatMode(was.Mode), nil
 	}
 	if place, was := Place(c.h.Files, was.Path), orPath(was); place != was {
 		return fmt.Sprintf("it was %s when it was changed, and leads to %s now", was, place), nil
@@ -179,6 +180,7 @@ func orPath(n *Node) string {
 
 // step is what is to be done at a path. What the run has not changed stays.
 func (c *restoring) step(want, now Node, differs aspect) step {
+	special := want.Mode & modules.SpecialBits
 	if differs&kind == 0 {
 		if differs&owner == 0 {
 			want.UID = now.UID
@@ -193,9 +195,9 @@ func (c *restoring) step(want, now Node, differs aspect) step {
 			want.SHA256, want.Size, want.Written = now.SHA256, now.Size, now.Written
 		}
 	}
-	a := modules.Attributes{Mode: want.Mode.Perm(), UID: want.UID, GID: want.GID}
-	if want.Kind == modules.Directory {
-		a.Mode |= want.Mode & (fs.ModeSetgid | fs.ModeSticky) // without it, others could do more in there
+	a := modules.Attributes{Mode: want.Mode, UID: want.UID, GID: want.GID, Exact: true}
+	if want.Kind == modules.Regular {
+		a.Mode &^= modules.SpecialBits &^ special // such as one that its owner of that time has set since
 	}
 	return step{want, now, differs, a}
 }
