@@ -157,7 +157,7 @@ func (w *flowWriter) tag(n *yamlpos.Node) {
 	switch {
 	case n.Plain:
 		w.WriteString("!unsafe ")
-	case n.Encrypted:
+	case n.Sealed != nil:
 		w.WriteString("!vault ")
 	}
 }

@@ -106,17 +106,22 @@ func (b *builder) item(ctx context.Context, item source.Item) error {
 
 // parse takes the text of a file, whatever its format.
 func (b *builder) parse(file string, data []byte) error {
-	if err := yamlpos.CheckVault(file, data); err != nil {
+	by := b.inv.options.Opener
+	text, sealed, err := yamlpos.Opened(by, file, data)
+	if err != nil {
 		return err
 	}
-	switch source.FormatOf(file, data) {
+	switch source.FormatOf(file, text) {
 	case source.INI:
+		if sealed {
+			return &yamlpos.Error{File: file, Line: 1, Column: 1, Msg: "an INI inventory that is encrypted as a whole is not read", Hint: "write it as YAML, or only its variables: in group_vars, which may be encrypted"}
+		}
 		b.ini(file, data)
 		return nil
 	case source.TOML:
 		return &yamlpos.Error{File: file, Msg: "TOML inventories are not supported", Hint: "write it as YAML: ansible-inventory -i " + file + " --list --yaml"}
 	}
-	documents, err := yamlpos.Parse(file, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepEncrypted(), yamlpos.Secrets()) // as Ansible writes it
+	documents, err := yamlpos.Parse(file, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepSealed(by), yamlpos.Secrets()) // as Ansible writes it
 	switch {
 	case err != nil:
 		return err
@@ -173,4 +178,6 @@ type Options struct {
 	// RecordedRun gives the hosts of a recorded run that ended in a state, for terms of
 	// limits such as @last:failed. nil knows no runs.
 	RecordedRun func(run, state string) (hosts []string, err error)
+	// Opener opens what is encrypted in inventories and files of variables; nil opens nothing.
+	Opener yamlpos.Opener
 }

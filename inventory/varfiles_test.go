@@ -207,7 +207,7 @@ func TestConnectionsInVarFiles(t *testing.T) {
 }
 
 // encrypted is why a file is not read that ansible-vault has made.
-const encrypted = "the file is encrypted by ansible-vault\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables"
+const encrypted = "the file is encrypted by ansible-vault\n  hint: encrypted values stand in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory, whose files may be encrypted as a whole"
 
 func TestEncryptedInventories(t *testing.T) {
 	for name, path := range map[string]string{

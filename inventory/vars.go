@@ -18,7 +18,7 @@ func (b *builder) variables(said *content, n *yamlpos.Node) {
 	if len(n.Pairs) == 0 {
 		return
 	}
-	n = ansible.Marked(n)
+	n = ansible.Marked(n, b.inv.options.Opener)
 	said.settings.Add(b.connections.Variables(n))
 	if n = n.Without(connection.IsSecretVariable); len(n.Pairs) > 0 {
 		said.vars = append(said.vars, n)
@@ -149,7 +149,7 @@ func (b *builder) varFilesOf(in source.VarsListing, name string) (maps []*yamlpo
 	paths, err := in.Find(name)
 	b.errs.Add(err)
 	for _, path := range paths {
-		vars, err := in.Read(path)
+		vars, err := in.Read(path, b.inv.options.Opener)
 		b.errs.Add(err)
 		if vars != nil {
 			maps = append(maps, vars)

@@ -1,6 +1,7 @@
 package playbooks
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -10,11 +11,12 @@ import (
 )
 
 // checkVariables reports variables of the inventory that a play can read and that would
-// not be what their author means: Ansible evaluates them. hosts are those of each play.
+// not be what their author means: Ansible evaluates them, or they are encrypted and cannot be opened. hosts are those of each play.
 func (r *Runner) checkVariables(compilers []*catalog.Compiler, hosts [][]*inventory.Host) error {
 	if r.Inventory == nil || !hasUnevaluated(r.Inventory) {
 		return nil
 	}
+	r.openVariables(compilers)
 	var found byHosts
 	for i, c := range compilers {
 		for _, h := range hosts[i] {
@@ -22,6 +24,20 @@ func (r *Runner) checkVariables(compilers []*catalog.Compiler, hosts [][]*invent
 		}
 	}
 	return found.err(0)
+}
+
+// openVariables opens the variables of the inventory that a play can read, all at once.
+func (r *Runner) openVariables(compilers []*catalog.Compiler) {
+	var sealed []*yamlpos.Node
+	for _, l := range r.Inventory.Layers() {
+		eachUnevaluated("", l.Node, func(path string, n *yamlpos.Node) bool {
+			if n.CanOpen() && slices.ContainsFunc(compilers, func(c *catalog.Compiler) bool { return c.ReadsData(path) }) {
+				sealed = append(sealed, n)
+			}
+			return true
+		})
+	}
+	yamlpos.OpenAll(sealed)
 }
 
 // variables are the expressions in the variables of the inventory; nil if there are none.
@@ -62,6 +78,11 @@ func (r *Runner) unevaluated(c *catalog.Compiler, h *inventory.Host) (errs yamlp
 	}
 	for name, value := range values {
 		eachUnevaluated(name, value, func(path string, n *yamlpos.Node) bool {
+			if n.CanOpen() && c.ReadsData(path) {
+				_, err := n.Open()
+				errs.Add(err)
+				return true
+			}
 			if !c.Variables().Understood(n) && c.ReadsData(path) {
 				errs.Add(notUnderstood(c.Variables(), path, n))
 			}
@@ -75,7 +96,7 @@ func (r *Runner) unevaluated(c *catalog.Compiler, h *inventory.Host) (errs yamlp
 // until visit returns false, as it does then. What stands in a list is visited
 // under the path of the list, and what has a key with a dot under that of its map.
 func eachUnevaluated(path string, n *yamlpos.Node, visit func(path string, n *yamlpos.Node) bool) bool {
-	if yamlpos.IsTemplate(n) || n.Encrypted {
+	if yamlpos.IsTemplate(n) || n.Sealed != nil {
 		return visit(path, n)
 	}
 	here := func(_ string, n *yamlpos.Node) bool { return visit(path, n) }
@@ -98,7 +119,7 @@ func eachUnevaluated(path string, n *yamlpos.Node, visit func(path string, n *ya
 
 // notUnderstood is the error for a variable that is used, and that Ansible alone can evaluate.
 func notUnderstood(in *templates.Variables, path string, n *yamlpos.Node) *yamlpos.Error {
-	if n.Encrypted {
+	if n.Sealed != nil {
 		return unevaluatedError(path, n)
 	}
 	return templates.NotUnderstood(n, path, in.Why(n))
@@ -107,7 +128,7 @@ func notUnderstood(in *templates.Variables, path string, n *yamlpos.Node) *yamlp
 // unevaluatedError is the error for a variable that has no value here. It does not show the
 // text, which may be a secret.
 func unevaluatedError(path string, n *yamlpos.Node) *yamlpos.Error {
-	if n.Encrypted {
+	if n.Sealed != nil {
 		return n.EncryptedErrorf("the variable %q is encrypted by ansible-vault", path)
 	}
 	return n.Errorf("", "the variable %q is an expression to Ansible, and nothing evaluates it here", path)

@@ -2,6 +2,7 @@ package templates
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -33,6 +34,11 @@ func (s Source) Check(data map[string]any, layers []Layer) error {
 		r.check(data, layers, &errs)
 	}
 	return errs.Err()
+}
+
+// Demands reports whether an annotation is about what lies at a path of the data.
+func (s Source) Demands(path string) bool {
+	return slices.ContainsFunc(s.annotations.rules, func(r rule) bool { return r.name() == path })
 }
 
 // Warnings name the annotations that look like a mistake, each with its position.

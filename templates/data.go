@@ -93,7 +93,7 @@ func (s Source) Resolve(ctx context.Context, facts map[string]any) (map[string]a
 	if err != nil {
 		return nil, err
 	}
-	return Settle(ctx, facts, nil, layers)
+	return Settle(ctx, facts, nil, layers, nil)
 }
 
 // ParseLayer reads the expressions in a layer of plain values: a source with that alone.
@@ -191,6 +191,9 @@ func (p *sourceParser) parse(n *yamlpos.Node, texts map[*yamlpos.Node]written) {
 	}
 	for _, pair := range n.Pairs {
 		p.parse(pair.Value, texts)
+	}
+	if n.CanOpen() {
+		texts[n] = sealedText{n}
 	}
 	if s, ok := n.Value.(string); ok && texts[n] == nil && strings.Contains(s, p.only) && expression.HasExpr(s) && !n.Plain {
 		if text := p.text(n, s); text != nil {

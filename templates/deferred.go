@@ -187,8 +187,9 @@ func shallow(r *render.Run, v any) (any, error) {
 
 // Settle merges layers, low to high, and evaluates the expressions among the values that
 // count. They see the facts, the inventory and the merged data; each is evaluated once, and what it gives is
-// never evaluated. The error is [yamlpos.Errors].
-func Settle(ctx context.Context, facts map[string]any, inventory *Inventory, layers []Layer) (map[string]any, error) {
+// never evaluated. What is sealed is opened if reads says of its path that a play reads it; a nil reads says so of all. The
+// error is [yamlpos.Errors].
+func Settle(ctx context.Context, facts map[string]any, inventory *Inventory, layers []Layer, reads func(path string) bool) (map[string]any, error) {
 	data := Merge(layers)
 	if !slices.ContainsFunc(layers, func(l Layer) bool { return l.pending }) {
 		return data, nil
@@ -198,7 +199,8 @@ func Settle(ctx context.Context, facts map[string]any, inventory *Inventory, lay
 	}
 	r := render.New(ctx, &render.Env{Facts: facts, Data: data, Inventory: inventory, Settling: &render.Settling{}})
 	var errs yamlpos.Errors
-	settled := settler{r, &errs, map[string]bool{}}.value(data).(map[string]any)
+	openAll(data, reads)
+	settled := settler{r, &errs, map[string]bool{}, reads}.value(data).(map[string]any)
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
@@ -210,11 +212,16 @@ type settler struct {
 	run  *render.Run
 	errs *yamlpos.Errors
 	said map[string]bool // errors: all that is made of a value fails with it
+	// reads says of a path whether a play reads it; nil says so of all.
+	reads func(path string) bool
 }
 
 func (s settler) value(v any) any {
 	switch v := v.(type) {
 	case render.Pending:
+		if d, isText := v.(*deferred); isText && d.sealed() != nil && !d.done && s.reads != nil && !s.reads(d.path) {
+			return unread
+		}
 		value, err := shallow(s.run, v)
 		if d, isText := v.(*deferred); isText && err != nil && s.run.Dead == nil && d.isUnread() {
 			return d.node.Value

@@ -253,7 +253,7 @@ func TestParseLayer(t *testing.T) {
 	require.NoError(t, err)
 	layers, err = source.Layers(t.Context(), linuxFacts(), nil)
 	require.NoError(t, err)
-	data, err := templates.Settle(t.Context(), linuxFacts(), nil, layers)
+	data, err := templates.Settle(t.Context(), linuxFacts(), nil, layers, nil)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"url": "http://linux", "host": "linux"}, data)
 	origins := templates.Origins(layers, []string{"url"})

@@ -185,7 +185,10 @@ type claim struct {
 // newClaim is a claim on a value, with the result of an expression in its place.
 func newClaim(layer string, value any, node *yamlpos.Node, made *deferred) claim {
 	if d, is := value.(*deferred); is {
-		value, made = d.value, d
+		value = d.value
+		if d.sealed() == nil { // its text says nothing
+			made = d
+		}
 	}
 	return claim{layer, value, node, made}
 }

@@ -156,7 +156,7 @@ overrides: {'os:linux': {l: [2]}, 'zone:eu': {l: [3]}, 'zone:': {a: wrong}, 'zon
 		{"overrides zone:eu", doc.Get("overrides").Get("zone:eu"), true},
 	}, got)
 	require.Equal(t, map[string]any{"l": []any{int64(2)}}, layers[2].Values)
-	data, err := templates.Settle(t.Context(), linuxFacts(), nil, layers)
+	data, err := templates.Settle(t.Context(), linuxFacts(), nil, layers, nil)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"a": int64(2), "b": "linux", "l": []any{int64(1), int64(2), int64(3)}}, data)
 }
@@ -280,7 +280,7 @@ hierarchy: {order: [default], merge: deep}
 	layers, err := source.Layers(t.Context(), linuxFacts(), nil)
 	require.NoError(t, err)
 	layers = append(layers, templates.Stack("--hiera", layers[1:]), templates.Layer{Name: "-e", Values: map[string]any{"port": "8080"}})
-	_, err = templates.Settle(t.Context(), linuxFacts(), nil, layers)
+	_, err = templates.Settle(t.Context(), linuxFacts(), nil, layers, nil)
 	require.NoError(t, err)
 	for _, c := range []struct{ path, want string }{
 		{"port", "-e"},

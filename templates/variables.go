@@ -35,10 +35,14 @@ func (v *Variables) parse(n *yamlpos.Node) {
 	for _, pair := range n.Pairs {
 		v.parse(pair.Value)
 	}
-	if v.texts[n] != nil || !n.Encrypted && !yamlpos.IsTemplate(n) {
+	if v.texts[n] != nil || n.Sealed == nil && !yamlpos.IsTemplate(n) {
 		return
 	}
-	if n.Encrypted {
+	switch {
+	case n.CanOpen():
+		v.texts[n] = sealedText{n}
+		return
+	case n.Sealed != nil:
 		v.texts[n] = unknown{n.EncryptedErrorf("the variable is encrypted by ansible-vault")}
 		return
 	}

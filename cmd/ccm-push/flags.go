@@ -25,6 +25,10 @@ func flagAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		name = "password-file"
 	case "become-pass-file":
 		name = "become-password-file"
+	case "vault-pass-file":
+		name = "vault-password-file"
+	case "ask-vault-password":
+		name = "ask-vault-pass"
 	}
 	return pflag.NormalizedName(name)
 }
@@ -89,8 +93,6 @@ func foreign(name string) string {
 		return "OpenSSH is not used; the inventory's connect: says how a host is reached, or --ssh-config FILE"
 	case "connection", "c":
 		return "it is SSH, or for this machine connection: local below a host's connect: (--allow-implicit-localhost makes it one that no inventory lists)"
-	case "vault-id", "vault-password-file", "vault-pass-file", "ask-vault-password", "ask-vault-pass", "J":
-		return "there is no vault; -e @FILE can read a file that you have decrypted"
 	}
 	return ""
 }

@@ -30,6 +30,7 @@ type fleet struct {
 	inventory  inventoryFlags
 	mode       modeFlags
 	variables  variableFlags
+	secrets    secretFlags
 	pace       paceFlags
 	connection connectionFlags
 	work       workFlags
@@ -46,8 +47,11 @@ type purpose struct {
 // runner gathers everything a run needs but the plays, the host programs, the passwords
 // and the reporters. Its dialer must be closed.
 func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error) {
+	if _, err := f.secrets.keys(ctx); err != nil {
+		return nil, err
+	}
 	inv, invErr := f.inventory.load(ctx, p.manifests...)
-	data, dataErr := f.variables.options(f.app.environ, !p.adHoc)
+	data, dataErr := f.variables.options(ctx, f.app.environ, !p.adHoc)
 	if err := errors.Join(invErr, dataErr); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 // inventoryFlags say which inventory is read, and which of its hosts count.
 type inventoryFlags struct {
 	app         *app
+	secrets     *secretFlags
 	paths       []string
 	limit       string
 	playbookDir string
@@ -55,6 +56,11 @@ func (f *inventoryFlags) load(ctx context.Context, manifests ...string) (*invent
 	if options.Folders, err = f.varsFolders(manifests); err != nil {
 		return nil, err
 	}
+	keys, err := f.secrets.keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	options.Opener = keys.Opener()
 	waiting, end := f.app.untilStop(ctx)
 	inv, err := inventory.Load(waiting, sources, options)
 	end()

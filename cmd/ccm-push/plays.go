@@ -25,7 +25,11 @@ type plays struct {
 
 // read reads plays from files, folders and archives. The end of ctx ends downloads.
 func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, error) {
-	options := []load.Option{load.WithArchives(p.archives)}
+	keys, err := p.fleet.secrets.keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	options := []load.Option{load.WithArchives(p.archives), load.WithKeys(keys)}
 	parameters := p.fleet.variables.parameters
 	if parameters != "" {
 		options = append(options, load.WithParameters(parameters))
@@ -67,6 +71,9 @@ func (p *plays) tellWarnings(list []*manifest.Play) error {
 // inventory, is reported together.
 func (p *plays) runner(ctx context.Context, paths []string) (*playbooks.Runner, error) {
 	a := p.fleet.app
+	if _, err := p.fleet.secrets.keys(ctx); err != nil {
+		return nil, err
+	}
 	waiting, end := a.untilStop(ctx)
 	list, playErr := p.load(waiting, paths)
 	hiera, hieraErr := p.fleet.variables.readHiera(waiting, a)

@@ -30,6 +30,8 @@ type commandLine struct {
 func newCommandLine(a *app) *commandLine {
 	c := &commandLine{app: a}
 	c.fleet.app, c.fleet.inventory.app, c.fleet.connection.app, c.printer.app = a, a, a, a
+	c.fleet.secrets.app = a
+	c.fleet.inventory.secrets, c.fleet.variables.secrets = &c.fleet.secrets, &c.fleet.secrets
 	c.printer.diff = &c.fleet.mode.diff
 	c.plays = plays{fleet: &c.fleet, selection: &c.selection, archives: &source.Unpacker{}}
 	return c
@@ -42,6 +44,7 @@ func (c *commandLine) register(set *pflag.FlagSet) {
 	c.selection.register(set)
 	c.fleet.mode.register(set)
 	c.fleet.variables.register(set)
+	c.fleet.secrets.register(set)
 	c.fleet.pace.register(set)
 	c.fleet.connection.register(set)
 	c.fleet.work.register(set)

@@ -59,9 +59,12 @@ func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 	f, a := p.fleet, p.fleet.app
 	ctx, end := a.untilStop(ctx)
 	defer end()
+	if _, err := f.secrets.keys(ctx); err != nil {
+		return err
+	}
 	list, playErr := p.read(ctx, paths)
 	inv, invErr := f.inventory.loadIfAny(ctx, paths)
-	options, optionsErr := f.variables.options(a.environ, true)
+	options, optionsErr := f.variables.options(ctx, a.environ, true)
 	hiera, hieraErr := f.variables.readHiera(ctx, a)
 	account, accountErr := user.Current()
 	if accountErr != nil {

@@ -8,12 +8,12 @@ import (
 
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/extravars"
-	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
 // variableFlags are the data that the command line gives beside manifests.
 type variableFlags struct {
+	secrets      *secretFlags
 	extra, fact  []string
 	facts, hiera string // files, of hiera also a URL
 	noReadEnv    bool
@@ -30,17 +30,25 @@ func (f *variableFlags) register(set *pflag.FlagSet) {
 }
 
 // options reads all but --hiera and --parameters. readEnv lets plays read the file .env.
-func (f *variableFlags) options(environ map[string]string, readEnv bool) (catalog.Options, error) {
-	extra, extraErr := extravars.Read(f.extra)
+func (f *variableFlags) options(ctx context.Context, environ map[string]string, readEnv bool) (catalog.Options, error) {
+	keys, err := f.secrets.keys(ctx)
+	if err != nil {
+		return catalog.Options{}, err
+	}
+	extra, extraErr := extravars.Read(f.extra, keys)
 	facts, factsErr := extravars.ReadFacts(f.facts, f.fact)
 	variables := make(map[string]any, len(environ))
 	for name, value := range environ {
 		variables[name] = value
 	}
-	return catalog.Options{Environ: variables, EnvFile: readEnv && !f.noReadEnv, Extra: extra, Facts: facts, Mask: &secret.Mask{}}, errors.Join(extraErr, factsErr)
+	return catalog.Options{Environ: variables, EnvFile: readEnv && !f.noReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask}, errors.Join(extraErr, factsErr)
 }
 
 // readHiera reads --hiera, or the document that the environment names.
 func (f *variableFlags) readHiera(ctx context.Context, a *app) (*templates.Source, error) {
-	return extravars.ReadHiera(ctx, f.hiera, a.getenv(extravars.HieraVariable), a.warn)
+	keys, err := f.secrets.keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return extravars.ReadHiera(ctx, f.hiera, a.getenv(extravars.HieraVariable), keys, a.warn)
 }

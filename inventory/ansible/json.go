@@ -101,7 +101,7 @@ func (w *jsonWriter) marked(n *yamlpos.Node, depth int) {
 	switch {
 	case n.Plain:
 		key = unsafeKey
-	case n.Encrypted:
+	case n.Sealed != nil && n.Sealed.Program == nil:
 		key = vaultKey
 	default:
 		w.WriteString(jsonScalar(n))
@@ -166,9 +166,9 @@ const (
 )
 
 // Marked gives n with texts in the place of such maps, as Ansible reads JSON. It is n
-// itself if it has no such map.
-func Marked(n *yamlpos.Node) *yamlpos.Node {
-	if text := markedText(n); text != nil {
+// itself if it has no such map. by opens what is encrypted, and may be nil.
+func Marked(n *yamlpos.Node, by yamlpos.Opener) *yamlpos.Node {
+	if text := markedText(n, by); text != nil {
 		return text
 	}
 	var changed *yamlpos.Node
@@ -181,12 +181,12 @@ func Marked(n *yamlpos.Node) *yamlpos.Node {
 		return changed
 	}
 	for i, p := range n.Pairs {
-		if value := Marked(p.Value); value != p.Value {
+		if value := Marked(p.Value, by); value != p.Value {
 			change().Pairs[i].Value = value
 		}
 	}
 	for i, item := range n.Items {
-		if value := Marked(item); value != item {
+		if value := Marked(item, by); value != item {
 			change().Items[i] = value
 		}
 	}
@@ -197,7 +197,7 @@ func Marked(n *yamlpos.Node) *yamlpos.Node {
 }
 
 // markedText is the text that such a map stands for; nil for any other node.
-func markedText(n *yamlpos.Node) *yamlpos.Node {
+func markedText(n *yamlpos.Node, by yamlpos.Opener) *yamlpos.Node {
 	if len(n.Pairs) != 1 || n.Pairs[0].Value.Kind != yamlpos.Scalar {
 		return nil
 	}
@@ -207,7 +207,7 @@ func markedText(n *yamlpos.Node) *yamlpos.Node {
 	case key == unsafeKey:
 		text.Plain = isText // a number has nothing to evaluate
 	case key == vaultKey && isText:
-		text.Encrypted = true
+		return text.SealedAs("!vault", by)
 	default:
 		return nil
 	}

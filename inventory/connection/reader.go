@@ -136,7 +136,7 @@ func notSecret(name string, n *yamlpos.Node) error {
 
 // textsOf gives the text of a scalar, or those of a list where one may stand.
 func textsOf(name string, n *yamlpos.Node, list bool) ([]string, error) {
-	if n.Encrypted {
+	if n.Sealed != nil {
 		return nil, n.EncryptedErrorf("%s is encrypted by ansible-vault", name)
 	}
 	if n.Kind == yamlpos.Scalar {

@@ -224,7 +224,7 @@ func secret(s Setting, key string) Setting {
 
 func checkSecret(name string, n *yamlpos.Node) error {
 	switch {
-	case n.Encrypted:
+	case n.Sealed != nil:
 		return n.EncryptedErrorf("%s is encrypted by ansible-vault", name)
 	case n.Kind != yamlpos.Scalar:
 		return n.Errorf("", "%s must be a single value", name)

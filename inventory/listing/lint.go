@@ -149,7 +149,7 @@ func (l *linter) file(path string) {
 	if err != nil {
 		return
 	}
-	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepEncrypted(), yamlpos.Secrets())
+	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepSealed(nil), yamlpos.Secrets())
 	if err != nil || len(documents) != 1 || documents[0].Kind != yamlpos.Map {
 		return
 	}

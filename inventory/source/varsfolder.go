@@ -214,17 +214,17 @@ func (w *varsWalker) walk(dir string, info fs.FileInfo, depth int) {
 }
 
 // Read gives the map in a file that [VarsListing.Find] has listed; nil if the file is
-// empty.
-func (l VarsListing) Read(path string) (*yamlpos.Node, error) {
+// empty. by opens what is encrypted, and may be nil.
+func (l VarsListing) Read(path string, by yamlpos.Opener) (*yamlpos.Node, error) {
 	data, err := l.in.read(path)
 	if err != nil {
 		return nil, err
 	}
-	return parseVars(path, data)
+	return parseVars(path, data, by)
 }
 
-func parseVars(path string, data []byte) (*yamlpos.Node, error) {
-	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepEncrypted(), yamlpos.Secrets())
+func parseVars(path string, data []byte, by yamlpos.Opener) (*yamlpos.Node, error) {
+	documents, err := yamlpos.Parse(path, data, yamlpos.PlainTag("!unsafe"), yamlpos.KeepSealed(by), yamlpos.Secrets())
 	switch {
 	case err != nil:
 		return nil, err

@@ -54,7 +54,7 @@ func TestFindAndRead(t *testing.T) {
 		require.NoError(t, err)
 		var found []string
 		for _, path := range paths {
-			vars, err := list.Read(path)
+			vars, err := list.Read(path, nil)
 			require.NoError(t, err)
 			require.Equal(t, path, filepath.Join(dir, vars.Get("at").Text))
 			found = append(found, strings.TrimPrefix(path, filepath.Join(dir, "group_vars")+"/"))
@@ -85,7 +85,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		vars, err := parseVars("f", []byte(text))
+		vars, err := parseVars("f", []byte(text), nil)
 		if err != nil {
 			require.Nil(t, vars)
 			return

@@ -2,6 +2,7 @@ package yamlpos
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -19,7 +20,12 @@ type converter struct {
 	plainTag string // see [PlainTag]; "" is none
 	plain    int    // how many lists and maps with it stand around the value
 
-	keepEncrypted bool // see [KeepEncrypted]
+	keepSealed bool     // see [KeepSealed]
+	opener     Opener   // nil opens nothing
+	wholeFiles bool     // it opens those too
+	path       []string // of the value that is converted
+	allSealed  []*Sealed
+	allSecret  bool // the file was encrypted as a whole
 
 	secrets bool // see [Secrets]
 	secret  int  // how many lists and maps with the tag stand around the value
@@ -38,6 +44,10 @@ type anchor struct {
 
 func (c *converter) document(d *yaml.Node) *Node {
 	n, _ := c.node(d.Content[0], 0)
+	for _, s := range c.allSealed {
+		s.Document = n
+	}
+	c.allSealed = nil
 	return n
 }
 
@@ -73,7 +83,7 @@ func (c *converter) node(n *yaml.Node, depth int) (_ *Node, height int) {
 	default:
 		c.scalar(out, n)
 	}
-	out.Secret = out.Kind == Scalar && c.secret > 0 ||
+	out.Secret = out.Kind == Scalar && (c.secret > 0 || c.allSecret || out.Sealed != nil) ||
 		slices.ContainsFunc(out.Items, func(item *Node) bool { return item.Secret }) ||
 		slices.ContainsFunc(out.Pairs, func(p Pair) bool { return p.Value.Secret })
 	a = anchor{out, c.nodes - before, height}
@@ -133,8 +143,10 @@ func (c *converter) items(out *Node, n *yaml.Node, depth int) (height int) {
 	out.Kind = List
 	c.checkTag(out, n, "!!seq")
 	out.Items = make([]*Node, 0, len(n.Content))
-	for _, item := range n.Content {
+	for i, item := range n.Content {
+		c.path = append(c.path, strconv.Itoa(i))
 		node, h := c.node(item, depth)
+		c.path = c.path[:len(c.path)-1]
 		if c.full {
 			break
 		}
@@ -156,7 +168,9 @@ func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := c.key(n.Content[i], depth)
 		c.keyText = key.Text
+		c.path = append(c.path, key.Text)
 		value, h := c.node(n.Content[i+1], depth)
+		c.path = c.path[:len(c.path)-1]
 		height = max(height, h)
 		if c.full {
 			break
@@ -176,6 +190,7 @@ func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
 		}
 	}
 	out.Pairs = set.pairs
+	c.program(out)
 	return height
 }
 
@@ -183,7 +198,7 @@ func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
 // comment are its own.
 func (c *converter) key(n *yaml.Node, depth int) *Node {
 	node, _ := c.node(n, depth)
-	if node.Encrypted || c.isSecret(n) {
+	if node.Sealed != nil || c.isSecret(n) {
 		c.refuseTag(node, n)
 	}
 	if n.Kind != yaml.AliasNode {

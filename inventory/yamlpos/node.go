@@ -31,11 +31,12 @@ type Node struct {
 	Quoted   bool // in quotes, as a block, or tagged !!str: text whatever it looks like
 	Plain    bool // a text with the tag of [PlainTag], or within a value that has it: it is never evaluated
 	Computed bool // made by [From]: the result of an expression, not written in the file
-	// Encrypted says that Text and Value are what ansible-vault has made of a scalar; see
-	// [KeepEncrypted].
-	Encrypted bool
-	// Secret says that a scalar has the tag !secret, or stands in a list or map that has it;
-	// of a list or map, that there is such a scalar in it. See [Secrets].
+	// Sealed is how a scalar is opened whose Text and Value are encrypted, or that a program
+	// prints; nil for any other. See [KeepSealed].
+	Sealed *Sealed
+	// Secret says that a scalar has the tag !secret, stands in a list or map that has it, is
+	// sealed, or stands in a file that is encrypted as a whole; of a list or map, that there is
+	// such a scalar in it. See [Secrets].
 	Secret bool
 	// Comment is what stands above and beside the node as YAML comments, without
 	// the leading # and blank, lines joined by newlines. It is set on the items of
@@ -180,7 +181,7 @@ func (n *Node) mapItems(f func(*Node) (*Node, error), errs *Errors) *Node {
 
 // IsTemplate reports whether n is a text that Ansible would evaluate.
 func IsTemplate(n *Node) bool {
-	return n.Kind == Scalar && !n.Plain && !n.Encrypted && (strings.Contains(n.Text, "{{") || strings.Contains(n.Text, "{%"))
+	return n.Kind == Scalar && !n.Plain && n.Sealed == nil && (strings.Contains(n.Text, "{{") || strings.Contains(n.Text, "{%"))
 }
 
 // Shown gives n with text in the place of every scalar that is secret.

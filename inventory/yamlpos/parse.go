@@ -22,24 +22,29 @@ const (
 //
 // The error is [Errors]: one for a syntax error, or all duplicate keys, unknown
 // tags and keys that are lists or maps. A file beyond the bounds is refused, and so is
-// one that is encrypted, see [CheckVault].
+// one that is encrypted, unless there is what opens it; see [KeepSealed].
 func Parse(file string, data []byte, opts ...ParseOption) ([]*Node, error) {
 	if len(data) > maxSize {
 		return nil, Errors{{File: file, Msg: fmt.Sprintf("larger than %d MiB", maxSize>>20)}}
 	}
-	if err := CheckVault(file, data); err != nil {
-		return nil, Errors{err}
-	}
-	documents, syntax := decodeAll(data)
 	c := converter{file: file, anchors: map[*yaml.Node]*anchor{}}
 	for _, opt := range opts {
 		opt(&c)
 	}
+	data, err := c.text(data)
+	if err != nil {
+		c.errs.Add(err)
+		return nil, c.errs.Err()
+	}
+	documents, syntax := decodeAll(data)
 	nodes := make([]*Node, 0, len(documents))
 	for _, d := range documents {
 		nodes = append(nodes, c.document(d))
 	}
-	if syntax != nil {
+	switch {
+	case syntax != nil && c.allSecret: // the error of yaml.v3 may quote it
+		c.errs.Add((&Node{File: file, Line: 1, Column: 1}).Errorf("decrypt it and validate that", "what the file holds is not YAML (it is not shown)"))
+	case syntax != nil:
 		c.errs.Add(syntaxError(file, data, syntax))
 	}
 	if err := c.errs.Err(); err != nil {
@@ -47,17 +52,6 @@ func Parse(file string, data []byte, opts ...ParseOption) ([]*Node, error) {
 	}
 	return nodes, nil
 }
-
-// CheckVault refuses a file that ansible-vault has encrypted as a whole, whatever
-// format is below.
-func CheckVault(file string, data []byte) *Error {
-	if !bytes.HasPrefix(data, []byte("$ANSIBLE_VAULT;")) {
-		return nil
-	}
-	return &Error{File: file, Line: 1, Column: 1, Msg: "the file is encrypted by ansible-vault", Hint: vaultHint}
-}
-
-const vaultHint = `what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {"db":{"vars":{"ansible_become_password":"…"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables`
 
 // A ParseOption changes how [Parse] reads a file.
 type ParseOption func(*converter)
@@ -69,22 +63,11 @@ func PlainTag(tag string) ParseOption {
 	return func(c *converter) { c.plainTag = tag }
 }
 
-// KeepEncrypted accepts scalars with the tag !vault as they are, and marks them as
-// [Node.Encrypted]; without it the tag is an error.
-func KeepEncrypted() ParseOption {
-	return func(c *converter) { c.keepEncrypted = true }
-}
-
 // Secrets accepts the tag !secret, and marks the scalars with it as [Node.Secret]: texts,
 // whatever they look like. Lists and maps with it are what they are without, and all
 // in them is marked. Without it the tag is an error.
 func Secrets() ParseOption {
 	return func(c *converter) { c.secrets = true }
-}
-
-// EncryptedErrorf is Errorf for a value that ansible-vault has encrypted.
-func (n *Node) EncryptedErrorf(format string, args ...any) *Error {
-	return n.Errorf(vaultHint, format, args...)
 }
 
 // MaxCopies bounds how many values aliases and merge keys may copy, and adds them to

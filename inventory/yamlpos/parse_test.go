@@ -198,8 +198,8 @@ var parseErrors = []struct{ name, text, want string }{
 	{"unquoted expression", "key: {{ foo }}\n", "f.yml:1:7: a key must be a scalar\n  hint: quote an expression: \"{{ … }}\""},
 	{"expression and text", "a: 1\nkey: {{ foo }} bar\n", "f.yml:2: did not find expected key\n  hint: quote an expression: \"{{ … }}\""},
 	{"binary", "a: !!binary aGk=\n", "f.yml:1:4: tag !!binary is not supported\n  hint: name a file instead, or write the text"},
-	{"vault", "a: !vault x\n", "f.yml:1:4: tag !vault is not supported\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables"},
-	{"a whole file in the vault", "$ANSIBLE_VAULT;1.1;AES256\n3132\n", "f.yml:1:1: the file is encrypted by ansible-vault\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables"},
+	{"vault", "a: !vault x\n", "f.yml:1:4: tag !vault is not supported\n  hint: encrypted values stand in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory, whose files may be encrypted as a whole"},
+	{"a whole file in the vault", "$ANSIBLE_VAULT;1.1;AES256\n3132\n", "f.yml:1:1: the file is encrypted by ansible-vault\n  hint: encrypted values stand in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory, whose files may be encrypted as a whole"},
 	{"custom tags", "a: !foo {b: !bar [c]}\n", "f.yml:1:4: tag !foo is not supported\n  hint: remove it\nf.yml:1:13: tag !bar is not supported\n  hint: remove it"},
 	{"wrong tag", "a: !!int x\n", `f.yml:1:4: "x" is not !!int`},
 	{"tab", "a:\n\tb: 1\n", "f.yml:2:1: a tab is used for indentation\n  hint: indent with spaces"},
@@ -217,7 +217,7 @@ var parseErrors = []struct{ name, text, want string }{
 	{"unknown anchor that may be a password", "a: 1\nansible_become_pass: *web\n", "f.yml:2:22: no anchor stands before its alias (which is not shown: it may be a password)\n  hint: quote a text that begins with *"},
 	{"unknown anchor in quoted keys", "{\"Password\" : *web}\n", "f.yml:1:15: no anchor stands before its alias (which is not shown: it may be a password)\n  hint: quote a text that begins with *"},
 	{"unknown tag that may be a password", "a: {password: !hunter2 }\nb: {password: [!hunter2 x], c: !d x}\n", "f.yml:1:15: this tag is not supported (and not shown: it may be a password)\n  hint: quote a text that begins with !\nf.yml:2:16: this tag is not supported (and not shown: it may be a password)\n  hint: quote a text that begins with !\nf.yml:2:32: tag !d is not supported\n  hint: remove it"},
-	{"password of ansible-vault", "password: !vault x\n", "f.yml:1:11: tag !vault is not supported\n  hint: what ansible-vault has encrypted is not read; decrypt it outside: a second -i SCRIPT may print the passwords of a group, such as {\"db\":{\"vars\":{\"ansible_become_password\":\"…\"}}} (from ansible-vault view, say), and -e @<(ansible-vault view FILE) gives variables"},
+	{"password of ansible-vault", "password: !vault x\n", "f.yml:1:11: tag !vault is not supported\n  hint: encrypted values stand in data, overrides, vars_files, files of -e and --hiera, and variables of the inventory, whose files may be encrypted as a whole"},
 	{"glob", "a: 1\nb: *.example.com\n", "f.yml:2: did not find expected alphabetic or numeric character\n  hint: quote a text that begins with *"},
 	{"open quote", "a: 1\nb: \"x\nc: y\n", "f.yml:2: found unexpected end of stream\n  hint: a quote is opened and not closed"},
 	{"control character", "a: b\nc: x\x01\n", "f.yml:2:5: not a text file: control characters are not allowed\n  hint: save the file as UTF-8 text"},
@@ -367,19 +367,19 @@ func TestPlainTag(t *testing.T) {
 	require.EqualError(t, err, "f.yml:1:4: tag !unsafe is not supported\n  hint: remove it")
 }
 
-func TestKeepEncrypted(t *testing.T) {
-	documents, err := Parse("f.yml", []byte("a: !vault |\n  $ANSIBLE_VAULT;1.1\nb: [!vault-encrypted x]\nc: y\n"), KeepEncrypted())
+func TestKeepSealedWithoutAnOpener(t *testing.T) {
+	documents, err := Parse("f.yml", []byte("a: !vault |\n  $ANSIBLE_VAULT;1.1\nb: [!vault-encrypted x]\nc: y\n"), KeepSealed(nil))
 	require.NoError(t, err)
 	root := documents[0]
 	require.Equal(t, map[string]any{"a": "$ANSIBLE_VAULT;1.1\n", "b": []any{"x"}, "c": "y"}, root.Any())
-	require.Equal(t, []bool{true, true, false}, []bool{root.Get("a").Encrypted, root.Get("b").Items[0].Encrypted, root.Get("c").Encrypted})
+	require.Equal(t, []bool{true, true, false}, []bool{root.Get("a").Sealed != nil, root.Get("b").Items[0].Sealed != nil, root.Get("c").Sealed != nil})
 	for text, want := range map[string]string{
 		"a: !vault [x]\n":  "f.yml:1:4: tag !vault is not supported\n  hint: " + vaultHint,
 		"!vault a: x\n":    "f.yml:1:1: tag !vault is not supported\n  hint: " + vaultHint,
 		"a: !vaulted x\n":  "f.yml:1:4: tag !vaulted is not supported\n  hint: remove it",
 		"a: !vault-id x\n": "f.yml:1:4: tag !vault-id is not supported\n  hint: remove it",
 	} {
-		_, err := Parse("f.yml", []byte(text), KeepEncrypted())
+		_, err := Parse("f.yml", []byte(text), KeepSealed(nil))
 		require.EqualError(t, err, want)
 	}
 }

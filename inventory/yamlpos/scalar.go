@@ -33,8 +33,8 @@ func (c *converter) scalar(out *Node, n *yaml.Node) {
 		case c.isSecret(n):
 			out.Quoted, out.Plain = true, true
 			return
-		case c.keepEncrypted && isVault(n.Tag):
-			out.Quoted, out.Encrypted = true, true
+		case c.seals(n.Tag):
+			c.sealed(out, n.Tag)
 			return
 		}
 		c.refuseTag(out, n)
@@ -58,7 +58,7 @@ func (n *Node) RefuseSecrets(errs *Errors) {
 		return
 	}
 	if n.Kind == Scalar {
-		errs.Add(n.Errorf(secretHint, "!secret has no meaning here"))
+		errs.Add(n.Errorf(secretHint, "%s has no meaning here", n.mark()))
 	}
 	for _, item := range n.Items {
 		item.RefuseSecrets(errs)
@@ -66,6 +66,17 @@ func (n *Node) RefuseSecrets(errs *Errors) {
 	for _, p := range n.Pairs {
 		p.Value.RefuseSecrets(errs)
 	}
+}
+
+// mark names what makes a scalar a secret.
+func (n *Node) mark() string {
+	switch {
+	case n.Sealed == nil:
+		return "!secret"
+	case n.Sealed.Program != nil:
+		return "secret: {cmd: …}"
+	}
+	return n.Sealed.Tag
 }
 
 // resolve gives the value that yaml.v3 finds for a scalar of the core schema.
@@ -104,7 +115,7 @@ func (c *converter) refuseTag(out *Node, n *yaml.Node) {
 	case n.Tag == secretTag:
 		hint = secretHint
 	default:
-		if secretKey().MatchString(c.keyText) {
+		if c.allSecret || secretKey().MatchString(c.keyText) {
 			c.errs.Add(out.Errorf("quote a text that begins with !", "this tag is not supported (and not shown: it may be a password)"))
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
@@ -27,7 +28,7 @@ func (c *Compiler) topScope(ctx context.Context, h Host) (*scope, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := templates.Settle(ctx, facts, inventory, layers)
+	data, err := templates.Settle(ctx, facts, inventory, layers, c.demandsData)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +83,12 @@ func (c *Compiler) layers(ctx context.Context, h Host, facts map[string]any, inv
 		layers = append(layers, more...)
 	}
 	return layers, nil
+}
+
+// demandsData reports whether the play can read what lies at a path of the data, or holds it
+// against an annotation.
+func (c *Compiler) demandsData(path string) bool {
+	return c.ReadsData(path) || slices.ContainsFunc(c.dataSources(), func(s templates.Source) bool { return s.Demands(path) })
 }
 
 // dataSources are the sources of data of the play, of --hiera and of -e.

@@ -96,7 +96,9 @@ func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, 
 	if err != nil {
 		return nil, err
 	}
-	data, err := templates.Settle(ctx, in.env.Facts, in.env.Inventory, layers)
+	data, err := templates.Settle(ctx, in.env.Facts, in.env.Inventory, layers, func(path string) bool {
+		return x.compiler.demandsData(path) || child.Data.Demands(path)
+	})
 	if err != nil {
 		return nil, err
 	}

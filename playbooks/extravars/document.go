@@ -22,9 +22,9 @@ func readFile(path string) ([]byte, error) {
 }
 
 // parseDocument reads YAML or JSON of one document, a map. Nothing at all gives
-// nil.
-func parseDocument(name string, data []byte) (*yamlpos.Node, error) {
-	docs, err := yamlpos.Parse(name, yamlOfJSON(data), yamlpos.Secrets())
+// nil. by opens what is encrypted, and may be nil.
+func parseDocument(name string, data []byte, by yamlpos.Opener) (*yamlpos.Node, error) {
+	docs, err := yamlpos.Parse(name, yamlOfJSON(data), yamlpos.Secrets(), yamlpos.KeepSealed(by))
 	switch {
 	case err != nil:
 		return nil, err

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/inventory/sealed"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
 // Read reads the values of -e: key=value, whose value is a string, several
-// of them, @FILE, or a map in YAML or JSON. The errors show no value.
-func Read(args []string) ([]templates.Layer, error) {
+// of them, @FILE, or a map in YAML or JSON. The errors show no value. keys opens what is
+// encrypted in them, and may be nil.
+func Read(args []string, keys *sealed.Ring) ([]templates.Layer, error) {
 	var extra []templates.Layer
 	for _, arg := range args {
-		more, err := readOne(arg)
+		more, err := readOne(arg, keys.Opener())
 		if err != nil {
 			return nil, err
 		}
@@ -23,7 +25,7 @@ func Read(args []string) ([]templates.Layer, error) {
 	return extra, nil
 }
 
-func readOne(arg string) (templates.Layer, error) {
+func readOne(arg string, by yamlpos.Opener) (templates.Layer, error) {
 	path, isFile := strings.CutPrefix(arg, "@")
 	switch {
 	case isFile:
@@ -31,17 +33,17 @@ func readOne(arg string) (templates.Layer, error) {
 		if err != nil {
 			return templates.Layer{}, err
 		}
-		return extraDocument(path, data)
+		return extraDocument(path, data, by)
 	case strings.HasPrefix(strings.TrimSpace(arg), "{"):
-		layer, err := extraDocument("-e", []byte(arg))
+		layer, err := extraDocument("-e", []byte(arg), by)
 		return layer, unquotedError(err)
 	}
 	values, err := assignments(arg)
 	return templates.Layer{Name: "-e", Values: values}, err
 }
 
-func extraDocument(name string, data []byte) (templates.Layer, error) {
-	doc, err := parseDocument(name, data)
+func extraDocument(name string, data []byte, by yamlpos.Opener) (templates.Layer, error) {
+	doc, err := parseDocument(name, data, by)
 	return templates.Layer{Name: "-e", Values: plainMap(doc), Node: doc}, err
 }
 
@@ -191,7 +193,7 @@ func factsFile(path string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := parseDocument(path, data)
+	doc, err := parseDocument(path, data, nil)
 	if doc != nil {
 		var errs yamlpos.Errors
 		doc.RefuseSecrets(&errs)

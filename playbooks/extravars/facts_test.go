@@ -31,7 +31,7 @@ func TestParseDocument(t *testing.T) {
 		{"a key given twice", `{"a": 1, "a": 2}`, nil, `f:1:10: key "a" is given twice, first at line 1`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			doc, err := parseDocument("f", []byte(test.text))
+			doc, err := parseDocument("f", []byte(test.text), nil)
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
 				return
@@ -63,7 +63,7 @@ func FuzzJSON(f *testing.F) {
 		if !utf8.ValidString(s) {
 			return
 		}
-		doc, err := parseDocument("f", []byte(`{"k": `+escapedJSON(s)+`}`))
+		doc, err := parseDocument("f", []byte(`{"k": `+escapedJSON(s)+`}`), nil)
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{"k": s}, plainMap(doc))
 	})

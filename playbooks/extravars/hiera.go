@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/ccm-push/ccm-push/inventory/sealed"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/source"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -19,8 +21,8 @@ const HieraVariable = "CCM_HIERA_DATA"
 
 // ReadHiera reads a document with data, hierarchy and overrides of its own, in a file or
 // on the web: the one of --hiera, or else that of [HieraVariable]. Without either there is
-// none.
-func ReadHiera(ctx context.Context, flag, variable string, warn func(string)) (*templates.Source, error) {
+// none. keys opens what is encrypted in it, and may be nil.
+func ReadHiera(ctx context.Context, flag, variable string, keys *sealed.Ring, warn func(string)) (*templates.Source, error) {
 	from := cmp.Or(flag, variable)
 	if from == "" {
 		return nil, nil
@@ -32,7 +34,10 @@ func ReadHiera(ctx context.Context, flag, variable string, warn func(string)) (*
 	case err != nil:
 		return nil, fmt.Errorf("--hiera: %w", err)
 	}
-	src, err := parseHiera(name, data)
+	if strings.Contains(from, "://") {
+		keys = keys.Foreign("this is a file of the web")
+	}
+	src, err := parseHiera(name, data, keys.Opener())
 	if src != nil {
 		for _, w := range src.Warnings() {
 			warn(w)
@@ -70,8 +75,8 @@ func hieraData(ctx context.Context, from string, warn func(string)) (name string
 	return page.String(), data, err
 }
 
-func parseHiera(name string, data []byte) (*templates.Source, error) {
-	doc, err := parseDocument(name, data)
+func parseHiera(name string, data []byte, by yamlpos.Opener) (*templates.Source, error) {
+	doc, err := parseDocument(name, data, by)
 	if err != nil || doc == nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func TestReadHiera(t *testing.T) {
 			dir + "/unknown.yaml:2:1: unknown key \"datum\"\n  hint: it has data, hierarchy and overrides"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			source, err := ReadHiera(t.Context(), c.flag, c.variable, func(text string) { require.Fail(t, text) })
+			source, err := ReadHiera(t.Context(), c.flag, c.variable, nil, func(text string) { require.Fail(t, text) })
 			if c.err != "" {
 				require.EqualError(t, err, c.err)
 				require.Nil(t, source)
@@ -78,14 +78,14 @@ func TestReadHieraWarnsOfAnnotations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hiera.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("data:\n  a: 1 # @requires\n"), 0o644))
 	var warnings []string
-	_, err := ReadHiera(t.Context(), path, "", func(text string) { warnings = append(warnings, text) })
+	_, err := ReadHiera(t.Context(), path, "", nil, func(text string) { warnings = append(warnings, text) })
 	require.NoError(t, err)
 	require.Equal(t, []string{path + ":2:3: \"@requires\" is no annotation (did you mean \"@require\"?)"}, warnings)
 }
 
 func TestReadHieraWarnsOfAPasswordInTheClear(t *testing.T) {
 	var warnings []string
-	_, err := ReadHiera(t.Context(), "http://ann:hunter2@0.0.0.0:1/x", "", func(text string) { warnings = append(warnings, text) })
+	_, err := ReadHiera(t.Context(), "http://ann:hunter2@0.0.0.0:1/x", "", nil, func(text string) { warnings = append(warnings, text) })
 	require.ErrorContains(t, err, "--hiera: reading http://0.0.0.0:1/x: ")
 	require.NotContains(t, err.Error(), "hunter2")
 	require.Equal(t, []string{"http://0.0.0.0:1/x: the password goes there unencrypted; use https://"}, warnings)

@@ -69,7 +69,7 @@ func TestRefused(t *testing.T) {
 		})
 	}
 	requireRefused(t, all, inv, "sudoer", "")
-	require.ErrorContains(t, Options{}.Refused(inv, inv.Host("sudoer"), inv.Host("sudoer").Connection()).Err(), "hosts.yaml:15:39: ansible_become_password is encrypted by ansible-vault\n  hint: what ansible-vault has encrypted is not read; ")
+	require.ErrorContains(t, Options{}.Refused(inv, inv.Host("sudoer"), inv.Host("sudoer").Connection()).Err(), "hosts.yaml:15:39: ansible_become_password is encrypted by ansible-vault\n  hint: encrypted values stand in ")
 }
 
 // requireRefused holds what a host is refused for against want; "" is nothing.

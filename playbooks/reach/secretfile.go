@@ -47,8 +47,8 @@ func (s SecretSources) read(ctx context.Context, flag, path string) (*transport.
 	return transport.NewSecret(text), nil
 }
 
-// text is what a file holds, or what it prints if it is a program.
-func (s SecretSources) text(ctx context.Context, path string) ([]byte, error) {
+// text is what a file holds, or what it prints with arguments if it is a program.
+func (s SecretSources) text(ctx context.Context, path string, arguments ...string) ([]byte, error) {
 	if path == "-" {
 		return nil, errors.New("a name is wanted; /dev/stdin is one")
 	}
@@ -68,7 +68,7 @@ func (s SecretSources) text(ctx context.Context, path string) ([]byte, error) {
 	case mode.IsRegular() && mode.Perm()&0o111 != 0 && !trustedOwner(info):
 		return nil, errors.New("it is executable, and belongs to another user, who can change it")
 	case mode.IsRegular() && mode.Perm()&0o111 != 0:
-		return runProgram(ctx, path, s.Stderr)
+		return runProgram(ctx, path, s.Stderr, arguments...)
 	case mode.IsRegular() && mode.Perm()&0o077 != 0:
 		return nil, fmt.Errorf("its mode %04o lets others at it; chmod 600 %s", mode.Perm(), path)
 	}
@@ -94,13 +94,13 @@ func trustedOwner(info os.FileInfo) bool {
 
 // runProgram gives what a program prints, as Ansible does with executable
 // password files. It may ask on the terminal.
-func runProgram(ctx context.Context, path string, stderr io.Writer) ([]byte, error) {
+func runProgram(ctx context.Context, path string, stderr io.Writer, arguments ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, programTimeout, fmt.Errorf("it took longer than %s", programTimeout))
 	defer cancel()
 	if !strings.Contains(path, "/") {
 		path = "./" + path
 	}
-	cmd := exec.CommandContext(ctx, path)
+	cmd := exec.CommandContext(ctx, path, arguments...)
 	var out boundedOutput
 	cmd.Stdout, cmd.Stderr = &out, stderr
 	cmd.WaitDelay = time.Second

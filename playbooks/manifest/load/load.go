@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ccm-push/ccm-push/inventory/sealed"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -59,11 +60,32 @@ func WithParameters(path string) Option {
 	return func(rn *run) { rn.parameters = path }
 }
 
+// WithKeys opens what is encrypted in data and in files of vars_files. Without it that is an
+// error where it is used.
+func WithKeys(keys *sealed.Ring) Option {
+	return func(rn *run) { rn.keys = keys }
+}
+
+// openerOf opens what is encrypted in the files of a manifest. Programs are named only by files
+// of the operator.
+func (rn *run) openerOf(at source.File) yamlpos.Opener {
+	if at.Archive != (source.ArchiveRoot{}) {
+		return rn.keys.Foreign("this is a file of an archive").Opener()
+	}
+	return rn.keys.Opener()
+}
+
+// manifestOptions are those with which a manifest is parsed, where only values may be encrypted.
+func (rn *run) manifestOptions(at source.File) []yamlpos.ParseOption {
+	return []yamlpos.ParseOption{yamlpos.Secrets(), yamlpos.KeepSealedValues(rn.openerOf(at))}
+}
+
 // A run is what all files share that are read together.
 type run struct {
 	registry   modules.Registry
 	archives   *source.Unpacker // nil unpacks none
 	parameters string           // a file with those of DSC documents; "" if there is none
+	keys       *sealed.Ring     // nil opens nothing
 	nesting    nesting
 }
 
@@ -77,7 +99,7 @@ func newRun(registry modules.Registry, options []Option) *run {
 
 // plays reads those of a file. name is what positions call it: what the operator wrote.
 func (rn *run) plays(ctx context.Context, at source.File, name string, data []byte) ([]*manifest.Play, error) {
-	documents, err := yamlpos.Parse(name, data, yamlpos.Secrets())
+	documents, err := yamlpos.Parse(name, data, rn.manifestOptions(at)...)
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,7 @@ func (x *nesting) measure(n *nested) {
 
 // nestedManifest reads the one manifest of a file; nil if there is none.
 func (f *file) nestedManifest(ctx context.Context, data []byte) *manifest.Play {
-	documents, err := yamlpos.Parse(f.at.Name(), data, yamlpos.Secrets())
+	documents, err := yamlpos.Parse(f.at.Name(), data, f.run.manifestOptions(f.at)...)
 	if err != nil {
 		f.report.Add(err)
 		return nil

@@ -48,8 +48,8 @@ func (f File) CheckInside(at *yamlpos.Node, other File) error {
 }
 
 // Documents reads the YAML file that at names. kind is what it should be, for errors,
-// which have positions.
-func (f File) Documents(at *yamlpos.Node, kind string) ([]*yamlpos.Node, error) {
+// which have positions; options are those of [yamlpos.Parse].
+func (f File) Documents(at *yamlpos.Node, kind string, options ...yamlpos.ParseOption) ([]*yamlpos.Node, error) {
 	other := f.Resolve(at.Text)
 	if err := f.CheckInside(at, other); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (f File) Documents(at *yamlpos.Node, kind string) ([]*yamlpos.Node, error) 
 	if err != nil {
 		return nil, at.Errorf("", "%v", err)
 	}
-	return yamlpos.Parse(other.Name(), data, yamlpos.Secrets())
+	return yamlpos.Parse(other.Name(), data, options...)
 }
 
 // manifestIn gives the manifest.yaml in a folder; any other path as it is.

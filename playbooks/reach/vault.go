@@ -1,0 +1,85 @@
+package reach
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/sealed/vault"
+)
+
+// VaultSources are where the passwords of ansible-vault come from, as ansible-playbook's flags
+// of the same names say it.
+type VaultSources struct {
+	IDs   []string // [LABEL@]SOURCE: a file, a program that prints it, or prompt
+	Files []string // sources without a label
+	Ask   bool
+}
+
+// prompts are the sources that are a person.
+var prompts = []string{"prompt", "prompt_ask_vault_pass"}
+
+// defaultLabel is that of passwords without one.
+const defaultLabel = "default"
+
+// Vault gets the passwords of ansible-vault, each from its source, in the order in which they
+// are tried.
+func (s SecretSources) Vault(ctx context.Context, from VaultSources) (list []vault.Password, err error) {
+	ids := from.IDs
+	for _, file := range from.Files {
+		ids = append(ids, defaultLabel+"@"+file)
+	}
+	if from.Ask {
+		ids = append(ids, defaultLabel+"@"+prompts[0])
+	}
+	for _, id := range ids {
+		p, err := s.vaultPassword(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+func (s SecretSources) vaultPassword(ctx context.Context, id string) (p vault.Password, err error) {
+	label, source, labelled := strings.Cut(id, "@")
+	if !labelled {
+		label, source = "", id
+	}
+	if label == "" {
+		label = defaultLabel
+	}
+	p.Label = label
+	switch {
+	case source == "":
+		return p, fmt.Errorf("--vault-id %q: write LABEL@FILE, or LABEL@prompt", id)
+	case source == prompts[0], source == prompts[1]:
+		answer, err := askPassword(ctx, fmt.Sprintf("Vault password (%s): ", label))
+		if err != nil {
+			return p, err
+		}
+		p.Text = bytes.Clone(answer.Reveal())
+		return p, nil
+	}
+	var arguments []string
+	if stem := strings.TrimSuffix(filepath.Base(source), filepath.Ext(source)); strings.HasSuffix(stem, "-client") {
+		arguments = []string{"--vault-id", label} // as Ansible asks its clients of keyrings
+	}
+	text, err := s.text(ctx, source, arguments...)
+	if p.Text = bytes.TrimSpace(text); err == nil {
+		switch {
+		case len(p.Text) == 0:
+			err = errors.New("there is no password in it")
+		case len(p.Text) >= maxPassword:
+			err = fmt.Errorf("more than %d KiB are not a password", maxPassword>>10)
+		}
+	}
+	if err != nil {
+		return p, fmt.Errorf("vault password %s: %w", source, err)
+	}
+	return p, nil
+}

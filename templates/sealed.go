@@ -1,0 +1,72 @@
+package templates
+
+import (
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/templates/diag"
+	"github.com/ccm-push/ccm-push/templates/render"
+)
+
+// sealedText is a value that is opened when it is needed, for all hosts at once. It is a text,
+// and never evaluated.
+type sealedText struct{ node *yamlpos.Node }
+
+// Settle implements written.
+func (s sealedText) Settle(*render.Run) (any, error) {
+	text, err := s.node.Open()
+	if err != nil {
+		return nil, diagnosed(err)
+	}
+	return text, nil
+}
+
+// diagnosed is an error that has its position, as those of expressions are.
+func diagnosed(err error) error {
+	var errs yamlpos.Errors
+	errs.Add(err)
+	e := errs[0]
+	return &diag.Error{File: e.File, Line: e.Line, Column: e.Column, Msg: e.Msg, Hint: e.Hint}
+}
+
+func (sealedText) Reads() *render.Reads       { return &render.Reads{} }
+func (sealedText) FromHost(render.Taint) bool { return false }
+
+// unread stands in the place of a sealed value that no play reads, so that it stays closed.
+const unread = "[secret]"
+
+// sealed is the node of a value that is sealed, else nil.
+func (d *deferred) sealed() *yamlpos.Node {
+	if s, is := d.text.(sealedText); is {
+		return s.node
+	}
+	return nil
+}
+
+// openAll opens the sealed values in v that are read, at once: each costs milliseconds. What is
+// wrong with one is told where it is needed.
+func openAll(v any, reads func(path string) bool) {
+	var nodes []*yamlpos.Node
+	eachDeferred(v, func(d *deferred) {
+		if n := d.sealed(); n != nil && (reads == nil || reads(d.path)) {
+			nodes = append(nodes, n)
+		}
+	})
+	yamlpos.OpenAll(nodes)
+}
+
+func eachDeferred(v any, visit func(*deferred)) {
+	switch v := v.(type) {
+	case *deferred:
+		visit(v)
+	case *joint:
+		eachDeferred(v.base, visit)
+		eachDeferred(v.over, visit)
+	case map[string]any:
+		for _, value := range v {
+			eachDeferred(value, visit)
+		}
+	case []any:
+		for _, item := range v {
+			eachDeferred(item, visit)
+		}
+	}
+}
