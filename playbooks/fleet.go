@@ -21,6 +21,10 @@ type fleet struct {
 	followed map[string]bool
 
 	semaphores share.Semaphores
+	waits      share.Waits
+	sessions   *share.Sessions
+	targets    targets
+	lent       map[string]bool // hosts whose sessions other hosts borrow, as far as that is known
 	exchange   *share.Exchange // nil if no host receives anything from another one
 
 	mu   sync.Mutex
@@ -73,7 +77,9 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, work func(*hostState)) {
 	q := share.NewQueue(names(hosts), func(host string) { work(f.states[host]) }, func() bool { return f.interrupted(ctx) })
 	f.exchange.StartWith(q.StartNow)
+	f.sessions.Begin(names(hosts), q.StartNow)
 	q.Run(f.runner.forks())
+	f.sessions.End(names(hosts)...)
 	f.exchange.StartWith(nil)
 }
 
@@ -135,6 +141,19 @@ func (f *fleet) interrupted(ctx context.Context) bool {
 	default:
 		return ctx.Err() != nil
 	}
+}
+
+// untilStopped is a context that the first signal ends, too. cancel ends it.
+func (f *fleet) untilStopped(ctx context.Context) (ended context.Context, cancel func()) {
+	ctx, cancel = context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-f.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // hold asks for a place among the connections that are kept between plays.
@@ -204,4 +223,5 @@ func (f *fleet) close() {
 	for _, state := range f.states {
 		state.close()
 	}
+	f.targets.close()
 }

@@ -34,6 +34,8 @@ type hostState struct {
 	predicted   []*hostProgram          // in a check run: those that have predicted a change
 	compiled    *catalog.Compiled       // for the play that follows, if that was made ahead
 	activity    *activity.Host          // what it is at, for those who look on
+	controller  bool                    // it is the controller itself, for a resource that says so
+	refused     error                   // why it could not be reached for a resource of another host
 }
 
 // close gives the host up. The connection goes first: only that ends a write to
@@ -102,6 +104,7 @@ func (*stoppedError) Unwrap() error { return errStopped }
 // begun counts as not started; one that was killed without an answer has failed,
 // because it is not known what it did.
 func (f *fleet) work(ctx context.Context, s *selection, state *hostState) {
+	defer f.sessions.End(state.host.Name)
 	start := f.runner.Now()
 	f.take(state)
 	f.ended(ctx, s, state, start, f.playOn(ctx, s, state))
@@ -150,7 +153,9 @@ func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start
 		f.leave(state)
 		return
 	}
-	state.close()
+	if state.failed || !f.lent[state.host.Name] {
+		state.close()
+	}
 	f.hostDone(state)
 }
 

@@ -29,7 +29,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	compiled.Catalog.Once = f.runner.once(s)
 	addOthers(&compiled.Catalog, state.plays)
 	compiled.Catalog.Undo = undoOn(s.play, state.host.Name)
-	ask := f.runner.Step.asks(s, state.host.Name, &compiled.Catalog, f.runner.Options.Catalog.Mask)
+	ask := f.runner.Step.asks(s, state.host.Name, "", &compiled.Catalog, f.runner.Options.Catalog.Mask)
 	var pending []events.Event // of results that have come together
 	flush := func() {
 		f.runner.Events.Report(pending...)
@@ -55,10 +55,12 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	progress := newCatalogProgress(&compiled.Catalog)
 	state.at(progress)
 	defer f.phase(state, "apply", &state.phases.Apply)()
+	others := &delegated{fleet: f, of: s, host: state.host.Name, entries: compiled.Catalog.Entries, alone: compiled.Elsewhere}
 	task := session.Task{
 		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: remaining,
 		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
 		Emit: func(r *wire.Result) {
+			r = others.told(r)
 			progress.Note(r)
 			notes.Before(r)
 			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, r)
@@ -72,8 +74,11 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			flush()
 			state.at(progress)
 		},
-		Sync:   f.runner.Events.Sync,
-		Ask:    ask,
+		Sync: f.runner.Events.Sync,
+		Ask:  ask,
+		Elsewhere: func(waiting context.Context, index int, refresh bool) *wire.Result {
+			return others.run(ctx, waiting, index, refresh)
+		},
 		Locked: func(waits bool) { progress.locked = waits },
 		Untold: func(u *wire.Untold) {
 			if e, remains := f.untold(s, state.host.Name, u, progress); remains {

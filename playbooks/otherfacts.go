@@ -39,15 +39,8 @@ func (r *Runner) otherHosts(play *manifest.Play) ([]*inventory.Host, error) {
 // otherFacts asks for the facts of other hosts that a play wants, before any of its own is
 // begun with. The first signal ends the asking.
 func (f *fleet) otherFacts(ctx context.Context, s *selection) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := f.untilStopped(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-f.stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	f.runner.askOthers(ctx, s, true)
 }
 

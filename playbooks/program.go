@@ -85,6 +85,9 @@ func (f *fleet) worker(play *manifest.Play, state *hostState) (become *start.Bec
 		conn := state.host.Connection()
 		state.conn = &conn
 	}
+	if state.controller {
+		return nil, f.runner.Connect.LocalUser
+	}
 	if become = f.runner.Connect.Escalate(reach.Escalation{Become: play.Become, User: play.BecomeUser, Method: play.BecomeMethod}, *state.conn); become != nil {
 		return become, become.User
 	}

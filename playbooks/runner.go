@@ -197,6 +197,12 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	for _, of := range values {
 		hosts = append(hosts, of.others...)
 	}
+	delegates, err := r.Delegates()
+	if err != nil {
+		return events.Summary{}, err
+	}
+	lent := slices.DeleteFunc(slices.Concat(delegates...), func(h *inventory.Host) bool { return h == nil })
+	hosts = append(hosts, lent...)
 	reachErr := r.CheckReach(hosts)
 	if reachErr == nil { // otherwise no passphrase is asked for
 		if err := r.Unlock(ctx, hosts); err != nil {
@@ -216,7 +222,8 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	}
 	stop, stepped := r.Step.stopping(stop)
 	defer stepped()
-	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, followed: followed}
+	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, followed: followed, lent: setOf(names(lent))}
+	f.sessions = share.NewSessions(&f.waits)
 	defer f.close()
 	var selections []*selection
 	for i, play := range r.Plays {
@@ -225,6 +232,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 		f.expect(s)
 	}
 	f.exchange = share.NewExchange(r.Plays, hostLists)
+	f.exchange.WaitIn(&f.waits)
 	r.Events.Report(events.RunStart{
 		Check: r.Options.Check, Diff: r.Options.Diff, Manifests: r.Options.Manifests,
 		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor, Plays: selected(r.Plays, hostLists), Undoes: r.undoes(),
@@ -300,7 +308,7 @@ func (r *Runner) compilers(ctx context.Context, values []*inventoryValues, downl
 	opts.InventorySecrets = r.maskInventory(opts.Mask)
 	var all []*catalog.Compiler
 	var errs []error
-	opts.Variables = r.variables()
+	opts.Variables, opts.HasHost = r.variables(), r.hasHost
 	for i, play := range r.Plays {
 		opts.Inventory = values[i].of
 		c, err := catalog.New(play, opts)

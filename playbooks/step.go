@@ -10,6 +10,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 )
 
@@ -89,12 +90,12 @@ const stepSemaphore = "--step"
 // asks prepares a catalog for a host that is asked about, and gives what asks; nil on other
 // hosts. Every entry that does something gets a semaphore. What has left the manifest has no
 // entry that could wait, so it is left for another run.
-func (s *Stepper) asks(of *selection, host string, c *wire.Catalog, mask *secret.Mask) func(context.Context, *wire.Entry, string) bool {
+func (s *Stepper) asks(of *selection, host, on string, c *wire.Catalog, mask *secret.Mask) func(context.Context, *wire.Entry, string) bool {
 	if s == nil || of.first != host {
 		return nil
 	}
 	for i := range c.Entries {
-		if e := &c.Entries[i]; e.Scope == nil && len(e.Sema) == 0 {
+		if e := &c.Entries[i]; e.Scope == nil && len(e.Sema) == 0 && e.On == "" {
 			e.Sema = []string{stepSemaphore}
 		}
 	}
@@ -109,7 +110,7 @@ func (s *Stepper) asks(of *selection, host string, c *wire.Catalog, mask *secret
 		}
 		// The words of a host stay on one line: they could look like a question else.
 		would = printable.Line(mask.Text(would))
-		return s.resource(ctx, of, fmt.Sprintf("%s  %s  %s\n  do it? [y]es, [c]ontinue on this host without asking, [q]uit: ", printable.Line(host), printable.Line(named(e)), would))
+		return s.resource(ctx, of, fmt.Sprintf("%s  %s  %s\n  do it? [y]es, [c]ontinue on this host without asking, [q]uit: ", printable.Line(events.Where(host, on)), printable.Line(named(e)), would))
 	}
 }
 

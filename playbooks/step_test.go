@@ -109,13 +109,13 @@ func TestStepperCatalog(t *testing.T) {
 	c := &wire.Catalog{Remember: remember, Entries: []wire.Entry{
 		{Type: "exec", Name: "a"}, {Type: "exec", Name: "b", Sema: []string{"own"}}, {Type: "apply", Scope: &wire.Scope{Entries: 2}},
 	}}
-	require.Nil(t, s.asks(&selection{first: "web1"}, "web2", c, nil))
+	require.Nil(t, s.asks(&selection{first: "web1"}, "web2", "", c, nil))
 	require.Empty(t, c.Entries[0].Sema)
-	ask := s.asks(&selection{first: "web1"}, "web1", c, nil)
+	ask := s.asks(&selection{first: "web1"}, "web1", "", c, nil)
 	require.False(t, ask(t.Context(), &c.Entries[0], "Would have x\n  do it? \x1b[2J"))
 	require.Equal(t, []string{`web1  exec#a  Would have x\n  do it? \x1b[2J` + "\n  do it? [y]es, [c]ontinue on this host without asking, [q]uit: "}, *asked)
 	again, asked := answering(t)
-	again.asks(&selection{first: "web1"}, "web1", c, nil)(t.Context(), &wire.Entry{Type: "exec", Name: "a", Alias: "first"}, "Would have x")
+	again.asks(&selection{first: "web1"}, "web1", "", c, nil)(t.Context(), &wire.Entry{Type: "exec", Name: "a", Alias: "first"}, "Would have x")
 	require.Contains(t, (*asked)[0], "web1  exec#a (first)  Would have x\n", "as its result is named")
 	require.Equal(t, []string{stepSemaphore}, c.Entries[0].Sema)
 	require.Equal(t, []string{"own"}, c.Entries[1].Sema)

@@ -25,7 +25,8 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 	var err error
 	if r.Inventory != nil {
 		hosts, err = r.Select()
-		err = errors.Join(err, r.CheckReach(slices.Concat(hosts...)))
+		_, unknown := r.Delegates()
+		err = errors.Join(err, r.CheckReach(slices.Concat(hosts...)), unknown)
 	}
 	values, valuesErr := r.inventoryValues(hosts)
 	compilers, compilersErr := r.compilers(ctx, values, nil)

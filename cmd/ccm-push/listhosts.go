@@ -8,6 +8,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
 // printHosts prints the hosts of a pattern, one a line.
@@ -38,18 +39,30 @@ func printPlayHosts(r *playbooks.Runner, p *printer) error {
 	if err != nil {
 		return err
 	}
+	others, err := r.Delegates()
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
 	for i, hosts := range lists {
 		fmt.Fprintf(&b, "play %q, hosts %q (%d):\n", r.Plays[i].Name, r.Plays[i].HostPattern(), len(hosts))
 		b.WriteString(hostLines(hosts, "  "))
+		if len(others[i]) > 0 && len(hosts) > 0 {
+			fmt.Fprintf(&b, "  resources of theirs run on:\n%s", hostLines(others[i], "  "))
+		}
 	}
 	return p.print(b.String())
 }
 
+// hostLines are names of hosts; nil is the controller.
 func hostLines(hosts []*inventory.Host, indent string) string {
 	var b strings.Builder
 	for _, h := range hosts {
-		b.WriteString(indent + h.Name + "\n")
+		name := manifest.Controller
+		if h != nil {
+			name = h.Name
+		}
+		b.WriteString(indent + name + "\n")
 	}
 	return b.String()
 }

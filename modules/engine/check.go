@@ -34,40 +34,49 @@ func (a *attempt) check(ctx context.Context) (err error) {
 }
 
 // refresh lets a type react to what an earlier run has left to do, or to the changed
-// entries it subscribes to, and notes which. The change of a noop entry is none, except
-// for other noop entries.
+// entries it subscribes to, and notes which.
 func (a *attempt) refresh(ctx context.Context) error {
-	r, j := a.turn.run, a.turn.job
-	due, err := r.refreshes.Due(j.index)
+	due, err := a.turn.refreshDue(&a.triggers)
 	if err != nil {
 		return err
 	}
+	if due == nil && len(a.triggers) == 0 {
+		return nil
+	}
+	if err = a.refreshed(ctx); due != nil && a.plan.Refreshed {
+		a.plan.Action += "; " + due.Why()
+	}
+	return err
+}
+
+// refreshDue gives what an earlier run has left to do for the job, and adds to triggers what it
+// is refreshed by. The change of a noop entry is none, except for other noop entries.
+func (t *turn) refreshDue(triggers *[]string) (*notes.Refresh, error) {
+	r, j := t.run, t.job
+	due, err := r.refreshes.Due(j.index)
+	if err != nil {
+		return nil, err
+	}
 	if due != nil {
 		if due.Changed != "" {
-			a.triggers = []string{due.Changed}
+			*triggers = []string{due.Changed}
 		}
-		err := a.refreshed(ctx)
-		if a.plan.Refreshed {
-			a.plan.Action += "; " + due.Why()
-		}
-		return err
+		return due, nil
 	}
+	*triggers = j.entry.Refresh
 	for _, i := range j.entry.Subscribe {
 		target := r.jobs[i]
 		if !j.sees(target) {
 			continue
 		}
-		if target.doubt != "" && len(a.triggers) == 0 { // one that is certain is enough
+		if target.doubt != "" && len(*triggers) == 0 { // one that is certain is enough
 			j.prediction.Doubt(target.blamed())
 		}
-		if target.changed && len(a.triggers) < modules.MaxParts {
-			a.triggers = append(a.triggers, notes.Clip(target.entry.Ref(), maxText))
+		if target.changed && len(*triggers) < modules.MaxParts {
+			*triggers = append(*triggers, notes.Clip(target.entry.Ref(), maxText))
 		}
 	}
-	if len(a.triggers) == 0 {
-		return nil
-	}
-	return a.refreshed(ctx)
+	return nil, nil
 }
 
 // refreshed makes the plan one that reacts to another entry.

@@ -59,6 +59,10 @@ type Engine struct {
 	// other host is to wait. would is what the entry is about to do.
 	Semaphores func(ctx context.Context, index int, would string) (release func(), err error)
 
+	// Elsewhere has the controller bring an entry about on another host, and gives how it ended
+	// there; nil where there is no controller.
+	Elsewhere func(ctx context.Context, question *wire.Elsewhere) (*wire.Elsewhere, error)
+
 	history *history // nil before the first catalog
 	undone  []undone // by entry of the catalog, if that undoes a run
 }

@@ -68,7 +68,7 @@ func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error) (*run,
 	r.finishedBefore()
 	r.jobs.findExports()
 	for _, j := range r.jobs {
-		if entry := j.entry; j.undone == nil && !entry.Excluded && !entry.Hidden && entry.Scope == nil && len(entry.Receive) == 0 {
+		if entry := j.entry; j.undone == nil && !entry.Excluded && !entry.Hidden && entry.Scope == nil && entry.On == "" && len(entry.Receive) == 0 {
 			j.decode(e.Decode, entry)
 		}
 	}
@@ -81,7 +81,7 @@ func (r *run) openNotes() {
 	refreshes := func(i int) bool {
 		j := r.jobs[i]
 		_, ok := j.resource.(modules.Refresher)
-		return ok || j.invalid != nil || len(j.entry.Receive) > 0 // else it has an error of its own
+		return ok || j.invalid != nil || j.entry.On != "" || len(j.entry.Receive) > 0 // else it has an error of its own
 	}
 	e := r.engine
 	r.refreshes, r.warning = notes.OpenRefreshes(e.Refreshes, r.cat, &r.history.refreshes, e.Now, refreshes)

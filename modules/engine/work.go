@@ -67,6 +67,8 @@ func (t *turn) act(ctx context.Context) error {
 		return t.reportJoint()
 	case j.nested != nil:
 		return t.sumUp()
+	case j.entry.On != "":
+		return t.elsewhere(ctx)
 	case j.invalid != nil || j.monitors:
 		return j.invalid
 	}

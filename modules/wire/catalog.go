@@ -90,6 +90,12 @@ type Entry struct {
 	// run at once.
 	After []int `json:"after,omitempty"`
 
+	// On says where the entry runs, if that is not this host: it has no properties then, and the
+	// controller, which is asked with [Elsewhere], brings it about there.
+	On string `json:"on,omitempty"`
+	// Refresh are resources elsewhere that the entry subscribes to and that have changed.
+	Refresh []string `json:"refresh,omitempty"`
+
 	// Query asks a [modules.Querier] instead of checking and applying.
 	Query string `json:"query,omitempty"`
 	// Receive are properties whose values are known only on the way.

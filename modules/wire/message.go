@@ -22,6 +22,7 @@ type Message struct {
 	Parse     *Parse     `json:"parse,omitempty"`     // answered by Parsed
 	Import    *Import    `json:"import,omitempty"`    // answered by Imported
 	Semaphore *Semaphore `json:"semaphore,omitempty"` // answered by Granted, unless it releases
+	Elsewhere *Elsewhere `json:"elsewhere,omitempty"` // answered by another one
 	Reversals *Reversals `json:"reversals,omitempty"` // at most once in a catalog, behind the results of its entries
 	Untold    *Untold    `json:"untold,omitempty"`    // before the results of a catalog; acknowledged with Ack
 	Locked    *Locked    `json:"locked,omitempty"`    // before these, when the lock is not free
@@ -134,6 +135,19 @@ type Semaphore struct {
 	Would string `json:"would,omitempty"`
 }
 
+// Elsewhere asks for an entry to be brought about where [Entry.On] says. The answer, which has a
+// Status, may take as long as others are at work there.
+type Elsewhere struct {
+	Index int `json:"i"`
+	// Refresh says that something has changed that the entry subscribes to.
+	Refresh bool `json:"refresh,omitempty"`
+	// How it ended there; no status says that the run ends before that.
+	Status    Status `json:"status,omitempty"`
+	Uncertain bool   `json:"uncertain,omitempty"`
+	Because   string `json:"because,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
 // Granted says that an entry holds its semaphores.
 type Granted struct {
 	Index int `json:"i"`
@@ -152,7 +166,7 @@ func (m *Message) validate() error {
 		m.Hello != nil, m.Want != nil, m.Result != nil, m.Done != nil, m.Refused != nil, m.Pong != nil,
 		m.Catalog != nil, m.Blob != nil, m.Ping != nil, m.Stop != nil, m.Kill != nil,
 		m.Parse != nil, m.Parsed != nil, m.Import != nil, m.Imported != nil, m.Semaphore != nil, m.Granted != nil, m.Reversals != nil,
-		m.Untold != nil, m.Ack != nil, m.Locked != nil, m.Output != nil,
+		m.Elsewhere != nil, m.Untold != nil, m.Ack != nil, m.Locked != nil, m.Output != nil,
 	} {
 		if set {
 			n++

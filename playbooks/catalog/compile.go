@@ -29,6 +29,8 @@ type Compiled struct {
 	// Imports are, by the number of the entry, what it receives from other hosts: its
 	// Receives with From -1.
 	Imports map[int][]Import
+	// Elsewhere are, by the number of the entry, those that run on other hosts.
+	Elsewhere map[int]*Compiled
 
 	common  []bool          // by entry: another host had the same properties
 	written []*yamlpos.Node // by entry
@@ -76,7 +78,7 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 	if err != nil {
 		return nil, nil, c.masked(err)
 	}
-	d, errs := c.expand(ctx, top, show)
+	d, errs := c.expand(ctx, top, h.Name, show)
 	var ordered *graph.Graph
 	if len(errs) == 0 {
 		edges, err := resolve(d, c.play)
@@ -127,6 +129,12 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 		o := &d.origins[i]
 		d.entries[i].NoHistory = d.entries[i].NoHistory || c.play.NoHistory
 		out.common[i], out.written[i] = o.shared, o.resource.Name.Node
+		if o.elsewhere != nil {
+			if out.Elsewhere == nil {
+				out.Elsewhere = map[int]*Compiled{}
+			}
+			out.Elsewhere[i] = o.elsewhere
+		}
 		if len(o.resource.Imports) == 0 || d.entries[i].Excluded {
 			continue
 		}

@@ -39,6 +39,8 @@ type Options struct {
 	// Inventory gives what expressions see of the inventory and the run when they are
 	// evaluated for a host; nil where there is no inventory.
 	Inventory func(host string) *templates.Inventory
+	// HasHost reports whether the inventory has a host of that name; nil takes any.
+	HasHost func(name string) bool
 	// Variables are the expressions in the variables of the inventory; nil if there are none.
 	Variables *templates.Variables
 	Facts     map[string]any    // --facts: over those of every host

@@ -37,6 +37,7 @@ type origin struct {
 	refs      *references // nil if there are none that matter any more
 	batch     string      // see [graph.Vertex]
 	relations []modules.Relation
+	elsewhere *Compiled         // what the host where it runs gets; nil if that is the one that it is for
 	shown     *RenderedResource // nil unless the catalog is rendered for people
 }
 
@@ -71,14 +72,15 @@ type scope struct {
 type expansion struct {
 	compiler *Compiler
 	draft    *draft
-	inGraph  bool // the play's strategy, which nested manifests share
-	show     bool // a person wants to see what comes of it
+	host     string // its name
+	inGraph  bool   // the play's strategy, which nested manifests share
+	show     bool   // a person wants to see what comes of it
 	size     int64
 	errs     yamlpos.Errors
 }
 
 // expand makes the entries of all resources that are selected for a host.
-func (c *Compiler) expand(ctx context.Context, top *scope, show bool) (*draft, yamlpos.Errors) {
+func (c *Compiler) expand(ctx context.Context, top *scope, host string, show bool) (*draft, yamlpos.Errors) {
 	last := int(c.entries.Load())
 	d := &draft{
 		entries: slices.Grow([]wire.Entry(nil), last), origins: slices.Grow([]origin(nil), last),
@@ -87,7 +89,7 @@ func (c *Compiler) expand(ctx context.Context, top *scope, show bool) (*draft, y
 	if p := c.play; p.RememberedAs != nil {
 		d.remember = &wire.Remember{As: p.RememberedAs.Text, Whole: p.Whole()}
 	}
-	x := &expansion{compiler: c, draft: d, inGraph: c.play.Graph(), show: show}
+	x := &expansion{compiler: c, draft: d, host: host, inGraph: c.play.Graph(), show: show}
 	x.manifest(ctx, top)
 	return d, x.errs
 }
@@ -173,6 +175,8 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	o := origin{resource: r}
 	o.refs, err = x.refer(ctx, r, env, &e)
 	x.errs.Add(err)
+	e.On, err = x.on(ctx, r, env)
+	x.errs.Add(err)
 	in.inherit(&e)
 	if e.Health, err = healthChecks(ctx, r, e.Sensitive, env); err != nil {
 		x.errs.Add(err)
@@ -189,6 +193,10 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 		x.draft.names.unknown(e.Type, e.Name, e.Alias)
 		return -1
 	}
+	shown := RenderedResource{Properties: p.node, Env: env, Layers: in.layers, Secrets: in.secrets, Item: use.item}
+	if e.On != "" {
+		return x.elsewhere(e, o, p, shown)
+	}
 	x.take(p.made)
 	e.Properties, o.shared = p.made.properties, p.shared
 	if _, ok := r.Type.New().(modules.Batcher); ok && own.AutoGroup {
@@ -197,7 +205,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	if own.AutoEdge && !in.noEdges {
 		o.relations = p.made.related
 	}
-	return x.add(e, o, RenderedResource{Properties: p.node, Env: env, Layers: in.layers, Secrets: in.secrets, Item: use.item})
+	return x.add(e, o, shown)
 }
 
 // managed decides control. What stands behind the first condition that decides is not

@@ -125,7 +125,7 @@ func setExchanged(vertices []graph.Vertex, d *draft) {
 		if e.Excluded || e.Hidden {
 			continue
 		}
-		vertices[i].Exports = e.Export
+		vertices[i].Exports, vertices[i].On = e.Export, e.On
 		for _, one := range d.origins[i].resource.Imports {
 			vertices[i].Imports = append(vertices[i].Imports, graph.Import{Property: one.Property, Host: one.Host.Text, From: one.From.Text, At: one.From})
 		}

@@ -87,7 +87,8 @@ const (
 type Result struct {
 	Stamp
 	Play         string            `json:"play" doc:"name of the play"`
-	Host         string            `json:"host" doc:"where"`
+	Host         string            `json:"host" doc:"the host that it is for"`
+	On           string            `json:"on,omitempty" doc:"where, if it ran on another host than that; controller is where ccm-push runs"`
 	Type         string            `json:"type" doc:"of the resource"`
 	Name         string            `json:"name" doc:"of the resource"`
 	Alias        string            `json:"alias" doc:"of the resource; empty if it has none"`

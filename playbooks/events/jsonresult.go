@@ -24,6 +24,9 @@ func appendResult(b []byte, e *Result, at *clockText) (line []byte, ok bool) {
 	b = appendText(b, "run", e.Run)
 	b = appendText(b, "play", e.Play)
 	b = appendText(b, "host", e.Host)
+	if e.On != "" {
+		b = appendText(b, "on", e.On)
+	}
 	b = appendText(b, "type", e.Type)
 	b = appendText(b, "name", e.Name)
 	b = appendText(b, "alias", e.Alias)
@@ -58,7 +61,7 @@ func appendShortResult(b []byte, e *Result, at *clockText) (line []byte, ok bool
 	b = at.append(b, e.Time)
 	b = append(b, '"')
 	for _, text := range [...]struct{ key, value string }{
-		{"play", e.Play}, {"host", e.Host}, {"type", e.Type}, {"name", e.Name}, {"alias", e.Alias}, {"status", string(e.Status)}, {"cause", string(e.Cause)},
+		{"play", e.Play}, {"host", e.Host}, {"on", e.On}, {"type", e.Type}, {"name", e.Name}, {"alias", e.Alias}, {"status", string(e.Status)}, {"cause", string(e.Cause)},
 		{"because", e.Because}, {"message", e.Message}, {"error", e.Error}, {"diff", e.Diff},
 	} {
 		if text.value != "" {

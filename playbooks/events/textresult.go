@@ -93,7 +93,15 @@ func reference(r Result) string {
 	if r.Alias != "" {
 		ref += " (" + r.Alias + ")"
 	}
-	return ref
+	return Where(ref, r.On)
+}
+
+// Where adds to a host, or to a resource that is for it, where that runs, unless that is the host.
+func Where(what, on string) string {
+	if on == "" {
+		return what
+	}
+	return what + " on " + on
 }
 
 // detail is what there is to say about a result in a few words.

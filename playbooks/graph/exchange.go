@@ -23,6 +23,9 @@ func (i Import) source() string { return i.From + " of " + i.Host }
 // terminal. With positions it says where values are received.
 func (v *Vertex) Exchanged(positions bool) []string {
 	var lines []string
+	if v.On != "" {
+		lines = append(lines, printable.Line("runs on "+v.On))
+	}
 	for _, one := range v.Imports {
 		line := "receives " + one.Property + " from " + one.source()
 		if positions && one.At != nil {

@@ -24,6 +24,7 @@ type Vertex struct {
 	Relations []modules.Relation
 	Imports   []Import // what it receives from other hosts
 	Exports   []string // the values that it gives to other hosts
+	On        string   // where it runs, if that is another host
 }
 
 // Kind is what an edge is from.

@@ -36,6 +36,7 @@ func (t Taint) CheckPaths(files *templates.Files) error {
 	errs.Add(t.checkTree(files))
 	errs.Add(t.CheckNested())
 	errs.Add(t.CheckDownload(r.Requirements().Downloads))
+	errs.Add(t.checkElsewhere())
 	for _, e := range r.conditions() {
 		errs.Add(e.CheckPaths(files, t.seen))
 	}

@@ -29,7 +29,7 @@ func (r *Run) Undo(only []string) ([]*manifest.Play, error) {
 	}
 	var plays []*manifest.Play
 	for _, p := range slices.Backward(r.Plays) {
-		hosts := slices.DeleteFunc(slices.Clone(p.Hosts), func(h string) bool { return !c.changed[h] && !c.unsure[h] })
+		hosts := slices.DeleteFunc(slices.Concat(p.Hosts, slices.Sorted(maps.Keys(c.elsewhere[p.Name]))), func(h string) bool { return !c.changed[h] && !c.unsure[h] })
 		if len(hosts) == 0 {
 			continue
 		}
@@ -67,11 +67,14 @@ func sameUser(p *manifest.Play, other *events.SelectedPlay) bool {
 type changes struct {
 	changed map[string]bool // hosts that were changed
 	unsure  map[string]bool // hosts that may have been, and could not tell
-	missing []string        // resources that are named, and that no host has changed
+	// elsewhere are, by play, hosts that resources of others were run on. The controller keeps nothing
+	// that could be found again.
+	elsewhere map[string]map[string]bool
+	missing   []string // resources that are named, and that no host has changed
 }
 
 func (r *Run) changes(only []string) (*changes, error) {
-	c := &changes{changed: map[string]bool{}, unsure: map[string]bool{}}
+	c := &changes{changed: map[string]bool{}, unsure: map[string]bool{}, elsewhere: map[string]map[string]bool{}}
 	seen, cut := map[string]bool{}, map[string]bool{}
 	for e, err := range r.Events() {
 		if err != nil {
@@ -99,7 +102,7 @@ func (r *Run) changes(only []string) (*changes, error) {
 				}
 			}
 			if e.Changed && named {
-				c.changed[e.Host] = true
+				c.on(&e)
 			}
 		}
 	}
@@ -110,4 +113,19 @@ func (r *Run) changes(only []string) (*changes, error) {
 		}
 	}
 	return c, nil
+}
+
+// on notes the host that a result has changed.
+func (c *changes) on(e *events.Result) {
+	switch e.On {
+	case "":
+		c.changed[e.Host] = true
+	case manifest.Controller:
+	default:
+		c.changed[e.On] = true
+		if c.elsewhere[e.Play] == nil {
+			c.elsewhere[e.Play] = map[string]bool{}
+		}
+		c.elsewhere[e.Play][e.On] = true
+	}
 }

@@ -25,8 +25,12 @@ type Task struct {
 	Output     func(*wire.Output) // is given what commands write, as it comes; nil asks for none
 	// Ask asks a person before an entry that has a semaphore does what it would; false is no,
 	// and then the run is being stopped. Its context ends with the question. nil asks nobody.
-	Ask    func(ctx context.Context, e *wire.Entry, would string) bool
-	Locked func(waits bool) // is told that the host waits for its lock, and that it has it then; nil is not
+	Ask func(ctx context.Context, e *wire.Entry, would string) bool
+	// Elsewhere brings an entry about on another host, and gives the result there; nil if the run ends
+	// before that has begun. refresh says that something has changed that the entry subscribes to.
+	// The end of ctx ends the waiting for that host alone.
+	Elsewhere func(ctx context.Context, index int, refresh bool) *wire.Result
+	Locked    func(waits bool) // is told that the host waits for its lock, and that it has it then; nil is not
 	// Known are the entries, by index, whose results have come in an earlier session, the
 	// connection of which was lost: Emit is not given them again, unless the entry has had
 	// its turn again and has changed something, or failed.

@@ -31,7 +31,7 @@ type catalogRun struct {
 	overdue  *Late               // the deadline that has passed; nil if none has
 	ended    chan struct{}       // closed at the end of the catalog
 	turns    map[int]*share.Turn // by the number of the entry that has asked for it
-	needs    map[int]bool        // by the number of the entry that has asked for values of other hosts
+	needs    map[int]bool        // by the number of the entry that has asked for values of other hosts, or to run on one
 }
 
 func newCatalogRun(s *Session, t Task) *catalogRun {
@@ -85,6 +85,8 @@ func (c *catalogRun) handle(ctx context.Context, m *wire.Message) (done bool, er
 		return false, c.turn(ctx, m.Semaphore)
 	case m.Import != nil:
 		return false, c.need(ctx, m.Import)
+	case m.Elsewhere != nil:
+		return false, c.elsewhere(ctx, m.Elsewhere)
 	case m.Reversals != nil:
 		return false, c.remove(m.Reversals)
 	case m.Untold != nil:

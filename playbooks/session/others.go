@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -115,14 +116,24 @@ func (c *catalogRun) need(ctx context.Context, m *wire.Import) error {
 		return breach("the host asks for the values of resource %d twice", m.Index)
 	}
 	c.needs[m.Index] = true
+	participant := c.task.Exchange
+	c.later(ctx, func(ctx context.Context) *wire.Message {
+		return &wire.Message{Imported: participant.Import(ctx, m.Index)}
+	})
+	return nil
+}
+
+// later answers the host once f has found the answer, which takes as long as other hosts do. The
+// context of f ends with the catalog.
+func (c *catalogRun) later(ctx context.Context, f func(context.Context) *wire.Message) {
 	c.session.waits.note(1, 0)
 	ctx, cancel := context.WithCancel(ctx)
-	participant, ended := c.task.Exchange, c.ended
+	ended := c.ended
 	c.session.work.Go(func() {
 		defer cancel()
-		given := participant.Import(ctx, m.Index)
+		m := f(ctx)
 		c.session.waits.note(-1, 0)
-		c.session.answer(&wire.Message{Imported: given}, ended)
+		c.session.answer(m, ended)
 	})
 	c.session.work.Go(func() {
 		select {
@@ -130,6 +141,33 @@ func (c *catalogRun) need(ctx context.Context, m *wire.Import) error {
 			cancel()
 		case <-ctx.Done():
 		}
+	})
+}
+
+// elsewhere has an entry brought about on another host. The host is told how that ended, and not
+// what was seen or done there.
+func (c *catalogRun) elsewhere(ctx context.Context, m *wire.Elsewhere) error {
+	entries := c.catalog.Entries
+	switch {
+	case m.Index < 0 || m.Index >= len(entries) || entries[m.Index].On == "" || c.task.Elsewhere == nil:
+		return breach("the host asks for resource %d to run on another host, where it does not belong", m.Index)
+	case c.reported[m.Index]:
+		return breach("the host asks for resource %d to run on another host, and has reported it", m.Index)
+	case c.needs[m.Index]:
+		return breach("the host asks twice for resource %d to run on another host", m.Index)
+	case m.Refresh && len(entries[m.Index].Subscribe) == 0:
+		return breach("the host asks for a refresh of resource %d, which subscribes to nothing", m.Index)
+	}
+	c.needs[m.Index] = true
+	c.later(ctx, func(ctx context.Context) *wire.Message {
+		answer := &wire.Elsewhere{Index: m.Index}
+		if r := c.task.Elsewhere(ctx, m.Index, m.Refresh); r != nil {
+			answer.Status, answer.Uncertain, answer.Because = cmp.Or(r.Status, wire.Stable), r.Uncertain, r.Because
+			if r.Status == wire.Failed {
+				answer.Error = "it failed on " + entries[m.Index].On
+			}
+		}
+		return &wire.Message{Elsewhere: answer}
 	})
 	return nil
 }

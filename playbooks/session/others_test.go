@@ -24,6 +24,7 @@ type stage struct {
 	resource   time.Duration // how long a resource may take
 	host       HostTime
 	ask        func(context.Context, *wire.Entry, string) bool
+	elsewhere  func(ctx context.Context, index int, refresh bool) *wire.Result
 	stop       chan struct{} // nil is never closed
 	wg         sync.WaitGroup
 	mu         sync.Mutex
@@ -37,7 +38,7 @@ func (s *stage) acts(ctx context.Context, name string, c *catalog.Compiled, act 
 		sess := New(ctx, p, time.Now, 0)
 		does := task(c)
 		does.Semaphores, does.Resource, does.Host = &s.semaphores, s.resource, s.host
-		does.Ask = s.ask
+		does.Ask, does.Elsewhere = s.ask, s.elsewhere
 		var host sync.WaitGroup
 		host.Go(func() { act(p); p.cut() })
 		_, err := sess.Apply(ctx, s.stop, does)
@@ -350,5 +351,71 @@ func TestTurnBreaches(t *testing.T) {
 			})
 			require.EqualError(t, errs["web1"], c.err)
 		})
+	}
+}
+
+// TestElsewhereBreaches has a host ask for what is not to run on another one.
+func TestElsewhereBreaches(t *testing.T) {
+	entries := []wire.Entry{{Type: "exec", Name: "here"}, {Type: "exec", Name: "there", On: "lb1"}}
+	asks := func(index int) []*wire.Message { return []*wire.Message{{Elsewhere: &wire.Elsewhere{Index: index}}} }
+	for _, c := range []struct {
+		name string
+		say  []*wire.Message
+		err  string
+	}{
+		{"of no resource", asks(2), "the host asks for resource 2 to run on another host, where it does not belong"},
+		{"below zero", asks(-1), "the host asks for resource -1 to run on another host, where it does not belong"},
+		{"of its own", asks(0), "the host asks for resource 0 to run on another host, where it does not belong"},
+		{"twice", append(asks(1), asks(1)...), "the host asks twice for resource 1 to run on another host"},
+		{"of one that is over", append([]*wire.Message{{Result: &wire.Result{Index: 1}}}, asks(1)...), "the host asks for resource 1 to run on another host, and has reported it"},
+		{"a refresh", []*wire.Message{{Elsewhere: &wire.Elsewhere{Index: 1, Refresh: true}}}, "the host asks for a refresh of resource 1, which subscribes to nothing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			errs := staged(t, func(s *stage) {
+				s.elsewhere = func(ctx context.Context, _ int, _ bool) *wire.Result {
+					<-ctx.Done()
+					return nil
+				}
+				s.acts(s.t.Context(), "web1", &catalog.Compiled{Catalog: wire.Catalog{Entries: entries}}, func(p *puppet) {
+					p.until()
+					p.conn.Send(c.say...)
+					for p.until() != nil {
+					}
+				})
+			})
+			require.EqualError(t, errs["web1"], c.err)
+		})
+	}
+}
+
+// TestElsewhereIsNotTold has a resource run on another host: the one that it is for learns how it
+// ended, and nothing of what was seen there. Meanwhile its time stands still.
+func TestElsewhereIsNotTold(t *testing.T) {
+	entries := []wire.Entry{{Type: "exec", Name: "a"}, {Type: "exec", Name: "there", On: "lb1", Subscribe: []int{0}}}
+	for _, c := range []struct {
+		there *wire.Result
+		want  wire.Elsewhere
+	}{
+		{&wire.Result{Message: "secret"}, wire.Elsewhere{Index: 1, Status: wire.Stable}},
+		{&wire.Result{Status: wire.Changed, Diff: "secret", Uncertain: true, Because: "exec#x"}, wire.Elsewhere{Index: 1, Status: wire.Changed, Uncertain: true, Because: "exec#x"}},
+		{&wire.Result{Status: wire.Failed, Error: "secret"}, wire.Elsewhere{Index: 1, Status: wire.Failed, Error: "it failed on lb1"}},
+		{nil, wire.Elsewhere{Index: 1}},
+	} {
+		errs := staged(t, func(s *stage) {
+			s.resource, s.host = time.Minute, HostTime{Limit: 2 * time.Minute, Remaining: 2 * time.Minute}
+			s.elsewhere = func(_ context.Context, index int, refresh bool) *wire.Result {
+				require.Equal(t, 1, index)
+				require.True(t, refresh)
+				time.Sleep(5 * time.Hour)
+				return c.there
+			}
+			s.acts(s.t.Context(), "web1", &catalog.Compiled{Catalog: wire.Catalog{Entries: entries}}, func(p *puppet) {
+				p.until()
+				p.conn.Send(&wire.Message{Elsewhere: &wire.Elsewhere{Index: 1, Refresh: true}})
+				require.Equal(t, &c.want, p.until().Elsewhere)
+				p.rest()
+			})
+		})
+		require.NoError(t, errs["web1"])
 	}
 }

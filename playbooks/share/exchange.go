@@ -21,6 +21,8 @@ type Exchange struct {
 	plays   [][]*inventory.Host // the hosts of each
 	exports []*exportIndex      // of each play
 
+	waits *Waits // of the hosts for each other; nil if they do so for values alone
+
 	mu    sync.Mutex
 	hosts map[string]*hostRecord
 	start func(host string) // begins a host of the batch at once; nil is nothing
@@ -84,6 +86,13 @@ func NewExchange(plays []*manifest.Play, hosts [][]*inventory.Host) *Exchange {
 		}
 	}
 	return x
+}
+
+// WaitIn has the hosts' waits for values noted beside others of the run.
+func (x *Exchange) WaitIn(waits *Waits) {
+	if x != nil {
+		x.waits = waits
+	}
 }
 
 // StartWith sets what begins a host of the current batch that others wait for, out of

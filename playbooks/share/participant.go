@@ -149,11 +149,26 @@ func (p *Participant) receive(ctx context.Context, index int, imp catalog.Import
 		if startable {
 			p.x.startHost(imp.Host)
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return received{}, ctx.Err()
+		if err := p.await(ctx, imp.Host, changed); err != nil {
+			return received{}, err
 		}
+	}
+}
+
+// await waits until something changes on another host.
+func (p *Participant) await(ctx context.Context, host string, changed <-chan struct{}) error {
+	if p.x.waits != nil {
+		end, err := p.x.waits.begin(wait{p.host, host, false})
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -251,6 +251,14 @@ func (r *Refreshes) find(name subscriber) *note {
 	return nil
 }
 
+// Unannounce takes back what was announced for an entry that has changed nothing.
+func (r *Refreshes) Unannounce(i int) error {
+	if !r.forget(i) {
+		return nil
+	}
+	return r.save()
+}
+
 // Retract notes the failure of an entry that was announced. If the host is as it was
 // before, which untouched finds out, the announcement is taken back. After an error the
 // next run may refresh more than needed.

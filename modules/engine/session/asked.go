@@ -35,6 +35,7 @@ const (
 	parsing byte = iota
 	importing
 	waiting
+	delegating
 )
 
 // ask sends a question and waits for the answer. stop is closed when the answer is of no
@@ -80,6 +81,16 @@ func (q *questions) imports(ctx context.Context, index int) (*wire.Imported, err
 		return nil, err
 	}
 	return m.Imported, nil
+}
+
+// elsewhere has an entry brought about on another host. A run that is being stopped still waits for
+// that: the controller knows whether it has begun.
+func (q *questions) elsewhere(ctx context.Context, m *wire.Elsewhere) (*wire.Elsewhere, error) {
+	answer, err := q.ask(ctx, question{delegating, m.Index}, &wire.Message{Elsewhere: m}, q.ended)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Elsewhere, nil
 }
 
 // semaphores waits for the semaphores of an entry, and gives what releases them.

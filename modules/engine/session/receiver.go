@@ -107,6 +107,9 @@ func (r *receiver) handle(m *wire.Message) error {
 	case m.Imported != nil:
 		r.questions.answered(question{importing, m.Imported.Index}, m)
 		return nil
+	case m.Elsewhere != nil:
+		r.questions.answered(question{delegating, m.Elsewhere.Index}, m)
+		return nil
 	case m.Granted != nil:
 		r.questions.answered(question{waiting, m.Granted.Index}, m)
 		return nil

@@ -181,6 +181,12 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 		}
 		return s.receiver.questions.semaphores(ctx, index, would)
 	}
+	s.engine.Elsewhere = func(ctx context.Context, m *wire.Elsewhere) (*wire.Elsewhere, error) {
+		if err := out.flush(); err != nil { // others take their time
+			return nil, err
+		}
+		return s.receiver.questions.elsewhere(ctx, m)
+	}
 	s.engine.Undoes = func(all *wire.Reversals) error { return out.put(&wire.Message{Reversals: all}) }
 	follow := &follower{out: out, now: s.Now}
 	if s.engine.Follow = nil; cat.Follow {

@@ -26,6 +26,8 @@ type Resource struct {
 
 	Health []health.Check `json:"health_checks" hint:"write - command: /usr/lib/nagios/plugins/check_disk -w 10%" doc:"questions to the host after the resource has had its turn; if the answer is not OK, it has failed"`
 
+	On string `json:"on" hint:"write on: HOST" doc:"the host where it runs, in the place of the one it is for; controller is where ccm-push runs"`
+
 	Meta
 	Recv   map[string]any `json:"recv" hint:"write recv: {content: exec#token.stdout}" doc:"properties whose values another resource sends: PROPERTY: type#name.key, or PROPERTY: {host: NAME, from: type#name.key}"`
 	Export []string       `json:"export" doc:"the values that other hosts may receive, such as stdout"`

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// elsewhere has the controller bring the job about where it is to run, and takes over how it ended
+// there. What is done there changes nothing here, so no forecast is told of it.
+func (t *turn) elsewhere(ctx context.Context) error {
+	r, j := t.run, t.job
+	if r.engine.Elsewhere == nil {
+		return modules.Refuse("only a controller can have it run on %s", j.entry.On)
+	}
+	var triggers []string
+	due, err := t.refreshDue(&triggers)
+	if err == nil && j.predicts() {
+		err = r.refreshes.MayAnnounce(j.index)
+	} else if err == nil {
+		err = r.refreshes.Announce(j.index)
+	}
+	if err != nil {
+		return err
+	}
+	var there *wire.Elsewhere
+	question := &wire.Elsewhere{Index: j.index, Refresh: due != nil || len(triggers) > 0}
+	r.real.scheduler.Aside(j.index, func() { there, err = r.engine.Elsewhere(ctx, question) })
+	if err == nil && there.Status == "" {
+		err = ErrBeforeTurn
+	}
+	if err == nil {
+		if there.Status != wire.Stable { // which goes without saying
+			j.result.Status = there.Status
+		}
+		j.prediction.Recorded()
+		if there.Uncertain {
+			j.prediction.Doubt(cmp.Or(there.Because, j.entry.Ref()))
+		}
+		if there.Error != "" {
+			err = errors.New(there.Error)
+		}
+	}
+	if !j.predicts() {
+		t.announced(err, there)
+	}
+	return err
+}
+
+// announced takes back what was announced for a job that has changed nothing elsewhere, and notes
+// the failure of one of which that is not known.
+func (t *turn) announced(err error, there *wire.Elsewhere) {
+	refreshes, i := t.run.refreshes, t.job.index
+	var unnoted error
+	switch {
+	case err == ErrBeforeTurn, err == nil && there.Status != wire.Changed:
+		unnoted = refreshes.Unannounce(i)
+	case err != nil:
+		unnoted = refreshes.Retract(i, func() bool { return false })
+	}
+	if unnoted != nil {
+		t.said.Message("warning", "the next run may refresh more than needed: "+unnoted.Error())
+	}
+}

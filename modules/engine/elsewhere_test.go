@@ -1,0 +1,68 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// TestElsewhere has a resource run on another host, between two of this one.
+func TestElsewhere(t *testing.T) {
+	again := `"refreshonly":true`
+	for _, c := range []struct {
+		name  string
+		check bool
+		there wire.Elsewhere
+		want  string
+		owed  bool // a refresh to the next run
+	}{
+		{"changed", false, wire.Elsewhere{Status: wire.Changed}, "changed changed changed* stable", false},
+		{"stable", false, wire.Elsewhere{Status: wire.Stable}, "changed stable stable stable", false},
+		{"failed", false, wire.Elsewhere{Status: wire.Failed, Error: "it failed on lb1"}, "changed failed stable skipped", true},
+		{"skipped", false, wire.Elsewhere{Status: wire.Skipped}, "changed skipped stable stable", false},
+		{"before its turn", false, wire.Elsewhere{}, "changed", false},
+		{"would change", true, wire.Elsewhere{Status: wire.Changed}, "changed? changed? changed*? stable?", false},
+		{"may change", true, wire.Elsewhere{Status: wire.Changed, Uncertain: true, Because: "exec#x"}, "changed? changed? changed*? stable?", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var asked []wire.Elsewhere
+			kept := &shelf{}
+			results := play(t, t.TempDir(), wire.Catalog{Check: c.check, Entries: []wire.Entry{
+				command("true", ""),
+				{Type: "exec", Name: "there", On: "lb1", Subscribe: []int{0}},
+				with(command("true 2", again), func(e *wire.Entry) { e.Subscribe = []int{1} }),
+				with(command("true 3", again), func(e *wire.Entry) { e.Require = []int{1} }),
+			}}, func(e *engine.Engine) {
+				e.Refreshes = kept
+				e.Elsewhere = func(_ context.Context, question *wire.Elsewhere) (*wire.Elsewhere, error) {
+					asked = append(asked, *question)
+					return &c.there, nil
+				}
+			})
+			require.Equal(t, c.want, brief(results))
+			require.Equal(t, []wire.Elsewhere{{Index: 1, Refresh: true}}, asked)
+			if c.name != "before its turn" { // what it subscribes to has changed, so that is due
+				require.Equal(t, c.owed, len(kept.text) > 0, string(kept.text))
+			}
+		})
+	}
+}
+
+// TestElsewhereAlone has no controller to ask.
+func TestElsewhereAlone(t *testing.T) {
+	results := play(t, t.TempDir(), wire.Catalog{Entries: []wire.Entry{{Type: "exec", Name: "there", On: "lb1"}}}, nil)
+	require.Equal(t, "only a controller can have it run on lb1", results[0].Error)
+}
+
+// TestRefreshFromElsewhere has what has changed on another host refresh a resource here.
+func TestRefreshFromElsewhere(t *testing.T) {
+	results := play(t, t.TempDir(), wire.Catalog{Entries: []wire.Entry{
+		with(command("true", `"refreshonly":true`), func(e *wire.Entry) { e.Refresh = []string{"file#/etc/a"} }),
+	}}, nil)
+	require.Equal(t, "changed*", brief(results))
+	require.Equal(t, []string{"file#/etc/a"}, results[0].RefreshedBy)
+}

@@ -1,0 +1,284 @@
+package playbooks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/session"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// delegated are the resources that are for one host in one play and run on others: its host program
+// asks for each when its turn has come, however often its own connection is lost.
+type delegated struct {
+	fleet   *fleet
+	of      *selection
+	host    string                    // that they are for
+	entries []wire.Entry              // of that host
+	alone   map[int]*catalog.Compiled // by the number of the entry
+
+	mu      sync.Mutex
+	changed map[int]bool // entries of the host that have changed
+	begun   map[int]*delegation
+}
+
+// A delegation is one of them that has begun. Its result is there once ended is closed.
+type delegation struct {
+	ended  chan struct{}
+	result *wire.Result // nil if the run has ended before it
+}
+
+// run brings a resource about, and gives its result; nil if the run ends before that. waiting ends
+// when nobody waits for it any more, ctx kills it.
+func (d *delegated) run(ctx, waiting context.Context, index int, refresh bool) *wire.Result {
+	d.mu.Lock()
+	one := d.begun[index]
+	if one != nil {
+		d.mu.Unlock()
+		select {
+		case <-one.ended:
+			return one.result
+		case <-waiting.Done():
+			return nil
+		}
+	}
+	one = &delegation{ended: make(chan struct{})}
+	if d.begun == nil {
+		d.begun = map[int]*delegation{}
+	}
+	d.begun[index] = one
+	d.mu.Unlock()
+	one.result = d.visit(ctx, waiting, index, refresh)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(one.ended)
+	if one.result == nil {
+		delete(d.begun, index)
+	}
+	return one.result
+}
+
+// told is what is told of an entry that has ended: of one that ran elsewhere what that host has
+// said, not what this one says of it.
+func (d *delegated) told(r *wire.Result) *wire.Result {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r.Status == wire.Changed {
+		if d.changed == nil {
+			d.changed = map[int]bool{}
+		}
+		d.changed[r.Index] = true
+	}
+	one := d.begun[r.Index]
+	if one == nil {
+		return r
+	}
+	select {
+	case <-one.ended:
+	default: // this host was killed while it waited
+		return r
+	}
+	told := *one.result
+	told.Index, told.Duration, told.Kept = r.Index, r.Duration, r.Kept
+	if r.Uncertain {
+		told.Uncertain, told.Because = true, cmp.Or(told.Because, r.Because)
+	}
+	return &told
+}
+
+// refreshedBy names what a resource subscribes to and has changed.
+func (d *delegated) refreshedBy(index int) (refs []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, i := range d.entries[index].Subscribe {
+		if d.changed[i] {
+			refs = append(refs, d.entries[i].Ref())
+		}
+	}
+	if len(refs) == 0 { // an earlier run has left it to do
+		refs = append(refs, d.entries[d.entries[index].Subscribe[0]].Ref())
+	}
+	return refs
+}
+
+// visit waits for the session of the host where a resource runs, and brings it about there.
+func (d *delegated) visit(ctx, waiting context.Context, index int, refresh bool) *wire.Result {
+	f, entry, alone := d.fleet, &d.entries[index], d.alone[index]
+	var refs []string
+	if refresh {
+		refs = d.refreshedBy(index)
+	}
+	failed := func(err error) *wire.Result {
+		return &wire.Result{Status: wire.Failed, Error: entry.On + ": " + err.Error()}
+	}
+	waiting, stopped := f.untilStopped(waiting)
+	leave, err := f.sessions.Borrow(waiting, d.host, entry.On)
+	stopped()
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil
+	case err != nil:
+		return failed(err)
+	}
+	defer leave()
+	if f.interrupted(ctx) {
+		return nil
+	}
+	state, err := f.target(entry.On)
+	if err != nil {
+		return failed(err)
+	}
+	c := &alone.Catalog
+	c.Check, c.Monitor, c.Diff, c.Lock = f.runner.Options.Check, f.runner.Options.Monitor, f.runner.Options.Diff, f.runner.lock()
+	c.Entries[0].Refresh = refs
+	ask := f.runner.Step.asks(d.of, d.host, entry.On, c, f.runner.Options.Catalog.Mask)
+	result, err := f.runElsewhere(ctx, d.of, state, alone, ask)
+	switch {
+	case errors.Is(err, errStopped):
+		return nil
+	case err != nil:
+		state.close()
+		return failed(d.reason(entry.On, err))
+	}
+	return result
+}
+
+// reason words the error of a host on which a resource could not be brought about.
+func (d *delegated) reason(on string, err error) error {
+	text, hint := reason(failure(d.of.play.Name, on, err)), ""
+	if he, ok := errors.AsType[*transport.HostError](err); ok {
+		hint = he.Hint
+	}
+	if hint != "" {
+		text += "\n  hint: " + hint
+	}
+	return errors.New(text)
+}
+
+// runElsewhere brings a resource about in the session of a host. It is not tried again when the
+// connection is lost: what it has done by then is not known.
+func (f *fleet) runElsewhere(ctx context.Context, s *selection, state *hostState, alone *catalog.Compiled, ask func(context.Context, *wire.Entry, string) bool) (*wire.Result, error) {
+	if state.refused != nil {
+		return nil, state.refused
+	}
+	timed, done := f.runner.hostTime(ctx)
+	defer done()
+	program, err := f.program(timed, s.play, state)
+	if err == nil && alone.NeedsFull && !program.full {
+		program, err = f.upgrade(timed, s.play, state, program)
+	}
+	if err != nil {
+		if err = late(timed, err); transport.Unreachable(err) { // the next one would wait as long
+			state.refused = err
+		}
+		return nil, err
+	}
+	alone.Catalog.Earlier = state.unpredicted(program, f.runner.Options.Check)
+	var result *wire.Result
+	limit := f.runner.Options.Deadlines.host()
+	whole, err := program.session.Apply(ctx, f.stop, session.Task{
+		Compiled: alone, Semaphores: &f.semaphores, Host: session.HostTime{Limit: limit, Remaining: limit},
+		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
+		Emit:     func(r *wire.Result) { result = r }, Flush: func() {}, Sync: f.runner.Events.Sync, Ask: ask,
+	})
+	switch {
+	case result != nil: // how the session ended after that is for the next one
+		if f.runner.Options.Check && result.Status == wire.Changed {
+			state.predicted = append(state.predicted, program)
+		}
+		return result, nil
+	case err != nil:
+		return nil, phased(err, events.Rest{NotReached: 1, Next: alone.Catalog.Entries[0].Ref()})
+	case !whole:
+		return nil, errStopped
+	}
+	return nil, errors.New("it has told no result")
+}
+
+// targets are hosts outside of a run on which resources of its hosts run. They are reached whatever
+// --limit says. The zero targets has none.
+type targets struct {
+	mu     sync.Mutex
+	states map[string]*hostState
+}
+
+// target gives the host where a resource runs. Its session is borrowed.
+func (f *fleet) target(name string) (*hostState, error) {
+	h := f.runner.Inventory.Host(name)
+	if h != nil && f.states[name] != nil {
+		return f.states[name], nil
+	}
+	f.targets.mu.Lock()
+	defer f.targets.mu.Unlock()
+	if state := f.targets.states[name]; state != nil {
+		return state, nil
+	}
+	state := &hostState{host: h}
+	if h == nil {
+		here, err := inventory.Parse(manifest.Controller, []byte("all: {hosts: {"+manifest.Controller+": {ansible_connection: local}}}"))
+		if err != nil {
+			return nil, err
+		}
+		state.host, state.controller = here.Host(manifest.Controller), true
+	}
+	if f.targets.states == nil {
+		f.targets.states = map[string]*hostState{}
+	}
+	f.targets.states[name] = state
+	return state, nil
+}
+
+func (t *targets) close() {
+	for _, state := range t.states {
+		state.close()
+	}
+}
+
+// Delegates gives, by play, the hosts where resources run that are for others, as far as the
+// manifests name them; nil in place of the controller. What names none is an error.
+func (r *Runner) Delegates() ([][]*inventory.Host, error) {
+	var errs yamlpos.Errors
+	all := make([][]*inventory.Host, len(r.Plays))
+	for i, play := range r.Plays {
+		known := map[string]bool{}
+		play.Delegates(func(on *yamlpos.Node) {
+			h := r.Inventory.Host(on.Text)
+			switch {
+			case known[on.Text]:
+				return
+			case h == nil && on.Text != manifest.Controller:
+				errs.Add(on.Errorf(r.nearHost(on.Text), "no host of the inventory is called %q", on.Text))
+				return
+			}
+			known[on.Text] = true
+			all[i] = append(all[i], h)
+		})
+	}
+	return all, errs.Err()
+}
+
+// nearHost is a hint to what a name may mean.
+func (r *Runner) nearHost(name string) string {
+	known := []string{manifest.Controller}
+	for _, h := range r.Inventory.Hosts() {
+		known = append(known, h.Name)
+	}
+	if near := yamlpos.Suggest(name, known); near != "" {
+		return fmt.Sprintf("did you mean %s?", near)
+	}
+	return "write the name of one host, or " + manifest.Controller
+}
+
+// hasHost reports whether the inventory has a host.
+func (r *Runner) hasHost(name string) bool {
+	return r.Inventory == nil || r.Inventory.Host(name) != nil
+}

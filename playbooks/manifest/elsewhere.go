@@ -1,0 +1,53 @@
+package manifest
+
+import (
+	"reflect"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Controller is what `on` calls the machine where ccm-push runs, unless the inventory has a host of
+// that name.
+const Controller = "controller"
+
+// checkElsewhere refuses, of a resource that runs on another host than the one that it is for, all
+// that this one has a say in: it could act there by that. The content of a file is allowed.
+func (t Taint) checkElsewhere() error {
+	r := t.resource
+	if r.On == nil {
+		return nil
+	}
+	const hint = "use data of the inventory, or choose with control"
+	if r.On.FromHost(t.seen) {
+		return r.On.Node.Errorf("use data of the inventory", "what a host sent may not choose where something runs")
+	}
+	var errs yamlpos.Errors
+	if r.Name.FromHost(t.seen) {
+		errs.Add(r.Name.Node.Errorf(hint, "what a host sent may not be the name of a resource that runs on another one"))
+	}
+	content := map[string]bool{}
+	for _, f := range modules.Fields(r.Type.New()) {
+		content[f.Name] = f.Type == reflect.TypeFor[modules.Content]()
+	}
+	for _, pair := range r.Properties.Node.Pairs {
+		switch {
+		case !t.fromHost(pair.Key) && !t.fromHost(pair.Value):
+		case t.fromHost(pair.Key) || !content[CanonicalProperty(r.Type, pair.Key.Text)]:
+			errs.Add(pair.Value.Errorf(hint, "what a host sent may only be the content of a file on another host, not %s of %s", pair.Key.Text, r.Type.Name))
+		}
+	}
+	if r.Health.FromHost(t.seen) {
+		errs.Add(r.Health.Node.Errorf(hint, "what a host sent may not be in a health check on another one"))
+	}
+	return errs.Err()
+}
+
+// Delegates calls visit with each place of the play that says literally where a resource runs.
+func (p *Play) Delegates(visit func(on *yamlpos.Node)) {
+	Walk(p.Resources, func(r *Resource, _ int) {
+		if r.On != nil && !r.Unselected && !r.On.Open(r.On.Node) {
+			visit(r.On.Node)
+		}
+	})
+}

@@ -1,0 +1,32 @@
+package resource
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+)
+
+// elsewhere reads where a resource runs, and refuses what goes only where it is for.
+func (rd *Reader) elsewhere(r *manifest.Resource, n *yamlpos.Node) {
+	if !keys.Common(r.Type, "on") {
+		return
+	}
+	if r.On = rd.Values.Optional(n, "on"); r.On == nil {
+		return
+	}
+	if r.Applies() {
+		rd.Report.Add(r.On.Node.Errorf("write it at the resources of that manifest", "on has no meaning for a resource that applies a manifest"))
+		return
+	}
+	for _, pair := range n.Pairs {
+		key := pair.Key.Text
+		if slices.Contains(notElsewhere, key) && keys.Common(r.Type, key) && keys.Given(pair.Value) != nil && pair.Value.Value != false {
+			rd.Report.Add(pair.Key.Errorf("write a play for that host", "%s cannot stand beside on", key))
+		}
+	}
+}
+
+// notElsewhere are keys of what has to do with the host that a resource is for, or with others.
+var notElsewhere = []string{"recv", "export", "sema", "reverse"}
