@@ -34,6 +34,9 @@ type Host struct {
 	// Keep has what is at paths kept before an Apply changes them in another way than by a
 	// [FileWriter]; nil where nothing is kept.
 	Keep func(ctx context.Context, paths ...string)
+	// KeepAttributes is Keep for paths of which an Apply changes no more than owner, group and
+	// mode: what files hold is not kept.
+	KeepAttributes func(ctx context.Context, paths ...string)
 	// State gives what an earlier resource of the session, by Entry.Ref of package wire, has last
 	// reported as its state.
 	State func(ref string) (State, bool)
@@ -171,6 +174,7 @@ type FileInfo struct {
 	GID    int
 	Target string // of symbolic links, as stored
 	Links  int    // names of a regular file: a change through one of several shows under all
+	Device uint64 // of a directory: the file system that it is on; 0 is not known
 }
 
 // Attributes are what a file or directory is given. Negative ids keep what the
@@ -182,6 +186,9 @@ type Attributes struct {
 	// Exact says that Mode is also about setuid, setgid and sticky if it has none of them. Without
 	// it, a directory keeps those that it has, and a new one those that its parent hands on.
 	Exact bool
+	// Of is what has to be at the path, for [FileWriter.SetAttributes]; "" is anything but a
+	// symbolic link. Somebody else may have just put another thing there.
+	Of FileKind
 	// KeepMode leaves the mode alone (new files get 0600, directories 0755).
 	KeepMode bool
 }

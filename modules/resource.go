@@ -120,7 +120,8 @@ type PathState struct {
 	// Partial says that only Kind will hold for sure and the rest is unknown: a
 	// file that a command is said to create.
 	Partial bool
-	// Stays says that undoing the run leaves it: a copy by [FileWriter.Copy].
+	// Stays says that it need not be kept for undoing the run: a copy by [FileWriter.Copy],
+	// or what Apply has kept itself (see [Host.KeepAttributes]).
 	Stays bool
 }
 

@@ -53,7 +53,7 @@ func (t *turn) apply(ctx context.Context, plan modules.Plan, keeper *before.Keep
 	res, h := t.job.resource, t.run.real
 	host, readOnly := t.acting(), h.present(after{t.said})
 	if keeper != nil {
-		host.Files, host.Keep = keeper.Acting(), keeper.Keep
+		host.Files, host.Keep, host.KeepAttributes = keeper.Acting(), keeper.Keep, keeper.KeepAttributes
 	}
 	h.change(func() {
 		if err = res.Apply(ctx, host, plan); err != nil {

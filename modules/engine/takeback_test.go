@@ -196,6 +196,19 @@ func TestUndo(t *testing.T) {
 		{"a setgid directory", func(u *undoer) { require.NoError(u.t, os.Mkdir(u.at("d"), 0o755)) },
 			[]wire.Entry{enginetest.File("$/d", `"ensure":"directory","mode":"2775"`)}, nil, nil,
 			[]string{"changed file#$/d: put back what was there before the run"}, false},
+		{"a tree's modes", func(u *undoer) {
+			require.NoError(u.t, os.MkdirAll(u.at("a/b"), 0o755))
+			u.write("a/b/f", "old")
+			u.write("a/g", "old")
+		}, []wire.Entry{enginetest.File("$/a", `"ensure":"directory","recurse":true,"mode":"u=rwX,go="`)},
+			func(u *undoer) { u.write("a/g", "his") }, nil,
+			[]string{"changed file#$/a: put back what was there before the run"}, true},
+		{"a tree's modes, one of which somebody else has changed since", func(u *undoer) {
+			require.NoError(u.t, os.MkdirAll(u.at("a/b"), 0o755))
+			u.write("a/b/f", "old")
+		}, []wire.Entry{enginetest.File("$/a", `"ensure":"directory","recurse":true,"mode":"u=rwX,go="`)},
+			func(u *undoer) { require.NoError(u.t, os.Chmod(u.at("a/b"), 0o711)) }, nil,
+			[]string{"changed file#$/a: put back what was there before the run; left as it is: $/a/b: it is not as the run left it: its mode is 0711, and was 0700"}, true},
 		{"the mode of a large file", func(u *undoer) { u.write("f", ""); require.NoError(u.t, os.Truncate(u.at("f"), 17<<20)) },
 			[]wire.Entry{enginetest.File("$/f", `"mode":"0600"`)}, nil, nil,
 			[]string{"changed file#$/f: put back what was there before the run"}, false},

@@ -22,6 +22,8 @@ func (f *File) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 		return h.Files.MakeDir(context.WithoutCancel(ctx), f.Name, s.want)
 	case makeDirectory:
 		return h.Files.MakeDir(ctx, f.Name, s.want)
+	case setBelow:
+		return f.applyBelow(ctx, h, s)
 	case setAttributes:
 		return h.Files.SetAttributes(ctx, f.Name, s.want)
 	case write:

@@ -15,6 +15,7 @@ import (
 type steps struct {
 	do   step
 	want modules.Attributes
+	top  bool // of setBelow: the directory itself is changed, too
 }
 
 type step int
@@ -23,6 +24,7 @@ const (
 	write step = iota + 1
 	makeDirectory
 	setAttributes
+	setBelow
 	remove
 	removeTree
 	replaceLink
@@ -46,9 +48,7 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	if predicted, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok {
-		at.unknown = predicted.(modules.PathState).Partial
-	}
+	at = f.withForecast(h, at)
 	if f.Ensure == absent {
 		return f.checkAbsent(ctx, h, at)
 	}
@@ -60,6 +60,14 @@ func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 		return f.checkDirectory(ctx, h, at, want)
 	}
 	return f.checkPresent(ctx, h, at, want)
+}
+
+// withForecast notes whether more than the kind of what is there is known.
+func (f *File) withForecast(h modules.Host, at found) found {
+	if predicted, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok {
+		at.unknown = predicted.(modules.PathState).Partial
+	}
+	return at
 }
 
 // look describes a path, links followed.
@@ -148,10 +156,16 @@ func (f *File) checkAbsent(ctx context.Context, h modules.Host, at found) (modul
 
 func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, want modules.Attributes) (modules.Plan, error) {
 	switch {
+	case at.Kind == modules.Directory && at.link && f.Recurse:
+		return modules.Plan{}, modules.Refuse("%s is a symlink; recurse is for the directory that it leads to", f.Name)
 	case at.Kind == modules.Directory && at.link:
 		return f.replaceLink(ctx, h, at, want)
 	case at.Kind == modules.Directory:
-		return f.compareAttributes(ctx, h, at, want)
+		plan, err := f.compareAttributes(ctx, h, at, want)
+		if err == nil && f.Recurse {
+			plan, err = f.checkBelow(ctx, h, at.FileInfo, plan)
+		}
+		return plan, err
 	case at.link || at.Kind != modules.Absent:
 		return modules.Plan{}, modules.Refuse("%s is %s; refusing to make a directory of it", f.Name, described(at))
 	}
@@ -170,7 +184,7 @@ func (f *File) checkDirectory(ctx context.Context, h modules.Host, at found, wan
 	plan := modules.Plan{
 		Action:  "created directory",
 		Changes: []modules.Change{{Property: "ensure", Have: absent, Want: directory}},
-		Steps:   steps{makeDirectory, want},
+		Steps:   steps{do: makeDirectory, want: want},
 	}
 	for _, dir := range dirs {
 		plan.Effects = append(plan.Effects, effect(dir, modules.PathState{FileInfo: made(modules.Directory, want)}))
@@ -205,7 +219,7 @@ func (f *File) replaceLink(ctx context.Context, h modules.Host, at found, want m
 		Action:  "replaced the link by a directory",
 		Changes: append(changes, f.differences(ctx, h.Accounts, at, want)...),
 		Effects: []modules.Effect{effect(f.Name, modules.PathState{FileInfo: made(modules.Directory, want)})},
-		Steps:   steps{replaceLink, want},
+		Steps:   steps{do: replaceLink, want: want},
 	}, h.Files.MayReplace(f.Name), h.Files.MayCreate(want))
 }
 
@@ -332,7 +346,7 @@ func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, 
 		Action:  "updated attributes",
 		Changes: changes,
 		Effects: []modules.Effect{effect(f.Name, after)},
-		Steps:   steps{setAttributes, want},
+		Steps:   steps{do: setAttributes, want: want},
 	}
 	// A file with other names, wherever they are, changes under these as well.
 	if at.Links > 1 || f.hides(want) {
@@ -350,7 +364,7 @@ func (f *File) write(action string, content modules.Content, at found, want modu
 		Effects: []modules.Effect{effect(f.Name, after)},
 		Texts:   []modules.TextChange{{Path: f.Name, Want: content}},
 		Needs:   []modules.Content{content},
-		Steps:   steps{write, want},
+		Steps:   steps{do: write, want: want},
 	}
 	if f.hides(want) {
 		plan.Effects = append(plan.Effects, modules.Anything)

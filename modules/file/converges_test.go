@@ -36,6 +36,10 @@ func TestConverges(t *testing.T) {
 	motd := modtest.Node{Path: "motd", Text: "hi\n"}
 	dir := modtest.Node{Path: "d", Dir: true}
 	inDir := modtest.Node{Path: "d/f", Text: "x"}
+	tree := []modtest.Node{
+		dir, {Path: "d/a", Text: "x"}, {Path: "d/b", Dir: true, Mode: 0o700}, {Path: "d/b/c", Text: "x", Mode: 0o600},
+		{Path: "keep", Text: "keep", Mode: 0o666}, {Path: "d/link", Link: "$ROOT/keep"}, {Path: "d/x", Text: "x", Mode: 0o711},
+	}
 	full := []modtest.Node{dir, inDir, {Path: "d/sub", Dir: true}, {Path: "d/sub/link", Link: "$ROOT/keep"}, {Path: "keep", Text: "keep"}}
 
 	modtest.Converges(t, file.Type(), []modtest.Fixture{
@@ -368,6 +372,59 @@ func TestConverges(t *testing.T) {
 			Name: "link to no directory", Tree: []modtest.Node{{Path: "l", Link: "d"}},
 			Properties: own(`"name":"$ROOT/l","ensure":"directory","mode":"0700"`),
 			Err:        "$ROOT/l is a symlink to nothing; refusing to make a directory of it",
+		},
+		// recurse
+		{
+			Name: "a tree, in octal", Tree: tree,
+			Properties: own(`"name":"$ROOT/d","ensure":"directory","recurse":true,"mode":"2750","file_mode":"0640"`),
+			Action:     "updated attributes of 5 paths",
+			Changes: []modules.Change{
+				{Property: "mode", Have: "0755", Want: "2750"},
+				{Property: "a mode", Have: "0644", Want: "0640"},
+				{Property: "b mode", Have: "0700", Want: "2750"},
+				{Property: "x mode", Have: "0711", Want: "0640"},
+				{Property: "b/c mode", Have: "0600", Want: "0640"},
+			},
+		},
+		{
+			Name: "a tree, by letters", Tree: tree,
+			Properties: own(`"name":"$ROOT/d","ensure":"directory","recurse":true,"mode":"u=rwX,g=rX,o="`),
+			Action:     "updated attributes of 5 paths",
+			Changes: []modules.Change{
+				{Property: "mode", Have: "0755", Want: "0750"},
+				{Property: "a mode", Have: "0644", Want: "0640"},
+				{Property: "b mode", Have: "0700", Want: "0750"},
+				{Property: "x mode", Have: "0711", Want: "0750"},
+				{Property: "b/c mode", Have: "0600", Want: "0640"},
+			},
+		},
+		{
+			Name: "a tree, files alone", Tree: tree,
+			Properties: own(`"name":"$ROOT/d","ensure":"directory","recurse":true,"file_mode":"a+r"`),
+			Action:     "updated attributes of 2 paths",
+			Changes: []modules.Change{
+				{Property: "x mode", Have: "0711", Want: "0755"},
+				{Property: "b/c mode", Have: "0600", Want: "0644"},
+			},
+		},
+		{
+			Name: "a tree, directories alone", Tree: tree,
+			Properties: own(`"name":"$ROOT/d","ensure":"directory","recurse":true,"mode":"0755"`),
+			Action:     "updated attributes of 1 path",
+			Changes:    []modules.Change{{Property: "b mode", Have: "0700", Want: "0755"}},
+		},
+		{
+			Name: "a tree as it should be", Tree: tree,
+			Properties: own(`"name":"$ROOT/d","ensure":"directory","recurse":true`),
+		},
+		{
+			Name: "a new tree", Properties: own(`"name":"$ROOT/d","ensure":"directory","recurse":true,"mode":"0750"`),
+			Action: "created directory", Changes: ensure("absent", "directory"),
+		},
+		{
+			Name: "a link to a tree", Tree: append([]modtest.Node{{Path: "t", Link: "d"}}, tree...),
+			Properties: own(`"name":"$ROOT/t","ensure":"directory","recurse":true,"mode":"0750"`),
+			Err:        "$ROOT/t is a symlink; recurse is for the directory that it leads to",
 		},
 		// absent
 		{

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -17,19 +18,25 @@ const operators = "+-="
 var symbolicMode = regexp.MustCompile(`^[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*$`)
 
 // symbolic reports whether the mode says what to change in the one that there is.
-func (f *File) symbolic() bool { return strings.ContainsAny(f.Mode, operators) }
+func (f *File) symbolic() bool { return symbolic(f.Mode) }
 
-func (f *File) validateMode() (err error) {
+func symbolic(mode string) bool { return strings.ContainsAny(mode, operators) }
+
+func validateMode(property, mode string) error {
 	switch {
-	case f.symbolic() && !symbolicMode.MatchString(f.Mode):
+	case symbolic(mode) && !symbolicMode.MatchString(mode):
 		return &modules.PropertyError{
-			Path: "mode", Msg: fmt.Sprintf("mode %q is neither octal nor symbolic", f.Mode),
+			Path: property, Msg: fmt.Sprintf("mode %q is neither octal nor symbolic", mode),
 			Hint: `write it as in mode: "0640" or mode: "u=rw,g=r,o=", with the letters u, g, o, a and r, w, x, X, s, t`,
 		}
-	case f.Mode != "" && !f.symbolic():
-		_, _, err = modules.ParseFullMode(f.Mode)
+	case mode != "" && !symbolic(mode):
+		_, _, err := modules.ParseFullMode(mode)
+		if wrong, ok := errors.AsType[*modules.PropertyError](err); ok {
+			wrong.Path = property
+		}
+		return err
 	}
-	return err
+	return nil
 }
 
 var classes = map[rune]fs.FileMode{

@@ -18,6 +18,8 @@ func TestPlanted(t *testing.T) {
 		modtest.Trap{Name: "directory", Properties: `{` + theirs + `"name":"$ROOT/home/conf/a/b","ensure":"directory","mode":"0755"}`},
 		modtest.Trap{Name: "directory that is there", Properties: `{` + theirs + `"name":"$ROOT/home/conf/a","ensure":"directory","mode":"0700"}`,
 			Own: []modtest.Node{{Path: "a", Dir: true}}, Roots: []modtest.Node{{Path: "a", Dir: true}}},
+		modtest.Trap{Name: "attributes of a tree", Properties: `{` + theirs + `"name":"$ROOT/home/conf/a","ensure":"directory","recurse":true,"mode":"u=rwX,go="}`,
+			Own: []modtest.Node{{Path: "a", Dir: true}, {Path: "a/x"}, {Path: "a/b", Dir: true}, {Path: "a/b/x"}}, Roots: []modtest.Node{{Path: "a", Dir: true}, {Path: "a/x"}}},
 		modtest.Trap{Name: "absent", Properties: `{"name":"$ROOT/home/conf/x","ensure":"absent"}`,
 			Own: []modtest.Node{{Path: "x", Text: "old\n"}}, Roots: []modtest.Node{modtest.Secret("x")}},
 		modtest.Trap{Name: "tree", Properties: `{"name":"$ROOT/home/conf/a","ensure":"absent","force":true}`,

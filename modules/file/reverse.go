@@ -26,6 +26,8 @@ func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource
 	}
 	at, err := look(h.Files, f.Name)
 	switch {
+	case f.Recurse && at.Kind == modules.Directory:
+		return nil, modules.Refuse("recurse changes what is in %s, which a file resource cannot bring back", f.Name)
 	case err != nil:
 		return nil, modules.PermissionRefusal(err)
 	case at.link:

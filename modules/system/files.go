@@ -51,6 +51,9 @@ func describe(info fs.FileInfo) modules.FileInfo {
 		UID:  int(st.Uid),
 		GID:  int(st.Gid),
 	}
+	if described.Kind == modules.Directory {
+		described.Device = uint64(st.Dev)
+	}
 	if described.Kind == modules.Regular {
 		described.Size = info.Size()
 		described.Links = int(st.Nlink)
@@ -101,7 +104,8 @@ func (f *files) List(path string) ([]string, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
-	dir, err := os.Open(path)
+	// Without O_NONBLOCK, opening a named pipe that somebody has just put there would wait.
+	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

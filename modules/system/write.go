@@ -331,8 +331,12 @@ func (f *files) SetAttributes(ctx context.Context, path string, a modules.Attrib
 	}
 	defer node.close()
 	dir, err := place.Dir()
+	is := rooted.Describe(&node.stat)
+	if err == nil && a.Of != "" && a.Of != is.Kind {
+		err = at("set attributes of", path, errExchanged)
+	}
 	if err == nil {
-		err = modules.Relabel(path, rooted.Describe(&node.stat), dir, os.Geteuid())
+		err = modules.Relabel(path, is, dir, os.Geteuid())
 	}
 	if err != nil {
 		return err

@@ -37,13 +37,18 @@ func (k *Keeper) Err() error { return k.err }
 
 // Keep keeps what is at paths, unless it has done so already, and at those of the directories
 // above that are missing: they would be made. A failure is told by [Keeper.Err].
-func (k *Keeper) Keep(_ context.Context, paths ...string) {
+func (k *Keeper) Keep(_ context.Context, paths ...string) { k.keep(paths, false) }
+
+// KeepAttributes is Keep without what files hold.
+func (k *Keeper) KeepAttributes(_ context.Context, paths ...string) { k.keep(paths, true) }
+
+func (k *Keeper) keep(paths []string, bare bool) {
 	if k.err != nil {
 		return
 	}
 	before := len(k.nodes)
 	for _, p := range paths {
-		if k.err = k.withParents(p); k.err != nil {
+		if k.err = k.withParents(p, bare); k.err != nil {
 			return
 		}
 	}
@@ -52,7 +57,7 @@ func (k *Keeper) Keep(_ context.Context, paths ...string) {
 	}
 }
 
-func (k *Keeper) withParents(name string) error {
+func (k *Keeper) withParents(name string, bare bool) error {
 	var missing []string
 	for dir := path.Dir(name); dir != "/" && !k.known[dir]; dir = path.Dir(dir) {
 		if _, err := k.Files.Stat(dir); !modules.NotThere(err) {
@@ -61,15 +66,15 @@ func (k *Keeper) withParents(name string) error {
 		missing = append(missing, dir)
 	}
 	for i := len(missing) - 1; i >= 0; i-- {
-		if err := k.one(missing[i]); err != nil {
+		if err := k.one(missing[i], bare); err != nil {
 			return err
 		}
 	}
-	return k.one(name)
+	return k.one(name, bare)
 }
 
-// one keeps a path.
-func (k *Keeper) one(name string) error {
+// one keeps a path; bare is without what a file holds.
+func (k *Keeper) one(name string, bare bool) error {
 	if k.known[name] {
 		return nil
 	}
@@ -78,7 +83,7 @@ func (k *Keeper) one(name string) error {
 	}
 	n, err := look(k.Files, name)
 	if err == nil {
-		err = k.content(&n)
+		err = k.content(&n, bare)
 	}
 	if err != nil {
 		return err
@@ -92,11 +97,14 @@ func (k *Keeper) one(name string) error {
 }
 
 // content keeps that of a file, and says of what cannot be put back why.
-func (k *Keeper) content(n *Node) error {
+func (k *Keeper) content(n *Node, bare bool) error {
 	switch {
 	case n.Kind == modules.Special:
 		n.Lost = "it was a device, socket or pipe"
 	case n.Kind != modules.Regular:
+	case bare:
+		n.Lost = "only its owner and mode have been kept"
+		return n.written(k.Files)
 	case n.Size > MaxContent:
 		n.Lost = fmt.Sprintf("it had more than the %d MiB that are kept of a file", MaxContent>>20)
 		return n.written(k.Files) // for those of which only the owner or mode is changed
@@ -167,7 +175,7 @@ func (k *Keeper) Known(nodes []Node) {
 func Look(files modules.FileReader, nodes []Node) ([]Node, error) {
 	left := make([]Node, len(nodes))
 	for i := range nodes {
-		n, err := lookInto(files, nodes[i].Path)
+		n, err := lookInto(files, nodes[i].Path, nodes[i].Written != 0)
 		if err != nil {
 			return nil, err
 		}

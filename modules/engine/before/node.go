@@ -24,8 +24,8 @@ type Node struct {
 	Target string           `json:"target,omitempty"` // of a symbolic link
 	SHA256 string           `json:"sha256,omitempty"` // of a regular file
 	Size   int64            `json:"size,omitempty"`   // of a regular file, in bytes
-	// Written is when it was, in place of the hash of a file with more than MaxContent. It is
-	// Unix time in ns.
+	// Written is when it was, in place of the hash of a file with more than MaxContent, or of
+	// which only owner and mode are kept. It is Unix time in ns.
 	Written int64 `json:"written,omitempty"`
 	// Lost says why it cannot be put back.
 	Lost string `json:"lost,omitempty"`
@@ -108,13 +108,13 @@ func look(files modules.FileReader, name string) (Node, error) {
 	return n, nil
 }
 
-// lookInto describes a path and what a file holds.
-func lookInto(files modules.FileReader, name string) (Node, error) {
+// lookInto describes a path and what a file holds, or when it was written.
+func lookInto(files modules.FileReader, name string, written bool) (Node, error) {
 	n, err := look(files, name)
 	if err != nil || n.Kind != modules.Regular {
 		return n, err
 	}
-	if n.Size > MaxContent {
+	if written || n.Size > MaxContent {
 		return n, n.written(files)
 	}
 	n.SHA256, err = files.Digest(name)
@@ -145,6 +145,10 @@ func (n *Node) info() modules.FileInfo {
 func (n *Node) runsAsOwner() bool {
 	return n.Kind == modules.Regular && n.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0
 }
+
+// bare reports whether it is not kept what a file held, of which a run has changed no more than
+// owner, group and mode.
+func (n *Node) bare() bool { return n.Written != 0 && n.Size <= MaxContent }
 
 // content is that of a regular file.
 func (n *Node) content() modules.Content { return modules.HashedContent(n.SHA256, n.Size) }

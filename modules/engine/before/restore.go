@@ -122,10 +122,13 @@ func (c *restoring) shown() []string {
 // node plans what is to be done at one path, or says why it is left as it is.
 func (c *restoring) node(was, left *Node) (why string, err error) {
 	changed := was.differs(left)
+	if was.bare() {
+		changed &^= content // which the run has not changed
+	}
 	if changed == 0 {
 		return "", nil
 	}
-	now, err := lookInto(c.h.Files, was.Path)
+	now, err := lookInto(c.h.Files, was.Path, was.Written != 0)
 	if err != nil {
 		return "", err
 	}
@@ -348,7 +351,7 @@ func (s *step) restore(ctx context.Context, h modules.Host) error {
 func (s *Restore) Verify(ctx context.Context, h modules.Host, p modules.Plan) error {
 	steps, _ := p.Steps.([]step)
 	for i := range steps {
-		now, err := lookInto(h.Files, steps[i].want.Path)
+		now, err := lookInto(h.Files, steps[i].want.Path, steps[i].want.Written != 0)
 		if err != nil {
 			return err
 		}

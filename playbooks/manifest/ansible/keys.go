@@ -61,7 +61,7 @@ var TaskKeys = map[string]Key{
 	"src":           {"source", "write source, or content with template(...)"},
 	"dest":          {"owner", "the key is the path: - /etc/motd: {...}"},
 	"path":          {"owner", "the key is the path: - /etc/motd: {...}"},
-	"recurse":       {"", "leave it out: file is about one path; scaffold keeps a whole folder, with owner and group"},
+	"recurse":       {"", "file has it, with ensure: directory; scaffold keeps a whole folder, with owner and group"},
 	"user":          {"owner", "write owner"},
 	"enabled":       {"enable", "write enable"},
 	"backup":        {"", "file has it; elsewhere leave it out: ccm-push undo brings back what a run has changed"},

@@ -37,12 +37,16 @@ func (rd *Reader) common(r *manifest.Resource, n *yamlpos.Node) {
 	rd.Values.LiteralTags(n.Get("tags"))
 	rd.checkEach(r.Each)
 	rd.healthChecks(r.Health)
+	rd.registrations(n)
+	if _, ok := r.Type.New().(modules.Refresher); !ok && r.Subscribe != nil {
+		rd.Report.Add(r.Subscribe.Node.Errorf("use require for the order", "type %s has no refresh, so it cannot subscribe", r.Type.Name))
+	}
+}
+
+func (rd *Reader) registrations(n *yamlpos.Node) {
 	if list := n.Get("register_when_stable"); list != nil && list.Kind == yamlpos.List {
 		rd.Report.Add(keys.CheckRegistrations(list, rd.Values.IsOpen))
 		rd.Report.WarnOnce(list, "register_when_stable is checked, and then ignored: a push has no registry to publish to")
-	}
-	if _, ok := r.Type.New().(modules.Refresher); !ok && r.Subscribe != nil {
-		rd.Report.Add(r.Subscribe.Node.Errorf("use require for the order", "type %s has no refresh, so it cannot subscribe", r.Type.Name))
 	}
 }
 

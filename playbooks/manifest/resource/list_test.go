@@ -57,9 +57,9 @@ site.yaml:15:7: exec has no resources
   hint: write a list: - NAME: {...}`},
 	{"what is wrong three times at one place", "strict: true\n" + list("- file: [/tmp/own: {content: x}]"),
 		"site.yaml:4:14: owner cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: group cannot be empty\n  hint: the play is strict: write it here, or in defaults\nsite.yaml:4:14: mode cannot be empty\n  hint: the play is strict: write it here, or in defaults"},
-	{"keys that are no misspelt ones", list("- file: [/a: {recurse: true, home: x, path: /a, "+root+"}]", "- exec: [a: {create: /x, mode: x, src: y}]", "- service: [b: {shell: x, chdir: /, enabled: true}]"),
-		`site.yaml:3:19: type file has no property "recurse"
-  hint: leave it out: file is about one path; scaffold keeps a whole folder, with owner and group
+	{"keys that are no misspelt ones", list("- file: [/a: {src: /x/y/zzz, home: x, path: /a, "+root+"}]", "- exec: [a: {create: /x, mode: x, src: y, recurse: true}]", "- service: [b: {shell: x, chdir: /, enabled: true}]"),
+		`site.yaml:3:19: type file has no property "src"
+  hint: write source, or content with template(...)
 site.yaml:3:34: type file has no property "home"
   hint: home is for user
 site.yaml:3:43: type file has no property "path"
@@ -70,6 +70,8 @@ site.yaml:4:30: type exec has no property "mode"
   hint: mode is for file, archive, line
 site.yaml:4:39: type exec has no property "src"
   hint: the properties of exec are name, ensure, provider, command, cwd, environment, path, user, timeout, creates, onlyif, unless, refreshonly, refresh_only, returns, logoutput
+site.yaml:4:47: type exec has no property "recurse"
+  hint: file has it, with ensure: directory; scaffold keeps a whole folder, with owner and group
 site.yaml:5:21: type service has no property "shell"
   hint: shell is for user
 site.yaml:5:31: type service has no property "chdir"

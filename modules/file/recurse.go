@@ -1,0 +1,227 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Bounds of a directory with all that is in it.
+const (
+	maxDepth   = 200    // directories in each other
+	maxNamed   = 20     // changes of what is in it that a result shows
+	maxEffects = 10_000 // paths of which others know how they will be; with more of them nobody knows
+)
+
+// A below is what is in a directory, at any depth, but for symbolic links and other file systems.
+type below struct {
+	*File // with numbers of owner and group
+	h     modules.Host
+	top   modules.FileInfo
+	// each is given what differs in one directory.
+	each func(ctx context.Context, differ []belowPlan) error
+}
+
+// A belowPlan is that of one path.
+type belowPlan struct {
+	name string
+	kind modules.FileKind
+	modules.Plan
+}
+
+// below prepares to walk through the directory, which is described by top.
+func (f *File) below(ctx context.Context, h modules.Host, top modules.FileInfo) (*below, error) {
+	ids, err := modules.Attributes{UID: -1, GID: -1}.Given(ctx, h.Accounts, f.Owner, f.Group, "")
+	if err != nil {
+		return nil, err
+	}
+	numbered := *f
+	if ids.UID >= 0 {
+		numbered.Owner = strconv.Itoa(ids.UID)
+	}
+	if ids.GID >= 0 {
+		numbered.Group = strconv.Itoa(ids.GID)
+	}
+	return &below{File: &numbered, h: h, top: top}, nil
+}
+
+// walk goes from the top down: who loses a directory can put nothing into it any more. Of each
+// directory, all that is in it is looked at before it goes into one of those.
+func (b *below) walk(ctx context.Context, dir string, depth int) error {
+	if depth == maxDepth {
+		return modules.Refuse("%s: more than %d directories are in each other", dir, maxDepth)
+	}
+	names, err := b.h.Files.List(dir)
+	if err != nil {
+		return err
+	}
+	var differ []belowPlan
+	var dirs []string
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name = filepath.Join(dir, name)
+		at, err := b.h.Files.Stat(name)
+		switch {
+		case modules.NotThere(err):
+			continue // it has just been removed
+		case err != nil:
+			return err
+		case at.Kind == modules.Symlink || at.Device != 0 && b.top.Device != 0 && at.Device != b.top.Device:
+			continue
+		case at.Kind == modules.Directory:
+			dirs = append(dirs, name)
+		}
+		plan, err := b.resource(name, at.Kind).checkAttributes(ctx, b.h, at)
+		if err != nil {
+			return err
+		}
+		if plan.Pending() {
+			differ = append(differ, belowPlan{name, at.Kind, plan})
+		}
+	}
+	if len(differ) > 0 {
+		if err := b.each(ctx, differ); err != nil {
+			return err
+		}
+	}
+	for _, name := range dirs {
+		if err := b.walk(ctx, name, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resource is what the directory asks of one path in it. A mode in octal is for directories.
+func (b *below) resource(name string, kind modules.FileKind) *File {
+	one := &File{Name: name, Ensure: present, Owner: b.Owner, Group: b.Group, Mode: b.FileMode}
+	switch {
+	case kind == modules.Directory:
+		one.Ensure, one.Mode = directory, b.Mode
+	case b.FileMode == "" && b.symbolic():
+		one.Mode = b.Mode
+	}
+	return one
+}
+
+// checkAttributes compares owner, group and mode of what is at the path.
+func (f *File) checkAttributes(ctx context.Context, h modules.Host, at modules.FileInfo) (modules.Plan, error) {
+	there := f.withForecast(h, found{FileInfo: at})
+	want, err := f.attributes(ctx, h, at)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	return f.compareAttributes(ctx, h, there, want)
+}
+
+// checkBelow adds to a plan of the directory what differs in it.
+func (f *File) checkBelow(ctx context.Context, h modules.Host, top modules.FileInfo, plan modules.Plan) (modules.Plan, error) {
+	b, err := f.below(ctx, h, top)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	s, _ := plan.Steps.(steps)
+	count, named, opaque := 0, 0, false
+	b.each = func(_ context.Context, differ []belowPlan) error {
+		for _, d := range differ {
+			if count++; named < maxNamed {
+				named++
+				for _, c := range d.Changes {
+					c.Property = d.name[len(f.Name)+1:] + " " + c.Property
+					plan.Changes = append(plan.Changes, c)
+				}
+			}
+			for _, e := range d.Effects {
+				if e.Kind != modules.PathEffect {
+					opaque = true
+				} else if count <= maxEffects {
+					state := e.State.(modules.PathState)
+					state.Stays = true
+					plan.Effects = append(plan.Effects, effect(e.Key, state))
+				}
+			}
+		}
+		return nil
+	}
+	if err := b.walk(ctx, f.Name, 0); err != nil || count == 0 {
+		return plan, err
+	}
+	if count > named {
+		plan.Changes = append(plan.Changes, modules.Change{Property: "others", Have: fmt.Sprintf("%d more paths", count-named), Want: "changed"})
+	}
+	if count > maxEffects {
+		plan.Effects = append(plan.Effects, modules.Effect{Kind: modules.BelowEffect, Key: f.Name})
+	}
+	if opaque {
+		plan.Effects = append(plan.Effects, modules.Anything)
+	}
+	if s.do == setAttributes {
+		count++
+	}
+	plan.Action = fmt.Sprintf("updated attributes of %d paths", count)
+	if count == 1 {
+		plan.Action = "updated attributes of 1 path"
+	}
+	plan.Steps = steps{do: setBelow, want: s.want, top: s.do == setAttributes}
+	return plan, nil
+}
+
+// applyBelow gives the directory its attributes, and then all that is in it. It looks again: only
+// what it finds then is changed, and nothing outside of the directory, whatever links are put there.
+func (f *File) applyBelow(ctx context.Context, h modules.Host, s steps) error {
+	if s.top {
+		s.want.Of = modules.Directory
+		if err := h.Files.SetAttributes(ctx, f.Name, s.want); err != nil {
+			return err
+		}
+	}
+	top, err := h.Files.Stat(f.Name)
+	if err != nil {
+		return err
+	}
+	b, err := f.below(ctx, h, top)
+	if err != nil {
+		return err
+	}
+	inside := h.Files.Within(f.Name)
+	b.each = func(ctx context.Context, differ []belowPlan) error {
+		if h.KeepAttributes != nil {
+			names := make([]string, len(differ))
+			for i, d := range differ {
+				names[i] = d.name
+			}
+			h.KeepAttributes(ctx, names...)
+		}
+		for _, d := range differ {
+			want := d.Steps.(steps).want
+			want.Of = d.kind
+			if err := inside.SetAttributes(ctx, d.name, want); err != nil && !modules.NotThere(err) {
+				return err
+			}
+		}
+		return nil
+	}
+	return b.walk(ctx, f.Name, 0)
+}
+
+// validateBelow is about recurse and what goes with it.
+func (f *File) validateBelow() error {
+	switch {
+	case f.Recurse && f.Ensure == absent:
+		return &modules.PropertyError{Path: "recurse", Msg: "'recurse' is about owner, group and mode, and cannot stand with 'ensure: absent'", Hint: "write force: true to remove a directory with all that is in it"}
+	case f.Recurse && f.Ensure != directory:
+		return &modules.PropertyError{Path: "recurse", Msg: "'recurse: true' is only valid with 'ensure: directory'", Hint: "write ensure: directory"}
+	case f.Recurse && f.Name == "/":
+		return modules.Errorf("recurse", "'recurse' is not for the root directory")
+	case f.Recurse && f.Owner == "" && f.Group == "" && f.Mode == "" && f.FileMode == "":
+		return &modules.PropertyError{Path: "recurse", Msg: "'recurse' has nothing to give to what is in the directory", Hint: "write owner, group, mode or file_mode"}
+	case f.FileMode != "" && !f.Recurse:
+		return &modules.PropertyError{Path: "file_mode", Msg: "'file_mode' is for what 'recurse: true' finds", Hint: "write mode"}
+	}
+	return nil
+}
