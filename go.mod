@@ -3,6 +3,7 @@ module github.com/ccm-push/ccm-push
 go 1.26.0
 
 require (
+	filippo.io/age v1.3.2
 	github.com/CloudyKit/jet/v6 v6.3.3
 	github.com/Masterminds/semver/v3 v3.3.0
 	github.com/Masterminds/sprig/v3 v3.3.0
@@ -37,6 +38,8 @@ require (
 
 require (
 	dario.cat/mergo v1.0.1 // indirect
+	filippo.io/edwards25519 v1.2.0 // indirect
+	filippo.io/hpke v0.4.0 // indirect
 	github.com/CloudyKit/fastprinter v0.0.0-20200109182630-33d98a066a53 // indirect
 	github.com/Masterminds/goutils v1.1.1 // indirect
 	github.com/ebitengine/purego v0.11.2 // indirect
