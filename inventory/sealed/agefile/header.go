@@ -34,11 +34,13 @@ type Header struct {
 type Who struct{ Name, Key string }
 
 const (
-	begin       = "# ccm-push secrets 1: values with !age are for those below (ccm-push secret who)"
-	end         = "# ccm-push secrets end"
-	beginPrefix = "# ccm-push secrets "
-	lineLength  = 76
+	begin      = "# ccm-push secrets 1: values with !age are for those below (ccm-push secret who)"
+	end        = "# ccm-push secrets end"
+	lineLength = 76
 )
+
+// HeaderStart is how each header begins, in whichever version.
+const HeaderStart = "# ccm-push secrets "
 
 // clear are the lines that are not encrypted. They are authenticated by the key.
 func (h *Header) clear() string {
@@ -107,7 +109,7 @@ func FindHeader(name string, text []byte) (*Header, error) {
 	for at < len(text) {
 		line++
 		length := lengthOf(text[at:])
-		if !bytes.HasPrefix(text[at:], []byte(beginPrefix)) {
+		if !bytes.HasPrefix(text[at:], []byte(HeaderStart)) {
 			at += length
 			continue
 		}

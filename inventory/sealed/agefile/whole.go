@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"filippo.io/age"
 	"filippo.io/age/armor"
@@ -99,4 +100,23 @@ func Stanzas(text []byte) (ssh []string, others int, err error) {
 		}
 	}
 	return nil, 0, fmt.Errorf("its header is not that of a file of age")
+}
+
+// StanzasFor is what [Stanzas] tells of a file that is for readers.
+func StanzasFor(readers []recipients.Reader) (ssh []string, others int, err error) {
+	for _, r := range readers {
+		stanzas, err := r.Key.Recipient.Wrap(make([]byte, 16))
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, s := range stanzas {
+			if strings.HasPrefix(s.Type, "ssh-") {
+				ssh = append(ssh, s.Type+" "+s.Args[0])
+			} else {
+				others++
+			}
+		}
+	}
+	slices.Sort(ssh)
+	return ssh, others, nil
 }

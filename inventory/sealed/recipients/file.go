@@ -2,6 +2,7 @@ package recipients
 
 import (
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -171,15 +172,8 @@ func (p *parser) names(n *yamlpos.Node, groups map[string][]string) (names []str
 			names = append(names, members...)
 		default:
 			hint := "write " + one.Text + " and a key below people"
-			all := make([]string, 0, len(p.file.people))
-			for name := range p.file.people {
-				all = append(all, name)
-			}
-			for name := range groups {
-				all = append(all, name)
-			}
-			slices.Sort(all)
-			if meant := yamlpos.Suggest(one.Text, all); meant != "" {
+			all := slices.AppendSeq(slices.Collect(maps.Keys(p.file.people)), maps.Keys(groups))
+			if meant := yamlpos.Suggest(one.Text, slices.Sorted(slices.Values(all))); meant != "" {
 				hint = "did you mean " + meant + "?"
 			}
 			p.errs.Add(one.Errorf(hint, "there is nobody called %q", one.Text))
@@ -285,21 +279,12 @@ func (f *File) Readers(path string) ([]Reader, error) {
 	return nil, &yamlpos.Error{File: f.Name, Msg: "no rule is about " + path, Hint: `write one below rules: {path: "` + path + `", to: [PERSON…]}`}
 }
 
-// Owner is whose key a text is; "" if nobody has it.
-func (f *File) Owner(key string) string {
-	for _, name := range f.names() {
-		if slices.ContainsFunc(f.people[name], func(k Key) bool { return k.Text == key }) {
-			return name
+// Everybody are all keys, sorted by names.
+func (f *File) Everybody() (list []Reader) {
+	for _, name := range slices.Sorted(maps.Keys(f.people)) {
+		for _, key := range f.people[name] {
+			list = append(list, Reader{name, key})
 		}
 	}
-	return ""
-}
-
-func (f *File) names() []string {
-	var names []string
-	for name := range f.people {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return list
 }

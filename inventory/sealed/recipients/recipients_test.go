@@ -89,8 +89,8 @@ rules:
 			require.ErrorContains(t, err, ".ccm-secrets.yaml: no rule is about "+path)
 		}
 	}
-	require.Equal(t, "anna", f.Owner(anna))
-	require.Empty(t, f.Owner("age1"))
+	require.Len(t, f.Everybody(), 2)
+	require.Equal(t, "anna", f.Everybody()[0].Name)
 }
 
 func TestFileErrors(t *testing.T) {

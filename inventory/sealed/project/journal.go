@@ -1,0 +1,135 @@
+package project
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ccm-push/ccm-push/inventory/sealed/recipients"
+)
+
+// journalName is a file with all that a rekey writes. Once it has this name the rekey has
+// happened: whoever comes next completes what is left to do.
+const journalName = ".ccm-secrets.rekey"
+
+// A replacement is one file of a journal.
+type replacement struct {
+	Path   string `json:"path"`   // from the root, with slashes
+	Before string `json:"before"` // the hash of what it replaces
+	Text   []byte `json:"text"`
+}
+
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// replaceAll writes all files anew, or none: if it is ended in between, by SIGKILL or by a
+// power failure, then before the journal has its name all are as they were, and afterwards the
+// next [Of] completes it. Each file by itself is whole at any time.
+func (p *Project) replaceAll(files []replacement) error {
+	text, err := json.Marshal(files)
+	if err != nil {
+		return err
+	}
+	journal := filepath.Join(p.Root, journalName)
+	temp := tempOf(journal)
+	err = p.disk.write(temp, text, 0o600)
+	if err == nil {
+		err = p.disk.rename(temp, journal)
+	}
+	if err != nil {
+		return errors.Join(err, p.disk.remove(temp))
+	}
+	return complete(p.Root, files, p.disk)
+}
+
+// complete does what a journal says, and removes it.
+func complete(root string, files []replacement, d disk) error {
+	for _, r := range files {
+		path := filepath.Join(root, filepath.FromSlash(r.Path))
+		if !filepath.IsLocal(filepath.FromSlash(r.Path)) {
+			return fmt.Errorf("%s: %q is not below its folder", journalName, r.Path)
+		}
+		now, err := os.ReadFile(path)
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return err
+		case err == nil && hashOf(now) == hashOf(r.Text):
+			continue
+		case err != nil || hashOf(now) != r.Before:
+			return fmt.Errorf("%s was changed while a rekey was not complete\n  hint: bring it back as it was (git checkout), and run the command once more; to give up the rest of the rekey, remove %s",
+				shown(path), shown(filepath.Join(root, journalName)))
+		}
+		if err := d.replace(path, r.Text); err != nil {
+			return err
+		}
+	}
+	return d.remove(filepath.Join(root, journalName))
+}
+
+// recoverIn completes a rekey that was ended in between.
+func recoverIn(root string, d disk) error {
+	if _, err := os.Lstat(filepath.Join(root, journalName)); err != nil {
+		return nil
+	}
+	unlock, err := lock(root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return recoverLocked(root, d)
+}
+
+// recoverLocked is recoverIn for whoever has the lock.
+func recoverLocked(root string, d disk) error {
+	journal := filepath.Join(root, journalName)
+	text, err := os.ReadFile(journal)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("a rekey is not complete: %w", err)
+	}
+	var files []replacement
+	if err := json.Unmarshal(text, &files); err != nil {
+		return fmt.Errorf("%s: %w\n  hint: this is no journal of ccm-push: remove it", shown(journal), err)
+	}
+	return complete(root, files, d)
+}
+
+// locked has no other ccm-push change the project until unlock, and nothing left to complete.
+func (p *Project) locked() (unlock func(), err error) {
+	if unlock, err = lock(p.Root); err != nil {
+		return nil, err
+	}
+	if err := recoverLocked(p.Root, p.disk); err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+func lock(root string) (unlock func(), err error) {
+	f, err := os.Open(filepath.Join(root, recipients.FileName))
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("locking %s: %w", shown(f.Name()), err)
+	}
+	return func() { f.Close() }, nil
+}

@@ -1,0 +1,44 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"filippo.io/age"
+
+	"github.com/ccm-push/ccm-push/inventory/sealed/identity"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// NoKey is err with its place; if it says that none of the keys is right, with who can help.
+func NoKey(name string, line int, names []string, keys *identity.Keys, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, positioned := errors.AsType[*yamlpos.Error](err); positioned {
+		return err
+	}
+	at := &yamlpos.Error{File: name, Line: line, Column: 1}
+	if _, none := errors.AsType[*age.NoIdentityMatchError](err); !none {
+		at.Msg = "decrypting with age: " + strings.TrimPrefix(err.Error(), "age: ")
+		return at
+	}
+	at.Msg = fmt.Sprintf("none of your keys can read it (%s)", keys.Tried())
+	at.Hint = "name the file of another key: --age-identity FILE; or " + ask(names)
+	return at
+}
+
+// ask says whom to ask for help.
+func ask(names []string) string {
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
+	who := "somebody who can read it"
+	switch n := len(names); {
+	case n == 1:
+		who = names[0]
+	case n > 1:
+		who = strings.Join(names[:n-1], ", ") + " or " + names[n-1]
+	}
+	return "add your public key to .ccm-secrets.yaml and ask " + who + " to run: ccm-push secret rekey"
+}

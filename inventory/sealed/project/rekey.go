@@ -1,0 +1,175 @@
+package project
+
+import (
+	"errors"
+
+	"github.com/ccm-push/ccm-push/inventory/sealed/agefile"
+	"github.com/ccm-push/ccm-push/inventory/sealed/identity"
+	"github.com/ccm-push/ccm-push/inventory/sealed/recipients"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// RekeyOptions say which files get new keys.
+type RekeyOptions struct {
+	All   bool     // those that are for the right people already, too
+	Moved []string // files that may have been encrypted under another path
+}
+
+// Rekey gives each file that is not for the people that the rules name a new key, for these: all
+// of the files or none. It gives their names.
+func (p *Project) Rekey(keys *identity.Keys, o RekeyOptions) (names []string, err error) {
+	unlock, err := p.locked()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	due, err := p.due(o)
+	if err != nil {
+		return nil, err
+	}
+	var errs yamlpos.Errors
+	var files []replacement
+	for _, d := range due {
+		text, err := p.rekeyed(d, keys)
+		errs.Add(err)
+		files = append(files, replacement{Path: d.Path, Before: hashOf(d.Text), Text: text})
+		names = append(names, d.Name)
+	}
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	return names, p.replaceAll(files)
+}
+
+// due are the files that are to get a new key.
+func (p *Project) due(o RekeyOptions) (list []*Document, err error) {
+	moved := map[string]bool{}
+	for _, name := range o.Moved {
+		path, err := p.path(name)
+		if err != nil {
+			return nil, err
+		}
+		moved[path] = true
+	}
+	all, err := p.Documents()
+	if err != nil {
+		return nil, err
+	}
+	var errs yamlpos.Errors
+	for _, d := range all {
+		a, err := p.Access(d)
+		if err != nil {
+			errs.Add(err)
+			continue
+		}
+		if !moved[d.Path] {
+			errs.Add(a.Moved)
+		}
+		errs.Add(a.RuleOf)
+		if o.All || !a.Right {
+			list = append(list, d)
+		}
+		delete(moved, d.Path)
+	}
+	for path := range moved {
+		errs.Add(&yamlpos.Error{File: path, Msg: "nothing in it is encrypted, so there is nothing to rekey"})
+	}
+	return list, errs.Err()
+}
+
+// Documents are the encrypted files of the project.
+func (p *Project) Documents() (list []*Document, err error) {
+	names, err := p.Encrypted()
+	if err != nil {
+		return nil, err
+	}
+	var errs yamlpos.Errors
+	for _, name := range names {
+		d, err := p.Read(name)
+		errs.Add(err)
+		if d != nil && err == nil && d.Encrypted() {
+			list = append(list, d)
+		}
+	}
+	return list, errs.Err()
+}
+
+// rekeyed is the text of a file with a new key.
+func (p *Project) rekeyed(d *Document, keys *identity.Keys) ([]byte, error) {
+	readers, err := p.Readers(d)
+	if err != nil {
+		return nil, err
+	}
+	if d.Whole {
+		clear, err := p.clearWhole(d, keys)
+		if err != nil {
+			return nil, err
+		}
+		return agefile.EncryptWhole(clear, readers, agefile.IsArmored(d.Text))
+	}
+	if err := p.Unlock(d, keys); err != nil {
+		return nil, err
+	}
+	return d.File.Rekey(readers)
+}
+
+func (p *Project) clearWhole(d *Document, keys *identity.Keys) ([]byte, error) {
+	identities, err := keys.All()
+	if err != nil {
+		return nil, err
+	}
+	clear, err := agefile.DecryptWhole(d.Text, identities)
+	return clear, NoKey(d.Name, 1, p.whoCan(d), keys, err)
+}
+
+func (p *Project) whoCan(d *Document) (names []string) {
+	a, err := p.Access(d)
+	if err != nil {
+		return nil
+	}
+	for _, who := range a.Can {
+		names = append(names, who.Name)
+	}
+	return names
+}
+
+// Unlock opens the key of a file of values.
+func (p *Project) Unlock(d *Document, keys *identity.Keys) error {
+	if d.File.Header == nil {
+		return nil
+	}
+	identities, err := keys.All()
+	if err != nil {
+		return err
+	}
+	return NoKey(d.Name, d.File.Header.Line, p.whoCan(d), keys, d.File.Unlock(identities))
+}
+
+// Clear is the text of a file with nothing encrypted: its values are marked as !secret.
+func (p *Project) Clear(d *Document, keys *identity.Keys) ([]byte, error) {
+	if d.Whole {
+		return p.clearWhole(d, keys)
+	}
+	if err := errors.Join(d.File.Moved(), p.Unlock(d, keys)); err != nil {
+		return nil, err
+	}
+	return d.File.Clear()
+}
+
+// Seal encrypts a text made of that of [Project.Clear], as the file was.
+func (p *Project) Seal(d *Document, clear []byte) ([]byte, error) {
+	var readers []recipients.Reader
+	if d.Whole || d.File.Header == nil {
+		var err error
+		if readers, err = p.Readers(d); err != nil {
+			return nil, err
+		}
+	}
+	if d.Whole {
+		return agefile.EncryptWhole(clear, readers, agefile.IsArmored(d.Text))
+	}
+	return d.File.Seal(clear, readers)
+}
