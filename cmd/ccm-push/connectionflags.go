@@ -160,6 +160,25 @@ func (f *connectionFlags) addSecrets(ctx context.Context, o *reach.Options) erro
 	return nil
 }
 
+// passphrases asks for those of encrypted private keys, for a command that contacts no host. The
+// file that may have them is read when the first is wanted.
+func (f *connectionFlags) passphrases(ctx context.Context) func(path string, again bool) (*transport.Secret, error) {
+	var known *reach.Secrets
+	return func(path string, again bool) (*transport.Secret, error) {
+		waiting, end := f.app.untilStop(ctx)
+		defer end()
+		if known == nil {
+			var err error
+			sources := reach.SecretSources{PassphraseFile: f.secrets.PassphraseFile, Home: f.app.home(), Stderr: fileOf(f.app.err)}
+			if known, err = sources.Read(waiting); err != nil {
+				return nil, interrupted(err)
+			}
+		}
+		answer, err := known.Passphrase(waiting, path, again)
+		return answer, interrupted(err)
+	}
+}
+
 // interrupted gives Ctrl-C at a prompt its exit status.
 func interrupted(err error) error {
 	if errors.Is(err, reach.ErrInterrupted) {

@@ -19,7 +19,7 @@ func TestRecordedFlags(t *testing.T) {
 		no-read-env hiera parameters forks keep reconnect idle-timeout lock-timeout user become become-user become-method private-key
 		known-hosts host-key-checking timeout connect-retries ask-pass password-file ask-become-pass become-password-file
 		key-passphrase-file ssh-config allow-match-exec compile-first deadline module-dir resources no-record output color
-		verbose quiet fold timing follow stream progress vault-id vault-password-file ask-vault-pass detailed-exitcode log junit report metrics trace`)
+		verbose quiet fold timing follow stream progress age-identity vault-id vault-password-file ask-vault-pass detailed-exitcode log junit report metrics trace`)
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	newCommandLine(newApp(nil, nil, nil, nil)).register(set)
 	var names []string

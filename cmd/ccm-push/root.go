@@ -30,7 +30,7 @@ type commandLine struct {
 func newCommandLine(a *app) *commandLine {
 	c := &commandLine{app: a}
 	c.fleet.app, c.fleet.inventory.app, c.fleet.connection.app, c.printer.app = a, a, a, a
-	c.fleet.secrets.app = a
+	c.fleet.secrets.app, c.fleet.secrets.age.app, c.fleet.secrets.age.connection = a, a, &c.fleet.connection
 	c.fleet.inventory.secrets, c.fleet.variables.secrets = &c.fleet.secrets, &c.fleet.secrets
 	c.printer.diff = &c.fleet.mode.diff
 	c.plays = plays{fleet: &c.fleet, selection: &c.selection, archives: &source.Unpacker{}}
@@ -141,6 +141,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		resumeCommand(plays, p),
 		runsCommand(a, p),
 		schemaCommand(a.registry, p),
+		secretCommand(&c.fleet.secrets, &c.fleet.mode, p),
 		statusCommand(hosts, &c.selection, p),
 		sudoersCommand(hosts, p),
 		trustCommand(hosts, p),

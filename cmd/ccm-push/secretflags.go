@@ -1,11 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"os/exec"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/ccm-push/ccm-push/inventory/sealed"
+	"github.com/ccm-push/ccm-push/inventory/sealed/project"
+	"github.com/ccm-push/ccm-push/inventory/sealed/sops"
 	"github.com/ccm-push/ccm-push/inventory/sealed/vault"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
@@ -15,6 +20,7 @@ import (
 type secretFlags struct {
 	app   *app
 	vault reach.VaultSources
+	age   ageFlags
 	mask  secret.Mask
 
 	ring *sealed.Ring // nil until it is needed
@@ -25,6 +31,7 @@ func (f *secretFlags) register(set *pflag.FlagSet) {
 	set.StringArrayVar(&v.IDs, "vault-id", nil, "password of ansible-vault: `[LABEL@]SOURCE`, a file, a program that prints it, or prompt; may be repeated")
 	set.StringArrayVar(&v.Files, "vault-password-file", nil, "`file` with a password of ansible-vault, or a program that prints it; may be repeated (also: --vault-pass-file)")
 	set.BoolVarP(&v.Ask, "ask-vault-pass", "J", false, "ask for a password of ansible-vault (also: --ask-vault-password)")
+	f.age.register(set)
 }
 
 // keys open what is encrypted in the files that a command reads. The first Ctrl-C ends the
@@ -33,9 +40,9 @@ func (f *secretFlags) keys(ctx context.Context) (*sealed.Ring, error) {
 	if f.ring != nil {
 		return f.ring, nil
 	}
-	ctx, end := f.app.untilStop(ctx)
-	defer end()
-	passwords, err := reach.SecretSources{Home: f.app.home(), Stderr: fileOf(f.app.err)}.Vault(ctx, f.vault)
+	waiting, end := f.app.untilStop(ctx)
+	passwords, err := reach.SecretSources{Home: f.app.home(), Stderr: fileOf(f.app.err)}.Vault(waiting, f.vault)
+	end()
 	if err != nil {
 		return nil, interrupted(err)
 	}
@@ -43,7 +50,21 @@ func (f *secretFlags) keys(ctx context.Context) (*sealed.Ring, error) {
 		Opened: f.mask.Add,
 		Schemes: []sealed.Scheme{ // a line for each
 			&vault.Scheme{Passwords: passwords},
+			&project.Scheme{Keys: f.age.keys(ctx)},
+			&sops.Scheme{Run: f.app.runsProgram(ctx)},
 		},
 	}
 	return f.ring, nil
+}
+
+// runsProgram runs programs that open what they have encrypted. Ctrl-C ends them.
+func (a *app) runsProgram(ctx context.Context) func(argv []string, input []byte) ([]byte, error) {
+	return func(argv []string, input []byte) ([]byte, error) {
+		waiting, end := a.untilStop(ctx)
+		defer end()
+		cmd := exec.CommandContext(waiting, argv[0], argv[1:]...)
+		cmd.Stdin = bytes.NewReader(input)
+		cmd.WaitDelay = time.Second
+		return cmd.Output()
+	}
 }

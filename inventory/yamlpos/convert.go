@@ -2,7 +2,6 @@ package yamlpos
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -20,12 +19,12 @@ type converter struct {
 	plainTag string // see [PlainTag]; "" is none
 	plain    int    // how many lists and maps with it stand around the value
 
-	keepSealed bool     // see [KeepSealed]
-	opener     Opener   // nil opens nothing
-	wholeFiles bool     // it opens those too
-	path       []string // of the value that is converted
-	allSealed  []*Sealed
-	allSecret  bool // the file was encrypted as a whole
+	keepSealed bool   // see [KeepSealed]
+	opener     Opener // nil opens nothing
+	wholeFiles bool   // it opens those too
+	path       Path   // of the value that is converted
+	source     []byte // the text, in clear
+	allSecret  bool   // the file was encrypted as a whole
 
 	secrets bool // see [Secrets]
 	secret  int  // how many lists and maps with the tag stand around the value
@@ -44,10 +43,7 @@ type anchor struct {
 
 func (c *converter) document(d *yaml.Node) *Node {
 	n, _ := c.node(d.Content[0], 0)
-	for _, s := range c.allSealed {
-		s.Document = n
-	}
-	c.allSealed = nil
+	c.path.Document++
 	return n
 }
 
@@ -144,9 +140,9 @@ func (c *converter) items(out *Node, n *yaml.Node, depth int) (height int) {
 	c.checkTag(out, n, "!!seq")
 	out.Items = make([]*Node, 0, len(n.Content))
 	for i, item := range n.Content {
-		c.path = append(c.path, strconv.Itoa(i))
+		c.path.Steps = append(c.path.Steps, Step{Item: i + 1})
 		node, h := c.node(item, depth)
-		c.path = c.path[:len(c.path)-1]
+		c.path.Steps = c.path.Steps[:len(c.path.Steps)-1]
 		if c.full {
 			break
 		}
@@ -168,9 +164,9 @@ func (c *converter) pairs(out *Node, n *yaml.Node, depth int) (height int) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := c.key(n.Content[i], depth)
 		c.keyText = key.Text
-		c.path = append(c.path, key.Text)
+		c.path.Steps = append(c.path.Steps, Step{Key: key.Text})
 		value, h := c.node(n.Content[i+1], depth)
-		c.path = c.path[:len(c.path)-1]
+		c.path.Steps = c.path.Steps[:len(c.path.Steps)-1]
 		height = max(height, h)
 		if c.full {
 			break

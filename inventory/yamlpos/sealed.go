@@ -29,11 +29,11 @@ type Opener interface {
 // Sealed is how a scalar is opened whose text is not the value.
 type Sealed struct {
 	Tag string // !vault, say; [ByProgram] for a value that a program prints
-	// Path are the keys, and indexes of lists, that lead to the value in its document, and
-	// Document is that. A value that is copied by an alias has those of its anchor. They are
-	// nil for a value of Ansible's JSON.
-	Path     []string
-	Document *Node
+	// Path leads to the value in its file, and Source is the text of that, which is not changed. A
+	// value that is copied by an alias has the path of its anchor. They are empty for a value of
+	// Ansible's JSON.
+	Path   Path
+	Source []byte
 	// Program is the map below secret: that says which program prints the value; nil for any
 	// other.
 	Program *Node
@@ -68,7 +68,7 @@ func (c *converter) text(data []byte) ([]byte, error) {
 		by = nil
 	}
 	text, sealed, err := Opened(by, c.file, data)
-	c.allSecret = sealed
+	c.allSecret, c.source = sealed, text
 	return text, err
 }
 
@@ -148,9 +148,8 @@ func (c *converter) program(out *Node) {
 }
 
 func (c *converter) seal(out *Node, s *Sealed) {
-	s.Path, s.by = slices.Clone(c.path), c.opener
+	s.Path, s.Source, s.by = Path{c.path.Document, slices.Clone(c.path.Steps)}, c.source, c.opener
 	out.Sealed = s
-	c.allSealed = append(c.allSealed, s)
 	if c.opener != nil {
 		c.errs.Add(c.opener.Check(out))
 	}

@@ -79,6 +79,24 @@ func (f *File) Find(path yamlpos.Path) (s spans.Scalar, ok bool) {
 	return f.spans.Scalars[i], true
 }
 
+// NoValue is the error for a path that leads to no value.
+func (f *File) NoValue(path yamlpos.Path) error {
+	var paths []string
+	for _, s := range f.spans.Scalars {
+		paths = append(paths, s.Path.String())
+	}
+	hint := ""
+	if meant := yamlpos.Suggest(path.String(), paths); meant != "" {
+		hint = "did you mean " + meant + "?"
+	}
+	for _, c := range f.spans.Collections {
+		if len(path.Steps) > 0 && c.Path.String() == path.String() {
+			hint = "it is a map or a list: name a value in it"
+		}
+	}
+	return &yamlpos.Error{File: f.Name, Msg: fmt.Sprintf("there is no value %s", path), Hint: hint}
+}
+
 // Moved is an error if the file was encrypted under another path than it has.
 func (f *File) Moved() error {
 	if f.Header == nil || f.Header.File == f.Path {
@@ -120,6 +138,11 @@ func (f *File) Value(s spans.Scalar) (string, error) {
 		msg += ": it was changed, or it was encrypted for another key or file"
 	}
 	return "", f.errorf(s, hint, "%s", msg)
+}
+
+// ValueAt is [File.Value] of a text at a path.
+func (f *File) ValueAt(path yamlpos.Path, text string, line, column int) (string, error) {
+	return f.Value(spans.Scalar{Path: path, Value: text, Line: line, Column: column})
 }
 
 // maxTries bounds how many paths are tried for a value that is in a wrong place.

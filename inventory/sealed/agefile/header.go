@@ -42,6 +42,14 @@ const (
 // HeaderStart is how each header begins, in whichever version.
 const HeaderStart = "# ccm-push secrets "
 
+// Names are those of the readers.
+func (h *Header) Names() (names []string) {
+	for _, r := range h.Readers {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
 // clear are the lines that are not encrypted. They are authenticated by the key.
 func (h *Header) clear() string {
 	var b strings.Builder

@@ -52,6 +52,12 @@ func parseValue(text string) ([]byte, error) {
 	return raw, nil
 }
 
+// CheckValue says whether a text is that of an encrypted value.
+func CheckValue(text string) error {
+	_, err := parseValue(text)
+	return err
+}
+
 // open decrypts a value.
 func (k *dataKey) open(file string, path yamlpos.Path, text string) (string, error) {
 	raw, err := parseValue(text)

@@ -165,8 +165,23 @@ func (k *Keys) locked(path string, text []byte, public ssh.PublicKey) (held, err
 // maxPassphrases is how often the passphrase of one file is asked for.
 const maxPassphrases = 3
 
-// passphrase gives one that is right.
+// passphrase gives one that is right. Package age does not wrap its errors, so they are kept.
 func (k *Keys) passphrase(path string, text []byte) ([]byte, error) {
+	answer, err := k.askFor(path, text)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.unasked = err
+	return answer, err
+}
+
+// Failed is why there is no passphrase, if the last one that was needed was not given.
+func (k *Keys) Failed() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.unasked
+}
+
+func (k *Keys) askFor(path string, text []byte) ([]byte, error) {
 	for n := range maxPassphrases {
 		var answer []byte
 		var err error

@@ -29,6 +29,9 @@ type Keys struct {
 	held  []held
 	notes []string // what is wrong with the usual files
 	err   error
+
+	mu      sync.Mutex
+	unasked error // see [Keys.Failed]
 }
 
 // A held key is one, and where it is from.

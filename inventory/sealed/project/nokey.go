@@ -20,6 +20,9 @@ func NoKey(name string, line int, names []string, keys *identity.Keys, err error
 	if _, positioned := errors.AsType[*yamlpos.Error](err); positioned {
 		return err
 	}
+	if failed := keys.Failed(); failed != nil {
+		return failed
+	}
 	at := &yamlpos.Error{File: name, Line: line, Column: 1}
 	if _, none := errors.AsType[*age.NoIdentityMatchError](err); !none {
 		at.Msg = "decrypting with age: " + strings.TrimPrefix(err.Error(), "age: ")

@@ -105,15 +105,36 @@ type Document struct {
 	Exists bool
 	Whole  bool          // age has encrypted all of it
 	File   *agefile.File // nil if Whole
+
+	project *Project
 }
 
-// Read reads a file.
+// Open reads a file, and finds its project.
+func Open(name string) (*Document, error) {
+	p, err := Of(name)
+	if err != nil {
+		return nil, err
+	}
+	return p.Read(name)
+}
+
+// Read reads a file of values, or one that is encrypted as a whole.
 func (p *Project) Read(name string) (*Document, error) {
+	d, err := p.ReadAny(name)
+	if err != nil || d.Whole {
+		return d, err
+	}
+	d.File, err = agefile.Read(name, d.Path, d.Text)
+	return d, err
+}
+
+// ReadAny reads a file of any kind, without looking for values.
+func (p *Project) ReadAny(name string) (*Document, error) {
 	path, err := p.path(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	d := &Document{Name: name, Path: path}
+	d := &Document{Name: name, Path: path, project: p}
 	if path == recipients.FileName {
 		return nil, &yamlpos.Error{File: name, Msg: "this file says who can read the others, and is not encrypted itself"}
 	}
@@ -125,12 +146,7 @@ func (p *Project) Read(name string) (*Document, error) {
 	default:
 		d.Exists = true
 	}
-	if d.Whole = agefile.IsWhole(d.Text); !d.Whole {
-		d.File, err = agefile.Read(name, path, d.Text)
-		if err != nil {
-			return nil, err
-		}
-	}
+	d.Whole = agefile.IsWhole(d.Text)
 	return d, nil
 }
 
@@ -153,14 +169,15 @@ func readFile(name string) ([]byte, error) {
 // Encrypted reports whether there is anything in it that is encrypted.
 func (d *Document) Encrypted() bool { return d.Whole || d.File.Header != nil }
 
-// Readers are those that the rules give a file to.
-func (p *Project) Readers(d *Document) ([]recipients.Reader, error) {
-	return p.Recipients.Readers(d.Path)
+// Readers are those that the rules give the file to.
+func (d *Document) Readers() ([]recipients.Reader, error) {
+	return d.project.Recipients.Readers(d.Path)
 }
 
 // Write writes a file anew, whole or not at all. One that has changed since it was read is left
 // alone.
-func (p *Project) Write(d *Document, text []byte) error {
+func (d *Document) Write(text []byte) error {
+	p := d.project
 	unlock, err := p.locked()
 	if err != nil {
 		return err

@@ -69,10 +69,10 @@ func (m *team) seal(t *testing.T, name, clear string) {
 	p := m.project(t)
 	d, err := p.Read(filepath.Join(m.folder, name))
 	require.NoError(t, err)
-	text, err := p.Seal(d, []byte(clear))
+	text, err := d.Seal([]byte(clear))
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Dir(d.Name), 0o755))
-	require.NoError(t, p.Write(d, text))
+	require.NoError(t, d.Write(text))
 }
 
 // tree is all below a folder.
@@ -95,7 +95,7 @@ func (m *team) clear(t *testing.T, keys *identity.Keys, name string) (string, er
 	p := m.project(t)
 	d, err := p.Read(filepath.Join(m.folder, name))
 	require.NoError(t, err)
-	text, err := p.Clear(d, keys)
+	text, err := d.Clear(keys)
 	return string(text), err
 }
 
@@ -260,7 +260,7 @@ func TestFilesChangedMeanwhile(t *testing.T) {
 	d, err := p.Read(path)
 	require.NoError(t, err)
 	m.write(t, map[string]string{"vars.yaml": "changed: 1\n"})
-	require.ErrorContains(t, p.Write(d, []byte("x")), "has changed meanwhile")
+	require.ErrorContains(t, d.Write([]byte("x")), "has changed meanwhile")
 
 	m.seal(t, "vars.yaml", secrets["vars.yaml"])
 	m.rules(t, "bert")
@@ -287,13 +287,14 @@ func TestAccess(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, docs, len(secrets))
 	for _, d := range docs {
-		a, err := p.Access(d)
+		a, err := d.Access()
 		require.NoError(t, err)
 		require.True(t, a.Right)
 	}
 	m.rules(t, "anna, bert")
-	p = m.project(t)
-	a, err := p.Access(docs[0])
+	docs, err = m.project(t).Documents()
+	require.NoError(t, err)
+	a, err := docs[0].Access()
 	require.NoError(t, err)
 	require.False(t, a.Right)
 	require.Len(t, a.Can, 1)

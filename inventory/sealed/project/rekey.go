@@ -1,11 +1,8 @@
 package project
 
 import (
-	"errors"
-
 	"github.com/ccm-push/ccm-push/inventory/sealed/agefile"
 	"github.com/ccm-push/ccm-push/inventory/sealed/identity"
-	"github.com/ccm-push/ccm-push/inventory/sealed/recipients"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
@@ -30,7 +27,7 @@ func (p *Project) Rekey(keys *identity.Keys, o RekeyOptions) (names []string, er
 	var errs yamlpos.Errors
 	var files []replacement
 	for _, d := range due {
-		text, err := p.rekeyed(d, keys)
+		text, err := d.rekeyed(keys)
 		errs.Add(err)
 		files = append(files, replacement{Path: d.Path, Before: hashOf(d.Text), Text: text})
 		names = append(names, d.Name)
@@ -60,7 +57,7 @@ func (p *Project) due(o RekeyOptions) (list []*Document, err error) {
 	}
 	var errs yamlpos.Errors
 	for _, d := range all {
-		a, err := p.Access(d)
+		a, err := d.Access()
 		if err != nil {
 			errs.Add(err)
 			continue
@@ -98,78 +95,20 @@ func (p *Project) Documents() (list []*Document, err error) {
 }
 
 // rekeyed is the text of a file with a new key.
-func (p *Project) rekeyed(d *Document, keys *identity.Keys) ([]byte, error) {
-	readers, err := p.Readers(d)
+func (d *Document) rekeyed(keys *identity.Keys) ([]byte, error) {
+	readers, err := d.Readers()
 	if err != nil {
 		return nil, err
 	}
 	if d.Whole {
-		clear, err := p.clearWhole(d, keys)
+		clear, err := d.clearWhole(keys)
 		if err != nil {
 			return nil, err
 		}
 		return agefile.EncryptWhole(clear, readers, agefile.IsArmored(d.Text))
 	}
-	if err := p.Unlock(d, keys); err != nil {
+	if err := d.Unlock(keys); err != nil {
 		return nil, err
 	}
 	return d.File.Rekey(readers)
-}
-
-func (p *Project) clearWhole(d *Document, keys *identity.Keys) ([]byte, error) {
-	identities, err := keys.All()
-	if err != nil {
-		return nil, err
-	}
-	clear, err := agefile.DecryptWhole(d.Text, identities)
-	return clear, NoKey(d.Name, 1, p.whoCan(d), keys, err)
-}
-
-func (p *Project) whoCan(d *Document) (names []string) {
-	a, err := p.Access(d)
-	if err != nil {
-		return nil
-	}
-	for _, who := range a.Can {
-		names = append(names, who.Name)
-	}
-	return names
-}
-
-// Unlock opens the key of a file of values.
-func (p *Project) Unlock(d *Document, keys *identity.Keys) error {
-	if d.File.Header == nil {
-		return nil
-	}
-	identities, err := keys.All()
-	if err != nil {
-		return err
-	}
-	return NoKey(d.Name, d.File.Header.Line, p.whoCan(d), keys, d.File.Unlock(identities))
-}
-
-// Clear is the text of a file with nothing encrypted: its values are marked as !secret.
-func (p *Project) Clear(d *Document, keys *identity.Keys) ([]byte, error) {
-	if d.Whole {
-		return p.clearWhole(d, keys)
-	}
-	if err := errors.Join(d.File.Moved(), p.Unlock(d, keys)); err != nil {
-		return nil, err
-	}
-	return d.File.Clear()
-}
-
-// Seal encrypts a text made of that of [Project.Clear], as the file was.
-func (p *Project) Seal(d *Document, clear []byte) ([]byte, error) {
-	var readers []recipients.Reader
-	if d.Whole || d.File.Header == nil {
-		var err error
-		if readers, err = p.Readers(d); err != nil {
-			return nil, err
-		}
-	}
-	if d.Whole {
-		return agefile.EncryptWhole(clear, readers, agefile.IsArmored(d.Text))
-	}
-	return d.File.Seal(clear, readers)
 }

@@ -67,9 +67,9 @@ type Access struct {
 }
 
 // Access tells who can read a file, from files alone.
-func (p *Project) Access(d *Document) (*Access, error) {
+func (d *Document) Access() (*Access, error) {
 	a := &Access{Name: d.Name, Path: d.Path}
-	readers, err := p.Readers(d)
+	readers, err := d.Readers()
 	a.RuleOf = err
 	for _, r := range readers {
 		a.To = append(a.To, agefile.Who{Name: r.Name, Key: r.Key.Text})
@@ -85,7 +85,7 @@ func (p *Project) Access(d *Document) (*Access, error) {
 			return nil, err
 		}
 		a.Right = slices.Equal(ssh, wantSSH) && others == wantOthers
-		a.Can, a.Others = p.named(ssh), others
+		a.Can, a.Others = d.project.named(ssh), others
 		if a.Right {
 			a.Can, a.Others = a.To, 0
 		}

@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/inventory/sealed/project"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
+)
+
+func secretCommand(f *secretFlags, mode *modeFlags, p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "secret",
+		Short: "encrypt values of files to people's SSH and age keys",
+		Long: `Values of YAML files are encrypted one by one, with age, to the keys of people; keys,
+comments and all else stay in clear:
+
+  db_user: app
+  db_password: !age 8yW4dQ…
+
+The file .ccm-secrets.yaml in the top folder of a project says who can read what. Paths are
+relative to it; * and ? stay within a folder, ** does not, and the first rule that is about a
+file counts:
+
+  people:
+    anna: ssh-ed25519 AAAA…            # a line of ~/.ssh/id_ed25519.pub
+    bert: [ssh-rsa AAAA…, age1…]       # one key is enough to read
+  groups:
+    ops: [anna, bert]
+  rules:
+    - {path: "group_vars/prod/**", to: ops}
+    - {path: "**", to: [anna, bert]}
+
+Private keys are those of --age-identity, of the variable CCM_AGE_IDENTITY, or the files
+~/.ssh/id_ed25519, ~/.ssh/id_rsa, ~/.config/age/keys.txt and that of sops. A passphrase is
+asked for once. SSH agents, hardware keys (sk-) and ECDSA keys cannot decrypt.
+
+KEY is such as db.password, users[0].key or hosts."web1.example.org".`,
+		Example: `  ccm-push secret edit group_vars/all.yaml
+  ccm-push secret set group_vars/all.yaml db.password
+  ccm-push secret encrypt vars.yaml
+  ccm-push secret rekey
+  ccm-push secret who`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(
+		secretEditCommand(f, p), secretEncryptCommand(f, p), secretGetCommand(f, p), secretImportVaultCommand(f, p),
+		secretRekeyCommand(f, mode, p), secretSetCommand(f, p), secretWhoCommand(p),
+	)
+	return c
+}
+
+// openFile reads a file of a project, which is to exist.
+func openFile(name string) (*project.Document, error) {
+	file, err := project.Open(name)
+	if err == nil && !file.Exists {
+		err = &yamlpos.Error{File: name, Msg: "there is no such file", Hint: "make it: ccm-push secret edit " + name}
+	}
+	return file, err
+}
+
+func exactly(n int, words string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > n {
+			return fmt.Errorf("secret %s takes %s, and this is %d words", cmd.Name(), words, len(args))
+		}
+		return atLeast(n)(cmd, args)
+	}
+}
+
+func secretGetCommand(f *secretFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "get FILE [KEY]",
+		Short: "print a value in clear, or a whole file",
+		Long: `get prints one value, with a newline if it does not end in one. Without KEY it prints the file
+with its values in clear, marked as !secret; as git's textconv it makes diffs readable:
+
+  git config diff.secrets.textconv 'ccm-push secret get'`,
+		Example: `  ccm-push secret get group_vars/all.yaml db.password
+  ccm-push secret get vars.yaml`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 2 {
+				return exactly(2, "FILE and KEY")(cmd, args)
+			}
+			return atLeast(1)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.textOnly("secret get"); err != nil {
+				return err
+			}
+			text, err := f.get(cmd.Context(), args[0], args[1:])
+			if err != nil {
+				return err
+			}
+			if !strings.HasSuffix(text, "\n") {
+				text += "\n"
+			}
+			_, err = io.WriteString(p.app.out, text)
+			return err
+		},
+	}
+}
+
+func (f *secretFlags) get(ctx context.Context, name string, key []string) (string, error) {
+	file, err := openFile(name)
+	if err != nil {
+		return "", err
+	}
+	keys := f.age.keys(ctx)
+	if len(key) == 0 {
+		text, err := file.Clear(keys)
+		return string(text), err
+	}
+	path, err := yamlpos.ParsePath(key[0])
+	if err != nil {
+		return "", err
+	}
+	return file.Value(path, keys)
+}
+
+func secretSetCommand(f *secretFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "set FILE KEY",
+		Short: "encrypt a value, given on standard input or at a prompt",
+		Long: `set gives a key of a file a new value, encrypted. It reads the value from standard input, or
+asks for it on a terminal; a newline behind a single line is none of it. All else in the file
+stays as it is. FILE and KEY need not exist yet.`,
+		Example: `  ccm-push secret set group_vars/all.yaml db.password
+  ccm-push secret set host_vars/web1.yaml tls.key < web1.key`,
+		Args: exactly(2, "FILE and KEY; the value is read from standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.textOnly("secret set"); err != nil {
+				return err
+			}
+			return f.set(cmd.Context(), args[0], args[1])
+		},
+	}
+}
+
+func (f *secretFlags) set(ctx context.Context, name, key string) error {
+	file, err := project.Open(name)
+	if err != nil {
+		return err
+	}
+	if file.Whole {
+		return wholeError(name)
+	}
+	path, err := yamlpos.ParsePath(key)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.File.Moved(), file.Unlock(f.age.keys(ctx))); err != nil {
+		return err
+	}
+	value, err := f.app.secretValue(ctx, key)
+	if err != nil {
+		return err
+	}
+	clear, err := file.File.Set(path, value)
+	if err != nil {
+		return err
+	}
+	_, err = file.Save(clear)
+	return err
+}
+
+func wholeError(name string) error {
+	return &yamlpos.Error{File: name, Msg: "the file is encrypted as a whole, and has no single values", Hint: "ccm-push secret edit " + name}
+}
+
+// maxValue is how large a value may be, in bytes.
+const maxValue = 1 << 20
+
+// secretValue asks for a value, or reads it from standard input.
+func (a *app) secretValue(ctx context.Context, key string) (string, error) {
+	if a.canAsk() {
+		waiting, end := a.untilStop(ctx)
+		defer end()
+		answer, err := reach.Ask(waiting, "value of "+key+": ")
+		if err != nil {
+			return "", interrupted(err)
+		}
+		return string(answer.Reveal()), nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(a.in, maxValue+1))
+	text := string(raw)
+	if line := strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"); !strings.Contains(line, "\n") {
+		text = line
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case len(raw) > maxValue:
+		return "", fmt.Errorf("the value of %s is larger than %d MiB", key, maxValue>>20)
+	case text == "":
+		return "", fmt.Errorf("there is no value for %s on standard input", key)
+	case !utf8.ValidString(text):
+		return "", fmt.Errorf("the value of %s is no text (UTF-8)\n  hint: write it in base64, or encrypt a file as a whole: ccm-push secret encrypt --whole FILE", key)
+	}
+	return text, nil
+}
+
+func secretEncryptCommand(f *secretFlags, p *printer) *cobra.Command {
+	whole := false
+	c := &cobra.Command{
+		Use:   "encrypt FILE...",
+		Short: "encrypt the values that are marked !secret, or whole files",
+		Long: `encrypt encrypts in place the values of YAML files that are marked as !secret: the scalars
+with that mark, and those in maps and lists with it. An encrypted value is a text, whatever it
+looks like. With --whole a file of any kind is encrypted as a whole, as age -e -a does it.
+
+What has been in clear before may be in the history of git, too: such a secret is changed.`,
+		Example: `  ccm-push secret encrypt group_vars/all.yaml
+  ccm-push secret encrypt --whole licence.key`,
+		Args: atLeast(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.textOnly("secret encrypt"); err != nil {
+				return err
+			}
+			var wrong error
+			for _, name := range args {
+				text, err := f.encrypt(cmd.Context(), name, whole)
+				wrong = errors.Join(wrong, err)
+				if err == nil {
+					wrong = errors.Join(wrong, p.print(text+"\n"))
+				}
+			}
+			return wrong
+		},
+	}
+	c.Flags().BoolVar(&whole, "whole", false, "encrypt the whole file, of whatever kind")
+	return c
+}
+
+func (f *secretFlags) encrypt(ctx context.Context, name string, whole bool) (said string, err error) {
+	if whole {
+		return encryptWhole(name)
+	}
+	file, err := openFile(name)
+	if err != nil {
+		return "", err
+	}
+	if file.Whole {
+		return "", &yamlpos.Error{File: name, Msg: "the file is encrypted already, as a whole"}
+	}
+	marked := len(file.File.Marked())
+	if marked == 0 {
+		return "", &yamlpos.Error{File: name, Msg: "nothing in it is marked as !secret", Hint: "write KEY: !secret VALUE; or encrypt the whole file: --whole"}
+	}
+	clear, err := file.Clear(f.age.keys(ctx))
+	if err != nil {
+		return "", err
+	}
+	if _, err := file.Save(clear); err != nil {
+		return "", err
+	}
+	return encryptedValues(file, marked), nil
+}
+
+// encryptedValues says that n values of a file are encrypted now.
+func encryptedValues(d *project.Document, n int) string {
+	values := "values"
+	if n == 1 {
+		values = "value"
+	}
+	return fmt.Sprintf("%s: encrypted %d %s, for %s", events.Line(d.Name), n, values, forWhom(d))
+}
+
+func encryptWhole(name string) (said string, err error) {
+	p, err := project.Of(name)
+	if err != nil {
+		return "", err
+	}
+	d, err := p.ReadAny(name)
+	switch {
+	case err != nil:
+		return "", err
+	case d.Whole:
+		return "", &yamlpos.Error{File: name, Msg: "the file is encrypted already, as a whole"}
+	}
+	if err := d.EncryptWhole(d.Text); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s: encrypted, for %s", events.Line(name), forWhom(d)), nil
+}
+
+// forWhom names those that the rules give a file to; of one with a header, those in it.
+func forWhom(d *project.Document) string {
+	if d.File != nil && d.File.Header != nil {
+		return namesOf(d.File.Header.Readers)
+	}
+	var names []string
+	readers, _ := d.Readers() // it has been encrypted to them
+	for _, r := range readers {
+		names = append(names, r.Name)
+	}
+	return events.Line(strings.Join(slices.Compact(names), ", "))
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/inventory/sealed/private"
+	"github.com/ccm-push/ccm-push/inventory/sealed/project"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+func secretEditCommand(f *secretFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "edit FILE",
+		Short: "edit a file with its values in clear",
+		Long: `edit opens $VISUAL or $EDITOR (vi without them) with the values of a file in clear, marked as
+!secret, and encrypts what is marked when the editor ends. Values that have not changed stay as
+they are, byte for byte. FILE need not exist yet.
+
+The text is in memory (/dev/shm) where the system has that, for this user alone, and is
+overwritten and removed afterwards. Have your editor keep no copies elsewhere; vim is told so.`,
+		Example: `  ccm-push secret edit group_vars/all.yaml`,
+		Args:    exactly(1, "one FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.textOnly("secret edit"); err != nil {
+				return err
+			}
+			return f.edit(cmd.Context(), p, args[0])
+		},
+	}
+}
+
+func (f *secretFlags) edit(ctx context.Context, p *printer, name string) (err error) {
+	file, err := project.Open(name)
+	if err != nil {
+		return err
+	}
+	if !file.Encrypted() { // it is known beforehand that it can be
+		if _, err := file.Readers(); err != nil {
+			return err
+		}
+	}
+	editor, err := private.EditorOf(f.app.getenv)
+	if err != nil {
+		return err
+	}
+	editor.Stdin, editor.Stdout, editor.Stderr = f.app.in, fileOf(p.app.out), fileOf(p.app.err)
+	clear, err := file.Clear(f.age.keys(ctx))
+	if err != nil {
+		return err
+	}
+	text, err := private.Write(name, clear)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, text.Close()) }()
+	ctx, end := f.app.untilStop(ctx)
+	defer end()
+	for {
+		after, err := text.Edit(ctx, editor)
+		switch {
+		case errors.Is(err, context.Canceled):
+			return exitStatus(interruptedStatus)
+		case err != nil:
+			return err
+		case bytes.Equal(after, clear) && (file.Whole || len(file.File.Marked()) == 0):
+			return p.print(events.Line(name) + ": nothing has changed\n")
+		}
+		_, err = file.Save(after)
+		if err == nil || !f.again(ctx, err) {
+			return err
+		}
+	}
+}
+
+// again asks whether a text that cannot be encrypted is to be edited once more.
+func (f *secretFlags) again(ctx context.Context, wrong error) bool {
+	if !f.app.canAsk() {
+		return false
+	}
+	f.app.say(events.Block(wrong.Error()))
+	fmt.Fprint(f.app.err, "edit it again? If not, what you have written is lost. [Y/n] ")
+	answer := make(chan string, 1)
+	go func() { // ends with the program if there is no answer: a terminal cannot be given up
+		line, err := bufio.NewReader(f.app.in).ReadString('\n')
+		if err != nil {
+			line = "n"
+		}
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case said := <-answer:
+		return said != "n" && said != "no"
+	case <-ctx.Done():
+		return false
+	}
+}

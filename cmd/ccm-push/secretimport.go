@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/inventory/sealed/project"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+func secretImportVaultCommand(f *secretFlags, p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "import-vault FILE...",
+		Short: "encrypt with age what ansible-vault has encrypted",
+		Long: `import-vault encrypts in place, for the people of .ccm-secrets.yaml, the values of YAML files that
+ansible-vault has encrypted (!vault), or the whole file if that was encrypted so. All else in a
+file stays as it is. The password is given as to ansible-vault: --vault-password-file,
+--vault-id or --ask-vault-pass.`,
+		Example: `  ccm-push --ask-vault-pass secret import-vault group_vars/all.yml`,
+		Args:    atLeast(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := p.textOnly("secret import-vault"); err != nil {
+				return err
+			}
+			var wrong error
+			for _, name := range args {
+				text, err := f.importVault(cmd.Context(), name)
+				wrong = errors.Join(wrong, err)
+				if err == nil {
+					wrong = errors.Join(wrong, p.print(text+"\n"))
+				}
+			}
+			return wrong
+		},
+	}
+}
+
+func (f *secretFlags) importVault(ctx context.Context, name string) (said string, err error) {
+	ring, err := f.keys(ctx)
+	if err != nil {
+		return "", err
+	}
+	d, n, err := project.Import(name, f.age.keys(ctx), ring.Opener())
+	switch {
+	case err != nil:
+		return "", err
+	case n == 0:
+		return fmt.Sprintf("%s: encrypted, for %s", events.Line(name), forWhom(d)), nil
+	}
+	return encryptedValues(d, n), nil
+}

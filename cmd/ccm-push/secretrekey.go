@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/inventory/sealed/agefile"
+	"github.com/ccm-push/ccm-push/inventory/sealed/project"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+)
+
+func secretRekeyCommand(f *secretFlags, mode *modeFlags, p *printer) *cobra.Command {
+	var o project.RekeyOptions
+	c := &cobra.Command{
+		Use:   "rekey",
+		Short: "encrypt files anew, for the people that the rules name now",
+		Long: `rekey gives each file of the project that is not for the people of .ccm-secrets.yaml a new key,
+and encrypts all of its values anew: all such files, or none. If it is ended in between, even
+by kill -9, the files are as they were, or the next ccm-push secret completes them.
+--check changes nothing, and ends with status 8 if there is something to do: for CI.
+
+Who could read a file may have kept what was in it: change the secrets themselves, too.`,
+		Example: `  ccm-push secret rekey
+  ccm-push secret rekey --check
+  ccm-push secret rekey --moved host_vars/web2.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.textOnly("secret rekey"); err != nil {
+				return err
+			}
+			one, err := project.Of(".")
+			switch {
+			case err != nil:
+				return err
+			case mode.check:
+				return checkRekey(p, one)
+			}
+			return f.rekey(cmd.Context(), p, one, o)
+		},
+	}
+	c.Flags().BoolVar(&o.All, "all", false, "give all files new keys, also those that are for the right people")
+	c.Flags().StringArrayVar(&o.Moved, "moved", nil, "a `file` that was moved or copied on purpose since it was encrypted; may be repeated")
+	return c
+}
+
+func (f *secretFlags) rekey(ctx context.Context, p *printer, one *project.Project, o project.RekeyOptions) error {
+	names, err := one.Rekey(f.age.keys(ctx), o)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return p.print("all files are for those that .ccm-secrets.yaml names\n")
+	}
+	var b strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&b, "rekeyed %s\n", events.Line(name))
+	}
+	return p.print(b.String())
+}
+
+// checkRekey says what rekey would do, without a key.
+func checkRekey(p *printer, one *project.Project) error {
+	documents, err := one.Documents()
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	var errs yamlpos.Errors
+	for _, d := range documents {
+		a, err := d.Access()
+		if err != nil {
+			errs.Add(err)
+			continue
+		}
+		errs.Add(errors.Join(a.Moved, a.RuleOf))
+		if !a.Right && a.Moved == nil && a.RuleOf == nil {
+			fmt.Fprintf(&b, "%s: %s\n", events.Line(a.Name), changeOf(a))
+		}
+	}
+	if err := errors.Join(p.print(b.String()), errs.Err()); err != nil {
+		return err
+	}
+	if b.Len() > 0 {
+		return exitStatus(changedStatus)
+	}
+	return nil
+}
+
+// changeOf says how the people of a file would change.
+func changeOf(a *project.Access) string {
+	var parts []string
+	for _, who := range a.To {
+		if !slices.Contains(a.Can, who) {
+			parts = append(parts, "+"+who.Name)
+		}
+	}
+	for _, who := range a.Can {
+		if !slices.Contains(a.To, who) {
+			parts = append(parts, "-"+who.Name)
+		}
+	}
+	if a.Others > 0 {
+		parts = append(parts, fmt.Sprintf("it is for %d age keys that it does not name", a.Others))
+	}
+	if len(parts) == 0 {
+		parts = []string{"the names have changed"}
+	}
+	return events.Line(strings.Join(parts, " "))
+}
+
+func secretWhoCommand(p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "who [FILE...]",
+		Short: "print who can read which file",
+		Long: `who prints who can read encrypted files, from the files alone: no private key is needed. +NAME
+is to be able by the rules of .ccm-secrets.yaml, and is not yet; -NAME is able, and is not to
+be: ccm-push secret rekey changes that. Without FILE these are all files of the project.`,
+		Example: `  ccm-push secret who
+  ccm-push secret who group_vars/prod/db.yaml`,
+		RunE: func(_ *cobra.Command, args []string) error { return printWho(p, args) },
+	}
+}
+
+// A whoLine is a file as --output json lists it.
+type whoLine struct {
+	File   string    `json:"file"`
+	Can    []whoName `json:"can"`
+	Others int       `json:"other_keys,omitempty"`
+	Rules  []whoName `json:"rules"`
+	Right  bool      `json:"right"`
+}
+
+type whoName struct {
+	Name string `json:"name"`
+	Key  string `json:"key"`
+}
+
+func printWho(p *printer, names []string) error {
+	list, err := accesses(names)
+	if err != nil {
+		return err
+	}
+	if p.json() {
+		lines := make([]whoLine, 0, len(list))
+		for _, a := range list {
+			lines = append(lines, whoLine{a.Name, whoNames(a.Can), a.Others, whoNames(a.To), a.Right})
+		}
+		return printJSON(p, lines...)
+	}
+	if err := p.textOnly("secret who"); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return p.print("nothing is encrypted here\n")
+	}
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, a := range list {
+		can := "nobody: it is not encrypted"
+		if names := namesOf(a.Can); names != "" || a.Others > 0 {
+			can = names
+		}
+		if !a.Right && a.Moved == nil && (len(a.Can) > 0 || a.Others > 0) {
+			can += "\t" + changeOf(a)
+		}
+		if a.Moved != nil {
+			can += "\t(moved)"
+		}
+		fmt.Fprintf(table, "%s\t%s\n", events.Line(a.Name), can)
+	}
+	table.Flush()
+	return p.print(b.String())
+}
+
+// accesses tells of files, or of all of the project here.
+func accesses(names []string) (list []*project.Access, err error) {
+	if len(names) == 0 {
+		one, err := project.Of(".")
+		if err != nil {
+			return nil, err
+		}
+		documents, err := one.Documents()
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range documents {
+			a, err := d.Access()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, a)
+		}
+		return list, nil
+	}
+	for _, name := range names {
+		file, err := openFile(name)
+		if err != nil {
+			return nil, err
+		}
+		a, err := file.Access()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+func namesOf(list []agefile.Who) string {
+	var names []string
+	for _, who := range list {
+		names = append(names, who.Name)
+	}
+	return events.Line(strings.Join(slices.Compact(names), ", "))
+}
+
+func whoNames(list []agefile.Who) []whoName {
+	names := make([]whoName, 0, len(list))
+	for _, who := range list {
+		names = append(names, whoName(who))
+	}
+	return names
+}
