@@ -64,7 +64,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			progress.Note(r)
 			notes.Before(r)
 			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, r)
-			if e.Status == events.Failed {
+			if e.Status.HasFailed() {
 				e.Written = compiled.Written(r.Index)
 			}
 			pending = append(pending, e)

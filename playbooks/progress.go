@@ -34,7 +34,7 @@ func (p *catalogProgress) Note(r *wire.Result) {
 	p.told[r.Index], p.changed[r.Index] = true, changedHost(p.catalog, r)
 	p.Failed = p.Failed || r.Status == wire.Failed
 	p.Would = p.Would || r.Status == wire.Changed
-	if entry := &p.catalog.Entries[r.Index]; !p.catalog.Check && !entry.Check && (r.Status == wire.Changed || r.Status == wire.Failed) {
+	if entry := &p.catalog.Entries[r.Index]; !p.catalog.Check && !entry.Check && (r.Status == wire.Changed || r.Status.HasFailed()) {
 		if p.worth == nil {
 			p.worth = map[events.UntoldResult]int{}
 		}
@@ -103,7 +103,7 @@ func changedHost(c *wire.Catalog, r *wire.Result) bool {
 	if c.Check || c.Entries[r.Index].Check {
 		return false
 	}
-	return r.Status == wire.Changed || r.Status == wire.Failed && r.Done
+	return r.Status == wire.Changed || r.Status.HasFailed() && r.Done
 }
 
 // Rest is what is known of the entries without a result.

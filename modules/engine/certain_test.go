@@ -18,6 +18,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
+	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -310,19 +311,19 @@ func (s *spell) Apply(context.Context, modules.Host, modules.Plan) error {
 func randomRealm(random *rand.Rand, dir string, loose bool) (cat wire.Catalog, at map[string]string) {
 	one := func(n int) bool { return random.IntN(n) == 0 }
 	cat.Parallel, cat.FailOnError, at = 1+random.IntN(5), one(5), map[string]string{}
-	things, after, dirs, free := map[int]string{}, map[int]map[int]bool{}, []int{}, 0
+	things, dirs, tops := map[int]string{}, []int{}, []int{} // tops: where each begins that is in nothing else
 	spells := map[int]*spell{}
 	for i := range 3 + random.IntN(15) {
 		var e wire.Entry
-		var edges []int
 		thing := fmt.Sprintf("r%d", i)
 		switch kind := random.IntN(8); {
-		case !loose && i > free && one(8):
-			e = nested(1+random.IntN(i-free), func(e *wire.Entry) { e.Scope.FailOnError = one(2) })
-			for j := i - e.Scope.Entries; j < i; j++ {
-				edges = append(edges, j)
+		case !loose && len(tops) > 0 && one(6):
+			members := tops[random.IntN(len(tops)):]
+			e = nested(i-members[0], func(e *wire.Entry) { e.Scope.FailOnError = one(2) })
+			if one(2) {
+				parted(random, cat.Entries, members, &e)
 			}
-			free, thing = i+1, ""
+			tops, thing = tops[:len(tops)-len(members)], ""
 		case kind < 4:
 			parent := dir
 			if len(dirs) > 0 && one(2) {
@@ -363,14 +364,21 @@ func randomRealm(random *rand.Rand, dir string, loose bool) (cat wire.Catalog, a
 			}
 		}
 		e.Check, e.Hidden, e.Excluded = one(10), one(20), one(20)
-		things[i], after[i] = thing, map[int]bool{}
-		for _, j := range slices.Concat(edges, e.Require, e.After, e.Subscribe) {
-			after[i][j] = true
-			for k := range after[j] {
-				after[i][k] = true
-			}
+		begin := i
+		if e.Scope != nil {
+			begin = i - e.Scope.Entries
 		}
+		tops = append(tops, begin)
+		things[i] = thing
 		cat.Entries = append(cat.Entries, e)
+	}
+	after := map[int]map[int]bool{}
+	for i := range cat.Entries {
+		after[i] = map[int]bool{}
+		for j := range schedule.Dependencies(cat.Entries, i) {
+			after[i][j] = true
+			maps.Copy(after[i], after[j])
+		}
 	}
 	for i, s := range spells {
 		for j := range cat.Entries {
@@ -384,6 +392,22 @@ func randomRealm(random *rand.Rand, dir string, loose bool) (cat wire.Catalog, a
 		cat.Entries[i].Properties, _ = json.Marshal(s)
 	}
 	return cat, at
+}
+
+// parted makes a block of a scope, whose members begin with those numbers.
+func parted(random *rand.Rand, entries []wire.Entry, members []int, e *wire.Entry) {
+	end := members[0] + e.Scope.Entries
+	starts := append(slices.Clone(members), end)
+	first := 1 + random.IntN(len(members)) // of the rescue; there may be none
+	last := first + random.IntN(len(starts)-first)
+	rescue, always := starts[first], starts[last]
+	e.Type, e.Name = "block", "b"
+	e.Scope = &wire.Scope{Entries: e.Scope.Entries, Block: &wire.Block{Rescue: always - rescue, Always: end - always}}
+	for i := rescue; i < end; i++ { // as a compiled catalog has it
+		for j := members[0]; j < rescue || i >= always && j < always; j++ {
+			entries[i].After = append(slices.Clip(entries[i].After), j)
+		}
+	}
 }
 
 // TestWhatIsCertainComesTrue: in graphs whose edges tell all that resources have to do with
@@ -503,7 +527,7 @@ func otherOrder(random *rand.Rand, cat wire.Catalog) (order []int, _ wire.Catalo
 // a failure ends something, and of nested manifests with noop resources.
 func bolder(cat wire.Catalog) bool {
 	nests := func(e wire.Entry) bool { return e.Scope != nil }
-	return cat.FailOnError || slices.ContainsFunc(cat.Entries, func(e wire.Entry) bool { return nests(e) && e.Scope.FailOnError }) ||
+	return cat.FailOnError || slices.ContainsFunc(cat.Entries, func(e wire.Entry) bool { return nests(e) && (e.Scope.FailOnError || e.Scope.Block != nil) }) ||
 		slices.ContainsFunc(cat.Entries, nests) && slices.ContainsFunc(cat.Entries, func(e wire.Entry) bool { return e.Check })
 }
 

@@ -134,9 +134,13 @@ func (all jobs) findExports() {
 	}
 }
 
-// A scope is a manifest of the catalog: the play's own, or a nested one.
+// A scope is a manifest of the catalog, the play's own or a nested one, or a block, or a part of
+// that.
 type scope struct {
 	outer       *scope // nil if it is the play's own
+	block       *block // set if it is a block: then its parts have its members
+	after       *scope // whose failure it waits for; nil if it is no rescue
+	rescued     bool   // a rescue waits for its failure
 	failOnError bool   // a failure ends it
 	members     []*job // without those of scopes in it
 	endedBy     string // the entry whose failure has ended it
@@ -153,12 +157,21 @@ func (s *scope) endWith(ref string) {
 // ended names the entry whose failure has ended the scope, or one that it is in; "" if
 // none has.
 func (s *scope) ended() string {
-	for ; s != nil; s = s.outer {
-		if s.endedBy != "" {
-			return s.endedBy
-		}
+	if s = s.ending(); s != nil {
+		return s.endedBy
 	}
 	return ""
+}
+
+// ending is the scope that has ended: this one, or one that it is in; nil if none has. A block
+// that has begun is brought to its end.
+func (s *scope) ending() *scope {
+	for ; s != nil && s.endedBy == ""; s = s.outer {
+		if s.outer.hasBegun() && s != s.outer.block.main {
+			return nil
+		}
+	}
+	return s
 }
 
 // mayBeEndedBy names the first uncertain entry that, if it fails, ends the scope or one

@@ -136,7 +136,7 @@ func (r *run) step(ctx context.Context, j *job) (began bool, err error) {
 		r.warning = ""
 		result.Messages = append([]modules.Note{{Level: "warning", Text: excerpt.Of(text, maxText)}}, result.Messages...)
 	}
-	failed := result.Status == wire.Failed && !j.monitors
+	failed := j.status == wire.Failed && !j.monitors
 	if failed {
 		r.tellWaiting(j)
 	}
@@ -169,7 +169,13 @@ func (r *run) keep(j *job) {
 func (r *run) recall(j *job) {
 	f := j.finished
 	j.result = (*result)(f.Result)
+	if f.Result.Status != wire.Skipped {
+		j.scope.begin()
+	}
 	j.status, j.changed, j.unmet, j.exports.sent = cmp.Or(f.Result.Status, wire.Stable), f.Changed, f.Unmet, f.Sent
+	if j.status == wire.Rescued {
+		j.status = wire.Failed
+	}
 	r.recallCause(j)
 	if j.status == wire.Failed {
 		r.refreshes.Fails(j.index)

@@ -23,7 +23,7 @@ func (r *run) prefetch(ctx context.Context) error {
 // wants gives the contents that the job will open, and notes whether it finds the host as
 // it shall be.
 func (j *job) wants(ctx context.Context, real *realHost) []modules.Content {
-	if j.finished != nil || j.resource == nil || j.invalid != nil || j.monitors || j.predicts() && !j.diffs() {
+	if j.finished != nil || j.resource == nil || j.invalid != nil || j.monitors || j.predicts() && !j.diffs() || j.scope.idle() {
 		return nil
 	}
 	lacking := modules.MissingContents(j.resource)

@@ -16,13 +16,13 @@ func (r *run) findScopes() error {
 		if of == nil {
 			continue
 		}
-		j.nested = &scope{outer: r.play, failOnError: of.FailOnError}
+		j.nested = &scope{outer: r.play, failOnError: of.FailOnError, block: newBlock(of.Block)}
 		first := i - of.Entries
 		for n := i - 1; n >= first && n >= 0; n-- {
 			member := r.jobs[n]
-			member.scope = j.nested
+			member.scope = j.nested.part(i-1-n, member)
 			if member.nested != nil {
-				member.nested.outer = j.nested
+				member.nested.outer = member.scope
 				n -= member.entry.Scope.Entries
 			}
 			if n < first {
@@ -39,8 +39,8 @@ func (r *run) findScopes() error {
 	return nil
 }
 
-// sumUp is the result of a job that stands for a nested manifest: failed if a
-// resource of that has failed, changed if one has changed. What a noop resource
+// sumUp is the result of a job that stands for a nested manifest or a block: failed if a
+// resource of that has failed and is not rescued, changed if one has changed. What a noop resource
 // would have done counts for a noop entry only. The cause is that of the first change.
 func (t *turn) sumUp() error {
 	j := t.job
@@ -50,11 +50,10 @@ func (t *turn) sumUp() error {
 			j.prediction.Because = cmp.Or(j.prediction.Because, member.blamed())
 		}
 	}
-	for _, member := range j.nested.members {
+	members := j.nested.all()
+	for _, member := range members {
 		if !j.sees(member) && member.status != wire.Failed {
-			if t.run.order.IsGraph() { // it may turn out to have failed
-				doubt(member)
-			}
+			doubt(member) // it may turn out to have failed
 			continue
 		}
 		switch member.status {
@@ -66,12 +65,18 @@ func (t *turn) sumUp() error {
 		}
 		doubt(member)
 	}
-	if failed > 0 {
+	var err error
+	if b := j.nested.block; b != nil {
+		err = b.verdict()
+	} else if failed > 0 {
+		err = modules.Refuse("child manifest had %d failed resources", failed)
+	}
+	if err != nil {
 		j.prediction.Because = "" // whatever becomes of the others
-		return modules.Refuse("child manifest had %d failed resources", failed)
+		return err
 	}
 	if changed > 0 {
-		j.result.Status, j.result.Message = wire.Changed, fmt.Sprintf("changed %d of %d resources", changed, len(j.nested.members))
+		j.result.Status, j.result.Message = wire.Changed, fmt.Sprintf("changed %d of %d resources", changed, len(members))
 		if j.predicts() {
 			j.result.Message = "Would have " + j.result.Message
 		}

@@ -24,10 +24,13 @@ func (r *run) work(ctx context.Context, j *job) bool {
 		j.result.skip("hidden: defined, not run", "")
 	case j.joint == nil && j.scope.ended() != "":
 		j.leaveOut()
+	case j.scope.idle():
+		r.leaveRescue(j)
 	case len(unmet) > 0:
 		j.unmet = true
 		j.result.skip("skipped due to unmet requirement", strings.Join(unmet, ", "))
 	default:
+		j.scope.begin()
 		j.prediction = &forecast.Prediction{Because: doubt}
 		if r.mayConflict() && !j.entry.Reversal { // what has left comes after everything
 			j.prediction.Reads = forecast.NewReadSet()
@@ -47,17 +50,24 @@ func (r *run) work(ctx context.Context, j *job) bool {
 	if ref := j.scope.mayBeEndedBy(); j.result.Status == wire.Skipped && j.predicts() && ref != "" {
 		j.result.doubt(cmp.Or(j.result.Because, ref)) // the run may have ended before
 	}
-	j.status = j.result.Status
+	if j.status = j.result.Status; j.status == wire.Failed && !j.monitors && !j.result.Killed && j.scope.isRescued() {
+		j.result.Status = wire.Rescued // for all who are told; here it has failed
+	}
 	if j.doubt != "" {
 		j.scope.doubtful = cmp.Or(j.scope.doubtful, j.blamed())
 	}
 	return true
 }
 
-// leaveOut is the result of a job whose manifest a failure has ended.
+// leaveOut is the result of a job whose manifest or block a failure has ended.
 func (j *job) leaveOut() {
 	j.unmet = true
-	j.result.skip("skipped because its manifest has fail_on_error", j.scope.ended())
+	ended := j.scope.ending()
+	why := "skipped because its manifest has fail_on_error"
+	if ended.outer != nil && ended.outer.block != nil {
+		why = "skipped because its block has failed"
+	}
+	j.result.skip(why, ended.endedBy)
 }
 
 // act does what is to be done about the job, up to its health checks.

@@ -81,7 +81,7 @@ type Entry struct {
 	Sensitive  bool            `json:"sensitive,omitempty"`
 	Monitor    bool            `json:"monitor,omitempty"` // only its health checks run
 	Health     []HealthCheck   `json:"health,omitempty"`
-	// Scope is set if the entry stands for a nested manifest. It has no properties
+	// Scope is set if the entry stands for a nested manifest or a block. It has no properties
 	// then, and is neither checked nor applied: it sums up the entries of its scope.
 	Scope *Scope `json:"scope,omitempty"`
 
@@ -141,11 +141,20 @@ type HealthCheck struct {
 	Timeout  time.Duration   `json:"timeout"`         // of each
 }
 
-// A Scope is the entries of a nested manifest: so many right before its own
+// A Scope is the entries of a nested manifest or a block: so many right before its own
 // entry. Scopes in it count with all of theirs.
 type Scope struct {
-	Entries     int  `json:"entries"`
-	FailOnError bool `json:"fail_on_error,omitempty"` // the rest of the scope is skipped after a failure in it
+	Entries     int    `json:"entries"`
+	FailOnError bool   `json:"fail_on_error,omitempty"` // the rest of the scope is skipped after a failure in it
+	Block       *Block `json:"block,omitempty"`         // set if it is a block and no manifest
+}
+
+// A Block parts the entries of a scope, scopes in it with all of theirs: first those of the
+// block, whose first failure ends the rest of them; then those that run if there was one;
+// then those that run in any case.
+type Block struct {
+	Rescue int `json:"rescue,omitempty"` // so many entries before those of Always
+	Always int `json:"always,omitempty"` // the last entries
 }
 
 // Ref is how the entry is called: type#alias, or type#name without an alias.

@@ -20,7 +20,11 @@ const (
 	Changed Status = "changed"
 	Skipped Status = "skipped"
 	Failed  Status = "failed"
+	Rescued Status = "rescued" // failed in a block that has a rescue, which runs now
 )
+
+// HasFailed reports whether the resource has failed, rescued or not.
+func (s Status) HasFailed() bool { return s == Failed || s == Rescued }
 
 // Cause is why a resource is changed.
 type Cause string

@@ -82,6 +82,7 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 	var ordered *graph.Graph
 	if len(errs) == 0 {
 		edges, err := resolve(d, c.play)
+		edges = append(edges, d.turns...)
 		if errs.Add(err); err == nil {
 			ordered, err = order(d, edges, c.play.Graph(), show)
 			errs.Add(err)

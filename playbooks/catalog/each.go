@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
-	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
@@ -14,7 +13,7 @@ import (
 func (x *expansion) each(ctx context.Context, r *manifest.Resource, in *scope) {
 	excluded := excludedWithoutItem(ctx, r, in.env)
 	items, err := elements(ctx, r, in.env, maxEntries-len(x.draft.entries))
-	if err != nil && in.reads(r.Each.Inputs(in.env.Files), secret.Paths{}) {
+	if err != nil && (in.reads(r.Each.Inputs(in.env.Files), in.itemSecrets(r.In, in.env)) || in.readsOuter(r.Each.Inputs(in.env.Files), r.In, in.env)) {
 		err = withheld(err)
 	}
 	switch {
@@ -47,6 +46,9 @@ func (x *expansion) nameElements(r *manifest.Resource, own []int) {
 	}
 	for _, i := range own {
 		e := &x.draft.entries[i]
+		if r.Block != nil { // an author calls all of them so
+			aliases[e.Name] = append(aliases[e.Name], i)
+		}
 		if e.Alias != "" {
 			aliases[e.Alias] = append(aliases[e.Alias], i)
 		}
@@ -78,7 +80,7 @@ func elements(ctx context.Context, r *manifest.Resource, env *templates.Env, roo
 func withItem(env *templates.Env, item any) *templates.Env {
 	return &templates.Env{
 		Facts: env.Facts, Data: env.Data, Environ: env.Environ, Files: env.Files, Inventory: env.Inventory,
-		Item: item, HasItem: true,
+		Item: item, HasItem: true, Outer: env.Item, HasOuter: env.HasItem,
 	}
 }
 

@@ -23,6 +23,7 @@ type draft struct {
 	origins []origin // of the entries
 	names   names
 	notes   []Note
+	turns   []graph.Edge // between the parts of blocks, in a graph
 
 	remember  *wire.Remember // what the host is to remember; nil is nothing
 	contents  Contents
@@ -110,10 +111,17 @@ func (x *expansion) manifest(ctx context.Context, in *scope) {
 			with.revealed, in = true, &with
 		}
 		for _, r := range generated {
-			x.errs.Add(r.Taint(in.manifest.tainted).CheckPaths(in.manifest.files))
+			manifest.WalkFile([]*manifest.Resource{r}, func(r *manifest.Resource) {
+				x.errs.Add(r.Taint(in.manifest.tainted).CheckPaths(in.manifest.files))
+			})
 		}
 		resources = generated
 	}
+	x.list(ctx, resources, in)
+}
+
+// list expands resources in their order.
+func (x *expansion) list(ctx context.Context, resources []*manifest.Resource, in *scope) {
 	for _, r := range resources {
 		x.resource(ctx, r, in)
 		if x.full() || in.by != nil && ctx.Err() != nil {
@@ -185,6 +193,8 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	case len(x.errs) > before && e.Name == "": // its properties would only repeat that
 		x.unknown(r, e)
 		return -1
+	case r.Block != nil:
+		return x.block(ctx, r, in, env, e, o)
 	case r.Applies():
 		return x.nested(ctx, r, in, env, e, o, own.AutoEdge && !in.noEdges)
 	}
@@ -284,9 +294,9 @@ func merged[V any](into, from map[string]V) map[string]V {
 	return into
 }
 
-// inherit gives an entry what is said of all resources of its manifest.
+// inherit gives an entry what is said of all resources of its manifest, or of its block.
 func (in *scope) inherit(e *wire.Entry) {
-	if in.by == nil {
+	if len(in.require) == 0 && !in.check && !in.sensitive && !in.monitor {
 		return
 	}
 	e.Require = graph.Distinct(slices.Concat(in.require, e.Require))

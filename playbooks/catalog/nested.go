@@ -23,7 +23,7 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 	if err == nil {
 		ask, err = nestOf(r, e.Name, node)
 	}
-	if err != nil && node != nil && (e.Sensitive || in.reads(r.Properties.Inputs(env.Files), in.itemSecrets(r, env))) {
+	if err != nil && node != nil && (e.Sensitive || in.reads(r.Properties.Inputs(env.Files), in.itemSecrets(r, env)) || in.readsOuter(r.Properties.Inputs(env.Files), r, env)) {
 		err = withheld(err)
 	}
 	if x.errs.Add(err); len(x.errs) > before {
@@ -113,7 +113,10 @@ func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, 
 	if r.DataGiven() == nil {
 		inner.secrets.Add(in.secrets)
 	} else if item := in.itemSecrets(r, env); in.hasSecrets() || !item.None() {
-		inner.secrets.Marked(r.DataGiven(), func(n *yamlpos.Node) bool { return in.reads(r.Properties.InputsOfScalar(n, env.Files), item) })
+		inner.secrets.Marked(r.DataGiven(), func(n *yamlpos.Node) bool {
+			inputs := r.Properties.InputsOfScalar(n, env.Files)
+			return in.reads(inputs, item) || in.readsOuter(inputs, r, env)
+		})
 	}
 	if in.revealed {
 		inner.secrets = secret.Everything()

@@ -73,6 +73,6 @@ func withData(env *templates.Env, data map[string]any) *templates.Env {
 	}
 	return &templates.Env{
 		Facts: env.Facts, Data: data, Environ: env.Environ, Files: env.Files, Inventory: env.Inventory,
-		Item: env.Item, HasItem: env.HasItem,
+		Item: env.Item, HasItem: env.HasItem, Outer: env.Outer, HasOuter: env.HasOuter,
 	}
 }

@@ -94,10 +94,10 @@ func (c *Compiler) useOf(r *manifest.Resource, in *scope, env *templates.Env) (u
 	}
 	u.item = in.itemSecrets(r, env)
 	static := c.staticUse(r, in, env)
-	u.secret = u.secret || in.reads(static.inputs, u.item)
+	u.secret = u.secret || in.reads(static.inputs, u.item) || in.readsOuter(static.inputs, r, env)
 	var errs yamlpos.Errors
 	for _, part := range static.shown {
-		if in.reads(part.inputs, u.item) {
+		if in.reads(part.inputs, u.item) || in.readsOuter(part.inputs, r, env) {
 			errs.Add(part.at.Errorf("give secrets to properties and health checks; the rest of a resource is shown", "a secret would be shown here%s", in.secretRead(part.inputs)))
 		}
 	}
@@ -135,16 +135,39 @@ func (in *scope) secretRead(inputs templates.Inputs) string {
 // plainData matches an expression that is a path of the data and nothing else.
 var plainData = regexp.MustCompile(`^\s*\{\{-?\s*Data((?:\.[A-Za-z_]\w*)+)\s*-?\}\}\s*$`)
 
-// itemSecrets are the secrets in an element of the resource's each. All of it is one if the
-// list is made of secrets, unless it just stands in the data.
+// itemSecrets are the secrets in an element of the resource's each, or of that of a block around
+// it. All of it is one if the list is made of secrets, unless it just stands in the data.
 func (in *scope) itemSecrets(r *manifest.Resource, env *templates.Env) secret.Paths {
-	if !env.HasItem || r.Each == nil || !in.hasSecrets() || !in.reads(r.Each.Inputs(env.Files), secret.Paths{}) {
+	if r == nil || !env.HasItem || !in.hasSecrets() {
+		return secret.Paths{}
+	}
+	if r.Each == nil {
+		return in.itemSecrets(r.In, env)
+	}
+	inputs := r.Each.Inputs(env.Files)
+	switch around := in.itemSecrets(r.In, env); {
+	case in.reads(inputs, secret.Paths{}):
+	case in.reads(inputs, around), in.readsOuter(inputs, r.In, env):
+		return secret.Everything()
+	default:
 		return secret.Paths{}
 	}
 	if path := plainData.FindStringSubmatch(r.Each.Node.Text); path != nil {
 		return in.secrets.Below(strings.Split(path[1][1:], ".")...).Element()
 	}
 	return secret.Everything()
+}
+
+// readsOuter reports whether a secret stands in Outer, and Outer is among the inputs of a
+// resource.
+func (in *scope) readsOuter(inputs templates.Inputs, r *manifest.Resource, env *templates.Env) bool {
+	if !inputs.Outer() {
+		return false
+	}
+	for r != nil && r.Each == nil {
+		r = r.In
+	}
+	return r != nil && !in.itemSecrets(r.In, env).None()
 }
 
 // checkShown refuses names in which a secret stands that have been computed, by whatever way it

@@ -184,7 +184,7 @@ func (d *DSC) result(r Result) {
 	}
 	h.restart = append(h.restart, r.Restart...)
 	switch {
-	case r.Status == Failed:
+	case r.Status.HasFailed():
 		d.problem(r.Host, i.typ, i.name, r.Error)
 		return
 	case r.Status == Skipped:

@@ -70,7 +70,11 @@ const (
 	Changed Status = "changed" // or would change, if Check is set
 	Skipped Status = "skipped"
 	Failed  Status = "failed"
+	Rescued Status = "rescued" // failed in a block that has a rescue, which has run then
 )
+
+// HasFailed reports whether the resource has failed, rescued or not.
+func (s Status) HasFailed() bool { return s == Failed || s == Rescued }
 
 // Cause is why a resource is changed.
 type Cause string
@@ -92,7 +96,7 @@ type Result struct {
 	Type         string            `json:"type" doc:"of the resource"`
 	Name         string            `json:"name" doc:"of the resource"`
 	Alias        string            `json:"alias" doc:"of the resource; empty if it has none"`
-	Status       Status            `json:"status" doc:"how it ended; in a check result changed is what would change" enum:"stable,changed,skipped,failed"`
+	Status       Status            `json:"status" doc:"how it ended; in a check result changed is what would change; rescued is what failed in a block whose rescue then ran" enum:"stable,changed,skipped,failed,rescued"`
 	Check        bool              `json:"check" doc:"nothing was done: the run was a check run, or the resource has noop"`
 	Refreshed    bool              `json:"refreshed" doc:"it acted because something it subscribes to changed"`
 	RefreshedBy  []string          `json:"refreshed_by,omitempty" doc:"the resources whose change it followed"`
@@ -100,7 +104,7 @@ type Result struct {
 	Because      string            `json:"because" doc:"the resource that it depends on if not certain, or what it was skipped for"`
 	Message      string            `json:"message" doc:"what was done, or would be"`
 	Messages     []Note            `json:"messages" doc:"what the resource has to say besides"`
-	Error        string            `json:"error" doc:"set when failed"`
+	Error        string            `json:"error" doc:"set when failed or rescued"`
 	Changed      bool              `json:"changed" doc:"the host was changed, also by one that failed afterwards, on a health check; not there in check results"`
 	Changes      []Change          `json:"changes" doc:"properties that differed"`
 	Diff         string            `json:"diff" doc:"unified, only with --diff"`
@@ -276,9 +280,9 @@ type Untold struct {
 type UntoldResult struct {
 	Type    string `json:"type" doc:"of the resource"`
 	Name    string `json:"name" doc:"of the resource"`
-	Status  Status `json:"status" doc:"how it had ended" enum:"changed,failed"`
+	Status  Status `json:"status" doc:"how it had ended" enum:"changed,failed,rescued"`
 	Message string `json:"message,omitempty" doc:"what was done"`
-	Error   string `json:"error,omitempty" doc:"set when failed"`
+	Error   string `json:"error,omitempty" doc:"set when failed or rescued"`
 }
 
 // A Rest is what became of the resources of a play that have no result.
@@ -308,13 +312,16 @@ type Counts struct {
 	Skipped       int `json:"skipped" doc:"resources that are skipped"`
 	Failed        int `json:"failed" doc:"resources that failed"`
 	WouldChange   int `json:"would_change" doc:"resources with noop that would change, in a run that is no check run"`
-	FailedChanged int `json:"failed_changed" doc:"those of failed that had changed the host before"`
+	FailedChanged int `json:"failed_changed" doc:"those of failed and rescued that had changed the host before"`
 	NotReached    int `json:"not_reached" doc:"resources without a result"`
 	Drift         int `json:"drift,omitempty" doc:"those of changed whose cause is drift"`
+	Rescued       int `json:"rescued,omitempty" doc:"resources that failed in a block whose rescue then ran"`
 }
 
 // Sum is the number of results.
-func (c Counts) Sum() int { return c.Stable + c.Changed + c.Skipped + c.Failed + c.WouldChange }
+func (c Counts) Sum() int {
+	return c.Stable + c.Changed + c.Skipped + c.Failed + c.WouldChange + c.Rescued
+}
 
 // HostDone says that a host has no more to do in this run. [Tally.HostDone]
 // makes one.

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -94,9 +95,9 @@ func appendHostDone(b []byte, e *HostDone, at *clockText) []byte {
 		n   int
 	}{
 		{"stable", e.Stable}, {"changed", e.Changed}, {"skipped", e.Skipped}, {"failed", e.Failed}, {"would_change", e.WouldChange},
-		{"failed_changed", e.FailedChanged}, {"not_reached", e.NotReached}, {"drift", e.Drift}, {"uncertain", e.Uncertain}, {"plays_not_run", e.PlaysNotRun},
+		{"failed_changed", e.FailedChanged}, {"not_reached", e.NotReached}, {"drift", e.Drift}, {"rescued", e.Rescued}, {"uncertain", e.Uncertain}, {"plays_not_run", e.PlaysNotRun},
 	} {
-		if count.n != 0 || count.key != "plays_not_run" && count.key != "drift" {
+		if count.n != 0 || !slices.Contains([]string{"plays_not_run", "drift", "rescued"}, count.key) {
 			b = strconv.AppendInt(appendKey(b, count.key), int64(count.n), 10)
 		}
 	}

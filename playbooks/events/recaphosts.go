@@ -40,7 +40,7 @@ func hostColor(h HostSummary) color {
 	switch {
 	case h.State != StateOK:
 		return red
-	case h.Changed > 0:
+	case h.Changed+h.Rescued > 0:
 		return yellow
 	}
 	return green
@@ -53,7 +53,7 @@ func (r *recap) countsText(c Counts) string {
 		changed = "would change"
 	}
 	text := fmt.Sprintf("%d %s, %d stable", c.Changed, changed+driftText(c), c.Stable) +
-		also(counted{c.WouldChange, "would change"}, counted{c.Failed, "failed"})
+		also(counted{c.WouldChange, "would change"}, counted{c.Failed, "failed"}, counted{c.Rescued, "rescued"})
 	if c.FailedChanged > 0 {
 		text += fmt.Sprintf(" (%d after a change)", c.FailedChanged)
 	}
@@ -109,7 +109,7 @@ func (r *recap) groups(s Summary, hosts []string) []*group {
 	var groups []*group
 	for _, name := range hosts {
 		h := s.Hosts[name]
-		if h.State == StateOK && (h.Changed == 0 || r.options.AdHoc) {
+		if h.State == StateOK && (h.Changed+h.Rescued == 0 || r.options.AdHoc) {
 			continue
 		}
 		k := key{h.Counts, r.stateText(name, h)}

@@ -86,6 +86,12 @@ func (h *hostTally) add(r Result, check bool) {
 			h.worsen(StateFailed)
 		}
 	}
+	if r.Status == Rescued {
+		h.Rescued++
+		if r.Changed {
+			h.FailedChanged++
+		}
+	}
 	if !r.Certain {
 		h.uncertain++
 	}
@@ -144,6 +150,7 @@ func (t *Totals) add(h *hostTally) {
 	t.Resources.Failed += h.Failed
 	t.Resources.WouldChange += h.WouldChange
 	t.Resources.FailedChanged += h.FailedChanged
+	t.Resources.Rescued += h.Rescued
 	t.Resources.Drift += h.Drift
 	t.Resources.NotReached += h.NotReached
 	t.Resources.Uncertain += h.uncertain

@@ -78,7 +78,7 @@ func statusColor(s Status) color {
 	switch s {
 	case Stable:
 		return green
-	case Changed:
+	case Changed, Rescued:
 		return yellow
 	case Skipped:
 		return cyan
@@ -122,11 +122,11 @@ func detail(r Result) string {
 	if r.Tries > 1 {
 		parts = append(parts, fmt.Sprintf("%d tries", r.Tries))
 	}
-	if r.Status == Failed && r.Changed {
+	if r.Status.HasFailed() && r.Changed {
 		parts = append(parts, "but then it failed:")
 	}
 	switch {
-	case r.Because != "" && r.Status == Skipped:
+	case r.Because != "" && r.Status == Skipped && r.Certain:
 		parts = append(parts, "because of "+r.Because)
 	case r.Certain:
 	case r.Because == r.Type+"#"+r.Name, r.Because == r.Type+"#"+r.Alias:
@@ -149,7 +149,7 @@ func whatChanged(r Result) string {
 		action = "would have " + rest
 	}
 	action = shorten(action, 200)
-	if r.Status == Skipped && r.Because != "" {
+	if r.Status == Skipped && r.Because != "" && r.Certain {
 		return "" // the reason says it
 	}
 	var properties []string
@@ -301,7 +301,7 @@ func (l resultLines) failure(p *page, r Result) {
 		}
 		p.block(indent, text, always(red))
 	}
-	if at := r.Written; r.Status == Failed && at != nil && at.Line > 0 && l.options.Source != nil {
+	if at := r.Written; r.Status.HasFailed() && at != nil && at.Line > 0 && l.options.Source != nil {
 		p.block(indent, l.options.Source(&yamlpos.Error{File: at.File, Line: at.Line, Column: at.Column, Msg: "written here"}), always(plain))
 	}
 	c := r.Command
@@ -310,7 +310,7 @@ func (l resultLines) failure(p *page, r Result) {
 	case l.options.Verbose > 0:
 		p.block(indent+"stdout | ", c.Stdout, always(plain))
 		p.block(indent+"stderr | ", c.Stderr, always(plain))
-	case r.Status == Failed:
+	case r.Status.HasFailed():
 		stdout, allOut := someLines(c.Stdout)
 		stderr, allErr := someLines(c.Stderr)
 		p.block(indent+"stdout | ", stdout, always(plain))

@@ -44,6 +44,17 @@ func walk(resources []*Resource, depth int, visit func(*Resource, int)) {
 	}
 }
 
+// WalkFile visits the resources of a file as [Walk] does: those in its blocks, and not those
+// of other manifests that it applies.
+func WalkFile(resources []*Resource, visit func(r *Resource)) {
+	for _, r := range resources {
+		if r.Block != nil {
+			WalkFile(r.Child.Resources, visit)
+		}
+		visit(r)
+	}
+}
+
 // flatten lists resources as [Walk] visits them. within says of each how many of those
 // right before it belong to the manifest that it applies.
 func flatten(list []*Resource) (all []*Resource, within []int) {

@@ -113,7 +113,7 @@ const (
 )
 
 // Type finds a resource type by name.
-func (p *Play) Type(name string) (modules.Type, bool) { return p.Registry.Lookup(name) }
+func (p *Play) Type(name string) (modules.Type, bool) { return WithBlock(p.Registry).Lookup(name) }
 
 // SplitSent is [reference.SplitValue], for the types of the play.
 func (p *Play) SplitSent(n *yamlpos.Node, exists func(ref string) bool) (ref, key string, err error) {

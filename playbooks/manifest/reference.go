@@ -14,7 +14,7 @@ func NewIndex(list []*Resource, registry modules.Registry, inGraph bool) *refere
 	for i, r := range order {
 		all[i] = r.referred(within[i])
 	}
-	return reference.NewIndex(all, registry, inGraph)
+	return reference.NewIndex(all, WithBlock(registry), inGraph)
 }
 
 // referred gives what references need to know of the resource. within is how many

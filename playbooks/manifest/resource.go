@@ -41,6 +41,11 @@ type Resource struct {
 	// OnlyWithin says that the resource itself is not selected, only what it applies.
 	OnlyWithin bool
 
+	// Block is set if the resource is a block: then Child is made of what stands in it.
+	Block *Block
+	// In is the block that the resource stands in; nil if it stands in none.
+	In *Resource
+
 	// Manifest is what the resource applies, as written: a URL may hold a password. It
 	// is "" if it applies nothing.
 	Manifest string

@@ -19,9 +19,14 @@ type Taint struct {
 
 // Taint gives that of the resource. data are the keys of the data that are made of facts.
 func (r *Resource) Taint(data map[string]bool) Taint {
-	seen := templates.Taint{Data: data}
-	seen.Item = r.Each.FromHost(seen)
-	return Taint{r, seen}
+	return Taint{r, templates.Taint{Data: data, Item: r.itemFromHost(data)}}
+}
+
+// itemFromHost reports whether an element that the resource sees is made of facts: that of its
+// own each, or of a block around it.
+func (r *Resource) itemFromHost(data map[string]bool) bool {
+	outer := r.In != nil && r.In.itemFromHost(data)
+	return outer || r.Each.FromHost(templates.Taint{Data: data, Item: outer})
 }
 
 // fromHost reports whether any part of a node of the properties can hold what a host sent.

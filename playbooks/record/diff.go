@@ -69,6 +69,8 @@ func endOf(r events.Result) string {
 		return "would change"
 	case r.Status == events.Changed && r.Cause == events.Drift:
 		return "changed (drift)"
+	case r.Status == events.Rescued && r.Error != "":
+		return "rescued: " + r.Error
 	case r.Status == events.Failed && r.Error != "":
 		return "failed: " + r.Error
 	}

@@ -61,7 +61,7 @@ func (s Store) told(id string) toldRun {
 			break
 		}
 		r, ok := e.(events.Result)
-		if !ok || r.Check || r.Status != events.Changed && r.Status != events.Failed {
+		if !ok || r.Check || r.Status != events.Changed && !r.Status.HasFailed() {
 			continue
 		}
 		of := toldOf{r.Play, r.Host}

@@ -60,7 +60,7 @@ func (r *Run) failures() []*group {
 		switch o.kind {
 		case unreachable:
 			return string(o.kind) + "\x00" + events.MainCause(o.text)
-		case failed, hostFailed:
+		case failed, hostFailed, rescued:
 			return string(o.kind) + "\x00" + o.what + "\x00" + firstLine(o.text)
 		case interrupted:
 			return string(o.kind)
@@ -91,7 +91,7 @@ func (r *Run) diffs() []*group {
 
 // shown is the diff, and what a command has written; of a failure that stands beside its error.
 func (o *outcome) shown() string {
-	if o.kind == failed {
+	if o.kind == failed || o.kind == rescued {
 		return o.diff
 	}
 	return o.diff + o.output
@@ -102,6 +102,8 @@ func (g *group) cause() string {
 	switch g.kind {
 	case failed:
 		return g.what + " failed"
+	case rescued:
+		return g.what + " failed and was rescued"
 	case hostFailed:
 		return "failed in phase " + g.what
 	}
@@ -157,7 +159,7 @@ func (r *Run) resourceNumbers() []number {
 	if r.start.Check {
 		word = "would change"
 	}
-	return numbers(number{c.Changed, word}, number{c.Stable, "stable"}, number{c.Failed, "failed"}, number{c.Skipped, "skipped"},
+	return numbers(number{c.Changed, word}, number{c.Stable, "stable"}, number{c.Failed, "failed"}, number{c.Rescued, "rescued"}, number{c.Skipped, "skipped"},
 		number{c.WouldChange, "would change (noop)"}, number{c.NotReached, "not reached"}, number{c.Drift, "of the changes drift"})
 }
 

@@ -221,7 +221,7 @@ func (v *pageView) fleet(r *Run) {
 func (h *host) look() (class, glyph string) {
 	switch state := h.stateOf(); state {
 	case "ok":
-		if h.done.Changed > 0 {
+		if h.done.Changed+h.done.Rescued > 0 {
 			return "changed", "~"
 		}
 		return "ok", "·"
@@ -243,7 +243,7 @@ func (r *Run) countsText(h *host) string {
 		word = "would change"
 	}
 	return numbersText(numbers(number{c.Changed, word}, number{c.WouldChange, "would change"}, number{c.Stable, "stable"},
-		number{c.Failed, "failed"}, number{c.Skipped, "skipped"}, number{c.NotReached, "not reached"}))
+		number{c.Failed, "failed"}, number{c.Rescued, "rescued"}, number{c.Skipped, "skipped"}, number{c.NotReached, "not reached"}))
 }
 
 // bars are the phases of a host, one after the other from when it began; what is left of its time

@@ -177,6 +177,9 @@ func caseOutput(o outcome) string {
 	if o.kind == changed || o.kind == wouldChange {
 		parts = append(parts, strings.TrimSuffix(string(o.kind)+": "+printable.Line(o.detail), ": "))
 	}
+	if o.kind == rescued {
+		parts = append(parts, "rescued: "+printable.Block(strings.TrimSuffix(o.text, "\n")))
+	}
 	for _, text := range []string{o.notes, o.diff, o.output} {
 		if text != "" {
 			parts = append(parts, printable.Block(strings.TrimSuffix(text, "\n")))

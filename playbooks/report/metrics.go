@@ -89,7 +89,7 @@ func (m *metrics) run(r *Run) {
 		sample{"state", "interrupted", float64(h.Interrupted)}, sample{"state", "not_started", float64(h.NotStarted)})
 	m.family("ccm_push_run_resources", "Resources of the last run, by how they ended.",
 		sample{"status", "stable", float64(c.Stable)}, sample{"status", "changed", float64(c.Changed)}, sample{"status", "skipped", float64(c.Skipped)},
-		sample{"status", "failed", float64(c.Failed)}, sample{"status", "would_change", float64(c.WouldChange)}, sample{"status", "not_reached", float64(c.NotReached)})
+		sample{"status", "failed", float64(c.Failed)}, sample{"status", "rescued", float64(c.Rescued)}, sample{"status", "would_change", float64(c.WouldChange)}, sample{"status", "not_reached", float64(c.NotReached)})
 	m.family("ccm_push_run_drift_resources", "Changed resources of the last run that were changed because the host had drifted.", sample{value: float64(c.Drift)})
 }
 

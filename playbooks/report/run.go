@@ -51,6 +51,7 @@ const (
 	wouldChange kind = "would change"
 	skipped     kind = "skipped"
 	failed      kind = "failed" // a resource
+	rescued     kind = "rescued"
 	unreachable kind = "unreachable"
 	hostFailed  kind = "host failed"
 	interrupted kind = "interrupted"
@@ -167,7 +168,7 @@ func (r *Run) result(e events.Result) {
 	if e.Status == events.Changed && e.Check {
 		o.kind = wouldChange
 	}
-	if c := e.Command; c != nil && (o.kind == failed || r.adHoc()) {
+	if c := e.Command; c != nil && (e.Status.HasFailed() || r.adHoc()) {
 		o.output = output(c)
 	}
 	r.add(e.Host, o, e.Type+"\x00"+e.Name, e.Duration)

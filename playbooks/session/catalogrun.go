@@ -155,7 +155,7 @@ func (c *catalogRun) result(r *wire.Result) error {
 	switch r.Status {
 	case "":
 		r.Status = wire.Stable
-	case wire.Changed, wire.Skipped, wire.Failed:
+	case wire.Changed, wire.Skipped, wire.Failed, wire.Rescued:
 	default:
 		return breach("the host reports the status %.64q", r.Status)
 	}
@@ -164,7 +164,7 @@ func (c *catalogRun) result(r *wire.Result) error {
 	}
 	c.reported[r.Index] = true
 	c.results++
-	c.worth = c.worth || r.Status == wire.Changed || r.Status == wire.Failed
+	c.worth = c.worth || r.Status == wire.Changed || r.Status.HasFailed()
 	c.release(r.Index)
 	if c.told(r) {
 		return nil
@@ -186,7 +186,7 @@ func (c *catalogRun) told(r *wire.Result) bool {
 		return false
 	}
 	done := !c.catalog.Check && !c.catalog.Entries[r.Index].Check && !r.Kept
-	return !done || r.Status != wire.Changed && r.Status != wire.Failed
+	return !done || r.Status != wire.Changed && !r.Status.HasFailed()
 }
 
 // untold hands on what an earlier run could not tell. It is acknowledged with the catalog.
@@ -299,7 +299,7 @@ func checkCause(r *wire.Result) error {
 	case "":
 		return nil
 	case wire.Intent, wire.Drift, wire.Notified, wire.Undone:
-		if r.Status == wire.Changed || r.Status == wire.Failed {
+		if r.Status == wire.Changed || r.Status.HasFailed() {
 			return nil
 		}
 		return breach("the host reports the cause %s of a resource that is %s", r.Cause, r.Status)

@@ -214,7 +214,7 @@ func (e *export) value(imp catalog.Import) (received, error) {
 	value, has := e.sent[imp.Key]
 	what := fmt.Sprintf("%s of %s", e.ref, imp.Host)
 	switch why, dropped := e.dropped[imp.Key]; {
-	case e.status == wire.Failed:
+	case e.status.HasFailed():
 		return got, fmt.Errorf("%s has failed, so there is no %s", what, imp.Key)
 	case e.status == wire.Skipped:
 		return got, fmt.Errorf("%s was skipped, so there is no %s", what, imp.Key)

@@ -188,7 +188,7 @@ func (t *Trace) host(e events.HostDone) {
 	s.Attributes = []attribute{
 		text("ccm_push.host", e.Host), text("server.address", address), text("ccm_push.host.state", string(e.State)),
 		number("ccm_push.resources.stable", e.Stable), number("ccm_push.resources.changed", e.Changed),
-		number("ccm_push.resources.skipped", e.Skipped), number("ccm_push.resources.failed", e.Failed),
+		number("ccm_push.resources.skipped", e.Skipped), number("ccm_push.resources.failed", e.Failed), number("ccm_push.resources.rescued", e.Rescued),
 	}
 	if e.State != events.StateOK {
 		sort := t.reason[e.Host]

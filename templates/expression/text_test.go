@@ -177,7 +177,7 @@ func syntaxErrorCases() []errorCase {
 		{"{{ lokup('a') }}", "site.yaml:7:15: unknown name \"lokup\" in the expression \"lokup('a')\"\n  hint: did you mean \"lookup\"?"},
 		{"echo ${HOME}", "site.yaml:7:19: unknown name \"HOME\" in the expression \"HOME\"\n" +
 			"  hint: write a shell variable as $HOME, or as ${ '${HOME}' }"},
-		{"{{ $env }}", "site.yaml:7:15: unknown name \"$env\"\n  hint: available: Facts, Data, Environ, Item, Host, Groups, Hosts, Play, Run"},
+		{"{{ $env }}", "site.yaml:7:15: unknown name \"$env\"\n  hint: available: Facts, Data, Environ, Item, Outer, Host, Groups, Hosts, Play, Run"},
 		{"{{ lookup }}", "site.yaml:7:15: lookup is a function\n  hint: call it: lookup(…)"},
 		{"{{ lookup() }}", "site.yaml:7:15: lookup takes a path and perhaps a default, not 0 arguments"},
 		{"{{ lookup('a', 1, 2) }}", "site.yaml:7:15: lookup takes a path and perhaps a default, not 3 arguments"},

@@ -15,12 +15,14 @@ import (
 // Env shows nothing. An Env is safe for concurrent use once its fields are set,
 // and must not be copied then.
 type Env struct {
-	Facts   map[string]any
-	Data    map[string]any
-	Environ map[string]any // texts
-	Item    any            // the element of `each`
-	HasItem bool           // there is an item
-	Files   *Files
+	Facts    map[string]any
+	Data     map[string]any
+	Environ  map[string]any // texts
+	Item     any            // the element of `each`
+	HasItem  bool           // there is an item
+	Outer    any            // the element of the nearest `each` around that one
+	HasOuter bool
+	Files    *Files
 	// Settling is set while the data is evaluated: then values in it can be [Pending].
 	Settling *Settling
 
@@ -40,6 +42,7 @@ const (
 	DataRoot    = "Data"
 	EnvironRoot = "Environ"
 	ItemRoot    = "Item"
+	OuterRoot   = "Outer"
 	HostRoot    = "Host"
 	GroupsRoot  = "Groups"
 	HostsRoot   = "Hosts"
@@ -49,7 +52,7 @@ const (
 
 // RootNames gives the names of all roots in expressions.
 func RootNames() []string {
-	return []string{FactsRoot, DataRoot, EnvironRoot, ItemRoot, HostRoot, GroupsRoot, HostsRoot, PlayRoot, RunRoot}
+	return []string{FactsRoot, DataRoot, EnvironRoot, ItemRoot, OuterRoot, HostRoot, GroupsRoot, HostsRoot, PlayRoot, RunRoot}
 }
 
 // Root gives the value of one of the roots, by its name in expressions.
@@ -63,6 +66,8 @@ func (e *Env) Root(name string) (value any, available bool) {
 		return e.Environ, e.Environ != nil
 	case ItemRoot:
 		return e.Item, e.HasItem
+	case OuterRoot:
+		return e.Outer, e.HasOuter
 	}
 	if lazy := e.Inventory.root(name); lazy != nil {
 		return lazy.Value(), true
@@ -88,6 +93,8 @@ func (e *Env) Need(name string) (any, error) {
 	switch {
 	case name == ItemRoot:
 		f.Msg += ": there is an item only below each"
+	case name == OuterRoot:
+		f.Msg += ": it is the item of the block around a resource that has an each of its own"
 	case IsInventoryRoot(name):
 		f.Msg += ": there is no inventory"
 	}

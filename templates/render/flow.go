@@ -10,7 +10,7 @@ import (
 // A Taint says which values besides its facts a host has had a say in.
 type Taint struct {
 	Data    map[string]bool // keys of the data that are made of facts
-	Item    bool            // Item is made of facts
+	Item    bool            // Item or Outer is made of facts
 	AllData bool            // any key of the data may be made of facts
 }
 
@@ -35,7 +35,7 @@ func (f *Flow) Path(root string, keys []string) {
 	switch {
 	case root == FactsRoot, root == HostsRoot && factsOf(keys) != nil:
 		f.Facts = true
-	case root == ItemRoot:
+	case root == ItemRoot, root == OuterRoot:
 		f.item = true
 	case root == DataRoot && len(keys) == 0:
 		f.allData = true
@@ -75,7 +75,7 @@ func (f *Flow) AddReads(m *Reads) {
 		f.Anything()
 	}
 	f.Facts = f.Facts || m.readsFacts() || m.allOthers || len(m.others) > 0
-	f.item = f.item || m.Roots[ItemRoot]
+	f.item = f.item || m.Roots[ItemRoot] || m.Roots[OuterRoot]
 	f.allData = f.allData || m.Roots[DataRoot]
 }
 

@@ -21,7 +21,7 @@ type Inputs struct {
 	allHost     bool
 	others      []string // paths below the facts of other hosts, sorted
 	allOthers   bool
-	item        bool
+	item, outer bool
 	itemPaths   []string // sorted
 	allItem     bool
 	Volatile    bool // a clock or chance may have a say in the result
@@ -58,6 +58,7 @@ func (m *Reads) Inputs(files *Files) Inputs {
 		others:    distinct(total.others),
 		allOthers: total.allOthers,
 		item:      total.Roots[ItemRoot],
+		outer:     total.Roots[OuterRoot],
 		itemPaths: distinct(total.item),
 		allItem:   total.allItem,
 		Volatile:  total.Volatile,
@@ -79,12 +80,12 @@ func (in *Inputs) Add(more Inputs) {
 	in.allFacts, in.allData, in.allHost = in.allFacts || more.allFacts, in.allData || more.allData, in.allHost || more.allHost
 	in.others, in.allOthers = distinct(append(in.others, more.others...)), in.allOthers || more.allOthers
 	in.itemPaths, in.allItem = distinct(append(in.itemPaths, more.itemPaths...)), in.allItem || more.allItem
-	in.item, in.Volatile = in.item || more.item, in.Volatile || more.Volatile
+	in.item, in.outer, in.Volatile = in.item || more.item, in.outer || more.outer, in.Volatile || more.Volatile
 }
 
 // Anything adds everything.
 func (in *Inputs) Anything() {
-	in.allFacts, in.allData, in.allHost, in.allOthers, in.item, in.allItem = true, true, true, true, true, true
+	in.allFacts, in.allData, in.allHost, in.allOthers, in.item, in.allItem, in.outer = true, true, true, true, true, true, true
 	in.shared = distinct(sharedRoots())
 }
 
@@ -115,6 +116,9 @@ func (in Inputs) OtherFacts() (paths []string, all bool) {
 
 // Item reports whether the element of an each is among the inputs.
 func (in Inputs) Item() bool { return in.item }
+
+// Outer reports whether the element of the each around that one is among the inputs.
+func (in Inputs) Outer() bool { return in.outer }
 
 // Host gives the paths below what the inventory says of the host, as [Inputs.Facts] does.
 func (in Inputs) Host() (paths []string, all bool) {
@@ -159,6 +163,10 @@ func (in Inputs) Key(env *Env) (key string, ok bool) {
 	if in.item {
 		p.bool(env.HasItem)
 		p.value(env.Item)
+	}
+	if in.outer {
+		p.bool(env.HasOuter)
+		p.value(env.Outer)
 	}
 	if in.allHost || len(in.host) > 0 {
 		host, there := env.Root(HostRoot)

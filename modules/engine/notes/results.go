@@ -260,7 +260,7 @@ func untold(f *Finished) (one wire.UntoldResult, worth bool) {
 	if !f.Sensitive {
 		one.Message, one.Error = clipText(r.Message), clipText(r.Error)
 	}
-	return one, !r.Check && (r.Status == wire.Changed || r.Status == wire.Failed)
+	return one, !r.Check && (r.Status == wire.Changed || r.Status.HasFailed())
 }
 
 func clipText(text string) string { return Clip(text, wire.MaxUntoldText) }

@@ -15,6 +15,7 @@ var (
 	OfCCM      = names(reflect.TypeFor[CCM]())
 	OfNested   = names(reflect.TypeFor[Nested]())
 	OfResource = names(reflect.TypeFor[Resource]())
+	OfBlock    = names(reflect.TypeFor[Block]())
 	OfMeta     = names(reflect.TypeFor[Meta]())
 )
 

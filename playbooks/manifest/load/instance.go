@@ -10,12 +10,9 @@ import (
 // expand gives every resource that applies a manifest a copy of that of its own,
 // down to the last one: what is selected, and what a reference means, depends on
 // who applies it.
-func (f *file) expand(all []*manifest.Resource) {
-	size := len(all)
-	for _, r := range all {
-		if r.Child == nil { // as in all that templates write: hosts read those at once, without the lock
-			continue
-		}
+func (f *file) expand(resources []*manifest.Resource) {
+	all, size := appliers(resources)
+	for _, r := range all { // none in what templates write: hosts read that at once, without the lock
 		n := f.run.nesting.read[r.Child]
 		deepest := append(slices.Clone(f.applies), f.run.nesting.deepest(n)...)
 		size += n.size
@@ -36,10 +33,23 @@ func (f *file) expand(all []*manifest.Resource) {
 	}
 }
 
+// appliers gives those resources of a file that apply a manifest, and how many resources it
+// has.
+func appliers(resources []*manifest.Resource) (all []*manifest.Resource, size int) {
+	manifest.WalkFile(resources, func(r *manifest.Resource) {
+		size++
+		if r.Child != nil && r.Block == nil {
+			all = append(all, r)
+		}
+	})
+	return all, size
+}
+
 // deepest is the longest chain of manifests that begins at one of them.
 func (x *nesting) deepest(n *nested) []string {
 	chain := []string{n.play.File}
-	for _, r := range n.play.Resources {
+	all, _ := appliers(n.play.Resources)
+	for _, r := range all {
 		if inner := x.read[r.Child]; inner != nil && inner.height == n.height-1 {
 			return append(chain, x.deepest(inner)...)
 		}
@@ -52,18 +62,34 @@ func (f *file) instance(r *manifest.Resource, from *manifest.Play, chain []strin
 	child := *from
 	chain = append(slices.Clone(chain), from.File)
 	child.PerHost = perHost{f.run, f.run.nesting.read[from].at, chain}
-	child.Resources = make([]*manifest.Resource, len(from.Resources))
-	denied := r.Nest().Deny
+	child.Resources = f.copies(r, &child, r.Nest().Deny, chain)
+	return &child
+}
+
+// copies are the resources of a copy of a manifest, or of a block in one. by is what applies the
+// manifest, or the block.
+func (f *file) copies(by *manifest.Resource, from *manifest.Play, denied bool, chain []string) []*manifest.Resource {
+	all := make([]*manifest.Resource, len(from.Resources))
 	for i, one := range from.Resources {
 		inner := *one
-		child.Resources[i] = &inner
-		inner.Conditional = !r.Unconditional()
+		all[i] = &inner
+		inner.Conditional = !by.Unconditional()
 		if denied && inner.Applies() {
-			f.report.Add(manifest.Denied(&inner, r))
+			f.report.Add(manifest.Denied(&inner, by))
 		}
-		if inner.Child != nil {
+		if inner.In != nil {
+			inner.In = by
+		}
+		switch {
+		case inner.Child == nil:
+		case inner.Block != nil:
+			block := *inner.Child
+			block.PerHost = from.PerHost
+			block.Resources = f.copies(&inner, &block, denied, chain)
+			inner.Child = &block
+		default:
 			inner.Child = f.instance(&inner, inner.Child, chain)
 		}
 	}
-	return &child
+	return all
 }

@@ -125,8 +125,9 @@ func checkChain(at *yamlpos.Node, chain []string) error {
 
 // measure counts what the manifest comes to.
 func (x *nesting) measure(n *nested) {
-	for _, r := range n.play.Resources {
-		n.size++
+	all, size := appliers(n.play.Resources)
+	n.size = size
+	for _, r := range all {
 		if inner := x.read[r.Child]; inner != nil {
 			n.size = min(n.size+inner.size, maxNested+1)
 			n.height = max(n.height, inner.height+1)

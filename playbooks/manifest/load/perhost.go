@@ -60,10 +60,14 @@ func (h perHost) Nested(ctx context.Context, p *manifest.Play, r *manifest.Resou
 		return nil, err
 	}
 	if nest.Deny {
-		for _, one := range by.Child.Resources {
-			if one.Applies() {
-				return nil, manifest.Denied(one, r)
+		var denied error
+		manifest.WalkFile(by.Child.Resources, func(one *manifest.Resource) {
+			if one.Applies() && denied == nil {
+				denied = manifest.Denied(one, r)
 			}
+		})
+		if denied != nil {
+			return nil, denied
 		}
 	}
 	by.Child.AppliedBy(p, &by)

@@ -132,7 +132,8 @@ func hasUnknown(ccm *yamlpos.Node) bool {
 func (f *file) reader(p *manifest.Play, remembered bool) *resource.Reader {
 	return &resource.Reader{
 		Registry: f.run.registry, Report: f.report, Values: f.values,
-		Nested: f.isNested(), Remembered: remembered, Strict: p.Strict, Defaults: p.Defaults, Apply: f.apply,
+		Nested: f.isNested(), Remembered: remembered, Strict: p.Strict, Defaults: p.Defaults,
+		Folder: p.Folder, PerHost: p.PerHost, Apply: f.apply,
 	}
 }
 

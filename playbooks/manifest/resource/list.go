@@ -24,6 +24,8 @@ func (rd *Reader) List(ctx context.Context, list *yamlpos.Node) []*manifest.Reso
 		}
 		only, misplaced := rd.onlyType(item)
 		switch {
+		case isBlock(item):
+			all = append(all, rd.block(ctx, item)...)
 		case len(misplaced) > 0:
 			rd.reportBeside(only, misplaced)
 			all = append(all, rd.ofType(ctx, only)...)

@@ -18,6 +18,8 @@ type Reader struct {
 	Remembered bool                                      // hosts remember the play
 	Strict     bool                                      // the play is
 	Defaults   *yamlpos.Node                             // of the play; nil if it has none
+	Folder     string                                    // of the play
+	PerHost    manifest.PerHost                          // of the play
 	Apply      func(context.Context, *manifest.Resource) // reads the manifest that a resource applies; nil reads none
 }
 

@@ -50,7 +50,9 @@ func Of(registry modules.Registry) *schema.Schema {
 		Defs: schema.Properties{
 			{Name: "play", Schema: play},
 			{Name: "ccm", Schema: ccmSchema()},
+			{Name: "item", Schema: itemSchema()},
 			{Name: "resource", Schema: resourceSchema(registry)},
+			{Name: "block", Schema: blockSchema()},
 			{Name: "control", Schema: controlSchema()},
 			{Name: "references", Schema: referencesSchema(registry)},
 		},
@@ -151,7 +153,7 @@ func ccmSchema() *schema.Schema {
 	s := closed.Of(reflect.TypeFor[keys.CCM]())
 	s.Type = schema.Types{schema.Object}
 	resources := orNull(schema.Array)
-	resources.Items = schema.Ref("resource") // none at all is right in a play with remembered_as
+	resources.Items = schema.Ref("item") // none at all is right in a play with remembered_as
 	shape(s.Properties, "resources", resources)
 	s.Properties.Get("resources_jet_file").Not = expressions()
 	s.AnyOf = []*schema.Schema{one("resources", "resources_jet_file"), one("resources_jet_file", "resources")}

@@ -13,7 +13,30 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/reference"
 )
 
-// resourceSchema describes an item of the list: a map with one type.
+// itemSchema describes an item of a list of resources: a map with one type, or a block.
+func itemSchema() *schema.Schema {
+	return &schema.Schema{AnyOf: []*schema.Schema{schema.Ref("resource"), schema.Ref("block")}}
+}
+
+// blockSchema describes a block.
+func blockSchema() *schema.Schema {
+	s := open.Of(reflect.TypeFor[keys.Block]())
+	s.Type, s.Required = schema.Types{schema.Object}, []string{"block"}
+	for _, key := range []string{"block", "rescue", "always"} {
+		shape(s.Properties, key, &schema.Schema{Type: schema.Types{schema.Array}, MinItems: 1, Items: schema.Ref("item")})
+	}
+	for _, key := range []string{"require", "before", "notify"} {
+		shape(s.Properties, key, schema.Ref("references"))
+	}
+	shape(s.Properties, "control", schema.Ref("control"))
+	shape(s.Properties, "each", &schema.Schema{Type: schema.Types{schema.Array, schema.String, schema.Null}, Pattern: anExpression})
+	tags := closed.Properties(reflect.TypeFor[keys.Block]()).Get("tags")
+	tags.Items.Not = expressions()
+	shape(s.Properties, "tags", tags)
+	return s
+}
+
+// resourceSchema describes an item with resources of a type: a map with that one.
 func resourceSchema(registry modules.Registry) *schema.Schema {
 	s := &schema.Schema{Type: schema.Types{schema.Object}, Others: false, MinKeys: 1, MaxKeys: 1}
 	for _, t := range registry {
@@ -38,7 +61,7 @@ func controlSchema() *schema.Schema {
 
 func referencesSchema(registry modules.Registry) *schema.Schema {
 	var names []string
-	for _, name := range registry.Names() {
+	for _, name := range append(registry.Names(), "block") {
 		names = append(names, regexp.QuoteMeta(name))
 	}
 	if hasFamily(registry) {

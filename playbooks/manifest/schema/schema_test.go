@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write the expected errors in testdata/b
 // blind lists the bad manifests that the schema cannot tell from good ones.
 var blind = map[string][]string{
 	"references": {
-		"apply-reference-within", "common-require-itself", "common-require-later", "common-require-unknown-name", "common-subscribe-later",
+		"apply-reference-within", "block-require-within", "common-require-itself", "common-require-later", "common-require-unknown-name", "common-subscribe-later",
 	},
 	"cycles": {"apply-itself", "common-require-in-a-circle", "play-include-itself"},
 	"expressions": {
@@ -49,7 +49,7 @@ var blind = map[string][]string{
 		"exec-returns-fraction-of-nothing", "exec-returns-huge", "file-force-quoted", "file-mode-digits-without-quotes",
 	},
 	"what goes together, or is required without defaults": {
-		"apply-url-without-checksum", "ccm-empty-resources", "file-content-and-source", "file-empty-owner", "file-file-mode-alone", "file-force-without-absent", "file-recurse-absent", "file-recurse-nothing", "file-recurse-of-a-file", "file-root-absent",
+		"apply-url-without-checksum", "block-export-in-rescue", "ccm-empty-resources", "file-content-and-source", "file-empty-owner", "file-file-mode-alone", "file-force-without-absent", "file-recurse-absent", "file-recurse-nothing", "file-recurse-of-a-file", "file-root-absent",
 		"file-validate-of-a-directory", "file-without-anything", "file-without-mode",
 	},
 	"what a type checks by itself": {"exec-blank-command", "exec-environment-null", "exec-returns-outside", "register-address"},
@@ -118,6 +118,7 @@ func vocabulary() []string {
 	add(reflect.TypeFor[keys.Play]())
 	add(reflect.TypeFor[keys.CCM]())
 	add(reflect.TypeFor[keys.Resource]())
+	add(reflect.TypeFor[keys.Block]())
 	add(reflect.TypeFor[keys.Control]())
 	add(reflect.TypeFor[keys.Registration]())
 	add(reflect.TypeFor[health.Check]())
@@ -222,7 +223,7 @@ func propertyNamesOf(s *schema.Schema) []string {
 func TestEveryFreeFieldHasAShape(t *testing.T) {
 	s := Of(builtin.Types())
 	for name, def := range map[string]reflect.Type{
-		"play": reflect.TypeFor[keys.Play](), "ccm": reflect.TypeFor[keys.CCM](), "execProperties": reflect.TypeFor[keys.Resource](),
+		"play": reflect.TypeFor[keys.Play](), "block": reflect.TypeFor[keys.Block](), "ccm": reflect.TypeFor[keys.CCM](), "execProperties": reflect.TypeFor[keys.Resource](),
 	} {
 		for _, f := range reflect.VisibleFields(def) {
 			if f.Type.Kind() != reflect.Interface {

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// A block is a scope of three parts. The first failure in a part ends that part. The rescue
+// runs if main has failed, and always in any case.
+type block struct {
+	main, rescue, always *scope
+	sizes                wire.Block
+	begun                bool // one of its entries has had its turn
+}
+
+// newBlock makes the parts of a block; nil if there is none.
+func newBlock(sizes *wire.Block) *block {
+	if sizes == nil {
+		return nil
+	}
+	b := &block{main: &scope{failOnError: true}, rescue: &scope{failOnError: true}, always: &scope{failOnError: true}, sizes: *sizes}
+	b.rescue.after = b.main
+	return b
+}
+
+// part gives the scope of a member of a scope, behind which so many entries of it stand.
+func (s *scope) part(behind int, member *job) *scope {
+	b := s.block
+	if b == nil {
+		return s
+	}
+	b.main.outer, b.rescue.outer, b.always.outer = s, s, s
+	switch {
+	case behind < b.sizes.Always:
+		return b.always
+	case behind >= b.sizes.Always+b.sizes.Rescue:
+		return b.main
+	}
+	// What control excludes rescues nothing.
+	b.main.rescued = b.main.rescued || !member.entry.Excluded && !member.entry.Hidden
+	return b.rescue
+}
+
+// all are the members of a scope, those of all parts of a block.
+func (s *scope) all() []*job {
+	if b := s.block; b != nil {
+		return slices.Concat(b.main.members, b.rescue.members, b.always.members)
+	}
+	return s.members
+}
+
+// begin notes that an entry in the scope has its turn.
+func (s *scope) begin() {
+	for ; s != nil; s = s.outer {
+		if s.block != nil {
+			s.block.begun = true
+		}
+	}
+}
+
+// hasBegun reports whether the scope is a block that has begun.
+func (s *scope) hasBegun() bool { return s != nil && s.block != nil && s.block.begun }
+
+// isRescued reports whether a rescue waits for failures in the scope.
+func (s *scope) isRescued() bool {
+	for ; s != nil; s = s.outer {
+		if s.rescued {
+			return true
+		}
+	}
+	return false
+}
+
+// idle reports whether the scope belongs to a rescue for which there is no reason.
+func (s *scope) idle() bool {
+	for ; s != nil; s = s.outer {
+		if s.after != nil && s.after.endedBy == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// mayAwake names the entry that, if it fails, gives a rescue the reason that it does not have;
+// "" if there is none.
+func (s *scope) mayAwake() string {
+	because := ""
+	for ; s != nil; s = s.outer {
+		if s.after != nil && s.after.endedBy == "" {
+			if because = cmp.Or(because, s.after.doubtful); s.after.doubtful == "" {
+				return "" // whatever becomes of the others
+			}
+		}
+	}
+	return because
+}
+
+// leaveRescue is the result of a job of a rescue that is not needed.
+func (r *run) leaveRescue(j *job) {
+	j.result.skip("only if its block fails", "")
+	because := j.scope.mayAwake()
+	if !j.predicts() || because == "" {
+		return
+	}
+	j.result.doubt(because)
+	j.doubt = because
+	// What it would do is not known: it would find what is there when its block has failed.
+	j.prediction = &forecast.Prediction{Because: because}
+	r.forecasts.record(j, because, modules.Plan{Effects: []modules.Effect{modules.Anything}})
+}
+
+// verdict is why the block has failed; nil if it has not.
+func (b *block) verdict() error {
+	main, rescue, always := b.main.endedBy, b.rescue.endedBy, b.always.endedBy
+	switch {
+	case rescue != "":
+		return modules.Refuse("%s has failed, and then %s of its rescue", main, rescue)
+	case main != "" && !b.main.rescued:
+		return modules.Refuse("%s has failed", main)
+	case always != "":
+		return modules.Refuse("%s has failed, of what is done always", always)
+	}
+	return nil
+}

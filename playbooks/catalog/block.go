@@ -1,0 +1,60 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/graph"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// block expands a block: the entries of its resources, and then its own, e. It returns the
+// number of its own; -1 if it has none.
+func (x *expansion) block(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e wire.Entry, o origin) int {
+	before, first := len(x.errs), len(x.draft.entries)
+	inner := *in
+	inner.env, inner.require = env, e.Require
+	inner.check, inner.sensitive, inner.monitor = e.Check, e.Sensitive, e.Monitor
+	main, rescue, always := r.Block.Parts(r.Child.Resources)
+	x.list(ctx, main, &inner)
+	rescueFrom := len(x.draft.entries)
+	x.list(ctx, rescue, &inner)
+	alwaysFrom := len(x.draft.entries)
+	x.list(ctx, always, &inner)
+	own := len(x.draft.entries)
+	if len(x.errs) > before {
+		x.draft.names.unknown(e.Type, e.Name, e.Alias)
+		return -1
+	}
+	if own == first && r.OnlyWithin {
+		x.leaveOut(r)
+		return -1
+	}
+	if x.inGraph {
+		x.inTurn(first, rescueFrom, alwaysFrom, "rescue")
+		x.inTurn(first, alwaysFrom, own, "always")
+	}
+	e.Scope = &wire.Scope{Entries: own - first, Block: &wire.Block{Rescue: alwaysFrom - rescueFrom, Always: own - alwaysFrom}}
+	return x.add(e, o, RenderedResource{Env: env, Layers: in.layers, Secrets: in.secrets, Item: in.itemSecrets(r, env)})
+}
+
+// inTurn has the entries of a part of a block, from begin to before end, come after those of
+// the parts before it, which begin with first.
+func (x *expansion) inTurn(first, begin, end int, part string) {
+	earlier, own := x.direct(first, begin), x.direct(begin, end)
+	for _, to := range own {
+		for _, from := range earlier {
+			x.draft.turns = append(x.draft.turns, graph.Edge{From: from, To: to, Kind: graph.Turn, Why: part})
+		}
+	}
+}
+
+// direct are the entries of a range but for those that another one of them stands for.
+func (x *expansion) direct(first, end int) (all []int) {
+	for i := end - 1; i >= first; i-- {
+		all = append(all, i)
+		i = graph.FirstWithin(x.draft.entries, i)
+	}
+	return all
+}

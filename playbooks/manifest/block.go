@@ -1,0 +1,54 @@
+package manifest
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// A Block says how the resources of a block are parted. All of them are those of
+// [Resource].Child: first what is done, then what is done if that fails, then what is done in
+// any case.
+type Block struct {
+	Rescue, Always int // how many of the resources, the last ones
+}
+
+// Parts parts the resources of a block.
+func (b *Block) Parts(all []*Resource) (main, rescue, always []*Resource) {
+	last := len(all) - b.Always
+	first := last - b.Rescue
+	return all[:first], all[first:last], all[last:]
+}
+
+// BlockType is the type of blocks. It is in no registry: only resources and their order know
+// blocks, and no host has to.
+func BlockType() modules.Type {
+	return modules.Type{
+		Name: "block",
+		Doc:  "Resources that succeed or fail as one.",
+		New:  func() modules.Resource { return new(block) },
+	}
+}
+
+// WithBlock adds the type of blocks to a registry, for those who look for what references name.
+func WithBlock(r modules.Registry) modules.Registry { return append(slices.Clip(r), BlockType()) }
+
+// A block has no properties: its resources have.
+type block struct {
+	Name string `json:"name"`
+}
+
+var errNoProgram = errors.New("a block is made of its resources; nothing can be done with it by itself")
+
+// Validate implements [modules.Resource].
+func (*block) Validate() error { return nil }
+
+// Check implements [modules.Resource].
+func (*block) Check(context.Context, modules.Host) (modules.Plan, error) {
+	return modules.Plan{}, errNoProgram
+}
+
+// Apply implements [modules.Resource].
+func (*block) Apply(context.Context, modules.Host, modules.Plan) error { return errNoProgram }
