@@ -71,6 +71,15 @@ func (inv *Inventory) Refusals() yamlpos.Errors {
 	return errs
 }
 
+// Passwords lists those that stand in clear, wherever they do and whether or not a host gets
+// them, for who has to keep them out of sight.
+func (inv *Inventory) Passwords() (texts []string) {
+	for _, p := range inv.places() {
+		texts = append(texts, p.settings.Passwords()...)
+	}
+	return texts
+}
+
 // CheckJumps finds routes to hosts that lead nowhere: a jump host that is a group, or
 // has a jump host of its own. A name that the inventory does not know is an address.
 // A place that several hosts get their route from is reported once.

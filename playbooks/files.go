@@ -1,24 +1,38 @@
 package playbooks
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/sshconfig"
 	"github.com/ccm-push/ccm-push/transport/start"
 )
 
 // CheckReach reports what the inventory says about reaching hosts that cannot be
-// honoured, each once with the hosts that it is about.
+// honoured, each once with the hosts that it is about: passwords among it that cannot be opened.
 func (r *Runner) CheckReach(hosts []*inventory.Host) error {
 	var refused byHosts
 	met := map[*inventory.Host]bool{}
+	sealed := map[*inventory.Host][]*yamlpos.Node{}
 	for _, h := range hosts {
-		if !met[h] {
-			met[h] = true
-			refused.add(h, r.Connect.Refused(r.Inventory, h, h.Connection()))
+		if met[h] {
+			continue
+		}
+		met[h] = true
+		conn := h.Connection()
+		refused.add(h, r.Connect.Refused(r.Inventory, h, conn))
+		if list := r.Connect.SealedPasswords(r.Inventory, conn); len(list) > 0 {
+			sealed[h] = list
+		}
+	}
+	yamlpos.OpenAll(slices.Concat(slices.Collect(maps.Values(sealed))...))
+	for h, list := range sealed {
+		for _, n := range list {
+			refused.add(h, reach.CheckSealed(n))
 		}
 	}
 	return refused.err(0)

@@ -337,13 +337,30 @@ func (r *Runner) maskInventory(mask *secret.Mask) (some bool) {
 	}
 	for _, l := range r.Inventory.Layers() {
 		if l.Node.Secret {
-			var paths secret.Paths
-			paths.Marked(l.Node, nil)
-			paths.Each(l.Node.Any(), mask.Add)
+			eachSecret(l.Node, mask.Add)
 			some = true
 		}
 	}
+	for _, password := range r.Inventory.Passwords() {
+		mask.Add(password)
+	}
 	return some
+}
+
+// eachSecret visits the secrets below n. Those that are sealed get into the mask when they are
+// opened.
+func eachSecret(n *yamlpos.Node, visit func(text string)) {
+	switch {
+	case !n.Secret || n.Sealed != nil:
+	case n.Kind == yamlpos.Scalar:
+		visit(n.Text)
+	}
+	for _, item := range n.Items {
+		eachSecret(item, visit)
+	}
+	for _, p := range n.Pairs {
+		eachSecret(p.Value, visit)
+	}
 }
 
 func closeCompilers(all []*catalog.Compiler) {

@@ -1,20 +1,23 @@
 package playbooks
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/templates"
 )
 
 // checkVariables reports variables of the inventory that a play can read and that would
 // not be what their author means: Ansible evaluates them, or they are encrypted and cannot be opened. hosts are those of each play.
 func (r *Runner) checkVariables(compilers []*catalog.Compiler, hosts [][]*inventory.Host) error {
+	dataErr := r.openData(compilers)
 	if r.Inventory == nil || !hasUnevaluated(r.Inventory) {
-		return nil
+		return dataErr
 	}
 	r.openVariables(compilers)
 	var found byHosts
@@ -23,7 +26,31 @@ func (r *Runner) checkVariables(compilers []*catalog.Compiler, hosts [][]*invent
 			found.add(h, r.unevaluated(c, h))
 		}
 	}
-	return found.err(0)
+	return errors.Join(dataErr, found.err(0))
+}
+
+// openData opens what the plays read of their data on every host, before any is contacted, and
+// reports what cannot be.
+func (r *Runner) openData(compilers []*catalog.Compiler) error {
+	set := map[string]bool{}
+	if r.Inventory != nil {
+		for _, l := range r.Inventory.Layers() {
+			for _, p := range l.Node.Pairs {
+				set[p.Key.Text] = true
+			}
+		}
+	}
+	var sealed []*yamlpos.Node
+	for _, c := range compilers {
+		sealed = append(sealed, c.Sealed(func(key string) bool { return set[key] })...)
+	}
+	yamlpos.OpenAll(sealed)
+	var errs yamlpos.Errors
+	for _, n := range sealed {
+		_, err := n.Open()
+		errs.Add(err)
+	}
+	return manifest.Distinct(errs)
 }
 
 // openVariables opens the variables of the inventory that a play can read, all at once.

@@ -1,6 +1,8 @@
 package templates
 
 import (
+	"slices"
+
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
@@ -40,6 +42,48 @@ func (d *deferred) sealed() *yamlpos.Node {
 	}
 	return nil
 }
+
+// Sealed lists the sealed values in data and files of vars_files that count, whatever the
+// facts of a host are: reads says of a path whether a play reads it, and over of a key whether
+// something else may replace it.
+func (s Source) Sealed(reads func(path string) bool, over func(key string) bool) (nodes []*yamlpos.Node) {
+	last := map[string]document{}
+	for _, d := range append([]document{s.data}, s.files...) {
+		if d.node != nil {
+			for _, pair := range d.node.Pairs {
+				last[pair.Key.Text] = d
+			}
+		}
+	}
+	for key, d := range last {
+		if over(key) || s.overridden(key) {
+			continue
+		}
+		n := d.node.Get(key)
+		d.each(n, key, func(path string, n *yamlpos.Node) {
+			if n.CanOpen() && reads(path) {
+				nodes = append(nodes, n)
+			}
+		})
+	}
+	return nodes
+}
+
+// Sets reports whether a key of the data may be set by the source.
+func (s Source) Sets(key string) bool {
+	return s.overridden(key) || slices.ContainsFunc(append([]document{s.data}, s.files...), func(d document) bool { return d.sets(key) })
+}
+
+func (s Source) overridden(key string) bool {
+	for _, d := range s.overrides {
+		if d.sets(key) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d document) sets(key string) bool { return d.node != nil && d.node.Get(key) != nil }
 
 // openAll opens the sealed values in v that are read, at once: each costs milliseconds. What is
 // wrong with one is told where it is needed.

@@ -132,13 +132,18 @@ func (p *printer) replayer(options events.TextOptions) events.Reporter {
 	options.Verbose, options.Quiet, options.Timing = p.verbose, p.quiet, p.timing
 	options.Fold = foldFrom[p.fold]
 	options.DiffStat = *p.diff == "stat"
-	terminal := false
-	if f, ok := fileOf(p.app.out).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		terminal, options.Source = true, withSource
-		options.Width, _, _ = term.GetSize(int(f.Fd())) // 0 if it does not say
+	terminal := p.onTerminal()
+	if terminal {
+		options.Source, options.Width = withSource, terminalWidth(p.app.out)
 	}
 	options.Color = p.color == "always" || p.color == "auto" && events.WantColor(terminal, p.app.getenv)
 	return events.NewText(p.app.out, options)
+}
+
+// onTerminal reports whether standard output is a terminal.
+func (p *printer) onTerminal() bool {
+	f, ok := fileOf(p.app.out).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // foldFrom is from how many hosts on outcomes are folded.

@@ -55,7 +55,7 @@ func (f *recordFlags) given() []record.Flag {
 func recordedFlag(name string, words []string) record.Flag {
 	secret := slices.Contains(withheldFlags, name)
 	kept := slices.DeleteFunc(slices.Clone(words), func(word string) bool {
-		return secret && !strings.HasPrefix(word, "@") || source.ShownName(word) != word // a URL may hold a password
+		return secret && (!strings.HasPrefix(word, "@") || word == extravars.Stdin) || source.ShownName(word) != word // a URL may hold a password
 	})
 	return record.Flag{Name: name, Words: kept, Withheld: len(kept) < len(words)}
 }

@@ -23,7 +23,8 @@ type secretFlags struct {
 	age   ageFlags
 	mask  secret.Mask
 
-	ring *sealed.Ring // nil until it is needed
+	closed bool         // nothing is asked for that is not at hand
+	ring   *sealed.Ring // nil until it is needed
 }
 
 func (f *secretFlags) register(set *pflag.FlagSet) {
@@ -48,10 +49,12 @@ func (f *secretFlags) keys(ctx context.Context) (*sealed.Ring, error) {
 	}
 	f.ring = &sealed.Ring{
 		Opened: f.mask.Add,
+		Closed: f.closed,
 		Schemes: []sealed.Scheme{ // a line for each
 			&vault.Scheme{Passwords: passwords},
 			&project.Scheme{Keys: f.age.keys(ctx)},
 			&sops.Scheme{Run: f.app.runsProgram(ctx)},
+			&sealed.Programs{Ask: f.ask(ctx)},
 		},
 	}
 	return f.ring, nil
@@ -66,5 +69,14 @@ func (a *app) runsProgram(ctx context.Context) func(argv []string, input []byte)
 		cmd.Stdin = bytes.NewReader(input)
 		cmd.WaitDelay = time.Second
 		return cmd.Output()
+	}
+}
+
+// ask runs the programs that print secrets, until the first Ctrl-C.
+func (f *secretFlags) ask(ctx context.Context) func(argv []string, timeout time.Duration) (string, error) {
+	return func(argv []string, timeout time.Duration) (string, error) {
+		waiting, end := f.app.untilStop(ctx)
+		defer end()
+		return sealed.Ask(waiting, argv, timeout)
 	}
 }

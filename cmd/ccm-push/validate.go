@@ -59,6 +59,7 @@ func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 	f, a := p.fleet, p.fleet.app
 	ctx, end := a.untilStop(ctx)
 	defer end()
+	f.secrets.closed = true
 	if _, err := f.secrets.keys(ctx); err != nil {
 		return err
 	}

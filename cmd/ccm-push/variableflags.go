@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -21,7 +23,7 @@ type variableFlags struct {
 }
 
 func (f *variableFlags) register(set *pflag.FlagSet) {
-	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: `key=value` (with blanks: 'key=\"a b\"'), @file.yaml or a YAML map; may be repeated")
+	set.StringArrayVarP(&f.extra, "extra-vars", "e", nil, "data over all other: `key=value` (with blanks: 'key=\"a b\"'), @file.yaml, @- (standard input) or a YAML map; may be repeated")
 	set.StringVar(&f.facts, "facts", "", "YAML or JSON `file` of facts, laid over those of every host")
 	set.StringArrayVar(&f.fact, "fact", nil, "one fact of every host, `KEY=VALUE`, over those of --facts; may be repeated")
 	set.BoolVar(&f.noReadEnv, "no-read-env", false, "leave out the file .env beside a manifest, which has more variables for Environ")
@@ -35,7 +37,10 @@ func (f *variableFlags) options(ctx context.Context, environ map[string]string, 
 	if err != nil {
 		return catalog.Options{}, err
 	}
-	extra, extraErr := extravars.Read(f.extra, keys)
+	extra, extraErr := extravars.Read(f.extra, f.secrets.app.in, keys)
+	if names := extravars.InTheClear(f.extra, extra); extraErr == nil && len(names) > 0 {
+		f.secrets.app.warnOnce(fmt.Sprintf("-e %s: other users of this machine can read the command line, and the shell may keep it; -e @FILE reads a file, and -e @- standard input", strings.Join(names, ", ")))
+	}
 	facts, factsErr := extravars.ReadFacts(f.facts, f.fact)
 	variables := make(map[string]any, len(environ))
 	for name, value := range environ {

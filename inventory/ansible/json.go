@@ -101,7 +101,7 @@ func (w *jsonWriter) marked(n *yamlpos.Node, depth int) {
 	switch {
 	case n.Plain:
 		key = unsafeKey
-	case n.Sealed != nil && n.Sealed.Program == nil:
+	case n.Sealed != nil:
 		key = vaultKey
 	default:
 		w.WriteString(jsonScalar(n))

@@ -27,8 +27,11 @@ type Params struct {
 	// Password and BecomePassword are secrets: they are not among the variables of the
 	// host, and nothing may show them.
 	Password, BecomePassword string
-	Local                    bool     // the controller itself, without SSH
-	Options                  []Option // of ssh, for which there is no field
+	// SealedPassword and SealedBecome stand in their place where they are encrypted, or a
+	// program prints them.
+	SealedPassword, SealedBecome *yamlpos.Node
+	Local                        bool     // the controller itself, without SSH
+	Options                      []Option // of ssh, for which there is no field
 	// Pos has the position ("file:line:column") of every value that is set, under
 	// its key in a connect map, or "host_key_checking" and "connect_timeout".
 	Pos map[string]string
@@ -72,6 +75,7 @@ func (p *Params) addOption(o Option) {
 // Format withholds the passwords, however they are printed.
 func (p Params) Format(f fmt.State, verb rune) {
 	type plain Params
+	p.SealedPassword, p.SealedBecome = nil, nil
 	if p.Password != "" {
 		p.Password = withheld
 	}

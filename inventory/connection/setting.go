@@ -14,7 +14,8 @@ type Setting struct {
 	at     *yamlpos.Node
 	fields []field
 	// refused says why the setting cannot be honoured; there are no fields then.
-	refused yamlpos.Errors
+	refused  yamlpos.Errors
+	password string // that stands in clear; "" for any other setting
 }
 
 // refuse notes why the setting cannot be honoured, unless err is nil.
@@ -82,6 +83,16 @@ func (s Settings) Refused() (errs yamlpos.Errors) {
 		errs = append(errs, one.refused...)
 	}
 	return errs
+}
+
+// Passwords are those that stand in clear, whether or not they count for a host.
+func (s Settings) Passwords() (texts []string) {
+	for _, one := range s {
+		if one.password != "" {
+			texts = append(texts, one.password)
+		}
+	}
+	return texts
 }
 
 // overlaid lists the settings that apply, lowest first. A setting replaces the one of

@@ -207,23 +207,30 @@ func parseKind(name, text string) (local bool, err error) {
 // secret reads a password into s. Of what is written s keeps the position only, and no
 // error shows the text.
 func secret(s Setting, key string) Setting {
-	text := s.at.Text
+	at, text := s.at, s.at.Text
 	err := checkSecret(s.name, s.at)
 	s.at = &yamlpos.Node{File: s.at.File, Line: s.at.Line, Column: s.at.Column}
 	if err != nil {
 		s.refuse(err)
 		return s
 	}
-	set := func(p *Params) { p.Password = text }
-	if key == "become_password" {
-		set = func(p *Params) { p.BecomePassword = text }
+	var sealed *yamlpos.Node
+	if at.Sealed != nil {
+		text, sealed = "", at
 	}
+	set := func(p *Params) { p.Password, p.SealedPassword = text, sealed }
+	if key == "become_password" {
+		set = func(p *Params) { p.BecomePassword, p.SealedBecome = text, sealed }
+	}
+	s.password = text
 	s.fields = []field{{key: key, set: set}}
 	return s
 }
 
 func checkSecret(name string, n *yamlpos.Node) error {
 	switch {
+	case n.CanOpen():
+		return nil
 	case n.Sealed != nil:
 		return n.EncryptedErrorf("%s is encrypted by ansible-vault", name)
 	case n.Kind != yamlpos.Scalar:

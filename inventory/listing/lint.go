@@ -102,9 +102,11 @@ var setByAnsible = []string{
 // inventory reports variables by their names.
 func (l *linter) inventory(inv *inventory.Inventory) {
 	for _, h := range inv.Hosts() {
-		at := h.Connection().Pos
+		conn := h.Connection()
+		at := conn.Pos
+		sealed := map[string]*yamlpos.Node{"password": conn.SealedPassword, "become_password": conn.SealedBecome}
 		for _, key := range []string{"password", "become_password"} {
-			if at[key] != "" {
+			if at[key] != "" && sealed[key] == nil {
 				l.password(at[key], key)
 			}
 		}

@@ -18,12 +18,21 @@ type Scheme interface {
 	OpenFile(name string, data []byte) ([]byte, error)
 }
 
+// Closed stands in the place of a value that stays closed.
+const Closed = "[secret]"
+
+// A Locker is a [Scheme] that can be without any key.
+type Locker interface{ Locked() bool }
+
 // A Ring opens what one of its schemes knows. It implements [yamlpos.Opener].
 type Ring struct {
 	Schemes []Scheme
 	// Opened is told each value that has been opened, before who wanted it has it; nil is told
 	// nothing.
 	Opened func(text string)
+	// Closed has [Closed] stand in the place of values for which there is no key, or that a
+	// program would have to be asked for: that of a command which only looks at what is written.
+	Closed bool
 	// NoPrograms says why files that are read with this ring name no programs; "" lets them.
 	// See [Ring.Foreign].
 	NoPrograms string
@@ -78,7 +87,11 @@ func (r *Ring) Value(n *yamlpos.Node) (string, error) {
 	if err := r.Check(n); err != nil {
 		return "", err
 	}
-	text, err := r.scheme(n.Sealed.Tag).Open(n)
+	s := r.scheme(n.Sealed.Tag)
+	if locker, can := s.(Locker); r.Closed && (n.Sealed.Program != nil || can && locker.Locked()) {
+		return Closed, nil
+	}
+	text, err := s.Open(n)
 	if err == nil && r.Opened != nil {
 		r.Opened(text)
 	}

@@ -184,13 +184,14 @@ func IsTemplate(n *Node) bool {
 	return n.Kind == Scalar && !n.Plain && n.Sealed == nil && (strings.Contains(n.Text, "{{") || strings.Contains(n.Text, "{%"))
 }
 
-// Shown gives n with text in the place of every scalar that is secret.
+// Shown gives n with text in the place of every scalar that is secret. What ansible-vault has
+// encrypted is shown as it stands there, which is what other tools read.
 func (n *Node) Shown(text string) *Node {
 	if !n.Secret {
 		return n
 	}
 	shown, _ := n.Map(func(one *Node) (*Node, error) { // which never fails
-		if one.Secret {
+		if one.Secret && (one.Sealed == nil || !isVault(one.Sealed.Tag)) {
 			one = &Node{File: one.File, Line: one.Line, Column: one.Column, Text: text, Value: text, Quoted: true, Comment: one.Comment}
 		}
 		return one, nil

@@ -91,6 +91,19 @@ func (c *Compiler) demandsData(path string) bool {
 	return c.ReadsData(path) || slices.ContainsFunc(c.dataSources(), func(s templates.Source) bool { return s.Demands(path) })
 }
 
+// Sealed lists the sealed values of the data that the play can read on every host. over says of
+// a key whether the inventory may set it.
+func (c *Compiler) Sealed(over func(key string) bool) (nodes []*yamlpos.Node) {
+	above := func(sources []templates.Source, key string) bool {
+		return over(key) || slices.ContainsFunc(sources, func(s templates.Source) bool { return s.Sets(key) })
+	}
+	all := c.dataSources()
+	for i, s := range all {
+		nodes = append(nodes, s.Sealed(c.ReadsData, func(key string) bool { return above(all[i+1:], key) })...)
+	}
+	return nodes
+}
+
 // dataSources are the sources of data of the play, of --hiera and of -e.
 func (c *Compiler) dataSources() []templates.Source {
 	sources := append([]templates.Source{c.play.Data}, c.play.Over...)

@@ -24,7 +24,10 @@ type GivenProperty struct {
 // Given lists the properties that the resource was given and the defaults of its type, in
 // the order of the type. Of a sensitive one no value is shown; one that control excludes has
 // none.
-func (r *RenderedResource) Given() ([]GivenProperty, error) {
+func (r *RenderedResource) Given() ([]GivenProperty, error) { return r.given(false) }
+
+// given is Given; with secrets nothing is withheld.
+func (r *RenderedResource) given(secrets bool) ([]GivenProperty, error) {
 	var sent map[string]any
 	if len(r.Entry.Properties) > 0 {
 		if err := json.Unmarshal(r.Entry.Properties, &sent); err != nil {
@@ -38,6 +41,8 @@ func (r *RenderedResource) Given() ([]GivenProperty, error) {
 		switch {
 		case f.Name == "name":
 			continue
+		case at != nil && at.Any() != nil && secrets:
+			p.Value = asProperty(at, f.Type)
 		case at != nil && r.Entry.Sensitive:
 			p.Value = "[sensitive]"
 		case at != nil && f.Secret:

@@ -275,7 +275,7 @@ ccm: {resources: [exec: ["{{ Data.name }} {{ Data.port }}": ]]}
 	require.NoError(t, err)
 	shown, err := comp.Render(t.Context(), Host{Layers: []templates.Layer{{Name: "group web", Values: map[string]any{"zone": "eu"}}}})
 	require.NoError(t, err)
-	text, err := shown.YAML("title", true)
+	text, err := shown.YAML("title", Shown{Explain: true})
 	require.NoError(t, err)
 	require.Equal(t, `# title
 data:

@@ -211,7 +211,7 @@ func TestRenderedOrder(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			shown, err := compileIn(t, c.manifest, nil).Render(t.Context(), web1)
 			require.NoError(t, err)
-			text, err := shown.YAML("title", false)
+			text, err := shown.YAML("title", Shown{})
 			require.NoError(t, err)
 			plays, err := load.Parse(t.Context(), "printed.yaml", text, builtin.Types())
 			require.NoError(t, err, string(text))

@@ -16,16 +16,23 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/templates"
 )
+
+// Shown is what [Rendered.YAML] writes beside data and resources.
+type Shown struct {
+	Explain bool // where each value comes from
+	Secrets bool // as they are
+}
 
 // YAML writes what the play comes to in the form of a manifest, for people: its
 // data, and its resources with their names as a property. It is not a manifest to be
 // run: a text that holds {{ would be an expression there. With explain, comments
 // say where each value comes from. What a sensitive resource was given is
-// withheld, and so are the secrets in the data.
-func (r *Rendered) YAML(title string, explain bool) ([]byte, error) {
-	w := &writer{layers: r.Layers, explain: explain}
+// withheld, and so are the secrets in the data, unless with.Secrets is set.
+func (r *Rendered) YAML(title string, with Shown) ([]byte, error) {
+	w := &writer{layers: r.Layers, explain: with.Explain, secrets: with.Secrets}
 	ccm := w.mapping()
 	if r.Pre != "" {
 		w.put(ccm, "pre_message", w.plain(r.Pre), "")
@@ -39,7 +46,7 @@ func (r *Rendered) YAML(title string, explain bool) ([]byte, error) {
 	}
 	w.put(ccm, "resources", list, "")
 	doc := w.mapping()
-	w.put(doc, "data", w.data(r.Secrets.Redacted(r.Data)), "")
+	w.put(doc, "data", w.data(w.redacted(r.Secrets, r.Data)), "")
 	w.put(doc, "ccm", ccm, "")
 	doc.HeadComment = title
 	if w.err != nil {
@@ -56,7 +63,16 @@ func (r *Rendered) YAML(title string, explain bool) ([]byte, error) {
 type writer struct {
 	layers  []templates.Layer
 	explain bool
+	secrets bool  // are written as they are
 	err     error // the first one
+}
+
+// redacted is data without its secrets, unless they are to be written.
+func (w *writer) redacted(secrets secret.Paths, data any) any {
+	if w.secrets {
+		return data
+	}
+	return secrets.Redacted(data)
 }
 
 func (w *writer) mapping() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
@@ -190,7 +206,7 @@ func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 		never := w.mapping()
 		w.put(never, "if", w.plain("false"), "")
 		w.put(body, "control", never, "")
-	case r.Entry.Sensitive:
+	case r.Entry.Sensitive && !w.secrets:
 		comment = "sensitive: what it was given is withheld"
 	default:
 		w.properties(body, r)
@@ -259,7 +275,7 @@ func (w *writer) properties(body *yaml.Node, r RenderedResource) {
 		w.nested(body, r)
 		return
 	}
-	given, err := r.Given()
+	given, err := r.given(w.secrets)
 	w.err = cmp.Or(w.err, err)
 	for _, p := range given {
 		comment := "default"
@@ -286,8 +302,8 @@ func (w *writer) nested(body *yaml.Node, r RenderedResource) {
 		switch {
 		case f.Name == "name":
 		case f.Type.Kind() == reflect.Map:
-			inner := &writer{layers: r.Nested.Layers, explain: w.explain}
-			w.put(body, f.Name, inner.data(r.Nested.Secrets.Redacted(r.Nested.Data)), "")
+			inner := &writer{layers: r.Nested.Layers, explain: w.explain, secrets: w.secrets}
+			w.put(body, f.Name, inner.data(w.redacted(r.Nested.Secrets, r.Nested.Data)), "")
 			w.err = cmp.Or(w.err, inner.err)
 		case given != nil && given.Any() != nil:
 			w.put(body, f.Name, w.plain(asProperty(given, f.Type)), w.at(given, written))

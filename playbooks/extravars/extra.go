@@ -3,6 +3,9 @@ package extravars
 import (
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/sealed"
@@ -12,11 +15,18 @@ import (
 
 // Read reads the values of -e: key=value, whose value is a string, several
 // of them, @FILE, or a map in YAML or JSON. The errors show no value. keys opens what is
-// encrypted in them, and may be nil.
-func Read(args []string, keys *sealed.Ring) ([]templates.Layer, error) {
+// encrypted in them, and may be nil. @- is stdin, which can be read once.
+func Read(args []string, stdin io.Reader, keys *sealed.Ring) ([]templates.Layer, error) {
 	var extra []templates.Layer
+	read := false
 	for _, arg := range args {
-		more, err := readOne(arg, keys.Opener())
+		if arg == Stdin {
+			if read {
+				return nil, errors.New("-e @-: standard input can be read once")
+			}
+			read = true
+		}
+		more, err := readOne(arg, stdin, keys.Opener())
 		if err != nil {
 			return nil, err
 		}
@@ -25,9 +35,18 @@ func Read(args []string, keys *sealed.Ring) ([]templates.Layer, error) {
 	return extra, nil
 }
 
-func readOne(arg string, by yamlpos.Opener) (templates.Layer, error) {
+// Stdin is the value of -e that means standard input.
+const Stdin = "@-"
+
+func readOne(arg string, stdin io.Reader, by yamlpos.Opener) (templates.Layer, error) {
 	path, isFile := strings.CutPrefix(arg, "@")
 	switch {
+	case arg == Stdin:
+		data, err := io.ReadAll(io.LimitReader(stdin, maxStdin))
+		if err != nil {
+			return templates.Layer{}, fmt.Errorf("reading standard input: %w", err)
+		}
+		return extraDocument("standard input", data, by)
 	case isFile:
 		data, err := readFile(path)
 		if err != nil {
@@ -40,6 +59,29 @@ func readOne(arg string, by yamlpos.Opener) (templates.Layer, error) {
 	}
 	values, err := assignments(arg)
 	return templates.Layer{Name: "-e", Values: values}, err
+}
+
+// maxStdin is more than YAML may have, in bytes: what is longer is refused for it.
+const maxStdin = 17 << 20
+
+// secretNames are the ends of names of variables whose values are secrets, most likely.
+var secretNames = regexp.MustCompile(`(?i)(passwd|password|passphrase|secret|token|api_?key|private_?key|credentials?)$`)
+
+// InTheClear names the variables that args give, and not a file, whose values look like secrets: everybody on
+// this machine can read the words of a command.
+func InTheClear(args []string, layers []templates.Layer) (names []string) {
+	for i, l := range layers {
+		if strings.HasPrefix(args[i], "@") {
+			continue
+		}
+		for name, value := range l.Values {
+			if text, isText := value.(string); secretNames.MatchString(name) && (!isText || text != "" && !strings.HasPrefix(text, "{{")) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func extraDocument(name string, data []byte, by yamlpos.Opener) (templates.Layer, error) {

@@ -69,10 +69,10 @@ func (o Options) Escalate(play Escalation, conn inventory.Connection) *start.Bec
 
 // PasswordToBecome is for the escalation; nil if there is none.
 func (o Options) PasswordToBecome(conn inventory.Connection) *transport.Secret {
-	if o.BecomePassword == nil && conn.BecomePassword != "" {
-		return transport.NewSecret([]byte(conn.BecomePassword))
+	if o.BecomePassword != nil {
+		return o.BecomePassword
 	}
-	return o.BecomePassword
+	return passwordOf(conn.BecomePassword, conn.SealedBecome)
 }
 
 // Login is the user to log in as.

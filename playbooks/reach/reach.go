@@ -171,8 +171,8 @@ func (r *hostSettings) keys() {
 	if agent := first(r, "agent", r.option(sshconfig.IdentityAgent)); agent != "SSH_AUTH_SOCK" {
 		t.Agent = agent
 	}
-	if r.conn.Password != "" { // that of the command line is for the host itself; target lays it over this
-		t.Password = transport.NewSecret([]byte(r.conn.Password))
+	if p := passwordOf(r.conn.Password, r.conn.SealedPassword); p != nil { // that of the command line is for the host itself; target lays it over this
+		t.Password = p
 		r.note("password", r.conn.Pos["password"], fmt.Sprint(t.Password))
 	}
 }
@@ -310,7 +310,7 @@ func (r *hostSettings) becomes() {
 	switch {
 	case r.opts.BecomePassword != nil:
 		r.note("become_password", "command line: -K", fmt.Sprint(r.opts.BecomePassword))
-	case conn.BecomePassword != "":
+	case conn.Pos["become_password"] != "":
 		r.note("become_password", conn.Pos["become_password"], fmt.Sprint(r.opts.PasswordToBecome(conn)))
 	}
 }

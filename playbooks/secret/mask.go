@@ -27,7 +27,7 @@ type Mask struct {
 
 // Add adds a secret. One that is shorter than [Searchable] is not looked for.
 func (m *Mask) Add(text string) {
-	if m == nil || len(text) < Searchable {
+	if m == nil || len(text) < Searchable || text == Shown {
 		return
 	}
 	m.mu.Lock()

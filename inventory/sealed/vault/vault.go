@@ -21,6 +21,9 @@ type Scheme struct{ Passwords []Password }
 // Tags implements sealed.Scheme.
 func (s *Scheme) Tags() []string { return []string{"!vault", "!vault-encrypted"} }
 
+// Locked implements sealed.Locker.
+func (s *Scheme) Locked() bool { return len(s.Passwords) == 0 }
+
 // Check implements sealed.Scheme. As with Ansible, a value that is not used may be anything.
 func (s *Scheme) Check(*yamlpos.Node) error { return nil }
 

@@ -1,0 +1,55 @@
+package reach
+
+import (
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// passwordOf is a password of the inventory; nil if there is none. One that is sealed is opened
+// when it is needed, which [Options.SealedPasswords] makes sure can be done.
+func passwordOf(text string, sealed *yamlpos.Node) *transport.Secret {
+	switch {
+	case sealed != nil:
+		return transport.NewLazySecret(func() []byte {
+			text, _ := sealed.Open()
+			return []byte(text)
+		})
+	case text != "":
+		return transport.NewSecret([]byte(text))
+	}
+	return nil
+}
+
+// SealedPasswords are those that reaching a host takes: its own, and those of its jump hosts.
+// conn is what the inventory says of the host.
+func (o Options) SealedPasswords(inv *inventory.Inventory, conn inventory.Connection) (sealed []*yamlpos.Node) {
+	add := func(n *yamlpos.Node, decided bool) {
+		if n != nil && !decided {
+			sealed = append(sealed, n)
+		}
+	}
+	add(conn.SealedPassword, conn.Local || o.Password != nil)
+	add(conn.SealedBecome, o.BecomePassword != nil)
+	for _, jump := range conn.Jump {
+		if next := inv.Host(jump.Host); next != nil && !conn.Local {
+			add(next.Connection().SealedPassword, false)
+		}
+	}
+	return sealed
+}
+
+// CheckSealed opens a password, and says what is wrong with it.
+func CheckSealed(n *yamlpos.Node) error {
+	switch text, err := n.Open(); {
+	case err != nil:
+		return err
+	case text == "":
+		return n.Errorf("", "the password is empty")
+	case strings.ContainsAny(text, "\n\r\x00"):
+		return n.Errorf("encrypt it without the end of the line: ansible-vault encrypt_string reads it with -n or from an argument, and printf prints none", "the password has the end of a line in it")
+	}
+	return nil
+}
