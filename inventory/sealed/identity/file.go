@@ -159,7 +159,21 @@ func (k *Keys) locked(path string, text []byte, public ssh.PublicKey) (held, err
 	if err != nil {
 		return held{}, err
 	}
-	return held{path, line(public), one}, nil
+	return held{path, line(public), &oneAtATime{k, one}}, nil
+}
+
+// oneAtATime is a locked key that many may want at once: the first has it unlocked, and the
+// others wait for that.
+type oneAtATime struct {
+	keys *Keys
+	key  age.Identity
+}
+
+// Unwrap implements [age.Identity].
+func (o *oneAtATime) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
+	o.keys.asking.Lock()
+	defer o.keys.asking.Unlock()
+	return o.key.Unwrap(stanzas)
 }
 
 // maxPassphrases is how often the passphrase of one file is asked for.

@@ -107,9 +107,12 @@ func TestNothingThere(t *testing.T) {
 // after it was right.
 func TestPassphraseIsAskedForOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
-	_, private, err := ed25519.GenerateKey(rand.Reader)
+	text, err := os.ReadFile("testdata/locked") // of ssh-keygen -a 1, which is fast
 	require.NoError(t, err)
-	public := keyFile(t, path, private, "right")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	line, err := os.ReadFile("testdata/locked.pub")
+	require.NoError(t, err)
+	public := string(line)
 	_, other, err := ed25519.GenerateKey(rand.Reader)
 	require.NoError(t, err)
 	publicOther := keyFile(t, filepath.Join(t.TempDir(), "other"), other, "")

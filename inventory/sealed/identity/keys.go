@@ -30,6 +30,7 @@ type Keys struct {
 	notes []string // what is wrong with the usual files
 	err   error
 
+	asking  sync.Mutex // there is one terminal
 	mu      sync.Mutex
 	unasked error // see [Keys.Failed]
 }

@@ -54,9 +54,9 @@ func (p *Project) replaceAll(files []replacement) error {
 // complete does what a journal says, and removes it.
 func complete(root string, files []replacement, d disk) error {
 	for _, r := range files {
-		path := filepath.Join(root, filepath.FromSlash(r.Path))
-		if !filepath.IsLocal(filepath.FromSlash(r.Path)) {
-			return fmt.Errorf("%s: %q is not below its folder", journalName, r.Path)
+		path, err := within(root, r.Path)
+		if err != nil {
+			return err
 		}
 		now, err := os.ReadFile(path)
 		switch {
@@ -73,6 +73,30 @@ func complete(root string, files []replacement, d disk) error {
 		}
 	}
 	return d.remove(filepath.Join(root, journalName))
+}
+
+// within is the path of a file of a journal, which may be anybody's in a project of others: no
+// link leads from it to what is not in the project.
+func within(root, path string) (string, error) {
+	outside := fmt.Errorf("%s: %q is no file of this project\n  hint: this is no journal of ccm-push: remove it", shown(filepath.Join(root, journalName)), path)
+	if !filepath.IsLocal(filepath.FromSlash(path)) {
+		return "", outside
+	}
+	realRoot, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", err
+	}
+	want := filepath.Join(realRoot, filepath.FromSlash(path))
+	real, err := filepath.EvalSymlinks(want)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // which is told of by whoever reads it
+		return want, nil
+	case err != nil:
+		return "", err
+	case real != want:
+		return "", outside
+	}
+	return filepath.Join(root, filepath.FromSlash(path)), nil
 }
 
 // recoverIn completes a rekey that was ended in between.

@@ -140,7 +140,10 @@ func (p *Project) ReadAny(name string) (*Document, error) {
 	}
 	d.Text, err = readFile(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist): // it may be made
+		if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("%s: there is no folder %s", name, filepath.Dir(name))
+		}
 	case err != nil:
 		return nil, err
 	default:

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
@@ -67,11 +68,11 @@ func (m *team) project(t *testing.T) *Project {
 func (m *team) seal(t *testing.T, name, clear string) {
 	t.Helper()
 	p := m.project(t)
+	require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(m.folder, name)), 0o755))
 	d, err := p.Read(filepath.Join(m.folder, name))
 	require.NoError(t, err)
 	text, err := d.Seal([]byte(clear))
 	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll(filepath.Dir(d.Name), 0o755))
 	require.NoError(t, d.Write(text))
 }
 
@@ -179,7 +180,7 @@ func TestRekeyIsAllOrNothing(t *testing.T) {
 		}
 		p := m.project(t)
 		steps := 0
-		p.disk = disk{part: 97, before: func(string) error {
+		p.disk = disk{part: 250, before: func(string) error {
 			if steps++; steps > last {
 				return errKilled
 			}
@@ -188,7 +189,7 @@ func TestRekeyIsAllOrNothing(t *testing.T) {
 		_, err := p.Rekey(m.anna, RekeyOptions{})
 		if err == nil {
 			require.True(t, sawOld && sawNew, "%d steps", last)
-			require.Greater(t, last, 30)
+			require.Greater(t, last, 20)
 			return
 		}
 		require.ErrorIs(t, err, errKilled)
@@ -299,6 +300,36 @@ func TestAccess(t *testing.T) {
 	require.False(t, a.Right)
 	require.Len(t, a.Can, 1)
 	require.Len(t, a.To, 2)
+}
+
+// TestJournalOfOthers has one that comes with a project write nothing outside of it.
+func TestJournalOfOthers(t *testing.T) {
+	m := newTeam(t)
+	m.rules(t, "anna")
+	outside := filepath.Join(filepath.Dir(m.folder), "outside")
+	require.NoError(t, os.WriteFile(outside, []byte("mine"), 0o600))
+	require.NoError(t, os.Symlink(outside, filepath.Join(m.folder, "link")))
+	require.NoError(t, os.Symlink(filepath.Dir(outside), filepath.Join(m.folder, "folder")))
+	for _, path := range []string{"link", "folder/outside", "../outside", outside} {
+		text, err := json.Marshal([]replacement{{Path: path, Before: hashOf([]byte("mine")), Text: []byte("theirs")}})
+		require.NoError(t, err)
+		m.write(t, map[string]string{journalName: string(text)})
+		_, err = Of(m.folder)
+		require.ErrorContains(t, err, "is no file of this project\n  hint: this is no journal of ccm-push: remove it", path)
+		now, err := os.ReadFile(outside)
+		require.NoError(t, err)
+		require.Equal(t, "mine", string(now))
+	}
+	m.write(t, map[string]string{journalName: "{"})
+	_, err := Of(m.folder)
+	require.ErrorContains(t, err, "this is no journal of ccm-push: remove it")
+}
+
+func TestNoFolder(t *testing.T) {
+	m := newTeam(t)
+	m.rules(t, "anna")
+	_, err := Open(filepath.Join(m.folder, "none", "x.yaml"))
+	require.ErrorContains(t, err, "there is no folder ")
 }
 
 func TestNoProject(t *testing.T) {
