@@ -125,12 +125,12 @@ func (f *fleet) push(args ...string) run {
 
 // An event is a line of --output json.
 type event struct {
-	Event, Play, Host, Type, Name, Status, Error, Phase string
-	Message, Because                                    string
-	Tries                                               int
-	Check, Refreshed, Certain                           bool
-	State                                               any // of a host a string, of a resource an object
-	Hosts                                               json.RawMessage
+	Event, Play, Host, On, Type, Name, Status, Error, Phase string
+	Message, Because                                        string
+	Tries                                                   int
+	Check, Refreshed, Certain                               bool
+	State                                                   any // of a host a string, of a resource an object
+	Hosts                                                   json.RawMessage
 }
 
 // events reads JSON Lines, of which nothing else may be on stdout.
