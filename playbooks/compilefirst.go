@@ -13,7 +13,7 @@ import (
 // if that has failed for a host: then nothing is applied on any. The catalogs are
 // held until then, and as many connections as between plays.
 func (f *fleet) compileFirst(ctx context.Context, s *selection, hosts []*inventory.Host) bool {
-	f.each(ctx, hosts, func(state *hostState) { f.makeReady(ctx, s, state) })
+	f.each(ctx, hosts, false, func(state *hostState) { f.makeReady(ctx, s, state) })
 	failed := 0
 	for _, h := range hosts {
 		if f.states[h.Name].failed {

@@ -17,54 +17,106 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// delegated are the resources that are for one host in one play and run on others: its host program
-// asks for each when its turn has come, however often its own connection is lost.
+// delegated are the resources that are for one host in one play and run on others, or for one host of
+// its batch: its host program asks for each when its turn has come, however often its own connection
+// is lost.
 type delegated struct {
 	fleet   *fleet
 	of      *selection
 	host    string                    // that they are for
 	entries []wire.Entry              // of that host
 	alone   map[int]*catalog.Compiled // by the number of the entry
+	once    map[int]string            // entries that run once, and what they are for all hosts of the batch
 
 	mu      sync.Mutex
 	changed map[int]bool // entries of the host that have changed
 	begun   map[int]*delegation
 }
 
-// A delegation is one of them that has begun. Its result is there once ended is closed.
+// A delegation is one of them that has begun. What came of it is there once ended is closed.
 type delegation struct {
 	ended  chan struct{}
-	result *wire.Result // nil if the run has ended before it
+	result *wire.Result // nil if the run has ended before it, or if it is left to the host itself
+	here   bool         // it is
+	first  bool         // of those that run once, it is this host that runs it
+	on     string       // where it ran
 }
 
-// run brings a resource about, and gives its result; nil if the run ends before that. waiting ends
-// when nobody waits for it any more, ctx kills it.
-func (d *delegated) run(ctx, waiting context.Context, index int, refresh bool) *wire.Result {
+// delegates are those of a host, whose catalog is ready.
+func (f *fleet) delegates(s *selection, host string, c *catalog.Compiled) *delegated {
+	d := &delegated{fleet: f, of: s, host: host, entries: c.Catalog.Entries, alone: c.Elsewhere}
+	has, count := map[string]bool{}, map[string]int{}
+	for i := range d.entries {
+		e := &d.entries[i]
+		written := c.Written(i)
+		if !e.Once || written == nil {
+			continue
+		}
+		// The names of one resource may differ from host to host.
+		at := fmt.Sprintf("%s %d", written.Pos(), count[written.Pos()])
+		count[written.Pos()]++
+		if d.once == nil {
+			d.once = map[int]string{}
+		}
+		d.once[i], has[at] = at, !e.Excluded && !e.Hidden
+	}
+	f.once.Compiled(host, has)
+	return d
+}
+
+// run brings a resource about, and gives its result; nil if the run ends before that, or if it is left
+// to this host. waiting ends when nobody waits for it any more, ctx kills it.
+func (d *delegated) run(ctx, waiting context.Context, index int, refresh bool) (result *wire.Result, here bool) {
 	d.mu.Lock()
 	one := d.begun[index]
 	if one != nil {
 		d.mu.Unlock()
 		select {
 		case <-one.ended:
-			return one.result
+			return one.result, one.here
 		case <-waiting.Done():
-			return nil
+			return nil, false
 		}
 	}
-	one = &delegation{ended: make(chan struct{})}
+	one = &delegation{ended: make(chan struct{}), on: d.entries[index].On}
 	if d.begun == nil {
 		d.begun = map[int]*delegation{}
 	}
 	d.begun[index] = one
 	d.mu.Unlock()
-	one.result = d.visit(ctx, waiting, index, refresh)
+	d.bring(ctx, waiting, index, refresh, one)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	close(one.ended)
-	if one.result == nil {
+	if one.result == nil && !one.here {
 		delete(d.begun, index)
 	}
-	return one.result
+	return one.result, one.here
+}
+
+// bring finds out who runs a resource, and has that done.
+func (d *delegated) bring(ctx, waiting context.Context, index int, refresh bool, one *delegation) {
+	if resource := d.once[index]; resource != "" {
+		waiting, stopped := d.fleet.untilStopped(waiting)
+		on, result, err := d.fleet.once.Await(waiting, d.host, resource)
+		stopped()
+		switch {
+		case errors.Is(err, context.Canceled):
+			return
+		case err != nil:
+			one.result = &wire.Result{Status: wire.Failed, Error: err.Error()}
+			return
+		case result != nil:
+			one.result, one.on = result, cmp.Or(one.on, on)
+			return
+		}
+		one.first = true
+	}
+	if d.alone[index] == nil {
+		one.here = true
+		return
+	}
+	one.result = d.visit(ctx, waiting, index, refresh)
 }
 
 // told is what is told of an entry that has ended: of one that ran elsewhere what that host has
@@ -72,14 +124,28 @@ func (d *delegated) run(ctx, waiting context.Context, index int, refresh bool) *
 func (d *delegated) told(r *wire.Result) *wire.Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if r.Status == wire.Changed {
+	told := d.instead(r)
+	if told.Status == wire.Changed {
 		if d.changed == nil {
 			d.changed = map[int]bool{}
 		}
 		d.changed[r.Index] = true
 	}
 	one := d.begun[r.Index]
-	if one == nil {
+	if resource := d.once[r.Index]; resource != "" && (told.Status == wire.Skipped || one != nil && one.first) {
+		ended := *told
+		if ended.Status == wire.Rescued { // which each host is to do for itself
+			ended.Status = wire.Failed
+		}
+		d.fleet.once.Ended(d.host, resource, &ended)
+	}
+	return told
+}
+
+// instead is what is told in the place of a result.
+func (d *delegated) instead(r *wire.Result) *wire.Result {
+	one := d.begun[r.Index]
+	if one == nil || one.here {
 		return r
 	}
 	select {
@@ -89,10 +155,26 @@ func (d *delegated) told(r *wire.Result) *wire.Result {
 	}
 	told := *one.result
 	told.Index, told.Duration, told.Kept = r.Index, r.Duration, r.Kept
+	if r.Status == wire.Rescued {
+		told.Status = wire.Rescued
+	}
 	if r.Uncertain {
 		told.Uncertain, told.Because = true, cmp.Or(told.Because, r.Because)
 	}
 	return &told
+}
+
+// on is where an entry ran, or would have; "" is the host that it is for.
+func (d *delegated) on(index int) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one := d.begun[index]; one != nil {
+		return one.on
+	}
+	if index < len(d.entries) { // else it has left the manifest
+		return d.entries[index].On
+	}
+	return ""
 }
 
 // refreshedBy names what a resource subscribes to and has changed.

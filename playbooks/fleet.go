@@ -23,6 +23,7 @@ type fleet struct {
 	semaphores share.Semaphores
 	waits      share.Waits
 	sessions   *share.Sessions
+	once       *share.Once
 	targets    targets
 	lent       map[string]bool // hosts whose sessions other hosts borrow, as far as that is known
 	exchange   *share.Exchange // nil if no host receives anything from another one
@@ -65,7 +66,7 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 		if f.runner.Options.CompileFirst && !f.compileFirst(ctx, s, batch) {
 			return false
 		}
-		f.each(ctx, share.ExportersFirst(s.play, batch), func(state *hostState) { f.work(ctx, s, state) })
+		f.each(ctx, share.ExportersFirst(s.play, batch), i > 0 && f.runner.Step != nil, func(state *hostState) { f.work(ctx, s, state) })
 		if f.tooManyFailed(s.play, whole) {
 			return false
 		}
@@ -73,11 +74,13 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 	return true
 }
 
-// each works on hosts in parallel and waits for all of them.
-func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, work func(*hostState)) {
+// each works on hosts in parallel and waits for all of them. again says that they are the rest of a
+// batch, the others of which had their turn before.
+func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, again bool, work func(*hostState)) {
 	q := share.NewQueue(names(hosts), func(host string) { work(f.states[host]) }, func() bool { return f.interrupted(ctx) })
 	f.exchange.StartWith(q.StartNow)
 	f.sessions.Begin(names(hosts), q.StartNow)
+	f.once.Begin(names(hosts), again, q.StartNow)
 	q.Run(f.runner.forks())
 	f.sessions.End(names(hosts)...)
 	f.exchange.StartWith(nil)

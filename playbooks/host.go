@@ -132,6 +132,7 @@ func (f *fleet) leave(state *hostState) {
 // ended reports how a host that was worked on since start has ended a play.
 func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start time.Time, err error) {
 	f.exchange.Over(s.number, state.host.Name)
+	f.once.Over(state.host.Name)
 	state.plays = state.plays[1:]
 	state.elapsed += f.runner.Now().Sub(start)
 	untouched := !state.begun && (errors.Is(err, errStopped) || f.interrupted(ctx) && errors.Is(err, context.Canceled))

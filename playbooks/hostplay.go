@@ -55,7 +55,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	progress := newCatalogProgress(&compiled.Catalog)
 	state.at(progress)
 	defer f.phase(state, "apply", &state.phases.Apply)()
-	others := &delegated{fleet: f, of: s, host: state.host.Name, entries: compiled.Catalog.Entries, alone: compiled.Elsewhere}
+	others := f.delegates(s, state.host.Name, compiled)
 	task := session.Task{
 		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: remaining,
 		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
@@ -64,6 +64,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			progress.Note(r)
 			notes.Before(r)
 			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, r)
+			e.On = others.on(r.Index)
 			if e.Status.HasFailed() {
 				e.Written = compiled.Written(r.Index)
 			}
@@ -76,7 +77,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		},
 		Sync: f.runner.Events.Sync,
 		Ask:  ask,
-		Elsewhere: func(waiting context.Context, index int, refresh bool) *wire.Result {
+		Elsewhere: func(waiting context.Context, index int, refresh bool) (result *wire.Result, here bool) {
 			return others.run(ctx, waiting, index, refresh)
 		},
 		Locked: func(waits bool) { progress.locked = waits },

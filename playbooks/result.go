@@ -29,7 +29,7 @@ func outputEvent(play, host string, c *wire.Catalog, o *wire.Output) events.Outp
 func resultEvent(play, host string, c *wire.Catalog, r *wire.Result) events.Result {
 	entry := &c.Entries[r.Index]
 	e := events.Result{
-		Play: play, Host: host, On: entry.On,
+		Play: play, Host: host,
 		Type: entry.Type, Name: entry.Name, Alias: entry.Alias,
 		Status:      events.Status(r.Status),
 		Check:       c.Check || entry.Check,

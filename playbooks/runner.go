@@ -223,7 +223,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	stop, stepped := r.Step.stopping(stop)
 	defer stepped()
 	f := &fleet{runner: r, stop: stop, states: map[string]*hostState{}, followed: followed, lent: setOf(names(lent))}
-	f.sessions = share.NewSessions(&f.waits)
+	f.sessions, f.once = share.NewSessions(&f.waits), share.NewOnce(&f.waits)
 	defer f.close()
 	var selections []*selection
 	for i, play := range r.Plays {

@@ -10,11 +10,16 @@ import (
 )
 
 // elsewhere has the controller bring the job about where it is to run, and takes over how it ended
-// there. What is done there changes nothing here, so no forecast is told of it.
-func (t *turn) elsewhere(ctx context.Context) error {
+// there, unless it is to run here. What is done there changes nothing here, so no forecast is told
+// of it.
+func (t *turn) elsewhere(ctx context.Context) (here bool, err error) {
 	r, j := t.run, t.job
-	if r.engine.Elsewhere == nil {
-		return modules.Refuse("only a controller can have it run on %s", j.entry.On)
+	switch {
+	case r.engine.Elsewhere != nil:
+	case j.entry.On == "":
+		return true, nil
+	default:
+		return false, modules.Refuse("only a controller can have it run on %s", j.entry.On)
 	}
 	var triggers []string
 	due, err := t.refreshDue(&triggers)
@@ -24,15 +29,16 @@ func (t *turn) elsewhere(ctx context.Context) error {
 		err = r.refreshes.Announce(j.index)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	var there *wire.Elsewhere
 	question := &wire.Elsewhere{Index: j.index, Refresh: due != nil || len(triggers) > 0}
 	r.real.scheduler.Aside(j.index, func() { there, err = r.engine.Elsewhere(ctx, question) })
-	if err == nil && there.Status == "" {
+	here = err == nil && there.Here
+	if err == nil && there.Status == "" && !here {
 		err = ErrBeforeTurn
 	}
-	if err == nil {
+	if err == nil && !here {
 		if there.Status != wire.Stable { // which goes without saying
 			j.result.Status = there.Status
 		}
@@ -47,7 +53,7 @@ func (t *turn) elsewhere(ctx context.Context) error {
 	if !j.predicts() {
 		t.announced(err, there)
 	}
-	return err
+	return here, err
 }
 
 // announced takes back what was announced for a job that has changed nothing elsewhere, and notes
@@ -56,7 +62,7 @@ func (t *turn) announced(err error, there *wire.Elsewhere) {
 	refreshes, i := t.run.refreshes, t.job.index
 	var unnoted error
 	switch {
-	case err == ErrBeforeTurn, err == nil && there.Status != wire.Changed:
+	case err == ErrBeforeTurn, err == nil && there.Status != wire.Changed: // what runs here is announced again
 		unnoted = refreshes.Unannounce(i)
 	case err != nil:
 		unnoted = refreshes.Retract(i, func() bool { return false })

@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,4 +67,34 @@ func TestRefreshFromElsewhere(t *testing.T) {
 	}}, nil)
 	require.Equal(t, "changed*", brief(results))
 	require.Equal(t, []string{"file#/etc/a"}, results[0].RefreshedBy)
+}
+
+// TestOnce has a resource that runs on one host of several: here, if that is the answer.
+func TestOnce(t *testing.T) {
+	for _, c := range []struct {
+		there wire.Elsewhere
+		want  string
+	}{
+		{wire.Elsewhere{Here: true}, "changed changed*"},
+		{wire.Elsewhere{Status: wire.Changed}, "changed changed*"},
+		{wire.Elsewhere{Status: wire.Stable}, "stable stable"},
+	} {
+		dir, kept := t.TempDir(), &shelf{}
+		results := play(t, dir, wire.Catalog{Entries: []wire.Entry{
+			with(file("$/once", `"mode":"0600","content":"x"`), func(e *wire.Entry) { e.Once = true }),
+			with(command("true", `"refreshonly":true`), func(e *wire.Entry) { e.Subscribe = []int{0} }),
+		}}, func(e *engine.Engine) {
+			e.Refreshes = kept
+			e.Elsewhere = func(context.Context, *wire.Elsewhere) (*wire.Elsewhere, error) { return &c.there, nil }
+		})
+		require.Equal(t, c.want, brief(results))
+		require.Empty(t, kept.text)
+		if _, err := os.Stat(filepath.Join(dir, "once")); c.there.Here {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, os.ErrNotExist)
+		}
+	}
+	alone := play(t, t.TempDir(), wire.Catalog{Entries: []wire.Entry{with(command("true", ""), func(e *wire.Entry) { e.Once = true })}}, nil)
+	require.Equal(t, "changed", brief(alone), "without a controller")
 }

@@ -70,10 +70,10 @@ func (j *job) diffs() bool { return j.showsTexts && !j.secret }
 func (j *job) sees(other *job) bool { return other.mode != modeNoop || j.mode == modeNoop }
 
 // ownTurn reports whether the job is worked on by itself whatever its type: it is
-// tried again, waits, is asked, or has to do with what was there before.
+// tried again, waits, is asked, runs elsewhere, or has to do with what was there before.
 func (j *job) ownTurn() bool {
 	e := j.entry
-	return j.finished != nil || e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Reversal
+	return j.finished != nil || e.On != "" || e.Once || e.Retry > 0 || e.Timeout > 0 || len(e.Sema) > 0 || len(e.Receive) > 0 || e.Query != "" || e.Hidden || e.Reverse || e.Reversal
 }
 
 // blamed names what those depend on that depend on this job, which is in doubt: itself if

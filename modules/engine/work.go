@@ -77,9 +77,12 @@ func (t *turn) act(ctx context.Context) error {
 		return t.reportJoint()
 	case j.nested != nil:
 		return t.sumUp()
-	case j.entry.On != "":
-		return t.elsewhere(ctx)
-	case j.invalid != nil || j.monitors:
+	case j.entry.On != "" || j.entry.Once:
+		if here, err := t.elsewhere(ctx); !here {
+			return err
+		}
+	}
+	if j := t.job; j.invalid != nil || j.monitors {
 		return j.invalid
 	}
 	if unknown, err := t.receive(ctx); err != nil {

@@ -93,6 +93,8 @@ type Entry struct {
 	// On says where the entry runs, if that is not this host: it has no properties then, and the
 	// controller, which is asked with [Elsewhere], brings it about there.
 	On string `json:"on,omitempty"`
+	// Once says that it runs on one host of several, each of which asks with [Elsewhere].
+	Once bool `json:"once,omitempty"`
 	// Refresh are resources elsewhere that the entry subscribes to and that have changed.
 	Refresh []string `json:"refresh,omitempty"`
 

@@ -141,6 +141,8 @@ type Elsewhere struct {
 	Index int `json:"i"`
 	// Refresh says that something has changed that the entry subscribes to.
 	Refresh bool `json:"refresh,omitempty"`
+	// Here says that an entry which runs once does so on the host that asks.
+	Here bool `json:"here,omitempty"`
 	// How it ended there; no status says that the run ends before that.
 	Status    Status `json:"status,omitempty"`
 	Uncertain bool   `json:"uncertain,omitempty"`

@@ -30,7 +30,7 @@ func (x *expansion) on(ctx context.Context, r *manifest.Resource, env *templates
 // and nowhere else; the host that it is for gets a place in its order, without properties.
 func (x *expansion) elsewhere(e wire.Entry, o origin, p resolved, shown RenderedResource) int {
 	there := e
-	there.On, there.Require, there.Properties, there.Sema = "", nil, p.made.properties, nil
+	there.Once, there.On, there.Require, there.Properties, there.Sema = false, "", nil, p.made.properties, nil
 	guest := expansion{compiler: x.compiler, draft: &draft{
 		entries: []wire.Entry{there}, origins: []origin{{resource: o.resource, shared: p.shared}},
 	}}

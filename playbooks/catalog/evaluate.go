@@ -18,6 +18,7 @@ func evaluate(ctx context.Context, r *manifest.Resource, env *templates.Env) (wi
 		Name:      text(ctx, &r.Name, env, &errs),
 		Alias:     text(ctx, r.Alias, env, &errs),
 		Query:     r.Query,
+		Once:      r.Once,
 		Check:     boolean(ctx, r.Noop, env, &errs),
 		Sensitive: boolean(ctx, r.Sensitive, env, &errs),
 	}

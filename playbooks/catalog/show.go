@@ -250,6 +250,7 @@ func (w *writer) engine(body *yaml.Node, all []RenderedResource, r RenderedResou
 		value any
 	}{
 		{"on", e.On != "", e.On},
+		{"once", e.Once, true},
 		{"export", len(e.Export) > 0, e.Export},
 		{"retry", e.Retry > 0, e.Retry},
 		{"delay", e.Delay > 0, e.Delay.String()},

@@ -27,6 +27,7 @@ type Resource struct {
 	Sensitive  *Value            // a boolean
 	Health     *Value            // a list of health checks; nil if it has none
 	On         *Value            // the host where it runs; nil is the one that it is for
+	Once       bool              // it runs for one host of a batch
 	Query      string            // what it is asked instead of being checked and applied, ad hoc; "" usually
 	Tags       []string
 	Imports    []Import        // what it receives from other hosts

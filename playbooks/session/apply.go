@@ -27,9 +27,9 @@ type Task struct {
 	// and then the run is being stopped. Its context ends with the question. nil asks nobody.
 	Ask func(ctx context.Context, e *wire.Entry, would string) bool
 	// Elsewhere brings an entry about on another host, and gives the result there; nil if the run ends
-	// before that has begun. refresh says that something has changed that the entry subscribes to.
-	// The end of ctx ends the waiting for that host alone.
-	Elsewhere func(ctx context.Context, index int, refresh bool) *wire.Result
+	// before that has begun, or if it is to run here. refresh says that something has changed that the
+	// entry subscribes to. The end of ctx ends the waiting for that host alone.
+	Elsewhere func(ctx context.Context, index int, refresh bool) (result *wire.Result, here bool)
 	Locked    func(waits bool) // is told that the host waits for its lock, and that it has it then; nil is not
 	// Known are the entries, by index, whose results have come in an earlier session, the
 	// connection of which was lost: Emit is not given them again, unless the entry has had

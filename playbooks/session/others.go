@@ -149,7 +149,7 @@ func (c *catalogRun) later(ctx context.Context, f func(context.Context) *wire.Me
 func (c *catalogRun) elsewhere(ctx context.Context, m *wire.Elsewhere) error {
 	entries := c.catalog.Entries
 	switch {
-	case m.Index < 0 || m.Index >= len(entries) || entries[m.Index].On == "" || c.task.Elsewhere == nil:
+	case m.Index < 0 || m.Index >= len(entries) || entries[m.Index].On == "" && !entries[m.Index].Once || c.task.Elsewhere == nil:
 		return breach("the host asks for resource %d to run on another host, where it does not belong", m.Index)
 	case c.reported[m.Index]:
 		return breach("the host asks for resource %d to run on another host, and has reported it", m.Index)
@@ -160,11 +160,12 @@ func (c *catalogRun) elsewhere(ctx context.Context, m *wire.Elsewhere) error {
 	}
 	c.needs[m.Index] = true
 	c.later(ctx, func(ctx context.Context) *wire.Message {
-		answer := &wire.Elsewhere{Index: m.Index}
-		if r := c.task.Elsewhere(ctx, m.Index, m.Refresh); r != nil {
+		r, here := c.task.Elsewhere(ctx, m.Index, m.Refresh)
+		answer := &wire.Elsewhere{Index: m.Index, Here: here}
+		if r != nil {
 			answer.Status, answer.Uncertain, answer.Because = cmp.Or(r.Status, wire.Stable), r.Uncertain, r.Because
 			if r.Status == wire.Failed {
-				answer.Error = "it failed on " + entries[m.Index].On
+				answer.Error = "it failed on " + cmp.Or(entries[m.Index].On, "another host")
 			}
 		}
 		return &wire.Message{Elsewhere: answer}

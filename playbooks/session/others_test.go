@@ -24,7 +24,7 @@ type stage struct {
 	resource   time.Duration // how long a resource may take
 	host       HostTime
 	ask        func(context.Context, *wire.Entry, string) bool
-	elsewhere  func(ctx context.Context, index int, refresh bool) *wire.Result
+	elsewhere  func(ctx context.Context, index int, refresh bool) (*wire.Result, bool)
 	stop       chan struct{} // nil is never closed
 	wg         sync.WaitGroup
 	mu         sync.Mutex
@@ -372,9 +372,9 @@ func TestElsewhereBreaches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			errs := staged(t, func(s *stage) {
-				s.elsewhere = func(ctx context.Context, _ int, _ bool) *wire.Result {
+				s.elsewhere = func(ctx context.Context, _ int, _ bool) (*wire.Result, bool) {
 					<-ctx.Done()
-					return nil
+					return nil, false
 				}
 				s.acts(s.t.Context(), "web1", &catalog.Compiled{Catalog: wire.Catalog{Entries: entries}}, func(p *puppet) {
 					p.until()
@@ -400,14 +400,15 @@ func TestElsewhereIsNotTold(t *testing.T) {
 		{&wire.Result{Status: wire.Changed, Diff: "secret", Uncertain: true, Because: "exec#x"}, wire.Elsewhere{Index: 1, Status: wire.Changed, Uncertain: true, Because: "exec#x"}},
 		{&wire.Result{Status: wire.Failed, Error: "secret"}, wire.Elsewhere{Index: 1, Status: wire.Failed, Error: "it failed on lb1"}},
 		{nil, wire.Elsewhere{Index: 1}},
+		{nil, wire.Elsewhere{Index: 1, Here: true}},
 	} {
 		errs := staged(t, func(s *stage) {
 			s.resource, s.host = time.Minute, HostTime{Limit: 2 * time.Minute, Remaining: 2 * time.Minute}
-			s.elsewhere = func(_ context.Context, index int, refresh bool) *wire.Result {
+			s.elsewhere = func(_ context.Context, index int, refresh bool) (*wire.Result, bool) {
 				require.Equal(t, 1, index)
 				require.True(t, refresh)
 				time.Sleep(5 * time.Hour)
-				return c.there
+				return c.there, c.want.Here
 			}
 			s.acts(s.t.Context(), "web1", &catalog.Compiled{Catalog: wire.Catalog{Entries: entries}}, func(p *puppet) {
 				p.until()

@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // TestSessions has resources of some hosts run on others, which have plays of their own.
@@ -76,4 +78,64 @@ func TestWaits(t *testing.T) {
 	end()
 	_, err = w.begin(wait{"c", "a", false})
 	require.NoError(t, err)
+}
+
+// TestOnce has three hosts wait for the first one that has a resource.
+func TestOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun []string
+		o := NewOnce(&Waits{})
+		o.Begin([]string{"a", "b", "c"}, false, func(host string) { begun = append(begun, host) })
+		asked := make(chan string, 9)
+		ask := func(host string) {
+			on, result, err := o.Await(t.Context(), host, "r")
+			switch {
+			case err != nil:
+				asked <- host + ": " + err.Error()
+			case result == nil:
+				asked <- host + " runs it"
+			default:
+				asked <- host + ": " + string(result.Status) + " on " + on
+			}
+		}
+		o.Compiled("c", map[string]bool{"r": true})
+		go ask("c")
+		synctest.Wait()
+		require.Equal(t, []string{"a"}, begun)
+		o.Compiled("a", map[string]bool{}) // which has no such resource
+		synctest.Wait()
+		require.Equal(t, []string{"a", "b"}, begun)
+		o.Compiled("b", map[string]bool{"r": true})
+		go ask("b")
+		synctest.Wait()
+		require.Equal(t, "b runs it", <-asked)
+		o.Ended("b", "r", &wire.Result{Status: wire.Skipped})
+		synctest.Wait()
+		require.Equal(t, "c runs it", <-asked)
+		o.Ended("c", "r", &wire.Result{Status: wire.Changed})
+		ask("a")
+		require.Equal(t, "a: changed on c", <-asked)
+
+		o.Begin([]string{"d", "e"}, true, nil) // the rest of the batch
+		ask("d")
+		require.Equal(t, "d: changed on c", <-asked)
+		o.Begin([]string{"d", "e"}, false, func(string) {})
+		go ask("e")
+		synctest.Wait()
+		o.Over("d") // it has failed before
+		synctest.Wait()
+		require.Equal(t, "e runs it", <-asked)
+		require.Empty(t, o.waits.count)
+	})
+}
+
+// TestOnceInACircle has a host wait for one that waits for it.
+func TestOnceInACircle(t *testing.T) {
+	var waits Waits
+	o := NewOnce(&waits)
+	o.Begin([]string{"a", "b"}, false, func(string) {})
+	_, err := waits.begin(wait{"a", "b", false})
+	require.NoError(t, err)
+	_, _, err = o.Await(t.Context(), "b", "r")
+	require.EqualError(t, err, "hosts wait for each other in a circle: b waits for a waits for b; put what one of them waits for into a play before this one")
 }

@@ -28,6 +28,8 @@ type Resource struct {
 
 	On string `json:"on" hint:"write on: HOST" doc:"the host where it runs, in the place of the one it is for; controller is where ccm-push runs"`
 
+	Once bool `json:"once" hint:"write true or false, and decide with control" doc:"it runs for one host of a batch, and its result holds for all of them"`
+
 	Meta
 	Recv   map[string]any `json:"recv" hint:"write recv: {content: exec#token.stdout}" doc:"properties whose values another resource sends: PROPERTY: type#name.key, or PROPERTY: {host: NAME, from: type#name.key}"`
 	Export []string       `json:"export" doc:"the values that other hosts may receive, such as stdout"`

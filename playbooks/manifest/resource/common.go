@@ -33,6 +33,7 @@ func (rd *Reader) common(r *manifest.Resource, n *yamlpos.Node) {
 		r.If = rd.Values.Conditions("control.if", keys.Given(control.Get("if")))
 		r.Unless = rd.Values.Conditions("control.unless", keys.Given(control.Get("unless")))
 	}
+	r.Once = k.Once
 	rd.elsewhere(r, n)
 	rd.Values.LiteralTags(n.Get("tags"))
 	rd.checkEach(r.Each)

@@ -8,22 +8,27 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
 )
 
-// elsewhere reads where a resource runs, and refuses what goes only where it is for.
+// elsewhere reads where a resource runs, and for which hosts at once, and refuses what goes only
+// where it is for.
 func (rd *Reader) elsewhere(r *manifest.Resource, n *yamlpos.Node) {
-	if !keys.Common(r.Type, "on") {
-		return
-	}
-	if r.On = rd.Values.Optional(n, "on"); r.On == nil {
+	r.On = rd.Values.Optional(n, "on")
+	word, at := "on", n.Get("once")
+	switch {
+	case r.On != nil:
+		at = r.On.Node
+	case r.Once:
+		word = "once"
+	default:
 		return
 	}
 	if r.Applies() {
-		rd.Report.Add(r.On.Node.Errorf("write it at the resources of that manifest", "on has no meaning for a resource that applies a manifest"))
+		rd.Report.Add(at.Errorf("write it at the resources of that manifest", "%s has no meaning for a resource that applies a manifest", word))
 		return
 	}
 	for _, pair := range n.Pairs {
 		key := pair.Key.Text
 		if slices.Contains(notElsewhere, key) && keys.Common(r.Type, key) && keys.Given(pair.Value) != nil && pair.Value.Value != false {
-			rd.Report.Add(pair.Key.Errorf("write a play for that host", "%s cannot stand beside on", key))
+			rd.Report.Add(pair.Key.Errorf("write a play for that host", "%s cannot stand beside %s", key, word))
 		}
 	}
 }

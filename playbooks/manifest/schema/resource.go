@@ -151,6 +151,7 @@ func commonSchemas(t modules.Type) schema.Properties {
 	tags := closed.Properties(reflect.TypeFor[keys.Resource]()).Get("tags")
 	tags.Items.Not = expressions()
 	shape(list, "tags", tags)
+	shape(list, "once", closed.Properties(reflect.TypeFor[keys.Resource]()).Get("once"))
 	entry := list.Get("register_when_stable").Items
 	entry.Required = schema.Required(reflect.TypeFor[keys.Registration]())
 	for name, most := range map[string]float64{"port": 65535, "priority": 255} {

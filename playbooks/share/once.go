@@ -1,0 +1,134 @@
+package share
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// Once are the resources of a batch that run for one of its hosts: the first that has them and gets to
+// them. The others wait for what comes of that.
+type Once struct {
+	waits *Waits
+
+	mu      sync.Mutex
+	hosts   []string // of the batch, in order
+	here    map[string]*onceHost
+	runs    map[string]*onceRun
+	changed chan struct{}     // closed, and replaced, when something here changes
+	start   func(host string) // begins a host of the batch at once
+}
+
+// A onceHost is what is known of a host of the batch.
+type onceHost struct {
+	compiled, over bool
+	has            map[string]bool // resources that it has, and that are not excluded
+}
+
+// A onceRun is one resource. It has a result once it has run.
+type onceRun struct {
+	passed map[string]bool // hosts that have skipped it
+	host   string
+	result *wire.Result
+}
+
+// NewOnce is that of a run whose hosts wait for each other as waits says.
+func NewOnce(waits *Waits) *Once { return &Once{waits: waits, changed: make(chan struct{})} }
+
+// Begin begins a batch. again says that it is of the same hosts as the one before, in two parts, so
+// that what has run for that one runs no more.
+func (o *Once) Begin(hosts []string, again bool, start func(host string)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.hosts, o.start, o.here = hosts, start, map[string]*onceHost{}
+	if !again {
+		o.runs = map[string]*onceRun{}
+	}
+	for _, h := range hosts {
+		o.here[h] = &onceHost{}
+	}
+}
+
+// Compiled says which resources of that kind a host has.
+func (o *Once) Compiled(host string, has map[string]bool) {
+	o.tell(func() { o.here[host].compiled, o.here[host].has = true, has })
+}
+
+// Over says that a host is done with the play, or will never begin it.
+func (o *Once) Over(host string) {
+	o.tell(func() {
+		if h := o.here[host]; h != nil {
+			h.over = true
+		}
+	})
+}
+
+// Ended says what came of a resource on the host that it was left to. One that was skipped is left to
+// the next host.
+func (o *Once) Ended(host, resource string, result *wire.Result) {
+	o.tell(func() {
+		if run := o.run(resource); result.Status == wire.Skipped {
+			run.passed[host] = true
+		} else if run.result == nil {
+			run.host, run.result = host, result
+		}
+	})
+}
+
+func (o *Once) tell(do func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	do()
+	close(o.changed)
+	o.changed = make(chan struct{})
+}
+
+func (o *Once) run(resource string) *onceRun {
+	run := o.runs[resource]
+	if run == nil {
+		run = &onceRun{passed: map[string]bool{}}
+		o.runs[resource] = run
+	}
+	return run
+}
+
+// Await waits for what comes of a resource, and where; result is nil if it is left to the host that
+// asks. Its wait ends with ctx, and is refused if another one waits for it.
+func (o *Once) Await(ctx context.Context, host, resource string) (on string, result *wire.Result, err error) {
+	for {
+		o.mu.Lock()
+		run, changed, start := o.run(resource), o.changed, o.start
+		first := o.first(run, resource)
+		on, result = run.host, run.result
+		o.mu.Unlock()
+		switch {
+		case result != nil:
+			return on, result, nil
+		case first == host:
+			return "", nil, nil
+		}
+		end, err := o.waits.begin(wait{host, first, true})
+		if err != nil {
+			return "", nil, err
+		}
+		start(first)
+		select {
+		case <-changed:
+			end()
+		case <-ctx.Done():
+			end()
+			return "", nil, ctx.Err()
+		}
+	}
+}
+
+// first is the host that a resource is left to, as far as that is known.
+func (o *Once) first(run *onceRun, resource string) string {
+	i := slices.IndexFunc(o.hosts, func(name string) bool {
+		h := o.here[name]
+		return !h.over && !run.passed[name] && (!h.compiled || h.has[resource])
+	})
+	return o.hosts[max(0, i)]
+}
