@@ -108,5 +108,7 @@ func (d disk) replace(path string, text []byte) error {
 // tempOf is what a file is called until it is whole. It is the same each time, so that one that
 // is left over is written over.
 func tempOf(path string) string {
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".ccm-push-new")
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+tempSuffix)
 }
+
+const tempSuffix = ".ccm-push-new"

@@ -114,7 +114,7 @@ func TestRekeyIsForThoseOfTheRules(t *testing.T) {
 	m := newTeam(t)
 	m.rules(t, "anna")
 	m.sealAll(t)
-	m.write(t, map[string]string{"clear.yaml": "a: 1\n", ".git/x": "# ccm-push secrets 1\n", "nested/" + recipients.FileName: "", "nested/y": "# ccm-push secrets 1\n"})
+	m.write(t, map[string]string{"clear.yaml": "a: 1\n", ".left.yaml" + tempSuffix: "# ccm-push secrets 1\n", ".git/x": "# ccm-push secrets 1\n", "nested/" + recipients.FileName: "", "nested/y": "# ccm-push secrets 1\n"})
 	names, err := m.project(t).Rekey(m.anna, RekeyOptions{})
 	require.NoError(t, err)
 	require.Empty(t, names, "all is right")

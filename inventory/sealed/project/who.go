@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/sealed/agefile"
 	"github.com/ccm-push/ccm-push/inventory/sealed/recipients"
@@ -20,7 +21,7 @@ func (p *Project) Encrypted() (names []string, err error) {
 			return err
 		case entry.IsDir() && path != p.Root && isOther(path, entry.Name()):
 			return filepath.SkipDir
-		case !entry.Type().IsRegular(), entry.Name() == recipients.FileName, entry.Name() == journalName:
+		case !entry.Type().IsRegular(), entry.Name() == recipients.FileName, entry.Name() == journalName, strings.HasSuffix(entry.Name(), tempSuffix):
 			return nil
 		}
 		found, err := isEncrypted(path)
