@@ -159,6 +159,9 @@ func (f *finder) collection(n *yaml.Node, path yamlpos.Path, in place) {
 	}
 	for k := 0; k+1 < len(n.Content); k += 2 {
 		key := n.Content[k]
+		if key.Kind == yaml.AliasNode {
+			key = key.Alias
+		}
 		f.text.Collections[i].Keys = append(f.text.Collections[i].Keys, key.Value)
 		f.node(n.Content[k+1], path.Key(key.Value), in)
 	}

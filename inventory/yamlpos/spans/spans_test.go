@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 )
 
 // values shows what Find finds: path, tag and the bytes of each value.
@@ -113,6 +115,78 @@ func TestQuotedKey(t *testing.T) {
 	for key, want := range map[string]string{"a_b": "a_b", "yes": `"yes"`, "5": `"5"`, "a b": `"a b"`, "": `""`, "a.b": "a.b", "-a": `"-a"`} {
 		require.Equal(t, want, QuotedKey(key))
 	}
+}
+
+// ages opens nothing: it has values with !age be kept.
+type ages struct{}
+
+func (ages) Seals(tag string) bool                            { return tag == "!age" }
+func (ages) Check(*yamlpos.Node) error                        { return nil }
+func (ages) Value(*yamlpos.Node) (string, error)              { return "", nil }
+func (ages) File(_ string, data []byte) ([]byte, bool, error) { return data, false, nil }
+
+// sealed are the paths of values with !age as [yamlpos.Parse] has them.
+func sealed(n *yamlpos.Node, paths map[string]string) {
+	if n.Sealed != nil {
+		paths[n.Sealed.Path.String()] = n.Text
+	}
+	for _, item := range n.Items {
+		sealed(item, paths)
+	}
+	for _, p := range n.Pairs {
+		sealed(p.Value, paths)
+	}
+}
+
+var pathTexts = []string{
+	"a: !age x\nb: [!age y, {c: !age 'z'}]\n", "base: &b {x: !age x}\nuse: {<<: *b, q: *b}\n", "<<: {x: !age x}\ny: !age y\n", "--- !age x\n---\n- !age y\n",
+	"k: &k name\n*k : !age x\n", "~: !age x\n1: !age y\n\"a.b\": !age z\n", "a: &x !age v\nb: *x\n", "? k\n: !age x\n", "a: !age\nb: !age ''\n", "<<: [{x: !age x}, {y: !age y}]\n",
+}
+
+// samePaths compares them with what [Find] finds.
+func samePaths(t *testing.T, text string) {
+	t.Helper()
+	documents, err := yamlpos.Parse("f.yaml", []byte(text), yamlpos.Secrets(), yamlpos.KeepSealed(ages{}))
+	if err != nil {
+		return
+	}
+	found, err := Find("f.yaml", []byte(text))
+	if err != nil {
+		return
+	}
+	want, got := map[string]string{}, map[string]string{}
+	for _, d := range documents {
+		sealed(d, want)
+	}
+	for _, s := range found.Scalars {
+		if s.Tag == "!age" {
+			got[s.Path.String()] = s.Value
+		}
+	}
+	for path, value := range want { // others may be hidden behind keys that replace them
+		require.Contains(t, got, path, "%q", text)
+		require.Equal(t, value, got[path], "%q", text)
+	}
+}
+
+func TestPathsAreThoseOfTheParser(t *testing.T) {
+	for _, text := range pathTexts {
+		documents, err := yamlpos.Parse("f.yaml", []byte(text), yamlpos.Secrets(), yamlpos.KeepSealed(ages{}))
+		require.NoError(t, err, text)
+		paths := map[string]string{}
+		for _, d := range documents {
+			sealed(d, paths)
+		}
+		require.NotEmpty(t, paths, text)
+		samePaths(t, text)
+	}
+}
+
+func FuzzPaths(f *testing.F) {
+	for _, text := range pathTexts {
+		f.Add(text)
+	}
+	f.Fuzz(samePaths)
 }
 
 func FuzzFind(f *testing.F) {
