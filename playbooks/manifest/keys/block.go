@@ -14,5 +14,7 @@ type Block struct {
 	Noop      bool     `json:"noop" doc:"only predict its resources, also in a run that changes things"`
 	Sensitive bool     `json:"sensitive" doc:"show no content, output or diff of its resources anywhere"`
 	Tags      []string `json:"tags" doc:"labels of its resources"`
+	On        string   `json:"on" hint:"write on: HOST" doc:"where its resources run that name no host themselves"`
+	Once      bool     `json:"once" hint:"write true or false, and decide with control" doc:"each of its resources runs for one host of a batch"`
 	User      string   `json:"user" doc:"who runs the commands of its exec resources that name no user"`
 }

@@ -47,6 +47,7 @@ func (rd *Reader) block(ctx context.Context, item *yamlpos.Node) []*manifest.Res
 	r := rd.blockItself(item, rest)
 	inner := *rd
 	inner.Defaults = withUser(rd.Defaults, keys.Given(rest.Get("user")))
+	inner.elsewhereOf(rest)
 	var parts [3][]*manifest.Resource
 	for i, list := range lists {
 		if list == nil {

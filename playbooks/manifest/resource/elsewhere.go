@@ -12,12 +12,21 @@ import (
 // where it is for.
 func (rd *Reader) elsewhere(r *manifest.Resource, n *yamlpos.Node) {
 	r.On = rd.Values.Optional(n, "on")
+	if r.On == nil {
+		r.On = rd.on
+	}
 	word, at := "on", n.Get("once")
-	switch {
+	switch r.Once = r.Once || rd.once != nil; {
+	case r.Type.Name == manifest.BlockType().Name: // which says it of what is in it
+		r.On, r.Once = nil, false
+		return
 	case r.On != nil:
 		at = r.On.Node
 	case r.Once:
 		word = "once"
+		if at == nil {
+			at = rd.once
+		}
 	default:
 		return
 	}
@@ -30,6 +39,17 @@ func (rd *Reader) elsewhere(r *manifest.Resource, n *yamlpos.Node) {
 		if slices.Contains(notElsewhere, key) && keys.Common(r.Type, key) && keys.Given(pair.Value) != nil && pair.Value.Value != false {
 			rd.Report.Add(pair.Key.Errorf("write a play for that host", "%s cannot stand beside %s", key, word))
 		}
+	}
+}
+
+// elsewhereOf takes what a block says of where the resources in it run; n are its keys.
+func (rd *Reader) elsewhereOf(n *yamlpos.Node) {
+	if on := rd.Values.Optional(n, "on"); on != nil {
+		rd.on = on
+	}
+	var b bool
+	if once := keys.Given(n.Get("once")); once != nil && yamlpos.Decode(once, &b) == nil && b {
+		rd.once = once
 	}
 }
 

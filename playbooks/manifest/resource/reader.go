@@ -21,6 +21,9 @@ type Reader struct {
 	Folder     string                                    // of the play
 	PerHost    manifest.PerHost                          // of the play
 	Apply      func(context.Context, *manifest.Resource) // reads the manifest that a resource applies; nil reads none
+
+	on   *manifest.Value // where resources run that name no host, as a block around them says; nil if none does
+	once *yamlpos.Node   // where a block says that they run once; nil if none does
 }
 
 // one reads one resource, whose properties and other keys stand in body.

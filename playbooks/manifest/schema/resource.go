@@ -33,6 +33,7 @@ func blockSchema() *schema.Schema {
 	tags := closed.Properties(reflect.TypeFor[keys.Block]()).Get("tags")
 	tags.Items.Not = expressions()
 	shape(s.Properties, "tags", tags)
+	shape(s.Properties, "once", closed.Properties(reflect.TypeFor[keys.Block]()).Get("once"))
 	return s
 }
 
