@@ -52,7 +52,7 @@ func (u *Untold) validate() error {
 				return fmt.Errorf("what an earlier run could not tell has a text of %d bytes", len(text))
 			}
 		}
-		if r.Status != Changed && r.Status != Failed {
+		if r.Status != Changed && !r.Status.HasFailed() {
 			return fmt.Errorf("what an earlier run could not tell has the status %.64q", r.Status)
 		}
 	}

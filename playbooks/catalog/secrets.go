@@ -158,16 +158,12 @@ func (in *scope) itemSecrets(r *manifest.Resource, env *templates.Env) secret.Pa
 	return secret.Everything()
 }
 
-// readsOuter reports whether a secret stands in Outer, and Outer is among the inputs of a
-// resource.
+// readsOuter reports whether a secret in Outer is among the inputs of a resource.
 func (in *scope) readsOuter(inputs templates.Inputs, r *manifest.Resource, env *templates.Env) bool {
-	if !inputs.Outer() {
-		return false
-	}
 	for r != nil && r.Each == nil {
 		r = r.In
 	}
-	return r != nil && !in.itemSecrets(r.In, env).None()
+	return r != nil && in.itemSecrets(r.In, env).ReadBy(inputs.OuterPaths())
 }
 
 // checkShown refuses names in which a secret stands that have been computed, by whatever way it

@@ -24,6 +24,9 @@ func (r *Resource) referred(within int) reference.Resource {
 		Type: r.Type, Name: r.Name.Node, Names: r.LiteralNames(), Within: within,
 		Open: r.DependsOnHost(), Each: r.Each != nil, Applies: r.Applies(), Unknown: r.Unknown(), Hidden: r.hidden(),
 	}
+	if r.Block != nil {
+		one.Rescue, one.Always = r.Block.Rescue, r.Block.Always
+	}
 	for _, list := range r.OrderLists() {
 		if refs := literals(list.Value); len(refs) > 0 {
 			one.Lists = append(one.Lists, reference.List{Order: list.Order, Refs: refs})

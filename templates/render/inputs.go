@@ -24,6 +24,8 @@ type Inputs struct {
 	item, outer bool
 	itemPaths   []string // sorted
 	allItem     bool
+	outerPaths  []string // sorted
+	allOuter    bool
 	Volatile    bool // a clock or chance may have a say in the result
 }
 
@@ -47,21 +49,23 @@ func (m *Reads) Inputs(files *Files) Inputs {
 		}
 	}
 	return Inputs{
-		templates: distinct(called),
-		facts:     distinct(total.facts),
-		data:      distinct(total.data),
-		host:      distinct(total.host),
-		shared:    distinct(shared),
-		allFacts:  total.allFacts,
-		allData:   total.allData,
-		allHost:   total.allHost,
-		others:    distinct(total.others),
-		allOthers: total.allOthers,
-		item:      total.Roots[ItemRoot],
-		outer:     total.Roots[OuterRoot],
-		itemPaths: distinct(total.item),
-		allItem:   total.allItem,
-		Volatile:  total.Volatile,
+		templates:  distinct(called),
+		facts:      distinct(total.facts),
+		data:       distinct(total.data),
+		host:       distinct(total.host),
+		shared:     distinct(shared),
+		allFacts:   total.allFacts,
+		allData:    total.allData,
+		allHost:    total.allHost,
+		others:     distinct(total.others),
+		allOthers:  total.allOthers,
+		item:       total.Roots[ItemRoot],
+		outer:      total.Roots[OuterRoot],
+		itemPaths:  distinct(total.item),
+		allItem:    total.allItem,
+		outerPaths: distinct(total.outer),
+		allOuter:   total.allOuter,
+		Volatile:   total.Volatile,
 	}
 }
 
@@ -80,12 +84,13 @@ func (in *Inputs) Add(more Inputs) {
 	in.allFacts, in.allData, in.allHost = in.allFacts || more.allFacts, in.allData || more.allData, in.allHost || more.allHost
 	in.others, in.allOthers = distinct(append(in.others, more.others...)), in.allOthers || more.allOthers
 	in.itemPaths, in.allItem = distinct(append(in.itemPaths, more.itemPaths...)), in.allItem || more.allItem
+	in.outerPaths, in.allOuter = distinct(append(in.outerPaths, more.outerPaths...)), in.allOuter || more.allOuter
 	in.item, in.outer, in.Volatile = in.item || more.item, in.outer || more.outer, in.Volatile || more.Volatile
 }
 
 // Anything adds everything.
 func (in *Inputs) Anything() {
-	in.allFacts, in.allData, in.allHost, in.allOthers, in.item, in.allItem, in.outer = true, true, true, true, true, true, true
+	in.allFacts, in.allData, in.allHost, in.allOthers, in.item, in.allItem, in.outer, in.allOuter = true, true, true, true, true, true, true, true
 	in.shared = distinct(sharedRoots())
 }
 
@@ -117,8 +122,13 @@ func (in Inputs) OtherFacts() (paths []string, all bool) {
 // Item reports whether the element of an each is among the inputs.
 func (in Inputs) Item() bool { return in.item }
 
-// Outer reports whether the element of the each around that one is among the inputs.
-func (in Inputs) Outer() bool { return in.outer }
+// OuterPaths gives the paths in the element of the each around that one, as [Inputs.Facts] does.
+func (in Inputs) OuterPaths() (paths []string, all bool) {
+	if in.allOuter {
+		return nil, true
+	}
+	return in.outerPaths, false
+}
 
 // Host gives the paths below what the inventory says of the host, as [Inputs.Facts] does.
 func (in Inputs) Host() (paths []string, all bool) {

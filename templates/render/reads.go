@@ -19,6 +19,8 @@ type Reads struct {
 	allHost  bool            // any of those
 	item     []string        // paths below the item
 	allItem  bool            // any path below the item
+	outer    []string        // paths below the item further out
+	allOuter bool            // any of those
 
 	others    []string   // paths below the facts of other hosts
 	allOthers bool       // any of those
@@ -27,9 +29,9 @@ type Reads struct {
 	Files     []FilePath // file()
 }
 
-// Root notes that a root is named, and that any of it may be read if it is the item.
+// Root notes that a root is named, and that any of it may be read if it is an item.
 func (m *Reads) Root(name string) {
-	m.allItem = m.allItem || name == ItemRoot
+	m.allItem, m.allOuter = m.allItem || name == ItemRoot, m.allOuter || name == OuterRoot
 	m.root(name)
 }
 
@@ -74,6 +76,10 @@ func (m *Reads) Path(root string, keys []string) {
 		m.allItem = true
 	case root == ItemRoot:
 		m.item = append(m.item, path)
+	case root == OuterRoot && path == "":
+		m.allOuter = true
+	case root == OuterRoot:
+		m.outer = append(m.outer, path)
 	}
 }
 
@@ -101,6 +107,7 @@ func (m *Reads) Add(other *Reads) {
 		m.root(root)
 	}
 	m.item, m.allItem = append(m.item, other.item...), m.allItem || other.allItem
+	m.outer, m.allOuter = append(m.outer, other.outer...), m.allOuter || other.allOuter
 	m.facts, m.data, m.host = append(m.facts, other.facts...), append(m.data, other.data...), append(m.host, other.host...)
 	m.allFacts, m.allData, m.allHost = m.allFacts || other.allFacts, m.allData || other.allData, m.allHost || other.allHost
 	m.others, m.allOthers = append(m.others, other.others...), m.allOthers || other.allOthers

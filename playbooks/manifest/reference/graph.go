@@ -15,7 +15,7 @@ func (x *Index) CheckGraph() error {
 		vertices[i] = graph.Vertex{Ref: x.all[i].Ref()}
 	}
 	graph.SetWithin(vertices, x.begin)
-	_, err := graph.New(vertices, x.edges())
+	_, err := graph.New(vertices, append(x.edges(), x.turns()...))
 	if circle, ok := errors.AsType[*graph.CircleError](err); ok {
 		return Circular(circle)
 	}
@@ -40,6 +40,33 @@ func (x *Index) edges() []graph.Edge {
 					all = append(all, e)
 				}
 			}
+		}
+	}
+	return all
+}
+
+// turns are the edges between the parts of blocks.
+func (x *Index) turns() (all []graph.Edge) {
+	for i, r := range x.all {
+		if r.Rescue+r.Always == 0 {
+			continue
+		}
+		var members []int // the last one first, without what they apply
+		for k := i - 1; k >= x.begin(i); k = x.begin(k) - 1 {
+			members = append(members, k)
+		}
+		always, others := members[:r.Always], members[r.Always:]
+		rescue, main := others[:r.Rescue], others[r.Rescue:]
+		all = append(all, inTurn(main, rescue, "rescue")...)
+		all = append(all, inTurn(others, always, "always")...)
+	}
+	return all
+}
+
+func inTurn(earlier, later []int, part string) (all []graph.Edge) {
+	for _, from := range earlier {
+		for _, to := range later {
+			all = append(all, graph.Edge{From: from, To: to, Kind: graph.Turn, Why: part})
 		}
 	}
 	return all

@@ -114,6 +114,8 @@ type Resource struct {
 	Unknown bool            // it applies what is known only per host
 	Hidden  bool            // it is never carried out, and sends nothing
 	Within  int             // how many resources before it are what it applies
+	Rescue  int             // of a block, how many of its resources run after those that may fail
+	Always  int             // and how many after these
 	Lists   []List          // by which it says what it runs before or after
 	Recv    []*yamlpos.Node // the values that it receives, as far as they are literal
 }
