@@ -133,6 +133,8 @@ func (p plainValues) ofHost(h *inventory.Host) map[string]any {
 // errors where they are used.
 func variableValue(path string, n *yamlpos.Node) any {
 	switch {
+	case n.CanOpen():
+		return templates.SealedValue(n)
 	case n.Sealed != nil:
 		err := unevaluatedError(path, n)
 		return templates.Unusable(err.Hint, "%s: %s", n.Pos(), err.Msg)

@@ -21,6 +21,17 @@ func (s sealedText) Settle(*render.Run) (any, error) {
 	return text, nil
 }
 
+// SealedValue is a value of an [Inventory] that is opened when it is read.
+func SealedValue(n *yamlpos.Node) any {
+	return render.Sealed{Open: func() (string, error) {
+		text, err := n.Open()
+		if err != nil {
+			return "", diagnosed(err)
+		}
+		return text, nil
+	}}
+}
+
 // diagnosed is an error that has its position, as those of expressions are.
 func diagnosed(err error) error {
 	var errs yamlpos.Errors

@@ -52,6 +52,7 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	noCores()
 	app := newApp(os.Stdin, newOutput(os.Stdout), newOutput(os.Stderr), os.Environ())
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, endings()...)
@@ -63,6 +64,16 @@ func main() {
 		w.(*output).clear()
 	}
 	os.Exit(exitCode(err, app.err))
+}
+
+// noCores has no core dump written of a process that knows secrets. That it fails where a
+// limit cannot be set is no reason not to run.
+func noCores() {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &limit); err == nil {
+		limit.Cur = 0
+		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &limit)
+	}
 }
 
 // endings are the signals that end a run. That of a closed terminal is none where it was

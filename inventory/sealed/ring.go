@@ -21,7 +21,7 @@ type Scheme interface {
 // Closed stands in the place of a value that stays closed.
 const Closed = "[secret]"
 
-// A Locker is a [Scheme] that can be without any key.
+// A Locker is a [Scheme] that opens what it can without asking anybody, if it has a key at all.
 type Locker interface{ Locked() bool }
 
 // A Ring opens what one of its schemes knows. It implements [yamlpos.Opener].
@@ -30,8 +30,9 @@ type Ring struct {
 	// Opened is told each value that has been opened, before who wanted it has it; nil is told
 	// nothing.
 	Opened func(text string)
-	// Closed has [Closed] stand in the place of values for which there is no key, or that a
-	// program would have to be asked for: that of a command which only looks at what is written.
+	// Closed has [Closed] stand in the place of values, unless their scheme is a [Locker] that has
+	// been given a key: for a command which only looks at what is written, asks nobody and runs
+	// no program.
 	Closed bool
 	// NoPrograms says why files that are read with this ring name no programs; "" lets them.
 	// See [Ring.Foreign].
@@ -88,7 +89,7 @@ func (r *Ring) Value(n *yamlpos.Node) (string, error) {
 		return "", err
 	}
 	s := r.scheme(n.Sealed.Tag)
-	if locker, can := s.(Locker); r.Closed && (n.Sealed.Program != nil || can && locker.Locked()) {
+	if locker, can := s.(Locker); r.Closed && (!can || locker.Locked()) {
 		return Closed, nil
 	}
 	text, err := s.Open(n)

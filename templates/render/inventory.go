@@ -81,10 +81,25 @@ type Refused struct{ Fault *diag.Fault }
 // MarshalJSON is the error.
 func (r Refused) MarshalJSON() ([]byte, error) { return nil, r.Fault }
 
-// used is v, or the error of a [Refused].
+// A Sealed stands in the place of a text that is opened when it is read.
+type Sealed struct{ Open func() (string, error) }
+
+// MarshalJSON is that of the text.
+func (s Sealed) MarshalJSON() ([]byte, error) {
+	text, err := s.Open()
+	if err != nil {
+		return nil, err
+	}
+	return jsonOf(text)
+}
+
+// used is v, the error of a [Refused], or the text of a [Sealed].
 func used(v any) (any, error) {
-	if r, refused := v.(Refused); refused {
-		return nil, r.Fault
+	switch v := v.(type) {
+	case Refused:
+		return nil, v.Fault
+	case Sealed:
+		return v.Open()
 	}
 	return v, nil
 }

@@ -29,8 +29,9 @@ var Absent any = absentValue{}
 // Member is container[key]. path is how the source calls it, for the error.
 func (r *Run) Member(container, key any, how Access, path string) (any, error) {
 	value, err := r.lookIn(container, key, path)
-	if refused, ok := value.(Refused); ok {
-		return nil, refused.Fault
+	value, unusable := used(value)
+	if unusable != nil {
+		return nil, unusable
 	}
 	switch {
 	case err == nil:

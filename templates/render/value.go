@@ -63,6 +63,8 @@ func TextOf(v any) (string, error) {
 		return v.String(), nil
 	case Refused:
 		return "", v.Fault
+	case Sealed:
+		return v.Open()
 	}
 	switch rv := reflect.ValueOf(v); {
 	case rv.CanInt():
@@ -117,8 +119,8 @@ func PlainCopy(r *Run, v any) (any, error) {
 		return string(v), nil
 	case time.Time, time.Duration:
 		return TextOf(v)
-	case Refused:
-		return nil, v.Fault
+	case Refused, Sealed:
+		return used(v)
 	case map[string]any:
 		return plainMap(r, reflect.ValueOf(v))
 	case []any:
