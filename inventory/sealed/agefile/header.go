@@ -94,7 +94,7 @@ func newHeader(file string, readers []recipients.Reader) (*Header, *dataKey, err
 
 // unwrap gives the key of the values, if one of the identities can read it.
 func (h *Header) unwrap(identities []age.Identity) (*dataKey, error) {
-	in, err := age.Decrypt(bytes.NewReader(h.wrapped), identities...)
+	in, err := decrypt(bytes.NewReader(h.wrapped), identities)
 	if err != nil {
 		return nil, err
 	}

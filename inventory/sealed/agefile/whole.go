@@ -26,7 +26,7 @@ func IsWhole(text []byte) bool {
 
 // DecryptWhole decrypts such a file.
 func DecryptWhole(text []byte, identities []age.Identity) ([]byte, error) {
-	in, err := age.Decrypt(dearmored(text), identities...)
+	in, err := decrypt(dearmored(text), identities)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +38,15 @@ func DecryptWhole(text []byte, identities []age.Identity) ([]byte, error) {
 		return nil, fmt.Errorf("it is larger than %d MiB", maxWhole>>20)
 	}
 	return clear, nil
+}
+
+// decrypt decrypts what age has encrypted. That nobody has a key is no other error than that none
+// of them is right.
+func decrypt(text io.Reader, identities []age.Identity) (io.Reader, error) {
+	if len(identities) == 0 {
+		return nil, &age.NoIdentityMatchError{}
+	}
+	return age.Decrypt(text, identities...)
 }
 
 // EncryptWhole encrypts a file; armored makes it text.

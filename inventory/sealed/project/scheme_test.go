@@ -87,6 +87,11 @@ func TestSchemeErrors(t *testing.T) {
 	_, err = n.Get("a").Open()
 	require.ErrorContains(t, err, path+":1:1: none of your keys can read it")
 	require.ErrorContains(t, err, "ask anna to run: ccm-push secret rekey")
+	n, err = parsed(t, path, &identity.Keys{Home: t.TempDir(), Getenv: func(string) string { return "" }})
+	require.NoError(t, err)
+	_, err = n.Get("a").Open()
+	require.ErrorContains(t, err, path+":1:1: none of your keys can read it (there is no private key in ")
+	require.ErrorContains(t, err, "ask anna to run: ccm-push secret rekey")
 
 	m.write(t, map[string]string{"b.yaml": "a: !age hello\n", "c.yaml": "a: !age " + strings.Repeat("A", 60) + "\n"})
 	_, err = parsed(t, filepath.Join(m.folder, "b.yaml"), m.anna)
