@@ -177,6 +177,17 @@ func (d *delegated) on(index int) string {
 	return ""
 }
 
+// checks are the health checks of an entry, wherever it runs.
+func (d *delegated) checks(index int) []wire.HealthCheck {
+	switch alone := d.alone[index]; {
+	case alone != nil:
+		return alone.Catalog.Entries[0].Health
+	case index < len(d.entries):
+		return d.entries[index].Health
+	}
+	return nil // it has left the manifest
+}
+
 // refreshedBy names what a resource subscribes to and has changed.
 func (d *delegated) refreshedBy(index int) (refs []string) {
 	d.mu.Lock()

@@ -63,7 +63,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			r = others.told(r)
 			progress.Note(r)
 			notes.Before(r)
-			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, r)
+			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, others.checks(r.Index), r)
 			e.On = others.on(r.Index)
 			if e.Status.HasFailed() {
 				e.Written = compiled.Written(r.Index)

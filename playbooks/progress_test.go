@@ -19,7 +19,7 @@ func TestWhatHasLeft(t *testing.T) {
 	progress.Note(&wire.Result{Index: 0})
 	require.Equal(t, events.Rest{NotReached: 2, Next: "file#/b"}, progress.Rest())
 	progress.Note(&wire.Result{Index: 2, Status: wire.Changed})
-	e := resultEvent("p", "h", c, &wire.Result{Index: 2, Status: wire.Changed, Message: "removed the file"})
+	e := resultEvent("p", "h", c, nil, &wire.Result{Index: 2, Status: wire.Changed, Message: "removed the file"})
 	require.True(t, e.Left && e.Changed)
 	require.Equal(t, "/c", e.Name)
 }

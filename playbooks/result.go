@@ -25,8 +25,8 @@ func outputEvent(play, host string, c *wire.Catalog, o *wire.Output) events.Outp
 }
 
 // resultEvent is the event for a result. What identifies the resource
-// comes from the catalog: a host has no say in it.
-func resultEvent(play, host string, c *wire.Catalog, r *wire.Result) events.Result {
+// comes from the catalog: a host has no say in it. checks are the health checks that it was asked.
+func resultEvent(play, host string, c *wire.Catalog, checks []wire.HealthCheck, r *wire.Result) events.Result {
 	entry := &c.Entries[r.Index]
 	e := events.Result{
 		Play: play, Host: host,
@@ -49,7 +49,7 @@ func resultEvent(play, host string, c *wire.Catalog, r *wire.Result) events.Resu
 		Killed:      r.Killed,
 		Left:        entry.Reversal && c.Undo == nil,
 	}
-	if idle := c.Monitor || entry.Monitor; idle && len(entry.Health) == 0 && entry.Scope == nil && e.Status == events.Stable {
+	if idle := c.Monitor || entry.Monitor; idle && len(checks) == 0 && entry.Scope == nil && e.Status == events.Stable {
 		e.Status, e.Message = events.Skipped, "has no health checks, so nothing was looked at"
 	}
 	for _, n := range r.Messages {
@@ -58,9 +58,9 @@ func resultEvent(play, host string, c *wire.Catalog, r *wire.Result) events.Resu
 	for _, ch := range r.Changes {
 		e.Changes = append(e.Changes, events.Change(ch))
 	}
-	for i, v := range r.Health {
+	for i, v := range r.Health[:min(len(r.Health), len(checks))] {
 		e.HealthChecks = append(e.HealthChecks, events.HealthCheck{
-			Name: entry.Health[i].Name, Status: string(v.Status), Tries: v.Tries, Output: v.Output,
+			Name: checks[i].Name, Status: string(v.Status), Tries: v.Tries, Output: v.Output,
 		})
 	}
 	addState(&e, r.State)

@@ -65,7 +65,7 @@ func TestResultEvent(t *testing.T) {
 			c.change(catalog, r)
 			want := events.Result{Play: "p", Host: "h", Type: "exec", Name: "a", Alias: "b", Status: events.Stable, Certain: true}
 			c.want(&want)
-			require.Equal(t, want, resultEvent("p", "h", catalog, r))
+			require.Equal(t, want, resultEvent("p", "h", catalog, catalog.Entries[r.Index].Health, r))
 		})
 	}
 }
