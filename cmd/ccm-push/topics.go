@@ -43,11 +43,12 @@ func topics(root *cobra.Command) []string {
 	return names
 }
 
-// usageTemplate is cobra's, with topics called as they are asked for, and with flags that are told
-// of in lines of so many columns; 0 breaks none.
+// usageTemplate is cobra's, with topics called as they are asked for, with the flags of all commands
+// told of once, and in lines of so many columns; 0 breaks none.
 func usageTemplate(root *cobra.Command, columns int) string {
 	return strings.NewReplacer(
 		"Flags.FlagUsages", fmt.Sprintf("Flags.FlagUsagesWrapped %d", columns),
+		"Global Flags:\n{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}", "Flags that all commands share: "+root.Name()+" --help",
 		"Additional help topics:", "Topics ("+root.Name()+" help TOPIC):",
 		"{{rpad .CommandPath .CommandPathPadding}}", "{{rpad .Name .NamePadding}}",
 	).Replace(new(cobra.Command).UsageTemplate())
