@@ -34,6 +34,7 @@ type Exec struct {
 	OnlyIf      string   `json:"onlyif,omitempty" doc:"command; only if it ends with 0, the command runs"`
 	Unless      string   `json:"unless,omitempty" doc:"command; if it ends with 0, the command does not run"`
 	RefreshOnly bool     `json:"refreshonly,omitempty" also:"refresh_only" doc:"run only when a resource in subscribe has changed"`
+	ReadOnly    bool     `json:"readonly,omitempty" doc:"the command only looks: it runs in check runs too, and is never a change"`
 	Returns     []int    `json:"returns,omitempty" doc:"exit codes that mean success; default: [0]"`
 	LogOutput   bool     `json:"logoutput,omitempty" doc:"show the lines that the command writes to its standard output"`
 
@@ -68,6 +69,9 @@ func (e *Exec) Validate() error {
 		if code < 0 || code > 255 {
 			errs = append(errs, modules.Errorf(element("returns", i), "exit code %d is outside 0-255", code))
 		}
+	}
+	if e.ReadOnly && (e.Creates != "" || e.RefreshOnly) {
+		errs = append(errs, modules.Errorf("readonly", "a command that only looks creates nothing, and waits for no change"))
 	}
 	if _, err := parseTimeout(e.Timeout); err != nil {
 		errs = append(errs, err)

@@ -12,12 +12,8 @@ import (
 
 // Related implements [modules.Related].
 func (e *Exec) Related() []modules.Relation {
-	command := e.Command
-	if command == "" {
-		command = e.Name
-	}
 	var all []modules.Relation
-	for _, one := range []struct{ text, why string }{{command, "command"}, {e.OnlyIf, "guard"}, {e.Unless, "guard"}} {
+	for _, one := range []struct{ text, why string }{{e.text(), "command"}, {e.OnlyIf, "guard"}, {e.Unless, "guard"}} {
 		all = append(all, modules.NeedsCommand(e.program(one.text), e.Cwd, one.why)...)
 	}
 	if e.User != "" {

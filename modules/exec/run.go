@@ -25,7 +25,36 @@ func (e *Exec) Check(ctx context.Context, h modules.Host) (modules.Plan, error) 
 	if err != nil || idle {
 		return modules.Plan{}, err
 	}
-	return e.plan("executed"), e.possible(ctx, h)
+	if err := e.possible(ctx, h); err != nil || !e.ReadOnly {
+		return e.plan("executed"), err
+	}
+	return modules.Plan{}, e.look(ctx, h)
+}
+
+// look runs a command that changes nothing.
+func (e *Exec) look(ctx context.Context, h modules.Host) error {
+	c, err := e.command(e.text())
+	if err != nil {
+		return err
+	}
+	exit, err := h.Commands.Probe(ctx, c)
+	if err != nil {
+		return notRun("command", err)
+	}
+	h.Report.Output(exit)
+	e.ran = &exit
+	if e.successful(exit.Code) {
+		return nil
+	}
+	return e.wrongCode(exit)
+}
+
+// text is the command.
+func (e *Exec) text() string {
+	if e.Command != "" {
+		return e.Command
+	}
+	return e.Name
 }
 
 // possible finds out before the command runs, and in a check run, that there is
@@ -55,8 +84,11 @@ func (e *Exec) possible(ctx context.Context, h modules.Host) error {
 }
 
 // Refresh implements [modules.Refresher]: the command runs whatever the guards
-// say.
-func (e *Exec) Refresh(ctx context.Context, h modules.Host, _ modules.Plan) (modules.Plan, error) {
+// say. One that only looks has done so.
+func (e *Exec) Refresh(ctx context.Context, h modules.Host, checked modules.Plan) (modules.Plan, error) {
+	if e.ReadOnly {
+		return checked, nil
+	}
 	plan := e.plan("executed via subscribe")
 	plan.Refreshed = true
 	return plan, e.possible(ctx, h)
@@ -149,11 +181,7 @@ func (e *Exec) command(text string) (modules.Command, error) {
 
 // Apply implements [modules.Resource].
 func (e *Exec) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
-	text := e.Command
-	if text == "" {
-		text = e.Name
-	}
-	c, err := e.command(text)
+	c, err := e.command(e.text())
 	if err != nil {
 		return err
 	}
@@ -184,6 +212,11 @@ func (e *Exec) Verify(_ context.Context, h modules.Host, p modules.Plan) error {
 	if e.successful(exit.Code) {
 		return nil
 	}
+	return e.wrongCode(exit)
+}
+
+// wrongCode is the failure of a command that has ended with a code that is not one of returns.
+func (e *Exec) wrongCode(exit modules.Exit) error {
 	returns := e.Returns
 	if len(returns) == 0 {
 		returns = []int{0}

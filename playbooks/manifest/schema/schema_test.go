@@ -52,7 +52,7 @@ var blind = map[string][]string{
 		"apply-url-without-checksum", "block-export-in-rescue", "ccm-empty-resources", "file-content-and-source", "file-empty-owner", "file-file-mode-alone", "file-force-without-absent", "file-recurse-absent", "file-recurse-nothing", "file-recurse-of-a-file", "file-root-absent",
 		"file-validate-of-a-directory", "file-without-anything", "file-without-mode",
 	},
-	"what a type checks by itself": {"exec-blank-command", "exec-environment-null", "exec-returns-outside", "register-address"},
+	"what a type checks by itself": {"exec-blank-command", "exec-environment-null", "exec-readonly-creates", "exec-returns-outside", "register-address"},
 	"YAML itself": {
 		"play-empty-list", "yaml-alias-bomb", "yaml-anchor-within-itself", "yaml-binary", "yaml-deep", "yaml-duplicate-key",
 		"yaml-empty", "yaml-empty-document", "yaml-expression-without-quotes", "yaml-key-is-a-list", "yaml-merge-of-text",
