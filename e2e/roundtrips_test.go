@@ -197,8 +197,21 @@ func TestRoundTrips(t *testing.T) {
 	least("200 resources that change", login+3, undo, change)
 	converged[200] = least("200 resources, converged", login+3, nothing, run) - login
 	require.Equal(t, map[int]int64{20: 3, 200: 3}, converged, "round trips after login")
+	write(t, s.path("site.yaml"), stagedSite)
+	require.Equal(t, int64(5), least("three stages, converged", login+5, nothing, run)-login, "round trips after login: one more for each stage but the first")
 	// The host program is one more. While a host takes it, it says so, which the meter
 	// counts; and that of the tests is compressed in no time, so it is larger than what
 	// sshd takes at once (2 MiB).
 	require.LessOrEqual(t, first, int64(7), "round trips after login, with the host program")
 }
+
+// stagedSite comes to a host in three stages, and changes nothing.
+const stagedSite = `
+- name: staged
+  ccm:
+    resources:
+      - exec:
+          - first: {command: echo one, readonly: true, register: first}
+          - second: {command: "echo {{ Results.first.stdout_trimmed }}", readonly: true, register: second}
+          - third: {command: "test {{ Results.second.stdout_trimmed }} = one", readonly: true}
+`

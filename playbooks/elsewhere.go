@@ -44,7 +44,16 @@ type delegation struct {
 
 // delegates are those of a host, whose catalog is ready.
 func (f *fleet) delegates(s *selection, host string, c *catalog.Compiled) *delegated {
-	d := &delegated{fleet: f, of: s, host: host, entries: c.Catalog.Entries, alone: c.Elsewhere}
+	d := &delegated{fleet: f, of: s, host: host}
+	d.stage(c)
+	return d
+}
+
+// stage takes the entries of a catalog: the only one, or that of the next stage.
+func (d *delegated) stage(c *catalog.Compiled) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.entries, d.alone, d.once = c.Catalog.Entries, c.Elsewhere, nil
 	has, count := map[string]bool{}, map[string]int{}
 	for i := range d.entries {
 		e := &d.entries[i]
@@ -60,8 +69,7 @@ func (f *fleet) delegates(s *selection, host string, c *catalog.Compiled) *deleg
 		}
 		d.once[i], has[at] = at, !e.Excluded && !e.Hidden
 	}
-	f.once.Compiled(host, has)
-	return d
+	d.fleet.once.Compiled(d.host, has)
 }
 
 // run brings a resource about, and gives its result; nil if the run ends before that, or if it is left

@@ -52,6 +52,9 @@ func phaseOf(err error) string {
 
 // phased is an error that ended a catalog, with its phase; rest is what is missing then.
 func phased(err error, rest events.Rest) error {
+	if between, ok := errors.AsType[*phaseError](err); ok { // of two stages
+		return &phaseError{between.phase, between.err, rest}
+	}
 	phase := phaseOf(err)
 	late, isLate := errors.AsType[*session.Late](err)
 	switch {

@@ -20,6 +20,7 @@ import (
 type faultCase struct {
 	fault  faultproxy.Fault
 	graph  bool
+	staged bool // the play uses results: it comes in three catalogs
 	cached bool // the host program is there already
 	alone  bool // nobody comes back within the run: --reconnect 0
 	early  bool // it is at the place of the login, or of sending the host program
@@ -31,7 +32,7 @@ func (c faultCase) String() string {
 	for _, property := range []struct {
 		is   bool
 		name string
-	}{{c.graph, "graph"}, {c.cached, "cached"}, {c.alone, "alone"}} {
+	}{{c.graph, "graph"}, {c.staged, "staged"}, {c.cached, "cached"}, {c.alone, "alone"}} {
 		if property.is {
 			words = append(words, property.name)
 		}
@@ -47,9 +48,9 @@ type uncut struct {
 }
 
 // requireUncut has a run go through, and gives it.
-func requireUncut(t *testing.T, graph, cached bool) uncut {
+func requireUncut(t *testing.T, c faultCase) uncut {
 	t.Helper()
-	h := newFaultyHost(t, faultCase{graph: graph, cached: cached})
+	h := newFaultyHost(t, c)
 	all := h.run("run1")
 	require.Len(t, all.results, 10, all.lines)
 	for ref, status := range all.results {
@@ -191,7 +192,7 @@ func TestFaults(t *testing.T) {
 	of := func(graph, cached bool) uncut {
 		key := [2]bool{graph, cached}
 		if _, is := known[key]; !is {
-			known[key] = requireUncut(t, graph, cached)
+			known[key] = requireUncut(t, faultCase{graph: graph, cached: cached})
 		}
 		return known[key]
 	}
@@ -206,6 +207,31 @@ func TestFaults(t *testing.T) {
 	}
 	for _, c := range cases {
 		u := of(c.graph, c.cached)
+		u.ran = slices.Clone(u.ran)
+		t.Run(c.String(), func(t *testing.T) {
+			t.Parallel()
+			u.requireSame(t, c)
+		})
+	}
+}
+
+// TestFaultsInStages is TestFaults for a play whose later resources use what came of earlier ones,
+// also with faults between its stages.
+func TestFaultsInStages(t *testing.T) {
+	withOwnLock(t)
+	u := requireUncut(t, faultCase{staged: true, cached: true})
+	cases := faultCases(func(bool, bool) uncut { return u })
+	cases = slices.DeleteFunc(cases, func(c faultCase) bool { return c.graph || !c.cached })
+	switch {
+	case os.Getenv("CCM_FAULTS") == "all":
+	case testing.Short():
+		cases = someFaults(t, cases, 12)
+	default:
+		cases = someFaults(t, cases, 48)
+	}
+	for _, c := range cases {
+		c.staged = true
+		u := u
 		u.ran = slices.Clone(u.ran)
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()

@@ -89,6 +89,10 @@ func newFaultyHost(t *testing.T, c faultCase) *faultyHost {
 	if c.graph {
 		text = strings.Replace(text, "  ccm:\n", "  strategy: graph\n  parallel: 4\n  ccm:\n", 1)
 	}
+	if c.staged {
+		text = strings.NewReplacer("unless: grep -qx one ran", "unless: grep -qx one ran, register: one", `content: "d", `, `content: "d", register: d, control: {unless: Results.one.failed}, `,
+			"unless: grep -qx last ran", "unless: grep -qx last ran, control: {unless: Results.d.failed}").Replace(text)
+	}
 	h.world = newWorld(t, map[string]*sshtest.Server{"web1": h.srv}, text)
 	o := &h.world.Options
 	o.NoLock, o.LockTimeout, o.Reconnect = false, time.Minute, time.Minute

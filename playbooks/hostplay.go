@@ -21,15 +21,11 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		return err
 	}
 	participant := f.exchange.Join(s.number, state.host.Name, compiled)
-	compiled.Catalog.Check = f.runner.Options.Check
-	compiled.Catalog.Monitor = f.runner.Options.Monitor
-	compiled.Catalog.Diff = f.runner.Options.Diff
-	compiled.Catalog.Follow = f.followed[state.host.Name]
-	compiled.Catalog.Lock = f.runner.lock()
-	compiled.Catalog.Once = f.runner.once(s)
-	addOthers(&compiled.Catalog, state.plays)
-	compiled.Catalog.Undo = undoOn(s.play, state.host.Name)
-	ask := f.runner.Step.asks(s, state.host.Name, "", &compiled.Catalog, f.runner.Options.Catalog.Mask)
+	earlier := state.unpredicted(program, f.runner.Options.Check)
+	equip := func(c *catalog.Compiled) func(context.Context, *wire.Entry, string) bool {
+		return f.equip(&c.Catalog, s, state, earlier)
+	}
+	ask := equip(compiled)
 	var pending []events.Event // of results that have come together
 	flush := func() {
 		f.runner.Events.Report(pending...)
@@ -46,7 +42,6 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		return &stoppedError{}
 	}
 	state.begun = true
-	compiled.Catalog.Earlier = state.unpredicted(program, f.runner.Options.Check)
 	notes := newNestedMessages(compiled.Notes, func(kind events.MessageKind, text string) {
 		if kind == events.Pre || f.runner.applies() {
 			tell(kind, text)
@@ -56,12 +51,14 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	state.at(progress)
 	defer f.phase(state, "apply", &state.phases.Apply)()
 	others := f.delegates(s, state.host.Name, compiled)
+	stages := &stages{compiled: compiled, progress: progress, notes: notes, participant: participant, others: others, equip: equip}
 	task := session.Task{
 		Compiled: compiled, Semaphores: &f.semaphores, Exchange: participant, Host: remaining,
 		Resource: cmp.Or(f.runner.Options.Deadlines.Resource, defaultResourceTime),
 		Emit: func(r *wire.Result) {
 			r = others.told(r)
 			progress.Note(r)
+			stages.came(r)
 			notes.Before(r)
 			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, others.checks(r.Index), r)
 			e.On = others.on(r.Index)
@@ -92,7 +89,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			pending = append(pending, outputEvent(s.play.Name, state.host.Name, &compiled.Catalog, o))
 		}
 	}
-	program, whole, err := f.apply(ctx, s, state, program, task, progress)
+	program, whole, err := f.applyStages(ctx, s, state, program, task, stages)
 	if err != nil {
 		return phased(err, progress.Rest())
 	}
@@ -107,6 +104,21 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		flush()
 	}
 	return nil
+}
+
+// equip sets in a catalog what the run has to say of it, and gives what asks a person about its
+// entries. earlier is [wire.Catalog].Earlier.
+func (f *fleet) equip(c *wire.Catalog, s *selection, state *hostState, earlier string) (ask func(context.Context, *wire.Entry, string) bool) {
+	c.Check = f.runner.Options.Check
+	c.Monitor = f.runner.Options.Monitor
+	c.Diff = f.runner.Options.Diff
+	c.Follow = f.followed[state.host.Name]
+	c.Lock = f.runner.lock()
+	c.Once = f.runner.once(s)
+	c.Earlier = earlier
+	addOthers(c, state.plays)
+	c.Undo = undoOn(s.play, state.host.Name)
+	return f.runner.Step.asks(s, state.host.Name, "", c, f.runner.Options.Catalog.Mask)
 }
 
 // ready gives the host program that suffices for a play, the catalog, and what remains of
@@ -126,17 +138,27 @@ func (f *fleet) ready(ctx context.Context, s *selection, state *hostState) (*hos
 }
 
 func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts map[string]any) (*catalog.Compiled, error) {
-	ctx, cancel := context.WithTimeout(ctx, compileTime)
-	defer cancel()
+	return compileHost(ctx, hostOf(c, h, facts), h, c.Compile)
+}
+
+// hostOf is what compilation knows of a host.
+func hostOf(c *catalog.Compiler, h *inventory.Host, facts map[string]any) catalog.Host {
 	host := catalog.Host{Name: h.Name, Facts: facts, Secrets: h.Secrets()}
 	if c.Variables() == nil {
 		host.Vars = h.Vars()
 	} else {
 		host.Layers = layersOf(h)
 	}
-	compiled, err := c.Compile(ctx, host)
+	return host
+}
+
+func compileHost(ctx context.Context, host catalog.Host, h *inventory.Host, compile func(context.Context, catalog.Host) (*catalog.Compiled, error)) (*catalog.Compiled, error) {
+	ctx, cancel := context.WithTimeout(ctx, compileTime)
+	defer cancel()
+	compiled, err := compile(ctx, host)
 	if err != nil && ctx.Err() == nil { // once more, with what says where the data is from
-		if _, explained := c.Compile(ctx, catalog.Host{Name: h.Name, Facts: facts, Layers: layersOf(h), Secrets: h.Secrets()}); explained != nil && ctx.Err() == nil {
+		host.Vars, host.Layers = nil, layersOf(h)
+		if _, explained := compile(ctx, host); explained != nil && ctx.Err() == nil {
 			err = explained
 		}
 	}

@@ -12,26 +12,28 @@ import (
 // host: one before the first resource of its manifest that is not skipped, the
 // other after the last one if none has failed.
 type nestedMessages struct {
-	next    []catalog.Note // of manifests that have not begun, in order
+	all     []catalog.Note // in the order in which the manifests begin
+	met     int            // so many of them may have begun
 	current []openNote     // of those that have, the outermost first
 	report  func(kind events.MessageKind, text string)
 }
 
 // newNestedMessages are those of the manifests of a catalog, in the order in which they begin.
-func newNestedMessages(next []catalog.Note, report func(kind events.MessageKind, text string)) *nestedMessages {
-	return &nestedMessages{next: next, report: report}
+func newNestedMessages(all []catalog.Note, report func(kind events.MessageKind, text string)) *nestedMessages {
+	return &nestedMessages{all: all, report: report}
 }
 
 type openNote struct {
 	catalog.Note
-	begun bool
+	number int // among all
+	begun  bool
 }
 
 // Before is called ahead of a result being told.
 func (n *nestedMessages) Before(r *wire.Result) {
-	for len(n.next) > 0 && n.next[0].First <= r.Index {
-		n.current = append(n.current, openNote{Note: n.next[0]})
-		n.next = n.next[1:]
+	for n.met < len(n.all) && n.all[n.met].First <= r.Index {
+		n.current = append(n.current, openNote{Note: n.all[n.met], number: n.met})
+		n.met++
 	}
 	n.current = slices.DeleteFunc(n.current, func(one openNote) bool { return one.Last < r.Index })
 	if r.Status == wire.Skipped {
@@ -41,6 +43,17 @@ func (n *nestedMessages) Before(r *wire.Result) {
 		if one := &n.current[i]; !one.begun {
 			one.begun = true
 			n.tell(events.Pre, one.Pre)
+		}
+	}
+}
+
+// stage takes the messages of the next stage of a play: those that have been met are the first
+// ones, and may end elsewhere now.
+func (n *nestedMessages) stage(all []catalog.Note) {
+	n.all = all
+	for i := range n.current {
+		if one := &n.current[i]; one.number < len(all) {
+			one.Note = all[one.number]
 		}
 	}
 }

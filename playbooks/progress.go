@@ -92,6 +92,12 @@ func (p *catalogProgress) again() []bool {
 	return slices.Clone(p.told)
 }
 
+// stage takes note that the entries behind those which have results are others now.
+func (p *catalogProgress) stage() {
+	p.told, p.changed = p.told[:min(len(p.told), len(p.catalog.Entries))], p.changed[:min(len(p.changed), len(p.catalog.Entries))]
+	p.grow()
+}
+
 // grow makes room for the entries that a host has added: see [wire.Reversals].
 func (p *catalogProgress) grow() {
 	more := max(0, len(p.catalog.Entries)-len(p.told))

@@ -47,7 +47,7 @@ func (f *fleet) apply(ctx context.Context, s *selection, state *hostState, progr
 			return program, false, err
 		}
 		program = fresh
-		t.Known = progress.again()
+		t.Known, t.Compiled.Catalog.From = progress.again(), 0
 		state.at(progress)
 		if lock := t.Compiled.Catalog.Lock; lock != nil {
 			lock.Again = true

@@ -188,7 +188,7 @@ var badScaffolds = []struct {
 	{"absolute", "/etc", templates.Scaffold{}, nil, `"/etc" is not below the folder of the play`},
 	{"empty", "s", templates.Scaffold{}, nil, `there are no files in "s"`},
 	{"partials only", "s", templates.Scaffold{}, map[string]string{"s/_partials/p": "x"}, `there are no files in "s"`},
-	{"syntax of jet", "s", templates.Scaffold{}, map[string]string{"s/a": "ok\n[[ if x ]]", "s/b": "[[ nope ]]"}, "s/a:2: unexpected end of the template: an end is missing\ns/b:1:4: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 2 more"},
+	{"syntax of jet", "s", templates.Scaffold{}, map[string]string{"s/a": "ok\n[[ if x ]]", "s/b": "[[ nope ]]"}, "s/a:2: unexpected end of the template: an end is missing\ns/b:1:4: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
 	{"syntax of go", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "ok\n{{ if }}"}, "s/a:2: missing value for if"},
 	{"syntax of a partial", "s", templates.Scaffold{Go: true}, map[string]string{"s/a": "x", "s/_partials/p": "{{ nope }}"}, `s/_partials/p:1:4: function "nope" is not defined`},
 	{"no such partial", "s", templates.Scaffold{}, map[string]string{"s/a": `[[ render("_partials/p", 1) ]]`}, `s/a:1:4: no file "s/_partials/p" in DIR`},

@@ -64,6 +64,9 @@ func Unusable(hint, format string, args ...any) Refused {
 	return Refused{Fault: diag.Faultf(format, args...).WithHint("%s", hint)}
 }
 
+// Plain makes a plain value of what was decoded from JSON.
+func Plain(v any) (any, error) { return render.PlainCopy(nil, v) }
+
 // FromHost says how a property gets what a file of the host holds.
 func FromHost(name string) string { return render.HostFileHint(name) }
 

@@ -76,7 +76,7 @@ func (b *batch) candidates() []*job {
 // the first one and those between them.
 func (b *batch) mayTake(next *job) bool {
 	j, e := b.first, next.entry
-	if e.Type != j.entry.Type || next.scope != j.scope || e.Excluded || next.predicts() || next.monitors || next.invalid != nil ||
+	if e.Type != j.entry.Type || next.scope != j.scope || e.Excluded || b.run.later(next) || next.predicts() || next.monitors || next.invalid != nil ||
 		len(e.Subscribe) > 0 || next.ownTurn() || next.secret != j.secret {
 		return false
 	}

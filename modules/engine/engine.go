@@ -90,6 +90,7 @@ type history struct {
 	subjects  []subject      // what their resources were about
 	intent    bool           // they have changed something since the manifest had changed, or would have
 	past      *notes.Past    // what was there before; nil before the first change
+	stage     []*job         // of the catalog before, if its next stage is to come
 }
 
 // A subject is what a resource of the session has looked after.

@@ -33,9 +33,10 @@ func (e *Engine) Run(ctx context.Context, cat *wire.Catalog, emit func(*wire.Res
 		stopped, err = r.inOrder(ctx)
 		err = errors.Join(err, tell())
 	}
-	if !stopped && err == nil {
+	if !stopped && err == nil && cat.Until == 0 {
 		stopped, err = r.undo(ctx, r.step)
 	}
+	r.endStage()
 	_ = r.applied.Close() // without it, the next run notes it
 	return stopped, err
 }
@@ -66,9 +67,12 @@ func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error) (*run,
 		return nil, err
 	}
 	r.finishedBefore()
+	if err := r.goOn(); err != nil {
+		return nil, err
+	}
 	r.jobs.findExports()
 	for _, j := range r.jobs {
-		if entry := j.entry; j.undone == nil && !entry.Excluded && !entry.Hidden && entry.Scope == nil && entry.On == "" && len(entry.Receive) == 0 {
+		if entry := j.entry; j.undone == nil && len(entry.Awaits) == 0 && !entry.Excluded && !entry.Hidden && entry.Scope == nil && entry.On == "" && len(entry.Receive) == 0 {
 			j.decode(e.Decode, entry)
 		}
 	}
@@ -81,7 +85,7 @@ func (r *run) openNotes() {
 	refreshes := func(i int) bool {
 		j := r.jobs[i]
 		_, ok := j.resource.(modules.Refresher)
-		return ok || j.invalid != nil || j.entry.On != "" || len(j.entry.Receive) > 0 // else it has an error of its own
+		return ok || j.invalid != nil || j.entry.On != "" || len(j.entry.Receive)+len(j.entry.Awaits) > 0 // else it has an error of its own
 	}
 	e := r.engine
 	r.refreshes, r.warning = notes.OpenRefreshes(e.Refreshes, r.cat, &r.history.refreshes, e.Now, refreshes)
@@ -95,6 +99,9 @@ func (r *run) openNotes() {
 // inOrder works on all jobs one after the other.
 func (r *run) inOrder(ctx context.Context) (stopped bool, err error) {
 	for _, j := range r.jobs {
+		if r.awaits(j) {
+			return false, nil
+		}
 		if j.joint == nil && r.interrupted(ctx) {
 			return true, nil
 		}
@@ -156,7 +163,7 @@ func (r *run) keep(j *job) {
 		return
 	}
 	err := r.engine.Keep(&notes.Finished{
-		Result: j.result.told(), Type: j.entry.Type, Name: j.entry.Name, Sensitive: j.secret,
+		Result: j.result.kept(), Type: j.entry.Type, Name: j.entry.Name, Sensitive: j.secret,
 		Changed: j.changed && !j.predicts(), Unmet: j.unmet, Sent: j.exports.sent,
 	})
 	if err != nil {
@@ -177,6 +184,12 @@ func (r *run) recall(j *job) {
 		j.status = wire.Failed
 	}
 	r.recallCause(j)
+	if j.changed && !j.predicts() {
+		r.refreshes.Recall(j.index)
+	}
+	if j.doubt != "" {
+		j.scope.doubtful = cmp.Or(j.scope.doubtful, j.blamed())
+	}
 	if j.status == wire.Failed {
 		r.refreshes.Fails(j.index)
 		if !j.monitors {

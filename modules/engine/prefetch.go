@@ -12,6 +12,9 @@ import (
 func (r *run) prefetch(ctx context.Context) error {
 	var wanted []modules.Content
 	for _, j := range r.jobs {
+		if r.later(j) {
+			break
+		}
 		wanted = append(wanted, j.wants(ctx, r.real)...)
 	}
 	if len(wanted) == 0 || r.engine.Prefetch == nil {

@@ -77,6 +77,8 @@ func (t *turn) act(ctx context.Context) error {
 		return t.reportJoint()
 	case j.nested != nil:
 		return t.sumUp()
+	case len(j.entry.Awaits) > 0 && !j.monitors:
+		return t.unknown()
 	case j.entry.On != "" || j.entry.Once:
 		if here, err := t.elsewhere(ctx); !here {
 			return err
@@ -127,7 +129,7 @@ func (t *turn) settle(ctx context.Context, err error) {
 		j.result.doubt(because)
 		j.doubt = because
 	}
-	if j.secret {
+	if t.register(); j.secret {
 		j.result.withhold(err)
 	}
 }

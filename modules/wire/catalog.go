@@ -37,7 +37,15 @@ type Catalog struct {
 	Remember *Remember `json:"remember,omitempty"`
 	// Undo is the run whose changes are to be taken back. Then the host makes the entries, and
 	// names them with [Reversals] before their results; nil takes nothing back.
-	Undo    *Undo   `json:"undo,omitempty"`
+	Undo *Undo `json:"undo,omitempty"`
+	// A play that uses the results of its resources comes in stages: each is the whole play, as
+	// far as it is known then, and begins with the entries of the stage before. Until is the
+	// entry before which the stage ends, since it is made of results; 0 is the end of the play.
+	// From is how many entries this session has worked on in the stages before. Fixed is how many
+	// entries the first stage had, by which a host recognises the catalog; 0 are all of them.
+	Until   int     `json:"until,omitempty"`
+	From    int     `json:"from,omitempty"`
+	Fixed   int     `json:"fixed,omitempty"`
 	Entries []Entry `json:"entries"`
 }
 
@@ -119,6 +127,13 @@ type Entry struct {
 	// manifest, or is that of an earlier run, and the host puts back what was there before.
 	// Either end adds such entries by itself, from the [Reversals].
 	Reversal bool `json:"reversal,omitempty"`
+
+	// Register says that the controller uses the result: also of a sensitive entry it gets the
+	// output, see [Registered].
+	Register bool `json:"register,omitempty"`
+	// Awaits are earlier entries by whose results the entry is made, and which are not known:
+	// not yet, or not at all since they are only predicted. It has no properties then.
+	Awaits []int `json:"awaits,omitempty"`
 }
 
 // A Receive fills one property of an entry with a value that another one sends.

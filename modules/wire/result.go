@@ -65,6 +65,15 @@ type Result struct {
 	Tries     int                        `json:"tries,omitempty"`      // if it took more than one
 	Kept      bool                       `json:"kept,omitempty"`       // from an earlier session of this run, whose connection was lost
 	Killed    bool                       `json:"killed,omitempty"`     // failed when it was told to kill what runs
+	// Registered is what is withheld from the result of a sensitive entry that has
+	// [Entry.Register]. No host keeps it.
+	Registered *Registered `json:"registered,omitempty"`
+}
+
+// Registered is for the controller alone.
+type Registered struct {
+	Exit  *modules.Exit  `json:"exit,omitempty"`
+	State *modules.State `json:"state,omitempty"`
 }
 
 // Health is an answer to a [HealthCheck].

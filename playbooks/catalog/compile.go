@@ -17,6 +17,8 @@ type Host struct {
 	Vars    map[string]any    // of the inventory, merged
 	Secrets []*yamlpos.Node   // the maps of Vars in which something is marked as secret
 	Layers  []templates.Layer // the same before merging, where values shall be explained; else nil
+	// Results are those of the stages before, by entry; see [Compiler.Next].
+	Results []*wire.Result
 }
 
 // Compiled is a play made ready for one host.
@@ -32,9 +34,10 @@ type Compiled struct {
 	// Elsewhere are, by the number of the entry, those that run on other hosts.
 	Elsewhere map[int]*Compiled
 
-	common  []bool          // by entry: another host had the same properties
-	written []*yamlpos.Node // by entry
-	parts   *parts          // of the compiler
+	registers map[int]bool    // entries whose results are used by others
+	common    []bool          // by entry: another host had the same properties
+	written   []*yamlpos.Node // by entry
+	parts     *parts          // of the compiler
 }
 
 // Written is where the resource of an entry is written; nil if it is in no manifest.
@@ -44,6 +47,9 @@ func (c *Compiled) Written(entry int) *yamlpos.Node {
 	}
 	return c.written[entry]
 }
+
+// Registers reports whether the resource of an entry registers its result.
+func (c *Compiled) Registers(entry int) bool { return c.registers[entry] }
 
 // An Import is a property that an entry receives from a resource of another host.
 type Import struct {
@@ -78,7 +84,7 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 	if err != nil {
 		return nil, nil, c.masked(err)
 	}
-	d, errs := c.expand(ctx, top, h.Name, show)
+	d, errs := c.expand(ctx, top, h, show)
 	var ordered *graph.Graph
 	if len(errs) == 0 {
 		edges, err := resolve(d, c.play)
@@ -116,7 +122,7 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 // all manifests; nil if no resource asked for it.
 func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 	out := &Compiled{
-		Catalog: wire.Catalog{Entries: d.entries, FailOnError: c.play.FailOnError, Remember: d.remember},
+		Catalog: wire.Catalog{Entries: d.entries, FailOnError: c.play.FailOnError, Remember: d.remember, Until: d.until, Fixed: d.until},
 		Notes:   d.notes, Contents: d.contents, NeedsFull: d.needsFull, parts: &c.parts,
 		common: make([]bool, len(d.entries)), written: make([]*yamlpos.Node, len(d.entries)),
 	}
@@ -135,6 +141,12 @@ func (c *Compiler) finish(d *draft, all *bundle) *Compiled {
 				out.Elsewhere = map[int]*Compiled{}
 			}
 			out.Elsewhere[i] = o.elsewhere
+		}
+		if o.resource.Register != nil {
+			if out.registers == nil {
+				out.registers = map[int]bool{}
+			}
+			out.registers[i] = true
 		}
 		if len(o.resource.Imports) == 0 || d.entries[i].Excluded {
 			continue

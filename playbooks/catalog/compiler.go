@@ -23,6 +23,9 @@ type Compiler struct {
 	memo      memo
 	parts     parts
 	uses      sync.Map // *manifest.Resource to *use, of resources that stand in files
+	// resultUses is the same with *resultUse, where a resource of the play registers its result.
+	resultUses sync.Map
+	registers  bool // one does, or may
 
 	entries atomic.Int64 // of the last catalog, which the next one will be like
 
@@ -100,6 +103,7 @@ func (c *Compiler) open() (err error) {
 	})
 	errs.Add(err)
 	c.opts.Variables.Follow(&c.inputs)
+	errs.Add(c.checkResults())
 	return manifest.Distinct(errs)
 }
 

@@ -39,6 +39,13 @@ func (c *Compiler) topScope(ctx context.Context, h Host) (*scope, error) {
 	if err := manifest.Distinct(errs); err != nil {
 		return nil, err
 	}
+	if c.registers { // the data, which came before, sees no results
+		with := templates.Inventory{}
+		if inventory != nil {
+			with = *inventory
+		}
+		inventory = &with
+	}
 	env := &templates.Env{Facts: facts, Data: data, Environ: c.opts.Environ, Files: c.root.files, Inventory: inventory}
 	in := &scope{manifest: c.root, env: env, layers: layers, secrets: marked(layers), inventorySecrets: c.opts.InventorySecrets}
 	in.ownSecrets.Add(ofInventory(h), "vars")

@@ -11,7 +11,16 @@ import (
 
 // each makes one entry per element of a list.
 func (x *expansion) each(ctx context.Context, r *manifest.Resource, in *scope) {
-	excluded := excludedWithoutItem(ctx, r, in.env)
+	if r.Register != nil {
+		x.results.begin(r.Register.Text, true)
+	}
+	if x.listAwaits(r, in) {
+		x.results.list = r
+		x.await(ctx, r, in, in.env)
+		x.results.list = nil
+		return
+	}
+	excluded := !x.controlAwaits(r, in) && excludedWithoutItem(ctx, r, in.env)
 	items, err := elements(ctx, r, in.env, maxEntries-len(x.draft.entries))
 	if err != nil && (in.reads(r.Each.Inputs(in.env.Files), in.itemSecrets(r.In, in.env)) || in.readsOuter(r.Each.Inputs(in.env.Files), r.In, in.env)) {
 		err = withheld(err)
@@ -19,7 +28,9 @@ func (x *expansion) each(ctx context.Context, r *manifest.Resource, in *scope) {
 	switch {
 	case err == nil:
 	case excluded: // the list may need data that is not there, and it is not needed
+		x.results.list = r
 		x.exclude(ctx, r, in, in.env)
+		x.results.list = nil
 		return
 	default:
 		x.errs.Add(err)

@@ -25,6 +25,7 @@ type draft struct {
 	notes   []Note
 	turns   []graph.Edge // between the parts of blocks, in a graph
 
+	until     int            // see [wire.Catalog]
 	remember  *wire.Remember // what the host is to remember; nil is nothing
 	contents  Contents
 	bundles   []*bundle // folders resources/ that its resources asked for
@@ -66,6 +67,10 @@ type scope struct {
 	require                   []int
 	check, sensitive, monitor bool
 	noEdges                   bool // none of its resources takes part in automatic edges
+
+	part    *part // that its resources belong to, if the first failure ends that; else nil
+	awaits  []int // the entries by whose results it is decided whether its resources are managed at all
+	pending bool  // those are to come
 }
 
 // An expansion makes the entries of one host of a play's resources, in the order written:
@@ -76,12 +81,13 @@ type expansion struct {
 	host     string // its name
 	inGraph  bool   // the play's strategy, which nested manifests share
 	show     bool   // a person wants to see what comes of it
+	results  results
 	size     int64
 	errs     yamlpos.Errors
 }
 
 // expand makes the entries of all resources that are selected for a host.
-func (c *Compiler) expand(ctx context.Context, top *scope, host string, show bool) (*draft, yamlpos.Errors) {
+func (c *Compiler) expand(ctx context.Context, top *scope, h Host, show bool) (*draft, yamlpos.Errors) {
 	last := int(c.entries.Load())
 	d := &draft{
 		entries: slices.Grow([]wire.Entry(nil), last), origins: slices.Grow([]origin(nil), last),
@@ -90,8 +96,15 @@ func (c *Compiler) expand(ctx context.Context, top *scope, host string, show boo
 	if p := c.play; p.RememberedAs != nil {
 		d.remember = &wire.Remember{As: p.RememberedAs.Text, Whole: p.Whole()}
 	}
-	x := &expansion{compiler: c, draft: d, host: host, inGraph: c.play.Graph(), show: show}
+	x := &expansion{compiler: c, draft: d, host: h.Name, inGraph: c.play.Graph(), show: show}
+	if c.registers {
+		x.results = results{had: h.Results, shown: top.env.Inventory}
+	}
+	top.part = partOf(c.play.FailOnError)
 	x.manifest(ctx, top)
+	if d.until = x.results.until; d.until > 0 {
+		x.notWhole() // what has left the manifest is known at the end
+	}
 	return d, x.errs
 }
 
@@ -123,6 +136,7 @@ func (x *expansion) manifest(ctx context.Context, in *scope) {
 // list expands resources in their order.
 func (x *expansion) list(ctx context.Context, resources []*manifest.Resource, in *scope) {
 	for _, r := range resources {
+		x.results.part = in.part
 		x.resource(ctx, r, in)
 		if x.full() || in.by != nil && ctx.Err() != nil {
 			break
@@ -162,12 +176,18 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	defer func() {
 		in.hideShort(x.errs[before:])
 		in.whence(r, env, x.errs[before:])
+		if len(x.errs) > before && r.Register != nil && r.Each == nil { // what reads it would only repeat that
+			x.results.begin(r.Register.Text, false).pending = []int{0}
+		}
 	}()
 	use := x.compiler.useOf(r, in, env)
 	if x.errs.Add(use.visible); use.visible != nil {
 		x.draft.names.anyUnknown = true
 		x.leaveOutNested(r)
 		return -1
+	}
+	if i, awaits := x.await(ctx, r, in, env); awaits {
+		return i
 	}
 	switch ok, err := managed(ctx, r, env); {
 	case err != nil:
@@ -178,7 +198,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	}
 	e, own, err := evaluate(ctx, r, env)
 	x.errs.Add(err)
-	e.Sensitive = e.Sensitive || use.secret
+	e.Sensitive = x.ofSecretResults(r, in) || e.Sensitive || use.secret
 	x.errs.Add(x.checkShown(r, in, &e))
 	o := origin{resource: r}
 	o.refs, err = x.refer(ctx, r, env, &e)
@@ -257,6 +277,7 @@ func (x *expansion) exclude(ctx context.Context, r *manifest.Resource, in *scope
 // people.
 func (x *expansion) add(e wire.Entry, o origin, shown RenderedResource) int {
 	i := len(x.draft.entries)
+	x.register(o.resource, &e, i, shown.Env)
 	if x.show {
 		shown.Resource, shown.Entry = o.resource, e
 		o.shown = &shown

@@ -37,10 +37,17 @@ func (x *expansion) nested(ctx context.Context, r *manifest.Resource, in *scope,
 		return -1
 	}
 	inner.noEdges = !edges
+	if inner.manifest.play.JetFile != nil {
+		if i, awaits := x.awaitOf(ctx, r, in, env, inner.manifest.play.GeneratorInputs(inner.env.Files)); awaits {
+			return i
+		}
+	}
 	first, note := len(x.draft.entries), len(x.draft.notes)
 	pre, post := inner.messages(ctx, &x.errs)
 	x.draft.notes = append(x.draft.notes, Note{First: first, Pre: pre, Post: post})
+	inner.part, inner.awaits, inner.pending = partOf(inner.manifest.play.FailOnError), in.awaits, in.pending
 	x.manifest(ctx, inner)
+	x.results.part = in.part
 	x.errs.Add(context.Cause(ctx))
 	if len(x.errs) > before {
 		x.draft.names.unknown(e.Type, e.Name, e.Alias)
@@ -96,7 +103,7 @@ func (x *expansion) enter(ctx context.Context, r *manifest.Resource, in *scope, 
 	if err != nil {
 		return nil, err
 	}
-	data, err := templates.Settle(ctx, in.env.Facts, in.env.Inventory, layers, func(path string) bool {
+	data, err := templates.Settle(ctx, in.env.Facts, withoutResults(in.env.Inventory), layers, func(path string) bool {
 		return x.compiler.demandsData(path) || child.Data.Demands(path)
 	})
 	if err != nil {

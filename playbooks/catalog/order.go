@@ -105,6 +105,9 @@ func linearGraph(d *draft, edges []graph.Edge) (*graph.Graph, error) {
 		for _, from := range e.Subscribe {
 			edges = append(edges, graph.Edge{From: from, To: i, Kind: graph.Subscribe, Why: "subscribe"})
 		}
+		for _, from := range e.Awaits {
+			edges = append(edges, graph.Edge{From: from, To: i, Kind: graph.Receive, Why: "register"})
+		}
 	}
 	graph.SetWithin(vertices, func(i int) int { return graph.FirstWithin(d.entries, i) })
 	setExchanged(vertices, d)

@@ -129,6 +129,7 @@ func appendEntry(b []byte, e *wire.Entry) (line []byte, err error) {
 	b = appendNumbers(b, `,"require":`, e.Require)
 	b = appendNumbers(b, `,"subscribe":`, e.Subscribe)
 	b = appendNumbers(b, `,"after":`, e.After)
+	b = appendNumbers(b, `,"awaits":`, e.Awaits)
 	for _, flag := range []struct {
 		set  bool
 		text string
@@ -140,6 +141,7 @@ func appendEntry(b []byte, e *wire.Entry) (line []byte, err error) {
 		{e.Reverse, `,"reverse":true`},
 		{e.NoHistory, `,"no_history":true`},
 		{e.Reversal, `,"reversal":true`},
+		{e.Register, `,"register":true`},
 	} {
 		if flag.set {
 			b = append(b, flag.text...)

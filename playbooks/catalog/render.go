@@ -32,6 +32,9 @@ type RenderedResource struct {
 	Notify     []int         // and its notify
 	Properties *yamlpos.Node // resolved; nil if control excludes it
 	Nested     *Nested       // nil if it applies no manifest
+	// Awaits are the resources of whose results it is made, if they are not known: then neither are
+	// its properties.
+	Awaits []string
 
 	Env     *templates.Env    // that its expressions have seen; its Files are open while the compiler is
 	Secrets secret.Paths      // in the data of Env

@@ -206,6 +206,8 @@ func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 		never := w.mapping()
 		w.put(never, "if", w.plain("false"), "")
 		w.put(body, "control", never, "")
+	case len(r.Awaits) > 0:
+		comment = "known once " + strings.Join(r.Awaits, ", ") + " has run"
 	case r.Entry.Sensitive && !w.secrets:
 		comment = "sensitive: what it was given is withheld"
 	default:

@@ -83,11 +83,7 @@ func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
 		if r.Applies() && r.Child == nil { // what that reads is not known yet
 			all.Anything()
 		}
-		values = append(values, r.values()...)
-		all.Add(r.treeInputs(files))
-		for _, e := range r.conditions() {
-			all.Add(e.Inputs(files))
-		}
+		all.Add(r.Inputs(files))
 	}
 	for _, v := range values {
 		if v != nil {
@@ -95,6 +91,45 @@ func (p *Play) Inputs(files *templates.Files) (all templates.Inputs) {
 		}
 	}
 	return all
+}
+
+// Inputs gives what the expressions of the resource can read, through the templates that they
+// name.
+func (r *Resource) Inputs(files *templates.Files) (all templates.Inputs) {
+	for _, v := range r.values() {
+		if v != nil {
+			all.Add(v.Inputs(files))
+		}
+	}
+	all.Add(r.treeInputs(files))
+	all.Add(r.ControlInputs(files))
+	return all
+}
+
+// ControlInputs gives what control can read.
+func (r *Resource) ControlInputs(files *templates.Files) (all templates.Inputs) {
+	for _, e := range r.conditions() {
+		all.Add(e.Inputs(files))
+	}
+	return all
+}
+
+// EachInputs visits the parts of the resource that can hold expressions, with what they read. at
+// is where the part stands.
+func (r *Resource) EachInputs(files *templates.Files, visit func(at *yamlpos.Node, reads templates.Inputs)) {
+	for _, v := range r.values() {
+		if v == nil {
+			continue
+		}
+		for n, text := range v.texts {
+			visit(n, text.Inputs(files))
+		}
+	}
+	for _, e := range r.conditions() {
+		at := e.At()
+		visit(&yamlpos.Node{File: at.File, Line: at.Line, Column: at.Column}, e.Inputs(files))
+	}
+	visit(r.Name.Node, r.treeInputs(files))
 }
 
 // generatorInputs gives what the play's JetFile can read, and the expressions in the

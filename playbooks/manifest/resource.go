@@ -31,6 +31,7 @@ type Resource struct {
 	Query      string            // what it is asked instead of being checked and applied, ad hoc; "" usually
 	Tags       []string
 	Imports    []Import        // what it receives from other hosts
+	Register   *yamlpos.Node   // the name of its result in expressions: a literal text; nil if it has none
 	Exports    []*yamlpos.Node // the keys of what it gives to other hosts: literal texts
 	Strict     bool            // properties with defaults that depend on the host must be given
 	Unselected bool            // the run is not about it: see [Selection]

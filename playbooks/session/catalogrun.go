@@ -38,20 +38,33 @@ func newCatalogRun(s *Session, t Task) *catalogRun {
 	c := &t.Compiled.Catalog
 	// What the host has undone is none of the play's: it says again what there is.
 	c.Entries = slices.DeleteFunc(c.Entries, func(e wire.Entry) bool { return e.Reversal })
+	reported := make([]bool, len(c.Entries))
+	for i := range reported[:min(c.From, len(reported))] {
+		reported[i] = true // in the stages before
+	}
 	return &catalogRun{
-		session: s, task: t, catalog: c, reported: make([]bool, len(c.Entries)), known: t.Known,
+		session: s, task: t, catalog: c, reported: reported, known: t.Known, worth: c.From > 0,
 		began: time.Now(), turns: map[int]*share.Turn{}, needs: map[int]bool{}, ended: make(chan struct{}),
 	}
 }
 
 func (c *catalogRun) missing() int {
 	n := 0
-	for _, seen := range c.reported {
+	for _, seen := range c.reported[:c.end()] {
 		if !seen {
 			n++
 		}
 	}
 	return n
+}
+
+// end is the first entry of the stages to come. A failure that ends the play ends those, too: then
+// their entries have results.
+func (c *catalogRun) end() int {
+	if until := c.catalog.Until; until > 0 && until < len(c.reported) && !slices.Contains(c.reported[until:], true) {
+		return until
+	}
+	return len(c.reported)
 }
 
 // handleAll handles messages up to the end of the catalog. done is set when it is over.
@@ -206,7 +219,7 @@ func (c *catalogRun) untold(u *wire.Untold) error {
 // acknowledge tells the host what of its results is known here. It waits until that is on its
 // way, since the connection may be closed next.
 func (c *catalogRun) acknowledge() {
-	if o := c.catalog.Once; o != nil && c.catalog.Lock != nil {
+	if o := c.catalog.Once; o != nil && c.catalog.Lock != nil && c.end() == len(c.reported) { // else it is gone on with
 		c.acks = append(c.acks, &wire.Message{Ack: &wire.Ack{Run: o.Run, Play: o.Play}})
 	}
 	if len(c.acks) == 0 {

@@ -233,6 +233,12 @@ func (s *Session) Waits() bool {
 	return s.waits.asked > 0
 }
 
+// Waited is how long the host has waited for others so far.
+func (s *Session) Waited() time.Duration {
+	total, _, _ := s.waits.idle()
+	return total
+}
+
 // idle gives how long its time has stood still so far, whether it does now, and when
 // it last went on.
 func (w *waits) idle() (total time.Duration, now bool, woke time.Time) {

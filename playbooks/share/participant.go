@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -48,6 +49,36 @@ func (x *Exchange) Join(play int, host string, c *catalog.Compiled) *Participant
 	}
 	record.wake()
 	return &Participant{x: x, play: play, host: host}
+}
+
+// Stage takes the next stage of the catalog of the host: what stands before it has ended, and what
+// follows may be other entries.
+func (p *Participant) Stage(c *catalog.Compiled) {
+	if p == nil {
+		return
+	}
+	p.x.mu.Lock()
+	defer p.x.mu.Unlock()
+	own, from := p.hostPlay(), c.Catalog.From
+	maps.DeleteFunc(own.entries, func(i int, _ *export) bool { return i >= from })
+	for name, list := range own.exports {
+		if own.exports[name] = slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i >= from }); len(own.exports[name]) == 0 {
+			delete(own.exports, name)
+		}
+	}
+	maps.DeleteFunc(own.imports, func(i int, _ []catalog.Import) bool { return i >= from })
+	for i, list := range c.Imports {
+		if i >= from {
+			own.imports[i] = list
+		}
+	}
+	index := p.x.exports[p.play]
+	for i := range c.Catalog.Entries {
+		if e := &c.Catalog.Entries[i]; i >= from && (len(e.Export) > 0 || e.Excluded && index.exportsSome(e) && own.exports[e.Ref()] == nil) {
+			own.addExport(i, e)
+		}
+	}
+	p.record().wake()
 }
 
 // addExport notes an entry under the names by which others can import its values.

@@ -126,7 +126,7 @@ const MaxExpr = 16 << 10
 // the rewriter turns the roots into calls, so that a root that does not exist in a context
 // is an error and not nil.
 type environment struct {
-	Facts, Data, Environ, Item, Outer, Host, Groups, Hosts, Play any
+	Facts, Data, Environ, Item, Outer, Host, Groups, Hosts, Play, Results any
 
 	RunRoot any         `expr:"Run"`
 	Run     *render.Run `expr:"·run"`

@@ -177,7 +177,7 @@ func syntaxErrorCases() []errorCase {
 		{"{{ lokup('a') }}", "site.yaml:7:15: unknown name \"lokup\" in the expression \"lokup('a')\"\n  hint: did you mean \"lookup\"?"},
 		{"echo ${HOME}", "site.yaml:7:19: unknown name \"HOME\" in the expression \"HOME\"\n" +
 			"  hint: write a shell variable as $HOME, or as ${ '${HOME}' }"},
-		{"{{ $env }}", "site.yaml:7:15: unknown name \"$env\"\n  hint: available: Facts, Data, Environ, Item, Outer, Host, Groups, Hosts, Play, Run"},
+		{"{{ $env }}", "site.yaml:7:15: unknown name \"$env\"\n  hint: available: Facts, Data, Environ, Item, Outer, Host, Groups, Hosts, Play, Run, Results"},
 		{"{{ lookup }}", "site.yaml:7:15: lookup is a function\n  hint: call it: lookup(…)"},
 		{"{{ lookup() }}", "site.yaml:7:15: lookup takes a path and perhaps a default, not 0 arguments"},
 		{"{{ lookup('a', 1, 2) }}", "site.yaml:7:15: lookup takes a path and perhaps a default, not 3 arguments"},
@@ -281,8 +281,8 @@ func evalErrorCases() []errorCase {
 			"  hint: data.list is a list of 3; give a default with lookup(\"data.list.7\", …)"},
 		{"{{ lookup('data.name.x') }}", "site.yaml:7:15: missing key \"data.name.x\"\n" +
 			"  hint: data.name is a string; give a default with lookup(\"data.name.x\", …)"},
-		{"{{ lookup('Data.name') }}", "site.yaml:7:15: lookup of \"Data.name\": a path begins with facts, data, environ, item, host, groups, hosts, play or run\n  hint: write data.name"},
-		{"{{ lookup('env', 'HOME') }}", "site.yaml:7:15: lookup of \"env\": a path begins with facts, data, environ, item, host, groups, hosts, play or run\n  hint: write Environ.NAME"},
+		{"{{ lookup('Data.name') }}", "site.yaml:7:15: lookup of \"Data.name\": a path begins with facts, data, environ, item, host, groups, hosts, play, run or results\n  hint: write data.name"},
+		{"{{ lookup('env', 'HOME') }}", "site.yaml:7:15: lookup of \"env\": a path begins with facts, data, environ, item, host, groups, hosts, play, run or results\n  hint: write Environ.NAME"},
 		{"{{ lookup('data.no*') }}x", "site.yaml:7:15: nil in a text\n  hint: give a value for this case, as in (… ?? \"none\")"},
 		{"{{ lookup('data.nope.#') }}", "site.yaml:7:15: missing key \"data.nope.#\"\n  hint: give a default with lookup(\"data.nope.#\", …)"},
 		{"{{ lookup('item.x') }}", "site.yaml:7:15: missing key \"item.x\"\n" +

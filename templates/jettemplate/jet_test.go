@@ -101,10 +101,10 @@ func jetErrorCases() []errorCase {
 	hostile := ": file: what a host sent may not be a path\n  hint: choose among literals: Facts.x == \"y\" ? \"a.conf\" : \"b.conf\""
 	literal := " takes the name of a file or a text, written as a literal\n  hint: what is computed is a value and never a template"
 	return []errorCase{
-		{"a\n\n [[ nope ]]", "motd.jet:3:5: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 2 more"},
+		{"a\n\n [[ nope ]]", "motd.jet:3:5: identifier \"nope\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
 		{"[[ Dat.name ]]", "motd.jet:1:4: identifier \"Dat\" is not defined\n  hint: did you mean \"Data\"?"},
 		{"[[ if Data.off ]][[ size := 1 ]][[ end ]][[ sise ]]", "motd.jet:1:45: identifier \"sise\" is not defined\n  hint: did you mean \"size\"?"},
-		{"[[ if Data.off ]][[ size := 1 ]][[ end ]][[ size ]]", "motd.jet:1:45: identifier \"size\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 2 more"},
+		{"[[ if Data.off ]][[ size := 1 ]][[ end ]][[ size ]]", "motd.jet:1:45: identifier \"size\" is not defined\n  hint: defined: Data, Environ, Facts, Groups, Host, Hosts, Item, Outer and 3 more"},
 		{"[[ Data.zzzzzzzz ]]", "motd.jet:1:4: missing key \"Data.zzzzzzzz\"\n" +
 			"  hint: it has big, empty, huge, list, max, name, nested, nothing and 8 more; ask with isset(Data.zzzzzzzz)"},
 		{"[[ Data.nested.prot.x ]]", "motd.jet:1:4: missing key \"Data.nested.prot\"\n  hint: did you mean \"port\"?; ask with isset(Data.nested.prot)"},

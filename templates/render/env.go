@@ -48,11 +48,12 @@ const (
 	HostsRoot   = "Hosts"
 	PlayRoot    = "Play"
 	RunRoot     = "Run"
+	ResultsRoot = "Results"
 )
 
 // RootNames gives the names of all roots in expressions.
 func RootNames() []string {
-	return []string{FactsRoot, DataRoot, EnvironRoot, ItemRoot, OuterRoot, HostRoot, GroupsRoot, HostsRoot, PlayRoot, RunRoot}
+	return []string{FactsRoot, DataRoot, EnvironRoot, ItemRoot, OuterRoot, HostRoot, GroupsRoot, HostsRoot, PlayRoot, RunRoot, ResultsRoot}
 }
 
 // Root gives the value of one of the roots, by its name in expressions.
@@ -95,6 +96,8 @@ func (e *Env) Need(name string) (any, error) {
 		f.Msg += ": there is an item only below each"
 	case name == OuterRoot:
 		f.Msg += ": it is the item of the block around a resource that has an each of its own"
+	case name == ResultsRoot:
+		f.Msg += ": only resources see the results of others, and only where one has register"
 	case IsInventoryRoot(name):
 		f.Msg += ": there is no inventory"
 	}

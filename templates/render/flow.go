@@ -33,7 +33,7 @@ func (f *Flow) Add(more Flow) {
 // Path adds what stands at a path below a root.
 func (f *Flow) Path(root string, keys []string) {
 	switch {
-	case root == FactsRoot, root == HostsRoot && factsOf(keys) != nil:
+	case root == FactsRoot, root == ResultsRoot, root == HostsRoot && factsOf(keys) != nil:
 		f.Facts = true
 	case root == ItemRoot, root == OuterRoot:
 		f.item = true
@@ -74,7 +74,7 @@ func (f *Flow) AddReads(m *Reads) {
 	if len(m.Calls) > 0 { // what a template renders can be anything
 		f.Anything()
 	}
-	f.Facts = f.Facts || m.readsFacts() || m.allOthers || len(m.others) > 0
+	f.Facts = f.Facts || m.readsFacts() || m.Roots[ResultsRoot] || m.allOthers || len(m.others) > 0
 	f.item = f.item || m.Roots[ItemRoot] || m.Roots[OuterRoot]
 	f.allData = f.allData || m.Roots[DataRoot]
 }

@@ -21,6 +21,8 @@ type Inputs struct {
 	allHost     bool
 	others      []string // paths below the facts of other hosts, sorted
 	allOthers   bool
+	results     []string // paths below the results of the host, sorted
+	allResults  bool
 	item, outer bool
 	itemPaths   []string // sorted
 	allItem     bool
@@ -32,7 +34,7 @@ type Inputs struct {
 // Inputs is what can be read, also by the templates that are called; files may be nil.
 func (m *Reads) Inputs(files *Files) Inputs {
 	if files == nil && len(m.Calls) > 0 {
-		return Inputs{Volatile: true}
+		return Inputs{Volatile: true, allResults: true}
 	}
 	total := m.Follow(files)
 	var called []string
@@ -59,6 +61,8 @@ func (m *Reads) Inputs(files *Files) Inputs {
 		allHost:    total.allHost,
 		others:     distinct(total.others),
 		allOthers:  total.allOthers,
+		results:    distinct(total.results),
+		allResults: total.allResults,
 		item:       total.Roots[ItemRoot],
 		outer:      total.Roots[OuterRoot],
 		itemPaths:  distinct(total.item),
@@ -83,6 +87,7 @@ func (in *Inputs) Add(more Inputs) {
 	in.templates = distinct(append(in.templates, more.templates...))
 	in.allFacts, in.allData, in.allHost = in.allFacts || more.allFacts, in.allData || more.allData, in.allHost || more.allHost
 	in.others, in.allOthers = distinct(append(in.others, more.others...)), in.allOthers || more.allOthers
+	in.results, in.allResults = distinct(append(in.results, more.results...)), in.allResults || more.allResults
 	in.itemPaths, in.allItem = distinct(append(in.itemPaths, more.itemPaths...)), in.allItem || more.allItem
 	in.outerPaths, in.allOuter = distinct(append(in.outerPaths, more.outerPaths...)), in.allOuter || more.allOuter
 	in.item, in.outer, in.Volatile = in.item || more.item, in.outer || more.outer, in.Volatile || more.Volatile
@@ -90,7 +95,7 @@ func (in *Inputs) Add(more Inputs) {
 
 // Anything adds everything.
 func (in *Inputs) Anything() {
-	in.allFacts, in.allData, in.allHost, in.allOthers, in.item, in.allItem, in.outer, in.allOuter = true, true, true, true, true, true, true, true
+	in.allFacts, in.allData, in.allHost, in.allOthers, in.allResults, in.item, in.allItem, in.outer, in.allOuter = true, true, true, true, true, true, true, true, true
 	in.shared = distinct(sharedRoots())
 }
 
@@ -117,6 +122,14 @@ func (in Inputs) OtherFacts() (paths []string, all bool) {
 		return nil, true
 	}
 	return in.others, false
+}
+
+// Results gives the paths of the results of the host among the inputs, as [Inputs.Facts] does.
+func (in Inputs) Results() (paths []string, all bool) {
+	if in.allResults {
+		return nil, true
+	}
+	return in.results, false
 }
 
 // Item reports whether the element of an each is among the inputs.
@@ -182,6 +195,11 @@ func (in Inputs) Key(env *Env) (key string, ok bool) {
 		host, there := env.Root(HostRoot)
 		values, _ := host.(map[string]any)
 		p.part(values, there, in.host, in.allHost)
+	}
+	if in.allResults || len(in.results) > 0 {
+		results, there := env.Root(ResultsRoot)
+		values, _ := results.(map[string]any)
+		p.part(values, there, in.results, in.allResults)
 	}
 	for _, root := range in.shared {
 		var number uint64

@@ -14,14 +14,17 @@ import (
 const FactsKey = "facts"
 
 // An Inventory is what the inventory and the run say. All hosts of a play share it, but for
-// Host. nil is a root that does not exist. What it holds is from files and the command line:
-// no host has a say in it, but for the facts of Hosts.
+// Host and Results. nil is a root that does not exist. What it holds is from files and the command
+// line: no host has a say in it, but for the facts of Hosts and for Results.
 type Inventory struct {
 	Host   *Lazy // the host that is rendered for: name, groups, vars
 	Groups *Lazy // names of groups → names of hosts
 	Hosts  *Lazy // names of hosts → variables, and facts where the run has asked for them
 	Play   *Lazy // name, hosts
 	Run    *Lazy // id, check, user
+	// Results is what came of the resources of the host that register their results, by the
+	// names under which they do. The host has its say in all of it, as in facts.
+	Results *Lazy
 }
 
 // root gives what is called so in expressions; nil if it is not known, also for a nil
@@ -41,12 +44,16 @@ func (in *Inventory) root(name string) *Lazy {
 		return in.Play
 	case RunRoot:
 		return in.Run
+	case ResultsRoot:
+		return in.Results
 	}
 	return nil
 }
 
 // inventoryRoots are the roots of an [Inventory].
-func inventoryRoots() []string { return []string{HostRoot, GroupsRoot, HostsRoot, PlayRoot, RunRoot} }
+func inventoryRoots() []string {
+	return []string{HostRoot, GroupsRoot, HostsRoot, PlayRoot, RunRoot, ResultsRoot}
+}
 
 // sharedRoots are those that all hosts of a play see alike.
 func sharedRoots() []string { return []string{GroupsRoot, HostsRoot, PlayRoot, RunRoot} }

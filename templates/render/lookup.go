@@ -116,7 +116,7 @@ func NoRoot(path string) *diag.Fault {
 		return nil
 	}
 	first, rest, _ := strings.Cut(path, ".")
-	f := diag.Faultf("lookup of %q: a path begins with facts, data, environ, item, host, groups, hosts, play or run", path)
+	f := diag.Faultf("lookup of %q: a path begins with facts, data, environ, item, host, groups, hosts, play, run or results", path)
 	switch first {
 	case "env":
 		return f.WithHint("write Environ.NAME")

@@ -22,6 +22,9 @@ type Reads struct {
 	outer    []string        // paths below the item further out
 	allOuter bool            // any of those
 
+	results    []string // paths below the results of the host
+	allResults bool     // any of those
+
 	others    []string   // paths below the facts of other hosts
 	allOthers bool       // any of those
 	Volatile  bool       // a clock or chance has a say in the result
@@ -29,9 +32,11 @@ type Reads struct {
 	Files     []FilePath // file()
 }
 
-// Root notes that a root is named, and that any of it may be read if it is an item.
+// Root notes that a root is named, and that any of it may be read if it is an item
+// or the results.
 func (m *Reads) Root(name string) {
 	m.allItem, m.allOuter = m.allItem || name == ItemRoot, m.allOuter || name == OuterRoot
+	m.allResults = m.allResults || name == ResultsRoot
 	m.root(name)
 }
 
@@ -68,6 +73,10 @@ func (m *Reads) Path(root string, keys []string) {
 		m.allHost = true
 	case root == HostRoot:
 		m.host = append(m.host, path)
+	case root == ResultsRoot && path == "":
+		m.allResults = true
+	case root == ResultsRoot:
+		m.results = append(m.results, path)
 	case root == HostsRoot && path == "":
 		m.allOthers = true
 	case root == HostsRoot:
@@ -95,7 +104,7 @@ func (m *Reads) Lookup(path string) {
 
 // Anything notes a read of a path that is computed.
 func (m *Reads) Anything() {
-	m.allFacts, m.allData, m.allHost, m.allOthers = true, true, true, true
+	m.allFacts, m.allData, m.allHost, m.allOthers, m.allResults = true, true, true, true, true
 	for _, root := range RootNames() {
 		m.Root(root)
 	}
@@ -111,6 +120,7 @@ func (m *Reads) Add(other *Reads) {
 	m.facts, m.data, m.host = append(m.facts, other.facts...), append(m.data, other.data...), append(m.host, other.host...)
 	m.allFacts, m.allData, m.allHost = m.allFacts || other.allFacts, m.allData || other.allData, m.allHost || other.allHost
 	m.others, m.allOthers = append(m.others, other.others...), m.allOthers || other.allOthers
+	m.results, m.allResults = append(m.results, other.results...), m.allResults || other.allResults
 	m.Volatile = m.Volatile || other.Volatile
 	m.Calls = append(m.Calls, other.Calls...)
 	m.Files = append(m.Files, other.Files...)

@@ -240,7 +240,7 @@ func (a *Applied) Close() error {
 // noted reports whether an entry can be noted at all: it has a resource that is to be
 // applied.
 func noted(e *wire.Entry) bool {
-	return !e.Excluded && !e.Hidden && !e.Monitor && !e.Check && !e.Reversal && e.Scope == nil && e.Query == ""
+	return !e.Excluded && !e.Hidden && !e.Monitor && !e.Check && !e.Reversal && e.Scope == nil && e.Query == "" && len(e.Awaits) == 0
 }
 
 // parse reads all notes, and finds the properties of the catalog.

@@ -54,7 +54,7 @@ func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() 
 		store: store, cat: cat, now: now, earlier: earlier,
 		names: map[int]subscriber{}, waiting: map[int][]waiter{}, failed: map[int]bool{}, owed: map[int][]*note{},
 	}
-	if store == nil || cat.Monitor || !r.findSubscribers(refreshes) {
+	if store == nil || cat.Monitor || !r.findSubscribers(refreshes) && cat.From == 0 {
 		return r, ""
 	}
 	var text refreshText
@@ -69,6 +69,9 @@ func OpenRefreshes(store Store, cat *wire.Catalog, earlier *Earlier, now func() 
 		earlier.distrust = true // what the store said of the catalogs to come is not known either
 	}
 	r.assign()
+	if cat.From > 0 && !cat.Check && r.err == nil && r.dropExcluded() {
+		r.err = r.save()
+	}
 	if earlier.distrust && !cat.Check && r.err == nil { // a run that ends now shall not make one forget
 		r.err = r.save()
 	}
@@ -149,6 +152,43 @@ func (r *Refreshes) assign() {
 			j := entries[min(n.Nth, len(entries)-1)]
 			r.owed[j] = append(r.owed[j], n)
 		}
+	}
+}
+
+// run is that of the catalog, as notes have it.
+func (r *Refreshes) run() string {
+	if r.cat.Lock == nil {
+		return ""
+	}
+	return Clip(r.cat.Lock.Run, maxName)
+}
+
+// dropExcluded drops what earlier stages of the run have noted for entries that turn out to be
+// excluded, and reports whether there was any.
+func (r *Refreshes) dropExcluded() bool {
+	excluded := map[string]bool{}
+	for i := range r.cat.Entries {
+		if e := &r.cat.Entries[i]; e.Excluded {
+			excluded[resourceName(e)] = true
+		}
+	}
+	before := len(r.notes)
+	r.notes = slices.DeleteFunc(r.notes, func(n *note) bool { return excluded[n.Resource] && n.Run != "" && n.Run == r.run() })
+	return len(r.notes) < before
+}
+
+// Recall takes up what an earlier stage of the run has noted of an entry that it has carried out.
+func (r *Refreshes) Recall(i int) {
+	if r.cat.From == 0 {
+		return
+	}
+	for _, w := range r.waiting[i] {
+		n := r.find(r.names[w.entry])
+		if n == nil || n.Run == "" || n.Run != r.run() {
+			continue
+		}
+		n.causes[i], n.earlier = w.target, false
+		r.owed[w.entry] = slices.DeleteFunc(r.owed[w.entry], func(other *note) bool { return other == n })
 	}
 }
 
@@ -238,9 +278,7 @@ func unnoted(err error) error {
 // refresh is the note that a subscriber is to be refreshed because of an entry.
 func (r *Refreshes) refresh(i int, name subscriber) Refresh {
 	n := Refresh{Resource: name.resource, Nth: name.nth, Changed: r.ref(i), Time: r.now().UTC()}
-	if r.cat.Lock != nil {
-		n.Run = Clip(r.cat.Lock.Run, maxName)
-	}
+	n.Run = r.run()
 	return n
 }
 

@@ -200,7 +200,7 @@ func (r *Reversals) here() map[string]bool {
 	for i := range r.cat.Entries {
 		e := &r.cat.Entries[i]
 		ref := e.Type + "#" + e.Name
-		here[ref] = here[ref] || e.Reverse || e.Excluded
+		here[ref] = here[ref] || e.Reverse || e.Excluded || len(e.Awaits) > 0
 	}
 	return here
 }

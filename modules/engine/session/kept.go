@@ -14,6 +14,9 @@ import (
 // its connection was lost. ended says that this is all of it.
 func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (ended bool, err error) {
 	s.engine.Finished, s.engine.Keep = nil, nil
+	if cat.From > 0 && s.Results != nil && cat.Once != nil && cat.Lock == nil {
+		return false, nil
+	}
 	if s.Results == nil || cat.Once == nil {
 		return false, nil
 	}
@@ -36,6 +39,9 @@ func (s *serving) begin(ctx context.Context, cat *wire.Catalog, out *outbox) (en
 			return first
 		}
 		return s.results.Finish(f)
+	}
+	if cat.From > 0 { // the engine knows, and the controller too
+		return false, nil
 	}
 	if err := s.tellUntold(out); err != nil {
 		return false, err
@@ -65,9 +71,13 @@ func stays(f *notes.Finished, entries int) bool {
 	return r.Index < entries && !r.Check && !r.Killed && r.State == nil
 }
 
-// hashOf is that of the entries of a catalog, in hex.
+// hashOf is that of the entries of a catalog, in hex: of those that all of its stages have.
 func hashOf(cat *wire.Catalog) (string, error) {
-	text, err := json.Marshal(cat.Entries)
+	entries := cat.Entries
+	if cat.Fixed > 0 {
+		entries = entries[:min(cat.Fixed, len(entries))]
+	}
+	text, err := json.Marshal(entries)
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }

@@ -196,7 +196,7 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 		follow.flush()
 		return out.put(&wire.Message{Result: result})
 	})
-	_ = s.results.End(err == nil && !stopped) // without it, the end is found out again
+	_ = s.results.End(err == nil && !stopped && cat.Until == 0) // without it, the end is found out again
 	if err == nil {
 		err = out.put(&wire.Message{Done: &wire.Done{Stopped: stopped}})
 	}

@@ -71,9 +71,8 @@ var TaskKeys = map[string]Key{
 	"shell":         {"cwd", "write provider: shell"},
 	"executable":    {"cwd", "write provider: shell for /bin/sh, or name the program in command"},
 	"args":          {"", "write the properties beside each other"},
-	"register":      {"", "write recv where the value is used, as in recv: {content: exec#token.stdout}; to decide, write onlyif, unless, creates or subscribe"},
-	"changed_when":  {"onlyif", "write onlyif, unless or creates"},
-	"failed_when":   {"returns", "write returns"},
+	"changed_when":  {"onlyif", "write readonly: true for a command that changes nothing; or onlyif, unless or creates, which say whether there is something to change"},
+	"failed_when":   {"returns", "write returns: [0, 2], the exit codes that mean success; or register, and a resource with control that fails"},
 	"ignore_errors": {"", "leave it out: other resources go on, unless ccm.fail_on_error is set"},
 	"no_log":        {"", "write sensitive: true"},
 	"check_mode":    {"", "write noop: true"},
@@ -93,4 +92,4 @@ var TaskKeys = map[string]Key{
 }
 
 // SharedKeys are keys that tasks of Ansible and resources here both have.
-var SharedKeys = []string{"name", "tags", "notify", "delay", "timeout"}
+var SharedKeys = []string{"name", "tags", "notify", "delay", "timeout", "register"}

@@ -40,7 +40,7 @@ func Common(t modules.Type, key string) bool {
 
 // Yields reports whether a key that every type has gives way to a property.
 func Yields(key string) bool {
-	return slices.Contains(OfMeta, key) || slices.Contains([]string{"before", "notify", "recv", "export"}, key)
+	return slices.Contains(OfMeta, key) || slices.Contains([]string{"before", "notify", "recv", "export", "register"}, key)
 }
 
 // Given is nil for what is null: that counts as not given.

@@ -34,6 +34,8 @@ type Resource struct {
 	Recv   map[string]any `json:"recv" hint:"write recv: {content: exec#token.stdout}" doc:"properties whose values another resource sends: PROPERTY: type#name.key, or PROPERTY: {host: NAME, from: type#name.key}"`
 	Export []string       `json:"export" doc:"the values that other hosts may receive, such as stdout"`
 
+	Results string `json:"register" doc:"the name under which later resources of the host and play find what came of this one: Results.NAME"`
+
 	Register []Registration `json:"register_when_stable" doc:"what CCM publishes once the resource is stable; it is checked and ignored"`
 }
 
@@ -61,6 +63,9 @@ type Registration struct {
 	Annotations map[string]string `json:"annotations" doc:"free texts"`
 	TTL         string            `json:"ttl" pattern:"^(never|([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h|d|w|M|y))+)$" doc:"how long it lasts: a duration such as 30s, or never"`
 }
+
+// ResultForm is what a result may be called: what expressions and templates read as Results.NAME.
+const ResultForm = "^[A-Za-z_][A-Za-z0-9_]{0,63}$"
 
 // CheckRegistrations checks a list of them, whose shape has been decoded, as far as its
 // values are not open.

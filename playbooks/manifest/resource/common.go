@@ -29,6 +29,7 @@ func (rd *Reader) common(r *manifest.Resource, n *yamlpos.Node) {
 	r.Tags = k.Tags
 	rd.receives(r, n)
 	rd.exports(r, n)
+	rd.registers(r, n)
 	if control := n.Get("control"); control != nil {
 		r.If = rd.Values.Conditions("control.if", keys.Given(control.Get("if")))
 		r.Unless = rd.Values.Conditions("control.unless", keys.Given(control.Get("unless")))

@@ -1,0 +1,164 @@
+package catalog
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// A resultCheck holds what resources read of results against what the resources before them
+// register, as far as both are known before any host is.
+type resultCheck struct {
+	manifests *loadedManifests
+	inGraph   bool
+	all       map[string][]*manifest.Resource // that register a name, anywhere
+	before    map[string]*manifest.Resource   // the last one so far that does
+	anything  bool                            // some manifests are known only per host
+	errs      yamlpos.Errors
+}
+
+// checkResults checks the names and the fields of results that the play and what it applies
+// read. It notes whether anything is registered at all.
+func (c *Compiler) checkResults() error {
+	x := resultCheck{
+		manifests: c.manifests, inGraph: c.play.Graph(), all: map[string][]*manifest.Resource{}, before: map[string]*manifest.Resource{},
+		anything: c.play.JetFile != nil,
+	}
+	manifest.Walk(c.play.Resources, func(r *manifest.Resource, _ int) {
+		x.anything = x.anything || r.Unknown()
+		if r.Register != nil {
+			x.all[r.Register.Text] = append(x.all[r.Register.Text], r)
+		}
+	})
+	c.registers = x.anything || len(x.all) > 0
+	if paths, all := c.inputs.Results(); !c.registers && !all && len(paths) == 0 {
+		return nil
+	}
+	x.manifest(c.root)
+	slices.SortStableFunc(x.errs, func(a, b *yamlpos.Error) int { return a.Line - b.Line }) // of maps
+	return manifest.Distinct(x.errs)
+}
+
+// manifest checks the resources of a manifest, and those of the ones that it applies, in the
+// order in which they run.
+func (x *resultCheck) manifest(m *loadedManifest) {
+	for _, message := range []*manifest.Value{m.play.Pre, m.play.Post} {
+		if message == nil {
+			continue
+		}
+		if paths, _ := message.Inputs(m.files).Results(); len(paths) > 0 {
+			x.errs.Add(message.Node.Errorf("leave it out", "a message cannot use the results of resources"))
+		}
+	}
+	here := map[string]*yamlpos.Node{} // the names that this manifest has registered
+	for _, r := range m.play.Resources {
+		if !r.Unselected {
+			r.EachInputs(m.files, func(at *yamlpos.Node, reads templates.Inputs) { x.reads(r, at, reads) })
+		}
+		if !r.Unselected && r.Subscribe != nil {
+			x.subscribes(r, m.files)
+		}
+		if r.Child != nil && !r.Unselected {
+			if inner, err := x.manifests.applied(m, r, r.Child); err == nil { // else it has been reported
+				x.manifest(inner)
+			}
+		}
+		if r.Register == nil {
+			continue
+		}
+		name := r.Register.Text
+		switch other := here[name]; {
+		case x.inGraph:
+			x.errs.Add(r.Register.Errorf("remove strategy: graph; or hand values on with recv, which works there",
+				"register needs resources that run in the order written"))
+		case other != nil:
+			x.errs.Add(r.Register.Errorf("give each its own name; of one that control excludes the result is there too: Results."+name+".skipped",
+				"Results.%s is registered twice, also at %s", name, other.Pos()))
+		}
+		if here[name] = r.Register; !r.Unselected {
+			x.before[name] = r
+		}
+	}
+}
+
+// reads checks what a part of a resource reads.
+func (x *resultCheck) reads(r *manifest.Resource, at *yamlpos.Node, reads templates.Inputs) {
+	paths, _ := reads.Results()
+	for _, path := range paths {
+		keys := strings.Split(path, ".")
+		name := keys[0]
+		from := x.before[name]
+		if from == nil {
+			x.errs.Add(x.unregistered(r, at, name))
+			continue
+		}
+		field := ""
+		if len(keys) > 1 {
+			field = keys[1]
+		}
+		_, notNumber := strconv.Atoi(field)
+		switch {
+		case field == "":
+		case from.Each != nil && notNumber != nil:
+			x.errs.Add(at.Errorf("write Results."+name+"[0]."+field+", or any(Results."+name+", #."+field+")",
+				"Results.%s is a list, since %s has each", name, from.Ref()))
+		case from.Each == nil && !slices.Contains(outcomeFields, field) && !slices.Contains(saidFields, field):
+			x.errs.Add(at.Errorf(suggestField(field), "a result has no %s: Results.%s.%s", field, name, field))
+		}
+	}
+}
+
+// subscribes refuses names that are made of results where a refresh may be due to the resource: a
+// run that ends before they are known would lose it.
+func (x *resultCheck) subscribes(r *manifest.Resource, files *templates.Files) {
+	for _, v := range []*manifest.Value{&r.Name, r.Each} {
+		if v == nil {
+			continue
+		}
+		if paths, all := v.Inputs(files).Results(); all && len(x.before) > 0 || len(paths) > 0 {
+			x.errs.Add(v.Node.Errorf("write the name as it is, and choose with control", "a resource that subscribes cannot be called by results: what it is owed would have no name if the run ended before"))
+		}
+	}
+}
+
+// unregistered is the error for a name that no resource before r registers; nil if that cannot be
+// known.
+func (x *resultCheck) unregistered(r *manifest.Resource, at *yamlpos.Node, name string) error {
+	for _, other := range x.all[name] {
+		switch {
+		case other == r:
+			return at.Errorf("use it in later resources", "Results.%s is the result of this resource, which is not there yet", name)
+		case other.Unselected:
+			return at.Errorf("select it too, or leave this resource out", "Results.%s is registered by %s (%s), which --tags, --skip-tags or --start-at leave out",
+				name, other.Ref(), other.Name.Node.Pos())
+		}
+		return at.Errorf("move this resource behind it", "Results.%s is registered later, by %s (%s)", name, other.Ref(), other.Name.Node.Pos())
+	}
+	if x.anything {
+		return nil
+	}
+	var known []string
+	for name := range x.all {
+		known = append(known, name)
+	}
+	slices.Sort(known)
+	hint := "write register: " + name + " at an earlier resource"
+	if meant := yamlpos.Suggest(name, known); meant != "" {
+		hint = "did you mean Results." + meant + "?"
+	}
+	return at.Errorf(hint, "no resource registers a result called %s", name)
+}
+
+// suggestField says which fields a result has.
+func suggestField(field string) string {
+	all := slices.Concat(outcomeFields, saidFields)
+	if meant := yamlpos.Suggest(field, all); meant != "" {
+		return "did you mean " + meant + "?"
+	}
+	slices.Sort(all)
+	return "it has " + strings.Join(all, ", ")
+}

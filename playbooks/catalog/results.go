@@ -1,0 +1,424 @@
+package catalog
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/templates"
+)
+
+// results are what the resources of a host that have register came to, as far as that is known
+// when it is compiled for: in stages, see [Compiler.Next].
+type results struct {
+	had    []*wire.Result // by entry, of the stages before
+	called map[string]*registered
+	shown  *templates.Inventory // in which expressions find them
+	until  int                  // the first entry that is made of results to come; 0 if there is none
+
+	part *part              // of the resource at hand
+	list *manifest.Resource // whose each stands for all its elements: they are excluded, or not known
+}
+
+// A part is resources of which the first failure ends the rest: of a manifest that says so, or of
+// a block.
+type part struct{ _ byte }
+
+// partOf is a new part, if there is one; else nil.
+func partOf(is bool) *part {
+	if !is {
+		return nil
+	}
+	return new(part)
+}
+
+// A registered is what stands under one name: the result of one entry, or of those of an each.
+type registered struct {
+	list    bool
+	entries []int
+	values  []any // of them
+	// Of some of the entries the result is to come, or is not known since they are only
+	// predicted: all of it, or what they would say.
+	pending, unknown, silent []int
+
+	secret bool  // one of them is sensitive
+	failed *part // in which one of them has failed; nil if none has, or the rest goes on
+}
+
+// register registers the result of entry number i under the name that its resource has.
+func (x *expansion) register(r *manifest.Resource, e *wire.Entry, i int, env *templates.Env) {
+	if r.Register == nil {
+		return
+	}
+	one := x.results.called[r.Register.Text]
+	if r.Each == nil {
+		one = x.results.begin(r.Register.Text, false)
+	}
+	defer x.results.show()
+	e.Register = e.Sensitive && !e.Excluded
+	one.secret = one.secret || e.Sensitive
+	one.entries = append(one.entries, i)
+	value := map[string]any{"type": e.Type, "name": e.Name}
+	if x.results.list != r {
+		one.values = append(one.values, value)
+	}
+	if env.HasItem {
+		value["item"] = env.Item
+	}
+	switch {
+	case e.Excluded:
+		came(value, r.Type, &wire.Result{Status: wire.Skipped, Message: "excluded by control"}, false)
+	case i >= len(x.results.had) || x.results.had[i] == nil:
+		one.pending = append(one.pending, i)
+	default:
+		result := x.results.had[i]
+		if result.Status == wire.Failed || result.Status == wire.Rescued {
+			one.failed = x.results.part
+		}
+		switch {
+		case result.Uncertain:
+			one.unknown = append(one.unknown, i)
+		case result.Check && result.Status == wire.Changed:
+			one.silent = append(one.silent, i)
+		}
+		came(value, r.Type, result, e.Sensitive)
+		if e.Sensitive {
+			for _, key := range []string{"stdout_trimmed", "stderr"} {
+				if text, ok := value[key].(string); ok && text != "" {
+					x.compiler.opts.Mask.Add(strings.TrimSpace(text))
+				}
+			}
+		}
+	}
+}
+
+// begin begins what stands under a name, in place of what another resource has put there.
+func (s *results) begin(name string, list bool) *registered {
+	if s.called == nil {
+		s.called = map[string]*registered{}
+	}
+	one := &registered{list: list}
+	s.called[name] = one
+	s.show()
+	return one
+}
+
+// show has expressions see the results so far.
+func (s *results) show() { s.shown.Results = templates.NewLazy(s.values) }
+
+// withoutResults is what data can see, which is there before any resource.
+func withoutResults(in *templates.Inventory) *templates.Inventory {
+	if in == nil || in.Results == nil {
+		return in
+	}
+	without := *in
+	without.Results = nil
+	return &without
+}
+
+// values are the results by name.
+func (s *results) values() map[string]any {
+	all := map[string]any{}
+	for name, one := range s.called {
+		switch {
+		case one.list:
+			all[name] = slices.Clone(one.values)
+		case len(one.values) > 0:
+			all[name] = one.values[0]
+		}
+	}
+	return all
+}
+
+// Fields of a result. The last ones are what a resource says once it has had its turn; the
+// outcome is known of what is only predicted, too.
+var (
+	outcomeFields = []string{"changed", "failed", "item", "name", "skipped", "status", "type"}
+	saidFields    = []string{"error", "exit_code", "message", "state", "stderr", "stdout", "stdout_lines", "stdout_trimmed"}
+)
+
+// came puts what a result says into a value.
+func came(value map[string]any, t modules.Type, r *wire.Result, sensitive bool) {
+	status := cmp.Or(r.Status, wire.Stable)
+	value["status"] = string(status)
+	value["changed"], value["failed"], value["skipped"] = status == wire.Changed, status == wire.Failed || status == wire.Rescued, status == wire.Skipped
+	value["message"], value["error"] = r.Message, r.Error
+	exit, state := r.Exit, r.State
+	lost := sensitive && exit != nil && r.Registered == nil
+	if r.Registered != nil {
+		exit, state = r.Registered.Exit, r.Registered.State
+	}
+	if state != nil && state.Last() != nil {
+		if plain, err := plainJSON(state.Last()); err == nil {
+			value["state"] = plain
+		}
+	}
+	_, command := t.New().(modules.Sender)
+	switch {
+	case lost:
+		noOutput(value, "run again", "the output of %s was lost with a connection: hosts keep no secrets")
+	case exit != nil:
+		putOutput(value, exit)
+	case command:
+		noOutput(value, "ask first: Results.NAME.changed, or Results.NAME.skipped", "%s ran no command, so there is no output: it is "+string(status))
+	}
+}
+
+// noOutput has it be an error to use the output of a command.
+func noOutput(value map[string]any, hint, format string) {
+	silent := templates.Unusable(hint, format, fmt.Sprint(value["type"], "#", value["name"]))
+	for _, key := range []string{"stdout", "stdout_trimmed", "stdout_lines", "stderr", "exit_code"} {
+		value[key] = silent
+	}
+}
+
+// putOutput puts what a command has written into a value.
+func putOutput(value map[string]any, exit *modules.Exit) {
+	value["exit_code"] = int64(exit.Code)
+	value["stdout"], value["stderr"] = output(value, "stdout", exit.Stdout), output(value, "stderr", exit.Stderr)
+	value["stdout_trimmed"], value["stdout_lines"] = value["stdout"], value["stdout"]
+	text, ok := value["stdout"].(string)
+	if !ok {
+		return
+	}
+	text = strings.TrimRight(text, "\r\n")
+	lines := []any{}
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.TrimRight(line, "\r\n"))
+	}
+	value["stdout_trimmed"], value["stdout_lines"] = text, lines
+}
+
+// output is what a command has written, or the error of using what has been cut.
+func output(value map[string]any, stream string, o modules.Output) any {
+	if o.Dropped > 0 {
+		return templates.Unusable("have the command print less",
+			"%s#%s wrote more to %s than the %d KiB that are kept, so it cannot be used", value["type"], value["name"], stream, modules.MaxOutput>>10)
+	}
+	return o.Text
+}
+
+// plainJSON decodes JSON into plain values.
+func plainJSON(text json.RawMessage) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	return templates.Plain(v)
+}
+
+// mentions are the names of results that are among inputs, of those that stand there by now, with
+// whether more than the outcome is read. Where that cannot be known it is all of them.
+func (s *results) mentions(in templates.Inputs) map[string]bool {
+	paths, all := in.Results()
+	if len(s.called) == 0 || !all && len(paths) == 0 {
+		return nil
+	}
+	named := map[string]bool{}
+	for name := range s.called {
+		if all {
+			named[name] = true
+		}
+	}
+	for _, path := range paths {
+		name, rest, _ := strings.Cut(path, ".")
+		field, _, _ := strings.Cut(rest, ".")
+		if one := s.called[name]; one != nil {
+			named[name] = named[name] || one.list || !slices.Contains(outcomeFields, field)
+		}
+	}
+	return named
+}
+
+// awaited are the entries on whose results inputs depend that are not known: those to come first,
+// which pending says, and else those that are only predicted.
+func (s *results) awaited(in templates.Inputs, of *part) (entries []int, pending bool) {
+	var unknown []int
+	for name, said := range s.mentions(in) {
+		one := s.called[name]
+		entries = append(entries, one.pending...)
+		unknown = append(unknown, one.unknown...)
+		if said {
+			unknown = append(unknown, one.silent...)
+		}
+		if of != nil && one.failed == of { // what reads it is skipped
+			unknown = append(unknown, one.entries...)
+		}
+	}
+	if pending = len(entries) > 0; !pending {
+		entries = unknown
+	}
+	slices.Sort(entries)
+	return slices.Compact(entries), pending
+}
+
+// secrets reports whether the result of a sensitive resource is among inputs.
+func (s *results) secrets(in templates.Inputs) bool {
+	for name := range s.mentions(in) {
+		if s.called[name].secret {
+			return true
+		}
+	}
+	return false
+}
+
+// A resultUse is what a resource reads of results, from its syntax trees.
+type resultUse struct {
+	all, control, each templates.Inputs
+	shown              []shownInputs
+}
+
+// resultUse is the same for all hosts.
+func (c *Compiler) resultUse(r *manifest.Resource, in *scope) *resultUse {
+	if known, ok := c.resultUses.Load(r); ok {
+		return known.(*resultUse)
+	}
+	u := &resultUse{all: r.Inputs(in.env.Files), control: r.ControlInputs(in.env.Files)}
+	if r.Each != nil {
+		u.each = r.Each.Inputs(in.env.Files)
+	}
+	for _, v := range r.Shown() {
+		if v.HasExpressions() {
+			u.shown = append(u.shown, shownInputs{v.Node, v.Inputs(in.env.Files)})
+		}
+	}
+	if in.manifest.play.JetFile == nil { // else it is of this host alone
+		c.resultUses.Store(r, u)
+	}
+	return u
+}
+
+// listAwaits reports whether the list of an each is made of results that are not known.
+func (x *expansion) listAwaits(r *manifest.Resource, in *scope) bool {
+	return len(x.results.called) > 0 && !x.known(x.compiler.resultUse(r, in).each, in)
+}
+
+// controlAwaits is listAwaits for control.
+func (x *expansion) controlAwaits(r *manifest.Resource, in *scope) bool {
+	return len(x.results.called) > 0 && !x.known(x.compiler.resultUse(r, in).control, in)
+}
+
+// known reports whether all results are known that are among inputs.
+func (x *expansion) known(inputs templates.Inputs, in *scope) bool {
+	entries, _ := x.results.awaited(inputs, in.part)
+	return len(entries) == 0
+}
+
+// await makes the entry of a resource that is made of results which are not known, if it is.
+// awaits says that there is one, or an error, and i its number; -1 if there is none.
+func (x *expansion) await(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env) (i int, awaits bool) {
+	if len(x.results.called) == 0 {
+		return 0, false
+	}
+	inputs := x.compiler.resultUse(r, in).all
+	return x.awaitOf(ctx, r, in, env, inputs)
+}
+
+// awaitOf is await for a resource that reads these inputs.
+func (x *expansion) awaitOf(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, inputs templates.Inputs) (i int, awaits bool) {
+	entries, pending := x.results.awaited(inputs, in.part)
+	if len(entries) == 0 {
+		entries, pending = in.awaits, in.pending
+	}
+	if len(entries) == 0 {
+		return 0, false
+	}
+	use := x.compiler.resultUse(r, in)
+	knownValue := func(v *manifest.Value) bool { return v == nil || x.known(v.Inputs(env.Files), in) }
+	whole := x.results.list != r // else it stands for a list
+	if whole && x.known(use.control, in) {
+		switch ok, err := managed(ctx, r, env); {
+		case err != nil:
+			x.errs.Add(err)
+			return -1, true
+		case !ok:
+			return x.exclude(ctx, r, in, env), true
+		}
+	}
+	var errs yamlpos.Errors
+	e := wire.Entry{Type: r.Type.Name, Name: r.Name.Node.Text, Once: r.Once, Awaits: entries}
+	if whole && knownValue(&r.Name) {
+		e.Name = text(ctx, &r.Name, env, &errs)
+	} else {
+		x.draft.names.unknown(r.Type.Name, "", "")
+		x.notWhole()
+	}
+	if whole && knownValue(r.Alias) {
+		e.Alias = text(ctx, r.Alias, env, &errs)
+	}
+	e.Sensitive = x.ofSecretResults(r, in) || x.compiler.useOf(r, in, env).secret || r.Sensitive != nil && (!whole || !knownValue(r.Sensitive) || boolean(ctx, r.Sensitive, env, &errs))
+	if whole && knownValue(r.Noop) {
+		e.Check = boolean(ctx, r.Noop, env, &errs)
+	}
+	if whole && knownValue(r.Meta) {
+		own, err := meta(ctx, r, env)
+		errs.Add(err)
+		e.Hidden, e.Reverse, e.NoHistory = own.Hidden, own.Reverse, own.NoHistory
+	}
+	for _, key := range r.Exports {
+		e.Export = append(e.Export, key.Text)
+	}
+	o := origin{resource: r}
+	if whole && !slices.ContainsFunc(r.OrderLists(), func(l manifest.OrderList) bool { return !knownValue(l.Value) }) && knownValue(r.Recv) {
+		var err error
+		o.refs, err = x.refer(ctx, r, env, &e)
+		errs.Add(err)
+	}
+	in.inherit(&e)
+	if len(errs) > 0 {
+		x.errs.Add(errs.Err())
+		return -1, true
+	}
+	if made, i := x.awaitWithin(ctx, r, in, env, e, o, pending, whole); made {
+		return i, true
+	}
+	x.leaveOutNested(r)
+	if pending && x.results.until == 0 {
+		x.results.until = len(x.draft.entries)
+	}
+	shown := RenderedResource{Env: env, Layers: in.layers, Secrets: in.secrets, Item: in.itemSecrets(r, env)}
+	for _, k := range entries {
+		shown.Awaits = append(shown.Awaits, x.draft.entries[k].Ref())
+	}
+	return x.add(e, o, shown), true
+}
+
+// awaitWithin expands a block, or a nested manifest, of which only control is not known: then it is
+// known what it has, and who in it is to be refreshed.
+func (x *expansion) awaitWithin(ctx context.Context, r *manifest.Resource, in *scope, env *templates.Env, e wire.Entry, o origin, pending, whole bool) (made bool, i int) {
+	nested := r.Child != nil && r.Child.JetFile == nil // a block has one as well
+	if !whole || !nested || !x.known(r.Name.Inputs(env.Files), in) || !x.known(r.Properties.Inputs(env.Files), in) {
+		return false, 0
+	}
+	within := *in
+	within.awaits, within.pending = e.Awaits, pending
+	if e.Awaits = nil; r.Block != nil {
+		return true, x.block(ctx, r, &within, env, e, o)
+	}
+	return true, x.nested(ctx, r, &within, env, e, o, !in.noEdges)
+}
+
+// ofSecretResults refuses names that are made of the results of a sensitive resource, and reports
+// whether anything of the resource is.
+func (x *expansion) ofSecretResults(r *manifest.Resource, in *scope) (secret bool) {
+	if len(x.results.called) == 0 {
+		return false
+	}
+	use := x.compiler.resultUse(r, in)
+	for _, part := range use.shown {
+		if x.results.secrets(part.inputs) || part.inputs.Item() && x.results.secrets(use.each) {
+			x.errs.Add(part.at.Errorf("give it to properties and health checks; the rest of a resource is shown", "the result of a sensitive resource would be shown here"))
+		}
+	}
+	return x.results.secrets(use.all)
+}
