@@ -46,7 +46,7 @@ func (f *variableFlags) options(ctx context.Context, environ map[string]string, 
 	for name, value := range environ {
 		variables[name] = value
 	}
-	return catalog.Options{Environ: variables, EnvFile: readEnv && !f.noReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask}, errors.Join(extraErr, factsErr)
+	return catalog.Options{Environ: variables, EnvFile: readEnv && !f.noReadEnv, Extra: extra, Facts: facts, Mask: &f.secrets.mask, Opener: keys.Opener()}, errors.Join(extraErr, factsErr)
 }
 
 // readHiera reads --hiera, or the document that the environment names.

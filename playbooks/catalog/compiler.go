@@ -49,6 +49,8 @@ type Options struct {
 	Facts     map[string]any    // --facts: over those of every host
 	Hiera     *templates.Source // --hiera: over the play's data; nil if there is none
 	Mask      *secret.Mask      // learns the secrets of every host; nil for one of the compiler's own
+	// Opener opens files of a play that ansible-vault has encrypted; nil sends them as they are.
+	Opener yamlpos.Opener
 	// InventorySecrets says that a variable of any host is marked as secret.
 	InventorySecrets bool
 	// Downloads gets what hosts are promised; nil where nothing is applied.
@@ -61,7 +63,7 @@ func New(play *manifest.Play, opts Options) (*Compiler, error) {
 	if opts.Mask == nil {
 		opts.Mask = &secret.Mask{}
 	}
-	c := &Compiler{play: play, opts: opts, manifests: newLoadedManifests(opts.Hiera)}
+	c := &Compiler{play: play, opts: opts, manifests: newLoadedManifests(opts.Hiera, opts.Opener)}
 	if err := c.open(); err != nil {
 		c.Close()
 		return nil, err

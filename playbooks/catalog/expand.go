@@ -223,6 +223,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 		x.draft.names.unknown(e.Type, e.Name, e.Alias)
 		return -1
 	}
+	e.Sensitive = e.Sensitive || p.made.sensitive
 	shown := RenderedResource{Properties: p.node, Env: env, Layers: in.layers, Secrets: in.secrets, Item: use.item}
 	if e.On != "" {
 		return x.elsewhere(e, o, p, shown)

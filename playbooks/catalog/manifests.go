@@ -62,7 +62,8 @@ func (m *loadedManifest) remembered(key string, make func() any) any {
 // loadedManifests are the manifests of a play, and the folders that they read from, each opened
 // once. They may be used by many goroutines at once, but for [loadedManifests.close].
 type loadedManifests struct {
-	hiera *templates.Source // --hiera; nil if there is none
+	hiera  *templates.Source // --hiera; nil if there is none
+	opener yamlpos.Opener    // of files; nil opens none
 
 	mu     sync.Mutex
 	open   map[string]*folder // by path
@@ -82,8 +83,8 @@ type folder struct {
 	sources *sources
 }
 
-func newLoadedManifests(hiera *templates.Source) *loadedManifests {
-	return &loadedManifests{hiera: hiera, open: map[string]*folder{}, nested: map[manifestKey]*loadedManifest{}, unions: map[string]*bundle{}}
+func newLoadedManifests(hiera *templates.Source, opener yamlpos.Opener) *loadedManifests {
+	return &loadedManifests{hiera: hiera, opener: opener, open: map[string]*folder{}, nested: map[manifestKey]*loadedManifest{}, unions: map[string]*bundle{}}
 }
 
 // folder opens a folder. Once hosts are compiled for, the lock is held.
@@ -95,7 +96,7 @@ func (all *loadedManifests) folder(path string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := openSources(path)
+	src, err := openSources(path, all.opener)
 	if err != nil {
 		files.Close()
 		return nil, err

@@ -33,6 +33,7 @@ type prepared struct {
 	bundle     *bundle            // that it asked for
 	related    []modules.Relation // in a graph
 	needsFull  bool
+	sensitive  bool // a file of it is encrypted where it stands
 	unfit      bool // for other hosts: there is more to it than this
 }
 
@@ -102,6 +103,9 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	var unprepared error
 	if preparer, ok := res.(modules.Preparer); ok {
 		unprepared = preparer.Prepare(ctx, p.source())
+	}
+	if t, ok := res.(modules.Informed); ok && m.sensitive {
+		t.Inform(modules.Circumstances{Sensitive: true})
 	}
 	if m.bundle != nil && m.bundle.err != nil {
 		return nil, r.Name.Node.Errorf("", "%v", m.bundle.err)
@@ -187,9 +191,14 @@ func (m *prepared) text(c modules.Content) modules.Content {
 
 // file is the content of a file of the play.
 func (m *prepared) file(from *sources, name string) (modules.Content, error) {
-	c, err := from.content(name)
+	read := from.read(name)
+	c, err := read.content, read.err
 	if err != nil {
 		return modules.Content{}, err
+	}
+	if read.sealed {
+		m.sensitive = true
+		return m.text(c), nil
 	}
 	if _, here := c.Bytes(); !here {
 		m.files = with(m.files, c.SHA256(), sourceFile{from, filepath.Clean(name), c.Size()})

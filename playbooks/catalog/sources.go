@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/templates"
 )
@@ -20,6 +21,7 @@ import (
 type sources struct {
 	folder string
 	root   *os.Root
+	opener yamlpos.Opener // of what is encrypted; nil sends it as it is
 
 	mu    sync.Mutex
 	known map[string]*hashed
@@ -30,15 +32,16 @@ type sources struct {
 type hashed struct {
 	once    sync.Once
 	content modules.Content
+	sealed  bool // the file is encrypted, and content is not: it is inline, whatever its size
 	err     error
 }
 
-func openSources(folder string) (*sources, error) {
+func openSources(folder string, opener yamlpos.Opener) (*sources, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, err
 	}
-	s := &sources{folder: folder, root: root, known: map[string]*hashed{}}
+	s := &sources{folder: folder, root: root, opener: opener, known: map[string]*hashed{}}
 	s.bundled = sync.OnceValue(func() *bundle { return readBundle(s, resourcesFolder) })
 	return s, nil
 }
@@ -47,6 +50,12 @@ func (s *sources) close() { s.root.Close() }
 
 // content gives the content of a file, inline if it is small.
 func (s *sources) content(name string) (modules.Content, error) {
+	h := s.read(name)
+	return h.content, h.err
+}
+
+// read reads a file, once.
+func (s *sources) read(name string) *hashed {
 	name = filepath.Clean(name)
 	s.mu.Lock()
 	h := s.known[name]
@@ -55,8 +64,42 @@ func (s *sources) content(name string) (modules.Content, error) {
 		s.known[name] = h
 	}
 	s.mu.Unlock()
-	h.once.Do(func() { h.content, h.err = s.hash(name) })
-	return h.content, h.err
+	h.once.Do(func() {
+		if h.content, h.err = s.hash(name); h.err == nil && s.opener != nil {
+			h.open(s, name)
+		}
+	})
+	return h
+}
+
+// vaultHeader begins files that ansible-vault has encrypted, which copy of Ansible decrypts. Those of
+// other tools are sent as they are: a host may be their place.
+const vaultHeader = "$ANSIBLE_VAULT;"
+
+// maxSealed bounds files that are decrypted, in bytes.
+const maxSealed = 16 << 20
+
+// open decrypts the file if it is encrypted.
+func (h *hashed) open(s *sources, name string) {
+	f, size, err := s.open(name)
+	if err != nil {
+		h.err = err
+		return
+	}
+	defer f.Close()
+	head := make([]byte, len(vaultHeader))
+	if n, _ := f.ReadAt(head, 0); string(head[:n]) != vaultHeader {
+		return
+	}
+	if size > maxSealed {
+		h.err = fmt.Errorf("%s is encrypted, and larger than %d MiB", name, maxSealed>>20)
+		return
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSealed))
+	if err == nil {
+		data, h.sealed, err = s.opener.File(filepath.Join(s.folder, name), data)
+	}
+	h.content, h.err = modules.BytesContent(data), err
 }
 
 func (s *sources) hash(name string) (modules.Content, error) {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -101,6 +102,9 @@ func (f *Files) ReadOnce(name string) ([]byte, error) {
 		return nil, f.explain(name, err)
 	case len(content) > MaxFileBytes:
 		return nil, diag.Faultf("%q is larger than %d MiB", name, MaxFileBytes>>20)
+	case bytes.HasPrefix(content, []byte("$ANSIBLE_VAULT;")): // nobody means its text
+		return nil, diag.Faultf("%q is encrypted by ansible-vault", name).
+			WithHint("a whole file may be, as a source; of a template, encrypt the values that it names, in data")
 	}
 	return content, nil
 }
