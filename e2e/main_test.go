@@ -98,7 +98,12 @@ func pushCommand(tb testing.TB, dir string, args ...string) *exec.Cmd {
 // push calls ccm-push and waits for its end.
 func push(tb testing.TB, dir string, args ...string) run {
 	tb.Helper()
-	cmd := pushCommand(tb, dir, args...)
+	return ended(tb, pushCommand(tb, dir, args...))
+}
+
+// ended waits for the end of a call.
+func ended(tb testing.TB, cmd *exec.Cmd) run {
+	tb.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"net/url"
+	"strings"
 )
 
 // Preparer is a type that needs something from the controller before it is
@@ -28,6 +29,9 @@ type Source struct {
 	// most once per run, when the first host asks for it. Where there is no
 	// controller, it is nil.
 	Download func(ctx context.Context, d Download) (Content, error)
+	// Downloaded is Download at once: the hash is known then. Where nothing is applied, nothing
+	// is got, and it is promised.
+	Downloaded func(ctx context.Context, d Download) (Content, error)
 	// Tree has a folder of the play rendered; see [Requirements].Tree. Where there is no
 	// controller, it is nil.
 	Tree func(ctx context.Context, r TreeRequest) (*Tree, error)
@@ -98,6 +102,12 @@ type Download struct {
 
 // String names the file, without what could be a secret in its URL.
 func (d Download) String() string { return ShownURL(d.URL) }
+
+// IsURL reports whether a source is on a web server, and no file of the play.
+func IsURL(source string) bool {
+	scheme, _, found := strings.Cut(source, "://")
+	return found && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "http"))
+}
 
 // ShownURL is a URL without user, password, query and fragment, any of which can
 // hold a secret.

@@ -33,7 +33,7 @@ func (f *File) Apply(ctx context.Context, h modules.Host, p modules.Plan) error 
 }
 
 func (f *File) writeContent(ctx context.Context, h modules.Host, p modules.Plan, want modules.Attributes) error {
-	content, err := h.Contents.Open(ctx, p.Needs[0])
+	content, err := f.open(ctx, h, p)
 	if err != nil {
 		return err
 	}

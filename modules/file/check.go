@@ -248,11 +248,11 @@ func (f *File) checkPresent(ctx context.Context, h modules.Host, at found, want 
 	case modules.Directory:
 		return modules.Plan{}, modules.Refuse("%s exists as a directory; cannot manage it as a file", f.Name)
 	case modules.Special:
-		if !f.Content.IsZero() {
+		if f.hasContent() {
 			return modules.Plan{}, modules.Refuse("%s is a device, socket or pipe; refusing to replace it by a file", f.Name)
 		}
 	}
-	if f.Content.IsZero() {
+	if !f.hasContent() {
 		return f.compareAttributes(ctx, h, at, want)
 	}
 	return f.compareContent(ctx, h, at, want)
@@ -262,7 +262,7 @@ func (f *File) create(h modules.Host, at found, want modules.Attributes) (module
 	if err := modules.InDirectory(h.Files, f.Name); err != nil {
 		return modules.Plan{}, err
 	}
-	if f.Content.IsZero() {
+	if !f.hasContent() {
 		plan := f.write("created an empty file with requested attributes", modules.TextContent(""), at, want)
 		plan.Changes = []modules.Change{{Property: "ensure", Have: at.ensure(), Want: present}}
 		return f.mayWrite(h.Files, plan, want)
@@ -270,7 +270,7 @@ func (f *File) create(h modules.Host, at found, want modules.Attributes) (module
 	plan := f.write("created the file", f.Content, at, want)
 	plan.Changes = []modules.Change{
 		{Property: "ensure", Have: at.ensure(), Want: present},
-		{Property: "content", Have: absent, Want: sum(f.Content.SHA256())},
+		{Property: "content", Have: absent, Want: sum(f.digestWanted())},
 	}
 	return f.mayWrite(h.Files, plan, want)
 }
@@ -284,7 +284,7 @@ func (f *File) compareContent(ctx context.Context, h modules.Host, at found, wan
 	if err != nil {
 		return modules.Plan{}, err
 	}
-	right := sum(f.Content.SHA256())
+	right := sum(f.digestWanted())
 	if have == right && !at.link {
 		return f.compareAttributes(ctx, h, at, want)
 	}
@@ -339,7 +339,10 @@ func (f *File) compareAttributes(ctx context.Context, h modules.Host, at found, 
 	}
 	after := modules.PathState{FileInfo: made(at.Kind, want), Content: f.Content, Partial: f.leavesOpen(at)}
 	after.Size, after.Links = at.Size, at.Links
-	if predicted, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok && f.Content.IsZero() {
+	if f.Content.Promised() {
+		after.Content = modules.Content{}
+	}
+	if predicted, ok := h.Forecast.Lookup(modules.PathEffect, f.Name); ok && after.Content.IsZero() {
 		after.Content = predicted.(modules.PathState).Content
 	}
 	plan := modules.Plan{
@@ -365,6 +368,12 @@ func (f *File) write(action string, content modules.Content, at found, want modu
 		Texts:   []modules.TextChange{{Path: f.Name, Want: content}},
 		Needs:   []modules.Content{content},
 		Steps:   steps{do: write, want: want},
+	}
+	if content.IsZero() || content.Promised() { // which comes from a server
+		plan.Effects[0].State = modules.PathState{FileInfo: made(modules.Regular, want), Partial: true}
+	}
+	if content.IsZero() {
+		plan.Texts, plan.Needs = nil, nil
 	}
 	if f.hides(want) {
 		plan.Effects = append(plan.Effects, modules.Anything)

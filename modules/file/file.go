@@ -20,14 +20,17 @@ import (
 //   - what may not be looked at is an error, not absent;
 //   - owner, group and mode may be left out, unless the play is strict.
 type File struct {
-	Name    string          `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path without . or .. elements"`
-	Ensure  string          `json:"ensure,omitempty" enum:"present,absent,directory" default:"present" doc:"present: a file is there; directory: a directory, with its parents; absent: nothing"`
-	Content modules.Content `json:"content,omitzero" also:"contents" doc:"the whole content of the file; left out together with source, a file keeps what it holds and a new one is empty"`
-	Source  string          `json:"source,omitempty" file:"play" doc:"file beside the manifest whose bytes are the content; never rendered"`
-	Owner   string          `json:"owner,omitempty" doc:"name or id of the user it belongs to; default: as it is, and for what is new the user the play works as"`
-	Group   string          `json:"group,omitempty" doc:"name or id of its group; the default is like that of owner"`
-	Mode    string          `json:"mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"permissions in octal, such as \"0644\", or what to change in them, such as \"u=rw,g=r,o=\" or \"g-w,a+X\"; setuid, setgid and sticky as in \"4755\", \"g+s\" or \"+t\"; directories get x wherever there is r or w; default: as it is, and for what is new 0644, of a directory 0755, without what others may if it is sensitive"`
-	Backup  bool            `json:"backup,omitempty" doc:"before other content is put in place, copy the file to NAME.HASH.YYYY-MM-DD@HH:MM:SS~ beside it: the beginning of its SHA-256, and when it was last written, in UTC"`
+	Name     string          `json:"name" required:"true" looks:"^/(([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+)(/([^/.][^/]*|[.][^/.][^/]*|[.][.][^/]+))*)?$" doc:"absolute path without . or .. elements"`
+	Ensure   string          `json:"ensure,omitempty" enum:"present,absent,directory" default:"present" doc:"present: a file is there; directory: a directory, with its parents; absent: nothing"`
+	Content  modules.Content `json:"content,omitzero" also:"contents" doc:"the whole content of the file; left out together with source, a file keeps what it holds and a new one is empty"`
+	Source   string          `json:"source,omitempty" file:"play" doc:"file beside the manifest whose bytes are the content, never rendered; or an https:// URL that it is downloaded from, http:// with a sha256 in checksum"`
+	Checksum string          `json:"checksum,omitempty" looks:"^(none|(sha256:)?[0-9a-fA-F]{64})$" doc:"with a URL as source: the SHA-256 of the content in hex, with or without the prefix sha256:, or none"`
+	Fetch    string          `json:"fetch,omitempty" enum:"controller,host" doc:"with a URL as source: who downloads; default: the controller, once for all hosts"`
+	MaxSize  int             `json:"max_size,omitempty" doc:"with a URL as source: how large the content may be, in MiB; default 4096"`
+	Owner    string          `json:"owner,omitempty" doc:"name or id of the user it belongs to; default: as it is, and for what is new the user the play works as"`
+	Group    string          `json:"group,omitempty" doc:"name or id of its group; the default is like that of owner"`
+	Mode     string          `json:"mode,omitempty" numbers:"refuse" looks:"^((0[oO])?0?[0-7]?[0-7]{3}|[ugoa]*([-+=][rwxXst]*)+(,[ugoa]*([-+=][rwxXst]*)+)*)$" doc:"permissions in octal, such as \"0644\", or what to change in them, such as \"u=rw,g=r,o=\" or \"g-w,a+X\"; setuid, setgid and sticky as in \"4755\", \"g+s\" or \"+t\"; directories get x wherever there is r or w; default: as it is, and for what is new 0644, of a directory 0755, without what others may if it is sensitive"`
+	Backup   bool            `json:"backup,omitempty" doc:"before other content is put in place, copy the file to NAME.HASH.YYYY-MM-DD@HH:MM:SS~ beside it: the beginning of its SHA-256, and when it was last written, in UTC"`
 	// Validation is called so since Validate is what a resource does.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at a new content, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
 	Recurse    bool   `json:"recurse,omitempty" doc:"with ensure directory: owner, group and mode are also for all that is in it, but for symbolic links and other file systems; a mode in octal is for directories alone"`
@@ -35,6 +38,7 @@ type File struct {
 	Force      bool   `json:"force,omitempty" doc:"with ensure absent: remove a directory with all that is in it"`
 
 	undoes, discreet bool // see Inform
+	fetch            getter
 }
 
 // The values of ensure.
@@ -50,7 +54,7 @@ func Type() modules.Type {
 		Name: "file",
 		Doc: "Keeps a file or directory as described, or away. Content is compared by hash and " +
 			"written atomically; of owner, group and mode, what is not given stays as it is.",
-		New: func() modules.Resource { return new(File) },
+		New: func() modules.Resource { return &File{fetch: fetch} },
 	}
 }
 
@@ -63,6 +67,8 @@ func (f *File) Prepare(ctx context.Context, src modules.Source) (err error) {
 		return nil
 	case f.Ensure == absent || f.Ensure == directory:
 		f.Content, f.Source = modules.Content{}, ""
+	case f.remote():
+		return f.prepareRemote(ctx, src)
 	case hasSource:
 		if f.Content, err = src.File(ctx, f.Source); err != nil {
 			return modules.Errorf("source", "%v", err)
@@ -88,7 +94,7 @@ func (f *File) Validate() error {
 	if f.Backup && (f.Ensure == absent || f.Ensure == directory) {
 		errs = append(errs, modules.Errorf("backup", "'backup' is about the content of a file, and cannot stand with 'ensure: %s'", f.Ensure))
 	}
-	return errors.Join(append(errs, validateMode("mode", f.Mode), validateMode("file_mode", f.FileMode), f.validateBelow())...)
+	return errors.Join(append(errs, validateMode("mode", f.Mode), validateMode("file_mode", f.FileMode), f.validateBelow(), f.validateRemote())...)
 }
 
 func (f *File) validateName() error {

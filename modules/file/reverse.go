@@ -20,8 +20,8 @@ func (f *File) Inform(c modules.Circumstances) { f.undoes, f.discreet = c.Revers
 //
 // Whose content was left to others first, and now is not, gets what it has now.
 func (f *File) Reversal(_ context.Context, h modules.Host, kept modules.Resource) (map[string]any, error) {
-	whole := f.Ensure == absent || !f.Content.IsZero()
-	if k, ok := kept.(*File); ok && (!whole || k.Ensure != present || !k.Content.IsZero()) {
+	whole := f.Ensure == absent || f.hasContent()
+	if k, ok := kept.(*File); ok && (!whole || k.Ensure != present || k.hasContent()) {
 		return nil, nil
 	}
 	at, err := look(h.Files, f.Name)

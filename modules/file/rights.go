@@ -44,5 +44,5 @@ func mayRemoveTree(ctx context.Context, files modules.Files, name string) error 
 // file again, so that it cannot be said whether its content will be verified.
 func (f *File) hides(want modules.Attributes) bool {
 	const ownerMayRead = 0o400
-	return !f.Content.IsZero() && want.Mode&ownerMayRead == 0
+	return f.hasContent() && want.Mode&ownerMayRead == 0
 }

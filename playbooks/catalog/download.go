@@ -56,6 +56,7 @@ type fetched struct {
 	done    chan struct{} // closed once what follows is set
 	file    *os.File
 	size    int64
+	sum     string // SHA-256 in lower-case hex
 	err     error
 }
 
@@ -84,7 +85,7 @@ func (d *Downloads) await(ctx context.Context, f *fetched) {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		d.work.Go(func() {
 			defer cancel()
-			f.file, f.size, f.err = d.get(ctx, f.request)
+			f.err = d.get(ctx, f)
 			close(f.done)
 		})
 		d.work.Go(func() {
@@ -101,10 +102,22 @@ func (d *Downloads) await(ctx context.Context, f *fetched) {
 	}
 }
 
-func (d *Downloads) get(ctx context.Context, request modules.Download) (*os.File, int64, error) {
+// now is await, and gives the hash of what has been got.
+func (d *Downloads) now(ctx context.Context, f *fetched) (sum string, err error) {
+	d.await(ctx, f)
+	select {
+	case <-f.done:
+		return f.sum, f.err
+	default:
+		return "", ctx.Err()
+	}
+}
+
+func (d *Downloads) get(ctx context.Context, f *fetched) error {
+	request := f.request
 	file, err := os.CreateTemp("", ".ccm-push-")
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	err = os.Remove(file.Name())
 	part := download.Part{}
@@ -112,28 +125,27 @@ func (d *Downloads) get(ctx context.Context, request modules.Download) (*os.File
 		err = d.Client.Get(ctx, request, file, &part)
 	}
 	if err == nil {
-		err = verify(file, part.Size, request)
+		f.sum, err = verify(file, part.Size, request)
 	}
 	if err != nil {
 		file.Close()
-		return nil, 0, fmt.Errorf("on the controller: %w", err)
+		return fmt.Errorf("on the controller: %w", err)
 	}
-	return file, part.Size, nil
+	f.file, f.size = file, part.Size
+	return nil
 }
 
-func verify(file *os.File, size int64, request modules.Download) error {
-	want := request.SHA256
-	if want == "" {
-		return nil
-	}
+// verify gives the hash of a file, and holds it against the one that it must have, if there is one.
+func verify(file *os.File, size int64, request modules.Download) (sum string, err error) {
 	hash := sha256.New()
 	if _, err := io.Copy(hash, io.NewSectionReader(file, 0, size)); err != nil {
-		return err
+		return "", err
 	}
-	if got := hex.EncodeToString(hash.Sum(nil)); got != want {
-		return fmt.Errorf("%s: checksum mismatch, expected %q got %q (if the file there is the right one, correct checksum)", request, want, got)
+	sum = hex.EncodeToString(hash.Sum(nil))
+	if want := request.SHA256; want != "" && sum != want {
+		return "", fmt.Errorf("%s: checksum mismatch, expected %q got %q (if the file there is the right one, correct checksum)", request, want, sum)
 	}
-	return nil
+	return sum, nil
 }
 
 var errNotWaited = errors.New("the download has not ended")

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/playbooks/manifest/load"
 )
@@ -167,4 +169,87 @@ func TestHostsDoNotChooseDownloads(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+}
+
+// TestDownloadedFiles compiles files of web servers: one with a checksum is got when a host asks for it,
+// one without at once, and once for all hosts.
+func TestDownloadedFiles(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var asks atomic.Int64
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asks.Add(1)
+		fmt.Fprint(w, r.URL.Path)
+	}))
+	defer server.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	const path = "/f"
+	digest := modules.TextContent(path).SHA256()
+	text := func(properties string) string {
+		return play(`- file: [/f: {source: "` + server.URL + path + `?token=hunter2", ` + properties + `}]`)
+	}
+	for _, test := range []struct {
+		name, properties string
+		compiled, got    int64 // requests
+		promised         bool
+		err              string
+	}{
+		{"checksum", "checksum: " + digest, 0, 1, true, ""},
+		{"none", "checksum: none", 1, 1, false, ""},
+		{"wrong checksum", "checksum: " + strings.Repeat("0", 64), 0, 1, true, "on the controller: " + server.URL + path + `?…: checksum mismatch, expected "` + strings.Repeat("0", 64) + `" got "` + digest + `" (if the file there is the right one, correct checksum)`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			asks.Store(0)
+			downloads := NewDownloads()
+			defer downloads.Close()
+			downloads.Client.Roots = roots
+			c := compiler(t, text(test.properties), nil, Options{Downloads: downloads})
+			var last Contents
+			var token string
+			for _, name := range []string{"web1", "web2"} {
+				compiled, err := c.Compile(t.Context(), Host{Name: name})
+				require.NoError(t, err)
+				require.False(t, compiled.NeedsFull)
+				sent := string(compiled.Catalog.Entries[0].Properties)
+				require.NotContains(t, sent, "hunter2")
+				if test.promised {
+					token = promised.FindStringSubmatch(sent)[1]
+				} else {
+					require.Contains(t, sent, digest)
+					token = digest
+				}
+				last = compiled.Contents
+			}
+			require.Equal(t, test.compiled, asks.Load())
+			require.True(t, last.Has(token))
+			last.Await(t.Context(), token)
+			r, _, err := last.Open(token)
+			require.Equal(t, test.got, asks.Load())
+			if test.err != "" {
+				require.EqualError(t, err, test.err)
+				return
+			}
+			require.NoError(t, err)
+			b, err := io.ReadAll(r)
+			require.NoError(t, err)
+			require.Equal(t, path, string(b))
+		})
+	}
+	t.Run("who is not trusted", func(t *testing.T) {
+		downloads := NewDownloads()
+		defer downloads.Close()
+		_, err := compiler(t, text("checksum: none"), nil, Options{Downloads: downloads}).Compile(t.Context(), Host{Name: "web1"})
+		require.ErrorContains(t, err, "certificate signed by unknown authority")
+		require.NotContains(t, err.Error(), "hunter2")
+	})
+	t.Run("nothing is got where nothing is applied", func(t *testing.T) {
+		asks.Store(0)
+		_, err := compiler(t, text("checksum: none"), nil, Options{}).Compile(t.Context(), Host{Name: "web1"})
+		require.NoError(t, err)
+		require.Zero(t, asks.Load())
+	})
+	t.Run("what a host chooses", func(t *testing.T) {
+		_, err := load.Parse(t.Context(), "site.yaml", []byte(play(`- file: [/f: {source: "https://{{ Facts.x }}/f", checksum: none}]`)), builtin.Types())
+		require.ErrorContains(t, err, "what a host sent may not name a file of the play")
+	})
 }

@@ -47,7 +47,7 @@ func (r *RenderedResource) given(secrets bool) ([]GivenProperty, error) {
 			p.Value = "[sensitive]"
 		case at != nil && f.Secret:
 			p.Value = "[secret]"
-		case at != nil && at.Any() != nil && f.URL:
+		case at != nil && at.Any() != nil && (f.URL || f.PlayFile && modules.IsURL(at.Text)):
 			p.Value = modules.ShownURL(at.Text)
 		case at != nil && at.Any() != nil:
 			p.Value = expr.Redacted(asProperty(at, f.Type))

@@ -147,10 +147,11 @@ func (p *preparation) source() modules.Source {
 		Download: func(_ context.Context, request modules.Download) (modules.Content, error) {
 			return p.download(request)
 		},
-		Resources: p.resources,
-		YAML:      p.manifest.yaml,
-		Memo:      p.manifest.remembered,
-		Partial:   len(p.resource.Received()) > 0 || p.resource.Query != "",
+		Downloaded: p.downloaded,
+		Resources:  p.resources,
+		YAML:       p.manifest.yaml,
+		Memo:       p.manifest.remembered,
+		Partial:    len(p.resource.Received()) > 0 || p.resource.Query != "",
 	}
 }
 
@@ -176,6 +177,24 @@ func (p *preparation) download(request modules.Download) (modules.Content, error
 	}
 	p.made.downloads = with(p.made.downloads, f.token, f)
 	return modules.PromisedContent(f.token), nil
+}
+
+// downloaded gets a file, once for all hosts.
+func (p *preparation) downloaded(ctx context.Context, request modules.Download) (modules.Content, error) {
+	p.made.unfit = true
+	if p.downloads == nil {
+		return modules.PromisedContent(noToken), nil
+	}
+	f, err := p.downloads.promise(request)
+	if err != nil {
+		return modules.Content{}, err
+	}
+	sum, err := p.downloads.now(ctx, f)
+	if err != nil {
+		return modules.Content{}, err
+	}
+	p.made.downloads = with(p.made.downloads, sum, f)
+	return modules.HashedContent(sum, f.size), nil
 }
 
 // text is the content of a rendered text.

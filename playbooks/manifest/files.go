@@ -21,7 +21,7 @@ func (r *Resource) PlayFiles() []PlayFile {
 	var names []PlayFile
 	for _, f := range modules.Fields(r.Type.New()) {
 		n := r.Properties.Node.Get(f.Name)
-		if f.PlayFile && n != nil && n.Kind == yamlpos.Scalar && n.Value != nil && !r.Properties.Open(n) {
+		if f.PlayFile && n != nil && n.Kind == yamlpos.Scalar && n.Value != nil && !r.Properties.Open(n) && !modules.IsURL(n.Text) {
 			names = append(names, PlayFile{f.Name, n})
 		}
 	}

@@ -41,14 +41,17 @@ func Find(name string) (Module, bool) {
 
 // Texts that several modules share.
 const (
-	packageWrite = "- package: [nginx: {ensure: present}]"
-	packageAdHoc = "package nginx ensure=present"
-	serviceWrite = "- service: [nginx: {ensure: running, enable: true}]"
-	serviceAdHoc = "service nginx ensure=running enable=true"
-	lineWrite    = `- line: [/etc/hosts: {regexp: '\sweb1$', line: "192.0.2.1 web1"}]`
-	lineAdHoc    = `line /etc/hosts line="192.0.2.1 web1"`
-	fetchWrite   = "- archive: [/opt/app.tar.gz: {url: \"https://example.net/app.tar.gz\", extract_parent: /opt, creates: /opt/app, owner: root, group: root}]"
-	fetchAdHoc   = "archive /opt/app.tar.gz url=https://example.net/app.tar.gz extract_parent=/opt creates=/opt/app owner=root group=root"
+	packageWrite  = "- package: [nginx: {ensure: present}]"
+	packageAdHoc  = "package nginx ensure=present"
+	serviceWrite  = "- service: [nginx: {ensure: running, enable: true}]"
+	serviceAdHoc  = "service nginx ensure=running enable=true"
+	lineWrite     = `- line: [/etc/hosts: {regexp: '\sweb1$', line: "192.0.2.1 web1"}]`
+	lineAdHoc     = `line /etc/hosts line="192.0.2.1 web1"`
+	downloadWrite = "- file: [/opt/app: {source: \"https://example.net/app\", checksum: \"sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03\"}]"
+	downloadAdHoc = "file /opt/app source=https://example.net/app checksum=sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
+
+	fetchWrite = "- archive: [/opt/app.tar.gz: {url: \"https://example.net/app.tar.gz\", extract_parent: /opt, creates: /opt/app, owner: root, group: root}]"
+	fetchAdHoc = "archive /opt/app.tar.gz url=https://example.net/app.tar.gz extract_parent=/opt creates=/opt/app owner=root group=root"
 
 	factsWrite = "leave it out: the facts that are mentioned are asked for"
 	factsAdHoc = "there is ccm-push facts PATTERN [PATH]"
@@ -77,7 +80,7 @@ var modules = map[string]Module{
 
 	"lineinfile": {"line", lineWrite, lineAdHoc}, "replace": {"line", lineWrite, lineAdHoc}, "ini_file": {"line", lineWrite, lineAdHoc},
 	"blockinfile": {"line", `- line: [/etc/hosts: {block: "192.0.2.1 web1"}]`, `line /etc/hosts block="192.0.2.1 web1"`},
-	"get_url":     {"archive", fetchWrite, fetchAdHoc}, "unarchive": {"archive", fetchWrite, fetchAdHoc},
+	"get_url":     {"file", downloadWrite, downloadAdHoc}, "unarchive": {"archive", fetchWrite, fetchAdHoc},
 	"synchronize":    {"scaffold", "- scaffold: [/srv/app: {source: app}]", ""},
 	"authorized_key": {"user", `- user: [deploy: {ssh_keys: ["ssh-ed25519 AAAA… deploy"]}]`, `user deploy ssh_keys="ssh-ed25519 AAAA… deploy"`},
 

@@ -49,7 +49,9 @@ var blind = map[string][]string{
 		"exec-returns-fraction-of-nothing", "exec-returns-huge", "file-force-quoted", "file-mode-digits-without-quotes",
 	},
 	"what goes together, or is required without defaults": {
-		"apply-url-without-checksum", "block-export-in-rescue", "ccm-empty-resources", "file-content-and-source", "file-empty-owner", "file-file-mode-alone", "file-force-without-absent", "file-recurse-absent", "file-recurse-nothing", "file-recurse-of-a-file", "file-root-absent",
+		"apply-url-without-checksum", "block-export-in-rescue", "ccm-empty-resources", "file-checksum-of-a-file", "file-content-and-source",
+		"file-download-by-host", "file-download-http", "file-download-password", "file-download-without-checksum", "file-empty-owner",
+		"file-file-mode-alone", "file-force-without-absent", "file-recurse-absent", "file-recurse-nothing", "file-recurse-of-a-file", "file-root-absent",
 		"file-validate-of-a-directory", "file-without-anything", "file-without-mode",
 	},
 	"what a type checks by itself": {"exec-blank-command", "exec-environment-null", "exec-readonly-creates", "exec-returns-outside", "register-address"},

@@ -1,0 +1,129 @@
+package file
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// The values of checksum and fetch.
+const (
+	unchecked = "none"
+	byHost    = "host"
+)
+
+// Sizes of what is downloaded, in MiB.
+const (
+	defaultMaxSize = 4 << 10
+	largestMaxSize = 1 << 20
+)
+
+// A getter downloads a file, by way of one in a directory.
+type getter func(ctx context.Context, h modules.Host, d modules.Download, dir string) (io.ReadCloser, error)
+
+// remote reports whether the content is on a web server.
+func (f *File) remote() bool { return modules.IsURL(f.Source) }
+
+// hasContent reports whether the resource is about what the file holds.
+func (f *File) hasContent() bool { return !f.Content.IsZero() || f.remote() }
+
+// digestWanted is the SHA-256 of what the file shall hold, in lower-case hex.
+func (f *File) digestWanted() string {
+	if f.Checksum != "" {
+		return strings.ToLower(strings.TrimPrefix(f.Checksum, "sha256:"))
+	}
+	return f.Content.SHA256()
+}
+
+// Requires implements [modules.Requirer]: the lean host program has no HTTP client.
+func (f *File) Requires() modules.Requirements {
+	switch {
+	case !f.remote() || f.Ensure == absent || f.Ensure == directory:
+		return modules.Requirements{}
+	case f.Fetch == byHost:
+		return modules.Requirements{FullProgram: true}
+	}
+	return modules.Requirements{Downloads: []string{"source", "checksum", "max_size"}}
+}
+
+func (f *File) download() modules.Download {
+	d := modules.Download{URL: f.Source, MaxSize: int64(f.MaxSize) << 20}
+	if f.MaxSize == 0 {
+		d.MaxSize = defaultMaxSize << 20
+	}
+	if f.Checksum != unchecked {
+		d.SHA256 = f.digestWanted()
+	}
+	return d
+}
+
+// prepareRemote has the controller promise what the server has or, since without a checksum nobody
+// knows whether a host has it already, get it.
+func (f *File) prepareRemote(ctx context.Context, src modules.Source) error {
+	if f.Fetch == byHost || f.Validate() != nil {
+		return nil
+	}
+	get := src.Download
+	if f.Checksum == unchecked {
+		get = src.Downloaded
+	}
+	if get == nil {
+		return &modules.PropertyError{Path: "source", Msg: "there is no controller to download it", Hint: "write fetch: host, and a checksum"}
+	}
+	content, err := get(ctx, f.download())
+	if err != nil {
+		return modules.Errorf("source", "%v", err)
+	}
+	f.Content, f.Source, f.MaxSize, f.Fetch = content, "", 0, ""
+	if f.Checksum == unchecked {
+		f.Checksum = ""
+	}
+	return nil
+}
+
+// open gives the content that is to be written.
+func (f *File) open(ctx context.Context, h modules.Host, plan modules.Plan) (io.ReadCloser, error) {
+	if !f.remote() {
+		return h.Contents.Open(ctx, plan.Needs[0])
+	}
+	return f.fetch(ctx, h, f.download(), filepath.Dir(f.Name))
+}
+
+func (f *File) validateRemote() error {
+	if !f.remote() {
+		for _, p := range []struct {
+			name  string
+			given bool
+		}{{"checksum", f.Checksum != "" && !f.Content.Promised()}, {"fetch", f.Fetch != ""}, {"max_size", f.MaxSize != 0}} {
+			switch {
+			case p.given && f.Source != "": // which may be a URL once it is known
+				return &modules.PropertyError{Path: "source", Msg: "'" + p.name + "' is about a source that is a URL, and this one is a file", Hint: "leave " + p.name + " out, or write source: https://…"}
+			case p.given:
+				return &modules.PropertyError{Path: p.name, Msg: "'" + p.name + "' is about a source that is a URL", Hint: "write source: https://…"}
+			}
+		}
+		return nil
+	}
+	u, err := url.Parse(f.Source)
+	switch {
+	case err != nil || u.Hostname() == "": // the text of err has all of it
+		return &modules.PropertyError{Path: "source", Msg: "source is not a valid URL", Hint: "write https://host/path, with %XX for special characters"}
+	case u.User != nil:
+		return &modules.PropertyError{Path: "source", Msg: "a source may not have a user or a password", Hint: "an archive has username, password and headers"}
+	case f.Checksum == "":
+		return &modules.PropertyError{Path: "source", Msg: "what is downloaded needs a checksum", Hint: `write checksum: "sha256:…", as sha256sum prints it, or checksum: none`}
+	case f.Checksum == unchecked && !strings.EqualFold(u.Scheme, "https"):
+		return &modules.PropertyError{Path: "checksum", Msg: "others on the way could change what comes from http://", Hint: `write https://, or checksum: "sha256:…"`}
+	case f.Checksum == unchecked && f.Fetch == byHost:
+		return &modules.PropertyError{Path: "checksum", Msg: "with 'fetch: host' nobody knows without a checksum whether the file is the right one", Hint: `write checksum: "sha256:…", or fetch: controller`}
+	case f.Checksum != unchecked && !modules.IsDigest(f.digestWanted()):
+		return &modules.PropertyError{Path: "checksum", Msg: "checksum is neither a SHA-256 nor none", Hint: `write checksum: "sha256:…", with 64 hexadecimal digits`}
+	case f.MaxSize < 0 || f.MaxSize > largestMaxSize:
+		return modules.Errorf("max_size", "max_size %d is not between 0 and %d", f.MaxSize, largestMaxSize)
+	}
+	return nil
+}
