@@ -65,6 +65,9 @@ func (s *scope) begin() {
 // hasBegun reports whether the scope is a block that has begun.
 func (s *scope) hasBegun() bool { return s != nil && s.block != nil && s.block.begun }
 
+// isPart reports whether the scope is a part of a block.
+func (s *scope) isPart() bool { return s.outer != nil && s.outer.block != nil }
+
 // isRescued reports whether a rescue waits for failures in the scope.
 func (s *scope) isRescued() bool {
 	for ; s != nil; s = s.outer {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,6 +36,10 @@ func TestBlocks(t *testing.T) {
 	refreshed := func(line string, by int) wire.Entry {
 		return with(command(line, `"refreshonly":true`), func(e *wire.Entry) { e.Subscribe = []int{by} })
 	}
+	unwell := with(content("a"), func(e *wire.Entry) {
+		e.Monitor, e.Health = true, []wire.HealthCheck{{Name: "h", Argv: []string{"/bin/sh", "-c", "exit 2"}, Tries: 1, Timeout: time.Minute}}
+	})
+	monitored := func(e *wire.Entry) { e.Monitor = true }
 	for _, c := range []struct {
 		name          string
 		cat           wire.Catalog
@@ -80,6 +85,12 @@ func TestBlocks(t *testing.T) {
 			"failed skipped skipped skipped skipped", "failed skipped skipped skipped skipped"},
 		{"a failed refresh", wire.Catalog{Entries: []wire.Entry{content("a"), refreshed("false", 0), content("r"), block(2, 1, 0), refreshed("echo", 3)}},
 			"changed changed*? skipped? changed? changed*?", "changed rescued* changed changed changed*"},
+		{"a health check of a nested manifest", wire.Catalog{Entries: []wire.Entry{unwell, nested(1), content("r"), block(2, 1, 0)}},
+			"rescued rescued changed changed", "rescued rescued changed changed"},
+		{"a health check of a block in one", wire.Catalog{Entries: []wire.Entry{unwell, with(content("r"), monitored), block(1, 1, 0, monitored), nested(3)}},
+			"rescued stable stable stable", "rescued stable stable stable"},
+		{"a run of health checks alone", wire.Catalog{Monitor: true, Entries: []wire.Entry{unwell, content("r"), block(1, 1, 0)}},
+			"failed skipped stable", "failed skipped stable"},
 		{"noop", wire.Catalog{Entries: []wire.Entry{with(never, noop), with(content("r"), noop), block(1, 1, 0, noop)}},
 			"rescued changed changed", "rescued changed changed"},
 	} {

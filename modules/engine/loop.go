@@ -151,10 +151,16 @@ func (r *run) step(ctx context.Context, j *job) (began bool, err error) {
 	if err := r.emit(result.told()); err != nil {
 		return true, err
 	}
-	if failed {
+	r.endScope(j)
+	return true, nil
+}
+
+// endScope has the failure of a job end its scope. That of a health check of one which is not
+// carried out ends no manifest, but a part of a block.
+func (r *run) endScope(j *job) {
+	if j.status == wire.Failed && (!j.monitors || !r.cat.Monitor && j.scope.isPart()) {
 		j.scope.endWith(j.entry.Ref())
 	}
-	return true, nil
 }
 
 // keep has a result kept on the host, for the case that it cannot be told.
@@ -192,9 +198,7 @@ func (r *run) recall(j *job) {
 	}
 	if j.status == wire.Failed {
 		r.refreshes.Fails(j.index)
-		if !j.monitors {
-			j.scope.endWith(j.entry.Ref())
-		}
+		r.endScope(j)
 	}
 }
 

@@ -50,7 +50,7 @@ func (r *run) work(ctx context.Context, j *job) bool {
 	if ref := j.scope.mayBeEndedBy(); j.result.Status == wire.Skipped && j.predicts() && ref != "" {
 		j.result.doubt(cmp.Or(j.result.Because, ref)) // the run may have ended before
 	}
-	if j.status = j.result.Status; j.status == wire.Failed && !j.monitors && !j.result.Killed && j.scope.isRescued() {
+	if j.status = j.result.Status; j.status == wire.Failed && !r.cat.Monitor && !j.result.Killed && j.scope.isRescued() {
 		j.result.Status = wire.Rescued // for all who are told; here it has failed
 	}
 	if j.doubt != "" {
@@ -64,7 +64,7 @@ func (j *job) leaveOut() {
 	j.unmet = true
 	ended := j.scope.ending()
 	why := "skipped because its manifest has fail_on_error"
-	if ended.outer != nil && ended.outer.block != nil {
+	if ended.isPart() {
 		why = "skipped because its block has failed"
 	}
 	j.result.skip(why, ended.endedBy)

@@ -166,7 +166,8 @@ func (r *Results) Finish(f *Finished) error {
 		return nil
 	}
 	r.current.add(f)
-	err := r.write(&resultsLine{Finished: f}, f.Changed)
+	// What is rescued is not tried again once its rescue has begun.
+	err := r.write(&resultsLine{Finished: f}, f.Changed || f.Result.Status == wire.Rescued)
 	err, r.failed = cmp.Or(err, r.failed), nil
 	return err
 }

@@ -57,6 +57,8 @@ var TaskKeys = map[string]Key{
 	"loop":          {"", "write each"},
 	"with_items":    {"", "write each"},
 	"with_dict":     {"", "write each, with toPairs(...)"},
+	"with_nested":   {"", "write a block with each around it: the outer element is Outer"},
+	"loop_control":  {"", "the element is Item; that of a block with each around it is Outer"},
 	"state":         {"ensure", "write ensure"},
 	"src":           {"source", "write source, or content with template(...)"},
 	"dest":          {"owner", "the key is the path: - /etc/motd: {...}"},

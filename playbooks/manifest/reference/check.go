@@ -72,11 +72,11 @@ func (x *Index) earlier(i int, ref *yamlpos.Node) error {
 	case len(targets) > 0 && targets[0] < x.begin(i), isOpen && firstOpen < x.begin(i):
 		return nil
 	case len(targets) > 0 && targets[0] < i:
-		return ref.Errorf("remove the reference: it runs as a part of this one", "%s belongs to what %s applies", ref.Text, x.all[i].Ref())
+		return x.part(ref, i)
 	case isSelf && !x.all[i].Each:
 		return ref.Errorf("", "%s refers to itself", ref.Text)
 	case len(later) > 0 && x.begin(later[0]) <= i:
-		return ref.Errorf("remove the reference: it ends after all that it applies", "%s applies the manifest that this stands in", ref.Text)
+		return x.around(ref)
 	case len(later) > 0:
 		return x.tooEarly(ref, i, later[0])
 	case isOpen && firstOpen == i:
@@ -84,6 +84,23 @@ func (x *Index) earlier(i int, ref *yamlpos.Node) error {
 	}
 	hint := x.suggest(typeName, name, func(target int) bool { return target != i })
 	return ref.Errorf(hint, "no resource is called %s", ref.Text)
+}
+
+// part is the error of a reference of resource number i to a part of itself.
+func (x *Index) part(ref *yamlpos.Node, i int) error {
+	of := "belongs to what " + x.all[i].Ref() + " applies"
+	if !x.all[i].Applies {
+		of = "stands in " + x.all[i].Ref()
+	}
+	return ref.Errorf("remove the reference: it runs as a part of this one", "%s %s", ref.Text, of)
+}
+
+// around is the error of a reference to what the resource stands in.
+func (x *Index) around(ref *yamlpos.Node) error {
+	if strings.HasPrefix(ref.Text, "block#") {
+		return ref.Errorf("remove the reference: it ends after all that it has", "%s is the block that this stands in", ref.Text)
+	}
+	return ref.Errorf("remove the reference: it ends after all that it applies", "%s applies the manifest that this stands in", ref.Text)
 }
 
 // tooEarly is the error of a reference to a later resource. A circle is reported
@@ -133,9 +150,9 @@ func (x *Index) anywhere(i int, ref *yamlpos.Node, o Order) error {
 		case target == i:
 			return ref.Errorf("", "%s refers to itself", ref.Text)
 		case target >= x.begin(i) && target < i:
-			return ref.Errorf("remove the reference: it runs as a part of this one", "%s belongs to what %s applies", ref.Text, x.all[i].Ref())
+			return x.part(ref, i)
 		case x.begin(target) <= i && i < target:
-			return ref.Errorf("remove the reference: it ends after all that it applies", "%s applies the manifest that this stands in", ref.Text)
+			return x.around(ref)
 		}
 	}
 	if len(targets) > 0 || isOpen {
