@@ -23,7 +23,9 @@ var errNoTerminal = errors.New("there is no terminal to ask on")
 
 // Ask asks a person on the terminal for a secret that is not empty, without showing what is
 // typed. It is [ErrInterrupted] if there is no answer.
-func Ask(ctx context.Context, prompt string) (*transport.Secret, error) { return askPassword(ctx, prompt) }
+func Ask(ctx context.Context, prompt string) (*transport.Secret, error) {
+	return askPassword(ctx, prompt)
+}
 
 // ask asks a person on the terminal, without showing what is typed.
 func ask(ctx context.Context, prompt string) (*transport.Secret, error) {
