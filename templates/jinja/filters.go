@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+
 	"github.com/ccm-push/ccm-push/templates/diag"
 	"github.com/ccm-push/ccm-push/templates/render"
 )
@@ -51,7 +54,10 @@ func (f filter) apply(r *render.Run, v any, of operand) (any, error) {
 	case "to_json":
 		return asJSON(r, v)
 	}
-	s, err := textOf(v)
+	if _, isText := v.(string); f.name == "basename" && !isText {
+		return nil, diag.Faultf("basename: needs a text, not %s", render.KindName(v))
+	}
+	s, err := pythonText(v)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +65,7 @@ func (f filter) apply(r *render.Run, v any, of operand) (any, error) {
 	case "lower":
 		return strings.ToLower(s), nil
 	case "upper":
-		return strings.ToUpper(s), nil
+		return cases.Upper(language.Und).String(s), nil // as Python: ß is SS
 	case "b64encode":
 		return base64.StdEncoding.EncodeToString([]byte(s)), r.CheckLength(len(s) * 4 / 3)
 	case "basename":
@@ -70,6 +76,14 @@ func (f filter) apply(r *render.Run, v any, of operand) (any, error) {
 
 // orDefault is the default of a variable that is not there; with a second argument that is
 // true also of one that is empty.
+// pythonText is a value as a filter takes it for a text; beside one, None is nothing.
+func pythonText(v any) (string, error) {
+	if v == nil {
+		return "None", nil
+	}
+	return textOf(v)
+}
+
 func orDefault(v any, args []any) any {
 	var value any = ""
 	if len(args) > 0 {
@@ -110,7 +124,7 @@ func joined(r *render.Run, v any, args []any) (any, error) {
 	separator := ""
 	if len(args) > 0 {
 		var err error
-		if separator, err = textOf(args[0]); err != nil {
+		if separator, err = pythonText(args[0]); err != nil {
 			return nil, err
 		}
 	}
@@ -119,7 +133,7 @@ func joined(r *render.Run, v any, args []any) (any, error) {
 		if i > 0 {
 			b.WriteString(separator)
 		}
-		s, err := textOf(item)
+		s, err := pythonText(item)
 		if err != nil {
 			return nil, err
 		}
