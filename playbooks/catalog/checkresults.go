@@ -128,7 +128,8 @@ func (x *resultCheck) subscribes(r *manifest.Resource, files *templates.Files) {
 // unregistered is the error for a name that no resource before r registers; nil if that cannot be
 // known.
 func (x *resultCheck) unregistered(r *manifest.Resource, at *yamlpos.Node, name string) error {
-	for _, other := range x.all[name] {
+	if all := x.all[name]; len(all) > 0 {
+		other := all[0]
 		switch {
 		case other == r:
 			return at.Errorf("use it in later resources", "Results.%s is the result of this resource, which is not there yet", name)

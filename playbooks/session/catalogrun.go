@@ -159,6 +159,8 @@ func (c *catalogRun) result(r *wire.Result) error {
 		return breach("the host reports resource %d of %d", r.Index, len(c.reported))
 	case c.reported[r.Index]:
 		return breach("the host reports resource %d twice", r.Index)
+	case r.Registered != nil && !c.catalog.Entries[r.Index].Register:
+		return breach("the host sends what is withheld of resource %d, and nobody has asked for it", r.Index)
 	case len(r.Changes) > modules.MaxParts, len(r.Messages) > modules.MaxParts, len(r.RefreshedBy) > modules.MaxParts:
 		return breach("the host reports more than %d changes, notes or triggers of one resource", modules.MaxParts)
 	}
