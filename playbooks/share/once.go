@@ -30,7 +30,7 @@ type onceHost struct {
 // A onceRun is one resource. It has a result once it has run.
 type onceRun struct {
 	passed map[string]bool // hosts that have skipped it
-	host   string
+	host   string          // that it is left to, or that has run it; "" is not known yet
 	result *wire.Result
 }
 
@@ -101,6 +101,9 @@ func (o *Once) Await(ctx context.Context, host, resource string) (on string, res
 		o.mu.Lock()
 		run, changed, start := o.run(resource), o.changed, o.start
 		first := o.first(run, resource)
+		if first == host && run.result == nil {
+			run.host = host
+		}
 		on, result = run.host, run.result
 		o.mu.Unlock()
 		switch {
@@ -124,8 +127,12 @@ func (o *Once) Await(ctx context.Context, host, resource string) (on string, res
 	}
 }
 
-// first is the host that a resource is left to, as far as that is known.
+// first is the host that a resource is left to, as far as that is known. It stays so, though
+// another one may turn out to have the resource in a later stage.
 func (o *Once) first(run *onceRun, resource string) string {
+	if h := o.here[run.host]; h != nil && !h.over && !run.passed[run.host] {
+		return run.host
+	}
 	i := slices.IndexFunc(o.hosts, func(name string) bool {
 		h := o.here[name]
 		return !h.over && !run.passed[name] && (!h.compiled || h.has[resource])

@@ -109,11 +109,16 @@ func TestOnce(t *testing.T) {
 		go ask("b")
 		synctest.Wait()
 		require.Equal(t, "b runs it", <-asked)
+		o.Compiled("a", map[string]bool{"r": true}) // a later stage of it has
+		go ask("a")
+		synctest.Wait()
+		require.Empty(t, asked)
+		o.Ended("a", "r", &wire.Result{Status: wire.Skipped})
 		o.Ended("b", "r", &wire.Result{Status: wire.Skipped})
 		synctest.Wait()
 		require.Equal(t, "c runs it", <-asked)
 		o.Ended("c", "r", &wire.Result{Status: wire.Changed})
-		ask("a")
+		synctest.Wait()
 		require.Equal(t, "a: changed on c", <-asked)
 
 		o.Begin([]string{"d", "e"}, true, nil) // the rest of the batch
