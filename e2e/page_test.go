@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,18 +19,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFleetTutorial does what docs/tutorial.md says, on hosts with systemd and apt: files are
-// written, and each command prints what stands below it.
+// TestFleetTutorial does what docs/tutorial.md says, on hosts with systemd and apt.
 func TestFleetTutorial(t *testing.T) {
-	f := startTutorialHosts(t)
-	page := filepath.Join("..", "docs", "tutorial.md")
+	f := startPageHosts(t, "web1", "web2", "web3", "web4")
+	require.Greater(t, f.follow("tutorial.md"), 20)
+	require.FileExists(t, f.path("run.html"))
+}
+
+// follow does what a page of docs says: files are written, and each command prints what stands
+// below it. It tells how many commands there were.
+func (f *fleet) follow(name string) (commands int) {
+	f.Helper()
+	page := filepath.Join("..", "docs", name)
 	text, err := os.ReadFile(page)
-	require.NoError(t, err)
-	parts := tutorialBlock.FindAllStringSubmatchIndex(string(text), -1)
-	require.NotEmpty(t, parts)
+	require.NoError(f, err)
+	parts := pageBlock.FindAllStringSubmatchIndex(string(text), -1)
+	require.NotEmpty(f, parts)
 	var out strings.Builder
 	end := 0
-	commands := 0
 	for _, at := range parts {
 		part := func(n int) string {
 			if at[2*n] < 0 {
@@ -40,11 +47,12 @@ func TestFleetTutorial(t *testing.T) {
 		out.Write(text[end:at[6]])
 		end = at[7]
 		if name := part(1); part(2) != "console" && name != "" {
-			write(t, f.path(name), f.here(part(3)))
+			require.NoError(f, os.MkdirAll(filepath.Dir(f.path(name)), 0o755))
+			write(f, f.path(name), f.here(part(3)))
 			out.WriteString(part(3))
 			continue
 		}
-		require.Equal(t, "console", part(2), "a block without a name that is not a console: %s", part(3))
+		require.Equal(f, "console", part(2), "a block without a name that is not a console: %s", part(3))
 		for _, command := range regexp.MustCompile(`(?m)^\$ (.*)\n`).FindAllStringSubmatch(part(3), -1) {
 			commands++
 			printed := f.shell(command[1])
@@ -52,16 +60,15 @@ func TestFleetTutorial(t *testing.T) {
 		}
 	}
 	out.Write(text[end:])
-	require.Greater(t, commands, 20)
 	if *update {
-		require.NoError(t, os.WriteFile(page, []byte(out.String()), 0o644))
+		require.NoError(f, os.WriteFile(page, []byte(out.String()), 0o644))
 	}
-	require.Equal(t, strings.Split(timeless(string(text)), "\n"), strings.Split(timeless(out.String()), "\n"), "go test -tags e2e -run TestFleetTutorial ./e2e -update")
-	require.FileExists(t, f.path("run.html"))
+	require.Equal(f, strings.Split(timeless(string(text)), "\n"), strings.Split(timeless(out.String()), "\n"), "go test -tags e2e -run %s ./e2e -update", f.Name())
+	return commands
 }
 
-// tutorialBlock is a fenced block. A file's has its name before it.
-var tutorialBlock = regexp.MustCompile("(?m)(?:`([^`\\s]+)`:\n\n)?^```([a-z]*)\n((?s:.*?))^```$")
+// pageBlock is a fenced block. A file's has its name before it.
+var pageBlock = regexp.MustCompile("(?m)(?:`([^`\\s]+)`:\n\n)?^```([a-z]*)\n((?s:.*?))^```$")
 
 // What differs from run to run; the page keeps what it says of these.
 var (
@@ -81,14 +88,14 @@ func timeless(text string) string {
 	return text
 }
 
-// startTutorialHosts has hosts with the names and packages of the page, and the folder of a
+// startPageHosts has hosts with these names and the packages of the pages, and the folder of a
 // newcomer whose key they know.
-func startTutorialHosts(t *testing.T) *fleet {
+func startPageHosts(t *testing.T, names ...string) *fleet {
 	t.Helper()
 	f := leaseFleet(t)
 	t.Cleanup(func() { f.tool("down") })
 	f.tool("down")
-	f.tool("up", "4", "--systemd")
+	f.tool("up", strconv.Itoa(len(names)), "--systemd")
 	home := f.path("home")
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".ssh"), 0o700))
 	key := regexp.MustCompile(`private_key: ([^,]*)`).FindStringSubmatch(f.tool("inventory"))[1]
@@ -97,12 +104,9 @@ func startTutorialHosts(t *testing.T) *fleet {
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".ssh", "id_ed25519"), text, 0o600))
 	f.dir = f.path("site")
 	require.NoError(t, os.Mkdir(f.dir, 0o755))
-	f.serveDebs("s001", "nginx")
-	for i, host := range []string{"s001", "s002", "s003", "s004"} {
-		name := "web" + string(rune('1'+i))
-		if i > 0 {
-			f.serveDebs(host, "nginx")
-		}
+	for i, name := range names {
+		host := fmt.Sprintf("s%03d", i+1)
+		f.serveDebs(host, "nginx")
 		f.awaits(host, "systemctl is-active multi-user.target")
 		f.sh(host, "hostname "+name+"; echo "+name+" >/etc/hostname; echo 'All rights reserved.' >/etc/motd")
 	}
@@ -148,7 +152,7 @@ func (f *fleet) here(text string) string {
 func (f *fleet) shell(line string) string {
 	f.Helper()
 	home := f.path("../home")
-	cmd := exec.Command("bash", "-c", fmt.Sprintf("ccm-push() { %s --module-dir %s \"$@\"; }; %s", programPath(f, "ccm-push"), moduleDir(f), line))
+	cmd := exec.Command("bash", "-c", fmt.Sprintf("ccm-push() { %s --module-dir %s --progress none \"$@\"; }; %s", programPath(f, "ccm-push"), moduleDir(f), f.here(line)))
 	cmd.Dir = f.dir
 	cmd.Env = []string{"HOME=" + home, "USER=root", "TERM=dumb", "PATH=/usr/bin:/bin"}
 	terminal, err := pty.Start(cmd)
