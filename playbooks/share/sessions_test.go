@@ -2,6 +2,7 @@ package share
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -83,9 +84,14 @@ func TestWaits(t *testing.T) {
 // TestOnce has three hosts wait for the first one that has a resource.
 func TestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var begun []string
 		o := NewOnce(&Waits{})
-		o.Begin([]string{"a", "b", "c"}, false, func(host string) { begun = append(begun, host) })
+		o.Begin([]string{"a", "b", "c"}, false, func(host string) {
+			mu.Lock()
+			defer mu.Unlock()
+			begun = append(begun, host)
+		})
 		asked := make(chan string, 9)
 		ask := func(host string) {
 			on, result, err := o.Await(t.Context(), host, "r")
