@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -113,10 +114,15 @@ func startPageHosts(t *testing.T, names ...string) *fleet {
 	return f
 }
 
+// apt is this machine's, whose lists one process at a time may update.
+var apt sync.Mutex
+
 // serveDebs gives a host a repository of a package and what it lacks for it, which this
 // machine gets from its mirror.
 func (f *fleet) serveDebs(host, name string) {
 	f.Helper()
+	apt.Lock()
+	defer apt.Unlock()
 	dir := f.path("../debs")
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		require.NoError(f, os.MkdirAll(filepath.Join(dir, "partial"), 0o755))

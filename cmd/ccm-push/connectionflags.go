@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ccm-push/ccm-push/playbooks/reach"
-	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/transport"
 	"github.com/ccm-push/ccm-push/transport/dial"
 	"github.com/ccm-push/ccm-push/transport/start"
@@ -22,7 +21,6 @@ import (
 // connectionFlags say how hosts are reached, and as whom.
 type connectionFlags struct {
 	app             *app
-	mask            *secret.Mask  // gets the passwords
 	given           reach.Options // as far as flags say it word for word
 	hostKeyChecking string
 	retries         int
@@ -153,11 +151,6 @@ func (f *connectionFlags) addSecrets(ctx context.Context, o *reach.Options) erro
 		return interrupted(err)
 	}
 	o.Password, o.BecomePassword = known.Password, known.Become
-	for _, p := range []*transport.Secret{known.Password, known.Become} {
-		if p != nil {
-			f.mask.Add(string(p.Reveal()))
-		}
-	}
 	o.Passphrase = func(ctx context.Context, path string, again bool) (*transport.Secret, error) {
 		ctx, end := f.app.untilStop(ctx)
 		defer end()

@@ -32,7 +32,6 @@ func newCommandLine(a *app) *commandLine {
 	c.fleet.app, c.fleet.inventory.app, c.fleet.connection.app, c.printer.app = a, a, a, a
 	c.fleet.secrets.app, c.fleet.secrets.age.app, c.fleet.secrets.age.connection = a, a, &c.fleet.connection
 	c.fleet.inventory.secrets, c.fleet.variables.secrets = &c.fleet.secrets, &c.fleet.secrets
-	c.fleet.connection.mask = &c.fleet.secrets.mask
 	c.printer.diff = &c.fleet.mode.diff
 	c.plays = plays{fleet: &c.fleet, selection: &c.selection, archives: &source.Unpacker{}}
 	return c
