@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,31 @@ type (
 // those of [Host.Vars]; within one layer connect: wins over ansible_ variables.
 func (h *Host) Connection() Connection {
 	var room [few]connection.Settings
-	return connection.Resolve(h.Name, h.appendSettings(room[:0]))
+	return connection.Resolve(h.Name, h.appendSettings(room[:0]), variablesOf{h})
+}
+
+// variablesOf are the variables of a host, for passwords that refer to them.
+type variablesOf struct{ host *Host }
+
+// Variable gives the value of a variable in [MergeLayers] of the host's layers.
+func (v variablesOf) Variable(name string) (value *yamlpos.Node) {
+	var room [few]place
+	for _, p := range v.host.appendPlaces(room[:0]) {
+		for _, n := range p.vars {
+			switch said := n.Get(name); {
+			case said == nil:
+			case v.host.below.deep:
+				value = over(value, said)
+			default:
+				value = said
+			}
+		}
+	}
+	return value
+}
+
+func (v variablesOf) VariableNames() []string {
+	return slices.Collect(maps.Keys(MergeLayers(v.host.Layers())))
 }
 
 // appendSettings adds what each of the places says about the connection, low to
@@ -68,16 +93,40 @@ func (inv *Inventory) Refusals() yamlpos.Errors {
 	for _, p := range inv.places() {
 		errs = append(errs, p.settings.Refused()...)
 	}
+	reported := map[string]bool{}
+	for _, s := range inv.followed() {
+		for _, err := range s.Refused() {
+			if !reported[err.Error()] {
+				reported[err.Error()] = true
+				errs = append(errs, err)
+			}
+		}
+	}
 	return errs
 }
 
+// followed gives the passwords of each host that other variables hold.
+func (inv *Inventory) followed() (list []connection.Settings) {
+	for _, h := range inv.everyHost() {
+		if h.has(connection.Settings.Refers) {
+			list = append(list, connection.Followed(h.appendSettings(nil), variablesOf{h}))
+		}
+	}
+	return list
+}
+
 // Passwords lists those that stand in clear, wherever they do and whether or not a host gets
-// them, for who has to keep them out of sight.
+// them, for who has to keep them out of sight. Of variables it has those that passwords of a
+// host refer to.
 func (inv *Inventory) Passwords() (texts []string) {
 	for _, p := range inv.places() {
 		texts = append(texts, p.settings.Passwords()...)
 	}
-	return texts
+	for _, s := range inv.followed() {
+		texts = append(texts, s.Passwords()...)
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }
 
 // CheckJumps finds routes to hosts that lead nowhere: a jump host that is a group, or
@@ -165,7 +214,12 @@ func (c *jumpCheck) jumps(h *Host) (jumps []JumpHost, at *yamlpos.Node) {
 
 // hasJump is quick for the many hosts that are reached directly.
 func (h *Host) hasJump() bool {
-	return h.said.settings.HasJump() ||
-		slices.ContainsFunc(h.below.places, func(p place) bool { return p.settings.HasJump() }) ||
-		slices.ContainsFunc(h.files, func(f varFile) bool { return f.said.settings.HasJump() })
+	return h.has(connection.Settings.HasJump)
+}
+
+// has reports whether it is true of the settings in any of the host's places.
+func (h *Host) has(what func(connection.Settings) bool) bool {
+	return what(h.said.settings) ||
+		slices.ContainsFunc(h.below.places, func(p place) bool { return what(p.settings) }) ||
+		slices.ContainsFunc(h.files, func(f varFile) bool { return what(f.said.settings) })
 }

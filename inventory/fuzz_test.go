@@ -21,6 +21,7 @@ func summary(inv *Inventory) string {
 	for _, h := range inv.hosts {
 		c := h.Connection()
 		c.Pos, c.Password, c.BecomePassword = nil, "", "" // Encode writes no passwords
+		c.Referred = nil
 		delete(c.Refused, "password")
 		delete(c.Refused, "become_password")
 		refused := slices.Sorted(maps.Keys(c.Refused))

@@ -95,7 +95,7 @@ func (b *builder) setMergeOrder() {
 	}
 	known := map[string]shared{}
 	var key []byte
-	for _, h := range b.everyHost() {
+	for _, h := range b.inv.everyHost() {
 		key = key[:0]
 		for _, g := range h.direct {
 			key = append(append(key, g.Name...), '\n')
@@ -150,9 +150,9 @@ func (b *builder) implicitLocalhost() {
 }
 
 // everyHost lists the hosts of the inventory, and the implicit one.
-func (b *builder) everyHost() []*Host {
-	if h := b.inv.local; h != nil && b.inv.hostOf[h.Name] != h {
-		return append(slices.Clip(b.inv.hosts), h)
+func (inv *Inventory) everyHost() []*Host {
+	if h := inv.local; h != nil && inv.hostOf[h.Name] != h {
+		return append(slices.Clip(inv.hosts), h)
 	}
-	return b.inv.hosts
+	return inv.hosts
 }

@@ -127,7 +127,7 @@ func (b *builder) varFiles() {
 			}
 		}
 		hosts := b.openVars(folder, source.HostVars)
-		for _, h := range b.everyHost() {
+		for _, h := range b.inv.everyHost() {
 			for _, vars := range b.varFilesOf(hosts, h.Name) {
 				h.files = append(h.files, varFile{i, b.varFile(vars)})
 			}

@@ -30,8 +30,11 @@ type Params struct {
 	// SealedPassword and SealedBecome stand in their place where they are encrypted, or a
 	// program prints them.
 	SealedPassword, SealedBecome *yamlpos.Node
-	Local                        bool     // the controller itself, without SSH
-	Options                      []Option // of ssh, for which there is no field
+	// Referred has the passwords that other variables hold ("{{ name }}"), under the same keys as
+	// Pos: the position of one that stands there in clear, "" for any other.
+	Referred map[string]string
+	Local    bool     // the controller itself, without SSH
+	Options  []Option // of ssh, for which there is no field
 	// Pos has the position ("file:line:column") of every value that is set, under
 	// its key in a connect map, or "host_key_checking" and "connect_timeout".
 	Pos map[string]string
@@ -62,6 +65,18 @@ func (p *Params) refuse(s Setting) {
 	if key != "" {
 		p.Pos[key] = s.at.Pos()
 	}
+}
+
+// refer notes where the password of a setting stands that has been followed.
+func (p *Params) refer(s Setting) {
+	if p.Referred == nil {
+		p.Referred = map[string]string{}
+	}
+	place := ""
+	if len(s.refused) == 0 && !s.secret.Secret {
+		place = s.secret.Pos()
+	}
+	p.Referred[s.key()] = place
 }
 
 // addOption takes an option of a higher layer than those before it.

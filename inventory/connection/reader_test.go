@@ -2,6 +2,7 @@ package connection
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -32,6 +33,12 @@ func parse(t testing.TB, text string) *yamlpos.Node {
 	return documents[0]
 }
 
+// hostVariables are those of a host.
+type hostVariables map[string]*yamlpos.Node
+
+func (v hostVariables) Variable(name string) *yamlpos.Node { return v[name] }
+func (v hostVariables) VariableNames() []string            { return slices.Collect(maps.Keys(v)) }
+
 func TestResolve(t *testing.T) {
 	r, told := reading()
 	low := r.Variables(parse(t, "{ansible_port: 1, ansible_user: low, ansible_group_priority: 3, ansible_group_prority: 3, ansible_pipelining: true, x: 1}"))
@@ -41,7 +48,7 @@ func TestResolve(t *testing.T) {
 	require.Equal(t, []string{"ansible_group_prority for ansible_group_priority", "ansible_pipelining is ignored"}, *told)
 
 	layers := []Settings{low, high}
-	p := Resolve("h", layers)
+	p := Resolve("h", layers, nil)
 	require.Equal(t, Params{
 		Address: "192.0.2.1", Port: 3, User: "me", Jump: []JumpHost{{Host: "gate"}}, BecomePassword: "hunter2",
 		Options: []Option{{"Compression", "yes", "f:1:27"}},
@@ -90,19 +97,19 @@ func TestRefusals(t *testing.T) {
 		}
 		return found
 	}
-	p := Resolve("h", []Settings{low})
+	p := Resolve("h", []Settings{low}, nil)
 	require.Equal(t, map[string]string{"ansible_become_exe": become, "port": port, "become_password": password, "ansible_ssh_args": args, "user": user}, texts(p))
 	require.Equal(t, map[string]string{"port": "f:1:16", "become_password": "f:1:36", "user": "f:1:95"}, p.Pos)
 	require.NotContains(t, fmt.Sprintf("%v %+v %#v %s", p, p, &p, p), "hunter2")
 
 	high := r.Variables(parse(t, "{ansible_become_exe: , ansible_ssh_args: -p 3, ansible_become_pass: x}"))
 	high.Add(r.Connect(parse(t, "{user: me}")))
-	p = Resolve("h", []Settings{low, high})
+	p = Resolve("h", []Settings{low, high}, nil)
 	require.Empty(t, p.Refused)
 	require.Equal(t, []any{3, "me", "x"}, []any{p.Port, p.User, p.BecomePassword})
 
 	worse := r.Connect(parse(t, "{user: [a]}"))
-	p = Resolve("h", []Settings{low, high, worse})
+	p = Resolve("h", []Settings{low, high, worse}, nil)
 	require.Equal(t, map[string]string{"user": "f:1:8: user must be a single value, not a list"}, texts(p))
 	require.Equal(t, []Entry{{Key: "user", Name: "user", Value: []any{"a"}, Pos: "f:1:8"}}, worse[0].Entries())
 }
@@ -120,11 +127,12 @@ func FuzzVariables(f *testing.F) {
 	}
 	f.Add("ansible_become_user", "a;b")
 	f.Add("ansible_host", "fe80::1%eth0")
+	f.Add("ansible_password", "{{ x }}")
 	f.Fuzz(func(t *testing.T, key, value string) {
 		r, _ := reading()
 		at := &yamlpos.Node{File: "f"}
 		list := r.Variables(yamlpos.From(at, map[string]any{"ansible_become_user": value, key: value}))
-		p := Resolve("h", []Settings{list})
+		p := Resolve("h", []Settings{list}, hostVariables{"x": yamlpos.TextFrom("f", "y")})
 		require.Equal(t, accountForm.MatchString(p.BecomeUser), p.BecomeUser != "")
 		for _, word := range []string{p.User, p.BecomeUser, p.Address} {
 			require.NotRegexp(t, `[\s\x00-\x1f]|^-`, word)

@@ -110,11 +110,14 @@ func valueSchema(key string) *schema.Schema {
 }
 
 // secretSchema describes a password. Numbers and booleans are taken if they are
-// written the way they are printed.
+// written the way they are printed. A text with {{ in it is one reference.
 func secretSchema() *schema.Schema {
 	return &schema.Schema{
 		Type: schema.Types{schema.String, schema.Number, schema.Boolean, schema.Null},
-		Not:  &schema.Schema{Type: schema.Types{schema.String}, Pattern: `^$|\{\{|[\x00-\x1f\x7f-\x9f]`},
+		Not: &schema.Schema{
+			Type: schema.Types{schema.String}, Pattern: `^$|\{\{|[\x00-\x1f\x7f-\x9f]`,
+			Not: &schema.Schema{Pattern: referencePattern},
+		},
 	}
 }
 

@@ -14,8 +14,8 @@ type Setting struct {
 	at     *yamlpos.Node
 	fields []field
 	// refused says why the setting cannot be honoured; there are no fields then.
-	refused  yamlpos.Errors
-	password string // that stands in clear; "" for any other setting
+	refused yamlpos.Errors
+	secret  *yamlpos.Node // a password as it is written; nil for any other setting
 }
 
 // refuse notes why the setting cannot be honoured, unless err is nil.
@@ -58,10 +58,16 @@ func (s *Settings) Add(more Settings) {
 }
 
 // Resolve gives what the settings of layers, low to high, come to. host is the name of
-// the host, which is its address unless a layer sets another.
-func Resolve(host string, layers []Settings) Params {
+// the host, which is its address unless a layer sets another. v is asked for the variables
+// that passwords refer to.
+func Resolve(host string, layers []Settings, v Variables) Params {
 	p := Params{Address: host, Pos: map[string]string{}}
-	for _, s := range overlaid(layers) {
+	counting := overlaid(layers)
+	for _, s := range counting {
+		refers := s.refers()
+		if refers {
+			s = s.followed(counting, v)
+		}
 		p.refuse(s)
 		for _, f := range s.fields {
 			if f.key == "" {
@@ -72,6 +78,10 @@ func Resolve(host string, layers []Settings) Params {
 			f.set(&p)
 			p.Pos[f.key] = s.at.Pos()
 			delete(p.Refused, f.key)
+			delete(p.Referred, f.key)
+		}
+		if refers {
+			p.refer(s)
 		}
 	}
 	return p
@@ -88,8 +98,8 @@ func (s Settings) Refused() (errs yamlpos.Errors) {
 // Passwords are those that stand in clear, whether or not they count for a host.
 func (s Settings) Passwords() (texts []string) {
 	for _, one := range s {
-		if one.password != "" {
-			texts = append(texts, one.password)
+		if one.secret != nil && len(one.refused) == 0 && one.secret.Sealed == nil && !one.refers() {
+			texts = append(texts, one.secret.Text)
 		}
 	}
 	return texts

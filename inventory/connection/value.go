@@ -204,27 +204,33 @@ func parseKind(name, text string) (local bool, err error) {
 	return false, problemf("write ssh or local", "%s %q is not supported", name, text)
 }
 
-// secret reads a password into s. Of what is written s keeps the position only, and no
-// error shows the text.
+// secret reads a password into s. What shows s has the position only, and no error shows the
+// text. A password that another variable holds has no fields until it is followed.
 func secret(s Setting, key string) Setting {
-	at, text := s.at, s.at.Text
-	err := checkSecret(s.name, s.at)
+	s.secret = s.at
 	s.at = &yamlpos.Node{File: s.at.File, Line: s.at.Line, Column: s.at.Column}
-	if err != nil {
+	if s.refers() {
+		return s
+	}
+	if err := checkSecret(s.name, s.secret); err != nil {
 		s.refuse(err)
 		return s
 	}
-	var sealed *yamlpos.Node
-	if at.Sealed != nil {
-		text, sealed = "", at
+	s.fields = passwordField(key, s.secret)
+	return s
+}
+
+// passwordField sets a password that has been checked.
+func passwordField(key string, n *yamlpos.Node) []field {
+	text, sealed := n.Text, (*yamlpos.Node)(nil)
+	if n.Sealed != nil {
+		text, sealed = "", n
 	}
 	set := func(p *Params) { p.Password, p.SealedPassword = text, sealed }
 	if key == "become_password" {
 		set = func(p *Params) { p.BecomePassword, p.SealedBecome = text, sealed }
 	}
-	s.password = text
-	s.fields = []field{{key: key, set: set}}
-	return s
+	return []field{{key: key, set: set}}
 }
 
 func checkSecret(name string, n *yamlpos.Node) error {
@@ -238,7 +244,7 @@ func checkSecret(name string, n *yamlpos.Node) error {
 	case n.Text == "":
 		return n.Errorf("remove it, or write the key without a value to unset an inherited one", "%s is empty", name)
 	case yamlpos.IsTemplate(n):
-		return n.Errorf(`connection values are read before anything is evaluated; in YAML !unsafe before a password makes it mean itself, passwords can be asked for with -k and -K, and a second -i SCRIPT may print those of a group, such as {"db":{"vars":{"ansible_become_password":"…"}}} (from ansible-vault view, say)`, "%s cannot be an expression", name)
+		return n.Errorf(`of what can be evaluated, "{{ name }}" of another variable of the host is understood, with nothing around it; in YAML !unsafe before a password makes it mean itself, passwords can be asked for with -k and -K, and a second -i SCRIPT may print those of a group, such as {"db":{"vars":{"ansible_become_password":"…"}}} (from ansible-vault view, say)`, "%s cannot be an expression", name)
 	case strings.ContainsFunc(n.Text, unicode.IsControl):
 		return n.Errorf("", "%s has a control character", name)
 	}

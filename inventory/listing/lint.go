@@ -106,8 +106,12 @@ func (l *linter) inventory(inv *inventory.Inventory) {
 		at := conn.Pos
 		sealed := map[string]*yamlpos.Node{"password": conn.SealedPassword, "become_password": conn.SealedBecome}
 		for _, key := range []string{"password", "become_password"} {
-			if at[key] != "" && sealed[key] == nil {
-				l.password(at[key], key)
+			place, refers := conn.Referred[key]
+			if !refers {
+				place = at[key]
+			}
+			if place != "" && sealed[key] == nil {
+				l.password(place, key)
 			}
 		}
 	}
