@@ -230,7 +230,7 @@ func (x *expansion) entry(ctx context.Context, r *manifest.Resource, in *scope, 
 	}
 	x.take(p.made)
 	e.Properties, o.shared = p.made.properties, p.shared
-	if _, ok := r.Type.New().(modules.Batcher); ok && own.AutoGroup {
+	if p.made.batches && own.AutoGroup {
 		o.batch = r.Type.Name
 	}
 	if own.AutoEdge && !in.noEdges {
@@ -280,8 +280,9 @@ func (x *expansion) add(e wire.Entry, o origin, shown RenderedResource) int {
 	i := len(x.draft.entries)
 	x.register(o.resource, &e, i, shown.Env)
 	if x.show {
-		shown.Resource, shown.Entry = o.resource, e
-		o.shown = &shown
+		whole := shown // which is on the heap only where somebody looks
+		whole.Resource, whole.Entry = o.resource, e
+		o.shown = &whole
 	}
 	x.draft.entries, x.draft.origins = append(x.draft.entries, e), append(x.draft.origins, o)
 	x.draft.names.add(&e, i)

@@ -32,6 +32,7 @@ type prepared struct {
 	size       int64              // of the texts, in bytes
 	bundle     *bundle            // that it asked for
 	related    []modules.Relation // in a graph
+	batches    bool               // it can be carried out together with others of its type
 	needsFull  bool
 	sensitive  bool // a file of it is encrypted where it stands
 	unfit      bool // for other hosts: there is more to it than this
@@ -126,6 +127,7 @@ func (p *preparation) prepare(ctx context.Context, name string, node *yamlpos.No
 	if related, ok := res.(modules.Related); ok && p.inGraph {
 		m.related = related.Related()
 	}
+	_, m.batches = res.(modules.Batcher)
 	m.needsFull = modules.RequirementsOf(res).FullProgram || m.bundle != nil // which the lean one does not keep
 	b, err := json.Marshal(res)
 	if err != nil {
