@@ -133,6 +133,20 @@ type Origin struct {
 	Reads      Inputs // of the expression
 }
 
+// Shown is the expression that gave the value as it may stand behind that: see
+// [ShownExpression].
+func (o Origin) Shown(longest int) string { return ShownExpression(o.Expression, longest) }
+
+// ShownExpression is a text with expressions as it may stand behind what it gave: "" if it has
+// more lines than one, or more bytes than that, or values of which the expressions are not known.
+func ShownExpression(text string, longest int) string {
+	var none *Marked
+	if len(text) > longest || strings.Contains(text, "\n") || none.Show(text) != text {
+		return ""
+	}
+	return text
+}
+
 // Origins lists the layers that set the value at a path of [Merge]'s result: keys, and
 // indexes of lists. A list that was concatenated and a map that was merged can have
 // several, low to high. A value that an expression gave has the position of the

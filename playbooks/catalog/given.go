@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/modules"
@@ -64,15 +63,10 @@ func (r *RenderedResource) given(secrets bool) ([]GivenProperty, error) {
 // Expression is the expression that gave the value, if it is on one line, of at most so many
 // bytes, and no value of which the parts are unknown; else "".
 func (p *GivenProperty) Expression(longest int) string {
-	var none *templates.Marked
-	if p.Withheld || p.Written == nil {
+	if p.Withheld || p.Written == nil || !templates.HasExpr(p.Written.Text) {
 		return ""
 	}
-	text := p.Written.Text
-	if none.Show(text) != text || !templates.HasExpr(text) || len(text) > longest || strings.Contains(text, "\n") {
-		return ""
-	}
-	return text
+	return templates.ShownExpression(p.Written.Text, longest)
 }
 
 // property gives a property as it was resolved, and as it is written.

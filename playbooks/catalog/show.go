@@ -152,11 +152,10 @@ func (w *writer) origin(path []string) string {
 // madeBy says how an expression gave a value: the expression or, if that is long, what it
 // reads. The data has each of those too, with its own place and expression.
 func madeBy(o templates.Origin) string {
-	var none *templates.Marked
-	switch text := o.Expression; {
-	case text == "":
+	if o.Expression == "" {
 		return ""
-	case len(text) <= longestExpression && !strings.Contains(text, "\n") && none.Show(text) == text:
+	}
+	if text := o.Shown(longestExpression); text != "" {
 		return " " + text
 	}
 	paths, all := o.Reads.Data()

@@ -55,13 +55,15 @@ type Input struct {
 	Missing  bool     `json:"missing,omitempty"` // there is no such value
 	Whole    bool     `json:"whole,omitempty"`   // any of it may be read
 	Withheld bool     `json:"withheld,omitempty"`
-	From     []Origin `json:"from,omitempty"` // lowest first; of several the last counts, or they are merged
+	From     []Origin `json:"from,omitempty"`   // lowest first; of several the last counts, or they are merged
+	Inputs   []Input  `json:"inputs,omitempty"` // what the expressions that gave it can read, but for what is told of already
 }
 
 // An Origin is a place that sets a value.
 type Origin struct {
-	Layer string `json:"layer"`
-	At    string `json:"at,omitempty"`
+	Layer      string `json:"layer"`
+	At         string `json:"at,omitempty"`
+	Expression string `json:"expression,omitempty"` // that gave the value, if it is short
 }
 
 // A Relation is what another resource has to do with this one.

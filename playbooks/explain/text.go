@@ -104,22 +104,41 @@ func (t *table) property(p *Property) {
 		from += "  " + p.Expression
 	}
 	t.row(p.Name, value, from)
-	for i, in := range p.Inputs {
+	all := steps(p.Inputs, 1)
+	for i, one := range all {
 		if i == maxLines {
-			t.row("", fmt.Sprintf("  and %d more: -o json has all", len(p.Inputs)-i))
+			t.row("", fmt.Sprintf("  and %d more: -o json has all", len(all)-i))
 			break
 		}
-		t.input(&in)
+		t.input(one)
 	}
 }
 
-func (t *table) input(in *Input) {
+// A step is an input, and how far it is from the property that is made of it.
+type step struct {
+	*Input
+	depth int
+}
+
+// steps lists inputs, each with what it was made of behind it.
+func steps(inputs []Input, depth int) (all []step) {
+	for i := range inputs {
+		all = append(all, step{&inputs[i], depth})
+		all = append(all, steps(inputs[i].Inputs, depth+1)...)
+	}
+	return all
+}
+
+func (t *table) input(in step) {
 	value := " = " + shown(in.Value, in.Withheld)
 	var from []string
 	for _, o := range in.From {
 		text := o.Layer
 		if o.At != "" {
 			text += ", " + o.At
+		}
+		if o.Expression != "" {
+			text += "  " + o.Expression
 		}
 		from = append(from, text)
 	}
@@ -134,7 +153,7 @@ func (t *table) input(in *Input) {
 	case in.Missing:
 		value, last = "", "not set"
 	}
-	t.row("", "  "+in.Name+value, last)
+	t.row("", strings.Repeat("  ", in.depth)+in.Name+value, last)
 }
 
 func (t *table) relations(heading string, all []Relation) {
