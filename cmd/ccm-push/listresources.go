@@ -57,6 +57,9 @@ func listed(table io.Writer, resources []*manifest.Resource, indent string) {
 		if r.On != nil {
 			name = events.Where(name, events.Line(r.On.Node.Text))
 		}
+		if part := r.Part(); part != "" {
+			name += " in " + part
+		}
 		fmt.Fprintf(table, "%s%s\t%s\t%s\n", indent, name, tagList("", r.Tags), r.Name.Node.Pos())
 		switch {
 		case r.Child != nil && r.Child.JetFile != nil:

@@ -216,6 +216,9 @@ func (w *writer) resource(all []RenderedResource, i int) *yaml.Node {
 	if r.Nested != nil && r.Entry.Scope.Entries > 0 {
 		comment = strings.TrimPrefix(comment+"; "+r.Nested.before(r.Entry.Scope.Entries), "; ")
 	}
+	if part := r.Resource.Part(); part != "" {
+		comment = strings.TrimSuffix("in "+part+"; "+comment, "; ")
+	}
 	entry := w.mapping()
 	w.put(entry, r.Entry.Type, body, comment)
 	return entry

@@ -21,8 +21,14 @@ func (x *explainer) because(ctx context.Context, i int) []Reason {
 	if one.Entry.Check {
 		reasons = append(reasons, Reason{Key: "noop", Text: "it is checked and not applied"})
 	}
+	inner := one.Resource
 	for w := x.within(i); w >= 0; w = x.within(w) {
-		reasons = append(reasons, x.ofResource(ctx, &x.rendered.Resources[w], "within")...)
+		around := &x.rendered.Resources[w]
+		said := x.ofResource(ctx, around, "within")
+		if part := inner.Part(); part != "" {
+			said[0].Text = part + " of " + said[0].Text
+		}
+		reasons, inner = append(reasons, said...), around.Resource
 	}
 	return reasons
 }

@@ -22,6 +22,21 @@ func (b *Block) Parts(all []*Resource) (main, rescue, always []*Resource) {
 	return all[:first], all[first:last], all[last:]
 }
 
+// Part is the key below which a resource stands in a block, if that is rescue or always; else "".
+func (r *Resource) Part() string {
+	if r.In == nil {
+		return ""
+	}
+	_, rescue, always := r.In.Block.Parts(r.In.Child.Resources)
+	switch {
+	case slices.Contains(rescue, r):
+		return "rescue"
+	case slices.Contains(always, r):
+		return "always"
+	}
+	return ""
+}
+
 // BlockType is the type of blocks. It is in no registry: only resources and their order know
 // blocks, and no host has to.
 func BlockType() modules.Type {

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,21 +173,47 @@ func (s *Selection) start(plays []*Play) (play int, before []*Resource, err erro
 		return 0, nil, fmt.Errorf("--start-at %q: write type#name, as in file#/etc/motd", s.StartAt)
 	}
 	var all []*Resource
+	var never error // where all that are called so would not run
 	hint := "--list-resources shows their names"
 	for i, p := range plays {
 		order, within := flatten(p.Resources)
 		for j, r := range order {
-			if r.Type.Name == typeName && r.written(name) {
+			if r.Type.Name != typeName || !r.written(name) {
+				continue
+			}
+			block := rescuer(order, within, j)
+			if block == nil {
 				return i, order[:j-within[j]], nil
 			}
+			never = cmp.Or[error](never, s.onlyRescues(r, block))
 		}
 		all = append(all, p.Resources...)
 		if p.JetFile != nil {
 			hint = "one that a template writes cannot be started at"
 		}
 	}
+	if never != nil {
+		return 0, nil, never
+	}
 	if meant := NewIndex(all, nil, false).Suggest(typeName, name); meant != "" {
 		hint = meant
 	}
 	return 0, nil, fmt.Errorf("--start-at %q: no resource is called that; %s", s.StartAt, hint)
+}
+
+// rescuer gives the outermost block in whose rescue resource j of a flat list stands; nil if
+// there is none.
+func rescuer(order []*Resource, within []int, j int) (block *Resource) {
+	for k := j; k < len(order); k++ {
+		if around := k-within[k] <= j; around && order[k].Part() == "rescue" {
+			block = order[k].In
+		}
+	}
+	return block
+}
+
+// onlyRescues is the error for a start in a rescue: what could fail stands before it.
+func (s *Selection) onlyRescues(r, block *Resource) error {
+	return r.Name.Node.Errorf(fmt.Sprintf("start at the block: --start-at '%s'", block.Ref()),
+		"--start-at %q would not run: it stands in the rescue of %s, and what could fail there is before it", s.StartAt, block.Ref())
 }

@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,6 +23,23 @@ const tagged = `
     resources:
       - exec: [c: {tags: [db, slow]}, d: , e: {tags: [always]}, f: {tags: [never, debug]}]
       - exec: ["g {{ Data.x }}": ]
+`
+
+const blocked = `
+ccm:
+  resources:
+    - name: x
+      block: [{exec: [a: ]}]
+      rescue:
+        - exec: [b: ]
+        - name: y
+          block: [{exec: [c: ]}]
+          rescue: [{exec: [d: ]}]
+      always: [{exec: [e: ]}]
+    - name: z
+      block: [{exec: [f: ]}]
+      rescue: [{exec: [g: {alias: twice}]}]
+      always: [{exec: [h: {alias: twice}]}]
 `
 
 // left lists what is left of the plays of a manifest, as play/name.
@@ -77,6 +95,16 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// A run starts in the part of a block that runs in any case, also where what is rescued is
+// called the same.
+func TestSelectInBlocks(t *testing.T) {
+	for start, want := range map[string]string{"exec#e": "site/x site/z", "exec#twice": "site/z"} {
+		got, err := left(t, blocked, manifest.Selection{StartAt: start})
+		require.NoError(t, err)
+		require.Equal(t, want, got, start)
+	}
+}
+
 func TestWrongSelections(t *testing.T) {
 	const none = "ccm: {resources: [exec: [x: ]]}"
 	for _, c := range []struct {
@@ -90,9 +118,19 @@ func TestWrongSelections(t *testing.T) {
 		{none, manifest.Selection{Tags: []string{"tagged"}}, "nothing is selected: --tags and --skip-tags leave no resource"},
 		{tagged, manifest.Selection{StartAt: "exec#bea"}, `--start-at "exec#bea": no resource is called that; did you mean exec#bee?`},
 		{tagged, manifest.Selection{StartAt: "exec#gggggg"}, `--start-at "exec#gggggg": no resource is called that; --list-resources shows their names`},
+		{blocked, manifest.Selection{StartAt: "exec#b"}, onlyRescues("7:16", "exec#b")},
+		{blocked, manifest.Selection{StartAt: "block#y"}, onlyRescues("8:17", "block#y")},
+		{blocked, manifest.Selection{StartAt: "exec#c"}, onlyRescues("9:27", "exec#c")},
+		{blocked, manifest.Selection{StartAt: "exec#d"}, onlyRescues("10:28", "exec#d")},
 		{tagged, manifest.Selection{StartAt: "exec"}, `--start-at "exec": write type#name, as in file#/etc/motd`},
 	} {
 		_, err := left(t, c.text, c.parts)
 		require.EqualError(t, err, c.want)
 	}
+}
+
+// onlyRescues is the error for a start in the rescue of block#x.
+func onlyRescues(at, ref string) string {
+	return fmt.Sprintf("site.yaml:%s: --start-at %q would not run: it stands in the rescue of block#x, and what could fail there is before it\n"+
+		"  hint: start at the block: --start-at 'block#x'", at, ref)
 }
