@@ -49,7 +49,7 @@ func (x *expansion) inTurn(first, begin, end int, part string) {
 	earlier, own := x.direct(first, begin), x.direct(begin, end)
 	for _, to := range own {
 		for _, from := range earlier {
-			x.draft.turns = append(x.draft.turns, graph.Edge{From: from, To: to, Kind: graph.Turn, Why: part})
+			x.draft.turns = append(x.draft.turns, graph.Edge{From: from, To: to, Kind: graph.Part, Why: part})
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (x *explainer) relations(i int) (before, after []Relation) {
 			case e.To:
 				before = related(before, x.relation(e, e.From, e.Verb(), through))
 			case e.From:
-				if e.At == nil && !e.Automatic() {
+				if e.At == nil && !e.Automatic() && e.Kind != graph.Part {
 					continue // handed down to a resource of a nested manifest, whose own edge is among these
 				}
 				after = related(after, x.relation(e, e.To, e.Mirrored(), through))

@@ -46,7 +46,11 @@ func (d *Drawing) cluster(b *strings.Builder, within map[int][]int, of int, inde
 			if exports := d.Vertices[i].exports(); exports != "" {
 				mark = ", color=blue, xlabel=" + quoted(exports)
 			}
-			fmt.Fprintf(b, "%sn%d [label=%s%s]\n", indent, i, quoted(d.Called(i)), mark)
+			label := d.Called(i)
+			if on := d.Vertices[i].On; on != "" {
+				label += " on " + on
+			}
+			fmt.Fprintf(b, "%sn%d [label=%s%s]\n", indent, i, quoted(label), mark)
 			continue
 		}
 		fmt.Fprintf(b, "%ssubgraph cluster_%d {\n%s  label=%s\n", indent, i, indent, quoted(d.Called(i)))

@@ -39,7 +39,7 @@ func Depend(entries []wire.Entry, edges []Edge) {
 			switch one := &entries[to]; e.Kind {
 			case Subscribe:
 				one.Subscribe = append(one.Subscribe, e.From)
-			case Turn:
+			case Turn, Part:
 				one.After = append(one.After, e.From)
 			default:
 				one.Require = append(one.Require, e.From)

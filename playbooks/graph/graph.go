@@ -37,6 +37,7 @@ const (
 	Receive                   // recv
 	Automatic                 // what the two resources say of themselves
 	Turn                      // only so that they do not run at once: failure is not passed on
+	Part                      // a later part of a block: failure is not passed on
 )
 
 // An Edge says that one vertex comes before another one.

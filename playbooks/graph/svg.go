@@ -169,6 +169,9 @@ func (d *Drawing) box(b *strings.Builder, p point, whole bool) {
 // do with other hosts.
 func label(v *Vertex, called string) (kind, name string) {
 	kind, name, _ = strings.Cut(called, "#")
+	if v.On != "" {
+		kind += " · on " + v.On
+	}
 	for _, one := range v.Imports {
 		kind += " · from " + one.source()
 	}

@@ -118,7 +118,7 @@ func TestWrongSelections(t *testing.T) {
 		{none, manifest.Selection{Tags: []string{"tagged"}}, "nothing is selected: --tags and --skip-tags leave no resource"},
 		{tagged, manifest.Selection{StartAt: "exec#bea"}, `--start-at "exec#bea": no resource is called that; did you mean exec#bee?`},
 		{tagged, manifest.Selection{StartAt: "exec#gggggg"}, `--start-at "exec#gggggg": no resource is called that; --list-resources shows their names`},
-		{blocked, manifest.Selection{StartAt: "exec#b"}, onlyRescues("7:16", "exec#b")},
+		{blocked, manifest.Selection{StartAt: "exec#b"}, onlyRescues("7:18", "exec#b")},
 		{blocked, manifest.Selection{StartAt: "block#y"}, onlyRescues("8:17", "block#y")},
 		{blocked, manifest.Selection{StartAt: "exec#c"}, onlyRescues("9:27", "exec#c")},
 		{blocked, manifest.Selection{StartAt: "exec#d"}, onlyRescues("10:28", "exec#d")},

@@ -66,7 +66,7 @@ func (x *Index) turns() (all []graph.Edge) {
 func inTurn(earlier, later []int, part string) (all []graph.Edge) {
 	for _, from := range earlier {
 		for _, to := range later {
-			all = append(all, graph.Edge{From: from, To: to, Kind: graph.Turn, Why: part})
+			all = append(all, graph.Edge{From: from, To: to, Kind: graph.Part, Why: part})
 		}
 	}
 	return all
