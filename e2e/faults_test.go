@@ -48,7 +48,8 @@ func seeded(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// startsSite is ten resources, one of which is a service that counts its starts.
+// startsSite is ten resources, one of which is a service that counts its starts, however many
+// there are in ten seconds.
 const startsSite = `
 - name: app
   hosts: s001
@@ -59,7 +60,7 @@ const startsSite = `
           - defaults: {owner: root, group: root, mode: "0644"}
           - /etc/e2e: {ensure: directory, mode: "0755"}
           - /etc/systemd/system/e2e-app.service:
-              content: "[Service]\nExecStartPre=/bin/sh -c 'echo start >>/run/e2e-starts'\nExecStart=/bin/sleep 1000\n"
+              content: "[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStartPre=/bin/sh -c 'echo start >>/run/e2e-starts'\nExecStart=/bin/sleep 1000\n"
           - /etc/e2e/large: {content: "{{ Data.level }} LARGE"}
           - /etc/e2e/app.conf: {alias: conf, content: "level = {{ Data.level }}\n"}
       - exec:
