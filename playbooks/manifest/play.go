@@ -24,6 +24,8 @@ type Play struct {
 	BecomeMethod string
 	Serial       []BatchSize     // empty: all hosts in one batch
 	MaxFail      *float64        // percent of a batch's hosts; nil: no limit
+	AnyFatal     bool            // the first failure of a host ends the run
+	Rollout      *Rollout        // nil: Serial, MaxFail and AnyFatal say how it goes
 	HostFacts    []*yamlpos.Node // patterns of other hosts that are asked for their facts first
 	Strategy     string          // see [Play.Graph]
 	Parallel     int             // resources of a host at once, in a graph: 1-64
