@@ -1,0 +1,323 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Conductor follows a rollout, and decides what may happen next. It is for one goroutine.
+type Conductor struct {
+	plan  *Plan
+	batch int // that has begun; -1 before the first
+	// waiting are the hosts of the batch that have not begun, in their order; working those that
+	// have and have not ended.
+	waiting []string
+	working map[string]bool
+	// out are the hosts that hold a place among those that may be out, and why.
+	out  map[string]string
+	used map[string]int // places of each group
+
+	done    int    // hosts that have ended well
+	counts  counts // of the whole rollout
+	ofBatch counts
+	stop    *Stop
+}
+
+// counts are what limits are of, each host once, in the order in which it happened.
+type counts struct {
+	failed, unreachable, restarted []string
+	gates                          []string
+}
+
+// An Outcome is how a host has ended.
+type Outcome struct {
+	Failed bool
+	// Unreachable says that it could not be reached, or was lost.
+	Unreachable bool
+	// Touched says that it is not as it was before: something was done on it, or nobody knows.
+	Touched bool
+	// Restarted says that a service was.
+	Restarted bool
+}
+
+// A Stop is why a rollout does not go on by itself.
+type Stop struct {
+	Rule  string   `json:"rule"`            // the key that says so: stop.failed
+	Text  string   `json:"text"`            // its arithmetic
+	Hosts []string `json:"hosts,omitempty"` // that are counted
+	Gates []string `json:"gates,omitempty"`
+	Batch int      `json:"batch"` // from 1; 0 before the first
+}
+
+func (s *Stop) String() string { return s.Rule + ": " + s.Text }
+
+// A Past is what an earlier run has come to that is gone on with.
+type Past struct {
+	Batch                          int // that it was at, from 1
+	Batches                        [][]string
+	Failed, Unreachable, Restarted []string
+	Gates                          []string
+}
+
+// NewConductor begins a rollout. What a run before has come to is counted, and is no reason to stop
+// by itself: a person has looked at it. past may be nil.
+func NewConductor(p *Plan, past *Past) *Conductor {
+	c := &Conductor{plan: p, batch: -1, working: map[string]bool{}, out: map[string]string{}, used: map[string]int{}}
+	if past != nil {
+		c.counts = counts{slices.Clone(past.Failed), slices.Clone(past.Unreachable), slices.Clone(past.Restarted), slices.Clone(past.Gates)}
+	}
+	more := false
+	for i := range p.Hosts {
+		switch h := &p.Hosts[i]; {
+		case h.Unreachable:
+			c.hold(h.Name, "could not be reached before the rollout")
+			more = c.count(h.Name, Outcome{Unreachable: true}) || more
+		case h.Failed:
+			more = c.count(h.Name, Outcome{Failed: true}) || more
+		case h.Broken:
+			c.hold(h.Name, "was not healthy before the rollout")
+		}
+	}
+	if more {
+		c.judge()
+	}
+	c.predicted()
+	return c
+}
+
+// predicted stops a rollout that would reach its limit of restarts in any case.
+func (c *Conductor) predicted() {
+	limit := c.plan.Rules.Stop.Restarts
+	if limit == nil || c.stop != nil {
+		return
+	}
+	restarting := slices.Clone(c.counts.restarted)
+	for _, batch := range c.plan.Batches {
+		for _, name := range batch {
+			if len(c.plan.Host(name).Restarts) > 0 && !slices.Contains(restarting, name) {
+				restarting = append(restarting, name)
+			}
+		}
+	}
+	if most := limit.Down(len(c.plan.Hosts)); len(restarting) >= most {
+		text := fmt.Sprintf("services will be restarted on %d of %d hosts, and it stops at %s", len(restarting), len(c.plan.Hosts), c.reckoned(*limit, len(c.plan.Hosts)))
+		c.stopBy("stop.restarts", text, restarting, nil)
+	}
+}
+
+// Next begins the next batch, once the one before is over; false means that there is none.
+func (c *Conductor) Next() bool {
+	if c.batch+1 >= len(c.plan.Batches) {
+		return false
+	}
+	c.batch++
+	c.waiting, c.ofBatch = slices.Clone(c.plan.Batches[c.batch]), counts{}
+	return true
+}
+
+// Batch is the number of the batch that has begun, from 1; 0 before the first.
+func (c *Conductor) Batch() int { return c.batch + 1 }
+
+// Over reports whether every host of the batch has ended.
+func (c *Conductor) Over() bool { return len(c.waiting) == 0 && len(c.working) == 0 }
+
+// Begin gives a host that may begin now, and holds its place; "" is none.
+func (c *Conductor) Begin() string {
+	if c.stop != nil {
+		return ""
+	}
+	for i, name := range c.waiting {
+		group := c.plan.Host(name).Group
+		if c.out[name] == "" && c.plan.places != nil && c.used[group] >= c.plan.places[group] {
+			continue
+		}
+		c.waiting = slices.Delete(c.waiting, i, i+1)
+		c.working[name] = true
+		c.hold(name, "is at work")
+		return name
+	}
+	return ""
+}
+
+// Stuck reports whether hosts wait for places that only others hold who have ended.
+func (c *Conductor) Stuck() bool { return c.stop == nil && len(c.waiting) > 0 && len(c.working) == 0 }
+
+// End tells how a host has ended that had begun.
+func (c *Conductor) End(name string, o Outcome) {
+	delete(c.working, name)
+	switch {
+	case o.Unreachable:
+		c.hold(name, "was lost")
+	case o.Failed && o.Touched:
+		c.hold(name, "has failed")
+	default:
+		c.free(name)
+	}
+	if !o.Failed && !o.Unreachable {
+		c.done++
+	}
+	if c.count(name, o) {
+		c.judge()
+	}
+}
+
+// Leave has a host wait again that had begun and was not touched: the run was interrupted.
+func (c *Conductor) Leave(name string) {
+	delete(c.working, name)
+	c.free(name)
+	c.waiting = append([]string{name}, c.waiting...)
+}
+
+// Healthy frees the place of a host that has ended and has been seen healthy since.
+func (c *Conductor) Healthy(name string) { c.free(name) }
+
+// Release frees the place of a host that a person answers for. It returns an error if the host
+// holds none.
+func (c *Conductor) Release(name string) error {
+	switch {
+	case !c.plan.Has(name):
+		return fmt.Errorf("%s is no host of this rollout", name)
+	case c.working[name]:
+		return fmt.Errorf("%s is at work", name)
+	case c.out[name] == "":
+		return fmt.Errorf("%s holds no place", name)
+	}
+	c.free(name)
+	return nil
+}
+
+// A Held place is that of a host which has ended, or never began.
+type Held struct {
+	Host string `json:"host"`
+	Why  string `json:"why"`
+}
+
+// Held gives the hosts that hold places and are not at work, in the order of the play.
+func (c *Conductor) Held() []Held {
+	var list []Held
+	for i := range c.plan.Hosts {
+		name := c.plan.Hosts[i].Name
+		if why := c.out[name]; why != "" && !c.working[name] {
+			list = append(list, Held{name, why})
+		}
+	}
+	return list
+}
+
+func (c *Conductor) hold(name, why string) {
+	if c.out[name] == "" {
+		c.used[c.plan.Host(name).Group]++
+	}
+	c.out[name] = why
+}
+
+func (c *Conductor) free(name string) {
+	if c.out[name] != "" {
+		c.used[c.plan.Host(name).Group]--
+		delete(c.out, name)
+	}
+}
+
+// A Verdict is what a gate has come to.
+type Verdict string
+
+const (
+	Passed       Verdict = "passed"
+	NotPassed    Verdict = "failed"
+	Inconclusive Verdict = "inconclusive" // which is never a yes
+)
+
+// Gate tells the verdict of a gate behind the batch. stops says that an inconclusive one counts as
+// failed; it stops the rollout until a person has looked at it else.
+func (c *Conductor) Gate(name string, v Verdict, stops bool, why string) {
+	switch {
+	case v == Passed:
+	case v == NotPassed, stops:
+		c.counts.gates = append(c.counts.gates, name)
+		c.ofBatch.gates = append(c.ofBatch.gates, name)
+		c.judgeGates(why)
+	case c.stop == nil:
+		c.stopBy("gate", fmt.Sprintf("%s is inconclusive: %s", name, why), nil, []string{name})
+	}
+}
+
+// NoProgress tells that no host has got done for the progress deadline.
+func (c *Conductor) NoProgress(d time.Duration) {
+	if c.stop == nil {
+		c.stopBy("progress_deadline", fmt.Sprintf("no host has got done for %s; at work: %s", d, list(c.atWork())), c.atWork(), nil)
+	}
+}
+
+// NoPlaces tells that none of those who hold places has been seen healthy.
+func (c *Conductor) NoPlaces() {
+	if !c.Stuck() {
+		return
+	}
+	var names []string
+	why := ""
+	for _, h := range c.Held() {
+		names = append(names, h.Host)
+		if len(names) > 1 {
+			why += ", "
+		}
+		why += h.Host + " " + h.Why
+	}
+	c.stopBy("max_unavailable", fmt.Sprintf("%s may be out, and these are: %s; %d wait", c.mayBeOut(), why, len(c.waiting)), names, nil)
+}
+
+func (c *Conductor) mayBeOut() string {
+	text := "hosts of the rollout"
+	if by := c.plan.Rules.By; by != "" {
+		text = "hosts of each " + by
+	}
+	return c.plan.Rules.MaxUnavailable.String() + " " + text
+}
+
+// Hold stops a rollout because a person says so.
+func (c *Conductor) Hold(by string) {
+	if c.stop == nil {
+		c.stopBy("hold", "asked for by "+by, nil, nil)
+	}
+}
+
+// Go goes on after a stop. What was counted stays counted: the next host that is, stops it again.
+func (c *Conductor) Go() { c.stop = nil }
+
+// Stopped is why the rollout does not go on; nil if it does.
+func (c *Conductor) Stopped() *Stop { return c.stop }
+
+// atWork are the hosts that have begun and not ended, in the order of the play.
+func (c *Conductor) atWork() []string {
+	var names []string
+	for i := range c.plan.Hosts {
+		if name := c.plan.Hosts[i].Name; c.working[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// count counts what has come of a host, once, and reports whether that is more than before.
+func (c *Conductor) count(name string, o Outcome) (more bool) {
+	for _, in := range []*counts{&c.counts, &c.ofBatch} {
+		switch {
+		case o.Unreachable:
+			more = add(&in.unreachable, name) || more
+		case o.Failed:
+			more = add(&in.failed, name) || more
+		}
+		if o.Restarted {
+			more = add(&in.restarted, name) || more
+		}
+	}
+	return more
+}
+
+func add(names *[]string, name string) bool {
+	if slices.Contains(*names, name) {
+		return false
+	}
+	*names = append(*names, name)
+	return true
+}

@@ -1,0 +1,221 @@
+package rollout
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Host is one of the play, and what a check run has told of it.
+type Host struct {
+	Name  string
+	Group string // the value of [Rules.By]; "" without
+	// Changes says that something will change on it, or that this is not known.
+	Changes bool
+	// Restarts are the resources that will be restarted for sure.
+	Restarts []string
+	// Unreachable, Failed and Broken say what was wrong before the rollout began: it could not
+	// be reached, the check of it failed as a whole, or it was not healthy.
+	Unreachable, Failed, Broken bool
+}
+
+// serves reports whether the host did so before the rollout began.
+func (h *Host) serves() bool { return !h.Unreachable && !h.Broken }
+
+// A Plan is what rules come to for some hosts, before anything has changed.
+type Plan struct {
+	Rules   Rules
+	Hosts   []Host // of the play, in its order
+	Batches [][]string
+	// Canary says that the first batch is a host that was asked for.
+	Canary bool
+
+	at     map[string]int // hosts by name
+	places map[string]int // hosts of each group that may be out at once; nil if that is not bounded
+}
+
+// Options of a plan.
+type Options struct {
+	// IncludeBroken has hosts worked on that were not healthy before.
+	IncludeBroken bool
+	// Canary is the only host of the first batch; "" is none.
+	Canary string
+	// Begun are the batches of the run that is gone on with, in their order; nil is none.
+	Begun [][]string
+}
+
+// NewPlan puts the hosts on which something will change into batches, in their order.
+func NewPlan(rules Rules, hosts []Host, o Options) *Plan {
+	p := &Plan{Rules: rules, Hosts: hosts, at: map[string]int{}, Canary: o.Canary != ""}
+	sizes := map[string]int{}
+	var rest []string
+	for i, h := range hosts {
+		p.at[h.Name] = i
+		sizes[h.Group]++
+		if h.Changes && !h.Unreachable && !h.Failed && (!h.Broken || o.IncludeBroken) {
+			rest = append(rest, h.Name)
+		}
+	}
+	if rules.MaxUnavailable != nil {
+		p.places = map[string]int{}
+		for group, size := range sizes {
+			p.places[group] = rules.MaxUnavailable.Down(size)
+		}
+	}
+	if len(o.Begun) > 0 {
+		p.Batches = again(o.Begun, rest)
+		return p
+	}
+	all := len(rest)
+	if o.Canary != "" && slices.Contains(rest, o.Canary) {
+		p.Batches = [][]string{{o.Canary}}
+		rest = slices.DeleteFunc(rest, func(name string) bool { return name == o.Canary })
+	}
+	for i := 0; len(rest) > 0; i++ {
+		n := len(rest)
+		if sizes := rules.Batches; len(sizes) > 0 {
+			if size := sizes[min(i, len(sizes)-1)]; !size.Rest {
+				n = min(n, size.Up(all))
+			}
+		}
+		p.Batches, rest = append(p.Batches, rest[:n:n]), rest[n:]
+	}
+	return p
+}
+
+// again gives the batches of an earlier run as far as their hosts are still to be changed. Hosts
+// that are in none of them come last.
+func again(begun [][]string, hosts []string) [][]string {
+	left := map[string]bool{}
+	for _, name := range hosts {
+		left[name] = true
+	}
+	list := make([][]string, len(begun))
+	for i, batch := range begun {
+		for _, name := range batch {
+			if left[name] {
+				list[i] = append(list[i], name)
+				delete(left, name)
+			}
+		}
+	}
+	last := len(list) - 1
+	for _, name := range hosts {
+		if left[name] {
+			list[last] = append(list[last], name)
+		}
+	}
+	return list
+}
+
+// Host gives a host by its name, which must be one of the plan.
+func (p *Plan) Host(name string) *Host { return &p.Hosts[p.at[name]] }
+
+// Has reports whether a host is one of the plan.
+func (p *Plan) Has(name string) bool {
+	_, ok := p.at[name]
+	return ok
+}
+
+// size is how many hosts are in batches.
+func (p *Plan) size() int {
+	n := 0
+	for _, batch := range p.Batches {
+		n += len(batch)
+	}
+	return n
+}
+
+// AtOnce is how many hosts of a batch may be at work at once, if forks are as many as they like.
+func (p *Plan) AtOnce(batch []string, forks int) int {
+	if p.places == nil {
+		return min(len(batch), forks)
+	}
+	of := map[string]int{}
+	for _, name := range batch {
+		h := p.Host(name)
+		of[h.Group] = min(of[h.Group]+1, p.places[h.Group])
+	}
+	n := 0
+	for _, at := range of {
+		n += at
+	}
+	return min(n, forks)
+}
+
+// Harm is the most hosts that can end badly before the rollout stops by itself, and how that is
+// reckoned: those that the limit allows, and those that are at work when it is reached.
+func (p *Plan) Harm(forks int) (most int, text string) {
+	atOnce := 0
+	for _, batch := range p.Batches {
+		atOnce = max(atOnce, p.AtOnce(batch, forks))
+	}
+	limit := p.Rules.Stop.failed().Down(len(p.Hosts))
+	if limit > len(p.Hosts) {
+		limit = len(p.Hosts)
+	}
+	most = min(p.size(), limit-1+atOnce)
+	return most, fmt.Sprintf("at most %d of %d: %d below the limit (stop.failed: %s), and %d at work at once", most, p.size(), limit-1, p.Rules.Stop.failed(), atOnce)
+}
+
+// failed is the limit of hosts that fail: one if none is written.
+func (l *Limits) failed() Amount { return or(l.Failed, Amount{Count: 1}) }
+
+func or(a *Amount, without Amount) Amount {
+	if a == nil {
+		return without
+	}
+	return *a
+}
+
+// Trouble names the hosts that something was wrong with before, by what it is.
+func (p *Plan) Trouble() (unreachable, failed, broken []string) {
+	for i := range p.Hosts {
+		switch h := &p.Hosts[i]; {
+		case h.Unreachable:
+			unreachable = append(unreachable, h.Name)
+		case h.Failed:
+			failed = append(failed, h.Name)
+		case h.Broken:
+			broken = append(broken, h.Name)
+		}
+	}
+	return unreachable, failed, broken
+}
+
+// Stable are the hosts on which nothing will change.
+func (p *Plan) Stable() []string {
+	var list []string
+	for i := range p.Hosts {
+		if h := &p.Hosts[i]; h.serves() && !h.Failed && !h.Changes {
+			list = append(list, h.Name)
+		}
+	}
+	return list
+}
+
+// Restarting counts, of the hosts of a batch, those that each resource will be restarted on for
+// sure, and gives the resources in their order.
+func (p *Plan) Restarting(batch []string) (refs []string, hosts map[string]int) {
+	hosts = map[string]int{}
+	for _, name := range batch {
+		for _, ref := range p.Host(name).Restarts {
+			if hosts[ref] == 0 {
+				refs = append(refs, ref)
+			}
+			hosts[ref]++
+		}
+	}
+	slices.SortFunc(refs, cmp.Compare[string])
+	return refs, hosts
+}
+
+// list is some names as a sentence has them: not more than ten.
+func list(names []string) string {
+	const most = 10
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
