@@ -198,3 +198,9 @@ func (n *Node) Shown(text string) *Node {
 	})
 	return shown
 }
+
+// Under is a map in which n has a key, so that errors about n begin with that.
+func Under(key string, n *Node) *Node {
+	name := &Node{File: n.File, Line: n.Line, Column: n.Column, Text: key, Value: key}
+	return &Node{File: n.File, Line: n.Line, Column: n.Column, Kind: Map, Pairs: []Pair{{name, n}}}
+}

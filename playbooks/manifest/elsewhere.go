@@ -43,11 +43,23 @@ func (t Taint) checkElsewhere() error {
 	return errs.Err()
 }
 
-// Delegates calls visit with each place of the play that says literally where a resource runs.
+// Delegates calls visit with each place of the play that says literally where a resource runs, or
+// where a gate is asked.
 func (p *Play) Delegates(visit func(on *yamlpos.Node)) {
 	Walk(p.Resources, func(r *Resource, _ int) {
 		if r.On != nil && !r.Unselected && !r.On.Open(r.On.Node) {
 			visit(r.On.Node)
 		}
 	})
+	for _, one := range p.Rollout.Plays() {
+		one.Delegates(visit)
+	}
+	if p.Rollout == nil {
+		return
+	}
+	for _, g := range p.Rollout.Gates {
+		if g.On != nil {
+			visit(g.On)
+		}
+	}
 }

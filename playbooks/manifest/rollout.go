@@ -43,3 +43,40 @@ const (
 	InconclusiveHold Inconclusive = "hold"
 	InconclusiveStop Inconclusive = "stop"
 )
+
+// Plays are those of the block: of its drain, and of its gates.
+func (r *Rollout) Plays() []*Play {
+	if r == nil {
+		return nil
+	}
+	var all []*Play
+	for _, p := range []*Play{r.Before, r.After} {
+		if p != nil {
+			all = append(all, p)
+		}
+	}
+	for _, g := range r.Gates {
+		all = append(all, g.Check)
+	}
+	return all
+}
+
+// Inherit has the plays of the play's rollout be as it is in all but their resources: which hosts
+// they are for, as whom they run, with which data and files.
+func (p *Play) Inherit() {
+	for _, one := range p.Rollout.Plays() {
+		*one = p.aside(one.Resources)
+	}
+}
+
+// aside is the play with other resources, which run in the order written, are always selected,
+// and leave nothing to remember.
+func (p *Play) aside(resources []*Resource) Play {
+	one := *p
+	one.Resources, one.JetFile, one.Configuration, one.Undo = resources, nil, nil, nil
+	one.Serial, one.MaxFail, one.AnyFatal, one.Rollout = nil, nil, false, nil
+	one.Strategy, one.Parallel = Linear, 0
+	one.Pre, one.Post, one.RememberedAs = nil, nil, nil
+	one.Tags, one.selection, one.Warnings = nil, nil, nil
+	return one
+}

@@ -11,7 +11,6 @@ const resourcesHere = "ccm: {resources: [...]}"
 
 // PlayKeys are keys of Ansible's plays, with what to write here.
 var PlayKeys = map[string]string{
-	"any_errors_fatal":   "write max_fail_percentage: 0",
 	"become_exe":         "leave it out: become, become_user and become_method say it all",
 	"become_flags":       "leave it out: become, become_user and become_method say it all",
 	"check_mode":         "write noop: true at the resources, or run with --check",
@@ -26,7 +25,7 @@ var PlayKeys = map[string]string{
 	"gather_subset":      "leave it out: the facts that are mentioned are asked for",
 	"gather_timeout":     "leave it out: the facts that are mentioned are asked for",
 	"ignore_errors":      "leave it out: other resources go on, unless ccm.fail_on_error is set",
-	"ignore_unreachable": "leave it out: other hosts go on, unless max_fail_percentage is set",
+	"ignore_unreachable": "leave it out: other hosts go on, unless max_fail_percentage, any_errors_fatal or rollout is set",
 	"module_defaults":    "write defaults: {TYPE: {...}}",
 	"max_fail":           "write max_fail_percentage",
 	"no_log":             "write sensitive: true at the resources",

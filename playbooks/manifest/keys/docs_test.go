@@ -25,6 +25,10 @@ func TestDocsHaveEveryKey(t *testing.T) {
 		"control":        names(reflect.TypeFor[Control]()),
 		"a registration": names(reflect.TypeFor[Registration]()),
 		"a health check": names(reflect.TypeFor[health.Check]()),
+		"rollout":        names(reflect.TypeFor[Rollout]()),
+		"a gate":         names(reflect.TypeFor[Gate]()),
+		"drain":          names(reflect.TypeFor[Drain]()),
+		"stop":           names(reflect.TypeFor[Stop]()),
 	}
 	for _, typ := range builtin.Types() {
 		if !bytes.Contains(page, []byte("\n## "+typ.Name+"\n")) {

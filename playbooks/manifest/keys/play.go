@@ -15,6 +15,8 @@ type Play struct {
 	Method     string   `json:"become_method" enum:"sudo,su,doas" default:"sudo" doc:"how to become it"`
 	Serial     any      `json:"serial" doc:"batch sizes: a number, a percentage, or a list of them, of which the last one repeats"`
 	MaxFail    *float64 `json:"max_fail_percentage" hint:"write the number alone: 5" doc:"when more than this share of a batch's hosts has failed, the run ends"`
+	AnyFatal   bool     `json:"any_errors_fatal" doc:"when a host has failed or cannot be reached, no other one begins, and the run ends"`
+	Rollout    Rollout  `json:"rollout" hint:"write keys such as batches: [1, 10%, rest]" doc:"how the play comes over its hosts, and when that stops, in place of serial, max_fail_percentage and any_errors_fatal"`
 	HostFacts  []string `json:"hostfacts" doc:"patterns of other hosts that are asked for their facts before the play begins: Hosts['db1'].facts"`
 	Strategy   string   `json:"strategy" enum:"linear,graph" default:"linear" doc:"linear: resources run in the order written; graph: as they depend on each other, several at once"`
 	Parallel   int      `json:"parallel" doc:"how many resources of a host run at once with strategy graph: 1-64; default 4"`

@@ -44,6 +44,7 @@ func (f *file) configuration(ctx context.Context, n *yamlpos.Node, over ordering
 		p.Resources = append(p.Resources, reader.Instance(instance))
 	}
 	f.checkReferences(p.Resources, p.Graph())
+	f.rollout(ctx, p, nil, over.rollout)
 	return []*manifest.Play{p}
 }
 

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -43,6 +44,9 @@ func (f *file) include(ctx context.Context, p *manifest.Play, n, path *yamlpos.N
 		f.report.Add(n.Get("name").Errorf("leave it out: each has a name of its own", "a name for the %d plays of %s", len(plays), inner.at.Name()))
 	}
 	for _, one := range plays {
+		if one.Rollout != nil && cmp.Or(f.run.rollout, over.rollout, keys.Given(n.Get("rollout"))) == nil {
+			f.besideIncluded(n, one)
+		}
 		overlay(one, p, n)
 		one.Included = append([]*yamlpos.Node{path}, one.Included...)
 	}
@@ -71,10 +75,21 @@ func (over ordering) overlaid(p *manifest.Play, n *yamlpos.Node) ordering {
 	if keys.Given(n.Get("parallel")) != nil {
 		over.parallel = p.Parallel
 	}
+	over.rollout = cmp.Or(over.rollout, keys.Given(n.Get("rollout")))
 	return over
 }
 
-// overlay lays what the including play says over an included one.
+// besideIncluded refuses to lay serial and the like over a play that has a rollout.
+func (f *file) besideIncluded(n *yamlpos.Node, p *manifest.Play) {
+	for _, pair := range n.Pairs {
+		if insteadOf[pair.Key.Text] != "" && keys.Given(pair.Value) != nil {
+			f.report.Add(pair.Key.Errorf("write rollout here, which takes the place of the one there", "%s cannot be laid over the rollout of %s", pair.Key.Text, p.Rollout.At.Pos()))
+		}
+	}
+}
+
+// overlay lays what the including play says over an included one. One with a rollout has
+// nothing else that says how it comes over its hosts.
 func overlay(p, over *manifest.Play, n *yamlpos.Node) {
 	for key, set := range map[string]func(){
 		"name":                func() { p.Name = over.Name },
@@ -84,14 +99,16 @@ func overlay(p, over *manifest.Play, n *yamlpos.Node) {
 		"become_method":       func() { p.BecomeMethod = over.BecomeMethod },
 		"serial":              func() { p.Serial = over.Serial },
 		"max_fail_percentage": func() { p.MaxFail = over.MaxFail },
+		"any_errors_fatal":    func() { p.AnyFatal = over.AnyFatal },
 		"hostfacts":           func() { p.HostFacts = over.HostFacts },
 	} {
-		if keys.Given(n.Get(key)) != nil {
+		if keys.Given(n.Get(key)) != nil && (p.Rollout == nil || insteadOf[key] == "") {
 			set()
 		}
 	}
 	p.Tags = append(slices.Clone(p.Tags), over.Tags...)
 	p.Over = append(p.Over, over.Data)
+	p.Inherit()
 }
 
 // data gathers the parts from which a host's data is resolved.

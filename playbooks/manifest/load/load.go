@@ -20,6 +20,7 @@ func Files(ctx context.Context, paths []string, registry modules.Registry, optio
 	var plays []*manifest.Play
 	var errs yamlpos.Errors
 	rn := newRun(registry, options)
+	errs.Add(rn.readRollout())
 	for _, path := range paths {
 		origin, err := source.FindManifest(path)
 		if err != nil {
@@ -36,7 +37,7 @@ func Files(ctx context.Context, paths []string, registry modules.Registry, optio
 		plays = append(plays, more...)
 	}
 	errs.Add(onePlayEach(plays))
-	return plays, errs.Err()
+	return plays, manifest.Distinct(errs) // a rollout of the command line is read with each play
 }
 
 // Parse reads the plays of one file: a CCM manifest, a list of plays, or several
@@ -87,6 +88,9 @@ type run struct {
 	parameters string           // a file with those of DSC documents; "" if there is none
 	keys       *sealed.Ring     // nil opens nothing
 	nesting    nesting
+
+	rolloutFile string        // see [WithRollout]; "" is none
+	rollout     *yamlpos.Node // that stands in it
 }
 
 func newRun(registry modules.Registry, options []Option) *run {

@@ -42,6 +42,7 @@ func (f *file) plays(ctx context.Context, n *yamlpos.Node, over ordering) []*man
 		NoHistory:    k.History != nil && !*k.History,
 		MaxFail:      f.percentage(keys.Given(n.Get("max_fail_percentage")), k.MaxFail),
 		Serial:       f.serial(keys.Given(n.Get("serial"))),
+		AnyFatal:     k.AnyFatal,
 		HostFacts:    f.hostFacts(n.Get("hostfacts")),
 		Data:         f.data(n),
 		Registry:     f.run.registry,
@@ -52,11 +53,13 @@ func (f *file) plays(ctx context.Context, n *yamlpos.Node, over ordering) []*man
 	}
 	f.values.LiteralTags(n.Get("tags"))
 	f.strategy(p, n, &k, over)
+	f.besideRollout(n)
 	p.RememberedAs = f.rememberedAs(keys.Given(n.Get("remembered_as")))
 	if include := keys.Given(n.Get("include")); include != nil {
 		return f.include(ctx, p, n, include, over)
 	}
 	f.ccm(ctx, p, n)
+	f.rollout(ctx, p, keys.Given(n.Get("rollout")), over.rollout)
 	return []*manifest.Play{p}
 }
 
@@ -245,10 +248,12 @@ func (f *file) strategy(p *manifest.Play, n *yamlpos.Node, k *keys.Play, over or
 	}
 }
 
-// An ordering is what an including play says of the order in the included ones.
+// An ordering is what an including play says of the order in the included ones: of their
+// resources, and of their hosts.
 type ordering struct {
-	strategy string // "" is nothing
-	parallel int    // 0 is nothing
+	strategy string        // "" is nothing
+	parallel int           // 0 is nothing
+	rollout  *yamlpos.Node // nil is nothing
 }
 
 // rememberedAs reads the name of a play for its hosts. It is not an expression: hosts compare

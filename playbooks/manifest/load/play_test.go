@@ -75,7 +75,7 @@ site.yaml:3:3: there is no ccm section
 	{"defaults that are none", "defaults:\n  content: x\n  alias: y\n  fiel: {mode: \"0644\"}\n  exec: 5m\n  file: {contnt: x}\n  noop: perhaps\n  control: {if: x}\n  colour: red\n" + some,
 		"site.yaml:2:3: defaults has no key \"content\"\n  hint: write it below its type: file: {content: ...}\nsite.yaml:3:3: defaults has no key \"alias\"\n  hint: write it at the resources, or below a type: exec: {alias: ...}\nsite.yaml:4:3: defaults has no key \"fiel\"\n  hint: did you mean file?\nsite.yaml:5:9: the defaults of exec must be a map, not the text \"5m\"\nsite.yaml:6:10: type file has no property \"contnt\"\n  hint: did you mean content?\nsite.yaml:7:9: noop must be true or false, not the text \"perhaps\"\nsite.yaml:8:17: unknown name \"x\" in the expression \"x\"\n  hint: a value is Data.x, Facts.… or lookup('data.x'); a text needs quotes\nsite.yaml:9:3: defaults has no key \"colour\"\n  hint: it has types, and for all of them control, noop, sensitive, retry, delay, timeout, limit, sema, history, autoedge, autogroup, owner, group, mode"},
 	{"a tag that is an expression", "tags: ['{{ Facts.x }}']\n" + some, "site.yaml:1:8: a tag cannot be an expression\n  hint: use control for what depends on the host"},
-	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, hostfacts, strategy, parallel, tags, remembered_as, history, defaults, strict, data, vars_files, hierarchy, overrides, include, ccm"},
+	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, any_errors_fatal, rollout, hostfacts, strategy, parallel, tags, remembered_as, history, defaults, strict, data, vars_files, hierarchy, overrides, include, ccm"},
 	{"shapes", "name: [a]\nhosts: [a]\nbecome: maybe\ntags: web\ndata: 5\noverrides: [x]\nhierarchy: {merge: first}\n" + some,
 		"site.yaml:1:7: name must be a single value, not a list\nsite.yaml:2:8: hosts must be a single value, not a list\n  hint: write one pattern: hosts: web1,web2\n" +
 			"site.yaml:3:9: become must be true or false, not the text \"maybe\"\nsite.yaml:4:7: tags must be a list, not the text \"web\"\n  hint: write a list: - web\n" +
@@ -111,9 +111,8 @@ var foreignPlayHints = map[string]string{
 	"resources":          "resources stands below ccm: write ccm: {resources: ...}",
 	"resources_jet_file": "resources_jet_file stands below ccm: write ccm: {resources_jet_file: ...}",
 
-	"any_errors_fatal": "write max_fail_percentage: 0",
-	"port":             "write connect: {port: PORT} in the inventory",
-	"when":             "write control: {if: EXPRESSION} at the resources",
+	"port": "write connect: {port: PORT} in the inventory",
+	"when": "write control: {if: EXPRESSION} at the resources",
 }
 
 func TestForeignKeysOfAPlay(t *testing.T) {
@@ -288,6 +287,12 @@ func FuzzParse(f *testing.F) {
 	for _, c := range goodPlays {
 		f.Add(c.manifest)
 	}
+	for _, c := range wrongRollouts {
+		f.Add(c.manifest)
+	}
+	for _, c := range goodRollouts {
+		f.Add(c.manifest)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		plays, err := parse(text)
 		if err != nil {
@@ -297,6 +302,9 @@ func FuzzParse(f *testing.F) {
 		for _, p := range plays {
 			p.Facts(nil)
 			p.HostPattern()
+			for _, one := range p.Rollout.Plays() {
+				require.NotEmpty(t, one.Resources)
+			}
 			for _, r := range p.Resources {
 				require.NotNil(t, r.Name.Node)
 				require.NotNil(t, r.Properties.Node)

@@ -79,6 +79,7 @@ func playSchema() *schema.Schema {
 	batches.Type = append(batches.Type, schema.Array, schema.Null)
 	batches.Items = batchSchema()
 	shape(s.Properties, "serial", batches)
+	shape(s.Properties, "rollout", rolloutSchema())
 	shape(s.Properties, "max_fail_percentage", schema.Between(0, 100, schema.Number, schema.Null))
 	shape(s.Properties, "parallel", schema.Between(1, keys.MaxParallel, schema.Integer, schema.Null))
 	shape(s.Properties, "data", orNull(schema.Object))
@@ -99,6 +100,16 @@ func playSchema() *schema.Schema {
 	}
 	included.Names = schema.Not(&schema.Schema{Enum: refused})
 	s.AnyOf = []*schema.Schema{one("ccm", "include"), included}
+	s.AllOf = []*schema.Schema{{AnyOf: []*schema.Schema{without("rollout"), without("serial", "max_fail_percentage", "any_errors_fatal")}}}
+	return s
+}
+
+// without has none of some keys given.
+func without(keys ...string) *schema.Schema {
+	s := &schema.Schema{}
+	for _, key := range keys {
+		s.Properties = append(s.Properties, schema.Property{Name: key, Schema: &schema.Schema{Type: schema.Types{schema.Null}}})
+	}
 	return s
 }
 

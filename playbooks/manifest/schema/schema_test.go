@@ -54,6 +54,10 @@ var blind = map[string][]string{
 		"file-file-mode-alone", "file-force-without-absent", "file-recurse-absent", "file-recurse-nothing", "file-recurse-of-a-file", "file-root-absent",
 		"file-validate-of-a-directory", "file-without-anything", "file-without-mode",
 	},
+	"what of a rollout goes together": {
+		"rollout-by-alone", "rollout-drain-here", "rollout-gate-of-untouched", "rollout-gate-that-cannot-fail", "rollout-rest-first", "rollout-soak-too-long",
+		"rollout-stop-without-gate",
+	},
 	"what a type checks by itself": {"exec-blank-command", "exec-environment-null", "exec-readonly-creates", "exec-returns-outside", "register-address"},
 	"YAML itself": {
 		"play-empty-list", "yaml-alias-bomb", "yaml-anchor-within-itself", "yaml-binary", "yaml-deep", "yaml-duplicate-key",
@@ -118,6 +122,11 @@ func vocabulary() []string {
 		}
 	}
 	add(reflect.TypeFor[keys.Play]())
+	for _, t := range []reflect.Type{
+		reflect.TypeFor[keys.Rollout](), reflect.TypeFor[keys.Gate](), reflect.TypeFor[keys.Drain](), reflect.TypeFor[keys.Stop](),
+	} {
+		add(t)
+	}
 	add(reflect.TypeFor[keys.CCM]())
 	add(reflect.TypeFor[keys.Resource]())
 	add(reflect.TypeFor[keys.Block]())
