@@ -239,7 +239,8 @@ func (d *delegated) visit(ctx, waiting context.Context, index int, refresh bool)
 		return failed(err)
 	}
 	c := &alone.Catalog
-	c.Check, c.Monitor, c.Diff, c.Lock = f.runner.Options.Check, f.runner.Options.Monitor, f.runner.Options.Diff, f.runner.lock()
+	c.Check, c.Monitor, c.Rehearsal = f.runner.mode(d.of)
+	c.Diff, c.Lock = f.runner.Options.Diff, f.runner.lock(d.of)
 	c.Entries[0].Refresh = refs
 	ask := f.runner.Step.asks(d.of, d.host, entry.On, c, f.runner.Options.Catalog.Mask)
 	result, err := f.runElsewhere(ctx, d.of, state, alone, ask)

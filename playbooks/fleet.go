@@ -28,6 +28,9 @@ type fleet struct {
 	lent       map[string]bool // hosts whose sessions other hosts borrow, as far as that is known
 	exchange   *share.Exchange // nil if no host receives anything from another one
 
+	rolloutStopped bool     // or is held; it ends the run
+	takeBack       []string // see [Runner.TakeBack]
+
 	mu   sync.Mutex
 	kept int // connections that wait for a later play
 }
@@ -48,6 +51,12 @@ func (f *fleet) expect(s *selection) {
 func (f *fleet) play(ctx context.Context, s *selection) bool {
 	alive := slices.DeleteFunc(slices.Clone(s.hosts), func(h *inventory.Host) bool { return f.failed(h) })
 	f.exchange.PlayBegins(s.number, alive)
+	if s.play.Rollout != nil {
+		if f.runner.applies() {
+			return f.rollOut(ctx, s, alive)
+		}
+		defer f.foretell(s, alive)()
+	}
 	batches := f.runner.batches(s.number, s.play, alive)
 	for i, whole := range batches {
 		batch := without(whole, s.done)

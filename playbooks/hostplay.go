@@ -11,6 +11,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/session"
+	"github.com/ccm-push/ccm-push/playbooks/share"
 )
 
 // playOn compiles and applies the play. An error means that the host failed as a
@@ -20,7 +21,10 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	if err != nil {
 		return err
 	}
-	participant := f.exchange.Join(s.number, state.host.Name, compiled)
+	var participant *share.Participant
+	if s.look == nil && s.part == 0 {
+		participant = f.exchange.Join(s.number, state.host.Name, compiled)
+	}
 	earlier := state.unpredicted(program, f.runner.Options.Check)
 	equip := func(c *catalog.Compiled) func(context.Context, *wire.Entry, string) bool {
 		return f.equip(&c.Catalog, s, state, earlier)
@@ -28,7 +32,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	ask := equip(compiled)
 	var pending []events.Event // of results that have come together
 	flush := func() {
-		f.runner.Events.Report(pending...)
+		if s.look == nil {
+			f.runner.Events.Report(pending...)
+		}
 		pending = nil
 	}
 	tell := func(kind events.MessageKind, text string) {
@@ -41,7 +47,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	if f.interrupted(ctx) {
 		return &stoppedError{}
 	}
-	state.begun = true
+	state.begun = state.begun || s.look == nil
 	notes := newNestedMessages(compiled.Notes, func(kind events.MessageKind, text string) {
 		if kind == events.Pre || f.runner.applies() {
 			tell(kind, text)
@@ -59,6 +65,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			r = others.told(r)
 			progress.Note(r)
 			stages.came(r)
+			if s.heard != nil {
+				s.heard(state.host.Name, &compiled.Catalog, r)
+			}
 			notes.Before(r)
 			e := resultEvent(s.play.Name, state.host.Name, &compiled.Catalog, others.checks(r.Index), r)
 			e.On = others.on(r.Index)
@@ -93,7 +102,10 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	if err != nil {
 		return phased(err, progress.Rest())
 	}
-	if state.failed = progress.Failed; progress.Would && f.runner.Options.Check {
+	if s.look == nil {
+		state.failed = state.failed || progress.Failed
+	}
+	if progress.Would && f.runner.Options.Check {
 		state.predicted = append(state.predicted, program)
 	}
 	if !whole {
@@ -109,11 +121,10 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 // equip sets in a catalog what the run has to say of it, and gives what asks a person about its
 // entries. earlier is [wire.Catalog].Earlier.
 func (f *fleet) equip(c *wire.Catalog, s *selection, state *hostState, earlier string) (ask func(context.Context, *wire.Entry, string) bool) {
-	c.Check = f.runner.Options.Check
-	c.Monitor = f.runner.Options.Monitor
+	c.Check, c.Monitor, c.Rehearsal = f.runner.mode(s)
 	c.Diff = f.runner.Options.Diff
 	c.Follow = f.followed[state.host.Name]
-	c.Lock = f.runner.lock()
+	c.Lock = f.runner.lock(s)
 	c.Once = f.runner.once(s)
 	c.Earlier = earlier
 	addOthers(c, state.plays)

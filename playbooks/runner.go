@@ -18,6 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/reach"
 	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
 	"github.com/ccm-push/ccm-push/playbooks/secret"
 	"github.com/ccm-push/ccm-push/playbooks/share"
 	"github.com/ccm-push/ccm-push/transport"
@@ -40,8 +41,16 @@ type Runner struct {
 	Told       *record.Told      // by earlier runs; nil if that is not known
 	Activity   *activity.Tracker // is told what hosts are at; nil is not
 	Step       *Stepper          // asks before what the first host of each play does; nil asks nobody
-	Now        func() time.Time
-	NewNonce   func() string // unguessable, of letters and digits
+	// Ask asks the person at the terminal how a rollout goes on; nil if there is none. Steer is what
+	// persons say to rollouts from elsewhere; nil is nothing.
+	Ask      func(ctx context.Context, question string) (answer string, err error)
+	Steer    <-chan rollout.Request
+	Now      func() time.Time
+	NewNonce func() string // unguessable, of letters and digits
+
+	// TakeBack, after Run, are hosts of which the changes of the run are to be taken back: a rollout
+	// has stopped, and says so.
+	TakeBack []string
 }
 
 // Options are what the command line says about a run. The zero value changes
@@ -74,8 +83,15 @@ type Options struct {
 	// CompileFirst applies nothing on any host of a batch until the catalogs of all
 	// have been made.
 	CompileFirst bool
-	Manifests    []string // as given, for the first event
-	Version      string
+	// Of rollouts: hosts are worked on that were not healthy before; the host that is alone in the
+	// first batch, "" is none; nobody is asked between batches; how long one that is held waits for a
+	// person who is not at the terminal, less than 0 is for ever.
+	IncludeBroken bool
+	Canary        string
+	Yes           bool
+	Hold          time.Duration
+	Manifests     []string // as given, for the first event
+	Version       string
 }
 
 const (
@@ -97,6 +113,10 @@ type selection struct {
 	refs     func() []string // of its resources, as type#name; made once
 	begun    bool            // a batch of it
 	first    string          // the host that is asked about; "" is none
+	heard    heard           // is told each result of a host; nil is not
+	look     *look           // it is not carried out; nil: it is
+	part     int             // of a rollout, from 1; 0 is the play itself
+	parts    *parts          // of its rollout; nil without one
 }
 
 // Select gives the hosts of each play, without contacting any. A limit may leave
@@ -215,6 +235,9 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	defer downloads.Close()
 	compilers, err := r.compilers(ctx, values, downloads)
 	defer closeCompilers(compilers)
+	parts, others, partsErr := r.rolloutParts(ctx, values, downloads)
+	defer closeCompilers(others)
+	err = errors.Join(err, partsErr, r.checkRollouts(hostLists))
 	if err == nil {
 		err = r.checkVariables(compilers, hostLists)
 	}
@@ -228,7 +251,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	defer f.close()
 	var selections []*selection
 	for i, play := range r.Plays {
-		s := &selection{number: i, play: play, compiler: compilers[i], values: values[i], hosts: hostLists[i], done: done[i], refs: sync.OnceValue(play.LiteralRefs)}
+		s := &selection{number: i, play: play, compiler: compilers[i], values: values[i], hosts: hostLists[i], done: done[i], parts: parts[i], refs: sync.OnceValue(play.LiteralRefs)}
 		selections = append(selections, s)
 		f.expect(s)
 	}
@@ -245,7 +268,8 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 		}
 	}
 	f.finish(ctx)
-	summary := r.Tally.Summary(f.interrupted(ctx))
+	summary := r.Tally.Summary(f.interrupted(ctx) && !f.rolloutStopped)
+	summary.RolloutStopped, r.TakeBack = f.rolloutStopped, f.takeBack
 	summary.NotStarted, summary.PlaysNotRun = f.notStarted(), notRun(selections)
 	r.Events.Report(summary)
 	return summary, nil
@@ -312,22 +336,29 @@ func (r *Runner) compilers(ctx context.Context, values []*inventoryValues, downl
 	opts.Variables, opts.HasHost = r.variables(), r.hasHost
 	for i, play := range r.Plays {
 		opts.Inventory = values[i].of
-		c, err := catalog.New(play, opts)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		all = append(all, c)
-		errs = append(errs, c.CheckLiteral(ctx))
-		for _, w := range c.Warnings() {
-			if r.Options.Strict {
-				errs = append(errs, &yamlpos.Error{Msg: w})
-				continue
-			}
-			r.warn(w)
+		c, err := r.compiler(ctx, play, opts)
+		if errs = append(errs, err); c != nil {
+			all = append(all, c)
 		}
 	}
 	return all, errors.Join(errs...)
+}
+
+// compiler opens the folder of a play; nil if that cannot be done.
+func (r *Runner) compiler(ctx context.Context, play *manifest.Play, opts catalog.Options) (*catalog.Compiler, error) {
+	c, err := catalog.New(play, opts)
+	if err != nil {
+		return nil, err
+	}
+	errs := []error{c.CheckLiteral(ctx)}
+	for _, w := range c.Warnings() {
+		if r.Options.Strict {
+			errs = append(errs, &yamlpos.Error{Msg: w})
+			continue
+		}
+		r.warn(w)
+	}
+	return c, errors.Join(errs...)
 }
 
 // maskInventory tells the mask the secrets of all hosts, also of those that the run is not about,
@@ -438,25 +469,30 @@ func collectors(plays []*selection) []string {
 	var paths []string
 	all := false
 	for _, p := range plays {
-		more, everything := p.compiler.Facts()
-		paths, all = append(paths, more...), all || everything
+		for _, c := range append(p.parts.compilers(), p.compiler) {
+			more, everything := c.Facts()
+			paths, all = append(paths, more...), all || everything
+		}
 	}
 	return facts.Collectors(paths, all)
 }
 
 // lock is what an applying catalog takes on the host.
-func (r *Runner) lock() *wire.Lock {
-	if !r.applies() || r.Options.NoLock {
+func (r *Runner) lock(s *selection) *wire.Lock {
+	if !r.applies() || r.Options.NoLock || s.look != nil {
 		return nil
 	}
 	return &wire.Lock{Holder: r.Options.Holder, Run: r.Options.Run, Wait: r.Options.LockTimeout}
 }
 
+// maxPlays is more than a run has: the parts of a rollout are told from plays by it.
+const maxPlays = 1 << 16
+
 // once is how a host recognises the catalog of a play if it comes again. What only asks, or
 // takes no lock to change something, is not kept.
 func (r *Runner) once(s *selection) *wire.Once {
-	if r.Options.Monitor || r.Options.NoLock {
+	if r.Options.Monitor || r.Options.NoLock || s.look != nil {
 		return nil
 	}
-	return &wire.Once{Run: r.Options.Run, Play: s.number + 1}
+	return &wire.Once{Run: r.Options.Run, Play: s.number + 1 + s.part*maxPlays}
 }

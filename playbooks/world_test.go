@@ -169,6 +169,22 @@ func (r *recorder) lines() []string {
 			batch = append(batch, fmt.Sprintf("%s failed in %s", e.Host, e.Phase))
 		case events.Interrupted:
 			batch = append(batch, fmt.Sprintf("%s interrupted in %s: %d not reached, due %q", e.Host, e.Play, e.NotReached, e.RefreshDue))
+		case events.RolloutPlan:
+			flush()
+			var batches []string
+			for _, b := range e.Batches {
+				batches = append(batches, fmt.Sprint(b.Hosts))
+			}
+			all = append(all, fmt.Sprintf("plan %s, stable %v, unreachable %v, failed %v, broken %v", strings.Join(batches, " "), e.Stable, e.Unreachable, e.Failed, e.Broken))
+		case events.Gate:
+			flush()
+			all = append(all, fmt.Sprintf("gate %s %s", e.Name, e.Verdict))
+		case events.RolloutStop:
+			flush()
+			all = append(all, fmt.Sprintf("stop in batch %d by %s: %s; then %s", e.Batch, e.Rule, e.Text, e.Then))
+		case events.RolloutSaid:
+			flush()
+			all = append(all, fmt.Sprintf("said %s", e.Verb))
 		case events.HostDone:
 			batch = append(batch, fmt.Sprintf("%s done: %s", e.Host, e.State))
 		}

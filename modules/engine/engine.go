@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -63,7 +64,8 @@ type Engine struct {
 	// there; nil where there is no controller.
 	Elsewhere func(ctx context.Context, question *wire.Elsewhere) (*wire.Elsewhere, error)
 
-	history *history // nil before the first catalog
+	history   *history // nil before the first catalog
+	rehearsed *history // of the rehearsal that came last; nil is none
 	undone  []undone // by entry of the catalog, if that undoes a run
 }
 
@@ -99,6 +101,24 @@ type subject struct{ subject, ref string }
 // newHistory is that of a session in which no catalog has run.
 func newHistory(sent notes.Store) *history {
 	return &history{states: newStates(), sent: notes.NewSent(sent)}
+}
+
+// historyOf is what is known of the catalogs before one. A rehearsal, which may have stages, has a copy.
+func (e *Engine) historyOf(cat *wire.Catalog) *history {
+	if e.history == nil {
+		e.history = newHistory(e.Sent)
+	}
+	if !cat.Rehearsal {
+		e.rehearsed = nil
+		return e.history
+	}
+	if e.rehearsed == nil || cat.From == 0 {
+		h := *e.history
+		h.forecasts, h.subjects, h.stage = nil, slices.Clip(h.subjects), nil
+		h.states, h.refreshes = h.states.clone(), h.refreshes.Clone()
+		e.rehearsed = &h
+	}
+	return e.rehearsed
 }
 
 // predict gives the forecasts that a catalog starts with: in a check run those of

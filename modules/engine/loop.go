@@ -43,19 +43,17 @@ func (e *Engine) Run(ctx context.Context, cat *wire.Catalog, emit func(*wire.Res
 
 // newRun makes the jobs of a catalog, with their resources as far as those are known.
 func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error) (*run, error) {
-	if e.history == nil {
-		e.history = newHistory(e.Sent)
-	}
+	history := e.historyOf(cat)
 	host := e.Host
 	if e.undone != nil {
 		host.Contents = keptContents{e.Past}
 	}
-	real := newRealHost(host, e.history.states.last)
+	real := newRealHost(host, history.states.last)
 	order := schedule.NewOrder(cat)
 	r := &run{
-		engine: e, history: e.history, cat: cat, play: &scope{failOnError: cat.FailOnError}, emit: emit,
-		earlierIntent: e.history.intent,
-		real:          real, order: order, forecasts: &forecasts{e.history.predict(cat, real.host), order},
+		engine: e, history: history, cat: cat, play: &scope{failOnError: cat.FailOnError}, emit: emit,
+		earlierIntent: history.intent,
+		real:          real, order: order, forecasts: &forecasts{history.predict(cat, real.host), order},
 	}
 	for i := range cat.Entries {
 		r.add(&cat.Entries[i])

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/ccm-push/ccm-push/modules"
@@ -29,6 +30,13 @@ type states struct {
 
 func newStates() *states {
 	return &states{of: map[string]modules.State{}, predicted: map[string]bool{}}
+}
+
+// clone is for what is only rehearsed.
+func (s *states) clone() *states {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &states{of: maps.Clone(s.of), size: s.size, predicted: maps.Clone(s.predicted)}
 }
 
 // last is that of [modules.Host].State.

@@ -11,10 +11,13 @@ import (
 
 // A Catalog is what one play means for one host: finished resources in order.
 type Catalog struct {
-	Check       bool  `json:"check,omitempty"`   // predict, change nothing
-	Monitor     bool  `json:"monitor,omitempty"` // run health checks and nothing else
-	Diff        bool  `json:"diff,omitempty"`    // add unified diffs to results
-	Follow      bool  `json:"follow,omitempty"`  // send the output of commands as it comes, see [Output]
+	Check   bool `json:"check,omitempty"`   // predict, change nothing
+	Monitor bool `json:"monitor,omitempty"` // run health checks and nothing else
+	// Rehearsal is a check whose predictions are forgotten at its end: what it is about is
+	// carried out next.
+	Rehearsal   bool  `json:"rehearsal,omitempty"`
+	Diff        bool  `json:"diff,omitempty"`   // add unified diffs to results
+	Follow      bool  `json:"follow,omitempty"` // send the output of commands as it comes, see [Output]
 	FailOnError bool  `json:"fail_on_error,omitempty"`
 	Lock        *Lock `json:"lock,omitempty"` // taken before the first resource; nil takes none
 	// Earlier, in a check run, is what this session does not know of and would have

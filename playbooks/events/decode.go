@@ -72,6 +72,9 @@ func decodeFields(name string, line []byte) (Event, error) {
 		}
 		return f.Summary, err
 	}
+	if e, err := decodeRollout(name, line); e != nil {
+		return e, err
+	}
 	return nil, fmt.Errorf("this ccm-push knows no such event")
 }
 

@@ -57,8 +57,8 @@ type PlayStart struct {
 	Play    string   `json:"play" doc:"its name"`
 	Hosts   []string `json:"hosts" doc:"of this batch, in the order of the inventory"`
 	Number  int      `json:"number" doc:"of the play in the run, from 1"`
-	Batch   int      `json:"batch" doc:"from 1"`
-	Batches int      `json:"batches" doc:"at least 1"`
+	Batch   int      `json:"batch" doc:"from 1; 0 where hosts are only asked what a rollout will change"`
+	Batches int      `json:"batches" doc:"at least 1; 0 where batch is"`
 }
 
 // Status is how a resource ended.
@@ -230,12 +230,12 @@ type Unreachable struct {
 }
 
 // HostFailed says that a host failed as a whole. Phase is become, install,
-// start, facts, compile, lock, lost, protocol or deadline.
+// start, facts, compile, lock, lost, protocol, deadline or soak.
 type HostFailed struct {
 	Stamp
 	Play  string `json:"play" doc:"name of the play"`
 	Host  string `json:"host" doc:"where"`
-	Phase string `json:"phase" doc:"what it was at" enum:"become,install,start,facts,compile,lock,undo,lost,protocol,deadline"`
+	Phase string `json:"phase" doc:"what it was at" enum:"become,install,start,facts,compile,lock,undo,lost,protocol,deadline,soak"`
 	Error string `json:"error" doc:"what went wrong"`
 	Hint  string `json:"hint" doc:"what to do next; may be empty"`
 	Rest
@@ -360,10 +360,12 @@ type Summary struct {
 	Check       bool `json:"check" doc:"nothing was changed"`
 	Interrupted bool `json:"interrupted" doc:"the run was interrupted"`
 	// NotStarted and PlaysNotRun are filled in by whoever runs the plays.
-	NotStarted  []string               `json:"not_started,omitempty" doc:"hosts that the run ended before"`
-	PlaysNotRun []string               `json:"plays_not_run,omitempty" doc:"plays that no host began"`
-	Hosts       map[string]HostSummary `json:"-"`
-	Totals      Totals                 `json:"-"`
+	NotStarted  []string `json:"not_started,omitempty" doc:"hosts that the run ended before"`
+	PlaysNotRun []string `json:"plays_not_run,omitempty" doc:"plays that no host began"`
+	// RolloutStopped is too.
+	RolloutStopped bool                   `json:"rollout_stopped,omitempty" doc:"a rollout has stopped, or is held"`
+	Hosts          map[string]HostSummary `json:"-"`
+	Totals         Totals                 `json:"-"`
 }
 
 // A HostSummary is how one host ended.
@@ -454,6 +456,8 @@ func HostOf(e Event) string {
 	case HostDone:
 		return e.Host
 	case Output:
+		return e.Host
+	case HostRolled:
 		return e.Host
 	}
 	return ""

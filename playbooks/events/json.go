@@ -187,6 +187,12 @@ func fields(e Event) any {
 	case Untold:
 		e.Results = list(e.Results)
 		return e
+	case RolloutPlan:
+		e.Batches, e.Stable, e.Rules = list(e.Batches), list(e.Stable), list(e.Rules)
+		return e
+	case RolloutStop:
+		e.Hosts = list(e.Hosts)
+		return e
 	case HostDone:
 		return hostDoneFields{e, milliseconds(e.Duration), phasesFields{
 			milliseconds(e.Phases.Connect), milliseconds(e.Phases.Start), milliseconds(e.Phases.Compile), milliseconds(e.Phases.Apply),

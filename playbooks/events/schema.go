@@ -21,9 +21,9 @@ func Schema() *schema.Schema {
 			"there may be more events.",
 		Type: schema.Types{schema.Object},
 	}
-	for _, e := range []Event{
+	for _, e := range append([]Event{
 		RunStart{}, PlayStart{}, Output{}, Result{}, Message{}, Unreachable{}, HostFailed{}, Interrupted{}, Reconnect{}, Untold{}, HostDone{}, Summary{},
-	} {
+	}, rolloutEvents()...) {
 		s.AnyOf = append(s.AnyOf, schema.Ref(e.name()))
 		s.Defs = append(s.Defs, schema.Property{Name: e.name(), Schema: eventSchema(e)})
 	}

@@ -161,11 +161,12 @@ const (
 	exitFailed      = 2
 	exitUnreachable = 4
 	exitChanged     = 8
+	exitStopped     = 32
 )
 
 // ExitStatus is the sum of what went wrong: 2 if a resource or host failed, 4 if
-// a host was unreachable, and with detailed 8 if something changed, also if it
-// failed after that, or in a check run would change. An interrupted run has a status of its own, which is the caller's.
+// a host was unreachable, with detailed 8 if something changed, also if it failed after that, or in
+// a check run would change, and 32 if a rollout has stopped. An interrupted run has a status of its own, which is the caller's.
 func (s Summary) ExitStatus(detailed bool) int {
 	status := 0
 	if s.Totals.Hosts.Failed > 0 || s.Totals.Resources.Failed > 0 {
@@ -176,6 +177,9 @@ func (s Summary) ExitStatus(detailed bool) int {
 	}
 	if r := s.Totals.Resources; detailed && r.Changed+r.FailedChanged > 0 {
 		status += exitChanged
+	}
+	if s.RolloutStopped {
+		status += exitStopped
 	}
 	return status
 }

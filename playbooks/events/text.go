@@ -130,6 +130,14 @@ func (t *Text) tell(p *page, e Event) {
 		t.reconnect(p, e)
 	case Untold:
 		t.untold(p, e)
+	case RolloutPlan:
+		t.rolloutPlan(p, e)
+	case Gate:
+		t.gate(p, e)
+	case RolloutStop:
+		t.rolloutStop(p, e)
+	case RolloutSaid:
+		t.rolloutSaid(p, e)
 	case HostDone:
 		t.hostDone(p, e)
 	case Summary:
@@ -179,6 +187,8 @@ func (t *Text) playStart(p *page, e PlayStart) {
 	}
 	p.print(bold, ": ", count(len(e.Hosts), "host"))
 	switch {
+	case e.Batch == 0:
+		p.print(bold, " (what will change: nothing is changed yet)")
 	case t.run.Monitor:
 		p.print(bold, " (health checks only: nothing is changed)")
 	case t.run.Check:

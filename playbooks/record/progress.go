@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
 // A Progress is how far a run got, for one that goes on with it.
@@ -16,6 +17,8 @@ type PlayProgress struct {
 	events.SelectedPlay
 	// Batches are those that were begun, in their order.
 	Batches [][]string
+	// Rollout is what that of the play had come to; nil if it has none, or had not begun.
+	Rollout *rollout.Past
 	// Done are the hosts that are known to have come through the play well.
 	Done map[string]bool
 }
@@ -76,6 +79,8 @@ func (t *tracker) event(e events.Event) {
 	case events.PlayStart:
 		t.batchEnded()
 		t.begin(e)
+	case events.RolloutPlan, events.Gate, events.HostRolled:
+		t.rollout(e)
 	case events.Result:
 		if e.Status == events.Failed {
 			t.trouble[e.Host] = true
@@ -99,6 +104,15 @@ func (t *tracker) begin(e events.PlayStart) {
 			t.play, t.trouble = number, map[string]bool{}
 		}
 		play := &t.progress.Plays[number]
+		if t.batch = nil; e.Batch == 0 { // hosts are only asked what will change
+			return
+		}
+		if r := play.Rollout; r != nil {
+			r.Batch = e.Batch
+			for _, host := range e.Hosts {
+				r.Left[host] = true
+			}
+		}
 		for len(play.Batches) < e.Batch {
 			play.Batches = append(play.Batches, nil)
 		}

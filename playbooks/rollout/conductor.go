@@ -18,8 +18,9 @@ type Conductor struct {
 	out  map[string]string
 	used map[string]int // places of each group
 
-	done    int    // hosts that have ended well
-	counts  counts // of the whole rollout
+	done    int      // hosts that have ended well
+	touched []string // hosts that have been changed, or may have, in the order in which they ended
+	counts  counts   // of the whole rollout
 	ofBatch counts
 	stop    *Stop
 }
@@ -58,6 +59,8 @@ type Past struct {
 	Batches                        [][]string
 	Failed, Unreachable, Restarted []string
 	Gates                          []string
+	// Left are hosts that had begun and were not brought to an end: they may be out of service.
+	Left map[string]bool
 }
 
 // NewConductor begins a rollout. What a run before has come to is counted, and is no reason to stop
@@ -67,20 +70,16 @@ func NewConductor(p *Plan, past *Past) *Conductor {
 	if past != nil {
 		c.counts = counts{slices.Clone(past.Failed), slices.Clone(past.Unreachable), slices.Clone(past.Restarted), slices.Clone(past.Gates)}
 	}
-	more := false
 	for i := range p.Hosts {
 		switch h := &p.Hosts[i]; {
 		case h.Unreachable:
 			c.hold(h.Name, "could not be reached before the rollout")
-			more = c.count(h.Name, Outcome{Unreachable: true}) || more
+			c.count(h.Name, Outcome{Unreachable: true})
 		case h.Failed:
-			more = c.count(h.Name, Outcome{Failed: true}) || more
+			c.count(h.Name, Outcome{Failed: true})
 		case h.Broken:
 			c.hold(h.Name, "was not healthy before the rollout")
 		}
-	}
-	if more {
-		c.judge()
 	}
 	c.predicted()
 	return c
@@ -124,24 +123,27 @@ func (c *Conductor) Over() bool { return len(c.waiting) == 0 && len(c.working) =
 
 // Begin gives a host that may begin now, and holds its place; "" is none.
 func (c *Conductor) Begin() string {
-	if c.stop != nil {
+	i := slices.IndexFunc(c.waiting, c.mayBegin)
+	if c.stop != nil || i < 0 {
 		return ""
 	}
-	for i, name := range c.waiting {
-		group := c.plan.Host(name).Group
-		if c.out[name] == "" && c.plan.places != nil && c.used[group] >= c.plan.places[group] {
-			continue
-		}
-		c.waiting = slices.Delete(c.waiting, i, i+1)
-		c.working[name] = true
-		c.hold(name, "is at work")
-		return name
-	}
-	return ""
+	name := c.waiting[i]
+	c.waiting = slices.Delete(c.waiting, i, i+1)
+	c.working[name] = true
+	c.hold(name, "is at work")
+	return name
+}
+
+// mayBegin reports whether there is a place for a host: it may hold one already.
+func (c *Conductor) mayBegin(name string) bool {
+	group := c.plan.Host(name).Group
+	return c.out[name] != "" || c.plan.places == nil || c.used[group] < c.plan.places[group]
 }
 
 // Stuck reports whether hosts wait for places that only others hold who have ended.
-func (c *Conductor) Stuck() bool { return c.stop == nil && len(c.waiting) > 0 && len(c.working) == 0 }
+func (c *Conductor) Stuck() bool {
+	return c.stop == nil && len(c.waiting) > 0 && len(c.working) == 0 && !slices.ContainsFunc(c.waiting, c.mayBegin)
+}
 
 // End tells how a host has ended that had begun.
 func (c *Conductor) End(name string, o Outcome) {
@@ -157,9 +159,10 @@ func (c *Conductor) End(name string, o Outcome) {
 	if !o.Failed && !o.Unreachable {
 		c.done++
 	}
-	if c.count(name, o) {
-		c.judge()
+	if o.Touched {
+		c.touched = append(c.touched, name)
 	}
+	c.count(name, o)
 }
 
 // Leave has a host wait again that had begun and was not touched: the run was interrupted.
@@ -287,6 +290,24 @@ func (c *Conductor) Go() { c.stop = nil }
 // Stopped is why the rollout does not go on; nil if it does.
 func (c *Conductor) Stopped() *Stop { return c.stop }
 
+// Touched are the hosts that have been changed, or may have: those of the batch, or all.
+func (c *Conductor) Touched(ofBatch bool) []string {
+	if !ofBatch || c.batch < 0 {
+		return slices.Clone(c.touched)
+	}
+	in := c.plan.Batches[c.batch]
+	return slices.DeleteFunc(slices.Clone(c.touched), func(name string) bool { return !slices.Contains(in, name) })
+}
+
+// Left is how many hosts have not begun.
+func (c *Conductor) Left() int {
+	n := len(c.waiting)
+	for _, batch := range c.plan.Batches[c.batch+1:] {
+		n += len(batch)
+	}
+	return n
+}
+
 // atWork are the hosts that have begun and not ended, in the order of the play.
 func (c *Conductor) atWork() []string {
 	var names []string
@@ -298,21 +319,26 @@ func (c *Conductor) atWork() []string {
 	return names
 }
 
-// count counts what has come of a host, once, and reports whether that is more than before.
-func (c *Conductor) count(name string, o Outcome) (more bool) {
+// count counts what has come of a host, once, and stops the rollout if a limit has been reached by
+// that, or was before.
+func (c *Conductor) count(name string, o Outcome) {
+	var more counted
 	for _, in := range []*counts{&c.counts, &c.ofBatch} {
 		switch {
 		case o.Unreachable:
-			more = add(&in.unreachable, name) || more
+			more.unreachable = add(&in.unreachable, name) || more.unreachable
 		case o.Failed:
-			more = add(&in.failed, name) || more
+			more.failed = add(&in.failed, name) || more.failed
 		}
 		if o.Restarted {
-			more = add(&in.restarted, name) || more
+			more.restarted = add(&in.restarted, name) || more.restarted
 		}
 	}
-	return more
+	c.judge(more)
 }
+
+// counted is what has become more.
+type counted struct{ failed, unreachable, restarted bool }
 
 func add(names *[]string, name string) bool {
 	if slices.Contains(*names, name) {

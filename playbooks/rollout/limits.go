@@ -5,36 +5,35 @@ import (
 	"slices"
 )
 
-// judge stops the rollout if a limit has been reached, or was before and has one more now.
-func (c *Conductor) judge() {
-	all, batch := len(c.plan.Hosts), 0
+// judge stops the rollout if something has become more that has reached its limit.
+func (c *Conductor) judge(more counted) {
+	batch := 0
 	if c.batch >= 0 {
 		batch = len(c.plan.Batches[c.batch])
 	}
-	c.judgeCounts("stop", &c.plan.Rules.Stop, &c.counts, all, "hosts")
-	c.judgeCounts("stop.per_batch", &c.plan.Rules.PerBatch, &c.ofBatch, batch, "hosts of the batch")
+	stop := c.plan.Rules.Stop
+	one := stop.failed()
+	stop.Failed = &one
+	c.judgeCounts("stop", &stop, &c.counts, more, len(c.plan.Hosts), "hosts")
+	c.judgeCounts("stop.per_batch", &c.plan.Rules.PerBatch, &c.ofBatch, more, batch, "hosts of the batch")
 }
 
-func (c *Conductor) judgeCounts(rule string, limits *Limits, of *counts, all int, hosts string) {
-	failed := limits.Failed
-	if rule == "stop" {
-		one := limits.failed()
-		failed = &one
-	}
-	bad, word := of.failed, "failed"
+func (c *Conductor) judgeCounts(rule string, limits *Limits, of *counts, more counted, all int, hosts string) {
+	bad, what := of.failed, "have failed"
 	if limits.Unreachable == nil && c.plan.Rules.Stop.Unreachable == nil {
-		bad, word = slices.Concat(of.failed, of.unreachable), "failed or cannot be reached"
+		bad, what = slices.Concat(of.failed, of.unreachable), "have failed or cannot be reached"
+		more.failed = more.failed || more.unreachable
 	}
-	c.judgeOne(rule+".failed", failed, bad, "have "+word, all, hosts)
-	c.judgeOne(rule+".unreachable", limits.Unreachable, of.unreachable, "cannot be reached", all, hosts)
-	c.judgeOne(rule+".restarts", limits.Restarts, of.restarted, "have restarted a service", all, hosts)
-}
-
-func (c *Conductor) judgeOne(rule string, limit *Amount, names []string, what string, all int, hosts string) {
-	if limit == nil || c.stop != nil || len(names) == 0 || len(names) < limit.Down(all) {
-		return
+	judge := func(key string, more bool, limit *Amount, names []string, what string) {
+		if !more || limit == nil || c.stop != nil || len(names) < limit.Down(all) {
+			return
+		}
+		text := fmt.Sprintf("%d of %d %s %s (%s), and it stops at %s", len(names), all, hosts, what, list(names), c.reckoned(*limit, all))
+		c.stopBy(rule+key, text, names, nil)
 	}
-	c.stopBy(rule, fmt.Sprintf("%d of %d %s %s (%s), and it stops at %s", len(names), all, hosts, what, list(names), c.reckoned(*limit, all)), names, nil)
+	judge(".failed", more.failed, limits.Failed, bad, what)
+	judge(".unreachable", more.unreachable, limits.Unreachable, of.unreachable, "cannot be reached")
+	judge(".restarts", more.restarted, limits.Restarts, of.restarted, "have restarted a service")
 }
 
 func (c *Conductor) judgeGates(why string) {

@@ -20,8 +20,8 @@ type Host struct {
 	Unreachable, Failed, Broken bool
 }
 
-// serves reports whether the host did so before the rollout began.
-func (h *Host) serves() bool { return !h.Unreachable && !h.Broken }
+// Healthy reports whether the host could be reached, and was healthy, before the rollout began.
+func (h *Host) Healthy() bool { return !h.Unreachable && !h.Broken }
 
 // A Plan is what rules come to for some hosts, before anything has changed.
 type Plan struct {
@@ -188,7 +188,7 @@ func (p *Plan) Trouble() (unreachable, failed, broken []string) {
 func (p *Plan) Stable() []string {
 	var list []string
 	for i := range p.Hosts {
-		if h := &p.Hosts[i]; h.serves() && !h.Failed && !h.Changes {
+		if h := &p.Hosts[i]; h.Healthy() && !h.Failed && !h.Changes {
 			list = append(list, h.Name)
 		}
 	}

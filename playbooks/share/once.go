@@ -53,7 +53,11 @@ func (o *Once) Begin(hosts []string, again bool, start func(host string)) {
 
 // Compiled says which resources of that kind a host has.
 func (o *Once) Compiled(host string, has map[string]bool) {
-	o.tell(func() { o.here[host].compiled, o.here[host].has = true, has })
+	o.tell(func() {
+		if h := o.here[host]; h != nil { // else it is only looked at
+			h.compiled, h.has = true, has
+		}
+	})
 }
 
 // Over says that a host is done with the play, or will never begin it.

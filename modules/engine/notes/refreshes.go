@@ -17,6 +17,12 @@ type Earlier struct {
 	distrust  bool                // the notes were found damaged
 }
 
+// Clone is for what is only rehearsed.
+func (e Earlier) Clone() Earlier {
+	e.predicted = maps.Clone(e.predicted)
+	return e
+}
+
 // Refreshes are the refreshes that are due while a catalog is worked on. Entries are named
 // by their index.
 type Refreshes struct {

@@ -1,0 +1,114 @@
+package events
+
+// RolloutPlan says how a play with a rollout will come over its hosts, before the first of them is
+// changed. In a check run it comes behind the results.
+type RolloutPlan struct {
+	Stamp
+	Play    string         `json:"play" doc:"name of the play"`
+	Number  int            `json:"number" doc:"of the play in the run, from 1"`
+	Batches []RolloutBatch `json:"batches" doc:"in their order"`
+	Stable  []string       `json:"stable" doc:"hosts on which nothing will change; they are in no batch"`
+	// What was wrong before the rollout began.
+	Unreachable []string `json:"unreachable,omitempty" doc:"hosts that could not be reached"`
+	Failed      []string `json:"failed,omitempty" doc:"hosts of which it could not be told what will change"`
+	Broken      []string `json:"broken,omitempty" doc:"hosts that were not healthy"`
+	Harm        int      `json:"harm" doc:"the most hosts that can end badly before it stops by itself"`
+	Reckoning   string   `json:"reckoning" doc:"how harm is reckoned, for people"`
+	Rules       []string `json:"rules" doc:"what it keeps to, for people: key: value"`
+}
+
+// A RolloutBatch is one batch of a [RolloutPlan].
+type RolloutBatch struct {
+	Hosts    []string         `json:"hosts" doc:"in the order of the inventory"`
+	AtOnce   int              `json:"at_once" doc:"how many of them may be at work at once"`
+	Restarts []RolloutRestart `json:"restarts,omitempty" doc:"what restarts for sure"`
+}
+
+// A RolloutRestart is a resource that will be restarted.
+type RolloutRestart struct {
+	Resource string `json:"resource" doc:"type#name"`
+	Hosts    int    `json:"hosts" doc:"on how many of the batch"`
+}
+
+// Gate is what a gate behind a batch has come to.
+type Gate struct {
+	Stamp
+	Play    string `json:"play" doc:"name of the play"`
+	Number  int    `json:"number" doc:"of the play in the run, from 1"`
+	Batch   int    `json:"batch" doc:"from 1"`
+	Name    string `json:"name" doc:"of the gate"`
+	Verdict string `json:"verdict" doc:"inconclusive is never a yes" enum:"passed,failed,inconclusive"`
+	Counts  bool   `json:"counts,omitempty" doc:"it counts as not passed"`
+	Text    string `json:"text" doc:"what was answered, for people"`
+}
+
+// HostRolled is how a host of a rollout has ended: it is done, with drain and soak, or something
+// went wrong.
+type HostRolled struct {
+	Stamp
+	Play        string `json:"play" doc:"name of the play"`
+	Number      int    `json:"number" doc:"of the play in the run, from 1"`
+	Host        string `json:"host" doc:"which"`
+	Failed      bool   `json:"failed,omitempty" doc:"something has failed on it"`
+	Unreachable bool   `json:"unreachable,omitempty" doc:"it could not be reached, or was lost"`
+	Touched     bool   `json:"touched,omitempty" doc:"it failed or was lost, and is not as it was before"`
+	Restarted   bool   `json:"restarted,omitempty" doc:"a service was, on it"`
+}
+
+// RolloutStop says that a rollout does not go on by itself.
+type RolloutStop struct {
+	Stamp
+	Play   string   `json:"play" doc:"name of the play"`
+	Number int      `json:"number" doc:"of the play in the run, from 1"`
+	Batch  int      `json:"batch" doc:"from 1; 0 before the first"`
+	Rule   string   `json:"rule" doc:"the key that says so, such as stop.failed; hold and end are what a person said"`
+	Text   string   `json:"text" doc:"its arithmetic"`
+	Hosts  []string `json:"hosts" doc:"that are counted"`
+	Then   string   `json:"then" doc:"what is done now" enum:"hold,end,undo_batch,undo_all"`
+	// Waiting are those of the batch, and of those behind it, that have not begun.
+	Waiting int `json:"waiting" doc:"hosts that have not begun"`
+}
+
+// RolloutSaid is what a person has said to a rollout, and was obeyed.
+type RolloutSaid struct {
+	Stamp
+	Play   string `json:"play" doc:"name of the play"`
+	Number int    `json:"number" doc:"of the play in the run, from 1"`
+	Verb   string `json:"verb" doc:"what" enum:"go,hold,end,undo,release"`
+	Host   string `json:"host,omitempty" doc:"whose place was released"`
+	By     string `json:"by" doc:"who"`
+}
+
+func (RolloutPlan) name() string { return "rollout_plan" }
+func (Gate) name() string        { return "gate" }
+func (HostRolled) name() string  { return "host_rolled" }
+func (RolloutStop) name() string { return "rollout_stop" }
+func (RolloutSaid) name() string { return "rollout_said" }
+
+func (e RolloutPlan) stamped(s Stamp) Event { e.Stamp = s; return e }
+func (e Gate) stamped(s Stamp) Event        { e.Stamp = s; return e }
+func (e HostRolled) stamped(s Stamp) Event  { e.Stamp = s; return e }
+func (e RolloutStop) stamped(s Stamp) Event { e.Stamp = s; return e }
+func (e RolloutSaid) stamped(s Stamp) Event { e.Stamp = s; return e }
+
+// rolloutEvents are an empty one of each event of this file.
+func rolloutEvents() []Event {
+	return []Event{RolloutPlan{}, Gate{}, HostRolled{}, RolloutStop{}, RolloutSaid{}}
+}
+
+// decodeRollout reads an event of this file; nil if it is none.
+func decodeRollout(name string, line []byte) (Event, error) {
+	switch name {
+	case "rollout_plan":
+		return decode[RolloutPlan](line)
+	case "gate":
+		return decode[Gate](line)
+	case "host_rolled":
+		return decode[HostRolled](line)
+	case "rollout_stop":
+		return decode[RolloutStop](line)
+	case "rollout_said":
+		return decode[RolloutSaid](line)
+	}
+	return nil, nil
+}

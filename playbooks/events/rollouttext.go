@@ -1,0 +1,114 @@
+package events
+
+import (
+	"fmt"
+	"strings"
+)
+
+// rolloutPlan prints the batches of a rollout, and what it keeps to.
+func (t *Text) rolloutPlan(p *page, e RolloutPlan) {
+	t.unfold(p)
+	if t.options.Quiet {
+		return
+	}
+	hosts := 0
+	for _, b := range e.Batches {
+		hosts += len(b.Hosts)
+	}
+	p.inline(plain, fmt.Sprintf("-- rollout of %s: %s in %s, %s stable", Line(e.Play), count(hosts, "host"), countOf(len(e.Batches), "batch", "batches"), count(len(e.Stable), "host")))
+	for i, b := range e.Batches {
+		text := fmt.Sprintf("batch %d: %s", i+1, hostsOf(b.Hosts))
+		if b.AtOnce < len(b.Hosts) {
+			text += fmt.Sprintf(", %d at once", b.AtOnce)
+		}
+		var restarts []string
+		for _, r := range b.Restarts {
+			restarts = append(restarts, fmt.Sprintf("%s on %d", Line(r.Resource), r.Hosts))
+		}
+		if len(restarts) > 0 {
+			text += "; restarts " + strings.Join(restarts, ", ")
+		}
+		p.block(indent, text, always(plain))
+	}
+	for _, one := range []struct {
+		what  string
+		hosts []string
+	}{
+		{"cannot be reached", e.Unreachable},
+		{"failed when asked what will change", e.Failed},
+		{"not healthy before; counted as out from the beginning", e.Broken},
+	} {
+		if len(one.hosts) > 0 {
+			p.block(indent, one.what+": "+hostsOf(one.hosts), always(yellow))
+		}
+	}
+	if len(e.Rules) > 0 {
+		p.block(indent, strings.Join(e.Rules, "; "), always(plain))
+	}
+	if hosts > 0 {
+		p.block(indent, "the most harm: "+e.Reckoning, always(plain))
+	}
+}
+
+// hostsOf is "3 hosts: web[1-3]".
+func hostsOf(hosts []string) string {
+	names, more := Fold(hosts, 200)
+	text := count(len(hosts), "host") + ": " + Line(names)
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func countOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func (t *Text) gate(p *page, e Gate) {
+	t.unfold(p)
+	color := green
+	if e.Verdict != "passed" {
+		color = red
+	} else if t.options.Quiet {
+		return
+	}
+	p.print(plain, "-- gate "+Line(e.Name)+" ")
+	p.print(color, e.Verdict)
+	if e.Text != "" {
+		p.print(plain, ": "+Line(e.Text))
+	}
+	p.newline()
+}
+
+func (t *Text) rolloutStop(p *page, e RolloutStop) {
+	t.unfold(p)
+	p.print(red, "-- stopped")
+	at := ""
+	if e.Batch > 0 {
+		at = fmt.Sprintf(" in batch %d", e.Batch)
+	}
+	p.print(plain, fmt.Sprintf("%s by %s: %s", at, Line(e.Rule), Line(e.Text)))
+	p.newline()
+	if e.Waiting > 0 {
+		p.block(indent, count(e.Waiting, "host")+" not begun", always(plain))
+	}
+	then := map[string]string{
+		"hold":       fmt.Sprintf("held: ccm-push rollout go %[1]s, or end, undo, release; ccm-push rollout status %[1]s", e.Run),
+		"end":        fmt.Sprintf("the run ends; ccm-push resume %s goes on", e.Run),
+		"undo_batch": "what was changed in this batch is taken back",
+		"undo_all":   "what was changed in this run is taken back",
+	}[e.Then]
+	p.block(indent, then, always(plain))
+}
+
+func (t *Text) rolloutSaid(p *page, e RolloutSaid) {
+	t.unfold(p)
+	text := "-- " + Line(e.Verb)
+	if e.Host != "" {
+		text += " " + Line(e.Host)
+	}
+	p.inline(plain, text+", says "+Line(e.By))
+}

@@ -1,0 +1,29 @@
+package playbooks
+
+import "github.com/ccm-push/ccm-push/modules/wire"
+
+// A look is a play that is not carried out, and of which nothing is told: a rollout wants to know what
+// would change, or whether a host is healthy. nil is no look.
+type look struct {
+	monitors bool // health checks are run, and nothing else
+}
+
+// heard is told each result of a host.
+type heard func(host string, c *wire.Catalog, r *wire.Result)
+
+// looking is a play that is only looked at.
+func (s *selection) looking(monitors bool, hears heard) *selection {
+	one := *s
+	one.look, one.heard = &look{monitors: monitors}, hears
+	return &one
+}
+
+// mode is what a catalog of a play is to do. rehearsal says that the same play is carried out next.
+func (r *Runner) mode(s *selection) (check, monitor, rehearsal bool) {
+	check, monitor = r.Options.Check, r.Options.Monitor
+	if s.look != nil {
+		check, monitor = check || !s.look.monitors, monitor || s.look.monitors
+		rehearsal = !r.Options.Check
+	}
+	return check, monitor, rehearsal
+}

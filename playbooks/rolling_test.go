@@ -1,0 +1,191 @@
+package playbooks
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
+)
+
+// rollingSite makes a file, and fails where a folder called bad is. Nothing is healthy where one
+// called sick is.
+const rollingSite = `
+name: web
+ccm:
+  resources:
+    - exec:
+        - touch made:
+            cwd: "{{ Data.home }}"
+            creates: "{{ Data.home }}/made"
+            alias: made
+            health_checks: [{name: alive, command: "test ! -e {{ Data.home }}/sick"}]
+        - test ! -e bad: {cwd: "{{ Data.home }}", subscribe: [exec#made], refreshonly: true}
+`
+
+// newRolling has a world whose play has a rollout.
+func newRolling(t *testing.T, rules rollout.Rules, names ...string) (*world, func(host, file string) string) {
+	hosts := servers(t, names...)
+	w := newWorld(t, hosts, rollingSite)
+	rules.OnStop = rollout.End
+	w.Plays[0].Rollout = &manifest.Rollout{Rules: rules}
+	return w, func(host, file string) string { return filepath.Join(hosts[host].Home, file) }
+}
+
+func TestRollout(t *testing.T) {
+	w, path := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}, {Rest: true}}}, "web1", "web2", "web3", "web4")
+	require.NoError(t, os.WriteFile(path("web2", "made"), nil, 0o600))
+	w.Options.Check = true
+	require.Equal(t, []string{
+		"play web 1/1: web1 web2 web3 web4",
+		"web1 exec#touch made changed", "web1 exec#test ! -e bad changed", "web1 done: ok",
+		"web2 exec#touch made stable", "web2 exec#test ! -e bad stable", "web2 done: ok",
+		"web3 exec#touch made changed", "web3 exec#test ! -e bad changed", "web3 done: ok",
+		"web4 exec#touch made changed", "web4 exec#test ! -e bad changed", "web4 done: ok",
+		"plan [web1] [web3 web4], stable [web2], unreachable [], failed [], broken []",
+	}, w.run(t))
+	w.Options.Check = false
+	require.Equal(t, []string{
+		"play web 0/0: web1 web2 web3 web4",
+		"web2 exec#touch made stable", "web2 exec#test ! -e bad stable", "web2 done: ok",
+		"plan [web1] [web3 web4], stable [web2], unreachable [], failed [], broken []",
+		"play web 1/2: web1",
+		"web1 exec#touch made changed", "web1 exec#test ! -e bad changed", "web1 done: ok",
+		"play web 2/2: web3 web4",
+		"web3 exec#touch made changed", "web3 exec#test ! -e bad changed", "web3 done: ok",
+		"web4 exec#touch made changed", "web4 exec#test ! -e bad changed", "web4 done: ok",
+	}, w.run(t))
+	require.Contains(t, w.text.String(), "batch 2: 2 hosts: web[3-4]\n")
+}
+
+func TestRolloutStops(t *testing.T) {
+	w, path := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}}}, "web1", "web2", "web3")
+	require.NoError(t, os.Mkdir(path("web2", "bad"), 0o700))
+	summary, err := w.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.True(t, summary.RolloutStopped)
+	require.Equal(t, 2+32, summary.ExitStatus(false))
+	require.NoFileExists(t, path("web3", "made"))
+	lines := w.recorded.lines()
+	require.Contains(t, lines, "stop in batch 2 by stop.failed: 1 of 3 hosts have failed or cannot be reached (web2), and it stops at 1; then end")
+	require.Equal(t, []string{"web3"}, summary.NotStarted)
+	require.Empty(t, w.TakeBack)
+}
+
+func TestRolloutTakesBack(t *testing.T) {
+	for _, c := range []struct {
+		then  rollout.OnStop
+		hosts []string
+	}{
+		{rollout.UndoAll, []string{"web1", "web2"}},
+		{rollout.UndoBatch, []string{"web2"}},
+	} {
+		t.Run(string(c.then), func(t *testing.T) {
+			w, path := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}}}, "web1", "web2", "web3")
+			w.Plays[0].Rollout.OnStop = c.then
+			require.NoError(t, os.Mkdir(path("web2", "bad"), 0o700))
+			w.run(t)
+			require.Equal(t, c.hosts, w.TakeBack)
+		})
+	}
+}
+
+// TestRolloutOfTheSick has one host that was not healthy before, which holds the only place.
+func TestRolloutOfTheSick(t *testing.T) {
+	one := rollout.Amount{Count: 1}
+	w, path := newRolling(t, rollout.Rules{MaxUnavailable: &one}, "web1", "web2")
+	require.NoError(t, os.Mkdir(path("web1", "sick"), 0o700))
+	lines := w.run(t)
+	require.Contains(t, lines, "plan [web2], stable [], unreachable [], failed [], broken [web1]")
+	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 hosts of the rollout may be out, and these are: web1 was not healthy before the rollout; 1 wait; then end")
+	require.NoFileExists(t, path("web2", "made"))
+
+	w.Options.IncludeBroken = true // and stays sick
+	lines = w.run(t)
+	require.Contains(t, lines, "web1 exec#touch made failed")
+	require.NoFileExists(t, path("web2", "made"))
+
+	require.NoError(t, os.Remove(path("web1", "sick")))
+	w.run(t)
+	require.FileExists(t, path("web2", "made"))
+}
+
+// TestRolloutIsHeld stops, is asked, has a place released and goes on.
+func TestRolloutIsHeld(t *testing.T) {
+	one := rollout.Amount{Count: 1}
+	w, path := newRolling(t, rollout.Rules{MaxUnavailable: &one}, "web1", "web2", "web3")
+	w.Plays[0].Rollout.OnStop = rollout.Hold
+	require.NoError(t, os.Mkdir(path("web1", "bad"), 0o700))
+	w.Plays[0].Resources[0].Health = nil // so that nobody can tell whether it is healthy
+	steer := make(chan rollout.Request)
+	w.Steer, w.Options.Hold = steer, -1
+	held := make(chan events.RolloutStop, 10)
+	w.recorded.watch = func(e events.Event) {
+		if stop, ok := e.(events.RolloutStop); ok {
+			held <- stop
+		}
+	}
+	say := func(c rollout.Command) rollout.Reply {
+		reply := make(chan rollout.Reply, 1)
+		steer <- rollout.Request{Command: c, Answer: func(r rollout.Reply) { reply <- r }}
+		return <-reply
+	}
+	ended := make(chan events.Summary, 1)
+	go func() {
+		summary, _ := w.Run(context.WithoutCancel(t.Context()), nil)
+		ended <- summary
+	}()
+	require.Equal(t, "stop.failed", (<-held).Rule)
+	status := say(rollout.Command{Verb: rollout.Ask}).Status
+	require.Equal(t, []rollout.Held{{Host: "web1", Why: "has failed"}}, status.Held)
+	require.Empty(t, say(rollout.Command{Verb: rollout.Go, By: "me"}).Error)
+	require.Equal(t, "max_unavailable", (<-held).Rule)
+	require.Contains(t, say(rollout.Command{Verb: rollout.ReleaseHost, Host: "web9"}).Error, "no host of this rollout")
+	require.Empty(t, say(rollout.Command{Verb: rollout.ReleaseHost, Host: "web1", By: "me"}).Error)
+	require.Empty(t, say(rollout.Command{Verb: rollout.Go, By: "me"}).Error)
+	summary := <-ended
+	require.False(t, summary.RolloutStopped)
+	require.FileExists(t, path("web3", "made"))
+}
+
+// TestRolloutSoaks has a host that is not healthy after the change: it does not count as done.
+func TestRolloutSoaks(t *testing.T) {
+	w, path := newRolling(t, rollout.Rules{Soak: time.Millisecond, HostDeadline: 3 * time.Second, Batches: []rollout.Amount{{Count: 1}}}, "web1", "web2")
+	w.recorded.watch = func(e events.Event) {
+		if r, ok := e.(events.Result); ok && r.Host == "web1" && r.Status == events.Changed {
+			_ = os.Mkdir(path("web1", "sick"), 0o700)
+		}
+	}
+	lines := w.run(t)
+	require.Contains(t, lines, "web1 failed in deadline")
+	require.NoFileExists(t, path("web2", "made"))
+}
+
+// TestRolloutGoesOn resumes from what was told of the run before.
+func TestRolloutGoesOn(t *testing.T) {
+	w, path := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}, {Count: 2}}}, "web1", "web2", "web3", "web4")
+	require.NoError(t, os.Mkdir(path("web2", "bad"), 0o700))
+	w.run(t)
+	*w.Tally = events.Tally{}
+	require.NoError(t, os.Remove(path("web2", "bad")))
+	w.Options.Progress = &record.Progress{Plays: []record.PlayProgress{{
+		SelectedPlay: events.SelectedPlay{Name: "web", Hosts: []string{"web1", "web2", "web3", "web4"}},
+		Done:         map[string]bool{"web1": true},
+		Rollout: &rollout.Past{
+			Batch: 2, Batches: [][]string{{"web1"}, {"web2", "web3"}, {"web4"}}, Failed: []string{"web2"}, Left: map[string]bool{"web2": true, "web3": true},
+		},
+	}}}
+	lines := w.run(t)
+	require.Contains(t, lines, "plan [] [web2 web3] [web4], stable [], unreachable [], failed [], broken []")
+	require.Contains(t, lines, "play web 2/3: web2 web3")
+	require.Contains(t, lines, "play web 3/3: web4")
+	require.FileExists(t, path("web4", "made"), fmt.Sprint(lines))
+}

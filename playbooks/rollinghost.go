@@ -1,0 +1,143 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
+	"github.com/ccm-push/ccm-push/playbooks/session"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A rollingHost is a host that a rollout is at work on.
+type rollingHost struct {
+	*rolling
+	state     *hostState
+	changed   bool
+	restarted bool
+}
+
+// roll takes the host out of service, has the play carried out, waits until it has been healthy for
+// long enough, and puts it back. Where one step fails those behind it are left: a host that is not
+// healthy stays out of service.
+func (w *rollingHost) roll(ctx context.Context) error {
+	f, parts := w.fleet, w.of.parts
+	if parts != nil && parts.before != nil {
+		w.state.activity.At("being drained")
+		part := w.of.partOf(parts.before, w.rollout.Before, beforePart)
+		part.heard = w.heard
+		if err := f.playOn(ctx, part, w.state); err != nil || w.state.failed {
+			return err
+		}
+	}
+	play := *w.of
+	play.heard = w.heard
+	if err := f.playOn(ctx, &play, w.state); err != nil || w.state.failed {
+		return err
+	}
+	if err := w.soak(ctx); err != nil {
+		return err
+	}
+	if parts != nil && parts.after != nil {
+		w.state.activity.At("being put back into service")
+		return f.playOn(ctx, w.of.partOf(parts.after, w.rollout.After, afterPart), w.state)
+	}
+	return nil
+}
+
+func (w *rollingHost) heard(_ string, c *wire.Catalog, r *wire.Result) {
+	w.changed = w.changed || changedHost(c, r)
+	w.restarted = w.restarted || restarts(r)
+}
+
+// Bounds of a soak: how often is asked, and how long it may take longer if the host has no deadline.
+const (
+	shortestAsk = time.Second
+	longestAsk  = 5 * time.Second
+	patience    = 5 * time.Minute
+)
+
+// soak waits until the health checks have held for as long as is asked for, without a break.
+func (w *rollingHost) soak(ctx context.Context) error {
+	d := w.rollout.Soak
+	if d <= 0 || w.fleet.runner.Options.Check {
+		return nil
+	}
+	defer w.state.activity.Pin("soaking")()
+	if w.rollout.HostDeadline == 0 {
+		limited, cancel := withLimit(ctx, d+patience)
+		defer cancel()
+		ctx = limited
+	}
+	asks, every := monitored(w.of.play), min(longestAsk, max(shortestAsk, d/3))
+	for since := time.Now(); ; {
+		if asks {
+			healthy, err := w.healthy(ctx, w.state)
+			if err != nil {
+				return err
+			}
+			if !healthy {
+				since = time.Time{}
+			} else if since.IsZero() {
+				since = time.Now()
+			}
+		}
+		wait := every
+		if !since.IsZero() {
+			left := time.Until(since.Add(d))
+			if left <= 0 {
+				return w.alive(ctx)
+			}
+			wait = min(every, left)
+		}
+		select {
+		case <-time.After(wait):
+		case <-w.fleet.stop:
+			return &stoppedError{}
+		case <-ctx.Done():
+			if session.Overdue(ctx) != nil {
+				return &phaseError{phase: "soak", err: errUnhealthy}
+			}
+			return ctx.Err()
+		}
+	}
+}
+
+// errUnhealthy is why a host does not count as done.
+var errUnhealthy = errors.New("its health checks have not held for as long as soak says, until its deadline")
+
+// alive makes sure that the host can still be asked: it has been silent for the soak.
+func (w *rollingHost) alive(ctx context.Context) error {
+	if w.state.dead() {
+		w.state.close()
+	}
+	if _, err := w.fleet.program(ctx, w.of.play, w.state); err != nil {
+		return phased(err, events.Rest{})
+	}
+	return nil
+}
+
+// outcome is how the host has ended, for the arithmetic of the rollout.
+func (w *rollingHost) outcome(err error) rollout.Outcome {
+	o := rollout.Outcome{Failed: err != nil || w.state.failed, Restarted: w.restarted, Touched: w.changed}
+	if err == nil {
+		return o
+	}
+	pe, _ := errors.AsType[*phaseError](err)
+	lost := pe != nil && pe.phase == phaseLost
+	if o.Unreachable = transport.Unreachable(err) || lost; o.Unreachable {
+		o.Touched = true
+	}
+	if pe != nil && (pe.phase == "soak" || pe.phase == "deadline") { // what it is at, nobody knows
+		o.Touched = o.Touched || w.state.begun
+	}
+	return o
+}
+
+// withLimit is a context that ends when a host has had its time.
+func withLimit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, &session.Late{What: "the host", Limit: d})
+}

@@ -1,0 +1,236 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
+	"github.com/ccm-push/ccm-push/transport"
+)
+
+// A foresight is what a check of a host has told.
+type foresight struct {
+	changes  bool
+	restarts []string
+}
+
+// came takes a result in. What is uncertain counts as a change, and so does what fails.
+func (f *foresight) came(c *wire.Catalog, r *wire.Result) {
+	entry := &c.Entries[r.Index]
+	if entry.Check || entry.Monitor { // noop: it is left as it is
+		return
+	}
+	f.changes = f.changes || r.Uncertain || r.Status == wire.Changed || r.Status.HasFailed()
+	if restarts(r) && !r.Uncertain {
+		f.restarts = append(f.restarts, entry.Ref())
+	}
+}
+
+// foresee asks all hosts what would change on them, and whether they are healthy. Their sessions are
+// kept, as between plays. Hosts on which nothing would change are done with the play.
+func (r *rolling) foresee(ctx context.Context, alive []*inventory.Host) []rollout.Host {
+	f := r.fleet
+	if r.of.play.Undo != nil { // which goes through no such phase
+		return r.asTheyAre(alive)
+	}
+	left := r.leftUndone()
+	f.runner.Events.Report(events.PlayStart{Play: r.of.play.Name, Number: r.number, Hosts: names(alive), Batch: 0, Batches: 0})
+	hosts := make([]rollout.Host, len(alive))
+	at := map[string]int{}
+	for i, h := range alive {
+		group, _ := groupOf(h, r.rollout.By)
+		at[h.Name], hosts[i] = i, rollout.Host{Name: h.Name, Group: group, Changes: left[h.Name]}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.each(ctx, alive, false, func(state *hostState) { r.foreseeHost(ctx, state, &hosts[at[state.host.Name]]) })
+	}()
+	for {
+		select {
+		case request := <-f.runner.Steer:
+			r.answer(request)
+		case <-ended:
+			return hosts
+		}
+	}
+}
+
+// foretell takes what a check run is told of a play with a rollout, and gives what tells the batches
+// that the play would come in.
+func (f *fleet) foretell(s *selection, alive []*inventory.Host) (tell func()) {
+	var mu sync.Mutex
+	seen := map[string]*foresight{}
+	s.heard = func(host string, c *wire.Catalog, result *wire.Result) {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[host] == nil {
+			seen[host] = &foresight{}
+		}
+		seen[host].came(c, result)
+	}
+	return func() {
+		r := &rolling{fleet: f, of: s, rollout: s.play.Rollout, number: s.number + 1}
+		var hosts []rollout.Host
+		for _, h := range without(alive, s.done) {
+			group, _ := groupOf(h, r.rollout.By)
+			one := rollout.Host{Name: h.Name, Group: group}
+			if told := seen[h.Name]; told != nil {
+				one.Changes, one.Restarts = told.changes, told.restarts
+			} else {
+				one.Failed = true
+			}
+			hosts = append(hosts, one)
+		}
+		r.plan = rollout.NewPlan(r.rollout.Rules, hosts, rollout.Options{Canary: f.runner.Options.Canary})
+		if !f.runner.Options.Monitor {
+			r.tellPlan()
+		}
+	}
+}
+
+func (r *rolling) asTheyAre(alive []*inventory.Host) []rollout.Host {
+	hosts := make([]rollout.Host, len(alive))
+	for i, h := range alive {
+		group, _ := groupOf(h, r.rollout.By)
+		hosts[i] = rollout.Host{Name: h.Name, Group: group, Changes: true}
+	}
+	return hosts
+}
+
+// leftUndone are the hosts that the run before had begun and not brought to their end: they may be
+// drained.
+func (r *rolling) leftUndone() map[string]bool {
+	if past := r.past(); past != nil {
+		return past.Left
+	}
+	return nil
+}
+
+func (r *rolling) foreseeHost(ctx context.Context, state *hostState, host *rollout.Host) {
+	f := r.fleet
+	start := f.runner.Now()
+	f.take(state)
+	var told []events.Event // of a host on which nothing changes: these results are those of the play
+	seen := &foresight{changes: host.Changes}
+	look := r.of.looking(false, func(_ string, c *wire.Catalog, result *wire.Result) {
+		seen.came(c, result)
+		if !seen.changes {
+			e := resultEvent(r.of.play.Name, state.host.Name, c, nil, result)
+			e.Check = c.Entries[result.Index].Check
+			told = append(told, e)
+		}
+	})
+	timed, done := f.runner.hostTime(ctx)
+	err := f.playOn(timed, look, state)
+	healthy := true
+	if err == nil && monitored(r.of.play) {
+		healthy, err = r.healthy(timed, state)
+	}
+	err = late(timed, err)
+	done()
+	switch {
+	case errors.Is(err, errStopped):
+	case err != nil:
+		host.Unreachable = transport.Unreachable(err)
+		host.Failed = !host.Unreachable
+		f.ended(ctx, r.of, state, start, err)
+		return
+	default:
+		host.Changes, host.Restarts, host.Broken = seen.changes, seen.restarts, !healthy
+	}
+	if err == nil && !host.Changes {
+		state.begun = true
+		f.runner.Events.Report(told...)
+		f.ended(ctx, r.of, state, start, nil)
+		return
+	}
+	state.elapsed += f.runner.Now().Sub(start)
+	f.leave(state)
+}
+
+// monitored reports whether resources of a play have health checks, as far as that is known.
+func monitored(play *manifest.Play) bool {
+	some := play.JetFile != nil
+	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) { some = some || r.Health != nil })
+	return some
+}
+
+// healthy asks a host the health checks of the play.
+func (r *rolling) healthy(ctx context.Context, state *hostState) (bool, error) {
+	healthy := true
+	look := r.of.looking(true, func(_ string, _ *wire.Catalog, result *wire.Result) {
+		healthy = healthy && !result.Status.HasFailed()
+	})
+	err := r.fleet.playOn(ctx, look, state)
+	return healthy, err
+}
+
+// lookAgain looks whether hosts that hold places are healthy by now. Without health checks nobody can
+// tell, and they are not asked.
+func (r *rolling) lookAgain(ctx context.Context) {
+	if !monitored(r.of.play) || r.rollout.MaxUnavailable == nil {
+		return
+	}
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	seen := map[string]bool{}
+	held := r.conductor.Held()
+	for _, h := range held[:min(len(held), r.fleet.runner.forks())] {
+		asking.Go(func() {
+			state := r.fleet.states[h.Host]
+			timed, done := r.fleet.runner.hostTime(ctx)
+			defer done()
+			healthy, err := r.healthy(timed, state)
+			if err != nil || len(state.plays) == 0 {
+				state.close()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			seen[h.Host] = healthy && err == nil
+		})
+	}
+	asking.Wait()
+	for _, h := range held {
+		if seen[h.Host] {
+			r.conductor.Healthy(h.Host)
+		}
+	}
+}
+
+// ask has a host answer the health check of a gate.
+func (r *rolling) ask(ctx context.Context, gate *manifest.Gate, c *catalog.Compiler, state *hostState) (good bool, text string, err error) {
+	part := r.of.partOf(c, gate.Check, gatePart)
+	var verdicts []wire.HealthVerdict
+	failed := false
+	look := part.looking(true, func(_ string, _ *wire.Catalog, result *wire.Result) {
+		failed = failed || result.Status.HasFailed()
+		verdicts = append(verdicts, result.Health...)
+		if result.Error != "" {
+			text = result.Error
+		}
+	})
+	timed, done := r.fleet.runner.hostTime(ctx)
+	defer done()
+	if err := r.fleet.playOn(timed, look, state); err != nil {
+		return false, "", late(timed, err)
+	}
+	for _, v := range verdicts {
+		if text == "" {
+			text = v.Output
+		}
+		if v.Status == wire.HealthUnknown {
+			return false, text, errors.New("it answered UNKNOWN")
+		}
+	}
+	if len(verdicts) == 0 {
+		return false, text, errors.New("it was not asked")
+	}
+	return !failed, text, nil
+}

@@ -1,0 +1,221 @@
+package playbooks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
+)
+
+// wait tells that the rollout has stopped, and waits for a person if it is held. It returns false when
+// the run must end.
+func (r *rolling) wait(ctx context.Context) bool {
+	f, stop, then := r.fleet, r.conductor.Stopped(), r.rollout.OnStop
+	if stop.Rule == "gate" || stop.Rule == "hold" { // a person has to look
+		then = rollout.Hold
+	}
+	if len(r.conductor.Touched(false)) == 0 && (then == rollout.UndoBatch || then == rollout.UndoAll) { // there is nothing to take back
+		then = rollout.End
+	}
+	r.tellStop(stop, then)
+	if then != rollout.Hold {
+		r.stopped(then)
+		return false
+	}
+	question := "go on? [g]o, [e]nd, [u]ndo: "
+	return r.person(ctx, rollout.HeldState, question, f.runner.Options.Hold)
+}
+
+// tellStop tells why it does not go on, and what is done then.
+func (r *rolling) tellStop(stop *rollout.Stop, then rollout.OnStop) {
+	r.fleet.runner.Events.Report(events.RolloutStop{
+		Play: r.of.play.Name, Number: r.number, Batch: stop.Batch, Rule: stop.Rule, Text: stop.Text, Hosts: stop.Hosts,
+		Then: string(then), Waiting: r.conductor.Left(),
+	})
+}
+
+// stopped ends the run, with what is to be taken back.
+func (r *rolling) stopped(then rollout.OnStop) {
+	r.over = true
+	r.fleet.rolloutStopped = true
+	switch then {
+	case rollout.UndoAll:
+		if r.conductor != nil {
+			r.fleet.takeBack = r.conductor.Touched(false)
+		}
+	case rollout.UndoBatch:
+		r.fleet.takeBack = r.conductor.Touched(true)
+	}
+}
+
+// pause asks a person between two batches.
+func (r *rolling) pause(ctx context.Context) bool {
+	f := r.fleet
+	if f.runner.Options.Yes {
+		return true
+	}
+	batch, next := r.conductor.Batch(), r.conductor.Batch()+1
+	question := fmt.Sprintf("batch %d is done; go on with batch %d of %d (%d hosts)? [g]o, [e]nd, [u]ndo: ", batch, next, len(r.plan.Batches), len(r.plan.Batches[next-1]))
+	wait := r.rollout.PauseDeadline
+	if wait == 0 {
+		wait = f.runner.Options.Hold
+	}
+	return r.person(ctx, rollout.Paused, question, wait)
+}
+
+// person waits for what a person says: on the terminal, or from elsewhere. most is how long, 0 is not
+// at all unless there is a terminal, and less is for ever. It returns false when the run must end.
+func (r *rolling) person(ctx context.Context, at rollout.State, question string, most time.Duration) bool {
+	f := r.fleet
+	r.at(at)
+	defer func() { r.last = f.runner.Now() }()
+	asked, answers := r.askPerson(ctx, question)
+	defer asked()
+	if most == 0 && answers == nil {
+		return r.unanswered(at, "there is no terminal to ask on")
+	}
+	var late <-chan time.Time
+	if most > 0 {
+		timer := time.NewTimer(most)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for {
+		select {
+		case verb := <-answers:
+			r.said(rollout.Command{Verb: verb, By: "the terminal"})
+		case request := <-f.runner.Steer:
+			r.answer(request)
+		case <-late:
+			return r.unanswered(at, fmt.Sprintf("nobody has said how it goes on for %s", most))
+		case <-f.stop:
+			return r.unanswered(at, "interrupted")
+		case <-ctx.Done():
+			return false
+		}
+		switch {
+		case r.over:
+			return false
+		case r.state == rollout.Working:
+			return true
+		}
+	}
+}
+
+// unanswered ends a run to which nobody says go: that is never a yes.
+func (r *rolling) unanswered(at rollout.State, why string) bool {
+	if at == rollout.Paused {
+		stop := &rollout.Stop{Rule: "pause", Text: why, Batch: r.conductor.Batch()}
+		r.tellStop(stop, rollout.End)
+	}
+	r.stopped(rollout.End)
+	return false
+}
+
+// askPerson asks on the terminal, again and again until the answer is one. answers is nil if there is
+// no terminal; asked ends the question.
+func (r *rolling) askPerson(ctx context.Context, question string) (asked func(), answers <-chan rollout.Verb) {
+	ask := r.fleet.runner.Ask
+	if ask == nil {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	said, ended := make(chan rollout.Verb), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			answer, err := ask(ctx, question)
+			if err != nil {
+				return // a terminal that is gone says nothing more; others may
+			}
+			if verb := verbOf(answer); verb != "" {
+				select {
+				case said <- verb:
+				case <-ctx.Done():
+				}
+				continue
+			}
+			question = "  write one of go, end, undo: "
+		}
+	}()
+	return func() { cancel(); <-ended }, said
+}
+
+// verbOf is what an answer means: a word, or its first letter; "" if it is none.
+func verbOf(answer string) rollout.Verb {
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	for _, verb := range []rollout.Verb{rollout.Go, rollout.EndNow, rollout.UndoNow} {
+		if answer == string(verb) || answer == string(verb[:1]) {
+			return verb
+		}
+	}
+	if answer == "y" || answer == "yes" {
+		return rollout.Go
+	}
+	return ""
+}
+
+// answer obeys a person, or says why not.
+func (r *rolling) answer(request rollout.Request) {
+	var reply rollout.Reply
+	if err := r.said(request.Command); err != nil {
+		reply.Error = err.Error()
+	}
+	reply.Status = r.status()
+	request.Answer(reply)
+}
+
+// said does what a person says.
+func (r *rolling) said(c rollout.Command) error {
+	waits := r.state == rollout.HeldState || r.state == rollout.Paused
+	switch c.Verb {
+	case rollout.Ask:
+		return nil
+	case rollout.Go:
+		switch {
+		case waits:
+			r.at(rollout.Working)
+		case r.conductor == nil || r.conductor.Stopped() == nil:
+			return fmt.Errorf("it is not held: it is %s", r.state)
+		}
+		r.conductor.Go()
+	case rollout.HoldNow:
+		switch {
+		case r.conductor == nil:
+			return fmt.Errorf("it is %s, and has begun no host", r.state)
+		case r.conductor.Stopped() != nil:
+			return fmt.Errorf("it has stopped already: %s", r.conductor.Stopped())
+		case waits:
+			return fmt.Errorf("it is %s already", r.state)
+		}
+		r.conductor.Hold(c.By)
+	case rollout.EndNow:
+		r.stopped(rollout.End)
+	case rollout.UndoNow:
+		r.stopped(rollout.UndoAll)
+	case rollout.ReleaseHost:
+		if r.conductor == nil {
+			return fmt.Errorf("it is %s, and has begun no host", r.state)
+		}
+		if err := r.conductor.Release(c.Host); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("%q is nothing that can be said to a rollout", c.Verb)
+	}
+	r.fleet.runner.Events.Report(events.RolloutSaid{Play: r.of.play.Name, Number: r.number, Verb: string(c.Verb), Host: c.Host, By: c.By})
+	return nil
+}
+
+// status is how far the rollout is.
+func (r *rolling) status() *rollout.Status {
+	var s rollout.Status
+	if r.conductor != nil {
+		s = r.conductor.Status()
+	}
+	s.Run, s.Play, s.State, s.Since = r.fleet.runner.Options.Run, r.of.play.Name, r.state, r.since
+	return &s
+}

@@ -1,0 +1,198 @@
+package playbooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
+	"github.com/ccm-push/ccm-push/playbooks/share"
+)
+
+// parts are what the rollout of a play has hosts do besides the play itself; nil is nothing.
+type parts struct {
+	before, after *catalog.Compiler // nil is nothing
+	gates         []*catalog.Compiler
+}
+
+// The numbers of parts, by which a host tells their catalogs from that of the play.
+const (
+	beforePart = iota + 1
+	afterPart
+	gatePart
+)
+
+func (p *parts) compilers() []*catalog.Compiler {
+	if p == nil {
+		return nil
+	}
+	var all []*catalog.Compiler
+	for _, c := range []*catalog.Compiler{p.before, p.after} {
+		if c != nil {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// partOf is a part of the rollout of a play, as a play of its own.
+func (s *selection) partOf(c *catalog.Compiler, play *manifest.Play, number int) *selection {
+	one := *s
+	one.play, one.compiler, one.part, one.heard, one.look = play, c, number, nil, nil
+	return &one
+}
+
+// rolloutParts opens the folders of what rollouts have hosts do besides their plays. Everything that
+// it has opened is among the compilers.
+func (r *Runner) rolloutParts(ctx context.Context, values []*inventoryValues, downloads *catalog.Downloads) (all []*parts, compilers []*catalog.Compiler, err error) {
+	var errs []error
+	all = make([]*parts, len(r.Plays))
+	for i, play := range r.Plays {
+		if play.Rollout == nil {
+			continue
+		}
+		opts := r.Options.Catalog
+		opts.Downloads, opts.Variables, opts.HasHost, opts.Inventory = downloads, r.variables(), r.hasHost, values[i].of
+		open := func(play *manifest.Play) *catalog.Compiler {
+			if play == nil {
+				return nil
+			}
+			c, err := r.compiler(ctx, play, opts)
+			if errs = append(errs, err); c != nil {
+				compilers = append(compilers, c)
+			}
+			return c
+		}
+		all[i] = &parts{before: open(play.Rollout.Before), after: open(play.Rollout.After)}
+		for _, g := range play.Rollout.Gates {
+			all[i].gates = append(all[i].gates, open(g.Check))
+		}
+	}
+	return all, compilers, errors.Join(errs...)
+}
+
+// checkRollouts reports rollouts that cannot be carried out with these hosts, and what they would
+// need that is not there.
+func (r *Runner) checkRollouts(hosts [][]*inventory.Host) error {
+	var errs []error
+	for i, play := range r.Plays {
+		if play.Rollout != nil && play.Undo == nil {
+			errs = append(errs, r.checkRollout(play, hosts[i]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Runner) checkRollout(play *manifest.Play, hosts []*inventory.Host) error {
+	var errs []error
+	at := play.Rollout.At
+	refuse := func(hint, format string, args ...any) {
+		errs = append(errs, at.Errorf(hint, format, args...))
+	}
+	if share.Any([]*manifest.Play{play}) {
+		refuse("put what is exchanged into a play of its own before", "hosts of a rollout cannot wait for values of each other")
+	}
+	once := false
+	manifest.Walk(play.Resources, func(r *manifest.Resource, _ int) { once = once || r.Once })
+	if once {
+		refuse("put it into a play of its own before", "once is for all hosts of a batch, and those of a rollout take turns")
+	}
+	selected := setOf(names(hosts))
+	for _, of := range []*manifest.Play{play, play.Rollout.Before, play.Rollout.After} {
+		if of == nil {
+			continue
+		}
+		known := map[string]bool{}
+		of.Delegates(func(on *yamlpos.Node) {
+			if selected[on.Text] && !known[on.Text] {
+				known[on.Text] = true
+				errs = append(errs, on.Errorf("leave it out of hosts, or roll it out in a play of its own", "%s is a host of this rollout, and a resource of others runs on it: both would wait for each other", on.Text))
+			}
+		})
+	}
+	for _, g := range play.Rollout.Gates {
+		if g.On != nil && g.On.Text != manifest.Controller && r.Inventory.Host(g.On.Text) == nil {
+			errs = append(errs, g.On.Errorf(r.nearHost(g.On.Text), "no host of the inventory is called %q", g.On.Text))
+		}
+	}
+	if by := play.Rollout.By; by != "" {
+		var without []string
+		for _, h := range hosts {
+			if _, ok := groupOf(h, by); !ok {
+				without = append(without, h.Name)
+			}
+		}
+		if len(without) > 0 {
+			refuse("give each host a value that is a text or a number", "by: %s is no variable of %s", by, shortList(without))
+		}
+	}
+	if r.Step != nil {
+		refuse("", "--step and a rollout ask twice: leave --step out, or run one host first with --canary HOST")
+	}
+	if canary := r.Options.Canary; canary != "" && !selected[canary] {
+		errs = append(errs, fmt.Errorf("--canary %s: it is no host of play %q", canary, play.Name))
+	}
+	if play.Rollout.Pause && play.Rollout.PauseDeadline == 0 && !r.Options.Yes && r.Ask == nil && !r.Options.Check {
+		refuse("give it a deadline (pause: 30m, answered by ccm-push rollout go), or run with --yes", "pause asks a person, and there is no terminal to ask on")
+	}
+	return errors.Join(errs...)
+}
+
+// groupOf is the value of a variable of a host.
+func groupOf(h *inventory.Host, by string) (string, bool) {
+	if by == "" {
+		return "", true
+	}
+	switch v := h.Vars()[by].(type) {
+	case nil, map[string]any, []any:
+		return "", false
+	default:
+		return fmt.Sprint(v), true
+	}
+}
+
+func shortList(names []string) string {
+	const most = 10
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// rulesOf are what a rollout keeps to, for people.
+func rulesOf(r *rollout.Rules) []string {
+	var list []string
+	add := func(key, value string) { list = append(list, key+": "+value) }
+	if r.MaxUnavailable != nil {
+		value := r.MaxUnavailable.String()
+		if r.By != "" {
+			value += " of each " + r.By
+		}
+		add("max_unavailable", value)
+	}
+	if r.Soak > 0 {
+		add("soak", r.Soak.String())
+	}
+	stop := func(prefix string, l *rollout.Limits, failed bool) {
+		for _, one := range []struct {
+			key    string
+			amount *rollout.Amount
+		}{{"failed", l.Failed}, {"unreachable", l.Unreachable}, {"gate", l.Gate}, {"restarts", l.Restarts}} {
+			switch {
+			case one.amount != nil:
+				add(prefix+one.key, one.amount.String())
+			case failed && one.key == "failed":
+				add(prefix+one.key, "1")
+			}
+		}
+	}
+	stop("stop.", &r.Stop, true)
+	stop("stop.per_batch.", &r.PerBatch, false)
+	add("on_stop", string(r.OnStop))
+	return list
+}
