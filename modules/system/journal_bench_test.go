@@ -38,7 +38,7 @@ func BenchmarkResults(b *testing.B) {
 					}
 				}
 				require.NoError(b, r.End(true))
-				require.NoError(b, r.Acknowledge(wire.Ack(once)))
+				require.NoError(b, r.Acknowledge(wire.Ack{Run: once.Run, Play: once.Play}))
 			}
 			b.ReportMetric(float64(processorTime(b)-before)/1e6/float64(b.N), "cpu-ms/run")
 		})

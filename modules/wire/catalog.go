@@ -41,6 +41,9 @@ type Catalog struct {
 	// Undo is the run whose changes are to be taken back. Then the host makes the entries, and
 	// names them with [Reversals] before their results; nil takes nothing back.
 	Undo *Undo `json:"undo,omitempty"`
+	// Confirm has the host take back what nobody confirms; nil has nothing confirmed. It needs a
+	// Lock.
+	Confirm *Confirm `json:"confirm,omitempty"`
 	// A play that uses the results of its resources comes in stages: each is the whole play, as
 	// far as it is known then, and begins with the entries of the stage before. Until is the
 	// entry before which the stage ends, since it is made of results; 0 is the end of the play.
@@ -125,6 +128,10 @@ type Entry struct {
 	Reverse bool          `json:"reverse,omitempty"` // what was there before is noted, see [Remember]
 	// NoHistory keeps nothing of what was there before, so that [Undo] cannot take it back.
 	NoHistory bool `json:"no_history,omitempty"`
+
+	// Confirm says whether a change of the entry needs to be confirmed; "" is as [Catalog.Confirm]
+	// says, without which nothing is.
+	Confirm ConfirmMode `json:"confirm,omitempty"`
 
 	// Reversal says that the entry is none of the play's: its resource has left the
 	// manifest, or is that of an earlier run, and the host puts back what was there before.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 )
@@ -27,6 +28,9 @@ type Message struct {
 	Untold    *Untold    `json:"untold,omitempty"`    // before the results of a catalog; acknowledged with Ack
 	Locked    *Locked    `json:"locked,omitempty"`    // before these, when the lock is not free
 	Output    *Output    `json:"output,omitempty"`    // before the result of its entry, if the catalog asks for it
+	Arm       *Arm       `json:"arm,omitempty"`       // answered by Armed
+	Confirmed *Confirmed `json:"confirmed,omitempty"` // answers Proof
+	Reverted  *Reverted  `json:"reverted,omitempty"`  // before the results of a catalog; acknowledged with Ack
 
 	// Controller to module.
 	Catalog  *Catalog  `json:"catalog,omitempty"`
@@ -38,6 +42,8 @@ type Message struct {
 	Imported *Imported `json:"imported,omitempty"`
 	Granted  *Granted  `json:"granted,omitempty"`
 	Ack      *Ack      `json:"ack,omitempty"`
+	Armed    *Armed    `json:"armed,omitempty"`
+	Proof    *Proof    `json:"proof,omitempty"` // answered by Confirmed
 }
 
 // Empty is a message without a content.
@@ -80,11 +86,14 @@ const MaxChunk = 64 << 10
 // Done ends a catalog: every entry has had its result, or the run was stopped.
 type Done struct {
 	Stopped bool `json:"stopped,omitempty"`
+	// Armed is how long from now on the host waits for its changes to be confirmed, see
+	// [Confirm]; 0 if nothing is to be.
+	Armed time.Duration `json:"armed,omitempty"`
 }
 
 // Refused says that the module will not work on the catalog at all.
 type Refused struct {
-	Phase string `json:"phase"` // lock, protocol, facts, undo
+	Phase string `json:"phase"` // lock, protocol, facts, undo, confirm
 	Error string `json:"error"`
 	// Locked says that another run holds the lock, so that waiting helps.
 	Locked bool `json:"locked,omitempty"`
@@ -169,6 +178,7 @@ func (m *Message) validate() error {
 		m.Catalog != nil, m.Blob != nil, m.Ping != nil, m.Stop != nil, m.Kill != nil,
 		m.Parse != nil, m.Parsed != nil, m.Import != nil, m.Imported != nil, m.Semaphore != nil, m.Granted != nil, m.Reversals != nil,
 		m.Elsewhere != nil, m.Untold != nil, m.Ack != nil, m.Locked != nil, m.Output != nil,
+		m.Arm != nil, m.Armed != nil, m.Proof != nil, m.Confirmed != nil, m.Reverted != nil,
 	} {
 		if set {
 			n++
@@ -182,5 +192,13 @@ func (m *Message) validate() error {
 			return fmt.Errorf("blob header out of bounds")
 		}
 	}
-	return errors.Join(m.Reversals.validate(), m.Untold.validate(), m.Output.validate())
+	if m.Catalog != nil {
+		if err := m.Catalog.Confirm.validate(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		m.Reversals.validate(), m.Untold.validate(), m.Output.validate(),
+		m.Arm.validate(), m.Proof.validate(), m.Confirmed.validate(), m.Reverted.validate(),
+	)
 }

@@ -30,6 +30,8 @@ type UntoldResult struct {
 type Ack struct {
 	Run  string `json:"run"`
 	Play int    `json:"play"`
+	// Reverted says that it is about the [Reverted] of that catalog, and not about its results.
+	Reverted bool `json:"reverted,omitempty"`
 }
 
 // Bounds of an [Untold].
@@ -47,13 +49,20 @@ func (u *Untold) validate() error {
 		return fmt.Errorf("what an earlier run could not tell is out of bounds")
 	}
 	for _, r := range u.Results {
-		for _, text := range []string{r.Type, r.Name, r.Message, r.Error} {
-			if len(text) > MaxUntoldText {
-				return fmt.Errorf("what an earlier run could not tell has a text of %d bytes", len(text))
-			}
+		if err := r.validate(); err != nil {
+			return err
 		}
 		if r.Status != Changed && !r.Status.HasFailed() {
 			return fmt.Errorf("what an earlier run could not tell has the status %.64q", r.Status)
+		}
+	}
+	return nil
+}
+
+func (r *UntoldResult) validate() error {
+	for _, text := range []string{r.Type, r.Name, r.Message, r.Error} {
+		if len(text) > MaxUntoldText {
+			return fmt.Errorf("what an earlier run could not tell has a text of %d bytes", len(text))
 		}
 	}
 	return nil

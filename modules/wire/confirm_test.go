@@ -1,0 +1,53 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const nonceOfTests = "0123456789abcdefABCDEF"
+
+// TestConfirmIsBounded has what either end could say of changes that are to be confirmed.
+func TestConfirmIsBounded(t *testing.T) {
+	catalog := func(change func(*Confirm)) *Message {
+		c := &Confirm{Mode: ConfirmAuto, Within: time.Minute, Login: "deploy", Nonce: nonceOfTests}
+		change(c)
+		return &Message{Catalog: &Catalog{Confirm: c}}
+	}
+	reverted := func(r Reverted) *Message { return &Message{Reverted: &r} }
+	long := strings.Repeat("x", MaxUntoldText+1)
+	for _, test := range []struct {
+		name    string
+		message *Message
+		want    string
+	}{
+		{"good", catalog(func(*Confirm) {}), ""},
+		{"a mode", catalog(func(c *Confirm) { c.Mode = "perhaps" }), `changes are to be confirmed "perhaps"`},
+		{"soon", catalog(func(c *Confirm) { c.Within = time.Second }), "changes are to be confirmed within 1s, and 5s to 1h0m0s are possible"},
+		{"late", catalog(func(c *Confirm) { c.Within = 2 * time.Hour }), "changes are to be confirmed within 2h0m0s, and 5s to 1h0m0s are possible"},
+		{"a port", catalog(func(c *Confirm) { c.Port = 65536 }), "there is no port 65536"},
+		{"a short nonce", catalog(func(c *Confirm) { c.Nonce = "abc" }), "a nonce of 3 bytes is not 16 to 64 letters and digits"},
+		{"a nonce with a path", catalog(func(c *Confirm) { c.Nonce = "../../../../etc/passwd" }), "a nonce of 22 bytes is not 16 to 64 letters and digits"},
+		{"a proof", &Message{Proof: &Proof{Nonce: nonceOfTests}}, ""},
+		{"a proof of a path", &Message{Proof: &Proof{Nonce: "/etc/passwd/../etc"}}, "a nonce of 18 bytes is not 16 to 64 letters and digits"},
+		{"armed for much", &Message{Arm: &Arm{Why: long}}, "a question for a second login is out of bounds"},
+		{"confirmed", &Message{Confirmed: &Confirmed{Nonce: nonceOfTests, State: StateReverting}}, ""},
+		{"a state", &Message{Confirmed: &Confirmed{State: "perhaps"}}, `a change is "perhaps"`},
+		{"reverted", reverted(Reverted{Run: "r", Results: []UntoldResult{{Type: "file", Name: "/a", Status: Changed}, {Status: Skipped}, {Status: Failed}}}), ""},
+		{"reverted to stable", reverted(Reverted{Results: []UntoldResult{{Status: Stable}}}), `what was taken back has the status "stable"`},
+		{"reverted for much", reverted(Reverted{Why: long}), "what was taken back has a text of 1025 bytes"},
+		{"reverted much", reverted(Reverted{Results: make([]UntoldResult, MaxUntold+1)}), "what was taken back is out of bounds"},
+		{"within a proof's answer", &Message{Confirmed: &Confirmed{State: StateReverted, Reverted: &Reverted{More: -1}}}, "what was taken back is out of bounds"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if test.want == "" {
+				require.NoError(t, test.message.validate())
+				return
+			}
+			require.EqualError(t, test.message.validate(), test.want)
+		})
+	}
+}
