@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
@@ -28,8 +29,9 @@ type fleet struct {
 	lent       map[string]bool // hosts whose sessions other hosts borrow, as far as that is known
 	exchange   *share.Exchange // nil if no host receives anything from another one
 
-	rolloutStopped bool     // or is held; it ends the run
-	takeBack       []string // see [Runner.TakeBack]
+	fatal          atomic.Bool // a host of a play with any_errors_fatal has failed: no other begins
+	rolloutStopped bool        // or is held; it ends the run
+	takeBack       []string    // see [Runner.TakeBack]
 
 	mu   sync.Mutex
 	kept int // connections that wait for a later play
@@ -76,7 +78,8 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 			return false
 		}
 		f.each(ctx, share.ExportersFirst(s.play, batch), i > 0 && f.runner.Step != nil, func(state *hostState) { f.work(ctx, s, state) })
-		if f.tooManyFailed(s.play, whole) {
+		follows := i+1 < len(batches) || s.number+1 < len(f.runner.Plays)
+		if (follows || len(s.play.Serial) > 0) && f.tooManyFailed(s.play, whole) {
 			return false
 		}
 	}
@@ -86,7 +89,7 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 // each works on hosts in parallel and waits for all of them. again says that they are the rest of a
 // batch, the others of which had their turn before.
 func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, again bool, work func(*hostState)) {
-	q := share.NewQueue(names(hosts), func(host string) { work(f.states[host]) }, func() bool { return f.interrupted(ctx) })
+	q := share.NewQueue(names(hosts), func(host string) { work(f.states[host]) }, func() bool { return f.interrupted(ctx) || f.fatal.Load() })
 	f.exchange.StartWith(q.StartNow)
 	f.sessions.Begin(names(hosts), q.StartNow)
 	f.once.Begin(names(hosts), again, q.StartNow)
@@ -96,7 +99,7 @@ func (f *fleet) each(ctx context.Context, hosts []*inventory.Host, again bool, w
 }
 
 // tooManyFailed decides whether a batch was bad enough to end the run. Without a
-// limit of its own, a play with batches ends when a whole one has failed.
+// limit of its own, a play ends when a whole batch of several hosts has failed, or the whole play.
 func (f *fleet) tooManyFailed(play *manifest.Play, batch []*inventory.Host) bool {
 	failed := 0
 	for _, h := range batch {
@@ -104,8 +107,11 @@ func (f *fleet) tooManyFailed(play *manifest.Play, batch []*inventory.Host) bool
 			failed++
 		}
 	}
-	tooMany := len(play.Serial) > 0 && failed == len(batch)
-	if play.MaxFail != nil {
+	tooMany := failed == len(batch)
+	switch {
+	case play.AnyFatal:
+		tooMany = failed > 0
+	case play.MaxFail != nil:
 		tooMany = float64(failed)*100 > *play.MaxFail*float64(len(batch))
 	}
 	if tooMany {

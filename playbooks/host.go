@@ -149,6 +149,9 @@ func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start
 		state.activity.Lost(unreachable)
 		f.runner.Events.Report(failed)
 	}
+	if state.failed && s.play.AnyFatal {
+		f.fatal.Store(true)
+	}
 	last := !untouched && (state.failed || len(state.plays) == 0)
 	if !last {
 		f.leave(state)
