@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -76,16 +77,33 @@ func (r *Runner) rolloutParts(ctx context.Context, values []*inventoryValues, do
 	return all, compilers, errors.Join(errs...)
 }
 
-// checkRollouts reports rollouts that cannot be carried out with these hosts, and what they would
-// need that is not there.
+// checkRollouts reports rollouts that cannot be carried out with these hosts.
 func (r *Runner) checkRollouts(hosts [][]*inventory.Host) error {
 	var errs []error
 	for i, play := range r.Plays {
-		if play.Rollout != nil && play.Undo == nil {
+		switch {
+		case play.Undo != nil:
+		case play.Rollout != nil:
 			errs = append(errs, r.checkRollout(play, hosts[i]))
+		case r.Options.Canary != "" && len(hosts[i]) > 1:
+			errs = append(errs, fmt.Errorf("--canary %s: play %q has no rollout, so it would begin with %d hosts; write rollout there, or give one with --rollout FILE", r.Options.Canary, play.Name, len(hosts[i])))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkAsking reports rollouts that would ask a person where there is none.
+func (r *Runner) checkAsking() error {
+	var errs yamlpos.Errors
+	if r.Options.Yes || r.Ask != nil || r.Options.Check {
+		return nil
+	}
+	for _, play := range r.Plays {
+		if p := play.Rollout; p != nil && play.Undo == nil && p.Pause && p.PauseDeadline == 0 {
+			errs.Add(p.At.Errorf("give it a deadline (pause: 30m, answered by ccm-push rollout go), or run with --yes", "pause asks a person, and there is no terminal to ask on"))
+		}
+	}
+	return errs.Err()
 }
 
 func (r *Runner) checkRollout(play *manifest.Play, hosts []*inventory.Host) error {
@@ -103,23 +121,14 @@ func (r *Runner) checkRollout(play *manifest.Play, hosts []*inventory.Host) erro
 		refuse("put it into a play of its own before", "once is for all hosts of a batch, and those of a rollout take turns")
 	}
 	selected := setOf(names(hosts))
-	for _, of := range []*manifest.Play{play, play.Rollout.Before, play.Rollout.After} {
-		if of == nil {
-			continue
+	known := map[string]bool{}
+	play.Delegates(func(on *yamlpos.Node) {
+		ofGate := slices.ContainsFunc(play.Rollout.Gates, func(g *manifest.Gate) bool { return g.On == on })
+		if selected[on.Text] && !known[on.Text] && !ofGate {
+			known[on.Text] = true
+			errs = append(errs, on.Errorf("leave it out of hosts, or roll it out in a play of its own", "%s is a host of this rollout, and a resource of others runs on it: both would wait for each other", on.Text))
 		}
-		known := map[string]bool{}
-		of.Delegates(func(on *yamlpos.Node) {
-			if selected[on.Text] && !known[on.Text] {
-				known[on.Text] = true
-				errs = append(errs, on.Errorf("leave it out of hosts, or roll it out in a play of its own", "%s is a host of this rollout, and a resource of others runs on it: both would wait for each other", on.Text))
-			}
-		})
-	}
-	for _, g := range play.Rollout.Gates {
-		if g.On != nil && g.On.Text != manifest.Controller && r.Inventory.Host(g.On.Text) == nil {
-			errs = append(errs, g.On.Errorf(r.nearHost(g.On.Text), "no host of the inventory is called %q", g.On.Text))
-		}
-	}
+	})
 	if by := play.Rollout.By; by != "" {
 		var without []string
 		for _, h := range hosts {
@@ -136,9 +145,6 @@ func (r *Runner) checkRollout(play *manifest.Play, hosts []*inventory.Host) erro
 	}
 	if canary := r.Options.Canary; canary != "" && !selected[canary] {
 		errs = append(errs, fmt.Errorf("--canary %s: it is no host of play %q", canary, play.Name))
-	}
-	if play.Rollout.Pause && play.Rollout.PauseDeadline == 0 && !r.Options.Yes && r.Ask == nil && !r.Options.Check {
-		refuse("give it a deadline (pause: 30m, answered by ccm-push rollout go), or run with --yes", "pause asks a person, and there is no terminal to ask on")
 	}
 	return errors.Join(errs...)
 }

@@ -237,7 +237,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	defer closeCompilers(compilers)
 	parts, others, partsErr := r.rolloutParts(ctx, values, downloads)
 	defer closeCompilers(others)
-	err = errors.Join(err, partsErr, r.checkRollouts(hostLists))
+	err = errors.Join(err, partsErr, r.checkRollouts(hostLists), r.checkAsking())
 	if err == nil {
 		err = r.checkVariables(compilers, hostLists)
 	}

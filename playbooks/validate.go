@@ -31,6 +31,12 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 	values, valuesErr := r.inventoryValues(hosts)
 	compilers, compilersErr := r.compilers(ctx, values, nil)
 	defer closeCompilers(compilers)
+	parts, others, partsErr := r.rolloutParts(ctx, values, nil)
+	defer closeCompilers(others)
+	if r.Inventory != nil && err == nil {
+		err = r.checkRollouts(hosts)
+	}
+	compilersErr = errors.Join(compilersErr, partsErr)
 	if err == nil && compilersErr == nil {
 		err = r.checkVariables(compilers, hosts)
 	}
@@ -51,6 +57,11 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 			continue
 		}
 		errs = append(errs, compileAll(ctx, c, hosts[i]))
+		for _, part := range parts[i].compilers() {
+			if paths, all := part.Facts(); facts || !all && len(paths) == 0 {
+				errs = append(errs, compileAll(ctx, part, hosts[i]))
+			}
+		}
 	}
 	return errors.Join(append(errs, ctx.Err())...)
 }

@@ -20,7 +20,7 @@ import (
 // adHoc runs one resource from the command line on the hosts of a pattern.
 func (c *commandLine) adHoc(ctx context.Context, pattern string) error {
 	t, _ := c.app.registry.Lookup(c.words.adHoc) // that is how it was found
-	if err := c.selection.refuse("an ad-hoc call"); err != nil {
+	if err := errors.Join(c.selection.refuse("an ad-hoc call"), c.fleet.rollout.refuse("an ad-hoc call")); err != nil {
 		return err
 	}
 	if _, nested := t.New().(modules.Nester); nested {

@@ -77,7 +77,7 @@ func completeRoot(root *cobra.Command, types modules.Registry, f *inventoryFlags
 		}
 	}
 	for flag, complete := range map[string]completer{
-		"limit": f.completeLimit, "follow": f.completeLimit, "tags": completeTag(types), "skip-tags": completeTag(types), "start-at": completeResource(types),
+		"limit": f.completeLimit, "follow": f.completeLimit, "canary": f.completeHost, "tags": completeTag(types), "skip-tags": completeTag(types), "start-at": completeResource(types),
 		"output": completeOutput, "color": values("auto", "always", "never"), "fold": values("auto", "always", "never"),
 		"progress":      values(progressModes...),
 		"become-method": values("sudo", "su", "doas"), "host-key-checking": values("strict", "accept-new"),

@@ -34,6 +34,7 @@ type fleet struct {
 	pace       paceFlags
 	connection connectionFlags
 	work       workFlags
+	rollout    rolloutFlags
 	record     recordFlags
 }
 
@@ -81,6 +82,7 @@ func (f *fleet) runner(ctx context.Context, p purpose) (*playbooks.Runner, error
 		Now:      time.Now,
 		NewNonce: rand.Text,
 	}
+	f.rollout.into(&r.Options)
 	r.Dialer.TrustHint = func(t transport.Target, _ ssh.PublicKey) string {
 		hosts := trust.Fleet{Inventory: r.Inventory, Connect: r.Connect}
 		return "compare the fingerprint with what the host's console shows, then trust it: " + f.trustCommand([]string{hosts.Selectable(t)})

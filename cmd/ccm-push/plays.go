@@ -34,6 +34,9 @@ func (p *plays) read(ctx context.Context, paths []string) ([]*manifest.Play, err
 	if parameters != "" {
 		options = append(options, load.WithParameters(parameters))
 	}
+	if file := p.fleet.rollout.file; file != "" {
+		options = append(options, load.WithRollout(file))
+	}
 	list, err := load.Files(ctx, paths, p.fleet.app.registry, options...)
 	isDocument := func(p *manifest.Play) bool { return p.Configuration != nil }
 	if err == nil && parameters != "" && !slices.ContainsFunc(list, isDocument) {

@@ -131,9 +131,15 @@ func header(command string, paths []string, plays []*manifest.Play) record.Heade
 		shown, seen[path] = append(shown, name), true
 	}
 	for _, p := range plays {
-		if sum := hashOf(p.File); sum != "" && !seen[p.File] {
-			seen[p.File] = true
-			h.Files = append(h.Files, record.Manifest{Path: p.File, SHA256: sum})
+		files := []string{p.File}
+		if p.Rollout != nil { // which may stand in a file of its own
+			files = append(files, p.Rollout.At.File)
+		}
+		for _, file := range files {
+			if sum := hashOf(file); sum != "" && !seen[file] {
+				seen[file] = true
+				h.Files = append(h.Files, record.Manifest{Path: file, SHA256: sum})
+			}
 		}
 	}
 	h.What = strings.Join(shown, " ")

@@ -48,6 +48,7 @@ func (c *commandLine) register(set *pflag.FlagSet) {
 	c.fleet.pace.register(set)
 	c.fleet.connection.register(set)
 	c.fleet.work.register(set)
+	c.fleet.rollout.register(set)
 	c.fleet.record.register(set)
 	c.printer.register(set)
 }
@@ -55,7 +56,7 @@ func (c *commandLine) register(set *pflag.FlagSet) {
 // validate checks what the types of the shared flags cannot say.
 func (c *commandLine) validate() error {
 	for _, check := range []func() error{
-		c.printer.validate, c.printer.reports.validate, c.fleet.pace.validate, c.fleet.validateStep, c.fleet.connection.validate, c.fleet.inventory.validate, c.selection.validate,
+		c.printer.validate, c.printer.reports.validate, c.fleet.pace.validate, c.fleet.validateStep, c.fleet.connection.validate, c.fleet.rollout.validate, c.fleet.inventory.validate, c.selection.validate,
 	} {
 		if err := check(); err != nil {
 			return err

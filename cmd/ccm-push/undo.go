@@ -39,7 +39,7 @@ An undo is a run, too: it can be taken back by its own id.`,
   ccm-push undo 7k2m file#/etc/motd`,
 		ValidArgsFunction: completeRun(f.app, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := chosen.refuse("undo"); err != nil {
+			if err := errors.Join(chosen.refuse("undo"), f.rollout.refuse("undo")); err != nil {
 				return err
 			}
 			if f.mode.step {
@@ -155,6 +155,7 @@ var notForUndo = []string{
 	"limit", "check", "diff", "strict", "tags", "skip-tags", "extra-vars", "facts", "fact", "hiera", "parameters",
 	"list-hosts", "list-resources", "start-at", "compile-first", "resources", "no-record", "no-read-env",
 	"output", "color", "verbose", "quiet", "fold", "detailed-exitcode", "timing", "follow", "stream", "progress", "metrics", "trace", "step",
+	"rollout", "canary", "include-broken", "yes",
 }
 
 // returnTo gives the program the folder of a run, and its options that say which hosts there

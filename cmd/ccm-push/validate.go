@@ -86,6 +86,7 @@ func (p *plays) check(ctx context.Context, out *printer, paths []string) error {
 		Connect:   connect,
 		Options:   playbooks.Options{Limit: f.inventory.limit, Catalog: options, Strict: f.mode.strict, Holder: holder(account)},
 	}
+	f.rollout.into(&r.Options)
 	err := r.Validate(ctx, broken, f.variables.facts != "")
 	if a.stopped() {
 		return exitStatus(interruptedStatus)
