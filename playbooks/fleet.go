@@ -78,8 +78,7 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 			return false
 		}
 		f.each(ctx, share.ExportersFirst(s.play, batch), i > 0 && f.runner.Step != nil, func(state *hostState) { f.work(ctx, s, state) })
-		follows := i+1 < len(batches) || s.number+1 < len(f.runner.Plays)
-		if (follows || len(s.play.Serial) > 0) && f.tooManyFailed(s.play, whole) {
+		if (len(s.play.Serial) > 0 || f.remains()) && f.tooManyFailed(s.play, whole) {
 			return false
 		}
 	}
@@ -118,6 +117,16 @@ func (f *fleet) tooManyFailed(play *manifest.Play, batch []*inventory.Host) bool
 		f.runner.warn(fmt.Sprintf("play %q: %d of %d hosts of a batch have failed; the run ends here", play.Name, failed, len(batch)))
 	}
 	return tooMany
+}
+
+// remains reports whether any host has something to do yet.
+func (f *fleet) remains() bool {
+	for _, state := range f.states {
+		if !state.failed && len(state.plays) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // failed reports whether a host enters no further play. One that is done with all of its

@@ -189,3 +189,39 @@ func TestRolloutGoesOn(t *testing.T) {
 	require.Contains(t, lines, "play web 3/3: web4")
 	require.FileExists(t, path("web4", "made"), fmt.Sprint(lines))
 }
+
+// TestRunEndsWhenAllHostsHaveFailed has a play for other hosts behind one that has failed on all of its
+// own, and on one of two.
+func TestRunEndsWhenAllHostsHaveFailed(t *testing.T) {
+	for _, c := range []struct {
+		name, hosts, key string
+		goesOn           bool
+	}{
+		{"all", "db1", "", false},
+		{"all, which they may", "db1", "max_fail_percentage: 100", true},
+		{"one of two", "db1,db2", "", true},
+		{"one of two is one too many", "db1,db2", "any_errors_fatal: true", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			hosts := servers(t, "db1", "db2", "web1")
+			require.NoError(t, os.Mkdir(filepath.Join(hosts["db1"].Home, "bad"), 0o700))
+			w := newWorld(t, hosts, `
+- name: one
+  hosts: `+c.hosts+`
+  `+c.key+`
+  ccm: {resources: [exec: [test ! -e bad: {cwd: "{{ Data.home }}"}]]}
+- name: two
+  hosts: web1
+  ccm: {resources: [exec: [touch made: {cwd: "{{ Data.home }}"}]]}
+`)
+			_, err := w.Run(t.Context(), nil)
+			require.NoError(t, err)
+			if _, err = os.Stat(filepath.Join(hosts["web1"].Home, "made")); c.goesOn {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, os.ErrNotExist)
+			require.Contains(t, w.text.String(), "not run: 1 play: \"two\"")
+		})
+	}
+}
