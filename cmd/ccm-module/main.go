@@ -4,6 +4,7 @@
 //	ccm-module run [--check] < resource.json   one resource, one result; also CCM's
 //	                                           requests of its ensure API
 //	ccm-module serve NONCE COLLECTORS[@MS]     a session with ccm-push
+//	ccm-module watchdog [starting]             takes back what nobody confirms
 //	ccm-module facts [COLLECTOR...]            what is true of this host
 //	ccm-module version
 //
@@ -33,9 +34,9 @@ func main() {
 }
 
 // killers are the signals that kill what runs. In a session a lost terminal is none: as
-// with a lost connection the input ends, and what runs is let end.
+// with a lost connection the input ends, and what runs is let end. A watchdog outlives it.
 func killers(args []string) []os.Signal {
-	if len(args) > 0 && args[0] == "serve" {
+	if len(args) > 0 && (args[0] == "serve" || args[0] == "watchdog") {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}
 	}
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
@@ -43,19 +44,21 @@ func killers(args []string) []os.Signal {
 
 func command(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
-		return usageError("say what to do: run, serve, facts or version")
+		return usageError("say what to do: run, serve, watchdog, facts or version")
 	}
 	switch name, rest := args[0], args[1:]; name {
 	case "run":
 		return run(ctx, rest, in, out)
 	case "serve":
 		return serve(ctx, rest, in, out)
+	case "watchdog":
+		return watchdog(ctx, rest)
 	case "facts":
 		return printFacts(ctx, rest, out)
 	case "version":
 		_, err := fmt.Fprintln(out, build)
 		return err
 	default:
-		return usageError(fmt.Sprintf("there is no command %q; there are run, serve, facts and version", name))
+		return usageError(fmt.Sprintf("there is no command %q; there are run, serve, watchdog, facts and version", name))
 	}
 }

@@ -85,6 +85,10 @@ func newSession() (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	confirms, err := system.NewConfirms(dir)
+	if err != nil {
+		return nil, err
+	}
 	superseded := make(chan os.Signal, 1)
 	signal.Notify(superseded, system.Supersede)
 	return &session.Session{
@@ -102,6 +106,13 @@ func newSession() (*session.Session, error) {
 		Rules:      rules,
 		Folders:    folders(dir),
 		Now:        time.Now,
+		Confirms: &session.Confirms{
+			Files: confirms,
+			Clock: system.SinceStart(),
+			Start: system.Watchdog{Args: []string{"watchdog"}}.Start,
+			Evict: lock.Evict,
+			Boot:  bootUnit(),
+		},
 	}, nil
 }
 

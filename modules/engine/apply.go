@@ -17,7 +17,9 @@ func (a *attempt) alone(ctx context.Context) error {
 	if err := t.run.refreshes.Announce(j.index); err != nil {
 		return err
 	}
-	a.keepBefore(ctx)
+	if err := a.keepBefore(ctx); err != nil {
+		return errors.Join(err, t.run.refreshes.Unannounce(j.index))
+	}
 	before := a.trace()
 	err := t.apply(ctx, a.plan, a.keeper())
 	a.keepLeft(ctx, err != nil)

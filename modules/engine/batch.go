@@ -96,7 +96,7 @@ func (b *batch) take(ctx context.Context, j *job) bool {
 	since := r.real.scheduler.Clock()
 	var err error
 	r.real.outside(func() { a.plan, err = j.resource.Check(ctx, a.seen) })
-	if err != nil || !a.plan.Pending() || j.resource.(modules.Batcher).BatchKey(a.plan) != b.key || b.overlaps(a.plan) {
+	if err != nil || !a.plan.Pending() || a.needsConfirm() != "" || j.resource.(modules.Batcher).BatchKey(a.plan) != b.key || b.overlaps(a.plan) {
 		return false
 	}
 	if a.claimed = r.things(a.plan); !r.real.scheduler.TryClaim(a.claimed, since) {
@@ -137,7 +137,7 @@ func (b *batch) carryOut(ctx context.Context) error {
 	real.scheduler.Join(b.first.index, indexes[1:])
 	before := make([]*trace, len(b.members))
 	for n, a := range b.members {
-		a.keepBefore(ctx)
+		_ = a.keepBefore(ctx) // what needs to be confirmed and cannot be kept is not among them
 		before[n] = a.trace()
 	}
 	host := first.turn.acting()

@@ -60,6 +60,12 @@ type Engine struct {
 	// other host is to wait. would is what the entry is about to do.
 	Semaphores func(ctx context.Context, index int, would string) (release func(), err error)
 
+	// Confirm has changes taken back that nobody confirms, as far as the catalog asks for that; nil
+	// where nothing could.
+	Confirm Confirmer
+	// Unconfirmed has TakeBack do so; nil takes back what nobody has changed since.
+	Unconfirmed *Unconfirmed
+
 	// Elsewhere has the controller bring an entry about on another host, and gives how it ended
 	// there; nil where there is no controller.
 	Elsewhere func(ctx context.Context, question *wire.Elsewhere) (*wire.Elsewhere, error)

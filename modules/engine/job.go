@@ -19,6 +19,7 @@ type job struct {
 	entry      *wire.Entry
 	mode       mode
 	monitors   bool   // only its health checks run
+	reaches    string // why its change needs to be confirmed; "" if it does not
 	showsTexts bool   // its result shows what changes in texts, unless it is secret
 	scope      *scope // the manifest that it belongs to
 	nested     *scope // the manifest that it stands for; nil if it has a resource

@@ -32,21 +32,31 @@ func (r *run) past() (*notes.Past, error) {
 		if err != nil {
 			return nil, err
 		}
+		if e.Confirm != nil {
+			past.Anew(e.Confirm.First())
+		}
 		r.history.past = past
 	}
 	return r.history.past, nil
 }
 
 // keepBefore keeps what is there before the plan is carried out. What cannot be kept does not
-// keep it from that: it is told.
-func (a *attempt) keepBefore(ctx context.Context) {
+// keep it from that: it is told. An error is that of a change that needs to be confirmed.
+func (a *attempt) keepBefore(ctx context.Context) error {
 	past, err := a.turn.run.past()
 	if err == nil && past != nil {
 		a.kept, err = a.keepIn(ctx, past)
 	}
+	if k := a.keeper(); err == nil && k != nil && a.turn.job.reaches != "" {
+		err = k.Err()
+	}
+	if err != nil && a.turn.job.reaches != "" {
+		return fmt.Errorf("not done, since it could not be taken back if nobody confirmed it: what was there before could not be kept: %w", err)
+	}
 	if err != nil {
 		a.turn.said.Message("warning", fmt.Sprintf("it cannot be undone later, since what was there before could not be kept: %v", err))
 	}
+	return nil
 }
 
 func (a *attempt) keepIn(ctx context.Context, past *notes.Past) (*keep, error) {
@@ -54,6 +64,9 @@ func (a *attempt) keepIn(ctx context.Context, past *notes.Past) (*keep, error) {
 	c := notes.Change{Type: j.entry.Type, Name: j.entry.Name, Alias: j.entry.Alias, Sensitive: j.secret, Properties: a.turn.resolved()}
 	if once := r.cat.Once; once != nil {
 		c.Play = once.Play
+	}
+	if a.plan.Refreshed {
+		c.Refreshes = a.triggers
 	}
 	if u := j.undone; u != nil && !u.refresh {
 		c.Undoes = &notes.Undoes{Run: r.cat.Undo.Run, Number: u.change.Number}
@@ -78,6 +91,9 @@ func (a *attempt) keepIn(ctx context.Context, past *notes.Past) (*keep, error) {
 		Note: func(nodes []before.Node) error { return past.Paths(noted, nodes) },
 	}
 	k.keeper.Known(noted.Before)
+	if j.reaches != "" && ofAccounts(a.plan) {
+		a.turn.outside(func() { k.keeper.Keep(ctx, accountFiles...) })
+	}
 	if !slices.ContainsFunc(a.plan.Effects, func(e modules.Effect) bool { return e.Kind == modules.AnyEffect }) {
 		// At once, which is cheaper than one after the other.
 		a.turn.outside(func() { k.keeper.Keep(ctx, paths(a.plan)...) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/notes"
+	"github.com/ccm-push/ccm-push/modules/engine/reach"
 	"github.com/ccm-push/ccm-push/modules/engine/schedule"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -26,6 +27,7 @@ type run struct {
 	refreshes *notes.Refreshes
 	reversals *notes.Reversals
 	applied   *notes.Applied
+	ways      *reach.Ways    // to the host; nil before they are asked for
 	undoing   *notes.Undoing // of a run that takes another one back; nil before it has
 	// earlierIntent is [history].intent before the first job.
 	earlierIntent bool

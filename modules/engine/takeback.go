@@ -22,6 +22,7 @@ import (
 type undone struct {
 	change  *notes.Change
 	refresh bool // it is refreshed again, and nothing else
+	force   bool // also if it is not as the run left it
 }
 
 // TakeBack makes the entries of a catalog that undoes a run (see [wire.Undo]): the last change
@@ -44,8 +45,11 @@ func (e *Engine) TakeBack(cat *wire.Catalog) error {
 	case len(changes) == 0:
 		return errNothingKept
 	}
-	b := &takingBack{cat: cat}
+	b := &takingBack{cat: cat, unconfirmed: e.Unconfirmed}
 	cat.Entries = nil
+	if u := e.Unconfirmed; u != nil {
+		changes = changes[min(max(0, u.First-1), len(changes)):]
+	}
 	for _, c := range slices.Backward(changes) {
 		if cat.Lock != nil && c.UndoneBy == cat.Lock.Run { // it may not have told that
 			c.UndoneBy = ""
@@ -69,13 +73,20 @@ var errNothingKept = modules.Refuse("nothing is kept here of that run: it change
 
 // A takingBack makes a catalog that undoes a run.
 type takingBack struct {
-	cat *wire.Catalog
-	all []undone // by entry
+	cat         *wire.Catalog
+	all         []undone // by entry
+	unconfirmed *Unconfirmed
 }
 
 // meant reports whether a change is to be taken back.
 func (b *takingBack) meant(c *notes.Change) bool {
-	only := b.cat.Undo.Only
+	only, u := b.cat.Undo.Only, b.unconfirmed
+	if u != nil && len(c.Before) > 0 {
+		c.Cannot = "" // it may say so until the change was complete
+	}
+	if u != nil && u.Starting && c.Type == "service" {
+		return false
+	}
 	if c.Cannot == "" && c.Reversal == nil && len(c.Before) == 0 { // only refreshed
 		return false
 	}
@@ -86,7 +97,7 @@ func (b *takingBack) meant(c *notes.Change) bool {
 func (b *takingBack) add(c *notes.Change) {
 	e := b.entry(c)
 	e.Properties = c.Reversal
-	b.cat.Entries, b.all = append(b.cat.Entries, e), append(b.all, undone{change: c})
+	b.cat.Entries, b.all = append(b.cat.Entries, e), append(b.all, undone{change: c, force: b.unconfirmed != nil})
 }
 
 func (b *takingBack) entry(c *notes.Change) wire.Entry {
@@ -101,7 +112,11 @@ func (b *takingBack) entry(c *notes.Change) wire.Entry {
 // refresh adds an entry that refreshes a resource again, if it was refreshed by what is taken
 // back now. One that is taken back itself is refreshed as it is then.
 func (b *takingBack) refresh(c *notes.Change) {
-	if c.Left == nil || len(c.Left.RefreshedBy) == 0 {
+	u, by := b.unconfirmed, c.Refreshes
+	if c.Left != nil {
+		by = c.Left.RefreshedBy
+	}
+	if c.Left == nil && u == nil || len(by) == 0 || u != nil && u.Starting {
 		return
 	}
 	e := b.entry(c)
@@ -113,12 +128,12 @@ func (b *takingBack) refresh(c *notes.Change) {
 			return
 		case same && other.change.Reversal != nil:
 			e.Properties = other.change.Reversal
-		case slices.ContainsFunc(c.Left.RefreshedBy, other.change.Is):
+		case slices.ContainsFunc(by, other.change.Is):
 			e.Subscribe = append(e.Subscribe, i)
 		}
 	}
 	if len(e.Subscribe) > 0 {
-		b.cat.Entries, b.all = append(b.cat.Entries, e), append(b.all, undone{c, true})
+		b.cat.Entries, b.all = append(b.cat.Entries, e), append(b.all, undone{c, true, u != nil})
 	}
 }
 
@@ -160,12 +175,15 @@ func (r *run) decodeUndone(j *job, u *undone) {
 	case u.refresh:
 		j.decode(r.engine.Decode, j.entry)
 	case c.Cannot != "", c.UndoneBy != "":
-	case c.Left == nil:
+	case c.Left == nil && !u.force:
 		j.invalid = modules.Refuse("left as it is: it is not known how the run left it, since its host program was killed (ccm-push resume goes on with that run)")
 	case c.Reversal != nil:
 		j.decode(r.engine.Decode, j.entry)
 	default:
-		restore := &before.Restore{Before: c.Before, Left: c.Left.Paths}
+		restore := &before.Restore{Before: c.Before, Force: u.force}
+		if c.Left != nil {
+			restore.Left = c.Left.Paths
+		}
 		j.resource, j.invalid = restore, restore.Validate()
 	}
 }
@@ -210,6 +228,8 @@ func (a *attempt) asLeft(ctx context.Context) error {
 			j.result.Message = "it is as it was before the run"
 		}
 		return nil
+	case u.refresh && u.force:
+		return nil
 	case u.refresh:
 		return modules.SkipError("is not refreshed again, since it is not as the run left it")
 	case u.change.Reversal == nil: // it looks at that itself
@@ -218,6 +238,9 @@ func (a *attempt) asLeft(ctx context.Context) error {
 	c := j.undone.change
 	if now := a.place(c.Subject); now != c.Place {
 		return modules.Refuse("left as it is: it was %s when it was changed, and leads to %s now", c.Place, now)
+	}
+	if j.undone.force {
+		return nil
 	}
 	entry := *j.entry
 	entry.Properties = c.Properties

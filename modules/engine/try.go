@@ -93,6 +93,11 @@ func (t *turn) try(ctx context.Context) error {
 			if err := t.takeSemaphores(ctx, a.plan); err != nil {
 				return err
 			}
+		} else if why := a.needsConfirm(); why != "" {
+			end()
+			if err := t.confirm(ctx, a, why); err != nil {
+				return err
+			}
 		} else {
 			if a.claimed = t.run.things(a.plan); scheduler.Claim(a.claimed, since) {
 				break

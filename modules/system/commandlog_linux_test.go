@@ -408,7 +408,7 @@ func TestParseStat(t *testing.T) {
 func TestManyOrphans(t *testing.T) {
 	e := &LockedError{Holder: "ann", Run: "r1", Age: time.Minute, Kill: "kill -- -2"}
 	for i := range 10 {
-		e.Running = append(e.Running, Orphan{"a\x1b", i + 2, time.Second})
+		e.Running = append(e.Running, Orphan{Name: "a\x1b", PID: i + 2, Age: time.Second})
 	}
 	require.Contains(t, e.Error(), `"a\x1b" (pid 9, for 1s), 2 more; to end that: kill -- -2`)
 	require.Equal(t, "pid 7", Orphan{PID: 7}.String())

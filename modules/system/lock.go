@@ -34,6 +34,8 @@ type Orphan struct {
 	Name string // "" where the system does not tell
 	PID  int
 	Age  time.Duration // 0 where the system does not tell
+
+	group int // of processes
 }
 
 // maxOrphans is how many of them an error names.
@@ -244,7 +246,7 @@ func try(file *os.File) error {
 	locked := &LockedError{Holder: h.Holder, Run: h.Run, Age: since(h.Since), Kill: killLine(running)}
 	for _, p := range running {
 		age := time.Duration(ticks()-p.start) * time.Second / ticksPerSecond
-		locked.Running = append(locked.Running, Orphan{p.name, p.pid, age})
+		locked.Running = append(locked.Running, Orphan{p.name, p.pid, age, p.group})
 	}
 	return locked
 }
@@ -293,9 +295,7 @@ const Supersede = syscall.SIGUSR1
 
 // supersede signals the host program that holds the lock, if it is one like this.
 func supersede(pid int) {
-	own, err := os.Executable()
-	theirs, theirsErr := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-	if pid > 0 && err == nil && theirsErr == nil && filepath.Base(strings.TrimSuffix(theirs, " (deleted)")) == filepath.Base(own) {
+	if isLikeThis(pid) {
 		_ = syscall.Kill(pid, Supersede) // if it has ended, so much the better
 	}
 }

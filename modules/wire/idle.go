@@ -48,6 +48,15 @@ func (r *IdleReader) Read(p []byte) (int, error) {
 	return r.in.Read(p)
 }
 
+// Silent is how long a Read has been waiting for bytes; 0 if none does.
+func (r *IdleReader) Silent() time.Duration {
+	since := r.since.Load()
+	if since == 0 {
+		return 0
+	}
+	return r.elapsed() - time.Duration(since)
+}
+
 // TimedOut waits until a Read has waited for the limit, or until ctx ends:
 // then it returns false.
 func (r *IdleReader) TimedOut(ctx context.Context) bool {

@@ -17,11 +17,13 @@ import (
 type Restore struct {
 	Before, Left []Node // Left as it was afterwards, for the same paths
 	Partly       bool   // the last Check has found something that has to be left as it is
+	// Force puts back all that differs, whoever has changed it. Left is not needed then.
+	Force bool
 }
 
 // Validate implements [modules.Resource].
 func (s *Restore) Validate() error {
-	if len(s.Before) != len(s.Left) {
+	if len(s.Before) != len(s.Left) && !s.Force {
 		return errors.New("it is not known how the run left what it changed")
 	}
 	return nil
@@ -82,7 +84,11 @@ func (s *Restore) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		if err := ctx.Err(); err != nil {
 			return modules.Plan{}, err
 		}
-		why, err := c.node(&s.Before[i], &s.Left[i])
+		left, err := c.asLeft(i)
+		if err != nil {
+			return modules.Plan{}, modules.PermissionRefusal(err)
+		}
+		why, err := c.node(&s.Before[i], left)
 		if err != nil {
 			return modules.Plan{}, modules.PermissionRefusal(err)
 		}
@@ -97,6 +103,16 @@ func (s *Restore) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		h.Report.Message(modules.LevelWarning, "left as it is: "+text)
 	}
 	return c.plan(ctx), nil
+}
+
+// asLeft is how the run left a path.
+func (c *restoring) asLeft(i int) (*Node, error) {
+	if !c.Force {
+		return &c.Left[i], nil
+	}
+	was := &c.Before[i]
+	now, err := lookInto(c.h.Files, was.Path, was.Written != 0)
+	return &now, err
 }
 
 // fromBottom gives the indexes of the paths: what is in a directory comes before it.

@@ -33,6 +33,7 @@ type Past struct {
 	header  pastHeader
 	changes []*Change
 	begun   bool
+	first   int // the change from which on an earlier try is gone on with
 	size    int // of the log, in bytes
 }
 
@@ -54,6 +55,8 @@ type Change struct {
 	Cannot string `json:"cannot,omitempty"`
 	// Before is what was at the paths that it has changed.
 	Before []before.Node `json:"-"`
+	// Refreshes are the resources that it is being refreshed by, until it is known how that ended.
+	Refreshes []string `json:"refreshes,omitempty"`
 	// Undoes is the change of another run that this one takes back; nil if it does not.
 	Undoes *Undoes `json:"undoes,omitempty"`
 	// UndoneBy is the run that has taken it back; "" if none has, or that one was taken back too.
@@ -230,8 +233,8 @@ func (p *Past) add(l *pastLine, known map[pathOf]bool) error {
 func (p *Past) Begin(c Change, durable bool) (noted *Change, again bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, other := range slices.Backward(p.changes) {
-		if other.Play == c.Play && other.Type == c.Type && other.Name == c.Name {
+	for _, other := range slices.Backward(p.changes[max(0, p.first-1):]) {
+		if other.Play == c.Play && other.UndoneBy == "" && other.Type == c.Type && other.Name == c.Name {
 			return other, true, nil
 		}
 	}
@@ -244,6 +247,21 @@ func (p *Past) Begin(c Change, durable bool) (noted *Change, again bool, err err
 	}
 	p.changes = append(p.changes, &c)
 	return &c, false, nil
+}
+
+// Next is the number that the next change will have.
+func (p *Past) Next() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.changes) + 1
+}
+
+// Anew has what was changed before a change of that number count as another change if it is changed
+// again: what was there in between is kept, too.
+func (p *Past) Anew(first int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.first = min(first, len(p.changes)+1)
 }
 
 // Paths notes what is at paths that a resource is going to change, and that are not noted yet.

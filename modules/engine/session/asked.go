@@ -36,6 +36,7 @@ const (
 	importing
 	waiting
 	delegating
+	arming
 )
 
 // ask sends a question and waits for the answer. stop is closed when the answer is of no

@@ -21,6 +21,8 @@ type receiver struct {
 
 	questions *questions
 
+	proofs chan *wire.Proof
+
 	acknowledge func(wire.Ack) // told what the controller knows
 
 	stopOnce sync.Once
@@ -36,6 +38,7 @@ func newReceiver(conn *wire.Conn, sp *spool, kill context.CancelCauseFunc) *rece
 		conn: conn, spool: sp, kill: kill,
 		catalogs: make(chan *wire.Catalog, 1),
 		pings:    make(chan struct{}, 1),
+		proofs:   make(chan *wire.Proof, 1),
 		stopping: make(chan struct{}),
 		ended:    make(chan struct{}),
 	}
@@ -110,6 +113,16 @@ func (r *receiver) handle(m *wire.Message) error {
 	case m.Elsewhere != nil:
 		r.questions.answered(question{delegating, m.Elsewhere.Index}, m)
 		return nil
+	case m.Armed != nil:
+		r.questions.answered(question{arming, m.Armed.Index}, m)
+		return nil
+	case m.Proof != nil:
+		select {
+		case r.proofs <- m.Proof:
+			return nil
+		default:
+			return errors.New("a proof came before the one before it was answered")
+		}
 	case m.Granted != nil:
 		r.questions.answered(question{waiting, m.Granted.Index}, m)
 		return nil

@@ -42,6 +42,8 @@ type Session struct {
 	IdleTimeout time.Duration
 	// Folders keeps the folders resources/ of plays; nil keeps none.
 	Folders Folders
+	// Confirms has changes taken back that nobody confirms; nil does not.
+	Confirms *Confirms
 }
 
 // errSilent says that the controller has not been heard for the idle timeout.
@@ -66,6 +68,7 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	r := newReceiver(conn, sp, kill)
 	toController.failed = r.end
 	serving := &serving{Session: s, conn: conn, spool: sp, receiver: r}
+	serving.confirming = &confirming{serving: serving, silent: heard.Silent, begun: make(chan struct{})}
 	serving.engine = serving.newEngine()
 	r.acknowledge = func(ack wire.Ack) { serving.acknowledge(ctx, ack) }
 	// Not waited for: a read from standard input cannot be interrupted. It ends
@@ -87,9 +90,16 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 		case <-ctx.Done():
 		}
 	})
+	if s.Confirms != nil {
+		work.Go(func() { serving.confirming.guard(ctx) })
+	}
 	defer serving.unlock()
 	for {
 		select {
+		case p := <-r.proofs:
+			if err := conn.Send(&wire.Message{Confirmed: serving.confirming.prove(ctx, p.Nonce)}); err != nil {
+				return err
+			}
 		case cat := <-r.catalogs:
 			if err := serving.catalog(ctx, cat); err != nil {
 				return err
@@ -127,11 +137,13 @@ type serving struct {
 	engine   *engine.Engine
 	results  notes.Results
 	opened   sync.Once // the results
+
+	confirming *confirming
 }
 
 // newEngine makes what works on all catalogs of the session, one after the other.
 func (s *serving) newEngine() *engine.Engine {
-	return &engine.Engine{
+	e := &engine.Engine{
 		Decode:    func(e *wire.Entry) (modules.Resource, error) { return s.Registry.Decode(e.Type, e.Properties) },
 		Now:       s.Now,
 		Prefetch:  func(_ context.Context, lacking []modules.Content) error { return s.spool.want(lacking) },
@@ -144,15 +156,25 @@ func (s *serving) newEngine() *engine.Engine {
 		Past:      s.Past,
 		Import:    s.receiver.questions.imports,
 	}
+	if s.Confirms != nil {
+		e.Confirm = s.confirming
+	}
+	return e
 }
 
 // catalog works on one catalog and says how it ended.
 func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
-	if err := s.lock(ctx, cat.Lock); err != nil {
+	s.confirming.catalog(cat)
+	defer s.confirming.end()
+	if err := s.take(ctx, cat); err != nil {
 		if s.receiver.stopped() {
 			return s.conn.Send(&wire.Message{Done: &wire.Done{Stopped: true}})
 		}
-		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "lock", Error: err.Error(), Locked: errors.Is(err, wire.ErrLocked)}})
+		phase := "lock"
+		if _, refused := errors.AsType[*errReverted](err); refused {
+			phase = "confirm"
+		}
+		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: phase, Error: err.Error(), Locked: errors.Is(err, wire.ErrLocked)}})
 	}
 	host := s.Host
 	host.Contents, host.YAML = s.spool, s.receiver.questions.yaml
@@ -167,13 +189,18 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 			return err
 		}
 	}
+	if s.Confirms != nil && cat.Once != nil && cat.From == 0 {
+		if err := s.tellReverted(out); err != nil {
+			return err
+		}
+	}
 	ended, err := s.begin(ctx, cat, out)
 	if err != nil {
 		return err
 	}
 	if ended {
 		_ = s.results.End(false) // it has been noted
-		return errors.Join(out.put(&wire.Message{Done: &wire.Done{}}), out.flush())
+		return errors.Join(out.put(&wire.Message{Done: &wire.Done{Armed: s.confirming.end()}}), out.flush())
 	}
 	s.engine.Semaphores = func(ctx context.Context, index int, would string) (func(), error) {
 		if err := out.flush(); err != nil { // a person who is asked has seen what came before
@@ -198,9 +225,32 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	})
 	_ = s.results.End(err == nil && !stopped && cat.Until == 0) // without it, the end is found out again
 	if err == nil {
-		err = out.put(&wire.Message{Done: &wire.Done{Stopped: stopped}})
+		err = out.put(&wire.Message{Done: &wire.Done{Stopped: stopped, Armed: s.confirming.end()}})
 	}
 	return errors.Join(err, out.flush())
+}
+
+// take takes the host's lock for a catalog, once nothing of others awaits its confirmation.
+func (s *serving) take(ctx context.Context, cat *wire.Catalog) error {
+	confirms := s.Confirms != nil && cat.Lock != nil
+	if confirms {
+		if err := s.confirming.clear(ctx, cat); err != nil {
+			return err
+		}
+	}
+	had := s.free != nil
+	err := s.lock(ctx, cat.Lock)
+	if err != nil || had || !confirms {
+		return err
+	}
+	// The one that had the lock before may have armed something.
+	if err := s.confirming.clear(ctx, cat); err != nil {
+		s.unlock()
+		s.free = nil
+		s.held.Store(false)
+		return err
+	}
+	return nil
 }
 
 // undone names what a catalog takes back.

@@ -1,0 +1,375 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/engine/confirm"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// Confirms is what it takes to have changes taken back that nobody confirms.
+type Confirms struct {
+	Files *confirm.Files
+	Clock confirm.Clock
+	// Start starts the watchdog, which calls [Session.Watch], so that it outlives the session. It
+	// need not have begun its work then.
+	Start func() error
+	// Evict takes the host's lock from a run, whose host program it ends.
+	Evict func(ctx context.Context, run string, l wire.Lock) (unlock func(), err error)
+	// Boot is the unit that starts the watchdog when the host starts.
+	Boot BootUnit
+}
+
+// A BootUnit is made when something is armed that says so, and removed later.
+type BootUnit interface {
+	Install() error
+	Remove() error
+}
+
+// confirming is what a session has to do with changes that are to be confirmed. It implements
+// [engine.Confirmer].
+type confirming struct {
+	*serving
+	silent func() time.Duration // how long nothing has been heard of the controller
+	once   sync.Once
+	begun  chan struct{} // closed when something is armed for the first time
+
+	arming sync.Mutex // one arms at a time
+
+	mu      sync.Mutex
+	cat     *wire.Catalog // that is worked on, if its changes may have to be confirmed
+	id      string        // of its nonce, or of that of the last one
+	first   int           // see [confirm.State]
+	working bool          // progress moves the deadline
+}
+
+// How often a session looks what has become of its changes, and moves the deadline.
+const guardPoll = 500 * time.Millisecond
+
+// catalog begins a catalog, whose changes may have to be confirmed.
+func (c *confirming) catalog(cat *wire.Catalog) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cat = nil; cat.Confirm == nil || cat.Lock == nil {
+		return
+	}
+	if id := confirm.ID(cat.Confirm.Nonce); id != c.id {
+		c.id, c.first = id, 0
+	}
+	c.cat, c.working = cat, true
+}
+
+// end ends the catalog, and gives how long its changes wait to be confirmed from now on; 0 if there is
+// none.
+func (c *confirming) end() time.Duration {
+	c.mu.Lock()
+	cat := c.cat
+	c.working = false
+	c.mu.Unlock()
+	if cat == nil || !c.Armed() {
+		return 0
+	}
+	c.push()
+	return cat.Confirm.Within
+}
+
+func (c *confirming) push() {
+	c.mu.Lock()
+	id, cat := c.id, c.cat
+	c.mu.Unlock()
+	// If it fails, the deadline is that of before, which is the safe side.
+	_ = c.Confirms.Files.Push(id, c.Confirms.Clock.Since()+cat.Confirm.Within)
+}
+
+// Armed implements [engine.Confirmer].
+func (c *confirming) Armed() bool {
+	c.mu.Lock()
+	id := c.id
+	c.mu.Unlock()
+	p, err := c.Confirms.Files.Phase(id)
+	return err == nil && p == confirm.Armed
+}
+
+// First implements [engine.Confirmer].
+func (c *confirming) First() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.first
+}
+
+// armed is told that changes from one on are to be confirmed.
+func (c *confirming) armed(first int) {
+	c.mu.Lock()
+	c.first = first
+	c.mu.Unlock()
+	c.once.Do(func() { close(c.begun) })
+}
+
+// Arm implements [engine.Confirmer]: if a second login works now, it starts the watchdog.
+func (c *confirming) Arm(ctx context.Context, a engine.Arming) error {
+	c.arming.Lock()
+	defer c.arming.Unlock()
+	if c.Armed() { // meanwhile
+		return nil
+	}
+	files := c.Confirms.Files
+	switch s, _, err := files.Pending(); {
+	case err != nil:
+		return err
+	case s != nil:
+		return modules.Refuse("not done, since changes of run %s are being taken back", s.Run)
+	}
+	answer, err := c.receiver.questions.arm(ctx, &wire.Arm{Index: a.Index, Why: a.Why})
+	if err != nil {
+		return err
+	}
+	if answer.Error != "" {
+		return modules.Refuse("not done, since %s, and a second login does not work, so that nobody could confirm it: %s", a.Why, answer.Error)
+	}
+	c.mu.Lock()
+	cat, id := c.cat, c.id
+	c.mu.Unlock()
+	settings := cat.Confirm
+	s := &confirm.State{
+		Holder: cat.Lock.Holder, Run: cat.Lock.Run, ID: id, First: a.First, Boot: settings.Boot,
+		Start: c.Confirms.Clock.Start, Until: c.Confirms.Clock.Since() + settings.Within, Within: settings.Within,
+		Server: goodServer(ctx, c.Host) == nil,
+	}
+	if listens(settings.Port) {
+		s.Port = settings.Port
+	}
+	if cat.Once != nil {
+		s.Play = cat.Once.Play
+	}
+	if err := c.start(ctx, s); err != nil {
+		return fmt.Errorf("not done, since %s, and nothing would take it back if nobody confirmed it: %w", a.Why, err)
+	}
+	c.armed(a.First)
+	return nil
+}
+
+// start arms a state, and waits until the watchdog is at work.
+func (c *confirming) start(ctx context.Context, s *confirm.State) error {
+	if s.Boot {
+		if err := c.Confirms.Boot.Install(); err != nil {
+			return err
+		}
+	}
+	files := c.Confirms.Files
+	err := files.Arm(s)
+	if err == nil {
+		err = files.Forget(s.ID)
+	}
+	if err == nil {
+		err = c.startWatchdog(ctx)
+	}
+	if err == nil {
+		// What it has waited for may have taken long.
+		return files.Push(s.ID, c.Confirms.Clock.Since()+s.Within)
+	}
+	// Nothing has been done yet that it would be about.
+	_, verdictErr := files.Verdict(s.ID, confirm.Confirmed)
+	if s.Boot {
+		verdictErr = errors.Join(verdictErr, c.Confirms.Boot.Remove())
+	}
+	return errors.Join(err, verdictErr, files.Forget(""))
+}
+
+// How long a watchdog may take to begin its work.
+const (
+	watchdogStarts = time.Minute
+	watchdogPoll   = 10 * time.Millisecond
+)
+
+// startWatchdog starts the watchdog, unless there is one, and waits until it is at work.
+func (s *Session) startWatchdog(ctx context.Context) error {
+	files := s.Confirms.Files
+	if files.Watched() {
+		return nil
+	}
+	if err := s.Confirms.Start(); err != nil {
+		return fmt.Errorf("the watchdog cannot be started: %w", err)
+	}
+	for began := time.Now(); !files.Watched(); {
+		if time.Since(began) > watchdogStarts {
+			return fmt.Errorf("the watchdog has not begun its work within %v", watchdogStarts)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(watchdogPoll):
+		}
+	}
+	return nil
+}
+
+// errTakenBack ends a session whose changes are being taken back.
+var errTakenBack = errors.New("changes of this run were not confirmed in time, and are being taken back")
+
+// guard moves the deadline while there is progress: while the catalog is worked on and the controller
+// is heard. Once changes are being taken back, it ends the session, which holds the lock.
+func (c *confirming) guard(ctx context.Context) {
+	select {
+	case <-c.begun:
+	case <-ctx.Done():
+		return
+	}
+	for {
+		c.mu.Lock()
+		id, working := c.id, c.working && c.cat != nil
+		c.mu.Unlock()
+		switch p, err := c.Confirms.Files.Phase(id); {
+		case err != nil: // it is not known
+		case p == confirm.Armed && working && c.silent() < wire.PingInterval(c.IdleTimeout)*3/2:
+			c.push()
+		case p == confirm.Reverting:
+			c.receiver.end(errTakenBack)
+			c.receiver.kill(engine.ErrKilled)
+			return
+		}
+		select {
+		case <-time.After(guardPoll):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// errAwaits says that changes of another run await their confirmation. Waiting helps.
+type errAwaits struct{ text string }
+
+func (e *errAwaits) Error() string { return e.text }
+func (e *errAwaits) Unwrap() error { return wire.ErrLocked }
+
+// errReverted says that there is nothing to go on with.
+type errReverted struct{ why string }
+
+func (e *errReverted) Error() string { return "its changes have been taken back, since " + e.why }
+
+// revertTakes is how long a run waits at least for what is being taken back.
+const revertTakes = 2 * time.Minute
+
+// clear waits until nothing awaits its confirmation but what this catalog goes on with. What nobody
+// has confirmed in time is taken back first.
+func (c *confirming) clear(ctx context.Context, cat *wire.Catalog) error {
+	files := c.Confirms.Files
+	if cat.Confirm != nil {
+		if r, err := files.Of(confirm.ID(cat.Confirm.Nonce)); err == nil && r != nil {
+			return &errReverted{r.Why}
+		}
+	}
+	for began := time.Now(); ; {
+		s, p, err := files.Pending()
+		if s == nil || err != nil {
+			return err
+		}
+		left := files.Left(s, c.Confirms.Clock)
+		own := cat.Confirm != nil && confirm.ID(cat.Confirm.Nonce) == s.ID && cat.Lock.Run == s.Run
+		ends, text := cat.Lock.Wait, fmt.Sprintf("%v: changes of %s, run %s, await their confirmation for %v more", wire.ErrLocked, s.Holder, s.Run, left.Round(time.Second))
+		if p == confirm.Reverting || left <= 0 {
+			own, ends = false, max(ends, revertTakes)
+			text = fmt.Sprintf("%v: changes of %s, run %s, that nobody has confirmed are being taken back", wire.ErrLocked, s.Holder, s.Run)
+			if !files.Watched() {
+				if err := c.startWatchdog(ctx); err != nil {
+					return fmt.Errorf("changes of %s, run %s, that nobody has confirmed are to be taken back first: %w", s.Holder, s.Run, err)
+				}
+			}
+		}
+		if own {
+			if err := c.startWatchdog(ctx); err != nil {
+				return err
+			}
+			c.armed(s.First)
+			return nil
+		}
+		if c.free != nil || time.Since(began) >= ends {
+			return &errAwaits{text}
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-c.receiver.stopping:
+			return engine.ErrKilled
+		case <-time.After(clearPoll):
+		}
+	}
+}
+
+const clearPoll = 100 * time.Millisecond
+
+// prove answers a proof.
+func (c *confirming) prove(ctx context.Context, nonce string) *wire.Confirmed {
+	answer := &wire.Confirmed{Nonce: nonce, State: wire.StateUnknown}
+	if c.Confirms == nil {
+		return answer
+	}
+	if err := c.decide(ctx, confirm.ID(nonce), answer); err != nil {
+		answer.Error = oneLine(err)
+	}
+	return answer
+}
+
+func (c *confirming) decide(ctx context.Context, id string, answer *wire.Confirmed) error {
+	files := c.Confirms.Files
+	s, p, err := files.Pending()
+	if err != nil {
+		return err
+	}
+	if s != nil && s.ID == id && p == confirm.Armed {
+		verdict := confirm.Confirmed
+		if files.Left(s, c.Confirms.Clock) <= 0 { // the watchdog has died
+			verdict = confirm.Reverting
+		}
+		if _, err := files.Verdict(id, verdict); err != nil {
+			return err
+		}
+	}
+	if p, err = files.Phase(id); err != nil {
+		return err
+	}
+	switch p {
+	case confirm.Confirmed:
+		answer.State = wire.StateConfirmed
+		if s != nil && s.Boot {
+			return c.Confirms.Boot.Remove()
+		}
+	case confirm.Reverting:
+		answer.State = wire.StateReverting
+		return c.startWatchdog(ctx)
+	default:
+		if answer.Reverted, err = files.Of(id); answer.Reverted != nil {
+			answer.State = wire.StateReverted
+		}
+	}
+	return err
+}
+
+// tellReverted tells what was taken back.
+func (s *serving) tellReverted(out *outbox) error {
+	all, err := s.Confirms.Files.Untold()
+	if err != nil {
+		return nil // what cannot be read is not told
+	}
+	for _, r := range all {
+		if err := out.put(&wire.Message{Reverted: r}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arm asks whether a second login works.
+func (q *questions) arm(ctx context.Context, m *wire.Arm) (*wire.Armed, error) {
+	answer, err := q.ask(ctx, question{arming, m.Index}, &wire.Message{Arm: m}, q.stopping)
+	if err != nil {
+		return nil, err
+	}
+	return cmp.Or(answer.Armed, &wire.Armed{Error: "there is no answer"}), nil
+}
