@@ -176,7 +176,15 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 	r.Tally = &events.Tally{}
 	r.Events = events.NewStream(r.Options.Run, time.Now, slices.Concat([]events.Reporter{r.Tally}, to, files, traces)...).WithMask(r.Options.Catalog.Mask)
 	r.Activity = &activity.Tracker{}
-	end := p.show(r.Activity, r.Step != nil, f.took(r, h))
+	show := func() func(context.Context) error { return p.show(r.Activity, r.Step != nil, f.took(r, h)) }
+	end := show()
+	if f.app.canAsk() {
+		r.Ask = func(ctx context.Context, question string) (string, error) { // what is drawn would cover it
+			_ = end(ctx)
+			defer func() { end = show() }()
+			return f.app.askLine(ctx, question)
+		}
+	}
 	summary, err := r.Run(ctx, f.app.stop)
 	shown := end(ctx)
 	closeErr := errors.Join(closeFiles(), closeTrace())

@@ -115,7 +115,11 @@ func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
 // run runs plays, prints what happens, and records it.
 func (p *plays) run(ctx context.Context, r *playbooks.Runner, out *printer, h record.Header) error {
 	to := []events.Reporter{out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand, Recorded: !p.fleet.record.none, Again: withheld(p.fleet.given())})}
-	return p.fleet.run(ctx, r, out, h, append(to, p.fleet.recorder(r, h)...)...)
+	err := p.fleet.run(ctx, r, out, h, append(to, p.fleet.recorder(r, h)...)...)
+	if len(r.TakeBack) == 0 {
+		return err
+	}
+	return joinStatus(err, p.fleet.takeBack(ctx, r, out))
 }
 
 // render makes the plays of manifests ready for a host; command is the one that wants

@@ -18,7 +18,7 @@ func TestRecordedFlags(t *testing.T) {
 		allow-empty strict-patterns merge-maps list-hosts tags skip-tags start-at list-resources check diff step strict facts
 		no-read-env hiera parameters forks keep reconnect idle-timeout lock-timeout user become become-user become-method private-key
 		known-hosts host-key-checking timeout connect-retries ask-pass password-file ask-become-pass become-password-file
-		key-passphrase-file ssh-config allow-match-exec compile-first deadline module-dir resources rollout canary include-broken yes no-record output color
+		key-passphrase-file ssh-config allow-match-exec compile-first deadline module-dir resources rollout canary include-broken yes hold no-record output color
 		verbose quiet fold timing follow stream progress age-identity vault-id vault-password-file ask-vault-pass detailed-exitcode log junit report metrics trace`)
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	newCommandLine(newApp(nil, nil, nil, nil)).register(set)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -14,6 +15,7 @@ type rolloutFlags struct {
 	canary        string
 	includeBroken bool
 	yes           bool
+	hold          time.Duration
 
 	set *pflag.FlagSet // to ask which are given
 }
@@ -23,6 +25,7 @@ func (f *rolloutFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.file, "rollout", "", "take the rollout in this `file` in place of what the plays say of batches and failures")
 	set.StringVar(&f.canary, "canary", "", "begin each rollout with this `host` alone, and ask before the others")
 	set.BoolVar(&f.includeBroken, "include-broken", false, "have a rollout work on hosts, too, that were not healthy before")
+	set.Var(seconds{&f.hold}, "hold", "where nobody can be asked, how long a rollout that is held waits for ccm-push rollout go")
 	set.BoolVar(&f.yes, "yes", false, "do not ask between the batches of a rollout")
 }
 
@@ -40,5 +43,5 @@ func (f *rolloutFlags) refuse(command string) error {
 
 // into sets what a run takes of them.
 func (f *rolloutFlags) into(o *playbooks.Options) {
-	o.Canary, o.IncludeBroken, o.Yes = f.canary, f.includeBroken, f.yes
+	o.Canary, o.IncludeBroken, o.Yes, o.Hold = f.canary, f.includeBroken, f.yes, f.hold
 }

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/activity"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
+)
+
+// takeBack undoes what a run has changed on hosts, since its rollout has stopped and says so. It is
+// a run of its own, which keeps to how many hosts may be out, and to nothing else of the rollout.
+func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) error {
+	store, err := record.In(f.app.getenv)
+	if err != nil {
+		return err
+	}
+	run, err := store.Find(of.Options.Run)
+	if err != nil {
+		return fmt.Errorf("taking back run %s: %w", of.Options.Run, err)
+	}
+	plays, err := run.Undo(nil)
+	if err != nil {
+		return fmt.Errorf("taking back run %s: %w", run.Run, err)
+	}
+	kept := rules(of.Plays)
+	for _, play := range plays {
+		play.Undo.Hosts = slices.DeleteFunc(play.Undo.Hosts, func(h string) bool { return !slices.Contains(of.TakeBack, h) })
+		play.Rollout = &manifest.Rollout{Rules: kept}
+	}
+	plays = slices.DeleteFunc(plays, func(play *manifest.Play) bool { return len(play.Undo.Hosts) == 0 })
+	if len(plays) == 0 {
+		return nil
+	}
+	f.app.say(fmt.Sprintf("taking back run %s on %d of its hosts", run.Run, len(of.TakeBack)))
+	r := *of
+	r.Plays, r.TakeBack, r.Step, r.Steer = plays, nil, nil, nil
+	r.Options.Run, r.Options.Progress, r.Options.Limit, r.Options.Canary = record.NewID(time.Now()), nil, "", ""
+	h := record.Header{Command: "undo", What: "undo of " + run.What, Undoes: run.Run}
+	to := append([]events.Reporter{p.reporter(&r, events.TextOptions{Trust: f.trustCommand})}, f.recorder(&r, h)...)
+	r.Tally = &events.Tally{}
+	r.Events = events.NewStream(r.Options.Run, time.Now, append(to, r.Tally)...).WithMask(r.Options.Catalog.Mask)
+	r.Activity = &activity.Tracker{}
+	end := p.show(r.Activity, false, nil)
+	summary, err := r.Run(ctx, f.app.stop)
+	if err := errors.Join(err, end(ctx)); err != nil {
+		return unreported{err}
+	}
+	return p.status(summary)
+}
+
+// rules are what an undo keeps to of the rollouts of a run.
+func rules(plays []*manifest.Play) rollout.Rules {
+	for _, play := range plays {
+		if play.Rollout != nil {
+			return rollout.Rules{By: play.Rollout.By, MaxUnavailable: play.Rollout.MaxUnavailable, OnStop: rollout.End}
+		}
+	}
+	return rollout.Rules{OnStop: rollout.End}
+}
+
+// joinStatus is the status of two runs, one after the other.
+func joinStatus(one, other error) error {
+	first, isFirst := errors.AsType[exitStatus](one)
+	second, isSecond := errors.AsType[exitStatus](other)
+	switch {
+	case other == nil:
+		return one
+	case isFirst && isSecond && second != interruptedStatus:
+		return exitStatus(first | second)
+	}
+	return errors.Join(other, one)
+}
