@@ -122,8 +122,8 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 // entries. earlier is [wire.Catalog].Earlier.
 func (f *fleet) equip(c *wire.Catalog, s *selection, state *hostState, earlier string) (ask func(context.Context, *wire.Entry, string) bool) {
 	c.Check, c.Monitor, c.Rehearsal = f.runner.mode(s)
-	c.Diff = f.runner.Options.Diff
-	c.Follow = f.followed[state.host.Name]
+	c.Diff = f.runner.Options.Diff && s.look == nil
+	c.Follow = f.followed[state.host.Name] && s.look == nil
 	c.Lock = f.runner.lock(s)
 	c.Once = f.runner.once(s)
 	c.Earlier = earlier

@@ -144,7 +144,7 @@ func (r *rolling) askAll(ctx context.Context, gate *manifest.Gate, c *catalog.Co
 			defer func() { <-places }()
 			state := r.fleet.states[name]
 			good, text, err := r.ask(ctx, gate, c, state)
-			if state.done {
+			if !state.held {
 				state.close()
 			}
 			answers[i] = answer{verdictOf(good, err), described(name, text, err)}

@@ -63,7 +63,7 @@ const (
 // soak waits until the health checks have held for as long as is asked for, without a break.
 func (w *rollingHost) soak(ctx context.Context) error {
 	d := w.rollout.Soak
-	if d <= 0 || w.fleet.runner.Options.Check {
+	if d <= 0 {
 		return nil
 	}
 	defer w.state.activity.Pin("soaking")()

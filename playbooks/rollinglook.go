@@ -188,7 +188,7 @@ func (r *rolling) lookAgain(ctx context.Context) {
 			timed, done := r.fleet.runner.hostTime(ctx)
 			defer done()
 			healthy, err := r.healthy(timed, state)
-			if err != nil || len(state.plays) == 0 {
+			if err != nil || !state.held {
 				state.close()
 			}
 			mu.Lock()

@@ -115,6 +115,9 @@ func (p *plays) apply(ctx context.Context, out *printer, paths []string) error {
 // run runs plays, prints what happens, and records it.
 func (p *plays) run(ctx context.Context, r *playbooks.Runner, out *printer, h record.Header) error {
 	to := []events.Reporter{out.reporter(r, events.TextOptions{Trust: p.fleet.trustCommand, Recorded: !p.fleet.record.none, Again: withheld(p.fleet.given())})}
+	if err := p.fleet.takesBack(r.Plays); err != nil {
+		return err
+	}
 	err := p.fleet.run(ctx, r, out, h, append(to, p.fleet.recorder(r, h)...)...)
 	if len(r.TakeBack) == 0 {
 		return err

@@ -15,6 +15,19 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
+// takesBack refuses a rollout that may have to be taken back where that is not possible.
+func (f *fleet) takesBack(plays []*manifest.Play) error {
+	if !f.record.none || f.mode.check {
+		return nil
+	}
+	for _, play := range plays {
+		if r := play.Rollout; r != nil && (r.OnStop == rollout.UndoAll || r.OnStop == rollout.UndoBatch) {
+			return r.At.Errorf("leave --no-record out, or write on_stop: end", "on_stop: %s needs the record of the run, and there will be none", r.OnStop)
+		}
+	}
+	return nil
+}
+
 // takeBack undoes what a run has changed on hosts, since its rollout has stopped and says so. It is
 // a run of its own, which keeps to how many hosts may be out, and to nothing else of the rollout.
 func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) error {

@@ -83,7 +83,7 @@ func (r *Run) changes(only []string) (*changes, error) {
 		switch e := e.(type) {
 		case events.PlayStart:
 			for _, h := range e.Hosts {
-				c.unsure[h] = true
+				c.unsure[h] = c.unsure[h] || e.Batch > 0
 			}
 		case events.HostDone:
 			delete(c.unsure, e.Host)
