@@ -352,7 +352,7 @@ func (r *Runner) Delegates() ([][]*inventory.Host, error) {
 	all := make([][]*inventory.Host, len(r.Plays))
 	for i, play := range r.Plays {
 		known := map[string]bool{}
-		play.AllDelegates(func(on *yamlpos.Node) {
+		play.Delegates(func(on *yamlpos.Node) {
 			h := r.Inventory.Host(on.Text)
 			switch {
 			case known[on.Text]:

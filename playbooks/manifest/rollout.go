@@ -36,25 +36,6 @@ type Gate struct {
 	Untouched bool
 }
 
-// AllDelegates is [Play.Delegates], with what the rollout of the play has done elsewhere, and with the
-// hosts that its gates ask.
-func (p *Play) AllDelegates(visit func(on *yamlpos.Node)) {
-	p.Delegates(visit)
-	if p.Rollout == nil {
-		return
-	}
-	for _, part := range []*Play{p.Rollout.Before, p.Rollout.After} {
-		if part != nil {
-			part.Delegates(visit)
-		}
-	}
-	for _, g := range p.Rollout.Gates {
-		if g.On != nil {
-			visit(g.On)
-		}
-	}
-}
-
 // Inconclusive is what becomes of a gate that could not be decided.
 type Inconclusive string
 
