@@ -65,8 +65,21 @@ func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Ho
 			return false
 		}
 	}
+	r.leaveOut(ctx)
 	return true
 }
+
+// leaveOut has hosts fail that something would have changed on, and that were left as they are since
+// they were not healthy before.
+func (r *rolling) leaveOut(ctx context.Context) {
+	for _, name := range r.plan.LeftOut() {
+		state := r.fleet.states[name]
+		r.fleet.take(state)
+		r.fleet.ended(ctx, r.of, state, r.fleet.runner.Now(), &phaseError{phase: "soak", err: errLeftOut})
+	}
+}
+
+var errLeftOut = errors.New("it was not healthy before the rollout, and is left as it was; --include-broken works on it as well")
 
 func (r *rolling) at(s rollout.State) { r.state, r.since = s, r.fleet.runner.Now() }
 

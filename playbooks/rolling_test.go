@@ -118,6 +118,18 @@ func TestRolloutOfTheSick(t *testing.T) {
 	require.FileExists(t, path("web2", "made"))
 }
 
+// TestRolloutLeavesOut has one host that was not healthy before: it is left, and that is no success.
+func TestRolloutLeavesOut(t *testing.T) {
+	w, path := newRolling(t, rollout.Rules{}, "web1", "web2")
+	require.NoError(t, os.Mkdir(path("web1", "sick"), 0o700))
+	summary, err := w.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, 2, summary.ExitStatus(false))
+	require.Contains(t, w.recorded.lines(), "web1 failed in soak")
+	require.NoFileExists(t, path("web1", "made"))
+	require.FileExists(t, path("web2", "made"))
+}
+
 // TestRolloutIsHeld stops, is asked, has a place released and goes on.
 func TestRolloutIsHeld(t *testing.T) {
 	one := rollout.Amount{Count: 1}

@@ -14,6 +14,7 @@ type Conductor struct {
 	// have and have not ended.
 	waiting []string
 	working map[string]bool
+	busy    map[string]int // of them, by group
 	// out are the hosts that hold a place among those that may be out, and why.
 	out  map[string]string
 	used map[string]int // places of each group
@@ -66,7 +67,7 @@ type Past struct {
 // NewConductor begins a rollout. What a run before has come to is counted, and is no reason to stop
 // by itself: a person has looked at it. past may be nil.
 func NewConductor(p *Plan, past *Past) *Conductor {
-	c := &Conductor{plan: p, batch: -1, working: map[string]bool{}, out: map[string]string{}, used: map[string]int{}}
+	c := &Conductor{plan: p, batch: -1, working: map[string]bool{}, busy: map[string]int{}, out: map[string]string{}, used: map[string]int{}}
 	if past != nil {
 		c.counts = counts{slices.Clone(past.Failed), slices.Clone(past.Unreachable), slices.Clone(past.Restarted), slices.Clone(past.Gates)}
 	}
@@ -130,14 +131,20 @@ func (c *Conductor) Begin() string {
 	name := c.waiting[i]
 	c.waiting = slices.Delete(c.waiting, i, i+1)
 	c.working[name] = true
+	c.busy[c.plan.Host(name).Group]++
 	c.hold(name, "is at work")
 	return name
 }
 
-// mayBegin reports whether there is a place for a host: it may hold one already.
+// mayBegin reports whether there is a place for a host. One that was out before holds a place
+// already, but has to take turns as well: what is done on it may go wrong as on any other.
 func (c *Conductor) mayBegin(name string) bool {
+	if c.plan.places == nil {
+		return true
+	}
 	group := c.plan.Host(name).Group
-	return c.out[name] != "" || c.plan.places == nil || c.used[group] < c.plan.places[group]
+	most := c.plan.places[group]
+	return c.busy[group] < most && (c.out[name] != "" || c.used[group] < most)
 }
 
 // Stuck reports whether hosts wait for places that only others hold who have ended.
@@ -147,7 +154,7 @@ func (c *Conductor) Stuck() bool {
 
 // End tells how a host has ended that had begun.
 func (c *Conductor) End(name string, o Outcome) {
-	delete(c.working, name)
+	c.rest(name)
 	switch {
 	case o.Unreachable:
 		c.hold(name, "was lost")
@@ -167,7 +174,7 @@ func (c *Conductor) End(name string, o Outcome) {
 
 // Leave has a host wait again that had begun and was not touched: the run was interrupted.
 func (c *Conductor) Leave(name string) {
-	delete(c.working, name)
+	c.rest(name)
 	c.free(name)
 	c.waiting = append([]string{name}, c.waiting...)
 }
@@ -206,6 +213,12 @@ func (c *Conductor) Held() []Held {
 		}
 	}
 	return list
+}
+
+// rest says that a host is no longer at work.
+func (c *Conductor) rest(name string) {
+	delete(c.working, name)
+	c.busy[c.plan.Host(name).Group]--
 }
 
 func (c *Conductor) hold(name, why string) {

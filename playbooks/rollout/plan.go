@@ -184,6 +184,18 @@ func (p *Plan) Trouble() (unreachable, failed, broken []string) {
 	return unreachable, failed, broken
 }
 
+// LeftOut are the hosts that something would change on, and that are in no batch since they were not
+// healthy before.
+func (p *Plan) LeftOut() []string {
+	var list []string
+	for i := range p.Hosts {
+		if h := &p.Hosts[i]; h.Broken && h.Changes && !slices.ContainsFunc(p.Batches, func(batch []string) bool { return slices.Contains(batch, h.Name) }) {
+			list = append(list, h.Name)
+		}
+	}
+	return list
+}
+
 // Stable are the hosts on which nothing will change.
 func (p *Plan) Stable() []string {
 	var list []string
