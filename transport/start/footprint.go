@@ -64,10 +64,15 @@ const footprintScript = `set -f; n=$1; m=$2; ` + begins + `; IFS=; umask 077; ec
 	`taken() { works $1 && return 0; if command -v flock >/dev/null; then flock -n $1 true && return 1; ` +
 	`elif command -v lockf >/dev/null; then lockf -k -s -t 0 $1 true && return 1; else test -s $1 || return 1; fi; return 0; }; ` +
 	`locks() { set +f; for l in ./*.lock; do test -h $l && continue; test -f $l || continue; ` +
-	`taken $l 2>/dev/null && { b=1; printf %s held:$n:; head -c 1000 $l; echo; }; done; set -f; }; ` +
-	`b=; for d do enter || continue; show; locks; done; ` +
+	`taken $l 2>/dev/null && { b=1; printf %s held:$n:; head -c 1000 $l; echo; }; done; ` +
+	// What is to be confirmed, or is being taken back, would stay for ever without its state.
+	`for l in ./*confirm-*.armed ./*confirm-*.reverting; do test -f $l && { b=1; printf %s held:$n:; head -c 1000 $l; echo; }; done; set -f; }; ` +
+	// The unit that takes that back when the host starts (modules/system/bootunit.go).
+	`unit() { test $u -eq 0 && cd /etc/systemd/system 2>/dev/null && for l in ccm-push-confirm.service multi-user.target.wants/ccm-push-confirm.service; ` +
+	`do if test -h $l || test -e $l; then $@ $l; fi; done; }; ` +
+	`b=; for d do enter || continue; show; locks; done; echo dir:$n:/etc/systemd/system; unit stat $s $f; ` +
 	`case $m$b in remove) for d do enter >/dev/null || continue; ` +
-	`find . -name . -o -exec rm -rf {} + -prune 2>/dev/null; cd /; rmdir $d 2>/dev/null || echo left:$n:$d; done;; esac; ` +
+	`find . -name . -o -exec rm -rf {} + -prune 2>/dev/null; cd /; rmdir $d 2>/dev/null || echo left:$n:$d; done; unit rm -f;; esac; ` +
 	`echo done:$n`
 
 // A FootprintRequest asks for what was left on a host for one user.
