@@ -204,6 +204,9 @@ func (r *rolling) tellPlan() {
 	p := r.plan
 	e := events.RolloutPlan{Play: r.of.play.Name, Number: r.number, Stable: p.Stable(), Rules: rulesOf(&p.Rules)}
 	e.Unreachable, e.Failed, e.Broken = p.Trouble()
+	if most := p.Rules.MaxUnavailable; most != nil {
+		e.By, e.MaxUnavailable = p.Rules.By, most.String()
+	}
 	e.Harm, e.Reckoning = p.Harm(r.fleet.runner.forks())
 	for _, names := range p.Batches {
 		b := events.RolloutBatch{Hosts: append([]string{}, names...), AtOnce: p.AtOnce(names, r.fleet.runner.forks())}

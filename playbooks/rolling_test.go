@@ -98,6 +98,16 @@ func TestRolloutTakesBack(t *testing.T) {
 	}
 }
 
+// TestUndoOfARollout keeps to how many hosts may be out, and asks none before.
+func TestUndoOfARollout(t *testing.T) {
+	one := rollout.Amount{Count: 1}
+	w, _ := newRolling(t, rollout.Rules{MaxUnavailable: &one}, "web1", "web2")
+	w.Plays[0].Undo = &manifest.Undo{Run: "run0", Hosts: []string{"web1", "web2"}}
+	lines := w.run(t)
+	require.Equal(t, "plan [web1 web2], stable [], unreachable [], failed [], broken []", lines[0])
+	require.Equal(t, "play web 1/1: web1 web2", lines[1])
+}
+
 // TestRolloutOfTheSick has one host that was not healthy before, which holds the only place.
 func TestRolloutOfTheSick(t *testing.T) {
 	one := rollout.Amount{Count: 1}

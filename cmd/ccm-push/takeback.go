@@ -43,10 +43,8 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) 
 	if err != nil {
 		return fmt.Errorf("taking back run %s: %w", run.Run, err)
 	}
-	kept := rules(of.Plays)
 	for _, play := range plays {
 		play.Undo.Hosts = slices.DeleteFunc(play.Undo.Hosts, func(h string) bool { return !slices.Contains(of.TakeBack, h) })
-		play.Rollout = &manifest.Rollout{Rules: kept}
 	}
 	plays = slices.DeleteFunc(plays, func(play *manifest.Play) bool { return len(play.Undo.Hosts) == 0 })
 	if len(plays) == 0 {
@@ -67,16 +65,6 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) 
 		return unreported{err}
 	}
 	return p.status(summary)
-}
-
-// rules are what an undo keeps to of the rollouts of a run.
-func rules(plays []*manifest.Play) rollout.Rules {
-	for _, play := range plays {
-		if play.Rollout != nil {
-			return rollout.Rules{By: play.Rollout.By, MaxUnavailable: play.Rollout.MaxUnavailable, OnStop: rollout.End}
-		}
-	}
-	return rollout.Rules{OnStop: rollout.End}
 }
 
 // joinStatus is the status of two runs, one after the other.

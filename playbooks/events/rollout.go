@@ -15,6 +15,9 @@ type RolloutPlan struct {
 	Harm        int      `json:"harm" doc:"the most hosts that can end badly before it stops by itself"`
 	Reckoning   string   `json:"reckoning" doc:"how harm is reckoned, for people"`
 	Rules       []string `json:"rules" doc:"what it keeps to, for people: key: value"`
+	// What an undo keeps to, too.
+	By             string `json:"by,omitempty" doc:"the variable whose value hosts have in common that stand in for one another"`
+	MaxUnavailable string `json:"max_unavailable,omitempty" doc:"how many of those may be out at once: a number or a percentage"`
 }
 
 // A RolloutBatch is one batch of a [RolloutPlan].

@@ -9,6 +9,7 @@ import (
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
 // Undo gives the plays that take the run back, or of it what is named as type#name: one for
@@ -39,7 +40,7 @@ func (r *Run) Undo(only []string) ([]*manifest.Play, error) {
 			plays = append(plays, &manifest.Play{
 				Name: "undo " + r.Header.Run, Folder: ".", Hosts: &yamlpos.Node{Kind: yamlpos.Scalar, Text: "all", Value: "all"},
 				Become: p.Become, BecomeUser: p.BecomeUser, BecomeMethod: p.BecomeMethod,
-				Undo: &manifest.Undo{Run: r.Header.Run, Only: only, Changed: map[string]bool{}},
+				Undo: &manifest.Undo{Run: r.Header.Run, Only: only, Changed: map[string]bool{}}, Rollout: c.rollout,
 			})
 		}
 		u := plays[i].Undo
@@ -70,7 +71,9 @@ type changes struct {
 	// elsewhere are, by play, hosts that resources of others were run on. The controller keeps nothing
 	// that could be found again.
 	elsewhere map[string]map[string]bool
-	missing   []string // resources that are named, and that no host has changed
+	// rollout is how many hosts may be out at once, as in the run; nil is all.
+	rollout *manifest.Rollout
+	missing []string // resources that are named, and that no host has changed
 }
 
 func (r *Run) changes(only []string) (*changes, error) {
@@ -84,6 +87,11 @@ func (r *Run) changes(only []string) (*changes, error) {
 		case events.PlayStart:
 			for _, h := range e.Hosts {
 				c.unsure[h] = c.unsure[h] || e.Batch > 0
+			}
+		case events.RolloutPlan:
+			if most, err := rollout.ParseAmount(e.MaxUnavailable); err == nil {
+				all := rollout.Limits{Failed: &rollout.Amount{Percent: 100}} // one that cannot be taken back keeps no other from it
+				c.rollout = &manifest.Rollout{Rules: rollout.Rules{By: e.By, MaxUnavailable: &most, Stop: all, OnStop: rollout.End}}
 			}
 		case events.HostDone:
 			delete(c.unsure, e.Host)

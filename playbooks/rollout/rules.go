@@ -1,8 +1,10 @@
 package rollout
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -75,6 +77,19 @@ func (a Amount) of(n int, round func(float64) float64) int {
 	}
 	// 7 percent of 100 is 7: not the 7.000000000000001 that floats make of 7/100.
 	return max(1, int(round(a.Percent*float64(n)/100)))
+}
+
+// ParseAmount reads what [Amount.String] gives, of a count or a share.
+func ParseAmount(text string) (Amount, error) {
+	if share, is := strings.CutSuffix(text, "%"); is {
+		percent, err := strconv.ParseFloat(share, 64)
+		if err == nil && percent > 0 && percent <= 100 {
+			return Amount{Percent: percent}, nil
+		}
+	} else if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return Amount{Count: n}, nil
+	}
+	return Amount{}, fmt.Errorf("%q is neither a number of hosts nor a percentage", text)
 }
 
 // String is how it is written.
