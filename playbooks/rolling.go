@@ -52,7 +52,7 @@ func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Ho
 	past := r.past()
 	options := rollout.Options{IncludeBroken: f.runner.Options.IncludeBroken, Canary: f.runner.Options.Canary}
 	if past != nil {
-		options.Begun = past.Batches
+		options.Begun, options.Again = past.Batches, past.Left
 	}
 	r.plan = rollout.NewPlan(r.rollout.Rules, hosts, options)
 	r.conductor = rollout.NewConductor(r.plan, past)

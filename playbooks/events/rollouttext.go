@@ -17,6 +17,10 @@ func (t *Text) rolloutPlan(p *page, e RolloutPlan) {
 	}
 	p.inline(plain, fmt.Sprintf("-- rollout of %s: %s in %s, %s stable", Line(e.Play), count(hosts, "host"), countOf(len(e.Batches), "batch", "batches"), count(len(e.Stable), "host")))
 	for i, b := range e.Batches {
+		if len(b.Hosts) == 0 { // of a run that is gone on with
+			p.block(indent, fmt.Sprintf("batch %d: done", i+1), always(plain))
+			continue
+		}
 		text := fmt.Sprintf("batch %d: %s", i+1, hostsOf(b.Hosts))
 		if b.AtOnce < len(b.Hosts) {
 			text += fmt.Sprintf(", %d at once", b.AtOnce)

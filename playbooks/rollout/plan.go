@@ -39,6 +39,9 @@ type Plan struct {
 type Options struct {
 	// IncludeBroken has hosts worked on that were not healthy before.
 	IncludeBroken bool
+	// Again are hosts that the run had begun which is gone on with, and not brought to an end: they
+	// are worked on even if they are not healthy.
+	Again map[string]bool
 	// Canary is the only host of the first batch; "" is none.
 	Canary string
 	// Begun are the batches of the run that is gone on with, in their order; nil is none.
@@ -53,7 +56,7 @@ func NewPlan(rules Rules, hosts []Host, o Options) *Plan {
 	for i, h := range hosts {
 		p.at[h.Name] = i
 		sizes[h.Group]++
-		if h.Changes && !h.Unreachable && !h.Failed && (!h.Broken || o.IncludeBroken) {
+		if h.Changes && !h.Unreachable && !h.Failed && (!h.Broken || o.IncludeBroken || o.Again[h.Name]) {
 			rest = append(rest, h.Name)
 		}
 	}

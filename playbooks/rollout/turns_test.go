@@ -17,6 +17,10 @@ func TestBrokenHostsTakeTurns(t *testing.T) {
 	rules := Rules{MaxUnavailable: &Amount{Count: 1}, Stop: Limits{Failed: &Amount{Count: 2}}}
 	require.Equal(t, []string{"web1", "web2", "web3", "web4"}, NewPlan(rules, hosts, Options{}).LeftOut())
 
+	again := NewPlan(rules, hosts, Options{Again: map[string]bool{"web2": true}})
+	require.Equal(t, [][]string{{"web2"}}, again.Batches, "an earlier run had begun it")
+	require.Equal(t, []string{"web1", "web3", "web4"}, again.LeftOut())
+
 	p := NewPlan(rules, hosts, Options{IncludeBroken: true})
 	require.Empty(t, p.LeftOut())
 	most, _ := p.Harm(64)
