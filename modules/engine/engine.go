@@ -72,7 +72,7 @@ type Engine struct {
 
 	history   *history // nil before the first catalog
 	rehearsed *history // of the rehearsal that came last; nil is none
-	undone  []undone // by entry of the catalog, if that undoes a run
+	undone    []undone // by entry of the catalog, if that undoes a run
 }
 
 // Rules judges the host by rules of goss.

@@ -1,0 +1,259 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// confirmer arms, or says why not, and notes what it was asked.
+type confirmer struct {
+	asked []string
+	err   error
+	first int
+	look  func() // when it is asked
+}
+
+func (c *confirmer) Armed() bool { return c.first > 0 }
+func (c *confirmer) First() int  { return c.first }
+
+func (c *confirmer) Arm(_ context.Context, a engine.Arming) error {
+	c.asked = append(c.asked, fmt.Sprintf("%d: %s (from change %d on)", a.Index, a.Why, a.First))
+	if c.look != nil {
+		c.look()
+	}
+	if c.err == nil {
+		c.first = a.First
+	}
+	return c.err
+}
+
+// passwd has users with homes in the folder of a test.
+type passwd struct {
+	modules.FileReader
+	text string
+}
+
+func (p passwd) Open(name string) (io.ReadCloser, error) {
+	switch name {
+	case "/etc/passwd":
+		return io.NopCloser(strings.NewReader(p.text)), nil
+	case "/etc/group", "/etc/ssh/sshd_config":
+		return nil, os.ErrNotExist
+	}
+	return p.FileReader.Open(name)
+}
+
+// confirming applies entries of a run, whose changes are to be confirmed.
+func (u *undoer) confirming(c *confirmer, mode wire.ConfirmMode, parallel int, entries ...wire.Entry) (results []string) {
+	u.t.Helper()
+	e := u.engine()
+	e.Confirm = c
+	e.Host.Files.FileReader = passwd{e.Host.Files.FileReader, "deploy:x:1:1::" + u.dir + "/home:/bin/sh\n"}
+	cat := enginetest.In(u.dir, wire.Catalog{
+		Lock: &wire.Lock{Run: "1", Holder: "ops@ctl"}, Once: &wire.Once{Run: "1", Play: 1}, Parallel: parallel,
+		Confirm: &wire.Confirm{Mode: mode, Login: "deploy"}, Entries: entries,
+	})
+	list, _ := enginetest.Run(u.t, e, u.dir, cat)
+	for _, r := range list {
+		results = append(results, strings.ReplaceAll(fmt.Sprintf("%d %s: %s", r.Index, statusText(r.Status), r.Message+r.Error), u.dir, "$"))
+	}
+	return results
+}
+
+// revert takes back what nobody has confirmed, as the watchdog does.
+func (u *undoer) revert(first int) (results []string) {
+	u.t.Helper()
+	e := u.engine()
+	e.Unconfirmed = &engine.Unconfirmed{First: first}
+	cat := wire.Catalog{Lock: &wire.Lock{Run: "unconfirmed", Holder: "the watchdog"}, Undo: &wire.Undo{Run: "1", Maybe: true}}
+	require.NoError(u.t, e.TakeBack(&cat))
+	list, _ := enginetest.Run(u.t, e, u.dir, cat)
+	for _, r := range list {
+		results = append(results, strings.ReplaceAll(fmt.Sprintf("%s %s: %s", statusText(r.Status), cat.Entries[r.Index].Type+"#"+cat.Entries[r.Index].Name, r.Message+r.Error), u.dir, "$"))
+	}
+	return results
+}
+
+func fileWith(path, content string) wire.Entry {
+	return enginetest.File(path, `"mode":"0644","content":"`+content+`"`)
+}
+
+func confirmed(e wire.Entry, mode wire.ConfirmMode) wire.Entry {
+	e.Confirm = mode
+	return e
+}
+
+func TestConfirmIsAskedBeforeTheFirstSuchChange(t *testing.T) {
+	for _, parallel := range []int{0, 4} {
+		t.Run(fmt.Sprint(parallel), func(t *testing.T) {
+			u := newUndoer(t)
+			require.NoError(t, os.MkdirAll(u.at("home/.ssh"), 0o755))
+			u.write("home/.ssh/known", "same")
+			c := &confirmer{}
+			c.look = func() { require.NoFileExists(t, u.at("home/.ssh/authorized_keys"), "it was asked too late") }
+			stable := fileWith("$/home/.ssh/known", "same")
+			before := fileWith("$/before", "x")
+			key := fileWith("$/home/.ssh/authorized_keys", "key")
+			key.Require = []int{0, 1}
+			more := fileWith("$/home/.ssh/more", "more")
+			more.Require = []int{2}
+			results := u.confirming(c, wire.ConfirmAuto, parallel, before, stable, key, more)
+			for _, r := range results {
+				require.NotContains(t, r, "failed")
+			}
+			require.Equal(t, []string{"2: it may touch the keys by which one logs in (path " + u.at("home/.ssh/authorized_keys") + ") (from change 2 on)"}, c.asked)
+			require.Equal(t, []string{
+				"changed file#$/home/.ssh/more: removed what the run had made",
+				"changed file#$/home/.ssh/authorized_keys: removed what the run had made",
+			}, u.revert(c.first))
+			require.FileExists(t, u.at("before"), "a change before that one was taken back")
+			require.FileExists(t, u.at("home/.ssh/known"))
+		})
+	}
+}
+
+// TestConfirmModes has what catalogs and entries say of it.
+func TestConfirmModes(t *testing.T) {
+	command := enginetest.Command("true", "")
+	for _, test := range []struct {
+		name  string
+		mode  wire.ConfirmMode
+		entry wire.Entry
+		asked string
+		want  string
+	}{
+		{"auto, and harmless", wire.ConfirmAuto, fileWith("$/a", "x"), "", "0 changed: created the file"},
+		{"auto, and a way", wire.ConfirmAuto, fileWith("$/home/.ssh/a", "x"), "it may touch the keys by which one logs in (path $/home/.ssh/a)", "0 changed: created the file"},
+		{"auto, but never", wire.ConfirmAuto, confirmed(fileWith("$/home/.ssh/a", "x"), wire.ConfirmNever), "", "0 changed: created the file"},
+		{"never, but always", wire.ConfirmNever, confirmed(fileWith("$/a", "x"), wire.ConfirmAlways), "it says confirm: always", "0 changed: created the file"},
+		{"never", wire.ConfirmNever, fileWith("$/home/.ssh/a", "x"), "", "0 changed: created the file"},
+		{"always", wire.ConfirmAlways, fileWith("$/a", "x"), "it says confirm: always", "0 changed: created the file"},
+		{"a command", wire.ConfirmAuto, command, "", "0 changed: executed"},
+		{
+			"a command, always", wire.ConfirmAlways, command, "",
+			"0 failed: not done, since it says confirm: always, and could not be taken back if nobody confirmed it: type exec does not tell what it changes; to have it done all the same, write confirm: never",
+		},
+		{
+			"without history", wire.ConfirmAuto, enginetest.With(fileWith("$/home/.ssh/a", "x"), func(e *wire.Entry) { e.NoHistory = true }), "",
+			"0 failed: not done, since it may touch the keys by which one logs in (path $/home/.ssh/a), and could not be taken back if nobody confirmed it: nothing is kept of it (history: false); to have it done all the same, write confirm: never",
+		},
+		{"noop", wire.ConfirmAlways, enginetest.With(fileWith("$/a", "x"), func(e *wire.Entry) { e.Check = true }), "", "0 changed: Would have created the file"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			u := newUndoer(t)
+			require.NoError(t, os.MkdirAll(u.at("home/.ssh"), 0o755))
+			c := &confirmer{}
+			require.Equal(t, []string{test.want}, u.confirming(c, test.mode, 0, test.entry))
+			var want []string
+			if test.asked != "" {
+				want = []string{"0: " + strings.ReplaceAll(test.asked, "$", u.dir) + " (from change 1 on)"}
+			}
+			require.Equal(t, want, c.asked)
+		})
+	}
+}
+
+// TestNotConfirmed has nobody who could log in a second time: what needs it fails, and the rest goes on.
+func TestNotConfirmed(t *testing.T) {
+	u := newUndoer(t)
+	c := &confirmer{err: errors.New("no second login")}
+	after := fileWith("$/after", "x")
+	after.Require = []int{0}
+	results := u.confirming(c, wire.ConfirmNever, 0, confirmed(fileWith("$/a", "x"), wire.ConfirmAlways), fileWith("$/b", "x"), after, confirmed(fileWith("$/c", "x"), wire.ConfirmAlways))
+	require.Equal(t, []string{"0 failed: no second login", "1 changed: created the file", "2 skipped: skipped due to unmet requirement", "3 failed: no second login"}, results)
+	require.Len(t, c.asked, 2)
+	require.NoFileExists(t, u.at("a"))
+	require.NoFileExists(t, u.at("c"))
+}
+
+// TestUnconfirmedIsTakenBack also where an undo would leave alone what is there now.
+func TestUnconfirmedIsTakenBack(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		then func(u *undoer) // after the run
+	}{
+		{"as it was left", func(*undoer) {}},
+		{"somebody has written it since", func(u *undoer) { u.write("a", "by hand") }},
+		{"somebody has removed it since", func(u *undoer) { require.NoError(u.t, os.Remove(u.at("a"))) }},
+		{"the program was killed before it knew how it left it", func(u *undoer) { u.forgetLeft() }},
+		{"and what was there came back by itself", func(u *undoer) {
+			u.forgetLeft()
+			u.write("a", "old")
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			u := newUndoer(t)
+			u.write("a", "old")
+			require.NoError(t, os.Chmod(u.at("a"), 0o640))
+			u.write("served", "old\n")
+			restart := enginetest.Command("cat $/a >>$/served", `"refresh_only":true`)
+			restart.Subscribe = []int{0}
+			c := &confirmer{}
+			results := u.confirming(c, wire.ConfirmAlways, 0, fileWith("$/a", "new"), restart)
+			require.Equal(t, []string{"0 changed: updated the file", "1 changed: executed via subscribe"}, results)
+			test.then(u)
+			u.revert(c.first)
+			got, err := os.ReadFile(u.at("a"))
+			require.NoError(t, err)
+			require.Equal(t, "old", string(got))
+			info, err := os.Stat(u.at("a"))
+			require.NoError(t, err)
+			require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
+			served, err := os.ReadFile(u.at("served"))
+			require.NoError(t, err)
+			require.True(t, strings.HasSuffix(string(served), "old"), "what had been refreshed runs with what was there before: %s", served)
+			u.revert(c.first) // the watchdog was killed before it could say so
+			again, err := os.ReadFile(u.at("served"))
+			require.NoError(t, err)
+			require.Equal(t, string(served), string(again), "nothing is done twice")
+		})
+	}
+}
+
+// forgetLeft removes from what is kept of the run how it left anything.
+func (u *undoer) forgetLeft() {
+	u.t.Helper()
+	logs, err := filepath.Glob(filepath.Join(u.home, "history", "1.jsonl"))
+	require.NoError(u.t, err)
+	require.Len(u.t, logs, 1)
+	all, err := os.ReadFile(logs[0])
+	require.NoError(u.t, err)
+	var kept []byte
+	for line := range bytes.Lines(all) {
+		if !bytes.HasPrefix(line, []byte(`{"left"`)) {
+			kept = append(kept, line...)
+		}
+	}
+	require.NotEqual(u.t, len(all), len(kept))
+	require.NoError(u.t, os.WriteFile(logs[0], kept, 0o600))
+}
+
+// TestConfirmedBefore has a run go on that has changed the same resource before, which somebody has
+// confirmed: only what came later is taken back.
+func TestConfirmedBefore(t *testing.T) {
+	u := newUndoer(t)
+	u.write("a", "old")
+	require.Equal(t, []string{"0 changed: updated the file"}, u.confirming(&confirmer{}, wire.ConfirmAlways, 0, fileWith("$/a", "new")))
+	u.write("a", "by hand")
+	c := &confirmer{}
+	require.Equal(t, []string{"0 changed: updated the file"}, u.confirming(c, wire.ConfirmAlways, 0, fileWith("$/a", "new")))
+	require.Equal(t, 2, c.first)
+	u.revert(c.first)
+	got, err := os.ReadFile(u.at("a"))
+	require.NoError(t, err)
+	require.Equal(t, "by hand", string(got))
+}
