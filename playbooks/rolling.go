@@ -27,7 +27,7 @@ type rolling struct {
 	last      time.Time       // a host got done, or waiting ended
 	kept      map[string]bool // hosts with what the run before had left undone
 	over      bool            // the run ends behind those that are at work
-	undo      rollout.OnStop
+	undo      rollout.OnStop // what is to be taken back then
 }
 
 // A rolled host has ended.
@@ -41,6 +41,7 @@ type rolled struct {
 func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Host) bool {
 	r := &rolling{fleet: f, of: s, rollout: s.play.Rollout, number: s.number + 1, ended: make(chan rolled)}
 	r.at(rollout.Predicting)
+	defer r.tellUndo()
 	f.otherFacts(ctx, s)
 	if f.interrupted(ctx) {
 		return false
@@ -115,6 +116,7 @@ func (r *rolling) batch(ctx context.Context) bool {
 				break
 			}
 			working++
+			f.runner.Events.Report(events.HostRolling{Play: r.of.play.Name, Number: r.number, Host: host})
 			go func() { r.ended <- r.work(ctx, f.states[host]) }()
 		}
 		switch {
@@ -155,7 +157,7 @@ func (r *rolling) await(ctx context.Context) bool {
 	select {
 	case e := <-r.ended:
 		if e.left {
-			r.conductor.Leave(e.host)
+			r.conductor.Leave(e.host, e.outcome.Touched)
 			return true
 		}
 		r.conductor.End(e.host, e.outcome)

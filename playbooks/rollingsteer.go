@@ -37,17 +37,16 @@ func (r *rolling) tellStop(stop *rollout.Stop, then rollout.OnStop) {
 	})
 }
 
-// stopped ends the run, with what is to be taken back.
+// stopped ends the run behind the hosts that are at work. What is to be taken back is known then.
 func (r *rolling) stopped(then rollout.OnStop) {
-	r.over = true
+	r.over, r.undo = true, then
 	r.fleet.rolloutStopped = true
-	switch then {
-	case rollout.UndoAll:
-		if r.conductor != nil {
-			r.fleet.takeBack = r.conductor.Touched(false)
-		}
-	case rollout.UndoBatch:
-		r.fleet.takeBack = r.conductor.Touched(true)
+}
+
+// tellUndo notes what is to be taken back, now that nobody is at work.
+func (r *rolling) tellUndo() {
+	if r.conductor != nil && (r.undo == rollout.UndoAll || r.undo == rollout.UndoBatch) {
+		r.fleet.takeBack = r.conductor.Touched(r.undo == rollout.UndoBatch)
 	}
 }
 
@@ -175,12 +174,10 @@ func (r *rolling) said(c rollout.Command) error {
 	case rollout.Ask:
 		return nil
 	case rollout.Go:
-		switch {
-		case waits:
-			r.at(rollout.Working)
-		case r.conductor == nil || r.conductor.Stopped() == nil:
+		if !waits && (r.conductor == nil || r.conductor.Stopped() == nil) {
 			return fmt.Errorf("it is not held: it is %s", r.state)
 		}
+		r.at(rollout.Working)
 		r.conductor.Go()
 	case rollout.HoldNow:
 		switch {

@@ -457,6 +457,8 @@ func HostOf(e Event) string {
 		return e.Host
 	case Output:
 		return e.Host
+	case HostRolling:
+		return e.Host
 	case HostRolled:
 		return e.Host
 	}

@@ -145,6 +145,7 @@ func scenes() []scene {
 			},
 			events.PlayStart{Play: "web tier", Hosts: []string{"web1"}, Number: 1, Batch: 1, Batches: 2},
 			file("web1", "/etc/motd", events.Changed, "content"),
+			events.HostRolling{Play: "web tier", Number: 1, Host: "web1"},
 			events.HostRolled{Play: "web tier", Number: 1, Host: "web1", Restarted: true},
 			events.HostDone{Host: "web1", Duration: 312 * time.Millisecond},
 			events.Gate{Play: "web tier", Number: 1, Batch: 1, Name: "errors", Verdict: "passed", Text: "3 good of 3"},

@@ -45,6 +45,15 @@ type Gate struct {
 	Text    string `json:"text" doc:"what was answered, for people"`
 }
 
+// HostRolling says that a host of a rollout is begun: until [HostRolled] comes it may be out of
+// service.
+type HostRolling struct {
+	Stamp
+	Play   string `json:"play" doc:"name of the play"`
+	Number int    `json:"number" doc:"of the play in the run, from 1"`
+	Host   string `json:"host" doc:"which"`
+}
+
 // HostRolled is how a host of a rollout has ended: it is done, with drain and soak, or something
 // went wrong.
 type HostRolled struct {
@@ -84,19 +93,21 @@ type RolloutSaid struct {
 
 func (RolloutPlan) name() string { return "rollout_plan" }
 func (Gate) name() string        { return "gate" }
+func (HostRolling) name() string { return "host_rolling" }
 func (HostRolled) name() string  { return "host_rolled" }
 func (RolloutStop) name() string { return "rollout_stop" }
 func (RolloutSaid) name() string { return "rollout_said" }
 
 func (e RolloutPlan) stamped(s Stamp) Event { e.Stamp = s; return e }
 func (e Gate) stamped(s Stamp) Event        { e.Stamp = s; return e }
+func (e HostRolling) stamped(s Stamp) Event { e.Stamp = s; return e }
 func (e HostRolled) stamped(s Stamp) Event  { e.Stamp = s; return e }
 func (e RolloutStop) stamped(s Stamp) Event { e.Stamp = s; return e }
 func (e RolloutSaid) stamped(s Stamp) Event { e.Stamp = s; return e }
 
 // rolloutEvents are an empty one of each event of this file.
 func rolloutEvents() []Event {
-	return []Event{RolloutPlan{}, Gate{}, HostRolled{}, RolloutStop{}, RolloutSaid{}}
+	return []Event{RolloutPlan{}, Gate{}, HostRolling{}, HostRolled{}, RolloutStop{}, RolloutSaid{}}
 }
 
 // decodeRollout reads an event of this file; nil if it is none.
@@ -106,6 +117,8 @@ func decodeRollout(name string, line []byte) (Event, error) {
 		return decode[RolloutPlan](line)
 	case "gate":
 		return decode[Gate](line)
+	case "host_rolling":
+		return decode[HostRolling](line)
 	case "host_rolled":
 		return decode[HostRolled](line)
 	case "rollout_stop":

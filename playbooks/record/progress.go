@@ -79,7 +79,7 @@ func (t *tracker) event(e events.Event) {
 	case events.PlayStart:
 		t.batchEnded()
 		t.begin(e)
-	case events.RolloutPlan, events.Gate, events.HostRolled:
+	case events.RolloutPlan, events.Gate, events.HostRolling, events.HostRolled:
 		t.rollout(e)
 	case events.Result:
 		if e.Status == events.Failed {
@@ -109,9 +109,6 @@ func (t *tracker) begin(e events.PlayStart) {
 		}
 		if r := play.Rollout; r != nil {
 			r.Batch = e.Batch
-			for _, host := range e.Hosts {
-				r.Left[host] = true
-			}
 		}
 		for len(play.Batches) < e.Batch {
 			play.Batches = append(play.Batches, nil)

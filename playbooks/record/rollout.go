@@ -22,6 +22,10 @@ func (t *tracker) rollout(e events.Event) {
 		if r := t.rolloutOf(e.Number); r != nil && e.Counts {
 			r.Gates = append(r.Gates, e.Name)
 		}
+	case events.HostRolling:
+		if r := t.rolloutOf(e.Number); r != nil {
+			r.Left[e.Host] = true
+		}
 	case events.HostRolled:
 		r := t.rolloutOf(e.Number)
 		if r == nil {
@@ -32,7 +36,8 @@ func (t *tracker) rollout(e events.Event) {
 			add(&r.Unreachable, e.Host)
 		case e.Failed:
 			add(&r.Failed, e.Host)
-		default:
+		}
+		if !e.Touched { // it has ended well, or is as it was
 			delete(r.Left, e.Host)
 		}
 		if e.Restarted {

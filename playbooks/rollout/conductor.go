@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -13,8 +14,8 @@ type Conductor struct {
 	// waiting are the hosts of the batch that have not begun, in their order; working those that
 	// have and have not ended.
 	waiting []string
-	working map[string]bool
-	busy    map[string]int // of them, by group
+	working map[string]string // and why they held a place before they began: "" is that they held none
+	busy    map[string]int    // hosts at work, by group
 	// out are the hosts that hold a place among those that may be out, and why.
 	out  map[string]string
 	used map[string]int // places of each group
@@ -67,22 +68,28 @@ type Past struct {
 // NewConductor begins a rollout. What a run before has come to is counted, and is no reason to stop
 // by itself: a person has looked at it. past may be nil.
 func NewConductor(p *Plan, past *Past) *Conductor {
-	c := &Conductor{plan: p, batch: -1, working: map[string]bool{}, busy: map[string]int{}, out: map[string]string{}, used: map[string]int{}}
+	c := &Conductor{plan: p, batch: -1, working: map[string]string{}, busy: map[string]int{}, out: map[string]string{}, used: map[string]int{}}
 	if past != nil {
 		c.counts = counts{slices.Clone(past.Failed), slices.Clone(past.Unreachable), slices.Clone(past.Restarted), slices.Clone(past.Gates)}
 	}
 	for i := range p.Hosts {
-		switch h := &p.Hosts[i]; {
+		h := &p.Hosts[i]
+		if past != nil && past.Left[h.Name] {
+			c.hold(h.Name, "was left in the midst of it by the run before")
+		}
+		switch {
 		case h.Unreachable:
 			c.hold(h.Name, "could not be reached before the rollout")
-			c.count(h.Name, Outcome{Unreachable: true})
+			c.judge(c.count(h.Name, Outcome{Unreachable: true}))
 		case h.Failed:
-			c.count(h.Name, Outcome{Failed: true})
+			c.judge(c.count(h.Name, Outcome{Failed: true}))
 		case h.Broken:
 			c.hold(h.Name, "was not healthy before the rollout")
 		}
 	}
-	c.predicted()
+	if past == nil {
+		c.predicted()
+	}
 	return c
 }
 
@@ -112,7 +119,7 @@ func (c *Conductor) Next() bool {
 		return false
 	}
 	c.batch++
-	c.waiting, c.ofBatch = slices.Clone(c.plan.Batches[c.batch]), counts{}
+	c.waiting, c.ofBatch = slices.Clone(c.plan.Batches[c.batch]), c.counts.of(c.plan.whole[c.batch])
 	return true
 }
 
@@ -130,7 +137,7 @@ func (c *Conductor) Begin() string {
 	}
 	name := c.waiting[i]
 	c.waiting = slices.Delete(c.waiting, i, i+1)
-	c.working[name] = true
+	c.working[name] = c.out[name]
 	c.busy[c.plan.Host(name).Group]++
 	c.hold(name, "is at work")
 	return name
@@ -154,15 +161,17 @@ func (c *Conductor) Stuck() bool {
 
 // End tells how a host has ended that had begun.
 func (c *Conductor) End(name string, o Outcome) {
-	c.rest(name)
 	switch {
 	case o.Unreachable:
 		c.hold(name, "was lost")
 	case o.Failed && o.Touched:
 		c.hold(name, "has failed")
+	case o.Failed:
+		c.asBefore(name)
 	default:
 		c.free(name)
 	}
+	c.rest(name)
 	if !o.Failed && !o.Unreachable {
 		c.done++
 	}
@@ -170,17 +179,35 @@ func (c *Conductor) End(name string, o Outcome) {
 		c.touched = append(c.touched, name)
 	}
 	c.count(name, o)
+	c.judge(o.counted()) // also if it was counted in the run before
 }
 
-// Leave has a host wait again that had begun and was not touched: the run was interrupted.
-func (c *Conductor) Leave(name string) {
+// Leave has a host wait again that had begun: the run ends before it has. What was done on it may be
+// taken back.
+func (c *Conductor) Leave(name string, touched bool) {
+	if touched {
+		c.touched = append(c.touched, name)
+	}
+	c.asBefore(name)
 	c.rest(name)
-	c.free(name)
 	c.waiting = append([]string{name}, c.waiting...)
 }
 
+// asBefore gives a host that was at work the place again that it held before, or none.
+func (c *Conductor) asBefore(name string) {
+	if why := c.working[name]; why != "" {
+		c.hold(name, why)
+		return
+	}
+	c.free(name)
+}
+
 // Healthy frees the place of a host that has ended and has been seen healthy since.
-func (c *Conductor) Healthy(name string) { c.free(name) }
+func (c *Conductor) Healthy(name string) {
+	if !c.at(name) {
+		c.free(name)
+	}
+}
 
 // Release frees the place of a host that a person answers for. It returns an error if the host
 // holds none.
@@ -188,7 +215,7 @@ func (c *Conductor) Release(name string) error {
 	switch {
 	case !c.plan.Has(name):
 		return fmt.Errorf("%s is no host of this rollout", name)
-	case c.working[name]:
+	case c.at(name):
 		return fmt.Errorf("%s is at work", name)
 	case c.out[name] == "":
 		return fmt.Errorf("%s holds no place", name)
@@ -208,11 +235,17 @@ func (c *Conductor) Held() []Held {
 	var list []Held
 	for i := range c.plan.Hosts {
 		name := c.plan.Hosts[i].Name
-		if why := c.out[name]; why != "" && !c.working[name] {
+		if why := c.out[name]; why != "" && !c.at(name) {
 			list = append(list, Held{name, why})
 		}
 	}
 	return list
+}
+
+// at reports whether a host is at work.
+func (c *Conductor) at(name string) bool {
+	_, ok := c.working[name]
+	return ok
 }
 
 // rest says that a host is no longer at work.
@@ -261,25 +294,26 @@ func (c *Conductor) Gate(name string, v Verdict, stops bool, why string) {
 // NoProgress tells that no host has got done for the progress deadline.
 func (c *Conductor) NoProgress(d time.Duration) {
 	if c.stop == nil {
-		c.stopBy("progress_deadline", fmt.Sprintf("no host has got done for %s; at work: %s", d, list(c.atWork())), c.atWork(), nil)
+		c.stopBy("progress_deadline", fmt.Sprintf("no host has got done for %s; at work: %s", d, cmp.Or(list(c.atWork()), "none")), c.atWork(), nil)
 	}
 }
 
-// NoPlaces tells that none of those who hold places has been seen healthy.
+// NoPlaces tells that none of those who hold the places that are waited for has been seen healthy.
 func (c *Conductor) NoPlaces() {
 	if !c.Stuck() {
 		return
 	}
-	var names []string
-	why := ""
-	for _, h := range c.Held() {
-		names = append(names, h.Host)
-		if len(names) > 1 {
-			why += ", "
-		}
-		why += h.Host + " " + h.Why
+	awaited := map[string]bool{}
+	for _, name := range c.waiting {
+		awaited[c.plan.Host(name).Group] = true
 	}
-	c.stopBy("max_unavailable", fmt.Sprintf("%s may be out, and these are: %s; %d wait", c.mayBeOut(), why, len(c.waiting)), names, nil)
+	var names, whys []string
+	for _, h := range c.Held() {
+		if awaited[c.plan.Host(h.Host).Group] {
+			names, whys = append(names, h.Host), append(whys, h.Host+" "+h.Why)
+		}
+	}
+	c.stopBy("max_unavailable", fmt.Sprintf("%s may be out, and these are: %s; %d wait", c.mayBeOut(), list(whys), len(c.waiting)), names, nil)
 }
 
 func (c *Conductor) mayBeOut() string {
@@ -325,33 +359,44 @@ func (c *Conductor) Left() int {
 func (c *Conductor) atWork() []string {
 	var names []string
 	for i := range c.plan.Hosts {
-		if name := c.plan.Hosts[i].Name; c.working[name] {
+		if name := c.plan.Hosts[i].Name; c.at(name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// count counts what has come of a host, once, and stops the rollout if a limit has been reached by
-// that, or was before.
-func (c *Conductor) count(name string, o Outcome) {
-	var more counted
-	for _, in := range []*counts{&c.counts, &c.ofBatch} {
-		switch {
-		case o.Unreachable:
-			more.unreachable = add(&in.unreachable, name) || more.unreachable
-		case o.Failed:
-			more.failed = add(&in.failed, name) || more.failed
-		}
-		if o.Restarted {
-			more.restarted = add(&in.restarted, name) || more.restarted
-		}
+// count counts what has come of a host, once, and gives what has become more by that.
+func (c *Conductor) count(name string, o Outcome) (more counted) {
+	more = c.counts.add(name, o)
+	if c.batch >= 0 {
+		c.ofBatch.add(name, o)
 	}
-	c.judge(more)
+	return more
 }
 
 // counted is what has become more.
 type counted struct{ failed, unreachable, restarted bool }
+
+func (o Outcome) counted() counted {
+	return counted{o.Failed && !o.Unreachable, o.Unreachable, o.Restarted}
+}
+
+func (c *counts) add(name string, o Outcome) (more counted) {
+	of := o.counted()
+	more.failed = of.failed && add(&c.failed, name)
+	more.unreachable = of.unreachable && add(&c.unreachable, name)
+	more.restarted = of.restarted && add(&c.restarted, name)
+	return more
+}
+
+// of are the counts of some hosts, without gates.
+func (c *counts) of(hosts []string) counts {
+	only := func(names []string) []string {
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(hosts, name) })
+	}
+	return counts{failed: only(c.failed), unreachable: only(c.unreachable), restarted: only(c.restarted)}
+}
 
 func add(names *[]string, name string) bool {
 	if slices.Contains(*names, name) {

@@ -7,21 +7,22 @@ import (
 
 // judge stops the rollout if something has become more that has reached its limit.
 func (c *Conductor) judge(more counted) {
-	batch := 0
-	if c.batch >= 0 {
-		batch = len(c.plan.Batches[c.batch])
-	}
 	stop := c.plan.Rules.Stop
 	one := stop.failed()
 	stop.Failed = &one
 	c.judgeCounts("stop", &stop, &c.counts, more, len(c.plan.Hosts), "hosts")
-	c.judgeCounts("stop.per_batch", &c.plan.Rules.PerBatch, &c.ofBatch, more, batch, "hosts of the batch")
+	if c.batch >= 0 {
+		c.judgeCounts("stop.per_batch", &c.plan.Rules.PerBatch, &c.ofBatch, more, len(c.plan.whole[c.batch]), "hosts of the batch")
+	}
 }
 
 func (c *Conductor) judgeCounts(rule string, limits *Limits, of *counts, more counted, all int, hosts string) {
 	bad, what := of.failed, "have failed"
 	if limits.Unreachable == nil && c.plan.Rules.Stop.Unreachable == nil {
-		bad, what = slices.Concat(of.failed, of.unreachable), "have failed or cannot be reached"
+		bad, what = slices.Clone(of.failed), "have failed or cannot be reached"
+		for _, name := range of.unreachable { // it may have failed in the run before
+			add(&bad, name)
+		}
 		more.failed = more.failed || more.unreachable
 	}
 	judge := func(key string, more bool, limit *Amount, names []string, what string) {

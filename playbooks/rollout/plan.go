@@ -31,6 +31,7 @@ type Plan struct {
 	// Canary says that the first batch is a host that was asked for.
 	Canary bool
 
+	whole  [][]string     // the batches with the hosts that an earlier run is done with
 	at     map[string]int // hosts by name
 	places map[string]int // hosts of each group that may be out at once; nil if that is not bounded
 }
@@ -50,7 +51,7 @@ type Options struct {
 
 // NewPlan puts the hosts on which something will change into batches, in their order.
 func NewPlan(rules Rules, hosts []Host, o Options) *Plan {
-	p := &Plan{Rules: rules, Hosts: hosts, at: map[string]int{}, Canary: o.Canary != ""}
+	p := &Plan{Rules: rules, Hosts: hosts, at: map[string]int{}}
 	sizes := map[string]int{}
 	var rest []string
 	for i, h := range hosts {
@@ -67,49 +68,57 @@ func NewPlan(rules Rules, hosts []Host, o Options) *Plan {
 		}
 	}
 	if len(o.Begun) > 0 {
-		p.Batches = again(o.Begun, rest)
-		return p
+		p.Batches, p.whole = again(o.Begun, rest)
+	} else {
+		p.Batches = cut(rules.Batches, rest, o.Canary)
+		p.whole = p.Batches
 	}
-	all := len(rest)
-	if o.Canary != "" && slices.Contains(rest, o.Canary) {
-		p.Batches = [][]string{{o.Canary}}
-		rest = slices.DeleteFunc(rest, func(name string) bool { return name == o.Canary })
+	p.Canary = o.Canary != "" && len(p.Batches) > 0 && slices.Equal(p.Batches[0], []string{o.Canary})
+	return p
+}
+
+// cut puts hosts into batches of some sizes, behind one of the canary if it is among them.
+func cut(sizes []Amount, hosts []string, canary string) (batches [][]string) {
+	all := len(hosts)
+	if i := slices.Index(hosts, canary); i >= 0 {
+		batches, hosts = [][]string{{canary}}, slices.Delete(slices.Clone(hosts), i, i+1)
 	}
-	for i := 0; len(rest) > 0; i++ {
-		n := len(rest)
-		if sizes := rules.Batches; len(sizes) > 0 {
+	for i := 0; len(hosts) > 0; i++ {
+		n := len(hosts)
+		if len(sizes) > 0 {
 			if size := sizes[min(i, len(sizes)-1)]; !size.Rest {
 				n = min(n, size.Up(all))
 			}
 		}
-		p.Batches, rest = append(p.Batches, rest[:n:n]), rest[n:]
+		batches, hosts = append(batches, hosts[:n:n]), hosts[n:]
 	}
-	return p
+	return batches
 }
 
-// again gives the batches of an earlier run as far as their hosts are still to be changed. Hosts
-// that are in none of them come last.
-func again(begun [][]string, hosts []string) [][]string {
-	left := map[string]bool{}
+// again gives the batches of an earlier run as far as their hosts are still to be changed, and with
+// the others. Hosts that are in none of them come last.
+func again(begun [][]string, hosts []string) (batches, whole [][]string) {
+	remain, known := map[string]bool{}, map[string]bool{}
 	for _, name := range hosts {
-		left[name] = true
+		remain[name] = true
 	}
-	list := make([][]string, len(begun))
-	for i, batch := range begun {
+	for _, batch := range begun {
+		var left []string
 		for _, name := range batch {
-			if left[name] {
-				list[i] = append(list[i], name)
-				delete(left, name)
+			if remain[name] && !known[name] {
+				left = append(left, name)
 			}
+			known[name] = true
 		}
+		batches, whole = append(batches, left), append(whole, slices.Clone(batch))
 	}
-	last := len(list) - 1
+	last := len(begun) - 1
 	for _, name := range hosts {
-		if left[name] {
-			list[last] = append(list[last], name)
+		if !known[name] {
+			batches[last], whole[last] = append(batches[last], name), append(whole[last], name)
 		}
 	}
-	return list
+	return batches, whole
 }
 
 // Host gives a host by its name, which must be one of the plan.
@@ -154,12 +163,16 @@ func (p *Plan) Harm(forks int) (most int, text string) {
 	for _, batch := range p.Batches {
 		atOnce = max(atOnce, p.AtOnce(batch, forks))
 	}
-	limit := p.Rules.Stop.failed().Down(len(p.Hosts))
-	if limit > len(p.Hosts) {
-		limit = len(p.Hosts)
+	hosts := max(1, len(p.Hosts))
+	below := min(hosts, p.Rules.Stop.failed().Down(hosts)) - 1
+	limits := fmt.Sprintf("%d below the limit (stop.failed: %s)", below, p.Rules.Stop.failed())
+	if u := p.Rules.Stop.Unreachable; u != nil {
+		n := min(hosts, u.Down(hosts)) - 1
+		below += n
+		limits += fmt.Sprintf(", %d below that of unreachable ones (stop.unreachable: %s)", n, u)
 	}
-	most = min(p.size(), limit-1+atOnce)
-	return most, fmt.Sprintf("at most %d of %d: %d below the limit (stop.failed: %s), and %d at work at once", most, p.size(), limit-1, p.Rules.Stop.failed(), atOnce)
+	most = min(p.size(), below+atOnce)
+	return most, fmt.Sprintf("at most %d of %d: %s, and %d at work at once", most, p.size(), limits, atOnce)
 }
 
 // failed is the limit of hosts that fail: one if none is written.

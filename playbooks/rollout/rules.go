@@ -75,8 +75,9 @@ func (a Amount) of(n int, round func(float64) float64) int {
 	if a.Count > 0 {
 		return a.Count
 	}
-	// 7 percent of 100 is 7: not the 7.000000000000001 that floats make of 7/100.
-	return max(1, int(round(a.Percent*float64(n)/100)))
+	// 1.1 percent of 3000 is 33: not the 33.00000000000001 that floats make of it.
+	share := math.Round(a.Percent*float64(n)*1e4) / 1e6
+	return max(1, int(round(share)))
 }
 
 // ParseAmount reads what [Amount.String] gives, of a count or a share.

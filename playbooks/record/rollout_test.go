@@ -1,0 +1,42 @@
+package record
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
+)
+
+// TestProgressOfARollout ends in the midst of batch 2, as a controller does that is killed.
+func TestProgressOfARollout(t *testing.T) {
+	s := newStore(t)
+	names := []string{"web1", "web2", "web3", "web4", "web5", "web6", "web7"}
+	run := s.record(t, Header{Run: NewID(began)},
+		events.RunStart{Hosts: 7, Plays: plays(names...)},
+		events.PlayStart{Play: "site", Number: 1, Hosts: names},
+		events.RolloutPlan{Number: 1, Batches: []events.RolloutBatch{{Hosts: names[:1]}, {Hosts: names[1:]}}},
+		events.PlayStart{Play: "site", Number: 1, Batch: 1, Batches: 2, Hosts: names[:1]},
+		events.HostRolling{Number: 1, Host: "web1"},
+		events.HostRolled{Number: 1, Host: "web1", Restarted: true},
+		events.Gate{Number: 1, Batch: 1, Name: "errors", Verdict: "failed", Counts: true},
+		events.PlayStart{Play: "site", Number: 1, Batch: 2, Batches: 2, Hosts: names[1:]},
+		events.HostRolling{Number: 1, Host: "web2"},
+		events.HostRolling{Number: 1, Host: "web3"},
+		events.HostRolling{Number: 1, Host: "web4"},
+		events.HostRolling{Number: 1, Host: "web5"},
+		events.HostRolling{Number: 1, Host: "web6"},
+		events.HostRolled{Number: 1, Host: "web2", Failed: true, Touched: true},
+		events.HostRolled{Number: 1, Host: "web3", Failed: true},
+		events.HostRolled{Number: 1, Host: "web4", Unreachable: true, Touched: true},
+		events.HostRolled{Number: 1, Host: "web5"},
+	)
+	progress, err := run.Progress(s)
+	require.NoError(t, err)
+	require.Equal(t, &rollout.Past{
+		Batch: 2, Batches: [][]string{names[:1], names[1:]},
+		Failed: []string{"web2", "web3"}, Unreachable: []string{"web4"}, Restarted: []string{"web1"}, Gates: []string{"errors"},
+		Left: map[string]bool{"web2": true, "web4": true, "web6": true}, // web7 has not begun
+	}, progress.Plays[0].Rollout)
+}
