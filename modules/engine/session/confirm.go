@@ -227,7 +227,7 @@ func (c *confirming) guard(ctx context.Context) {
 		c.mu.Unlock()
 		switch p, err := c.Confirms.Files.Phase(id); {
 		case err != nil: // it is not known
-		case p == confirm.Armed && working && c.silent() < wire.PingInterval(c.IdleTimeout)*3/2:
+		case p == confirm.Armed && working && c.hears():
 			c.push()
 		case p == confirm.Reverting:
 			c.receiver.end(errTakenBack)
@@ -240,6 +240,12 @@ func (c *confirming) guard(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// hears reports whether the controller is heard: without it there is no progress, also while a
+// resource is at work. One that has hung up is not waited for, so it is not silent either.
+func (c *confirming) hears() bool {
+	return !c.receiver.gone() && c.silent() < wire.PingInterval(c.IdleTimeout)*3/2
 }
 
 // errAwaits says that changes of another run await their confirmation. Waiting helps.

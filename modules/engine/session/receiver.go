@@ -71,6 +71,16 @@ func (r *receiver) end(err error) {
 	})
 }
 
+// gone reports whether no more will come.
+func (r *receiver) gone() bool {
+	select {
+	case <-r.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 func (r *receiver) receive() {
 	for {
 		m, err := r.conn.Receive()
