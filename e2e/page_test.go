@@ -93,6 +93,16 @@ func timeless(text string) string {
 // newcomer whose key they know.
 func startPageHosts(t *testing.T, names ...string) *fleet {
 	t.Helper()
+	f := startNamedHosts(t, names...)
+	for i := range names {
+		f.serveDebs(fmt.Sprintf("s%03d", i+1), "nginx")
+	}
+	return f
+}
+
+// startNamedHosts is the same without the packages.
+func startNamedHosts(t *testing.T, names ...string) *fleet {
+	t.Helper()
 	f := leaseFleet(t)
 	t.Cleanup(func() { f.tool("down") })
 	f.tool("down")
@@ -107,7 +117,6 @@ func startPageHosts(t *testing.T, names ...string) *fleet {
 	require.NoError(t, os.Mkdir(f.dir, 0o755))
 	for i, name := range names {
 		host := fmt.Sprintf("s%03d", i+1)
-		f.serveDebs(host, "nginx")
 		f.awaits(host, "systemctl is-active multi-user.target")
 		f.sh(host, "hostname "+name+"; echo "+name+" >/etc/hostname; echo 'All rights reserved.' >/etc/motd")
 	}
