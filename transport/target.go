@@ -58,6 +58,9 @@ type Target struct {
 	HostKeys        HostKeyPolicy // the zero value refuses unknown keys
 	// HostKeyAlias is what known_hosts is asked for instead of the address.
 	HostKeyAlias string
+	// KnownAt is the address and port, for package net, under which known_hosts has the host, if it
+	// is dialled at another one; "" is [Target.Addr].
+	KnownAt string
 	// HashKnownHosts hides the names of the hosts that AcceptNew adds.
 	HashKnownHosts bool
 	Algorithms     Algorithms
@@ -190,6 +193,10 @@ func (t Target) KnownHostsFiles(home string) knownhosts.Files {
 // port, or its address, with the port in known_hosts if that is not 22.
 func (t Target) KnownHost() knownhosts.Host {
 	h := knownhosts.Host{Name: knownhosts.NormalName(t.Addr()), Principal: t.Address, Hidden: t.HashKnownHosts}
+	if t.KnownAt != "" {
+		h.Name = knownhosts.NormalName(t.KnownAt)
+		h.Principal, _, _ = net.SplitHostPort(t.KnownAt)
+	}
 	if t.HostKeyAlias != "" {
 		h.Name, h.Principal = t.HostKeyAlias, t.HostKeyAlias
 	}

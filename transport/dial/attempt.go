@@ -44,7 +44,7 @@ func (a *attempt) prepare() error {
 		return t.Fail(transport.OpHandshake, err, "")
 	}
 	var err error
-	if a.credentials, err = a.dialer.keyring.Credentials(a.dialer.operator(), t); err != nil {
+	if a.credentials, err = a.dialer.files().keyring.Credentials(a.dialer.operator(), t); err != nil {
 		return err
 	}
 	if a.known, err = a.dialer.openKnown(t); err != nil {
@@ -73,9 +73,9 @@ func (d *Dialer) try(ctx context.Context, a *attempt) (*transport.Client, error)
 	// every login needs.
 	var meanwhile sync.WaitGroup
 	if socket := d.operator().AgentFor(t); socket != "" {
-		meanwhile.Go(func() { d.keyring.AskAgent(ctx, socket) })
+		meanwhile.Go(func() { d.files().keyring.AskAgent(ctx, socket) })
 	}
-	if d.warm.CompareAndSwap(false, true) {
+	if d.files().warm.CompareAndSwap(false, true) {
 		meanwhile.Go(warmUp)
 	}
 	defer meanwhile.Wait()

@@ -53,6 +53,7 @@ type Dialer struct {
 	keyring auth.Keyring
 	jumps   jumpTable
 	warm    atomic.Bool // warmUp has been called
+	apartOf *Dialer     // whose files and keys it has; nil are its own
 }
 
 const (
@@ -83,6 +84,24 @@ func (d *Dialer) DialTold(ctx context.Context, t transport.Target, told func(op 
 	return d.retry(ctx, t, func() (*transport.Client, error) { return d.try(ctx, a.again()) })
 }
 
+// Apart gives a dialer that knows the same files, keys and passphrases, and shares no connection with
+// d: jump hosts are dialled anew. It must be closed by the caller, behind the clients that it gave.
+func (d *Dialer) Apart() *Dialer {
+	return &Dialer{
+		Home: d.Home, AgentSocket: d.AgentSocket, Shell: d.Shell, LocalEnv: d.LocalEnv, Limits: d.Limits, Retries: d.Retries,
+		Keepalive: d.Keepalive, KeepaliveCount: d.KeepaliveCount, TrustHint: d.TrustHint, DialContext: d.DialContext, Resolve: d.Resolve,
+		apartOf: d.files(),
+	}
+}
+
+// files is the dialer that has read the files and has the keys.
+func (d *Dialer) files() *Dialer {
+	if d.apartOf != nil {
+		return d.apartOf
+	}
+	return d
+}
+
 // Close ends the jump connections; connections through them end too.
 func (d *Dialer) Close() error { return d.jumps.close() }
 
@@ -94,7 +113,7 @@ func (d *Dialer) operator() auth.Operator {
 // are of no use. Jump hosts are targets of their own. A file is read once in the
 // life of d.
 func (d *Dialer) CheckFiles(t transport.Target) []*transport.FileError {
-	list := d.keyring.CheckFiles(d.operator(), t)
+	list := d.files().keyring.CheckFiles(d.operator(), t)
 	if len(t.KnownHosts) > 0 || t.RevokedHostKeys != "" {
 		_, err := d.openKnown(t)
 		if e, ok := errors.AsType[*transport.FileError](err); ok {
@@ -107,13 +126,13 @@ func (d *Dialer) CheckFiles(t transport.Target) []*transport.FileError {
 // LockedKeys gives the encrypted key files that Dial could use for t if it had
 // their passphrases; see [auth.Keyring.LockedKeys].
 func (d *Dialer) LockedKeys(ctx context.Context, t transport.Target) []string {
-	return d.keyring.LockedKeys(ctx, d.operator(), t)
+	return d.files().keyring.LockedKeys(ctx, d.operator(), t)
 }
 
 // Unlock opens an encrypted key file for the life of d. The error wraps
 // [transport.ErrPassphrase] if that is what is wrong.
 func (d *Dialer) Unlock(path string, passphrase *transport.Secret) error {
-	return d.keyring.Unlock(path, passphrase)
+	return d.files().keyring.Unlock(path, passphrase)
 }
 
 // warmUp computes what Ed25519 needs to sign and to verify: Go does that when it is

@@ -15,7 +15,7 @@ import (
 
 // openKnown reads the files that count for t. The error is a [transport.FileError].
 func (d *Dialer) openKnown(t transport.Target) (*knownhosts.View, error) {
-	view, err := d.known.Open(t.KnownHostsFiles(d.Home))
+	view, err := d.files().known.Open(t.KnownHostsFiles(d.Home))
 	if e, ok := errors.AsType[*knownhosts.FileError](err); ok {
 		setting := transport.SettingKnownHosts
 		if e.Revoked {

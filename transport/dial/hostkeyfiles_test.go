@@ -120,6 +120,8 @@ func TestKnownNames(t *testing.T) {
 		{transport.Target{Address: "2001:db8::1", Port: 2222}, knownhosts.Host{Name: "[2001:db8::1]:2222", Principal: "2001:db8::1"}},
 		{transport.Target{Address: "Web1", Port: 22, HashKnownHosts: true}, knownhosts.Host{Name: "web1", Principal: "Web1", Hidden: true}},
 		{transport.Target{Address: "Web1", Port: 2222, HostKeyAlias: "Gate"}, knownhosts.Host{Name: "gate", Principal: "Gate"}},
+		{transport.Target{Address: "web1", Port: 2222, KnownAt: "Old1:22"}, knownhosts.Host{Name: "old1", Principal: "Old1"}},
+		{transport.Target{Address: "web1", KnownAt: "[::1]:23", HostKeyAlias: "gate"}, knownhosts.Host{Name: "gate", Principal: "gate"}},
 	} {
 		require.Equal(t, test.want, test.target.KnownHost())
 	}

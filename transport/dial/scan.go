@@ -148,7 +148,7 @@ func (d *Dialer) Trust(ctx context.Context, hosts []Trusted) []error {
 	for i, h := range hosts {
 		all[i] = knownhosts.Trusted{Host: h.Target.KnownHost(), Files: h.Target.KnownHostsFiles(d.Home), Keys: h.Keys}
 	}
-	errs := d.known.Trust(ctx, all)
+	errs := d.files().known.Trust(ctx, all)
 	for i, err := range errs {
 		if err != nil {
 			errs[i] = hosts[i].Target.Fail(transport.OpHostKey, err, trustHint(err))
