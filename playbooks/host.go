@@ -35,6 +35,8 @@ type hostState struct {
 	compiled    *catalog.Compiled       // for the play that follows, if that was made ahead
 	activity    *activity.Host          // what it is at, for those who look on
 	controller  bool                    // it is the controller itself, for a resource that says so
+	guard       *guard                  // of the play that it is at; nil if nothing of it is to be confirmed
+	over        *transport.Target       // where it is dialled since its way in has changed; nil is as the inventory says
 	refused     error                   // why it could not be reached for a resource of another host
 }
 

@@ -3,6 +3,7 @@ package playbooks
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory"
@@ -26,8 +27,11 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		participant = f.exchange.Join(s.number, state.host.Name, compiled)
 	}
 	earlier := state.unpredicted(program, f.runner.Options.Check)
+	guard := f.guard(s, state, program, compiled)
 	equip := func(c *catalog.Compiled) func(context.Context, *wire.Entry, string) bool {
-		return f.equip(&c.Catalog, s, state, earlier)
+		ask := f.equip(&c.Catalog, s, state, earlier)
+		c.Catalog.Confirm = guard.asks(&c.Catalog)
+		return ask
 	}
 	ask := equip(compiled)
 	var pending []events.Event // of results that have come together
@@ -55,6 +59,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	})
 	progress := newCatalogProgress(&compiled.Catalog)
 	state.at(progress)
+	guard.follow(progress)
 	defer f.phase(state, "apply", &state.phases.Apply)()
 	others := f.delegates(s, state.host.Name, compiled)
 	stages := &stages{compiled: compiled, progress: progress, notes: notes, participant: participant, others: others, equip: equip}
@@ -93,12 +98,24 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			}
 		},
 	}
+	if s.look == nil { // else the play tells it
+		task.Reverted = func(r *wire.Reverted) {
+			pending = append(pending, revertedEvent(s.play.Name, state.host.Name, r, f.runner.Options.Run))
+		}
+	}
+	if guard != nil {
+		task.Arm, task.Armed = guard.arm, guard.awaits
+	}
 	if compiled.Catalog.Follow {
 		task.Output = func(o *wire.Output) {
 			pending = append(pending, outputEvent(s.play.Name, state.host.Name, &compiled.Catalog, o))
 		}
 	}
 	program, whole, err := f.applyStages(ctx, s, state, program, task, stages)
+	if err = guard.settle(ctx, err); errors.Is(err, errTakenBack) {
+		state.failed = true
+		return nil
+	}
 	if err != nil {
 		return phased(err, progress.Rest())
 	}

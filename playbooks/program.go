@@ -145,7 +145,7 @@ func (f *fleet) connect(ctx context.Context, state *hostState) (*transport.Clien
 	})
 	state.activity.At("connecting")
 	var login atomic.Pointer[time.Time] // when it began; nil if it has not come to that
-	client, err := f.runner.dial(ctx, state.host, func(op string) {
+	client, err := f.runner.dialOver(ctx, state.host, state.over, func(op string) {
 		state.activity.At(connecting(op))
 		if op == transport.OpAuthenticate {
 			now := f.runner.Now()
@@ -174,6 +174,14 @@ func connecting(op string) string {
 
 // dial connects to a host. told is told of each step when it begins; nil is not.
 func (r *Runner) dial(ctx context.Context, h *inventory.Host, told func(op string)) (*transport.Client, error) {
+	return r.dialOver(ctx, h, nil, told)
+}
+
+// dialOver is dial, at another place than the inventory says; nil is there.
+func (r *Runner) dialOver(ctx context.Context, h *inventory.Host, over *transport.Target, told func(op string)) (*transport.Client, error) {
+	if over != nil {
+		return r.Dialer.DialTold(ctx, *over, told)
+	}
 	target, err := r.target(h)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ type catalogProgress struct {
 	catalog *wire.Catalog
 	told    []bool // by entry: it has a result
 	changed []bool // by entry: it has changed the host
+	brought []bool // by entry: it is as it is to be
 	reached int    // entry: all before it have results
 	locked  bool   // the host waits for its lock
 	// worth are the results that changed the host or failed, without texts, and how often
@@ -25,13 +26,14 @@ type catalogProgress struct {
 
 // newCatalogProgress is that of a host which has not begun.
 func newCatalogProgress(c *wire.Catalog) *catalogProgress {
-	return &catalogProgress{catalog: c, told: make([]bool, len(c.Entries)), changed: make([]bool, len(c.Entries))}
+	return &catalogProgress{catalog: c, told: make([]bool, len(c.Entries)), changed: make([]bool, len(c.Entries)), brought: make([]bool, len(c.Entries))}
 }
 
 // Note is told each result once, but for what is done again, see [session.Task].
 func (p *catalogProgress) Note(r *wire.Result) {
 	p.grow()
 	p.told[r.Index], p.changed[r.Index] = true, changedHost(p.catalog, r)
+	p.brought[r.Index] = r.Status == wire.Stable || r.Status == wire.Changed
 	p.Failed = p.Failed || r.Status == wire.Failed
 	p.Would = p.Would || r.Status == wire.Changed
 	if entry := &p.catalog.Entries[r.Index]; !p.catalog.Check && !entry.Check && (r.Status == wire.Changed || r.Status.HasFailed()) {
@@ -87,21 +89,29 @@ func (p *catalogProgress) again() []bool {
 	for own > 0 && p.catalog.Entries[own-1].Reversal {
 		own--
 	}
-	p.told, p.changed = p.told[:min(own, len(p.told))], p.changed[:min(own, len(p.changed))]
+	p.cut(own)
 	p.reached, p.locked = min(p.reached, len(p.told)), false
 	return slices.Clone(p.told)
 }
 
 // stage takes note that the entries behind those which have results are others now.
 func (p *catalogProgress) stage() {
-	p.told, p.changed = p.told[:min(len(p.told), len(p.catalog.Entries))], p.changed[:min(len(p.changed), len(p.catalog.Entries))]
+	p.cut(len(p.catalog.Entries))
 	p.grow()
+}
+
+// cut forgets the entries from the nth on.
+func (p *catalogProgress) cut(n int) {
+	n = min(n, len(p.told))
+	p.told, p.changed, p.brought = p.told[:n], p.changed[:n], p.brought[:n]
 }
 
 // grow makes room for the entries that a host has added: see [wire.Reversals].
 func (p *catalogProgress) grow() {
 	more := max(0, len(p.catalog.Entries)-len(p.told))
-	p.told, p.changed = append(p.told, make([]bool, more)...), append(p.changed, make([]bool, more)...)
+	for _, list := range []*[]bool{&p.told, &p.changed, &p.brought} {
+		*list = append(*list, make([]bool, more)...)
+	}
 }
 
 // changedHost reports whether the host was changed, also if that did not help.

@@ -39,7 +39,7 @@ func (f *fleet) apply(ctx context.Context, s *selection, state *hostState, progr
 			return program, false, err
 		}
 		began := f.runner.Now()
-		fresh, stopped := f.redial(ctx, s, state, program)
+		fresh, stopped := f.redial(ctx, s, state, program, state.guard.lost(err, f.runner.Options.Reconnect))
 		if fresh == nil {
 			if stopped {
 				return program, false, nil
@@ -70,17 +70,20 @@ func (f *fleet) mayReconnect(ctx context.Context, c *catalog.Compiled, err error
 
 // redial starts a host program over a new connection, with the facts of the one before. It is
 // nil when the time for that is over, or with stopped when the run ends.
-func (f *fleet) redial(ctx context.Context, s *selection, state *hostState, lost *hostProgram) (fresh *hostProgram, stopped bool) {
+func (f *fleet) redial(ctx context.Context, s *selection, state *hostState, lost *hostProgram, limit time.Duration) (fresh *hostProgram, stopped bool) {
 	state.close()
 	defer state.activity.Pin("reconnecting")()
-	end := time.Now().Add(f.runner.Options.Reconnect)
-	for wait := firstRedial; ; wait = min(2*wait, longestRedial) {
+	end := time.Now().Add(limit)
+	for wait, n := firstRedial, 0; ; wait, n = min(2*wait, longestRedial), n+1 {
 		select {
 		case <-time.After(min(wait, time.Until(end))):
 		case <-f.stop:
 			return nil, true
 		case <-ctx.Done():
 			return nil, true
+		}
+		if state.guard.isArmed() {
+			state.over = state.guard.way(n)
 		}
 		timed, cancel := context.WithDeadline(ctx, end)
 		fresh, err := f.programLike(timed, s.play, state, lost)

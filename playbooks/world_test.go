@@ -169,6 +169,12 @@ func (r *recorder) lines() []string {
 			batch = append(batch, fmt.Sprintf("%s failed in %s", e.Host, e.Phase))
 		case events.Interrupted:
 			batch = append(batch, fmt.Sprintf("%s interrupted in %s: %d not reached, due %q", e.Host, e.Play, e.NotReached, e.RefreshDue))
+		case events.Armed:
+			batch = append(batch, fmt.Sprintf("%s armed by %s#%s", e.Host, e.Type, e.Name))
+		case events.Confirmed:
+			batch = append(batch, fmt.Sprintf("%s confirmed, at %d places", e.Host, len(e.Over)))
+		case events.Reverted:
+			batch = append(batch, fmt.Sprintf("%s reverted %q: %s; %s", e.Host, e.Earlier, e.Why, e.Because))
 		case events.RolloutPlan:
 			flush()
 			var batches []string

@@ -23,11 +23,12 @@ type Host struct {
 
 // Compiled is a play made ready for one host.
 type Compiled struct {
-	Catalog   wire.Catalog // Check, Diff and Lock are for the run to set
-	Pre, Post string       // messages; "" if there is none
-	Notes     []Note       // messages of nested manifests, in the order of their first entries
-	Contents  Contents     // what the host may ask for
-	NeedsFull bool         // the lean host program cannot carry it out
+	Catalog   wire.Catalog   // Check, Diff and Lock are for the run to set
+	Pre, Post string         // messages; "" if there is none
+	Notes     []Note         // messages of nested manifests, in the order of their first entries
+	Contents  Contents       // what the host may ask for
+	NeedsFull bool           // the lean host program cannot carry it out
+	Via       []manifest.Via // where the changed host is to be reached; none is as before
 	// Imports are, by the number of the entry, what it receives from other hosts: its
 	// Receives with From -1.
 	Imports map[int][]Import
@@ -97,12 +98,14 @@ func (c *Compiler) compile(ctx context.Context, h Host, show bool) (*Compiled, *
 	all, err := c.manifests.union(d.bundles)
 	errs.Add(err)
 	pre, post := top.messages(ctx, &errs)
+	via, err := c.play.ConfirmVia(ctx, top.env)
+	errs.Add(err)
 	if err := manifest.Distinct(errs); err != nil {
 		return nil, nil, c.masked(err)
 	}
 	c.entries.Store(int64(len(d.entries)))
 	compiled := c.finish(d, all)
-	compiled.Pre, compiled.Post = pre, post
+	compiled.Pre, compiled.Post, compiled.Via = pre, post, via
 	if !show {
 		return compiled, nil, nil
 	}

@@ -25,7 +25,7 @@ func evaluate(ctx context.Context, r *manifest.Resource, env *templates.Env) (wi
 	own, err := meta(ctx, r, env)
 	errs.Add(err)
 	e.Retry, e.Delay, e.Timeout, e.Limit, e.Sema = own.Retry, own.Delay, own.Timeout, own.Limit, own.Sema
-	e.Hidden, e.Reverse, e.NoHistory = own.Hidden, own.Reverse, own.NoHistory
+	e.Hidden, e.Reverse, e.NoHistory, e.Confirm = own.Hidden, own.Reverse, own.NoHistory, own.Confirm
 	for _, one := range r.Imports {
 		e.Receive = append(e.Receive, wire.Receive{Property: one.Property, From: -1, Key: one.Key, Sender: one.Ref + " of " + one.Host.Text})
 	}

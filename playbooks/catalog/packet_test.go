@@ -91,6 +91,7 @@ func full(v reflect.Value) {
 func TestPacketsHoldEveryField(t *testing.T) {
 	c := &Compiled{}
 	full(reflect.ValueOf(&c.Catalog).Elem())
+	c.Catalog.Confirm = &wire.Confirm{Mode: wire.ConfirmAlways, Within: time.Minute, Boot: true, Login: "<deploy>", Become: "root", Port: 22, Nonce: strings.Repeat("n", 26)}
 	packet, err := c.Packet()
 	require.NoError(t, err)
 	require.Equal(t, c.Catalog, received(t, packet))

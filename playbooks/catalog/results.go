@@ -363,7 +363,7 @@ func (x *expansion) awaitOf(ctx context.Context, r *manifest.Resource, in *scope
 	if whole && knownValue(r.Meta) {
 		own, err := meta(ctx, r, env)
 		errs.Add(err)
-		e.Hidden, e.Reverse, e.NoHistory = own.Hidden, own.Reverse, own.NoHistory
+		e.Hidden, e.Reverse, e.NoHistory, e.Confirm = own.Hidden, own.Reverse, own.NoHistory, own.Confirm
 	}
 	for _, key := range r.Exports {
 		e.Export = append(e.Export, key.Text)

@@ -264,6 +264,7 @@ func (w *writer) engine(body *yaml.Node, all []RenderedResource, r RenderedResou
 		{"hidden", e.Hidden, true},
 		{"reverse", e.Reverse, true},
 		{"history", e.NoHistory, false},
+		{"confirm", e.Confirm != "", e.Confirm},
 	} {
 		if one.given {
 			w.put(body, one.key, w.plain(one.value), "")

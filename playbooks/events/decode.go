@@ -53,6 +53,16 @@ func decodeFields(name string, line []byte) (Event, error) {
 		return f.Reconnect, err
 	case "untold":
 		return decode[Untold](line)
+	case "armed":
+		f, err := decode[armedFields](line)
+		f.Armed.Within = time.Duration(f.WithinMS)
+		return f.Armed, err
+	case "confirmed":
+		f, err := decode[confirmedFields](line)
+		f.Confirmed.Duration = time.Duration(f.DurationMS)
+		return f.Confirmed, err
+	case "reverted":
+		return decode[Reverted](line)
 	case "host_done":
 		f, err := decode[hostDoneFields](line)
 		p := f.Phases

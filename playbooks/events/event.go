@@ -230,12 +230,12 @@ type Unreachable struct {
 }
 
 // HostFailed says that a host failed as a whole. Phase is become, install,
-// start, facts, compile, lock, lost, protocol, deadline or soak.
+// start, facts, compile, lock, confirm, lost, protocol, deadline or soak.
 type HostFailed struct {
 	Stamp
 	Play  string `json:"play" doc:"name of the play"`
 	Host  string `json:"host" doc:"where"`
-	Phase string `json:"phase" doc:"what it was at" enum:"become,install,start,facts,compile,lock,undo,lost,protocol,deadline,soak"`
+	Phase string `json:"phase" doc:"what it was at" enum:"become,install,start,facts,compile,lock,undo,confirm,lost,protocol,deadline,soak"`
 	Error string `json:"error" doc:"what went wrong"`
 	Hint  string `json:"hint" doc:"what to do next; may be empty"`
 	Rest
@@ -280,7 +280,7 @@ type Untold struct {
 type UntoldResult struct {
 	Type    string `json:"type" doc:"of the resource"`
 	Name    string `json:"name" doc:"of the resource"`
-	Status  Status `json:"status" doc:"how it had ended" enum:"changed,failed,rescued"`
+	Status  Status `json:"status" doc:"how it had ended" enum:"changed,failed,rescued,skipped"`
 	Message string `json:"message,omitempty" doc:"what was done"`
 	Error   string `json:"error,omitempty" doc:"set when failed or rescued"`
 }
@@ -390,6 +390,7 @@ type HostTotals struct {
 	Unreachable int `json:"unreachable" doc:"hosts that no session could be opened with"`
 	Interrupted int `json:"interrupted" doc:"hosts that were not done"`
 	NotStarted  int `json:"not_started" doc:"hosts that the run ended before"`
+	Reverted    int `json:"reverted,omitempty" doc:"those of failed that have taken back what was not confirmed"`
 }
 
 // Sum is the number of hosts that were worked on.
@@ -460,6 +461,12 @@ func HostOf(e Event) string {
 	case HostRolling:
 		return e.Host
 	case HostRolled:
+		return e.Host
+	case Armed:
+		return e.Host
+	case Confirmed:
+		return e.Host
+	case Reverted:
 		return e.Host
 	}
 	return ""

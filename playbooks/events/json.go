@@ -193,6 +193,14 @@ func fields(e Event) any {
 	case RolloutStop:
 		e.Hosts = list(e.Hosts)
 		return e
+	case Armed:
+		return armedFields{e, milliseconds(e.Within)}
+	case Confirmed:
+		e.Over = list(e.Over)
+		return confirmedFields{e, milliseconds(e.Duration)}
+	case Reverted:
+		e.Results = list(e.Results)
+		return e
 	case HostDone:
 		return hostDoneFields{e, milliseconds(e.Duration), phasesFields{
 			milliseconds(e.Phases.Connect), milliseconds(e.Phases.Start), milliseconds(e.Phases.Compile), milliseconds(e.Phases.Apply),

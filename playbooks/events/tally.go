@@ -19,6 +19,7 @@ type Tally struct {
 type hostTally struct {
 	HostSummary
 	uncertain int
+	reverted  bool
 }
 
 // Report counts e. The numbers come from the results alone; a [HostDone] gives
@@ -39,6 +40,12 @@ func (t *Tally) Report(e Event) {
 	case HostFailed:
 		t.host(e.Host).worsen(StateFailed)
 		t.host(e.Host).NotReached += e.NotReached
+	case Reverted:
+		if h := t.host(e.Host); e.OfThisRun() {
+			h.worsen(StateFailed)
+			h.NotReached += e.NotReached
+			h.reverted = true
+		}
 	case Interrupted:
 		t.host(e.Host).worsen(StateInterrupted)
 		t.host(e.Host).NotReached += e.NotReached
@@ -139,6 +146,9 @@ func (t *Totals) add(h *hostTally) {
 		t.Hosts.OK++
 	case StateFailed:
 		t.Hosts.Failed++
+		if h.reverted {
+			t.Hosts.Reverted++
+		}
 	case StateUnreachable:
 		t.Hosts.Unreachable++
 	case StateInterrupted:
@@ -161,12 +171,13 @@ const (
 	exitFailed      = 2
 	exitUnreachable = 4
 	exitChanged     = 8
+	exitReverted    = 16
 	exitStopped     = 32
 )
 
 // ExitStatus is the sum of what went wrong: 2 if a resource or host failed, 4 if
 // a host was unreachable, with detailed 8 if something changed, also if it failed after that, or in
-// a check run would change, and 32 if a rollout has stopped. An interrupted run has a status of its own, which is the caller's.
+// a check run would change, 16 if a host has taken changes back that were not confirmed, and 32 if a rollout has stopped. An interrupted run has a status of its own, which is the caller's.
 func (s Summary) ExitStatus(detailed bool) int {
 	status := 0
 	if s.Totals.Hosts.Failed > 0 || s.Totals.Resources.Failed > 0 {
@@ -177,6 +188,9 @@ func (s Summary) ExitStatus(detailed bool) int {
 	}
 	if r := s.Totals.Resources; detailed && r.Changed+r.FailedChanged > 0 {
 		status += exitChanged
+	}
+	if s.Totals.Hosts.Reverted > 0 {
+		status += exitReverted
 	}
 	if s.RolloutStopped {
 		status += exitStopped

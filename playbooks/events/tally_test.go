@@ -35,6 +35,9 @@ func TestExitStatus(t *testing.T) {
 		{"host failed", []events.Event{broken}, 2, 2},
 		{"unreachable", []events.Event{gone}, 4, 4},
 		{"failed resource on a host that was lost later", []events.Event{failed, events.Unreachable{Host: "b"}}, 2, 2},
+		{"reverted", []events.Event{changed, events.Reverted{Host: "a"}}, 18, 26},
+		{"reverted in an earlier run", []events.Event{events.Reverted{Host: "a", Earlier: "r0"}}, 0, 0},
+		{"confirmed", []events.Event{events.Armed{Host: "a"}, changed, events.Confirmed{Host: "a"}}, 0, 8},
 		{"everything", []events.Event{changed, failed, gone, broken}, 6, 14},
 	}
 	for _, tt := range tests {

@@ -94,7 +94,7 @@ func fails(e Event) bool {
 	switch e := e.(type) {
 	case Result:
 		return e.Status == Failed
-	case Unreachable, HostFailed, Interrupted:
+	case Unreachable, HostFailed, Interrupted, Reverted:
 		return true
 	}
 	return false
@@ -138,6 +138,12 @@ func (t *Text) tell(p *page, e Event) {
 		t.rolloutStop(p, e)
 	case RolloutSaid:
 		t.rolloutSaid(p, e)
+	case Armed:
+		t.armed(p, e)
+	case Confirmed:
+		t.confirmed(p, e)
+	case Reverted:
+		t.reverted(p, e)
 	case HostDone:
 		t.hostDone(p, e)
 	case Summary:

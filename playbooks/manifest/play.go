@@ -38,7 +38,8 @@ type Play struct {
 	Defaults     *yamlpos.Node      // of resources, by type and of all; nil if there are none
 	Strict       bool               // see [modules.Strict]
 	FailOnError  bool
-	NoHistory    bool   // nothing is kept of what was there before
+	NoHistory    bool // nothing is kept of what was there before
+	Confirm      Confirm
 	Pre, Post    *Value // messages; nil if there is none
 	Resources    []*Resource
 	// Configuration is the DSC configuration document that the play is made of; nil if

@@ -25,6 +25,7 @@ type Meta struct {
 	Hidden    bool
 	Reverse   bool
 	NoHistory bool
+	Confirm   wire.ConfirmMode // "" is as the play says
 	AutoEdge  bool
 	AutoGroup bool
 }
@@ -42,6 +43,7 @@ func DecodeMeta(n *yamlpos.Node) (Meta, error) {
 	errs.Add(keys.CheckMeta(n, func(*yamlpos.Node) bool { return false }))
 	m.Retry, m.Delay, m.Timeout, m.Limit = k.Retry, time.Duration(k.Delay), time.Duration(k.Timeout), k.Limit
 	m.Hidden, m.Reverse = k.Hidden, k.Reverse
+	m.Confirm = wire.ConfirmMode(k.Confirm)
 	m.NoHistory = k.History != nil && !*k.History
 	if k.AutoEdge != nil {
 		m.AutoEdge = *k.AutoEdge

@@ -91,6 +91,10 @@ func (t *tracker) event(e events.Event) {
 		t.trouble[e.Host] = true
 	case events.Interrupted:
 		t.trouble[e.Host] = true
+	case events.Reverted:
+		if e.OfThisRun() {
+			t.trouble[e.Host] = true
+		}
 	case events.HostDone:
 		if e.State == events.StateOK {
 			t.done(e.Host, e.PlaysNotRun)

@@ -38,7 +38,7 @@ func TestHostileJUnit(t *testing.T) {
 			t.Fatalf("%T in %s", token, text)
 		}
 	}
-	require.Equal(t, map[string]int{"testsuites": 1, "testsuite": 2, "testcase": 7, "failure": 1, "skipped": 2, "error": 3, "system-out": 2}, elements)
+	require.Equal(t, map[string]int{"testsuites": 1, "testsuite": 2, "testcase": 8, "failure": 1, "skipped": 2, "error": 4, "system-out": 2}, elements)
 	for _, r := range text {
 		require.True(t, r == '\n' || !unicode.IsControl(r) && !unicode.Is(unicode.Bidi_Control, r), "%q", r)
 	}

@@ -99,6 +99,9 @@ func mixed() []events.Event {
 		events.Interrupted{Play: "web tier", Host: "web5", Rest: events.Rest{NotReached: 2, Next: "exec#make"}},
 		events.Reconnect{Play: "web tier", Host: "web2", Error: "the connection was lost"},
 		events.Untold{Play: "web tier", Host: "web1", Earlier: "r0", Results: []events.UntoldResult{{Type: "file", Name: "/a", Status: events.Changed, Message: "updated the file"}}, More: 1},
+		events.Confirmed{Play: "web tier", Host: "web1", Over: []string{"10.0.0.1:22"}},
+		events.Reverted{Play: "web tier", Host: "web4", Because: "dial 10.0.0.4:22: connection refused", Why: "nobody confirmed it", Error: "nothing listens on port 22", Results: []events.UntoldResult{{Type: "file", Name: "/etc/ssh/sshd_config", Status: events.Changed}}},
+		events.Reverted{Play: "web tier", Host: "web1", Earlier: "r0", Why: "nobody confirmed it"},
 		done("web1", 312*time.Millisecond), done("web2", 6*time.Second), done("web3", 10*time.Second), done("web4", 20*time.Millisecond), done("web5", 40*time.Millisecond),
 		events.Summary{},
 	}
@@ -123,6 +126,9 @@ func hostile() []events.Event {
 		events.Interrupted{Play: a, Host: a, Rest: events.Rest{NotReached: 1, Next: a}},
 		events.Reconnect{Play: a, Host: a, Error: a},
 		events.Untold{Play: a, Host: a, Earlier: a, Results: []events.UntoldResult{{Type: a, Name: a, Status: events.Changed, Message: a}}},
+		events.Confirmed{Play: a, Host: a, Over: []string{a}},
+		events.Reverted{Play: a, Host: a, Earlier: a, Why: a, Results: []events.UntoldResult{{Type: a, Name: a, Status: events.Skipped, Message: a}}},
+		events.Reverted{Play: a, Host: a, Why: a, Because: a, Error: a},
 		done(a, time.Second),
 		events.Summary{},
 	}

@@ -112,6 +112,12 @@ func (r *Run) Report(e events.Event) {
 	case events.Untold:
 		r.last = e.Time
 		r.add(e.Host, outcome{kind: told, play: e.Play, what: "untold by run " + e.Earlier, notes: untold(e)}, "", 0)
+	case events.Confirmed:
+		r.last = e.Time
+		r.add(e.Host, outcome{kind: told, play: e.Play, what: "confirmed", notes: "by a new login at " + strings.Join(e.Over, " and ")}, "", 0)
+	case events.Reverted:
+		r.last = e.Time
+		r.add(e.Host, reverted(e), "", 0)
 	case events.HostDone:
 		r.last = e.Time
 		h := r.host(e.Host)

@@ -30,7 +30,14 @@ type Task struct {
 	// before that has begun, or if it is to run here. refresh says that something has changed that the
 	// entry subscribes to. The end of ctx ends the waiting for that host alone.
 	Elsewhere func(ctx context.Context, index int, refresh bool) (result *wire.Result, here bool)
-	Locked    func(waits bool) // is told that the host waits for its lock, and that it has it then; nil is not
+	// Arm tries the way in to the host before an entry changes it for the first time, and says why
+	// it cannot be changed. Armed is told how long the host then waits, from the end of the catalog
+	// on, for that to be confirmed; 0 if it does not. Reverted is given what it has taken back since nobody did, in
+	// this run or in earlier ones; nil leaves that to be told again.
+	Arm      func(ctx context.Context, index int, why string) error
+	Armed    func(within time.Duration)
+	Reverted func(*wire.Reverted)
+	Locked   func(waits bool) // is told that the host waits for its lock, and that it has it then; nil is not
 	// Known are the entries, by index, whose results have come in an earlier session, the
 	// connection of which was lost: Emit is not given them again, unless the entry has had
 	// its turn again and has changed something, or failed.

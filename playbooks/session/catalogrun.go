@@ -31,6 +31,8 @@ type catalogRun struct {
 	overdue  *Late               // the deadline that has passed; nil if none has
 	ended    chan struct{}       // closed at the end of the catalog
 	turns    map[int]*share.Turn // by the number of the entry that has asked for it
+	armed    map[int]bool        // by the number of the entry that has asked for a second login
+	reverts  int                 // how often the host has told what it has taken back
 	needs    map[int]bool        // by the number of the entry that has asked for values of other hosts, or to run on one
 }
 
@@ -44,7 +46,7 @@ func newCatalogRun(s *Session, t Task) *catalogRun {
 	}
 	return &catalogRun{
 		session: s, task: t, catalog: c, reported: reported, known: t.Known, worth: c.From > 0,
-		began: time.Now(), turns: map[int]*share.Turn{}, needs: map[int]bool{}, ended: make(chan struct{}),
+		began: time.Now(), turns: map[int]*share.Turn{}, needs: map[int]bool{}, armed: map[int]bool{}, ended: make(chan struct{}),
 	}
 }
 
@@ -104,6 +106,10 @@ func (c *catalogRun) handle(ctx context.Context, m *wire.Message) (done bool, er
 		return false, c.remove(m.Reversals)
 	case m.Untold != nil:
 		return false, c.untold(m.Untold)
+	case m.Arm != nil:
+		return false, c.arm(ctx, m.Arm)
+	case m.Reverted != nil:
+		return false, c.reverted(m.Reverted)
 	case m.Done != nil:
 		return true, c.done(m.Done)
 	}
@@ -143,6 +149,12 @@ func (c *catalogRun) output(o *wire.Output) error {
 
 // done checks that no resource is missing without a reason.
 func (c *catalogRun) done(d *wire.Done) error {
+	if d.Armed < 0 || d.Armed > 0 && c.catalog.Confirm == nil {
+		return breach("the host waits for a confirmation that nobody has asked for")
+	}
+	if c.task.Armed != nil {
+		c.task.Armed(d.Armed)
+	}
 	n := c.missing()
 	switch {
 	case n == 0, c.halted:
@@ -230,10 +242,14 @@ func (c *catalogRun) acknowledge() {
 	if c.worth { // else the host would tell nothing of it
 		c.task.Sync()
 	}
-	s := c.session
+	c.session.tell(c.acks...)
+}
+
+// tell sends what the host need not tell again.
+func (s *Session) tell(acks ...*wire.Message) {
 	sent := make(chan struct{})
 	s.work.Go(func() {
-		s.conn.Send(c.acks...) // if it fails, the host tells it again
+		s.conn.Send(acks...) // if it fails, the host tells it again
 		close(sent)
 	})
 	select {

@@ -33,6 +33,7 @@ type Meta struct {
 	Hidden    bool     `json:"hidden" doc:"define it, and do not run it; what depends on it runs"`
 	Reverse   bool     `json:"reverse" doc:"put back what was there before, in the first whole run in which the manifest is without it; the play needs remembered_as"`
 	History   *bool    `json:"history" default:"true" doc:"keep on the host what was there before it is changed, so that the run can be undone (ccm-push undo)"`
+	Confirm   string   `json:"confirm" enum:"auto,always,never" doc:"whether a change of it has to be confirmed over a new login, or is taken back; default: as the play says"`
 	AutoEdge  *bool    `json:"autoedge" default:"true" doc:"take part in automatic edges, with strategy graph"`
 	AutoGroup *bool    `json:"autogroup" default:"true" doc:"be carried out together with others of its type, with strategy graph"`
 }
@@ -57,6 +58,8 @@ func CheckMeta(n *yamlpos.Node, open func(*yamlpos.Node) bool) error {
 			errs.Add(checkLimit(value))
 		case "sema":
 			errs.Add(checkSemaphores(value, open))
+		case "confirm":
+			errs.Add(CheckConfirm(value))
 		}
 	}
 	if Given(n.Get("delay")) != nil && Given(n.Get("retry")) == nil {

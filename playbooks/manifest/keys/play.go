@@ -23,6 +23,10 @@ type Play struct {
 	Tags       []string `json:"tags" doc:"labels of the play and of all its resources"`
 	Remembered string   `json:"remembered_as" doc:"a name by which hosts remember the play, for resources with reverse; no other manifests for these hosts may have the same, and it stays when the play is renamed"`
 	History    *bool    `json:"history" default:"true" doc:"keep on the hosts what was there before it is changed, so that the run can be undone (ccm-push undo)"`
+	Confirm    string   `json:"confirm" enum:"auto,always,never" default:"auto" doc:"whether the host takes changes back that are not confirmed over a new login: auto, those that touch how it is reached; always, all; never, none"`
+	Within     Seconds  `json:"confirm_within" default:"60s" doc:"how long after the last progress a change may wait for that, 5s-1h"`
+	ConfirmVia []string `json:"confirm_via" doc:"where the changed host is to be reached, each of them: HOST, HOST:PORT, :PORT or ssh://USER@HOST:PORT; default: as the inventory says"`
+	Boot       bool     `json:"confirm_boot" doc:"take back at a boot, too, what was not confirmed before"`
 	Defaults   any      `json:"defaults" doc:"properties and keys of resources that do not have their own: those of a type below its name, and those of all types beside it"`
 	Strict     bool     `json:"strict" doc:"owner, group and mode must be given wherever a file or directory may be made"`
 	Data       any      `json:"data" doc:"values for expressions and templates"`
@@ -59,7 +63,7 @@ var NotBesideInclude = []string{"ccm", "defaults", "hierarchy", "history", "over
 
 // Defaults are the keys that defaults of a play may have for all types: what every type
 // has, and what says whose files are.
-var Defaults = []string{"control", "noop", "sensitive", "retry", "delay", "timeout", "limit", "sema", "history", "autoedge", "autogroup", "owner", "group", "mode"}
+var Defaults = []string{"control", "noop", "sensitive", "retry", "delay", "timeout", "limit", "sema", "history", "confirm", "autoedge", "autogroup", "owner", "group", "mode"}
 
 // OfEveryDefault reports whether a key is one of [Defaults].
 func OfEveryDefault(key string) bool { return slices.Contains(Defaults, key) }

@@ -73,9 +73,16 @@ site.yaml:3:3: there is no ccm section
 	{"computed include", "include: '{{ Facts.x }}'\n", "site.yaml:1:10: include cannot be an expression" + chooseHint},
 	{"defaults of nothing", "defaults: [file]\n" + some, "site.yaml:1:11: defaults must be a map, not a list\n  hint: write defaults: {owner: root, exec: {timeout: 5m}}"},
 	{"defaults that are none", "defaults:\n  content: x\n  alias: y\n  fiel: {mode: \"0644\"}\n  exec: 5m\n  file: {contnt: x}\n  noop: perhaps\n  control: {if: x}\n  colour: red\n" + some,
-		"site.yaml:2:3: defaults has no key \"content\"\n  hint: write it below its type: file: {content: ...}\nsite.yaml:3:3: defaults has no key \"alias\"\n  hint: write it at the resources, or below a type: exec: {alias: ...}\nsite.yaml:4:3: defaults has no key \"fiel\"\n  hint: did you mean file?\nsite.yaml:5:9: the defaults of exec must be a map, not the text \"5m\"\nsite.yaml:6:10: type file has no property \"contnt\"\n  hint: did you mean content?\nsite.yaml:7:9: noop must be true or false, not the text \"perhaps\"\nsite.yaml:8:17: unknown name \"x\" in the expression \"x\"\n  hint: a value is Data.x, Facts.… or lookup('data.x'); a text needs quotes\nsite.yaml:9:3: defaults has no key \"colour\"\n  hint: it has types, and for all of them control, noop, sensitive, retry, delay, timeout, limit, sema, history, autoedge, autogroup, owner, group, mode"},
+		"site.yaml:2:3: defaults has no key \"content\"\n  hint: write it below its type: file: {content: ...}\nsite.yaml:3:3: defaults has no key \"alias\"\n  hint: write it at the resources, or below a type: exec: {alias: ...}\nsite.yaml:4:3: defaults has no key \"fiel\"\n  hint: did you mean file?\nsite.yaml:5:9: the defaults of exec must be a map, not the text \"5m\"\nsite.yaml:6:10: type file has no property \"contnt\"\n  hint: did you mean content?\nsite.yaml:7:9: noop must be true or false, not the text \"perhaps\"\nsite.yaml:8:17: unknown name \"x\" in the expression \"x\"\n  hint: a value is Data.x, Facts.… or lookup('data.x'); a text needs quotes\nsite.yaml:9:3: defaults has no key \"colour\"\n  hint: it has types, and for all of them control, noop, sensitive, retry, delay, timeout, limit, sema, history, confirm, autoedge, autogroup, owner, group, mode"},
+	{"confirm", "confirm: sometimes\nconfirm_within: 2h\n" + some, "site.yaml:1:10: confirm \"sometimes\" is not known\n  hint: write auto, always or never\nsite.yaml:2:17: confirm_within 2h is outside 5s-1h\n  hint: write something like 60s"},
+	{"confirm without history", "confirm: always\nhistory: false\n" + some, "site.yaml:1:10: confirm: always cannot be with history: false: nothing is kept that could be put back\n  hint: leave one of them out"},
+	{"confirm_via", "confirm_via: [a b, 'h:0', ':', ssh://-x@h, [h], '{{ 1 + }}']\n" + some,
+		"site.yaml:1:15: confirm_via: \"a b\" is no address" + viaHint + "\nsite.yaml:1:20: confirm_via: port \"0\" is not in 1-65535" + viaHint +
+			"\nsite.yaml:1:27: confirm_via: \":\" is no address" + viaHint + "\nsite.yaml:1:32: confirm_via: \"ssh://-x@h\" names no user" + viaHint +
+			"\nsite.yaml:1:44: confirm_via[4] must be a single value, not a list\nsite.yaml:1:56: unexpected end in the expression \"1 +\""},
+	{"confirm_via of nothing", "confirm_via: []\n" + some, "site.yaml:1:14: confirm_via has no address\n  hint: leave it out to confirm as the inventory says"},
 	{"a tag that is an expression", "tags: ['{{ Facts.x }}']\n" + some, "site.yaml:1:8: a tag cannot be an expression\n  hint: use control for what depends on the host"},
-	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, any_errors_fatal, rollout, hostfacts, strategy, parallel, tags, remembered_as, history, defaults, strict, data, vars_files, hierarchy, overrides, include, ccm"},
+	{"a resource's key at a play", "health_checks: []\n" + some, "site.yaml:1:1: unknown key \"health_checks\"\n  hint: known keys: name, hosts, become, become_user, become_method, serial, max_fail_percentage, any_errors_fatal, rollout, hostfacts, strategy, parallel, tags, remembered_as, history, confirm, confirm_within, confirm_via, confirm_boot, defaults, strict, data, vars_files, hierarchy, overrides, include, ccm"},
 	{"shapes", "name: [a]\nhosts: [a]\nbecome: maybe\ntags: web\ndata: 5\noverrides: [x]\nhierarchy: {merge: first}\n" + some,
 		"site.yaml:1:7: name must be a single value, not a list\nsite.yaml:2:8: hosts must be a single value, not a list\n  hint: write one pattern: hosts: web1,web2\n" +
 			"site.yaml:3:9: become must be true or false, not the text \"maybe\"\nsite.yaml:4:7: tags must be a list, not the text \"web\"\n  hint: write a list: - web\n" +
@@ -98,6 +105,7 @@ site.yaml:3:3: there is no ccm section
 
 const (
 	chooseHint  = "\n  hint: write a name: no host is known when it is read; hierarchy and overrides choose data by host, control chooses resources"
+	viaHint     = "\n  hint: write HOST, HOST:PORT, :PORT or ssh://USER@HOST:PORT"
 	includeHint = "\n  hint: write it into the included manifest"
 	some        = "ccm: {resources: [exec: [x: ]]}\n"
 	serialHint  = "\n  hint: write a number of hosts or a percentage: serial: [1, 10%, 100%]"

@@ -42,7 +42,7 @@ var blind = map[string][]string{
 	"files": {
 		"apply-list", "apply-missing", "apply-play-keys", "play-include-bad", "play-include-folder", "play-include-missing", "play-vars-files-list", "play-vars-files-missing",
 	},
-	"durations":  {"exec-timeout-too-long", "exec-timeout-without-unit"},
+	"durations":  {"play-confirm-within", "exec-timeout-too-long", "exec-timeout-without-unit"},
 	"duplicates": {"defaults-twice", "resource-two-spellings"},
 	"quoting":    {"exec-quotes", "exec-quotes-in-a-guard", "file-validate-quotes"},
 	"how a value is written": {
@@ -52,12 +52,13 @@ var blind = map[string][]string{
 		"apply-url-without-checksum", "block-export-in-rescue", "ccm-empty-resources", "file-checksum-of-a-file", "file-content-and-source",
 		"file-download-by-host", "file-download-http", "file-download-password", "file-download-without-checksum", "file-empty-owner",
 		"file-file-mode-alone", "file-force-without-absent", "file-recurse-absent", "file-recurse-nothing", "file-recurse-of-a-file", "file-root-absent",
-		"file-validate-of-a-directory", "file-without-anything", "file-without-mode",
+		"play-confirm-without-history", "file-validate-of-a-directory", "file-without-anything", "file-without-mode",
 	},
 	"what of a rollout goes together": {
 		"rollout-by-alone", "rollout-drain-here", "rollout-gate-of-untouched", "rollout-gate-that-cannot-fail", "rollout-rest-first", "rollout-soak-too-long",
 		"rollout-stop-without-gate",
 	},
+	"addresses":                    {"play-confirm-via"},
 	"what a type checks by itself": {"exec-blank-command", "exec-environment-null", "exec-readonly-creates", "exec-returns-outside", "register-address"},
 	"YAML itself": {
 		"play-empty-list", "yaml-alias-bomb", "yaml-anchor-within-itself", "yaml-binary", "yaml-deep", "yaml-duplicate-key",

@@ -65,8 +65,12 @@ func serve() {
 // misbehave breaks the rules in one way once it has its catalog.
 func misbehave(fault string, in *bufio.Reader, conn *wire.Conn) {
 	m, err := conn.Receive()
-	if err != nil || m.Catalog == nil {
+	if err != nil || m.Catalog == nil && m.Proof == nil {
 		os.Exit(1)
+	}
+	if answers, ok := strings.CutPrefix(fault, "confirm:"); ok {
+		guarded(answers, m, conn)
+		return
 	}
 	say := func(messages ...*wire.Message) { conn.Send(messages...) }
 	result := func(r wire.Result) *wire.Message { return &wire.Message{Result: &r} }

@@ -1,0 +1,15 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFleetConfirmPage does what docs/confirm.md says, on two hosts with systemd.
+func TestFleetConfirmPage(t *testing.T) {
+	f := startPageHosts(t, "web1", "web2")
+	require.Equal(t, 4, f.follow("confirm.md"))
+}

@@ -1,0 +1,203 @@
+package playbooks
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
+)
+
+// guardedPlay has two resources, of which the host of guardedWorld has the first one confirmed.
+const guardedPlay = `
+confirm_within: 5s
+ccm:
+  pre_message: begins
+  resources:
+    - exec: ["true": ]
+    - exec: ["false": ]
+`
+
+// guardedWorld is a host that is no real one: what it answers when a change of its first resource is to be
+// confirmed stands in answers, see testdata/fake/confirm.go.
+func guardedWorld(t *testing.T, answers, play string, options ...sshtest.Option) (*world, *sshtest.Server) {
+	srv := sshtest.Start(t, append(options, sshtest.Env("FAKE=confirm:"+answers))...)
+	w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, play).fake(t)
+	w.Options.NoLock, w.Options.Reconnect = false, time.Minute
+	return w, srv
+}
+
+// A gatekeeper refuses as many logins as it is told.
+type gatekeeper struct{ refuse atomic.Int64 }
+
+func (g *gatekeeper) option() sshtest.Option {
+	return sshtest.Auth(func(c *ssh.ServerConfig) {
+		accept := c.PublicKeyCallback
+		c.PublicKeyCallback = func(conn ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+			if g.refuse.Add(-1) >= 0 {
+				return nil, errors.New("not now")
+			}
+			return accept(conn, key)
+		}
+	})
+}
+
+// refuseAt has logins refused from an event on.
+func (g *gatekeeper) refuseAt(w *world, logins int64, when func(events.Event) bool) {
+	w.recorded.watch = func(e events.Event) {
+		if when(e) {
+			g.refuse.Store(logins)
+		}
+	}
+}
+
+func isArmed(e events.Event) bool {
+	_, armed := e.(events.Armed)
+	return armed
+}
+
+// acknowledged reports whether a host was told that it need not tell again what it has taken back.
+func acknowledged(t *testing.T, srv *sshtest.Server) func() bool {
+	return func() bool {
+		_, err := os.Stat(filepath.Join(srv.Home, "acks"))
+		return err == nil
+	}
+}
+
+// TestConfirmed has a change kept that is confirmed by a login of its own, over a connection of its own.
+func TestConfirmed(t *testing.T) {
+	t.Parallel()
+	w, srv := guardedWorld(t, "confirmed", guardedPlay)
+	lines := w.run(t)
+	require.Equal(t, []string{"play site 1/1: web1", "web1 pre: begins", "web1 armed by exec#true", "web1 exec#true changed", "web1 exec#false stable", "web1 confirmed, at 1 places", "web1 done: ok"}, lines)
+	require.EqualValues(t, 3, srv.Stats().Connections, "the play, the proof that a second login works, and the confirmation")
+	require.Zero(t, w.Tally.Summary(false).ExitStatus(false))
+}
+
+// TestRefusedWithoutASecondLogin has nothing changed where it could not be confirmed.
+func TestRefusedWithoutASecondLogin(t *testing.T) {
+	t.Parallel()
+	gate := &gatekeeper{}
+	w, srv := guardedWorld(t, "confirmed", guardedPlay, gate.option())
+	gate.refuseAt(w, 100, func(e events.Event) bool { _, begins := e.(events.Message); return begins })
+	lines := w.run(t)
+	require.Equal(t, []string{"play site 1/1: web1", "web1 pre: begins", "web1 exec#true failed", "web1 exec#false stable", "web1 done: failed"}, lines)
+	require.Contains(t, w.text.String(), "authenticate "+srv.Addr+": authentication refused")
+	require.NoFileExists(t, filepath.Join(srv.Home, "asked"))
+}
+
+// TestReverted has hosts that could not be confirmed, each of which says in its own way that it has
+// taken its changes back.
+func TestReverted(t *testing.T) {
+	t.Parallel()
+	const back = `web1 reverted "": nobody confirmed it within 5s; `
+	for _, test := range []struct {
+		name    string
+		answers string
+		refused int64
+		want    string
+	}{
+		{"nobody is let in", "reverting,reverted", mostRefused, back + "authenticate ADDR: authentication refused"},
+		{"the login comes too late", "reverting,reverting,reverted", 0, back + "the login came too late"},
+		{"the connection is lost", "lost,reverted", 0, back + "exit status 3"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			gate := &gatekeeper{}
+			w, srv := guardedWorld(t, test.answers, guardedPlay, gate.option())
+			gate.refuseAt(w, test.refused, isArmed)
+			all := strings.Join(w.run(t), "\n")
+			require.Contains(t, all, strings.ReplaceAll(test.want, "ADDR", srv.Addr))
+			require.Contains(t, all, "web1 done: failed")
+			require.NotContains(t, all, "failed in")
+			require.Equal(t, 18, w.Tally.Summary(false).ExitStatus(false))
+			require.Eventually(t, acknowledged(t, srv), time.Minute, 10*time.Millisecond)
+		})
+	}
+}
+
+// TestNotConfirmed are hosts of which it is not known what they keep: that is no yes.
+func TestNotConfirmed(t *testing.T) {
+	t.Parallel()
+	w, _ := guardedWorld(t, "unknown", guardedPlay)
+	lines := w.run(t)
+	require.Contains(t, lines, "web1 failed in confirm")
+	phase, text := w.recorded.failure("web1")
+	require.Equal(t, phaseConfirm, phase)
+	require.Equal(t, "the login came too late; the host knows of no change that waits to be confirmed", text)
+	require.Equal(t, 2, w.Tally.Summary(false).ExitStatus(false))
+}
+
+// TestConfirmVia has a host reached where it has moved to: at each of the places that the play names, with
+// the key that it was known by.
+func TestConfirmVia(t *testing.T) {
+	t.Parallel()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	key, err := ssh.NewSignerFromKey(private)
+	require.NoError(t, err)
+	same := func(c *sshtest.Config) { c.HostKeys = []ssh.Signer{key} }
+	for _, test := range []struct {
+		name  string
+		moved sshtest.Option
+		want  string
+	}{
+		{"there", same, "web1 confirmed, at 2 places"},
+		{"another host", sshtest.Env("X=Y"), `web1 reverted "": nobody confirmed it within 5s; host key`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			srv := sshtest.Start(t, same, sshtest.Env("FAKE=confirm:reverted"))
+			login, err := os.ReadFile(srv.KeyFile)
+			require.NoError(t, err)
+			signer, err := ssh.ParsePrivateKey(login)
+			require.NoError(t, err)
+			moved := sshtest.Start(t, test.moved, sshtest.AuthorizedKeys(signer.PublicKey()), sshtest.Env("FAKE=confirm:confirmed"))
+			play := fmt.Sprintf("\nconfirm_via: [\"{{ '127.0.0.1' }}\", \":%d\"]", moved.Port) + guardedPlay
+			w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, play).fake(t)
+			w.Options.NoLock = false
+			require.Contains(t, strings.Join(w.run(t), "\n"), test.want)
+		})
+	}
+}
+
+// TestUnfinished: a change is not confirmed while what brings it into force is missing.
+func TestUnfinished(t *testing.T) {
+	file, restart := wire.Entry{Type: "file", Name: "/etc/ssh/sshd_config"}, wire.Entry{Type: "service", Name: "sshd", Subscribe: []int{0}}
+	other := wire.Entry{Type: "exec", Name: "other"}
+	const missing = "service#sshd follows what was changed, and was not brought about"
+	for _, test := range []struct {
+		name    string
+		entries []wire.Entry
+		results []wire.Result
+		want    string
+	}{
+		{"restarted", []wire.Entry{file, restart}, []wire.Result{{Status: wire.Changed}, {Index: 1, Status: wire.Changed}}, ""},
+		{"not restarted", []wire.Entry{file, restart}, []wire.Result{{Status: wire.Changed}}, missing},
+		{"the restart has failed", []wire.Entry{file, restart}, []wire.Result{{Status: wire.Changed}, {Index: 1, Status: wire.Failed}}, missing},
+		{"the restart was skipped", []wire.Entry{file, restart}, []wire.Result{{Status: wire.Changed}, {Index: 1, Status: wire.Skipped}}, missing},
+		{"nothing to restart for", []wire.Entry{file, restart}, []wire.Result{{Status: wire.Stable}}, ""},
+		{"another one has failed", []wire.Entry{file, restart, other}, []wire.Result{{Status: wire.Changed}, {Index: 1, Status: wire.Changed}, {Index: 2, Status: wire.Failed}}, ""},
+		{"not managed", []wire.Entry{file, {Type: "service", Name: "sshd", Subscribe: []int{0}, Excluded: true}}, []wire.Result{{Status: wire.Changed}, {Index: 1, Status: wire.Skipped}}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := &guard{progress: newCatalogProgress(&wire.Catalog{Entries: test.entries})}
+			for i := range test.results {
+				g.progress.Note(&test.results[i])
+			}
+			require.Equal(t, test.want, g.unfinished())
+		})
+	}
+}

@@ -1,0 +1,65 @@
+package events
+
+import "time"
+
+// Armed says that a host is about to change how it is reached, and that a second login was proven to
+// work before. From there on it takes back what it changes, unless that is confirmed.
+type Armed struct {
+	Stamp
+	Play   string        `json:"play" doc:"name of the play"`
+	Host   string        `json:"host" doc:"where"`
+	Type   string        `json:"type" doc:"of the resource whose change is the first"`
+	Name   string        `json:"name" doc:"of the resource"`
+	Alias  string        `json:"alias" doc:"of the resource; empty if it has none"`
+	Why    string        `json:"why" doc:"why it has to be confirmed: what of the way in it may touch"`
+	Within time.Duration `json:"-"` // without progress and without a confirmation
+}
+
+// Confirmed says that a host was reached over new connections after it had changed, and keeps its
+// changes.
+type Confirmed struct {
+	Stamp
+	Play     string        `json:"play" doc:"name of the play"`
+	Host     string        `json:"host" doc:"which"`
+	Over     []string      `json:"over" doc:"the addresses and ports where it was reached"`
+	Duration time.Duration `json:"-"` // since the end of its last resource
+}
+
+// Reverted says that a host has taken changes back since they were not confirmed.
+type Reverted struct {
+	Stamp
+	Play    string         `json:"play" doc:"of this run"`
+	Host    string         `json:"host" doc:"which"`
+	Earlier string         `json:"earlier,omitempty" doc:"the id of the run whose changes these were, if that is not this one"`
+	Holder  string         `json:"holder" doc:"who ran that, and where"`
+	At      time.Time      `json:"at" doc:"when it had been taken back"`
+	Why     string         `json:"why" doc:"what the host says of the reason"`
+	Because string         `json:"because,omitempty" doc:"why this run has not confirmed it"`
+	Results []UntoldResult `json:"results" doc:"what was taken back, changed, and what could not be, failed or skipped"`
+	More    int            `json:"more,omitempty" doc:"results that are not among those"`
+	Error   string         `json:"error,omitempty" doc:"what else is wrong on the host now"`
+	Rest
+}
+
+// OfThisRun reports whether these were changes of the run that tells it.
+func (e Reverted) OfThisRun() bool { return e.Earlier == "" }
+
+func (Armed) name() string     { return "armed" }
+func (Confirmed) name() string { return "confirmed" }
+func (Reverted) name() string  { return "reverted" }
+
+func (e Armed) stamped(s Stamp) Event     { e.Stamp = s; return e }
+func (e Confirmed) stamped(s Stamp) Event { e.Stamp = s; return e }
+func (e Reverted) stamped(s Stamp) Event  { e.Stamp = s; return e }
+
+// The lines of these events.
+type (
+	armedFields struct {
+		Armed
+		WithinMS milliseconds `json:"within_ms" doc:"how long the host waits without progress and without a confirmation"`
+	}
+	confirmedFields struct {
+		Confirmed
+		DurationMS milliseconds `json:"duration_ms" doc:"since the end of its last resource"`
+	}
+)

@@ -1,0 +1,68 @@
+package events
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+// armed says that a host is about to change how it is reached.
+func (t *Text) armed(p *page, e Armed) {
+	t.recap.meet(e.Host)
+	if t.options.Quiet {
+		return
+	}
+	t.who(p, e.Host)
+	p.pad(plain, "armed", t.statusColumn())
+	p.inline(plain, fmt.Sprintf("%s#%s, since %s: taken back unless a new login confirms it within %s",
+		e.Type, shorten(cmp.Or(e.Alias, e.Name), 100), e.Why, e.Within))
+}
+
+// confirmed says that a host is still reached.
+func (t *Text) confirmed(p *page, e Confirmed) {
+	t.recap.meet(e.Host)
+	if t.options.Quiet {
+		return
+	}
+	t.who(p, e.Host)
+	p.pad(green, "confirmed", t.statusColumn())
+	p.inline(plain, "by a new login at "+strings.Join(e.Over, " and "))
+}
+
+// reverted says what a host has taken back.
+func (t *Text) reverted(p *page, e Reverted) {
+	what := e.Why
+	if e.OfThisRun() {
+		t.recap.blame(e.Host, "taken back: "+cmp.Or(e.Because, e.Why))
+	} else {
+		t.recap.meet(e.Host)
+		what = fmt.Sprintf("what run %s of %s had changed: %s", e.Earlier, e.Holder, e.Why)
+	}
+	t.who(p, e.Host)
+	p.pad(red, "reverted", t.statusColumn())
+	p.inline(red, what+", "+count(len(e.Results)+e.More, "resource")+", at "+e.At.Local().Format("2006-01-02 15:04:05"))
+	if e.Because != "" {
+		p.block(indent, "because: "+e.Because, always(red))
+	}
+	for _, r := range e.Results {
+		of, word := yellow, "taken back"
+		switch {
+		case r.Status.HasFailed():
+			of, word = red, "not taken back"
+		case r.Status == Skipped:
+			word = "left"
+		}
+		text := word + "  " + r.Type + "#" + shorten(r.Name, 100)
+		if said := cmp.Or(r.Error, r.Message); said != "" {
+			text += "  " + shorten(said, 200)
+		}
+		p.block(indent, text, always(of))
+	}
+	if e.More > 0 {
+		p.block(indent, fmt.Sprintf("and %d more", e.More), always(yellow))
+	}
+	if e.Error != "" {
+		p.block(indent, "now: "+e.Error, always(red))
+	}
+	t.refreshDue(p, e.Rest)
+}

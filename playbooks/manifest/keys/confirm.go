@@ -1,0 +1,15 @@
+package keys
+
+import (
+	"slices"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+)
+
+// CheckConfirm checks a value of confirm. That it is no single value is found by decoding.
+func CheckConfirm(n *yamlpos.Node) error {
+	if n = Scalar(n); n == nil || slices.Contains([]string{"auto", "always", "never"}, n.Text) {
+		return nil
+	}
+	return n.Errorf("write auto, always or never", "confirm %q is not known", n.Text)
+}

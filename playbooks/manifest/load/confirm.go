@@ -1,0 +1,43 @@
+package load
+
+import (
+	"time"
+
+	"github.com/ccm-push/ccm-push/inventory/yamlpos"
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/manifest/keys"
+)
+
+// confirm reads what a play says of changes that have to be confirmed.
+func (f *file) confirm(n *yamlpos.Node, k *keys.Play) manifest.Confirm {
+	c := manifest.Confirm{Mode: wire.ConfirmMode(k.Confirm), Within: time.Duration(k.Within), Boot: k.Boot}
+	mode := keys.Scalar(n.Get("confirm"))
+	if mode != nil {
+		f.report.Add(keys.CheckConfirm(mode))
+	}
+	if within := keys.Scalar(n.Get("confirm_within")); within != nil && (c.Within < wire.MinConfirmWithin || c.Within > wire.MaxConfirmWithin) {
+		var d keys.Seconds
+		if d.UnmarshalText([]byte(within.Text)) == nil { // otherwise decoding has reported it
+			f.report.Add(within.Errorf("write something like 60s", "confirm_within %s is outside 5s-1h", within.Text))
+		}
+	}
+	if k.History != nil && !*k.History && c.Mode == wire.ConfirmAlways {
+		f.report.Add(mode.Errorf("leave one of them out", "confirm: always cannot be with history: false: nothing is kept that could be put back"))
+	}
+	via := keys.Given(n.Get("confirm_via"))
+	if via == nil || via.Kind != yamlpos.List {
+		return c
+	}
+	c.Via = f.values.Optional(n, "confirm_via")
+	if len(via.Items) == 0 {
+		f.report.Add(via.Errorf("leave it out to confirm as the inventory says", "confirm_via has no address"))
+	}
+	for _, item := range via.Items {
+		if item.Kind == yamlpos.Scalar && !f.values.IsOpen(item) {
+			_, err := manifest.ParseVia(item)
+			f.report.Add(err)
+		}
+	}
+	return c
+}
