@@ -7,6 +7,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 )
 
 // compileFirst makes the catalogs of a batch before any is applied. It returns false
@@ -20,8 +21,13 @@ func (f *fleet) compileFirst(ctx context.Context, s *selection, hosts []*invento
 			failed++
 		}
 	}
+	return f.allReady(s.play, failed, len(hosts))
+}
+
+// allReady reports whether no host has failed, or else warns that the run ends.
+func (f *fleet) allReady(play *manifest.Play, failed, hosts int) bool {
 	if failed > 0 {
-		f.runner.warn(fmt.Sprintf("play %q: %d of %d hosts could not be made ready; nothing was applied, and the run ends here", s.play.Name, failed, len(hosts)))
+		f.runner.warn(fmt.Sprintf("play %q: %d of %d hosts could not be made ready; nothing was applied, and the run ends here", play.Name, failed, hosts))
 	}
 	return failed == 0
 }

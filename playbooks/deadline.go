@@ -108,7 +108,7 @@ func late(ctx context.Context, err error) error {
 		phase = he.Op
 	}
 	if pe, ok := errors.AsType[*phaseError](err); ok {
-		if pe.phase == "deadline" {
+		if pe.phase == "deadline" || pe.phase == "soak" { // which says so
 			return err
 		}
 		phase = pe.phase

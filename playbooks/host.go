@@ -21,6 +21,9 @@ type hostState struct {
 	begun  bool
 	done   bool
 	failed bool // it enters no further play
+	// lost says that it has failed as a whole, and unreachable that this was since it could not be
+	// reached.
+	lost, unreachable bool
 	// interrupted says that its interruption has been reported.
 	interrupted bool
 	held        bool // it has a place among the kept connections
@@ -97,7 +100,10 @@ func (s *hostState) unpredicted(program *hostProgram, check bool) string {
 var errStopped = errors.New("the run was interrupted")
 
 // A stoppedError is errStopped with what was not reached.
-type stoppedError struct{ rest events.Rest }
+type stoppedError struct {
+	rest  events.Rest
+	phase string // of a rollout, such as soak; "" is none
+}
 
 func (*stoppedError) Error() string { return errStopped.Error() }
 func (*stoppedError) Unwrap() error { return errStopped }
@@ -143,12 +149,12 @@ func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start
 	case err == nil, untouched:
 	case isStopped:
 		state.interrupted = true
-		f.runner.Events.Report(events.Interrupted{Play: s.play.Name, Host: state.host.Name, Rest: stopped.rest})
+		f.runner.Events.Report(events.Interrupted{Play: s.play.Name, Host: state.host.Name, Rest: stopped.rest, Phase: stopped.phase})
 	default:
-		state.failed, state.begun = true, true
+		state.failed, state.begun, state.lost = true, true, true
 		failed := failure(s.play.Name, state.host.Name, err)
-		_, unreachable := failed.(events.Unreachable)
-		state.activity.Lost(unreachable)
+		_, state.unreachable = failed.(events.Unreachable)
+		state.activity.Lost(state.unreachable)
 		f.runner.Events.Report(failed)
 	}
 	if state.failed && s.play.AnyFatal {

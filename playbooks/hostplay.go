@@ -58,6 +58,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		}
 	})
 	progress := newCatalogProgress(&compiled.Catalog)
+	progress.look = s.look != nil
 	state.at(progress)
 	guard.follow(progress)
 	defer f.phase(state, "apply", &state.phases.Apply)()
@@ -126,7 +127,7 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 		state.predicted = append(state.predicted, program)
 	}
 	if !whole {
-		return &stoppedError{progress.Rest()}
+		return &stoppedError{rest: progress.Rest()}
 	}
 	if f.runner.applies() && !progress.Failed && compiled.Post != "" {
 		tell(events.Post, compiled.Post)

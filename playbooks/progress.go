@@ -14,6 +14,7 @@ type catalogProgress struct {
 	Would  bool // an entry has changed, or would
 
 	catalog *wire.Catalog
+	look    bool   // nothing is done: what would change is no change
 	told    []bool // by entry: it has a result
 	changed []bool // by entry: it has changed the host
 	brought []bool // by entry: it is as it is to be
@@ -58,7 +59,9 @@ func (p *catalogProgress) next() *wire.Entry {
 
 // at tells those who look on how far a host has got with a catalog.
 func (s *hostState) at(p *catalogProgress) {
-	s.activity.Came(p.Would, p.Failed)
+	if !p.look {
+		s.activity.Came(p.Would, p.Failed)
+	}
 	if p.locked {
 		s.activity.At("waiting for the lock")
 	} else if entry := p.next(); entry != nil {

@@ -46,7 +46,7 @@ func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Ho
 	if f.interrupted(ctx) {
 		return false
 	}
-	hosts := r.foresee(ctx, without(alive, s.done))
+	hosts := r.withDone(alive, r.foresee(ctx, without(alive, s.done)))
 	if r.over || f.interrupted(ctx) {
 		return false
 	}
@@ -58,6 +58,9 @@ func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Ho
 	r.plan = rollout.NewPlan(r.rollout.Rules, hosts, options)
 	r.conductor = rollout.NewConductor(r.plan, past)
 	r.tellPlan()
+	if f.runner.Options.CompileFirst && !r.allReady(len(alive)) {
+		return false
+	}
 	if stop := r.conductor.Stopped(); stop != nil && !r.wait(ctx) {
 		return false
 	}
@@ -66,8 +69,16 @@ func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Ho
 			return false
 		}
 	}
+	s.begun = true // also if nothing was to be changed
 	r.leaveOut(ctx)
 	return true
+}
+
+// allReady is --compile-first: all hosts of a rollout have been asked before the first is changed, so
+// they are one batch here. It returns false if one could not be made ready.
+func (r *rolling) allReady(hosts int) bool {
+	unreachable, failed, _ := r.plan.Trouble()
+	return r.fleet.allReady(r.of.play, len(unreachable)+len(failed), hosts)
 }
 
 // leaveOut has hosts fail that something would have changed on, and that were left as they are since
@@ -81,6 +92,21 @@ func (r *rolling) leaveOut(ctx context.Context) {
 }
 
 var errLeftOut = errors.New("it was not healthy before the rollout, and is left as it was; --include-broken works on it as well")
+
+// withDone has those among the hosts of the play, too, that the run before is done with: shares are of
+// all of them.
+func (r *rolling) withDone(alive []*inventory.Host, hosts []rollout.Host) []rollout.Host {
+	all := make([]rollout.Host, 0, len(alive))
+	for _, h := range alive {
+		if !r.of.done[h.Name] {
+			all, hosts = append(all, hosts[0]), hosts[1:]
+			continue
+		}
+		group, _ := groupOf(h, r.rollout.By)
+		all = append(all, rollout.Host{Name: h.Name, Group: group, Done: true})
+	}
+	return all
+}
 
 func (r *rolling) at(s rollout.State) { r.state, r.since = s, r.fleet.runner.Now() }
 
@@ -204,7 +230,7 @@ func (r *rolling) work(ctx context.Context, state *hostState) rolled {
 // tellPlan tells what the rollout will do, and what restarts for sure.
 func (r *rolling) tellPlan() {
 	p := r.plan
-	e := events.RolloutPlan{Play: r.of.play.Name, Number: r.number, Stable: p.Stable(), Rules: rulesOf(&p.Rules)}
+	e := events.RolloutPlan{Play: r.of.play.Name, Number: r.number, Stable: p.Stable(), Rules: rulesOf(r.rollout)}
 	e.Unreachable, e.Failed, e.Broken = p.Trouble()
 	if most := p.Rules.MaxUnavailable; most != nil {
 		e.By, e.MaxUnavailable = p.Rules.By, most.String()

@@ -14,6 +14,7 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/record"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
+	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
 // rollingSite makes a file, and fails where a folder called bad is. Nothing is healthy where one
@@ -187,7 +188,7 @@ func TestRolloutSoaks(t *testing.T) {
 		}
 	}
 	lines := w.run(t)
-	require.Contains(t, lines, "web1 failed in deadline")
+	require.Contains(t, lines, "web1 failed in soak")
 	require.NoFileExists(t, path("web2", "made"))
 }
 
@@ -246,4 +247,88 @@ func TestRunEndsWhenAllHostsHaveFailed(t *testing.T) {
 			require.Contains(t, w.text.String(), "not run: 1 play: \"two\"")
 		})
 	}
+}
+
+// TestRolloutOfNothing finds all hosts as they should be: the play has run.
+func TestRolloutOfNothing(t *testing.T) {
+	w, _ := newRolling(t, rollout.Rules{}, "web1", "web2")
+	w.run(t)
+	*w.Tally = events.Tally{}
+	summary, err := w.Run(t.Context(), nil)
+	require.NoError(t, err)
+	require.Empty(t, summary.PlaysNotRun)
+	require.Equal(t, 0, summary.ExitStatus(false))
+	require.Contains(t, w.text.String(), "-- rollout of web: nothing will change, 2 hosts stable\n")
+}
+
+// TestRolloutCheckUnreachable names a host that a check run could not reach.
+func TestRolloutCheckUnreachable(t *testing.T) {
+	hosts := servers(t, "web2")
+	hosts["web1"] = sshtest.Start(t, sshtest.RejectAuth())
+	w := newWorld(t, hosts, rollingSite)
+	w.Plays[0].Rollout = &manifest.Rollout{}
+	w.Options.Check = true
+	require.Contains(t, w.run(t), "plan [web2], stable [], unreachable [web1], failed [], broken []")
+}
+
+// TestRolloutGoesOnByAllHosts resumes when one host of two is left: half of all is one, and so is the
+// limit of two in three quarters of all.
+func TestRolloutGoesOnByAllHosts(t *testing.T) {
+	share := rollout.Amount{Percent: 75}
+	w, _ := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}}, Stop: rollout.Limits{Failed: &share}}, "web1", "web2", "web3", "web4")
+	w.Options.Progress = &record.Progress{Plays: []record.PlayProgress{{
+		SelectedPlay: events.SelectedPlay{Name: "web", Hosts: []string{"web1", "web2", "web3", "web4"}},
+		Done:         map[string]bool{"web1": true, "web2": true},
+		Rollout:      &rollout.Past{Batch: 3, Batches: [][]string{{"web1"}, {"web2"}, {"web3"}, {"web4"}}},
+	}}}
+	w.run(t)
+	require.Contains(t, w.text.String(), "at most 2 of 2: 2 below the limit (stop.failed: 75%), and 1 at work at once")
+	require.Contains(t, w.text.String(), "    batch 2: done\n")
+	require.Contains(t, w.text.String(), "2 hosts in 4 batches, 0 hosts stable")
+}
+
+// TestRolloutAsks asks between batches: once for each answer that is one, and behind what the batch
+// has told.
+func TestRolloutAsks(t *testing.T) {
+	w, path := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}}, Pause: true}, "web1", "web2", "web3")
+	answers := []string{"what", "g", "e"}
+	var questions []string
+	w.Ask = func(_ context.Context, question string) (string, error) {
+		questions = append(questions, question)
+		require.Contains(t, w.text.String(), fmt.Sprintf("web%d  changed", max(1, len(questions)-1)))
+		answer := answers[0]
+		answers = answers[1:]
+		return answer, nil
+	}
+	lines := w.run(t)
+	require.Equal(t, []string{
+		"go on with batch 2? [g]o, [e]nd, [u]ndo: ", "  write one of go, end, undo: ", "go on with batch 3? [g]o, [e]nd, [u]ndo: ",
+	}, questions)
+	require.Contains(t, lines, "pause behind batch 1")
+	require.FileExists(t, path("web2", "made"))
+	require.NoFileExists(t, path("web3", "made"))
+}
+
+// TestRolloutCompilesFirst changes nothing if a host cannot be made ready, whatever the rollout allows.
+func TestRolloutCompilesFirst(t *testing.T) {
+	hosts := servers(t, "web2")
+	hosts["web1"] = sshtest.Start(t, sshtest.RejectAuth())
+	w := newWorld(t, hosts, rollingSite)
+	w.Plays[0].Rollout = &manifest.Rollout{Rules: rollout.Rules{OnStop: rollout.End, Stop: rollout.Limits{Failed: &rollout.Amount{Count: 2}}}}
+	w.Options.CompileFirst = true
+	w.run(t)
+	require.Equal(t, []string{`play "web": 1 of 2 hosts could not be made ready; nothing was applied, and the run ends here`}, w.warnings)
+	require.NoFileExists(t, filepath.Join(hosts["web2"].Home, "made"))
+	w.Options.CompileFirst = false
+	*w.Tally = events.Tally{}
+	w.run(t)
+	require.FileExists(t, filepath.Join(hosts["web2"].Home, "made"))
+}
+
+// TestRolloutHeldByNobody stops where there is no one to ask: it says that the run ends.
+func TestRolloutHeldByNobody(t *testing.T) {
+	w, path := newRolling(t, rollout.Rules{Batches: []rollout.Amount{{Count: 1}}}, "web1", "web2")
+	w.Plays[0].Rollout.OnStop = rollout.Hold
+	require.NoError(t, os.Mkdir(path("web1", "bad"), 0o700))
+	require.Contains(t, w.run(t), "stop in batch 1 by stop.failed: 1 of 2 hosts have failed or cannot be reached (web1), and it stops at 1; then end")
 }

@@ -38,7 +38,7 @@ func (r *rolling) behind(ctx context.Context) bool {
 	if r.conductor.Stopped() != nil && !r.wait(ctx) { // a person has said so meanwhile
 		return false
 	}
-	if batch == len(r.plan.Batches) || !r.rollout.Pause && !(batch == 1 && r.plan.Canary) {
+	if r.conductor.Left() == 0 || !r.rollout.Pause && !(batch == 1 && r.plan.Canary) {
 		return true
 	}
 	return r.pause(ctx)

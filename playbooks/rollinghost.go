@@ -3,6 +3,7 @@ package playbooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
@@ -73,14 +74,18 @@ func (w *rollingHost) soak(ctx context.Context) error {
 		ctx = limited
 	}
 	asks, every := monitored(w.of.play), min(longestAsk, max(shortestAsk, d/3))
+	bad := "" // what was last wrong
 	for since := time.Now(); ; {
 		if asks {
-			healthy, err := w.healthy(ctx, w.state)
+			wrong, err := w.sick(ctx, w.state)
 			if err != nil {
+				if session.Overdue(ctx) != nil {
+					return unhealthy(d, bad)
+				}
 				return err
 			}
-			if !healthy {
-				since = time.Time{}
+			if wrong != "" {
+				since, bad = time.Time{}, wrong
 			} else if since.IsZero() {
 				since = time.Now()
 			}
@@ -96,18 +101,24 @@ func (w *rollingHost) soak(ctx context.Context) error {
 		select {
 		case <-time.After(wait):
 		case <-w.fleet.stop:
-			return &stoppedError{}
+			return &stoppedError{phase: "soak"}
 		case <-ctx.Done():
 			if session.Overdue(ctx) != nil {
-				return &phaseError{phase: "soak", err: errUnhealthy}
+				return unhealthy(d, bad)
 			}
 			return ctx.Err()
 		}
 	}
 }
 
-// errUnhealthy is why a host does not count as done.
-var errUnhealthy = errors.New("its health checks have not held for as long as soak says, until its deadline")
+// unhealthy is why a host does not count as done. bad is what was last wrong; "" is nothing.
+func unhealthy(d time.Duration, bad string) error {
+	err := fmt.Errorf("its deadline came before its health checks had held for %s", d)
+	if bad != "" {
+		err = fmt.Errorf("%w; the last one that did not: %s", err, bad)
+	}
+	return &phaseError{phase: "soak", err: err}
+}
 
 // alive makes sure that the host can still be asked: it has been silent for the soak.
 func (w *rollingHost) alive(ctx context.Context) error {

@@ -64,7 +64,7 @@ func (r *rolling) foresee(ctx context.Context, alive []*inventory.Host) []rollou
 
 // foretell takes what a check run is told of a play with a rollout, and gives what tells the batches
 // that the play would come in.
-func (f *fleet) foretell(s *selection, alive []*inventory.Host) (tell func()) {
+func (f *fleet) foretell(ctx context.Context, s *selection, alive []*inventory.Host) (tell func()) {
 	var mu sync.Mutex
 	seen := map[string]*foresight{}
 	s.heard = func(host string, c *wire.Catalog, result *wire.Result) {
@@ -81,15 +81,17 @@ func (f *fleet) foretell(s *selection, alive []*inventory.Host) (tell func()) {
 		for _, h := range without(alive, s.done) {
 			group, _ := groupOf(h, r.rollout.By)
 			one := rollout.Host{Name: h.Name, Group: group}
-			if told := seen[h.Name]; told != nil {
+			switch told := seen[h.Name]; {
+			case f.states[h.Name].lost:
+				one.Unreachable = f.states[h.Name].unreachable
+				one.Failed = !one.Unreachable
+			case told != nil:
 				one.Changes, one.Restarts = told.changes, told.restarts
-			} else {
-				one.Failed = true
 			}
 			hosts = append(hosts, one)
 		}
 		r.plan = rollout.NewPlan(r.rollout.Rules, hosts, rollout.Options{Canary: f.runner.Options.Canary})
-		if !f.runner.Options.Monitor {
+		if !f.runner.Options.Monitor && !f.interrupted(ctx) {
 			r.tellPlan()
 		}
 	}
@@ -129,9 +131,9 @@ func (r *rolling) foreseeHost(ctx context.Context, state *hostState, host *rollo
 	})
 	timed, done := f.runner.hostTime(ctx)
 	err := f.playOn(timed, look, state)
-	healthy := true
+	sick := ""
 	if err == nil && monitored(r.of.play) {
-		healthy, err = r.healthy(timed, state)
+		sick, err = r.sick(timed, state)
 	}
 	err = late(timed, err)
 	done()
@@ -143,7 +145,7 @@ func (r *rolling) foreseeHost(ctx context.Context, state *hostState, host *rollo
 		f.ended(ctx, r.of, state, start, err)
 		return
 	default:
-		host.Changes, host.Restarts, host.Broken = seen.changes, seen.restarts, !healthy
+		host.Changes, host.Restarts, host.Broken = seen.changes, seen.restarts, sick != ""
 	}
 	if err == nil && !host.Changes {
 		state.begun = true
@@ -162,14 +164,15 @@ func monitored(play *manifest.Play) bool {
 	return some
 }
 
-// healthy asks a host the health checks of the play.
-func (r *rolling) healthy(ctx context.Context, state *hostState) (bool, error) {
-	healthy := true
-	look := r.of.looking(true, func(_ string, _ *wire.Catalog, result *wire.Result) {
-		healthy = healthy && !result.Status.HasFailed()
+// sick asks a host the health checks of the play, and gives the first that is not passed; "" is none.
+func (r *rolling) sick(ctx context.Context, state *hostState) (wrong string, err error) {
+	look := r.of.looking(true, func(_ string, c *wire.Catalog, result *wire.Result) {
+		if result.Status.HasFailed() && wrong == "" {
+			wrong = c.Entries[result.Index].Ref() + ": " + result.Error
+		}
 	})
-	err := r.fleet.playOn(ctx, look, state)
-	return healthy, err
+	err = r.fleet.playOn(ctx, look, state)
+	return wrong, err
 }
 
 // lookAgain looks whether hosts that hold places are healthy by now. Without health checks nobody can
@@ -187,13 +190,13 @@ func (r *rolling) lookAgain(ctx context.Context) {
 			state := r.fleet.states[h.Host]
 			timed, done := r.fleet.runner.hostTime(ctx)
 			defer done()
-			healthy, err := r.healthy(timed, state)
+			sick, err := r.sick(timed, state)
 			if err != nil || !state.held {
 				state.close()
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			seen[h.Host] = healthy && err == nil
+			seen[h.Host] = sick == "" && err == nil
 		})
 	}
 	asking.Wait()

@@ -20,6 +20,9 @@ func (r *rolling) wait(ctx context.Context) bool {
 	if len(r.conductor.Touched(false)) == 0 && (then == rollout.UndoBatch || then == rollout.UndoAll) { // there is nothing to take back
 		then = rollout.End
 	}
+	if then == rollout.Hold && f.runner.Ask == nil && f.runner.Options.Hold == 0 { // there is no one to wait for
+		then = rollout.End
+	}
 	r.tellStop(stop, then)
 	if then != rollout.Hold {
 		r.stopped(then)
@@ -57,12 +60,17 @@ func (r *rolling) pause(ctx context.Context) bool {
 		return true
 	}
 	batch, next := r.conductor.Batch(), r.conductor.Batch()+1
-	question := fmt.Sprintf("batch %d is done; go on with batch %d of %d (%d hosts)? [g]o, [e]nd, [u]ndo: ", batch, next, len(r.plan.Batches), len(r.plan.Batches[next-1]))
+	for len(r.plan.Batches[next-1]) == 0 { // of which a run before has left nothing
+		next++
+	}
 	wait := r.rollout.PauseDeadline
 	if wait == 0 {
 		wait = f.runner.Options.Hold
 	}
-	return r.person(ctx, rollout.Paused, question, wait)
+	f.runner.Events.Report(events.RolloutPause{
+		Play: r.of.play.Name, Number: r.number, Batch: batch, Batches: len(r.plan.Batches), Next: len(r.plan.Batches[next-1]), WaitMS: max(0, wait.Milliseconds()),
+	})
+	return r.person(ctx, rollout.Paused, fmt.Sprintf("go on with batch %d? [g]o, [e]nd, [u]ndo: ", next), wait)
 }
 
 // person waits for what a person says: on the terminal, or from elsewhere. most is how long, 0 is not
@@ -135,7 +143,7 @@ func (r *rolling) askPerson(ctx context.Context, question string) (asked func(),
 				case said <- verb:
 				case <-ctx.Done():
 				}
-				continue
+				return // it is obeyed: the next question is another one
 			}
 			question = "  write one of go, end, undo: "
 		}

@@ -171,7 +171,7 @@ func shortList(names []string) string {
 }
 
 // rulesOf are what a rollout keeps to, for people.
-func rulesOf(r *rollout.Rules) []string {
+func rulesOf(r *manifest.Rollout) []string {
 	var list []string
 	add := func(key, value string) { list = append(list, key+": "+value) }
 	if r.MaxUnavailable != nil {
@@ -183,6 +183,15 @@ func rulesOf(r *rollout.Rules) []string {
 	}
 	if r.Soak > 0 {
 		add("soak", r.Soak.String())
+	}
+	if r.HostDeadline > 0 {
+		add("host_deadline", r.HostDeadline.String())
+	}
+	if r.ProgressDeadline > 0 {
+		add("progress_deadline", r.ProgressDeadline.String())
+	}
+	for _, g := range r.Gates {
+		add("gate", g.Name)
 	}
 	stop := func(prefix string, l *rollout.Limits, failed bool) {
 		for _, one := range []struct {
@@ -200,5 +209,11 @@ func rulesOf(r *rollout.Rules) []string {
 	stop("stop.", &r.Stop, true)
 	stop("stop.per_batch.", &r.PerBatch, false)
 	add("on_stop", string(r.OnStop))
+	switch {
+	case r.PauseDeadline > 0:
+		add("pause", r.PauseDeadline.String())
+	case r.Pause:
+		add("pause", "true")
+	}
 	return list
 }

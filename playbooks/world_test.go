@@ -188,6 +188,9 @@ func (r *recorder) lines() []string {
 		case events.RolloutStop:
 			flush()
 			all = append(all, fmt.Sprintf("stop in batch %d by %s: %s; then %s", e.Batch, e.Rule, e.Text, e.Then))
+		case events.RolloutPause:
+			flush()
+			all = append(all, fmt.Sprintf("pause behind batch %d", e.Batch))
 		case events.RolloutSaid:
 			flush()
 			all = append(all, fmt.Sprintf("said %s", e.Verb))

@@ -246,8 +246,9 @@ type HostFailed struct {
 // Interrupted says that the run was interrupted before a host was done with a play.
 type Interrupted struct {
 	Stamp
-	Play string `json:"play" doc:"name of the play"`
-	Host string `json:"host" doc:"where"`
+	Play  string `json:"play" doc:"name of the play"`
+	Host  string `json:"host" doc:"where"`
+	Phase string `json:"phase,omitempty" doc:"what of a rollout it was at, behind the play" enum:"soak"`
 	Rest
 }
 

@@ -149,6 +149,7 @@ func scenes() []scene {
 			events.HostRolled{Play: "web tier", Number: 1, Host: "web1", Restarted: true},
 			events.HostDone{Host: "web1", Duration: 312 * time.Millisecond},
 			events.Gate{Play: "web tier", Number: 1, Batch: 1, Name: "errors", Verdict: "passed", Text: "3 good of 3"},
+			events.RolloutPause{Play: "web tier", Number: 1, Batch: 1, Batches: 2, Next: 2, WaitMS: 1800000},
 			events.PlayStart{Play: "web tier", Hosts: []string{"web2", "web4"}, Number: 1, Batch: 2, Batches: 2},
 			events.HostFailed{Play: "web tier", Host: "web2", Phase: "soak", Error: "its health checks have not held"},
 			events.HostRolled{Play: "web tier", Number: 1, Host: "web2", Failed: true, Touched: true},

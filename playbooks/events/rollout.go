@@ -81,6 +81,17 @@ type RolloutStop struct {
 	Waiting int `json:"waiting" doc:"hosts that have not begun"`
 }
 
+// RolloutPause says that a person is asked between two batches.
+type RolloutPause struct {
+	Stamp
+	Play    string `json:"play" doc:"name of the play"`
+	Number  int    `json:"number" doc:"of the play in the run, from 1"`
+	Batch   int    `json:"batch" doc:"that is done, from 1"`
+	Batches int    `json:"batches" doc:"how many there are"`
+	Next    int    `json:"next" doc:"how many hosts come next"`
+	WaitMS  int64  `json:"wait_ms,omitempty" doc:"how long an answer is waited for, in milliseconds; absent is for ever"`
+}
+
 // RolloutSaid is what a person has said to a rollout, and was obeyed.
 type RolloutSaid struct {
 	Stamp
@@ -91,23 +102,25 @@ type RolloutSaid struct {
 	By     string `json:"by" doc:"who"`
 }
 
-func (RolloutPlan) name() string { return "rollout_plan" }
-func (Gate) name() string        { return "gate" }
-func (HostRolling) name() string { return "host_rolling" }
-func (HostRolled) name() string  { return "host_rolled" }
-func (RolloutStop) name() string { return "rollout_stop" }
-func (RolloutSaid) name() string { return "rollout_said" }
+func (RolloutPlan) name() string  { return "rollout_plan" }
+func (Gate) name() string         { return "gate" }
+func (HostRolling) name() string  { return "host_rolling" }
+func (HostRolled) name() string   { return "host_rolled" }
+func (RolloutStop) name() string  { return "rollout_stop" }
+func (RolloutPause) name() string { return "rollout_pause" }
+func (RolloutSaid) name() string  { return "rollout_said" }
 
-func (e RolloutPlan) stamped(s Stamp) Event { e.Stamp = s; return e }
-func (e Gate) stamped(s Stamp) Event        { e.Stamp = s; return e }
-func (e HostRolling) stamped(s Stamp) Event { e.Stamp = s; return e }
-func (e HostRolled) stamped(s Stamp) Event  { e.Stamp = s; return e }
-func (e RolloutStop) stamped(s Stamp) Event { e.Stamp = s; return e }
-func (e RolloutSaid) stamped(s Stamp) Event { e.Stamp = s; return e }
+func (e RolloutPlan) stamped(s Stamp) Event  { e.Stamp = s; return e }
+func (e Gate) stamped(s Stamp) Event         { e.Stamp = s; return e }
+func (e HostRolling) stamped(s Stamp) Event  { e.Stamp = s; return e }
+func (e HostRolled) stamped(s Stamp) Event   { e.Stamp = s; return e }
+func (e RolloutStop) stamped(s Stamp) Event  { e.Stamp = s; return e }
+func (e RolloutPause) stamped(s Stamp) Event { e.Stamp = s; return e }
+func (e RolloutSaid) stamped(s Stamp) Event  { e.Stamp = s; return e }
 
 // rolloutEvents are an empty one of each event of this file.
 func rolloutEvents() []Event {
-	return []Event{RolloutPlan{}, Gate{}, HostRolling{}, HostRolled{}, RolloutStop{}, RolloutSaid{}}
+	return []Event{RolloutPlan{}, Gate{}, HostRolling{}, HostRolled{}, RolloutStop{}, RolloutPause{}, RolloutSaid{}}
 }
 
 // decodeRollout reads an event of this file; nil if it is none.
@@ -123,6 +136,8 @@ func decodeRollout(name string, line []byte) (Event, error) {
 		return decode[HostRolled](line)
 	case "rollout_stop":
 		return decode[RolloutStop](line)
+	case "rollout_pause":
+		return decode[RolloutPause](line)
 	case "rollout_said":
 		return decode[RolloutSaid](line)
 	}

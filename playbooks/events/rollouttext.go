@@ -3,6 +3,7 @@ package events
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // rolloutPlan prints the batches of a rollout, and what it keeps to.
@@ -15,7 +16,11 @@ func (t *Text) rolloutPlan(p *page, e RolloutPlan) {
 	for _, b := range e.Batches {
 		hosts += len(b.Hosts)
 	}
-	p.inline(plain, fmt.Sprintf("-- rollout of %s: %s in %s, %s stable", Line(e.Play), count(hosts, "host"), countOf(len(e.Batches), "batch", "batches"), count(len(e.Stable), "host")))
+	size := count(hosts, "host") + " in " + countOf(len(e.Batches), "batch", "batches")
+	if hosts == 0 && len(e.Unreachable)+len(e.Failed)+len(e.Broken) == 0 {
+		size = "nothing will change"
+	}
+	p.inline(plain, fmt.Sprintf("-- rollout of %s: %s, %s stable", Line(e.Play), size, count(len(e.Stable), "host")))
 	for i, b := range e.Batches {
 		if len(b.Hosts) == 0 { // of a run that is gone on with
 			p.block(indent, fmt.Sprintf("batch %d: done", i+1), always(plain))
@@ -106,6 +111,16 @@ func (t *Text) rolloutStop(p *page, e RolloutStop) {
 		"undo_all":   "what was changed in this run is taken back",
 	}[e.Then]
 	p.block(indent, then, always(plain))
+}
+
+func (t *Text) rolloutPause(p *page, e RolloutPause) {
+	t.unfold(p)
+	p.inline(plain, fmt.Sprintf("-- batch %d of %d is done; %s in the next", e.Batch, e.Batches, count(e.Next, "host")))
+	wait := ""
+	if e.WaitMS > 0 {
+		wait = " for " + (time.Duration(e.WaitMS) * time.Millisecond).String()
+	}
+	p.block(indent, fmt.Sprintf("paused%s: ccm-push rollout go %[2]s, or end, undo; ccm-push rollout status %[2]s", wait, e.Run), always(plain))
 }
 
 func (t *Text) rolloutSaid(p *page, e RolloutSaid) {

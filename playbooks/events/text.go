@@ -136,6 +136,8 @@ func (t *Text) tell(p *page, e Event) {
 		t.gate(p, e)
 	case RolloutStop:
 		t.rolloutStop(p, e)
+	case RolloutPause:
+		t.rolloutPause(p, e)
 	case RolloutSaid:
 		t.rolloutSaid(p, e)
 	case Armed:
@@ -315,9 +317,12 @@ func (t *Text) hostProblem(p *page, host, what, err, hint string) {
 func (t *Text) interrupted(p *page, e Interrupted) {
 	t.who(p, e.Host)
 	p.pad(yellow, "interrupted", t.statusColumn())
-	if e.NotReached == 0 {
+	switch {
+	case e.Phase != "":
+		p.print(plain, "in its "+Line(e.Phase))
+	case e.NotReached == 0:
 		p.print(plain, fmt.Sprintf("before play %q", e.Play))
-	} else {
+	default:
 		p.print(plain, notReached(e.Rest))
 	}
 	p.newline()

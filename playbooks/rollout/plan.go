@@ -18,6 +18,9 @@ type Host struct {
 	// Unreachable, Failed and Broken say what was wrong before the rollout began: it could not
 	// be reached, the check of it failed as a whole, or it was not healthy.
 	Unreachable, Failed, Broken bool
+	// Done says that the run that is gone on with has brought it to its end: it counts among the
+	// hosts that shares are of.
+	Done bool
 }
 
 // Healthy reports whether the host could be reached, and was healthy, before the rollout began.
@@ -216,7 +219,7 @@ func (p *Plan) LeftOut() []string {
 func (p *Plan) Stable() []string {
 	var list []string
 	for i := range p.Hosts {
-		if h := &p.Hosts[i]; h.Healthy() && !h.Failed && !h.Changes {
+		if h := &p.Hosts[i]; h.Healthy() && !h.Failed && !h.Changes && !h.Done {
 			list = append(list, h.Name)
 		}
 	}
