@@ -241,6 +241,7 @@ func TestDamagedState(t *testing.T) {
 		f, dir := newFiles(t)
 		require.NoError(t, os.Mkdir(dir, 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "host.confirm-abc.armed"), []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "host."+currentName), []byte("abc"), 0o600))
 		_, _, err := f.Pending()
 		require.ErrorContains(t, err, want)
 	}
@@ -290,7 +291,7 @@ func FuzzState(f *testing.F) {
 	dir := f.TempDir()
 	files := &Files{Open: func(bool) (*os.Root, error) { return os.OpenRoot(dir) }, Prefix: "host."}
 	f.Fuzz(func(t *testing.T, state, deadline, notices []byte) {
-		for name, text := range map[string][]byte{"confirm-abc.armed": state, deadlineName: deadline, noticeName: notices} {
+		for name, text := range map[string][]byte{currentName: []byte("abc"), "confirm-abc.armed": state, deadlineName: deadline, noticeName: notices} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "host."+name), text, 0o600))
 		}
 		if s, p, err := files.Pending(); err == nil {

@@ -27,7 +27,7 @@ func (f *Files) Reverted(s *State, r wire.Reverted) error {
 		if err := remove(dir, f.name(s.ID, Reverting)); err != nil {
 			return err
 		}
-		return errors.Join(remove(dir, f.Prefix+deadlineName), f.SyncDir(dir))
+		return errors.Join(remove(dir, f.Prefix+currentName), remove(dir, f.Prefix+deadlineName), f.SyncDir(dir))
 	})
 }
 

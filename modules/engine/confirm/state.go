@@ -35,6 +35,10 @@ func ID(nonce string) string {
 	return hex.EncodeToString(sum[:10])
 }
 
+// currentName names the id that was armed last. A listing of the directory would not do: it may miss a
+// file that is being renamed.
+const currentName = "confirm.current"
+
 // A Phase is what has become of a State.
 type Phase string
 
@@ -92,6 +96,9 @@ func (f *Files) Arm(s *State) error {
 				return err
 			}
 		}
+		if err := f.replace(dir, f.Prefix+currentName, []byte(s.ID)); err != nil {
+			return err
+		}
 		return f.replace(dir, f.name(s.ID, Armed), append(text, '\n'))
 	})
 }
@@ -148,25 +155,26 @@ func (f *Files) Verdict(id string, p Phase) (won bool, err error) {
 
 // Phase says what has become of an id; "" if there is nothing of that.
 func (f *Files) Phase(id string) (p Phase, err error) {
-	err = f.in(false, func(dir *os.Root) error {
-		// In this order: what is armed now may be another one a moment later.
-		for _, is := range []Phase{Armed, Confirmed, Reverting} {
-			switch _, err := dir.Lstat(f.name(id, is)); {
-			case err == nil:
-				p = is
-				return nil
-			case !errors.Is(err, fs.ErrNotExist):
-				return err
-			}
-		}
-		return nil
+	err = f.in(false, func(dir *os.Root) (err error) {
+		p, err = f.phase(dir, id)
+		return err
 	})
 	return p, err
 }
 
+func (f *Files) phase(dir *os.Root, id string) (Phase, error) {
+	// In this order: what is armed now may be another one a moment later.
+	for _, p := range []Phase{Armed, Confirmed, Reverting} {
+		if _, err := dir.Lstat(f.name(id, p)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return p, err
+		}
+	}
+	return "", nil
+}
+
 // Pending gives the state that has no verdict yet, or is being taken back; nil if there is none.
 func (f *Files) Pending() (s *State, p Phase, err error) {
-	for range 3 { // it may get its verdict while it is read
+	for range 3 { // it may get its verdict, and be forgotten, while it is read
 		err = f.in(false, func(dir *os.Root) (err error) {
 			s, p, err = f.pending(dir)
 			return err
@@ -182,22 +190,23 @@ func (f *Files) Pending() (s *State, p Phase, err error) {
 }
 
 func (f *Files) pending(dir *os.Root) (*State, Phase, error) {
-	names, err := list(dir)
+	id, err := dir.ReadFile(f.Prefix + currentName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
 	if err != nil {
 		return nil, "", err
 	}
-	for _, name := range names {
-		rest, ours := strings.CutPrefix(name, f.Prefix+"confirm-")
-		id, phase, _ := strings.Cut(rest, ".")
-		if p := Phase(phase); ours && (p == Armed || p == Reverting) {
-			s, err := f.read(dir, name)
-			if err == nil && s.ID != id {
-				err = fmt.Errorf("%s is about %.40q", name, s.ID)
-			}
-			return s, p, err
-		}
+	p, err := f.phase(dir, string(id))
+	if err != nil || p != Armed && p != Reverting {
+		return nil, "", err
 	}
-	return nil, "", nil
+	name := f.name(string(id), p)
+	s, err := f.read(dir, name)
+	if err == nil && s.ID != string(id) {
+		err = fmt.Errorf("%s is about %.40q", name, s.ID)
+	}
+	return s, p, err
 }
 
 func list(dir *os.Root) ([]string, error) {

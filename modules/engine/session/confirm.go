@@ -41,7 +41,8 @@ type confirming struct {
 	once   sync.Once
 	begun  chan struct{} // closed when something is armed for the first time
 
-	arming sync.Mutex // one arms at a time
+	arming sync.Mutex   // one arms at a time
+	flush  func() error // sends what waits
 
 	mu      sync.Mutex
 	cat     *wire.Catalog // that is worked on, if its changes may have to be confirmed
@@ -66,14 +67,14 @@ func (c *confirming) catalog(cat *wire.Catalog) {
 	c.cat, c.working = cat, true
 }
 
-// end ends the catalog, and gives how long its changes wait to be confirmed from now on; 0 if there is
-// none.
+// end ends the catalog, unless it has ended, and gives how long its changes wait to be confirmed from
+// now on; 0 if there are none.
 func (c *confirming) end() time.Duration {
 	c.mu.Lock()
-	cat := c.cat
+	cat, working := c.cat, c.working
 	c.working = false
 	c.mu.Unlock()
-	if cat == nil || !c.Armed() {
+	if cat == nil || !working || !c.Armed() {
 		return 0
 	}
 	c.push()
@@ -125,6 +126,9 @@ func (c *confirming) Arm(ctx context.Context, a engine.Arming) error {
 		return err
 	case s != nil:
 		return modules.Refuse("not done, since changes of run %s are being taken back", s.Run)
+	}
+	if err := c.flush(); err != nil { // a login takes its time
+		return err
 	}
 	answer, err := c.receiver.questions.arm(ctx, &wire.Arm{Index: a.Index, Why: a.Why})
 	if err != nil {

@@ -181,6 +181,7 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	host.Resources = s.folder(cat.Resources)
 	s.engine.Host = host
 	out := &outbox{conn: s.conn, ended: s.receiver.ended, keep: s.results.Flush}
+	s.confirming.flush = out.flush
 	if err := s.engine.TakeBack(cat); err != nil {
 		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "undo", Error: err.Error()}})
 	}

@@ -44,6 +44,12 @@ func serve(t *testing.T) *controller {
 
 func serveWith(t *testing.T, known modules.Registry) *controller {
 	t.Helper()
+	return serveSession(t, known, func(*session.Session) {})
+}
+
+// serveSession is serveWith for a session with a change.
+func serveSession(t *testing.T, known modules.Registry, change func(*session.Session)) *controller {
+	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	c := &controller{t: t, input: inW, ended: make(chan error, 1), dir: t.TempDir()}
@@ -61,6 +67,7 @@ func serveWith(t *testing.T, known modules.Registry) *controller {
 			return func() {}, nil
 		},
 	}
+	change(s)
 	var work sync.WaitGroup
 	work.Go(func() {
 		c.ended <- s.Serve(context.Background(), inR, outW)

@@ -1,0 +1,236 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/builtin"
+	"github.com/ccm-push/ccm-push/modules/engine/confirm"
+	"github.com/ccm-push/ccm-push/modules/engine/session"
+	"github.com/ccm-push/ccm-push/modules/system"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// A guarded host has a watchdog that the test plays, and a clock that it moves.
+type guarded struct {
+	t       *testing.T
+	files   *confirm.Files
+	home    string
+	now     atomic.Int64
+	starts  atomic.Int64 // of the watchdog
+	noStart error
+	noBoot  error
+	ends    []func() // of watchdogs
+}
+
+func (g *guarded) Install() error { return g.noBoot }
+func (g *guarded) Remove() error  { return nil }
+
+func newGuarded(t *testing.T) *guarded {
+	g := &guarded{t: t, home: t.TempDir()}
+	require.NoError(t, os.Chmod(g.home, 0o700))
+	g.files = &confirm.Files{
+		Open:    func(bool) (*os.Root, error) { return os.OpenRoot(g.home) },
+		SyncDir: func(*os.Root) error { return nil },
+	}
+	g.now.Store(int64(time.Hour))
+	t.Cleanup(g.end)
+	return g
+}
+
+func (g *guarded) end() {
+	for _, end := range g.ends {
+		end()
+	}
+	g.ends = nil
+}
+
+func (g *guarded) clock() confirm.Clock {
+	return confirm.Clock{Start: "boot 1", Since: func() time.Duration { return time.Duration(g.now.Load()) }}
+}
+
+// serve serves a session of the host.
+func (g *guarded) serve() *controller {
+	return serveSession(g.t, builtin.Types(), func(s *session.Session) {
+		s.Past = system.PastIn(g.home)
+		s.Confirms = &session.Confirms{
+			Files: g.files, Clock: g.clock(), Boot: g,
+			Start: func() error {
+				if g.noStart != nil {
+					return g.noStart
+				}
+				end, err := g.files.Watch(context.Background())
+				g.ends = append(g.ends, end)
+				g.starts.Add(1)
+				return err
+			},
+		}
+	})
+}
+
+const (
+	oneNonce     = "0123456789abcdefghij"
+	anotherNonce = "9876543210zyxwvutsrq"
+)
+
+// catalogOf has a file whose change is to be confirmed.
+func catalogOf(c *controller, run, nonce, content string) *wire.Catalog {
+	return &wire.Catalog{
+		Lock: &wire.Lock{Holder: "ann@laptop", Run: run}, Once: &wire.Once{Run: run, Play: 1},
+		Confirm: &wire.Confirm{Mode: wire.ConfirmAlways, Within: time.Minute, Login: "deploy", Nonce: nonce},
+		Entries: []wire.Entry{file(filepath.Join(c.dir, "a"), `"mode":"0644","content":"`+content+`"`)},
+	}
+}
+
+// run has a catalog worked on, with every second login proven, and gives what was said but for
+// that, and how often it was asked for.
+func (c *controller) run(cat *wire.Catalog) (said []*wire.Message, asked int) {
+	c.t.Helper()
+	c.send(&wire.Message{Catalog: cat})
+	for {
+		m := c.said()
+		switch {
+		case m.Arm != nil:
+			asked++
+			c.send(&wire.Message{Armed: &wire.Armed{Index: m.Arm.Index}})
+			continue
+		case m.Result != nil:
+			m.Result.Duration = 0
+		}
+		said = append(said, m)
+		if m.Done != nil || m.Refused != nil {
+			return said, asked
+		}
+	}
+}
+
+func (c *controller) prove(nonce string) *wire.Confirmed {
+	c.t.Helper()
+	c.send(&wire.Message{Proof: &wire.Proof{Nonce: nonce}})
+	return c.said().Confirmed
+}
+
+func TestSessionArmsOnce(t *testing.T) {
+	g := newGuarded(t)
+	c := g.serve()
+	cat := catalogOf(c, "r1", oneNonce, "new")
+	cat.Entries = append(cat.Entries, file(filepath.Join(c.dir, "b"), `"mode":"0644","content":"b"`))
+	said, asked := c.run(cat)
+	require.Equal(t, 1, asked)
+	require.Equal(t, time.Minute, said[len(said)-1].Done.Armed)
+	s, p, err := g.files.Pending()
+	require.NoError(t, err)
+	require.Equal(t, confirm.Armed, p)
+	require.Equal(t, &confirm.State{
+		Holder: "ann@laptop", Run: "r1", Play: 1, ID: confirm.ID(oneNonce), First: 1, Start: "boot 1",
+		Until: time.Hour + time.Minute, Within: time.Minute, Server: s.Server,
+	}, s)
+
+	// Another run waits as for the lock, and the same one goes on without being asked again.
+	said, _ = g.serve().run(catalogOf(c, "r2", anotherNonce, "other"))
+	require.Equal(t, &wire.Refused{
+		Phase: "lock", Locked: true,
+		Error: "another run is at work on this host: changes of ann@laptop, run r1, await their confirmation for 1m0s more",
+	}, said[0].Refused)
+	again := g.serve()
+	again.dir = c.dir
+	said, asked = again.run(catalogOf(c, "r1", oneNonce, "newer"))
+	require.Zero(t, asked)
+	require.Equal(t, wire.Changed, said[0].Result.Status)
+	require.Equal(t, time.Minute, said[len(said)-1].Done.Armed)
+
+	require.Equal(t, &wire.Confirmed{Nonce: anotherNonce, State: wire.StateUnknown}, g.serve().prove(anotherNonce))
+	require.Equal(t, &wire.Confirmed{Nonce: oneNonce, State: wire.StateConfirmed}, g.serve().prove(oneNonce))
+	said, asked = again.run(catalogOf(c, "r1", anotherNonce, "newest"))
+	require.Equal(t, 1, asked, "another play is armed anew")
+	require.Equal(t, time.Minute, said[len(said)-1].Done.Armed)
+	require.Equal(t, int64(1), g.starts.Load(), "the first watchdog is still there")
+}
+
+// TestSessionTakesBackFirst has changes whose watchdog has died: by a late proof, or by the next run,
+// another one is started, which is waited for.
+func TestSessionTakesBackFirst(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		g := newGuarded(t)
+		c := g.serve()
+		c.run(catalogOf(c, "r1", oneNonce, "new"))
+		g.end() // it is killed
+		g.now.Add(int64(2 * time.Minute))
+		if late {
+			require.Equal(t, &wire.Confirmed{Nonce: oneNonce, State: wire.StateReverting}, g.serve().prove(oneNonce))
+			require.Equal(t, &wire.Confirmed{Nonce: oneNonce, State: wire.StateReverting}, g.serve().prove(oneNonce))
+		}
+		next := g.serve()
+		next.send(&wire.Message{Catalog: catalogOf(next, "r2", anotherNonce, "x")})
+		require.Eventually(t, func() bool { return g.starts.Load() == 2 }, time.Minute, time.Millisecond)
+		s, _, err := g.files.Pending()
+		require.NoError(t, err)
+		_, err = g.files.Verdict(s.ID, confirm.Reverting)
+		require.NoError(t, err)
+		r := wire.Reverted{Run: "r1", Play: 1, Holder: "ann@laptop", Why: "nobody confirmed it"}
+		require.NoError(t, g.files.Reverted(s, r))
+		m := next.said()
+		for m.Locked != nil {
+			m = next.said()
+		}
+		require.Equal(t, &r, m.Reverted)
+		require.NotNil(t, next.said().Arm)
+		other := g.serve()
+		require.Equal(t, &wire.Confirmed{Nonce: oneNonce, State: wire.StateReverted, Reverted: &r}, other.prove(oneNonce))
+		said, _ := other.run(catalogOf(other, "r1", oneNonce, "new"))
+		require.Equal(t, &wire.Refused{Phase: "confirm", Error: "its changes have been taken back, since nobody confirmed it"}, said[0].Refused)
+		other.send(&wire.Message{Ack: &wire.Ack{Run: "r1", Play: 1, Reverted: true}})
+		require.Equal(t, wire.StateUnknown, other.prove(oneNonce).State)
+	}
+}
+
+// TestSessionEndsWhenTakenBack has the watchdog decide while the controller is there.
+func TestSessionEndsWhenTakenBack(t *testing.T) {
+	g := newGuarded(t)
+	c := g.serve()
+	c.run(catalogOf(c, "r1", oneNonce, "new"))
+	won, err := g.files.Verdict(confirm.ID(oneNonce), confirm.Reverting)
+	require.NoError(t, err)
+	require.True(t, won)
+	require.EqualError(t, <-c.ended, "changes of this run were not confirmed in time, and are being taken back")
+}
+
+// TestSessionCannotArm has a host on which nothing would take anything back.
+func TestSessionCannotArm(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		set  func(*guarded, *wire.Confirm)
+		want string
+	}{
+		{
+			"no watchdog", func(g *guarded, _ *wire.Confirm) { g.noStart = errors.New("systemd-run: no such file") },
+			"not done, since it says confirm: always, and nothing would take it back if nobody confirmed it: the watchdog cannot be started: systemd-run: no such file",
+		},
+		{
+			"no unit", func(g *guarded, c *wire.Confirm) { g.noBoot, c.Boot = errors.New("no systemd"), true },
+			"not done, since it says confirm: always, and nothing would take it back if nobody confirmed it: no systemd",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := newGuarded(t)
+			c := g.serve()
+			cat := catalogOf(c, "r1", oneNonce, "new")
+			test.set(g, cat.Confirm)
+			said, _ := c.run(cat)
+			require.Equal(t, test.want, said[0].Result.Error)
+			require.Zero(t, said[len(said)-1].Done.Armed)
+			require.NoFileExists(t, cat.Entries[0].Name)
+			s, _, err := g.files.Pending()
+			require.NoError(t, err)
+			require.Nil(t, s)
+			require.Equal(t, wire.StateUnknown, g.serve().prove(oneNonce).State)
+		})
+	}
+}
