@@ -27,7 +27,7 @@ type rolling struct {
 	last      time.Time       // a host got done, or waiting ended
 	kept      map[string]bool // hosts with what the run before had left undone
 	over      bool            // the run ends behind those that are at work
-	undo      rollout.OnStop // what is to be taken back then
+	undo      rollout.OnStop  // what is to be taken back then
 }
 
 // A rolled host has ended.

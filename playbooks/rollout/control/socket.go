@@ -1,0 +1,74 @@
+package control
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// socket is its name in the folder of a run.
+const socket = "control"
+
+// longestPath is how long the path of a socket may be on every system: sun_path has 104 bytes on macOS
+// and 108 on Linux, with the 0 at its end.
+const longestPath = 100
+
+// Bounds of what is said. Status names hosts, and so does nothing else.
+const (
+	longestCommand = 4 << 10
+	longestReply   = 16 << 20
+	mostClients    = 16
+)
+
+// Times of the conversation. A rollout that asks hosts whether they are healthy answers after that.
+const (
+	commandTime = 10 * time.Second
+	replyTime   = time.Minute
+)
+
+// reachable gives a path of the socket in a folder that is short enough, and what removes what was made
+// for that: a link in a folder of this user's own.
+func reachable(folder string) (path string, done func(), err error) {
+	path = filepath.Join(folder, socket)
+	if len(path) <= longestPath {
+		return path, func() {}, nil
+	}
+	temporary := os.TempDir()
+	if len(temporary) > longestPath/2 {
+		temporary = "/tmp"
+	}
+	dir, err := os.MkdirTemp(temporary, "ccm-push-")
+	if err != nil {
+		return "", nil, err
+	}
+	done = func() { _ = os.RemoveAll(dir) } // of a link that remains nobody has any use
+	if folder, err = filepath.Abs(folder); err == nil {
+		err = os.Symlink(folder, filepath.Join(dir, "run"))
+	}
+	if err != nil {
+		done()
+		return "", nil, err
+	}
+	return filepath.Join(dir, "run", socket), done, nil
+}
+
+// private refuses a folder that others can get into: between the moment at which the socket is there
+// and that at which it has its mode nothing else keeps them out.
+func private(folder string) error {
+	info, err := os.Lstat(folder)
+	if err != nil {
+		return err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.IsDir():
+		return fmt.Errorf("%s is no folder", folder)
+	case !ok || int(stat.Uid) != os.Geteuid():
+		return fmt.Errorf("%s belongs to another user", folder)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%s can be opened by others (%s)", folder, info.Mode().Perm())
+	}
+	return nil
+}
