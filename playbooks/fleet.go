@@ -31,7 +31,8 @@ type fleet struct {
 
 	fatal          atomic.Bool // a host of a play with any_errors_fatal has failed: no other begins
 	rolloutStopped bool        // or is held; it ends the run
-	takeBack       []string    // see [Runner.TakeBack]
+	takeBack       []string    // see [Runner.TakeBack], and TakeBackAll
+	takeBackAll    bool
 
 	mu   sync.Mutex
 	kept int // connections that wait for a later play

@@ -49,7 +49,7 @@ func (r *rolling) stopped(then rollout.OnStop) {
 // tellUndo notes what is to be taken back, now that nobody is at work.
 func (r *rolling) tellUndo() {
 	if r.conductor != nil && (r.undo == rollout.UndoAll || r.undo == rollout.UndoBatch) {
-		r.fleet.takeBack = r.conductor.Touched(r.undo == rollout.UndoBatch)
+		r.fleet.takeBack, r.fleet.takeBackAll = r.conductor.Touched(r.undo == rollout.UndoBatch), r.undo == rollout.UndoAll
 	}
 }
 

@@ -51,6 +51,8 @@ type Runner struct {
 	// TakeBack, after Run, are hosts of which the changes of the run are to be taken back: a rollout
 	// has stopped, and says so.
 	TakeBack []string
+	// TakeBackAll says that these are all, and that all the run has changed elsewhere is, too.
+	TakeBackAll bool
 }
 
 // Options are what the command line says about a run. The zero value changes
@@ -269,7 +271,7 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	}
 	f.finish(ctx)
 	summary := r.Tally.Summary(f.interrupted(ctx) && !f.rolloutStopped)
-	summary.RolloutStopped, r.TakeBack = f.rolloutStopped, f.takeBack
+	summary.RolloutStopped, r.TakeBack, r.TakeBackAll = f.rolloutStopped, f.takeBack, f.takeBackAll
 	summary.NotStarted, summary.PlaysNotRun = f.notStarted(), notRun(selections)
 	r.Events.Report(summary)
 	return summary, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks"
@@ -44,13 +45,17 @@ func (f *fleet) takeBack(ctx context.Context, of *playbooks.Runner, p *printer) 
 		return fmt.Errorf("taking back run %s: %w", run.Run, err)
 	}
 	for _, play := range plays {
-		play.Undo.Hosts = slices.DeleteFunc(play.Undo.Hosts, func(h string) bool { return !slices.Contains(of.TakeBack, h) })
+		play.Undo.Hosts = slices.DeleteFunc(play.Undo.Hosts, func(h string) bool { return !of.TakeBackAll && !slices.Contains(of.TakeBack, h) })
 	}
 	plays = slices.DeleteFunc(plays, func(play *manifest.Play) bool { return len(play.Undo.Hosts) == 0 })
 	if len(plays) == 0 {
 		return nil
 	}
-	f.app.say(fmt.Sprintf("taking back run %s on %d of its hosts", run.Run, len(of.TakeBack)))
+	if of.TakeBackAll {
+		f.app.say("taking back run " + run.Run)
+	} else {
+		f.app.say(fmt.Sprintf("taking back run %s on hosts of the batch: %s", run.Run, strings.Join(of.TakeBack, ", ")))
+	}
 	r := *of
 	r.Plays, r.TakeBack, r.Step, r.Steer = plays, nil, nil, nil
 	r.Options.Run, r.Options.Progress, r.Options.Limit, r.Options.Canary = record.NewID(time.Now()), nil, "", ""

@@ -56,7 +56,36 @@ func (r *Run) Undo(only []string) ([]*manifest.Play, error) {
 	if len(plays) == 1 { // else it is not known which user has changed it
 		plays[0].Undo.Changed = c.changed
 	}
+	if c.rollout != nil {
+		return c.apart(plays), nil
+	}
+	all := 100.0
+	for _, p := range plays { // what one user cannot take back keeps no other from it
+		p.MaxFail = &all
+	}
 	return plays, nil
+}
+
+// apart puts hosts behind the others, in plays of their own, that only resources of others were run on:
+// those of a rollout have taken these out of service.
+func (c *changes) apart(plays []*manifest.Play) (list []*manifest.Play) {
+	var behind []*manifest.Play
+	for _, p := range plays {
+		undo := *p.Undo
+		undo.Hosts = slices.DeleteFunc(slices.Clone(undo.Hosts), func(h string) bool { return c.own[h] })
+		p.Undo.Hosts = slices.DeleteFunc(p.Undo.Hosts, func(h string) bool { return !c.own[h] })
+		others := *p
+		others.Undo, others.Rollout = &undo, nil
+		for _, one := range []struct {
+			play *manifest.Play
+			to   *[]*manifest.Play
+		}{{p, &list}, {&others, &behind}} {
+			if len(one.play.Undo.Hosts) > 0 {
+				*one.to = append(*one.to, one.play)
+			}
+		}
+	}
+	return append(list, behind...)
 }
 
 func sameUser(p *manifest.Play, other *events.SelectedPlay) bool {
@@ -68,6 +97,7 @@ func sameUser(p *manifest.Play, other *events.SelectedPlay) bool {
 type changes struct {
 	changed map[string]bool // hosts that were changed
 	unsure  map[string]bool // hosts that may have been, and could not tell
+	own     map[string]bool // hosts of the plays
 	// elsewhere are, by play, hosts that resources of others were run on. The controller keeps nothing
 	// that could be found again.
 	elsewhere map[string]map[string]bool
@@ -77,7 +107,7 @@ type changes struct {
 }
 
 func (r *Run) changes(only []string) (*changes, error) {
-	c := &changes{changed: map[string]bool{}, unsure: map[string]bool{}, elsewhere: map[string]map[string]bool{}}
+	c := &changes{changed: map[string]bool{}, unsure: map[string]bool{}, own: map[string]bool{}, elsewhere: map[string]map[string]bool{}}
 	seen, cut := map[string]bool{}, map[string]bool{}
 	for e, err := range r.Events() {
 		if err != nil {
@@ -86,7 +116,7 @@ func (r *Run) changes(only []string) (*changes, error) {
 		switch e := e.(type) {
 		case events.PlayStart:
 			for _, h := range e.Hosts {
-				c.unsure[h] = c.unsure[h] || e.Batch > 0
+				c.own[h], c.unsure[h] = true, c.unsure[h] || e.Batch > 0
 			}
 		case events.RolloutPlan:
 			if most, err := rollout.ParseAmount(e.MaxUnavailable); err == nil {
