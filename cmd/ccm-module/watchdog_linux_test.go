@@ -98,6 +98,11 @@ func TestWatchdog(t *testing.T) {
 			s.until(func(m *wire.Message) bool { return m.Result != nil && m.Result.Index == 1 })
 			require.NoError(t, s.program.Process.Signal(syscall.SIGKILL))
 		}},
+		{"the program is stopped", "-", func(t *testing.T, s *served, dir string) {
+			require.NoError(t, s.conn.Send(unconfirmed(dir)))
+			s.until(done)
+			require.NoError(t, s.program.Process.Signal(syscall.SIGSTOP))
+		}},
 		{"a resource hangs, and the controller is lost", "-@3000", func(t *testing.T, s *served, dir string) {
 			require.NoError(t, s.conn.Send(unconfirmed(dir, hangs)))
 			s.until(func(m *wire.Message) bool { return m.Result != nil && m.Result.Index == 1 })

@@ -3,10 +3,12 @@ package system
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -38,7 +40,7 @@ func NewConfirms(userDir string) (*confirm.Files, error) {
 // A Watchdog is this program, started so that it outlives the session that starts it.
 type Watchdog struct{ Args []string }
 
-// errLingers is why there can be no watchdog: systemd would end it together with the session.
+// errKillsUserProcesses is why there can be no watchdog: systemd would end it together with the session.
 var errKillsUserProcesses = errors.New("systemd ends what a user has left running as the last session ends (KillUserProcesses=yes in logind.conf), and with it what would take the change back; run as root (become), or have the user's processes stay: loginctl enable-linger")
 
 // Start starts the watchdog: for root where systemd runs as a unit of its own, since a session's
@@ -56,7 +58,7 @@ func (w Watchdog) Start() error {
 		argv := append([]string{"--collect", "--quiet", "--no-block", "--description=takes back changes that ccm-push makes, unless they are confirmed",
 			"/bin/sh", "-c", `exec "$0" "$@"`, self}, w.Args...)
 		return quietly(exec.Command("systemd-run", argv...))
-	case systemd && killsUserProcesses():
+	case systemd && killsUserProcesses("", userName()):
 		return errKillsUserProcesses
 	}
 	p := exec.Command("/bin/sh", append([]string{"-c", `"$0" "$@" </dev/null >/dev/null 2>&1 &`, self}, w.Args...)...)
@@ -84,36 +86,49 @@ func runsSystemd() bool {
 	return err == nil && info.IsDir()
 }
 
-// killsUserProcesses reports whether systemd-logind ends the processes of this user with the last
-// session (logind.conf(5)).
-func killsUserProcesses() bool {
-	if u, err := user.Current(); err == nil {
-		if _, err := os.Stat("/var/lib/systemd/linger/" + u.Username); err == nil {
-			return false
+// killsUserProcesses reports whether systemd-logind ends the processes of a user with the last
+// session (logind.conf(5)). root is the directory that the host's files are in.
+func killsUserProcesses(root, name string) bool {
+	if _, err := os.Stat(root + "/var/lib/systemd/linger/" + name); err == nil {
+		return false
+	}
+	dirs := []string{root + "/etc/systemd", root + "/run/systemd", root + "/usr/local/lib/systemd", root + "/usr/lib/systemd"}
+	kills, main := false, false
+	dropIns := map[string]string{} // by name: one of an earlier directory hides those of later ones
+	for _, dir := range dirs {
+		if text, err := os.ReadFile(dir + "/logind.conf"); err == nil && !main {
+			main, kills = true, saysKill(text, kills)
+		}
+		found, _ := filepath.Glob(dir + "/logind.conf.d/*.conf") // the pattern is good
+		for _, file := range found {
+			if base := filepath.Base(file); dropIns[base] == "" {
+				dropIns[base] = file
+			}
 		}
 	}
-	kills := false
-	for _, dir := range []string{"/usr/lib", "/run", "/etc"} {
-		files, _ := filepath.Glob(dir + "/systemd/logind.conf.d/*.conf") // the pattern is good
-		if dir != "/run" {
-			files = append([]string{dir + "/systemd/logind.conf"}, files...)
-		}
-		for _, name := range files {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				continue
-			}
-			for line := range strings.Lines(string(text)) {
-				if key, value, _ := strings.Cut(strings.TrimSpace(line), "="); strings.TrimSpace(key) == "KillUserProcesses" {
-					switch strings.ToLower(strings.TrimSpace(value)) {
-					case "yes", "true", "on", "1":
-						kills = true
-					default:
-						kills = false
-					}
-				}
-			}
-		}
+	for _, base := range slices.Sorted(maps.Keys(dropIns)) {
+		text, _ := os.ReadFile(dropIns[base]) // one that cannot be read says nothing
+		kills = saysKill(text, kills)
 	}
 	return kills
+}
+
+// saysKill is what a file says of KillUserProcesses; without any word, what was said before.
+func saysKill(text []byte, before bool) bool {
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(line, "=")
+		if strings.TrimSpace(key) == "KillUserProcesses" {
+			before = slices.Contains([]string{"yes", "true", "on", "1", "y", "t"}, strings.ToLower(strings.TrimSpace(value)))
+		}
+	}
+	return before
+}
+
+// userName is that of this process; "" if it has none.
+func userName() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
 }

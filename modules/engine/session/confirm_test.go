@@ -202,6 +202,56 @@ func TestSessionEndsWhenTakenBack(t *testing.T) {
 	require.EqualError(t, <-c.ended, "changes of this run were not confirmed in time, and are being taken back")
 }
 
+// TestWatchWhileTheHostStarts takes back in two steps: services wait for the first one.
+func TestWatchWhileTheHostStarts(t *testing.T) {
+	g := newGuarded(t)
+	c := g.serve()
+	cat := catalogOf(c, "r1", oneNonce, "new")
+	made, served := cat.Entries[0].Name, filepath.Join(c.dir, "served")
+	cat.Entries = append(cat.Entries, with(command("echo >>"+served, `"refresh_only":true`), func(e *wire.Entry) { e.Subscribe = []int{0} }))
+	c.run(cat)
+	require.FileExists(t, made)
+	before, err := os.ReadFile(served)
+	require.NoError(t, err)
+	g.end()
+	evicted := 0
+	watch := func(start string, starting bool) {
+		t.Helper()
+		s := &session.Session{Registry: builtin.Types(), Host: system.New(), Now: time.Now, Past: system.PastIn(g.home), Confirms: &session.Confirms{
+			Files: g.files, Clock: confirm.Clock{Start: start, Since: func() time.Duration { return 0 }}, Boot: g,
+			Start: func() error { g.starts.Add(1); return nil },
+			Evict: func(_ context.Context, run string, _ wire.Lock) (func(), error) {
+				require.Equal(t, "r1", run)
+				evicted++
+				return func() {}, nil
+			},
+		}}
+		require.NoError(t, s.Watch(t.Context(), starting))
+	}
+	watch("boot 1", true)
+	require.Zero(t, evicted, "its unit was started by something else")
+	watch("boot 2", true)
+	require.Equal(t, int64(2), g.starts.Load(), "another one does the rest")
+	require.NoFileExists(t, made)
+	now, err := os.ReadFile(served)
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(now), "nothing is started yet")
+	_, p, err := g.files.Pending()
+	require.NoError(t, err)
+	require.Equal(t, confirm.Reverting, p)
+	watch("boot 2", false)
+	require.Equal(t, 2, evicted)
+	s, _, err := g.files.Pending()
+	require.NoError(t, err)
+	require.Nil(t, s)
+	r, err := g.files.Of(confirm.ID(oneNonce))
+	require.NoError(t, err)
+	require.Equal(t, "nobody had confirmed it when the host was started again", r.Why)
+	require.Equal(t, []wire.UntoldResult{{Type: "file", Name: made, Status: wire.Changed, Message: "removed what the run had made"}}, r.Results)
+	watch("boot 2", false) // there is nothing left
+	require.Equal(t, 2, evicted)
+}
+
 // TestSessionCannotArm has a host on which nothing would take anything back.
 func TestSessionCannotArm(t *testing.T) {
 	for _, test := range []struct {
