@@ -116,7 +116,7 @@ func TestRolloutOfTheSick(t *testing.T) {
 	require.NoError(t, os.Mkdir(path("web1", "sick"), 0o700))
 	lines := w.run(t)
 	require.Contains(t, lines, "plan [web2], stable [], unreachable [], failed [], broken [web1]")
-	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 hosts of the rollout may be out, and these are: web1 was not healthy before the rollout; 1 wait; then end")
+	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 host of the rollout may be out, and these are: web1 was not healthy before the rollout; 1 host waits; then end")
 	require.NoFileExists(t, path("web2", "made"))
 
 	w.Options.IncludeBroken = true // and stays sick

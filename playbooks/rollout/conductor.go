@@ -313,15 +313,25 @@ func (c *Conductor) NoPlaces() {
 			names, whys = append(names, h.Host), append(whys, h.Host+" "+h.Why)
 		}
 	}
-	c.stopBy("max_unavailable", fmt.Sprintf("%s may be out, and these are: %s; %d wait", c.mayBeOut(), list(whys), len(c.waiting)), names, nil)
+	waiting := "1 host waits"
+	if n := len(c.waiting); n > 1 {
+		waiting = fmt.Sprintf("%d hosts wait", n)
+	}
+	c.stopBy("max_unavailable", fmt.Sprintf("%s may be out, and these are: %s; %s", c.mayBeOut(), list(whys), waiting), names, nil)
 }
 
 func (c *Conductor) mayBeOut() string {
-	text := "hosts of the rollout"
+	of, most := "the rollout", c.plan.Rules.MaxUnavailable
 	if by := c.plan.Rules.By; by != "" {
-		text = "hosts of each " + by
+		of = "each " + by
 	}
-	return c.plan.Rules.MaxUnavailable.String() + " " + text
+	switch {
+	case most.Count == 1:
+		return "1 host of " + of
+	case most.Count > 0:
+		return fmt.Sprintf("%d hosts of %s", most.Count, of)
+	}
+	return fmt.Sprintf("%s of the hosts of %s", most, of)
 }
 
 // Hold stops a rollout because a person says so.

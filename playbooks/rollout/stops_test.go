@@ -1,0 +1,76 @@
+package rollout
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestStopsOfThePage has every rule stop a rollout of 170 hosts, and compares what is printed with
+// docs/rollouts.md.
+func TestStopsOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/rollouts.md")
+	require.NoError(t, err)
+	one, three := &Amount{Count: 1}, &Amount{Count: 3}
+	failed, lost := Outcome{Failed: true, Touched: true}, Outcome{Unreachable: true}
+	ends := func(c *Conductor, o Outcome) { c.End(c.Begin(), o) }
+	for _, test := range []struct {
+		written string
+		rules   Rules
+		restart bool // what restarts is known before
+		act     func(c *Conductor)
+	}{
+		{"stop: {failed: 3}", Rules{Stop: Limits{Failed: three}}, false, func(c *Conductor) {
+			ends(c, failed)
+			ends(c, lost)
+			ends(c, failed)
+		}},
+		{"stop: {unreachable: 1%}", Rules{Stop: Limits{Unreachable: &Amount{Percent: 1}}}, false, func(c *Conductor) { ends(c, lost) }},
+		{"stop: {restarts: 25%}", Rules{Stop: Limits{Restarts: &Amount{Percent: 25}}}, true, func(*Conductor) {}},
+		{"stop: {restarts: 2}", Rules{Stop: Limits{Restarts: &Amount{Count: 2}}}, false, func(c *Conductor) {
+			ends(c, Outcome{Restarted: true})
+			ends(c, Outcome{Restarted: true})
+		}},
+		{"stop: {failed: 10, per_batch: {failed: 20%}}", Rules{Stop: Limits{Failed: &Amount{Count: 10}}, PerBatch: Limits{Failed: &Amount{Percent: 20}}}, false, func(c *Conductor) {
+			ends(c, failed)
+			ends(c, failed)
+		}},
+		{"gate: {name: errors, …}", Rules{}, false, func(c *Conductor) {
+			c.Gate("errors", NotPassed, false, "1 bad of 1, failure_limit is 0: lb1: 502")
+		}},
+		{"gate: {name: errors, …}, inconclusive", Rules{}, false, func(c *Conductor) {
+			c.Gate("errors", Inconclusive, false, "4 times in a row it could not be told, error_limit is 3: lb1: no route to host")
+		}},
+		{"max_unavailable: 1, by: rack", Rules{By: "rack", MaxUnavailable: one, Stop: Limits{Failed: three}}, false, func(c *Conductor) {
+			ends(c, failed)
+			ends(c, lost)
+			c.NoPlaces()
+		}},
+		{"progress_deadline: 30m", Rules{ProgressDeadline: 30 * time.Minute}, false, func(c *Conductor) {
+			c.Begin()
+			c.Begin()
+			c.NoProgress(30 * time.Minute)
+		}},
+		{"ccm-push rollout hold", Rules{}, false, func(c *Conductor) { c.Hold("ann@ctl") }},
+	} {
+		t.Run(test.written, func(t *testing.T) {
+			test.rules.Batches = []Amount{{Count: 10}, {Rest: true}}
+			var hosts []Host
+			for i := range 170 {
+				h := Host{Name: fmt.Sprintf("web%d", i+1), Group: "ab"[i%2 : i%2+1], Changes: true}
+				if test.restart {
+					h.Restarts = []string{"service#shop"}
+				}
+				hosts = append(hosts, h)
+			}
+			c := NewConductor(NewPlan(test.rules, hosts, Options{}), nil)
+			require.True(t, c.Next())
+			test.act(c)
+			require.NotNil(t, c.Stopped())
+			require.Contains(t, string(page), fmt.Sprintf("| `%s` | %s |\n", test.written, c.Stopped()))
+		})
+	}
+}
