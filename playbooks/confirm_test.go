@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,9 +21,13 @@ import (
 	"github.com/ccm-push/ccm-push/transport/sshtest"
 )
 
-// guardedPlay has two resources, of which the host of guardedWorld has the first one confirmed.
-const guardedPlay = `
-confirm_within: 5s
+// guardedPlay has two resources, of which the host of guardedWorld has the first one confirmed. Nothing
+// waits for its deadline; that of waitingPlay is waited for.
+const guardedPlay = "confirm_within: 10m\n" + twoExecs
+
+const waitingPlay = "confirm_within: 5s\n" + twoExecs
+
+const twoExecs = `
 ccm:
   pre_message: begins
   resources:
@@ -105,21 +110,22 @@ func TestReverted(t *testing.T) {
 	const back = `web1 reverted "": nobody confirmed it within 5s; `
 	for _, test := range []struct {
 		name    string
+		play    string
 		answers string
 		refused int64
 		want    string
 	}{
-		{"nobody is let in", "reverting,reverted", mostRefused, back + "authenticate ADDR: authentication refused"},
-		{"the login comes too late", "reverting,reverting,reverted", 0, back + "the login came too late"},
-		{"the connection is lost", "lost,reverted", 0, back + "exit status 3"},
+		{"nobody is let in", waitingPlay, "reverting,reverted", mostRefused, back},
+		{"the login comes too late", guardedPlay, "reverting,reverting,reverted", 0, back + "the login came too late"},
+		{"the connection is lost", guardedPlay, "lost,reverted", 0, back + "exit status 3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			gate := &gatekeeper{}
-			w, srv := guardedWorld(t, test.answers, guardedPlay, gate.option())
+			w, srv := guardedWorld(t, test.answers, test.play, gate.option())
 			gate.refuseAt(w, test.refused, isArmed)
 			all := strings.Join(w.run(t), "\n")
-			require.Contains(t, all, strings.ReplaceAll(test.want, "ADDR", srv.Addr))
+			require.Contains(t, all, test.want)
 			require.Contains(t, all, "web1 done: failed")
 			require.NotContains(t, all, "failed in")
 			require.Equal(t, 18, w.Tally.Summary(false).ExitStatus(false))
@@ -140,6 +146,15 @@ func TestNotConfirmed(t *testing.T) {
 	require.Equal(t, 2, w.Tally.Summary(false).ExitStatus(false))
 }
 
+// loginKey is what a server lets in.
+func loginKey(t *testing.T, srv *sshtest.Server) ssh.PublicKey {
+	text, err := os.ReadFile(srv.KeyFile)
+	require.NoError(t, err)
+	signer, err := ssh.ParsePrivateKey(text)
+	require.NoError(t, err)
+	return signer.PublicKey()
+}
+
 // TestConfirmVia has a host reached where it has moved to: at each of the places that the play names, with
 // the key that it was known by.
 func TestConfirmVia(t *testing.T) {
@@ -151,26 +166,48 @@ func TestConfirmVia(t *testing.T) {
 	same := func(c *sshtest.Config) { c.HostKeys = []ssh.Signer{key} }
 	for _, test := range []struct {
 		name  string
+		play  string
 		moved sshtest.Option
 		want  string
 	}{
-		{"there", same, "web1 confirmed, at 2 places"},
-		{"another host", sshtest.Env("X=Y"), `web1 reverted "": nobody confirmed it within 5s; host key`},
+		{"there", guardedPlay, same, "web1 confirmed, at 2 places"},
+		{"another host", waitingPlay, sshtest.Env("X=Y"), `web1 reverted "": nobody confirmed it within 5s; `},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			srv := sshtest.Start(t, same, sshtest.Env("FAKE=confirm:reverted"))
-			login, err := os.ReadFile(srv.KeyFile)
-			require.NoError(t, err)
-			signer, err := ssh.ParsePrivateKey(login)
-			require.NoError(t, err)
-			moved := sshtest.Start(t, test.moved, sshtest.AuthorizedKeys(signer.PublicKey()), sshtest.Env("FAKE=confirm:confirmed"))
-			play := fmt.Sprintf("\nconfirm_via: [\"{{ '127.0.0.1' }}\", \":%d\"]", moved.Port) + guardedPlay
+			moved := sshtest.Start(t, test.moved, sshtest.AuthorizedKeys(loginKey(t, srv)), sshtest.Env("FAKE=confirm:confirmed"))
+			play := fmt.Sprintf("\nconfirm_via: [\"{{ '127.0.0.1' }}\", \":%d\"]\n", moved.Port) + test.play
 			w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, play).fake(t)
 			w.Options.NoLock = false
 			require.Contains(t, strings.Join(w.run(t), "\n"), test.want)
 		})
 	}
+}
+
+// TestMovedInTheMidst has a host whose address moves while the play is at it: the rest of the play is done, and
+// all of it confirmed, where the host is by then.
+func TestMovedInTheMidst(t *testing.T) {
+	t.Parallel()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	key, err := ssh.NewSignerFromKey(private)
+	require.NoError(t, err)
+	same := func(c *sshtest.Config) { c.HostKeys = []ssh.Signer{key} }
+	srv := sshtest.Start(t, same, sshtest.Env("FAKE=confirm:moved,reverted"))
+	moved := sshtest.Start(t, same, sshtest.AuthorizedKeys(loginKey(t, srv)), sshtest.Env("FAKE=confirm:moved,confirmed"))
+	w := newWorld(t, map[string]*sshtest.Server{"web1": srv}, fmt.Sprintf("confirm_via: [\":%d\"]\n", moved.Port)+guardedPlay).fake(t)
+	w.Options.NoLock, w.Options.Reconnect = false, time.Minute
+	var moving sync.WaitGroup
+	w.recorded.watch = func(e events.Event) {
+		if r, is := e.(events.Result); is && r.Name == "true" {
+			moving.Go(func() { srv.Close() })
+		}
+	}
+	lines := w.run(t)
+	moving.Wait()
+	require.Equal(t, []string{"play site 1/1: web1", "web1 pre: begins", "web1 armed by exec#true", "web1 exec#true changed", "web1 exec#false stable", "web1 confirmed, at 1 places", "web1 done: ok"}, lines)
+	require.Contains(t, w.text.String(), "web1  reconnected")
 }
 
 // TestUnfinished: a change is not confirmed while what brings it into force is missing.

@@ -11,9 +11,10 @@ import (
 
 // guarded is a host whose first resource has to be confirmed. answers are what it says of that, one each
 // time that it is asked, of which the last one repeats; behind "lost," it dies in the midst of its
-// catalog, and has taken its changes back when it comes again.
+// catalog, and has taken its changes back when it comes again; behind "moved," it goes on with that.
 func guarded(answers string, m *wire.Message, conn *wire.Conn) {
 	rest, dies := strings.CutPrefix(answers, "lost,")
+	rest, moved := strings.CutPrefix(rest, "moved,")
 	reverted := &wire.Reverted{
 		Run: "run1", Play: 1, Holder: "tester", At: time.Unix(1_800_000_000, 0).UTC(), Why: "nobody confirmed it within 5s",
 		Results: []wire.UntoldResult{{Type: "exec", Name: "true", Status: wire.Changed}},
@@ -22,6 +23,9 @@ func guarded(answers string, m *wire.Message, conn *wire.Conn) {
 	case m.Proof != nil:
 		proven(strings.Split(rest, ","), reverted, m, conn)
 		return
+	case m.Catalog.Lock.Again && moved:
+		conn.Send(&wire.Message{Result: &wire.Result{Status: wire.Changed, Kept: true}}, &wire.Message{Result: &wire.Result{Index: 1}},
+			&wire.Message{Done: &wire.Done{Armed: m.Catalog.Confirm.Within}})
 	case m.Catalog.Lock.Again:
 		conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "confirm", Error: "its changes have been taken back"}})
 	default:
@@ -38,6 +42,12 @@ func guarded(answers string, m *wire.Message, conn *wire.Conn) {
 			first, within = &wire.Result{Status: wire.Failed, Error: m.Armed.Error}, 0
 		}
 		conn.Send(&wire.Message{Result: first})
+		if moved {
+			for err := error(nil); err == nil; { // until its address is gone
+				_, err = conn.Receive()
+			}
+			return
+		}
 		if dies {
 			time.Sleep(time.Second) // so that the result arrives
 			os.Exit(3)
