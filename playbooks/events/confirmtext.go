@@ -14,8 +14,8 @@ func (t *Text) armed(p *page, e Armed) {
 	}
 	t.who(p, e.Host)
 	p.pad(plain, "armed", t.statusColumn())
-	p.inline(plain, fmt.Sprintf("%s#%s, since %s: taken back unless a new login confirms it within %s",
-		e.Type, shorten(cmp.Or(e.Alias, e.Name), 100), e.Why, e.Within))
+	p.inline(plain, fmt.Sprintf("%s, since %s: taken back unless a new login confirms it within %s",
+		reference(Result{Type: e.Type, Name: e.Name, Alias: e.Alias}), e.Why, e.Within))
 }
 
 // confirmed says that a host is still reached.
