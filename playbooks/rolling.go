@@ -22,12 +22,11 @@ type rolling struct {
 	plan      *rollout.Plan
 	conductor *rollout.Conductor
 	state     rollout.State
-	since     time.Time       // of the state
-	ended     chan rolled     // hosts that have
-	last      time.Time       // a host got done, or waiting ended
-	kept      map[string]bool // hosts with what the run before had left undone
-	over      bool            // the run ends behind those that are at work
-	undo      rollout.OnStop  // what is to be taken back then
+	since     time.Time      // of the state
+	ended     chan rolled    // hosts that have
+	last      time.Time      // a host got done, or waiting ended
+	over      bool           // the run ends behind those that are at work
+	undo      rollout.OnStop // what is to be taken back then
 }
 
 // A rolled host has ended.
