@@ -99,7 +99,7 @@ func forgotten(traces []start.Trace) string {
 			text += "  " + printable.Line(t.Path) + ": without it, nothing is put back of what was there before resources with reverse\n"
 		case strings.HasSuffix(name, ".history"):
 			text += "  " + printable.Line(t.Path) + ": without it, no run that has changed something here can be undone\n"
-		case strings.HasSuffix(name, ".confirm.reverted"):
+		case strings.HasSuffix(name, ".reverted"):
 			text += "  " + printable.Line(t.Path) + ": without it, nobody learns what was taken back since it was not confirmed\n"
 		case strings.HasSuffix(name, ".results.jsonl"):
 			text += "  " + printable.Line(t.Path) + ": without it, nobody learns what a run did whose connection was lost\n"

@@ -77,7 +77,7 @@ func done(m *wire.Message) bool { return m.Done != nil }
 // TestWatchdog has a real host program change files, and its controller never come back.
 func TestWatchdog(t *testing.T) {
 	program := hostProgram(t)
-	hangs := script("", "hangs", 100_000)
+	hangs := script(t.TempDir(), "hangs", 100_000)
 	for _, test := range []struct {
 		name string
 		idle string // timeout of the host program, see [serveFor]
@@ -154,7 +154,9 @@ func TestWatchdog(t *testing.T) {
 			refused := again.next()
 			require.Equal(t, &wire.Refused{Phase: "confirm", Error: "its changes have been taken back, since nobody confirmed it within 15s"}, refused.Refused)
 			require.NoError(t, again.conn.Send(&wire.Message{Ack: &wire.Ack{Run: "r1", Play: 1, Reverted: true}}))
-			require.NoError(t, again.conn.Send(&wire.Message{Catalog: &wire.Catalog{Lock: &wire.Lock{Holder: "bob", Run: "r3"}}}))
+			require.NoError(t, again.conn.Send(&wire.Message{Ping: &wire.Empty{}}))
+			again.until(func(m *wire.Message) bool { return m.Pong != nil }) // by then it has been forgotten
+			require.NoError(t, again.conn.Send(&wire.Message{Catalog: &wire.Catalog{Lock: &wire.Lock{Holder: "bob", Run: "r3", Wait: time.Hour}}}))
 			again.until(done)
 			again.in.Close()
 			require.NoError(t, again.program.Wait())

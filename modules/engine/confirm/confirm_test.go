@@ -272,7 +272,7 @@ func TestNoticesAreBounded(t *testing.T) {
 	var want []string
 	for i := range maxNotices + 5 {
 		run := fmt.Sprint("r", i)
-		require.NoError(t, f.Reverted(stateOf(run), wire.Reverted{Run: run}))
+		require.NoError(t, f.Reverted(stateOf(run), wire.Reverted{Run: run, At: time.Unix(int64(i), 0).UTC()}))
 		want = append(want, run)
 	}
 	all, err := f.Untold()
@@ -286,12 +286,12 @@ func TestNoticesAreBounded(t *testing.T) {
 
 // FuzzState reads what stands in a directory that is the host program's own.
 func FuzzState(f *testing.F) {
-	f.Add([]byte(`{"holder":"a","run":"r","play":1,"id":"abc","first":1,"start":"b","until":1,"within":1}`), []byte("abc 12"), []byte(`[{"id":"abc","run":"r"}]`))
+	f.Add([]byte(`{"holder":"a","run":"r","play":1,"id":"abc","first":1,"start":"b","until":1,"within":1}`), []byte("abc 12"), []byte(`{"run":"r","play":1,"at":"2026-01-02T03:04:05Z"}`))
 	f.Add([]byte(`{`), []byte("abc"), []byte(`{}`))
 	dir := f.TempDir()
 	files := &Files{Open: func(bool) (*os.Root, error) { return os.OpenRoot(dir) }, Prefix: "host."}
 	f.Fuzz(func(t *testing.T, state, deadline, notices []byte) {
-		for name, text := range map[string][]byte{currentName: []byte("abc"), "confirm-abc.armed": state, deadlineName: deadline, noticeName: notices} {
+		for name, text := range map[string][]byte{currentName: []byte("abc"), "confirm-abc.armed": state, deadlineName: deadline, "confirm-abc" + noticeSuffix: notices} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "host."+name), text, 0o600))
 		}
 		if s, p, err := files.Pending(); err == nil {

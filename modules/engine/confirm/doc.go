@@ -6,10 +6,10 @@
 //	confirm-ID.armed       the changes of a run from one on are to be confirmed; a [State]
 //	confirm-ID.confirmed   they have been, and stay
 //	confirm-ID.reverting   they are being taken back
+//	confirm-ID.reverted    what was taken back, until somebody has acknowledged that
 //	confirm.current        the ID that was armed last
 //	confirm.deadline       until when the one that is armed waits, anew each time that there is progress
 //	confirm.watch          locked by the watchdog for as long as it runs
-//	confirm.reverted       what was taken back and nobody has acknowledged
 //
 // The first of these becomes the second or the third by one rename, so that there is one verdict,
 // whoever asks for which one at the same time. Who comes second finds no file of that name.

@@ -3,21 +3,46 @@ package confirm
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
+// What was taken back has a file each: whoever acknowledges one needs no lock.
 const (
-	noticeName = "confirm.reverted"
-	maxNotices = 20 // the oldest go first
-	maxNotice  = 16 << 20
+	noticeSuffix = ".reverted"
+	maxNotices   = 20 // the oldest go first
+	maxNotice    = 4 << 20
 )
 
-// Reverted notes what was taken back, for the next run to be told, and forgets the state. The
-// host's lock is held.
+func (f *Files) notice(id string) string { return f.Prefix + "confirm-" + id + noticeSuffix }
+
+// Note notes what was taken back, for the next run to be told. The state stays. The host's lock is
+// held.
+func (f *Files) Note(s *State, r wire.Reverted) error {
+	return f.in(true, func(dir *os.Root) error { return f.note(dir, s, r) })
+}
+
+func (f *Files) note(dir *os.Root, s *State, r wire.Reverted) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := f.replace(dir, f.notice(s.ID), text); err != nil {
+		return err
+	}
+	all, err := f.notices(dir)
+	for ; len(all) > maxNotices; all = all[1:] {
+		err = errors.Join(err, remove(dir, all[0].name))
+	}
+	return err
+}
+
+// Reverted is Note, and forgets the state.
 func (f *Files) Reverted(s *State, r wire.Reverted) error {
 	return f.in(true, func(dir *os.Root) error {
 		if err := f.note(dir, s, r); err != nil {
@@ -31,51 +56,57 @@ func (f *Files) Reverted(s *State, r wire.Reverted) error {
 	})
 }
 
-// Note is Reverted for what is not all yet: the state stays.
-func (f *Files) Note(s *State, r wire.Reverted) error {
-	return f.in(true, func(dir *os.Root) error { return f.note(dir, s, r) })
+// A noticeFile is the file of what was taken back.
+type noticeFile struct {
+	name string
+	wire.Reverted
 }
 
-func (f *Files) note(dir *os.Root, s *State, r wire.Reverted) error {
-	all, err := f.notices(dir)
-	if err != nil {
-		all = nil // what cannot be read is not told either
+// notices gives all that can be read, the oldest first.
+func (f *Files) notices(dir *os.Root) (all []*noticeFile, err error) {
+	names, err := list(dir)
+	for _, name := range names {
+		if rest, ours := strings.CutPrefix(name, f.Prefix+"confirm-"); ours && strings.HasSuffix(rest, noticeSuffix) {
+			n := &noticeFile{name: name}
+			if r, readErr := readNotice(dir, name); readErr == nil && r != nil {
+				n.Reverted = *r
+				all = append(all, n)
+			} else {
+				err = errors.Join(err, readErr)
+			}
+		}
 	}
-	all = slices.DeleteFunc(all, func(other reverted) bool { return other.ID == s.ID })
-	all = append(all, reverted{s.ID, r})
-	return f.write(dir, all[max(0, len(all)-maxNotices):])
+	slices.SortFunc(all, func(a, b *noticeFile) int { return a.At.Compare(b.At) })
+	return all, err
 }
 
-func (f *Files) notices(dir *os.Root) (all []reverted, err error) {
-	text, err := dir.ReadFile(f.Prefix + noticeName)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+// readNotice gives what was taken back; nil if there is no such file.
+func readNotice(dir *os.Root, name string) (*wire.Reverted, error) {
+	text, err := dir.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	r := &wire.Reverted{}
+	switch {
 	case err != nil:
-		return nil, err
 	case len(text) > maxNotice:
-		return nil, errors.New("what was taken back cannot be read: it is too large")
+		err = errors.New("it is too large")
+	default:
+		err = json.Unmarshal(text, r)
 	}
-	return all, json.Unmarshal(text, &all)
-}
-
-func (f *Files) write(dir *os.Root, all []reverted) error {
-	if len(all) == 0 {
-		return errors.Join(remove(dir, f.Prefix+noticeName), f.SyncDir(dir))
-	}
-	text, err := json.Marshal(all)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("what was taken back cannot be read: %s: %w", name, err)
 	}
-	return f.replace(dir, f.Prefix+noticeName, text)
+	return r, nil
 }
 
-// Untold gives what was taken back and nobody has acknowledged, the oldest first.
+// Untold gives what was taken back and nobody has acknowledged, the oldest first. With an error come
+// those that can be read.
 func (f *Files) Untold() (all []*wire.Reverted, err error) {
 	err = f.in(false, func(dir *os.Root) error {
 		notices, err := f.notices(dir)
-		for i := range notices {
-			all = append(all, &notices[i].Reverted)
+		for _, n := range notices {
+			all = append(all, &n.Reverted)
 		}
 		return err
 	})
@@ -84,29 +115,22 @@ func (f *Files) Untold() (all []*wire.Reverted, err error) {
 
 // Of gives what was taken back of an id; nil if nothing was, or that has been acknowledged.
 func (f *Files) Of(id string) (r *wire.Reverted, err error) {
-	err = f.in(false, func(dir *os.Root) error {
-		notices, err := f.notices(dir)
-		for i := range notices {
-			if notices[i].ID == id {
-				r = &notices[i].Reverted
-			}
-		}
+	err = f.in(false, func(dir *os.Root) (err error) {
+		r, err = readNotice(dir, f.notice(id))
 		return err
 	})
 	return r, err
 }
 
-// Acknowledge forgets what was taken back of a catalog. The host's lock is held.
+// Acknowledge forgets what was taken back of a catalog.
 func (f *Files) Acknowledge(run string, play int) error {
 	return f.in(false, func(dir *os.Root) error {
 		all, err := f.notices(dir)
-		if err != nil {
-			return err
+		for _, n := range all {
+			if n.Run == run && n.Play == play {
+				err = errors.Join(err, remove(dir, n.name))
+			}
 		}
-		rest := slices.DeleteFunc(slices.Clone(all), func(r reverted) bool { return r.Run == run && r.Play == play })
-		if len(rest) == len(all) {
-			return nil
-		}
-		return f.write(dir, rest)
+		return err
 	})
 }

@@ -10,8 +10,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // A State is what is to be confirmed. It is written once.
@@ -249,10 +247,4 @@ func (f *Files) Forget(but string) error {
 		}
 		return err
 	})
-}
-
-// reverted is what is kept of changes that were taken back.
-type reverted struct {
-	ID string `json:"id"`
-	wire.Reverted
 }

@@ -363,10 +363,7 @@ func (c *confirming) decide(ctx context.Context, id string, answer *wire.Confirm
 
 // tellReverted tells what was taken back.
 func (s *serving) tellReverted(out *outbox) error {
-	all, err := s.Confirms.Files.Untold()
-	if err != nil {
-		return nil // what cannot be read is not told
-	}
+	all, _ := s.Confirms.Files.Untold() // what cannot be read is not told
 	for _, r := range all {
 		if err := out.put(&wire.Message{Reverted: r}); err != nil {
 			return err

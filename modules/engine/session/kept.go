@@ -124,8 +124,14 @@ func (s *serving) tellWithoutLock(ctx context.Context, out *outbox) error {
 // acknowledge forgets results that the controller has. It takes the lock, if this session
 // does not hold it and it is free; else they are told again by the next run.
 func (s *serving) acknowledge(ctx context.Context, ack wire.Ack) {
+	if ack.Reverted {
+		if s.Confirms != nil {
+			_ = s.Confirms.Files.Acknowledge(ack.Run, ack.Play) // or the next run tells it again
+		}
+		return
+	}
 	if s.held.Load() {
-		_ = s.forget(&s.results, ack) // or the next run tells it again
+		_ = s.results.Acknowledge(ack) // or the next run tells it again
 		return
 	}
 	free, err := s.Lock(ctx, wire.Lock{})
@@ -133,18 +139,7 @@ func (s *serving) acknowledge(ctx context.Context, ack wire.Ack) {
 		return
 	}
 	defer free()
-	if ack.Reverted || s.results.Open(s.Results) == nil {
-		_ = s.forget(&s.results, ack)
+	if s.results.Open(s.Results) == nil {
+		_ = s.results.Acknowledge(ack)
 	}
-}
-
-// forget forgets what an acknowledgement is about. The lock is held.
-func (s *serving) forget(results *notes.Results, ack wire.Ack) error {
-	if !ack.Reverted {
-		return results.Acknowledge(ack)
-	}
-	if s.Confirms == nil {
-		return nil
-	}
-	return s.Confirms.Files.Acknowledge(ack.Run, ack.Play)
 }
