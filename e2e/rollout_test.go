@@ -248,16 +248,24 @@ func TestFleetRollout(t *testing.T) {
 	require.Equal(t, "h001\nh002\n", pool())
 	require.Contains(t, run(0, site...).stdout, "-- rollout of app: nothing will change, 2 hosts stable\n")
 
-	// The second host fails: both are taken back, and it stays out of service.
+	// The second host fails: both are taken back, and so is the drain of that one.
 	before := []string{tree("h001"), tree("h002")}
 	f.sh("h002", "touch /tmp/e2e-bad")
 	rollout(2, "undo_all")
 	r := run(2+32, site...)
 	require.Contains(t, r.stdout, "-- stopped in batch 2 by stop.failed: 1 of 2 hosts have failed or cannot be reached (h002), and it stops at 1\n")
 	require.Equal(t, before, []string{tree("h001"), tree("h002")})
-	require.Equal(t, "h001\n", pool())
+	require.Equal(t, "h001\nh002\n", pool())
 
-	// The same without: resume does what remains.
+	// What was taken back is done again, once it works.
+	f.sh("h002", "rm /tmp/e2e-bad")
+	run(0, "resume")
+	require.Contains(t, tree("h001"), "only-2")
+	require.Contains(t, tree("h002"), "only-2")
+	require.Equal(t, "h001\nh002\n", pool())
+
+	// Not taken back: resume does what remains.
+	f.sh("h002", "touch /tmp/e2e-bad")
 	rollout(3, "end")
 	run(2+32, site...)
 	require.Contains(t, tree("h001"), "only-3")

@@ -67,9 +67,11 @@ func (r *rolling) pause(ctx context.Context) bool {
 	if wait == 0 {
 		wait = f.runner.Options.Hold
 	}
-	f.runner.Events.Report(events.RolloutPause{
-		Play: r.of.play.Name, Number: r.number, Batch: batch, Batches: len(r.plan.Batches), Next: len(r.plan.Batches[next-1]), WaitMS: max(0, wait.Milliseconds()),
-	})
+	if wait != 0 || f.runner.Ask != nil {
+		f.runner.Events.Report(events.RolloutPause{
+			Play: r.of.play.Name, Number: r.number, Batch: batch, Batches: len(r.plan.Batches), Next: len(r.plan.Batches[next-1]), WaitMS: max(0, wait.Milliseconds()),
+		})
+	}
 	return r.person(ctx, rollout.Paused, fmt.Sprintf("go on with batch %d? [g]o, [e]nd, [u]ndo: ", next), wait)
 }
 

@@ -17,7 +17,11 @@ func (t *Text) rolloutPlan(p *page, e RolloutPlan) {
 		hosts += len(b.Hosts)
 	}
 	size := count(hosts, "host") + " in " + countOf(len(e.Batches), "batch", "batches")
-	if hosts == 0 && len(e.Unreachable)+len(e.Failed)+len(e.Broken) == 0 {
+	switch {
+	case hosts > 0:
+	case len(e.Unreachable)+len(e.Failed)+len(e.Broken) > 0:
+		size = "no host will be changed"
+	default:
 		size = "nothing will change"
 	}
 	p.inline(plain, fmt.Sprintf("-- rollout of %s: %s, %s stable", Line(e.Play), size, count(len(e.Stable), "host")))

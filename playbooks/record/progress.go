@@ -50,7 +50,31 @@ func (r *Run) Progress(s Store) (*Progress, error) {
 		}
 		tracker.event(e)
 	}
-	return p, nil
+	return p, p.takenBack(r, s)
+}
+
+// takenBack has hosts that the run was taken back on count as not done: nothing of it is there.
+func (p *Progress) takenBack(r *Run, s Store) error {
+	runs, err := s.List()
+	if err != nil {
+		return err
+	}
+	for _, other := range runs {
+		if other.Undoes != r.Run || other.Check {
+			continue
+		}
+		for e, err := range other.Events() {
+			if err != nil {
+				return err
+			}
+			if result, ok := e.(events.Result); ok && (result.Status == events.Changed || result.Changed) {
+				for _, play := range p.Plays {
+					delete(play.Done, result.Host)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // A tracker follows a run from event to event. It believes that a host came through a play

@@ -178,6 +178,27 @@ func TestHosts(t *testing.T) {
 	require.EqualError(t, err, `"odd" is no state of a host; there are ok, failed, unreachable, interrupted, changed, notstarted`)
 }
 
+// TestProgressOfARunTakenBack has one of two hosts that are done taken back, and both in a check run.
+func TestProgressOfARunTakenBack(t *testing.T) {
+	s := newStore(t)
+	run := s.record(t, Header{Run: NewID(began)},
+		events.RunStart{Hosts: 2, Plays: plays("web1", "web2")[:1]},
+		events.PlayStart{Play: "web tier", Number: 1, Batch: 1, Batches: 1, Hosts: []string{"web1", "web2"}},
+		result("web1", events.Changed), events.HostDone{Host: "web1", State: events.StateOK},
+		result("web2", events.Changed), events.HostDone{Host: "web2", State: events.StateOK},
+	)
+	done := func() map[string]bool {
+		progress, err := run.Progress(s)
+		require.NoError(t, err)
+		return progress.Plays[0].Done
+	}
+	require.Equal(t, map[string]bool{"web1": true, "web2": true}, done())
+	s.record(t, Header{Run: NewID(began), Undoes: run.Run, Check: true}, events.RunStart{Hosts: 2}, result("web1", events.Changed), result("web2", events.Changed))
+	require.Equal(t, map[string]bool{"web1": true, "web2": true}, done())
+	s.record(t, Header{Run: NewID(began), Undoes: run.Run}, events.RunStart{Hosts: 2}, result("web1", events.Changed), result("web2", events.Skipped))
+	require.Equal(t, map[string]bool{"web2": true}, done())
+}
+
 func TestDiff(t *testing.T) {
 	s := newStore(t)
 	start := events.RunStart{Hosts: 2, Plays: plays("web1", "web2")}
