@@ -181,18 +181,18 @@ func TestFootprintOfWhatIsToBeConfirmed(t *testing.T) {
 		t.Skipf("NOT TESTED: this machine has %v, which removing would remove", found)
 	}
 	cache := filepath.Join(home, ".cache/ccm-push")
-	require.NoError(t, os.MkdirAll(cache, 0o700))
 	for phase, held := range map[string][]Holder{"armed": {{"ann", "r1"}}, "reverting": {{"ann", "r1"}}, "confirmed": nil} {
+		require.NoError(t, os.MkdirAll(cache, 0o700))
 		name := filepath.Join(cache, "host.confirm-abc."+phase)
 		require.NoError(t, os.WriteFile(name, []byte(`{"holder":"ann","run":"r1","play":1,"id":"abc"}`+"\n"), 0o600))
 		require.Equal(t, held, footprint(t, c, false).Held, phase)
 		require.Equal(t, held, footprint(t, c, true).Held, phase)
 		if held != nil {
 			require.NoError(t, os.Remove(name), "it was removed while "+phase)
+			require.Empty(t, footprint(t, c, true).Held)
 		}
+		require.NoDirExists(t, cache)
 	}
-	require.Empty(t, footprint(t, c, true).Held)
-	require.NoDirExists(t, cache)
 }
 
 func TestFootprintLeavesAloneWhatIsNotOurs(t *testing.T) {
