@@ -162,7 +162,7 @@ func (g *guard) settle(ctx context.Context, err error) error {
 	switch {
 	case isRefused && refused.Phase == phaseConfirm: // it has given up waiting
 		why, late = cmp.Or(loss, err).Error(), ended
-	case err != nil && loss != nil: // which was waited for to come back
+	case loss != nil && g.state.client == nil: // it was dialled again, and has not come back
 		why, late = loss.Error(), gone.Add(g.within+settling)
 	case err != nil && why == "":
 		why = "the play did not come to its end: " + err.Error()
