@@ -174,7 +174,8 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 		r.Options.Follow = "all"
 	}
 	r.Tally = &events.Tally{}
-	r.Events = events.NewStream(r.Options.Run, time.Now, slices.Concat([]events.Reporter{r.Tally}, to, files, traces)...).WithMask(r.Options.Catalog.Mask)
+	steering := f.steering(r)
+	r.Events = events.NewStream(r.Options.Run, time.Now, slices.Concat([]events.Reporter{r.Tally}, to, files, traces, steering.reporters())...).WithMask(r.Options.Catalog.Mask)
 	r.Activity = &activity.Tracker{}
 	show := func() func(context.Context) error { return p.show(r.Activity, r.Step != nil, f.took(r, h)) }
 	end := show()
@@ -186,6 +187,7 @@ func (f *fleet) run(ctx context.Context, r *playbooks.Runner, p *printer, h reco
 		}
 	}
 	summary, err := r.Run(ctx, f.app.stop)
+	steering.close()
 	shown := end(ctx)
 	closeErr := errors.Join(closeFiles(), closeTrace())
 	if err != nil {

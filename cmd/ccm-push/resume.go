@@ -104,7 +104,11 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 func findResumable(store record.Store, name string) (*record.Run, error) {
 	ofManifests := func(r *record.Run) bool { return len(r.Manifests) > 0 }
 	if name == "" {
-		return store.Last(ofManifests)
+		run, err := store.Last(ofManifests)
+		if err != nil {
+			return nil, err
+		}
+		return run, ended(run)
 	}
 	run, err := store.Find(name)
 	switch {

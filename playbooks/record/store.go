@@ -30,6 +30,9 @@ func In(getenv func(string) string) (Store, error) {
 	return Store{filepath.Join(state, "ccm-push", "runs")}, nil
 }
 
+// FolderOf is the folder of a run with an id.
+func (s Store) FolderOf(id string) string { return filepath.Join(s.Folder, id) }
+
 // make makes the folder, if what it stands in belongs to this user: another one, such as
 // the one whose $HOME sudo has kept, could have put links there.
 func (s Store) make() error {

@@ -261,7 +261,7 @@ func TestStatus(t *testing.T) {
 	c := NewConductor(NewPlan(Rules{Batches: sizes(count(3)), Stop: Limits{Failed: limit(count(9))}}, hosts("a1* a2 a3 a4 a5- a6?"), Options{}), nil)
 	play(t, c, "next begin=a1 begin=a2 begin=a3 a1=restarted a2=failed")
 	require.Equal(t, Status{
-		Batch: 1, Batches: 2, Hosts: 6, Stable: 1, ToChange: 4, Done: 1, AtWork: []string{"a3"},
+		Batch: 1, Batches: 2, Hosts: 6, Stable: 1, ToChange: 4, Done: 1, Waiting: 1, AtWork: []string{"a3"},
 		Held:   []Held{{"a2", "has failed"}, {"a6", "could not be reached before the rollout"}},
 		Failed: []string{"a2"}, Unreachable: []string{"a6"}, Restarted: 1,
 	}, c.Status())

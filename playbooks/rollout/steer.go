@@ -47,6 +47,7 @@ type Status struct {
 	Stable      int      `json:"stable"`
 	ToChange    int      `json:"to_change"`
 	Done        int      `json:"done"`
+	Waiting     int      `json:"waiting"` // have not begun
 	AtWork      []string `json:"at_work"`
 	Held        []Held   `json:"held"`
 	Failed      []string `json:"failed"`
@@ -65,6 +66,7 @@ const (
 	HeldState  State = "held"     // a person has to say how it goes on
 	Paused     State = "paused"   // a person is asked between batches
 	Gating     State = "gating"   // a gate is asked
+	Ended      State = "ended"    // no program runs it any more: so says its record
 )
 
 // Status says how far the rollout is. Who runs it fills in the rest.
@@ -72,7 +74,7 @@ func (c *Conductor) Status() Status {
 	s := Status{
 		Batch: c.Batch(), Batches: len(c.plan.Batches), Hosts: len(c.plan.Hosts), Stable: len(c.plan.Stable()), ToChange: c.plan.size(),
 		AtWork: c.atWork(), Held: c.Held(), Failed: c.counts.failed, Unreachable: c.counts.unreachable, Restarted: len(c.counts.restarted),
-		Stop: c.stop, Done: c.done,
+		Stop: c.stop, Done: c.done, Waiting: c.Left(),
 	}
 	return s
 }

@@ -30,15 +30,17 @@ func folder(t *testing.T, length int) string {
 
 // served listens in a folder, and answers that it has heard what it has.
 func served(t *testing.T, dir string, times times) *Server {
-	s, err := listen(dir, times)
+	requests := make(chan rollout.Request)
+	s, err := listen(dir, requests, times)
 	require.NoError(t, err)
+	require.True(t, Listens(dir))
 	ended := make(chan struct{})
 	stop := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
 			select {
-			case r := <-s.Requests():
+			case r := <-requests:
 				r.Answer(rollout.Reply{Error: string(r.Verb) + " " + r.Host + " " + r.By})
 			case <-stop:
 				return
@@ -91,7 +93,7 @@ func TestSocketOfTheDead(t *testing.T) {
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, socket), Net: "unix"})
 	require.NoError(t, err)
 	dead.SetUnlinkOnClose(false)
-	_, err = Listen(dir)
+	_, err = Listen(dir, nil)
 	require.ErrorContains(t, err, "address already in use", "it lives")
 	require.NoError(t, dead.Close())
 	require.FileExists(t, filepath.Join(dir, socket))
@@ -106,13 +108,13 @@ func TestListenInAPrivateFolder(t *testing.T) {
 	dir := folder(t, 0)
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(dir, link))
-	_, err := Listen(link)
+	_, err := Listen(link, nil)
 	require.EqualError(t, err, link+" is no folder")
 	require.NoError(t, os.Chmod(dir, 0o750))
-	_, err = Listen(dir)
+	_, err = Listen(dir, nil)
 	require.EqualError(t, err, dir+" can be opened by others (-rwxr-x---)")
 	require.NoFileExists(t, filepath.Join(dir, socket))
-	_, err = Listen(filepath.Join(dir, "none"))
+	_, err = Listen(filepath.Join(dir, "none"), nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -167,21 +169,22 @@ func TestSilentClients(t *testing.T) {
 // TestNobodyListens has the rollout take no request, or give no answer.
 func TestNobodyListens(t *testing.T) {
 	dir := folder(t, 0)
-	s, err := listen(dir, times{commandTime, time.Millisecond})
+	requests := make(chan rollout.Request)
+	s, err := listen(dir, requests, times{commandTime, time.Millisecond})
 	require.NoError(t, err)
 	reply, err := Send(t.Context(), dir, rollout.Command{Verb: rollout.Go})
 	require.NoError(t, err)
 	require.Equal(t, "no rollout of this run has listened for 1ms: it may be at another play", reply.Error)
 	require.NoError(t, s.Close())
 
-	s, err = listen(dir, usual)
+	s, err = listen(dir, requests, usual)
 	require.NoError(t, err)
 	replies := make(chan rollout.Reply, 1)
 	go func() {
 		r, _ := Send(context.WithoutCancel(t.Context()), dir, rollout.Command{Verb: rollout.Go})
 		replies <- r
 	}()
-	request := <-s.Requests()
+	request := <-requests
 	require.NoError(t, s.Close())
 	require.Equal(t, rollout.Reply{Error: "the run has ended"}, <-replies)
 	request.Answer(rollout.Reply{}) // too late, and nobody waits for that
@@ -190,7 +193,7 @@ func TestNobodyListens(t *testing.T) {
 // TestCloseDoesNotWait for a client that says nothing.
 func TestCloseDoesNotWait(t *testing.T) {
 	dir := folder(t, 0)
-	s, err := listen(dir, times{command: time.Hour, reply: time.Hour})
+	s, err := listen(dir, nil, times{command: time.Hour, reply: time.Hour})
 	require.NoError(t, err)
 	conn, err := net.Dial("unix", filepath.Join(dir, socket))
 	require.NoError(t, err)
@@ -200,7 +203,8 @@ func TestCloseDoesNotWait(t *testing.T) {
 
 func TestSendIsCancelled(t *testing.T) {
 	dir := folder(t, 0)
-	s, err := Listen(dir)
+	requests := make(chan rollout.Request)
+	s, err := Listen(dir, requests)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -208,7 +212,7 @@ func TestSendIsCancelled(t *testing.T) {
 		_, err := Send(ctx, dir, rollout.Command{Verb: rollout.Go})
 		ended <- err
 	}()
-	<-s.Requests()
+	<-requests
 	cancel()
 	require.ErrorIs(t, <-ended, context.Canceled)
 	require.NoError(t, s.Close())

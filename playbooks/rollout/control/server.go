@@ -21,7 +21,7 @@ import (
 type Server struct {
 	listener *net.UnixListener
 	path     string // in the folder of the run
-	requests chan rollout.Request
+	requests chan<- rollout.Request
 	closed   chan struct{}
 	clients  sync.WaitGroup
 	times    times
@@ -31,10 +31,13 @@ type times struct {
 	command, reply time.Duration // to read one, and to have it answered
 }
 
-// Listen opens the socket of a run in its folder, which must be open to this user alone.
-func Listen(folder string) (*Server, error) { return listen(folder, times{commandTime, replyTime}) }
+// Listen opens the socket of a run in its folder, which must be open to this user alone. What is said
+// goes to the rollout, which answers it once.
+func Listen(folder string, to chan<- rollout.Request) (*Server, error) {
+	return listen(folder, to, times{commandTime, replyTime})
+}
 
-func listen(folder string, t times) (*Server, error) {
+func listen(folder string, to chan<- rollout.Request, t times) (*Server, error) {
 	if err := private(folder); err != nil {
 		return nil, err
 	}
@@ -52,7 +55,7 @@ func listen(folder string, t times) (*Server, error) {
 		return nil, err
 	}
 	listener.SetUnlinkOnClose(false) // by its other name it may be gone by then
-	s := &Server{listener: listener, path: filepath.Join(folder, socket), requests: make(chan rollout.Request), closed: make(chan struct{}), times: t}
+	s := &Server{listener: listener, path: filepath.Join(folder, socket), requests: to, closed: make(chan struct{}), times: t}
 	if err := os.Chmod(s.path, 0o600); err != nil {
 		_ = listener.Close()
 		return nil, errors.Join(err, os.Remove(s.path))
@@ -69,9 +72,6 @@ func alive(path string) bool {
 	_ = conn.Close()
 	return true
 }
-
-// Requests are what is said. Each is answered once.
-func (s *Server) Requests() <-chan rollout.Request { return s.requests }
 
 // Close removes the socket. Whoever waits for an answer is told that there will be none.
 func (s *Server) Close() error {

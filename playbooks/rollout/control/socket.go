@@ -54,6 +54,13 @@ func reachable(folder string) (path string, done func(), err error) {
 	return filepath.Join(dir, "run", socket), done, nil
 }
 
+// Listens reports whether there is a socket in the folder of a run: it may be that of a program which
+// was killed.
+func Listens(folder string) bool {
+	_, err := os.Lstat(filepath.Join(folder, socket))
+	return err == nil
+}
+
 // private refuses a folder that others can get into: between the moment at which the socket is there
 // and that at which it has its mode nothing else keeps them out.
 func private(folder string) error {

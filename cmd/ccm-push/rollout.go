@@ -1,0 +1,245 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/user"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
+	"github.com/ccm-push/ccm-push/playbooks/rollout/control"
+)
+
+func rolloutCommand(pl *plays, p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rollout",
+		Short: "look at a rollout that is under way or held, and say how it goes on",
+		Long: `rollout speaks to a run from another terminal, through a socket in the folder of its record
+that only the user who began it can open, and root. RUN is as with ccm-push runs; without it, it is
+the newest run with a rollout under way, or else the newest run of manifests.
+
+Where no program runs it any more, status tells what the record says, and go is ccm-push
+resume: it goes on with the same batches and counts.`,
+		Example: `  ccm-push rollout status
+  ccm-push rollout go
+  ccm-push rollout hold 7k2m
+  ccm-push rollout release 7k2m web3`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	s := &steer{plays: pl, printer: p}
+	for _, one := range []struct {
+		verb           rollout.Verb
+		short, long    string
+		withoutAnybody func(cmd *cobra.Command, run *record.Run) error
+	}{
+		{rollout.Ask, "say what a rollout is at, and why it does not go on", `status prints how far a rollout is: hosts that are at work, that have failed, that hold a place
+among those that may be out; why it has stopped, with the arithmetic; and what can be said next.`,
+			func(_ *cobra.Command, run *record.Run) error { return s.recorded(run) }},
+		{rollout.Go, "go on with a rollout that is held or paused", `go goes on after a stop or a pause. What was counted stays counted: the next host that is
+stops it again. Where no program runs it any more, it is ccm-push resume RUN.`,
+			func(cmd *cobra.Command, run *record.Run) error {
+				return pl.resume(cmd.Context(), p, cmd.Flags(), run.Run, false)
+			}},
+		{rollout.HoldNow, "begin no more hosts until somebody says go", `hold has a rollout begin no more hosts; those that are at work are brought to their end. Then
+it waits for go, end or undo.`,
+			func(_ *cobra.Command, run *record.Run) error { return s.nobody(run, "there is nothing to hold") }},
+		{rollout.EndNow, "begin no more hosts, and end the run", `end ends a run behind the hosts that are at work. ccm-push resume goes on with it.`,
+			func(_ *cobra.Command, run *record.Run) error {
+				return s.nobody(run, fmt.Sprintf("it has ended; ccm-push resume %[1]s goes on with it, ccm-push undo %[1]s takes it back", run.Run))
+			}},
+		{rollout.UndoNow, "end the run, and take back what it has changed", `undo ends a run behind the hosts that are at work, and takes back what it has changed on all
+of its hosts, as ccm-push undo does; no more hosts are out at once than the rollout allows.`,
+			func(_ *cobra.Command, run *record.Run) error {
+				return s.nobody(run, fmt.Sprintf("to take back what it has changed: ccm-push undo %s", run.Run))
+			}},
+	} {
+		c.AddCommand(&cobra.Command{
+			Use: string(one.verb) + " [RUN]", Short: one.short, Long: one.long,
+			Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeRun(pl.fleet.app, 1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				name := ""
+				if len(args) > 0 {
+					name = args[0]
+				}
+				return s.say(cmd, name, rollout.Command{Verb: one.verb}, one.withoutAnybody)
+			},
+		})
+	}
+	c.AddCommand(&cobra.Command{
+		Use: "release [RUN] HOST", Short: "have a host no longer count among those that may be out",
+		Long: `release frees the place that a host holds among those that may be out (max_unavailable), since
+it was lost, has failed, or was not healthy before: somebody has looked after it. No time frees it.
+What was counted of it stays counted.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 2 {
+				return fmt.Errorf("release takes a RUN and a HOST, and these are %d words", len(args))
+			}
+			return atLeast(1)(cmd, args)
+		},
+		ValidArgsFunction: completeRun(pl.fleet.app, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, host := "", args[len(args)-1]
+			if len(args) > 1 {
+				name = args[0]
+			}
+			return s.say(cmd, name, rollout.Command{Verb: rollout.ReleaseHost, Host: host}, func(_ *cobra.Command, run *record.Run) error {
+				return s.nobody(run, "no host holds a place; ccm-push resume asks each again")
+			})
+		},
+	})
+	return c
+}
+
+// A steer says something to rollouts.
+type steer struct {
+	plays   *plays
+	printer *printer
+}
+
+// say says something to a rollout and prints what it is at then. Without anybody who runs it,
+// something else is done.
+func (s *steer) say(cmd *cobra.Command, name string, c rollout.Command, withoutAnybody func(*cobra.Command, *record.Run) error) error {
+	store, err := record.In(s.plays.fleet.app.getenv)
+	if err != nil {
+		return err
+	}
+	run, err := findRollout(store, name)
+	if err != nil {
+		return err
+	}
+	if c.By, err = whoSays(); err != nil {
+		return err
+	}
+	reply, err := control.Send(cmd.Context(), store.FolderOf(run.Run), c)
+	switch {
+	case errors.Is(err, control.ErrNobody):
+		return withoutAnybody(cmd, run)
+	case err != nil:
+		return fmt.Errorf("speaking to run %s: %w", run.Run, err)
+	case reply.Error != "":
+		return fmt.Errorf("run %s: %s", run.Run, events.Line(reply.Error))
+	case reply.Status == nil:
+		return fmt.Errorf("run %s has answered nothing", run.Run)
+	}
+	return s.print(run, reply.Status)
+}
+
+// findRollout gives the run with a name; without one, the newest that listens, or else the newest
+// one of manifests that was no check run.
+func findRollout(store record.Store, name string) (*record.Run, error) {
+	if name != "" {
+		return store.Find(name)
+	}
+	run, err := store.Last(func(r *record.Run) bool {
+		return control.Listens(store.FolderOf(r.Run)) && r.Outcome() == record.Running
+	})
+	if errors.Is(err, record.ErrNone) {
+		return store.Last(func(r *record.Run) bool { return len(r.Manifests) > 0 && !r.Check && r.Undoes == "" })
+	}
+	return run, err
+}
+
+// whoSays is who says something: USER@MACHINE.
+func whoSays() (string, error) {
+	account, err := user.Current()
+	if err != nil {
+		return "", fmt.Errorf("finding out who runs this: %w", err)
+	}
+	who, _, _ := strings.Cut(holder(account), " ")
+	return who, nil
+}
+
+// recorded prints what the record says of a rollout.
+func (s *steer) recorded(run *record.Run) error {
+	if err := ended(run); err != nil {
+		return fmt.Errorf("%w; it has no rollout, or does not listen yet", err)
+	}
+	status, err := run.Rollout()
+	if err != nil {
+		return err
+	}
+	return s.print(run, status)
+}
+
+// nobody reports that there is nobody to hear what was said.
+func (s *steer) nobody(run *record.Run, instead string) error {
+	if err := ended(run); err != nil {
+		return fmt.Errorf("%w; it has no rollout, or does not listen yet", err)
+	}
+	return fmt.Errorf("run %s: %w (%s)\n  hint: %s", run.Run, control.ErrNobody, run.Outcome(), instead)
+}
+
+func (s *steer) print(run *record.Run, status *rollout.Status) error {
+	if s.printer.json() {
+		return printJSON(s.printer, status)
+	}
+	return s.printer.print(statusText(run, status))
+}
+
+// statusText is what people are told of a rollout.
+func statusText(run *record.Run, s *rollout.Status) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	state := string(s.State)
+	if s.State == rollout.Ended {
+		state += " (" + string(run.Outcome()) + ")"
+	}
+	if !s.Since.IsZero() {
+		state += " since " + s.Since.Local().Format("2006-01-02 15:04:05")
+	}
+	line("run %s of %s: %s", run.Run, events.Line(run.What), state)
+	if s.State == rollout.Predicting {
+		line("rollout of %s: its hosts are asked what will change", events.Line(s.Play))
+	} else {
+		line("rollout of %s: batch %d of %d; of %d hosts that change: %d done, %d at work, %d not begun; %d stable",
+			events.Line(s.Play), s.Batch, s.Batches, s.ToChange, s.Done, len(s.AtWork), s.Waiting, s.Stable)
+	}
+	for _, one := range []struct {
+		what  string
+		hosts []string
+	}{{"at work", s.AtWork}, {"failed", s.Failed}, {"could not be reached, or lost", s.Unreachable}} {
+		if len(one.hosts) > 0 {
+			names, more := events.Fold(one.hosts, 200)
+			if names = events.Line(names); more > 0 {
+				names += fmt.Sprintf(" and %d more", more)
+			}
+			line("  %s: %s", one.what, names)
+		}
+	}
+	for _, h := range s.Held {
+		line("  counts as out: %s %s", events.Line(h.Host), events.Line(h.Why))
+	}
+	if s.Stop != nil {
+		at := ""
+		if s.Stop.Batch > 0 {
+			at = fmt.Sprintf(" in batch %d", s.Stop.Batch)
+		}
+		line("stopped%s by %s", at, events.Line(s.Stop.String()))
+	}
+	if next := whatNext(s); next != "" {
+		line("next: %s", next)
+	}
+	return b.String()
+}
+
+// whatNext is what can be said to a rollout, or done about it.
+func whatNext(s *rollout.Status) string {
+	release := ""
+	if len(s.Held) > 0 {
+		release = ", release " + s.Run + " HOST"
+	}
+	switch {
+	case s.State == rollout.Ended && s.Waiting+len(s.AtWork)+len(s.Failed)+len(s.Unreachable) == 0:
+		return ""
+	case s.State == rollout.Ended:
+		return fmt.Sprintf("ccm-push resume %[1]s, or undo %[1]s", s.Run)
+	case s.State == rollout.HeldState, s.State == rollout.Paused, s.Stop != nil:
+		return fmt.Sprintf("ccm-push rollout go %s, or end, undo%s", s.Run, release)
+	}
+	return fmt.Sprintf("ccm-push rollout hold %s, or end, undo%s", s.Run, release)
+}

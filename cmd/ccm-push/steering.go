@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/ccm-push/ccm-push/playbooks"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
+	"github.com/ccm-push/ccm-push/playbooks/record"
+	"github.com/ccm-push/ccm-push/playbooks/rollout"
+	"github.com/ccm-push/ccm-push/playbooks/rollout/control"
+)
+
+// A steering lets other terminals speak to the rollouts of a run, from its beginning on: it is a
+// reporter behind the recorder, which has made the folder by then.
+type steering struct {
+	app      *app
+	folder   string // of the run
+	requests chan rollout.Request
+	server   *control.Server
+}
+
+// steering is that of a run that has rollouts and is recorded; nil of another one.
+func (f *fleet) steering(r *playbooks.Runner) *steering {
+	hasRollout := func(p *manifest.Play) bool { return p.Rollout != nil }
+	if f.record.none || r.Options.Check || r.Options.Monitor || !slices.ContainsFunc(r.Plays, hasRollout) {
+		return nil
+	}
+	store, err := record.In(f.app.getenv)
+	if err != nil { // which is told where it is recorded
+		return nil
+	}
+	s := &steering{app: f.app, folder: store.FolderOf(r.Options.Run), requests: make(chan rollout.Request)}
+	r.Steer = s.requests
+	return s
+}
+
+func (s *steering) reporters() []events.Reporter {
+	if s == nil {
+		return nil
+	}
+	return []events.Reporter{s}
+}
+
+// Report opens the socket when the run begins.
+func (s *steering) Report(e events.Event) {
+	if _, begins := e.(events.RunStart); !begins {
+		return
+	}
+	var err error
+	s.server, err = control.Listen(s.folder, s.requests)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // it is not recorded, and that is told
+		s.app.warn("nothing can be said to this rollout from another terminal: " + err.Error())
+	}
+}
+
+func (s *steering) close() {
+	if s == nil || s.server == nil {
+		return
+	}
+	if err := s.server.Close(); err != nil {
+		s.app.warn("closing the socket of the rollout: " + err.Error())
+	}
+}
