@@ -185,8 +185,11 @@ func (r *rolling) lookAgain(ctx context.Context) {
 	var asking sync.WaitGroup
 	seen := map[string]bool{}
 	held := r.conductor.Held()
-	for _, h := range held[:min(len(held), r.fleet.runner.forks())] {
+	places := make(chan struct{}, r.fleet.runner.forks())
+	for _, h := range held {
 		asking.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
 			state := r.fleet.states[h.Host]
 			timed, done := r.fleet.runner.hostTime(ctx)
 			defer done()

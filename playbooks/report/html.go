@@ -37,6 +37,7 @@ const (
 	maxBlocks = 1 << 20
 	maxGroups = 500
 	maxDetail = 320 // of what stands in a line
+	maxStop   = 1000
 )
 
 // A pageView is what the template shows. Its texts do what they say on a terminal too.
@@ -48,7 +49,7 @@ type pageView struct {
 	Hosts, Resources     []number
 	Failures, Sections   []sectionView // before and after the fleet
 	Fleet                []hostView
-	PlaysNotRun          []string
+	PlaysNotRun, Stops   []string
 	Marks                bool
 	Width                int // of the waterfall, in units of SVG
 	Total                string
@@ -121,6 +122,9 @@ func (r *Run) HTML(w io.Writer) error {
 	}
 	for _, name := range r.summary().PlaysNotRun {
 		v.PlaysNotRun = append(v.PlaysNotRun, printable.Line(asRecorded(name)))
+	}
+	for _, stop := range r.stops {
+		v.Stops = append(v.Stops, shorten(printable.Line(asRecorded(stop)), maxStop))
 	}
 	v.section("Failures", r.failures(), func(one *groupView, g *group) {
 		one.Title, one.Text, one.Hint, one.Output = printable.Line(g.cause()), v.block(g.text), v.block(g.hint), v.block(g.output)

@@ -23,6 +23,9 @@ func (r *Run) Markdown(w io.Writer) error {
 	fmt.Fprintf(&b, "### %s: %s\n\n", code(r.title()), r.outcomeText())
 	hosts, resources := r.hostNumbers(), r.resourceNumbers()
 	fmt.Fprintf(&b, "**%s**: %s; **resources**: %s\n", count(len(r.hosts), "host"), numbersText(hosts), orNone(numbersText(resources)))
+	for _, stop := range r.stops {
+		fmt.Fprintf(&b, "\n**rollout**: %s\n", code(stop))
+	}
 	section(&b, "Failures", r.failures(), func(g *group) string {
 		text := code(g.cause())
 		if message := firstLine(g.text); message != "" {

@@ -18,6 +18,7 @@ type Run struct {
 	start       events.RunStart
 	began, last time.Time
 	plays       []string // in the order in which they began
+	stops       []string // of rollouts, the last ones
 	hosts       []*host  // in the order of the inventory
 	byName      map[string]*host
 	outcomes    []*outcome // distinct, in the order in which they came
@@ -118,6 +119,9 @@ func (r *Run) Report(e events.Event) {
 	case events.Reverted:
 		r.last = e.Time
 		r.add(e.Host, reverted(e), "", 0)
+	case events.RolloutStop:
+		r.last = e.Time
+		r.stopped(e)
 	case events.HostDone:
 		r.last = e.Time
 		h := r.host(e.Host)
