@@ -77,7 +77,7 @@ func dyingFleet(t *testing.T, random *rand.Rand) {
 	const n = 200
 	hosts := fleetOf(t, n)
 	w := newWorld(t, hosts, strings.ReplaceAll(dyingSite, "OWNED", fmt.Sprintf(`owner: "%d", group: "%d"`, os.Getuid(), os.Getgid())))
-	w.Options.NoLock, w.Options.LockTimeout, w.Options.Reconnect, w.Options.Forks = false, time.Minute, 2*time.Second, 32
+	w.Options.NoLock, w.Options.LockTimeout, w.Options.Reconnect, w.Options.Forks = false, time.Minute, 10*time.Second, 32
 	w.Options.Run = record.NewID(time.Now())
 	state := t.TempDir()
 	store, err := record.In(func(string) string { return state })
