@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,7 +82,7 @@ What was counted of it stays counted.`,
 			}
 			return atLeast(1)(cmd, args)
 		},
-		ValidArgsFunction: completeRun(pl.fleet.app, 1),
+		ValidArgsFunction: completeRelease(pl.fleet.app),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, host := "", args[len(args)-1]
 			if len(args) > 1 {
@@ -93,6 +94,23 @@ What was counted of it stays counted.`,
 		},
 	})
 	return c
+}
+
+// completeRelease completes a run, and then one of its hosts.
+func completeRelease(a *app) completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) != 1 {
+			return completeRun(a, 1)(cmd, args, word)
+		}
+		var hosts []string
+		if run, err := a.recordedRun(args[0]); err == nil {
+			for _, play := range run.Plays {
+				hosts = append(hosts, play.Hosts...)
+			}
+		}
+		slices.Sort(hosts)
+		return completions("", word, slices.Compact(hosts)), cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // A steer says something to rollouts.
