@@ -56,11 +56,19 @@ func (s *Service) reconsider(ctx context.Context, h modules.Host, t *task) ([]ve
 	return more, nil
 }
 
+// failed is what systemd calls a unit that has ended wrongly.
+const failed = "failed"
+
 // do carries out one verb, and waits until it is done.
 func (s *Service) do(ctx context.Context, h modules.Host, t *task, v verb) error {
 	timeout, err := s.timeout()
 	if err != nil {
 		return err
+	}
+	if v == start && t.unit.state == failed {
+		// systemd starts nothing that has failed several times within seconds, whatever has been
+		// mended since (systemd.unit(5), StartLimitBurst). If it cannot forget that, so be it.
+		_, _ = h.Commands.Run(ctx, modules.Command{Argv: t.manager.command(t.unit, forgive), Timeout: queryTimeout})
 	}
 	exit, err := h.Commands.Run(ctx, modules.Command{Argv: t.manager.command(t.unit, v), Timeout: timeout})
 	switch {

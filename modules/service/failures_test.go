@@ -152,6 +152,13 @@ func TestOnSystemdRefresh(t *testing.T) {
 		_, err := carryOut(t, `"name":"sv-a","reload":true`, true)
 		require.ErrorContains(t, err, "reload sv-a.service: Job for sv-a.service failed")
 	})
+	t.Run("it has failed too often, and is mended", func(t *testing.T) {
+		sh(t, clean)
+		sh(t, unitFile(etc+"sv-f.service", "[Unit]", "StartLimitIntervalSec=1h", "StartLimitBurst=2", "[Service]", "ExecStartPre=/usr/bin/test -e /run/sv-mended", "ExecStart=/bin/sleep 1000")+
+			"for n in 1 2 3; do systemctl start sv-f; done; touch /run/sv-mended; ! systemctl start sv-f")
+		_, err := carryOut(t, `"name":"sv-f"`, false)
+		require.NoError(t, err)
+	})
 	t.Run("it is masked", func(t *testing.T) {
 		sh(t, clean)
 		sh(t, other+"systemctl start sv-b; systemctl mask sv-b")

@@ -36,6 +36,7 @@ type verb string
 const (
 	reread  verb = "daemon-reload"
 	forget  verb = "zap" // of OpenRC: that a service has been started
+	forgive verb = "reset-failed"
 	unmask  verb = "unmask"
 	stop    verb = "stop"
 	disable verb = "disable"
