@@ -281,6 +281,11 @@ e2e:
 alone:
 	$(GO) test $(SHORT) $(if $(findstring /e2e,$(PACKAGE)),-tags e2e) -vet=off -count 1 -parallel 1 -timeout 20m -run '^$(subst /,$$/^,$(RUN))$$' $(PACKAGE)
 
+# lockouts: the table of lock-outs of docs/reliability.md, on real hosts; Debian, as root; about ten minutes
+.PHONY: lockouts
+lockouts:
+	CCM_LOCKOUTS=all $(GO) test -tags e2e -vet=off -count 1 -parallel 3 -timeout 60m -run 'TestFleetLockouts$$' -v ./e2e
+
 # bench: benchmarks; BENCH selects them by name
 # The e2e tag adds whole runs: against a real sshd, on hosts of the fleet (as root), and
 # on simulated hosts. The peers have a target of their own.
