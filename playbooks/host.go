@@ -28,6 +28,7 @@ type hostState struct {
 	interrupted bool
 	held        bool // it has a place among the kept connections
 	elapsed     time.Duration
+	limit       time.Duration // that a rollout gives it; 0 is none
 	phases      events.Phases
 	steps       []events.Step         // of which the phases are the sums
 	conn        *inventory.Connection // what the inventory says; nil until it is asked for

@@ -163,7 +163,11 @@ func (f *fleet) ready(ctx context.Context, s *selection, state *hostState) (*hos
 		return nil, nil, session.HostTime{}, late(timed, err)
 	}
 	end, _ := timed.Deadline() // it has one
-	return program, compiled, session.HostTime{Limit: f.runner.Options.Deadlines.host(), Remaining: time.Until(end)}, nil
+	limit := f.runner.Options.Deadlines.host()
+	if state.limit > 0 {
+		limit = min(limit, state.limit)
+	}
+	return program, compiled, session.HostTime{Limit: limit, Remaining: time.Until(end)}, nil
 }
 
 func compile(ctx context.Context, c *catalog.Compiler, h *inventory.Host, facts map[string]any) (*catalog.Compiled, error) {

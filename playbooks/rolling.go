@@ -212,8 +212,10 @@ func (r *rolling) work(ctx context.Context, state *hostState) rolled {
 	timed, cancel := ctx, context.CancelFunc(func() {})
 	if d := r.rollout.HostDeadline; d > 0 {
 		timed, cancel = withLimit(ctx, d)
+		state.limit = d
 	}
 	err := w.roll(timed)
+	state.limit = 0
 	err = late(timed, err)
 	cancel()
 	e := rolled{host: state.host.Name, outcome: w.outcome(err)}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
@@ -99,7 +100,7 @@ func (r *rolling) person(ctx context.Context, at rollout.State, question string,
 		case request := <-f.runner.Steer:
 			r.answer(request)
 		case <-late:
-			return r.unanswered(at, fmt.Sprintf("nobody has said how it goes on for %s", most))
+			return r.unanswered(at, fmt.Sprintf("nobody has said how it goes on for %s", printable.Duration(most)))
 		case <-f.stop:
 			return r.unanswered(at, "interrupted")
 		case <-ctx.Done():

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory"
+	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/inventory/yamlpos"
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/manifest"
@@ -182,13 +183,13 @@ func rulesOf(r *manifest.Rollout) []string {
 		add("max_unavailable", value)
 	}
 	if r.Soak > 0 {
-		add("soak", r.Soak.String())
+		add("soak", printable.Duration(r.Soak))
 	}
 	if r.HostDeadline > 0 {
-		add("host_deadline", r.HostDeadline.String())
+		add("host_deadline", printable.Duration(r.HostDeadline))
 	}
 	if r.ProgressDeadline > 0 {
-		add("progress_deadline", r.ProgressDeadline.String())
+		add("progress_deadline", printable.Duration(r.ProgressDeadline))
 	}
 	for _, g := range r.Gates {
 		add("gate", g.Name)
@@ -211,7 +212,7 @@ func rulesOf(r *manifest.Rollout) []string {
 	add("on_stop", string(r.OnStop))
 	switch {
 	case r.PauseDeadline > 0:
-		add("pause", r.PauseDeadline.String())
+		add("pause", printable.Duration(r.PauseDeadline))
 	case r.Pause:
 		add("pause", "true")
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
 // rolloutPlan prints the batches of a rollout, and what it keeps to.
@@ -122,7 +124,7 @@ func (t *Text) rolloutPause(p *page, e RolloutPause) {
 	p.inline(plain, fmt.Sprintf("-- batch %d of %d is done; %s in the next", e.Batch, e.Batches, count(e.Next, "host")))
 	wait := ""
 	if e.WaitMS > 0 {
-		wait = " for " + (time.Duration(e.WaitMS) * time.Millisecond).String()
+		wait = " for " + printable.Duration(time.Duration(e.WaitMS)*time.Millisecond)
 	}
 	p.block(indent, fmt.Sprintf("paused%s: ccm-push rollout go %[2]s, or end, undo; ccm-push rollout status %[2]s", wait, e.Run), always(plain))
 }

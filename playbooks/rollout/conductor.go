@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ccm-push/ccm-push/inventory/printable"
 )
 
 // A Conductor follows a rollout, and decides what may happen next. It is for one goroutine.
@@ -294,7 +296,7 @@ func (c *Conductor) Gate(name string, v Verdict, stops bool, why string) {
 // NoProgress tells that no host has got done for the progress deadline.
 func (c *Conductor) NoProgress(d time.Duration) {
 	if c.stop == nil {
-		c.stopBy("progress_deadline", fmt.Sprintf("no host has got done for %s; at work: %s", d, cmp.Or(list(c.atWork()), "none")), c.atWork(), nil)
+		c.stopBy("progress_deadline", fmt.Sprintf("no host has got done for %s; at work: %s", printable.Duration(d), cmp.Or(list(c.atWork()), "none")), c.atWork(), nil)
 	}
 }
 

@@ -147,8 +147,8 @@ func TestConductor(t *testing.T) {
 		{"what fails while it stops is counted", Rules{}, "a1 a2 a3", "next begin=a1 begin=a2 a1=failed a2=failed go begin=a3", ""},
 
 		// Time.
-		{"no progress", Rules{}, "a1 a2", "next begin=a1 late", "batch 1, a1: progress_deadline: no host has got done for 30m0s; at work: a1"},
-		{"with nobody at work", Rules{}, "a1", "next late", "batch 1: progress_deadline: no host has got done for 30m0s; at work: none"},
+		{"no progress", Rules{}, "a1 a2", "next begin=a1 late", "batch 1, a1: progress_deadline: no host has got done for 30m; at work: a1"},
+		{"with nobody at work", Rules{}, "a1", "next late", "batch 1: progress_deadline: no host has got done for 30m; at work: none"},
 		{"no more than ten are named", Rules{Stop: Limits{Failed: limit(count(11))}}, "a1x a2x a3x a4x a5x a6x a7x a8x a9x b1x b2x", "",
 			"batch 0, a1 a2 a3 a4 a5 a6 a7 a8 a9 b1 b2: stop.failed: 11 of 11 hosts have failed or cannot be reached (a1, a2, a3, a4, a5, a6, a7, a8, a9, b1 and 1 more), and it stops at 11"},
 		{"no hosts", Rules{}, "", "over", ""},

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ccm-push/ccm-push/inventory/printable"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // errSilent is why a session ends when the host is not heard for the idle timeout.
 func errSilent(idle time.Duration) error {
-	return fmt.Errorf("nothing was heard from the host for %s", brief(idle))
+	return fmt.Errorf("nothing was heard from the host for %s", printable.Duration(idle))
 }
 
 // A Breach is what a host has done against the vocabulary of messages, or against a bound.
@@ -54,22 +55,11 @@ type Late struct {
 }
 
 func (e *Late) Error() string {
-	return fmt.Sprintf("%s took longer than %s", e.What, brief(e.Limit))
+	return fmt.Sprintf("%s took longer than %s", e.What, printable.Duration(e.Limit))
 }
 
 // Overdue gives the deadline that has ended a context, if one has.
 func Overdue(ctx context.Context) *Late {
 	late, _ := errors.AsType[*Late](context.Cause(ctx))
 	return late
-}
-
-// brief writes 1h0m0s as 1h.
-func brief(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if n := len(text) - len(zero); n > 0 && text[n:] == zero {
-			text = text[:n+1]
-		}
-	}
-	return text
 }
