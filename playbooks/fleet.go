@@ -58,7 +58,7 @@ func (f *fleet) play(ctx context.Context, s *selection) bool {
 		if f.runner.applies() {
 			return f.rollOut(ctx, s, alive)
 		}
-		defer f.foretell(ctx, s, alive)()
+		defer f.predictBatches(ctx, s, alive)()
 	}
 	batches := f.runner.batches(s.number, s.play, alive)
 	for i, whole := range batches {

@@ -45,7 +45,7 @@ func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Ho
 	if f.interrupted(ctx) {
 		return false
 	}
-	hosts := r.withDone(alive, r.foresee(ctx, without(alive, s.done)))
+	hosts := r.withDone(alive, r.predict(ctx, without(alive, s.done)))
 	if r.over || f.interrupted(ctx) {
 		return false
 	}

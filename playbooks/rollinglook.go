@@ -14,27 +14,27 @@ import (
 	"github.com/ccm-push/ccm-push/transport"
 )
 
-// A foresight is what a check of a host has told.
-type foresight struct {
+// A prediction is what a check of a host has told.
+type prediction struct {
 	changes  bool
 	restarts []string
 }
 
 // came takes a result in. What is uncertain counts as a change, and so does what fails.
-func (f *foresight) came(c *wire.Catalog, r *wire.Result) {
+func (p *prediction) came(c *wire.Catalog, r *wire.Result) {
 	entry := &c.Entries[r.Index]
 	if entry.Check || entry.Monitor { // noop: it is left as it is
 		return
 	}
-	f.changes = f.changes || r.Uncertain || r.Status == wire.Changed || r.Status.HasFailed()
+	p.changes = p.changes || r.Uncertain || r.Status == wire.Changed || r.Status.HasFailed()
 	if restarts(r) && !r.Uncertain {
-		f.restarts = append(f.restarts, entry.Ref())
+		p.restarts = append(p.restarts, entry.Ref())
 	}
 }
 
-// foresee asks all hosts what would change on them, and whether they are healthy. Their sessions are
+// predict asks all hosts what would change on them, and whether they are healthy. Their sessions are
 // kept, as between plays. Hosts on which nothing would change are done with the play.
-func (r *rolling) foresee(ctx context.Context, alive []*inventory.Host) []rollout.Host {
+func (r *rolling) predict(ctx context.Context, alive []*inventory.Host) []rollout.Host {
 	f := r.fleet
 	if r.of.play.Undo != nil { // which goes through no such phase
 		return r.asTheyAre(alive)
@@ -50,7 +50,7 @@ func (r *rolling) foresee(ctx context.Context, alive []*inventory.Host) []rollou
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		f.each(ctx, alive, false, func(state *hostState) { r.foreseeHost(ctx, state, &hosts[at[state.host.Name]]) })
+		f.each(ctx, alive, false, func(state *hostState) { r.predictHost(ctx, state, &hosts[at[state.host.Name]]) })
 	}()
 	for {
 		select {
@@ -62,16 +62,16 @@ func (r *rolling) foresee(ctx context.Context, alive []*inventory.Host) []rollou
 	}
 }
 
-// foretell takes what a check run is told of a play with a rollout, and gives what tells the batches
+// predictBatches takes what a check run is told of a play with a rollout, and gives what tells the batches
 // that the play would come in.
-func (f *fleet) foretell(ctx context.Context, s *selection, alive []*inventory.Host) (tell func()) {
+func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inventory.Host) (tell func()) {
 	var mu sync.Mutex
-	seen := map[string]*foresight{}
+	seen := map[string]*prediction{}
 	s.heard = func(host string, c *wire.Catalog, result *wire.Result) {
 		mu.Lock()
 		defer mu.Unlock()
 		if seen[host] == nil {
-			seen[host] = &foresight{}
+			seen[host] = &prediction{}
 		}
 		seen[host].came(c, result)
 	}
@@ -115,12 +115,12 @@ func (r *rolling) leftUndone() map[string]bool {
 	return nil
 }
 
-func (r *rolling) foreseeHost(ctx context.Context, state *hostState, host *rollout.Host) {
+func (r *rolling) predictHost(ctx context.Context, state *hostState, host *rollout.Host) {
 	f := r.fleet
 	start := f.runner.Now()
 	f.take(state)
 	var told []events.Event // of a host on which nothing changes: these results are those of the play
-	seen := &foresight{changes: host.Changes}
+	seen := &prediction{changes: host.Changes}
 	look := r.of.looking(false, func(_ string, c *wire.Catalog, result *wire.Result) {
 		seen.came(c, result)
 		if !seen.changes {
