@@ -11,6 +11,17 @@
 //	hostplay.go  its catalog: compiled, applied, reported
 //	reconnect.go the same catalog over another connection
 //	resume.go    what an earlier run, which is resumed, has done already
+//	confirm.go   a change to how a host is reached, confirmed over a new login
+//	elsewhere.go resources that are for one host and run on another
+//
+// A play with a rollout goes another way through its hosts:
+//
+//	rolling.go      its batches: one goroutine decides, by asking [rollout.Conductor]
+//	rollinglook.go  what will change on each host, and whether it is healthy
+//	rollinghost.go  a host: drained, changed, found healthy, put back
+//	rollinggate.go  what comes between two batches
+//	rollingsteer.go what is done when it has stopped, and what people say
+//	rollparts.go    what drains and gates are made of, checked before the first host is contacted
 //
 // Validate, Render, Facts and Footprints do parts of that. What a host sends becomes values
 // and events here: decodefacts.go, result.go, nestedmessages.go, progress.go. What is about
