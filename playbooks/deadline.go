@@ -92,8 +92,12 @@ const maxFactsTime = 24 * time.Hour
 
 // hostTime gives a context that ends when a host has had its time for a play.
 func (r *Runner) hostTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := r.Options.Deadlines.host()
-	return context.WithTimeoutCause(ctx, limit, &session.Late{What: "the host", Limit: limit})
+	return withLimit(ctx, r.Options.Deadlines.host())
+}
+
+// withLimit gives a context that ends when a host has had its time.
+func withLimit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, &session.Late{What: "the host", Limit: d})
 }
 
 // late replaces an error that the end of a host's time has caused by one that says so. A

@@ -32,3 +32,12 @@ all:
 	r.maskPasswords(&mask)
 	require.Equal(t, "[secret] [secret] [secret] vagrant operator deploy", mask.Text("swordfish hunter22 correct horse vagrant operator deploy"))
 }
+
+// TestSecretsOfTheInventoryAreKnown has what a play and its rollout are compiled with know that there are some.
+func TestSecretsOfTheInventoryAreKnown(t *testing.T) {
+	for text, some := range map[string]bool{"{a: {token: plain}}": false, "{a: {token: !vault hidden}}": true} {
+		inv, err := inventory.Parse("hosts.yaml", []byte("all: {hosts: "+text+"}"))
+		require.NoError(t, err)
+		require.Equal(t, some, (&Runner{Inventory: inv}).compiling(nil).InventorySecrets, text)
+	}
+}

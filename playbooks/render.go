@@ -119,7 +119,7 @@ func (r *Runner) playsOf(ctx context.Context, h *inventory.Host) ([]*selection, 
 	if err != nil {
 		return nil, err
 	}
-	all, err := r.compilers(ctx, values, nil)
+	all, err := r.compilers(ctx, r.compiling(nil), values)
 	var plays []*selection
 	for i, c := range all {
 		s := &selection{play: r.Plays[i], compiler: c, values: values[i]}

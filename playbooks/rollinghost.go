@@ -147,8 +147,3 @@ func (w *rollingHost) outcome(err error) rollout.Outcome {
 	}
 	return o
 }
-
-// withLimit is a context that ends when a host has had its time.
-func withLimit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, &session.Late{What: "the host", Limit: d})
-}

@@ -3,7 +3,6 @@ package playbooks
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ccm-push/ccm-push/inventory/printable"
@@ -156,16 +155,10 @@ func (r *rolling) askPerson(ctx context.Context, question string) (asked func(),
 
 // verbOf is what an answer means: a word, or its first letter; "" if it is none.
 func verbOf(answer string) rollout.Verb {
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	for _, verb := range []rollout.Verb{rollout.Go, rollout.EndNow, rollout.UndoNow} {
-		if answer == string(verb) || answer == string(verb[:1]) {
-			return verb
-		}
+	if word := wordOf(answer, string(rollout.Go), string(rollout.EndNow), string(rollout.UndoNow), "yes"); word != "yes" {
+		return rollout.Verb(word)
 	}
-	if answer == "y" || answer == "yes" {
-		return rollout.Go
-	}
-	return ""
+	return rollout.Go
 }
 
 // answer obeys a person, or says why not.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/inventory/printable"
@@ -51,15 +50,14 @@ func (s *selection) partOf(c *catalog.Compiler, play *manifest.Play, number int)
 
 // rolloutParts opens the folders of what rollouts have hosts do besides their plays. Everything that
 // it has opened is among the compilers.
-func (r *Runner) rolloutParts(ctx context.Context, values []*inventoryValues, downloads *catalog.Downloads) (all []*parts, compilers []*catalog.Compiler, err error) {
+func (r *Runner) rolloutParts(ctx context.Context, opts catalog.Options, values []*inventoryValues) (all []*parts, compilers []*catalog.Compiler, err error) {
 	var errs []error
 	all = make([]*parts, len(r.Plays))
 	for i, play := range r.Plays {
 		if play.Rollout == nil {
 			continue
 		}
-		opts := r.Options.Catalog
-		opts.Downloads, opts.Variables, opts.HasHost, opts.Inventory = downloads, r.variables(), r.hasHost, values[i].of
+		opts.Inventory = values[i].of
 		open := func(play *manifest.Play) *catalog.Compiler {
 			if play == nil {
 				return nil
@@ -138,7 +136,7 @@ func (r *Runner) checkRollout(play *manifest.Play, hosts []*inventory.Host) erro
 			}
 		}
 		if len(without) > 0 {
-			refuse("give each host a value that is a text or a number", "by: %s is no variable of %s", by, shortList(without))
+			refuse("give each host a value that is a text or a number", "by: %s is no variable of %s", by, rollout.List(without))
 		}
 	}
 	if r.Step != nil {
@@ -161,14 +159,6 @@ func groupOf(h *inventory.Host, by string) (string, bool) {
 	default:
 		return fmt.Sprint(v), true
 	}
-}
-
-func shortList(names []string) string {
-	const most = 10
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }
 
 // rulesOf are what a rollout keeps to, for people.

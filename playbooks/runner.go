@@ -233,9 +233,10 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 	filesErr := errors.Join(reachErr, r.CheckFiles(hosts), r.checkImports(hostLists))
 	downloads := catalog.NewDownloads()
 	defer downloads.Close()
-	compilers, err := r.compilers(ctx, values, downloads)
+	compiling := r.compiling(downloads)
+	compilers, err := r.compilers(ctx, compiling, values)
 	defer closeCompilers(compilers)
-	parts, others, partsErr := r.rolloutParts(ctx, values, downloads)
+	parts, others, partsErr := r.rolloutParts(ctx, compiling, values)
 	defer closeCompilers(others)
 	err = errors.Join(err, partsErr, r.checkRollouts(hostLists), r.checkAsking())
 	if err == nil {
@@ -324,16 +325,21 @@ func (r *Runner) checkImports(hosts [][]*inventory.Host) error {
 	return run.Check()
 }
 
-// compilers opens every play's folder, and reports what is wrong with any.
-// values are what their expressions see of the inventory. downloads gets what hosts shall have from web servers; nil
-// gets nothing.
-func (r *Runner) compilers(ctx context.Context, values []*inventoryValues, downloads *catalog.Downloads) ([]*catalog.Compiler, error) {
+// compiling is what plays, and what their rollouts have hosts do besides, are compiled with. downloads
+// gets what hosts shall have from web servers; nil gets nothing.
+func (r *Runner) compiling(downloads *catalog.Downloads) catalog.Options {
 	opts := r.Options.Catalog
 	opts.Downloads = downloads
 	opts.InventorySecrets = r.maskInventory(opts.Mask)
+	opts.Variables, opts.HasHost = r.variables(), r.hasHost
+	return opts
+}
+
+// compilers opens every play's folder, and reports what is wrong with any. values are what their
+// expressions see of the inventory.
+func (r *Runner) compilers(ctx context.Context, opts catalog.Options, values []*inventoryValues) ([]*catalog.Compiler, error) {
 	var all []*catalog.Compiler
 	var errs []error
-	opts.Variables, opts.HasHost = r.variables(), r.hasHost
 	for i, play := range r.Plays {
 		opts.Inventory = values[i].of
 		c, err := r.compiler(ctx, play, opts)

@@ -190,11 +190,19 @@ func (s *Stepper) ended() bool {
 
 // letterOf is the letter of an answer: it may be a word; 0 if it is none that is known.
 func letterOf(answer string) byte {
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	for _, word := range []string{"yes", "no", "continue", "quit"} {
-		if answer == word || answer == word[:1] {
-			return word[0]
-		}
+	if word := wordOf(answer, "yes", "no", "continue", "quit"); word != "" {
+		return word[0]
 	}
 	return 0
+}
+
+// wordOf is which of some words an answer is, or has the first letter of; "" if it is none.
+func wordOf(answer string, words ...string) string {
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	for _, word := range words {
+		if answer == word || answer == word[:1] {
+			return word
+		}
+	}
+	return ""
 }

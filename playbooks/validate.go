@@ -29,9 +29,10 @@ func (r *Runner) Validate(ctx context.Context, broken error, facts bool) error {
 		err = errors.Join(err, r.CheckReach(slices.Concat(hosts...)), unknown)
 	}
 	values, valuesErr := r.inventoryValues(hosts)
-	compilers, compilersErr := r.compilers(ctx, values, nil)
+	compiling := r.compiling(nil)
+	compilers, compilersErr := r.compilers(ctx, compiling, values)
 	defer closeCompilers(compilers)
-	parts, others, partsErr := r.rolloutParts(ctx, values, nil)
+	parts, others, partsErr := r.rolloutParts(ctx, compiling, values)
 	defer closeCompilers(others)
 	if r.Inventory != nil && err == nil {
 		err = r.checkRollouts(hosts)

@@ -75,13 +75,6 @@ func hostsOf(hosts []string) string {
 	return text
 }
 
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 func (t *Text) gate(p *page, e Gate) {
 	t.unfold(p)
 	color := green

@@ -399,10 +399,15 @@ func quoted(names []string) string {
 
 // count is "1 host", "2 hosts".
 func count(n int, what string) string {
+	return countOf(n, what, what+"s")
+}
+
+// countOf is count of what has another plural.
+func countOf(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // shorten keeps the first line of s and at most n runes of it.

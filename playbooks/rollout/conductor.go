@@ -296,7 +296,7 @@ func (c *Conductor) Gate(name string, v Verdict, stops bool, why string) {
 // NoProgress tells that no host has got done for the progress deadline.
 func (c *Conductor) NoProgress(d time.Duration) {
 	if c.stop == nil {
-		c.stopBy("progress_deadline", fmt.Sprintf("no host has got done for %s; at work: %s", printable.Duration(d), cmp.Or(list(c.atWork()), "none")), c.atWork(), nil)
+		c.stopBy("progress_deadline", fmt.Sprintf("no host has got done for %s; at work: %s", printable.Duration(d), cmp.Or(List(c.atWork()), "none")), c.atWork(), nil)
 	}
 }
 
@@ -319,7 +319,7 @@ func (c *Conductor) NoPlaces() {
 	if n := len(c.waiting); n > 1 {
 		waiting = fmt.Sprintf("%d hosts wait", n)
 	}
-	c.stopBy("max_unavailable", fmt.Sprintf("%s may be out, and these are: %s; %s", c.mayBeOut(), list(whys), waiting), names, nil)
+	c.stopBy("max_unavailable", fmt.Sprintf("%s may be out, and these are: %s; %s", c.mayBeOut(), List(whys), waiting), names, nil)
 }
 
 func (c *Conductor) mayBeOut() string {

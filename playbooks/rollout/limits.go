@@ -29,7 +29,7 @@ func (c *Conductor) judgeCounts(rule string, limits *Limits, of *counts, more co
 		if !more || limit == nil || c.stop != nil || len(names) < limit.Down(all) {
 			return
 		}
-		text := fmt.Sprintf("%d of %d %s %s (%s), and it stops at %s", len(names), all, hosts, what, list(names), c.reckoned(*limit, all))
+		text := fmt.Sprintf("%d of %d %s %s (%s), and it stops at %s", len(names), all, hosts, what, List(names), c.reckoned(*limit, all))
 		c.stopBy(rule+key, text, names, nil)
 	}
 	judge(".failed", more.failed, limits.Failed, bad, what)

@@ -242,8 +242,8 @@ func (p *Plan) Restarting(batch []string) (refs []string, hosts map[string]int) 
 	return refs, hosts
 }
 
-// list is some names as a sentence has them: not more than ten.
-func list(names []string) string {
+// List is some names as a sentence has them: not more than ten.
+func List(names []string) string {
 	const most = 10
 	if len(names) <= most {
 		return strings.Join(names, ", ")
