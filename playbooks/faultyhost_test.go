@@ -65,12 +65,14 @@ const (
 	faultStart = 8 * time.Second
 )
 
-func newFaultyHost(t *testing.T, c faultCase) *faultyHost {
+// newFaultyHost gives one with the fault of a case at its first connection, and others at those
+// that follow.
+func newFaultyHost(t *testing.T, c faultCase, others ...faultproxy.Fault) *faultyHost {
 	t.Helper()
 	h := &faultyHost{t: t, srv: sshtest.Start(t, sshtest.Outlive()), dir: filepath.Join(t.TempDir(), "site"), begun: time.Now()}
 	require.NoError(t, os.Mkdir(h.dir, 0o755))
 	var err error
-	h.proxy, err = faultproxy.Listen(h.srv.Addr, c.fault)
+	h.proxy, err = faultproxy.Listen(h.srv.Addr, append([]faultproxy.Fault{c.fault}, others...)...)
 	require.NoError(t, err)
 	h.closeProxy = sync.OnceFunc(func() { h.proxy.Close() })
 	t.Cleanup(h.closeProxy)

@@ -32,7 +32,8 @@ var errNoFull = errors.New("a resource needs the full host program, and this ccm
 // program gives the host program for the user that the play runs as: the one
 // that is kept, or a new one.
 func (f *fleet) program(ctx context.Context, play *manifest.Play, state *hostState) (*hostProgram, error) {
-	return f.programLike(ctx, play, state, nil)
+	program, err := f.programLike(ctx, play, state, nil)
+	return f.startedAgain(ctx, play, state, nil, program, err)
 }
 
 // programLike is program in the place of one that was lost, whose facts it has; nil is none.
@@ -123,7 +124,7 @@ func (f *fleet) upgrade(ctx context.Context, play *manifest.Play, state *hostSta
 	state.activity.At("starting the full host program")
 	full, err := f.runner.start(ctx, state.host.Name, state.client, become, nil, true, state.activity.Sent)
 	if err != nil {
-		return nil, err
+		return f.startedAgain(ctx, play, state, &hostProgram{facts: lean.facts, full: true}, nil, err)
 	}
 	full.facts = lean.facts
 	state.programs[user] = full

@@ -3,10 +3,12 @@ package playbooks
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/ccm-push/ccm-push/playbooks/catalog"
 	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/manifest"
 	"github.com/ccm-push/ccm-push/playbooks/session"
 	"github.com/ccm-push/ccm-push/transport"
 )
@@ -16,8 +18,8 @@ const (
 	// each of which is twice the one before.
 	firstRedial   = 250 * time.Millisecond
 	longestRedial = 8 * time.Second
-	// maxIdle is how often a connection may be lost without a result in between: a resource
-	// that ends the host program each time does not get another one for ever.
+	// maxIdle is how often a connection may be lost without a result in between, or before the
+	// host program has greeted: what ends it each time does not get another one for ever.
 	maxIdle = 3
 )
 
@@ -39,7 +41,7 @@ func (f *fleet) apply(ctx context.Context, s *selection, state *hostState, progr
 			return program, false, err
 		}
 		began := f.runner.Now()
-		fresh, stopped := f.redial(ctx, s, state, program, state.guard.lost(err, f.runner.Options.Reconnect))
+		fresh, stopped := f.redial(ctx, s.play, state, program, state.guard.lost(err, f.runner.Options.Reconnect), math.MaxInt)
 		if fresh == nil {
 			if stopped {
 				return program, false, nil
@@ -68,9 +70,32 @@ func (f *fleet) mayReconnect(ctx context.Context, c *catalog.Compiled, err error
 	return f.runner.Options.Reconnect > 0 && kept && phaseOf(err) == phaseLost && !f.interrupted(ctx)
 }
 
-// redial starts a host program over a new connection, with the facts of the one before. It is
-// nil when the time for that is over, or with stopped when the run ends.
-func (f *fleet) redial(ctx context.Context, s *selection, state *hostState, lost *hostProgram, limit time.Duration) (fresh *hostProgram, stopped bool) {
+// startedAgain is program and err, or, if err is that the connection was lost while a host
+// program was being started, another one over a new connection. Nothing had been asked of the
+// host by then. like is the program that it takes the place of, nil is none.
+func (f *fleet) startedAgain(ctx context.Context, play *manifest.Play, state *hostState, like, program *hostProgram, err error) (*hostProgram, error) {
+	if f.runner.Options.Reconnect == 0 || !lostAtStart(err) || f.interrupted(ctx) {
+		return program, err
+	}
+	began := f.runner.Now()
+	fresh, _ := f.redial(ctx, play, state, like, f.runner.Options.Reconnect, maxIdle-1)
+	if fresh == nil {
+		return nil, err
+	}
+	f.runner.Events.Report(events.Reconnect{Play: play.Name, Host: state.host.Name, Error: err.Error(), Duration: f.runner.Now().Sub(began)})
+	return fresh, nil
+}
+
+// lostAtStart reports whether a host was reached, and the connection then lost before its
+// program had greeted.
+func lostAtStart(err error) bool {
+	return errors.Is(err, transport.ErrLost) && !transport.Unreachable(err)
+}
+
+// redial starts a host program over a new connection, with the facts of the one before, if
+// there was one. It is nil when the time for that is over, or so many starts were lost as well,
+// or with stopped when the run ends.
+func (f *fleet) redial(ctx context.Context, play *manifest.Play, state *hostState, lost *hostProgram, limit time.Duration, starts int) (fresh *hostProgram, stopped bool) {
 	state.close()
 	defer state.activity.Pin("reconnecting")()
 	end := time.Now().Add(limit)
@@ -86,14 +111,17 @@ func (f *fleet) redial(ctx context.Context, s *selection, state *hostState, lost
 			state.over = state.guard.way(n)
 		}
 		timed, cancel := context.WithDeadline(ctx, end)
-		fresh, err := f.programLike(timed, s.play, state, lost)
+		fresh, err := f.programLike(timed, play, state, lost)
 		cancel()
+		if lostAtStart(err) {
+			starts--
+		}
 		switch {
 		case err == nil:
 			return fresh, false
 		case f.interrupted(ctx):
 			return nil, true
-		case !time.Now().Before(end), errors.Is(err, transport.ErrHostKeyChanged), errors.Is(err, transport.ErrHostKeyUnknown), errors.Is(err, transport.ErrHostKeyRevoked):
+		case starts <= 0, !time.Now().Before(end), errors.Is(err, transport.ErrHostKeyChanged), errors.Is(err, transport.ErrHostKeyUnknown), errors.Is(err, transport.ErrHostKeyRevoked):
 			return nil, false
 		}
 		state.close()

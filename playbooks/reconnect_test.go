@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/e2e/faultproxy"
 	"github.com/ccm-push/ccm-push/inventory"
 	"github.com/ccm-push/ccm-push/playbooks/events"
 	"github.com/ccm-push/ccm-push/playbooks/record"
@@ -212,6 +213,44 @@ func TestReconnect(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReconnectAtTheStart resets the connection at each packet of the host until the first
+// result is told. From the end of the login on, the run goes on as if it had not been; a host
+// that does so each time is given up.
+func TestReconnectAtTheStart(t *testing.T) {
+	withOwnLock(t)
+	uncut := requireUncut(t, faultCase{cached: true})
+	const unasked = "before anything was asked of it"
+	logins, again := 0, 0
+	for n := 1; ; n++ {
+		c := faultCase{fault: faultproxy.Fault{Kind: faultproxy.Reset, Direction: faultproxy.FromServer, Packets: n}, cached: true}
+		h := newFaultyHost(t, c)
+		run := h.run("run1")
+		if strings.Contains(run.lines, "unreachable") {
+			logins = n
+			require.Zero(t, again, "packet %d\n%s", n, run.lines)
+			continue
+		}
+		require.Equal(t, uncut.results, run.results, "packet %d\n%s", n, run.lines)
+		if !strings.Contains(run.lines, unasked) {
+			break // the catalog was on its way
+		}
+		again++
+		require.Empty(t, h.run("again").untold)
+		h.requireQuiet()
+	}
+	require.Positive(t, again)
+
+	c := faultCase{fault: faultproxy.Fault{Kind: faultproxy.Reset, Direction: faultproxy.FromServer, Packets: logins + 1}, cached: true}
+	h := newFaultyHost(t, c, c.fault, c.fault)
+	run := h.run("run1")
+	require.Contains(t, run.lines, "failed   start", run.lines)
+	require.NotContains(t, run.lines, "reconnected")
+	require.Empty(t, run.results)
+	require.False(t, h.proxy.Struck(3))
+	require.Equal(t, uncut.results, h.run("again").results)
+	h.requireQuiet()
 }
 
 // TestReconnectBehindAJumpHost cuts the connection that leads to the hosts behind a jump host.

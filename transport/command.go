@@ -31,7 +31,8 @@ func (c *Client) Run(line string, terminal bool, stderr io.Writer) (*Command, er
 		if _, rejected := errors.AsType[*ssh.OpenChannelError](err); rejected {
 			return nil, fmt.Errorf("opening a session: %w: %w", ErrNoSession, err)
 		}
-		return nil, fmt.Errorf("opening a session: %w", c.orLost(err))
+		// x/crypto says of a connection that ends just now that an answer to it was unexpected.
+		return nil, fmt.Errorf("opening a session: %w", c.lost())
 	}
 	if terminal {
 		if err := session.RequestPty("dumb", 24, 80, rawTerminal); err != nil {

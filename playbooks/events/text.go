@@ -334,7 +334,11 @@ func (t *Text) reconnect(p *page, e Reconnect) {
 	t.recap.meet(e.Host)
 	t.who(p, e.Host)
 	p.pad(yellow, "reconnected", t.statusColumn())
-	p.inline(plain, fmt.Sprintf("after %s; %s told before, %d to come: %s", short(e.Duration), count(e.Reported, "result"), e.Remaining, e.Error))
+	told := "before anything was asked of it"
+	if e.Reported+e.Remaining > 0 {
+		told = fmt.Sprintf("%s told before, %d to come", count(e.Reported, "result"), e.Remaining)
+	}
+	p.inline(plain, fmt.Sprintf("after %s; %s: %s", short(e.Duration), told, e.Error))
 }
 
 // untold says what an earlier run did on a host that nobody has heard of.
