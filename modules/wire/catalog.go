@@ -44,6 +44,8 @@ type Catalog struct {
 	// Confirm has the host take back what nobody confirms; nil has nothing confirmed. It needs a
 	// Lock.
 	Confirm *Confirm `json:"confirm,omitempty"`
+	// Watch has the host go on telling what becomes of the entries; nil does not.
+	Watch *Watch `json:"watch,omitempty"`
 	// A play that uses the results of its resources comes in stages: each is the whole play, as
 	// far as it is known then, and begins with the entries of the stage before. Until is the
 	// entry before which the stage ends, since it is made of results; 0 is the end of the play.
@@ -132,6 +134,9 @@ type Entry struct {
 	// Confirm says whether a change of the entry needs to be confirmed; "" is as [Catalog.Confirm]
 	// says, without which nothing is.
 	Confirm ConfirmMode `json:"confirm,omitempty"`
+
+	// Watch is what of [Catalog.Watch] is otherwise for this entry; nil is nothing.
+	Watch *EntryWatch `json:"watch,omitempty"`
 
 	// Reversal says that the entry is none of the play's: its resource has left the
 	// manifest, or is that of an earlier run, and the host puts back what was there before.

@@ -31,6 +31,7 @@ type Message struct {
 	Arm       *Arm       `json:"arm,omitempty"`       // answered by Armed
 	Confirmed *Confirmed `json:"confirmed,omitempty"` // answers Proof
 	Reverted  *Reverted  `json:"reverted,omitempty"`  // before the results of a catalog; acknowledged with Ack
+	Watched   *Watched   `json:"watched,omitempty"`   // at any time from the end of a catalog with a [Watch] on
 
 	// Controller to module.
 	Catalog  *Catalog  `json:"catalog,omitempty"`
@@ -179,6 +180,7 @@ func (m *Message) validate() error {
 		m.Parse != nil, m.Parsed != nil, m.Import != nil, m.Imported != nil, m.Semaphore != nil, m.Granted != nil, m.Reversals != nil,
 		m.Elsewhere != nil, m.Untold != nil, m.Ack != nil, m.Locked != nil, m.Output != nil,
 		m.Arm != nil, m.Armed != nil, m.Proof != nil, m.Confirmed != nil, m.Reverted != nil,
+		m.Watched != nil,
 	} {
 		if set {
 			n++
@@ -193,12 +195,12 @@ func (m *Message) validate() error {
 		}
 	}
 	if m.Catalog != nil {
-		if err := m.Catalog.Confirm.validate(); err != nil {
+		if err := errors.Join(m.Catalog.Confirm.validate(), m.Catalog.Watch.validate()); err != nil {
 			return err
 		}
 	}
 	return errors.Join(
 		m.Reversals.validate(), m.Untold.validate(), m.Output.validate(),
-		m.Arm.validate(), m.Proof.validate(), m.Confirmed.validate(), m.Reverted.validate(),
+		m.Arm.validate(), m.Proof.validate(), m.Confirmed.validate(), m.Reverted.validate(), m.Watched.validate(),
 	)
 }

@@ -1,0 +1,30 @@
+package modules
+
+import "context"
+
+// Watcher is a type that knows where on a host it may first be noticed that its resource is no
+// longer as it was made. What it names is a hint and no more: the resource is checked then, and
+// that decides. Resources of other types are checked when all are, every now and then.
+type Watcher interface {
+	// Watch names the places. It is called on the host behind a Check, changes nothing, and is
+	// called again after each later one, since what a link leads to may have changed.
+	Watch(ctx context.Context, h Host) (Sources, error)
+}
+
+// Sources are what may tell of a change. The zero Sources tell of nothing.
+type Sources struct {
+	// Paths are absolute. What is told is that one is created, written, replaced, removed, gets
+	// another mode, owner or time, and the same of each directory and link on the way to it and
+	// of where links lead. None of them need exist.
+	Paths []string
+	// Trees are directories, of which the same is told of all that is below.
+	Trees []string
+	// Units are those of systemd, with their suffix: that they start, stop, fail, are enabled,
+	// disabled, masked or loaded anew.
+	Units []string
+	// Mounts is what is mounted.
+	Mounts bool
+	// Polled is, for people, what else the resource is about that nothing tells of: "the
+	// newest version of the repositories". "" is nothing.
+	Polled string
+}
