@@ -1,0 +1,83 @@
+package watch
+
+import "time"
+
+// A sight is what a resource was, from a time on; "" is as it shall be.
+type sight struct {
+	at    time.Time
+	value string
+}
+
+// maxSights is how much of the past of a resource is kept.
+const maxSights = 16
+
+// see notes what the resource is now.
+func (i *item) see(now time.Time, value string) {
+	if n := len(i.seen); n > 0 && i.seen[n-1].value == value {
+		return
+	}
+	if len(i.seen) == maxSights {
+		i.seen = append(i.seen[:0], i.seen[1:]...)
+	}
+	i.seen = append(i.seen, sight{now, value})
+}
+
+// flaps is how often a resource that is not mended may come to the same value within Per: nobody
+// fights with us then, and it is told no more.
+const flaps = 4
+
+// fought reports whether the resource has just gone to a value that it had before, and been as it
+// shall be, or something else, between the two and before the first: A, B, A, B. It had been as it
+// shall be before it was first seen otherwise.
+func (i *item) fought(now time.Time) bool {
+	n := len(i.seen)
+	if n < 3 || i.seen[n-1].value != i.seen[n-3].value || now.Sub(i.seen[n-3].at) > i.rules.Per {
+		return false
+	}
+	if n > 3 && i.seen[n-4].value != i.seen[n-2].value {
+		return false
+	}
+	if i.rules.Mode == Repair {
+		return true
+	}
+	return i.timesWithin(now) >= flaps
+}
+
+// timesWithin is how often the resource has come to its value within Per.
+func (i *item) timesWithin(now time.Time) (n int) {
+	for _, s := range i.seen {
+		if s.value == i.seen[len(i.seen)-1].value && now.Sub(s.at) <= i.rules.Per {
+			n++
+		}
+	}
+	return n
+}
+
+// values are the two that are fought about.
+func (i *item) values() [2]string {
+	n := len(i.seen)
+	return [2]string{i.seen[n-2].value, i.seen[n-1].value}
+}
+
+// times is how often the resource has come to its value.
+func (i *item) times() (n int) {
+	for _, s := range i.seen {
+		if s.value == i.seen[len(i.seen)-1].value {
+			n++
+		}
+	}
+	return n
+}
+
+// forgettable reports whether nothing of the past of the resource counts any more.
+func (i *item) forgettable(now time.Time) bool {
+	if i.busy || i.fights {
+		return false
+	}
+	for _, s := range i.seen {
+		if s.value != "" && now.Sub(s.at) <= i.rules.Per {
+			return false
+		}
+	}
+	return len(i.recent(now)) == 0
+}

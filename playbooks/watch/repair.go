@@ -1,0 +1,112 @@
+package watch
+
+import (
+	"slices"
+	"time"
+)
+
+// again is when to ask at the latest whether something may be mended: a window may have ended.
+const again = time.Minute
+
+// recent are the repairs that count against the budget.
+func (i *item) recent(now time.Time) []time.Time {
+	i.repairs = slices.DeleteFunc(i.repairs, func(t time.Time) bool { return now.Sub(t) >= i.rules.Per })
+	return i.repairs
+}
+
+// mendable reports whether a resource is one to be mended, sooner or later.
+func (i *item) mendable() bool {
+	return i.rules.Mode == Repair && i.verdict.Status == Changed && !i.loose && !i.fights && !i.busy && !i.tried &&
+		i.verdict.Cause != Run && (!i.verdict.Uncertain || !i.rules.OnlyCertain)
+}
+
+// Due gives what may be mended now, in order, and when to ask again at the latest; zero if nothing
+// waits to be. told is what there is to tell of it: budgets that are spent.
+func (j *Judge) Due(now time.Time) (repairs []Key, next time.Time, told []Outcome) {
+	var waiting []Key
+	for k, i := range j.items {
+		if i.mendable() {
+			waiting = append(waiting, k)
+		}
+	}
+	slices.SortFunc(waiting, compare)
+	later := func(t time.Time) {
+		if next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	chosen := map[string]bool{}
+	for _, k := range waiting {
+		i := j.items[k]
+		recent := i.recent(now)
+		switch {
+		case now.Before(i.next):
+			later(i.next)
+		case len(recent) >= i.rules.Budget:
+			if !i.spent {
+				i.spent = true
+				told = append(told, j.outcome(Exhausted, k, i, i.verdict))
+			}
+			if len(recent) > 0 {
+				later(recent[0].Add(i.rules.Per))
+			}
+		case slices.ContainsFunc(i.rules.Quiet, func(w Window) bool { return w.Holds(now) }):
+			later(now.Add(again))
+		case !chosen[k.Host] && !j.room(now, k.Host, i.rules, chosen):
+			later(now.Add(min(again, i.rules.Per)))
+		default:
+			chosen[k.Host] = true
+			repairs = append(repairs, k)
+		}
+	}
+	return repairs, next, told
+}
+
+// room reports whether a host may be mended besides those that are or were within Per.
+func (j *Judge) room(now time.Time, host string, r *Rules, chosen map[string]bool) bool {
+	hosts := map[string]bool{}
+	for h := range chosen {
+		hosts[h] = true
+	}
+	for h, at := range j.mended {
+		if now.Sub(at) < r.Per {
+			hosts[h] = true
+		}
+	}
+	for k, i := range j.items {
+		if i.busy {
+			hosts[k.Host] = true
+		}
+	}
+	return hosts[host] || len(hosts) < r.hosts(j.hosts)
+}
+
+// Begun says that a repair of resources begins.
+func (j *Judge) Begun(now time.Time, keys []Key) {
+	for _, k := range keys {
+		if i := j.items[k]; i != nil {
+			i.busy, i.repairs = true, append(i.repairs, now)
+		}
+		j.mended[k.Host] = now
+	}
+}
+
+// Ended says how a repair of a resource has ended: err is "" if it went well. What came of it is
+// told when the host has been asked again.
+func (j *Judge) Ended(k Key, err string) {
+	if i := j.items[k]; i != nil && i.busy {
+		i.busy, i.tried, i.error = false, true, err
+	}
+}
+
+// Held are the resources of a play on a host that a repair must leave alone, of those that are not
+// as they shall be.
+func (j *Judge) Held(now time.Time, host string, play int) (refs []string) {
+	for k, i := range j.items {
+		if k.Host == host && k.Play == play && i.verdict.Status != Stable && !i.busy {
+			refs = append(refs, k.Ref)
+		}
+	}
+	slices.Sort(refs)
+	return refs
+}
