@@ -82,8 +82,10 @@ func decodeFields(name string, line []byte) (Event, error) {
 		}
 		return f.Summary, err
 	}
-	if e, err := decodeRollout(name, line); e != nil {
-		return e, err
+	for _, others := range []func(string, []byte) (Event, error){decodeRollout, decodeWatch} {
+		if e, err := others(name, line); e != nil {
+			return e, err
+		}
 	}
 	return nil, fmt.Errorf("this ccm-push knows no such event")
 }

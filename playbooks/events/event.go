@@ -85,6 +85,7 @@ const (
 	Drift    Cause = "drift"    // the host has changed since a run left the resource as the manifest asks for it
 	Notified Cause = "notified" // a subscription alone
 	Undone   Cause = "undo"     // a run is taken back
+	ByRun    Cause = "run"      // of a watched resource: another run has left it otherwise
 )
 
 // Result is how one resource ended on one host.
@@ -468,6 +469,16 @@ func HostOf(e Event) string {
 	case Confirmed:
 		return e.Host
 	case Reverted:
+		return e.Host
+	case Watched:
+		return e.Host
+	case Drifted:
+		return e.Host
+	case Repaired:
+		return e.Host
+	case Fighting:
+		return e.Host
+	case Unwatched:
 		return e.Host
 	}
 	return ""

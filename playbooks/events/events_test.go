@@ -83,6 +83,9 @@ func with(r events.Result, change func(*events.Result)) events.Result {
 
 const motdDiff = "--- /etc/motd\n+++ /etc/motd\n@@ -1 +1 @@\n-welcome\n+welcome to <web1> & friends\n"
 
+// soon is a while after the scenes.
+var soon = newClock().now.Add(5 * time.Minute)
+
 // scenes are runs that each reporter is shown.
 func scenes() []scene {
 	web := events.PlayStart{Play: "web tier", Hosts: []string{"web1", "web2", "web10"}, Number: 1, Batch: 1, Batches: 1}
@@ -175,6 +178,26 @@ func scenes() []scene {
 				Results: []events.UntoldResult{{Type: "exec", Name: "nft -f /etc/nftables.conf", Status: events.Changed}}, Rest: events.Rest{NotReached: 1, Next: "service#app", RefreshDue: []string{"service#app"}}},
 			events.HostDone{Host: "web1", State: events.StateOK, Duration: 312 * time.Millisecond},
 			events.HostDone{Host: "web2", State: events.StateFailed, Duration: 62 * time.Second},
+		}},
+		{name: "watched", events: []events.Event{
+			run,
+			web,
+			events.Watched{Host: "web1", Resources: 12, Polled: 2, Unsettled: []string{"exec#date"}},
+			events.Watched{Host: "web2", Resources: 12},
+			events.Drifted{Play: "web tier", Host: "web1", Type: "file", Name: "/etc/motd", Alias: "motd", Status: events.Changed, Cause: events.Drift, Certain: true, Message: "Would have updated the file",
+				Changes: []events.Change{{Property: "mode", Have: "0600", Want: "0644"}}, Since: newClock().now, Mode: "repair",
+				Writer: &events.Writer{PID: 4711, Program: "/usr/bin/vim.basic", User: "root", Package: "vim"}},
+			events.Repaired{Play: "web tier", Host: "web1", Type: "file", Name: "/etc/motd", Alias: "motd", By: "r2", Since: newClock().now},
+			events.Drifted{Play: "web tier", Host: "web2", Type: "service", Name: "nginx", Status: events.Changed, Cause: events.ByRun, Certain: true, Message: "Would have started",
+				Since: newClock().now, Mode: "report", Writer: &events.Writer{By: "r3", Holder: "eve@ctl (pid 8)"}},
+			events.Drifted{Play: "web tier", Host: "web2", Type: "service", Name: "nginx", Status: events.Stable, Settled: true, Cause: events.Drift, Certain: true, Since: newClock().now, Mode: "report"},
+			events.Drifted{Play: "web tier", Host: "web2", Type: "exec", Name: "check\nall", Status: events.Failed, Error: "exit code 3", Since: newClock().now, Mode: "report"},
+			events.Repaired{Play: "web tier", Host: "web1", Type: "package", Name: "nginx", Since: newClock().now, Error: "apt-get: no space left on device", Next: &soon},
+			events.Fighting{Play: "web tier", Host: "web1", Type: "file", Name: "/etc/motd", Values: []string{"", "Would have updated the file"}, Times: 2, WithinMS: 600_000, Writer: &events.Writer{PID: 7}},
+			events.Fighting{Play: "web tier", Host: "web1", Type: "file", Name: "/etc/issue", Times: 3, WithinMS: 600_000, Next: &soon},
+			events.Unwatched{Host: "web2", Since: newClock().now, Error: "the connection was lost", Hint: "is it up?", Next: soon},
+			events.HostDone{Host: "web1", Duration: 312 * time.Millisecond},
+			events.HostDone{Host: "web2", Duration: 12 * time.Millisecond},
 		}},
 		{name: "failures", events: []events.Event{
 			run,

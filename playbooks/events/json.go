@@ -201,6 +201,15 @@ func fields(e Event) any {
 	case Reverted:
 		e.Results = list(e.Results)
 		return e
+	case Watched:
+		e.Unsettled = list(e.Unsettled)
+		return e
+	case Drifted:
+		e.Changes = list(e.Changes)
+		return e
+	case Fighting:
+		e.Values = list(e.Values)
+		return e
 	case HostDone:
 		return hostDoneFields{e, milliseconds(e.Duration), phasesFields{
 			milliseconds(e.Phases.Connect), milliseconds(e.Phases.Start), milliseconds(e.Phases.Compile), milliseconds(e.Phases.Apply),

@@ -23,7 +23,7 @@ func Schema() *schema.Schema {
 	}
 	for _, e := range append([]Event{
 		RunStart{}, PlayStart{}, Output{}, Result{}, Message{}, Unreachable{}, HostFailed{}, Interrupted{}, Reconnect{}, Untold{}, Armed{}, Confirmed{}, Reverted{}, HostDone{}, Summary{},
-	}, rolloutEvents()...) {
+	}, append(rolloutEvents(), watchEvents()...)...) {
 		s.AnyOf = append(s.AnyOf, schema.Ref(e.name()))
 		s.Defs = append(s.Defs, schema.Property{Name: e.name(), Schema: eventSchema(e)})
 	}

@@ -146,6 +146,16 @@ func (t *Text) tell(p *page, e Event) {
 		t.confirmed(p, e)
 	case Reverted:
 		t.reverted(p, e)
+	case Watched:
+		t.watched(p, e)
+	case Drifted:
+		t.drift(p, e)
+	case Repaired:
+		t.repaired(p, e)
+	case Fighting:
+		t.fighting(p, e)
+	case Unwatched:
+		t.unwatched(p, e)
 	case HostDone:
 		t.hostDone(p, e)
 	case Summary:

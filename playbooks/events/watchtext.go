@@ -1,0 +1,127 @@
+package events
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// watchColumn is as wide as the longest word of a watch that is usual.
+const watchColumn = len("unwatched")
+
+// watchWho begins what is told of a watched host: with the time, since hours may lie between two
+// lines.
+func (t *Text) watchWho(p *page, host string, at time.Time) {
+	p.print(plain, at.Local().Format("15:04:05"), "  ")
+	t.who(p, host)
+}
+
+func (t *Text) watched(p *page, e Watched) {
+	if t.options.Quiet {
+		return
+	}
+	t.watchWho(p, e.Host, e.Time)
+	p.pad(green, "watched", watchColumn)
+	text := count(e.Resources, "resource")
+	if e.Polled > 0 {
+		text += fmt.Sprintf(", of which %d are only checked every now and then", e.Polled)
+	}
+	if len(e.Unsettled) > 0 {
+		text += "; never as they shall be, and no drift: " + strings.Join(e.Unsettled, ", ")
+	}
+	p.inline(plain, shorten(text, 400))
+}
+
+func (t *Text) drift(p *page, e Drifted) {
+	r := Result{Type: e.Type, Name: e.Name, Alias: e.Alias, Status: e.Status, Message: e.Message, Changes: e.Changes, Certain: true}
+	t.watchWho(p, e.Host, e.Time)
+	if e.Settled {
+		p.pad(green, "settled", watchColumn)
+		p.inline(plain, reference(r)+"  as it shall be again, after "+short(e.Time.Sub(e.Since)))
+		return
+	}
+	p.pad(yellow, "drift", watchColumn)
+	text := reference(r)
+	switch what := whatChanged(r); {
+	case e.Status == Failed:
+		text += "  cannot be checked: " + shorten(e.Error, 200)
+	case what != "":
+		text += "  " + what
+	}
+	switch {
+	case e.Cause == ByRun:
+		text += "; as another run has left it"
+	case e.Cause == "" && e.Status == Changed:
+		text += "; because of what it depends on"
+	}
+	p.inline(plain, text+byWriter(e.Writer))
+}
+
+// byWriter says who has changed something; "" if that is not known.
+func byWriter(w *Writer) string {
+	switch {
+	case w == nil:
+		return ""
+	case w.By != "":
+		return fmt.Sprintf("; by run %s of %s", w.By, w.Holder)
+	}
+	who := []string{fmt.Sprintf("pid %d", w.PID)}
+	if w.User != "" {
+		who = append(who, w.User)
+	}
+	if w.Package != "" {
+		who = append(who, "package "+w.Package)
+	}
+	if w.Program == "" {
+		return "; by " + strings.Join(who, ", ")
+	}
+	return "; by " + w.Program + " (" + strings.Join(who, ", ") + ")"
+}
+
+func (t *Text) repaired(p *page, e Repaired) {
+	ref := reference(Result{Type: e.Type, Name: e.Name, Alias: e.Alias})
+	t.watchWho(p, e.Host, e.Time)
+	if e.Error == "" {
+		p.pad(green, "repaired", watchColumn)
+		p.inline(plain, ref+"  after "+short(e.Time.Sub(e.Since)))
+		return
+	}
+	p.pad(red, "unmended", watchColumn)
+	p.inline(plain, ref+"  "+shorten(e.Error, 200)+"; "+nextTry(e.Next, e.Time))
+}
+
+func nextTry(next *time.Time, now time.Time) string {
+	if next == nil {
+		return "not tried again"
+	}
+	return "tried again in " + short(max(0, next.Sub(now).Round(time.Second)))
+}
+
+func (t *Text) fighting(p *page, e Fighting) {
+	ref := reference(Result{Type: e.Type, Name: e.Name, Alias: e.Alias})
+	t.watchWho(p, e.Host, e.Time)
+	p.pad(red, "fighting", watchColumn)
+	within := short(time.Duration(e.WithinMS) * time.Millisecond)
+	if len(e.Values) == 0 {
+		p.inline(plain, fmt.Sprintf("%s  mended %d times within %s, which is its budget; %s", ref, e.Times, within, strings.Replace(nextTry(e.Next, e.Time), "tried", "mended", 1)))
+		return
+	}
+	p.inline(plain, fmt.Sprintf("%s  %d times otherwise within %s: it is left alone until there is another catalog%s", ref, e.Times, within, byWriter(e.Writer)))
+	for i, value := range e.Values {
+		text := value
+		if text == "" {
+			text = "as it shall be"
+		}
+		p.block(indent, []string{"one: ", "other: "}[min(i, 1)]+shorten(text, 200), always(yellow))
+	}
+}
+
+func (t *Text) unwatched(p *page, e Unwatched) {
+	t.watchWho(p, e.Host, e.Time)
+	p.pad(red, "unwatched", watchColumn)
+	text := fmt.Sprintf("since %s: %s; tried again in %s", e.Since.Local().Format("15:04:05"), e.Error, short(max(0, e.Next.Sub(e.Time).Round(time.Second))))
+	p.inline(plain, text)
+	if e.Hint != "" {
+		p.block(indent, "hint: "+e.Hint, always(cyan))
+	}
+}
