@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -96,6 +97,43 @@ func NewRunLock(userDir string) (*RunLock, error) {
 // of a process that has died.
 func (r *RunLock) Take(ctx context.Context, l wire.Lock) (unlock func(), err error) {
 	return lock(ctx, l, r.dir, r.name, &r.commands)
+}
+
+// Look says who holds the lock, without waiting and without keeping anybody from it. turn is
+// another one after the lock was taken or given back; "" before it was first taken.
+func (r *RunLock) Look() (holder wire.Lock, held bool, turn string, err error) {
+	root, err := os.OpenRoot(r.dir)
+	if err != nil {
+		return holder, false, "", absent(err)
+	}
+	defer root.Close()
+	file, err := root.OpenFile(r.name, os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return holder, false, "", absent(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return holder, false, "", err
+	}
+	turn = strconv.FormatInt(info.ModTime().UnixNano(), 36) + "." + strconv.FormatInt(info.Size(), 36)
+	if info.Size() == 0 { // who takes it signs it before anything else
+		return holder, false, turn, nil
+	}
+	// What stands there may be from somebody who has died: then it is there for the taking.
+	locked, held := errors.AsType[*LockedError](try(file))
+	if held {
+		holder = wire.Lock{Holder: locked.Holder, Run: locked.Run}
+	}
+	return holder, held, turn, nil
+}
+
+// absent is the error of what is there; none if it is not.
+func absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Host is [New] for whoever takes the lock: what its commands may change is noted while

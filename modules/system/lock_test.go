@@ -161,3 +161,48 @@ func TestHolderIsJSON(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"holder":"ann","run":"r1","since":"1970-01-01T00:00:00Z","boot":"b","pid":0}`, string(text))
 }
+
+// TestLookAtTheLock holds that the lock can be seen without keeping others from it.
+func TestLookAtTheLock(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o700))
+	r := &RunLock{dir: filepath.Join(dir, "none"), name: "l"}
+	_, held, turn, err := r.Look()
+	require.NoError(t, err)
+	require.False(t, held)
+	require.Empty(t, turn)
+	require.NoDirExists(t, r.dir)
+
+	r.dir = dir
+	_, held, turn, err = r.Look()
+	require.NoError(t, err)
+	require.False(t, held)
+	require.Empty(t, turn)
+	require.NoFileExists(t, filepath.Join(dir, "l"))
+
+	by := wire.Lock{Holder: "ann@laptop", Run: "r1"}
+	unlock, err := lock(t.Context(), by, dir, "l", nil)
+	require.NoError(t, err)
+	seen, held, first, err := r.Look()
+	require.NoError(t, err)
+	require.True(t, held)
+	require.Equal(t, by, seen)
+	require.NotEmpty(t, first)
+	_, _, again, err := r.Look()
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	unlock()
+	_, held, free, err := r.Look()
+	require.NoError(t, err)
+	require.False(t, held)
+	require.NotEqual(t, first, free)
+
+	// Who has died holds nothing, and his name stands there still.
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "l"), []byte(`{"holder":"ann@laptop","run":"r1"}`+"\n"), 0o600))
+	_, held, _, err = r.Look()
+	require.NoError(t, err)
+	require.False(t, held)
+	unlock, err = lock(t.Context(), by, dir, "l", nil)
+	require.NoError(t, err)
+	unlock()
+}
