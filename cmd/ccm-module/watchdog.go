@@ -23,7 +23,7 @@ func watchdog(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return s.Watch(ctx, len(args) == 1)
+	return s.Watchdog(ctx, len(args) == 1)
 }
 
 // bootUnit is the unit that starts this program when the host starts.

@@ -226,7 +226,7 @@ func TestWatchWhileTheHostStarts(t *testing.T) {
 				return func() {}, nil
 			},
 		}}
-		require.NoError(t, s.Watch(t.Context(), starting))
+		require.NoError(t, s.Watchdog(t.Context(), starting))
 	}
 	watch("boot 1", true)
 	require.Zero(t, evicted, "its unit was started by something else")

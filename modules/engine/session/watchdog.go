@@ -19,10 +19,10 @@ import (
 // watchStep is the longest sleep of a watchdog: a sleep does not end while the host is suspended.
 const watchStep = 200 * time.Millisecond
 
-// Watch is the watchdog: it waits until what is armed has been confirmed, or its deadline has passed;
-// then it takes back what was changed. starting says that the host is being started, and that
-// services wait for Watch to end.
-func (s *Session) Watch(ctx context.Context, starting bool) error {
+// Watchdog waits until what is armed has been confirmed, or its deadline has passed; then it takes
+// back what was changed. starting says that the host is being started, and that services wait for
+// Watchdog to end.
+func (s *Session) Watchdog(ctx context.Context, starting bool) error {
 	files, boot := s.Confirms.Files, false
 	end, err := files.Watch(ctx)
 	if err != nil {
