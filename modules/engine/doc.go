@@ -7,6 +7,7 @@
 //	prefetch.go   before the first job: the contents that will be opened
 //	hindsight.go  after the last one of a check run: what earlier predictions could not know
 //	undo.go       after the last one: what has left the manifest is undone
+//	standing.go   [Standing]: a catalog that was checked, of which parts are checked again
 //	work.go       a job is left out, or has its turn, whose result is settled
 //	try.go        the attempts of a turn: each checks, and then predicts or applies
 //	check.go      what is to be done; preload.go: what its type has found out for many

@@ -42,6 +42,7 @@ type job struct {
 	unmet      bool                 // skipped for a requirement
 	doubt      string               // what its prediction depends on
 	exports    exports
+	replay     func() // has the forecast told again what is predicted of it; nil if nothing is
 }
 
 // A joint is what became of a job in the turn of an earlier one: all that is left is to

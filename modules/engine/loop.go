@@ -18,14 +18,20 @@ import (
 // Stop says so or ctx ends. After the first failure of a catalog with FailOnError (of
 // its own: a nested manifest is one of its resources) the rest is skipped.
 func (e *Engine) Run(ctx context.Context, cat *wire.Catalog, emit func(*wire.Result) error) (stopped bool, err error) {
-	r, err := e.newRun(cat, emit)
+	r, err := e.newRun(cat, emit, nil)
 	if err != nil {
 		return false, err
 	}
+	return r.all(ctx)
+}
+
+// all works on all jobs of the run.
+func (r *run) all(ctx context.Context) (stopped bool, err error) {
 	if err := r.prefetch(ctx); err != nil {
 		return false, err
 	}
 	r.openNotes()
+	cat := r.cat
 	if cat.Parallel > 1 && !cat.Check && !cat.Monitor {
 		stopped, err = r.atOnce(ctx)
 	} else {
@@ -41,8 +47,9 @@ func (e *Engine) Run(ctx context.Context, cat *wire.Catalog, emit func(*wire.Res
 	return stopped, err
 }
 
-// newRun makes the jobs of a catalog, with their resources as far as those are known.
-func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error) (*run, error) {
+// newRun makes the jobs of a catalog, with their resources as far as those are known. known, if
+// there is one, gives entries what they came to already.
+func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error, known func(*run)) (*run, error) {
 	history := e.historyOf(cat)
 	host := e.Host
 	if e.undone != nil {
@@ -68,9 +75,12 @@ func (e *Engine) newRun(cat *wire.Catalog, emit func(*wire.Result) error) (*run,
 	if err := r.goOn(); err != nil {
 		return nil, err
 	}
+	if known != nil {
+		known(r)
+	}
 	r.jobs.findExports()
 	for _, j := range r.jobs {
-		if entry := j.entry; j.undone == nil && len(entry.Awaits) == 0 && !entry.Excluded && !entry.Hidden && entry.Scope == nil && entry.On == "" && len(entry.Receive) == 0 {
+		if entry := j.entry; j.resource == nil && j.undone == nil && len(entry.Awaits) == 0 && !entry.Excluded && !entry.Hidden && entry.Scope == nil && entry.On == "" && len(entry.Receive) == 0 {
 			j.decode(e.Decode, entry)
 		}
 	}
@@ -182,6 +192,9 @@ func (r *run) recall(j *job) {
 	j.result = (*result)(f.Result)
 	if f.Result.Status != wire.Skipped {
 		j.scope.begin()
+	}
+	if j.replay != nil {
+		j.replay()
 	}
 	j.status, j.changed, j.unmet, j.exports.sent = cmp.Or(f.Result.Status, wire.Stable), f.Changed, f.Unmet, f.Sent
 	if j.status == wire.Rescued {

@@ -30,12 +30,16 @@ func (r *run) goOn() error {
 		return fmt.Errorf("a stage begins behind %d entries, and %d have had their turn", r.cat.From, len(before))
 	}
 	for i, old := range before[:r.cat.From] {
-		j := r.jobs[i]
-		j.finished = &notes.Finished{Result: old.result.told(), Changed: old.changed, Unmet: old.unmet, Sent: old.exports.sent}
-		j.exports.unknown, j.exports.unsent = old.exports.unknown, old.exports.unsent
-		j.doubt, j.secret = old.doubt, old.secret
+		r.jobs[i].endsAs(old)
 	}
 	return nil
+}
+
+// endsAs gives a job what it came to in another run of the session.
+func (j *job) endsAs(old *job) {
+	j.finished = &notes.Finished{Result: old.result.told(), Changed: old.changed, Unmet: old.unmet, Sent: old.exports.sent}
+	j.exports.unknown, j.exports.unsent = old.exports.unknown, old.exports.unsent
+	j.doubt, j.secret = old.doubt, old.secret
 }
 
 // endStage keeps what the jobs of a stage came to for the next one.

@@ -70,6 +70,15 @@ func (p *Pair) Begin(real modules.Host, earlier string) {
 	}
 }
 
+// Plans gives what is planned in the catalog under way, by entry.
+func (p *Pair) Plans() map[int][]Plan {
+	plans := map[int][]Plan{}
+	for _, r := range p.Would.plans {
+		plans[r.Entry] = append(plans[r.Entry], r.Plan)
+	}
+	return plans
+}
+
 // Record adds a plan to the forecasts of those who shall see it. What has been applied
 // needs no forecast, except over plans that were only predicted.
 func (p *Pair) Record(plan Plan) {

@@ -65,6 +65,8 @@ type appliedHead struct {
 	Format   int      `json:"format"`
 	Key      []byte   `json:"key"`
 	Catalogs []string `json:"catalogs,omitempty"` // digests of those whose resources are all noted
+	Run      string   `json:"run,omitempty"`      // that has written it last
+	Holder   string   `json:"holder,omitempty"`   // whose run
 }
 
 // appliedLeft is the second line: pairs of resource and properties, 8 bytes each.
@@ -237,6 +239,22 @@ func (a *Applied) Close() error {
 	return a.save()
 }
 
+// LastRun names the run that has written a store last; "" if that is not known.
+func LastRun(store Store) (run, holder string) {
+	if store == nil {
+		return "", ""
+	}
+	text, err := store.Read()
+	if err != nil {
+		return "", ""
+	}
+	var a Applied
+	if a.readHead(text) != nil {
+		return "", ""
+	}
+	return a.head.Run, a.head.Holder
+}
+
 // noted reports whether an entry can be noted at all: it has a resource that is to be
 // applied.
 func noted(e *wire.Entry) bool {
@@ -294,6 +312,7 @@ func (a *Applied) save() error {
 			a.head.Catalogs = a.head.Catalogs[len(a.head.Catalogs)-1:]
 		}
 	}
+	a.head.Run, a.head.Holder = Clip(a.cat.Lock.Run, maxName), Clip(a.cat.Lock.Holder, maxName)
 	head, err := json.Marshal(&a.head)
 	if err != nil {
 		return err

@@ -1,0 +1,292 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine/forecast"
+	"github.com/ccm-push/ccm-push/modules/engine/notes"
+	"github.com/ccm-push/ccm-push/modules/engine/schedule"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// A Standing is a catalog that has been checked, and what its entries came to. All of it can be
+// checked again, or a part. It does not change itself: each check makes another one.
+type Standing struct {
+	engine *Engine
+	cat    *wire.Catalog
+	jobs   jobs
+	plans  map[int][]forecast.Plan // by entry
+	states *states
+}
+
+// Stand is [Engine.Run] for a check run that is a rehearsal, and gives what can be checked again;
+// nil if it was stopped. The controller is asked questions by this run only: later checks get the
+// answers that it has given.
+func (e *Engine) Stand(ctx context.Context, cat *wire.Catalog, emit func(*wire.Result) error) (s *Standing, stopped bool, err error) {
+	own, answers := *e, newAnswers()
+	answers.record(&own)
+	r, err := own.newRun(cat, emit, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	if stopped, err = r.all(ctx); stopped || err != nil {
+		return nil, stopped, err
+	}
+	answers.recall(&own)
+	// Nothing of the session that changes is shared: it goes on with other catalogs meanwhile.
+	base := *own.history
+	base.states, base.refreshes = base.states.clone(), base.refreshes.Clone()
+	base.forecasts, base.stage = nil, nil
+	own.history, own.rehearsed = &base, nil
+	own.Keep, own.Finished, own.Undoes, own.Follow, own.Semaphores, own.Confirm, own.Prefetch = nil, nil, nil, nil, nil, nil, nil
+	again := *cat
+	again.From, again.Until, again.Fixed, again.Remember = 0, 0, 0, nil
+	return r.stands(&own, &again), false, nil
+}
+
+// Check checks the entries for which again says so, and all if it is nil. The others are taken for
+// what they were. It ends early with an error if ctx ends or the run shall stop.
+func (s *Standing) Check(ctx context.Context, again func(i int) bool) (*Standing, error) {
+	e := *s.engine
+	base := *e.history
+	base.sent = notes.NewSent(e.Sent) // other runs may have noted others
+	e.history, e.rehearsed = &base, nil
+	r, err := e.newRun(s.cat, func(*wire.Result) error { return nil }, func(r *run) {
+		if again == nil {
+			return
+		}
+		r.history.states = s.states.clone()
+		r.real.host.State = r.history.states.last
+		for i, old := range s.jobs {
+			if !again(i) {
+				r.standsAs(r.jobs[i], old, s.plans[i])
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	stopped, err := r.all(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case stopped:
+		return nil, ErrBeforeTurn
+	}
+	return r.stands(s.engine, s.cat), nil
+}
+
+// stands is what a run has come to.
+func (r *run) stands(e *Engine, cat *wire.Catalog) *Standing {
+	return &Standing{engine: e, cat: cat, jobs: r.jobs[:len(cat.Entries)], plans: r.forecasts.pair.Plans(), states: r.history.states}
+}
+
+// standsAs gives a job what it came to in an earlier check, with all that others have to know.
+func (r *run) standsAs(j, old *job, plans []forecast.Plan) {
+	j.endsAs(old)
+	j.resource, j.invalid = old.resource, old.invalid
+	j.prediction = old.prediction
+	if len(plans) > 0 {
+		j.replay = func() {
+			for _, plan := range plans {
+				r.forecasts.pair.Record(plan)
+			}
+		}
+	}
+}
+
+// Entries are those of the catalog.
+func (s *Standing) Entries() []wire.Entry { return s.cat.Entries }
+
+// Result is what an entry came to.
+func (s *Standing) Result(i int) *wire.Result { return s.jobs[i].result.told() }
+
+// Secret reports whether nothing of what an entry holds may be shown.
+func (s *Standing) Secret(i int) bool { return s.jobs[i].secret }
+
+// Exact reports whether what a part of a check run shows is what the whole would show, as long as
+// the others would come to what they came to: only the end of a run of which several entries are
+// worked on at once shows which of them are in doubt.
+func (s *Standing) Exact() bool { return s.cat.Parallel <= 1 }
+
+// Dependencies gives the entries on which the entry i depends directly, all of which are before it.
+func (s *Standing) Dependencies(i int) iter.Seq[int] {
+	return schedule.Dependencies(s.cat.Entries, i)
+}
+
+// Sources names where it may first be noticed that the resource of an entry is not as it was in
+// the last check. polled is why there is no such place; "" if there is one.
+func (s *Standing) Sources(ctx context.Context, i int) (from modules.Sources, polled string) {
+	j := s.jobs[i]
+	switch {
+	case j.entry.On != "":
+		return from, "it runs on another host, and is as it was when this watch began"
+	case j.result.Status == wire.Skipped && j.resource == nil, j.nested != nil:
+		return from, ""
+	}
+	watcher, ok := j.resource.(modules.Watcher)
+	if !ok || j.invalid != nil {
+		return from, "its type says nothing of what to listen to"
+	}
+	from, err := watcher.Watch(ctx, newRealHost(s.engine.Host, s.states.last).present(modules.Discard{}))
+	switch {
+	case err != nil && j.secret:
+		return modules.Sources{}, redacted(err)
+	case err != nil:
+		return modules.Sources{}, err.Error()
+	case from.Polled != "" && j.secret:
+		return from, "a part of it cannot be listened to"
+	}
+	return from, from.Polled
+}
+
+// LastRun names the run that has last noted what it left on the host; "" if that is not known.
+func (s *Standing) LastRun() (run, holder string) { return notes.LastRun(s.engine.Applied) }
+
+// Left says of each entry whether it is noted that a run has left it as it is asked for.
+func (s *Standing) Left() []bool {
+	left := make([]bool, len(s.cat.Entries))
+	applied := notes.NewApplied(s.engine.Applied, s.cat)
+	if applied.Open() != nil {
+		return left
+	}
+	for i := range left {
+		e := &s.cat.Entries[i]
+		left[i] = applied.LeftSo(e, e.Properties)
+	}
+	return left
+}
+
+// Look looks at a path of the host, for those who wait for one.
+func (s *Standing) Look(path string) error {
+	_, err := s.engine.Host.Files.Stat(path)
+	return err
+}
+
+// answers are what the controller has answered to a catalog.
+type answers struct {
+	imports   map[int]*wire.Imported
+	elsewhere map[int]*wire.Elsewhere
+	documents map[string]json.RawMessage // by their text
+	contents  map[string]bool            // that have been opened
+	folder    string                     // that of the play; "" if it was not asked for, or there is none
+}
+
+// maxDocuments bounds the documents that are kept.
+const maxDocuments = 100
+
+func newAnswers() *answers {
+	return &answers{
+		imports: map[int]*wire.Imported{}, elsewhere: map[int]*wire.Elsewhere{},
+		documents: map[string]json.RawMessage{}, contents: map[string]bool{},
+	}
+}
+
+// record has an engine keep what is answered to its questions.
+func (a *answers) record(e *Engine) {
+	if ask := e.Import; ask != nil {
+		e.Import = func(ctx context.Context, index int) (*wire.Imported, error) {
+			m, err := ask(ctx, index)
+			if err == nil {
+				a.imports[index] = m
+			}
+			return m, err
+		}
+	}
+	if ask := e.Elsewhere; ask != nil {
+		e.Elsewhere = func(ctx context.Context, question *wire.Elsewhere) (*wire.Elsewhere, error) {
+			m, err := ask(ctx, question)
+			if err == nil {
+				a.elsewhere[question.Index] = m
+			}
+			return m, err
+		}
+	}
+	if ask := e.Host.YAML; ask != nil {
+		e.Host.YAML = func(ctx context.Context, text string) (json.RawMessage, error) {
+			document, err := ask(ctx, text)
+			if err == nil && len(a.documents) < maxDocuments {
+				a.documents[text] = document
+			}
+			return document, err
+		}
+	}
+	if put := e.Host.Resources; put != nil {
+		e.Host.Resources = func(ctx context.Context) (string, error) {
+			dir, err := put(ctx)
+			a.folder = dir
+			return dir, err
+		}
+	}
+	if e.Host.Contents != nil {
+		e.Host.Contents = &opened{e.Host.Contents, a.contents, false}
+	}
+}
+
+// errNotAsked is what becomes of a question that the controller was not asked before.
+var errNotAsked = errors.New("the controller is asked only when a watch begins")
+
+// recall has an engine get the answers that were kept.
+func (a *answers) recall(e *Engine) {
+	if e.Import != nil {
+		e.Import = func(_ context.Context, index int) (*wire.Imported, error) {
+			if m := a.imports[index]; m != nil {
+				return m, nil
+			}
+			return &wire.Imported{Index: index, Unknown: true}, nil
+		}
+	}
+	if e.Elsewhere != nil {
+		e.Elsewhere = func(_ context.Context, question *wire.Elsewhere) (*wire.Elsewhere, error) {
+			if m := a.elsewhere[question.Index]; m != nil {
+				return m, nil
+			}
+			return &wire.Elsewhere{Index: question.Index, Status: wire.Stable, Uncertain: true}, nil
+		}
+	}
+	if e.Host.YAML != nil {
+		e.Host.YAML = func(_ context.Context, text string) (json.RawMessage, error) {
+			if document, ok := a.documents[text]; ok {
+				return document, nil
+			}
+			return nil, errNotAsked
+		}
+	}
+	if e.Host.Resources != nil {
+		e.Host.Resources = func(context.Context) (string, error) {
+			if a.folder == "" {
+				return "", errNotAsked
+			}
+			return a.folder, nil
+		}
+	}
+	if of, ok := e.Host.Contents.(*opened); ok {
+		e.Host.Contents = &opened{of.Contents, a.contents, true}
+	}
+}
+
+// opened are contents of which it is known which are here.
+type opened struct {
+	modules.Contents
+	known map[string]bool
+	only  bool // no others are opened
+}
+
+// Open implements [modules.Contents].
+func (o *opened) Open(ctx context.Context, c modules.Content) (io.ReadCloser, error) {
+	if _, here := c.Bytes(); !here && o.only && !o.known[c.SHA256()] {
+		return nil, errNotAsked
+	}
+	r, err := o.Contents.Open(ctx, c)
+	if err == nil && !o.only {
+		o.known[c.SHA256()] = true
+	}
+	return r, err
+}
