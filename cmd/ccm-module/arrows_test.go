@@ -194,13 +194,14 @@ func templatesArrows(t *testing.T) {
 
 // TestEngineArrows keeps the packages below the engine apart: each knows the contracts and
 // messages only; notes of what was there before a run are of paths, which engine/before knows.
-// The session, and what tests need, are above it.
+// The session, what watches catalogs, and what tests need, are above it.
 func TestEngineArrows(t *testing.T) {
 	const root = module + "modules/engine"
 	parts := slices.DeleteFunc(list(t, root+"/..."), func(pkg string) bool {
-		return pkg == root || pkg == root+"/session" || pkg == root+"/enginetest"
+		return pkg == root || pkg == root+"/session" || pkg == root+"/watch" || pkg == root+"/enginetest"
 	})
 	require.Contains(t, deps(t, root+"/session"), root)
+	require.NotContains(t, deps(t, root+"/session"), root+"/watch", "the lean program has a session")
 	require.NotEmpty(t, parts)
 	for _, from := range parts {
 		linked := slices.DeleteFunc(below(deps(t, from), strings.TrimSuffix(module, "/")), func(pkg string) bool { return pkg == module+"modules/wire" })

@@ -4,10 +4,13 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/session"
+	"github.com/ccm-push/ccm-push/modules/engine/watch"
 	"github.com/ccm-push/ccm-push/modules/health/judge"
+	"github.com/ccm-push/ccm-push/modules/system"
 	"github.com/ccm-push/ccm-push/modules/treestore"
 )
 
@@ -20,4 +23,20 @@ func folders(dir string) session.Folders {
 	return func(ctx context.Context, listing modules.Content, want func([]modules.Content) error, from modules.Contents) (string, error) {
 		return store.Put(ctx, listing, treestore.Source{Contents: from, Want: want})
 	}
+}
+
+// watching keeps catalogs under watch, and leaves the host alone while others have its lock.
+func watching(lock *system.RunLock) func(*session.Controller) session.Watching {
+	return func(c *session.Controller) session.Watching {
+		return watch.New(watch.Config{Look: func() watch.Look { return look(lock) }, Tell: c.Tell, Now: time.Now})
+	}
+}
+
+// look looks at the lock of the host. One that cannot be looked at holds up nothing.
+func look(lock *system.RunLock) watch.Look {
+	holder, held, turn, err := lock.Look()
+	if err != nil {
+		return watch.Look{}
+	}
+	return watch.Look{Held: held, Holder: holder, Turn: turn}
 }

@@ -105,6 +105,7 @@ func newSession() (*session.Session, error) {
 		Superseded: superseded,
 		Rules:      rules,
 		Folders:    folders(dir),
+		Watch:      watching(lock),
 		Now:        time.Now,
 		Confirms: &session.Confirms{
 			Files: confirms,

@@ -37,7 +37,8 @@ type Watched struct {
 	Results []*Result `json:"results,omitempty"`
 	Writers []Writer  `json:"writers,omitempty"` // of those results, as far as they are known
 	// Polled are all entries of which nothing is heard, told when that is known and when it
-	// changes. Heard says that it is told here.
+	// changes. Heard says that it is told here; those of the next ones without Heard, if they
+	// have any, are more of the same list.
 	Polled []Polled `json:"polled,omitempty"`
 	Heard  bool     `json:"heard,omitempty"`
 	// Missed says why all entries were checked although nothing was heard of them: the queue of

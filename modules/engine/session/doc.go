@@ -3,6 +3,8 @@
 //	session.go   from hello to the end: a catalog comes in, results go out together
 //	receiver.go  what the controller sends, whenever it does
 //	asked.go     what the controller is asked for, and its answers
+//	watching.go  catalogs that are kept under watch, and what becomes of them
+//	watchdog.go  what nobody confirms is taken back, by a process of its own
 //	kept.go      results that no controller has acknowledged
 //	outbox.go    results on their way to the controller
 //	follower.go  the output of commands on its way to the controller, while they run

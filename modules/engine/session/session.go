@@ -44,6 +44,8 @@ type Session struct {
 	Folders Folders
 	// Confirms has changes taken back that nobody confirms; nil does not.
 	Confirms *Confirms
+	// Watch makes what keeps catalogs under watch; nil has such catalogs refused.
+	Watch func(*Controller) Watching
 }
 
 // errSilent says that the controller has not been heard for the idle timeout.
@@ -93,6 +95,10 @@ func (s *Session) Serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	if s.Confirms != nil {
 		work.Go(func() { serving.confirming.guard(ctx) })
 	}
+	if s.Watch != nil {
+		serving.watch = s.Watch(&Controller{conn, r.ended})
+		work.Go(func() { serving.watch.Serve(ctx) })
+	}
 	defer serving.unlock()
 	for {
 		select {
@@ -139,6 +145,7 @@ type serving struct {
 	opened   sync.Once // the results
 
 	confirming *confirming
+	watch      Watching // nil where nothing is watched
 }
 
 // newEngine makes what works on all catalogs of the session, one after the other.
@@ -164,6 +171,9 @@ func (s *serving) newEngine() *engine.Engine {
 
 // catalog works on one catalog and says how it ended.
 func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
+	if cat.Watch != nil && s.watch == nil {
+		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "protocol", Error: "this host program cannot watch: only the full one can"}})
+	}
 	s.confirming.catalog(cat)
 	defer s.confirming.end()
 	if err := s.take(ctx, cat); err != nil {
@@ -220,15 +230,25 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	if s.engine.Follow = nil; cat.Follow {
 		s.engine.Follow = follow.line
 	}
-	stopped, err := s.engine.Run(ctx, cat, func(result *wire.Result) error {
+	emit := func(result *wire.Result) error {
 		follow.flush()
 		return out.put(&wire.Message{Result: result})
-	})
+	}
+	var stopped bool
+	if cat.Watch == nil {
+		stopped, err = s.engine.Run(ctx, cat, emit)
+	} else {
+		stopped, err = s.watch.Run(ctx, s.engine, cat, emit)
+	}
 	_ = s.results.End(err == nil && !stopped && cat.Until == 0) // without it, the end is found out again
 	if err == nil {
 		err = out.put(&wire.Message{Done: &wire.Done{Stopped: stopped, Armed: s.confirming.end()}})
 	}
-	return errors.Join(err, out.flush())
+	err = errors.Join(err, out.flush())
+	if cat.Watch != nil {
+		s.watch.Begin()
+	}
+	return err
 }
 
 // take takes the host's lock for a catalog, once nothing of others awaits its confirmation.

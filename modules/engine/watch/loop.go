@@ -1,0 +1,429 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// A Listener hears that something may have changed.
+type Listener interface {
+	// Listen replaces what is listened to, and says of each why it is not heard, or not wholly.
+	Listen(ctx context.Context, sources []modules.Sources) (polled []string, err error)
+	// Hints tell what may have changed.
+	Hints() <-chan Hint
+	// Drain returns when all that has happened before the call is in Hints.
+	Drain(ctx context.Context) error
+	Close() error
+}
+
+// A Hint says what may have changed.
+type Hint struct {
+	Sources []int               // indexes into what was last given to Listen
+	All     string              // why everything may have changed; "" it has not
+	Writers map[int]wire.Writer // by the index of the source; their own index says nothing
+}
+
+// A Look is what is seen of the lock of the host without taking it.
+type Look struct {
+	Held   bool
+	Holder wire.Lock // who holds it, as far as that is known
+	Turn   string    // another one after the lock was taken or given back
+}
+
+// A Config is what a Loop works with.
+type Config struct {
+	Listen func() (Listener, error)    // nil hears nothing
+	Look   func() Look                 // at the lock of the host; nil is never held
+	Tell   func([]*wire.Watched) error // an error is that of the session, which ends
+	Now    func() time.Time
+}
+
+// A Loop keeps the catalogs of a session under watch. They are checked one after the other.
+type Loop struct {
+	config Config
+	calls  chan func()
+	ended  chan struct{} // closed at the end of Serve
+	begins func()        // has the catalog watched that was run last
+
+	mu       sync.Mutex
+	checking int                // the play that is being checked; 0 is none
+	cancel   context.CancelFunc // ends that
+	leaving  map[int]bool       // plays that are about to be dropped
+
+	// Of Serve alone:
+	listener Listener
+	deaf     string // why there is none
+	plays    map[int]*play
+	waiting  bool      // another run was at work
+	relisten time.Time // something else is to be listened to then; zero is not
+}
+
+// Times after which what cannot be helped is tried again.
+const (
+	lockPoll  = 250 * time.Millisecond
+	quietPoll = time.Second
+	retry     = time.Minute
+)
+
+// New returns a Loop, which Serve has to serve.
+func New(c Config) *Loop {
+	return &Loop{config: c, calls: make(chan func()), ended: make(chan struct{}), leaving: map[int]bool{}, plays: map[int]*play{}}
+}
+
+// errCannotWatch refuses a catalog that is more than a check.
+var errCannotWatch = errors.New("only a whole check run that is forgotten, and takes no lock, can be watched")
+
+// Run is [engine.Engine.Run] for a catalog with a Watch. Of the one before of the same play nothing
+// is told any more.
+func (l *Loop) Run(ctx context.Context, e *engine.Engine, cat *wire.Catalog, emit func(*wire.Result) error) (stopped bool, err error) {
+	l.begins = func() {}
+	if !cat.Check || !cat.Rehearsal || cat.Lock != nil || cat.Once != nil || cat.Undo != nil || cat.Remember != nil || cat.Until > 0 {
+		return false, errCannotWatch
+	}
+	l.drop(cat.Watch.Play)
+	standing, stopped, err := e.Stand(ctx, cat, emit)
+	if standing != nil {
+		l.begins = func() {
+			l.plays[cat.Watch.Play] = newPlay(cat, standing, l.config.Now())
+			l.place()
+		}
+	}
+	return stopped, err
+}
+
+// Begin has the catalog watched that was run last, if it was not stopped.
+func (l *Loop) Begin() { l.do(l.begins) }
+
+// drop ends the watch of a play, and a check of it that is under way.
+func (l *Loop) drop(play int) {
+	l.mu.Lock()
+	l.leaving[play] = true
+	if l.checking == play {
+		l.cancel()
+	}
+	l.mu.Unlock()
+	l.do(func() {
+		delete(l.plays, play)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.leaving, play)
+	})
+}
+
+// do has Serve call f, and waits for that.
+func (l *Loop) do(f func()) {
+	done := make(chan struct{})
+	select {
+	case l.calls <- func() { f(); close(done) }:
+		<-done
+	case <-l.ended:
+	}
+}
+
+// Serve works until ctx ends, or nothing can be told any more.
+func (l *Loop) Serve(ctx context.Context) {
+	defer close(l.ended)
+	defer func() {
+		if l.listener != nil {
+			l.listener.Close()
+		}
+	}()
+	var hints <-chan Hint
+	for {
+		next, err := l.work(ctx)
+		if err != nil || ctx.Err() != nil {
+			return
+		}
+		if l.listener != nil {
+			hints = l.listener.Hints()
+		}
+		var timer *time.Timer
+		var rings <-chan time.Time
+		if !next.IsZero() {
+			timer = time.NewTimer(max(0, next.Sub(l.config.Now())))
+			rings = timer.C
+		}
+		select {
+		case <-ctx.Done():
+		case call := <-l.calls:
+			call()
+		case h, ok := <-hints:
+			if !ok {
+				return
+			}
+			l.take(h)
+		case <-rings:
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+}
+
+// take notes what a hint is about.
+func (l *Loop) take(h Hint) {
+	now := l.config.Now()
+	for _, p := range l.plays {
+		if h.All != "" {
+			p.hinted.hint(everything, now)
+			p.missed = h.All
+		}
+		for _, at := range h.Sources {
+			i := at - p.first
+			switch {
+			case i >= 0 && i < len(p.sources):
+				p.hinted.hint(i, now)
+				if w, ok := h.Writers[at]; ok {
+					p.writers[i] = w
+				}
+			case i == len(p.sources): // whether it is quiet
+				p.after = time.Time{}
+			}
+		}
+	}
+}
+
+// takeAll notes the hints that are here.
+func (l *Loop) takeAll() {
+	for l.listener != nil {
+		select {
+		case h, ok := <-l.listener.Hints():
+			if !ok {
+				return
+			}
+			l.take(h)
+		default:
+			return
+		}
+	}
+}
+
+// work checks what is due, and says when the next is; zero if nothing is.
+func (l *Loop) work(ctx context.Context) (next time.Time, err error) {
+	for ctx.Err() == nil {
+		if !l.relisten.IsZero() && !l.relisten.After(l.config.Now()) {
+			if err := l.hear(ctx); err != nil {
+				return next, err
+			}
+		}
+		l.takeAll()
+		now := l.config.Now()
+		p, next := l.nextPlay(now)
+		if p == nil || next.After(now) {
+			return earlier(next, l.relisten), nil
+		}
+		before := l.look()
+		if before.Held {
+			l.waiting = true
+			return now.Add(lockPoll), nil
+		}
+		if l.waiting {
+			l.waiting = false
+			l.drain(ctx)
+			continue
+		}
+		if err := l.check(ctx, p, before); err != nil {
+			return next, err
+		}
+	}
+	return next, ctx.Err()
+}
+
+// nextPlay is the one of which something is due first.
+func (l *Loop) nextPlay(now time.Time) (first *play, next time.Time) {
+	for _, n := range slices.Sorted(maps.Keys(l.plays)) {
+		p := l.plays[n]
+		if due := p.next(now); !due.IsZero() && (first == nil || due.Before(next)) {
+			first, next = p, due
+		}
+	}
+	return first, next
+}
+
+// look looks at the lock of the host, and notes for all plays whose run is at work.
+func (l *Loop) look() Look {
+	if l.config.Look == nil {
+		return Look{}
+	}
+	seen := l.config.Look()
+	if seen.Held && seen.Holder.Run != "" {
+		for _, p := range l.plays {
+			p.holder = seen.Holder
+		}
+	}
+	return seen
+}
+
+// drain waits until all that another run has done is hinted at, which is then checked.
+func (l *Loop) drain(ctx context.Context) {
+	if l.listener != nil {
+		if err := l.listener.Drain(ctx); err != nil {
+			for _, p := range l.plays {
+				p.all = true
+			}
+		}
+	}
+	l.takeAll()
+	for _, p := range l.plays {
+		p.hurry()
+	}
+}
+
+// check checks what is due of a play, and tells what is new.
+func (l *Loop) check(ctx context.Context, p *play, before Look) error {
+	if p.isQuiet() {
+		p.all, p.after = true, l.config.Now().Add(quietPoll)
+		return nil
+	}
+	checks, begun := l.begin(ctx, p.watch.Play)
+	if !begun {
+		return nil // it is about to be dropped, which the next call does
+	}
+	defer l.end()
+	again, whole := p.due(l.config.Now())
+	standing, err := p.standing.Check(checks, again)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case checks.Err() != nil:
+		p.after = l.config.Now().Add(retry)
+		return nil
+	case err != nil:
+		p.all, p.after = true, l.config.Now().Add(retry)
+		return nil
+	}
+	if after := l.look(); after.Held || after.Turn != before.Turn || p.isQuiet() {
+		// What was found may be half done by another run.
+		l.waiting = true
+		for i := range p.known {
+			if again(i) {
+				p.soon[i] = true
+			}
+		}
+		p.all = p.all || whole
+		return nil
+	}
+	news, writers := p.learn(standing, again, whole)
+	if p.listenTo(checks, again, l.config.Now()) {
+		l.relisten = l.config.Now()
+	}
+	told := pieces(p.watch.Play, news, writers)
+	if whole && p.missed != "" && !p.all {
+		if len(told) == 0 {
+			told = []*wire.Watched{{Play: p.watch.Play}}
+		}
+		told[0].Missed, p.missed = p.missed, ""
+	}
+	return l.tell(told)
+}
+
+// begin begins a check of a play, unless that is about to be dropped.
+func (l *Loop) begin(ctx context.Context, play int) (checks context.Context, begun bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leaving[play] {
+		l.plays[play].after = l.config.Now().Add(retry)
+		return nil, false
+	}
+	checks, l.cancel = context.WithCancel(ctx)
+	l.checking = play
+	return checks, true
+}
+
+// end ends a check.
+func (l *Loop) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cancel()
+	l.checking = 0
+}
+
+func (l *Loop) tell(list []*wire.Watched) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return l.config.Tell(list)
+}
+
+// place gives each play its part of what is listened to, and has that asked for anew. What is
+// moved is checked, since hints may be on their way.
+func (l *Loop) place() {
+	first := 0
+	for _, n := range slices.Sorted(maps.Keys(l.plays)) {
+		p := l.plays[n]
+		if p.first != first {
+			p.first, p.all = first, true
+		}
+		first += len(p.sources) + 1
+	}
+	l.relisten = l.config.Now()
+}
+
+// hear has the listener listen to what all entries name, and tells what it cannot hear.
+func (l *Loop) hear(ctx context.Context) error {
+	l.relisten = time.Time{}
+	l.open()
+	var all []modules.Sources
+	order := slices.Sorted(maps.Keys(l.plays))
+	for _, n := range order {
+		p := l.plays[n]
+		if !p.heard {
+			p.listenTo(ctx, func(int) bool { return true }, l.config.Now())
+		}
+		all = append(append(all, p.sources...), modules.Sources{Paths: p.watch.Quiet})
+	}
+	polled, deaf := []string(nil), l.deaf
+	if l.listener != nil {
+		var err error
+		if polled, err = l.listener.Listen(ctx, all); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			polled, deaf = nil, err.Error()
+			l.relisten = l.config.Now().Add(retry)
+		}
+	}
+	var told []*wire.Watched
+	for _, n := range order {
+		p := l.plays[n]
+		for i := range p.silent {
+			switch p.silent[i] = ""; {
+			case polled != nil:
+				p.silent[i] = polled[p.first+i]
+			case !isZero(p.sources[i]):
+				p.silent[i] = deaf
+			}
+		}
+		told = append(told, p.listPolled()...)
+	}
+	return l.tell(told)
+}
+
+// isZero reports whether there is nothing to listen to.
+func isZero(s modules.Sources) bool {
+	return len(s.Paths)+len(s.Trees)+len(s.Units) == 0 && !s.Mounts
+}
+
+// open opens the listener, if that was not tried yet.
+func (l *Loop) open() {
+	if l.listener != nil || l.deaf != "" {
+		return
+	}
+	if l.config.Listen == nil {
+		l.deaf = "nothing is heard here"
+		return
+	}
+	listener, err := l.config.Listen()
+	if err != nil {
+		l.deaf = err.Error()
+		return
+	}
+	l.listener = listener
+}

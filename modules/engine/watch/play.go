@@ -1,0 +1,258 @@
+package watch
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/wire"
+)
+
+// A play is a catalog under watch. What is known of entries is by their index.
+type play struct {
+	watch    *wire.Watch
+	standing *engine.Standing
+	known    []*wire.Result // what entries came to, as far as the controller was told
+	left     []bool         // a run has left them as they are asked for
+
+	hinted  hinted
+	polling polling
+	soon    map[int]bool // entries that are checked without waiting
+	all     bool         // all of them are
+	missed  string       // why, if the controller is to be told
+	after   time.Time    // nothing is checked before
+
+	sources []modules.Sources
+	first   int      // where those are among all that is listened to
+	polled  []string // why nothing is heard, as the entries say
+	silent  []string // the same, as the listener says
+	polls   []wire.Polled
+	heard   bool // the controller was told those
+
+	writers map[int]wire.Writer
+	holder  wire.Lock // whose run was at work since the last check; zero is none
+}
+
+// newPlay is a catalog that was checked just now.
+func newPlay(cat *wire.Catalog, s *engine.Standing, now time.Time) *play {
+	entries := s.Entries()
+	p := &play{
+		watch: cat.Watch, standing: s, known: make([]*wire.Result, len(entries)),
+		hinted: hinted{}, soon: map[int]bool{}, writers: map[int]wire.Writer{}, all: true,
+		sources: make([]modules.Sources, len(entries)), polled: make([]string, len(entries)), silent: make([]string, len(entries)),
+	}
+	every := make([]time.Duration, len(entries))
+	for i := range entries {
+		p.known[i] = s.Result(i)
+		every[i] = p.watch.Poll
+		switch of := entries[i].Watch; {
+		case of != nil && of.Off, entries[i].Excluded, entries[i].Hidden:
+			every[i] = 0
+		case of != nil && of.Poll != nil:
+			every[i] = *of.Poll
+		}
+	}
+	p.polling, p.left = newPolling(now, every), s.Left()
+	return p
+}
+
+// paceOf is how long what was hinted at is left alone.
+func (p *play) paceOf(i int) pace {
+	if i >= 0 {
+		if of := p.standing.Entries()[i].Watch; of != nil && of.Settle > 0 {
+			return pace{of.Settle, p.watch.Longest}
+		}
+	}
+	return pace{p.watch.Settle, p.watch.Longest}
+}
+
+// isOff reports whether an entry is not watched itself.
+func (p *play) isOff(i int) bool {
+	of := p.standing.Entries()[i].Watch
+	return of != nil && of.Off
+}
+
+// next is when something is to be checked; zero if nothing is.
+func (p *play) next(now time.Time) time.Time {
+	next := earlier(p.hinted.next(p.paceOf), p.polling.next())
+	if p.all || len(p.soon) > 0 {
+		next = now
+	}
+	if next.IsZero() || next.After(p.after) {
+		return next
+	}
+	return p.after
+}
+
+// hurry has all that was hinted at checked without waiting.
+func (p *play) hurry() {
+	for i := range p.hinted {
+		p.checkSoon(i)
+	}
+	clear(p.hinted)
+}
+
+// checkSoon has an entry checked without waiting, or all.
+func (p *play) checkSoon(i int) {
+	if i == everything {
+		p.all = true
+	} else {
+		p.soon[i] = true
+	}
+}
+
+// due takes what is to be checked now. part is nil if that is everything but what has not settled.
+func (p *play) due(now time.Time) (again func(int) bool, whole bool) {
+	for _, i := range slices.Concat(p.hinted.take(now, p.paceOf), p.polling.take(now)) {
+		p.checkSoon(i)
+	}
+	part := make([]bool, len(p.known))
+	if whole = p.all; whole {
+		for i := range part {
+			part[i] = true
+		}
+	} else {
+		p.spread(part)
+	}
+	for i := range p.hinted {
+		if i >= 0 {
+			part[i] = false
+		}
+	}
+	p.all = false
+	clear(p.soon)
+	return func(i int) bool { return part[i] }, whole
+}
+
+// spread marks what was hinted at, what is not as it should be, all that depends on those, and
+// what is not watched itself but those depend on.
+func (p *play) spread(part []bool) {
+	for i := range part {
+		part[i] = p.soon[i] || status(p.standing.Result(i)) != wire.Stable
+		for on := range p.standing.Dependencies(i) {
+			part[i] = part[i] || part[on]
+		}
+	}
+	for i := len(part) - 1; i >= 0; i-- {
+		for on := range p.standing.Dependencies(i) {
+			part[on] = part[on] || part[i] && p.isOff(on)
+		}
+	}
+}
+
+// learn takes what a check has found, and gives what of it the controller does not know.
+func (p *play) learn(s *engine.Standing, again func(int) bool, whole bool) (news []*wire.Result, writers map[int]wire.Writer) {
+	before := p.standing
+	p.standing = s
+	writers = map[int]wire.Writer{}
+	for i, old := range p.known {
+		r := s.Result(i)
+		if !whole && r.Uncertain != before.Result(i).Uncertain {
+			p.all = true // what is in doubt puts others in doubt
+		}
+		switch {
+		case same(old, r):
+			if again(i) {
+				delete(p.writers, i)
+			}
+			continue
+		case !whole:
+			p.all = true // what is planned for one entry may be seen by any other
+			if !s.Exact() {
+				continue // it is told then
+			}
+		}
+		p.known[i] = r
+		if p.isOff(i) {
+			continue
+		}
+		told, writer := p.tells(i, old, r)
+		news = append(news, told)
+		if writer != (wire.Writer{Index: i}) {
+			writers[i] = writer
+		}
+		delete(p.writers, i)
+	}
+	if len(news) > 0 {
+		p.left = s.Left()
+	}
+	if !p.all {
+		p.holder = wire.Lock{}
+	}
+	return news, writers
+}
+
+// tells gives what is told of an entry that has become another one, and who has made it so, as far
+// as that is known. left says that a run has left it as it is asked for. What was as it should be a
+// moment ago differs since the host has changed, or since another run wants something else, which
+// that run has noted.
+func (p *play) tells(i int, old, r *wire.Result) (told *wire.Result, w wire.Writer) {
+	told = outgoing(r)
+	if !p.standing.Secret(i) {
+		w = p.writers[i]
+	}
+	w.Index = i
+	if r.Cause != wire.Intent || status(r) != wire.Changed || status(old) != wire.Stable || len(p.standing.Entries()[i].Receive) > 0 {
+		return told, w
+	}
+	switch {
+	case !p.left[i]:
+		told.Cause = wire.Drift
+	case p.holder.Run != "":
+		w.Run, w.Holder = p.holder.Run, p.holder.Holder
+	default:
+		w.Run, w.Holder = p.standing.LastRun()
+	}
+	return told, w
+}
+
+// listenTo asks the entries that were checked what to listen to, and reports whether that is
+// something else than before. Then they are checked again, once that is listened to.
+func (p *play) listenTo(ctx context.Context, checked func(int) bool, now time.Time) (changed bool) {
+	for i := range p.sources {
+		if !checked(i) || p.isOff(i) {
+			continue
+		}
+		from, polled := p.standing.Sources(ctx, i)
+		if ctx.Err() != nil {
+			return changed
+		}
+		if polled != p.polled[i] {
+			p.polled[i], changed = polled, true
+		}
+		if !reflect.DeepEqual(from, p.sources[i]) {
+			p.sources[i], changed = from, true
+			p.hinted.hint(i, now) // and no sooner: somebody may change it all the time
+		}
+	}
+	return changed
+}
+
+// listPolled gives what the controller is to be told of what is not heard, if that is news.
+func (p *play) listPolled() (all []*wire.Watched) {
+	var list []wire.Polled
+	for i, polled := range p.polled {
+		silent := p.silent[i]
+		if silent != "" && p.standing.Secret(i) {
+			silent = "a part of it cannot be listened to"
+		}
+		why := strings.Join(slices.DeleteFunc([]string{polled, silent}, func(s string) bool { return s == "" }), "; ")
+		if why != "" && !p.isOff(i) {
+			list = append(list, wire.Polled{Index: i, Why: why})
+		}
+	}
+	if p.heard && slices.Equal(list, p.polls) {
+		return nil
+	}
+	p.heard, p.polls = true, list
+	return polledPieces(p.watch.Play, list)
+}
+
+// isQuiet reports whether nothing is to be told now.
+func (p *play) isQuiet() bool {
+	return slices.ContainsFunc(p.watch.Quiet, func(path string) bool { return p.standing.Look(path) == nil })
+}
