@@ -64,6 +64,7 @@ func TestLeaves(t *testing.T) {
 // TestHostProgramIsSmall keeps out of it what only a controller needs.
 func TestHostProgramIsSmall(t *testing.T) {
 	linked := deps(t, module+"cmd/ccm-module")
+	require.Empty(t, below(linked, module+"modules/listen"), "the full program listens")
 	for _, heavy := range []string{
 		"golang.org/x/crypto/ssh", "github.com/pkg/sftp", "gopkg.in/yaml.v3", "go.yaml.in/yaml/v3",
 		"github.com/CloudyKit/jet/v6", "github.com/spf13/cobra", "net/http", "github.com/expr-lang/expr",
@@ -131,6 +132,7 @@ func TestArrows(t *testing.T) {
 		"transport/knownhosts": {"transport/knownhosts"},
 		"modules":              {"modules"},
 		"modules/wire":         {"modules", "modules/wire"},
+		"modules/listen":       {"modules", "modules/listen", "modules/mountinfo"},
 		"modules/dsc/expr":     {"modules/dsc/expr"},
 		"modules/dsc/manifest": {"modules/dsc/manifest"},
 		"modules/dsc/schema":   {"modules/dsc/schema"},

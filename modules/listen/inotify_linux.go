@@ -1,0 +1,107 @@
+package listen
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is listened to in a directory that is only on the way, and in one that holds what is
+// looked after. A file that is open all the time is never closed, so closing alone does not do.
+const (
+	onTheWay = unix.IN_ATTRIB | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO |
+		unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
+	atTheEnd = onTheWay | unix.IN_MODIFY | unix.IN_CLOSE_WRITE
+	// entries of directories come, go, or are others.
+	comesOrGoes = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_ATTRIB
+)
+
+// An event is one of inotify(7).
+type event struct {
+	wd   int
+	mask uint32
+	name string // "" is the watched directory itself
+}
+
+// events are those in what was read of an inotify descriptor. A rest that is cut off is none.
+func events(b []byte) iter.Seq[event] {
+	return func(yield func(event) bool) {
+		for len(b) >= unix.SizeofInotifyEvent {
+			size := uint64(binary.NativeEndian.Uint32(b[12:]))
+			if size > uint64(len(b)-unix.SizeofInotifyEvent) {
+				return
+			}
+			end := unix.SizeofInotifyEvent + int(size)
+			name, _, _ := bytes.Cut(b[unix.SizeofInotifyEvent:end], []byte{0})
+			e := event{wd: int(int32(binary.NativeEndian.Uint32(b))), mask: binary.NativeEndian.Uint32(b[4:]), name: string(name)}
+			if !yield(e) {
+				return
+			}
+			b = b[end:]
+		}
+	}
+}
+
+// watchError says why a directory cannot be listened to, for people. What is not there any more is
+// no reason: that is an event in the directory above it.
+func watchError(path string, err error) string {
+	switch {
+	case err == nil, errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
+		return ""
+	case errors.Is(err, unix.ENOSPC):
+		return "out of inotify watches, of which fs.inotify.max_user_watches allows " + setting("max_user_watches")
+	case errors.Is(err, unix.EACCES):
+		return "no right to read " + path
+	}
+	return fmt.Sprintf("inotify %s: %v", path, err)
+}
+
+// instanceError says why there is no inotify at all.
+func instanceError(err error) string {
+	if errors.Is(err, unix.EMFILE) {
+		return "out of inotify instances, of which fs.inotify.max_user_instances allows " + setting("max_user_instances")
+	}
+	return fmt.Sprintf("inotify: %v", err)
+}
+
+// setting reads a sysctl of inotify.
+func setting(name string) string {
+	text, err := os.ReadFile("/proc/sys/fs/inotify/" + name)
+	if err != nil {
+		return "too few"
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// deaf are file systems that change without a word to inotify, and why.
+var deaf = map[uint32]string{
+	unix.NFS_SUPER_MAGIC:     "nfs: other hosts may change it",
+	unix.SMB_SUPER_MAGIC:     "smb: other hosts may change it",
+	unix.SMB2_SUPER_MAGIC:    "smb: other hosts may change it",
+	unix.CIFS_SUPER_MAGIC:    "cifs: other hosts may change it",
+	unix.CEPH_SUPER_MAGIC:    "ceph: other hosts may change it",
+	unix.AFS_SUPER_MAGIC:     "afs: other hosts may change it",
+	unix.CODA_SUPER_MAGIC:    "coda: other hosts may change it",
+	unix.OCFS2_SUPER_MAGIC:   "ocfs2: other hosts may change it",
+	unix.V9FS_MAGIC:          "9p: it may be changed from elsewhere",
+	unix.FUSE_SUPER_MAGIC:    "fuse: it may be changed from elsewhere",
+	unix.PROC_SUPER_MAGIC:    "the kernel changes /proc without telling",
+	unix.SYSFS_MAGIC:         "the kernel changes /sys without telling",
+	unix.CGROUP_SUPER_MAGIC:  "the kernel changes control groups without telling",
+	unix.CGROUP2_SUPER_MAGIC: "the kernel changes control groups without telling",
+}
+
+// deafness is why changes in a directory may go unheard although it is watched.
+func deafness(path string) string {
+	var fs unix.Statfs_t
+	if unix.Statfs(path, &fs) != nil {
+		return ""
+	}
+	return deaf[uint32(fs.Type)] // it has another width on each architecture
+}
