@@ -36,7 +36,10 @@ type Listener struct {
 	ended     chan struct{}        // the reader has
 	hints     chan Hint            // at most one, into which later ones are merged
 
+	listening sync.Mutex // held by Listen, outside of mu
+
 	mu      sync.Mutex
+	units   units
 	closed  bool
 	given   []modules.Sources
 	targets map[string]*target // by key
@@ -53,13 +56,16 @@ type Listener struct {
 }
 
 // New starts to listen, to nothing as yet. log gets what is of interest when something is amiss.
-func New(log func(string)) (*Listener, error) {
+func New(log func(string)) (*Listener, error) { return start(log, systemBus) }
+
+func start(log func(string), bus string) (*Listener, error) {
 	l := &Listener{
 		log: log, inotify: -1, mountinfo: -1, marker: -1, slept: slept,
 		ended: make(chan struct{}), hints: make(chan Hint, 1),
 		targets: map[string]*target{}, dirs: map[string]*dir{}, wds: map[int][]*dir{},
 		dirty: map[*target]bool{}, told: map[*target]bool{}, markers: map[int]chan struct{}{},
 	}
+	l.units = units{address: bus, ended: make(chan struct{}), asked: make(chan chan struct{}), stale: make(chan bool, 1)}
 	var err error
 	if l.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return nil, fmt.Errorf("eventfd: %w", err)
@@ -89,8 +95,13 @@ func (l *Listener) Close() error {
 	}
 	l.closed = true
 	l.rouse()
+	attended := l.units.cancel
 	l.mu.Unlock()
 	<-l.ended
+	if attended != nil {
+		attended()
+		<-l.units.ended
+	}
 	for _, fd := range []int{l.inotify, l.mountinfo, l.marker, l.wake} {
 		if fd >= 0 {
 			unix.Close(fd)
@@ -118,6 +129,8 @@ func (l *Listener) Listen(ctx context.Context, sources []modules.Sources) (polle
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	l.listening.Lock()
+	defer l.listening.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -158,8 +171,18 @@ func (l *Listener) Listen(ctx context.Context, sources []modules.Sources) (polle
 		}
 	}
 	l.settle()
+	fresh := l.want()
 	l.tell(l.renamed(before, waiting))
-	return l.polled(), nil
+	if len(fresh) > 0 {
+		l.mu.Unlock()
+		err = l.ask(ctx)
+		l.mu.Lock()
+		if l.closed {
+			return nil, ErrClosed
+		}
+		l.tell(Hint{Sources: fresh})
+	}
+	return l.polled(), err
 }
 
 // The first byte of a key says what it is of.
@@ -190,6 +213,9 @@ func (l *Listener) renamed(before []modules.Sources, h Hint) Hint {
 				of = append(of, t.sources...)
 			}
 		}
+		for _, name := range before[old].Units {
+			of = append(of, l.units.wanted[name]...)
+		}
 		if before[old].Mounts {
 			of = append(of, l.mounts...)
 		}
@@ -214,7 +240,7 @@ func (l *Listener) polled() []string {
 			why = cmp.Or(why, l.targets[key].why)
 		}
 		if len(s.Units) > 0 {
-			why = cmp.Or(why, "units are polled")
+			why = cmp.Or(why, l.units.why)
 		}
 		if s.Mounts && l.mountinfo < 0 {
 			why = cmp.Or(why, "there is no "+mountinfo.File)
@@ -245,7 +271,7 @@ func (l *Listener) tell(h Hint) {
 		delete(l.told, t)
 	}
 	h = l.take().merge(h).merge(Hint{Sources: all})
-	if !h.empty() {
+	if !h.empty() && !l.closed {
 		l.hints <- h
 	}
 }
@@ -262,7 +288,7 @@ func (l *Listener) Drain(ctx context.Context) error {
 	l.mu.Unlock()
 	select {
 	case <-passed:
-		return nil
+		return l.passUnits(ctx)
 	case <-l.ended:
 		return ErrClosed
 	case <-ctx.Done():

@@ -1,0 +1,344 @@
+package listen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// systemBus is where the D-Bus specification has it.
+const systemBus = "unix:path=/run/dbus/system_bus_socket"
+
+// What systemd is called on the bus: org.freedesktop.systemd1(5).
+const (
+	systemd     = "org.freedesktop.systemd1"
+	systemdPath = dbus.ObjectPath("/org/freedesktop/systemd1")
+	unitsPath   = "/org/freedesktop/systemd1/unit/"
+	manager     = "org.freedesktop.systemd1.Manager"
+)
+
+// busAnswers bounds what is asked of the bus, and busAgain how long it is left alone after it has
+// failed.
+const (
+	busAnswers             = 10 * time.Second
+	busAgain, busAgainMost = time.Second, 30 * time.Second
+)
+
+// units are what sources are about of systemd. The listener's mutex guards it, except for what
+// is said otherwise.
+type units struct {
+	address string // of the bus; it never changes
+	wanted  map[string][]int
+	paths   map[dbus.ObjectPath][]string // names of wanted units, of which some are aliases
+	why     string                       // they are polled; "" they are heard of
+	conn    *dbus.Conn                   // nil: there is none
+	cancel  context.CancelFunc           // nil: nobody attends to the bus
+	ended   chan struct{}
+	asked   chan chan struct{} // to look at all wanted units anew; not guarded
+	stale   chan bool          // the same, and nobody waits; true: systemd is another process. Not guarded
+}
+
+// unitPath is the object of a unit, as sd_bus_path_encode(3) makes it.
+func unitPath(name string) dbus.ObjectPath {
+	var b strings.Builder
+	b.WriteString(unitsPath)
+	for i, c := range []byte(name) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9' && i > 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	if name == "" {
+		b.WriteByte('_')
+	}
+	return dbus.ObjectPath(b.String())
+}
+
+// want sets the units of the sources given. It says which of the sources have new ones.
+func (l *Listener) want() (fresh []int) {
+	u := &l.units
+	before := u.wanted
+	u.wanted = map[string][]int{}
+	for i, s := range l.given {
+		for _, name := range s.Units {
+			if u.wanted[name] = append(u.wanted[name], i); before[name] == nil {
+				fresh = append(fresh, i)
+			}
+		}
+	}
+	if len(u.wanted) > 0 && u.cancel == nil {
+		ctx, cancel := context.WithCancel(context.Background()) // until Close
+		u.cancel = cancel
+		go l.attend(ctx) // Close waits for it
+	}
+	return fresh
+}
+
+// ask has the wanted units looked for on the bus, and waits for that.
+func (l *Listener) ask(ctx context.Context) error {
+	done := make(chan struct{})
+	select {
+	case l.units.asked <- done:
+	case <-l.units.ended:
+		return ErrClosed
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the system bus: %w", ctx.Err())
+	}
+	<-done
+	return nil
+}
+
+// attend keeps a connection to the bus until the context ends.
+func (l *Listener) attend(ctx context.Context) {
+	u := &l.units
+	defer close(u.ended)
+	pause, lost := busAgain, false
+	for {
+		began := time.Now()
+		why := l.serve(ctx, lost)
+		if ctx.Err() != nil {
+			return
+		}
+		l.mu.Lock()
+		lost = lost || u.conn != nil
+		u.conn = nil
+		if u.why != why {
+			u.why = why
+			l.log(why + ": units are polled")
+			l.tell(Hint{Sources: l.ofUnits()})
+		}
+		l.mu.Unlock()
+		if pause = min(2*pause, busAgainMost); time.Since(began) > busAgainMost {
+			pause = busAgain
+		}
+		wait := time.NewTimer(pause)
+		for waiting := true; waiting; {
+			select {
+			case <-ctx.Done():
+				wait.Stop()
+				return
+			case done := <-u.asked:
+				close(done)
+			case <-wait.C:
+				waiting = false
+			}
+		}
+	}
+}
+
+// serve connects to the bus and looks for units there until the connection ends. It says why
+// there is none.
+func (l *Listener) serve(ctx context.Context, lost bool) (why string) {
+	u := &l.units
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	limit := time.AfterFunc(busAnswers, cancel) // ends the connection if it does not get so far
+	conn, err := dbus.Connect(u.address, dbus.WithContext(ctx),
+		dbus.WithAuth(dbus.AuthExternal(strconv.Itoa(os.Getuid()))), dbus.WithSignalHandler(unitSignals{l}))
+	if err != nil {
+		limit.Stop()
+		return "there is no system bus"
+	}
+	defer conn.Close()
+	err = errors.Join(
+		conn.AddMatchSignalContext(ctx, dbus.WithMatchSender(systemd), dbus.WithMatchPathNamespace(systemdPath)),
+		conn.AddMatchSignalContext(ctx, dbus.WithMatchSender("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, systemd)),
+	)
+	if err != nil {
+		limit.Stop()
+		return fmt.Sprintf("listening to the system bus: %v", err)
+	}
+	l.subscribe(ctx, conn)
+	if !limit.Stop() {
+		return "the system bus does not answer"
+	}
+	l.mu.Lock()
+	u.conn = conn
+	if lost {
+		l.tell(Hint{All: "the system bus was away"})
+	}
+	l.mu.Unlock()
+	for {
+		select {
+		case <-conn.Context().Done():
+			return "there is no system bus"
+		case done := <-u.asked:
+			l.bounded(ctx, func(ctx context.Context) { l.find(ctx, conn) })
+			close(done)
+		case again := <-u.stale:
+			l.bounded(ctx, func(ctx context.Context) {
+				if again {
+					l.subscribe(ctx, conn)
+				} else {
+					l.find(ctx, conn)
+				}
+			})
+		}
+	}
+}
+
+func (l *Listener) bounded(ctx context.Context, do func(context.Context)) {
+	ctx, cancel := context.WithTimeout(ctx, busAnswers)
+	defer cancel()
+	do(ctx)
+}
+
+// call asks systemd, and does not have it started.
+func call(ctx context.Context, conn *dbus.Conn, method string, args ...any) *dbus.Call {
+	return conn.Object(systemd, systemdPath).CallWithContext(ctx, method, dbus.FlagNoAutoStart, args...)
+}
+
+// subscribe has systemd tell, and finds all units anew.
+func (l *Listener) subscribe(ctx context.Context, conn *dbus.Conn) {
+	err := call(ctx, conn, manager+".Subscribe").Err
+	if dbusError(err) == systemd+".AlreadySubscribed" {
+		err = nil
+	}
+	why := ""
+	switch name := dbusError(err); {
+	case err == nil:
+	case name == "org.freedesktop.DBus.Error.NameHasNoOwner", name == "org.freedesktop.DBus.Error.ServiceUnknown":
+		why = "systemd is not on the system bus"
+	default:
+		why = fmt.Sprintf("asking systemd to tell of units: %v", err)
+	}
+	l.mu.Lock()
+	l.units.why = why
+	l.tell(Hint{Sources: l.ofUnits()})
+	l.mu.Unlock()
+	l.find(ctx, conn)
+}
+
+// dbusError is the name of an error, if it is one of the bus.
+func dbusError(err error) string {
+	var e dbus.Error
+	if errors.As(err, &e) {
+		return e.Name
+	}
+	return ""
+}
+
+// find finds out at which objects the wanted units are: an alias is at that of the unit itself.
+func (l *Listener) find(ctx context.Context, conn *dbus.Conn) {
+	u := &l.units
+	l.mu.Lock()
+	var names []string
+	for name := range u.wanted {
+		names = append(names, name)
+	}
+	heard := u.why == ""
+	l.mu.Unlock()
+	found := map[string][]dbus.ObjectPath{}
+	for _, name := range names {
+		paths := []dbus.ObjectPath{unitPath(name)}
+		var p dbus.ObjectPath
+		if heard && call(ctx, conn, manager+".GetUnit", name).Store(&p) == nil && p != paths[0] {
+			paths = append(paths, p)
+		} // else it is not loaded: UnitNew is told when it is
+		found[name] = paths
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := u.paths
+	u.paths = map[dbus.ObjectPath][]string{}
+	var news []int
+	for name, paths := range found {
+		for _, p := range paths {
+			if u.paths[p] = append(u.paths[p], name); !slices.Contains(before[p], name) {
+				news = append(news, u.wanted[name]...)
+			}
+		}
+	}
+	l.tell(Hint{Sources: news})
+}
+
+// ofUnits are the sources that are about any.
+func (l *Listener) ofUnits() (all []int) {
+	for _, sources := range l.units.wanted {
+		all = append(all, sources...)
+	}
+	return all
+}
+
+// at are the sources about the unit of an object.
+func (l *Listener) at(p dbus.ObjectPath) (all []int) {
+	for _, name := range l.units.paths[p] {
+		all = append(all, l.units.wanted[name]...)
+	}
+	return all
+}
+
+// unitSignals takes signals in before the reply behind them is given to who waits for it.
+type unitSignals struct{ l *Listener }
+
+func (s unitSignals) DeliverSignal(iface, member string, signal *dbus.Signal) {
+	l := s.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	text := func(i int) string {
+		if i < len(signal.Body) {
+			word, _ := signal.Body[i].(string)
+			return word
+		}
+		return ""
+	}
+	stale := func(other bool) { // nobody else sends, and mu is held
+		select {
+		case waiting := <-l.units.stale:
+			other = other || waiting
+		default:
+		}
+		l.units.stale <- other
+	}
+	switch member {
+	case "PropertiesChanged":
+		l.tell(Hint{Sources: l.at(signal.Path)})
+	case "JobRemoved": // id, job, unit, result
+		l.tell(Hint{Sources: l.at(unitPath(text(2)))})
+	case "UnitNew", "UnitRemoved": // name, unit
+		l.tell(Hint{Sources: l.at(unitPath(text(0)))})
+		stale(false)
+	case "Reloading": // it begins, or has ended
+		l.tell(Hint{Sources: l.ofUnits()})
+		stale(false)
+	case "UnitFilesChanged":
+		l.tell(Hint{Sources: l.ofUnits()})
+	case "NameOwnerChanged": // name, old, new
+		l.units.why = "systemd is not on the system bus"
+		l.tell(Hint{Sources: l.ofUnits()})
+		if text(2) != "" {
+			stale(true)
+		}
+	}
+}
+
+// passUnits returns when all that systemd had told is taken in: a reply is behind it.
+func (l *Listener) passUnits(ctx context.Context) error {
+	l.mu.Lock()
+	conn := l.units.conn
+	if l.units.why != "" || len(l.units.wanted) == 0 {
+		conn = nil
+	}
+	l.mu.Unlock()
+	if conn == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, busAnswers)
+	defer cancel()
+	if call(ctx, conn, "org.freedesktop.DBus.Peer.Ping"); ctx.Err() != nil {
+		return fmt.Errorf("waiting for what systemd has told so far: %w", ctx.Err())
+	}
+	return nil // a connection that is lost is told by itself
+}
