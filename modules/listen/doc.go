@@ -23,4 +23,9 @@
 // it leads to is an event again.
 //
 // A directory is watched once, however many paths lead through it, and no longer than one does.
+//
+// # Who wrote
+//
+// Where fanotify names processes (root of the initial user namespace, since Linux 5.9), a hint says
+// which one wrote. That may come in a hint of its own, behind the one for the write.
 package listen

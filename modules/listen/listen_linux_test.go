@@ -335,6 +335,64 @@ func TestMounts(t *testing.T) {
 	require.Equal(t, []int{0, 1}, heard(t, l).Sources)
 }
 
+// TestWriters names the process that wrote, where the kernel does.
+func TestWriters(t *testing.T) {
+	l := newListener(t)
+	if l.fanotify < 0 {
+		t.Skip("this is not root, or an old kernel")
+	}
+	root := t.TempDir()
+	_, err := l.Listen(t.Context(), []modules.Sources{{Paths: []string{root + "/a"}}, {Paths: []string{root + "/b"}}})
+	require.NoError(t, err)
+	if len(l.handles) == 0 {
+		t.Skip("this file system has no names for directories")
+	}
+	heard(t, l)
+	cmd := exec.Command("/bin/sh", "-c", "echo >"+root+"/other; read wait; echo >"+root+"/b.new; mv "+root+"/b.new "+root+"/b; echo >>"+root+"/b; echo; read wait")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = in.Write([]byte("\n"))
+	require.NoError(t, err)
+	_, err = out.Read(make([]byte, 1))
+	require.NoError(t, err)
+	h := heard(t, l)
+	require.NoError(t, in.Close())
+	cmd.Wait() // read has met the end of its input
+	program, err := filepath.EvalSymlinks("/bin/sh")
+	require.NoError(t, err)
+	require.Equal(t, []int{1}, h.Sources)
+	require.Equal(t, map[int]Writer{1: {PID: cmd.Process.Pid, Program: program, User: "root"}}, h.Writers)
+
+	require.NoError(t, os.WriteFile(root+"/a", nil, 0o600))
+	require.Equal(t, Hint{Sources: []int{0}}, heard(t, l), "this process knows itself")
+	for range 3 * maxStray { // each one is exchanged for another
+		require.NoError(t, os.RemoveAll(root))
+		require.NoError(t, os.Mkdir(root, 0o755))
+		heard(t, l)
+	}
+	require.Len(t, l.handles, 1)
+	_, err = l.Listen(t.Context(), nil)
+	require.NoError(t, err)
+	require.Empty(t, l.handles)
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", l.fanotify))
+	require.NoError(t, err)
+	require.LessOrEqual(t, bytes.Count(text, []byte("fanotify ino:")), maxStray)
+}
+
+// TestPackageOf asks dpkg, or rpm.
+func TestPackageOf(t *testing.T) {
+	program, err := exec.LookPath("dpkg-query")
+	if err != nil {
+		t.Skip(err)
+	}
+	require.Equal(t, "dpkg", PackageOf(t.Context(), program))
+	require.Equal(t, "", PackageOf(t.Context(), os.Args[0]))
+	require.Equal(t, "", PackageOf(t.Context(), "/usr/bin/dpkg*"))
+}
+
 // TestPolled says why.
 func TestPolled(t *testing.T) {
 	root := t.TempDir()
@@ -386,6 +444,26 @@ func TestClosed(t *testing.T) {
 	require.ErrorIs(t, l.Drain(t.Context()), ErrClosed)
 	_, open := <-l.Hints()
 	require.False(t, open)
+}
+
+// FuzzWrites takes anything for what the kernel told.
+func FuzzWrites(f *testing.F) {
+	one := binary.NativeEndian.AppendUint32(nil, 24+28)
+	one = append(one, make([]byte, 16)...)
+	one = binary.NativeEndian.AppendUint32(one, 7)
+	one = append(one, unix.FAN_EVENT_INFO_TYPE_DFID_NAME, 0)
+	one = binary.NativeEndian.AppendUint16(one, 28)
+	one = append(one, "fsidfsid"...)
+	one = binary.NativeEndian.AppendUint32(one, 4)
+	one = append(one, "typehandname"...)
+	require.Equal(f, []write{{pid: 7, handle: "fsidfsidtypehand", name: "name"}}, slices.Collect(writes(one)))
+	f.Add(one)
+	f.Add(append(slices.Clone(one), one[:30]...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for w := range writes(b) {
+			require.LessOrEqual(t, len(w.handle)+len(w.name), len(b))
+		}
+	})
 }
 
 // FuzzEvents has what the kernel told come back, whatever is behind it.

@@ -30,6 +30,7 @@ type Listener struct {
 	inotify   int    // -1: there is none
 	noInotify string // why
 	mountinfo int    // -1: there is none
+	fanotify  int    // -1: there is none
 	marker    int    // a file without a name; -1: there is none
 	wake      int
 	slept     func() time.Duration // since the host started; it is asked under mu
@@ -40,6 +41,8 @@ type Listener struct {
 
 	mu      sync.Mutex
 	units   units
+	handles map[string][]*dir // those of which it is told who writes there
+	stray   int               // marks of directories that are elsewhere
 	closed  bool
 	given   []modules.Sources
 	targets map[string]*target // by key
@@ -64,6 +67,7 @@ func start(log func(string), bus string) (*Listener, error) {
 		ended: make(chan struct{}), hints: make(chan Hint, 1),
 		targets: map[string]*target{}, dirs: map[string]*dir{}, wds: map[int][]*dir{},
 		dirty: map[*target]bool{}, told: map[*target]bool{}, markers: map[int]chan struct{}{},
+		handles: map[string][]*dir{},
 	}
 	l.units = units{address: bus, ended: make(chan struct{}), asked: make(chan chan struct{}), stale: make(chan bool, 1)}
 	var err error
@@ -74,6 +78,7 @@ func start(log func(string), bus string) (*Listener, error) {
 		l.inotify, l.noInotify = -1, instanceError(err)
 		log(l.noInotify)
 	}
+	l.fanotify = openWriters()
 	if l.mountinfo, err = unix.Open(mountinfo.File, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		l.mountinfo = -1
 		log(fmt.Sprintf("opening %s: %v", mountinfo.File, err))
@@ -102,7 +107,7 @@ func (l *Listener) Close() error {
 		attended()
 		<-l.units.ended
 	}
-	for _, fd := range []int{l.inotify, l.mountinfo, l.marker, l.wake} {
+	for _, fd := range []int{l.inotify, l.fanotify, l.mountinfo, l.marker, l.wake} {
 		if fd >= 0 {
 			unix.Close(fd)
 		}
@@ -321,6 +326,7 @@ func (l *Listener) read(slept time.Duration) {
 			{Fd: int32(l.wake), Events: unix.POLLIN},
 			{Fd: int32(l.mountinfo), Events: unix.POLLPRI},
 			{Fd: int32(l.inotify), Events: unix.POLLIN},
+			{Fd: int32(l.fanotify), Events: unix.POLLIN},
 		}
 		if _, err := unix.Poll(fds, int(askAsleep/time.Millisecond)); err != nil && err != unix.EINTR {
 			l.log(fmt.Sprintf("poll: %v", err)) // ENOMEM
@@ -413,6 +419,7 @@ func (l *Listener) listen(buffer []byte) {
 	l.round++
 	l.settle()
 	l.tell(hint)
+	l.hearWriters(buffer)
 	if len(passed) > 0 && l.mountinfo >= 0 {
 		l.unseenMounts()
 	}

@@ -42,6 +42,8 @@ type dir struct {
 	names map[string][]*target
 	trees []*target // it is part of
 	why   string    // what is below it is polled
+	// handle is what fanotify calls it; "" it is not known who writes there.
+	handle string
 }
 
 // found is what is at a path.
@@ -221,6 +223,7 @@ func (l *Listener) watch(p string, mask uint32) *dir {
 		l.move(d, wd)
 	}
 	d.mask |= mask
+	l.attribute(d, wd >= 0 && d.mask&unix.IN_MODIFY != 0)
 	return d
 }
 
@@ -233,6 +236,7 @@ func (l *Listener) move(d *dir, wd int) {
 			unix.InotifyRmWatch(l.inotify, uint32(old)) // it may be gone already
 		}
 	}
+	l.attribute(d, false)
 	d.wd, d.mask = wd, 0
 	if wd >= 0 {
 		l.wds[wd] = append(l.wds[wd], d)

@@ -1,0 +1,232 @@
+package listen
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// written is what fanotify(7) tells of a directory and what is in it.
+const written = unix.FAN_CREATE | unix.FAN_DELETE | unix.FAN_MOVED_FROM | unix.FAN_MOVED_TO | unix.FAN_MODIFY |
+	unix.FAN_CLOSE_WRITE | unix.FAN_ATTRIB | unix.FAN_EVENT_ON_CHILD | unix.FAN_ONDIR
+
+// handleFID is AT_HANDLE_FID of linux/fcntl.h: a name will do that nothing can be opened by.
+const handleFID = 0x200
+
+// maxStray is how many directories may stay marked that are no longer where they were.
+const maxStray = 64
+
+// openWriters is a descriptor of fanotify that names directories and who writes there: a kernel
+// since 5.9, and a right that root of a user namespace has not got. -1: it is not known who writes.
+func openWriters() int {
+	if os.Geteuid() != 0 {
+		return -1 // the kernel would tell everything but who it was
+	}
+	fd, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_REPORT_DIR_FID|unix.FAN_REPORT_NAME|unix.FAN_CLOEXEC|unix.FAN_NONBLOCK, unix.O_RDONLY)
+	if err != nil {
+		return -1
+	}
+	return fd
+}
+
+// handleOf names a directory as the kernel does in an event; "" is one that it has no name for.
+func handleOf(p string) string {
+	handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, p, 0)
+	if err != nil {
+		if handle, _, err = unix.NameToHandleAt(unix.AT_FDCWD, p, handleFID); err != nil {
+			return ""
+		}
+	}
+	var fs unix.Statfs_t
+	if unix.Statfs(p, &fs) != nil {
+		return ""
+	}
+	b := binary.NativeEndian.AppendUint32(nil, uint32(fs.Fsid.Val[0]))
+	b = binary.NativeEndian.AppendUint32(b, uint32(fs.Fsid.Val[1]))
+	b = binary.NativeEndian.AppendUint32(b, uint32(handle.Type()))
+	return string(append(b, handle.Bytes()...))
+}
+
+// attribute has it told who writes in a directory, from now on or no longer.
+func (l *Listener) attribute(d *dir, on bool) {
+	if l.fanotify < 0 || on == (d.handle != "") {
+		return
+	}
+	if on {
+		if unix.FanotifyMark(l.fanotify, unix.FAN_MARK_ADD|unix.FAN_MARK_ONLYDIR|unix.FAN_MARK_DONT_FOLLOW, written, unix.AT_FDCWD, d.path) == nil {
+			if d.handle = handleOf(d.path); d.handle != "" {
+				l.handles[d.handle] = append(l.handles[d.handle], d)
+			}
+		}
+		return
+	}
+	handle := d.handle
+	d.handle = ""
+	var others []*dir
+	for _, other := range l.handles[handle] {
+		if other != d {
+			others = append(others, other)
+		}
+	}
+	if len(others) > 0 {
+		l.handles[handle] = others
+		return
+	}
+	delete(l.handles, handle)
+	if handleOf(d.path) == handle {
+		unix.FanotifyMark(l.fanotify, unix.FAN_MARK_REMOVE|unix.FAN_MARK_ONLYDIR|unix.FAN_MARK_DONT_FOLLOW, written, unix.AT_FDCWD, d.path)
+		return
+	}
+	// It is somewhere else, if it is at all.
+	if l.stray++; l.stray > maxStray {
+		l.stray = 0
+		unix.FanotifyMark(l.fanotify, unix.FAN_MARK_FLUSH, 0, unix.AT_FDCWD, "/")
+		for _, all := range l.handles {
+			for _, d := range all {
+				unix.FanotifyMark(l.fanotify, unix.FAN_MARK_ADD|unix.FAN_MARK_ONLYDIR|unix.FAN_MARK_DONT_FOLLOW, written, unix.AT_FDCWD, d.path)
+			}
+		}
+	}
+}
+
+// A write is an event of fanotify.
+type write struct {
+	pid    int
+	handle string // of the directory
+	name   string
+}
+
+// writes are those in what was read of a descriptor of fanotify. A rest that is cut off is none.
+func writes(b []byte) iter.Seq[write] {
+	const header, info, file = 24, 4 + 8, 8 // of an event, of its information up to the handle, of that
+	return func(yield func(write) bool) {
+		for len(b) >= header {
+			size := uint64(binary.NativeEndian.Uint32(b))
+			if size < header || size > uint64(len(b)) {
+				return
+			}
+			event := b[:size]
+			b = b[size:]
+			w := write{pid: int(int32(binary.NativeEndian.Uint32(event[20:])))}
+			record := event[header:]
+			if len(record) < info+file || record[0] != unix.FAN_EVENT_INFO_TYPE_DFID_NAME {
+				continue
+			}
+			length := uint64(binary.NativeEndian.Uint16(record[2:]))
+			if length > uint64(len(record)) || length < info+file {
+				continue
+			}
+			record = record[4:length]
+			n := uint64(binary.NativeEndian.Uint32(record[8:]))
+			if n > uint64(len(record)-16) {
+				continue
+			}
+			w.handle = string(record[:8]) + string(record[12:16+n])
+			name, _, _ := bytes.Cut(record[16+n:], []byte{0})
+			w.name = string(name)
+			if !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// hearWriters takes in who wrote, until nothing more is known.
+func (l *Listener) hearWriters(buffer []byte) {
+	if l.fanotify < 0 {
+		return
+	}
+	known := map[int]Writer{}
+	for {
+		n, err := unix.Read(l.fanotify, buffer)
+		if err != nil || n <= 0 {
+			return
+		}
+		hint := Hint{Writers: map[int]Writer{}}
+		for w := range writes(buffer[:n]) {
+			if w.pid <= 0 || w.pid == os.Getpid() {
+				continue
+			}
+			var sources []int
+			for _, d := range l.handles[w.handle] {
+				for _, t := range d.names[w.name] {
+					sources = append(sources, t.sources...)
+				}
+				for _, t := range d.trees {
+					sources = append(sources, t.sources...)
+				}
+			}
+			if len(sources) == 0 {
+				continue
+			}
+			who, ok := known[w.pid]
+			if !ok {
+				who = writer(w.pid)
+				known[w.pid] = who
+			}
+			for _, i := range sources {
+				hint.Writers[i] = who
+			}
+			hint.Sources = append(hint.Sources, sources...)
+		}
+		l.tell(hint)
+	}
+}
+
+// writer is what can be said of a process while it lives.
+func writer(pid int) Writer {
+	w := Writer{PID: pid}
+	proc := fmt.Sprintf("/proc/%d", pid)
+	if program, err := os.Readlink(proc + "/exe"); err == nil {
+		w.Program = strings.TrimSuffix(program, " (deleted)")
+	} else if name, err := os.ReadFile(proc + "/comm"); err == nil {
+		w.Program = strings.TrimSpace(string(name))
+	}
+	var s unix.Stat_t
+	if unix.Stat(proc, &s) == nil {
+		w.User = strconv.Itoa(int(s.Uid))
+		if u, err := user.LookupId(w.User); err == nil {
+			w.User = u.Username
+		}
+	}
+	return w
+}
+
+// PackageOf is the package that a program is of, as dpkg or rpm knows it; "" is not known. It
+// runs a program of the host, for five seconds at most: it is asked for what is told, not for
+// every hint.
+func PackageOf(ctx context.Context, program string) string {
+	if !strings.HasPrefix(program, "/") || strings.ContainsAny(program, "*?[\\\n") { // dpkg-query takes patterns
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	ask := func(args ...string) string {
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+		cmd.WaitDelay = time.Second
+		out, err := cmd.Output()
+		if err != nil {
+			return ""
+		}
+		line, _, _ := strings.Cut(string(out), "\n")
+		return strings.TrimSpace(line)
+	}
+	// dpkg knows the paths of before /usr was merged, too.
+	for _, p := range []string{program, strings.TrimPrefix(program, "/usr")} {
+		if owner, _, ok := strings.Cut(ask("dpkg-query", "-S", "--", p), ": "); ok {
+			name, _, _ := strings.Cut(owner, ":") // behind it is the architecture
+			return name
+		}
+	}
+	return ask("rpm", "-qf", "--qf", "%{NAME}\n", "--", program)
+}
