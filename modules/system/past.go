@@ -183,7 +183,7 @@ type pastRun struct {
 // that does not succeed: the next run tries again.
 func (p *Past) prune(dir *os.Root) {
 	runs, contents, size := survey(dir)
-	slices.SortFunc(runs, func(a, b pastRun) int {
+	slices.SortFunc(runs, func(a, b *pastRun) int {
 		if p.inUse[a.name] != p.inUse[b.name] {
 			return map[bool]int{true: -1, false: 1}[p.inUse[a.name]]
 		}
@@ -221,11 +221,11 @@ func (p *Past) prune(dir *os.Root) {
 }
 
 // survey lists the logs of runs, and the contents with their sizes.
-func survey(dir *os.Root) (runs []pastRun, contents map[string]int64, size int64) {
+func survey(dir *os.Root) (runs []*pastRun, contents map[string]int64, size int64) {
 	contents = map[string]int64{}
 	for _, e := range list(dir, ".") {
 		if strings.HasSuffix(e.Name(), logSuffix) {
-			runs = append(runs, pastRun{e.Name(), e.Size(), e.ModTime()})
+			runs = append(runs, &pastRun{e.Name(), e.Size(), e.ModTime()})
 			size += e.Size()
 		}
 	}
