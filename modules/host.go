@@ -77,6 +77,10 @@ type Files struct {
 	FileRights
 	FileWriter
 	DirectoryOpener
+	// Xattrs gives the extended attributes of a regular file or a directory that is as Stat has
+	// described it, as package rooted has them; nil means that they are not known, or that there
+	// can be none. It is nil itself where it is not known of any.
+	Xattrs func(path string, is FileInfo) ([]string, error)
 }
 
 // FileRights tells beforehand what the process may do, so that a check run
@@ -113,7 +117,8 @@ type FileWriter interface {
 	// Write replaces path by a regular file with these bytes and attributes: a
 	// temporary file in the same directory, created 0600, is filled, given its
 	// owner and mode, synced and renamed over path, and the directory is synced.
-	// A symbolic link at path is replaced, not followed.
+	// A symbolic link at path is replaced, not followed. A regular file hands on its
+	// extended attributes, but for capabilities, unless it was somebody else's.
 	Write(ctx context.Context, path string, r io.Reader, a Attributes) error
 	// WriteIf is Write, but before the file is renamed, approve is told its temporary
 	// path, at which it is as it will be. It changes nothing of it; its error is returned,
@@ -191,6 +196,9 @@ type Attributes struct {
 	Of FileKind
 	// KeepMode leaves the mode alone (new files get 0600, directories 0755).
 	KeepMode bool
+	// Xattrs are the extended attributes that it has from then on, as [Files].Xattrs gives them;
+	// nil leaves them alone.
+	Xattrs []string
 }
 
 // Accounts are the users and groups of the host. Names and decimal ids are

@@ -123,6 +123,8 @@ type PathState struct {
 	// Stays says that it need not be kept for undoing the run: a copy by [FileWriter.Copy],
 	// or what Apply has kept itself (see [Host.KeepAttributes]).
 	Stays bool
+	// Xattrs are as [Files].Xattrs gives them.
+	Xattrs []string
 }
 
 // AccountState is how a user or group will be.

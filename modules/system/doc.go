@@ -19,7 +19,7 @@ func newHost(f *commandLog) modules.Host {
 	c.accounts = a
 	onDisk := &files{digests: digests{now: time.Now}, changed: a.forget, sweptDirs: new(sweptDirs)}
 	return modules.Host{
-		Files:    modules.Files{FileReader: onDisk, FileRights: rights{}, FileWriter: onDisk, DirectoryOpener: onDisk},
+		Files:    modules.Files{FileReader: onDisk, FileRights: rights{}, FileWriter: onDisk, DirectoryOpener: onDisk, Xattrs: xattrs},
 		Accounts: a,
 		Commands: c,
 		Private:  privateDir(),

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/rooted"
 )
@@ -71,6 +73,26 @@ func kind(mode fs.FileMode) modules.FileKind {
 		return modules.Symlink
 	}
 	return modules.Special
+}
+
+// xattrs is Xattrs of [modules.Files].
+func xattrs(path string, is modules.FileInfo) ([]string, error) {
+	all, err := xattrsIn(unix.AT_FDCWD, path, is)
+	return all, at("read attributes of", path, err)
+}
+
+// xattrsIn gives the extended attributes of what has a name in a directory, and is as described.
+func xattrsIn(dir int, name string, is modules.FileInfo) ([]string, error) {
+	node, err := openInode(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer node.close()
+	now := rooted.Describe(&node.stat)
+	if now.Kind != is.Kind || now.UID != is.UID || now.GID != is.GID || now.Mode != is.Mode {
+		return nil, errExchanged
+	}
+	return node.xattrs()
 }
 
 // Open implements [modules.FileReader].

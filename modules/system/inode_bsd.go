@@ -2,7 +2,11 @@
 
 package system
 
-import "golang.org/x/sys/unix"
+import (
+	"io/fs"
+
+	"golang.org/x/sys/unix"
+)
 
 // inode is what was found at a path: a name in a directory that is held open.
 type inode struct {
@@ -28,5 +32,9 @@ func (n *inode) chown(uid, gid int) error {
 func (n *inode) chmod(mode uint32) error {
 	return unix.Fchmodat(n.dir, n.name, mode, unix.AT_SYMLINK_NOFOLLOW)
 }
+
+func (n *inode) xattrs() ([]string, error) { return nil, nil }
+
+func (n *inode) setXattrs([]string, fs.FileMode) error { return nil }
 
 func (n *inode) close() {}

@@ -1,9 +1,12 @@
 package system
 
 import (
+	"io/fs"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ccm-push/ccm-push/modules/rooted"
 )
 
 // inode is what was found at a path, held fast: whatever the path leads to
@@ -42,6 +45,12 @@ func (n *inode) chmod(mode uint32) error {
 		err = unix.Fchmodat(n.fd, "", mode, unix.AT_EMPTY_PATH)
 	}
 	return err
+}
+
+func (n *inode) xattrs() ([]string, error) { return rooted.Xattrs(n.fd) }
+
+func (n *inode) setXattrs(want []string, mode fs.FileMode) error {
+	return rooted.SetXattrs(n.fd, want, mode)
 }
 
 func (n *inode) close() { unix.Close(n.fd) }

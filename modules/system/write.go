@@ -71,8 +71,12 @@ func (f *files) Copy(ctx context.Context, path, to string) error {
 	if err != nil {
 		return at("copy", path, err)
 	}
+	xattrs, err := rooted.Xattrs(int(from.Fd()))
+	if err != nil {
+		return at("copy", path, err)
+	}
 	old := describe(info)
-	return f.Write(ctx, to, from, modules.Attributes{Mode: old.Mode.Perm(), UID: old.UID, GID: old.GID})
+	return f.Write(ctx, to, from, modules.Attributes{Mode: old.Mode.Perm(), UID: old.UID, GID: old.GID, Xattrs: rooted.Written(xattrs)})
 }
 
 // approved asks whether a temporary file may get its name, and makes sure that it is still
@@ -152,6 +156,17 @@ func forFile(dir *os.Root, name string, a modules.Attributes) (modules.Attribute
 	if a.GID < 0 {
 		a.GID = old.GID
 	}
+	// Whose file it was has said who else may read it, and has no say in a file of somebody else.
+	if a.Xattrs == nil && (old.UID == a.UID || old.UID == os.Geteuid()) {
+		in, err := dir.Open(".")
+		if err != nil {
+			return a, err
+		}
+		defer in.Close()
+		xattrs, err := xattrsIn(int(in.Fd()), name, old)
+		a.Xattrs = rooted.Written(xattrs)
+		return a, err
+	}
 	return a, nil
 }
 
@@ -176,6 +191,11 @@ func dress(file *os.File, mode fs.FileMode, a modules.Attributes) error {
 	// but the new owner may gain the new mode.
 	if a.UID >= 0 || a.GID >= 0 {
 		if err := file.Chown(max(a.UID, -1), max(a.GID, -1)); err != nil {
+			return err
+		}
+	}
+	if a.Xattrs != nil {
+		if err := rooted.SetXattrs(int(file.Fd()), a.Xattrs, mode); err != nil {
 			return err
 		}
 	}
@@ -354,8 +374,8 @@ func setAttributes(node *inode, a modules.Attributes) error {
 			want |= have &^ 0o777
 		}
 	}
-	if node.differs(a) {
-		// Between the two calls no class of users may have a right that it has
+	if node.differs(a) || a.Xattrs != nil {
+		// Between the calls no class of users may have a right that it has
 		// neither before nor after, and no program runs as somebody it should not.
 		both := have & want
 		if !directory {
@@ -366,7 +386,11 @@ func setAttributes(node *inode, a modules.Attributes) error {
 				return err
 			}
 		}
-		if err := node.chown(max(a.UID, -1), max(a.GID, -1)); err != nil {
+		err := node.chown(max(a.UID, -1), max(a.GID, -1))
+		if err == nil && a.Xattrs != nil {
+			err = node.setXattrs(a.Xattrs, fs.FileMode(both))
+		}
+		if err != nil {
 			return errors.Join(err, node.chmod(have))
 		}
 	}

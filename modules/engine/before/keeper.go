@@ -172,7 +172,7 @@ func (k *Keeper) Known(nodes []Node) {
 }
 
 // Look gives what is now at the paths of nodes.
-func Look(files modules.FileReader, nodes []Node) ([]Node, error) {
+func Look(files modules.Files, nodes []Node) ([]Node, error) {
 	left := make([]Node, len(nodes))
 	for i := range nodes {
 		n, err := lookInto(files, nodes[i].Path, nodes[i].Written != 0)

@@ -27,6 +27,9 @@ type Node struct {
 	// Written is when it was, in place of the hash of a file with more than MaxContent, or of
 	// which only owner and mode are kept. It is Unix time in ns.
 	Written int64 `json:"written,omitempty"`
+	// Xattrs are the extended attributes of a regular file or a directory (see [modules.Files]);
+	// nil if they are not known.
+	Xattrs []string `json:"xattrs,omitzero"`
 	// Lost says why it cannot be put back.
 	Lost string `json:"lost,omitempty"`
 }
@@ -90,7 +93,7 @@ type Contents interface {
 const MaxContent = 16 << 20
 
 // look describes a path, but for what a file holds. What is not there is [modules.Absent].
-func look(files modules.FileReader, name string) (Node, error) {
+func look(files modules.Files, name string) (Node, error) {
 	at, err := files.Stat(name)
 	switch {
 	case modules.NotThere(err):
@@ -105,11 +108,20 @@ func look(files modules.FileReader, name string) (Node, error) {
 	if at.Kind == modules.Regular {
 		n.Size = at.Size
 	}
-	return n, nil
+	if at.Kind != modules.Special && files.Xattrs != nil {
+		n.Xattrs, err = files.Xattrs(name, at)
+	}
+	if len(strings.Join(n.Xattrs, "")) > maxXattrs {
+		err = modules.Refuse("%s has too many extended attributes", name)
+	}
+	return n, err
 }
 
+// maxXattrs bounds the extended attributes of a path, in bytes of the log: 64 KiB of values.
+const maxXattrs = 128 << 10
+
 // lookInto describes a path and what a file holds, or when it was written.
-func lookInto(files modules.FileReader, name string, written bool) (Node, error) {
+func lookInto(files modules.Files, name string, written bool) (Node, error) {
 	n, err := look(files, name)
 	if err != nil || n.Kind != modules.Regular {
 		return n, err
@@ -141,9 +153,10 @@ func (n *Node) info() modules.FileInfo {
 }
 
 // runsAsOwner reports whether the node is a file that runs as its owner or its group, whoever
-// executes it.
+// executes it, or with capabilities.
 func (n *Node) runsAsOwner() bool {
-	return n.Kind == modules.Regular && n.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0
+	return n.Kind == modules.Regular && (n.Mode&(fs.ModeSetuid|fs.ModeSetgid) != 0 ||
+		modules.HasXattr(n.Xattrs, modules.Capability))
 }
 
 // bare reports whether it is not kept what a file held, of which a run has changed no more than

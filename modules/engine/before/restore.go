@@ -2,6 +2,7 @@ package before
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -38,12 +39,16 @@ const (
 	owner
 	group
 	mode
+	attributes // the extended ones
 )
 
 // differs gives what of two nodes is not the same. Of another kind, all is another one.
 func (n *Node) differs(other *Node) (a aspect) {
 	if n.Kind != other.Kind || n.Target != other.Target {
 		a |= kind
+	}
+	if n.Kind != other.Kind || n.Xattrs != nil && other.Xattrs != nil && !slices.Equal(n.Xattrs, other.Xattrs) {
+		a |= attributes
 	}
 	if n.SHA256 != other.SHA256 || n.Written != other.Written {
 		a |= content
@@ -157,12 +162,16 @@ func (c *restoring) node(was, left *Node) (why string, err error) {
 	case was.Lost != "" && changed&(kind|content) != 0:
 		return was.Lost, nil
 	case was.runsAsOwner() && (left.differs(&now)&content != 0 || left.Written != 0):
-		return "it may have been written since, and would run as its owner or group: it had mode " + modules.FormatMode(was.Mode), nil
+		as := "as its owner or group: it had mode " + modules.FormatMode(was.Mode)
+		if was.Mode&modules.SpecialBits == 0 {
+			as = "with the capabilities that it had"
+		}
+		return "it may have been written since, and would run " + as, nil
 	}
 	if place, was := Place(c.h.Files, was.Path), orPath(was); place != was {
 		return fmt.Sprintf("it was %s when it was changed, and leads to %s now", was, place), nil
 	}
-	if differs&(owner|group|mode) != 0 && left.differs(&now)&content != 0 && c.exchanged(&now) {
+	if differs&(owner|group|mode|attributes) != 0 && left.differs(&now)&content != 0 && c.exchanged(&now) {
 		return "it is not as the run left it, and somebody may have put another one in its place: " + different(left, &now), nil
 	}
 	if left.Kind == modules.Directory && now.Kind == modules.Directory && differs&kind != 0 {
@@ -210,6 +219,9 @@ func (c *restoring) step(want, now Node, differs aspect) step {
 		if differs&mode == 0 {
 			want.Mode = now.Mode
 		}
+		if differs&attributes == 0 {
+			want.Xattrs = now.Xattrs
+		}
 		if differs&content == 0 {
 			want.SHA256, want.Size, want.Written = now.SHA256, now.Size, now.Written
 		}
@@ -217,6 +229,9 @@ func (c *restoring) step(want, now Node, differs aspect) step {
 	a := modules.Attributes{Mode: want.Mode, UID: want.UID, GID: want.GID, Exact: true}
 	if want.Kind == modules.Regular {
 		a.Mode &^= modules.SpecialBits &^ special // such as one that its owner of that time has set since
+	}
+	if differs&attributes != 0 {
+		a.Xattrs = want.Xattrs
 	}
 	return step{want, now, differs, a}
 }
@@ -243,6 +258,8 @@ func different(left, now *Node) string {
 		return "it has been written since"
 	case a&mode != 0:
 		return fmt.Sprintf("its mode is %s, and was %s", modules.FormatMode(now.Mode), modules.FormatMode(left.Mode))
+	case a&attributes != 0:
+		return "its extended attributes have been changed since"
 	}
 	return fmt.Sprintf("it belongs to %d:%d, and belonged to %d:%d", now.UID, now.GID, left.UID, left.GID)
 }
@@ -253,7 +270,7 @@ func (c *restoring) plan(ctx context.Context) modules.Plan {
 	for i := range c.steps {
 		s := &c.steps[i]
 		p.Changes = append(p.Changes, c.changes(ctx, s)...)
-		state := modules.PathState{FileInfo: s.want.info()}
+		state := modules.PathState{FileInfo: s.want.info(), Xattrs: s.want.Xattrs}
 		if s.want.Kind == modules.Regular && s.want.SHA256 != "" {
 			state.Content = s.want.content()
 		}
@@ -311,7 +328,23 @@ func (c *restoring) changes(ctx context.Context, s *step) []modules.Change {
 	add(owner, "owner", c.h.Accounts.UserName(ctx, now.UID), c.h.Accounts.UserName(ctx, s.want.UID))
 	add(group, "group", c.h.Accounts.GroupName(ctx, now.GID), c.h.Accounts.GroupName(ctx, s.want.GID))
 	add(mode, "mode", modules.FormatMode(now.Mode), modules.FormatMode(s.want.Mode))
+	add(attributes, "xattrs", only(now.Xattrs, s.want.Xattrs), only(s.want.Xattrs, now.Xattrs))
 	return all
+}
+
+// only shows the extended attributes that others are without, and of long ones the hash.
+func only(attributes, others []string) string {
+	text := "none"
+	for _, one := range attributes {
+		if slices.Contains(others, one) {
+			continue
+		}
+		if name, value, _ := strings.Cut(one, "="); len(value) > 2*sha256.Size {
+			one = fmt.Sprintf("%s=sha256:%x", name, sha256.Sum256([]byte(value)))
+		}
+		text += ", " + one
+	}
+	return strings.TrimPrefix(text, "none, ")
 }
 
 func hashText(sum string) string {

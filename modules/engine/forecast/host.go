@@ -19,7 +19,7 @@ func (f *Forecast) Host(ctx context.Context, v View, p *Prediction, report modul
 	open := func(c modules.Content) (io.ReadCloser, error) { return f.real.Contents.Open(ctx, c) }
 	fh := predictedHost{f, v, p, open}
 	h := modules.ReadOnly(modules.Host{
-		Files:    modules.Files{FileReader: fh, FileRights: fh},
+		Files:    modules.Files{FileReader: fh, FileRights: fh, Xattrs: fh.xattrs},
 		Accounts: predictedAccounts{f.real.Accounts, fh},
 		Commands: predictedCommands{f.real.Commands, fh},
 		Contents: f.real.Contents,
@@ -63,6 +63,14 @@ func (h predictedHost) absent(op, name string) error {
 
 // ModTime implements [modules.FileReader]. Nothing is predicted of times.
 func (h predictedHost) ModTime(name string) (time.Time, error) { return h.real.Files.ModTime(name) }
+
+// xattrs is Xattrs of [modules.Files].
+func (h predictedHost) xattrs(name string, is modules.FileInfo) ([]string, error) {
+	if s, _, ok := h.consult(name, false); ok || h.real.Files.Xattrs == nil {
+		return s.Xattrs, nil
+	}
+	return h.real.Files.Xattrs(name, is)
+}
 
 // Digest implements [modules.FileReader].
 func (h predictedHost) Digest(name string) (string, error) {

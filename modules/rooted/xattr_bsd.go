@@ -1,0 +1,11 @@
+//go:build darwin || freebsd
+
+package rooted
+
+import "io/fs"
+
+// Xattrs gives nil: extended attributes are handed on by Linux only.
+func Xattrs(int) ([]string, error) { return nil, nil }
+
+// SetXattrs does nothing.
+func SetXattrs(int, []string, fs.FileMode) error { return nil }

@@ -1,0 +1,127 @@
+package rooted
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+const (
+	accessList = "system.posix_acl_access"
+	label      = "security.selinux"
+)
+
+// handed reports whether an extended attribute belongs to a file rather than to the kernel, which
+// looks after others, such as hashes of the content.
+func handed(name string) bool {
+	for _, begin := range [...]string{"user.", "system.posix_acl_", label, "trusted.", modules.Capability} {
+		if strings.HasPrefix(name, begin) {
+			return utf8.ValidString(name)
+		}
+	}
+	return false
+}
+
+// Xattrs gives the extended attributes of what a descriptor is open on, also with O_PATH, as far
+// as this process may read them, sorted, each as its name, "=" and its value in hexadecimal digits:
+// those of users, access lists, the SELinux label, trusted ones and capabilities. What the mode says
+// of an access list is 0 in it. nil means that there can be none: the file system has no such thing,
+// or there is no /proc.
+func Xattrs(fd int) ([]string, error) {
+	path := procPath(fd)
+	n, errno := xattr(syscall.SYS_LISTXATTR, path, "", nil)
+	if ignored(errno) {
+		return nil, nil
+	}
+	found := []string{}
+	if n > 0 && errno == 0 {
+		const most = 64 << 10 // XATTR_LIST_MAX and XATTR_SIZE_MAX (linux/limits.h)
+		names, value := make([]byte, most), make([]byte, most)
+		n, errno = xattr(syscall.SYS_LISTXATTR, path, "", names)
+		for name := range strings.SplitSeq(string(names[:max(n, 0)]), "\x00") {
+			if !handed(name) || errno != 0 {
+				continue
+			}
+			if n, errno = xattr(syscall.SYS_GETXATTR, path, name, value); errno == 0 {
+				modeInto(name, value[:n], 0)
+				found = append(found, name+"="+hex.EncodeToString(value[:n]))
+			} else if errno == syscall.ENODATA || ignored(errno) {
+				errno = 0
+			}
+		}
+	}
+	if errno != 0 {
+		return nil, errno
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// SetXattrs makes the extended attributes those that [Xattrs] has given; only a label is never
+// taken away. An access list gets what a mode says of it. It is an error if an access list cannot be
+// set; of the others is left out what this process may not set, or the file system does not know.
+func SetXattrs(fd int, want []string, mode fs.FileMode) error {
+	have, err := Xattrs(fd)
+	if err != nil {
+		return err
+	}
+	// Backwards: once its access list says so, the owner may not give a file attributes of users.
+	for i, one := range slices.Backward(append(have, want...)) {
+		name, digits := modules.CutXattr(one)
+		value, _ := hex.DecodeString(digits)
+		call := uintptr(syscall.SYS_SETXATTR)
+		if i < len(have) {
+			if call = syscall.SYS_REMOVEXATTR; name == label || modules.HasXattr(want, name) {
+				continue
+			}
+		}
+		modeInto(name, value, mode)
+		if _, errno := xattr(call, procPath(fd), name, value); errno != 0 && (!ignored(errno) || strings.HasPrefix(name, "system.")) {
+			return fmt.Errorf("extended attribute %s: %w", name, errno)
+		}
+	}
+	return nil
+}
+
+// ignored reports whether an error says that there is no such thing here, or not for this process.
+func ignored(errno syscall.Errno) bool {
+	switch errno {
+	case syscall.ENOTSUP, syscall.EPERM, syscall.EACCES, syscall.ENOSYS, syscall.ENOENT:
+		return true
+	}
+	return false
+}
+
+// modeInto puts permission bits into the entries of an access list that stand for them: those of
+// others, of the mask and of the owner (acl(5)). In front of the entries is a version of 4 bytes;
+// each has 2 bytes of tag, 2 of permissions and 4 of id, little-endian (linux/posix_acl_xattr.h).
+func modeInto(name string, value []byte, mode fs.FileMode) {
+	for at := 4; name == accessList && at+8 <= len(value); at += 8 {
+		if class := strings.IndexByte("\x20\x10\x01", value[at]); class >= 0 {
+			value[at+2] = byte(mode >> (3 * class) & 7)
+		}
+	}
+}
+
+// procPath leads to what a descriptor is open on: the calls for descriptors refuse those of O_PATH.
+func procPath(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+
+// xattr is one of the calls of xattr(7), which take path, name, value, size and flags, in this
+// order; without a name it is the one that takes none.
+func xattr(call uintptr, path, name string, value []byte) (int, syscall.Errno) {
+	path, name = path+"\x00", name+"\x00"
+	p, data, size := unsafe.StringData(path), unsafe.SliceData(value), uintptr(len(value))
+	if name == "\x00" {
+		n, _, errno := syscall.Syscall(call, uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(data)), size)
+		return int(n), errno
+	}
+	n, _, errno := syscall.Syscall6(call, uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(unsafe.StringData(name))), uintptr(unsafe.Pointer(data)), size, 0, 0)
+	return int(n), errno
+}
