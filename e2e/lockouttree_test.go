@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -25,6 +26,48 @@ var kept = []string{"/etc", "/home/deploy", "/root"}
 // Under names without a slash it has what the kernel and the init know besides.
 type tree map[string]string
 
+// marked are files among them, and folders of such, that have extended attributes.
+const marked = "/etc/ssh /etc/pam.d /etc/sudoers /etc/sudoers.d /etc/nftables.conf /etc/network /etc/passwd /etc/shadow /home/deploy/.ssh"
+
+// marks gives files of a host an attribute of users, and an access list that leaves their mode.
+func (f *fleet) marks(host string, paths ...string) {
+	f.Helper()
+	require.NotEmpty(f, paths)
+	for _, path := range paths {
+		path = f.outside(host, path)
+		info, err := os.Stat(path)
+		require.NoError(f, err)
+		require.NoError(f, unix.Setxattr(path, "user.e2e", []byte("of "+info.Name()), 0))
+		list := []byte{2, 0, 0, 0}
+		for _, entry := range []struct { // the owner, user 7, the owning group, the mask and others (acl(5))
+			tag, may byte
+			id       uint32
+		}{{1, byte(info.Mode() >> 6 & 7), ^uint32(0)}, {2, 6, 7}, {4, 0, ^uint32(0)}, {16, byte(info.Mode() >> 3 & 7), ^uint32(0)}, {32, byte(info.Mode() & 7), ^uint32(0)}} {
+			list = binary.LittleEndian.AppendUint32(append(list, entry.tag, 0, entry.may, 0), entry.id)
+		}
+		require.NoError(f, unix.Setxattr(path, "system.posix_acl_access", list, 0))
+		now, err := os.Stat(path)
+		require.NoError(f, err)
+		require.Equal(f, info.Mode(), now.Mode(), path)
+	}
+}
+
+// attributes are those of files of a host.
+func (f *fleet) attributes(host string, paths ...string) (all []string) {
+	f.Helper()
+	for _, path := range paths {
+		text, err := attributesOf(f.outside(host, path))
+		require.NoError(f, err)
+		all = append(all, path+text)
+	}
+	return all
+}
+
+// outside is where a path of a host is for the tests.
+func (f *fleet) outside(host, path string) string {
+	return filepath.Join("/proc", f.outsidePID(host, "1"), "root", path)
+}
+
 // running is how a host can be reached at the moment, in as many words.
 const running = `ip -4 -o address show dev eth0 | sed 's/ *valid_lft.*//'; ip -o link show dev eth0 | grep -o 'state [A-Z]*'
 ip -4 route; nft list ruleset; systemctl is-enabled ssh networking nftables 2>/dev/null; systemctl is-active ssh networking nftables 2>/dev/null
@@ -34,7 +77,7 @@ getent passwd deploy; awk '$4 == "0A" {print $2}' /proc/net/tcp | sort; :`
 func (f *fleet) tree(host string) tree {
 	f.Helper()
 	all := tree{"running": f.sh(host, running)}
-	root := filepath.Join("/proc", f.outsidePID(host, "1"), "root")
+	root := f.outside(host, "/")
 	for _, place := range kept {
 		err := filepath.WalkDir(root+place, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil {
@@ -89,7 +132,7 @@ func attributesOf(path string) (string, error) {
 		return "", err
 	}
 	var text strings.Builder
-	for name := range strings.SplitSeq(strings.Trim(string(names[:n]), "\x00"), "\x00") {
+	for _, name := range slices.Sorted(strings.SplitSeq(strings.Trim(string(names[:n]), "\x00"), "\x00")) { // in any order
 		if name == "" || strings.HasPrefix(name, "trusted.overlay.") {
 			continue
 		}

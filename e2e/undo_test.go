@@ -65,7 +65,11 @@ echo old >old; chmod 640 old; chown deploy:deploy old; seq 100000 >gone/deep/lar
 printf 'one\ntwo = 2\nthree\n' >lines; ln -s /nowhere link; echo older >tree/one; echo purged >tree/purged; echo before >app/bin/app
 printf '[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n' >/etc/systemd/system/e2e-old.service
 systemctl daemon-reload; systemctl enable --now e2e-old`)
-			before := f.sh("s001", undoState)
+			marked := []string{"/srv/e2e/old", "/srv/e2e/whose", "/srv/e2e/lines", "/srv/e2e/gone/deep/large", "/srv/e2e/tree/one", "/srv/e2e/tree/purged"}
+			f.marks("s001", marked...)
+			before, attributes := f.sh("s001", undoState), f.attributes("s001", marked...)
+			require.Contains(t, attributes[0], "user.e2e")
+			require.Contains(t, attributes[0], "system.posix_acl_access")
 			f.push(append(as, "site.yaml")...).requireCode(t, 0)
 			after := f.sh("s001", undoState)
 			require.NotEqual(t, before, after)
@@ -77,6 +81,7 @@ systemctl daemon-reload; systemctl enable --now e2e-old`)
 			r := f.push("undo", "--output", "json")
 			r.requireCode(t, 0)
 			require.Equal(t, before, f.sh("s001", undoState), r.stdout)
+			require.Equal(t, attributes, f.attributes("s001", marked...), r.stdout)
 			f.requireForetold(outcomes(foretold.events(t)), outcomes(r.events(t)))
 			require.Equal(t, "reload\nreload\n", f.sh("s001", "cat /srv/e2e-reloads"))
 			require.Equal(t, "", f.sh("s001", "cat /srv/e2e-command"), "what a command has made stays")
