@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,11 +31,16 @@ type fleet struct {
 	number int // FLEET
 }
 
-// fleets are the numbers of those that no test uses. So many tests of hosts run at once, if
-// -parallel lets them: they wait more than they work.
+// fleets are the numbers of those that no test uses, four or those of FLEET ("5 9"). So many tests of
+// hosts run at once, if -parallel lets them: they wait more than they work.
 var fleets = func() chan int {
-	numbers := make(chan int, 4)
-	for n := range cap(numbers) {
+	own := strings.Fields(cmp.Or(os.Getenv("FLEET"), "0 1 2 3"))
+	numbers := make(chan int, len(own))
+	for _, text := range own {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > 9 {
+			panic(fmt.Sprintf("FLEET=%s: %q is no number of a fleet (0-9)", os.Getenv("FLEET"), text))
+		}
 		numbers <- n
 	}
 	return numbers
