@@ -28,3 +28,14 @@ type Sources struct {
 	// newest version of the repositories". "" is nothing.
 	Polled string
 }
+
+// AddOwner has it told, too, when an owner and a group may be others than before: their numbers and
+// names are looked up in the accounts of the host. Both may be "".
+func (s *Sources) AddOwner(owner, group string) {
+	if owner != "" {
+		s.Paths = append(s.Paths, "/etc/passwd")
+	}
+	if group != "" {
+		s.Paths = append(s.Paths, "/etc/group")
+	}
+}

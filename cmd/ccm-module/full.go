@@ -4,12 +4,15 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine/session"
 	"github.com/ccm-push/ccm-push/modules/engine/watch"
 	"github.com/ccm-push/ccm-push/modules/health/judge"
+	"github.com/ccm-push/ccm-push/modules/listen"
 	"github.com/ccm-push/ccm-push/modules/system"
 	"github.com/ccm-push/ccm-push/modules/treestore"
 )
@@ -28,8 +31,19 @@ func folders(dir string) session.Folders {
 // watching keeps catalogs under watch, and leaves the host alone while others have its lock.
 func watching(lock *system.RunLock) func(*session.Controller) session.Watching {
 	return func(c *session.Controller) session.Watching {
-		return watch.New(watch.Config{Look: func() watch.Look { return look(lock) }, Tell: c.Tell, Now: time.Now})
+		return watch.New(watch.Config{
+			Listen:    listener,
+			Look:      func() watch.Look { return look(lock) },
+			PackageOf: listen.PackageOf,
+			Tell:      c.Tell,
+			Now:       time.Now,
+		})
 	}
+}
+
+// listener listens to the host, and says on standard error what is amiss.
+func listener() (watch.Listener, error) {
+	return listen.New(func(line string) { fmt.Fprintln(os.Stderr, "ccm-module:", line) })
 }
 
 // look looks at the lock of the host. One that cannot be looked at holds up nothing.

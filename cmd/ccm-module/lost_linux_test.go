@@ -19,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccm-push/ccm-push/modules/builds"
 	"github.com/ccm-push/ccm-push/modules/builds/buildtest"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
@@ -63,12 +64,18 @@ func serveFor(t *testing.T, program, wanted string) *served {
 	return s
 }
 
-// hostProgram is the program in a folder of its own.
+// hostProgram is the lean program in a folder of its own.
 func hostProgram(t *testing.T) string {
+	t.Helper()
+	return programOf(t, buildtest.Own(t)[0])
+}
+
+// programOf is a program in a folder of its own.
+func programOf(t *testing.T, of builds.Build) string {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o700))
-	text, err := buildtest.Own(t)[0].Program()
+	text, err := of.Program()
 	require.NoError(t, err)
 	program := filepath.Join(dir, "ccm-module")
 	require.NoError(t, os.WriteFile(program, text, 0o700))

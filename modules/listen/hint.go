@@ -21,7 +21,6 @@ type Writer struct {
 	PID     int
 	Program string // the path of its executable, or its name
 	User    string
-	Package string // that the program is of
 }
 
 func (h Hint) empty() bool { return len(h.Sources) == 0 && h.All == "" }

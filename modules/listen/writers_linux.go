@@ -2,16 +2,13 @@ package listen
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"iter"
 	"os"
-	"os/exec"
 	"os/user"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -200,33 +197,4 @@ func writer(pid int) Writer {
 		}
 	}
 	return w
-}
-
-// PackageOf is the package that a program is of, as dpkg or rpm knows it; "" is not known. It
-// runs a program of the host, for five seconds at most: it is asked for what is told, not for
-// every hint.
-func PackageOf(ctx context.Context, program string) string {
-	if !strings.HasPrefix(program, "/") || strings.ContainsAny(program, "*?[\\\n") { // dpkg-query takes patterns
-		return ""
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	ask := func(args ...string) string {
-		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-		cmd.WaitDelay = time.Second
-		out, err := cmd.Output()
-		if err != nil {
-			return ""
-		}
-		line, _, _ := strings.Cut(string(out), "\n")
-		return strings.TrimSpace(line)
-	}
-	// dpkg knows the paths of before /usr was merged, too.
-	for _, p := range []string{program, strings.TrimPrefix(program, "/usr")} {
-		if owner, _, ok := strings.Cut(ask("dpkg-query", "-S", "--", p), ": "); ok {
-			name, _, _ := strings.Cut(owner, ":") // behind it is the architecture
-			return name
-		}
-	}
-	return ask("rpm", "-qf", "--qf", "%{NAME}\n", "--", program)
 }

@@ -15,22 +15,23 @@ import (
 	"github.com/ccm-push/ccm-push/modules/builtin"
 	"github.com/ccm-push/ccm-push/modules/engine/session"
 	"github.com/ccm-push/ccm-push/modules/engine/watch"
+	"github.com/ccm-push/ccm-push/modules/listen"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
 // ears hear what a test says.
-type ears struct{ hints chan watch.Hint }
+type ears struct{ hints chan listen.Hint }
 
 func (e *ears) Listen(_ context.Context, sources []modules.Sources) ([]string, error) {
 	return make([]string, len(sources)), nil
 }
-func (e *ears) Hints() <-chan watch.Hint    { return e.hints }
+func (e *ears) Hints() <-chan listen.Hint   { return e.hints }
 func (e *ears) Drain(context.Context) error { return nil }
 func (e *ears) Close() error                { return nil }
 
 // serveWatching is a session that can watch, and what it hears.
 func serveWatching(t *testing.T) (*controller, *ears) {
-	e := &ears{make(chan watch.Hint, 10)}
+	e := &ears{make(chan listen.Hint, 10)}
 	return serveSession(t, builtin.Types(), func(s *session.Session) {
 		s.Watch = func(c *session.Controller) session.Watching {
 			return watch.New(watch.Config{Listen: func() (watch.Listener, error) { return e, nil }, Tell: c.Tell, Now: time.Now})
@@ -75,7 +76,7 @@ func TestSessionWatches(t *testing.T) {
 	require.True(t, c.said().Watched.Heard)
 
 	require.NoError(t, os.WriteFile(path, []byte("bad"), 0o644))
-	ears.hints <- watch.Hint{Sources: []int{0}}
+	ears.hints <- listen.Hint{Sources: []int{0}}
 	told := c.said().Watched
 	require.Equal(t, 7, told.Play)
 	require.Len(t, told.Results, 1)
@@ -86,7 +87,7 @@ func TestSessionWatches(t *testing.T) {
 	c.catalog(entry) // another catalog mends it
 	require.Equal(t, wire.Changed, c.said().Result.Status)
 	require.Equal(t, &wire.Done{}, c.said().Done)
-	ears.hints <- watch.Hint{Sources: []int{0}}
+	ears.hints <- listen.Hint{Sources: []int{0}}
 	told = c.said().Watched
 	require.Len(t, told.Results, 1)
 	require.Equal(t, wire.Status(""), told.Results[0].Status)
@@ -112,7 +113,7 @@ func TestSessionEndsWhileItWatches(t *testing.T) {
 			require.NotNil(t, c.said().Done)
 			require.NotNil(t, c.said().Watched)
 			require.NoError(t, os.WriteFile(slow, nil, 0o600))
-			ears.hints <- watch.Hint{Sources: []int{0}}
+			ears.hints <- listen.Hint{Sources: []int{0}}
 			require.Eventually(t, func() bool { _, err := os.Stat(began); return err == nil }, 10*time.Second, time.Millisecond)
 			end(c)
 			<-c.ended
@@ -153,7 +154,7 @@ func TestSessionAsksNothingWhileItWatches(t *testing.T) {
 	require.Contains(t, polled, wire.Polled{Index: 1, Why: "it runs on another host, and is as it was when this watch began"})
 	require.NoError(t, os.WriteFile(path, []byte("drifted"), 0o644))
 	require.NoError(t, os.WriteFile(large.Name, []byte("drifted"), 0o644))
-	ears.hints <- watch.Hint{Sources: []int{0, 1, 2}}
+	ears.hints <- listen.Hint{Sources: []int{0, 1, 2}}
 	told := c.said().Watched.Results
 	require.Len(t, told, 2)
 	require.Equal(t, wire.Changed, told[0].Status)

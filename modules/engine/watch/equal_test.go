@@ -15,7 +15,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
-	"github.com/ccm-push/ccm-push/modules/engine/watch"
+	"github.com/ccm-push/ccm-push/modules/listen"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -155,7 +155,7 @@ func TestToldIsWhatAFreshCheckFinds(t *testing.T) {
 				for range 12 {
 					for range 1 + r.IntN(3) {
 						path := edit(r, filepath.Join(s.dir, paths[r.IntN(len(paths))]))
-						var h watch.Hint
+						var h listen.Hint
 						for i := range cat.Entries {
 							// What a command looks at is heard, too, for this test.
 							if e := &cat.Entries[i]; e.Scope == nil && looksAt(e, path) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/listen"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -18,17 +19,10 @@ type Listener interface {
 	// Listen replaces what is listened to, and says of each why it is not heard, or not wholly.
 	Listen(ctx context.Context, sources []modules.Sources) (polled []string, err error)
 	// Hints tell what may have changed.
-	Hints() <-chan Hint
+	Hints() <-chan listen.Hint
 	// Drain returns when all that has happened before the call is in Hints.
 	Drain(ctx context.Context) error
 	Close() error
-}
-
-// A Hint says what may have changed.
-type Hint struct {
-	Sources []int               // indexes into what was last given to Listen
-	All     string              // why everything may have changed; "" it has not
-	Writers map[int]wire.Writer // by the index of the source; their own index says nothing
 }
 
 // A Look is what is seen of the lock of the host without taking it.
@@ -40,10 +34,12 @@ type Look struct {
 
 // A Config is what a Loop works with.
 type Config struct {
-	Listen func() (Listener, error)    // nil hears nothing
-	Look   func() Look                 // at the lock of the host; nil is never held
-	Tell   func([]*wire.Watched) error // an error is that of the session, which ends
-	Now    func() time.Time
+	Listen func() (Listener, error) // nil hears nothing
+	Look   func() Look              // at the lock of the host; nil is never held
+	// PackageOf names the package that a program is of, "" if that is not known; nil knows none.
+	PackageOf func(ctx context.Context, program string) string
+	Tell      func([]*wire.Watched) error // an error is that of the session, which ends
+	Now       func() time.Time
 }
 
 // A Loop keeps the catalogs of a session under watch. They are checked one after the other.
@@ -136,7 +132,7 @@ func (l *Loop) Serve(ctx context.Context) {
 			l.listener.Close()
 		}
 	}()
-	var hints <-chan Hint
+	var hints <-chan listen.Hint
 	for {
 		next, err := l.work(ctx)
 		if err != nil || ctx.Err() != nil {
@@ -169,7 +165,7 @@ func (l *Loop) Serve(ctx context.Context) {
 }
 
 // take notes what a hint is about.
-func (l *Loop) take(h Hint) {
+func (l *Loop) take(h listen.Hint) {
 	now := l.config.Now()
 	for _, p := range l.plays {
 		if h.All != "" {
@@ -315,6 +311,7 @@ func (l *Loop) check(ctx context.Context, p *play, before Look) error {
 	if p.listenTo(checks, again, l.config.Now()) {
 		l.relisten = l.config.Now()
 	}
+	l.namePackages(ctx, writers)
 	told := pieces(p.watch.Play, news, writers)
 	if whole && p.missed != "" && !p.all {
 		if len(told) == 0 {
@@ -323,6 +320,26 @@ func (l *Loop) check(ctx context.Context, p *play, before Look) error {
 		told[0].Missed, p.missed = p.missed, ""
 	}
 	return l.tell(told)
+}
+
+// namePackages says of which packages the programs of writers are.
+func (l *Loop) namePackages(ctx context.Context, writers map[int]wire.Writer) {
+	if l.config.PackageOf == nil {
+		return
+	}
+	packages := map[string]string{}
+	for i, w := range writers {
+		if w.Program == "" {
+			continue
+		}
+		of, asked := packages[w.Program]
+		if !asked {
+			of = l.config.PackageOf(ctx, w.Program)
+			packages[w.Program] = of
+		}
+		w.Package = of
+		writers[i] = w
+	}
 }
 
 // begin begins a check of a play, unless that is about to be dropped.

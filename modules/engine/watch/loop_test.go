@@ -18,6 +18,7 @@ import (
 	"github.com/ccm-push/ccm-push/modules/engine"
 	"github.com/ccm-push/ccm-push/modules/engine/enginetest"
 	"github.com/ccm-push/ccm-push/modules/engine/watch"
+	"github.com/ccm-push/ccm-push/modules/listen"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -29,9 +30,9 @@ type ears struct {
 	sources []modules.Sources
 	listens int
 	drains  int
-	late    []watch.Hint // that come with the next marker
+	late    []listen.Hint // that come with the next marker
 	fails   error
-	hints   chan watch.Hint
+	hints   chan listen.Hint
 	closed  bool
 }
 
@@ -49,7 +50,7 @@ func (e *ears) Listen(_ context.Context, sources []modules.Sources) ([]string, e
 	return polled, e.fails
 }
 
-func (e *ears) Hints() <-chan watch.Hint { return e.hints }
+func (e *ears) Hints() <-chan listen.Hint { return e.hints }
 
 func (e *ears) Drain(context.Context) error {
 	e.mu.Lock()
@@ -120,7 +121,7 @@ type scene struct {
 func play(t *testing.T, test func(t *testing.T, s *scene)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := &scene{t: t, dir: dir, ears: &ears{hints: make(chan watch.Hint, 1000)}, checks: map[string]int{}}
+		s := &scene{t: t, dir: dir, ears: &ears{hints: make(chan listen.Hint, 1000)}, checks: map[string]int{}}
 		s.engine = enginetest.New()
 		decode := s.engine.Decode
 		s.engine.Decode = func(e *wire.Entry) (modules.Resource, error) {
@@ -142,6 +143,9 @@ func play(t *testing.T, test func(t *testing.T, s *scene)) {
 				defer s.mu.Unlock()
 				s.told = append(s.told, list...)
 				return nil
+			},
+			PackageOf: func(_ context.Context, program string) string {
+				return map[string]string{"/usr/bin/vi": "vim"}[program]
 			},
 			Now: time.Now,
 		})
@@ -174,7 +178,7 @@ func (s *scene) write(name, text string) {
 // hint says that something is heard of names.
 func (s *scene) hint(names ...string) {
 	s.t.Helper()
-	var h watch.Hint
+	var h listen.Hint
 	for _, name := range names {
 		at := s.ears.at(filepath.Join(s.dir, name))
 		require.GreaterOrEqual(s.t, at, 0, name)
@@ -347,11 +351,11 @@ func TestAllIsCheckedWhenEventsAreLost(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
 		s.begin(watched(1, s.file("a"), s.file("b")))
 		s.checked()
-		s.ears.hints <- watch.Hint{All: "the queue of events had overflown"}
+		s.ears.hints <- listen.Hint{All: "the queue of events had overflown"}
 		require.Equal(t, []*wire.Watched{{Play: 1, Missed: "the queue of events had overflown"}}, s.after(settle))
 		require.Equal(t, map[string]int{"a": 1, "b": 1}, s.checked())
 		s.write("b", "bad")
-		s.ears.hints <- watch.Hint{All: "the host was asleep"}
+		s.ears.hints <- listen.Hint{All: "the host was asleep"}
 		told := s.after(settle)
 		require.Len(t, told, 1)
 		require.Equal(t, "the host was asleep", told[0].Missed)
@@ -377,7 +381,7 @@ func TestWaitsForOtherRuns(t *testing.T) {
 		s.write("a", "good")
 		s.write("b", "bad")
 		// What it did last is not heard before the marker.
-		s.ears.late = []watch.Hint{{Sources: []int{s.ears.at(filepath.Join(s.dir, "b"))}}}
+		s.ears.late = []listen.Hint{{Sources: []int{s.ears.at(filepath.Join(s.dir, "b"))}}}
 		look(watch.Look{Turn: "2"})
 		told := s.after(time.Second)
 		require.Equal(t, map[int]wire.Status{1: wire.Changed}, statuses(t, told))
@@ -454,7 +458,7 @@ func TestAnotherCatalogOfThePlay(t *testing.T) {
 		s.hint("b") // of the first play
 		told := s.after(settle)
 		require.Equal(t, 1, told[0].Play)
-		s.ears.hints <- watch.Hint{Sources: []int{3}} // that of the second one, behind two entries and the quiet times
+		s.ears.hints <- listen.Hint{Sources: []int{3}} // that of the second one, behind two entries and the quiet times
 		told = s.after(settle)
 		require.Equal(t, 2, told[0].Play)
 		require.Equal(t, map[int]wire.Status{0: wire.Changed}, statuses(t, told))
@@ -487,8 +491,8 @@ func TestWriters(t *testing.T) {
 		s.begin(watched(1, s.file("a"), secret))
 		s.write("a", "bad")
 		s.write("secret", "bad")
-		vi := wire.Writer{PID: 12, Program: "/usr/bin/vi", User: "ann", Package: "vim"}
-		s.ears.hints <- watch.Hint{Sources: []int{0, 1}, Writers: map[int]wire.Writer{0: vi, 1: vi}}
+		vi := listen.Writer{PID: 12, Program: "/usr/bin/vi", User: "ann"}
+		s.ears.hints <- listen.Hint{Sources: []int{0, 1}, Writers: map[int]listen.Writer{0: vi, 1: vi}}
 		told := s.after(settle)
 		require.Len(t, told, 1)
 		require.Equal(t, []wire.Writer{{Index: 0, PID: 12, Program: "/usr/bin/vi", User: "ann", Package: "vim"}}, told[0].Writers)

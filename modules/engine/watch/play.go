@@ -9,6 +9,7 @@ import (
 
 	"github.com/ccm-push/ccm-push/modules"
 	"github.com/ccm-push/ccm-push/modules/engine"
+	"github.com/ccm-push/ccm-push/modules/listen"
 	"github.com/ccm-push/ccm-push/modules/wire"
 )
 
@@ -33,7 +34,7 @@ type play struct {
 	polls   []wire.Polled
 	heard   bool // the controller was told those
 
-	writers map[int]wire.Writer
+	writers map[int]listen.Writer
 	holder  wire.Lock // whose run was at work since the last check; zero is none
 }
 
@@ -42,7 +43,7 @@ func newPlay(cat *wire.Catalog, s *engine.Standing, now time.Time) *play {
 	entries := s.Entries()
 	p := &play{
 		watch: cat.Watch, standing: s, known: make([]*wire.Result, len(entries)),
-		hinted: hinted{}, soon: map[int]bool{}, writers: map[int]wire.Writer{}, all: true,
+		hinted: hinted{}, soon: map[int]bool{}, writers: map[int]listen.Writer{}, all: true,
 		sources: make([]modules.Sources, len(entries)), polled: make([]string, len(entries)), silent: make([]string, len(entries)),
 	}
 	every := make([]time.Duration, len(entries))
@@ -193,7 +194,8 @@ func (p *play) learn(s *engine.Standing, again func(int) bool, whole bool) (news
 func (p *play) tells(i int, old, r *wire.Result) (told *wire.Result, w wire.Writer) {
 	told = outgoing(r)
 	if !p.standing.Secret(i) {
-		w = p.writers[i]
+		by := p.writers[i]
+		w = wire.Writer{PID: by.PID, Program: by.Program, User: by.User}
 	}
 	w.Index = i
 	if r.Cause != wire.Intent || status(r) != wire.Changed || status(old) != wire.Stable || len(p.standing.Entries()[i].Receive) > 0 {
