@@ -209,5 +209,5 @@ func TestNobodysWorkIsLost(t *testing.T) {
 
 func TestApplyTakesItsOwnPlansOnly(t *testing.T) {
 	res := decode(t, `{"name":"/f","line":"x"}`, "")
-	require.EqualError(t, res.Apply(t.Context(), modtest.Host(), modules.Plan{}), "the plan is not one of a line")
+	require.EqualError(t, res.Apply(t.Context(), modtest.Host(), modules.Plan{}), "the plan is not one of a file that is edited")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
 // edits are files before and after; action is "" where nothing is to be done.
@@ -82,12 +83,12 @@ var edits = []struct {
 func TestEdit(t *testing.T) {
 	for _, test := range edits {
 		t.Run(test.name, func(t *testing.T) {
-			have := parse(test.have)
+			have := edit.Parse(test.have)
 			done, err := test.line.edit(have)
 			require.NoError(t, err)
-			require.Equal(t, test.action, done.action)
+			require.Equal(t, test.action, done.Action)
 			if test.action == "" {
-				require.Empty(t, done.changes)
+				require.Empty(t, done.Changes)
 				test.want = test.have
 			}
 			require.Equal(t, test.want, have.String())
@@ -99,20 +100,20 @@ func TestEdit(t *testing.T) {
 // requireStable checks that a second run finds nothing to do.
 func requireStable(t *testing.T, l Line, file string) {
 	t.Helper()
-	again := parse(file)
+	again := edit.Parse(file)
 	done, err := l.edit(again)
 	require.NoError(t, err)
-	require.Equal(t, edit{}, done, "%+v on %q", l, file)
+	require.Equal(t, edit.Done{}, done, "%+v on %q", l, file)
 	require.Equal(t, file, again.String())
 }
 
 func TestChanges(t *testing.T) {
-	done, err := (&Line{Line: "x", Regexp: "^x"}).edit(parse("a\nx" + strings.Repeat("é", 200) + "\n"))
+	done, err := (&Line{Line: "x", Regexp: "^x"}).edit(edit.Parse("a\nx" + strings.Repeat("é", 200) + "\n"))
 	require.NoError(t, err)
-	require.Equal(t, []modules.Change{{Property: "line", Have: "x" + strings.Repeat("é", 99) + "\uFFFD…", Want: "x"}}, done.changes)
-	done, err = (&Line{Block: "x\ny\n", Marker: "{mark}"}).edit(parse("BEGIN\nEND\n"))
+	require.Equal(t, []modules.Change{{Property: "line", Have: "x" + strings.Repeat("é", 99) + "\uFFFD…", Want: "x"}}, done.Changes)
+	done, err = (&Line{Block: "x\ny\n", Marker: "{mark}"}).edit(edit.Parse("BEGIN\nEND\n"))
 	require.NoError(t, err)
-	require.Equal(t, []modules.Change{{Property: "block", Have: sum(nil), Want: sum([]string{"x", "y"})}}, done.changes)
+	require.Equal(t, []modules.Change{{Property: "block", Have: sum(), Want: sum("x", "y")}}, done.Changes)
 }
 
 func TestBrokenBlocks(t *testing.T) {
@@ -125,9 +126,14 @@ func TestBrokenBlocks(t *testing.T) {
 	} {
 		for _, ensure := range []string{present, absent} {
 			t.Run(test.name+" "+ensure, func(t *testing.T) {
-				_, err := (&Line{Name: "/f", Ensure: ensure, Block: "x", Marker: "{mark}"}).edit(parse(strings.NewReplacer("B", "BEGIN", "E", "END").Replace(test.have)))
+				_, err := (&Line{Name: "/f", Ensure: ensure, Block: "x", Marker: "{mark}"}).edit(edit.Parse(strings.NewReplacer("B", "BEGIN", "E", "END").Replace(test.have)))
 				require.EqualError(t, err, test.err)
 			})
 		}
 	}
+}
+
+// sum stands for the lines of a block in a change.
+func sum(lines ...string) string {
+	return "sha256:" + modules.TextContent(strings.Join(lines, "\n")).SHA256()
 }

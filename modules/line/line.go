@@ -2,10 +2,9 @@ package line
 
 import (
 	"cmp"
-	"path"
-	"strings"
 
 	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
 // A Line is a line or a block of lines in a file. Which line is replaced, where a
@@ -33,6 +32,8 @@ type Line struct {
 	Mode   string `json:"mode,omitempty" with:"create" numbers:"refuse" looks:"^(0[oO])?0?[0-7]{3}$" doc:"its permissions in octal, such as \"0644\", which is the default, or 0600 if it is sensitive"`
 	// Validation is called so since Validate is what a resource does.
 	Validation string `json:"validate,omitempty" looks:"%s" doc:"command that looks at the changed file, %s in it, before that is put in place; only if it ends with 0, it is; split as by exec, without a shell"`
+	// Restore is set where the resource undoes another one.
+	Restore *edit.Restore `json:"restore,omitempty" wire:"only"`
 
 	discreet bool // nothing of it may be seen
 }
@@ -54,12 +55,7 @@ func Type() modules.Type {
 }
 
 // file is the path of the file.
-func (l *Line) file() string {
-	if l.Path != "" {
-		return l.Path
-	}
-	return l.Name
-}
+func (l *Line) file() string { return cmp.Or(l.Path, l.Name) }
 
 // Inform implements [modules.Informed].
 func (l *Line) Inform(c modules.Circumstances) { l.discreet = c.Sensitive }
@@ -67,27 +63,22 @@ func (l *Line) Inform(c modules.Circumstances) { l.discreet = c.Sensitive }
 // hasBlock reports whether the resource is about a block, and not a line.
 func (l *Line) hasBlock() bool { return l.Block != "" || l.Marker != "" }
 
-// mark stands for BEGIN or END in a marker.
-const mark = "{mark}"
-
-// marker is what the lines around the block are made of.
-func (l *Line) marker() string { return cmp.Or(l.Marker, "# "+mark+" ccm-push "+l.Name) }
-
-// markers are the lines around the block.
-func (l *Line) markers() (begin, end string) {
-	marker := l.marker()
-	return strings.ReplaceAll(marker, mark, "BEGIN"), strings.ReplaceAll(marker, mark, "END")
-}
-
-// blockLines are the lines between the markers.
-func (l *Line) blockLines() []string {
-	return strings.Split(strings.TrimSuffix(l.Block, "\n"), "\n")
-}
-
-// named is the property that the path of the file comes from.
-func (l *Line) named() string {
-	if l.Path == "" && path.IsAbs(l.Name) {
-		return "name"
+// edited is the file, and what is done to it. Inlined it would be in the host program many times.
+//
+//go:noinline
+func (l *Line) edited() *edit.File {
+	return &edit.File{
+		Path: l.file(), Edit: l.edit, Restore: l.Restore, Optional: l.Ensure == absent,
+		Create: l.Create, Owner: l.Owner, Group: l.Group, Mode: l.Mode,
+		Validation: l.Validation, Discreet: l.discreet,
 	}
-	return "path"
+}
+
+// place is where a new line or block goes.
+func (l *Line) place() edit.Place { return edit.Place{After: l.After, Before: l.Before} }
+
+// block is that of a resource that is about one.
+func (l *Line) block() *edit.Block {
+	begin, end := edit.Markers(l.Marker, l.Name)
+	return &edit.Block{File: l.file(), Begin: begin, End: end, Text: l.Block, Place: l.place()}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules/edit"
 )
 
 func pick(g *rand.Rand, from ...string) string { return from[g.IntN(len(from))] }
@@ -52,14 +54,14 @@ func TestStable(t *testing.T) {
 	for seed := range seeds {
 		g := rand.New(rand.NewPCG(seed, 0))
 		l, file := randomLine(g), randomFile(g)
-		after := parse(file)
+		after := edit.Parse(file)
 		require.Equal(t, file, after.String(), "nothing has been done yet")
 		done, err := l.edit(after)
 		if err != nil {
 			require.True(t, l.hasBlock(), err)
 			continue
 		}
-		if done.action == "" {
+		if done.Action == "" {
 			require.Equal(t, file, after.String(), "%+v on %q", l, file)
 			continue
 		}
@@ -71,25 +73,25 @@ func TestStable(t *testing.T) {
 }
 
 // requireKept checks that all other lines are as they were.
-func requireKept(t *testing.T, l Line, done edit, before, after string) {
+func requireKept(t *testing.T, l Line, done edit.Done, before, after string) {
 	t.Helper()
-	have, want := parse(before), parse(after)
+	have, want := edit.Parse(before), edit.Parse(after)
 	switch {
 	case l.Ensure == absent:
 		have, want = want, have // what is left was there before
-	case done.action == "replaced the line":
-		require.Len(t, want.lines, len(have.lines))
+	case done.Action == "replaced the line":
+		require.Len(t, want.Lines, len(have.Lines))
 		return
-	case done.action == "updated the block":
+	case done.Action == "updated the block":
 		return
 	}
 	i := 0
-	for _, line := range want.lines {
-		if i < len(have.lines) && have.lines[i].text == line.text {
+	for _, line := range want.Lines {
+		if i < len(have.Lines) && have.Lines[i].Text == line.Text {
 			i++
 		}
 	}
-	require.Equal(t, len(have.lines), i, "%+v made %q of %q", l, after, before)
+	require.Equal(t, len(have.Lines), i, "%+v made %q of %q", l, after, before)
 }
 
 // FuzzEdit has any line in any file.
@@ -102,7 +104,7 @@ func FuzzEdit(f *testing.F) {
 		if l.Validate() != nil || strings.ContainsRune(file, 0) {
 			return
 		}
-		have := parse(file)
+		have := edit.Parse(file)
 		require.Equal(t, file, have.String())
 		if _, err := l.edit(have); err != nil {
 			require.True(t, l.hasBlock(), err)

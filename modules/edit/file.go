@@ -1,0 +1,226 @@
+package edit
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/approval"
+)
+
+// maxSize is how large a file may be, before and after, in bytes.
+const maxSize = 8 << 20
+
+// A File is one that a resource edits.
+type File struct {
+	Path string
+	// Edit makes the text as the resource wants it. It is called on any text, and once it
+	// has made one, it finds nothing to do in that.
+	Edit func(*Text) (Done, error)
+	// Restore, if set, is done in place of all that: what was there before is put back.
+	Restore *Restore
+	// Optional says that nothing is to be done where the file is missing.
+	Optional bool
+	// Create makes a file that is missing, with these attributes; "" are those of the user at
+	// work, and the mode 0644, or 0600 if Discreet.
+	Create             bool
+	Owner, Group, Mode string
+	// Missing says what to do about a file that is missing and not made; "" tells of create.
+	Missing string
+	// Validation is a command that looks at the file before it gets its name; see package approval.
+	Validation string
+	Discreet   bool // nothing of it may be seen
+}
+
+// Done is what an edit has done to a text.
+type Done struct {
+	Action  string // "" if it was right
+	Changes []modules.Change
+	Remove  bool // nothing is left in it, and the file goes
+}
+
+// steps is what Apply has to do: to write a file, unless the one that Check has
+// seen has been changed.
+type steps struct {
+	seen   string // SHA-256 of the file; "" if there was none
+	want   modules.Attributes
+	remove bool
+}
+
+// Check is the Check of a resource that edits the file.
+func (f *File) Check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	plan, err := f.restoring().check(ctx, h)
+	return plan, modules.PermissionRefusal(err)
+}
+
+func (f *File) check(ctx context.Context, h modules.Host) (modules.Plan, error) {
+	at, err := h.Files.Stat(f.Path)
+	link := at.Kind == modules.Symlink
+	if link {
+		at, err = modules.Follow(h.Files, f.Path)
+	}
+	switch {
+	case modules.NotThere(err):
+		return f.checkMissing(ctx, h, link)
+	case err != nil:
+		return modules.Plan{}, err
+	}
+	have, err := f.read(h.Files, at)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	t := Parse(have)
+	done, err := f.Edit(t)
+	if err != nil || done.Action == "" {
+		return modules.Plan{}, err
+	}
+	if link {
+		return modules.Plan{}, modules.Refuse("%s is a symlink; refusing to write through it (write the path that it leads to)", f.Path)
+	}
+	seen := modules.TextContent(have).SHA256()
+	// The own rename is the whole change, so that all but the permission bits of
+	// the mode are lost with the old file.
+	return f.plan(h, done, t, steps{seen, modules.Attributes{Mode: at.Mode.Perm(), UID: at.UID, GID: at.GID}, done.Remove})
+}
+
+// read gives a file whose lines can be told apart.
+func (f *File) read(files modules.FileReader, at modules.FileInfo) (string, error) {
+	switch at.Kind {
+	case modules.Regular:
+	case modules.Directory:
+		return "", modules.Refuse("%s is a directory, not a file with lines", f.Path)
+	default:
+		return "", modules.Refuse("%s is a device, socket or pipe, not a file with lines", f.Path)
+	}
+	file, err := files.Open(f.Path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	if !modules.SameOwner(file, at) {
+		return "", modules.Refuse("%s has just been exchanged by somebody else; run again", f.Path)
+	}
+	b, err := io.ReadAll(io.LimitReader(file, maxSize+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(b) > maxSize:
+		return "", tooLarge(f.Path)
+	case strings.IndexByte(string(b), 0) >= 0:
+		return "", modules.Refuse("%s has a NUL byte, so it is no file with lines", f.Path)
+	}
+	return string(b), nil
+}
+
+// Read gives the text of the file, links followed, and how it is. One that is missing is
+// [modules.Absent].
+func (f *File) Read(files modules.FileReader) (string, modules.FileInfo, error) {
+	at, err := modules.Follow(files, f.Path)
+	switch {
+	case modules.NotThere(err):
+		return "", modules.FileInfo{Kind: modules.Absent}, nil
+	case err != nil:
+		return "", at, modules.PermissionRefusal(err)
+	}
+	text, err := f.read(files, at)
+	return text, at, modules.PermissionRefusal(err)
+}
+
+func tooLarge(file string) error {
+	return modules.Refuse("%s is larger than the %d MiB that a file with lines may have", file, maxSize>>20)
+}
+
+func (f *File) checkMissing(ctx context.Context, h modules.Host, link bool) (modules.Plan, error) {
+	switch {
+	case f.Optional:
+		return modules.Plan{}, nil
+	case link:
+		return modules.Plan{}, modules.Refuse("%s is a symlink to nothing; refusing to make a file of it", f.Path)
+	case !f.Create && f.Missing != "":
+		return modules.Plan{}, modules.Refuse("%s is not there (%s)", f.Path, f.Missing)
+	case !f.Create:
+		return modules.Plan{}, modules.Refuse("%s is not there (set 'create: true', or make it with a file resource)", f.Path)
+	}
+	if err := modules.InDirectory(h.Files, f.Path); err != nil {
+		return modules.Plan{}, err
+	}
+	want, err := modules.NewAttributes(0o644, f.Discreet).Given(ctx, h.Accounts, f.Owner, f.Group, f.Mode)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	t := Parse("")
+	done, err := f.Edit(t)
+	if err != nil {
+		return modules.Plan{}, err
+	}
+	done.Action = "created the file"
+	plan, err := f.plan(h, done, t, steps{want: want})
+	const ownerMayRead = 0o400
+	if err == nil && want.Mode&ownerMayRead == 0 { // only root can read the file again, to verify it
+		plan.Effects = append(plan.Effects, modules.Anything)
+	}
+	return plan, err
+}
+
+// plan is the plan of writing the file with its new text.
+func (f *File) plan(h modules.Host, done Done, t *Text, s steps) (modules.Plan, error) {
+	content := modules.TextContent(t.String())
+	if content.Size() > maxSize {
+		return modules.Plan{}, tooLarge(f.Path)
+	}
+	after := modules.FileInfo{Kind: modules.Regular, Size: content.Size(), Mode: s.want.Mode, UID: s.want.UID, GID: s.want.GID, Links: 1}
+	may := h.Files.MayCreate(s.want)
+	needs := []modules.Content{content}
+	if s.remove {
+		after, content, may, needs = modules.FileInfo{Kind: modules.Absent}, modules.Content{}, nil, nil
+	}
+	plan, err := modules.PlanIfPermitted(modules.Plan{
+		Action:  done.Action,
+		Changes: done.Changes,
+		Effects: []modules.Effect{{Kind: modules.PathEffect, Key: f.Path, State: modules.PathState{FileInfo: after, Content: content}}},
+		Texts:   []modules.TextChange{{Path: f.Path, Want: content}},
+		Needs:   needs,
+		Steps:   s,
+	}, h.Files.MayReplace(f.Path), may)
+	if err != nil {
+		return plan, err
+	}
+	return approval.Required(h.Files, f.Path, f.Validation, plan)
+}
+
+// Apply is the Apply of a resource that edits the file.
+func (f *File) Apply(ctx context.Context, h modules.Host, p modules.Plan) error {
+	s, ok := p.Steps.(steps)
+	if !ok {
+		return errors.New("the plan is not one of a file that is edited")
+	}
+	if err := f.unchanged(h.Files, s.seen); err != nil {
+		return err
+	}
+	if s.remove {
+		return h.Files.Remove(ctx, f.Path, false)
+	}
+	content, err := h.Contents.Open(ctx, p.Needs[0])
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	return h.Files.WriteIf(ctx, f.Path, content, s.want, func(temp string) error {
+		return approval.Ask(ctx, h, f.Validation, temp, f.Path)
+	})
+}
+
+// unchanged makes sure that nobody's work is lost who has written the file since
+// Check has read it.
+func (f *File) unchanged(files modules.FileReader, seen string) error {
+	digest, err := files.Digest(f.Path)
+	if err != nil && !modules.NotThere(err) {
+		return err
+	}
+	if digest != seen {
+		return modules.Refuse("%s has just been changed by somebody else; run again", f.Path)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package edit
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/modtest"
+)
+
+// becomes is an edit that makes a text of any other.
+func becomes(text string) func(*Text) (Done, error) {
+	return func(t *Text) (Done, error) {
+		*t = *Parse(text)
+		return Done{Action: "made it so"}, nil
+	}
+}
+
+// reversalOf is what brings back before, once it has become after.
+func reversalOf(t *testing.T, before, after string, kept *Restore) (*Restore, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, os.WriteFile(path, []byte(before), 0o600))
+	f := &File{Path: path, Edit: becomes(after)}
+	r, err := f.reversal(modules.ReadOnly(modtest.Host()), kept)
+	if err != nil {
+		err = fmt.Errorf("%s", strings.ReplaceAll(err.Error(), path, "/f"))
+	}
+	return r, err
+}
+
+func TestRestore(t *testing.T) {
+	for _, test := range []struct {
+		name, before, after string
+		now                 string // what others have made of it since
+		want                string // or the error
+	}{
+		{"nothing since", "a\nb\n", "a\nx\nb\n", "a\nx\nb\n", "a\nb\n"},
+		{"it is back already", "a\nb\n", "a\nx\nb\n", "a\nb\n", "a\nb\n"},
+		{"an added line, in a file that is another one", "a\nb\n", "a\nx\nb\n", "one\ntwo\nx\n", "one\ntwo\n"},
+		{"a changed line, likewise", "a\ny\nb\n", "a\nx\nb\n", "one\nx\n", "one\ny\n"},
+		{"a removed line comes below the one that was above it", "a\ny\nb\n", "a\nb\n", "a\nc\n", "a\ny\nc\n"},
+		{"a removed line of which the neighbours have gone", "a\ny\nb\n", "a\nb\n", "c\n", "/f is left as it is: what was changed in it has been changed since by somebody else"},
+		{"a changed line that has been changed", "a\ny\nb\n", "a\nx\nb\n", "a\nz\nb\n", "/f is left as it is: what was changed in it has been changed since by somebody else"},
+		{"one of several equal lines", "x\na\nx\nb\n", "x\na\nx\nb\nx\n", "x\na\nx\nb\nx\nc\n", "x\na\nx\nb\nc\n"},
+		{"in two places", "a\n1\n2\n3\n4\nb\n", "A\n1\n2\n3\n4\nB\n", "A\n1\nhis\n4\nB\n", "a\n1\nhis\n4\nb\n"},
+		{"no line end", "a", "a\nx", "a\nx", "a"},
+		{"line ends of Windows", "a\r\n", "a\r\nx\r\n", "a\r\nx\r\nhis\r\n", "a\r\nhis\r\n"},
+		{"all of it", "a\nb\n", "", "", "a\nb\n"},
+		{"all of it, and somebody has written another one", "a\nb\n", "", "his\n", "/f is left as it is: what was changed in it has been changed since by somebody else"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, err := reversalOf(t, test.before, test.after, nil)
+			require.NoError(t, err)
+			got, _, err := r.on("/f", test.now)
+			if err != nil {
+				got = strings.ReplaceAll(err.Error(), "\n", "")
+			}
+			require.Equal(t, test.want, got)
+		})
+	}
+}
+
+func TestNoReversal(t *testing.T) {
+	large := strings.Repeat("a long line of a file\n", 4000)
+	for _, test := range []struct{ name, before, after, err string }{
+		{"no UTF-8", "a\xff\n", "b\n", "what is changed in /f is no UTF-8, and could not be kept"},
+		{"too much", large, "b\n", "what is changed in /f is more than the 64 KiB that are kept"},
+		{"in the midst of equal lines", strings.Repeat("x\n", 100) + "y\n" + strings.Repeat("x\n", 100), strings.Repeat("x\n", 200),
+			"/f has too many equal lines to tell where what stands there would have to come back"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := reversalOf(t, test.before, test.after, nil)
+			require.EqualError(t, err, test.err)
+		})
+	}
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Chmod(path, 0o644|fs.ModeSetuid))
+	_, err := (&File{Path: path}).Reversal(modules.ReadOnly(modtest.Host()), nil)
+	require.EqualError(t, err, path+" has mode 4644, of which only the bits 0777 stay")
+}
+
+// TestRestoreOfAFileThatWasNotThere removes the file, unless somebody has written in it.
+func TestRestoreOfAFileThatWasNotThere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	h := modtest.Host()
+	f := &File{Path: path, Edit: becomes("x\n"), Create: true}
+	r, err := f.reversal(modules.ReadOnly(h), nil)
+	require.NoError(t, err)
+	back := &File{Path: path, Restore: r}
+	for _, now := range []string{"x\n", "x\nhis\n"} {
+		require.NoError(t, os.WriteFile(path, []byte(now), 0o600))
+		plan, err := back.Check(t.Context(), modules.ReadOnly(h))
+		require.NoError(t, err)
+		require.Equal(t, "put back what was there before", plan.Action)
+		require.NoError(t, back.Apply(t.Context(), h, plan))
+		plan, err = back.Check(t.Context(), modules.ReadOnly(h))
+		require.NoError(t, err)
+		require.Equal(t, modules.Plan{}, plan)
+		if now == "x\n" {
+			require.NoFileExists(t, path)
+		}
+	}
+	left, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "his\n", string(left))
+
+	gone := &File{Path: path + "2", Restore: &Restore{Patches: r.Patches}}
+	_, err = gone.Check(t.Context(), modules.ReadOnly(h))
+	require.EqualError(t, err, path+"2 is not there (what was in it cannot be put back)")
+}
+
+// TestRestoreAtRandom has texts changed several times: what is kept in the end brings back the
+// first one, from each that there was in between, and keeps what others write above and below.
+func TestRestoreAtRandom(t *testing.T) {
+	text := func(g *rand.Rand) string {
+		var b strings.Builder
+		for range g.IntN(6) {
+			b.WriteString([]string{"a", "b", "x", ""}[g.IntN(4)] + "\n")
+		}
+		if g.IntN(4) == 0 {
+			b.WriteString("end")
+		}
+		return b.String()
+	}
+	made, mended, seeds := 0, 0, uint64(3000)
+	if testing.Short() {
+		seeds /= 10
+	}
+	for seed := range seeds {
+		g := rand.New(rand.NewPCG(seed, 0))
+		first := text(g)
+		now := first
+		var kept *Restore
+		for range 3 {
+			next := text(g)
+			r, err := reversalOf(t, now, next, kept)
+			if err != nil {
+				kept = nil
+				break
+			}
+			if r != nil {
+				kept = r
+			}
+			back, _, err := kept.on("/f", now)
+			require.NoError(t, err, "%d", seed)
+			require.Equal(t, first, back, "%d", seed)
+			now = next
+		}
+		if kept == nil {
+			continue
+		}
+		made++
+		for _, text := range []string{now, first, "his\nhis\n" + now} {
+			back, _, err := kept.on("/f", text)
+			if strings.HasPrefix(text, "his") && (err != nil || back == text) { // nothing is guessed
+				continue
+			}
+			require.NoError(t, err, "%d", seed)
+			require.Equal(t, first, strings.ReplaceAll(back, "his\n", ""), "%d", seed)
+			require.Equal(t, strings.Count(text, "his\n"), strings.Count(back, "his\n"), "%d", seed)
+			mended++
+		}
+	}
+	require.Greater(t, made, int(seeds)/2)
+	require.Greater(t, mended, int(seeds))
+}

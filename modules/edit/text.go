@@ -1,0 +1,90 @@
+package edit
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Text is a file taken apart into its lines.
+type Text struct {
+	Lines  []Line
+	ending string // of new lines: that of the first line, or \n
+	open   bool   // the last line of the file has no end
+}
+
+// A Line is one of a [Text].
+type Line struct {
+	Text   string
+	Ending string // \n or \r\n
+}
+
+// Parse takes a file apart; String puts it together again.
+func Parse(file string) *Text {
+	t := &Text{ending: "\n", open: file != "" && !strings.HasSuffix(file, "\n")}
+	for line := range strings.Lines(file) {
+		t.Lines = append(t.Lines, split(line))
+	}
+	if len(t.Lines) > 0 && t.Lines[0].Ending != "" {
+		t.ending = t.Lines[0].Ending
+	}
+	if t.open {
+		last := &t.Lines[len(t.Lines)-1]
+		last.Ending = t.ending
+		if strings.HasSuffix(last.Text, "\r") { // else this byte would become a part of the ending
+			last.Ending = "\r\n"
+		}
+	}
+	return t
+}
+
+func split(line string) Line {
+	for _, ending := range []string{"\r\n", "\n"} {
+		if text, ok := strings.CutSuffix(line, ending); ok {
+			return Line{text, ending}
+		}
+	}
+	return Line{Text: line}
+}
+
+// String is the file. It ends without a line end if the original did.
+func (t *Text) String() string {
+	var b strings.Builder
+	for i, line := range t.Lines {
+		b.WriteString(line.Text)
+		// An empty line at the end would be none without its end.
+		if i < len(t.Lines)-1 || !t.open || line.Text == "" {
+			b.WriteString(line.Ending)
+		}
+	}
+	return b.String()
+}
+
+// Insert puts new lines before the line i.
+func (t *Text) Insert(i int, lines ...string) {
+	added := make([]Line, len(lines))
+	for k, line := range lines {
+		added[k] = Line{line, t.ending}
+	}
+	t.Lines = slices.Insert(t.Lines, i, added...)
+}
+
+// Last is the index of the last line with a property, or -1.
+func (t *Text) Last(is func(string) bool) int {
+	for i := len(t.Lines) - 1; i >= 0; i-- {
+		if is(t.Lines[i].Text) {
+			return i
+		}
+	}
+	return -1
+}
+
+// All lists the indexes of the lines that are equal to one.
+func (t *Text) All(line string) []int {
+	var at []int
+	for i := range t.Lines {
+		if t.Lines[i].Text == line {
+			at = append(at, i)
+		}
+	}
+	return at
+}

@@ -1,0 +1,43 @@
+package edit
+
+import (
+	"errors"
+	"path"
+
+	"github.com/ccm-push/ccm-push/modules"
+	"github.com/ccm-push/ccm-push/modules/approval"
+)
+
+// ValidatePath reports what is wrong with the path of the file, which is the property "path" or,
+// without that, the name of the resource.
+func ValidatePath(name, file string) error {
+	switch {
+	case file != "":
+		return modules.ValidatePath("path", file)
+	case path.IsAbs(name):
+		return modules.ValidatePath("name", name)
+	case name != "":
+		return &modules.PropertyError{Path: "path", Msg: "path cannot be empty where the name is not the path of the file", Hint: "write path: /etc/hosts"}
+	}
+	return nil
+}
+
+// Validate reports what is wrong with the properties "owner", "group", "mode" and "validate"; it
+// refuses attributes where no file may be made.
+func (f *File) Validate() error {
+	var errs []error
+	for _, p := range []struct{ property, value string }{{"owner", f.Owner}, {"group", f.Group}, {"mode", f.Mode}} {
+		if !f.Create && p.value != "" {
+			errs = append(errs, &modules.PropertyError{
+				Path: p.property,
+				Msg:  p.property + " is only valid with 'create: true'",
+				Hint: "a file that is there keeps its own; a file resource changes it",
+			})
+		}
+	}
+	if f.Mode != "" {
+		_, err := modules.ParseMode(f.Mode)
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, approval.Validate("validate", f.Validation))...)
+}
