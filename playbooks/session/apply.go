@@ -37,7 +37,10 @@ type Task struct {
 	Arm      func(ctx context.Context, index int, why string) error
 	Armed    func(within time.Duration)
 	Reverted func(*wire.Reverted)
-	Locked   func(waits bool) // is told that the host waits for its lock, and that it has it then; nil is not
+	// Watched is given what becomes of a catalog with a Watch, from its end on until another one of the
+	// same play, by [Session.Hear] or during other catalogs.
+	Watched func(*wire.Watched)
+	Locked  func(waits bool) // is told that the host waits for its lock, and that it has it then; nil is not
 	// Known are the entries, by index, whose results have come in an earlier session, the
 	// connection of which was lost: Emit is not given them again, unless the entry has had
 	// its turn again and has changed something, or failed.
@@ -63,6 +66,7 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 	if err != nil {
 		return false, err
 	}
+	s.replaceWatch(c.catalog.Watch)
 	if err := s.queue(func() error { return s.conn.SendPacket(packet) }); err != nil {
 		return false, err
 	}
@@ -74,9 +78,9 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 		incoming = make(chan []*wire.Message, 1)
 		incoming <- early
 	}
-	watch := s.watch(t.Resource, c.catalog.Lock)
-	defer watch.stop()
-	ofHost := watchHost(t.Host, &s.waits)
+	timer := s.timeResources(t.Resource, c.catalog.Lock)
+	defer timer.stop()
+	ofHost := timeHost(t.Host, &s.waits)
 	defer ofHost.stop()
 	var grace <-chan time.Time
 	killed := ctx.Done()
@@ -101,13 +105,17 @@ func (s *Session) apply(ctx context.Context, stop <-chan struct{}, t Task) (whol
 				return false, c.overdue
 			case done:
 				c.acknowledge()
-				return c.missing() == 0, nil
+				whole := c.missing() == 0
+				if whole {
+					s.watch(c.catalog, t.Watched)
+				}
+				return whole, nil
 			case c.results > before:
-				watch.restart()
+				timer.restart()
 			}
-		case <-watch.fired():
-			if watch.over() && killed != nil {
-				c.overdue = c.late(watch.limit)
+		case <-timer.fired():
+			if timer.over() && killed != nil {
+				c.overdue = c.late(timer.limit)
 				kill()
 			}
 		case <-ofHost.fired():

@@ -110,6 +110,8 @@ func (c *catalogRun) handle(ctx context.Context, m *wire.Message) (done bool, er
 		return false, c.arm(ctx, m.Arm)
 	case m.Reverted != nil:
 		return false, c.reverted(m.Reverted)
+	case m.Watched != nil:
+		return false, c.session.watched(m.Watched)
 	case m.Done != nil:
 		return true, c.done(m.Done)
 	}
@@ -173,20 +175,9 @@ func (c *catalogRun) result(r *wire.Result) error {
 		return breach("the host reports resource %d twice", r.Index)
 	case r.Registered != nil && !c.catalog.Entries[r.Index].Register:
 		return breach("the host sends what is withheld of resource %d, and nobody has asked for it", r.Index)
-	case len(r.Changes) > modules.MaxParts, len(r.Messages) > modules.MaxParts, len(r.RefreshedBy) > modules.MaxParts:
-		return breach("the host reports more than %d changes, notes or triggers of one resource", modules.MaxParts)
 	}
-	if err := errors.Join(c.health(r), checkState(r, c.catalog.Entries[r.Index].Query != "")); err != nil {
-		return err
-	}
-	switch r.Status {
-	case "":
-		r.Status = wire.Stable
-	case wire.Changed, wire.Skipped, wire.Failed, wire.Rescued:
-	default:
-		return breach("the host reports the status %.64q", r.Status)
-	}
-	if err := errors.Join(checkCause(r), c.sent(r)); err != nil {
+	entry := &c.catalog.Entries[r.Index]
+	if err := errors.Join(checkResult(r, len(entry.Health), entry.Query != ""), c.sent(r)); err != nil {
 		return err
 	}
 	c.reported[r.Index] = true
@@ -259,10 +250,28 @@ func (s *Session) tell(acks ...*wire.Message) {
 	}
 }
 
-// health checks the verdicts of a result against the health checks that were
+// checkResult holds a result against what may be said of its resource, which has so many health
+// checks. query says that its state is an answer.
+func checkResult(r *wire.Result, health int, query bool) error {
+	if len(r.Changes) > modules.MaxParts || len(r.Messages) > modules.MaxParts || len(r.RefreshedBy) > modules.MaxParts {
+		return breach("the host reports more than %d changes, notes or triggers of one resource", modules.MaxParts)
+	}
+	if err := errors.Join(checkHealth(r, health), checkState(r, query)); err != nil {
+		return err
+	}
+	switch r.Status {
+	case "":
+		r.Status = wire.Stable
+	case wire.Changed, wire.Skipped, wire.Failed, wire.Rescued:
+	default:
+		return breach("the host reports the status %.64q", r.Status)
+	}
+	return checkCause(r)
+}
+
+// checkHealth checks the verdicts of a result against the health checks that were
 // asked for.
-func (c *catalogRun) health(r *wire.Result) error {
-	asked := len(c.catalog.Entries[r.Index].Health)
+func checkHealth(r *wire.Result, asked int) error {
 	if len(r.Health) > asked {
 		return breach("the host reports %d health checks of a resource that has %d", len(r.Health), asked)
 	}

@@ -40,6 +40,8 @@ type Session struct {
 	cancel   context.CancelFunc
 	work     sync.WaitGroup
 
+	watches map[int]*watched // by the number of the play; of whoever calls Apply and Hear
+
 	waits  waits        // for other hosts
 	parses parses       // the YAML that it reads for the host
 	sent   atomic.Int64 // when a part of a content was last sent, in nanoseconds since 1970

@@ -145,7 +145,7 @@ func TestResourceDeadline(t *testing.T) {
 func TestWatchCountsOnAfterSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Session{}
-		w := s.watch(time.Minute, nil)
+		w := s.timeResources(time.Minute, nil)
 		defer w.stop()
 		time.Sleep(50 * time.Second)
 		s.sent.Store(time.Now().UnixNano())
@@ -160,7 +160,7 @@ func TestWatchCountsOnAfterSending(t *testing.T) {
 
 func TestNoDeadline(t *testing.T) {
 	for _, limit := range []time.Duration{0, NoDeadline} {
-		w := (&Session{}).watch(limit, &wire.Lock{Wait: NoDeadline})
+		w := (&Session{}).timeResources(limit, &wire.Lock{Wait: NoDeadline})
 		require.Nil(t, w.fired())
 		w.restart()
 		w.stop()

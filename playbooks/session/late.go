@@ -11,9 +11,9 @@ import (
 // NoDeadline is longer than any run.
 const NoDeadline = time.Duration(math.MaxInt64)
 
-// A resourceWatch notices that a host has reported no result for too long. The zero
+// A resourceTimer notices that a host has reported no result for too long. The zero
 // value never does.
-type resourceWatch struct {
+type resourceTimer struct {
 	limit time.Duration
 	timer *time.Timer
 	since time.Time
@@ -21,12 +21,12 @@ type resourceWatch struct {
 	waits *waits        // while it waits for other hosts, nothing is late
 }
 
-// watch begins with the first resource of a catalog, for which the host may have to
+// timeResources begins with the first resource of a catalog, for which the host may have to
 // wait for its lock.
-func (s *Session) watch(limit time.Duration, lock *wire.Lock) *resourceWatch {
-	w := &resourceWatch{limit: limit, sent: &s.sent, waits: &s.waits}
+func (s *Session) timeResources(limit time.Duration, lock *wire.Lock) *resourceTimer {
+	w := &resourceTimer{limit: limit, sent: &s.sent, waits: &s.waits}
 	if w.limit == 0 || w.limit == NoDeadline {
-		return &resourceWatch{}
+		return &resourceTimer{}
 	}
 	first := w.limit
 	if lock != nil {
@@ -38,7 +38,7 @@ func (s *Session) watch(limit time.Duration, lock *wire.Lock) *resourceWatch {
 }
 
 // fired is ready when the time may be over.
-func (w *resourceWatch) fired() <-chan time.Time {
+func (w *resourceTimer) fired() <-chan time.Time {
 	if w.timer == nil {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (w *resourceWatch) fired() <-chan time.Time {
 }
 
 // restart notes that there was a result.
-func (w *resourceWatch) restart() {
+func (w *resourceTimer) restart() {
 	if w.timer != nil {
 		w.since = time.Now()
 		w.timer.Reset(w.limit)
@@ -54,7 +54,7 @@ func (w *resourceWatch) restart() {
 }
 
 // over reports whether the time is over. If not, it is counted on.
-func (w *resourceWatch) over() bool {
+func (w *resourceTimer) over() bool {
 	since := w.since
 	if sent := time.Unix(0, w.sent.Load()); sent.After(since) {
 		since = sent
@@ -73,7 +73,7 @@ func (w *resourceWatch) over() bool {
 	return remaining <= 0
 }
 
-func (w *resourceWatch) stop() {
+func (w *resourceTimer) stop() {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -96,8 +96,8 @@ type HostTime struct{ Limit, Remaining time.Duration }
 
 func (h HostTime) late() *Late { return &Late{What: "the host", Limit: h.Limit} }
 
-// A hostWatch notices that a host has had its time.
-type hostWatch struct {
+// A hostTimer notices that a host has had its time.
+type hostTimer struct {
 	remaining time.Duration // when it began
 	began     time.Time
 	idle      time.Duration // that had passed by then
@@ -105,16 +105,16 @@ type hostWatch struct {
 	waits     *waits
 }
 
-func watchHost(h HostTime, w *waits) *hostWatch {
+func timeHost(h HostTime, w *waits) *hostTimer {
 	if h.Limit == 0 {
-		return &hostWatch{}
+		return &hostTimer{}
 	}
 	idle, _, _ := w.idle()
-	return &hostWatch{remaining: h.Remaining, began: time.Now(), idle: idle, timer: time.NewTimer(h.Remaining), waits: w}
+	return &hostTimer{remaining: h.Remaining, began: time.Now(), idle: idle, timer: time.NewTimer(h.Remaining), waits: w}
 }
 
 // fired is ready when the time may be over.
-func (h *hostWatch) fired() <-chan time.Time {
+func (h *hostTimer) fired() <-chan time.Time {
 	if h.timer == nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (h *hostWatch) fired() <-chan time.Time {
 }
 
 // over reports whether the time is over. If not, it is counted on.
-func (h *hostWatch) over() bool {
+func (h *hostTimer) over() bool {
 	idle, now, _ := h.waits.idle()
 	remaining := h.remaining - (time.Since(h.began) - (idle - h.idle))
 	if remaining <= 0 && !now {
@@ -132,7 +132,7 @@ func (h *hostWatch) over() bool {
 	return false
 }
 
-func (h *hostWatch) stop() {
+func (h *hostTimer) stop() {
 	if h.timer != nil {
 		h.timer.Stop()
 	}
