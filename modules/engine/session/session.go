@@ -174,6 +174,9 @@ func (s *serving) catalog(ctx context.Context, cat *wire.Catalog) error {
 	if cat.Watch != nil && s.watch == nil {
 		return s.conn.Send(&wire.Message{Refused: &wire.Refused{Phase: "protocol", Error: "this host program cannot watch: only the full one can"}})
 	}
+	if cat.Watch != nil { // others may work on the host while it is watched
+		s.giveBack()
+	}
 	s.confirming.catalog(cat)
 	defer s.confirming.end()
 	if err := s.take(ctx, cat); err != nil {
@@ -266,9 +269,7 @@ func (s *serving) take(ctx context.Context, cat *wire.Catalog) error {
 	}
 	// The one that had the lock before may have armed something.
 	if err := s.confirming.clear(ctx, cat); err != nil {
-		s.unlock()
-		s.free = nil
-		s.held.Store(false)
+		s.giveBack()
 		return err
 	}
 	return nil
@@ -327,6 +328,13 @@ func (s *serving) unlock() {
 	if s.free != nil {
 		s.free()
 	}
+}
+
+// giveBack gives the lock back before the session ends.
+func (s *serving) giveBack() {
+	s.unlock()
+	s.free = nil
+	s.held.Store(false)
 }
 
 // Folders keeps the folders resources/ of plays. It gives the directory of the one

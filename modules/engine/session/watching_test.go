@@ -164,3 +164,35 @@ func TestSessionAsksNothingWhileItWatches(t *testing.T) {
 	}
 	require.Contains(t, told[1].Diff, "-drifted", "its text came when the watch began")
 }
+
+// TestSessionWatchesWithoutTheLock gives back what an applying catalog has taken, and lets another
+// one take it again.
+func TestSessionWatchesWithoutTheLock(t *testing.T) {
+	var said []string
+	c := serveSession(t, builtin.Types(), func(s *session.Session) {
+		s.Lock = func(context.Context, wire.Lock) (func(), error) {
+			said = append(said, "taken")
+			return func() { said = append(said, "given back") }, nil
+		}
+		s.Watch = func(c *session.Controller) session.Watching {
+			return watch.New(watch.Config{Tell: c.Tell, Now: time.Now})
+		}
+	})
+	entry := file(filepath.Join(c.dir, "a"), `"mode":"0644","content":"good"`)
+	apply := &wire.Message{Catalog: &wire.Catalog{Lock: &wire.Lock{Holder: "ann", Run: "r"}, Entries: []wire.Entry{entry}}}
+	run := func(m *wire.Message) {
+		c.send(m)
+		for c.said().Done == nil {
+		}
+	}
+	run(apply)
+	run(apply)
+	require.Equal(t, []string{"taken"}, said, "it is kept for the plays that follow")
+	run(watched(1, entry))
+	require.Equal(t, []string{"taken", "given back"}, said)
+	run(apply)
+	require.Equal(t, []string{"taken", "given back", "taken"}, said)
+	require.NoError(t, c.input.Close())
+	require.NoError(t, <-c.ended)
+	require.Equal(t, []string{"taken", "given back", "taken", "given back"}, said)
+}
