@@ -365,9 +365,11 @@ type Summary struct {
 	NotStarted  []string `json:"not_started,omitempty" doc:"hosts that the run ended before"`
 	PlaysNotRun []string `json:"plays_not_run,omitempty" doc:"plays that no host began"`
 	// RolloutStopped is too.
-	RolloutStopped bool                   `json:"rollout_stopped,omitempty" doc:"a rollout has stopped, or is held"`
-	Hosts          map[string]HostSummary `json:"-"`
-	Totals         Totals                 `json:"-"`
+	RolloutStopped bool `json:"rollout_stopped,omitempty" doc:"a rollout has stopped, or is held"`
+	// Watch is too.
+	Watch  *WatchTotals           `json:"watch,omitempty" doc:"what hosts that were watched had come to"`
+	Hosts  map[string]HostSummary `json:"-"`
+	Totals Totals                 `json:"-"`
 }
 
 // A HostSummary is how one host ended.

@@ -46,6 +46,7 @@ type scene struct {
 	stop   bool // interrupted
 
 	notStarted, notRun []string
+	watch              *events.WatchTotals
 }
 
 // play reports the scene to the reporters.
@@ -59,7 +60,7 @@ func (s scene) play(reporters ...events.Reporter) events.Summary {
 		stream.Report(e)
 	}
 	sum := tally.Summary(s.stop)
-	sum.NotStarted, sum.PlaysNotRun = s.notStarted, s.notRun
+	sum.NotStarted, sum.PlaysNotRun, sum.Watch = s.notStarted, s.notRun, s.watch
 	stream.Report(sum)
 	return sum
 }
@@ -179,9 +180,13 @@ func scenes() []scene {
 			events.HostDone{Host: "web1", State: events.StateOK, Duration: 312 * time.Millisecond},
 			events.HostDone{Host: "web2", State: events.StateFailed, Duration: 62 * time.Second},
 		}},
-		{name: "watched", events: []events.Event{
+		{name: "watched", watch: &events.WatchTotals{Hosts: 2, Unwatched: 1, Drifted: 3, Fighting: 1}, events: []events.Event{
 			run,
 			web,
+			file("web1", "/etc/motd", events.Changed, "content"),
+			events.HostDone{Host: "web1", State: events.StateOK, Duration: 312 * time.Millisecond},
+			events.HostDone{Host: "web2", State: events.StateOK, Duration: 12 * time.Millisecond},
+			events.WatchStart{Hosts: 2},
 			events.Watched{Host: "web1", Resources: 12, Polled: 2, Unsettled: []string{"exec#date"}},
 			events.Watched{Host: "web2", Resources: 12},
 			events.Drifted{Play: "web tier", Host: "web1", Type: "file", Name: "/etc/motd", Alias: "motd", Status: events.Changed, Cause: events.Drift, Certain: true, Message: "Would have updated the file",
@@ -196,8 +201,6 @@ func scenes() []scene {
 			events.Fighting{Play: "web tier", Host: "web1", Type: "file", Name: "/etc/motd", Values: []string{"", "Would have updated the file"}, Times: 2, WithinMS: 600_000, Writer: &events.Writer{PID: 7}},
 			events.Fighting{Play: "web tier", Host: "web1", Type: "file", Name: "/etc/issue", Times: 3, WithinMS: 600_000, Next: &soon},
 			events.Unwatched{Host: "web2", Since: newClock().now, Error: "the connection was lost", Hint: "is it up?", Next: soon},
-			events.HostDone{Host: "web1", Duration: 312 * time.Millisecond},
-			events.HostDone{Host: "web2", Duration: 12 * time.Millisecond},
 		}},
 		{name: "failures", events: []events.Event{
 			run,

@@ -111,15 +111,15 @@ func (s *Stream) Err() error {
 	return errors.Join(errs...)
 }
 
-// withheldValue stands for both values of a change of a sensitive resource.
-const withheldValue = "[sensitive]"
+// Withheld stands for both values of a change of a sensitive resource.
+const Withheld = "[sensitive]"
 
 // withheld is r without anything that could show a secret.
 func (r Result) withheld() Result {
 	r.Diff = ""
 	changes := make([]Change, len(r.Changes))
 	for i, c := range r.Changes {
-		changes[i] = Change{Property: c.Property, Have: withheldValue, Want: withheldValue}
+		changes[i] = Change{Property: c.Property, Have: Withheld, Want: Withheld}
 	}
 	r.Changes = changes
 	checks := slices.Clone(r.HealthChecks)

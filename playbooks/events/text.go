@@ -45,6 +45,8 @@ type Text struct {
 	recap     recap
 	addresses map[string]string // of hosts, where names do not say them
 	jumps     map[string]bool   // errors of jump hosts that have been told
+	tally     Tally
+	watching  bool // the plays are over, and told of
 }
 
 // A setting is what lines depend on besides the event that they tell of.
@@ -82,6 +84,7 @@ func (t *Text) Err() error { return t.out.err }
 // Report writes e, if it is worth a person's attention.
 func (t *Text) Report(e Event) {
 	p := &page{colors: t.options.Color}
+	t.tally.Report(e)
 	t.tell(p, e)
 	if host := HostOf(e); t.folding != nil && host != "" && !p.direct {
 		t.folding.collect(p, host, fails(e))
@@ -146,6 +149,8 @@ func (t *Text) tell(p *page, e Event) {
 		t.confirmed(p, e)
 	case Reverted:
 		t.reverted(p, e)
+	case WatchStart:
+		t.watchStart(p, e)
 	case Watched:
 		t.watched(p, e)
 	case Drifted:
@@ -160,7 +165,7 @@ func (t *Text) tell(p *page, e Event) {
 		t.hostDone(p, e)
 	case Summary:
 		t.unfold(p)
-		t.recap.summary(p, e)
+		t.end(p, e)
 	}
 }
 

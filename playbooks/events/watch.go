@@ -2,6 +2,20 @@ package events
 
 import "time"
 
+// WatchStart says that the plays are over, and that their hosts are watched from now on.
+type WatchStart struct {
+	Stamp
+	Hosts int `json:"hosts" doc:"how many are to be watched"`
+}
+
+// WatchTotals are what watched hosts had come to when watching ended.
+type WatchTotals struct {
+	Hosts     int `json:"hosts" doc:"that were to be watched"`
+	Unwatched int `json:"unwatched" doc:"hosts of them that were not watched then"`
+	Drifted   int `json:"drifted" doc:"resources that were not as they shall be"`
+	Fighting  int `json:"fighting" doc:"resources of them that are left alone: somebody else wants them otherwise"`
+}
+
 // Watched says that a host is watched from now on, or again.
 type Watched struct {
 	Stamp
@@ -81,26 +95,30 @@ type Unwatched struct {
 	Next  time.Time `json:"next" doc:"when it is tried again"`
 }
 
-func (Watched) name() string   { return "watched" }
-func (Drifted) name() string   { return "drift" }
-func (Repaired) name() string  { return "repaired" }
-func (Fighting) name() string  { return "fighting" }
-func (Unwatched) name() string { return "unwatched" }
+func (WatchStart) name() string { return "watch_start" }
+func (Watched) name() string    { return "watched" }
+func (Drifted) name() string    { return "drift" }
+func (Repaired) name() string   { return "repaired" }
+func (Fighting) name() string   { return "fighting" }
+func (Unwatched) name() string  { return "unwatched" }
 
-func (e Watched) stamped(s Stamp) Event   { e.Stamp = s; return e }
-func (e Drifted) stamped(s Stamp) Event   { e.Stamp = s; return e }
-func (e Repaired) stamped(s Stamp) Event  { e.Stamp = s; return e }
-func (e Fighting) stamped(s Stamp) Event  { e.Stamp = s; return e }
-func (e Unwatched) stamped(s Stamp) Event { e.Stamp = s; return e }
+func (e WatchStart) stamped(s Stamp) Event { e.Stamp = s; return e }
+func (e Watched) stamped(s Stamp) Event    { e.Stamp = s; return e }
+func (e Drifted) stamped(s Stamp) Event    { e.Stamp = s; return e }
+func (e Repaired) stamped(s Stamp) Event   { e.Stamp = s; return e }
+func (e Fighting) stamped(s Stamp) Event   { e.Stamp = s; return e }
+func (e Unwatched) stamped(s Stamp) Event  { e.Stamp = s; return e }
 
 // watchEvents are one of each.
 func watchEvents() []Event {
-	return []Event{Watched{}, Drifted{}, Repaired{}, Fighting{}, Unwatched{}}
+	return []Event{WatchStart{}, Watched{}, Drifted{}, Repaired{}, Fighting{}, Unwatched{}}
 }
 
 // decodeWatch reads the line of an event of a watch; nil if it is none.
 func decodeWatch(name string, line []byte) (Event, error) {
 	switch name {
+	case "watch_start":
+		return decode[WatchStart](line)
 	case "watched":
 		return decode[Watched](line)
 	case "drift":

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // watchColumn is as wide as the longest word of a watch that is usual.
@@ -14,6 +15,47 @@ const watchColumn = len("unwatched")
 func (t *Text) watchWho(p *page, host string, at time.Time) {
 	p.print(plain, at.Local().Format("15:04:05"), "  ")
 	t.who(p, host)
+}
+
+// watchStart ends what is told of the plays as a run without watching ends.
+func (t *Text) watchStart(p *page, e WatchStart) {
+	t.unfold(p)
+	if plays := t.tally.Summary(false); len(plays.Hosts) > 0 { // else none was carried out
+		plays.Stamp = e.Stamp
+		t.recap.summary(p, plays)
+		p.newline()
+	}
+	t.watching = true
+	for _, name := range t.recap.hosts {
+		t.column = min(maxColumn, max(t.column, utf8.RuneCountInString(Line(name))))
+	}
+	if !t.options.Quiet {
+		p.print(bold, "== watching: ", count(e.Hosts, "host"))
+		p.newline()
+	}
+}
+
+// end tells the end of a run; of one that has watched, whose plays have been told of, how that ended.
+func (t *Text) end(p *page, e Summary) {
+	if !t.watching || e.Watch == nil {
+		t.recap.summary(p, e)
+		return
+	}
+	w := e.Watch
+	p.print(plain, "watched: ", count(w.Hosts, "host"))
+	for _, one := range []struct {
+		n    int
+		text string
+		c    color
+	}{
+		{w.Unwatched, count(w.Unwatched, "host") + " unwatched", red}, {w.Drifted, count(w.Drifted, "resource") + " drifted", yellow},
+		{w.Fighting, fmt.Sprintf("%d of them fighting", w.Fighting), red},
+	} {
+		if one.n > 0 {
+			p.print(one.c, ", ", one.text)
+		}
+	}
+	p.newline()
 }
 
 func (t *Text) watched(p *page, e Watched) {
