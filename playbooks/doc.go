@@ -23,6 +23,12 @@
 //	rollingsteer.go what is done when it has stopped, and what people say
 //	rollparts.go    what drains and gates are made of, checked before the first host is contacted
 //
+// A run that watches goes on behind its plays:
+//
+//	watching.go  its hosts: one goroutine decides, by asking [watch.Judge]
+//	watchhost.go a host: its sessions, its plays as they are sent to be watched, lost and found
+//	watchtell.go what hosts say, in the words of the judge, and what the judge says, as events
+//
 // Validate, Render, Facts and Footprints do parts of that. What a host sends becomes values
 // and events here: decodefacts.go, result.go, nestedmessages.go, progress.go. What is about
 // one matter is in a package of its own below; flags and exit statuses may not come in.

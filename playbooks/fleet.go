@@ -34,6 +34,8 @@ type fleet struct {
 	takeBack       []string    // see [Runner.TakeBack], and TakeBackAll
 	takeBackAll    bool
 
+	watching *watching // nil before hosts are watched
+
 	mu   sync.Mutex
 	kept int // connections that wait for a later play
 }
@@ -48,6 +50,16 @@ func (f *fleet) expect(s *selection) {
 		}
 		state.plays = append(state.plays, s)
 	}
+}
+
+// playAll runs plays one after the other. It returns false when the run must end.
+func (f *fleet) playAll(ctx context.Context, plays []*selection) bool {
+	for _, s := range plays {
+		if !f.play(ctx, s) {
+			return false
+		}
+	}
+	return !f.interrupted(ctx)
 }
 
 // play runs one play, batch after batch. It returns false when the run must end.

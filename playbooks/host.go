@@ -27,6 +27,7 @@ type hostState struct {
 	// interrupted says that its interruption has been reported.
 	interrupted bool
 	held        bool // it has a place among the kept connections
+	watched     bool // its plays are over, and it is watched: what is lost is not dialled again on the way
 	elapsed     time.Duration
 	limit       time.Duration // that a rollout gives it; 0 is none
 	phases      events.Phases
@@ -166,7 +167,7 @@ func (f *fleet) ended(ctx context.Context, s *selection, state *hostState, start
 		f.leave(state)
 		return
 	}
-	if state.failed || !f.lent[state.host.Name] {
+	if f.runner.Options.Watch == nil && (state.failed || !f.lent[state.host.Name]) {
 		state.close()
 	}
 	f.hostDone(state)

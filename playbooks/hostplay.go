@@ -22,6 +22,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 	if err != nil {
 		return err
 	}
+	if s.look.watches() {
+		leaveOutOthers(compiled)
+	}
 	var participant *share.Participant
 	if s.look == nil && s.part == 0 {
 		participant = f.exchange.Join(s.number, state.host.Name, compiled)
@@ -104,6 +107,9 @@ func (f *fleet) playOn(ctx context.Context, s *selection, state *hostState) erro
 			pending = append(pending, revertedEvent(s.play.Name, state.host.Name, r, f.runner.Options.Run))
 		}
 	}
+	if s.look.watches() {
+		task.Watched = s.look.told
+	}
 	if guard != nil {
 		task.Arm, task.Armed = guard.arm, guard.awaits
 	}
@@ -147,6 +153,12 @@ func (f *fleet) equip(c *wire.Catalog, s *selection, state *hostState, earlier s
 	c.Earlier = earlier
 	addOthers(c, state.plays)
 	c.Undo = undoOn(s.play, state.host.Name)
+	if s.look.watches() {
+		c.Remember = nil
+		if c.Until == 0 { // else another stage follows
+			c.Watch = s.look.watch
+		}
+	}
 	return f.runner.Step.asks(s, state.host.Name, "", c, f.runner.Options.Catalog.Mask)
 }
 
@@ -156,7 +168,7 @@ func (f *fleet) ready(ctx context.Context, s *selection, state *hostState) (*hos
 	timed, done := f.runner.hostTime(ctx)
 	defer done()
 	program, compiled, err := f.compiled(timed, s, state)
-	if err == nil && compiled.NeedsFull && !program.full {
+	if err == nil && (compiled.NeedsFull || s.look.watches()) && !program.full {
 		program, err = f.upgrade(timed, s.play, state, program)
 	}
 	if err != nil {

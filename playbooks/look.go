@@ -5,8 +5,13 @@ import "github.com/ccm-push/ccm-push/modules/wire"
 // A look is a play that is not carried out, and of which nothing is told: a rollout wants to know what
 // would change, or whether a host is healthy. nil is no look.
 type look struct {
-	monitors bool // health checks are run, and nothing else
+	monitors bool        // health checks are run, and nothing else
+	watch    *wire.Watch // the host goes on telling what becomes of it; nil does not
+	told     func(*wire.Watched)
 }
+
+// watches reports whether a play is sent to be watched from then on.
+func (l *look) watches() bool { return l != nil && l.watch != nil }
 
 // heard is told each result of a host.
 type heard func(host string, c *wire.Catalog, r *wire.Result)
@@ -23,7 +28,7 @@ func (r *Runner) mode(s *selection) (check, monitor, rehearsal bool) {
 	check, monitor = r.Options.Check, r.Options.Monitor
 	if s.look != nil {
 		check, monitor = check || !s.look.monitors, monitor || s.look.monitors
-		rehearsal = !r.Options.Check
+		rehearsal = !r.Options.Check || s.look.watch != nil
 	}
 	return check, monitor, rehearsal
 }

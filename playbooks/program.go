@@ -102,7 +102,7 @@ func (f *fleet) worker(play *manifest.Play, state *hostState) (become *start.Bec
 // host program runs as that user, needs the full one. The others are found out
 // when they are compiled.
 func (f *fleet) needsFull(state *hostState, user string) bool {
-	return slices.ContainsFunc(state.plays, func(s *selection) bool {
+	return f.runner.Options.Watch != nil || slices.ContainsFunc(state.plays, func(s *selection) bool {
 		if !s.compiler.NeedsFull() {
 			return false
 		}

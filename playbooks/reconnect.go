@@ -67,14 +67,14 @@ func (f *fleet) apply(ctx context.Context, s *selection, state *hostState, progr
 // does would be done again.
 func (f *fleet) mayReconnect(ctx context.Context, c *catalog.Compiled, err error) bool {
 	kept := c.Catalog.Lock != nil || c.Catalog.Check
-	return f.runner.Options.Reconnect > 0 && kept && phaseOf(err) == phaseLost && !f.interrupted(ctx)
+	return f.runner.Options.Reconnect > 0 && kept && c.Catalog.Watch == nil && phaseOf(err) == phaseLost && !f.interrupted(ctx)
 }
 
 // startedAgain is program and err, or, if err is that the connection was lost while a host
 // program was being started, another one over a new connection. Nothing had been asked of the
 // host by then. like is the program that it takes the place of, nil is none.
 func (f *fleet) startedAgain(ctx context.Context, play *manifest.Play, state *hostState, like, program *hostProgram, err error) (*hostProgram, error) {
-	if f.runner.Options.Reconnect == 0 || !lostAtStart(err) || f.interrupted(ctx) {
+	if f.runner.Options.Reconnect == 0 || state.watched || !lostAtStart(err) || f.interrupted(ctx) {
 		return program, err
 	}
 	began := f.runner.Now()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -90,6 +91,7 @@ type Options struct {
 	Canary        string
 	Yes           bool
 	Hold          time.Duration
+	Watch         *Watch   // hosts are watched behind the plays; nil are not
 	Manifests     []string // as given, for the first event
 	Version       string
 }
@@ -263,13 +265,13 @@ func (r *Runner) Run(ctx context.Context, stop <-chan struct{}) (events.Summary,
 		Version: r.Options.Version, Hosts: len(f.states), Monitor: r.Options.Monitor, Plays: selected(r.Plays, hostLists), Undoes: r.undoes(),
 	})
 	r.Activity.Begin(len(f.states), r.Options.Check)
-	for _, s := range selections {
-		if !f.play(ctx, s) {
-			break
-		}
+	converged := r.Options.Watch != nil && r.Options.Check || f.playAll(ctx, selections)
+	if converged && r.Options.Watch != nil {
+		f.watch(ctx, selections)
 	}
 	f.finish(ctx)
-	summary := r.Tally.Summary(f.interrupted(ctx) && !f.rolloutStopped)
+	summary := r.Tally.Summary(f.interrupted(ctx) && !f.rolloutStopped && f.watching == nil)
+	summary.Watch = f.watching.totals()
 	summary.RolloutStopped, r.TakeBack, r.TakeBackAll = f.rolloutStopped, f.takeBack, f.takeBackAll
 	summary.NotStarted, summary.PlaysNotRun = f.notStarted(), notRun(selections)
 	r.Events.Report(summary)
@@ -387,6 +389,9 @@ func (r *Runner) forks() int {
 }
 
 func (r *Runner) keep() int {
+	if r.Options.Watch != nil { // which needs all of them
+		return math.MaxInt
+	}
 	if r.Options.Keep == 0 {
 		return defaultKeep
 	}

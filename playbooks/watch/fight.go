@@ -1,6 +1,10 @@
 package watch
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // A sight is what a resource was, from a time on; "" is as it shall be.
 type sight struct {
@@ -56,7 +60,17 @@ func (i *item) timesWithin(now time.Time) (n int) {
 // values are the two that are fought about.
 func (i *item) values() [2]string {
 	n := len(i.seen)
-	return [2]string{i.seen[n-2].value, i.seen[n-1].value}
+	return [2]string{readable(i.seen[n-2].value), readable(i.seen[n-1].value)}
+}
+
+// readable is what [Verdict.value] gives, for people.
+func readable(value string) string {
+	parts := strings.Split(value, "\x00")
+	text := strings.TrimSpace(parts[0])
+	for i := 1; i+2 < len(parts); i += 3 {
+		text += fmt.Sprintf("; %s: %s -> %s", parts[i], parts[i+1], parts[i+2])
+	}
+	return text
 }
 
 // times is how often the resource has come to its value.

@@ -1,0 +1,144 @@
+package playbooks
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ccm-push/ccm-push/modules/wire"
+	"github.com/ccm-push/ccm-push/playbooks/events"
+	"github.com/ccm-push/ccm-push/playbooks/watch"
+)
+
+// A watchedEntry is what is kept of an entry of a catalog under watch.
+type watchedEntry struct {
+	kind, name, alias string
+	ref               string // among those of the play
+	rules             *watch.Rules
+	sensitive         bool
+	scope             bool // it stands for others, which are watched themselves
+	counts            bool // it is watched
+}
+
+// entriesOf are those of a catalog.
+func (w *watching) entriesOf(c *wire.Catalog) []watchedEntry {
+	rules := &w.rules
+	looked := *rules // at what is only looked at, by noop or health checks alone
+	if looked.Mode == watch.Repair {
+		looked.Mode = watch.Report
+	}
+	seen := make(map[string]int, len(c.Entries))
+	list := make([]watchedEntry, len(c.Entries))
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		ref := e.Type + "#" + e.Name
+		if seen[ref]++; seen[ref] > 1 { // in another nested manifest
+			ref += fmt.Sprintf(" (%d)", seen[ref])
+		}
+		list[i] = watchedEntry{
+			kind: e.Type, name: e.Name, alias: e.Alias, ref: ref, rules: rules, sensitive: e.Sensitive,
+			scope: e.Scope != nil, counts: e.Scope == nil && !e.Excluded && !e.Hidden,
+		}
+		if e.Check || e.Monitor {
+			list[i].rules = &looked
+		}
+	}
+	return list
+}
+
+// verdict is a result in the words of the judge. writer is who has changed the resource; nil if that is
+// not known.
+func (e *watchedEntry) verdict(r *wire.Result, writer *wire.Writer) watch.Verdict {
+	healthy := !slices.ContainsFunc(r.Health, func(v wire.HealthVerdict) bool { return v.Status != wire.HealthOK })
+	if e.scope && healthy {
+		return watch.Verdict{Status: watch.Stable}
+	}
+	v := watch.Verdict{Status: watch.Stable, Uncertain: r.Uncertain, Message: r.Message, Error: r.Error}
+	switch {
+	case r.Status == wire.Changed:
+		v.Status = watch.Changed
+	case r.Status.HasFailed():
+		v.Status = watch.Failed
+	}
+	switch {
+	case writer != nil && writer.Run != "":
+		v.Cause = watch.Run
+	case r.Cause == wire.Drift:
+		v.Cause = watch.Drift
+	case r.Cause == wire.Intent:
+		v.Cause = watch.Wish
+	}
+	for _, c := range r.Changes {
+		one := watch.Change{Property: c.Property, From: c.Have, To: c.Want}
+		if e.sensitive {
+			one.From, one.To = events.Withheld, events.Withheld
+		}
+		v.Changes = append(v.Changes, one)
+	}
+	if writer != nil {
+		v.Writer = &watch.Writer{Run: writer.Run, Holder: writer.Holder, PID: writer.PID, Program: writer.Program, User: writer.User, Package: writer.Package}
+	}
+	return v
+}
+
+// tell tells what the judge says of a resource.
+func (w *watching) tell(p *watchedPlay, e *watchedEntry, o watch.Outcome) {
+	play, host := p.play.Name, o.Key.Host
+	switch o.Kind {
+	case watch.Drifted, watch.Settled:
+		v := &o.Verdict
+		told := events.Drifted{
+			Play: play, Host: host, Type: e.kind, Name: e.name, Alias: e.alias, Settled: o.Kind == watch.Settled,
+			Status: events.Status(v.Status), Cause: causeOf(v.Cause), Certain: !v.Uncertain, Message: v.Message, Error: v.Error,
+			Since: o.Since, Writer: writerOf(v.Writer), Mode: string(o.Mode),
+		}
+		for _, c := range v.Changes {
+			told.Changes = append(told.Changes, events.Change{Property: c.Property, Have: c.From, Want: c.To})
+		}
+		if told.Settled {
+			told.Status = events.Stable
+		}
+		w.fleet.runner.Events.Report(told)
+	case watch.Repaired, watch.Unmended:
+		w.fleet.runner.Events.Report(events.Repaired{
+			Play: play, Host: host, Type: e.kind, Name: e.name, Alias: e.alias, By: w.fleet.runner.Options.Run,
+			Since: o.Since, Error: o.Error, Next: timeOf(o.Next),
+		})
+	case watch.Fighting, watch.Exhausted:
+		told := events.Fighting{
+			Play: play, Host: host, Type: e.kind, Name: e.name, Alias: e.alias, Times: o.Times, WithinMS: o.Within.Milliseconds(),
+			Writer: writerOf(o.Verdict.Writer), Next: timeOf(o.Next),
+		}
+		if o.Kind == watch.Fighting {
+			told.Values = o.Values[:]
+		}
+		w.fleet.runner.Events.Report(told)
+	}
+}
+
+// timeOf is a time that may be none.
+func timeOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func causeOf(c watch.Cause) events.Cause {
+	switch c {
+	case watch.Drift:
+		return events.Drift
+	case watch.Run:
+		return events.ByRun
+	case watch.Wish:
+		return events.Intent
+	}
+	return ""
+}
+
+func writerOf(w *watch.Writer) *events.Writer {
+	if w == nil {
+		return nil
+	}
+	return &events.Writer{By: w.Run, Holder: w.Holder, PID: w.PID, Program: w.Program, User: w.User, Package: w.Package}
+}
