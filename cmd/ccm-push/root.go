@@ -150,6 +150,7 @@ Resource types: ` + strings.Join(a.registry.Names(), ", ") + ".",
 		undoCommand(hosts, &c.selection, p),
 		validateCommand(plays, p),
 		versionCommand(&hosts.work, p),
+		watchCommand(plays, p),
 	)
 	return root
 }
