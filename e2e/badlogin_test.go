@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -85,6 +86,22 @@ func TestTooManyLogins(t *testing.T) {
 		"    hint: is it an SSH server that listens there, and does it allow so many logins at once (sshd_config: MaxStartups)?\n"+
 		"web1: 0 changed, 0 stable (unreachable: the host closed the connection, TIME)\n1 host: 0 ok, 1 unreachable; TIME\n", r.shown())
 	require.Equal(t, 4, r.code)
+}
+
+// TestLoginsAtOnce has more hosts at one address than its sshd, which has the limits that it is
+// shipped with, lets log in at once: none of them is dropped for it.
+func TestLoginsAtOnce(t *testing.T) {
+	s := startSSHD(t, "MaxStartups 10:30:100\nMaxSessions 1\nLogLevel INFO\n")
+	s.inventory(t, s.port, "id", "known_hosts")
+	text, err := os.ReadFile(s.path("hosts.yaml"))
+	require.NoError(t, err)
+	write(t, s.path("hosts.yaml"), strings.Replace(string(text), "web1:", "web[1:60]:", 1))
+	r := push(t, s.dir, "-i", "hosts.yaml", "all", "exec", "true")
+	require.Zero(t, r.code, r.shown())
+	log, err := os.ReadFile(s.path("sshd.log"))
+	require.NoError(t, err)
+	require.Equal(t, 60, strings.Count(string(log), "Accepted publickey"))
+	require.NotRegexp(t, "(?i)maxstartups|drop connection|startups", string(log))
 }
 
 // TestFleetConnectTimeout has an address where nobody is.

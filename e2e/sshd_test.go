@@ -89,14 +89,16 @@ func (s *server) know(tb testing.TB, name, kind string) {
 func (s *server) serve(tb testing.TB, program string) {
 	tb.Helper()
 	cmd := exec.Command(program, "-D", "-e", "-f", s.path("sshd_config"))
-	var log strings.Builder
-	cmd.Stderr = &log
+	log, err := os.Create(s.path("sshd.log"))
+	require.NoError(tb, err)
+	cmd.Stderr = log
 	require.NoError(tb, cmd.Start())
 	tb.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
-		if log.Len() > 0 {
-			tb.Logf("sshd: %s", &log)
+		log.Close()
+		if text, _ := os.ReadFile(log.Name()); len(text) > 0 {
+			tb.Logf("sshd: %s", text)
 		}
 	})
 	require.Eventually(tb, func() bool { return answers(s.port) }, 10*time.Second, 20*time.Millisecond, "sshd does not answer")

@@ -21,17 +21,21 @@ type Client struct {
 	local  *localShell           // in place of ssh: the controller itself
 	gone   chan struct{}         // closed when the connection has ended
 	cause  atomic.Pointer[error] // why we ended it, if the host was dead
+	served func()                // see [NewClient]
 	work   sync.WaitGroup
 }
 
 // NewClient takes over an SSH connection to t. It asks the host for a sign of life at
 // each interval and gives it up when there was none for the idle timeout after that (as
-// with ssh_config's ServerAliveInterval and ServerAliveCountMax).
-func NewClient(t Target, conn *ssh.Client, interval, idleTimeout time.Duration) *Client {
-	c := &Client{target: t, ssh: conn, gone: make(chan struct{})}
+// with ssh_config's ServerAliveInterval and ServerAliveCountMax). served is called when the
+// host has first answered what only they may ask who are logged in, or the connection has ended,
+// and may be called more than once: for sshd the login ends a moment after it has told us so.
+func NewClient(t Target, conn *ssh.Client, interval, idleTimeout time.Duration, served func()) *Client {
+	c := &Client{target: t, ssh: conn, gone: make(chan struct{}), served: served}
 	c.work.Go(func() {
 		conn.Wait()
 		close(c.gone)
+		served()
 	})
 	c.work.Go(func() { c.keepalive(interval, idleTimeout) })
 	return c
@@ -113,6 +117,7 @@ func (c *Client) Ping() error {
 	if _, _, err := c.ssh.SendRequest("keepalive@openssh.com", true, nil); err != nil {
 		return c.lost()
 	}
+	c.served()
 	return nil
 }
 
@@ -122,6 +127,7 @@ func (c *Client) Ping() error {
 // and wraps [ErrLost] if it is not.
 func (c *Client) DialThrough(ctx context.Context, addr string) (net.Conn, error) {
 	far, err := c.ssh.DialContext(ctx, "tcp", addr)
+	c.served()
 	if err != nil {
 		if _, rejected := errors.AsType[*ssh.OpenChannelError](err); !rejected && ctx.Err() == nil {
 			err = c.lost()

@@ -27,6 +27,7 @@ func (c *Client) Run(line string, terminal bool, stderr io.Writer) (*Command, er
 		return c.local.run(line, terminal, stderr)
 	}
 	session, err := c.ssh.NewSession()
+	c.served()
 	if err != nil {
 		if _, rejected := errors.AsType[*ssh.OpenChannelError](err); rejected {
 			return nil, fmt.Errorf("opening a session: %w: %w", ErrNoSession, err)
@@ -56,6 +57,7 @@ func (c *Client) Run(line string, terminal bool, stderr io.Writer) (*Command, er
 // its standard input is closed, or with c.
 func (c *Client) Subsystem(name string) (*Command, error) {
 	session, err := c.ssh.NewSession()
+	c.served()
 	if err != nil {
 		return nil, err
 	}

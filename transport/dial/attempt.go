@@ -66,6 +66,20 @@ func (d *Dialer) try(ctx context.Context, a *attempt) (*transport.Client, error)
 	if err != nil {
 		return nil, throughJump(t, err)
 	}
+	leave, err := d.admit(ctx, t, via)
+	if err != nil {
+		return nil, err
+	}
+	client, err := d.getIn(ctx, a, via, leave)
+	if err != nil {
+		leave()
+	}
+	return client, err
+}
+
+// getIn dials the host of an attempt and logs in. served is for the client.
+func (d *Dialer) getIn(ctx context.Context, a *attempt, via *slot, served func()) (*transport.Client, error) {
+	t := a.target
 	ctx, a.phases = withPhases(ctx, d.limits(t), a.told)
 	defer a.phases.end()
 
@@ -95,7 +109,22 @@ func (d *Dialer) try(ctx context.Context, a *attempt) (*transport.Client, error)
 	a.login.Done()
 	interval := cmp.Or(t.Keepalive, d.Keepalive, defaultKeepalive)
 	count := cmp.Or(t.KeepaliveCount, d.KeepaliveCount, defaultKeepaliveCount)
-	return transport.NewClient(t, ssh.NewClient(c, chans, reqs), interval, time.Duration(count)*interval), nil
+	return transport.NewClient(t, ssh.NewClient(c, chans, reqs), interval, time.Duration(count)*interval, served), nil
+}
+
+// admit waits until t may be dialled, on a place at a jump host if via is one, which it gives back
+// if that does not come to be. leave says that t has let us in, or will not; it may be called more than once.
+func (d *Dialer) admit(ctx context.Context, t transport.Target, via *slot) (leave func(), err error) {
+	if leave, err = d.files().startups.enter(ctx, startupKey(t)); err == nil && (via == nil || via.conn.pace.turn(ctx)) {
+		return leave, nil
+	}
+	if err == nil {
+		leave()
+	}
+	if via != nil {
+		via.release()
+	}
+	return nil, t.Fail(transport.OpDial, context.Cause(ctx), "")
 }
 
 // connect gives the connection that SSH is to be spoken on.

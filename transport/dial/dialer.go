@@ -49,11 +49,12 @@ type Dialer struct {
 	// network is ip, ip4 or ip6.
 	Resolve func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
-	known   knownhosts.Store
-	keyring auth.Keyring
-	jumps   jumpTable
-	warm    atomic.Bool // warmUp has been called
-	apartOf *Dialer     // whose files and keys it has; nil are its own
+	known    knownhosts.Store
+	keyring  auth.Keyring
+	startups startups
+	jumps    jumpTable
+	warm     atomic.Bool // warmUp has been called
+	apartOf  *Dialer     // whose files and keys it has; nil are its own
 }
 
 const (

@@ -55,6 +55,9 @@ func (d *Dialer) retry(ctx context.Context, t transport.Target, dial func() (*tr
 		if !ok {
 			return c, err
 		}
+		if p.kind == crowded {
+			d.files().startups.crowded(startupKey(t))
+		}
 		if n > d.retries(t, p.kind) || !sleep(ctx, wait/2+rand.N(wait)) {
 			return nil, d.tries(t, p, n)
 		}
