@@ -23,7 +23,8 @@ func resumeCommand(pl *plays, p *printer) *cobra.Command {
 		Long: `resume runs the manifests of a recorded run again, with the options and in the folder of
 that time, on those of its hosts that are not done: hosts that came through well are not
 touched. Batches (serial) go on where they were, and hosts that had failed count in theirs
-until they succeed. Without RUN it is the last run of manifests.
+until they succeed. Without RUN it is the last run that applied manifests: check runs and
+health checks since then are not gone on with, unless RUN says so.
 
 Values of -e are not recorded: they have to be given again. Options that are given
 count over those of that time. If a manifest has changed since, resume says so and ends;
@@ -100,11 +101,12 @@ func (p *plays) resume(ctx context.Context, out *printer, set *pflag.FlagSet, na
 	return p.run(ctx, r, out, h)
 }
 
-// findResumable gives the run with a name, or the last one of manifests.
+// findResumable gives the run with a name, or the last one that applied manifests: whoever has
+// looked at a failed run with --check since then means that run.
 func findResumable(store record.Store, name string) (*record.Run, error) {
 	ofManifests := func(r *record.Run) bool { return len(r.Manifests) > 0 }
 	if name == "" {
-		run, err := store.Last(ofManifests)
+		run, err := store.Last(func(r *record.Run) bool { return ofManifests(r) && !r.Check && r.Command != "check-health" })
 		if err != nil {
 			return nil, err
 		}
