@@ -182,6 +182,26 @@ func TestFoldedOutput(t *testing.T) {
 	require.Equal(t, "== web[0001-0007,0009-0040] (39): exit 0\n6.1.0\n== web0008: exit 0\n5.10.0\n40 hosts: 40 ok\n", text)
 }
 
+// TestBatchOfOneHost has nobody to be folded with: what happens on it is told when it does. The
+// other batches of the run are folded.
+func TestBatchOfOneHost(t *testing.T) {
+	hosts := []string{"web1", "web2", "web3", "web4"}
+	var out bytes.Buffer
+	text := events.NewText(&out, events.TextOptions{Fold: 4})
+	text.Report(events.RunStart{Hosts: 4, Plays: []events.SelectedPlay{{Name: "site", Hosts: hosts}}})
+	text.Report(events.PlayStart{Play: "site", Hosts: hosts[:1], Number: 1, Batch: 1, Batches: 2})
+	text.Report(file("web1", "/a", events.Changed, "content"))
+	require.Equal(t, "== site, batch 1 of 2: 1 host\nweb1  changed  file#/a  content\n", out.String())
+	out.Reset()
+	text.Report(events.PlayStart{Play: "site", Hosts: hosts[1:], Number: 1, Batch: 2, Batches: 2})
+	for _, host := range hosts[1:] {
+		text.Report(file(host, "/a", events.Changed, "content"))
+	}
+	require.Equal(t, "== site, batch 2 of 2: 3 hosts\n", out.String())
+	text.Report(events.Summary{})
+	require.Contains(t, out.String(), "web[2-4] (3)\n  changed  file#/a  content\n")
+}
+
 // TestManyHostsOnOneScreen has what forty hosts print, for outcomes that are equal, differ from
 // what one of them alone prints by eight lines at most.
 func TestManyHostsOnOneScreen(t *testing.T) {

@@ -198,7 +198,8 @@ func (t *Text) playStart(p *page, e PlayStart) {
 		t.recap.meet(h)
 		t.column = min(maxColumn, max(t.column, utf8.RuneCountInString(Line(h))))
 	}
-	if t.folds() {
+	// One host has nobody to be folded with: what it does is told as it happens.
+	if t.folds() && (len(e.Hosts) > 1 || t.options.Fold == 1) {
 		t.folding = newFolding(slices.Clone(e.Hosts), &t.setting, t.addresses)
 	}
 	if t.options.AdHoc || t.options.Quiet {
