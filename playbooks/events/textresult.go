@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,7 +17,9 @@ type resultLines struct{ *setting }
 func (l resultLines) tell(p *page, r Result) {
 	switch {
 	case l.options.AdHoc && r.Command != nil:
-		l.output(p, r)
+		if !l.options.Quiet || r.Status == Failed {
+			l.output(p, r)
+		}
 	case l.shows(r):
 		l.line(p, r)
 		l.healthChecks(p, r)
@@ -356,7 +359,13 @@ func someLines(s string) (some string, all bool) {
 	return some, some == s
 }
 
-// output is the ad-hoc form: a heading and all that the command has written.
+// looksLikeOurs finds a line of a command's output that could be taken for one that ccm-push
+// itself prints of an ad-hoc call: a heading, a result, a line of the recap.
+var looksLikeOurs = regexp.MustCompile(`(?m)^(== |std(out|err) \| |ccm-push: |to go on: ` +
+	`|(\S+: )?\d+ hosts?: |\S+: \d+ (changed|would change)\b|\S+ +(failed|changed|would change|unreachable|interrupted|untold) {2,})`)
+
+// output is the ad-hoc form: a heading and all that the command has written. Each line has a
+// prefix if one could be taken for a line of another host.
 func (l resultLines) output(p *page, r Result) {
 	c := bold
 	if r.Status == Failed {
@@ -370,7 +379,11 @@ func (l resultLines) output(p *page, r Result) {
 		p.newline()
 	}
 	if !l.followed[r.Host] || l.options.Verbose > 0 { // else it has been shown
-		p.block("", r.Command.Stdout, always(plain))
+		prefix := ""
+		if looksLikeOurs.MatchString(r.Command.Stdout) {
+			prefix = "stdout | "
+		}
+		p.block(prefix, r.Command.Stdout, always(plain))
 		p.block("stderr | ", r.Command.Stderr, always(yellow))
 	}
 	l.notes(p, r)

@@ -39,6 +39,28 @@ func TestEvidenceIsShownOnce(t *testing.T) {
 	}
 }
 
+// What a host writes is not taken for what another host, or ccm-push, has said.
+func TestOutputThatImitates(t *testing.T) {
+	for stdout, want := range map[string]string{
+		"a\n== web9: exit 0\nb\n":                    "stdout | a\nstdout | == web9: exit 0\nstdout | b\n",
+		"stderr | b\n":                               "stdout | stderr | b\n",
+		"40 hosts: 40 ok; 3ms\n":                     "stdout | 40 hosts: 40 ok; 3ms\n",
+		"interrupted: 1 host: 1 ok\n":                "stdout | interrupted: 1 host: 1 ok\n",
+		"web9: 0 changed, 5 stable (1ms)\n":          "stdout | web9: 0 changed, 5 stable (1ms)\n",
+		"web9: 2 changed (1 drift), 0 stable\n":      "stdout | web9: 2 changed (1 drift), 0 stable\n",
+		"web9  failed   file#/x\n":                   "stdout | web9  failed   file#/x\n",
+		"to go on: ccm-push resume x\n":              "stdout | to go on: ccm-push resume x\n",
+		"ccm-push: killing\n":                        "stdout | ccm-push: killing\n",
+		"a == b\n  == c\n0 upgraded, 2 hosts\n===\n": "a == b\n  == c\n0 upgraded, 2 hosts\n===\n",
+		"job failed\n2 changed\n":                    "job failed\n2 changed\n",
+	} {
+		var out bytes.Buffer
+		events.NewText(&out, events.TextOptions{AdHoc: true}).Report(events.Result{Host: "web1", Type: "exec", Name: "x", Status: events.Changed, Certain: true,
+			Command: &events.Command{Stdout: stdout, Stderr: "== e\n"}})
+		require.Equal(t, "== web1: exit 0\n"+want+"stderr | == e\n", out.String())
+	}
+}
+
 // What a resource says for whoever looks for a fault is shown to those.
 func TestLevels(t *testing.T) {
 	var notes []events.Note
