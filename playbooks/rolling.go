@@ -27,6 +27,7 @@ type rolling struct {
 	last      time.Time      // a host got done, or waiting ended
 	over      bool           // the run ends behind those that are at work
 	undo      rollout.OnStop // what is to be taken back then
+	told      *rollout.Stop  // that has been reported
 }
 
 // A rolled host has ended.
@@ -107,7 +108,11 @@ func (r *rolling) withDone(alive []*inventory.Host, hosts []rollout.Host) []roll
 	return all
 }
 
-func (r *rolling) at(s rollout.State) { r.state, r.since = s, r.fleet.runner.Now() }
+func (r *rolling) at(s rollout.State) {
+	if s != r.state {
+		r.state, r.since = s, r.fleet.runner.Now()
+	}
+}
 
 // past is what the run had come to that is gone on with; nil if there was none.
 func (r *rolling) past() *rollout.Past {
@@ -146,9 +151,7 @@ func (r *rolling) batch(ctx context.Context) bool {
 		}
 		switch {
 		case working > 0:
-			if r.conductor.Stopped() != nil {
-				r.at(rollout.Stopping)
-			}
+			r.stopping()
 			if r.await(ctx) {
 				working--
 			}

@@ -156,27 +156,93 @@ func TestRolloutIsHeld(t *testing.T) {
 			held <- stop
 		}
 	}
-	say := func(c rollout.Command) rollout.Reply {
-		reply := make(chan rollout.Reply, 1)
-		steer <- rollout.Request{Command: c, Answer: func(r rollout.Reply) { reply <- r }}
-		return <-reply
+	ended := w.begin(t)
+	require.Equal(t, "stop.failed", (<-held).Rule)
+	status := say(steer, rollout.Command{Verb: rollout.Ask}).Status
+	require.Equal(t, []rollout.Held{{Host: "web1", Why: "has failed"}}, status.Held)
+	require.Empty(t, say(steer, rollout.Command{Verb: rollout.Go, By: "me"}).Error)
+	require.Equal(t, "max_unavailable", (<-held).Rule)
+	require.Contains(t, say(steer, rollout.Command{Verb: rollout.ReleaseHost, Host: "web9"}).Error, "no host of this rollout")
+	require.Empty(t, say(steer, rollout.Command{Verb: rollout.ReleaseHost, Host: "web1", By: "me"}).Error)
+	require.Empty(t, say(steer, rollout.Command{Verb: rollout.Go, By: "me"}).Error)
+	summary := <-ended
+	require.False(t, summary.RolloutStopped)
+	require.FileExists(t, path("web3", "made"))
+}
+
+// newSlow has a world whose hosts are at work until there is a file called go, or fail where a folder
+// called bad is, and what speaks to its rollout.
+func newSlow(t *testing.T, rules rollout.Rules, names ...string) (w *world, path func(host, file string) string, steer chan rollout.Request) {
+	hosts := servers(t, names...)
+	w = newWorld(t, hosts, `
+ccm:
+  resources:
+    - exec: [{"until test -e go; do test ! -e bad || exit 1; sleep 0.05; done": {provider: shell, cwd: "{{ Data.home }}", timeout: 1m}}]
+`)
+	w.Plays[0].Rollout = &manifest.Rollout{Rules: rules}
+	steer = make(chan rollout.Request)
+	w.Steer = steer
+	return w, func(host, file string) string { return filepath.Join(hosts[host].Home, file) }, steer
+}
+
+// TestRolloutTellsAtOnceThatItHasStopped has a host at work that gets done only once the stop by another
+// one has been told.
+func TestRolloutTellsAtOnceThatItHasStopped(t *testing.T) {
+	w, path, steer := newSlow(t, rollout.Rules{OnStop: rollout.UndoAll}, "web1", "web2")
+	require.NoError(t, os.Mkdir(path("web1", "bad"), 0o700))
+	stops := make(chan events.RolloutStop, 10)
+	w.recorded.watch = func(e events.Event) {
+		if stop, ok := e.(events.RolloutStop); ok {
+			stops <- stop
+		}
 	}
+	ended := w.begin(t)
+	stop := <-stops
+	require.Equal(t, "stop.failed", stop.Rule)
+	require.Equal(t, []string{"web2"}, stop.AtWork)
+	require.Equal(t, "undo_all", stop.Then)
+	require.Equal(t, rollout.Stopping, say(steer, rollout.Command{Verb: rollout.Ask}).Status.State)
+	require.NoError(t, os.WriteFile(path("web2", "go"), nil, 0o600))
+	require.True(t, (<-ended).RolloutStopped)
+	require.Empty(t, stops, "it is told once")
+	require.Contains(t, w.text.String(), "    at work, and brought to their end: 1 host: web2\n")
+}
+
+// TestRolloutWithoutProgress stops while its only host is at work, and goes on when somebody says so: the
+// time begins anew, however long ago the last host got done.
+func TestRolloutWithoutProgress(t *testing.T) {
+	w, path, steer := newSlow(t, rollout.Rules{OnStop: rollout.End, ProgressDeadline: time.Second}, "web1")
+	stops := make(chan events.RolloutStop, 10)
+	w.recorded.watch = func(e events.Event) {
+		if stop, ok := e.(events.RolloutStop); ok {
+			stops <- stop
+		}
+	}
+	ended := w.begin(t)
+	require.Equal(t, "no host has got done for 1s; at work: web1", (<-stops).Text)
+	require.Empty(t, say(steer, rollout.Command{Verb: rollout.Go, By: "me"}).Error)
+	require.Nil(t, say(steer, rollout.Command{Verb: rollout.Ask}).Status.Stop, "it has a second again")
+	require.Equal(t, "progress_deadline", (<-stops).Rule)
+	require.Empty(t, say(steer, rollout.Command{Verb: rollout.Go, By: "me"}).Error)
+	require.NoError(t, os.WriteFile(path("web1", "go"), nil, 0o600))
+	require.False(t, (<-ended).RolloutStopped)
+}
+
+// begin runs the plays, and gives what they come to.
+func (w *world) begin(t *testing.T) <-chan events.Summary {
 	ended := make(chan events.Summary, 1)
 	go func() {
 		summary, _ := w.Run(context.WithoutCancel(t.Context()), nil)
 		ended <- summary
 	}()
-	require.Equal(t, "stop.failed", (<-held).Rule)
-	status := say(rollout.Command{Verb: rollout.Ask}).Status
-	require.Equal(t, []rollout.Held{{Host: "web1", Why: "has failed"}}, status.Held)
-	require.Empty(t, say(rollout.Command{Verb: rollout.Go, By: "me"}).Error)
-	require.Equal(t, "max_unavailable", (<-held).Rule)
-	require.Contains(t, say(rollout.Command{Verb: rollout.ReleaseHost, Host: "web9"}).Error, "no host of this rollout")
-	require.Empty(t, say(rollout.Command{Verb: rollout.ReleaseHost, Host: "web1", By: "me"}).Error)
-	require.Empty(t, say(rollout.Command{Verb: rollout.Go, By: "me"}).Error)
-	summary := <-ended
-	require.False(t, summary.RolloutStopped)
-	require.FileExists(t, path("web3", "made"))
+	return ended
+}
+
+// say says something to a rollout.
+func say(steer chan<- rollout.Request, c rollout.Command) rollout.Reply {
+	reply := make(chan rollout.Reply, 1)
+	steer <- rollout.Request{Command: c, Answer: func(r rollout.Reply) { reply <- r }}
+	return <-reply
 }
 
 // TestRolloutSoaks has a host that is not healthy after the change: it does not count as done.

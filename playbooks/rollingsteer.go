@@ -10,19 +10,20 @@ import (
 	"github.com/ccm-push/ccm-push/playbooks/rollout"
 )
 
-// wait tells that the rollout has stopped, and waits for a person if it is held. It returns false when
-// the run must end.
+// stopping tells at once that the rollout has stopped, while hosts are at work yet: that may take long.
+// A person may say go meanwhile.
+func (r *rolling) stopping() {
+	if stop := r.conductor.Stopped(); stop != nil && !r.over {
+		r.at(rollout.Stopping)
+		r.tellStop(stop, r.then(stop))
+	}
+}
+
+// wait tells that the rollout has stopped, if it has not been told, and waits for a person if it is
+// held. It returns false when the run must end.
 func (r *rolling) wait(ctx context.Context) bool {
-	f, stop, then := r.fleet, r.conductor.Stopped(), r.rollout.OnStop
-	if stop.Rule == "gate" || stop.Rule == "hold" { // a person has to look
-		then = rollout.Hold
-	}
-	if len(r.conductor.Touched(false)) == 0 && (then == rollout.UndoBatch || then == rollout.UndoAll) { // there is nothing to take back
-		then = rollout.End
-	}
-	if then == rollout.Hold && f.runner.Ask == nil && f.runner.Options.Hold == 0 { // there is no one to wait for
-		then = rollout.End
-	}
+	f, stop := r.fleet, r.conductor.Stopped()
+	then := r.then(stop)
 	r.tellStop(stop, then)
 	if then != rollout.Hold {
 		r.stopped(then)
@@ -32,11 +33,31 @@ func (r *rolling) wait(ctx context.Context) bool {
 	return r.person(ctx, rollout.HeldState, question, f.runner.Options.Hold)
 }
 
-// tellStop tells why it does not go on, and what is done then.
+// then is what is done when it has stopped and nobody is at work.
+func (r *rolling) then(stop *rollout.Stop) rollout.OnStop {
+	then := r.rollout.OnStop
+	if stop.Rule == "gate" || stop.Rule == "hold" { // a person has to look
+		then = rollout.Hold
+	}
+	undoes := then == rollout.UndoBatch || then == rollout.UndoAll
+	if undoes && len(r.conductor.Touched(false)) == 0 && len(r.conductor.AtWork()) == 0 { // there is nothing to take back
+		then = rollout.End
+	}
+	if then == rollout.Hold && r.fleet.runner.Ask == nil && r.fleet.runner.Options.Hold == 0 { // there is no one to wait for
+		then = rollout.End
+	}
+	return then
+}
+
+// tellStop tells, once, why it does not go on, and what is done then.
 func (r *rolling) tellStop(stop *rollout.Stop, then rollout.OnStop) {
+	if stop == r.told {
+		return
+	}
+	r.told = stop
 	r.fleet.runner.Events.Report(events.RolloutStop{
 		Play: r.of.play.Name, Number: r.number, Batch: stop.Batch, Rule: stop.Rule, Text: stop.Text, Hosts: stop.Hosts,
-		Then: string(then), Waiting: r.conductor.Left(),
+		Then: string(then), AtWork: r.conductor.AtWork(), Waiting: r.conductor.Left(),
 	})
 }
 
@@ -182,6 +203,7 @@ func (r *rolling) said(c rollout.Command) error {
 			return fmt.Errorf("it is not held: it is %s", r.state)
 		}
 		r.at(rollout.Working)
+		r.last = r.fleet.runner.Now() // the time to go on begins anew: it may have passed
 		r.conductor.Go()
 	case rollout.HoldNow:
 		switch {

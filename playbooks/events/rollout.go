@@ -77,6 +77,7 @@ type RolloutStop struct {
 	Text   string   `json:"text" doc:"its arithmetic"`
 	Hosts  []string `json:"hosts" doc:"that are counted"`
 	Then   string   `json:"then" doc:"what is done now" enum:"hold,end,undo_batch,undo_all"`
+	AtWork []string `json:"at_work,omitempty" doc:"hosts that have begun: they are brought to their end before"`
 	// Waiting are those of the batch, and of those behind it, that have not begun.
 	Waiting int `json:"waiting" doc:"hosts that have not begun"`
 }

@@ -103,6 +103,9 @@ func (t *Text) rolloutStop(p *page, e RolloutStop) {
 	if e.Waiting > 0 {
 		p.block(indent, count(e.Waiting, "host")+" not begun", always(plain))
 	}
+	if len(e.AtWork) > 0 {
+		p.block(indent, "at work, and brought to their end: "+hostsOf(e.AtWork), always(plain))
+	}
 	then := map[string]string{
 		"hold":       fmt.Sprintf("held: ccm-push rollout go %[1]s, or end, undo, release; ccm-push rollout status %[1]s", e.Run),
 		"end":        fmt.Sprintf("the run ends; ccm-push resume %s goes on", e.Run),

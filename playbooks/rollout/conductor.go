@@ -296,7 +296,7 @@ func (c *Conductor) Gate(name string, v Verdict, stops bool, why string) {
 // NoProgress tells that no host has got done for the progress deadline.
 func (c *Conductor) NoProgress(d time.Duration) {
 	if c.stop == nil {
-		c.stopBy("progress_deadline", fmt.Sprintf("no host has got done for %s; at work: %s", printable.Duration(d), cmp.Or(List(c.atWork()), "none")), c.atWork(), nil)
+		c.stopBy("progress_deadline", fmt.Sprintf("no host has got done for %s; at work: %s", printable.Duration(d), cmp.Or(List(c.AtWork()), "none")), c.AtWork(), nil)
 	}
 }
 
@@ -367,8 +367,8 @@ func (c *Conductor) Left() int {
 	return n
 }
 
-// atWork are the hosts that have begun and not ended, in the order of the play.
-func (c *Conductor) atWork() []string {
+// AtWork are the hosts that have begun and not ended, in the order of the play.
+func (c *Conductor) AtWork() []string {
 	var names []string
 	for i := range c.plan.Hosts {
 		if name := c.plan.Hosts[i].Name; c.at(name) {

@@ -73,7 +73,7 @@ const (
 func (c *Conductor) Status() Status {
 	s := Status{
 		Batch: c.Batch(), Batches: len(c.plan.Batches), Hosts: len(c.plan.Hosts), Stable: len(c.plan.Stable()), ToChange: c.plan.size(),
-		AtWork: c.atWork(), Held: c.Held(), Failed: c.counts.failed, Unreachable: c.counts.unreachable, Restarted: len(c.counts.restarted),
+		AtWork: c.AtWork(), Held: c.Held(), Failed: c.counts.failed, Unreachable: c.counts.unreachable, Restarted: len(c.counts.restarted),
 		Stop: c.stop, Done: c.done, Waiting: c.Left(),
 	}
 	return s
