@@ -46,7 +46,7 @@ func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Ho
 	if f.interrupted(ctx) {
 		return false
 	}
-	hosts := r.withDone(alive, r.predict(ctx, without(alive, s.done)))
+	hosts := r.withOthers(alive, r.predict(ctx, without(alive, s.done)))
 	if r.over || f.interrupted(ctx) {
 		return false
 	}
@@ -57,6 +57,9 @@ func (f *fleet) rollOut(ctx context.Context, s *selection, alive []*inventory.Ho
 	}
 	r.plan = rollout.NewPlan(r.rollout.Rules, hosts, options)
 	r.conductor = rollout.NewConductor(r.plan, past)
+	if r.plan.NoCanary != "" && (r.plan.Sick || !f.runner.Options.Yes) {
+		r.conductor.WithoutCanary()
+	}
 	r.tellPlan()
 	if f.runner.Options.CompileFirst && !r.allReady(len(alive)) {
 		return false
@@ -93,17 +96,22 @@ func (r *rolling) leaveOut(ctx context.Context) {
 
 var errLeftOut = errors.New("it was not healthy before the rollout, and is left as it was; --include-broken works on it as well")
 
-// withDone has those among the hosts of the play, too, that the run before is done with: shares are of
-// all of them.
-func (r *rolling) withDone(alive []*inventory.Host, hosts []rollout.Host) []rollout.Host {
-	all := make([]rollout.Host, 0, len(alive))
-	for _, h := range alive {
-		if !r.of.done[h.Name] {
-			all, hosts = append(all, hosts[0]), hosts[1:]
-			continue
-		}
+// withOthers has those among the hosts of the play, too, that the run before is done with, since shares
+// are of all of them, and those that have failed in an earlier play: how they are, nobody knows.
+func (r *rolling) withOthers(alive []*inventory.Host, hosts []rollout.Host) []rollout.Host {
+	entered := setOf(names(alive))
+	all := make([]rollout.Host, 0, len(r.of.hosts))
+	for _, h := range r.of.hosts {
 		group, _ := groupOf(h, r.rollout.By)
-		all = append(all, rollout.Host{Name: h.Name, Group: group, Done: true})
+		switch {
+		case !entered[h.Name] && r.of.play.Undo == nil:
+			all = append(all, rollout.Host{Name: h.Name, Group: group, Broken: true})
+		case !entered[h.Name]: // that it cannot be taken back there is no reason to leave others as they are
+		case r.of.done[h.Name]:
+			all = append(all, rollout.Host{Name: h.Name, Group: group, Done: true})
+		default:
+			all, hosts = append(all, hosts[0]), hosts[1:]
+		}
 	}
 	return all
 }

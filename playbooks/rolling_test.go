@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,6 +128,33 @@ func TestRolloutOfTheSick(t *testing.T) {
 	require.NoError(t, os.Remove(path("web1", "sick")))
 	w.run(t)
 	require.FileExists(t, path("web2", "made"))
+}
+
+// TestRolloutBehindAFailure has a host that an earlier play of the run has failed on: it is out, whatever it
+// is at, and holds the only place until it is seen healthy.
+func TestRolloutBehindAFailure(t *testing.T) {
+	hosts := servers(t, "web1", "web2", "web3")
+	at := func(host, file string) string { return filepath.Join(hosts[host].Home, file) }
+	require.NoError(t, os.Mkdir(at("web1", "bad"), 0o700))
+	require.NoError(t, os.Mkdir(at("web1", "sick"), 0o700))
+	one := rollout.Amount{Count: 1}
+	begin := func() *world {
+		w := newWorld(t, hosts, `
+- name: before
+  ccm: {resources: [exec: [test ! -e bad: {cwd: "{{ Data.home }}"}]]}
+- `+strings.ReplaceAll(strings.TrimSpace(rollingSite), "\n", "\n  "))
+		w.Plays[1].Rollout = &manifest.Rollout{Rules: rollout.Rules{OnStop: rollout.End, MaxUnavailable: &one}}
+		return w
+	}
+	lines := begin().run(t)
+	require.Contains(t, lines, "plan [web2 web3], stable [], unreachable [], failed [], broken [web1]")
+	require.Contains(t, lines, "stop in batch 1 by max_unavailable: 1 host of the rollout may be out, and these are: web1 was not healthy before the rollout; 2 hosts wait; then end")
+	require.NoFileExists(t, at("web2", "made"))
+
+	require.NoError(t, os.Remove(at("web1", "sick")))
+	begin().run(t)
+	require.FileExists(t, at("web3", "made"))
+	require.NoFileExists(t, at("web1", "made"))
 }
 
 // TestRolloutLeavesOut has one host that was not healthy before: it is left, and that is no success.
@@ -312,6 +340,39 @@ func TestRunEndsWhenAllHostsHaveFailed(t *testing.T) {
 			}
 			require.ErrorIs(t, err, os.ErrNotExist)
 			require.Contains(t, w.text.String(), "not run: 1 play: \"two\"")
+		})
+	}
+}
+
+// TestRolloutWithoutCanary has no host begin if the one that was to come first will show nothing: a person
+// may say that this does not matter, but not of a host that nobody knows the state of.
+func TestRolloutWithoutCanary(t *testing.T) {
+	hosts := servers(t, "web1", "web2", "web3")
+	hosts["web4"] = sshtest.Start(t, sshtest.RejectAuth())
+	require.NoError(t, os.WriteFile(filepath.Join(hosts["web2"].Home, "made"), nil, 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(hosts["web3"].Home, "sick"), 0o700))
+	for _, c := range []struct {
+		canary, why string
+		yes         bool
+	}{
+		{"web2", "nothing will change on web2", false},
+		{"web3", "web3 was not healthy before", false},
+		{"web3", "web3 was not healthy before", true},
+		{"web4", "web4 cannot be reached", true},
+		{"web2", "", true},
+	} {
+		t.Run(fmt.Sprint(c.canary, c.yes), func(t *testing.T) {
+			w := newWorld(t, hosts, rollingSite)
+			w.Plays[0].Rollout = &manifest.Rollout{Rules: rollout.Rules{OnStop: rollout.UndoAll, Stop: rollout.Limits{Failed: &rollout.Amount{Count: 3}}}}
+			w.Options.Canary, w.Options.Yes = c.canary, c.yes
+			lines := w.run(t)
+			made := filepath.Join(hosts["web1"].Home, "made")
+			if c.why == "" {
+				require.FileExists(t, made)
+				return
+			}
+			require.Contains(t, lines, "stop in batch 0 by canary: "+c.why+", so it shows nothing; then end")
+			require.NoFileExists(t, made)
 		})
 	}
 }

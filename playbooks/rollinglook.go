@@ -90,6 +90,7 @@ func (f *fleet) predictBatches(ctx context.Context, s *selection, alive []*inven
 			}
 			hosts = append(hosts, one)
 		}
+		hosts = r.withOthers(alive, hosts)
 		r.plan = rollout.NewPlan(r.rollout.Rules, hosts, rollout.Options{Canary: f.runner.Options.Canary})
 		if !f.runner.Options.Monitor && !f.interrupted(ctx) {
 			r.tellPlan()

@@ -36,7 +36,7 @@ func (r *rolling) wait(ctx context.Context) bool {
 // then is what is done when it has stopped and nobody is at work.
 func (r *rolling) then(stop *rollout.Stop) rollout.OnStop {
 	then := r.rollout.OnStop
-	if stop.Rule == "gate" || stop.Rule == "hold" { // a person has to look
+	if stop.Rule == "gate" || stop.Rule == "hold" || stop.Rule == "canary" { // a person has to look
 		then = rollout.Hold
 	}
 	undoes := then == rollout.UndoBatch || then == rollout.UndoAll

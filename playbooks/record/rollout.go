@@ -14,7 +14,16 @@ func (t *tracker) rollout(e events.Event) {
 	switch e := e.(type) {
 	case events.RolloutPlan:
 		r := t.rolloutOf(e.Number)
-		if r == nil || len(r.Batches) > 0 { // a run that goes on with another keeps its batches
+		if r == nil {
+			return
+		}
+		for _, host := range e.Unreachable {
+			add(&r.Unreachable, host)
+		}
+		for _, host := range e.Failed {
+			add(&r.Failed, host)
+		}
+		if len(r.Batches) > 0 { // a run that goes on with another keeps its batches
 			return
 		}
 		for _, b := range e.Batches {

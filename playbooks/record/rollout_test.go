@@ -16,7 +16,7 @@ func TestProgressOfARollout(t *testing.T) {
 	run := s.record(t, Header{Run: NewID(began)},
 		events.RunStart{Hosts: 7, Plays: plays(names...)},
 		events.PlayStart{Play: "site", Number: 1, Hosts: names},
-		events.RolloutPlan{Number: 1, Batches: []events.RolloutBatch{{Hosts: names[:1]}, {Hosts: names[1:]}}},
+		events.RolloutPlan{Number: 1, Batches: []events.RolloutBatch{{Hosts: names[:1]}, {Hosts: names[1:]}}, Unreachable: []string{"web8"}, Failed: []string{"web9"}},
 		events.PlayStart{Play: "site", Number: 1, Batch: 1, Batches: 2, Hosts: names[:1]},
 		events.HostRolling{Number: 1, Host: "web1"},
 		events.HostRolled{Number: 1, Host: "web1", Restarted: true},
@@ -36,7 +36,7 @@ func TestProgressOfARollout(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &rollout.Past{
 		Batch: 2, Batches: [][]string{names[:1], names[1:]},
-		Failed: []string{"web2", "web3"}, Unreachable: []string{"web4"}, Restarted: []string{"web1"}, Gates: []string{"errors"},
+		Failed: []string{"web9", "web2", "web3"}, Unreachable: []string{"web8", "web4"}, Restarted: []string{"web1"}, Gates: []string{"errors"},
 		Left: map[string]bool{"web2": true, "web4": true, "web6": true}, // web7 has not begun
 	}, progress.Plays[0].Rollout)
 }

@@ -336,6 +336,13 @@ func (c *Conductor) mayBeOut() string {
 	return fmt.Sprintf("%s of the hosts of %s", most, of)
 }
 
+// WithoutCanary tells that the host which was to come first will show nothing.
+func (c *Conductor) WithoutCanary() {
+	if c.stop == nil {
+		c.stopBy("canary", c.plan.NoCanary+", so it shows nothing", nil, nil)
+	}
+}
+
 // Hold stops a rollout because a person says so.
 func (c *Conductor) Hold(by string) {
 	if c.stop == nil {

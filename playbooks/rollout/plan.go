@@ -31,8 +31,11 @@ type Plan struct {
 	Rules   Rules
 	Hosts   []Host // of the play, in its order
 	Batches [][]string
-	// Canary says that the first batch is a host that was asked for.
-	Canary bool
+	// Canary says that the first batch is a host that was asked for, and NoCanary why it is not:
+	// that host could not be asked, or is not healthy (Sick), or nothing will change on it.
+	Canary   bool
+	NoCanary string
+	Sick     bool
 
 	whole  [][]string     // the batches with the hosts that an earlier run is done with
 	at     map[string]int // hosts by name
@@ -77,7 +80,23 @@ func NewPlan(rules Rules, hosts []Host, o Options) *Plan {
 		p.whole = p.Batches
 	}
 	p.Canary = o.Canary != "" && len(p.Batches) > 0 && slices.Equal(p.Batches[0], []string{o.Canary})
+	if o.Canary != "" && !p.Canary && len(o.Begun) == 0 && len(p.Batches) > 0 {
+		p.NoCanary, p.Sick = p.withoutCanary(o.Canary)
+	}
 	return p
+}
+
+// withoutCanary says why a host is in no batch.
+func (p *Plan) withoutCanary(name string) (why string, sick bool) {
+	switch h := p.Host(name); {
+	case h.Unreachable:
+		return name + " cannot be reached", true
+	case h.Failed:
+		return name + " could not be asked what will change", true
+	case h.Broken:
+		return name + " was not healthy before", true
+	}
+	return "nothing will change on " + name, false
 }
 
 // cut puts hosts into batches of some sizes, behind one of the canary if it is among them.

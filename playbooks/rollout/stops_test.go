@@ -54,6 +54,10 @@ func TestStopsOfThePage(t *testing.T) {
 			c.Begin()
 			c.NoProgress(30 * time.Minute)
 		}},
+		{"--canary web3", Rules{}, false, func(c *Conductor) {
+			c.plan.NoCanary = "web3 cannot be reached"
+			c.WithoutCanary()
+		}},
 		{"ccm-push rollout hold", Rules{}, false, func(c *Conductor) { c.Hold("ann@ctl") }},
 	} {
 		t.Run(test.written, func(t *testing.T) {
