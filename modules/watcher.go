@@ -1,6 +1,10 @@
 package modules
 
-import "context"
+import (
+	"context"
+	"path"
+	"strings"
+)
 
 // Watcher is a type that knows where on a host it may first be noticed that its resource is no
 // longer as it was made. What it names is a hint and no more: the resource is checked then, and
@@ -37,5 +41,20 @@ func (s *Sources) AddOwner(owner, group string) {
 	}
 	if group != "" {
 		s.Paths = append(s.Paths, "/etc/group")
+	}
+}
+
+// AddProgram has it told, too, when a program comes or goes where programs are looked for.
+func (s *Sources) AddProgram(name string) {
+	for dir := range strings.SplitSeq(DefaultPath, ":") {
+		s.Paths = append(s.Paths, path.Join(dir, name))
+	}
+}
+
+// AddBelow has it told, too, of all that is in a directory, if one is at the path now: not where a
+// link leads, nor what may once be there, which is told as a change of the path.
+func (s *Sources) AddBelow(files FileReader, name string) {
+	if at, err := files.Stat(name); err == nil && at.Kind == Directory {
+		s.Trees = append(s.Trees, name)
 	}
 }

@@ -17,6 +17,9 @@ const (
 	ShadowFile = "/etc/shadow"
 )
 
+// Elsewhere is said of an account that none of these files has, of which nothing tells.
+const Elsewhere = "it is in a name service of the host"
+
 // Tables are the local accounts of a host, in a check run as earlier plans would
 // have made them.
 type Tables struct {

@@ -50,6 +50,11 @@ func (l *local) Apply(ctx context.Context, h modules.Host, p modules.Plan) error
 	return l.Cron.Apply(ctx, l.on(h), p)
 }
 
+// Watch says where this program keeps crontabs; that of real ones is in TestWatch.
+func (l *local) Watch(context.Context, modules.Host) (modules.Sources, error) {
+	return modules.Sources{Paths: []string{l.Program}, Trees: []string{l.Store}}, nil
+}
+
 func (l *local) on(h modules.Host) modules.Host {
 	h.Commands = localCommands{h.Commands, l}
 	return h

@@ -92,13 +92,18 @@ func (t crontab) read(ctx context.Context, h modules.Host) (string, error) {
 	return exit.Stdout.Text, nil
 }
 
-// consult looks at what else is predicted of the files of which crontab -l tells.
-func (t crontab) consult(ctx context.Context, h modules.Host) {
+// paths are the files of which crontab -l tells.
+func (t crontab) paths(ctx context.Context, accounts modules.Accounts) []string {
 	name := t.name
 	if name == "" {
-		name = h.Accounts.UserName(ctx, t.uid)
+		name = accounts.UserName(ctx, t.uid)
 	}
-	for _, p := range []string{"/etc/cron.allow", "/etc/cron.deny", "/var/spool/cron/" + name, "/var/spool/cron/crontabs/" + name} {
+	return []string{"/etc/cron.allow", "/etc/cron.deny", "/var/spool/cron/" + name, "/var/spool/cron/crontabs/" + name}
+}
+
+// consult looks at what else is predicted of those files.
+func (t crontab) consult(ctx context.Context, h modules.Host) {
+	for _, p := range t.paths(ctx, h.Accounts) {
 		h.Forecast.Lookup(modules.PathEffect, p)
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,7 +123,7 @@ func (s *Standing) Dependencies(i int) iter.Seq[int] {
 }
 
 // Sources names where it may first be noticed that the resource of an entry is not as it was in
-// the last check. polled is why there is no such place; "" if there is one.
+// the last check. polled is what there is no such place for; "" is nothing.
 func (s *Standing) Sources(ctx context.Context, i int) (from modules.Sources, polled string) {
 	j := s.jobs[i]
 	switch {
@@ -141,10 +142,14 @@ func (s *Standing) Sources(ctx context.Context, i int) (from modules.Sources, po
 		return modules.Sources{}, redacted(err)
 	case err != nil:
 		return modules.Sources{}, err.Error()
-	case from.Polled != "" && j.secret:
-		return from, "a part of it cannot be listened to"
+	case len(j.entry.Health) > 0:
+		from.Polled = cmp.Or(from.Polled, "what its health checks look at")
 	}
-	return from, from.Polled
+	polled, from.Polled = from.Polled, ""
+	if polled != "" && j.secret {
+		polled = "a part of it cannot be listened to"
+	}
+	return from, polled
 }
 
 // LastRun names the run that has last noted what it left on the host; "" if that is not known.

@@ -6,12 +6,12 @@ import (
 	"github.com/ccm-push/ccm-push/modules"
 )
 
-// Watch implements [modules.Watcher].
-func (f *File) Watch(context.Context, modules.Host) (from modules.Sources, err error) {
-	if f.Recurse || f.Ensure == absent { // a directory that is in the way may hold something
-		from.Trees = []string{f.Name}
-	} else {
-		from.Paths = []string{f.Name}
+// Watch implements [modules.Watcher]: a directory that shall be absent matters with
+// what it holds.
+func (f *File) Watch(_ context.Context, h modules.Host) (from modules.Sources, err error) {
+	from.Paths = []string{f.Name}
+	if f.Recurse || f.Ensure == absent {
+		from.AddBelow(h.Files, f.Name)
 	}
 	from.AddOwner(f.Owner, f.Group)
 	return from, nil

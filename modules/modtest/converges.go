@@ -33,12 +33,14 @@ type Fixture struct {
 //   - in a check run in which the resource stands twice, what is certain comes true: the
 //     second one is predicted as the first one leaves the host;
 //   - what it tells of its state, and sends to others, is JSON;
-//   - what a [modules.Reverser] gives before Apply brings back what was there before.
+//   - what a [modules.Reverser] gives before Apply brings back what was there before;
+//   - where a [modules.Watcher] listens, it is heard whatever gives another verdict.
 func Converges(t *testing.T, typ modules.Type, fixtures ...Fixture) {
 	for _, f := range fixtures {
 		t.Run(f.Name, func(t *testing.T) {
 			before, after, opened := f.run(t, typ)
 			t.Run("twice", func(t *testing.T) { f.twice(t, typ) })
+			t.Run("watched", func(t *testing.T) { f.watched(t, typ) })
 			if f.Action == "" {
 				return
 			}

@@ -16,6 +16,11 @@ type apk struct{ *access }
 
 func (apk) database() string { return "/etc/apk/world" }
 
+// changes implements [changer].
+func (a apk) changes() modules.Sources {
+	return a.told(a.database(), "/lib/apk/db/installed", "/usr/lib/apk/db/installed")
+}
+
 // release implements [changer].
 func (apk) release(string) string { return "" }
 

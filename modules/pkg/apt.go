@@ -15,6 +15,13 @@ type apt struct{ *access }
 
 func (apt) database() string { return "/var/lib/dpkg/status" }
 
+// changes implements [changer]. dpkg notes what it is at in updates, and later in status.
+func (a apt) changes() modules.Sources {
+	from := a.told(a.database(), "/var/lib/dpkg/arch")
+	from.Trees = []string{"/var/lib/dpkg/updates", "/var/lib/dpkg/triggers"}
+	return from
+}
+
 // installed implements [looker].
 func (a apt) installed(ctx context.Context, name string) (State, error) {
 	var rows []dpkgRow

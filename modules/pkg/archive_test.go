@@ -231,6 +231,19 @@ func (r *rooted) Apply(ctx context.Context, h modules.Host, p modules.Plan) erro
 	return r.Package.Apply(ctx, r.a.in(r.Root, h), p)
 }
 
+// Watch is that of the package, below the root.
+func (r *rooted) Watch(ctx context.Context, h modules.Host) (modules.Sources, error) {
+	from, err := r.Package.Watch(ctx, h)
+	for _, list := range [][]string{from.Paths, from.Trees} {
+		for i, path := range list {
+			if strings.HasPrefix(path, "/var/") {
+				list[i] = filepath.Join(r.Root, path)
+			}
+		}
+	}
+	return from, err
+}
+
 // rooted is the type package for hosts below a root of their own.
 func (a *archive) rooted() modules.Type {
 	typ := pkg.Type()

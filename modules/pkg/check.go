@@ -28,6 +28,7 @@ func (p *Package) Check(ctx context.Context, h modules.Host) (modules.Plan, erro
 		return modules.Plan{}, err
 	}
 	s, err := p.decide(ctx, m, have)
+	p.offered = err != nil || s != nil || p.Ensure == latest
 	if err != nil || s == nil {
 		return modules.Plan{}, err
 	}

@@ -47,6 +47,8 @@ type judge interface {
 type changer interface {
 	// database is a path that whoever changes packages must be able to replace.
 	database() string
+	// changes is what changes whenever packages do, and not when they are asked for.
+	changes() modules.Sources
 	// rehearse finds out why a transaction would be refused, and what it would do,
 	// to other packages too.
 	rehearse(ctx context.Context, t transaction) ([]consequence, error)

@@ -17,6 +17,12 @@ type pacman struct{ *access }
 
 func (pacman) database() string { return "/var/lib/pacman/local" }
 
+// changes implements [changer]. Each package has a folder of its own; while any of them changes, a
+// lock is there.
+func (p pacman) changes() modules.Sources {
+	return p.told("/var/lib/pacman/db.lck", "/etc/pacman.conf")
+}
+
 // order implements [judge].
 func (pacman) order(_ context.Context, one, other string) (int, error) {
 	return compareAlpm(one, other), nil

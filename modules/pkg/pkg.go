@@ -25,6 +25,7 @@ type Package struct {
 	LockTimeout string `json:"lock_timeout,omitempty" looks:"^[0-9]+[smhd]$" default:"2m" doc:"how long to wait while another process uses the package manager"`
 
 	fetched bool // the lists, by this resource or together with it
+	offered bool // what Check has found depends on what the repositories offer
 }
 
 // The values of ensure that are no version.

@@ -65,6 +65,7 @@ func (s *Service) find(ctx context.Context, h modules.Host) (manager, unit, erro
 		return nil, unit{}, modules.Refuse("OpenRC has no masked services; leave masked out")
 	}
 	u, err := m.look(ctx, h, s.Name)
+	s.seen = u
 	if u.missing { // a package may bring it that is called otherwise
 		h.Forecast.Lookup(modules.AnyEffect, "")
 	}

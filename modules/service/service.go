@@ -27,6 +27,8 @@ type Service struct {
 	Reload   bool   `json:"reload,omitempty" doc:"when a resource in subscribe has changed, reload instead of restarting, if the service can and its unit file is the same"`
 	Provider string `json:"provider,omitempty" enum:"systemd,openrc" doc:"what manages services; default: what runs the host"`
 	Timeout  string `json:"timeout,omitempty" default:"90s" looks:"^([0-9.]+(ms|s|m|h))+$" doc:"how long starting, stopping and reloading may each take, such as 30s or 5m"`
+
+	seen unit // what Check has found
 }
 
 // The values of ensure.

@@ -85,10 +85,18 @@ func TestSessionWatches(t *testing.T) {
 	c.send(&wire.Message{Ping: &wire.Empty{}})
 	require.NotNil(t, c.next().Pong)
 	c.catalog(entry) // another catalog mends it
-	require.Equal(t, wire.Changed, c.said().Result.Status)
-	require.Equal(t, &wire.Done{}, c.said().Done)
-	ears.hints <- listen.Hint{Sources: []int{0}}
-	told = c.said().Watched
+	done := false
+	for told = nil; told == nil || !done; { // all is checked behind what was told, be it mended by then or not
+		switch m := c.said(); {
+		case m.Result != nil:
+			require.Equal(t, wire.Changed, m.Result.Status)
+		case m.Done != nil:
+			done = true
+			ears.hints <- listen.Hint{Sources: []int{0}}
+		default:
+			told = m.Watched
+		}
+	}
 	require.Len(t, told.Results, 1)
 	require.Equal(t, wire.Status(""), told.Results[0].Status)
 

@@ -412,9 +412,10 @@ func (l *Loop) hear(ctx context.Context) error {
 		p := l.plays[n]
 		for i := range p.silent {
 			switch p.silent[i] = ""; {
+			case isZero(p.sources[i]): // the entry has said why it is polled, or depends on others alone
 			case polled != nil:
 				p.silent[i] = polled[p.first+i]
-			case !isZero(p.sources[i]):
+			default:
 				p.silent[i] = deaf
 			}
 		}

@@ -285,7 +285,7 @@ func TestTellsOfThoseThatDepend(t *testing.T) {
 		d := s.file("d")
 		d.Require = []int{3}
 		_, first := s.begin(watched(1, a, b, c, off, d))
-		require.Equal(t, []*wire.Watched{{Play: 1, Heard: true, Polled: []wire.Polled{{Index: 2, Why: "its type says nothing of what to listen to"}}}}, first)
+		require.Equal(t, []*wire.Watched{{Play: 1, Heard: true}}, first)
 		s.checked()
 		s.hint("a")
 		require.Empty(t, s.after(settle))
@@ -566,19 +566,19 @@ func TestWhatAnotherRunWants(t *testing.T) {
 func TestNothingIsHeard(t *testing.T) {
 	play(t, func(t *testing.T, s *scene) {
 		s.ears.fails = errors.New("no more watches: raise fs.inotify.max_user_watches")
-		cat := watched(1, s.file("a"), enginetest.Command("true", ""))
+		cat := watched(1, s.file("a"), enginetest.Command("true", `"unless":"true"`), enginetest.Command("true", `"refreshonly":true`))
 		cat.Watch.Poll = time.Minute
 		_, first := s.begin(cat)
 		require.Equal(t, []wire.Polled{
 			{Index: 0, Why: "no more watches: raise fs.inotify.max_user_watches"},
-			{Index: 1, Why: "its type says nothing of what to listen to"},
+			{Index: 1, Why: "what its guards look at"},
 		}, first[0].Polled)
 		s.ears.mu.Lock()
 		s.ears.fails = nil
 		s.ears.mu.Unlock()
 		told := s.after(2 * time.Minute)
 		require.Len(t, told, 1, "it is tried again")
-		require.Equal(t, []wire.Polled{{Index: 1, Why: "its type says nothing of what to listen to"}}, told[0].Polled)
+		require.Equal(t, []wire.Polled{{Index: 1, Why: "what its guards look at"}}, told[0].Polled)
 		s.write("a", "bad")
 		require.Equal(t, map[int]wire.Status{0: wire.Changed}, statuses(t, s.after(2*time.Minute)))
 	})

@@ -1,0 +1,12 @@
+package dsc
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Watch implements [modules.Watcher].
+func (r *DSC) Watch(context.Context, modules.Host) (modules.Sources, error) {
+	return modules.Sources{Polled: "what resources of DSC are about only their programs know"}, nil
+}

@@ -1,0 +1,30 @@
+package pkg
+
+import (
+	"context"
+
+	"github.com/ccm-push/ccm-push/modules"
+)
+
+// Watch implements [modules.Watcher].
+func (p *Package) Watch(_ context.Context, h modules.Host) (from modules.Sources, err error) {
+	m, err := p.manager(h)
+	if err != nil {
+		for _, t := range tools {
+			from.AddProgram(t.program)
+		}
+		return from, nil // Check says what is wrong
+	}
+	from = m.changes()
+	if p.offered {
+		from.Polled = "what its repositories offer"
+	}
+	return from, nil
+}
+
+// told is where changes are told: at paths, and when the manager comes or goes.
+func (a *access) told(paths ...string) (from modules.Sources) {
+	from.Paths = paths
+	from.AddProgram(a.program)
+	return from
+}
