@@ -56,6 +56,11 @@ func (f *reportFlags) validate() error {
 			return fmt.Errorf("--report %s: a name that ends with .md or .html says what to write", path)
 		}
 	}
+	for _, one := range []struct{ flag, path string }{{"log", f.log}, {"junit", f.junit}, {"trace", f.trace}} {
+		if one.path == "-" {
+			return fmt.Errorf("--%s -: that is no file; standard output is /dev/stdout, and --output json prints events there", one.flag)
+		}
+	}
 	if f.metrics != "" && filepath.Ext(f.metrics) != ".prom" {
 		return fmt.Errorf("--metrics %s: node_exporter reads files whose name ends with .prom", f.metrics)
 	}
